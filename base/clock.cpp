@@ -1,0 +1,31 @@
+#include "base/clock.h"
+
+#include <chrono>
+#include <thread>
+
+namespace ocrtune {
+namespace {
+
+class SteadyClock final : public Clock {
+ public:
+  double now_seconds() override {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  }
+  void sleep_seconds(double seconds) override {
+    if (seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  }
+};
+
+}  // namespace
+
+Clock& steady_clock() {
+  static SteadyClock clock;
+  return clock;
+}
+
+double wall_seconds() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,17 @@
+// Time behind one door: tests bring a scripted clock.
+#pragma once
+
+namespace ocrtune {
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual double now_seconds() = 0;  // monotonic, from an arbitrary start
+  virtual void sleep_seconds(double seconds) = 0;
+};
+
+Clock& steady_clock();  // CLOCK_MONOTONIC, the one of the machine
+
+double wall_seconds();  // seconds since 1970-01-01 UTC, for dates in reports only
+
+}  // namespace ocrtune

@@ -1,0 +1,50 @@
+// Files: whole reads, writes that are either complete or not there, and a root for probing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace ocrtune {
+
+// The whole file, at most `most_bytes` of it. Works for /proc and /sys, whose sizes read as 0.
+Result<std::string> read_file(const std::string& path, std::uint64_t most_bytes = 1ULL << 30);
+
+// Writes beside the target, syncs, renames: after a crash or a full disk the old file still stands.
+Status write_file(const std::string& path, std::string_view contents);
+
+Status make_directories(const std::string& path);
+bool path_exists(const std::string& path);
+bool is_directory(const std::string& path);
+// Names (not paths) in a folder, sorted; an absent folder is an error of kind missing.
+Result<std::vector<std::string>> list_directory(const std::string& path);
+std::string join_path(std::string_view folder, std::string_view name);
+std::string parent_path(const std::string& path);
+// A fresh private folder under TMPDIR (or /tmp): "<tmp>/ocrtune.<tag>.XXXXXX".
+Result<std::string> make_temporary_directory(const std::string& tag);
+// Removes a tree without following links out of it; what is not there is no error.
+Status remove_tree(const std::string& path);
+
+// Where XDG says that a program keeps its state: $XDG_DATA_HOME/ocrtune, ~/.local/share/ocrtune.
+std::string default_data_directory();
+
+// The one door to /proc, /sys and /etc for probes: "/" on a live machine, a saved tree in tests.
+class FileRoot {
+ public:
+  FileRoot() = default;
+  explicit FileRoot(std::string directory);
+
+  bool is_live() const { return directory_.empty(); }
+  std::string path(std::string_view absolute) const;  // "/proc/stat" -> "<root>/proc/stat"
+  Result<std::string> read(std::string_view absolute) const;
+  bool exists(std::string_view absolute) const;
+  Result<std::vector<std::string>> list(std::string_view absolute) const;
+
+ private:
+  std::string directory_;  // empty: the live machine
+};
+
+}  // namespace ocrtune

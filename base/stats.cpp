@@ -1,0 +1,137 @@
+#include "base/stats.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <utility>
+
+#include "base/random.h"
+
+namespace ocrtune {
+namespace {
+
+std::vector<double> resample(const std::vector<double>& values, Random& random) {
+  std::vector<double> drawn(values.size());
+  const auto last = static_cast<std::int64_t>(values.size()) - 1;
+  for (double& value : drawn) value = values[static_cast<std::size_t>(random.integer(0, last))];
+  return drawn;
+}
+
+Interval percentile_interval(double centre, std::vector<double> draws, double confidence) {
+  const double tail = (1 - confidence) / 2;
+  return Interval{centre, quantile(draws, tail), quantile(draws, 1 - tail)};
+}
+
+// P(U <= u) for two samples of sizes m and n without ties, by counting arrangements.
+double exact_lower_tail(std::size_t m, std::size_t n, double u) {
+  // ways[i][s]: arrangements of i values of the first sample with U = s, built value by value.
+  std::vector<std::vector<double>> ways(m + 1, std::vector<double>(m * n + 1, 0.0));
+  for (std::size_t i = 0; i <= m; ++i) ways[i][0] = 1;
+  for (std::size_t j = 1; j <= n; ++j) {
+    std::vector<std::vector<double>> grown = ways;
+    for (std::size_t i = 1; i <= m; ++i) {
+      for (std::size_t s = 0; s <= m * n; ++s) {
+        grown[i][s] = ways[i][s] + (s >= j ? grown[i - 1][s - j] : 0.0);
+      }
+    }
+    ways = std::move(grown);
+  }
+  double below = 0;
+  double all = 0;
+  for (std::size_t s = 0; s <= m * n; ++s) {
+    all += ways[m][s];
+    if (static_cast<double>(s) <= u) below += ways[m][s];
+  }
+  return below / all;
+}
+
+}  // namespace
+
+double mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (double value : values) sum += value;
+  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+}
+
+double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
+
+double quantile(std::vector<double> values, double p) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const double place = std::clamp(p, 0.0, 1.0) * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, values.size() - 1);
+  const double share = place - static_cast<double>(below);
+  return values[below] + share * (values[above] - values[below]);
+}
+
+double deviation(const std::vector<double>& values) {
+  if (values.size() < 2) return 0;
+  const double centre = mean(values);
+  double sum = 0;
+  for (double value : values) sum += (value - centre) * (value - centre);
+  return std::sqrt(sum / static_cast<double>(values.size() - 1));
+}
+
+double median_absolute_deviation(const std::vector<double>& values) {
+  const double centre = median(values);
+  std::vector<double> distances;
+  distances.reserve(values.size());
+  for (double value : values) distances.push_back(std::fabs(value - centre));
+  return 1.4826 * median(std::move(distances));
+}
+
+Interval bootstrap_median(const std::vector<double>& values, double confidence, std::uint64_t seed,
+                          int rounds) {
+  const double centre = median(values);
+  if (values.size() < 2) return Interval{centre, centre, centre};
+  Random random(seed);
+  std::vector<double> draws;
+  for (int round = 0; round < rounds; ++round) draws.push_back(median(resample(values, random)));
+  return percentile_interval(centre, std::move(draws), confidence);
+}
+
+Interval bootstrap_ratio(const std::vector<double>& a, const std::vector<double>& b,
+                         double confidence, std::uint64_t seed, int rounds) {
+  if (a.empty() || b.empty() || median(b) == 0) return Interval{};
+  Random random(seed);
+  std::vector<double> draws;
+  for (int round = 0; round < rounds; ++round) {
+    const double below = median(resample(b, random));
+    if (below != 0) draws.push_back(median(resample(a, random)) / below);
+  }
+  return percentile_interval(median(a) / median(b), std::move(draws), confidence);
+}
+
+double mann_whitney_p(const std::vector<double>& a, const std::vector<double>& b) {
+  if (a.empty() || b.empty()) return 1;
+  double u = 0;
+  for (double x : a) {
+    for (double y : b) u += x > y ? 1.0 : x == y ? 0.5 : 0.0;
+  }
+  const auto m = static_cast<double>(a.size());
+  const auto n = static_cast<double>(b.size());
+  const double smaller = std::min(u, m * n - u);
+  std::vector<double> all = a;
+  all.insert(all.end(), b.begin(), b.end());
+  std::sort(all.begin(), all.end());
+  double tie_sum = 0;
+  for (std::size_t i = 0; i < all.size();) {
+    std::size_t j = i;
+    while (j < all.size() && all[j] == all[i]) ++j;
+    const auto run = static_cast<double>(j - i);
+    tie_sum += run * run * run - run;
+    i = j;
+  }
+  if (tie_sum == 0 && a.size() <= 20 && b.size() <= 20) {
+    return std::min(1.0, 2 * exact_lower_tail(a.size(), b.size(), smaller));
+  }
+  const double count = m + n;
+  const double variance = m * n / 12 * (count + 1 - tie_sum / (count * (count - 1)));
+  if (variance <= 0) return 1;
+  const double z = std::max(0.0, m * n / 2 - smaller - 0.5) / std::sqrt(variance);
+  return std::min(1.0, std::erfc(z / std::sqrt(2.0)));
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,35 @@
+// Order statistics, resampling intervals and rank tests: pure functions over numbers.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace ocrtune {
+
+// A median with the interval that covers it at the stated confidence.
+struct Interval {
+  double median = 0;
+  double low = 0;
+  double high = 0;
+};
+
+double mean(const std::vector<double>& values);         // 0 when empty
+double median(std::vector<double> values);              // 0 when empty
+double quantile(std::vector<double> values, double p);  // linear between order statistics
+double deviation(const std::vector<double>& values);    // sample standard deviation; 0 below 2
+double median_absolute_deviation(const std::vector<double>& values);  // x 1.4826: sigma if normal
+
+// Bootstrap percentile interval of the median. One value gives low = high = median; use the
+// spread of comparable settings there. Same seed, same answer.
+Interval bootstrap_median(const std::vector<double>& values, double confidence = 0.95,
+                          std::uint64_t seed = 1, int rounds = 2000);
+
+// Bootstrap interval of median(a) / median(b), resampling both.
+Interval bootstrap_ratio(const std::vector<double>& a, const std::vector<double>& b,
+                         double confidence = 0.95, std::uint64_t seed = 1, int rounds = 2000);
+
+// Two-sided Mann-Whitney U test: the probability of ranks this far apart if a and b are alike.
+// Exact up to 20 values a side without ties, else the normal approximation with tie correction.
+double mann_whitney_p(const std::vector<double>& a, const std::vector<double>& b);
+
+}  // namespace ocrtune

@@ -1,0 +1,257 @@
+#include "base/text.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace ocrtune {
+namespace {
+
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+Error not_a(const char* noun, std::string_view text) {
+  return Error{ErrorKind::usage, fmt::format("'{}' is not {}", text, noun)};
+}
+
+// A leading decimal number; `rest` gets what follows it.
+Result<double> leading_number(std::string_view text, std::string_view* rest) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  auto [stop, code] = std::from_chars(text.data(), end, value);
+  if (code != std::errc() || !std::isfinite(value)) return not_a("a number", text);
+  *rest = std::string_view(stop, static_cast<std::size_t>(end - stop));
+  return value;
+}
+
+// Length of the valid UTF-8 sequence at the start of `text`, or 0.
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned lead = byte(0);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 0;
+  if (length == 0 || lead > 0xF4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  const unsigned second = byte(1);
+  if (lead == 0xE0 && second < 0xA0) return 0;  // overlong
+  if (lead == 0xED && second > 0x9F) return 0;  // surrogate
+  if (lead == 0xF0 && second < 0x90) return 0;  // overlong
+  if (lead == 0xF4 && second > 0x8F) return 0;  // beyond U+10FFFF
+  return length;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+std::vector<std::string> split(std::string_view text, char by) {
+  std::vector<std::string> parts;
+  std::size_t start = 0;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    if (i == text.size() || text[i] == by) {
+      parts.emplace_back(text.substr(start, i - start));
+      start = i + 1;
+    }
+  }
+  return parts;
+}
+
+std::vector<std::string> words(std::string_view text) {
+  std::vector<std::string> found;
+  std::size_t i = 0;
+  while (i < text.size()) {
+    while (i < text.size() && is_blank(text[i])) ++i;
+    const std::size_t start = i;
+    while (i < text.size() && !is_blank(text[i])) ++i;
+    if (i > start) found.emplace_back(text.substr(start, i - start));
+  }
+  return found;
+}
+
+std::string join(const std::vector<std::string>& parts, std::string_view between) {
+  return fmt::format("{}", fmt::join(parts, between));
+}
+
+bool starts_with(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+bool ends_with(std::string_view text, std::string_view suffix) { return text.ends_with(suffix); }
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return out;
+}
+
+Result<std::int64_t> parse_integer(std::string_view text) {
+  const std::string_view digits = trim(text);
+  std::int64_t value = 0;
+  const char* end = digits.data() + digits.size();
+  auto [stop, code] = std::from_chars(digits.data(), end, value);
+  if (code != std::errc() || stop != end) return not_a("a whole number", text);
+  return value;
+}
+
+Result<double> parse_number(std::string_view text) {
+  std::string_view rest;
+  auto value = leading_number(trim(text), &rest);
+  if (!value || !rest.empty()) return not_a("a number", text);
+  return value;
+}
+
+Result<std::uint64_t> parse_bytes(std::string_view text) {
+  std::string_view rest;
+  auto number = leading_number(trim(text), &rest);
+  if (!number || *number < 0) return not_a("a size such as 64MiB or 2G", text);
+  const std::string unit = lower(trim(rest));
+  double scale = 0;
+  if (unit.empty() || unit == "b") scale = 1;
+  const std::string_view prefixes = "kmgt";
+  for (std::size_t i = 0; i < prefixes.size(); ++i) {
+    const std::string letter(1, prefixes[i]);
+    if (unit == letter || unit == letter + "b" || unit == letter + "ib") {
+      scale = std::pow(1024.0, static_cast<double>(i + 1));
+    }
+  }
+  const double bytes = *number * scale;
+  if (scale == 0 || bytes > 1e18) return not_a("a size such as 64MiB or 2G", text);
+  return static_cast<std::uint64_t>(bytes);
+}
+
+Result<double> parse_duration(std::string_view text) {
+  std::string_view left = trim(text);
+  double seconds = 0;
+  if (left.empty()) return not_a("a time such as 90s or 5m", text);
+  while (!left.empty()) {
+    std::string_view rest;
+    auto number = leading_number(left, &rest);
+    if (!number || *number < 0) return not_a("a time such as 90s or 5m", text);
+    std::size_t letters = 0;
+    while (letters < rest.size() && std::isalpha(static_cast<unsigned char>(rest[letters]))) {
+      ++letters;
+    }
+    const std::string_view unit = rest.substr(0, letters);
+    double scale = 0;
+    if (unit.empty() || unit == "s") scale = 1;
+    if (unit == "ms") scale = 1e-3;
+    if (unit == "m" || unit == "min") scale = 60;
+    if (unit == "h") scale = 3600;
+    if (unit == "d") scale = 86400;
+    if (scale == 0) return not_a("a time such as 90s or 5m", text);
+    seconds += *number * scale;
+    left = trim(rest.substr(letters));
+  }
+  if (seconds <= 0) return not_a("a time above zero", text);
+  return seconds;
+}
+
+std::string format_bytes(std::uint64_t bytes) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  double value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (value >= 1023.95 && unit + 1 < std::size(kUnits)) {
+    value /= 1024;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+std::string format_duration(double seconds) {
+  if (!std::isfinite(seconds)) return "unknown";
+  if (seconds < 0) return "-" + format_duration(-seconds);
+  if (seconds < 0.0995) return fmt::format("{:.1f} ms", seconds * 1e3);
+  if (seconds < 59.95) return fmt::format("{:.1f} s", seconds);
+  const auto whole = static_cast<std::int64_t>(std::llround(seconds));
+  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  if (whole < 86400) return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
+  return fmt::format("{} d {:02} h", whole / 86400, whole % 86400 / 3600);
+}
+
+std::string format_count(double value) {
+  if (!std::isfinite(value)) return "unknown";
+  const double size = std::fabs(value);
+  if (size >= 99999.5e3) return fmt::format("{:.4g} M", value / 1e6);
+  if (size >= 99999.5) return fmt::format("{:.4g} k", value / 1e3);
+  if (size >= 999.5) return fmt::format("{:.0f}", value);
+  return size >= 99.95 ? fmt::format("{:.1f}", value) : fmt::format("{:.3g}", value);
+}
+
+std::string format_percent(double fraction) {
+  return std::isfinite(fraction) ? fmt::format("{:.1f} %", fraction * 100) : "unknown";
+}
+
+std::string valid_utf8(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length == 0) {
+      out += "\xEF\xBF\xBD";
+      text.remove_prefix(1);
+    } else {
+      out += text.substr(0, length);
+      text.remove_prefix(length);
+    }
+  }
+  return out;
+}
+
+std::string shell_quote(std::string_view argument) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-{}";
+  if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string_view::npos) {
+    return std::string(argument);
+  }
+  std::string out = "'";
+  for (char c : argument) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+std::string shell_join(const std::vector<std::string>& arguments) {
+  std::vector<std::string> quoted;
+  quoted.reserve(arguments.size());
+  for (const auto& argument : arguments) quoted.push_back(shell_quote(argument));
+  return join(quoted, " ");
+}
+
+std::string nearest_name(std::string_view wanted, const std::vector<std::string>& names) {
+  std::string best;
+  std::size_t best_distance = 3;
+  for (const auto& name : names) {
+    const std::size_t distance = edit_distance(wanted, name);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = name;
+    }
+  }
+  return best;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,45 @@
+// Small words: split, trim, and numbers with units as people write and read them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace ocrtune {
+
+std::string_view trim(std::string_view text);                    // without blanks at both ends
+std::vector<std::string> split(std::string_view text, char by);  // "a,,b" -> {"a", "", "b"}
+std::vector<std::string> words(std::string_view text);           // split at runs of blanks
+std::string join(const std::vector<std::string>& parts, std::string_view between);
+bool starts_with(std::string_view text, std::string_view prefix);
+bool ends_with(std::string_view text, std::string_view suffix);
+std::string lower(std::string_view text);  // ASCII only
+
+// The whole text must be the number; errors are of kind usage and quote the text.
+Result<std::int64_t> parse_integer(std::string_view text);
+Result<double> parse_number(std::string_view text);
+
+// "512", "64M", "1.5GiB", "2 GB" (GB and G both mean 2^30, as memory sizes are written).
+Result<std::uint64_t> parse_bytes(std::string_view text);
+// "90", "90s", "5m", "1h30m", "250ms" -> seconds, always positive.
+Result<double> parse_duration(std::string_view text);
+
+std::string format_bytes(std::uint64_t bytes);  // "23.5 GiB", "64.0 MiB", "512 B"
+std::string format_duration(double seconds);    // "1 h 05 min", "2 min 03 s", "8.4 s", "12 ms"
+std::string format_count(double value);         // three or four digits: "8.42", "123", "12.3 k"
+std::string format_percent(double fraction);    // 0.234 -> "23.4 %"
+
+// The text with every byte that is not UTF-8 replaced by U+FFFD, so JSON and HTML accept it.
+std::string valid_utf8(std::string_view text);
+
+// An argument as a POSIX shell would need it typed: quoted only where necessary.
+std::string shell_quote(std::string_view argument);
+std::string shell_join(const std::vector<std::string>& arguments);
+
+// The names nearest in spelling (Levenshtein distance at most 2), for "did you mean".
+std::string nearest_name(std::string_view wanted, const std::vector<std::string>& names);
+
+}  // namespace ocrtune

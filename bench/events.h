@@ -1,0 +1,59 @@
+// What a measured process tells its parent: one JSON object a line on OCRTUNE_EVENT_FD.
+//
+// A foreign command's lines become the same events through a log reader (bench/log_reader.h).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "bench/trial.h"
+
+namespace ocrtune {
+
+inline constexpr const char* kEventDescriptorVariable = "OCRTUNE_EVENT_FD";
+
+struct HelloEvent {
+  int rank = 0, world_size = 1;
+  int pid = 0;
+  std::string cpus;   // really allowed: "0-3"
+  int team_size = 0;  // threads that an OpenMP region really got
+  std::map<std::string, std::string> versions;
+  std::uint64_t planned_bytes = 0;  // Trainer::footprint_bytes; 0: unknown
+};
+
+struct ReadyEvent {  // result check and warm-up passed
+  int rank = 0;
+  double check_error = 0;  // against the reference
+};
+
+struct StepEvent {
+  int rank = 0;
+  std::int64_t samples = 0;  // of this rank in this step
+  double seconds = 0;
+  StepTimes times;
+  double loss = 0;
+};
+
+struct DoneEvent {
+  int rank = 0;
+  std::int64_t steps = 0;
+  std::int64_t bad_samples = 0;
+};
+
+struct ErrorEvent {
+  int rank = 0;
+  Outcome outcome = Outcome::crashed;
+  std::string cause;  // as in Trial::cause
+  std::string reason;
+};
+
+using Event = std::variant<HelloEvent, ReadyEvent, StepEvent, DoneEvent, ErrorEvent>;
+
+std::string event_line(const Event& event);          // with its newline
+Result<Event> parse_event(const std::string& line);  // invalid: quotes the line's start
+
+}  // namespace ocrtune

@@ -1,0 +1,11 @@
+// One row for each command; a command adds its declaration here and its file beside this one.
+#include "cli/commands.h"
+
+namespace ocrtune {
+
+const std::vector<Command>& command_table() {
+  static const std::vector<Command> kTable = {};
+  return kTable;
+}
+
+}  // namespace ocrtune

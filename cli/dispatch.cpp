@@ -1,0 +1,104 @@
+// Parse, dispatch, and print an error as one line.
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "cli/commands.h"
+
+namespace ocrtune {
+namespace {
+
+// `ocrtune --probe` is the same as `ocrtune probe`, for every command's name.
+std::vector<std::string> arguments_of(int argc, char** argv) {
+  std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
+  if (!arguments.empty() && starts_with(arguments[0], "--")) {
+    const std::string name = arguments[0].substr(2);
+    for (const Command& command : command_table()) {
+      if (name == command.name) arguments[0] = name;
+    }
+  }
+  return arguments;
+}
+
+int wrong_use(const std::string& what) {
+  std::fprintf(stderr, "ocrtune: %s\n", what.c_str());
+  return kExitWrongUse;
+}
+
+// CLI11 says "The following argument was not expected: x"; one line, ours, with the way out.
+int explain_parse_error(const CLI::App& app, const std::string& first, const std::string& message) {
+  std::vector<std::string> names;
+  for (const Command& command : command_table()) names.emplace_back(command.name);
+  if (app.get_subcommands().empty() && !first.empty() && first[0] != '-') {
+    const std::string near = nearest_name(first, names);
+    return wrong_use(
+        "no command '" + first + "'" +
+        (near.empty() ? "; ocrtune --help lists them" : "; did you mean '" + near + "'?"));
+  }
+  std::string line = message.substr(0, message.find('\n'));
+  const auto chosen = app.get_subcommands();
+  const std::string help =
+      chosen.empty() ? "ocrtune --help" : "ocrtune " + chosen[0]->get_name() + " --help";
+  return wrong_use(line + " (see " + help + ")");
+}
+
+}  // namespace
+
+int exit_code(const Error& error) {
+  switch (error.kind) {
+    case ErrorKind::usage:
+      return kExitWrongUse;
+    case ErrorKind::interrupted:
+      return kExitInterrupted;
+    default:
+      return kExitWorldSaidNo;
+  }
+}
+
+int run_command_line(int argc, char** argv) {
+  catch_interrupts();
+  CLI::App app("Finds launch settings for OCR training and inference that are safe and fast here.",
+               "ocrtune");
+  app.require_subcommand(0, 1);
+  app.set_version_flag("--version", std::string("ocrtune ") + OCRTUNE_VERSION);
+  std::map<std::string, std::function<Result<int>()>> runs;
+  for (const Command& command : command_table()) {
+    CLI::App* sub = app.add_subcommand(command.name, command.help);
+    sub->footer(std::string("Example:\n  ") + command.example);
+    runs[command.name] = command.declare(*sub);
+  }
+  std::vector<std::string> arguments = arguments_of(argc, argv);
+  const std::string first = arguments.empty() ? "" : arguments[0];
+  if (arguments.empty()) {
+    std::fputs(app.help().c_str(), stdout);
+    return kExitFine;
+  }
+  try {
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    const auto chosen = app.get_subcommands();
+    std::fputs((chosen.empty() ? app.help() : chosen[0]->help()).c_str(), stdout);
+    return kExitFine;
+  } catch (const CLI::CallForVersion& version) {
+    std::printf("%s\n", version.what());
+    return kExitFine;
+  } catch (const CLI::ParseError& error) {
+    return explain_parse_error(app, first, error.what());
+  }
+  const auto chosen = app.get_subcommands();
+  if (chosen.empty()) return wrong_use("no command given (see ocrtune --help)");
+  const Result<int> result = runs.at(chosen[0]->get_name())();
+  if (result) return *result;
+  std::fprintf(stderr, "ocrtune %s: %s\n", chosen[0]->get_name().c_str(),
+               result.error().what.c_str());
+  return exit_code(result.error());
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,61 @@
+// A training rank: the model, its optimiser and one data-parallel step after another.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "core/batch.h"
+#include "core/comm.h"
+
+namespace ocrtune {
+
+struct TrainerOptions {
+  std::string model = "crnn";      // a row of core/model.h
+  std::string backend = "onednn";  // onednn | reference
+  std::string precision = "fp32";  // fp32 | bf16
+  int classes = 97;                // alphabet size + 1 for the blank
+  int batch = 16;                  // the largest batch that step() will see
+  int height = 32;                 // of the largest bucket
+  int width = 320;
+  int threads = 1;              // OpenMP team of this rank
+  double learning_rate = 1e-3;  // AdamW
+  double weight_decay = 0.01;
+  std::uint64_t seed = 1;  // of the initial weights; the same on all ranks
+};
+
+struct StepReport {
+  double loss = 0;                // mean over this rank's samples, nats
+  double compute_seconds = 0;     // forward, backward, optimiser
+  double all_reduce_seconds = 0;  // moving gradients, without waiting
+  double wait_seconds = 0;        // waiting for the other ranks
+};
+
+class Trainer {
+ public:
+  virtual ~Trainer() = default;
+
+  // unsupported: this CPU or build cannot do the precision or backend; exhausted: no memory;
+  // usage: unknown model. `comm` must outlive the trainer.
+  static Result<std::unique_ptr<Trainer>> create(const TrainerOptions& options, Comm& comm);
+
+  // Bytes of one rank by plan: weights, gradients, optimiser state, activations, scratch.
+  static Result<std::uint64_t> footprint_bytes(const TrainerOptions& options);
+
+  virtual Result<StepReport> step(const Batch& batch) = 0;
+
+  // Forward and backward of a small seeded batch against the reference backend: the largest
+  // relative error over loss and gradients. Fast; leaves weights and optimiser state as they were.
+  virtual Result<double> check_against_reference() = 0;
+
+  // Class logits of the inference form: [T, N, classes] flattened.
+  virtual Result<std::vector<float>> logits(const Batch& batch) = 0;
+
+  virtual std::size_t parameter_count() const = 0;
+  virtual Status save(const std::string& path) const = 0;  // complete or not there
+  virtual Status load(const std::string& path) = 0;        // invalid: damaged or another model
+};
+
+}  // namespace ocrtune

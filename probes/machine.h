@@ -1,0 +1,108 @@
+// The machine card: every fact about this machine that a launch setting depends on.
+//
+// One plain struct that climbs through all floors. A fact that could not be read has no value and
+// says why; it is never guessed. Filled by probes/probe.h; written as JSON by
+// probes/machine_json.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/cpu_set.h"
+
+namespace ocrtune {
+
+// A value with where it came from, or no value and why not.
+template <typename T>
+struct Fact {
+  std::optional<T> value;
+  std::string source;  // "/sys/fs/cgroup/cpu.max", "measured", or the reason for unknown
+
+  bool known() const { return value.has_value(); }
+  T value_or(T fallback) const { return value.value_or(std::move(fallback)); }
+};
+
+// One logical CPU's place. Indexes are OS (physical) ones; -1 is unknown.
+struct CpuPlace {
+  int cpu = 0;
+  int core = -1;  // equal for SMT siblings, unique over the machine
+  int l3 = -1;    // cache group; CPUs that share a last-level cache have the same number
+  int numa = -1;
+  int package = -1;
+  int smt_index = 0;  // 0 for the first thread of a core
+  int kind = 0;       // 0 = the only or the slowest kind; higher is faster (P cores)
+};
+
+// A limit on usable CPUs or memory found on the way up; the least one wins.
+struct Limit {
+  double value = 0;        // CPUs, or bytes
+  std::string limited_by;  // "affinity", "cpuset", "cpu.max of /docker/ab12", "MemTotal", ...
+};
+
+struct CpuFacts {
+  std::string model;             // "AMD EPYC 7763 64-Core Processor"; empty when unknown
+  std::vector<CpuPlace> places;  // every online CPU
+  CpuSet allowed;                // affinity and cpuset intersected
+  int packages = 0, numa_nodes = 0, l3_groups = 0, physical_cores = 0, logical_cpus = 0;
+  std::uint64_t l3_bytes_each = 0;
+  Fact<double> usable_cpus;      // least of all limits; may be a fraction (quota 1.5)
+  std::vector<Limit> limits;     // all that were found, ascending
+  Fact<double> effective_cores;  // measured parallel capacity, in cores
+  std::vector<std::pair<int, double>> scaling;  // (busy threads, speed relative to one)
+  std::vector<std::string> isa;                 // "avx2", "avx512f", "avx512_bf16", "amx_bf16", ...
+  Fact<bool> native_bf16;
+  Fact<std::string> governor;
+};
+
+struct MemoryFacts {
+  std::uint64_t total_bytes = 0, available_bytes = 0;
+  Fact<double> limit_bytes;  // least of MemTotal and all cgroup ancestors
+  std::vector<Limit> limits;
+  Fact<std::uint64_t> shm_bytes, shm_free_bytes;
+  std::uint64_t swap_total_bytes = 0, swap_free_bytes = 0;
+  Fact<int> overcommit;                     // vm.overcommit_memory
+  Fact<std::string> transparent_hugepages;  // "always", "madvise", "never"
+  // (threads, bytes per second) of the plateau; source says array size and kernel
+  std::vector<std::pair<int, double>> bandwidth;
+  Fact<double> bandwidth_bytes_per_second;  // best of `bandwidth`
+};
+
+struct ThreadEnvFact {
+  std::string name, value;
+  std::string effect;   // in words: "OpenMP teams have at most 1 thread"
+  bool limits = false;  // true: it binds below the usable CPUs
+};
+
+struct GpuFacts {
+  int index = 0;
+  std::string name, uuid, pci_bus_id, driver;
+  std::uint64_t memory_bytes = 0, memory_used_bytes = 0;
+  int numa = -1;
+};
+
+struct FolkRules {
+  int memory_half = 0;       // half of the memory in GB, as a process count
+  int cores_60_percent = 0;  // 60 % of the physical cores
+  int seven = 7;             // "at most about 7"
+};
+
+struct Machine {
+  std::string host, kernel, os;
+  std::string fingerprint;            // hash of what makes two runs comparable
+  Fact<std::string> container;        // "docker", "podman", "slurm", "none"
+  Fact<std::string> virtual_machine;  // "kvm", "none", ...
+  CpuFacts cpu;
+  MemoryFacts memory;
+  std::vector<std::pair<std::string, std::string>> ulimits;  // name -> soft limit
+  std::vector<ThreadEnvFact> thread_env;
+  std::vector<GpuFacts> gpus;
+  std::string gpu_state;  // "no GPU: ...", "2 GPUs", in words
+  FolkRules folk_rules;
+  std::vector<std::string> unknowns;  // what could not be known, and why
+  std::vector<std::string> warnings;  // in words, with the way out
+};
+
+}  // namespace ocrtune

@@ -1,0 +1,80 @@
+// What a tune ends with: the setting to launch, what it is worth, and why it is not another one.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/stats.h"
+#include "bench/trial.h"
+
+namespace ocrtune {
+
+// One setting over all its trials.
+struct SettingSummary {
+  Knobs knobs;
+  Outcome outcome = Outcome::ok;  // of the last trial, or the worst repeated one
+  std::string reason;
+  int trials = 0;
+  Interval samples_per_second;   // all zero unless some trial was ok
+  std::uint64_t peak_bytes = 0;  // worst of its trials
+  int clean_samples = 0;
+  int spoilt_samples = 0;
+};
+
+// A folk rule, run as a setting.
+struct RuleVerdict {
+  std::string name;        // "memory_half", "cores_60_percent", "seven"
+  std::string text;        // the rule in words, with its number here
+  SettingSummary setting;  // the best measured setting that obeys the rule
+  Interval loss;           // 1 - rate(rule) / rate(recommended); below 0: the rule is better
+  std::string verdict;     // "costs 23 % (20..26 %)", "ties", "does not fit: ..."
+};
+
+struct Neighbour {
+  Knobs knobs;
+  std::string reason;  // "12 % slower", "out of memory: 71 GiB of 64 GiB", "ties, more memory"
+};
+
+struct Recommendation {
+  Knobs knobs;
+  std::vector<std::pair<std::string, std::string>> env;
+  std::string command;          // ready to paste
+  Interval samples_per_second;  // re-measured in the race
+  std::uint64_t peak_bytes = 0;
+  std::uint64_t limit_bytes = 0;
+  std::vector<std::string> reasons;  // why this one is safe and fast, each a sentence
+};
+
+struct FittedTerm {
+  std::string name;  // "serial fraction", "per-process contention", ...
+  double value = 0;
+  std::string words;  // "9 % of a step does not speed up with threads"
+};
+
+struct TuneResult {
+  std::string run_id;
+  bool found = false;  // false: no setting worked; `answer` says what to do
+  std::string answer;  // the recommendation, or why there is none, in a sentence
+  Recommendation recommendation;
+  SettingSummary baseline;
+  Interval gain;                     // rate(recommended) / rate(baseline)
+  std::vector<SettingSummary> ties;  // cannot be told from the best; recommended one included
+  std::string certificate;           // "95 %: within 3 % of the best in the declared space; 6 tie"
+  std::vector<RuleVerdict> rules;
+  std::vector<Neighbour> rejected;
+  std::vector<FittedTerm> terms;         // the speed model in words; empty on small spaces
+  std::vector<SettingSummary> settings;  // all that were tried, best first
+  std::map<std::string, int> outcomes;   // outcome name -> trials
+  int trials = 0;
+  int space_points = 0;
+  int spoilt_samples = 0;
+  double noise = 0;  // relative standard deviation between repeats
+  double seconds = 0;
+  std::string stop_reason;  // "budget", "improvement under 0.5 %", ...
+  std::string advice;       // next best experiment, in a sentence
+};
+
+}  // namespace ocrtune
