@@ -1,0 +1,91 @@
+#include "tuner/run_record.h"
+
+#include <unistd.h>
+
+#include <ctime>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "base/random.h"
+
+namespace ocrtune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+}  // namespace
+
+std::string new_run_id() {
+  const auto now = static_cast<std::time_t>(wall_seconds());
+  Random random(static_cast<std::uint64_t>(wall_seconds() * 1e6) ^
+                (static_cast<std::uint64_t>(::getpid()) << 40));
+  return fmt::format("{:%Y-%m-%d}-{:05x}", fmt::gmtime(now), random.next() >> 44);
+}
+
+std::string run_options_json(const RunOptions& options) {
+  Json baseline = Json::object();
+  for (const auto& [name, text] : knob_texts(options.baseline)) baseline[name] = text;
+  const Json json = {
+      {"mode", options.mode},
+      {"model", options.model},
+      {"label_file", options.label_file},
+      {"height", options.height},
+      {"width", options.width},
+      {"command", options.command},
+      {"preset", options.preset},
+      {"log_reader", options.log_reader},
+      {"metric", options.metric},
+      {"setup", options.setup},
+      {"cleanup", options.cleanup},
+      {"axes", options.axes},
+      {"baseline", baseline},
+      {"baseline_source", options.baseline_source},
+      {"budget_seconds", options.budget_seconds},
+      {"trial_seconds", options.trial_seconds},
+      {"memory_limit_bytes", options.memory_limit_bytes},
+      {"memory_margin", options.memory_margin},
+      {"seed", options.seed},
+      {"policy", options.policy},
+      {"strategy", options.strategy},
+  };
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<RunOptions> parse_run_options(const std::string& text) {
+  RunOptions options;
+  try {
+    const Json json = Json::parse(text);
+    options.mode = json.value("mode", options.mode);
+    options.model = json.value("model", options.model);
+    options.label_file = json.value("label_file", options.label_file);
+    options.height = json.value("height", options.height);
+    options.width = json.value("width", options.width);
+    options.command = json.value("command", options.command);
+    options.preset = json.value("preset", options.preset);
+    options.log_reader = json.value("log_reader", options.log_reader);
+    options.metric = json.value("metric", options.metric);
+    options.setup = json.value("setup", options.setup);
+    options.cleanup = json.value("cleanup", options.cleanup);
+    options.axes = json.value("axes", options.axes);
+    options.baseline_source = json.value("baseline_source", options.baseline_source);
+    options.budget_seconds = json.value("budget_seconds", options.budget_seconds);
+    options.trial_seconds = json.value("trial_seconds", options.trial_seconds);
+    options.memory_limit_bytes = json.value("memory_limit_bytes", options.memory_limit_bytes);
+    options.memory_margin = json.value("memory_margin", options.memory_margin);
+    options.seed = json.value("seed", options.seed);
+    options.policy = json.value("policy", options.policy);
+    options.strategy = json.value("strategy", options.strategy);
+    for (const auto& [name, value] : json.at("baseline").items()) {
+      const Status status = set_knob(options.baseline, name, value.get<std::string>());
+      if (!status) return status.error();
+    }
+  } catch (const Json::exception& error) {
+    return Error{ErrorKind::invalid, fmt::format("run options: {}", error.what())};
+  }
+  return options;
+}
+
+}  // namespace ocrtune

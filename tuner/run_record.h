@@ -1,0 +1,61 @@
+// One run as the store keeps it: what was asked, on which machine, and every trial.
+//
+// The verdict is not stored: it is computed from the trials whenever it is shown
+// (tuner/recommend.h), so the raw numbers stay the only truth.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "bench/trial.h"
+#include "probes/machine.h"
+#include "tuner/recommendation.h"
+
+namespace ocrtune {
+
+// What the user asked for. Enough to start the run again, or to go on with it.
+struct RunOptions {
+  std::string mode = "train";  // train | infer
+  // The built-in core's workload.
+  std::string model = "crnn";
+  std::string label_file;  // empty: synthetic batches without a data path
+  int height = 32;
+  int width = 320;
+  // The user's own command; empty: the built-in core.
+  std::vector<std::string> command;  // with {placeholders}
+  std::string preset, log_reader, metric;
+  std::string setup, cleanup;
+  // The search.
+  std::map<std::string, std::vector<std::string>> axes;  // knob -> values, as the user set them
+  Knobs baseline;                                        // the setting that the user has now
+  std::string baseline_source;                           // "given", "one process, all CPUs", ...
+  double budget_seconds = 300;
+  double trial_seconds = 1.5;            // measuring time of one trial
+  std::uint64_t memory_limit_bytes = 0;  // the machine's, or --memory-limit
+  double memory_margin = 0.1;            // share of the limit that stays free
+  std::uint64_t seed = 1;
+  std::string policy = "measured";  // measured | cautious (the folk caps apply)
+  std::string strategy = "ours";
+};
+
+struct RunRecord {
+  std::string id;                               // "2026-11-21-a3f9": date and a short random part
+  std::string started;                          // UTC, ISO 8601
+  std::string command_line;                     // as typed
+  std::string state = "running";                // running | done | interrupted | failed
+  std::string stop_reason;                      // why the search ended, in words
+  std::map<std::string, std::string> versions;  // "ocrtune" -> "0.1.0", "oneDNN" -> "2.6.3", ...
+  RunOptions options;
+  Machine machine;
+  std::vector<Trial> trials;  // in the order in which they ran
+  TuneResult result;          // empty as loaded; filled by whoever judges
+};
+
+std::string new_run_id();
+
+std::string run_options_json(const RunOptions& options);
+Result<RunOptions> parse_run_options(const std::string& json);
+
+}  // namespace ocrtune
