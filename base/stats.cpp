@@ -18,7 +18,7 @@ std::vector<double> resample(const std::vector<double>& values, Random& random) 
   return drawn;
 }
 
-Interval percentile_interval(double centre, std::vector<double> draws, double confidence) {
+Interval percentile_interval(double centre, const std::vector<double>& draws, double confidence) {
   const double tail = (1 - confidence) / 2;
   return Interval{centre, quantile(draws, tail), quantile(draws, 1 - tail)};
 }
@@ -89,7 +89,7 @@ Interval bootstrap_median(const std::vector<double>& values, double confidence, 
   Random random(seed);
   std::vector<double> draws;
   for (int round = 0; round < rounds; ++round) draws.push_back(median(resample(values, random)));
-  return percentile_interval(centre, std::move(draws), confidence);
+  return percentile_interval(centre, draws, confidence);
 }
 
 Interval bootstrap_ratio(const std::vector<double>& a, const std::vector<double>& b,
@@ -101,7 +101,7 @@ Interval bootstrap_ratio(const std::vector<double>& a, const std::vector<double>
     const double below = median(resample(b, random));
     if (below != 0) draws.push_back(median(resample(a, random)) / below);
   }
-  return percentile_interval(median(a) / median(b), std::move(draws), confidence);
+  return percentile_interval(median(a) / median(b), draws, confidence);
 }
 
 double mann_whitney_p(const std::vector<double>& a, const std::vector<double>& b) {

@@ -14,13 +14,11 @@ class App;
 namespace ocrtune {
 
 // Exit codes. Wrong use is 2; the world said no is 3.
-enum ExitCode : int {
-  kExitFine = 0,
-  kExitAnswerIsNo = 1,
-  kExitWrongUse = 2,
-  kExitWorldSaidNo = 3,
-  kExitInterrupted = 130,
-};
+inline constexpr int kExitFine = 0;
+inline constexpr int kExitAnswerIsNo = 1;
+inline constexpr int kExitWrongUse = 2;
+inline constexpr int kExitWorldSaidNo = 3;
+inline constexpr int kExitInterrupted = 130;
 
 struct Command {
   const char* name;
