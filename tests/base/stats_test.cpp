@@ -1,0 +1,50 @@
+#include "base/stats.h"
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+
+namespace ocrtune {
+namespace {
+
+TEST(Stats, OrderStatistics) {
+  EXPECT_DOUBLE_EQ(median({3, 1, 2}), 2);
+  EXPECT_DOUBLE_EQ(median({4, 1, 2, 3}), 2.5);
+  EXPECT_DOUBLE_EQ(median({}), 0);
+  EXPECT_DOUBLE_EQ(quantile({0, 10}, 0.25), 2.5);
+  EXPECT_DOUBLE_EQ(deviation({1, 3}), 1.4142135623730951);
+  EXPECT_NEAR(median_absolute_deviation({1, 1, 2, 2, 4, 6, 9}), 1.4826, 1e-12);
+}
+
+TEST(Stats, BootstrapCoversTheTruth) {
+  int covered = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    Random random(seed);
+    std::vector<double> values(25);
+    for (double& value : values) value = 10 + random.normal();
+    const Interval interval = bootstrap_median(values, 0.95, seed, 400);
+    if (interval.low <= 10 && 10 <= interval.high) ++covered;
+  }
+  EXPECT_GE(covered, 180);  // nominal 190
+  EXPECT_LE(covered, 199);  // an interval that always covers says nothing
+}
+
+TEST(Stats, RatioInterval) {
+  const Interval ratio = bootstrap_ratio({20, 21, 19, 20}, {10, 10, 11, 9});
+  EXPECT_DOUBLE_EQ(ratio.median, 2);
+  EXPECT_LT(ratio.low, 2);
+  EXPECT_GT(ratio.high, 2);
+  EXPECT_DOUBLE_EQ(bootstrap_ratio({1}, {}).median, 0);
+}
+
+TEST(Stats, MannWhitneyAgreesWithTables) {
+  // Complete separation of 5 against 5: p = 2 / C(10, 5).
+  EXPECT_NEAR(mann_whitney_p({1, 2, 3, 4, 5}, {6, 7, 8, 9, 10}), 2.0 / 252, 1e-12);
+  // U = 8 of 20 for m = 4, n = 5: 92 of the 126 arrangements are at least as far apart.
+  EXPECT_NEAR(mann_whitney_p({1, 4, 6, 7}, {2, 3, 5, 8, 9}), 92.0 / 126, 1e-12);
+  EXPECT_DOUBLE_EQ(mann_whitney_p({1, 1, 1}, {1, 1, 1}), 1);
+  EXPECT_DOUBLE_EQ(mann_whitney_p({}, {1}), 1);
+}
+
+}  // namespace
+}  // namespace ocrtune
