@@ -1,0 +1,415 @@
+#include "base/process.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+extern char** environ;  // NOLINT(readability-redundant-declaration)
+
+namespace ocrtune {
+namespace {
+
+// Everything that the child needs between fork and exec, made ready before the fork: after it only
+// async-signal-safe calls are allowed.
+struct Launch {
+  std::string path;
+  std::vector<std::string> texts;  // owns argv and envp
+  std::vector<char*> argv;
+  std::vector<char*> envp;
+  std::vector<cpu_set_t> mask;  // as many as the highest CPU needs; empty: none
+  std::string directory;
+  std::string oom_score;
+  std::vector<int> descriptors;
+  std::uint64_t data_limit = 0;
+  std::uint64_t address_limit = 0;
+  bool new_session = false;
+  bool die_with_us = false;
+  int parent = 0;
+  int output = -1;
+  int report = -1;  // where a failed step writes its errno and number
+};
+
+enum Step : int { kDirectory, kLimits, kAffinity, kExec };
+
+struct Failure {
+  int step;
+  int code;
+};
+
+[[noreturn]] void fail(const Launch& launch, Step step) {
+  const Failure failure{step, errno};
+  [[maybe_unused]] const ssize_t written = ::write(launch.report, &failure, sizeof failure);
+  ::_exit(127);
+}
+
+bool limit(__rlimit_resource_t resource, std::uint64_t bytes) {
+  if (bytes == 0) return true;
+  rlimit current{};
+  if (::getrlimit(resource, &current) != 0) return false;
+  current.rlim_cur = std::min<rlim_t>(bytes, current.rlim_max);
+  return ::setrlimit(resource, &current) == 0;
+}
+
+// Runs in the child: async-signal-safe calls only.
+[[noreturn]] void become(const Launch& launch) {
+  if (launch.new_session) ::setsid();
+  if (launch.die_with_us) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != launch.parent) ::_exit(127);  // it died before the line above
+  }
+  // Ignored and blocked signals would be inherited through exec.
+  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  const int nothing = ::open("/dev/null", O_RDONLY);
+  if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
+  ::dup2(launch.output, STDOUT_FILENO);
+  ::dup2(launch.output, STDERR_FILENO);
+  ::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
+  for (int descriptor : launch.descriptors) ::fcntl(descriptor, F_SETFD, 0);
+  if (!launch.oom_score.empty()) {  // raising one's own score needs no privilege
+    const int file = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (file >= 0) {
+      [[maybe_unused]] const ssize_t written =
+          ::write(file, launch.oom_score.data(), launch.oom_score.size());
+      ::close(file);
+    }
+  }
+  if (!launch.directory.empty() && ::chdir(launch.directory.c_str()) != 0) fail(launch, kDirectory);
+  if (!launch.mask.empty() &&
+      ::sched_setaffinity(0, launch.mask.size() * sizeof(cpu_set_t), launch.mask.data()) != 0) {
+    fail(launch, kAffinity);
+  }
+  if (!limit(RLIMIT_DATA, launch.data_limit) || !limit(RLIMIT_AS, launch.address_limit)) {
+    fail(launch, kLimits);
+  }
+  ::execve(launch.path.c_str(), launch.argv.data(), launch.envp.data());
+  fail(launch, kExec);
+}
+
+std::vector<std::string> environment_of(const ProcessOptions& options) {
+  std::vector<std::string> lines;
+  const auto name_of = [](std::string_view line) { return line.substr(0, line.find('=')); };
+  const auto drop = [&](std::string_view name) {
+    std::erase_if(lines, [&](const std::string& line) { return name_of(line) == name; });
+  };
+  for (char** line = environ; line != nullptr && *line != nullptr; ++line)
+    lines.emplace_back(*line);
+  for (const auto& [name, value] : options.environment) {
+    drop(name);
+    if (value) lines.push_back(name + "=" + *value);
+  }
+  return lines;
+}
+
+std::vector<cpu_set_t> mask_of(const CpuSet& cpus) {
+  std::vector<cpu_set_t> mask;
+  if (cpus.empty()) return mask;
+  const auto highest = static_cast<std::size_t>(cpus.cpus().back());
+  mask.resize(highest / CPU_SETSIZE + 1);
+  const std::size_t bytes = mask.size() * sizeof(cpu_set_t);
+  CPU_ZERO_S(bytes, mask.data());
+  for (int cpu : cpus.cpus()) CPU_SET_S(static_cast<std::size_t>(cpu), bytes, mask.data());
+  return mask;
+}
+
+Launch prepare(const ProcessOptions& options, std::string path) {
+  Launch launch;
+  launch.path = std::move(path);
+  launch.texts = options.arguments;
+  const std::vector<std::string> environment = environment_of(options);
+  launch.texts.insert(launch.texts.end(), environment.begin(), environment.end());
+  for (std::size_t i = 0; i < launch.texts.size(); ++i) {
+    (i < options.arguments.size() ? launch.argv : launch.envp).push_back(launch.texts[i].data());
+  }
+  launch.argv.push_back(nullptr);
+  launch.envp.push_back(nullptr);
+  launch.mask = mask_of(options.cpus);
+  launch.directory = options.directory;
+  if (options.oom_score_adjust > 0) launch.oom_score = fmt::format("{}", options.oom_score_adjust);
+  launch.descriptors = options.descriptors;
+  launch.data_limit = options.data_limit_bytes;
+  launch.address_limit = options.address_limit_bytes;
+  launch.new_session = options.new_session;
+  launch.die_with_us = options.die_with_us;
+  launch.parent = ::getpid();
+  return launch;
+}
+
+Error explain(const Failure& failure, const ProcessOptions& options) {
+  const std::string& program = options.arguments[0];
+  switch (failure.step) {
+    case kDirectory:
+      return system_error(failure.code, "change to folder " + options.directory);
+    case kAffinity:
+      return system_error(failure.code,
+                          fmt::format("bind {} to CPUs {}", program, options.cpus.text()));
+    case kLimits:
+      return system_error(failure.code, "set memory limits of " + program);
+    default:
+      return system_error(failure.code, "start " + program);
+  }
+}
+
+struct Pipe {
+  int read = -1;
+  int write = -1;
+  Pipe() = default;
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  ~Pipe() {
+    if (read >= 0) ::close(read);
+    if (write >= 0) ::close(write);
+  }
+  bool open() {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return false;
+    read = ends[0];
+    write = ends[1];
+    return true;
+  }
+  void close_write() {
+    ::close(write);
+    write = -1;
+  }
+};
+
+std::string absolute_path(const std::string& path) {
+  std::array<char, 4096> here{};
+  if (path.empty() || path[0] == '/' || ::getcwd(here.data(), here.size()) == nullptr) return path;
+  return std::string(here.data()) + "/" + path;
+}
+
+bool executable_file(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+         ::access(path.c_str(), X_OK) == 0;
+}
+
+std::mutex g_started_mutex;
+std::set<int>& started_pids() {
+  static std::set<int> pids;
+  return pids;
+}
+
+void note_started(int pid) {
+  const std::lock_guard lock(g_started_mutex);
+  started_pids().insert(pid);
+}
+
+void note_reaped(int pid) {
+  const std::lock_guard lock(g_started_mutex);
+  started_pids().erase(pid);
+}
+
+}  // namespace
+
+bool started_here(int pid) {
+  const std::lock_guard lock(g_started_mutex);
+  return started_pids().count(pid) != 0;
+}
+
+std::string signal_name(int number) {
+  const char* name = ::sigabbrev_np(number);
+  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", number);
+}
+
+std::string ExitStatus::text() const {
+  if (signal != 0) return "killed by " + signal_name(signal);
+  return fmt::format("exit code {}", code);
+}
+
+Result<std::string> find_executable(const std::string& name) {
+  if (name.empty()) return Error{ErrorKind::usage, "the command is empty"};
+  if (name.find('/') != std::string::npos) {
+    if (executable_file(name)) return name;
+    struct stat status {};
+    if (::stat(name.c_str(), &status) != 0) return system_error(errno, "start " + name);
+    return Error{ErrorKind::denied, name + " is not an executable file"};
+  }
+  const char* path = std::getenv("PATH");
+  for (const std::string& folder : split(path != nullptr ? path : "/usr/bin:/bin", ':')) {
+    const std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
+    if (executable_file(candidate)) return candidate;
+  }
+  return Error{ErrorKind::missing, fmt::format("'{}' is not in PATH", name)};
+}
+
+void OutputRing::append(std::string_view bytes) {
+  total_bytes_ += bytes.size();
+  if (bytes.size() >= most_bytes_) {
+    bytes_.assign(bytes.substr(bytes.size() - most_bytes_));
+    return;
+  }
+  bytes_.append(bytes);
+  if (bytes_.size() > 2 * most_bytes_) bytes_.erase(0, bytes_.size() - most_bytes_);
+}
+
+std::string OutputRing::contents() const {
+  return bytes_.size() <= most_bytes_ ? bytes_ : bytes_.substr(bytes_.size() - most_bytes_);
+}
+
+std::string OutputRing::tail(std::size_t most_lines) const {
+  const std::string all = contents();
+  std::size_t end = all.size();
+  while (end > 0 && (all[end - 1] == '\n' || all[end - 1] == '\r')) --end;
+  std::size_t begin = end;
+  for (std::size_t lines = 0; begin > 0; --begin) {
+    if (all[begin - 1] == '\n' && ++lines == most_lines) break;
+  }
+  return valid_utf8(std::string_view(all).substr(begin, end - begin));
+}
+
+Result<Process> Process::start(const ProcessOptions& options) {
+  if (options.arguments.empty()) return Error{ErrorKind::usage, "the command is empty"};
+  const std::string& program = options.arguments[0];
+  const bool relative = program.find('/') != std::string::npos && program[0] != '/';
+  auto path = find_executable(
+      relative && !options.directory.empty() ? options.directory + "/" + program : program);
+  if (!path) return path.error();
+  if (relative) path = absolute_path(*path);  // the child changes its folder before exec
+  Pipe output;
+  Pipe report;
+  if (!output.open() || !report.open()) {
+    return system_error(errno, "open a pipe for " + options.arguments[0]);
+  }
+  Launch launch = prepare(options, *std::move(path));
+  launch.output = output.write;
+  launch.report = report.write;
+  const pid_t pid = ::fork();
+  if (pid < 0) return system_error(errno, "fork for " + options.arguments[0]);
+  if (pid == 0) become(launch);
+  output.close_write();
+  report.close_write();
+  Failure failure{};
+  ssize_t got = 0;
+  do {
+    got = ::read(report.read, &failure, sizeof failure);
+  } while (got < 0 && errno == EINTR);
+  if (got == sizeof failure) {
+    while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    return explain(failure, options);
+  }
+  note_started(pid);
+  ::fcntl(output.read, F_SETFL, O_NONBLOCK);
+  return Process(pid, std::exchange(output.read, -1), options.output_bytes);
+}
+
+Process::Process(Process&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)),
+      output_(std::exchange(other.output_, -1)),
+      ring_(std::move(other.ring_)),
+      exit_(std::exchange(other.exit_, std::nullopt)) {}
+
+Process& Process::operator=(Process&& other) noexcept {
+  std::swap(pid_, other.pid_);
+  std::swap(output_, other.output_);
+  std::swap(ring_, other.ring_);
+  std::swap(exit_, other.exit_);
+  return *this;
+}
+
+Process::~Process() {
+  if (pid_ > 0 && !exit_) {
+    ::kill(pid_, SIGKILL);
+    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    note_reaped(pid_);
+  }
+  close_output();
+}
+
+void Process::close_output() {
+  if (output_ >= 0) ::close(output_);
+  output_ = -1;
+}
+
+std::size_t Process::read_output(const std::function<void(std::string_view)>& sink) {
+  static constexpr std::size_t kMostBytes = 1 << 20;
+  std::size_t total = 0;
+  std::array<char, 65536> block;  // NOLINT: not filled on purpose
+  while (output_ >= 0 && total < kMostBytes) {
+    const ssize_t got = ::read(output_, block.data(), block.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) break;
+    if (got <= 0) {
+      close_output();
+      break;
+    }
+    const std::string_view piece(block.data(), static_cast<std::size_t>(got));
+    ring_.append(piece);
+    if (sink) sink(piece);
+    total += piece.size();
+  }
+  return total;
+}
+
+const std::optional<ExitStatus>& Process::poll_exit() {
+  if (exit_ || pid_ <= 0) return exit_;
+  int status = 0;
+  rusage used{};
+  const pid_t got = ::wait4(pid_, &status, WNOHANG, &used);
+  if (got == 0 || (got < 0 && errno == EINTR)) return exit_;
+  ExitStatus exit;
+  if (got == pid_) {
+    exit.code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+    exit.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    const auto seconds = [](const timeval& time) {
+      return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+    };
+    exit.cpu_seconds = seconds(used.ru_utime) + seconds(used.ru_stime);
+    exit.peak_rss_bytes = static_cast<std::uint64_t>(used.ru_maxrss) * 1024;
+  } else {
+    exit.code = 127;  // reaped behind our back: its true status is lost
+  }
+  exit_ = exit;
+  note_reaped(pid_);
+  return exit_;
+}
+
+const std::optional<ExitStatus>& Process::wait(double seconds, Clock& clock) {
+  const double deadline = clock.now_seconds() + seconds;
+  while (true) {
+    read_output({});
+    if (poll_exit()) {
+      for (int more = 0; more < 16 && read_output({}) > 0;) ++more;  // a descendant may flood on
+      return exit_;
+    }
+    const double left = deadline - clock.now_seconds();
+    if (left <= 0) return exit_;
+    if (output_ >= 0 && &clock == &steady_clock()) {
+      pollfd ready{output_, POLLIN, 0};
+      ::poll(&ready, 1, static_cast<int>(std::min(left, 0.01) * 1000) + 1);
+    } else {
+      clock.sleep_seconds(std::min(left, 0.005));
+    }
+  }
+}
+
+void Process::signal(int number) {
+  if (pid_ > 0 && !poll_exit()) ::kill(pid_, number);
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,82 @@
+// Every process that a trial has started, down to double-forked daemons, and the end of them all.
+//
+// A root is started in a session of its own; launchers give each rank another session, and workers
+// fork on, so a process group reaches almost nothing. This process is made a child subreaper:
+// whoever loses its parent becomes our child. A process belongs to the tree when
+//   - it is a root, or its parent belongs to the tree, or
+//   - it was seen in the tree before (pid and start time), or
+//   - it has become our child without being started here, and its session, the tree's mark in its
+//     environment (OCRTUNE_TREE), or the lack of any other live tree says whose it was.
+// Never by name. If this process itself dies, even by SIGKILL, a guard process (one for all trees)
+// kills whoever carries the mark. A process that a daemon starts for the trial (docker run) is not
+// in the tree.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/process.h"
+#include "base/result.h"
+
+namespace ocrtune {
+
+// One line of /proc/<pid>/stat.
+struct ProcessFacts {
+  int pid = 0, parent = 0, session = 0;
+  char state = '?';
+  std::uint64_t start_ticks = 0;  // since boot: with the pid, a process's identity
+  double cpu_seconds = 0;         // its own threads, those that have ended included
+  std::string name;               // as the kernel has it; for people only
+};
+
+Result<ProcessFacts> parse_process_stat(const std::string& line);  // invalid: not such a line
+std::vector<ProcessFacts> all_processes();                         // of this PID namespace
+
+struct StopReport {
+  int terminated = 0;                  // ended within the grace after SIGTERM
+  int killed = 0;                      // needed SIGKILL
+  std::vector<std::string> forced;     // "1234 (python)", those that needed SIGKILL, at most 20
+  std::vector<std::string> survivors;  // still there 5 s after SIGKILL: stuck in the kernel
+};
+
+class ProcessTree {
+ public:
+  ProcessTree();
+  ~ProcessTree();  // stop(0)
+  ProcessTree(const ProcessTree&) = delete;
+  ProcessTree& operator=(const ProcessTree&) = delete;
+
+  // Starts a root, with the mark in its environment. The reference stays valid as long as the tree.
+  Result<Process*> start(ProcessOptions options);
+  std::vector<std::unique_ptr<Process>>& roots() { return roots_; }
+
+  // Looks through /proc for the living members (zombies are reaped, not listed). About 10 us for
+  // each process of the machine.
+  const std::vector<ProcessFacts>& scan();
+  const std::vector<ProcessFacts>& members() const { return members_; }  // of the last scan
+  double gone_cpu_seconds() const { return gone_cpu_seconds_; }  // of members that have ended
+
+  // SIGTERM to the roots; who is not gone after the grace, and every descendant the roots left, is
+  // frozen by SIGSTOP and killed by SIGKILL. Returns once nobody is left, or after 5 s more.
+  StopReport stop(double grace_seconds, Clock& clock = steady_clock());
+
+ private:
+  using Identity = std::pair<int, std::uint64_t>;
+  bool adopted(const ProcessFacts& process) const;
+  void kill_all(StopReport& report, Clock& clock);
+  bool wait_until_empty(double seconds, Clock& clock);
+
+  std::string mark_;
+  std::vector<std::unique_ptr<Process>> roots_;
+  std::vector<ProcessFacts> members_;
+  std::set<Identity> seen_;
+  std::set<int> sessions_;
+  double gone_cpu_seconds_ = 0;
+};
+
+}  // namespace ocrtune
