@@ -1,0 +1,70 @@
+// Recorded tables: settings whose outcome is already known, replayed as if they were run.
+//
+// A table is a CSV with one column per knob (any others are the user's own dimensions), then
+// samples_per_second, peak_bytes, outcome and noise_sigma. Its first line may be
+// "# cores=64 memory_bytes=137438953472". A replayed trial returns the recorded rate times
+// exp(normal(0, noise_sigma)), so repeats differ as they would on the machine.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "bench/runner.h"
+
+namespace ocrtune {
+
+struct TableRow {
+  Knobs knobs;
+  double samples_per_second = 0;  // 0 unless ok
+  std::uint64_t peak_bytes = 0;   // 0: not recorded
+  Outcome outcome = Outcome::ok;
+  double noise_sigma = 0;  // of the logarithm of a repeat's rate
+};
+
+struct RecordedTable {
+  std::vector<TableRow> rows;
+  double cores = 0;                // 0: not stated
+  std::uint64_t memory_bytes = 0;  // 0: not stated
+
+  const TableRow* best() const;  // fastest that is ok; null when all failed
+};
+
+// invalid: names `name`, the line and the column. Refused: missing columns, no rows, a setting
+// twice, rates of ok rows that are not positive numbers, unknown outcomes.
+Result<RecordedTable> parse_table(std::string_view csv, const std::string& name);
+Result<RecordedTable> read_table(const std::string& path);
+std::string table_csv(const RecordedTable& table);
+
+// A clock that stands still until someone sleeps: replayed seconds cost no time.
+class CountingClock : public Clock {
+ public:
+  double now_seconds() override { return now_seconds_; }
+  void sleep_seconds(double seconds) override { now_seconds_ += seconds; }
+
+ private:
+  double now_seconds_ = 0;
+};
+
+// Each trial takes one second of `clock`. A setting that is not in the table is unsupported.
+class TableRunner : public Runner {
+ public:
+  // `table` and `clock` must outlive the runner.
+  TableRunner(const RecordedTable& table, Clock& clock, std::uint64_t seed);
+  Trial run(const Knobs& knobs, const TrialLimits& limits) override;
+  int out_of_memory_trials() const { return out_of_memory_trials_; }
+
+ private:
+  const RecordedTable* table_;
+  Clock* clock_;
+  Random random_;
+  std::map<Knobs, std::size_t> rows_;
+  int out_of_memory_trials_ = 0;
+};
+
+}  // namespace ocrtune
