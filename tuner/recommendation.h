@@ -71,7 +71,8 @@ struct TuneResult {
   int trials = 0;
   int space_points = 0;
   int spoilt_samples = 0;
-  double noise = 0;  // relative standard deviation between repeats
+  double noise = 0;             // relative standard deviation between repeats
+  std::string noise_statement;  // "too noisy to tell A from B ..."; empty: told apart
   double seconds = 0;
   std::string stop_reason;  // "budget", "improvement under 0.5 %", ...
   std::string advice;       // next best experiment, in a sentence

@@ -1,0 +1,147 @@
+#include "tuner/explain.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/stats.h"
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kWide = 1.96;
+
+// Repeats of each of two settings that would tell this difference of logarithms from nothing.
+int rounds_to_settle(double difference, double noise) {
+  const double each = kWide * noise * std::sqrt(2.0) / std::max(difference, 0.002);
+  return std::clamp(static_cast<int>(std::ceil(each * each)), 2, 1000);
+}
+
+double log_behind(const Setting& best, const Setting& other) {
+  return std::log(median(best.judged()) / median(other.judged()));
+}
+
+std::string why_not(const Setting& other, const Verdict& verdict) {
+  if (!other.works()) {
+    const std::string outcome(outcome_name(other.summary.outcome));
+    return other.summary.reason.empty() ? outcome : outcome + ": " + other.summary.reason;
+  }
+  const auto is_other = [&](const Setting* setting) { return setting == &other; };
+  if (std::any_of(verdict.ties.begin(), verdict.ties.end(), is_other)) {
+    return other.summary.peak_bytes > verdict.chosen->summary.peak_bytes ? "ties, more memory"
+                                                                         : "ties, more processes";
+  }
+  const Interval ratio = ratio_interval(other, *verdict.chosen, verdict.noise);
+  std::string words = compared_words(ratio.median);
+  if (ratio.low <= 1 && ratio.high >= 1) words += ", within the noise";
+  return words;
+}
+
+std::string why_not_run(const Prediction& prediction, const Verdict& verdict) {
+  if (!prediction.admitted) return prediction.reason;
+  const Interval& rate = prediction.samples_per_second;
+  if (rate.median <= 0) return "not run";
+  const double here = verdict.chosen->summary.samples_per_second.median;
+  return fmt::format("predicted {}, not run", compared_words(rate.median / here));
+}
+
+}  // namespace
+
+std::string compared_words(double ratio) {
+  const double percent = 100 * (ratio - 1);
+  if (std::fabs(percent) < 0.5) return "as fast";
+  if (percent <= -99.5) return "more than 100 times slower";
+  return percent < 0 ? fmt::format("{:.0f} % slower", -percent)
+                     : fmt::format("{:.0f} % faster", percent);
+}
+
+std::vector<std::string> reasons_for(const Verdict& verdict) {
+  std::vector<std::string> reasons;
+  const Setting& chosen = *verdict.chosen;
+  const SettingSummary& summary = chosen.summary;
+  const Interval& rate = summary.samples_per_second;
+  reasons.push_back(fmt::format("Ran {} time{}: {} samples/s ({} to {}).", summary.trials,
+                                summary.trials == 1 ? "" : "s", format_count(rate.median),
+                                format_count(rate.low), format_count(rate.high)));
+  if (verdict.baseline != nullptr && verdict.baseline != &chosen) {
+    const Interval gain = ratio_interval(chosen, *verdict.baseline, verdict.noise);
+    reasons.push_back(fmt::format("{:.2f} times the current setting ({:.2f} to {:.2f}).",
+                                  gain.median, gain.low, gain.high));
+  }
+  if (summary.peak_bytes > 0 && verdict.limit_bytes > 0) {
+    const double used = static_cast<double>(summary.peak_bytes);
+    const double limit = static_cast<double>(verdict.limit_bytes);
+    reasons.push_back(
+        fmt::format("Peak memory {} of {}: {} stay free (at least {} asked).",
+                    format_bytes(summary.peak_bytes), format_bytes(verdict.limit_bytes),
+                    format_percent(1 - used / limit), format_percent(verdict.margin)));
+  } else if (summary.peak_bytes > 0) {
+    reasons.push_back(
+        fmt::format("Peak memory {}; no limit is known.", format_bytes(summary.peak_bytes)));
+  } else {
+    reasons.emplace_back("Its memory could not be measured.");
+  }
+  if (verdict.ties.size() > 1) {
+    reasons.push_back(
+        fmt::format("{} settings tie; this one needs the least memory, then the "
+                    "fewest processes.",
+                    verdict.ties.size()));
+  }
+  return reasons;
+}
+
+std::vector<Neighbour> rejected_neighbours(const Space& space, const Search& search,
+                                           const Verdict& verdict,
+                                           const std::vector<Setting>& settings) {
+  std::vector<Neighbour> rejected;
+  const int chosen = space.find(verdict.chosen->summary.knobs);
+  if (chosen < 0) return rejected;
+  for (int point : space.neighbours(chosen)) {
+    const Knobs& knobs = space.knobs(point);
+    const Setting* run = find_setting(settings, knobs);
+    rejected.push_back({knobs, run != nullptr ? why_not(*run, verdict)
+                                              : why_not_run(search.predict(knobs), verdict)});
+  }
+  return rejected;
+}
+
+std::string noise_statement(const Verdict& verdict) {
+  if (verdict.unsettled.empty()) return "";
+  const Setting& rival = *verdict.unsettled[0];
+  const double behind = std::max(log_behind(*verdict.chosen, rival), 0.0);
+  const int wanted = rounds_to_settle(behind, verdict.noise);
+  const int have =
+      static_cast<int>(std::min(verdict.chosen->judged().size(), rival.judged().size()));
+  const double seconds = 2.0 * std::max(1, wanted - have) * verdict.trial_seconds;
+  return fmt::format(
+      "Too noisy to tell {} from {} in this budget (repeats differ by {}); about {} "
+      "more would settle it.",
+      knobs_text(verdict.chosen->summary.knobs), knobs_text(rival.summary.knobs),
+      format_percent(verdict.noise), format_duration(seconds));
+}
+
+std::string next_experiment(const Space& space, const Search& search, const Verdict& verdict) {
+  const double here = verdict.chosen->summary.samples_per_second.median;
+  const Knobs* promising = nullptr;
+  double most = 1.01 * here;
+  for (const Knobs& knobs : space.points()) {
+    const Prediction prediction = search.predict(knobs);
+    if (!prediction.admitted || prediction.samples_per_second.high <= most) continue;
+    most = prediction.samples_per_second.high;
+    promising = &knobs;
+  }
+  if (promising != nullptr) {
+    return fmt::format("Next best: {} could be up to {} (not run); stopping is fine.",
+                       knobs_text(*promising), compared_words(most / here));
+  }
+  const int rounds = static_cast<int>(verdict.chosen->judged().size());
+  if (rounds == 0 || verdict.noise <= 0) return "";
+  const double seconds = 3.0 * rounds * verdict.trial_seconds * 2;
+  return fmt::format("{} more on {} would halve its interval; stopping is fine.",
+                     format_duration(std::max(seconds, 1.0)),
+                     knobs_text(verdict.chosen->summary.knobs));
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,36 @@
+// A verdict in words: why this setting, why not its neighbours, and what to try next.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tuner/search.h"
+#include "tuner/settings.h"
+
+namespace ocrtune {
+
+struct Verdict {  // what the words are about
+  const Setting* chosen = nullptr;
+  const Setting* baseline = nullptr;      // null: none was given, or it failed
+  std::vector<const Setting*> ties;       // `chosen` included
+  std::vector<const Setting*> unsettled;  // slower on paper, but not clearly
+  std::uint64_t limit_bytes = 0;          // 0: unknown
+  double margin = 0;
+  double noise = 0;
+  double trial_seconds = 0;
+};
+
+std::vector<std::string> reasons_for(const Verdict& verdict);
+std::vector<Neighbour> rejected_neighbours(const Space& space, const Search& search,
+                                           const Verdict& verdict,
+                                           const std::vector<Setting>& settings);
+// Empty when the chosen setting is clearly ahead of all that do not tie with it.
+std::string noise_statement(const Verdict& verdict);
+// Empty when nothing is left to find out.
+std::string next_experiment(const Space& space, const Search& search, const Verdict& verdict);
+
+// "12 % slower", "3 % faster", "as fast".
+std::string compared_words(double ratio);
+
+}  // namespace ocrtune

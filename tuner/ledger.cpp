@@ -1,0 +1,72 @@
+#include "tuner/ledger.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/stats.h"
+
+namespace ocrtune {
+
+Ledger::Ledger(const Space& space)
+    : space_(&space), records_(static_cast<std::size_t>(space.size())) {}
+
+int Ledger::add(const Trial& trial) {
+  const int point = space_->find(trial.knobs);
+  if (point < 0) return -1;
+  PointRecord& record = records_[static_cast<std::size_t>(point)];
+  if (trial.outcome == Outcome::skipped) return point;
+  if (!record.tried()) tried_.push_back(point);
+  ++record.trials;
+  ++trials_;
+  record.peak_bytes = std::max(record.peak_bytes, trial.peak_bytes);
+  if (trial.seconds > 0) seconds_.push_back(trial.seconds);
+  if (!trial.ok() || !(trial.samples_per_second > 0)) {
+    ++record.failures;
+    record.last_failure = trial.ok() ? Outcome::crashed : trial.outcome;
+    record.reason = trial.reason;
+    return point;
+  }
+  if (trial.noisy()) {
+    ++record.spoilt;
+    record.spoilt_rates.push_back(trial.samples_per_second);
+    return point;
+  }
+  record.rates.push_back(trial.samples_per_second);
+  if (trial.phase == "race") record.race_rates.push_back(trial.samples_per_second);
+  return point;
+}
+
+int Ledger::best() const {
+  int best = -1;
+  for (int point : tried_) {
+    if (!record(point).works() || record(point).failures > 0) continue;
+    if (best < 0 || median_rate(point) > median_rate(best)) best = point;
+  }
+  return best;
+}
+
+double Ledger::median_rate(int point) const { return median(record(point).best_rates()); }
+
+double Ledger::expected_trial_seconds(double before_any) const {
+  if (seconds_.empty()) return before_any;
+  const std::size_t count = std::min<std::size_t>(seconds_.size(), 12);
+  std::vector<double> late(seconds_.end() - static_cast<std::ptrdiff_t>(count), seconds_.end());
+  return quantile(std::move(late), 0.75);
+}
+
+double Ledger::noise(double prior) const {
+  double squares = 3 * prior * prior;
+  double weight = 3;
+  for (int point : tried_) {
+    const auto& rates = record(point).best_rates();
+    if (rates.size() < 2) continue;
+    std::vector<double> logs;
+    for (double rate : rates) logs.push_back(std::log(rate));
+    const double spread = deviation(logs);
+    squares += spread * spread * static_cast<double>(rates.size() - 1);
+    weight += static_cast<double>(rates.size() - 1);
+  }
+  return std::sqrt(squares / weight);
+}
+
+}  // namespace ocrtune

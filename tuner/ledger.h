@@ -1,0 +1,58 @@
+// What the trials so far say about each point of a space.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bench/trial.h"
+#include "tuner/space.h"
+
+namespace ocrtune {
+
+// All trials of one point.
+struct PointRecord {
+  std::vector<double> rates;       // samples per second of each ok trial that was not spoilt
+  std::vector<double> race_rates;  // those of the race alone, by round
+  std::vector<double> spoilt_rates;
+  std::uint64_t peak_bytes = 0;  // worst of its trials
+  int trials = 0;
+  int failures = 0;
+  int spoilt = 0;  // trials without one clean sample
+  Outcome last_failure = Outcome::ok;
+  std::string reason;  // of the last failure
+
+  bool tried() const { return trials > 0; }
+  bool works() const { return !rates.empty() || !spoilt_rates.empty(); }
+  // Clean rates, or the spoilt ones where there is nothing better.
+  const std::vector<double>& best_rates() const { return rates.empty() ? spoilt_rates : rates; }
+};
+
+class Ledger {
+ public:
+  explicit Ledger(const Space& space);  // copies nothing: `space` must outlive the ledger
+
+  // Index of the trial's point, or -1 if the space does not hold it (then nothing is recorded).
+  int add(const Trial& trial);
+
+  const Space& space() const { return *space_; }
+  const PointRecord& record(int point) const { return records_[static_cast<std::size_t>(point)]; }
+  const std::vector<int>& tried() const { return tried_; }  // in order of the first trial
+  int trials() const { return trials_; }
+  int best() const;                     // highest median rate; -1 before the first that works
+  double median_rate(int point) const;  // 0 if none worked
+
+  // What the next trial will probably take: an upper quartile of what trials took lately.
+  double expected_trial_seconds(double before_any) const;
+  // Relative standard deviation between repeats of a point; `prior` weighs as three repeats.
+  double noise(double prior) const;
+
+ private:
+  const Space* space_;
+  std::vector<PointRecord> records_;
+  std::vector<int> tried_;
+  std::vector<double> seconds_;
+  int trials_ = 0;
+};
+
+}  // namespace ocrtune

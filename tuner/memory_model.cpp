@@ -1,0 +1,181 @@
+#include "tuner/memory_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <Eigen/Dense>
+
+namespace ocrtune {
+namespace {
+
+constexpr double kSlack = 2.6;            // standard deviations of the upper bound
+constexpr double kLeastSpread = 0.01;     // of a peak between repeats, relative
+constexpr double kExpectedSpread = 0.02;  // before the residuals say more
+
+// A category that does not touch activations moves memory little; the others may double it.
+bool light(const std::string& name) { return name == "binding" || name == "malloc"; }
+
+double worker_count(const Knobs& knobs) { return static_cast<double>(knobs.workers); }
+
+// The parts of the peak that grow with the setting, each with a coefficient of at least 0.
+std::vector<double> parts(const Space& space, int point) {
+  const Knobs& knobs = space.knobs(point);
+  const double n = knobs.nproc;
+  const double b = knobs.batch;
+  std::vector<double> values = {1, n, n * b, n * worker_count(knobs), n * knobs.threads};
+  for (std::size_t a = 0; a < space.axes().size(); ++a) {
+    const Axis& axis = space.axes()[a];
+    const int value = space.place(point)[a];
+    if (axis.scale == KnobScale::category) {
+      for (std::size_t v = 1; v < axis.values.size(); ++v) {
+        values.push_back(static_cast<int>(v) == value ? n * b : 0);
+      }
+    } else if (find_knob(axis.name) == nullptr) {
+      const double first = std::fabs(space.number(static_cast<int>(a), 0));
+      const double number = space.number(static_cast<int>(a), value);
+      values.push_back(n * b * number / std::max(first, 1e-9));
+    }
+  }
+  return values;
+}
+
+double ratio(double above, double below) { return std::max(1.0, above / std::max(below, 1e-9)); }
+
+}  // namespace
+
+struct MemoryModel::Fit {
+  Eigen::VectorXd mean;
+  Eigen::MatrixXd covariance;
+  double spread = kExpectedSpread;
+  bool has_prior = false;
+
+  Eigen::VectorXd row(const Space& space, int point, const FootprintPrior& prior) const {
+    const std::vector<double> values = parts(space, point);
+    const auto count = static_cast<Eigen::Index>(values.size());
+    Eigen::VectorXd phi(count + 1);
+    for (Eigen::Index i = 0; i < count; ++i) phi[i] = values[static_cast<std::size_t>(i)];
+    phi[count] = has_prior ? prior(space.knobs(point)) : 0;
+    return phi;
+  }
+};
+
+MemoryModel::MemoryModel(const Space& space, FootprintPrior prior)
+    : space_(&space), prior_(std::move(prior)), fit_(std::make_unique<Fit>()) {
+  fit_->has_prior = prior_ != nullptr && space.size() > 0 && prior_(space.knobs(0)) > 0;
+}
+
+MemoryModel::~MemoryModel() = default;
+
+void MemoryModel::observe(int point, double peak_bytes) {
+  if (!(peak_bytes > 0) || !std::isfinite(peak_bytes)) return;
+  points_.push_back(point);
+  peaks_.push_back(peak_bytes);
+
+  // What one process held at the lightest setting seen sets the scale of every coefficient.
+  double scale = std::numeric_limits<double>::max();
+  double batch = 1;
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    const Knobs& knobs = space_->knobs(points_[i]);
+    const double each = peaks_[i] / knobs.nproc;
+    if (each >= scale) continue;
+    scale = each;
+    batch = knobs.batch;
+  }
+  const double trust = fit_->has_prior ? 0.3 : 1.0;  // with a plan, the other parts correct it
+  const Eigen::Index count = fit_->row(*space_, point, prior_).size();
+  Eigen::VectorXd centre = Eigen::VectorXd::Zero(count);
+  Eigen::VectorXd width = Eigen::VectorXd::Constant(count, 0.5 * trust * scale / batch);
+  width[0] = trust * scale;
+  width[1] = trust * scale;
+  width[2] = trust * scale / batch;
+  width[3] = 0.5 * scale;
+  width[4] = 0.1 * scale;
+  centre[count - 1] = fit_->has_prior ? 1 : 0;
+  width[count - 1] = fit_->has_prior ? 0.25 : 1e-12;
+  if (!fit_->has_prior) {
+    centre[1] = 0.5 * scale;
+    centre[2] = 0.5 * scale / batch;
+    centre[3] = 0.2 * scale;
+  }
+
+  const auto rows = static_cast<Eigen::Index>(points_.size());
+  Eigen::MatrixXd design(rows, count);
+  for (Eigen::Index i = 0; i < rows; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    design.row(i) = fit_->row(*space_, points_[at], prior_).cwiseProduct(width) / peaks_[at];
+  }
+  Eigen::VectorXd target = Eigen::VectorXd::Ones(rows);
+  target -= design * centre.cwiseQuotient(width);
+  double spread = kExpectedSpread;
+  for (int pass = 0; pass < 3; ++pass) {
+    Eigen::MatrixXd precision = design.transpose() * design / (spread * spread);
+    precision += Eigen::MatrixXd::Identity(count, count);
+    const Eigen::LDLT<Eigen::MatrixXd> solver(precision);
+    const Eigen::VectorXd unit = solver.solve(design.transpose() * target / (spread * spread));
+    const Eigen::MatrixXd unit_covariance = solver.solve(Eigen::MatrixXd::Identity(count, count));
+    fit_->mean = centre + unit.cwiseProduct(width);
+    fit_->covariance = width.asDiagonal() * unit_covariance * width.asDiagonal();
+    fit_->spread = spread;
+    const Eigen::VectorXd residual = target - design * unit;
+    const double used = (design * unit_covariance * design.transpose()).trace() / (spread * spread);
+    const double freedom = std::max(0.0, static_cast<double>(rows) - used);
+    const double squares = residual.squaredNorm() + 4 * kExpectedSpread * kExpectedSpread;
+    spread = std::max(kLeastSpread, std::sqrt(squares / (freedom + 4)));
+  }
+}
+
+// All parts are positive, so no setting needs more than an observed one times its largest ratio of
+// parts. A loader is taken to need at most what a whole process needs at the smallest batch.
+double MemoryModel::ratio_bound(int point) const {
+  const Knobs& wanted = space_->knobs(point);
+  double least = std::numeric_limits<double>::max();
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    const Knobs& seen = space_->knobs(points_[i]);
+    const double n = wanted.nproc;
+    double factor = ratio(n, seen.nproc);
+    factor =
+        std::max(factor, ratio(n * wanted.batch, seen.nproc * static_cast<double>(seen.batch)));
+    factor *= 1 + 0.05 * (ratio(wanted.threads, seen.threads) - 1);
+    for (std::size_t a = 0; a < space_->axes().size(); ++a) {
+      const Axis& axis = space_->axes()[a];
+      const int left = space_->place(point)[a];
+      const int right = space_->place(points_[i])[a];
+      if (left == right) continue;
+      if (axis.scale == KnobScale::category) {
+        factor *= light(axis.name) ? 1.1 : 2.0;
+      } else if (find_knob(axis.name) == nullptr) {
+        const int at = static_cast<int>(a);
+        factor *= ratio(std::fabs(space_->number(at, left)), std::fabs(space_->number(at, right)));
+      }
+    }
+    double loaders = n * worker_count(wanted) * peaks_[i] / seen.nproc;
+    if (seen.workers > 0) {
+      const double both = ratio(n * worker_count(wanted), seen.nproc * worker_count(seen));
+      loaders = 0;
+      factor = std::max(factor, both);
+    }
+    least = std::min(least, peaks_[i] * factor + loaders);
+  }
+  return least;
+}
+
+MemoryForecast MemoryModel::forecast(int point) const {
+  MemoryForecast forecast;
+  if (points_.empty()) {
+    if (!fit_->has_prior) return forecast;
+    const double planned = prior_(space_->knobs(point));
+    return {planned > 0, planned, 0.5 * planned, 1.5 * planned};
+  }
+  const Eigen::VectorXd phi = fit_->row(*space_, point, prior_);
+  const double bytes = std::max(phi.dot(fit_->mean), 0.0);
+  const double variance = phi.dot(fit_->covariance * phi) + std::pow(fit_->spread * bytes, 2);
+  const double deviation = std::sqrt(std::max(variance, 0.0));
+  forecast.known = true;
+  forecast.high_bytes = std::min(bytes + kSlack * deviation, ratio_bound(point));
+  forecast.bytes = std::min(bytes, forecast.high_bytes);
+  forecast.low_bytes = std::max(0.0, forecast.bytes - kSlack * deviation);
+  return forecast;
+}
+
+}  // namespace ocrtune

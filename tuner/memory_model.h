@@ -1,0 +1,52 @@
+// Peak memory of a setting, learned from the trials that have finished.
+//
+// peak = c + n (a + s b + w k + h t): what every process holds, what each sample of a batch adds,
+// what a loader worker and a thread add; n, b, w, t are nproc, batch, workers and threads. Each
+// category (precision, backend, a user's dimension) scales the per-sample part. Bayesian linear
+// regression over relative errors; all parts are positive, which bounds a prediction from any
+// single observation by the largest ratio of parts. The upper bound is the lesser of both.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "tuner/space.h"
+
+namespace ocrtune {
+
+struct MemoryForecast {
+  bool known = false;  // false: nothing was observed and no prior was given
+  double bytes = 0;
+  double low_bytes = 0;
+  double high_bytes = 0;  // exceeded in about 1 of 200 settings
+};
+
+// Bytes of the whole setting by plan, before any trial; 0 is "cannot tell".
+using FootprintPrior = std::function<double(const Knobs&)>;
+
+class MemoryModel {
+ public:
+  // `space` must outlive the model.
+  MemoryModel(const Space& space, FootprintPrior prior);
+  ~MemoryModel();
+  MemoryModel(const MemoryModel&) = delete;
+  MemoryModel& operator=(const MemoryModel&) = delete;
+
+  void observe(int point, double peak_bytes);
+  MemoryForecast forecast(int point) const;
+  int observations() const { return static_cast<int>(points_.size()); }
+
+ private:
+  struct Fit;
+  const Space* space_;
+  FootprintPrior prior_;
+  std::vector<int> points_;
+  std::vector<double> peaks_;
+  std::unique_ptr<Fit> fit_;
+
+  double ratio_bound(int point) const;
+};
+
+}  // namespace ocrtune

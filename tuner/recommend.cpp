@@ -1,0 +1,189 @@
+#include "tuner/recommend.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "base/stats.h"
+#include "base/text.h"
+#include "tuner/audit.h"
+#include "tuner/explain.h"
+#include "tuner/settings.h"
+
+namespace ocrtune {
+namespace {
+
+bool over_limit(const SettingSummary& summary, const RecommendOptions& options) {
+  if (options.limit_bytes == 0) return false;
+  const double usable = static_cast<double>(options.limit_bytes) * (1 - options.margin);
+  return static_cast<double>(summary.peak_bytes) > usable;
+}
+
+std::vector<const Setting*> candidates(const std::vector<Setting>& settings,
+                                       const RecommendOptions& options) {
+  std::vector<const Setting*> raced;
+  std::vector<const Setting*> working;
+  for (const Setting& setting : settings) {
+    if (!setting.works() || over_limit(setting.summary, options)) continue;
+    working.push_back(&setting);
+    if (setting.race_rates.size() >= 2) raced.push_back(&setting);
+  }
+  return raced.empty() ? working : raced;
+}
+
+bool safer(const Setting* a, const Setting* b) {
+  const auto weight = [](const Setting* setting) {
+    const SettingSummary& summary = setting->summary;
+    return std::make_tuple(summary.peak_bytes, summary.knobs.nproc, summary.knobs.threads,
+                           summary.knobs.workers, summary.knobs.batch);
+  };
+  return weight(a) < weight(b);
+}
+
+const Setting* fastest(const std::vector<const Setting*>& from) {
+  return *std::max_element(from.begin(), from.end(), [](const Setting* a, const Setting* b) {
+    return median(a->judged()) < median(b->judged());
+  });
+}
+
+Verdict judge(const std::vector<Setting>& settings, const RecommendOptions& options, double noise) {
+  Verdict verdict;
+  verdict.limit_bytes = options.limit_bytes;
+  verdict.margin = options.margin;
+  verdict.noise = noise;
+  if (options.baseline) {
+    const Setting* baseline = find_setting(settings, *options.baseline);
+    if (baseline != nullptr && baseline->works()) verdict.baseline = baseline;
+  }
+  const auto among = candidates(settings, options);
+  if (among.empty()) return verdict;
+  const Setting* best = fastest(among);
+  verdict.ties.push_back(best);
+  for (const Setting* other : among) {
+    if (other == best) continue;
+    const Interval ratio = ratio_interval(*other, *best, noise);
+    if (ratio.high < 1) continue;
+    const bool close = ratio.median >= 1 - options.tie_tolerance;
+    (close ? verdict.ties : verdict.unsettled).push_back(other);
+  }
+  verdict.chosen = *std::min_element(verdict.ties.begin(), verdict.ties.end(), safer);
+  return verdict;
+}
+
+// How much better than the chosen setting anything in the space may still be, at 95 %; below 0 if
+// some settings that may be launched were neither run nor predicted.
+double possible_gain(const Space& space, const Search& search, const Verdict& verdict) {
+  const double here = median(verdict.chosen->judged());
+  double most = 0;
+  for (const auto* group : {&verdict.ties, &verdict.unsettled}) {
+    for (const Setting* other : *group) {
+      if (other == verdict.chosen) continue;
+      most = std::max(most, ratio_interval(*other, *verdict.chosen, verdict.noise).high - 1);
+    }
+  }
+  for (const Knobs& knobs : space.points()) {
+    const Prediction prediction = search.predict(knobs);
+    if (!prediction.admitted) continue;
+    if (prediction.samples_per_second.median <= 0) return -1;
+    most = std::max(most, prediction.samples_per_second.high / here - 1);
+  }
+  return most;
+}
+
+std::string certificate(const Space& space, double gain, const Verdict& verdict, int tried) {
+  const std::string ties =
+      verdict.ties.size() > 1 ? fmt::format("; {} tie", verdict.ties.size()) : "";
+  if (gain < 0) {
+    return fmt::format("best of {} of {} settings that were run{}; no claim about the others",
+                       tried, space.size(), ties);
+  }
+  const double percent = std::max(1.0, std::ceil(100 * gain / (1 + gain)));
+  return fmt::format("95 %: within {:.0f} % of the best in the declared space{}", percent, ties);
+}
+
+void count_outcomes(TuneResult& result, const std::vector<Trial>& trials) {
+  double seconds = 0;
+  for (const Trial& trial : trials) {
+    ++result.outcomes[std::string(outcome_name(trial.outcome))];
+    seconds += trial.seconds;
+    for (const Sample& sample : trial.samples) result.spoilt_samples += sample.clean() ? 0 : 1;
+  }
+  result.trials = static_cast<int>(trials.size());
+  if (result.seconds <= 0) result.seconds = seconds;
+}
+
+std::string no_answer(const std::vector<Setting>& settings) {
+  if (settings.empty()) return "No setting was run; allow a longer budget.";
+  for (const Setting& setting : settings) {
+    if (setting.works()) {
+      return fmt::format(
+          "Every setting that works leaves less memory free than asked; the fastest "
+          "is {}. Lower the margin or raise the limit.",
+          knobs_text(setting.summary.knobs));
+    }
+  }
+  const SettingSummary& last = settings.back().summary;
+  return fmt::format("No setting works: {} ended with {}{}.", knobs_text(last.knobs),
+                     outcome_name(last.outcome), last.reason.empty() ? "" : ": " + last.reason);
+}
+
+void recommend_chosen(TuneResult& result, const Verdict& verdict) {
+  const SettingSummary& summary = verdict.chosen->summary;
+  Recommendation& recommendation = result.recommendation;
+  recommendation.knobs = summary.knobs;
+  recommendation.env = knob_environment(summary.knobs);
+  recommendation.samples_per_second = summary.samples_per_second;
+  recommendation.peak_bytes = summary.peak_bytes;
+  recommendation.limit_bytes = verdict.limit_bytes;
+  recommendation.reasons = reasons_for(verdict);
+  for (const Setting* tie : verdict.ties) result.ties.push_back(tie->summary);
+  if (verdict.baseline == verdict.chosen) {
+    result.gain = {1, 1, 1};
+  } else if (verdict.baseline != nullptr) {
+    result.gain = ratio_interval(*verdict.chosen, *verdict.baseline, verdict.noise);
+  }
+}
+
+}  // namespace
+
+TuneResult recommend(const Space& space, const Search& search, const std::vector<Trial>& trials,
+                     const RecommendOptions& options) {
+  TuneResult result;
+  result.run_id = options.run_id;
+  result.seconds = options.seconds;
+  result.space_points = space.size();
+  result.stop_reason = options.stop_reason;
+  result.noise = repeat_noise(trials, options.expected_noise);
+  count_outcomes(result, trials);
+  const std::vector<Setting> settings = settings_of(trials, result.noise);
+  for (const Setting& setting : settings) result.settings.push_back(setting.summary);
+  if (options.baseline) {
+    const Setting* baseline = find_setting(settings, *options.baseline);
+    result.baseline.knobs = *options.baseline;
+    result.baseline.outcome = Outcome::skipped;
+    if (baseline != nullptr) result.baseline = baseline->summary;
+  }
+  Verdict verdict = judge(settings, options, result.noise);
+  if (verdict.chosen == nullptr) {
+    result.answer = no_answer(settings);
+    return result;
+  }
+  verdict.trial_seconds = result.trials > 0 ? result.seconds / result.trials : 0;
+  result.found = true;
+  recommend_chosen(result, verdict);
+  const double gain = possible_gain(space, search, verdict);
+  result.certificate = certificate(space, gain, verdict, static_cast<int>(settings.size()));
+  result.rules = audit_rules(options.rules, settings, *verdict.chosen, search, result.noise);
+  result.rejected = rejected_neighbours(space, search, verdict, settings);
+  result.terms = search.terms();
+  result.noise_statement = noise_statement(verdict);
+  result.advice = next_experiment(space, search, verdict);
+  result.answer =
+      fmt::format("Launch with {}: {} samples/s.", knobs_text(verdict.chosen->summary.knobs),
+                  format_count(verdict.chosen->summary.samples_per_second.median));
+  return result;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,35 @@
+// From trials to the answer: a pure function, the same for real runs, tables and simulations.
+//
+// The candidates are the settings of the race, compared round by round. Those that cannot be told
+// from the fastest and are within 1 % of it tie; of a tie the safest is chosen: least memory, then
+// fewest processes. The claim is the median of that setting's race trials.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tuner/default_space.h"
+#include "tuner/recommendation.h"
+#include "tuner/search.h"
+
+namespace ocrtune {
+
+struct RecommendOptions {
+  std::string run_id;
+  std::optional<Knobs> baseline;  // the user's current setting
+  std::vector<RuleSetting> rules;
+  std::uint64_t limit_bytes = 0;  // 0: unknown
+  double margin = 0.05;
+  double expected_noise = 0.03;  // as in SearchOptions
+  double tie_tolerance = 0.01;   // settings further apart than this never tie
+  double seconds = 0;
+  std::string stop_reason;
+};
+
+// `search` was told all of `trials`. Recommendation::command is left to the caller.
+TuneResult recommend(const Space& space, const Search& search, const std::vector<Trial>& trials,
+                     const RecommendOptions& options);
+
+}  // namespace ocrtune

@@ -1,0 +1,102 @@
+// What every strategy keeps: the ledger, the safe set, and the words it ends with.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tuner/ledger.h"
+#include "tuner/safety.h"
+#include "tuner/search.h"
+
+namespace ocrtune {
+
+struct SearchBoard {
+  SearchBoard(const Space& space_, const SearchOptions& options_)
+      : space(&space_), options(options_), ledger(space_), safety(space_, options_.safety) {
+    for (const Knobs& knobs : options.first) {
+      const int point = space->find(knobs);
+      if (point >= 0) always.push_back(point);
+    }
+  }
+
+  const Space* space;
+  SearchOptions options;
+  Ledger ledger;
+  Safety safety;
+  std::vector<int> always;  // the points of options.first
+  std::string stop_reason;
+
+  void tell(const Trial& trial) {
+    const int point = ledger.add(trial);
+    if (point >= 0) safety.tell(point, trial);
+  }
+
+  // Untried, or tried with nothing but spoilt samples and a retry left.
+  bool open(int point) const {
+    const PointRecord& record = ledger.record(point);
+    if (record.failures > 0) return false;
+    return !record.tried() || (record.rates.empty() && record.spoilt < 3);
+  }
+
+  // What still has to be done before any strategy may choose: the confirming retry of a crash, then
+  // the always-measured settings that are admitted by now, lightest setting first of all.
+  std::optional<int> duty() const {
+    const int retry = safety.point_to_confirm();
+    if (retry >= 0) return retry;
+    const int lightest = safety.lightest();
+    bool waiting = false;
+    for (int point : always) {
+      if (!open(point)) continue;
+      if (safety.admit(point).admitted) return point;
+      waiting = true;
+    }
+    if (waiting && lightest >= 0 && open(lightest) && safety.admit(lightest).admitted) {
+      return lightest;
+    }
+    return std::nullopt;
+  }
+
+  int trials_left(double seconds_left) const {
+    const double each = ledger.expected_trial_seconds(options.first_trial_seconds);
+    return each > 0 ? static_cast<int>(seconds_left / each + 1e-9) : 1000000;
+  }
+
+  Proposal propose(int point, std::string phase, std::string why) const {
+    Proposal proposal{space->knobs(point), std::move(phase), std::move(why), 0, 0};
+    proposal.expected_samples_per_second = ledger.median_rate(point);
+    proposal.expected_peak_bytes = safety.forecast(point).bytes;
+    return proposal;
+  }
+
+  Proposal propose_duty(int point) const {
+    if (point == safety.point_to_confirm()) {
+      return propose(point, "ladder", "runs a failed setting once more, to tell a cap from chance");
+    }
+    if (!always.empty() && point == always[0]) {
+      return propose(point, "baseline", "the setting that is used today");
+    }
+    for (int rule : always) {
+      if (rule == point) return propose(point, "rule", "what a rule of thumb would set");
+    }
+    return propose(point, "ladder", "the lightest setting: what one process needs");
+  }
+
+  // What has been measured, as a prediction; strategies with a model know more.
+  Prediction measured(const Knobs& knobs) const {
+    Prediction prediction;
+    const int point = space->find(knobs);
+    if (point < 0) {
+      prediction.admitted = false;
+      prediction.reason = "not in the declared space";
+      return prediction;
+    }
+    const Admission admission = safety.admit(point);
+    prediction.memory = admission.memory;
+    prediction.admitted = admission.admitted;
+    prediction.reason = admission.reason;
+    return prediction;
+  }
+};
+
+}  // namespace ocrtune

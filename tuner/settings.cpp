@@ -1,0 +1,120 @@
+#include "tuner/settings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/stats.h"
+#include "tuner/race.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kWide = 1.96;  // standard errors of a 95 % interval
+
+struct Gathered {
+  std::vector<double> clean, race, spoilt;
+  SettingSummary summary;
+  int failures = 0;
+};
+
+void gather(Gathered& into, const Trial& trial) {
+  SettingSummary& summary = into.summary;
+  summary.knobs = trial.knobs;
+  ++summary.trials;
+  summary.peak_bytes = std::max(summary.peak_bytes, trial.peak_bytes);
+  for (const Sample& sample : trial.samples) {
+    ++(sample.clean() ? summary.clean_samples : summary.spoilt_samples);
+  }
+  if (!trial.ok()) {
+    ++into.failures;
+    summary.outcome = trial.outcome;
+    summary.reason = trial.reason;
+    return;
+  }
+  if (!(trial.samples_per_second > 0)) return;
+  if (trial.noisy()) {
+    into.spoilt.push_back(trial.samples_per_second);
+    return;
+  }
+  into.clean.push_back(trial.samples_per_second);
+  if (trial.phase == "race") into.race.push_back(trial.samples_per_second);
+}
+
+}  // namespace
+
+double repeat_noise(const std::vector<Trial>& trials, double prior) {
+  std::map<Knobs, std::vector<double>> logs;
+  for (const Trial& trial : trials) {
+    const bool counts = trial.ok() && trial.samples_per_second > 0 && !trial.noisy();
+    if (counts) logs[trial.knobs].push_back(std::log(trial.samples_per_second));
+  }
+  double squares = 3 * prior * prior;
+  double weight = 3;
+  for (const auto& [knobs, values] : logs) {
+    if (values.size() < 2) continue;
+    const double spread = deviation(values);
+    squares += spread * spread * static_cast<double>(values.size() - 1);
+    weight += static_cast<double>(values.size() - 1);
+  }
+  return std::sqrt(squares / weight);
+}
+
+Interval rate_interval(const std::vector<double>& rates, double noise) {
+  if (rates.empty()) return {};
+  const double centre = median(rates);
+  const double error = kWide * noise / std::sqrt(static_cast<double>(rates.size()));
+  Interval pooled{centre, centre * std::exp(-error), centre * std::exp(error)};
+  if (rates.size() < 6) return pooled;
+  const Interval drawn = bootstrap_median(rates);
+  return {centre, std::min(pooled.low, drawn.low), std::max(pooled.high, drawn.high)};
+}
+
+Interval ratio_interval(const Setting& a, const Setting& b, double noise) {
+  if (a.rates.empty() || b.rates.empty()) return {};
+  double centre = 0;
+  double error = 0;
+  const bool paired = a.race_rates.size() >= 2 && b.race_rates.size() >= 2;
+  if (paired) {
+    const PairedDifference difference = paired_difference(a.race_rates, b.race_rates, noise);
+    centre = difference.mean;
+    error = difference.error;
+  } else {
+    centre = std::log(median(a.judged()) / median(b.judged()));
+    const auto parts =
+        1.0 / static_cast<double>(a.judged().size()) + 1.0 / static_cast<double>(b.judged().size());
+    error = noise * std::sqrt(parts);
+  }
+  return {std::exp(centre), std::exp(centre - kWide * error), std::exp(centre + kWide * error)};
+}
+
+std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise) {
+  std::map<Knobs, Gathered> by_knobs;
+  for (const Trial& trial : trials) {
+    if (trial.outcome != Outcome::skipped) gather(by_knobs[trial.knobs], trial);
+  }
+  std::vector<Setting> settings;
+  for (auto& [knobs, gathered] : by_knobs) {
+    Setting setting{gathered.summary, gathered.clean.empty() ? gathered.spoilt : gathered.clean,
+                    gathered.race};
+    // One failure and later successes: chance, kept as ok only if most trials worked.
+    const int worked = setting.summary.trials - gathered.failures;
+    if (gathered.failures > 0 && worked > gathered.failures) setting.summary.outcome = Outcome::ok;
+    setting.summary.samples_per_second = rate_interval(setting.judged(), noise);
+    settings.push_back(std::move(setting));
+  }
+  std::stable_sort(settings.begin(), settings.end(), [](const Setting& a, const Setting& b) {
+    if (a.works() != b.works()) return a.works();
+    return a.summary.samples_per_second.median > b.summary.samples_per_second.median;
+  });
+  return settings;
+}
+
+const Setting* find_setting(const std::vector<Setting>& settings, const Knobs& knobs) {
+  for (const Setting& setting : settings) {
+    if (setting.summary.knobs == knobs) return &setting;
+  }
+  return nullptr;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,30 @@
+// The table of strategies; to add one is to add a row.
+#include "tuner/coordinate_search.h"
+#include "tuner/search.h"
+#include "tuner/sweep_search.h"
+
+namespace ocrtune {
+
+const std::vector<StrategyRow>& strategy_table() {
+  static const std::vector<StrategyRow> kTable = {
+      {"ours", "sweep of a small space; else model and race",
+       [](const Space& space, const SearchOptions& options) {
+         return space.size() <= kSmallSpace ? make_sweep_search(space, options)
+                                            : make_coordinate_search(space, options, true);
+       }},
+      {"coordinate", "one knob at a time from a sane setting, best single trial wins",
+       [](const Space& space, const SearchOptions& options) {
+         return make_coordinate_search(space, options, false);
+       }},
+  };
+  return kTable;
+}
+
+const StrategyRow* find_strategy(const std::string& name) {
+  for (const StrategyRow& row : strategy_table()) {
+    if (name == row.name) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace ocrtune

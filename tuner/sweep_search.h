@@ -1,0 +1,17 @@
+// Small spaces: every setting once, then rounds over those that could still be the best.
+//
+// Exact where the noise allows it, and simple. Meant for at most about 150 points and a budget of
+// at least one trial for each.
+#pragma once
+
+#include <memory>
+
+#include "tuner/search.h"
+
+namespace ocrtune {
+
+inline constexpr int kSmallSpace = 150;
+
+std::unique_ptr<Search> make_sweep_search(const Space& space, const SearchOptions& options);
+
+}  // namespace ocrtune
