@@ -1,0 +1,220 @@
+#include "bench/load_generator.h"
+
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+#include "base/interrupt.h"
+#include "base/random.h"
+#include "bench/request_ledger.h"
+#include "bench/saturation.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr int kMostStartsInARow = 64;        // then answers are looked at
+constexpr std::int64_t kCheckEvery = 256;    // requests or ...
+constexpr double kCheckEverySeconds = 0.1;   // ... this long between looks at how it goes
+constexpr double kLookGrowth = 1.3;          // a promise is judged at counts this far apart
+constexpr std::int64_t kFirstFailures = 20;  // a target that answers none of these is given up
+
+// The kernel may wake a thread 50 us late to save power; a load generator asks for 1 ns.
+class PreciseWaking {
+ public:
+  PreciseWaking() : before_(prctl(PR_GET_TIMERSLACK)) { prctl(PR_SET_TIMERSLACK, 1UL); }
+  ~PreciseWaking() {
+    if (before_ > 0) prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(before_));
+  }
+  PreciseWaking(const PreciseWaking&) = delete;
+  PreciseWaking& operator=(const PreciseWaking&) = delete;
+
+ private:
+  int before_;
+};
+
+class LoadRun {
+ public:
+  LoadRun(LoadTarget& target, Clock& clock, Arrivals arrivals, const LoadPlan& plan)
+      : target_(target),
+        clock_(clock),
+        arrivals_(std::move(arrivals)),
+        plan_(plan),
+        kinds_random_(plan.seed),
+        ledger_(plan.promise, plan.warm_up_seconds),
+        start_(clock.now_seconds()) {
+    for (const double weight : plan.kind_weights) weights_ += weight;
+    if (plan.kind_weights.size() > 1) result_.kinds.resize(plan.kind_weights.size());
+    if (plan.promise) next_look_ = least_requests(plan.promise->percentile, plan.confidence);
+  }
+
+  LoadResult run() {
+    intended_ = arrivals_.next();
+    while (!over_) {
+      issue_due();
+      if (!over_) collect(std::min({intended_, plan_.most_seconds, now() + kCheckEverySeconds}));
+      if (!over_) check();
+    }
+    const double seconds = std::max(now(), 1e-9);
+    result_.issued = ledger_.started();
+    result_.offered_rate = static_cast<double>(result_.issued) / seconds;
+    result_.completed_rate = static_cast<double>(result_.completed - result_.failed) / seconds;
+    drain();
+    return finish();
+  }
+
+ private:
+  double now() const { return clock_.now_seconds() - start_; }
+
+  void stop(LoadStop why) {
+    result_.stop = why;
+    over_ = true;
+  }
+
+  void issue_due() {
+    double at = now();
+    for (int i = 0; i < kMostStartsInARow && intended_ <= at; ++i) {
+      if (intended_ > plan_.most_seconds) break;
+      if (ledger_.started() >= plan_.most_requests) return stop(LoadStop::requests);
+      const int kind = draw_kind();
+      const std::uint64_t number = ledger_.start(intended_, kind);
+      result_.lateness.add(at - intended_);
+      target_.start(number, kind);
+      intended_ = arrivals_.next();
+      if (intended_ > at) at = now();
+    }
+    if (at >= plan_.most_seconds && intended_ > plan_.most_seconds) stop(LoadStop::seconds);
+  }
+
+  int draw_kind() {
+    if (plan_.kind_weights.size() < 2) return 0;
+    double left = kinds_random_.uniform() * weights_;
+    std::size_t kind = 0;
+    while (kind + 1 < plan_.kind_weights.size() && left >= plan_.kind_weights[kind]) {
+      left -= plan_.kind_weights[kind++];
+    }
+    return static_cast<int>(kind);
+  }
+
+  void collect(double until) {
+    finished_.clear();
+    target_.collect(start_ + until, finished_);
+    for (const Completion& one : finished_) {
+      const double at = one.finished_seconds - start_;
+      const auto request = ledger_.finish(one.request, at, one.ok);
+      if (!request) continue;
+      ++result_.completed;
+      if (!one.ok) ++result_.failed;
+      if (!one.ok || !request->counted) continue;
+      const double latency = at - request->intended_seconds;
+      result_.latency.add(latency);
+      if (!result_.kinds.empty())
+        result_.kinds[static_cast<std::size_t>(request->kind)].add(latency);
+    }
+  }
+
+  void check() {
+    const double at = now();
+    if (ledger_.started() < next_check_ && at < next_check_seconds_) return;
+    next_check_ = ledger_.started() + kCheckEvery;
+    next_check_seconds_ = at + kCheckEverySeconds;
+    if (interrupted()) return stop(LoadStop::interrupted);
+    if (result_.failed >= kFirstFailures && result_.failed == result_.completed) {
+      return stop(LoadStop::target_failed);
+    }
+    saturation_.observe(at, ledger_.started(), result_.completed);
+    if (saturation_.saturated() || ledger_.unanswered() > plan_.most_unanswered) {
+      return stop(LoadStop::saturated);
+    }
+    ledger_.settle(at);
+    if (!plan_.promise || !plan_.stop_when_decided || ledger_.judged() < next_look_ ||
+        at < plan_.warm_up_seconds + plan_.least_seconds) {
+      return;
+    }
+    next_look_ = static_cast<std::int64_t>(static_cast<double>(ledger_.judged()) * kLookGrowth);
+    result_.verdict = verdict();
+    if (result_.verdict != PromiseVerdict::undecided) stop(LoadStop::decided);
+  }
+
+  PromiseVerdict verdict() const {
+    return judge_promise(*plan_.promise, static_cast<double>(ledger_.judged()),
+                         static_cast<double>(ledger_.over()), plan_.confidence,
+                         ledger_.design_effect());
+  }
+
+  // A run that was stopped by its verdict keeps it, unless the answers that came later speak
+  // against.
+  PromiseVerdict last_verdict() const {
+    if (result_.stop == LoadStop::saturated || result_.stop == LoadStop::target_failed) {
+      return PromiseVerdict::broken;
+    }
+    const PromiseVerdict now = verdict();
+    if (result_.stop != LoadStop::decided || now == result_.verdict) return now;
+    return now == PromiseVerdict::undecided ? result_.verdict : PromiseVerdict::undecided;
+  }
+
+  // With a promise every fate is known once the promised time has passed.
+  void drain() {
+    const double patience =
+        plan_.promise ? std::min(plan_.promise->seconds, kDrainSeconds) : kDrainSeconds;
+    const double end = now() + patience * 1.001;
+    while (ledger_.unanswered() > 0 && now() < end && !interrupted()) collect(end);
+    ledger_.settle(now());
+  }
+
+  LoadResult finish() {
+    result_.failure = target_.failure();
+    result_.unanswered = ledger_.unanswered();
+    result_.judged = ledger_.judged();
+    result_.over = ledger_.over();
+    result_.design_effect = ledger_.design_effect();
+    if (plan_.promise) result_.verdict = last_verdict();
+    return std::move(result_);
+  }
+
+  LoadTarget& target_;
+  Clock& clock_;
+  Arrivals arrivals_;
+  const LoadPlan& plan_;
+  Random kinds_random_;
+  RequestLedger ledger_;
+  SaturationWatch saturation_;
+  LoadResult result_;
+  std::vector<Completion> finished_;
+  double start_ = 0;
+  double weights_ = 0;
+  double intended_ = 0;  // of the next request
+  std::int64_t next_check_ = 0;
+  double next_check_seconds_ = 0;
+  std::int64_t next_look_ = 0;
+  bool over_ = false;
+};
+
+}  // namespace
+
+std::string_view load_stop_name(LoadStop stop) {
+  switch (stop) {
+    case LoadStop::decided:
+      return "decided";
+    case LoadStop::requests:
+      return "requests";
+    case LoadStop::seconds:
+      return "seconds";
+    case LoadStop::saturated:
+      return "saturated";
+    case LoadStop::target_failed:
+      return "target_failed";
+    case LoadStop::interrupted:
+      return "interrupted";
+  }
+  return "";
+}
+
+LoadResult run_load(LoadTarget& target, Clock& clock, Arrivals arrivals, const LoadPlan& plan) {
+  const PreciseWaking precise;
+  return LoadRun(target, clock, std::move(arrivals), plan).run();
+}
+
+}  // namespace ocrtune

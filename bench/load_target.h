@@ -1,0 +1,29 @@
+// What a load generator sends requests to: a function, an HTTP endpoint, a command - or, in tests,
+// a scripted server in scripted time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ocrtune {
+
+struct Completion {
+  std::uint64_t request = 0;
+  double finished_seconds = 0;  // on the clock that the load runs on
+  bool ok = true;               // false: refused, reset, wrong - never a kept promise
+};
+
+class LoadTarget {
+ public:
+  virtual ~LoadTarget() = default;
+  // Begins a request and returns at once. `kind` says which of the target's inputs to send.
+  virtual void start(std::uint64_t request, int kind) = 0;
+  // Appends what has finished since the last call; waits for the first, at most until
+  // `until_seconds`, which may lie in the past. Each request finishes once, in any order.
+  virtual void collect(double until_seconds, std::vector<Completion>& finished) = 0;
+  // Why the last failed request failed, in one line; empty when none did.
+  virtual std::string failure() const { return {}; }
+};
+
+}  // namespace ocrtune
