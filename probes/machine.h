@@ -45,7 +45,8 @@ struct Limit {
 struct CpuFacts {
   std::string model;             // "AMD EPYC 7763 64-Core Processor"; empty when unknown
   std::vector<CpuPlace> places;  // every online CPU
-  CpuSet allowed;                // affinity and cpuset intersected
+  std::string topology_source;   // "hwloc, this machine", "hwloc, topology.xml", or why unknown
+  CpuSet allowed;                // affinity and cpuset intersected, isolated CPUs left out
   int packages = 0, numa_nodes = 0, l3_groups = 0, physical_cores = 0, logical_cpus = 0;
   std::uint64_t l3_bytes_each = 0;
   Fact<double> usable_cpus;      // least of all limits; may be a fraction (quota 1.5)
@@ -53,13 +54,15 @@ struct CpuFacts {
   Fact<double> effective_cores;  // measured parallel capacity, in cores
   std::vector<std::pair<int, double>> scaling;  // (busy threads, speed relative to one)
   std::vector<std::string> isa;                 // "avx2", "avx512f", "avx512_bf16", "amx_bf16", ...
+  std::string isa_source;                       // "cpuid and XCR0", "/proc/cpuinfo", or why unknown
   Fact<bool> native_bf16;
   Fact<std::string> governor;
 };
 
 struct MemoryFacts {
-  std::uint64_t total_bytes = 0, available_bytes = 0;
-  Fact<double> limit_bytes;  // least of MemTotal and all cgroup ancestors
+  std::uint64_t total_bytes = 0;      // MemTotal; 0: unknown
+  std::uint64_t available_bytes = 0;  // least of MemAvailable and the room left in every cgroup
+  Fact<double> limit_bytes;           // least of MemTotal, all cgroup ancestors, the batch system
   std::vector<Limit> limits;
   Fact<std::uint64_t> shm_bytes, shm_free_bytes;
   std::uint64_t swap_total_bytes = 0, swap_free_bytes = 0;
@@ -76,6 +79,11 @@ struct ThreadEnvFact {
   bool limits = false;  // true: it binds below the usable CPUs
 };
 
+// A further setting of the system, as its file says it: "kernel.numa_balancing" = "1".
+struct SystemSetting {
+  std::string name, value, source;
+};
+
 struct GpuFacts {
   int index = 0;
   std::string name, uuid, pci_bus_id, driver;
@@ -89,7 +97,17 @@ struct FolkRules {
   int seven = 7;             // "at most about 7"
 };
 
+// A setting computed from the facts alone, without a single measurement of the workload: cautious,
+// and only a start. nproc 0: the facts do not suffice, and reasons says what is missing.
+struct CautiousSetting {
+  int nproc = 0, threads = 0, workers = 0;
+  std::string binding = "none";
+  std::vector<std::pair<std::string, std::string>> env;
+  std::vector<std::string> reasons;  // each a sentence
+};
+
 struct Machine {
+  std::string source;  // "this machine", "saved tree DIR", "topology FILE"
   std::string host, kernel, os;
   std::string fingerprint;            // hash of what makes two runs comparable
   Fact<std::string> container;        // "docker", "podman", "slurm", "none"
@@ -98,9 +116,11 @@ struct Machine {
   MemoryFacts memory;
   std::vector<std::pair<std::string, std::string>> ulimits;  // name -> soft limit
   std::vector<ThreadEnvFact> thread_env;
+  std::vector<SystemSetting> settings;
   std::vector<GpuFacts> gpus;
   std::string gpu_state;  // "no GPU: ...", "2 GPUs", in words
   FolkRules folk_rules;
+  CautiousSetting recommendation;
   std::vector<std::string> unknowns;  // what could not be known, and why
   std::vector<std::string> warnings;  // in words, with the way out
 };

@@ -1,0 +1,156 @@
+#include "probes/probe.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "probes/cautious_setting.h"
+#include "probes/container.h"
+#include "probes/cpu_limits.h"
+#include "probes/fingerprint.h"
+#include "probes/isa.h"
+#include "probes/memory.h"
+#include "probes/notes.h"
+#include "probes/system.h"
+#include "probes/thread_env.h"
+#include "probes/topology.h"
+
+namespace ocrtune {
+namespace {
+
+Result<FileRoot> open_root(const ProbeOptions& options) {
+  if (options.root.empty()) return FileRoot();
+  if (!path_exists(options.root)) {
+    return Error{ErrorKind::missing, options.root + ": no such folder"};
+  }
+  if (!is_directory(options.root)) {
+    return Error{ErrorKind::usage, options.root + ": not a folder; --root takes a saved tree"};
+  }
+  FileRoot root(options.root);
+  if (root.is_live()) return root;  // "--root /"
+  if (!root.exists("/proc") && !root.exists("/sys")) {
+    return Error{ErrorKind::missing,
+                 options.root + ": holds neither proc/ nor sys/, so it is no saved machine"};
+  }
+  return root;
+}
+
+Environment environment_of(const ProbeOptions& options, const FileRoot& root, Notes& notes) {
+  if (options.environment) return *options.environment;
+  if (root.is_live()) return process_environment();
+  const auto block = root.read("/proc/self/environ");
+  if (block) return parse_environment(*block);
+  notes.unknowns.emplace_back("environment: the saved tree has no /proc/self/environ");
+  return {};
+}
+
+void fill_topology(const Topology& topology, CpuFacts& cpu) {
+  cpu.topology_source = topology.source;
+  cpu.model = topology.cpu_model;
+  cpu.places = topology.places;
+  cpu.packages = topology.packages;
+  cpu.numa_nodes = topology.numa_nodes;
+  cpu.l3_groups = topology.l3_groups;
+  cpu.physical_cores = topology.physical_cores;
+  cpu.logical_cpus = topology.logical_cpus;
+  cpu.l3_bytes_each = topology.l3_bytes_each;
+}
+
+void fill_limits(CpuLimits limits, CpuFacts& cpu) {
+  cpu.allowed = std::move(limits.allowed);
+  cpu.usable_cpus = std::move(limits.usable);
+  cpu.limits = std::move(limits.limits);
+}
+
+void fill_isa(IsaFacts isa, CpuFacts& cpu) {
+  cpu.isa = std::move(isa.names);
+  cpu.isa_source = std::move(isa.source);
+  cpu.native_bf16 = std::move(isa.native_bf16);
+}
+
+// A topology without a tree: all CPUs are allowed, and everything else is unknown.
+Machine described_machine(const Topology& topology) {
+  const std::string why = "a topology alone does not say";
+  Machine machine;
+  machine.source = "topology: " + topology.source;
+  fill_topology(topology, machine.cpu);
+  CpuFacts& cpu = machine.cpu;
+  cpu.allowed = topology.cpus();
+  const auto all = static_cast<double>(cpu.allowed.count());
+  cpu.usable_cpus = {all, "all CPUs of the topology"};
+  cpu.limits = {{all, cpu.usable_cpus.source}};
+  cpu.isa_source = cpu.native_bf16.source = cpu.governor.source = why;
+  cpu.effective_cores.source = "not measured: the topology is not of this machine";
+  MemoryFacts& memory = machine.memory;
+  memory.limit_bytes.source = memory.shm_bytes.source = memory.shm_free_bytes.source = why;
+  memory.overcommit.source = memory.transparent_hugepages.source = why;
+  memory.bandwidth_bytes_per_second.source = cpu.effective_cores.source;
+  machine.container.source = machine.virtual_machine.source = why;
+  machine.gpu_state = "unknown: " + why;
+  machine.unknowns = {"memory, limits, instruction set, environment and GPUs: " + why};
+  return machine;
+}
+
+Machine read_machine(const FileRoot& root, const ProbeOptions& options,
+                     const Result<Topology>& topology) {
+  Notes notes;
+  Machine machine;
+  machine.source = root.is_live() ? "this machine" : "saved tree " + options.root;
+  const Environment environment = environment_of(options, root, notes);
+  const SystemIdentity identity = read_identity(root);
+  machine.host = identity.host;
+  machine.kernel = identity.kernel;
+  machine.os = identity.os;
+  if (topology) {
+    fill_topology(*topology, machine.cpu);
+  } else {
+    machine.cpu.topology_source = topology.error().what;
+    notes.unknowns.push_back("topology: " + topology.error().what);
+  }
+  if (machine.cpu.model.empty()) machine.cpu.model = read_cpu_model(root);
+  const CpuSet online = topology ? topology->cpus() : CpuSet();
+  fill_limits(read_cpu_limits(root, environment, online, notes), machine.cpu);
+  fill_isa(read_isa(root, notes), machine.cpu);
+  machine.cpu.governor = read_governor(root);
+  machine.memory = read_memory(root, environment, notes);
+  machine.ulimits = read_ulimits(root, notes);
+  machine.settings = read_settings(root, notes);
+  machine.thread_env = read_thread_env(environment, machine.cpu.usable_cpus.value_or(0));
+  machine.container = read_container(root, environment);
+  machine.virtual_machine = read_virtual_machine(root);
+  machine.unknowns = std::move(notes.unknowns);
+  machine.warnings = std::move(notes.warnings);
+  return machine;
+}
+
+void mark_unmeasured(Machine& machine, const std::string& why) {
+  machine.cpu.effective_cores.source = why;
+  machine.memory.bandwidth_bytes_per_second.source = why;
+}
+
+}  // namespace
+
+Result<Machine> probe_machine(const ProbeOptions& options) {
+  const auto root = open_root(options);
+  if (!root) return root.error();
+  const auto topology = read_topology(*root, options.topology);
+  const bool described = !options.topology.empty();
+  if (described && !topology) return topology.error();
+  Machine machine = described && root->is_live() ? described_machine(*topology)
+                                                 : read_machine(*root, options, topology);
+  if (!root->is_live()) {
+    mark_unmeasured(machine, "not measured: a saved tree is not this machine");
+    machine.gpu_state = "unknown: a saved tree does not hold GPUs";
+  } else if (!described) {
+    mark_unmeasured(machine, "not measured: --quick");
+  }
+  machine.folk_rules = folk_rules_of(machine);
+  machine.recommendation = cautious_setting_of(machine);
+  machine.fingerprint = fingerprint_of(machine);
+  return machine;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,26 @@
+// Fills the machine card: every probe in turn, live or over a saved tree, never a mix of both.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "probes/environment.h"
+#include "probes/machine.h"
+
+namespace ocrtune {
+
+struct ProbeOptions {
+  std::string root;      // a saved tree with /proc, /sys and cgroups; "": this machine
+  std::string topology;  // hwloc XML file or synthetic description; "": of root
+  bool quick = false;    // true: nothing is measured (under 1 s); false: under 6 s
+  // Absent: of this process when live, of <root>/proc/self/environ otherwise.
+  std::optional<Environment> environment;
+};
+
+// Over a saved tree or a described topology nothing live enters: no affinity, limits, environment
+// or measurement of this machine; what the tree does not hold is unknown. Errors: missing (no such
+// folder or file), usage (a bad topology description), invalid (damaged XML).
+Result<Machine> probe_machine(const ProbeOptions& options);
+
+}  // namespace ocrtune

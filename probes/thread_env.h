@@ -1,0 +1,18 @@
+// Every environment variable that limits, places or slows threads, and which one wins where.
+//
+// Getters lie (OMP_THREAD_LIMIT=1 leaves omp_get_max_threads at 2), so workers report the team they
+// really got; this room says beforehand what to expect. Sources: OpenMP 5.2 chapter 21, libgomp
+// and oneMKL manuals, OpenBLAS README, Slurm srun(1).
+#pragma once
+
+#include <vector>
+
+#include "probes/environment.h"
+#include "probes/machine.h"
+
+namespace ocrtune {
+
+// Only variables that are set. `usable_cpus` decides which of them bind; 0 when unknown.
+std::vector<ThreadEnvFact> read_thread_env(const Environment& environment, double usable_cpus);
+
+}  // namespace ocrtune
