@@ -1,0 +1,30 @@
+# Writes OUTPUT: page_part(name) for every file of PARTS, and for CHART ("" where there is none).
+set(rows "")
+foreach(part ${PARTS})
+  get_filename_component(name ${part} NAME)
+  file(READ ${part} text)
+  string(APPEND rows "    {\"${name}\", R\"ocrtune(${text})ocrtune\"},\n")
+endforeach()
+if(CHART)
+  file(READ ${CHART} text)
+  string(APPEND rows "    {\"chart.js\", R\"ocrtune(${text})ocrtune\"},\n")
+endif()
+file(WRITE ${OUTPUT}
+"#include \"reports/page_parts.h\"
+
+namespace ocrtune {
+
+std::string_view page_part(std::string_view name) {
+  struct Part {
+    std::string_view name, text;
+  };
+  static constexpr Part kParts[] = {
+${rows}  };
+  for (const Part& part : kParts) {
+    if (part.name == name) return part.text;
+  }
+  return {};
+}
+
+}  // namespace ocrtune
+")

@@ -1,0 +1,134 @@
+#include "reports/page.h"
+
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "reports/map_figure.h"
+#include "reports/page_answer.h"
+#include "reports/page_json.h"
+#include "reports/page_machine.h"
+#include "reports/page_markup.h"
+#include "reports/page_parts.h"
+#include "reports/phrases.h"
+#include "reports/plain_text.h"
+#include "reports/scaling_figure.h"
+
+namespace ocrtune {
+namespace {
+
+std::string head_html(const RunRecord& run, const PageOptions& options) {
+  return fmt::format(
+      "<!DOCTYPE html>\n<html class=\"no-script\" lang=\"{}\" data-language=\"{}\">\n<head>\n<meta "
+      "charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+      "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n"
+      "<meta name=\"color-scheme\" content=\"light dark\">\n"
+      "<title>ocrtune {}: {}</title>\n<style>\n{}</style>\n</head>\n",
+      options.language == "zh" ? "zh" : "en", options.language == "zh" ? "zh" : options.language,
+      html_text(plain_line(run.machine.host, 100)), html_text(plain_line(run.id, 100)),
+      page_part("report.css"));
+}
+
+std::string banner_html(const RunRecord& run) {
+  return fmt::format(
+      "<header><div class=\"title\"><h1>{}</h1><p>{}</p></div>"
+      "<div class=\"switches script\">"
+      "<button type=\"button\" id=\"language\" lang=\"zh\">中文</button>"
+      "<button type=\"button\" id=\"theme\">{}</button></div></header>\n",
+      say("Launch settings for {}", {machine_text(plain_line(run.machine.host, 200))}),
+      say("run {}, {}, {} trials in {}",
+          {"<code>" + html_text(plain_line(run.id, 100)) + "</code>",
+           html_text(plain_line(run.started, 100)), fmt::format("{}", run.trials.size()),
+           html_text(format_duration(run.result.seconds))}),
+      say("Dark"));
+}
+
+// Jump marks to the sections that this page has.
+std::string contents_html(const std::string& body) {
+  struct Mark {
+    const char *id, *phrase;
+  };
+  constexpr Mark kMarks[] = {
+      {"answer", "Answer"},     {"dont", "Do not launch"}, {"rules", "Rules"},
+      {"machine", "Machine"},   {"envelope", "Envelope"},  {"scaling", "Scaling"},
+      {"trials", "All trials"}, {"failures", "Failures"},  {"reproduce", "Reproduce"}};
+  std::string links;
+  for (const Mark& mark : kMarks) {
+    if (body.find(fmt::format("<section id=\"{}\"", mark.id)) == std::string::npos) continue;
+    links += fmt::format("<a href=\"#{}\">{}</a>", mark.id, say(mark.phrase));
+  }
+  return fmt::format("<nav{}>{}</nav>\n", say_attribute("aria-label", "Sections"), links);
+}
+
+std::string envelope_section(const RunRecord& run) {
+  const std::string map = map_figure(run);
+  return map.empty() ? "" : section_html("envelope", "Safe envelope", map);
+}
+
+std::string scaling_section(const RunRecord& run) {
+  std::string figures;
+  for (const KnobRow& row : knob_table()) {
+    if (row.number != nullptr) figures += scaling_figure(run, row.name);
+  }
+  if (figures.empty()) return "";
+  std::string words;
+  for (const FittedTerm& term : run.result.terms) {
+    words += "<li>" + say_sentence(plain_line(term.words)) + "</li>";
+  }
+  if (!words.empty()) words = "<ul>" + words + "</ul>";
+  return section_html("scaling", "Scaling", "<div class=\"figures\">" + figures + "</div>" + words);
+}
+
+std::string trials_section(const RunRecord& run) {
+  if (run.trials.empty()) return "";
+  return section_html(
+      "trials", "All trials",
+      fmt::format(
+          "<noscript><p>{}</p></noscript><div class=\"script\" id=\"trials-table\"></div>\n",
+          say("This table needs script; trials.csv has the same rows.")));
+}
+
+std::string reproduce_section(const RunRecord& run) {
+  std::vector<std::vector<std::string>> rows;
+  rows.push_back(
+      {say("Command line"), "<code>" + html_text(plain_line(run.command_line)) + "</code>"});
+  for (const auto& [name, version] : run.versions) {
+    rows.push_back({machine_text(name), machine_text(version)});
+  }
+  const TuneResult& result = run.result;
+  rows.push_back({say("Seed"), fmt::format("{}", run.options.seed)});
+  rows.push_back({say("Search ended by"),
+                  say_sentence(plain_line(result.stop_reason.empty() ? run.stop_reason
+                                                                     : result.stop_reason))});
+  rows.push_back({say("Spread between repeats"), html_text(format_percent(result.noise))});
+  rows.push_back({say("Samples spoilt and discarded"), fmt::format("{}", result.spoilt_samples)});
+  return section_html("reproduce", "Reproduce", table_html({"What", "Value"}, rows, "facts"));
+}
+
+}  // namespace
+
+std::string page_html(const RunRecord& run, const PageOptions& options) {
+  std::string body = answer_section(run);
+  body += "<div class=\"pair\">" + rejected_section(run.result) + rules_section(run.result) +
+          "</div>\n";
+  body += envelope_section(run) + scaling_section(run) + machine_section(run.machine);
+  body += trials_section(run) + failures_section(run) + reproduce_section(run);
+  const bool charts = !page_part("chart.js").empty();
+  std::string page = head_html(run, options) + "<body>\n" + banner_html(run) + contents_html(body) +
+                     "<main>\n" + body + "</main>\n";
+  if (!charts) {
+    page += "<footer>" +
+            say("This build had no chart library: pictures are drawn without interaction.") +
+            "</footer>\n";
+  }
+  page += fmt::format("<script type=\"application/json\" id=\"run\">{}</script>\n", page_json(run));
+  if (charts) page += fmt::format("<script>{}</script>\n", page_part("chart.js"));
+  page += fmt::format("<script>{}</script>\n<script>{}</script>\n</body>\n</html>\n",
+                      page_part("report.js"), page_part("trials.js"));
+  return page;
+}
+
+}  // namespace ocrtune

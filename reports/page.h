@@ -1,0 +1,20 @@
+// report.html: one file that answers, shows its evidence, and opens anywhere without a network.
+//
+// The answer, the rules, the machine and the failures stand in the HTML itself and are readable
+// without script; pictures are drawn on the server; the table of all trials is built by the script
+// from embedded data. Everything from the machine or the user is text, never markup.
+#pragma once
+
+#include <string>
+
+#include "tuner/run_record.h"
+
+namespace ocrtune {
+
+struct PageOptions {
+  std::string language = "auto";  // auto: the reader's browser decides; en | zh
+};
+
+std::string page_html(const RunRecord& run, const PageOptions& options = {});
+
+}  // namespace ocrtune

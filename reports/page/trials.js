@@ -1,0 +1,292 @@
+// The table of all trials: sort, filter, expand. Only the rows in sight are in the document, so ten
+// thousand trials scroll like ten. Values enter as text nodes, never as markup.
+"use strict";
+(() => {
+  const holder = document.getElementById("trials-table");
+  if (!holder) return;
+  const run = JSON.parse(document.getElementById("run").textContent);
+  const text = (number) => run.strings[number];
+  const kRow = 27;      // pixels of a row, its line included
+  const kDetail = 301;  // pixels of an open row's details
+
+  // The fields of a trial, in the order of reports/page_json.cpp.
+  const trials = run.trials.map((fields) => {
+    const [id, setting, phase, repetition, outcome, cause, rate, peak, seconds, reason, why,
+      placement, started, reproduce, log, evidence, samples, step] = fields;
+    return {
+      id, setting, repetition, rate, peak, seconds, samples, step, evidence,
+      phase: text(phase), outcome: text(outcome), cause: text(cause), reason: text(reason),
+      why, placement, started, reproduce, log,
+      knobs: run.settings[setting][0].map(text), key: null,
+    };
+  });
+
+  const zh = () => document.documentElement.lang === "zh";
+  const words = {
+    trial: ["trial", "试验"], phase: ["phase", "阶段"], outcome: ["outcome", "结果"],
+    rate: ["samples/s", "样本/秒"], samples: ["samples", "采样"], peak: ["peak memory", "峰值内存"],
+    seconds: ["seconds", "秒"], note: ["note", "说明"], all: ["all outcomes", "全部结果"],
+    filter: ["filter: nproc=2 batch>=32 ok race ...", "筛选：nproc=2 batch>=32 ok race ..."],
+    clear: ["Clear", "清除"], of: ["of", "/"], shown: ["trials", "次试验"],
+    command: ["Run again", "重新运行"], env: ["Environment", "环境变量"], why: ["Why tried", "试验目的"],
+    reason: ["Reason", "原因"], evidence: ["Evidence", "证据"], placement: ["CPUs", "CPU 位置"],
+    step: ["Step", "每步耗时"], log: ["Log tail", "日志末尾"], started: ["Started", "开始时间"],
+    setting: ["Setting", "设置"], details: ["details of trial", "试验详情"],
+    cutLogs: ["logs of some trials were left out of this page; the store has them",
+      "部分试验的日志未放入本页，数据库中仍有"],
+    data: ["data", "数据"], compute: ["compute", "计算"], reduce: ["all-reduce", "梯度同步"],
+    wait: ["wait", "等待"], spoilt: ["spoilt", "受干扰"],
+  };
+  const say = (key) => words[key][zh() ? 1 : 0];
+
+  const bytes = (value) => {
+    if (!value) return "";
+    const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let unit = 0;
+    while (value >= 1023.95 && unit < 4) { value /= 1024; ++unit; }
+    return `${unit ? value.toFixed(1) : value} ${units[unit]}`;
+  };
+  const rate = (value) => (value ? String(Number(value.toPrecision(4))) : "");
+
+  const columns = [
+    { key: "trial", number: true, value: (t) => t.id },
+    { key: "phase", value: (t) => t.phase },
+    ...run.knobs.map((name, i) => ({
+      name, number: trials.every((t) => t.knobs[i] !== "" && !Number.isNaN(Number(t.knobs[i]))),
+      value: (t) => t.knobs[i],
+    })),
+    { key: "outcome", value: (t) => t.outcome, css: "outcome" },
+    { key: "rate", number: true, value: (t) => t.rate, show: (t) => rate(t.rate) },
+    { key: "samples", value: (t) => t.samples.length, draw: spark },
+    { key: "peak", number: true, value: (t) => t.peak, show: (t) => bytes(t.peak) },
+    { key: "seconds", number: true, value: (t) => t.seconds, show: (t) => t.seconds.toFixed(1) },
+    { key: "note", value: (t) => (t.cause ? `${t.cause}: ` : "") + t.reason },
+  ];
+
+  const make = (tag, properties = {}, ...children) => {
+    const element = Object.assign(document.createElement(tag), properties);
+    element.append(...children);
+    return element;
+  };
+
+  // Repetitions as dots between the least and the greatest of the trial.
+  function spark(trial) {
+    if (trial.samples.length === 0) return "";
+    const kSvg = "http://www.w3.org/2000/svg";
+    const rates = trial.samples.map((sample) => sample[0]);
+    const low = Math.min(...rates), span = Math.max(...rates) - low || 1;
+    const svg = document.createElementNS(kSvg, "svg");
+    svg.setAttribute("class", "spark");
+    svg.setAttribute("width", "64");
+    svg.setAttribute("height", "16");
+    svg.setAttribute("role", "img");
+    const spoilt = trial.samples.filter((sample) => text(sample[1])).length;
+    svg.setAttribute("aria-label", `${rates.map(rate).join(", ")}; ${spoilt} ${say("spoilt")}`);
+    trial.samples.slice(0, 20).forEach((sample, i, shown) => {
+      const circle = document.createElementNS(kSvg, "circle");
+      circle.setAttribute("cx", String(3 + (58 * i) / Math.max(shown.length - 1, 1)));
+      circle.setAttribute("cy", String(13 - (10 * (sample[0] - low)) / span));
+      circle.setAttribute("r", "1.8");
+      if (text(sample[1])) circle.setAttribute("class", "spoilt");
+      svg.append(circle);
+    });
+    return svg;
+  }
+
+  let shown = trials, sorted = null, descending = false, open = null, first = -1, last = -1;
+
+  // --- filter: words must occur; name=value, name>=value and so on compare a column.
+  const operators = {
+    "=": (a, b) => a === b, "!=": (a, b) => a !== b, ">=": (a, b) => a >= b,
+    "<=": (a, b) => a <= b, ">": (a, b) => a > b, "<": (a, b) => a < b,
+  };
+  const names = { trial: 0, phase: 1 };
+  run.knobs.forEach((name, i) => { names[name] = 2 + i; });
+  ["outcome", "rate", "samples", "peak", "seconds"].forEach((name, i) => {
+    names[name] = 2 + run.knobs.length + i;
+  });
+
+  function condition(word) {
+    const parts = /^([^<>=!]+)(!=|>=|<=|=|>|<)(.*)$/.exec(word);
+    if (parts && parts[1] in names) {
+      const column = columns[names[parts[1]]], compare = operators[parts[2]], wanted = parts[3];
+      return (trial) => {
+        const value = String(column.value(trial));
+        const numbers = value !== "" && wanted !== "" && !Number.isNaN(Number(value)) &&
+          !Number.isNaN(Number(wanted));
+        return numbers ? compare(Number(value), Number(wanted)) : compare(value, wanted);
+      };
+    }
+    const wanted = word.toLowerCase();
+    return (trial) => haystack(trial).includes(wanted);
+  }
+
+  function haystack(trial) {
+    trial.key ??= [trial.phase, trial.outcome, trial.cause, trial.reason,
+      text(run.settings[trial.setting][2]), text(trial.why)].join(" ").toLowerCase();
+    return trial.key;
+  }
+
+  function update() {
+    const conditions = input.value.split(/\s+/).filter(Boolean).map(condition);
+    const outcome = select.value;
+    shown = trials.filter((trial) => (!outcome || trial.outcome === outcome) &&
+      conditions.every((fits) => fits(trial)));
+    if (sorted !== null) {
+      const { value, number } = columns[sorted], sign = descending ? -1 : 1;
+      const order = number || columns[sorted].key === "samples"
+        ? (a, b) => Number(value(a)) - Number(value(b))
+        : (a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0);
+      // What was not measured stands last either way.
+      const missing = (trial) => (["rate", "peak"].includes(columns[sorted].key) && !value(trial) ? 1 : 0);
+      shown = [...shown].sort((a, b) => missing(a) - missing(b) || sign * order(a, b) || a.id - b.id);
+    }
+    if (open && !shown.includes(open)) open = null;
+    count.textContent = `${shown.length} ${say("of")} ${trials.length} ${say("shown")}` +
+      (run.cut_logs ? `; ${say("cutLogs")}` : "");
+    first = -1;
+    draw();
+  }
+
+  // --- rows in sight
+  function detailRow(trial) {
+    const list = make("dl");
+    const add = (label, value, tag = "code") => {
+      if (value === "") return;
+      list.append(make("dt", { textContent: label }), make("dd", {}, make(tag, { textContent: value })));
+    };
+    add(say("setting"), text(run.settings[trial.setting][2]));
+    add(say("env"), text(run.settings[trial.setting][1]));
+    add(say("command"), text(trial.reproduce));
+    add(say("why"), text(trial.why), "bdi");
+    add(say("started"), text(trial.started), "bdi");
+    add(say("placement"), text(trial.placement));
+    add(say("reason"), trial.reason, "bdi");
+    trial.evidence.forEach((number) => add(say("evidence"), text(number), "bdi"));
+    const total = trial.step.reduce((sum, value) => sum + value, 0);
+    if (total > 0) {
+      const parts = ["data", "compute", "reduce", "wait"].map((key, i) =>
+        `${say(key)} ${((trial.step[i] / total) * 100).toFixed(0)} %`);
+      add(say("step"), `${(total * 1e3).toPrecision(4)} ms: ${parts.join(", ")}`, "bdi");
+    }
+    add(say("rate"), trial.samples.map((sample) => rate(sample[0]) +
+      (text(sample[1]) ? ` (${say("spoilt")}: ${text(sample[1])})` : "")).join(", "), "bdi");
+    add(say("log"), text(trial.log), "pre");
+    return make("tr", {}, make("td", { className: "detail", colSpan: columns.length + 1 },
+      make("div", { tabIndex: 0 }, list)));
+  }
+
+  function trialRow(trial, index) {
+    const button = make("button", { type: "button", className: "open", textContent: open === trial ? "▾" : "▸" });
+    button.setAttribute("aria-expanded", String(open === trial));
+    button.setAttribute("aria-label", `${say("details")} ${trial.id}`);
+    button.addEventListener("click", () => {
+      open = open === trial ? null : trial;
+      first = -1;
+      draw();
+      body.querySelector(`[data-trial="${trial.id}"] .open`)?.focus();
+    });
+    const row = make("tr", {}, make("td", {}, button));
+    row.dataset.trial = trial.id;
+    row.setAttribute("aria-rowindex", String(index + 2));
+    row.classList.toggle("failed", trial.outcome !== "ok");
+    row.classList.toggle("chosen-row", trial.setting === run.chosen);
+    for (const column of columns) {
+      const cell = make("td", { className: (column.number ? "n " : "") + (column.css || "") });
+      const value = column.draw ? column.draw(trial)
+        : String(column.show ? column.show(trial) : column.value(trial));
+      cell.append(value);
+      if (column.key === "note") cell.title = value.slice(0, 1000);
+      row.append(cell);
+    }
+    return row;
+  }
+
+  const spacer = (pixels) => make("tr", { ariaHidden: "true" },
+    make("td", { className: "pad", colSpan: columns.length + 1, style: `height:${pixels}px` }));
+
+  function draw(everything = false) {
+    const at = open ? shown.indexOf(open) : -1;
+    const extra = (index) => (at >= 0 && index > at ? kDetail : 0);
+    const indexAt = (y) => {
+      const before = at >= 0 ? (at + 1) * kRow : Infinity;
+      if (y <= before) return Math.floor(y / kRow);
+      return y < before + kDetail ? at : Math.floor((y - kDetail) / kRow);
+    };
+    const from = everything ? 0 : Math.max(indexAt(rows.scrollTop) - 10, 0);
+    const to = everything ? Math.min(shown.length, 200)
+      : Math.min(indexAt(rows.scrollTop + rows.clientHeight) + 12, shown.length);
+    if (from === first && to === last) return;
+    first = from;
+    last = to;
+    const parts = [];
+    if (from > 0) parts.push(spacer(from * kRow + extra(from)));
+    for (let i = from; i < to; ++i) {
+      parts.push(trialRow(shown[i], i));
+      if (i === at) parts.push(detailRow(shown[i]));
+    }
+    if (to < shown.length && !everything) {
+      parts.push(spacer((shown.length - to) * kRow + extra(shown.length) - extra(to)));
+    }
+    body.replaceChildren(...parts);
+  }
+
+  // --- the frame
+  const input = make("input", { type: "search", id: "trials-filter" });
+  const select = make("select", { id: "trials-outcome" });
+  const clear = make("button", { type: "button" });
+  const count = make("output");
+  const body = make("tbody"), headRow = make("tr");
+  const table = make("table", {}, make("thead", {}, headRow), body);
+  const rows = make("div", { className: "rows", tabIndex: 0 }, table);
+  holder.append(make("div", { className: "tools" }, input, select, clear, count), rows);
+  table.setAttribute("aria-rowcount", String(trials.length + 1));
+  rows.setAttribute("role", "region");
+
+  function drawHead() {
+    input.placeholder = say("filter");
+    input.setAttribute("aria-label", say("filter"));
+    clear.textContent = say("clear");
+    const outcomes = [...new Set(trials.map((trial) => trial.outcome))].sort();
+    const kept = select.value;
+    select.replaceChildren(make("option", { value: "", textContent: say("all") }),
+      ...outcomes.map((name) => make("option", { value: name, textContent: name.replaceAll("_", " ") })));
+    select.value = kept;
+    select.setAttribute("aria-label", say("outcome"));
+    rows.setAttribute("aria-label", say("shown"));
+    headRow.replaceChildren(make("th", { scope: "col" }), ...columns.map((column, i) => {
+      const button = make("button", { type: "button", textContent: column.name ?? say(column.key) });
+      button.addEventListener("click", () => {
+        // Rates and sizes are asked for from the top first.
+        descending = sorted === i ? !descending : ["rate", "peak", "seconds"].includes(column.key);
+        sorted = i;
+        drawHead();
+        update();
+        headRow.children[i + 1].firstChild.focus();
+      });
+      const cell = make("th", { scope: "col", className: column.number ? "n" : "" }, button);
+      cell.setAttribute("aria-sort", sorted !== i ? "none" : descending ? "descending" : "ascending");
+      return cell;
+    }));
+  }
+
+  input.addEventListener("input", update);
+  select.addEventListener("change", update);
+  clear.addEventListener("click", () => { input.value = ""; select.value = ""; update(); });
+  rows.addEventListener("scroll", () => draw(), { passive: true });
+  addEventListener("resize", () => draw());
+  addEventListener("beforeprint", () => draw(true));
+  addEventListener("afterprint", () => { first = -1; draw(); });
+  document.addEventListener("ocrtune-language", () => { drawHead(); update(); });
+  // A cell of a picture shows its trials.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("[data-filter]");
+    if (!link) return;
+    input.value = link.dataset.filter;
+    select.value = "";
+    update();
+    document.getElementById("trials").scrollIntoView();
+  });
+  drawHead();
+  update();
+})();

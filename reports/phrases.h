@@ -1,0 +1,36 @@
+// The page's words in English and Chinese, from one table (reports/phrase_table.cpp).
+//
+// Both languages stand in the page and the style sheet shows one, so that switching needs no
+// network and the page can be read without script. A phrase may have holes: "{} of {} samples".
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ocrtune {
+
+struct Phrase {
+  std::string_view english;  // holes as {}, filled in order
+  std::string_view chinese;  // holes as {}, or {0} {1} where the order differs
+};
+
+const std::vector<Phrase>& phrase_table();
+
+// Both languages as two elements of kind `tag` ("span"; "tspan" inside SVG). The phrase is escaped;
+// the arguments are HTML already. A phrase that is not in the table is shown in English.
+std::string say(std::string_view english, const std::vector<std::string>& html_arguments = {},
+                const char* tag = "span");
+
+// A sentence that a lower floor composed from measured numbers: found in the table by the fixed
+// parts of a phrase, its holes translated in turn. Not escaped yet; unknown ones stay English.
+std::string say_sentence(std::string_view sentence);
+
+// ` title="..." data-zh-title="..."`; the script swaps them with the language.
+std::string say_attribute(const char* attribute, std::string_view english,
+                          const std::vector<std::string>& plain_arguments = {});
+
+// The Chinese of a composed sentence; the sentence itself when the table does not know it.
+std::string chinese_of(std::string_view sentence);
+
+}  // namespace ocrtune

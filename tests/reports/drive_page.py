@@ -1,0 +1,260 @@
+"""Drives report pages in headless Chromium through ChromeDriver; standard library only.
+
+Usage: drive_page.py CHECK:PAGE...   CHECK is works, hostile, opens or large.
+       drive_page.py shot:PAGE OUT.png WIDTH light|dark [en|zh]   takes a picture of the whole page
+"""
+import base64
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+
+class Browser:
+    def __init__(self):
+        self.profile = tempfile.mkdtemp(prefix="ocrtune.browser.")
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        self.base = f"http://127.0.0.1:{port}"
+        self.driver = subprocess.Popen(["chromedriver", f"--port={port}"],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.session = None
+        for _ in range(100):
+            try:
+                self.call("GET", "/status")
+                break
+            except OSError:
+                time.sleep(0.1)
+        arguments = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
+                     "--no-first-run", "--disable-background-networking",
+                     "--disable-component-update", "--disable-sync", "--hide-scrollbars",
+                     "--disable-dev-shm-usage", f"--user-data-dir={self.profile}"]
+        capabilities = {"alwaysMatch": {
+            "browserName": "chrome", "goog:loggingPrefs": {"browser": "ALL"},
+            "goog:chromeOptions": {"args": arguments, "binary": shutil.which("chromium")}}}
+        made = self.call("POST", "/session", {"capabilities": capabilities})
+        self.session = made["sessionId"]
+
+    def close(self):
+        try:
+            if self.session:
+                self.call("DELETE", f"/session/{self.session}")
+        finally:
+            self.driver.terminate()
+            self.driver.wait(10)
+            shutil.rmtree(self.profile, ignore_errors=True)
+
+    def call(self, method, path, body=None):
+        request = urllib.request.Request(self.base + path, method=method,
+                                         data=None if body is None else json.dumps(body).encode(),
+                                         headers={"Content-Type": "application/json"})
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        try:
+            with opener.open(request, timeout=120) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as error:
+            raise RuntimeError(f"{path}: {error.read().decode()[:2000]}") from None
+
+    def do(self, method, path, body=None):
+        return self.call(method, f"/session/{self.session}{path}", body)
+
+    def open(self, page):
+        self.do("POST", "/url", {"url": "file://" + os.path.abspath(page)})
+
+    def run(self, script, *arguments):
+        return self.do("POST", "/execute/sync", {"script": script, "args": list(arguments)})
+
+    def cdp(self, command, **parameters):
+        return self.do("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
+
+    def resize(self, width, height):
+        self.cdp("Emulation.setDeviceMetricsOverride", width=width, height=height,
+                 deviceScaleFactor=1, mobile=False)
+
+    def element(self, css):
+        return next(iter(self.do("POST", "/element", {"using": "css selector", "value": css})
+                         .values()))
+
+    def click(self, css):
+        self.do("POST", f"/element/{self.element(css)}/click", {})
+
+    def type(self, css, text):
+        self.do("POST", f"/element/{self.element(css)}/value", {"text": text})
+
+    def console_errors(self):
+        entries = self.do("POST", "/se/log", {"type": "browser"})
+        return [entry["message"] for entry in entries if entry["level"] == "SEVERE"]
+
+
+def expect(condition, what):
+    if not condition:
+        raise AssertionError(what)
+
+
+def column(browser, index):
+    return browser.run("return [...document.querySelectorAll('.rows tr[data-trial]')]"
+                       ".map((row) => row.children[arguments[0]].textContent)", index)
+
+
+def heading(browser, name):
+    return browser.run("return [...document.querySelectorAll('.rows th')]"
+                       ".findIndex((cell) => cell.textContent === arguments[0])", name)
+
+
+def check_opens(browser, page):
+    browser.open(page)
+    expect(browser.console_errors() == [], "console errors")
+    expect(browser.run("return document.querySelector('#answer') !== null"), "no answer")
+
+
+def check_table(browser):
+    rate = heading(browser, "samples/s")
+    expect(rate > 0, "no column samples/s")
+    button = f".rows th:nth-child({rate + 1}) button"
+    for order, name in ((True, "descending"), (False, "ascending")):
+        browser.click(button)
+        rates = [float(cell) for cell in column(browser, rate) if cell]
+        expect(len(rates) > 10 and rates == sorted(rates, reverse=order), f"not {name}: {rates}")
+        state = browser.run("return document.querySelector(arguments[0]).parentElement"
+                            ".getAttribute('aria-sort')", button)
+        expect(state == name, f"aria-sort is {state}")
+    browser.type("#trials-filter", "nproc=4 batch>=64 outcome=ok")
+    nproc, batch = heading(browser, "nproc"), heading(browser, "batch")
+    cells = list(zip(column(browser, nproc), column(browser, batch)))
+    expect(cells and all(n == "4" and int(b) >= 64 for n, b in cells), f"filter: {cells}")
+    browser.click(".rows .open")
+    detail = browser.run("return document.querySelector('.detail').textContent")
+    expect("OMP_NUM_THREADS=" in detail and "ocrtune worker" in detail, f"detail: {detail}")
+    expect("step 20 loss 2.88" in detail, f"no log tail: {detail}")
+    browser.click(".tools button")
+    expect(len(column(browser, nproc)) > 20, "the filter was not cleared")
+    browser.type("#trials-filter", "no such text anywhere")
+    expect(column(browser, nproc) == [], "a filter without matches leaves rows")
+    browser.click(".tools button")
+    browser.run("document.querySelector('.map rect[data-filter]')"
+                ".dispatchEvent(new MouseEvent('click', {bubbles: true}))")
+    expect(len(set(column(browser, nproc))) == 1, "a cell of the map does not filter")
+
+
+def check_works(browser, page):
+    browser.resize(1280, 900)
+    check_opens(browser, page)
+    # Copying: what lands in the clipboard is the command, to the letter.
+    browser.run("window.copied = []; document.addEventListener('copy', () =>"
+                " window.copied.push(String(document.getSelection()) || document.activeElement.value))")
+    browser.cdp("Browser.setPermission", permission={"name": "clipboard-write"}, setting="granted")
+    browser.click("[data-copy=command]")
+    time.sleep(0.3)
+    expect(browser.run("return document.querySelector('[data-copy=command]').dataset.copied")
+           == "true", "copy failed")
+    # Language and theme.
+    english = browser.run("return document.querySelector('h1').innerText")
+    browser.click("#language")
+    chinese = browser.run("return document.querySelector('h1').innerText")
+    expect(english != chinese and "启动设置" in chinese, f"{english} / {chinese}")
+    expect(browser.run("return document.documentElement.lang") == "zh", "lang")
+    expect("样本/秒" in browser.run("return document.querySelector('.rows').innerText"), "table")
+    browser.click("#language")
+    before = browser.run("return getComputedStyle(document.body).backgroundColor")
+    browser.click("#theme")
+    after = browser.run("return getComputedStyle(document.body).backgroundColor")
+    expect(before != after, "the theme does not change")
+    check_table(browser)
+    # Nothing is wider than the window; wide things scroll inside themselves.
+    for width in (390, 1280, 1920):
+        browser.resize(width, 900)
+        wide = browser.run("return document.documentElement.scrollWidth")
+        expect(wide <= width, f"the page is {wide} px wide in a window of {width} px")
+    printed = base64.b64decode(browser.do("POST", "/print", {
+        "page": {"width": 21.0, "height": 29.7}, "background": True}))
+    expect(printed.startswith(b"%PDF") and len(printed) > 10000, "does not print")
+    check_labels(browser)
+    expect(browser.console_errors() == [], "console errors")
+
+
+def check_labels(browser):
+    """Every control and picture has a name, every table real headings."""
+    nameless = browser.run("""return [...document.querySelectorAll('button, input, select, svg[role=img]')]
+        .filter((e) => !(e.getAttribute('aria-label') || e.textContent.trim())).map((e) => e.outerHTML.slice(0, 200))""")
+    expect(nameless == [], f"without a name: {nameless}")
+    bare = browser.run("""return [...document.querySelectorAll('table')]
+        .filter((t) => !t.querySelector('th[scope]')).length""")
+    expect(bare == 0, "a table without headings")
+
+
+def check_hostile(browser, page):
+    check_opens(browser, page)
+    browser.click("#language")
+    browser.click(".rows .open")
+    time.sleep(0.2)
+    broken = browser.run("return window.broken ?? null")
+    expect(broken is None, f"a text ran as script: {broken}")
+    expect(browser.run("return document.querySelectorAll('img').length") == 0, "an image appeared")
+    shown = browser.run("return document.querySelector('.detail').textContent")
+    expect("window.broken='log'" in shown, "the log tail is not shown as text")
+    expect(browser.run("return document.querySelector('h1').textContent").count("<script>") > 0,
+           "the host name is not shown as text")
+    for width in (390, 1280):
+        browser.resize(width, 900)
+        wide = browser.run("return document.documentElement.scrollWidth")
+        expect(wide <= width, f"hostile texts push the page to {wide} px at {width} px")
+    expect(browser.console_errors() == [], "console errors")
+
+
+def check_large(browser, page):
+    check_opens(browser, page)
+    rows = browser.run("return document.querySelectorAll('.rows tr[data-trial]').length")
+    expect(rows < 200, f"{rows} rows are in the document at once")
+    last = browser.run("""const rows = document.querySelector('.rows');
+        rows.scrollTop = rows.scrollHeight; rows.dispatchEvent(new Event('scroll'));
+        return [...rows.querySelectorAll('tr[data-trial]')].pop().dataset.trial""")
+    expect(last == "10000", f"the last row is {last}")
+    times = browser.run("""const n = performance.getEntriesByType('navigation')[0];
+        return n.loadEventEnd - n.startTime""")
+    print(f"opened in {times:.0f} ms")
+
+
+def shot(browser, page, out, width, theme, language="en"):
+    browser.cdp("Emulation.setEmulatedMedia",
+                features=[{"name": "prefers-color-scheme", "value": theme}])
+    browser.resize(int(width), 900)
+    browser.open(page)
+    if language == "zh":
+        browser.click("#language")
+    time.sleep(0.5)
+    height = browser.run("return document.documentElement.scrollHeight")
+    browser.resize(int(width), min(height, 12000))
+    time.sleep(0.5)
+    with open(out, "wb") as file:
+        file.write(base64.b64decode(browser.do("GET", "/screenshot")))
+
+
+CHECKS = {"works": check_works, "hostile": check_hostile, "opens": check_opens,
+          "large": check_large}
+
+
+def main():
+    browser = Browser()
+    try:
+        if sys.argv[1].startswith("shot:"):
+            shot(browser, sys.argv[1][5:], *sys.argv[2:])
+            return
+        for argument in sys.argv[1:]:
+            name, page = argument.split(":", 1)
+            try:
+                CHECKS[name](browser, page)
+            except AssertionError as error:
+                sys.exit(f"{name} {page}: {error}; console: {browser.console_errors()}")
+    finally:
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
