@@ -32,6 +32,8 @@ std::string run_options_json(const RunOptions& options) {
       {"mode", options.mode},
       {"model", options.model},
       {"label_file", options.label_file},
+      {"classes", options.classes},
+      {"lines", options.lines},
       {"height", options.height},
       {"width", options.width},
       {"command", options.command},
@@ -41,6 +43,7 @@ std::string run_options_json(const RunOptions& options) {
       {"setup", options.setup},
       {"cleanup", options.cleanup},
       {"axes", options.axes},
+      {"constraints", options.constraints},
       {"baseline", baseline},
       {"baseline_source", options.baseline_source},
       {"budget_seconds", options.budget_seconds},
@@ -61,6 +64,8 @@ Result<RunOptions> parse_run_options(const std::string& text) {
     options.mode = json.value("mode", options.mode);
     options.model = json.value("model", options.model);
     options.label_file = json.value("label_file", options.label_file);
+    options.classes = json.value("classes", options.classes);
+    options.lines = json.value("lines", options.lines);
     options.height = json.value("height", options.height);
     options.width = json.value("width", options.width);
     options.command = json.value("command", options.command);
@@ -69,6 +74,7 @@ Result<RunOptions> parse_run_options(const std::string& text) {
     options.metric = json.value("metric", options.metric);
     options.setup = json.value("setup", options.setup);
     options.cleanup = json.value("cleanup", options.cleanup);
+    options.constraints = json.value("constraints", options.constraints);
     options.axes = json.value("axes", options.axes);
     options.baseline_source = json.value("baseline_source", options.baseline_source);
     options.budget_seconds = json.value("budget_seconds", options.budget_seconds);

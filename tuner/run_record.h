@@ -21,6 +21,8 @@ struct RunOptions {
   // The built-in core's workload.
   std::string model = "crnn";
   std::string label_file;  // empty: synthetic batches without a data path
+  int classes = 97;        // alphabet size + 1
+  std::int64_t lines = 0;  // usable lines of the label file; 0: unknown, or synthetic
   int height = 32;
   int width = 320;
   // The user's own command; empty: the built-in core.
@@ -29,6 +31,7 @@ struct RunOptions {
   std::string setup, cleanup;
   // The search.
   std::map<std::string, std::vector<std::string>> axes;  // knob -> values, as the user set them
+  std::vector<std::string> constraints;                  // "nproc*threads<=16"
   Knobs baseline;                                        // the setting that the user has now
   std::string baseline_source;                           // "given", "one process, all CPUs", ...
   double budget_seconds = 300;

@@ -1,0 +1,145 @@
+#include "tuner/tune_setup.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "core/trainer.h"
+#include "tuner/default_space.h"
+
+namespace ocrtune {
+namespace {
+
+// Libraries, code and stacks of one rank: measured, CRNN on oneDNN with two threads.
+constexpr double kProcessBytes = 30e6;
+
+// Bytes of the built-in core by its own plan; 0 where there is none (a foreign command).
+FootprintPrior core_footprint(const RunOptions& options) {
+  if (!options.command.empty()) return {};
+  TrainerOptions trainer;
+  trainer.model = options.model;
+  trainer.classes = options.classes;
+  trainer.height = options.height;
+  trainer.width = options.width;
+  return [trainer](const Knobs& knobs) {
+    TrainerOptions rank = trainer;
+    rank.backend = knobs.backend;
+    rank.precision = knobs.precision;
+    rank.batch = knobs.batch;
+    rank.threads = knobs.threads;
+    const auto planned = Trainer::footprint_bytes(rank);
+    if (!planned) return 0.0;
+    const double images = 3.0 * rank.height * rank.width * rank.batch * sizeof(float);
+    const double queues = images * (1 + 2.0 * knobs.workers);
+    return knobs.nproc * (kProcessBytes + static_cast<double>(*planned) + queues);
+  };
+}
+
+int most_batch(const RunOptions& options) {
+  constexpr int kMostBatch = 64;
+  if (options.lines <= 0) return kMostBatch;
+  return static_cast<int>(std::clamp<std::int64_t>(options.lines, 1, kMostBatch));
+}
+
+std::vector<std::string> constraints_of(const RunOptions& options, const Machine& machine) {
+  std::vector<std::string> constraints = options.constraints;
+  if (options.lines > 0) constraints.push_back(fmt::format("nproc*batch<={}", options.lines));
+  if (options.policy == "cautious") {
+    const FolkRules& rules = machine.folk_rules;
+    const int cap = std::max(1, std::min({rules.memory_half, rules.cores_60_percent, rules.seven}));
+    constraints.push_back(fmt::format("nproc<={}", cap));
+  }
+  return constraints;
+}
+
+std::string fill_placeholders(const std::string& text, const Knobs& knobs) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t close = text[i] == '{' ? text.find('}', i) : std::string::npos;
+    const std::string name = close == std::string::npos ? "" : text.substr(i + 1, close - i - 1);
+    const std::string value = name.empty() ? "" : knob_text(knobs, name);
+    if (value.empty()) {
+      out += text[i++];
+    } else {
+      out += value;
+      i = close + 1;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) {
+  SpaceRequest request;
+  request.base = options.baseline;
+  for (const auto& [name, values] : options.axes) {
+    request.lists.push_back(Axis{name, KnobScale::count, values});
+  }
+  const std::vector<RuleSetting> rules = rule_settings(machine, options.baseline);
+  request.always.push_back(options.baseline);
+  for (const RuleSetting& rule : rules) request.always.push_back(rule.knobs);
+  request.constraints = constraints_of(options, machine);
+  request.most_batch = most_batch(options);
+  request.precision = options.command.empty();
+  request.gpu = !machine.gpus.empty();
+  auto space = make_space(machine, request);
+  if (!space) return space.error();
+
+  TuneSetup setup;
+  setup.space = std::move(*space);
+  setup.search.safety.limit_bytes = options.memory_limit_bytes;
+  setup.search.safety.margin = options.memory_margin;
+  setup.search.safety.footprint = core_footprint(options);
+  setup.search.cores = machine.cpu.effective_cores.value_or(usable_cpu_count(machine));
+  setup.search.first_trial_seconds = options.trial_seconds + 2;
+  setup.search.first = request.always;
+  setup.search.seed = options.seed;
+  setup.recommend.baseline = options.baseline;
+  setup.recommend.rules = rules;
+  setup.recommend.limit_bytes = options.memory_limit_bytes;
+  setup.recommend.margin = options.memory_margin;
+  return setup;
+}
+
+std::string launch_command(const RunOptions& options, const Knobs& knobs) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : knob_environment(knobs)) words.push_back(name + "=" + value);
+  if (!options.command.empty()) {
+    for (const std::string& word : options.command) {
+      words.push_back(fill_placeholders(word, knobs));
+    }
+    return shell_join(words);
+  }
+  words.insert(words.end(), {"python", "-m", "paddle.distributed.launch",
+                             fmt::format("--nproc_per_node={}", knobs.nproc), "tools/train.py",
+                             "-c", "CONFIG.yml", "-o", "Global.use_gpu=false",
+                             fmt::format("Train.loader.batch_size_per_card={}", knobs.batch),
+                             fmt::format("Train.loader.num_workers={}", knobs.workers)});
+  return shell_join(words);
+}
+
+Status judge(RunRecord& run) {
+  auto setup = tune_setup(run.options, run.machine);
+  if (!setup) return setup.error();
+  const StrategyRow* strategy = find_strategy(run.options.strategy);
+  if (strategy == nullptr) {
+    return Error{ErrorKind::invalid, "run " + run.id + " used the strategy '" +
+                                         run.options.strategy + "', which this ocrtune lacks"};
+  }
+  const std::unique_ptr<Search> search = strategy->make(setup->space, setup->search);
+  double seconds = 0;
+  for (const Trial& trial : run.trials) {
+    search->tell(trial);
+    seconds += trial.seconds;
+  }
+  setup->recommend.run_id = run.id;
+  setup->recommend.stop_reason = run.stop_reason;
+  setup->recommend.seconds = seconds;
+  run.result = recommend(setup->space, *search, run.trials, setup->recommend);
+  run.result.recommendation.command = launch_command(run.options, run.result.recommendation.knobs);
+  return Status();
+}
+
+}  // namespace ocrtune

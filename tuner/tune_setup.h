@@ -1,0 +1,33 @@
+// From what a run was asked for and its machine to what the search and the verdict need: the same
+// for a tune that starts, one that goes on, and one that is judged again from the store.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "tuner/recommend.h"
+#include "tuner/run_record.h"
+#include "tuner/search.h"
+#include "tuner/space.h"
+
+namespace ocrtune {
+
+struct TuneSetup {
+  Space space;
+  SearchOptions search;
+  RecommendOptions recommend;
+};
+
+// usage: axes, constraints or a baseline that make no sense; names the one.
+Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine);
+
+// The command that starts `knobs` for good: the user's own with its placeholders filled, or for the
+// built-in core the Paddle launcher's line with the same settings.
+std::string launch_command(const RunOptions& options, const Knobs& knobs);
+
+// Fills run.result from run.trials.
+Status judge(RunRecord& run);
+
+}  // namespace ocrtune
