@@ -1,10 +1,13 @@
 // One row for each command; a command adds its declaration here and its file beside this one.
+#include "cli/command_list.h"
 #include "cli/commands.h"
 
 namespace ocrtune {
 
 const std::vector<Command>& command_table() {
-  static const std::vector<Command> kTable = {};
+  static const std::vector<Command> kTable = {
+      make_data_command(),
+  };
   return kTable;
 }
 

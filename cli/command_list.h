@@ -1,0 +1,10 @@
+// The commands, one declaration a line, in alphabetical order; rows of cli/command_table.cpp.
+#pragma once
+
+#include "cli/commands.h"
+
+namespace ocrtune {
+
+Command make_data_command();
+
+}  // namespace ocrtune
