@@ -1,20 +1,24 @@
 #include "cli/progress.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <utility>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "cli/terminal.h"
+#include "reports/plain_text.h"
+#include "reports/verdict.h"
 
 namespace ocrtune {
 
 Progress::Progress(std::string title, std::int64_t total)
     : title_(std::move(title)),
       total_(total),
-      terminal_(::isatty(STDERR_FILENO) == 1),
+      terminal_(is_terminal(stderr)),
       started_(steady_clock().now_seconds()) {}
 
 Progress::~Progress() {
@@ -38,6 +42,51 @@ void Progress::show(std::int64_t done, const std::string& remark) {
                format_percent(share).c_str(), left.c_str(), remark.empty() ? "" : ", ",
                remark.c_str());
   std::fflush(stderr);
+}
+
+std::string search_text(const SearchState& state, int width) {
+  std::vector<std::string> parts;
+  parts.push_back(state.trials_about > 0 ? fmt::format("trial {} of about {}", state.trial,
+                                                       std::max(state.trials_about, state.trial))
+                                         : fmt::format("trial {}", state.trial));
+  if (state.best.median > 0) {
+    parts.push_back(fmt::format("best {}/s", rate_text(state.best)));
+  }
+  if (state.seconds_left > 0) {
+    parts.push_back(format_duration(state.seconds_left) + " left");
+  }
+  std::string now = state.phase;
+  if (!state.setting.empty()) now += (now.empty() ? "" : " ") + plain_line(state.setting);
+  if (!now.empty()) parts.push_back(now);
+  return cut_to_width(join(parts, " | "), width);
+}
+
+SearchProgress::SearchProgress(std::FILE* stream)
+    : stream_(stream), enabled_(is_terminal(stream)), colour_(may_colour(stream)) {}
+
+SearchProgress::~SearchProgress() { clear(); }
+
+void SearchProgress::show(const SearchState& state) {
+  if (!enabled_) return;
+  // The last column stays free: some terminals wrap a line that fills it.
+  const std::string text = search_text(state, terminal_width(stream_) - 1);
+  std::fprintf(stream_, "\r%s%s%s\x1b[K", colour_ ? "\x1b[2m" : "", text.c_str(),
+               colour_ ? "\x1b[0m" : "");
+  std::fflush(stream_);
+  shown_ = true;
+}
+
+void SearchProgress::note(const std::string& line) {
+  clear();
+  std::fprintf(stream_, "%s\n", plain_line(line).c_str());
+  std::fflush(stream_);
+}
+
+void SearchProgress::clear() {
+  if (!shown_) return;
+  std::fputs("\r\x1b[K", stream_);
+  std::fflush(stream_);
+  shown_ = false;
 }
 
 }  // namespace ocrtune

@@ -53,7 +53,7 @@ std::string contents_html(const std::string& body) {
   };
   constexpr Mark kMarks[] = {
       {"answer", "Answer"},     {"dont", "Do not launch"}, {"rules", "Rules"},
-      {"machine", "Machine"},   {"envelope", "Envelope"},  {"scaling", "Scaling"},
+      {"envelope", "Envelope"}, {"scaling", "Scaling"},    {"machine", "Machine"},
       {"trials", "All trials"}, {"failures", "Failures"},  {"reproduce", "Reproduce"}};
   std::string links;
   for (const Mark& mark : kMarks) {

@@ -1,7 +1,7 @@
 """Drives report pages in headless Chromium through ChromeDriver; standard library only.
 
 Usage: drive_page.py CHECK:PAGE...   CHECK is works, hostile, opens or large.
-       drive_page.py shot:PAGE OUT.png WIDTH light|dark [en|zh]   takes a picture of the whole page
+       drive_page.py shot:PAGE OUT.png WIDTH light|dark [en|zh [TOP [HEIGHT]]]   takes a picture
 """
 import base64
 import json
@@ -221,7 +221,8 @@ def check_large(browser, page):
     print(f"opened in {times:.0f} ms")
 
 
-def shot(browser, page, out, width, theme, language="en"):
+def shot(browser, page, out, width, theme, language="en", top="0", height="1500"):
+    """A picture of `height` pixels of the page from `top` on, as in a window 900 pixels high."""
     browser.cdp("Emulation.setEmulatedMedia",
                 features=[{"name": "prefers-color-scheme", "value": theme}])
     browser.resize(int(width), 900)
@@ -229,11 +230,12 @@ def shot(browser, page, out, width, theme, language="en"):
     if language == "zh":
         browser.click("#language")
     time.sleep(0.5)
-    height = browser.run("return document.documentElement.scrollHeight")
-    browser.resize(int(width), min(height, 12000))
-    time.sleep(0.5)
+    whole = browser.run("return document.documentElement.scrollHeight")
+    clip = {"x": 0, "y": int(top), "width": int(width), "height": min(int(height), whole), "scale": 1}
+    picture = browser.cdp("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
     with open(out, "wb") as file:
-        file.write(base64.b64decode(browser.do("GET", "/screenshot")))
+        file.write(base64.b64decode(picture["data"]))
+    print(f"{out}: the page is {whole} pixels high")
 
 
 CHECKS = {"works": check_works, "hostile": check_hostile, "opens": check_opens,

@@ -335,6 +335,7 @@ RunRecord hostile_run() {
   TuneResult& result = run.result;
   result.recommendation.command = hostile_text("command");
   result.recommendation.env.emplace_back(hostile_text("variable"), hostile_text("env"));
+  result.recommendation.env.emplace_back("PLAIN_NAME", hostile_text("value"));
   result.recommendation.reasons = {hostile_text("reason")};
   result.certificate = hostile_text("certificate");
   result.advice = hostile_text("advice");

@@ -1,0 +1,14 @@
+// What the terminal at the other end can do: is it one, how wide, may it be coloured.
+#pragma once
+
+#include <cstdio>
+
+namespace ocrtune {
+
+bool is_terminal(std::FILE* stream);
+// Columns of the terminal, else COLUMNS, else 80; never below 60.
+int terminal_width(std::FILE* stream);
+// Only on a terminal, unless NO_COLOR is set to anything (https://no-color.org) or TERM is dumb.
+bool may_colour(std::FILE* stream);
+
+}  // namespace ocrtune
