@@ -1,0 +1,36 @@
+// The lines by which failures are known: one table of patterns, each pointing to a cause.
+//
+// To teach `diagnose` a new failure is to add a row. Patterns are RE2 syntax, unanchored, and are
+// matched against one line without its line end; keep a literal of five or more letters in each,
+// so that the scanner's prefilter can pass over healthy lines.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ocrtune {
+
+// How a line bears on the verdict. The earliest primary line wins over everything below it.
+enum class Role {
+  proof,        // kernel, batch system or memory guard: says who killed whom
+  primary,      // a root cause in its own words
+  at_end,       // primary, but only if the log ends there without progress
+  symptom,      // mostly a witness of another process's death; a cause if nothing else is found
+  generic,      // something failed; says little about why
+  consequence,  // the clean-up after a failure: never a cause
+  note,         // worth knowing, no failure
+};
+
+struct SignatureRow {
+  const char* id;     // stable, unique: "paddle_worker_sigkill"
+  const char* cause;  // in cause_table()
+  Role role;
+  double weight;  // probability of the cause, given this line alone
+  const char* pattern;
+};
+
+const std::vector<SignatureRow>& signature_table();
+std::string_view role_name(Role role);
+
+}  // namespace ocrtune
