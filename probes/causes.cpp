@@ -137,9 +137,10 @@ std::vector<CauseRow> outside_causes() {
        kFailure,
        "crashed",
        Remedy::retry,
-       "The process was asked to stop (SIGTERM) by something other than its own launcher: a batch "
-       "system, a container runtime, a shutdown or a person.",
-       "the batch system's or pod's event list; last -x shutdown",
+       "The process was asked to stop (SIGTERM): by its launcher because another rank failed, or "
+       "by "
+       "a batch system, a container runtime, a shutdown or a person.",
+       "the logs of the other ranks; the batch system's or pod's event list; last -x shutdown",
        {"restart from the last checkpoint: -o Global.checkpoints=DIR/latest",
         "save more often: Global.save_epoch_step=1"}},
       {"preempted_or_evicted",

@@ -100,11 +100,14 @@ bool stands(const Finding& finding) {
   return role != Role::note && role != Role::consequence;
 }
 
-// The first clean-up line of a log: what comes after it is hardly the cause.
-std::int64_t first_consequence(const LogScan& log) {
+// Where a process of this log was told to stop: what comes after it there is hardly the cause.
+std::int64_t first_termination(const LogScan& log) {
+  constexpr std::string_view kOwn[] = {"paddle_termination_signal", "paddle_sigterm_from",
+                                       "ppocr_kill_group"};
   std::int64_t first = INT64_MAX;
   for (const Finding& finding : log.findings) {
-    if (finding.signature->role == Role::consequence && !finding.earlier_run) {
+    if (!finding.earlier_run &&
+        std::find(std::begin(kOwn), std::end(kOwn), finding.signature->id) != std::end(kOwn)) {
       first = std::min(first, finding.first.number);
     }
   }
@@ -125,6 +128,7 @@ class Court {
   void hear_exit_code();
   void hear_counters();
   void settle_sigkill();
+  void hear_terminations();
   void discount_followers();
   void add(const char* cause, Role role, double weight, const char* signature, std::string text);
   bool any(const char* cause, int least_tier) const;
@@ -177,14 +181,14 @@ void Court::weigh_kernel_kill(const Finding& finding, Clue& clue) const {
 
 void Court::hear_log(int index) {
   const LogScan& log = logs_[static_cast<std::size_t>(index)];
-  const std::int64_t cleanup = first_consequence(log);
+  const std::int64_t termination = first_termination(log);
   for (const Finding* finding : most_telling(log)) {
     if (!stands(*finding)) continue;
     const SignatureRow& signature = *finding->signature;
     Clue clue{&find_cause(signature.cause), signature.role, signature.weight, signature.id, {},
               finding->first.when,          index};
     clue.weight *= survival_factor(*finding, log);
-    if (signature.role != Role::proof && finding->first.number > cleanup) clue.weight *= 0.5;
+    if (signature.role != Role::proof && finding->first.number > termination) clue.weight *= 0.5;
     weigh_kernel_kill(*finding, clue);
     const LogLine& line = signature.role == Role::generic ? finding->last : finding->first;
     clue.line = {log.file, line.number, line.text};
@@ -296,6 +300,24 @@ void Court::settle_sigkill() {
   }
 }
 
+// Only lines of a clean-up: the process was told to stop, most likely by its launcher.
+void Court::hear_terminations() {
+  const bool known = std::any_of(clues_.begin(), clues_.end(), [](const Clue& clue) {
+    return tier(clue.role) >= 2 && clue.weight >= 0.3;
+  });
+  if (known) return;
+  for (const LogScan& log : logs_) {
+    for (const Finding& finding : log.findings) {
+      if (finding.signature->role != Role::consequence || finding.earlier_run ||
+          finding.progress_after >= 3 || finding.signature->weight < 0.2) {
+        continue;
+      }
+      add("terminated_from_outside", Role::symptom, 0.5, finding.signature->id, "");
+      clues_.back().line = {log.file, finding.first.number, finding.first.text};
+    }
+  }
+}
+
 // Whatever is later than the first root cause, or weaker in kind, follows from it.
 void Court::discount_followers() {
   const Clue* first = nullptr;
@@ -319,6 +341,13 @@ void Court::discount_followers() {
     const int level = tier(clue.role);
     if (level == 3 && root != nullptr && clue.cause != root) clue.weight *= 0.6;
     if (level == 2 && rooted && clue.cause != root) clue.weight *= 0.45;
+    // Ranks that lost a killed one report broken or late communication.
+    const std::string_view outcome = clue.cause->name;
+    if (sigkill_ && level == 2 &&
+        (starts_with(outcome, "nccl_") || outcome == "collective_timeout" ||
+         outcome == "peer_lost" || outcome == "rendezvous_failed")) {
+      clue.weight *= 0.6;
+    }
     if (level == 1) clue.weight *= rooted ? 0.35 : seen ? 0.5 : 1.0;
   }
 }
@@ -434,6 +463,7 @@ Diagnosis Court::judge() {
   sigkill_ = std::any_of(clues_.begin(), clues_.end(), is_sigkill);
   hear_counters();
   settle_sigkill();
+  hear_terminations();
   discount_followers();
   Diagnosis diagnosis;
   diagnosis.causes = sum_up();

@@ -174,14 +174,14 @@ std::vector<SignatureRow> training_rows() {
       {"paddle_eval_frozen", "evaluation_hang", Role::at_end, 0.7, R"(eval model:: +0%\|)"},
       {"paddle_nccl_init", "nccl_init_hang", Role::at_end, 0.7,
        R"(init nccl context nranks: (\d+) local rank: (\d+))"},
-      {"paddle_nccl_error", "nccl_error", Role::primary, 0.85,
+      {"paddle_nccl_error", "nccl_error", Role::symptom, 0.85,
        R"(NCCL error\((\d+)\)|Nccl error,|NCCL error, |External_?\S* NCCL error)"},
       {"paddle_nccl_shm_hint", "shm_full", Role::primary, 0.55, R"(export NCCL_SHM_DISABLE=1)"},
       {"paddle_store_timeout", "rendezvous_failed", Role::primary, 0.7,
        R"(TCP(?:Store)?.*(?:[Tt]imed? ?out|connect(?:ion)? (?:timeout|failed))|[Tt]imeout waiting (?:key|for (?:TCPStore|key))|Waiting? timed? ?out.*(?:store|key)|The current IP address cannot be connected)"},
       {"paddle_comm_timeout", "collective_timeout", Role::symptom, 0.75,
        R"(CommTaskManager.*(?:timeout|[Tt]imed out)|(?:Detected|detect) (?:timeout|Timeout) .*(?:task|collective)|ProcessGroupNCCL.*time ?out|FLAGS_stop_check_timeout|comm_task.*[Tt]imeout)"},
-      {"paddle_bkcl", "nccl_error", Role::primary, 0.7, R"((?:BKCL|HCCL|CNCL) error)"},
+      {"paddle_bkcl", "nccl_error", Role::symptom, 0.7, R"((?:BKCL|HCCL|CNCL) error)"},
   };
 }
 

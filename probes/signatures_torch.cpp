@@ -58,7 +58,7 @@ std::vector<SignatureRow> torch_memory_rows() {
 
 std::vector<SignatureRow> nccl_rows() {
   return {
-      {"nccl_unhandled", "nccl_error", Role::primary, 0.8,
+      {"nccl_unhandled", "nccl_error", Role::symptom, 0.8,
        R"(ncclSystemError|ncclUnhandledCudaError|ncclInternalError|ncclInvalidUsage|ncclInvalidArgument|NCCL error in:|DistBackendError: NCCL error)"},
       {"nccl_remote", "peer_lost", Role::symptom, 0.6,
        R"(ncclRemoteError|[Cc]onnection closed by (?:remote )?peer|socketProgress: Connection closed|Call to recv from \S+ failed : (?:Connection|Broken)|NET/IB : Got completion (?:from|with) .*(?:error|status|err)=?\s?12|remote process (?:exiting|has exited))"},

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostCauses = 4;       // in text; JSON has all
+constexpr std::size_t kMostCauses = 4;  // in text; JSON has all
 constexpr std::size_t kMostConsequences = 3;
 constexpr double kWorthTelling = 0.12;
 
@@ -29,9 +29,9 @@ std::string place(const EvidenceLine& line) {
 }
 
 std::string cause_text(const Cause& cause, std::size_t number) {
-  std::string text = fmt::format("{}. {}  ({}, {:.0f} %)\n   {}\n", number, cause.row->name,
-                                 confidence_word(cause.confidence), 100 * cause.confidence,
-                                 cause.row->meaning);
+  std::string text =
+      fmt::format("{}. {}  ({}, {:.0f} %)\n   {}\n", number, cause.row->name,
+                  confidence_word(cause.confidence), 100 * cause.confidence, cause.row->meaning);
   for (const EvidenceLine& line : cause.evidence) {
     text += fmt::format("   seen     {}: {}\n", place(line), line.text.substr(0, 240));
   }
@@ -112,8 +112,8 @@ std::string cause_list() {
 std::string signature_list() {
   std::string text;
   for (const SignatureRow& row : signature_table()) {
-    text += fmt::format("{:<28} {:<26} {:<11} {:.2f}  {}\n", row.id, row.cause,
-                        role_name(row.role), row.weight, row.pattern);
+    text += fmt::format("{:<28} {:<26} {:<11} {:.2f}  {}\n", row.id, row.cause, role_name(row.role),
+                        row.weight, row.pattern);
   }
   return text;
 }
