@@ -1,0 +1,23 @@
+// Connectionist temporal classification: the loss of unsegmented label sequences.
+//
+// Source: Graves et al. 2006, section 4; the recursions are kept in log space.
+#pragma once
+
+#include <span>
+#include <vector>
+
+namespace ocrtune {
+
+struct CtcLoss {
+  std::vector<double> sample_loss;  // [N], nats; +inf where the label cannot be spelt in T steps
+  double mean = 0;                  // over the samples with a finite loss; 0 when there is none
+  int impossible = 0;               // samples with loss +inf
+};
+
+// loss[n] = -log p(labels[n] | logits[n]); logits [N, T, K], class 0 is the blank, labels in
+// [1, K). `gradient` [N, T, K] (may be null) gets d(sum of the finite losses / N) / d(logits);
+// rows of impossible samples are zero. Runs on the OpenMP team, a sample per thread.
+CtcLoss ctc_loss(std::span<const float> logits, int steps, int classes,
+                 std::span<const std::vector<int>> labels, float* gradient);
+
+}  // namespace ocrtune

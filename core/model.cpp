@@ -1,0 +1,45 @@
+#include "core/model.h"
+
+#include <fmt/core.h>
+
+namespace ocrtune {
+namespace {
+
+Graph default_crnn(int classes) { return build_crnn(classes, CrnnSizes{}); }
+
+}  // namespace
+
+const std::vector<ModelRow>& model_table() {
+  static const std::vector<ModelRow> table = {
+      {"crnn", "4 conv blocks, BiLSTM 96, CTC (after Shi et al. 2016)", 32, 320, 4, 48,
+       default_crnn},
+  };
+  return table;
+}
+
+const ModelRow* find_model(std::string_view name) {
+  for (const ModelRow& row : model_table()) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
+
+Graph build_crnn(int classes, const CrnnSizes& sizes) {
+  constexpr Extent kPools[] = {{2, 2}, {2, 2}, {2, 1}, {0, 1}};
+  GraphBuilder net("crnn", 3);
+  int x = net.image();
+  for (std::size_t i = 0; i < sizes.channels.size(); ++i) {
+    Conv conv;
+    conv.out_channels = sizes.channels[i];
+    x = net.conv(fmt::format("conv{}", i + 1), x, conv);
+    BatchNorm norm;
+    norm.activation = Activation::relu;
+    norm.pool = kPools[i];
+    x = net.batch_norm(fmt::format("norm{}", i + 1), x, norm);
+  }
+  x = net.bi_lstm("lstm", x, BiLstm{sizes.hidden});
+  x = net.linear("classes", x, Linear{classes, true});
+  return net.finish(x);
+}
+
+}  // namespace ocrtune

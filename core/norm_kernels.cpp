@@ -1,0 +1,117 @@
+#include "core/norm_kernels.h"
+
+#include <algorithm>
+
+#include "core/simd.h"
+#include "core/vector_activation.h"
+
+namespace ocrtune {
+namespace {
+
+// Calls body(float index, lane) over all floats of a row: 16 lanes at a time where the block
+// divides 16, pixel by pixel otherwise.
+template <typename Body>
+[[gnu::always_inline]] inline void over_row(const RowShape& row, const Body& body) {
+  const auto block = static_cast<std::size_t>(row.block);
+  const std::size_t count = row.pixels * block;
+  if (kNormVector % row.block == 0) {
+    std::size_t i = 0;
+    for (; i + kNormVector <= count; i += kNormVector) {
+#pragma GCC ivdep
+      for (std::size_t lane = 0; lane < kNormVector; ++lane) body(i + lane, lane);
+    }
+    for (std::size_t lane = 0; i + lane < count; ++lane) body(i + lane, lane);
+    return;
+  }
+  for (std::size_t i = 0; i < count; i += block) {
+#pragma GCC ivdep
+    for (std::size_t lane = 0; lane < block; ++lane) body(i + lane, lane);
+  }
+}
+
+template <Activation kActivation>
+[[gnu::always_inline]] inline void apply(const RowShape& row, const float* __restrict x,
+                                         const float* __restrict scale,
+                                         const float* __restrict offset, float* __restrict y) {
+  over_row(
+      row, [=](std::size_t i, std::size_t lane) __attribute__((always_inline)) {
+        y[i] = vector_activate<kActivation>(scale[lane] * x[i] + offset[lane]);
+      });
+}
+
+struct SlopeArguments {
+  const float *x, *scale, *offset, *mean, *dy;
+  float *sum, *product;
+};
+
+template <Activation kActivation>
+[[gnu::always_inline]] inline void slope_sums(const RowShape& row, const SlopeArguments& a) {
+  const float* __restrict x = a.x;
+  const float* __restrict scale = a.scale;
+  const float* __restrict offset = a.offset;
+  const float* __restrict mean = a.mean;
+  const float* __restrict dy = a.dy;
+  float* __restrict sum = a.sum;
+  float* __restrict product = a.product;
+  over_row(
+      row, [=](std::size_t i, std::size_t lane) __attribute__((always_inline)) {
+        const float dz = dy[i] * vector_slope<kActivation>(scale[lane] * x[i] + offset[lane]);
+        sum[lane] += dz;
+        product[lane] += dz * (x[i] - mean[lane]);
+      });
+}
+
+struct GradientArguments {
+  const float *x, *scale, *offset, *slope, *constant, *dy;
+  float* dx;
+};
+
+template <Activation kActivation>
+[[gnu::always_inline]] inline void gradients(const RowShape& row, const GradientArguments& a) {
+  const float* __restrict x = a.x;
+  const float* __restrict scale = a.scale;
+  const float* __restrict offset = a.offset;
+  const float* __restrict slope = a.slope;
+  const float* __restrict constant = a.constant;
+  const float* __restrict dy = a.dy;
+  float* __restrict dx = a.dx;
+  over_row(
+      row, [=](std::size_t i, std::size_t lane) __attribute__((always_inline)) {
+        const float dz = dy[i] * vector_slope<kActivation>(scale[lane] * x[i] + offset[lane]);
+        dx[i] = scale[lane] * dz + slope[lane] * x[i] + constant[lane];
+      });
+}
+
+}  // namespace
+
+OCRTUNE_SIMD void norm_measure_row(const RowShape& row, const float* __restrict x,
+                                   const float* __restrict shift, float* __restrict sum,
+                                   float* __restrict squares) {
+  over_row(
+      row, [=](std::size_t i, std::size_t lane) __attribute__((always_inline)) {
+        const float d = x[i] - shift[lane];
+        sum[lane] += d;
+        squares[lane] += d * d;
+      });
+}
+
+OCRTUNE_SIMD void norm_apply_row(const RowShape& row, Activation activation, const float* x,
+                                 const float* scale, const float* offset, float* y) {
+  OCRTUNE_FOR_ACTIVATION(activation, apply, row, x, scale, offset, y);
+}
+
+OCRTUNE_SIMD void norm_slope_row(const RowShape& row, Activation activation, const float* x,
+                                 const float* scale, const float* offset, const float* mean,
+                                 const float* dy, float* sum, float* product) {
+  const SlopeArguments arguments{x, scale, offset, mean, dy, sum, product};
+  OCRTUNE_FOR_ACTIVATION(activation, slope_sums, row, arguments);
+}
+
+OCRTUNE_SIMD void norm_gradient_row(const RowShape& row, Activation activation, const float* x,
+                                    const float* scale, const float* offset, const float* slope,
+                                    const float* constant, const float* dy, float* dx) {
+  const GradientArguments arguments{x, scale, offset, slope, constant, dy, dx};
+  OCRTUNE_FOR_ACTIVATION(activation, gradients, row, arguments);
+}
+
+}  // namespace ocrtune

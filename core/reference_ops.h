@@ -1,0 +1,179 @@
+// Every operator as plain loops over [N, C, H, W], sums in double: the judge of the fast ones.
+//
+// Templates, so that tests can run them in double against central differences. `backward`
+// functions skip results whose pointer is null, and write (not add to) the others.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "core/activation.h"
+#include "core/graph.h"
+
+namespace ocrtune::reference {
+
+// The index of [n][c][h][w] in a plain tensor.
+struct Indexer {
+  Shape shape;
+  std::size_t operator()(int n, int c, int h, int w) const {
+    return ((static_cast<std::size_t>(n) * static_cast<std::size_t>(shape.c) +
+             static_cast<std::size_t>(c)) *
+                static_cast<std::size_t>(shape.h) +
+            static_cast<std::size_t>(h)) *
+               static_cast<std::size_t>(shape.w) +
+           static_cast<std::size_t>(w);
+  }
+  std::size_t size() const { return (*this)(shape.n, 0, 0, 0); }
+};
+
+// The geometry of one convolution, and which output columns a kernel column touches.
+struct ConvLoop {
+  Conv conv;
+  Shape in, out;
+
+  int in_per_group() const { return in.c / conv.groups; }
+  int out_per_group() const { return out.c / conv.groups; }
+  int row(int oh, int kh) const { return oh * conv.stride.h - conv.pad.h + kh; }
+  int column(int ow, int kw) const { return ow * conv.stride.w - conv.pad.w + kw; }
+  bool has_row(int oh, int kh) const { return row(oh, kh) >= 0 && row(oh, kh) < in.h; }
+  // Output columns [first, last) whose input column lies in the image.
+  int first_column(int kw) const {
+    const int short_by = conv.pad.w - kw;
+    return short_by <= 0 ? 0 : (short_by + conv.stride.w - 1) / conv.stride.w;
+  }
+  int last_column(int kw) const {
+    const int room = in.w - 1 + conv.pad.w - kw;
+    return room < 0 ? 0 : std::min(out.w, room / conv.stride.w + 1);
+  }
+  std::size_t weight(int oc, int ic, int kh, int kw) const {
+    return ((static_cast<std::size_t>(oc) * static_cast<std::size_t>(in_per_group()) +
+             static_cast<std::size_t>(ic)) *
+                static_cast<std::size_t>(conv.kernel.h) +
+            static_cast<std::size_t>(kh)) *
+               static_cast<std::size_t>(conv.kernel.w) +
+           static_cast<std::size_t>(kw);
+  }
+};
+
+template <typename Real>
+void conv_forward(const ConvLoop& loop, const Real* x, const Real* weight, const Real* bias,
+                  Real* y) {
+  const Indexer xi{loop.in}, yi{loop.out};
+#pragma omp parallel for collapse(2) schedule(static)
+  for (int n = 0; n < loop.out.n; ++n) {
+    for (int oc = 0; oc < loop.out.c; ++oc) {
+      const int first_ic = oc / loop.out_per_group() * loop.in_per_group();
+      std::vector<double> sums(static_cast<std::size_t>(loop.out.w));
+      for (int oh = 0; oh < loop.out.h; ++oh) {
+        std::fill(sums.begin(), sums.end(), bias == nullptr ? 0.0 : static_cast<double>(bias[oc]));
+        for (int ic = 0; ic < loop.in_per_group(); ++ic) {
+          for (int kh = 0; kh < loop.conv.kernel.h; ++kh) {
+            if (!loop.has_row(oh, kh)) continue;
+            for (int kw = 0; kw < loop.conv.kernel.w; ++kw) {
+              const double w = weight[loop.weight(oc, ic, kh, kw)];
+              const Real* row = x + xi(n, first_ic + ic, loop.row(oh, kh), 0);
+              for (int ow = loop.first_column(kw); ow < loop.last_column(kw); ++ow) {
+                sums[static_cast<std::size_t>(ow)] += w * row[loop.column(ow, kw)];
+              }
+            }
+          }
+        }
+        for (int ow = 0; ow < loop.out.w; ++ow) {
+          y[yi(n, oc, oh, ow)] =
+              static_cast<Real>(activate(loop.conv.activation, sums[static_cast<std::size_t>(ow)]));
+        }
+      }
+    }
+  }
+}
+
+template <typename Real>
+void conv_backward_input(const ConvLoop& loop, const Real* weight, const Real* dy, Real* dx) {
+  const Indexer xi{loop.in}, yi{loop.out};
+#pragma omp parallel for collapse(2) schedule(static)
+  for (int n = 0; n < loop.in.n; ++n) {
+    for (int c = 0; c < loop.in.c; ++c) {
+      const int ic = c % loop.in_per_group();
+      const int first_oc = c / loop.in_per_group() * loop.out_per_group();
+      std::vector<double> sums(Indexer{{1, 1, loop.in.h, loop.in.w}}.size(), 0.0);
+      for (int oc = first_oc; oc < first_oc + loop.out_per_group(); ++oc) {
+        for (int oh = 0; oh < loop.out.h; ++oh) {
+          for (int kh = 0; kh < loop.conv.kernel.h; ++kh) {
+            if (!loop.has_row(oh, kh)) continue;
+            double* row = sums.data() + static_cast<std::ptrdiff_t>(loop.row(oh, kh)) * loop.in.w;
+            for (int kw = 0; kw < loop.conv.kernel.w; ++kw) {
+              const double w = weight[loop.weight(oc, ic, kh, kw)];
+              for (int ow = loop.first_column(kw); ow < loop.last_column(kw); ++ow) {
+                row[loop.column(ow, kw)] += w * dy[yi(n, oc, oh, ow)];
+              }
+            }
+          }
+        }
+      }
+      std::transform(sums.begin(), sums.end(), dx + xi(n, c, 0, 0),
+                     [](double sum) { return static_cast<Real>(sum); });
+    }
+  }
+}
+
+template <typename Real>
+void conv_backward_weight(const ConvLoop& loop, const Real* x, const Real* dy, Real* dweight,
+                          Real* dbias) {
+  const Indexer xi{loop.in}, yi{loop.out};
+#pragma omp parallel for schedule(static)
+  for (int oc = 0; oc < loop.out.c; ++oc) {
+    const int first_ic = oc / loop.out_per_group() * loop.in_per_group();
+    for (int ic = 0; ic < loop.in_per_group(); ++ic) {
+      for (int kh = 0; kh < loop.conv.kernel.h; ++kh) {
+        for (int kw = 0; kw < loop.conv.kernel.w; ++kw) {
+          double sum = 0;
+          for (int n = 0; n < loop.out.n; ++n) {
+            for (int oh = 0; oh < loop.out.h; ++oh) {
+              if (!loop.has_row(oh, kh)) continue;
+              const Real* row = x + xi(n, first_ic + ic, loop.row(oh, kh), 0);
+              const Real* grad = dy + yi(n, oc, oh, 0);
+              for (int ow = loop.first_column(kw); ow < loop.last_column(kw); ++ow) {
+                sum += static_cast<double>(grad[ow]) * row[loop.column(ow, kw)];
+              }
+            }
+          }
+          dweight[loop.weight(oc, ic, kh, kw)] = static_cast<Real>(sum);
+        }
+      }
+    }
+    if (dbias == nullptr) continue;
+    double sum = 0;
+    for (int n = 0; n < loop.out.n; ++n) {
+      for (int oh = 0; oh < loop.out.h; ++oh) {
+        for (int ow = 0; ow < loop.out.w; ++ow) sum += dy[yi(n, oc, oh, ow)];
+      }
+    }
+    dbias[oc] = static_cast<Real>(sum);
+  }
+}
+
+template <typename Real>
+void linear_forward(const Shape& in, int out_channels, const Real* x, const Real* weight,
+                    const Real* bias, Real* y) {
+  Conv conv;
+  conv.out_channels = out_channels;
+  conv.kernel = {1, 1};
+  conv.pad = {0, 0};
+  conv_forward(ConvLoop{conv, in, {in.n, out_channels, in.h, in.w}}, x, weight, bias, y);
+}
+
+template <typename Real>
+void linear_backward(const Shape& in, int out_channels, const Real* x, const Real* weight,
+                     const Real* dy, Real* dx, Real* dweight, Real* dbias) {
+  Conv conv;
+  conv.out_channels = out_channels;
+  conv.kernel = {1, 1};
+  conv.pad = {0, 0};
+  const ConvLoop loop{conv, in, {in.n, out_channels, in.h, in.w}};
+  if (dx != nullptr) conv_backward_input(loop, weight, dy, dx);
+  conv_backward_weight(loop, x, dy, dweight, dbias);
+}
+
+}  // namespace ocrtune::reference

@@ -1,0 +1,283 @@
+#include "core/trainer.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <exception>
+#include <new>
+#include <span>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "base/check.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "core/backend_table.h"
+#include "core/checkpoint.h"
+#include "core/model.h"
+#include "core/network.h"
+#include "core/optimizer.h"
+#include "core/tensor.h"
+
+namespace ocrtune {
+namespace {
+
+// The OpenMP team of the calling thread while it lives.
+class TeamScope {
+ public:
+  explicit TeamScope(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
+  ~TeamScope() { omp_set_num_threads(before_); }
+  TeamScope(const TeamScope&) = delete;
+  TeamScope& operator=(const TeamScope&) = delete;
+
+ private:
+  int before_;
+};
+
+double now_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Error unknown_model(const std::string& name) {
+  std::vector<std::string> names;
+  for (const ModelRow& row : model_table()) names.emplace_back(row.name);
+  const std::string near = nearest_name(name, names);
+  return Error{ErrorKind::usage, near.empty()
+                                     ? fmt::format("model {}: there is {}", name, join(names, ", "))
+                                     : fmt::format("model {}: did you mean {}?", name, near)};
+}
+
+Status check_options(const TrainerOptions& options) {
+  if (find_model(options.model) == nullptr) return unknown_model(options.model);
+  if (options.classes < 2 || options.batch < 1 || options.height < 1 || options.width < 1 ||
+      options.threads < 1) {
+    return Error{ErrorKind::usage,
+                 fmt::format("model {}: classes {} (at least 2), batch {}, images {} x {} and "
+                             "threads {} (at least 1) make no sense",
+                             options.model, options.classes, options.batch, options.height,
+                             options.width, options.threads)};
+  }
+  return Status();
+}
+
+Shape largest_image(const TrainerOptions& options) {
+  return {options.batch, 3, options.height, options.width};
+}
+
+// A seeded batch for the comparison with the reference; every label can be spelt.
+Batch draw_check_batch(const TrainerOptions& options, const ModelRow& model) {
+  Random random(options.seed + 0x0C0FFEE);
+  Batch batch;
+  batch.count = 2;
+  batch.height = options.height;
+  batch.width = std::min(model.check_width, std::max(options.width, model.width_per_step));
+  batch.images.resize(ImageDesc{{2, 3, batch.height, batch.width}, Layout{1}}.floats());
+  for (float& pixel : batch.images) pixel = static_cast<float>(random.uniform(-1, 1));
+  const int steps = batch.width / model.width_per_step;
+  for (int n = 0; n < batch.count; ++n) {
+    std::vector<int> label(static_cast<std::size_t>(std::max(1, steps / 3)));
+    for (int& symbol : label) symbol = static_cast<int>(random.integer(1, options.classes - 1));
+    batch.labels.push_back(std::move(label));
+  }
+  return batch;
+}
+
+// The largest |a - b| / |b| (Euclidean norms) over tensors. One that is nothing but rounding (the
+// gradient of a bias before a norm) is held to 1e-3 of the largest norm of all instead.
+double largest_relative_error(const Graph& graph, std::span<const float> a,
+                              std::span<const float> b) {
+  std::vector<double> sizes, differences;
+  for (const Parameter& parameter : graph.parameters) {
+    double size = 0, difference = 0;
+    for (std::size_t i = parameter.offset; i < parameter.offset + parameter.count; ++i) {
+      size += static_cast<double>(b[i]) * b[i];
+      difference += (static_cast<double>(a[i]) - b[i]) * (static_cast<double>(a[i]) - b[i]);
+    }
+    sizes.push_back(std::sqrt(size));
+    differences.push_back(std::sqrt(difference));
+  }
+  const double least = 1e-3 * *std::max_element(sizes.begin(), sizes.end());
+  double worst = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const double error = differences[i] / std::max(sizes[i], least);
+    if (!(error <= worst)) worst = error;  // NaN counts as worst
+  }
+  return worst;
+}
+
+class TrainerOnGraph final : public Trainer {
+ public:
+  TrainerOnGraph(const TrainerOptions& options, const ModelRow& model,
+                 std::unique_ptr<Backend> backend, Comm& comm)
+      : options_(options),
+        model_(model),
+        graph_(model.build(options.classes)),
+        backend_(std::move(backend)),
+        network_(graph_, *backend_),
+        comm_(comm) {}
+
+  Status allocate() {
+    const TeamScope team(options_.threads);
+    const std::size_t floats = graph_.parameter_floats;
+    Result<Memory> state = Memory::allocate((3 * floats + graph_.statistic_floats) * sizeof(float));
+    if (!state) return state.error();
+    state_ = std::move(*state);
+    parameters_ = {state_.floats(), floats};
+    moments_.first = {state_.floats() + floats, floats};
+    moments_.second = {state_.floats() + 2 * floats, floats};
+    statistics_ = {state_.floats() + 3 * floats, graph_.statistic_floats};
+    fill_initial_parameters(graph_, options_.seed, parameters_.data());
+    fill_initial_statistics(graph_, statistics_.data());
+    const Status prepared = network_.prepare(largest_image(options_), true);
+    if (!prepared) return prepared;
+    const Result<std::span<float>> gradients = comm_.gradient_buffer(floats);
+    if (!gradients) return gradients.error();
+    gradients_ = *gradients;
+    return Status();
+  }
+
+  Result<StepReport> step(const Batch& batch) override {
+    const TeamScope team(options_.threads);
+    const Status fits = check_batch(batch);
+    if (!fits) return fits.error();
+    StepReport report;
+    const double start = now_seconds();
+    const Result<CtcLoss> loss = network_.train(batch, parameters_, statistics_, gradients_);
+    if (!loss) return loss.error();
+    const double reduce_start = now_seconds();
+    const Status reduced = comm_.all_reduce_mean(0, gradients_.size(), &report.wait_seconds);
+    if (!reduced) return reduced.error();
+    const double reduce_end = now_seconds();
+    const AdamW settings{options_.learning_rate, options_.weight_decay};
+    update_parameters(settings, graph_, gradients_, moments_, parameters_);
+    report.loss = loss->mean;
+    report.impossible_labels = loss->impossible;
+    report.all_reduce_seconds = std::max(0.0, reduce_end - reduce_start - report.wait_seconds);
+    report.compute_seconds = now_seconds() - reduce_end + reduce_start - start;
+    return report;
+  }
+
+  Result<double> check_against_reference() override {
+    const TeamScope team(options_.threads);
+    const Batch batch = draw_check_batch(options_, model_);
+    const Result<std::unique_ptr<Backend>> reference = make_backend({"reference", "fp32"});
+    if (!reference) return reference.error();
+    Network judge(graph_, **reference);
+    std::vector<float> statistics(statistics_.begin(), statistics_.end());
+    std::vector<float> ours(graph_.parameter_floats), theirs(graph_.parameter_floats);
+    const Result<CtcLoss> loss = network_.train(batch, parameters_, statistics, ours);
+    if (!loss) return loss.error();
+    const Result<CtcLoss> expected = judge.train(batch, parameters_, statistics, theirs);
+    if (!expected) return expected.error();
+    const double loss_error = std::fabs(loss->mean - expected->mean) / std::fabs(expected->mean);
+    const double gradient_error = largest_relative_error(graph_, ours, theirs);
+    return loss_error > gradient_error || std::isnan(loss_error) ? loss_error : gradient_error;
+  }
+
+  Result<std::vector<float>> logits(const Batch& batch) override {
+    const TeamScope team(options_.threads);
+    const Result<std::span<const float>> rows = network_.infer(batch, parameters_, statistics_);
+    if (!rows) return rows.error();
+    const auto classes = static_cast<std::size_t>(options_.classes);
+    const auto count = static_cast<std::size_t>(batch.count);
+    const std::size_t steps = rows->size() / count / classes;
+    std::vector<float> result(rows->size());
+    for (std::size_t n = 0; n < count; ++n) {
+      for (std::size_t t = 0; t < steps; ++t) {
+        std::copy_n(rows->data() + (n * steps + t) * classes, classes,
+                    result.data() + (t * count + n) * classes);
+      }
+    }
+    return result;
+  }
+
+  std::size_t parameter_count() const override { return graph_.parameter_count(); }
+
+  Status save(const std::string& path) const override {
+    return write_checkpoint(path, owner(), moments_.steps,
+                            {parameters_, statistics_, moments_.first, moments_.second});
+  }
+
+  Status load(const std::string& path) override {
+    const Result<std::int64_t> steps =
+        read_checkpoint(path, owner(), {parameters_, statistics_, moments_.first, moments_.second});
+    if (!steps) return steps.error();
+    moments_.steps = *steps;
+    return Status();
+  }
+
+ private:
+  CheckpointOwner owner() const { return {options_.model, graph_hash(graph_)}; }
+
+  Status check_batch(const Batch& batch) const {
+    if (batch.count < 1 || batch.count > options_.batch || batch.height > options_.height ||
+        batch.width > options_.width || batch.channels != 3) {
+      return Error{ErrorKind::usage,
+                   fmt::format("a batch of {} images of {} x {} x {} is beyond the {} of 3 x {} x "
+                               "{} that this trainer was made for",
+                               batch.count, batch.channels, batch.height, batch.width,
+                               options_.batch, options_.height, options_.width)};
+    }
+    if (batch.labels.size() != static_cast<std::size_t>(batch.count)) {
+      return Error{ErrorKind::usage, fmt::format("a batch of {} images with {} labels", batch.count,
+                                                 batch.labels.size())};
+    }
+    for (const std::vector<int>& label : batch.labels) {
+      for (const int symbol : label) {
+        if (symbol > 0 && symbol < options_.classes) continue;
+        return Error{ErrorKind::usage,
+                     fmt::format("a label holds class {}; the classes are 1 to {}", symbol,
+                                 options_.classes - 1)};
+      }
+    }
+    return Status();
+  }
+
+  TrainerOptions options_;
+  const ModelRow& model_;
+  Graph graph_;
+  std::unique_ptr<Backend> backend_;
+  Network network_;
+  Comm& comm_;
+  Memory state_;  // parameters, both moments, statistics
+  std::span<float> parameters_, statistics_, gradients_;
+  AdamWState moments_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Trainer>> Trainer::create(const TrainerOptions& options, Comm& comm) {
+  const Status sensible = check_options(options);
+  if (!sensible) return sensible.error();
+  Result<std::unique_ptr<Backend>> backend = make_backend({options.backend, options.precision});
+  if (!backend) return backend.error();
+  try {
+    auto trainer = std::make_unique<TrainerOnGraph>(options, *find_model(options.model),
+                                                    std::move(*backend), comm);
+    const Status allocated = trainer->allocate();
+    if (!allocated) return allocated.error();
+    return std::unique_ptr<Trainer>(std::move(trainer));
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorKind::exhausted, fmt::format("model {}: no memory", options.model)};
+  }
+}
+
+Result<std::uint64_t> Trainer::footprint_bytes(const TrainerOptions& options) {
+  const Status sensible = check_options(options);
+  if (!sensible) return sensible.error();
+  const Result<std::unique_ptr<Backend>> backend =
+      make_backend({options.backend, options.precision});
+  if (!backend) return backend.error();
+  const TeamScope team(options.threads);
+  const Graph graph = find_model(options.model)->build(options.classes);
+  const Result<std::size_t> arena =
+      network_arena_bytes(graph, **backend, largest_image(options), true);
+  if (!arena) return arena.error();
+  const std::size_t state = (4 * graph.parameter_floats + graph.statistic_floats) * sizeof(float);
+  return state + *arena;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,172 @@
+// Every operator of the onednn backend against the reference, in every layout that it meets.
+#include "core/onednn_backend.h"
+
+#include "single_layer.h"
+
+namespace ocrtune {
+namespace {
+
+// Both round to float: sums of a few thousand terms differ by this much of the largest value.
+constexpr double kTolerance = 2e-5;
+
+LayerCase conv_case(const Shape& in, const Conv& conv, Layout offered = Layout{1}) {
+  GraphBuilder net("test", in.c);
+  return {net.finish(net.conv("conv", 0, conv)), {in}, offered, true};
+}
+
+void expect_like_reference(const LayerCase& test, double tolerance = kTolerance) {
+  expect_same(run_layer(test, "onednn"), run_layer(test, "reference"), tolerance);
+}
+
+Conv make_conv(int out, Extent kernel, Extent stride, int groups, bool bias) {
+  Conv conv;
+  conv.out_channels = out;
+  conv.kernel = kernel;
+  conv.stride = stride;
+  conv.pad = {kernel.h / 2, kernel.w / 2};
+  conv.groups = groups;
+  conv.bias = bias;
+  return conv;
+}
+
+TEST(OnednnConv, MatchesReferenceOnImages) {
+  expect_like_reference(conv_case({2, 3, 8, 20}, make_conv(32, {3, 3}, {1, 1}, 1, false)));
+}
+
+TEST(OnednnConv, MatchesReferenceWithBlockedChannels) {
+  expect_like_reference(
+      conv_case({2, 32, 6, 10}, make_conv(64, {3, 3}, {1, 1}, 1, true), Layout{16}));
+}
+
+TEST(OnednnConv, MatchesReferenceWithPaddedChannels) {
+  expect_like_reference(
+      conv_case({2, 24, 6, 10}, make_conv(40, {1, 1}, {1, 1}, 1, true), Layout{16}));
+}
+
+TEST(OnednnConv, MatchesReferenceWithStridesAndOddSizes) {
+  expect_like_reference(
+      conv_case({1, 16, 7, 11}, make_conv(32, {3, 3}, {2, 1}, 1, true), Layout{16}));
+}
+
+TEST(OnednnConv, MatchesReferenceOnGroupedTokens) {
+  expect_like_reference(
+      conv_case({2, 64, 4, 9}, make_conv(64, {5, 5}, {1, 1}, 2, true), Layout{64}));
+}
+
+TEST(OnednnConv, MatchesReferenceOnOneSampleOfOneRow) {
+  expect_like_reference(
+      conv_case({1, 20, 1, 5}, make_conv(12, {1, 3}, {1, 1}, 1, false), Layout{20}));
+}
+
+LayerCase norm_case(const Shape& in, Activation activation, Extent pool, int block) {
+  GraphBuilder net("test", in.c);
+  BatchNorm norm;
+  norm.activation = activation;
+  norm.pool = pool;
+  return {net.finish(net.batch_norm("norm", 0, norm)), {in}, Layout{block}, true};
+}
+
+TEST(FastNorm, MatchesReferenceInEveryLayout) {
+  for (const int block : {1, 8, 16, 40}) {
+    SCOPED_TRACE(block);
+    expect_like_reference(norm_case({3, 40, 5, 7}, Activation::none, {1, 1}, block));
+  }
+}
+
+TEST(FastNorm, MatchesReferenceWithEveryActivation) {
+  for (const Activation activation :
+       {Activation::relu, Activation::hard_swish, Activation::hard_sigmoid, Activation::gelu,
+        Activation::swish}) {
+    for (const int block : {16, 32}) {
+      SCOPED_TRACE(static_cast<int>(activation));
+      expect_like_reference(norm_case({2, 32, 4, 6}, activation, {1, 1}, block));
+    }
+  }
+}
+
+TEST(FastNorm, MatchesReferenceWithEveryPool) {
+  for (const Extent pool : {Extent{2, 2}, Extent{2, 1}, Extent{0, 1}, Extent{1, 3}}) {
+    for (const int block : {1, 8, 16}) {
+      SCOPED_TRACE(pool.h * 100 + pool.w * 10 + block);
+      expect_like_reference(norm_case({2, 24, 6, 10}, Activation::relu, pool, block));
+      expect_like_reference(norm_case({2, 24, 6, 10}, Activation::none, pool, block));
+    }
+  }
+}
+
+TEST(FastNorm, MatchesReferenceWherePoolLeavesARest) {
+  expect_like_reference(norm_case({2, 16, 5, 7}, Activation::relu, {2, 2}, 16));
+}
+
+TEST(FastNorm, MatchesReferenceInInference) {
+  LayerCase test = norm_case({2, 16, 4, 6}, Activation::relu, {2, 2}, 16);
+  test.training = false;
+  expect_like_reference(test);
+}
+
+TEST(FastNorm, StaysExactFarFromZero) {
+  // A mean of 100 deviations: the difference of large squares must not eat the variance.
+  LayerCase test = norm_case({2, 16, 8, 8}, Activation::none, {1, 1}, 16);
+  const ImageDesc desc{test.inputs[0], Layout{16}};
+  BatchNorm norm;
+  const auto backend = make_backend({"onednn", "fp32"});
+  OperatorRequest request{test.graph.layers[0], {desc}, desc.shape, true, true};
+  const auto op = (*backend)->create(request);
+  ASSERT_TRUE(op.ok());
+  const Memory saved = std::move(*Memory::allocate((*op)->needs().saved_bytes));
+  const Memory scratch = std::move(*Memory::allocate((*op)->needs().forward_scratch_bytes));
+  Floats x = draw_floats(desc.floats(), 5), y(x.size()), ones(16, 1.0F), zeros(16, 0.0F);
+  Floats mean(16, 0.0F), variance(16, 1.0F);
+  for (float& value : x) value += 58;
+  const float* input = x.data();
+  const float* parameters[] = {ones.data(), zeros.data()};
+  float* statistics[] = {mean.data(), variance.data()};
+  OperatorCall call;
+  call.inputs = {&input, 1};
+  call.output = y.data();
+  call.parameters = parameters;
+  call.statistics = statistics;
+  call.saved = saved.bytes();
+  call.scratch = scratch.bytes();
+  ASSERT_TRUE((*op)->forward(call).ok());
+  double squares = 0;
+  for (const float value : y) squares += static_cast<double>(value) * value;
+  EXPECT_NEAR(squares / static_cast<double>(y.size()), 1.0, 1e-3);
+}
+
+TEST(FastLstm, MatchesReference) {
+  for (const int hidden : {96, 5, 16}) {
+    SCOPED_TRACE(hidden);
+    GraphBuilder net("test", 20);
+    LayerCase test{net.finish(net.bi_lstm("lstm", 0, BiLstm{hidden})), {{3, 20, 1, 7}}};
+    expect_like_reference(test);
+  }
+}
+
+TEST(FastLstm, MatchesReferenceOnManySamples) {
+  GraphBuilder net("test", 4);
+  LayerCase test{net.finish(net.bi_lstm("lstm", 0, BiLstm{8})), {{37, 4, 1, 3}}};
+  expect_like_reference(test);
+}
+
+TEST(FastLinear, MatchesReference) {
+  for (const bool bias : {true, false}) {
+    GraphBuilder net("test", 33);
+    LayerCase test{net.finish(net.linear("linear", 0, Linear{17, bias})), {{3, 33, 2, 5}}};
+    expect_like_reference(test);
+  }
+}
+
+TEST(FastSum, MatchesReferenceForTwoAndMore) {
+  for (const int count : {2, 5}) {
+    GraphBuilder net("test", 24);
+    const Shape shape{2, 24, 3, 50};
+    const std::vector<int> inputs(static_cast<std::size_t>(count), 0);
+    LayerCase test{net.finish(net.sum("sum", inputs)),
+                   std::vector<Shape>(static_cast<std::size_t>(count), shape), Layout{16}};
+    expect_like_reference(test);
+  }
+}
+
+}  // namespace
+}  // namespace ocrtune

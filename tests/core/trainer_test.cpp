@@ -1,0 +1,224 @@
+#include "core/trainer.h"
+
+#include <cmath>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "base/random.h"
+#include "core/onednn_conv.h"
+
+namespace ocrtune {
+namespace {
+
+TrainerOptions small_options() {
+  TrainerOptions options;
+  options.batch = 4;
+  options.width = 64;
+  options.classes = 11;
+  return options;
+}
+
+Batch draw_batch(const TrainerOptions& options, int label_length = 3, std::uint64_t seed = 7) {
+  Random random(seed);
+  Batch batch;
+  batch.count = options.batch;
+  batch.height = options.height;
+  batch.width = options.width;
+  batch.images.resize(static_cast<std::size_t>(batch.count * 3 * batch.height * batch.width));
+  for (float& pixel : batch.images) pixel = static_cast<float>(random.uniform(-1, 1));
+  for (int n = 0; n < batch.count; ++n) {
+    std::vector<int> label(static_cast<std::size_t>(label_length));
+    for (int& symbol : label) symbol = static_cast<int>(random.integer(1, options.classes - 1));
+    batch.labels.push_back(label);
+  }
+  return batch;
+}
+
+std::unique_ptr<Trainer> make(const TrainerOptions& options, Comm& comm) {
+  auto trainer = Trainer::create(options, comm);
+  EXPECT_TRUE(trainer.ok()) << (trainer ? "" : trainer.error().what);
+  return std::move(*trainer);
+}
+
+TEST(Trainer, AgreesWithTheReferenceBeforeAndAfterSteps) {
+  const TrainerOptions options = small_options();
+  const auto comm = make_single_comm();
+  const auto trainer = make(options, *comm);
+  for (int round = 0; round < 2; ++round) {
+    const auto error = trainer->check_against_reference();
+    ASSERT_TRUE(error.ok());
+    EXPECT_LT(*error, 1e-3);
+    EXPECT_GT(*error, 0);
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(trainer->step(draw_batch(options)).ok());
+  }
+}
+
+TEST(Trainer, CheckLeavesEverythingAsItWas) {
+  const TrainerOptions options = small_options();
+  const auto comm = make_single_comm(), other_comm = make_single_comm();
+  const auto checked = make(options, *comm), plain = make(options, *other_comm);
+  const Batch batch = draw_batch(options);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(checked->check_against_reference().ok());
+    EXPECT_EQ(checked->step(batch)->loss, plain->step(batch)->loss);
+  }
+  EXPECT_EQ(*checked->logits(batch), *plain->logits(batch));
+}
+
+TEST(Trainer, LearnsOneBatchByHeart) {
+  TrainerOptions options = small_options();
+  options.learning_rate = 3e-3;
+  const auto comm = make_single_comm();
+  const auto trainer = make(options, *comm);
+  const Batch batch = draw_batch(options);
+  const double first = trainer->step(batch)->loss;
+  double last = first;
+  for (int i = 0; i < 60; ++i) last = trainer->step(batch)->loss;
+  EXPECT_GT(first, 5);
+  EXPECT_LT(last, 0.2 * first);
+}
+
+TEST(Trainer, TakesSmallerBatchesAndImages) {
+  const TrainerOptions options = small_options();
+  const auto comm = make_single_comm();
+  const auto trainer = make(options, *comm);
+  TrainerOptions smaller = options;
+  smaller.batch = 3;
+  smaller.width = 48;
+  EXPECT_TRUE(trainer->step(draw_batch(smaller)).ok());
+  EXPECT_TRUE(trainer->step(draw_batch(options)).ok());
+  EXPECT_EQ(trainer->logits(draw_batch(smaller))->size(), 12U * 3U * 11U);
+}
+
+TEST(Trainer, ReportsItsTimes) {
+  const TrainerOptions options = small_options();
+  const auto comm = make_single_comm();
+  const auto report = make(options, *comm)->step(draw_batch(options));
+  ASSERT_TRUE(report.ok());
+  EXPECT_GT(report->compute_seconds, 0);
+  EXPECT_GE(report->all_reduce_seconds, 0);
+  EXPECT_EQ(report->wait_seconds, 0);
+}
+
+TEST(Trainer, CountsLabelsThatCannotBeSpelt) {
+  const TrainerOptions options = small_options();
+  const auto comm = make_single_comm();
+  const auto trainer = make(options, *comm);
+  Batch batch = draw_batch(options);
+  batch.labels[1].assign(17, 1);  // T is 16
+  const auto report = trainer->step(batch);
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->impossible_labels, 1);
+  EXPECT_TRUE(std::isfinite(report->loss));
+  EXPECT_TRUE(std::isfinite(trainer->step(draw_batch(options))->loss));
+}
+
+TEST(Trainer, RefusesWhatItWasNotMadeFor) {
+  const TrainerOptions options = small_options();
+  const auto comm = make_single_comm();
+  const auto trainer = make(options, *comm);
+  TrainerOptions wide = options;
+  wide.width = 68;
+  EXPECT_EQ(trainer->step(draw_batch(wide)).error().kind, ErrorKind::usage);
+  Batch strange = draw_batch(options);
+  strange.labels[0][0] = 11;
+  EXPECT_EQ(trainer->step(strange).error().kind, ErrorKind::usage);
+  Batch torn = draw_batch(options);
+  torn.images.pop_back();
+  EXPECT_EQ(trainer->step(torn).error().kind, ErrorKind::usage);
+}
+
+TEST(Trainer, RefusesUnknownNamesAndImpossibleSizes) {
+  const auto comm = make_single_comm();
+  TrainerOptions options = small_options();
+  options.model = "crn";
+  const auto unknown = Trainer::create(options, *comm);
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_EQ(unknown.error().what, "model crn: did you mean crnn?");
+  options = small_options();
+  options.backend = "cudnn";
+  EXPECT_EQ(Trainer::create(options, *comm).error().kind, ErrorKind::usage);
+  options = small_options();
+  options.precision = "int3";
+  EXPECT_EQ(Trainer::create(options, *comm).error().kind, ErrorKind::usage);
+  options = small_options();
+  options.height = 4;
+  const auto flat = Trainer::create(options, *comm);
+  ASSERT_FALSE(flat.ok());
+  EXPECT_EQ(flat.error().kind, ErrorKind::usage);
+  options = small_options();
+  options.threads = 0;
+  EXPECT_EQ(Trainer::create(options, *comm).error().kind, ErrorKind::usage);
+}
+
+TEST(Trainer, OffersBf16OnlyWhereItIsNative) {
+  const auto comm = make_single_comm();
+  TrainerOptions options = small_options();
+  options.precision = "bf16";
+  const auto trainer = Trainer::create(options, *comm);
+  if (has_native_bf16()) {
+    ASSERT_TRUE(trainer.ok());
+    const auto error = (*trainer)->check_against_reference();
+    ASSERT_TRUE(error.ok());
+    EXPECT_LT(*error, 0.2);  // eight bits of mantissa
+    EXPECT_GT(*error, 1e-4);
+  } else {
+    ASSERT_FALSE(trainer.ok());
+    EXPECT_EQ(trainer.error().kind, ErrorKind::unsupported);
+  }
+}
+
+TEST(Trainer, GoesOnFromACheckpoint) {
+  const TrainerOptions options = small_options();
+  const auto comm = make_single_comm(), other_comm = make_single_comm();
+  const auto first = make(options, *comm), second = make(options, *other_comm);
+  const Batch batch = draw_batch(options);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(first->step(batch).ok());
+  const std::string folder = *make_temporary_directory("trainer");
+  const std::string path = join_path(folder, "model.ckpt");
+  ASSERT_TRUE(first->save(path).ok());
+  ASSERT_TRUE(second->load(path).ok());
+  EXPECT_EQ(first->step(batch)->loss, second->step(batch)->loss);
+  EXPECT_EQ(first->step(batch)->loss, second->step(batch)->loss);
+  EXPECT_EQ(*first->logits(batch), *second->logits(batch));
+  ASSERT_TRUE(remove_tree(folder).ok());
+}
+
+TEST(Trainer, RefusesDamagedAndForeignCheckpoints) {
+  const TrainerOptions options = small_options();
+  const auto comm = make_single_comm(), other_comm = make_single_comm();
+  const auto trainer = make(options, *comm);
+  const Batch batch = draw_batch(options);
+  const auto before = *trainer->logits(batch);
+  const std::string folder = *make_temporary_directory("trainer");
+  const std::string path = join_path(folder, "model.ckpt");
+  ASSERT_TRUE(trainer->save(path).ok());
+  const std::string whole = *read_file(path);
+  const auto refuse = [&](const std::string& contents, const std::string& reason) {
+    ASSERT_TRUE(write_file(path, contents).ok());
+    const Status loaded = trainer->load(path);
+    ASSERT_FALSE(loaded.ok());
+    EXPECT_EQ(loaded.error().kind, ErrorKind::invalid);
+    EXPECT_NE(loaded.error().what.find(reason), std::string::npos) << loaded.error().what;
+  };
+  refuse(whole.substr(0, whole.size() / 2), "truncated");
+  refuse("", "not a checkpoint");
+  refuse("PNG and then some", "not a checkpoint");
+  std::string flipped = whole;
+  flipped[flipped.size() / 2] = static_cast<char>(flipped[flipped.size() / 2] ^ 1);
+  refuse(flipped, "damaged");
+  TrainerOptions other = options;
+  other.classes = 12;
+  ASSERT_TRUE(make(other, *other_comm)->save(path).ok());
+  const Status foreign = trainer->load(path);
+  ASSERT_FALSE(foreign.ok());
+  EXPECT_EQ(foreign.error().kind, ErrorKind::invalid);
+  EXPECT_EQ(trainer->load(join_path(folder, "absent")).error().kind, ErrorKind::missing);
+  EXPECT_EQ(*trainer->logits(batch), before);
+  ASSERT_TRUE(remove_tree(folder).ok());
+}
+
+}  // namespace
+}  // namespace ocrtune
