@@ -39,6 +39,7 @@ struct Launch {
   std::vector<cpu_set_t> mask;  // as many as the highest CPU needs; empty: none
   std::string directory;
   std::string oom_score;
+  std::vector<std::string> groups;
   std::vector<int> descriptors;
   std::uint64_t data_limit = 0;
   std::uint64_t address_limit = 0;
@@ -49,7 +50,7 @@ struct Launch {
   int report = -1;  // where a failed step writes its errno and number
 };
 
-enum Step : int { kDirectory, kLimits, kAffinity, kExec };
+enum Step : int { change_folder, enter_group, set_limits, bind_cpus, execute };
 
 struct Failure {
   int step;
@@ -70,6 +71,15 @@ bool limit(__rlimit_resource_t resource, std::uint64_t bytes) {
   return ::setrlimit(resource, &current) == 0;
 }
 
+bool write_text(const char* path, const char* text, std::size_t size) {
+  if (size == 0) return true;
+  const int file = ::open(path, O_WRONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const bool written = ::write(file, text, size) == static_cast<ssize_t>(size);
+  ::close(file);
+  return written;
+}
+
 // Runs in the child: async-signal-safe calls only.
 [[noreturn]] void become(const Launch& launch) {
   if (launch.new_session) ::setsid();
@@ -88,24 +98,21 @@ bool limit(__rlimit_resource_t resource, std::uint64_t bytes) {
   ::dup2(launch.output, STDERR_FILENO);
   ::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
   for (int descriptor : launch.descriptors) ::fcntl(descriptor, F_SETFD, 0);
-  if (!launch.oom_score.empty()) {  // raising one's own score needs no privilege
-    const int file = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-    if (file >= 0) {
-      [[maybe_unused]] const ssize_t written =
-          ::write(file, launch.oom_score.data(), launch.oom_score.size());
-      ::close(file);
-    }
+  for (const std::string& group : launch.groups) {
+    if (!write_text(group.c_str(), "0", 1)) fail(launch, enter_group);
   }
-  if (!launch.directory.empty() && ::chdir(launch.directory.c_str()) != 0) fail(launch, kDirectory);
+  // Raising one's own score needs no privilege; where even that fails, the trial still runs.
+  write_text("/proc/self/oom_score_adj", launch.oom_score.data(), launch.oom_score.size());
+  if (!launch.directory.empty() && ::chdir(launch.directory.c_str()) != 0) fail(launch, change_folder);
   if (!launch.mask.empty() &&
       ::sched_setaffinity(0, launch.mask.size() * sizeof(cpu_set_t), launch.mask.data()) != 0) {
-    fail(launch, kAffinity);
+    fail(launch, bind_cpus);
   }
   if (!limit(RLIMIT_DATA, launch.data_limit) || !limit(RLIMIT_AS, launch.address_limit)) {
-    fail(launch, kLimits);
+    fail(launch, set_limits);
   }
   ::execve(launch.path.c_str(), launch.argv.data(), launch.envp.data());
-  fail(launch, kExec);
+  fail(launch, execute);
 }
 
 std::vector<std::string> environment_of(const ProcessOptions& options) {
@@ -148,6 +155,7 @@ Launch prepare(const ProcessOptions& options, std::string path) {
   launch.mask = mask_of(options.cpus);
   launch.directory = options.directory;
   if (options.oom_score_adjust > 0) launch.oom_score = fmt::format("{}", options.oom_score_adjust);
+  launch.groups = options.join_groups;
   launch.descriptors = options.descriptors;
   launch.data_limit = options.data_limit_bytes;
   launch.address_limit = options.address_limit_bytes;
@@ -160,12 +168,14 @@ Launch prepare(const ProcessOptions& options, std::string path) {
 Error explain(const Failure& failure, const ProcessOptions& options) {
   const std::string& program = options.arguments[0];
   switch (failure.step) {
-    case kDirectory:
+    case change_folder:
       return system_error(failure.code, "change to folder " + options.directory);
-    case kAffinity:
+    case bind_cpus:
       return system_error(failure.code,
                           fmt::format("bind {} to CPUs {}", program, options.cpus.text()));
-    case kLimits:
+    case enter_group:
+      return system_error(failure.code, "move " + program + " to its control group");
+    case set_limits:
       return system_error(failure.code, "set memory limits of " + program);
     default:
       return system_error(failure.code, "start " + program);
@@ -235,7 +245,7 @@ std::string signal_name(int number) {
   return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", number);
 }
 
-std::string ExitStatus::text() const {
+std::string ProcessExit::text() const {
   if (signal != 0) return "killed by " + signal_name(signal);
   return fmt::format("exit code {}", code);
 }
@@ -366,13 +376,13 @@ std::size_t Process::read_output(const std::function<void(std::string_view)>& si
   return total;
 }
 
-const std::optional<ExitStatus>& Process::poll_exit() {
+const std::optional<ProcessExit>& Process::poll_exit() {
   if (exit_ || pid_ <= 0) return exit_;
   int status = 0;
   rusage used{};
   const pid_t got = ::wait4(pid_, &status, WNOHANG, &used);
   if (got == 0 || (got < 0 && errno == EINTR)) return exit_;
-  ExitStatus exit;
+  ProcessExit exit;
   if (got == pid_) {
     exit.code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
     exit.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -389,7 +399,7 @@ const std::optional<ExitStatus>& Process::poll_exit() {
   return exit_;
 }
 
-const std::optional<ExitStatus>& Process::wait(double seconds, Clock& clock) {
+const std::optional<ProcessExit>& Process::wait(double seconds, Clock& clock) {
   const double deadline = clock.now_seconds() + seconds;
   while (true) {
     read_output({});

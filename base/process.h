@@ -32,13 +32,14 @@ struct ProcessOptions {
   CpuSet cpus;                   // affinity mask; empty: inherited
   bool new_session = true;       // setsid: a kill of its group cannot reach us
   bool die_with_us = true;       // SIGKILL when the starting thread ends
+  std::vector<std::string> join_groups;  // cgroup.procs files that it enters before it runs
   int oom_score_adjust = 0;      // above 0: the kernel's OOM killer prefers it to us; 0: as we are
   std::uint64_t data_limit_bytes = 0;     // RLIMIT_DATA: private writable memory; 0: as we are
   std::uint64_t address_limit_bytes = 0;  // RLIMIT_AS; breaks CUDA and sanitizers; 0: as we are
   std::size_t output_bytes = 64 << 10;    // how much of the end of stdout + stderr is kept
 };
 
-struct ExitStatus {
+struct ProcessExit {
   int code = 0;    // exit code; meaningful when signal is 0
   int signal = 0;  // the signal that ended it
   double cpu_seconds = 0;
@@ -92,9 +93,9 @@ class Process {
   std::size_t read_output(const std::function<void(std::string_view)>& sink);
 
   // Reaps without blocking; empty while it runs. The output may hold more after the exit.
-  const std::optional<ExitStatus>& poll_exit();
+  const std::optional<ProcessExit>& poll_exit();
   // Waits, draining the output, until it exits or `seconds` have passed.
-  const std::optional<ExitStatus>& wait(double seconds, Clock& clock = steady_clock());
+  const std::optional<ProcessExit>& wait(double seconds, Clock& clock = steady_clock());
   void signal(int number);  // no effect once it has been reaped
 
  private:
@@ -105,7 +106,7 @@ class Process {
   int pid_ = -1;
   int output_ = -1;
   OutputRing ring_;
-  std::optional<ExitStatus> exit_;
+  std::optional<ProcessExit> exit_;
 };
 
 }  // namespace ocrtune

@@ -148,9 +148,9 @@ const std::vector<ProcessFacts>& ProcessTree::scan() {
     children.emplace(process.parent, &process);
     const bool zombie = process.state == 'Z' || process.state == 'X';
     const bool stranger = process.parent == self && !started_here(process.pid);
-    if (roots.count(process.pid) != 0 || seen_.count({process.pid, process.start_ticks}) != 0) {
-      found.push_back(&process);
-    } else if (stranger && (zombie ? g_live_trees == 1 : adopted(process))) {
+    const bool known =
+        roots.count(process.pid) != 0 || seen_.count({process.pid, process.start_ticks}) != 0;
+    if (known || (stranger && (zombie ? g_live_trees == 1 : adopted(process)))) {
       found.push_back(&process);
     }
   }
@@ -171,6 +171,11 @@ const std::vector<ProcessFacts>& ProcessTree::scan() {
     if (process.session != ::getsid(0)) sessions_.insert(process.session);
     alive.push_back(process);
   }
+  replace_members(std::move(alive));
+  return members_;
+}
+
+void ProcessTree::replace_members(std::vector<ProcessFacts> alive) {
   for (const ProcessFacts& before : members_) {
     const bool still = std::any_of(alive.begin(), alive.end(), [&](const ProcessFacts& now) {
       return now.pid == before.pid && now.start_ticks == before.start_ticks;
@@ -178,6 +183,16 @@ const std::vector<ProcessFacts>& ProcessTree::scan() {
     if (!still) gone_cpu_seconds_ += before.cpu_seconds;
   }
   members_ = std::move(alive);
+}
+
+const std::vector<ProcessFacts>& ProcessTree::refresh() {
+  std::vector<ProcessFacts> alive;
+  for (const ProcessFacts& before : members_) {
+    auto now = process_facts(before.pid);
+    if (!now || now->start_ticks != before.start_ticks) continue;
+    if (now->state != 'Z' && now->state != 'X') alive.push_back(*std::move(now));
+  }
+  replace_members(std::move(alive));
   return members_;
 }
 

@@ -53,11 +53,13 @@ class ProcessTree {
 
   // Starts a root, with the mark in its environment. The reference stays valid as long as the tree.
   Result<Process*> start(ProcessOptions options);
-  std::vector<std::unique_ptr<Process>>& roots() { return roots_; }
+  const std::vector<std::unique_ptr<Process>>& roots() const { return roots_; }
 
   // Looks through /proc for the living members (zombies are reaped, not listed). About 10 us for
   // each process of the machine.
   const std::vector<ProcessFacts>& scan();
+  // Reads the known members' states and CPU times again, without looking for new ones: cheap.
+  const std::vector<ProcessFacts>& refresh();
   const std::vector<ProcessFacts>& members() const { return members_; }  // of the last scan
   double gone_cpu_seconds() const { return gone_cpu_seconds_; }  // of members that have ended
 
@@ -68,6 +70,7 @@ class ProcessTree {
  private:
   using Identity = std::pair<int, std::uint64_t>;
   bool adopted(const ProcessFacts& process) const;
+  void replace_members(std::vector<ProcessFacts> alive);
   void kill_all(StopReport& report, Clock& clock);
   bool wait_until_empty(double seconds, Clock& clock);
 

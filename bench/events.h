@@ -30,11 +30,14 @@ struct ReadyEvent {  // result check and warm-up passed
   double check_error = 0;  // against the reference
 };
 
+// One step, or several short ones together: a line for each 1-ms step would disturb what it
+// reports.
 struct StepEvent {
   int rank = 0;
-  std::int64_t samples = 0;  // of this rank in this step
-  double seconds = 0;
-  StepTimes times;
+  std::int64_t steps = 1;
+  std::int64_t samples = 0;  // of this rank in these steps
+  double seconds = 0;        // of these steps
+  StepTimes times;           // mean of one step
   double loss = 0;
 };
 

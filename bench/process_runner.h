@@ -1,0 +1,41 @@
+// The Runner that trains for real: one `ocrtune worker` process for each rank.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/runner.h"
+#include "bench/trial_watch.h"
+#include "probes/machine.h"
+
+namespace ocrtune {
+
+// What is trained; the knobs say how.
+struct TrainingWorkload {
+  std::string model = "crnn";  // a row of core/model.h
+  std::string label_file;      // "path<TAB>text" lines; empty: one drawn batch, again and again
+  std::string alphabet;        // as LoaderOptions::alphabet
+  int height = 32;
+  int width = 320;
+  int classes = 97;  // of drawn batches
+  double learning_rate = 1e-3;
+  std::uint64_t seed = 1;
+};
+
+struct ProcessRunnerOptions {
+  // What is started for each rank, followed by "--spec JSON"; empty: this program's `worker`.
+  std::vector<std::string> worker_command;
+  SilenceRule silence;
+  double stop_grace_seconds = 0.5;
+};
+
+std::unique_ptr<Runner> make_process_runner(const TrainingWorkload& workload,
+                                            const Machine& machine,
+                                            const ProcessRunnerOptions& options = {});
+
+// `ocrtune worker nproc=2 threads=1 ...`: what a user types to measure this setting again.
+std::string reproduce_line(const Knobs& knobs, const TrainingWorkload& workload);
+
+}  // namespace ocrtune

@@ -1,0 +1,37 @@
+// One trial from start to end: processes started, watched, measured and stopped; nothing is left.
+//
+// The same loop serves our own workers (events on a pipe for each rank) and a foreign command (its
+// output goes through a log reader).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/process.h"
+#include "bench/interference.h"
+#include "bench/log_reader.h"
+#include "bench/runner.h"
+#include "bench/stopping.h"
+#include "bench/trial.h"
+
+namespace ocrtune {
+
+struct TrialPlan {
+  std::vector<ProcessOptions> processes;  // process i is rank i, unless there is a reader
+  LogReader* reader = nullptr;            // of a foreign command's output; null: event pipes
+  LoadDemand demand;
+  std::vector<CpuSet> masks;  // that the ranks must report; empty: not checked
+  int threads = 0;            // team size that the ranks must report; 0: not checked
+  SilenceRule silence;
+  double stop_grace_seconds = 0.5;
+  int log_lines = 30;  // kept as Trial::log_tail
+};
+
+// Fills outcome, cause, reason, evidence, samples, rate, peak, seconds, placement and log tail of a
+// trial; knobs, reproduce line and the rest are the caller's.
+Trial watch_trial(const TrialPlan& plan, const TrialLimits& limits);
+
+}  // namespace ocrtune

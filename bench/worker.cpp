@@ -1,0 +1,309 @@
+#include "bench/worker.h"
+
+#include <omp.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "base/cpu_set.h"
+#include "base/interrupt.h"
+#include "base/random.h"
+#include "bench/events.h"
+#include "core/loader.h"
+#include "core/shm_comm.h"
+#include "core/trainer.h"
+
+namespace ocrtune {
+namespace {
+
+// Above this the result is wrong. fp32 backends differ by the order of sums; bf16 keeps 8 bits.
+double most_error(const std::string& precision) { return precision == "bf16" ? 0.2 : 0.02; }
+
+// Passes calls on and remembers whether it was the peers that failed.
+class WatchedComm : public Comm {
+ public:
+  explicit WatchedComm(std::unique_ptr<Comm> inner) : inner_(std::move(inner)) {}
+  RankPlace place() const override { return inner_->place(); }
+  Result<std::span<float>> gradient_buffer(std::size_t count) override {
+    return inner_->gradient_buffer(count);
+  }
+  Status all_reduce_mean(std::size_t first, std::size_t count, double* wait_seconds) override {
+    return note(inner_->all_reduce_mean(first, count, wait_seconds));
+  }
+  Status barrier() override { return note(inner_->barrier()); }
+  bool lost_peer() const { return lost_peer_; }
+
+ private:
+  Status note(Status status) {
+    lost_peer_ = lost_peer_ || !status.ok();
+    return status;
+  }
+  std::unique_ptr<Comm> inner_;
+  bool lost_peer_ = false;
+};
+
+class Worker {
+ public:
+  Worker(const WorkerSpec& spec, int descriptor) : spec_(spec), descriptor_(descriptor) {}
+
+  bool run() {
+    try {
+      const Status status = set_up();
+      if (!status) return fail(status.error());
+      const Status checked = check();
+      if (!checked) return fail(checked.error());
+      return train();
+    } catch (const std::bad_alloc&) {
+      return fail(Error{ErrorKind::exhausted, "an allocation failed"});
+    }
+  }
+
+ private:
+  Status set_up();
+  void say_hello();
+  Status check();
+  bool train();
+  Result<StepEvent> step();
+  void draw_batch();
+  bool say(const Event& event);
+  bool fail(const Error& error);
+  double now() const { return steady_clock().now_seconds(); }
+
+  const WorkerSpec& spec_;
+  int descriptor_;
+  std::unique_ptr<Loader> loader_;
+  std::unique_ptr<WatchedComm> comm_;
+  std::unique_ptr<Trainer> trainer_;
+  TrainerOptions options_;
+  Batch drawn_;
+  std::optional<ErrorEvent> wrong_;
+  bool pipe_closed_ = false;
+};
+
+bool Worker::say(const Event& event) {
+  const std::string line = event_line(event);
+  std::string_view left = line;
+  while (!left.empty() && !pipe_closed_) {
+    const ssize_t written = ::write(descriptor_, left.data(), left.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      pipe_closed_ = true;  // nobody listens: the trial is over
+      break;
+    }
+    left.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return !pipe_closed_;
+}
+
+bool Worker::fail(const Error& error) {
+  if (interrupted() || error.kind == ErrorKind::interrupted) return true;  // asked to end
+  ErrorEvent event = wrong_.value_or(ErrorEvent());
+  event.rank = spec_.place.rank;
+  if (!wrong_) {
+    event.reason = error.what;
+    switch (error.kind) {
+      case ErrorKind::exhausted:
+        event.outcome = Outcome::out_of_memory;
+        event.cause = error.what.find("/dev/shm") != std::string::npos ? "shm" : "process";
+        break;
+      case ErrorKind::unsupported:
+      case ErrorKind::usage:
+        event.outcome = Outcome::unsupported;
+        event.cause = "setting";
+        break;
+      default:
+        event.cause = comm_ != nullptr && comm_->lost_peer() ? "peer" : "error";
+    }
+  }
+  say(event);
+  return false;
+}
+
+Status Worker::set_up() {
+  options_.model = spec_.model;
+  options_.backend = spec_.backend;
+  options_.precision = spec_.precision;
+  options_.classes = spec_.classes;
+  options_.batch = spec_.batch;
+  options_.height = spec_.height;
+  options_.width = spec_.width;
+  options_.threads = spec_.threads;
+  options_.learning_rate = spec_.learning_rate;
+  options_.seed = spec_.seed;
+  if (!spec_.label_file.empty()) {
+    LoaderOptions loader;
+    loader.label_file = spec_.label_file;
+    loader.alphabet = spec_.alphabet;
+    loader.batch = spec_.batch;
+    loader.height = spec_.height;
+    loader.width = spec_.width;
+    loader.workers = spec_.loader_workers;
+    loader.rank = spec_.place.rank;
+    loader.world_size = spec_.place.world_size;
+    loader.seed = spec_.seed;
+    auto created = Loader::create(loader);
+    if (!created) return created.error();
+    loader_ = std::move(*created);
+    options_.classes = static_cast<int>(loader_->alphabet().size()) + 1;
+  } else {
+    draw_batch();
+  }
+  say_hello();
+  std::unique_ptr<Comm> comm;
+  if (spec_.place.world_size > 1) {
+    ShmCommOptions shm;
+    shm.segment = spec_.segment;
+    shm.place = spec_.place;
+    shm.threads = spec_.threads;
+    auto made = make_shm_comm(shm);
+    if (!made) return made.error();
+    comm = std::move(*made);
+  } else {
+    comm = make_single_comm();
+  }
+  comm_ = std::make_unique<WatchedComm>(std::move(comm));
+  auto trainer = Trainer::create(options_, *comm_);
+  if (!trainer) return trainer.error();
+  trainer_ = std::move(*trainer);
+  return Status();
+}
+
+void Worker::say_hello() {
+  HelloEvent hello;
+  hello.rank = spec_.place.rank;
+  hello.world_size = spec_.place.world_size;
+  hello.pid = ::getpid();
+  hello.cpus = current_affinity().text();
+  omp_set_num_threads(spec_.threads);
+#pragma omp parallel
+  {
+#pragma omp single
+    hello.team_size = omp_get_num_threads();
+  }
+  const auto planned = Trainer::footprint_bytes(options_);
+  if (planned) hello.planned_bytes = *planned;
+  hello.versions["openmp"] = fmt::format("{}", _OPENMP);
+  hello.versions["compiler"] = __VERSION__;
+  say(hello);
+}
+
+// Noise and random words: the arithmetic of a step does not depend on what is in the images.
+void Worker::draw_batch() {
+  Random random(spec_.seed + 1000003ULL * static_cast<std::uint64_t>(spec_.place.rank));
+  drawn_.count = spec_.batch;
+  drawn_.height = spec_.height;
+  drawn_.width = spec_.width;
+  drawn_.images.resize(static_cast<std::size_t>(spec_.batch) * 3 *
+                       static_cast<std::size_t>(spec_.height) *
+                       static_cast<std::size_t>(spec_.width));
+  for (float& pixel : drawn_.images) pixel = static_cast<float>(random.uniform(-1, 1));
+  const int longest = std::max(1, spec_.width / 16);
+  for (int i = 0; i < spec_.batch; ++i) {
+    std::vector<int> label(static_cast<std::size_t>(random.integer(1, longest)));
+    for (int& letter : label) letter = static_cast<int>(random.integer(1, spec_.classes - 1));
+    drawn_.labels.push_back(std::move(label));
+  }
+}
+
+Status Worker::check() {
+  double error = 0;
+  if (spec_.check) {
+    const auto found = trainer_->check_against_reference();
+    if (!found) return found.error();
+    error = *found;
+    if (!(error <= most_error(spec_.precision))) {
+      wrong_ = ErrorEvent{
+          spec_.place.rank, Outcome::wrong_result, "reference",
+          fmt::format("{} {} differs from the reference by {:.2g} (limit {:.2g})", spec_.backend,
+                      spec_.precision, error, most_error(spec_.precision))};
+      return Error{ErrorKind::failed, wrong_->reason};
+    }
+  }
+  const double begin = now();
+  for (int steps = 0; steps < 2 || now() - begin < spec_.warm_up_seconds; ++steps) {
+    if (interrupted() || pipe_closed_) return Status();
+    const auto done = step();
+    if (!done) return done.error();
+  }
+  say(ReadyEvent{spec_.place.rank, error});
+  return Status();
+}
+
+Result<StepEvent> Worker::step() {
+  StepEvent event;
+  event.rank = spec_.place.rank;
+  const double begin = now();
+  std::optional<Batch> loaded;
+  if (loader_ != nullptr) {
+    auto batch = loader_->next();
+    if (!batch) return batch.error();
+    loaded = std::move(*batch);
+  }
+  const Batch& batch = loaded ? *loaded : drawn_;
+  event.times.data_seconds = now() - begin;
+  const auto report = trainer_->step(batch);
+  if (!report) return report.error();
+  event.samples = batch.count;
+  event.seconds = now() - begin;
+  event.times.compute_seconds = report->compute_seconds;
+  event.times.all_reduce_seconds = report->all_reduce_seconds;
+  event.times.wait_seconds = report->wait_seconds;
+  event.loss = report->loss;
+  return event;
+}
+
+void add(StepEvent& sum, const StepEvent& one) {
+  const double count = static_cast<double>(sum.steps);
+  const auto mean = [&](double& mean_so_far, double value) {
+    mean_so_far = (mean_so_far * count + value) / (count + 1);
+  };
+  mean(sum.times.data_seconds, one.times.data_seconds);
+  mean(sum.times.compute_seconds, one.times.compute_seconds);
+  mean(sum.times.all_reduce_seconds, one.times.all_reduce_seconds);
+  mean(sum.times.wait_seconds, one.times.wait_seconds);
+  sum.loss = one.loss;
+  sum.samples += one.samples;
+  sum.seconds += one.seconds;
+  ++sum.steps;
+}
+
+bool Worker::train() {
+  DoneEvent done{spec_.place.rank, 0, 0};
+  const double begin = now();
+  std::optional<StepEvent> open;
+  while (!interrupted() && !pipe_closed_) {
+    const auto one = step();
+    if (!one) return fail(one.error());
+    ++done.steps;
+    if (open) {
+      add(*open, *one);
+    } else {
+      open = *one;
+    }
+    if (open->seconds >= spec_.report_seconds) {
+      say(*open);
+      open.reset();
+    }
+    if (spec_.run_seconds > 0 && now() - begin >= spec_.run_seconds) break;
+  }
+  if (loader_ != nullptr) done.bad_samples = loader_->counts().bad;
+  say(done);
+  return true;
+}
+
+}  // namespace
+
+bool run_worker(const WorkerSpec& spec, int event_descriptor) {
+  Worker worker(spec, event_descriptor);
+  return worker.run();
+}
+
+}  // namespace ocrtune

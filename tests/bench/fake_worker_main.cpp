@@ -1,0 +1,162 @@
+// A worker with faults, for tests of what becomes of a trial: fake_worker MODE[@RANK] --spec JSON.
+// A rank that is not the named one behaves well. Everything here really happens to a real process.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/cpu_set.h"
+#include "base/text.h"
+#include "bench/events.h"
+#include "bench/worker_spec.h"
+
+namespace {
+
+using namespace ocrtune;  // NOLINT(google-build-using-namespace): a program of one file
+
+volatile std::sig_atomic_t g_asked_to_end = 0;
+int g_events = -1;
+
+void write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0) return;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void say(const Event& event) { write_all(g_events, event_line(event)); }
+
+[[noreturn]] void hang() {
+  while (true) ::pause();
+}
+
+void step(const WorkerSpec& spec, double seconds) {
+  steady_clock().sleep_seconds(seconds);
+  StepEvent event;
+  event.rank = spec.place.rank;
+  event.samples = spec.batch;
+  event.seconds = seconds;
+  event.times.compute_seconds = seconds;
+  say(event);
+}
+
+[[noreturn]] void train(const WorkerSpec& spec, double seconds) {
+  while (g_asked_to_end == 0) step(spec, seconds);
+  say(DoneEvent{spec.place.rank, 1, 0});
+  std::exit(0);
+}
+
+void leave_a_daemon() {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::setsid();
+    if (::fork() == 0) {
+      std::signal(SIGTERM, SIG_IGN);
+      hang();
+    }
+    ::_exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
+}
+
+void flood(std::size_t bytes) {
+  const std::string block(1 << 16, 'x');
+  for (std::size_t done = 0; done < bytes; done += block.size()) write_all(STDOUT_FILENO, block);
+}
+
+// Private memory, in touched pieces, until the limit of this process refuses.
+[[noreturn]] void allocate(const WorkerSpec& spec) {
+  std::vector<std::unique_ptr<char[]>> pieces;
+  try {
+    while (true) {
+      pieces.push_back(std::make_unique<char[]>(8 << 20));
+      std::memset(pieces.back().get(), 1, 8 << 20);
+    }
+  } catch (const std::bad_alloc&) {
+    pieces.clear();
+    say(ErrorEvent{spec.place.rank, Outcome::out_of_memory, "process", "an allocation failed"});
+    std::exit(1);
+  }
+}
+
+// Shared memory, which no limit of a single process counts, 64 MiB a turn.
+[[noreturn]] void grow(const WorkerSpec& spec) {
+  while (true) {
+    constexpr std::size_t kBytes = 64 << 20;
+    void* piece =
+        ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (piece == MAP_FAILED) std::exit(5);
+    std::memset(piece, 1, kBytes);
+    step(spec, 0.02);
+  }
+}
+
+void misbehave(const std::string& mode, const WorkerSpec& spec) {
+  const int rank = spec.place.rank;
+  if (mode == "hang") hang();
+  if (mode == "spin") {
+    while (true) std::this_thread::yield();
+  }
+  if (mode == "exit3") std::exit(3);
+  if (mode == "exit0") std::exit(0);
+  if (mode == "segv") std::raise(SIGSEGV);
+  if (mode == "abort") std::abort();
+  if (mode == "sigkill") ::kill(::getpid(), SIGKILL);
+  if (mode == "wrong") {
+    say(ErrorEvent{rank, Outcome::wrong_result, "reference", "differs from the reference"});
+    std::exit(1);
+  }
+  if (mode == "peer") {
+    say(ErrorEvent{rank, Outcome::crashed, "peer", "rank 0 died; its peers cannot go on"});
+    std::exit(1);
+  }
+  if (mode == "garbage") write_all(g_events, "\xff\xfe not json {\n");
+  if (mode == "partial") {
+    write_all(g_events, "{\"event\":\"step\",\"ra");
+    std::exit(0);
+  }
+  if (mode == "ignore") std::signal(SIGTERM, SIG_IGN);
+  if (mode == "daemon") leave_a_daemon();
+  if (mode == "flood") flood(200 << 20);
+  if (mode == "slow") train(spec, 0.1);
+  if (mode == "allocate") allocate(spec);
+  if (mode == "grow") grow(spec);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 4) return 2;
+  std::signal(SIGTERM, [](int) { g_asked_to_end = 1; });
+  const auto parts = split(argv[1], '@');
+  const auto spec = parse_spec(argv[3]);
+  const char* events = std::getenv(kEventDescriptorVariable);
+  if (!spec || events == nullptr) return 2;
+  g_events = std::atoi(events);  // NOLINT(cert-err34-c)
+  const bool mine = parts.size() < 2 || parts[1] == std::to_string(spec->place.rank);
+  const std::string mode = mine ? parts[0] : "good";
+  if (mode == "mute") hang();
+  HelloEvent hello;
+  hello.rank = spec->place.rank;
+  hello.world_size = spec->place.world_size;
+  hello.pid = ::getpid();
+  hello.cpus = mode == "elsewhere" ? "77" : current_affinity().text();
+  hello.team_size = mode == "narrow" ? 1 : spec->threads;
+  say(hello);
+  for (int i = 0; i < 3; ++i) step(*spec, 0.002);
+  say(ReadyEvent{spec->place.rank, 1e-6});
+  for (int i = 0; i < 3; ++i) step(*spec, 0.002);
+  misbehave(mode, *spec);
+  train(*spec, 0.005);
+}
