@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/process.h"
+
 namespace ocrtune {
 namespace {
 
@@ -39,11 +41,6 @@ std::optional<int> windows_signal(std::int64_t code) {
 }
 
 }  // namespace
-
-std::string signal_name(int signal) {
-  const char* name = sigabbrev_np(signal);
-  return name != nullptr ? std::string("SIG") + name : fmt::format("signal {}", signal);
-}
 
 ExitStatus decode_exit(std::int64_t code) {
   ExitStatus status;

@@ -21,7 +21,6 @@ struct ExitStatus {
 
 // -n (Popen), 128 + n (shells, containers), 256 - n (a negative code cut to a byte), Windows codes.
 ExitStatus decode_exit(std::int64_t code);
-std::string signal_name(int signal);  // "SIGKILL"; "signal 64" when unknown
 
 // Straight line through a memory trace.
 struct GrowthEvidence {
