@@ -10,7 +10,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr int kLeastLiteral = 4;
+constexpr int kLeastLiteral = 5;  // 4 would let "loss" in, and with it every training line
 
 // Compiled once for the process; RE2 objects may be used from several threads.
 struct Matcher {

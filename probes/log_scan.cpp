@@ -17,13 +17,19 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kBlock = 256 * 1024;
+constexpr std::size_t kBlock = 64 * 1024;
 constexpr std::size_t kLongestLine = 16 * 1024;  // longer ones are looked at in pieces
 constexpr std::size_t kKeptText = 500;
 constexpr std::size_t kKeptSubjects = 16;
 
 bool contains(std::string_view text, std::string_view word) {
   return ::memmem(text.data(), text.size(), word.data(), word.size()) != nullptr;
+}
+
+// Up to the first '\n' or '\r', or the block's end. Two memchr calls beat a byte loop by far.
+std::size_t line_end(std::string_view block) {
+  const std::size_t newline = std::min(block.find('\n'), block.size());
+  return std::min(block.substr(0, newline).find('\r'), newline);
 }
 
 // What training programs print when a step or an epoch is done.
@@ -159,7 +165,8 @@ void LogScanner::State::take_line(std::string_view line, bool hot) {
     line = plain;
   }
   bool failing = false;
-  if (hot) {
+  // Older launchers dump their whole environment in one line when a rank fails.
+  if (hot && !starts_with(line, "env {") && may_match(line)) {
     const auto matches = match_line(line);
     if (!matches.empty()) {
       const LogLine kept = line_of(line);
@@ -183,10 +190,12 @@ void LogScanner::State::take_line(std::string_view line, bool hot) {
 void LogScanner::State::take_block(std::string_view block) {
   const bool hot = may_match(block) || block.find('\x1b') != std::string_view::npos;
   while (!block.empty()) {
-    const std::size_t end = std::min(block.find_first_of("\n\r"), block.size());
+    const std::size_t end = line_end(block);
     std::string_view line = block.substr(0, end);
-    if (!trim(line).empty())
-      scan.last_line.text.assign(line.substr(0, kKeptText)), scan.last_line.number = scan.lines + 1;
+    if (!trim(line).empty()) {
+      scan.last_line.text.assign(line.substr(0, kKeptText));
+      scan.last_line.number = scan.lines + 1;
+    }
     for (; line.size() > kLongestLine; line.remove_prefix(kLongestLine - 512)) {
       take_line(line.substr(0, kLongestLine), hot);
     }

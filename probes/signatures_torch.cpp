@@ -59,7 +59,7 @@ std::vector<SignatureRow> torch_memory_rows() {
 std::vector<SignatureRow> nccl_rows() {
   return {
       {"nccl_unhandled", "nccl_error", Role::symptom, 0.8,
-       R"(ncclSystemError|ncclUnhandledCudaError|ncclInternalError|ncclInvalidUsage|ncclInvalidArgument|NCCL error in:|DistBackendError: NCCL error)"},
+       R"(ncclSystemError|ncclUnhandledCudaError|ncclInternalError|ncclInvalidUsage|ncclInvalidArgument|NCCL error in:|NCCL_ERROR: |NCCL Error \d+: |Test NCCL failure|DistBackendError: NCCL error)"},
       {"nccl_remote", "peer_lost", Role::symptom, 0.6,
        R"(ncclRemoteError|[Cc]onnection closed by (?:remote )?peer|socketProgress: Connection closed|Call to recv from \S+ failed : (?:Connection|Broken)|NET/IB : Got completion (?:from|with) .*(?:error|status|err)=?\s?12|remote process (?:exiting|has exited))"},
       {"nccl_duplicate", "duplicate_gpu", Role::primary, 0.96, R"(Duplicate GPU detected ?:)"},
@@ -89,8 +89,8 @@ std::vector<SignatureRow> nccl_rows() {
        R"(Detected mismatch between collectives on ranks|Collectives differ in the following aspects|RuntimeError: Detected mismatch|[Mm]ismatch in collective)"},
       {"torch_shape_ranks", "rank_mismatch", Role::primary, 0.85,
        R"(DDP expects same model across all ranks|Params? .* (?:has|have) different (?:sizes|shapes) .*across|appears not to match (?:strides|sizes) of the same param in process 0|invalid (?:rank|world_?size)|rank .* (?:must be|should be) (?:less than|in) .*world|trainer_?id .*(?:out of range|>=))"},
-      {"torch_unused", "unused_parameters", Role::primary, 0.93,
-       R"(Expected to have finished reduction in the prior iteration|find_unused_parameters=True|parameters (?:that )?were not used in producing loss|[Tt]here are unused parameters|Error happened, when parameter\[)"},
+      {"torch_unused", "unused_parameters",
+       Role::primary, 0.93, R"(Expected to have finished reduction in the prior iteration|find_unused_parameters=True|parameters (?:that )?were not used in producing loss|[Tt]here are unused parameters|Error happened, when parameter\[)"},
   };
 }
 
@@ -113,19 +113,21 @@ std::vector<SignatureRow> rendezvous_rows() {
       {"env_missing_rank", "not_launched", Role::primary, 0.88,
        R"(environment variable (?:RANK|WORLD_SIZE|MASTER_ADDR|MASTER_PORT|LOCAL_RANK) expected, but not set|KeyError: '(?:LOCAL_RANK|RANK|WORLD_SIZE|MASTER_ADDR|PADDLE_TRAINER_ID)')"},
       {"elastic_sigkill", "host_out_of_memory", Role::symptom, 0.7,
-       R"(failed \(exitcode: -9\)|exitcode ?: -9\b|exit ?code:? -9\b|Signal 9 \(SIGKILL\) received by PID|return code:? -9\b|(?:exited|exits) with (?:return )?code = ?-9)"},
+       R"(failed \(exitcode: -9\)|exitcode *: -9\b|Signal 9 \(SIGKILL\) received by PID)"},
+      {"launcher_sigkill", "host_out_of_memory", Role::symptom, 0.7,
+       R"((?:exit|return) code(?: =|:)? -9\b)"},
       {"elastic_sigbus", "shm_full", Role::symptom, 0.65,
-       R"(failed \(exitcode: -7\)|exitcode ?: -7\b|Signal 7 \(SIGBUS\) received|code = ?-7\b)"},
+       R"(failed \(exitcode: -7\)|exitcode *: -7\b|Signal 7 \(SIGBUS\) received|code = ?-7\b)"},
       {"elastic_sigsegv", "segmentation_fault", Role::symptom, 0.65,
-       R"(failed \(exitcode: -11\)|exitcode ?: -11\b|Signal 11 \(SIGSEGV\) received|code = ?-11\b)"},
+       R"(failed \(exitcode: -11\)|exitcode *: -11\b|Signal 11 \(SIGSEGV\) received|code = ?-11\b)"},
       {"elastic_sigabrt", "aborted", Role::symptom, 0.4,
-       R"(failed \(exitcode: -6\)|exitcode ?: -6\b|Signal 6 \(SIGABRT\) received|code = ?-6\b)"},
+       R"(failed \(exitcode: -6\)|exitcode *: -6\b|Signal 6 \(SIGABRT\) received|code = ?-6\b)"},
       {"elastic_sigill", "illegal_instruction", Role::symptom, 0.85,
-       R"(failed \(exitcode: -4\)|exitcode ?: -4\b|code = ?-4\b)"},
+       R"(failed \(exitcode: -4\)|exitcode *: -4\b|code = ?-4\b)"},
       {"elastic_sigterm", "terminated_from_outside", Role::consequence, 0.2,
-       R"(failed \(exitcode: -15\)|exitcode ?: -15\b)"},
+       R"(failed \(exitcode: -15\)|exitcode *: -15\b)"},
       {"elastic_failed", "process_failed", Role::generic, 0.3,
-       R"(failed \(exitcode: [1-9]\d*\)|ChildFailedError|exitcode ?: [1-9]\d*\b)"},
+       R"(failed \(exitcode: [1-9]\d*\)|ChildFailedError|exitcode *: [1-9]\d*\b)"},
       {"spawn_sigkill", "host_out_of_memory", Role::symptom, 0.7,
        R"(ProcessExitedException: process \d+ terminated with signal SIGKILL|terminated with signal SIGKILL)"},
       {"spawn_signal", "process_failed", Role::generic, 0.4,
@@ -163,7 +165,7 @@ std::vector<SignatureRow> cuda_rows() {
       {"cuda_generic", "gpu_kernel_fault", Role::generic, 0.35,
        R"(^(?:\[?rank\d+\]?: ?)?(?:\S*RuntimeError: |\S*AcceleratorError: )?CUDA error: |CUDA error\(\d+\)|ExternalError: CUDA)"},
       {"cufft", "cuda_library_error", Role::primary, 0.65,
-       R"(CUFFT_\w+|CUSOLVER_STATUS_\w+|CUSPARSE_STATUS_\w+|Unable to find a valid cuDNN algorithm|cuDNN error: CUDNN_STATUS|CUDA error: CUBLAS_STATUS|GET was unable to find an engine)"},
+       R"(CUFFT_(?:INTERNAL|ALLOC|EXEC|INVALID)|CUSOLVER_STATUS_\w+|CUSPARSE_STATUS_\w+|Unable to find a valid cuDNN algorithm|cuDNN error: CUDNN_STATUS|CUDA error: CUBLAS_STATUS|GET was unable to find an engine)"},
   };
 }
 

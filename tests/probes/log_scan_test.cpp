@@ -1,15 +1,12 @@
 #include "probes/log_scan.h"
 
 #include <cstdio>
-#include <set>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/files.h"
-#include "probes/causes.h"
-#include "probes/log_matcher.h"
 #include "probes/log_time.h"
 
 namespace ocrtune {
@@ -23,18 +20,6 @@ const Finding* find(const LogScan& scan, const std::string& id) {
 }
 
 const char* const kKilled = "DataLoader process (pid 77) exited is killed by signal: Killed.";
-
-TEST(Signatures, CompileAndHaveALiteral) { EXPECT_THAT(unsound_patterns(), testing::IsEmpty()); }
-
-TEST(Signatures, PointToCausesAndAreUnique) {
-  std::set<std::string> ids;
-  for (const SignatureRow& row : signature_table()) {
-    EXPECT_TRUE(ids.insert(row.id).second) << row.id;
-    EXPECT_STREQ(find_cause(row.cause).name, row.cause) << row.id;
-    EXPECT_GT(row.weight, 0) << row.id;
-    EXPECT_LT(row.weight, 1) << row.id;
-  }
-}
 
 TEST(LogScan, FindsTheLineInAnyLineEnding) {
   for (const std::string end : {"\n", "\r\n"}) {
