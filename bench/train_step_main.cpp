@@ -2,7 +2,7 @@
 //
 // Each line on standard input asks for one window of that many seconds and is answered with one
 // JSON line, so that bench/compare_torch.py can interleave it with another program. With
-// --windows it needs no input. --profile ends with the seconds of each layer on standard error.
+// --windows it needs no input.
 #include <chrono>
 #include <cstdio>
 #include <iostream>
@@ -14,6 +14,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "core/comm.h"
+#include "core/model.h"
 #include "core/trainer.h"
 
 namespace {
@@ -79,14 +80,19 @@ int main(int argc, char** argv) {
   app.add_option("--precision", options.precision);
   app.add_option("--batch", options.batch);
   app.add_option("--threads", options.threads);
-  app.add_option("--height", options.height);
-  app.add_option("--width", options.width);
+  app.add_option("--height", options.height, "0: the model's own");
+  app.add_option("--width", options.width, "0: the model's own");
   app.add_option("--classes", options.classes);
   app.add_option("--learning-rate", options.learning_rate);
   app.add_option("--label-length", label_length);
   app.add_option("--windows", windows, "0: a window for each line of standard input");
   app.add_option("--window-seconds", window_seconds);
+  options.height = options.width = 0;
   CLI11_PARSE(app, argc, argv);
+  if (const ocrtune::ModelRow* model = ocrtune::find_model(options.model)) {
+    if (options.height == 0) options.height = model->height;
+    if (options.width == 0) options.width = model->width;
+  }
 
   const auto comm = ocrtune::make_single_comm();
   const auto trainer = Trainer::create(options, *comm);

@@ -1,7 +1,7 @@
 // Every operator of the onednn backend against the reference, in every layout that it meets.
 #include "core/onednn_backend.h"
 
-#include "single_layer.h"
+#include "tests/core/single_layer.h"
 
 namespace ocrtune {
 namespace {

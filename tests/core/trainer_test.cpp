@@ -1,13 +1,16 @@
 #include "core/trainer.h"
 
 #include <cmath>
-#include <fstream>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
 #include "base/files.h"
 #include "base/random.h"
 #include "core/onednn_conv.h"
+#include "core/shm_comm.h"
+
+#include "tests/core/forked_ranks.h"
 
 namespace ocrtune {
 namespace {
@@ -167,6 +170,48 @@ TEST(Trainer, OffersBf16OnlyWhereItIsNative) {
   } else {
     ASSERT_FALSE(trainer.ok());
     EXPECT_EQ(trainer.error().kind, ErrorKind::unsupported);
+  }
+}
+
+// Batch norm measures each rank's own batch. Where both ranks hold the same samples that is what
+// one rank measures on both halves, so the steps must be the same.
+TEST(Trainer, TwoRanksStepLikeOneWithBothHalves) {
+  TrainerOptions half = small_options();
+  half.batch = 2;
+  const Batch part = draw_batch(half);
+  const std::string segment = new_segment_name();
+  const auto ends = fork_ranks(2, [&](int rank) -> std::string {
+    ShmCommOptions options;
+    options.segment = segment;
+    options.place = RankPlace{rank, 2, rank, 2, 0, 1};
+    const auto comm = make_shm_comm(options);
+    if (!comm) return comm.error().what;
+    const auto trainer = Trainer::create(half, **comm);
+    if (!trainer) return trainer.error().what;
+    std::string losses;
+    for (int i = 0; i < 4; ++i) {
+      const auto report = (*trainer)->step(part);
+      if (!report) return report.error().what;
+      losses += std::to_string(report->loss) + " ";
+    }
+    return losses;
+  });
+  TrainerOptions whole = half;
+  whole.batch = 4;
+  Batch both = part;
+  both.count = 4;
+  both.images.insert(both.images.end(), part.images.begin(), part.images.end());
+  both.labels.insert(both.labels.end(), part.labels.begin(), part.labels.end());
+  const auto comm = make_single_comm();
+  const auto trainer = make(whole, *comm);
+  std::istringstream first(ends[0].said), second(ends[1].said);
+  for (int i = 0; i < 4; ++i) {
+    const double loss = trainer->step(both)->loss;
+    double ranks[2] = {};
+    ASSERT_TRUE(first >> ranks[0]) << ends[0].said;
+    ASSERT_TRUE(second >> ranks[1]) << ends[1].said;
+    EXPECT_NEAR(ranks[0] / loss, 1, 1e-3);
+    EXPECT_EQ(ranks[0], ranks[1]);
   }
 }
 

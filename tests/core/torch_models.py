@@ -1,0 +1,195 @@
+"""The models of core/model.h in PyTorch, with the seeded weights and batches of the C++ side.
+
+Used by golden_models.py (expected numbers for the tests) and bench/compare_torch.py (speed).
+Needs Debian's python3-torch: run with /usr/bin/python3.
+"""
+
+import numpy as np
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+MASK = (1 << 64) - 1
+GOLDEN_GAMMA = 0x9E3779B97F4A7C15
+
+
+def mix_bits(value):
+    """SplitMix64's finaliser, as base/random.h."""
+    value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & MASK
+    return value ^ (value >> 31)
+
+
+def mix_array(values):
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
+class Random:
+    """base/random.h: SplitMix64 is a hash of a counter, so whole arrays are drawn at once."""
+
+    def __init__(self, seed):
+        self.state = seed & MASK
+
+    def _next(self, count):
+        with np.errstate(over="ignore"):
+            steps = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(GOLDEN_GAMMA)
+            values = mix_array(np.uint64(self.state) + steps)
+        self.state = (self.state + count * GOLDEN_GAMMA) & MASK
+        return values
+
+    def uniform(self, count, low, high):
+        unit = (self._next(count) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        return (low + (high - low) * unit).astype(np.float32)
+
+    def integer(self, first, last):
+        span = last - first + 1
+        return first + ((int(self._next(1)[0]) * span) >> 64)
+
+
+def draw_batch(count, height, width, classes, label_length, seed=99):
+    random = Random(seed)
+    images = random.uniform(count * 3 * height * width, -1, 1).reshape(count, 3, height, width)
+    labels = [
+        [random.integer(1, classes - 1) for _ in range(label_length)] for _ in range(count)
+    ]
+    return torch.from_numpy(images), torch.tensor(labels, dtype=torch.long)
+
+
+class Uniform:
+    """How core/graph.cpp fills a parameter."""
+
+    def __init__(self, low, high):
+        self.low, self.high = low, high
+
+
+def he(fan_in):
+    bound = (6.0 / fan_in) ** 0.5
+    return Uniform(-bound, bound)
+
+
+def inverse_root(fan_in):
+    return Uniform(-(fan_in**-0.5), fan_in**-0.5)
+
+
+def constant(value):
+    return Uniform(value, value)
+
+
+class Entry:
+    """One parameter of the C++ graph: a name, its initial range, the torch tensors it is made of
+    (stacked in front when there is more than one)."""
+
+    def __init__(self, name, tensors, initial):
+        self.name, self.tensors, self.initial = name, tensors, initial
+
+    def extent(self):
+        first = list(self.tensors[0].shape)
+        return first if len(self.tensors) == 1 else [len(self.tensors)] + first
+
+    def gradient(self):
+        parts = [tensor.grad.detach().reshape(-1) for tensor in self.tensors]
+        return torch.cat(parts).double().numpy()
+
+
+def conv_entries(name, conv):
+    fan_in = conv.weight[0].numel()
+    entries = [Entry(name + ".weight", [conv.weight], he(fan_in))]
+    if conv.bias is not None:
+        entries.append(Entry(name + ".bias", [conv.bias], inverse_root(fan_in)))
+    return entries
+
+
+def norm_entries(name, norm):
+    return [
+        Entry(name + ".weight", [norm.weight], constant(1.0)),
+        Entry(name + ".bias", [norm.bias], constant(0.0)),
+    ]
+
+
+def linear_entries(name, linear):
+    fan_in = linear.weight.shape[1]
+    entries = [Entry(name + ".weight", [linear.weight], inverse_root(fan_in))]
+    if linear.bias is not None:
+        entries.append(Entry(name + ".bias", [linear.bias], inverse_root(fan_in)))
+    return entries
+
+
+def lstm_entries(name, lstm, layer=0):
+    def pair(kind):
+        return [
+            getattr(lstm, f"{kind}_l{layer}"),
+            getattr(lstm, f"{kind}_l{layer}_reverse"),
+        ]
+
+    kinds = ["weight_ih", "weight_hh", "bias_ih", "bias_hh"]
+    return [Entry(f"{name}.{kind}", pair(kind), inverse_root(lstm.hidden_size)) for kind in kinds]
+
+
+def set_initial_parameters(entries, seed, vary_constants=False):
+    """fill_initial_parameters() of core/graph.h. With vary_constants, norms start away from the
+    identity, so that a test sees a mistake there."""
+    with torch.no_grad():
+        for i, entry in enumerate(entries):
+            count = sum(tensor.numel() for tensor in entry.tensors)
+            low, high = entry.initial.low, entry.initial.high
+            stream = seed
+            if vary_constants and low == high:
+                low, high, stream = low - 0.3, high + 0.3, seed + 1
+            values = Random(mix_bits((mix_bits(stream) + i) & MASK)).uniform(count, low, high)
+            offset = 0
+            for tensor in entry.tensors:
+                part = values[offset : offset + tensor.numel()]
+                tensor.copy_(torch.from_numpy(part.copy()).reshape(tensor.shape))
+                offset += tensor.numel()
+
+
+class Crnn(nn.Module):
+    """build_crnn() of core/model.h."""
+
+    def __init__(self, classes=97, channels=(32, 64, 128, 256), hidden=96):
+        super().__init__()
+        sizes = [3, *channels]
+        self.convs = nn.ModuleList(
+            nn.Conv2d(sizes[i], sizes[i + 1], 3, padding=1, bias=False) for i in range(4)
+        )
+        self.norms = nn.ModuleList(nn.BatchNorm2d(size) for size in channels)
+        self.lstm = nn.LSTM(channels[-1], hidden, bidirectional=True)
+        self.classes = nn.Linear(2 * hidden, classes)
+
+    def forward(self, x):
+        pools = [(2, 2), (2, 2), (2, 1), None]
+        for conv, norm, pool in zip(self.convs, self.norms, pools):
+            x = F.relu(norm(conv(x)))
+            x = F.max_pool2d(x, pool if pool else (x.shape[2], 1))
+        x = x.squeeze(2).permute(2, 0, 1)  # [T, N, C]
+        x, _ = self.lstm(x)
+        return self.classes(x)  # [T, N, classes]
+
+    def entries(self):
+        entries = []
+        for i in range(4):
+            entries += conv_entries(f"conv{i + 1}", self.convs[i])
+            entries += norm_entries(f"norm{i + 1}", self.norms[i])
+        return entries + lstm_entries("lstm", self.lstm) + linear_entries("classes", self.classes)
+
+
+def ctc_loss(logits, labels):
+    """Mean over the batch of -log p(label), no division by lengths."""
+    steps, count, _ = logits.shape
+    return F.ctc_loss(
+        F.log_softmax(logits, 2),
+        labels,
+        torch.full((count,), steps, dtype=torch.long),
+        torch.full((count,), labels.shape[1], dtype=torch.long),
+        blank=0,
+        reduction="none",
+        zero_infinity=True,
+    ).mean()
+
+
+# name: (module, height, width, width of one time step), as model_table() of core/model.cpp.
+MODELS = {
+    "crnn": (Crnn, 32, 320, 4),
+}
