@@ -1,6 +1,13 @@
 // Batches from a PaddleOCR-style label file, decoded ahead of time by worker processes.
 //
-// A label file has lines of "relative/path.png<TAB>text". Images are PNG or JPEG.
+// A label file has lines of "relative/path.png<TAB>text" (core/label_file.h). Images are PNG or
+// JPEG. The order depends on the seed alone: 0, 1 or many workers give the same batches. A line
+// whose image is bad is replaced by another one, counted and named.
+//
+// Workers are forked processes. Create the Loader before anything large is allocated (a fork copies
+// the page tables, and each page that is written afterwards is copied once) and before the first
+// OpenMP region, so before the Trainer; and on a thread that lives as long as the Loader, because
+// the kernel kills the workers when that thread ends.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +25,17 @@ struct LoaderOptions {
   std::string alphabet;    // UTF-8 characters, class 1 first; empty: from the label file
   int batch = 16;
   int height = 32;
-  int width = 320;               // widest; lines are scaled to `height`, then cut or padded
-  int workers = 0;               // decoding processes; 0 decodes in next()
-  int queue_depth = 2;           // batches ready or under way for each worker
+  int width = 320;      // lines are scaled to `height`, then padded, or squeezed if they are wider
+  int workers = 0;      // decoding processes; 0 decodes in next()
+  int queue_depth = 2;  // batches ready or under way for each worker
   int rank = 0, world_size = 1;  // this rank's share of each epoch
   std::uint64_t seed = 1;        // of the order
-  double most_bad_share = 0.05;  // more bad lines than this end the run
+  double most_bad_share = 0.05;  // of the lines seen; more bad ones than this end the run
 };
 
 struct LoaderCounts {
-  std::int64_t good = 0;
-  std::int64_t bad = 0;
+  std::int64_t good = 0;                  // samples given out
+  std::int64_t bad = 0;                   // lines found unusable so far, each counted once
   std::vector<std::string> bad_examples;  // at most 5: "labels.txt:17: no tab"
 };
 
@@ -36,12 +43,17 @@ class Loader {
  public:
   virtual ~Loader() = default;
 
-  // usage: fewer lines than one batch for each rank; missing: no file; invalid: nothing usable.
+  // usage: fewer lines than one batch for each rank; missing: no file; invalid: nothing usable, or
+  // too many lines that are bad by their label.
   static Result<std::unique_ptr<Loader>> create(const LoaderOptions& options);
 
   virtual std::int64_t size() const = 0;                         // usable lines in the label file
   virtual const std::vector<std::string>& alphabet() const = 0;  // class i + 1 is element i
-  virtual Result<Batch> next() = 0;                              // endless; a new order each epoch
+  virtual std::int64_t batches_per_epoch() const = 0;            // of this rank
+
+  // Endless; a new order each epoch. invalid: too many bad lines; failed: a worker died.
+  virtual Result<Batch> next() = 0;
+  virtual Status next_into(Batch& batch) = 0;  // the same, and reuses the memory of `batch`
   virtual LoaderCounts counts() const = 0;
 };
 

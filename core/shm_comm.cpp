@@ -1,20 +1,17 @@
 #include "core/shm_comm.h"
 
-#include <linux/futex.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "core/futex.h"
 #include "core/gradient_mean.h"
 #include "core/rank_watch.h"
 #include "core/shm_segment.h"
@@ -24,7 +21,7 @@ namespace {
 
 constexpr double kSpinSeconds = 30e-6;
 constexpr int kSpinRounds = 64;
-constexpr long kSleepNanoseconds = 20'000'000;
+constexpr int kSleepMilliseconds = 20;
 
 enum class Failure : std::uint32_t { none, died, silent, left, interrupted };
 
@@ -34,19 +31,6 @@ void pause_briefly() {
 #elif defined(__aarch64__)
   asm volatile("yield");
 #endif
-}
-
-std::uint32_t* word_of(std::atomic<std::uint32_t>& value) {
-  return reinterpret_cast<std::uint32_t*>(&value);
-}
-
-void sleep_on(std::atomic<std::uint32_t>& word, std::uint32_t seen) {
-  const timespec most = {0, kSleepNanoseconds};
-  ::syscall(SYS_futex, word_of(word), FUTEX_WAIT, seen, &most, nullptr, 0);
-}
-
-void wake_all(std::atomic<std::uint32_t>& word) {
-  ::syscall(SYS_futex, word_of(word), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
 // Counters wrap; `reached` is at or past `goal` while they differ by less than half the range.
@@ -128,7 +112,7 @@ Status ShmComm::wait_for_all() {
       (void)segment_.remove_name();
       return trouble;
     }
-    sleep_on(control.attached, seen);
+    sleep_on(control.attached, seen, kSleepMilliseconds);
   }
   std::vector<int> pids;
   for (int r = 0; r < world_size(); ++r) pids.push_back(slot(r).pid);
@@ -183,7 +167,8 @@ Status ShmComm::wait_for_peer(int peer, std::uint32_t goal, double started) {
     if (steady_clock().now_seconds() - started < kSpinSeconds) continue;
     ++theirs.sleepers;
     const std::uint32_t seen = theirs.arrivals;
-    if (!at_or_past(seen, goal) && theirs.left == 0) sleep_on(theirs.arrivals, seen);
+    if (!at_or_past(seen, goal) && theirs.left == 0)
+      sleep_on(theirs.arrivals, seen, kSleepMilliseconds);
     --theirs.sleepers;
     if (at_or_past(theirs.arrivals, goal)) break;
     const Status status = look_around(peer, steady_clock().now_seconds() - started);

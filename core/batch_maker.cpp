@@ -1,0 +1,48 @@
+#include "core/batch_maker.h"
+
+#include <utility>
+
+#include "core/image_file.h"
+#include "core/resize.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr int kMostAttempts = 100;
+
+}  // namespace
+
+std::size_t BatchMaker::image_floats() const {
+  return 3 * static_cast<std::size_t>(height_) * static_cast<std::size_t>(width_);
+}
+
+Status BatchMaker::write_image(std::int64_t line, std::span<float> planes) const {
+  const auto bytes = source_->image_bytes(line);
+  if (!bytes) return bytes.error();
+  const auto image = decode_image(*bytes);
+  if (!image) return image.error();
+  write_line(*image, height_, width_, planes);
+  return Status();
+}
+
+Status BatchMaker::make(std::int64_t sequence, std::span<float> images,
+                        std::span<std::int64_t> lines, std::vector<BadLine>& bad) const {
+  for (std::size_t item = 0; item < lines.size(); ++item) {
+    const std::span<float> planes = images.subspan(item * image_floats(), image_floats());
+    for (int attempt = 0;; ++attempt) {
+      const std::int64_t line = plan_.line(sequence, static_cast<int>(item), attempt);
+      const Status written = write_image(line, planes);
+      if (written) {
+        lines[item] = line;
+        break;
+      }
+      bad.push_back({line, source_->name(line) + ": " + written.error().what});
+      if (attempt + 1 < kMostAttempts) continue;
+      return Error{ErrorKind::invalid, "no usable image in " + std::to_string(kMostAttempts) +
+                                           " lines, the last: " + bad.back().why};
+    }
+  }
+  return Status();
+}
+
+}  // namespace ocrtune
