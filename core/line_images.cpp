@@ -23,6 +23,11 @@ struct Glyph {
   std::vector<std::uint8_t> coverage;
 };
 
+std::size_t index_of(int x, int y, int width) {
+  return static_cast<std::size_t>(y) * static_cast<std::size_t>(width) +
+         static_cast<std::size_t>(x);
+}
+
 // How one line looks; every number is drawn from the line's own generator.
 struct Look {
   std::size_t font = 0;
@@ -124,8 +129,7 @@ std::vector<float> transposed(const std::vector<float>& canvas, int width, int h
   std::vector<float> turned(canvas.size());
   for (int y = 0; y < height; ++y) {
     for (int x = 0; x < width; ++x) {
-      turned[static_cast<std::size_t>(x * height + y)] =
-          canvas[static_cast<std::size_t>(y * width + x)];
+      turned[index_of(y, x, height)] = canvas[index_of(x, y, width)];
     }
   }
   return turned;
@@ -155,7 +159,7 @@ Image paint(Random& random, const Look& look, const std::vector<float>& ink, int
   const bool speckled = look.specks > 0;
   for (int y = 0; y < height; ++y) {
     for (int x = 0; x < width; ++x) {
-      const auto at = static_cast<std::size_t>(y * width + x);
+      const std::size_t at = index_of(x, y, width);
       const double shade = look.shade_x * (static_cast<double>(x) / width - 0.5) +
                            look.shade_y * (static_cast<double>(y) / height - 0.5);
       const double noise = look.noise > 0 ? look.noise * quick_normal(random) : 0;
@@ -274,8 +278,8 @@ std::vector<float> lay_out(Random& random, const Look& look, const std::vector<G
       for (int x = 0; x < glyph.width; ++x) {
         const int at_x = glyph.left - left + margin_left + x;
         const int at_y = glyph.top - top + shift_y + y;
-        float& ink = sheet[static_cast<std::size_t>(at_y * width + at_x)];
-        const auto from = static_cast<std::size_t>(y * glyph.width + x);
+        float& ink = sheet[index_of(at_x, at_y, width)];
+        const std::size_t from = index_of(x, y, glyph.width);
         ink = std::max(ink, static_cast<float>(glyph.coverage[from]) / 255.0F);
       }
     }

@@ -167,11 +167,12 @@ Status ShmComm::wait_for_peer(int peer, std::uint32_t goal, double started) {
     if (steady_clock().now_seconds() - started < kSpinSeconds) continue;
     ++theirs.sleepers;
     const std::uint32_t seen = theirs.arrivals;
-    if (!at_or_past(seen, goal) && theirs.left == 0)
+    if (!at_or_past(seen, goal) && theirs.left == 0) {
       sleep_on(theirs.arrivals, seen, kSleepMilliseconds);
+    }
     --theirs.sleepers;
     if (at_or_past(theirs.arrivals, goal)) break;
-    const Status status = look_around(peer, steady_clock().now_seconds() - started);
+    Status status = look_around(peer, steady_clock().now_seconds() - started);
     if (!status) return status;
   }
   return Status();
