@@ -5,6 +5,7 @@
 
 namespace ocrtune {
 
+Command check_command();
 Command diagnose_command();
 Command make_data_command();
 

@@ -6,6 +6,7 @@ namespace ocrtune {
 
 const std::vector<Command>& command_table() {
   static const std::vector<Command> kTable = {
+      check_command(),
       diagnose_command(),
       make_data_command(),
   };
