@@ -10,7 +10,7 @@ if(NOT OCRTUNE_CHART_JS)
 endif()
 
 set(page_parts ${CMAKE_SOURCE_DIR}/reports/page/report.css ${CMAKE_SOURCE_DIR}/reports/page/report.js
-    ${CMAKE_SOURCE_DIR}/reports/page/trials.js)
+    ${CMAKE_SOURCE_DIR}/reports/page/trials.js ${CMAKE_SOURCE_DIR}/reports/page/charts.js)
 set(page_source ${CMAKE_BINARY_DIR}/generated/page_parts.cpp)
 add_custom_command(
   OUTPUT ${page_source}

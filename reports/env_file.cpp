@@ -8,9 +8,6 @@
 #include "reports/plain_text.h"
 
 namespace ocrtune {
-namespace {
-
-// A name that a shell can assign to; anything else would be run as a command.
 bool is_variable_name(const std::string& name) {
   const auto fits = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -18,8 +15,6 @@ bool is_variable_name(const std::string& name) {
   return !name.empty() && !(name[0] >= '0' && name[0] <= '9') &&
          std::all_of(name.begin(), name.end(), fits);
 }
-
-}  // namespace
 
 // Comments go through plain_line: a line feed in a knob's value must not end the comment.
 std::string env_file_text(const TuneResult& result) {

@@ -9,4 +9,7 @@ namespace ocrtune {
 
 std::string env_file_text(const TuneResult& result);
 
+// A name that a shell can assign to; anything else would be run as a command.
+bool is_variable_name(const std::string& name);
+
 }  // namespace ocrtune

@@ -25,26 +25,55 @@ constexpr int kShades = 8;
 
 using Place = std::pair<int, int>;  // nproc, batch
 
+// The best measured setting of a place, or its failure; where nothing was run, the best predicted.
+struct Content {
+  const SettingSummary* measured = nullptr;
+  const PredictedSetting* predicted = nullptr;
+
+  double peak_bytes() const {
+    if (measured != nullptr && measured->peak_bytes > 0) {
+      return static_cast<double>(measured->peak_bytes);
+    }
+    return predicted == nullptr ? 0 : static_cast<double>(predicted->peak_bytes);
+  }
+};
+
 struct Grid {
-  std::vector<int> nprocs, batches;              // ascending
-  std::map<Place, const SettingSummary*> cells;  // the best of each place, or its failure
+  std::vector<int> nprocs, batches;  // ascending
+  std::map<Place, Content> cells;
   double fastest = 0;
 };
 
-bool better(const SettingSummary& a, const SettingSummary& b) {
+constexpr const char* kHatch =
+    "<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
+    "patternTransform=\"rotate(45)\"><line x1=\"0\" y1=\"0\" x2=\"0\" y2=\"6\" "
+    "class=\"hatch-line\"/></pattern></defs>";
+
+bool better(const PredictedSetting& a, const PredictedSetting& b) {
+  if (a.admitted != b.admitted) return a.admitted;
   return a.samples_per_second.median > b.samples_per_second.median;
 }
 
 Grid grid_of(const TuneResult& result) {
   Grid grid;
   std::set<int> nprocs, batches;
+  const auto cell_of = [&](const Knobs& knobs) -> Content& {
+    nprocs.insert(knobs.nproc);
+    batches.insert(knobs.batch);
+    return grid.cells[{knobs.nproc, knobs.batch}];
+  };
   for (const SettingSummary& setting : result.settings) {
-    const Place place(setting.knobs.nproc, setting.knobs.batch);
-    nprocs.insert(place.first);
-    batches.insert(place.second);
-    const auto [cell, fresh] = grid.cells.emplace(place, &setting);
-    if (!fresh && better(setting, *cell->second)) cell->second = &setting;
-    grid.fastest = std::max(grid.fastest, setting.samples_per_second.median);
+    Content& cell = cell_of(setting.knobs);
+    const double rate = setting.samples_per_second.median;
+    if (cell.measured == nullptr || rate > cell.measured->samples_per_second.median) {
+      cell.measured = &setting;
+    }
+    grid.fastest = std::max(grid.fastest, rate);
+  }
+  for (const PredictedSetting& setting : result.predicted) {
+    Content& cell = cell_of(setting.knobs);
+    if (cell.predicted == nullptr || better(setting, *cell.predicted)) cell.predicted = &setting;
+    grid.fastest = std::max(grid.fastest, setting.admitted ? setting.samples_per_second.median : 0);
   }
   grid.nprocs.assign(nprocs.begin(), nprocs.end());
   grid.batches.assign(batches.begin(), batches.end());
@@ -69,11 +98,13 @@ class MapDrawing {
              say_attribute("aria-label", "Rate by processes and batch size")) {}
 
   std::string draw() {
+    svg_.raw(kHatch);
     for (std::size_t row = 0; row < grid_.nprocs.size(); ++row) {
       for (std::size_t column = 0; column < grid_.batches.size(); ++column) {
         draw_cell(row, column);
       }
     }
+    draw_memory_lines();
     draw_rules();
     if (run_.result.found) draw_star();
     draw_axes();
@@ -95,26 +126,91 @@ class MapDrawing {
       svg_.rectangle(left, top, width, height, "cell none");
       return;
     }
-    const SettingSummary& setting = *found->second;
     const std::string filter =
         fmt::format(" data-filter=\"nproc={} batch={}\"", grid_.nprocs[row], grid_.batches[column]);
-    const double rate = setting.samples_per_second.median;
-    const std::string name = html_text(plain_line(knobs_text(setting.knobs)), 300);
-    if (rate <= 0) {
-      svg_.rectangle(left, top, width, height, "cell failed",
-                     name + ": " + html_text(plain_line(setting.reason), 300), filter);
-      svg_.path(fmt::format("M{:.4g} {:.4g}l{:.4g} {:.4g}m0 {:.4g}l{:.4g} {:.4g}", left + 4,
-                            top + 4, width - 8, height - 8, 8 - height, 8 - width, height - 8),
-                "cross");
-      svg_.text(left + width / 2, top + height / 2 + 4, failure_letter(setting.outcome),
-                "cell-text bad", Svg::Anchor::middle);
-      return;
+    const Content& content = found->second;
+    if (content.measured == nullptr) {
+      draw_predicted(*content.predicted, left, top);
+    } else if (content.measured->samples_per_second.median > 0) {
+      draw_rate(content.measured->samples_per_second, left, top, "",
+                name_of(content.measured->knobs) + ": " +
+                    html_text(rate_text(content.measured->samples_per_second)),
+                filter);
+    } else {
+      const SettingSummary& setting = *content.measured;
+      draw_failed(failure_letter(setting.outcome), left, top,
+                  name_of(setting.knobs) + ": " + html_text(plain_line(setting.reason), 300),
+                  filter);
     }
-    const int shade = std::clamp(static_cast<int>(rate / grid_.fastest * kShades), 0, kShades - 1);
-    svg_.rectangle(left, top, width, height, fmt::format("cell s{}", shade),
-                   name + ": " + html_text(rate_text(setting.samples_per_second)), filter);
-    svg_.text(left + width / 2, top + height / 2 + 4, html_text(format_count(rate)),
-              fmt::format("cell-text t{}", shade), Svg::Anchor::middle);
+  }
+
+  static std::string name_of(const Knobs& knobs) {
+    return html_text(plain_line(knobs_text(knobs)), 300);
+  }
+
+  void draw_predicted(const PredictedSetting& setting, double left, double top) {
+    const std::string name = name_of(setting.knobs);
+    if (!setting.admitted) {
+      draw_failed("M", left, top, name + ": " + html_text(plain_line(setting.reason), 300), "");
+    } else if (setting.samples_per_second.median > 0) {
+      draw_rate(setting.samples_per_second, left, top, " guess",
+                name + ": ~" + html_text(rate_text(setting.samples_per_second)), "");
+    } else {
+      svg_.rectangle(left, top, cell_width_ - 2, cell_height_ - 2, "cell none", name);
+    }
+    svg_.rectangle(left, top, cell_width_ - 2, cell_height_ - 2, "hatched");
+  }
+
+  void draw_rate(const Interval& rate, double left, double top, const std::string& css,
+                 const std::string& title, const std::string& filter) {
+    const double width = cell_width_ - 2, height = cell_height_ - 2;
+    const int shade =
+        std::clamp(static_cast<int>(rate.median / grid_.fastest * kShades), 0, kShades - 1);
+    svg_.rectangle(left, top, width, height, fmt::format("cell s{}{}", shade, css), title, filter);
+    svg_.text(left + width / 2, top + height / 2 + 4, html_text(format_count(rate.median)),
+              fmt::format("cell-text t{}{}", shade, css), Svg::Anchor::middle);
+  }
+
+  void draw_failed(const char* letter, double left, double top, const std::string& title,
+                   const std::string& filter) {
+    const double width = cell_width_ - 2, height = cell_height_ - 2;
+    svg_.rectangle(left, top, width, height, "cell failed", title, filter);
+    svg_.path(fmt::format("M{:.4g} {:.4g}l{:.4g} {:.4g}m0 {:.4g}l{:.4g} {:.4g}", left + 4, top + 4,
+                          width - 8, height - 8, 8 - height, 8 - width, height - 8),
+              "cross");
+    svg_.text(left + width / 2, top + height / 2 + 4, letter, "cell-text bad", Svg::Anchor::middle);
+  }
+
+  // Where peak memory passes half and the whole of the limit, between the centres of the cells.
+  void draw_memory_lines() {
+    const double limit = static_cast<double>(run_.options.memory_limit_bytes);
+    if (limit <= 0) return;
+    for (const double share : {0.5, 1.0}) {
+      std::string path;
+      for (std::size_t row = grid_.nprocs.size(); row-- > 0;) {
+        double at = 0;
+        if (!crossing(row, share * limit, &at)) continue;
+        fmt::format_to(std::back_inserter(path), "{}{:.4g} {:.4g}", path.empty() ? "M" : "L", at,
+                       y(row) + cell_height_ / 2);
+      }
+      if (!path.empty()) svg_.path(path, share == 1.0 ? "iso whole" : "iso");
+    }
+  }
+
+  bool crossing(std::size_t row, double bytes, double* at) const {
+    double before = 0;
+    for (std::size_t column = 0; column < grid_.batches.size(); ++column) {
+      const auto found = grid_.cells.find({grid_.nprocs[row], grid_.batches[column]});
+      const double peak = found == grid_.cells.end() ? 0 : found->second.peak_bytes();
+      if (peak <= 0) continue;
+      if (before > 0 && before <= bytes && peak > bytes) {
+        const double share = std::log(bytes / before) / std::log(peak / before);
+        *at = x(column) + cell_width_ * (share - 0.5);
+        return true;
+      }
+      before = peak;
+    }
+    return false;
   }
 
   // The place of a setting in the grid, or nothing to draw on.
@@ -184,7 +280,14 @@ std::string map_figure(const RunRecord& run) {
   const std::string caption = say(
       "Best rate of each (processes, batch) in samples/s. ★ chosen, ▲ rules of thumb, × failed: "
       "M memory, H hung, T timed out, C crashed, W wrong result, U unsupported.");
-  return figure_html(caption, MapDrawing(run, std::move(grid)).draw(), "map");
+  std::string more;
+  if (!run.result.predicted.empty()) more += " " + say("Hatched: predicted, not run.");
+  if (run.options.memory_limit_bytes > 0) {
+    more += " " + say("Red lines: peak memory {} (dashed) and {}, the limit.",
+                      {html_text(format_bytes(run.options.memory_limit_bytes / 2)),
+                       html_text(format_bytes(run.options.memory_limit_bytes))});
+  }
+  return figure_html(caption + more, MapDrawing(run, std::move(grid)).draw(), "map");
 }
 
 }  // namespace ocrtune

@@ -5,15 +5,20 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "reports/ledger_table.h"
 #include "reports/map_figure.h"
 #include "reports/page_answer.h"
+#include "reports/page_comparison.h"
 #include "reports/page_json.h"
 #include "reports/page_machine.h"
 #include "reports/page_markup.h"
 #include "reports/page_parts.h"
 #include "reports/phrases.h"
 #include "reports/plain_text.h"
+#include "reports/run_figures.h"
 #include "reports/scaling_figure.h"
+#include "tuner/bottleneck.h"
+#include "tuner/comparison.h"
 
 namespace ocrtune {
 namespace {
@@ -32,6 +37,12 @@ std::string head_html(const RunRecord& run, const PageOptions& options) {
       page_part("report.css"));
 }
 
+// "2026-11-21T08:00:00Z" as people write it; other texts as they are.
+std::string date_text(const std::string& utc) {
+  if (utc.size() != 20 || utc[10] != 'T' || utc[19] != 'Z') return plain_line(utc, 100);
+  return utc.substr(0, 10) + " " + utc.substr(11, 5) + " UTC";
+}
+
 std::string banner_html(const RunRecord& run) {
   return fmt::format(
       "<header><div class=\"title\"><h1>{}</h1><p>{}</p></div>"
@@ -41,7 +52,7 @@ std::string banner_html(const RunRecord& run) {
       say("Launch settings for {}", {machine_text(plain_line(run.machine.host, 200))}),
       say("run {}, {}, {} trials in {}",
           {"<code>" + html_text(plain_line(run.id, 100)) + "</code>",
-           html_text(plain_line(run.started, 100)), fmt::format("{}", run.trials.size()),
+           html_text(date_text(run.started)), fmt::format("{}", run.trials.size()),
            html_text(format_duration(run.result.seconds))}),
       say("Dark"));
 }
@@ -52,9 +63,11 @@ std::string contents_html(const std::string& body) {
     const char *id, *phrase;
   };
   constexpr Mark kMarks[] = {
-      {"answer", "Answer"},     {"dont", "Do not launch"}, {"rules", "Rules"},
-      {"envelope", "Envelope"}, {"scaling", "Scaling"},    {"machine", "Machine"},
-      {"trials", "All trials"}, {"failures", "Failures"},  {"reproduce", "Reproduce"}};
+      {"answer", "Answer"},           {"dont", "Do not launch"}, {"rules", "Rules"},
+      {"envelope", "Envelope"},       {"memory", "Memory"},      {"scaling", "Scaling"},
+      {"bottlenecks", "Bottlenecks"}, {"search", "Search"},      {"machine", "Machine"},
+      {"comparison", "Comparison"},   {"trials", "All trials"},  {"failures", "Failures"},
+      {"reproduce", "Reproduce"}};
   std::string links;
   for (const Mark& mark : kMarks) {
     if (body.find(fmt::format("<section id=\"{}\"", mark.id)) == std::string::npos) continue;
@@ -80,6 +93,29 @@ std::string scaling_section(const RunRecord& run) {
   }
   if (!words.empty()) words = "<ul>" + words + "</ul>";
   return section_html("scaling", "Scaling", "<div class=\"figures\">" + figures + "</div>" + words);
+}
+
+std::string memory_section(const RunRecord& run) {
+  const std::string figure = pareto_figure(run);
+  return figure.empty() ? "" : section_html("memory", "Speed against memory", figure);
+}
+
+std::string bottleneck_section(const RunRecord& run) {
+  const std::string table = ledger_table(bottlenecks(run));
+  return table.empty() ? "" : section_html("bottlenecks", "Where a step's time goes", table);
+}
+
+std::string search_section(const RunRecord& run) {
+  const std::string figure = story_figure(run);
+  if (figure.empty()) return "";
+  const TuneResult& result = run.result;
+  const std::string words =
+      "<p>" +
+      say("Stopped: {}. {} of {} settings of the space were run.",
+          {say_sentence(plain_line(result.stop_reason)), fmt::format("{}", result.settings.size()),
+           fmt::format("{}", result.space_points)}) +
+      "</p>";
+  return section_html("search", "Search story", figure + words);
 }
 
 std::string trials_section(const RunRecord& run) {
@@ -114,7 +150,11 @@ std::string page_html(const RunRecord& run, const PageOptions& options) {
   std::string body = answer_section(run);
   body += "<div class=\"pair\">" + rejected_section(run.result) + rules_section(run.result) +
           "</div>\n";
-  body += envelope_section(run) + scaling_section(run) + machine_section(run.machine);
+  body += "<div class=\"pair\">" + envelope_section(run) + memory_section(run) + "</div>\n";
+  body += scaling_section(run);
+  body += bottleneck_section(run) + search_section(run);
+  body += machine_section(run);
+  if (options.earlier != nullptr) body += comparison_section(compare_runs(*options.earlier, run));
   body += trials_section(run) + failures_section(run) + reproduce_section(run);
   const bool charts = !page_part("chart.js").empty();
   std::string page = head_html(run, options) + "<body>\n" + banner_html(run) + contents_html(body) +
@@ -125,9 +165,13 @@ std::string page_html(const RunRecord& run, const PageOptions& options) {
             "</footer>\n";
   }
   page += fmt::format("<script type=\"application/json\" id=\"run\">{}</script>\n", page_json(run));
-  if (charts) page += fmt::format("<script>{}</script>\n", page_part("chart.js"));
-  page += fmt::format("<script>{}</script>\n<script>{}</script>\n</body>\n</html>\n",
-                      page_part("report.js"), page_part("trials.js"));
+  page += fmt::format("<script>{}</script>\n<script>{}</script>\n", page_part("report.js"),
+                      page_part("trials.js"));
+  if (charts) {
+    page += fmt::format("<script>{}</script>\n<script>{}</script>\n", page_part("chart.js"),
+                        page_part("charts.js"));
+  }
+  page += "</body>\n</html>\n";
   return page;
 }
 

@@ -12,7 +12,8 @@
 namespace ocrtune {
 
 struct PageOptions {
-  std::string language = "auto";  // auto: the reader's browser decides; en | zh
+  std::string language = "auto";       // auto: the reader's browser decides; en | zh
+  const RunRecord* earlier = nullptr;  // judged too; gets a section that compares
 };
 
 std::string page_html(const RunRecord& run, const PageOptions& options = {});

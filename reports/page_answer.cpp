@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "reports/env_file.h"
 #include "reports/page_markup.h"
 #include "reports/phrases.h"
 #include "reports/plain_text.h"
@@ -52,7 +53,7 @@ std::string copy_block(const std::string& label_phrase, const std::string& id,
 std::string env_lines(const Recommendation& recommended) {
   std::vector<std::string> lines;
   for (const auto& [name, value] : recommended.env) {
-    lines.push_back("export " + name + "=" + shell_quote(value));
+    if (is_variable_name(name)) lines.push_back("export " + name + "=" + shell_quote(value));
   }
   return join(lines, "\n");
 }

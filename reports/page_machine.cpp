@@ -8,6 +8,7 @@
 #include "reports/page_markup.h"
 #include "reports/phrases.h"
 #include "reports/plain_text.h"
+#include "reports/topology_figure.h"
 
 namespace ocrtune {
 namespace {
@@ -130,11 +131,22 @@ std::string remarks(const std::string& phrase, const std::vector<std::string>& t
                      items);
 }
 
+// The CPUs that the ranks of the recommended setting had when it was last run.
+std::string placement_of_answer(const RunRecord& run) {
+  if (!run.result.found) return "";
+  for (auto trial = run.trials.rbegin(); trial != run.trials.rend(); ++trial) {
+    if (trial->ok() && trial->knobs == run.result.recommendation.knobs) return trial->placement;
+  }
+  return "";
+}
+
 }  // namespace
 
-std::string machine_section(const Machine& machine) {
+std::string machine_section(const RunRecord& run) {
+  const Machine& machine = run.machine;
   const std::vector<std::string> headings = {"Fact", "Value", "From"};
   std::string body = remarks("Warnings", machine.warnings, "warning");
+  body += topology_figure(machine, placement_of_answer(run));
   body += "<div class=\"columns\">" + table_html(headings, cpu_rows(machine.cpu), "facts") +
           table_html(headings, memory_rows(machine.memory), "facts") +
           table_html(headings, system_rows(machine), "facts") + "</div>\n";

@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "probes/machine.h"
+#include "tuner/run_record.h"
 
 namespace ocrtune {
 
-std::string machine_section(const Machine& machine);
+std::string machine_section(const RunRecord& run);
 
 }  // namespace ocrtune

@@ -6,7 +6,8 @@
 
 namespace ocrtune {
 
-// "report.css", "report.js", "trials.js" or "chart.js"; empty when this build has no such part.
+// "report.css", "report.js", "trials.js", "charts.js" (ours) or "chart.js" (the library); empty
+// when this build has no such part.
 std::string_view page_part(std::string_view name);
 
 }  // namespace ocrtune

@@ -15,6 +15,7 @@ const Phrase* find_phrase(std::string_view english) {
   static const auto kIndex = [] {
     std::unordered_map<std::string_view, const Phrase*> index;
     for (const Phrase& phrase : phrase_table()) index.emplace(phrase.english, &phrase);
+    for (const Phrase& phrase : sentence_table()) index.emplace(phrase.english, &phrase);
     return index;
   }();
   const auto found = kIndex.find(english);
@@ -72,7 +73,7 @@ std::string both(const char* tag, const std::string& english, const std::string&
 std::string chinese_of_depth(std::string_view sentence, int depth) {
   if (const Phrase* phrase = find_phrase(sentence)) return std::string(phrase->chinese);
   if (depth > 3) return std::string(sentence);
-  for (const Phrase& phrase : phrase_table()) {
+  for (const Phrase& phrase : sentence_table()) {
     if (phrase.english.find("{}") == std::string_view::npos) continue;
     auto holes = match(phrase.english, sentence);
     if (!holes) continue;
@@ -94,8 +95,8 @@ std::string say(std::string_view english, const std::vector<std::string>& html_a
 
 std::string chinese_of(std::string_view sentence) { return chinese_of_depth(sentence, 0); }
 
-std::string say_sentence(std::string_view sentence) {
-  return both("span", html_text(sentence), html_text(chinese_of(sentence)));
+std::string say_sentence(std::string_view sentence, const char* tag) {
+  return both(tag, html_text(sentence), html_text(chinese_of(sentence)));
 }
 
 std::string say_attribute(const char* attribute, std::string_view english,

@@ -1,4 +1,4 @@
-// The page's words in English and Chinese, from one table (reports/phrase_table.cpp).
+// The page's words in English and Chinese, from two tables (phrase_table.cpp, sentence_table.cpp).
 //
 // Both languages stand in the page and the style sheet shows one, so that switching needs no
 // network and the page can be read without script. A phrase may have holes: "{} of {} samples".
@@ -15,7 +15,8 @@ struct Phrase {
   std::string_view chinese;  // holes as {}, or {0} {1} where the order differs
 };
 
-const std::vector<Phrase>& phrase_table();
+const std::vector<Phrase>& phrase_table();    // what the page itself says
+const std::vector<Phrase>& sentence_table();  // what lower floors compose, with holes for values
 
 // Both languages as two elements of kind `tag` ("span"; "tspan" inside SVG). The phrase is escaped;
 // the arguments are HTML already. A phrase that is not in the table is shown in English.
@@ -23,8 +24,8 @@ std::string say(std::string_view english, const std::vector<std::string>& html_a
                 const char* tag = "span");
 
 // A sentence that a lower floor composed from measured numbers: found in the table by the fixed
-// parts of a phrase, its holes translated in turn. Not escaped yet; unknown ones stay English.
-std::string say_sentence(std::string_view sentence);
+// parts of a phrase, its holes translated in turn. Plain text; unknown ones stay English.
+std::string say_sentence(std::string_view sentence, const char* tag = "span");
 
 // ` title="..." data-zh-title="..."`; the script swaps them with the language.
 std::string say_attribute(const char* attribute, std::string_view english,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -103,6 +104,21 @@ std::string certificate(const Space& space, double gain, const Verdict& verdict,
   return fmt::format("95 %: within {:.0f} % of the best in the declared space{}", percent, ties);
 }
 
+std::vector<PredictedSetting> predict_untried(const Space& space, const Search& search,
+                                              const std::vector<Setting>& settings) {
+  std::set<Knobs> tried;
+  for (const Setting& setting : settings) tried.insert(setting.summary.knobs);
+  std::vector<PredictedSetting> predicted;
+  for (const Knobs& knobs : space.points()) {
+    if (tried.contains(knobs)) continue;
+    const Prediction prediction = search.predict(knobs);
+    const double bytes = prediction.memory.known ? prediction.memory.bytes : 0;
+    predicted.push_back({knobs, prediction.samples_per_second, static_cast<std::uint64_t>(bytes),
+                         prediction.admitted, prediction.reason});
+  }
+  return predicted;
+}
+
 void count_outcomes(TuneResult& result, const std::vector<Trial>& trials) {
   double seconds = 0;
   for (const Trial& trial : trials) {
@@ -159,6 +175,7 @@ TuneResult recommend(const Space& space, const Search& search, const std::vector
   count_outcomes(result, trials);
   const std::vector<Setting> settings = settings_of(trials, result.noise);
   for (const Setting& setting : settings) result.settings.push_back(setting.summary);
+  result.predicted = predict_untried(space, search, settings);
   if (options.baseline) {
     const Setting* baseline = find_setting(settings, *options.baseline);
     result.baseline.knobs = *options.baseline;

@@ -54,6 +54,15 @@ struct FittedTerm {
   std::string words;  // "9 % of a step does not speed up with threads"
 };
 
+// A setting of the space that was not run, as the models see it.
+struct PredictedSetting {
+  Knobs knobs;
+  Interval samples_per_second;   // all zero: no idea
+  std::uint64_t peak_bytes = 0;  // 0: no idea
+  bool admitted = true;          // false: it would not be launched, `reason` says why
+  std::string reason;
+};
+
 struct TuneResult {
   std::string run_id;
   bool found = false;  // false: no setting worked; `answer` says what to do
@@ -65,9 +74,10 @@ struct TuneResult {
   std::string certificate;           // "95 %: within 3 % of the best in the declared space; 6 tie"
   std::vector<RuleVerdict> rules;
   std::vector<Neighbour> rejected;
-  std::vector<FittedTerm> terms;         // the speed model in words; empty on small spaces
-  std::vector<SettingSummary> settings;  // all that were tried, best first
-  std::map<std::string, int> outcomes;   // outcome name -> trials
+  std::vector<FittedTerm> terms;            // the speed model in words; empty on small spaces
+  std::vector<SettingSummary> settings;     // all that were tried, best first
+  std::vector<PredictedSetting> predicted;  // the rest of the space, in its order
+  std::map<std::string, int> outcomes;      // outcome name -> trials
   int trials = 0;
   int space_points = 0;
   int spoilt_samples = 0;

@@ -281,12 +281,17 @@
   // A cell of a picture shows its trials.
   document.addEventListener("click", (event) => {
     const link = event.target.closest("[data-filter]");
-    if (!link) return;
-    input.value = link.dataset.filter;
+    if (link) showOnly(link.dataset.filter);
+  });
+  document.addEventListener("ocrtune-filter", (event) => showOnly(event.detail));
+
+  function showOnly(filter) {
+    input.value = filter;
     select.value = "";
     update();
     document.getElementById("trials").scrollIntoView();
-  });
+  }
+
   drawHead();
   update();
 })();

@@ -67,11 +67,9 @@ TEST(Pages, AreKeptWhenAsked) {
   const char* folder = std::getenv("OCRTUNE_PAGE_DIR");
   if (folder == nullptr) GTEST_SKIP() << "OCRTUNE_PAGE_DIR is not set";
   ASSERT_TRUE(make_directories(folder).ok());
-  const std::pair<const char*, RunRecord> runs[] = {{"sample", sample_run(300)},
-                                                    {"large", sample_run(10000)},
-                                                    {"hostile", hostile_run()},
-                                                    {"empty", empty_run()},
-                                                    {"failed", run_without_success()}};
+  const std::pair<const char*, RunRecord> runs[] = {
+      {"sample", sample_run(70)}, {"many", sample_run(300)}, {"large", sample_run(10000)},
+      {"hostile", hostile_run()}, {"empty", empty_run()},    {"failed", run_without_success()}};
   for (const auto& [name, run] : runs) {
     EXPECT_TRUE(write_file(join_path(folder, std::string(name) + ".html"), page_html(run)).ok());
   }

@@ -54,7 +54,13 @@ Trial make_trial(const Knobs& knobs, int number, Random& random) {
   trial.started = fmt::format("2026-11-21T08:{:02}:{:02}Z", number / 20 % 60, number * 3 % 60);
   trial.seconds = 2.1;
   trial.start_seconds = 0.4;
-  trial.placement = "0:0-7 1:8-15";
+  for (int rank = 0; rank < knobs.nproc; ++rank) {
+    const int cores = std::min(knobs.threads, 32 / knobs.nproc);
+    if (cores > 0) {
+      trial.placement += fmt::format("{}{}:{}", rank > 0 ? " " : "", rank,
+                                     CpuSet::range(rank * cores, rank * cores + cores - 1).text());
+    }
+  }
   trial.log_tail = "loaded 4096 lines\nstep 10 loss 3.21\nstep 20 loss 2.88";
   const double bytes = true_bytes(knobs);
   if (bytes > 60 * kGiB) {
@@ -202,6 +208,41 @@ RunRecord bare_run() {
   return run;
 }
 
+std::vector<Knobs> sample_space() {
+  std::vector<Knobs> space;
+  for (const int nproc : {1, 2, 4, 8, 16, 32}) {
+    for (const int threads : {1, 2, 4, 8, 16}) {
+      for (const int batch : {8, 16, 32, 64, 128, 256}) {
+        if (nproc * threads > 64) continue;
+        Knobs knobs;
+        knobs.nproc = nproc;
+        knobs.threads = threads;
+        knobs.batch = batch;
+        space.push_back(knobs);
+      }
+    }
+  }
+  return space;
+}
+
+// The settings that were not run, as a model would see them.
+std::vector<PredictedSetting> predict(const RunRecord& run, const std::vector<Knobs>& space) {
+  std::vector<PredictedSetting> predicted;
+  for (const Knobs& knobs : space) {
+    const auto same = [&](const SettingSummary& setting) { return setting.knobs == knobs; };
+    const auto& tried = run.result.settings;
+    if (std::any_of(tried.begin(), tried.end(), same)) continue;
+    const double rate = true_rate(knobs), bytes = true_bytes(knobs);
+    PredictedSetting setting;
+    setting.knobs = knobs;
+    setting.samples_per_second = {rate, 0.9 * rate, 1.1 * rate};
+    setting.peak_bytes = static_cast<std::uint64_t>(bytes);
+    setting.admitted = bytes < 57 * kGiB;
+    if (!setting.admitted) setting.reason = "would not fit";
+    predicted.push_back(setting);
+  }
+  return predicted;
+}
 }  // namespace
 
 Machine sample_machine() {
@@ -247,19 +288,7 @@ Machine sample_machine() {
 
 RunRecord sample_run(int trials) {
   RunRecord run = bare_run();
-  std::vector<Knobs> space;
-  for (const int nproc : {1, 2, 4, 8, 16, 32}) {
-    for (const int threads : {1, 2, 4, 8, 16}) {
-      for (const int batch : {8, 16, 32, 64, 128, 256}) {
-        if (nproc * threads > 64) continue;
-        Knobs knobs;
-        knobs.nproc = nproc;
-        knobs.threads = threads;
-        knobs.batch = batch;
-        space.push_back(knobs);
-      }
-    }
-  }
+  std::vector<Knobs> space = sample_space();
   Random random(7);
   random.shuffle(space);
   std::map<Knobs, int> seen;
@@ -270,6 +299,7 @@ RunRecord sample_run(int trials) {
     run.trials.back().repetition = seen[knobs]++;
   }
   judge(run);
+  run.result.predicted = predict(run, space);
   return run;
 }
 
