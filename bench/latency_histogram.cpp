@@ -54,4 +54,10 @@ double LatencyHistogram::quantile(double p) const {
   return most_seconds_;
 }
 
+std::int64_t LatencyHistogram::count_over(double seconds) const {
+  std::int64_t over = 0;
+  for (std::size_t i = bucket_of(seconds) + 1; i < kBuckets; ++i) over += buckets_[i];
+  return over;
+}
+
 }  // namespace ocrtune

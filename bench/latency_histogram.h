@@ -19,6 +19,7 @@ class LatencyHistogram {
   std::int64_t count() const { return count_; }
   // The latency that a share p of the requests does not exceed, within 0.2 %; 0 when empty.
   double quantile(double p) const;
+  std::int64_t count_over(double seconds) const;         // slower than this, within a bucket
   double most_seconds() const { return most_seconds_; }  // exact
   double mean_seconds() const { return count_ > 0 ? sum_ / static_cast<double>(count_) : 0; }
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/interrupt.h"
-#include "base/random.h"
+#include "bench/kind_draw.h"
 #include "bench/request_ledger.h"
 #include "bench/saturation.h"
 
@@ -42,22 +42,22 @@ class LoadRun {
         clock_(clock),
         arrivals_(std::move(arrivals)),
         plan_(plan),
-        kinds_random_(plan.seed),
-        ledger_(plan.promise, plan.warm_up_seconds),
-        start_(clock.now_seconds()) {
-    for (const double weight : plan.kind_weights) weights_ += weight;
+        kinds_(plan.kind_weights, plan.seed),
+        start_(clock.now_seconds()),
+        end_(start_ + plan.most_seconds),
+        ledger_(plan.promise, start_ + plan.warm_up_seconds) {
     if (plan.kind_weights.size() > 1) result_.kinds.resize(plan.kind_weights.size());
     if (plan.promise) next_look_ = least_requests(plan.promise->percentile, plan.confidence);
   }
 
   LoadResult run() {
-    intended_ = arrivals_.next();
+    intended_ = next_intended();
     while (!over_) {
       issue_due();
-      if (!over_) collect(std::min({intended_, plan_.most_seconds, now() + kCheckEverySeconds}));
+      if (!over_) collect(std::min({intended_, end_, now() + kCheckEverySeconds}));
       if (!over_) check();
     }
-    const double seconds = std::max(now(), 1e-9);
+    const double seconds = std::max(now() - start_, 1e-9);
     result_.issued = ledger_.started();
     result_.offered_rate = static_cast<double>(result_.issued) / seconds;
     result_.completed_rate = static_cast<double>(result_.completed - result_.failed) / seconds;
@@ -66,7 +66,9 @@ class LoadRun {
   }
 
  private:
-  double now() const { return clock_.now_seconds() - start_; }
+  // All times are those of the clock: a sum that is rounded twice could wait for ever.
+  double now() const { return clock_.now_seconds(); }
+  double next_intended() { return start_ + arrivals_.next(); }
 
   void stop(LoadStop why) {
     result_.stop = why;
@@ -76,34 +78,24 @@ class LoadRun {
   void issue_due() {
     double at = now();
     for (int i = 0; i < kMostStartsInARow && intended_ <= at; ++i) {
-      if (intended_ > plan_.most_seconds) break;
+      if (intended_ > end_) break;
       if (ledger_.started() >= plan_.most_requests) return stop(LoadStop::requests);
-      const int kind = draw_kind();
+      const int kind = kinds_.next();
       const std::uint64_t number = ledger_.start(intended_, kind);
       result_.lateness.add(at - intended_);
-      target_.start(number, kind);
-      intended_ = arrivals_.next();
+      target_.start(plan_.first_request + number, kind);
+      intended_ = next_intended();
       if (intended_ > at) at = now();
     }
-    if (at >= plan_.most_seconds && intended_ > plan_.most_seconds) stop(LoadStop::seconds);
-  }
-
-  int draw_kind() {
-    if (plan_.kind_weights.size() < 2) return 0;
-    double left = kinds_random_.uniform() * weights_;
-    std::size_t kind = 0;
-    while (kind + 1 < plan_.kind_weights.size() && left >= plan_.kind_weights[kind]) {
-      left -= plan_.kind_weights[kind++];
-    }
-    return static_cast<int>(kind);
+    if (at >= end_ && intended_ > end_) stop(LoadStop::seconds);
   }
 
   void collect(double until) {
     finished_.clear();
-    target_.collect(start_ + until, finished_);
+    target_.collect(until, finished_);
     for (const Completion& one : finished_) {
-      const double at = one.finished_seconds - start_;
-      const auto request = ledger_.finish(one.request, at, one.ok);
+      const double at = one.finished_seconds;
+      const auto request = ledger_.finish(one.request - plan_.first_request, at, one.ok);
       if (!request) continue;
       ++result_.completed;
       if (!one.ok) ++result_.failed;
@@ -130,18 +122,29 @@ class LoadRun {
     }
     ledger_.settle(at);
     if (!plan_.promise || !plan_.stop_when_decided || ledger_.judged() < next_look_ ||
-        at < plan_.warm_up_seconds + plan_.least_seconds) {
+        at < start_ + plan_.warm_up_seconds + plan_.least_seconds) {
       return;
     }
     next_look_ = static_cast<std::int64_t>(static_cast<double>(ledger_.judged()) * kLookGrowth);
-    result_.verdict = verdict();
-    if (result_.verdict != PromiseVerdict::undecided) stop(LoadStop::decided);
+    if (decided()) stop(LoadStop::decided);
+  }
+
+  double design_effect() const {
+    return std::max(plan_.least_design_effect, ledger_.design_effect());
   }
 
   PromiseVerdict verdict() const {
     return judge_promise(*plan_.promise, static_cast<double>(ledger_.judged()),
-                         static_cast<double>(ledger_.over()), plan_.confidence,
-                         ledger_.design_effect());
+                         static_cast<double>(ledger_.over()), plan_.confidence, design_effect());
+  }
+
+  // A burst early on looks like a broken promise: half the requests of a clean proof must be seen.
+  bool decided() {
+    result_.verdict = verdict();
+    if (result_.verdict != PromiseVerdict::broken) return result_.verdict == PromiseVerdict::kept;
+    const auto clean = least_requests(plan_.promise->percentile, plan_.confidence);
+    return static_cast<double>(ledger_.judged()) >
+           0.5 * static_cast<double>(clean) * design_effect();
   }
 
   // A run that was stopped by its verdict keeps it, unless the answers that came later speak
@@ -169,7 +172,7 @@ class LoadRun {
     result_.unanswered = ledger_.unanswered();
     result_.judged = ledger_.judged();
     result_.over = ledger_.over();
-    result_.design_effect = ledger_.design_effect();
+    result_.design_effect = design_effect();
     if (plan_.promise) result_.verdict = last_verdict();
     return std::move(result_);
   }
@@ -178,14 +181,14 @@ class LoadRun {
   Clock& clock_;
   Arrivals arrivals_;
   const LoadPlan& plan_;
-  Random kinds_random_;
+  KindDraw kinds_;
+  double start_;
+  double end_;  // of sending
   RequestLedger ledger_;
   SaturationWatch saturation_;
   LoadResult result_;
   std::vector<Completion> finished_;
-  double start_ = 0;
-  double weights_ = 0;
-  double intended_ = 0;  // of the next request
+  double intended_ = 0;  // start of the next request
   std::int64_t next_check_ = 0;
   double next_check_seconds_ = 0;
   std::int64_t next_look_ = 0;

@@ -27,9 +27,11 @@ struct LoadPlan {
   std::int64_t most_requests = INT64_MAX;
   std::optional<Promise> promise;          // judged as requests come in, if set
   double confidence = 0.99;                // of each verdict
+  double least_design_effect = 1;          // known from earlier runs near this rate
   bool stop_when_decided = true;           // else the verdict is that of all requests
   std::vector<double> kind_weights;        // how often each kind is sent; empty: kind 0 only
   std::uint64_t seed = 1;                  // of the kinds
+  std::uint64_t first_request = 0;         // number of the first; answers to lower ones are ignored
   std::int64_t most_unanswered = 4000000;  // beyond this many the run is saturated
 };
 

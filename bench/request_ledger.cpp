@@ -5,8 +5,8 @@
 
 namespace ocrtune {
 
-RequestLedger::RequestLedger(const std::optional<Promise>& promise, double warm_up_seconds)
-    : warm_up_seconds_(warm_up_seconds), slots_(4096) {
+RequestLedger::RequestLedger(const std::optional<Promise>& promise, double count_from_seconds)
+    : count_from_seconds_(count_from_seconds), slots_(4096) {
   if (promise) limit_seconds_ = promise->seconds;
 }
 
@@ -30,7 +30,7 @@ std::optional<RequestLedger::Request> RequestLedger::finish(std::uint64_t number
       at.fate = latency > limit_seconds_ / 2 ? Fate::half_over : Fate::in_time;
     }
   }
-  return Request{at.intended_seconds, at.kind, at.intended_seconds >= warm_up_seconds_};
+  return Request{at.intended_seconds, at.kind, at.intended_seconds >= count_from_seconds_};
 }
 
 void RequestLedger::settle(double now_seconds) {
@@ -40,7 +40,7 @@ void RequestLedger::settle(double now_seconds) {
       at.fate = Fate::over;
     }
     if (at.fate == Fate::open) break;
-    if (at.intended_seconds < warm_up_seconds_) continue;
+    if (at.intended_seconds < count_from_seconds_) continue;
     over_.add(at.fate == Fate::over);
     half_over_.add(at.fate != Fate::in_time);
   }

@@ -17,14 +17,14 @@ namespace ocrtune {
 
 class RequestLedger {
  public:
-  // Requests intended before `warm_up_seconds` have no fate. Without a promise only failures are
+  // Requests intended before `count_from_seconds` have no fate. Without a promise only failures are
   // over.
-  RequestLedger(const std::optional<Promise>& promise, double warm_up_seconds);
+  RequestLedger(const std::optional<Promise>& promise, double count_from_seconds);
 
   struct Request {
     double intended_seconds = 0;
     int kind = 0;
-    bool counted = false;  // intended after the warm-up
+    bool counted = false;  // intended at count_from_seconds or later
   };
 
   std::uint64_t start(double intended_seconds, int kind);  // gives its number: 0, 1, 2, ...
@@ -56,7 +56,7 @@ class RequestLedger {
   void drop_settled();
 
   double limit_seconds_ = std::numeric_limits<double>::infinity();
-  double warm_up_seconds_ = 0;
+  double count_from_seconds_ = 0;
   std::vector<Slot> slots_;         // a ring; its size is a power of two
   std::uint64_t oldest_ = 0;        // in the ring
   std::uint64_t judged_up_to_ = 0;  // fates before this are counted

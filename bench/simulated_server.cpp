@@ -9,7 +9,7 @@
 namespace ocrtune {
 
 SimulatedServer::SimulatedServer(SimulatedService service)
-    : service_(std::move(service)), random_(service_.seed) {
+    : service_(std::move(service)), random_(mix_bits(~service_.seed)) {
   OCRTUNE_CHECK(service_.servers > 0 && service_.service_seconds);
   for (int i = 0; i < service_.servers; ++i) free_at_.push(0);
 }

@@ -56,7 +56,7 @@ ServiceDraw measured_service(ServiceTimes times) {
 QueueRun simulate_queue(const QueueModel& model, const std::vector<double>& arrivals,
                         std::uint64_t seed) {
   OCRTUNE_CHECK(model.servers > 0 && model.batch > 0);
-  Random random(seed);
+  Random random(mix_bits(~seed));  // never the stream that drew the arrivals
   QueueRun run;
   run.latency_seconds.resize(arrivals.size());
   if (arrivals.empty()) return run;

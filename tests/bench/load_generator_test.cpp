@@ -35,7 +35,7 @@ LoadResult run(const SimulatedService& service, Arrivals arrivals, const LoadPla
 std::vector<double> true_latencies(const SimulatedService& service, Arrivals arrivals,
                                    std::int64_t count) {
   const SimulatedServer server(service);
-  Random random(service.seed);
+  Random random(mix_bits(~service.seed));  // the stream of the server
   std::vector<double> latencies;
   double free_at = 0;
   for (std::int64_t i = 0; i < count; ++i) {
