@@ -124,7 +124,7 @@ void add_quotas(const FileRoot& root, std::vector<Limit>& limits, Notes& notes) 
 CpuSet without_isolated(const FileRoot& root, const CpuSet& allowed, Notes& notes) {
   const auto isolated = read_cpu_list(root, "/sys/devices/system/cpu/isolated");
   if (!isolated) return allowed;
-  const CpuSet rest = allowed.minus(*isolated);
+  CpuSet rest = allowed.minus(*isolated);
   if (rest.empty() || rest == allowed) return allowed;
   notes.warnings.push_back(fmt::format("CPUs {} are isolated from the scheduler and left out",
                                        allowed.intersect(*isolated).text()));

@@ -1,0 +1,209 @@
+#include "reports/machine_console.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr std::size_t kMostWidth = 118;
+constexpr std::size_t kMostLines = 25;
+
+// "label       text", the label only on the first line of its block.
+void add(std::vector<std::string>& lines, const char* label, std::string text) {
+  if (text.size() > kMostWidth) text = text.substr(0, kMostWidth - 3) + "...";
+  lines.push_back(fmt::format("{:<12}{}", label, text));
+}
+
+std::string plural(long count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string bytes_text(double bytes) { return format_bytes(static_cast<std::uint64_t>(bytes)); }
+
+std::string rate_text(double bytes_per_second) {
+  return fmt::format("{:.1f} GB/s", bytes_per_second * 1e-9);
+}
+
+std::string identity(const Machine& machine) {
+  std::vector<std::string> parts;
+  for (const std::string& part : {machine.host, machine.cpu.model, machine.os}) {
+    if (!part.empty()) parts.push_back(part);
+  }
+  if (!machine.kernel.empty()) parts.push_back("Linux " + machine.kernel);
+  const std::string container = machine.container.value_or("none");
+  const std::string virtual_machine = machine.virtual_machine.value_or("none");
+  if (container != "none") parts.push_back("in " + container);
+  if (virtual_machine != "none") parts.push_back("on " + virtual_machine);
+  if (parts.empty() || machine.source != "this machine") parts.push_back(machine.source);
+  return join(parts, ", ");
+}
+
+std::string topology_text(const CpuFacts& cpu) {
+  if (cpu.places.empty()) return "topology unknown: " + cpu.topology_source;
+  std::string text = fmt::format("{} in {}, {}", plural(cpu.physical_cores, "core"),
+                                 plural(cpu.packages, "package"),
+                                 plural(cpu.numa_nodes, "NUMA node"));
+  if (cpu.l3_groups > 0) {
+    text += fmt::format(", {} of {}", plural(cpu.l3_groups, "L3 group"),
+                        format_bytes(cpu.l3_bytes_each));
+  }
+  const auto fastest = std::max_element(
+      cpu.places.begin(), cpu.places.end(),
+      [](const CpuPlace& a, const CpuPlace& b) { return a.kind < b.kind; });
+  if (fastest->kind > 0) {
+    const auto slow = std::count_if(cpu.places.begin(), cpu.places.end(),
+                                    [&](const CpuPlace& p) { return p.kind < fastest->kind; });
+    text += fmt::format(", hybrid ({} on slower cores)", plural(slow, "CPU"));
+  }
+  return text;
+}
+
+void add_cpus(std::vector<std::string>& lines, const Machine& machine) {
+  const CpuFacts& cpu = machine.cpu;
+  if (cpu.usable_cpus.known()) {
+    add(lines, "CPUs",
+        fmt::format("{} usable of {} ({})", format_count(*cpu.usable_cpus.value),
+                    cpu.logical_cpus > 0 ? std::to_string(cpu.logical_cpus) : "an unknown number",
+                    "limited by " + cpu.usable_cpus.source));
+  } else {
+    add(lines, "CPUs", "unknown: " + cpu.usable_cpus.source);
+  }
+  add(lines, "", topology_text(cpu));
+  if (cpu.effective_cores.known()) {
+    std::string curve;
+    for (const auto& [threads, speed] : cpu.scaling) {
+      curve += fmt::format("{}{}: {:.2f}", curve.empty() ? "" : ", ", threads, speed);
+    }
+    add(lines, "", fmt::format("{:.2f} cores' worth at once, measured (threads: speed of one; {})",
+                               *cpu.effective_cores.value, curve));
+  } else {
+    add(lines, "", "effective cores " + cpu.effective_cores.source);
+  }
+  std::string isa = cpu.isa.empty() ? "instructions unknown: " + cpu.isa_source : join(cpu.isa, " ");
+  if (cpu.native_bf16.known()) {
+    isa += *cpu.native_bf16.value ? "; bf16 is native" : "; bf16 is not native, so not offered";
+  }
+  add(lines, "", isa);
+}
+
+void add_memory(std::vector<std::string>& lines, const Machine& machine) {
+  const MemoryFacts& memory = machine.memory;
+  std::string text = memory.limit_bytes.known()
+                         ? fmt::format("{} limit ({})", bytes_text(*memory.limit_bytes.value),
+                                       memory.limit_bytes.source)
+                         : "unknown: " + memory.limit_bytes.source;
+  if (memory.available_bytes > 0) text += ", " + format_bytes(memory.available_bytes) + " free";
+  if (memory.shm_bytes.known()) text += ", /dev/shm " + format_bytes(*memory.shm_bytes.value);
+  if (memory.total_bytes > 0) {
+    text += memory.swap_total_bytes == 0 ? ", no swap"
+                                         : ", swap " + format_bytes(memory.swap_total_bytes);
+  }
+  add(lines, "Memory", text);
+  if (!memory.bandwidth_bytes_per_second.known()) {
+    add(lines, "", "bandwidth " + memory.bandwidth_bytes_per_second.source);
+    return;
+  }
+  std::string teams;
+  for (const auto& [threads, rate] : memory.bandwidth) {
+    teams += fmt::format("{}{}: {:.1f}", teams.empty() ? "" : ", ", threads, rate * 1e-9);
+  }
+  add(lines, "",
+      fmt::format("{}, measured (threads: GB/s; {})",
+                  rate_text(*memory.bandwidth_bytes_per_second.value), teams));
+}
+
+void add_environment(std::vector<std::string>& lines, const Machine& machine) {
+  std::vector<const ThreadEnvFact*> limiting;
+  std::vector<std::string> others;
+  for (const ThreadEnvFact& fact : machine.thread_env) {
+    if (fact.limits) {
+      limiting.push_back(&fact);
+    } else {
+      others.push_back(fact.name + "=" + fact.value);
+    }
+  }
+  const char* label = "Thread env";
+  for (std::size_t i = 0; i < limiting.size() && i < 2; ++i, label = "") {
+    add(lines, label,
+        fmt::format("{}={} binds: {}", limiting[i]->name, limiting[i]->value, limiting[i]->effect));
+  }
+  if (limiting.size() > 2) others.push_back(fmt::format("{} more that bind", limiting.size() - 2));
+  if (!others.empty()) add(lines, label, "also set: " + join(others, ", "));
+}
+
+std::string rule_text(int value, const char* noun) {
+  return value > 0 ? plural(value, noun) : "unknown";
+}
+
+void add_rules(std::vector<std::string>& lines, const Machine& machine) {
+  const FolkRules& rules = machine.folk_rules;
+  add(lines, "Folk rules",
+      fmt::format("half the memory in GB: {}; 60 % of the cores: {}; \"at most about {}\"",
+                  rule_text(rules.memory_half, "process"),
+                  rule_text(rules.cores_60_percent, "process"), rules.seven));
+  const CpuFacts& cpu = machine.cpu;
+  std::vector<std::string> limits;
+  limits.push_back(cpu.usable_cpus.known()
+                       ? format_count(*cpu.usable_cpus.value) + " usable CPUs"
+                       : "usable CPUs unknown");
+  limits.push_back(cpu.effective_cores.known()
+                       ? fmt::format("{:.2f} effective cores", *cpu.effective_cores.value)
+                       : "effective cores not measured");
+  limits.push_back(machine.memory.available_bytes > 0
+                       ? format_bytes(machine.memory.available_bytes) + " free memory"
+                       : "free memory unknown");
+  add(lines, "", "limits here: " + join(limits, ", "));
+}
+
+void add_recommendation(std::vector<std::string>& lines, const CautiousSetting& setting) {
+  if (setting.nproc < 1) {
+    add(lines, "Start with", setting.reasons.empty() ? "unknown" : setting.reasons.front());
+    return;
+  }
+  std::string env;
+  for (const auto& [name, value] : setting.env) env += " " + name + "=" + value;
+  add(lines, "Start with",
+      fmt::format("nproc={} threads={} workers={} binding={}{}", setting.nproc, setting.threads,
+                  setting.workers, setting.binding, env));
+  add(lines, "", "computed from the facts above, NOT measured; 'ocrtune tune' measures");
+  for (const std::string& reason : setting.reasons) add(lines, "", "- " + reason);
+}
+
+void add_list(std::vector<std::string>& lines, const char* label,
+              const std::vector<std::string>& items, std::size_t most) {
+  for (std::size_t i = 0; i < items.size() && i < most; ++i) {
+    const std::size_t left = items.size() - i - 1;
+    const bool cut = i + 1 == most && left > 0;
+    std::string text = items[i];
+    const std::string more = cut ? fmt::format(" (and {} more: --json)", left) : "";
+    const std::size_t room = kMostWidth - more.size();
+    if (text.size() > room) text = text.substr(0, room - 3) + "...";
+    add(lines, i == 0 ? label : "", text + more);
+  }
+}
+
+}  // namespace
+
+std::string machine_card(const Machine& machine) {
+  std::vector<std::string> lines;
+  add(lines, "Machine", identity(machine));
+  add_cpus(lines, machine);
+  add_memory(lines, machine);
+  add_environment(lines, machine);
+  if (!machine.gpu_state.empty()) add(lines, "GPUs", machine.gpu_state);
+  add_rules(lines, machine);
+  add_recommendation(lines, machine.recommendation);
+  const std::size_t left = kMostLines - std::min(kMostLines - 4, lines.size());
+  const std::size_t warnings = std::min(machine.warnings.size(), left - std::min(left, left / 3));
+  add_list(lines, "Warning", machine.warnings, warnings);
+  add_list(lines, "Unknown", machine.unknowns, left - warnings);
+  for (std::string& line : lines) line = std::string(valid_utf8(line));
+  return join(lines, "\n") + "\n";
+}
+
+}  // namespace ocrtune
