@@ -8,5 +8,6 @@ namespace ocrtune {
 Command check_command();
 Command diagnose_command();
 Command make_data_command();
+Command probe_command();
 
 }  // namespace ocrtune

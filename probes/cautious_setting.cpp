@@ -45,18 +45,38 @@ Cores allowed_cores(const CpuFacts& cpu) {
   return {static_cast<int>(cores.size()), static_cast<int>(groups.size()), fastest != slowest};
 }
 
-int processes_by_memory(const Machine& machine) {
+// Memory that a launch may fill; 0 when unknown.
+double free_bytes(const Machine& machine) {
   double room = machine.memory.limit_bytes.value_or(0);
   const auto available = static_cast<double>(machine.memory.available_bytes);
   if (available > 0) room = room > 0 ? std::min(room, available) : available;
-  if (room <= 0) return 0;
-  return std::max(1, static_cast<int>(kMemoryShare * room / kRankBytes));
+  return room;
+}
+
+void explain_memory(int by_memory, bool squeezed, double room, CautiousSetting& out) {
+  if (room <= 0) {
+    out.reasons.emplace_back("memory is unknown: watch it during the first launch");
+    return;
+  }
+  const std::string free = format_bytes(static_cast<std::uint64_t>(room));
+  if (by_memory == 0) {
+    out.reasons.push_back(fmt::format(
+        "{} free: even one process of 2 GiB (an assumption) may not fit; begin with a small batch",
+        free));
+  } else if (squeezed) {
+    out.reasons.push_back(
+        fmt::format("only {} processes by memory: 2 GiB each (an assumption) in 80 % of {} free",
+                    by_memory, free));
+  } else {
+    out.reasons.push_back(
+        fmt::format("memory does not limit: 2 GiB a process (an assumption), {} free", free));
+  }
 }
 
 void explain_cpus(const Machine& machine, const Cores& cores, int usable, CautiousSetting& out) {
   out.reasons.push_back(fmt::format(
-      "{} usable CPUs ({}), {} whole cores in {} cache group{}: threads x processes stay at {}",
-      format_count(*machine.cpu.usable_cpus.value), machine.cpu.usable_cpus.source, cores.whole,
+      "{:.4g} usable CPUs ({}), {} whole cores in {} cache group{}: threads x processes stay at {}",
+      *machine.cpu.usable_cpus.value, machine.cpu.usable_cpus.source, cores.whole,
       cores.cache_groups, cores.cache_groups == 1 ? "" : "s", usable));
   if (cores.hybrid) {
     out.reasons.emplace_back("fast cores only: one slow core would hold up every step");
@@ -90,28 +110,23 @@ CautiousSetting cautious_setting_of(const Machine& machine) {
   int usable = std::max(1, static_cast<int>(*machine.cpu.usable_cpus.value));
   if (cores.whole > 0) usable = std::min(usable, cores.whole);
   if (machine.cpu.effective_cores.known()) {
-    const int effective = static_cast<int>(std::lround(*machine.cpu.effective_cores.value));
+    // What others used while it was measured comes back when they end.
+    const double capacity = *machine.cpu.effective_cores.value + machine.cpu.foreign_cpus;
+    const int effective = static_cast<int>(std::lround(capacity));
     usable = std::clamp(effective, 1, usable);
   }
   const int groups = std::clamp(cores.cache_groups, 1, usable);
   out.threads = std::clamp(usable / groups, 1, kMostThreads);
   out.nproc = std::max(1, usable / out.threads);
-  const int by_memory = processes_by_memory(machine);
-  const bool squeezed = by_memory > 0 && by_memory < out.nproc;
-  if (squeezed) out.nproc = by_memory;
+  const double room = free_bytes(machine);
+  const int by_memory = static_cast<int>(std::min(kMemoryShare * room / kRankBytes, 1e6));
+  const bool squeezed = room > 0 && by_memory < out.nproc;
+  if (squeezed) out.nproc = std::max(1, by_memory);
   out.workers = usable >= 4 ? 1 : 0;
   out.binding = out.nproc > 1 ? "compact" : "none";
   out.env = {{"OMP_NUM_THREADS", std::to_string(out.threads)}};
   explain_cpus(machine, cores, usable, out);
-  if (by_memory == 0) {
-    out.reasons.emplace_back("memory is unknown: watch it during the first launch");
-  } else {
-    out.reasons.push_back(fmt::format(
-        "{} by memory: 2 GiB a process (an assumption), {} free of a limit of {}",
-        squeezed ? fmt::format("only {} processes", by_memory) : "not limited",
-        format_bytes(machine.memory.available_bytes),
-        format_bytes(static_cast<std::uint64_t>(machine.memory.limit_bytes.value_or(0)))));
-  }
+  explain_memory(by_memory, squeezed, room, out);
   return out;
 }
 

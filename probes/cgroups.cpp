@@ -117,12 +117,17 @@ std::optional<CgroupPath> cgroup_path(const FileRoot& root, std::string_view con
   return std::nullopt;
 }
 
-std::optional<double> read_cgroup_number(const FileRoot& root, const std::string& path) {
+std::optional<double> read_cgroup_number(const FileRoot& root, const std::string& path,
+                                         Notes* notes) {
   const auto text = root.read(path);
-  if (!text) return std::nullopt;
+  if (!text || trim(*text) == "max") return std::nullopt;
   const auto number = parse_number(trim(*text));
-  if (!number) return std::nullopt;
-  return *number;
+  if (number) return *number;
+  if (notes != nullptr) {
+    const std::string shown = valid_utf8(std::string(trim(*text)).substr(0, 40));
+    notes->unknowns.push_back(path + " holds no limit: '" + shown + "'");
+  }
+  return std::nullopt;
 }
 
 }  // namespace ocrtune

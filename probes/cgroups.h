@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "probes/notes.h"
 
 namespace ocrtune {
 
@@ -30,7 +31,9 @@ struct CgroupPath {
 // The path for one controller ("cpu", "cpuset", "memory"); nothing where no hierarchy has it.
 std::optional<CgroupPath> cgroup_path(const FileRoot& root, std::string_view controller);
 
-// The number that a limit file holds; nothing for an absent or unreadable file and for "max".
-std::optional<double> read_cgroup_number(const FileRoot& root, const std::string& path);
+// The number that a limit file holds; nothing for an absent or unreadable file and for "max". A
+// file that holds neither is named in `notes` (where given): its limit is unknown.
+std::optional<double> read_cgroup_number(const FileRoot& root, const std::string& path,
+                                         Notes* notes = nullptr);
 
 }  // namespace ocrtune

@@ -85,9 +85,10 @@ std::vector<Named> read_cpusets(const FileRoot& root) {
 }
 
 // CPUs' worth of time that one level grants; nothing when it sets no quota.
-std::optional<double> quota_of(const FileRoot& root, const CgroupLevel& level, int version) {
+std::optional<double> quota_of(const FileRoot& root, const CgroupLevel& level, int version,
+                               Notes& notes) {
   if (version == 1) {
-    const auto quota = read_cgroup_number(root, level.folder + "/cpu.cfs_quota_us");
+    const auto quota = read_cgroup_number(root, level.folder + "/cpu.cfs_quota_us", &notes);
     const auto period = read_cgroup_number(root, level.folder + "/cpu.cfs_period_us");
     if (!quota || !period || *quota <= 0 || *period <= 0) return std::nullopt;
     return *quota / *period;
@@ -95,10 +96,13 @@ std::optional<double> quota_of(const FileRoot& root, const CgroupLevel& level, i
   const auto text = root.read(level.folder + "/cpu.max");
   if (!text) return std::nullopt;
   const auto fields = words(*text);
+  if (!fields.empty() && fields[0] == "max") return std::nullopt;
   const auto quota = parse_number(fields.empty() ? "" : fields[0]);
   const auto period = parse_number(fields.size() < 2 ? "100000" : fields[1]);
-  if (!quota || !period || *quota <= 0 || *period <= 0) return std::nullopt;
-  return *quota / *period;
+  if (quota && period && *quota > 0 && *period > 0) return *quota / *period;
+  notes.unknowns.push_back(fmt::format("{}/cpu.max holds no quota: '{}'", level.folder,
+                                       valid_utf8(std::string(trim(*text)).substr(0, 40))));
+  return std::nullopt;
 }
 
 void add_quotas(const FileRoot& root, std::vector<Limit>& limits, Notes& notes) {
@@ -109,7 +113,7 @@ void add_quotas(const FileRoot& root, std::vector<Limit>& limits, Notes& notes) 
   }
   const char* file = path->version == 2 ? "cpu.max" : "cpu.cfs_quota_us";
   for (const CgroupLevel& level : path->levels) {
-    if (const auto quota = quota_of(root, level, path->version)) {
+    if (const auto quota = quota_of(root, level, path->version, notes)) {
       limits.push_back({*quota, fmt::format("{} of {}", file, level.name)});
     }
   }

@@ -1,5 +1,8 @@
 #include "probes/effective_cores.h"
 
+#include <time.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <latch>
@@ -8,6 +11,8 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "base/cpu_set.h"
+#include "base/files.h"
 #include "base/text.h"
 #include "probes/pinned_team.h"
 
@@ -72,6 +77,38 @@ TeamSpeed team_speed(const std::vector<int>& cpus, double seconds) {
   return speed;
 }
 
+// Seconds by three clocks: all work on some CPUs, our own, and the wall's.
+struct BusyTime {
+  double all = 0, own = 0, wall = 0;
+};
+
+// user + nice + system + irq + softirq of the "cpuN" lines in /proc/stat.
+BusyTime busy_time(const std::vector<int>& cpus) {
+  BusyTime time;
+  const double tick = 1.0 / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  const CpuSet wanted(cpus);
+  for (const std::string& line : split(read_file("/proc/stat").value_or(""), '\n')) {
+    const auto fields = words(line);
+    if (fields.size() < 8 || !starts_with(fields[0], "cpu") || fields[0] == "cpu") continue;
+    const auto id = parse_integer(fields[0].substr(3));
+    if (!id || !wanted.contains(static_cast<int>(*id))) continue;
+    for (const std::size_t column : {1, 2, 3, 6, 7}) {
+      time.all += tick * static_cast<double>(parse_integer(fields[column]).value_or(0));
+    }
+  }
+  timespec own{};
+  if (::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own) == 0) {
+    time.own = static_cast<double>(own.tv_sec) + 1e-9 * static_cast<double>(own.tv_nsec);
+  }
+  time.wall = steady_clock().now_seconds();
+  return time;
+}
+
+double foreign_cpus(const BusyTime& before, const BusyTime& after) {
+  const double busy = after.all - before.all - (after.own - before.own);
+  return std::max(0.0, busy / (after.wall - before.wall));
+}
+
 std::vector<std::size_t> team_sizes(std::size_t all) {
   std::vector<std::size_t> sizes;
   for (std::size_t size = 1; size < all; size *= 2) sizes.push_back(size);
@@ -107,6 +144,7 @@ EffectiveCores measure_effective_cores(const std::vector<int>& order, double sec
   // CPUs measured alone: a few spread over the machine; the fastest is "one core".
   const std::vector<int> alone = spread_over(order, 4);
   const double slice = seconds / static_cast<double>(alone.size() + sizes.size() + 1);
+  const BusyTime before = busy_time(order);
   static_cast<void>(team_speed({order.front()}, slice / 2));  // wakes the clocks
   double one = 0;
   for (const int cpu : alone) one = std::max(one, team_speed({cpu}, slice).rounds_per_second);
@@ -120,6 +158,10 @@ EffectiveCores measure_effective_cores(const std::vector<int>& order, double sec
   found.cores = {found.scaling.back().second,
                  fmt::format("measured: multiply-add on {} CPUs together over the fastest alone",
                              order.size())};
+  found.foreign_cpus = foreign_cpus(before, busy_time(order));
+  if (found.foreign_cpus > 0.1) {
+    found.cores.source += fmt::format("; others used {:.1f} CPUs meanwhile", found.foreign_cpus);
+  }
   if (wait_share > 0.05) {
     found.cores.source += fmt::format("; threads waited {} for a CPU", format_percent(wait_share));
     notes.warnings.push_back(fmt::format(

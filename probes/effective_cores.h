@@ -19,6 +19,7 @@ namespace ocrtune {
 struct EffectiveCores {
   Fact<double> cores;
   std::vector<std::pair<int, double>> scaling;  // (threads, speed relative to one)
+  double foreign_cpus = 0;                      // that others used on these CPUs meanwhile
 };
 
 // `order`: the allowed CPUs, whole cores first (all first SMT threads, then all second ones).

@@ -53,8 +53,9 @@ struct CpuFacts {
   std::vector<Limit> limits;     // all that were found, ascending
   Fact<double> effective_cores;  // measured parallel capacity, in cores
   std::vector<std::pair<int, double>> scaling;  // (busy threads, speed relative to one)
-  std::vector<std::string> isa;                 // "avx2", "avx512f", "avx512_bf16", "amx_bf16", ...
-  std::string isa_source;                       // "cpuid and XCR0", "/proc/cpuinfo", or why unknown
+  double foreign_cpus = 0;       // used by others on the allowed CPUs during that measurement
+  std::vector<std::string> isa;  // "avx2", "avx512f", "avx512_bf16", "amx_bf16", ...
+  std::string isa_source;        // "cpuid and XCR0", "/proc/cpuinfo", or why unknown
   Fact<bool> native_bf16;
   Fact<std::string> governor;
 };

@@ -128,6 +128,7 @@ Json write_cpu(const CpuFacts& cpu, Writer& writer) {
   at["logical_cpus"] = cpu.logical_cpus;
   at["l3_bytes_each"] = cpu.l3_bytes_each;
   at["scaling"] = write_pairs(cpu.scaling, "speed_relative_to_one");
+  at["foreign_cpus"] = cpu.foreign_cpus;
   at["isa_source"] = cpu.isa_source;
   at["native_bf16"] = writer.fact("native_bf16", cpu.native_bf16);
   at["governor"] = writer.fact("governor", cpu.governor);
@@ -148,6 +149,7 @@ void read_cpu(const Reader& reader, CpuFacts& cpu) {
   get(at, "logical_cpus", cpu.logical_cpus);
   get(at, "l3_bytes_each", cpu.l3_bytes_each);
   read_pairs(at, "scaling", "speed_relative_to_one", cpu.scaling);
+  get(at, "foreign_cpus", cpu.foreign_cpus);
   get(at, "isa_source", cpu.isa_source);
   reader.fact(at, "native_bf16", cpu.native_bf16);
   reader.fact(at, "governor", cpu.governor);

@@ -59,10 +59,10 @@ constexpr MemoryFiles kFilesV1 = {
 constexpr MemoryFiles kFilesV2 = {{"memory.max", "memory.high"}, "memory.current", "inactive_file"};
 
 void read_level(const FileRoot& root, const CgroupLevel& level, const MemoryFiles& files,
-                MemoryFacts& facts) {
+                MemoryFacts& facts, Notes& notes) {
   for (const char* file : files.limits) {
     if (file == nullptr) continue;
-    const auto limit = read_cgroup_number(root, level.folder + "/" + file);
+    const auto limit = read_cgroup_number(root, level.folder + "/" + file, &notes);
     if (!limit || *limit < 0 || *limit >= kUnlimited) continue;
     facts.limits.push_back({*limit, fmt::format("{} of {}", file, level.name)});
     const auto usage = read_cgroup_number(root, level.folder + "/" + files.usage);
@@ -81,7 +81,7 @@ void read_cgroup_limits(const FileRoot& root, MemoryFacts& facts, Notes& notes) 
     return;
   }
   for (const CgroupLevel& level : path->levels) {
-    read_level(root, level, path->version == 2 ? kFilesV2 : kFilesV1, facts);
+    read_level(root, level, path->version == 2 ? kFilesV2 : kFilesV1, facts, notes);
   }
   if (!path->note.empty()) notes.unknowns.push_back("memory limit: " + path->note);
   if (path->version == 1) {  // the kernel's own minimum, hidden ancestors included
@@ -221,6 +221,8 @@ MemoryFacts read_memory(const FileRoot& root, const Environment& environment, No
     facts.limit_bytes.source = "neither MemTotal nor a cgroup limit could be read";
   } else {
     facts.limit_bytes = {facts.limits.front().value, facts.limits.front().limited_by};
+    const auto least = static_cast<std::uint64_t>(facts.limits.front().value);
+    facts.available_bytes = std::min(facts.available_bytes, least);
   }
   read_shm(root, facts);
   facts.overcommit = read_overcommit(root);

@@ -121,7 +121,7 @@ Machine read_machine(const FileRoot& root, const ProbeOptions& options,
   machine.memory = read_memory(root, environment, notes);
   machine.ulimits = read_ulimits(root, notes);
   machine.settings = read_settings(root, notes);
-  machine.thread_env = read_thread_env(environment, machine.cpu.usable_cpus.value_or(0));
+  machine.thread_env = read_thread_env(environment, machine.cpu.usable_cpus.value_or(0), notes);
   machine.container = read_container(root, environment);
   machine.virtual_machine = read_virtual_machine(root);
   machine.unknowns = std::move(notes.unknowns);
@@ -151,6 +151,7 @@ void measure(Machine& machine) {
   EffectiveCores cores = measure_effective_cores(order, 1.5, notes);
   cpu.effective_cores = std::move(cores.cores);
   cpu.scaling = std::move(cores.scaling);
+  cpu.foreign_cpus = cores.foreign_cpus;
   BandwidthPlan plan;
   const auto count = static_cast<std::size_t>(cpu.physical_cores);
   plan.cpus = {order.begin(),
@@ -162,7 +163,8 @@ void measure(Machine& machine) {
   memory.bandwidth_bytes_per_second = std::move(bandwidth.bytes_per_second);
   memory.bandwidth = std::move(bandwidth.by_team);
   const double usable = cpu.usable_cpus.value_or(0);
-  if (cpu.effective_cores.known() && *cpu.effective_cores.value < 0.75 * usable) {
+  const double capacity = cpu.effective_cores.value_or(usable) + cpu.foreign_cpus;
+  if (cpu.effective_cores.known() && capacity < 0.75 * usable) {
     notes.warnings.push_back(fmt::format(
         "{} CPUs are usable by the rules, but only {} cores' worth of work is done at once: SMT "
         "siblings, a hidden quota, throttling or other load",

@@ -1,5 +1,6 @@
 #include "probes/thread_env.h"
 
+#include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -127,7 +128,8 @@ bool binds_ranks_together(const Row& row, const std::string& value) {
 
 }  // namespace
 
-std::vector<ThreadEnvFact> read_thread_env(const Environment& environment, double usable_cpus) {
+std::vector<ThreadEnvFact> read_thread_env(const Environment& environment, double usable_cpus,
+                                           Notes& notes) {
   std::vector<ThreadEnvFact> facts;
   for (const Row& row : kRows) {
     const auto set = environment.find(row.name);
@@ -137,6 +139,12 @@ std::vector<ThreadEnvFact> read_thread_env(const Environment& environment, doubl
     const auto count = leading_count(set->second);
     const bool counts = row.kind == Kind::team || row.kind == Kind::cap;
     fact.limits = !beaten && counts && count && usable_cpus > 0 && *count + 0.999 < usable_cpus;
+    if (row.kind == Kind::team && count && usable_cpus > 0 && *count > std::ceil(usable_cpus)) {
+      notes.warnings.push_back(fmt::format(
+          "{}={} starts more threads than the {:.4g} usable CPUs in every process: threads that "
+          "wait for one another run many times slower",
+          row.name, set->second, usable_cpus));
+    }
     if (beaten) fact.effect += fmt::format("; {} wins over it", row.stronger);
     if (binds_ranks_together(row, set->second)) {
       fact.limits = !beaten;

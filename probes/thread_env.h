@@ -9,10 +9,13 @@
 
 #include "probes/environment.h"
 #include "probes/machine.h"
+#include "probes/notes.h"
 
 namespace ocrtune {
 
-// Only variables that are set. `usable_cpus` decides which of them bind; 0 when unknown.
-std::vector<ThreadEnvFact> read_thread_env(const Environment& environment, double usable_cpus);
+// Only variables that are set. `usable_cpus` decides which of them bind; 0 when unknown. A team
+// larger than that is warned of: its threads wait for one another at every barrier.
+std::vector<ThreadEnvFact> read_thread_env(const Environment& environment, double usable_cpus,
+                                           Notes& notes);
 
 }  // namespace ocrtune

@@ -164,9 +164,9 @@ Result<Topology> load(hwloc_topology_t topology, const std::string& source) {
 }
 
 Result<Topology> load_tree(hwloc_topology_t topology, const FileRoot& root) {
-  if (!root.exists("/sys/devices/system/cpu/cpu0")) {
+  if (!root.exists("/sys/devices/system/cpu/cpu0/topology")) {
     return Error{ErrorKind::missing,
-                 root.path("/sys/devices/system/cpu") + ": the saved tree has no CPU folders"};
+                 root.path("/sys/devices/system/cpu") + ": the saved tree has no CPU topology"};
   }
   const ScopedVariables tree({{"HWLOC_FSROOT", root.path("/")},
                               {"HWLOC_COMPONENTS", "linux,stop"},
@@ -198,6 +198,15 @@ Result<Topology> load_description(hwloc_topology_t topology, const std::string& 
   return load(topology, "hwloc, synthetic '" + description + "'");
 }
 
+// Where hwloc sees one kind of core, Intel's two performance-counter folders may know two.
+void read_intel_kinds(const FileRoot& root, Topology& topology) {
+  const auto fast = CpuSet::parse(trim(root.read("/sys/devices/cpu_core/cpus").value_or("")));
+  const auto slow = CpuSet::parse(trim(root.read("/sys/devices/cpu_atom/cpus").value_or("")));
+  if (topology.cpu_kinds > 1 || !fast || !slow || fast->empty() || slow->empty()) return;
+  for (CpuPlace& place : topology.places) place.kind = fast->contains(place.cpu) ? 1 : 0;
+  topology.cpu_kinds = 2;
+}
+
 }  // namespace
 
 CpuSet Topology::cpus() const {
@@ -217,8 +226,10 @@ Result<Topology> read_topology(const FileRoot& root, const std::string& descript
   auto topology = begin();
   if (!topology) return topology.error();
   if (!description.empty()) return load_description(topology->get(), description);
-  if (!root.is_live()) return load_tree(topology->get(), root);
-  return load(topology->get(), "hwloc, this machine");
+  auto found = root.is_live() ? load(topology->get(), "hwloc, this machine")
+                              : load_tree(topology->get(), root);
+  if (found) read_intel_kinds(root, *found);
+  return found;
 }
 
 }  // namespace ocrtune

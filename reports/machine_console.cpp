@@ -19,9 +19,23 @@ void add(std::vector<std::string>& lines, const char* label, std::string text) {
   lines.push_back(fmt::format("{:<12}{}", label, text));
 }
 
-std::string plural(long count, const char* noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+std::vector<std::string> wrap(const std::string& text) {
+  std::vector<std::string> lines(1);
+  for (const std::string& word : words(text)) {
+    if (!lines.back().empty() && lines.back().size() + 1 + word.size() > kMostWidth) {
+      lines.emplace_back();
+    }
+    lines.back() += (lines.back().empty() ? "" : " ") + word;
+  }
+  return lines;
 }
+
+std::string plural(long count, const char* noun) {
+  const char* ending = count == 1 ? "" : ends_with(noun, "s") ? "es" : "s";
+  return fmt::format("{} {}{}", count, noun, ending);
+}
+
+std::string cpus_text(double cpus) { return fmt::format("{:.4g}", cpus); }
 
 std::string bytes_text(double bytes) { return format_bytes(static_cast<std::uint64_t>(bytes)); }
 
@@ -31,6 +45,7 @@ std::string rate_text(double bytes_per_second) {
 
 std::string identity(const Machine& machine) {
   std::vector<std::string> parts;
+  if (machine.source != "this machine") parts.push_back(machine.source);
   for (const std::string& part : {machine.host, machine.cpu.model, machine.os}) {
     if (!part.empty()) parts.push_back(part);
   }
@@ -39,22 +54,21 @@ std::string identity(const Machine& machine) {
   const std::string virtual_machine = machine.virtual_machine.value_or("none");
   if (container != "none") parts.push_back("in " + container);
   if (virtual_machine != "none") parts.push_back("on " + virtual_machine);
-  if (parts.empty() || machine.source != "this machine") parts.push_back(machine.source);
   return join(parts, ", ");
 }
 
 std::string topology_text(const CpuFacts& cpu) {
   if (cpu.places.empty()) return "topology unknown: " + cpu.topology_source;
-  std::string text = fmt::format("{} in {}, {}", plural(cpu.physical_cores, "core"),
-                                 plural(cpu.packages, "package"),
-                                 plural(cpu.numa_nodes, "NUMA node"));
+  std::string text =
+      fmt::format("{} in {}, {}", plural(cpu.physical_cores, "core"),
+                  plural(cpu.packages, "package"), plural(cpu.numa_nodes, "NUMA node"));
   if (cpu.l3_groups > 0) {
     text += fmt::format(", {} of {}", plural(cpu.l3_groups, "L3 group"),
                         format_bytes(cpu.l3_bytes_each));
   }
-  const auto fastest = std::max_element(
-      cpu.places.begin(), cpu.places.end(),
-      [](const CpuPlace& a, const CpuPlace& b) { return a.kind < b.kind; });
+  const auto fastest =
+      std::max_element(cpu.places.begin(), cpu.places.end(),
+                       [](const CpuPlace& a, const CpuPlace& b) { return a.kind < b.kind; });
   if (fastest->kind > 0) {
     const auto slow = std::count_if(cpu.places.begin(), cpu.places.end(),
                                     [&](const CpuPlace& p) { return p.kind < fastest->kind; });
@@ -67,7 +81,7 @@ void add_cpus(std::vector<std::string>& lines, const Machine& machine) {
   const CpuFacts& cpu = machine.cpu;
   if (cpu.usable_cpus.known()) {
     add(lines, "CPUs",
-        fmt::format("{} usable of {} ({})", format_count(*cpu.usable_cpus.value),
+        fmt::format("{} usable of {} ({})", cpus_text(*cpu.usable_cpus.value),
                     cpu.logical_cpus > 0 ? std::to_string(cpu.logical_cpus) : "an unknown number",
                     "limited by " + cpu.usable_cpus.source));
   } else {
@@ -79,16 +93,18 @@ void add_cpus(std::vector<std::string>& lines, const Machine& machine) {
     for (const auto& [threads, speed] : cpu.scaling) {
       curve += fmt::format("{}{}: {:.2f}", curve.empty() ? "" : ", ", threads, speed);
     }
-    add(lines, "", fmt::format("{:.2f} cores' worth at once, measured (threads: speed of one; {})",
-                               *cpu.effective_cores.value, curve));
+    add(lines, "",
+        fmt::format("{:.2f} cores' worth at once, measured (threads: speed of one; {})",
+                    *cpu.effective_cores.value, curve));
   } else {
     add(lines, "", "effective cores " + cpu.effective_cores.source);
   }
-  std::string isa = cpu.isa.empty() ? "instructions unknown: " + cpu.isa_source : join(cpu.isa, " ");
+  std::string isa =
+      cpu.isa.empty() ? "instructions unknown: " + cpu.isa_source : join(cpu.isa, " ");
   if (cpu.native_bf16.known()) {
     isa += *cpu.native_bf16.value ? "; bf16 is native" : "; bf16 is not native, so not offered";
   }
-  add(lines, "", isa);
+  for (const std::string& line : wrap(isa)) add(lines, "", line);
 }
 
 void add_memory(std::vector<std::string>& lines, const Machine& machine) {
@@ -148,9 +164,8 @@ void add_rules(std::vector<std::string>& lines, const Machine& machine) {
                   rule_text(rules.cores_60_percent, "process"), rules.seven));
   const CpuFacts& cpu = machine.cpu;
   std::vector<std::string> limits;
-  limits.push_back(cpu.usable_cpus.known()
-                       ? format_count(*cpu.usable_cpus.value) + " usable CPUs"
-                       : "usable CPUs unknown");
+  limits.push_back(cpu.usable_cpus.known() ? cpus_text(*cpu.usable_cpus.value) + " usable CPUs"
+                                           : "usable CPUs unknown");
   limits.push_back(cpu.effective_cores.known()
                        ? fmt::format("{:.2f} effective cores", *cpu.effective_cores.value)
                        : "effective cores not measured");
@@ -174,16 +189,18 @@ void add_recommendation(std::vector<std::string>& lines, const CautiousSetting& 
   for (const std::string& reason : setting.reasons) add(lines, "", "- " + reason);
 }
 
+// As many whole items as fit in `most` lines, then how many are left out.
 void add_list(std::vector<std::string>& lines, const char* label,
               const std::vector<std::string>& items, std::size_t most) {
-  for (std::size_t i = 0; i < items.size() && i < most; ++i) {
-    const std::size_t left = items.size() - i - 1;
-    const bool cut = i + 1 == most && left > 0;
-    std::string text = items[i];
-    const std::string more = cut ? fmt::format(" (and {} more: --json)", left) : "";
-    const std::size_t room = kMostWidth - more.size();
-    if (text.size() > room) text = text.substr(0, room - 3) + "...";
-    add(lines, i == 0 ? label : "", text + more);
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const std::vector<std::string> wrapped = wrap(items[i]);
+    const bool last = i + 1 == items.size();
+    if (used + wrapped.size() + (last ? 0 : 1) > most) {
+      add(lines, i == 0 ? label : "", fmt::format("{} more: --json lists them", items.size() - i));
+      return;
+    }
+    for (const std::string& line : wrapped) add(lines, used++ == 0 ? label : "", line);
   }
 }
 
@@ -198,11 +215,12 @@ std::string machine_card(const Machine& machine) {
   if (!machine.gpu_state.empty()) add(lines, "GPUs", machine.gpu_state);
   add_rules(lines, machine);
   add_recommendation(lines, machine.recommendation);
-  const std::size_t left = kMostLines - std::min(kMostLines - 4, lines.size());
-  const std::size_t warnings = std::min(machine.warnings.size(), left - std::min(left, left / 3));
-  add_list(lines, "Warning", machine.warnings, warnings);
-  add_list(lines, "Unknown", machine.unknowns, left - warnings);
-  for (std::string& line : lines) line = std::string(valid_utf8(line));
+  const std::size_t left = kMostLines - std::min(kMostLines - 2, lines.size());
+  const std::size_t unknown = machine.unknowns.empty() ? 0 : std::max<std::size_t>(1, left / 3);
+  const std::size_t before = lines.size();
+  add_list(lines, "Warning", machine.warnings, left - unknown);
+  add_list(lines, "Unknown", machine.unknowns, left - (lines.size() - before));
+  for (std::string& line : lines) line = valid_utf8(line);
   return join(lines, "\n") + "\n";
 }
 
