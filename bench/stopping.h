@@ -11,7 +11,7 @@ struct StoppingOptions {
   double measure_seconds = 1.5;  // the aim, warm-up not counted
   int least_samples = 5;         // clean ones, before anything else may end the trial
   double interval_share = 0.01;  // half-width of the median's interval / median that is enough
-  double most_factor = 3;        // spoilt or few samples stretch the trial to this times the aim
+  double most_factor = 2;        // spoilt or few samples stretch the trial to this times the aim
 };
 
 class StoppingRule {

@@ -24,8 +24,8 @@
 namespace ocrtune {
 namespace {
 
-// Above this the result is wrong. fp32 backends differ by the order of sums; bf16 keeps 8 bits.
-double most_error(const std::string& precision) { return precision == "bf16" ? 0.2 : 0.02; }
+// Above this the result is wrong: Trainer::check_against_reference says what is right.
+double most_error(const std::string& precision) { return precision == "bf16" ? 0.25 : 0.002; }
 
 // Passes calls on and remembers whether it was the peers that failed.
 class WatchedComm : public Comm {

@@ -9,5 +9,6 @@ Command check_command();
 Command diagnose_command();
 Command make_data_command();
 Command probe_command();
+Command worker_command();
 
 }  // namespace ocrtune

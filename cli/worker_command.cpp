@@ -1,0 +1,124 @@
+// ocrtune worker: the measured process of a trial (--spec), or one whole trial of given knobs.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "bench/events.h"
+#include "bench/process_runner.h"
+#include "bench/worker.h"
+#include "cli/command_list.h"
+#include "probes/probe.h"
+
+namespace ocrtune {
+namespace {
+
+struct Flags {
+  std::string spec;
+  std::vector<std::string> knobs;
+  TrainingWorkload workload;
+  std::string seconds = "1.5s", timeout = "60s", memory;
+};
+
+Result<int> run_rank(const std::string& text) {
+  const auto spec = parse_spec(text);
+  if (!spec) return spec.error();
+  int descriptor = STDOUT_FILENO;  // run by hand, the events are the output
+  const char* given = std::getenv(kEventDescriptorVariable);
+  if (given != nullptr) {
+    const auto number = parse_integer(given);
+    if (!number || *number < 0) {
+      return Error{ErrorKind::usage, std::string(kEventDescriptorVariable) + ": " + given};
+    }
+    descriptor = static_cast<int>(*number);
+  }
+  return run_worker(*spec, descriptor) ? kExitFine : kExitAnswerIsNo;
+}
+
+void print_trial(const Trial& trial) {
+  std::printf("%s: %s", knobs_text(trial.knobs).c_str(), outcome_name(trial.outcome).data());
+  if (trial.ok()) std::printf(", %.4g samples/s", trial.samples_per_second);
+  if (!trial.cause.empty()) std::printf(" (%s)", trial.cause.c_str());
+  if (!trial.reason.empty()) std::printf(": %s", trial.reason.c_str());
+  std::printf("\nwall %s, first step after %s, peak %s, CPUs %s\n",
+              format_duration(trial.seconds).c_str(), format_duration(trial.start_seconds).c_str(),
+              format_bytes(trial.peak_bytes).c_str(), trial.placement.c_str());
+  for (const Sample& sample : trial.samples) {
+    std::printf("  %8.4g/s over %s: data %s, compute %s, all-reduce %s, wait %s%s%s\n",
+                sample.samples_per_second, format_duration(sample.seconds).c_str(),
+                format_duration(sample.step.data_seconds).c_str(),
+                format_duration(sample.step.compute_seconds).c_str(),
+                format_duration(sample.step.all_reduce_seconds).c_str(),
+                format_duration(sample.step.wait_seconds).c_str(),
+                sample.clean() ? "" : "; spoilt: ", sample.interference.spoilt_by.c_str());
+  }
+  for (const std::string& line : trial.evidence) std::printf("  %s\n", line.c_str());
+  if (!trial.ok() && !trial.log_tail.empty()) std::printf("%s\n", trial.log_tail.c_str());
+}
+
+Result<int> run_trial(Flags flags) {
+  const auto knobs = parse_knobs(flags.knobs);
+  if (!knobs) return knobs.error();
+  if (!knobs->dims.empty()) {
+    return Error{ErrorKind::usage, "no knob '" + knobs->dims.begin()->first + "'"};
+  }
+  const auto seconds = parse_duration(flags.seconds);
+  if (!seconds) return seconds.error();
+  const auto timeout = parse_duration(flags.timeout);
+  if (!timeout) return timeout.error();
+  TrialLimits limits;
+  limits.measure_seconds = *seconds;
+  limits.most_seconds = *timeout;
+  if (!flags.memory.empty()) {
+    const auto bytes = parse_bytes(flags.memory);
+    if (!bytes) return bytes.error();
+    limits.memory_limit_bytes = *bytes;
+  }
+  TrainingWorkload& workload = flags.workload;
+  if (is_directory(workload.label_file)) {
+    workload.label_file = join_path(workload.label_file, "labels.txt");
+  }
+  ProbeOptions probe;
+  probe.quick = true;
+  const auto machine = probe_machine(probe);
+  if (!machine) return machine.error();
+  const Trial trial = make_process_runner(workload, *machine)->run(*knobs, limits);
+  print_trial(trial);
+  if (trial.cause == "interrupted") return kExitInterrupted;
+  return trial.ok() ? kExitFine : kExitAnswerIsNo;
+}
+
+std::function<Result<int>()> declare(CLI::App& app) {
+  auto flags = std::make_shared<Flags>();
+  TrainingWorkload& workload = flags->workload;
+  app.add_option("knobs", flags->knobs, "The setting to measure: nproc=2 threads=1 batch=16 ...");
+  app.add_option("--spec", flags->spec, "Be one rank: its orders in JSON; the tuner starts these");
+  app.add_option("--model", workload.model, "A row of 'list models'");
+  app.add_option("--data", workload.label_file,
+                 "Label file, or a folder with labels.txt; one drawn batch if absent");
+  app.add_option("--alphabet", workload.alphabet, "Characters; from the label file if absent");
+  app.add_option("--height", workload.height)->check(CLI::Range(8, 4096));
+  app.add_option("--width", workload.width)->check(CLI::Range(8, 16384));
+  app.add_option("--classes", workload.classes, "Of drawn batches")->check(CLI::Range(2, 100000));
+  app.add_option("--seed", workload.seed);
+  app.add_option("--seconds", flags->seconds, "How long to measure");
+  app.add_option("--timeout", flags->timeout, "The whole trial");
+  app.add_option("--memory", flags->memory, "Stop the trial before it takes more");
+  return [flags] { return flags->spec.empty() ? run_trial(*flags) : run_rank(flags->spec); };
+}
+
+}  // namespace
+
+Command worker_command() {
+  return Command{"worker", "Measure one setting once; the processes of a trial",
+                 "ocrtune worker nproc=2 threads=1 batch=16 --data lines", declare};
+}
+
+}  // namespace ocrtune
