@@ -147,7 +147,7 @@ TEST(Worker, TwoRanksAreMeasuredTogether) {
     const StepTimes& step = sample.step;
     const double sum =
         step.data_seconds + step.compute_seconds + step.all_reduce_seconds + step.wait_seconds;
-    EXPECT_NEAR(sum * static_cast<double>(sample.steps), sample.seconds, 0.1 * sample.seconds);
+    EXPECT_NEAR(sum * static_cast<double>(sample.steps), sample.seconds, 0.4 * sample.seconds);
   }
 }
 

@@ -1,0 +1,101 @@
+#include "bench/command_fill.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "bench/command_template.h"
+#include "bench/rank_binding.h"
+#include "probes/partition.h"
+
+namespace ocrtune {
+namespace {
+
+std::map<std::string, std::string> values_of(const Knobs& knobs, const TrialPlace& place) {
+  std::map<std::string, std::string> values = knobs.dims;
+  for (const KnobRow& row : knob_table()) values[row.name] = knob_text(knobs, row.name);
+  values["trial_dir"] = place.trial_dir;
+  values["port"] = fmt::format("{}", place.port);
+  values["global_batch"] = fmt::format("{}", static_cast<long long>(knobs.nproc) * knobs.batch);
+  return values;
+}
+
+Result<std::vector<std::vector<std::string>>> fill_lines(
+    const std::vector<std::string>& lines, const std::map<std::string, std::string>& values) {
+  std::vector<std::vector<std::string>> filled;
+  for (const std::string& line : lines) {
+    const auto words = split_command(line);
+    if (!words) return words.error();
+    auto one = fill_command(*words, values);
+    if (!one) return one.error();
+    if (!one->empty()) filled.push_back(*std::move(one));
+  }
+  return filled;
+}
+
+// {rank_exec} is three arguments, which no text can be.
+std::vector<std::string> with_rank_exec(const std::vector<std::string>& command) {
+  std::vector<std::string> expanded;
+  for (const std::string& argument : command) {
+    if (argument == "{rank_exec}") {
+      expanded.insert(expanded.end(), {own_program(), "rank-exec", "--"});
+    } else {
+      expanded.push_back(argument);
+    }
+  }
+  return expanded;
+}
+
+}  // namespace
+
+std::string own_program() {
+  std::array<char, 4096> path{};
+  const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
+  return size > 0 ? std::string(path.data(), static_cast<std::size_t>(size)) : "ocrtune";
+}
+
+bool turns(const CommandWorkload& workload, const std::string& knob) {
+  return std::find(workload.knobs.begin(), workload.knobs.end(), knob) != workload.knobs.end();
+}
+
+Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& machine,
+                               const Knobs& knobs, const TrialPlace& place) {
+  const auto values = values_of(knobs, place);
+  FilledCommand filled;
+  auto arguments = fill_command(with_rank_exec(workload.command), values);
+  if (!arguments) return arguments.error();
+  filled.arguments = *std::move(arguments);
+  auto setup = fill_lines(workload.setup, values);
+  if (!setup) return setup.error();
+  filled.setup = *std::move(setup);
+  auto cleanup = fill_lines(workload.cleanup, values);
+  if (!cleanup) return cleanup.error();
+  filled.cleanup = *std::move(cleanup);
+  auto log_file = fill_placeholders(workload.log_file, values);
+  if (!log_file) return log_file.error();
+  filled.log_file = *std::move(log_file);
+  // A pipe makes Python keep its lines back until 8 KiB have gathered.
+  filled.environment.emplace_back("PYTHONUNBUFFERED", "1");
+  for (const auto& [name, value] : knob_environment(knobs)) {
+    if (name != "OMP_NUM_THREADS" || turns(workload, "threads")) {
+      filled.environment.emplace_back(name, value);
+    }
+  }
+  if (turns(workload, "binding") && knobs.binding != "none") {
+    auto masks = partition_cpus(machine.cpu, knobs.nproc, knobs.threads, knobs.binding);
+    if (!masks) return masks.error();
+    filled.masks = *std::move(masks);
+    filled.environment.emplace_back(kRankCpusVariable, rank_cpus_text(filled.masks));
+  }
+  for (const auto& [name, value] : workload.environment) {
+    auto text = fill_placeholders(value, values);
+    if (!text) return text.error();
+    filled.environment.emplace_back(name, *std::move(text));
+  }
+  return filled;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,35 @@
+// A prepared command, filled for one setting.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "bench/command_workload.h"
+#include "probes/machine.h"
+
+namespace ocrtune {
+
+struct FilledCommand {
+  std::vector<std::string> arguments;
+  std::vector<std::vector<std::string>> setup, cleanup;
+  std::vector<std::pair<std::string, std::string>> environment;
+  std::string log_file;
+  std::vector<CpuSet> masks;  // one for each rank; empty: no binding
+};
+
+struct TrialPlace {
+  std::string trial_dir;
+  int port = 0;
+};
+
+// Errors of placeholders and of binding.
+Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& machine,
+                               const Knobs& knobs, const TrialPlace& place);
+
+bool turns(const CommandWorkload& workload, const std::string& knob);
+std::string own_program();  // the path of this executable
+
+}  // namespace ocrtune

@@ -1,0 +1,169 @@
+#include "bench/command_prepare.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "bench/command_fill.h"
+#include "bench/command_preset.h"
+#include "bench/command_template.h"
+#include "bench/log_reader.h"
+
+namespace ocrtune {
+namespace {
+
+// Knobs that reach the command without a placeholder: by the environment, or from outside.
+bool acts_from_outside(const std::string& knob) {
+  static const std::set<std::string> kNames = {"threads", "binding",  "malloc",     "p2p", "ctas",
+                                               "algo",    "buffsize", "cumem_host", "nvls"};
+  return kNames.count(knob) != 0;
+}
+
+std::set<std::string> names_used(const CommandWorkload& workload) {
+  std::set<std::string> names;
+  const auto add = [&](const std::string& text) {
+    for (std::string& name : placeholder_names(text)) names.insert(std::move(name));
+  };
+  for (const std::string& argument : workload.command) add(argument);
+  for (const std::string& line : workload.setup) add(line);
+  for (const auto& [name, value] : workload.environment) add(value);
+  if (names.count("global_batch") != 0) names.insert("batch");
+  return names;
+}
+
+Status check_knobs_reach(const CommandWorkload& workload) {
+  const std::set<std::string> used = names_used(workload);
+  for (const std::string& knob : workload.knobs) {
+    if (used.count(knob) != 0 || acts_from_outside(knob)) continue;
+    return Error{
+        ErrorKind::usage,
+        fmt::format("the command ignores {0}: put {{{0}}} where its value belongs, such as "
+                    "--{1}={{{0}}}, or do not vary it",
+                    knob, knob == "nproc" ? "nproc_per_node" : knob)};
+  }
+  return Status();
+}
+
+Status check_program(const std::string& program, const std::string& directory) {
+  if (program.find('{') != std::string::npos) return Status();  // known only in a trial
+  const bool relative = program.find('/') != std::string::npos && program[0] != '/';
+  const auto found =
+      find_executable(relative && !directory.empty() ? join_path(directory, program) : program);
+  return found ? Status() : found.error();
+}
+
+// A stand-in for placeholders' values: what is unknown shows with any.
+Knobs sample_knobs(const CommandWorkload& workload) {
+  Knobs knobs;
+  for (const std::string& name : workload.knobs) {
+    if (find_knob(name) == nullptr) knobs.dims[name] = "value";
+  }
+  return knobs;
+}
+
+Status check_workload(const CommandWorkload& workload, const Machine& machine) {
+  if (workload.command.empty()) {
+    return Error{ErrorKind::usage, "no command given; write it after --"};
+  }
+  if (!workload.directory.empty() && !is_directory(workload.directory)) {
+    return Error{ErrorKind::missing, "no folder " + workload.directory};
+  }
+  const auto filled = fill_for(workload, machine, sample_knobs(workload), {"/trial", 1});
+  if (!filled) return filled.error();
+  const Status program = check_program(workload.command[0], workload.directory);
+  if (!program) return program;
+  for (const auto& lines : {filled->setup, filled->cleanup}) {
+    for (const auto& line : lines) {
+      const Status found = check_program(line[0], workload.directory);
+      if (!found) return found;
+    }
+  }
+  return check_knobs_reach(workload);
+}
+
+std::vector<std::string> general_warnings(const CommandWorkload& workload) {
+  std::vector<std::string> warnings;
+  if (turns(workload, "nproc") || turns(workload, "batch")) {
+    warnings.emplace_back(
+        "the global batch is nproc x batch and changes with both; the learning rate is left as it "
+        "is: scale it with the global batch (linearly for SGD, by the square root for Adam)");
+  }
+  const std::string kind = workload.log_reader.substr(0, workload.log_reader.find(':'));
+  for (const LogReaderRow& row : log_reader_table()) {
+    if (kind != row.name || workload.per_rank || kind == "paddleocr" || !turns(workload, "nproc")) {
+      continue;
+    }
+    warnings.push_back(fmt::format(
+        "log reader {} takes the numbers it reads as those of {}; say --metric-of {} if that is "
+        "wrong",
+        kind, row.per_rank ? "one rank" : "the whole job", row.per_rank ? "job" : "rank"));
+  }
+  return warnings;
+}
+
+}  // namespace
+
+Result<PreparedCommand> prepare_command(const CommandWorkload& workload, const Machine& machine) {
+  PreparedCommand prepared;
+  prepared.workload = workload;
+  if (!workload.preset.empty()) {
+    const Status applied = apply_preset(prepared, machine);
+    if (!applied) return applied.error();
+  }
+  if (prepared.workload.log_reader.empty()) {
+    return Error{ErrorKind::usage,
+                 "name the dialect of the command's log: --log-reader NAME (ocrtune list "
+                 "log-readers), or --preset paddleocr"};
+  }
+  const auto reader = make_log_reader(prepared.workload.log_reader, LogContext());
+  if (!reader) return reader.error();
+  const Status checked = check_workload(prepared.workload, machine);
+  if (!checked) return checked.error();
+  for (std::string& warning : general_warnings(prepared.workload)) {
+    prepared.warnings.push_back(std::move(warning));
+  }
+  return prepared;
+}
+
+namespace {
+
+std::vector<std::string> lines_of(const PreparedCommand& command, const Machine& machine,
+                                  const Knobs& knobs, const TrialPlace& place, bool whole) {
+  const auto filled = fill_for(command.workload, machine, knobs, place);
+  if (!filled) return {"# " + filled.error().what};
+  std::vector<std::string> lines;
+  std::string start;
+  if (!command.workload.directory.empty()) {
+    start = "cd " + shell_quote(command.workload.directory) + " && ";
+  }
+  for (const auto& [name, value] : filled->environment) {
+    if (whole || name != "PYTHONUNBUFFERED") start += name + "=" + shell_quote(value) + " ";
+  }
+  lines.push_back(start + shell_join(filled->arguments));
+  if (!whole) return lines;
+  for (auto line = filled->setup.rbegin(); line != filled->setup.rend(); ++line) {
+    lines.insert(lines.begin(), shell_join(*line));
+  }
+  for (const auto& line : filled->cleanup) lines.push_back(shell_join(line));
+  return lines;
+}
+
+}  // namespace
+
+std::vector<std::string> dry_run_lines(const PreparedCommand& command, const Machine& machine,
+                                       const Knobs& knobs) {
+  return lines_of(command, machine, knobs, {"<trial_dir>", 29500}, true);
+}
+
+std::string launch_line(const PreparedCommand& command, const Machine& machine,
+                        const Knobs& knobs) {
+  PreparedCommand launch = command;
+  if (!command.launch.empty()) launch.workload.command = command.launch;
+  return lines_of(launch, machine, knobs, {"./run", 29500}, false)[0];
+}
+
+}  // namespace ocrtune

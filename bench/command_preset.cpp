@@ -1,0 +1,28 @@
+#include "bench/command_preset.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "bench/paddleocr_preset.h"
+
+namespace ocrtune {
+
+const std::vector<PresetRow>& preset_table() {
+  static const std::vector<PresetRow> kTable = {
+      {"paddleocr", "PaddleOCR's tools/train.py: sets the -o keys that a short trial needs",
+       apply_paddleocr_preset},
+  };
+  return kTable;
+}
+
+Status apply_preset(PreparedCommand& command, const Machine& machine) {
+  std::vector<std::string> names;
+  for (const PresetRow& row : preset_table()) {
+    if (command.workload.preset == row.name) return row.apply(command, machine);
+    names.emplace_back(row.name);
+  }
+  return Error{ErrorKind::usage, fmt::format("no preset '{}'; there is {}", command.workload.preset,
+                                             join(names, ", "))};
+}
+
+}  // namespace ocrtune

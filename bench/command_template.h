@@ -1,0 +1,29 @@
+// A user's command with {placeholders}, filled for one setting; argv all the way, never a shell.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace ocrtune {
+
+// Names in braces: {nproc}. "{{" and "}}" stand for the braces themselves; braces around anything
+// but a name (JSON, a Python dict) stay as they are.
+std::vector<std::string> placeholder_names(const std::string& text);
+
+// usage: a name that `values` lacks, with the nearest one that it has.
+Result<std::string> fill_placeholders(const std::string& text,
+                                      const std::map<std::string, std::string>& values);
+
+// Fills every argument. An argument that is nothing but one placeholder with an empty value is left
+// out.
+Result<std::vector<std::string>> fill_command(const std::vector<std::string>& command,
+                                              const std::map<std::string, std::string>& values);
+
+// A line as a shell would split it into words: blanks, '...', "..." and backslashes; no variables,
+// no globs. usage: a quote that is not closed.
+Result<std::vector<std::string>> split_command(const std::string& line);
+
+}  // namespace ocrtune

@@ -1,0 +1,57 @@
+// The user's own launch command as a workload: `ocrtune tune ... -- CMD {nproc} {batch} ...`.
+//
+// Placeholders: every knob ({nproc} {threads} {batch} {workers} ...) and --dim by its name, and
+//   {trial_dir}     a fresh folder of this trial
+//   {port}          a free TCP port (--master_port={port}), new for each trial
+//   {global_batch}  nproc x batch
+//   {rank_exec}     "<ocrtune> rank-exec --": in front of the program that each rank runs, binds it
+// Knobs also act through the environment (OMP_NUM_THREADS, NCCL_*, MALLOC_ARENA_MAX). There is no
+// shell anywhere: write `sh -c '...'` to have one.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/knobs.h"
+#include "bench/trial.h"
+
+namespace ocrtune {
+
+struct CommandWorkload {
+  std::vector<std::string> command;  // argv with placeholders
+  std::vector<std::string> setup;    // command lines run before each trial; not measured
+  std::vector<std::string> cleanup;  // and after it, whatever became of it
+  std::string directory;             // working directory; empty: ours
+  std::vector<std::pair<std::string, std::string>> environment;  // values may hold placeholders
+  std::string log_reader;          // a row of log_reader_table(), regex:..., json-lines:...
+  std::optional<bool> per_rank;    // whose numbers the log gives; unset: the reader's habit
+  std::string log_file;            // read this (placeholders) instead of stdout and stderr
+  std::string preset;              // "" or a row of preset_table()
+  std::vector<std::string> knobs;  // names that the space turns or the user has fixed; others are
+                                   // left as the command has them
+  std::string scratch;             // folder for the trial folders; empty: under TMPDIR
+  double stop_grace_seconds = 5;   // between SIGTERM and SIGKILL
+};
+
+// Why a setting cannot work, known without running it.
+struct Refusal {
+  Outcome outcome = Outcome::unsupported;
+  std::string cause;
+  std::string reason;
+};
+
+// A workload whose preset has been worked in, with what is worth saying before the first trial.
+// From prepare_command() in bench/command_prepare.h.
+struct PreparedCommand {
+  CommandWorkload workload;
+  std::vector<std::string> launch;    // the command without what only a short trial needs
+  std::vector<std::string> warnings;  // sentences
+  std::optional<Knobs> current;       // the user's own setting, where the preset can read it
+  std::optional<int> print_interval;  // steps between two log lines
+  std::function<std::optional<Refusal>(const Knobs&)> refuse;  // may be empty
+};
+
+}  // namespace ocrtune

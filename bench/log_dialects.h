@@ -1,0 +1,31 @@
+// The dialects of training logs: each finds the numbers of one kind of line.
+//
+// Sources: PaddleOCR tools/program.py from 2.0 to 3.x and its issue threads; tqdm (Lightning,
+// Hugging Face); torchvision's reference scripts; burn-train's plain renderer.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "bench/log_reading.h"
+
+namespace ocrtune {
+
+using LogDialect = std::function<std::optional<LogReading>(const std::string& line)>;
+
+// The traps of PaddleOCR's lines: ips is of rank 0 alone; averages divide by the printing interval
+// even where a line at the end of an epoch covers fewer steps, so that only ips is right there, and
+// such lines and the ones after them are left out; batch_cost holds reader_cost; the number of
+// samples changes from step to step under MultiScaleSampler.
+LogDialect paddleocr_dialect(std::optional<int> print_interval);
+LogDialect rate_dialect();      // "312.5 images/s", "samples/sec: 81.2", "img/s: 40 (39)"
+LogDialect progress_dialect();  // "Epoch 0:  50%|#####     | 50/100 [00:05<00:05, 9.87it/s]"
+LogDialect burn_dialect();      // "... items_processed: 320, items_total: 60000 ..."
+LogDialect json_dialect(const std::string& key);  // {"samples_per_second": 81.2, "loss": 3.1}
+// PATTERN is ECMAScript with named groups: samples_per_second, steps_per_second, seconds_per_step,
+// milliseconds_per_step, samples, seconds, step, sample, loss.
+Result<LogDialect> regex_dialect(const std::string& pattern);
+
+}  // namespace ocrtune

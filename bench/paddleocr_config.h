@@ -1,0 +1,32 @@
+// The part of a PaddleOCR training config that a launch setting depends on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+
+namespace ocrtune {
+
+struct PaddleOcrConfig {
+  int batch = 1;             // Train.sampler.first_bs, else Train.loader.batch_size_per_card
+  int workers = 0;           // Train.loader.num_workers
+  bool has_sampler = false;  // Train.sampler is there: the batch changes from step to step
+  bool use_gpu = true;       // Global.use_gpu; PaddleOCR's default is a GPU
+  bool use_amp = false;
+  bool shared_memory = true;  // Train.loader.use_shared_memory
+  int epochs = 1;
+  int height = 0, width = 0;  // of a training image; 0: unknown
+  std::int64_t lines = 0;     // in all label files, after ratio_list; 0: unknown
+};
+
+// `directory`: where relative label files are looked for (empty: ours). missing: the config or one
+// of its label files; invalid: not YAML (with the line), or no Train.loader.
+Result<PaddleOcrConfig> read_paddleocr_config(const std::string& path,
+                                              const std::string& directory);
+
+// Bytes of /dev/shm that the training loader of one process fills: its queue of 2 x workers batches
+// of float32 images. 0 where it uses none, or where the image size is unknown.
+double shm_need_bytes(const PaddleOcrConfig& config, int batch, int workers);
+
+}  // namespace ocrtune

@@ -1,0 +1,270 @@
+#include "bench/paddleocr_preset.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "bench/command_fill.h"
+#include "bench/paddleocr_config.h"
+
+namespace ocrtune {
+namespace {
+
+using Overrides = std::vector<std::pair<std::string, std::string>>;
+
+constexpr const char* kLauncher = "paddle.distributed.launch";
+
+bool has(const std::vector<std::string>& command, const std::string& text) {
+  return std::any_of(command.begin(), command.end(), [&](const std::string& argument) {
+    return argument.find(text) != std::string::npos;
+  });
+}
+
+// The value of "--flag value" or "--flag=value"; with `replacement`, sets it (and adds the flag
+// after `after` where it is absent).
+std::optional<std::string> flag_value(const std::vector<std::string>& command,
+                                      const std::vector<std::string>& names) {
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    for (const std::string& name : names) {
+      if (command[i] == name && i + 1 < command.size()) return command[i + 1];
+      if (starts_with(command[i], name + "=")) return command[i].substr(name.size() + 1);
+    }
+  }
+  return std::nullopt;
+}
+
+void set_launcher_flag(std::vector<std::string>& command, const std::string& name,
+                       const std::string& value) {
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    if (command[i] == name && i + 1 < command.size()) {
+      command[i + 1] = value;
+      return;
+    }
+    if (starts_with(command[i], name + "=")) {
+      command[i] = name + "=" + value;
+      return;
+    }
+  }
+  const auto launcher = std::find(command.begin(), command.end(), kLauncher);
+  if (launcher != command.end()) command.insert(launcher + 1, name + "=" + value);
+}
+
+std::string in_directory(const CommandWorkload& workload, const std::string& path) {
+  return path.empty() || path[0] == '/' || workload.directory.empty()
+             ? path
+             : join_path(workload.directory, path);
+}
+
+// What the knobs mean in this program: also in the command that is recommended.
+Overrides knob_overrides(const CommandWorkload& workload, const PaddleOcrConfig& config) {
+  Overrides keys;
+  if (turns(workload, "batch")) {
+    keys.emplace_back("Train.loader.batch_size_per_card", "{batch}");
+    if (config.has_sampler) keys.emplace_back("Train.sampler.first_bs", "{batch}");
+  }
+  if (turns(workload, "workers")) keys.emplace_back("Train.loader.num_workers", "{workers}");
+  return keys;
+}
+
+// What only a short trial needs.
+Overrides trial_overrides(const PaddleOcrConfig& config, int print_interval) {
+  return {{"Global.print_batch_step", fmt::format("{}", print_interval)},
+          {"Global.eval_batch_step", "[0,100000000000]"},
+          {"Global.epoch_num", fmt::format("{}", std::max(config.epochs, 1000))},
+          {"Global.save_epoch_step", "100000"},
+          {"Global.save_model_dir", "{trial_dir}/output"}};
+}
+
+std::optional<std::string> python_of(const std::vector<std::string>& command) {
+  for (const std::string& argument : command) {
+    const std::string name = argument.substr(argument.rfind('/') + 1);
+    if (starts_with(name, "python")) return argument;
+  }
+  return std::nullopt;
+}
+
+// "paddlepaddle-gpu 2.6.1", "paddlepaddle 3.3.1", "" when neither is installed, or nothing when it
+// cannot be asked.
+std::optional<std::string> installed_paddle(const CommandWorkload& workload) {
+  const auto python = python_of(workload.command);
+  if (!python || python->find('{') != std::string::npos) return std::nullopt;
+  ProcessOptions options;
+  options.arguments = {*python, "-c",
+                       "import importlib.metadata as m\n"
+                       "for name in ('paddlepaddle-gpu', 'paddlepaddle'):\n"
+                       "    try:\n"
+                       "        print(name, m.version(name)); break\n"
+                       "    except m.PackageNotFoundError: pass\n"};
+  options.directory = workload.directory;
+  auto process = Process::start(options);
+  if (!process) return std::nullopt;
+  const auto exit = process->wait(20);
+  if (!exit || !exit->clean()) return std::nullopt;
+  return std::string(trim(process->output().contents()));
+}
+
+void warn(PreparedCommand& command, const PaddleOcrConfig& config, const Machine& machine,
+          int groups) {
+  std::vector<std::string>& warnings = command.warnings;
+  const bool cpu_only = machine.gpus.empty();
+  if (groups > 1) {
+    warnings.push_back(
+        fmt::format("the command has {} -o groups, of which PaddleOCR reads the last only; they "
+                    "are merged into "
+                    "one",
+                    groups));
+  }
+  const auto paddle = installed_paddle(command.workload);
+  if (cpu_only && paddle && starts_with(*paddle, "paddlepaddle-gpu")) {
+    warnings.push_back(*paddle +
+                       " is a CUDA wheel and there is no GPU here: several processes fail in "
+                       "init_parallel_env; install paddlepaddle, the CPU wheel");
+  }
+  if (paddle && paddle->empty()) {
+    warnings.emplace_back("paddlepaddle is not installed for this python");
+  }
+  if (cpu_only && config.use_gpu) {
+    warnings.emplace_back(
+        "the config asks for a GPU and there is none: Global.use_gpu=False is set");
+  }
+  if (cpu_only && config.use_amp) {
+    warnings.emplace_back("Global.use_amp does nothing on the CPU");
+  }
+  if (std::getenv("OMP_NUM_THREADS") == nullptr) {
+    warnings.emplace_back(
+        "import paddle sets OMP_NUM_THREADS=1 unless it is set: without ocrtune each process "
+        "computes on one thread");
+  }
+  const double shm = static_cast<double>(machine.memory.shm_bytes.value_or(0));
+  const double need = shm_need_bytes(config, config.batch, config.workers);
+  if (machine.memory.shm_bytes.known() && need > 0) {
+    warnings.push_back(
+        fmt::format("each process keeps about {} in /dev/shm (batch {}, {} workers); it holds {}{}",
+                    format_bytes(static_cast<std::uint64_t>(need)), config.batch, config.workers,
+                    format_bytes(static_cast<std::uint64_t>(shm)),
+                    need > shm ? ": too little (docker: --shm-size)" : ""));
+  }
+}
+
+std::optional<Refusal> refuse(const CommandWorkload& workload, const PaddleOcrConfig& config,
+                              double shm_bytes, const Knobs& knobs) {
+  const int batch = turns(workload, "batch") ? knobs.batch : config.batch;
+  const int workers = turns(workload, "workers") ? knobs.workers : config.workers;
+  if (config.lines > 0 && config.lines / knobs.nproc < batch) {
+    return Refusal{Outcome::unsupported, "data",
+                   fmt::format("{} training lines give {} to each of {} processes: less than a "
+                               "batch of {}",
+                               config.lines, config.lines / knobs.nproc, knobs.nproc, batch)};
+  }
+  const double need = knobs.nproc * shm_need_bytes(config, batch, workers);
+  if (shm_bytes > 0 && need > shm_bytes) {
+    return Refusal{Outcome::out_of_memory, "predicted",
+                   fmt::format("the loaders need about {} in /dev/shm, which holds {}",
+                               format_bytes(static_cast<std::uint64_t>(need)),
+                               format_bytes(static_cast<std::uint64_t>(shm_bytes)))};
+  }
+  return std::nullopt;
+}
+
+Knobs current_setting(const CommandWorkload& workload, const PaddleOcrConfig& config) {
+  Knobs knobs;
+  knobs.batch = config.batch;
+  knobs.workers = config.workers;
+  const auto nproc = flag_value(workload.command, {"--nproc_per_node"});
+  const auto count = nproc ? parse_integer(*nproc) : Result<std::int64_t>(Error());
+  if (count && *count > 0 && *count < 100000) knobs.nproc = static_cast<int>(*count);
+  const char* threads = std::getenv("OMP_NUM_THREADS");
+  const auto team = threads != nullptr ? parse_integer(threads) : Result<std::int64_t>(Error());
+  knobs.threads = team && *team > 0 && *team < 100000 ? static_cast<int>(*team) : 1;
+  return knobs;
+}
+
+Status place_launcher(CommandWorkload& workload, std::vector<std::string>& command) {
+  if (!has(command, kLauncher)) {
+    if (!turns(workload, "nproc")) return Status();
+    return Error{ErrorKind::usage,
+                 "several processes need the launcher: python -m paddle.distributed.launch "
+                 "--nproc_per_node={nproc} tools/train.py ..."};
+  }
+  if (turns(workload, "nproc")) set_launcher_flag(command, "--nproc_per_node", "{nproc}");
+  return Status();
+}
+
+}  // namespace
+
+std::vector<std::string> merge_overrides(const std::vector<std::string>& command,
+                                         const Overrides& overrides, int* groups) {
+  std::vector<std::string> merged;
+  Overrides keys;
+  int count = 0;
+  const auto set = [&](const std::string& key, const std::string& value) {
+    const auto found =
+        std::find_if(keys.begin(), keys.end(), [&](const auto& one) { return one.first == key; });
+    if (found != keys.end()) {
+      found->second = value;
+    } else {
+      keys.emplace_back(key, value);
+    }
+  };
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    if (command[i] != "-o" && command[i] != "--opt") {
+      merged.push_back(command[i]);
+      continue;
+    }
+    ++count;
+    while (i + 1 < command.size() && !starts_with(command[i + 1], "-")) {
+      const std::string& item = command[++i];
+      const std::size_t equals = item.find('=');
+      set(item.substr(0, equals), equals == std::string::npos ? "" : item.substr(equals + 1));
+    }
+  }
+  for (const auto& [key, value] : overrides) set(key, value);
+  if (groups != nullptr) *groups = count;
+  if (keys.empty()) return merged;
+  merged.emplace_back("-o");
+  for (const auto& [key, value] : keys) merged.push_back(key + "=" + value);
+  return merged;
+}
+
+Status apply_paddleocr_preset(PreparedCommand& command, const Machine& machine) {
+  CommandWorkload& workload = command.workload;
+  const auto path = flag_value(workload.command, {"-c", "--config"});
+  if (!path) {
+    return Error{ErrorKind::usage, "--preset paddleocr needs -c CONFIG.yml in the command"};
+  }
+  auto config = read_paddleocr_config(in_directory(workload, *path), workload.directory);
+  if (!config) return config.error();
+  command.current = current_setting(workload, *config);
+  std::vector<std::string> base = workload.command;
+  const Status placed = place_launcher(workload, base);
+  if (!placed) return placed;
+
+  Overrides keys = knob_overrides(workload, *config);
+  if (machine.gpus.empty() && config->use_gpu) keys.emplace_back("Global.use_gpu", "False");
+  int groups = 0;
+  command.launch = merge_overrides(base, keys, &groups);
+  // A sampler changes the batch from step to step: a line must cover several of its scales.
+  const int interval = config->has_sampler ? 6 : 2;
+  command.print_interval = interval;
+  for (auto& key : trial_overrides(*config, interval)) keys.push_back(std::move(key));
+  if (has(base, kLauncher)) {
+    set_launcher_flag(base, "--log_dir", "{trial_dir}/log");
+    if (workload.log_file.empty()) workload.log_file = "{trial_dir}/log/workerlog.0";
+  }
+  workload.command = merge_overrides(base, keys, nullptr);
+  if (workload.log_reader.empty()) workload.log_reader = "paddleocr";
+  warn(command, *config, machine, groups);
+  const double shm = static_cast<double>(machine.memory.shm_bytes.value_or(0));
+  command.refuse = [workload, config = *config, shm](const Knobs& knobs) {
+    return refuse(workload, config, shm, knobs);
+  };
+  return Status();
+}
+
+}  // namespace ocrtune
