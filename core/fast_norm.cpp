@@ -39,7 +39,8 @@ class FastNorm final : public Operator {
         out_{{in.shape.n, in.shape.c, in.shape.h / pool_.h, in.shape.w / pool_.w}, in.layout},
         lanes_(norm_lanes(in.layout.block)),
         team_(omp_get_max_threads()) {
-    OCRTUNE_CHECK(!pooled() || (lanes_ == kNormVector && pool_.h * pool_.w <= 256));
+    const bool takes_pool = block() == 16 || block() == 8 || block() == 1;
+    OCRTUNE_CHECK(!pooled() || (takes_pool && pool_.h * pool_.w < 255));
     table_floats_ = size(in.blocks()) * size(lanes_);
     const std::size_t sums = size(team_) * 2 * table_floats_ * sizeof(double);
     needs_.output_layout = in.layout;
@@ -227,8 +228,8 @@ class FastNorm final : public Operator {
       const float* offset = tables.offset.of_block(cb);
       const float* mean = tables.mean.of_block(cb);
       if (pooled()) {
-        pool_slope_row(row, window(), relu(), x, scale, offset, mean, call.output_gradient + at,
-                       saved_index(call) + at, sum, product);
+        pool_slope_row(row, window(), x, mean, call.output_gradient + at, saved_index(call) + at,
+                       sum, product);
       } else {
         norm_slope_row(row, norm_.activation, x, scale, offset, mean, call.output_gradient + at,
                        sum, product);
@@ -266,8 +267,8 @@ class FastNorm final : public Operator {
           const float* scale = tables.scale.of_block(cb);
           const float* offset = tables.offset.of_block(cb);
           if (pooled()) {
-            pool_gradient_row(row, window(), relu(), call.inputs[0] + from, scale, offset,
-                              slope.of_block(cb), constant.of_block(cb), call.output_gradient + at,
+            pool_gradient_row(row, window(), call.inputs[0] + from, scale, slope.of_block(cb),
+                              constant.of_block(cb), call.output_gradient + at,
                               saved_index(call) + at, dx + from);
           } else {
             norm_gradient_row(row, norm_.activation, call.inputs[0] + from, scale, offset,

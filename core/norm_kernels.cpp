@@ -1,12 +1,13 @@
 #include "core/norm_kernels.h"
 
-#include <algorithm>
-
+#include "core/lanes.h"
 #include "core/simd.h"
 #include "core/vector_activation.h"
 
 namespace ocrtune {
 namespace {
+
+using Floats = Lanes<kNormVector>::Floats;
 
 // Calls body(float index, lane) over all floats of a row: 16 lanes at a time where the block
 // divides 16, pixel by pixel otherwise.
@@ -27,6 +28,13 @@ template <typename Body>
 #pragma GCC ivdep
     for (std::size_t lane = 0; lane < block; ++lane) body(i + lane, lane);
   }
+}
+
+[[gnu::always_inline]] inline void add_lanes(float* to, const Floats& value) {
+  Floats sum;
+  load_lanes(sum, to);
+  sum += value;
+  store_lanes(to, sum);
 }
 
 template <Activation kActivation>
@@ -87,8 +95,26 @@ template <Activation kActivation>
 OCRTUNE_SIMD void norm_measure_row(const RowShape& row, const float* __restrict x,
                                    const float* __restrict shift, float* __restrict sum,
                                    float* __restrict squares) {
+  std::size_t done = 0;
+  if (kNormVector % row.block == 0) {  // four independent sums hide the latency of each
+    const std::size_t count = row.pixels * static_cast<std::size_t>(row.block);
+    Floats centre, value, sums[4] = {}, products[4] = {};
+    load_lanes(centre, shift);
+    for (; done + 4 * kNormVector <= count; done += 4 * kNormVector) {
+      for (std::size_t k = 0; k < 4; ++k) {
+        load_lanes(value, x + done + k * kNormVector);
+        value -= centre;
+        sums[k] += value;
+        products[k] += value * value;
+      }
+    }
+    add_lanes(sum, (sums[0] + sums[1]) + (sums[2] + sums[3]));
+    add_lanes(squares, (products[0] + products[1]) + (products[2] + products[3]));
+  }
+  const RowShape rest{row.pixels - done / static_cast<std::size_t>(row.block), row.block};
+  x += done;
   over_row(
-      row, [=](std::size_t i, std::size_t lane) __attribute__((always_inline)) {
+      rest, [=](std::size_t i, std::size_t lane) __attribute__((always_inline)) {
         const float d = x[i] - shift[lane];
         sum[lane] += d;
         squares[lane] += d * d;

@@ -45,20 +45,19 @@ struct WindowShape {
   std::size_t stride = 0;
 };
 
-// y = act(max over the window of scale x + offset); index = the place of the maximum.
-// row.pixels counts outputs; the block divides 16.
+// y = act(max over the window of scale x + offset); index = the place of the maximum, or one beyond
+// the window where ReLU lets nothing through. row.pixels counts outputs; the block is 16, 8 or 1.
 void pool_apply_row(const RowShape& row, const WindowShape& window, bool relu, const float* x,
                     const float* scale, const float* offset, float* y, std::uint8_t* index);
 
 // As norm_slope_row, for the places in `index` alone.
-void pool_slope_row(const RowShape& row, const WindowShape& window, bool relu, const float* x,
-                    const float* scale, const float* offset, const float* mean, const float* dy,
-                    const std::uint8_t* index, float* sum, float* product);
+void pool_slope_row(const RowShape& row, const WindowShape& window, const float* x,
+                    const float* mean, const float* dy, const std::uint8_t* index, float* sum,
+                    float* product);
 
 // As norm_gradient_row, over the whole windows.
-void pool_gradient_row(const RowShape& row, const WindowShape& window, bool relu, const float* x,
-                       const float* scale, const float* offset, const float* slope,
-                       const float* constant, const float* dy, const std::uint8_t* index,
-                       float* dx);
+void pool_gradient_row(const RowShape& row, const WindowShape& window, const float* x,
+                       const float* scale, const float* slope, const float* constant,
+                       const float* dy, const std::uint8_t* index, float* dx);
 
 }  // namespace ocrtune

@@ -22,7 +22,11 @@ struct WantedLayout {
     if (offered.layout == tokens() && offered.shape.c > 1) return offered.layout;
     return preferred_conv_layout(conv, offered.shape, output);
   }
-  Layout operator()(const BatchNorm&) const { return offered.layout; }
+  Layout operator()(const BatchNorm& norm) const {
+    const int block = offered.layout.block;
+    const bool pools = norm.pool != Extent{1, 1};
+    return pools && block != 16 && block != 8 ? Layout{1} : offered.layout;
+  }
   Layout operator()(const Sum&) const { return offered.layout; }
   Layout operator()(const BiLstm&) const { return tokens(); }
   Layout operator()(const Linear&) const { return tokens(); }

@@ -1,14 +1,15 @@
 // The max-pool half of core/norm_kernels.h.
-#include <algorithm>
-
+#include "core/lanes.h"
 #include "core/norm_kernels.h"
 #include "core/simd.h"
 
 namespace ocrtune {
 namespace {
 
+constexpr std::int32_t kNoPlace = 255;  // ReLU lets nothing of this window through
+
 struct PoolArguments {
-  const float *x, *scale, *offset, *mean, *slope, *constant, *dy;
+  const float *x, *scale, *mean, *slope, *constant, *dy;
   const std::uint8_t* index;
   float *sum, *product, *dx;
 };
@@ -17,119 +18,109 @@ template <int kBlock>
 [[gnu::always_inline]] inline void apply(std::size_t pixels, const WindowShape& window, bool relu,
                                          const float* x, const float* scale, const float* offset,
                                          float* y, std::uint8_t* index) {
-  const auto width = static_cast<std::size_t>(window.width);
-  const float floor = relu ? 0.0F : -3.4e38F;
-  float a[kBlock], b[kBlock];
-  std::copy_n(scale, kBlock, a);
-  std::copy_n(offset, kBlock, b);
+  using Floats = typename Lanes<kBlock>::Floats;
+  using Ints = typename Lanes<kBlock>::Ints;
+  const std::size_t pixel_floats = static_cast<std::size_t>(window.width) * kBlock;
+  Floats a, b;
+  load_lanes(a, scale);
+  load_lanes(b, offset);
   for (std::size_t p = 0; p < pixels; ++p) {
-    const float* corner = x + p * width * kBlock;
-    float best[kBlock];
-    std::int32_t place[kBlock];
-    for (int l = 0; l < kBlock; ++l) {
-      best[l] = a[l] * corner[l] + b[l];
-      place[l] = 0;
-    }
-    for (int i = 0; i < window.height; ++i) {
-      for (int j = 0; j < window.width; ++j) {
-        const float* from = corner + static_cast<std::size_t>(i) * window.stride +
-                            static_cast<std::size_t>(j) * kBlock;
-        const int here = i * window.width + j;
-        for (int l = 0; l < kBlock; ++l) {
-          const float z = a[l] * from[l] + b[l];
-          place[l] = z > best[l] ? here : place[l];
-          best[l] = z > best[l] ? z : best[l];
-        }
+    const float* row = x + p * pixel_floats;
+    Floats from;
+    load_lanes(from, row);
+    Floats best = a * from + b;
+    Ints place = {};
+    std::int32_t here = 0;
+    for (int i = 0; i < window.height; ++i, row += window.stride) {
+      for (int j = 0; j < window.width; ++j, ++here) {
+        load_lanes(from, row + static_cast<std::size_t>(j) * kBlock);
+        const Floats z = a * from + b;
+        const Ints larger = z > best;
+        place = larger ? Ints{} + here : place;
+        best = larger ? z : best;
       }
     }
-    for (int l = 0; l < kBlock; ++l) {
-      y[p * kBlock + static_cast<std::size_t>(l)] = best[l] > floor ? best[l] : floor;
-      index[p * kBlock + static_cast<std::size_t>(l)] = static_cast<std::uint8_t>(place[l]);
+    // A positive float is a positive whole number, too; comparisons with 0 as floats are taken
+    // apart by GCC 12.
+    Ints bits;
+    load_lanes(bits, reinterpret_cast<const std::int32_t*>(&best));
+    const Ints positive = bits > Ints{};
+    if (relu) {
+      place = positive ? place : Ints{} + kNoPlace;
+      best = positive ? best : Floats{};
     }
+    store_lanes(y + p * kBlock, best);
+    store_bytes(index + p * kBlock, place);
   }
 }
 
-// dz of one float of a window: what reaches it if it is the maximum and, with ReLU, positive.
-[[gnu::always_inline]] inline float reaching(bool relu, float z, std::int32_t place,
-                                             std::int32_t here, float dy) {
-  const float positive = relu && !(z > 0.0F) ? 0.0F : dy;
-  return place == here ? positive : 0.0F;
+// What reaches a float of a window: dy if it is the maximum, else 0.
+template <int kBlock>
+[[gnu::always_inline]] inline void reach(typename Lanes<kBlock>::Floats& dz,
+                                         const typename Lanes<kBlock>::Ints& places,
+                                         std::int32_t here,
+                                         const typename Lanes<kBlock>::Floats& dy) {
+  using Ints = typename Lanes<kBlock>::Ints;
+  const Ints places_here = Ints{} + here;
+  const Ints largest = places == places_here;
+  dz = largest ? dy : typename Lanes<kBlock>::Floats{};
 }
 
-template <int kBlock, bool kRelu>
+template <int kBlock>
 [[gnu::always_inline]] inline void slope_sums(std::size_t pixels, const WindowShape& window,
                                               const PoolArguments& args) {
-  const auto width = static_cast<std::size_t>(window.width);
-  float a[kBlock], b[kBlock], mean[kBlock], sum[kBlock] = {}, product[kBlock] = {};
-  std::copy_n(args.scale, kBlock, a);
-  std::copy_n(args.offset, kBlock, b);
-  std::copy_n(args.mean, kBlock, mean);
+  using Floats = typename Lanes<kBlock>::Floats;
+  const std::size_t pixel_floats = static_cast<std::size_t>(window.width) * kBlock;
+  Floats mean, sum, product;
+  load_lanes(mean, args.mean);
+  load_lanes(sum, args.sum);
+  load_lanes(product, args.product);
   for (std::size_t p = 0; p < pixels; ++p) {
-    std::int32_t place[kBlock];
-    for (int l = 0; l < kBlock; ++l)
-      place[l] = args.index[p * kBlock + static_cast<std::size_t>(l)];
-    const float* dy = args.dy + p * kBlock;
-    for (int i = 0; i < window.height; ++i) {
-      for (int j = 0; j < window.width; ++j) {
-        const float* x = args.x + static_cast<std::size_t>(i) * window.stride +
-                         (p * width + static_cast<std::size_t>(j)) * kBlock;
-        const int here = i * window.width + j;
-        for (int l = 0; l < kBlock; ++l) {
-          const float dz = reaching(kRelu, a[l] * x[l] + b[l], place[l], here, dy[l]);
-          sum[l] += dz;
-          product[l] += dz * (x[l] - mean[l]);
-        }
+    typename Lanes<kBlock>::Ints places;
+    load_bytes(places, args.index + p * kBlock);
+    Floats dy, x, dz;
+    load_lanes(dy, args.dy + p * kBlock);
+    const float* row = args.x + p * pixel_floats;
+    std::int32_t here = 0;
+    for (int i = 0; i < window.height; ++i, row += window.stride) {
+      for (int j = 0; j < window.width; ++j, ++here) {
+        load_lanes(x, row + static_cast<std::size_t>(j) * kBlock);
+        reach<kBlock>(dz, places, here, dy);
+        sum += dz;
+        product += dz * (x - mean);
       }
     }
   }
-  for (int l = 0; l < kBlock; ++l) {
-    args.sum[l] += sum[l];
-    args.product[l] += product[l];
-  }
+  store_lanes(args.sum, sum);
+  store_lanes(args.product, product);
 }
 
-template <int kBlock, bool kRelu>
+template <int kBlock>
 [[gnu::always_inline]] inline void gradients(std::size_t pixels, const WindowShape& window,
                                              const PoolArguments& args) {
-  const auto width = static_cast<std::size_t>(window.width);
-  float a[kBlock], b[kBlock], slope[kBlock], constant[kBlock];
-  std::copy_n(args.scale, kBlock, a);
-  std::copy_n(args.offset, kBlock, b);
-  std::copy_n(args.slope, kBlock, slope);
-  std::copy_n(args.constant, kBlock, constant);
+  using Floats = typename Lanes<kBlock>::Floats;
+  const std::size_t pixel_floats = static_cast<std::size_t>(window.width) * kBlock;
+  Floats a, slope, constant;
+  load_lanes(a, args.scale);
+  load_lanes(slope, args.slope);
+  load_lanes(constant, args.constant);
   for (std::size_t p = 0; p < pixels; ++p) {
-    std::int32_t place[kBlock];
-    for (int l = 0; l < kBlock; ++l)
-      place[l] = args.index[p * kBlock + static_cast<std::size_t>(l)];
-    const float* dy = args.dy + p * kBlock;
-    for (int i = 0; i < window.height; ++i) {
-      for (int j = 0; j < window.width; ++j) {
-        const std::size_t start = static_cast<std::size_t>(i) * window.stride +
-                                  (p * width + static_cast<std::size_t>(j)) * kBlock;
-        const float* __restrict x = args.x + start;
-        float* __restrict dx = args.dx + start;
-        const int here = i * window.width + j;
-        for (int l = 0; l < kBlock; ++l) {
-          const float dz = reaching(kRelu, a[l] * x[l] + b[l], place[l], here, dy[l]);
-          dx[l] = a[l] * dz + slope[l] * x[l] + constant[l];
-        }
+    typename Lanes<kBlock>::Ints places;
+    load_bytes(places, args.index + p * kBlock);
+    Floats dy, x, dz;
+    load_lanes(dy, args.dy + p * kBlock);
+    std::size_t start = p * pixel_floats;
+    std::int32_t here = 0;
+    for (int i = 0; i < window.height; ++i, start += window.stride) {
+      for (int j = 0; j < window.width; ++j, ++here) {
+        const std::size_t at = start + static_cast<std::size_t>(j) * kBlock;
+        load_lanes(x, args.x + at);
+        reach<kBlock>(dz, places, here, dy);
+        const Floats dx = a * dz + slope * x + constant;
+        store_lanes(args.dx + at, dx);
       }
     }
   }
-}
-
-template <int kBlock>
-[[gnu::always_inline]] inline void slope_any(std::size_t pixels, const WindowShape& window,
-                                             bool relu, const PoolArguments& args) {
-  relu ? slope_sums<kBlock, true>(pixels, window, args)
-       : slope_sums<kBlock, false>(pixels, window, args);
-}
-
-template <int kBlock>
-[[gnu::always_inline]] inline void gradient_any(std::size_t pixels, const WindowShape& window,
-                                                bool relu, const PoolArguments& args) {
-  relu ? gradients<kBlock, true>(pixels, window, args)
-       : gradients<kBlock, false>(pixels, window, args);
 }
 
 }  // namespace
@@ -142,12 +133,6 @@ template <int kBlock>
     case 8:                                     \
       function<8>(__VA_ARGS__);                 \
       break;                                    \
-    case 4:                                     \
-      function<4>(__VA_ARGS__);                 \
-      break;                                    \
-    case 2:                                     \
-      function<2>(__VA_ARGS__);                 \
-      break;                                    \
     default:                                    \
       function<1>(__VA_ARGS__);                 \
       break;                                    \
@@ -159,22 +144,18 @@ OCRTUNE_SIMD void pool_apply_row(const RowShape& row, const WindowShape& window,
   OCRTUNE_FOR_BLOCK(row.block, apply, row.pixels, window, relu, x, scale, offset, y, index);
 }
 
-OCRTUNE_SIMD void pool_slope_row(const RowShape& row, const WindowShape& window, bool relu,
-                                 const float* x, const float* scale, const float* offset,
+OCRTUNE_SIMD void pool_slope_row(const RowShape& row, const WindowShape& window, const float* x,
                                  const float* mean, const float* dy, const std::uint8_t* index,
                                  float* sum, float* product) {
-  const PoolArguments args{x,  scale, offset, mean,    nullptr, nullptr,
-                           dy, index, sum,    product, nullptr};
-  OCRTUNE_FOR_BLOCK(row.block, slope_any, row.pixels, window, relu, args);
+  const PoolArguments args{x, nullptr, mean, nullptr, nullptr, dy, index, sum, product, nullptr};
+  OCRTUNE_FOR_BLOCK(row.block, slope_sums, row.pixels, window, args);
 }
 
-OCRTUNE_SIMD void pool_gradient_row(const RowShape& row, const WindowShape& window, bool relu,
-                                    const float* x, const float* scale, const float* offset,
-                                    const float* slope, const float* constant, const float* dy,
-                                    const std::uint8_t* index, float* dx) {
-  const PoolArguments args{x,  scale, offset,  nullptr, slope, constant,
-                           dy, index, nullptr, nullptr, dx};
-  OCRTUNE_FOR_BLOCK(row.block, gradient_any, row.pixels, window, relu, args);
+OCRTUNE_SIMD void pool_gradient_row(const RowShape& row, const WindowShape& window, const float* x,
+                                    const float* scale, const float* slope, const float* constant,
+                                    const float* dy, const std::uint8_t* index, float* dx) {
+  const PoolArguments args{x, scale, nullptr, slope, constant, dy, index, nullptr, nullptr, dx};
+  OCRTUNE_FOR_BLOCK(row.block, gradients, row.pixels, window, args);
 }
 
 #undef OCRTUNE_FOR_BLOCK
