@@ -201,13 +201,29 @@ std::string table_csv(const RecordedTable& table) {
   return csv;
 }
 
-TableRunner::TableRunner(const RecordedTable& table, Clock& clock, std::uint64_t seed)
-    : table_(&table), clock_(&clock), random_(seed) {
+TableRunner::TableRunner(const RecordedTable& table, Clock& clock, std::uint64_t seed,
+                         ReplayFaults faults)
+    : table_(&table),
+      clock_(&clock),
+      random_(seed),
+      faults_(faults),
+      drift_phase_(random_.fork(1).uniform(0, 2 * M_PI)) {
   for (std::size_t i = 0; i < table.rows.size(); ++i) rows_[table.rows[i].knobs] = i;
+}
+
+double TableRunner::disturbed(const TableRow& row) {
+  double rate = row.samples_per_second * std::exp(row.noise_sigma * random_.normal());
+  const double turn = 2 * M_PI * trials_ / faults_.drift_trials;
+  rate *= 1 + faults_.drift * std::sin(turn + drift_phase_);
+  if (faults_.outlier_share > 0 && random_.uniform() < faults_.outlier_share) {
+    rate *= 1 - random_.uniform(0, faults_.outlier_loss);
+  }
+  return rate;
 }
 
 Trial TableRunner::run(const Knobs& knobs, const TrialLimits&) {
   clock_->sleep_seconds(1);
+  ++trials_;
   Trial trial;
   trial.knobs = knobs;
   trial.seconds = 1;
@@ -225,7 +241,7 @@ Trial TableRunner::run(const Knobs& knobs, const TrialLimits&) {
     trial.reason = "as recorded";
     return trial;
   }
-  trial.samples_per_second = row.samples_per_second * std::exp(row.noise_sigma * random_.normal());
+  trial.samples_per_second = disturbed(row);
   Sample sample;
   sample.samples_per_second = trial.samples_per_second;
   sample.seconds = 1;

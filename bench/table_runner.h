@@ -51,11 +51,20 @@ class CountingClock : public Clock {
   double now_seconds_ = 0;
 };
 
+// What a machine adds to the recorded noise.
+struct ReplayFaults {
+  double drift = 0;          // relative amplitude of a slow wave over the run
+  double drift_trials = 40;  // its period
+  double outlier_share = 0;  // of trials that other load slowed, unnoticed
+  double outlier_loss = 0;   // what such a trial loses at most, relative
+};
+
 // Each trial takes one second of `clock`. A setting that is not in the table is unsupported.
 class TableRunner : public Runner {
  public:
   // `table` and `clock` must outlive the runner.
-  TableRunner(const RecordedTable& table, Clock& clock, std::uint64_t seed);
+  TableRunner(const RecordedTable& table, Clock& clock, std::uint64_t seed,
+              ReplayFaults faults = {});
   Trial run(const Knobs& knobs, const TrialLimits& limits) override;
   int out_of_memory_trials() const { return out_of_memory_trials_; }
 
@@ -63,8 +72,13 @@ class TableRunner : public Runner {
   const RecordedTable* table_;
   Clock* clock_;
   Random random_;
+  ReplayFaults faults_;
+  double drift_phase_;
+  int trials_ = 0;
   std::map<Knobs, std::size_t> rows_;
   int out_of_memory_trials_ = 0;
+
+  double disturbed(const TableRow& row);
 };
 
 }  // namespace ocrtune

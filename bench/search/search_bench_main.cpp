@@ -1,0 +1,177 @@
+// Scores search strategies on simulated machines and recorded tables; writes a Markdown table.
+//
+//   search_bench --kinds formula,queue --machines 100 --trials 15,25,40,60 --strategies ours
+//   search_bench --write-tables DIR      leaves the machines as tables for other programs
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/stats.h"
+#include "bench/synthetic_machine.h"
+#include "tuner/replay.h"
+
+namespace {
+
+using namespace ocrtune;
+
+struct Flags {
+  std::vector<std::string> kinds = {"formula", "queue"};
+  std::vector<std::string> strategies = {"ours", "coordinate"};
+  std::vector<int> trials = {15, 25, 40, 60};
+  std::vector<std::string> tables;
+  std::string write_tables;
+  int machines = 20;
+  int first = 0;
+  int seeds = 1;
+  double roughness = 1;
+  double noise = 1;
+  double margin = 0.02;
+  bool small = false;
+  bool no_faults = false;
+  bool list = false;
+};
+
+struct Subject {
+  std::string name;
+  SyntheticMachine machine;
+};
+
+struct Scores {
+  std::vector<double> regrets, claims, seconds, out_of_memory, trials_a_point;
+};
+
+std::vector<Subject> subjects(const Flags& flags) {
+  std::vector<Subject> found;
+  for (const std::string& path : flags.tables) {
+    auto table = read_table(path);
+    if (!table) {
+      std::fprintf(stderr, "%s\n", table.error().what.c_str());
+      std::exit(3);
+    }
+    found.push_back({path, {*table, {}, 0}});
+  }
+  if (!flags.tables.empty()) return found;
+  for (const std::string& kind : flags.kinds) {
+    for (int i = flags.first; i < flags.first + flags.machines; ++i) {
+      SyntheticRequest request{kind, static_cast<std::uint64_t>(i) + 1, flags.roughness,
+                               flags.noise, flags.small};
+      found.push_back({fmt::format("{}-{}", kind, i), make_synthetic_machine(request)});
+      if (flags.no_faults) found.back().machine.faults = {};
+    }
+  }
+  return found;
+}
+
+void score_one(const Flags& flags, const Subject& subject, const std::string& strategy, int trials,
+               Scores& scores) {
+  for (int seed = 1; seed <= flags.seeds; ++seed) {
+    ReplayOptions options;
+    options.strategy = strategy;
+    options.trials =
+        trials > 0 ? trials
+                   : static_cast<int>(2.5 * static_cast<double>(subject.machine.table.rows.size()));
+    options.seed = static_cast<std::uint64_t>(seed);
+    options.margin = flags.margin;
+    options.faults = subject.machine.faults;
+    const auto start = std::chrono::steady_clock::now();
+    const auto score = replay(subject.machine.table, options);
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (!score) {
+      std::fprintf(stderr, "%s: %s\n", subject.name.c_str(), score.error().what.c_str());
+      continue;
+    }
+    scores.regrets.push_back(score->regret);
+    scores.out_of_memory.push_back(score->out_of_memory_trials);
+    scores.seconds.push_back(seconds / std::max(1, score->trials));
+    scores.trials_a_point.push_back(score->trials /
+                                    static_cast<double>(subject.machine.table.rows.size()));
+    if (score->found) {
+      scores.claims.push_back(score->claimed_samples_per_second / score->true_samples_per_second -
+                              1);
+    }
+    if (flags.list) {
+      std::printf("  %-12s %-10s %3d regret %5.1f %% claim %+5.1f %% oom %d cap %d: %s [%s]\n",
+                  subject.name.c_str(), strategy.c_str(), trials, 100 * score->regret,
+                  score->found ? 100 * scores.claims.back() : 0.0, score->out_of_memory_trials,
+                  subject.machine.process_cap, knobs_text(score->knobs).c_str(),
+                  score->result.stop_reason.c_str());
+      const TableRow* best = subject.machine.table.best();
+      std::printf("      best %s cores %g\n", knobs_text(best->knobs).c_str(),
+                  subject.machine.table.cores);
+    }
+  }
+}
+
+void print_row(const std::string& strategy, int trials, const Scores& scores) {
+  const auto share = [](const std::vector<double>& values, auto holds) {
+    const auto count = std::count_if(values.begin(), values.end(), holds);
+    return values.empty() ? 0.0
+                          : 100.0 * static_cast<double>(count) / static_cast<double>(values.size());
+  };
+  std::vector<double> over = scores.claims;
+  std::printf("| %s | %d | %.1f | %.1f | %.0f %% | %.2f | %.0f | %.0f %% | %+.1f %% | %.1f |\n",
+              strategy.c_str(), trials, 100 * median(scores.regrets),
+              100 * quantile(scores.regrets, 0.9),
+              share(scores.regrets, [](double regret) { return regret <= 0.05; }),
+              mean(scores.out_of_memory), quantile(scores.out_of_memory, 1),
+              share(scores.claims, [](double claim) { return std::fabs(claim) <= 0.02; }),
+              100 * median(over), 1000 * mean(scores.seconds));
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Flags flags;
+  CLI::App app("Scores search strategies on simulated machines", "search_bench");
+  app.add_option("--kinds", flags.kinds)->delimiter(',');
+  app.add_option("--strategies", flags.strategies)->delimiter(',');
+  app.add_option("--trials", flags.trials, "0: 2.5 for each point")->delimiter(',');
+  app.add_option("--tables", flags.tables, "recorded tables in place of simulated machines");
+  app.add_option("--write-tables", flags.write_tables);
+  app.add_option("--machines", flags.machines, "of each kind");
+  app.add_option("--first", flags.first);
+  app.add_option("--seeds", flags.seeds);
+  app.add_option("--roughness", flags.roughness);
+  app.add_option("--noise", flags.noise);
+  app.add_option("--margin", flags.margin);
+  app.add_flag("--small", flags.small);
+  app.add_flag("--no-faults", flags.no_faults);
+  app.add_flag("--list", flags.list);
+  CLI11_PARSE(app, argc, argv);
+  const std::vector<Subject> machines = subjects(flags);
+  if (!flags.write_tables.empty()) {
+    for (const Subject& subject : machines) {
+      const std::string path = join_path(flags.write_tables, subject.name + ".csv");
+      const Status written = write_file(path, table_csv(subject.machine.table));
+      if (!written) std::fprintf(stderr, "%s\n", written.error().what.c_str());
+    }
+    return 0;
+  }
+  double points = 0;
+  for (const Subject& subject : machines) {
+    points += static_cast<double>(subject.machine.table.rows.size());
+  }
+  std::printf("%zu machines, %.0f points on average\n\n", machines.size(),
+              points / static_cast<double>(machines.size()));
+  std::printf(
+      "| strategy | trials | regret med %% | p90 %% | within 5 %% | OOM mean | max | claim "
+      "within 2 %% | over-claim | ms/trial |\n|--|--|--|--|--|--|--|--|--|--|\n");
+  for (const std::string& strategy : flags.strategies) {
+    for (int trials : flags.trials) {
+      Scores scores;
+      for (const Subject& subject : machines) score_one(flags, subject, strategy, trials, scores);
+      print_row(strategy, trials, scores);
+    }
+  }
+  return 0;
+}

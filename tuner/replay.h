@@ -1,0 +1,37 @@
+// One search over a recorded table, scored against the truth that the table holds.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "bench/table_runner.h"
+#include "tuner/recommend.h"
+#include "tuner/search.h"
+
+namespace ocrtune {
+
+struct ReplayOptions {
+  std::string strategy = "ours";
+  int trials = 60;
+  std::uint64_t seed = 1;
+  double margin = 0.02;  // memory kept free; recorded peaks do not move between runs
+  ReplayFaults faults;
+};
+
+struct ReplayScore {
+  bool found = false;
+  Knobs knobs;
+  double true_samples_per_second = 0;
+  double claimed_samples_per_second = 0;
+  double regret = 1;  // 1 - true rate of the chosen setting / true rate of the best
+  int out_of_memory_trials = 0;
+  int trials = 0;  // really run
+  TuneResult result;
+};
+
+// usage: no such strategy. invalid: the table has no setting that works.
+Result<ReplayScore> replay(const RecordedTable& table, const ReplayOptions& options);
+
+Space space_of(const RecordedTable& table);
+
+}  // namespace ocrtune
