@@ -1,5 +1,6 @@
 // The table of strategies; to add one is to add a row.
 #include "tuner/coordinate_search.h"
+#include "tuner/model_search.h"
 #include "tuner/search.h"
 #include "tuner/sweep_search.h"
 
@@ -10,7 +11,7 @@ const std::vector<StrategyRow>& strategy_table() {
       {"ours", "sweep of a small space; else model and race",
        [](const Space& space, const SearchOptions& options) {
          return space.size() <= kSmallSpace ? make_sweep_search(space, options)
-                                            : make_coordinate_search(space, options, true);
+                                            : make_model_search(space, options);
        }},
       {"coordinate", "one knob at a time from a sane setting, best single trial wins",
        [](const Space& space, const SearchOptions& options) {

@@ -1,0 +1,106 @@
+#include "tuner/forecaster.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "base/stats.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kSuspicious = 3.5;  // deviations below what the others say
+
+double doublings(double value) { return std::log2(std::max(value, 1e-9)); }
+
+}  // namespace
+
+Forecaster::Forecaster(const Space& space, double cores, double expected_noise)
+    : space_(&space),
+      expected_noise_(expected_noise),
+      speed_(space, cores),
+      noise_(expected_noise) {}
+
+std::vector<double> Forecaster::features(int point) const {
+  std::vector<double> features;
+  const Knobs& knobs = space_->knobs(point);
+  for (std::size_t a = 0; a < space_->axes().size(); ++a) {
+    const Axis& axis = space_->axes()[a];
+    const int value = space_->place(point)[a];
+    const int index = static_cast<int>(a);
+    if (axis.scale == KnobScale::category) {
+      for (std::size_t v = 0; v < axis.values.size(); ++v) {
+        features.push_back(static_cast<int>(v) == value ? 1.0 : 0.0);
+      }
+    } else if (find_knob(axis.name) != nullptr) {
+      const double number = space_->number(index, value);
+      features.push_back(doublings(space_->number(index, 0) < 1 ? number + 1 : number));
+    } else {
+      const double last = static_cast<double>(axis.values.size()) - 1;
+      features.push_back(3.0 * value / last);
+    }
+  }
+  const double team = doublings(static_cast<double>(knobs.nproc) * knobs.threads / speed_.cores());
+  features.push_back(2 * std::clamp(team, -0.5, 2.0));
+  features.push_back(0.5 * doublings(static_cast<double>(knobs.nproc) * knobs.batch));
+  return features;
+}
+
+GpRow Forecaster::row(int point) const {
+  GpRow row{features(point), {}};
+  row.tangent.resize(static_cast<std::size_t>(speed_.parameter_count()));
+  speed_.gradient(point, row.tangent.data());
+  return row;
+}
+
+// The structured model at its prior's centre, as its tangent at the fit sees it: the process then
+// moves the parameters and the residual together.
+double Forecaster::base(int point, const GpRow& row) const {
+  double value = speed_.log_rate(point);
+  const std::vector<double>& fitted = speed_.parameters();
+  for (std::size_t i = 0; i < fitted.size(); ++i) value -= row.tangent[i] * fitted[i];
+  return value;
+}
+
+void Forecaster::update(const Ledger& ledger) {
+  if (ledger.trials() == trials_seen_) return;
+  trials_seen_ = ledger.trials();
+  noise_ = ledger.noise(expected_noise_);
+  std::vector<Observation> observations;
+  for (int point : ledger.tried()) {
+    const PointRecord& record = ledger.record(point);
+    if (!record.works()) continue;
+    std::vector<double> logs;
+    for (double rate : record.best_rates()) logs.push_back(std::log(rate));
+    const double spoilt = record.rates.empty() ? 9.0 : 1.0;
+    const double count = static_cast<double>(logs.size());
+    const double centre = logs.size() > 3 ? median(logs) : mean(logs);
+    observations.push_back({point, centre, spoilt * noise_ * noise_ / count});
+  }
+  if (observations.empty()) return;
+  speed_.fit(observations);
+  std::vector<GpObservation> rows;
+  for (const Observation& seen : observations) {
+    GpObservation at{row(seen.point), seen.point, 0, seen.variance};
+    at.value = seen.log_rate - base(seen.point, at.row);
+    rows.push_back(std::move(at));
+  }
+  const int steps = rows.size() < 6 ? 0 : rows.size() < 80 ? 12 : 4;
+  process_.fit(rows, steps);
+  suspicious_.clear();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (process_.surprises()[i] < -kSuspicious) suspicious_.push_back(rows[i].point);
+  }
+}
+
+SpeedForecast Forecaster::forecast(int point) const {
+  const GpRow at = row(point);
+  const GpForecast rest = process_.forecast(at, point);
+  return {base(point, at) + rest.mean, rest.deviation};
+}
+
+double Forecaster::covariance(int a, int b) const {
+  return process_.covariance(row(a), a, row(b), b);
+}
+
+}  // namespace ocrtune

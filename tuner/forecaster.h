@@ -1,0 +1,52 @@
+// What any setting of a space would do, from the trials so far: the structured model for the shape,
+// the Gaussian process for the rest and for how sure that is.
+#pragma once
+
+#include <vector>
+
+#include "tuner/gaussian_process.h"
+#include "tuner/ledger.h"
+#include "tuner/speed_model.h"
+
+namespace ocrtune {
+
+struct SpeedForecast {
+  double log_rate = 0;
+  double deviation = 0;  // of the truth, without the noise of a measurement
+};
+
+class Forecaster {
+ public:
+  // `cores` 0: unknown. `space` must outlive the forecaster.
+  Forecaster(const Space& space, double cores, double expected_noise);
+
+  // Learns from everything in the ledger; cheap when nothing was added.
+  void update(const Ledger& ledger);
+  bool ready() const { return trials_seen_ > 0; }
+
+  SpeedForecast forecast(int point) const;
+  // By the structured model alone: fast, for choosing whom to ask about.
+  double rough_log_rate(int point) const { return speed_.log_rate(point); }
+  // Covariance of the truths of two points.
+  double covariance(int a, int b) const;
+
+  double noise() const { return noise_; }
+  double roughness() const { return process_.roughness(); }
+  const std::vector<int>& suspicious() const { return suspicious_; }  // far below what others say
+  const SpeedModel& speed() const { return speed_; }
+
+ private:
+  const Space* space_;
+  double expected_noise_;
+  SpeedModel speed_;
+  GaussianProcess process_;
+  int trials_seen_ = 0;
+  double noise_ = 0;
+  std::vector<int> suspicious_;
+
+  GpRow row(int point) const;
+  double base(int point, const GpRow& row) const;
+  std::vector<double> features(int point) const;
+};
+
+}  // namespace ocrtune

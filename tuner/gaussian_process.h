@@ -1,0 +1,57 @@
+// A Gaussian process on what the structured model leaves over.
+//
+// Kernel: Matern 5/2 over scaled features, plus a linear kernel over the structured model's
+// gradients (its parameters are uncertain too), plus a part of its own for every point (real
+// surfaces are a little rough). Repeats of a point share all but the noise. Scales are found by
+// maximising the posterior from where they last stood; observations far below what all others say
+// are given less weight.
+// Source: Rasmussen and Williams 2006, chapters 2 and 5.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+namespace ocrtune {
+
+struct GpRow {
+  std::vector<double> features;  // one unit: about a doubling
+  std::vector<double> tangent;   // in units of the prior's deviation
+};
+
+struct GpObservation {
+  GpRow row;
+  int point = 0;
+  double value = 0;     // residual, as a logarithm
+  double variance = 0;  // of its mean, by the noise between repeats
+};
+
+struct GpForecast {
+  double mean = 0;
+  double deviation = 0;  // of the truth at that point, without the noise of a measurement
+};
+
+class GaussianProcess {
+ public:
+  GaussianProcess();
+  ~GaussianProcess();
+  GaussianProcess(const GaussianProcess&) = delete;
+  GaussianProcess& operator=(const GaussianProcess&) = delete;
+
+  // `tune_steps` trial moves of the scales; 0 keeps them.
+  void fit(const std::vector<GpObservation>& observations, int tune_steps);
+
+  // `point` tells whether the row is one of the observed points (which have no roughness left
+  // over).
+  GpForecast forecast(const GpRow& row, int point) const;
+  // Covariance of the truth at two rows, given the observations.
+  double covariance(const GpRow& a, int point_a, const GpRow& b, int point_b) const;
+  // How far an observation is off from what the others say, in standard deviations.
+  const std::vector<double>& surprises() const;
+  double roughness() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace ocrtune
