@@ -42,7 +42,7 @@ double Ladder::distance(const Rung& rung, int point) const {
     const auto value = static_cast<std::size_t>(space_->place(point)[a]);
     if (axis.scale == KnobScale::category) {
       const std::size_t wanted = (rung.category * (a + 1)) % axis.values.size();
-      distance += value == wanted ? 0 : 0.6;
+      distance += value == wanted ? 0 : 2.5;
     } else if (find_knob(axis.name) == nullptr) {
       const double last = static_cast<double>(axis.values.size()) - 1;
       const double wanted = last * 0.5 * static_cast<double>(1 + (rung.category * a) % 3 - 1);
@@ -63,8 +63,7 @@ std::optional<int> Ladder::next(const std::function<bool(int)>& admitted) {
       least = away;
       best = point;
     }
-    // A rung that memory does not allow within a factor of four shows nothing new.
-    if (best < 0 || least > 6) continue;
+    if (best < 0) continue;
     why_ = rung.why;
     return best;
   }

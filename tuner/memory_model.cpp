@@ -13,8 +13,21 @@ constexpr double kSlack = 2.6;            // standard deviations of the upper bo
 constexpr double kLeastSpread = 0.01;     // of a peak between repeats, relative
 constexpr double kExpectedSpread = 0.02;  // before the residuals say more
 
-// A category that does not touch activations moves memory little; the others may double it.
+// Where threads run and how memory is handed out moves the peak little.
 bool light(const std::string& name) { return name == "binding" || name == "malloc"; }
+
+// At most this times the memory when one value takes the place of another, all else alike. Halved
+// numbers never need more; of what is not known, a factor of two is taken.
+double swap_factor(const std::string& name, const std::string& from, const std::string& to) {
+  if (light(name)) return 1.05;
+  if (name == "precision") return from == "fp32" && to == "bf16" ? 1.02 : 2.0;
+  return 2.0;
+}
+
+// Prior deviation of what a category's value changes per sample, relative to the sample itself.
+double category_width(const std::string& name) {
+  return light(name) ? 0.03 : name == "precision" ? 0.3 : 0.5;
+}
 
 double worker_count(const Knobs& knobs) { return static_cast<double>(knobs.workers); }
 
@@ -86,6 +99,17 @@ void MemoryModel::observe(int point, double peak_bytes) {
   const Eigen::Index count = fit_->row(*space_, point, prior_).size();
   Eigen::VectorXd centre = Eigen::VectorXd::Zero(count);
   Eigen::VectorXd width = Eigen::VectorXd::Constant(count, 0.5 * trust * scale / batch);
+  Eigen::Index at = 5;
+  for (const Axis& axis : space_->axes()) {
+    if (axis.scale == KnobScale::count) {
+      at += find_knob(axis.name) == nullptr ? 1 : 0;
+      continue;
+    }
+    for (std::size_t v = 1; v < axis.values.size(); ++v, ++at) {
+      width[at] = category_width(axis.name) * trust * scale / batch;
+      if (axis.values[v] == "bf16") centre[at] = -0.5 * width[at];
+    }
+  }
   width[0] = trust * scale;
   width[1] = trust * scale;
   width[2] = trust * scale / batch;
@@ -102,8 +126,8 @@ void MemoryModel::observe(int point, double peak_bytes) {
   const auto rows = static_cast<Eigen::Index>(points_.size());
   Eigen::MatrixXd design(rows, count);
   for (Eigen::Index i = 0; i < rows; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    design.row(i) = fit_->row(*space_, points_[at], prior_).cwiseProduct(width) / peaks_[at];
+    const auto seen = static_cast<std::size_t>(i);
+    design.row(i) = fit_->row(*space_, points_[seen], prior_).cwiseProduct(width) / peaks_[seen];
   }
   Eigen::VectorXd target = Eigen::VectorXd::Ones(rows);
   target -= design * centre.cwiseQuotient(width);
@@ -143,7 +167,8 @@ double MemoryModel::ratio_bound(int point) const {
       const int right = space_->place(points_[i])[a];
       if (left == right) continue;
       if (axis.scale == KnobScale::category) {
-        factor *= light(axis.name) ? 1.1 : 2.0;
+        factor *= swap_factor(axis.name, axis.values[static_cast<std::size_t>(right)],
+                              axis.values[static_cast<std::size_t>(left)]);
       } else if (find_knob(axis.name) == nullptr) {
         const int at = static_cast<int>(a);
         factor *= ratio(std::fabs(space_->number(at, left)), std::fabs(space_->number(at, right)));

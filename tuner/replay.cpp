@@ -48,7 +48,7 @@ Result<ReplayScore> replay(const RecordedTable& table, const ReplayOptions& opti
   TuneLoopOptions loop;
   loop.budget_seconds = options.trials;
   loop.most_trials = options.trials;
-  const auto end = tune_loop(*search, runner, clock, loop, {});
+  auto end = tune_loop(*search, runner, clock, loop, {});
   if (!end) return end.error();
 
   RecommendOptions recommend_options;
@@ -60,6 +60,12 @@ Result<ReplayScore> replay(const RecordedTable& table, const ReplayOptions& opti
   score.found = score.result.found;
   score.trials = static_cast<int>(end->trials.size());
   score.out_of_memory_trials = runner.out_of_memory_trials();
+  double tried = 0;
+  for (const Trial& trial : end->trials) {
+    if (trial.ok()) tried = std::max(tried, truth_of(table, trial.knobs));
+  }
+  score.tried_regret = 1 - tried / best->samples_per_second;
+  score.run = std::move(end->trials);
   if (!score.found) return score;
   score.knobs = score.result.recommendation.knobs;
   score.true_samples_per_second = truth_of(table, score.knobs);

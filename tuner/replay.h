@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "bench/table_runner.h"
 #include "tuner/recommend.h"
@@ -24,9 +25,11 @@ struct ReplayScore {
   double true_samples_per_second = 0;
   double claimed_samples_per_second = 0;
   double regret = 1;  // 1 - true rate of the chosen setting / true rate of the best
+  double tried_regret = 1;  // of the best setting that was run, chosen or not
   int out_of_memory_trials = 0;
   int trials = 0;  // really run
   TuneResult result;
+  std::vector<Trial> run;
 };
 
 // usage: no such strategy. invalid: the table has no setting that works.

@@ -37,6 +37,7 @@ struct Flags {
   bool small = false;
   bool no_faults = false;
   bool list = false;
+  bool trace = false;
 };
 
 struct Subject {
@@ -45,7 +46,7 @@ struct Subject {
 };
 
 struct Scores {
-  std::vector<double> regrets, claims, seconds, out_of_memory, trials_a_point;
+  std::vector<double> regrets, tried, claims, seconds, out_of_memory, trials_a_point;
 };
 
 std::vector<Subject> subjects(const Flags& flags) {
@@ -90,6 +91,7 @@ void score_one(const Flags& flags, const Subject& subject, const std::string& st
       continue;
     }
     scores.regrets.push_back(score->regret);
+    scores.tried.push_back(score->tried_regret);
     scores.out_of_memory.push_back(score->out_of_memory_trials);
     scores.seconds.push_back(seconds / std::max(1, score->trials));
     scores.trials_a_point.push_back(score->trials /
@@ -99,11 +101,20 @@ void score_one(const Flags& flags, const Subject& subject, const std::string& st
                               1);
     }
     if (flags.list) {
-      std::printf("  %-12s %-10s %3d regret %5.1f %% claim %+5.1f %% oom %d cap %d: %s [%s]\n",
-                  subject.name.c_str(), strategy.c_str(), trials, 100 * score->regret,
-                  score->found ? 100 * scores.claims.back() : 0.0, score->out_of_memory_trials,
-                  subject.machine.process_cap, knobs_text(score->knobs).c_str(),
-                  score->result.stop_reason.c_str());
+      std::printf(
+          "  %-12s %-10s %3d regret %5.1f (%4.1f) %% claim %+5.1f %% oom %d cap %d: %s [%s]\n",
+          subject.name.c_str(), strategy.c_str(), trials, 100 * score->regret,
+          100 * score->tried_regret, score->found ? 100 * scores.claims.back() : 0.0,
+          score->out_of_memory_trials, subject.machine.process_cap,
+          knobs_text(score->knobs).c_str(), score->result.stop_reason.c_str());
+      for (const Trial& trial : score->run) {
+        if (!flags.trace) break;
+        std::printf("        %-8s %8.3f %5.2f GB %-8s %s\n", trial.phase.c_str(),
+                    trial.samples_per_second / subject.machine.table.best()->samples_per_second,
+                    static_cast<double>(trial.peak_bytes) / 1e9,
+                    std::string(outcome_name(trial.outcome)).c_str(),
+                    knobs_text(trial.knobs).c_str());
+      }
       const TableRow* best = subject.machine.table.best();
       std::printf("      best %s cores %g\n", knobs_text(best->knobs).c_str(),
                   subject.machine.table.cores);
@@ -118,13 +129,15 @@ void print_row(const std::string& strategy, int trials, const Scores& scores) {
                           : 100.0 * static_cast<double>(count) / static_cast<double>(values.size());
   };
   std::vector<double> over = scores.claims;
-  std::printf("| %s | %d | %.1f | %.1f | %.0f %% | %.2f | %.0f | %.0f %% | %+.1f %% | %.1f |\n",
-              strategy.c_str(), trials, 100 * median(scores.regrets),
-              100 * quantile(scores.regrets, 0.9),
-              share(scores.regrets, [](double regret) { return regret <= 0.05; }),
-              mean(scores.out_of_memory), quantile(scores.out_of_memory, 1),
-              share(scores.claims, [](double claim) { return std::fabs(claim) <= 0.02; }),
-              100 * median(over), 1000 * mean(scores.seconds));
+  std::printf(
+      "| %s | %d | %.1f | %.1f | %.1f / %.1f | %.0f %% | %.2f | %.0f | %.0f %% | %+.1f %% | %.1f "
+      "|\n",
+      strategy.c_str(), trials, 100 * median(scores.regrets), 100 * quantile(scores.regrets, 0.9),
+      100 * median(scores.tried), 100 * quantile(scores.tried, 0.9),
+      share(scores.regrets, [](double regret) { return regret <= 0.05; }),
+      mean(scores.out_of_memory), quantile(scores.out_of_memory, 1),
+      share(scores.claims, [](double claim) { return std::fabs(claim) <= 0.02; }),
+      100 * median(over), 1000 * mean(scores.seconds));
   std::fflush(stdout);
 }
 
@@ -146,7 +159,8 @@ int main(int argc, char** argv) {
   app.add_option("--margin", flags.margin);
   app.add_flag("--small", flags.small);
   app.add_flag("--no-faults", flags.no_faults);
-  app.add_flag("--list", flags.list);
+  app.add_flag("--list", flags.list, "a line for every search");
+  app.add_flag("--trace", flags.trace, "with --list: every trial");
   CLI11_PARSE(app, argc, argv);
   const std::vector<Subject> machines = subjects(flags);
   if (!flags.write_tables.empty()) {
@@ -164,8 +178,9 @@ int main(int argc, char** argv) {
   std::printf("%zu machines, %.0f points on average\n\n", machines.size(),
               points / static_cast<double>(machines.size()));
   std::printf(
-      "| strategy | trials | regret med %% | p90 %% | within 5 %% | OOM mean | max | claim "
-      "within 2 %% | over-claim | ms/trial |\n|--|--|--|--|--|--|--|--|--|--|\n");
+      "| strategy | trials | regret med %% | p90 %% | of the tried | within 5 %% | OOM mean | max "
+      "| claim "
+      "within 2 %% | over-claim | ms/trial |\n|--|--|--|--|--|--|--|--|--|--|--|\n");
   for (const std::string& strategy : flags.strategies) {
     for (int trials : flags.trials) {
       Scores scores;
