@@ -103,10 +103,9 @@ class CoordinateSearch : public Search {
       });
       leaders.resize(std::min(leaders.size(), static_cast<std::size_t>(std::max(2, left / 3))));
       if (leaders.empty()) return stop("no setting works");
-      race_ = Race(std::move(leaders), {board_.ledger.noise(board_.options.expected_noise), 3,
-                                        board_.options.seed + 1});
+      race_ = Race(std::move(leaders), {24, 0.004, board_.options.seed + 1});
     }
-    const auto point = race_.next(board_.ledger, std::min(left, 24));
+    const auto point = race_.next(board_.ledger, board_.own_standing(), left);
     if (!point) return stop("no neighbour is better, and the leaders are raced");
     return board_.propose(*point, "race", fmt::format("round {} of the leaders", race_.round()));
   }

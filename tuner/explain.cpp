@@ -20,7 +20,7 @@ int rounds_to_settle(double difference, double noise) {
 }
 
 double log_behind(const Setting& best, const Setting& other) {
-  return std::log(median(best.judged()) / median(other.judged()));
+  return std::log(best.estimate.median / other.estimate.median);
 }
 
 std::string why_not(const Setting& other, const Verdict& verdict) {
@@ -43,7 +43,7 @@ std::string why_not_run(const Prediction& prediction, const Verdict& verdict) {
   if (!prediction.admitted) return prediction.reason;
   const Interval& rate = prediction.samples_per_second;
   if (rate.median <= 0) return "not run";
-  const double here = verdict.chosen->summary.samples_per_second.median;
+  const double here = verdict.chosen->estimate.median;
   return fmt::format("predicted {}, not run", compared_words(rate.median / here));
 }
 
@@ -61,7 +61,7 @@ std::vector<std::string> reasons_for(const Verdict& verdict) {
   std::vector<std::string> reasons;
   const Setting& chosen = *verdict.chosen;
   const SettingSummary& summary = chosen.summary;
-  const Interval& rate = summary.samples_per_second;
+  const Interval& rate = chosen.estimate;
   reasons.push_back(fmt::format("Ran {} time{}: {} samples/s ({} to {}).", summary.trials,
                                 summary.trials == 1 ? "" : "s", format_count(rate.median),
                                 format_count(rate.low), format_count(rate.high)));
@@ -123,7 +123,7 @@ std::string noise_statement(const Verdict& verdict) {
 }
 
 std::string next_experiment(const Space& space, const Search& search, const Verdict& verdict) {
-  const double here = verdict.chosen->summary.samples_per_second.median;
+  const double here = verdict.chosen->estimate.median;
   const Knobs* promising = nullptr;
   double most = 1.01 * here;
   for (const Knobs& knobs : space.points()) {

@@ -20,7 +20,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kLittle = 0.005;  // expected improvement that is not worth a trial
+constexpr double kLittle = 0.0005;  // expected improvement that is not worth a trial
 constexpr int kLittleInARow = 4;
 constexpr int kMostRaceTrials = 24;
 
@@ -197,9 +197,14 @@ class ModelSearch : public Search {
       for (const auto& [value, point] : ranked) {
         if (static_cast<int>(leaders.size()) < runners) leaders.push_back(point);
       }
-      race_ = Race(std::move(leaders), {forecaster_.noise(), 3, board_.options.seed + 1});
+      race_ = Race(std::move(leaders), {kMostRaceTrials, 0.004, board_.options.seed + 1});
     }
-    const auto point = race_.next(board_.ledger, left);
+    learn();
+    const auto standing = [this](int point) {
+      const SpeedForecast speed = forecaster_.forecast(point);
+      return Standing{speed.log_rate, speed.deviation};
+    };
+    const auto point = race_.next(board_.ledger, standing, left);
     if (!point) return stop(explored_);
     return board_.propose(*point, "race", fmt::format("round {} of the leaders", race_.round()));
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/stats.h"
 
@@ -32,41 +33,46 @@ PairedDifference paired_difference(const std::vector<double>& a, const std::vect
 }
 
 Race::Race(std::vector<int> leaders, RaceOptions options)
-    : all_(leaders), runners_(std::move(leaders)), options_(options), random_(options.seed) {}
+    : runners_(std::move(leaders)), options_(options), random_(options.seed) {}
 
-void Race::drop_slow(const Ledger& ledger, int trials_left) {
+void Race::start_round(const Ledger& ledger, const StandingOf& standing, int trials_left) {
   std::erase_if(runners_, [&](int point) { return ledger.record(point).failures > 0; });
-  if (runners_.size() < 2 || round_ < 2) return;
-  const auto rate = [&](int point) { return median(ledger.record(point).race_rates); };
-  std::stable_sort(runners_.begin(), runners_.end(),
-                   [&](int a, int b) { return rate(a) > rate(b); });
-  const auto& best = ledger.record(runners_[0]).race_rates;
-  std::erase_if(runners_, [&](int point) {
-    if (point == runners_[0]) return false;
-    const PairedDifference behind =
-        paired_difference(best, ledger.record(point).race_rates, options_.noise);
-    return behind.mean > kClearlyBehind * behind.error;
-  });
-  // What is left of the budget must still give the survivors rounds enough to be told apart.
-  while (runners_.size() > 2 &&
-         static_cast<int>(runners_.size()) * std::max(1, options_.least_rounds - round_) >
-             trials_left) {
-    runners_.pop_back();
+  if (runners_.empty()) return;
+  std::vector<std::pair<double, int>> ranked;
+  for (int point : runners_) ranked.emplace_back(-standing(point).log_rate, point);
+  std::sort(ranked.begin(), ranked.end());
+  const Standing best = standing(ranked[0].second);
+  // Two more rounds for each, or only two runners.
+  const auto most = static_cast<std::size_t>(std::max(2, trials_left / 2));
+  runners_.clear();
+  for (const auto& [value, point] : ranked) {
+    const Standing other = standing(point);
+    const double behind = best.log_rate - other.log_rate;
+    const bool out =
+        round_ > 0 && behind > kClearlyBehind * std::hypot(best.deviation, other.deviation);
+    if (!out && runners_.size() < most) runners_.push_back(point);
   }
+  order_ = runners_;
+  if (static_cast<int>(order_.size()) <= trials_left) {
+    random_.shuffle(order_);
+  } else {
+    std::reverse(order_.begin(), order_.end());  // too few trials for a round: the best first
+  }
+  ++round_;
 }
 
-std::optional<int> Race::next(const Ledger& ledger, int trials_left) {
-  if (trials_left < 1) return std::nullopt;
+std::optional<int> Race::next(const Ledger& ledger, const StandingOf& standing, int trials_left) {
+  if (trials_left < 1 || trials_ >= options_.most_trials) return std::nullopt;
   if (order_.empty()) {
-    drop_slow(ledger, trials_left);
-    if (runners_.empty()) return std::nullopt;
-    if (static_cast<int>(runners_.size()) > trials_left && round_ >= 1) return std::nullopt;
-    order_ = runners_;
-    random_.shuffle(order_);
-    ++round_;
+    const bool settled =
+        round_ >= 2 && runners_.size() == 1 && standing(runners_[0]).deviation < options_.settled;
+    if (settled) return std::nullopt;
+    start_round(ledger, standing, std::min(trials_left, options_.most_trials - trials_));
   }
+  if (order_.empty()) return std::nullopt;
   const int point = order_.back();
   order_.pop_back();
+  ++trials_;
   return point;
 }
 

@@ -1,10 +1,12 @@
 // The race: the leaders measured again, interleaved in rounds, the slower ones dropped.
 //
 // Every survivor runs once per round in a shuffled order, so that drift of the machine meets all of
-// them alike; after each round those that are clearly behind leave (successive rejects, Audibert,
-// Bubeck and Munos 2010). The claim of a tune rests on these repeats alone.
+// them alike; before each round those that are clearly behind leave, and so many more that the rest
+// of the budget can tell the survivors apart (successive rejects, Audibert, Bubeck and Munos 2010).
+// The claim of a tune rests on these repeats.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -13,9 +15,16 @@
 
 namespace ocrtune {
 
+// What is believed of a point by now: the logarithm of its rate, and how sure that is.
+struct Standing {
+  double log_rate = 0;
+  double deviation = 1;
+};
+using StandingOf = std::function<Standing(int point)>;
+
 struct RaceOptions {
-  double noise = 0.03;  // relative, between repeats
-  int least_rounds = 3;
+  int most_trials = 24;
+  double settled = 0.004;  // deviation of the winner's rate that ends a race of one
   std::uint64_t seed = 1;
 };
 
@@ -24,28 +33,27 @@ class Race {
   Race() = default;
   Race(std::vector<int> leaders, RaceOptions options);
 
-  bool started() const { return !all_.empty(); }
-  const std::vector<int>& runners() const { return runners_; }  // still in the race
+  bool started() const { return !runners_.empty() || trials_ > 0; }
   int round() const { return round_; }
 
-  // The next point to run; nothing when `trials_left` cannot hold another useful trial.
-  std::optional<int> next(const Ledger& ledger, int trials_left);
+  // The next point to run; nothing when the race is settled or `trials_left` is used up.
+  std::optional<int> next(const Ledger& ledger, const StandingOf& standing, int trials_left);
 
  private:
-  std::vector<int> all_;
-  std::vector<int> runners_;
-  std::vector<int> order_;  // of the round under way, last one first
+  std::vector<int> runners_;  // still in the race
+  std::vector<int> order_;    // of the round under way, last one first
   RaceOptions options_;
   Random random_{1};
   int round_ = 0;
+  int trials_ = 0;
 
-  void drop_slow(const Ledger& ledger, int trials_left);
+  void start_round(const Ledger& ledger, const StandingOf& standing, int trials_left);
 };
 
-// log(rate a) - log(rate b) over the rounds that both ran: the mean, with its standard error.
+// log(rate a) - log(rate b) over the rounds that both ran: the middle, with its standard error.
 struct PairedDifference {
   double mean = 0;
-  double error = 0;  // large when fewer than two rounds are shared
+  double error = 0;  // large when no round is shared
   int rounds = 0;
 };
 PairedDifference paired_difference(const std::vector<double>& a, const std::vector<double>& b,

@@ -45,7 +45,7 @@ bool safer(const Setting* a, const Setting* b) {
 
 const Setting* fastest(const std::vector<const Setting*>& from) {
   return *std::max_element(from.begin(), from.end(), [](const Setting* a, const Setting* b) {
-    return median(a->judged()) < median(b->judged());
+    return a->estimate.median < b->estimate.median;
   });
 }
 
@@ -66,7 +66,8 @@ Verdict judge(const std::vector<Setting>& settings, const RecommendOptions& opti
     if (other == best) continue;
     const Interval ratio = ratio_interval(*other, *best, noise);
     if (ratio.high < 1) continue;
-    const bool close = ratio.median >= 1 - options.tie_tolerance;
+    const double behind = 1 - other->estimate.median / best->estimate.median;
+    const bool close = behind <= options.tie_tolerance;
     (close ? verdict.ties : verdict.unsettled).push_back(other);
   }
   verdict.chosen = *std::min_element(verdict.ties.begin(), verdict.ties.end(), safer);
@@ -76,7 +77,7 @@ Verdict judge(const std::vector<Setting>& settings, const RecommendOptions& opti
 // How much better than the chosen setting anything in the space may still be, at 95 %; below 0 if
 // some settings that may be launched were neither run nor predicted.
 double possible_gain(const Space& space, const Search& search, const Verdict& verdict) {
-  const double here = median(verdict.chosen->judged());
+  const double here = verdict.chosen->estimate.median;
   double most = 0;
   for (const auto* group : {&verdict.ties, &verdict.unsettled}) {
     for (const Setting* other : *group) {
@@ -150,7 +151,7 @@ void recommend_chosen(TuneResult& result, const Verdict& verdict) {
   Recommendation& recommendation = result.recommendation;
   recommendation.knobs = summary.knobs;
   recommendation.env = knob_environment(summary.knobs);
-  recommendation.samples_per_second = summary.samples_per_second;
+  recommendation.samples_per_second = verdict.chosen->estimate;
   recommendation.peak_bytes = summary.peak_bytes;
   recommendation.limit_bytes = verdict.limit_bytes;
   recommendation.reasons = reasons_for(verdict);
@@ -173,7 +174,11 @@ TuneResult recommend(const Space& space, const Search& search, const std::vector
   result.stop_reason = options.stop_reason;
   result.noise = repeat_noise(trials, options.expected_noise);
   count_outcomes(result, trials);
-  const std::vector<Setting> settings = settings_of(trials, result.noise);
+  std::vector<Setting> settings = settings_of(trials, result.noise);
+  for (Setting& setting : settings) {
+    const Interval modelled = search.predict(setting.summary.knobs).samples_per_second;
+    if (setting.works() && modelled.median > 0) setting.estimate = modelled;
+  }
   for (const Setting& setting : settings) result.settings.push_back(setting.summary);
   result.predicted = predict_untried(space, search, settings);
   if (options.baseline) {
@@ -199,7 +204,7 @@ TuneResult recommend(const Space& space, const Search& search, const std::vector
   result.advice = next_experiment(space, search, verdict);
   result.answer =
       fmt::format("Launch with {}: {} samples/s.", knobs_text(verdict.chosen->summary.knobs),
-                  format_count(verdict.chosen->summary.samples_per_second.median));
+                  format_count(verdict.chosen->estimate.median));
   return result;
 }
 

@@ -1,6 +1,8 @@
 #include "tuner/replay.h"
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,6 +17,32 @@ double truth_of(const RecordedTable& table, const Knobs& knobs) {
     if (row.knobs == knobs && row.outcome == Outcome::ok) return row.samples_per_second;
   }
   return 0;
+}
+
+void score_forecasts(const RecordedTable& table, const Search& search, ReplayScore& score) {
+  std::set<Knobs> tried;
+  for (const Trial& trial : score.run) tried.insert(trial.knobs);
+  std::vector<const TableRow*> rows;
+  for (const TableRow& row : table.rows) {
+    if (row.outcome == Outcome::ok && tried.count(row.knobs) == 0) rows.push_back(&row);
+  }
+  std::sort(rows.begin(), rows.end(), [](const TableRow* a, const TableRow* b) {
+    return a->samples_per_second > b->samples_per_second;
+  });
+  rows.resize(std::min<std::size_t>(rows.size(), 50));
+  double errors = 0;
+  double surprises = 0;
+  for (const TableRow* row : rows) {
+    const Interval rate = search.predict(row->knobs).samples_per_second;
+    if (rate.median <= 0) return;
+    const double error = std::log(row->samples_per_second / rate.median);
+    const double deviation = std::log(rate.high / rate.low) / (2 * 1.96);
+    errors += error * error;
+    surprises += error * error / (deviation * deviation + 1e-12);
+  }
+  if (rows.empty()) return;
+  score.forecast_error = std::sqrt(errors / static_cast<double>(rows.size()));
+  score.forecast_surprise = std::sqrt(surprises / static_cast<double>(rows.size()));
 }
 
 }  // namespace
@@ -66,6 +94,7 @@ Result<ReplayScore> replay(const RecordedTable& table, const ReplayOptions& opti
   }
   score.tried_regret = 1 - tried / best->samples_per_second;
   score.run = std::move(end->trials);
+  score_forecasts(table, *search, score);
   if (!score.found) return score;
   score.knobs = score.result.recommendation.knobs;
   score.true_samples_per_second = truth_of(table, score.knobs);

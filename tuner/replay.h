@@ -15,7 +15,7 @@ struct ReplayOptions {
   std::string strategy = "ours";
   int trials = 60;
   std::uint64_t seed = 1;
-  double margin = 0.02;  // memory kept free; recorded peaks do not move between runs
+  double margin = 0;  // memory kept free; recorded peaks do not move between runs
   ReplayFaults faults;
 };
 
@@ -24,10 +24,14 @@ struct ReplayScore {
   Knobs knobs;
   double true_samples_per_second = 0;
   double claimed_samples_per_second = 0;
-  double regret = 1;  // 1 - true rate of the chosen setting / true rate of the best
+  double regret = 1;        // 1 - true rate of the chosen setting / true rate of the best
   double tried_regret = 1;  // of the best setting that was run, chosen or not
   int out_of_memory_trials = 0;
   int trials = 0;  // really run
+  // Over the 50 fastest settings that were not run: root mean square of the forecast's error (a
+  // logarithm), and of that error in its own standard deviations.
+  double forecast_error = 0;
+  double forecast_surprise = 0;
   TuneResult result;
   std::vector<Trial> run;
 };

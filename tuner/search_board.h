@@ -1,11 +1,13 @@
 // What every strategy keeps: the ledger, the safe set, and the words it ends with.
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "tuner/ledger.h"
+#include "tuner/race.h"
 #include "tuner/safety.h"
 #include "tuner/search.h"
 
@@ -60,6 +62,18 @@ struct SearchBoard {
   int trials_left(double seconds_left) const {
     const double each = ledger.expected_trial_seconds(options.first_trial_seconds);
     return each > 0 ? static_cast<int>(seconds_left / each + 1e-9) : 1000000;
+  }
+
+  // Standings from a point's own repeats, with the noise pooled over all points.
+  StandingOf own_standing() const {
+    return [this](int point) {
+      const auto& rates = ledger.record(point).best_rates();
+      if (rates.empty()) return Standing{-1e9, 1};
+      double sum = 0;
+      for (double rate : rates) sum += std::log(rate);
+      const auto count = static_cast<double>(rates.size());
+      return Standing{sum / count, ledger.noise(options.expected_noise) / std::sqrt(count)};
+    };
   }
 
   Proposal propose(int point, std::string phase, std::string why) const {

@@ -95,12 +95,15 @@ std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise)
   }
   std::vector<Setting> settings;
   for (auto& [knobs, gathered] : by_knobs) {
-    Setting setting{gathered.summary, gathered.clean.empty() ? gathered.spoilt : gathered.clean,
-                    gathered.race};
+    Setting setting{gathered.summary,
+                    gathered.clean.empty() ? gathered.spoilt : gathered.clean,
+                    gathered.race,
+                    {}};
     // One failure and later successes: chance, kept as ok only if most trials worked.
     const int worked = setting.summary.trials - gathered.failures;
     if (gathered.failures > 0 && worked > gathered.failures) setting.summary.outcome = Outcome::ok;
     setting.summary.samples_per_second = rate_interval(setting.judged(), noise);
+    setting.estimate = setting.summary.samples_per_second;
     settings.push_back(std::move(setting));
   }
   std::stable_sort(settings.begin(), settings.end(), [](const Setting& a, const Setting& b) {

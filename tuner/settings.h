@@ -17,10 +17,13 @@ struct Setting {
   std::vector<double> race_rates;  // of the race alone: round 1, 2, ...
   // What the setting is judged by: the race's rates if there are two or more, else all.
   const std::vector<double>& judged() const { return race_rates.size() >= 2 ? race_rates : rates; }
+  // What the choice and the claim rest on: the repeats, pooled with the model where there is one.
+  Interval estimate;
   bool works() const { return summary.outcome == Outcome::ok && !rates.empty(); }
 };
 
-// Best first; failed ones last. `noise` (relative, between repeats) gives few repeats their spread.
+// Best first by their own trials; failed ones last. `noise` (relative, between repeats) gives few
+// repeats their spread.
 std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise);
 
 // Relative standard deviation between repeats of a setting, pooled; `prior` counts as 3 repeats.

@@ -80,10 +80,9 @@ class SweepSearch : public Search {
     if (!race_.started()) {
       std::vector<int> leaders = possible_best();
       if (leaders.empty()) return stop("no setting works");
-      race_ = Race(std::move(leaders), {board_.ledger.noise(board_.options.expected_noise), 4,
-                                        board_.options.seed + 1});
+      race_ = Race(std::move(leaders), {std::max(most, kReserve), 0.002, board_.options.seed + 1});
     }
-    const auto point = race_.next(board_.ledger, allowed);
+    const auto point = race_.next(board_.ledger, board_.own_standing(), allowed);
     if (!point) return stop(left < 1 ? "budget" : "all settings tried and the leaders raced");
     return board_.propose(*point, "race", fmt::format("round {} of the leaders", race_.round()));
   }

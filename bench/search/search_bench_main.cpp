@@ -33,7 +33,7 @@ struct Flags {
   int seeds = 1;
   double roughness = 1;
   double noise = 1;
-  double margin = 0.02;
+  double margin = 0;
   bool small = false;
   bool no_faults = false;
   bool list = false;
@@ -46,7 +46,8 @@ struct Subject {
 };
 
 struct Scores {
-  std::vector<double> regrets, tried, claims, seconds, out_of_memory, trials_a_point;
+  std::vector<double> regrets, tried, errors, surprises, claims, seconds, out_of_memory,
+      trials_a_point;
 };
 
 std::vector<Subject> subjects(const Flags& flags) {
@@ -91,6 +92,8 @@ void score_one(const Flags& flags, const Subject& subject, const std::string& st
       continue;
     }
     scores.regrets.push_back(score->regret);
+    scores.errors.push_back(score->forecast_error);
+    scores.surprises.push_back(score->forecast_surprise);
     scores.tried.push_back(score->tried_regret);
     scores.out_of_memory.push_back(score->out_of_memory_trials);
     scores.seconds.push_back(seconds / std::max(1, score->trials));
@@ -130,14 +133,15 @@ void print_row(const std::string& strategy, int trials, const Scores& scores) {
   };
   std::vector<double> over = scores.claims;
   std::printf(
-      "| %s | %d | %.1f | %.1f | %.1f / %.1f | %.0f %% | %.2f | %.0f | %.0f %% | %+.1f %% | %.1f "
-      "|\n",
+      "| %s | %d | %.1f | %.1f | %.1f / %.1f | %.0f %% | %.2f | %.0f | %.0f %% | %+.1f %% | "
+      "%.0f/%.1f | %.1f |\n",
       strategy.c_str(), trials, 100 * median(scores.regrets), 100 * quantile(scores.regrets, 0.9),
       100 * median(scores.tried), 100 * quantile(scores.tried, 0.9),
       share(scores.regrets, [](double regret) { return regret <= 0.05; }),
       mean(scores.out_of_memory), quantile(scores.out_of_memory, 1),
       share(scores.claims, [](double claim) { return std::fabs(claim) <= 0.02; }),
-      100 * median(over), 1000 * mean(scores.seconds));
+      100 * median(over), 100 * median(scores.errors), median(scores.surprises),
+      1000 * mean(scores.seconds));
   std::fflush(stdout);
 }
 
@@ -180,7 +184,7 @@ int main(int argc, char** argv) {
   std::printf(
       "| strategy | trials | regret med %% | p90 %% | of the tried | within 5 %% | OOM mean | max "
       "| claim "
-      "within 2 %% | over-claim | ms/trial |\n|--|--|--|--|--|--|--|--|--|--|--|\n");
+      "within 2 %% | over-claim | err/z | ms/trial |\n|--|--|--|--|--|--|--|--|--|--|--|--|\n");
   for (const std::string& strategy : flags.strategies) {
     for (int trials : flags.trials) {
       Scores scores;
