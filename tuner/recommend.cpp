@@ -29,7 +29,7 @@ std::vector<const Setting*> candidates(const std::vector<Setting>& settings,
   for (const Setting& setting : settings) {
     if (!setting.works() || over_limit(setting.summary, options)) continue;
     working.push_back(&setting);
-    if (setting.race_rates.size() >= 2) raced.push_back(&setting);
+    if (!setting.race_rates.empty()) raced.push_back(&setting);
   }
   return raced.empty() ? working : raced;
 }
