@@ -18,6 +18,10 @@ namespace {
 constexpr std::array<const char*, 4> kResults = {"samples_per_second", "peak_bytes", "outcome",
                                                  "noise_sigma"};
 
+bool is_result(std::string_view column) {
+  return std::find(kResults.begin(), kResults.end(), column) != kResults.end();
+}
+
 // One CSV record; quotes as in RFC 4180, without line breaks inside them.
 std::vector<std::string> fields(std::string_view line) {
   std::vector<std::string> found(1);
@@ -78,7 +82,10 @@ struct Reader {
                                        wanted, fmt::join(kResults, ", ")));
       }
     }
-    if (header.size() == kResults.size()) return error(line, "no column holds a knob");
+    for (const std::string& column : header) {
+      if (!is_result(column)) table.columns.push_back(column);
+    }
+    if (table.columns.empty()) return error(line, "no column holds a knob");
     return Status();
   }
 
@@ -99,9 +106,7 @@ struct Reader {
     TableRow row;
     std::map<std::string, std::string> results;
     for (std::size_t i = 0; i < header.size(); ++i) {
-      const bool is_result =
-          std::find(kResults.begin(), kResults.end(), header[i]) != kResults.end();
-      if (is_result) {
+      if (is_result(header[i])) {
         results[header[i]] = values[i];
         continue;
       }

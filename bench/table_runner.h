@@ -29,8 +29,9 @@ struct TableRow {
 
 struct RecordedTable {
   std::vector<TableRow> rows;
-  double cores = 0;                // 0: not stated
-  std::uint64_t memory_bytes = 0;  // 0: not stated
+  std::vector<std::string> columns;  // knobs and dimensions, as the file orders them
+  double cores = 0;                  // 0: not stated
+  std::uint64_t memory_bytes = 0;    // 0: not stated
 
   const TableRow* best() const;  // fastest that is ok; null when all failed
 };

@@ -10,5 +10,6 @@ Command diagnose_command();
 Command make_data_command();
 Command probe_command();
 Command worker_command();
+Command replay_command();
 
 }  // namespace ocrtune

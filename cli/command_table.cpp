@@ -11,6 +11,7 @@ const std::vector<Command>& command_table() {
       make_data_command(),
       probe_command(),
       worker_command(),
+      replay_command(),
   };
   return kTable;
 }

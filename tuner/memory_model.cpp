@@ -63,19 +63,26 @@ struct MemoryModel::Fit {
   double spread = kExpectedSpread;
   bool has_prior = false;
 
-  Eigen::VectorXd row(const Space& space, int point, const FootprintPrior& prior) const {
+  Eigen::VectorXd row(const Space& space, int point, double planned) const {
     const std::vector<double> values = parts(space, point);
     const auto count = static_cast<Eigen::Index>(values.size());
     Eigen::VectorXd phi(count + 1);
     for (Eigen::Index i = 0; i < count; ++i) phi[i] = values[static_cast<std::size_t>(i)];
-    phi[count] = has_prior ? prior(space.knobs(point)) : 0;
+    phi[count] = planned;
     return phi;
   }
 };
 
 MemoryModel::MemoryModel(const Space& space, FootprintPrior prior)
     : space_(&space), prior_(std::move(prior)), fit_(std::make_unique<Fit>()) {
-  fit_->has_prior = prior_ != nullptr && space.size() > 0 && prior_(space.knobs(0)) > 0;
+  planned_.assign(static_cast<std::size_t>(space.size()), prior_ == nullptr ? 0.0 : -1.0);
+  fit_->has_prior = space.size() > 0 && planned(0) > 0;
+}
+
+double MemoryModel::planned(int point) const {
+  double& bytes = planned_[static_cast<std::size_t>(point)];
+  if (bytes < 0) bytes = std::max(0.0, prior_(space_->knobs(point)));
+  return bytes;
 }
 
 MemoryModel::~MemoryModel() = default;
@@ -96,7 +103,7 @@ void MemoryModel::observe(int point, double peak_bytes) {
     batch = knobs.batch;
   }
   const double trust = fit_->has_prior ? 0.3 : 1.0;  // with a plan, the other parts correct it
-  const Eigen::Index count = fit_->row(*space_, point, prior_).size();
+  const Eigen::Index count = fit_->row(*space_, point, planned(point)).size();
   Eigen::VectorXd centre = Eigen::VectorXd::Zero(count);
   Eigen::VectorXd width = Eigen::VectorXd::Constant(count, 0.5 * trust * scale / batch);
   Eigen::Index at = 5;
@@ -127,7 +134,8 @@ void MemoryModel::observe(int point, double peak_bytes) {
   Eigen::MatrixXd design(rows, count);
   for (Eigen::Index i = 0; i < rows; ++i) {
     const auto seen = static_cast<std::size_t>(i);
-    design.row(i) = fit_->row(*space_, points_[seen], prior_).cwiseProduct(width) / peaks_[seen];
+    design.row(i) = fit_->row(*space_, points_[seen], planned(points_[seen])).cwiseProduct(width) /
+                    peaks_[seen];
   }
   Eigen::VectorXd target = Eigen::VectorXd::Ones(rows);
   target -= design * centre.cwiseQuotient(width);
@@ -189,10 +197,10 @@ MemoryForecast MemoryModel::forecast(int point) const {
   MemoryForecast forecast;
   if (points_.empty()) {
     if (!fit_->has_prior) return forecast;
-    const double planned = prior_(space_->knobs(point));
-    return {planned > 0, planned, 0.5 * planned, 1.5 * planned};
+    const double bytes = planned(point);
+    return {bytes > 0, bytes, 0.5 * bytes, 1.5 * bytes};
   }
-  const Eigen::VectorXd phi = fit_->row(*space_, point, prior_);
+  const Eigen::VectorXd phi = fit_->row(*space_, point, planned(point));
   const double bytes = std::max(phi.dot(fit_->mean), 0.0);
   const double variance = phi.dot(fit_->covariance * phi) + std::pow(fit_->spread * bytes, 2);
   const double deviation = std::sqrt(std::max(variance, 0.0));

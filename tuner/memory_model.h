@@ -42,10 +42,12 @@ class MemoryModel {
   struct Fit;
   const Space* space_;
   FootprintPrior prior_;
+  mutable std::vector<double> planned_;  // by prior_, asked once a point; below 0: not yet
   std::vector<int> points_;
   std::vector<double> peaks_;
   std::unique_ptr<Fit> fit_;
 
+  double planned(int point) const;
   double ratio_bound(int point) const;
 };
 

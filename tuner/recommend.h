@@ -23,7 +23,7 @@ struct RecommendOptions {
   std::uint64_t limit_bytes = 0;  // 0: unknown
   double margin = 0.05;
   double expected_noise = 0.03;  // as in SearchOptions
-  double tie_tolerance = 0.005;   // settings further apart than this never tie
+  double tie_tolerance = 0.005;  // settings further apart than this never tie
   double seconds = 0;
   std::string stop_reason;
 };

@@ -1,6 +1,7 @@
 // The table of strategies; to add one is to add a row.
 #include "tuner/coordinate_search.h"
 #include "tuner/model_search.h"
+#include "tuner/plain_search.h"
 #include "tuner/search.h"
 #include "tuner/sweep_search.h"
 
@@ -17,6 +18,10 @@ const std::vector<StrategyRow>& strategy_table() {
        [](const Space& space, const SearchOptions& options) {
          return make_coordinate_search(space, options, false);
        }},
+      {"random", "settings at random, best single trial wins", make_random_search},
+      {"exhaustive", "settings in the order of the space, best single trial wins",
+       make_exhaustive_search},
+      {"halving", "random settings, the better half measured again and again", make_halving_search},
   };
   return kTable;
 }

@@ -1,0 +1,133 @@
+// The command as a user types it: good tables, bad tables, and what machines read.
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "base/process.h"
+
+namespace ocrtune {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Said {
+  int code = -1;
+  std::string text;
+};
+
+class Replay : public ::testing::Test {
+ protected:
+  void SetUp() override { folder_ = *make_temporary_directory("replay"); }
+  void TearDown() override { (void)remove_tree(folder_); }
+
+  Said replay(const std::string& table, std::vector<std::string> flags) {
+    EXPECT_TRUE(write_file(folder_ + "/t.csv", table).ok());
+    ProcessOptions options;
+    options.arguments = {OCRTUNE_BINARY, "replay", "--table", folder_ + "/t.csv"};
+    options.arguments.insert(options.arguments.end(), flags.begin(), flags.end());
+    auto process = Process::start(options);
+    if (!process) return Said{-1, process.error().what};
+    const auto& exit = process->wait(60);
+    if (!exit || exit->signal != 0) return Said{-2, process->output().contents()};
+    return Said{exit->code, process->output().contents()};
+  }
+  std::string folder_;
+};
+
+const char* const kHeader = "nproc,batch,width,samples_per_second,peak_bytes,outcome,noise_sigma\n";
+
+std::string table_of_eight() {
+  std::string text = std::string("# cores=4 memory_bytes=1000000\n") + kHeader;
+  for (int n : {1, 2, 4, 8}) {
+    for (int b : {8, 16}) {
+      const bool fits = n * b <= 64;
+      text += std::to_string(n) + "," + std::to_string(b) + ",a," +
+              (fits ? std::to_string(10 * n + b) : "") + "," + std::to_string(15000 * n * b) +
+              (fits ? ",ok" : ",out_of_memory") + ",0.01\n";
+    }
+  }
+  return text;
+}
+
+TEST_F(Replay, FindsTheBestAndSaysSoToMachines) {
+  const Said said = replay(table_of_eight(), {"--trials", "20", "--repeat", "3", "--seed", "5",
+                                              "--strategy", "ours,random", "--json"});
+  ASSERT_EQ(said.code, 0) << said.text;
+  const auto list = nlohmann::json::parse(said.text);
+  ASSERT_EQ(list.size(), 6U);
+  for (int i = 0; i < 6; ++i) {
+    const auto& one = list[static_cast<std::size_t>(i)];
+    EXPECT_EQ(one["strategy"], i < 3 ? "ours" : "random");
+    EXPECT_EQ(one["trials"], 20);
+    EXPECT_EQ(one["seed"], 5 + i % 3);
+    EXPECT_GE(one["out_of_memory_trials"], 0);
+  }
+  EXPECT_EQ(list[0]["knobs"]["nproc"], 8);
+  EXPECT_EQ(list[0]["knobs"]["batch"], 8);
+  EXPECT_EQ(list[0]["knobs"]["width"], "a");
+  EXPECT_EQ(list[0]["true_samples_per_second"], 88.0);
+  EXPECT_NEAR(list[0]["claimed_samples_per_second"].get<double>(), 88.0, 3.0);
+  EXPECT_EQ(list[0]["regret"], 0.0);
+  EXPECT_LE(list[0]["out_of_memory_trials"], 1);
+}
+
+TEST_F(Replay, SameSeedSameAnswer) {
+  const std::vector<std::string> flags = {"--trials", "9", "--seed", "7", "--json"};
+  EXPECT_EQ(replay(table_of_eight(), flags).text, replay(table_of_eight(), flags).text);
+}
+
+TEST_F(Replay, OnePointIsAnAnswer) {
+  const Said said =
+      replay(std::string(kHeader) + "2,8,320,10.5,1000,ok,0\n", {"--trials", "5", "--json"});
+  ASSERT_EQ(said.code, 0) << said.text;
+  EXPECT_EQ(nlohmann::json::parse(said.text)[0]["regret"], 0.0);
+}
+
+TEST_F(Replay, BadTablesGetOneClearLine) {
+  const std::string header = kHeader;
+  const std::string row = "2,8,320,10.5,1000,ok,0\n";
+  struct Case {
+    std::string table, says;
+  };
+  for (const Case& bad : std::vector<Case>{
+           {"", "empty"},
+           {header, "no rows"},
+           {"nproc,samples_per_second,peak_bytes,noise_sigma\n1,2,3,0\n",
+            "column outcome is missing"},
+           {"nproc,peak_bytes,outcome,noise_sigma\n1,2,ok,0\n", "samples_per_second is missing"},
+           {"samples_per_second,peak_bytes,outcome,noise_sigma\n1,2,ok,0\n",
+            "no column holds a knob"},
+           {header + "2,8,320,nan,1000,ok,0\n", "line 2: samples_per_second 'nan'"},
+           {header + "2,8,320,inf,1000,ok,0\n", "'inf'"},
+           {header + "2,8,320,0,1000,ok,0\n", "samples_per_second 0"},
+           {header + "2,8,320,10,-4,ok,0\n", "peak_bytes '-4'"},
+           {header + "2,8,320,10,4,fine,0\n", "'fine' is not an outcome"},
+           {header + "0,8,320,10,4,ok,0\n", "nproc=0"},
+           {header + ",8,320,10,4,ok,0\n", "nproc is empty"},
+           {header + "2,8,320,10,4,ok\n", "6 fields"},
+           {header + row + row, "already on line 2"},
+           {header + "2,8,320,0,1000,crashed,0\n", "every setting of the table failed"},
+           {"# cores=none\n" + header + row, "cores=none"},
+       }) {
+    const Said said = replay(bad.table, {"--trials", "5"});
+    EXPECT_EQ(said.code, 3) << bad.says;
+    EXPECT_EQ(std::count(said.text.begin(), said.text.end(), '\n'), 1) << said.text;
+    EXPECT_THAT(said.text, HasSubstr(bad.says));
+  }
+}
+
+TEST_F(Replay, WrongUse) {
+  EXPECT_EQ(replay(table_of_eight(), {"--strategy", "luck"}).code, 2);
+  EXPECT_THAT(replay(table_of_eight(), {"--strategy", "luck"}).text, HasSubstr("coordinate"));
+  EXPECT_EQ(replay(table_of_eight(), {"--trials", "0"}).code, 2);
+  EXPECT_EQ(replay(table_of_eight(), {"--trials", "many"}).code, 2);
+  EXPECT_EQ(replay(table_of_eight(), {"--repeat", "0"}).code, 2);
+  EXPECT_EQ(replay(table_of_eight(), {"--memory-margin", "-1"}).code, 2);
+}
+
+}  // namespace
+}  // namespace ocrtune
