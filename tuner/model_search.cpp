@@ -61,7 +61,7 @@ class ModelSearch : public Search {
   std::optional<Proposal> next(double seconds_left) override {
     const int left = board_.trials_left(seconds_left);
     if (left < 1) return stop("budget");
-    if (const auto duty = board_.duty()) return board_.propose_duty(*duty);
+    if (const auto duty = board_.duty(ladder_.step() >= 3)) return board_.propose_duty(*duty);
     const int budget = board_.ledger.trials() + left;
     const int reserve = std::clamp(budget / 5, 2, kMostRaceTrials);
     if (race_.started() || (left <= reserve && board_.ledger.best() >= 0)) return race(left);
@@ -142,6 +142,9 @@ class ModelSearch : public Search {
           if (allowed(next)) chosen.insert(next);
         }
       }
+    }
+    for (int point : board_.ledger.tried()) {
+      if (board_.spoilt_only(point)) chosen.insert(point);
     }
     for (int point : forecaster_.suspicious()) {
       const PointRecord& record = board_.ledger.record(point);

@@ -34,22 +34,25 @@ struct SearchBoard {
     if (point >= 0) safety.tell(point, trial);
   }
 
-  // Untried, or tried with nothing but spoilt samples and a retry left.
-  bool open(int point) const {
+  // Untried. A point whose samples were all spoilt is not run again at once: it comes back through
+  // the race or the model, where it competes with the points that nothing is known of.
+  bool open(int point) const { return !ledger.record(point).tried(); }
+  bool spoilt_only(int point) const {
     const PointRecord& record = ledger.record(point);
-    if (record.failures > 0) return false;
-    return !record.tried() || (record.rates.empty() && record.spoilt < 3);
+    return record.rates.empty() && record.failures == 0 && record.spoilt > 0 && record.spoilt < 3;
   }
 
-  // What still has to be done before any strategy may choose: the confirming retry of a crash, then
-  // the always-measured settings that are admitted by now, lightest setting first of all.
-  std::optional<int> duty() const {
+  // What has to be done before a strategy may choose: the confirming retry of a crash, the user's
+  // setting, and, once `rules_too`, the other always-measured ones; each as soon as it is admitted,
+  // after the lightest setting if that is what it takes to know.
+  std::optional<int> duty(bool rules_too = true) const {
     const int retry = safety.point_to_confirm();
     if (retry >= 0) return retry;
     const int lightest = safety.lightest();
     bool waiting = false;
     for (int point : always) {
       if (!open(point)) continue;
+      if (point != always[0] && !rules_too) break;
       if (safety.admit(point).admitted) return point;
       waiting = true;
     }
