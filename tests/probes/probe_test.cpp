@@ -231,6 +231,7 @@ TEST(Probe, RefusesWrongRootsAndTopologies) {
     ErrorKind kind;
     const char* word;
   };
+  const std::string not_xml = std::string(OCRTUNE_SOURCE_DIR) + "/CMakeLists.txt";
   const Case cases[] = {{"/no/such/folder", "", ErrorKind::missing, "/no/such/folder"},
                         {"/etc/passwd", "", ErrorKind::usage, "not a folder"},
                         {"/etc", "", ErrorKind::missing, "neither proc/ nor sys/"},
@@ -238,7 +239,7 @@ TEST(Probe, RefusesWrongRootsAndTopologies) {
                         {"", "nonsense", ErrorKind::missing, "nonsense"},
                         {"", "pack:2 foo:3", ErrorKind::usage, "pack:2 foo:3"},
                         {"", "/tmp", ErrorKind::usage, "folder"},
-                        {"", OCRTUNE_SOURCE_DIR "/CMakeLists.txt", ErrorKind::invalid, "XML"}};
+                        {"", not_xml.c_str(), ErrorKind::invalid, "XML"}};
   for (const Case& wrong : cases) {
     ProbeOptions options;
     options.root = wrong.root;
