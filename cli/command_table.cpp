@@ -10,6 +10,7 @@ const std::vector<Command>& command_table() {
       diagnose_command(),
       make_data_command(),
       probe_command(),
+      train_command(),
       worker_command(),
       replay_command(),
   };

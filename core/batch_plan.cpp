@@ -30,8 +30,8 @@ std::int64_t BatchPlan::batches_per_epoch() const {
 
 std::int64_t BatchPlan::line(std::int64_t sequence, int item, int attempt) const {
   const std::int64_t per_epoch = batches_per_epoch();
-  const std::int64_t epoch = sequence / per_epoch;
-  const std::int64_t global_batch = sequence % per_epoch;
+  const std::int64_t epoch = (first_batch + sequence) / per_epoch;
+  const std::int64_t global_batch = (first_batch + sequence) % per_epoch;
   const std::int64_t place = (global_batch * world_size + rank) * batch + item;
   const std::uint64_t key = mix_bits(seed) ^ mix_bits(static_cast<std::uint64_t>(epoch) + 1);
   if (attempt == 0) return permuted(place, lines, key);

@@ -15,6 +15,7 @@ struct BatchPlan {
   int batch = 1;
   int rank = 0, world_size = 1;
   std::uint64_t seed = 1;
+  std::int64_t first_batch = 0;  // what sequence number 0 stands for: a resumed run goes on here
 
   std::int64_t batches_per_epoch() const;  // of this rank; 0: too few lines
 

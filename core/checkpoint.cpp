@@ -73,21 +73,25 @@ Error invalid(const std::string& path, const std::string& why) {
   return Error{ErrorKind::invalid, fmt::format("checkpoint {}: {}", path, why)};
 }
 
-// The bytes between magic and CRC, once both are right.
-Result<std::string_view> verified_body(const std::string& path, std::string_view file) {
+// Right magic, right version, room for a CRC.
+Status check_format(const std::string& path, std::string_view file) {
   if (file.substr(0, kMagic.size()) != kMagic) return invalid(path, "not a checkpoint of ocrtune");
   const std::size_t least = kMagic.size() + sizeof(kVersion) + sizeof(std::uint32_t);
   if (file.size() < least) return invalid(path, "truncated");
-  std::uint32_t version = 0, crc = 0;
+  std::uint32_t version = 0;
   std::memcpy(&version, file.data() + kMagic.size(), sizeof(version));
-  if (version != kVersion) {
-    return invalid(path,
-                   fmt::format("format version {}, this program reads {}", version, kVersion));
-  }
+  if (version == kVersion) return Status();
+  return invalid(path, fmt::format("format version {}, this program reads {}", version, kVersion));
+}
+
+// The bytes between version and CRC, once all three are right.
+Result<std::string_view> verified_body(const std::string& path, std::string_view file) {
+  if (Status format = check_format(path, file); !format) return format.error();
+  std::uint32_t crc = 0;
   const std::string_view covered = file.substr(0, file.size() - sizeof(crc));
   std::memcpy(&crc, file.data() + covered.size(), sizeof(crc));
   if (crc32(covered) != crc) return invalid(path, "damaged or truncated (checksum differs)");
-  return covered.substr(kMagic.size() + sizeof(version));
+  return covered.substr(kMagic.size() + sizeof(kVersion));
 }
 
 Status check_owner(const std::string& path, const CheckpointOwner& owner, Reader& reader) {
@@ -105,6 +109,22 @@ Status check_owner(const std::string& path, const CheckpointOwner& owner, Reader
 }
 
 }  // namespace
+
+Result<CheckpointHead> read_checkpoint_head(const std::string& path) {
+  constexpr std::uint64_t kMostBytes = 4096;
+  const Result<std::string> start = read_file(path, kMostBytes);
+  if (!start) return start.error();
+  if (Status format = check_format(path, *start); !format) return format.error();
+  Reader reader(std::string_view(*start).substr(kMagic.size() + sizeof(kVersion)));
+  const auto length = reader.take<std::uint32_t>();
+  if (length > kLongestName) return invalid(path, "damaged");
+  CheckpointHead head;
+  head.owner.model = reader.take_bytes(length);
+  head.owner.graph_hash = reader.take<std::uint64_t>();
+  head.steps = reader.take<std::int64_t>();
+  if (reader.ended_early() || head.steps < 0) return invalid(path, "damaged or truncated");
+  return head;
+}
 
 Status write_checkpoint(const std::string& path, const CheckpointOwner& owner, std::int64_t steps,
                         const std::vector<std::span<const float>>& sections) {

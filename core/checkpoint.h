@@ -18,6 +18,14 @@ struct CheckpointOwner {
   std::uint64_t graph_hash = 0;
 };
 
+// What stands at the beginning of a checkpoint; the rest is verified by read_checkpoint alone.
+struct CheckpointHead {
+  CheckpointOwner owner;
+  std::int64_t steps = 0;
+};
+
+Result<CheckpointHead> read_checkpoint_head(const std::string& path);
+
 Status write_checkpoint(const std::string& path, const CheckpointOwner& owner, std::int64_t steps,
                         const std::vector<std::span<const float>>& sections);
 

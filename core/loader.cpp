@@ -161,6 +161,7 @@ Status check_options(const LoaderOptions& options) {
   }
   if (options.workers < 0 || options.workers > 256) return refuse("loader workers are 0 to 256");
   if (options.queue_depth < 1 || options.queue_depth > 64) return refuse("queue depth is 1 to 64");
+  if (options.first_batch < 0) return refuse("the first batch is 0 or more");
   if (options.world_size < 1 || options.rank < 0 || options.rank >= options.world_size) {
     return refuse("no rank " + std::to_string(options.rank) + " of " +
                   std::to_string(options.world_size));
@@ -184,7 +185,8 @@ Result<std::unique_ptr<Loader>> Loader::create(const LoaderOptions& options) {
   if (Status few = labels.within(options.most_bad_share, unusable.count + lines); !few) {
     return few.error();
   }
-  const BatchPlan plan{lines, options.batch, options.rank, options.world_size, options.seed};
+  const BatchPlan plan{lines,        options.batch,      options.rank, options.world_size,
+                       options.seed, options.first_batch};
   if (plan.batches_per_epoch() == 0) {
     const std::int64_t need = static_cast<std::int64_t>(options.batch) * options.world_size;
     return Error{ErrorKind::usage, options.label_file + " has " + std::to_string(lines) +

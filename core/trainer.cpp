@@ -195,6 +195,7 @@ class TrainerOnGraph final : public Trainer {
   }
 
   std::size_t parameter_count() const override { return graph_.parameter_count(); }
+  std::int64_t steps() const override { return moments_.steps; }
 
   Status save(const std::string& path) const override {
     return write_checkpoint(path, owner(), moments_.steps,

@@ -57,6 +57,7 @@ class Trainer {
   virtual Result<std::vector<float>> logits(const Batch& batch) = 0;
 
   virtual std::size_t parameter_count() const = 0;
+  virtual std::int64_t steps() const = 0;                  // those before a load() included
   virtual Status save(const std::string& path) const = 0;  // complete or not there
   virtual Status load(const std::string& path) = 0;        // invalid: damaged or another model
 };

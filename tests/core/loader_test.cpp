@@ -147,6 +147,17 @@ TEST_F(LoaderTest, OrderFollowsTheSeed) {
   EXPECT_NE(batches(0, 5)[4].labels, one[4].labels);
 }
 
+TEST_F(LoaderTest, AResumedRunGoesOnInTheOrder) {
+  make_lines(60);
+  const auto whole = batches(0, 40);
+  options_.first_batch = 25;
+  for (int workers : {0, 2}) {
+    const auto rest = batches(workers, 15);
+    ASSERT_EQ(rest.size(), 15U);
+    for (std::size_t i = 0; i < 15; ++i) EXPECT_EQ(rest[i].images, whole[25 + i].images);
+  }
+}
+
 TEST_F(LoaderTest, BadImagesAreReplacedCountedAndNamed) {
   make_lines(100);
   ASSERT_EQ(::truncate(image(3).c_str(), 40), 0);

@@ -1,0 +1,133 @@
+// ocrtune train: one process trains the built-in core on a folder of lines.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "base/cpu_set.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/command_list.h"
+#include "core/alphabet.h"
+#include "core/line_dataset.h"
+#include "core/training_run.h"
+
+namespace ocrtune {
+namespace {
+
+struct Flags {
+  TrainingRunOptions run;
+  std::string data, evaluation, alphabet;
+};
+
+// A folder stands for the label file in it.
+std::string label_file_of(const std::string& place) {
+  return is_directory(place) ? join_path(place, kLabelFileName) : place;
+}
+
+// The dictionary that was asked for, else the one beside the labels, else none.
+Result<std::string> alphabet_text(const Flags& flags) {
+  const std::string beside = join_path(parent_path(flags.run.loader.label_file), kAlphabetFileName);
+  if (flags.alphabet.empty() && !path_exists(beside)) return std::string();
+  const std::string& name = flags.alphabet.empty() ? beside : flags.alphabet;
+  const auto alphabet = path_exists(name) ? Alphabet::load(name) : Alphabet::from_name(name);
+  if (!alphabet) return alphabet.error();
+  return alphabet->text();
+}
+
+void print_progress(const TrainingProgress& progress) {
+  std::printf("step %lld loss %.4f label_error_rate %.4f samples_per_second %.1f data_share %.3f\n",
+              static_cast<long long>(progress.step), progress.loss, progress.label_error_rate,
+              progress.samples_per_second, progress.data_share);
+  std::fflush(stdout);
+}
+
+void print_outcome(const TrainingRunOptions& run, const TrainingOutcome& outcome) {
+  if (outcome.counts.bad > 0) {
+    std::printf("%lld bad lines, replaced by others: %s\n",
+                static_cast<long long>(outcome.counts.bad),
+                join(outcome.counts.bad_examples, "; ").c_str());
+  }
+  if (outcome.impossible_labels > 0) {
+    std::printf("%lld samples had labels too long for --width %d; nothing was learned from them\n",
+                static_cast<long long>(outcome.impossible_labels), run.loader.width);
+  }
+  if (outcome.evaluated) {
+    std::printf("held out: label_error_rate %.4f, %lld of %lld lines without an error\n",
+                outcome.evaluation.rate(), static_cast<long long>(outcome.evaluation.exact_lines),
+                static_cast<long long>(outcome.evaluation.lines));
+  }
+  if (!run.checkpoint.empty()) {
+    std::printf("%lld steps are in %s\n", static_cast<long long>(outcome.steps),
+                run.checkpoint.c_str());
+  }
+}
+
+Result<int> train(Flags flags) {
+  TrainingRunOptions& run = flags.run;
+  run.loader.label_file = label_file_of(flags.data);
+  if (!flags.evaluation.empty()) run.evaluation_labels = label_file_of(flags.evaluation);
+  auto alphabet = alphabet_text(flags);
+  if (!alphabet) return alphabet.error();
+  run.loader.alphabet = std::move(alphabet).value();
+  if (run.resume == "auto") {
+    if (run.checkpoint.empty()) {
+      return Error{ErrorKind::usage, "--resume auto needs --checkpoint FILE"};
+    }
+    run.resume = path_exists(run.checkpoint) ? run.checkpoint : "";
+  }
+  if (run.trainer.threads == 0) run.trainer.threads = std::max(current_affinity().count(), 1);
+  run.trainer.seed = run.loader.seed;
+  const auto outcome = run_training(run, print_progress);
+  if (!outcome) return outcome.error();
+  print_outcome(run, *outcome);
+  if (outcome->interrupted) {
+    const std::string kept = run.checkpoint.empty() ? "" : "; go on with --resume auto";
+    return Error{ErrorKind::interrupted,
+                 "interrupted after " + std::to_string(outcome->steps) + " steps" + kept};
+  }
+  return kExitFine;
+}
+
+std::function<Result<int>()> declare(CLI::App& app) {
+  auto flags = std::make_shared<Flags>();
+  TrainingRunOptions& run = flags->run;
+  run.trainer.threads = 0;
+  app.add_option("data", flags->data, "Folder with labels.txt, or a label file")->required();
+  app.add_option("--steps", run.steps, "Optimiser steps in all")
+      ->check(CLI::Range(1LL, 1'000'000'000LL));
+  app.add_option("--checkpoint", run.checkpoint, "Kept here now and then, and at the end");
+  app.add_option("--resume", run.resume,
+                 "Go on from this checkpoint; auto: from --checkpoint if it is there");
+  app.add_option("--evaluate", flags->evaluation, "Held-out lines to read at the end");
+  app.add_option("--model", run.trainer.model, "A model of ocrtune list models");
+  app.add_option("--backend", run.trainer.backend, "onednn or reference");
+  app.add_option("--precision", run.trainer.precision, "fp32 or bf16");
+  app.add_option("--batch", run.loader.batch, "Lines a step");
+  app.add_option("--threads", run.trainer.threads, "All usable CPUs if absent")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--workers", run.loader.workers, "Loader processes");
+  app.add_option("--height", run.loader.height, "Pixels");
+  app.add_option("--width", run.loader.width, "Pixels; wider lines are squeezed");
+  app.add_option("--learning-rate", run.trainer.learning_rate, "Of AdamW")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--alphabet", flags->alphabet,
+                 "As make-data's; alphabet.txt of the data if absent");
+  app.add_option("--seed", run.loader.seed, "Of the weights and of the order");
+  app.add_option("--report-every", run.report_every, "Steps")->check(CLI::PositiveNumber);
+  app.add_option("--save-every", run.save_every, "Steps; 0: only at the end")
+      ->check(CLI::NonNegativeNumber);
+  return [flags] { return train(*flags); };
+}
+
+}  // namespace
+
+Command train_command() {
+  return Command{"train", "Train the built-in model on labelled lines",
+                 "ocrtune train lines --steps 2000 --checkpoint lines.ckpt --evaluate held-out",
+                 declare};
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,169 @@
+#include "core/training_run.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/interrupt.h"
+#include "core/alphabet.h"
+#include "core/checkpoint.h"
+#include "core/comm.h"
+#include "core/evaluation.h"
+#include "core/label_file.h"
+
+namespace ocrtune {
+namespace {
+
+std::string text_of(const std::vector<std::string>& characters) {
+  std::string text;
+  for (const std::string& character : characters) text += character;
+  return text;
+}
+
+class TrainingRun {
+ public:
+  TrainingRun(const TrainingRunOptions& options, std::unique_ptr<Loader> loader)
+      : options_(options), loader_(std::move(loader)), comm_(make_single_comm()) {}
+
+  Status prepare();
+  Result<TrainingOutcome> run(const std::function<void(const TrainingProgress&)>& report);
+
+ private:
+  Status step(double& loss_sum, double& data_seconds);
+  Status save() const;
+  Result<double> batch_error_rate();
+  Status evaluate_held_out();
+
+  TrainingRunOptions options_;
+  std::unique_ptr<Loader> loader_;
+  std::unique_ptr<Comm> comm_;
+  std::unique_ptr<Trainer> trainer_;
+  Batch batch_;
+  TrainingOutcome outcome_;
+};
+
+Status TrainingRun::prepare() {
+  TrainerOptions& trainer = options_.trainer;
+  trainer.batch = options_.loader.batch;
+  trainer.height = options_.loader.height;
+  trainer.width = options_.loader.width;
+  trainer.classes = static_cast<int>(loader_->alphabet().size()) + 1;
+  auto made = Trainer::create(trainer, *comm_);
+  if (!made) return made.error();
+  trainer_ = std::move(made).value();
+  if (options_.resume.empty()) return Status();
+  const auto alphabet = Alphabet::load(alphabet_path(options_.resume));
+  if (!alphabet) return alphabet.error();
+  if (alphabet->characters() != loader_->alphabet()) {
+    return Error{ErrorKind::invalid, options_.resume + " was trained with another alphabet (" +
+                                         std::to_string(alphabet->characters().size()) +
+                                         " characters) than the data's (" +
+                                         std::to_string(loader_->alphabet().size()) + ")"};
+  }
+  return trainer_->load(options_.resume);
+}
+
+Status TrainingRun::save() const {
+  if (options_.checkpoint.empty()) return Status();
+  std::string characters;
+  for (const std::string& character : loader_->alphabet()) characters += character + "\n";
+  if (Status written = write_file(alphabet_path(options_.checkpoint), characters); !written) {
+    return written;
+  }
+  return trainer_->save(options_.checkpoint);
+}
+
+Status TrainingRun::step(double& loss_sum, double& data_seconds) {
+  const double started = steady_clock().now_seconds();
+  if (Status loaded = loader_->next_into(batch_); !loaded) return loaded;
+  data_seconds += steady_clock().now_seconds() - started;
+  const auto report = trainer_->step(batch_);
+  if (!report) return report.error();
+  loss_sum += report->loss;
+  outcome_.impossible_labels += report->impossible_labels;
+  return Status();
+}
+
+Result<double> TrainingRun::batch_error_rate() {
+  const auto logits = trainer_->logits(batch_);
+  if (!logits) return logits.error();
+  const int classes = options_.trainer.classes;
+  const auto steps = static_cast<int>(logits->size()) / batch_.count / classes;
+  const auto lines = greedy_decode(*logits, steps, batch_.count, classes);
+  LabelErrors errors;
+  for (std::size_t i = 0; i < lines.size(); ++i) errors.add(lines[i].classes, batch_.labels[i]);
+  return errors.rate();
+}
+
+Status TrainingRun::evaluate_held_out() {
+  if (options_.evaluation_labels.empty()) return Status();
+  const auto source = LabelFile::read(options_.evaluation_labels, text_of(loader_->alphabet()));
+  if (!source) return source.error();
+  const LoaderOptions& loader = options_.loader;
+  const auto evaluation = evaluate(
+      *trainer_, **source,
+      EvaluationOptions{loader.batch, loader.height, loader.width, options_.most_evaluated});
+  if (!evaluation) return evaluation.error();
+  outcome_.evaluation = evaluation->errors;
+  outcome_.evaluated = true;
+  return Status();
+}
+
+Result<TrainingOutcome> TrainingRun::run(
+    const std::function<void(const TrainingProgress&)>& report) {
+  double loss_sum = 0, data_seconds = 0;
+  double since = steady_clock().now_seconds();
+  std::int64_t since_step = trainer_->steps();
+  while (trainer_->steps() < options_.steps && !interrupted()) {
+    if (Status done = step(loss_sum, data_seconds); !done) {
+      if (done.error().kind == ErrorKind::interrupted) break;
+      (void)save();  // what was learned until here
+      return done.error();
+    }
+    const std::int64_t at = trainer_->steps();
+    if (at % std::max<std::int64_t>(options_.report_every, 1) == 0 || at == options_.steps) {
+      const double seconds = std::max(steady_clock().now_seconds() - since, 1e-9);
+      const auto error_rate = batch_error_rate();
+      if (!error_rate) return error_rate.error();
+      const auto steps = static_cast<double>(at - since_step);
+      report({at, loss_sum / steps, *error_rate, steps * options_.loader.batch / seconds,
+              data_seconds / seconds});
+      loss_sum = data_seconds = 0;
+      since = steady_clock().now_seconds();
+      since_step = at;
+    }
+    if (options_.save_every > 0 && at % options_.save_every == 0 && at < options_.steps) {
+      if (Status saved = save(); !saved) return saved.error();
+    }
+  }
+  outcome_.steps = trainer_->steps();
+  outcome_.interrupted = interrupted();
+  outcome_.counts = loader_->counts();
+  if (Status saved = save(); !saved) return saved.error();
+  if (outcome_.interrupted) return outcome_;
+  if (Status evaluated = evaluate_held_out(); !evaluated) return evaluated.error();
+  return outcome_;
+}
+
+}  // namespace
+
+std::string alphabet_path(const std::string& checkpoint) { return checkpoint + ".alphabet"; }
+
+Result<TrainingOutcome> run_training(const TrainingRunOptions& options,
+                                     const std::function<void(const TrainingProgress&)>& report) {
+  TrainingRunOptions adjusted = options;
+  if (!options.resume.empty()) {
+    const auto head = read_checkpoint_head(options.resume);
+    if (!head) return head.error();
+    adjusted.loader.first_batch = head->steps;
+  }
+  auto loader = Loader::create(adjusted.loader);
+  if (!loader) return loader.error();
+  TrainingRun run(adjusted, std::move(loader).value());
+  if (Status ready = run.prepare(); !ready) return ready.error();
+  return run.run(report);
+}
+
+}  // namespace ocrtune

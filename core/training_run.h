@@ -1,0 +1,54 @@
+// One process trains to a step, with checkpoints that it can be resumed from.
+//
+// A checkpoint is two files: the trainer's state and, beside it, "<checkpoint>.alphabet" with one
+// character a line, without which the classes have no meaning.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "core/decode.h"
+#include "core/loader.h"
+#include "core/trainer.h"
+
+namespace ocrtune {
+
+struct TrainingRunOptions {
+  LoaderOptions loader;
+  TrainerOptions trainer;          // batch, height, width and classes come from the loader
+  std::int64_t steps = 1000;       // in all, those before a resume included
+  std::int64_t report_every = 50;  // steps
+  std::int64_t save_every = 200;   // steps; 0: only at the end
+  std::string checkpoint;          // empty: nothing is kept
+  std::string resume;              // a checkpoint to go on from; empty: from seeded weights
+  std::string evaluation_labels;   // label file of held-out lines; empty: no evaluation
+  std::int64_t most_evaluated = 2000;
+};
+
+struct TrainingProgress {
+  std::int64_t step = 0;
+  double loss = 0;              // mean since the last report, nats a line
+  double label_error_rate = 0;  // of this step's batch, read with the inference form
+  double samples_per_second = 0;
+  double data_share = 0;  // of the time, waiting for the loader
+};
+
+struct TrainingOutcome {
+  std::int64_t steps = 0;  // done, those before a resume included
+  bool interrupted = false;
+  std::int64_t impossible_labels = 0;  // longer than the width can spell; seen, not learned
+  LoaderCounts counts;
+  bool evaluated = false;
+  LabelErrors evaluation;
+};
+
+std::string alphabet_path(const std::string& checkpoint);
+
+// At an interrupt the checkpoint is written and the outcome says so. Forks loader workers before
+// the first OpenMP region. invalid: `resume` is damaged, of another model or alphabet.
+Result<TrainingOutcome> run_training(const TrainingRunOptions& options,
+                                     const std::function<void(const TrainingProgress&)>& report);
+
+}  // namespace ocrtune

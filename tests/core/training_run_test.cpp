@@ -1,0 +1,132 @@
+#include "core/training_run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "core/checkpoint.h"
+#include "core/fonts.h"
+#include "core/line_dataset.h"
+
+namespace ocrtune {
+namespace {
+
+using ::testing::HasSubstr;
+
+class TrainingRunTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = *make_temporary_directory("training");
+    if (find_fonts(font_folders())->empty()) GTEST_SKIP() << "no fonts are installed";
+  }
+  void TearDown() override { (void)remove_tree(folder_); }
+
+  // Draws lines and gives their label file.
+  std::string lines(const std::string& name, int count, std::uint64_t seed,
+                    const std::string& alphabet = "0123ab") {
+    DatasetOptions dataset;
+    dataset.folder = folder_ + "/" + name;
+    dataset.alphabet = *Alphabet::from_text(alphabet);
+    dataset.count = count;
+    dataset.draw.seed = seed;
+    dataset.draw.most_length = 3;
+    dataset.draw.fonts = *find_fonts(font_folders());
+    dataset.draw.fonts.resize(std::min<std::size_t>(dataset.draw.fonts.size(), 8));
+    EXPECT_TRUE(draw_dataset(dataset, nullptr));
+    return dataset.folder + "/labels.txt";
+  }
+  TrainingRunOptions options(const std::string& labels, std::int64_t steps) {
+    TrainingRunOptions options;
+    options.loader.label_file = labels;
+    options.loader.batch = 4;
+    options.loader.width = 32;
+    options.steps = steps;
+    options.checkpoint = folder_ + "/a.ckpt";
+    return options;
+  }
+  std::string folder_;
+};
+
+TEST_F(TrainingRunTest, AResumedRunEndsLikeOneThatWasNeverStopped) {
+  const std::string labels = lines("lines", 30, 1);
+  const auto quiet = [](const TrainingProgress&) {};
+  TrainingRunOptions whole = options(labels, 6);
+  whole.checkpoint = folder_ + "/whole.ckpt";
+  ASSERT_TRUE(run_training(whole, quiet));
+  const auto half = run_training(options(labels, 3), quiet);
+  ASSERT_TRUE(half) << half.error().what;
+  EXPECT_EQ(half->steps, 3);
+  TrainingRunOptions rest = options(labels, 6);
+  rest.resume = rest.checkpoint;
+  rest.loader.workers = 2;
+  const auto resumed = run_training(rest, quiet);
+  ASSERT_TRUE(resumed) << resumed.error().what;
+  EXPECT_EQ(resumed->steps, 6);
+  EXPECT_EQ(resumed->counts.good, 12);
+  EXPECT_EQ(*read_file(rest.checkpoint), *read_file(whole.checkpoint));
+  EXPECT_EQ(read_checkpoint_head(rest.checkpoint)->steps, 6);
+}
+
+TEST_F(TrainingRunTest, ReportsAndSavesOnTheWay) {
+  TrainingRunOptions run = options(lines("lines", 30, 1), 5);
+  run.report_every = 2;
+  run.save_every = 2;
+  std::vector<std::int64_t> reported;
+  ASSERT_TRUE(run_training(run, [&](const TrainingProgress& progress) {
+    reported.push_back(progress.step);
+    EXPECT_GT(progress.loss, 0);
+    EXPECT_GT(progress.samples_per_second, 0);
+    if (progress.step == 4) {  // saved after step 2
+      EXPECT_EQ(read_checkpoint_head(run.checkpoint)->steps, 2);
+    }
+  }));
+  EXPECT_EQ(reported, (std::vector<std::int64_t>{2, 4, 5}));
+  EXPECT_EQ(*read_file(alphabet_path(run.checkpoint)), "0\n1\n2\n3\na\nb\n");
+}
+
+TEST_F(TrainingRunTest, RefusesToResumeFromWhatDoesNotFit) {
+  const auto quiet = [](const TrainingProgress&) {};
+  TrainingRunOptions run = options(lines("lines", 30, 1), 2);
+  ASSERT_TRUE(run_training(run, quiet));
+  TrainingRunOptions other = options(lines("other", 30, 1, "xyzwvu"), 4);
+  other.resume = run.checkpoint;
+  const auto foreign = run_training(other, quiet);
+  ASSERT_FALSE(foreign);
+  EXPECT_EQ(foreign.error().kind, ErrorKind::invalid);
+  EXPECT_THAT(foreign.error().what, HasSubstr("another alphabet"));
+  run.resume = folder_ + "/none.ckpt";
+  EXPECT_EQ(run_training(run, quiet).error().kind, ErrorKind::missing);
+  const std::string whole = *read_file(run.checkpoint);
+  ASSERT_TRUE(write_file(folder_ + "/cut.ckpt", whole.substr(0, whole.size() / 2)));
+  ASSERT_TRUE(
+      write_file(folder_ + "/cut.ckpt.alphabet", *read_file(alphabet_path(run.checkpoint))));
+  run.resume = folder_ + "/cut.ckpt";
+  EXPECT_EQ(run_training(run, quiet).error().kind, ErrorKind::invalid);
+  ASSERT_TRUE(write_file(run.resume, "no checkpoint"));
+  EXPECT_EQ(run_training(run, quiet).error().kind, ErrorKind::invalid);
+}
+
+TEST_F(TrainingRunTest, CheckpointThatCannotBeWrittenIsNamed) {
+  TrainingRunOptions run = options(lines("lines", 30, 1), 1);
+  run.checkpoint = folder_ + "/no/such/folder/a.ckpt";
+  const auto outcome = run_training(run, [](const TrainingProgress&) {});
+  ASSERT_FALSE(outcome);
+  EXPECT_THAT(outcome.error().what, HasSubstr(run.checkpoint));
+}
+
+// The whole path from drawn pictures to text: a few hundred steps from a fixed seed.
+TEST_F(TrainingRunTest, LearnsToReadDrawnLines) {
+  TrainingRunOptions run = options(lines("lines", 1500, 1), 300);
+  run.loader.batch = 16;
+  run.loader.width = 64;
+  run.trainer.learning_rate = 3e-3;
+  run.evaluation_labels = lines("held-out", 150, 2);
+  const auto outcome = run_training(run, [](const TrainingProgress&) {});
+  ASSERT_TRUE(outcome) << outcome.error().what;
+  EXPECT_TRUE(outcome->evaluated);
+  EXPECT_EQ(outcome->evaluation.lines, 150);
+  EXPECT_LT(outcome->evaluation.rate(), 0.1);
+}
+
+}  // namespace
+}  // namespace ocrtune
