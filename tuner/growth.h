@@ -1,0 +1,60 @@
+// Does memory grow, how fast, and when does it meet the limit? From a trace, as pure functions.
+//
+// The trace is cut into windows and each window speaks through its lowest point, so that an
+// allocator's sawtooth or a queue that fills and drains is no growth. The slope is the median of
+// the slopes between all pairs of windows, with the interval of Sen (1968): a few odd windows do
+// not move it. What happens before `settle` seconds (caches, first batches) is left out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ocrtune {
+
+struct TracePoint {
+  double seconds = 0;
+  double value = 0;  // bytes, descriptors, ...
+};
+
+struct Growth {
+  double per_second = 0, low = 0, high = 0;  // slope with its 95 % interval
+  double seconds = 0;                        // watched
+  double rise = 0;                           // over that time, by the slope
+  double now = 0;                            // level of the last window
+  int windows = 0;
+
+  bool certain() const { return low > 0; }
+};
+
+// Empty below 8 points after settling, or when they span no time.
+std::optional<Growth> fit_growth(const std::vector<TracePoint>& trace, double settle_seconds = 0);
+
+struct GrowthForecast {
+  bool alarm = false;
+  double seconds_left = 0;          // to the limit, by the slope; infinite when it does not grow
+  double earliest = 0, latest = 0;  // by the ends of its interval
+  std::string words;                // "grows by 1.2 MiB/s (1.1..1.3): 5 h 10 min left of ..."
+};
+
+// Alarms when growth is certain, has reached `least_rise`, and meets the limit within the planned
+// time (0: unknown, then within 24 h).
+GrowthForecast forecast_growth(const Growth& growth, double limit, double planned_seconds,
+                               double least_rise);
+
+// A trace of bounded length: when full, each two neighbours become one that keeps the lower value.
+class GrowthTrace {
+ public:
+  explicit GrowthTrace(std::size_t most_points = 1024) : most_points_(most_points) {}
+  void add(double seconds, double value);
+  const std::vector<TracePoint>& points() const { return points_; }
+
+ private:
+  std::size_t most_points_;
+  std::size_t stride_ = 1, waiting_ = 0;
+  TracePoint lowest_;
+  std::vector<TracePoint> points_;
+};
+
+}  // namespace ocrtune
