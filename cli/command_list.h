@@ -9,8 +9,9 @@ Command check_command();
 Command diagnose_command();
 Command make_data_command();
 Command probe_command();
+Command replay_command();
+Command run_command();
 Command train_command();
 Command worker_command();
-Command replay_command();
 
 }  // namespace ocrtune

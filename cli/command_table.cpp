@@ -10,9 +10,10 @@ const std::vector<Command>& command_table() {
       diagnose_command(),
       make_data_command(),
       probe_command(),
+      replay_command(),
+      run_command(),
       train_command(),
       worker_command(),
-      replay_command(),
   };
   return kTable;
 }

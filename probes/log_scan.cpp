@@ -32,15 +32,6 @@ std::size_t line_end(std::string_view block) {
   return std::min(block.substr(0, newline).find('\r'), newline);
 }
 
-// What training programs print when a step or an epoch is done.
-bool is_progress(std::string_view line) {
-  constexpr std::string_view kWords[] = {"loss",       "ips: ",  "it/s",           "s/it",
-                                         "Loss",       "epoch:", "dataloader has", "samples/s",
-                                         "batch_cost", "Epoch ", "global_step"};
-  return std::any_of(std::begin(kWords), std::end(kWords),
-                     [&](std::string_view word) { return contains(line, word); });
-}
-
 bool is_run_start(std::string_view line) {
   return contains(line, "INFO: train with paddle") || contains(line, "Configuration  ------");
 }
@@ -84,6 +75,14 @@ std::optional<double> number_after(std::string_view line, std::string_view key) 
 }
 
 }  // namespace
+
+bool is_progress_line(std::string_view line) {
+  constexpr std::string_view kWords[] = {"loss",       "ips: ",  "it/s",           "s/it",
+                                         "Loss",       "epoch:", "dataloader has", "samples/s",
+                                         "batch_cost", "Epoch ", "global_step"};
+  return std::any_of(std::begin(kWords), std::end(kWords),
+                     [&](std::string_view word) { return contains(line, word); });
+}
 
 struct LogScanner::State {
   LogScan scan;
@@ -177,7 +176,7 @@ void LogScanner::State::take_line(std::string_view line, bool hot) {
     }
   }
   failing_since_start = failing_since_start || failing;
-  if (!failing && is_progress(line)) take_progress(line);
+  if (!failing && is_progress_line(line)) take_progress(line);
   if (is_finish(line)) scan.finished = true;
   if (failing) scan.finished = false;
   if (failing_since_start && is_run_start(line)) {

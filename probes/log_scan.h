@@ -63,6 +63,9 @@ class LogScanner {
   std::unique_ptr<State> state_;
 };
 
+// Does the line tell that a step or an epoch is done? By the words that training programs use.
+bool is_progress_line(std::string_view line);
+
 LogScan scan_text(const std::string& file, std::string_view text);
 // "-" is standard input. Polls interrupted(). A compressed file is an error that says how to read
 // it.

@@ -1,0 +1,229 @@
+#include "bench/supervised_attempt.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/interrupt.h"
+#include "base/process_tree.h"
+#include "base/text.h"
+#include "bench/line_splitter.h"
+#include "bench/memory_sampler.h"
+#include "bench/oom_watch.h"
+#include "probes/log_scan.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kStatusEvery = 1.0;
+constexpr double kDescriptorsEvery = 5.0;
+
+// Appends to a file; the first failure is kept and ends the writing, not the run.
+class Appender {
+ public:
+  Status open(const std::string& path) {
+    descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    return descriptor_ < 0 ? Status(system_error(errno, "open " + path)) : Status();
+  }
+  ~Appender() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  void write(std::string_view bytes) const {
+    while (descriptor_ >= 0 && !bytes.empty()) {
+      const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) return;
+      bytes.remove_prefix(static_cast<std::size_t>(written));
+    }
+  }
+
+ private:
+  int descriptor_ = -1;
+};
+
+std::int64_t most_descriptors(const std::vector<ProcessFacts>& members) {
+  std::int64_t most = 0;
+  for (const ProcessFacts& member : members) {
+    const auto names = list_directory(fmt::format("/proc/{}/fd", member.pid));
+    if (names) most = std::max(most, static_cast<std::int64_t>(names->size()));
+  }
+  return most;
+}
+
+std::optional<std::uint64_t> shm_size() {
+  struct statvfs facts {};
+  if (::statvfs("/dev/shm", &facts) != 0) return std::nullopt;
+  return static_cast<std::uint64_t>(facts.f_blocks) * facts.f_frsize;
+}
+
+class Attempt {
+ public:
+  Attempt(const AttemptPlan& plan, const AttemptListeners& listeners)
+      : plan_(plan), listeners_(listeners), memory_(std::thread::hardware_concurrency()) {}
+
+  Result<AttemptEnd> run();
+
+ private:
+  Status open();
+  void listen(std::string_view bytes);
+  void look(double now);
+  AttemptStop reason_to_stop() const;
+  void gather(const OomCounts& before);
+
+  const AttemptPlan& plan_;
+  const AttemptListeners& listeners_;
+  ProcessTree tree_;
+  Process* root_ = nullptr;
+  MemorySampler memory_;
+  Appender log_, trace_;
+  LineSplitter lines_;
+  AttemptEnd end_;
+  double started_ = 0, last_output_ = 0, last_descriptors_ = -kDescriptorsEvery;
+  std::uint64_t shm_peak_ = 0;
+  std::int64_t descriptors_peak_ = 0;
+};
+
+Status Attempt::open() {
+  Status status = log_.open(plan_.log_path);
+  if (!status) return status;
+  if (!plan_.trace_path.empty()) {
+    status = trace_.open(plan_.trace_path);
+    if (!status) return status;
+    trace_.write("seconds,bytes,shm_bytes,processes,progress_lines\n");
+  }
+  auto root = tree_.start(plan_.process);
+  if (!root) return root.error();
+  root_ = *root;
+  return Status();
+}
+
+void Attempt::listen(std::string_view bytes) {
+  last_output_ = steady_clock().now_seconds();
+  log_.write(bytes);
+  if (listeners_.on_output) listeners_.on_output(bytes);
+  lines_.add(bytes, [this](const std::string& line) {
+    if (!is_progress_line(line)) return;
+    AttemptStatus& status = end_.last;
+    status.progress_lines += 1;
+    status.last_progress = line.substr(0, 400);
+    if (status.first_progress_seconds < 0) status.first_progress_seconds = last_output_ - started_;
+  });
+}
+
+void Attempt::look(double now) {
+  const auto& members = tree_.scan();
+  memory_.update(members, now);
+  AttemptStatus& status = end_.last;
+  status.seconds = now - started_;
+  status.silent_seconds = now - last_output_;
+  status.bytes = memory_.bytes();
+  status.shm_bytes = shm_used_bytes();
+  status.processes = static_cast<int>(members.size());
+  shm_peak_ = std::max(shm_peak_, status.shm_bytes);
+  if (now - last_descriptors_ >= kDescriptorsEvery) {
+    descriptors_peak_ = std::max(descriptors_peak_, most_descriptors(members));
+    last_descriptors_ = now;
+  }
+  trace_.write(fmt::format("{:.1f},{},{},{},{}\n", status.seconds, status.bytes, status.shm_bytes,
+                           status.processes, status.progress_lines));
+  if (listeners_.on_status) listeners_.on_status(status);
+}
+
+AttemptStop Attempt::reason_to_stop() const {
+  if (interrupted()) return AttemptStop::interrupted;
+  if (plan_.silence_seconds > 0 && end_.last.silent_seconds > plan_.silence_seconds) {
+    return AttemptStop::silent;
+  }
+  if (plan_.memory_limit_bytes > 0 && end_.last.bytes > plan_.memory_limit_bytes) {
+    return AttemptStop::memory;
+  }
+  return AttemptStop::none;
+}
+
+void Attempt::gather(const OomCounts& before) {
+  FailureEvidence& evidence = end_.evidence;
+  const OomCounts after = read_oom_counts(FileRoot());
+  if (before.host && after.host) {
+    evidence.host_oom_kills = static_cast<std::int64_t>(*after.host - *before.host);
+  }
+  for (const auto& [group, count] : after.groups) {
+    const auto was = before.groups.find(group);
+    const auto grown =
+        static_cast<std::int64_t>(count - (was == before.groups.end() ? count : was->second));
+    evidence.cgroup_oom_kills = std::max(evidence.cgroup_oom_kills.value_or(0), grown);
+  }
+  evidence.exit_code = end_.exit.signal != 0 ? -end_.exit.signal : end_.exit.code;
+  evidence.peak_bytes = end_.peak_bytes = memory_.peak_bytes();
+  if (plan_.memory_limit_bytes > 0) evidence.limit_bytes = plan_.memory_limit_bytes;
+  evidence.shm_peak_bytes = shm_peak_;
+  evidence.shm_size_bytes = shm_size();
+  rlimit limit{};
+  if (descriptors_peak_ > 0 && ::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    evidence.descriptors_peak = descriptors_peak_;
+    evidence.descriptors_limit = static_cast<std::int64_t>(limit.rlim_cur);
+  }
+  evidence.silent_seconds = end_.last.silent_seconds;
+  evidence.killed_by_us = end_.stop != AttemptStop::none;
+  if (end_.stop == AttemptStop::interrupted) evidence.killed_why = "interrupted";
+  if (end_.stop == AttemptStop::silent) {
+    evidence.killed_why = "silent for " + format_duration(end_.last.silent_seconds);
+  }
+  if (end_.stop == AttemptStop::memory) {
+    evidence.killed_why =
+        fmt::format("memory {} passed the limit of {}", format_bytes(end_.last.bytes),
+                    format_bytes(plan_.memory_limit_bytes));
+  }
+}
+
+Result<AttemptEnd> Attempt::run() {
+  Clock& clock = steady_clock();
+  const OomCounts before = read_oom_counts(FileRoot());
+  started_ = last_output_ = clock.now_seconds();
+  const Status opened = open();
+  if (!opened) return opened.error();
+  const auto sink = [this](std::string_view bytes) { listen(bytes); };
+  double next_look = started_;
+  while (!root_->poll_exit() && end_.stop == AttemptStop::none) {
+    pollfd waiting{root_->output_descriptor(), POLLIN, 0};
+    if (waiting.fd < 0) {
+      clock.sleep_seconds(0.05);
+    } else {
+      ::poll(&waiting, 1, 100);
+    }
+    root_->read_output(sink);
+    const double now = clock.now_seconds();
+    if (now >= next_look) {
+      look(now);
+      next_look = now + kStatusEvery;
+    }
+    end_.stop = reason_to_stop();
+  }
+  const bool ended = root_->poll_exit().has_value();
+  if (ended) end_.left_over = static_cast<int>(tree_.scan().size());
+  const StopReport report = tree_.stop(ended ? 1 : plan_.stop_grace_seconds);
+  end_.survivors = report.survivors;
+  while (root_->read_output(sink) > 0) {
+  }
+  end_.exit = root_->wait(5).value_or(ProcessExit{0, SIGKILL, 0, 0});
+  gather(before);
+  return std::move(end_);
+}
+
+}  // namespace
+
+Result<AttemptEnd> run_attempt(const AttemptPlan& plan, const AttemptListeners& listeners) {
+  return Attempt(plan, listeners).run();
+}
+
+}  // namespace ocrtune

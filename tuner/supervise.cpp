@@ -1,0 +1,267 @@
+#include "tuner/supervise.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "bench/memory_sampler.h"
+#include "probes/log_files.h"
+#include "tuner/growth.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kLeastRise = 64.0 * 1048576;
+constexpr double kWarnAgainAfter = 600;
+
+double modified(const std::string& path) {
+  struct stat facts {};
+  if (::stat(path.c_str(), &facts) != 0) return 0;
+  return static_cast<double>(facts.st_mtim.tv_sec) +
+         1e-9 * static_cast<double>(facts.st_mtim.tv_nsec);
+}
+
+class Supervisor {
+ public:
+  Supervisor(const SuperviseOptions& options, const AttemptRunner& attempt,
+             const SuperviseListeners& listeners, Clock& clock, Journal journal)
+      : options_(options),
+        attempt_(attempt),
+        listeners_(listeners),
+        clock_(clock),
+        journal_(std::move(journal)),
+        setting_(options.setting) {}
+
+  Result<SuperviseEnd> run();
+
+ private:
+  Result<AttemptPlan> plan_attempt(int number);
+  void watch(const AttemptStatus& status);
+  Diagnosis diagnose_attempt(const AttemptEnd& end, int number, double started);
+  // What to change for the next attempt, or empty with `why` when there shall be none.
+  std::optional<std::string> next_step(const AttemptEnd& end, const Diagnosis& diagnosis,
+                                       bool moved_on, std::string& why);
+  AttemptSummary summary(const AttemptPlan& plan, const AttemptEnd& end) const;
+  void note(const std::string& line) {
+    if (listeners_.on_note) listeners_.on_note(line);
+  }
+  void pause();
+
+  const SuperviseOptions& options_;
+  const AttemptRunner& attempt_;
+  const SuperviseListeners& listeners_;
+  Clock& clock_;
+  Journal journal_;
+  LaunchSetting setting_;
+  GrowthTrace trace_;
+  double warned_at_ = -kWarnAgainAfter;
+  int warnings_ = 0, failures_ = 0, unchanged_ = 0;
+  std::optional<GrowthEvidence> growth_;
+};
+
+Result<AttemptPlan> Supervisor::plan_attempt(int number) {
+  auto command = filled_command(setting_);
+  if (!command) return command.error();
+  if (!options_.resume_argument.empty() && checkpoint_time(options_.checkpoint) > 0) {
+    *command = resuming_command(*command, options_.resume_argument, options_.checkpoint);
+  }
+  AttemptPlan plan;
+  plan.process = options_.process;
+  plan.process.arguments = *command;
+  if (setting_.knobs) {
+    for (const auto& [name, value] : knob_environment(*setting_.knobs)) {
+      plan.process.environment.emplace_back(name, value);
+    }
+  }
+  for (const auto& [name, value] : setting_.environment) {
+    plan.process.environment.emplace_back(name, value);
+  }
+  plan.log_path = join_path(options_.run_directory, fmt::format("attempt-{}.log", number));
+  plan.trace_path = join_path(options_.run_directory, fmt::format("attempt-{}.csv", number));
+  plan.silence_seconds = options_.silence_seconds;
+  plan.memory_limit_bytes = options_.memory_limit_bytes;
+  return plan;
+}
+
+// Memory against the least of the given limit and what the host has left for this tree.
+void Supervisor::watch(const AttemptStatus& status) {
+  trace_.add(status.seconds, static_cast<double>(status.bytes));
+  const double settle =
+      std::max(20.0, status.first_progress_seconds < 0 ? 0 : status.first_progress_seconds + 10);
+  std::string words;
+  if (const auto growth = fit_growth(trace_.points(), settle)) {
+    growth_ = GrowthEvidence{growth->per_second, growth->low, growth->high, growth->seconds};
+    double limit = static_cast<double>(status.bytes) + static_cast<double>(host_available_bytes());
+    if (options_.memory_limit_bytes > 0) {
+      limit = std::min(limit, static_cast<double>(options_.memory_limit_bytes));
+    }
+    const double left =
+        options_.planned_seconds > 0 ? std::max(options_.planned_seconds - status.seconds, 1.0) : 0;
+    const GrowthForecast forecast = forecast_growth(*growth, limit, left, kLeastRise);
+    if (forecast.alarm) {
+      words = forecast.words;
+      if (status.seconds - warned_at_ >= kWarnAgainAfter) {
+        warned_at_ = status.seconds;
+        warnings_ += 1;
+        journal_.write("warning", {{"what", words}});
+        note("warning: " + words);
+      }
+    }
+  }
+  if (listeners_.on_status) listeners_.on_status(status, words);
+}
+
+// All logs that this attempt wrote: its own output and what lies where the user said.
+Diagnosis Supervisor::diagnose_attempt(const AttemptEnd& end, int number, double started) {
+  std::vector<std::string> files = {
+      join_path(options_.run_directory, fmt::format("attempt-{}.log", number))};
+  for (const std::string& path : options_.logs) {
+    std::vector<std::string> found = {path};
+    if (is_directory(path)) found = find_logs(path).value_or({});
+    std::copy_if(found.begin(), found.end(), std::back_inserter(files),
+                 [&](const std::string& file) { return modified(file) >= started - 1; });
+  }
+  std::vector<LogScan> scans;
+  for (const std::string& file : files) {
+    auto scan = scan_log(file);
+    if (scan) scans.push_back(std::move(*scan));
+  }
+  FailureEvidence evidence = end.evidence;
+  evidence.growth = growth_;
+  const Status kept =
+      write_file(join_path(options_.run_directory, "evidence.json"), evidence_json(evidence));
+  if (!kept) journal_.write("problem", {{"what", kept.error().what}});
+  return diagnose(scans, evidence);
+}
+
+std::optional<std::string> Supervisor::next_step(const AttemptEnd& end, const Diagnosis& diagnosis,
+                                                 bool moved_on, std::string& why) {
+  failures_ = moved_on ? 1 : failures_ + 1;
+  if (failures_ > options_.most_failures) {
+    why = fmt::format("{} failures in a row without a new checkpoint", failures_);
+    return std::nullopt;
+  }
+  const CauseRow* cause = diagnosis.failed ? diagnosis.causes[0].row : &find_cause("unknown");
+  if (end.stop == AttemptStop::memory) cause = &find_cause("host_out_of_memory");
+  if (cause->remedy == Remedy::none && !moved_on) {
+    why = fmt::format("{}: a restart cannot cure it. {}", cause->name, cause->fixes[0]);
+    return std::nullopt;
+  }
+  if (cause->remedy == Remedy::retry || cause->remedy == Remedy::none) return "the same setting";
+  std::string change = make_safer(setting_, cause->remedy);
+  if (!change.empty()) {
+    unchanged_ = 0;
+    return change;
+  }
+  if (!moved_on && ++unchanged_ > 1) {
+    why = fmt::format("{}, and nothing in the command is left to make safer", cause->name);
+    return std::nullopt;
+  }
+  return "the same setting (nothing in the command to make safer)";
+}
+
+AttemptSummary Supervisor::summary(const AttemptPlan& plan, const AttemptEnd& end) const {
+  AttemptSummary summary;
+  summary.command = plan.process.arguments;
+  summary.ending =
+      end.stop == AttemptStop::none ? end.exit.text() : "stopped: " + end.evidence.killed_why;
+  summary.seconds = end.last.seconds;
+  summary.peak_bytes = end.peak_bytes;
+  summary.progress_lines = end.last.progress_lines;
+  return summary;
+}
+
+void Supervisor::pause() {
+  double left = std::min(30.0, options_.pause_seconds * std::pow(2.0, failures_ - 1));
+  for (; left > 0 && !interrupted(); left -= 0.2) clock_.sleep_seconds(std::min(left, 0.2));
+}
+
+Result<SuperviseEnd> Supervisor::run() {
+  SuperviseEnd all;
+  for (int number = 1;; ++number) {
+    const auto plan = plan_attempt(number);
+    if (!plan) return plan.error();
+    const std::string line = shell_join(plan->process.arguments);
+    journal_.write("start", {{"attempt", std::to_string(number)}, {"command", line}});
+    note(fmt::format("attempt {}: {}", number, line));
+    trace_ = GrowthTrace();
+    growth_.reset();
+    const double started = wall_seconds();
+    const double checkpoint_before = checkpoint_time(options_.checkpoint);
+    AttemptListeners listeners;
+    listeners.on_status = [this](const AttemptStatus& status) { watch(status); };
+    const auto end = attempt_(*plan, listeners);
+    if (!end) return end.error();
+    AttemptSummary summary = this->summary(*plan, *end);
+    const bool clean = end->clean();
+    if (clean || end->stop == AttemptStop::interrupted) {
+      journal_.write(clean ? "done" : "interrupted", {{"ending", summary.ending}});
+      all.state = clean ? SuperviseState::done : SuperviseState::interrupted;
+      all.attempts.push_back(std::move(summary));
+      break;
+    }
+    all.diagnosis = diagnose_attempt(*end, number, started);
+    if (all.diagnosis.failed) {
+      const Cause& cause = all.diagnosis.causes[0];
+      summary.cause = cause.row->name;
+      summary.confidence = cause.confidence;
+      if (!cause.evidence.empty()) summary.evidence = cause.evidence[0].text;
+    }
+    const bool moved_on = checkpoint_time(options_.checkpoint) > checkpoint_before;
+    const auto change = next_step(*end, all.diagnosis, moved_on, all.reason);
+    summary.change = change.value_or("");
+    journal_.write("failure", {{"ending", summary.ending},
+                               {"cause", summary.cause},
+                               {"evidence", summary.evidence},
+                               {"next", change ? *change : "gave up: " + all.reason}});
+    note(fmt::format("attempt {} failed: {}{}", number, summary.ending,
+                     summary.cause.empty() ? "" : " - " + summary.cause));
+    all.attempts.push_back(summary);
+    if (!change) {
+      all.state = SuperviseState::gave_up;
+      break;
+    }
+    note("next: " + *change);
+    pause();
+    if (interrupted()) {
+      all.state = SuperviseState::interrupted;
+      break;
+    }
+  }
+  all.warnings = warnings_;
+  return all;
+}
+
+}  // namespace
+
+double checkpoint_time(const std::string& checkpoint) {
+  if (checkpoint.empty()) return 0;
+  double newest = 0;
+  if (is_directory(checkpoint)) {
+    for (const std::string& name : list_directory(checkpoint).value_or({})) {
+      newest = std::max(newest, modified(join_path(checkpoint, name)));
+    }
+    return newest;
+  }
+  for (const char* end : {"", ".pdparams", ".pdopt", ".states", ".pt", ".pth"}) {
+    newest = std::max(newest, modified(checkpoint + end));
+  }
+  return newest;
+}
+
+Result<SuperviseEnd> supervise(const SuperviseOptions& options, const AttemptRunner& attempt,
+                               const SuperviseListeners& listeners, Clock& clock) {
+  const Status made = make_directories(options.run_directory);
+  if (!made) return made.error();
+  auto journal = Journal::open(join_path(options.run_directory, "journal.jsonl"));
+  if (!journal) return journal.error();
+  return Supervisor(options, attempt, listeners, clock, std::move(*journal)).run();
+}
+
+}  // namespace ocrtune
