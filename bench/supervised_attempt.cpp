@@ -211,6 +211,7 @@ Result<AttemptEnd> Attempt::run() {
   }
   const bool ended = root_->poll_exit().has_value();
   if (ended) end_.left_over = static_cast<int>(tree_.scan().size());
+  end_.last.seconds = clock.now_seconds() - started_;
   const StopReport report = tree_.stop(ended ? 1 : plan_.stop_grace_seconds);
   end_.survivors = report.survivors;
   while (root_->read_output(sink) > 0) {

@@ -95,7 +95,8 @@ Command diagnose_command() {
             app.add_option("--exit-code", flags->exit_code,
                            "how the run ended: 137, -9, 247 all mean signal 9");
             app.add_option("--kernel-log", flags->kernel_logs,
-                           "output of dmesg or journalctl -k of that machine");
+                           "output of dmesg or journalctl -k of that machine")
+                ->allow_extra_args(false);
             app.add_option("--run-dir", flags->run_directory,
                            "folder of a supervised run (ocrtune run) or of a launcher's logs");
             app.add_flag("--json", flags->json, "print one JSON document");

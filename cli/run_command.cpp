@@ -195,7 +195,8 @@ void add_flags(CLI::App& app, RunFlags& flags) {
   app.add_option("command", flags.command, "the command, after --; may hold {nproc}, {batch}, ...");
   app.add_option("--from", flags.from, "launch with this run's recommendation (an id, or last)");
   app.add_option("--db", flags.database, "the store to read it from");
-  app.add_option("--set", flags.sets, "a knob's value for a placeholder: --set nproc=4");
+  app.add_option("--set", flags.sets, "a knob's value for a placeholder: --set nproc=4")
+      ->allow_extra_args(false);  // else it would swallow the --
   app.add_option("--checkpoint", flags.checkpoint,
                  "file, prefix or folder that the command saves its state to");
   app.add_option("--resume-arg", flags.resume_argument,
@@ -207,7 +208,8 @@ void add_flags(CLI::App& app, RunFlags& flags) {
   app.add_option("--planned", flags.planned, "how long the run will take, for the memory forecast");
   app.add_option("--memory-limit", flags.memory_limit, "stop it before it takes more: 48G");
   app.add_option("--pause", flags.pause, "before a restart; doubles (1s)");
-  app.add_option("--logs", flags.logs, "more logs, or folders of them: the launcher's log/");
+  app.add_option("--logs", flags.logs, "more logs, or folders of them: the launcher's log/")
+      ->allow_extra_args(false);
   app.add_option("--run-dir", flags.directory, "where logs, traces and the journal go");
   app.add_flag("--json", flags.json, "print one JSON document at the end");
 }
