@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <set>
 #include <thread>
 
 #include <fmt/format.h>
@@ -90,6 +91,7 @@ class Attempt {
   LineSplitter lines_;
   AttemptEnd end_;
   double started_ = 0, last_output_ = 0, last_descriptors_ = -kDescriptorsEvery;
+  std::set<int> pids_;  // of the tree, ever
   std::uint64_t shm_peak_ = 0;
   std::int64_t descriptors_peak_ = 0;
 };
@@ -105,6 +107,7 @@ Status Attempt::open() {
   auto root = tree_.start(plan_.process);
   if (!root) return root.error();
   root_ = *root;
+  pids_.insert(root_->pid());
   return Status();
 }
 
@@ -124,6 +127,7 @@ void Attempt::listen(std::string_view bytes) {
 void Attempt::look(double now) {
   const auto& members = tree_.scan();
   memory_.update(members, now);
+  for (const ProcessFacts& member : members) pids_.insert(member.pid);
   AttemptStatus& status = end_.last;
   status.seconds = now - started_;
   status.silent_seconds = now - last_output_;
@@ -162,6 +166,14 @@ void Attempt::gather(const OomCounts& before) {
     const auto grown =
         static_cast<std::int64_t>(count - (was == before.groups.end() ? count : was->second));
     evidence.cgroup_oom_kills = std::max(evidence.cgroup_oom_kills.value_or(0), grown);
+  }
+  // The kernel names its victims; lines about other programs are not ours to tell.
+  for (const std::string& line : kernel_log_since(started_)) {
+    const bool ours = std::any_of(pids_.begin(), pids_.end(), [&](int pid) {
+      return line.find(fmt::format("pid={},", pid)) != std::string::npos ||
+             line.find(fmt::format("process {} ", pid)) != std::string::npos;
+    });
+    if (ours) end_.kernel_log.push_back(line);
   }
   evidence.exit_code = end_.exit.signal != 0 ? -end_.exit.signal : end_.exit.code;
   evidence.peak_bytes = end_.peak_bytes = memory_.peak_bytes();
@@ -210,6 +222,8 @@ Result<AttemptEnd> Attempt::run() {
     end_.stop = reason_to_stop();
   }
   const bool ended = root_->poll_exit().has_value();
+  while (root_->read_output(sink) > 0) {  // stop() drains what comes later past our log
+  }
   if (ended) end_.left_over = static_cast<int>(tree_.scan().size());
   end_.last.seconds = clock.now_seconds() - started_;
   const StopReport report = tree_.stop(ended ? 1 : plan_.stop_grace_seconds);

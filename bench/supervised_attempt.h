@@ -45,8 +45,9 @@ struct AttemptEnd {
   AttemptStatus last;
   FailureEvidence evidence;
   std::uint64_t peak_bytes = 0;
-  int left_over = 0;                   // processes that the command left and that were ended
-  std::vector<std::string> survivors;  // stuck in the kernel
+  std::vector<std::string> kernel_log;  // that names one of its processes; empty if unreadable
+  int left_over = 0;                    // processes that the command left and that were ended
+  std::vector<std::string> survivors;   // stuck in the kernel
 
   bool clean() const { return stop == AttemptStop::none && exit.clean(); }
 };

@@ -128,6 +128,7 @@ class Court {
   void hear_exit_code();
   void hear_counters();
   void settle_sigkill();
+  void settle_abort();
   void hear_terminations();
   void discount_followers();
   void add(const char* cause, Role role, double weight, const char* signature, std::string text);
@@ -300,6 +301,14 @@ void Court::settle_sigkill() {
   }
 }
 
+// An abort after a C++ exception or a failed check says no more than these did.
+void Court::settle_abort() {
+  if (!any("native_exception", 1)) return;
+  for (Clue& clue : clues_) {
+    if (std::string_view(clue.cause->name) == "aborted") clue.weight *= 0.3;
+  }
+}
+
 // Only lines of a clean-up: the process was told to stop, most likely by its launcher.
 void Court::hear_terminations() {
   const bool known = std::any_of(clues_.begin(), clues_.end(), [](const Clue& clue) {
@@ -463,6 +472,7 @@ Diagnosis Court::judge() {
   sigkill_ = std::any_of(clues_.begin(), clues_.end(), is_sigkill);
   hear_counters();
   settle_sigkill();
+  settle_abort();
   hear_terminations();
   discount_followers();
   Diagnosis diagnosis;

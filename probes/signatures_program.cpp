@@ -102,7 +102,7 @@ std::vector<SignatureRow> program_rows() {
       {"faulthandler_illegal", "illegal_instruction", Role::primary, 0.93,
        R"(Fatal Python error: Illegal instruction)"},
       {"heap_corruption", "segmentation_fault", Role::primary, 0.75,
-       R"(double free or corruption|free\(\): invalid (?:pointer|size|next)|malloc\(\): (?:memory corruption|corrupted|invalid|unaligned|unsorted)|corrupted (?:size vs\. prev_size|double-linked list)|munmap_chunk\(\): invalid pointer|\*\*\* stack smashing detected)"},
+       R"(double free or corruption|free\(\): (?:invalid (?:pointer|size|next)|double free detected)|malloc\(\): (?:memory corruption|corrupted|invalid|unaligned|unsorted)|corrupted (?:size vs\. prev_size|double-linked list)|munmap_chunk\(\): invalid pointer|\*\*\* stack smashing detected)"},
       {"rust_panic", "native_exception", Role::generic, 0.6,
        R"(thread '[^']*' (?:\(\d+\) )?panicked at|^panicked at |has overflowed its stack|called `(?:Result|Option)::unwrap\(\)` on)"},
       {"rust_libtorch", "cuda_library_missing", Role::primary, 0.75,

@@ -132,6 +132,13 @@ Diagnosis Supervisor::diagnose_attempt(const AttemptEnd& end, int number, double
     auto scan = scan_log(file);
     if (scan) scans.push_back(std::move(*scan));
   }
+  if (!end.kernel_log.empty()) {
+    const std::string lines = join(end.kernel_log, "\n") + "\n";
+    const std::string path =
+        join_path(options_.run_directory, fmt::format("kernel-{}.log", number));
+    if (!write_file(path, lines)) journal_.write("problem", {{"what", "write " + path}});
+    scans.push_back(scan_text(path, lines));
+  }
   FailureEvidence evidence = end.evidence;
   evidence.growth = growth_;
   const Status kept =
