@@ -8,6 +8,7 @@ namespace ocrtune {
 Command check_command();
 Command diagnose_command();
 Command make_data_command();
+Command plan_command();
 Command probe_command();
 Command replay_command();
 Command run_command();

@@ -9,6 +9,7 @@ const std::vector<Command>& command_table() {
       check_command(),
       diagnose_command(),
       make_data_command(),
+      plan_command(),
       probe_command(),
       replay_command(),
       run_command(),

@@ -1,0 +1,194 @@
+// ocrtune plan: how many machines a load or a deadline takes.
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/command_list.h"
+#include "cli/terminal.h"
+#include "reports/capacity_page.h"
+#include "tuner/other_machine.h"
+#include "tuner/store.h"
+
+namespace ocrtune {
+namespace {
+
+struct PlanFlags {
+  std::string rate, slo, daily, samples, epochs, deadline, run = "last", table, machine, cost;
+  std::string peak_factor, csv, db = Store::default_path();
+  bool json = false;
+};
+
+Error wrong(const std::string& flag, const std::string& text, const std::string& want) {
+  return {ErrorKind::usage, flag + " '" + text + "': " + want};
+}
+
+Result<double> above_zero(const std::string& flag, const std::string& text) {
+  const auto value = parse_number(text);
+  if (!value || !std::isfinite(*value)) return wrong(flag, text, "not a number");
+  if (*value <= 0) return wrong(flag, text, "must be above zero");
+  return *value;
+}
+
+// "200", "200/s", "12000/min", "1e6/h"
+Result<double> parse_rate(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  const std::string unit = slash == std::string::npos ? "s" : text.substr(slash + 1);
+  const double seconds = unit == "s" || unit == "sec"    ? 1
+                         : unit == "min"                 ? 60
+                         : unit == "h" || unit == "hour" ? 3600
+                         : unit == "day"                 ? 86400
+                                                         : 0;
+  if (seconds <= 0) return wrong("--rate", text, "write it like 200, 12000/min or 1e6/h");
+  const auto value = above_zero("--rate", text.substr(0, slash));
+  if (!value) return value;
+  return *value / seconds;
+}
+
+Result<CapacityDemand> demand_of(const PlanFlags& flags) {
+  CapacityDemand demand;
+  const bool inference = !flags.rate.empty() || !flags.daily.empty();
+  const bool training = !flags.samples.empty() || !flags.deadline.empty();
+  if (inference == training || (!flags.rate.empty() && !flags.daily.empty())) {
+    return Error{ErrorKind::usage,
+                 "give one of --rate R, --daily N, or --samples N with --deadline T"};
+  }
+  if (training && (flags.samples.empty() || flags.deadline.empty())) {
+    return Error{ErrorKind::usage, "training needs both --samples N and --deadline T"};
+  }
+  if (training && !flags.slo.empty()) {
+    return Error{ErrorKind::usage,
+                 "--slo is a promise of inference; it goes with --rate or --daily"};
+  }
+  if (!flags.peak_factor.empty() && flags.daily.empty()) {
+    return Error{ErrorKind::usage, "--peak-factor goes with --daily"};
+  }
+  const auto take = [](const char* flag, const std::string& text, double& into) -> Status {
+    if (text.empty()) return {};
+    const auto value = above_zero(flag, text);
+    if (!value) return value.error();
+    into = *value;
+    return {};
+  };
+  for (const Status& status : {take("--samples", flags.samples, demand.samples),
+                               take("--epochs", flags.epochs, demand.epochs),
+                               take("--daily", flags.daily, demand.daily_requests),
+                               take("--peak-factor", flags.peak_factor, demand.peak_factor)}) {
+    if (!status) return status.error();
+  }
+  if (demand.peak_factor < 1) {
+    return wrong("--peak-factor", flags.peak_factor, "the peak is at least the mean: 1 or more");
+  }
+  if (!flags.rate.empty()) {
+    const auto rate = parse_rate(flags.rate);
+    if (!rate) return rate.error();
+    demand.requests_per_second = *rate;
+  }
+  if (!flags.daily.empty()) {
+    demand.requests_per_second = demand.daily_requests / 86400 * demand.peak_factor;
+  }
+  if (!flags.deadline.empty()) {
+    const auto deadline = parse_duration(flags.deadline);
+    if (!deadline) {
+      return wrong("--deadline", flags.deadline, "a time from now, above zero, like 8h or 90m");
+    }
+    demand.deadline_seconds = *deadline;
+  }
+  if (!flags.slo.empty()) {
+    const auto promise = parse_promise(flags.slo);
+    if (!promise) return Error{ErrorKind::usage, "--slo " + promise.error().what};
+    demand.promise = *promise;
+  }
+  if (!flags.cost.empty()) {
+    const auto cost = above_zero("--cost-per-hour", flags.cost);
+    if (!cost) return cost.error();
+    demand.cost_per_hour = *cost;
+  }
+  return demand;
+}
+
+Result<NodeMeasurement> measurement_of(const PlanFlags& flags, const CapacityDemand& demand) {
+  if (!flags.table.empty()) {
+    const auto table = read_table(flags.table);
+    if (!table) return table.error();
+    return measure_node(*table, flags.table);
+  }
+  if (!path_exists(flags.db)) {
+    return Error{ErrorKind::missing, "no run is stored in " + flags.db +
+                                         "; run ocrtune tune first, or give --table T.csv"};
+  }
+  const auto store = Store::open(flags.db, Store::Mode::read);
+  if (!store) return store.error();
+  const auto run = (*store)->load_run(flags.run);
+  if (!run) return run.error();
+  auto node = measure_node(*run);
+  if (!node) return node;
+  const std::string wanted = demand.inference() ? "infer" : "train";
+  if (node->mode != wanted) {
+    return Error{ErrorKind::usage, "run " + run->id + " measured " + node->mode +
+                                       ", and this plan needs a run of tune --mode " + wanted};
+  }
+  return node;
+}
+
+Result<int> run_plan(const PlanFlags& flags) {
+  const auto demand = demand_of(flags);
+  if (!demand) return demand.error();
+  auto node = measurement_of(flags, *demand);
+  if (!node) return node.error();
+  if (!flags.machine.empty()) {
+    const auto machine = read_machine(flags.machine);
+    if (!machine) return machine.error();
+    node = scale_to_machine(*node, *machine);
+    if (!node) return node.error();
+  }
+  const auto plan = plan_capacity(*node, *demand);
+  if (!plan) return plan.error();
+  if (!flags.csv.empty()) {
+    if (const Status made = make_directories(flags.csv); !made) return made.error();
+    const std::string path = join_path(flags.csv, "capacity.csv");
+    if (const Status written = write_file(path, capacity_csv(*plan)); !written) {
+      return written.error();
+    }
+  }
+  const std::string page =
+      flags.json ? capacity_json(*plan) : capacity_text(*plan, terminal_width(stdout));
+  std::fputs(page.c_str(), stdout);
+  return plan->refused ? kExitAnswerIsNo : kExitFine;
+}
+
+}  // namespace
+
+Command plan_command() {
+  return {"plan", "how many machines a load or a deadline takes",
+          "ocrtune plan --rate 12000/min --slo p99=80ms --cost-per-hour 1.2\n"
+          "  ocrtune plan --samples 2000000 --epochs 20 --deadline 24h --table measured.csv\n"
+          "Exit code: 0 planned, 1 nothing can meet it or it lies beyond the valid range.",
+          [](CLI::App& app) {
+            auto flags = std::make_shared<PlanFlags>();
+            app.add_option("--rate", flags->rate, "images to recognise: 200, 12000/min, 1e6/h");
+            app.add_option("--daily", flags->daily, "images a day, instead of --rate");
+            app.add_option("--peak-factor", flags->peak_factor,
+                           "peak rate over the day's mean rate (default 1)");
+            app.add_option("--slo", flags->slo, "latency promise: p99=80ms");
+            app.add_option("--samples", flags->samples, "images of the training set");
+            app.add_option("--epochs", flags->epochs, "passes over it (default 1)");
+            app.add_option("--deadline", flags->deadline, "time until training must be done: 24h");
+            app.add_option("--run", flags->run, "the stored run to plan from (default: the last)");
+            app.add_option("--table", flags->table, "plan from a recorded table instead of a run");
+            app.add_option("--machine", flags->machine,
+                           "another machine's probe --json: plan for its kind (EXTRAPOLATED)");
+            app.add_option("--cost-per-hour", flags->cost, "of one machine, in any currency");
+            app.add_option("--csv", flags->csv, "folder in which capacity.csv is written");
+            app.add_option("--db", flags->db, "the file of stored runs");
+            app.add_flag("--json", flags->json, "print one JSON document");
+            return [flags] { return run_plan(*flags); };
+          }};
+}
+
+}  // namespace ocrtune

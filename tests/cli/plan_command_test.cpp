@@ -1,0 +1,110 @@
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+
+namespace ocrtune {
+namespace {
+
+using testing::HasSubstr;
+
+class PlanCommand : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = make_temporary_directory("plan").value();
+    table_ = join_path(folder_, "t.csv");
+    ASSERT_TRUE(write_file(table_,
+                           "# cores=16 memory_bytes=68719476736\n"
+                           "nproc,threads,batch,samples_per_second,peak_bytes,outcome,noise_sigma\n"
+                           "1,1,1,100,1,ok,0.02\n2,1,1,192,1,ok,0.02\n4,1,1,360,1,ok,0.02\n"
+                           "8,1,1,640,1,ok,0.02\n16,1,1,1010,1,ok,0.02\n32,1,1,0,1,crashed,0\n")
+                    .ok());
+  }
+  void TearDown() override { EXPECT_TRUE(remove_tree(folder_).ok()); }
+
+  std::pair<int, std::string> run(const std::string& arguments) {
+    const std::string command = std::string(OCRTUNE_BINARY) + " plan " + arguments + " 2>&1";
+    FILE* pipe = ::popen(command.c_str(), "r");
+    std::string out;
+    std::array<char, 4096> block{};
+    for (std::size_t got = 0; (got = std::fread(block.data(), 1, block.size(), pipe)) > 0;) {
+      out.append(block.data(), got);
+    }
+    const int status = ::pclose(pipe);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, out};
+  }
+
+  std::string folder_, table_;
+};
+
+TEST_F(PlanCommand, AnswersInWordsAndWritesCsv) {
+  const auto [code, out] = run("--table " + table_ + " --rate 150000/min --slo p99=80ms --csv " +
+                               join_path(folder_, "out") + " --cost-per-hour 1.5");
+  EXPECT_EQ(code, 0) << out;
+  EXPECT_THAT(out, HasSubstr("3 nodes of this kind do 2,500 images/s with p99 under 80 ms"));
+  EXPECT_THAT(out, HasSubstr("at 2 nodes the promise breaks"));
+  EXPECT_THAT(out, HasSubstr("cost 4.50 an hour"));
+  EXPECT_THAT(out, HasSubstr("Back-test"));
+  const auto csv = read_file(join_path(folder_, "out/capacity.csv"));
+  ASSERT_TRUE(csv.ok());
+  EXPECT_THAT(*csv, testing::StartsWith("machines,samples_per_second,"));
+  EXPECT_THAT(*csv, HasSubstr("\n3,"));
+}
+
+TEST_F(PlanCommand, JsonHoldsTheStableNames) {
+  const auto [code, out] = run("--json --table " + table_ + " --daily 60000000 --peak-factor 3");
+  EXPECT_EQ(code, 0);
+  const auto json = nlohmann::json::parse(out, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << out;
+  EXPECT_EQ(json.at("machines").at("median"), 3);
+  EXPECT_LE(json.at("machines").at("low"), json.at("machines").at("high"));
+  EXPECT_FALSE(json.at("back_test").empty());
+  EXPECT_EQ(json.at("valid_range").at("high"), 100);
+  EXPECT_EQ(json.at("knobs").at("nproc"), 16);
+}
+
+TEST_F(PlanCommand, RefusalIsTheAnswerNo) {
+  const auto [code, out] =
+      run("--json --table " + table_ + " --samples 1e6 --epochs 100 --deadline 1m");
+  EXPECT_EQ(code, 1);
+  const auto json = nlohmann::json::parse(out, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << out;
+  EXPECT_TRUE(json.at("refused"));
+  EXPECT_TRUE(json.at("machines").is_null());
+}
+
+TEST_F(PlanCommand, BadInputIsOneClearLine) {
+  const std::string table = " --table " + table_;
+  const std::string text = table_;
+  for (const auto& [arguments, code, words] :
+       {std::tuple<std::string, int, std::string>{"", 2, "give one of --rate"},
+        {"--rate 0" + table, 2, "must be above zero"},
+        {"--rate nan" + table, 2, "not a number"},
+        {"--rate 5/week" + table, 2, "12000/min"},
+        {"--rate 5 --samples 3 --deadline 1h" + table, 2, "give one of"},
+        {"--samples 3" + table, 2, "both --samples N and --deadline T"},
+        {"--samples 3 --deadline 0" + table, 2, "above zero"},
+        {"--samples 3 --deadline -1h" + table, 2, "above zero"},
+        {"--samples 3 --deadline 1h --slo p99=1s" + table, 2, "--slo"},
+        {"--rate 5 --slo fast" + table, 2, "p99=50ms"},
+        {"--daily 5 --peak-factor 0.5" + table, 2, "1 or more"},
+        {"--rate 5 --table /no/such.csv", 3, "/no/such.csv"},
+        {"--rate 5 --db " + folder_ + "/none.sqlite", 3, "ocrtune tune"},
+        {"--rate 5 --machine " + text + table, 3, "no probe file"}}) {
+    const auto [got, out] = run(arguments);
+    EXPECT_EQ(got, code) << arguments << "\n" << out;
+    EXPECT_THAT(out, HasSubstr(words)) << arguments;
+    EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 1) << out;
+  }
+}
+
+}  // namespace
+}  // namespace ocrtune

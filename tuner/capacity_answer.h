@@ -1,0 +1,15 @@
+// The capacity plan as a plain answer in words.
+#pragma once
+
+#include <string>
+
+#include "tuner/capacity.h"
+
+namespace ocrtune {
+
+// "3 nodes of this kind (2-4 at 90 %) do 12,000 samples/min with p99 under 80 ms; at 2 nodes ..."
+std::string capacity_answer(const CapacityPlan& plan);
+
+std::string rate_words(double per_second);  // "200 samples/s", "12,000 samples/min"
+
+}  // namespace ocrtune

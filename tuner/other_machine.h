@@ -1,0 +1,22 @@
+// The same work on a machine that was only probed: scaled, widened, and said so.
+//
+// Processes grow with the cores and the rate follows the scaling fit of the measured node; memory
+// bandwidth, where both machines know theirs, bounds the gain. Whether work is bound by cores or by
+// bandwidth is not known, so both are drawn; the speed of one core is not part of a probe file, so
+// its ratio stays open by 20 %.
+#pragma once
+
+#include "base/result.h"
+#include "probes/machine.h"
+#include "tuner/node_measurement.h"
+
+namespace ocrtune {
+
+// A file written by `probe --json`. invalid: not one, or of another version.
+Result<Machine> read_machine(const std::string& path);
+
+// unsupported: the process count there lies beyond what back-tests of the measured curve support,
+// or the setting does not fit its memory.
+Result<NodeMeasurement> scale_to_machine(const NodeMeasurement& node, const Machine& machine);
+
+}  // namespace ocrtune
