@@ -12,6 +12,7 @@
 #include "cli/command_list.h"
 #include "cli/terminal.h"
 #include "reports/capacity_page.h"
+#include "tuner/capacity_answer.h"
 #include "tuner/other_machine.h"
 #include "tuner/store.h"
 
@@ -147,7 +148,7 @@ Result<int> run_plan(const PlanFlags& flags) {
     node = scale_to_machine(*node, *machine);
     if (!node) return node.error();
   }
-  const auto plan = plan_capacity(*node, *demand);
+  const auto plan = answer_capacity(*node, *demand);
   if (!plan) return plan.error();
   if (!flags.csv.empty()) {
     if (const Status made = make_directories(flags.csv); !made) return made.error();

@@ -11,7 +11,6 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "bench/arrivals.h"
-#include "tuner/capacity_answer.h"
 
 namespace ocrtune {
 namespace {
@@ -73,7 +72,6 @@ class Planner {
     } else {
       plan_training();
     }
-    plan_.answer = capacity_answer(plan_);
     return std::move(plan_);
   }
 

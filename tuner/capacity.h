@@ -79,7 +79,7 @@ struct CapacityPlan {
   std::vector<BackTest> back_tests;
   ValidRange valid_range;
   std::vector<std::string> notes;  // assumptions, each a sentence
-  std::string answer;
+  std::string answer;              // in words; left to tuner/capacity_answer.h
 };
 
 // usage: no rate and no deadline. A promise that one machine cannot keep at any rate, and counts

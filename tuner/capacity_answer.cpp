@@ -107,4 +107,10 @@ std::string capacity_answer(const CapacityPlan& plan) {
   return text + (plan.extrapolated ? " [EXTRAPOLATED]." : ".");
 }
 
+Result<CapacityPlan> answer_capacity(const NodeMeasurement& node, const CapacityDemand& demand) {
+  auto plan = plan_capacity(node, demand);
+  if (plan) plan->answer = capacity_answer(*plan);
+  return plan;
+}
+
 }  // namespace ocrtune

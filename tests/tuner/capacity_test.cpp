@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "bench/table_runner.h"
+#include "tuner/capacity_answer.h"
 
 namespace ocrtune {
 namespace {
@@ -78,7 +79,7 @@ TEST(MeasureNode, RefusesATableWhereNothingWorked) {
 
 TEST(PlanCapacity, DividesALoadByTheRateOfOneMachine) {
   const double each = kTruth.at(16);
-  const auto plan = plan_capacity(node_of(kTable), rate_demand(2.5 * each));
+  const auto plan = answer_capacity(node_of(kTable), rate_demand(2.5 * each));
   ASSERT_TRUE(plan.ok());
   EXPECT_FALSE(plan->refused);
   EXPECT_EQ(plan->machines.median, 3);
@@ -91,7 +92,7 @@ TEST(PlanCapacity, DividesALoadByTheRateOfOneMachine) {
 }
 
 TEST(PlanCapacity, ALoadNearAStepHasAnInterval) {
-  const auto plan = plan_capacity(node_of(kTable), rate_demand(3 * kTruth.at(16)));
+  const auto plan = answer_capacity(node_of(kTable), rate_demand(3 * kTruth.at(16)));
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->machines.low, 3);
   EXPECT_EQ(plan->machines.high, 4);
@@ -101,7 +102,7 @@ TEST(PlanCapacity, APromiseCostsMachinesAndBreaksBelowThem) {
   CapacityDemand demand = rate_demand(2.9 * kTruth.at(16));
   const double service = 16 / kTruth.at(16);
   demand.promise = Promise{0.99, 2.2 * service};
-  const auto plan = plan_capacity(node_of(kTable), demand);
+  const auto plan = answer_capacity(node_of(kTable), demand);
   ASSERT_TRUE(plan.ok());
   EXPECT_FALSE(plan->refused) << plan->refusal;
   EXPECT_GT(plan->machines.median, 3);
@@ -120,7 +121,7 @@ TEST(PlanCapacity, APromiseCostsMachinesAndBreaksBelowThem) {
 TEST(PlanCapacity, SaysByHowMuchNothingMeetsAPromise) {
   CapacityDemand demand = rate_demand(100);
   demand.promise = Promise{0.99, 0.001};
-  const auto plan = plan_capacity(node_of(kTable), demand);
+  const auto plan = answer_capacity(node_of(kTable), demand);
   ASSERT_TRUE(plan.ok());
   EXPECT_TRUE(plan->refused);
   EXPECT_EQ(plan->machines.median, 0);
@@ -129,14 +130,15 @@ TEST(PlanCapacity, SaysByHowMuchNothingMeetsAPromise) {
 }
 
 TEST(PlanCapacity, RefusesALoadBeyondItsRange) {
-  const auto plan = plan_capacity(node_of(kTable), rate_demand(1e9));
+  const auto plan = answer_capacity(node_of(kTable), rate_demand(1e9));
   ASSERT_TRUE(plan.ok());
   EXPECT_TRUE(plan->refused);
   EXPECT_EQ(plan->valid_range.high, 100);
 }
 
 TEST(PlanCapacity, OneMachineTrainsInTime) {
-  const auto plan = plan_capacity(node_of(kTable), training_demand(3600 * kTruth.at(16), 2 * 3600));
+  const auto plan =
+      answer_capacity(node_of(kTable), training_demand(3600 * kTruth.at(16), 2 * 3600));
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->machines.median, 1);
   EXPECT_FALSE(plan->extrapolated);
@@ -148,7 +150,7 @@ TEST(PlanCapacity, OneMachineTrainsInTime) {
 TEST(PlanCapacity, SeveralTrainOnlyAsFarAsBackTestsReachAndLabelled) {
   CapacityDemand demand = training_demand(3600 * kTruth.at(16), 0.7 * 3600);
   demand.cost_per_hour = 2;
-  const auto plan = plan_capacity(node_of(kTable), demand);
+  const auto plan = answer_capacity(node_of(kTable), demand);
   ASSERT_TRUE(plan.ok());
   EXPECT_FALSE(plan->refused) << plan->refusal;
   EXPECT_EQ(plan->machines.median, 2);
@@ -157,7 +159,7 @@ TEST(PlanCapacity, SeveralTrainOnlyAsFarAsBackTestsReachAndLabelled) {
   EXPECT_GE(plan->valid_range.high, 2);
   EXPECT_GT(plan->rows.back().cost.value_or(0), 0);
 
-  const auto far = plan_capacity(node_of(kTable), training_demand(3600 * kTruth.at(16), 60));
+  const auto far = answer_capacity(node_of(kTable), training_demand(3600 * kTruth.at(16), 60));
   ASSERT_TRUE(far.ok());
   EXPECT_TRUE(far->refused);
   EXPECT_THAT(far->refusal, HasSubstr("measurements back"));
@@ -165,7 +167,7 @@ TEST(PlanCapacity, SeveralTrainOnlyAsFarAsBackTestsReachAndLabelled) {
 
 TEST(PlanCapacity, TwoCountsBackNoExtrapolation) {
   const NodeMeasurement node = node_of(table_of(kTruth, {1, 2}));
-  const auto plan = plan_capacity(node, training_demand(3600 * kTruth.at(2), 1800));
+  const auto plan = answer_capacity(node, training_demand(3600 * kTruth.at(2), 1800));
   ASSERT_TRUE(plan.ok());
   EXPECT_TRUE(plan->refused);
   EXPECT_THAT(plan->valid_range.reason, HasSubstr("fewer than four process counts"));
@@ -179,7 +181,7 @@ TEST(PlanCapacity, MeasuredNodeCountsCarryFurther) {
   }
   const NodeMeasurement node = node_of(csv);
   EXPECT_EQ(node.nodes.size(), 6u);
-  const auto plan = plan_capacity(node, training_demand(3600 * nodes.at(10), 3700));
+  const auto plan = answer_capacity(node, training_demand(3600 * nodes.at(10), 3700));
   ASSERT_TRUE(plan.ok());
   EXPECT_FALSE(plan->refused) << plan->refusal;
   EXPECT_NEAR(plan->machines.median, 10, 1);
@@ -187,11 +189,11 @@ TEST(PlanCapacity, MeasuredNodeCountsCarryFurther) {
 }
 
 TEST(PlanCapacity, WantsOneDemand) {
-  EXPECT_EQ(plan_capacity(node_of(kTable), {}).error().kind, ErrorKind::usage);
+  EXPECT_EQ(answer_capacity(node_of(kTable), {}).error().kind, ErrorKind::usage);
   CapacityDemand both = rate_demand(10);
   both.samples = 5;
   both.deadline_seconds = 5;
-  EXPECT_EQ(plan_capacity(node_of(kTable), both).error().kind, ErrorKind::usage);
+  EXPECT_EQ(answer_capacity(node_of(kTable), both).error().kind, ErrorKind::usage);
 }
 
 }  // namespace
