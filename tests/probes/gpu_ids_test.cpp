@@ -32,7 +32,7 @@ std::string order(const GpuView& view) {
   return text;
 }
 
-TEST(GpuIds, WhatAProcessSees) {
+TEST(DeviceIds, WhatAProcessSees) {
   struct Case {
     const char* visible;
     const char* sees;
@@ -80,13 +80,13 @@ TEST(GpuIds, WhatAProcessSees) {
   }
 }
 
-TEST(GpuIds, UnsetShowsAll) {
+TEST(DeviceIds, UnsetShowsAll) {
   EXPECT_EQ(order(visible_gpus(alike(3), {}, GpuVendor::nvidia)), "0 1 2");
   EXPECT_EQ(order(visible_gpus({}, {}, GpuVendor::nvidia)), "");
   EXPECT_EQ(order(visible_gpus({}, {{"CUDA_VISIBLE_DEVICES", "0"}}, GpuVendor::nvidia)), "");
 }
 
-TEST(GpuIds, UnlikeGpusMakeIndexesDoubtful) {
+TEST(DeviceIds, UnlikeGpusMakeIndexesDoubtful) {
   std::vector<PhysicalGpu> gpus = alike(2);
   gpus[1].name = "RTX 3090";
   const GpuView plain = visible_gpus(gpus, {{"CUDA_VISIBLE_DEVICES", "0"}}, GpuVendor::nvidia);
@@ -100,7 +100,7 @@ TEST(GpuIds, UnlikeGpusMakeIndexesDoubtful) {
   EXPECT_EQ(order(visible_gpus(gpus, {{"CUDA_VISIBLE_DEVICES", "GPU-b"}}, GpuVendor::nvidia)), "1");
 }
 
-TEST(GpuIds, MigShowsOneSlice) {
+TEST(DeviceIds, MigShowsOneSlice) {
   std::vector<PhysicalGpu> gpus = alike(2);
   gpus[0].mig = true;
   gpus[0].slices = {"MIG-11", "MIG-12"};
@@ -125,7 +125,7 @@ TEST(GpuIds, MigShowsOneSlice) {
   EXPECT_EQ(order(visible_gpus(gpus, {{"CUDA_VISIBLE_DEVICES", "MIG-9"}}, GpuVendor::nvidia)), "");
 }
 
-TEST(GpuIds, EachVendorReadsItsOwnVariables) {
+TEST(DeviceIds, EachVendorReadsItsOwnVariables) {
   const std::vector<PhysicalGpu> gpus = alike(4);
   EXPECT_EQ(order(visible_gpus(gpus, {{"HIP_VISIBLE_DEVICES", "1"}}, GpuVendor::nvidia)),
             "0 1 2 3");
@@ -144,7 +144,7 @@ TEST(GpuIds, EachVendorReadsItsOwnVariables) {
             "");
 }
 
-TEST(GpuIds, WhichDeviceAProcessTakes) {
+TEST(DeviceIds, WhichDeviceAProcessTakes) {
   struct Case {
     const char* visible;
     const char* wanted;
@@ -183,7 +183,7 @@ TEST(GpuIds, WhichDeviceAProcessTakes) {
   }
 }
 
-TEST(GpuIds, RefusesWithWhatWasMeant) {
+TEST(DeviceIds, RefusesWithWhatWasMeant) {
   struct Case {
     const char* visible;
     const char* wanted;
@@ -216,7 +216,7 @@ TEST(GpuIds, RefusesWithWhatWasMeant) {
   }
 }
 
-TEST(GpuIds, AChildSeesExactlyItsDevice) {
+TEST(DeviceIds, AChildSeesExactlyItsDevice) {
   const std::vector<PhysicalGpu> gpus = alike(4);
   for (const VisibleGpu& gpu : visible_gpus(gpus, {}, GpuVendor::nvidia).gpus) {
     Environment child;
