@@ -16,6 +16,7 @@
 #include "base/stats.h"
 #include "base/text.h"
 #include "bench/event_pipe.h"
+#include "bench/file_follower.h"
 #include "bench/memory_sampler.h"
 #include "bench/oom_watch.h"
 #include "bench/step_windows.h"
@@ -56,12 +57,15 @@ class TrialWatch {
         memory_(plan.demand.cpus),
         windows_(plan.reader != nullptr ? 1 : static_cast<int>(plan.processes.size()),
                  window_seconds(limits)),
-        stopping_({.measure_seconds = limits.measure_seconds}) {}
+        stopping_({.measure_seconds = limits.measure_seconds}),
+        followed_(plan.followed_file) {}
 
   Trial run();
 
  private:
   bool start();
+  void check_ranks();
+  void summarise();
   void loop();
   void wait_for_news() const;
   void read_everything();
@@ -97,6 +101,7 @@ class TrialWatch {
   MemorySampler memory_;
   StepWindows windows_;
   StoppingRule stopping_;
+  FileFollower followed_;
   OomCounts oom_before_;
   LoadSnapshot load_;  // at the start of the open window
   std::map<int, std::string> places_;
@@ -164,12 +169,16 @@ void TrialWatch::on_output_line(const std::string& line) {
 void TrialWatch::read_everything() {
   for (std::size_t i = 0; i < tree_.roots().size(); ++i) {
     const std::size_t got = tree_.roots()[i]->read_output([&](std::string_view bytes) {
-      if (plan_.reader == nullptr) return;
+      if (plan_.reader == nullptr || !plan_.followed_file.empty()) return;
       lines_[i].add(bytes, [&](const std::string& line) { on_output_line(line); });
     });
     output_bytes_ += got;
     // A foreign command's words are signs of life; a worker's only sign is an event.
     if (got > 0 && plan_.reader != nullptr) news_[i] = now();
+  }
+  if (!plan_.followed_file.empty()) {
+    const bool grew = followed_.read([&](const std::string& line) { on_output_line(line); });
+    if (grew) news_[0] = now();
   }
   for (EventPipe& pipe : pipes_) {
     pipe.read([&](const Event& event) { on_event(event); },
@@ -244,6 +253,7 @@ void TrialWatch::close_window(Sample sample) {
   const auto reason = stopping_.reason();
   if (reason && !failing()) {
     look_at_memory(true);
+    check_ranks();
     stop(StopCause::measured, *reason);
   }
 }
@@ -254,6 +264,21 @@ void TrialWatch::look_at_processes() {
   tree_.scan();
   last_scan_ = now();
   for (const ProcessFacts& process : tree_.members()) pids_.insert(process.pid);
+  if (plan_.binder != nullptr) plan_.binder->look(tree_.members());
+}
+
+void TrialWatch::check_ranks() {
+  if (plan_.binder == nullptr) return;
+  plan_.binder->look(tree_.scan());
+  const int seen = plan_.binder->ranks_seen();
+  if (plan_.ranks > 0 && seen > 0 && seen != plan_.ranks) {
+    stop(StopCause::refused,
+         fmt::format("the command runs {} rank{}, not {}: does it use {{nproc}}?", seen,
+                     seen == 1 ? "" : "s", plan_.ranks));
+  }
+  const auto misplaced = plan_.binder->misplaced(tree_.members());
+  if (!misplaced.empty()) stop(StopCause::refused, misplaced[0]);
+  for (const auto& [rank, cpus] : plan_.binder->places(tree_.members())) places_[rank] = cpus;
 }
 
 void TrialWatch::look_at_memory(bool force) {
@@ -341,14 +366,31 @@ void TrialWatch::loop() {
 }
 
 void TrialWatch::finish() {
+  if (plan_.shm != nullptr) plan_.shm->look(tree_.scan());
+  for (const ProcessFacts& process : tree_.members()) pids_.insert(process.pid);
   const bool gently = facts_.stop == StopCause::measured || facts_.stop == StopCause::interrupted;
   const StopReport report = tree_.stop(gently ? plan_.stop_grace_seconds : 0);
   if (!report.survivors.empty()) {
     trial_.evidence.push_back("could not be ended: " + join(report.survivors, ", "));
   }
+  if (plan_.shm != nullptr) {
+    const auto shm = plan_.shm->remove(pids_);
+    if (!shm.removed.empty()) {
+      trial_.evidence.push_back("removed from /dev/shm: " + join(shm.removed, ", "));
+    }
+  }
+  if (plan_.reader != nullptr && step_seconds_.empty()) {
+    facts_.no_metric_reason =
+        fmt::format("none of the {} lines printed holds a number that log reader '{}' knows",
+                    output_lines_, plan_.reader->name());
+  }
   facts_.oom = judge_oom(oom_before_, read_oom_counts(FileRoot()), kernel_log_since(begin_),
                          {pids_.begin(), pids_.end()});
   judge_trial(facts_, trial_);
+  summarise();
+}
+
+void TrialWatch::summarise() {
   std::vector<double> clean;
   std::vector<double> all;
   for (const Sample& sample : trial_.samples) {

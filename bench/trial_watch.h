@@ -13,7 +13,9 @@
 #include "base/process.h"
 #include "bench/interference.h"
 #include "bench/log_reader.h"
+#include "bench/rank_binding.h"
 #include "bench/runner.h"
+#include "bench/shm_leftovers.h"
 #include "bench/stopping.h"
 #include "bench/trial.h"
 
@@ -22,6 +24,10 @@ namespace ocrtune {
 struct TrialPlan {
   std::vector<ProcessOptions> processes;  // process i is rank i, unless there is a reader
   LogReader* reader = nullptr;            // of a foreign command's output; null: event pipes
+  std::string followed_file;              // read by `reader` instead of the output; may appear late
+  RankBinder* binder = nullptr;           // finds and binds a foreign command's ranks
+  int ranks = 0;                // that the binder must have found, if it finds any; 0: any
+  ShmLeftovers* shm = nullptr;  // removes what the trial leaves in /dev/shm
   LoadDemand demand;
   std::vector<CpuSet> masks;  // that the ranks must report; empty: not checked
   int threads = 0;            // team size that the ranks must report; 0: not checked

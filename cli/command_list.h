@@ -13,6 +13,7 @@ Command probe_command();
 Command replay_command();
 Command run_command();
 Command train_command();
+Command rank_exec_command();
 Command worker_command();
 
 }  // namespace ocrtune

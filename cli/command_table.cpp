@@ -14,6 +14,7 @@ const std::vector<Command>& command_table() {
       replay_command(),
       run_command(),
       train_command(),
+      rank_exec_command(),
       worker_command(),
   };
   return kTable;

@@ -107,9 +107,9 @@ TEST(Worker, EndsWhenNobodyListens) {
   WorkerSpec spec = small();
   spec.run_seconds = 0;
   ProcessOptions options;
-  options.arguments = {
-      "sh", "-c",
-      "'" OCRTUNE_BINARY "' worker --spec '" + spec_text(spec) + "' | head -n 3 >/dev/null"};
+  options.arguments = {"sh", "-c",
+                       "'" + std::string(OCRTUNE_BINARY) + "' worker --spec '" + spec_text(spec) +
+                           "' | head -n 3 >/dev/null"};
   auto process = Process::start(options);
   ASSERT_TRUE(process.ok());
   ASSERT_TRUE(process->wait(30).has_value()) << "still running after its reader has gone";

@@ -1,0 +1,173 @@
+#include "bench/log_reader.h"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ocrtune {
+namespace {
+
+// Feeds lines one second apart and gives the steps.
+std::vector<StepEvent> steps_of(const std::string& reader, const LogContext& context,
+                                const std::vector<std::string>& lines) {
+  auto made = make_log_reader(reader, context);
+  EXPECT_TRUE(made.ok()) << made.error().what;
+  std::vector<Event> events;
+  double now = 100;
+  for (const std::string& line : lines) (*made)->read_line(line, now += 1, events);
+  std::vector<StepEvent> steps;
+  for (const Event& event : events) {
+    if (const auto* step = std::get_if<StepEvent>(&event)) steps.push_back(*step);
+  }
+  if (!steps.empty()) {
+    EXPECT_TRUE(std::holds_alternative<ReadyEvent>(events[0])) << "ready comes before the steps";
+  }
+  return steps;
+}
+
+double rate(const StepEvent& step) { return static_cast<double>(step.samples) / step.seconds; }
+
+std::string paddle3(int step, const std::string& samples, const std::string& ips) {
+  return "[2024/09/13 15:19:38] ppocr INFO: epoch: [84/100], global_step: " + std::to_string(step) +
+         ", lr: 0.000005, CTCLoss: 0.002181, loss: 1.214002, avg_reader_cost: 0.02000 s, "
+         "avg_batch_cost: 0.10000 s, avg_samples: " +
+         samples + ", ips: " + ips + " samples/s, eta: 11:15:11, max_mem_reserved: 22274 MB";
+}
+
+TEST(LogReaders, EveryRowReadsItsExample) {
+  for (const LogReaderRow& row : log_reader_table()) {
+    if (std::string(row.name) == "regex") continue;
+    auto reader = make_log_reader(row.name, LogContext());
+    ASSERT_TRUE(reader.ok());
+    std::vector<Event> events;
+    (*reader)->read_line(row.example, 1, events);
+    EXPECT_TRUE(events.empty()) << row.name << ": the first line is warm-up";
+  }
+}
+
+TEST(PaddleOcrReader, IpsIsOfOneRank) {
+  LogContext context;
+  context.nproc = 4;
+  const auto steps = steps_of(
+      "paddleocr", context,
+      {paddle3(10, "32.0", "300.0"), paddle3(20, "32.0", "320.0"), paddle3(30, "32.0", "340.0")});
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_NEAR(rate(steps[0]), 1280, 1e-6);
+  EXPECT_NEAR(rate(steps[1]), 1360, 1e-6);
+  EXPECT_EQ(steps[0].steps, 10);
+  EXPECT_EQ(steps[0].samples, 4 * 320);
+  EXPECT_NEAR(steps[0].times.data_seconds / (steps[0].seconds / 10), 0.2, 1e-9);
+  EXPECT_NEAR(steps[0].loss, 1.214002, 1e-9);
+}
+
+TEST(PaddleOcrReader, LeavesOutTheEndOfAnEpochAndTheLineAfterIt) {
+  const auto steps = steps_of(
+      "paddleocr", LogContext(),
+      {paddle3(10, "32.0", "300.0"), paddle3(20, "32.0", "310.0"), paddle3(24, "7.1", "304.0"),
+       paddle3(30, "19.2", "305.0"), paddle3(40, "32.0", "320.0")});
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_NEAR(rate(steps[0]), 310, 1e-6);
+  EXPECT_NEAR(rate(steps[1]), 320, 1e-6);
+}
+
+TEST(PaddleOcrReader, KnowsOldLines) {
+  const std::string old =
+      "[2021/02/23 22:52:57] root INFO: epoch: [5/500], iter: 11550, lr: 0.001000, loss: 4.880471, "
+      "acc: 0.598958, norm_edit_dis: 0.877949, reader_cost: 5.33854 s, batch_cost: 5.97875 s, "
+      "samples: 960, ips: 16.05686";
+  std::string next = old;
+  next.replace(next.find("11550"), 5, "11560");
+  const auto steps = steps_of("paddleocr", LogContext(), {old, next});
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_NEAR(rate(steps[0]), 16.05686, 1e-6);
+  EXPECT_EQ(steps[0].samples, 960);
+  EXPECT_NEAR(steps[0].times.data_seconds / 5.97875, 5.33854 / 5.97875, 0.01);
+}
+
+TEST(RateReader, FindsTheNumberBesideItsUnit) {
+  LogContext context;
+  context.nproc = 2;
+  for (const char* line : {"epoch 1 step 40 loss 2.31 412.5 samples/s", "Images/sec: 412.5",
+                           "Epoch: [0] [ 10/99] img/s: 412.5 (400.1) loss: 2.3",
+                           "throughput = 412.5 img / sec", "412.5 imgs/sec/gpu"}) {
+    const auto steps = steps_of("torch", context, {line, line});
+    ASSERT_EQ(steps.size(), 1u) << line;
+    EXPECT_NEAR(rate(steps[0]), 825, 1) << line;
+  }
+  for (const char* line : {"samples/s", "no numbers at all", "412.5 it/s", "images: 5", "",
+                           "\xff\xfe\x80 samples/", "0 samples/s"}) {
+    EXPECT_TRUE(steps_of("torch", context, {line, line, line}).empty()) << line;
+  }
+}
+
+TEST(ProgressReader, CountsStepsByArrival) {
+  LogContext context;
+  context.nproc = 2;
+  context.batch = 8;
+  const auto steps = steps_of("progress", context,
+                              {"Epoch 0:  10%|#  | 10/100 [00:01<00:09,  9.87it/s, loss=3.1]",
+                               "Epoch 0:  20%|#  | 20/100 [00:02<00:08,  9.87it/s, loss=3.0]",
+                               "Validation DataLoader 0:  50%|#  | 50/100 [00:02<00:08,  9.87it/s]",
+                               "Epoch 0:  30%|#  | 30/100 [00:04<00:07,  9.87it/s, loss=2.9]",
+                               "Epoch 1:   1%|   | 1/100 [00:00<00:08,  9.87it/s, loss=2.9]",
+                               "Epoch 1:  21%|#  | 21/100 [00:01<00:08,  9.87it/s, loss=2.9]"});
+  ASSERT_EQ(steps.size(), 3u);
+  EXPECT_NEAR(rate(steps[0]), 160, 1e-6);
+  EXPECT_NEAR(rate(steps[1]), 80, 1e-6) << "two seconds for ten steps";
+  EXPECT_NEAR(rate(steps[2]), 320, 1e-6);
+}
+
+TEST(BurnReader, CountsItems) {
+  const auto line = [](int done) {
+    return "TrainingProgress { progress: Progress { items_processed: " + std::to_string(done) +
+           ", items_total: 60000 }, epoch: 1, epoch_total: 10, iteration: 5 }";
+  };
+  const auto steps = steps_of("burn", LogContext(), {line(64), line(128), line(256)});
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_NEAR(rate(steps[0]), 64, 1e-6);
+  EXPECT_NEAR(rate(steps[1]), 128, 1e-6);
+}
+
+TEST(JsonReader, TakesAKeyOrOurNames) {
+  const std::string line = "INFO {\"throughput\": 90.5, \"loss\": 2}";
+  const auto steps = steps_of("json-lines:throughput", LogContext(), {line, line, "{broken", "7"});
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_NEAR(rate(steps[0]), 90.5, 0.01);
+  const std::string both = "{\"samples\": 50, \"seconds\": 0.25}";
+  const auto exact = steps_of("json-lines", LogContext(), {both, both});
+  ASSERT_EQ(exact.size(), 1u);
+  EXPECT_NEAR(rate(exact[0]), 200, 1e-6);
+}
+
+TEST(RegexReader, UnderstandsUnits) {
+  LogContext context;
+  context.batch = 10;
+  context.nproc = 2;
+  const auto rate_of = [&](const std::string& pattern, const std::string& line) {
+    const auto steps = steps_of("regex:" + pattern, context, {line, line});
+    return steps.size() == 1 ? rate(steps[0]) : -1;
+  };
+  EXPECT_NEAR(rate_of(R"(speed=(?<samples_per_second>[\d.]+))", "a speed=50.5 b"), 101, 0.5);
+  EXPECT_NEAR(rate_of(R"((?P<steps_per_second>[\d.]+) it)", "4.0 it"), 80, 1e-6);
+  EXPECT_NEAR(rate_of(R"((\w+) (?<milliseconds_per_step>[\d.]+) ms)", "step 250 ms"), 80, 1e-6);
+  EXPECT_NEAR(rate_of(R"((?:x )?(?<samples>\d+) in (?<seconds>[\d.]+) s)", "x 30 in 0.5 s"), 120,
+              1e-6);
+  EXPECT_EQ(rate_of(R"(speed=(?<samples_per_second>\S+))", "speed=fast"), -1);
+  const auto bad = make_log_reader("regex:(?<speed>[0-9]+)", context);
+  ASSERT_FALSE(bad.ok());
+  EXPECT_THAT(bad.error().what, testing::HasSubstr("unknown group (?<speed>...)"));
+}
+
+TEST(RegexReader, CountsSteps) {
+  LogContext context;
+  context.batch = 16;
+  const auto steps =
+      steps_of("regex:step (?<step>[0-9]+)", context, {"step 0", "step 5", "step 5", "step 10"});
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_NEAR(rate(steps[0]), 80, 1e-6);
+}
+
+}  // namespace
+}  // namespace ocrtune
