@@ -10,10 +10,11 @@ Command diagnose_command();
 Command make_data_command();
 Command plan_command();
 Command probe_command();
+Command rank_exec_command();
 Command replay_command();
 Command run_command();
 Command train_command();
-Command rank_exec_command();
+Command tune_command();
 Command worker_command();
 
 }  // namespace ocrtune

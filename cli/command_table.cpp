@@ -4,6 +4,7 @@
 
 namespace ocrtune {
 
+// clang-format off
 const std::vector<Command>& command_table() {
   static const std::vector<Command> kTable = {
       check_command(),
@@ -11,13 +12,15 @@ const std::vector<Command>& command_table() {
       make_data_command(),
       plan_command(),
       probe_command(),
+      rank_exec_command(),
       replay_command(),
       run_command(),
       train_command(),
-      rank_exec_command(),
+      tune_command(),
       worker_command(),
   };
   return kTable;
 }
+// clang-format on
 
 }  // namespace ocrtune
