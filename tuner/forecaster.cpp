@@ -74,7 +74,7 @@ void Forecaster::update(const Ledger& ledger) {
     for (double rate : record.best_rates()) logs.push_back(std::log(rate));
     const double spoilt = record.rates.empty() ? 9.0 : 1.0;
     const double count = static_cast<double>(logs.size());
-    const double centre = logs.size() > 3 ? median(logs) : mean(logs);
+    const double centre = logs.size() > 2 ? median(logs) : mean(logs);
     observations.push_back({point, centre, spoilt * noise_ * noise_ / count});
   }
   if (observations.empty()) return;

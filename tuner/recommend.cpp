@@ -74,22 +74,24 @@ Verdict judge(const std::vector<Setting>& settings, const RecommendOptions& opti
   return verdict;
 }
 
-// How much better than the chosen setting anything in the space may still be, at 95 %; below 0 if
-// some settings that may be launched were neither run nor predicted.
-double possible_gain(const Space& space, const Search& search, const Verdict& verdict) {
-  const double here = verdict.chosen->estimate.median;
+// How much better than the chosen setting anything that may be launched can still be, at 95 %;
+// below 0 if some such settings were neither run nor predicted.
+double possible_gain(const Space& space, const Search& search, const Verdict& verdict,
+                     const std::vector<Setting>& settings) {
   double most = 0;
-  for (const auto* group : {&verdict.ties, &verdict.unsettled}) {
-    for (const Setting* other : *group) {
-      if (other == verdict.chosen) continue;
-      most = std::max(most, ratio_interval(*other, *verdict.chosen, verdict.noise).high - 1);
-    }
+  std::set<Knobs> run;
+  for (const Setting& other : settings) {
+    run.insert(other.summary.knobs);
+    if (&other == verdict.chosen || !other.works()) continue;
+    most = std::max(most, ratio_interval(other, *verdict.chosen, verdict.noise).high - 1);
   }
   for (const Knobs& knobs : space.points()) {
+    if (run.count(knobs) > 0) continue;
     const Prediction prediction = search.predict(knobs);
     if (!prediction.admitted) continue;
     if (prediction.samples_per_second.median <= 0) return -1;
-    most = std::max(most, prediction.samples_per_second.high / here - 1);
+    const double high = prediction.samples_per_second.high;
+    most = std::max(most, high / verdict.chosen->estimate.median - 1);
   }
   return most;
 }
@@ -195,7 +197,8 @@ TuneResult recommend(const Space& space, const Search& search, const std::vector
   verdict.trial_seconds = result.trials > 0 ? result.seconds / result.trials : 0;
   result.found = true;
   recommend_chosen(result, verdict);
-  const double gain = possible_gain(space, search, verdict);
+  const double gain = possible_gain(space, search, verdict, settings);
+  result.certified_gap = gain;
   result.certificate = certificate(space, gain, verdict, static_cast<int>(settings.size()));
   result.rules = audit_rules(options.rules, settings, *verdict.chosen, search, result.noise);
   result.rejected = rejected_neighbours(space, search, verdict, settings);

@@ -71,6 +71,7 @@ struct TuneResult {
   SettingSummary baseline;
   Interval gain;                     // rate(recommended) / rate(baseline)
   std::vector<SettingSummary> ties;  // cannot be told from the best; recommended one included
+  double certified_gap = -1;         // the best is at most this much faster, at 95 %; -1: unknown
   std::string certificate;           // "95 %: within 3 % of the best in the declared space; 6 tie"
   std::vector<RuleVerdict> rules;
   std::vector<Neighbour> rejected;

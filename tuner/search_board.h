@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/stats.h"
 #include "tuner/ledger.h"
 #include "tuner/race.h"
 #include "tuner/safety.h"
@@ -72,10 +73,12 @@ struct SearchBoard {
     return [this](int point) {
       const auto& rates = ledger.record(point).best_rates();
       if (rates.empty()) return Standing{-1e9, 1};
+      // Of three and more the middle one: other load only ever slows a trial.
       double sum = 0;
       for (double rate : rates) sum += std::log(rate);
       const auto count = static_cast<double>(rates.size());
-      return Standing{sum / count, ledger.noise(options.expected_noise) / std::sqrt(count)};
+      const double centre = rates.size() > 2 ? std::log(median(rates)) : sum / count;
+      return Standing{centre, ledger.noise(options.expected_noise) / std::sqrt(count)};
     };
   }
 

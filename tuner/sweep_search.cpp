@@ -29,7 +29,8 @@ class SweepSearch : public Search {
   std::optional<Proposal> next(double seconds_left) override {
     const int left = board_.trials_left(seconds_left);
     if (left < 1) return stop("budget");
-    if (const auto duty = board_.duty(board_.ledger.trials() >= 4)) return board_.propose_duty(*duty);
+    if (const auto duty = board_.duty(board_.ledger.trials() >= 4))
+      return board_.propose_duty(*duty);
     // Two trials a leader are kept back for the race when the budget cannot hold the whole pass.
     const int untried = count_open();
     const bool first_pass = untried > 0 && (left > kReserve || board_.ledger.best() < 0);

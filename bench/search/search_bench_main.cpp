@@ -46,8 +46,8 @@ struct Subject {
 };
 
 struct Scores {
-  std::vector<double> regrets, tried, errors, surprises, claims, seconds, out_of_memory,
-      trials_a_point;
+  std::vector<double> regrets, tried, errors, surprises, certified, gaps, claims, seconds,
+      out_of_memory, trials_a_point;
 };
 
 std::vector<Subject> subjects(const Flags& flags) {
@@ -92,6 +92,11 @@ void score_one(const Flags& flags, const Subject& subject, const std::string& st
       continue;
     }
     scores.regrets.push_back(score->regret);
+    // The words round the gap up to whole per cents of the best.
+    const double gap = score->result.certified_gap;
+    const double stated = std::max(0.01, std::ceil(100 * gap / (1 + gap)) / 100);
+    if (gap >= 0) scores.certified.push_back(score->regret <= stated + 1e-9 ? 1.0 : 0.0);
+    if (gap >= 0) scores.gaps.push_back(stated);
     scores.errors.push_back(score->forecast_error);
     scores.surprises.push_back(score->forecast_surprise);
     scores.tried.push_back(score->tried_regret);
@@ -134,14 +139,17 @@ void print_row(const std::string& strategy, int trials, const Scores& scores) {
   std::vector<double> over = scores.claims;
   std::printf(
       "| %s | %d | %.1f | %.1f | %.1f / %.1f | %.0f %% | %.2f | %.0f | %.0f %% | %+.1f %% | "
-      "%.0f/%.1f | %.1f |\n",
+      "%.0f/%.1f | %.0f %% of %.0f | %.0f %% | %.1f |\n",
       strategy.c_str(), trials, 100 * median(scores.regrets), 100 * quantile(scores.regrets, 0.9),
       100 * median(scores.tried), 100 * quantile(scores.tried, 0.9),
       share(scores.regrets, [](double regret) { return regret <= 0.05; }),
       mean(scores.out_of_memory), quantile(scores.out_of_memory, 1),
       share(scores.claims, [](double claim) { return std::fabs(claim) <= 0.02; }),
       100 * median(over), 100 * median(scores.errors), median(scores.surprises),
-      1000 * mean(scores.seconds));
+      100 * mean(scores.certified),
+      100.0 * static_cast<double>(scores.certified.size()) /
+          std::max(1.0, static_cast<double>(scores.regrets.size())),
+      100 * median(scores.gaps), 1000 * mean(scores.seconds));
   std::fflush(stdout);
 }
 
@@ -184,7 +192,8 @@ int main(int argc, char** argv) {
   std::printf(
       "| strategy | trials | regret med %% | p90 %% | of the tried | within 5 %% | OOM mean | max "
       "| claim "
-      "within 2 %% | over-claim | err/z | ms/trial |\n|--|--|--|--|--|--|--|--|--|--|--|--|\n");
+      "within 2 %% | over-claim | err/z | certified | gap | ms/trial "
+      "|\n|--|--|--|--|--|--|--|--|--|--|--|--|--|--|\n");
   for (const std::string& strategy : flags.strategies) {
     for (int trials : flags.trials) {
       Scores scores;

@@ -1,0 +1,108 @@
+// The search as a whole, on simulated machines: a short version of bench/search.
+#include "tuner/replay.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "base/stats.h"
+#include "bench/synthetic_machine.h"
+
+namespace ocrtune {
+namespace {
+
+ReplayScore play(const SyntheticMachine& machine, const std::string& strategy, int trials) {
+  ReplayOptions options;
+  options.strategy = strategy;
+  options.trials = trials;
+  options.faults = machine.faults;
+  auto score = replay(machine.table, options);
+  EXPECT_TRUE(score.ok());
+  return score ? *score : ReplayScore{};
+}
+
+TEST(Replay, LargeSpacesIn25Trials) {
+  std::vector<double> regrets;
+  int out_of_memory = 0;
+  for (const std::string& kind : {std::string("formula"), std::string("queue")}) {
+    for (std::uint64_t seed : {2, 8, 14}) {
+      const SyntheticMachine machine = make_synthetic_machine({kind, seed, 1, 1, false});
+      ASSERT_GT(machine.table.rows.size(), 4000U);
+      const ReplayScore score = play(machine, "ours", 25);
+      ASSERT_TRUE(score.found);
+      EXPECT_LE(score.trials, 25);
+      regrets.push_back(score.regret);
+      out_of_memory += score.out_of_memory_trials;
+    }
+  }
+  EXPECT_LE(median(regrets), 0.04);
+  EXPECT_LE(*std::max_element(regrets.begin(), regrets.end()), 0.35);
+  EXPECT_LE(out_of_memory, 3);
+}
+
+TEST(Replay, SmallSpacesByTrialsPerPoint) {
+  for (std::uint64_t seed : {1, 2, 3, 4}) {
+    const SyntheticMachine machine = make_synthetic_machine({"queue", seed, 1, 1, true});
+    const auto points = static_cast<double>(machine.table.rows.size());
+    ASSERT_LE(points, 150);
+    const ReplayScore score = play(machine, "ours", static_cast<int>(2.5 * points));
+    EXPECT_LE(score.trials, 2.5 * points);
+    EXPECT_LE(score.regret, 0.05) << seed;
+  }
+}
+
+TEST(Replay, EveryStrategyEndsAndFewTrialsAreEnoughForAnAnswer) {
+  const SyntheticMachine machine = make_synthetic_machine({"field", 3, 1, 1, false});
+  for (const StrategyRow& strategy : strategy_table()) {
+    for (int trials : {1, 2, 5}) {
+      const ReplayScore score = play(machine, strategy.name, trials);
+      EXPECT_LE(score.trials, trials) << strategy.name;
+      EXPECT_GE(score.trials, 1) << strategy.name;
+    }
+  }
+  EXPECT_TRUE(play(machine, "ours", 1).found);
+}
+
+TEST(Replay, AnySubsetOfColumnsIsASpace) {
+  SyntheticMachine machine = make_synthetic_machine({"formula", 5, 1, 1, false});
+  RecordedTable& table = machine.table;
+  table.cores = 0;
+  std::erase_if(table.rows, [](const TableRow& row) {
+    return row.knobs.threads != 2 || row.knobs.precision != "fp32" || row.knobs.workers != 1;
+  });
+  for (TableRow& row : table.rows) {  // processes under a name of the user's own
+    row.knobs.dims["ranks"] = std::to_string(row.knobs.nproc);
+    row.knobs.dims["mode"] = row.knobs.binding;
+    row.knobs.nproc = row.knobs.threads = 1;
+    row.knobs.binding = "none";
+  }
+  ASSERT_GT(table.rows.size(), 20U);
+  const ReplayScore score = play(machine, "ours", 60);
+  EXPECT_TRUE(score.found);
+  EXPECT_LE(score.regret, 0.1);
+}
+
+TEST(Replay, RefusesWhatCannotBeScored) {
+  RecordedTable table;
+  EXPECT_FALSE(replay(table, {}).ok());
+  table.rows.push_back({});
+  ReplayOptions options;
+  options.strategy = "luck";
+  EXPECT_FALSE(replay(table, options).ok());
+}
+
+TEST(SyntheticMachine, SameSeedSameMachine) {
+  for (const std::string& kind : synthetic_kinds()) {
+    const auto one = make_synthetic_machine({kind, 9, 1, 1, true});
+    const auto two = make_synthetic_machine({kind, 9, 1, 1, true});
+    EXPECT_EQ(table_csv(one.table), table_csv(two.table));
+    const auto other = make_synthetic_machine({kind, 10, 1, 1, true});
+    EXPECT_NE(table_csv(one.table), table_csv(other.table));
+    const auto parsed = parse_table(table_csv(one.table), kind);
+    ASSERT_TRUE(parsed.ok()) << parsed.error().what;
+    EXPECT_EQ(parsed->rows.size(), one.table.rows.size());
+  }
+}
+
+}  // namespace
+}  // namespace ocrtune
