@@ -33,6 +33,7 @@ void wait_for(std::vector<pollfd>& descriptors, double seconds) {
 Result<std::unique_ptr<CommandTarget>> CommandTarget::start(const CommandTargetOptions& options) {
   if (options.command.empty()) return Error{ErrorKind::usage, "no command is given"};
   if (const auto found = find_executable(options.command[0]); !found) return found.error();
+  std::signal(SIGPIPE, SIG_IGN);  // a command that has ended is an error of the write
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return system_error(errno, "pipe");
   ProcessOptions process;
