@@ -7,6 +7,8 @@ namespace ocrtune {
 
 Command check_command();
 Command diagnose_command();
+Command infer_command();
+Command infer_worker_command();
 Command make_data_command();
 Command plan_command();
 Command probe_command();

@@ -9,6 +9,8 @@ const std::vector<Command>& command_table() {
   static const std::vector<Command> kTable = {
       check_command(),
       diagnose_command(),
+      infer_command(),
+      infer_worker_command(),
       make_data_command(),
       plan_command(),
       probe_command(),

@@ -1,0 +1,302 @@
+#include "bench/infer_pool.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "base/process.h"
+#include "bench/frames.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr int kChunksUnderWay = 2;
+constexpr double kLookSeconds = 0.2;  // between two looks at /proc
+
+// Closed on every way out.
+struct PipeEnd {
+  int number = -1;
+  PipeEnd() = default;
+  explicit PipeEnd(int descriptor) : number(descriptor) {}
+  PipeEnd(PipeEnd&& other) noexcept : number(std::exchange(other.number, -1)) {}
+  PipeEnd& operator=(PipeEnd&& other) noexcept {
+    std::swap(number, other.number);
+    return *this;
+  }
+  ~PipeEnd() {
+    if (number >= 0) ::close(number);
+  }
+};
+
+struct LiveWorker {
+  Process process;
+  PipeEnd requests, answers;
+  FrameReader reader;
+  bool ready = false;
+  double last_heard = 0;
+};
+
+class InferPool {
+ public:
+  InferPool(const InferJob& job, const InferWatcher& watcher)
+      : job_(job),
+        watcher_(watcher),
+        queue_(static_cast<std::int64_t>(job.paths.size()), static_cast<int>(job.masks.size()),
+               job.policy, job.chunk),
+        live_(job.masks.size()),
+        deaths_in_a_row_(job.masks.size()) {
+    outcome_.answers.resize(job.paths.size());
+    outcome_.workers.resize(job.masks.size());
+  }
+
+  Result<InferOutcome> run();
+
+ private:
+  Status start(std::size_t worker);
+  Status feed(std::size_t worker);
+  void wait_for_answers();
+  void hear(std::size_t worker);
+  void take_answer(std::size_t worker, const Frame& frame);
+  void settle(std::int64_t line, LineAnswer answer);
+  Status bury_the_dead();
+  Status died(std::size_t worker, const ProcessExit& exit);
+  void look_at_placement();
+  void deliver();
+  void explain_open_lines();
+  bool anybody_alive() const;
+
+  const InferJob& job_;
+  const InferWatcher& watcher_;
+  LineQueue queue_;
+  std::vector<std::optional<LiveWorker>> live_;
+  std::vector<int> deaths_in_a_row_;
+  InferOutcome outcome_;
+  std::optional<Error> fatal_;
+  double started_ = 0, first_ready_ = 0, last_look_ = 0;
+  std::int64_t delivered_ = 0;
+};
+
+Status InferPool::start(std::size_t worker) {
+  int requests[2] = {-1, -1}, answers[2] = {-1, -1};
+  if (::pipe2(requests, O_CLOEXEC) != 0) return system_error(errno, "make a pipe");
+  PipeEnd request_out(requests[0]), request_in(requests[1]);
+  if (::pipe2(answers, O_CLOEXEC) != 0) return system_error(errno, "make a pipe");
+  PipeEnd answer_out(answers[0]), answer_in(answers[1]);
+  for (int end : {requests[1], answers[1]}) ::fcntl(end, F_SETPIPE_SZ, 1 << 20);
+  InferSpec spec = job_.spec;
+  spec.request_descriptor = requests[0];
+  spec.result_descriptor = answers[1];
+  ProcessOptions options;
+  options.arguments = {job_.program, "infer-worker", "--spec", infer_spec_text(spec)};
+  options.environment = {{"OMP_NUM_THREADS", std::to_string(spec.recognizer.threads)}};
+  options.descriptors = {requests[0], answers[1]};
+  options.cpus = job_.masks[worker];
+  auto process = Process::start(options);
+  if (!process) return process.error();
+  InferWorkerReport& report = outcome_.workers[worker];
+  report.placement.pid = process->pid();
+  report.placement.meant = job_.masks[worker];
+  live_[worker].emplace(LiveWorker{std::move(process).value(), std::move(request_in),
+                                   std::move(answer_out), FrameReader(), false,
+                                   steady_clock().now_seconds()});
+  if (watcher_.started) watcher_.started(static_cast<int>(worker), report.placement.pid);
+  return Status();
+}
+
+Status InferPool::feed(std::size_t worker) {
+  LiveWorker& live = *live_[worker];
+  const int index = static_cast<int>(worker);
+  while (live.ready && queue_.chunks_in_flight(index) < kChunksUnderWay) {
+    std::string frames;
+    for (std::int64_t line : queue_.take(index)) {
+      std::string body;
+      append_number(body, static_cast<std::uint32_t>(line));
+      append_frame(frames, 'I', body + job_.paths[static_cast<std::size_t>(line)]);
+    }
+    if (frames.empty()) return Status();
+    append_frame(frames, 'G', "");
+    // A worker that has just died is noticed by its exit, not here.
+    if (!write_frames(live.requests.number, frames)) return Status();
+  }
+  return Status();
+}
+
+void InferPool::settle(std::int64_t line, LineAnswer answer) {
+  (answer.state == LineAnswer::State::read ? outcome_.read : outcome_.bad) += 1;
+  outcome_.answers[static_cast<std::size_t>(line)] = std::move(answer);
+}
+
+void InferPool::take_answer(std::size_t worker, const Frame& frame) {
+  std::string_view body = frame.body;
+  InferWorkerReport& report = outcome_.workers[worker];
+  if (frame.kind == 'H') {
+    live_[worker]->ready = true;
+    report.placement.allowed = allowed_cpus(report.placement.pid);
+    if (first_ready_ == 0) first_ready_ = steady_clock().now_seconds();
+    last_look_ = 0;  // look at once
+  } else if (frame.kind == 'D') {
+    const CpuSet seen = CpuSet::parse(body).value_or(CpuSet());
+    report.placement.seen_inside = report.placement.seen_inside.unite(seen);
+  } else if (frame.kind == 'E') {
+    if (!fatal_) fatal_ = Error{ErrorKind::failed, std::string(body)};
+  } else {
+    const std::uint32_t line = take_number(body);
+    if (line >= outcome_.answers.size() || !queue_.answer(static_cast<int>(worker), line)) return;
+    deaths_in_a_row_[worker] = 0;
+    ++report.lines;
+    LineAnswer answer;
+    answer.state = frame.kind == 'R' ? LineAnswer::State::read : LineAnswer::State::bad;
+    if (frame.kind == 'R') answer.confidence = take_number(body) * 1e-6;
+    answer.text = body;
+    settle(line, std::move(answer));
+  }
+}
+
+void InferPool::hear(std::size_t worker) {
+  LiveWorker& live = *live_[worker];
+  const auto frames = live.reader.read(live.answers.number);
+  if (!frames) {
+    live.process.signal(SIGKILL);  // it talks nonsense: treated as any death
+    return;
+  }
+  live.last_heard = steady_clock().now_seconds();
+  for (const Frame& frame : *frames) take_answer(worker, frame);
+}
+
+void InferPool::wait_for_answers() {
+  std::vector<pollfd> polls;
+  std::vector<std::size_t> workers;
+  for (std::size_t i = 0; i < live_.size(); ++i) {
+    if (!live_[i]) continue;
+    (void)live_[i]->process.read_output(nullptr);
+    if (live_[i]->reader.ended()) continue;
+    polls.push_back({live_[i]->answers.number, POLLIN, 0});
+    workers.push_back(i);
+  }
+  if (::poll(polls.data(), polls.size(), 50) <= 0) return;
+  for (std::size_t i = 0; i < polls.size(); ++i) {
+    if (polls[i].revents != 0) hear(workers[i]);
+  }
+}
+
+Status InferPool::died(std::size_t worker, const ProcessExit& exit) {
+  while (!live_[worker]->reader.ended()) hear(worker);  // what it still said counts
+  InferWorkerReport& report = outcome_.workers[worker];
+  report.last_end = exit.text();
+  live_[worker].reset();
+  const std::vector<std::int64_t> unreadable = queue_.lose(static_cast<int>(worker));
+  for (std::int64_t line : unreadable) {
+    settle(line, {LineAnswer::State::bad, "its worker died three times: " + report.last_end, 0});
+  }
+  deaths_in_a_row_[worker] = unreadable.empty() ? deaths_in_a_row_[worker] + 1 : 0;
+  if (fatal_ || queue_.open() == 0) return Status();
+  if (deaths_in_a_row_[worker] >= job_.most_deaths_without_work) {
+    report.given_up = true;
+    queue_.give_up(static_cast<int>(worker));
+    return Status();
+  }
+  ++report.restarts;
+  return start(worker);
+}
+
+Status InferPool::bury_the_dead() {
+  for (std::size_t i = 0; i < live_.size(); ++i) {
+    if (!live_[i]) continue;
+    const double silent = steady_clock().now_seconds() - live_[i]->last_heard;
+    const bool waiting = !live_[i]->ready || queue_.chunks_in_flight(static_cast<int>(i)) > 0;
+    if (waiting && silent > job_.silence_seconds) live_[i]->process.signal(SIGKILL);
+    const std::optional<ProcessExit> exit = live_[i]->process.poll_exit();
+    if (!exit) continue;
+    if (Status status = died(i, *exit); !status) return status;
+  }
+  return Status();
+}
+
+void InferPool::look_at_placement() {
+  const double now = steady_clock().now_seconds();
+  if (now - last_look_ < kLookSeconds || !outcome_.conflicts.empty()) return;
+  last_look_ = now;
+  std::vector<Placement> placements;
+  for (std::size_t i = 0; i < live_.size(); ++i) {
+    Placement& placement = outcome_.workers[i].placement;
+    if (live_[i] && live_[i]->ready) {
+      placement.seen_outside = placement.seen_outside.unite(last_used_cpus(placement.pid));
+    }
+    placements.push_back(placement);
+  }
+  outcome_.conflicts = placement_conflicts(placements, job_.exclusive);
+}
+
+void InferPool::deliver() {
+  std::int64_t end = delivered_;
+  while (end < static_cast<std::int64_t>(outcome_.answers.size()) &&
+         outcome_.answers[static_cast<std::size_t>(end)].state != LineAnswer::State::open) {
+    ++end;
+  }
+  if (end > delivered_ && watcher_.deliver) {
+    watcher_.deliver(outcome_.answers, delivered_, end - delivered_);
+  }
+  delivered_ = end;
+  if (watcher_.progress) watcher_.progress(outcome_.read + outcome_.bad);
+}
+
+bool InferPool::anybody_alive() const {
+  return std::any_of(live_.begin(), live_.end(), [](const auto& live) { return live.has_value(); });
+}
+
+void InferPool::explain_open_lines() {
+  outcome_.interrupted = interrupted();
+  if (queue_.open() == 0) return;
+  if (!outcome_.conflicts.empty()) {
+    outcome_.stopped_by = outcome_.conflicts[0];
+  } else if (outcome_.interrupted) {
+    outcome_.stopped_by = "interrupted";
+  } else {
+    outcome_.stopped_by =
+        "every worker died again and again, the last: " + outcome_.workers.back().last_end;
+  }
+}
+
+Result<InferOutcome> InferPool::run() {
+  started_ = steady_clock().now_seconds();
+  for (std::size_t i = 0; i < live_.size(); ++i) {
+    if (Status status = start(i); !status) return status.error();
+  }
+  while (queue_.open() > 0 && anybody_alive() && !interrupted() && outcome_.conflicts.empty()) {
+    for (std::size_t i = 0; i < live_.size(); ++i) {
+      if (!live_[i]) continue;
+      if (Status fed = feed(i); !fed) return fed.error();
+    }
+    wait_for_answers();
+    if (Status status = bury_the_dead(); !status) return status.error();
+    if (fatal_) return *fatal_;
+    look_at_placement();
+    deliver();
+  }
+  const double ended = steady_clock().now_seconds();
+  last_look_ = 0;
+  look_at_placement();
+  outcome_.start_seconds = (first_ready_ > 0 ? first_ready_ : ended) - started_;
+  outcome_.seconds = ended - started_ - outcome_.start_seconds;
+  explain_open_lines();
+  live_.clear();  // ends them
+  return std::move(outcome_);
+}
+
+}  // namespace
+
+Result<InferOutcome> run_inference(const InferJob& job, const InferWatcher& watcher) {
+  OCRTUNE_CHECK(!job.masks.empty() && job.chunk > 0);
+  return InferPool(job, watcher).run();
+}
+
+}  // namespace ocrtune

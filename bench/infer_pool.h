@@ -1,0 +1,71 @@
+// Many processes read many lines: each line is answered once, whatever dies.
+//
+// One worker for each mask, started anew when it dies; the lines that it had go back to the queue
+// (bench/line_queue.h). Where every worker runs is read from inside and from /proc, and two workers
+// on one CPU end the run at once.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/cpu_set.h"
+#include "base/result.h"
+#include "bench/infer_spec.h"
+#include "bench/line_queue.h"
+#include "bench/placement.h"
+
+namespace ocrtune {
+
+struct InferJob {
+  std::string program;             // the ocrtune that has infer-worker
+  std::vector<std::string> paths;  // of the lines
+  InferSpec spec;
+  std::vector<CpuSet> masks;  // one worker each; an empty mask leaves it free
+  bool exclusive = true;      // no two workers may share a CPU
+  QueuePolicy policy = QueuePolicy::shared;
+  int chunk = 32;                    // lines handed out at a time; two chunks are under way
+  int most_deaths_without_work = 4;  // in a row, then that worker is not started again
+  double silence_seconds = 120;  // a worker that has lines and says nothing for so long is killed
+};
+
+struct LineAnswer {
+  enum class State { open, read, bad };
+  State state = State::open;
+  std::string text;  // or why it is bad
+  double confidence = 0;
+};
+
+struct InferWorkerReport {
+  Placement placement;
+  std::int64_t lines = 0;  // answered first by this one
+  int restarts = 0;
+  std::string last_end;  // "killed by SIGKILL"; empty if it never died
+  bool given_up = false;
+};
+
+struct InferOutcome {
+  std::vector<LineAnswer> answers;  // in the order of the paths
+  std::vector<InferWorkerReport> workers;
+  std::int64_t read = 0, bad = 0;
+  double start_seconds = 0;            // until the first worker was ready
+  double seconds = 0;                  // from then to the last answer
+  std::vector<std::string> conflicts;  // of placement
+  bool interrupted = false;
+  std::string stopped_by;  // why lines are still open, in words; empty: none is
+};
+
+struct InferWatcher {
+  // Answers [first, first + count) are final, and all before them; called in order, once for each.
+  std::function<void(const std::vector<LineAnswer>& answers, std::int64_t first,
+                     std::int64_t count)>
+      deliver;
+  std::function<void(std::int64_t done)> progress;
+  std::function<void(int worker, int pid)> started;  // a worker was started
+};
+
+// An error only where no worker can start at all: a bad checkpoint, no memory, no program.
+Result<InferOutcome> run_inference(const InferJob& job, const InferWatcher& watcher);
+
+}  // namespace ocrtune

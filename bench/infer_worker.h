@@ -1,0 +1,14 @@
+// The process that reads lines for an InferPool.
+//
+// Requests: 'I' number and path of a line, 'G' the chunk is complete; the pipe's end is the end.
+// Answers: 'H' ready; 'R' number, confidence in millionths, text; 'B' number, why it is bad;
+// 'D' a chunk is done, on these CPUs ("0-3"); 'E' an error that ends the worker.
+#pragma once
+
+#include "bench/infer_spec.h"
+
+namespace ocrtune {
+
+bool run_infer_worker(const InferSpec& spec);  // false: it ended with an error
+
+}  // namespace ocrtune

@@ -1,0 +1,92 @@
+#include "bench/line_queue.h"
+
+#include <algorithm>
+
+namespace ocrtune {
+namespace {
+
+constexpr int kMostSuspicions = 3;
+
+std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+
+}  // namespace
+
+LineQueue::LineQueue(std::int64_t lines, int workers, QueuePolicy policy, int chunk)
+    : chunk_(chunk),
+      open_(lines),
+      answered_(at(lines)),
+      suspicions_(at(lines)),
+      workers_(at(workers)) {
+  for (std::int64_t line = 0; line < lines; ++line) {
+    if (policy == QueuePolicy::shared) {
+      shared_.push_back(line);
+    } else {
+      workers_[at(line * workers / lines)].own.push_back(line);
+    }
+  }
+}
+
+std::deque<std::int64_t>& LineQueue::source(int worker) {
+  std::deque<std::int64_t>& own = workers_[at(worker)].own;
+  return own.empty() ? shared_ : own;
+}
+
+std::vector<std::int64_t> LineQueue::take(int worker) {
+  std::deque<std::int64_t>& from = source(worker);
+  std::vector<std::int64_t> chunk;
+  while (!from.empty() && static_cast<int>(chunk.size()) < chunk_) {
+    const std::int64_t line = from.front();
+    const bool suspect = suspicions_[at(line)] > 0;
+    if (suspect && !chunk.empty()) break;
+    from.pop_front();
+    if (answered_[at(line)]) continue;
+    chunk.push_back(line);
+    if (suspect) break;
+  }
+  if (!chunk.empty()) workers_[at(worker)].in_flight.push_back(chunk);
+  return chunk;
+}
+
+int LineQueue::chunks_in_flight(int worker) const {
+  return static_cast<int>(workers_[at(worker)].in_flight.size());
+}
+
+bool LineQueue::answer(int worker, std::int64_t line) {
+  for (std::vector<std::int64_t>& chunk : workers_[at(worker)].in_flight) {
+    std::erase(chunk, line);
+  }
+  std::erase_if(workers_[at(worker)].in_flight, [](const auto& chunk) { return chunk.empty(); });
+  if (answered_[at(line)]) return false;
+  answered_[at(line)] = 1;
+  --open_;
+  return true;
+}
+
+std::vector<std::int64_t> LineQueue::lose(int worker) {
+  Worker& lost = workers_[at(worker)];
+  std::vector<std::int64_t> unreadable;
+  if (!lost.in_flight.empty()) {
+    for (std::int64_t line : lost.in_flight.front()) {
+      if (++suspicions_[at(line)] < kMostSuspicions) continue;
+      unreadable.push_back(line);
+      answered_[at(line)] = 1;
+      --open_;
+    }
+  }
+  std::deque<std::int64_t>& back = source(worker);
+  for (auto chunk = lost.in_flight.rbegin(); chunk != lost.in_flight.rend(); ++chunk) {
+    for (auto line = chunk->rbegin(); line != chunk->rend(); ++line) {
+      if (!answered_[at(*line)]) back.push_front(*line);
+    }
+  }
+  lost.in_flight.clear();
+  return unreadable;
+}
+
+void LineQueue::give_up(int worker) {
+  std::deque<std::int64_t>& own = workers_[at(worker)].own;
+  shared_.insert(shared_.begin(), own.begin(), own.end());
+  own.clear();
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,149 @@
+#include "core/recognizer.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <utility>
+
+#include "core/backend_table.h"
+#include "core/checkpoint.h"
+#include "core/decode.h"
+#include "core/model.h"
+#include "core/network.h"
+#include "core/resize.h"
+#include "core/tensor.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr int kBucketWidth = 64;
+
+class NetworkRecognizer final : public Recognizer {
+ public:
+  NetworkRecognizer(const RecognizerOptions& options, const Alphabet& alphabet,
+                    const ModelRow& model, std::unique_ptr<Backend> backend)
+      : options_(options),
+        alphabet_(alphabet),
+        graph_(model.build(alphabet.classes())),
+        backend_(std::move(backend)),
+        network_(graph_, *backend_) {}
+
+  Status prepare();
+  Result<std::vector<ReadText>> read(std::span<const Image> images) override;
+
+ private:
+  Status load();
+  int bucket_of(const Image& image) const;
+  Status read_batch(std::span<const Image> images, std::span<const std::size_t> which, int width,
+                    std::vector<ReadText>& texts);
+
+  RecognizerOptions options_;
+  Alphabet alphabet_;
+  Graph graph_;
+  std::unique_ptr<Backend> backend_;
+  Network network_;
+  Memory weights_;
+  std::span<float> parameters_, statistics_;
+  Batch batch_;
+};
+
+Status NetworkRecognizer::load() {
+  auto moments = Memory::allocate(2 * parameters_.size_bytes());  // the optimiser's, let go again
+  if (!moments) return moments.error();
+  const std::size_t floats = parameters_.size();
+  const auto steps = read_checkpoint(options_.checkpoint, {options_.model, graph_hash(graph_)},
+                                     {parameters_,
+                                      statistics_,
+                                      {moments->floats(), floats},
+                                      {moments->floats() + floats, floats}});
+  return steps ? Status() : Status(steps.error());
+}
+
+Status NetworkRecognizer::prepare() {
+  omp_set_num_threads(options_.threads);
+  const std::size_t floats = graph_.parameter_floats;
+  auto weights = Memory::allocate((floats + graph_.statistic_floats) * sizeof(float));
+  if (!weights) return weights.error();
+  weights_ = std::move(weights).value();
+  parameters_ = {weights_.floats(), floats};
+  statistics_ = {weights_.floats() + floats, graph_.statistic_floats};
+  fill_initial_parameters(graph_, options_.seed, parameters_.data());
+  fill_initial_statistics(graph_, statistics_.data());
+  if (!options_.checkpoint.empty()) {
+    if (Status loaded = load(); !loaded) return loaded;
+  }
+  const Shape largest{options_.batch, 3, options_.height, options_.width};
+  return network_.prepare(largest, false);
+}
+
+int NetworkRecognizer::bucket_of(const Image& image) const {
+  const int width = scaled_width(image, options_.height, options_.width);
+  const int bucket = (width + kBucketWidth - 1) / kBucketWidth * kBucketWidth;
+  return std::min(bucket, options_.width);
+}
+
+// Batches are filled up to a power of two with empty lines, so that few shapes need a plan.
+Status NetworkRecognizer::read_batch(std::span<const Image> images,
+                                     std::span<const std::size_t> which, int width,
+                                     std::vector<ReadText>& texts) {
+  const int padded = static_cast<int>(std::bit_ceil(which.size()));
+  batch_.count = std::min(padded, options_.batch);
+  batch_.height = options_.height;
+  batch_.width = width;
+  const std::size_t floats =
+      3 * static_cast<std::size_t>(options_.height) * static_cast<std::size_t>(width);
+  batch_.images.assign(floats * static_cast<std::size_t>(batch_.count), 0.0F);
+#pragma omp parallel for schedule(dynamic)
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    write_line(images[which[i]], options_.height, width,
+               std::span<float>(batch_.images).subspan(i * floats, floats));
+  }
+  const auto rows = network_.infer(batch_, parameters_, statistics_);  // [N, T, classes]
+  if (!rows) return rows.error();
+  const std::size_t line = rows->size() / static_cast<std::size_t>(batch_.count);
+  const int classes = alphabet_.classes();
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    const auto decoded =
+        greedy_decode(rows->subspan(i * line, line), static_cast<int>(line) / classes, 1, classes);
+    texts[which[i]] = {alphabet_.decode(decoded[0].classes), decoded[0].confidence};
+  }
+  return Status();
+}
+
+Result<std::vector<ReadText>> NetworkRecognizer::read(std::span<const Image> images) {
+  omp_set_num_threads(options_.threads);
+  std::map<int, std::vector<std::size_t>> buckets;
+  for (std::size_t i = 0; i < images.size(); ++i) buckets[bucket_of(images[i])].push_back(i);
+  std::vector<ReadText> texts(images.size());
+  const auto most = static_cast<std::size_t>(options_.batch);
+  for (const auto& [width, lines] : buckets) {
+    for (std::size_t first = 0; first < lines.size(); first += most) {
+      const auto which = std::span(lines).subspan(first, std::min(most, lines.size() - first));
+      if (Status read = read_batch(images, which, width, texts); !read) return read.error();
+    }
+  }
+  return texts;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Recognizer>> Recognizer::create(const RecognizerOptions& options,
+                                                       const Alphabet& alphabet) {
+  const ModelRow* model = find_model(options.model);
+  if (model == nullptr) {
+    return Error{ErrorKind::usage, "no model " + options.model + " (see ocrtune list models)"};
+  }
+  if (options.threads < 1 || options.batch < 1 || options.height < 1 || options.width < 1) {
+    return Error{ErrorKind::usage, "threads, batch, height and width are at least 1"};
+  }
+  auto backend = make_backend({options.backend, options.precision});
+  if (!backend) return backend.error();
+  auto recognizer =
+      std::make_unique<NetworkRecognizer>(options, alphabet, *model, std::move(backend).value());
+  if (Status ready = recognizer->prepare(); !ready) return ready.error();
+  return std::unique_ptr<Recognizer>(std::move(recognizer));
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,47 @@
+// Reads line images with a trained model: scale, forward pass, greedy CTC decode.
+//
+// What a line reads as does not depend on the lines it is read with: its padded width follows from
+// its own size alone (a multiple of 64), and only lines of one such bucket share a batch.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "core/alphabet.h"
+#include "core/image.h"
+
+namespace ocrtune {
+
+struct RecognizerOptions {
+  std::string model = "crnn";
+  std::string backend = "onednn";
+  std::string precision = "fp32";
+  int threads = 1;  // OpenMP team
+  int batch = 16;   // most lines of one forward pass
+  int height = 32;
+  int width = 320;         // widest bucket; wider lines are squeezed
+  std::uint64_t seed = 1;  // of the weights where there is no checkpoint
+  std::string checkpoint;  // of Trainer::save; empty: seeded weights, whose text means nothing
+};
+
+struct ReadText {
+  std::string text;
+  double confidence = 0;  // mean probability of the characters
+};
+
+class Recognizer {
+ public:
+  virtual ~Recognizer() = default;
+
+  // usage: unknown model; missing, invalid: the checkpoint; exhausted: no memory.
+  static Result<std::unique_ptr<Recognizer>> create(const RecognizerOptions& options,
+                                                    const Alphabet& alphabet);
+
+  virtual Result<std::vector<ReadText>> read(std::span<const Image> images) = 0;
+};
+
+}  // namespace ocrtune
