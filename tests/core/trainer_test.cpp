@@ -1,5 +1,8 @@
 #include "core/trainer.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <cmath>
 #include <sstream>
 
@@ -7,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/random.h"
+#include "base/text.h"
 #include "core/onednn_conv.h"
 #include "core/shm_comm.h"
 
@@ -213,6 +217,45 @@ TEST(Trainer, TwoRanksStepLikeOneWithBothHalves) {
     EXPECT_NEAR(ranks[0] / loss, 1, 1e-3);
     EXPECT_EQ(ranks[0], ranks[1]);
   }
+}
+
+double resident_bytes() {
+  const std::string statm = *read_file("/proc/self/statm");
+  return std::stod(words(statm)[1]) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+
+// In a fresh process, so that nothing is in memory yet. Named Plain: sanitizers take memory, too.
+TEST(PlainTrainer, FootprintIsWhatAProcessGrowsBy) {
+  TrainerOptions options;
+  options.batch = 16;
+  const auto ends = fork_ranks(1, [&](int) -> std::string {
+    const auto planned = Trainer::footprint_bytes(options);
+    if (!planned) return planned.error().what;
+    const Batch batch = draw_batch(options);
+    const double before = resident_bytes();
+    const auto comm = make_single_comm();
+    const auto trainer = Trainer::create(options, *comm);
+    if (!trainer) return trainer.error().what;
+    for (int i = 0; i < 2; ++i) {
+      if (const auto report = (*trainer)->step(batch); !report) return report.error().what;
+    }
+    return std::to_string((resident_bytes() - before) / static_cast<double>(*planned));
+  });
+  EXPECT_NEAR(std::stod(ends[0].said), 1, 0.1) << ends[0].said;
+}
+
+TEST(Trainer, SaysWhenMemoryIsShort) {
+  TrainerOptions options;
+  options.batch = 64;
+  const auto ends = fork_ranks(1, [&](int) -> std::string {
+    const rlimit limit{200U << 20, 200U << 20};
+    if (::setrlimit(RLIMIT_AS, &limit) != 0) return "setrlimit";
+    const auto comm = make_single_comm();
+    const auto trainer = Trainer::create(options, *comm);
+    if (trainer) return "made";
+    return trainer.error().kind == ErrorKind::exhausted ? "exhausted" : trainer.error().what;
+  });
+  EXPECT_EQ(ends[0].said, "exhausted");
 }
 
 TEST(Trainer, GoesOnFromACheckpoint) {
