@@ -59,10 +59,10 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual const char* name() const = 0;
-  // The layout in which `layer` takes input `index`, whose values are there in `offered`. Where
+  // The layout in which `layer` takes input `index`, whose values are there as `offered`. Where
   // they differ the plan inserts a conversion.
-  virtual Layout wanted_layout(const Layer& layer, const ImageDesc& offered, const Shape& output,
-                               int index) const = 0;
+  virtual Layout wanted_layout(const Layer& layer, std::span<const ImageDesc> offered,
+                               const Shape& output, int index) const = 0;
   // unsupported: this backend has no such operator; exhausted: no memory.
   virtual Result<std::unique_ptr<Operator>> create(const OperatorRequest& request) const = 0;
 };

@@ -151,8 +151,9 @@ class FastLstm final : public Operator {
     for (std::size_t step = 0; step < steps_; ++step) {
       const std::size_t t = time(d, step);
       if (step > 0) {
-        small_gemm(count, 4 * hidden_, hidden_, call.output + cell_at(first, time(d, step - 1), d),
-                   out_stride, turned + d * 4 * hidden_ * hidden_, 4 * hidden_, true,
+        small_gemm(count, 4 * hidden_, hidden_,
+                   {call.output + cell_at(first, time(d, step - 1), d), out_stride, false},
+                   turned + d * 4 * hidden_ * hidden_, 4 * hidden_, true,
                    gates(call) + gate_at(first, t, d), stride);
       }
       for (std::size_t n = first; n < first + count; ++n) {
@@ -183,8 +184,9 @@ class FastLstm final : public Operator {
                             gates(call) + gate_at(n, t, d));
       }
       if (step == 0) break;
-      small_gemm(count, hidden_, 4 * hidden_, gates(call) + gate_at(first, t, d),
-                 steps_ * 8 * hidden_, weights, hidden_, false, dhidden.data(), hidden_);
+      small_gemm(count, hidden_, 4 * hidden_,
+                 {gates(call) + gate_at(first, t, d), steps_ * 8 * hidden_, false}, weights,
+                 hidden_, false, dhidden.data(), hidden_);
     }
   }
 

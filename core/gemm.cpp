@@ -13,7 +13,7 @@ constexpr std::size_t kLanes = 16;
 
 struct Tile {
   const float* a;
-  std::size_t a_stride;
+  std::size_t a_row, a_step;  // floats from row to row, and along the depth
   const float* b;
   std::size_t b_stride;
   float* c;
@@ -38,7 +38,7 @@ template <int kRows, int kVectors>
     Vector b[kVectors];
     for (int v = 0; v < kVectors; ++v) b[v] = row[v];
     for (int r = 0; r < kRows; ++r) {
-      const float a = tile.a[static_cast<std::size_t>(r) * tile.a_stride + k];
+      const float a = tile.a[static_cast<std::size_t>(r) * tile.a_row + k * tile.a_step];
       for (int v = 0; v < kVectors; ++v) sums[r][v] += a * b[v];
     }
   }
@@ -55,12 +55,12 @@ template <int kVectors, int kMostRows>
   float* c = tile.c;
   std::size_t row = 0;
   for (; row + kMostRows <= rows; row += kMostRows) {
-    tile.a = a + row * tile.a_stride;
+    tile.a = a + row * tile.a_row;
     tile.c = c + row * tile.c_stride;
     multiply_tile<kMostRows, kVectors>(tile);
   }
   for (; row < rows; ++row) {
-    tile.a = a + row * tile.a_stride;
+    tile.a = a + row * tile.a_row;
     tile.c = c + row * tile.c_stride;
     multiply_tile<1, kVectors>(tile);
   }
@@ -72,7 +72,7 @@ template <int kVectors, int kMostRows>
     for (std::size_t j = 0; j < columns; ++j) {
       float sum = tile.accumulate ? tile.c[r * tile.c_stride + j] : 0.0F;
       for (std::size_t k = 0; k < tile.depth; ++k) {
-        sum += tile.a[r * tile.a_stride + k] * tile.b[k * tile.b_stride + j];
+        sum += tile.a[r * tile.a_row + k * tile.a_step] * tile.b[k * tile.b_stride + j];
       }
       tile.c[r * tile.c_stride + j] = sum;
     }
@@ -143,11 +143,12 @@ Status gemm(std::size_t rows, std::size_t columns, std::size_t depth, const Matr
                "oneDNN matrix product: status " + std::to_string(status)};
 }
 
-void small_gemm(std::size_t rows, std::size_t columns, std::size_t depth, const float* a,
-                std::size_t a_stride, const float* b, std::size_t b_stride, bool accumulate,
-                float* c, std::size_t c_stride) {
+void small_gemm(std::size_t rows, std::size_t columns, std::size_t depth, const MatrixView& a,
+                const float* b, std::size_t b_stride, bool accumulate, float* c,
+                std::size_t c_stride) {
   static const Multiply chosen = choose_multiply();
-  chosen(Tile{a, a_stride, b, b_stride, c, c_stride, depth, accumulate}, rows, columns);
+  const std::size_t row = a.transposed ? 1 : a.stride, step = a.transposed ? a.stride : 1;
+  chosen(Tile{a.start, row, step, b, b_stride, c, c_stride, depth, accumulate}, rows, columns);
 }
 
 }  // namespace ocrtune

@@ -21,9 +21,9 @@ Status gemm(std::size_t rows, std::size_t columns, std::size_t depth, const Matr
             const MatrixView& b, float beta, float* c, std::size_t c_stride);
 
 // C[rows, columns] (+)= A[rows, depth] B[depth, columns] on the calling thread, without packing:
-// for a B that lies in cache. Fast when `columns` is a multiple of 16.
-void small_gemm(std::size_t rows, std::size_t columns, std::size_t depth, const float* a,
-                std::size_t a_stride, const float* b, std::size_t b_stride, bool accumulate,
-                float* c, std::size_t c_stride);
+// for a B (never transposed) that lies in cache. Fast when `columns` is a multiple of 16.
+void small_gemm(std::size_t rows, std::size_t columns, std::size_t depth, const MatrixView& a,
+                const float* b, std::size_t b_stride, bool accumulate, float* c,
+                std::size_t c_stride);
 
 }  // namespace ocrtune

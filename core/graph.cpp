@@ -38,9 +38,9 @@ Shape conv_shape(const Conv& conv, const Shape& in) {
           side(in.w, conv.kernel.w, conv.stride.w, conv.pad.w)};
 }
 
-Shape norm_shape(const BatchNorm& norm, const Shape& in) {
-  const int pool_h = norm.pool.h == 0 ? in.h : norm.pool.h;
-  return {in.n, in.c, in.h / pool_h, in.w / norm.pool.w};
+Shape pool_shape(const Extent& kernel, const Shape& in) {
+  return {in.n, in.c, in.h / (kernel.h == 0 ? in.h : kernel.h),
+          in.w / (kernel.w == 0 ? in.w : kernel.w)};
 }
 
 std::uint64_t hash_number(std::uint64_t hash, std::uint64_t number) {
@@ -147,6 +147,43 @@ int GraphBuilder::sum(const std::string& name, std::vector<int> inputs) {
   return add_layer(Layer{name, Sum{}, std::move(inputs), 0, {}, {}}, c);
 }
 
+int GraphBuilder::layer_norm(const std::string& name, int input, const LayerNorm& norm) {
+  const int c = channels(input);
+  Layer layer{name, norm, {input}, 0, {}, {}};
+  layer.parameters = {add_parameter(name + ".weight", {c}, 1, 1, false),
+                      add_parameter(name + ".bias", {c}, 0, 0, false)};
+  return add_layer(std::move(layer), c);
+}
+
+int GraphBuilder::attention(const std::string& name, int input, const Attention& attention) {
+  const int c = channels(input) / 3;
+  OCRTUNE_CHECK(channels(input) % 3 == 0 && c % attention.heads == 0);
+  return add_layer(Layer{name, attention, {input}, 0, {}, {}}, c);
+}
+
+int GraphBuilder::activate(const std::string& name, int input, Activation activation) {
+  return add_layer(Layer{name, Activate{activation}, {input}, 0, {}, {}}, channels(input));
+}
+
+int GraphBuilder::concat(const std::string& name, std::vector<int> inputs) {
+  int c = 0;
+  for (const int input : inputs) c += channels(input);
+  return add_layer(Layer{name, Concat{}, std::move(inputs), 0, {}, {}}, c);
+}
+
+int GraphBuilder::average_pool(const std::string& name, int input, const AveragePool& pool) {
+  return add_layer(Layer{name, pool, {input}, 0, {}, {}}, channels(input));
+}
+
+int GraphBuilder::max_pool(const std::string& name, int input, const MaxPool& pool) {
+  return add_layer(Layer{name, pool, {input}, 0, {}, {}}, channels(input));
+}
+
+int GraphBuilder::scale(const std::string& name, int input, int factors) {
+  OCRTUNE_CHECK(channels(input) == channels(factors));
+  return add_layer(Layer{name, Scale{}, {input, factors}, 0, {}, {}}, channels(input));
+}
+
 Graph GraphBuilder::finish(int output) {
   graph_.output = output;
   return std::move(graph_);
@@ -154,23 +191,36 @@ Graph GraphBuilder::finish(int output) {
 
 Result<Shape> output_shape(const Layer& layer, std::span<const Shape> inputs) {
   const Shape& in = inputs[0];
-  const Shape out = std::visit(Overloaded{
-                                   [&](const Conv& conv) { return conv_shape(conv, in); },
-                                   [&](const BatchNorm& norm) { return norm_shape(norm, in); },
-                                   [&](const BiLstm& lstm) {
-                                     return Shape{in.n, 2 * lstm.hidden, in.h == 1 ? 1 : 0, in.w};
-                                   },
-                                   [&](const Linear& linear) {
-                                     return Shape{in.n, linear.out_channels, in.h, in.w};
-                                   },
-                                   [&](const Sum&) {
-                                     const bool same = std::all_of(
-                                         inputs.begin(), inputs.end(),
-                                         [&](const Shape& other) { return other == in; });
-                                     return same ? in : Shape{};
-                                   },
-                               },
-                               layer.operation);
+  const Shape out = std::visit(
+      Overloaded{
+          [&](const Conv& conv) { return conv_shape(conv, in); },
+          [&](const BatchNorm& norm) { return pool_shape(norm.pool, in); },
+          [&](const BiLstm& lstm) {
+            return Shape{in.n, 2 * lstm.hidden, in.h == 1 ? 1 : 0, in.w};
+          },
+          [&](const Linear& linear) {
+            return Shape{in.n, linear.out_channels, in.h, in.w};
+          },
+          [&](const LayerNorm&) { return in; },
+          [&](const Activate&) { return in; },
+          [&](const Scale&) { return in; },
+          [&](const Attention&) {
+            return Shape{in.n, in.c / 3, in.h, in.w};
+          },
+          [&](const AveragePool& pool) { return pool_shape(pool.kernel, in); },
+          [&](const MaxPool& pool) { return pool_shape(pool.kernel, in); },
+          [&](const Concat&) {
+            Shape joined = in;
+            for (const Shape& other : inputs.subspan(1)) joined.c += other.c;
+            return joined;
+          },
+          [&](const Sum&) {
+            const bool same = std::all_of(inputs.begin(), inputs.end(),
+                                          [&](const Shape& other) { return other == in; });
+            return same ? in : Shape{};
+          },
+      },
+      layer.operation);
   if (out.n < 1 || out.c < 1 || out.h < 1 || out.w < 1) {
     return Error{ErrorKind::usage,
                  fmt::format("layer {} cannot take images of {} x {} (height x width)", layer.name,

@@ -55,7 +55,39 @@ struct Linear {
 // Element-wise sum of two or more values of one shape.
 struct Sum {};
 
-using Operation = std::variant<Conv, BatchNorm, BiLstm, Linear, Sum>;
+// Over the channels of each pixel; scale [C], shift [C]. Source: Ba, Kiros, Hinton 2016.
+struct LayerNorm {
+  double epsilon = 1e-6;
+};
+
+// Multi-head self-attention over all pixels. Takes [N, 3C, H, W] with the channels q, k, v, each
+// in `heads` equal parts; gives C channels. Source: Vaswani et al. 2017.
+struct Attention {
+  int heads = 1;
+};
+
+struct Activate {
+  Activation activation = Activation::none;
+};
+
+// Channels of two or more values, one after another.
+struct Concat {};
+
+// Mean over windows with stride = kernel; 0 is the whole height or width.
+struct AveragePool {
+  Extent kernel{0, 0};
+};
+
+// Maximum over windows with stride = kernel.
+struct MaxPool {
+  Extent kernel{2, 2};
+};
+
+// Multiplies value 0 by value 1 [N, C, 1, 1].
+struct Scale {};
+
+using Operation = std::variant<Conv, BatchNorm, BiLstm, Linear, Sum, LayerNorm, Attention, Activate,
+                               Concat, AveragePool, MaxPool, Scale>;
 
 struct Layer {
   std::string name;
@@ -101,6 +133,13 @@ class GraphBuilder {
   int bi_lstm(const std::string& name, int input, const BiLstm& lstm);
   int linear(const std::string& name, int input, const Linear& linear);
   int sum(const std::string& name, std::vector<int> inputs);
+  int layer_norm(const std::string& name, int input, const LayerNorm& norm);
+  int attention(const std::string& name, int input, const Attention& attention);
+  int activate(const std::string& name, int input, Activation activation);
+  int concat(const std::string& name, std::vector<int> inputs);
+  int average_pool(const std::string& name, int input, const AveragePool& pool);
+  int max_pool(const std::string& name, int input, const MaxPool& pool);
+  int scale(const std::string& name, int input, int factors);
   Graph finish(int output);
 
  private:

@@ -2,10 +2,13 @@
 
 #include <variant>
 
+#include "core/fast_attention.h"
 #include "core/fast_elementwise.h"
+#include "core/fast_layer_norm.h"
 #include "core/fast_linear.h"
 #include "core/fast_lstm.h"
 #include "core/fast_norm.h"
+#include "core/fast_pool.h"
 #include "core/onednn_conv.h"
 
 namespace ocrtune {
@@ -14,22 +17,32 @@ namespace {
 using Made = Result<std::unique_ptr<Operator>>;
 
 struct WantedLayout {
-  const ImageDesc& offered;
+  std::span<const ImageDesc> all;
   const Shape& output;
+  int index;
 
-  Layout tokens() const { return Layout{offered.shape.c}; }
+  const ImageDesc& offered() const { return all[static_cast<std::size_t>(index)]; }
+  Layout tokens() const { return Layout{offered().shape.c}; }
   Layout operator()(const Conv& conv) const {
-    if (offered.layout == tokens() && offered.shape.c > 1) return offered.layout;
-    return preferred_conv_layout(conv, offered.shape, output);
+    if (offered().layout == tokens() && offered().shape.c > 1) return offered().layout;
+    return preferred_conv_layout(conv, offered().shape, output);
   }
   Layout operator()(const BatchNorm& norm) const {
-    const int block = offered.layout.block;
+    const int block = offered().layout.block;
     const bool pools = norm.pool != Extent{1, 1};
-    return pools && block != 16 && block != 8 ? Layout{1} : offered.layout;
+    return pools && block != 16 && block != 8 ? Layout{1} : offered().layout;
   }
-  Layout operator()(const Sum&) const { return offered.layout; }
+  Layout operator()(const Activate&) const { return offered().layout; }
+  Layout operator()(const AveragePool&) const { return offered().layout; }
+  Layout operator()(const MaxPool&) const { return offered().layout; }
+  // All inputs as the first.
+  Layout operator()(const Sum&) const { return all[0].layout; }
+  Layout operator()(const Scale&) const { return all[0].layout; }
   Layout operator()(const BiLstm&) const { return tokens(); }
   Layout operator()(const Linear&) const { return tokens(); }
+  Layout operator()(const LayerNorm&) const { return tokens(); }
+  Layout operator()(const Attention&) const { return tokens(); }
+  Layout operator()(const Concat&) const { return tokens(); }
 };
 
 struct Factory {
@@ -42,15 +55,24 @@ struct Factory {
   Made operator()(const Sum&) const { return make_fast_sum(in()); }
   Made operator()(const BiLstm& lstm) const { return make_fast_lstm(lstm, in().shape); }
   Made operator()(const Linear& linear) const { return make_fast_linear(linear, in().shape); }
+  Made operator()(const LayerNorm& norm) const { return make_fast_layer_norm(norm, in().shape); }
+  Made operator()(const Attention& attention) const {
+    return make_fast_attention(attention, in().shape);
+  }
+  Made operator()(const Activate& activate) const { return make_fast_activate(activate, in()); }
+  Made operator()(const Concat&) const { return make_fast_concat(request); }
+  Made operator()(const AveragePool& pool) const { return make_fast_average_pool(pool, in()); }
+  Made operator()(const MaxPool& pool) const { return make_fast_max_pool(pool, in()); }
+  Made operator()(const Scale&) const { return make_fast_scale(in()); }
 };
 
 class OnednnBackend final : public Backend {
  public:
   explicit OnednnBackend(bool bf16) : precision_{bf16} {}
   const char* name() const override { return "onednn"; }
-  Layout wanted_layout(const Layer& layer, const ImageDesc& offered, const Shape& output,
-                       int) const override {
-    return std::visit(WantedLayout{offered, output}, layer.operation);
+  Layout wanted_layout(const Layer& layer, std::span<const ImageDesc> offered, const Shape& output,
+                       int index) const override {
+    return std::visit(WantedLayout{offered, output, index}, layer.operation);
   }
   Made create(const OperatorRequest& request) const override {
     return std::visit(Factory{request, precision_}, request.layer.operation);

@@ -65,11 +65,13 @@ class Planner {
     PlanStep step;
     step.layer = &layer;
     OperatorRequest request{layer, {}, output, plan_.training, false};
+    std::vector<ImageDesc> offered;
+    for (const int input : layer.inputs) {
+      offered.push_back(plan_.values[at(plan_value_[at(input)])].desc);
+    }
     for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
-      const int value = plan_value_[at(layer.inputs[i])];
-      const Layout wanted =
-          backend_.wanted_layout(layer, plan_.values[at(value)].desc, output, static_cast<int>(i));
-      step.inputs.push_back(convert(value, wanted));
+      const Layout wanted = backend_.wanted_layout(layer, offered, output, static_cast<int>(i));
+      step.inputs.push_back(convert(plan_value_[at(layer.inputs[i])], wanted));
       request.inputs.push_back(plan_.values[at(step.inputs.back())].desc);
       if (step.inputs.back() != 0) request.wants_input_gradient = true;
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/reference_attention.h"
 #include "core/reference_lstm.h"
 #include "core/reference_norm.h"
 #include "core/reference_ops.h"
@@ -136,6 +137,166 @@ class SumOperator final : public ReferenceOperator {
   std::size_t count_;
 };
 
+class LayerNormOperator final : public ReferenceOperator {
+ public:
+  LayerNormOperator(const LayerNorm& norm, const Shape& in) : norm_(norm), in_(in) {}
+  Status forward(const OperatorCall& call) override {
+    layer_norm_forward(in_, norm_.epsilon, call.inputs[0], call.parameters[0], call.parameters[1],
+                       call.output);
+    return Status();
+  }
+  Status backward(const OperatorCall& call) override {
+    layer_norm_backward(in_, norm_.epsilon, call.inputs[0], call.parameters[0],
+                        call.output_gradient, call.input_gradients[0], call.parameter_gradients[0],
+                        call.parameter_gradients[1]);
+    return Status();
+  }
+
+ private:
+  LayerNorm norm_;
+  Shape in_;
+};
+
+class AttentionOperator final : public ReferenceOperator {
+ public:
+  AttentionOperator(const Attention& attention, const Shape& in)
+      : heads_(attention.heads), in_(in) {}
+  Status forward(const OperatorCall& call) override {
+    attention_forward(in_, heads_, call.inputs[0], call.output);
+    return Status();
+  }
+  Status backward(const OperatorCall& call) override {
+    if (call.input_gradients[0] != nullptr) {
+      attention_backward(in_, heads_, call.inputs[0], call.output_gradient,
+                         call.input_gradients[0]);
+    }
+    return Status();
+  }
+
+ private:
+  int heads_;
+  Shape in_;
+};
+
+class ActivateOperator final : public ReferenceOperator {
+ public:
+  ActivateOperator(const Activate& activate, const Shape& in)
+      : activation_(activate.activation), count_(Indexer{in}.size()) {}
+  Status forward(const OperatorCall& call) override {
+    for (std::size_t i = 0; i < count_; ++i) {
+      call.output[i] = static_cast<float>(activate(activation_, double{call.inputs[0][i]}));
+    }
+    return Status();
+  }
+  Status backward(const OperatorCall& call) override {
+    for (std::size_t i = 0; call.input_gradients[0] != nullptr && i < count_; ++i) {
+      const double slope = activation_slope(activation_, double{call.inputs[0][i]});
+      call.input_gradients[0][i] = static_cast<float>(slope * call.output_gradient[i]);
+    }
+    return Status();
+  }
+
+ private:
+  Activation activation_;
+  std::size_t count_;
+};
+
+class ConcatOperator final : public ReferenceOperator {
+ public:
+  explicit ConcatOperator(const OperatorRequest& request) : out_(request.output) {
+    needs_.backward_reads_inputs = false;
+    for (const ImageDesc& input : request.inputs) inputs_.push_back(input.shape);
+  }
+  Status forward(const OperatorCall& call) override {
+    over_parts([&](std::size_t k, std::size_t from, std::size_t to, std::size_t count) {
+      std::copy_n(call.inputs[k] + from, count, call.output + to);
+    });
+    return Status();
+  }
+  Status backward(const OperatorCall& call) override {
+    over_parts([&](std::size_t k, std::size_t to, std::size_t from, std::size_t count) {
+      if (call.input_gradients[k] == nullptr) return;
+      std::copy_n(call.output_gradient + from, count, call.input_gradients[k] + to);
+    });
+    return Status();
+  }
+
+ private:
+  template <typename Copy>
+  void over_parts(const Copy& copy) const {
+    for (int n = 0; n < out_.n; ++n) {
+      int channel = 0;
+      for (std::size_t k = 0; k < inputs_.size(); ++k) {
+        const std::size_t count = Indexer{{1, inputs_[k].c, out_.h, out_.w}}.size();
+        copy(k, Indexer{inputs_[k]}(n, 0, 0, 0), Indexer{out_}(n, channel, 0, 0), count);
+        channel += inputs_[k].c;
+      }
+    }
+  }
+  Shape out_;
+  std::vector<Shape> inputs_;
+};
+
+class AveragePoolOperator final : public ReferenceOperator {
+ public:
+  AveragePoolOperator(const AveragePool& pool, const Shape& in)
+      : in_(in), kernel_(resolve_kernel(pool.kernel, in)) {
+    needs_.backward_reads_inputs = false;
+  }
+  Status forward(const OperatorCall& call) override {
+    average_pool_forward(in_, kernel_, call.inputs[0], call.output);
+    return Status();
+  }
+  Status backward(const OperatorCall& call) override {
+    if (call.input_gradients[0] != nullptr) {
+      average_pool_backward(in_, kernel_, call.output_gradient, call.input_gradients[0]);
+    }
+    return Status();
+  }
+
+ private:
+  Shape in_;
+  Extent kernel_;
+};
+
+class MaxPoolOperator final : public ReferenceOperator {
+ public:
+  MaxPoolOperator(const MaxPool& pool, const Shape& in)
+      : in_(in), kernel_(resolve_kernel(pool.kernel, in)) {}
+  Status forward(const OperatorCall& call) override {
+    max_pool_forward(in_, kernel_, call.inputs[0], call.output);
+    return Status();
+  }
+  Status backward(const OperatorCall& call) override {
+    if (call.input_gradients[0] != nullptr) {
+      max_pool_backward(in_, kernel_, call.inputs[0], call.output_gradient,
+                        call.input_gradients[0]);
+    }
+    return Status();
+  }
+
+ private:
+  Shape in_;
+  Extent kernel_;
+};
+
+class ScaleOperator final : public ReferenceOperator {
+ public:
+  explicit ScaleOperator(const Shape& in) : in_(in) {}
+  Status forward(const OperatorCall& call) override {
+    scale_forward(in_, call.inputs[0], call.inputs[1], call.output);
+    return Status();
+  }
+  Status backward(const OperatorCall& call) override {
+    scale_backward(in_, call.inputs[0], call.inputs[1], call.output_gradient,
+                   call.input_gradients[0], call.input_gradients[1]);
+    return Status();
+  }
+
+ private:
+  Shape in_;
+};
+
 struct OperatorFactory {
   const OperatorRequest& request;
   const Shape& in;
@@ -155,12 +316,33 @@ struct OperatorFactory {
   std::unique_ptr<Operator> operator()(const Sum&) const {
     return std::make_unique<SumOperator>(in);
   }
+  std::unique_ptr<Operator> operator()(const LayerNorm& norm) const {
+    return std::make_unique<LayerNormOperator>(norm, in);
+  }
+  std::unique_ptr<Operator> operator()(const Attention& attention) const {
+    return std::make_unique<AttentionOperator>(attention, in);
+  }
+  std::unique_ptr<Operator> operator()(const Activate& activate) const {
+    return std::make_unique<ActivateOperator>(activate, in);
+  }
+  std::unique_ptr<Operator> operator()(const Concat&) const {
+    return std::make_unique<ConcatOperator>(request);
+  }
+  std::unique_ptr<Operator> operator()(const AveragePool& pool) const {
+    return std::make_unique<AveragePoolOperator>(pool, in);
+  }
+  std::unique_ptr<Operator> operator()(const MaxPool& pool) const {
+    return std::make_unique<MaxPoolOperator>(pool, in);
+  }
+  std::unique_ptr<Operator> operator()(const Scale&) const {
+    return std::make_unique<ScaleOperator>(in);
+  }
 };
 
 class ReferenceBackend final : public Backend {
  public:
   const char* name() const override { return "reference"; }
-  Layout wanted_layout(const Layer&, const ImageDesc&, const Shape&, int) const override {
+  Layout wanted_layout(const Layer&, std::span<const ImageDesc>, const Shape&, int) const override {
     return Layout{1};
   }
   Result<std::unique_ptr<Operator>> create(const OperatorRequest& request) const override {

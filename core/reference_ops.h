@@ -154,26 +154,80 @@ void conv_backward_weight(const ConvLoop& loop, const Real* x, const Real* dy, R
   }
 }
 
+// The channels of pixel p of sample n.
+template <typename Real>
+void gather_pixel(const Shape& in, int n, std::size_t p, const Real* x, std::vector<double>& row) {
+  const Indexer xi{in};
+  row.resize(static_cast<std::size_t>(in.c));
+  for (int c = 0; c < in.c; ++c) row[static_cast<std::size_t>(c)] = x[xi(n, c, 0, 0) + p];
+}
+
 template <typename Real>
 void linear_forward(const Shape& in, int out_channels, const Real* x, const Real* weight,
                     const Real* bias, Real* y) {
-  Conv conv;
-  conv.out_channels = out_channels;
-  conv.kernel = {1, 1};
-  conv.pad = {0, 0};
-  conv_forward(ConvLoop{conv, in, {in.n, out_channels, in.h, in.w}}, x, weight, bias, y);
+  const Indexer yi{{in.n, out_channels, in.h, in.w}};
+  const std::size_t plane = yi(0, 1, 0, 0), channels = static_cast<std::size_t>(in.c);
+#pragma omp parallel for collapse(2) schedule(static)
+  for (int n = 0; n < in.n; ++n) {
+    for (std::size_t p = 0; p < plane; ++p) {
+      std::vector<double> row;
+      gather_pixel(in, n, p, x, row);
+      for (int o = 0; o < out_channels; ++o) {
+        const Real* w = weight + static_cast<std::size_t>(o) * channels;
+        double sum = bias == nullptr ? 0 : static_cast<double>(bias[o]);
+        for (std::size_t c = 0; c < channels; ++c) sum += row[c] * w[c];
+        y[yi(n, o, 0, 0) + p] = static_cast<Real>(sum);
+      }
+    }
+  }
+}
+
+// dx = W^T dy at every pixel.
+template <typename Real>
+void linear_backward_input(const Shape& in, int out_channels, const Real* weight, const Real* dy,
+                           Real* dx) {
+  const Shape out{in.n, out_channels, in.h, in.w};
+  const Indexer xi{in};
+  const std::size_t plane = xi(0, 1, 0, 0), channels = static_cast<std::size_t>(in.c);
+#pragma omp parallel for collapse(2) schedule(static)
+  for (int n = 0; n < in.n; ++n) {
+    for (std::size_t p = 0; p < plane; ++p) {
+      std::vector<double> slopes, sums(channels, 0.0);
+      gather_pixel(out, n, p, dy, slopes);
+      for (std::size_t o = 0; o < slopes.size(); ++o) {
+        const Real* w = weight + o * channels;
+        for (std::size_t c = 0; c < channels; ++c) sums[c] += slopes[o] * w[c];
+      }
+      for (int c = 0; c < in.c; ++c) {
+        dx[xi(n, c, 0, 0) + p] = static_cast<Real>(sums[static_cast<std::size_t>(c)]);
+      }
+    }
+  }
 }
 
 template <typename Real>
 void linear_backward(const Shape& in, int out_channels, const Real* x, const Real* weight,
                      const Real* dy, Real* dx, Real* dweight, Real* dbias) {
-  Conv conv;
-  conv.out_channels = out_channels;
-  conv.kernel = {1, 1};
-  conv.pad = {0, 0};
-  const ConvLoop loop{conv, in, {in.n, out_channels, in.h, in.w}};
-  if (dx != nullptr) conv_backward_input(loop, weight, dy, dx);
-  conv_backward_weight(loop, x, dy, dweight, dbias);
+  if (dx != nullptr) linear_backward_input(in, out_channels, weight, dy, dx);
+  const Indexer yi{{in.n, out_channels, in.h, in.w}};
+  const std::size_t plane = yi(0, 1, 0, 0), channels = static_cast<std::size_t>(in.c);
+#pragma omp parallel for schedule(static)
+  for (int o = 0; o < out_channels; ++o) {
+    std::vector<double> row, sums(channels, 0.0);
+    double bias_sum = 0;
+    for (int n = 0; n < in.n; ++n) {
+      for (std::size_t p = 0; p < plane; ++p) {
+        const double slope = dy[yi(n, o, 0, 0) + p];
+        gather_pixel(in, n, p, x, row);
+        for (std::size_t c = 0; c < channels; ++c) sums[c] += slope * row[c];
+        bias_sum += slope;
+      }
+    }
+    for (std::size_t c = 0; c < channels; ++c) {
+      dweight[static_cast<std::size_t>(o) * channels + c] = static_cast<Real>(sums[c]);
+    }
+    if (dbias != nullptr) dbias[o] = static_cast<Real>(bias_sum);
+  }
 }
 
 }  // namespace ocrtune::reference

@@ -31,8 +31,8 @@ TEST(SmallGemm, MatchesTheDefinitionForAllTileRests) {
           const auto a = draw(rows * a_stride, 1), b = draw(depth * b_stride, 2);
           const auto before = draw(rows * c_stride, 3);
           auto c = before;
-          small_gemm(rows, columns, depth, a.data(), a_stride, b.data(), b_stride, accumulate,
-                     c.data(), c_stride);
+          small_gemm(rows, columns, depth, {a.data(), a_stride, false}, b.data(), b_stride,
+                     accumulate, c.data(), c_stride);
           for (std::size_t i = 0; i < rows; ++i) {
             for (std::size_t j = 0; j < c_stride; ++j) {
               double sum = accumulate || j >= columns ? before[i * c_stride + j] : 0;

@@ -20,6 +20,11 @@ CASES = {
     "crnn_narrow": (
         lambda classes: models.Crnn(classes, (4, 8, 8, 16), 8), 3, 32, 64, 7, 4, True),
     "crnn_full": (models.Crnn, 2, 32, 96, 97, 6, False),
+    "svtr_narrow": (lambda classes: models.Svtr(
+        classes, (((16, 2, 1, 0), (32, 4, 1, 1), (48, 3, 0, 1)), 24, 20, 4)),
+        2, 48, 64, 9, 3, False),
+    "svtrv2-small_full": (models.MODELS["svtrv2-small"][0], 2, 48, 48, 97, 2, False),
+    "svtrv2_full": (models.MODELS["svtrv2"][0], 2, 48, 48, 97, 2, False),
 }
 
 

@@ -1,5 +1,6 @@
 // Loss and gradients of whole models against float64 PyTorch (tests/core/golden_models.py), on
 // both backends.
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <functional>
@@ -13,6 +14,7 @@
 #include "core/backend_table.h"
 #include "core/model.h"
 #include "core/network.h"
+#include "core/svtr_model.h"
 
 namespace ocrtune {
 namespace {
@@ -163,8 +165,23 @@ INSTANTIATE_TEST_SUITE_P(
                     GoldenCase{"crnn_full",
                                [](int classes) { return build_crnn(classes, CrnnSizes{}); },
                                1e-4,
-                               {"onednn"}}),
-    [](const auto& test) { return std::string(test.param.name); });
+                               {"onednn"}},
+                    GoldenCase{"svtr_narrow",
+                               [](int classes) {
+                                 return build_svtr(
+                                     "svtr", classes,
+                                     {{{16, 2, 1, 0}, {32, 4, 1, 1}, {48, 3, 0, 1}}, 24, 20, 4});
+                               },
+                               1e-3,
+                               {"reference", "onednn"}},
+                    GoldenCase{
+                        "svtrv2-small_full", find_model("svtrv2-small")->build, 1e-3, {"onednn"}},
+                    GoldenCase{"svtrv2_full", find_model("svtrv2")->build, 1e-3, {"onednn"}}),
+    [](const auto& test) {
+      std::string name = test.param.name;
+      std::replace(name.begin(), name.end(), '-', '_');
+      return name;
+    });
 
 }  // namespace
 }  // namespace ocrtune

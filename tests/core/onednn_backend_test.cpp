@@ -1,6 +1,8 @@
 // Every operator of the onednn backend against the reference, in every layout that it meets.
 #include "core/onednn_backend.h"
 
+#include <tuple>
+
 #include "tests/core/single_layer.h"
 
 namespace ocrtune {
@@ -164,6 +166,74 @@ TEST(FastSum, MatchesReferenceForTwoAndMore) {
     const std::vector<int> inputs(static_cast<std::size_t>(count), 0);
     LayerCase test{net.finish(net.sum("sum", inputs)),
                    std::vector<Shape>(static_cast<std::size_t>(count), shape), Layout{16}};
+    expect_like_reference(test);
+  }
+}
+
+TEST(FastSum, TakesAllInputsInTheLayoutOfTheFirst) {
+  GraphBuilder net("test", 24);
+  const Layer layer = net.finish(net.sum("sum", {0, 0})).layers[0];
+  const Shape shape{1, 24, 2, 2};
+  const std::vector<ImageDesc> offered = {{shape, Layout{16}}, {shape, Layout{24}}};
+  EXPECT_EQ(make_onednn_backend(false)->wanted_layout(layer, offered, shape, 1), Layout{16});
+}
+
+TEST(FastLayerNorm, MatchesReference) {
+  for (const int channels : {20, 48}) {
+    GraphBuilder net("test", channels);
+    LayerCase test{net.finish(net.layer_norm("norm", 0, LayerNorm{})), {{3, channels, 5, 31}}};
+    expect_like_reference(test);
+  }
+}
+
+TEST(FastAttention, MatchesReferenceForAllSizes) {
+  // Tokens below, at and beyond a block of rows; head sizes that fill a vector and that do not.
+  for (const auto& [heads, size, h, w] :
+       {std::tuple{2, 32, 3, 37}, {8, 15, 1, 40}, {1, 16, 6, 8}, {3, 5, 1, 1}}) {
+    SCOPED_TRACE(w);
+    GraphBuilder net("test", 3 * heads * size);
+    LayerCase test{net.finish(net.attention("attention", 0, Attention{heads})),
+                   {{2, 3 * heads * size, h, w}}};
+    expect_like_reference(test);
+  }
+}
+
+TEST(FastActivate, MatchesReference) {
+  for (const Activation activation : {Activation::relu, Activation::gelu, Activation::swish,
+                                      Activation::hard_swish, Activation::hard_sigmoid}) {
+    GraphBuilder net("test", 16);
+    LayerCase test{net.finish(net.activate("act", 0, activation)), {{3, 16, 20, 30}}, Layout{16}};
+    expect_like_reference(test);
+  }
+}
+
+TEST(FastConcat, MatchesReference) {
+  GraphBuilder net("test", 12);
+  LayerCase test{net.finish(net.concat("concat", {0, 0, 0})),
+                 {{2, 12, 3, 4}, {2, 12, 3, 4}, {2, 12, 3, 4}}};
+  expect_like_reference(test);
+}
+
+TEST(FastPool, MatchesReferenceInEveryLayout) {
+  for (const Extent kernel : {Extent{3, 2}, Extent{0, 2}, Extent{0, 0}, Extent{2, 2}}) {
+    for (const int block : {1, 16, 24}) {
+      SCOPED_TRACE(kernel.h * 100 + kernel.w * 10 + block);
+      GraphBuilder average("test", 24), maximum("test", 24);
+      expect_like_reference({average.finish(average.average_pool("pool", 0, AveragePool{kernel})),
+                             {{2, 24, 5, 7}},
+                             Layout{block}});
+      expect_like_reference({maximum.finish(maximum.max_pool("pool", 0, MaxPool{kernel})),
+                             {{2, 24, 5, 7}},
+                             Layout{block}});
+    }
+  }
+}
+
+TEST(FastScale, MatchesReferenceInEveryLayout) {
+  for (const int block : {1, 16, 24}) {
+    GraphBuilder net("test", 24);
+    LayerCase test{
+        net.finish(net.scale("scale", 0, 0)), {{2, 24, 5, 7}, {2, 24, 1, 1}}, Layout{block}};
     expect_like_reference(test);
   }
 }

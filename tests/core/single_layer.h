@@ -48,10 +48,11 @@ inline LayerRun run_layer(const LayerCase& test, const std::string& backend_name
   EXPECT_TRUE(out.ok());
   OperatorRequest request{layer, {}, *out, test.training, true};
   std::vector<Floats> inputs;
+  std::vector<ImageDesc> offered;
+  for (const Shape& shape : test.inputs) offered.push_back({shape, test.offered});
   for (std::size_t i = 0; i < test.inputs.size(); ++i) {
     const ImageDesc plain{test.inputs[i], Layout{1}};
-    const Layout wanted =
-        (*backend)->wanted_layout(layer, {test.inputs[i], test.offered}, *out, static_cast<int>(i));
+    const Layout wanted = (*backend)->wanted_layout(layer, offered, *out, static_cast<int>(i));
     request.inputs.push_back({test.inputs[i], wanted});
     const Floats values = draw_floats(plain.floats(), 10 + i);
     inputs.emplace_back(request.inputs.back().floats());

@@ -175,6 +175,179 @@ class Crnn(nn.Module):
         return entries + lstm_entries("lstm", self.lstm) + linear_entries("classes", self.classes)
 
 
+class ConvNorm(nn.Module):
+    def __init__(self, inputs, outputs, kernel, stride=1, bias=False, activation=None):
+        super().__init__()
+        pad = tuple(side // 2 for side in kernel)
+        self.conv = nn.Conv2d(inputs, outputs, kernel, stride, pad, bias=bias)
+        self.norm = nn.BatchNorm2d(outputs)
+        self.activation = activation
+
+    def forward(self, x):
+        return self.activation(self.norm(self.conv(x)))
+
+    def entries(self, name):
+        return conv_entries(name + ".conv", self.conv) + norm_entries(name + ".norm", self.norm)
+
+
+class Mlp(nn.Module):
+    def __init__(self, dim, hidden, activation):
+        super().__init__()
+        self.fc1, self.fc2 = nn.Linear(dim, hidden), nn.Linear(hidden, dim)
+        self.activation = activation
+
+    def forward(self, x):
+        return self.fc2(self.activation(self.fc1(x)))
+
+    def entries(self, name):
+        return linear_entries(name + ".fc1", self.fc1) + linear_entries(name + ".fc2", self.fc2)
+
+
+class Attention(nn.Module):
+    def __init__(self, dim, heads):
+        super().__init__()
+        self.heads = heads
+        self.qkv, self.proj = nn.Linear(dim, 3 * dim), nn.Linear(dim, dim)
+
+    def forward(self, x):  # [N, T, C]
+        n, t, c = x.shape
+        qkv = self.qkv(x).reshape(n, t, 3, self.heads, c // self.heads).permute(2, 0, 3, 1, 4)
+        q, k, v = qkv[0], qkv[1], qkv[2]
+        weights = (q @ k.transpose(-2, -1) * (c // self.heads) ** -0.5).softmax(-1)
+        return self.proj((weights @ v).transpose(1, 2).reshape(n, t, c))
+
+    def entries(self, name):
+        return linear_entries(name + ".qkv", self.qkv) + linear_entries(name + ".proj", self.proj)
+
+
+def to_tokens(x):
+    return x.flatten(2).transpose(1, 2)
+
+
+def to_image(x, h):
+    n, t, c = x.shape
+    return x.transpose(1, 2).reshape(n, c, h, t // h)
+
+
+class SvtrBlock(nn.Module):
+    """x = LN(x + mix(x)); x = LN(x + MLP(x)), on images [N, C, H, W]."""
+
+    def __init__(self, dim, heads, local):
+        super().__init__()
+        self.local = local
+        self.mixer = (nn.Conv2d(dim, dim, 5, padding=2, groups=heads) if local
+                      else Attention(dim, heads))
+        self.norm1, self.norm2 = nn.LayerNorm(dim, eps=1e-6), nn.LayerNorm(dim, eps=1e-6)
+        self.mlp = Mlp(dim, 4 * dim, F.gelu)
+
+    def forward(self, x):
+        h = x.shape[2]
+        if self.local:
+            tokens = to_tokens(x + self.mixer(x))
+        else:
+            tokens = to_tokens(x)
+            tokens = tokens + self.mixer(tokens)
+        tokens = self.norm1(tokens)
+        return to_image(self.norm2(tokens + self.mlp(tokens)), h)
+
+    def entries(self, name):
+        mixer = (conv_entries(name + ".mixer", self.mixer) if self.local
+                 else self.mixer.entries(name + ".mixer"))
+        return (mixer + norm_entries(name + ".norm1", self.norm1)
+                + self.mlp.entries(name + ".mlp") + norm_entries(name + ".norm2", self.norm2))
+
+
+class NeckBlock(nn.Module):
+    def __init__(self, dim, heads):
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(dim, eps=1e-5), nn.LayerNorm(dim, eps=1e-5)
+        self.mixer = Attention(dim, heads)
+        self.mlp = Mlp(dim, 2 * dim, F.silu)
+
+    def forward(self, x):
+        x = x + self.mixer(self.norm1(x))
+        return x + self.mlp(self.norm2(x))
+
+    def entries(self, name):
+        return (norm_entries(name + ".norm1", self.norm1) + self.mixer.entries(name + ".mixer")
+                + norm_entries(name + ".norm2", self.norm2) + self.mlp.entries(name + ".mlp"))
+
+
+class SvtrNeck(nn.Module):
+    def __init__(self, channels, hidden, out, heads):
+        super().__init__()
+        narrow = channels // 8
+        self.conv1 = ConvNorm(channels, narrow, (1, 3), activation=F.silu)
+        self.conv2 = ConvNorm(narrow, hidden, (1, 1), activation=F.silu)
+        self.blocks = nn.ModuleList(NeckBlock(hidden, heads) for _ in range(2))
+        self.norm = nn.LayerNorm(hidden, eps=1e-6)
+        self.conv3 = ConvNorm(hidden, channels, (1, 1), activation=F.silu)
+        self.conv4 = ConvNorm(2 * channels, narrow, (1, 3), activation=F.silu)
+        self.conv5 = ConvNorm(narrow, out, (1, 1), activation=F.silu)
+
+    def forward(self, x):  # [N, C, 1, T]
+        z = to_tokens(self.conv2(self.conv1(x)))
+        for block in self.blocks:
+            z = block(z)
+        z = self.conv3(to_image(self.norm(z), 1))
+        return self.conv5(self.conv4(torch.cat([x, z], 1)))
+
+    def entries(self):
+        entries = self.conv1.entries("neck.conv1") + self.conv2.entries("neck.conv2")
+        for i, block in enumerate(self.blocks):
+            entries += block.entries(f"neck.block{i}")
+        entries += norm_entries("neck.norm", self.norm)
+        for i in (3, 4, 5):
+            entries += getattr(self, f"conv{i}").entries(f"neck.conv{i}")
+        return entries
+
+
+SVTRV2 = (((128, 4, 6, 0), (256, 8, 2, 4), (384, 12, 0, 6)), 256, 256, 8)
+SVTRV2_SMALL = (((64, 2, 3, 0), (128, 4, 3, 3), (256, 8, 0, 3)), 120, 120, 8)
+
+
+class Svtr(nn.Module):
+    """build_svtr() of core/svtr_model.h; stages are (dim, heads, local, global)."""
+
+    def __init__(self, classes, sizes):
+        super().__init__()
+        stages, hidden, out, heads = sizes
+        dim = stages[0][0]
+        self.pope1 = ConvNorm(3, dim // 2, (3, 3), 2, bias=True, activation=F.gelu)
+        self.pope2 = ConvNorm(dim // 2, dim, (3, 3), 2, bias=True, activation=F.gelu)
+        self.downs, self.norms = nn.ModuleList(), nn.ModuleList()
+        self.stages = nn.ModuleList()
+        for s, (width, groups, local, total) in enumerate(stages):
+            if s > 0:
+                self.downs.append(nn.Conv2d(stages[s - 1][0], width, 3, (2, 1), 1))
+                self.norms.append(nn.LayerNorm(width, eps=1e-5))
+            self.stages.append(nn.ModuleList(
+                SvtrBlock(width, groups, i < local) for i in range(local + total)))
+        self.neck = SvtrNeck(stages[-1][0], hidden, out, heads)
+        self.classes = nn.Linear(out, classes)
+
+    def forward(self, x):
+        x = self.pope2(self.pope1(x))
+        for s, blocks in enumerate(self.stages):
+            if s > 0:
+                x = self.downs[s - 1](x)
+                x = to_image(self.norms[s - 1](to_tokens(x)), x.shape[2])
+            for block in blocks:
+                x = block(x)
+        x = self.neck(F.avg_pool2d(x, (x.shape[2], 2)))
+        return self.classes(x.squeeze(2).permute(2, 0, 1))
+
+    def entries(self):
+        entries = self.pope1.entries("pope1") + self.pope2.entries("pope2")
+        for s, blocks in enumerate(self.stages):
+            if s > 0:
+                entries += conv_entries(f"down{s - 1}.conv", self.downs[s - 1])
+                entries += norm_entries(f"down{s - 1}.norm", self.norms[s - 1])
+            for b, block in enumerate(blocks):
+                entries += block.entries(f"stage{s}.block{b}")
+        return entries + self.neck.entries() + linear_entries("classes", self.classes)
+
+
 def ctc_loss(logits, labels):
     """Mean over the batch of -log p(label), no division by lengths."""
     steps, count, _ = logits.shape
@@ -192,4 +365,6 @@ def ctc_loss(logits, labels):
 # name: (module, height, width, width of one time step), as model_table() of core/model.cpp.
 MODELS = {
     "crnn": (Crnn, 32, 320, 4),
+    "svtrv2-small": (lambda classes: Svtr(classes, SVTRV2_SMALL), 48, 320, 8),
+    "svtrv2": (lambda classes: Svtr(classes, SVTRV2), 48, 320, 8),
 }
