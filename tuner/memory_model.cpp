@@ -9,6 +9,7 @@
 namespace ocrtune {
 namespace {
 
+constexpr std::size_t kMostObservations = 200;
 constexpr double kSlack = 2.6;            // standard deviations of the upper bound
 constexpr double kLeastSpread = 0.01;     // of a peak between repeats, relative
 constexpr double kExpectedSpread = 0.02;  // before the residuals say more
@@ -89,9 +90,23 @@ MemoryModel::~MemoryModel() = default;
 
 void MemoryModel::observe(int point, double peak_bytes) {
   if (!(peak_bytes > 0) || !std::isfinite(peak_bytes)) return;
+  stale_ = true;
+  const auto known = std::find(points_.begin(), points_.end(), point);
+  if (known != points_.end()) {
+    double& peak = peaks_[static_cast<std::size_t>(known - points_.begin())];
+    peak = std::max(peak, peak_bytes);
+    return;
+  }
+  if (points_.size() >= kMostObservations) {
+    points_.erase(points_.begin());
+    peaks_.erase(peaks_.begin());
+  }
   points_.push_back(point);
   peaks_.push_back(peak_bytes);
+}
 
+void MemoryModel::refit() const {
+  stale_ = false;
   // What one process held at the lightest setting seen sets the scale of every coefficient.
   double scale = std::numeric_limits<double>::max();
   double batch = 1;
@@ -103,7 +118,7 @@ void MemoryModel::observe(int point, double peak_bytes) {
     batch = knobs.batch;
   }
   const double trust = fit_->has_prior ? 0.3 : 1.0;  // with a plan, the other parts correct it
-  const Eigen::Index count = fit_->row(*space_, point, planned(point)).size();
+  const Eigen::Index count = fit_->row(*space_, points_[0], planned(points_[0])).size();
   Eigen::VectorXd centre = Eigen::VectorXd::Zero(count);
   Eigen::VectorXd width = Eigen::VectorXd::Constant(count, 0.5 * trust * scale / batch);
   Eigen::Index at = 5;
@@ -150,7 +165,8 @@ void MemoryModel::observe(int point, double peak_bytes) {
     fit_->covariance = width.asDiagonal() * unit_covariance * width.asDiagonal();
     fit_->spread = spread;
     const Eigen::VectorXd residual = target - design * unit;
-    const double used = (design * unit_covariance * design.transpose()).trace() / (spread * spread);
+    const double used =
+        (unit_covariance * (design.transpose() * design)).trace() / (spread * spread);
     const double freedom = std::max(0.0, static_cast<double>(rows) - used);
     const double squares = residual.squaredNorm() + 4 * kExpectedSpread * kExpectedSpread;
     spread = std::max(kLeastSpread, std::sqrt(squares / (freedom + 4)));
@@ -200,6 +216,7 @@ MemoryForecast MemoryModel::forecast(int point) const {
     const double bytes = planned(point);
     return {bytes > 0, bytes, 0.5 * bytes, 1.5 * bytes};
   }
+  if (stale_) refit();
   const Eigen::VectorXd phi = fit_->row(*space_, point, planned(point));
   const double bytes = std::max(phi.dot(fit_->mean), 0.0);
   const double variance = phi.dot(fit_->covariance * phi) + std::pow(fit_->spread * bytes, 2);

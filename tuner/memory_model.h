@@ -34,6 +34,7 @@ class MemoryModel {
   MemoryModel(const MemoryModel&) = delete;
   MemoryModel& operator=(const MemoryModel&) = delete;
 
+  // Keeps the largest peak of each point, of the latest 200 points; the fit waits for a forecast.
   void observe(int point, double peak_bytes);
   MemoryForecast forecast(int point) const;
   int observations() const { return static_cast<int>(points_.size()); }
@@ -46,7 +47,9 @@ class MemoryModel {
   std::vector<int> points_;
   std::vector<double> peaks_;
   std::unique_ptr<Fit> fit_;
+  mutable bool stale_ = false;
 
+  void refit() const;
   double planned(int point) const;
   double ratio_bound(int point) const;
 };

@@ -66,7 +66,7 @@ Interval rate_interval(const std::vector<double>& rates, double noise) {
   const double error = kWide * noise / std::sqrt(static_cast<double>(rates.size()));
   Interval pooled{centre, centre * std::exp(-error), centre * std::exp(error)};
   if (rates.size() < 6) return pooled;
-  const Interval drawn = bootstrap_median(rates);
+  const Interval drawn = bootstrap_median(rates, 0.95, 1, 300);
   return {centre, std::min(pooled.low, drawn.low), std::max(pooled.high, drawn.high)};
 }
 

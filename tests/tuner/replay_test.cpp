@@ -82,6 +82,25 @@ TEST(Replay, AnySubsetOfColumnsIsASpace) {
   EXPECT_LE(score.regret, 0.1);
 }
 
+TEST(Replay, TenThousandToldTrialsAreJudged) {
+  const SyntheticMachine machine = make_synthetic_machine({"formula", 4, 1, 1, false});
+  const Space space = space_of(machine.table);
+  SearchOptions options;
+  options.safety.limit_bytes = machine.table.memory_bytes;
+  const auto search = find_strategy("ours")->make(space, options);
+  std::vector<Trial> trials;
+  CountingClock clock;
+  TableRunner runner(machine.table, clock, 1);
+  for (int i = 0; i < 10000; ++i) {
+    trials.push_back(runner.run(space.knobs(i % 2500), {}));
+    search->tell(trials.back());
+  }
+  RecommendOptions recommend_options;
+  const TuneResult result = recommend(space, *search, trials, recommend_options);
+  EXPECT_TRUE(result.found);
+  EXPECT_EQ(result.trials, 10000);
+}
+
 TEST(Replay, RefusesWhatCannotBeScored) {
   RecordedTable table;
   EXPECT_FALSE(replay(table, {}).ok());
