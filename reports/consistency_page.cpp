@@ -10,9 +10,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json json_of(const std::vector<Difference>& differences) {
+Json json_of(const std::vector<ConfigDifference>& differences) {
   Json array = Json::array();
-  for (const Difference& difference : differences) {
+  for (const ConfigDifference& difference : differences) {
     Json values = Json::object();
     for (const auto& [node, value] : difference.values)
       values[valid_utf8(node)] = valid_utf8(value);
@@ -22,7 +22,7 @@ Json json_of(const std::vector<Difference>& differences) {
   return array;
 }
 
-std::string text_of(const Difference& difference) {
+std::string text_of(const ConfigDifference& difference) {
   std::string text = difference.key + "\n";
   for (const auto& [node, value] : difference.values) {
     text += fmt::format("  {}: {}\n", node, value);
@@ -34,11 +34,12 @@ std::string text_of(const Difference& difference) {
 
 std::string consistency_text(const Consistency& consistency, std::size_t configs) {
   std::string text;
-  for (const Difference& difference : consistency.differences) text += text_of(difference) + "\n";
+  for (const ConfigDifference& difference : consistency.differences)
+    text += text_of(difference) + "\n";
   if (!consistency.local.empty()) {
     text += fmt::format("{} keys differ and may: ", consistency.local.size());
     std::vector<std::string> keys;
-    for (const Difference& difference : consistency.local) keys.push_back(difference.key);
+    for (const ConfigDifference& difference : consistency.local) keys.push_back(difference.key);
     text += join(keys, ", ") + "\n";
   }
   for (const std::string& note : consistency.notes) text += "note: " + note + "\n";

@@ -31,7 +31,7 @@ struct ConsistencyRule {
 const std::vector<ConsistencyRule>& consistency_rules();
 const ConsistencyRule& rule_for(const std::string& key);
 
-struct Difference {
+struct ConfigDifference {
   std::string key;
   std::map<std::string, std::string> values;  // node -> value; "(absent)"
   std::string effect;
@@ -43,8 +43,8 @@ struct ConsistencyOptions {
 };
 
 struct Consistency {
-  std::vector<Difference> differences;  // that training does not bear
-  std::vector<Difference> local;        // that it does
+  std::vector<ConfigDifference> differences;  // that training does not bear
+  std::vector<ConfigDifference> local;        // that it does
   std::vector<std::string> notes;
   bool consistent() const { return differences.empty(); }
 };

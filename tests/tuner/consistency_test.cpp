@@ -30,9 +30,9 @@ Consistency compare(const std::vector<FlatConfig>& configs, ConsistencyOptions o
   return *result;
 }
 
-std::set<std::string> keys(const std::vector<Difference>& differences) {
+std::set<std::string> keys(const std::vector<ConfigDifference>& differences) {
   std::set<std::string> names;
-  for (const Difference& difference : differences) names.insert(difference.key);
+  for (const ConfigDifference& difference : differences) names.insert(difference.key);
   return names;
 }
 
@@ -110,7 +110,7 @@ TEST(Consistency, EveryWrongKeyIsNamedWithBothValues) {
           "Optimizer.lr.learning_rate", "Train.dataset.transforms[0].DecodeImage.img_mode",
           "Architecture.Backbone.dims[0]", "Architecture.Backbone.dims[1]",
           "Architecture.Backbone.dims[2]", "Global.character_dict_path", "Train.sampler.first_bs"));
-  for (const Difference& difference : result.differences) {
+  for (const ConfigDifference& difference : result.differences) {
     EXPECT_FALSE(difference.effect.empty());
     EXPECT_EQ(difference.values.size(), 2u);
     if (difference.key == "Optimizer.lr.learning_rate") {
