@@ -17,6 +17,7 @@ Command replay_command();
 Command run_command();
 Command train_command();
 Command tune_command();
+Command verify_command();
 Command worker_command();
 
 }  // namespace ocrtune

@@ -19,6 +19,7 @@ const std::vector<Command>& command_table() {
       run_command(),
       train_command(),
       tune_command(),
+      verify_command(),
       worker_command(),
   };
   return kTable;
