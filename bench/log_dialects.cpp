@@ -66,7 +66,8 @@ class PaddleOcr {
     const auto reader_cost = number_after(line, "reader_cost: ");
     if (batch_cost && reader_cost) reading.data_share = *reader_cost / *batch_cost;
     reading.loss = number_after(line, ", loss: ");
-    if (first || covered <= 0) return reading;  // the warm-up, or a run that began again
+    if (covered == 0) return std::nullopt;     // printed twice, by two loggers
+    if (first || covered < 0) return reading;  // the warm-up, or a run that began again
     if (interval_ < covered) interval_ = covered;
     if (covered < interval_ || std::fmod(*step, interval_) != 0) return std::nullopt;
     // Averages are over the printing interval: right here, where the line covers all of it.

@@ -62,15 +62,15 @@ int survivors() {
   return found;
 }
 
-Trial run(const CommandWorkload& workload, Knobs knobs = Knobs(), double most_seconds = 20) {
+Trial run(const CommandWorkload& workload, const Knobs& knobs = Knobs(), double most_seconds = 20,
+          const SilenceRule& silence = SilenceRule()) {
   const auto prepared = prepare_command(workload, this_machine());
   EXPECT_TRUE(prepared.ok()) << prepared.error().what;
   if (!prepared) return Trial();
   TrialLimits limits;
   limits.measure_seconds = 0.3;
   limits.most_seconds = most_seconds;
-  const Trial trial =
-      make_command_runner(*prepared, this_machine(), impatient())->run(knobs, limits);
+  const Trial trial = make_command_runner(*prepared, this_machine(), silence)->run(knobs, limits);
   EXPECT_EQ(survivors(), 0);
   return trial;
 }
@@ -130,7 +130,8 @@ TEST(CommandRunner, SetupAndCleanupAreRunEachTime) {
 }
 
 TEST(CommandRunner, FaultsHaveTheirOutcomes) {
-  Trial trial = run(script("echo '80 samples/s'; echo '80 samples/s'; sleep 100"));
+  Trial trial =
+      run(script("echo '80 samples/s'; echo '80 samples/s'; sleep 100"), Knobs(), 20, impatient());
   EXPECT_EQ(trial.outcome, Outcome::hung) << trial.reason;
   trial = run(script("echo starting; exit 3"));
   EXPECT_EQ(trial.outcome, Outcome::crashed);
