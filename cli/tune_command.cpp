@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,9 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "bench/command_prepare.h"
+#include "bench/command_runner.h"
+#include "bench/command_template.h"
 #include "bench/process_runner.h"
 #include "cli/command_list.h"
 #include "cli/progress.h"
@@ -61,6 +65,7 @@ Status read_lists(TuneFlags& flags) {
     }
     flags.options.axes[name] = split(dim.substr(equals + 1), ',');
   }
+  for (const auto& [name, values] : flags.options.axes) flags.options.given.insert(name);
   Knobs scratch;
   for (const auto& [name, values] : flags.options.axes) {
     for (const std::string& value : values) {
@@ -121,6 +126,35 @@ Status read_data(TuneFlags& flags) {
   return Status();
 }
 
+// What a foreign command leaves open: its setting now, and the knobs that it does not turn, which
+// are pinned to that setting. Warnings go to stderr.
+Status read_command(TuneFlags& flags, const Machine& machine) {
+  RunOptions& options = flags.options;
+  if (options.command.empty()) return Status();
+  std::set<std::string> turned = options.given;
+  for (const std::string& word : options.command) {
+    for (const std::string& name : placeholder_names(word)) turned.insert(name);
+  }
+  if (options.preset == "paddleocr") turned.insert({"nproc", "threads", "batch", "workers"});
+  CommandWorkload workload = command_workload(options);
+  workload.knobs.assign(options.given.begin(), options.given.end());
+  const auto prepared = prepare_command(workload, machine);
+  if (!prepared) return prepared.error();
+  for (const std::string& warning : prepared->warnings) {
+    std::fprintf(stderr, "ocrtune tune: note: %s\n", warning.c_str());
+  }
+  if (flags.baseline.empty() && prepared->current) {
+    options.baseline = *prepared->current;
+    options.baseline_source = "read from the command and its config";
+  }
+  for (const KnobRow& row : knob_table()) {
+    if (turned.count(row.name) == 0 && options.axes.count(row.name) == 0) {
+      options.axes[row.name] = {knob_text(options.baseline, row.name)};
+    }
+  }
+  return Status();
+}
+
 // Model and strategy by name, before anything is measured.
 Status check_names(const RunOptions& options) {
   TrainerOptions trainer;
@@ -143,7 +177,13 @@ Status read_baseline(TuneFlags& flags, const Machine& machine) {
   auto given = parse_knobs(flags.baseline);
   if (!given) return Error{ErrorKind::usage, "--baseline: " + given.error().what};
   options.baseline = *given;
-  if (flags.baseline.empty()) {
+  if (flags.baseline.empty() && !options.command.empty()) {
+    options.baseline_source = "the first value of each list";
+    for (const auto& [name, values] : options.axes) {
+      const Status status = set_knob(options.baseline, name, values.front());
+      if (!status) return status;
+    }
+  } else if (flags.baseline.empty()) {
     options.baseline.threads = usable_cpu_count(machine);
     options.baseline_source = "one process on all usable CPUs";
   } else {
@@ -178,6 +218,8 @@ Result<RunRecord> new_run(TuneFlags& flags, const std::string& command_line) {
   run.machine = std::move(*machine);
   const Status baseline = read_baseline(flags, run.machine);
   if (!baseline) return baseline.error();
+  const Status command = read_command(flags, run.machine);
+  if (!command) return command.error();
   set_memory_limit(flags.options, run.machine);
   run.id = new_run_id();
   run.started = utc_now();
@@ -228,7 +270,12 @@ SearchState search_state(const TuneProgress& progress, double spent_seconds) {
   return state;
 }
 
-std::unique_ptr<Runner> make_runner(const RunRecord& run) {
+Result<std::unique_ptr<Runner>> make_runner(const RunRecord& run) {
+  if (!run.options.command.empty()) {
+    const auto prepared = prepare_command(command_workload(run.options), run.machine);
+    if (!prepared) return prepared.error();
+    return make_command_runner(*prepared, run.machine);
+  }
   TrainingWorkload workload;
   workload.model = run.options.model;
   workload.label_file = run.options.label_file;
@@ -242,7 +289,8 @@ Result<TuneLoopEnd> search_and_store(RunRecord& run, const TuneSetup& setup, Sto
                                      double spent_seconds) {
   const std::unique_ptr<Search> search =
       find_strategy(run.options.strategy)->make(setup.space, setup.search);
-  const std::unique_ptr<Runner> runner = make_runner(run);
+  const auto runner = make_runner(run);
+  if (!runner) return runner.error();
   TuneLoopOptions loop;
   loop.budget_seconds = std::max(0.0, run.options.budget_seconds - spent_seconds);
   loop.limits = trial_limits(run.options);
@@ -253,7 +301,7 @@ Result<TuneLoopEnd> search_and_store(RunRecord& run, const TuneSetup& setup, Sto
   callbacks.on_progress = [&](const TuneProgress& progress) {
     line.show(search_state(progress, spent_seconds));
   };
-  return tune_loop(*search, *runner, steady_clock(), loop, callbacks);
+  return tune_loop(*search, **runner, steady_clock(), loop, callbacks);
 }
 
 Result<int> finish(RunRecord& run, const TuneFlags& flags) {
@@ -273,7 +321,7 @@ Result<int> finish(RunRecord& run, const TuneFlags& flags) {
   return run.result.found ? kExitFine : kExitAnswerIsNo;
 }
 
-int print_plan(const RunRecord& run, const TuneSetup& setup) {
+Result<int> print_plan(const RunRecord& run, const TuneSetup& setup) {
   std::printf("Baseline: %s (%s)\n", knobs_text(run.options.baseline).c_str(),
               run.options.baseline_source.c_str());
   std::printf("Space: %d settings; a trial costs about %s, the budget of %s pays for about %.0f\n",
@@ -283,10 +331,18 @@ int print_plan(const RunRecord& run, const TuneSetup& setup) {
   for (const Axis& axis : setup.space.axes()) {
     std::printf("  %-10s %s\n", axis.name.c_str(), join(axis.values, " ").c_str());
   }
+  if (run.options.command.empty()) return kExitFine;
+  const auto prepared = prepare_command(command_workload(run.options), run.machine);
+  if (!prepared) return prepared.error();
+  std::printf("The first setting runs:\n");
+  for (const auto& line : dry_run_lines(*prepared, run.machine, run.options.baseline)) {
+    std::printf("  %s\n", line.c_str());
+  }
   return kExitFine;
 }
 
 Result<int> tune(TuneFlags flags, const std::string& command_line) {
+  const double start = steady_clock().now_seconds();
   for (const auto& check : {read_lists, read_amounts}) {
     const Status status = check(flags);
     if (!status) return status.error();
@@ -321,6 +377,7 @@ Result<int> tune(TuneFlags flags, const std::string& command_line) {
     const Status begun = store->begin_run(*run);
     if (!begun) return begun.error();
   }
+  spent_seconds += steady_clock().now_seconds() - start;  // probing is part of the budget
   auto end = search_and_store(*run, *setup, *store, spent_seconds);
   if (!end) return end.error();
   run->trials = std::move(end->trials);
@@ -351,6 +408,24 @@ void declare_search_flags(CLI::App& app, TuneFlags& flags) {
   app.add_option("--memory-margin", options.memory_margin, "Share of the limit that stays free");
 }
 
+void declare_command_flags(CLI::App& app, TuneFlags& flags) {
+  RunOptions& options = flags.options;
+  app.add_option(
+         "--log-reader", options.log_reader,
+         "How to read the command's lines (ocrtune list log-readers), regex:..., json-lines:KEY")
+      ->group("Your own command");
+  app.add_option("--preset", options.preset, "paddleocr: set the right -o keys by itself")
+      ->group("Your own command");
+  app.add_option("--setup", options.setup, "Command to run before each trial")
+      ->group("Your own command");
+  app.add_option("--cleanup", options.cleanup, "Command to run after each trial")
+      ->group("Your own command");
+  app.add_option(
+         "command", options.command,
+         "After --: your launch command with {nproc} {threads} {batch} {workers} {trial_dir}")
+      ->group("Your own command");
+}
+
 std::function<Result<int>()> declare(CLI::App& app) {
   auto flags = std::make_shared<TuneFlags>();
   RunOptions& options = flags->options;
@@ -367,6 +442,7 @@ std::function<Result<int>()> declare(CLI::App& app) {
   app.add_flag("--json", flags->json, "One JSON document on stdout");
   app.add_flag("--dry-run", flags->dry_run, "Show the space and the cost; start nothing");
   declare_search_flags(app, *flags);
+  declare_command_flags(app, *flags);
   return [flags, budget, resume] {
     flags->budget_given = budget->count() > 0;
     flags->resuming = resume->count() > 0;

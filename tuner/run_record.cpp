@@ -43,6 +43,7 @@ std::string run_options_json(const RunOptions& options) {
       {"setup", options.setup},
       {"cleanup", options.cleanup},
       {"axes", options.axes},
+      {"given", options.given},
       {"constraints", options.constraints},
       {"baseline", baseline},
       {"baseline_source", options.baseline_source},
@@ -74,6 +75,7 @@ Result<RunOptions> parse_run_options(const std::string& text) {
     options.metric = json.value("metric", options.metric);
     options.setup = json.value("setup", options.setup);
     options.cleanup = json.value("cleanup", options.cleanup);
+    options.given = json.value("given", options.given);
     options.constraints = json.value("constraints", options.constraints);
     options.axes = json.value("axes", options.axes);
     options.baseline_source = json.value("baseline_source", options.baseline_source);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,9 +32,10 @@ struct RunOptions {
   std::string setup, cleanup;
   // The search.
   std::map<std::string, std::vector<std::string>> axes;  // knob -> values, as the user set them
-  std::vector<std::string> constraints;                  // "nproc*threads<=16"
-  Knobs baseline;                                        // the setting that the user has now
-  std::string baseline_source;                           // "given", "one process, all CPUs", ...
+  std::set<std::string> given;           // the axes that the user named; the others are pinned
+  std::vector<std::string> constraints;  // "nproc*threads<=16"
+  Knobs baseline;                        // the setting that the user has now
+  std::string baseline_source;           // "given", "one process, all CPUs", ...
   double budget_seconds = 300;
   double trial_seconds = 1.5;            // measuring time of one trial
   std::uint64_t memory_limit_bytes = 0;  // the machine's, or --memory-limit

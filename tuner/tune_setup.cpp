@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "bench/command_prepare.h"
 #include "core/trainer.h"
 #include "tuner/default_space.h"
 
@@ -53,20 +54,12 @@ std::vector<std::string> constraints_of(const RunOptions& options, const Machine
   return constraints;
 }
 
-std::string fill_placeholders(const std::string& text, const Knobs& knobs) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size();) {
-    const std::size_t close = text[i] == '{' ? text.find('}', i) : std::string::npos;
-    const std::string name = close == std::string::npos ? "" : text.substr(i + 1, close - i - 1);
-    const std::string value = name.empty() ? "" : knob_text(knobs, name);
-    if (value.empty()) {
-      out += text[i++];
-    } else {
-      out += value;
-      i = close + 1;
-    }
-  }
-  return out;
+// Who lists the values of a knob gets no others, not even a rule's.
+bool within_lists(const RunOptions& options, const Knobs& knobs) {
+  return std::all_of(options.axes.begin(), options.axes.end(), [&](const auto& axis) {
+    return std::find(axis.second.begin(), axis.second.end(), knob_text(knobs, axis.first)) !=
+           axis.second.end();
+  });
 }
 
 }  // namespace
@@ -77,7 +70,8 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) 
   for (const auto& [name, values] : options.axes) {
     request.lists.push_back(Axis{name, KnobScale::count, values});
   }
-  const std::vector<RuleSetting> rules = rule_settings(machine, options.baseline);
+  std::vector<RuleSetting> rules = rule_settings(machine, options.baseline);
+  std::erase_if(rules, [&](const RuleSetting& rule) { return !within_lists(options, rule.knobs); });
   request.always.push_back(options.baseline);
   for (const RuleSetting& rule : rules) request.always.push_back(rule.knobs);
   request.constraints = constraints_of(options, machine);
@@ -103,15 +97,29 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) 
   return setup;
 }
 
-std::string launch_command(const RunOptions& options, const Knobs& knobs) {
+CommandWorkload command_workload(const RunOptions& options) {
+  CommandWorkload workload;
+  workload.command = options.command;
+  if (!options.setup.empty()) workload.setup = {options.setup};
+  if (!options.cleanup.empty()) workload.cleanup = {options.cleanup};
+  workload.log_reader = options.log_reader;
+  workload.preset = options.preset;
+  for (const auto& [name, values] : options.axes) {
+    // One value that is also the baseline's only says that the knob stays as the command has it.
+    const bool pinned = values.size() == 1 && values[0] == knob_text(options.baseline, name);
+    if (!pinned || options.given.count(name) != 0) workload.knobs.push_back(name);
+  }
+  return workload;
+}
+
+std::string launch_command(const RunOptions& options, const Machine& machine, const Knobs& knobs) {
+  if (!options.command.empty()) {
+    const auto prepared = prepare_command(command_workload(options), machine);
+    // A config that has gone since: the command as it was typed.
+    return prepared ? launch_line(*prepared, machine, knobs) : shell_join(options.command);
+  }
   std::vector<std::string> words;
   for (const auto& [name, value] : knob_environment(knobs)) words.push_back(name + "=" + value);
-  if (!options.command.empty()) {
-    for (const std::string& word : options.command) {
-      words.push_back(fill_placeholders(word, knobs));
-    }
-    return shell_join(words);
-  }
   words.insert(words.end(), {"python", "-m", "paddle.distributed.launch",
                              fmt::format("--nproc_per_node={}", knobs.nproc), "tools/train.py",
                              "-c", "CONFIG.yml", "-o", "Global.use_gpu=false",
@@ -138,7 +146,8 @@ Status judge(RunRecord& run) {
   setup->recommend.stop_reason = run.stop_reason;
   setup->recommend.seconds = seconds;
   run.result = recommend(setup->space, *search, run.trials, setup->recommend);
-  run.result.recommendation.command = launch_command(run.options, run.result.recommendation.knobs);
+  run.result.recommendation.command =
+      launch_command(run.options, run.machine, run.result.recommendation.knobs);
   return Status();
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "bench/command_workload.h"
 #include "tuner/recommend.h"
 #include "tuner/run_record.h"
 #include "tuner/search.h"
@@ -23,9 +24,12 @@ struct TuneSetup {
 // usage: axes, constraints or a baseline that make no sense; names the one.
 Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine);
 
+// The user's command of these options as a workload; the command is not empty.
+CommandWorkload command_workload(const RunOptions& options);
+
 // The command that starts `knobs` for good: the user's own with its placeholders filled, or for the
 // built-in core the Paddle launcher's line with the same settings.
-std::string launch_command(const RunOptions& options, const Knobs& knobs);
+std::string launch_command(const RunOptions& options, const Machine& machine, const Knobs& knobs);
 
 // Fills run.result from run.trials.
 Status judge(RunRecord& run);
