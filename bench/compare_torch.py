@@ -48,6 +48,15 @@ def serve(options):
                           "samples_per_second": steps * options.batch / elapsed}), flush=True)
 
 
+def torch_blas():
+    """The library that does PyTorch's matrix products: with Debian's plain reference BLAS its LSTM
+    and linear layers crawl, and a ratio against it says nothing."""
+    command = [sys.executable, "-c", "import torch; print(open('/proc/self/maps').read())"]
+    maps = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    known = [name for name in ("openblas", "mkl_rt", "blis") if name in maps]
+    return known[0] if known else "reference"
+
+
 class Server:
     def __init__(self, command):
         self.process = subprocess.Popen(
@@ -89,6 +98,7 @@ def compare(options, batch, threads):
         "ocrtune_samples_per_second": round(medians[0], 2),
         "torch_samples_per_second": round(medians[1], 2),
         "ratio_of_medians": round(medians[0] / medians[1], 3),
+        "torch_blas": options.blas,
         "ratio_low": round(ratios[0], 3), "ratio_high": round(ratios[-1], 3),
         "first_loss_difference": abs(first[0]["first_loss"] / first[1]["first_loss"] - 1),
     }
@@ -115,6 +125,10 @@ def main():
     if options.serve:
         serve(options)
         return
+    options.blas = torch_blas()
+    if options.blas == "reference":
+        print("PyTorch runs on the reference BLAS: install libopenblas0-pthread first, or give its "
+              "folder in LD_LIBRARY_PATH", file=sys.stderr)
     for threads in map(int, options.thread_counts.split(",")):
         for batch in map(int, options.batches.split(",")):
             print(json.dumps(compare(options, batch, threads)), flush=True)
