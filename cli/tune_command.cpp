@@ -15,9 +15,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "bench/command_prepare.h"
-#include "bench/command_runner.h"
 #include "bench/command_template.h"
-#include "bench/process_runner.h"
 #include "cli/command_list.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
@@ -27,6 +25,7 @@
 #include "reports/console.h"
 #include "reports/report_files.h"
 #include "reports/run_json.h"
+#include "tuner/run_runner.h"
 #include "tuner/store.h"
 #include "tuner/tune_loop.h"
 #include "tuner/tune_setup.h"
@@ -45,7 +44,8 @@ std::string own_command_line() {
 struct TuneFlags {
   RunOptions options;
   std::string budget = "5m", trial_time, memory_limit, data, db, out, resume;
-  std::vector<std::string> baseline, dims, command;
+  std::vector<std::string> dims;
+  std::string baseline;
   std::map<std::string, std::string> lists;  // knob -> "1,2,4"
   bool json = false, dry_run = false, resuming = false, budget_given = false;
 };
@@ -174,7 +174,7 @@ Status check_names(const RunOptions& options) {
 // The user's setting as given, or one process on all usable CPUs: what a plain start would be.
 Status read_baseline(TuneFlags& flags, const Machine& machine) {
   RunOptions& options = flags.options;
-  auto given = parse_knobs(flags.baseline);
+  auto given = parse_knobs(words(flags.baseline));
   if (!given) return Error{ErrorKind::usage, "--baseline: " + given.error().what};
   options.baseline = *given;
   if (flags.baseline.empty() && !options.command.empty()) {
@@ -270,26 +270,11 @@ SearchState search_state(const TuneProgress& progress, double spent_seconds) {
   return state;
 }
 
-Result<std::unique_ptr<Runner>> make_runner(const RunRecord& run) {
-  if (!run.options.command.empty()) {
-    const auto prepared = prepare_command(command_workload(run.options), run.machine);
-    if (!prepared) return prepared.error();
-    return make_command_runner(*prepared, run.machine);
-  }
-  TrainingWorkload workload;
-  workload.model = run.options.model;
-  workload.label_file = run.options.label_file;
-  workload.height = run.options.height;
-  workload.width = run.options.width;
-  workload.classes = run.options.classes;
-  return make_process_runner(workload, run.machine);
-}
-
 Result<TuneLoopEnd> search_and_store(RunRecord& run, const TuneSetup& setup, Store& store,
                                      double spent_seconds) {
   const std::unique_ptr<Search> search =
       find_strategy(run.options.strategy)->make(setup.space, setup.search);
-  const auto runner = make_runner(run);
+  const auto runner = make_runner(run.options, run.machine);
   if (!runner) return runner.error();
   TuneLoopOptions loop;
   loop.budget_seconds = std::max(0.0, run.options.budget_seconds - spent_seconds);
@@ -395,11 +380,14 @@ void declare_search_flags(CLI::App& app, TuneFlags& flags) {
                    std::string("Values to try, as a,b,c: ") + row.help)
         ->group("Knobs");
   }
-  app.add_option("--dim", flags.dims, "A dimension of your own: NAME=a,b,c")->group("Knobs");
+  app.add_option("--dim", flags.dims, "A dimension of your own: NAME=a,b,c")
+      ->allow_extra_args(false)
+      ->group("Knobs");
   app.add_option("--constraint", options.constraints,
-                 "Keep only settings for which this holds: nproc*threads<=16");
-  app.add_option("--baseline", flags.baseline, "The setting you have now: nproc=1 threads=2 ...")
-      ->expected(1, 32);
+                 "Keep only settings for which this holds: nproc*threads<=16")
+      ->allow_extra_args(false);
+  app.add_option("--baseline", flags.baseline,
+                 "The setting you have now, in quotes: 'nproc=1 threads=2 batch=32'");
   app.add_option("--policy", options.policy, "cautious applies the folk caps as well")
       ->check(CLI::IsMember({"measured", "cautious"}));
   app.add_option("--strategy", options.strategy, "How to search (ocrtune list strategies)");

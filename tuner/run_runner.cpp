@@ -3,6 +3,7 @@
 #include "bench/command_prepare.h"
 #include "bench/command_runner.h"
 #include "bench/process_runner.h"
+#include "tuner/tune_setup.h"
 
 namespace ocrtune {
 
@@ -16,14 +17,7 @@ Result<std::unique_ptr<Runner>> make_runner(const RunOptions& options, const Mac
     workload.classes = options.classes;
     return make_process_runner(workload, machine);
   }
-  CommandWorkload workload;
-  workload.command = options.command;
-  if (!options.setup.empty()) workload.setup = {options.setup};
-  if (!options.cleanup.empty()) workload.cleanup = {options.cleanup};
-  workload.preset = options.preset;
-  workload.log_reader = options.log_reader;
-  for (const auto& [name, values] : options.axes) workload.knobs.push_back(name);
-  const auto prepared = prepare_command(workload, machine);
+  const auto prepared = prepare_command(command_workload(options), machine);
   if (!prepared) return prepared.error();
   return make_command_runner(*prepared, machine);
 }
