@@ -15,6 +15,7 @@ Command probe_command();
 Command rank_exec_command();
 Command replay_command();
 Command run_command();
+Command slo_command();
 Command train_command();
 Command tune_command();
 Command verify_command();

@@ -17,6 +17,7 @@ const std::vector<Command>& command_table() {
       rank_exec_command(),
       replay_command(),
       run_command(),
+      slo_command(),
       train_command(),
       tune_command(),
       verify_command(),

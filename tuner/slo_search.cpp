@@ -22,6 +22,8 @@ constexpr double kWorthMore = 1.05;   // more in flight must bring this much
 constexpr double kHopeless = 0.01;    // of the saturated rate: below this the search gives up
 constexpr double kInnermost = 0.15;   // a guess keeps this share of the bracket from its ends
 constexpr double kBluntShare = 0.05;  // of the rate: within it a probe may tell no better
+constexpr double kGrossShare = 10;    // times the allowed share of late requests: far too fast
+constexpr double kGrossStep = 0.6;    // then the next rate is at most this share of it
 constexpr int kMostProbes = 60;
 
 class Search {
@@ -197,6 +199,7 @@ class Search {
     double low = 0;
     double high = result_.saturated_at;
     low_latency_ = result_.alone_seconds;
+    bool gross = false;      // `high` was refuted by far
     bool high_seen = false;  // else a closed load's estimate, which a kept rate may pass
     for (int i = 0; i < kMostProbes; ++i) {
       if (interrupted()) return note("interrupted");
@@ -209,7 +212,8 @@ class Search {
       const bool close = low > 0 && high_seen && (narrow || blunt);
       if (close && confirmed_) return note("resolution");
       const double inner = kInnermost * (high - low);
-      const double rate = close ? low : std::clamp(best, low + inner, high - inner);
+      const double most = gross && low <= 0 ? kGrossStep * high : high - inner;
+      const double rate = close ? low : std::clamp(best, std::min(low + inner, most), most);
       const auto made = probe(rate);
       if (!made) return made.error();
       if (made->stop == LoadStop::interrupted) return note("interrupted");
@@ -226,6 +230,8 @@ class Search {
         high = rate;
         high_latency_ = made->latency_seconds;
         high_seen = true;
+        gross = static_cast<double>(made->over) >
+                kGrossShare * (1 - options_.promise.percentile) * static_cast<double>(made->judged);
         result_.broken_at = rate;
       }
     }

@@ -1,0 +1,60 @@
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace ocrtune {
+namespace {
+
+using testing::HasSubstr;
+
+std::pair<int, std::string> run_slo(const std::string& arguments) {
+  const std::string command = std::string(OCRTUNE_BINARY) + " slo " + arguments + " 2>&1";
+  FILE* pipe = ::popen(command.c_str(), "r");
+  std::string out;
+  std::array<char, 4096> block{};
+  for (std::size_t got = 0; (got = std::fread(block.data(), 1, block.size(), pipe)) > 0;) {
+    out.append(block.data(), got);
+  }
+  const int status = ::pclose(pipe);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, out};
+}
+
+const std::string kEcho = " -- sed -u 's/.*\"id\": *\\([0-9]*\\).*/{\"id\": \\1}/'";
+
+TEST(SloCommand, MeasuresACommandOverItsStandardInput) {
+  // What rate a busy machine proves is not asserted; that every request was answered is.
+  const auto [code, out] = run_slo("p90=200ms --budget 4s --json" + kEcho);
+  const auto json = nlohmann::json::parse(out, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << out;
+  EXPECT_EQ(code, json.at("found").get<bool>() ? 0 : 1);
+  EXPECT_GT(json.at("saturated_at_requests_per_second").get<double>(), 0);
+  EXPECT_EQ(json.at("promise"), "p90 under 200 ms");
+}
+
+TEST(SloCommand, BadInputIsOneClearLine) {
+  for (const auto& [arguments, code, words] :
+       {std::tuple<std::string, int, std::string>{"", 2, "promise"},
+        {"fast --url http://127.0.0.1:1/", 2, "p99=50ms"},
+        {"p99=50ms", 2, "either --url URL or a command"},
+        {"p99=50ms --url http://127.0.0.1:1/ -- cat", 2, "either --url URL or a command"},
+        {"p99=50ms --budget soon -- cat", 2, "--budget"},
+        {"p99=50ms --trace /no/trace -- cat", 3, "/no/trace"},
+        {"p99=50ms --input /no/image.png --url http://127.0.0.1:1/", 3, "/no/image.png"},
+        {"p99=50ms -- no-such-program-here", 3, "no-such-program-here"},
+        {"p99=50ms -- sh -c 'exit 3'", 3, "exit code 3"}}) {
+    const auto [got, out] = run_slo(arguments);
+    EXPECT_EQ(got, code) << arguments << "\n" << out;
+    EXPECT_THAT(out, HasSubstr(words)) << arguments;
+    EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 1) << out;
+  }
+}
+
+}  // namespace
+}  // namespace ocrtune
