@@ -134,7 +134,8 @@ struct GaussianProcess::State {
       const auto at = static_cast<std::size_t>(i);
       surprise[at] = weights[i] * variance / std::sqrt(variance);
       const double bar = 3.5;
-      if (std::fabs(surprise[at]) > bar && doubt[at] < 100) {
+      // Other load only ever slows a trial: a low value may be false, a high one is true.
+      if (surprise[at] < -bar && doubt[at] < 100) {
         doubt[at] = std::min(400.0, 1 + 20 * std::pow(surprise[at] / bar, 2));
         changed = true;
       }
