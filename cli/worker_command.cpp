@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -25,6 +26,7 @@ struct Flags {
   std::vector<std::string> knobs;
   TrainingWorkload workload;
   std::string seconds = "1.5s", timeout = "60s", memory;
+  bool json = false;
 };
 
 Result<int> run_rank(const std::string& text) {
@@ -63,6 +65,29 @@ void print_trial(const Trial& trial) {
   if (!trial.ok() && !trial.log_tail.empty()) std::printf("%s\n", trial.log_tail.c_str());
 }
 
+void print_json(const Trial& trial) {
+  double measured = 0;
+  int spoilt = 0;
+  for (const Sample& sample : trial.samples) {
+    measured += sample.seconds;
+    spoilt += sample.clean() ? 0 : 1;
+  }
+  const nlohmann::json object = {{"knobs", knobs_text(trial.knobs)},
+                                 {"outcome", outcome_name(trial.outcome)},
+                                 {"cause", trial.cause},
+                                 {"reason", valid_utf8(trial.reason)},
+                                 {"samples_per_second", trial.samples_per_second},
+                                 {"samples", trial.samples.size()},
+                                 {"spoilt_samples", spoilt},
+                                 {"measured_seconds", measured},
+                                 {"start_seconds", trial.start_seconds},
+                                 {"seconds", trial.seconds},
+                                 {"peak_bytes", trial.peak_bytes},
+                                 {"placement", trial.placement},
+                                 {"evidence", trial.evidence}};
+  std::printf("%s\n", object.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+}
+
 Result<int> run_trial(Flags flags) {
   const auto knobs = parse_knobs(flags.knobs);
   if (!knobs) return knobs.error();
@@ -90,7 +115,7 @@ Result<int> run_trial(Flags flags) {
   const auto machine = probe_machine(probe);
   if (!machine) return machine.error();
   const Trial trial = make_process_runner(workload, *machine)->run(*knobs, limits);
-  print_trial(trial);
+  flags.json ? print_json(trial) : print_trial(trial);
   if (trial.cause == "interrupted") return kExitInterrupted;
   return trial.ok() ? kExitFine : kExitAnswerIsNo;
 }
@@ -110,6 +135,7 @@ std::function<Result<int>()> declare(CLI::App& app) {
   app.add_option("--seed", workload.seed);
   app.add_option("--seconds", flags->seconds, "How long to measure");
   app.add_option("--timeout", flags->timeout, "The whole trial");
+  app.add_flag("--json", flags->json, "One JSON document on stdout");
   app.add_option("--memory", flags->memory, "Stop the trial before it takes more");
   return [flags] { return flags->spec.empty() ? run_trial(*flags) : run_rank(flags->spec); };
 }
