@@ -19,6 +19,7 @@ Command slo_command();
 Command train_command();
 Command tune_command();
 Command verify_command();
+Command why_not_command();
 Command worker_command();
 
 }  // namespace ocrtune

@@ -21,6 +21,7 @@ const std::vector<Command>& command_table() {
       train_command(),
       tune_command(),
       verify_command(),
+      why_not_command(),
       worker_command(),
   };
   return kTable;

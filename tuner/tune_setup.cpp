@@ -128,7 +128,7 @@ std::string launch_command(const RunOptions& options, const Machine& machine, co
   return shell_join(words);
 }
 
-Status judge(RunRecord& run) {
+Result<std::unique_ptr<Judgement>> judge_run(RunRecord& run) {
   auto setup = tune_setup(run.options, run.machine);
   if (!setup) return setup.error();
   const StrategyRow* strategy = find_strategy(run.options.strategy);
@@ -136,19 +136,27 @@ Status judge(RunRecord& run) {
     return Error{ErrorKind::invalid, "run " + run.id + " used the strategy '" +
                                          run.options.strategy + "', which this ocrtune lacks"};
   }
-  const std::unique_ptr<Search> search = strategy->make(setup->space, setup->search);
+  auto judgement = std::make_unique<Judgement>();
+  judgement->setup = std::move(*setup);
+  TuneSetup& inputs = judgement->setup;
+  judgement->search = strategy->make(inputs.space, inputs.search);
   double seconds = 0;
   for (const Trial& trial : run.trials) {
-    search->tell(trial);
+    judgement->search->tell(trial);
     seconds += trial.seconds;
   }
-  setup->recommend.run_id = run.id;
-  setup->recommend.stop_reason = run.stop_reason;
-  setup->recommend.seconds = seconds;
-  run.result = recommend(setup->space, *search, run.trials, setup->recommend);
+  inputs.recommend.run_id = run.id;
+  inputs.recommend.stop_reason = run.stop_reason;
+  inputs.recommend.seconds = seconds;
+  run.result = recommend(inputs.space, *judgement->search, run.trials, inputs.recommend);
   run.result.recommendation.command =
       launch_command(run.options, run.machine, run.result.recommendation.knobs);
-  return Status();
+  return judgement;
+}
+
+Status judge(RunRecord& run) {
+  const auto judgement = judge_run(run);
+  return judgement ? Status() : Status(judgement.error());
 }
 
 }  // namespace ocrtune

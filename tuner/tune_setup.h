@@ -31,7 +31,14 @@ CommandWorkload command_workload(const RunOptions& options);
 // built-in core the Paddle launcher's line with the same settings.
 std::string launch_command(const RunOptions& options, const Machine& machine, const Knobs& knobs);
 
-// Fills run.result from run.trials.
-Status judge(RunRecord& run);
+// A search that was told every trial of a run, and the space that it searches.
+struct Judgement {
+  TuneSetup setup;
+  std::unique_ptr<Search> search;  // refers to setup.space
+};
+
+// Fills run.result from run.trials. invalid: the run used a strategy that this ocrtune lacks.
+Result<std::unique_ptr<Judgement>> judge_run(RunRecord& run);
+Status judge(RunRecord& run);  // where the search is not needed any more
 
 }  // namespace ocrtune
