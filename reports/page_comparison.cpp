@@ -69,7 +69,7 @@ std::string comparison_section(const RunComparison& comparison) {
     body += table_html({"Setting", "#Earlier", "#This run", "#Ratio", "#p", "Change"}, rows);
     body +=
         "<p class=\"note\">" +
-        say("Rates in samples/s. p: Mann-Whitney U over trials, corrected for the number of "
+        say("Rates in samples/s. p: Mann-Whitney U over trials, adjusted for the number of "
             "settings; * over samples within trials, which makes it too small. Alike: less than "
             "2 % apart.") +
         "</p>";

@@ -192,7 +192,7 @@ const std::vector<Phrase>& phrase_table() {
       {"slower", "更慢"},
       {"alike", "相同"},
       {"cannot be told", "无法判断"},
-      {"Rates in samples/s. p: Mann-Whitney U over trials, corrected for the number of settings; * "
+      {"Rates in samples/s. p: Mann-Whitney U over trials, adjusted for the number of settings; * "
        "over samples within trials, which makes it too small. Alike: less than 2 % apart.",
        "速度单位为样本/秒。p：对各次试验做 Mann-Whitney U 检验，并按设置数校正；* "
        "表示使用同一试验内的采样，p 值偏小。相同：相差小于 2 %。"},

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -95,6 +96,22 @@ std::string csv_text(const Table& table) {
     out += '\n';
   }
   return out;
+}
+
+std::string table_json(const Table& table, int indent) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (std::size_t r = 0; r < table.rows(); ++r) {
+    nlohmann::ordered_json row = nlohmann::ordered_json::object();
+    for (std::size_t c = 0; c < table.columns().size(); ++c) {
+      nlohmann::ordered_json& at = row[valid_utf8(table.columns()[c])];
+      const Cell& cell = table.at(r, c);
+      if (const auto* text = std::get_if<std::string>(&cell)) at = valid_utf8(*text);
+      if (const auto* whole = std::get_if<std::int64_t>(&cell)) at = *whole;
+      if (const auto* number = std::get_if<double>(&cell)) at = *number;
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows.dump(indent);
 }
 
 std::string console_table(const Table& table, int width) {

@@ -36,6 +36,9 @@ std::string cell_text(const Cell& cell);  // unknown is empty; a double as short
 // starts with = + - @ or a control character) gets an apostrophe in front.
 std::string csv_text(const Table& table);
 
+// An array of objects with the columns as keys; unknown is null.
+std::string table_json(const Table& table, int indent = 2);
+
 // For a terminal: aligned, numbers to the right, cut to `width` columns at the last column.
 std::string console_table(const Table& table, int width);
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/random.h"
 #include "base/stats.h"
 #include "base/text.h"
 
@@ -50,15 +51,34 @@ SettingChange change_of(const Knobs& knobs, const Rates& before, const Rates& af
   return change;
 }
 
-// Holm: the i-th smallest of m is multiplied by m - i, never below the one before it.
-void correct(std::vector<SettingChange>& changes) {
+// Benjamini-Hochberg: the i-th smallest of m times m / i, never above the one after it.
+void adjust(std::vector<SettingChange>& changes) {
   std::sort(changes.begin(), changes.end(),
-            [](const SettingChange& a, const SettingChange& b) { return a.p < b.p; });
-  double last = 0;
-  for (std::size_t i = 0; i < changes.size(); ++i) {
-    last = std::min(std::max(last, changes[i].p * static_cast<double>(changes.size() - i)), 1.0);
-    changes[i].p = last;
+            [](const SettingChange& a, const SettingChange& b) { return a.p > b.p; });
+  double last = 1;
+  const auto count = static_cast<double>(changes.size());
+  double rank = count;
+  for (SettingChange& change : changes) {
+    last = std::min(last, change.p * count / rank);
+    change.p = last;
+    rank -= 1;
   }
+}
+
+Interval overall_ratio_of(const std::vector<SettingChange>& changes) {
+  if (changes.empty()) return {};
+  Random random(1);
+  std::vector<double> logs, means;
+  for (const SettingChange& change : changes) logs.push_back(std::log(change.ratio.median));
+  for (int round = 0; round < kRounds; ++round) {
+    double sum = 0;
+    for (std::size_t i = 0; i < logs.size(); ++i) {
+      const auto last = static_cast<std::int64_t>(logs.size()) - 1;
+      sum += logs[static_cast<std::size_t>(random.integer(0, last))];
+    }
+    means.push_back(sum / static_cast<double>(logs.size()));
+  }
+  return {std::exp(mean(logs)), std::exp(quantile(means, 0.025)), std::exp(quantile(means, 0.975))};
 }
 
 Change classify(const SettingChange& change) {
@@ -131,6 +151,12 @@ std::string verdict_of(const RunComparison& comparison) {
   }
   verdict += fmt::format(" Of {} settings in both runs {} became faster and {} slower.",
                          comparison.settings.size(), faster, slower);
+  const Interval& overall = comparison.overall_ratio;
+  if (overall.median > 0) {
+    verdict += fmt::format(
+        " Over all of them the rate is {:.3f} times the earlier one ({:.3f} to {:.3f}).",
+        overall.median, overall.low, overall.high);
+  }
   if (!comparison.same_machine) verdict += " The machines differ.";
   return verdict;
 }
@@ -154,13 +180,14 @@ RunComparison compare_runs(const RunRecord& before, const RunRecord& after) {
     }
   }
   comparison.only_after = static_cast<int>(b.size() - comparison.settings.size());
-  correct(comparison.settings);
+  adjust(comparison.settings);
   for (SettingChange& change : comparison.settings) change.change = classify(change);
   std::stable_sort(comparison.settings.begin(), comparison.settings.end(),
                    [](const SettingChange& x, const SettingChange& y) {
                      return std::fabs(std::log(x.ratio.median)) >
                             std::fabs(std::log(y.ratio.median));
                    });
+  comparison.overall_ratio = overall_ratio_of(comparison.settings);
   comparison.best_ratio = best_ratio_of(before, after);
   comparison.verdict = verdict_of(comparison);
   return comparison;

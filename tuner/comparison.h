@@ -2,8 +2,8 @@
 //
 // Significance: two-sided Mann-Whitney U on the rates of the trials where both runs have at least
 // four of a setting, else on the clean samples of its trials. Samples of one trial are alike, so
-// their p is too small and says "perhaps", never "surely"; the p values of all settings together
-// are corrected by Holm's method.
+// their p is too small and says "perhaps", never "surely". Of the settings that are called faster
+// or slower at most 5 % are expected to be so by chance (Benjamini and Hochberg 1995).
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct SettingChange {
   Knobs knobs;
   Interval before, after;   // samples per second
   Interval ratio;           // after / before
-  double p = 1;             // corrected
+  double p = 1;             // adjusted for the number of settings
   bool from_trials = true;  // false: from samples within trials
   Change change = Change::alike;
 };
@@ -35,6 +35,7 @@ struct RunComparison {
   std::vector<Difference> differences;  // of machine, versions and options
   std::vector<SettingChange> settings;  // ran in both, most changed first
   int only_before = 0, only_after = 0;  // settings that the other run lacks
+  Interval overall_ratio;               // geometric mean over `settings`, resampling them
   Interval best_ratio;                  // rate(recommended after) / rate(recommended before)
   std::string verdict;                  // in a sentence
 };

@@ -268,10 +268,12 @@ Result<std::string> Store::full_id(const std::string& id) const {
   }
   if (found.size() == 1) return found[0];
   if (id == "last") return Error{ErrorKind::missing, "store " + path_ + " holds no runs yet"};
+  if (!found.empty()) {
+    return Error{ErrorKind::usage,
+                 fmt::format("'{}' is the beginning of several runs; give more of it", id)};
+  }
   return Error{ErrorKind::missing,
-               found.empty()
-                   ? fmt::format("no run '{}' in {}; `ocrtune list runs` shows them", id, path_)
-                   : fmt::format("'{}' is the beginning of several runs; give more of it", id)};
+               fmt::format("no run '{}' in {}; `ocrtune list runs` shows them", id, path_)};
 }
 
 Result<RunRecord> Store::load_run(const std::string& id) const {

@@ -1,6 +1,8 @@
 #include "tuner/tune_setup.h"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -23,17 +25,22 @@ FootprintPrior core_footprint(const RunOptions& options) {
   trainer.classes = options.classes;
   trainer.height = options.height;
   trainer.width = options.width;
-  return [trainer](const Knobs& knobs) {
+  // Planning takes milliseconds and a verdict asks for every point of the space, several times.
+  using Plan = std::tuple<std::string, std::string, int, int>;
+  auto plans = std::make_shared<std::map<Plan, std::uint64_t>>();
+  return [trainer, plans](const Knobs& knobs) {
     TrainerOptions rank = trainer;
     rank.backend = knobs.backend;
     rank.precision = knobs.precision;
     rank.batch = knobs.batch;
     rank.threads = knobs.threads;
-    const auto planned = Trainer::footprint_bytes(rank);
-    if (!planned) return 0.0;
+    const auto [planned, fresh] =
+        plans->try_emplace({rank.backend, rank.precision, rank.batch, rank.threads}, 0);
+    if (fresh) planned->second = Trainer::footprint_bytes(rank).value_or(0);
+    if (planned->second == 0) return 0.0;
     const double images = 3.0 * rank.height * rank.width * rank.batch * sizeof(float);
     const double queues = images * (1 + 2.0 * knobs.workers);
-    return knobs.nproc * (kProcessBytes + static_cast<double>(*planned) + queues);
+    return knobs.nproc * (kProcessBytes + static_cast<double>(planned->second) + queues);
   };
 }
 
