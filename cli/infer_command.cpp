@@ -23,6 +23,7 @@
 #include "cli/progress.h"
 #include "core/checkpoint.h"
 #include "core/decode.h"
+#include "core/model.h"
 #include "core/training_run.h"
 #include "probes/partition.h"
 #include "probes/probe.h"
@@ -106,6 +107,9 @@ Status choose_model(Flags& flags) {
     alphabet_file = alphabet_path(recognizer.checkpoint);
   }
   if (!flags.model.empty()) recognizer.model = flags.model;
+  if (find_model(recognizer.model) == nullptr) {
+    return Error{ErrorKind::usage, "no model " + recognizer.model + " (see ocrtune list models)"};
+  }
   if (!flags.alphabet.empty()) alphabet_file = path_exists(flags.alphabet) ? flags.alphabet : "";
   const auto alphabet = alphabet_file.empty()
                             ? Alphabet::from_name(flags.alphabet.empty() ? "alnum" : flags.alphabet)
