@@ -12,6 +12,7 @@
 #include "cli/command_list.h"
 #include "core/alphabet.h"
 #include "core/line_dataset.h"
+#include "core/lmdb_source.h"
 #include "core/training_run.h"
 
 namespace ocrtune {
@@ -22,9 +23,9 @@ struct Flags {
   std::string data, evaluation, alphabet;
 };
 
-// A folder stands for the label file in it.
+// A folder stands for the label file in it, unless it is an LMDB.
 std::string label_file_of(const std::string& place) {
-  return is_directory(place) ? join_path(place, kLabelFileName) : place;
+  return is_directory(place) && !is_lmdb_folder(place) ? join_path(place, kLabelFileName) : place;
 }
 
 // The dictionary that was asked for, else the one beside the labels, else none.
@@ -95,7 +96,8 @@ std::function<Result<int>()> declare(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
   TrainingRunOptions& run = flags->run;
   run.trainer.threads = 0;
-  app.add_option("data", flags->data, "Folder with labels.txt, or a label file")->required();
+  app.add_option("data", flags->data, "Folder with labels.txt or data.mdb, or a label file")
+      ->required();
   app.add_option("--steps", run.steps, "Optimiser steps in all")
       ->check(CLI::Range(1LL, 1'000'000'000LL));
   app.add_option("--checkpoint", run.checkpoint, "Kept here now and then, and at the end");

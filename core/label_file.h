@@ -24,7 +24,7 @@ class LabelFile final : public SampleSource {
   std::span<const int> label(std::int64_t line) const override;
   std::string name(std::int64_t line) const override;
   const std::vector<std::string>& alphabet() const override { return alphabet_.characters(); }
-  const UnusableLines& unusable() const { return unusable_; }
+  const UnusableLines& unusable() const override { return unusable_; }
 
  private:
   struct Line {

@@ -6,8 +6,8 @@
 
 #include "base/text.h"
 #include "core/batch_maker.h"
-#include "core/label_file.h"
 #include "core/loader_workers.h"
+#include "core/samples.h"
 
 namespace ocrtune {
 namespace {
@@ -52,7 +52,8 @@ class BadCount {
 
 class FileLoader final : public Loader {
  public:
-  FileLoader(const LoaderOptions& options, std::unique_ptr<LabelFile> file, const BatchPlan& plan)
+  FileLoader(const LoaderOptions& options, std::unique_ptr<SampleSource> file,
+             const BatchPlan& plan)
       : options_(options),
         file_(std::move(file)),
         maker_(*file_, plan, options.height, options.width),
@@ -74,7 +75,7 @@ class FileLoader final : public Loader {
   void label(Batch& batch, std::span<const std::int64_t> lines) const;
 
   LoaderOptions options_;
-  std::unique_ptr<LabelFile> file_;
+  std::unique_ptr<SampleSource> file_;
   BatchMaker maker_;
   BadCount bad_;
   std::unique_ptr<LoaderWorkers> workers_;
@@ -173,7 +174,7 @@ Status check_options(const LoaderOptions& options) {
 
 Result<std::unique_ptr<Loader>> Loader::create(const LoaderOptions& options) {
   if (Status status = check_options(options); !status) return status.error();
-  auto file = LabelFile::read(options.label_file, options.alphabet);
+  auto file = open_samples(options.label_file, options.alphabet);
   if (!file) return file.error();
   const UnusableLines& unusable = (*file)->unusable();
   const std::int64_t lines = (*file)->size();

@@ -21,7 +21,7 @@
 namespace ocrtune {
 
 struct LoaderOptions {
-  std::string label_file;  // its folder is the root of the image paths
+  std::string label_file;  // its folder is the root of the image paths; or a folder with data.mdb
   std::string alphabet;    // UTF-8 characters, class 1 first; empty: from the label file
   int batch = 16;
   int height = 32;

@@ -1,4 +1,5 @@
-// Where samples come from: a label file with its pictures (core/label_file.h).
+// Where samples come from: a label file with its pictures (core/label_file.h) or an LMDB
+// (core/lmdb_source.h); core/samples.h opens either.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,14 @@
 
 namespace ocrtune {
 
+// What a source could not use when it was opened.
+struct UnusableLines {
+  std::int64_t count = 0;
+  std::vector<std::string> examples;  // at most 5: "labels.txt:17: no tab"
+
+  void add(std::string what);
+};
+
 // Lines are numbered from 0; only lines that are usable by their label count. Safe to use from
 // several processes after a fork.
 class SampleSource {
@@ -20,14 +29,7 @@ class SampleSource {
   virtual std::span<const int> label(std::int64_t line) const = 0;       // classes from 1
   virtual std::string name(std::int64_t line) const = 0;                 // "labels.txt:17"
   virtual const std::vector<std::string>& alphabet() const = 0;
-};
-
-// What a source could not use when it was opened.
-struct UnusableLines {
-  std::int64_t count = 0;
-  std::vector<std::string> examples;  // at most 5: "labels.txt:17: no tab"
-
-  void add(std::string what);
+  virtual const UnusableLines& unusable() const = 0;
 };
 
 }  // namespace ocrtune

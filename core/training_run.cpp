@@ -11,7 +11,7 @@
 #include "core/checkpoint.h"
 #include "core/comm.h"
 #include "core/evaluation.h"
-#include "core/label_file.h"
+#include "core/samples.h"
 
 namespace ocrtune {
 namespace {
@@ -99,7 +99,7 @@ Result<double> TrainingRun::batch_error_rate() {
 
 Status TrainingRun::evaluate_held_out() {
   if (options_.evaluation_labels.empty()) return Status();
-  const auto source = LabelFile::read(options_.evaluation_labels, text_of(loader_->alphabet()));
+  const auto source = open_samples(options_.evaluation_labels, text_of(loader_->alphabet()));
   if (!source) return source.error();
   const LoaderOptions& loader = options_.loader;
   const auto evaluation = evaluate(

@@ -96,7 +96,7 @@ TEST_F(InferCommand, WrongUseIsOneLine) {
       {{"--queue", "lifo"}, 2},
       {{"--nproc", "0"}, 2},
       {{"--checkpoint", "/nowhere/a.ckpt"}, 3},
-      {{"--output", "/nowhere/results.tsv"}, 3},
+      {{"--output", folder_ + "/no/such/results.tsv"}, 3},
       {{"--model", "none", "--output", results()}, 2},
   };
   for (const auto& [flags, code] : cases) {

@@ -1,0 +1,50 @@
+// Samples from an LMDB folder as PaddleOCR writes them: keys "num-samples", "label-%09d" and
+// "image-%09d", counted from 1, images encoded as PNG or JPEG. Read without locks, so that a
+// read-only folder serves and nothing is written.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "core/alphabet.h"
+#include "core/sample_source.h"
+
+namespace ocrtune {
+
+class LmdbSource final : public SampleSource {
+ public:
+  // `path` is a folder with data.mdb in it. `alphabet_text` as LabelFile::read. missing: no such
+  // folder; invalid: not a database, or without the keys above.
+  static Result<std::unique_ptr<LmdbSource>> open(const std::string& path,
+                                                  const std::string& alphabet_text);
+  ~LmdbSource() override;
+
+  std::int64_t size() const override { return static_cast<std::int64_t>(lines_.size()); }
+  Result<std::string> image_bytes(std::int64_t line) const override;
+  std::span<const int> label(std::int64_t line) const override;
+  std::string name(std::int64_t line) const override;
+  const std::vector<std::string>& alphabet() const override { return alphabet_.characters(); }
+  const UnusableLines& unusable() const override { return unusable_; }
+
+ private:
+  struct Line {
+    int number = 0;  // from 1
+    std::vector<int> classes;
+  };
+  struct Environment;
+
+  LmdbSource();
+  Status read_labels(const std::string& alphabet_text);
+
+  std::string path_;
+  // A forked process must not use its parent's environment: each opens its own.
+  mutable std::unique_ptr<Environment> environment_;
+  Alphabet alphabet_;
+  std::vector<Line> lines_;
+  UnusableLines unusable_;
+};
+
+bool is_lmdb_folder(const std::string& path);
+
+}  // namespace ocrtune

@@ -1,0 +1,22 @@
+#include "core/samples.h"
+
+#include <utility>
+
+#include "core/label_file.h"
+#include "core/lmdb_source.h"
+
+namespace ocrtune {
+
+Result<std::unique_ptr<SampleSource>> open_samples(const std::string& path,
+                                                   const std::string& alphabet_text) {
+  if (is_lmdb_folder(path)) {
+    auto source = LmdbSource::open(path, alphabet_text);
+    if (!source) return source.error();
+    return std::unique_ptr<SampleSource>(std::move(source).value());
+  }
+  auto source = LabelFile::read(path, alphabet_text);
+  if (!source) return source.error();
+  return std::unique_ptr<SampleSource>(std::move(source).value());
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,17 @@
+// The samples at a place, whatever form they have there.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "core/sample_source.h"
+
+namespace ocrtune {
+
+// A folder with data.mdb is an LMDB (core/lmdb_source.h), anything else a label file
+// (core/label_file.h). Errors are theirs.
+Result<std::unique_ptr<SampleSource>> open_samples(const std::string& path,
+                                                   const std::string& alphabet_text);
+
+}  // namespace ocrtune
