@@ -122,7 +122,7 @@ TEST_F(LineDataset, NoFontsNamesThePackage) {
   const auto report = draw("set");
   ASSERT_FALSE(report);
   EXPECT_THAT(report.error().what, HasSubstr("fonts-dejavu-core"));
-  EXPECT_EQ(find_fonts({"/nowhere"}).error().kind, ErrorKind::missing);
+  EXPECT_EQ(find_fonts({folder_ + "/none"}).error().kind, ErrorKind::missing);
 }
 
 TEST_F(LineDataset, OccupiedFoldersNeedForce) {
