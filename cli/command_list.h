@@ -11,6 +11,7 @@ Command infer_command();
 Command infer_worker_command();
 Command list_command();
 Command make_data_command();
+Command p2p_command();
 Command plan_command();
 Command probe_command();
 Command rank_exec_command();

@@ -13,6 +13,7 @@ const std::vector<Command>& command_table() {
       infer_worker_command(),
       list_command(),
       make_data_command(),
+      p2p_command(),
       plan_command(),
       probe_command(),
       rank_exec_command(),

@@ -85,11 +85,39 @@ struct SystemSetting {
   std::string name, value, source;
 };
 
+// One GPU as the driver describes it. 0 and "" are unknown, except where said otherwise.
 struct GpuFacts {
-  int index = 0;
+  int index = 0;  // the driver's number (nvidia-smi)
   std::string name, uuid, pci_bus_id, driver;
   std::uint64_t memory_bytes = 0, memory_used_bytes = 0;
   int numa = -1;
+  std::string compute_capability;           // "8.9"
+  int pcie_generation = 0, pcie_width = 0;  // of this moment: lower when idle
+  int pcie_generation_most = 0, pcie_width_most = 0;
+  int nvlinks = 0;  // active ones
+  int sm_clock_mhz = 0, sm_clock_most_mhz = 0;
+  double power_watts = 0, power_limit_watts = 0;
+  int temperature_celsius = 0;
+  int busy_percent = -1;              // -1: unknown
+  std::string compute_mode;           // "default", "exclusive", "prohibited"
+  std::string persistence, ecc, mig;  // "on", "off", or "" unknown
+  std::vector<std::string> slices;    // UUIDs of MIG slices
+  std::vector<int> pids;              // of processes that compute on it
+};
+
+// What the driver says of one ordered pair of GPUs, by index.
+struct GpuLink {
+  int from = 0, to = 0;
+  std::string level;        // "NVL", "PIX", "PXB", "PHB", "SYS"; "" unknown
+  bool nvlink = false;      // joined by NVLink or NVSwitch
+  std::string read, write;  // P2P status: "ok", "not supported", ...; "" unknown
+};
+
+// The peer-to-peer verdict as it stands; probes/p2p.h gives the whole of it.
+struct P2pSummary {
+  std::string verdict, sentence, confidence;  // "UNSUPPORTED", in words, "low"
+  std::vector<std::pair<std::string, std::string>> env;
+  std::vector<std::string> evidence, not_checked, hints;
 };
 
 struct FolkRules {
@@ -119,6 +147,9 @@ struct Machine {
   std::vector<ThreadEnvFact> thread_env;
   std::vector<SystemSetting> settings;
   std::vector<GpuFacts> gpus;
+  std::vector<GpuLink> gpu_links;
+  int cuda_driver_version = 0;  // 12040 is 12.4; 0: unknown
+  P2pSummary p2p;
   std::string gpu_state;  // "no GPU: ...", "2 GPUs", in words
   FolkRules folk_rules;
   CautiousSetting recommendation;

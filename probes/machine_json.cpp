@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "probes/gpu_report.h"
 
 namespace ocrtune {
 namespace {
@@ -189,34 +190,24 @@ void read_memory(const Reader& reader, MemoryFacts& memory) {
   reader.fact(reader.in, "shm_bytes", memory.shm_bytes);
 }
 
-Json write_gpus(const std::vector<GpuFacts>& gpus) {
-  Json list = Json::array();
-  for (const GpuFacts& gpu : gpus) {
-    list.push_back({{"index", gpu.index},
-                    {"name", valid_utf8(gpu.name)},
-                    {"uuid", valid_utf8(gpu.uuid)},
-                    {"pci_bus_id", valid_utf8(gpu.pci_bus_id)},
-                    {"driver", valid_utf8(gpu.driver)},
-                    {"memory_bytes", gpu.memory_bytes},
-                    {"memory_used_bytes", gpu.memory_used_bytes},
-                    {"numa", gpu.numa}});
-  }
-  return list;
+Json write_p2p(const P2pSummary& p2p) {
+  return {{"verdict", p2p.verdict},
+          {"sentence", valid_utf8(p2p.sentence)},
+          {"confidence", p2p.confidence},
+          {"env", write_texts(p2p.env)},
+          {"evidence", utf8_list(p2p.evidence)},
+          {"not_checked", utf8_list(p2p.not_checked)},
+          {"hints", utf8_list(p2p.hints)}};
 }
 
-void read_gpus(const Json& at, std::vector<GpuFacts>& gpus) {
-  for (const Json& entry : at) {
-    GpuFacts gpu;
-    get(entry, "index", gpu.index);
-    get(entry, "name", gpu.name);
-    get(entry, "uuid", gpu.uuid);
-    get(entry, "pci_bus_id", gpu.pci_bus_id);
-    get(entry, "driver", gpu.driver);
-    get(entry, "memory_bytes", gpu.memory_bytes);
-    get(entry, "memory_used_bytes", gpu.memory_used_bytes);
-    get(entry, "numa", gpu.numa);
-    gpus.push_back(std::move(gpu));
-  }
+void read_p2p(const Json& at, P2pSummary& p2p) {
+  get(at, "verdict", p2p.verdict);
+  get(at, "sentence", p2p.sentence);
+  get(at, "confidence", p2p.confidence);
+  read_texts(at, "env", p2p.env);
+  get(at, "evidence", p2p.evidence);
+  get(at, "not_checked", p2p.not_checked);
+  get(at, "hints", p2p.hints);
 }
 
 Json write_recommendation(const CautiousSetting& setting) {
@@ -282,7 +273,10 @@ Machine read_machine(const Json& in) {
   reader.fact(in, "virtual_machine", machine.virtual_machine);
   read_cpu(reader, machine.cpu);
   read_memory(reader, machine.memory);
-  read_gpus(in.value("gpus", Json::array()), machine.gpus);
+  machine.gpus = gpus_from_json(in.value("gpus", Json::array()));
+  machine.gpu_links = links_from_json(in.value("gpu_links", Json::array()));
+  get(in, "cuda_driver_version", machine.cuda_driver_version);
+  read_p2p(in.value("p2p", Json::object()), machine.p2p);
   get(in, "gpu_state", machine.gpu_state);
   const Json rules = in.value("folk_rules", Json::object());
   get(rules, "memory_half", machine.folk_rules.memory_half);
@@ -317,7 +311,10 @@ std::string machine_json(const Machine& machine, int indent) {
       writer.fact("memory_bandwidth_bytes_per_second", memory.bandwidth_bytes_per_second);
   out["shm_bytes"] = writer.fact("shm_bytes", memory.shm_bytes);
   out["isa"] = utf8_list(cpu.isa);
-  out["gpus"] = write_gpus(machine.gpus);
+  out["gpus"] = gpus_json(machine.gpus);
+  out["gpu_links"] = links_json(machine.gpu_links);
+  out["cuda_driver_version"] = machine.cuda_driver_version;
+  out["p2p"] = write_p2p(machine.p2p);
   out["gpu_state"] = valid_utf8(machine.gpu_state);
   out["folk_rules"] = {{"memory_half", machine.folk_rules.memory_half},
                        {"cores_60_percent", machine.folk_rules.cores_60_percent},

@@ -326,7 +326,8 @@ P2pVerdict judge_p2p(const P2pFacts& facts) {
   if (facts.gpus >= 2) {
     if (!ran(facts.soak)) out.not_checked.emplace_back("lasting load (soak)");
     if (facts.acs_redirects == Tri::unknown) {
-      out.not_checked.emplace_back("PCIe access control (ACS): needs root");
+      out.not_checked.emplace_back(
+          "PCIe access control (ACS): no bridge could be read, which needs root");
     }
     if (!out.env.empty()) {
       out.hints.emplace_back(

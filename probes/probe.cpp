@@ -1,20 +1,18 @@
 #include "probes/probe.h"
 
-#include <algorithm>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/files.h"
 #include "base/text.h"
-#include "probes/bandwidth.h"
 #include "probes/cautious_setting.h"
 #include "probes/container.h"
 #include "probes/cpu_limits.h"
-#include "probes/effective_cores.h"
 #include "probes/fingerprint.h"
 #include "probes/isa.h"
+#include "probes/machine_gpus.h"
+#include "probes/measured_facts.h"
 #include "probes/memory.h"
 #include "probes/notes.h"
 #include "probes/system.h"
@@ -126,52 +124,17 @@ Machine read_machine(const FileRoot& root, const ProbeOptions& options,
   machine.virtual_machine = read_virtual_machine(root);
   machine.unknowns = std::move(notes.unknowns);
   machine.warnings = std::move(notes.warnings);
+  if (root.is_live()) {
+    add_gpus(machine, root, environment, options.gpu_deadline_seconds);
+  } else {
+    machine.gpu_state = "unknown: a saved tree does not hold GPUs";
+  }
   return machine;
 }
 
 void mark_unmeasured(Machine& machine, const std::string& why) {
   machine.cpu.effective_cores.source = why;
   machine.memory.bandwidth_bytes_per_second.source = why;
-}
-
-int reached_cache_groups(const CpuFacts& cpu) {
-  std::set<int> groups;
-  for (const CpuPlace& place : cpu.places) {
-    if (cpu.allowed.contains(place.cpu)) groups.insert(place.l3);
-  }
-  return std::max(1, static_cast<int>(groups.size()));
-}
-
-// Under 6 s in all: 1.5 s for the cores, about 3 s for the memory.
-void measure(Machine& machine) {
-  Notes notes;
-  CpuFacts& cpu = machine.cpu;
-  MemoryFacts& memory = machine.memory;
-  const std::vector<int> order = cores_before_siblings(cpu);
-  EffectiveCores cores = measure_effective_cores(order, 1.5, notes);
-  cpu.effective_cores = std::move(cores.cores);
-  cpu.scaling = std::move(cores.scaling);
-  cpu.foreign_cpus = cores.foreign_cpus;
-  BandwidthPlan plan;
-  const auto count = static_cast<std::size_t>(cpu.physical_cores);
-  plan.cpus = {order.begin(),
-               order.begin() + static_cast<std::ptrdiff_t>(std::min(count, order.size()))};
-  plan.cache_groups = reached_cache_groups(cpu);
-  plan.cache_bytes = cpu.l3_bytes_each * static_cast<std::uint64_t>(plan.cache_groups);
-  plan.memory_bytes = memory.available_bytes / 4;
-  Bandwidth bandwidth = measure_bandwidth(plan);
-  memory.bandwidth_bytes_per_second = std::move(bandwidth.bytes_per_second);
-  memory.bandwidth = std::move(bandwidth.by_team);
-  const double usable = cpu.usable_cpus.value_or(0);
-  const double capacity = cpu.effective_cores.value_or(usable) + cpu.foreign_cpus;
-  if (cpu.effective_cores.known() && capacity < 0.75 * usable) {
-    notes.warnings.push_back(fmt::format(
-        "{} CPUs are usable by the rules, but only {} cores' worth of work is done at once: SMT "
-        "siblings, a hidden quota, throttling or other load",
-        format_count(usable), format_count(*cpu.effective_cores.value)));
-  }
-  for (std::string& note : notes.unknowns) machine.unknowns.push_back(std::move(note));
-  for (std::string& note : notes.warnings) machine.warnings.push_back(std::move(note));
 }
 
 }  // namespace
@@ -186,11 +149,10 @@ Result<Machine> probe_machine(const ProbeOptions& options) {
                                                  : read_machine(*root, options, topology);
   if (!root->is_live()) {
     mark_unmeasured(machine, "not measured: a saved tree is not this machine");
-    machine.gpu_state = "unknown: a saved tree does not hold GPUs";
   } else if (!described && options.quick) {
     mark_unmeasured(machine, "not measured: --quick");
   } else if (!described) {
-    measure(machine);
+    add_measured_facts(machine);
   }
   machine.folk_rules = folk_rules_of(machine);
   machine.recommendation = cautious_setting_of(machine);

@@ -1,6 +1,7 @@
 #include "reports/machine_console.h"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include <fmt/format.h>
@@ -152,6 +153,22 @@ void add_environment(std::vector<std::string>& lines, const Machine& machine) {
   if (!others.empty()) add(lines, label, "also set: " + join(others, ", "));
 }
 
+// Equal GPUs are told once; the peer-to-peer state belongs to them.
+void add_gpus(std::vector<std::string>& lines, const Machine& machine) {
+  if (!machine.gpu_state.empty()) add(lines, "GPUs", machine.gpu_state);
+  std::map<std::string, int> kinds;
+  for (const GpuFacts& gpu : machine.gpus) {
+    ++kinds[fmt::format("{}, {}", gpu.name, format_bytes(gpu.memory_bytes))];
+  }
+  std::vector<std::string> texts;
+  for (const auto& [kind, count] : kinds) texts.push_back(fmt::format("{} x {}", count, kind));
+  if (!texts.empty()) add(lines, "", join(texts, "; "));
+  if (machine.gpus.size() >= 2 && !machine.p2p.verdict.empty()) {
+    add(lines, "",
+        fmt::format("P2P {}: {} ('ocrtune p2p')", machine.p2p.verdict, machine.p2p.sentence));
+  }
+}
+
 std::string rule_text(int value, const char* noun) {
   return value > 0 ? plural(value, noun) : "unknown";
 }
@@ -212,7 +229,7 @@ std::string machine_card(const Machine& machine) {
   add_cpus(lines, machine);
   add_memory(lines, machine);
   add_environment(lines, machine);
-  if (!machine.gpu_state.empty()) add(lines, "GPUs", machine.gpu_state);
+  add_gpus(lines, machine);
   add_rules(lines, machine);
   add_recommendation(lines, machine.recommendation);
   const std::size_t left = kMostLines - std::min(kMostLines - 2, lines.size());

@@ -1,0 +1,58 @@
+#include "probes/machine_gpus.h"
+
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "probes/gpu.h"
+#include "probes/p2p_static.h"
+
+namespace ocrtune {
+namespace {
+
+void warn_of(const GpuFacts& gpu, Machine& machine) {
+  if (gpu.compute_mode == "exclusive") {
+    machine.warnings.push_back(
+        fmt::format("GPU {} is in exclusive mode: one process at a time may use it", gpu.index));
+  }
+  if (gpu.compute_mode == "prohibited") {
+    machine.warnings.push_back(
+        fmt::format("GPU {} is in prohibited mode: nothing may compute on it", gpu.index));
+  }
+  if (!gpu.pids.empty()) {
+    machine.warnings.push_back(fmt::format("GPU {} is in use by {} other process{}", gpu.index,
+                                           gpu.pids.size(), gpu.pids.size() == 1 ? "" : "es"));
+  } else if (gpu.busy_percent >= 90 && gpu.mig != "on") {
+    machine.warnings.push_back(fmt::format(
+        "GPU {} is {} % busy with no process in sight: another container uses it, or it is wedged "
+        "and needs a reset",
+        gpu.index, gpu.busy_percent));
+  }
+}
+
+// The kernel's own signs of a device whose driver is not asked here.
+std::string amd_note(const FileRoot& root) {
+  return root.exists("/sys/class/kfd/kfd/topology") ? "; an AMD GPU is there, which is not probed"
+                                                    : "";
+}
+
+}  // namespace
+
+void add_gpus(Machine& machine, const FileRoot& root, const Environment& environment,
+              double deadline_seconds) {
+  GpuProbeOptions options;
+  options.deadline_seconds = deadline_seconds;
+  GpuReport report = probe_gpus(options, environment);
+  machine.gpu_state = std::move(report.state) + (report.gpus.empty() ? amd_note(root) : "");
+  machine.gpus = std::move(report.gpus);
+  machine.gpu_links = std::move(report.links);
+  machine.cuda_driver_version = report.cuda_driver_version;
+  for (std::string& unknown : report.unknowns) machine.unknowns.push_back(std::move(unknown));
+  for (const GpuFacts& gpu : machine.gpus) warn_of(gpu, machine);
+  if (!report.answered) return;  // a driver that was not asked gives no verdict
+  machine.p2p = p2p_summary(judge_p2p(static_p2p_facts(machine, root, environment)));
+}
+
+}  // namespace ocrtune
