@@ -120,7 +120,9 @@ Status choose_model(Flags& flags) {
 }
 
 Status choose_masks(Flags& flags) {
-  const auto machine = probe_machine(ProbeOptions{"", "", true, std::nullopt});
+  ProbeOptions quick;
+  quick.quick = true;
+  const auto machine = probe_machine(quick);
   if (!machine) return machine.error();
   const int threads = flags.job.spec.recognizer.threads;
   if (flags.nproc == 0) {
