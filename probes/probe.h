@@ -11,12 +11,12 @@
 namespace ocrtune {
 
 struct ProbeOptions {
-  std::string root;                 // a saved tree with /proc, /sys and cgroups; "": this machine
-  std::string topology;             // hwloc XML file or synthetic description; "": of root
-  bool quick = false;               // true: nothing is measured (under 1 s); false: under 6 s
-  double gpu_deadline_seconds = 4;  // for the driver to answer; only a stuck one takes so long
+  std::string root;      // a saved tree with /proc, /sys and cgroups; "": this machine
+  std::string topology;  // hwloc XML file or synthetic description; "": of root
+  bool quick = false;    // true: nothing is measured (under 1 s); false: under 6 s
   // Absent: of this process when live, of <root>/proc/self/environ otherwise.
   std::optional<Environment> environment;
+  double gpu_deadline_seconds = 4;  // for the driver to answer; only a stuck one takes so long
 };
 
 // Over a saved tree or a described topology nothing live enters: no affinity, limits, environment
