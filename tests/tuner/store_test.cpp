@@ -125,7 +125,7 @@ TEST_F(StoreTest, FindsRunsByTheirBeginning) {
   run_.id = "2026-11-21-abfff";
   ASSERT_TRUE(store->begin_run(run_));
   EXPECT_EQ(store->load_run("2026-11-21-abc")->id, "2026-11-21-abcde");
-  EXPECT_EQ(store->load_run("2026-11-21-ab").error().kind, ErrorKind::missing);
+  EXPECT_EQ(store->load_run("2026-11-21-ab").error().kind, ErrorKind::usage);
   EXPECT_NE(store->load_run("2026-11-21-ab").error().what.find("several"), std::string::npos);
   EXPECT_NE(store->load_run("1999").error().what.find("1999"), std::string::npos);
   EXPECT_EQ(store->load_run("last")->id, "2026-11-21-abfff");
