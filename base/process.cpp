@@ -103,7 +103,8 @@ bool write_text(const char* path, const char* text, std::size_t size) {
   }
   // Raising one's own score needs no privilege; where even that fails, the trial still runs.
   write_text("/proc/self/oom_score_adj", launch.oom_score.data(), launch.oom_score.size());
-  if (!launch.directory.empty() && ::chdir(launch.directory.c_str()) != 0) fail(launch, change_folder);
+  if (!launch.directory.empty() && ::chdir(launch.directory.c_str()) != 0)
+    fail(launch, change_folder);
   if (!launch.mask.empty() &&
       ::sched_setaffinity(0, launch.mask.size() * sizeof(cpu_set_t), launch.mask.data()) != 0) {
     fail(launch, bind_cpus);

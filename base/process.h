@@ -27,13 +27,13 @@ struct ProcessOptions {
   // Added to the inherited environment; the last one of a name wins. A name with a value of
   // nullopt is removed.
   std::vector<std::pair<std::string, std::optional<std::string>>> environment;
-  std::string directory;         // working directory; empty: ours
-  std::vector<int> descriptors;  // ours that the child keeps, under the same numbers
-  CpuSet cpus;                   // affinity mask; empty: inherited
-  bool new_session = true;       // setsid: a kill of its group cannot reach us
-  bool die_with_us = true;       // SIGKILL when the starting thread ends
+  std::string directory;                 // working directory; empty: ours
+  std::vector<int> descriptors;          // ours that the child keeps, under the same numbers
+  CpuSet cpus;                           // affinity mask; empty: inherited
+  bool new_session = true;               // setsid: a kill of its group cannot reach us
+  bool die_with_us = true;               // SIGKILL when the starting thread ends
   std::vector<std::string> join_groups;  // cgroup.procs files that it enters before it runs
-  int oom_score_adjust = 0;      // above 0: the kernel's OOM killer prefers it to us; 0: as we are
+  int oom_score_adjust = 0;  // above 0: the kernel's OOM killer prefers it to us; 0: as we are
   std::uint64_t data_limit_bytes = 0;     // RLIMIT_DATA: private writable memory; 0: as we are
   std::uint64_t address_limit_bytes = 0;  // RLIMIT_AS; breaks CUDA and sanitizers; 0: as we are
   std::size_t output_bytes = 64 << 10;    // how much of the end of stdout + stderr is kept
