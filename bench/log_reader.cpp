@@ -69,8 +69,8 @@ class DialectReader : public LogReader {
     }
     if (!(samples > 0) || !(seconds > 0) || !(steps > 0)) return std::nullopt;
     StepEvent event;
-    event.steps = std::max<std::int64_t>(1, static_cast<std::int64_t>(steps + 0.5));
-    event.samples = std::max<std::int64_t>(1, static_cast<std::int64_t>(samples + 0.5));
+    event.steps = std::max<std::int64_t>(1, std::llround(steps));
+    event.samples = std::max<std::int64_t>(1, std::llround(samples));
     event.seconds = seconds * static_cast<double>(event.samples) / samples;  // the rate stays
     const double step_seconds = event.seconds / static_cast<double>(event.steps);
     event.times.data_seconds = reading.data_share.value_or(0) * step_seconds;

@@ -76,7 +76,9 @@ void print_truth(const char* name, double service, double rate, double stall, do
   std::vector<double> truth;
   double free_at = 0;
   bool stalled = false;
-  for (double at = schedule.next(); at < seconds; at = schedule.next()) {
+  while (true) {
+    const double at = schedule.next();
+    if (at >= seconds) break;
     free_at = std::max(at, free_at) + service;
     if (!stalled && stall > 0 && at > seconds / 2) {
       free_at += stall;

@@ -40,7 +40,7 @@ double true_capacity(const Case& one) {
   std::vector<double> rates, logs;
   for (int i = -3; i <= 3; ++i) {
     rates.push_back(near * (1 + 0.006 * i));
-    const auto seed = static_cast<std::uint64_t>(i + 10);
+    const auto seed = static_cast<std::uint64_t>(i) + 10;
     const QueueRun run =
         simulate_queue(model, take_arrivals(Arrivals::poisson(rates.back(), seed), 4000000), seed);
     double over = 0;
