@@ -8,7 +8,9 @@
 #include <CLI/CLI.hpp>
 
 #include "base/text.h"
+#include "bench/command_preset.h"
 #include "bench/knobs.h"
+#include "bench/log_reader.h"
 #include "cli/command_list.h"
 #include "cli/terminal.h"
 #include "core/backend_table.h"
@@ -67,6 +69,23 @@ Result<Table> backends(const ListFlags& /*flags*/) {
 Result<Table> strategies(const ListFlags& /*flags*/) {
   Table table({"strategy", "help"});
   for (const StrategyRow& row : strategy_table()) {
+    table.add_row({std::string(row.name), std::string(row.help)});
+  }
+  return table;
+}
+
+Result<Table> log_readers(const ListFlags& /*flags*/) {
+  Table table({"log_reader", "numbers_of", "help", "example"});
+  for (const LogReaderRow& row : log_reader_table()) {
+    table.add_row({std::string(row.name), std::string(row.per_rank ? "one rank" : "the job"),
+                   std::string(row.help), std::string(row.example)});
+  }
+  return table;
+}
+
+Result<Table> presets(const ListFlags& /*flags*/) {
+  Table table({"preset", "help"});
+  for (const PresetRow& row : preset_table()) {
     table.add_row({std::string(row.name), std::string(row.help)});
   }
   return table;
@@ -132,8 +151,10 @@ const std::vector<Topic>& topics() {
       {"causes", "why runs fail, as diagnose names it", causes},
       {"commands", "what ocrtune can do", commands},
       {"knobs", "the settings that ocrtune turns", knobs},
+      {"log-readers", "the dialects in which commands print their speed", log_readers},
       {"models", "the networks of the built-in core", models},
       {"outcomes", "how a trial can end", outcomes},
+      {"presets", "the programs whose flags ocrtune knows", presets},
       {"runs", "the runs in the store, newest first", runs},
       {"signatures", "the log lines by which failures are known", signatures},
       {"strategies", "the search strategies", strategies},

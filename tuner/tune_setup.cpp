@@ -83,7 +83,6 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) 
   for (const RuleSetting& rule : rules) request.always.push_back(rule.knobs);
   request.constraints = constraints_of(options, machine);
   request.most_batch = most_batch(options);
-  request.precision = options.command.empty();
   request.gpu = !machine.gpus.empty();
   auto space = make_space(machine, request);
   if (!space) return space.error();
