@@ -140,7 +140,8 @@ double played_step(const QueueMachine& machine, const Knobs& knobs, double compu
     now += compute * straggle * (1 + 0.3 * machine.jitter * random.normal());
     if (step == kSteps / 3) start = now;
   }
-  return (now - start) / (kSteps - 1 - kSteps / 3);
+  constexpr int kMeasured = kSteps - 1 - kSteps / 3;
+  return (now - start) / kMeasured;
 }
 
 double rate(const QueueMachine& machine, const Knobs& knobs) {

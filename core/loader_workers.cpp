@@ -36,7 +36,7 @@ void put_text(char (&to)[kTextBytes], const std::string& text) {
 }  // namespace
 
 // In shared memory; then lines[batch], bad[2 * batch + 16], and the images.
-struct LoaderWorkers::Slot {
+struct alignas(std::int64_t) LoaderWorkers::Slot {  // what follows it holds 64-bit numbers
   std::atomic<std::uint32_t> filled;  // how often it was filled and taken: both count generations
   std::atomic<std::uint32_t> taken;
   std::uint32_t bad_count;

@@ -244,7 +244,7 @@ TEST(PlainTrainer, FootprintIsWhatAProcessGrowsBy) {
   EXPECT_NEAR(std::stod(ends[0].said), 1, 0.1) << ends[0].said;
 }
 
-TEST(Trainer, SaysWhenMemoryIsShort) {
+TEST(PlainTrainer, SaysWhenMemoryIsShort) {
   TrainerOptions options;
   options.batch = 64;
   const auto ends = fork_ranks(1, [&](int) -> std::string {
