@@ -133,8 +133,23 @@ void count_outcomes(TuneResult& result, const std::vector<Trial>& trials) {
   if (result.seconds <= 0) result.seconds = seconds;
 }
 
+// Nothing was run: because nothing may be, in the words of the lightest setting, or for want of
+// time.
+std::string nothing_run(const Space& space, const Search& search) {
+  double least_bytes = 0;
+  std::string why;
+  for (const Knobs& knobs : space.points()) {
+    const Prediction prediction = search.predict(knobs);
+    if (prediction.admitted) return "No setting was run; allow a longer budget.";
+    if (why.empty() || prediction.memory.bytes < least_bytes) {
+      least_bytes = prediction.memory.bytes;
+      why = fmt::format("{}: {}", knobs_text(knobs), prediction.reason);
+    }
+  }
+  return fmt::format("No setting may be launched; the lightest is {}.", why);
+}
+
 std::string no_answer(const std::vector<Setting>& settings) {
-  if (settings.empty()) return "No setting was run; allow a longer budget.";
   for (const Setting& setting : settings) {
     if (setting.works()) {
       return fmt::format(
@@ -191,7 +206,7 @@ TuneResult recommend(const Space& space, const Search& search, const std::vector
   }
   Verdict verdict = judge(settings, options, result.noise);
   if (verdict.chosen == nullptr) {
-    result.answer = no_answer(settings);
+    result.answer = settings.empty() ? nothing_run(space, search) : no_answer(settings);
     return result;
   }
   verdict.trial_seconds = result.trials > 0 ? result.seconds / result.trials : 0;
