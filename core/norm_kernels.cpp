@@ -100,7 +100,7 @@ OCRTUNE_SIMD void norm_measure_row(const RowShape& row, const float* __restrict 
     const std::size_t count = row.pixels * static_cast<std::size_t>(row.block);
     Floats centre, value, sums[4] = {}, products[4] = {};
     load_lanes(centre, shift);
-    for (; done + 4 * kNormVector <= count; done += 4 * kNormVector) {
+    for (; done + 4UL * kNormVector <= count; done += 4UL * kNormVector) {
       for (std::size_t k = 0; k < 4; ++k) {
         load_lanes(value, x + done + k * kNormVector);
         value -= centre;
