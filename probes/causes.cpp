@@ -8,6 +8,7 @@ namespace {
 constexpr CauseKind kFailure = CauseKind::failure;
 
 // Host memory, shared memory and the other things that a process can run out of.
+// NOLINTNEXTLINE(readability-function-size): a table
 std::vector<CauseRow> resource_causes() {
   return {
       {"host_out_of_memory",
@@ -175,6 +176,7 @@ std::vector<CauseRow> outside_causes() {
 }
 
 // The processes cannot talk to one another.
+// NOLINTNEXTLINE(readability-function-size): a table
 std::vector<CauseRow> communication_causes() {
   return {
       {"nccl_error",

@@ -13,6 +13,7 @@ constexpr CauseKind kSlowness = CauseKind::slowness;
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-function-size): a table
 std::vector<CauseRow> device_causes() {
   return {
       {"no_gpu_visible",
@@ -156,6 +157,7 @@ std::vector<CauseRow> device_causes() {
   };
 }
 
+// NOLINTNEXTLINE(readability-function-size): a table
 std::vector<CauseRow> program_causes() {
   return {
       {"missing_file",

@@ -17,8 +17,8 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kBlock = 64 * 1024;
-constexpr std::size_t kLongestLine = 16 * 1024;  // longer ones are looked at in pieces
+constexpr std::size_t kBlock = 64UL * 1024;
+constexpr std::size_t kLongestLine = 16UL * 1024;  // longer ones are looked at in pieces
 constexpr std::size_t kKeptText = 500;
 constexpr std::size_t kKeptSubjects = 16;
 

@@ -3,6 +3,7 @@
 
 namespace ocrtune {
 
+// NOLINTNEXTLINE(readability-function-size): a table
 const std::vector<Phrase>& phrase_table() {
   static const std::vector<Phrase> kTable = {
       // Frame.

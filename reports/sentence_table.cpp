@@ -4,6 +4,7 @@
 
 namespace ocrtune {
 
+// NOLINTNEXTLINE(readability-function-size): a table
 const std::vector<Phrase>& sentence_table() {
   static const std::vector<Phrase> kTable = {
       {"TIE OF {}", "{} 个并列"},

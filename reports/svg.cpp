@@ -79,9 +79,9 @@ std::vector<double> round_ticks(double low, double high, int wanted) {
     if (step >= rough) break;
   }
   std::vector<double> ticks;
-  for (double tick = std::ceil(low / step) * step; tick <= high + step * 1e-9; tick += step) {
-    ticks.push_back(std::fabs(tick) < step * 1e-9 ? 0 : tick);
-  }
+  const long last = std::lround(std::floor(high / step + 1e-9));
+  for (long k = std::lround(std::ceil(low / step)); k <= last; ++k)
+    ticks.push_back(static_cast<double>(k) * step);
   return ticks;
 }
 

@@ -32,6 +32,7 @@ constexpr const char* kRank = "two processes claim the same rank: the rendezvous
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-function-size): a table
 const std::vector<ConsistencyRule>& consistency_rules() {
   static const std::vector<ConsistencyRule> kRules = {
       {"Global.save_model_dir", Demand::local, kLocal},

@@ -190,7 +190,8 @@ Interval interval_of(const ScalingFit& fit, double centre, Get get) {
   for (const UslCurve& draw : fit.draws) values.push_back(get(draw));
   std::sort(values.begin(), values.end());
   const auto pick = [&](double p) {  // no interpolation: infinities stay what they are
-    return values[static_cast<std::size_t>(p * static_cast<double>(values.size() - 1) + 0.5)];
+    return values[static_cast<std::size_t>(
+        std::lround(p * static_cast<double>(values.size() - 1)))];
   };
   const double tail = (1 - fit.confidence) / 2;
   return {centre, std::min(centre, pick(tail)), std::max(centre, pick(1 - tail))};
