@@ -98,10 +98,10 @@ class Planner {
     return found->second;
   }
 
-  // With one pixel or one channel different blocks may mean the same bytes.
+  // One pixel has the same bytes in all blocks that hold no padding.
   bool same_order(const ImageDesc& from, Layout to) const {
-    const auto flat = [&](int block) { return block == 1 || block == from.shape.c; };
-    return flat(from.layout.block) && flat(to.block) && (from.pixels() == 1 || from.shape.c == 1);
+    const int channels = from.shape.c;
+    return from.pixels() == 1 && channels % from.layout.block == 0 && channels % to.block == 0;
   }
 
   void mark_wanted_gradients() {

@@ -20,6 +20,11 @@ CASES = {
     "crnn_narrow": (
         lambda classes: models.Crnn(classes, (4, 8, 8, 16), 8), 3, 32, 64, 7, 4, True),
     "crnn_full": (models.Crnn, 2, 32, 96, 97, 6, False),
+    "mv3_narrow": (lambda classes: models.CrnnMv3(classes, (
+        4, ((3, 4, 4, False, models.RELU, (1, 1)), (3, 12, 8, True, models.RELU, (2, 1)),
+            (5, 20, 12, True, models.SWISH, (2, 1)), (5, 24, 12, True, models.SWISH, (2, 1))),
+        24, 6)), 3, 32, 64, 7, 4, True),
+    "crnn-mv3_full": (models.CrnnMv3, 2, 32, 100, 37, 6, False),
     "svtr_narrow": (lambda classes: models.Svtr(
         classes, (((16, 2, 1, 0), (32, 4, 1, 1), (48, 3, 0, 1)), 24, 20, 4)),
         2, 48, 64, 9, 3, False),

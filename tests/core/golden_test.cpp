@@ -12,6 +12,7 @@
 
 #include "base/random.h"
 #include "core/backend_table.h"
+#include "core/mobile_model.h"
 #include "core/model.h"
 #include "core/network.h"
 #include "core/svtr_model.h"
@@ -154,6 +155,18 @@ TEST_P(GoldenTest, LossAndGradientsMatchPyTorch) {
   }
 }
 
+Graph narrow_mv3(int classes) {
+  constexpr Activation kRelu = Activation::relu, kSwish = Activation::hard_swish;
+  const Mv3Sizes sizes{4,
+                       {{3, 4, 4, false, kRelu, {1, 1}},
+                        {3, 12, 8, true, kRelu, {2, 1}},
+                        {5, 20, 12, true, kSwish, {2, 1}},
+                        {5, 24, 12, true, kSwish, {2, 1}}},
+                       24,
+                       6};
+  return build_crnn_mv3("mv3", classes, sizes);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Models, GoldenTest,
     testing::Values(GoldenCase{"crnn_narrow",
@@ -166,6 +179,8 @@ INSTANTIATE_TEST_SUITE_P(
                                [](int classes) { return build_crnn(classes, CrnnSizes{}); },
                                1e-4,
                                {"onednn"}},
+                    GoldenCase{"mv3_narrow", narrow_mv3, 1e-3, {"reference", "onednn"}},
+                    GoldenCase{"crnn-mv3_full", find_model("crnn-mv3")->build, 1e-3, {"onednn"}},
                     GoldenCase{"svtr_narrow",
                                [](int classes) {
                                  return build_svtr(

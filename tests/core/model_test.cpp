@@ -39,6 +39,12 @@ TEST(Model, Svtrv2SmallHasTheParametersOfTheClassDefaults) {
   EXPECT_EQ(graph.parameter_count(), 4'669'817U);
 }
 
+TEST(Model, CrnnMv3HasTheParametersOfPaddleOcr) {
+  const Graph graph = build("crnn-mv3", 37);
+  EXPECT_EQ(parameters_without(graph, {"lstm", "classes"}), 778'022U);
+  EXPECT_EQ(graph.parameter_count(), 1'451'787U);
+}
+
 TEST(Model, NamesAreUniqueAndWidthsGiveTheSteps) {
   std::set<std::string> names;
   for (const ModelRow& model : model_table()) {

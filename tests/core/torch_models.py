@@ -176,10 +176,10 @@ class Crnn(nn.Module):
 
 
 class ConvNorm(nn.Module):
-    def __init__(self, inputs, outputs, kernel, stride=1, bias=False, activation=None):
+    def __init__(self, inputs, outputs, kernel, stride=1, bias=False, activation=None, groups=1):
         super().__init__()
         pad = tuple(side // 2 for side in kernel)
-        self.conv = nn.Conv2d(inputs, outputs, kernel, stride, pad, bias=bias)
+        self.conv = nn.Conv2d(inputs, outputs, kernel, stride, pad, groups=groups, bias=bias)
         self.norm = nn.BatchNorm2d(outputs)
         self.activation = activation
 
@@ -348,6 +348,89 @@ class Svtr(nn.Module):
         return entries + self.neck.entries() + linear_entries("classes", self.classes)
 
 
+class SqueezeExcite(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.fc1, self.fc2 = nn.Linear(dim, dim // 4), nn.Linear(dim // 4, dim)
+
+    def forward(self, x):
+        factors = F.hardsigmoid(self.fc2(F.relu(self.fc1(x.mean((2, 3))))))
+        return x * factors[:, :, None, None]
+
+    def entries(self, name):
+        return linear_entries(name + ".fc1", self.fc1) + linear_entries(name + ".fc2", self.fc2)
+
+
+def identity(x):
+    return x
+
+
+class InvertedResidual(nn.Module):
+    """One row of crnn_mv3_sizes(): kernel, expanded, out, squeeze, activation, stride."""
+
+    def __init__(self, inputs, kernel, expanded, out, squeeze, activation, stride):
+        super().__init__()
+        self.expand = ConvNorm(inputs, expanded, (1, 1), activation=activation)
+        self.depthwise = ConvNorm(
+            expanded, expanded, (kernel, kernel), stride, activation=activation, groups=expanded)
+        self.se = SqueezeExcite(expanded) if squeeze else None
+        self.linear = ConvNorm(expanded, out, (1, 1), activation=identity)
+        self.shortcut = stride == (1, 1) and inputs == out
+
+    def forward(self, x):
+        y = self.depthwise(self.expand(x))
+        y = self.linear(self.se(y) if self.se else y)
+        return x + y if self.shortcut else y
+
+    def entries(self, name):
+        entries = self.expand.entries(name + ".expand") + self.depthwise.entries(name + ".depthwise")
+        if self.se:
+            entries += self.se.entries(name + ".se")
+        return entries + self.linear.entries(name + ".linear")
+
+
+RELU, SWISH = F.relu, F.hardswish
+MV3 = (8, (
+    (3, 8, 8, False, RELU, (1, 1)), (3, 32, 16, False, RELU, (2, 1)),
+    (3, 40, 16, False, RELU, (1, 1)), (5, 40, 24, True, RELU, (2, 1)),
+    (5, 64, 24, True, RELU, (1, 1)), (5, 64, 24, True, RELU, (1, 1)),
+    (3, 120, 40, False, SWISH, (1, 1)), (3, 104, 40, False, SWISH, (1, 1)),
+    (3, 96, 40, False, SWISH, (1, 1)), (3, 96, 40, False, SWISH, (1, 1)),
+    (3, 240, 56, True, SWISH, (1, 1)), (3, 336, 56, True, SWISH, (1, 1)),
+    (5, 336, 80, True, SWISH, (2, 1)), (5, 480, 80, True, SWISH, (1, 1)),
+    (5, 480, 80, True, SWISH, (1, 1))), 480, 96)
+
+
+class CrnnMv3(nn.Module):
+    """build_crnn_mv3() of core/mobile_model.h."""
+
+    def __init__(self, classes, sizes=MV3):
+        super().__init__()
+        stem, units, last, hidden = sizes
+        self.stem = ConvNorm(3, stem, (3, 3), 2, activation=F.hardswish)
+        inputs = [stem] + [unit[2] for unit in units]
+        self.units = nn.ModuleList(InvertedResidual(c, *unit) for c, unit in zip(inputs, units))
+        self.last = ConvNorm(inputs[-1], last, (1, 1), activation=F.hardswish)
+        self.lstm = nn.LSTM(last, hidden, num_layers=2, bidirectional=True)
+        self.classes = nn.Linear(2 * hidden, classes)
+
+    def forward(self, x):
+        x = self.stem(x)
+        for unit in self.units:
+            x = unit(x)
+        x = F.max_pool2d(self.last(x), 2)
+        x, _ = self.lstm(x.squeeze(2).permute(2, 0, 1))
+        return self.classes(x)
+
+    def entries(self):
+        entries = self.stem.entries("stem")
+        for i, unit in enumerate(self.units):
+            entries += unit.entries(f"unit{i}")
+        entries += self.last.entries("last")
+        entries += lstm_entries("lstm1", self.lstm, 0) + lstm_entries("lstm2", self.lstm, 1)
+        return entries + linear_entries("classes", self.classes)
+
+
 def ctc_loss(logits, labels):
     """Mean over the batch of -log p(label), no division by lengths."""
     steps, count, _ = logits.shape
@@ -365,6 +448,7 @@ def ctc_loss(logits, labels):
 # name: (module, height, width, width of one time step), as model_table() of core/model.cpp.
 MODELS = {
     "crnn": (Crnn, 32, 320, 4),
+    "crnn-mv3": (CrnnMv3, 32, 100, 4),
     "svtrv2-small": (lambda classes: Svtr(classes, SVTRV2_SMALL), 48, 320, 8),
     "svtrv2": (lambda classes: Svtr(classes, SVTRV2), 48, 320, 8),
 }
