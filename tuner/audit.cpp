@@ -48,6 +48,7 @@ std::vector<RuleVerdict> audit_rules(const std::vector<RuleSetting>& rules,
       verdict.loss = {1 - ratio.median, 1 - ratio.high, 1 - ratio.low};
       const bool same = obeying->summary.knobs == chosen.summary.knobs;
       verdict.verdict = same ? "is what is recommended" : loss_words(verdict.loss);
+      if (obeying->crowds_out) verdict.verdict += ", but takes other programs' CPU share";
       if (same) verdict.loss = {};
     } else if (const Setting* failed = find_setting(settings, rule.knobs); failed != nullptr) {
       verdict.setting = failed->summary;

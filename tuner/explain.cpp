@@ -28,6 +28,8 @@ std::string why_not(const Setting& other, const Verdict& verdict) {
     const std::string outcome(outcome_name(other.summary.outcome));
     return other.summary.reason.empty() ? outcome : outcome + ": " + other.summary.reason;
   }
+  if (other.crowds_out)
+    return "left out: other programs were running, and it takes their CPU share";
   const auto is_other = [&](const Setting* setting) { return setting == &other; };
   if (std::any_of(verdict.ties.begin(), verdict.ties.end(), is_other)) {
     return other.summary.peak_bytes > verdict.chosen->summary.peak_bytes ? "ties, more memory"
@@ -82,6 +84,12 @@ std::vector<std::string> reasons_for(const Verdict& verdict) {
         fmt::format("Peak memory {}; no limit is known.", format_bytes(summary.peak_bytes)));
   } else {
     reasons.emplace_back("Its memory could not be measured.");
+  }
+  if (verdict.crowding > 0) {
+    reasons.push_back(fmt::format(
+        "Other programs were running: {} setting{} with more threads than CPUs left out, "
+        "for what they gain then is the others' share.",
+        verdict.crowding, verdict.crowding == 1 ? "" : "s"));
   }
   if (verdict.ties.size() > 1) {
     reasons.push_back(

@@ -18,6 +18,7 @@ struct Verdict {  // what the words are about
   std::uint64_t limit_bytes = 0;          // 0: unknown
   double margin = 0;
   double noise = 0;
+  int crowding = 0;  // settings that were left out as Setting::crowds_out
   double trial_seconds = 0;
 };
 

@@ -27,11 +27,35 @@ std::vector<const Setting*> candidates(const std::vector<Setting>& settings,
   std::vector<const Setting*> raced;
   std::vector<const Setting*> working;
   for (const Setting& setting : settings) {
-    if (!setting.works() || over_limit(setting.summary, options)) continue;
+    if (!setting.works() || setting.crowds_out || over_limit(setting.summary, options)) continue;
     working.push_back(&setting);
     if (!setting.race_rates.empty()) raced.push_back(&setting);
   }
   return raced.empty() ? working : raced;
+}
+
+// Under other load the scheduler gives each runnable thread a share: more of them than CPUs get
+// more than they would have alone. Marks such settings, unless nothing else works; gives their
+// number.
+int mark_crowding(std::vector<Setting>& settings, const std::vector<Trial>& trials, int cpus) {
+  std::size_t samples = 0;
+  std::size_t spoilt = 0;
+  for (const Trial& trial : trials) {
+    samples += trial.samples.size();
+    for (const Sample& sample : trial.samples) spoilt += sample.clean() ? 0 : 1;
+  }
+  if (cpus <= 0 || 2 * spoilt <= samples) return 0;
+  const auto crowds = [&](const Setting& setting) {
+    return setting.works() && setting.summary.knobs.nproc * setting.summary.knobs.threads > cpus;
+  };
+  const auto fits = [&](const Setting& setting) { return setting.works() && !crowds(setting); };
+  if (std::none_of(settings.begin(), settings.end(), fits)) return 0;
+  int marked = 0;
+  for (Setting& setting : settings) {
+    setting.crowds_out = crowds(setting);
+    marked += setting.crowds_out ? 1 : 0;
+  }
+  return marked;
 }
 
 bool safer(const Setting* a, const Setting* b) {
@@ -82,7 +106,7 @@ double possible_gain(const Space& space, const Search& search, const Verdict& ve
   std::set<Knobs> run;
   for (const Setting& other : settings) {
     run.insert(other.summary.knobs);
-    if (&other == verdict.chosen || !other.works()) continue;
+    if (&other == verdict.chosen || !other.works() || other.crowds_out) continue;
     most = std::max(most, ratio_interval(other, *verdict.chosen, verdict.noise).high - 1);
   }
   for (const Knobs& knobs : space.points()) {
@@ -204,7 +228,9 @@ TuneResult recommend(const Space& space, const Search& search, const std::vector
     result.baseline.outcome = Outcome::skipped;
     if (baseline != nullptr) result.baseline = baseline->summary;
   }
+  const int crowding = mark_crowding(settings, trials, options.cpus);
   Verdict verdict = judge(settings, options, result.noise);
+  verdict.crowding = crowding;
   if (verdict.chosen == nullptr) {
     result.answer = settings.empty() ? nothing_run(space, search) : no_answer(settings);
     return result;

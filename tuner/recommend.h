@@ -1,7 +1,7 @@
 // From trials to the answer: a pure function, the same for real runs, tables and simulations.
 //
 // The candidates are the settings of the race, compared round by round. Those that cannot be told
-// from the fastest and are within 1 % of it tie; of a tie the safest is chosen: least memory, then
+// from the fastest and are within 0.5 % of it tie; of a tie the safest is chosen: least memory, then
 // fewest processes. The claim is the median of that setting's race trials.
 #pragma once
 
@@ -22,6 +22,9 @@ struct RecommendOptions {
   std::vector<RuleSetting> rules;
   std::uint64_t limit_bytes = 0;  // 0: unknown
   double margin = 0.05;
+  // Usable CPUs; 0: unknown. On a host where other load spoilt most samples, settings with more
+  // processes x threads than these win by taking the others' share, and are not chosen.
+  int cpus = 0;
   double expected_noise = 0.03;  // as in SearchOptions
   double tie_tolerance = 0.005;  // settings further apart than this never tie
   double seconds = 0;

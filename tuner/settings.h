@@ -19,6 +19,7 @@ struct Setting {
   const std::vector<double>& judged() const { return race_rates.size() >= 2 ? race_rates : rates; }
   // What the choice and the claim rest on: the repeats, pooled with the model where there is one.
   Interval estimate;
+  bool crowds_out = false;  // its rate is also what it took from other programs' CPU time
   bool works() const { return summary.outcome == Outcome::ok && !rates.empty(); }
 };
 

@@ -96,6 +96,7 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) 
   setup.search.first_trial_seconds = options.trial_seconds + 2;
   setup.search.first = request.always;
   setup.search.seed = options.seed;
+  setup.recommend.cpus = usable_cpu_count(machine);
   setup.recommend.baseline = options.baseline;
   setup.recommend.rules = rules;
   setup.recommend.limit_bytes = options.memory_limit_bytes;

@@ -135,6 +135,19 @@ TEST_F(Recommend, RulesAreAudited) {
   EXPECT_THAT(found.rules[1].verdict, HasSubstr("does not fit"));
 }
 
+TEST_F(Recommend, UnderOtherLoadMoreThreadsThanCpusDoNotWin) {
+  options_.cpus = 2;
+  race(setting(2), 100, 1);
+  race(setting(8), 300, 1);
+  EXPECT_EQ(result().recommendation.knobs, setting(8));  // a clean host: the numbers stand
+  for (Trial& trial : trials_) trial.samples[0].interference.spoilt_by = "other processes";
+  const TuneResult crowded = result();
+  EXPECT_EQ(crowded.recommendation.knobs, setting(2));
+  EXPECT_THAT(crowded.recommendation.reasons, ::testing::Contains(HasSubstr("Other programs")));
+  options_.cpus = 1;  // nothing fits: the fastest is still the answer
+  EXPECT_EQ(result().recommendation.knobs, setting(8));
+}
+
 TEST_F(Recommend, NothingThatWorksIsAnAnswer) {
   EXPECT_THAT(result().answer, HasSubstr("longer budget"));
   trials_.push_back(failed(setting(1), Outcome::crashed, "signal 11"));
