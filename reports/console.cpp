@@ -88,7 +88,9 @@ void add_answer(Lines& lines, const RunRecord& run) {
   if (!recommended.env.empty()) lines.whole("env", environment_text(recommended));
   if (!recommended.command.empty()) lines.whole("command", recommended.command);
   lines.add("rate",
-            fmt::format("{} samples/s, 95 % interval", rate_text(recommended.samples_per_second)));
+            fmt::format("{} samples/s, {}", rate_text(recommended.samples_per_second),
+                        spoilt_share(run) > 0.5 ? "under other load: run again when it is quiet"
+                                                : "95 % interval"));
   if (result.baseline.trials > 0) {
     lines.add("gain", result.baseline.samples_per_second.median > 0
                           ? fmt::format("{} of your setting, {}: {}", gain_text(result.gain),
@@ -146,10 +148,9 @@ void add_rejected(Lines& lines, const TuneResult& result, int most) {
 }
 
 std::string noise_text(const RunRecord& run) {
-  std::size_t samples = 0;
-  for (const Trial& trial : run.trials) samples += trial.samples.size();
-  return fmt::format("{} between repeats; {} of {} samples spoilt by other load and discarded",
-                     format_percent(run.result.noise), run.result.spoilt_samples, samples);
+  return fmt::format("{} between repeats; {} of {} samples spoilt by other load",
+                     format_percent(run.result.noise), run.result.spoilt_samples,
+                     count_samples(run));
 }
 
 }  // namespace

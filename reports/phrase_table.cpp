@@ -202,7 +202,7 @@ const std::vector<Phrase>& phrase_table() {
       {"Seed", "随机种子"},
       {"Search ended by", "搜索结束原因"},
       {"Spread between repeats", "重复测量的离散度"},
-      {"Samples spoilt and discarded", "受干扰而丢弃的采样"},
+      {"Samples spoilt by other load", "受其他负载干扰的采样"},
   };
   return kTable;
 }

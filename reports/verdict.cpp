@@ -13,13 +13,18 @@ namespace {
 constexpr double kNoisySpread = 0.05;
 constexpr double kNoisyShare = 0.2;
 
-int count_samples(const RunRecord& run) {
-  int count = 0;
-  for (const Trial& trial : run.trials) count += static_cast<int>(trial.samples.size());
+}  // namespace
+
+std::size_t count_samples(const RunRecord& run) {
+  std::size_t count = 0;
+  for (const Trial& trial : run.trials) count += trial.samples.size();
   return count;
 }
 
-}  // namespace
+double spoilt_share(const RunRecord& run) {
+  const std::size_t samples = count_samples(run);
+  return samples == 0 ? 0 : run.result.spoilt_samples / static_cast<double>(samples);
+}
 
 std::vector<Badge> badges(const RunRecord& run) {
   const TuneResult& result = run.result;
@@ -42,9 +47,7 @@ std::vector<Badge> badges(const RunRecord& run) {
     found.push_back({fmt::format("TIE OF {}", result.ties.size()), Tone::neutral,
                      "Other settings are as fast; the safest of them was chosen."});
   }
-  const int samples = count_samples(run);
-  if (result.noise > kNoisySpread ||
-      (samples > 0 && result.spoilt_samples > kNoisyShare * samples)) {
+  if (result.noise > kNoisySpread || spoilt_share(run) > kNoisyShare) {
     found.push_back({"NOISY HOST", Tone::warning,
                      "Other load disturbed the measurements; the interval says how much."});
   }

@@ -18,6 +18,9 @@ struct Badge {
 
 std::vector<Badge> badges(const RunRecord& run);
 
+std::size_t count_samples(const RunRecord& run);
+double spoilt_share(const RunRecord& run);  // of all samples, by other load
+
 std::string rate_text(const Interval& rate);    // "212 (207..216)"; "unknown" when never measured
 std::string gain_text(const Interval& gain);    // "1.34x (1.29x..1.40x)"
 std::string percent_range(const Interval& of);  // "23 % (20..26 %)"
