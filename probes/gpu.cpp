@@ -1,8 +1,5 @@
 #include "probes/gpu.h"
 
-#include <unistd.h>
-
-#include <array>
 #include <csignal>
 #include <memory>
 #include <utility>
@@ -12,19 +9,10 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "probes/gpu_worker_program.h"
 
 namespace ocrtune {
 namespace {
-
-std::string worker_program(const GpuProbeOptions& options, const Environment& environment) {
-  if (!options.worker.empty()) return options.worker;
-  std::string named = environment_value(environment, "OCRTUNE_GPU_WORKER");
-  if (!named.empty()) return named;
-  std::array<char, 4096> path{};
-  const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
-  const std::string own(path.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
-  return join_path(parent_path(own), "ocrtune-gpu-worker");
-}
 
 GpuReport unknown(const std::string& why) {
   GpuReport report;
@@ -50,7 +38,7 @@ bool kill_and_reap(std::unique_ptr<Process>& child) {
 }  // namespace
 
 GpuReport probe_gpus(const GpuProbeOptions& options, const Environment& environment) {
-  const std::string program = worker_program(options, environment);
+  const std::string program = gpu_worker_program(options.worker, environment);
   if (!path_exists(program)) return unknown(program + " is not there, so no GPU can be asked");
   ProcessOptions start;
   start.arguments = {program, "probe"};

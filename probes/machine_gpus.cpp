@@ -55,4 +55,12 @@ void add_gpus(Machine& machine, const FileRoot& root, const Environment& environ
   machine.p2p = p2p_summary(judge_p2p(static_p2p_facts(machine, root, environment)));
 }
 
+std::vector<PhysicalGpu> physical_gpus(const std::vector<GpuFacts>& gpus) {
+  std::vector<PhysicalGpu> all;
+  for (const GpuFacts& gpu : gpus) {
+    all.push_back({gpu.index, gpu.uuid, gpu.name, gpu.mig == "on", gpu.slices});
+  }
+  return all;
+}
+
 }  // namespace ocrtune
