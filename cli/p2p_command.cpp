@@ -3,17 +3,31 @@
 #include <memory>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
+#include "base/clock.h"
+#include "base/interrupt.h"
 #include "base/text.h"
 #include "cli/command_list.h"
 #include "cli/commands.h"
+#include "cli/terminal.h"
+#include "probes/gpu.h"
+#include "probes/gpu_ids.h"
+#include "probes/machine_gpus.h"
 #include "probes/p2p_json.h"
+#include "probes/p2p_ladder.h"
 #include "probes/p2p_static.h"
 #include "probes/probe.h"
 #include "reports/p2p_console.h"
 
 namespace ocrtune {
 namespace {
+
+struct P2pFlags {
+  bool json = false, only_facts = false;
+  std::string gpus, soak, deadline, nccl;
+  LadderOptions ladder;
+};
 
 // Unsafe as things stand: training on these GPUs would hang or go wrong.
 bool answer_is_no(P2pClass verdict) {
@@ -30,33 +44,108 @@ bool answer_is_no(P2pClass verdict) {
   }
 }
 
-Result<int> run(bool json) {
+LadderWorld real_world(const Environment& environment) {
+  LadderWorld world;
+  world.run = [environment](const GpuStep& step) {
+    GpuStepPlace place;
+    place.environment = environment;
+    return run_gpu_step(step, place);
+  };
+  world.look = [environment] { return probe_gpus(GpuProbeOptions{"", 20}, environment); };
+  world.pause = [](double seconds) { steady_clock().sleep_seconds(seconds); };
+  if (is_terminal(stderr)) {
+    world.announce = [](const std::string& words) {
+      std::fputs(fmt::format("{} ...\n", words).c_str(), stderr);
+    };
+  }
+  return world;
+}
+
+// The GPUs to be checked: those named by --gpus, else all that this environment shows.
+Result<std::vector<LadderGpu>> ladder_gpus(const Machine& machine, const std::string& wanted,
+                                           Environment environment) {
+  if (environment.count("CUDA_VISIBLE_DEVICES") == 0) {
+    environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";  // as every step will have it
+  }
+  const GpuView view = visible_gpus(physical_gpus(machine.gpus), environment, GpuVendor::nvidia);
+  const Result<GpuChoice> choice = choose_gpus(view, wanted.empty() ? "all" : wanted, environment);
+  if (!choice) return choice.error();
+  std::vector<LadderGpu> gpus;
+  for (const VisibleGpu& gpu : choice->gpus) {
+    if (gpu.physical < 0) return Error{ErrorKind::usage, view.problems.front()};
+    gpus.push_back({gpu.physical, gpu.uuid});
+  }
+  return gpus;
+}
+
+Result<int> tell(const P2pFlags& flags, const Machine& machine, const P2pVerdict& verdict) {
+  const std::string text =
+      flags.json ? p2p_json(verdict, machine.gpu_state) + "\n" : p2p_card(verdict, machine);
+  std::fputs(text.c_str(), stdout);
+  if (std::fflush(stdout) != 0) return Error{ErrorKind::failed, "stdout cannot be written"};
+  return answer_is_no(verdict.verdict) ? kExitAnswerIsNo : kExitFine;
+}
+
+Status read_durations(P2pFlags& flags) {
+  for (const auto& [text, seconds] :
+       {std::pair<std::string*, double*>{&flags.soak, &flags.ladder.soak_seconds},
+        {&flags.deadline, &flags.ladder.deadline_seconds}}) {
+    if (text->empty()) continue;
+    const Result<double> value = parse_duration(*text);
+    if (!value) return value.error();
+    *seconds = *value;
+  }
+  return Status();
+}
+
+Result<int> run(P2pFlags flags) {
+  const Status durations = read_durations(flags);
+  if (!durations) return durations.error();
   ProbeOptions options;
   options.quick = true;
   options.gpu_deadline_seconds = 20;
   options.environment = process_environment();
+  if (!flags.nccl.empty()) (*options.environment)["OCRTUNE_NCCL_PATH"] = flags.nccl;
   const auto machine = probe_machine(options);
   if (!machine) return machine.error();
   if (starts_with(machine->gpu_state, "unknown")) {
     return Error{ErrorKind::failed, "GPUs " + machine->gpu_state};
   }
-  const P2pVerdict verdict =
-      judge_p2p(static_p2p_facts(*machine, FileRoot(), *options.environment));
-  const std::string text =
-      json ? p2p_json(verdict, machine->gpu_state) + "\n" : p2p_card(verdict, *machine);
-  std::fputs(text.c_str(), stdout);
-  if (std::fflush(stdout) != 0) return Error{ErrorKind::failed, "stdout cannot be written"};
-  return answer_is_no(verdict.verdict) ? kExitAnswerIsNo : kExitFine;
+  P2pFacts facts = static_p2p_facts(*machine, FileRoot(), *options.environment);
+  if (flags.only_facts || machine->gpus.size() < 2) {
+    return tell(flags, *machine, judge_p2p(facts));
+  }
+  const auto gpus = ladder_gpus(*machine, flags.gpus, *options.environment);
+  if (!gpus) return gpus.error();
+  keep_pairs_of(*gpus, facts);
+  catch_interrupts();
+  const auto answer =
+      climb_p2p_ladder(facts, *gpus, machine->gpus, flags.ladder, real_world(*options.environment));
+  if (!answer) return answer.error();
+  const Result<int> code = tell(flags, *machine, answer->verdict);
+  return code && answer->interrupted ? Result<int>(kExitInterrupted) : code;
 }
 
 }  // namespace
 
 Command p2p_command() {
   return {"p2p", "Says whether GPU peer-to-peer works, and the least change where it does not",
-          "ocrtune p2p\n  ocrtune p2p --json", [](CLI::App& app) -> std::function<Result<int>()> {
-            auto json = std::make_shared<bool>(false);
-            app.add_flag("--json", *json, "One JSON document on stdout");
-            return [json] { return run(*json); };
+          "ocrtune p2p\n  ocrtune p2p --gpus 0,1 --soak 1m\n  ocrtune p2p --static --json",
+          [](CLI::App& app) -> std::function<Result<int>()> {
+            auto flags = std::make_shared<P2pFlags>();
+            app.add_flag("--json", flags->json, "One JSON document on stdout");
+            app.add_flag("--static", flags->only_facts,
+                         "Run nothing on the GPUs: what the driver and the system say");
+            app.add_option("--gpus", flags->gpus, "Which GPUs, as CUDA numbers them: 0,1")
+                ->type_name("IDS");
+            app.add_flag("--force", flags->ladder.force, "Also on GPUs that others use");
+            app.add_option("--soak", flags->soak, "Then collectives under load for so long: 1m")
+                ->type_name("TIME");
+            app.add_option("--deadline", flags->deadline, "Of every step, instead of its own")
+                ->type_name("TIME");
+            app.add_option("--nccl", flags->nccl, "The libnccl.so.2 of your framework")
+                ->type_name("FILE");
+            return [flags] { return run(*flags); };
           }};
 }
 

@@ -58,7 +58,7 @@ void note_step(const char* name, const P2pStep& step, std::vector<std::string>& 
   if (ran(step)) {
     evidence.push_back(step_text(name, step));
   } else {
-    not_checked.emplace_back(name);
+    not_checked.push_back(step.detail.empty() ? name : fmt::format("{} ({})", name, step.detail));
   }
 }
 
@@ -325,6 +325,9 @@ P2pVerdict judge_p2p(const P2pFacts& facts) {
   out.confidence = confidence_of(facts, out);
   if (facts.gpus >= 2) {
     if (!ran(facts.soak)) out.not_checked.emplace_back("lasting load (soak)");
+    if (!facts.not_run_because.empty()) {
+      out.hints.push_back("nothing was run on the GPUs: " + facts.not_run_because);
+    }
     if (facts.acs_redirects == Tri::unknown) {
       out.not_checked.emplace_back(
           "PCIe access control (ACS): no bridge could be read, which needs root");
@@ -335,6 +338,25 @@ P2pVerdict judge_p2p(const P2pFacts& facts) {
     }
   }
   return out;
+}
+
+void settle_environment(const P2pStep& rerun, const NcclLog& log, P2pVerdict& verdict) {
+  if (verdict.env.empty()) return;
+  std::vector<std::string> settings;
+  for (const auto& [name, value] : verdict.env) settings.push_back(name + "=" + value);
+  const std::string text = join(settings, " ");
+  if (passed(rerun) && proves_environment(verdict.env, log)) {
+    verdict.proof = fmt::format("NCCL ran again with {} and passed; its log shows {}", text,
+                                log.transports_text());
+    return;
+  }
+  verdict.proof =
+      passed(rerun) ? fmt::format("NCCL passed with {}, but its log does not show the change ({})",
+                                  text, log.channels.empty() ? "no channel" : log.transports_text())
+                    : step_text(("the re-run with " + text).c_str(), rerun);
+  verdict.hints.push_back(
+      text + " would follow from the findings, but is not recommended: " + verdict.proof);
+  verdict.env.clear();
 }
 
 bool proves_environment(const std::vector<std::pair<std::string, std::string>>& env,

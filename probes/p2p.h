@@ -50,9 +50,14 @@ struct P2pVerdict {
   std::vector<std::pair<std::string, std::string>> env;
   std::vector<std::string> evidence, not_checked;
   std::vector<std::string> hints;  // likely causes, what else to do
+  std::string proof;  // of `env`: what the re-run with exactly it showed; "" where there is none
 };
 
 P2pVerdict judge_p2p(const P2pFacts& facts);
+
+// Settles `verdict.env` by a re-run with exactly it: what did not pass, or whose log does not prove
+// the change, is withdrawn and becomes a hint.
+void settle_environment(const P2pStep& rerun, const NcclLog& log, P2pVerdict& verdict);
 
 // True when the log of a passing run shows that NCCL took each variable over and that the transport
 // followed: no P2P line under NCCL_P2P_DISABLE=1, no SHM line under NCCL_SHM_DISABLE=1.

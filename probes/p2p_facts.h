@@ -50,6 +50,7 @@ struct P2pFacts {
   Tri iommu_translates = Tri::unknown, acs_redirects = Tri::unknown;
   Tri virtual_machine = Tri::unknown;
   std::uint64_t shm_bytes = 0;  // 0: unknown
+  std::string not_run_because;  // why the rungs were not tried, where they were not; in words
   Environment nccl_settings;    // NCCL_* already set, by the environment or an nccl.conf
 };
 

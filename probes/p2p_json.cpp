@@ -35,6 +35,7 @@ std::string p2p_json(const P2pVerdict& verdict, const std::string& state, int in
                     {"sentence", valid_utf8(verdict.sentence)},
                     {"confidence", verdict.confidence},
                     {"env", std::move(env)},
+                    {"proof", valid_utf8(verdict.proof)},
                     {"pairs", std::move(pairs)},
                     {"evidence", list(verdict.evidence)},
                     {"not_checked", list(verdict.not_checked)},

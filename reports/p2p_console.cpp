@@ -85,6 +85,7 @@ std::string p2p_card(const P2pVerdict& verdict, const Machine& machine) {
       env += (env.empty() ? "" : " ") + name + "=" + value;
     add(text, "Set", env.empty() ? "nothing" : env);
   }
+  if (!verdict.proof.empty()) add(text, "Proof", verdict.proof);
   add_list(text, "Hints", verdict.hints);
   add_list(text, "Not checked", verdict.not_checked);
   return text;

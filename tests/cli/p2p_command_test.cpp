@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "base/process.h"
 
 namespace ocrtune {
@@ -20,7 +21,9 @@ struct Said {
   std::string text;
 };
 
-Said run(std::vector<std::string> arguments, const std::string& box) {
+// `more` adds variables; with OCRTUNE_FAKE_GPU among them a worker with faults takes the steps.
+Said run(std::vector<std::string> arguments, const std::string& box,
+         const std::vector<std::pair<std::string, std::string>>& more = {}) {
   ProcessOptions options;
   options.arguments = {OCRTUNE_BINARY};
   options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
@@ -29,6 +32,7 @@ Said run(std::vector<std::string> arguments, const std::string& box) {
         {"OCRTUNE_NVML_PATH", OCRTUNE_NVML_STUB_LIBRARY},
         {"OCRTUNE_NVML_STUB", OCRTUNE_SOURCE_DIR + "/tests/probes/gpu_boxes/" + box + ".txt"}};
   }
+  for (const auto& [name, value] : more) options.environment.emplace_back(name, value);
   auto process = Process::start(options);
   if (!process) return Said{-1, process.error().what};
   const auto& exit = process->wait(60);
@@ -66,6 +70,55 @@ TEST(P2pCommand, VerdictsAndExitCodes) {
     EXPECT_EQ(said.code, given.code) << given.box << ": " << said.text;
     EXPECT_THAT(said.text, HasSubstr(given.says)) << given.box;
   }
+}
+
+TEST(P2pCommand, TheLadderFromFaultToProvedSetting) {
+  const std::string folder = make_temporary_directory("p2p").value();
+  ASSERT_TRUE(write_file(join_path(folder, "faults"), "copy mode=zeros\n"));
+  const std::vector<std::pair<std::string, std::string>> fake = {
+      {"OCRTUNE_GPU_WORKER", OCRTUNE_FAKE_GPU_WORKER},
+      {"OCRTUNE_FAKE_GPU", join_path(folder, "faults")},
+      {"OCRTUNE_FAKE_STATE", folder}};
+  const Said broken = run({"p2p"}, "2x4090-old-driver", fake);
+  EXPECT_EQ(broken.code, 1) << broken.text;
+  EXPECT_THAT(broken.text, HasSubstr("BROKEN, confidence medium"));
+  EXPECT_THAT(broken.text, HasSubstr("Set         NCCL_P2P_DISABLE=1"));
+  EXPECT_THAT(broken.text, HasSubstr("NCCL ran again with NCCL_P2P_DISABLE=1 and passed"));
+  const auto json = nlohmann::json::parse(run({"p2p", "--json"}, "2x4090-old-driver", fake).text);
+  EXPECT_EQ(json["env"]["NCCL_P2P_DISABLE"], "1");
+  EXPECT_THAT(json["proof"].get<std::string>(), HasSubstr("SHM"));
+  const Said facts = run({"p2p", "--static"}, "2x4090-old-driver", fake);
+  EXPECT_EQ(facts.code, 0);
+  EXPECT_THAT(facts.text, HasSubstr("INCONCLUSIVE"));
+  static_cast<void>(remove_tree(folder));
+}
+
+TEST(P2pCommand, WrongDevicesAreNamed) {
+  struct Case {
+    std::vector<std::string> arguments;
+    const char* visible;  // null: not set
+    int code;
+    const char* says;
+  };
+  const Case cases[] = {
+      {{"p2p"}, "", 3, "CUDA_VISIBLE_DEVICES is empty: it hides every GPU"},
+      {{"p2p"}, "-1", 3, "none is visible"},
+      {{"p2p"}, "0,0", 3, "twice"},
+      {{"p2p", "--gpus", "7"}, nullptr, 3, "there is no GPU 7; 2 GPUs are visible"},
+      {{"p2p", "--gpus", "x"}, nullptr, 2, "'x' is no GPU id"},
+      {{"p2p", "--gpus", "GPU-9"}, nullptr, 3, "no visible GPU has the UUID GPU-9"},
+      {{"p2p", "--gpus", "1"}, nullptr, 0, "one GPU has no peer"},
+      {{"p2p", "--soak", "soon"}, nullptr, 2, "soon"}};
+  for (const Case& given : cases) {
+    std::vector<std::pair<std::string, std::string>> more;
+    if (given.visible != nullptr) more.emplace_back("CUDA_VISIBLE_DEVICES", given.visible);
+    const Said said = run(given.arguments, "2x4090-old-driver", more);
+    EXPECT_EQ(said.code, given.code) << given.says << ": " << said.text;
+    EXPECT_THAT(said.text, HasSubstr(given.says));
+  }
+  const Said busy = run({"p2p"}, "2x3090-busy");
+  EXPECT_EQ(busy.code, 3);
+  EXPECT_THAT(busy.text, HasSubstr("--force"));
 }
 
 TEST(P2pCommand, JsonNamesEveryPair) {
