@@ -6,11 +6,13 @@
 namespace ocrtune {
 
 Command check_command();
+Command completion_command();
 Command diagnose_command();
 Command infer_command();
 Command infer_worker_command();
 Command list_command();
 Command make_data_command();
+Command man_command();
 Command p2p_command();
 Command plan_command();
 Command probe_command();

@@ -8,11 +8,13 @@ namespace ocrtune {
 const std::vector<Command>& command_table() {
   static const std::vector<Command> kTable = {
       check_command(),
+      completion_command(),
       diagnose_command(),
       infer_command(),
       infer_worker_command(),
       list_command(),
       make_data_command(),
+      man_command(),
       p2p_command(),
       plan_command(),
       probe_command(),

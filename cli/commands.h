@@ -27,6 +27,7 @@ struct Command {
   // Declares the flags on `app` and returns what to run once they are parsed. The returned function
   // gives the exit code, or an Error that main prints as one line and maps to an exit code.
   std::function<std::function<Result<int>()>(CLI::App& app)> declare;
+  bool hidden = false;  // started by ocrtune itself: not in --help, completion and the manual
 };
 
 const std::vector<Command>& command_table();  // cli/command_table.cpp

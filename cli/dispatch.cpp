@@ -1,7 +1,6 @@
 // Parse, dispatch, and print an error as one line.
 #include <cstdio>
 #include <cstring>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -9,6 +8,7 @@
 
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "cli/command_app.h"
 #include "cli/commands.h"
 
 namespace ocrtune {
@@ -34,7 +34,9 @@ int wrong_use(const std::string& what) {
 // CLI11 says "The following argument was not expected: x"; one line, ours, with the way out.
 int explain_parse_error(const CLI::App& app, const std::string& first, const std::string& message) {
   std::vector<std::string> names;
-  for (const Command& command : command_table()) names.emplace_back(command.name);
+  for (const Command& command : command_table()) {
+    if (!command.hidden) names.emplace_back(command.name);
+  }
   if (app.get_subcommands().empty() && !first.empty() && first[0] != '-') {
     const std::string near = nearest_name(first, names);
     return wrong_use(
@@ -63,16 +65,8 @@ int exit_code(const Error& error) {
 
 int run_command_line(int argc, char** argv) {
   catch_interrupts();
-  CLI::App app("Finds launch settings for OCR training and inference that are safe and fast here.",
-               "ocrtune");
-  app.require_subcommand(0, 1);
-  app.set_version_flag("--version", std::string("ocrtune ") + OCRTUNE_VERSION);
-  std::map<std::string, std::function<Result<int>()>> runs;
-  for (const Command& command : command_table()) {
-    CLI::App* sub = app.add_subcommand(command.name, command.help);
-    sub->footer(std::string("Example:\n  ") + command.example);
-    runs[command.name] = command.declare(*sub);
-  }
+  CommandApp commands = make_command_app();
+  CLI::App& app = *commands.app;
   std::vector<std::string> arguments = arguments_of(argc, argv);
   const std::string first = arguments.empty() ? "" : arguments[0];
   if (arguments.empty()) {
@@ -86,15 +80,15 @@ int run_command_line(int argc, char** argv) {
     const auto chosen = app.get_subcommands();
     std::fputs((chosen.empty() ? app.help() : chosen[0]->help()).c_str(), stdout);
     return kExitFine;
-  } catch (const CLI::CallForVersion& version) {
-    std::printf("%s\n", version.what());
+  } catch (const CLI::CallForVersion&) {
+    std::fputs(version_text().c_str(), stdout);
     return kExitFine;
   } catch (const CLI::ParseError& error) {
     return explain_parse_error(app, first, error.what());
   }
   const auto chosen = app.get_subcommands();
   if (chosen.empty()) return wrong_use("no command given (see ocrtune --help)");
-  const Result<int> result = runs.at(chosen[0]->get_name())();
+  const Result<int> result = commands.runs.at(chosen[0]->get_name())();
   if (result) return *result;
   std::fprintf(stderr, "ocrtune %s: %s\n", chosen[0]->get_name().c_str(),
                result.error().what.c_str());

@@ -355,7 +355,7 @@ Command infer_command() {
 
 Command infer_worker_command() {
   return Command{"infer-worker", "One process of ocrtune infer; started by it, not by hand",
-                 "ocrtune infer lines", declare_worker};
+                 "ocrtune infer lines", declare_worker, true};
 }
 
 }  // namespace ocrtune

@@ -25,6 +25,7 @@
 #include "reports/console.h"
 #include "reports/report_files.h"
 #include "reports/run_json.h"
+#include "tuner/program_versions.h"
 #include "tuner/run_runner.h"
 #include "tuner/store.h"
 #include "tuner/tune_loop.h"
@@ -224,6 +225,7 @@ Result<RunRecord> new_run(TuneFlags& flags, const std::string& command_line) {
   run.id = new_run_id();
   run.started = utc_now();
   run.command_line = command_line;
+  run.versions = {program_versions().begin(), program_versions().end()};
   run.options = flags.options;
   return run;
 }
