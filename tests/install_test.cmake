@@ -1,0 +1,51 @@
+# Installs into a folder and into an unpacked Debian package, and runs what lies there:
+#   cmake -DBUILD=folder -P install_test.cmake
+cmake_policy(VERSION 3.25)
+file(REAL_PATH "${BUILD}" BUILD)
+set(root ${BUILD}/install_test)
+file(REMOVE_RECURSE ${root})
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT code EQUAL 0)
+    message(FATAL_ERROR "${ARGN}: ${code}\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+function(check_tree prefix zsh)
+  foreach(file bin/ocrtune bin/ocrtune-gpu-worker share/man/man1/ocrtune.1.gz
+          share/bash-completion/completions/ocrtune ${zsh} share/doc/ocrtune/README.md
+          share/doc/ocrtune/schema.md)
+    if(NOT EXISTS ${prefix}/${file})
+      message(FATAL_ERROR "${prefix} has no ${file}")
+    endif()
+  endforeach()
+  run(ldd ${prefix}/bin/ocrtune)
+  if(output MATCHES "not found" OR output MATCHES "${BUILD}")
+    message(FATAL_ERROR "libraries: ${output}")
+  endif()
+  # Nothing of the build tree is needed: the page's parts and the GPU worker are found from here.
+  run(env -C ${root} ${prefix}/bin/ocrtune --version)
+  run(env -C ${root} ${prefix}/bin/ocrtune probe --quick --json)
+  if(output MATCHES "ocrtune-gpu-worker is not there")
+    message(FATAL_ERROR "the GPU worker is not found: ${output}")
+  endif()
+  run(grep -c "Chart\\|trials-table" ${prefix}/bin/ocrtune)
+endfunction()
+
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${root}/local)
+check_tree(${root}/local share/zsh/site-functions/_ocrtune)
+
+find_program(dpkg_shlibdeps dpkg-shlibdeps)
+if(dpkg_shlibdeps)
+  run(env -C ${BUILD} cpack -G DEB -B ${root}/package)
+  file(GLOB package ${root}/package/*.deb)
+  run(dpkg-deb --field ${package} Depends)
+  if(NOT output MATCHES "libdnnl2" OR NOT output MATCHES "libsqlite3-0")
+    message(FATAL_ERROR "the package asks for: ${output}")
+  endif()
+  run(dpkg-deb --extract ${package} ${root}/deb)
+  check_tree(${root}/deb/usr share/zsh/vendor-completions/_ocrtune)
+endif()
+file(REMOVE_RECURSE ${root})
