@@ -4,8 +4,17 @@
 namespace ocrtune {
 
 // From here on SIGINT, SIGTERM and SIGHUP set the flag; a second one ends the process at once with
-// the signal's usual effect. SIGPIPE is ignored, so a closed pipe is an error of the write.
+// the signal's usual effect. SIGPIPE is ignored, so a closed pipe is an error of the write. A
+// SIGHUP that was ignored (nohup) stays ignored.
+//
+// Call it before any thread is started: the signals are blocked in all threads and taken by one
+// that does nothing else. No handler may run on a working thread, because kernels of oneDNN keep
+// something else in the stack pointer (2.6, weight gradients on AVX-512), and the frame of a
+// handler then lands in the heap.
 void catch_interrupts();
+
+// The usual effect again, nothing blocked: in a forked child, and before exec.
+void release_interrupts();
 
 bool interrupted();
 

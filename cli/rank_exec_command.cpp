@@ -12,6 +12,7 @@
 
 #include "base/cpu_set.h"
 #include "base/files.h"
+#include "base/interrupt.h"
 #include "base/process.h"
 #include "bench/rank_binding.h"
 #include "cli/command_list.h"
@@ -52,6 +53,7 @@ Result<int> rank_exec(const std::vector<std::string>& command) {
     arguments.push_back(const_cast<char*>(argument.c_str()));  // NOLINT: execv's old signature
   }
   arguments.push_back(nullptr);
+  release_interrupts();  // the program shall not inherit what we block and ignore
   ::execv(path->c_str(), arguments.data());
   return system_error(errno, "start " + command[0]);
 }

@@ -112,8 +112,8 @@ LoaderWorkers::~LoaderWorkers() {
 void LoaderWorkers::work(int worker, int parent_pid) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::prctl(PR_SET_NAME, ("ocrtune-load" + std::to_string(worker)).c_str());
+  release_interrupts();
   std::signal(SIGINT, SIG_IGN);
-  for (int number : {SIGTERM, SIGHUP, SIGPIPE}) std::signal(number, SIG_DFL);
   for (std::int64_t sequence = worker;; sequence += workers_) {
     Slot& next = slot(sequence);
     const std::uint32_t turn = generation(sequence);
