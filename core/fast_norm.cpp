@@ -15,21 +15,6 @@ namespace {
 
 std::size_t size(int count) { return static_cast<std::size_t>(count); }
 
-// Per-channel numbers as the row loops want them: a run of lanes for each channel block.
-class LaneTable {
- public:
-  LaneTable(float* start, int block) : start_(start), block_(block), lanes_(norm_lanes(block)) {}
-  void set(int channel, float value) {
-    float* run = start_ + size(channel / block_) * size(lanes_);
-    for (int lane = channel % block_; lane < lanes_; lane += block_) run[lane] = value;
-  }
-  const float* of_block(int cb) const { return start_ + size(cb) * size(lanes_); }
-
- private:
-  float* start_;
-  int block_, lanes_;
-};
-
 class FastNorm final : public Operator {
  public:
   FastNorm(const BatchNorm& norm, const ImageDesc& in)

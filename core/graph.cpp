@@ -43,6 +43,15 @@ Shape pool_shape(const Extent& kernel, const Shape& in) {
           in.w / (kernel.w == 0 ? in.w : kernel.w)};
 }
 
+Shape norm_sum_shape(int channels, std::span<const Shape> inputs) {
+  Shape out = inputs[0];
+  out.c = channels;
+  for (const Shape& in : inputs) {
+    if (in.n != out.n || in.h != out.h || in.w != out.w || in.c % channels != 0) return {};
+  }
+  return out;
+}
+
 std::uint64_t hash_number(std::uint64_t hash, std::uint64_t number) {
   return mix_bits(hash ^ (number + 0x9E3779B97F4A7C15ULL));
 }
@@ -90,7 +99,7 @@ int GraphBuilder::add_statistic(const std::string& name, int count, double value
 
 int GraphBuilder::conv(const std::string& name, int input, const Conv& conv) {
   const int in = channels(input);
-  OCRTUNE_CHECK(in % conv.groups == 0 && conv.out_channels % conv.groups == 0);
+  OCRTUNE_CHECK(in % conv.groups == 0 && conv.out_channels % (conv.groups * conv.branches) == 0);
   const int fan_in = in / conv.groups * conv.kernel.h * conv.kernel.w;
   const double bound = he_bound(fan_in);
   Layer layer{name, conv, {input}, 0, {}, {}};
@@ -115,6 +124,29 @@ int GraphBuilder::batch_norm(const std::string& name, int input, const BatchNorm
   layer.statistics = {add_statistic(name + ".running_mean", c, 0),
                       add_statistic(name + ".running_var", c, 1)};
   return add_layer(std::move(layer), c);
+}
+
+int GraphBuilder::norm_sum(const std::string& name, std::vector<int> inputs, int channels) {
+  Layer layer{name, NormSum{channels}, std::move(inputs), 0, {}, {}};
+  for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
+    const int c = channels_[static_cast<std::size_t>(layer.inputs[i])];
+    OCRTUNE_CHECK(c % channels == 0);
+    const std::string norm = fmt::format("{}.norm{}", name, i);
+    layer.parameters.push_back(add_parameter(norm + ".weight", {c}, 1, 1, false));
+    layer.parameters.push_back(add_parameter(norm + ".bias", {c}, 0, 0, false));
+    layer.statistics.push_back(add_statistic(norm + ".running_mean", c, 0));
+    layer.statistics.push_back(add_statistic(norm + ".running_var", c, 1));
+  }
+  return add_layer(std::move(layer), channels);
+}
+
+int GraphBuilder::affine(const std::string& name, int input, Activation activation) {
+  Layer layer{name, Affine{activation}, {input}, 0, {}, {}};
+  layer.parameters = {add_parameter(name + ".scale0", {1}, 1, 1, false),
+                      add_parameter(name + ".shift0", {1}, 0, 0, false),
+                      add_parameter(name + ".scale1", {1}, 1, 1, false),
+                      add_parameter(name + ".shift1", {1}, 0, 0, false)};
+  return add_layer(std::move(layer), channels(input));
 }
 
 int GraphBuilder::bi_lstm(const std::string& name, int input, const BiLstm& lstm) {
@@ -204,6 +236,8 @@ Result<Shape> output_shape(const Layer& layer, std::span<const Shape> inputs) {
           [&](const LayerNorm&) { return in; },
           [&](const Activate&) { return in; },
           [&](const Scale&) { return in; },
+          [&](const Affine&) { return in; },
+          [&](const NormSum& norm) { return norm_sum_shape(norm.channels, inputs); },
           [&](const Attention&) {
             return Shape{in.n, in.c / 3, in.h, in.w};
           },

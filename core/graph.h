@@ -23,11 +23,13 @@ struct Extent {
   friend bool operator==(const Extent&, const Extent&) = default;
 };
 
-// weight [out, in / groups, kh, kw], then bias [out] if `bias`.
+// weight [out, in / groups, kh, kw], then bias [out] if `bias`. With `branches`, so many
+// convolutions of the same input: their outputs and weights stand one after another, `out_channels`
+// counts all.
 struct Conv {
   int out_channels = 0;
   Extent kernel{3, 3}, stride{1, 1}, pad{1, 1};
-  int groups = 1;
+  int groups = 1, branches = 1;
   bool bias = false;
   Activation activation = Activation::none;  // after the bias; inference graphs only
 };
@@ -38,6 +40,20 @@ struct BatchNorm {
   Activation activation = Activation::none;
   Extent pool{1, 1};  // other than 1 x 1 only with relu or none
   double epsilon = 1e-5;
+};
+
+// The sum of the batch norms of several values. An input with k times the channels of the result
+// holds k branches one after another. For each input scale and shift; statistics as BatchNorm.
+// Source: Ding et al. 2021 (RepVGG), section 3.
+struct NormSum {
+  int channels = 0;  // of the result
+  double epsilon = 1e-5;
+};
+
+// y = s1 act(s0 x + t0) + t1 with four trained numbers s0, t0, s1, t1 [1].
+// Source: the learnable affine blocks of PaddleOCR's PPLCNetV3.
+struct Affine {
+  Activation activation = Activation::none;
 };
 
 // Two directions over W of an image of height 1; gates i, f, g, o as in PyTorch.
@@ -87,7 +103,7 @@ struct MaxPool {
 struct Scale {};
 
 using Operation = std::variant<Conv, BatchNorm, BiLstm, Linear, Sum, LayerNorm, Attention, Activate,
-                               Concat, AveragePool, MaxPool, Scale>;
+                               Concat, AveragePool, MaxPool, Scale, NormSum, Affine>;
 
 struct Layer {
   std::string name;
@@ -130,6 +146,8 @@ class GraphBuilder {
   int channels(int value) const { return channels_[static_cast<std::size_t>(value)]; }
   int conv(const std::string& name, int input, const Conv& conv);
   int batch_norm(const std::string& name, int input, const BatchNorm& norm);
+  int norm_sum(const std::string& name, std::vector<int> inputs, int channels);
+  int affine(const std::string& name, int input, Activation activation);
   int bi_lstm(const std::string& name, int input, const BiLstm& lstm);
   int linear(const std::string& name, int input, const Linear& linear);
   int sum(const std::string& name, std::vector<int> inputs);

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "core/lcnet_model.h"
 #include "core/mobile_model.h"
 #include "core/svtr_model.h"
 
@@ -10,6 +11,9 @@ namespace {
 
 Graph default_crnn(int classes) { return build_crnn(classes, CrnnSizes{}); }
 Graph crnn_mv3(int classes) { return build_crnn_mv3("crnn-mv3", classes, crnn_mv3_sizes()); }
+Graph ppocr_mobile(int classes) {
+  return build_lcnet("ppocr-mobile", classes, ppocr_mobile_sizes());
+}
 Graph svtrv2(int classes) { return build_svtr("svtrv2", classes, svtrv2_sizes()); }
 Graph svtrv2_small(int classes) {
   return build_svtr("svtrv2-small", classes, svtrv2_small_sizes());
@@ -23,6 +27,8 @@ const std::vector<ModelRow>& model_table() {
        default_crnn},
       {"crnn-mv3", "MobileNetV3 x 0.5, 2 BiLSTM 96, 1.5 M parameters (PaddleOCR rec_mv3)", 32, 100,
        4, 48, crnn_mv3},
+      {"ppocr-mobile", "PP-OCRv4/v5 mobile: PPLCNetV3 with its training branches, SVTR neck", 48,
+       320, 8, 48, ppocr_mobile},
       {"svtrv2-small", "SVTRv2 with the class defaults, 4.7 M parameters (PaddleOCR)", 48, 320, 8,
        48, svtrv2_small},
       {"svtrv2", "SVTRv2 as PaddleOCR's Chinese recogniser, 21 M parameters", 48, 320, 8, 24,

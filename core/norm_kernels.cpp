@@ -121,6 +121,15 @@ OCRTUNE_SIMD void norm_measure_row(const RowShape& row, const float* __restrict 
       });
 }
 
+OCRTUNE_SIMD void norm_add_row(const RowShape& row, const float* x, const float* scale, float* y) {
+  const float* __restrict from = x;
+  const float* __restrict factors = scale;
+  float* __restrict to = y;
+  over_row(
+      row, [=](std::size_t i, std::size_t lane)
+               __attribute__((always_inline)) { to[i] += factors[lane] * from[i]; });
+}
+
 OCRTUNE_SIMD void norm_apply_row(const RowShape& row, Activation activation, const float* x,
                                  const float* scale, const float* offset, float* y) {
   OCRTUNE_FOR_ACTIVATION(activation, apply, row, x, scale, offset, y);

@@ -16,6 +16,21 @@ inline constexpr int kNormVector = 16;
 
 inline int norm_lanes(int block) { return kNormVector % block == 0 ? kNormVector : block; }
 
+// Per-channel numbers as the row loops want them: a run of lanes for each channel block.
+class LaneTable {
+ public:
+  LaneTable(float* start, int block) : start_(start), block_(block), lanes_(norm_lanes(block)) {}
+  void set(int channel, float value) {
+    float* run = start_ + static_cast<std::size_t>(channel / block_ * lanes_);
+    for (int lane = channel % block_; lane < lanes_; lane += block_) run[lane] = value;
+  }
+  const float* of_block(int cb) const { return start_ + static_cast<std::size_t>(cb * lanes_); }
+
+ private:
+  float* start_;
+  int block_, lanes_;
+};
+
 struct RowShape {
   std::size_t pixels = 0;
   int block = 0;
@@ -28,6 +43,9 @@ void norm_measure_row(const RowShape& row, const float* x, const float* shift, f
 // y = act(scale x + offset)
 void norm_apply_row(const RowShape& row, Activation activation, const float* x, const float* scale,
                     const float* offset, float* y);
+
+// y += scale x
+void norm_add_row(const RowShape& row, const float* x, const float* scale, float* y);
 
 // sum += dz, product += dz (x - mean), dz = dy act'(scale x + offset)
 void norm_slope_row(const RowShape& row, Activation activation, const float* x, const float* scale,

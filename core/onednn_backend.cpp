@@ -2,12 +2,15 @@
 
 #include <variant>
 
+#include "core/fast_affine.h"
 #include "core/fast_attention.h"
+#include "core/fast_depthwise.h"
 #include "core/fast_elementwise.h"
 #include "core/fast_layer_norm.h"
 #include "core/fast_linear.h"
 #include "core/fast_lstm.h"
 #include "core/fast_norm.h"
+#include "core/fast_norm_sum.h"
 #include "core/fast_pool.h"
 #include "core/onednn_conv.h"
 
@@ -24,6 +27,13 @@ struct WantedLayout {
   const ImageDesc& offered() const { return all[static_cast<std::size_t>(index)]; }
   Layout tokens() const { return Layout{offered().shape.c}; }
   Layout operator()(const Conv& conv) const {
+    if (is_fast_depthwise(conv, offered().shape)) {
+      Conv one = conv;  // oneDNN knows no branches
+      one.branches = 1;
+      one.out_channels = offered().shape.c;
+      const Shape out{output.n, one.out_channels, output.h, output.w};
+      return depthwise_layout(conv, offered(), preferred_conv_layout(one, offered().shape, out));
+    }
     if (offered().layout == tokens() && offered().shape.c > 1) return offered().layout;
     return preferred_conv_layout(conv, offered().shape, output);
   }
@@ -38,6 +48,8 @@ struct WantedLayout {
   // All inputs as the first.
   Layout operator()(const Sum&) const { return all[0].layout; }
   Layout operator()(const Scale&) const { return all[0].layout; }
+  Layout operator()(const Affine&) const { return offered().layout; }
+  Layout operator()(const NormSum& norm) const { return norm_sum_layout(norm, all[0]); }
   Layout operator()(const BiLstm&) const { return tokens(); }
   Layout operator()(const Linear&) const { return tokens(); }
   Layout operator()(const LayerNorm&) const { return tokens(); }
@@ -50,7 +62,16 @@ struct Factory {
   ConvPrecision precision;
 
   const ImageDesc& in() const { return request.inputs[0]; }
-  Made operator()(const Conv& conv) const { return make_onednn_conv(conv, request, precision); }
+  Made operator()(const Conv& conv) const {
+    if (is_fast_depthwise(conv, in().shape)) return make_fast_depthwise(conv, request);
+    if (conv.branches > 1 && conv.groups > 1) {
+      return Error{ErrorKind::unsupported,
+                   "layer " + request.layer.name +
+                       ": branches of grouped convolutions must be depthwise, with a multiple of 8 "
+                       "channels"};
+    }
+    return make_onednn_conv(conv, request, precision);
+  }
   Made operator()(const BatchNorm& norm) const { return make_fast_norm(norm, in()); }
   Made operator()(const Sum&) const { return make_fast_sum(in()); }
   Made operator()(const BiLstm& lstm) const { return make_fast_lstm(lstm, in().shape); }
@@ -64,6 +85,8 @@ struct Factory {
   Made operator()(const AveragePool& pool) const { return make_fast_average_pool(pool, in()); }
   Made operator()(const MaxPool& pool) const { return make_fast_max_pool(pool, in()); }
   Made operator()(const Scale&) const { return make_fast_scale(in()); }
+  Made operator()(const NormSum& norm) const { return make_fast_norm_sum(norm, request); }
+  Made operator()(const Affine& affine) const { return make_fast_affine(affine, in()); }
 };
 
 class OnednnBackend final : public Backend {

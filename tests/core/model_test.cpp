@@ -45,6 +45,12 @@ TEST(Model, CrnnMv3HasTheParametersOfPaddleOcr) {
   EXPECT_EQ(graph.parameter_count(), 1'451'787U);
 }
 
+TEST(Model, PpocrMobileHasTheParametersOfPaddleOcr) {
+  const Graph graph = build("ppocr-mobile", 6625);
+  EXPECT_EQ(parameters_without(graph, {"neck", "classes"}), 4'891'620U);
+  EXPECT_EQ(graph.parameter_count(), 4'891'620U + 566'160U + 801'625U);
+}
+
 TEST(Model, NamesAreUniqueAndWidthsGiveTheSteps) {
   std::set<std::string> names;
   for (const ModelRow& model : model_table()) {

@@ -60,6 +60,92 @@ TEST(OnednnConv, MatchesReferenceOnOneSampleOfOneRow) {
       conv_case({1, 20, 1, 5}, make_conv(12, {1, 3}, {1, 1}, 1, false), Layout{20}));
 }
 
+LayerCase depthwise_case(const Shape& in, int kernel, Extent stride, int branches, int block) {
+  Conv conv = make_conv(branches * in.c, {kernel, kernel}, stride, in.c, false);
+  conv.branches = branches;
+  return conv_case(in, conv, Layout{block});
+}
+
+TEST(FastDepthwise, MatchesReferenceWithEveryKernelAndStride) {
+  for (const int kernel : {1, 3, 5}) {
+    for (const Extent stride : {Extent{1, 1}, Extent{2, 1}, Extent{1, 2}, Extent{2, 2}}) {
+      SCOPED_TRACE(kernel * 100 + stride.h * 10 + stride.w);
+      expect_like_reference(depthwise_case({2, 16, 7, 19}, kernel, stride, 1, 8));
+      expect_like_reference(depthwise_case({2, 16, 6, 18}, kernel, stride, 4, 16));
+    }
+  }
+}
+
+TEST(FastDepthwise, MatchesReferenceOnImagesNarrowerThanTheKernel) {
+  for (const int width : {1, 2, 3, 4}) {
+    SCOPED_TRACE(width);
+    expect_like_reference(depthwise_case({1, 8, 2, width}, 5, {1, 1}, 2, 8));
+    expect_like_reference(depthwise_case({1, 8, 3, width}, 5, {2, 2}, 1, 8));
+  }
+}
+
+TEST(FastDepthwise, MatchesReferenceWithPaddedChannels) {
+  expect_like_reference(depthwise_case({2, 20, 5, 9}, 3, {1, 1}, 1, 8));
+  expect_like_reference(depthwise_case({2, 24, 5, 9}, 5, {1, 1}, 2, 16));  // falls back to 8
+}
+
+TEST(OnednnBackend, RefusesBranchesThatItCannotTakeApart) {
+  Conv conv = make_conv(3 * 12, {3, 3}, {1, 1}, 12, false);
+  conv.branches = 3;
+  const LayerCase test = conv_case({1, 12, 4, 4}, conv);
+  const auto backend = make_backend({"onednn", "fp32"});
+  const OperatorRequest request{
+      test.graph.layers[0], {{test.inputs[0], Layout{1}}}, {1, 36, 4, 4}, true, true};
+  const auto made = (*backend)->create(request);
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().kind, ErrorKind::unsupported);
+  EXPECT_NE(made.error().what.find("multiple of 8"), std::string::npos);
+}
+
+LayerCase norm_sum_case(const std::vector<Shape>& inputs, int channels, int block) {
+  GraphBuilder net("test", inputs[0].c);
+  std::vector<int> values = {0};
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    values.push_back(
+        net.conv("other" + std::to_string(i), 0, make_conv(inputs[i].c, {1, 1}, {1, 1}, 1, false)));
+  }
+  Graph whole = net.finish(net.norm_sum("sum", values, channels));
+  // The sum alone: its parameters stand behind those of the convolutions.
+  Graph graph = whole;
+  graph.layers = {whole.layers.back()};
+  const std::size_t convs = inputs.size() - 1;
+  graph.parameters.erase(graph.parameters.begin(),
+                         graph.parameters.begin() + static_cast<std::ptrdiff_t>(convs));
+  return {graph, inputs, Layout{block}, true};
+}
+
+TEST(FastNormSum, MatchesReferenceWithBranchesAndIdentity) {
+  for (const int block : {1, 8, 16}) {
+    SCOPED_TRACE(block);
+    const Shape one{2, 32, 5, 7}, four{2, 128, 5, 7};
+    expect_like_reference(norm_sum_case({one}, 32, block));
+    expect_like_reference(norm_sum_case({four, one, one}, 32, block));
+    expect_like_reference(norm_sum_case({{2, 24, 5, 7}, {2, 12, 5, 7}}, 12, block));
+  }
+}
+
+TEST(FastNormSum, MatchesReferenceInInference) {
+  LayerCase test = norm_sum_case({{2, 32, 3, 4}, {2, 16, 3, 4}}, 16, 8);
+  test.training = false;
+  expect_like_reference(test);
+}
+
+TEST(FastAffine, MatchesReferenceInEveryLayout) {
+  for (const int block : {1, 8, 16, 20}) {
+    for (const Activation activation : {Activation::none, Activation::hard_swish}) {
+      SCOPED_TRACE(block);
+      GraphBuilder net("test", 20);
+      const int y = net.affine("affine", 0, activation);
+      expect_like_reference({net.finish(y), {{2, 20, 5, 7}}, Layout{block}, true}, 1e-4);
+    }
+  }
+}
+
 LayerCase norm_case(const Shape& in, Activation activation, Extent pool, int block) {
   GraphBuilder net("test", in.c);
   BatchNorm norm;

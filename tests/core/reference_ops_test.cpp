@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "core/reference_branches.h"
 #include "core/reference_lstm.h"
 #include "core/reference_norm.h"
 
@@ -58,6 +59,11 @@ TEST(ReferenceConv, GradientsMatchCentralDifferences) {
   grouped.groups = 2;
   grouped.out_channels = 4;
   EXPECT_LT(conv_error({2, 4, 3, 4}, grouped), kTolerance);
+  Conv branched = grouped;
+  branched.groups = 4;
+  branched.branches = 2;
+  branched.out_channels = 8;
+  EXPECT_LT(conv_error({1, 4, 3, 4}, branched), kTolerance);
   Conv wide = plain;  // a kernel wider than the image
   wide.kernel = {1, 7};
   wide.pad = {0, 3};
@@ -124,6 +130,57 @@ TEST(ReferenceNorm, KeepsRunningStatistics) {
   norm_forward(BatchNorm{}, in, false, x.data(), one.data(), zero.data(), mean.data(),
                variance.data(), measured.data(), y.data());
   EXPECT_NEAR(y[0], (1 - mean[0]) / std::sqrt(variance[0] + 1e-5), 1e-9);
+}
+
+TEST(ReferenceNormSum, GradientsMatchCentralDifferences) {
+  const Shape two{2, 6, 2, 3}, one{2, 3, 2, 3};
+  const NormSumLoop<double> loop{NormSum{3}, {two, one}, one};
+  std::vector<Doubles> tensors = {draw(count_of(two), 1),
+                                  draw(count_of(one), 2),
+                                  draw(6, 3),
+                                  draw(6, 4),
+                                  draw(3, 5),
+                                  draw(3, 6)};
+  const Doubles dy = draw(count_of(one), 7);
+  std::vector<ChannelScale> measured(9);
+  const auto forward = [&](const std::vector<Doubles>& at) {
+    Doubles y(dy.size());
+    std::vector<Doubles> statistics = {Doubles(6), Doubles(6), Doubles(3), Doubles(3)};
+    const double* inputs[] = {at[0].data(), at[1].data()};
+    const double* parameters[] = {at[2].data(), at[3].data(), at[4].data(), at[5].data()};
+    double* moving[] = {statistics[0].data(), statistics[1].data(), statistics[2].data(),
+                        statistics[3].data()};
+    norm_sum_forward(loop, true, inputs, parameters, moving, measured.data(), y.data());
+    return dot(y, dy);
+  };
+  forward(tensors);
+  std::vector<Doubles> g = tensors;
+  const double* inputs[] = {tensors[0].data(), tensors[1].data()};
+  const double* parameters[] = {tensors[2].data(), tensors[3].data(), tensors[4].data(),
+                                tensors[5].data()};
+  double* input_gradients[] = {g[0].data(), g[1].data()};
+  double* parameter_gradients[] = {g[2].data(), g[3].data(), g[4].data(), g[5].data()};
+  norm_sum_backward(loop, inputs, parameters, measured.data(), dy.data(), input_gradients,
+                    parameter_gradients);
+  EXPECT_LT(central_difference_error(tensors, g, forward), 1e-6);
+}
+
+TEST(ReferenceAffine, GradientsMatchCentralDifferences) {
+  std::vector<Doubles> tensors = {draw(12, 1), {1.2}, {0.3}, {-0.7}, {0.1}};
+  const Doubles dy = draw(12, 2);
+  const auto pointers = [](auto& at) {
+    return std::vector{at[1].data(), at[2].data(), at[3].data(), at[4].data()};
+  };
+  const auto forward = [&](const std::vector<Doubles>& at) {
+    Doubles y(dy.size());
+    affine_forward(Activation::hard_swish, y.size(), at[0].data(), pointers(at).data(), y.data());
+    return dot(y, dy);
+  };
+  std::vector<Doubles> g = tensors;
+  const std::vector<Doubles>& fixed = tensors;
+  affine_backward(Activation::hard_swish, dy.size(), fixed[0].data(), pointers(fixed).data(),
+                  dy.data(), g[0].data(), pointers(g).data());
+  EXPECT_LT(central_difference_error(tensors, g, forward), kTolerance);
 }
 
 TEST(ReferenceLstm, GradientsMatchCentralDifferences) {

@@ -431,6 +431,108 @@ class CrnnMv3(nn.Module):
         return entries + linear_entries("classes", self.classes)
 
 
+class Affine(nn.Module):
+    """s1 act(s0 x + t0) + t1"""
+
+    def __init__(self, activation):
+        super().__init__()
+        self.activation = activation
+        self.scales = nn.ParameterList(nn.Parameter(torch.ones(1)) for _ in range(2))
+        self.shifts = nn.ParameterList(nn.Parameter(torch.zeros(1)) for _ in range(2))
+
+    def forward(self, x):
+        x = self.activation(self.scales[0] * x + self.shifts[0])
+        return self.scales[1] * x + self.shifts[1]
+
+    def entries(self, name):
+        entries = []
+        for i in range(2):
+            entries += [Entry(f"{name}.scale{i}", [self.scales[i]], constant(1.0)),
+                        Entry(f"{name}.shift{i}", [self.shifts[i]], constant(0.0))]
+        return entries
+
+
+class RepLayer(nn.Module):
+    """add_rep_layer() of core/lcnet_model.cpp; the branches' tensors are stacked there."""
+
+    def __init__(self, inputs, outputs, kernel, stride, depthwise, branches, activation):
+        super().__init__()
+        def conv(k):
+            return nn.Conv2d(inputs, outputs, k, stride, k // 2, bias=False,
+                             groups=outputs if depthwise else 1)
+
+        self.convs = nn.ModuleList(conv(kernel) for _ in range(branches))
+        self.norms = nn.ModuleList(nn.BatchNorm2d(outputs) for _ in range(branches))
+        self.point = conv(1) if kernel > 1 else None
+        self.point_norm = nn.BatchNorm2d(outputs) if kernel > 1 else None
+        keeps = inputs == outputs and stride == (1, 1)
+        self.input_norm = nn.BatchNorm2d(outputs) if keeps else None
+        self.act = Affine(activation)
+
+    def forward(self, x):
+        total = sum(norm(conv(x)) for conv, norm in zip(self.convs, self.norms))
+        if self.point:
+            total = total + self.point_norm(self.point(x))
+        if self.input_norm:
+            total = total + self.input_norm(x)
+        return self.act(total)
+
+    def entries(self, name):
+        fan_in = self.convs[0].weight[0].numel()
+        entries = [Entry(name + ".branches.weight", [c.weight for c in self.convs], he(fan_in))]
+        if self.point:
+            entries += conv_entries(name + ".point", self.point)
+        lists = [list(self.norms)]
+        lists += [[norm] for norm in (self.point_norm, self.input_norm) if norm]
+        for i, norms in enumerate(lists):
+            entries += [
+                Entry(f"{name}.sum.norm{i}.weight", [n.weight for n in norms], constant(1.0)),
+                Entry(f"{name}.sum.norm{i}.bias", [n.bias for n in norms], constant(0.0))]
+        return entries + self.act.entries(name + ".act")
+
+
+PPOCR_MOBILE = (16, (
+    (3, 32, (1, 1), False), (3, 64, (1, 1), False), (3, 64, (1, 1), False),
+    (3, 128, (2, 1), False), (3, 128, (1, 1), False), (3, 240, (1, 2), False),
+    (5, 240, (1, 1), False), (5, 240, (1, 1), False), (5, 240, (1, 1), False),
+    (5, 240, (1, 1), False), (5, 480, (2, 1), True), (5, 480, (1, 1), True),
+    (5, 480, (2, 1), False), (5, 480, (1, 1), False)), 120, 8, 4)
+
+
+class Lcnet(nn.Module):
+    """build_lcnet() of core/lcnet_model.h; blocks are (kernel, out, stride, squeeze)."""
+
+    def __init__(self, classes, sizes=PPOCR_MOBILE, activation=F.hardswish):
+        super().__init__()
+        stem, blocks, neck, heads, branches = sizes
+        self.stem = ConvNorm(3, stem, (3, 3), 2, activation=identity)
+        self.blocks = nn.ModuleList()
+        inputs = stem
+        for kernel, out, stride, squeeze in blocks:
+            self.blocks.append(nn.ModuleDict({
+                "dw": RepLayer(inputs, inputs, kernel, stride, True, branches, activation),
+                **({"se": SqueezeExcite(inputs)} if squeeze else {}),
+                "pw": RepLayer(inputs, out, 1, (1, 1), False, branches, activation)}))
+            inputs = out
+        self.neck = SvtrNeck(inputs, neck, neck, heads)
+        self.classes = nn.Linear(neck, classes)
+
+    def forward(self, x):
+        x = self.stem(x)
+        for block in self.blocks:
+            for layer in block.values():
+                x = layer(x)
+        x = self.neck(F.avg_pool2d(x, (x.shape[2], 2)))
+        return self.classes(x.squeeze(2).permute(2, 0, 1))
+
+    def entries(self):
+        entries = self.stem.entries("stem")
+        for i, block in enumerate(self.blocks):
+            for name, layer in block.items():
+                entries += layer.entries(f"block{i}.{name}")
+        return entries + self.neck.entries() + linear_entries("classes", self.classes)
+
+
 def ctc_loss(logits, labels):
     """Mean over the batch of -log p(label), no division by lengths."""
     steps, count, _ = logits.shape
@@ -449,6 +551,7 @@ def ctc_loss(logits, labels):
 MODELS = {
     "crnn": (Crnn, 32, 320, 4),
     "crnn-mv3": (CrnnMv3, 32, 100, 4),
+    "ppocr-mobile": (Lcnet, 48, 320, 8),
     "svtrv2-small": (lambda classes: Svtr(classes, SVTRV2_SMALL), 48, 320, 8),
     "svtrv2": (lambda classes: Svtr(classes, SVTRV2), 48, 320, 8),
 }
