@@ -87,10 +87,9 @@ void add_answer(Lines& lines, const RunRecord& run) {
   lines.marked("launch", knobs_text(recommended.knobs), badges(run));
   if (!recommended.env.empty()) lines.whole("env", environment_text(recommended));
   if (!recommended.command.empty()) lines.whole("command", recommended.command);
-  lines.add("rate",
-            fmt::format("{} samples/s, {}", rate_text(recommended.samples_per_second),
-                        spoilt_share(run) > 0.5 ? "under other load: run again when it is quiet"
-                                                : "95 % interval"));
+  lines.add("rate", fmt::format("{} samples/s, {}", rate_text(recommended.samples_per_second),
+                                spoilt_share(run) > 0.5 ? "on a busy host: run again when quiet"
+                                                        : "95 % interval"));
   if (result.baseline.trials > 0) {
     lines.add("gain", result.baseline.samples_per_second.median > 0
                           ? fmt::format("{} of your setting, {}: {}", gain_text(result.gain),
