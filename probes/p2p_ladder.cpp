@@ -87,7 +87,7 @@ class Ladder {
     if (!devices) return devices.error();
     if (answer_.facts.not_run_because.empty() && !stopped()) {
       run_control();
-      if (!stopped() && passed(answer_.facts.control)) climb_pairs();
+      if (!stopped() && !failed(answer_.facts.control)) climb_pairs();
       if (!stopped() && options_.soak_seconds > 0) run_soak();
     }
     answer_.verdict = judge_p2p(answer_.facts);
