@@ -10,6 +10,7 @@
 #include "core/backend_table.h"
 #include "core/checkpoint.h"
 #include "core/decode.h"
+#include "core/inference_form.h"
 #include "core/model.h"
 #include "core/network.h"
 #include "core/resize.h"
@@ -26,22 +27,24 @@ class NetworkRecognizer final : public Recognizer {
                     const ModelRow& model, std::unique_ptr<Backend> backend)
       : options_(options),
         alphabet_(alphabet),
-        graph_(model.build(alphabet.classes())),
+        trained_(model.build(alphabet.classes())),
+        form_(make_inference_form(trained_)),
         backend_(std::move(backend)),
-        network_(graph_, *backend_) {}
+        network_(form_.graph, *backend_) {}
 
   Status prepare();
   Result<std::vector<ReadText>> read(std::span<const Image> images) override;
 
  private:
-  Status load();
+  Result<Memory> trained_weights() const;
   int bucket_of(const Image& image) const;
   Status read_batch(std::span<const Image> images, std::span<const std::size_t> which, int width,
                     std::vector<ReadText>& texts);
 
   RecognizerOptions options_;
   Alphabet alphabet_;
-  Graph graph_;
+  Graph trained_;
+  InferenceForm form_;
   std::unique_ptr<Backend> backend_;
   Network network_;
   Memory weights_;
@@ -49,30 +52,37 @@ class NetworkRecognizer final : public Recognizer {
   Batch batch_;
 };
 
-Status NetworkRecognizer::load() {
-  auto moments = Memory::allocate(2 * parameters_.size_bytes());  // the optimiser's, let go again
-  if (!moments) return moments.error();
-  const std::size_t floats = parameters_.size();
-  const auto steps = read_checkpoint(options_.checkpoint, {options_.model, graph_hash(graph_)},
-                                     {parameters_,
-                                      statistics_,
-                                      {moments->floats(), floats},
-                                      {moments->floats() + floats, floats}});
-  return steps ? Status() : Status(steps.error());
+// Parameters, statistics, and behind them the optimiser's moments of a checkpoint.
+Result<Memory> NetworkRecognizer::trained_weights() const {
+  const std::size_t floats = trained_.parameter_floats, moved = trained_.statistic_floats;
+  auto weights = Memory::allocate((3 * floats + moved) * sizeof(float));
+  if (!weights) return weights.error();
+  const std::span<float> all{weights->floats(), 3 * floats + moved};
+  const auto parameters = all.first(floats), statistics = all.subspan(floats, moved);
+  fill_initial_parameters(trained_, options_.seed, parameters.data());
+  fill_initial_statistics(trained_, statistics.data());
+  if (options_.checkpoint.empty()) return weights;
+  const auto steps = read_checkpoint(options_.checkpoint, {options_.model, graph_hash(trained_)},
+                                     {parameters, statistics, all.subspan(floats + moved, floats),
+                                      all.subspan(2 * floats + moved, floats)});
+  if (!steps) return steps.error();
+  return weights;
 }
 
 Status NetworkRecognizer::prepare() {
   omp_set_num_threads(options_.threads);
-  const std::size_t floats = graph_.parameter_floats;
-  auto weights = Memory::allocate((floats + graph_.statistic_floats) * sizeof(float));
+  const std::size_t floats = form_.graph.parameter_floats;
+  auto weights = Memory::allocate((floats + form_.graph.statistic_floats) * sizeof(float));
   if (!weights) return weights.error();
   weights_ = std::move(weights).value();
   parameters_ = {weights_.floats(), floats};
-  statistics_ = {weights_.floats() + floats, graph_.statistic_floats};
-  fill_initial_parameters(graph_, options_.seed, parameters_.data());
-  fill_initial_statistics(graph_, statistics_.data());
-  if (!options_.checkpoint.empty()) {
-    if (Status loaded = load(); !loaded) return loaded;
+  statistics_ = {weights_.floats() + floats, form_.graph.statistic_floats};
+  {
+    const auto trained = trained_weights();
+    if (!trained) return trained.error();
+    fold_parameters(form_, trained_, trained->floats(),
+                    trained->floats() + trained_.parameter_floats, parameters_.data(),
+                    statistics_.data());
   }
   const Shape largest{options_.batch, 3, options_.height, options_.width};
   return network_.prepare(largest, false);
