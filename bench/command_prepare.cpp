@@ -114,6 +114,11 @@ Result<PreparedCommand> prepare_command(const CommandWorkload& workload, const M
     const Status applied = apply_preset(prepared, machine);
     if (!applied) return applied.error();
   }
+  if (prepared.workload.serves) {
+    const Status checked = check_workload(prepared.workload, machine);
+    if (!checked) return checked.error();
+    return prepared;
+  }
   if (prepared.workload.log_reader.empty()) {
     return Error{ErrorKind::usage,
                  "name the dialect of the command's log: --log-reader NAME (ocrtune list "

@@ -1,8 +1,5 @@
 #include "bench/command_runner.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +12,7 @@
 #include "base/text.h"
 #include "bench/command_fill.h"
 #include "bench/command_prepare.h"
+#include "bench/free_port.h"
 #include "bench/log_reader.h"
 #include "bench/rank_binding.h"
 #include "bench/shm_leftovers.h"
@@ -27,23 +25,6 @@ namespace {
 constexpr int kOomScoreAdjust = 500;
 constexpr double kSetupSeconds = 600;
 constexpr double kSureCause = 0.5;  // confidence from which a diagnosis names the outcome
-
-// A port that nobody listens on now; 0 when none can be had.
-int free_port() {
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (socket < 0) return 0;
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  int port = 0;
-  if (::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
-      ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) == 0) {
-    port = ntohs(address.sin_port);
-  }
-  ::close(socket);
-  return port;
-}
 
 // The ends of log files below `folder`, for what the command itself did not print.
 std::string file_tails(const std::string& folder, int depth = 0) {

@@ -32,8 +32,9 @@ struct CommandWorkload {
   std::string preset;              // "" or a row of preset_table()
   std::vector<std::string> knobs;  // names that the space turns or the user has fixed; others are
                                    // left as the command has them
-  std::string scratch;             // folder for the trial folders; empty: under TMPDIR
-  double stop_grace_seconds = 5;   // between SIGTERM and SIGKILL
+  bool serves = false;            // it answers requests (bench/served_target.h) and prints no speed
+  std::string scratch;            // folder for the trial folders; empty: under TMPDIR
+  double stop_grace_seconds = 5;  // between SIGTERM and SIGKILL
 };
 
 // Why a setting cannot work, known without running it.

@@ -56,6 +56,19 @@ Json json_of(const ErrorEvent& event) {
           {"reason", valid_utf8(event.reason)}};
 }
 
+Json json_of(const NoteEvent& event) {
+  return {{"event", "note"}, {"rank", event.rank}, {"text", valid_utf8(event.text)}};
+}
+
+Json json_of(const ResultEvent& event) {
+  return {{"event", "result"},
+          {"rank", event.rank},
+          {"samples_per_second", event.samples_per_second},
+          {"seconds", event.seconds},
+          {"samples", event.samples},
+          {"text", valid_utf8(event.text)}};
+}
+
 // Numbers that JSON cannot hold (nan, inf) are written as null and read back as 0.
 double number(const Json& object, const char* name) {
   const auto found = object.find(name);
@@ -113,6 +126,16 @@ ErrorEvent error_of(const Json& object) {
   return event;
 }
 
+ResultEvent result_of(const Json& object) {
+  ResultEvent event;
+  event.rank = whole(object, "rank", 0);
+  event.samples_per_second = number(object, "samples_per_second");
+  event.seconds = number(object, "seconds");
+  event.samples = whole<std::int64_t>(object, "samples", 0);
+  event.text = word(object, "text");
+  return event;
+}
+
 Error broken(const std::string& line) {
   return Error{ErrorKind::invalid,
                fmt::format("not an event: '{}'", valid_utf8(line.substr(0, 60)))};
@@ -143,6 +166,12 @@ Result<Event> parse_event(const std::string& line) {
                            whole<std::int64_t>(object, "bad_samples", 0)});
   }
   if (name == "error") return Event(error_of(object));
+  if (name == "note") return Event(NoteEvent{whole(object, "rank", 0), word(object, "text")});
+  if (name == "result") {
+    const ResultEvent event = result_of(object);
+    if (!(event.samples_per_second > 0) || !(event.seconds > 0)) return broken(line);
+    return Event(event);
+  }
   return broken(line);
 }
 

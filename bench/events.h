@@ -54,7 +54,23 @@ struct ErrorEvent {
   std::string reason;
 };
 
-using Event = std::variant<HelloEvent, ReadyEvent, StepEvent, DoneEvent, ErrorEvent>;
+// A line for the trial's evidence, and a sign of life.
+struct NoteEvent {
+  int rank = 0;
+  std::string text;
+};
+
+// The measured process judged for itself: the trial ends with this rate.
+struct ResultEvent {
+  int rank = 0;
+  double samples_per_second = 0;
+  double seconds = 0;        // that it was measured
+  std::int64_t samples = 0;  // in that time
+  std::string text;          // how it was found, for the evidence
+};
+
+using Event =
+    std::variant<HelloEvent, ReadyEvent, StepEvent, DoneEvent, ErrorEvent, NoteEvent, ResultEvent>;
 
 std::string event_line(const Event& event);          // with its newline
 Result<Event> parse_event(const std::string& line);  // invalid: quotes the line's start

@@ -1,11 +1,8 @@
 #include "bench/infer_pool.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <memory>
 #include <optional>
@@ -13,8 +10,7 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "base/process.h"
-#include "bench/frames.h"
+#include "bench/infer_process.h"
 
 namespace ocrtune {
 namespace {
@@ -22,39 +18,28 @@ namespace {
 constexpr int kChunksUnderWay = 2;
 constexpr double kLookSeconds = 0.2;  // between two looks at /proc
 
-// Closed on every way out.
-struct PipeEnd {
-  int number = -1;
-  PipeEnd() = default;
-  explicit PipeEnd(int descriptor) : number(descriptor) {}
-  PipeEnd(PipeEnd&& other) noexcept : number(std::exchange(other.number, -1)) {}
-  PipeEnd& operator=(PipeEnd&& other) noexcept {
-    std::swap(number, other.number);
-    return *this;
-  }
-  ~PipeEnd() {
-    if (number >= 0) ::close(number);
-  }
-};
-
-struct LiveWorker {
-  Process process;
-  PipeEnd requests, answers;
-  FrameReader reader;
+struct LiveWorker : InferProcess {
+  explicit LiveWorker(InferProcess started, double now)
+      : InferProcess(std::move(started)), last_heard(now), chunk_began(now) {}
   bool ready = false;
   double last_heard = 0;
+  double chunk_began = 0;          // when the chunk that it reads now was begun, at the earliest
+  std::int64_t chunk_answers = 0;  // of that chunk
 };
+
+std::int64_t line_count(const InferJob& job) {
+  return std::max(job.lines, static_cast<std::int64_t>(job.paths.size()));
+}
 
 class InferPool {
  public:
   InferPool(const InferJob& job, const InferWatcher& watcher)
       : job_(job),
         watcher_(watcher),
-        queue_(static_cast<std::int64_t>(job.paths.size()), static_cast<int>(job.masks.size()),
-               job.policy, job.chunk),
+        queue_(line_count(job), static_cast<int>(job.masks.size()), job.policy, job.chunk),
         live_(job.masks.size()),
         deaths_in_a_row_(job.masks.size()) {
-    outcome_.answers.resize(job.paths.size());
+    outcome_.answers.resize(static_cast<std::size_t>(line_count(job)));
     outcome_.workers.resize(job.masks.size());
   }
 
@@ -66,6 +51,7 @@ class InferPool {
   void wait_for_answers();
   void hear(std::size_t worker);
   void take_answer(std::size_t worker, const Frame& frame);
+  void end_chunk(std::size_t worker);
   void settle(std::int64_t line, LineAnswer answer);
   Status bury_the_dead();
   Status died(std::size_t worker, const ProcessExit& exit);
@@ -81,33 +67,21 @@ class InferPool {
   std::vector<int> deaths_in_a_row_;
   InferOutcome outcome_;
   std::optional<Error> fatal_;
+  bool checked_ = false;
   double started_ = 0, first_ready_ = 0, last_look_ = 0;
   std::int64_t delivered_ = 0;
 };
 
 Status InferPool::start(std::size_t worker) {
-  int requests[2] = {-1, -1}, answers[2] = {-1, -1};
-  if (::pipe2(requests, O_CLOEXEC) != 0) return system_error(errno, "make a pipe");
-  PipeEnd request_out(requests[0]), request_in(requests[1]);
-  if (::pipe2(answers, O_CLOEXEC) != 0) return system_error(errno, "make a pipe");
-  PipeEnd answer_out(answers[0]), answer_in(answers[1]);
-  for (int end : {requests[1], answers[1]}) ::fcntl(end, F_SETPIPE_SZ, 1 << 20);
   InferSpec spec = job_.spec;
-  spec.request_descriptor = requests[0];
-  spec.result_descriptor = answers[1];
-  ProcessOptions options;
-  options.arguments = {job_.program, "infer-worker", "--spec", infer_spec_text(spec)};
-  options.environment = {{"OMP_NUM_THREADS", std::to_string(spec.recognizer.threads)}};
-  options.descriptors = {requests[0], answers[1]};
-  options.cpus = job_.masks[worker];
-  auto process = Process::start(options);
-  if (!process) return process.error();
+  spec.check = spec.check && !checked_;  // one answer for all
+  checked_ = true;
+  auto started = start_infer_process(job_.program, spec, job_.masks[worker]);
+  if (!started) return started.error();
   InferWorkerReport& report = outcome_.workers[worker];
-  report.placement.pid = process->pid();
+  report.placement.pid = started->process.pid();
   report.placement.meant = job_.masks[worker];
-  live_[worker].emplace(LiveWorker{std::move(process).value(), std::move(request_in),
-                                   std::move(answer_out), FrameReader(), false,
-                                   steady_clock().now_seconds()});
+  live_[worker].emplace(std::move(started).value(), steady_clock().now_seconds());
   if (watcher_.started) watcher_.started(static_cast<int>(worker), report.placement.pid);
   return Status();
 }
@@ -120,9 +94,11 @@ Status InferPool::feed(std::size_t worker) {
     for (std::int64_t line : queue_.take(index)) {
       std::string body;
       append_number(body, static_cast<std::uint32_t>(line));
-      append_frame(frames, 'I', body + job_.paths[static_cast<std::size_t>(line)]);
+      append_frame(frames, 'I',
+                   body + job_.paths[static_cast<std::size_t>(line) % job_.paths.size()]);
     }
     if (frames.empty()) return Status();
+    if (queue_.chunks_in_flight(index) == 1) live.chunk_began = steady_clock().now_seconds();
     append_frame(frames, 'G', "");
     // A worker that has just died is noticed by its exit, not here.
     if (!write_frames(live.requests.number, frames)) return Status();
@@ -146,12 +122,16 @@ void InferPool::take_answer(std::size_t worker, const Frame& frame) {
   } else if (frame.kind == 'D') {
     const CpuSet seen = CpuSet::parse(body).value_or(CpuSet());
     report.placement.seen_inside = report.placement.seen_inside.unite(seen);
+    end_chunk(worker);
   } else if (frame.kind == 'E') {
-    if (!fatal_) fatal_ = Error{ErrorKind::failed, std::string(body)};
+    if (!fatal_) fatal_ = parse_error_body(body);
+  } else if (frame.kind == 'W') {
+    outcome_.wrong_result = body;
   } else {
     const std::uint32_t line = take_number(body);
     if (line >= outcome_.answers.size() || !queue_.answer(static_cast<int>(worker), line)) return;
     deaths_in_a_row_[worker] = 0;
+    ++live_[worker]->chunk_answers;
     ++report.lines;
     LineAnswer answer;
     answer.state = frame.kind == 'R' ? LineAnswer::State::read : LineAnswer::State::bad;
@@ -159,6 +139,16 @@ void InferPool::take_answer(std::size_t worker, const Frame& frame) {
     answer.text = body;
     settle(line, std::move(answer));
   }
+}
+
+void InferPool::end_chunk(std::size_t worker) {
+  LiveWorker& live = *live_[worker];
+  const double now = steady_clock().now_seconds();
+  if (watcher_.chunk && live.chunk_answers > 0) {
+    watcher_.chunk(static_cast<int>(worker), live.chunk_answers, now - live.chunk_began);
+  }
+  live.chunk_answers = 0;
+  live.chunk_began = now;
 }
 
 void InferPool::hear(std::size_t worker) {
@@ -258,6 +248,8 @@ void InferPool::explain_open_lines() {
   if (queue_.open() == 0) return;
   if (!outcome_.conflicts.empty()) {
     outcome_.stopped_by = outcome_.conflicts[0];
+  } else if (!outcome_.wrong_result.empty()) {
+    outcome_.stopped_by = outcome_.wrong_result;
   } else if (outcome_.interrupted) {
     outcome_.stopped_by = "interrupted";
   } else {
@@ -271,7 +263,8 @@ Result<InferOutcome> InferPool::run() {
   for (std::size_t i = 0; i < live_.size(); ++i) {
     if (Status status = start(i); !status) return status.error();
   }
-  while (queue_.open() > 0 && anybody_alive() && !interrupted() && outcome_.conflicts.empty()) {
+  while (queue_.open() > 0 && anybody_alive() && !interrupted() && outcome_.conflicts.empty() &&
+         outcome_.wrong_result.empty()) {
     for (std::size_t i = 0; i < live_.size(); ++i) {
       if (!live_[i]) continue;
       if (Status fed = feed(i); !fed) return fed.error();

@@ -21,6 +21,7 @@ namespace ocrtune {
 struct InferJob {
   std::string program;             // the ocrtune that has infer-worker
   std::vector<std::string> paths;  // of the lines
+  std::int64_t lines = 0;          // more than there are paths: these are read again and again
   InferSpec spec;
   std::vector<CpuSet> masks;  // one worker each; an empty mask leaves it free
   bool exclusive = true;      // no two workers may share a CPU
@@ -52,6 +53,7 @@ struct InferOutcome {
   double start_seconds = 0;            // until the first worker was ready
   double seconds = 0;                  // from then to the last answer
   std::vector<std::string> conflicts;  // of placement
+  std::string wrong_result;            // how it differs from the reference; ends the run
   bool interrupted = false;
   std::string stopped_by;  // why lines are still open, in words; empty: none is
 };
@@ -63,6 +65,9 @@ struct InferWatcher {
       deliver;
   std::function<void(std::int64_t done)> progress;
   std::function<void(int worker, int pid)> started;  // a worker was started
+  // A worker has read a chunk of so many lines in so many seconds; its chunks follow each other
+  // without a gap as long as the queue has lines.
+  std::function<void(int worker, std::int64_t lines, double seconds)> chunk;
 };
 
 // An error only where no worker can start at all: a bad checkpoint, no memory, no program.

@@ -8,9 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "base/cpu_set.h"
 #include "base/interrupt.h"
 #include "bench/frames.h"
+#include "bench/infer_process.h"
 #include "core/image_file.h"
 
 namespace ocrtune {
@@ -33,6 +36,7 @@ class InferWorker {
   }
 
  private:
+  Status check();
   Status read_chunk();
   void decode(std::vector<Image>& images, std::vector<std::string>& problems,
               std::vector<int>& cpus) const;
@@ -94,6 +98,15 @@ Status InferWorker::read_chunk() {
   return write_frames(spec_.result_descriptor, answers);
 }
 
+Status InferWorker::check() {
+  const auto error = recognizer_->check_against_reference();
+  if (!error) return error.error();
+  const double most = spec_.recognizer.precision == "bf16" ? 0.25 : 0.002;
+  if (*error <= most) return Status();
+  return say('W', fmt::format("{} {} differs from the reference by {:.2g} (limit {:.2g})",
+                              spec_.recognizer.backend, spec_.recognizer.precision, *error, most));
+}
+
 Status InferWorker::run() {
   const auto alphabet = Alphabet::from_text(spec_.alphabet);
   if (!alphabet) return alphabet.error();
@@ -101,6 +114,9 @@ Status InferWorker::run() {
   if (!recognizer) return recognizer.error();
   recognizer_ = std::move(recognizer).value();
   omp_set_num_threads(spec_.recognizer.threads);
+  if (spec_.check) {
+    if (Status checked = check(); !checked) return checked;
+  }
   if (Status said = say('H', ""); !said) return said;
   FrameReader reader;
   while (!reader.ended() && !interrupted()) {
@@ -124,7 +140,7 @@ Status InferWorker::run() {
 bool run_infer_worker(const InferSpec& spec) {
   InferWorker worker(spec);
   const Status status = worker.run();
-  if (!status) (void)worker.say('E', status.error().what);
+  if (!status) (void)worker.say('E', error_body(status.error()));
   return status.ok();
 }
 

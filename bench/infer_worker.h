@@ -2,7 +2,8 @@
 //
 // Requests: 'I' number and path of a line, 'G' the chunk is complete; the pipe's end is the end.
 // Answers: 'H' ready; 'R' number, confidence in millionths, text; 'B' number, why it is bad;
-// 'D' a chunk is done, on these CPUs ("0-3"); 'E' an error that ends the worker.
+// 'D' a chunk is done, on these CPUs ("0-3"); 'E' an error that ends the worker (error_body of
+// bench/infer_process.h); 'W' its result is wrong, and how.
 #pragma once
 
 #include "bench/infer_spec.h"

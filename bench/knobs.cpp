@@ -43,6 +43,8 @@ const std::vector<KnobRow>& knob_table() {
       category("binding", &Knobs::binding, "none|compact|spread|numa",
                "CPU masks: none, neighbours together, far apart, or one NUMA node each"),
       category("malloc", &Knobs::malloc, "default|arena1", "arena1 sets MALLOC_ARENA_MAX=1"),
+      category("queue", &Knobs::queue, "shared|static",
+               "inference: who takes the next lines: any process, or each has its own share"),
       gpu("p2p", &Knobs::p2p, "auto|off|LOC|NVL|PIX|PXB|PHB|SYS",
           "GPU peer access: off sets NCCL_P2P_DISABLE=1, a level NCCL_P2P_LEVEL"),
       gpu("ctas", &Knobs::ctas, "auto|1|2|4|8|16|32|64", "NCCL_MIN_CTAS and NCCL_MAX_CTAS"),

@@ -23,6 +23,7 @@ struct Knobs {
   std::string backend = "onednn";           // onednn | reference | cuda
   std::string binding = "none";             // none | compact | spread | numa
   std::string malloc = "default";           // default | arena1 (MALLOC_ARENA_MAX=1)
+  std::string queue = "shared";             // inference: shared | static shards
   std::string p2p = "auto";                 // auto | off | LOC..SYS (NCCL_P2P_LEVEL)
   std::string ctas = "auto";                // auto | 1..64 (NCCL_MIN_CTAS = NCCL_MAX_CTAS)
   std::string algo = "auto";                // auto | Ring | Tree

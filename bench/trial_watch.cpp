@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -38,6 +39,11 @@ double window_seconds(const TrialLimits& limits) {
   return std::clamp(limits.measure_seconds / 8, kLeastWindowSeconds, kMostWindowSeconds);
 }
 
+int ranks_of(const TrialPlan& plan) {
+  if (plan.event_ranks > 0) return plan.event_ranks;
+  return plan.reader != nullptr ? 1 : static_cast<int>(plan.processes.size());
+}
+
 std::string utc_now() {
   const std::time_t now = static_cast<std::time_t>(wall_seconds());
   std::tm parts{};
@@ -55,8 +61,7 @@ class TrialWatch {
         clock_(steady_clock()),
         begin_(clock_.now_seconds()),
         memory_(plan.demand.cpus),
-        windows_(plan.reader != nullptr ? 1 : static_cast<int>(plan.processes.size()),
-                 window_seconds(limits)),
+        windows_(ranks_of(plan), window_seconds(limits)),
         stopping_({.measure_seconds = limits.measure_seconds}),
         followed_(plan.followed_file) {}
 
@@ -74,6 +79,8 @@ class TrialWatch {
   void on_hello(const HelloEvent& hello);
   void on_ready(int rank);
   void on_step(const StepEvent& step);
+  void on_result(const ResultEvent& result);
+  void weigh_shares();
   void begin_measuring();
   void close_window(Sample sample);
   void look_at_processes();
@@ -104,6 +111,10 @@ class TrialWatch {
   FileFollower followed_;
   OomCounts oom_before_;
   LoadSnapshot load_;  // at the start of the open window
+  struct Share {
+    double samples = 0, seconds = 0;
+  };
+  std::map<int, Share> shares_;  // of each rank since the measuring began
   std::map<int, std::string> places_;
   std::set<int> ready_, exited_;
   std::vector<double> step_seconds_;
@@ -192,13 +203,16 @@ void TrialWatch::read_everything() {
 
 void TrialWatch::on_event(const Event& event) {
   if (stopped_) return;
-  const int rank = std::visit([](const auto& one) { return one.rank; }, event);
+  int rank = std::visit([](const auto& one) { return one.rank; }, event);
+  if (plan_.event_ranks > 0) rank = 0;  // it is process 0 that speaks
   if (rank >= 0 && static_cast<std::size_t>(rank) < news_.size()) {
     news_[static_cast<std::size_t>(rank)] = now();
   }
   if (const auto* hello = std::get_if<HelloEvent>(&event)) on_hello(*hello);
   if (const auto* ready = std::get_if<ReadyEvent>(&event)) on_ready(ready->rank);
   if (const auto* step = std::get_if<StepEvent>(&event)) on_step(*step);
+  if (const auto* note = std::get_if<NoteEvent>(&event)) trial_.evidence.push_back(note->text);
+  if (const auto* result = std::get_if<ResultEvent>(&event)) on_result(*result);
   if (const auto* error = std::get_if<ErrorEvent>(&event)) {
     facts_.errors.push_back(*error);
     note_failure();
@@ -238,8 +252,44 @@ void TrialWatch::on_step(const StepEvent& step) {
   if (first_step_ < 0) first_step_ = now();
   step_seconds_.push_back(step.seconds / static_cast<double>(step.steps));
   if (!measuring_) return;
+  shares_[step.rank].samples += static_cast<double>(step.samples);
+  shares_[step.rank].seconds += step.seconds;
   const auto sample = windows_.add(step);
   if (sample) close_window(*sample);
+}
+
+// One figure for the whole time since the measuring began.
+void TrialWatch::on_result(const ResultEvent& result) {
+  if (!measuring_) begin_measuring();
+  if (first_step_ < 0) first_step_ = now();
+  tree_.refresh();
+  Sample sample;
+  sample.samples_per_second = result.samples_per_second;
+  sample.seconds = result.seconds;
+  sample.steps = result.samples;
+  sample.interference =
+      interference_between(load_, take_load_snapshot(FileRoot(), tree_, now()), plan_.demand);
+  trial_.samples = {sample};
+  trial_.evidence.push_back(result.text);
+  look_at_memory(true);
+  check_ranks();
+  stop(StopCause::measured, result.text);
+}
+
+// What a whole takes when each rank has its own share of it: as long as the slowest one.
+void TrialWatch::weigh_shares() {
+  double slowest = std::numeric_limits<double>::infinity(), sum = 0;
+  for (const auto& [rank, share] : shares_) {
+    slowest = std::min(slowest, share.samples / share.seconds);
+    sum += share.samples / share.seconds;
+  }
+  if (static_cast<int>(shares_.size()) < plan_.event_ranks || sum <= 0) return;
+  const double balance = plan_.event_ranks * slowest / sum;
+  for (Sample& sample : trial_.samples) sample.samples_per_second *= balance;
+  trial_.evidence.push_back(
+      fmt::format("own shares: the slowest process has {:.1f} % of the mean speed, so the whole "
+                  "goes at that",
+                  100 * balance));
 }
 
 void TrialWatch::close_window(Sample sample) {
@@ -391,6 +441,7 @@ void TrialWatch::finish() {
 }
 
 void TrialWatch::summarise() {
+  if (plan_.own_shares) weigh_shares();
   std::vector<double> clean;
   std::vector<double> all;
   for (const Sample& sample : trial_.samples) {

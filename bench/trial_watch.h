@@ -28,6 +28,9 @@ struct TrialPlan {
   RankBinder* binder = nullptr;           // finds and binds a foreign command's ranks
   int ranks = 0;                // that the binder must have found, if it finds any; 0: any
   ShmLeftovers* shm = nullptr;  // removes what the trial leaves in /dev/shm
+  // One process that speaks for so many ranks, each on its own clock; 0: each process is a rank.
+  int event_ranks = 0;
+  bool own_shares = false;  // each rank has its share of a whole: the slowest one ends it
   LoadDemand demand;
   std::vector<CpuSet> masks;  // that the ranks must report; empty: not checked
   int threads = 0;            // team size that the ranks must report; 0: not checked

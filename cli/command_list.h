@@ -9,6 +9,7 @@ Command check_command();
 Command completion_command();
 Command diagnose_command();
 Command infer_command();
+Command infer_trial_command();
 Command infer_worker_command();
 Command list_command();
 Command make_data_command();

@@ -11,6 +11,7 @@ const std::vector<Command>& command_table() {
       completion_command(),
       diagnose_command(),
       infer_command(),
+      infer_trial_command(),
       infer_worker_command(),
       list_command(),
       make_data_command(),

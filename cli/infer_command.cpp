@@ -16,15 +16,15 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "bench/command_fill.h"
 #include "bench/infer_pool.h"
+#include "bench/infer_runner.h"
 #include "bench/infer_worker.h"
 #include "bench/line_list.h"
 #include "cli/command_list.h"
+#include "cli/model_choice.h"
 #include "cli/progress.h"
-#include "core/checkpoint.h"
 #include "core/decode.h"
-#include "core/model.h"
-#include "core/training_run.h"
 #include "probes/partition.h"
 #include "probes/probe.h"
 
@@ -95,29 +95,6 @@ class ResultFile {
   std::string path_;
   Status status_;
 };
-
-// Model and alphabet come from the checkpoint where there is one.
-Status choose_model(Flags& flags) {
-  RecognizerOptions& recognizer = flags.job.spec.recognizer;
-  std::string alphabet_file;
-  if (!recognizer.checkpoint.empty()) {
-    const auto head = read_checkpoint_head(recognizer.checkpoint);
-    if (!head) return head.error();
-    if (flags.model.empty()) flags.model = head->owner.model;
-    alphabet_file = alphabet_path(recognizer.checkpoint);
-  }
-  if (!flags.model.empty()) recognizer.model = flags.model;
-  if (find_model(recognizer.model) == nullptr) {
-    return Error{ErrorKind::usage, "no model " + recognizer.model + " (see ocrtune list models)"};
-  }
-  if (!flags.alphabet.empty()) alphabet_file = path_exists(flags.alphabet) ? flags.alphabet : "";
-  const auto alphabet = alphabet_file.empty()
-                            ? Alphabet::from_name(flags.alphabet.empty() ? "alnum" : flags.alphabet)
-                            : Alphabet::load(alphabet_file);
-  if (!alphabet) return alphabet.error();
-  flags.job.spec.alphabet = alphabet->text();
-  return Status();
-}
 
 Status choose_masks(Flags& flags) {
   ProbeOptions quick;
@@ -248,13 +225,15 @@ Result<int> infer(Flags flags) {
   job.policy = flags.queue == "static" ? QueuePolicy::static_shards : QueuePolicy::shared;
   const auto list = read_line_list(flags.place);
   if (!list) return list.error();
-  if (Status chosen = choose_model(flags); !chosen) return chosen.error();
+  RecognizerOptions& recognizer = job.spec.recognizer;
+  const auto choice = choose_model(recognizer.checkpoint, flags.model, flags.alphabet);
+  if (!choice) return choice.error();
+  recognizer.model = choice->model;
+  job.spec.alphabet = choice->alphabet;
+  if (job.chunk == 0) job.chunk = chunk_for(recognizer.batch);
   if (Status chosen = choose_masks(flags); !chosen) return chosen.error();
   job.paths = list->paths;
-  job.program = "/proc/self/exe";
-  char self[4096];
-  const ssize_t length = ::readlink("/proc/self/exe", self, sizeof self);
-  if (length > 0) job.program.assign(self, static_cast<std::size_t>(length));
+  job.program = own_program();
   if (job.spec.recognizer.checkpoint.empty()) {
     std::fprintf(stderr, "no --checkpoint: seeded weights; the speed is true, the text is not\n");
   }
@@ -308,6 +287,7 @@ Result<int> infer(Flags flags) {
 
 std::function<Result<int>()> declare(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
+  flags->job.chunk = 0;
   RecognizerOptions& recognizer = flags->job.spec.recognizer;
   app.add_option("place", flags->place, "Folder of PNG and JPEG images, or a list of paths")
       ->required();
@@ -328,7 +308,8 @@ std::function<Result<int>()> declare(CLI::App& app) {
       ->check(CLI::IsMember({"none", "compact", "spread", "numa"}));
   app.add_option("--queue", flags->queue, "shared, or static shards")
       ->check(CLI::IsMember({"shared", "static"}));
-  app.add_option("--chunk", flags->job.chunk, "Lines handed to a worker at a time")
+  app.add_option("--chunk", flags->job.chunk,
+                 "Lines handed to a worker at a time; if absent twice the batch, at least 32")
       ->check(CLI::Range(1, 4096));
   app.add_option("--output", flags->output, "Table of results; standard output if absent");
   app.add_option("--seed", recognizer.seed, "Of seeded weights");

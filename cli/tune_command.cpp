@@ -19,6 +19,7 @@
 #include "cli/command_list.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
+#include "cli/tune_inference.h"
 #include "core/loader.h"
 #include "core/trainer.h"
 #include "probes/probe.h"
@@ -44,11 +45,12 @@ std::string own_command_line() {
 // The flags as typed; RunOptions is made of them once they are all known.
 struct TuneFlags {
   RunOptions options;
-  std::string budget = "5m", trial_time, memory_limit, data, db, out, resume;
+  InferenceFlags inference;
+  std::string budget, trial_time, memory_limit, data, db, out, resume;
   std::vector<std::string> dims;
   std::string baseline;
   std::map<std::string, std::string> lists;  // knob -> "1,2,4"
-  bool json = false, dry_run = false, resuming = false, budget_given = false;
+  bool json = false, dry_run = false, resuming = false, budget_given = false, model_given = false;
 };
 
 Status read_lists(TuneFlags& flags) {
@@ -80,6 +82,8 @@ Status read_lists(TuneFlags& flags) {
 // Durations and sizes, each error naming its flag.
 Status read_amounts(TuneFlags& flags) {
   RunOptions& options = flags.options;
+  if (flags.budget.empty()) flags.budget = options.promise.empty() ? "5m" : "15m";
+  options.trial_seconds = default_trial_seconds(options);
   const auto budget = parse_duration(flags.budget);
   if (!budget) return Error{ErrorKind::usage, "--budget: " + budget.error().what};
   options.budget_seconds = *budget;
@@ -112,8 +116,8 @@ Status read_amounts(TuneFlags& flags) {
 
 // The label file's alphabet and size decide classes and the largest batch.
 Status read_data(TuneFlags& flags) {
-  if (flags.data.empty()) return Status();
   RunOptions& options = flags.options;
+  if (flags.data.empty() || options.infers()) return Status();
   options.label_file = is_directory(flags.data) ? join_path(flags.data, "labels.txt") : flags.data;
   LoaderOptions loader;
   loader.label_file = options.label_file;
@@ -127,16 +131,9 @@ Status read_data(TuneFlags& flags) {
   return Status();
 }
 
-// What a foreign command leaves open: its setting now, and the knobs that it does not turn, which
-// are pinned to that setting. Warnings go to stderr.
-Status read_command(TuneFlags& flags, const Machine& machine) {
+// Mistakes in the command, and what it says of the user's setting now. Warnings go to stderr.
+Status look_at_command(TuneFlags& flags, const Machine& machine) {
   RunOptions& options = flags.options;
-  if (options.command.empty()) return Status();
-  std::set<std::string> turned = options.given;
-  for (const std::string& word : options.command) {
-    for (const std::string& name : placeholder_names(word)) turned.insert(name);
-  }
-  if (options.preset == "paddleocr") turned.insert({"nproc", "threads", "batch", "workers"});
   CommandWorkload workload = command_workload(options);
   workload.knobs.assign(options.given.begin(), options.given.end());
   const auto prepared = prepare_command(workload, machine);
@@ -147,6 +144,23 @@ Status read_command(TuneFlags& flags, const Machine& machine) {
   if (flags.baseline.empty() && prepared->current) {
     options.baseline = *prepared->current;
     options.baseline_source = "read from the command and its config";
+  }
+  return Status();
+}
+
+// What a foreign command leaves open: its setting now, and the knobs that it does not turn, which
+// are pinned to that setting.
+Status read_command(TuneFlags& flags, const Machine& machine) {
+  RunOptions& options = flags.options;
+  if (options.command.empty() && options.url.empty()) return Status();
+  std::set<std::string> turned = options.given;
+  for (const std::string& word : options.command) {
+    for (const std::string& name : placeholder_names(word)) turned.insert(name);
+  }
+  if (options.preset == "paddleocr") turned.insert({"nproc", "threads", "batch", "workers"});
+  if (!options.command.empty()) {
+    const Status prepared = look_at_command(flags, machine);
+    if (!prepared) return prepared;
   }
   for (const KnobRow& row : knob_table()) {
     if (turned.count(row.name) == 0 && options.axes.count(row.name) == 0) {
@@ -334,6 +348,9 @@ Result<int> tune(TuneFlags flags, const std::string& command_line) {
     const Status status = check(flags);
     if (!status) return status.error();
   }
+  const Status asked =
+      read_inference(flags.options, flags.inference, flags.data, flags.model_given);
+  if (!asked) return asked.error();
   const Status names = check_names(flags.options);
   if (!names) return names.error();
   const std::string path = flags.db.empty() ? Store::default_path() : flags.db;
@@ -421,8 +438,10 @@ std::function<Result<int>()> declare(CLI::App& app) {
   RunOptions& options = flags->options;
   CLI::Option* budget = app.add_option("--budget", flags->budget, "Time for all trials: 90s, 5m");
   app.add_option("--trial-time", flags->trial_time, "Measuring time of one trial");
-  app.add_option("--data", flags->data, "Folder with labels.txt, or a label file");
-  app.add_option("--model", options.model, "Model of the built-in core (ocrtune list models)");
+  app.add_option("--data", flags->data,
+                 "Folder with labels.txt, or a label file; to infer any folder or list of lines");
+  CLI::Option* model =
+      app.add_option("--model", options.model, "Model of the built-in core (ocrtune list models)");
   app.add_option("--height", options.height, "Line height in pixels")->check(CLI::Range(16, 256));
   app.add_option("--width", options.width, "Line width in pixels")->check(CLI::Range(32, 4096));
   app.add_option("--db", flags->db, "The store (default: under XDG_DATA_HOME)");
@@ -431,9 +450,11 @@ std::function<Result<int>()> declare(CLI::App& app) {
       app.add_option("--resume", flags->resume, "Go on with a run (default: last)")->expected(0, 1);
   app.add_flag("--json", flags->json, "One JSON document on stdout");
   app.add_flag("--dry-run", flags->dry_run, "Show the space and the cost; start nothing");
+  declare_inference_flags(app, options, flags->inference);
   declare_search_flags(app, *flags);
   declare_command_flags(app, *flags);
-  return [flags, budget, resume] {
+  return [flags, budget, resume, model] {
+    flags->model_given = model->count() > 0;
     flags->budget_given = budget->count() > 0;
     flags->resuming = resume->count() > 0;
     return tune(*flags, own_command_line());

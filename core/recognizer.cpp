@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <map>
 #include <utility>
 
+#include "base/random.h"
 #include "core/backend_table.h"
 #include "core/checkpoint.h"
 #include "core/decode.h"
@@ -20,6 +22,7 @@ namespace ocrtune {
 namespace {
 
 constexpr int kBucketWidth = 64;
+constexpr std::size_t kLibraryBytes = std::size_t{11} << 20;  // as Trainer::footprint_bytes
 
 class NetworkRecognizer final : public Recognizer {
  public:
@@ -34,10 +37,10 @@ class NetworkRecognizer final : public Recognizer {
 
   Status prepare();
   Result<std::vector<ReadText>> read(std::span<const Image> images) override;
+  Result<double> check_against_reference() override;
 
  private:
   Result<Memory> trained_weights() const;
-  int bucket_of(const Image& image) const;
   Status read_batch(std::span<const Image> images, std::span<const std::size_t> which, int width,
                     std::vector<ReadText>& texts);
 
@@ -88,12 +91,6 @@ Status NetworkRecognizer::prepare() {
   return network_.prepare(largest, false);
 }
 
-int NetworkRecognizer::bucket_of(const Image& image) const {
-  const int width = scaled_width(image, options_.height, options_.width);
-  const int bucket = (width + kBucketWidth - 1) / kBucketWidth * kBucketWidth;
-  return std::min(bucket, options_.width);
-}
-
 // Batches are filled up to a power of two with empty lines, so that few shapes need a plan.
 Status NetworkRecognizer::read_batch(std::span<const Image> images,
                                      std::span<const std::size_t> which, int width,
@@ -125,7 +122,8 @@ Status NetworkRecognizer::read_batch(std::span<const Image> images,
 Result<std::vector<ReadText>> NetworkRecognizer::read(std::span<const Image> images) {
   omp_set_num_threads(options_.threads);
   std::map<int, std::vector<std::size_t>> buckets;
-  for (std::size_t i = 0; i < images.size(); ++i) buckets[bucket_of(images[i])].push_back(i);
+  for (std::size_t i = 0; i < images.size(); ++i)
+    buckets[width_bucket(images[i], options_.height, options_.width)].push_back(i);
   std::vector<ReadText> texts(images.size());
   const auto most = static_cast<std::size_t>(options_.batch);
   for (const auto& [width, lines] : buckets) {
@@ -137,17 +135,80 @@ Result<std::vector<ReadText>> NetworkRecognizer::read(std::span<const Image> ima
   return texts;
 }
 
-}  // namespace
+Result<double> NetworkRecognizer::check_against_reference() {
+  omp_set_num_threads(options_.threads);
+  Batch batch;
+  batch.count = std::min(2, options_.batch);
+  batch.height = options_.height;
+  batch.width = std::min(kBucketWidth, options_.width);
+  batch.images.resize(static_cast<std::size_t>(batch.count) * 3 *
+                      static_cast<std::size_t>(batch.height) *
+                      static_cast<std::size_t>(batch.width));
+  Random random(options_.seed);
+  for (float& pixel : batch.images) pixel = static_cast<float>(random.uniform(-1, 1));
+  const auto reference = make_backend({"reference", "fp32"});
+  if (!reference) return reference.error();
+  const auto trained = trained_weights();  // the plain form, as it was trained
+  if (!trained) return trained.error();
+  const std::span<float> all{trained->floats(),
+                             trained_.parameter_floats + trained_.statistic_floats};
+  Network judge(trained_, **reference);
+  const auto rows = network_.infer(batch, parameters_, statistics_);
+  if (!rows) return rows.error();
+  const std::vector<float> ours(rows->begin(), rows->end());
+  const auto theirs = judge.infer(batch, all.first(trained_.parameter_floats),
+                                  all.subspan(trained_.parameter_floats));
+  if (!theirs) return theirs.error();
+  double difference = 0, size = 0;
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    const auto expected = static_cast<double>((*theirs)[i]);
+    difference += std::pow(static_cast<double>(ours[i]) - expected, 2);
+    size += expected * expected;
+  }
+  return std::sqrt(difference / size);
+}
 
-Result<std::unique_ptr<Recognizer>> Recognizer::create(const RecognizerOptions& options,
-                                                       const Alphabet& alphabet) {
-  const ModelRow* model = find_model(options.model);
-  if (model == nullptr) {
+Status check_options(const RecognizerOptions& options) {
+  if (find_model(options.model) == nullptr) {
     return Error{ErrorKind::usage, "no model " + options.model + " (see ocrtune list models)"};
   }
   if (options.threads < 1 || options.batch < 1 || options.height < 1 || options.width < 1) {
     return Error{ErrorKind::usage, "threads, batch, height and width are at least 1"};
   }
+  return Status();
+}
+
+}  // namespace
+
+int width_bucket(const Image& image, int height, int most_width) {
+  const int width = scaled_width(image, height, most_width);
+  const int bucket = (width + kBucketWidth - 1) / kBucketWidth * kBucketWidth;
+  return std::min(bucket, most_width);
+}
+
+Result<std::uint64_t> Recognizer::footprint_bytes(const RecognizerOptions& options, int classes) {
+  if (Status sensible = check_options(options); !sensible) return sensible.error();
+  const auto backend = make_backend({options.backend, options.precision});
+  if (!backend) return backend.error();
+  const int team = omp_get_max_threads();
+  omp_set_num_threads(options.threads);  // plans may depend on it
+  const Graph trained = find_model(options.model)->build(classes);
+  const Graph graph = make_inference_form(trained).graph;
+  const Shape largest{options.batch, 3, options.height, options.width};
+  const auto arena = network_arena_bytes(graph, **backend, largest, false);
+  omp_set_num_threads(team);
+  if (!arena) return arena.error();
+  const std::size_t weights = (graph.parameter_floats + graph.statistic_floats) * sizeof(float);
+  const std::size_t lines = static_cast<std::size_t>(options.batch) * 3 *
+                            static_cast<std::size_t>(options.height) *
+                            static_cast<std::size_t>(options.width) * sizeof(float);
+  return weights + *arena + lines + kLibraryBytes;
+}
+
+Result<std::unique_ptr<Recognizer>> Recognizer::create(const RecognizerOptions& options,
+                                                       const Alphabet& alphabet) {
+  if (Status sensible = check_options(options); !sensible) return sensible.error();
+  const ModelRow* model = find_model(options.model);
   auto backend = make_backend({options.backend, options.precision});
   if (!backend) return backend.error();
   auto recognizer =

@@ -28,6 +28,9 @@ struct RecognizerOptions {
   std::string checkpoint;  // of Trainer::save; empty: seeded weights, whose text means nothing
 };
 
+// The padded width that a line of this size is read at: every bucket is a shape of its own.
+int width_bucket(const Image& image, int height, int most_width);
+
 struct ReadText {
   std::string text;
   double confidence = 0;  // mean probability of the characters
@@ -42,6 +45,13 @@ class Recognizer {
                                                     const Alphabet& alphabet);
 
   virtual Result<std::vector<ReadText>> read(std::span<const Image> images) = 0;
+
+  // Logits of two seeded lines against the reference backend: the relative error (Euclidean norm).
+  // Below 1e-3 in fp32 and 0.2 in bf16 if all is right.
+  virtual Result<double> check_against_reference() = 0;
+
+  // Bytes of one process by plan: weights, activations of the largest batch, scratch.
+  static Result<std::uint64_t> footprint_bytes(const RecognizerOptions& options, int classes);
 };
 
 }  // namespace ocrtune

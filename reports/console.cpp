@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "bench/promise.h"
 #include "reports/plain_text.h"
 #include "reports/verdict.h"
 
@@ -87,9 +88,14 @@ void add_answer(Lines& lines, const RunRecord& run) {
   lines.marked("launch", knobs_text(recommended.knobs), badges(run));
   if (!recommended.env.empty()) lines.whole("env", environment_text(recommended));
   if (!recommended.command.empty()) lines.whole("command", recommended.command);
-  lines.add("rate", fmt::format("{} samples/s, {}", rate_text(recommended.samples_per_second),
+  lines.add("rate", fmt::format("{} {}/s, {}", rate_text(recommended.samples_per_second),
+                                run.options.counts_requests() ? "requests" : "samples",
                                 spoilt_share(run) > 0.5 ? "on a busy host: run again when quiet"
                                                         : "95 % interval"));
+  if (!run.options.promise.empty()) {
+    const auto promise = parse_promise(run.options.promise);
+    if (promise) lines.add("promise", promise_text(*promise));
+  }
   if (result.baseline.trials > 0) {
     lines.add("gain", result.baseline.samples_per_second.median > 0
                           ? fmt::format("{} of your setting, {}: {}", gain_text(result.gain),

@@ -82,13 +82,17 @@ bool sensible(const Knobs& knobs, int cpus, const SpaceRequest& request) {
         team == 2 * cpus && (knobs.threads == 1 || knobs.nproc == cpus || knobs.threads == cpus);
     if (team > cpus && !at_double) return false;
   }
+  // One process has no one to share a queue with.
+  if (knobs.nproc == 1 && knobs.queue != "shared" && !user_gave(request, "queue")) return false;
   const bool loaders_ours = !user_gave(request, "workers");
   return !(loaders_ours && knobs.workers > 1 && knobs.nproc * knobs.workers > 2 * cpus);
 }
 
 Result<std::vector<Axis>> merged_axes(const Machine& machine, const SpaceRequest& request) {
   std::vector<Axis> axes = default_axes(machine, request);
-  for (const Axis& list : request.lists) {
+  std::vector<Axis> lists = request.own_axes;
+  lists.insert(lists.end(), request.lists.begin(), request.lists.end());
+  for (const Axis& list : lists) {
     if (list.values.empty()) {
       return Error{ErrorKind::usage, fmt::format("{}: the list of values is empty", list.name)};
     }

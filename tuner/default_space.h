@@ -15,9 +15,10 @@
 namespace ocrtune {
 
 struct SpaceRequest {
-  Knobs base;                 // values of the knobs that are not searched
-  std::vector<Axis> lists;    // the user's lists; `scale` is ignored. Each replaces our own
-  std::vector<Knobs> always;  // the user's current setting, the rules' settings: always points
+  Knobs base;                  // values of the knobs that are not searched
+  std::vector<Axis> lists;     // the user's lists; `scale` is ignored. Each replaces our own
+  std::vector<Axis> own_axes;  // in place of, or beside, the usual ones; the user's lists win
+  std::vector<Knobs> always;   // the user's current setting, the rules' settings: always points
   std::vector<std::string> constraints;  // "nproc*threads<=16", "batch>=8", "workers=0"
   int least_batch = 4;
   int most_batch = 64;     // of one process; no more than the samples that are there

@@ -36,6 +36,13 @@ std::string run_options_json(const RunOptions& options) {
       {"lines", options.lines},
       {"height", options.height},
       {"width", options.width},
+      {"place", options.place},
+      {"checkpoint", options.checkpoint},
+      {"alphabet", options.alphabet},
+      {"promise", options.promise},
+      {"trace", options.trace},
+      {"url", options.url},
+      {"inputs", options.inputs},
       {"command", options.command},
       {"preset", options.preset},
       {"log_reader", options.log_reader},
@@ -69,6 +76,13 @@ Result<RunOptions> parse_run_options(const std::string& text) {
     options.lines = json.value("lines", options.lines);
     options.height = json.value("height", options.height);
     options.width = json.value("width", options.width);
+    options.place = json.value("place", options.place);
+    options.checkpoint = json.value("checkpoint", options.checkpoint);
+    options.alphabet = json.value("alphabet", options.alphabet);
+    options.promise = json.value("promise", options.promise);
+    options.trace = json.value("trace", options.trace);
+    options.url = json.value("url", options.url);
+    options.inputs = json.value("inputs", options.inputs);
     options.command = json.value("command", options.command);
     options.preset = json.value("preset", options.preset);
     options.log_reader = json.value("log_reader", options.log_reader);

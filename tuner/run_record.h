@@ -26,6 +26,14 @@ struct RunOptions {
   std::int64_t lines = 0;  // usable lines of the label file; 0: unknown, or synthetic
   int height = 32;
   int width = 320;
+  // Inference: the core's lines, and what is asked of whoever answers.
+  std::string place;       // folder or list of lines; empty: pictures of noise
+  std::string checkpoint;  // empty: seeded weights
+  std::string alphabet;    // its characters
+  std::string promise;     // "p99=50ms": settings are judged by the highest rate that keeps it
+  std::string trace;       // file of recorded arrivals; empty: Poisson
+  std::string url;         // of the user's own server, with {placeholders}
+  std::vector<std::string> inputs;  // files to send to it, or to its command
   // The user's own command; empty: the built-in core.
   std::vector<std::string> command;  // with {placeholders}
   std::string preset, log_reader, metric;
@@ -43,6 +51,13 @@ struct RunOptions {
   std::uint64_t seed = 1;
   std::string policy = "measured";  // measured | cautious (the folk caps apply)
   std::string strategy = "ours";
+
+  bool infers() const { return mode == "infer"; }
+  // The user's command answers requests; else it prints its own speed, or there is none.
+  bool serves() const { return infers() && log_reader.empty() && preset.empty(); }
+  bool counts_requests() const {  // not samples
+    return !promise.empty() || (serves() && (!command.empty() || !url.empty()));
+  }
 };
 
 struct RunRecord {

@@ -13,8 +13,6 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kWarmUpLimits = 20;   // promised times before requests count: a queue fills
-constexpr double kLeastLimits = 100;   // promised times before a verdict: it must be seen to last
 constexpr double kProbeShare = 0.4;    // of what is left of the budget, at most, for one rate
 constexpr double kClosedShare = 0.05;  // of the budget, at most, for one closed load
 constexpr int kMostInFlight = 1024;
@@ -109,8 +107,8 @@ class Search {
     LoadPlan plan;
     plan.promise = options_.promise;
     plan.confidence = options_.confidence;
-    plan.warm_up_seconds = std::min(kWarmUpLimits * limit, left() / 4);
-    plan.least_seconds = kLeastLimits * limit;
+    plan.warm_up_seconds = std::min(options_.warm_up_limits * limit, left() / 4);
+    plan.least_seconds = options_.least_limits * limit;
     plan.most_seconds = std::max(plan.warm_up_seconds + limit, probe_seconds());
     plan.least_design_effect = effect_near(rate);
     plan.kind_weights = options_.kind_weights;
@@ -139,8 +137,21 @@ class Search {
     made.judged = load.judged;
     made.over = load.over;
     made.design_effect = load.design_effect;
+    if (made.verdict == PromiseVerdict::kept && breaks_a_kind(load)) {
+      made.verdict = PromiseVerdict::broken;
+      made.kind_broken = true;
+    }
     result_.probes.push_back(made);
+    if (options_.on_probe) options_.on_probe(made);
     return made;
+  }
+
+  bool breaks_a_kind(const LoadResult& load) const {
+    return std::any_of(load.kinds.begin(), load.kinds.end(), [&](const LatencyHistogram& kind) {
+      return judge_promise(options_.promise, static_cast<double>(kind.count()),
+                           static_cast<double>(kind.count_over(options_.promise.seconds)),
+                           options_.confidence, load.design_effect) == PromiseVerdict::broken;
+    });
   }
 
   // What an overload left waiting must not burden the next rate.
@@ -157,7 +168,8 @@ class Search {
   double probe_seconds() const {
     const double limit = options_.promise.seconds;
     return std::min(left(),
-                    std::max(kProbeShare * left(), (kWarmUpLimits + 1.5 * kLeastLimits) * limit));
+                    std::max(kProbeShare * left(),
+                             (options_.warm_up_limits + 1.5 * options_.least_limits) * limit));
   }
 
   // How many requests count as one near this rate, by the probes at and below it.

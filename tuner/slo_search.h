@@ -4,11 +4,13 @@
 // loads bisect between them (guided by 1 / latency, which falls about linearly with the rate).
 // Every rate is judged by the binomial rule of bench/promise.h, and the claimed rate is
 // run afresh and must be proved by both runs together: a rate too near the edge to tell counts as
-// broken. LoadGen's peak search doubles and bisects likewise, and its rules once asked for five
-// proofs.
+// broken. With several kinds of request the promise must hold for each: a rate at which one kind's
+// own requests refute it counts as broken, so wide lines do not hide behind short ones. LoadGen's
+// peak search doubles and bisects likewise, and its rules once asked for five proofs.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,16 +22,6 @@
 
 namespace ocrtune {
 
-struct SloSearchOptions {
-  Promise promise;
-  double budget_seconds = 120;  // on the clock, everything included
-  double resolution = 0.01;     // stop when proved and refuted rate are this close
-  double confidence = 0.99;     // of each verdict
-  std::vector<double> trace;    // recorded arrivals, stretched to each rate; empty: Poisson
-  std::vector<double> kind_weights;
-  std::uint64_t seed = 1;
-};
-
 // One rate, tried.
 struct RateProbe {
   double requests_per_second = 0;
@@ -39,9 +31,23 @@ struct RateProbe {
   double latency_seconds = 0;  // at the promised percentile
   double median_seconds = 0;
   double worst_kind_seconds = 0;  // the same percentile of the slowest kind; 0 with one kind
+  bool kind_broken = false;       // all together kept the promise, one kind alone did not
   std::int64_t judged = 0;
   std::int64_t over = 0;
   double design_effect = 1;
+};
+
+struct SloSearchOptions {
+  Promise promise;
+  double budget_seconds = 120;  // on the clock, everything included
+  double resolution = 0.01;     // stop when proved and refuted rate are this close
+  double confidence = 0.99;     // of each verdict
+  double warm_up_limits = 20;   // promised times before requests count: a queue fills
+  double least_limits = 100;    // promised times before a verdict: it must be seen to last
+  std::vector<double> trace;    // recorded arrivals, stretched to each rate; empty: Poisson
+  std::vector<double> kind_weights;
+  std::uint64_t seed = 1;
+  std::function<void(const RateProbe&)> on_probe;  // after each rate that was tried; may be empty
 };
 
 struct SloSearchResult {

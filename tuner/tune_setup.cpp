@@ -1,15 +1,20 @@
 #include "tuner/tune_setup.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "bench/command_prepare.h"
+#include "bench/promise.h"
+#include "core/recognizer.h"
 #include "core/trainer.h"
 #include "tuner/default_space.h"
+#include "tuner/load_trial.h"
 
 namespace ocrtune {
 namespace {
@@ -17,31 +22,81 @@ namespace {
 // Libraries, code and stacks of one rank: measured, CRNN on oneDNN with two threads.
 constexpr double kProcessBytes = 30e6;
 
-// Bytes of the built-in core by its own plan; 0 where there is none (a foreign command).
-FootprintPrior core_footprint(const RunOptions& options) {
-  if (!options.command.empty()) return {};
+// Planning takes milliseconds and a verdict asks for every point of the space, several times.
+class PlannedBytes {
+ public:
+  explicit PlannedBytes(std::function<std::uint64_t(const Knobs&)> plan) : plan_(std::move(plan)) {}
+
+  std::uint64_t of(const Knobs& knobs) {
+    const auto [planned, fresh] = plans_.try_emplace(
+        {knobs.backend, knobs.precision, knobs.batch, knobs.threads}, std::uint64_t{0});
+    if (fresh) planned->second = plan_(knobs);
+    return planned->second;
+  }
+
+ private:
+  std::function<std::uint64_t(const Knobs&)> plan_;
+  std::map<std::tuple<std::string, std::string, int, int>, std::uint64_t> plans_;
+};
+
+FootprintPrior training_footprint(const RunOptions& options) {
   TrainerOptions trainer;
   trainer.model = options.model;
   trainer.classes = options.classes;
   trainer.height = options.height;
   trainer.width = options.width;
-  // Planning takes milliseconds and a verdict asks for every point of the space, several times.
-  using Plan = std::tuple<std::string, std::string, int, int>;
-  auto plans = std::make_shared<std::map<Plan, std::uint64_t>>();
-  return [trainer, plans](const Knobs& knobs) {
+  auto plans = std::make_shared<PlannedBytes>([trainer](const Knobs& knobs) {
     TrainerOptions rank = trainer;
     rank.backend = knobs.backend;
     rank.precision = knobs.precision;
     rank.batch = knobs.batch;
     rank.threads = knobs.threads;
-    const auto [planned, fresh] =
-        plans->try_emplace({rank.backend, rank.precision, rank.batch, rank.threads}, 0);
-    if (fresh) planned->second = Trainer::footprint_bytes(rank).value_or(0);
-    if (planned->second == 0) return 0.0;
-    const double images = 3.0 * rank.height * rank.width * rank.batch * sizeof(float);
+    return Trainer::footprint_bytes(rank).value_or(0);
+  });
+  return [trainer, plans](const Knobs& knobs) {
+    const std::uint64_t planned = plans->of(knobs);
+    if (planned == 0) return 0.0;
+    const double images = 3.0 * trainer.height * trainer.width * knobs.batch * sizeof(float);
     const double queues = images * (1 + 2.0 * knobs.workers);
-    return knobs.nproc * (kProcessBytes + static_cast<double>(planned->second) + queues);
+    return knobs.nproc * (kProcessBytes + static_cast<double>(planned) + queues);
   };
+}
+
+FootprintPrior inference_footprint(const RunOptions& options) {
+  RecognizerOptions recognizer;
+  recognizer.model = options.model;
+  recognizer.height = options.height;
+  recognizer.width = options.width;
+  auto plans =
+      std::make_shared<PlannedBytes>([recognizer, classes = options.classes](const Knobs& knobs) {
+        RecognizerOptions process = recognizer;
+        process.backend = knobs.backend;
+        process.precision = knobs.precision;
+        process.batch = knobs.batch;
+        process.threads = knobs.threads;
+        return Recognizer::footprint_bytes(process, classes).value_or(0);
+      });
+  return [plans](const Knobs& knobs) {
+    const std::uint64_t planned = plans->of(knobs);
+    if (planned == 0) return 0.0;
+    // The process that hands out the lines is one more.
+    return kProcessBytes + knobs.nproc * (kProcessBytes + static_cast<double>(planned));
+  };
+}
+
+// Bytes of the built-in core by its own plan; none for a foreign command or server.
+FootprintPrior core_footprint(const RunOptions& options) {
+  if (!options.command.empty() || !options.url.empty()) return {};
+  return options.infers() ? inference_footprint(options) : training_footprint(options);
+}
+
+// A batch that waits for company keeps nobody's promise: small ones are tried as well.
+void set_inference_space(SpaceRequest& request, const RunOptions& options) {
+  request.least_batch = options.promise.empty() ? 4 : 1;
+  request.most_batch = options.promise.empty() ? 64 : 16;
+  request.precision = true;
+  request.own_axes.push_back({"workers", {}, {"0"}});
+  request.own_axes.push_back({"queue", {}, {"shared", "static"}});
 }
 
 int most_batch(const RunOptions& options) {
@@ -77,13 +132,18 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) 
   for (const auto& [name, values] : options.axes) {
     request.lists.push_back(Axis{name, KnobScale::count, values});
   }
-  std::vector<RuleSetting> rules = rule_settings(machine, options.baseline);
+  // The folk rules speak of training.
+  std::vector<RuleSetting> rules;
+  if (!options.infers()) rules = rule_settings(machine, options.baseline);
   std::erase_if(rules, [&](const RuleSetting& rule) { return !within_lists(options, rule.knobs); });
   request.always.push_back(options.baseline);
   for (const RuleSetting& rule : rules) request.always.push_back(rule.knobs);
   request.constraints = constraints_of(options, machine);
   request.most_batch = most_batch(options);
-  request.gpu = !machine.gpus.empty();
+  request.gpu = !machine.gpus.empty() && !options.infers();
+  if (options.infers() && options.command.empty() && options.url.empty()) {
+    set_inference_space(request, options);
+  }
   auto space = make_space(machine, request);
   if (!space) return space.error();
 
@@ -106,6 +166,7 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) 
 
 CommandWorkload command_workload(const RunOptions& options) {
   CommandWorkload workload;
+  workload.serves = options.serves();
   workload.command = options.command;
   if (!options.setup.empty()) workload.setup = {options.setup};
   if (!options.cleanup.empty()) workload.cleanup = {options.cleanup};
@@ -119,7 +180,31 @@ CommandWorkload command_workload(const RunOptions& options) {
   return workload;
 }
 
+Result<InferenceWorkload> inference_workload(const RunOptions& options, const Machine& machine) {
+  InferenceWorkload workload;
+  workload.model = options.model;
+  workload.checkpoint = options.checkpoint;
+  workload.alphabet = options.alphabet;
+  workload.height = options.height;
+  workload.width = options.width;
+  workload.place = options.place;
+  workload.url = options.url;
+  workload.inputs = options.inputs;
+  workload.promise = options.promise;
+  workload.trace = options.trace;
+  if (!options.command.empty()) {
+    auto prepared = prepare_command(command_workload(options), machine);
+    if (!prepared) return prepared.error();
+    workload.command = std::move(prepared).value();
+  }
+  return workload;
+}
+
 std::string launch_command(const RunOptions& options, const Machine& machine, const Knobs& knobs) {
+  if (options.infers() && options.command.empty()) {
+    const auto workload = inference_workload(options, machine);
+    return workload ? infer_line(*workload, machine, knobs) : "";
+  }
   if (!options.command.empty()) {
     const auto prepared = prepare_command(command_workload(options), machine);
     // A config that has gone since: the command as it was typed.
@@ -134,6 +219,54 @@ std::string launch_command(const RunOptions& options, const Machine& machine, co
                              fmt::format("Train.loader.num_workers={}", knobs.workers)});
   return shell_join(words);
 }
+
+namespace {
+
+// By how much the promise is missed where no setting keeps it: the setting that comes nearest.
+std::string promise_missed(const RunRecord& run, const Promise& promise) {
+  const Trial* nearest = nullptr;
+  double least = 0;
+  for (const Trial& trial : run.trials) {
+    const auto alone = alone_seconds(trial);
+    if (!alone || (nearest != nullptr && *alone >= least)) continue;
+    nearest = &trial;
+    least = *alone;
+  }
+  if (nearest == nullptr) return "";
+  if (least <= promise.seconds) {
+    return fmt::format(
+        "No setting was proved to keep {}; one request alone takes {:.3g} ms with {}, so a longer "
+        "--trial-time may prove a rate.",
+        promise_text(promise), 1e3 * least, knobs_text(nearest->knobs));
+  }
+  return fmt::format(
+      "No setting keeps {}: the nearest, {}, takes {:.3g} ms for one request alone, {:.3g} ms too "
+      "long ({:.2g} times the promise).",
+      promise_text(promise), knobs_text(nearest->knobs), 1e3 * least,
+      1e3 * (least - promise.seconds), least / promise.seconds);
+}
+
+void speak_of_promise(RunRecord& run) {
+  const auto promise = parse_promise(run.options.promise);
+  if (!promise) return;
+  TuneResult& result = run.result;
+  if (!result.found) {
+    const std::string missed = promise_missed(run, *promise);
+    if (!missed.empty()) result.answer = missed;
+    return;
+  }
+  result.answer = fmt::format(
+      "Launch with {}: {} requests/s with {}.", knobs_text(result.recommendation.knobs),
+      format_count(result.recommendation.samples_per_second.median), promise_text(*promise));
+  result.recommendation.reasons.insert(
+      result.recommendation.reasons.begin(),
+      fmt::format("The rate is the highest at which requests that come {} had {}, every width "
+                  "for itself.",
+                  run.options.trace.empty() ? "at random (Poisson)" : "as in the trace",
+                  promise_text(*promise)));
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Judgement>> judge_run(RunRecord& run) {
   auto setup = tune_setup(run.options, run.machine);
@@ -158,6 +291,7 @@ Result<std::unique_ptr<Judgement>> judge_run(RunRecord& run) {
   run.result = recommend(inputs.space, *judgement->search, run.trials, inputs.recommend);
   run.result.recommendation.command =
       launch_command(run.options, run.machine, run.result.recommendation.knobs);
+  if (!run.options.promise.empty()) speak_of_promise(run);
   return judgement;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "bench/command_workload.h"
+#include "bench/infer_runner.h"
 #include "tuner/recommend.h"
 #include "tuner/run_record.h"
 #include "tuner/search.h"
@@ -27,8 +28,12 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine);
 // The user's command of these options as a workload; the command is not empty.
 CommandWorkload command_workload(const RunOptions& options);
 
+// What `tune --mode infer` measures, unless it is a command that prints its own speed. Errors:
+// those of prepare_command.
+Result<InferenceWorkload> inference_workload(const RunOptions& options, const Machine& machine);
+
 // The command that starts `knobs` for good: the user's own with its placeholders filled, or for the
-// built-in core the Paddle launcher's line with the same settings.
+// built-in core the Paddle launcher's line with the same settings, or `ocrtune infer`.
 std::string launch_command(const RunOptions& options, const Machine& machine, const Knobs& knobs);
 
 // A search that was told every trial of a run, and the space that it searches.

@@ -117,6 +117,15 @@ void misbehave(const std::string& mode, const WorkerSpec& spec) {
     say(ErrorEvent{rank, Outcome::wrong_result, "reference", "differs from the reference"});
     std::exit(1);
   }
+  if (mode == "result") {
+    say(NoteEvent{rank, "tried 100/s"});
+    say(ResultEvent{rank, 123.5, 0.25, 40, "123.5/s held"});
+    hang();
+  }
+  if (mode == "no-result") {
+    say(ErrorEvent{rank, Outcome::unsupported, "promise", "30 ms too long"});
+    std::exit(1);
+  }
   if (mode == "peer") {
     say(ErrorEvent{rank, Outcome::crashed, "peer", "rank 0 died; its peers cannot go on"});
     std::exit(1);

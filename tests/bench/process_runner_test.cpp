@@ -168,6 +168,25 @@ TEST(ProcessRunner, SlowIsNotHung) {
   EXPECT_NEAR(trial.samples_per_second, 2 * 8 / 0.1, 1);
 }
 
+TEST(ProcessRunner, AResultEndsTheTrialWithItsRate) {
+  Knobs knobs = two_ranks();
+  knobs.nproc = 1;
+  TrialLimits limits = quick();
+  limits.measure_seconds = 10;  // the steps alone would go on
+  const auto runner = make_process_runner({}, this_machine(), fake("result"));
+  const Trial trial = runner->run(knobs, limits);
+  ASSERT_TRUE(trial.ok()) << trial.reason;
+  ASSERT_EQ(trial.samples.size(), 1u);
+  EXPECT_EQ(trial.samples_per_second, 123.5);
+  EXPECT_EQ(trial.samples[0].steps, 40);
+  EXPECT_EQ(trial.evidence, (std::vector<std::string>{"tried 100/s", "123.5/s held"}));
+  const Trial refused =
+      make_process_runner({}, this_machine(), fake("no-result"))->run(knobs, limits);
+  EXPECT_EQ(refused.outcome, Outcome::unsupported);
+  EXPECT_EQ(refused.cause, "promise");
+  EXPECT_EQ(refused.reason, "30 ms too long");
+}
+
 TEST(ProcessRunner, TimesOut) {
   TrialLimits limits = quick();
   limits.measure_seconds = 100;

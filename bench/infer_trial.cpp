@@ -1,0 +1,129 @@
+#include "bench/infer_trial.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/interrupt.h"
+#include "bench/command_fill.h"
+#include "bench/line_list.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr std::int64_t kLinesOfARound = 1 << 17;  // then the workers begin anew
+constexpr int kWarmUpChunks = 2;                  // of each worker: its shapes get their plans
+
+// What the pool tells, as the events of a trial.
+class Teller {
+ public:
+  Teller(const InferTrialSpec& spec, EventWriter& events)
+      : spec_(spec), events_(events), chunks_(spec.masks.size()) {}
+
+  InferWatcher watcher() {
+    InferWatcher watcher;
+    watcher.started = [this](int worker, int pid) { say_hello(worker, pid); };
+    watcher.chunk = [this](int worker, std::int64_t lines, double seconds) {
+      say_chunk(worker, lines, seconds);
+    };
+    return watcher;
+  }
+
+ private:
+  void say_hello(int worker, int pid) {
+    HelloEvent hello;
+    hello.rank = worker;
+    hello.world_size = static_cast<int>(spec_.masks.size());
+    hello.pid = pid;
+    hello.cpus = spec_.masks[static_cast<std::size_t>(worker)];
+    if (hello.cpus.empty()) hello.cpus = current_affinity().text();
+    events_.say(hello);
+  }
+
+  void say_chunk(int worker, std::int64_t lines, double seconds) {
+    ++chunks_[static_cast<std::size_t>(worker)];
+    if (!ready_ && *std::min_element(chunks_.begin(), chunks_.end()) >= kWarmUpChunks) {
+      ready_ = events_.say(ReadyEvent{0, 0});
+    }
+    StepEvent step;
+    step.rank = worker;
+    step.samples = lines;
+    step.seconds = std::max(seconds, 1e-9);
+    step.times.compute_seconds = step.seconds;
+    events_.say(step);
+  }
+
+  const InferTrialSpec& spec_;
+  EventWriter& events_;
+  std::vector<int> chunks_;  // of each worker
+  bool ready_ = false;
+};
+
+}  // namespace
+
+Result<InferJob> infer_job_of(const InferTrialSpec& spec) {
+  InferJob job;
+  job.program = own_program();
+  const auto list = read_line_list(spec.place);
+  if (!list) return list.error();
+  job.paths = list->paths;
+  job.spec = spec.infer;
+  auto masks = masks_of(spec);
+  if (!masks) return masks.error();
+  job.masks = std::move(masks).value();
+  job.exclusive = spec.exclusive;
+  job.policy = spec.queue == "static" ? QueuePolicy::static_shards : QueuePolicy::shared;
+  job.chunk = spec.chunk;
+  return job;
+}
+
+ErrorEvent error_event(const Error& error) {
+  ErrorEvent event;
+  event.reason = error.what;
+  event.cause = "error";
+  if (error.kind == ErrorKind::exhausted) {
+    event.outcome = Outcome::out_of_memory;
+    event.cause = "process";
+  } else if (error.kind == ErrorKind::usage || error.kind == ErrorKind::unsupported) {
+    event.outcome = Outcome::unsupported;
+    event.cause = "setting";
+  }
+  return event;
+}
+
+bool run_infer_trial(const InferTrialSpec& spec, EventWriter& events) {
+  auto job = infer_job_of(spec);
+  if (!job) {
+    events.say(error_event(job.error()));
+    return false;
+  }
+  job->spec.check = true;
+  job->lines = std::max(kLinesOfARound, static_cast<std::int64_t>(job->paths.size()));
+  Teller teller(spec, events);
+  while (!interrupted() && !events.closed()) {
+    const auto outcome = run_inference(*job, teller.watcher());
+    if (!outcome) {
+      events.say(error_event(outcome.error()));
+      return false;
+    }
+    if (outcome->interrupted || events.closed()) break;
+    if (outcome->read == 0 && outcome->bad > 0) {
+      events.say(error_event({ErrorKind::failed, outcome->answers[0].text}));
+      return false;
+    }
+    if (outcome->stopped_by.empty()) continue;
+    ErrorEvent event = error_event({ErrorKind::failed, outcome->stopped_by});
+    if (!outcome->wrong_result.empty()) {
+      event.outcome = Outcome::wrong_result;
+      event.cause = "reference";
+    } else if (!outcome->conflicts.empty()) {
+      event.outcome = Outcome::unsupported;
+      event.cause = "placement";
+    }
+    events.say(event);
+    return false;
+  }
+  return true;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,69 @@
+// A load target made of inference workers: the built-in core as a server would run it.
+//
+// A free worker takes what waits, up to a batch, and never waits for company. With the shared queue
+// any worker takes the oldest requests; with static shards request i belongs to worker i mod n.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/infer_pool.h"
+#include "bench/infer_process.h"
+#include "bench/line_kinds.h"
+#include "bench/load_target.h"
+
+namespace ocrtune {
+
+class PoolTarget final : public LoadTarget {
+ public:
+  // Starts one worker for each mask and waits until all are ready. Of the job: program, spec,
+  // masks, exclusive and policy. invalid: a result that is wrong (against the reference).
+  static Result<std::unique_ptr<PoolTarget>> start(const InferJob& job, LineKinds kinds);
+
+  void start(std::uint64_t request, int kind) override;
+  void collect(double until_seconds, std::vector<Completion>& finished) override;
+  std::string failure() const override { return failure_; }
+
+  // Looks at /proc; what is wrong with where the workers run. Empty: nothing.
+  std::vector<std::string> conflicts();
+  const std::vector<Placement>& placements() const { return placements_; }
+
+ private:
+  struct Request {
+    std::uint64_t number = 0;
+    int kind = 0;
+  };
+  struct Worker {
+    std::optional<InferProcess> live;
+    bool ready = false;
+    int deaths = 0;
+    std::deque<Request> waiting;         // its own, with static shards
+    std::vector<std::uint64_t> reading;  // the batch that it has
+  };
+
+  PoolTarget(InferJob job, LineKinds kinds);
+  Status start_worker(std::size_t index);
+  Status wait_until_ready();
+  void feed(std::size_t index);
+  void hear(std::size_t index);
+  void take(std::size_t index, const Frame& frame);
+  void bury(std::size_t index);
+  void poll_once(double seconds);
+
+  InferJob job_;
+  LineKinds kinds_;
+  std::vector<std::size_t> next_path_;  // of each kind
+  std::vector<Worker> workers_;
+  std::vector<Placement> placements_;
+  std::deque<Request> shared_;
+  std::size_t next_worker_ = 0;
+  std::vector<Completion> answers_;
+  std::string failure_;
+  std::optional<Error> fatal_;
+};
+
+}  // namespace ocrtune

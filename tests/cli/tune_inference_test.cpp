@@ -1,0 +1,122 @@
+// `ocrtune tune --mode infer` as a user types it: the core, a command that answers, and misuse.
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+
+namespace ocrtune {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Ran {
+  int code = -1;
+  std::string out;
+  nlohmann::json json() const { return nlohmann::json::parse(out, nullptr, false); }
+};
+
+Ran run(const std::string& arguments) {
+  Ran ran;
+  const std::string line = OCRTUNE_BINARY + " " + arguments;
+  std::FILE* pipe = ::popen(line.c_str(), "r");
+  char block[4096];
+  for (std::size_t got = 0; (got = std::fread(block, 1, sizeof block, pipe)) > 0;) {
+    ran.out.append(block, got);
+  }
+  const int status = ::pclose(pipe);
+  ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return ran;
+}
+
+// Answers every request with its number.
+const std::string kEcho = " -- sed -u 's/.*\"id\": *\\([0-9]*\\).*/{\"id\": \\1}/'";
+
+class TuneInference : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = *make_temporary_directory("tune_infer");
+    db_ = join_path(folder_, "runs.sqlite");
+  }
+  void TearDown() override { EXPECT_TRUE(remove_tree(folder_)); }
+  std::string tune(const std::string& more) const {
+    return "tune --mode infer --width 64 --db " + db_ + " " + more;
+  }
+  std::string folder_, db_;
+};
+
+TEST_F(TuneInference, TheCoreIsSweptRecommendedAndPlannedFrom) {
+  const Ran ran = run(
+      tune("--nproc 1,2 --threads 1 --batch 4 --precision fp32 --binding none --trial-time 200ms "
+           "--budget 12s --json 2>/dev/null"));
+  ASSERT_EQ(ran.code, 0) << ran.out;
+  const auto json = ran.json();
+  ASSERT_TRUE(json.is_object()) << ran.out;
+  EXPECT_GT(json["recommendation"]["samples_per_second"]["median"].get<double>(), 0);
+  EXPECT_THAT(json["recommendation"]["command"].get<std::string>(),
+              HasSubstr("ocrtune infer LINES --nproc "));
+  EXPECT_GT(json["recommendation"]["peak_bytes"].get<double>(), 10e6);
+  const Ran plan = run("plan --rate 100/h --json --db " + db_);
+  EXPECT_EQ(plan.code, 0) << plan.out;
+  EXPECT_EQ(plan.json()["machines"]["median"], 1);
+  const Ran wrong = run("plan --samples 1000 --deadline 1h --db " + db_ + " 2>&1");
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.out, HasSubstr("measured infer"));
+}
+
+TEST_F(TuneInference, APromiseThatNothingKeepsSaysByHowMuch) {
+  const Ran ran =
+      run(tune("--slo p99=0.02ms --nproc 1 --threads 1 --batch 1,2 --precision fp32 --binding none "
+               "--queue shared --trial-time 500ms --budget 10s --json 2>/dev/null"));
+  ASSERT_EQ(ran.code, 1) << ran.out;
+  EXPECT_THAT(ran.json()["answer"].get<std::string>(), HasSubstr("ms too long"));
+  EXPECT_THAT(ran.json()["answer"].get<std::string>(), HasSubstr("p99 under 0.02 ms"));
+}
+
+TEST_F(TuneInference, ACommandThatAnswersIsATarget) {
+  const Ran most = run(tune("--trial-time 300ms --budget 10s --json" + kEcho + " 2>/dev/null"));
+  ASSERT_EQ(most.code, 0) << most.out;
+  EXPECT_GT(most.json()["recommendation"]["samples_per_second"]["median"].get<double>(), 100);
+  EXPECT_THAT(most.json()["recommendation"]["command"].get<std::string>(), HasSubstr("sed -u"));
+  const Ran ended =
+      run(tune("--trial-time 300ms --budget 10s --json -- sh -c 'exit 3' 2>/dev/null"));
+  ASSERT_EQ(ended.code, 1) << ended.out;
+  EXPECT_THAT(ended.json()["answer"].get<std::string>(), HasSubstr("exit code 3"));
+}
+
+TEST_F(TuneInference, WrongUseIsOneLine) {
+  const std::string trace = join_path(folder_, "trace.txt");
+  ASSERT_TRUE(write_file(trace, "0\nabc\n"));
+  ASSERT_TRUE(make_directories(folder_ + "/empty"));
+  const std::vector<std::tuple<std::string, int, std::string>> cases = {
+      {tune("--slo p99"), 2, "--slo"},
+      {tune("--slo p99=0ms"), 2, "--slo"},
+      {tune("--trace " + trace), 2, "--slo"},
+      {tune("--slo p99=50ms --trace " + trace), 3, "trace.txt"},
+      {tune("--data " + folder_ + "/none"), 3, "none"},
+      {tune("--data " + folder_ + "/empty"), 3, "no PNG or JPEG"},
+      {tune("--input a.png"), 2, "--data"},
+      {tune("--checkpoint " + folder_ + "/none.ckpt"), 3, "none.ckpt"},
+      {tune("--url http://127.0.0.1:1/"), 3, "127.0.0.1:1"},
+      {tune("--url ftp://x"), 2, "HTTP"},
+      {tune("--binding compact" + kEcho), 2, "--binding"},
+      {tune("--nproc 1,2" + kEcho), 2, "ignores nproc"},
+      {tune("--slo p99=50ms --log-reader rate" + kEcho), 2, "--log-reader"},
+      {"tune --slo p99=50ms --db " + db_, 2, "--mode infer"},
+      {tune("--mode both"), 2, "--mode"},
+  };
+  for (const auto& [arguments, code, word] : cases) {
+    const Ran ran = run(arguments + " 2>&1 >/dev/null");
+    EXPECT_EQ(ran.code, code) << arguments << "\n" << ran.out;
+    EXPECT_THAT(ran.out, HasSubstr(word)) << arguments;
+  }
+}
+
+}  // namespace
+}  // namespace ocrtune
