@@ -102,6 +102,11 @@ void RankBinder::look(const std::vector<ProcessFacts>& members) {
   }
 }
 
+std::optional<int> RankBinder::rank_of(const ProcessFacts& process) const {
+  const auto found = ranks_.find({process.pid, process.start_ticks});
+  return found == ranks_.end() ? std::nullopt : std::optional<int>(found->second);
+}
+
 std::map<int, std::string> RankBinder::places(const std::vector<ProcessFacts>& members) const {
   std::map<int, std::string> places;
   for (const ProcessFacts& process : members) {

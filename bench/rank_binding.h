@@ -40,6 +40,8 @@ class RankBinder {
   void look(const std::vector<ProcessFacts>& members);
   // The CPUs that each rank really has now, read from /proc: rank -> "0-3".
   std::map<int, std::string> places(const std::vector<ProcessFacts>& members) const;
+  // The local rank that a process was found to be, or to belong to.
+  std::optional<int> rank_of(const ProcessFacts& process) const;
   int ranks_seen() const { return static_cast<int>(first_pids_.size()); }
   // Ranks whose CPUs differ from their mask: "rank 1 runs on CPUs 0-7 instead of 4-7".
   std::vector<std::string> misplaced(const std::vector<ProcessFacts>& members) const;

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -19,9 +18,14 @@
 #include "base/interrupt.h"
 #include "base/process_tree.h"
 #include "base/text.h"
+#include "bench/gpu_memory_watch.h"
 #include "bench/line_splitter.h"
 #include "bench/memory_sampler.h"
 #include "bench/oom_watch.h"
+#include "bench/open_files.h"
+#include "bench/rank_binding.h"
+#include "bench/stall_watch.h"
+#include "bench/wait_states.h"
 #include "probes/log_scan.h"
 
 namespace ocrtune {
@@ -29,6 +33,8 @@ namespace {
 
 constexpr double kStatusEvery = 1.0;
 constexpr double kDescriptorsEvery = 5.0;
+constexpr double kStartSeconds = 60;
+constexpr double kRanksEveryAtStart = 0.1;
 
 // Appends to a file; the first failure is kept and ends the writing, not the run.
 class Appender {
@@ -53,15 +59,6 @@ class Appender {
   int descriptor_ = -1;
 };
 
-std::int64_t most_descriptors(const std::vector<ProcessFacts>& members) {
-  std::int64_t most = 0;
-  for (const ProcessFacts& member : members) {
-    const auto names = list_directory(fmt::format("/proc/{}/fd", member.pid));
-    if (names) most = std::max(most, static_cast<std::int64_t>(names->size()));
-  }
-  return most;
-}
-
 std::optional<std::uint64_t> shm_size() {
   struct statvfs facts {};
   if (::statvfs("/dev/shm", &facts) != 0) return std::nullopt;
@@ -71,7 +68,13 @@ std::optional<std::uint64_t> shm_size() {
 class Attempt {
  public:
   Attempt(const AttemptPlan& plan, const AttemptListeners& listeners)
-      : plan_(plan), listeners_(listeners), memory_(std::thread::hardware_concurrency()) {}
+      : plan_(plan),
+        listeners_(listeners),
+        memory_(std::thread::hardware_concurrency()),
+        binder_(plan.masks),
+        stall_watch_(plan.stall_seconds > 0
+                         ? std::min(plan.stall_seconds, plan.stall_warning_seconds)
+                         : plan.stall_warning_seconds) {}
 
   Result<AttemptEnd> run();
 
@@ -79,6 +82,8 @@ class Attempt {
   Status open();
   void listen(std::string_view bytes);
   void look(double now);
+  void look_for_ranks(double now);
+  void look_for_stall(double now, const std::vector<ProcessFacts>& members);
   AttemptStop reason_to_stop() const;
   void gather(const OomCounts& before);
 
@@ -90,10 +95,14 @@ class Attempt {
   Appender log_, trace_;
   LineSplitter lines_;
   AttemptEnd end_;
-  double started_ = 0, last_output_ = 0, last_descriptors_ = -kDescriptorsEvery;
+  RankBinder binder_;
+  StallWatch stall_watch_;
+  GpuMemoryWatch gpu_;
+  std::optional<Stall> stall_;
+  double started_ = 0, last_output_ = 0, last_descriptors_ = -kDescriptorsEvery, last_ranks_ = -1;
   std::set<int> pids_;  // of the tree, ever
   std::uint64_t shm_peak_ = 0;
-  std::int64_t descriptors_peak_ = 0;
+  OpenFiles files_peak_;
 };
 
 Status Attempt::open() {
@@ -102,7 +111,7 @@ Status Attempt::open() {
   if (!plan_.trace_path.empty()) {
     status = trace_.open(plan_.trace_path);
     if (!status) return status;
-    trace_.write("seconds,bytes,shm_bytes,processes,progress_lines\n");
+    trace_.write("seconds,bytes,shm_bytes,processes,progress_lines,open_files,gpu_bytes\n");
   }
   auto root = tree_.start(plan_.process);
   if (!root) return root.error();
@@ -120,6 +129,7 @@ void Attempt::listen(std::string_view bytes) {
     AttemptStatus& status = end_.last;
     status.progress_lines += 1;
     status.last_progress = line.substr(0, 400);
+    stall_watch_.progress(last_output_);
     if (status.first_progress_seconds < 0) status.first_progress_seconds = last_output_ - started_;
   });
 }
@@ -133,21 +143,60 @@ void Attempt::look(double now) {
   status.silent_seconds = now - last_output_;
   status.bytes = memory_.bytes();
   status.shm_bytes = shm_used_bytes();
+  status.shm_limit_bytes = shm_size().value_or(0);
   status.processes = static_cast<int>(members.size());
   shm_peak_ = std::max(shm_peak_, status.shm_bytes);
   if (now - last_descriptors_ >= kDescriptorsEvery) {
-    descriptors_peak_ = std::max(descriptors_peak_, most_descriptors(members));
     last_descriptors_ = now;
+    const OpenFiles files = fullest_file_table(members).value_or(OpenFiles{});
+    status.open_files = files.open;
+    status.open_files_limit = files.limit;
+    if (files.open > files_peak_.open) files_peak_ = files;
   }
-  trace_.write(fmt::format("{:.1f},{},{},{},{}\n", status.seconds, status.bytes, status.shm_bytes,
-                           status.processes, status.progress_lines));
+  gpu_.look(now);
+  if (const auto& gpu = gpu_.fullest()) {
+    status.gpu_bytes = gpu->used_bytes;
+    status.gpu_limit_bytes = gpu->size_bytes;
+  }
+  look_for_stall(now, members);
+  trace_.write(fmt::format("{:.1f},{},{},{},{},{},{}\n", status.seconds, status.bytes,
+                           status.shm_bytes, status.processes, status.progress_lines,
+                           status.open_files, status.gpu_bytes));
   if (listeners_.on_status) listeners_.on_status(status);
+}
+
+// Ranks are bound as soon as they are seen: ten times a second at the start, when they are made.
+void Attempt::look_for_ranks(double now) {
+  const double every = now - started_ < kStartSeconds ? kRanksEveryAtStart : kStatusEvery;
+  if (plan_.masks.empty() || now - last_ranks_ < every) return;
+  last_ranks_ = now;
+  binder_.look(tree_.scan());
+  end_.last.places = binder_.places(tree_.members());
+}
+
+void Attempt::look_for_stall(double now, const std::vector<ProcessFacts>& members) {
+  if (plan_.masks.empty()) binder_.look(members);
+  std::map<int, double> cpu_seconds;
+  for (const ProcessFacts& member : members) {
+    if (const auto rank = binder_.rank_of(member)) cpu_seconds[*rank] += member.cpu_seconds;
+  }
+  const bool was = stall_.has_value();
+  stall_ = stall_watch_.look(now, cpu_seconds);
+  if (!stall_) {
+    end_.last.stall.clear();
+  } else {
+    if (!was) end_.evidence.wait_states = wait_states(members);
+    end_.last.stall = stall_->words;
+  }
 }
 
 AttemptStop Attempt::reason_to_stop() const {
   if (interrupted()) return AttemptStop::interrupted;
   if (plan_.silence_seconds > 0 && end_.last.silent_seconds > plan_.silence_seconds) {
     return AttemptStop::silent;
+  }
+  if (plan_.stall_seconds > 0 && stall_ && stall_->seconds >= plan_.stall_seconds) {
+    return AttemptStop::stalled;
   }
   if (plan_.memory_limit_bytes > 0 && end_.last.bytes > plan_.memory_limit_bytes) {
     return AttemptStop::memory;
@@ -180,16 +229,23 @@ void Attempt::gather(const OomCounts& before) {
   if (plan_.memory_limit_bytes > 0) evidence.limit_bytes = plan_.memory_limit_bytes;
   evidence.shm_peak_bytes = shm_peak_;
   evidence.shm_size_bytes = shm_size();
-  rlimit limit{};
-  if (descriptors_peak_ > 0 && ::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-    evidence.descriptors_peak = descriptors_peak_;
-    evidence.descriptors_limit = static_cast<std::int64_t>(limit.rlim_cur);
+  if (files_peak_.open > 0) {
+    evidence.descriptors_peak = files_peak_.open;
+    evidence.descriptors_limit = files_peak_.limit;
+  }
+  if (const auto& gpu = gpu_.fullest()) {
+    evidence.gpu_peak_bytes = gpu_.peak_bytes();
+    evidence.gpu_size_bytes = gpu->size_bytes;
   }
   evidence.silent_seconds = end_.last.silent_seconds;
   evidence.killed_by_us = end_.stop != AttemptStop::none;
   if (end_.stop == AttemptStop::interrupted) evidence.killed_why = "interrupted";
   if (end_.stop == AttemptStop::silent) {
     evidence.killed_why = "silent for " + format_duration(end_.last.silent_seconds);
+  }
+  if (end_.stop == AttemptStop::stalled) {
+    evidence.killed_why = end_.last.stall;
+    evidence.stalled_ranks = std::max(stall_->ranks, 1);
   }
   if (end_.stop == AttemptStop::memory) {
     evidence.killed_why =
@@ -215,6 +271,7 @@ Result<AttemptEnd> Attempt::run() {
     }
     root_->read_output(sink);
     const double now = clock.now_seconds();
+    look_for_ranks(now);
     if (now >= next_look) {
       look(now);
       next_look = now + kStatusEvery;

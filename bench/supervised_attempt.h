@@ -7,11 +7,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/cpu_set.h"
 #include "base/process.h"
 #include "probes/failure_evidence.h"
 
@@ -22,6 +24,9 @@ struct AttemptPlan {
   std::string log_path;                  // stdout and stderr are appended to it
   std::string trace_path;                // CSV of memory over time; empty: none
   double silence_seconds = 0;            // no output for so long: hung; 0: never
+  double stall_seconds = 0;              // no progress for so long after the usual: hung; 0: never
+  double stall_warning_seconds = 60;     // ... and for so long: a warning
+  std::vector<CpuSet> masks;             // of the local ranks; empty: not bound
   std::uint64_t memory_limit_bytes = 0;  // the tree is stopped before it passes this; 0: none
   double stop_grace_seconds = 10;
 };
@@ -30,14 +35,18 @@ struct AttemptStatus {
   double seconds = 0;         // since the start
   double silent_seconds = 0;  // since the last output
   std::uint64_t bytes = 0;    // PSS of the tree, shared memory included
-  std::uint64_t shm_bytes = 0;
+  std::uint64_t shm_bytes = 0, shm_limit_bytes = 0;
   int processes = 0;
   std::int64_t progress_lines = 0;
-  double first_progress_seconds = -1;  // -1: none yet
-  std::string last_progress;           // the last line that told of progress
+  double first_progress_seconds = -1;                 // -1: none yet
+  std::string last_progress;                          // the last line that told of progress
+  std::int64_t open_files = 0, open_files_limit = 0;  // of the process nearest to its limit
+  std::uint64_t gpu_bytes = 0, gpu_limit_bytes = 0;   // of the fullest GPU; 0: none known
+  std::string stall;                                  // why no step ends, in words; empty: they do
+  std::map<int, std::string> places;                  // local rank -> the CPUs that it may use
 };
 
-enum class AttemptStop { none, interrupted, silent, memory };
+enum class AttemptStop { none, interrupted, silent, memory, stalled };
 
 struct AttemptEnd {
   ProcessExit exit;  // of the command itself

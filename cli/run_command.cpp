@@ -1,6 +1,8 @@
 // ocrtune run: launches a command, watches it, and brings it back after a failure.
+#include <array>
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,11 +11,15 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/command_list.h"
 #include "cli/terminal.h"
+#include "probes/partition.h"
+#include "probes/probe.h"
 #include "reports/diagnosis_page.h"
+#include "reports/supervised_page.h"
 #include "tuner/store.h"
 #include "tuner/supervise.h"
 #include "tuner/tune_setup.h"
@@ -24,7 +30,7 @@ namespace {
 struct RunFlags {
   std::vector<std::string> command, sets, logs;
   std::string from, database, checkpoint, resume_argument, directory;
-  std::string silence, planned, memory_limit;
+  std::string silence, stall, planned, memory_limit, binding;
   std::string pause = "1s";
   int tries = 5;
   bool json = false;
@@ -72,10 +78,17 @@ Result<SuperviseOptions> options_of(const RunFlags& flags) {
     }
     options.setting.knobs = knobs;
   }
+  if (!flags.binding.empty()) {
+    auto knobs = options.setting.knobs.value_or(Knobs());
+    const Status known = set_knob(knobs, "binding", flags.binding);
+    if (!known) return known.error();
+    options.setting.knobs = knobs;
+  }
   if (options.setting.command.empty()) {
     return Error{ErrorKind::usage, "name the command to run after --, or a run with --from"};
   }
   for (const auto& [text, into] : {std::pair(&flags.silence, &options.silence_seconds),
+                                   std::pair(&flags.stall, &options.stall_seconds),
                                    std::pair(&flags.planned, &options.planned_seconds),
                                    std::pair(&flags.pause, &options.pause_seconds)}) {
     if (text->empty()) continue;
@@ -110,6 +123,32 @@ Result<SuperviseOptions> options_of(const RunFlags& flags) {
   return options;
 }
 
+// Masks of the ranks under the knobs' binding; what this machine cannot give is said once.
+Status prepare_binding(SuperviseOptions& options) {
+  if (!options.setting.knobs || options.setting.knobs->binding == "none") return Status();
+  ProbeOptions quick;
+  quick.quick = true;
+  const auto machine = probe_machine(quick);
+  if (!machine) return machine.error();
+  const CpuFacts cpu = machine->cpu;
+  const Knobs& first = *options.setting.knobs;
+  const auto possible = partition_cpus(cpu, first.nproc, first.threads, first.binding);
+  if (!possible) return possible.error();
+  options.masks = [cpu](const Knobs& knobs) {
+    return partition_cpus(cpu, knobs.nproc, knobs.threads, knobs.binding).value_or({});
+  };
+  return Status();
+}
+
+std::string utc_now() {
+  const auto now = static_cast<std::time_t>(wall_seconds());
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M UTC", &parts);
+  return text.data();
+}
+
 nlohmann::ordered_json summary_json(const SuperviseOptions& options, const SuperviseEnd& end) {
   nlohmann::ordered_json attempts = nlohmann::ordered_json::array();
   for (const AttemptSummary& attempt : end.attempts) {
@@ -121,6 +160,8 @@ nlohmann::ordered_json summary_json(const SuperviseOptions& options, const Super
                         {"cause", attempt.cause},
                         {"confidence", attempt.confidence},
                         {"evidence", valid_utf8(attempt.evidence)},
+                        {"placement", attempt.places},
+                        {"warnings", attempt.warnings},
                         {"change", attempt.change}});
   }
   const char* const states[] = {"done", "gave_up", "interrupted"};
@@ -144,29 +185,37 @@ void print_end(const SuperviseOptions& options, const SuperviseEnd& end) {
   if (end.state == SuperviseState::gave_up) {
     std::printf("\nGave up: %s\n\n%s", end.reason.c_str(), diagnosis_text(end.diagnosis).c_str());
   }
-  std::printf("Logs and journal: %s\n", options.run_directory.c_str());
+  std::printf("Logs, journal and report.html: %s\n", options.run_directory.c_str());
 }
 
-// "eta: 11:15:11, ..." as training programs print it; empty when the line has none.
-std::string eta_of(const std::string& line) {
+// The program's own "eta: 11:15:11, ...", else by what the plan leaves; empty when neither is
+// known.
+std::string eta_of(const AttemptStatus& status, double planned_seconds) {
+  const std::string& line = status.last_progress;
   const std::size_t at = line.find("eta: ");
-  return at == std::string::npos ? "" : "eta " + line.substr(at + 5, line.find(',', at) - at - 5);
+  if (at != std::string::npos) return "eta " + line.substr(at + 5, line.find(',', at) - at - 5);
+  if (planned_seconds <= status.seconds) return "";
+  return "eta " + format_duration(planned_seconds - status.seconds);
 }
 
 Result<int> run_run(const RunFlags& flags) {
-  const auto options = options_of(flags);
+  auto options = options_of(flags);
   if (!options) return options.error();
+  const Status bindable = prepare_binding(*options);
+  if (!bindable) return bindable.error();
   const bool terminal = is_terminal(stderr);
   SuperviseListeners listeners;
   listeners.on_note = [terminal](const std::string& line) {
     std::fprintf(stderr, "%s%s\n", terminal ? "\r\x1b[K" : "", line.c_str());
   };
-  listeners.on_status = [terminal](const AttemptStatus& status, const std::string& forecast) {
+  const double planned = options->planned_seconds;
+  listeners.on_status = [terminal, planned](const AttemptStatus& status,
+                                            const std::string& forecast) {
     if (!terminal) return;
     const std::string line =
         fmt::format("{} | {} in {} processes | silent {} | {} {}", format_duration(status.seconds),
                     format_bytes(status.bytes), status.processes,
-                    format_duration(status.silent_seconds), eta_of(status.last_progress), forecast);
+                    format_duration(status.silent_seconds), eta_of(status, planned), forecast);
     const auto width = static_cast<std::size_t>(terminal_width(stderr) - 1);
     std::fprintf(stderr, "\r\x1b[K%s", valid_utf8(line.substr(0, width)).c_str());
   };
@@ -182,6 +231,9 @@ Result<int> run_run(const RunFlags& flags) {
   };
   const auto end = supervise(*options, attempt, listeners, steady_clock());
   if (!end) return end.error();
+  const Status page = write_file(join_path(options->run_directory, "report.html"),
+                                 supervised_html(*options, *end, utc_now()));
+  if (!page) std::fprintf(stderr, "ocrtune run: %s\n", page.error().what.c_str());
   if (flags.json) {
     std::printf("%s\n", summary_json(*options, *end).dump(2).c_str());
   } else {
@@ -205,6 +257,11 @@ void add_flags(CLI::App& app, RunFlags& flags) {
   app.add_option("--tries", flags.tries, "failures in a row without a new checkpoint (5)")
       ->check(CLI::Range(0, 1000));
   app.add_option("--silence", flags.silence, "no output for so long means hung: 30m (never)");
+  app.add_option("--stall", flags.stall,
+                 "no step for so long, and 20 times longer than usual, means hung: 10m (warned of "
+                 "after 1m, never stopped)");
+  app.add_option("--binding", flags.binding,
+                 "bind the ranks: compact, spread or numa, with --set nproc=N --set threads=T");
   app.add_option("--planned", flags.planned, "how long the run will take, for the memory forecast");
   app.add_option("--memory-limit", flags.memory_limit, "stop it before it takes more: 48G");
   app.add_option("--pause", flags.pause, "before a restart; doubles (1s)");

@@ -179,6 +179,24 @@ std::vector<CauseRow> outside_causes() {
 // NOLINTNEXTLINE(readability-function-size): a table
 std::vector<CauseRow> communication_causes() {
   return {
+      {"communication_stall",
+       kFailure,
+       "hung",
+       Remedy::p2p_off,
+       "No step ended any more although all ranks lived: a collective that never completes, or a "
+       "rank that the others wait for.",
+       "py-spy dump --pid of each rank; NCCL_DEBUG=INFO; ocrtune p2p",
+       {"ocrtune p2p   # is peer-to-peer broken here?",
+        "NCCL_P2P_DISABLE=1, if p2p says that it is",
+        "give all ranks the same number of batches (drop_last, even shards)"}},
+      {"stalled",
+       kFailure,
+       "hung",
+       Remedy::retry,
+       "No step ended any more although the process lived: it waits for a lock, a worker or the "
+       "storage, or it spins.",
+       "py-spy dump --pid PID; cat /proc/PID/stack",
+       {"num_workers=0 shows whether the loader is to blame", "look at the storage: iostat -x 1"}},
       {"nccl_error",
        kFailure,
        "crashed",

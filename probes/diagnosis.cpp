@@ -251,6 +251,19 @@ void Court::hear_counters() {
     add("too_many_open_files", Role::proof, 0.8, "counters",
         fmt::format("{} open files of {}", *e.descriptors_peak, *e.descriptors_limit));
   }
+  if (e.gpu_peak_bytes && e.gpu_size_bytes && *e.gpu_size_bytes > 0 &&
+      static_cast<double>(*e.gpu_peak_bytes) > 0.97 * static_cast<double>(*e.gpu_size_bytes)) {
+    add("gpu_out_of_memory", Role::symptom, 0.4, "counters",
+        fmt::format("GPU memory reached {} of {}", format_bytes(*e.gpu_peak_bytes),
+                    format_bytes(*e.gpu_size_bytes)));
+  }
+  if (e.stalled_ranks) {
+    add(*e.stalled_ranks > 1 ? "communication_stall" : "stalled", Role::symptom, 0.7, "watch",
+        e.killed_why);
+    for (const std::string& state : e.wait_states) {
+      add(clues_.back().cause->name, Role::symptom, 0.1, "wait states", state);
+    }
+  }
   if (e.growth && e.growth->low > 0 &&
       e.growth->bytes_per_second * e.growth->seconds > 64.0 * 1048576) {
     add("memory_leak", Role::symptom, sigkill_ ? 0.6 : 0.3, "counters",

@@ -79,6 +79,15 @@ Result<FailureEvidence> parse_evidence(const std::string& json) {
   take(object, "descriptors_peak", evidence.descriptors_peak);
   take(object, "descriptors_limit", evidence.descriptors_limit);
   take(object, "silent_seconds", evidence.silent_seconds);
+  take(object, "gpu_peak_bytes", evidence.gpu_peak_bytes);
+  take(object, "gpu_size_bytes", evidence.gpu_size_bytes);
+  take(object, "stalled_ranks", evidence.stalled_ranks);
+  if (const auto states = object.find("wait_states");
+      states != object.end() && states->is_array()) {
+    for (const Json& state : *states) {
+      if (state.is_string()) evidence.wait_states.push_back(state.get<std::string>());
+    }
+  }
   if (const auto growth = object.find("growth"); growth != object.end() && growth->is_object()) {
     std::optional<double> slope, low, high, seconds;
     take(*growth, "bytes_per_second", slope);
@@ -105,6 +114,10 @@ std::string evidence_json(const FailureEvidence& evidence) {
   put(object, "descriptors_peak", evidence.descriptors_peak);
   put(object, "descriptors_limit", evidence.descriptors_limit);
   put(object, "silent_seconds", evidence.silent_seconds);
+  put(object, "gpu_peak_bytes", evidence.gpu_peak_bytes);
+  put(object, "gpu_size_bytes", evidence.gpu_size_bytes);
+  put(object, "stalled_ranks", evidence.stalled_ranks);
+  if (!evidence.wait_states.empty()) object["wait_states"] = evidence.wait_states;
   if (evidence.growth) {
     object["growth"] = {{"bytes_per_second", evidence.growth->bytes_per_second},
                         {"low", evidence.growth->low},

@@ -40,6 +40,9 @@ struct FailureEvidence {
   std::optional<std::int64_t> descriptors_peak, descriptors_limit;
   std::optional<GrowthEvidence> growth;
   std::optional<double> silent_seconds;  // since the last progress when it was stopped
+  std::optional<std::uint64_t> gpu_peak_bytes, gpu_size_bytes;  // of the fullest GPU
+  std::optional<std::int64_t> stalled_ranks;  // killed_why says how no step ended any more
+  std::vector<std::string> wait_states;       // where the threads of a stalled run slept
 };
 
 // {"exit_code":137,"oom_kill_delta":1,"peak_bytes":...}: the file evidence.json of a run folder.

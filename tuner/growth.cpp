@@ -77,7 +77,7 @@ std::optional<Growth> fit_growth(const std::vector<TracePoint>& trace, double se
 }
 
 GrowthForecast forecast_growth(const Growth& growth, double limit, double planned_seconds,
-                               double least_rise) {
+                               double least_rise, const GrowthSubject& subject) {
   constexpr double kNever = std::numeric_limits<double>::infinity();
   const double room = std::max(limit - growth.now, 0.0);
   const auto time_at = [&](double slope) { return slope > 0 ? room / slope : kNever; };
@@ -88,16 +88,17 @@ GrowthForecast forecast_growth(const Growth& growth, double limit, double planne
   const double horizon = planned_seconds > 0 ? planned_seconds : kDay;
   forecast.alarm =
       growth.certain() && growth.rise >= least_rise && forecast.seconds_left <= horizon;
-  const auto rate = [](double value) {
-    return format_bytes(static_cast<std::uint64_t>(std::max(value, 0.0)));
+  const auto amount = [&](double value) {
+    return subject.bytes ? format_bytes(static_cast<std::uint64_t>(std::max(value, 0.0)))
+                         : fmt::format("{:.3g}", std::max(value, 0.0));
   };
   forecast.words =
       growth.certain()
-          ? fmt::format("memory grows by {}/s ({} .. {}): the limit of {} is met in {} ({} .. {})",
-                        rate(growth.per_second), rate(growth.low), rate(growth.high), rate(limit),
-                        format_duration(forecast.seconds_left), format_duration(forecast.earliest),
-                        format_duration(forecast.latest))
-          : "memory does not grow";
+          ? fmt::format("{} grows by {}/s ({} .. {}): the limit of {} is met in {} ({} .. {})",
+                        subject.name, amount(growth.per_second), amount(growth.low),
+                        amount(growth.high), amount(limit), format_duration(forecast.seconds_left),
+                        format_duration(forecast.earliest), format_duration(forecast.latest))
+          : subject.name + " does not grow";
   return forecast;
 }
 

@@ -38,10 +38,16 @@ struct GrowthForecast {
   std::string words;                // "grows by 1.2 MiB/s (1.1..1.3): 5 h 10 min left of ..."
 };
 
+// What grows, for the words: bytes, or a plain number of things.
+struct GrowthSubject {
+  std::string name = "memory";
+  bool bytes = true;
+};
+
 // Alarms when growth is certain, has reached `least_rise`, and meets the limit within the planned
 // time (0: unknown, then within 24 h).
 GrowthForecast forecast_growth(const Growth& growth, double limit, double planned_seconds,
-                               double least_rise);
+                               double least_rise, const GrowthSubject& subject = {});
 
 // A trace of bounded length: when full, each two neighbours become one that keeps the lower value.
 class GrowthTrace {

@@ -4,21 +4,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include <fmt/format.h>
 
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "base/text.h"
-#include "bench/memory_sampler.h"
+#include "bench/rank_binding.h"
 #include "probes/log_files.h"
-#include "tuner/growth.h"
+#include "tuner/growth_watch.h"
 
 namespace ocrtune {
 namespace {
-
-constexpr double kLeastRise = 64.0 * 1048576;
-constexpr double kWarnAgainAfter = 600;
 
 double modified(const std::string& path) {
   struct stat facts {};
@@ -36,13 +34,16 @@ class Supervisor {
         listeners_(listeners),
         clock_(clock),
         journal_(std::move(journal)),
-        setting_(options.setting) {}
+        setting_(options.setting),
+        growth_(options.memory_limit_bytes, options.planned_seconds) {}
 
   Result<SuperviseEnd> run();
 
  private:
   Result<AttemptPlan> plan_attempt(int number);
   void watch(const AttemptStatus& status);
+  void warn(const std::string& kind, const std::string& words, double seconds);
+  void begin_attempt();
   Diagnosis diagnose_attempt(const AttemptEnd& end, int number, double started);
   // What to change for the next attempt, or empty with `why` when there shall be none.
   std::optional<std::string> next_step(const AttemptEnd& end, const Diagnosis& diagnosis,
@@ -59,11 +60,26 @@ class Supervisor {
   Clock& clock_;
   Journal journal_;
   LaunchSetting setting_;
-  GrowthTrace trace_;
-  double warned_at_ = -kWarnAgainAfter;
-  int warnings_ = 0, failures_ = 0, unchanged_ = 0;
-  std::optional<GrowthEvidence> growth_;
+  GrowthWatch growth_;
+  std::map<std::string, double> warned_at_;  // kind -> second of this attempt
+  std::vector<std::string> warnings_;        // of this attempt
+  std::map<int, std::string> places_;
+  int warned_ = 0, failures_ = 0, unchanged_ = 0;
 };
+
+std::string places_text(const std::map<int, std::string>& places) {
+  std::vector<std::string> texts;
+  for (const auto& [rank, cpus] : places) texts.push_back(fmt::format("{}:{}", rank, cpus));
+  return join(texts, " ");
+}
+
+// Each attempt is a new process tree: nothing of the last one's memory says anything about it.
+void Supervisor::begin_attempt() {
+  growth_ = GrowthWatch(options_.memory_limit_bytes, options_.planned_seconds);
+  warned_at_.clear();
+  warnings_.clear();
+  places_.clear();
+}
 
 Result<AttemptPlan> Supervisor::plan_attempt(int number) {
   auto command = filled_command(setting_);
@@ -85,34 +101,41 @@ Result<AttemptPlan> Supervisor::plan_attempt(int number) {
   plan.log_path = join_path(options_.run_directory, fmt::format("attempt-{}.log", number));
   plan.trace_path = join_path(options_.run_directory, fmt::format("attempt-{}.csv", number));
   plan.silence_seconds = options_.silence_seconds;
+  plan.stall_seconds = options_.stall_seconds;
+  if (options_.masks && setting_.knobs) plan.masks = options_.masks(*setting_.knobs);
+  if (!plan.masks.empty()) {
+    // One process without a launcher is its own rank; ranks started by rank-exec bind themselves.
+    if (plan.masks.size() == 1) plan.process.cpus = plan.masks[0];
+    plan.process.environment.emplace_back(kRankCpusVariable, rank_cpus_text(plan.masks));
+  }
   plan.memory_limit_bytes = options_.memory_limit_bytes;
   return plan;
 }
 
-// Memory against the least of the given limit and what the host has left for this tree.
+// One warning of a kind in `warning_seconds`: to the journal, the listener and the summary.
+void Supervisor::warn(const std::string& kind, const std::string& words, double seconds) {
+  const auto last = warned_at_.find(kind);
+  if (last != warned_at_.end() && seconds - last->second < options_.warning_seconds) return;
+  warned_at_[kind] = seconds;
+  warnings_.push_back(format_duration(seconds) + ": " + words);
+  warned_ += 1;
+  journal_.write("warning", {{"what", words}});
+  note("warning: " + words);
+}
+
 void Supervisor::watch(const AttemptStatus& status) {
-  trace_.add(status.seconds, static_cast<double>(status.bytes));
-  const double settle =
-      std::max(20.0, status.first_progress_seconds < 0 ? 0 : status.first_progress_seconds + 10);
+  if (status.places != places_) {
+    places_ = status.places;
+    journal_.write("placed", {{"ranks", places_text(places_)}});
+  }
   std::string words;
-  if (const auto growth = fit_growth(trace_.points(), settle)) {
-    growth_ = GrowthEvidence{growth->per_second, growth->low, growth->high, growth->seconds};
-    double limit = static_cast<double>(status.bytes) + static_cast<double>(host_available_bytes());
-    if (options_.memory_limit_bytes > 0) {
-      limit = std::min(limit, static_cast<double>(options_.memory_limit_bytes));
-    }
-    const double left =
-        options_.planned_seconds > 0 ? std::max(options_.planned_seconds - status.seconds, 1.0) : 0;
-    const GrowthForecast forecast = forecast_growth(*growth, limit, left, kLeastRise);
-    if (forecast.alarm) {
-      words = forecast.words;
-      if (status.seconds - warned_at_ >= kWarnAgainAfter) {
-        warned_at_ = status.seconds;
-        warnings_ += 1;
-        journal_.write("warning", {{"what", words}});
-        note("warning: " + words);
-      }
-    }
+  for (const GrowthWatch::Warning& warning : growth_.look(status)) {
+    warn(warning.subject, warning.words, status.seconds);
+    if (words.empty()) words = warning.words;
+  }
+  if (!status.stall.empty()) {
+    warn("stall", status.stall, status.seconds);
+    words = status.stall;
   }
   if (listeners_.on_status) listeners_.on_status(status, words);
 }
@@ -140,7 +163,7 @@ Diagnosis Supervisor::diagnose_attempt(const AttemptEnd& end, int number, double
     scans.push_back(scan_text(path, lines));
   }
   FailureEvidence evidence = end.evidence;
-  evidence.growth = growth_;
+  evidence.growth = growth_.memory();
   const Status kept =
       write_file(join_path(options_.run_directory, "evidence.json"), evidence_json(evidence));
   if (!kept) journal_.write("problem", {{"what", kept.error().what}});
@@ -160,7 +183,10 @@ std::optional<std::string> Supervisor::next_step(const AttemptEnd& end, const Di
     why = fmt::format("{}: a restart cannot cure it. {}", cause->name, cause->fixes[0]);
     return std::nullopt;
   }
-  if (cause->remedy == Remedy::retry || cause->remedy == Remedy::none) return "the same setting";
+  // Peer-to-peer is no matter where no GPU was seen.
+  const bool no_gpu = end.stop == AttemptStop::stalled && !end.evidence.gpu_size_bytes;
+  if (cause->remedy == Remedy::retry || cause->remedy == Remedy::none || no_gpu)
+    return "the same setting";
   std::string change = make_safer(setting_, cause->remedy);
   if (!change.empty()) {
     unchanged_ = 0;
@@ -181,6 +207,9 @@ AttemptSummary Supervisor::summary(const AttemptPlan& plan, const AttemptEnd& en
   summary.seconds = end.last.seconds;
   summary.peak_bytes = end.peak_bytes;
   summary.progress_lines = end.last.progress_lines;
+  summary.places = end.last.places;
+  summary.memory = growth_.memory_trace();
+  summary.warnings = warnings_;
   return summary;
 }
 
@@ -197,8 +226,7 @@ Result<SuperviseEnd> Supervisor::run() {
     const std::string line = shell_join(plan->process.arguments);
     journal_.write("start", {{"attempt", std::to_string(number)}, {"command", line}});
     note(fmt::format("attempt {}: {}", number, line));
-    trace_ = GrowthTrace();
-    growth_.reset();
+    begin_attempt();
     const double started = wall_seconds();
     const double checkpoint_before = checkpoint_time(options_.checkpoint);
     AttemptListeners listeners;
@@ -241,7 +269,7 @@ Result<SuperviseEnd> Supervisor::run() {
       break;
     }
   }
-  all.warnings = warnings_;
+  all.warnings = warned_;
   return all;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "base/result.h"
 #include "bench/supervised_attempt.h"
 #include "probes/diagnosis.h"
+#include "tuner/growth.h"
 #include "tuner/journal.h"
 #include "tuner/safer_setting.h"
 
@@ -27,6 +29,10 @@ struct SuperviseOptions {
   int most_failures = 5;          // in a row without a new checkpoint
   double pause_seconds = 1;       // before a restart; doubles up to 30 s
   double silence_seconds = 0;
+  double stall_seconds = 0;      // no step for so long: stopped and diagnosed; 0: only warned of
+  double warning_seconds = 600;  // between two warnings of one kind
+  // The CPUs of each rank under these knobs; empty, or giving none: the ranks are not bound.
+  std::function<std::vector<CpuSet>(const Knobs&)> masks;
   std::uint64_t memory_limit_bytes = 0;
   double planned_seconds = 0;  // of the whole run; 0: unknown
   ProcessOptions process;      // everything but arguments and environment
@@ -40,8 +46,11 @@ struct AttemptSummary {
   std::int64_t progress_lines = 0;
   std::string cause;  // of the diagnosis; empty when it went well
   double confidence = 0;
-  std::string evidence;  // its first line
-  std::string change;    // what the next attempt does differently
+  std::string evidence;               // its first line
+  std::string change;                 // what the next attempt does differently
+  std::map<int, std::string> places;  // local rank -> the CPUs that it had
+  std::vector<TracePoint> memory;     // of the tree over the attempt's seconds
+  std::vector<std::string> warnings;  // "12 min: memory grows by ..."
 };
 
 enum class SuperviseState { done, gave_up, interrupted };

@@ -175,5 +175,33 @@ TEST(Causes, EveryRowIsComplete) {
   EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
 }
 
+TEST(Diagnosis, AStallOfSeveralRanksIsCommunicationAndOfOneIsNot) {
+  FailureEvidence evidence;
+  evidence.exit_code = -15;
+  evidence.killed_by_us = true;
+  evidence.killed_why = "no step for 2 min; rank 1 sleeps while the others are busy";
+  evidence.stalled_ranks = 4;
+  evidence.wait_states = {"1 thread of python sleeps in futex_wait_queue (pid 12)"};
+  const Diagnosis several = diagnose({}, *parse_evidence(evidence_json(evidence)));
+  ASSERT_TRUE(several.failed);
+  EXPECT_STREQ(several.causes[0].row->name, "communication_stall");
+  EXPECT_EQ(several.causes[0].evidence.size(), 2u);
+  evidence.stalled_ranks = 1;
+  EXPECT_STREQ(diagnose({}, evidence).causes[0].row->name, "stalled");
+}
+
+TEST(Diagnosis, AFullGpuIsAHintNoProof) {
+  FailureEvidence evidence;
+  evidence.exit_code = 1;
+  evidence.gpu_peak_bytes = std::uint64_t{239} << 27;
+  evidence.gpu_size_bytes = std::uint64_t{240} << 27;
+  EXPECT_STREQ(diagnose({}, evidence).causes[0].row->name, "gpu_out_of_memory");
+  EXPECT_STREQ(
+      diagnose({scan_text("log", "ModuleNotFoundError: No module named 'lmdb'\n")}, evidence)
+          .causes[0]
+          .row->name,
+      "missing_module");
+}
+
 }  // namespace
 }  // namespace ocrtune

@@ -1,0 +1,150 @@
+// ocrtune run as a user types it: it ends well, gives up, restarts, binds, is interrupted, refuses.
+#include <algorithm>
+#include <csignal>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/cpu_set.h"
+#include "base/files.h"
+#include "base/process.h"
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class RunCommand : public ::testing::Test {
+ protected:
+  void SetUp() override { folder_ = *make_temporary_directory("run_command"); }
+  void TearDown() override { ASSERT_TRUE(remove_tree(folder_)); }
+
+  Process start(const std::vector<std::string>& flags, const std::string& script) const {
+    ProcessOptions options;
+    options.arguments = {OCRTUNE_BINARY, "run", "--run-dir", folder_ + "/run", "--pause", "0.01s"};
+    options.arguments.insert(options.arguments.end(), flags.begin(), flags.end());
+    if (!script.empty()) {
+      options.arguments.insert(options.arguments.end(), {"--", "sh", "-c", script});
+    }
+    return std::move(Process::start(options)).value();
+  }
+  // Exit code; the words are in output_.
+  int run(const std::vector<std::string>& flags, const std::string& script) {
+    Process process = start(flags, script);
+    const auto& exit = process.wait(60);
+    output_ = process.output().contents();
+    return exit && exit->signal == 0 ? exit->code : -1;
+  }
+  std::string kept(const std::string& name) const {
+    return read_file(join_path(folder_ + "/run", name)).value_or("");
+  }
+
+  std::string folder_, output_;
+};
+
+TEST_F(RunCommand, AGoodEndIsKeptInJournalAndPage) {
+  EXPECT_EQ(run({}, "echo global_step: 1, loss: 0.5"), 0) << output_;
+  EXPECT_THAT(kept("journal.jsonl"), HasSubstr("\"event\":\"done\""));
+  EXPECT_THAT(kept("attempt-1.log"), HasSubstr("loss: 0.5"));
+  EXPECT_THAT(kept("report.html"), HasSubstr("It ended well."));
+}
+
+TEST_F(RunCommand, RestartsFromTheCheckpointWithASaferSetting) {
+  const std::string state = folder_ + "/state";
+  const std::string script = "echo \"workers $2 resume $4\"; [ -e " + state +
+                             " ] && exit 0; touch " + state +
+                             "; echo 'OSError: [Errno 24] Too many open files'; exit 1";
+  ProcessOptions options;
+  options.arguments = {OCRTUNE_BINARY,
+                       "run",
+                       "--run-dir",
+                       folder_ + "/run",
+                       "--pause",
+                       "0.01s",
+                       "--checkpoint",
+                       state,
+                       "--resume-arg",
+                       "--resume {checkpoint}",
+                       "--json",
+                       "--",
+                       "sh",
+                       "-c",
+                       script,
+                       "train",
+                       "--num_workers",
+                       "8"};
+  Process process = std::move(Process::start(options)).value();
+  const auto& exit = process.wait(60);
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->code, 0) << process.output().contents();
+  EXPECT_THAT(kept("attempt-1.log"), HasSubstr("workers 8 resume \n"));
+  EXPECT_THAT(kept("attempt-2.log"), HasSubstr("workers 4 resume " + state));
+  EXPECT_THAT(kept("journal.jsonl"), HasSubstr("loader workers 8 -> 4"));
+}
+
+TEST_F(RunCommand, GivesUpWithTheCauseAndItsFix) {
+  EXPECT_EQ(run({}, "echo \"ModuleNotFoundError: No module named 'lmdb'\" >&2; exit 1"), 1);
+  EXPECT_THAT(output_, HasSubstr("missing_module"));
+  EXPECT_THAT(output_, HasSubstr("Gave up"));
+  EXPECT_THAT(kept("report.html"), HasSubstr("missing_module"));
+}
+
+TEST_F(RunCommand, AStallIsDiagnosedAndTriedAgain) {
+  const std::string script =
+      "for i in 1 2 3 4 5 6 7 8; do echo \"global_step: $i, loss: 0.5\"; sleep 0.02; done; "
+      "[ -e " +
+      folder_ + "/second ] && exit 0; touch " + folder_ + "/second; sleep 100";
+  EXPECT_EQ(run({"--stall", "1s"}, script), 0) << output_;
+  EXPECT_THAT(kept("journal.jsonl"), HasSubstr("\"cause\":\"stalled\""));
+  EXPECT_THAT(kept("journal.jsonl"), HasSubstr("no step for"));
+}
+
+TEST_F(RunCommand, BindsTheRanks) {
+  const CpuSet allowed = current_affinity();
+  if (allowed.count() < 2) GTEST_SKIP() << "one CPU only: nothing to bind";
+  const std::string look = "grep Cpus_allowed_list /proc/self/status; sleep 1.5";
+  const std::string launcher =
+      "(LOCAL_RANK=0 sh -c '" + look + "' & LOCAL_RANK=1 sh -c 'sleep 0.6; " + look + "' & wait)";
+  EXPECT_EQ(run({"--binding", "compact", "--set", "nproc=2", "--set", "threads=1"}, launcher), 0)
+      << output_;
+  const std::string second = std::to_string(allowed.cpus()[1]);
+  EXPECT_THAT(kept("attempt-1.log"), HasSubstr("Cpus_allowed_list:\t" + second + "\n"));
+  EXPECT_THAT(kept("journal.jsonl"), HasSubstr("1:" + second));
+}
+
+TEST_F(RunCommand, AnInterruptEndsTheCommandToo) {
+  Process process = start({}, "echo started; sleep 100 & echo $! > " + folder_ + "/pid; wait");
+  for (int i = 0; i < 400 && !path_exists(folder_ + "/pid"); ++i) process.wait(0.02);
+  process.signal(SIGTERM);
+  const auto& exit = process.wait(30);
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->code, 130);
+  EXPECT_FALSE(path_exists("/proc/" + std::string(trim(*read_file(folder_ + "/pid")))));
+  EXPECT_THAT(kept("journal.jsonl"), HasSubstr("interrupted"));
+}
+
+TEST_F(RunCommand, WrongUseIsOneLine) {
+  const std::vector<std::tuple<std::vector<std::string>, std::string, int, std::string>> cases = {
+      {{}, "", 2, "after --"},
+      {{"--silence", "soon"}, "true", 2, "soon"},
+      {{"--stall", "-3s"}, "true", 2, "-3s"},
+      {{"--binding", "tight"}, "true", 2, "tight"},
+      {{"--set", "nproc"}, "true", 2, "NAME=VALUE"},
+      {{"--resume-arg", "--resume"}, "true", 2, "--checkpoint"},
+      {{"--from", "no-such-run", "--db", folder_ + "/none.sqlite"}, "true", 3, "none.sqlite"},
+      {{"--binding", "compact", "--set", "nproc=5000"}, "true", 3, "5000"},
+  };
+  for (const auto& [flags, script, code, word] : cases) {
+    EXPECT_EQ(run(flags, script), code) << word << ": " << output_;
+    EXPECT_THAT(output_, HasSubstr(word));
+    EXPECT_EQ(std::count(output_.begin(), output_.end(), '\n'), 1) << output_;
+  }
+}
+
+}  // namespace
+}  // namespace ocrtune
