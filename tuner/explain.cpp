@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -23,11 +24,15 @@ double log_behind(const Setting& best, const Setting& other) {
   return std::log(best.estimate.median / other.estimate.median);
 }
 
+std::string why_failed(const Setting& setting) {
+  std::string outcome(outcome_name(setting.summary.outcome));
+  std::replace(outcome.begin(), outcome.end(), '_', ' ');
+  const std::string& reason = setting.summary.reason;
+  if (starts_with(reason, outcome)) return reason;
+  return reason.empty() ? outcome : outcome + ": " + reason;
+}
+
 std::string why_not(const Setting& other, const Verdict& verdict) {
-  if (!other.works()) {
-    const std::string outcome(outcome_name(other.summary.outcome));
-    return other.summary.reason.empty() ? outcome : outcome + ": " + other.summary.reason;
-  }
   if (other.crowds_out)
     return "left out: other programs were running, and it takes their CPU share";
   const auto is_other = [&](const Setting* setting) { return setting == &other; };
@@ -42,11 +47,42 @@ std::string why_not(const Setting& other, const Verdict& verdict) {
 }
 
 std::string why_not_run(const Prediction& prediction, const Verdict& verdict) {
-  if (!prediction.admitted) return prediction.reason;
-  const Interval& rate = prediction.samples_per_second;
-  if (rate.median <= 0) return "not run";
   const double here = verdict.chosen->estimate.median;
-  return fmt::format("predicted {}, not run", compared_words(rate.median / here));
+  return fmt::format("predicted {}, not run",
+                     compared_words(prediction.samples_per_second.median / here));
+}
+
+// An untried setting is no reason to stay away from it unless even its upper bound is behind.
+bool surely_slower(const Prediction& prediction, const Verdict& verdict) {
+  const Interval& rate = prediction.samples_per_second;
+  return rate.median > 0 && rate.high < verdict.chosen->estimate.median;
+}
+
+int knobs_apart(const Knobs& a, const Knobs& b) {
+  int apart = 0;
+  for (const KnobRow& row : knob_table()) {
+    apart += knob_text(a, row.name) == knob_text(b, row.name) ? 0 : 1;
+  }
+  return apart + (a.dims == b.dims ? 0 : 1);
+}
+
+// Of each way to fail, the setting that is most like the chosen one: what a reader might try.
+std::vector<Neighbour> nearest_failures(const Knobs& chosen, const std::vector<Setting>& settings) {
+  std::map<Outcome, const Setting*> nearest;
+  for (const Setting& setting : settings) {
+    const Outcome outcome = setting.summary.outcome;
+    if (setting.works() || outcome == Outcome::unsupported || outcome == Outcome::skipped) continue;
+    const Setting*& at = nearest[outcome];
+    if (at == nullptr ||
+        knobs_apart(setting.summary.knobs, chosen) < knobs_apart(at->summary.knobs, chosen)) {
+      at = &setting;
+    }
+  }
+  std::vector<Neighbour> failures;
+  for (const auto& [outcome, setting] : nearest) {
+    failures.push_back({setting->summary.knobs, why_failed(*setting)});
+  }
+  return failures;
 }
 
 }  // namespace
@@ -103,15 +139,26 @@ std::vector<std::string> reasons_for(const Verdict& verdict) {
 std::vector<Neighbour> rejected_neighbours(const Space& space, const Search& search,
                                            const Verdict& verdict,
                                            const std::vector<Setting>& settings) {
-  std::vector<Neighbour> rejected;
   const int chosen = space.find(verdict.chosen->summary.knobs);
-  if (chosen < 0) return rejected;
-  for (int point : space.neighbours(chosen)) {
+  if (chosen < 0) return {};
+  std::vector<Neighbour> rejected = nearest_failures(verdict.chosen->summary.knobs, settings);
+  std::vector<Neighbour> measured, predicted;
+  for (const int point : space.neighbours(chosen)) {
     const Knobs& knobs = space.knobs(point);
     const Setting* run = find_setting(settings, knobs);
-    rejected.push_back({knobs, run != nullptr ? why_not(*run, verdict)
-                                              : why_not_run(search.predict(knobs), verdict)});
+    if (run != nullptr) {
+      if (run->works() || run->crowds_out) measured.push_back({knobs, why_not(*run, verdict)});
+      continue;
+    }
+    const Prediction prediction = search.predict(knobs);
+    if (!prediction.admitted) {
+      rejected.push_back({knobs, prediction.reason});
+    } else if (surely_slower(prediction, verdict)) {
+      predicted.push_back({knobs, why_not_run(prediction, verdict)});
+    }
   }
+  rejected.insert(rejected.end(), measured.begin(), measured.end());
+  rejected.insert(rejected.end(), predicted.begin(), predicted.end());
   return rejected;
 }
 
