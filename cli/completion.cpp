@@ -223,7 +223,7 @@ const std::vector<ValueRow>& value_table() {
       {"strategy", "strategies"}, {"table", "files"},
       {"topic", "topics"},        {"topology", "files"},
       {"trace", "files"},         {"train.resume", "files"},
-      {"tune.resume", "runs"},
+      {"tune.resume", "runs"},    {"with", "files"},
   };
   return kTable;
 }

@@ -24,6 +24,7 @@ struct ReportFlags {
   std::string html, csv, database;
   std::string other_database;
   std::string language = "auto";
+  std::vector<std::string> with;
 };
 
 // Where the reader should look is said on stderr: stdout holds answers only.
@@ -33,7 +34,14 @@ Status write_page(const RunRecord& run, const RunRecord* earlier, const ReportFl
   const std::string folder = parent_path(flags.html);
   const Status made = folder.empty() ? Status() : make_directories(folder);
   if (!made) return made;
-  const Status written = write_file(flags.html, page_html(run, {flags.language, earlier}));
+  PageOptions options{flags.language, earlier, {}};
+  for (const std::string& path : flags.with) {
+    const auto text = read_file(path);
+    if (!text) return text.error();
+    const Status added = add_document(*text, options.documents);
+    if (!added) return Error{added.error().kind, path + ": " + added.error().what};
+  }
+  const Status written = write_file(flags.html, page_html(run, options));
   if (written) say_written(flags.html);
   return written;
 }
@@ -66,6 +74,9 @@ Result<int> report(const ReportFlags& flags) {
     const std::string text = comparison_text(compare_runs(*earlier, *run), terminal_width(stdout));
     std::fputs(text.c_str(), stdout);
   }
+  if (!flags.with.empty() && flags.html.empty()) {
+    return Error{ErrorKind::usage, "--with adds to the page; say where it goes with --html"};
+  }
   Status written;
   if (!flags.html.empty()) written = write_page(*run, earlier ? &*earlier : nullptr, flags);
   if (written && !flags.csv.empty()) written = write_tables(*run, flags.csv);
@@ -79,6 +90,7 @@ Result<int> report(const ReportFlags& flags) {
 Command report_command() {
   return {"report", "write the page and the tables of a stored run, or compare two",
           "ocrtune report last --html report.html --csv tables\n"
+          "  ocrtune report last --html report.html --with plan.json --with slo.json\n"
           "  ocrtune report 2026-11-20-0a3f9 2026-11-21-77e01 --html compared.html",
           [](CLI::App& app) {
             auto flags = std::make_shared<ReportFlags>();
@@ -90,6 +102,9 @@ Command report_command() {
             app.add_option("--csv", flags->csv, "Folder for trials.csv, summary.csv, ...");
             app.add_option("--language", flags->language, "The page's language; it has a switch")
                 ->check(CLI::IsMember({"auto", "en", "zh"}));
+            app.add_option("--with", flags->with,
+                           "What plan, slo or p2p printed with --json, shown on the page")
+                ->allow_extra_args(false);
             app.add_option("--db", flags->database, "The store, if not the default one");
             app.add_option("--other-db", flags->other_database,
                            "The store of the second run, for runs of two machines");

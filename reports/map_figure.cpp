@@ -41,7 +41,7 @@ struct Content {
 struct Grid {
   std::vector<int> nprocs, batches;  // ascending
   std::map<Place, Content> cells;
-  double fastest = 0;
+  double fastest = 0, slowest = 0;  // of what is shown; 0: nothing
 };
 
 constexpr const char* kHatch =
@@ -74,6 +74,13 @@ Grid grid_of(const TuneResult& result) {
     Content& cell = cell_of(setting.knobs);
     if (cell.predicted == nullptr || better(setting, *cell.predicted)) cell.predicted = &setting;
     grid.fastest = std::max(grid.fastest, setting.admitted ? setting.samples_per_second.median : 0);
+  }
+  grid.slowest = grid.fastest;
+  for (const auto& [place, cell] : grid.cells) {
+    const double rate = cell.measured != nullptr   ? cell.measured->samples_per_second.median
+                        : cell.predicted->admitted ? cell.predicted->samples_per_second.median
+                                                   : 0;
+    if (rate > 0) grid.slowest = std::min(grid.slowest, rate);
   }
   grid.nprocs.assign(nprocs.begin(), nprocs.end());
   grid.batches.assign(batches.begin(), batches.end());
@@ -164,8 +171,10 @@ class MapDrawing {
   void draw_rate(const Interval& rate, double left, double top, const std::string& css,
                  const std::string& title, const std::string& filter) {
     const double width = cell_width_ - 2, height = cell_height_ - 2;
-    const int shade =
-        std::clamp(static_cast<int>(rate.median / grid_.fastest * kShades), 0, kShades - 1);
+    // From the slowest shown to the fastest; a span of a few percent keeps to the darker half.
+    const double span = std::max(grid_.fastest - grid_.slowest, 0.1 * grid_.fastest);
+    const double share = 1 - (grid_.fastest - rate.median) / span;
+    const int shade = std::clamp(static_cast<int>(share * kShades), 0, kShades - 1);
     svg_.rectangle(left, top, width, height, fmt::format("cell s{}{}", shade, css), title, filter);
     svg_.text(left + width / 2, top + height / 2 + 4, html_text(format_count(rate.median)),
               fmt::format("cell-text t{}{}", shade, css), Svg::Anchor::middle);

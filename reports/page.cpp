@@ -8,10 +8,12 @@
 #include "reports/ledger_table.h"
 #include "reports/map_figure.h"
 #include "reports/page_answer.h"
+#include "reports/page_capacity.h"
 #include "reports/page_comparison.h"
 #include "reports/page_json.h"
 #include "reports/page_machine.h"
 #include "reports/page_markup.h"
+#include "reports/page_p2p.h"
 #include "reports/page_parts.h"
 #include "reports/phrases.h"
 #include "reports/plain_text.h"
@@ -62,12 +64,22 @@ std::string contents_html(const std::string& body) {
   struct Mark {
     const char *id, *phrase;
   };
-  constexpr Mark kMarks[] = {
-      {"answer", "Answer"},           {"dont", "Do not launch"}, {"rules", "Rules"},
-      {"envelope", "Envelope"},       {"memory", "Memory"},      {"scaling", "Scaling"},
-      {"bottlenecks", "Bottlenecks"}, {"search", "Search"},      {"machine", "Machine"},
-      {"comparison", "Comparison"},   {"trials", "All trials"},  {"failures", "Failures"},
-      {"reproduce", "Reproduce"}};
+  constexpr Mark kMarks[] = {{"answer", "Answer"},
+                             {"dont", "Do not launch"},
+                             {"rules", "Rules"},
+                             {"envelope", "Envelope"},
+                             {"memory", "Memory"},
+                             {"scaling", "Scaling"},
+                             {"bottlenecks", "Bottlenecks"},
+                             {"search", "Search"},
+                             {"latency", "Latency"},
+                             {"capacity", "Capacity"},
+                             {"p2p", "P2P"},
+                             {"machine", "Machine"},
+                             {"comparison", "Comparison"},
+                             {"trials", "All trials"},
+                             {"failures", "Failures"},
+                             {"reproduce", "Reproduce"}};
   std::string links;
   for (const Mark& mark : kMarks) {
     if (body.find(fmt::format("<section id=\"{}\"", mark.id)) == std::string::npos) continue;
@@ -153,6 +165,10 @@ std::string page_html(const RunRecord& run, const PageOptions& options) {
   body += "<div class=\"pair\">" + envelope_section(run) + memory_section(run) + "</div>\n";
   body += scaling_section(run);
   body += bottleneck_section(run) + search_section(run);
+  const PageDocuments& documents = options.documents;
+  if (documents.latency) body += latency_section(*documents.latency);
+  if (documents.capacity) body += capacity_section(*documents.capacity);
+  body += p2p_section(run, documents.peers ? &*documents.peers : nullptr);
   body += machine_section(run);
   if (options.earlier != nullptr) body += comparison_section(compare_runs(*options.earlier, run));
   body += trials_section(run) + failures_section(run) + reproduce_section(run);

@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include "reports/page_documents.h"
 #include "tuner/run_record.h"
 
 namespace ocrtune {
@@ -14,6 +15,7 @@ namespace ocrtune {
 struct PageOptions {
   std::string language = "auto";       // auto: the reader's browser decides; en | zh
   const RunRecord* earlier = nullptr;  // judged too; gets a section that compares
+  PageDocuments documents = {};        // sections on capacity, latency, a verdict for each GPU pair
 };
 
 std::string page_html(const RunRecord& run, const PageOptions& options = {});

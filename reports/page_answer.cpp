@@ -11,6 +11,7 @@
 #include "reports/phrases.h"
 #include "reports/plain_text.h"
 #include "reports/verdict.h"
+#include "tuner/trial_cause.h"
 
 namespace ocrtune {
 namespace {
@@ -39,15 +40,6 @@ std::string badges_html(const RunRecord& run) {
                        say_attribute("title", badge.meaning), say_sentence(badge.text));
   }
   return "<p class=\"badges\">" + out + "</p>\n";
-}
-
-std::string copy_block(const std::string& label_phrase, const std::string& id,
-                       const std::string& text) {
-  return fmt::format(
-      "<div class=\"copy\"><div class=\"bar\"><span>{}</span>"
-      "<button type=\"button\" data-copy=\"{}\">{}</button></div>"
-      "<pre id=\"{}\" dir=\"ltr\">{}</pre></div>\n",
-      say(label_phrase), id, say("Copy"), id, html_text(text));
 }
 
 std::string env_lines(const Recommendation& recommended) {
@@ -79,16 +71,18 @@ std::string gain_fact(const TuneResult& result) {
                              {knobs_html(baseline.knobs), machine_text(baseline.reason)}));
 }
 
+// What the recommendation brings over each rule of thumb that ran.
 std::string rules_fact(const TuneResult& result) {
-  const RuleVerdict* worst = nullptr;
+  std::string items;
   for (const RuleVerdict& rule : result.rules) {
-    if (rule.setting.samples_per_second.median <= 0) continue;
-    if (worst == nullptr || rule.loss.median > worst->loss.median) worst = &rule;
+    const Interval& loss = rule.loss;
+    if (rule.setting.samples_per_second.median <= 0 || loss.high >= 1) continue;
+    items += fmt::format("<li><b>{:.2f}×</b> <small>{:.2f}..{:.2f}×, {}</small></li>",
+                         1 / (1 - loss.median), 1 / (1 - loss.low), 1 / (1 - loss.high),
+                         say_sentence(plain_line(rule.text)));
   }
-  if (worst == nullptr) return "";
-  return fact_html("Cost of the worst rule of thumb",
-                   fmt::format("{:.0f} %", worst->loss.median * 100),
-                   say_sentence(plain_line(worst->text)));
+  if (items.empty()) return "";
+  return fact_html("Gain over the rules of thumb", "<ul class=\"gains\">" + items + "</ul>");
 }
 
 std::string memory_fact(const Recommendation& recommended) {
@@ -138,7 +132,7 @@ std::string failure_items(const FailureGroup& group) {
       evidence += "<li>" + machine_text(plain_line(trial.evidence[e], 1000)) + "</li>";
     }
     items += fmt::format("<li>{} {}{}</li>", knobs_html(trial.knobs),
-                         machine_text(plain_line(trial.reason, 1000)),
+                         "<bdi>" + say_sentence(plain_line(trial.reason, 1000)) + "</bdi>",
                          evidence.empty() ? "" : "<ul class=\"evidence\">" + evidence + "</ul>");
   }
   if (group.trials.size() > kMostListed) {
@@ -148,6 +142,18 @@ std::string failure_items(const FailureGroup& group) {
         "</li>";
   }
   return "<ul>" + items + "</ul>";
+}
+
+// What the group's failures mean and how they are cured, from the table of causes.
+std::string fixes_html(const FailureGroup& group) {
+  const CauseRow* row = cause_row_of(*group.trials[0]);
+  if (row == nullptr) return "";
+  std::string fixes;
+  for (const char* fix : row->fixes) fixes += "<li>" + say_sentence(fix) + "</li>";
+  return fmt::format(
+      "<code>{}</code> {}<ul class=\"fixes\">{}</ul><small>{} <code>{}</code></small>",
+      html_text(row->name), say_sentence(row->meaning), fixes, say("To be sure:"),
+      html_text(row->confirm));
 }
 
 }  // namespace
@@ -203,16 +209,23 @@ std::string rules_section(const TuneResult& result) {
 std::string failures_section(const RunRecord& run) {
   const auto groups = failure_groups(run);
   if (groups.empty()) return "";
+  std::vector<std::string> headings = {"Outcome", "Cause", "#Trials", "#Time lost",
+                                       "Settings and evidence"};
   std::vector<std::vector<std::string>> rows;
+  bool any_fix = false;
   for (const FailureGroup& group : groups) {
     rows.push_back({say_sentence(outcome_words(group.outcome)), machine_text(group.cause),
                     fmt::format("{}", group.trials.size()),
                     html_text(format_duration(group.seconds)), failure_items(group)});
+    rows.back().push_back(fixes_html(group));
+    any_fix = any_fix || !rows.back().back().empty();
   }
-  return section_html(
-      "failures", "Failures by cause",
-      table_html({"Outcome", "Cause", "#Trials", "#Time lost", "Settings and evidence"}, rows,
-                 "top"));
+  if (any_fix) {
+    headings.emplace_back("What to do");
+  } else {
+    for (auto& row : rows) row.pop_back();
+  }
+  return section_html("failures", "Failures by cause", table_html(headings, rows, "top failures"));
 }
 
 }  // namespace ocrtune

@@ -15,6 +15,11 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
+// A sentence of a lower floor in both languages, kept apart from the text around it.
+std::string told(const std::string& sentence) {
+  return "<bdi>" + say_sentence(plain_line(sentence)) + "</bdi>";
+}
+
 std::string unknown_html(const std::string& reason) {
   return "<span class=\"unknown\">" + say("unknown") + "</span>" +
          (reason.empty() ? "" : " " + machine_text(reason));
@@ -22,19 +27,19 @@ std::string unknown_html(const std::string& reason) {
 
 void add_row(Rows& rows, const std::string& phrase, const std::string& value_html,
              const std::string& source) {
-  rows.push_back({say(phrase), value_html, machine_text(source)});
+  rows.push_back({say(phrase), value_html, told(source)});
 }
 
 void add_text(Rows& rows, const std::string& phrase, const std::string& value) {
-  add_row(rows, phrase, value.empty() ? unknown_html("") : machine_text(value), "");
+  add_row(rows, phrase, value.empty() ? unknown_html("") : told(value), "");
 }
 
 template <typename T, typename Show>
 void add_fact(Rows& rows, const std::string& phrase, const Fact<T>& fact, Show show) {
   if (fact.known()) {
-    add_row(rows, phrase, html_text(show(*fact.value)), fact.source);
+    add_row(rows, phrase, told(show(*fact.value)), fact.source);
   } else {
-    rows.push_back({say(phrase), unknown_html(""), machine_text(fact.source)});
+    rows.push_back({say(phrase), unknown_html(""), told(fact.source)});
   }
 }
 
@@ -117,7 +122,7 @@ std::string thread_env_table(const std::vector<ThreadEnvFact>& facts) {
   Rows rows;
   for (const ThreadEnvFact& fact : facts) {
     rows.push_back({"<code>" + html_text(fact.name + "=" + fact.value, 400) + "</code>",
-                    machine_text(fact.effect), fact.limits ? say("yes") : say("no")});
+                    told(fact.effect), fact.limits ? say("yes") : say("no")});
   }
   return table_html({"Variable", "Effect", "Binds below the usable CPUs"}, rows);
 }
@@ -126,7 +131,7 @@ std::string remarks(const std::string& phrase, const std::vector<std::string>& t
                     const char* css) {
   if (texts.empty()) return "";
   std::string items;
-  for (const std::string& text : texts) items += "<li>" + machine_text(plain_line(text)) + "</li>";
+  for (const std::string& text : texts) items += "<li>" + told(text) + "</li>";
   return fmt::format("<div class=\"remarks {}\"><h3>{}</h3><ul>{}</ul></div>\n", css, say(phrase),
                      items);
 }

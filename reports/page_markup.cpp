@@ -45,6 +45,15 @@ std::string figure_html(const std::string& caption_html, const std::string& pict
                      caption_html, picture_html);
 }
 
+std::string copy_block(const std::string& label_phrase, const std::string& id,
+                       const std::string& text) {
+  return fmt::format(
+      "<div class=\"copy\"><div class=\"bar\"><span>{}</span>"
+      "<button type=\"button\" data-copy=\"{}\">{}</button></div>"
+      "<pre id=\"{}\" dir=\"ltr\">{}</pre></div>\n",
+      say(label_phrase), id, say("Copy"), id, html_text(text));
+}
+
 std::string knobs_html(const Knobs& knobs) {
   return fmt::format("<code>{}</code>", html_text(plain_line(knobs_text(knobs)), 400));
 }

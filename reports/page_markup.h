@@ -25,6 +25,10 @@ std::string fact_html(const std::string& label_phrase, const std::string& value_
 std::string figure_html(const std::string& caption_html, const std::string& picture_html,
                         const std::string& css = "");
 
+// Text to copy in a block with a button; `id` is unique on the page.
+std::string copy_block(const std::string& label_phrase, const std::string& id,
+                       const std::string& text);
+
 // A setting as code; as a link it filters the table of all trials.
 std::string knobs_html(const Knobs& knobs);
 std::string knobs_filter(const Knobs& knobs);  // ` data-filter="nproc=2 batch=8"`

@@ -36,7 +36,7 @@ const std::vector<Phrase>& phrase_table() {
       {"{} to {}; yours is {} at {}", "{} 至 {}；您的设置 {} 为 {}"},
       {"your setting was not measured", "您的设置未测量"},
       {"your setting {} does not run: {}", "您的设置 {} 无法运行：{}"},
-      {"Cost of the worst rule of thumb", "最差经验规则的损失"},
+      {"Gain over the rules of thumb", "相对经验规则的提升"},
       {"Peak memory", "峰值内存"},
       {"limit unknown", "上限未知"},
       {"of {}; {} % stays free", "上限 {}；剩余 {} %"},
@@ -64,6 +64,11 @@ const std::vector<Phrase>& phrase_table() {
       {"NOISY HOST", "主机干扰大"},
       {"NO ANSWER", "没有结论"},
       {"UNFINISHED", "未完成"},
+      {"EXTRAPOLATED", "外推"},
+      {"Measured on a drawn batch without a data path; reading your data may be what limits. Tune "
+       "with "
+       "--data.",
+       "在绘制的一批图像上测量，不含数据读取；读取您的数据可能才是瓶颈。请使用 --data 调优。"},
       {"MEMORY LIMIT UNKNOWN", "内存上限未知"},
       {"No setting ran to the end.", "没有设置能运行完成。"},
       {"The memory limit could not be read, so the headroom is not known.",
@@ -197,6 +202,57 @@ const std::vector<Phrase>& phrase_table() {
        "over samples within trials, which makes it too small. Alike: less than 2 % apart.",
        "速度单位为样本/秒。p：对各次试验做 Mann-Whitney U 检验，并按设置数校正；* "
        "表示使用同一试验内的采样，p 值偏小。相同：相差小于 2 %。"},
+      // Capacity, latency, peers.
+      {"Capacity", "容量"},
+      {"Latency", "延迟"},
+      {"P2P", "P2P"},
+      {"Machines", "机器数"},
+      {"images/s", "图像/秒"},
+      {"busy", "占用率"},
+      {"latency in ms", "延迟（毫秒）"},
+      {"takes", "用时"},
+      {"holds", "可满足的概率"},
+      {"cost an hour", "每小时费用"},
+      {"enough", "足够"},
+      {"with one to spare", "含一台备用"},
+      {"From {}; valid for {} to {} machines: {}", "依据 {}；适用于 {} 至 {} 台机器：{}"},
+      {"Back-test: fitted on the smaller counts, asked for the larger",
+       "回测：用较小的数量拟合，预测较大的数量"},
+      {"Processes or machines", "进程或机器数"},
+      {"predicted", "预测"},
+      {"measured", "实测"},
+      {"error", "误差"},
+      {"Assumptions", "假设"},
+      {"Latency against rate", "延迟与请求速率"},
+      {"Latency by rate", "不同请求速率下的延迟"},
+      {"Latency at each rate tried: ● at the promised percentile, a small dot the median. Green "
+       "kept, "
+       "red broken, grey undecided.",
+       "各请求速率下的延迟：● 为承诺的百分位，小点为中位数。绿色守住，红色未守住，灰色未定。"},
+      {"requests/s →", "请求/秒 →"},
+      {"latency in ms ↑", "延迟（毫秒）↑"},
+      {"requests/s", "请求/秒"},
+      {"promise", "承诺"},
+      {"median in ms", "中位数（毫秒）"},
+      {"requests", "请求数"},
+      {"too late", "超时数"},
+      {"GPU peer-to-peer", "GPU 点对点通信"},
+      {"from ↓ to →", "从 ↓ 到 →"},
+      {"driver silent", "驱动未说明"},
+      {"driver: yes", "驱动：是"},
+      {"driver: {}", "驱动：{}"},
+      {"Level: NVL NVLink, PIX one PCIe switch, PXB several, PHB the CPU's root complex, SYS "
+       "between "
+       "sockets. The driver's yes is no proof: copies, an in-kernel handshake and a real "
+       "collective "
+       "are.",
+       "级别：NVL 为 NVLink，PIX 为同一 PCIe 交换机，PXB 为多个交换机，PHB 为 CPU 根复合体，SYS "
+       "为跨插槽。"
+       "驱动的肯定答复不是证据：拷贝、内核握手和真实的集合通信才是。"},
+      {"Evidence", "证据"},
+      {"What to do", "处理办法"},
+      {"Not checked", "未检验"},
+      {"To be sure:", "如何确认："},
       // Reproduce.
       {"Command line", "命令行"},
       {"Seed", "随机种子"},

@@ -14,8 +14,9 @@ namespace {
 const Phrase* find_phrase(std::string_view english) {
   static const auto kIndex = [] {
     std::unordered_map<std::string_view, const Phrase*> index;
-    for (const Phrase& phrase : phrase_table()) index.emplace(phrase.english, &phrase);
-    for (const Phrase& phrase : sentence_table()) index.emplace(phrase.english, &phrase);
+    for (const auto* table : {&phrase_table(), &sentence_table(), &machine_table()}) {
+      for (const Phrase& phrase : *table) index.emplace(phrase.english, &phrase);
+    }
     return index;
   }();
   const auto found = kIndex.find(english);
@@ -73,12 +74,14 @@ std::string both(const char* tag, const std::string& english, const std::string&
 std::string chinese_of_depth(std::string_view sentence, int depth) {
   if (const Phrase* phrase = find_phrase(sentence)) return std::string(phrase->chinese);
   if (depth > 3) return std::string(sentence);
-  for (const Phrase& phrase : sentence_table()) {
-    if (phrase.english.find("{}") == std::string_view::npos) continue;
-    auto holes = match(phrase.english, sentence);
-    if (!holes) continue;
-    for (std::string& hole : *holes) hole = chinese_of_depth(hole, depth + 1);
-    return fill(phrase.chinese, *holes);
+  for (const auto* table : {&sentence_table(), &machine_table()}) {
+    for (const Phrase& phrase : *table) {
+      if (phrase.english.find("{}") == std::string_view::npos) continue;
+      auto holes = match(phrase.english, sentence);
+      if (!holes) continue;
+      for (std::string& hole : *holes) hole = chinese_of_depth(hole, depth + 1);
+      return fill(phrase.chinese, *holes);
+    }
   }
   return std::string(sentence);
 }

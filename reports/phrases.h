@@ -1,4 +1,5 @@
-// The page's words in English and Chinese, from two tables (phrase_table.cpp, sentence_table.cpp).
+// The page's words in English and Chinese, from three tables (phrase_table.cpp, sentence_table.cpp,
+// machine_table.cpp).
 //
 // Both languages stand in the page and the style sheet shows one, so that switching needs no
 // network and the page can be read without script. A phrase may have holes: "{} of {} samples".
@@ -16,7 +17,8 @@ struct Phrase {
 };
 
 const std::vector<Phrase>& phrase_table();    // what the page itself says
-const std::vector<Phrase>& sentence_table();  // what lower floors compose, with holes for values
+const std::vector<Phrase>& sentence_table();  // what tuner/ composes, with holes for values
+const std::vector<Phrase>& machine_table();   // what probes/ and bench/ say of machine and failures
 
 // Both languages as two elements of kind `tag` ("span"; "tspan" inside SVG). The phrase is escaped;
 // the arguments are HTML already. A phrase that is not in the table is shown in English.

@@ -31,7 +31,7 @@ void draw_axes(Svg& svg, const Scale& x, const Scale& y, const std::string& x_ht
                const std::string& y_html) {
   for (const double tick : round_ticks(0, y.high, 5)) {
     svg.line(kLeft, y.at(tick), kWidth - kRight, y.at(tick), "grid");
-    svg.text(kLeft - 6, y.at(tick) + 4, html_text(format_count(tick)), "tick", Svg::Anchor::end);
+    svg.text(kLeft - 6, y.at(tick) + 4, fmt::format("{:g}", tick), "tick", Svg::Anchor::end);
   }
   for (const double tick : round_ticks(x.low, x.high, 8)) {
     svg.text(x.at(tick), kHeight - kBottom + 15, fmt::format("{:g}", tick), "tick",

@@ -69,6 +69,8 @@ std::string slo_json(const SloSearchResult& result, const Promise& promise) {
   json["schema"] = 1;
   json["answer"] = result.words;
   json["promise"] = promise_text(promise);
+  json["promise_percentile"] = promise.percentile;
+  json["promise_seconds"] = promise.seconds;
   json["found"] = result.found;
   json["requests_per_second"] = known(result.requests_per_second);
   json["confirmed"] = result.confirmed;

@@ -51,6 +51,11 @@ std::vector<Badge> badges(const RunRecord& run) {
     found.push_back({"NOISY HOST", Tone::warning,
                      "Other load disturbed the measurements; the interval says how much."});
   }
+  if (run.options.command.empty() && run.options.label_file.empty()) {
+    found.push_back({"EXTRAPOLATED", Tone::warning,
+                     "Measured on a drawn batch without a data path; reading your data may be what "
+                     "limits. Tune with --data."});
+  }
   if (run.state == "interrupted" || run.state == "running") {
     found.push_back({"UNFINISHED", Tone::warning, "The search was stopped before its end."});
   }

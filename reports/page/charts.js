@@ -15,6 +15,8 @@
     failed: ["failed", "失败"],
   };
   const say = (key) => words[key][zh() ? 1 : 0];
+  const phases = { baseline: "基线", ladder: "阶梯", model: "模型", race: "决赛", rule: "规则", sweep: "扫描" };
+  const phaseName = (phase) => (zh() && phases[phase]) || phase;
   const name = (setting) => text(run.settings[setting][2]);
 
   const trials = run.trials.map((fields) => ({
@@ -94,7 +96,7 @@
         { label: say("best"), data: line, type: "line", pointStyle: "line", borderColor: css("--accent"), borderWidth: 1.8,
           pointRadius: 0, pointHitRadius: 0 },
       ],
-      title: (point) => `${say("trial")} ${point.trial.id} (${point.trial.phase}): ${name(point.setting)}: ` +
+      title: (point) => `${say("trial")} ${point.trial.id} (${phaseName(point.trial.phase)}): ${name(point.setting)}: ` +
         (point.trial.ok ? `${point.y.toPrecision(4)} ${say("rate")}` : say("failed")),
     };
   }
@@ -110,7 +112,7 @@
         ctx.fillStyle = css("--wash");
         if (i % 2 === 0) ctx.fillRect(left, chartArea.top, right - left, chartArea.height);
         ctx.fillStyle = css("--soft");
-        if (ctx.measureText(band.phase).width + 8 < right - left) ctx.fillText(band.phase, left + 4, chartArea.top + 12);
+        if (ctx.measureText(phaseName(band.phase)).width + 8 < right - left) ctx.fillText(phaseName(band.phase), left + 4, chartArea.top + 12);
       });
       ctx.restore();
     },

@@ -1,0 +1,65 @@
+// What other commands printed with --json, read back so that the page can show it beside a run:
+// plan (capacity), slo (latency against rate), p2p (a verdict for each GPU pair).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/stats.h"
+
+namespace ocrtune {
+
+struct CapacityDocument {
+  struct Row {
+    int machines = 0;
+    Interval samples_per_second;
+    double busy_share = -1, latency_seconds = -1, seconds = -1;  // below 0: not said
+    double probability = 0;
+    double cost_per_hour = -1;
+  };
+  std::string answer, source, valid_reason;
+  bool refused = false, extrapolated = false;
+  int machines = 0, spare_machines = 0;
+  double valid_low = 0, valid_high = 0;
+  std::vector<Row> rows;
+  struct Test {
+    double at = 0, predicted = 0, low = 0, high = 0, measured = 0, error = 0;
+  };
+  std::vector<Test> back_tests;
+  std::vector<std::string> notes;
+};
+
+struct LatencyDocument {
+  struct Point {
+    double requests_per_second = 0, latency_seconds = 0, median_seconds = 0;
+    std::string verdict;  // kept, broken, undecided
+    double judged = 0, over = 0;
+  };
+  std::string answer, promise;     // "p99 under 80 ms"
+  double promise_seconds = 0;      // 0: not said
+  double requests_per_second = 0;  // the highest rate proved; 0: none
+  std::vector<Point> points;       // in the order in which they were tried
+};
+
+struct PeerDocument {
+  struct Pair {
+    int from = 0, to = 0;
+    std::string verdict;
+    std::vector<std::string> evidence;
+  };
+  std::string verdict, sentence, proof;
+  std::vector<Pair> pairs;
+};
+
+struct PageDocuments {
+  std::optional<CapacityDocument> capacity;
+  std::optional<LatencyDocument> latency;
+  std::optional<PeerDocument> peers;
+};
+
+// Adds the document, recognised by its keys. invalid: not JSON, or none of the three.
+Status add_document(const std::string& json, PageDocuments& documents);
+
+}  // namespace ocrtune
