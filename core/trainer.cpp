@@ -37,9 +37,9 @@ class TeamScope {
   int before_;
 };
 
-// Code pages of oneDNN, its kernels and packing buffers: measured as the growth of the resident set
-// beyond the plan, 11 to 12 MiB for batches of 1 to 64.
-constexpr std::size_t kLibraryBytes = std::size_t{11} << 20;
+// Code pages of oneDNN, its kernels and packing buffers: the growth of the resident set beyond the
+// plan, 6 to 9 MiB over all models and batches.
+constexpr std::size_t kLibraryBytes = std::size_t{7} << 20;
 
 double now_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
