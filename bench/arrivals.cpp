@@ -73,12 +73,14 @@ double trace_rate(const std::vector<double>& seconds) {
   return static_cast<double>(seconds.size() - 1) / (seconds.back() - seconds.front());
 }
 
-double busiest_rate(const std::vector<double>& seconds, double window_seconds) {
+double busiest_rate(const std::vector<double>& seconds, double window_seconds, double* begins) {
   std::size_t most = 0;
   std::size_t first = 0;
   for (std::size_t last = 0; last < seconds.size(); ++last) {
     while (seconds[last] - seconds[first] >= window_seconds) ++first;
-    most = std::max(most, last - first + 1);
+    if (last - first + 1 <= most) continue;
+    most = last - first + 1;
+    if (begins != nullptr) *begins = seconds[first];
   }
   return static_cast<double>(most) / window_seconds;
 }

@@ -44,7 +44,9 @@ Result<std::vector<double>> read_trace(const std::string& path);
 // Requests per second over the span of a trace.
 double trace_rate(const std::vector<double>& seconds);
 
-// The mean rate within the busiest `window_seconds` of a trace.
-double busiest_rate(const std::vector<double>& seconds, double window_seconds);
+// The mean rate within the busiest `window_seconds` of a trace; `begins` (may be null) gets when
+// that begins.
+double busiest_rate(const std::vector<double>& seconds, double window_seconds,
+                    double* begins = nullptr);
 
 }  // namespace ocrtune

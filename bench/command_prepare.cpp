@@ -87,6 +87,7 @@ Status check_workload(const CommandWorkload& workload, const Machine& machine) {
 
 std::vector<std::string> general_warnings(const CommandWorkload& workload) {
   std::vector<std::string> warnings;
+  if (workload.preset == "paddleocr-infer") return warnings;  // nothing is trained
   if (turns(workload, "nproc") || turns(workload, "batch")) {
     warnings.emplace_back(
         "the global batch is nproc x batch and changes with both; the learning rate is left as it "

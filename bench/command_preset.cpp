@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "bench/paddleocr_infer_preset.h"
 #include "bench/paddleocr_preset.h"
 
 namespace ocrtune {
@@ -11,6 +12,9 @@ const std::vector<PresetRow>& preset_table() {
   static const std::vector<PresetRow> kTable = {
       {"paddleocr", "PaddleOCR's tools/train.py: sets the -o keys that a short trial needs",
        apply_paddleocr_preset},
+      {"paddleocr-infer",
+       "PaddleOCR's tools/infer/predict_system.py: one process for each GPU, or use_mp on CPUs",
+       apply_paddleocr_infer_preset},
   };
   return kTable;
 }

@@ -174,6 +174,15 @@ LogDialect paddleocr_dialect(std::optional<int> print_interval) {
   return [state](const std::string& line) { return state->read(line); };
 }
 
+LogDialect paddleocr_infer_dialect() {
+  return [images = 0.0](const std::string& line) mutable -> std::optional<LogReading> {
+    if (line.find("Predict time of ") == std::string::npos) return std::nullopt;
+    LogReading reading;
+    reading.sample_count = ++images;  // whichever process printed it
+    return reading;
+  };
+}
+
 LogDialect rate_dialect() { return read_rate; }
 LogDialect progress_dialect() { return read_progress; }
 LogDialect burn_dialect() { return read_burn; }

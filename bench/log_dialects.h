@@ -20,6 +20,8 @@ using LogDialect = std::function<std::optional<LogReading>(const std::string& li
 // such lines and the ones after them are left out; batch_cost holds reader_cost; the number of
 // samples changes from step to step under MultiScaleSampler.
 LogDialect paddleocr_dialect(std::optional<int> print_interval);
+LogDialect
+paddleocr_infer_dialect();      // "[..] INFO: 3  Predict time of a.png: 0.122s", one an image
 LogDialect rate_dialect();      // "312.5 images/s", "samples/sec: 81.2", "img/s: 40 (39)"
 LogDialect progress_dialect();  // "Epoch 0:  50%|#####     | 50/100 [00:05<00:05, 9.87it/s]"
 LogDialect burn_dialect();      // "... items_processed: 320, items_total: 60000 ..."

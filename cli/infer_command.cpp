@@ -230,8 +230,12 @@ Result<int> infer(Flags flags) {
   if (!choice) return choice.error();
   recognizer.model = choice->model;
   job.spec.alphabet = choice->alphabet;
-  if (job.chunk == 0) job.chunk = chunk_for(recognizer.batch);
   if (Status chosen = choose_masks(flags); !chosen) return chosen.error();
+  if (job.chunk == 0) {
+    // A short list is shared out as well.
+    const auto lines = static_cast<int>(std::min<std::size_t>(list->paths.size(), 1 << 20));
+    job.chunk = std::min(chunk_for(recognizer.batch), std::max(1, lines / (2 * flags.nproc)));
+  }
   job.paths = list->paths;
   job.program = own_program();
   if (job.spec.recognizer.checkpoint.empty()) {

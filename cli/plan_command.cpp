@@ -4,11 +4,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 
 #include "base/files.h"
 #include "base/text.h"
+#include "bench/arrivals.h"
 #include "cli/command_list.h"
 #include "cli/terminal.h"
 #include "reports/capacity_page.h"
@@ -21,7 +23,7 @@ namespace {
 
 struct PlanFlags {
   std::string rate, slo, daily, samples, epochs, deadline, run = "last", table, machine, cost;
-  std::string peak_factor, csv, db = Store::default_path();
+  std::string peak_factor, csv, trace, out, db = Store::default_path();
   bool json = false;
 };
 
@@ -51,20 +53,33 @@ Result<double> parse_rate(const std::string& text) {
   return *value / seconds;
 }
 
+// The load as it came once; its busiest minute is the rate to keep up with.
+Status read_load(const std::string& path, CapacityDemand& demand) {
+  auto trace = read_trace(path);
+  if (!trace) return trace.error();
+  constexpr double kMinute = 60;
+  demand.requests_per_second = trace->back() < kMinute
+                                   ? trace_rate(*trace)
+                                   : busiest_rate(*trace, kMinute, &demand.busiest_seconds);
+  demand.trace = std::move(trace).value();
+  return Status();
+}
+
 Result<CapacityDemand> demand_of(const PlanFlags& flags) {
   CapacityDemand demand;
-  const bool inference = !flags.rate.empty() || !flags.daily.empty();
+  const int loads = static_cast<int>(!flags.rate.empty()) + static_cast<int>(!flags.daily.empty()) +
+                    static_cast<int>(!flags.trace.empty());
   const bool training = !flags.samples.empty() || !flags.deadline.empty();
-  if (inference == training || (!flags.rate.empty() && !flags.daily.empty())) {
+  if (loads + static_cast<int>(training) != 1) {
     return Error{ErrorKind::usage,
-                 "give one of --rate R, --daily N, or --samples N with --deadline T"};
+                 "give one of --rate R, --daily N, --trace FILE, or --samples N with --deadline T"};
   }
   if (training && (flags.samples.empty() || flags.deadline.empty())) {
     return Error{ErrorKind::usage, "training needs both --samples N and --deadline T"};
   }
   if (training && !flags.slo.empty()) {
     return Error{ErrorKind::usage,
-                 "--slo is a promise of inference; it goes with --rate or --daily"};
+                 "--slo is a promise of inference; it goes with --rate, --daily or --trace"};
   }
   if (!flags.peak_factor.empty() && flags.daily.empty()) {
     return Error{ErrorKind::usage, "--peak-factor goes with --daily"};
@@ -92,6 +107,9 @@ Result<CapacityDemand> demand_of(const PlanFlags& flags) {
   }
   if (!flags.daily.empty()) {
     demand.requests_per_second = demand.daily_requests / 86400 * demand.peak_factor;
+  }
+  if (!flags.trace.empty()) {
+    if (const Status traced = read_load(flags.trace, demand); !traced) return traced.error();
   }
   if (!flags.deadline.empty()) {
     const auto deadline = parse_duration(flags.deadline);
@@ -138,10 +156,13 @@ Result<NodeMeasurement> measurement_of(const PlanFlags& flags, const CapacityDem
 }
 
 Result<int> run_plan(const PlanFlags& flags) {
-  const auto demand = demand_of(flags);
+  auto demand = demand_of(flags);
   if (!demand) return demand.error();
   auto node = measurement_of(flags, *demand);
   if (!node) return node.error();
+  if (demand->inference() && !demand->promise && !node->promise.empty()) {
+    demand->promise = *parse_promise(node->promise);  // the one that was measured
+  }
   if (!flags.machine.empty()) {
     const auto machine = read_machine(flags.machine);
     if (!machine) return machine.error();
@@ -150,12 +171,15 @@ Result<int> run_plan(const PlanFlags& flags) {
   }
   const auto plan = answer_capacity(*node, *demand);
   if (!plan) return plan.error();
-  if (!flags.csv.empty()) {
-    if (const Status made = make_directories(flags.csv); !made) return made.error();
-    const std::string path = join_path(flags.csv, "capacity.csv");
-    if (const Status written = write_file(path, capacity_csv(*plan)); !written) {
-      return written.error();
-    }
+  for (const std::string& folder : {flags.csv, flags.out}) {
+    if (folder.empty()) continue;
+    if (const Status made = make_directories(folder); !made) return made.error();
+    const Status written = write_file(join_path(folder, "capacity.csv"), capacity_csv(*plan));
+    if (!written) return written.error();
+  }
+  if (!flags.out.empty()) {
+    const Status written = write_file(join_path(flags.out, "capacity.json"), capacity_json(*plan));
+    if (!written) return written.error();
   }
   const std::string page =
       flags.json ? capacity_json(*plan) : capacity_text(*plan, terminal_width(stdout));
@@ -174,7 +198,9 @@ Command plan_command() {
             auto flags = std::make_shared<PlanFlags>();
             app.add_option("--rate", flags->rate, "images to recognise: 200, 12000/min, 1e6/h");
             app.add_option("--daily", flags->daily, "images a day, instead of --rate");
-            app.add_option("--peak-factor", flags->peak_factor,
+            app.add_option("--trace", flags->trace,
+                           "recorded arrivals, a time in seconds a line, instead of --rate");
+            app.add_option("--peak-factor,--peak", flags->peak_factor,
                            "peak rate over the day's mean rate (default 1)");
             app.add_option("--slo", flags->slo, "latency promise: p99=80ms");
             app.add_option("--samples", flags->samples, "images of the training set");
@@ -186,6 +212,8 @@ Command plan_command() {
                            "another machine's probe --json: plan for its kind (EXTRAPOLATED)");
             app.add_option("--cost-per-hour", flags->cost, "of one machine, in any currency");
             app.add_option("--csv", flags->csv, "folder in which capacity.csv is written");
+            app.add_option("--out", flags->out,
+                           "folder for capacity.csv and capacity.json (report --with takes it)");
             app.add_option("--db", flags->db, "the file of stored runs");
             app.add_flag("--json", flags->json, "print one JSON document");
             return [flags] { return run_plan(*flags); };

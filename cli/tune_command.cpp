@@ -1,5 +1,4 @@
 // ocrtune tune: probe, search, commit every trial, and say what to launch.
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -22,9 +21,7 @@
 #include "cli/terminal.h"
 #include "cli/tune_inference.h"
 #include "core/loader.h"
-#include "core/samples.h"
 #include "core/trainer.h"
-#include "probes/machine_gpus.h"
 #include "probes/probe.h"
 #include "reports/console.h"
 #include "reports/report_files.h"
@@ -121,7 +118,7 @@ Status read_amounts(TuneFlags& flags) {
 Status read_data(TuneFlags& flags) {
   RunOptions& options = flags.options;
   if (flags.data.empty() || options.infers()) return Status();
-  options.label_file = samples_path(flags.data);
+  options.label_file = is_directory(flags.data) ? join_path(flags.data, "labels.txt") : flags.data;
   LoaderOptions loader;
   loader.label_file = options.label_file;
   loader.batch = 1;
@@ -143,16 +140,6 @@ Status look_at_command(TuneFlags& flags, const Machine& machine) {
   if (!prepared) return prepared.error();
   for (const std::string& warning : prepared->warnings) {
     std::fprintf(stderr, "ocrtune tune: note: %s\n", warning.c_str());
-  }
-  int ranks = 1;
-  const auto nproc = options.axes.find("nproc");
-  if (nproc != options.axes.end()) {
-    for (const std::string& value : nproc->second) {
-      ranks = std::max(ranks, static_cast<int>(parse_integer(value).value_or(1)));
-    }
-  }
-  for (const std::string& note : device_notes(machine, process_environment(), ranks)) {
-    std::fprintf(stderr, "ocrtune tune: note: %s\n", note.c_str());
   }
   if (flags.baseline.empty() && prepared->current) {
     options.baseline = *prepared->current;
@@ -434,7 +421,8 @@ void declare_command_flags(CLI::App& app, TuneFlags& flags) {
          "--log-reader", options.log_reader,
          "How to read the command's lines (ocrtune list log-readers), regex:..., json-lines:KEY")
       ->group("Your own command");
-  app.add_option("--preset", options.preset, "paddleocr: set the right -o keys by itself")
+  app.add_option("--preset", options.preset,
+                 "paddleocr: set the right -o keys by itself; paddleocr-infer: predict_system.py")
       ->group("Your own command");
   app.add_option("--setup", options.setup, "Command to run before each trial")
       ->group("Your own command");

@@ -19,10 +19,11 @@
 namespace ocrtune {
 namespace {
 
+constexpr int kLanes = 64;
+
 // Independent multiply-add chains, enough to fill the pipelines; everything stays in registers, so
 // neither cache nor memory limits it. The values decay towards a fixed point and never overflow.
 double multiply_add(int rounds) {
-  constexpr int kLanes = 64;
   float values[kLanes];
   for (int i = 0; i < kLanes; ++i) values[i] = static_cast<float>(i);
   for (int round = 0; round < rounds; ++round) {
@@ -138,6 +139,7 @@ EffectiveCores measure_effective_cores(const std::vector<int>& order, double sec
   EffectiveCores found;
   if (order.empty()) {
     found.cores.source = "not measured: the allowed CPUs are unknown";
+    found.multiply_adds_per_second.source = found.cores.source;
     return found;
   }
   const auto sizes = team_sizes(order.size());
@@ -148,6 +150,7 @@ EffectiveCores measure_effective_cores(const std::vector<int>& order, double sec
   static_cast<void>(team_speed({order.front()}, slice / 2));  // wakes the clocks
   double one = 0;
   for (const int cpu : alone) one = std::max(one, team_speed({cpu}, slice).rounds_per_second);
+  found.multiply_adds_per_second = {one * kLanes, "measured: the fastest core alone"};
   double wait_share = 0;
   for (const std::size_t size : sizes) {
     const std::vector<int> team(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(size));

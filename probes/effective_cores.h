@@ -18,6 +18,7 @@ namespace ocrtune {
 
 struct EffectiveCores {
   Fact<double> cores;
+  Fact<double> multiply_adds_per_second;        // of the fastest core alone
   std::vector<std::pair<int, double>> scaling;  // (threads, speed relative to one)
   double foreign_cpus = 0;                      // that others used on these CPUs meanwhile
 };

@@ -53,6 +53,9 @@ struct CpuFacts {
   std::vector<Limit> limits;     // all that were found, ascending
   Fact<double> effective_cores;  // measured parallel capacity, in cores
   std::vector<std::pair<int, double>> scaling;  // (busy threads, speed relative to one)
+  // Of the fastest core alone: fp32 multiply-adds in the vectors of this build. Compares machines
+  // that ran the same ocrtune.
+  Fact<double> core_multiply_adds_per_second;
   double foreign_cpus = 0;       // used by others on the allowed CPUs during that measurement
   std::vector<std::string> isa;  // "avx2", "avx512f", "avx512_bf16", "amx_bf16", ...
   std::string isa_source;        // "cpuid and XCR0", "/proc/cpuinfo", or why unknown
@@ -113,13 +116,6 @@ struct GpuLink {
   std::string read, write;  // P2P status: "ok", "not supported", ...; "" unknown
 };
 
-// A GPU that a process started here would see, under the number by which frameworks name it.
-struct SeenGpu {
-  int logical = 0;
-  int physical = -1;  // the driver's number; -1: cannot be known
-  std::string uuid;   // of the GPU or of the MIG slice
-};
-
 // The peer-to-peer verdict as it stands; probes/p2p.h gives the whole of it.
 struct P2pSummary {
   std::string verdict, sentence, confidence;  // "UNSUPPORTED", in words, "low"
@@ -157,9 +153,7 @@ struct Machine {
   std::vector<GpuLink> gpu_links;
   int cuda_driver_version = 0;  // 12040 is 12.4; 0: unknown
   P2pSummary p2p;
-  std::string gpu_state;              // "no GPU: ...", "2 GPUs", in words
-  std::vector<SeenGpu> visible_gpus;  // with this environment
-  std::string gpu_visibility;         // "CUDA_VISIBLE_DEVICES=2,0", "no variable hides any"
+  std::string gpu_state;  // "no GPU: ...", "2 GPUs", in words
   FolkRules folk_rules;
   CautiousSetting recommendation;
   std::vector<std::string> unknowns;  // what could not be known, and why

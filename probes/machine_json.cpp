@@ -157,6 +157,7 @@ void read_cpu(const Reader& reader, CpuFacts& cpu) {
   read_places(at.value("places", Json::array()), cpu.places);
   read_limits(reader.in.value("usable_cpus", Json::object()), cpu.usable_cpus, cpu.limits);
   reader.fact(reader.in, "effective_cores", cpu.effective_cores);
+  reader.fact(reader.in, "core_multiply_adds_per_second", cpu.core_multiply_adds_per_second);
   get(reader.in, "physical_cores", cpu.physical_cores);
   get(reader.in, "isa", cpu.isa);
 }
@@ -278,8 +279,6 @@ Machine read_machine(const Json& in) {
   get(in, "cuda_driver_version", machine.cuda_driver_version);
   read_p2p(in.value("p2p", Json::object()), machine.p2p);
   get(in, "gpu_state", machine.gpu_state);
-  get(in, "gpu_visibility", machine.gpu_visibility);
-  machine.visible_gpus = seen_gpus_from_json(in.value("visible_gpus", Json::array()));
   const Json rules = in.value("folk_rules", Json::object());
   get(rules, "memory_half", machine.folk_rules.memory_half);
   get(rules, "cores_60_percent", machine.folk_rules.cores_60_percent);
@@ -307,6 +306,8 @@ std::string machine_json(const Machine& machine, int indent) {
   out["virtual_machine"] = writer.fact("virtual_machine", machine.virtual_machine);
   out["usable_cpus"] = write_limits(cpu.usable_cpus, cpu.limits);
   out["effective_cores"] = writer.fact("effective_cores", cpu.effective_cores);
+  out["core_multiply_adds_per_second"] =
+      writer.fact("core_multiply_adds_per_second", cpu.core_multiply_adds_per_second);
   out["physical_cores"] = cpu.physical_cores > 0 ? Json(cpu.physical_cores) : Json(nullptr);
   out["memory_limit_bytes"] = write_limits(memory.limit_bytes, memory.limits);
   out["memory_bandwidth_bytes_per_second"] =
@@ -318,8 +319,6 @@ std::string machine_json(const Machine& machine, int indent) {
   out["cuda_driver_version"] = machine.cuda_driver_version;
   out["p2p"] = write_p2p(machine.p2p);
   out["gpu_state"] = valid_utf8(machine.gpu_state);
-  out["visible_gpus"] = seen_gpus_json(machine.visible_gpus);
-  out["gpu_visibility"] = valid_utf8(machine.gpu_visibility);
   out["folk_rules"] = {{"memory_half", machine.folk_rules.memory_half},
                        {"cores_60_percent", machine.folk_rules.cores_60_percent},
                        {"seven", machine.folk_rules.seven}};

@@ -34,6 +34,7 @@ void add_measured_facts(Machine& machine) {
   EffectiveCores cores = measure_effective_cores(order, 1.5, notes);
   cpu.effective_cores = std::move(cores.cores);
   cpu.scaling = std::move(cores.scaling);
+  cpu.core_multiply_adds_per_second = std::move(cores.multiply_adds_per_second);
   cpu.foreign_cpus = cores.foreign_cpus;
   BandwidthPlan plan;
   const auto count = static_cast<std::size_t>(cpu.physical_cores);

@@ -89,6 +89,7 @@ Machine described_machine(const Topology& topology) {
   memory.limit_bytes.source = memory.shm_bytes.source = memory.shm_free_bytes.source = why;
   memory.overcommit.source = memory.transparent_hugepages.source = why;
   memory.bandwidth_bytes_per_second.source = cpu.effective_cores.source;
+  cpu.core_multiply_adds_per_second.source = cpu.effective_cores.source;
   machine.container.source = machine.virtual_machine.source = why;
   machine.gpu_state = "unknown: " + why;
   machine.unknowns = {"memory, limits, instruction set, environment and GPUs: " + why};
@@ -134,6 +135,7 @@ Machine read_machine(const FileRoot& root, const ProbeOptions& options,
 
 void mark_unmeasured(Machine& machine, const std::string& why) {
   machine.cpu.effective_cores.source = why;
+  machine.cpu.core_multiply_adds_per_second.source = why;
   machine.memory.bandwidth_bytes_per_second.source = why;
 }
 

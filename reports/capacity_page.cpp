@@ -155,7 +155,8 @@ std::string capacity_text(const CapacityPlan& plan, int width) {
                                                          : format_duration(row.seconds.median);
       std::string latency;
       if (plan.demand.promise) {
-        latency = std::isfinite(row.latency_seconds)
+        latency = row.latency_seconds <= 0 ? ""
+                  : std::isfinite(row.latency_seconds)
                       ? fmt::format("{:.3g} ms", 1e3 * row.latency_seconds)
                       : "no end";
       }

@@ -88,8 +88,60 @@ class Planner {
     const auto need = [&](double each) {
       return std::ceil(demand_.requests_per_second / each - 1e-9);
     };
-    settle({need(rate.median), need(rate.high), need(rate.low)});
+    if (on_trace()) {
+      const Interval& alone = plan_.machine_rate;
+      settle({machines_on_trace(1), machines_on_trace(alone.high / alone.median),
+              machines_on_trace(alone.low / alone.median)});
+    } else {
+      settle({need(rate.median), need(rate.high), need(rate.low)});
+    }
     if (!plan_.refused) add_rows([this](int machines) { return inference_row(machines); });
+  }
+
+  bool on_trace() const { return demand_.promise && !demand_.trace.empty() && !promised(); }
+
+  // The node's rate is one that keeps a promise, so there is nothing to simulate.
+  bool promised() const { return !node_.promise.empty(); }
+
+  // What one of so many machines gets of the recorded load.
+  std::vector<double> trace_share(int machines) const {
+    std::vector<double> share;
+    for (std::size_t i = 0; i < demand_.trace.size(); i += static_cast<std::size_t>(machines)) {
+      share.push_back(demand_.trace[i]);
+    }
+    return share;
+  }
+
+  double trace_latency(int machines, double speed) const {
+    return latency_quantile(simulate_queue(queue_of(node_, speed), trace_share(machines), kSeed),
+                            demand_.promise->percentile);
+  }
+
+  // The fewest machines on which the recorded load keeps the promise; one too many to refuse.
+  double machines_on_trace(double speed) const {
+    int low = 1, high = static_cast<int>(kMostSharedNothing) + 1;
+    while (low < high) {
+      const int middle = low + (high - low) / 2;
+      if (trace_latency(middle, speed) <= demand_.promise->seconds) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    return low;
+  }
+
+  // The least relative speed at which so many machines keep the promise.
+  double slowest_on_trace(int machines) const {
+    double low = 0.25, high = 4;
+    if (trace_latency(machines, high) > demand_.promise->seconds) {
+      return std::numeric_limits<double>::infinity();
+    }
+    for (int i = 0; i < 9; ++i) {
+      const double middle = std::sqrt(low * high);
+      (trace_latency(machines, middle) <= demand_.promise->seconds ? high : low) = middle;
+    }
+    return high;
   }
 
   void note_service() {
@@ -97,6 +149,11 @@ class Planner {
     if (!demand_.promise) {
       plan_.notes.emplace_back(
           "no --slo was given: the count keeps up with the load and promises no latency");
+      return;
+    }
+    if (promised()) {
+      plan_.notes.push_back("the rate of one machine was measured with " +
+                            promise_text(*demand_.promise) + " kept; nothing is simulated");
       return;
     }
     if (!node_.service_spread_known) {
@@ -112,6 +169,10 @@ class Planner {
   // A node that is f times as fast keeps a limit L at f times the rate at which this one keeps f L.
   bool serve() {
     if (!demand_.promise) return true;
+    if (promised()) {
+      plan_.served_rate = plan_.machine_rate;
+      return true;
+    }
     const auto served = [&](double rate) {
       const double speed = rate / plan_.machine_rate.median;
       return highest_rate(queue_of(node_, speed), *demand_.promise, kSeed, kQueueRequests);
@@ -141,7 +202,14 @@ class Planner {
     const Interval& rate = demand_.promise ? plan_.served_rate : plan_.machine_rate;
     const double scale = rate.median / plan_.machine_rate.median;
     row.probability = share_of([&](double draw) { return draw * scale >= each; });
-    if (demand_.promise) {
+    if (on_trace()) {
+      row.latency_seconds = trace_latency(machines, 1);
+      const double slowest = slowest_on_trace(machines);
+      row.probability =
+          share_of([&](double draw) { return draw >= slowest * plan_.machine_rate.median; });
+      return row;
+    }
+    if (demand_.promise && !promised()) {
       row.latency_seconds = std::numeric_limits<double>::infinity();
       if (row.busy_share < 1) {
         const auto arrivals = take_arrivals(Arrivals::poisson(each, kSeed), kQueueRequests);
@@ -297,6 +365,24 @@ class Planner {
 
 }  // namespace
 
+namespace {
+
+// A run under a promise tells the rate for that promise and for looser ones, and no other.
+Status promise_fits(const NodeMeasurement& node, const CapacityDemand& demand) {
+  const auto kept = parse_promise(node.promise);
+  if (node.promise.empty() || !kept) return Status();
+  if (demand.promise && demand.promise->percentile <= kept->percentile &&
+      demand.promise->seconds >= kept->seconds) {
+    return Status();
+  }
+  return Error{ErrorKind::usage,
+               fmt::format("{} measured the rate that keeps {}: plan with --slo {}, or from a run "
+                           "of tune --mode infer without --slo",
+                           node.source, promise_text(*kept), node.promise)};
+}
+
+}  // namespace
+
 Result<CapacityPlan> plan_capacity(const NodeMeasurement& node, const CapacityDemand& demand) {
   const bool training = demand.total_samples() > 0 && demand.deadline_seconds > 0;
   if (demand.inference() == training) {
@@ -305,6 +391,7 @@ Result<CapacityPlan> plan_capacity(const NodeMeasurement& node, const CapacityDe
   if (node.rates.empty() || median(node.rates) <= 0) {
     return Error{ErrorKind::invalid, node.source + ": no rate was measured"};
   }
+  if (const Status fits = promise_fits(node, demand); !fits) return fits.error();
   return Planner(node, demand).plan();
 }
 

@@ -29,6 +29,10 @@ struct CapacityDemand {
   double daily_requests = 0;  // where the rate came from; 0: given as a rate
   double peak_factor = 1;
   std::optional<Promise> promise;
+  // Recorded arrivals in seconds from 0, of the whole load; the rate above is that of its busiest
+  // minute. Machines take them in turn. Empty: Poisson at the rate.
+  std::vector<double> trace;
+  double busiest_seconds = 0;  // when that minute begins
   // Training.
   double samples = 0;  // of one epoch
   double epochs = 1;

@@ -48,10 +48,16 @@ std::string cost_words(const CapacityPlan& plan) {
 std::string fewer_words(const CapacityPlan& plan) {
   const CapacityRow* row = row_of(plan, plan.machines.median - 1);
   if (row == nullptr) return "";
-  const std::string peak = plan.demand.daily_requests > 0 ? " at the peak hour" : "";
+  const std::string peak = !plan.demand.trace.empty()       ? " in the trace"
+                           : plan.demand.daily_requests > 0 ? " at the peak hour"
+                                                            : "";
   if (!plan.demand.promise) {
     return fmt::format("; at {} the line grows{} ({:.0f} % of what they do)", nodes(row->machines),
                        peak, 100 * row->busy_share);
+  }
+  if (row->latency_seconds <= 0) {  // measured under the promise, not simulated
+    return fmt::format("; at {} the promise breaks{} ({:.0f} % of what they can keep it for)",
+                       nodes(row->machines), peak, 100 * row->busy_share);
   }
   if (!std::isfinite(row->latency_seconds)) {
     return fmt::format("; at {} the promise breaks{}: the line grows without end",
@@ -68,6 +74,10 @@ std::string inference_words(const CapacityPlan& plan) {
   if (plan.demand.daily_requests > 0) {
     text += fmt::format(" (the peak of {} a day at {:g} times the mean)",
                         grouped(plan.demand.daily_requests), plan.demand.peak_factor);
+  }
+  if (!plan.demand.trace.empty()) {
+    text += fmt::format(" (the busiest minute of the trace, {} in)",
+                        format_duration(plan.demand.busiest_seconds));
   }
   if (plan.demand.promise) text += " with " + promise_text(*plan.demand.promise);
   text += fewer_words(plan);

@@ -139,12 +139,14 @@ Result<NodeMeasurement> measure_node(const RunRecord& run) {
   auto node = assemble(all, "run " + run.id);
   if (!node) return node;
   node->mode = run.options.mode;
+  node->promise = run.options.promise;
   node->noise = noise;
   const auto spread = step_spread(run, node->knobs);
   node->service_spread_known = spread.has_value();
   node->service.relative = spread_draws(spread.value_or(kAssumedSpread));
   const Machine& machine = run.machine;
   node->usable_cores = machine.cpu.effective_cores.value_or(machine.cpu.usable_cpus.value_or(0));
+  node->core_multiply_adds_per_second = machine.cpu.core_multiply_adds_per_second.value_or(0);
   node->memory_bytes = static_cast<std::uint64_t>(machine.memory.limit_bytes.value_or(0));
   node->bandwidth_bytes_per_second = machine.memory.bandwidth_bytes_per_second.value_or(0);
   return node;

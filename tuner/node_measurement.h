@@ -29,7 +29,9 @@ struct NodeMeasurement {
   ServiceTimes service;              // of one process, for a batch of k
   bool service_spread_known = false;
   bool batch_cost_known = false;  // else a part-filled batch is taken to last as long as a full one
+  std::string promise;            // `rates` are the highest that keep it; empty: saturated ones
   double usable_cores = 0;        // 0: unknown
+  double core_multiply_adds_per_second = 0;  // of one core; 0: unknown
   std::uint64_t memory_bytes = 0;
   double bandwidth_bytes_per_second = 0;
   // Set by tuner/other_machine.h when the node is not the measured one.

@@ -15,7 +15,8 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kCoreSpeedSpread = 0.2;
+constexpr double kUnknownSpeedSpread = 0.2;
+constexpr double kKnownSpeedSpread = 0.1;
 constexpr int kProbeVersion = 1;
 
 double cores_of(const Machine& machine) {
@@ -63,6 +64,12 @@ Result<NodeMeasurement> scale_to_machine(const NodeMeasurement& node, const Mach
                  node.source + " does not say how many cores the measured machine has" +
                      "; a table states them in its first line: # cores=64"};
   }
+  if (!node.promise.empty()) {
+    return Error{ErrorKind::unsupported,
+                 node.source +
+                     " measured a rate under a promise, which other cores change in a way "
+                     "that is not known: plan from a run of tune --mode infer without --slo"};
+  }
   NodeMeasurement other = node;
   const double ratio = cores_of(machine) / node.usable_cores;
   const int wanted = std::max(1, static_cast<int>(std::floor(node.knobs.nproc * ratio + 1e-6)));
@@ -78,6 +85,9 @@ Result<NodeMeasurement> scale_to_machine(const NodeMeasurement& node, const Mach
                     std::floor(fit->most_processes * factor))};
   }
   Gain gain = gain_of(*fit, node.knobs.nproc, wanted);
+  const double core = machine.cpu.core_multiply_adds_per_second.value_or(0);
+  const bool speed_known = core > 0 && node.core_multiply_adds_per_second > 0;
+  if (speed_known) gain.factor *= core / node.core_multiply_adds_per_second;
   const double theirs = machine.memory.bandwidth_bytes_per_second.value_or(0);
   if (theirs > 0 && node.bandwidth_bytes_per_second > 0) {
     const double bound = theirs / node.bandwidth_bytes_per_second;
@@ -103,13 +113,17 @@ Result<NodeMeasurement> scale_to_machine(const NodeMeasurement& node, const Mach
   other.kind =
       fmt::format("the kind of {} ({:.4g} cores)",
                   machine.host.empty() ? "the probed machine" : machine.host, cores_of(machine));
-  other.widened = std::hypot(kCoreSpeedSpread, gain.spread);
+  other.widened = std::hypot(speed_known ? kKnownSpeedSpread : kUnknownSpeedSpread, gain.spread);
   other.usable_cores = cores_of(machine);
   other.memory_bytes = static_cast<std::uint64_t>(memory);
   other.notes.push_back(fmt::format(
       "EXTRAPOLATED to a machine that was only probed: {} processes instead of {}, rate "
-      "times {:.3g}; the speed of its cores is taken as equal within 20 %",
-      wanted, node.knobs.nproc, gain.factor));
+      "times {:.3g}; {}",
+      wanted, node.knobs.nproc, gain.factor,
+      speed_known ? fmt::format("its cores were measured {:.2f} times as fast, and that holds for "
+                                "this work within 10 %",
+                                core / node.core_multiply_adds_per_second)
+                  : std::string("the speed of its cores is taken as equal within 20 %")));
   return other;
 }
 

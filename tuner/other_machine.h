@@ -1,9 +1,10 @@
 // The same work on a machine that was only probed: scaled, widened, and said so.
 //
-// Processes grow with the cores and the rate follows the scaling fit of the measured node; memory
-// bandwidth, where both machines know theirs, bounds the gain. Whether work is bound by cores or by
-// bandwidth is not known, so both are drawn; the speed of one core is not part of a probe file, so
-// its ratio stays open by 20 %.
+// Processes grow with the cores and the rate follows the scaling fit of the measured node, times
+// the ratio of the cores' measured speeds; memory bandwidth, where both machines know theirs,
+// bounds the gain. Whether work is bound by cores or by bandwidth is not known, so both are drawn.
+// A core's speed at multiply-adds is not its speed at this work: the ratio stays open by 10 %, and
+// by 20 % where a machine's is unknown.
 #pragma once
 
 #include "base/result.h"

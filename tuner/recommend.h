@@ -1,8 +1,8 @@
 // From trials to the answer: a pure function, the same for real runs, tables and simulations.
 //
 // The candidates are the settings of the race, compared round by round. Those that cannot be told
-// from the fastest and are within 0.5 % of it tie; of a tie the safest is chosen: least memory, then
-// fewest processes. The claim is the median of that setting's race trials.
+// from the fastest and are within 0.5 % of it tie; of a tie the safest is chosen: least memory,
+// then fewest processes. The claim is the median of that setting's race trials.
 #pragma once
 
 #include <cstdint>

@@ -9,6 +9,22 @@
 namespace ocrtune {
 namespace {
 
+TEST(LogReader, CountsTheImagesOfPaddleOcrInference) {
+  const auto reader = make_log_reader("paddleocr-infer", LogContext{4, 8, {}, {}});
+  ASSERT_TRUE(reader);
+  std::vector<Event> events;
+  double now = 0;
+  (*reader)->read_line("ppocr INFO: In PP-OCRv3, rec_image_shape ...", now, events);
+  for (int image = 0; image < 40; ++image) {
+    now += 0.05;  // whichever of the four processes printed it
+    (*reader)->read_line("[2024/09/13 15:19:38] ppocr DEBUG: 3  Predict time of a/12.jpg: 0.2s",
+                         now, events);
+  }
+  ASSERT_GT(events.size(), 2u);
+  const auto& step = std::get<StepEvent>(events.back());
+  EXPECT_NEAR(static_cast<double>(step.samples) / step.seconds, 20, 0.1);
+}
+
 // Feeds lines one second apart and gives the steps.
 std::vector<StepEvent> steps_of(const std::string& reader, const LogContext& context,
                                 const std::vector<std::string>& lines) {

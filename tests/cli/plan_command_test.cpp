@@ -45,6 +45,29 @@ class PlanCommand : public testing::Test {
   std::string folder_, table_;
 };
 
+TEST_F(PlanCommand, AnswersARecordedLoad) {
+  // 20 quiet minutes at 500/s and a minute at 1,500/s.
+  const std::string trace = join_path(folder_, "trace.txt");
+  std::string lines;
+  for (int i = 0; i < 600 * 20; ++i) lines += std::to_string(0.1 * i) + "\n";
+  for (int i = 0; i < 1500 * 60; ++i) lines += std::to_string(1200 + i / 1500.0) + "\n";
+  ASSERT_TRUE(write_file(trace, lines).ok());
+  const std::string out_folder = join_path(folder_, "out");
+  const auto [code, out] =
+      run("--table " + table_ + " --trace " + trace + " --slo p99=80ms --out " + out_folder);
+  EXPECT_EQ(code, 0) << out;
+  EXPECT_THAT(out, HasSubstr("2 nodes of this kind"));
+  EXPECT_THAT(out, HasSubstr("1,500 images/s (the busiest minute of the trace, 20 min"));
+  EXPECT_THAT(out, HasSubstr("at 1 node the promise breaks in the trace"));
+  const auto json = read_file(join_path(out_folder, "capacity.json"));
+  ASSERT_TRUE(json.ok());
+  EXPECT_EQ(nlohmann::json::parse(*json)["machines"]["median"], 2);
+  EXPECT_TRUE(path_exists(join_path(out_folder, "capacity.csv")));
+  ASSERT_TRUE(write_file(trace, "1\n1\n").ok());
+  EXPECT_EQ(run("--table " + table_ + " --trace " + trace).first, 3);
+  EXPECT_EQ(run("--table " + table_ + " --rate 3 --trace " + trace).first, 2);
+}
+
 TEST_F(PlanCommand, AnswersInWordsAndWritesCsv) {
   const auto [code, out] = run("--table " + table_ + " --rate 150000/min --slo p99=80ms --csv " +
                                join_path(folder_, "out") + " --cost-per-hour 1.5");

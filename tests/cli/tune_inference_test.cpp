@@ -54,7 +54,7 @@ class TuneInference : public ::testing::Test {
 TEST_F(TuneInference, TheCoreIsSweptRecommendedAndPlannedFrom) {
   const Ran ran = run(
       tune("--nproc 1,2 --threads 1 --batch 4 --precision fp32 --binding none --trial-time 200ms "
-           "--budget 12s --json 2>/dev/null"));
+           "--budget 10s --json 2>/dev/null"));
   ASSERT_EQ(ran.code, 0) << ran.out;
   const auto json = ran.json();
   ASSERT_TRUE(json.is_object()) << ran.out;

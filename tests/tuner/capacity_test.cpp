@@ -118,6 +118,24 @@ TEST(PlanCapacity, APromiseCostsMachinesAndBreaksBelowThem) {
   EXPECT_THAT(plan->answer, HasSubstr("the promise breaks"));
 }
 
+TEST(PlanCapacity, ARateMeasuredUnderThePromiseIsDividedAsItIs) {
+  NodeMeasurement node = node_of(kTable);
+  node.promise = "p99=50ms";
+  CapacityDemand demand = rate_demand(2.5 * kTruth.at(16));
+  const auto without = plan_capacity(node, demand);
+  ASSERT_FALSE(without.ok());
+  EXPECT_EQ(without.error().kind, ErrorKind::usage);
+  EXPECT_THAT(without.error().what, HasSubstr("--slo p99=50ms"));
+  demand.promise = Promise{0.99, 0.02};  // stricter than what was measured
+  EXPECT_FALSE(plan_capacity(node, demand).ok());
+  demand.promise = Promise{0.95, 0.05};
+  const auto plan = answer_capacity(node, demand);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->machines.median, 3);
+  EXPECT_NEAR(plan->served_rate.median, kTruth.at(16), 1e-3);
+  EXPECT_THAT(plan->answer, HasSubstr("at 2 nodes the promise breaks"));
+}
+
 TEST(PlanCapacity, SaysByHowMuchNothingMeetsAPromise) {
   CapacityDemand demand = rate_demand(100);
   demand.promise = Promise{0.99, 0.001};

@@ -47,6 +47,27 @@ TEST(ScaleToMachine, FewerCoresDoLessWithTheirOwnEfficiency) {
   EXPECT_THAT(other->kind, HasSubstr("n7"));
 }
 
+TEST(ScaleToMachine, FasterCoresDoMoreAndAreSurer) {
+  NodeMeasurement node = measured();
+  node.core_multiply_adds_per_second = 10e9;
+  Machine machine = machine_of(16);
+  machine.cpu.core_multiply_adds_per_second.value = 15e9;
+  const auto other = scale_to_machine(node, machine);
+  ASSERT_TRUE(other.ok());
+  EXPECT_NEAR(other->rates[0] / node.rates[0], 1.5, 1e-9);
+  EXPECT_NEAR(other->service.fixed_seconds / node.service.fixed_seconds, 1 / 1.5, 1e-9);
+  EXPECT_NEAR(other->widened, 0.1, 1e-9);
+  EXPECT_THAT(other->notes.back(), HasSubstr("1.50 times as fast"));
+}
+
+TEST(ScaleToMachine, ARateUnderAPromiseIsNotCarriedOver) {
+  NodeMeasurement node = measured();
+  node.promise = "p99=50ms";
+  const auto other = scale_to_machine(node, machine_of(16));
+  ASSERT_FALSE(other.ok());
+  EXPECT_THAT(other.error().what, HasSubstr("without --slo"));
+}
+
 TEST(ScaleToMachine, LessBandwidthBoundsTheGain) {
   NodeMeasurement node = measured();
   node.bandwidth_bytes_per_second = 100e9;
