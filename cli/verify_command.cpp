@@ -1,4 +1,5 @@
 // ocrtune verify: is the stored recommendation still right on this machine?
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -40,6 +41,9 @@ void print_json(const RunRecord& run, const Verification& verification) {
       {"samples_per_second_now", interval_json(verification.rate_now)},
       {"gain_then", interval_json(verification.gain_then)},
       {"gain_now", interval_json(verification.gain_now)},
+      {"ratio_over_trials", interval_json(verification.ratio)},
+      {"clean_samples", verification.clean_samples},
+      {"spoilt_samples", verification.spoilt_samples},
       {"p_against_then", verification.p_against_then},
       {"p_against_baseline", verification.p_against_baseline},
       {"peak_bytes", verification.peak_bytes},
@@ -56,16 +60,18 @@ std::string rate_text(const Interval& rate) {
 }
 
 void print_text(const RunRecord& run, const Verification& verification) {
+  const int samples = verification.clean_samples + verification.spoilt_samples;
   const std::string text = fmt::format(
-      "recommended  {}\n  then {} samples/s\n  now  {} samples/s, {} at most\n"
+      "recommended  {}\n  then {} samples/s\n  now  {} samples/s, {} at most; {} of {} samples "
+      "spoilt by other load\n"
       "baseline     {}\n  then {} samples/s\n  now  {} samples/s\n"
       "{} trials in {}\n{}: {} (run {})\n",
       knobs_text(verification.recommended), rate_text(verification.rate_then),
       rate_text(verification.rate_now), format_bytes(verification.peak_bytes),
-      knobs_text(verification.baseline), rate_text(verification.baseline_then),
-      rate_text(verification.baseline_now), verification.trials.size(),
-      format_duration(verification.seconds), verify_state_name(verification.state),
-      verification.reason, run.id);
+      verification.spoilt_samples, samples, knobs_text(verification.baseline),
+      rate_text(verification.baseline_then), rate_text(verification.baseline_now),
+      verification.trials.size(), format_duration(verification.seconds),
+      verify_state_name(verification.state), verification.reason, run.id);
   std::fputs(text.c_str(), stdout);
 }
 
@@ -97,9 +103,15 @@ Result<int> run_verify(const VerifyFlags& flags) {
   const auto runner = make_runner(run->options, *machine);
   if (!runner) return runner.error();
   const auto on_trial = [](const Trial& trial) {
+    const auto spoilt = std::count_if(trial.samples.begin(), trial.samples.end(),
+                                      [](const Sample& sample) { return !sample.clean(); });
+    const std::string rate = fmt::format(
+        "{} samples/s{}", format_count(trial.samples_per_second),
+        spoilt == 0
+            ? std::string()
+            : fmt::format(", {} of {} samples spoilt by other load", spoilt, trial.samples.size()));
     std::fprintf(stderr, "%s: %s\n", knobs_text(trial.knobs).c_str(),
-                 trial.ok() ? (format_count(trial.samples_per_second) + " samples/s").c_str()
-                            : std::string(outcome_name(trial.outcome)).c_str());
+                 trial.ok() ? rate.c_str() : std::string(outcome_name(trial.outcome)).c_str());
   };
   const Verification verification = verify(*run, **runner, steady_clock(), options, on_trial);
   const Status kept = (*store)->add_event(
@@ -120,7 +132,8 @@ Command verify_command() {
           [](CLI::App& app) {
             auto flags = std::make_shared<VerifyFlags>();
             app.add_option("run", flags->run, "the run's id or its beginning (default: last)");
-            app.add_option("--for", flags->seconds, "time for all trials (60s)");
+            app.add_option("--for", flags->seconds,
+                           "time for all trials (60s); up to twice that while it is undecided");
             app.add_option("--tolerance", flags->tolerance,
                            "share of the rate that may change (0.1)")
                 ->check(CLI::Range(0.01, 1.0));

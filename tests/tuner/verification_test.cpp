@@ -35,9 +35,11 @@ class ScriptedRunner : public Runner {
     Trial trial;
     trial.knobs = knobs;
     trial.outcome = Outcome::ok;
+    const double level = rate * (1 + between_trials * random_.normal());
     for (int i = 0; i < 5; ++i) {
       Sample sample;
-      sample.samples_per_second = rate * (1 + 0.02 * random_.normal());
+      sample.samples_per_second = level * (1 + 0.02 * random_.normal());
+      if (spoilt) sample.interference.spoilt_by = "other processes used 1.4 CPUs";
       trial.samples.push_back(sample);
     }
     trial.samples_per_second = rate;
@@ -46,7 +48,8 @@ class ScriptedRunner : public Runner {
   std::map<Knobs, double> rates;
   std::vector<Knobs> order;
   std::uint64_t peak_bytes = 1 << 30;
-  bool fails = false;
+  bool fails = false, spoilt = false;
+  double between_trials = 0.005;
 
  private:
   StepClock& clock_;
@@ -123,6 +126,46 @@ TEST_F(VerificationTest, BaselineAndRecommendationMayBeOne) {
   run_.result.recommendation.knobs = base_;
   const Verification verification = check();
   EXPECT_EQ(verification.state, VerifyState::ok) << verification.reason;
+}
+
+TEST_F(VerificationTest, TrialsThatScatterWidelySettleNothingAndGetMoreTime) {
+  runner_.between_trials = 0.5;
+  const Verification verification = check();
+  EXPECT_EQ(verification.state, VerifyState::undecided) << verification.reason;
+  EXPECT_THAT(verification.reason, testing::HasSubstr("do not settle it"));
+  EXPECT_GT(verification.seconds, 60);
+  EXPECT_LE(verification.seconds, 120);
+}
+
+TEST_F(VerificationTest, FewSamplesAreNoProofThatAllIsWell) {
+  VerifyOptions options;
+  options.least_trials = 1;
+  options.seconds = 1;
+  run_.trials.erase(run_.trials.begin() + 2, run_.trials.end());  // one old trial each
+  const Verification verification = verify(run_, runner_, clock_, options, {});
+  EXPECT_EQ(verification.state, VerifyState::undecided) << verification.reason;
+}
+
+TEST_F(VerificationTest, SlownessUnderOtherLoadIsNoDrift) {
+  runner_.spoilt = true;
+  runner_.rates = {{base_, 60}, {best_, 100}};
+  const Verification verification = check();
+  EXPECT_EQ(verification.state, VerifyState::undecided);
+  EXPECT_THAT(verification.reason, testing::HasSubstr("spoilt by other load"));
+  EXPECT_EQ(verification.clean_samples, 0);
+}
+
+TEST_F(VerificationTest, AGoodRateInSpiteOfOtherLoadIsOkAndSaysSo) {
+  runner_.spoilt = true;
+  const Verification verification = check();
+  EXPECT_EQ(verification.state, VerifyState::ok) << verification.reason;
+  EXPECT_THAT(verification.reason, testing::HasSubstr("spoilt"));
+}
+
+TEST_F(VerificationTest, ALostGainUnderLoadIsStillDrift) {
+  runner_.spoilt = true;
+  runner_.rates = {{base_, 190}, {best_, 150}};  // interleaved, so both met the same load
+  EXPECT_EQ(check().state, VerifyState::drift);
 }
 
 TEST_F(VerificationTest, WithoutOldRatesNothingIsDecided) {
