@@ -1,0 +1,60 @@
+// README.md and README.zh.md say the same: sections, command lines, pictures.
+#include <regex>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+std::string text_of(const std::string& name) {
+  return read_file(OCRTUNE_SOURCE_DIR + "/" + name).value_or("");
+}
+
+std::size_t sections_of(const std::string& text) {
+  std::size_t count = 0;
+  for (const std::string& line : split(text, '\n')) count += starts_with(line, "## ") ? 1 : 0;
+  return count;
+}
+
+// The lines that a reader would type, without the remarks behind them.
+std::vector<std::string> typed_lines(const std::string& text) {
+  const std::regex typed("^    (\\$ )?((ocrtune |scripts/[a-z]|cmake |cd ).*?)( +#.*)?$");
+  std::vector<std::string> lines;
+  for (const std::string& line : split(text, '\n')) {
+    std::smatch found;
+    if (std::regex_match(line, found, typed)) lines.push_back(found[2]);
+  }
+  return lines;
+}
+
+TEST(Readme, BothLanguagesHaveTheSameSectionsAndCommandLines) {
+  const std::string english = text_of("README.md"), chinese = text_of("README.zh.md");
+  EXPECT_GE(sections_of(english), 8u);
+  EXPECT_EQ(sections_of(english), sections_of(chinese));
+  EXPECT_GE(typed_lines(english).size(), 8u);
+  EXPECT_EQ(typed_lines(english), typed_lines(chinese));
+}
+
+TEST(Readme, PicturesAreThereAndSmall) {
+  const std::regex picture("\\]\\((docs/[^)]*\\.png)\\)");
+  for (const char* name : {"README.md", "README.zh.md"}) {
+    const std::string text = text_of(name);
+    int count = 0;
+    for (std::sregex_iterator it(text.begin(), text.end(), picture), end; it != end; ++it) {
+      const std::string bytes = text_of((*it)[1]);
+      EXPECT_TRUE(starts_with(bytes, "\x89PNG")) << (*it)[1];
+      EXPECT_LT(bytes.size(), 300000u) << (*it)[1];
+      ++count;
+    }
+    EXPECT_GE(count, 4) << name;
+  }
+}
+
+}  // namespace
+}  // namespace ocrtune
