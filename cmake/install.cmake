@@ -25,6 +25,9 @@ get_property(document_files GLOBAL PROPERTY ocrtune_documents)
 add_custom_target(documents ALL DEPENDS ${document_files})
 
 install(TARGETS ocrtune ocrtune-gpu-worker RUNTIME)
+if(TARGET ocrtune-cuda-worker)
+  install(TARGETS ocrtune-cuda-worker RUNTIME)
+endif()
 install(FILES ${documents}/ocrtune.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${documents}/ocrtune.bash
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME ocrtune)

@@ -160,6 +160,9 @@ std::string reproduce_section(const RunRecord& run) {
 
 std::string page_html(const RunRecord& run, const PageOptions& options) {
   std::string body = answer_section(run);
+  // Where nothing works, why is what the reader came for.
+  const std::string failures = failures_section(run);
+  if (!run.result.found) body += failures;
   body += "<div class=\"pair\">" + rejected_section(run.result) + rules_section(run.result) +
           "</div>\n";
   body += "<div class=\"pair\">" + envelope_section(run) + memory_section(run) + "</div>\n";
@@ -171,7 +174,9 @@ std::string page_html(const RunRecord& run, const PageOptions& options) {
   body += p2p_section(run, documents.peers ? &*documents.peers : nullptr);
   body += machine_section(run);
   if (options.earlier != nullptr) body += comparison_section(compare_runs(*options.earlier, run));
-  body += trials_section(run) + failures_section(run) + reproduce_section(run);
+  body += trials_section(run);
+  if (run.result.found) body += failures;
+  body += reproduce_section(run);
   const bool charts = !page_part("chart.js").empty();
   std::string page = head_html(run, options) + "<body>\n" + banner_html(run) + contents_html(body) +
                      "<main>\n" + body + "</main>\n";

@@ -163,7 +163,7 @@ std::string answer_section(const RunRecord& run) {
   if (!result.found) {
     const std::string answer = result.answer.empty() ? "No setting was measured." : result.answer;
     return fmt::format(
-        "<section id=\"answer\" class=\"card\"><h2>{}</h2>{}<p class=\"launch\">{}"
+        "<section id=\"answer\" class=\"card\"><h2>{}</h2>{}<p class=\"no-answer\">{}"
         "</p></section>\n",
         say("Answer"), badges_html(run), say_sentence(plain_line(answer)));
   }

@@ -188,7 +188,7 @@ std::string latency_section(const LatencyDocument& latency) {
   if (!rows.empty()) {
     body += table_html(
         {"#requests/s", "promise", "#latency in ms", "#median in ms", "#requests", "#too late"},
-        rows);
+        rows, "compact");
   }
   return section_html("latency", "Latency against rate", body);
 }

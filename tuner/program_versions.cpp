@@ -148,8 +148,9 @@ const std::vector<std::pair<std::string, std::string>>& program_versions() {
 
 const std::vector<Feature>& program_features() {
   static const std::vector<Feature> kFeatures = {
-      {"cuda-core", kCuda,
-       "training and inference on NVIDIA GPUs; needs CUDA, cuDNN and NCCL at build"},
+      {"cuda-worker", kCuda,
+       "peer-to-peer and NCCL measured on GPUs by ocrtune-cuda-worker; needs CUDA and NCCL at "
+       "build"},
       {"gpu-probe", true, "GPUs and their links, asked of the driver by ocrtune-gpu-worker"},
       {"mpi", kMpi, "ranks on several machines; needs an MPI library at build"},
       {"vector-loops", kClones,

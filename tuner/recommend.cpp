@@ -183,8 +183,11 @@ std::string no_answer(const std::vector<Setting>& settings) {
     }
   }
   const SettingSummary& last = settings.back().summary;
-  return fmt::format("No setting works: {} ended with {}{}.", knobs_text(last.knobs),
-                     outcome_name(last.outcome), last.reason.empty() ? "" : ": " + last.reason);
+  std::string outcome(outcome_name(last.outcome)), reason = last.reason;
+  std::replace(outcome.begin(), outcome.end(), '_', ' ');
+  while (!reason.empty() && reason.back() == '.') reason.pop_back();  // ours ends the sentence
+  return fmt::format("No setting works: {} ended with {}{}.", knobs_text(last.knobs), outcome,
+                     reason.empty() ? "" : ": " + reason);
 }
 
 void recommend_chosen(TuneResult& result, const Verdict& verdict) {

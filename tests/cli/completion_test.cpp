@@ -141,7 +141,7 @@ TEST_F(CompletionInShells, BashFillsTheReply) {
                                 ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_ocrtune\n"
                                 "printf '[%s]' \"${COMPREPLY[@]}\"\n");
   };
-  EXPECT_EQ(reply("tune --mod"), "[--model]");
+  EXPECT_EQ(reply("tune --constr"), "[--constraint]");
   EXPECT_EQ(reply("show --db " + folder_ + "/runs.sqlite 2026"), "[2026-11-21-0a3f9]");
   EXPECT_EQ(reply("report --language = z"), "[zh]") << "bash has broken the word at =";
   EXPECT_EQ(reply("tune --data " + folder_ + "/runs.sqlite-w"),
@@ -157,7 +157,7 @@ TEST_F(CompletionInShells, ZshGetsWordsAndHelp) {
     return in_shell("zsh", stub + "words=(" + std::string(OCRTUNE_BINARY) + " " + words +
                                ")\nCURRENT=$#words\n_ocrtune\n");
   };
-  EXPECT_THAT(reply("tune --mod"), HasSubstr("--model\n--model  -- Model of"));
+  EXPECT_THAT(reply("tune --constr"), HasSubstr("--constraint\n--constraint  -- Keep"));
   EXPECT_THAT(reply("tune --out ''"), HasSubstr("FILES -/"));
   EXPECT_THAT(reply("show --db " + folder_ + "/runs.sqlite ''"), HasSubstr("2026-11-21-0a3f9"));
 }
@@ -212,7 +212,7 @@ TEST(Version, NamesLibrariesAndFeatures) {
   EXPECT_EQ(said, version_text());
   EXPECT_EQ(said.substr(0, 8), "ocrtune ");
   for (const char* part :
-       {"oneDNN  ", "hwloc  ", "SQLite  ", "compiler  ", "cuda-core  ", "gpu-probe  "}) {
+       {"oneDNN  ", "hwloc  ", "SQLite  ", "compiler  ", "cuda-worker  ", "gpu-probe  "}) {
     EXPECT_THAT(said, HasSubstr(part));
   }
 }

@@ -1,4 +1,6 @@
 // show, report and list as a user types them, on a store with sample runs.
+#include <sqlite3.h>
+
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -137,6 +139,13 @@ TEST_F(StoredRuns, ListRuns) {
 
 TEST_F(StoredRuns, BadInputIsOneLineWithTheWayOut) {
   ASSERT_TRUE(write_file(folder_ + "/text.sqlite", "this is no database, only text\n").ok());
+  ASSERT_TRUE(write_file(folder_ + "/other.json", "{\"run_id\": 1}\n").ok());
+  const std::string newer = folder_ + "/newer.sqlite";
+  { ASSERT_TRUE(Store::open(newer, Store::Mode::write).ok()); }
+  sqlite3* handle = nullptr;
+  ASSERT_EQ(sqlite3_open(newer.c_str(), &handle), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(handle, "PRAGMA user_version = 99", nullptr, nullptr, nullptr), SQLITE_OK);
+  ASSERT_EQ(sqlite3_close(handle), SQLITE_OK);
   const std::string page = folder_ + "/x.html";
   const struct {
     std::vector<std::string> arguments;
@@ -147,6 +156,15 @@ TEST_F(StoredRuns, BadInputIsOneLineWithTheWayOut) {
       {{"show", "2026-11-20", "--db", database()}, 2, "2026-11-20"},
       {{"show", "--db", folder_ + "/none.sqlite"}, 3, "ocrtune tune"},
       {{"show", "--db", folder_ + "/text.sqlite"}, 3, "text.sqlite"},
+      {{"show", "--db", newer}, 3, "newer"},
+      {{"report", "--db", newer, "--html", page}, 3, "newer"},
+      {{"report", "--db", database(), "--with", "x.json"}, 2, "--html"},
+      {{"report", "--db", database(), "--html", page, "--with", folder_ + "/none.json"},
+       3,
+       "none.json"},
+      {{"report", "--db", database(), "--html", page, "--with", folder_ + "/other.json"},
+       3,
+       "other.json: not the --json output of ocrtune plan"},
       {{"report", "--db", database(), "--html", "/proc/none/x.html"}, 3, "/proc/none"},
       {{"report", "--db", database(), "--csv", database()}, 3, "runs.sqlite"},
       {{"report", "--db", database(), "--language", "fr", "--html", page}, 2, "fr"},

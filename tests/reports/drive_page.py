@@ -160,13 +160,20 @@ def check_works(browser, page):
     chinese = browser.run("return document.querySelector('h1').innerText")
     expect(english != chinese and "启动设置" in chinese, f"{english} / {chinese}")
     expect(browser.run("return document.documentElement.lang") == "zh", "lang")
+    english = browser.run("""return [...document.querySelectorAll('main :is(span, tspan)[lang=en]')]
+        .filter((e) => e.getClientRects().length).map((e) => e.textContent)""")
+    expect(english == [], f"shown in English on the Chinese page: {english[:5]}")
     expect("样本/秒" in browser.run("return document.querySelector('.rows').innerText"), "table")
     browser.click("#language")
     before = browser.run("return getComputedStyle(document.body).backgroundColor")
     browser.click("#theme")
     after = browser.run("return getComputedStyle(document.body).backgroundColor")
     expect(before != after, "the theme does not change")
+    check_contrast(browser, "second theme")
+    browser.click("#theme")
+    check_contrast(browser, "first theme")
     check_table(browser)
+    check_keyboard(browser)
     # Nothing is wider than the window; wide things scroll inside themselves.
     for width in (390, 1280, 1920):
         browser.resize(width, 900)
@@ -187,6 +194,57 @@ def check_labels(browser):
     bare = browser.run("""return [...document.querySelectorAll('table')]
         .filter((t) => !t.querySelector('th[scope]')).length""")
     expect(bare == 0, "a table without headings")
+
+
+def check_keyboard(browser):
+    """Tab reaches every control, Enter sorts and opens."""
+    enter = {"type": "keyDown", "key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13,
+             "text": "\r"}
+    rate = heading(browser, "samples/s")
+    before = column(browser, rate)
+    browser.run("document.querySelectorAll('.rows th button')[arguments[0] - 1].focus()", rate)
+    browser.cdp("Input.dispatchKeyEvent", **enter)
+    expect(column(browser, rate) != before, "Enter does not sort")
+    browser.run("document.querySelector('.rows .open').focus()")
+    browser.cdp("Input.dispatchKeyEvent", **enter)
+    expect(browser.run("return document.activeElement.getAttribute('aria-expanded')") == "true",
+           "Enter does not open a row, or the focus is lost")
+    reached = set()
+    browser.run("document.activeElement.blur(); scrollTo(0, 0)")
+    for _ in range(40):
+        browser.cdp("Input.dispatchKeyEvent", type="keyDown", key="Tab", code="Tab",
+                    windowsVirtualKeyCode=9)
+        reached.add(browser.run("const e = document.activeElement; return e.id || e.dataset.copy"
+                                " || e.getAttribute('href') || e.tagName"))
+    for name in ("language", "theme", "command", "env", "#answer"):
+        expect(name in reached, f"Tab does not reach {name}: {sorted(reached)}")
+
+
+def check_contrast(browser, theme):
+    """Text stands out from its ground by 4.5 to 1 (WCAG 2.1, 1.4.3)."""
+    weak = browser.run("""
+      const parse = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
+      const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
+        .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+        .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+      const ground = (element) => {
+        for (let at = element; at; at = at.parentElement) {
+          const colour = parse(getComputedStyle(at).backgroundColor);
+          if (colour.length === 3 || colour[3] === 1) return colour;
+        }
+        return [255, 255, 255];
+      };
+      const found = new Set();
+      for (const element of document.querySelectorAll('body *:not(script):not(svg *)')) {
+        const own = [...element.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+        if (!own || !element.getClientRects().length) continue;
+        const a = light(parse(getComputedStyle(element).color)), b = light(ground(element));
+        const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+        if (ratio < 4.5) found.add(`${ratio.toFixed(2)} ${element.tagName}.${element.className} ` +
+                                   element.textContent.trim().slice(0, 40));
+      }
+      return [...found];""")
+    expect(weak == [], f"{theme}: weak contrast: {weak[:8]}")
 
 
 def check_hostile(browser, page):
