@@ -71,6 +71,8 @@ std::vector<SignatureRow> nccl_rows() {
        R"((?:socketStartConnect|ncclSocketConnect|Net ?: Connect|socketPollConnect|Call to connect).*(?:failed|timeout|refused|No route|unreachable|timed out))"},
       {"nccl_ib", "nccl_network", Role::primary, 0.75,
        R"(NET/IB ?: (?:.*(?:Call to ibv_\w+ failed|error|Unable to open))|ibv_(?:modify_qp|reg_mr|create_qp|poll_cq)\S* failed|Call to ibv_\w+ failed)"},
+      {"nccl_ib_completion", "nccl_network", Role::primary, 0.85,
+       R"(NET/IB ?: Got completion from .*status=[1-9])"},
       {"nccl_shm", "shm_full", Role::primary, 0.93,
        R"([Ee]rror while creating shared memory segment|Call to (?:posix_fallocate|ftruncate|shm_open) failed ?: No space left|Error: failed to extend \S*nccl-\S*|shm_open failed|ncclShmOpen.*(?:failed|No space))"},
       {"nccl_p2p_warn", "nccl_p2p_broken", Role::primary, 0.75,
@@ -143,6 +145,8 @@ std::vector<SignatureRow> rendezvous_rows() {
 
 std::vector<SignatureRow> cuda_rows() {
   return {
+      {"cuda_unknown", "no_gpu_visible", Role::primary, 0.7,
+       R"(CUDA unknown error - this may be due to an incorrectly set up environment)"},
       {"cuda_no_device", "no_gpu_visible", Role::primary, 0.9,
        R"(no CUDA-capable device is detected|No CUDA GPUs are available|cudaErrorNoDevice|CUDA_ERROR_NO_DEVICE|Found no NVIDIA driver on your system|NVIDIA-SMI has failed|CUDA error\(100\)|could not select device driver|Failed to initialize NVML|libcuda\.so\S*: cannot open shared object|no suitable adapter found|No possible adapter available)"},
       {"cuda_bad_ordinal", "gpu_id_invalid", Role::primary, 0.93,

@@ -61,7 +61,7 @@ class VerifyCommand : public ::testing::Test {
                    "--log-reader",
                    "json-lines",
                    "--budget",
-                   "12s",
+                   "6s",
                    "--out",
                    folder_ + "/out",
                    "--",

@@ -71,11 +71,18 @@ TEST_F(PlainFaults, EachIsNamed) {
       {"ranks", "rank_mismatch"},
   };
   int right = 0;
+  std::string matrix;  // fault, what it is, what the diagnosis says
   for (const auto& [mode, cause] : expected) {
     const std::string got = verdict(mode, attempt(mode));
     EXPECT_EQ(got, cause) << mode;
     right += got == cause ? 1 : 0;
+    char line[160];
+    std::snprintf(line, sizeof line, "%-16s %-24s %-24s %s\n", mode.c_str(), cause.c_str(),
+                  got.c_str(), got == cause ? "right" : "WRONG");
+    matrix += line;
   }
+  std::printf("%-16s %-24s %-24s\n%s%d of %zu right\n", "fault", "true cause", "diagnosed",
+              matrix.c_str(), right, expected.size());
   RecordProperty("faults", static_cast<int>(expected.size()));
   RecordProperty("right", right);
 }
