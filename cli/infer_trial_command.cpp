@@ -27,11 +27,13 @@ Result<int> run_trial(const std::string& text) {
 
 Command infer_trial_command() {
   return Command{"infer-trial", "One trial of tune --mode infer; started by it, not by hand",
-                 "ocrtune tune --mode infer --data lines", [](CLI::App& app) {
+                 "ocrtune tune --mode infer --data lines",
+                 [](CLI::App& app) {
                    auto text = std::make_shared<std::string>();
                    app.add_option("--spec", *text, "JSON")->required();
                    return [text] { return run_trial(*text); };
-                 }};
+                 },
+                 true};
 }
 
 }  // namespace ocrtune

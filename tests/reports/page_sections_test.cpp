@@ -188,5 +188,15 @@ TEST(Phrases, ComposedSentencesAreTranslatedWhole) {
   }
 }
 
+// A pattern must not take hold of a sentence that it does not know and leave it half translated.
+TEST(Phrases, UnknownSentencesStayAsTheyAre) {
+  for (const char* sentence :
+       {"run NCCL with P2P off before trusting this: it may fail as well",
+        "measure with several nodes", "the tasks do more under load; wait with this",
+        "one machine does 12 images/s", "table of costs"}) {
+    EXPECT_EQ(chinese_of(sentence), sentence);
+  }
+}
+
 }  // namespace
 }  // namespace ocrtune
