@@ -3,7 +3,8 @@
 // `probe` writes one line of JSON on stdout (probes/gpu_report.h). The library asked is
 // OCRTUNE_NVML_PATH, else libnvidia-ml.so.1.
 // `step KIND ...` becomes ocrtune-cuda-worker beside this program, which is there where the build
-// found CUDA; its findings go to stdout (probes/gpu_finding.h).
+// found CUDA (`core`: ocrtune-cuda-core, where it found cuDNN too); its findings go to stdout
+// (probes/gpu_finding.h).
 #include <unistd.h>
 
 #include <array>
@@ -39,7 +40,9 @@ int step(char** argv) {
   std::array<char, 4096> path{};
   const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
   const std::string own(path.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
-  const std::string program = ocrtune::join_path(ocrtune::parent_path(own), "ocrtune-cuda-worker");
+  const std::string program = ocrtune::join_path(
+      ocrtune::parent_path(own),
+      std::strcmp(argv[2], "core") == 0 ? "ocrtune-cuda-core" : "ocrtune-cuda-worker");
   if (!ocrtune::path_exists(program)) {
     return cannot("this build has no CUDA part (scripts/deps cuda, then build again)");
   }

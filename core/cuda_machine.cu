@@ -1,0 +1,115 @@
+// The Machine of the GPU core: see core/cuda_machine.h.
+#include <string>
+
+#include "base/text.h"
+#include "core/cuda_conv.h"
+#include "core/cuda_machine.h"
+
+namespace ocrtune::device {
+
+Status cuda_result(cudaError_t code, const char* what) {
+  if (code == cudaSuccess) return Status();
+  const bool memory = code == cudaErrorMemoryAllocation;
+  return Error{memory ? ErrorKind::exhausted : ErrorKind::failed,
+               std::string(what) + ": " + cudaGetErrorString(code)};
+}
+
+namespace {
+
+Status blas_result(cublasStatus_t code, const char* what) {
+  if (code == CUBLAS_STATUS_SUCCESS) return Status();
+  return Error{code == CUBLAS_STATUS_ALLOC_FAILED ? ErrorKind::exhausted : ErrorKind::failed,
+               std::string(what) + ": " + cublasGetStatusString(code)};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CudaMachine>> CudaMachine::open(int device, Precision precision) {
+  int count = 0;
+  const cudaError_t asked = cudaGetDeviceCount(&count);
+  if (asked != cudaSuccess || count == 0) {
+    return Error{ErrorKind::unsupported, "no GPU: CUDA finds no driver or no device"};
+  }
+  if (device < 0 || device >= count) {
+    return Error{ErrorKind::missing, "there is no GPU " + std::to_string(device) + "; " +
+                                         std::to_string(count) + " visible"};
+  }
+  cudaDeviceProp properties{};
+  OCRTUNE_DEVICE_TRY(cuda_result(cudaGetDeviceProperties(&properties, device), "GPU properties"));
+  if (precision != Precision::fp32 && properties.major < 8) {
+    return Error{ErrorKind::unsupported, std::string(properties.name) + " has compute capability " +
+                                             std::to_string(properties.major) + "." +
+                                             std::to_string(properties.minor) +
+                                             "; tf32 and bf16 need 8.0"};
+  }
+  OCRTUNE_DEVICE_TRY(cuda_result(cudaSetDevice(device), "choosing the GPU"));
+  std::unique_ptr<CudaMachine> machine(new CudaMachine(precision));
+  OCRTUNE_DEVICE_TRY(
+      cuda_result(cudaStreamCreateWithFlags(&machine->stream_, cudaStreamNonBlocking), "a stream"));
+  OCRTUNE_DEVICE_TRY(blas_result(cublasCreate(&machine->blas_), "cuBLAS"));
+  OCRTUNE_DEVICE_TRY(blas_result(cublasSetStream(machine->blas_, machine->stream_), "cuBLAS"));
+  OCRTUNE_DEVICE_TRY(dnn_result(cudnnCreate(&machine->dnn_), "cuDNN"));
+  OCRTUNE_DEVICE_TRY(dnn_result(cudnnSetStream(machine->dnn_, machine->stream_), "cuDNN"));
+  return Result<std::unique_ptr<CudaMachine>>(std::move(machine));
+}
+
+CudaMachine::~CudaMachine() {
+  if (dnn_ != nullptr) cudnnDestroy(dnn_);
+  if (blas_ != nullptr) cublasDestroy(blas_);
+  if (stream_ != nullptr) cudaStreamDestroy(stream_);
+}
+
+// A row-major matrix is its transpose to cuBLAS, so C = A B is asked for as C' = B' A'.
+Status CudaMachine::product(const DeviceProduct& p) {
+  const cublasComputeType_t compute = precision_ == Precision::fp32 ? CUBLAS_COMPUTE_32F
+                                      : precision_ == Precision::tf32
+                                          ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                          : CUBLAS_COMPUTE_32F_FAST_16BF;
+  const auto operation = [](const DeviceMatrix& m) {
+    return m.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+  };
+  return blas_result(
+      cublasGemmStridedBatchedEx(
+          blas_, operation(p.b), operation(p.a), p.columns, p.rows, p.depth, &p.scale, p.b.start,
+          CUDA_R_32F, p.b.stride, static_cast<long long>(p.b.step), p.a.start, CUDA_R_32F,
+          p.a.stride, static_cast<long long>(p.a.step), &p.beta, p.c, CUDA_R_32F, p.c_stride,
+          static_cast<long long>(p.c_step), p.batch, compute, CUBLAS_GEMM_DEFAULT),
+      "a product");
+}
+
+Status CudaMachine::clear(void* start, std::size_t bytes) {
+  return cuda_result(cudaMemsetAsync(start, 0, bytes, stream_), "clearing");
+}
+
+Result<std::unique_ptr<ConvEngine>> CudaMachine::make_conv(const ConvSizes& sizes) {
+  return make_cudnn_conv(sizes, dnn_, precision_ != Precision::fp32);
+}
+
+Result<CudaBuffer> CudaMachine::allocate(std::size_t bytes) {
+  void* start = nullptr;
+  const cudaError_t code = cudaMalloc(&start, bytes);
+  if (code == cudaSuccess) return CudaBuffer(start);
+  std::size_t free = 0;
+  std::size_t total = 0;
+  cudaGetLastError();  // a failed allocation is no lasting error
+  cudaMemGetInfo(&free, &total);
+  return Error{ErrorKind::exhausted, "the GPU has " + format_bytes(free) + " free of " +
+                                         format_bytes(total) + "; " + format_bytes(bytes) +
+                                         " more are needed"};
+}
+
+Status CudaMachine::upload(void* to, const void* from, std::size_t bytes) {
+  OCRTUNE_DEVICE_TRY(
+      cuda_result(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_), "upload"));
+  return wait();
+}
+
+Status CudaMachine::download(void* to, const void* from, std::size_t bytes) {
+  OCRTUNE_DEVICE_TRY(
+      cuda_result(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_), "download"));
+  return wait();
+}
+
+Status CudaMachine::wait() { return cuda_result(cudaStreamSynchronize(stream_), "waiting"); }
+
+}  // namespace ocrtune::device

@@ -1,0 +1,130 @@
+// The Machine of core/device_operators.h on one GPU: own kernels, cuBLAS for products, cuDNN for
+// convolutions, all on one stream. For .cu files alone. Never run on hardware so far.
+//
+// Precisions: fp32 is plain; tf32 lets tensor cores round the factors of products and convolutions
+// to 10 bits; bf16 rounds the factors of products to 8 bits and leaves convolutions at tf32. Sums
+// are kept in fp32, memory holds fp32.
+#pragma once
+
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+#include <cudnn.h>
+
+#include <memory>
+#include <string>
+
+#include "core/device_operators.h"
+
+namespace ocrtune::device {
+
+Status cuda_result(cudaError_t code, const char* what);
+
+// A block of threads as a Lane.
+struct BlockLane {
+  double* slots;  // shared, one for each warp
+  __device__ int index() const { return static_cast<int>(threadIdx.x); }
+  __device__ int count() const { return static_cast<int>(blockDim.x); }
+  __device__ void join() const { __syncthreads(); }
+  __device__ double sum(double value) const {
+    for (int step = 16; step > 0; step /= 2) value += __shfl_down_sync(~0U, value, step);
+    if (threadIdx.x % 32 == 0) slots[threadIdx.x / 32] = value;
+    __syncthreads();
+    double total = 0;
+    for (unsigned warp = 0; warp < blockDim.x / 32; ++warp) total += slots[warp];
+    __syncthreads();  // nobody overwrites a slot that another has not read
+    return total;
+  }
+  __device__ float most(float value) const {
+    for (int step = 16; step > 0; step /= 2) {
+      value = fmaxf(value, __shfl_down_sync(~0U, value, step));
+    }
+    if (threadIdx.x % 32 == 0) slots[threadIdx.x / 32] = static_cast<double>(value);
+    __syncthreads();
+    double largest = slots[0];
+    for (unsigned warp = 1; warp < blockDim.x / 32; ++warp) largest = fmax(largest, slots[warp]);
+    __syncthreads();
+    return static_cast<float>(largest);
+  }
+};
+
+template <typename Work>
+__global__ void each_kernel(std::size_t count, Work work) {
+  const std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < count) work(i);
+}
+
+inline constexpr int kRowThreads = 128;  // a multiple of 32
+
+template <typename Work>
+__global__ void rows_kernel(Work work) {
+  __shared__ double slots[kRowThreads / 32];
+  BlockLane lane{slots};
+  work(lane, static_cast<std::size_t>(blockIdx.x));
+}
+
+// Memory of the current device.
+class CudaBuffer {
+ public:
+  CudaBuffer() = default;
+  explicit CudaBuffer(void* start) : start_(start) {}
+  CudaBuffer(CudaBuffer&& other) noexcept : start_(other.start_) { other.start_ = nullptr; }
+  CudaBuffer& operator=(CudaBuffer&& other) noexcept {
+    std::swap(start_, other.start_);
+    return *this;
+  }
+  ~CudaBuffer() {
+    if (start_ != nullptr) cudaFree(start_);
+  }
+  template <typename T>
+  T* as() const {
+    return static_cast<T*>(start_);
+  }
+
+ private:
+  void* start_ = nullptr;
+};
+
+enum class Precision { fp32, tf32, bf16 };
+
+class CudaMachine {
+ public:
+  using Buffer = CudaBuffer;
+
+  // unsupported: no GPU, or one without the precision (both need compute capability 8.0).
+  static Result<std::unique_ptr<CudaMachine>> open(int device, Precision precision);
+  CudaMachine(const CudaMachine&) = delete;
+  CudaMachine& operator=(const CudaMachine&) = delete;
+  ~CudaMachine();
+
+  template <typename Work>
+  Status each(std::size_t count, const Work& work) {
+    if (count == 0) return Status();
+    constexpr unsigned kThreads = 256;
+    each_kernel<<<static_cast<unsigned>((count + kThreads - 1) / kThreads), kThreads, 0, stream_>>>(
+        count, work);
+    return cuda_result(cudaGetLastError(), "kernel");
+  }
+  template <typename Work>
+  Status rows(std::size_t count, const Work& work) {
+    if (count == 0) return Status();
+    rows_kernel<<<static_cast<unsigned>(count), kRowThreads, 0, stream_>>>(work);
+    return cuda_result(cudaGetLastError(), "kernel");
+  }
+  Status product(const DeviceProduct& product);
+  Status clear(void* start, std::size_t bytes);
+  Result<std::unique_ptr<ConvEngine>> make_conv(const ConvSizes& sizes);
+  Result<Buffer> allocate(std::size_t bytes);  // exhausted, with what is free
+  Status upload(void* to, const void* from, std::size_t bytes);
+  Status download(void* to, const void* from, std::size_t bytes);
+  Status wait();
+  cudaStream_t stream() const { return stream_; }
+
+ private:
+  explicit CudaMachine(Precision precision) : precision_(precision) {}
+  Precision precision_;
+  cudaStream_t stream_ = nullptr;
+  cublasHandle_t blas_ = nullptr;
+  cudnnHandle_t dnn_ = nullptr;
+};
+
+}  // namespace ocrtune::device

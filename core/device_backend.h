@@ -1,0 +1,77 @@
+// The GPU core's operators behind the Backend seam (core/backend.h), for any Machine: all pointers
+// of a call are the Machine's.
+#pragma once
+
+#include <memory>
+#include <variant>
+
+#include "core/device_lstm.h"
+#include "core/device_operators.h"
+
+namespace ocrtune::device {
+
+template <typename Machine>
+class DeviceBackend final : public Backend {
+ public:
+  explicit DeviceBackend(Machine& machine) : machine_(machine) {}
+  const char* name() const override { return "cuda"; }
+  Layout wanted_layout(const Layer&, std::span<const ImageDesc>, const Shape&, int) const override {
+    return Layout{1};
+  }
+  Result<std::unique_ptr<Operator>> create(const OperatorRequest& request) const override {
+    return std::visit(Factory{machine_, request}, request.layer.operation);
+  }
+
+ private:
+  using Made = Result<std::unique_ptr<Operator>>;
+
+  struct Factory {
+    Machine& machine;
+    const OperatorRequest& request;
+
+    const Shape& in() const { return request.inputs[0].shape; }
+    template <typename Made_, typename... Arguments>
+    Made make(const Arguments&... arguments) const {
+      return std::unique_ptr<Operator>(std::make_unique<Made_>(machine, arguments...));
+    }
+    Made operator()(const Conv& conv) const {
+      const ConvSizes sizes{conv, in(), request.output, request.training};
+      auto engine = machine.make_conv(sizes);
+      if (!engine) return engine.error();
+      return std::unique_ptr<Operator>(
+          std::make_unique<DeviceConv<Machine>>(machine, sizes, std::move(engine).value()));
+    }
+    Made operator()(const BatchNorm& norm) const { return make<DeviceNorm<Machine>>(norm, in()); }
+    Made operator()(const BiLstm& lstm) const { return make<DeviceLstm<Machine>>(lstm, in()); }
+    Made operator()(const Linear& linear) const {
+      return make<DeviceLinear<Machine>>(linear, in());
+    }
+    Made operator()(const Sum&) const { return make<DeviceSum<Machine>>(in()); }
+    Made operator()(const LayerNorm& norm) const {
+      return make<DeviceLayerNorm<Machine>>(norm, in());
+    }
+    Made operator()(const Attention& attention) const {
+      return make<DeviceAttention<Machine>>(attention, in());
+    }
+    Made operator()(const Activate& activate) const {
+      return make<DeviceActivate<Machine>>(activate, in());
+    }
+    Made operator()(const Concat&) const { return make<DeviceConcat<Machine>>(request); }
+    Made operator()(const AveragePool& pool) const {
+      return make<DevicePool<Machine>>(pool.kernel, true, in());
+    }
+    Made operator()(const MaxPool& pool) const {
+      return make<DevicePool<Machine>>(pool.kernel, false, in());
+    }
+    Made operator()(const Scale&) const { return make<DeviceScale<Machine>>(in()); }
+    template <typename Other>
+    Made operator()(const Other&) const {
+      return Error{ErrorKind::unsupported,
+                   "layer " + request.layer.name + ": the GPU core has no such operator yet"};
+    }
+  };
+
+  Machine& machine_;
+};
+
+}  // namespace ocrtune::device

@@ -1,0 +1,301 @@
+// A graph on a GPU for one batch shape: plan, arena, forward, CTC loss, backward, AdamW - all on
+// the device; the host sees the losses. Templates over a Machine (core/device_operators.h), which
+// also has
+//   allocate(bytes) -> Result<Buffer>, a move-only owner with as<T>()
+//   upload(to, from, bytes), download(to, from, bytes)   wait for what is enqueued
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <vector>
+
+#include "core/batch.h"
+#include "core/ctc.h"
+#include "core/device_backend.h"
+#include "core/device_ctc.h"
+#include "core/optimizer.h"
+#include "core/plan.h"
+
+namespace ocrtune::device {
+
+// Bytes that a training of this shape takes on the device: weights, gradients, moments, statistics,
+// activations and scratch, images, labels and the loss's lattice. Libraries' own memory comes on
+// top.
+struct DeviceFootprint {
+  std::size_t state_bytes = 0, arena_bytes = 0, batch_bytes = 0;
+  std::size_t total() const { return state_bytes + arena_bytes + batch_bytes; }
+};
+
+template <typename Machine>
+class DeviceNetwork {
+ public:
+  using Buffer = typename Machine::Buffer;
+
+  // `graph` and `machine` must outlive the network. exhausted: the device has too little memory;
+  // usage: images too small for the graph.
+  static Result<std::unique_ptr<DeviceNetwork>> create(const Graph& graph, Machine& machine,
+                                                       const Shape& image, int most_label) {
+    std::unique_ptr<DeviceNetwork> network(new DeviceNetwork(graph, machine, most_label));
+    Result<Plan> plan = make_plan(graph, network->backend_, image, true);
+    if (!plan) return plan.error();
+    network->plan_ = std::move(*plan);
+    const Status allocated = network->allocate();
+    if (!allocated) return allocated.error();
+    return Result<std::unique_ptr<DeviceNetwork>>(std::move(network));
+  }
+
+  DeviceFootprint footprint() const {
+    const std::size_t rows = many(plan_.image.n) * many(steps());
+    DeviceFootprint out;
+    out.state_bytes = (4 * graph_.parameter_floats + graph_.statistic_floats) * sizeof(float) +
+                      graph_.parameter_floats;
+    out.arena_bytes = plan_.arena_bytes;
+    out.batch_bytes =
+        floats(plan_.image) * sizeof(float) +
+        many(plan_.image.n) * (many(most_label_) + 1) * sizeof(int) +
+        (rows + 2 * rows * many(2 * most_label_ + 1) + many(plan_.image.n)) * sizeof(double);
+    return out;
+  }
+
+  Status set_state(std::span<const float> parameters, std::span<const float> statistics) {
+    OCRTUNE_DEVICE_TRY(machine_.upload(parameters_.template as<float>(), parameters.data(),
+                                       parameters.size_bytes()));
+    return machine_.upload(statistics_.template as<float>(), statistics.data(),
+                           statistics.size_bytes());
+  }
+  Status get_parameters(std::span<float> to) {
+    return machine_.download(to.data(), parameters_.template as<float>(), to.size_bytes());
+  }
+  Status get_gradients(std::span<float> to) {
+    return machine_.download(to.data(), gradients_.template as<float>(), to.size_bytes());
+  }
+  float* gradients() { return gradients_.template as<float>(); }
+
+  // Forward, loss, backward; the gradients lie in gradients() afterwards. usage: another shape or
+  // longer labels than the network was made for.
+  Result<CtcLoss> train(const Batch& batch) {
+    OCRTUNE_DEVICE_TRY(upload_batch(batch));
+    for (const PlanStep& step : plan_.steps) OCRTUNE_DEVICE_TRY(forward_step(step));
+    const Result<CtcLoss> loss = loss_of(batch);
+    if (!loss) return loss.error();
+    for (std::size_t i = plan_.steps.size(); i-- > 0;) {
+      const PlanStep& step = plan_.steps[i];
+      if (!plan_.values[many(step.output)].wants_gradient) continue;
+      OCRTUNE_DEVICE_TRY(backward_step(step));
+    }
+    return loss;
+  }
+
+  // One AdamW step on all parameters.
+  Status update(const AdamW& settings) {
+    const auto t = static_cast<double>(++updates_);
+    const double correction1 = 1 - std::pow(settings.beta1, t);
+    const double correction2 = 1 - std::pow(settings.beta2, t);
+    return machine_.each(
+        graph_.parameter_floats,
+        AdamWEach{static_cast<float>(1 - settings.learning_rate * settings.weight_decay),
+                  static_cast<float>(settings.beta1), static_cast<float>(settings.beta2),
+                  static_cast<float>(settings.learning_rate / correction1),
+                  static_cast<float>(1 / std::sqrt(correction2)),
+                  static_cast<float>(settings.epsilon), gradients_.template as<float>(),
+                  decays_.template as<std::uint8_t>(), moments_.template as<float>(),
+                  moments_.template as<float>() + graph_.parameter_floats,
+                  parameters_.template as<float>()});
+  }
+
+ private:
+  DeviceNetwork(const Graph& graph, Machine& machine, int most_label)
+      : graph_(graph), machine_(machine), backend_(machine), most_label_(std::max(1, most_label)) {}
+
+  const ImageDesc& output() const { return plan_.values[many(plan_.output)].desc; }
+  int steps() const { return output().shape.w; }
+  int classes() const { return output().shape.c; }
+
+  Status allocate_one(Buffer& into, std::size_t bytes) {
+    Result<Buffer> made = machine_.allocate(std::max<std::size_t>(bytes, 64));
+    if (!made) return made.error();
+    into = std::move(made).value();
+    return machine_.clear(into.template as<void>(), std::max<std::size_t>(bytes, 64));
+  }
+
+  Status allocate() {
+    const std::size_t state = graph_.parameter_floats * sizeof(float);
+    const std::size_t count = many(plan_.image.n), rows = count * many(steps());
+    const std::size_t cells = rows * many(2 * most_label_ + 1);
+    OCRTUNE_DEVICE_TRY(allocate_one(parameters_, state));
+    OCRTUNE_DEVICE_TRY(allocate_one(gradients_, state));
+    OCRTUNE_DEVICE_TRY(allocate_one(moments_, 2 * state));
+    OCRTUNE_DEVICE_TRY(allocate_one(statistics_, graph_.statistic_floats * sizeof(float)));
+    OCRTUNE_DEVICE_TRY(allocate_one(arena_, plan_.arena_bytes));
+    OCRTUNE_DEVICE_TRY(allocate_one(images_, floats(plan_.image) * sizeof(float)));
+    OCRTUNE_DEVICE_TRY(allocate_one(labels_, count * many(most_label_) * sizeof(int)));
+    OCRTUNE_DEVICE_TRY(allocate_one(lengths_, count * sizeof(int)));
+    OCRTUNE_DEVICE_TRY(allocate_one(lattice_, (rows + 2 * cells + count) * sizeof(double)));
+    std::vector<std::uint8_t> decays(graph_.parameter_floats, 0);
+    for (const Parameter& parameter : graph_.parameters) {
+      std::fill_n(decays.begin() + static_cast<std::ptrdiff_t>(parameter.offset), parameter.count,
+                  parameter.decays ? std::uint8_t{1} : std::uint8_t{0});
+    }
+    OCRTUNE_DEVICE_TRY(allocate_one(decays_, decays.size()));
+    return machine_.upload(decays_.template as<std::uint8_t>(), decays.data(), decays.size());
+  }
+
+  Status upload_batch(const Batch& batch) {
+    const Shape shape{batch.count, batch.channels, batch.height, batch.width};
+    if (shape != plan_.image || batch.images.size() != floats(shape) ||
+        batch.labels.size() != many(batch.count)) {
+      return Error{ErrorKind::usage, "a batch of another shape than the network was made for"};
+    }
+    std::vector<int> labels(many(batch.count) * many(most_label_), 0), lengths;
+    for (std::size_t n = 0; n < batch.labels.size(); ++n) {
+      if (batch.labels[n].size() > many(most_label_)) {
+        return Error{ErrorKind::usage, "a label longer than the network was made for"};
+      }
+      for (const int symbol : batch.labels[n]) {
+        if (symbol > 0 && symbol < classes()) continue;
+        return Error{ErrorKind::usage, "a label holds a class that there is not"};
+      }
+      std::copy(batch.labels[n].begin(), batch.labels[n].end(),
+                labels.begin() + static_cast<std::ptrdiff_t>(n * many(most_label_)));
+      lengths.push_back(static_cast<int>(batch.labels[n].size()));
+    }
+    OCRTUNE_DEVICE_TRY(machine_.upload(images_.template as<float>(), batch.images.data(),
+                                       batch.images.size() * sizeof(float)));
+    OCRTUNE_DEVICE_TRY(
+        machine_.upload(labels_.template as<int>(), labels.data(), labels.size() * sizeof(int)));
+    return machine_.upload(lengths_.template as<int>(), lengths.data(),
+                           lengths.size() * sizeof(int));
+  }
+
+  Result<CtcLoss> loss_of(const Batch& batch) {
+    const std::size_t count = many(batch.count), rows = count * many(steps());
+    const std::size_t cells = rows * many(2 * most_label_ + 1);
+    auto* work = lattice_.template as<double>();
+    const CtcPlan plan{batch.count,
+                       steps(),
+                       classes(),
+                       most_label_,
+                       value(plan_.output),
+                       labels_.template as<int>(),
+                       lengths_.template as<int>(),
+                       work,
+                       work + rows,
+                       work + rows + cells,
+                       work + rows + 2 * cells};
+    OCRTUNE_DEVICE_TRY(machine_.rows(rows, CtcNormalizeRow{plan}));
+    OCRTUNE_DEVICE_TRY(machine_.rows(count, CtcRecursionRow{plan}));
+    OCRTUNE_DEVICE_TRY(machine_.rows(rows, CtcGradientRow{plan, gradient(plan_.output)}));
+    CtcLoss loss;
+    loss.sample_loss.resize(count);
+    OCRTUNE_DEVICE_TRY(
+        machine_.download(loss.sample_loss.data(), plan.loss, count * sizeof(double)));
+    double sum = 0;
+    for (const double one : loss.sample_loss) {
+      if (std::isfinite(one)) {
+        sum += one;
+      } else {
+        ++loss.impossible;
+      }
+    }
+    const int finite = batch.count - loss.impossible;
+    loss.mean = finite == 0 ? 0 : sum / finite;
+    return loss;
+  }
+
+  std::byte* place(int index) const {
+    return index == kNowhere ? nullptr
+                             : arena_.template as<std::byte>() + plan_.places[many(index)].offset;
+  }
+  float* value(int index) const {
+    return index == 0 ? images_.template as<float>()
+                      : reinterpret_cast<float*>(place(plan_.values[many(index)].place));
+  }
+  float* gradient(int index) const {
+    return reinterpret_cast<float*>(place(plan_.values[many(index)].gradient));
+  }
+
+  // A conversion is only ever between [N, C, P] and [N, P, C]: the logits at the end.
+  Status convert(const ImageDesc& from, const float* source, float* to) {
+    const int plane = static_cast<int>(pixels(from.shape));
+    const bool to_tokens = from.layout.block == 1;
+    return machine_.each(floats(from.shape),
+                         SwapEach{to_tokens ? from.shape.c : plane,
+                                  many(to_tokens ? plane : from.shape.c), source, to});
+  }
+
+  Status forward_step(const PlanStep& step) {
+    if (step.op == nullptr) {
+      return convert(plan_.values[many(step.inputs[0])].desc, value(step.inputs[0]),
+                     value(step.output));
+    }
+    return step.op->forward(make_call(step, step.forward_scratch));
+  }
+
+  Status backward_step(const PlanStep& step) {
+    targets_.assign(step.inputs.size(), nullptr);
+    for (std::size_t k = 0; k < step.inputs.size(); ++k) {
+      if (step.rules[k] == GradientRule::write) targets_[k] = gradient(step.inputs[k]);
+      if (step.rules[k] == GradientRule::add) {
+        targets_[k] = reinterpret_cast<float*>(place(step.extra[k]));
+      }
+    }
+    if (step.op == nullptr) {
+      OCRTUNE_DEVICE_TRY(
+          convert(plan_.values[many(step.output)].desc, gradient(step.output), targets_[0]));
+    } else {
+      OperatorCall call = make_call(step, step.backward_scratch);
+      call.output_gradient = gradient(step.output);
+      call.input_gradients = targets_;
+      parameter_gradients_.clear();
+      for (const int index : step.layer->parameters) {
+        parameter_gradients_.push_back(gradients_.template as<float>() +
+                                       graph_.parameters[many(index)].offset);
+      }
+      call.parameter_gradients = parameter_gradients_;
+      OCRTUNE_DEVICE_TRY(step.op->backward(call));
+    }
+    for (std::size_t k = 0; k < step.inputs.size(); ++k) {
+      if (step.rules[k] != GradientRule::add) continue;
+      OCRTUNE_DEVICE_TRY(machine_.each(floats(plan_.values[many(step.inputs[k])].desc.shape),
+                                       AddEach{gradient(step.inputs[k]), targets_[k]}));
+    }
+    return Status();
+  }
+
+  OperatorCall make_call(const PlanStep& step, int scratch) {
+    inputs_.clear();
+    parameter_pointers_.clear();
+    statistic_pointers_.clear();
+    for (const int input : step.inputs) inputs_.push_back(value(input));
+    for (const int index : step.layer->parameters) {
+      parameter_pointers_.push_back(parameters_.template as<float>() +
+                                    graph_.parameters[many(index)].offset);
+    }
+    for (const int index : step.layer->statistics) {
+      statistic_pointers_.push_back(statistics_.template as<float>() +
+                                    graph_.statistics[many(index)].offset);
+    }
+    OperatorCall call;
+    call.inputs = inputs_;
+    call.output = value(step.output);
+    call.parameters = parameter_pointers_;
+    call.statistics = statistic_pointers_;
+    call.saved = place(step.saved);
+    call.scratch = place(scratch);
+    return call;
+  }
+
+  const Graph& graph_;
+  Machine& machine_;
+  DeviceBackend<Machine> backend_;
+  int most_label_;
+  Plan plan_;
+  Buffer parameters_, gradients_, moments_, statistics_, arena_, images_, labels_, lengths_,
+      lattice_, decays_;
+  std::int64_t updates_ = 0;
+  std::vector<const float*> inputs_, parameter_pointers_;
+  std::vector<float*> statistic_pointers_, targets_, parameter_gradients_;
+};
+
+}  // namespace ocrtune::device
