@@ -248,7 +248,7 @@ TEST(P2pLadder, SoakRunsOnlyOverLinksThatHold) {
   }
 }
 
-TEST(GpuStep, FindingsSurviveNoiseAndHalfLines) {
+TEST(StepProtocol, FindingsSurviveNoiseAndHalfLines) {
   GpuFinding one;
   one.what = "copy";
   one.outcome = "wrong_data";
@@ -264,7 +264,7 @@ TEST(GpuStep, FindingsSurviveNoiseAndHalfLines) {
   EXPECT_TRUE(find_gpu_findings("").empty());
 }
 
-TEST(GpuStep, OnlySettingsOfTheMachineReachIt) {
+TEST(StepProtocol, OnlySettingsOfTheMachineReachIt) {
   GpuStep step;
   step.kind = "nccl";
   step.devices = {"GPU-a", "GPU-b"};

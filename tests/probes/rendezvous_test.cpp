@@ -37,7 +37,7 @@ TEST(Rendezvous, RanksMeetAndExchange) {
   static_cast<void>(remove_tree(folder));
 }
 
-TEST(GpuStepOrder, ArgumentsOfAStep) {
+TEST(StepProtocol, ArgumentsOfAStep) {
   const char* good[] = {"worker", "step", "nccl", "--rank=1", "--world=2", "--seconds=0.5"};
   const auto order = parse_gpu_step(6, const_cast<char**>(good));
   ASSERT_TRUE(order);
