@@ -6,14 +6,17 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "cli/command_list.h"
 #include "cli/commands.h"
 #include "cli/terminal.h"
+#include "core/model.h"
 #include "probes/gpu.h"
 #include "probes/gpu_ids.h"
 #include "probes/machine_gpus.h"
+#include "probes/nccl_sweep.h"
 #include "probes/p2p_json.h"
 #include "probes/p2p_ladder.h"
 #include "probes/p2p_static.h"
@@ -24,9 +27,11 @@ namespace ocrtune {
 namespace {
 
 struct P2pFlags {
-  bool json = false, only_facts = false;
+  bool json = false, only_facts = false, sweep = false;
   std::string gpus, soak, deadline, nccl;
+  std::string model = "svtrv2", compute, out;
   LadderOptions ladder;
+  SweepOptions sweep_options;
 };
 
 // Unsafe as things stand: training on these GPUs would hang or go wrong.
@@ -78,18 +83,56 @@ Result<std::vector<LadderGpu>> ladder_gpus(const Machine& machine, const std::st
   return gpus;
 }
 
-Result<int> tell(const P2pFlags& flags, const Machine& machine, const P2pVerdict& verdict) {
-  const std::string text =
-      flags.json ? p2p_json(verdict, machine.gpu_state) + "\n" : p2p_card(verdict, machine);
+Result<int> tell(const P2pFlags& flags, const Machine& machine, const P2pVerdict& verdict,
+                 const SweepAnswer* sweep = nullptr) {
+  std::string text =
+      flags.json ? p2p_json(verdict, machine.gpu_state, sweep) + "\n" : p2p_card(verdict, machine);
+  if (!flags.json && sweep != nullptr) text += sweep_card(*sweep);
   std::fputs(text.c_str(), stdout);
   if (std::fflush(stdout) != 0) return Error{ErrorKind::failed, "stdout cannot be written"};
   return answer_is_no(verdict.verdict) ? kExitAnswerIsNo : kExitFine;
 }
 
+// A sweep has a point only where collectives are known to work with verdict.env.
+bool may_sweep(const LadderAnswer& answer) {
+  if (answer.interrupted || answer.facts.wedged) return false;
+  const bool works = answer.facts.control.result == StepResult::passed;
+  return works ? answer.verdict.verdict != P2pClass::inconclusive : !answer.verdict.env.empty();
+}
+
+// The gradients' buckets of the model named.
+Status read_buckets(P2pFlags& flags) {
+  const ModelRow* model = find_model(flags.model);
+  if (model == nullptr) {
+    return Error{ErrorKind::usage, "--model " + flags.model + ": ocrtune list models names them"};
+  }
+  constexpr int kClasses = 6625;  // of the usual Chinese and English alphabet
+  flags.sweep_options.bucket_bytes =
+      gradient_buckets(model->build(kClasses).parameter_count() * sizeof(float));
+  return Status();
+}
+
+Status write_sweep(const P2pFlags& flags, const SweepAnswer& sweep, int ranks) {
+  if (flags.out.empty()) return Status();
+  const Status made = make_directories(flags.out);
+  if (!made) return made;
+  std::string text = "# " + sweep.sentence + "\n";
+  for (const std::string& warning : sweep.warnings) text += "# " + warning + "\n";
+  for (const auto& [name, value] : sweep.rows[static_cast<std::size_t>(sweep.best)].setting.env) {
+    text += "export " + name + "=" + value + "\n";
+  }
+  const Status written = write_file(join_path(flags.out, "nccl.env"), text);
+  const std::string table = tuner_plugin_csv(sweep, flags.sweep_options, ranks);
+  if (!written || table.empty()) return written;
+  return write_file(join_path(flags.out, "nccl_tuner.csv"), table);
+}
+
 Status read_durations(P2pFlags& flags) {
   for (const auto& [text, seconds] :
        {std::pair<std::string*, double*>{&flags.soak, &flags.ladder.soak_seconds},
-        {&flags.deadline, &flags.ladder.deadline_seconds}}) {
+        {&flags.deadline, &flags.ladder.deadline_seconds},
+        {&flags.deadline, &flags.sweep_options.deadline_seconds},
+        {&flags.compute, &flags.sweep_options.compute_seconds}}) {
     if (text->empty()) continue;
     const Result<double> value = parse_duration(*text);
     if (!value) return value.error();
@@ -98,9 +141,30 @@ Status read_durations(P2pFlags& flags) {
   return Status();
 }
 
+Result<int> climb(const P2pFlags& flags, const Machine& machine, const P2pFacts& facts,
+                  const std::vector<LadderGpu>& gpus, const LadderWorld& world) {
+  const auto answer = climb_p2p_ladder(facts, gpus, machine.gpus, flags.ladder, world);
+  if (!answer) return answer.error();
+  bool interrupted = answer->interrupted;
+  Result<int> code = kExitFine;
+  if (flags.sweep && may_sweep(*answer)) {
+    const SweepAnswer sweep = run_nccl_sweep(gpus, sweep_settings(answer->facts, answer->verdict),
+                                             flags.sweep_options, world);
+    interrupted = interrupted || sweep.interrupted;
+    code = tell(flags, machine, answer->verdict, &sweep);
+    const Status written = write_sweep(flags, sweep, static_cast<int>(gpus.size()));
+    if (!written) return written.error();
+  } else {
+    code = tell(flags, machine, answer->verdict);
+  }
+  return code && interrupted ? Result<int>(kExitInterrupted) : code;
+}
+
 Result<int> run(P2pFlags flags) {
   const Status durations = read_durations(flags);
   if (!durations) return durations.error();
+  const Status buckets = read_buckets(flags);
+  if (!buckets) return buckets.error();
   ProbeOptions options;
   options.quick = true;
   options.gpu_deadline_seconds = 20;
@@ -119,18 +183,15 @@ Result<int> run(P2pFlags flags) {
   if (!gpus) return gpus.error();
   keep_pairs_of(*gpus, facts);
   catch_interrupts();
-  const auto answer =
-      climb_p2p_ladder(facts, *gpus, machine->gpus, flags.ladder, real_world(*options.environment));
-  if (!answer) return answer.error();
-  const Result<int> code = tell(flags, *machine, answer->verdict);
-  return code && answer->interrupted ? Result<int>(kExitInterrupted) : code;
+  return climb(flags, *machine, facts, *gpus, real_world(*options.environment));
 }
 
 }  // namespace
 
 Command p2p_command() {
   return {"p2p", "Says whether GPU peer-to-peer works, and the least change where it does not",
-          "ocrtune p2p\n  ocrtune p2p --gpus 0,1 --soak 1m\n  ocrtune p2p --static --json",
+          "ocrtune p2p\n  ocrtune p2p --gpus 0,1 --soak 1m\n  ocrtune p2p --sweep --model svtrv2 "
+          "--out settings\n  ocrtune p2p --static --json",
           [](CLI::App& app) -> std::function<Result<int>()> {
             auto flags = std::make_shared<P2pFlags>();
             app.add_flag("--json", flags->json, "One JSON document on stdout");
@@ -143,6 +204,14 @@ Command p2p_command() {
                 ->type_name("TIME");
             app.add_option("--deadline", flags->deadline, "Of every step, instead of its own")
                 ->type_name("TIME");
+            app.add_flag("--sweep", flags->sweep,
+                         "Then time a training step under several NCCL settings");
+            app.add_option("--model", flags->model, "Whose gradients the sweep reduces")
+                ->capture_default_str();
+            app.add_option("--compute", flags->compute, "Compute time of the model's step: 80ms")
+                ->type_name("TIME");
+            app.add_option("--out", flags->out, "Folder for nccl.env and nccl_tuner.csv")
+                ->type_name("DIR");
             app.add_option("--nccl", flags->nccl, "The libnccl.so.2 of your framework")
                 ->type_name("FILE");
             return [flags] { return run(*flags); };

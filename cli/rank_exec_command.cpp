@@ -16,6 +16,9 @@
 #include "base/process.h"
 #include "bench/rank_binding.h"
 #include "cli/command_list.h"
+#include "probes/gpu.h"
+#include "probes/gpu_ids.h"
+#include "probes/machine_gpus.h"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)
 
@@ -43,9 +46,33 @@ Status bind_this_rank() {
   return (*masks)[index].empty() ? Status() : set_affinity(0, (*masks)[index]);
 }
 
-Result<int> rank_exec(const std::vector<std::string>& command) {
+// This rank sees its own GPU and no other.
+Status take_gpu(const std::string& wanted) {
+  if (wanted.empty()) return Status();
+  const Environment environment = process_environment();
+  const GpuReport report = probe_gpus(GpuProbeOptions{"", 20}, environment);
+  if (report.gpus.empty()) {
+    return Error{ErrorKind::missing, "--gpu " + wanted + ": " + report.state};
+  }
+  const GpuView view = visible_gpus(physical_gpus(report.gpus), environment, GpuVendor::nvidia);
+  const auto gpu = gpu_of_rank(view, wanted, environment);
+  if (!gpu) return gpu.error();
+  if (gpu->physical < 0) return Error{ErrorKind::usage, view.problems.front()};
+  for (const auto& [name, value] : gpu_environment(*gpu, GpuVendor::nvidia)) {
+    if (value) {
+      ::setenv(name.c_str(), value->c_str(), 1);
+    } else {
+      ::unsetenv(name.c_str());
+    }
+  }
+  return Status();
+}
+
+Result<int> rank_exec(const std::vector<std::string>& command, const std::string& gpu) {
   const auto path = find_executable(command[0]);
   if (!path) return path.error();
+  const Status taken = take_gpu(gpu);
+  if (!taken) return taken.error();
   const Status bound = bind_this_rank();
   if (!bound) return bound.error();
   std::vector<char*> arguments;
@@ -61,7 +88,11 @@ Result<int> rank_exec(const std::vector<std::string>& command) {
 std::function<Result<int>()> declare(CLI::App& app) {
   auto command = std::make_shared<std::vector<std::string>>();
   app.add_option("command", *command, "The program that the rank runs, after --")->required();
-  return [command] { return rank_exec(*command); };
+  auto gpu = std::make_shared<std::string>();
+  app.add_option("--gpu", *gpu,
+                 "auto, or a list: rank r sees only its own or the r-th GPU, as device 0")
+      ->type_name("auto|IDS");
+  return [command, gpu] { return rank_exec(*command, *gpu); };
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // ocrtune tune: probe, search, commit every trial, and say what to launch.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -22,6 +23,7 @@
 #include "cli/tune_inference.h"
 #include "core/loader.h"
 #include "core/trainer.h"
+#include "probes/machine_gpus.h"
 #include "probes/probe.h"
 #include "reports/console.h"
 #include "reports/report_files.h"
@@ -140,6 +142,16 @@ Status look_at_command(TuneFlags& flags, const Machine& machine) {
   if (!prepared) return prepared.error();
   for (const std::string& warning : prepared->warnings) {
     std::fprintf(stderr, "ocrtune tune: note: %s\n", warning.c_str());
+  }
+  int ranks = 1;
+  const auto nproc = options.axes.find("nproc");
+  if (nproc != options.axes.end()) {
+    for (const std::string& value : nproc->second) {
+      ranks = std::max(ranks, static_cast<int>(parse_integer(value).value_or(1)));
+    }
+  }
+  for (const std::string& note : device_notes(machine, process_environment(), ranks)) {
+    std::fprintf(stderr, "ocrtune tune: note: %s\n", note.c_str());
   }
   if (flags.baseline.empty() && prepared->current) {
     options.baseline = *prepared->current;

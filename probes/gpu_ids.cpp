@@ -300,6 +300,42 @@ Result<GpuChoice> choose_gpus(const GpuView& view, std::string_view wanted,
       true};
 }
 
+Result<VisibleGpu> gpu_of_rank(const GpuView& view, std::string_view wanted,
+                               const Environment& environment) {
+  if (trim(wanted) == "auto" || trim(wanted).empty()) {
+    const auto choice = choose_gpus(view, "", environment);
+    if (!choice) return choice.error();
+    if (choice->by_default || choice->gpus.size() != 1) {
+      return Error{ErrorKind::usage, choice->by_default
+                                         ? visible_text(view) +
+                                               " and no rank is in the environment (LOCAL_RANK, "
+                                               "PADDLE_LOCAL_RANK, ...): name a device"
+                                         : choice->because + ": one device a rank is wanted"};
+    }
+    const auto rank = local_rank(environment);
+    if (rank && rank->second >= static_cast<std::int64_t>(view.gpus.size()) &&
+        environment_value(environment, "FLAGS_selected_gpus").empty()) {
+      return Error{ErrorKind::missing,
+                   fmt::format("{}={}, but {}", rank->first, rank->second, visible_text(view))};
+    }
+    return choice->gpus.front();
+  }
+  const auto choice = choose_gpus(view, wanted, environment);
+  if (!choice) return choice.error();
+  if (choice->gpus.size() == 1) return choice->gpus.front();
+  const auto rank = local_rank(environment);
+  if (!rank) {
+    return Error{ErrorKind::usage, fmt::format("{} names several GPUs, and no rank is in the "
+                                               "environment (LOCAL_RANK, PADDLE_LOCAL_RANK, ...)",
+                                               wanted)};
+  }
+  if (rank->second >= static_cast<std::int64_t>(choice->gpus.size())) {
+    return Error{ErrorKind::missing, fmt::format("{}={}, but {} names {} GPUs", rank->first,
+                                                 rank->second, wanted, choice->gpus.size())};
+  }
+  return choice->gpus[static_cast<std::size_t>(rank->second)];
+}
+
 std::vector<std::pair<std::string, std::optional<std::string>>> gpu_environment(
     const VisibleGpu& gpu, GpuVendor vendor) {
   const std::string name = gpu.uuid.empty() ? std::to_string(gpu.physical) : gpu.uuid;

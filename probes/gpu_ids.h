@@ -64,6 +64,13 @@ struct GpuChoice {
 Result<GpuChoice> choose_gpus(const GpuView& view, std::string_view wanted,
                               const Environment& environment);
 
+// The device of one rank that a launcher has started. `wanted` "auto" is the rank's own: what
+// FLAGS_selected_gpus says, else the local rank's; a list gives rank r its r-th entry. Nothing is
+// shared or taken by default: usage when the environment names no rank and several GPUs are
+// visible, missing when there are more ranks than devices.
+Result<VisibleGpu> gpu_of_rank(const GpuView& view, std::string_view wanted,
+                               const Environment& environment);
+
 // The variables that make exactly this device logical 0 of a child process; nullopt removes an
 // inherited one (as in ProcessOptions::environment).
 std::vector<std::pair<std::string, std::optional<std::string>>> gpu_environment(

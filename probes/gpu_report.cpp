@@ -119,6 +119,28 @@ std::vector<GpuLink> links_from_json(const Json& list) {
   return links;
 }
 
+Json seen_gpus_json(const std::vector<SeenGpu>& gpus) {
+  Json list = Json::array();
+  for (const SeenGpu& gpu : gpus) {
+    list.push_back({{"logical", gpu.logical},
+                    {"physical", gpu.physical < 0 ? Json(nullptr) : Json(gpu.physical)},
+                    {"uuid", valid_utf8(gpu.uuid)}});
+  }
+  return list;
+}
+
+std::vector<SeenGpu> seen_gpus_from_json(const Json& list) {
+  std::vector<SeenGpu> gpus;
+  for (const Json& at : list) {
+    SeenGpu gpu;
+    get(at, "logical", gpu.logical);
+    get(at, "physical", gpu.physical);
+    get(at, "uuid", gpu.uuid);
+    gpus.push_back(std::move(gpu));
+  }
+  return gpus;
+}
+
 std::string gpu_report_line(const GpuReport& report) {
   Json body = {{"state", valid_utf8(report.state)},
                {"answered", report.answered},

@@ -28,6 +28,8 @@ Result<GpuReport> find_gpu_report(const std::string& output);
 // nlohmann::json::exception on wrong types.
 nlohmann::ordered_json gpus_json(const std::vector<GpuFacts>& gpus);
 nlohmann::ordered_json links_json(const std::vector<GpuLink>& links);
+nlohmann::ordered_json seen_gpus_json(const std::vector<SeenGpu>& gpus);
+std::vector<SeenGpu> seen_gpus_from_json(const nlohmann::ordered_json& list);
 std::vector<GpuFacts> gpus_from_json(const nlohmann::ordered_json& list);
 std::vector<GpuLink> links_from_json(const nlohmann::ordered_json& list);
 

@@ -116,6 +116,13 @@ struct GpuLink {
   std::string read, write;  // P2P status: "ok", "not supported", ...; "" unknown
 };
 
+// A GPU that a process started here would see, under the number by which frameworks name it.
+struct SeenGpu {
+  int logical = 0;
+  int physical = -1;  // the driver's number; -1: cannot be known
+  std::string uuid;   // of the GPU or of the MIG slice
+};
+
 // The peer-to-peer verdict as it stands; probes/p2p.h gives the whole of it.
 struct P2pSummary {
   std::string verdict, sentence, confidence;  // "UNSUPPORTED", in words, "low"
@@ -153,7 +160,9 @@ struct Machine {
   std::vector<GpuLink> gpu_links;
   int cuda_driver_version = 0;  // 12040 is 12.4; 0: unknown
   P2pSummary p2p;
-  std::string gpu_state;  // "no GPU: ...", "2 GPUs", in words
+  std::string gpu_state;              // "no GPU: ...", "2 GPUs", in words
+  std::vector<SeenGpu> visible_gpus;  // with this environment
+  std::string gpu_visibility;         // "CUDA_VISIBLE_DEVICES=2,0", "no variable hides any"
   FolkRules folk_rules;
   CautiousSetting recommendation;
   std::vector<std::string> unknowns;  // what could not be known, and why

@@ -38,6 +38,20 @@ std::string amd_note(const FileRoot& root) {
                                                     : "";
 }
 
+// What this environment shows of them, and whether the devices it names are there.
+void add_visibility(const Environment& environment, Machine& machine) {
+  if (machine.gpus.empty()) return;
+  const GpuView view = visible_gpus(physical_gpus(machine.gpus), environment, GpuVendor::nvidia);
+  for (const VisibleGpu& gpu : view.gpus) {
+    machine.visible_gpus.push_back({gpu.logical, gpu.physical, gpu.uuid});
+  }
+  machine.gpu_visibility = view.because;
+  for (const std::string& problem : view.problems) machine.warnings.push_back(problem);
+  if (view.gpus.empty() || environment_value(environment, "FLAGS_selected_gpus").empty()) return;
+  const auto choice = choose_gpus(view, "", environment);
+  if (!choice) machine.warnings.push_back(choice.error().what);
+}
+
 }  // namespace
 
 void add_gpus(Machine& machine, const FileRoot& root, const Environment& environment,
@@ -51,8 +65,32 @@ void add_gpus(Machine& machine, const FileRoot& root, const Environment& environ
   machine.cuda_driver_version = report.cuda_driver_version;
   for (std::string& unknown : report.unknowns) machine.unknowns.push_back(std::move(unknown));
   for (const GpuFacts& gpu : machine.gpus) warn_of(gpu, machine);
+  add_visibility(environment, machine);
   if (!report.answered) return;  // a driver that was not asked gives no verdict
   machine.p2p = p2p_summary(judge_p2p(static_p2p_facts(machine, root, environment)));
+}
+
+std::vector<std::string> device_notes(const Machine& machine, const Environment& environment,
+                                      int ranks) {
+  if (machine.gpus.empty()) return {};
+  const GpuView view = visible_gpus(physical_gpus(machine.gpus), environment, GpuVendor::nvidia);
+  std::vector<std::string> notes = view.problems;
+  if (view.gpus.empty()) {
+    if (notes.empty()) notes.push_back("no GPU is visible: " + view.because);
+    return notes;
+  }
+  const auto visible = static_cast<int>(view.gpus.size());
+  if (ranks > visible) {
+    notes.push_back(fmt::format("up to {} ranks on {} visible GPU{}: on GPUs some would share one",
+                                ranks, visible, visible == 1 ? "" : "s"));
+  }
+  const auto choice = choose_gpus(view, "", environment);
+  if (!choice) {
+    notes.push_back(choice.error().what);
+  } else if (choice->by_default && ranks <= 1) {
+    notes.push_back(choice->because + "; name one if that is not meant");
+  }
+  return notes;
 }
 
 std::vector<PhysicalGpu> physical_gpus(const std::vector<GpuFacts>& gpus) {

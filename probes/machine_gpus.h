@@ -1,6 +1,7 @@
 // Fills the machine card's GPU part: devices, links, warnings and the peer-to-peer verdict so far.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "base/files.h"
@@ -14,6 +15,11 @@ namespace ocrtune {
 // after everything else that the verdict looks at (container, memory) is filled in.
 void add_gpus(Machine& machine, const FileRoot& root, const Environment& environment,
               double deadline_seconds);
+
+// What a launch of up to `ranks` processes a node should know of its devices; nothing where all is
+// plain: ranks that would share a GPU, a device named by nobody, ids that are not there.
+std::vector<std::string> device_notes(const Machine& machine, const Environment& environment,
+                                      int ranks);
 
 // The machine's GPUs as the id logic takes them.
 std::vector<PhysicalGpu> physical_gpus(const std::vector<GpuFacts>& gpus);

@@ -279,6 +279,8 @@ Machine read_machine(const Json& in) {
   get(in, "cuda_driver_version", machine.cuda_driver_version);
   read_p2p(in.value("p2p", Json::object()), machine.p2p);
   get(in, "gpu_state", machine.gpu_state);
+  get(in, "gpu_visibility", machine.gpu_visibility);
+  machine.visible_gpus = seen_gpus_from_json(in.value("visible_gpus", Json::array()));
   const Json rules = in.value("folk_rules", Json::object());
   get(rules, "memory_half", machine.folk_rules.memory_half);
   get(rules, "cores_60_percent", machine.folk_rules.cores_60_percent);
@@ -319,6 +321,8 @@ std::string machine_json(const Machine& machine, int indent) {
   out["cuda_driver_version"] = machine.cuda_driver_version;
   out["p2p"] = write_p2p(machine.p2p);
   out["gpu_state"] = valid_utf8(machine.gpu_state);
+  out["visible_gpus"] = seen_gpus_json(machine.visible_gpus);
+  out["gpu_visibility"] = valid_utf8(machine.gpu_visibility);
   out["folk_rules"] = {{"memory_half", machine.folk_rules.memory_half},
                        {"cores_60_percent", machine.folk_rules.cores_60_percent},
                        {"seven", machine.folk_rules.seven}};

@@ -63,6 +63,12 @@ std::optional<Error> in_use(const LadderGpu& gpu, const std::vector<GpuFacts>& s
                                "nvidia-smi -c DEFAULT allows it",
                                gpu.index)};
     }
+    if (facts.compute_mode == "exclusive") {  // a rung needs two processes on one GPU at times
+      return Error{ErrorKind::unsupported,
+                   fmt::format("GPU {} is in exclusive mode: one process at a time may use it; "
+                               "nvidia-smi -c DEFAULT allows the checks",
+                               gpu.index)};
+    }
     if (!facts.pids.empty()) {
       return Error{
           ErrorKind::failed,

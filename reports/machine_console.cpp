@@ -163,6 +163,14 @@ void add_gpus(std::vector<std::string>& lines, const Machine& machine) {
   std::vector<std::string> texts;
   for (const auto& [kind, count] : kinds) texts.push_back(fmt::format("{} x {}", count, kind));
   if (!texts.empty()) add(lines, "", join(texts, "; "));
+  if (!machine.visible_gpus.empty() && machine.gpu_visibility.find('=') != std::string::npos) {
+    std::vector<std::string> seen;
+    for (const SeenGpu& gpu : machine.visible_gpus) {
+      seen.push_back(fmt::format("{} is GPU {}", gpu.logical,
+                                 gpu.physical < 0 ? "?" : std::to_string(gpu.physical)));
+    }
+    add(lines, "", fmt::format("{}: {}", machine.gpu_visibility, join(seen, ", ")));
+  }
   if (machine.gpus.size() >= 2 && !machine.p2p.verdict.empty()) {
     add(lines, "",
         fmt::format("P2P {}: {} ('ocrtune p2p')", machine.p2p.verdict, machine.p2p.sentence));

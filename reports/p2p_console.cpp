@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/stats.h"
 #include "base/text.h"
 
 namespace ocrtune {
@@ -88,6 +89,31 @@ std::string p2p_card(const P2pVerdict& verdict, const Machine& machine) {
   if (!verdict.proof.empty()) add(text, "Proof", verdict.proof);
   add_list(text, "Hints", verdict.hints);
   add_list(text, "Not checked", verdict.not_checked);
+  return text;
+}
+
+std::string sweep_card(const SweepAnswer& sweep) {
+  std::string text;
+  const char* label = "Sweep";
+  for (const SweepRow& row : sweep.rows) {
+    if (row.result == StepResult::not_run) continue;
+    const std::string told =
+        row.step_seconds.empty()
+            ? row.detail
+            : fmt::format(
+                  "step {}, x{:.3f}{}", format_duration(median(row.step_seconds)),
+                  row.speedup.median,
+                  row.env_proved ? "" : " (the log does not show the setting: not counted)");
+    add(text, label, fmt::format("{:<18}{}", row.setting.name, told));
+    label = "";
+  }
+  add(text, "Best", sweep.sentence);
+  if (sweep.best != 0) {
+    for (const auto& [name, value] : sweep.rows[static_cast<std::size_t>(sweep.best)].setting.env) {
+      add(text, "", "export " + name + "=" + value);
+    }
+  }
+  add_list(text, "Warning", sweep.warnings);
   return text;
 }
 

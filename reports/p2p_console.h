@@ -4,10 +4,14 @@
 #include <string>
 
 #include "probes/machine.h"
+#include "probes/nccl_sweep.h"
 #include "probes/p2p.h"
 
 namespace ocrtune {
 
 std::string p2p_card(const P2pVerdict& verdict, const Machine& machine);
+
+// A line a setting, then what the best one gains.
+std::string sweep_card(const SweepAnswer& sweep);
 
 }  // namespace ocrtune

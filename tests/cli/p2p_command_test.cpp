@@ -87,10 +87,52 @@ TEST(P2pCommand, TheLadderFromFaultToProvedSetting) {
   const auto json = nlohmann::json::parse(run({"p2p", "--json"}, "2x4090-old-driver", fake).text);
   EXPECT_EQ(json["env"]["NCCL_P2P_DISABLE"], "1");
   EXPECT_THAT(json["proof"].get<std::string>(), HasSubstr("SHM"));
+  const Said swept =
+      run({"p2p", "--sweep", "--out", join_path(folder, "out")}, "2x4090-old-driver", fake);
+  EXPECT_EQ(swept.code, 1);
+  EXPECT_THAT(swept.text, HasSubstr("4 CTAs"));
+  const std::string env = read_file(join_path(folder, "out/nccl.env")).value_or("");
+  EXPECT_THAT(env, HasSubstr("export NCCL_P2P_DISABLE=1\nexport NCCL_MIN_CTAS=4\n"));
+  EXPECT_THAT(env, HasSubstr("debugging variables"));
   const Said facts = run({"p2p", "--static"}, "2x4090-old-driver", fake);
   EXPECT_EQ(facts.code, 0);
   EXPECT_THAT(facts.text, HasSubstr("INCONCLUSIVE"));
   static_cast<void>(remove_tree(folder));
+}
+
+TEST(P2pCommand, TheDocumentNamesEveryKey) {
+  const std::string schema = read_file(OCRTUNE_SOURCE_DIR + "/docs/schema.md").value_or("");
+  const auto p2p = nlohmann::json::parse(run({"p2p", "--json"}, "2x4090").text);
+  for (const auto& item : p2p.items()) {
+    EXPECT_THAT(schema, HasSubstr("`" + item.key() + "`"));
+  }
+  const auto probe = nlohmann::json::parse(run({"probe", "--quick", "--json"}, "2x4090").text);
+  for (const auto& [key, value] : probe["gpus"][0].items()) EXPECT_THAT(schema, HasSubstr(key));
+  for (const char* key : {"gpu_links", "cuda_driver_version", "visible_gpus", "gpu_visibility"}) {
+    EXPECT_TRUE(probe.contains(key)) << key;
+    EXPECT_THAT(schema, HasSubstr("`" + std::string(key) + "`"));
+  }
+  EXPECT_EQ(probe["visible_gpus"][1]["uuid"], "GPU-4090-1");
+}
+
+TEST(P2pCommand, EveryRankTakesItsOwnGpu) {
+  struct Case {
+    std::vector<std::pair<std::string, std::string>> environment;
+    int code;
+    const char* says;
+  };
+  const Case cases[] = {
+      {{{"LOCAL_RANK", "1"}, {"CUDA_VISIBLE_DEVICES", "3,2"}}, 0, "CUDA_VISIBLE_DEVICES=GPU-a40-2"},
+      {{{"LOCAL_RANK", "4"}}, 3, "there is no GPU 4"},
+      {{{"CUDA_VISIBLE_DEVICES", "0,1"}}, 2, "no rank is in the environment"},
+      {{{"LOCAL_RANK", "0"}, {"CUDA_VISIBLE_DEVICES", "-1"}}, 3, "no GPU is visible"}};
+  for (const Case& given : cases) {
+    const Said said =
+        run({"rank-exec", "--gpu", "auto", "--", "env"}, "4xa40-pcie", given.environment);
+    EXPECT_EQ(said.code, given.code) << said.text;
+    EXPECT_THAT(said.text, HasSubstr(given.says));
+  }
+  EXPECT_EQ(run({"rank-exec", "--gpu", "0", "--", "env"}, "no-driver").code, 3);
 }
 
 TEST(P2pCommand, WrongDevicesAreNamed) {

@@ -199,6 +199,7 @@ void say_nccl(const Fake& fake, const std::string& mode) {
   one.figures["bytes_per_second"] = p2p && mode == "slow" ? 5e9 : p2p ? 1.8e10 : 1.1e10;
   const std::string ctas = variable("NCCL_MAX_CTAS");
   one.figures["step_seconds"] = ctas == "4" ? 0.09 : p2p ? 0.1 : 0.12;
+  one.figures["work"] = 40;
   one.figures["step_spread"] = 0.01;
   one.figures["compute_seconds"] = 0.08;
   say(gpu_finding_line(one));

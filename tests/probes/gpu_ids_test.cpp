@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "probes/machine_gpus.h"
+
 namespace ocrtune {
 namespace {
 
@@ -228,6 +230,76 @@ TEST(DeviceIds, AChildSeesExactlyItsDevice) {
     ASSERT_TRUE(choice);
     EXPECT_FALSE(choice->by_default);
     EXPECT_EQ(choice->gpus[0].physical, gpu.physical);
+  }
+}
+
+TEST(DeviceIds, EveryRankItsOwnAndNoneByDefault) {
+  struct Case {
+    const char* wanted;
+    Environment environment;
+    int physical;  // -1: refused
+    const char* says;
+  };
+  const Case cases[] = {
+      {"auto", {{"LOCAL_RANK", "1"}}, 1, ""},
+      {"auto", {{"LOCAL_RANK", "1"}, {"CUDA_VISIBLE_DEVICES", "3,2"}}, 2, ""},
+      {"auto", {{"PADDLE_LOCAL_RANK", "0"}, {"FLAGS_selected_gpus", "2"}}, 2, ""},
+      {"auto", {{"FLAGS_selected_gpus", "1"}, {"CUDA_VISIBLE_DEVICES", "3,2"}}, 2, ""},
+      {"auto", {{"FLAGS_selected_gpus", "0,1"}}, -1, "one device a rank"},
+      {"auto", {{"FLAGS_selected_gpus", "2"}, {"CUDA_VISIBLE_DEVICES", "3,2"}}, -1, "no GPU 2"},
+      {"auto", {}, -1, "no rank is in the environment"},
+      {"auto", {{"LOCAL_RANK", "4"}}, -1, "LOCAL_RANK: there is no GPU 4; 4 GPUs are visible"},
+      {"auto", {{"LOCAL_RANK", "1"}, {"CUDA_VISIBLE_DEVICES", "2"}}, -1, "LOCAL_RANK=1, but 1 GPU"},
+      {"auto", {{"LOCAL_RANK", "0"}, {"CUDA_VISIBLE_DEVICES", "-1"}}, -1, "no GPU is visible"},
+      {"auto", {{"LOCAL_RANK", "0"}, {"CUDA_VISIBLE_DEVICES", ""}}, -1, "hides every GPU"},
+      {"0,2", {{"LOCAL_RANK", "1"}}, 2, ""},
+      {"0,2", {{"LOCAL_RANK", "2"}}, -1, "LOCAL_RANK=2, but 0,2 names 2 GPUs"},
+      {"0,2", {}, -1, "several GPUs"},
+      {"3", {}, 3, ""},
+      {"GPU-c", {{"LOCAL_RANK", "0"}}, 2, ""},
+      {"2,2", {{"LOCAL_RANK", "0"}}, -1, "twice"},
+      {"9", {{"LOCAL_RANK", "0"}}, -1, "no GPU 9"},
+  };
+  for (const Case& given : cases) {
+    const GpuView view = visible_gpus(alike(4), given.environment, GpuVendor::nvidia);
+    const auto gpu = gpu_of_rank(view, given.wanted, given.environment);
+    if (given.physical < 0) {
+      ASSERT_FALSE(gpu) << given.wanted << ": " << given.says;
+      EXPECT_THAT(gpu.error().what, HasSubstr(given.says));
+    } else {
+      ASSERT_TRUE(gpu) << given.wanted << ": " << gpu.error().what;
+      EXPECT_EQ(gpu->physical, given.physical) << given.wanted;
+    }
+  }
+}
+
+TEST(DeviceIds, NotesForALaunch) {
+  Machine machine;
+  EXPECT_TRUE(device_notes(machine, {{"CUDA_VISIBLE_DEVICES", ""}}, 8).empty())
+      << "no GPU, no word";
+  for (int i = 0; i < 2; ++i) {
+    GpuFacts gpu;
+    gpu.index = i;
+    gpu.uuid = "GPU-" + std::to_string(i);
+    machine.gpus.push_back(gpu);
+  }
+  struct Case {
+    Environment environment;
+    int ranks;
+    const char* says;  // "" for nothing
+  };
+  const Case cases[] = {{{}, 2, ""},
+                        {{}, 1, "the first one is used"},
+                        {{}, 4, "up to 4 ranks on 2 visible GPUs"},
+                        {{{"CUDA_VISIBLE_DEVICES", "1"}}, 1, ""},
+                        {{{"CUDA_VISIBLE_DEVICES", "1"}}, 2, "on 1 visible GPU:"},
+                        {{{"CUDA_VISIBLE_DEVICES", ""}}, 2, "hides every GPU"},
+                        {{{"FLAGS_selected_gpus", "2"}}, 1, "no GPU 2"},
+                        {{{"FLAGS_selected_gpus", "1"}}, 1, ""}};
+  for (const Case& given : cases) {
+    const auto notes = device_notes(machine, given.environment, given.ranks);
+    EXPECT_EQ(notes.empty(), *given.says == 0) << given.says;
+    EXPECT_THAT(notes.empty() ? "" : notes.front(), HasSubstr(given.says));
   }
 }
 
