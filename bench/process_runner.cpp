@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/text.h"
 #include "bench/worker_spec.h"
@@ -65,6 +66,8 @@ class ProcessRunner : public Runner {
     spec.batch = knobs.batch;
     spec.height = workload_.height;
     spec.width = workload_.width;
+    spec.heights = workload_.heights;
+    spec.queue_depth = workload_.queue_depth;
     spec.classes = workload_.classes;
     spec.learning_rate = workload_.learning_rate;
     spec.seed = workload_.seed;
@@ -127,6 +130,9 @@ std::string reproduce_line(const Knobs& knobs, const TrainingWorkload& workload)
   add("--alphabet", workload.alphabet, "");
   add("--height", fmt::format("{}", workload.height), fmt::format("{}", defaults.height));
   add("--width", fmt::format("{}", workload.width), fmt::format("{}", defaults.width));
+  add("--heights", fmt::format("{}", fmt::join(workload.heights, ",")), "");
+  add("--queue-depth", fmt::format("{}", workload.queue_depth),
+      fmt::format("{}", defaults.queue_depth));
   add("--classes", fmt::format("{}", workload.classes), fmt::format("{}", defaults.classes));
   add("--seed", fmt::format("{}", workload.seed), fmt::format("{}", defaults.seed));
   return shell_join(line);

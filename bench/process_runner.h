@@ -19,7 +19,9 @@ struct TrainingWorkload {
   std::string alphabet;        // as LoaderOptions::alphabet
   int height = 32;
   int width = 320;
-  int classes = 97;  // of drawn batches
+  std::vector<int> heights;  // multi-scale batches, see core/batch.h; empty: `height` alone
+  int queue_depth = 2;       // batches ready or under way for each loader worker
+  int classes = 97;          // of drawn batches
   double learning_rate = 1e-3;
   std::uint64_t seed = 1;
 };

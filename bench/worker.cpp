@@ -72,7 +72,7 @@ class Worker {
   Status check();
   bool train();
   Result<StepEvent> step();
-  void draw_batch();
+  void draw_batches();
   bool say(const Event& event);
   bool fail(const Error& error);
   double now() const { return steady_clock().now_seconds(); }
@@ -83,7 +83,9 @@ class Worker {
   std::unique_ptr<WatchedComm> comm_;
   std::unique_ptr<Trainer> trainer_;
   TrainerOptions options_;
-  Batch drawn_;
+  Batch loaded_;
+  std::vector<Batch> drawn_;  // one for each shape, taken in turn
+  std::size_t turn_ = 0;
   std::optional<ErrorEvent> wrong_;
   bool pipe_closed_ = false;
 };
@@ -135,6 +137,7 @@ Status Worker::set_up() {
   options_.batch = spec_.batch;
   options_.height = spec_.height;
   options_.width = spec_.width;
+  options_.heights = spec_.heights;
   options_.threads = spec_.threads;
   options_.learning_rate = spec_.learning_rate;
   options_.seed = spec_.seed;
@@ -145,7 +148,9 @@ Status Worker::set_up() {
     loader.batch = spec_.batch;
     loader.height = spec_.height;
     loader.width = spec_.width;
+    loader.heights = spec_.heights;
     loader.workers = spec_.loader_workers;
+    loader.queue_depth = spec_.queue_depth;
     loader.rank = spec_.place.rank;
     loader.world_size = spec_.place.world_size;
     loader.seed = spec_.seed;
@@ -154,7 +159,7 @@ Status Worker::set_up() {
     loader_ = std::move(*created);
     options_.classes = static_cast<int>(loader_->alphabet().size()) + 1;
   } else {
-    draw_batch();
+    draw_batches();
   }
   say_hello();
   std::unique_ptr<Comm> comm;
@@ -196,20 +201,23 @@ void Worker::say_hello() {
 }
 
 // Noise and random words: the arithmetic of a step does not depend on what is in the images.
-void Worker::draw_batch() {
+void Worker::draw_batches() {
   Random random(spec_.seed + 1000003ULL * static_cast<std::uint64_t>(spec_.place.rank));
-  drawn_.count = spec_.batch;
-  drawn_.height = spec_.height;
-  drawn_.width = spec_.width;
-  drawn_.images.resize(static_cast<std::size_t>(spec_.batch) * 3 *
-                       static_cast<std::size_t>(spec_.height) *
-                       static_cast<std::size_t>(spec_.width));
-  for (float& pixel : drawn_.images) pixel = static_cast<float>(random.uniform(-1, 1));
   const int longest = std::max(1, spec_.width / 16);
-  for (int i = 0; i < spec_.batch; ++i) {
-    std::vector<int> label(static_cast<std::size_t>(random.integer(1, longest)));
-    for (int& letter : label) letter = static_cast<int>(random.integer(1, spec_.classes - 1));
-    drawn_.labels.push_back(std::move(label));
+  for (const BatchShape& shape :
+       batch_shapes(spec_.batch, spec_.height, spec_.width, spec_.heights)) {
+    Batch drawn;
+    drawn.count = shape.count;
+    drawn.height = shape.height;
+    drawn.width = shape.width;
+    drawn.images.resize(image_floats(shape));
+    for (float& pixel : drawn.images) pixel = static_cast<float>(random.uniform(-1, 1));
+    for (int i = 0; i < shape.count; ++i) {
+      std::vector<int> label(static_cast<std::size_t>(random.integer(1, longest)));
+      for (int& letter : label) letter = static_cast<int>(random.integer(1, spec_.classes - 1));
+      drawn.labels.push_back(std::move(label));
+    }
+    drawn_.push_back(std::move(drawn));
   }
 }
 
@@ -241,13 +249,13 @@ Result<StepEvent> Worker::step() {
   StepEvent event;
   event.rank = spec_.place.rank;
   const double begin = now();
-  std::optional<Batch> loaded;
   if (loader_ != nullptr) {
-    auto batch = loader_->next();
-    if (!batch) return batch.error();
-    loaded = std::move(*batch);
+    const Status loaded = loader_->next_into(loaded_);
+    if (!loaded) return loaded.error();
+  } else if (drawn_.size() > 1) {
+    turn_ = (turn_ + 1) % drawn_.size();
   }
-  const Batch& batch = loaded ? *loaded : drawn_;
+  const Batch& batch = loader_ != nullptr ? loaded_ : drawn_[turn_];
   event.times.data_seconds = now() - begin;
   const auto report = trainer_->step(batch);
   if (!report) return report.error();

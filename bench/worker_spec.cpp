@@ -1,5 +1,6 @@
 #include "bench/worker_spec.h"
 
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
@@ -22,12 +23,14 @@ void each_field(Spec& spec, const Visit& visit) {
   visit("batch", spec.batch);
   visit("height", spec.height);
   visit("width", spec.width);
+  visit("heights", spec.heights);
   visit("classes", spec.classes);
   visit("learning_rate", spec.learning_rate);
   visit("seed", spec.seed);
   visit("label_file", spec.label_file);
   visit("alphabet", spec.alphabet);
   visit("loader_workers", spec.loader_workers);
+  visit("queue_depth", spec.queue_depth);
   visit("rank", spec.place.rank);
   visit("world_size", spec.place.world_size);
   visit("local_rank", spec.place.local_rank);
@@ -57,6 +60,14 @@ bool get(const Json& value, int& field) {
   field = static_cast<int>(wide);
   return wide >= 0 && wide <= 100'000'000;
 }
+bool get(const Json& value, std::vector<int>& field) {
+  if (!value.is_array()) return false;
+  field.assign(value.size(), 0);
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    if (!get(value[i], field[i])) return false;
+  }
+  return true;
+}
 bool get(const Json& value, std::uint64_t& field) {
   if (!value.is_number_unsigned()) return false;
   field = value.get<std::uint64_t>();
@@ -72,6 +83,9 @@ Status check_ranges(const WorkerSpec& spec) {
   const auto usage = [](std::string what) { return Error{ErrorKind::usage, std::move(what)}; };
   if (spec.threads < 1 || spec.batch < 1 || spec.height < 1 || spec.width < 1 || spec.classes < 2) {
     return usage("worker spec: threads, batch, height, width and classes must be positive");
+  }
+  if (std::any_of(spec.heights.begin(), spec.heights.end(), [](int h) { return h < 1; })) {
+    return usage("worker spec: heights must be positive");
   }
   const RankPlace& place = spec.place;
   if (place.world_size < 1 || place.rank >= place.world_size || place.local_size < 1 ||

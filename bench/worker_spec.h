@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "core/comm.h"
@@ -17,12 +18,14 @@ struct WorkerSpec {
   int batch = 16;
   int height = 32;
   int width = 320;
-  int classes = 97;  // of drawn batches; a label file brings its own alphabet
+  std::vector<int> heights;  // multi-scale batches, see core/batch.h; empty: `height` alone
+  int classes = 97;          // of drawn batches; a label file brings its own alphabet
   double learning_rate = 1e-3;
   std::uint64_t seed = 1;
   std::string label_file;  // empty: one drawn batch, again and again
   std::string alphabet;    // as LoaderOptions::alphabet
   int loader_workers = 0;
+  int queue_depth = 2;  // batches ready or under way for each loader worker
   RankPlace place;
   std::string segment;           // of the shared memory; needed by more than one rank
   bool check = true;             // one seeded batch against the reference before time counts

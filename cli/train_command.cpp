@@ -12,7 +12,7 @@
 #include "cli/command_list.h"
 #include "core/alphabet.h"
 #include "core/line_dataset.h"
-#include "core/lmdb_source.h"
+#include "core/samples.h"
 #include "core/training_run.h"
 
 namespace ocrtune {
@@ -24,9 +24,7 @@ struct Flags {
 };
 
 // A folder stands for the label file in it, unless it is an LMDB.
-std::string label_file_of(const std::string& place) {
-  return is_directory(place) && !is_lmdb_folder(place) ? join_path(place, kLabelFileName) : place;
-}
+std::string label_file_of(const std::string& place) { return samples_path(place); }
 
 // The dictionary that was asked for, else the one beside the labels, else none.
 Result<std::string> alphabet_text(const Flags& flags) {

@@ -22,6 +22,7 @@
 #include "cli/terminal.h"
 #include "cli/tune_inference.h"
 #include "core/loader.h"
+#include "core/samples.h"
 #include "core/trainer.h"
 #include "probes/machine_gpus.h"
 #include "probes/probe.h"
@@ -120,7 +121,7 @@ Status read_amounts(TuneFlags& flags) {
 Status read_data(TuneFlags& flags) {
   RunOptions& options = flags.options;
   if (flags.data.empty() || options.infers()) return Status();
-  options.label_file = is_directory(flags.data) ? join_path(flags.data, "labels.txt") : flags.data;
+  options.label_file = samples_path(flags.data);
   LoaderOptions loader;
   loader.label_file = options.label_file;
   loader.batch = 1;

@@ -16,6 +16,7 @@
 #include "bench/process_runner.h"
 #include "bench/worker.h"
 #include "cli/command_list.h"
+#include "core/samples.h"
 #include "probes/probe.h"
 
 namespace ocrtune {
@@ -107,9 +108,7 @@ Result<int> run_trial(Flags flags) {
     limits.memory_limit_bytes = *bytes;
   }
   TrainingWorkload& workload = flags.workload;
-  if (is_directory(workload.label_file)) {
-    workload.label_file = join_path(workload.label_file, "labels.txt");
-  }
+  workload.label_file = samples_path(workload.label_file);
   ProbeOptions probe;
   probe.quick = true;
   const auto machine = probe_machine(probe);
@@ -131,6 +130,13 @@ std::function<Result<int>()> declare(CLI::App& app) {
   app.add_option("--alphabet", workload.alphabet, "Characters; from the label file if absent");
   app.add_option("--height", workload.height)->check(CLI::Range(8, 4096));
   app.add_option("--width", workload.width)->check(CLI::Range(8, 16384));
+  app.add_option("--heights", workload.heights,
+                 "Multi-scale batches as PaddleOCR draws them: 32,48,64; batch is first_bs")
+      ->delimiter(',')
+      ->check(CLI::Range(8, 4096));
+  app.add_option("--queue-depth", workload.queue_depth,
+                 "Batches ready or under way for each loader worker")
+      ->check(CLI::Range(1, 64));
   app.add_option("--classes", workload.classes, "Of drawn batches")->check(CLI::Range(2, 100000));
   app.add_option("--seed", workload.seed);
   app.add_option("--seconds", flags->seconds, "How long to measure");

@@ -1,6 +1,7 @@
 // One batch as it comes from the loader: padded images and the labels they spell.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -14,5 +15,19 @@ struct Batch {
   std::vector<float> images;  // [N, C, H, W], (x / 255 - 0.5) / 0.5
   std::vector<std::vector<int>> labels;  // [N] class indexes from 1; 0 is the CTC blank
 };
+
+struct BatchShape {
+  int count = 0, height = 0, width = 0;
+  friend bool operator==(const BatchShape&, const BatchShape&) = default;
+};
+
+std::size_t image_floats(const BatchShape& shape);  // of the whole batch
+
+// The shapes that batches have. `heights` empty: one, batch x height x width. Otherwise one for
+// each height, `batch` images of the first and of the others as many as hold the same number of
+// pixels: PaddleOCR's MultiScaleSampler with first_bs = batch (320 x 32, 48 and 64: all, 2/3 and
+// half).
+std::vector<BatchShape> batch_shapes(int batch, int height, int width,
+                                     const std::vector<int>& heights);
 
 }  // namespace ocrtune

@@ -12,26 +12,26 @@ constexpr int kMostAttempts = 100;
 
 }  // namespace
 
-std::size_t BatchMaker::image_floats() const {
-  return 3 * static_cast<std::size_t>(height_) * static_cast<std::size_t>(width_);
-}
-
-Status BatchMaker::write_image(std::int64_t line, std::span<float> planes) const {
+Status BatchMaker::write_image(std::int64_t line, const BatchShape& shape,
+                               std::span<float> planes) const {
   const auto bytes = source_->image_bytes(line);
   if (!bytes) return bytes.error();
   const auto image = decode_image(*bytes);
   if (!image) return image.error();
-  write_line(*image, height_, width_, planes);
+  write_line(*image, shape.height, shape.width, planes);
   return Status();
 }
 
 Status BatchMaker::make(std::int64_t sequence, std::span<float> images,
                         std::span<std::int64_t> lines, std::vector<BadLine>& bad) const {
+  const BatchSchedule::Place place = schedule_.place(sequence);
+  const std::size_t floats = images.size() / lines.size();
   for (std::size_t item = 0; item < lines.size(); ++item) {
-    const std::span<float> planes = images.subspan(item * image_floats(), image_floats());
+    const std::span<float> planes = images.subspan(item * floats, floats);
     for (int attempt = 0;; ++attempt) {
-      const std::int64_t line = plan_.line(sequence, static_cast<int>(item), attempt);
-      const Status written = write_image(line, planes);
+      const std::int64_t line =
+          plan_.line(place.round, place.first_item + static_cast<int>(item), attempt);
+      const Status written = write_image(line, place.shape, planes);
       if (written) {
         lines[item] = line;
         break;

@@ -20,25 +20,26 @@ struct BadLine {
 class BatchMaker {
  public:
   // The source must outlive the maker.
-  BatchMaker(const SampleSource& source, const BatchPlan& plan, int height, int width)
-      : source_(&source), plan_(plan), height_(height), width_(width) {}
+  // `plan` deals out the rounds of `schedule`.
+  BatchMaker(const SampleSource& source, const BatchPlan& plan, const BatchSchedule& schedule)
+      : source_(&source), plan_(plan), schedule_(schedule) {}
 
-  const BatchPlan& plan() const { return plan_; }
-  int height() const { return height_; }
-  int width() const { return width_; }
-  std::size_t image_floats() const;  // of one image
+  const BatchSchedule& schedule() const { return schedule_; }
+  std::int64_t batches_per_epoch() const {
+    return plan_.batches_per_epoch() * static_cast<std::int64_t>(schedule_.shapes.size());
+  }
 
-  // images [batch, 3, height, width] and the lines they show; what was bad is added to `bad`. The
-  // same for every process. invalid: a hundred lines in a row are bad.
+  // images [count, 3, height, width] in the batch's shape and the lines they show; what was bad is
+  // added to `bad`. The same for every process. invalid: a hundred lines in a row are bad.
   Status make(std::int64_t sequence, std::span<float> images, std::span<std::int64_t> lines,
               std::vector<BadLine>& bad) const;
 
  private:
-  Status write_image(std::int64_t line, std::span<float> planes) const;
+  Status write_image(std::int64_t line, const BatchShape& shape, std::span<float> planes) const;
 
   const SampleSource* source_;
   BatchPlan plan_;
-  int height_, width_;
+  BatchSchedule schedule_;
 };
 
 }  // namespace ocrtune

@@ -1,5 +1,6 @@
 #include "core/batch_plan.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "base/random.h"
@@ -22,6 +23,39 @@ std::int64_t permuted(std::int64_t index, std::int64_t size, std::uint64_t key) 
     value = left << half | right;
   } while (value >= static_cast<std::uint64_t>(size));
   return static_cast<std::int64_t>(value);
+}
+
+BatchSchedule::Place BatchSchedule::place(std::int64_t sequence) const {
+  const auto count = static_cast<std::int64_t>(shapes.size());
+  Place found;
+  found.round = (first_batch + sequence) / count;
+  const std::uint64_t key =
+      mix_bits(seed + 0x5CA1E) ^ mix_bits(static_cast<std::uint64_t>(found.round) + 1);
+  for (std::int64_t turn = 0; turn <= (first_batch + sequence) % count; ++turn) {
+    found.first_item += found.shape.count;
+    found.shape = shapes[static_cast<std::size_t>(permuted(turn, count, key))];
+  }
+  return found;
+}
+
+int BatchSchedule::round_lines() const {
+  int lines = 0;
+  for (const BatchShape& shape : shapes) lines += shape.count;
+  return lines;
+}
+
+int BatchSchedule::most_images() const {
+  int most = 0;
+  for (const BatchShape& shape : shapes) most = std::max(most, shape.count);
+  return most;
+}
+
+std::size_t BatchSchedule::most_floats() const {
+  std::size_t most = 0;
+  for (const BatchShape& shape : shapes) {
+    most = std::max(most, image_floats(shape));
+  }
+  return most;
 }
 
 std::int64_t BatchPlan::batches_per_epoch() const {

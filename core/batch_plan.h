@@ -7,6 +7,9 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
+
+#include "core/batch.h"
 
 namespace ocrtune {
 
@@ -22,6 +25,24 @@ struct BatchPlan {
   // The line at place `item` of this rank's batch number `sequence` (counted over epochs).
   // `attempt` above 0 gives the line that replaces it when it, and the attempts before, are bad.
   std::int64_t line(std::int64_t sequence, int item, int attempt) const;
+};
+
+// Which shape batch number `sequence` has: in each round every shape once, in an order that the
+// seed alone decides, so that all ranks train on the same shape. A round is one batch of the plan.
+struct BatchSchedule {
+  std::vector<BatchShape> shapes;
+  std::uint64_t seed = 1;
+  std::int64_t first_batch = 0;  // what sequence number 0 stands for
+
+  struct Place {
+    BatchShape shape;
+    std::int64_t round = 0;
+    int first_item = 0;  // of the round's lines
+  };
+  Place place(std::int64_t sequence) const;
+  int round_lines() const;
+  int most_images() const;
+  std::size_t most_floats() const;  // of a batch of images
 };
 
 // A permutation of 0..size-1 that needs no memory: a Feistel network over the next power of four,

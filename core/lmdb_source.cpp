@@ -6,6 +6,7 @@
 #include <lmdb.h>
 #endif
 
+#include <algorithm>
 #include <cstdio>
 #include <set>
 #include <utility>
@@ -15,7 +16,33 @@
 
 namespace ocrtune {
 
-bool is_lmdb_folder(const std::string& path) { return path_exists(join_path(path, "data.mdb")); }
+namespace {
+
+constexpr int kDeepest = 8;
+
+void add_folders(const std::string& path, int depth, std::vector<std::string>& found) {
+  if (path_exists(join_path(path, "data.mdb"))) {
+    found.push_back(path);
+    return;
+  }
+  auto names = list_directory(path);
+  if (!names || depth == kDeepest) return;
+  std::sort(names->begin(), names->end());
+  for (const std::string& name : *names) {
+    const std::string below = join_path(path, name);
+    if (is_directory(below)) add_folders(below, depth + 1, found);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> lmdb_folders(const std::string& path) {
+  std::vector<std::string> found;
+  if (is_directory(path)) add_folders(path, 0, found);
+  return found;
+}
+
+bool is_lmdb_folder(const std::string& path) { return !lmdb_folders(path).empty(); }
 
 #if __has_include(<lmdb.h>)
 
@@ -67,24 +94,33 @@ struct LmdbSource::Environment {
   }
 };
 
-Status LmdbSource::read_labels(const std::string& alphabet_text) {
-  const auto count_text = environment_->get("num-samples");
-  if (!count_text) return count_text.error();
+Status LmdbSource::read_texts(std::size_t folder, std::vector<Text>& texts) {
+  const Environment& environment = *environments_[folder];
+  const auto count_text = environment.get("num-samples");
+  if (!count_text) {
+    return Error{count_text.error().kind, folders_[folder] + ": " + count_text.error().what};
+  }
   const auto count = parse_integer(*count_text);
   if (!count || *count < 0 || *count > 999'999'999) {
-    return Error{ErrorKind::invalid, path_ + ": num-samples is '" + valid_utf8(*count_text) + "'"};
+    return Error{ErrorKind::invalid,
+                 folders_[folder] + ": num-samples is '" + valid_utf8(*count_text) + "'"};
   }
-  std::vector<std::pair<int, std::string>> texts;
-  std::set<std::string> characters;
   for (int number = 1; number <= *count; ++number) {
-    auto text = environment_->get(key_of("label", number));
-    if (!text || text->empty()) {
-      unusable_.add(path_ + ":" + std::to_string(number) + (text ? ": no text" : ": no label"));
-      continue;
+    auto text = environment.get(key_of("label", number));
+    if (text && !text->empty()) {
+      texts.push_back({folder, number, std::move(*text)});
+    } else {
+      unusable_.add(name_of(folder, number) + (text ? ": no text" : ": no label"));
     }
-    const auto split = split_characters(*text);
+  }
+  return Status();
+}
+
+Status LmdbSource::encode_labels(const std::vector<Text>& texts, const std::string& alphabet_text) {
+  std::set<std::string> characters;
+  for (const Text& text : texts) {
+    const auto split = split_characters(text.text);
     if (split && alphabet_text.empty()) characters.insert(split->begin(), split->end());
-    texts.emplace_back(number, std::move(*text));
   }
   std::string all = alphabet_text;
   for (const std::string& character : characters) all += character;
@@ -92,12 +128,12 @@ Status LmdbSource::read_labels(const std::string& alphabet_text) {
   auto alphabet = Alphabet::from_text(all);
   if (!alphabet) return alphabet.error();
   alphabet_ = std::move(alphabet).value();
-  for (const auto& [number, text] : texts) {
-    auto classes = alphabet_.encode(text);
+  for (const Text& text : texts) {
+    auto classes = alphabet_.encode(text.text);
     if (classes) {
-      lines_.push_back({number, std::move(classes).value()});
+      lines_.push_back({text.folder, text.number, std::move(classes).value()});
     } else {
-      unusable_.add(path_ + ":" + std::to_string(number) + ": " + classes.error().what);
+      unusable_.add(name_of(text.folder, text.number) + ": " + classes.error().what);
     }
   }
   return Status();
@@ -105,22 +141,30 @@ Status LmdbSource::read_labels(const std::string& alphabet_text) {
 
 Result<std::unique_ptr<LmdbSource>> LmdbSource::open(const std::string& path,
                                                      const std::string& alphabet_text) {
-  if (!is_lmdb_folder(path)) return Error{ErrorKind::missing, path + " has no data.mdb"};
   std::unique_ptr<LmdbSource> source(new LmdbSource);
-  source->path_ = path;
-  source->environment_ = std::make_unique<Environment>();
-  if (Status opened = source->environment_->open(path); !opened) return opened.error();
-  if (Status read = source->read_labels(alphabet_text); !read) return read.error();
+  source->folders_ = lmdb_folders(path);
+  if (source->folders_.empty()) return Error{ErrorKind::missing, path + " has no data.mdb"};
+  std::vector<Text> texts;
+  for (std::size_t folder = 0; folder < source->folders_.size(); ++folder) {
+    source->environments_.push_back(std::make_unique<Environment>());
+    Status done = source->environments_.back()->open(source->folders_[folder]);
+    if (done) done = source->read_texts(folder, texts);
+    if (!done) return done.error();
+  }
+  const Status encoded = source->encode_labels(texts, alphabet_text);
+  if (!encoded) return encoded.error();
   return source;
 }
 
 Result<std::string> LmdbSource::image_bytes(std::int64_t line) const {
-  if (environment_->pid != ::getpid()) {
+  const Line& which = lines_[static_cast<std::size_t>(line)];
+  auto& environment = environments_[which.folder];
+  if (environment->pid != ::getpid()) {
     auto own = std::make_unique<Environment>();
-    if (Status opened = own->open(path_); !opened) return opened.error();
-    environment_ = std::move(own);
+    if (Status opened = own->open(folders_[which.folder]); !opened) return opened.error();
+    environment = std::move(own);
   }
-  return environment_->get(key_of("image", lines_[static_cast<std::size_t>(line)].number));
+  return environment->get(key_of("image", which.number));
 }
 
 #else
@@ -146,7 +190,12 @@ std::span<const int> LmdbSource::label(std::int64_t line) const {
 }
 
 std::string LmdbSource::name(std::int64_t line) const {
-  return path_ + ":" + std::to_string(lines_[static_cast<std::size_t>(line)].number);
+  const Line& which = lines_[static_cast<std::size_t>(line)];
+  return name_of(which.folder, which.number);
+}
+
+std::string LmdbSource::name_of(std::size_t folder, int number) const {
+  return folders_[folder] + ":" + std::to_string(number);
 }
 
 }  // namespace ocrtune

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "core/alphabet.h"
@@ -12,10 +13,15 @@
 
 namespace ocrtune {
 
+// The folders with a data.mdb: `path` itself, or all below it in the order of their names, as
+// PaddleOCR's LMDBDataSet walks them.
+std::vector<std::string> lmdb_folders(const std::string& path);
+bool is_lmdb_folder(const std::string& path);  // whether there is one
+
 class LmdbSource final : public SampleSource {
  public:
-  // `path` is a folder with data.mdb in it. `alphabet_text` as LabelFile::read. missing: no such
-  // folder; invalid: not a database, or without the keys above.
+  // `path` is a folder with data.mdb in it or below. `alphabet_text` as LabelFile::read. missing:
+  // no such folder; invalid: not a database, or without the keys above.
   static Result<std::unique_ptr<LmdbSource>> open(const std::string& path,
                                                   const std::string& alphabet_text);
   ~LmdbSource() override;
@@ -29,22 +35,28 @@ class LmdbSource final : public SampleSource {
 
  private:
   struct Line {
+    std::size_t folder = 0;
     int number = 0;  // from 1
     std::vector<int> classes;
   };
   struct Environment;
 
   LmdbSource();
-  Status read_labels(const std::string& alphabet_text);
+  struct Text {
+    std::size_t folder = 0;
+    int number = 0;
+    std::string text;
+  };
+  Status read_texts(std::size_t folder, std::vector<Text>& texts);
+  Status encode_labels(const std::vector<Text>& texts, const std::string& alphabet_text);
+  std::string name_of(std::size_t folder, int number) const;
 
-  std::string path_;
-  // A forked process must not use its parent's environment: each opens its own.
-  mutable std::unique_ptr<Environment> environment_;
+  std::vector<std::string> folders_;
+  // Of each folder. A forked process must not use its parent's: each opens its own.
+  mutable std::vector<std::unique_ptr<Environment>> environments_;
   Alphabet alphabet_;
   std::vector<Line> lines_;
   UnusableLines unusable_;
 };
-
-bool is_lmdb_folder(const std::string& path);
 
 }  // namespace ocrtune

@@ -53,16 +53,16 @@ class BadCount {
 class FileLoader final : public Loader {
  public:
   FileLoader(const LoaderOptions& options, std::unique_ptr<SampleSource> file,
-             const BatchPlan& plan)
+             const BatchPlan& plan, const BatchSchedule& schedule)
       : options_(options),
         file_(std::move(file)),
-        maker_(*file_, plan, options.height, options.width),
+        maker_(*file_, plan, schedule),
         bad_(file_->unusable(), file_->size()) {}
 
   Status start_workers();
   std::int64_t size() const override { return file_->size(); }
   const std::vector<std::string>& alphabet() const override { return file_->alphabet(); }
-  std::int64_t batches_per_epoch() const override { return maker_.plan().batches_per_epoch(); }
+  std::int64_t batches_per_epoch() const override { return maker_.batches_per_epoch(); }
   Result<Batch> next() override;
   Status next_into(Batch& batch) override;
   LoaderCounts counts() const override;
@@ -111,9 +111,8 @@ void FileLoader::label(Batch& batch, std::span<const std::int64_t> lines) const 
 }
 
 Status FileLoader::make_here(Batch& batch) {
-  const auto count = static_cast<std::size_t>(options_.batch);
-  batch.images.resize(count * maker_.image_floats());
-  lines_.resize(count);
+  batch.images.resize(image_floats({batch.count, batch.height, batch.width}));
+  lines_.resize(static_cast<std::size_t>(batch.count));
   std::vector<BadLine> bad;
   const Status made = maker_.make(sequence_, batch.images, lines_, bad);
   if (Status status = account(made, lines_, bad); !status) return status;
@@ -132,10 +131,11 @@ Status FileLoader::take_ready(Batch& batch) {
 }
 
 Status FileLoader::next_into(Batch& batch) {
-  batch.count = options_.batch;
+  const BatchShape shape = maker_.schedule().place(sequence_).shape;
+  batch.count = shape.count;
   batch.channels = 3;
-  batch.height = options_.height;
-  batch.width = options_.width;
+  batch.height = shape.height;
+  batch.width = shape.width;
   Status status = workers_ ? take_ready(batch) : make_here(batch);
   if (!status) return status;
   ++sequence_;
@@ -159,6 +159,9 @@ Status check_options(const LoaderOptions& options) {
   if (options.batch < 1 || options.batch > 65'536) return refuse("batch is 1 to 65536");
   if (options.height < 1 || options.width < 1 || options.height > 4096 || options.width > 65'536) {
     return refuse("images are at most 4096 high and 65536 wide");
+  }
+  for (const int height : options.heights) {
+    if (height < 1 || height > 4096) return refuse("images are at most 4096 high");
   }
   if (options.workers < 0 || options.workers > 256) return refuse("loader workers are 0 to 256");
   if (options.queue_depth < 1 || options.queue_depth > 64) return refuse("queue depth is 1 to 64");
@@ -186,16 +189,19 @@ Result<std::unique_ptr<Loader>> Loader::create(const LoaderOptions& options) {
   if (Status few = labels.within(options.most_bad_share, unusable.count + lines); !few) {
     return few.error();
   }
-  const BatchPlan plan{lines,        options.batch,      options.rank, options.world_size,
-                       options.seed, options.first_batch};
+  const BatchSchedule schedule{
+      batch_shapes(options.batch, options.height, options.width, options.heights), options.seed,
+      options.first_batch};
+  const int batch = schedule.round_lines();
+  const BatchPlan plan{lines, batch, options.rank, options.world_size, options.seed, 0};
   if (plan.batches_per_epoch() == 0) {
-    const std::int64_t need = static_cast<std::int64_t>(options.batch) * options.world_size;
+    const std::int64_t need = static_cast<std::int64_t>(batch) * options.world_size;
     return Error{ErrorKind::usage, options.label_file + " has " + std::to_string(lines) +
                                        " usable lines; " + std::to_string(options.world_size) +
-                                       " ranks with a batch of " + std::to_string(options.batch) +
+                                       " ranks with a batch of " + std::to_string(batch) +
                                        " need " + std::to_string(need)};
   }
-  auto loader = std::make_unique<FileLoader>(options, std::move(file).value(), plan);
+  auto loader = std::make_unique<FileLoader>(options, std::move(file).value(), plan, schedule);
   if (Status started = loader->start_workers(); !started) return started.error();
   return std::unique_ptr<Loader>(std::move(loader));
 }

@@ -25,9 +25,10 @@ struct LoaderOptions {
   std::string alphabet;    // UTF-8 characters, class 1 first; empty: from the label file
   int batch = 16;
   int height = 32;
-  int width = 320;      // lines are scaled to `height`, then padded, or squeezed if they are wider
-  int workers = 0;      // decoding processes; 0 decodes in next()
-  int queue_depth = 2;  // batches ready or under way for each worker
+  int width = 320;  // lines are scaled to `height`, then padded, or squeezed if they are wider
+  std::vector<int> heights;      // multi-scale batches, see core/batch.h; empty: `height` alone
+  int workers = 0;               // decoding processes; 0 decodes in next()
+  int queue_depth = 2;           // batches ready or under way for each worker
   int rank = 0, world_size = 1;  // this rank's share of each epoch
   std::uint64_t seed = 1;        // of the order
   std::int64_t first_batch = 0;  // batches of the order to pass over: a resumed run goes on here

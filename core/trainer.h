@@ -20,6 +20,7 @@ struct TrainerOptions {
   int batch = 16;                  // the largest batch that step() will see
   int height = 32;                 // of the largest bucket
   int width = 320;
+  std::vector<int> heights;     // multi-scale batches, see core/batch.h; empty: `height` alone
   int threads = 1;              // OpenMP team of this rank
   double learning_rate = 1e-3;  // AdamW
   double weight_decay = 0.01;
@@ -49,8 +50,9 @@ class Trainer {
   virtual Result<StepReport> step(const Batch& batch) = 0;
 
   // Forward and backward of small seeded batches against the reference backend: the largest
-  // relative error (Euclidean norm) over loss and gradient tensors, of each the best batch's. Below 1e-3 in fp32 and 0.2 in
-  // bf16 if all is right. Fast; leaves weights and optimiser state as they were.
+  // relative error (Euclidean norm) over loss and gradient tensors, of each the best batch's. Below
+  // 1e-3 in fp32 and 0.2 in bf16 if all is right. Fast; leaves weights and optimiser state as they
+  // were.
   virtual Result<double> check_against_reference() = 0;
 
   // Class logits of the inference form: [T, N, classes] flattened; labels are not looked at.

@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "core/loader.h"
 #include "core/png_codec.h"
+#include "core/samples.h"
 
 namespace ocrtune {
 namespace {
@@ -24,13 +25,14 @@ class LmdbSourceTest : public ::testing::Test {
   void SetUp() override { folder_ = *make_temporary_directory("lmdb"); }
   void TearDown() override { (void)remove_tree(folder_); }
 
-  void put(const std::map<std::string, std::string>& entries) {
+  void put(const std::map<std::string, std::string>& entries) { put_at(folder_, entries); }
+  static void put_at(const std::string& folder, const std::map<std::string, std::string>& entries) {
     MDB_env* environment = nullptr;
     MDB_txn* transaction = nullptr;
     MDB_dbi database = 0;
     ASSERT_EQ(::mdb_env_create(&environment), 0);
     ASSERT_EQ(::mdb_env_set_mapsize(environment, 16 << 20), 0);
-    ASSERT_EQ(::mdb_env_open(environment, folder_.c_str(), MDB_NOSYNC, 0600), 0);
+    ASSERT_EQ(::mdb_env_open(environment, folder.c_str(), MDB_NOSYNC, 0600), 0);
     ASSERT_EQ(::mdb_txn_begin(environment, nullptr, 0, &transaction), 0);
     ASSERT_EQ(::mdb_dbi_open(transaction, nullptr, 0, &database), 0);
     for (const auto& [key, value] : entries) {
@@ -68,6 +70,30 @@ TEST_F(LmdbSourceTest, ReadsWhatPaddleOcrWrites) {
   EXPECT_EQ(*(*source)->image_bytes(0), "bytes");
   EXPECT_THAT((*source)->image_bytes(1).error().what, HasSubstr("image-000000002"));
   EXPECT_EQ((*source)->name(1), folder_ + ":2");
+}
+
+TEST_F(LmdbSourceTest, WalksTheFoldersBelow) {
+  for (const auto& [folder, text] : {std::pair{"/b/train", "b"}, std::pair{"/a", "a"}}) {
+    ASSERT_TRUE(make_directories(folder_ + folder));
+    put_at(folder_ + folder,
+           {{"num-samples", "1"}, {"label-000000001", text}, {"image-000000001", folder}});
+  }
+  EXPECT_THAT(lmdb_folders(folder_), ElementsAre(folder_ + "/a", folder_ + "/b/train"));
+  const auto source = LmdbSource::open(folder_, "");
+  ASSERT_TRUE(source) << source.error().what;
+  EXPECT_THAT((*source)->alphabet(), ElementsAre("a", "b"));
+  ASSERT_EQ((*source)->size(), 2);
+  EXPECT_EQ(*(*source)->image_bytes(1), "/b/train");
+  EXPECT_EQ((*source)->name(1), folder_ + "/b/train:1");
+  EXPECT_EQ(samples_path(folder_), folder_);
+}
+
+TEST_F(LmdbSourceTest, NamesTheFolderBelowThatIsDamaged) {
+  ASSERT_TRUE(make_directories(folder_ + "/a"));
+  ASSERT_TRUE(make_directories(folder_ + "/b"));
+  put_at(folder_ + "/a", {{"num-samples", "0"}});
+  put_at(folder_ + "/b", {{"key", "value"}});
+  EXPECT_THAT(LmdbSource::open(folder_, "").error().what, HasSubstr(folder_ + "/b"));
 }
 
 TEST_F(LmdbSourceTest, CountsWhatIsUnusable) {

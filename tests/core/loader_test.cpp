@@ -6,6 +6,7 @@
 #include <csignal>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -114,6 +115,48 @@ TEST_F(LoaderTest, ImagesMatchTheirLabels) {
   }
   EXPECT_EQ(seen.size(), 40U);
   EXPECT_EQ((*loader)->counts().good, 40);
+}
+
+TEST_F(LoaderTest, MultiScaleBatchesHoldTheSamePixels) {
+  make_lines(60);
+  options_.batch = 6;
+  options_.heights = {8, 12, 16};
+  const auto alone = batches(0, 12);
+  ASSERT_EQ(alone.size(), 12U);
+  std::map<int, int> heights;
+  std::set<std::vector<int>> seen;
+  for (const Batch& batch : alone) {
+    ++heights[batch.height];
+    EXPECT_EQ(batch.count, 6 * 8 / batch.height);
+    EXPECT_EQ(batch.images.size(), static_cast<std::size_t>(batch.count * 3 * batch.height * 24));
+    EXPECT_EQ(batch.labels.size(), static_cast<std::size_t>(batch.count));
+    seen.insert(batch.labels.begin(), batch.labels.end());
+  }
+  EXPECT_EQ(heights, (std::map<int, int>{{8, 4}, {12, 4}, {16, 4}}));
+  EXPECT_EQ(seen.size(), 4U * (6 + 4 + 3)) << "one epoch: nothing twice";
+  const auto together = batches(2, 12);
+  ASSERT_EQ(together.size(), 12U);
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    EXPECT_EQ(alone[i].images, together[i].images);
+    EXPECT_EQ(alone[i].labels, together[i].labels);
+  }
+  options_.first_batch = 5;  // a resumed run goes on with the same batches
+  EXPECT_EQ(batches(0, 1)[0].images, alone[5].images);
+}
+
+TEST_F(LoaderTest, RanksSeeTheSameHeightsAndDifferentLines) {
+  make_lines(60);
+  options_.batch = 6;
+  options_.heights = {8, 16};
+  options_.world_size = 2;
+  const auto first = batches(0, 6);
+  options_.rank = 1;
+  const auto second = batches(0, 6);
+  ASSERT_EQ(second.size(), 6U);
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(first[i].height, second[i].height);
+    EXPECT_NE(first[i].labels, second[i].labels);
+  }
 }
 
 TEST_F(LoaderTest, BatchesAreTheSameForEveryNumberOfWorkers) {
