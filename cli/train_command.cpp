@@ -14,6 +14,7 @@
 #include "core/line_dataset.h"
 #include "core/samples.h"
 #include "core/training_run.h"
+#include "probes/probe.h"
 
 namespace ocrtune {
 namespace {
@@ -79,6 +80,9 @@ Result<int> train(Flags flags) {
   }
   if (run.trainer.threads == 0) run.trainer.threads = std::max(current_affinity().count(), 1);
   run.trainer.seed = run.loader.seed;
+  ProbeOptions quick;
+  quick.quick = true;
+  if (const auto machine = probe_machine(quick)) run.memory_bytes = machine->memory.available_bytes;
   const auto outcome = run_training(run, print_progress);
   if (!outcome) return outcome.error();
   print_outcome(run, *outcome);

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/interrupt.h"
+#include "base/text.h"
 #include "core/alphabet.h"
 #include "core/checkpoint.h"
 #include "core/comm.h"
@@ -44,12 +45,34 @@ class TrainingRun {
   TrainingOutcome outcome_;
 };
 
+// The largest batch that fits is looked for among the halves.
+Status check_memory(const TrainerOptions& trainer, std::uint64_t memory_bytes) {
+  if (memory_bytes == 0) return Status();
+  const auto planned = Trainer::footprint_bytes(trainer);
+  if (!planned) return planned.error();
+  if (*planned <= memory_bytes) return Status();
+  std::string way_out = "; not even --batch 1 fits";
+  TrainerOptions smaller = trainer;
+  while (smaller.batch > 1) {
+    smaller.batch /= 2;
+    const auto own = Trainer::footprint_bytes(smaller);
+    if (!own || *own > memory_bytes) continue;
+    way_out = "; --batch " + std::to_string(smaller.batch) + " takes " + format_bytes(*own);
+    break;
+  }
+  return Error{ErrorKind::exhausted, "--batch " + std::to_string(trainer.batch) + " of model " +
+                                         trainer.model + " would take " + format_bytes(*planned) +
+                                         " of memory, and " + format_bytes(memory_bytes) +
+                                         " are available" + way_out};
+}
+
 Status TrainingRun::prepare() {
   TrainerOptions& trainer = options_.trainer;
   trainer.batch = options_.loader.batch;
   trainer.height = options_.loader.height;
   trainer.width = options_.loader.width;
   trainer.classes = static_cast<int>(loader_->alphabet().size()) + 1;
+  if (Status fits = check_memory(trainer, options_.memory_bytes); !fits) return fits;
   auto made = Trainer::create(trainer, *comm_);
   if (!made) return made.error();
   trainer_ = std::move(made).value();

@@ -25,6 +25,7 @@ struct TrainingRunOptions {
   std::string resume;              // a checkpoint to go on from; empty: from seeded weights
   std::string evaluation_labels;   // label file of held-out lines; empty: no evaluation
   std::int64_t most_evaluated = 2000;
+  std::uint64_t memory_bytes = 0;  // a plan above this is refused; 0: whatever the system gives
 };
 
 struct TrainingProgress {
@@ -47,7 +48,8 @@ struct TrainingOutcome {
 std::string alphabet_path(const std::string& checkpoint);
 
 // At an interrupt the checkpoint is written and the outcome says so. Forks loader workers before
-// the first OpenMP region. invalid: `resume` is damaged, of another model or alphabet.
+// the first OpenMP region. exhausted: the plan does not fit; invalid: `resume` is damaged, of
+// another model or alphabet.
 Result<TrainingOutcome> run_training(const TrainingRunOptions& options,
                                      const std::function<void(const TrainingProgress&)>& report);
 

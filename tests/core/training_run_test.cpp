@@ -67,6 +67,31 @@ TEST_F(TrainingRunTest, AResumedRunEndsLikeOneThatWasNeverStopped) {
   EXPECT_EQ(read_checkpoint_head(rest.checkpoint)->steps, 6);
 }
 
+TEST_F(TrainingRunTest, RefusesABatchThatCannotFitWithTheFigure) {
+  TrainingRunOptions run = options(lines("lines", 30, 1), 5);
+  run.loader.batch = 16;
+  run.loader.width = 320;
+  run.memory_bytes = 40U << 20;
+  const auto refused = run_training(run, nullptr);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::exhausted);
+  EXPECT_THAT(refused.error().what, HasSubstr("--batch 16 of model crnn would take"));
+  EXPECT_THAT(refused.error().what, HasSubstr("40.0 MiB are available; --batch"));
+  EXPECT_FALSE(path_exists(run.checkpoint));
+  run.memory_bytes = 1U << 20;
+  EXPECT_THAT(run_training(run, nullptr).error().what, HasSubstr("not even --batch 1 fits"));
+}
+
+TEST_F(TrainingRunTest, NamesACharacterThatTheAlphabetLacks) {
+  TrainingRunOptions run = options(lines("lines", 60, 1), 2);
+  run.loader.alphabet = "0123a";  // without b
+  run.loader.most_bad_share = 1;
+  const auto outcome = run_training(run, [](const TrainingProgress&) {});
+  ASSERT_TRUE(outcome) << outcome.error().what;
+  EXPECT_GT(outcome->counts.bad, 0);
+  EXPECT_THAT(outcome->counts.bad_examples.at(0), HasSubstr("'b' is not in the alphabet"));
+}
+
 TEST_F(TrainingRunTest, ReportsAndSavesOnTheWay) {
   TrainingRunOptions run = options(lines("lines", 30, 1), 5);
   run.report_every = 2;
