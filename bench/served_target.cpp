@@ -76,7 +76,11 @@ Result<std::unique_ptr<LoadTarget>> start_server(const ServedTargetOptions& opti
       return std::unique_ptr<LoadTarget>(
           std::make_unique<StartedServer>(std::move(*started), std::move(*target)));
     }
-    if (target.error().kind != ErrorKind::failed) return target.error();
+    // A refused connection or a 503 is a server that still starts; any other answer is its last.
+    const std::string& said_no = target.error().what;
+    const bool answers = said_no.find(" answers HTTP ") != std::string::npos;
+    const bool starting = said_no.find(" answers HTTP 503") != std::string::npos;
+    if (target.error().kind != ErrorKind::failed || (answers && !starting)) return target.error();
     const auto& exit = started->wait(kPauseSeconds);
     const std::string last = started->output().tail(1);
     const std::string said = last.empty() ? "" : ": " + last.substr(0, last.find('\n'));
