@@ -106,10 +106,11 @@ class LatencyDrawing {
 
  private:
   void draw_axes() {
-    for (double tick = std::pow(10, std::floor(std::log10(seconds_.low))); tick < seconds_.high;
-         tick *= 10) {
+    const int last = static_cast<int>(std::floor(std::log10(seconds_.high)));
+    for (int power = static_cast<int>(std::floor(std::log10(seconds_.low))); power <= last;
+         ++power) {
       for (const double part : {1.0, 2.0, 5.0}) {
-        const double at = tick * part;
+        const double at = std::pow(10, power) * part;
         if (at < seconds_.low || at > seconds_.high) continue;
         svg_.line(kLeft, seconds_.at(at), kWidth - kRight, seconds_.at(at), "grid");
         svg_.text(kLeft - 6, seconds_.at(at) + 4, milliseconds(at), "tick", Svg::Anchor::end);
