@@ -58,6 +58,11 @@ struct Sample {
   bool clean() const { return interference.spoilt_by.empty(); }
 };
 
+struct MemoryPoint {
+  double seconds = 0;  // since the measuring began
+  std::uint64_t bytes = 0;
+};
+
 struct Trial {
   std::int64_t id = 0;  // given by the store
   Knobs knobs;
@@ -71,14 +76,15 @@ struct Trial {
   std::vector<std::string> evidence;
   std::string reproduce;  // a shell line that runs this setting again
 
-  std::vector<Sample> samples;    // spoilt ones included
-  double samples_per_second = 0;  // median of the clean samples; of all, if none is clean
-  std::uint64_t peak_bytes = 0;   // PSS of the whole tree, shared memory included
-  double seconds = 0;             // wall time, start-up and stop included
-  double start_seconds = 0;       // until the first step
-  std::string placement;          // CPUs that the ranks really had: "0:0-3 1:4-7"
-  std::string log_tail;           // last lines of stdout and stderr
-  std::string started;            // UTC, ISO 8601
+  std::vector<Sample> samples;            // spoilt ones included
+  double samples_per_second = 0;          // median of the clean samples; of all, if none is clean
+  std::uint64_t peak_bytes = 0;           // PSS of the whole tree, shared memory included
+  std::vector<MemoryPoint> memory_trace;  // while it measured; not stored
+  double seconds = 0;                     // wall time, start-up and stop included
+  double start_seconds = 0;               // until the first step
+  std::string placement;                  // CPUs that the ranks really had: "0:0-3 1:4-7"
+  std::string log_tail;                   // last lines of stdout and stderr
+  std::string started;                    // UTC, ISO 8601
 
   bool ok() const { return outcome == Outcome::ok; }
   bool noisy() const;  // ok, but every sample is spoilt

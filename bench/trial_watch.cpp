@@ -125,7 +125,7 @@ class TrialWatch {
   double first_step_ = -1, first_failure_ = -1;
   std::vector<double> news_;  // when each process was last heard of
   double cpu_at_news_ = 0;    // of the tree, when the most silent one was last heard of
-  double last_scan_ = -1;
+  double last_scan_ = -1, measuring_since_ = 0;
 };
 
 bool TrialWatch::start() {
@@ -241,6 +241,7 @@ void TrialWatch::on_ready(int rank) {
 
 void TrialWatch::begin_measuring() {
   measuring_ = true;
+  measuring_since_ = now();
   windows_.restart();
   tree_.scan();
   last_scan_ = now();
@@ -337,6 +338,9 @@ void TrialWatch::look_at_memory(bool force) {
   memory_.update(tree_.members(), now(), force);
   if (limit > 0 && memory_.bytes() >= limit && !force) {
     memory_.update(tree_.members(), now(), true);  // be sure: the estimate scales an older PSS
+  }
+  if (measuring_) {
+    trial_.memory_trace.push_back({now() - measuring_since_, memory_.bytes()});
   }
   if (stopped_) return;
   if (limit > 0 && memory_.bytes() >= limit) {

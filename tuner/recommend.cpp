@@ -12,6 +12,7 @@
 #include "tuner/audit.h"
 #include "tuner/explain.h"
 #include "tuner/settings.h"
+#include "tuner/trial_growth.h"
 
 namespace ocrtune {
 namespace {
@@ -241,6 +242,8 @@ TuneResult recommend(const Space& space, const Search& search, const std::vector
   verdict.trial_seconds = result.trials > 0 ? result.seconds / result.trials : 0;
   result.found = true;
   recommend_chosen(result, verdict);
+  const std::string growth = growth_sentence(trials, verdict.chosen->summary.knobs);
+  if (!growth.empty()) result.recommendation.reasons.push_back(growth);
   const double gain = possible_gain(space, search, verdict, settings);
   result.certified_gap = gain;
   result.certificate = certificate(space, gain, verdict, static_cast<int>(settings.size()));

@@ -8,6 +8,7 @@
 
 #include "base/interrupt.h"
 #include "base/stats.h"
+#include "tuner/trial_growth.h"
 
 namespace ocrtune {
 namespace {
@@ -85,6 +86,8 @@ Result<TuneLoopEnd> tune_loop(Search& search, Runner& runner, Clock& clock,
     const bool cut = most < limits.most_seconds;
     limits.most_seconds = std::min(limits.most_seconds, most);
     Trial trial = runner.run(proposal->knobs, limits);
+    const std::string growth = trial_growth(trial, limits.memory_limit_bytes);
+    if (!growth.empty()) trial.evidence.push_back(growth);
     trial.knobs = proposal->knobs;
     trial.phase = proposal->phase;
     trial.why = proposal->why;
