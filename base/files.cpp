@@ -104,6 +104,13 @@ std::string join_path(std::string_view folder, std::string_view name) {
   return path + std::string(name);
 }
 
+Result<std::string> real_path(const std::string& path) {
+  std::error_code code;
+  const fs::path real = fs::canonical(path, code);
+  if (code) return system_error(code.value(), path);
+  return real.string();
+}
+
 std::string parent_path(const std::string& path) { return fs::path(path).parent_path().string(); }
 
 Result<std::string> make_temporary_directory(const std::string& tag) {

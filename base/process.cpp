@@ -251,6 +251,16 @@ std::string ProcessExit::text() const {
   return fmt::format("exit code {}", code);
 }
 
+std::string own_program() {
+  std::array<char, 4096> path{};
+  const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size());
+  if (size <= 0 || static_cast<std::size_t>(size) == path.size()) return "/proc/self/exe";
+  const std::string own(path.data(), static_cast<std::size_t>(size));
+  // Replaced on disk since it was started: the new file has the old name.
+  const std::string deleted = " (deleted)";
+  return ends_with(own, deleted) ? own.substr(0, own.size() - deleted.size()) : own;
+}
+
 Result<std::string> find_executable(const std::string& name) {
   if (name.empty()) return Error{ErrorKind::usage, "the command is empty"};
   if (name.find('/') != std::string::npos) {

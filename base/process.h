@@ -49,6 +49,8 @@ struct ProcessExit {
   std::string text() const;  // "exit code 3", "killed by SIGKILL"
 };
 
+std::string own_program();  // the absolute path of this executable
+
 // True for a child that Process::start has started and nobody has reaped yet.
 bool started_here(int pid);
 

@@ -1,12 +1,10 @@
 #include "bench/command_fill.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 
+#include "base/process.h"
 #include "bench/command_template.h"
 #include "bench/rank_binding.h"
 #include "probes/partition.h"
@@ -50,12 +48,6 @@ std::vector<std::string> with_rank_exec(const std::vector<std::string>& command)
 }
 
 }  // namespace
-
-std::string own_program() {
-  std::array<char, 4096> path{};
-  const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
-  return size > 0 ? std::string(path.data(), static_cast<std::size_t>(size)) : "ocrtune";
-}
 
 bool turns(const CommandWorkload& workload, const std::string& knob) {
   return std::find(workload.knobs.begin(), workload.knobs.end(), knob) != workload.knobs.end();

@@ -30,6 +30,5 @@ Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& m
                                const Knobs& knobs, const TrialPlace& place);
 
 bool turns(const CommandWorkload& workload, const std::string& knob);
-std::string own_program();  // the path of this executable
 
 }  // namespace ocrtune

@@ -38,7 +38,9 @@ std::set<std::string> names_used(const CommandWorkload& workload) {
 Status check_knobs_reach(const CommandWorkload& workload) {
   const std::set<std::string> used = names_used(workload);
   for (const std::string& knob : workload.knobs) {
-    if (used.count(knob) != 0 || acts_from_outside(knob)) continue;
+    const auto& fixed = workload.fixed;
+    const bool is_fixed = std::find(fixed.begin(), fixed.end(), knob) != fixed.end();
+    if (used.count(knob) != 0 || acts_from_outside(knob) || is_fixed) continue;
     return Error{
         ErrorKind::usage,
         fmt::format("the command ignores {0}: put {{{0}}} where its value belongs, such as "
@@ -106,6 +108,28 @@ std::vector<std::string> general_warnings(const CommandWorkload& workload) {
   return warnings;
 }
 
+// --metric names the number for readers that know none by themselves.
+Status name_the_metric(CommandWorkload& workload) {
+  if (workload.metric.empty() && workload.log_reader.empty()) {
+    return Error{ErrorKind::usage,
+                 "say how the command tells its speed: --log-reader NAME (ocrtune list "
+                 "log-readers), --metric NAME, or --preset paddleocr"};
+  }
+  if (workload.metric.empty()) return Status();
+  if (workload.log_reader.empty() || workload.log_reader == "metric") {
+    workload.log_reader = "metric:" + workload.metric;
+  } else if (workload.log_reader == "json-lines") {
+    workload.log_reader = "json-lines:" + workload.metric;
+  } else if (!(workload.log_reader == "paddleocr" && workload.metric == "ips")) {
+    return Error{ErrorKind::usage,
+                 fmt::format("--metric {}: log reader '{}' knows its number by itself; leave one "
+                             "of the two out",
+                             workload.metric, workload.log_reader)};
+  }
+  workload.metric.clear();
+  return Status();
+}
+
 }  // namespace
 
 Result<PreparedCommand> prepare_command(const CommandWorkload& workload, const Machine& machine) {
@@ -120,11 +144,8 @@ Result<PreparedCommand> prepare_command(const CommandWorkload& workload, const M
     if (!checked) return checked.error();
     return prepared;
   }
-  if (prepared.workload.log_reader.empty()) {
-    return Error{ErrorKind::usage,
-                 "name the dialect of the command's log: --log-reader NAME (ocrtune list "
-                 "log-readers), or --preset paddleocr"};
-  }
+  const Status named = name_the_metric(prepared.workload);
+  if (!named) return named.error();
   const auto reader = make_log_reader(prepared.workload.log_reader, LogContext());
   if (!reader) return reader.error();
   const Status checked = check_workload(prepared.workload, machine);
@@ -143,8 +164,9 @@ std::vector<std::string> lines_of(const PreparedCommand& command, const Machine&
   if (!filled) return {"# " + filled.error().what};
   std::vector<std::string> lines;
   std::string start;
-  if (!command.workload.directory.empty()) {
-    start = "cd " + shell_quote(command.workload.directory) + " && ";
+  const std::string& directory = command.workload.directory;
+  if (!directory.empty() && directory != real_path(".").value_or("")) {
+    start = "cd " + shell_quote(directory) + " && ";
   }
   for (const auto& [name, value] : filled->environment) {
     if (whole || name != "PYTHONUNBUFFERED") start += name + "=" + shell_quote(value) + " ";

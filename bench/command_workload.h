@@ -27,14 +27,17 @@ struct CommandWorkload {
   std::string directory;             // working directory; empty: ours
   std::vector<std::pair<std::string, std::string>> environment;  // values may hold placeholders
   std::string log_reader;          // a row of log_reader_table(), regex:..., json-lines:...
+  std::string metric;              // NAME[:UNIT] of the number that is the speed; may be empty
   std::optional<bool> per_rank;    // whose numbers the log gives; unset: the reader's habit
   std::string log_file;            // read this (placeholders) instead of stdout and stderr
   std::string preset;              // "" or a row of preset_table()
   std::vector<std::string> knobs;  // names that the space turns or the user has fixed; others are
                                    // left as the command has them
-  bool serves = false;            // it answers requests (bench/served_target.h) and prints no speed
-  std::string scratch;            // folder for the trial folders; empty: under TMPDIR
-  double stop_grace_seconds = 5;  // between SIGTERM and SIGKILL
+  std::vector<std::string> fixed;  // of these, the ones with one value: facts about the command,
+                                   // which need not reach it
+  bool serves = false;             // it answers requests (bench/served_target.h), prints no speed
+  std::string scratch;             // folder for the trial folders; empty: under TMPDIR
+  double stop_grace_seconds = 5;   // between SIGTERM and SIGKILL
 };
 
 // Why a setting cannot work, known without running it.

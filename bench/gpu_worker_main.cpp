@@ -7,13 +7,13 @@
 // (probes/gpu_finding.h).
 #include <unistd.h>
 
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 
 #include "base/files.h"
+#include "base/process.h"
 #include "probes/gpu_finding.h"
 #include "probes/nvml.h"
 
@@ -37,11 +37,8 @@ int cannot(const std::string& why) {
 }
 
 int step(char** argv) {
-  std::array<char, 4096> path{};
-  const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
-  const std::string own(path.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
   const std::string program = ocrtune::join_path(
-      ocrtune::parent_path(own),
+      ocrtune::parent_path(ocrtune::own_program()),
       std::strcmp(argv[2], "core") == 0 ? "ocrtune-cuda-core" : "ocrtune-cuda-worker");
   if (!ocrtune::path_exists(program)) {
     return cannot("this build has no CUDA part (scripts/deps cuda, then build again)");

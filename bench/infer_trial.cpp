@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/interrupt.h"
-#include "bench/command_fill.h"
+#include "base/process.h"
 #include "bench/line_list.h"
 
 namespace ocrtune {

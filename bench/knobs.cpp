@@ -10,12 +10,12 @@ namespace ocrtune {
 namespace {
 
 KnobRow count(const char* name, int Knobs::*number, int least, const char* help) {
-  return {name, KnobScale::count, help, "", least, false, number, nullptr};
+  return {name, KnobScale::count, help, "", least, false, false, number, nullptr};
 }
 
 KnobRow category(const char* name, std::string Knobs::*word, const char* choices,
                  const char* help) {
-  return {name, KnobScale::category, help, choices, 0, false, nullptr, word};
+  return {name, KnobScale::category, help, choices, 0, false, false, nullptr, word};
 }
 
 KnobRow gpu(const char* name, std::string Knobs::*word, const char* choices, const char* help) {
@@ -24,8 +24,16 @@ KnobRow gpu(const char* name, std::string Knobs::*word, const char* choices, con
   return row;
 }
 
+// The core itself refuses what it does not have.
+KnobRow open_category(const char* name, std::string Knobs::*word, const char* choices,
+                      const char* help) {
+  KnobRow row = category(name, word, choices, help);
+  row.open = true;
+  return row;
+}
+
 bool allowed(const KnobRow& row, std::string_view value) {
-  if (*row.choices == '\0') return !value.empty();
+  if (row.open || *row.choices == '\0') return !value.empty();
   const auto choices = split(row.choices, '|');
   return std::find(choices.begin(), choices.end(), value) != choices.end();
 }
@@ -38,8 +46,9 @@ const std::vector<KnobRow>& knob_table() {
       count("threads", &Knobs::threads, 1, "compute threads of each process (OMP_NUM_THREADS)"),
       count("batch", &Knobs::batch, 1, "samples of each process in one step"),
       count("workers", &Knobs::workers, 0, "loader workers of each process; 0 loads in the rank"),
-      category("precision", &Knobs::precision, "fp32|bf16", "arithmetic of the compute"),
-      category("backend", &Knobs::backend, "onednn|reference|cuda", "who computes the operators"),
+      open_category("precision", &Knobs::precision, "fp32|bf16", "arithmetic of the compute"),
+      open_category("backend", &Knobs::backend, "onednn|reference|cuda",
+                    "who computes the operators"),
       category("binding", &Knobs::binding, "none|compact|spread|numa",
                "CPU masks: none, neighbours together, far apart, or one NUMA node each"),
       category("malloc", &Knobs::malloc, "default|arena1", "arena1 sets MALLOC_ARENA_MAX=1"),

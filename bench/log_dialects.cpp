@@ -150,15 +150,52 @@ std::optional<LogReading> read_progress(const std::string& line) {
   return reading;
 }
 
-std::optional<LogReading> read_burn(const std::string& line) {
-  const std::string mark = "items_processed: ";
-  const std::size_t at = line.rfind(mark);  // newer lines give the epoch's progress first
-  if (at == std::string::npos || line.find("alid") != std::string::npos) return std::nullopt;
-  const auto done = leading_number(std::string_view(line).substr(at + mark.size()));
-  if (!done) return std::nullopt;
-  LogReading reading;
-  reading.sample_count = done;
-  return reading;
+// Burn prints its validation in the same words as its training: the lines that follow an epoch's
+// last one, and still name that epoch, are validation.
+class Burn {
+ public:
+  std::optional<LogReading> read(const std::string& line) {
+    const std::string mark = "items_processed: ";
+    const std::size_t at = line.rfind(mark);  // newer lines give the epoch's progress first
+    if (at == std::string::npos || line.find("alid") != std::string::npos) return std::nullopt;
+    const auto done = leading_number(std::string_view(line).substr(at + mark.size()));
+    if (!done) return std::nullopt;
+    const auto total = number_after(std::string_view(line).substr(at), "items_total: ");
+    const auto epoch = number_after(line, " epoch: ");
+    if (epoch && epoch == finished_) return std::nullopt;
+    if (total && *done >= *total) finished_ = epoch;
+    LogReading reading;
+    reading.sample_count = done;
+    return reading;
+  }
+
+ private:
+  std::optional<double> finished_;  // the epoch whose training is over
+};
+
+bool in_a_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+std::optional<LogReading> read_metric(const std::string& line, const std::string& name,
+                                      const std::optional<MetricUnit>& given) {
+  for (std::size_t at = line.find(name); at != std::string::npos; at = line.find(name, at + 1)) {
+    if (at > 0 && in_a_word(line[at - 1])) continue;
+    const std::size_t end = at + name.size();
+    const std::size_t digit = line.find_first_not_of(" \t:=\"'(", end);
+    if (digit == std::string::npos || (digit == end && in_a_word(line[end]))) continue;
+    double value = 0;
+    const auto [rest, code] =
+        std::from_chars(line.data() + digit, line.data() + line.size(), value);
+    if (code != std::errc() || !std::isfinite(value) || value <= 0) continue;
+    std::string_view tail(rest, static_cast<std::size_t>(line.data() + line.size() - rest));
+    while (!tail.empty() && tail.front() == ' ') tail.remove_prefix(1);
+    std::size_t size = 0;
+    while (size < tail.size() && (in_a_word(tail[size]) || tail[size] == '/')) ++size;
+    LogReading reading;
+    const auto printed = parse_metric_unit(tail.substr(0, size));
+    set_metric(reading, given ? *given : printed.value_or(MetricUnit()), value);
+    return reading;
+  }
+  return std::nullopt;
 }
 
 std::optional<double> json_number(const nlohmann::json& object, const std::string& key) {
@@ -185,20 +222,29 @@ LogDialect paddleocr_infer_dialect() {
 
 LogDialect rate_dialect() { return read_rate; }
 LogDialect progress_dialect() { return read_progress; }
-LogDialect burn_dialect() { return read_burn; }
 
-LogDialect json_dialect(const std::string& key) {
-  return [key](const std::string& line) -> std::optional<LogReading> {
+LogDialect burn_dialect() {
+  auto state = std::make_shared<Burn>();
+  return [state](const std::string& line) { return state->read(line); };
+}
+
+LogDialect metric_dialect(const std::string& name, const std::optional<MetricUnit>& unit) {
+  return [name, unit](const std::string& line) { return read_metric(line, name, unit); };
+}
+
+LogDialect json_dialect(const std::string& key, const MetricUnit& unit) {
+  return [key, unit](const std::string& line) -> std::optional<LogReading> {
     const std::size_t brace = line.find('{');  // a logger's prefix may stand before it
     if (brace == std::string::npos) return std::nullopt;
     const auto object = nlohmann::json::parse(line.substr(brace), nullptr, false);
     if (!object.is_object()) return std::nullopt;
     LogReading reading;
-    reading.samples_per_second = positive(json_number(object, key));
+    const auto value = positive(json_number(object, key));
+    if (value) set_metric(reading, unit, *value);
     reading.samples = positive(json_number(object, "samples"));
     reading.seconds = positive(json_number(object, "seconds"));
     reading.loss = json_number(object, "loss");
-    if (!reading.samples_per_second && !(reading.samples && reading.seconds)) return std::nullopt;
+    if (!value && !(reading.samples && reading.seconds)) return std::nullopt;
     return reading;
   };
 }

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "bench/log_reading.h"
+#include "bench/metric_unit.h"
 
 namespace ocrtune {
 
@@ -25,7 +26,11 @@ paddleocr_infer_dialect();      // "[..] INFO: 3  Predict time of a.png: 0.122s"
 LogDialect rate_dialect();      // "312.5 images/s", "samples/sec: 81.2", "img/s: 40 (39)"
 LogDialect progress_dialect();  // "Epoch 0:  50%|#####     | 50/100 [00:05<00:05, 9.87it/s]"
 LogDialect burn_dialect();      // "... items_processed: 320, items_total: 60000 ..."
-LogDialect json_dialect(const std::string& key);  // {"samples_per_second": 81.2, "loss": 3.1}
+// {"samples_per_second": 81.2, "loss": 3.1}; `unit`: of the key's number.
+LogDialect json_dialect(const std::string& key, const MetricUnit& unit = MetricUnit());
+// The number that follows `name` in a line: "throughput: 81.2", "step_time=12.5ms". A unit behind
+// the number is believed, unless `unit` says which it is; neither: samples/s.
+LogDialect metric_dialect(const std::string& name, const std::optional<MetricUnit>& unit);
 // PATTERN is ECMAScript with named groups: samples_per_second, steps_per_second, seconds_per_step,
 // milliseconds_per_step, samples, seconds, step, sample, loss.
 Result<LogDialect> regex_dialect(const std::string& pattern);

@@ -92,6 +92,25 @@ class DialectReader : public LogReader {
   LogReading last_reading_;
 };
 
+// "NAME" or "NAME:UNIT"; a colon inside of a name is not a unit's.
+Result<LogDialect> named_dialect(const std::string& kind, const std::string& argument) {
+  const std::size_t colon = argument.rfind(':');
+  const std::string name = argument.substr(0, colon);
+  std::optional<MetricUnit> unit;
+  if (colon != std::string::npos) {
+    auto parsed = metric_unit(argument.substr(colon + 1));
+    if (!parsed) return Error{ErrorKind::usage, "metric " + name + ": " + parsed.error().what};
+    unit = *parsed;
+  }
+  if (kind == "json-lines") {
+    return json_dialect(name.empty() ? "samples_per_second" : name, unit.value_or(MetricUnit()));
+  }
+  if (name.empty()) {
+    return Error{ErrorKind::usage, "say which number is the speed: --metric NAME[:UNIT]"};
+  }
+  return metric_dialect(name, unit);
+}
+
 std::string table_names() {
   std::vector<std::string> names;
   for (const LogReaderRow& row : log_reader_table()) names.emplace_back(row.name);
@@ -119,6 +138,8 @@ const std::vector<LogReaderRow>& log_reader_table() {
        true},
       {"json-lines", "objects with samples_per_second, or samples and seconds; of the whole job",
        "{\"step\": 40, \"samples_per_second\": 412.7}", false},
+      {"metric", "--metric NAME[:UNIT]: the number that follows NAME in a line; of one rank",
+       "metric:throughput   reads   loss 2.31 throughput: 412.7 img/s", true},
       {"regex", "regex:PATTERN with named groups such as (?<samples_per_second>[0-9.]+)",
        "regex:speed (?<samples_per_second>[0-9.]+)", true},
   };
@@ -148,11 +169,8 @@ Result<std::unique_ptr<LogReader>> make_log_reader(const std::string& name,
   if (kind == "torch") dialect = rate_dialect();
   if (kind == "progress") dialect = progress_dialect();
   if (kind == "burn") dialect = burn_dialect();
-  if (kind == "json-lines") {
-    dialect = json_dialect(argument.empty() ? "samples_per_second" : argument);
-  }
-  if (kind == "regex") {
-    auto made = regex_dialect(argument);
+  if (kind == "json-lines" || kind == "metric" || kind == "regex") {
+    auto made = kind == "regex" ? regex_dialect(argument) : named_dialect(kind, argument);
     if (!made) return made.error();
     dialect = *std::move(made);
   }

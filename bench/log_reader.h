@@ -42,7 +42,8 @@ class LogReader {
   virtual std::string name() const = 0;
 };
 
-// `name`: a row's name, "json-lines:KEY", or "regex:PATTERN" with named groups (see regex_reading).
+// `name`: a row's name, "json-lines:KEY[:UNIT]", "metric:NAME[:UNIT]" (bench/metric_unit.h), or
+// "regex:PATTERN" with named groups (bench/log_dialects.h).
 // usage: no such row, a pattern that does not compile or names no known number.
 Result<std::unique_ptr<LogReader>> make_log_reader(const std::string& name,
                                                    const LogContext& context);

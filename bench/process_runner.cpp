@@ -1,14 +1,12 @@
 #include "bench/process_runner.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/process.h"
 #include "base/text.h"
 #include "bench/worker_spec.h"
 #include "core/shm_comm.h"
@@ -25,12 +23,6 @@ constexpr bool kLimitWritableMemory = false;
 #else
 constexpr bool kLimitWritableMemory = true;
 #endif
-
-std::string own_program() {
-  std::array<char, 4096> path{};
-  const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
-  return size > 0 ? std::string(path.data(), static_cast<std::size_t>(size)) : "ocrtune";
-}
 
 class ProcessRunner : public Runner {
  public:

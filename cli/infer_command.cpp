@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "bench/command_fill.h"
 #include "bench/infer_pool.h"

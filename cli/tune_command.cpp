@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,8 +14,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "bench/command_prepare.h"
-#include "bench/command_template.h"
+#include "cli/command_flags.h"
 #include "cli/command_list.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
@@ -24,7 +22,6 @@
 #include "core/loader.h"
 #include "core/samples.h"
 #include "core/trainer.h"
-#include "probes/machine_gpus.h"
 #include "probes/probe.h"
 #include "reports/console.h"
 #include "reports/report_files.h"
@@ -49,6 +46,7 @@ std::string own_command_line() {
 struct TuneFlags {
   RunOptions options;
   InferenceFlags inference;
+  CommandFlags command;
   std::string budget, trial_time, memory_limit, data, db, out, resume;
   std::vector<std::string> dims;
   std::string baseline;
@@ -66,7 +64,9 @@ Status read_lists(TuneFlags& flags) {
       return Error{ErrorKind::usage, "--dim " + dim + ": needs NAME=a,b,c"};
     }
     const std::string name = dim.substr(0, equals);
-    if (find_knob(name) != nullptr) {
+    const KnobRow* knob = find_knob(name);
+    const bool theirs = knob != nullptr && knob->open && !flags.options.command.empty();
+    if (knob != nullptr && !theirs) {
       return Error{ErrorKind::usage, "--dim " + name + ": that is a knob; use --" + name};
     }
     flags.options.axes[name] = split(dim.substr(equals + 1), ',');
@@ -90,6 +90,7 @@ Status read_amounts(TuneFlags& flags) {
   const auto budget = parse_duration(flags.budget);
   if (!budget) return Error{ErrorKind::usage, "--budget: " + budget.error().what};
   options.budget_seconds = *budget;
+  if (options.prints()) options.trial_seconds = command_trial_seconds(options.budget_seconds);
   if (!flags.trial_time.empty()) {
     const auto seconds = parse_duration(flags.trial_time);
     if (!seconds) return Error{ErrorKind::usage, "--trial-time: " + seconds.error().what};
@@ -134,55 +135,6 @@ Status read_data(TuneFlags& flags) {
   return Status();
 }
 
-// Mistakes in the command, and what it says of the user's setting now. Warnings go to stderr.
-Status look_at_command(TuneFlags& flags, const Machine& machine) {
-  RunOptions& options = flags.options;
-  CommandWorkload workload = command_workload(options);
-  workload.knobs.assign(options.given.begin(), options.given.end());
-  const auto prepared = prepare_command(workload, machine);
-  if (!prepared) return prepared.error();
-  for (const std::string& warning : prepared->warnings) {
-    std::fprintf(stderr, "ocrtune tune: note: %s\n", warning.c_str());
-  }
-  int ranks = 1;
-  const auto nproc = options.axes.find("nproc");
-  if (nproc != options.axes.end()) {
-    for (const std::string& value : nproc->second) {
-      ranks = std::max(ranks, static_cast<int>(parse_integer(value).value_or(1)));
-    }
-  }
-  for (const std::string& note : device_notes(machine, process_environment(), ranks)) {
-    std::fprintf(stderr, "ocrtune tune: note: %s\n", note.c_str());
-  }
-  if (flags.baseline.empty() && prepared->current) {
-    options.baseline = *prepared->current;
-    options.baseline_source = "read from the command and its config";
-  }
-  return Status();
-}
-
-// What a foreign command leaves open: its setting now, and the knobs that it does not turn, which
-// are pinned to that setting.
-Status read_command(TuneFlags& flags, const Machine& machine) {
-  RunOptions& options = flags.options;
-  if (options.command.empty() && options.url.empty()) return Status();
-  std::set<std::string> turned = options.given;
-  for (const std::string& word : options.command) {
-    for (const std::string& name : placeholder_names(word)) turned.insert(name);
-  }
-  if (options.preset == "paddleocr") turned.insert({"nproc", "threads", "batch", "workers"});
-  if (!options.command.empty()) {
-    const Status prepared = look_at_command(flags, machine);
-    if (!prepared) return prepared;
-  }
-  for (const KnobRow& row : knob_table()) {
-    if (turned.count(row.name) == 0 && options.axes.count(row.name) == 0) {
-      options.axes[row.name] = {knob_text(options.baseline, row.name)};
-    }
-  }
-  return Status();
-}
-
 // Model and strategy by name, before anything is measured.
 Status check_names(const RunOptions& options) {
   TrainerOptions trainer;
@@ -192,6 +144,16 @@ Status check_names(const RunOptions& options) {
   trainer.width = options.width;
   const auto planned = Trainer::footprint_bytes(trainer);
   if (!planned) return planned.error();
+  for (const char* knob : {"backend", "precision"}) {
+    const auto listed = options.axes.find(knob);
+    if (!options.command.empty() || listed == options.axes.end()) continue;
+    for (const std::string& value : listed->second) {
+      TrainerOptions one = trainer;
+      (std::string(knob) == "backend" ? one.backend : one.precision) = value;
+      const auto known = Trainer::footprint_bytes(one);
+      if (!known && known.error().kind == ErrorKind::usage) return known.error();
+    }
+  }
   if (find_strategy(options.strategy) != nullptr) return Status();
   std::vector<std::string> names;
   for (const StrategyRow& row : strategy_table()) names.emplace_back(row.name);
@@ -246,7 +208,7 @@ Result<RunRecord> new_run(TuneFlags& flags, const std::string& command_line) {
   run.machine = std::move(*machine);
   const Status baseline = read_baseline(flags, run.machine);
   if (!baseline) return baseline.error();
-  const Status command = read_command(flags, run.machine);
+  const Status command = settle_command(flags.options, run.machine, !flags.baseline.empty());
   if (!command) return command.error();
   set_memory_limit(flags.options, run.machine);
   run.id = new_run_id();
@@ -272,14 +234,6 @@ Result<RunRecord> resumed_run(const TuneFlags& flags, const Store& store) {
                              run->id, run->machine.host)};
   }
   return run;
-}
-
-TrialLimits trial_limits(const RunOptions& options) {
-  TrialLimits limits;
-  limits.measure_seconds = options.trial_seconds;
-  limits.most_seconds = std::max(30.0, 10 * options.trial_seconds);
-  limits.memory_limit_bytes = options.memory_limit_bytes;
-  return limits;
 }
 
 SearchState search_state(const TuneProgress& progress, double spent_seconds) {
@@ -318,6 +272,15 @@ Result<TuneLoopEnd> search_and_store(RunRecord& run, const TuneSetup& setup, Sto
   return tune_loop(*search, **runner, steady_clock(), loop, callbacks);
 }
 
+// What the user's command printed before it failed, where nothing worked.
+void show_last_words(const RunRecord& run) {
+  if (!run.options.prints() || run.trials.empty()) return;
+  const Trial& trial = run.trials.front();
+  if (trial.log_tail.empty()) return;
+  std::fprintf(stderr, "\nThe end of what %s printed:\n%s", knobs_text(trial.knobs).c_str(),
+               trial.log_tail.c_str());
+}
+
 Result<int> finish(RunRecord& run, const TuneFlags& flags) {
   const Status judged = judge(run);
   if (!judged) return judged.error();
@@ -331,6 +294,7 @@ Result<int> finish(RunRecord& run, const TuneFlags& flags) {
     if (!written) return written.error();
     if (!flags.json) std::printf("\nReport: %s/report.html\n", flags.out.c_str());
   }
+  if (!run.result.found) show_last_words(run);
   if (run.state == "interrupted") return kExitInterrupted;
   return run.result.found ? kExitFine : kExitAnswerIsNo;
 }
@@ -346,12 +310,8 @@ Result<int> print_plan(const RunRecord& run, const TuneSetup& setup) {
     std::printf("  %-10s %s\n", axis.name.c_str(), join(axis.values, " ").c_str());
   }
   if (run.options.command.empty()) return kExitFine;
-  const auto prepared = prepare_command(command_workload(run.options), run.machine);
-  if (!prepared) return prepared.error();
-  std::printf("The first setting runs:\n");
-  for (const auto& line : dry_run_lines(*prepared, run.machine, run.options.baseline)) {
-    std::printf("  %s\n", line.c_str());
-  }
+  const Status printed = print_commands(run.options, run.machine, setup.space);
+  if (!printed) return printed.error();
   return kExitFine;
 }
 
@@ -361,6 +321,8 @@ Result<int> tune(TuneFlags flags, const std::string& command_line) {
     const Status status = check(flags);
     if (!status) return status.error();
   }
+  const Status command = read_command_flags(flags.command, flags.options);
+  if (!command) return command.error();
   const Status asked =
       read_inference(flags.options, flags.inference, flags.data, flags.model_given);
   if (!asked) return asked.error();
@@ -428,25 +390,6 @@ void declare_search_flags(CLI::App& app, TuneFlags& flags) {
   app.add_option("--memory-margin", options.memory_margin, "Share of the limit that stays free");
 }
 
-void declare_command_flags(CLI::App& app, TuneFlags& flags) {
-  RunOptions& options = flags.options;
-  app.add_option(
-         "--log-reader", options.log_reader,
-         "How to read the command's lines (ocrtune list log-readers), regex:..., json-lines:KEY")
-      ->group("Your own command");
-  app.add_option("--preset", options.preset,
-                 "paddleocr: set the right -o keys by itself; paddleocr-infer: predict_system.py")
-      ->group("Your own command");
-  app.add_option("--setup", options.setup, "Command to run before each trial")
-      ->group("Your own command");
-  app.add_option("--cleanup", options.cleanup, "Command to run after each trial")
-      ->group("Your own command");
-  app.add_option(
-         "command", options.command,
-         "After --: your launch command with {nproc} {threads} {batch} {workers} {trial_dir}")
-      ->group("Your own command");
-}
-
 std::function<Result<int>()> declare(CLI::App& app) {
   auto flags = std::make_shared<TuneFlags>();
   RunOptions& options = flags->options;
@@ -466,7 +409,7 @@ std::function<Result<int>()> declare(CLI::App& app) {
   app.add_flag("--dry-run", flags->dry_run, "Show the space and the cost; start nothing");
   declare_inference_flags(app, options, flags->inference);
   declare_search_flags(app, *flags);
-  declare_command_flags(app, *flags);
+  declare_command_flags(app, flags->command, flags->options);
   return [flags, budget, resume, model] {
     flags->model_given = model->count() > 0;
     flags->budget_given = budget->count() > 0;

@@ -47,6 +47,10 @@ std::string run_options_json(const RunOptions& options) {
       {"preset", options.preset},
       {"log_reader", options.log_reader},
       {"metric", options.metric},
+      {"metric_of", options.metric_of},
+      {"directory", options.directory},
+      {"environment", options.environment},
+      {"log_file", options.log_file},
       {"setup", options.setup},
       {"cleanup", options.cleanup},
       {"axes", options.axes},
@@ -87,6 +91,10 @@ Result<RunOptions> parse_run_options(const std::string& text) {
     options.preset = json.value("preset", options.preset);
     options.log_reader = json.value("log_reader", options.log_reader);
     options.metric = json.value("metric", options.metric);
+    options.metric_of = json.value("metric_of", options.metric_of);
+    options.directory = json.value("directory", options.directory);
+    options.environment = json.value("environment", options.environment);
+    options.log_file = json.value("log_file", options.log_file);
     options.setup = json.value("setup", options.setup);
     options.cleanup = json.value("cleanup", options.cleanup);
     options.given = json.value("given", options.given);

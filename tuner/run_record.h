@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/trial.h"
@@ -36,8 +37,12 @@ struct RunOptions {
   std::vector<std::string> inputs;  // files to send to it, or to its command
   // The user's own command; empty: the built-in core.
   std::vector<std::string> command;  // with {placeholders}
-  std::string preset, log_reader, metric;
-  std::string setup, cleanup;
+  std::string directory;             // where it runs
+  std::vector<std::pair<std::string, std::string>> environment;
+  std::string preset, log_reader;
+  std::string metric, metric_of;  // NAME[:UNIT]; "", "rank" or "job"
+  std::string log_file;           // read instead of the output
+  std::string setup, cleanup;     // one command a line
   // The search.
   std::map<std::string, std::vector<std::string>> axes;  // knob -> values, as the user set them
   std::set<std::string> given;           // the axes that the user named; the others are pinned
@@ -54,7 +59,9 @@ struct RunOptions {
 
   bool infers() const { return mode == "infer"; }
   // The user's command answers requests; else it prints its own speed, or there is none.
-  bool serves() const { return infers() && log_reader.empty() && preset.empty(); }
+  bool serves() const { return infers() && log_reader.empty() && metric.empty() && preset.empty(); }
+  // The user's command trains, or measures itself, and prints how fast it is.
+  bool prints() const { return !command.empty() && !serves(); }
   bool counts_requests() const {  // not samples
     return !promise.empty() || (serves() && (!command.empty() || !url.empty()));
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -34,6 +35,26 @@ void forgive_cut(Trial& trial, bool cut) {
   trial.outcome = Outcome::skipped;
   trial.cause = "budget";
   trial.reason = "the budget ended during this trial";
+}
+
+// Why trying other settings is of no use: all of them failed in the same way, and not for lack of
+// memory or for what they set. Empty: go on.
+std::string failing_alike(const std::vector<Trial>& trials) {
+  constexpr std::size_t kEnough = 3;
+  if (trials.size() < kEnough) return "";
+  std::set<Knobs> settings;
+  for (const Trial& trial : trials) {
+    const bool of_the_program = trial.outcome == Outcome::crashed ||
+                                trial.outcome == Outcome::timed_out ||
+                                trial.outcome == Outcome::hung;
+    if (!of_the_program || trial.cause != trials[0].cause || trial.outcome != trials[0].outcome ||
+        trial.cause == "signal") {
+      return "";
+    }
+    settings.insert(trial.knobs);
+  }
+  if (settings.size() < kEnough) return "";
+  return fmt::format("{} settings failed in the same way: {}", settings.size(), trials[0].reason);
 }
 
 }  // namespace
@@ -75,6 +96,8 @@ Result<TuneLoopEnd> tune_loop(Search& search, Runner& runner, Clock& clock,
       end.stop_reason = "budget";
       break;
     }
+    end.stop_reason = failing_alike(end.trials);
+    if (!end.stop_reason.empty()) break;
     const std::optional<Proposal> proposal = search.next(left);
     if (!proposal) {
       end.stop_reason = search.stop_reason();

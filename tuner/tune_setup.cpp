@@ -22,6 +22,10 @@ namespace {
 // Libraries, code and stacks of one rank: measured, CRNN on oneDNN with two threads.
 constexpr double kProcessBytes = 30e6;
 
+// Seconds of a trial before and after its measuring, until one has run: workers start at once; a
+// foreign command loads an interpreter, a framework and its lists.
+double overhead_seconds(const RunOptions& options) { return options.prints() ? 6 : 2; }
+
 // Planning takes milliseconds and a verdict asks for every point of the space, several times.
 class PlannedBytes {
  public:
@@ -153,7 +157,7 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) 
   setup.search.safety.margin = options.memory_margin;
   setup.search.safety.footprint = core_footprint(options);
   setup.search.cores = machine.cpu.effective_cores.value_or(usable_cpu_count(machine));
-  setup.search.first_trial_seconds = options.trial_seconds + 2;
+  setup.search.first_trial_seconds = options.trial_seconds + overhead_seconds(options);
   setup.search.first = request.always;
   setup.search.seed = options.seed;
   setup.recommend.cpus = usable_cpu_count(machine);
@@ -164,18 +168,35 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) 
   return setup;
 }
 
+TrialLimits trial_limits(const RunOptions& options) {
+  TrialLimits limits;
+  limits.measure_seconds = options.trial_seconds;
+  limits.most_seconds = std::max(30.0, 10 * options.trial_seconds);
+  // A foreign command that is silent is given up by the silence rule; one that prints, but not the
+  // metric, by this.
+  if (options.prints()) limits.most_seconds += 60;
+  limits.memory_limit_bytes = options.memory_limit_bytes;
+  return limits;
+}
+
 CommandWorkload command_workload(const RunOptions& options) {
   CommandWorkload workload;
   workload.serves = options.serves();
   workload.command = options.command;
-  if (!options.setup.empty()) workload.setup = {options.setup};
-  if (!options.cleanup.empty()) workload.cleanup = {options.cleanup};
+  workload.directory = options.directory;
+  workload.environment = options.environment;
+  if (!options.setup.empty()) workload.setup = split(options.setup, '\n');
+  if (!options.cleanup.empty()) workload.cleanup = split(options.cleanup, '\n');
   workload.log_reader = options.log_reader;
+  workload.metric = options.metric;
+  if (!options.metric_of.empty()) workload.per_rank = options.metric_of == "rank";
+  workload.log_file = options.log_file;
   workload.preset = options.preset;
   for (const auto& [name, values] : options.axes) {
     // One value that is also the baseline's only says that the knob stays as the command has it.
     const bool pinned = values.size() == 1 && values[0] == knob_text(options.baseline, name);
     if (!pinned || options.given.count(name) != 0) workload.knobs.push_back(name);
+    if (values.size() == 1) workload.fixed.push_back(name);
   }
   return workload;
 }

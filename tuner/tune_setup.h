@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "bench/command_workload.h"
 #include "bench/infer_runner.h"
+#include "bench/runner.h"
 #include "tuner/recommend.h"
 #include "tuner/run_record.h"
 #include "tuner/search.h"
@@ -24,6 +25,9 @@ struct TuneSetup {
 
 // usage: axes, constraints or a baseline that make no sense; names the one.
 Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine);
+
+// What a trial of these options may take.
+TrialLimits trial_limits(const RunOptions& options);
 
 // The user's command of these options as a workload; the command is not empty.
 CommandWorkload command_workload(const RunOptions& options);

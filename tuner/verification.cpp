@@ -8,6 +8,7 @@
 
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "tuner/tune_setup.h"
 
 namespace ocrtune {
 namespace {
@@ -248,10 +249,7 @@ Verification verify(const RunRecord& run, Runner& runner, Clock& clock,
   Verification verification;
   verification.baseline = run.options.baseline;
   verification.recommended = run.result.recommendation.knobs;
-  TrialLimits limits;
-  limits.measure_seconds = run.options.trial_seconds;
-  limits.most_seconds = std::max(30.0, 10 * run.options.trial_seconds);
-  limits.memory_limit_bytes = run.options.memory_limit_bytes;
+  const TrialLimits limits = trial_limits(run.options);
   const bool same = verification.baseline == verification.recommended;
   const double started = clock.now_seconds();
   double longest = 0;

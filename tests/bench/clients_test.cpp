@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -37,7 +36,7 @@ std::string python_with(const std::string& framework, std::string* reason) {
     *reason = process.error().what;
     return "";
   }
-  const auto exit = process->wait(900);
+  const auto exit = process->wait(1200);
   if (!exit || !exit->clean()) {
     *reason = framework + ": " + process->output().tail(3);
     return "";
@@ -56,9 +55,6 @@ Machine live_machine() {
 class SlowClients : public testing::Test {
  protected:
   void SetUp() override {
-    if (std::getenv("OCRTUNE_CLIENTS") == nullptr) {
-      GTEST_SKIP() << "set OCRTUNE_CLIENTS=1 to install real clients (pip, 200 MB) and run them";
-    }
     auto folder = make_temporary_directory("client");
     ASSERT_TRUE(folder.ok());
     folder_ = *folder;
@@ -165,6 +161,32 @@ TEST_F(SlowClients, TorchThroughTorchrun) {
     EXPECT_EQ(split(trial.placement, ' ').size(), static_cast<std::size_t>(nproc));
   }
 }
+
+// Whole tunes as a user types them. A longer budget than this one is for bench/RESULTS.md.
+class SlowClientTunes : public testing::TestWithParam<const char*> {};
+
+TEST_P(SlowClientTunes, FindABetterSettingAndLeaveNothing) {
+  ProcessOptions options;
+  options.arguments = {"python3",
+                       std::string(OCRTUNE_SOURCE_DIR) + "/bench/clients/tune_client.py",
+                       GetParam(),
+                       "--budget",
+                       "75s",
+                       "--ocrtune",
+                       OCRTUNE_BINARY,
+                       "--folder",
+                       parent_path(OCRTUNE_BINARY) + "/clients"};
+  auto process = Process::start(options);
+  ASSERT_TRUE(process.ok());
+  const auto exit = process->wait(1400);
+  ASSERT_TRUE(exit.has_value());
+  if (exit->code == 77) GTEST_SKIP() << process->output().tail(3);
+  EXPECT_TRUE(exit->clean()) << process->output().tail(20);
+  EXPECT_THAT(process->output().contents(), HasSubstr("nothing left behind"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Clients, SlowClientTunes, testing::Values("paddle", "torch", "burn"),
+                         [](const auto& one) { return std::string(one.param); });
 
 }  // namespace
 }  // namespace ocrtune

@@ -54,7 +54,7 @@ std::string paddle3(int step, const std::string& samples, const std::string& ips
 
 TEST(LogReaders, EveryRowReadsItsExample) {
   for (const LogReaderRow& row : log_reader_table()) {
-    if (std::string(row.name) == "regex") continue;
+    if (std::string(row.name) == "regex" || std::string(row.name) == "metric") continue;
     auto reader = make_log_reader(row.name, LogContext());
     ASSERT_TRUE(reader.ok());
     std::vector<Event> events;
@@ -144,6 +144,49 @@ TEST(BurnReader, CountsItems) {
   ASSERT_EQ(steps.size(), 2u);
   EXPECT_NEAR(rate(steps[0]), 64, 1e-6);
   EXPECT_NEAR(rate(steps[1]), 128, 1e-6);
+}
+
+TEST(BurnReader, LeavesOutTheValidation) {
+  const auto line = [](int epoch, int done) {
+    return "TrainingProgress { progress: Progress { items_processed: " + std::to_string(done) +
+           ", items_total: 256 }, epoch: " + std::to_string(epoch) +
+           ", epoch_total: 10, iteration: 5 }";
+  };
+  const auto steps = steps_of("burn", LogContext(),
+                              {line(1, 64), line(1, 128), line(1, 256), line(1, 200), line(1, 256),
+                               line(2, 16), line(2, 80)});
+  ASSERT_EQ(steps.size(), 3u);
+  EXPECT_NEAR(rate(steps[1]), 128, 1e-6);
+  EXPECT_NEAR(rate(steps[2]), 64, 1e-6) << "the second epoch goes on counting";
+}
+
+TEST(MetricReader, TakesTheNumberBehindTheName) {
+  LogContext context;
+  context.nproc = 2;
+  context.batch = 10;
+  const auto rate_of = [&](const std::string& metric, const std::string& line) {
+    const auto steps = steps_of("metric:" + metric, context, {line, line});
+    return steps.size() == 1 ? rate(steps[0]) : -1;
+  };
+  EXPECT_NEAR(rate_of("ips", "clips: 3, ips: 40.5, eta 1"), 81, 1e-6) << "not clips";
+  EXPECT_NEAR(rate_of("throughput", "step 3 throughput = 40.5 imgs/sec"), 81, 1e-6);
+  EXPECT_NEAR(rate_of("throughput", "throughput=2.5 it/s"), 50, 1e-6) << "a unit is believed";
+  EXPECT_NEAR(rate_of("time", "time=250ms loss=3"), 80, 1e-6);
+  EXPECT_NEAR(rate_of("time:s/step", "{'time': 0.25}"), 80, 1e-6);
+  EXPECT_NEAR(rate_of("speed:samples/min", "speed (3000)"), 100, 1e-6);
+  EXPECT_NEAR(rate_of("per line:ms/line", "per line 20.0"), 100, 1e-6);
+  for (const char* line : {"throughput", "throughput: fast", "throughput: -3", "throughputs: 5",
+                           "throughput: 0", "\xfe throughput"}) {
+    EXPECT_EQ(rate_of("throughput", line), -1) << line;
+  }
+  const auto bad = make_log_reader("metric:ips:furlongs", context);
+  ASSERT_FALSE(bad.ok());
+  EXPECT_THAT(bad.error().what, testing::HasSubstr("'furlongs' is not a unit of speed"));
+  EXPECT_FALSE(make_log_reader("metric:", context).ok());
+  const std::string json = "{\"step_ms\": 250}";
+  const auto steps = steps_of("json-lines:step_ms:ms/step", LogContext(), {json, json});
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_NEAR(rate(steps[0]), 4, 1e-6);
 }
 
 TEST(JsonReader, TakesAKeyOrOurNames) {
