@@ -7,6 +7,7 @@
 #include "base/process.h"
 #include "bench/command_template.h"
 #include "bench/rank_binding.h"
+#include "bench/rank_starter.h"
 #include "probes/partition.h"
 
 namespace ocrtune {
@@ -47,6 +48,21 @@ std::vector<std::string> with_rank_exec(const std::vector<std::string>& command)
   return expanded;
 }
 
+// With each rank on its mask: by the user's {rank_exec}, by a launcher that is known, or, where one
+// process is all there is, around the command. Other launchers' ranks are bound from outside.
+std::vector<std::string> bound(const CommandWorkload& workload, std::vector<std::string> arguments,
+                               int nproc) {
+  const auto& command = workload.command;
+  if (std::find(command.begin(), command.end(), "{rank_exec}") != command.end()) return arguments;
+  const auto started = with_rank_starter(arguments, own_program());
+  if (started) return *started;
+  if (nproc == 1) {
+    const std::vector<std::string> starter = {own_program(), "rank-exec", "--"};
+    arguments.insert(arguments.begin(), starter.begin(), starter.end());
+  }
+  return arguments;
+}
+
 }  // namespace
 
 bool turns(const CommandWorkload& workload, const std::string& knob) {
@@ -81,6 +97,7 @@ Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& m
     if (!masks) return masks.error();
     filled.masks = *std::move(masks);
     filled.environment.emplace_back(kRankCpusVariable, rank_cpus_text(filled.masks));
+    filled.arguments = bound(workload, std::move(filled.arguments), knobs.nproc);
   }
   for (const auto& [name, value] : workload.environment) {
     auto text = fill_placeholders(value, values);

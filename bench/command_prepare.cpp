@@ -1,6 +1,7 @@
 #include "bench/command_prepare.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 #include <fmt/format.h>
@@ -94,6 +95,13 @@ std::vector<std::string> general_warnings(const CommandWorkload& workload) {
     warnings.emplace_back(
         "the global batch is nproc x batch and changes with both; the learning rate is left as it "
         "is: scale it with the global batch (linearly for SGD, by the square root for Adam)");
+  }
+  if (turns(workload, "binding")) {
+    for (const char* name : {"GOMP_CPU_AFFINITY", "KMP_AFFINITY", "OMP_PLACES"}) {
+      if (std::getenv(name) == nullptr) continue;
+      warnings.push_back(fmt::format(
+          "{} is set: it may pin the threads of every rank to the same CPUs; unset it", name));
+    }
   }
   const std::string kind = workload.log_reader.substr(0, workload.log_reader.find(':'));
   for (const LogReaderRow& row : log_reader_table()) {

@@ -140,8 +140,6 @@ class CommandRunner : public Runner {
     ShmLeftovers shm;
     TrialPlan plan;
     plan.processes.push_back(options_of(filled.arguments, filled));
-    // One process without a launcher is its own rank; under one, the launcher passes the mask on.
-    if (knobs.nproc == 1 && !filled.masks.empty()) plan.processes[0].cpus = filled.masks[0];
     plan.reader = reader->get();
     plan.followed_file = filled.log_file;
     plan.binder = &binder;

@@ -54,6 +54,7 @@ struct PreparedCommand {
   std::vector<std::string> launch;    // the command without what only a short trial needs
   std::vector<std::string> warnings;  // sentences
   std::optional<Knobs> current;       // the user's own setting, where the preset can read it
+  std::vector<std::string> turnable;  // knobs that the preset can turn, asked for or not
   std::optional<int> print_interval;  // steps between two log lines
   std::function<std::optional<Refusal>(const Knobs&)> refuse;  // may be empty
 };

@@ -46,7 +46,7 @@ const std::vector<KnobRow>& knob_table() {
       count("threads", &Knobs::threads, 1, "compute threads of each process (OMP_NUM_THREADS)"),
       count("batch", &Knobs::batch, 1, "samples of each process in one step"),
       count("workers", &Knobs::workers, 0, "loader workers of each process; 0 loads in the rank"),
-      open_category("precision", &Knobs::precision, "fp32|bf16", "arithmetic of the compute"),
+      category("precision", &Knobs::precision, "fp32|bf16", "arithmetic of the compute"),
       open_category("backend", &Knobs::backend, "onednn|reference|cuda",
                     "who computes the operators"),
       category("binding", &Knobs::binding, "none|compact|spread|numa",

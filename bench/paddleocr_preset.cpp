@@ -241,6 +241,10 @@ Status apply_paddleocr_preset(PreparedCommand& command, const Machine& machine) 
   auto config = read_paddleocr_config(in_directory(workload, *path), workload.directory);
   if (!config) return config.error();
   command.current = current_setting(workload, *config);
+  command.turnable = {"threads", "batch", "workers"};
+  if (has(workload.command, kLauncher)) {
+    command.turnable.insert(command.turnable.end(), {"nproc", "binding"});
+  }
   std::vector<std::string> base = workload.command;
   const Status placed = place_launcher(workload, base);
   if (!placed) return placed;

@@ -36,8 +36,9 @@ void bind_threads(int pid, const CpuSet& mask) {
   }
 }
 
-std::string allowed_cpus(int pid) {
-  const auto status = read_file(fmt::format("/proc/{}/status", pid), 1 << 16);
+// Of a process's main thread, or of any thread by its "pid/task/tid".
+std::string allowed_cpus(const std::string& thread) {
+  const auto status = read_file("/proc/" + thread + "/status", 1 << 16);
   if (!status) return "";
   for (const std::string& line : split(*status, '\n')) {
     if (starts_with(line, "Cpus_allowed_list:")) return std::string(trim(line.substr(18)));
@@ -112,20 +113,49 @@ std::map<int, std::string> RankBinder::places(const std::vector<ProcessFacts>& m
   for (const ProcessFacts& process : members) {
     const auto found = ranks_.find({process.pid, process.start_ticks});
     if (found == ranks_.end() || first_pids_.at(found->second) != process.pid) continue;
-    places[found->second] = allowed_cpus(process.pid);
+    places[found->second] = allowed_cpus(fmt::format("{}", process.pid));
   }
   return places;
 }
 
-std::vector<std::string> RankBinder::misplaced(const std::vector<ProcessFacts>& members) const {
-  std::vector<std::string> lines;
-  for (const auto& [rank, cpus] : places(members)) {
-    const auto index = static_cast<std::size_t>(rank);
-    if (index >= masks_.size() || masks_[index].empty() || masks_[index].text() == cpus) continue;
-    lines.push_back(
-        fmt::format("rank {} runs on CPUs {} instead of {}", rank, cpus, masks_[index].text()));
+void RankBinder::bind_again(const std::vector<ProcessFacts>& members) const {
+  for (const ProcessFacts& process : members) {
+    const CpuSet* mask = mask_of(process);
+    if (mask != nullptr) bind_threads(process.pid, *mask);
   }
-  return lines;
+}
+
+void RankBinder::take_as_rank(const ProcessFacts& process) {
+  ranks_[{process.pid, process.start_ticks}] = 0;
+  first_pids_.emplace(0, process.pid);
+}
+
+const CpuSet* RankBinder::mask_of(const ProcessFacts& process) const {
+  const auto found = ranks_.find({process.pid, process.start_ticks});
+  if (found == ranks_.end()) return nullptr;
+  const auto index = static_cast<std::size_t>(found->second);
+  return index < masks_.size() && !masks_[index].empty() ? &masks_[index] : nullptr;
+}
+
+std::vector<std::string> RankBinder::misplaced(const std::vector<ProcessFacts>& members) const {
+  std::map<int, std::string> lines;
+  for (const ProcessFacts& process : members) {
+    const CpuSet* mask = mask_of(process);
+    if (mask == nullptr) continue;
+    const auto threads = list_directory(fmt::format("/proc/{}/task", process.pid));
+    if (!threads) continue;  // it has just ended
+    for (const std::string& thread : *threads) {
+      const std::string cpus = allowed_cpus(fmt::format("{}/task/{}", process.pid, thread));
+      const auto set = CpuSet::parse(cpus);
+      if (cpus.empty() || !set || set->minus(*mask).empty()) continue;
+      const int rank = ranks_.at({process.pid, process.start_ticks});
+      lines[rank] = fmt::format("rank {} runs on CPUs {} instead of {}", rank, cpus, mask->text());
+      break;
+    }
+  }
+  std::vector<std::string> all;
+  for (const auto& [rank, line] : lines) all.push_back(line);
+  return all;
 }
 
 }  // namespace ocrtune

@@ -38,15 +38,22 @@ class RankBinder {
 
   // Finds and binds ranks among the tree's members. Cheap once they are known.
   void look(const std::vector<ProcessFacts>& members);
+  // Binds them all again: threads that were started while their process was being bound.
+  void bind_again(const std::vector<ProcessFacts>& members) const;
+  // A command whose processes carry no rank is one rank: its first process.
+  void take_as_rank(const ProcessFacts& process);
   // The CPUs that each rank really has now, read from /proc: rank -> "0-3".
   std::map<int, std::string> places(const std::vector<ProcessFacts>& members) const;
   // The local rank that a process was found to be, or to belong to.
   std::optional<int> rank_of(const ProcessFacts& process) const;
   int ranks_seen() const { return static_cast<int>(first_pids_.size()); }
-  // Ranks whose CPUs differ from their mask: "rank 1 runs on CPUs 0-7 instead of 4-7".
+  // Ranks of which a thread may leave the mask: "rank 1 runs on CPUs 0-7 instead of 4-7". Threads
+  // and loader workers that a program has pinned within its mask are in order.
   std::vector<std::string> misplaced(const std::vector<ProcessFacts>& members) const;
 
  private:
+  const CpuSet* mask_of(const ProcessFacts& process) const;  // null: none
+
   std::vector<CpuSet> masks_;
   std::string inherited_;
   std::map<std::pair<int, std::uint64_t>, int> ranks_;  // process -> local rank

@@ -245,6 +245,10 @@ void TrialWatch::begin_measuring() {
   windows_.restart();
   tree_.scan();
   last_scan_ = now();
+  if (plan_.binder != nullptr) {
+    plan_.binder->look(tree_.members());
+    plan_.binder->bind_again(tree_.members());
+  }
   memory_.update(tree_.members(), now(), true);
   load_ = take_load_snapshot(FileRoot(), tree_, now());
 }
@@ -322,6 +326,9 @@ void TrialWatch::check_ranks() {
   if (plan_.binder == nullptr) return;
   plan_.binder->look(tree_.scan());
   const int seen = plan_.binder->ranks_seen();
+  for (const ProcessFacts& process : tree_.members()) {
+    if (seen == 0 && process.pid == tree_.roots()[0]->pid()) plan_.binder->take_as_rank(process);
+  }
   if (plan_.ranks > 0 && seen > 0 && seen != plan_.ranks) {
     stop(StopCause::refused,
          fmt::format("the command runs {} rank{}, not {}: does it use {{nproc}}?", seen,

@@ -42,11 +42,12 @@ Status read_directory(RunOptions& options) {
 }
 
 // Mistakes in the command, and what it says of the user's setting now.
-Status look_at_command(RunOptions& options, const Machine& machine, bool baseline_given) {
+Result<PreparedCommand> look_at_command(RunOptions& options, const Machine& machine,
+                                        bool baseline_given) {
   CommandWorkload workload = command_workload(options);
   workload.knobs.assign(options.given.begin(), options.given.end());
-  const auto prepared = prepare_command(workload, machine);
-  if (!prepared) return prepared.error();
+  auto prepared = prepare_command(workload, machine);
+  if (!prepared) return prepared;
   for (const std::string& warning : prepared->warnings) {
     std::fprintf(stderr, "ocrtune tune: note: %s\n", warning.c_str());
   }
@@ -64,7 +65,7 @@ Status look_at_command(RunOptions& options, const Machine& machine, bool baselin
     options.baseline = *prepared->current;
     options.baseline_source = "read from the command and its config";
   }
-  return Status();
+  return prepared;
 }
 
 }  // namespace
@@ -127,10 +128,10 @@ Status settle_command(RunOptions& options, const Machine& machine, bool baseline
   };
   for (const std::string& word : options.command) add_names(word);
   for (const auto& [name, value] : options.environment) add_names(value);
-  if (options.preset == "paddleocr") turned.insert({"nproc", "threads", "batch", "workers"});
   if (!options.command.empty()) {
-    const Status looked = look_at_command(options, machine, baseline_given);
-    if (!looked) return looked;
+    const auto prepared = look_at_command(options, machine, baseline_given);
+    if (!prepared) return prepared.error();
+    turned.insert(prepared->turnable.begin(), prepared->turnable.end());
   }
   for (const KnobRow& row : knob_table()) {
     if (turned.count(row.name) == 0 && options.axes.count(row.name) == 0) {

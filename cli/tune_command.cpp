@@ -144,14 +144,12 @@ Status check_names(const RunOptions& options) {
   trainer.width = options.width;
   const auto planned = Trainer::footprint_bytes(trainer);
   if (!planned) return planned.error();
-  for (const char* knob : {"backend", "precision"}) {
-    const auto listed = options.axes.find(knob);
-    if (!options.command.empty() || listed == options.axes.end()) continue;
-    for (const std::string& value : listed->second) {
-      TrainerOptions one = trainer;
-      (std::string(knob) == "backend" ? one.backend : one.precision) = value;
-      const auto known = Trainer::footprint_bytes(one);
-      if (!known && known.error().kind == ErrorKind::usage) return known.error();
+  const auto backends = options.axes.find("backend");
+  if (options.command.empty() && backends != options.axes.end()) {
+    for (const std::string& backend : backends->second) {
+      trainer.backend = backend;
+      const auto known = Trainer::footprint_bytes(trainer);
+      if (!known) return known.error();
     }
   }
   if (find_strategy(options.strategy) != nullptr) return Status();
@@ -202,14 +200,17 @@ Result<RunRecord> new_run(TuneFlags& flags, const std::string& command_line) {
   if (!data) return data.error();
   RunRecord run;
   ProbeOptions probe;
-  probe.quick = flags.dry_run;
+  probe.quick = true;  // a mistake is said before anything is measured
   auto machine = probe_machine(probe);
   if (!machine) return machine.error();
-  run.machine = std::move(*machine);
-  const Status baseline = read_baseline(flags, run.machine);
+  const Status baseline = read_baseline(flags, *machine);
   if (!baseline) return baseline.error();
-  const Status command = settle_command(flags.options, run.machine, !flags.baseline.empty());
+  const Status command = settle_command(flags.options, *machine, !flags.baseline.empty());
   if (!command) return command.error();
+  probe.quick = flags.dry_run;
+  if (!flags.dry_run) machine = probe_machine(probe);
+  if (!machine) return machine.error();
+  run.machine = std::move(*machine);
   set_memory_limit(flags.options, run.machine);
   run.id = new_run_id();
   run.started = utc_now();
@@ -276,8 +277,10 @@ Result<TuneLoopEnd> search_and_store(RunRecord& run, const TuneSetup& setup, Sto
 void show_last_words(const RunRecord& run) {
   if (!run.options.prints() || run.trials.empty()) return;
   const Trial& trial = run.trials.front();
+  std::fflush(stdout);
+  std::fprintf(stderr, "\nStopped: %s.\n", run.stop_reason.c_str());
   if (trial.log_tail.empty()) return;
-  std::fprintf(stderr, "\nThe end of what %s printed:\n%s", knobs_text(trial.knobs).c_str(),
+  std::fprintf(stderr, "The end of what %s printed:\n%s", knobs_text(trial.knobs).c_str(),
                trial.log_tail.c_str());
 }
 

@@ -198,6 +198,10 @@ CommandWorkload command_workload(const RunOptions& options) {
     if (!pinned || options.given.count(name) != 0) workload.knobs.push_back(name);
     if (values.size() == 1) workload.fixed.push_back(name);
   }
+  // Once a command is settled, what it does not turn is pinned: a knob without values has ours.
+  for (const KnobRow& row : knob_table()) {
+    if (options.axes.count(row.name) == 0) workload.knobs.emplace_back(row.name);
+  }
   return workload;
 }
 

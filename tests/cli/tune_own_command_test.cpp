@@ -1,0 +1,150 @@
+// `ocrtune tune ... -- CMD` as a user types it: a client of a few shell lines, and the mistakes
+// that are found before anything is started.
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+
+namespace ocrtune {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+struct Ran {
+  int code = -1;
+  std::string out;
+};
+
+class TuneOwnCommand : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = *make_temporary_directory("own_command");
+    db_ = join_path(folder_, "runs.sqlite");
+    // Prints the rate of one rank: the batch times a hundred, divided by the ranks.
+    write("client.sh",
+          "#!/bin/sh\n"
+          "while :; do echo \"step 1 speed: $(($2 * 100 / $1)) lines/s\"; sleep 0.02; done\n");
+  }
+  void TearDown() override { EXPECT_TRUE(remove_tree(folder_)); }
+
+  void write(const std::string& name, const std::string& text) const {
+    ASSERT_TRUE(write_file(join_path(folder_, name), text));
+  }
+
+  Ran run(const std::string& arguments) const {
+    Ran ran;
+    const std::string line = OCRTUNE_BINARY + " tune --db " + db_ + " --trial-time 200ms --cwd " +
+                             folder_ + " " + arguments;
+    std::FILE* pipe = ::popen(line.c_str(), "r");
+    char block[4096];
+    for (std::size_t got = 0; (got = std::fread(block, 1, sizeof block, pipe)) > 0;) {
+      ran.out.append(block, got);
+    }
+    const int status = ::pclose(pipe);
+    ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    return ran;
+  }
+
+  // One line on stderr, exit code 2 or 3, before any trial.
+  void expect_refused(const std::string& arguments, const std::string& words, int code = 2) const {
+    const Ran ran = run(arguments + " 2>&1");
+    EXPECT_EQ(ran.code, code) << arguments << "\n" << ran.out;
+    EXPECT_THAT(ran.out, HasSubstr(words)) << arguments;
+    EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 1) << ran.out;
+  }
+
+  std::string folder_, db_;
+};
+
+constexpr const char* kClient = " -- sh client.sh {nproc} {batch}";
+
+TEST_F(TuneOwnCommand, FindsTheLargestBatchByAMetricOfItsOwn) {
+  const Ran ran =
+      run("--nproc 1,2 --batch 2,4 --metric speed --metric-of rank --budget 20s --json "
+          "--baseline 'nproc=1 batch=2 threads=1' 2>/dev/null" +
+          std::string(kClient));
+  ASSERT_EQ(ran.code, 0) << ran.out;
+  const auto json = nlohmann::json::parse(ran.out, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << ran.out;
+  EXPECT_EQ(json["recommendation"]["knobs"]["batch"], 4);
+  EXPECT_NEAR(json["recommendation"]["samples_per_second"]["median"].get<double>(), 400, 4);
+  EXPECT_NEAR(json["gain"]["median"].get<double>(), 2, 0.05);
+  EXPECT_THAT(json["recommendation"]["command"].get<std::string>(), HasSubstr("sh client.sh"));
+}
+
+TEST_F(TuneOwnCommand, DryRunPrintsEveryCommandAndTheCost) {
+  const Ran ran =
+      run("--nproc 1,2 --batch 2 --threads 3 --metric speed --env 'MODE=b{batch}' "
+          "--setup 'mkdir {trial_dir}/x' --setup 'true' --cleanup 'rmdir {trial_dir}/x' "
+          "--dry-run 2>/dev/null" +
+          std::string(kClient));
+  ASSERT_EQ(ran.code, 0) << ran.out;
+  EXPECT_THAT(ran.out, HasSubstr("the budget of"));
+  EXPECT_THAT(ran.out, HasSubstr("nproc=1 threads=3 batch=2 (baseline)\n"));
+  EXPECT_THAT(ran.out, HasSubstr("OMP_NUM_THREADS=3 MODE=b2 sh client.sh 2 2\n"));
+  EXPECT_THAT(ran.out, HasSubstr("mkdir '<trial_dir>/x'\n  true\n"));
+  EXPECT_FALSE(path_exists(db_));
+}
+
+TEST_F(TuneOwnCommand, TakesADimensionOfItsOwnEvenIfOursHasTheName) {
+  const Ran ran =
+      run("--dim backend=tch,ndarray --batch 2 --metric speed --dry-run 2>/dev/null -- "
+          "sh client.sh 1 {batch} {backend}");
+  ASSERT_EQ(ran.code, 0) << ran.out;
+  EXPECT_THAT(ran.out, HasSubstr("sh client.sh 1 2 ndarray"));
+  expect_refused("--dim backend=tch,ndarray", "that is a knob", 2);
+}
+
+TEST_F(TuneOwnCommand, RefusesMistakesBeforeAnyTrial) {
+  const std::string client = "--nproc 1,2 --metric speed";
+  expect_refused(client + " -- sh client.sh {nprocs} {nproc}", "unknown placeholder {nprocs}");
+  expect_refused(client + " -- no-such-program {nproc}", "'no-such-program' is not in PATH", 3);
+  expect_refused(client + " -- ./gone.sh {nproc}", "gone.sh", 3);
+  expect_refused(client + " -- sh client.sh", "the command ignores nproc");
+  expect_refused("--nproc 1,2" + std::string(kClient), "say how the command tells its speed");
+  expect_refused("--metric speed:furlongs" + std::string(kClient), "not a unit of speed");
+  expect_refused("--metric speed --log-reader torch" + std::string(kClient),
+                 "leave one of the two");
+  expect_refused("--log-reader torhc" + std::string(kClient), "did you mean 'torch'");
+  expect_refused(client + " --env MODE" + std::string(kClient), "--env MODE: needs NAME=VALUE");
+  expect_refused(client + " --setup 'no-such-setup'" + std::string(kClient), "no-such-setup", 3);
+  expect_refused("--metric speed", "--metric is for a command of your own");
+  folder_ += "/no/such/folder";
+  expect_refused(client + std::string(kClient), "/no/such/folder", 3);
+  folder_ = parent_path(parent_path(parent_path(folder_)));
+}
+
+TEST_F(TuneOwnCommand, RefusesAPresetWhoseConfigIsNotOne) {
+  const auto launch = [](const std::string& config) {
+    return "--preset paddleocr -- sh -m paddle.distributed.launch train.py -c " + config;
+  };
+  expect_refused(launch("gone.yml"), "gone.yml", 3);
+  write("broken.yml", "Global: [1, 2\nTrain: }\n");
+  expect_refused(launch("broken.yml"), "not YAML", 3);
+  write("other.yml", "jobs: 3\n");
+  expect_refused(launch("other.yml"), "no Train.loader", 3);
+  expect_refused("--preset paddleocr -- sh train.sh", "needs -c CONFIG.yml");
+  expect_refused("--preset paddel -- sh train.sh -c other.yml", "no preset 'paddel'");
+}
+
+TEST_F(TuneOwnCommand, ShowsTheEndOfTheLogWhereNoNumberAppears) {
+  write("silent.sh", "printf 'loading \\377\\376\\nno such data\\n' >&2; exit 0\n");
+  const Ran ran =
+      run("--nproc 1,2 --batch 1,2 --metric speed --budget 30s 2>&1 -- sh silent.sh "
+          "{nproc} {batch}");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.out, HasSubstr("settings failed in the same way"));
+  EXPECT_THAT(ran.out, HasSubstr("holds a number that log reader 'metric' knows"));
+  EXPECT_THAT(ran.out, HasSubstr("no such data"));
+  EXPECT_THAT(ran.out, Not(HasSubstr("\xff"))) << "bytes that are not UTF-8 are replaced";
+}
+
+}  // namespace
+}  // namespace ocrtune
