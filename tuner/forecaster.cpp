@@ -29,16 +29,25 @@ void keep_most_telling(std::vector<Observation>& observations) {
 
 double doublings(double value) { return std::log2(std::max(value, 1e-9)); }
 
+// Counts, and the two products that features() adds to them.
+int curves_of(const Space& space) {
+  int curves = 2;
+  for (const Axis& axis : space.axes()) curves += axis.scale == KnobScale::category ? 0 : 1;
+  return curves;
+}
+
 }  // namespace
 
 Forecaster::Forecaster(const Space& space, double cores, double expected_noise)
     : space_(&space),
       expected_noise_(expected_noise),
       speed_(space, cores),
+      process_(curves_of(space)),
       noise_(expected_noise) {}
 
 std::vector<double> Forecaster::features(int point) const {
   std::vector<double> features;
+  std::vector<double> words;
   const Knobs& knobs = space_->knobs(point);
   for (std::size_t a = 0; a < space_->axes().size(); ++a) {
     const Axis& axis = space_->axes()[a];
@@ -46,7 +55,7 @@ std::vector<double> Forecaster::features(int point) const {
     const int index = static_cast<int>(a);
     if (axis.scale == KnobScale::category) {
       for (std::size_t v = 0; v < axis.values.size(); ++v) {
-        features.push_back(static_cast<int>(v) == value ? 1.0 : 0.0);
+        words.push_back(static_cast<int>(v) == value ? 1.0 : 0.0);
       }
     } else if (find_knob(axis.name) != nullptr) {
       const double number = space_->number(index, value);
@@ -59,6 +68,7 @@ std::vector<double> Forecaster::features(int point) const {
   const double team = doublings(static_cast<double>(knobs.nproc) * knobs.threads / speed_.cores());
   features.push_back(2 * std::clamp(team, -0.5, 2.0));
   features.push_back(0.5 * doublings(static_cast<double>(knobs.nproc) * knobs.batch));
+  features.insert(features.end(), words.begin(), words.end());
   return features;
 }
 
@@ -102,7 +112,7 @@ void Forecaster::update(const Ledger& ledger) {
     at.value = seen.log_rate - base(seen.point, at.row);
     rows.push_back(std::move(at));
   }
-  const int steps = rows.size() < 6 ? 0 : rows.size() < 80 ? 12 : 4;
+  const int steps = rows.size() < 6 ? 0 : rows.size() < 80 ? 8 : 2;
   process_.fit(rows, steps);
   suspicious_.clear();
   for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -1,11 +1,13 @@
 // A Gaussian process on what the structured model leaves over.
 //
-// Kernel: Matern 5/2 over scaled features, plus a linear kernel over the structured model's
-// gradients (its parameters are uncertain too), plus a part of its own for every point (real
-// surfaces are a little rough). Repeats of a point share all but the noise. Scales are found by
-// maximising the posterior from where they last stood; observations far below what all others say
-// are given less weight.
-// Source: Rasmussen and Williams 2006, chapters 2 and 5.
+// The residual is a sum of parts, each with a variance that the observations choose:
+//   a curve along every count (Matern 3/2: curves may have kinks),
+//   a surface over all features together, smooth, and one with short waves (Matern 5/2),
+//   what the structured model's parameters may still be off by (linear in its gradient),
+//   a part of its own for every point (real surfaces are a little rough).
+// Repeats of a point share all but the noise. Variances are found by climbing the posterior from
+// where they last stood; observations far below what all others say are given less weight.
+// Source: Rasmussen and Williams 2006, chapters 2 and 5; additive kernels: Duvenaud et al. 2011.
 #pragma once
 
 #include <memory>
@@ -14,7 +16,7 @@
 namespace ocrtune {
 
 struct GpRow {
-  std::vector<double> features;  // one unit: about a doubling
+  std::vector<double> features;  // one unit: about a doubling; those with a curve come first
   std::vector<double> tangent;   // in units of the prior's deviation
 };
 
@@ -32,13 +34,13 @@ struct GpForecast {
 
 class GaussianProcess {
  public:
-  GaussianProcess();
+  explicit GaussianProcess(int curves);  // features that have a curve of their own
   ~GaussianProcess();
   GaussianProcess(const GaussianProcess&) = delete;
   GaussianProcess& operator=(const GaussianProcess&) = delete;
 
-  // `tune_steps` trial moves of the scales; 0 keeps them.
-  void fit(const std::vector<GpObservation>& observations, int tune_steps);
+  // `climb_steps` moves of the variances; 0 keeps them.
+  void fit(const std::vector<GpObservation>& observations, int climb_steps);
 
   // `point` tells whether the row is one of the observed points (which have no roughness left
   // over).
