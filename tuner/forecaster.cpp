@@ -54,9 +54,7 @@ std::vector<double> Forecaster::features(int point) const {
     const int value = space_->place(point)[a];
     const int index = static_cast<int>(a);
     if (axis.scale == KnobScale::category) {
-      for (std::size_t v = 0; v < axis.values.size(); ++v) {
-        words.push_back(static_cast<int>(v) == value ? 1.0 : 0.0);
-      }
+      words.push_back(value);
     } else if (find_knob(axis.name) != nullptr) {
       const double number = space_->number(index, value);
       features.push_back(doublings(space_->number(index, 0) < 1 ? number + 1 : number));

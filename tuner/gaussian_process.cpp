@@ -44,18 +44,31 @@ struct GaussianProcess::State {
 
   std::size_t smooth() const { return curves; }
   std::size_t waves() const { return curves + 1; }
-  std::size_t rough() const { return curves + 2; }
+  std::size_t pairs() const { return curves + 2; }
+  std::size_t rough() const { return curves + 3; }
 
   double variance(std::size_t part) const { return std::exp(2 * scales[part]); }
 
   // Correlations by part; roughness is not among them.
   void correlate(const GpRow& a, const GpRow& b, double* into) const {
     double squared = 0;
+    double sum = 0;
+    double squares = 0;
     for (std::size_t f = 0; f < a.features.size(); ++f) {
       const double gap = std::fabs(a.features[f] - b.features[f]);
-      squared += gap * gap;
-      if (f < curves) into[f] = gap == 0 ? 1.0 : matern_3(gap / kCurveLength);
+      double alike = gap == 0 ? 1.0 : 0.0;
+      if (f < curves) {
+        squared += gap * gap;
+        if (gap > 0) alike = matern_3(gap / kCurveLength);
+        into[f] = alike;
+      } else if (gap > 0) {
+        squared += 2;
+      }
+      sum += alike;
+      squares += alike * alike;
     }
+    const auto count = static_cast<double>(a.features.size());
+    into[pairs()] = count < 2 ? 0.0 : (sum * sum - squares) / (count * (count - 1));
     const double distance = std::sqrt(squared);
     into[smooth()] = matern_5(distance / kSmoothLength);
     into[waves()] = matern_5(distance / kShortLength);
@@ -203,6 +216,7 @@ GaussianProcess::GaussianProcess(int curves) : state_(std::make_unique<State>())
   state.priors.assign(state.curves, {std::log(0.08), 0.8});
   state.priors.push_back({std::log(0.08), 0.6});
   state.priors.push_back({std::log(0.03), 0.6});
+  state.priors.push_back({std::log(0.10), 0.6});
   state.priors.push_back({std::log(0.015), 0.5});
   for (const Part& part : state.priors) state.scales.push_back(part.centre);
 }
