@@ -63,6 +63,16 @@ struct MemoryPoint {
   std::uint64_t bytes = 0;
 };
 
+// How long single steps took while it was measured: one batch through one process, all ranks'
+// steps together. Steps shorter than an event (WorkerSpec::report_seconds) count by their mean.
+struct StepLatency {
+  std::int64_t steps = 0;  // 0: not known
+  double p50_seconds = 0;
+  double p90_seconds = 0;
+  double p95_seconds = 0;
+  double p99_seconds = 0;
+};
+
 struct Trial {
   std::int64_t id = 0;  // given by the store
   Knobs knobs;
@@ -82,9 +92,12 @@ struct Trial {
   std::vector<MemoryPoint> memory_trace;  // while it measured; not stored
   double seconds = 0;                     // wall time, start-up and stop included
   double start_seconds = 0;               // until the first step
-  std::string placement;                  // CPUs that the ranks really had: "0:0-3 1:4-7"
-  std::string log_tail;                   // last lines of stdout and stderr
-  std::string started;                    // UTC, ISO 8601
+  StepLatency latency;
+  double joules_per_sample = 0;  // of the processor packages; 0: no counter
+  double control_share = 0;      // control kernel beside this trial over its usual rate; 0: unknown
+  std::string placement;         // CPUs that the ranks really had: "0:0-3 1:4-7"
+  std::string log_tail;          // last lines of stdout and stderr
+  std::string started;           // UTC, ISO 8601
 
   bool ok() const { return outcome == Outcome::ok; }
   bool noisy() const;  // ok, but every sample is spoilt

@@ -16,6 +16,7 @@
 #include "base/process_tree.h"
 #include "base/stats.h"
 #include "base/text.h"
+#include "bench/energy_counter.h"
 #include "bench/event_pipe.h"
 #include "bench/file_follower.h"
 #include "bench/memory_sampler.h"
@@ -51,6 +52,16 @@ std::string utc_now() {
   char text[32];
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
   return text;
+}
+
+StepLatency step_latency(const std::vector<double>& seconds) {
+  StepLatency latency;
+  latency.steps = static_cast<std::int64_t>(seconds.size());
+  latency.p50_seconds = quantile(seconds, 0.50);
+  latency.p90_seconds = quantile(seconds, 0.90);
+  latency.p95_seconds = quantile(seconds, 0.95);
+  latency.p99_seconds = quantile(seconds, 0.99);
+  return latency;
 }
 
 class TrialWatch {
@@ -118,6 +129,8 @@ class TrialWatch {
   std::map<int, std::string> places_;
   std::set<int> ready_, exited_;
   std::vector<double> step_seconds_;
+  std::vector<double> measured_steps_;  // seconds of each step, once it measures
+  EnergyCounter energy_;
   std::set<int> pids_;
   std::uint64_t host_reserve_ = 0;
   std::uint64_t output_lines_ = 0, output_bytes_ = 0;
@@ -243,6 +256,7 @@ void TrialWatch::begin_measuring() {
   measuring_ = true;
   measuring_since_ = now();
   windows_.restart();
+  energy_.take_joules();
   tree_.scan();
   last_scan_ = now();
   if (plan_.binder != nullptr) {
@@ -259,6 +273,8 @@ void TrialWatch::on_step(const StepEvent& step) {
   if (!measuring_) return;
   shares_[step.rank].samples += static_cast<double>(step.samples);
   shares_[step.rank].seconds += step.seconds;
+  measured_steps_.insert(measured_steps_.end(), static_cast<std::size_t>(step.steps),
+                         step_seconds_.back());
   const auto sample = windows_.add(step);
   if (sample) close_window(*sample);
 }
@@ -427,6 +443,7 @@ void TrialWatch::loop() {
 }
 
 void TrialWatch::finish() {
+  const double joules = energy_.take_joules();
   if (plan_.shm != nullptr) plan_.shm->look(tree_.scan());
   for (const ProcessFacts& process : tree_.members()) pids_.insert(process.pid);
   const bool gently = facts_.stop == StopCause::measured || facts_.stop == StopCause::interrupted;
@@ -449,6 +466,9 @@ void TrialWatch::finish() {
                          {pids_.begin(), pids_.end()});
   judge_trial(facts_, trial_);
   summarise();
+  double samples = 0;
+  for (const Sample& sample : trial_.samples) samples += sample.samples_per_second * sample.seconds;
+  if (samples > 0) trial_.joules_per_sample = joules / samples;
 }
 
 void TrialWatch::summarise() {
@@ -460,6 +480,7 @@ void TrialWatch::summarise() {
     if (sample.clean()) clean.push_back(sample.samples_per_second);
   }
   trial_.samples_per_second = trial_.ok() ? median(clean.empty() ? all : clean) : 0;
+  trial_.latency = step_latency(measured_steps_);
   trial_.peak_bytes = memory_.peak_bytes();
   trial_.start_seconds = first_step_ >= 0 ? first_step_ - begin_ : 0;
   std::vector<std::string> places;

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "cli/command_flags.h"
 #include "cli/command_list.h"
+#include "cli/objective_flags.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
 #include "cli/tune_inference.h"
@@ -48,6 +49,7 @@ struct TuneFlags {
   InferenceFlags inference;
   CommandFlags command;
   std::string budget, trial_time, memory_limit, data, db, out, resume;
+  ObjectiveFlags objective;
   std::vector<std::string> dims;
   std::string baseline;
   std::map<std::string, std::string> lists;  // knob -> "1,2,4"
@@ -112,6 +114,9 @@ Status read_amounts(TuneFlags& flags) {
     }
     options.memory_limit_bytes = *bytes;
   }
+  const auto objective = flags.objective.read();
+  if (!objective) return objective.error();
+  options.objective = *objective;
   if (options.memory_margin < 0 || options.memory_margin >= 1) {
     return Error{ErrorKind::usage, "--memory-margin must be at least 0 and below 1"};
   }
@@ -383,6 +388,7 @@ void declare_search_flags(CLI::App& app, TuneFlags& flags) {
   app.add_option("--constraint", options.constraints,
                  "Keep only settings for which this holds: nproc*threads<=16")
       ->allow_extra_args(false);
+  flags.objective.declare(app);
   app.add_option("--baseline", flags.baseline,
                  "The setting you have now, in quotes: 'nproc=1 threads=2 batch=32'");
   app.add_option("--policy", options.policy, "cautious applies the folk caps as well")

@@ -45,6 +45,9 @@ Json setting_json(const SettingSummary& setting) {
           {"trials", setting.trials},
           {"samples_per_second", rate_json(setting.samples_per_second)},
           {"peak_bytes", setting.peak_bytes},
+          {"step_seconds", setting.step_seconds > 0 ? Json(setting.step_seconds) : Json()},
+          {"samples_per_joule",
+           setting.samples_per_joule > 0 ? Json(setting.samples_per_joule) : Json()},
           {"clean_samples", setting.clean_samples},
           {"spoilt_samples", setting.spoilt_samples}};
 }
@@ -81,6 +84,8 @@ Json rules_json(const std::vector<RuleVerdict>& rules) {
 std::string run_json(const RunRecord& run, int indent) {
   const TuneResult& result = run.result;
   Json ties = Json::array(), rejected = Json::array(), settings = Json::array();
+  Json pareto = Json::array();
+  for (const SettingSummary& member : result.pareto) pareto.push_back(setting_json(member));
   for (const SettingSummary& tie : result.ties) ties.push_back(setting_json(tie));
   for (const Neighbour& neighbour : result.rejected) {
     rejected.push_back(
@@ -106,7 +111,9 @@ std::string run_json(const RunRecord& run, int indent) {
       {"recommendation", recommendation_json(result)},
       {"baseline", setting_json(result.baseline)},
       {"gain", interval_json(result.gain, result.gain.median > 0)},
+      {"objective", result.objective},
       {"ties", ties},
+      {"pareto", {{"axes", result.pareto_axes}, {"settings", pareto}}},
       {"certificate", valid_utf8(result.certificate)},
       {"rules", rules_json(result.rules)},
       {"rejected", rejected},

@@ -56,6 +56,7 @@ class CoordinateSearch : public Search {
 
   void tell(const Trial& trial) override { board_.tell(trial); }
   std::string stop_reason() const override { return board_.stop_reason; }
+  const Objective& objective() const override { return board_.options.objective; }
   Prediction predict(const Knobs& knobs) const override { return board_.measured(knobs); }
 
   std::optional<Proposal> next(double seconds_left) override {
@@ -84,7 +85,7 @@ class CoordinateSearch : public Search {
 
   std::optional<int> descend() {
     const auto admitted = [&](int point) {
-      return board_.open(point) && board_.safety.admit(point).admitted;
+      return board_.open(point) && board_.safety.admitted(point);
     };
     const int lightest = board_.safety.lightest();
     if (careful_ && board_.ledger.trials() == 0 && admitted(lightest)) return lightest;

@@ -40,8 +40,13 @@ std::string why_not(const Setting& other, const Verdict& verdict) {
     return other.summary.peak_bytes > verdict.chosen->summary.peak_bytes ? "ties, more memory"
                                                                          : "ties, more processes";
   }
+  const SettingSummary& summary = other.summary;
+  const std::string broken =
+      broken_constraint(verdict.objective, summary.samples_per_second.median, summary.step_seconds,
+                        static_cast<double>(summary.peak_bytes));
+  if (!broken.empty()) return broken;
   const Interval ratio = ratio_interval(other, *verdict.chosen, verdict.noise);
-  std::string words = compared_words(ratio.median);
+  std::string words = compared_words(ratio.median, verdict.objective.goal);
   if (ratio.low <= 1 && ratio.high >= 1) words += ", within the noise";
   return words;
 }
@@ -49,12 +54,12 @@ std::string why_not(const Setting& other, const Verdict& verdict) {
 std::string why_not_run(const Prediction& prediction, const Verdict& verdict) {
   const double here = verdict.chosen->estimate.median;
   return fmt::format("predicted {}, not run",
-                     compared_words(prediction.samples_per_second.median / here));
+                     compared_words(prediction.merit.median / here, verdict.objective.goal));
 }
 
 // An untried setting is no reason to stay away from it unless even its upper bound is behind.
 bool surely_slower(const Prediction& prediction, const Verdict& verdict) {
-  const Interval& rate = prediction.samples_per_second;
+  const Interval& rate = prediction.merit;
   return rate.median > 0 && rate.high < verdict.chosen->estimate.median;
 }
 
@@ -87,22 +92,23 @@ std::vector<Neighbour> nearest_failures(const Knobs& chosen, const std::vector<S
 
 }  // namespace
 
-std::string compared_words(double ratio) {
-  const double percent = 100 * (ratio - 1);
-  if (std::fabs(percent) < 0.5) return "as fast";
-  if (percent <= -99.5) return "more than 100 times slower";
-  return percent < 0 ? fmt::format("{:.0f} % slower", -percent)
-                     : fmt::format("{:.0f} % faster", percent);
-}
-
 std::vector<std::string> reasons_for(const Verdict& verdict) {
   std::vector<std::string> reasons;
   const Setting& chosen = *verdict.chosen;
   const SettingSummary& summary = chosen.summary;
-  const Interval& rate = chosen.estimate;
+  const Interval& rate = rate_of(chosen, verdict.objective);
   reasons.push_back(fmt::format("Ran {} time{}: {} samples/s ({} to {}).", summary.trials,
                                 summary.trials == 1 ? "" : "s", format_count(rate.median),
                                 format_count(rate.low), format_count(rate.high)));
+  if (summary.step_seconds > 0 &&
+      (verdict.objective.goal == Goal::latency || verdict.objective.most_step_seconds > 0)) {
+    reasons.push_back(fmt::format("{} % of its steps end within {}.", verdict.objective.percentile,
+                                  format_duration(summary.step_seconds)));
+  }
+  if (summary.samples_per_joule > 0) {
+    reasons.push_back(fmt::format("{} samples a joule of the processor packages.",
+                                  format_count(summary.samples_per_joule)));
+  }
   if (verdict.baseline != nullptr && verdict.baseline != &chosen) {
     const Interval gain = ratio_interval(chosen, *verdict.baseline, verdict.noise);
     reasons.push_back(fmt::format("{:.2f} times the current setting ({:.2f} to {:.2f}).",
@@ -183,13 +189,13 @@ std::string next_experiment(const Space& space, const Search& search, const Verd
   double most = 1.01 * here;
   for (const Knobs& knobs : space.points()) {
     const Prediction prediction = search.predict(knobs);
-    if (!prediction.admitted || prediction.samples_per_second.high <= most) continue;
-    most = prediction.samples_per_second.high;
+    if (!prediction.admitted || prediction.merit.high <= most) continue;
+    most = prediction.merit.high;
     promising = &knobs;
   }
   if (promising != nullptr) {
     return fmt::format("Next best: {} could be up to {} (not run); stopping is fine.",
-                       knobs_text(*promising), compared_words(most / here));
+                       knobs_text(*promising), compared_words(most / here, verdict.objective.goal));
   }
   const int rounds = static_cast<int>(verdict.chosen->judged().size());
   if (rounds == 0 || verdict.noise <= 0) return "";

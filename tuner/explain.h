@@ -17,6 +17,7 @@ struct Verdict {  // what the words are about
   std::vector<const Setting*> unsettled;  // slower on paper, but not clearly
   std::uint64_t limit_bytes = 0;          // 0: unknown
   double margin = 0;
+  Objective objective;
   double noise = 0;
   int crowding = 0;  // settings that were left out as Setting::crowds_out
   double trial_seconds = 0;
@@ -30,8 +31,5 @@ std::vector<Neighbour> rejected_neighbours(const Space& space, const Search& sea
 std::string noise_statement(const Verdict& verdict);
 // Empty when nothing is left to find out.
 std::string next_experiment(const Space& space, const Search& search, const Verdict& verdict);
-
-// "12 % slower", "3 % faster", "as fast".
-std::string compared_words(double ratio);
 
 }  // namespace ocrtune

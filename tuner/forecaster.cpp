@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
 #include "base/stats.h"
 
@@ -38,9 +39,10 @@ int curves_of(const Space& space) {
 
 }  // namespace
 
-Forecaster::Forecaster(const Space& space, double cores, double expected_noise)
+Forecaster::Forecaster(const Space& space, double cores, double expected_noise, bool by_step)
     : space_(&space),
       expected_noise_(expected_noise),
+      by_step_(by_step),
       speed_(space, cores),
       process_(curves_of(space)),
       noise_(expected_noise) {}
@@ -80,10 +82,17 @@ GpRow Forecaster::row(int point) const {
 // The structured model at its prior's centre, as its tangent at the fit sees it: the process then
 // moves the parameters and the residual together.
 double Forecaster::base(int point, const GpRow& row) const {
-  double value = speed_.log_rate(point);
+  double value = speed_.log_rate(point) + offset(point);
   const std::vector<double>& fitted = speed_.parameters();
   for (std::size_t i = 0; i < fitted.size(); ++i) value -= row.tangent[i] * fitted[i];
   return value;
+}
+
+// The structured model speaks of rates.
+double Forecaster::offset(int point) const {
+  if (!by_step_) return 0;
+  const Knobs& knobs = space_->knobs(point);
+  return -std::log(static_cast<double>(knobs.nproc) * knobs.batch);
 }
 
 void Forecaster::update(const Ledger& ledger) {
@@ -103,14 +112,16 @@ void Forecaster::update(const Ledger& ledger) {
   }
   if (observations.empty()) return;
   keep_most_telling(observations);
-  speed_.fit(observations);
+  std::vector<Observation> rates = observations;
+  for (Observation& seen : rates) seen.log_rate -= offset(seen.point);
+  speed_.fit(rates);
   std::vector<GpObservation> rows;
   for (const Observation& seen : observations) {
     GpObservation at{row(seen.point), seen.point, 0, seen.variance};
     at.value = seen.log_rate - base(seen.point, at.row);
     rows.push_back(std::move(at));
   }
-  const int steps = rows.size() < 6 ? 0 : rows.size() < 80 ? 8 : 2;
+  const int steps = rows.size() < 6 ? 0 : rows.size() < 40 ? 16 : rows.size() < 80 ? 8 : 3;
   process_.fit(rows, steps);
   suspicious_.clear();
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -120,12 +131,14 @@ void Forecaster::update(const Ledger& ledger) {
 
 SpeedForecast Forecaster::forecast(int point) const {
   const GpRow at = row(point);
-  const GpForecast rest = process_.forecast(at, point);
-  return {base(point, at) + rest.mean, rest.deviation};
+  GpForecast rest = process_.forecast(at, point);
+  return {point, base(point, at) + rest.mean, rest.deviation, std::move(rest.covariances)};
 }
 
-double Forecaster::covariance(int a, int b) const {
-  return process_.covariance(row(a), a, row(b), b);
+void Forecaster::watch(const std::vector<int>& points) {
+  std::vector<GpRow> rows;
+  for (int point : points) rows.push_back(row(point));
+  process_.watch(rows, points);
 }
 
 }  // namespace ocrtune

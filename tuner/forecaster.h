@@ -11,14 +11,17 @@
 namespace ocrtune {
 
 struct SpeedForecast {
+  int point = 0;
   double log_rate = 0;
-  double deviation = 0;  // of the truth, without the noise of a measurement
+  double deviation = 0;             // of the truth, without the noise of a measurement
+  std::vector<double> covariances;  // of the truth with those of the watched points
 };
 
 class Forecaster {
  public:
+  // `by_step`: what is learned is 1 / step seconds, not samples per second.
   // `cores` 0: unknown. `space` must outlive the forecaster.
-  Forecaster(const Space& space, double cores, double expected_noise);
+  Forecaster(const Space& space, double cores, double expected_noise, bool by_step = false);
 
   // Learns from everything in the ledger; cheap when nothing was added.
   void update(const Ledger& ledger);
@@ -26,9 +29,9 @@ class Forecaster {
 
   SpeedForecast forecast(int point) const;
   // By the structured model alone: fast, for choosing whom to ask about.
-  double rough_log_rate(int point) const { return speed_.log_rate(point); }
-  // Covariance of the truths of two points.
-  double covariance(int a, int b) const;
+  double rough_log_rate(int point) const { return speed_.log_rate(point) + offset(point); }
+  // Points whose covariances forecasts give from now on, until the next update.
+  void watch(const std::vector<int>& points);
 
   double noise() const { return noise_; }
   double roughness() const { return process_.roughness(); }
@@ -38,6 +41,7 @@ class Forecaster {
  private:
   const Space* space_;
   double expected_noise_;
+  bool by_step_;
   SpeedModel speed_;
   GaussianProcess process_;
   int trials_seen_ = 0;
@@ -46,6 +50,7 @@ class Forecaster {
 
   GpRow row(int point) const;
   double base(int point, const GpRow& row) const;
+  double offset(int point) const;
   std::vector<double> features(int point) const;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <utility>
 
 #include <Eigen/Dense>
@@ -9,18 +10,25 @@
 namespace ocrtune {
 namespace {
 
+using Eigen::ArrayXd;
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
 constexpr double kCurveLength = 2.0;  // in doublings
 constexpr double kSmoothLength = 4.0;
 constexpr double kShortLength = 1.5;
+constexpr double kSurprise = 3.5;  // deviations below what the others say
 
-double matern_3(double distance) {
-  const double r = std::sqrt(3.0) * distance;
-  return (1 + r) * std::exp(-r);
+template <typename Distances>
+ArrayXd matern_3(const Distances& distances, double length) {
+  const ArrayXd r = distances * (std::sqrt(3.0) / length);
+  return (1 + r) * (-r).exp();
 }
 
-double matern_5(double distance) {
-  const double r = std::sqrt(5.0) * distance;
-  return (1 + r + r * r / 3) * std::exp(-r);
+ArrayXd matern_5(const ArrayXd& distances, double length) {
+  const ArrayXd r = distances * (std::sqrt(5.0) / length);
+  return (1 + r + r.square() / 3) * (-r).exp();
 }
 
 // Prior of the logarithm of a part's deviation.
@@ -29,121 +37,149 @@ struct Part {
   double width = 1;
 };
 
+// Rows side by side, for arithmetic over all of them at once.
+struct Block {
+  MatrixXd features;  // [rows, features]
+  MatrixXd tangents;  // [rows, parameters]
+  std::vector<int> points;
+
+  void assign(const std::vector<const GpRow*>& rows, std::vector<int> row_points) {
+    points = std::move(row_points);
+    const auto count = static_cast<Index>(rows.size());
+    const auto size = [&](const std::vector<double>& row) {
+      return static_cast<Index>(row.size());
+    };
+    features.resize(count, count > 0 ? size(rows[0]->features) : 0);
+    tangents.resize(count, count > 0 ? size(rows[0]->tangent) : 0);
+    for (Index i = 0; i < count; ++i) {
+      const GpRow& row = *rows[static_cast<std::size_t>(i)];
+      features.row(i) = Eigen::Map<const Eigen::RowVectorXd>(row.features.data(), features.cols());
+      tangents.row(i) = Eigen::Map<const Eigen::RowVectorXd>(row.tangent.data(), tangents.cols());
+    }
+  }
+
+  ArrayXd same_point(int point) const {
+    ArrayXd same(static_cast<Index>(points.size()));
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      same[static_cast<Index>(i)] = points[i] == point ? 1.0 : 0.0;
+    }
+    return same;
+  }
+
+  VectorXd tangent_products(const GpRow& row) const {
+    return tangents * Eigen::Map<const VectorXd>(row.tangent.data(), tangents.cols());
+  }
+};
+
 }  // namespace
 
-// Parts in order: one curve for each of the first features, smooth surface, short waves, roughness.
+// Parts in order: one curve for each of the first features, smooth surface, short waves, pairs,
+// roughness.
 struct GaussianProcess::State {
   std::size_t curves = 0;
   std::vector<Part> priors;
-  std::vector<double> scales;  // logarithm of each part's deviation
-  std::vector<GpObservation> seen;
-  std::vector<double> doubt;  // factor on each observation's variance
+  std::vector<double> scales;     // logarithm of each part's deviation
+  std::vector<double> variances;  // of the parts, by the scales
+  std::vector<double> values;     // observed
+  std::vector<double> noise;      // variance of each
+  std::vector<double> doubt;      // factor on it
   std::vector<double> surprise;
-  Eigen::LLT<Eigen::MatrixXd> factor;
-  Eigen::VectorXd weights;
+  Block seen;
+  Eigen::LLT<MatrixXd> factor;
+  VectorXd weights;
+  Block watched;
+  MatrixXd watched_shares;  // [seen, watched]: what the observations explain of each
 
   std::size_t smooth() const { return curves; }
   std::size_t waves() const { return curves + 1; }
   std::size_t pairs() const { return curves + 2; }
   std::size_t rough() const { return curves + 3; }
 
-  double variance(std::size_t part) const { return std::exp(2 * scales[part]); }
-
-  // Correlations by part; roughness is not among them.
-  void correlate(const GpRow& a, const GpRow& b, double* into) const {
-    double squared = 0;
-    double sum = 0;
-    double squares = 0;
-    for (std::size_t f = 0; f < a.features.size(); ++f) {
-      const double gap = std::fabs(a.features[f] - b.features[f]);
-      double alike = gap == 0 ? 1.0 : 0.0;
+  // Correlations of a row with every row of the block, handed out part by part.
+  template <typename Take>
+  void correlate(const Block& block, const GpRow& row, int point, Take take) const {
+    const Index rows = block.features.rows();
+    ArrayXd squared = ArrayXd::Zero(rows), sum = ArrayXd::Zero(rows), squares = ArrayXd::Zero(rows);
+    for (std::size_t f = 0; f < row.features.size(); ++f) {
+      const ArrayXd gap =
+          (block.features.col(static_cast<Index>(f)).array() - row.features[f]).abs();
+      ArrayXd alike;
       if (f < curves) {
-        squared += gap * gap;
-        if (gap > 0) alike = matern_3(gap / kCurveLength);
-        into[f] = alike;
-      } else if (gap > 0) {
-        squared += 2;
+        squared += gap.square();
+        alike = matern_3(gap, kCurveLength);
+        take(f, alike);
+      } else {
+        alike = (gap < 0.5).cast<double>();
+        squared += 2 * (1 - alike);
       }
       sum += alike;
-      squares += alike * alike;
+      squares += alike.square();
     }
-    const auto count = static_cast<double>(a.features.size());
-    into[pairs()] = count < 2 ? 0.0 : (sum * sum - squares) / (count * (count - 1));
-    const double distance = std::sqrt(squared);
-    into[smooth()] = matern_5(distance / kSmoothLength);
-    into[waves()] = matern_5(distance / kShortLength);
+    const ArrayXd distances = squared.sqrt();
+    take(smooth(), matern_5(distances, kSmoothLength));
+    take(waves(), matern_5(distances, kShortLength));
+    const auto count = static_cast<double>(row.features.size());
+    const double all_pairs = std::max(1.0, count * (count - 1));
+    take(pairs(), ArrayXd((sum.square() - squares) / all_pairs));
+    take(rough(), block.same_point(point));
   }
 
-  static double tangent_product(const GpRow& a, const GpRow& b) {
-    double sum = 0;
-    for (std::size_t i = 0; i < a.tangent.size(); ++i) sum += a.tangent[i] * b.tangent[i];
-    return sum;
-  }
-
-  double kernel(const GpRow& a, const GpRow& b) const {
-    double parts[64];
-    correlate(a, b, parts);
-    double value = tangent_product(a, b);
-    for (std::size_t p = 0; p < rough(); ++p) value += variance_[p] * parts[p];
+  VectorXd kernel(const Block& block, const GpRow& row, int point) const {
+    VectorXd value = block.tangent_products(row);
+    correlate(block, row, point, [&](std::size_t part, const ArrayXd& correlations) {
+      value.array() += variances[part] * correlations;
+    });
     return value;
   }
 
   double prior(const GpRow& row) const {
-    double value = tangent_product(row, row) + variance_[rough()];
-    for (std::size_t p = 0; p < rough(); ++p) value += variance_[p];
+    double value = 0;
+    for (double slope : row.tangent) value += slope * slope;
+    for (double variance : variances) value += variance;
     return value;
   }
 
-  Eigen::VectorXd values() const {
-    Eigen::VectorXd y(static_cast<Eigen::Index>(seen.size()));
-    for (std::size_t i = 0; i < seen.size(); ++i) y[static_cast<Eigen::Index>(i)] = seen[i].value;
-    return y;
+  VectorXd observed() const {
+    return Eigen::Map<const VectorXd>(values.data(), static_cast<Index>(values.size()));
   }
 
-  // One correlation matrix a part, roughness included, and what does not change with the scales.
-  std::vector<Eigen::MatrixXd> matrices;
-  Eigen::MatrixXd fixed;
-  std::vector<double> variance_;
+  // One correlation matrix a part, and what does not change with the scales.
+  std::vector<MatrixXd> matrices;
+  MatrixXd fixed;
 
-  void assemble() {
-    const auto count = static_cast<Eigen::Index>(seen.size());
-    matrices.assign(rough() + 1, Eigen::MatrixXd(count, count));
+  void assemble(const std::vector<GpObservation>& observations) {
+    const auto count = static_cast<Index>(observations.size());
+    matrices.assign(rough() + 1, MatrixXd(count, count));
     fixed.resize(count, count);
-    std::vector<double> parts(rough());
-    for (Eigen::Index i = 0; i < count; ++i) {
-      const GpObservation& a = seen[static_cast<std::size_t>(i)];
-      for (Eigen::Index j = 0; j <= i; ++j) {
-        const GpObservation& b = seen[static_cast<std::size_t>(j)];
-        correlate(a.row, b.row, parts.data());
-        for (std::size_t p = 0; p < parts.size(); ++p) {
-          matrices[p](i, j) = matrices[p](j, i) = parts[p];
-        }
-        matrices[rough()](i, j) = matrices[rough()](j, i) = a.point == b.point ? 1.0 : 0.0;
-        fixed(i, j) = fixed(j, i) = tangent_product(a.row, b.row);
-      }
+    for (Index i = 0; i < count; ++i) {
+      const GpObservation& at = observations[static_cast<std::size_t>(i)];
+      fixed.col(i) = seen.tangent_products(at.row);
+      correlate(seen, at.row, at.point, [&](std::size_t part, const ArrayXd& correlations) {
+        matrices[part].col(i) = correlations;
+      });
     }
   }
 
-  Eigen::MatrixXd gram(const std::vector<double>& at) const {
-    Eigen::MatrixXd k = fixed;
+  MatrixXd gram(const std::vector<double>& at) const {
+    MatrixXd k = fixed;
     for (std::size_t p = 0; p < at.size(); ++p) k += std::exp(2 * at[p]) * matrices[p];
-    for (Eigen::Index i = 0; i < k.rows(); ++i) {
-      const auto seen_at = static_cast<std::size_t>(i);
-      k(i, i) += seen[seen_at].variance * doubt[seen_at] + 1e-8;
+    for (Index i = 0; i < k.rows(); ++i) {
+      const auto row = static_cast<std::size_t>(i);
+      k(i, i) += noise[row] * doubt[row] + 1e-8;
     }
     return k;
   }
 
   // Negative logarithm of the posterior of the scales, and its slope.
   double loss(const std::vector<double>& at, std::vector<double>& slope) const {
-    const Eigen::LLT<Eigen::MatrixXd> llt(gram(at));
+    const Eigen::LLT<MatrixXd> llt(gram(at));
     if (llt.info() != Eigen::Success) return 1e30;
-    const auto count = static_cast<Eigen::Index>(seen.size());
-    const Eigen::VectorXd y = values();
-    const Eigen::VectorXd alpha = llt.solve(y);
-    const Eigen::MatrixXd inverse = llt.solve(Eigen::MatrixXd::Identity(count, count));
+    const auto count = static_cast<Index>(values.size());
+    const VectorXd y = observed();
+    const VectorXd alpha = llt.solve(y);
+    const MatrixXd inverse = llt.solve(MatrixXd::Identity(count, count));
     double sum = 0.5 * y.dot(alpha);
-    for (Eigen::Index i = 0; i < count; ++i) sum += std::log(llt.matrixLLT()(i, i));
+    for (Index i = 0; i < count; ++i) sum += std::log(llt.matrixLLT()(i, i));
     for (std::size_t p = 0; p < at.size(); ++p) {
       const double off = (at[p] - priors[p].centre) / priors[p].width;
       sum += 0.5 * off * off;
@@ -175,38 +211,26 @@ struct GaussianProcess::State {
   }
 
   void solve() {
-    variance_.resize(scales.size());
-    for (std::size_t p = 0; p < scales.size(); ++p) variance_[p] = variance(p);
+    for (std::size_t p = 0; p < scales.size(); ++p) variances[p] = std::exp(2 * scales[p]);
     factor.compute(gram(scales));
-    weights = factor.solve(values());
+    weights = factor.solve(observed());
   }
 
   // Leave-one-out residuals, from the inverse (Rasmussen and Williams, eq. 5.12).
   bool find_surprises() {
-    const auto count = static_cast<Eigen::Index>(seen.size());
-    const Eigen::MatrixXd inverse = factor.solve(Eigen::MatrixXd::Identity(count, count));
-    surprise.assign(seen.size(), 0.0);
+    const auto count = static_cast<Index>(values.size());
+    const MatrixXd inverse = factor.solve(MatrixXd::Identity(count, count));
     bool changed = false;
-    for (Eigen::Index i = 0; i < count; ++i) {
+    for (Index i = 0; i < count; ++i) {
       const auto at = static_cast<std::size_t>(i);
       surprise[at] = weights[i] / std::sqrt(inverse(i, i));
-      const double bar = 3.5;
       // Other load only ever slows a trial: a low value may be false, a high one is true.
-      if (surprise[at] < -bar && doubt[at] < 100) {
-        doubt[at] = std::min(400.0, 1 + 20 * std::pow(surprise[at] / bar, 2));
+      if (surprise[at] < -kSurprise) {
+        doubt[at] = std::min(400.0, 1 + 20 * std::pow(surprise[at] / kSurprise, 2));
         changed = true;
       }
     }
     return changed;
-  }
-
-  Eigen::VectorXd against_seen(const GpRow& row, int point) const {
-    Eigen::VectorXd k(static_cast<Eigen::Index>(seen.size()));
-    for (std::size_t i = 0; i < seen.size(); ++i) {
-      k[static_cast<Eigen::Index>(i)] =
-          kernel(row, seen[i].row) + (seen[i].point == point ? variance_[rough()] : 0.0);
-    }
-    return k;
   }
 };
 
@@ -219,41 +243,60 @@ GaussianProcess::GaussianProcess(int curves) : state_(std::make_unique<State>())
   state.priors.push_back({std::log(0.10), 0.6});
   state.priors.push_back({std::log(0.015), 0.5});
   for (const Part& part : state.priors) state.scales.push_back(part.centre);
+  state.variances.resize(state.scales.size());
 }
 
 GaussianProcess::~GaussianProcess() = default;
 
 void GaussianProcess::fit(const std::vector<GpObservation>& observations, int climb_steps) {
   State& state = *state_;
-  state.seen = observations;
+  std::vector<const GpRow*> rows;
+  std::vector<int> points;
+  state.values.clear();
+  state.noise.clear();
+  for (const GpObservation& at : observations) {
+    rows.push_back(&at.row);
+    points.push_back(at.point);
+    state.values.push_back(at.value);
+    state.noise.push_back(at.variance);
+  }
+  state.seen.assign(rows, std::move(points));
+  state.watched.assign({}, {});
   state.doubt.assign(observations.size(), 1.0);
   state.surprise.assign(observations.size(), 0.0);
   if (observations.empty()) return;
-  state.assemble();
+  state.assemble(observations);
   if (climb_steps > 0) state.climb(climb_steps);
   state.solve();
-  if (observations.size() >= 8 && state.find_surprises()) {
-    const std::vector<double> first = state.surprise;
-    state.solve();
-    state.surprise = first;
+  constexpr std::size_t kEnoughToDoubt = 8;
+  if (observations.size() >= kEnoughToDoubt && state.find_surprises()) state.solve();
+}
+
+void GaussianProcess::watch(const std::vector<GpRow>& rows, const std::vector<int>& points) {
+  State& state = *state_;
+  std::vector<const GpRow*> pointers;
+  for (const GpRow& row : rows) pointers.push_back(&row);
+  state.watched.assign(pointers, points);
+  state.watched_shares.resize(static_cast<Index>(state.values.size()),
+                              static_cast<Index>(rows.size()));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    state.watched_shares.col(static_cast<Index>(i)) =
+        state.factor.matrixL().solve(state.kernel(state.seen, rows[i], points[i]));
   }
 }
 
 GpForecast GaussianProcess::forecast(const GpRow& row, int point) const {
   const State& state = *state_;
-  if (state.seen.empty()) return {0, 1};
-  const Eigen::VectorXd k = state.against_seen(row, point);
-  const double mean = k.dot(state.weights);
-  const Eigen::VectorXd half = state.factor.matrixL().solve(k);
-  return {mean, std::sqrt(std::max(state.prior(row) - half.squaredNorm(), 1e-10))};
-}
-
-double GaussianProcess::covariance(const GpRow& a, int point_a, const GpRow& b, int point_b) const {
-  const State& state = *state_;
-  if (state.seen.empty()) return 0;
-  const double prior = state.kernel(a, b) + (point_a == point_b ? state.variance_[state.rough()] : 0);
-  return prior - state.against_seen(a, point_a)
-                     .dot(state.factor.solve(state.against_seen(b, point_b)));
+  if (state.values.empty()) return {0, 1, {}};
+  const VectorXd k = state.kernel(state.seen, row, point);
+  const VectorXd share = state.factor.matrixL().solve(k);
+  const double variance = state.prior(row) - share.squaredNorm();
+  GpForecast forecast{k.dot(state.weights), std::sqrt(std::max(variance, 1e-10)), {}};
+  if (state.watched.points.empty()) return forecast;
+  const VectorXd covariances =
+      state.kernel(state.watched, row, point) - state.watched_shares.transpose() * share;
+  forecast.covariances.assign(covariances.data(), covariances.data() + covariances.size());
+  return forecast;
 }
 
 const std::vector<double>& GaussianProcess::surprises() const { return state_->surprise; }

@@ -27,9 +27,11 @@ struct GpObservation {
   double variance = 0;  // of its mean, by the noise between repeats
 };
 
+// What is believed of one row.
 struct GpForecast {
   double mean = 0;
   double deviation = 0;  // of the truth at that point, without the noise of a measurement
+  std::vector<double> covariances;  // of the truth with that at each watched row
 };
 
 class GaussianProcess {
@@ -42,11 +44,11 @@ class GaussianProcess {
   // `climb_steps` moves of the variances; 0 keeps them.
   void fit(const std::vector<GpObservation>& observations, int climb_steps);
 
+  // Rows whose covariances forecasts give from now on, until the next fit.
+  void watch(const std::vector<GpRow>& rows, const std::vector<int>& points);
   // `point` tells whether the row is one of the observed points (which have no roughness left
   // over).
   GpForecast forecast(const GpRow& row, int point) const;
-  // Covariance of the truth at two rows, given the observations.
-  double covariance(const GpRow& a, int point_a, const GpRow& b, int point_b) const;
   // How far an observation is off from what the others say, in standard deviations.
   const std::vector<double>& surprises() const;
   double roughness() const;

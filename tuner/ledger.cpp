@@ -7,8 +7,8 @@
 
 namespace ocrtune {
 
-Ledger::Ledger(const Space& space)
-    : space_(&space), records_(static_cast<std::size_t>(space.size())) {}
+Ledger::Ledger(const Space& space, Objective objective)
+    : space_(&space), objective_(objective), records_(static_cast<std::size_t>(space.size())) {}
 
 int Ledger::add(const Trial& trial) {
   const int point = space_->find(trial.knobs);
@@ -20,26 +20,37 @@ int Ledger::add(const Trial& trial) {
   ++trials_;
   record.peak_bytes = std::max(record.peak_bytes, trial.peak_bytes);
   if (trial.seconds > 0) seconds_.push_back(trial.seconds);
-  if (!trial.ok() || !(trial.samples_per_second > 0)) {
+  const double merit = merit_of(trial, objective_);
+  if (!(merit > 0)) {
     ++record.failures;
     record.last_failure = trial.ok() ? Outcome::crashed : trial.outcome;
     record.reason = trial.reason;
     return point;
   }
+  record.samples_per_second.push_back(trial.samples_per_second);
+  record.step_seconds.push_back(step_seconds_of(trial, objective_));
   if (trial.noisy()) {
     ++record.spoilt;
-    record.spoilt_rates.push_back(trial.samples_per_second);
+    record.spoilt_rates.push_back(merit);
     return point;
   }
-  record.rates.push_back(trial.samples_per_second);
-  if (trial.phase == "race") record.race_rates.push_back(trial.samples_per_second);
+  record.rates.push_back(merit);
+  if (trial.phase == "race") record.race_rates.push_back(merit);
   return point;
+}
+
+bool Ledger::eligible(int point) const {
+  const PointRecord& record = this->record(point);
+  if (!record.works() || record.failures > 0) return false;
+  return broken_constraint(objective_, median(record.samples_per_second),
+                           median(record.step_seconds), static_cast<double>(record.peak_bytes))
+      .empty();
 }
 
 int Ledger::best() const {
   int best = -1;
   for (int point : tried_) {
-    if (!record(point).works() || record(point).failures > 0) continue;
+    if (!eligible(point)) continue;
     if (best < 0 || median_rate(point) > median_rate(best)) best = point;
   }
   return best;

@@ -6,16 +6,19 @@
 #include <vector>
 
 #include "bench/trial.h"
+#include "tuner/objective.h"
 #include "tuner/space.h"
 
 namespace ocrtune {
 
 // All trials of one point.
 struct PointRecord {
-  std::vector<double> rates;       // samples per second of each ok trial that was not spoilt
+  std::vector<double> rates;  // merit of each ok trial that was not spoilt: samples per second,
+                              // unless the objective is another (tuner/objective.h)
   std::vector<double> race_rates;  // those of the race alone, by round
   std::vector<double> spoilt_rates;
-  std::uint64_t peak_bytes = 0;  // worst of its trials
+  std::vector<double> samples_per_second, step_seconds;  // of the ok trials
+  std::uint64_t peak_bytes = 0;                          // worst of its trials
   int trials = 0;
   int failures = 0;
   int spoilt = 0;  // trials without one clean sample
@@ -30,7 +33,8 @@ struct PointRecord {
 
 class Ledger {
  public:
-  explicit Ledger(const Space& space);  // copies nothing: `space` must outlive the ledger
+  // `space` must outlive the ledger.
+  explicit Ledger(const Space& space, Objective objective = {});
 
   // Index of the trial's point, or -1 if the space does not hold it (then nothing is recorded).
   int add(const Trial& trial);
@@ -39,7 +43,9 @@ class Ledger {
   const PointRecord& record(int point) const { return records_[static_cast<std::size_t>(point)]; }
   const std::vector<int>& tried() const { return tried_; }  // in order of the first trial
   int trials() const { return trials_; }
-  int best() const;                     // highest median rate; -1 before the first that works
+  // Works, never failed, and breaks no constraint of the objective.
+  bool eligible(int point) const;
+  int best() const;                     // eligible with the highest median merit; -1: none
   double median_rate(int point) const;  // 0 if none worked
 
   // What the next trial will probably take: an upper quartile of what trials took lately.
@@ -49,6 +55,7 @@ class Ledger {
 
  private:
   const Space* space_;
+  Objective objective_;
   std::vector<PointRecord> records_;
   std::vector<int> tried_;
   std::vector<double> seconds_;

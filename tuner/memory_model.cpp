@@ -65,21 +65,23 @@ struct MemoryModel::Fit {
   Eigen::MatrixXd covariance;
   double spread = kExpectedSpread;
   bool has_prior = false;
-
-  Eigen::VectorXd row(const Space& space, int point, double planned) const {
-    const std::vector<double> values = parts(space, point);
-    const auto count = static_cast<Eigen::Index>(values.size());
-    Eigen::VectorXd phi(count + 1);
-    for (Eigen::Index i = 0; i < count; ++i) phi[i] = values[static_cast<std::size_t>(i)];
-    phi[count] = planned;
-    return phi;
-  }
+  Eigen::MatrixXd parts;               // [parts, points]; the last part is the plan
+  std::vector<double> bytes, highest;  // of every point, by the regression alone
 };
 
 MemoryModel::MemoryModel(const Space& space, FootprintPrior prior)
     : space_(&space), prior_(std::move(prior)), fit_(std::make_unique<Fit>()) {
   planned_.assign(static_cast<std::size_t>(space.size()), prior_ == nullptr ? 0.0 : -1.0);
-  fit_->has_prior = space.size() > 0 && planned(0) > 0;
+  if (space.size() == 0) return;
+  fit_->has_prior = planned(0) > 0;
+  const auto first = parts(space, 0);
+  fit_->parts.resize(static_cast<Eigen::Index>(first.size()) + 1, space.size());
+  for (int point = 0; point < space.size(); ++point) {
+    const std::vector<double> values = parts(space, point);
+    const auto count = static_cast<Eigen::Index>(values.size());
+    fit_->parts.col(point).head(count) = Eigen::Map<const Eigen::VectorXd>(values.data(), count);
+    fit_->parts(count, point) = planned(point);
+  }
 }
 
 double MemoryModel::planned(int point) const {
@@ -109,6 +111,8 @@ void MemoryModel::observe(int point, double peak_bytes) {
 
 void MemoryModel::refit() const {
   stale_ = false;
+  fit_->bytes.resize(static_cast<std::size_t>(space_->size()));
+  fit_->highest.resize(static_cast<std::size_t>(space_->size()));
   // What one process held at the lightest setting seen sets the scale of every coefficient.
   double scale = std::numeric_limits<double>::max();
   double batch = 1;
@@ -120,7 +124,7 @@ void MemoryModel::refit() const {
     batch = knobs.batch;
   }
   const double trust = fit_->has_prior ? 0.3 : 1.0;  // with a plan, the other parts correct it
-  const Eigen::Index count = fit_->row(*space_, points_[0], planned(points_[0])).size();
+  const Eigen::Index count = fit_->parts.rows();
   Eigen::VectorXd centre = Eigen::VectorXd::Zero(count);
   Eigen::VectorXd width = Eigen::VectorXd::Constant(count, 0.5 * trust * scale / batch);
   Eigen::Index at = 5;
@@ -151,8 +155,7 @@ void MemoryModel::refit() const {
   Eigen::MatrixXd design(rows, count);
   for (Eigen::Index i = 0; i < rows; ++i) {
     const auto seen = static_cast<std::size_t>(i);
-    design.row(i) = fit_->row(*space_, points_[seen], planned(points_[seen])).cwiseProduct(width) /
-                    peaks_[seen];
+    design.row(i) = fit_->parts.col(points_[seen]).cwiseProduct(width) / peaks_[seen];
   }
   Eigen::VectorXd target = Eigen::VectorXd::Ones(rows);
   target -= design * centre.cwiseQuotient(width);
@@ -172,6 +175,15 @@ void MemoryModel::refit() const {
     const double freedom = std::max(0.0, static_cast<double>(rows) - used);
     const double squares = residual.squaredNorm() + 4 * kExpectedSpread * kExpectedSpread;
     spread = std::max(kLeastSpread, std::sqrt(squares / (freedom + 4)));
+  }
+  const Eigen::MatrixXd covered = fit_->covariance * fit_->parts;
+  for (Eigen::Index point = 0; point < fit_->parts.cols(); ++point) {
+    const auto index = static_cast<std::size_t>(point);
+    const double bytes = std::max(fit_->parts.col(point).dot(fit_->mean), 0.0);
+    const double variance =
+        fit_->parts.col(point).dot(covered.col(point)) + std::pow(fit_->spread * bytes, 2);
+    fit_->bytes[index] = bytes;
+    fit_->highest[index] = bytes + kSlack * std::sqrt(std::max(variance, 0.0));
   }
 }
 
@@ -219,15 +231,22 @@ MemoryForecast MemoryModel::forecast(int point) const {
     return {bytes > 0, bytes, 0.5 * bytes, 1.5 * bytes};
   }
   if (stale_) refit();
-  const Eigen::VectorXd phi = fit_->row(*space_, point, planned(point));
-  const double bytes = std::max(phi.dot(fit_->mean), 0.0);
-  const double variance = phi.dot(fit_->covariance * phi) + std::pow(fit_->spread * bytes, 2);
-  const double deviation = std::sqrt(std::max(variance, 0.0));
+  const double bytes = fit_->bytes[static_cast<std::size_t>(point)];
+  const double highest = fit_->highest[static_cast<std::size_t>(point)];
   forecast.known = true;
-  forecast.high_bytes = std::min(bytes + kSlack * deviation, ratio_bound(point));
+  forecast.high_bytes = std::min(highest, ratio_bound(point));
   forecast.bytes = std::min(bytes, forecast.high_bytes);
-  forecast.low_bytes = std::max(0.0, forecast.bytes - kSlack * deviation);
+  forecast.low_bytes = std::max(0.0, forecast.bytes - (highest - bytes));
   return forecast;
+}
+
+bool MemoryModel::fits(int point, double bytes) const {
+  if (points_.empty()) {
+    const MemoryForecast planned = forecast(point);
+    return planned.known && planned.high_bytes <= bytes;
+  }
+  if (stale_) refit();
+  return fit_->highest[static_cast<std::size_t>(point)] <= bytes || ratio_bound(point) <= bytes;
 }
 
 }  // namespace ocrtune

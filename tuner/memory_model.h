@@ -37,6 +37,8 @@ class MemoryModel {
   // Keeps the largest peak of each point, of the latest 200 points; the fit waits for a forecast.
   void observe(int point, double peak_bytes);
   MemoryForecast forecast(int point) const;
+  // Is the upper bound known and within `bytes`? Much cheaper than a forecast, for whole spaces.
+  bool fits(int point, double bytes) const;
   int observations() const { return static_cast<int>(points_.size()); }
 
  private:

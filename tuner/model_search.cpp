@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <numbers>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/random.h"
 #include "base/stats.h"
+#include "tuner/acquisition.h"
 #include "tuner/coordinate_search.h"
 #include "tuner/forecaster.h"
 #include "tuner/ladder.h"
@@ -20,29 +18,24 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kLittle = 0.0005;  // expected improvement that is not worth a trial
+constexpr double kLittle = 0.0002;  // expected improvement that is not worth a trial
 constexpr int kLittleInARow = 4;
+constexpr double kSomething = 0.005;  // below it, is anything much better still likely?
+constexpr double kBetter = 0.03, kUnlikely = 0.05;
 constexpr int kMostRaceTrials = 24;
-
-double normal_density(double z) { return std::exp(-0.5 * z * z) / std::sqrt(2 * std::numbers::pi); }
-double normal_share(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
-
-// E[max(0, x - bar)] for x normal.
-double expected_improvement(double mean, double deviation, double bar) {
-  const double z = (mean - bar) / deviation;
-  return deviation * (z * normal_share(z) + normal_density(z));
-}
 
 class ModelSearch : public Search {
  public:
   ModelSearch(const Space& space, const SearchOptions& options)
       : board_(space, options),
-        forecaster_(space, options.cores, options.expected_noise),
+        forecaster_(space, options.cores, options.expected_noise,
+                    options.objective.goal == Goal::latency),
         ladder_(space, options.cores > 0 ? options.cores : cores_of_space(space)),
         random_(options.seed) {}
 
   void tell(const Trial& trial) override { board_.tell(trial); }
   std::string stop_reason() const override { return board_.stop_reason; }
+  const Objective& objective() const override { return board_.options.objective; }
   std::vector<FittedTerm> terms() const override { return forecaster_.speed().terms(); }
 
   Prediction predict(const Knobs& knobs) const override {
@@ -52,9 +45,15 @@ class ModelSearch : public Search {
     learn();
     if (!forecaster_.ready()) return prediction;
     const SpeedForecast speed = forecaster_.forecast(point);
-    prediction.samples_per_second = {std::exp(speed.log_rate),
-                                     std::exp(speed.log_rate - 1.96 * speed.deviation),
-                                     std::exp(speed.log_rate + 1.96 * speed.deviation)};
+    prediction.merit = {std::exp(speed.log_rate), std::exp(speed.log_rate - 1.96 * speed.deviation),
+                        std::exp(speed.log_rate + 1.96 * speed.deviation)};
+    const Goal goal = board_.options.objective.goal;
+    if (goal == Goal::energy) return prediction;
+    const double samples =
+        goal == Goal::latency ? static_cast<double>(knobs.nproc) * knobs.batch : 1;
+    const Interval& merit = prediction.merit;
+    prediction.samples_per_second = {samples * merit.median, samples * merit.low,
+                                     samples * merit.high};
     return prediction;
   }
 
@@ -63,7 +62,7 @@ class ModelSearch : public Search {
     if (left < 1) return stop("budget");
     if (const auto duty = board_.duty(ladder_.step() >= 3)) return board_.propose_duty(*duty);
     const int budget = board_.ledger.trials() + left;
-    const int reserve = std::clamp(budget / 5, 2, kMostRaceTrials);
+    const int reserve = std::clamp(budget / 10, 2, kMostRaceTrials);
     if (race_.started() || (left <= reserve && board_.ledger.best() >= 0)) return race(left);
     if (ladder_.step() < most_ladder(budget)) {
       if (const auto point = ladder_.next(admitted_and_open())) {
@@ -73,7 +72,7 @@ class ModelSearch : public Search {
     learn();
     if (!forecaster_.ready()) {
       const int lightest = board_.safety.lightest();
-      if (board_.open(lightest) && board_.safety.admit(lightest).admitted) {
+      if (board_.open(lightest) && board_.safety.admitted(lightest)) {
         return board_.propose(lightest, "ladder", "the lightest setting");
       }
       if (const auto point = any_open())
@@ -107,7 +106,7 @@ class ModelSearch : public Search {
   static int most_ladder(int budget) { return std::clamp(budget / 3, 3, 8); }
 
   std::function<bool(int)> admitted_and_open() const {
-    return [this](int point) { return board_.open(point) && board_.safety.admit(point).admitted; };
+    return [this](int point) { return board_.open(point) && board_.safety.admitted(point); };
   }
 
   std::optional<int> any_open() const {
@@ -118,88 +117,32 @@ class ModelSearch : public Search {
     return std::nullopt;
   }
 
-  // Untried admitted points worth asking the process about.
-  std::vector<int> asked(int incumbent) {
-    const Space& space = *board_.space;
-    std::vector<std::pair<double, int>> by_model;
-    const auto allowed = admitted_and_open();
-    for (int point = 0; point < space.size(); ++point) {
-      if (allowed(point)) by_model.emplace_back(-forecaster_.rough_log_rate(point), point);
-    }
-    std::set<int> chosen;
-    const std::size_t top = std::min<std::size_t>(by_model.size(), 250);
-    std::nth_element(by_model.begin(), by_model.begin() + static_cast<std::ptrdiff_t>(top),
-                     by_model.end());
-    for (std::size_t i = 0; i < top; ++i) chosen.insert(by_model[i].second);
-    for (int i = 0; i < 300 && top < by_model.size(); ++i) {
-      const auto at = random_.integer(0, static_cast<std::int64_t>(by_model.size()) - 1);
-      chosen.insert(by_model[static_cast<std::size_t>(at)].second);
-    }
-    if (incumbent >= 0) {
-      for (int near : space.neighbours(incumbent)) {
-        if (allowed(near)) chosen.insert(near);
-        for (int next : space.neighbours(near)) {
-          if (allowed(next)) chosen.insert(next);
-        }
-      }
-    }
-    for (int point : board_.ledger.tried()) {
-      if (board_.spoilt_only(point)) chosen.insert(point);
-    }
-    for (int point : forecaster_.suspicious()) {
-      const PointRecord& record = board_.ledger.record(point);
-      if (record.failures == 0 && record.trials < 3) chosen.insert(point);
-    }
-    return {chosen.begin(), chosen.end()};
-  }
-
-  std::vector<std::pair<double, int>> tried_by_forecast() const {
-    std::vector<std::pair<double, int>> ranked;
-    for (int point : board_.ledger.tried()) {
-      const PointRecord& record = board_.ledger.record(point);
-      if (!record.works() || record.failures > 0) continue;
-      ranked.emplace_back(-forecaster_.forecast(point).log_rate, point);
-    }
-    std::sort(ranked.begin(), ranked.end());
-    return ranked;
-  }
-
   std::optional<int> acquire() {
-    const auto ranked = tried_by_forecast();
-    const double bar = ranked.empty() ? -1e9 : -ranked[0].first;
-    int best = -1;
-    double most = 0;
-    for (int point : asked(ranked.empty() ? -1 : ranked[0].second)) {
-      const SpeedForecast speed = forecaster_.forecast(point);
-      const double gain = ranked.empty()
-                              ? std::exp(speed.log_rate)
-                              : expected_improvement(speed.log_rate, speed.deviation, bar);
-      if (gain <= most) continue;
-      most = gain;
-      best = point;
-    }
-    if (best < 0) {
+    const Acquisition acquisition(board_, forecaster_);
+    const auto found = acquisition.best(random_);
+    if (!found) {
       explored_ = "every admitted setting tried";
       return std::nullopt;
     }
-    little_in_a_row_ = most < kLittle ? little_in_a_row_ + 1 : 0;
+    little_in_a_row_ = found->gain < kLittle ? little_in_a_row_ + 1 : 0;
     if (little_in_a_row_ >= kLittleInARow) {
-      explored_ = "improvement under 0.5 %";
+      explored_ = "improvement under 0.02 %";
       return std::nullopt;
     }
-    return best;
+    if (found->gain < kSomething && acquisition.chance_of_better(kBetter, random_) < kUnlikely) {
+      explored_ = "probability that anything untried is 3 % better is under 5 %";
+      return std::nullopt;
+    }
+    return found->point;
   }
 
   std::optional<Proposal> race(int left) {
     if (!race_.started()) {
       learn();
-      const auto ranked = tried_by_forecast();
-      if (ranked.empty()) return stop("no setting works");
+      std::vector<int> leaders = Acquisition(board_, forecaster_).ranking();
+      if (leaders.empty()) return stop("no setting works");
       const int runners = std::clamp((left + 1) / 3, 2, 8);
-      std::vector<int> leaders;
-      for (const auto& [value, point] : ranked) {
-        if (static_cast<int>(leaders.size()) < runners) leaders.push_back(point);
-      }
+      if (leaders.size() > static_cast<std::size_t>(runners)) leaders.resize(runners);
       race_ = Race(std::move(leaders), {kMostRaceTrials, 0.004, board_.options.seed + 1});
     }
     learn();

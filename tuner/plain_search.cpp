@@ -26,6 +26,7 @@ class ListSearch : public Search {
 
   void tell(const Trial& trial) override { board_.tell(trial); }
   std::string stop_reason() const override { return board_.stop_reason; }
+  const Objective& objective() const override { return board_.options.objective; }
   Prediction predict(const Knobs& knobs) const override { return board_.measured(knobs); }
 
   std::optional<Proposal> next(double seconds_left) override {
@@ -57,6 +58,7 @@ class HalvingSearch : public Search {
 
   void tell(const Trial& trial) override { board_.tell(trial); }
   std::string stop_reason() const override { return board_.stop_reason; }
+  const Objective& objective() const override { return board_.options.objective; }
   Prediction predict(const Knobs& knobs) const override { return board_.measured(knobs); }
 
   std::optional<Proposal> next(double seconds_left) override {

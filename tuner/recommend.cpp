@@ -3,37 +3,20 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <tuple>
 
 #include <fmt/format.h>
 
 #include "base/stats.h"
 #include "base/text.h"
 #include "tuner/audit.h"
+#include "tuner/choice.h"
 #include "tuner/explain.h"
+#include "tuner/pareto.h"
 #include "tuner/settings.h"
 #include "tuner/trial_growth.h"
 
 namespace ocrtune {
 namespace {
-
-bool over_limit(const SettingSummary& summary, const RecommendOptions& options) {
-  if (options.limit_bytes == 0) return false;
-  const double usable = static_cast<double>(options.limit_bytes) * (1 - options.margin);
-  return static_cast<double>(summary.peak_bytes) > usable;
-}
-
-std::vector<const Setting*> candidates(const std::vector<Setting>& settings,
-                                       const RecommendOptions& options) {
-  std::vector<const Setting*> raced;
-  std::vector<const Setting*> working;
-  for (const Setting& setting : settings) {
-    if (!setting.works() || setting.crowds_out || over_limit(setting.summary, options)) continue;
-    working.push_back(&setting);
-    if (!setting.race_rates.empty()) raced.push_back(&setting);
-  }
-  return raced.empty() ? working : raced;
-}
 
 // Under other load the scheduler gives each runnable thread a share: more of them than CPUs get
 // more than they would have alone. Marks such settings, unless nothing else works; gives their
@@ -59,63 +42,25 @@ int mark_crowding(std::vector<Setting>& settings, const std::vector<Trial>& tria
   return marked;
 }
 
-bool safer(const Setting* a, const Setting* b) {
-  const auto weight = [](const Setting* setting) {
-    const SettingSummary& summary = setting->summary;
-    return std::make_tuple(summary.peak_bytes, summary.knobs.nproc, summary.knobs.threads,
-                           summary.knobs.workers, summary.knobs.batch);
-  };
-  return weight(a) < weight(b);
-}
-
-const Setting* fastest(const std::vector<const Setting*>& from) {
-  return *std::max_element(from.begin(), from.end(), [](const Setting* a, const Setting* b) {
-    return a->estimate.median < b->estimate.median;
-  });
-}
-
-Verdict judge(const std::vector<Setting>& settings, const RecommendOptions& options, double noise) {
-  Verdict verdict;
-  verdict.limit_bytes = options.limit_bytes;
-  verdict.margin = options.margin;
-  verdict.noise = noise;
-  if (options.baseline) {
-    const Setting* baseline = find_setting(settings, *options.baseline);
-    if (baseline != nullptr && baseline->works()) verdict.baseline = baseline;
-  }
-  const auto among = candidates(settings, options);
-  if (among.empty()) return verdict;
-  const Setting* best = fastest(among);
-  verdict.ties.push_back(best);
-  for (const Setting* other : among) {
-    if (other == best) continue;
-    const Interval ratio = ratio_interval(*other, *best, noise);
-    if (ratio.high < 1) continue;
-    const double behind = 1 - other->estimate.median / best->estimate.median;
-    const bool close = behind <= options.tie_tolerance;
-    (close ? verdict.ties : verdict.unsettled).push_back(other);
-  }
-  verdict.chosen = *std::min_element(verdict.ties.begin(), verdict.ties.end(), safer);
-  return verdict;
-}
-
 // How much better than the chosen setting anything that may be launched can still be, at 95 %;
 // below 0 if some such settings were neither run nor predicted.
 double possible_gain(const Space& space, const Search& search, const Verdict& verdict,
                      const std::vector<Setting>& settings) {
+  if (verdict.objective.goal == Goal::memory) return -1;
   double most = 0;
   std::set<Knobs> run;
   for (const Setting& other : settings) {
     run.insert(other.summary.knobs);
     if (&other == verdict.chosen || !other.works() || other.crowds_out) continue;
+    if (breaks(other, verdict.objective)) continue;
     most = std::max(most, ratio_interval(other, *verdict.chosen, verdict.noise).high - 1);
   }
   for (const Knobs& knobs : space.points()) {
     if (run.count(knobs) > 0) continue;
     const Prediction prediction = search.predict(knobs);
     if (!prediction.admitted) continue;
-    if (prediction.samples_per_second.median <= 0) return -1;
-    const double high = prediction.samples_per_second.high;
+    if (prediction.merit.median <= 0) return -1;
+    const double high = prediction.merit.high;
     most = std::max(most, high / verdict.chosen->estimate.median - 1);
   }
   return most;
@@ -174,8 +119,15 @@ std::string nothing_run(const Space& space, const Search& search) {
   return fmt::format("No setting may be launched; the lightest is {}.", why);
 }
 
-std::string no_answer(const std::vector<Setting>& settings) {
+std::string no_answer(const std::vector<Setting>& settings, const Objective& objective) {
   for (const Setting& setting : settings) {
+    if (setting.works() && breaks(setting, objective)) {
+      const SettingSummary& best = setting.summary;
+      return fmt::format(
+          "No setting that was run meets the constraints; {} has {}.", knobs_text(best.knobs),
+          broken_constraint(objective, best.samples_per_second.median, best.step_seconds,
+                            static_cast<double>(best.peak_bytes)));
+    }
     if (setting.works()) {
       return fmt::format(
           "Every setting that works leaves less memory free than asked; the fastest "
@@ -191,13 +143,30 @@ std::string no_answer(const std::vector<Setting>& settings) {
                      reason.empty() ? "" : ": " + reason);
 }
 
+std::string worth_words(const Recommendation& chosen, const Objective& objective) {
+  const std::string rate = format_count(chosen.samples_per_second.median) + " samples/s";
+  switch (objective.goal) {
+    case Goal::latency:
+      return fmt::format("{} % of its steps end within {}, {}", objective.percentile,
+                         format_duration(chosen.step_seconds), rate);
+    case Goal::memory:
+      return fmt::format("peak memory {}, {}", format_bytes(chosen.peak_bytes), rate);
+    case Goal::energy:
+      return fmt::format("{} samples a joule, {}", format_count(chosen.samples_per_joule), rate);
+    default:
+      return rate;
+  }
+}
+
 void recommend_chosen(TuneResult& result, const Verdict& verdict) {
   const SettingSummary& summary = verdict.chosen->summary;
   Recommendation& recommendation = result.recommendation;
   recommendation.knobs = summary.knobs;
   recommendation.env = knob_environment(summary.knobs);
-  recommendation.samples_per_second = verdict.chosen->estimate;
+  recommendation.samples_per_second = rate_of(*verdict.chosen, verdict.objective);
   recommendation.peak_bytes = summary.peak_bytes;
+  recommendation.step_seconds = summary.step_seconds;
+  recommendation.samples_per_joule = summary.samples_per_joule;
   recommendation.limit_bytes = verdict.limit_bytes;
   recommendation.reasons = reasons_for(verdict);
   for (const Setting* tie : verdict.ties) result.ties.push_back(tie->summary);
@@ -217,14 +186,19 @@ TuneResult recommend(const Space& space, const Search& search, const std::vector
   result.seconds = options.seconds;
   result.space_points = space.size();
   result.stop_reason = options.stop_reason;
-  result.noise = repeat_noise(trials, options.expected_noise);
+  result.objective = objective_text(options.objective);
+  result.noise = repeat_noise(trials, options.expected_noise, options.objective);
   count_outcomes(result, trials);
-  std::vector<Setting> settings = settings_of(trials, result.noise);
+  std::vector<Setting> settings = settings_of(trials, result.noise, options.objective);
   for (Setting& setting : settings) {
-    const Interval modelled = search.predict(setting.summary.knobs).samples_per_second;
+    const Interval modelled = search.predict(setting.summary.knobs).merit;
     if (setting.works() && modelled.median > 0) setting.estimate = modelled;
   }
   for (const Setting& setting : settings) result.settings.push_back(setting.summary);
+  const Objective& objective = options.objective;
+  const bool steps = objective.goal == Goal::latency || objective.most_step_seconds > 0;
+  result.pareto_axes = pareto_axes(result.settings, steps);
+  result.pareto = pareto_set(result.settings, result.pareto_axes);
   result.predicted = predict_untried(space, search, settings);
   if (options.baseline) {
     const Setting* baseline = find_setting(settings, *options.baseline);
@@ -233,10 +207,11 @@ TuneResult recommend(const Space& space, const Search& search, const std::vector
     if (baseline != nullptr) result.baseline = baseline->summary;
   }
   const int crowding = mark_crowding(settings, trials, options.cpus);
-  Verdict verdict = judge(settings, options, result.noise);
+  Verdict verdict = choose(settings, options, result.noise);
   verdict.crowding = crowding;
   if (verdict.chosen == nullptr) {
-    result.answer = settings.empty() ? nothing_run(space, search) : no_answer(settings);
+    result.answer =
+        settings.empty() ? nothing_run(space, search) : no_answer(settings, options.objective);
     return result;
   }
   verdict.trial_seconds = result.trials > 0 ? result.seconds / result.trials : 0;
@@ -252,9 +227,8 @@ TuneResult recommend(const Space& space, const Search& search, const std::vector
   result.terms = search.terms();
   result.noise_statement = noise_statement(verdict);
   result.advice = next_experiment(space, search, verdict);
-  result.answer =
-      fmt::format("Launch with {}: {} samples/s.", knobs_text(verdict.chosen->summary.knobs),
-                  format_count(verdict.chosen->estimate.median));
+  result.answer = fmt::format("Launch with {}: {}.", knobs_text(result.recommendation.knobs),
+                              worth_words(result.recommendation, options.objective));
   return result;
 }
 

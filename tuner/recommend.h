@@ -1,8 +1,9 @@
 // From trials to the answer: a pure function, the same for real runs, tables and simulations.
 //
-// The candidates are the settings of the race, compared round by round. Those that cannot be told
-// from the fastest and are within 0.5 % of it tie; of a tie the safest is chosen: least memory,
-// then fewest processes. The claim is the median of that setting's race trials.
+// The candidates are the settings of the race that break no constraint, compared round by round.
+// Those that cannot be told from the fastest and are within 0.5 % of it tie; of a tie the safest is
+// chosen: least memory, then fewest processes. The claim is the median of that setting's race
+// trials.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "tuner/default_space.h"
+#include "tuner/objective.h"
 #include "tuner/recommendation.h"
 #include "tuner/search.h"
 
@@ -22,6 +24,7 @@ struct RecommendOptions {
   std::vector<RuleSetting> rules;
   std::uint64_t limit_bytes = 0;  // 0: unknown
   double margin = 0.05;
+  Objective objective;           // as in SearchOptions
   // Usable CPUs; 0: unknown. On a host where other load spoilt most samples, settings with more
   // processes x threads than these win by taking the others' share, and are not chosen.
   int cpus = 0;

@@ -20,6 +20,8 @@ struct SettingSummary {
   int trials = 0;
   Interval samples_per_second;   // all zero unless some trial was ok
   std::uint64_t peak_bytes = 0;  // worst of its trials
+  double step_seconds = 0;       // at the objective's percentile; 0: no idea
+  double samples_per_joule = 0;  // 0: no counter
   int clean_samples = 0;
   int spoilt_samples = 0;
 };
@@ -44,6 +46,8 @@ struct Recommendation {
   std::string command;          // ready to paste
   Interval samples_per_second;  // re-measured in the race
   std::uint64_t peak_bytes = 0;
+  double step_seconds = 0;       // at the objective's percentile; 0: no idea
+  double samples_per_joule = 0;  // 0: no counter
   std::uint64_t limit_bytes = 0;
   std::vector<std::string> reasons;  // why this one is safe and fast, each a sentence
 };
@@ -77,6 +81,10 @@ struct TuneResult {
   std::vector<Neighbour> rejected;
   std::vector<FittedTerm> terms;            // the speed model in words; empty on small spaces
   std::vector<SettingSummary> settings;     // all that were tried, best first
+  std::vector<SettingSummary> pareto;       // nothing tried is better in one thing and no worse in
+                                            // the others; fastest first
+  std::vector<std::string> pareto_axes;     // the things: "samples_per_second", "peak_bytes", ...
+  std::string objective = "throughput";     // what "best" means here
   std::vector<PredictedSetting> predicted;  // the rest of the space, in its order
   std::map<std::string, int> outcomes;      // outcome name -> trials
   int trials = 0;
@@ -85,7 +93,7 @@ struct TuneResult {
   double noise = 0;             // relative standard deviation between repeats
   std::string noise_statement;  // "too noisy to tell A from B ..."; empty: told apart
   double seconds = 0;
-  std::string stop_reason;  // "budget", "improvement under 0.5 %", ...
+  std::string stop_reason;  // "budget", "improvement under 0.02 %", ...
   std::string advice;       // next best experiment, in a sentence
 };
 

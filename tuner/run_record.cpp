@@ -56,6 +56,11 @@ std::string run_options_json(const RunOptions& options) {
       {"axes", options.axes},
       {"given", options.given},
       {"constraints", options.constraints},
+      {"objective", objective_text(options.objective)},
+      {"percentile", options.objective.percentile},
+      {"least_samples_per_second", options.objective.least_samples_per_second},
+      {"most_step_seconds", options.objective.most_step_seconds},
+      {"most_peak_bytes", options.objective.most_peak_bytes},
       {"baseline", baseline},
       {"baseline_source", options.baseline_source},
       {"budget_seconds", options.budget_seconds},
@@ -100,6 +105,15 @@ Result<RunOptions> parse_run_options(const std::string& text) {
     options.given = json.value("given", options.given);
     options.constraints = json.value("constraints", options.constraints);
     options.axes = json.value("axes", options.axes);
+    const auto objective = parse_objective(json.value("objective", "throughput"));
+    if (!objective) return objective.error();
+    options.objective = *objective;
+    Objective& asked = options.objective;
+    asked.percentile = json.value("percentile", asked.percentile);
+    asked.least_samples_per_second =
+        json.value("least_samples_per_second", asked.least_samples_per_second);
+    asked.most_step_seconds = json.value("most_step_seconds", asked.most_step_seconds);
+    asked.most_peak_bytes = json.value("most_peak_bytes", asked.most_peak_bytes);
     options.baseline_source = json.value("baseline_source", options.baseline_source);
     options.budget_seconds = json.value("budget_seconds", options.budget_seconds);
     options.trial_seconds = json.value("trial_seconds", options.trial_seconds);

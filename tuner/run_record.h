@@ -13,6 +13,7 @@
 
 #include "bench/trial.h"
 #include "probes/machine.h"
+#include "tuner/objective.h"
 #include "tuner/recommendation.h"
 
 namespace ocrtune {
@@ -47,6 +48,7 @@ struct RunOptions {
   std::map<std::string, std::vector<std::string>> axes;  // knob -> values, as the user set them
   std::set<std::string> given;           // the axes that the user named; the others are pinned
   std::vector<std::string> constraints;  // "nproc*threads<=16"
+  Objective objective;                   // what is best, and the constraints on what is measured
   Knobs baseline;                        // the setting that the user has now
   std::string baseline_source;           // "given", "one process, all CPUs", ...
   double budget_seconds = 300;

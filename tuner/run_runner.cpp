@@ -2,11 +2,24 @@
 
 #include "bench/command_prepare.h"
 #include "bench/command_runner.h"
+#include "bench/control_kernel.h"
 #include "bench/infer_runner.h"
 #include "bench/process_runner.h"
+#include "tuner/default_space.h"
 #include "tuner/tune_setup.h"
 
 namespace ocrtune {
+namespace {
+
+constexpr double kControlSeconds = 0.02;
+
+std::unique_ptr<Runner> controlled(std::unique_ptr<Runner> runner, const Machine& machine) {
+  const int threads = usable_cpu_count(machine);
+  return make_controlled_runner(
+      std::move(runner), [threads]() { return control_kernel_rate(threads, kControlSeconds); });
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Runner>> make_runner(const RunOptions& options, const Machine& machine) {
   if (options.infers() && (options.command.empty() || options.serves())) {
@@ -21,11 +34,11 @@ Result<std::unique_ptr<Runner>> make_runner(const RunOptions& options, const Mac
     workload.height = options.height;
     workload.width = options.width;
     workload.classes = options.classes;
-    return make_process_runner(workload, machine);
+    return controlled(make_process_runner(workload, machine), machine);
   }
   const auto prepared = prepare_command(command_workload(options), machine);
   if (!prepared) return prepared.error();
-  return make_command_runner(*prepared, machine);
+  return controlled(make_command_runner(*prepared, machine), machine);
 }
 
 }  // namespace ocrtune

@@ -97,11 +97,52 @@ void Safety::tell_failure(int point, const Trial& trial) {
 
 double Safety::usable_bytes() const {
   double usable = static_cast<double>(options_.limit_bytes) * (1 - options_.margin);
+  if (options_.most_bytes > 0) {
+    const auto most = static_cast<double>(options_.most_bytes);
+    usable = usable > 0 ? std::min(usable, most) : most;
+  }
   if (least_failed_bytes_ > 0) {
     const double below = least_failed_bytes_ * (1 - options_.margin);
     usable = usable > 0 ? std::min(usable, below) : below;
   }
   return usable;
+}
+
+Safety::Refusal Safety::ruled_out(int point) const {
+  const auto failed = failures_.find(point);
+  if (failed != failures_.end() && failed->second > 1) return {Refusal::failed_twice, point};
+  if (process_cap_ > 0 && space_->knobs(point).nproc > process_cap_) {
+    return {Refusal::capped, point};
+  }
+  for (int heavy : out_of_memory_) {
+    if (point == heavy) return {Refusal::out_of_memory, heavy};
+    if (dominates_memory(*space_, point, heavy)) return {Refusal::dominated, heavy};
+  }
+  return {Refusal::none, point};
+}
+
+std::string Safety::words(const Refusal& refusal) const {
+  switch (refusal.kind) {
+    case Refusal::failed_twice:
+      return "failed twice";
+    case Refusal::capped:
+      return fmt::format("crashes above {} processes here", process_cap_);
+    case Refusal::out_of_memory:
+      return "ran out of memory";
+    case Refusal::dominated:
+      return fmt::format("needs no less than {}, which ran out of memory",
+                         knobs_text(space_->knobs(refusal.by)));
+    default:
+      return "";
+  }
+}
+
+bool Safety::admitted(int point) const {
+  if (memory_.observations() == 0) return admit(point).admitted;
+  const double usable = usable_bytes();
+  const double most = usable > 0 ? usable : options_.growth * largest_ok_peak_;
+  if (most > 0 && !memory_.fits(point, most)) return false;
+  return ruled_out(point).kind == Refusal::none;
 }
 
 Admission Safety::admit(int point) const {
@@ -111,20 +152,8 @@ Admission Safety::admit(int point) const {
     admission.reason = std::move(reason);
     return admission;
   };
-  const int processes = space_->knobs(point).nproc;
-  if (const auto failed = failures_.find(point); failed != failures_.end() && failed->second > 1) {
-    return refuse("failed twice");
-  }
-  if (process_cap_ > 0 && processes > process_cap_) {
-    return refuse(fmt::format("crashes above {} processes here", process_cap_));
-  }
-  for (int failed : out_of_memory_) {
-    if (point == failed) return refuse("ran out of memory");
-    if (dominates_memory(*space_, point, failed)) {
-      return refuse(fmt::format("needs no less than {}, which ran out of memory",
-                                knobs_text(space_->knobs(failed))));
-    }
-  }
+  const Refusal failed = ruled_out(point);
+  if (failed.kind != Refusal::none) return refuse(words(failed));
   const MemoryForecast& memory = admission.memory;
   const double usable = usable_bytes();
   if (!memory.known) {

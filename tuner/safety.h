@@ -19,6 +19,7 @@ namespace ocrtune {
 struct SafetyOptions {
   std::uint64_t limit_bytes = 0;  // 0: unknown; learned from out-of-memory trials alone
   double margin = 0.05;           // share of the limit kept free
+  std::uint64_t most_bytes = 0;   // that the user allows, without a margin; 0: no such bound
   double growth = 4;              // without a limit: at most this times the largest peak that ran
   FootprintPrior footprint;       // may be empty
 };
@@ -36,6 +37,8 @@ class Safety {
   void tell(int point, const Trial& trial);
   // The first trial of all is admitted without a forecast only for the lightest points.
   Admission admit(int point) const;
+  // The same without words and numbers: cheap, for whole spaces.
+  bool admitted(int point) const;
   MemoryForecast forecast(int point) const { return memory_.forecast(point); }
   double usable_bytes() const;  // limit less margin, or what failures leave; 0: no limit known
   int process_cap() const { return process_cap_; }  // 0: none found
@@ -58,6 +61,14 @@ class Safety {
   int told_ = 0;
 
   void tell_failure(int point, const Trial& trial);
+
+  // What failures say of a point: `by` is the point that failed.
+  struct Refusal {
+    enum Kind { none, failed_twice, capped, out_of_memory, dominated } kind = none;
+    int by = -1;
+  };
+  Refusal ruled_out(int point) const;
+  std::string words(const Refusal& refusal) const;
 };
 
 // x needs at least as much of everything that fills memory as y, and agrees on all else.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/trial.h"
+#include "tuner/objective.h"
 #include "tuner/recommendation.h"
 #include "tuner/safety.h"
 #include "tuner/space.h"
@@ -28,6 +29,7 @@ struct Proposal {
 // What a strategy believes about a setting without running it.
 struct Prediction {
   Interval samples_per_second;  // 95 % interval of the true rate; all zero: no idea
+  Interval merit;               // the same of what the objective asks for
   MemoryForecast memory;
   bool admitted = true;
   std::string reason;  // why it would not be launched
@@ -35,6 +37,7 @@ struct Prediction {
 
 struct SearchOptions {
   SafetyOptions safety;
+  Objective objective;
   double cores = 0;                // effective cores; 0: found from the space
   double first_trial_seconds = 5;  // what a trial is taken to cost before any has run
   double expected_noise = 0.03;    // relative, between repeats
@@ -53,6 +56,7 @@ class Search {
   virtual void tell(const Trial& trial) = 0;
   virtual std::string stop_reason() const = 0;
 
+  virtual const Objective& objective() const = 0;
   virtual Prediction predict(const Knobs& knobs) const = 0;
   // The speed model in words; empty where there is none.
   virtual std::vector<FittedTerm> terms() const { return {}; }

@@ -16,7 +16,10 @@ namespace ocrtune {
 
 struct SearchBoard {
   SearchBoard(const Space& space_, const SearchOptions& options_)
-      : space(&space_), options(options_), ledger(space_), safety(space_, options_.safety) {
+      : space(&space_),
+        options(options_),
+        ledger(space_, options_.objective),
+        safety(space_, options_.safety) {
     for (const Knobs& knobs : options.first) {
       const int point = space->find(knobs);
       if (point >= 0) always.push_back(point);
@@ -54,10 +57,10 @@ struct SearchBoard {
     for (int point : always) {
       if (!open(point)) continue;
       if (point != always[0] && !rules_too) break;
-      if (safety.admit(point).admitted) return point;
+      if (safety.admitted(point)) return point;
       waiting = true;
     }
-    if (waiting && lightest >= 0 && open(lightest) && safety.admit(lightest).admitted) {
+    if (waiting && lightest >= 0 && open(lightest) && safety.admitted(lightest)) {
       return lightest;
     }
     return std::nullopt;

@@ -13,12 +13,13 @@ namespace {
 constexpr double kWide = 1.96;  // standard errors of a 95 % interval
 
 struct Gathered {
-  std::vector<double> clean, race, spoilt;
+  std::vector<double> clean, race, spoilt;  // merits
+  std::vector<double> clean_rates, spoilt_rates, step_seconds, samples_per_joule;
   SettingSummary summary;
   int failures = 0;
 };
 
-void gather(Gathered& into, const Trial& trial) {
+void gather(Gathered& into, const Trial& trial, const Objective& objective) {
   SettingSummary& summary = into.summary;
   summary.knobs = trial.knobs;
   ++summary.trials;
@@ -32,22 +33,27 @@ void gather(Gathered& into, const Trial& trial) {
     summary.reason = trial.reason;
     return;
   }
-  if (!(trial.samples_per_second > 0)) return;
+  const double merit = merit_of(trial, objective);
+  if (!(merit > 0)) return;
+  into.step_seconds.push_back(step_seconds_of(trial, objective));
+  if (trial.joules_per_sample > 0) into.samples_per_joule.push_back(1 / trial.joules_per_sample);
   if (trial.noisy()) {
-    into.spoilt.push_back(trial.samples_per_second);
+    into.spoilt.push_back(merit);
+    into.spoilt_rates.push_back(trial.samples_per_second);
     return;
   }
-  into.clean.push_back(trial.samples_per_second);
-  if (trial.phase == "race") into.race.push_back(trial.samples_per_second);
+  into.clean.push_back(merit);
+  into.clean_rates.push_back(trial.samples_per_second);
+  if (trial.phase == "race") into.race.push_back(merit);
 }
 
 }  // namespace
 
-double repeat_noise(const std::vector<Trial>& trials, double prior) {
+double repeat_noise(const std::vector<Trial>& trials, double prior, const Objective& objective) {
   std::map<Knobs, std::vector<double>> logs;
   for (const Trial& trial : trials) {
-    const bool counts = trial.ok() && trial.samples_per_second > 0 && !trial.noisy();
-    if (counts) logs[trial.knobs].push_back(std::log(trial.samples_per_second));
+    const double merit = merit_of(trial, objective);
+    if (merit > 0 && !trial.noisy()) logs[trial.knobs].push_back(std::log(merit));
   }
   double squares = 3 * prior * prior;
   double weight = 3;
@@ -88,10 +94,11 @@ Interval ratio_interval(const Setting& a, const Setting& b, double noise) {
   return {std::exp(centre), std::exp(centre - kWide * error), std::exp(centre + kWide * error)};
 }
 
-std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise) {
+std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise,
+                                 const Objective& objective) {
   std::map<Knobs, Gathered> by_knobs;
   for (const Trial& trial : trials) {
-    if (trial.outcome != Outcome::skipped) gather(by_knobs[trial.knobs], trial);
+    if (trial.outcome != Outcome::skipped) gather(by_knobs[trial.knobs], trial, objective);
   }
   std::vector<Setting> settings;
   for (auto& [knobs, gathered] : by_knobs) {
@@ -102,15 +109,27 @@ std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise)
     // One failure and later successes: chance, kept as ok only if most trials worked.
     const int worked = setting.summary.trials - gathered.failures;
     if (gathered.failures > 0 && worked > gathered.failures) setting.summary.outcome = Outcome::ok;
-    setting.summary.samples_per_second = rate_interval(setting.judged(), noise);
-    setting.estimate = setting.summary.samples_per_second;
+    setting.estimate = rate_interval(setting.judged(), noise);
+    setting.summary.samples_per_second = setting.estimate;
+    if (objective.goal == Goal::latency || objective.goal == Goal::energy) {
+      const bool clean = !gathered.clean_rates.empty();
+      setting.summary.samples_per_second =
+          rate_interval(clean ? gathered.clean_rates : gathered.spoilt_rates, noise);
+    }
+    setting.summary.step_seconds = median(gathered.step_seconds);
+    setting.summary.samples_per_joule = median(gathered.samples_per_joule);
     settings.push_back(std::move(setting));
   }
   std::stable_sort(settings.begin(), settings.end(), [](const Setting& a, const Setting& b) {
     if (a.works() != b.works()) return a.works();
-    return a.summary.samples_per_second.median > b.summary.samples_per_second.median;
+    return a.estimate.median > b.estimate.median;
   });
   return settings;
+}
+
+const Interval& rate_of(const Setting& setting, const Objective& objective) {
+  const bool rates = objective.goal == Goal::throughput || objective.goal == Goal::memory;
+  return rates ? setting.estimate : setting.summary.samples_per_second;
 }
 
 const Setting* find_setting(const std::vector<Setting>& settings, const Knobs& knobs) {

@@ -5,12 +5,14 @@
 #include <vector>
 
 #include "bench/trial.h"
+#include "tuner/objective.h"
 #include "tuner/recommendation.h"
 
 namespace ocrtune {
 
-// All trials of one setting. Rates are medians of a trial's clean samples; trials whose samples
-// were all spoilt count only for a setting that has nothing else.
+// All trials of one setting. Rates are merits: medians of a trial's clean samples, or what else the
+// objective asks for; trials whose samples were all spoilt count only for a setting that has
+// nothing else.
 struct Setting {
   SettingSummary summary;
   std::vector<double> rates;       // of every ok trial, in order
@@ -25,16 +27,21 @@ struct Setting {
 
 // Best first by their own trials; failed ones last. `noise` (relative, between repeats) gives few
 // repeats their spread.
-std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise);
+std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise,
+                                 const Objective& objective = {});
 
 // Relative standard deviation between repeats of a setting, pooled; `prior` counts as 3 repeats.
-double repeat_noise(const std::vector<Trial>& trials, double prior);
+double repeat_noise(const std::vector<Trial>& trials, double prior,
+                    const Objective& objective = {});
 
 // Median with a 95 % interval: resampled from 6 values up, never narrower than the pooled noise of
 // fewer would allow.
 Interval rate_interval(const std::vector<double>& rates, double noise);
 // rate(a) / rate(b) with a 95 % interval; rounds that both ran are paired.
 Interval ratio_interval(const Setting& a, const Setting& b, double noise);
+
+// Samples per second: pooled with the model where the model learns rates.
+const Interval& rate_of(const Setting& setting, const Objective& objective);
 
 const Setting* find_setting(const std::vector<Setting>& settings, const Knobs& knobs);
 

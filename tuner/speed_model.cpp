@@ -4,12 +4,13 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
-#include <Eigen/Dense>
 #include <fmt/format.h>
 
 #include "base/stats.h"
 #include "tuner/coordinate_search.h"
+#include "tuner/robust_fit.h"
 
 namespace ocrtune {
 namespace {
@@ -56,11 +57,31 @@ struct PointFacts {
   std::vector<std::pair<std::size_t, double>> bends;  // parameter, multiplier
 };
 
-double smooth_max(double a, double b) {  // within 1/8 doubling of the larger
+// Within 1/8 doubling of the larger.
+double smooth_max(double a, double b) {
   const double high = std::max(a, b);
-  const double low = std::min(a, b);
-  return high * std::pow(1 + std::pow(low / high, 6), 1.0 / 6);
+  const double share = std::min(a, b) / high;
+  const double cube = share * share * share;
+  return high * std::cbrt(std::sqrt(1 + cube * cube));
 }
+
+// The formula's constants, from its parameters.
+struct Constants {
+  double cores = 1, step = 0, serial_share = 0, sigma = 0, kappa = 0, exponent = 1, load_cost = 0,
+         loader_cores = 0, most = 0, reduce = 0, level = 0;
+
+  double log_rate(const PointFacts& x) const {
+    const double load = (x.n * x.t + loader_cores * x.n * x.w) / cores;
+    const double crowd = std::pow(smooth_max(1.0, load), exponent);
+    const double amdahl = serial_share + (1 - serial_share) / x.t;
+    const double usl = 1 + sigma * (x.n - 1) + kappa * x.n * (x.n - 1);
+    double compute = (step + x.b) * amdahl * usl * crowd;
+    if (x.n > 1) compute += reduce * (1 + std::log2(x.n));
+    const double fetch = load_cost * x.b * std::max(1.0, load);
+    const double seconds = x.w < 0.5 ? compute + fetch : smooth_max(compute, fetch / x.w);
+    return level - std::log(smooth_max(seconds / (x.n * x.b), 1 / most));
+  }
+};
 
 }  // namespace
 
@@ -72,46 +93,61 @@ struct SpeedModel::State {
   std::vector<PointFacts> facts;
   std::vector<double> z;  // standardised parameters
   bool fitted = false;
+  // At z, and with each of the formula's parameters moved by kMove.
+  static constexpr double kMove = 1e-4;
+  Constants here;
+  std::array<Constants, kTerms> moved;
 
   double value(std::size_t term, const std::vector<double>& at) const {
     return priors[term].mean + priors[term].width * at[term];
   }
 
-  double predict(const PointFacts& x, const std::vector<double>& at) const {
-    const double cores = stated_cores * std::exp(value(core_count, at));
-    const double sample = 1;
-    const double step = std::exp(value(step_cost, at));
-    const double serial_share = std::min(0.95, std::exp(value(serial, at)));
-    const double sigma = std::exp(value(contention, at)) / stated_cores;
-    const double kappa = std::exp(value(coherence, at)) / (stated_cores * stated_cores);
-    const double load_cost = std::exp(value(loading, at));
-    const double taken = std::exp(value(loader_share, at)) * x.n * x.w;
-    const double load = (x.n * x.t + taken) / cores;
-    const double crowd = std::pow(smooth_max(1.0, load), std::exp(value(crowding, at)));
-    const double amdahl = serial_share + (1 - serial_share) / x.t;
-    const double usl = 1 + sigma * (x.n - 1) + kappa * x.n * (x.n - 1);
-    double compute = (step + sample * x.b) * amdahl * usl * crowd;
-    if (x.n > 1) compute += std::exp(value(reduction, at)) * (1 + std::log2(x.n));
-    const double fetch = load_cost * x.b * std::max(1.0, load);
-    const double seconds = x.w < 0.5 ? compute + fetch : smooth_max(compute, fetch / x.w);
-    const double most = stated_cores * std::exp(value(ceiling, at));
-    const double rate = 1 / smooth_max(seconds / (x.n * x.b), 1 / most);
-    double log_rate = std::log(rate) + level - value(sample_cost, at);
+  Constants constants(const std::vector<double>& at) const {
+    const auto scale = [&](Term term) { return std::exp(value(term, at)); };
+    Constants found;
+    found.cores = stated_cores * scale(core_count);
+    found.step = scale(step_cost);
+    found.serial_share = std::min(0.95, scale(serial));
+    found.sigma = scale(contention) / stated_cores;
+    found.kappa = scale(coherence) / (stated_cores * stated_cores);
+    found.exponent = scale(crowding);
+    found.load_cost = scale(loading);
+    found.loader_cores = scale(loader_share);
+    found.most = stated_cores * scale(ceiling);
+    found.reduce = scale(reduction);
+    found.level = level - value(sample_cost, at);
+    return found;
+  }
+
+  std::array<Constants, kTerms> moved_constants(const std::vector<double>& at) const {
+    std::array<Constants, kTerms> found;
+    std::vector<double> near = at;
+    for (std::size_t i = 0; i < kTerms; ++i) {
+      near[i] = at[i] + kMove;
+      found[i] = constants(near);
+      near[i] = at[i];
+    }
+    return found;
+  }
+
+  void settle(std::vector<double> at) {
+    z = std::move(at);
+    here = constants(z);
+    moved = moved_constants(z);
+  }
+
+  double predict(const PointFacts& x, const Constants& with, const std::vector<double>& at) const {
+    double log_rate = with.log_rate(x);
     for (std::size_t word : x.words) log_rate += value(word, at);
     for (const auto& [bend, times] : x.bends) log_rate += times * value(bend, at);
     return log_rate;
   }
 
-  void gradient(const PointFacts& x, const std::vector<double>& at, double* into) const {
-    constexpr double kStep = 1e-4;
+  void gradient(const PointFacts& x, const Constants& with,
+                const std::array<Constants, kTerms>& near, double* into) const {
     std::fill(into, into + priors.size(), 0.0);
-    const double here = predict(x, at);
-    std::vector<double> moved = at;
-    for (std::size_t i = 0; i < kTerms; ++i) {
-      moved[i] = at[i] + kStep;
-      into[i] = (predict(x, moved) - here) / kStep;
-      moved[i] = at[i];
-    }
+    const double middle = with.log_rate(x);
+    for (std::size_t i = 0; i < kTerms; ++i) into[i] = (near[i].log_rate(x) - middle) / kMove;
     for (std::size_t word : x.words) into[word] += priors[word].width;
     for (const auto& [bend, times] : x.bends) into[bend] += times * priors[bend].width;
   }
@@ -173,17 +209,19 @@ SpeedModel::SpeedModel(const Space& space, double cores) : state_(std::make_uniq
       facts.bends.emplace_back(first + 1, place * place);
     }
   }
-  state.z.assign(state.priors.size(), 0.0);
+  state.settle(std::vector<double>(state.priors.size(), 0.0));
 }
 
 SpeedModel::~SpeedModel() = default;
 
 double SpeedModel::log_rate(int point) const {
-  return state_->predict(state_->facts[static_cast<std::size_t>(point)], state_->z);
+  const State& state = *state_;
+  return state.predict(state.facts[static_cast<std::size_t>(point)], state.here, state.z);
 }
 
 void SpeedModel::gradient(int point, double* into) const {
-  state_->gradient(state_->facts[static_cast<std::size_t>(point)], state_->z, into);
+  const State& state = *state_;
+  state.gradient(state.facts[static_cast<std::size_t>(point)], state.here, state.moved, into);
 }
 
 const std::vector<double>& SpeedModel::parameters() const { return state_->z; }
@@ -192,101 +230,47 @@ double SpeedModel::cores() const {
   return state_->stated_cores * std::exp(state_->value(core_count, state_->z));
 }
 
-namespace {
-
-// Residuals scaled by what the model is expected to miss by, with a bounded pull for outliers.
-struct Misfit {
-  double width = 0.06;
-  static constexpr double kFreedom = 4;  // of the Student t
-
-  double weight(double residual, double variance) const {
-    const double scale = width * width + variance;
-    return (kFreedom + 1) / (kFreedom * scale + residual * residual);
-  }
-  double loss(double residual, double variance) const {
-    const double scale = width * width + variance;
-    return 0.5 * (kFreedom + 1) * std::log1p(residual * residual / (kFreedom * scale));
-  }
-};
-
-}  // namespace
-
 void SpeedModel::fit(const std::vector<Observation>& observations) {
   State& state = *state_;
   if (observations.empty()) return;
-  const auto count = static_cast<Eigen::Index>(state.priors.size());
-  const auto rows = static_cast<Eigen::Index>(observations.size());
-  const auto facts_of = [&](const Observation& seen) -> const PointFacts& {
-    return state.facts[static_cast<std::size_t>(seen.point)];
-  };
+  FitProblem problem;
+  std::vector<const PointFacts*> facts;
+  for (const Observation& seen : observations) {
+    problem.targets.push_back(seen.log_rate);
+    problem.variances.push_back(seen.variance);
+    facts.push_back(&state.facts[static_cast<std::size_t>(seen.point)]);
+  }
   if (!state.fitted) {
     std::vector<double> gaps;
     for (const Observation& seen : observations) {
-      gaps.push_back(seen.log_rate - state.predict(facts_of(seen), state.z));
+      gaps.push_back(seen.log_rate - log_rate(seen.point));
     }
     state.level += median(gaps);
     state.fitted = true;
   }
-  Misfit misfit;
-  const auto loss_at = [&](const std::vector<double>& z) {
-    double loss = 0;
-    for (double value : z) loss += 0.5 * value * value;
-    for (const Observation& seen : observations) {
-      loss += misfit.loss(seen.log_rate - state.predict(facts_of(seen), z), seen.variance);
-    }
-    return loss;
+  problem.curve = [&](const std::vector<double>& z) {
+    const Constants with = state.constants(z);
+    std::vector<double> values;
+    for (const PointFacts* x : facts) values.push_back(state.predict(*x, with, z));
+    return values;
   };
-  const auto descend = [&](std::vector<double> z) {
-    double loss = loss_at(z);
-    double damping = 0.1;
-    Eigen::MatrixXd slopes(rows, count);
-    Eigen::VectorXd residuals(rows);
-    Eigen::VectorXd weights(rows);
-    std::vector<double> slope(state.priors.size());
-    for (int pass = 0; pass < 12; ++pass) {
-      for (Eigen::Index i = 0; i < rows; ++i) {
-        const Observation& seen = observations[static_cast<std::size_t>(i)];
-        state.gradient(facts_of(seen), z, slope.data());
-        slopes.row(i) = Eigen::Map<Eigen::RowVectorXd>(slope.data(), count);
-        residuals[i] = seen.log_rate - state.predict(facts_of(seen), z);
-        weights[i] = misfit.weight(residuals[i], seen.variance);
-      }
-      const Eigen::Map<const Eigen::VectorXd> here(z.data(), count);
-      const Eigen::MatrixXd weighted = weights.asDiagonal() * slopes;
-      Eigen::MatrixXd curvature = slopes.transpose() * weighted;
-      curvature.diagonal().array() += 1;
-      const Eigen::VectorXd pull = weighted.transpose() * residuals - here;
-      bool improved = false;
-      for (int attempt = 0; attempt < 4 && !improved; ++attempt) {
-        Eigen::MatrixXd damped = curvature;
-        damped.diagonal() *= 1 + damping;
-        const Eigen::VectorXd step = damped.ldlt().solve(pull);
-        std::vector<double> next = z;
-        for (Eigen::Index i = 0; i < count; ++i) {
-          next[static_cast<std::size_t>(i)] += std::clamp(step[i], -1.5, 1.5);
-        }
-        const double lower = loss_at(next);
-        improved = lower < loss;
-        if (improved) {
-          const bool done = loss - lower < 1e-4;
-          z = next;
-          loss = lower;
-          damping *= 0.3;
-          if (done) return std::make_pair(loss, z);
-        } else {
-          damping = std::max(damping, 1e-2) * 5;
-        }
-      }
-      if (!improved) break;
+  problem.slopes = [&](const std::vector<double>& z) {
+    const Constants with = state.constants(z);
+    const auto near = state.moved_constants(z);
+    std::vector<double> rows(facts.size() * z.size());
+    for (std::size_t i = 0; i < facts.size(); ++i) {
+      state.gradient(*facts[i], with, near, rows.data() + i * z.size());
     }
-    return std::make_pair(loss, z);
+    return rows;
   };
-  auto best = descend(state.z);
-  if (observations.size() < 40) {
-    auto fresh = descend(std::vector<double>(state.z.size(), 0.0));
-    if (fresh.first < best.first) best = std::move(fresh);
+  Fit best = fit_robustly(problem, state.z);
+  // While there is little to hold it, the last fit may be a wrong valley: also from the prior.
+  constexpr std::size_t kFew = 40;
+  if (observations.size() < kFew) {
+    Fit fresh = fit_robustly(problem, std::vector<double>(state.z.size(), 0.0));
+    if (fresh.loss < best.loss) best = std::move(fresh);
   }
-  state.z = best.second;
+  state.settle(std::move(best.z));
 }
 
 std::vector<FittedTerm> SpeedModel::terms() const {

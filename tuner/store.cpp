@@ -39,6 +39,14 @@ CREATE TABLE event (run_id TEXT REFERENCES run(id), at TEXT, text TEXT);
 CREATE INDEX trial_of_run ON trial(run_id);
 )sql";
 
+// Later columns of a trial, in a table of their own: a store that an older ocrtune made gets it on
+// the first write, and reads as well without it.
+constexpr const char* kLaterSchema = R"sql(
+CREATE TABLE IF NOT EXISTS trial_more (trial_id INTEGER PRIMARY KEY REFERENCES trial(id),
+  latency_steps INTEGER, p50_seconds REAL, p90_seconds REAL, p95_seconds REAL, p99_seconds REAL,
+  joules_per_sample REAL, control_share REAL);
+)sql";
+
 std::string json_text(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -139,6 +147,39 @@ Sample read_sample(Statement& row) {
   return sample;
 }
 
+Status add_more(const Sqlite& sqlite, const Trial& trial) {
+  Statement row = sqlite.prepare("INSERT INTO trial_more VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+  row << trial.id << trial.latency.steps << trial.latency.p50_seconds << trial.latency.p90_seconds
+      << trial.latency.p95_seconds << trial.latency.p99_seconds << trial.joules_per_sample
+      << trial.control_share;
+  return row.run();
+}
+
+Status read_more(const Sqlite& sqlite, const std::string& run_id,
+                 const std::map<std::int64_t, std::size_t>& by_id, std::vector<Trial>& trials) {
+  const auto there = sqlite.number("SELECT count(*) FROM sqlite_master WHERE name = 'trial_more'");
+  if (!there) return there.error();
+  if (*there == 0) return Status();
+  Statement rows = sqlite.prepare(
+      "SELECT trial_id, latency_steps, p50_seconds, p90_seconds, p95_seconds, p99_seconds, "
+      "joules_per_sample, control_share FROM trial_more JOIN trial ON trial.id = trial_id "
+      "WHERE run_id = ?");
+  rows << run_id;
+  while (true) {
+    const auto row = rows.step();
+    if (!row) return row.error();
+    if (!*row) return Status();
+    Trial& trial = trials[by_id.at(rows.integer())];
+    trial.latency.steps = rows.integer();
+    trial.latency.p50_seconds = rows.real();
+    trial.latency.p90_seconds = rows.real();
+    trial.latency.p95_seconds = rows.real();
+    trial.latency.p99_seconds = rows.real();
+    trial.joules_per_sample = rows.real();
+    trial.control_share = rows.real();
+  }
+}
+
 }  // namespace
 
 struct Store::Connection {
@@ -186,6 +227,10 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& path, Mode mode) {
   }
   const Status accepted = accept_file(**sqlite, path, write);
   if (!accepted) return accepted.error();
+  if (write) {
+    const Status later = (*sqlite)->execute(kLaterSchema);
+    if (!later) return later.error();
+  }
   auto connection = std::make_unique<Connection>(Connection{std::move(*sqlite)});
   return std::unique_ptr<Store>(new Store(path, std::move(connection)));
 }
@@ -219,6 +264,8 @@ Status Store::add_trial(const std::string& run_id, Trial& trial) {
     const Status kept = row.run();
     if (!kept) return kept;
     trial.id = sqlite.last_row_id();
+    const Status more = add_more(sqlite, trial);
+    if (!more) return more;
     Statement insert = sqlite.prepare(
         "INSERT INTO sample VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     std::int64_t position = 0;
@@ -316,6 +363,8 @@ Result<RunRecord> Store::load_run(const std::string& id) const {
     run.trials.push_back(read_trial(rows));
     by_id[run.trials.back().id] = run.trials.size() - 1;
   }
+  const Status more = read_more(sqlite, *full, by_id, run.trials);
+  if (!more) return more.error();
   Statement samples = sqlite.prepare(
       "SELECT trial_id, sample.samples_per_second, sample.seconds, steps, data_seconds, "
       "compute_seconds, all_reduce_seconds, wait_seconds, foreign_cpus, run_queue_wait_share, "

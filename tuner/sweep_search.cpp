@@ -24,6 +24,7 @@ class SweepSearch : public Search {
 
   void tell(const Trial& trial) override { board_.tell(trial); }
   std::string stop_reason() const override { return board_.stop_reason; }
+  const Objective& objective() const override { return board_.options.objective; }
   Prediction predict(const Knobs& knobs) const override { return board_.measured(knobs); }
 
   std::optional<Proposal> next(double seconds_left) override {
@@ -56,7 +57,7 @@ class SweepSearch : public Search {
   int count_open() const {
     int count = 0;
     for (int point = 0; point < board_.space->size(); ++point) {
-      if (board_.open(point) && board_.safety.admit(point).admitted) ++count;
+      if (board_.open(point) && board_.safety.admitted(point)) ++count;
     }
     return count;
   }
@@ -66,7 +67,7 @@ class SweepSearch : public Search {
   std::optional<int> next_open() {
     std::vector<int> open;
     for (int point = 0; point < board_.space->size(); ++point) {
-      if (board_.open(point) && board_.safety.admit(point).admitted) open.push_back(point);
+      if (board_.open(point) && board_.safety.admitted(point)) open.push_back(point);
     }
     if (open.empty()) return std::nullopt;
     const int lightest = board_.safety.lightest();
@@ -96,7 +97,7 @@ class SweepSearch : public Search {
     const double noise = ledger.noise(board_.options.expected_noise);
     for (int point : ledger.tried()) {
       const PointRecord& record = ledger.record(point);
-      if (!record.works() || record.failures > 0) continue;
+      if (!ledger.eligible(point)) continue;
       const double behind = std::log(ledger.median_rate(best) / ledger.median_rate(point));
       const double error = noise * std::sqrt(1.0 + 1.0 / static_cast<double>(record.trials));
       if (behind <= kStillPossible * error) leaders.push_back(point);

@@ -155,6 +155,8 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) 
   setup.space = std::move(*space);
   setup.search.safety.limit_bytes = options.memory_limit_bytes;
   setup.search.safety.margin = options.memory_margin;
+  setup.search.safety.most_bytes = options.objective.most_peak_bytes;
+  setup.search.objective = options.objective;
   setup.search.safety.footprint = core_footprint(options);
   setup.search.cores = machine.cpu.effective_cores.value_or(usable_cpu_count(machine));
   setup.search.first_trial_seconds = options.trial_seconds + overhead_seconds(options);
@@ -165,6 +167,7 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) 
   setup.recommend.rules = rules;
   setup.recommend.limit_bytes = options.memory_limit_bytes;
   setup.recommend.margin = options.memory_margin;
+  setup.recommend.objective = options.objective;
   return setup;
 }
 

@@ -90,7 +90,7 @@ WhyNot why_not(const Knobs& knobs, const Space& space, const Search& search,
                const std::vector<Trial>& trials, const TuneResult& result) {
   WhyNot why;
   why.knobs = knobs;
-  const std::vector<Setting> settings = settings_of(trials, result.noise);
+  const std::vector<Setting> settings = settings_of(trials, result.noise, search.objective());
   const Setting* setting = find_setting(settings, knobs);
   if (result.found && knobs == result.recommendation.knobs) {
     why.kind = WhyNotKind::chosen;
