@@ -86,7 +86,7 @@ TEST(MemoryModel, APlanIsTrustedAndCorrected) {
 
 TEST(Safety, RefusesBeforeLaunchWhatWouldNotFit) {
   const Space space = grid();
-  Safety safety(space, {8000000000, 0.05, 4, nullptr});
+  Safety safety(space, {8000000000, 0.05, 0, 4, nullptr});
   EXPECT_TRUE(safety.admit(safety.lightest()).admitted);
   EXPECT_FALSE(safety.admit(point(space, 2, 8, 0)).admitted) << "nothing has run yet";
   safety.tell(safety.lightest(), trial(space, safety.lightest()));
@@ -98,7 +98,7 @@ TEST(Safety, RefusesBeforeLaunchWhatWouldNotFit) {
 
 TEST(Safety, AFailureRulesOutAllThatNeedsMore) {
   const Space space = grid();
-  Safety safety(space, {0, 0.05, 1e9, nullptr});
+  Safety safety(space, {0, 0.05, 0, 1e9, nullptr});
   safety.tell(point(space, 8, 32, 1), trial(space, point(space, 8, 32, 1), Outcome::out_of_memory));
   EXPECT_FALSE(safety.admit(point(space, 8, 32, 1)).admitted);
   EXPECT_FALSE(safety.admit(point(space, 16, 32, 1)).admitted);
@@ -109,7 +109,7 @@ TEST(Safety, AFailureRulesOutAllThatNeedsMore) {
 
 TEST(Safety, WithoutALimitItGrowsByBoundedSteps) {
   const Space space = grid();
-  Safety safety(space, {0, 0.05, 4, nullptr});
+  Safety safety(space, {0, 0.05, 0, 4, nullptr});
   safety.tell(safety.lightest(), trial(space, safety.lightest()));
   EXPECT_TRUE(safety.admit(point(space, 2, 4, 0)).admitted);
   const Admission refused = safety.admit(point(space, 32, 64, 0));
@@ -119,7 +119,7 @@ TEST(Safety, WithoutALimitItGrowsByBoundedSteps) {
 
 TEST(Safety, ACrashIsConfirmedOnceAndBecomesACap) {
   const Space space = grid();
-  Safety safety(space, {0, 0.05, 1e9, nullptr});
+  Safety safety(space, {0, 0.05, 0, 1e9, nullptr});
   const int eight = point(space, 8, 8, 0);
   safety.tell(point(space, 4, 8, 0), trial(space, point(space, 4, 8, 0)));
   safety.tell(eight, trial(space, eight, Outcome::crashed));
@@ -134,7 +134,7 @@ TEST(Safety, ACrashIsConfirmedOnceAndBecomesACap) {
 
 TEST(Safety, ACrashThatDoesNotComeBackIsForgiven) {
   const Space space = grid();
-  Safety safety(space, {0, 0.05, 1e9, nullptr});
+  Safety safety(space, {0, 0.05, 0, 1e9, nullptr});
   const int eight = point(space, 8, 8, 0);
   safety.tell(eight, trial(space, eight, Outcome::crashed));
   safety.tell(eight, trial(space, eight));
@@ -144,7 +144,7 @@ TEST(Safety, ACrashThatDoesNotComeBackIsForgiven) {
 
 TEST(Safety, WhatIsUnsupportedIsNotTriedTwice) {
   const Space space = grid();
-  Safety safety(space, {0, 0.05, 1e9, nullptr});
+  Safety safety(space, {0, 0.05, 0, 1e9, nullptr});
   const int half = point(space, 1, 8, 0, "bf16");
   safety.tell(half, trial(space, half, Outcome::unsupported));
   EXPECT_EQ(safety.point_to_confirm(), -1);
