@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "tuner/explain.h"
-#include "tuner/recommend.h"
+#include "tuner/recommend_options.h"
 #include "tuner/settings.h"
 
 namespace ocrtune {
