@@ -130,6 +130,7 @@ class Court {
   void settle_sigkill();
   void settle_abort();
   void hear_terminations();
+  void hear_last_notes();
   void discount_followers();
   void add(const char* cause, Role role, double weight, const char* signature, std::string text);
   bool any(const char* cause, int least_tier) const;
@@ -340,6 +341,26 @@ void Court::hear_terminations() {
   }
 }
 
+// A failure without a reason of its own, right after lines that are mostly harmless: images that
+// cannot be read are skipped until none is left.
+void Court::hear_last_notes() {
+  const bool known = std::any_of(clues_.begin(), clues_.end(),
+                                 [](const Clue& clue) { return tier(clue.role) >= 2; });
+  if (known || clues_.empty()) return;
+  for (const LogScan& log : logs_) {
+    for (const Finding& finding : log.findings) {
+      const SignatureRow& signature = *finding.signature;
+      if (signature.role != Role::note || finding.earlier_run || signature.weight < 0.5 ||
+          find_cause(signature.cause).kind != CauseKind::failure || finding.progress_after >= 3 ||
+          finding.lines_after > 40) {
+        continue;
+      }
+      add(signature.cause, Role::symptom, signature.weight, signature.id, "");
+      clues_.back().line = {log.file, finding.last.number, finding.last.text};
+    }
+  }
+}
+
 // Whatever is later than the first root cause, or weaker in kind, follows from it.
 void Court::discount_followers() {
   const Clue* first = nullptr;
@@ -487,6 +508,7 @@ Diagnosis Court::judge() {
   settle_sigkill();
   settle_abort();
   hear_terminations();
+  hear_last_notes();
   discount_followers();
   Diagnosis diagnosis;
   diagnosis.causes = sum_up();

@@ -7,12 +7,13 @@ std::vector<SignatureRow> system_signatures();   // probes/signatures_system.cpp
 std::vector<SignatureRow> paddle_signatures();   // probes/signatures_paddle.cpp
 std::vector<SignatureRow> torch_signatures();    // probes/signatures_torch.cpp
 std::vector<SignatureRow> program_signatures();  // probes/signatures_program.cpp
+std::vector<SignatureRow> exit_signatures();     // probes/signatures_exits.cpp
 
 const std::vector<SignatureRow>& signature_table() {
   static const std::vector<SignatureRow> kTable = [] {
     std::vector<SignatureRow> table;
-    for (auto& part :
-         {system_signatures(), paddle_signatures(), torch_signatures(), program_signatures()}) {
+    for (auto& part : {system_signatures(), paddle_signatures(), torch_signatures(),
+                       program_signatures(), exit_signatures()}) {
       table.insert(table.end(), part.begin(), part.end());
     }
     return table;

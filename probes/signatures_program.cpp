@@ -29,7 +29,7 @@ std::vector<SignatureRow> resource_rows() {
       {"python_memory_error", "host_allocation_failed", Role::symptom, 0.85,
        R"(^(?:\S+ )?MemoryError\b)"},
       {"bad_alloc", "host_allocation_failed", Role::primary, 0.9,
-       R"(std::bad_alloc|memory allocation of \d+ bytes failed|Insufficient memory.*Failed to allocate \d+ bytes|OutOfMemoryError: Failed to allocate|Failed to allocate \d+ bytes in function 'OutOfMemoryError')"},
+       R"(std::bad_alloc|: bad allocation$|memory allocation of \d+ bytes failed|Insufficient memory.*Failed to allocate \d+ bytes|OutOfMemoryError: Failed to allocate|Failed to allocate \d+ bytes in function 'OutOfMemoryError')"},
       {"mkl_memory", "host_allocation_failed", Role::primary, 0.75,
        R"(MKL ERROR: Cannot allocate|OpenBLAS.*(?:Memory allocation still failed|too many memory regions))"},
       {"mkl_library", "library_conflict", Role::primary, 0.9,
@@ -60,10 +60,14 @@ std::vector<SignatureRow> program_rows() {
        R"(FileNotFoundError|\[Errno 2\] No such file|NotADirectoryError|IsADirectoryError|NotFound, message: "No such file|os error 2\b|(?i:label_file|dict|config)\S* .*not (?:exist|found))"},
       {"c_no_such_file", "missing_file", Role::symptom, 0.55,
        R"(: No such file or directory|没有那个文件或目录|AssertionError: .*(?:does not exist|doesn't exist|not exist)|(?:path|file|folder|directory) \S+ (?:does not|doesn't|not) exist)"},
+      {"download_failed", "missing_file", Role::primary, 0.75,
+       R"(HTTPS?ConnectionPool\(host=|urlopen error|Max retries exceeded with url|Downloading from \S+ failed)"},
       {"no_module", "missing_module", Role::primary, 0.9,
-       R"(ModuleNotFoundError|No module named|ImportError: cannot import name|AttributeError: module '\S+' has no attribute|DLL load failed)"},
+       R"(ModuleNotFoundError|No module named|ImportError: cannot import name|DLL load failed)"},
       {"numpy_abi", "library_conflict", Role::primary, 0.9,
-       R"(numpy\.core\.multiarray failed to import|module compiled against (?:ABI|API) version|numpy\.(?:dtype|ndarray) size changed|A module that was compiled using NumPy 1\.x cannot be run in|has no attribute 'sctypes'|module 'numpy' has no attribute)"},
+       R"(numpy\.core\.multiarray failed to import|module compiled against (?:ABI|API) version|numpy\.(?:dtype|ndarray) size changed|A module that was compiled using NumPy 1\.x cannot be run in|has no attribute 'sctypes')"},
+      {"module_attribute", "library_conflict", Role::primary, 0.75,
+       R"(AttributeError: (?:partially initialized )?module '\S+' has no attribute)"},
       {"glibc", "library_conflict", Role::primary, 0.92,
        R"(version `(?:GLIBC|GLIBCXX|CXXABI|GOMP)_\S+' not found|undefined symbol: |symbol lookup error|ImportError: lib\S+: cannot open shared object|error while loading shared libraries)"},
       {"protobuf", "library_conflict", Role::primary, 0.9,
@@ -71,7 +75,7 @@ std::vector<SignatureRow> program_rows() {
       {"tls_block", "library_conflict", Role::primary, 0.9,
        R"(cannot allocate memory in static TLS block)"},
       {"argparse", "bad_configuration", Role::primary, 0.9,
-       R"(error: (?:unrecognized arguments|the following arguments are required|argument \S+: (?:invalid|expected|not allowed))|error: (?:unexpected argument|a value is required)|Missing key \S+\s*full_key)"},
+       R"(error: (?:unrecognized arguments|the following arguments are required|argument \S+: (?:invalid|expected|not allowed))|error: (?:unexpected argument|a value is required)|There are not enough slots available|Missing key \S+\s*full_key)"},
       {"yaml_error", "bad_configuration", Role::primary, 0.92,
        R"(yaml\.(?:scanner|parser|constructor|composer|reader)\.\w*Error|while (?:scanning|parsing) a (?:block|flow|simple|quoted)|mapping values are not allowed here)"},
       {"json_error", "bad_configuration", Role::symptom, 0.6,
@@ -88,13 +92,23 @@ std::vector<SignatureRow> program_rows() {
        R"(cannot identify image file|image file is truncated|Corrupt JPEG data|UnidentifiedImageError|libpng error|Premature end of JPEG|cv2\.error: .*!_src\.empty\(\)|\(-215:Assertion failed\) !_?(?:src|img|ssize)\.empty)"},
       {"unicode_decode", "bad_training_data", Role::symptom, 0.5,
        R"(UnicodeDecodeError: 'utf-8' codec can't decode)"},
-      {"iterator_end", "dataset_too_small", Role::symptom, 0.4,
-       R"(num_samples should be a positive integer value, but got num_samples=0|ZeroDivisionError: .*(?:division|modulo) by zero|len\(\w*dataloader\)\s*==? ?0|Train dataset has no)"},
-      {"loss_nan", "loss_diverged", Role::primary, 0.75, R"re((?i)loss(?:: |=|:| = |': | is )(?:nan|inf)\b|non-finite loss|Function '\S+' returned nan values|NaN or Inf found in|found (?:nan|inf) or (?:nan|inf)|There are (?:NAN|INF) or (?:NAN|INF)|numerics: .*(?:NaN|Inf))re"},
-      {"loss_scale_floor", "loss_diverged", Role::primary, 0.7,
-       R"(Current loss scale already at minimum|loss scale.*(?:0\.0*1?\b.*minimum)|Loss scaler reducing loss scale to (?:0|1e-))"},
+      {"no_samples", "dataset_too_small", Role::primary, 0.85,
+       R"(num_samples should be a positive integer value, but got num_samples=0)"},
+      {"iterator_end", "dataset_too_small", Role::symptom, 0.3,
+       R"(ZeroDivisionError: .*modulo by zero|len\(\w*dataloader\)\s*==? ?0|Train dataset has no)"},
+      {"loss_nan", "loss_diverged", Role::primary, 0.75,
+       R"re((?i)loss(?:: |=|:| = |': )(?:nan|inf)\b|non-finite loss|Function '\S+' returned nan values|NaN or Inf found in|found (?:nan|inf) or (?:nan|inf)|There are (?:NAN|INF) or (?:NAN|INF)|numerics: .*(?:NaN|Inf))re"},
+      {"loss_is_nan", "loss_diverged", Role::primary, 0.75,
+       R"((?i)loss\b.{0,40} (?:is|are|was|became) (?:nan|inf|infinite)\b)"},
+      {"loss_scale_floor", "loss_diverged", Role::primary, 0.7, R"((?i:minimum loss scale reached|loss is probably exploding)|Current loss scale already at minimum|loss scale.*(?:0\.0*1?\b.*minimum)|Loss scaler reducing loss scale to (?:0|1e-))"},
       {"cuda_fork", "bad_configuration", Role::primary, 0.85,
        R"(Cannot re-initialize CUDA in forked subprocess|CUDA error\(3\), initialization error|cudaErrorInitializationError)"},
+  };
+}
+
+// Ends that come without Python's help, and the generic words of all.
+std::vector<SignatureRow> crash_rows() {
+  return {
       {"faulthandler_segv", "segmentation_fault", Role::primary, 0.75,
        R"(Fatal Python error: Segmentation fault|Windows fatal exception: access violation)"},
       {"faulthandler_bus", "shm_full", Role::primary, 0.65, R"(Fatal Python error: Bus error)"},
@@ -114,7 +128,7 @@ std::vector<SignatureRow> program_rows() {
       {"traceback", "python_exception", Role::generic, 0.3,
        R"(Traceback \(most recent call last\))"},
       {"exception_line", "python_exception", Role::generic, 0.45,
-       R"(^(?:\[?rank ?\d+\]?: ?|\(\S+ pid=\d+\) )?(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|NotMet)\b(?:: |$))"},
+       R"(^(?:\[?rank ?\d+\]?: ?|\(\S+ pid=\d+\) )?(?:(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|NotMet)\b(?:: |$)|[a-z_][\w.]*\.\w*error: ))"},
       {"paddle_error_summary", "python_exception", Role::generic, 0.3,
        R"(^Error Message Summary:|\[Hint: |EnforceNotMet|PreconditionNotMetError|InvalidArgumentError|FatalError:|ExternalError:|UnimplementedError|UnavailableError)"},
       {"error_word", "unknown", Role::generic, 0.2,
@@ -126,7 +140,7 @@ std::vector<SignatureRow> program_rows() {
 
 std::vector<SignatureRow> program_signatures() {
   std::vector<SignatureRow> rows;
-  for (auto& part : {resource_rows(), program_rows()}) {
+  for (auto& part : {resource_rows(), program_rows(), crash_rows()}) {
     rows.insert(rows.end(), part.begin(), part.end());
   }
   return rows;
