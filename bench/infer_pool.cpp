@@ -16,11 +16,13 @@ namespace ocrtune {
 namespace {
 
 constexpr int kChunksUnderWay = 2;
-constexpr double kLookSeconds = 0.2;  // between two looks at /proc
+constexpr double kLookSeconds = 0.2;   // between two looks at /proc
+constexpr double kShortSeconds = 0.5;  // a chunk that takes less may grow
 
 struct LiveWorker : InferProcess {
   explicit LiveWorker(InferProcess started, double now)
       : InferProcess(std::move(started)), last_heard(now), chunk_began(now) {}
+  int chunk = 0;  // lines of the chunks that it gets
   bool ready = false;
   double last_heard = 0;
   double chunk_began = 0;          // when the chunk that it reads now was begun, at the earliest
@@ -82,6 +84,8 @@ Status InferPool::start(std::size_t worker) {
   report.placement.pid = started->process.pid();
   report.placement.meant = job_.masks[worker];
   live_[worker].emplace(std::move(started).value(), steady_clock().now_seconds());
+  live_[worker]->chunk = job_.chunk;
+  queue_.set_chunk(static_cast<int>(worker), job_.chunk);
   if (watcher_.started) watcher_.started(static_cast<int>(worker), report.placement.pid);
   return Status();
 }
@@ -144,8 +148,15 @@ void InferPool::take_answer(std::size_t worker, const Frame& frame) {
 void InferPool::end_chunk(std::size_t worker) {
   LiveWorker& live = *live_[worker];
   const double now = steady_clock().now_seconds();
+  const double seconds = now - live.chunk_began;
+  bool growing = live.chunk_answers < live.chunk;
+  if (!growing && seconds < kShortSeconds && live.chunk < job_.most_chunk) {
+    growing = true;
+    live.chunk = std::min(2 * live.chunk, job_.most_chunk);
+    queue_.set_chunk(static_cast<int>(worker), live.chunk);
+  }
   if (watcher_.chunk && live.chunk_answers > 0) {
-    watcher_.chunk(static_cast<int>(worker), live.chunk_answers, now - live.chunk_began);
+    watcher_.chunk(static_cast<int>(worker), live.chunk_answers, seconds, growing);
   }
   live.chunk_answers = 0;
   live.chunk_began = now;

@@ -26,7 +26,9 @@ struct InferJob {
   std::vector<CpuSet> masks;  // one worker each; an empty mask leaves it free
   bool exclusive = true;      // no two workers may share a CPU
   QueuePolicy policy = QueuePolicy::shared;
-  int chunk = 32;                    // lines handed out at a time; two chunks are under way
+  int chunk = 32;      // lines handed out at a time; two chunks are under way
+  int most_chunk = 0;  // a worker's chunks double up to so many while they are read in no time:
+                       // large ones fill the batches of every width; 0: they stay as they are
   int most_deaths_without_work = 4;  // in a row, then that worker is not started again
   double silence_seconds = 120;  // a worker that has lines and says nothing for so long is killed
 };
@@ -66,8 +68,8 @@ struct InferWatcher {
   std::function<void(std::int64_t done)> progress;
   std::function<void(int worker, int pid)> started;  // a worker was started
   // A worker has read a chunk of so many lines in so many seconds; its chunks follow each other
-  // without a gap as long as the queue has lines.
-  std::function<void(int worker, std::int64_t lines, double seconds)> chunk;
+  // without a gap as long as the queue has lines. `growing`: larger ones will follow.
+  std::function<void(int worker, std::int64_t lines, double seconds, bool growing)> chunk;
 };
 
 // An error only where no worker can start at all: a bad checkpoint, no memory, no program.

@@ -6,6 +6,13 @@
 #include <cerrno>
 
 namespace ocrtune {
+namespace {
+
+// Room for the paths of two chunks. What a user may have in pipes is limited (64 MiB by default),
+// so this is no more than it needs; answers are short and read at once.
+constexpr int kRequestBytes = 256 << 10;
+
+}  // namespace
 
 PipeEnd::~PipeEnd() {
   if (number >= 0) ::close(number);
@@ -18,7 +25,7 @@ Result<InferProcess> start_infer_process(const std::string& program, InferSpec s
   PipeEnd request_out(requests[0]), request_in(requests[1]);
   if (::pipe2(answers, O_CLOEXEC) != 0) return system_error(errno, "make a pipe");
   PipeEnd answer_out(answers[0]), answer_in(answers[1]);
-  for (int end : {requests[1], answers[1]}) ::fcntl(end, F_SETPIPE_SZ, 1 << 20);
+  ::fcntl(requests[1], F_SETPIPE_SZ, kRequestBytes);
   spec.request_descriptor = requests[0];
   spec.result_descriptor = answers[1];
   ProcessOptions options;

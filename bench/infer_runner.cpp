@@ -92,6 +92,7 @@ class InferRunner : public Runner {
     spec.infer.alphabet = workload_.alphabet;
     spec.place = noise_folder_.empty() ? workload_.place : noise_folder_;
     spec.chunk = chunk_for(knobs.batch);
+    spec.most_chunk = most_chunk_for(knobs.batch);
     spec.exclusive = knobs.binding != "none";
     for (const CpuSet& mask : *masks) {
       spec.masks.push_back(spec.exclusive ? mask.text() : std::string());
@@ -140,6 +141,7 @@ class InferRunner : public Runner {
 }  // namespace
 
 int chunk_for(int batch) { return std::max(32, 2 * batch); }
+int most_chunk_for(int batch) { return std::max(32, 16 * batch); }
 
 Result<std::unique_ptr<Runner>> make_infer_runner(const InferenceWorkload& workload,
                                                   const Machine& machine) {
@@ -176,7 +178,6 @@ std::string infer_line(const InferenceWorkload& workload, const Machine& machine
        {"nproc", "threads", "batch", "precision", "backend", "binding", "queue"}) {
     add((std::string("--") + knob).c_str(), knob_text(knobs, knob));
   }
-  add("--chunk", fmt::format("{}", chunk_for(knobs.batch)));
   if (workload.height != 32) add("--height", fmt::format("{}", workload.height));
   if (workload.width != 320) add("--width", fmt::format("{}", workload.width));
   return shell_join(line);

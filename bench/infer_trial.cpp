@@ -12,7 +12,7 @@ namespace ocrtune {
 namespace {
 
 constexpr std::int64_t kLinesOfARound = 1 << 17;  // then the workers begin anew
-constexpr int kWarmUpChunks = 2;                  // of each worker: its shapes get their plans
+constexpr int kWarmUpChunks = 2;  // of each worker, of full size: its shapes get their plans
 
 // What the pool tells, as the events of a trial.
 class Teller {
@@ -23,8 +23,8 @@ class Teller {
   InferWatcher watcher() {
     InferWatcher watcher;
     watcher.started = [this](int worker, int pid) { say_hello(worker, pid); };
-    watcher.chunk = [this](int worker, std::int64_t lines, double seconds) {
-      say_chunk(worker, lines, seconds);
+    watcher.chunk = [this](int worker, std::int64_t lines, double seconds, bool growing) {
+      say_chunk(worker, lines, seconds, growing);
     };
     return watcher;
   }
@@ -40,8 +40,8 @@ class Teller {
     events_.say(hello);
   }
 
-  void say_chunk(int worker, std::int64_t lines, double seconds) {
-    ++chunks_[static_cast<std::size_t>(worker)];
+  void say_chunk(int worker, std::int64_t lines, double seconds, bool growing) {
+    if (!growing) ++chunks_[static_cast<std::size_t>(worker)];
     if (!ready_ && *std::min_element(chunks_.begin(), chunks_.end()) >= kWarmUpChunks) {
       ready_ = events_.say(ReadyEvent{0, 0});
     }
@@ -55,7 +55,7 @@ class Teller {
 
   const InferTrialSpec& spec_;
   EventWriter& events_;
-  std::vector<int> chunks_;  // of each worker
+  std::vector<int> chunks_;  // of each worker, of full size
   bool ready_ = false;
 };
 
@@ -74,6 +74,7 @@ Result<InferJob> infer_job_of(const InferTrialSpec& spec) {
   job.exclusive = spec.exclusive;
   job.policy = spec.queue == "static" ? QueuePolicy::static_shards : QueuePolicy::shared;
   job.chunk = spec.chunk;
+  job.most_chunk = spec.most_chunk;
   return job;
 }
 

@@ -15,6 +15,7 @@ void each_field(Spec& spec, const Visit& visit) {
   visit("exclusive", spec.exclusive);
   visit("queue", spec.queue);
   visit("chunk", spec.chunk);
+  visit("most_chunk", spec.most_chunk);
   visit("command", spec.command);
   visit("url", spec.url);
   visit("inputs", spec.inputs);

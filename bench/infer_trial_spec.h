@@ -19,6 +19,7 @@ struct InferTrialSpec {
   bool exclusive = false;          // no two may share a CPU
   std::string queue = "shared";    // shared | static
   int chunk = 32;
+  int most_chunk = 0;
   // The user's own: a command that answers requests, or an address (with the command behind it).
   std::vector<std::string> command;
   std::string url;

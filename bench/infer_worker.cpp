@@ -3,6 +3,7 @@
 #include <omp.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -18,6 +19,8 @@
 
 namespace ocrtune {
 namespace {
+
+constexpr std::size_t kMostPendingBytes = std::size_t{64} << 20;  // of decoded pictures
 
 struct Request {
   std::uint32_t line = 0;
@@ -38,62 +41,83 @@ class InferWorker {
  private:
   Status check();
   Status read_chunk();
-  void decode(std::vector<Image>& images, std::vector<std::string>& problems,
-              std::vector<int>& cpus) const;
+  Status read_pending(std::string& answers);
+  void decode(std::size_t first, std::size_t count);
 
   InferSpec spec_;
   std::unique_ptr<Recognizer> recognizer_;
   std::vector<Request> chunk_;
+  // Decoded and not read yet.
+  std::vector<Image> images_;
+  std::vector<std::uint32_t> lines_;
+  std::size_t pending_bytes_ = 0;
+  // Of the chunk's requests, by their place.
+  std::vector<Image> decoded_;
+  std::vector<std::string> problems_;
+  std::vector<int> cpus_;
 };
 
 // Every thread of the team notes on which CPU it worked.
-void InferWorker::decode(std::vector<Image>& images, std::vector<std::string>& problems,
-                         std::vector<int>& cpus) const {
+void InferWorker::decode(std::size_t first, std::size_t count) {
+  decoded_.assign(count, {});
+  problems_.assign(count, {});
 #pragma omp parallel
   {
     std::vector<int> here;
 #pragma omp for schedule(dynamic)
-    for (std::size_t i = 0; i < chunk_.size(); ++i) {
-      Result<Image> image = read_image(chunk_[i].path);
+    for (std::size_t i = 0; i < count; ++i) {
+      Result<Image> image = read_image(chunk_[first + i].path);
       if (image) {
-        images[i] = std::move(image).value();
+        decoded_[i] = std::move(image).value();
       } else {
-        problems[i] = image.error().what;
+        problems_[i] = image.error().what;
       }
       here.push_back(::sched_getcpu());
     }
 #pragma omp critical
-    cpus.insert(cpus.end(), here.begin(), here.end());
+    cpus_.insert(cpus_.end(), here.begin(), here.end());
   }
 }
 
-Status InferWorker::read_chunk() {
-  std::vector<Image> images(chunk_.size()), good;
-  std::vector<std::string> problems(chunk_.size());
-  std::vector<int> cpus;
-  decode(images, problems, cpus);
-  std::vector<std::uint32_t> lines;
-  std::string answers;
-  for (std::size_t i = 0; i < chunk_.size(); ++i) {
-    if (problems[i].empty()) {
-      good.push_back(std::move(images[i]));
-      lines.push_back(chunk_[i].line);
-      continue;
-    }
-    std::string body;
-    append_number(body, chunk_[i].line);
-    append_frame(answers, 'B', body + problems[i]);
-  }
-  const auto texts = recognizer_->read(good);
+Status InferWorker::read_pending(std::string& answers) {
+  const auto texts = recognizer_->read(images_);
   if (!texts) return texts.error();
-  cpus.push_back(::sched_getcpu());
-  for (std::size_t i = 0; i < lines.size(); ++i) {
+  cpus_.push_back(::sched_getcpu());
+  for (std::size_t i = 0; i < lines_.size(); ++i) {
     std::string body;
-    append_number(body, lines[i]);
+    append_number(body, lines_[i]);
     append_number(body, static_cast<std::uint32_t>(std::lround((*texts)[i].confidence * 1e6)));
     append_frame(answers, 'R', body + (*texts)[i].text);
   }
-  append_frame(answers, 'D', CpuSet(cpus).text());
+  images_.clear();
+  lines_.clear();
+  pending_bytes_ = 0;
+  return Status();
+}
+
+// A few pictures are decoded at a time, so that a chunk of huge ones never lies in memory whole.
+Status InferWorker::read_chunk() {
+  cpus_.clear();
+  std::string answers;
+  const auto together = 2 * static_cast<std::size_t>(spec_.recognizer.threads);
+  for (std::size_t first = 0; first < chunk_.size(); first += together) {
+    decode(first, std::min(together, chunk_.size() - first));
+    for (std::size_t i = 0; i < decoded_.size(); ++i) {
+      const std::uint32_t line = chunk_[first + i].line;
+      if (problems_[i].empty()) {
+        pending_bytes_ += decoded_[i].pixels.size();
+        images_.push_back(std::move(decoded_[i]));
+        lines_.push_back(line);
+        continue;
+      }
+      std::string body;
+      append_number(body, line);
+      append_frame(answers, 'B', body + problems_[i]);
+    }
+    if (pending_bytes_ < kMostPendingBytes && first + together < chunk_.size()) continue;
+    if (Status read = read_pending(answers); !read) return read;
+  }
+  append_frame(answers, 'D', CpuSet(cpus_).text());
   chunk_.clear();
   return write_frames(spec_.result_descriptor, answers);
 }

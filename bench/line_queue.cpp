@@ -6,17 +6,20 @@ namespace ocrtune {
 namespace {
 
 constexpr int kMostSuspicions = 3;
+constexpr std::size_t kLeastTail = 8;  // lines of the last chunks, where chunks are larger
+constexpr int kGroupsOfSuspects = 4;   // of a chunk whose worker died
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
 LineQueue::LineQueue(std::int64_t lines, int workers, QueuePolicy policy, int chunk)
-    : chunk_(chunk),
-      open_(lines),
+    : open_(lines),
       answered_(at(lines)),
       suspicions_(at(lines)),
-      workers_(at(workers)) {
+      workers_(at(workers)),
+      first_chunk_(chunk) {
+  for (Worker& worker : workers_) worker.chunk = chunk;
   for (std::int64_t line = 0; line < lines; ++line) {
     if (policy == QueuePolicy::shared) {
       shared_.push_back(line);
@@ -31,17 +34,33 @@ std::deque<std::int64_t>& LineQueue::source(int worker) {
   return own.empty() ? shared_ : own;
 }
 
+void LineQueue::set_chunk(int worker, int lines) { workers_[at(worker)].chunk = lines; }
+
+std::size_t LineQueue::chunk_now(int worker) {
+  const auto chunk = static_cast<std::size_t>(workers_[at(worker)].chunk);
+  if (&source(worker) != &shared_) return chunk;
+  const std::size_t share = shared_.size() / (2 * workers_.size());
+  return std::min(chunk, std::max(kLeastTail, share));
+}
+
+std::size_t LineQueue::suspects_together(std::int64_t line) const {
+  if (suspicions_[at(line)] > 1) return 1;
+  return static_cast<std::size_t>(std::max(1, first_chunk_ / kGroupsOfSuspects));
+}
+
 std::vector<std::int64_t> LineQueue::take(int worker) {
   std::deque<std::int64_t>& from = source(worker);
   std::vector<std::int64_t> chunk;
-  while (!from.empty() && static_cast<int>(chunk.size()) < chunk_) {
+  std::size_t most = chunk_now(worker);
+  int suspicions = 0;  // of every line of this chunk
+  while (!from.empty() && chunk.size() < most) {
     const std::int64_t line = from.front();
-    const bool suspect = suspicions_[at(line)] > 0;
-    if (suspect && !chunk.empty()) break;
+    if (!chunk.empty() && suspicions_[at(line)] != suspicions) break;
     from.pop_front();
     if (answered_[at(line)]) continue;
+    suspicions = suspicions_[at(line)];
+    if (suspicions > 0) most = std::min(most, suspects_together(line));
     chunk.push_back(line);
-    if (suspect) break;
   }
   if (!chunk.empty()) workers_[at(worker)].in_flight.push_back(chunk);
   return chunk;

@@ -18,9 +18,12 @@ class LineQueue {
  public:
   LineQueue(std::int64_t lines, int workers, QueuePolicy policy, int chunk);
 
-  // The next chunk for a worker; empty: nothing is left for it. A line that was in the first chunk
-  // of a worker that died comes alone, so that a line that kills its worker is found.
+  // The next chunk for a worker; empty: nothing is left for it. Chunks of the shared queue get
+  // smaller towards its end, so that all workers end together. The lines that were in the first
+  // chunk of a worker that died come in small groups, and after a second death alone, so that a
+  // line that kills its worker is found.
   std::vector<std::int64_t> take(int worker);
+  void set_chunk(int worker, int lines);  // from now on, for this worker
   int chunks_in_flight(int worker) const;
 
   // False: it was answered before, and this answer must be dropped.
@@ -38,16 +41,19 @@ class LineQueue {
   struct Worker {
     std::deque<std::int64_t> own;                     // of its shard, not taken yet
     std::deque<std::vector<std::int64_t>> in_flight;  // chunks, oldest first
+    int chunk = 1;
   };
 
   std::deque<std::int64_t>& source(int worker);
+  std::size_t chunk_now(int worker);
+  std::size_t suspects_together(std::int64_t line) const;
 
-  int chunk_;
   std::int64_t open_;
   std::vector<char> answered_;
   std::vector<int> suspicions_;
   std::deque<std::int64_t> shared_;
   std::vector<Worker> workers_;
+  int first_chunk_;
 };
 
 }  // namespace ocrtune

@@ -236,6 +236,7 @@ Result<int> infer(Flags flags) {
     // A short list is shared out as well.
     const auto lines = static_cast<int>(std::min<std::size_t>(list->paths.size(), 1 << 20));
     job.chunk = std::min(chunk_for(recognizer.batch), std::max(1, lines / (2 * flags.nproc)));
+    job.most_chunk = most_chunk_for(recognizer.batch);
   }
   job.paths = list->paths;
   job.program = own_program();
@@ -314,7 +315,7 @@ std::function<Result<int>()> declare(CLI::App& app) {
   app.add_option("--queue", flags->queue, "shared, or static shards")
       ->check(CLI::IsMember({"shared", "static"}));
   app.add_option("--chunk", flags->job.chunk,
-                 "Lines handed to a worker at a time; if absent twice the batch, at least 32")
+                 "Lines handed to a worker at a time; if absent what it reads in half a second")
       ->check(CLI::Range(1, 4096));
   app.add_option("--output", flags->output, "Table of results; standard output if absent");
   app.add_option("--seed", recognizer.seed, "Of seeded weights");

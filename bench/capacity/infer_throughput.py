@@ -4,7 +4,9 @@
   bench/capacity/infer_throughput.py [--lines 20000] [--rounds 3] [--ocrtune build/ocrtune]
 
 Together / alone is the rate of n workers over the sum of n rates of one worker bound to one CPU; the
-rounds are interleaved. Then ten workers are killed with SIGKILL at random times of one run, and every
+rounds are interleaved. What the CPUs lose to each other without ocrtune in between (caches, memory,
+clock, other load) is shown by n unconnected runs at once, and what its own parts cost by the CPU time
+of a line: of all processes together over one worker alone. Then ten workers are killed with SIGKILL at random times of one run, and every
 line must be answered once and as without kills.
 """
 import argparse
@@ -12,6 +14,7 @@ import csv
 import json
 import os
 import random
+import resource
 import signal
 import statistics
 import subprocess
@@ -20,12 +23,36 @@ import threading
 import time
 
 
-def infer(program, lines, output, extra, cpus=None):
+def start(program, lines, output, extra, cpus=None):
     command = [program, "infer", lines, "--json", "--output", output, "--alphabet", "digits", *extra]
     if cpus is not None:
         command = ["taskset", "-c", str(cpus)] + command
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+
+def finish(process):
+    text, _ = process.communicate()
+    if process.returncode != 0:
+        raise SystemExit(f"ocrtune infer ended with exit code {process.returncode}")
+    return json.loads(text)
+
+
+def cpu_seconds():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def infer(*arguments):
+    """The JSON of one run, and the CPU seconds that its processes used, start included."""
+    before = cpu_seconds()
+    result = finish(start(*arguments))
+    return result["lines_per_second"], cpu_seconds() - before
+
+
+def infer_apart(program, lines, output, extra, cpus):
+    """One run of one worker on each CPU, at the same time and knowing nothing of each other."""
+    runs = [start(program, lines, f"{output}.{cpu}", extra, cpu) for cpu in cpus]
+    return sum(finish(run)["lines_per_second"] for run in runs)
 
 
 def children(pid):
@@ -62,6 +89,10 @@ def killed_run(program, lines, output, extra, kills, seconds):
     return process.returncode, json.loads(text), sent
 
 
+def told(ratios):
+    return f"{statistics.median(ratios):.3f} ({min(ratios):.3f}..{max(ratios):.3f})"
+
+
 def answers(path):
     with open(path, encoding="utf-8", newline="") as file:
         return [(row["name"], row["text"], row["error"]) for row in
@@ -83,16 +114,20 @@ def main():
         output = os.path.join(folder, "out.tsv")
         for queue in ("shared", "static"):
             extra = ["--threads", "1", "--queue", queue]
-            ratios, rates = [], []
+            one, all_of_them = extra + ["--nproc", "1"], extra + ["--nproc", str(len(cpus))]
+            ratios, rates, apart, costs = [], [], [], []
             for _ in range(flags.rounds):
-                alone = sum(infer(flags.ocrtune, lines, output, extra + ["--nproc", "1"], cpu)
-                            ["lines_per_second"] for cpu in cpus)
-                together = infer(flags.ocrtune, lines, output, extra + ["--nproc", str(len(cpus))])
-                rates.append(together["lines_per_second"])
-                ratios.append(together["lines_per_second"] / alone)
+                alone = [infer(flags.ocrtune, lines, output, one, cpu) for cpu in cpus]
+                total = sum(rate for rate, _ in alone)
+                unconnected = infer_apart(flags.ocrtune, lines, output, one, cpus)
+                rate, seconds = infer(flags.ocrtune, lines, output, all_of_them)
+                rates.append(rate)
+                ratios.append(rate / total)
+                apart.append(rate / unconnected)
+                costs.append(seconds / statistics.mean(used for _, used in alone))
             print(f"{queue}: {len(cpus)} workers {statistics.median(rates):.0f} lines/s, "
-                  f"{statistics.median(ratios):.3f} of the sum alone "
-                  f"({min(ratios):.3f}..{max(ratios):.3f})", flush=True)
+                  f"{told(ratios)} of the sum alone, {told(apart)} of unconnected runs at once; "
+                  f"CPU time of a line {told(costs)} of one worker's alone", flush=True)
         expected = answers(output)
         extra = ["--threads", "1", "--nproc", str(len(cpus))]
         seconds = flags.lines / statistics.median(rates)

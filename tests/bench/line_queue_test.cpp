@@ -35,6 +35,32 @@ TEST(LineQueue, StaticShardsAreEqualRuns) {
   EXPECT_THAT(queue.take(1), ElementsAre(4, 5, 6));
 }
 
+TEST(LineQueue, ChunksGrowAsTheyAreToldAndShrinkTowardsTheEnd) {
+  LineQueue queue(200, 2, QueuePolicy::shared, 10);
+  EXPECT_EQ(queue.take(0).size(), 10U);
+  queue.set_chunk(0, 100);
+  EXPECT_EQ(queue.take(0).size(), 47U) << "a quarter of the 190 that are left";
+  EXPECT_EQ(queue.take(1).size(), 10U) << "the other worker was told nothing";
+  std::vector<std::size_t> sizes;
+  for (auto chunk = queue.take(0); !chunk.empty(); chunk = queue.take(0)) {
+    sizes.push_back(chunk.size());
+  }
+  EXPECT_TRUE(std::is_sorted(sizes.rbegin(), sizes.rend() - 1)) << "the first may not be less";
+  EXPECT_EQ(sizes.front(), 33U);
+  EXPECT_EQ(sizes[sizes.size() - 2], 8U) << "never so few that batches are wasted";
+}
+
+TEST(LineQueue, SuspectsComeInGroupsThenAlone) {
+  LineQueue queue(16, 1, QueuePolicy::static_shards, 8);
+  EXPECT_EQ(queue.take(0).size(), 8U);
+  EXPECT_THAT(queue.lose(0), IsEmpty());
+  EXPECT_THAT(queue.take(0), ElementsAre(0, 1));
+  EXPECT_THAT(queue.lose(0), IsEmpty());
+  EXPECT_THAT(queue.take(0), ElementsAre(0));
+  EXPECT_THAT(queue.take(0), ElementsAre(1));
+  EXPECT_THAT(queue.take(0), ElementsAre(2, 3)) << "suspected once";
+}
+
 TEST(LineQueue, AShardOfAWorkerThatIsGivenUpGoesToTheOthers) {
   LineQueue queue(4, 2, QueuePolicy::static_shards, 1);
   EXPECT_THAT(queue.take(1), ElementsAre(2));
