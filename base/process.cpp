@@ -183,6 +183,9 @@ Error explain(const Failure& failure, const ProcessOptions& options) {
   }
 }
 
+// A flood of output costs a wake-up of both ends for each filling of the pipe.
+constexpr int kOutputPipeBytes = 1 << 20;
+
 struct Pipe {
   int read = -1;
   int write = -1;
@@ -315,6 +318,8 @@ Result<Process> Process::start(const ProcessOptions& options) {
   if (!output.open() || !report.open()) {
     return system_error(errno, "open a pipe for " + options.arguments[0]);
   }
+  // Refused (pipe-user-pages-soft): the usual 64 KiB do.
+  [[maybe_unused]] const int size = ::fcntl(output.read, F_SETPIPE_SZ, kOutputPipeBytes);
   Launch launch = prepare(options, *std::move(path));
   launch.output = output.write;
   launch.report = report.write;

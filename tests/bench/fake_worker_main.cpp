@@ -137,7 +137,7 @@ void misbehave(const std::string& mode, const WorkerSpec& spec) {
   }
   if (mode == "ignore") std::signal(SIGTERM, SIG_IGN);
   if (mode == "daemon") leave_a_daemon();
-  if (mode == "flood") flood(200 << 20);
+  if (mode == "flood") flood(64 << 20);
   if (mode == "slow") train(spec, 0.1);
   if (mode == "allocate") allocate(spec);
   if (mode == "grow") grow(spec);
