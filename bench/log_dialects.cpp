@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <memory>
 #include <string_view>
@@ -11,35 +10,20 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "bench/log_text.h"
 
 namespace ocrtune {
 namespace {
 
-// The number at the start of `text`, blanks skipped.
 std::optional<double> leading_number(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  double value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc() || !std::isfinite(value)) return std::nullopt;
-  return value;
+  const auto found = number_at(text, 0);
+  return found ? std::optional<double>(found->value) : std::nullopt;
 }
 
 std::optional<double> number_after(std::string_view line, std::string_view mark) {
   const std::size_t at = line.find(mark);
   if (at == std::string_view::npos) return std::nullopt;
   return leading_number(line.substr(at + mark.size()));
-}
-
-// The number that ends just before `end`, blanks skipped: "12.5 " of "12.5 img/s".
-std::optional<double> number_before(std::string_view line, std::size_t end) {
-  while (end > 0 && line[end - 1] == ' ') --end;
-  std::size_t begin = end;
-  while (begin > 0 && (std::isdigit(static_cast<unsigned char>(line[begin - 1])) != 0 ||
-                       line[begin - 1] == '.')) {
-    --begin;
-  }
-  if (begin == end) return std::nullopt;
-  return leading_number(line.substr(begin, end - begin));
 }
 
 std::optional<double> positive(std::optional<double> number) {
@@ -69,15 +53,18 @@ class PaddleOcr {
     if (covered == 0) return std::nullopt;     // printed twice, by two loggers
     if (first || covered < 0) return reading;  // the warm-up, or a run that began again
     if (interval_ < covered) interval_ = covered;
-    if (covered < interval_ || std::fmod(*step, interval_) != 0) return std::nullopt;
-    // Averages are over the printing interval: right here, where the line covers all of it.
+    const bool whole = covered == interval_ && std::fmod(*step, interval_) == 0;
+    // Epochs shorter than the interval have nothing but tails.
+    tails_ = whole ? 0 : tails_ + 1;
+    if (!whole && tails_ < kMostTails) return std::nullopt;
+    // Averages are sums over the printing interval, also where the line covers less of it.
     auto samples = number_after(line, "avg_samples: ");
     if (samples) {
       samples = *samples * interval_;
     } else {
       samples = number_after(line, " samples: ");
     }
-    reading.steps = interval_;
+    reading.steps = covered;
     if (samples && *samples > 0) {
       reading.samples = samples;
       reading.seconds = *samples / *ips;
@@ -91,64 +78,9 @@ class PaddleOcr {
  private:
   double interval_;
   double last_step_ = -1;
+  int tails_ = 0;  // one after the other
+  static constexpr int kMostTails = 4;
 };
-
-std::optional<LogReading> read_rate(const std::string& line) {
-  static constexpr std::array<std::string_view, 10> kNouns = {
-      "samples",   "images", "imgs",  "img",    "examples",
-      "sequences", "lines",  "items", "sample", "image"};
-  const std::string text = lower(line);
-  for (std::string_view noun : kNouns) {
-    for (std::size_t at = text.find(noun); at != std::string::npos; at = text.find(noun, at + 1)) {
-      std::size_t end = at + noun.size();
-      while (end < text.size() && text[end] == ' ') ++end;
-      if (end >= text.size() || text[end] != '/') continue;
-      ++end;
-      while (end < text.size() && text[end] == ' ') ++end;
-      if (end >= text.size() || text[end] != 's') continue;
-      while (end < text.size() && std::isalpha(static_cast<unsigned char>(text[end])) != 0) ++end;
-      LogReading reading;
-      reading.samples_per_second = positive(number_before(text, at));
-      if (!reading.samples_per_second && end < text.size() &&
-          (text[end] == ':' || text[end] == '=')) {
-        reading.samples_per_second =
-            positive(leading_number(std::string_view(text).substr(end + 1)));
-      }
-      if (!reading.samples_per_second) continue;
-      reading.loss = number_after(text, "loss: ");
-      return reading;
-    }
-  }
-  return std::nullopt;
-}
-
-bool names_evaluation(std::string_view title) {
-  static constexpr std::array<std::string_view, 5> kWords = {"eval", "valid", "test", "predict",
-                                                             "sanity"};
-  const std::string text = lower(title);
-  return std::any_of(kWords.begin(), kWords.end(),
-                     [&](std::string_view word) { return text.find(word) != std::string::npos; });
-}
-
-// tqdm: "<title>  50%|###   | 50/100 [00:05<00:05,  9.87it/s, loss=3.1]".
-std::optional<LogReading> read_progress(const std::string& line) {
-  const std::size_t bracket = line.find(" [");
-  if (bracket == std::string::npos || line.find('<', bracket) == std::string::npos) {
-    return std::nullopt;
-  }
-  const std::size_t slash = line.rfind('/', bracket);
-  if (slash == std::string::npos) return std::nullopt;
-  const auto total = positive(leading_number(std::string_view(line).substr(slash + 1)));
-  const auto done = number_before(line, slash);
-  if (!total || !done || *done > *total) return std::nullopt;
-  const std::string title = line.substr(0, std::min(line.find('%'), line.find(':')));
-  if (names_evaluation(title)) return std::nullopt;
-  LogReading reading;
-  reading.step_count = done;
-  reading.counter = title.substr(0, title.find_last_not_of("0123456789 ") + 1);
-  reading.loss = number_after(line, "loss=");
-  return reading;
-}
 
 // Burn prints its validation in the same words as its training: the lines that follow an epoch's
 // last one, and still name that epoch, are validation.
@@ -157,7 +89,7 @@ class Burn {
   std::optional<LogReading> read(const std::string& line) {
     const std::string mark = "items_processed: ";
     const std::size_t at = line.rfind(mark);  // newer lines give the epoch's progress first
-    if (at == std::string::npos || line.find("alid") != std::string::npos) return std::nullopt;
+    if (at == std::string::npos || names_evaluation(line.substr(0, at))) return std::nullopt;
     const auto done = leading_number(std::string_view(line).substr(at + mark.size()));
     if (!done) return std::nullopt;
     const auto total = number_after(std::string_view(line).substr(at), "items_total: ");
@@ -173,35 +105,125 @@ class Burn {
   std::optional<double> finished_;  // the epoch whose training is over
 };
 
-bool in_a_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+// Between a name and its number: "name: 3", "name=3", "'name': 3", "name (img/s): 3", "| name | 3".
+// Gives the number's place and the unit in brackets; none: something else follows the name.
+struct NameTail {
+  std::size_t at = 0;
+  std::optional<MetricUnit> unit;
+};
+
+std::optional<NameTail> after_name(std::string_view line, std::size_t end) {
+  NameTail tail;
+  for (tail.at = end; tail.at < line.size(); ++tail.at) {
+    const char c = line[tail.at];
+    if (std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.' || c == '+') {
+      if (tail.at == end) return std::nullopt;  // name2: another name
+      return tail;
+    }
+    if (std::string_view(" \t:=\"'|>~").find(c) != std::string_view::npos) continue;
+    if (c != '(' && c != '[') return std::nullopt;
+    const std::size_t close = line.find_first_of(")]", tail.at);
+    if (close == std::string_view::npos) return std::nullopt;
+    const auto unit = parse_metric_unit(line.substr(tail.at + 1, close - tail.at - 1));
+    if (!unit) continue;  // "(12.5)"
+    tail.unit = unit;
+    tail.at = close;
+  }
+  return std::nullopt;
+}
 
 std::optional<LogReading> read_metric(const std::string& line, const std::string& name,
                                       const std::optional<MetricUnit>& given) {
-  for (std::size_t at = line.find(name); at != std::string::npos; at = line.find(name, at + 1)) {
-    if (at > 0 && in_a_word(line[at - 1])) continue;
-    const std::size_t end = at + name.size();
-    const std::size_t digit = line.find_first_not_of(" \t:=\"'(", end);
-    if (digit == std::string::npos || (digit == end && in_a_word(line[end]))) continue;
-    double value = 0;
-    const auto [rest, code] =
-        std::from_chars(line.data() + digit, line.data() + line.size(), value);
-    if (code != std::errc() || !std::isfinite(value) || value <= 0) continue;
-    std::string_view tail(rest, static_cast<std::size_t>(line.data() + line.size() - rest));
-    while (!tail.empty() && tail.front() == ' ') tail.remove_prefix(1);
+  const std::string low = lower(line);
+  for (std::size_t at = low.find(name); at != std::string::npos; at = low.find(name, at + 1)) {
+    if (at > 0 && in_a_word(low[at - 1])) continue;
+    const auto tail = after_name(low, at + name.size());
+    const auto number = tail ? number_at(line, tail->at) : std::nullopt;
+    if (!number || number->value <= 0) continue;
+    std::string_view rest = std::string_view(line).substr(number->end);
+    while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
     std::size_t size = 0;
-    while (size < tail.size() && (in_a_word(tail[size]) || tail[size] == '/')) ++size;
+    while (size < rest.size() && (in_a_word(rest[size]) || rest[size] == '/')) ++size;
+    const auto printed = tail->unit ? tail->unit : parse_metric_unit(rest.substr(0, size));
     LogReading reading;
-    const auto printed = parse_metric_unit(tail.substr(0, size));
-    set_metric(reading, given ? *given : printed.value_or(MetricUnit()), value);
+    set_metric(reading, given ? *given : printed.value_or(MetricUnit()), number->value);
     return reading;
   }
   return std::nullopt;
 }
 
-std::optional<double> json_number(const nlohmann::json& object, const std::string& key) {
+// A number, or text that is one. `key` may be a path, "metrics.throughput", or stand deeper.
+std::optional<double> json_number(const nlohmann::json& object, const std::string& key,
+                                  int depth = 0) {
+  if (!object.is_object() || depth > 4) return std::nullopt;
   const auto found = object.find(key);
-  if (found == object.end() || !found->is_number()) return std::nullopt;
-  return found->get<double>();
+  if (found != object.end()) {
+    if (found->is_number()) return found->get<double>();
+    if (found->is_string()) return leading_number(found->get_ref<const std::string&>());
+  }
+  const std::size_t dot = key.find('.');
+  if (dot != std::string::npos && object.contains(key.substr(0, dot))) {
+    return json_number(object[key.substr(0, dot)], key.substr(dot + 1), depth + 1);
+  }
+  for (const auto& [name, value] : object.items()) {
+    if (names_evaluation(name)) continue;
+    const auto deeper = json_number(value, key, depth + 1);
+    if (deeper) return deeper;
+  }
+  return std::nullopt;
+}
+
+// An object in a line, behind a logger's prefix; also as Python prints a dict.
+std::optional<nlohmann::json> json_in(const std::string& line) {
+  const std::size_t brace = line.find('{');
+  const std::size_t end = line.rfind('}');
+  if (brace == std::string::npos || end == std::string::npos || end < brace) return std::nullopt;
+  std::string text = line.substr(brace, end - brace + 1);
+  auto object = nlohmann::json::parse(text, nullptr, false);
+  if (object.is_object()) return object;
+  std::replace(text.begin(), text.end(), '\'', '"');
+  object = nlohmann::json::parse(text, nullptr, false);
+  return object.is_object() ? std::optional<nlohmann::json>(std::move(object)) : std::nullopt;
+}
+
+// Names under which programs log their speed where the user has named none.
+struct SpeedKey {
+  const char* name;
+  const char* unit;
+};
+
+constexpr std::array<SpeedKey, 16> kSpeedKeys = {{
+    {"samples_per_second", "samples/s"},
+    {"samples_per_sec", "samples/s"},
+    {"images_per_second", "img/s"},
+    {"images_per_sec", "img/s"},
+    {"imgs_per_sec", "img/s"},
+    {"img_per_sec", "img/s"},
+    {"examples_per_second", "samples/s"},
+    {"train_samples_per_second", "samples/s"},
+    {"throughput", "samples/s"},
+    {"ips", "samples/s"},
+    {"steps_per_second", "it/s"},
+    {"steps_per_sec", "it/s"},
+    {"it_per_sec", "it/s"},
+    {"seconds_per_step", "s/it"},
+    {"step_time_ms", "ms/it"},
+    {"step_time", "s/it"},
+}};
+
+void read_speed(const nlohmann::json& object, const std::string& key,
+                const std::optional<MetricUnit>& unit, LogReading& reading) {
+  if (!key.empty()) {
+    const auto value = positive(json_number(object, key));
+    if (value) set_metric(reading, unit.value_or(MetricUnit()), *value);
+    return;
+  }
+  for (const SpeedKey& one : kSpeedKeys) {
+    const auto value = positive(json_number(object, one.name));
+    if (!value) continue;
+    set_metric(reading, unit ? *unit : parse_metric_unit(one.unit).value_or(MetricUnit()), *value);
+    return;
+  }
 }
 
 }  // namespace
@@ -220,32 +242,28 @@ LogDialect paddleocr_infer_dialect() {
   };
 }
 
-LogDialect rate_dialect() { return read_rate; }
-LogDialect progress_dialect() { return read_progress; }
-
 LogDialect burn_dialect() {
   auto state = std::make_shared<Burn>();
   return [state](const std::string& line) { return state->read(line); };
 }
 
 LogDialect metric_dialect(const std::string& name, const std::optional<MetricUnit>& unit) {
-  return [name, unit](const std::string& line) { return read_metric(line, name, unit); };
+  return
+      [name = lower(name), unit](const std::string& line) { return read_metric(line, name, unit); };
 }
 
-LogDialect json_dialect(const std::string& key, const MetricUnit& unit) {
+LogDialect json_dialect(const std::string& key, const std::optional<MetricUnit>& unit) {
   return [key, unit](const std::string& line) -> std::optional<LogReading> {
-    const std::size_t brace = line.find('{');  // a logger's prefix may stand before it
-    if (brace == std::string::npos) return std::nullopt;
-    const auto object = nlohmann::json::parse(line.substr(brace), nullptr, false);
-    if (!object.is_object()) return std::nullopt;
+    const auto object = json_in(line);
+    if (!object) return std::nullopt;
     LogReading reading;
-    const auto value = positive(json_number(object, key));
-    if (value) set_metric(reading, unit, *value);
-    reading.samples = positive(json_number(object, "samples"));
-    reading.seconds = positive(json_number(object, "seconds"));
-    reading.loss = json_number(object, "loss");
-    if (!value && !(reading.samples && reading.seconds)) return std::nullopt;
-    return reading;
+    read_speed(*object, key, unit, reading);
+    reading.samples = positive(json_number(*object, "samples"));
+    reading.seconds = positive(json_number(*object, "seconds"));
+    reading.loss = json_number(*object, "loss");
+    const bool speaks = reading.samples_per_second || reading.steps_per_second ||
+                        (reading.samples && reading.seconds);
+    return speaks ? std::optional<LogReading>(std::move(reading)) : std::nullopt;
   };
 }
 

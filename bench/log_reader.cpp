@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "bench/log_dialects.h"
+#include "bench/log_text.h"
 
 namespace ocrtune {
 namespace {
@@ -17,13 +18,19 @@ class DialectReader : public LogReader {
   DialectReader(std::string name, LogDialect dialect, const LogContext& context, bool per_rank)
       : name_(std::move(name)),
         dialect_(std::move(dialect)),
+        nproc_(context.nproc),
         ranks_(per_rank ? context.nproc : 1),
         // A step of the job is a step of every rank, whoever prints it.
         batch_of_a_step_(static_cast<double>(context.batch) * context.nproc) {}
 
   void read_line(const std::string& line, double now_seconds, std::vector<Event>& events) override {
-    const auto reading = dialect_(line);
+    const std::string text = plain_line(line);
+    const auto reading = dialect_(text);
     if (!reading) return;
+    // Where every rank prints, the first one that was heard speaks for all.
+    const auto rank = rank_named(text, nproc_);
+    if (rank && !speaker_) speaker_ = rank;
+    if (rank && rank != speaker_) return;
     if (first_ < 0) {
       first_ = now_seconds;
       remember(*reading, now_seconds);
@@ -85,6 +92,8 @@ class DialectReader : public LogReader {
 
   std::string name_;
   LogDialect dialect_;
+  int nproc_;
+  std::optional<int> speaker_;
   double ranks_;
   double batch_of_a_step_;
   double first_ = -1, last_ = -1;
@@ -103,7 +112,7 @@ Result<LogDialect> named_dialect(const std::string& kind, const std::string& arg
     unit = *parsed;
   }
   if (kind == "json-lines") {
-    return json_dialect(name.empty() ? "samples_per_second" : name, unit.value_or(MetricUnit()));
+    return json_dialect(name, unit);
   }
   if (name.empty()) {
     return Error{ErrorKind::usage, "say which number is the speed: --metric NAME[:UNIT]"};

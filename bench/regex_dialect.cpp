@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "bench/log_dialects.h"
+#include "bench/log_text.h"
 
 namespace ocrtune {
 namespace {
@@ -104,27 +105,27 @@ Result<LogDialect> regex_dialect(const std::string& pattern) {
     return Error{ErrorKind::usage,
                  fmt::format("regex: '{}' does not compile: {}", pattern, error.what())};
   }
-  return LogDialect(
-      [compiled, groups = named.groups](const std::string& line) -> std::optional<LogReading> {
-        std::smatch match;
-        try {
-          if (line.size() > kMostCharacters || !std::regex_search(line, match, compiled)) {
-            return std::nullopt;
-          }
-        } catch (const std::regex_error&) {
-          return std::nullopt;  // too complex for this line
-        }
-        LogReading reading;
-        for (const auto& [number, name] : groups) {
-          if (!match[number].matched) continue;
-          const auto value = parse_number(match[number].str());
-          if (!value || (*value <= 0 && name != "step" && name != "sample" && name != "loss")) {
-            return std::nullopt;
-          }
-          group_table().at(name)(reading, *value);
-        }
-        return reading;
-      });
+  return LogDialect([compiled,
+                     groups = named.groups](const std::string& line) -> std::optional<LogReading> {
+    std::smatch match;
+    try {
+      if (line.size() > kMostCharacters || !std::regex_search(line, match, compiled)) {
+        return std::nullopt;
+      }
+    } catch (const std::regex_error&) {
+      return std::nullopt;  // too complex for this line
+    }
+    LogReading reading;
+    for (const auto& [number, name] : groups) {
+      if (!match[number].matched) continue;
+      const auto value = number_at(match[number].str(), 0);
+      if (!value || (value->value <= 0 && name != "step" && name != "sample" && name != "loss")) {
+        return std::nullopt;
+      }
+      group_table().at(name)(reading, value->value);
+    }
+    return reading;
+  });
 }
 
 }  // namespace ocrtune

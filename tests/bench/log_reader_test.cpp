@@ -88,6 +88,20 @@ TEST(PaddleOcrReader, LeavesOutTheEndOfAnEpochAndTheLineAfterIt) {
   EXPECT_NEAR(rate(steps[1]), 320, 1e-6);
 }
 
+TEST(PaddleOcrReader, EpochsShorterThanTheIntervalAreTailsOnly) {
+  LogContext context;
+  context.print_interval = 10;  // of epochs of 3 steps: avg_samples is 96 / 10
+  std::vector<std::string> lines;
+  for (int step = 3; step <= 30; step += 3) lines.push_back(paddle3(step, "9.6", "300.0"));
+  const auto steps = steps_of("paddleocr", context, lines);
+  ASSERT_GE(steps.size(), 3u);
+  for (const StepEvent& step : steps) {
+    EXPECT_NEAR(rate(step), 300, 1e-6);
+    EXPECT_EQ(step.steps, 3);
+    EXPECT_EQ(step.samples, 96);
+  }
+}
+
 TEST(PaddleOcrReader, KnowsOldLines) {
   const std::string old =
       "[2021/02/23 22:52:57] root INFO: epoch: [5/500], iter: 11550, lr: 0.001000, loss: 4.880471, "
@@ -112,9 +126,136 @@ TEST(RateReader, FindsTheNumberBesideItsUnit) {
     ASSERT_EQ(steps.size(), 1u) << line;
     EXPECT_NEAR(rate(steps[0]), 825, 1) << line;
   }
-  for (const char* line : {"samples/s", "no numbers at all", "412.5 it/s", "images: 5", "",
+  for (const char* line : {"samples/s", "no numbers at all", "412.5 MB/s", "images: 5", "",
                            "\xff\xfe\x80 samples/", "0 samples/s"}) {
     EXPECT_TRUE(steps_of("torch", context, {line, line, line}).empty()) << line;
+  }
+}
+
+struct RateCase {
+  const char* line;
+  double rate;  // of the job: 2 ranks, batch 10; 0: no line of training
+};
+
+// Lines of real programs: torchvision, timm, MXNet, PaddleClas, PaddleDetection, MMEngine,
+// Detectron2, the PyTorch examples, Hugging Face, Keras, tqdm, launchers' prefixes, colours.
+TEST(RateReader, ReadsTheLinesOfManyPrograms) {
+  const std::vector<RateCase> cases = {
+      {"Epoch: [0]  [ 10/1251]  eta: 0:11:22  lr: 0.1  img/s: 312.5 (300.1)  loss: 6.9", 625},
+      {"Train: 0 [  50/1251 (  4%)]  Loss: 6.95 (6.95)  Time: 0.350s,  731.25/s  (0.400s, "
+       "640.10/s)",
+       1462.5},
+      {"Epoch[0] Batch [20] Speed: 412.50 samples/sec accuracy=0.93", 825},
+      {"[Train][Epoch 1/120][Iter: 0/500]lr: 0.1, CELoss: 3.2, loss: 3.2, batch_cost: 0.12s, "
+       "reader_cost: 0.01, ips: 128.30 samples/s, eta: 1:02:03",
+       256.6},
+      {"Epoch: [0] [ 20/123] learning_rate: 0.001 loss: 2.3 batch_cost: 0.35 data_cost: 0.01 "
+       "ips: 22.9 images/s",
+       45.8},
+      {"2024/09/13 15:19:38 - mmengine - INFO - Epoch(train)   [1][  20/1000]  lr: 1.0e-03  eta: "
+       "1:02:03  time: 0.5000  data_time: 0.0123  memory: 2345  loss: 3.2",
+       40},
+      {"[09/13 15:19:38 d2.utils.events]: eta: 0:10:00  iter: 19  total_loss: 1.2  time: 0.2500  "
+       "last_time: 0.33  data_time: 0.01  lr: 0.001",
+       80},
+      {"| epoch   1 |   200/ 2983 batches | lr 20.00 | ms/batch 12.50 | loss  7.63", 1600},
+      {"100/600 [====>.....] - ETA: 5s - loss: 2.3 - 98ms/step", 2 * 10 / 0.098},
+      {"throughput: 1,234.5 samples/s", 2469},
+      {"throughput=12.5k samples/s", 25000},
+      {"412,5 samples/s", 825},
+      {"loss 2.3 img/s 412.5", 825},
+      {"loss 2.3 412.5 img/s", 825},
+      {"samples_per_second=412.5 loss=2.3", 825},
+      {"train_samples_per_second: 412.5", 825},
+      {"412.5 images per second", 825},
+      {"\x1b[32m\x1b[1mINFO\x1b[0m speed \x1b[33m412.5\x1b[0m img/s\x1b[K", 825},
+      {"[default0]:step 4 412.5 samples/s", 825},
+      {"[1,0]<stdout>:step 4 412.5 samples/s", 825},
+      {"0: step 4 412.5 samples/s", 825},
+      {"INFO:root:[Rank 0] 4.125e+02 samples / second / gpu", 825},
+      {"ips: 412.5", 825},
+      {"FPS=412.5", 825},
+      {"step 10: 4.0 it/s", 80},
+      {"iteration 10 took 250 ms/it", 80},
+      {"0.25 sec/batch", 80},
+      {"iters/sec: 4.0, loss 3", 80},
+      {"Test:  [  10/100]  img/s: 312.5", 0},
+      {"[eval] 412.5 samples/s", 0},
+      {"Validation: 412.5 img/s", 0},
+      {"Map:  50%|#####     | 30000/60000 [00:05<00:05, 12000.0 examples/s]", 0},
+      {"Downloading: 100%|###| 12.3M/45.0M [00:05<00:05, 2.3MB/s]", 0},
+      {"memory throughput: 3.2 GB/s", 0},
+      {"the latest /s/it/s path a/b/s", 0},
+      {"nan samples/s", 0},
+      {"-412.5 samples/s", 0},
+  };
+  LogContext context;
+  context.nproc = 2;
+  context.batch = 10;
+  for (const RateCase& one : cases) {
+    const auto steps = steps_of("torch", context, {one.line, one.line});
+    ASSERT_EQ(steps.size(), one.rate > 0 ? 1u : 0u) << one.line;
+    if (one.rate > 0) {
+      EXPECT_NEAR(rate(steps[0]), one.rate, 1e-3 * one.rate) << one.line;
+    }
+  }
+}
+
+TEST(RateReader, OneRankSpeaksForAll) {
+  LogContext context;
+  context.nproc = 2;
+  const auto steps =
+      steps_of("torch", context,
+               {"[default0]:100 samples/s", "[default1]:300 samples/s", "[default0]:100 samples/s",
+                "[default1]:300 samples/s", "[default0]:100 samples/s"});
+  ASSERT_EQ(steps.size(), 2u);
+  for (const StepEvent& step : steps) EXPECT_NEAR(rate(step), 200, 1e-6);
+}
+
+// Bars of Hugging Face, Lightning (tqdm and rich), Keras and plain loops; 10 steps in a second.
+TEST(ProgressReader, ReadsManyKindsOfBars) {
+  LogContext context;
+  context.nproc = 2;
+  context.batch = 8;
+  const std::vector<std::pair<std::string, std::string>> pairs = {
+      {"  2%|2         | 10/500 [00:05<04:05,  2.00it/s]",
+       "  4%|4         | 20/500 [00:06<04:00,  2.00it/s]"},
+      {"Epoch 0:   2%|2| 10/500 [00:05<04:05,  2.00s/it, v_num=0, loss=2.30]",
+       "Epoch 0:   4%|4| 20/500 [00:06<04:00,  2.00s/it, v_num=0, loss=2.20]"},
+      {"Epoch 0/9 âââ 10/500 0:00:05 â¢ 0:04:05 9.87it/s v_num: 0",
+       "Epoch 0/9 âââ 20/500 0:00:06 â¢ 0:04:05 9.87it/s v_num: 0"},
+      {" 10/500 [=>............................] - ETA: 5s - loss: 2.3",
+       " 20/500 [==>...........................] - ETA: 5s - loss: 2.3"},
+      {"10/500 ââââ 48s 98ms/step - loss: 2.3",
+       "20/500 ââââ 47s 98ms/step - loss: 2.2"},
+      {"Epoch [1/10], Step [10/600], Loss: 2.3", "Epoch [1/10], Step [20/600], Loss: 2.2"},
+      {"10it [00:05,  9.87it/s]", "20it [00:06,  9.87it/s]"},
+      {"\x1b[A\x1b[32m 2%|# | 10/500 [00:05<04:05, 2.00batch/s]\x1b[0m",
+       "\x1b[A\x1b[32m 4%|# | 20/500 [00:06<04:05, 2.00batch/s]\x1b[0m"},
+      {"[rank0]:  2%|2| 10/500 [00:05<04:05,  2.00it/s]",
+       "[rank0]:  4%|4| 20/500 [00:06<04:00,  2.00it/s]"},
+      {"  2%|2| 160/8.0k [00:05<04:05,  16.0img/s]", "  4%|4| 320/8.0k [00:05<04:05,  16.0img/s]"},
+  };
+  for (const auto& [first, second] : pairs) {
+    const auto steps = steps_of("progress", context, {first, second});
+    ASSERT_EQ(steps.size(), 1u) << second;
+    EXPECT_NEAR(rate(steps[0]), second.find("img/s") == std::string::npos ? 160 : 320, 1e-6)
+        << second;
+  }
+  // An evaluation's bar without a title, in between, is another counter.
+  const auto mixed = steps_of(
+      "progress", context,
+      {pairs[0].first, " 50%|## | 5/10 [00:01<00:01, 5.00it/s]",
+       "  3%|2 | 11/500 [00:05<04:05,  2.00it/s]", "  5%|2 | 21/500 [00:06<04:05,  2.00it/s]"});
+  ASSERT_EQ(mixed.size(), 1u);
+  EXPECT_NEAR(rate(mixed[0]), 160, 1e-6);
+  for (const char* line : {"Epoch 3/10", "Epoch 3/10 loss 2.3 50%", "2024/09/13 100% done",
+                           "model 3/4 loaded", "Map:  50%|#####| 3/6 [00:05<00:05, 1.0 examples/s]",
+                           "Loading shards: 50%|## | 1/2 [0:01<0:01, 1it/s]",
+                           " 50%|## | 12.3M/45.0M [00:05<00:05, 2.3MB/s]",
+                           "Testing DataLoader 0:  50%|## | 5/10 [0:1<0:1, 1it/s]", "\xff\xfe% 5/",
+                           "5/0 %", "/ % [", "%"}) {
+    EXPECT_TRUE(steps_of("progress", context, {line, line, line}).empty()) << line;
   }
 }
 
@@ -187,6 +328,40 @@ TEST(MetricReader, TakesTheNumberBehindTheName) {
   const auto steps = steps_of("json-lines:step_ms:ms/step", LogContext(), {json, json});
   ASSERT_EQ(steps.size(), 1u);
   EXPECT_NEAR(rate(steps[0]), 4, 1e-6);
+}
+
+TEST(MetricReader, TakesUnitsBesideTheNameAndThousands) {
+  LogContext context;
+  context.batch = 10;
+  const auto rate_of = [&](const std::string& metric, const std::string& line) {
+    const auto steps = steps_of("metric:" + metric, context, {line, line});
+    return steps.size() == 1 ? rate(steps[0]) : -1;
+  };
+  EXPECT_NEAR(rate_of("Throughput", "| throughput (img/s) | 1,234.5 |"), 1234.5, 0.1);
+  EXPECT_NEAR(rate_of("step time", "Step Time [ms]: 250"), 40, 1e-6);
+  EXPECT_NEAR(rate_of("speed", "speed: 12.5k samples/s"), 12500, 1);
+  EXPECT_NEAR(rate_of("speed", "\x1b[1mspeed\x1b[0m => 80.5"), 80.5, 0.1);
+  EXPECT_EQ(rate_of("speed", "speed2: 80.5"), -1);
+}
+
+TEST(JsonReader, KnowsTheUsualNames) {
+  LogContext context;
+  context.batch = 10;
+  for (const char* line :
+       {R"({"samples_per_second": 40})", R"({"throughput": "40.0 img/s"})",
+        R"({"step": 3, "metrics": {"images_per_sec": 40}})", R"({"steps_per_second": 4.0})",
+        R"({"step_time_ms": 250, "loss": 2})", "{'loss': 2.3, 'ips': 40.0}",
+        R"([rank0]: 12:00 INFO {"samples_per_sec": 40} end)"}) {
+    const auto steps = steps_of("json-lines", context, {line, line});
+    ASSERT_EQ(steps.size(), 1u) << line;
+    EXPECT_NEAR(rate(steps[0]), 40, 1e-6) << line;
+  }
+  for (const char* line : {R"({"eval": {"throughput": 40}})", R"({"loss": 40})", "{", "}{", "[4]",
+                           R"({"throughput": "fast"})", "{'a': 'it's'}"}) {
+    EXPECT_TRUE(steps_of("json-lines", context, {line, line}).empty()) << line;
+  }
+  const std::string deep = R"({"a": {"b": {"speed": 40}}})";
+  EXPECT_EQ(steps_of("json-lines:a.b.speed", context, {deep, deep}).size(), 1u);
 }
 
 TEST(JsonReader, TakesAKeyOrOurNames) {

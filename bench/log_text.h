@@ -1,0 +1,34 @@
+// What all log dialects need to read text that programs print for people: numbers as people write
+// them, colours, the rank that a launcher puts in front of a line, the words of an evaluation.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ocrtune {
+
+// Without colours, cursor movements, hyperlinks and other control bytes; tabs become blanks.
+std::string plain_line(std::string_view line);
+
+struct FoundNumber {
+  double value = 0;
+  std::size_t begin = 0, end = 0;  // in the text searched
+};
+
+// The number at `at`, blanks skipped: "1,234.5", "12.5k", "1.2e+03", "412,7" (a decimal comma),
+// "-3". A comma that separates two numbers ("2.3, 4") ends the first.
+std::optional<FoundNumber> number_at(std::string_view text, std::size_t at);
+// The number that ends just before `end`, blanks skipped: of "12.5k img/s".
+std::optional<FoundNumber> number_ending_at(std::string_view text, std::size_t end);
+
+bool in_a_word(char c);  // letters, digits, underscore
+// True where one of the words says that no training goes on: "Validation", "[eval]", "test:"; not
+// "latest" or "val_loss".
+bool names_evaluation(std::string_view text);
+// The rank that a line says it comes from, among `ranks` of them: "[default1]:", "[rank1]: ",
+// "1: ...", "[1,1]<stdout>:", "local_rank=1". Empty: none.
+std::optional<int> rank_named(std::string_view line, int ranks);
+
+}  // namespace ocrtune
