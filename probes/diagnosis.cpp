@@ -125,6 +125,7 @@ class Court {
   void hear_logs();
   void hear_log(int index);
   void weigh_kernel_kill(const Finding& finding, Clue& clue) const;
+  void hear_vanished_workers();
   void hear_exit_code();
   void hear_counters();
   void settle_sigkill();
@@ -201,6 +202,35 @@ void Court::hear_log(int index) {
 
 void Court::hear_logs() {
   for (std::size_t i = 0; i < logs_.size(); ++i) hear_log(static_cast<int>(i));
+}
+
+// A loader worker that is gone without an error of its own was killed: an exception, a bus error
+// and a segmentation fault are all reported by the worker itself. Paddle 3 says no more than that.
+void Court::hear_vanished_workers() {
+  constexpr std::string_view kGone[] = {"paddle_workers_exit", "torch_worker_exit"};
+  constexpr std::string_view kOwnWord[] = {"paddle_worker_caught", "torch_worker_traceback",
+                                           "paddle_worker_exit"};
+  const auto is_one_of = [](const Finding& finding, const auto& ids) {
+    return std::find(std::begin(ids), std::end(ids), finding.signature->id) != std::end(ids);
+  };
+  const Finding* gone = nullptr;
+  const LogScan* where = nullptr;
+  for (const LogScan& log : logs_) {
+    for (const Finding& finding : log.findings) {
+      if (is_one_of(finding, kOwnWord)) return;
+      if (gone == nullptr && is_one_of(finding, kGone) && !finding.earlier_run &&
+          finding.progress_after < 3) {
+        gone = &finding;
+        where = &log;
+      }
+    }
+  }
+  const bool rooted = std::any_of(clues_.begin(), clues_.end(), [](const Clue& clue) {
+    return tier(clue.role) == 3 && clue.weight >= 0.4;
+  });
+  if (gone == nullptr || rooted) return;
+  add("host_out_of_memory", Role::symptom, 0.6, "worker_vanished", "");
+  clues_.back().line = {where->file, gone->first.number, gone->first.text};
 }
 
 void Court::hear_exit_code() {
@@ -502,6 +532,7 @@ void Court::name_unknown(Diagnosis& diagnosis) const {
 
 Diagnosis Court::judge() {
   hear_logs();
+  hear_vanished_workers();
   hear_exit_code();
   sigkill_ = std::any_of(clues_.begin(), clues_.end(), is_sigkill);
   hear_counters();

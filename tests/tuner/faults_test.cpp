@@ -1,8 +1,5 @@
 // Real failures of real processes, and what the diagnosis makes of each: a confusion matrix.
-#include <unistd.h>
-
 #include <cstdio>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -12,6 +9,8 @@
 #include "base/files.h"
 #include "bench/supervised_attempt.h"
 #include "probes/diagnosis.h"
+
+#include "limited_group.h"
 
 namespace ocrtune {
 namespace {
@@ -108,33 +107,11 @@ TEST_F(PlainFaults, ALeakIsStoppedAtTheLimit) {
 
 // The kernel's own killer, in a control group that only this child is in.
 TEST_F(PlainFaults, TheKernelsKillIsMemory) {
-  namespace fs = std::filesystem;
-  std::string group, limit = "memory.max", swap = "memory.swap.max";
-  const std::string tag = "ocrtune.test." + std::to_string(::getpid());
-  std::error_code error;
-  if (path_exists("/sys/fs/cgroup/memory/memory.limit_in_bytes")) {
-    group = "/sys/fs/cgroup/memory/" + tag;
-    limit = "memory.limit_in_bytes";
-    swap = "memory.memsw.limit_in_bytes";
-  } else {
-    group = "/sys/fs/cgroup/" + tag;
-  }
-  if (!fs::create_directory(group, error)) GTEST_SKIP() << "no control group can be made here";
-  const auto put = [&](const std::string& name, const char* value) {
-    std::FILE* file = std::fopen(join_path(group, name).c_str(), "w");
-    if (file == nullptr) return false;
-    std::fputs(value, file);
-    return std::fclose(file) == 0;
-  };
-  if (!put(limit, "67108864")) {
-    fs::remove(group, error);
-    GTEST_SKIP() << "no memory controller here";
-  }
-  put(swap, "0");
+  const LimitedGroup group("eat", 64 << 20);
+  if (!group.why_not().empty()) GTEST_SKIP() << group.why_not();
   AttemptPlan plan;
-  plan.process.join_groups = {join_path(group, "cgroup.procs")};
+  plan.process.join_groups = {group.processes_file()};
   const AttemptEnd end = attempt("eat", plan);
-  fs::remove(group, error);
   EXPECT_EQ(end.exit.signal, SIGKILL);
   EXPECT_THAT(verdict("eat", end), testing::AnyOf("cgroup_out_of_memory", "host_out_of_memory"));
 }
