@@ -85,7 +85,7 @@ TEST(Model, EachTrainsAndAgreesWithTheReference) {
     ASSERT_TRUE(trainer.ok()) << trainer.error().what;
     const auto error = (*trainer)->check_against_reference();
     ASSERT_TRUE(error.ok());
-    EXPECT_LT(*error, 1e-3);
+    EXPECT_LT(*error, 0.01);
     Batch batch;
     batch.count = 2;
     batch.height = options.height;
