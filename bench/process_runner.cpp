@@ -60,6 +60,7 @@ class ProcessRunner : public Runner {
     spec.width = workload_.width;
     spec.heights = workload_.heights;
     spec.queue_depth = workload_.queue_depth;
+    spec.bucket_kib = workload_.bucket_kib;
     spec.classes = workload_.classes;
     spec.learning_rate = workload_.learning_rate;
     spec.seed = workload_.seed;
@@ -125,6 +126,7 @@ std::string reproduce_line(const Knobs& knobs, const TrainingWorkload& workload)
   add("--heights", fmt::format("{}", fmt::join(workload.heights, ",")), "");
   add("--queue-depth", fmt::format("{}", workload.queue_depth),
       fmt::format("{}", defaults.queue_depth));
+  add("--bucket-kib", fmt::format("{}", workload.bucket_kib), "0");
   add("--classes", fmt::format("{}", workload.classes), fmt::format("{}", defaults.classes));
   add("--seed", fmt::format("{}", workload.seed), fmt::format("{}", defaults.seed));
   return shell_join(line);

@@ -38,6 +38,13 @@ class WatchedComm : public Comm {
   Status all_reduce_mean(std::size_t first, std::size_t count, double* wait_seconds) override {
     return note(inner_->all_reduce_mean(first, count, wait_seconds));
   }
+  Status start_mean(std::size_t first, std::size_t count) override {
+    return note(inner_->start_mean(first, count));
+  }
+  Status advance() override { return note(inner_->advance()); }
+  Status finish_means(double* wait_seconds) override {
+    return note(inner_->finish_means(wait_seconds));
+  }
   Status barrier() override { return note(inner_->barrier()); }
   bool lost_peer() const { return lost_peer_; }
 
@@ -139,6 +146,7 @@ Status Worker::set_up() {
   options_.width = spec_.width;
   options_.heights = spec_.heights;
   options_.threads = spec_.threads;
+  options_.bucket_bytes = static_cast<std::size_t>(spec_.bucket_kib) << 10;
   options_.learning_rate = spec_.learning_rate;
   options_.seed = spec_.seed;
   if (!spec_.label_file.empty()) {

@@ -37,6 +37,7 @@ void each_field(Spec& spec, const Visit& visit) {
   visit("local_size", spec.place.local_size);
   visit("node", spec.place.node);
   visit("node_count", spec.place.node_count);
+  visit("bucket_kib", spec.bucket_kib);
   visit("segment", spec.segment);
   visit("check", spec.check);
   visit("warm_up_seconds", spec.warm_up_seconds);

@@ -27,8 +27,9 @@ struct WorkerSpec {
   int loader_workers = 0;
   int queue_depth = 2;  // batches ready or under way for each loader worker
   RankPlace place;
-  std::string segment;           // of the shared memory; needed by more than one rank
-  bool check = true;             // one seeded batch against the reference before time counts
+  int bucket_kib = 0;   // as TrainerOptions::bucket_bytes; 0: gradients are averaged after backward
+  std::string segment;  // of the shared memory; needed by more than one rank
+  bool check = true;    // one seeded batch against the reference before time counts
   double warm_up_seconds = 0.2;  // at least two steps
   double report_seconds = 0.02;  // steps shorter than this share an event
   double run_seconds = 0;        // ends by itself after this; 0: until SIGTERM or a closed pipe

@@ -137,6 +137,9 @@ std::function<Result<int>()> declare(CLI::App& app) {
   app.add_option("--queue-depth", workload.queue_depth,
                  "Batches ready or under way for each loader worker")
       ->check(CLI::Range(1, 64));
+  app.add_option("--bucket-kib", workload.bucket_kib,
+                 "Average gradients in parts of so much during backward; 0: all after it")
+      ->check(CLI::Range(0, 1 << 20));
   app.add_option("--classes", workload.classes, "Of drawn batches")->check(CLI::Range(2, 100000));
   app.add_option("--seed", workload.seed);
   app.add_option("--seconds", flags->seconds, "How long to measure");

@@ -31,6 +31,15 @@ class Comm {
   // order with the same ranges. `wait_seconds` (may be null) gets the part spent waiting for peers.
   virtual Status all_reduce_mean(std::size_t first, std::size_t count, double* wait_seconds) = 0;
 
+  // The same mean in parts, while the caller still computes: bits as all_reduce_mean gives them.
+  // start_mean says that this rank's numbers of the range are final and hands them over until
+  // finish_means; all ranks start the same ranges, which begin at multiples of 16, in the same
+  // order. advance moves what all ranks have started and never waits for one that has not;
+  // finish_means waits for all and moves the rest.
+  virtual Status start_mean(std::size_t first, std::size_t count) = 0;
+  virtual Status advance() = 0;
+  virtual Status finish_means(double* wait_seconds) = 0;
+
   virtual Status barrier() = 0;
 };
 

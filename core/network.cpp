@@ -32,7 +32,24 @@ struct PlanEntry {
   Plan plan;
   std::uint64_t last_use = 0;
   std::vector<LayerTime> times;
+  std::vector<std::size_t> final_from;  // what Network::train's watch hears after each step
 };
+
+// Once backward has passed step i, only earlier steps still write gradients: all beyond the last of
+// theirs are final.
+std::vector<std::size_t> final_gradients(const Graph& graph, const Plan& plan) {
+  std::vector<std::size_t> from;
+  std::size_t end = 0;
+  for (const PlanStep& step : plan.steps) {
+    from.push_back(end);
+    if (step.layer == nullptr) continue;
+    for (const int index : step.layer->parameters) {
+      const Parameter& parameter = graph.parameters[at(index)];
+      end = std::max(end, parameter.offset + parameter.count);
+    }
+  }
+  return from;
+}
 
 struct FlatBuffers {
   const float* parameters = nullptr;
@@ -48,6 +65,7 @@ class Pass {
       : graph_(graph),
         plan_(entry.plan),
         times_(entry.times),
+        final_from_(entry.final_from),
         arena_(arena),
         images_(images),
         buffers_(buffers),
@@ -63,7 +81,7 @@ class Pass {
     return Status();
   }
 
-  Status backward() {
+  Status backward(const Network::GradientWatch& watch) {
     for (std::size_t i = plan_.steps.size(); i-- > 0;) {
       const PlanStep& step = plan_.steps[i];
       if (!plan_.values[at(step.output)].wants_gradient) continue;
@@ -71,6 +89,9 @@ class Pass {
       const Status done = backward_step(step);
       if (!done) return done;
       times_[i].backward_seconds += now_seconds() - start;
+      if (!watch || step.layer == nullptr || step.layer->parameters.empty()) continue;
+      const Status heard = watch(final_from_[i]);
+      if (!heard) return heard;
     }
     return Status();
   }
@@ -152,6 +173,7 @@ class Pass {
   const Graph& graph_;
   const Plan& plan_;
   std::vector<LayerTime>& times_;
+  const std::vector<std::size_t>& final_from_;
   std::byte* arena_;
   const float* images_;
   FlatBuffers buffers_;
@@ -202,7 +224,8 @@ struct Network::State {
       forget_oldest();
       Result<Plan> plan = make_plan(graph, backend, shape, training);
       if (!plan) return plan.error();
-      found = plans.emplace(key(shape, training), PlanEntry{std::move(*plan), 0, {}}).first;
+      found = plans.emplace(key(shape, training), PlanEntry{std::move(*plan), 0, {}, {}}).first;
+      found->second.final_from = final_gradients(graph, found->second.plan);
       for (const PlanStep& step : found->second.plan.steps) {
         found->second.times.push_back({step.layer == nullptr ? "convert" : step.layer->name, 0, 0});
       }
@@ -229,7 +252,8 @@ Status Network::prepare(const Shape& image, bool training) {
 }
 
 Result<CtcLoss> Network::train(const Batch& batch, std::span<const float> parameters,
-                               std::span<float> statistics, std::span<float> gradients) {
+                               std::span<float> statistics, std::span<float> gradients,
+                               const GradientWatch& watch) {
   const Status fits = check_batch(batch);
   if (!fits) return fits.error();
   const Result<PlanEntry*> entry = state_->entry(batch_shape(batch), true);
@@ -245,7 +269,7 @@ Result<CtcLoss> Network::train(const Batch& batch, std::span<const float> parame
   const ImageDesc& output = (*entry)->plan.values[at((*entry)->plan.output)].desc;
   CtcLoss loss = ctc_loss({pass.output(), output.floats()}, output.shape.w, output.shape.c,
                           batch.labels, pass.output_gradient());
-  const Status backward = pass.backward();
+  const Status backward = pass.backward(watch);
   if (!backward) return backward.error();
   return loss;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -34,8 +35,11 @@ class Network {
 
   // Loss of the batch; `gradients` (flat, as Graph::parameters) gets its gradients. The running
   // statistics move.
+  // `watch` (may be empty) is told during backward that gradients[from, end) are final.
+  using GradientWatch = std::function<Status(std::size_t from)>;
   Result<CtcLoss> train(const Batch& batch, std::span<const float> parameters,
-                        std::span<float> statistics, std::span<float> gradients);
+                        std::span<float> statistics, std::span<float> gradients,
+                        const GradientWatch& watch = {});
 
   // Logits [N, T, classes] with the running statistics; valid until the next call.
   Result<std::span<const float>> infer(const Batch& batch, std::span<const float> parameters,

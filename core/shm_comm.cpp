@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <deque>
 #include <vector>
 
 #include "base/clock.h"
@@ -57,6 +58,9 @@ class ShmComm final : public Comm {
   RankPlace place() const override { return options_.place; }
   Result<std::span<float>> gradient_buffer(std::size_t count) override;
   Status all_reduce_mean(std::size_t first, std::size_t count, double* wait_seconds) override;
+  Status start_mean(std::size_t first, std::size_t count) override;
+  Status advance() override;
+  Status finish_means(double* wait_seconds) override;
   Status barrier() override;
 
  private:
@@ -71,6 +75,8 @@ class ShmComm final : public Comm {
   Status fail(int peer, Failure reason, double waited_seconds);
   Status failure_text(double waited_seconds);
   Status same_range(std::size_t first, std::size_t count);
+  void average_own_share(std::size_t first, std::size_t count);
+  bool all_started(std::uint32_t goal);
   Status same_count(std::size_t count);
   Status reservation_outcome(std::size_t bytes);
 
@@ -80,6 +86,16 @@ class ShmComm final : public Comm {
   std::vector<float*> slices_;
   std::size_t count_ = 0;
   std::uint64_t free_before_ = 0;
+
+  // Parts that were started and are not averaged yet; `averaged_` counts those before, over all
+  // steps, as RankSlot::started does.
+  struct Part {
+    std::size_t first = 0, count = 0;
+  };
+  std::deque<Part> parts_;
+  std::uint32_t averaged_ = 0;
+  std::uint64_t parts_hash_ = 0;
+  std::size_t step_parity_ = 0;
 };
 
 ShmComm::~ShmComm() {
@@ -263,6 +279,17 @@ Status ShmComm::same_range(std::size_t first, std::size_t count) {
   return Status();
 }
 
+void ShmComm::average_own_share(std::size_t first, std::size_t count) {
+  // Shares are whole cache lines, so that no two ranks write to one.
+  constexpr std::size_t kLine = 64 / sizeof(float);
+  const std::size_t lines = (count + kLine - 1) / kLine;
+  const auto ranks = static_cast<std::size_t>(world_size());
+  const auto mine = static_cast<std::size_t>(rank());
+  const std::size_t from = std::min(count, lines * mine / ranks * kLine);
+  const std::size_t to = std::min(count, lines * (mine + 1) / ranks * kLine);
+  average_slices(slices_, first + from, to - from, options_.threads);
+}
+
 Status ShmComm::all_reduce_mean(std::size_t first, std::size_t count, double* wait_seconds) {
   OCRTUNE_CHECK(first + count <= count_);
   slot(rank()).first = first;
@@ -271,16 +298,55 @@ Status ShmComm::all_reduce_mean(std::size_t first, std::size_t count, double* wa
   Status status = meet(&waited);
   if (status) status = same_range(first, count);
   if (status) {
-    // Shares are whole cache lines, so that no two ranks write to one.
-    constexpr std::size_t kLine = 64 / sizeof(float);
-    const std::size_t lines = (count + kLine - 1) / kLine;
-    const auto ranks = static_cast<std::size_t>(world_size());
-    const auto mine = static_cast<std::size_t>(rank());
-    const std::size_t from = std::min(count, lines * mine / ranks * kLine);
-    const std::size_t to = std::min(count, lines * (mine + 1) / ranks * kLine);
-    average_slices(slices_, first + from, to - from, options_.threads);
+    average_own_share(first, count);
     status = meet(&waited);
   }
+  if (wait_seconds != nullptr) *wait_seconds = waited;
+  return status;
+}
+
+Status ShmComm::start_mean(std::size_t first, std::size_t count) {
+  OCRTUNE_CHECK(first + count <= count_);
+  parts_.push_back({first, count});
+  parts_hash_ = mix_bits(mix_bits(parts_hash_ + first) + count + 1);
+  slot(rank()).started.fetch_add(1, std::memory_order_release);
+  return Status();
+}
+
+bool ShmComm::all_started(std::uint32_t goal) {
+  for (int step = 1; step < world_size(); ++step) {
+    const int peer = (rank() + step) % world_size();
+    if (!at_or_past(slot(peer).started.load(std::memory_order_acquire), goal)) return false;
+  }
+  return true;
+}
+
+Status ShmComm::advance() {
+  while (!parts_.empty() && all_started(averaged_ + 1)) {
+    average_own_share(parts_.front().first, parts_.front().count);
+    parts_.pop_front();
+    ++averaged_;
+  }
+  return Status();
+}
+
+// Between the two meetings all parts of all ranks are started, after them all are averaged. A rank
+// that comes back here has started its next step before its peers may have left this one: two
+// hashes, used in turn.
+Status ShmComm::finish_means(double* wait_seconds) {
+  slot(rank()).parts_started[step_parity_] = parts_hash_;
+  double waited = 0;
+  Status status = meet(&waited);
+  for (int r = 0; r < world_size() && status; ++r) {
+    if (slot(r).parts_started[step_parity_] == parts_hash_) continue;
+    status =
+        Error{ErrorKind::usage, "rank " + std::to_string(r) + " reduces other parts than rank " +
+                                    std::to_string(rank())};
+  }
+  if (status) status = advance();
+  if (status) status = meet(&waited);
+  parts_hash_ = 0;
+  step_parity_ ^= 1;
   if (wait_seconds != nullptr) *wait_seconds = waited;
   return status;
 }

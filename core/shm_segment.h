@@ -24,7 +24,9 @@ struct alignas(128) RankSlot {
   std::atomic<std::int32_t> pid;        // 0 until attached
   std::atomic<std::uint32_t> left;      // 1 once it said goodbye
   std::atomic<std::int32_t> error;      // errno of its part of a collective call
-  std::uint64_t first, count;  // the range it is about to reduce; stable between two barriers
+  std::atomic<std::uint32_t> started;   // parts whose numbers are final, over all steps
+  std::uint64_t first, count;      // the range it is about to reduce; stable between two barriers
+  std::uint64_t parts_started[2];  // a hash of the parts of this step and of the one before
 };
 
 struct SegmentControl {

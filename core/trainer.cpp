@@ -41,6 +41,8 @@ class TeamScope {
 // plan, 6 to 9 MiB over all models and batches.
 constexpr std::size_t kLibraryBytes = std::size_t{7} << 20;
 
+constexpr std::size_t kLineFloats = 16;  // parts of the mean begin at whole cache lines
+
 double now_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -168,18 +170,23 @@ class TrainerOnGraph final : public Trainer {
     if (!fits) return fits.error();
     StepReport report;
     const double start = now_seconds();
-    const Result<CtcLoss> loss = network_.train(batch, parameters_, statistics_, gradients_);
+    double moving_seconds = 0;  // of it, between the layers of backward
+    const Result<CtcLoss> loss =
+        network_.train(batch, parameters_, statistics_, gradients_, gradient_watch(moving_seconds));
     if (!loss) return loss.error();
     const double reduce_start = now_seconds();
-    const Status reduced = comm_.all_reduce_mean(0, gradients_.size(), &report.wait_seconds);
+    const Status reduced = overlaps()
+                               ? comm_.finish_means(&report.wait_seconds)
+                               : comm_.all_reduce_mean(0, gradients_.size(), &report.wait_seconds);
     if (!reduced) return reduced.error();
     const double reduce_end = now_seconds();
     const AdamW settings{options_.learning_rate, options_.weight_decay};
     update_parameters(settings, graph_, gradients_, moments_, parameters_);
     report.loss = loss->mean;
     report.impossible_labels = loss->impossible;
-    report.all_reduce_seconds = std::max(0.0, reduce_end - reduce_start - report.wait_seconds);
-    report.compute_seconds = now_seconds() - reduce_end + reduce_start - start;
+    report.all_reduce_seconds =
+        std::max(0.0, reduce_end - reduce_start - report.wait_seconds) + moving_seconds;
+    report.compute_seconds = now_seconds() - reduce_end + reduce_start - start - moving_seconds;
     return report;
   }
 
@@ -235,6 +242,26 @@ class TrainerOnGraph final : public Trainer {
   }
 
  private:
+  bool overlaps() const { return options_.bucket_bytes > 0 && comm_.place().world_size > 1; }
+
+  // Starts a part as soon as enough gradients are final, and moves what all ranks have started.
+  Network::GradientWatch gradient_watch(double& moving_seconds) {
+    if (!overlaps()) return {};
+    const std::size_t least = std::max<std::size_t>(1, options_.bucket_bytes / sizeof(float));
+    return [this, least, &moving_seconds, end = gradients_.size()](std::size_t from) mutable {
+      const double start = now_seconds();
+      from = (from + kLineFloats - 1) / kLineFloats * kLineFloats;  // what is between is padding
+      Status status;
+      if (end > from && (end - from >= least || from == 0)) {
+        status = comm_.start_mean(from, end - from);
+        end = from;
+      }
+      if (status) status = comm_.advance();
+      moving_seconds += now_seconds() - start;
+      return status;
+    };
+  }
+
   // Of each gradient tensor, then of the loss.
   Result<std::vector<double>> check_batch_errors(Network& judge, int attempt) {
     const Batch batch = draw_check_batch(options_, model_, attempt);

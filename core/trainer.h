@@ -20,8 +20,11 @@ struct TrainerOptions {
   int batch = 16;                  // the largest batch that step() will see
   int height = 32;                 // of the largest bucket
   int width = 320;
-  std::vector<int> heights;     // multi-scale batches, see core/batch.h; empty: `height` alone
-  int threads = 1;              // OpenMP team of this rank
+  std::vector<int> heights;  // multi-scale batches, see core/batch.h; empty: `height` alone
+  int threads = 1;           // OpenMP team of this rank
+  // Several ranks: gradients are averaged in parts of at least so many bytes between the layers of
+  // backward, once all ranks have them; 0: all at once after it. Changes no bit of the result.
+  std::size_t bucket_bytes = 0;
   double learning_rate = 1e-3;  // AdamW
   double weight_decay = 0.01;
   std::uint64_t seed = 1;  // of the initial weights; the same on all ranks

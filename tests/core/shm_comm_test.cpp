@@ -106,6 +106,81 @@ TEST(ShmComm, AllRanksEndWithTheSameBits) {
   EXPECT_EQ(ends[0].said, ends[2].said);
 }
 
+// Means in parts with other work between them, against the plain mean on a second segment.
+std::string reduce_in_parts(const std::string& one, const std::string& two, int rank, int ranks) {
+  constexpr std::size_t kCount = 5000;
+  auto parts = make_shm_comm(options_of(one, rank, ranks));
+  auto whole = make_shm_comm(options_of(two, rank, ranks));
+  if (!parts || !whole) return "no comm";
+  const auto ours = (*parts)->gradient_buffer(kCount), theirs = (*whole)->gradient_buffer(kCount);
+  if (!ours || !theirs) return "no buffer";
+  for (int step = 0; step < 20; ++step) {
+    for (std::size_t i = 0; i < kCount; ++i) {
+      (*theirs)[i] = 1.0F / (1.0F + value_at(rank + step, i));
+    }
+    std::fill(ours->begin(), ours->end(), 0.0F);
+    std::size_t end = kCount;
+    for (const std::size_t from :
+         {std::size_t{4992}, std::size_t{3200}, std::size_t{16}, std::size_t{0}}) {
+      // Written just before it is handed over, as backward does; ranks arrive in turns.
+      std::copy(theirs->begin() + static_cast<std::ptrdiff_t>(from),
+                theirs->begin() + static_cast<std::ptrdiff_t>(end),
+                ours->begin() + static_cast<std::ptrdiff_t>(from));
+      if ((step + rank) % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
+      if (!(*parts)->start_mean(from, end - from)) return "not started";
+      if (!(*parts)->advance()) return "not advanced";
+      end = from;
+    }
+    double wait_seconds = -1;
+    if (Status done = (*parts)->finish_means(&wait_seconds); !done) return done.error().what;
+    if (wait_seconds < 0) return "no waiting time";
+    if (Status done = (*whole)->all_reduce_mean(0, kCount, nullptr); !done) {
+      return done.error().what;
+    }
+    if (std::memcmp(ours->data(), theirs->data(), kCount * sizeof(float)) != 0) {
+      return "other bits in step " + std::to_string(step);
+    }
+  }
+  return "fine";
+}
+
+TEST(ShmComm, MeansInPartsHaveTheBitsOfTheWhole) {
+  for (const int ranks : {1, 2, 3, 8, 64}) {
+    const std::string one = new_segment_name(), two = new_segment_name();
+    for (const RankEnd& end :
+         fork_ranks(ranks, [&](int rank) { return reduce_in_parts(one, two, rank, ranks); })) {
+      EXPECT_EQ(end.said, "fine") << ranks << " ranks";
+    }
+  }
+}
+
+TEST(ShmComm, DifferentPartsAreRefused) {
+  const std::string segment = new_segment_name();
+  const auto ends = fork_ranks(2, [&](int rank) -> std::string {
+    auto comm = make_shm_comm(options_of(segment, rank, 2));
+    (void)(*comm)->gradient_buffer(128);
+    (void)(*comm)->start_mean(64, 64);
+    if (rank == 0) (void)(*comm)->start_mean(0, 64);
+    const Status status = (*comm)->finish_means(nullptr);
+    return status ? "accepted" : status.error().what;
+  });
+  for (const RankEnd& end : ends) EXPECT_THAT(end.said, HasSubstr("other parts"));
+}
+
+TEST(ShmComm, KilledRankEndsMeansInParts) {
+  const std::string segment = new_segment_name();
+  const auto ends = fork_ranks(3, [&](int rank) -> std::string {
+    auto comm = make_shm_comm(options_of(segment, rank, 3));
+    (void)(*comm)->gradient_buffer(128);
+    (void)(*comm)->start_mean(0, 128);
+    if (rank == 1) ::raise(SIGKILL);
+    (void)(*comm)->advance();
+    const Status status = (*comm)->finish_means(nullptr);
+    return status ? "accepted" : status.error().what;
+  });
+  for (const std::size_t rank : {0U, 2U}) EXPECT_THAT(ends[rank].said, HasSubstr("rank 1"));
+}
+
 std::string reduce_until_error(Comm& comm) {
   for (int step = 0; step < 1'000'000; ++step) {
     if (Status status = comm.all_reduce_mean(0, 4096, nullptr); !status) {

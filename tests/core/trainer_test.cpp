@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <sstream>
 
 #include <gtest/gtest.h>
@@ -220,9 +221,70 @@ TEST(Trainer, TwoRanksStepLikeOneWithBothHalves) {
   }
 }
 
+// Losses of five steps, exactly, of two ranks whose batches differ.
+std::vector<std::string> losses_of_two_ranks(TrainerOptions options) {
+  options.batch = 2;
+  const std::string segment = new_segment_name();
+  std::vector<std::string> said;
+  for (const RankEnd& end : fork_ranks(2, [&](int rank) -> std::string {
+         ShmCommOptions shm;
+         shm.segment = segment;
+         shm.place = RankPlace{rank, 2, rank, 2, 0, 1};
+         const auto comm = make_shm_comm(shm);
+         if (!comm) return comm.error().what;
+         const auto trainer = Trainer::create(options, **comm);
+         if (!trainer) return trainer.error().what;
+         const Batch batch = draw_batch(options, 3, 7 + static_cast<std::uint64_t>(rank));
+         std::ostringstream losses;
+         for (int i = 0; i < 5; ++i) {
+           const auto report = (*trainer)->step(batch);
+           if (!report) return report.error().what;
+           losses << std::hexfloat << report->loss << ' ';
+         }
+         return losses.str();
+       })) {
+    said.push_back(end.said);
+  }
+  return said;
+}
+
+TEST(Trainer, AveragingBetweenTheLayersOfBackwardChangesNoBit) {
+  for (const char* model : {"crnn", "svtrv2-small"}) {
+    TrainerOptions options = small_options();
+    options.model = model;
+    const auto after = losses_of_two_ranks(options);
+    EXPECT_NE(after[0], after[1]) << "batches must differ";
+    EXPECT_EQ(words(after[0]).size(), 5U) << after[0];
+    for (const std::size_t bytes : {1UL, 4096UL, 1UL << 20, 1UL << 40}) {
+      options.bucket_bytes = bytes;
+      EXPECT_EQ(losses_of_two_ranks(options), after) << model << ", parts of " << bytes;
+    }
+  }
+}
+
 double resident_bytes() {
   const std::string statm = *read_file("/proc/self/statm");
   return std::stod(words(statm)[1]) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+
+// Runs the current test again in a process that ran no other before, whose heap and library pages
+// would count; true in the process that asked.
+bool ran_alone() {
+  constexpr const char* kAlone = "OCRTUNE_TEST_ALONE";
+  if (std::getenv(kAlone) != nullptr) return false;
+  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+  const std::string filter =
+      std::string("--gtest_filter=") + test->test_suite_name() + "." + test->name();
+  const int pid = ::fork();
+  if (pid == 0) {
+    ::setenv(kAlone, "1", 1);
+    ::execl("/proc/self/exe", "core_tests", filter.c_str(), static_cast<char*>(nullptr));
+    ::_exit(127);
+  }
+  int status = -1;
+  ::waitpid(pid, &status, 0);
+  EXPECT_EQ(status, 0) << "the test failed in a process of its own";
+  return true;
 }
 
 // What a fresh process grows by at its peak, over what was planned. Named Plain: sanitizers take
@@ -256,6 +318,7 @@ double grown_over_planned(const TrainerOptions& options) {
 }
 
 TEST(PlainTrainer, FootprintIsWhatAProcessGrowsByForEveryModel) {
+  if (ran_alone()) return;
   for (const ModelRow& model : model_table()) {
     const bool large = model.build(97).parameter_count() > 10'000'000;
     for (const int batch : large ? std::vector{1, 2} : std::vector{2, 6}) {
@@ -271,6 +334,7 @@ TEST(PlainTrainer, FootprintIsWhatAProcessGrowsByForEveryModel) {
 }
 
 TEST(PlainTrainer, FootprintOfMultiScaleBatchesIsTheWorstOne) {
+  if (ran_alone()) return;
   TrainerOptions options;
   options.model = "svtrv2-small";
   options.batch = 6;
@@ -280,6 +344,7 @@ TEST(PlainTrainer, FootprintOfMultiScaleBatchesIsTheWorstOne) {
 }
 
 TEST(PlainTrainer, SaysWhenMemoryIsShort) {
+  if (ran_alone()) return;
   TrainerOptions options;
   options.batch = 64;
   const auto ends = fork_ranks(1, [&](int) -> std::string {
