@@ -14,7 +14,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kFloats = 512 * 1024 / sizeof(float);
+constexpr std::size_t kFloats = 512UL * 1024 / sizeof(float);
 constexpr std::size_t kRecent = 20;  // readings that say what is usual
 constexpr std::size_t kLeastReadings = 5;
 constexpr double kSlow = 0.10;

@@ -214,7 +214,7 @@ void run_case(benchmark::State& state, const KernelCase& test, const std::string
     state.SkipWithError("this backend has no such operator");
     return;
   }
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     if (!(forward ? bed->forward() : bed->backward())) state.SkipWithError("the operator failed");
   }
   set_counters(state, *bed, roof, forward ? 1 : 2);
@@ -222,10 +222,10 @@ void run_case(benchmark::State& state, const KernelCase& test, const std::string
 
 void run_ctc(benchmark::State& state) {
   Random random(1);
-  std::vector<float> logits(8 * 80 * 97), gradient(logits.size());
+  std::vector<float> logits(8UL * 80 * 97), gradient(logits.size());
   for (float& value : logits) value = static_cast<float>(random.uniform(-1, 1));
   const std::vector<std::vector<int>> labels(8, std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8});
-  for (auto _ : state) ctc_loss(logits, 80, 97, labels, gradient.data());
+  while (state.KeepRunning()) ctc_loss(logits, 80, 97, labels, gradient.data());
   state.SetItemsProcessed(state.iterations() * 8);
 }
 
