@@ -96,6 +96,12 @@ std::vector<std::string> general_warnings(const CommandWorkload& workload) {
         "the global batch is nproc x batch and changes with both; the learning rate is left as it "
         "is: scale it with the global batch (linearly for SGD, by the square root for Adam)");
   }
+  if (turns(workload, "nproc") && !turns(workload, "threads") &&
+      std::getenv("OMP_NUM_THREADS") == nullptr) {
+    warnings.emplace_back(
+        "threads are left to the command (torchrun and Paddle take one for each of several "
+        "processes); --threads 1,2 varies OMP_NUM_THREADS");
+  }
   if (turns(workload, "binding")) {
     for (const char* name : {"GOMP_CPU_AFFINITY", "KMP_AFFINITY", "OMP_PLACES"}) {
       if (std::getenv(name) == nullptr) continue;

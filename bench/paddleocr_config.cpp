@@ -76,6 +76,31 @@ Status count_all_lines(const YAML::Node& dataset, const std::string& directory,
   return Status();
 }
 
+// As PaddleOCR merges them: down the dicts of a dotted path. A key is replaced, not assigned to: an
+// anchor (first_bs: &bs) shares its node with its aliases.
+Status override_key(const YAML::Node& document, const std::string& key, const std::string& value) {
+  const std::vector<std::string> path = split(key, '.');
+  YAML::Node at = document;
+  for (std::size_t i = 0; i + 1 < path.size(); ++i) {
+    if (!at.IsMap() || !at[path[i]]) {
+      if (i > 0) return Status();  // PaddleOCR makes the dict: nothing here depends on it
+      return Error{ErrorKind::usage,
+                   fmt::format("-o {}={}: the config has no section {}", key, value, path[i])};
+    }
+    at.reset(at[path[i]]);
+  }
+  if (!at.IsMap()) return Status();
+  YAML::Node parsed;
+  try {
+    parsed = YAML::Load(value);
+  } catch (const YAML::Exception&) {
+    parsed = YAML::Node(value);
+  }
+  at.remove(path.back());
+  at[path.back()] = parsed;
+  return Status();
+}
+
 Result<PaddleOcrConfig> read_document(const YAML::Node& document, const std::string& path,
                                       const std::string& directory) {
   const YAML::Node train = child(document, "Train");
@@ -93,6 +118,7 @@ Result<PaddleOcrConfig> read_document(const YAML::Node& document, const std::str
   config.shared_memory = scalar(loader["use_shared_memory"], true);
   config.use_gpu = scalar(child(global, "use_gpu"), true);
   config.use_amp = scalar(child(global, "use_amp"), false);
+  config.evaluates_by_epoch = scalar(child(global, "eval_batch_epoch"), 0) > 0;
   config.epochs = scalar(child(global, "epoch_num"), 1);
   read_image_size(train, config);
   const Status counted = count_all_lines(child(train, "dataset"), directory, config);
@@ -102,12 +128,18 @@ Result<PaddleOcrConfig> read_document(const YAML::Node& document, const std::str
 
 }  // namespace
 
-Result<PaddleOcrConfig> read_paddleocr_config(const std::string& path,
-                                              const std::string& directory) {
+Result<PaddleOcrConfig> read_paddleocr_config(const std::string& path, const std::string& directory,
+                                              const ConfigOverrides& overrides) {
   const auto text = read_file(path, 16 << 20);
   if (!text) return text.error();
   try {
-    return read_document(YAML::Load(*text), path, directory);
+    const YAML::Node document = YAML::Load(*text);
+    for (const auto& [key, value] : overrides) {
+      if (!document.IsMap() || value.find('{') != std::string::npos) continue;
+      const Status set = override_key(document, key, value);
+      if (!set) return set.error();
+    }
+    return read_document(document, path, directory);
   } catch (const YAML::Exception& error) {
     return Error{ErrorKind::invalid,
                  fmt::format("{}:{}: not YAML: {}", path, error.mark.line + 1, error.msg)};

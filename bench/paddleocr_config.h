@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 
@@ -14,16 +16,22 @@ struct PaddleOcrConfig {
   bool has_sampler = false;  // Train.sampler is there: the batch changes from step to step
   bool use_gpu = true;       // Global.use_gpu; PaddleOCR's default is a GPU
   bool use_amp = false;
-  bool shared_memory = true;  // Train.loader.use_shared_memory
+  bool shared_memory = true;        // Train.loader.use_shared_memory
+  bool evaluates_by_epoch = false;  // Global.eval_batch_epoch, which outdoes eval_batch_step
   int epochs = 1;
   int height = 0, width = 0;  // of a training image; 0: unknown
   std::int64_t lines = 0;     // in all label files, after ratio_list; 0: unknown
 };
 
-// `directory`: where relative label files are looked for (empty: ours). missing: the config or one
-// of its label files; invalid: not YAML (with the line), or no Train.loader.
-Result<PaddleOcrConfig> read_paddleocr_config(const std::string& path,
-                                              const std::string& directory);
+// -o KEY=VALUE, as dotted path and YAML text.
+using ConfigOverrides = std::vector<std::pair<std::string, std::string>>;
+
+// `directory`: where relative label files are looked for (empty: ours). `overrides` win over the
+// file; values with a placeholder say nothing yet. missing: the config or one of its label files;
+// invalid: not YAML (with the line), or no Train.loader; usage: an override of a section that the
+// file has not, which PaddleOCR refuses too.
+Result<PaddleOcrConfig> read_paddleocr_config(const std::string& path, const std::string& directory,
+                                              const ConfigOverrides& overrides = {});
 
 // Bytes of /dev/shm that the training loader of one process fills: its queue of 2 x workers batches
 // of float32 images. 0 where it uses none, or where the image size is unknown.

@@ -16,7 +16,7 @@
 namespace ocrtune {
 namespace {
 
-using Overrides = std::vector<std::pair<std::string, std::string>>;
+using Overrides = ConfigOverrides;
 
 constexpr const char* kLauncher = "paddle.distributed.launch";
 
@@ -74,11 +74,13 @@ Overrides knob_overrides(const CommandWorkload& workload, const PaddleOcrConfig&
 
 // What only a short trial needs.
 Overrides trial_overrides(const PaddleOcrConfig& config, int print_interval) {
-  return {{"Global.print_batch_step", fmt::format("{}", print_interval)},
-          {"Global.eval_batch_step", "[0,100000000000]"},
-          {"Global.epoch_num", fmt::format("{}", std::max(config.epochs, 1000))},
-          {"Global.save_epoch_step", "100000"},
-          {"Global.save_model_dir", "{trial_dir}/output"}};
+  Overrides keys = {{"Global.print_batch_step", fmt::format("{}", print_interval)},
+                    {"Global.eval_batch_step", "[0,100000000000]"},
+                    {"Global.epoch_num", fmt::format("{}", std::max(config.epochs, 1000))},
+                    {"Global.save_epoch_step", "100000"},
+                    {"Global.save_model_dir", "{trial_dir}/output"}};
+  if (config.evaluates_by_epoch) keys.emplace_back("Global.eval_batch_epoch", "100000");
+  return keys;
 }
 
 std::optional<std::string> python_of(const std::vector<std::string>& command) {
@@ -196,40 +198,60 @@ Status place_launcher(CommandWorkload& workload, std::vector<std::string>& comma
   return Status();
 }
 
+void set_key(Overrides& keys, const std::string& key, const std::string& value) {
+  const auto found =
+      std::find_if(keys.begin(), keys.end(), [&](const auto& one) { return one.first == key; });
+  if (found != keys.end()) {
+    found->second = value;
+  } else {
+    keys.emplace_back(key, value);
+  }
+}
+
+// A command without its -o groups, and what these say: the later of two wins.
+struct OverrideGroups {
+  std::vector<std::string> rest;
+  Overrides keys;
+  int groups = 0;
+  std::string malformed;  // the first item that PaddleOCR would not split into two at '='
+};
+
+OverrideGroups take_overrides(const std::vector<std::string>& command) {
+  OverrideGroups found;
+  const auto set = [&](const std::string& item) {
+    const std::size_t equals = item.find('=');
+    const bool good = equals != 0 && std::count(item.begin(), item.end(), '=') == 1;
+    if (!good && found.malformed.empty()) found.malformed = item;
+    set_key(found.keys, item.substr(0, equals),
+            equals == std::string::npos ? "" : item.substr(equals + 1));
+  };
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    const bool joined = starts_with(command[i], "--opt=");
+    if (command[i] != "-o" && command[i] != "--opt" && !joined) {
+      found.rest.push_back(command[i]);
+      continue;
+    }
+    ++found.groups;
+    if (joined) {
+      set(command[i].substr(6));
+      continue;
+    }
+    while (i + 1 < command.size() && !starts_with(command[i + 1], "-")) set(command[++i]);
+  }
+  return found;
+}
+
 }  // namespace
 
 std::vector<std::string> merge_overrides(const std::vector<std::string>& command,
                                          const Overrides& overrides, int* groups) {
-  std::vector<std::string> merged;
-  Overrides keys;
-  int count = 0;
-  const auto set = [&](const std::string& key, const std::string& value) {
-    const auto found =
-        std::find_if(keys.begin(), keys.end(), [&](const auto& one) { return one.first == key; });
-    if (found != keys.end()) {
-      found->second = value;
-    } else {
-      keys.emplace_back(key, value);
-    }
-  };
-  for (std::size_t i = 0; i < command.size(); ++i) {
-    if (command[i] != "-o" && command[i] != "--opt") {
-      merged.push_back(command[i]);
-      continue;
-    }
-    ++count;
-    while (i + 1 < command.size() && !starts_with(command[i + 1], "-")) {
-      const std::string& item = command[++i];
-      const std::size_t equals = item.find('=');
-      set(item.substr(0, equals), equals == std::string::npos ? "" : item.substr(equals + 1));
-    }
-  }
-  for (const auto& [key, value] : overrides) set(key, value);
-  if (groups != nullptr) *groups = count;
-  if (keys.empty()) return merged;
-  merged.emplace_back("-o");
-  for (const auto& [key, value] : keys) merged.push_back(key + "=" + value);
-  return merged;
+  OverrideGroups found = take_overrides(command);
+  for (const auto& [key, value] : overrides) set_key(found.keys, key, value);
+  if (groups != nullptr) *groups = found.groups;
+  if (found.keys.empty()) return found.rest;
+  found.rest.emplace_back("-o");
+  for (const auto& [key, value] : found.keys) found.rest.push_back(key + "=" + value);
+  return found.rest;
 }
 
 Status apply_paddleocr_preset(PreparedCommand& command, const Machine& machine) {
@@ -238,7 +260,13 @@ Status apply_paddleocr_preset(PreparedCommand& command, const Machine& machine) 
   if (!path) {
     return Error{ErrorKind::usage, "--preset paddleocr needs -c CONFIG.yml in the command"};
   }
-  auto config = read_paddleocr_config(in_directory(workload, *path), workload.directory);
+  const OverrideGroups given = take_overrides(workload.command);
+  if (!given.malformed.empty()) {
+    return Error{ErrorKind::usage,
+                 fmt::format("-o {}: PaddleOCR wants KEY=VALUE, with one '='", given.malformed)};
+  }
+  auto config =
+      read_paddleocr_config(in_directory(workload, *path), workload.directory, given.keys);
   if (!config) return config.error();
   command.current = current_setting(workload, *config);
   command.turnable = {"threads", "batch", "workers"};

@@ -25,7 +25,7 @@ Result<int> show(const ShowFlags& flags) {
   if (!run) return run.error();
   const std::string text = flags.json
                                ? run_json(*run) + "\n"
-                               : console_summary(*run, terminal_width(stdout), may_colour(stdout));
+                               : console_summary(*run, console_width(stdout), may_colour(stdout));
   std::fputs(text.c_str(), stdout);
   return run->result.found ? kExitFine : kExitAnswerIsNo;
 }

@@ -34,6 +34,11 @@ int terminal_width(std::FILE* stream) {
              : 80;
 }
 
+int console_width(std::FILE* stream) {
+  constexpr int kNeverCut = 100000;  // a file or a pipe has no edge
+  return is_terminal(stream) ? terminal_width(stream) : kNeverCut;
+}
+
 bool may_colour(std::FILE* stream) {
   return is_terminal(stream) && environment("NO_COLOR").empty() && environment("TERM") != "dumb";
 }

@@ -295,7 +295,7 @@ Result<int> finish(RunRecord& run, const TuneFlags& flags) {
   if (flags.json) {
     std::printf("%s\n", run_json(run).c_str());
   } else {
-    std::fputs(console_summary(run, terminal_width(stdout), may_colour(stdout)).c_str(), stdout);
+    std::fputs(console_summary(run, console_width(stdout), may_colour(stdout)).c_str(), stdout);
   }
   if (!flags.out.empty()) {
     const Status written = write_reports(run, flags.out);

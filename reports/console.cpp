@@ -97,11 +97,14 @@ void add_answer(Lines& lines, const RunRecord& run) {
     if (promise) lines.add("promise", promise_text(*promise));
   }
   if (result.baseline.trials > 0) {
+    // Nobody said which setting is used now: the lists' first values are a guess.
+    const bool guessed = starts_with(run.options.baseline_source, "the first");
+    const std::string whose = guessed ? "the first of your lists" : "your setting";
     lines.add("gain", result.baseline.samples_per_second.median > 0
-                          ? fmt::format("{} of your setting, {}: {}", gain_text(result.gain),
+                          ? fmt::format("{} of {}, {}: {}", gain_text(result.gain), whose,
                                         knobs_text(result.baseline.knobs),
                                         rate_text(result.baseline.samples_per_second))
-                          : fmt::format("your setting, {}, does not run: {}",
+                          : fmt::format("{}, {}, does not run: {}", whose,
                                         knobs_text(result.baseline.knobs), result.baseline.reason));
   }
   const double free = free_share(recommended);

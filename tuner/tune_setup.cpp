@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "bench/command_fill.h"
 #include "bench/command_prepare.h"
 #include "bench/promise.h"
 #include "core/recognizer.h"
@@ -250,6 +251,15 @@ std::string launch_command(const RunOptions& options, const Machine& machine, co
 
 namespace {
 
+// A command whose threads were left alone was measured without OMP_NUM_THREADS.
+void drop_what_was_not_set(const RunOptions& options,
+                           std::vector<std::pair<std::string, std::string>>& env) {
+  if (options.command.empty() || turns(command_workload(options), "threads")) return;
+  env.erase(std::remove_if(env.begin(), env.end(),
+                           [](const auto& one) { return one.first == "OMP_NUM_THREADS"; }),
+            env.end());
+}
+
 // By how much the promise is missed where no setting keeps it: the setting that comes nearest.
 std::string promise_missed(const RunRecord& run, const Promise& promise) {
   const Trial* nearest = nullptr;
@@ -319,6 +329,7 @@ Result<std::unique_ptr<Judgement>> judge_run(RunRecord& run) {
   run.result = recommend(inputs.space, *judgement->search, run.trials, inputs.recommend);
   run.result.recommendation.command =
       launch_command(run.options, run.machine, run.result.recommendation.knobs);
+  drop_what_was_not_set(run.options, run.result.recommendation.env);
   if (!run.options.promise.empty()) speak_of_promise(run);
   return judgement;
 }

@@ -104,6 +104,42 @@ TEST_F(PaddleOcrPreset, SamplersTakeTheirOwnBatch) {
   EXPECT_EQ(prepared->print_interval.value_or(0), 6);
 }
 
+TEST_F(PaddleOcrPreset, TheUsersOverridesWinOverTheFile) {
+  config(
+      "  sampler:\n    name: MultiScaleSampler\n    scales: [[320, 32], [320, 48]]\n"
+      "    first_bs: &bs 192\n");
+  CommandWorkload one = workload();
+  one.command.insert(one.command.end(), {"-o", "Global.use_gpu=false", "Train.loader.num_workers=2",
+                                         "Train.sampler.first_bs=24", "Global.use_amp=False",
+                                         "Global.eval_batch_epoch=1", "Global.epoch_num=5000"});
+  const auto prepared = prepare_command(one, Machine());
+  ASSERT_TRUE(prepared.ok()) << prepared.error().what;
+  EXPECT_EQ(prepared->current->batch, 24);
+  EXPECT_EQ(prepared->current->workers, 2);
+  EXPECT_THAT(prepared->warnings, Not(Contains(HasSubstr("asks for a GPU"))));
+  EXPECT_THAT(prepared->warnings, Not(Contains(HasSubstr("use_amp"))));
+  const std::string trial = join(prepared->workload.command, " ");
+  EXPECT_THAT(trial, HasSubstr("Global.eval_batch_epoch=100000"));
+  EXPECT_THAT(trial, HasSubstr("Global.epoch_num=5000"));
+  EXPECT_THAT(join(prepared->launch, " "), HasSubstr("Global.eval_batch_epoch=1"));
+}
+
+TEST_F(PaddleOcrPreset, NamesBadOverrides) {
+  const auto what = [&](const std::string& item) {
+    CommandWorkload one = workload();
+    one.command.insert(one.command.end(), {"-o", item});
+    const auto prepared = prepare_command(one, Machine());
+    return prepared ? std::string("fine") : prepared.error().what;
+  };
+  EXPECT_THAT(what("Global.use_gpu"), HasSubstr("-o Global.use_gpu: PaddleOCR wants KEY=VALUE"));
+  EXPECT_THAT(what("Global.a=b=c"), HasSubstr("with one '='"));
+  EXPECT_THAT(what("Evl.loader.num_workers=0"), HasSubstr("the config has no section Evl"));
+  EXPECT_THAT(what("Train.dataset.label_file_list=[other.txt]"), HasSubstr("other.txt"));
+  EXPECT_EQ(what("Train.loader.batch_size_per_card={batch}"), "fine");
+  EXPECT_EQ(what("Global.new.deep=1"), "fine");
+  EXPECT_EQ(what("Global.checkpoints="), "fine");
+}
+
 TEST_F(PaddleOcrPreset, RefusesWhatCannotWork) {
   Machine machine;
   machine.memory.shm_bytes.value = 64 << 20;
