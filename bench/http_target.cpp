@@ -36,6 +36,29 @@ constexpr std::uint64_t kFirstRequest = UINT64_MAX;
 
 std::size_t drop(char*, std::size_t size, std::size_t count, void*) { return size * count; }
 
+std::string plain_words(CURLcode code) {
+  switch (code) {
+    case CURLE_COULDNT_CONNECT:
+      return "the connection is refused: no server listens there";
+    case CURLE_COULDNT_RESOLVE_HOST:
+      return "this host name is not known here";
+    case CURLE_RECV_ERROR:
+    case CURLE_SEND_ERROR:
+    case CURLE_GOT_NOTHING:
+    case CURLE_PARTIAL_FILE:
+      return "the server broke the connection off before its answer was whole";
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_WEIRD_SERVER_REPLY:
+      return "what answers there does not speak HTTP";
+    case CURLE_OPERATION_TIMEDOUT:
+      return "no answer in time";
+    case CURLE_URL_MALFORMAT:
+      return "this is no address; {port} and the like need the command after --";
+    default:
+      return curl_easy_strerror(code);
+  }
+}
+
 class HttpTarget final : public LoadTarget {
  public:
   explicit HttpTarget(HttpTargetOptions options)
@@ -121,7 +144,7 @@ class HttpTarget final : public LoadTarget {
       const bool ok = code == CURLE_OK && status >= 200 && status < 300;
       if (!ok) {
         failure_ = code == CURLE_OK ? fmt::format("{} answers HTTP {}", options_.url, status)
-                                    : fmt::format("{}: {}", options_.url, curl_easy_strerror(code));
+                                    : fmt::format("{}: {}", options_.url, plain_words(code));
       }
       const auto found = running_.find(easy);
       finished.push_back({found->second, steady_clock().now_seconds(), ok});

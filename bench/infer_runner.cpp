@@ -55,6 +55,7 @@ class InferRunner : public Runner {
     spec.trace = workload_.trace;
     spec.inputs = workload_.inputs;
     spec.seconds = limits.measure_seconds;
+    spec.prove_per_second = workload_.prove_per_second;
     spec.seed = workload_.seed;
     return spec;
   }

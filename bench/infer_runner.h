@@ -31,6 +31,7 @@ struct InferenceWorkload {
   // What is asked.
   std::string promise;  // empty: the most lines a second
   std::string trace;
+  double prove_per_second = 0;  // trials run this rate at full length; 0: they search for one
 
   bool foreign() const { return !url.empty() || !command.workload.command.empty(); }
 };

@@ -22,6 +22,7 @@ void each_field(Spec& spec, const Visit& visit) {
   visit("promise", spec.promise);
   visit("trace", spec.trace);
   visit("seconds", spec.seconds);
+  visit("prove_per_second", spec.prove_per_second);
   visit("seed", spec.seed);
 }
 

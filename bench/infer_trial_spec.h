@@ -25,9 +25,10 @@ struct InferTrialSpec {
   std::string url;
   std::vector<std::string> inputs;  // files to send, one kind each
   // What is asked.
-  std::string promise;  // "p99=50ms"; empty: the most that it does
-  std::string trace;    // file of recorded arrivals; empty: Poisson
-  double seconds = 15;  // for the search for a rate
+  std::string promise;          // "p99=50ms"; empty: the most that it does
+  std::string trace;            // file of recorded arrivals; empty: Poisson
+  double seconds = 15;          // for the search for a rate
+  double prove_per_second = 0;  // this rate at full length instead of a search; 0: search
   std::uint64_t seed = 1;
 
   bool foreign() const { return !command.empty() || !url.empty(); }

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/interrupt.h"
 #include "base/text.h"
 #include "cli/command_flags.h"
 #include "cli/command_list.h"
@@ -28,6 +29,7 @@
 #include "reports/report_files.h"
 #include "reports/run_json.h"
 #include "tuner/program_versions.h"
+#include "tuner/promise_proof.h"
 #include "tuner/run_runner.h"
 #include "tuner/store.h"
 #include "tuner/tune_loop.h"
@@ -266,7 +268,8 @@ Result<TuneLoopEnd> search_and_store(RunRecord& run, const TuneSetup& setup, Sto
   const auto runner = make_runner(run.options, run.machine);
   if (!runner) return runner.error();
   TuneLoopOptions loop;
-  loop.budget_seconds = std::max(0.0, run.options.budget_seconds - spent_seconds);
+  loop.budget_seconds =
+      std::max(0.0, run.options.budget_seconds - spent_seconds - proof_seconds(run.options));
   loop.limits = trial_limits(run.options);
   loop.earlier = run.trials;
   SearchProgress line;
@@ -276,6 +279,23 @@ Result<TuneLoopEnd> search_and_store(RunRecord& run, const TuneSetup& setup, Sto
     line.show(search_state(progress, spent_seconds));
   };
   return tune_loop(*search, **runner, steady_clock(), loop, callbacks);
+}
+
+// The promise of the winner, proved at full length; a winner that fails makes room for the next.
+Status prove_promise(RunRecord& run, Store& store, double end_seconds) {
+  constexpr int kMostWinners = 2;
+  for (int i = 0; i < kMostWinners && !run.options.promise.empty() && !interrupted(); ++i) {
+    if (Status judged = judge(run); !judged) return judged;
+    const double left = end_seconds - steady_clock().now_seconds();
+    const auto runner = [&](double rate) { return make_proof_runner(run, rate); };
+    if (is_terminal(stderr)) std::fprintf(stderr, "proving the winner's promise at full length\n");
+    auto trial = prove_winner(run, runner, std::min(left, proof_seconds(run.options)));
+    if (!trial) break;
+    if (Status kept = store.add_trial(run.id, *trial); !kept) return kept;
+    run.trials.push_back(std::move(*trial));
+    if (run.trials.back().ok()) break;
+  }
+  return Status();
 }
 
 // What the user's command printed before it failed, where nothing worked.
@@ -370,6 +390,8 @@ Result<int> tune(TuneFlags flags, const std::string& command_line) {
   run->trials = std::move(end->trials);
   run->stop_reason = end->stop_reason;
   run->state = end->interrupted ? "interrupted" : "done";
+  const Status proved = prove_promise(*run, *store, start + run->options.budget_seconds);
+  if (!proved) return proved.error();
   const Status finished = store->finish_run(run->id, run->state, run->stop_reason);
   if (!finished) return finished.error();
   return finish(*run, flags);

@@ -164,10 +164,13 @@ class LoadTrial {
     options.budget_seconds = spec_.seconds;
     options.seed = spec_.seed;
     options.kind_weights = weights_;
-    // One trial of many: the leaders are measured again and again.
-    options.resolution = 0.03;
-    options.warm_up_limits = 8;
-    options.least_limits = 25;
+    const double claimed = spec_.prove_per_second;
+    if (claimed <= 0) {
+      // One trial of many: the leaders are measured again and again.
+      options.resolution = 0.03;
+      options.warm_up_limits = 8;
+      options.least_limits = 25;
+    }
     options.on_probe = [this](const RateProbe& probe) { say_probe(probe); };
     if (!spec_.trace.empty()) {
       auto trace = read_trace(spec_.trace);
@@ -175,10 +178,13 @@ class LoadTrial {
       options.trace = std::move(trace).value();
     }
     const double start = steady_clock().now_seconds();
-    const auto found = find_highest_rate(*asked_.target, steady_clock(), options);
+    const auto found = claimed > 0 ? prove_rate(*asked_.target, steady_clock(), options, claimed)
+                                   : find_highest_rate(*asked_.target, steady_clock(), options);
     if (interrupted()) return true;
     if (!found) return fail(found.error());
-    events_.say(NoteEvent{0, fmt::format("{}{:.3f} ms", kAloneNote, 1e3 * found->alone_seconds)});
+    if (claimed <= 0) {
+      events_.say(NoteEvent{0, fmt::format("{}{:.3f} ms", kAloneNote, 1e3 * found->alone_seconds)});
+    }
     if (!found->found) {
       // No rate was refuted for good: that is want of time, not a broken promise.
       const bool short_of_time = found->stop_reason == "budget" || found->stop_reason == "probes";

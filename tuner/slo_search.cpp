@@ -23,6 +23,7 @@ constexpr double kBluntShare = 0.05;  // of the rate: within it a probe may tell
 constexpr double kGrossShare = 10;    // times the allowed share of late requests: far too fast
 constexpr double kGrossStep = 0.6;    // then the next rate is at most this share of it
 constexpr int kMostProbes = 60;
+constexpr double kProofShares[] = {1, 0.95, 0.9, 0.8, 0.65, 0.5, 0.4};  // of the rate to prove
 
 class Search {
  public:
@@ -34,6 +35,28 @@ class Search {
     if (!impossible()) {
       if (const Status opened = bisect(); !opened) return opened.error();
     }
+    return finish();
+  }
+
+  Result<SloSearchResult> prove(double rate) {
+    for (const double share : kProofShares) {
+      const auto made = probe(share * rate);
+      if (!made) return made.error();
+      if (made->stop == LoadStop::interrupted) return Error{ErrorKind::interrupted, "interrupted"};
+      if (made->verdict == PromiseVerdict::kept) {
+        kept_.push_back(*made);
+        confirmed_ = true;
+        break;
+      }
+      result_.broken_at = share * rate;
+      if (left() <= 0) break;
+    }
+    result_.stop_reason = kept_.empty() && left() <= 0 ? "budget" : "resolution";
+    return finish();
+  }
+
+ private:
+  Result<SloSearchResult> finish() {
     result_.found = !kept_.empty();
     if (result_.found) {
       result_.requests_per_second = kept_.back().requests_per_second;
@@ -44,7 +67,6 @@ class Search {
     return std::move(result_);
   }
 
- private:
   double spent() const { return clock_.now_seconds() - start_; }
   double left() const { return options_.budget_seconds - spent(); }
 
@@ -326,6 +348,11 @@ class Search {
 Result<SloSearchResult> find_highest_rate(LoadTarget& target, Clock& clock,
                                           const SloSearchOptions& options) {
   return Search(target, clock, options).run();
+}
+
+Result<SloSearchResult> prove_rate(LoadTarget& target, Clock& clock,
+                                   const SloSearchOptions& options, double rate) {
+  return Search(target, clock, options).prove(rate);
 }
 
 }  // namespace ocrtune

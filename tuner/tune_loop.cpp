@@ -31,6 +31,7 @@ class TrialCosts {
 
 // A trial that the end of the budget cut short says nothing about its setting.
 void forgive_cut(Trial& trial, bool cut) {
+  if (trial.cause == "promise") return;  // it ended by itself, before the rate was proved
   if (!cut || (trial.outcome != Outcome::timed_out && trial.outcome != Outcome::hung)) return;
   trial.outcome = Outcome::skipped;
   trial.cause = "budget";

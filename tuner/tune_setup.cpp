@@ -11,11 +11,10 @@
 #include "base/text.h"
 #include "bench/command_fill.h"
 #include "bench/command_prepare.h"
-#include "bench/promise.h"
 #include "core/recognizer.h"
 #include "core/trainer.h"
 #include "tuner/default_space.h"
-#include "tuner/load_trial.h"
+#include "tuner/promise_words.h"
 
 namespace ocrtune {
 namespace {
@@ -258,50 +257,6 @@ void drop_what_was_not_set(const RunOptions& options,
   env.erase(std::remove_if(env.begin(), env.end(),
                            [](const auto& one) { return one.first == "OMP_NUM_THREADS"; }),
             env.end());
-}
-
-// By how much the promise is missed where no setting keeps it: the setting that comes nearest.
-std::string promise_missed(const RunRecord& run, const Promise& promise) {
-  const Trial* nearest = nullptr;
-  double least = 0;
-  for (const Trial& trial : run.trials) {
-    const auto alone = alone_seconds(trial);
-    if (!alone || (nearest != nullptr && *alone >= least)) continue;
-    nearest = &trial;
-    least = *alone;
-  }
-  if (nearest == nullptr) return "";
-  if (least <= promise.seconds) {
-    return fmt::format(
-        "No setting was proved to keep {}; one request alone takes {:.3g} ms with {}, so a longer "
-        "--trial-time may prove a rate.",
-        promise_text(promise), 1e3 * least, knobs_text(nearest->knobs));
-  }
-  return fmt::format(
-      "No setting keeps {}: the nearest, {}, takes {:.3g} ms for one request alone, {:.3g} ms too "
-      "long ({:.2g} times the promise).",
-      promise_text(promise), knobs_text(nearest->knobs), 1e3 * least,
-      1e3 * (least - promise.seconds), least / promise.seconds);
-}
-
-void speak_of_promise(RunRecord& run) {
-  const auto promise = parse_promise(run.options.promise);
-  if (!promise) return;
-  TuneResult& result = run.result;
-  if (!result.found) {
-    const std::string missed = promise_missed(run, *promise);
-    if (!missed.empty()) result.answer = missed;
-    return;
-  }
-  result.answer = fmt::format(
-      "Launch with {}: {} requests/s with {}.", knobs_text(result.recommendation.knobs),
-      format_count(result.recommendation.samples_per_second.median), promise_text(*promise));
-  result.recommendation.reasons.insert(
-      result.recommendation.reasons.begin(),
-      fmt::format("The rate is the highest at which requests that come {} had {}, every width "
-                  "for itself.",
-                  run.options.trace.empty() ? "at random (Poisson)" : "as in the trace",
-                  promise_text(*promise)));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "tuner/slo_search.h"
 
 #include <cmath>
+#include <tuple>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -98,6 +99,28 @@ TEST(FindHighestRate, CountsFailuresAgainstThePromise) {
   const auto found = search(service, options_of({0.99, 0.02}, 200));
   ASSERT_TRUE(found.ok());
   EXPECT_FALSE(found->found);
+}
+
+TEST(ProveRate, ProvesAtFullLengthAndLowersWhatFails) {
+  for (const auto& [claim, least, most] : {std::tuple{0.8, 0.8, 0.8}, std::tuple{1.1, 0.7, 1.0}}) {
+    SimulatedServer server(service_of(0.001, 1, false));
+    const auto proved =
+        prove_rate(server, server.clock(), options_of({0.99, 0.02}, 200), claim * kTrueRate);
+    ASSERT_TRUE(proved.ok());
+    ASSERT_TRUE(proved->found) << claim;
+    EXPECT_GE(proved->requests_per_second, least * kTrueRate * 0.999);
+    EXPECT_LE(proved->requests_per_second, most * kTrueRate * 1.001);
+    EXPECT_GE(proved->probes.back().judged, 459);
+    EXPECT_GE(proved->probes.back().seconds, 100 * 0.02);
+  }
+}
+
+TEST(ProveRate, TooFastByFarIsNotClaimed) {
+  SimulatedServer server(service_of(0.001, 1, false));
+  const auto proved = prove_rate(server, server.clock(), options_of({0.99, 0.02}, 200), 3000);
+  ASSERT_TRUE(proved.ok());
+  EXPECT_FALSE(proved->found);
+  EXPECT_GT(proved->broken_at, 0);
 }
 
 TEST(FindHighestRate, BurstsOfATraceLowerTheRate) {
