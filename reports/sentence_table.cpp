@@ -190,6 +190,7 @@ const std::vector<Phrase>& sentence_table() {
       {"ladder", "阶梯"},
       {"model", "模型"},
       {"race", "决赛"},
+      {"proof", "证明"},
       {"rule", "规则"},
       {"sweep", "扫描"},
       {"verify", "验证"},
