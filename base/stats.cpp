@@ -1,6 +1,7 @@
 #include "base/stats.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <functional>
@@ -80,6 +81,37 @@ double median_absolute_deviation(const std::vector<double>& values) {
   distances.reserve(values.size());
   for (double value : values) distances.push_back(std::fabs(value - centre));
   return 1.4826 * median(std::move(distances));
+}
+
+double student_95(double freedom) {
+  struct Row {
+    double freedom, errors;
+  };
+  static constexpr std::array<Row, 15> kRows = {{{1, 12.706},
+                                                 {2, 4.303},
+                                                 {3, 3.182},
+                                                 {4, 2.776},
+                                                 {5, 2.571},
+                                                 {6, 2.447},
+                                                 {7, 2.365},
+                                                 {8, 2.306},
+                                                 {9, 2.262},
+                                                 {10, 2.228},
+                                                 {12, 2.179},
+                                                 {15, 2.131},
+                                                 {20, 2.086},
+                                                 {30, 2.042},
+                                                 {1e9, 1.960}}};
+  if (freedom <= 1) return kRows[0].errors;
+  for (std::size_t i = 1; i < kRows.size(); ++i) {
+    const Row &below = kRows[i - 1], &above = kRows[i];
+    if (freedom > above.freedom) continue;
+    // Straight in 1 / freedom, or nearly.
+    const double share =
+        (1 / below.freedom - 1 / freedom) / (1 / below.freedom - 1 / above.freedom);
+    return below.errors + share * (above.errors - below.errors);
+  }
+  return kRows.back().errors;
 }
 
 Interval bootstrap_median(const std::vector<double>& values, double confidence, std::uint64_t seed,

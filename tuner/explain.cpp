@@ -110,7 +110,7 @@ std::vector<std::string> reasons_for(const Verdict& verdict) {
                                   format_count(summary.samples_per_joule)));
   }
   if (verdict.baseline != nullptr && verdict.baseline != &chosen) {
-    const Interval gain = ratio_interval(chosen, *verdict.baseline, verdict.noise);
+    const Interval gain = gain_interval(chosen, *verdict.baseline, verdict.noise);
     reasons.push_back(fmt::format("{:.2f} times the current setting ({:.2f} to {:.2f}).",
                                   gain.median, gain.low, gain.high));
   }

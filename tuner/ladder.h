@@ -22,7 +22,6 @@ class Ladder {
  private:
   struct Rung {
     double n, t, b, w;
-    std::size_t category;  // which value of every category, in turn
     const char* why;
   };
   const Space* space_;
@@ -30,7 +29,7 @@ class Ladder {
   int step_ = 0;
   std::string why_;
 
-  double distance(const Rung& rung, int point) const;
+  double distance(std::size_t rung, int point) const;
 };
 
 }  // namespace ocrtune

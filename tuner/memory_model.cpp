@@ -32,6 +32,13 @@ double category_width(const std::string& name) {
   return light(name) ? 0.03 : name == "precision" ? 0.3 : 0.5;
 }
 
+// The same for the numbers of a user's dimension, of which nobody knows whether they hold memory
+// or are a switch: nothing more when it falls, else the ratio within bounds.
+double number_factor(double from, double to) {
+  if (to < from) return 1;
+  return from > 0 ? std::clamp(to / from, 1.0, 4.0) : 2.0;
+}
+
 double worker_count(const Knobs& knobs) { return static_cast<double>(knobs.workers); }
 
 // The parts of the peak that grow with the setting, each with a coefficient of at least 0.
@@ -48,15 +55,50 @@ std::vector<double> parts(const Space& space, int point) {
         values.push_back(static_cast<int>(v) == value ? n * b : 0);
       }
     } else if (find_knob(axis.name) == nullptr) {
-      const double first = std::fabs(space.number(static_cast<int>(a), 0));
-      const double number = space.number(static_cast<int>(a), value);
-      values.push_back(n * b * number / std::max(first, 1e-9));
+      values.push_back(n * b * value / (static_cast<double>(axis.values.size()) - 1));
     }
   }
   return values;
 }
 
 double ratio(double above, double below) { return std::max(1.0, above / std::max(below, 1e-9)); }
+
+struct Coefficients {
+  Eigen::VectorXd centre, width;
+};
+
+// What the parts weigh before any trial, by the `scale` of one process with `batch`; the last part
+// is the plan, if there is one.
+Coefficients prior_coefficients(const Space& space, double scale, double batch, Eigen::Index count,
+                                bool planned) {
+  const double trust = planned ? 0.3 : 1.0;  // with a plan, the other parts correct it
+  Eigen::VectorXd centre = Eigen::VectorXd::Zero(count);
+  Eigen::VectorXd width = Eigen::VectorXd::Constant(count, 0.5 * trust * scale / batch);
+  Eigen::Index at = 5;
+  for (const Axis& axis : space.axes()) {
+    if (axis.scale == KnobScale::count) {
+      if (find_knob(axis.name) == nullptr) width[at++] = trust * scale / batch;
+      continue;
+    }
+    for (std::size_t v = 1; v < axis.values.size(); ++v, ++at) {
+      width[at] = category_width(axis.name) * trust * scale / batch;
+      if (axis.values[v] == "bf16") centre[at] = -0.5 * width[at];
+    }
+  }
+  width[0] = trust * scale;
+  width[1] = trust * scale;
+  width[2] = trust * scale / batch;
+  width[3] = 0.5 * scale;
+  width[4] = 0.1 * scale;
+  centre[count - 1] = planned ? 1 : 0;
+  width[count - 1] = planned ? 0.25 : 1e-12;
+  if (!planned) {
+    centre[1] = 0.5 * scale;
+    centre[2] = 0.5 * scale / batch;
+    centre[3] = 0.2 * scale;
+  }
+  return {centre, width};
+}
 
 }  // namespace
 
@@ -123,34 +165,10 @@ void MemoryModel::refit() const {
     scale = each;
     batch = knobs.batch;
   }
-  const double trust = fit_->has_prior ? 0.3 : 1.0;  // with a plan, the other parts correct it
+  const Coefficients prior =
+      prior_coefficients(*space_, scale, batch, fit_->parts.rows(), fit_->has_prior);
+  const Eigen::VectorXd &centre = prior.centre, &width = prior.width;
   const Eigen::Index count = fit_->parts.rows();
-  Eigen::VectorXd centre = Eigen::VectorXd::Zero(count);
-  Eigen::VectorXd width = Eigen::VectorXd::Constant(count, 0.5 * trust * scale / batch);
-  Eigen::Index at = 5;
-  for (const Axis& axis : space_->axes()) {
-    if (axis.scale == KnobScale::count) {
-      at += find_knob(axis.name) == nullptr ? 1 : 0;
-      continue;
-    }
-    for (std::size_t v = 1; v < axis.values.size(); ++v, ++at) {
-      width[at] = category_width(axis.name) * trust * scale / batch;
-      if (axis.values[v] == "bf16") centre[at] = -0.5 * width[at];
-    }
-  }
-  width[0] = trust * scale;
-  width[1] = trust * scale;
-  width[2] = trust * scale / batch;
-  width[3] = 0.5 * scale;
-  width[4] = 0.1 * scale;
-  centre[count - 1] = fit_->has_prior ? 1 : 0;
-  width[count - 1] = fit_->has_prior ? 0.25 : 1e-12;
-  if (!fit_->has_prior) {
-    centre[1] = 0.5 * scale;
-    centre[2] = 0.5 * scale / batch;
-    centre[3] = 0.2 * scale;
-  }
-
   const auto rows = static_cast<Eigen::Index>(points_.size());
   Eigen::MatrixXd design(rows, count);
   for (Eigen::Index i = 0; i < rows; ++i) {
@@ -209,7 +227,7 @@ double MemoryModel::ratio_bound(int point) const {
                               axis.values[static_cast<std::size_t>(left)]);
       } else if (find_knob(axis.name) == nullptr) {
         const int at = static_cast<int>(a);
-        factor *= ratio(std::fabs(space_->number(at, left)), std::fabs(space_->number(at, right)));
+        factor *= number_factor(space_->number(at, right), space_->number(at, left));
       }
     }
     double loaders = n * worker_count(wanted) * peaks_[i] / seen.nproc;

@@ -1,7 +1,9 @@
 #include "tuner/model_search.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -23,6 +25,45 @@ constexpr int kLittleInARow = 4;
 constexpr double kSomething = 0.005;  // below it, is anything much better still likely?
 constexpr double kBetter = 0.03, kUnlikely = 0.05;
 constexpr int kMostRaceTrials = 24;
+constexpr std::size_t kLeadersToCheck = 5;
+constexpr int kMostPairs = 12, kMostOthers = 12;  // checks of each kind
+constexpr double kWideGuess = 5;  // deviations; a model that saw ten trials can be that wrong
+
+// `point` with two of its words replaced by a pair that no working trial had: what two words do
+// together cannot be told from either.
+std::vector<int> new_pairs(const Space& space, const Ledger& ledger, int point) {
+  std::set<std::array<std::size_t, 4>> met;
+  std::vector<std::size_t> words;
+  for (std::size_t a = 0; a < space.axes().size(); ++a) {
+    if (space.axes()[a].scale == KnobScale::category) words.push_back(a);
+  }
+  const auto value_of = [&](int at, std::size_t axis) {
+    return static_cast<std::size_t>(space.place(at)[axis]);
+  };
+  for (const int tried : ledger.tried()) {
+    if (!ledger.record(tried).works()) continue;
+    for (const std::size_t a : words) {
+      for (const std::size_t b : words) met.insert({a, b, value_of(tried, a), value_of(tried, b)});
+    }
+  }
+  std::vector<int> points;
+  for (const std::size_t a : words) {
+    for (const std::size_t b : words) {
+      if (b <= a) continue;
+      for (std::size_t x = 0; x < space.axes()[a].values.size(); ++x) {
+        for (std::size_t y = 0; y < space.axes()[b].values.size(); ++y) {
+          if (met.count({a, b, x, y}) > 0) continue;
+          std::vector<int> place = space.place(point);
+          place[a] = static_cast<int>(x);
+          place[b] = static_cast<int>(y);
+          const int other = space.at(place);
+          if (other >= 0) points.push_back(other);
+        }
+      }
+    }
+  }
+  return points;
+}
 
 class ModelSearch : public Search {
  public:
@@ -62,7 +103,8 @@ class ModelSearch : public Search {
     if (left < 1) return stop("budget");
     if (const auto duty = board_.duty(ladder_.step() >= 3)) return board_.propose_duty(*duty);
     const int budget = board_.ledger.trials() + left;
-    const int reserve = std::clamp(budget / 10, 2, kMostRaceTrials);
+    const int reserve = std::clamp(budget / 10, 2, kMostRaceTrials) +
+                        (board_.guest() >= 0 ? std::min(3, budget / 10) : 0);
     if (race_.started() || (left <= reserve && board_.ledger.best() >= 0)) return race(left);
     if (ladder_.step() < most_ladder(budget)) {
       if (const auto point = ladder_.next(admitted_and_open())) {
@@ -84,6 +126,11 @@ class ModelSearch : public Search {
       proposal.expected_samples_per_second = std::exp(forecaster_.forecast(*point).log_rate);
       return proposal;
     }
+    if (!race_.started()) {
+      if (const auto point = unchecked()) {
+        return board_.propose(*point, "model", "near a leader, in case the model is wrong");
+      }
+    }
     return race(left);
   }
 
@@ -94,6 +141,7 @@ class ModelSearch : public Search {
   Random random_;
   Race race_;
   int little_in_a_row_ = 0;
+  int pairs_checked_ = 0, others_checked_ = 0;
   std::string explored_ = "budget";
 
   std::optional<Proposal> stop(std::string reason) {
@@ -136,6 +184,45 @@ class ModelSearch : public Search {
     return found->point;
   }
 
+  // Before the model's word ends the search: the untried settings one step from the best tried one,
+  // then pairs of words that no trial had together, then what is one step from the next leaders and
+  // not far behind even by a wide guess.
+  std::optional<int> unchecked() {
+    const std::vector<int> leaders = Acquisition(board_, forecaster_).ranking();
+    if (leaders.empty()) return std::nullopt;
+    const double bar = forecaster_.forecast(leaders[0]).log_rate;
+    auto found = most_promising(board_.space->neighbours(leaders[0]), -1e9);
+    if (!found && pairs_checked_ < kMostPairs) {
+      found = most_promising(new_pairs(*board_.space, board_.ledger, leaders[0]), -1e9);
+      pairs_checked_ += found ? 1 : 0;
+    }
+    std::vector<int> others;
+    for (std::size_t i = 1; i < std::min(leaders.size(), kLeadersToCheck); ++i) {
+      const std::vector<int> near = board_.space->neighbours(leaders[i]);
+      others.insert(others.end(), near.begin(), near.end());
+    }
+    if (!found && others_checked_ < kMostOthers) {
+      found = most_promising(others, bar);
+      others_checked_ += found ? 1 : 0;
+    }
+    return found;
+  }
+
+  // Of those that may run, the one that could be fastest, if it could pass `bar`.
+  std::optional<int> most_promising(const std::vector<int>& points, double bar) const {
+    const auto allowed = admitted_and_open();
+    std::optional<int> found;
+    for (const int point : points) {
+      if (!allowed(point)) continue;
+      const SpeedForecast speed = forecaster_.forecast(point);
+      const double high = speed.log_rate + kWideGuess * speed.deviation;
+      if (high < bar) continue;
+      found = point;
+      bar = high;
+    }
+    return found;
+  }
+
   std::optional<Proposal> race(int left) {
     if (!race_.started()) {
       learn();
@@ -143,7 +230,8 @@ class ModelSearch : public Search {
       if (leaders.empty()) return stop("no setting works");
       const int runners = std::clamp((left + 1) / 3, 2, 8);
       if (leaders.size() > static_cast<std::size_t>(runners)) leaders.resize(runners);
-      race_ = Race(std::move(leaders), {kMostRaceTrials, 0.004, board_.options.seed + 1});
+      race_ = Race(std::move(leaders),
+                   {kMostRaceTrials, 0.004, board_.options.seed + 1, board_.guest()});
     }
     learn();
     const auto standing = [this](int point) {

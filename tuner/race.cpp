@@ -29,6 +29,7 @@ PairedDifference paired_difference(const std::vector<double>& a, const std::vect
   const double freedom = std::max(0.0, count - 1);
   const double variance = (4 * prior * prior + freedom * seen * seen) / (4 + freedom);
   difference.error = rounds == 0 ? 1e9 : std::sqrt(variance / count);
+  difference.own_error = rounds < 2 ? difference.error : seen / std::sqrt(count);
   return difference;
 }
 
@@ -53,6 +54,10 @@ void Race::start_round(const Ledger& ledger, const StandingOf& standing, int tri
     if (!out && runners_.size() < most) runners_.push_back(point);
   }
   order_ = runners_;
+  const bool invited = options_.guest >= 0 && round_ < options_.guest_rounds &&
+                       ledger.record(options_.guest).works() &&
+                       std::find(order_.begin(), order_.end(), options_.guest) == order_.end();
+  if (invited && static_cast<int>(order_.size()) < trials_left) order_.push_back(options_.guest);
   if (static_cast<int>(order_.size()) <= trials_left) {
     random_.shuffle(order_);
   } else {

@@ -26,6 +26,10 @@ struct RaceOptions {
   int most_trials = 24;
   double settled = 0.004;  // deviation of the winner's rate that ends a race of one
   std::uint64_t seed = 1;
+  // A point that runs beside the leaders for `guest_rounds`, so that a ratio to it is one of
+  // neighbours in time: the user's own setting. -1: none.
+  int guest = -1;
+  int guest_rounds = 3;
 };
 
 class Race {
@@ -53,7 +57,8 @@ class Race {
 // log(rate a) - log(rate b) over the rounds that both ran: the middle, with its standard error.
 struct PairedDifference {
   double mean = 0;
-  double error = 0;  // large when no round is shared
+  double error = 0;      // large when no round is shared
+  double own_error = 0;  // from these rounds alone
   int rounds = 0;
 };
 PairedDifference paired_difference(const std::vector<double>& a, const std::vector<double>& b,

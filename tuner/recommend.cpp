@@ -173,7 +173,7 @@ void recommend_chosen(TuneResult& result, const Verdict& verdict) {
   if (verdict.baseline == verdict.chosen) {
     result.gain = {1, 1, 1};
   } else if (verdict.baseline != nullptr) {
-    result.gain = ratio_interval(*verdict.chosen, *verdict.baseline, verdict.noise);
+    result.gain = gain_interval(*verdict.chosen, *verdict.baseline, verdict.noise);
   }
 }
 

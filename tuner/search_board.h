@@ -46,6 +46,9 @@ struct SearchBoard {
     return record.rates.empty() && record.failures == 0 && record.spoilt > 0 && record.spoilt < 3;
   }
 
+  // The user's setting, for the race; -1: none, or it does not work.
+  int guest() const { return always.empty() || !ledger.record(always[0]).works() ? -1 : always[0]; }
+
   // What has to be done before a strategy may choose: the confirming retry of a crash, the user's
   // setting, and, once `rules_too`, the other always-measured ones; each as soon as it is admitted,
   // after the lightest setting if that is what it takes to know.

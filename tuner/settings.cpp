@@ -10,7 +10,8 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kWide = 1.96;  // standard errors of a 95 % interval
+constexpr double kWide = 1.96;       // standard errors of a 95 % interval
+constexpr double kPriorFreedom = 4;  // what the pooled noise counts as
 
 struct Gathered {
   std::vector<double> clean, race, spoilt;  // merits
@@ -47,6 +48,18 @@ void gather(Gathered& into, const Trial& trial, const Objective& objective) {
   if (trial.phase == "race") into.race.push_back(merit);
 }
 
+// Standard error of the middle of some repeats: their own spread, pooled with what repeats of other
+// settings show.
+double mean_error(const std::vector<double>& rates, double noise) {
+  std::vector<double> logs;
+  for (double rate : rates) logs.push_back(std::log(rate));
+  const double seen = deviation(logs);
+  const double freedom = static_cast<double>(rates.size()) - 1;
+  const double variance =
+      (kPriorFreedom * noise * noise + freedom * seen * seen) / (kPriorFreedom + freedom);
+  return std::sqrt(variance / static_cast<double>(rates.size()));
+}
+
 }  // namespace
 
 double repeat_noise(const std::vector<Trial>& trials, double prior, const Objective& objective) {
@@ -79,19 +92,30 @@ Interval rate_interval(const std::vector<double>& rates, double noise) {
 Interval ratio_interval(const Setting& a, const Setting& b, double noise) {
   if (a.rates.empty() || b.rates.empty()) return {};
   double centre = 0;
-  double error = 0;
+  double half = 0;
   const bool paired = a.race_rates.size() >= 2 && b.race_rates.size() >= 2;
   if (paired) {
     const PairedDifference difference = paired_difference(a.race_rates, b.race_rates, noise);
     centre = difference.mean;
-    error = difference.error;
+    half = student_95(kPriorFreedom + difference.rounds - 1) * difference.error;
   } else {
     centre = std::log(median(a.judged()) / median(b.judged()));
-    const auto parts =
-        1.0 / static_cast<double>(a.judged().size()) + 1.0 / static_cast<double>(b.judged().size());
-    error = noise * std::sqrt(parts);
+    const double freedom = static_cast<double>(a.judged().size() + b.judged().size()) - 2;
+    half = student_95(kPriorFreedom + freedom) *
+           std::hypot(mean_error(a.judged(), noise), mean_error(b.judged(), noise));
   }
-  return {std::exp(centre), std::exp(centre - kWide * error), std::exp(centre + kWide * error)};
+  return {std::exp(centre), std::exp(centre - half), std::exp(centre + half)};
+}
+
+Interval gain_interval(const Setting& chosen, const Setting& baseline, double noise) {
+  Interval gain = ratio_interval(chosen, baseline, noise);
+  if (chosen.race_rates.size() < 3 || baseline.race_rates.size() < 3) return gain;
+  const PairedDifference difference =
+      paired_difference(chosen.race_rates, baseline.race_rates, noise);
+  const double half = student_95(difference.rounds - 1) * difference.own_error;
+  gain.low = std::min(gain.low, gain.median * std::exp(-half));
+  gain.high = std::max(gain.high, gain.median * std::exp(half));
+  return gain;
 }
 
 std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise,

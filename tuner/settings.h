@@ -39,6 +39,9 @@ double repeat_noise(const std::vector<Trial>& trials, double prior,
 Interval rate_interval(const std::vector<double>& rates, double noise);
 // rate(a) / rate(b) with a 95 % interval; rounds that both ran are paired.
 Interval ratio_interval(const Setting& a, const Setting& b, double noise);
+// The same, and no narrower than their own rounds allow: on a busy host the two may differ more
+// from round to round than repeats elsewhere do.
+Interval gain_interval(const Setting& chosen, const Setting& baseline, double noise);
 
 // Samples per second: pooled with the model where the model learns rates.
 const Interval& rate_of(const Setting& setting, const Objective& objective);

@@ -82,7 +82,8 @@ class SweepSearch : public Search {
     if (!race_.started()) {
       std::vector<int> leaders = possible_best();
       if (leaders.empty()) return stop("no setting works");
-      race_ = Race(std::move(leaders), {std::max(most, kReserve), 0.002, board_.options.seed + 1});
+      race_ = Race(std::move(leaders),
+                   {std::max(most, kReserve), 0.002, board_.options.seed + 1, board_.guest()});
     }
     const auto point = race_.next(board_.ledger, board_.own_standing(), allowed);
     if (!point) return stop(left < 1 ? "budget" : "all settings tried and the leaders raced");

@@ -112,10 +112,12 @@ void score_one(const Flags& flags, const Subject& subject, const std::string& st
     }
     if (flags.list) {
       std::printf(
-          "  %-12s %-10s %3d regret %5.1f (%4.1f) %% claim %+5.1f %% oom %d cap %d: %s [%s]\n",
+          "  %-12s %-10s %3d regret %5.1f (%4.1f) %% claim %+5.1f %% gap %3.0f %% oom %d cap %d: "
+          "%s "
+          "[%s]\n",
           subject.name.c_str(), strategy.c_str(), trials, 100 * score->regret,
           100 * score->tried_regret, score->found ? 100 * scores.claims.back() : 0.0,
-          score->out_of_memory_trials, subject.machine.process_cap,
+          gap >= 0 ? 100 * stated : -1.0, score->out_of_memory_trials, subject.machine.process_cap,
           knobs_text(score->knobs).c_str(), score->result.stop_reason.c_str());
       for (const Trial& trial : score->run) {
         if (!flags.trace) break;

@@ -46,5 +46,13 @@ TEST(Stats, MannWhitneyAgreesWithTables) {
   EXPECT_DOUBLE_EQ(mann_whitney_p({}, {1}), 1);
 }
 
+TEST(Student95, NarrowsWithFreedom) {
+  EXPECT_DOUBLE_EQ(student_95(0.5), 12.706);
+  EXPECT_DOUBLE_EQ(student_95(4), 2.776);
+  EXPECT_NEAR(student_95(13.5), 2.152, 0.003);
+  EXPECT_NEAR(student_95(60), 2.000, 0.003);
+  EXPECT_NEAR(student_95(1e12), 1.960, 1e-9);
+}
+
 }  // namespace
 }  // namespace ocrtune

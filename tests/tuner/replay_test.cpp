@@ -2,6 +2,7 @@
 #include "tuner/replay.h"
 
 #include <algorithm>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -38,6 +39,47 @@ TEST(Replay, LargeSpacesIn25Trials) {
   EXPECT_LE(median(regrets), 0.04);
   EXPECT_LE(*std::max_element(regrets.begin(), regrets.end()), 0.35);
   EXPECT_LE(out_of_memory, 3);
+}
+
+// Two words that are bad apart and best together.
+TEST(Replay, FindsAPairOfWords) {
+  std::string csv = "nproc,batch,backend,fuse,samples_per_second,peak_bytes,outcome,noise_sigma\n";
+  for (int nproc : {1, 2, 3, 4, 6, 8}) {
+    for (int batch : {8, 16, 32, 64, 128}) {
+      for (const std::string backend : {"ndarray", "candle", "torch"}) {
+        for (const bool fuse : {true, false}) {
+          double rate = backend == "ndarray" ? 6 : backend == "candle" ? 12 : 20;
+          if (fuse && backend == "candle") rate *= 2.6;
+          if (fuse && backend == "torch") rate *= 0.5;
+          rate *= nproc / (1 + 0.02 * nproc * nproc) * batch / (batch + 16);
+          csv += std::to_string(nproc) + "," + std::to_string(batch) + "," + backend + "," +
+                 (fuse ? "on," : "off,") + std::to_string(rate) + ",1000000000,ok,0.04\n";
+        }
+      }
+    }
+  }
+  const auto table = parse_table("# cores=8 memory_bytes=32000000000\n" + csv, "pairs.csv");
+  ASSERT_TRUE(table.ok());
+  EXPECT_LE(play({*table, {}, 0}, "ours", 40).regret, 0.05);
+}
+
+// A user's switch of 0 and 1 is a number, and its 1 is not infinitely heavier than its 0.
+TEST(Replay, TriesTheOtherValueOfASwitch) {
+  std::string csv = "nproc,threads,SPIN,samples_per_second,peak_bytes,outcome,noise_sigma\n";
+  for (int nproc : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}) {
+    for (int threads : {1, 2, 3, 4, 5, 6, 7, 8}) {
+      for (int spin : {0, 1}) {
+        const double rate = nproc * (1 + 0.1 * threads) * (spin == 1 ? 1.2 : 1.0);
+        csv += std::to_string(nproc) + "," + std::to_string(threads) + "," + std::to_string(spin) +
+               "," + std::to_string(rate) + "," + std::to_string(nproc) + "000000000,ok,0.02\n";
+      }
+    }
+  }
+  const auto table = parse_table("# cores=80 memory_bytes=16000000000\n" + csv, "switch.csv");
+  ASSERT_TRUE(table.ok());
+  const ReplayScore score = play({*table, {}, 0}, "ours", 40);
+  EXPECT_LE(score.regret, 0.05);
+  EXPECT_EQ(score.knobs.dims.at("SPIN"), "1");
 }
 
 TEST(Replay, SmallSpacesByTrialsPerPoint) {
