@@ -1,8 +1,8 @@
 // What becomes of clients that fail: outcome, and the seconds from the fault to the end of the
 // trial, everything stopped. Writes a Markdown table; exit code 1 if a row is not as it should be.
 //
-//   detection [--good 200]      the matrix, then so many short good trials
-//   detection CASE...           some rows only
+//   detection [CASE...]      the matrix, or some rows of it
+//   detection --good 200     so many short good trials
 #include <unistd.h>
 
 #include <algorithm>
@@ -151,8 +151,10 @@ int main(int argc, char** argv) {
     std::printf("%s\n", folder.error().what.c_str());
     return 3;
   }
-  std::printf("| case | fault | expected | outcome | fault to end | survivors | reason |\n");
-  std::printf("|--|--|--|--|--|--|--|\n");
+  if (!counts) {
+    std::printf("| case | fault | expected | outcome | fault to end | survivors | reason |\n");
+    std::printf("|--|--|--|--|--|--|--|\n");
+  }
   bool right = true;
   for (const Case& one : cases()) {
     const bool asked =
