@@ -161,10 +161,10 @@ class CommandRunner : public Runner {
     trial.log_tail += file_tails(folder);
     trial.evidence.push_back("its files: " + folder);
     if (trial.outcome != Outcome::crashed) return;
-    const Diagnosis diagnosis = diagnose_text(trial.log_tail);
+    const Diagnosis diagnosis = diagnose_text(trial.log_tail, trial.counters);
     if (!diagnosis.failed || diagnosis.causes.empty()) return;
     const Cause& cause = diagnosis.causes[0];
-    if (cause.confidence < kSureCause || cause.row == nullptr) return;
+    if (cause.confidence < kSureCause || cause.role == Role::generic) return;  // no reason named
     const auto outcome = parse_outcome(cause.row->outcome);
     if (outcome && *outcome != Outcome::ok) trial.outcome = *outcome;
     trial.cause = cause.row->name;

@@ -75,6 +75,18 @@ OomVerdict judge_oom(const OomCounts& before, const OomCounts& after,
   return verdict;
 }
 
+void note_oom_growth(const OomCounts& before, const OomCounts& after, FailureEvidence& evidence) {
+  if (before.host && after.host) {
+    evidence.host_oom_kills = static_cast<std::int64_t>(*after.host - *before.host);
+  }
+  for (const auto& [group, count] : after.groups) {
+    const auto was = before.groups.find(group);
+    const auto grown =
+        static_cast<std::int64_t>(count - (was == before.groups.end() ? count : was->second));
+    evidence.cgroup_oom_kills = std::max(evidence.cgroup_oom_kills.value_or(0), grown);
+  }
+}
+
 std::vector<std::string> lines_since(const std::string& log, double since_seconds) {
   std::vector<std::string> lines;
   for (const std::string& line : split(log, '\n')) {

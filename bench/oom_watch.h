@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "probes/failure_evidence.h"
 
 namespace ocrtune {
 
@@ -30,6 +31,9 @@ struct OomVerdict {
 // `kernel_log`: lines since the trial began (empty where it may not be read); `pids`: the tree's.
 OomVerdict judge_oom(const OomCounts& before, const OomCounts& after,
                      const std::vector<std::string>& kernel_log, const std::vector<int>& pids);
+
+// How far the counts grew, for the diagnosis: a kill while they stood still was no lack of memory.
+void note_oom_growth(const OomCounts& before, const OomCounts& after, FailureEvidence& evidence);
 
 // Lines of the kernel's log with a time stamp at or after `since_seconds` of CLOCK_MONOTONIC, which
 // is near the log's own clock; empty when it may not be read.

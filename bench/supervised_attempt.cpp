@@ -206,16 +206,7 @@ AttemptStop Attempt::reason_to_stop() const {
 
 void Attempt::gather(const OomCounts& before) {
   FailureEvidence& evidence = end_.evidence;
-  const OomCounts after = read_oom_counts(FileRoot());
-  if (before.host && after.host) {
-    evidence.host_oom_kills = static_cast<std::int64_t>(*after.host - *before.host);
-  }
-  for (const auto& [group, count] : after.groups) {
-    const auto was = before.groups.find(group);
-    const auto grown =
-        static_cast<std::int64_t>(count - (was == before.groups.end() ? count : was->second));
-    evidence.cgroup_oom_kills = std::max(evidence.cgroup_oom_kills.value_or(0), grown);
-  }
+  note_oom_growth(before, read_oom_counts(FileRoot()), evidence);
   // The kernel names its victims; lines about other programs are not ours to tell.
   for (const std::string& line : kernel_log_since(started_)) {
     const bool ours = std::any_of(pids_.begin(), pids_.end(), [&](int pid) {

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "bench/knobs.h"
+#include "probes/failure_evidence.h"
 
 namespace ocrtune {
 
@@ -97,6 +98,7 @@ struct Trial {
   double control_share = 0;      // control kernel beside this trial over its usual rate; 0: unknown
   std::string placement;         // CPUs that the ranks really had: "0:0-3 1:4-7"
   std::string log_tail;          // last lines of stdout and stderr
+  FailureEvidence counters;      // of a failed trial, for its diagnosis; not stored
   std::string started;           // UTC, ISO 8601
 
   bool ok() const { return outcome == Outcome::ok; }

@@ -97,6 +97,7 @@ class TrialWatch {
   void look_at_processes();
   void look_at_memory(bool force);
   void look_at_exits();
+  void note_counters(const OomCounts& oom_after);
   void look_at_time();
   void stop(StopCause cause, std::string reason);
   void finish();
@@ -462,13 +463,27 @@ void TrialWatch::finish() {
         fmt::format("none of the {} lines printed holds a number that log reader '{}' knows",
                     output_lines_, plan_.reader->name());
   }
-  facts_.oom = judge_oom(oom_before_, read_oom_counts(FileRoot()), kernel_log_since(begin_),
-                         {pids_.begin(), pids_.end()});
+  const OomCounts oom_after = read_oom_counts(FileRoot());
+  facts_.oom =
+      judge_oom(oom_before_, oom_after, kernel_log_since(begin_), {pids_.begin(), pids_.end()});
   judge_trial(facts_, trial_);
+  if (!trial_.ok()) note_counters(oom_after);
   summarise();
   double samples = 0;
   for (const Sample& sample : trial_.samples) samples += sample.samples_per_second * sample.seconds;
   if (samples > 0) trial_.joules_per_sample = joules / samples;
+}
+
+void TrialWatch::note_counters(const OomCounts& oom_after) {
+  FailureEvidence& counters = trial_.counters;
+  note_oom_growth(oom_before_, oom_after, counters);
+  counters.killed_by_us = facts_.stop != StopCause::none;
+  counters.killed_why = facts_.stop_reason;
+  for (const RankExit& one : facts_.exits) {
+    if (one.exit.clean()) continue;
+    counters.exit_code = one.exit.signal != 0 ? -one.exit.signal : one.exit.code;
+    break;
+  }
 }
 
 void TrialWatch::summarise() {

@@ -39,8 +39,9 @@ const CauseRow* cause_row_of(const Trial& trial) {
   const bool ended_badly = trial.outcome == Outcome::crashed || trial.outcome == Outcome::hung ||
                            trial.outcome == Outcome::timed_out;
   if (!ended_badly || trial.log_tail.empty()) return nullptr;
-  const Diagnosis found = diagnose_text(trial.log_tail);
-  return found.failed ? found.causes[0].row : nullptr;
+  const Diagnosis found = diagnose_text(trial.log_tail, trial.counters);
+  return found.failed && found.causes[0].row != &find_cause("unknown") ? found.causes[0].row
+                                                                       : nullptr;
 }
 
 }  // namespace ocrtune

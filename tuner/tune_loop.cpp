@@ -49,7 +49,7 @@ std::string failing_alike(const std::vector<Trial>& trials) {
                                 trial.outcome == Outcome::timed_out ||
                                 trial.outcome == Outcome::hung;
     if (!of_the_program || trial.cause != trials[0].cause || trial.outcome != trials[0].outcome ||
-        trial.cause == "signal") {
+        trial.cause == "signal" || trial.counters.exit_code.value_or(0) < 0) {
       return "";
     }
     settings.insert(trial.knobs);

@@ -149,6 +149,21 @@ TEST(CommandRunner, FaultsHaveTheirOutcomes) {
   EXPECT_EQ(trial.outcome, Outcome::out_of_memory) << trial.cause << trial.reason;
 }
 
+// The log alone would blame memory; the kernel's counters, which stood still, know better.
+TEST(CommandRunner, CountersSayWhetherAKillWasMemory) {
+  const std::string killed =
+      "echo 'DataLoader process (pid 5) exited is killed by signal: Killed.'; exit 1";
+  const Trial trial = run(script(killed));
+  EXPECT_EQ(trial.counters.exit_code, 1);
+  if (!trial.counters.host_oom_kills) GTEST_SKIP() << "this kernel counts no kills";
+  if (*trial.counters.host_oom_kills > 0) GTEST_SKIP() << "somebody else ran out of memory";
+  EXPECT_EQ(trial.outcome, Outcome::crashed);
+  EXPECT_EQ(trial.cause, "killed_by_other") << trial.reason;
+  const Trial own = run(script("kill -9 $$"));
+  EXPECT_EQ(own.counters.exit_code, -9);
+  EXPECT_EQ(own.cause, "killed_by_other") << own.reason;
+}
+
 TEST(CommandRunner, NoiseInTheLogDoesNoHarm) {
   EXPECT_EQ(run(script("printf '\\377\\376 \\200 x/s\\n'; head -c 3000000 /dev/urandom; echo; " +
                        std::string(kTrain)))

@@ -28,6 +28,20 @@ TEST(TrialCause, IsFoundInTheLogOfAProcessThatDied) {
             "gpu_out_of_memory");
 }
 
+TEST(TrialCause, CountersThatStoodStillTakeMemoryBack) {
+  Trial trial;
+  trial.outcome = Outcome::crashed;
+  trial.cause = "exit";
+  trial.log_tail = "DataLoader process (pid 5) exited is killed by signal: Killed.\n";
+  trial.counters.exit_code = 1;
+  EXPECT_STREQ(cause_row_of(trial)->name, "host_out_of_memory");
+  trial.counters.host_oom_kills = 0;
+  EXPECT_STREQ(cause_row_of(trial)->name, "killed_by_other");
+  trial.log_tail = "all is well\n";
+  trial.counters.exit_code = 3;
+  EXPECT_EQ(cause_row_of(trial), nullptr);
+}
+
 TEST(TrialCause, IsNotGuessed) {
   EXPECT_EQ(row_name(Outcome::ok, ""), "");
   EXPECT_EQ(row_name(Outcome::out_of_memory, "predicted"), "");
