@@ -26,7 +26,7 @@ bool fits(std::string_view pattern, std::string_view text) {
   return false;
 }
 
-// What a named file holds, regardless of its line endings.
+// What a named file holds, regardless of its line ends.
 struct Content {
   std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a
   std::int64_t lines = 0;
@@ -40,12 +40,16 @@ std::optional<Content> content_of(const std::string& value, const FlatConfig& co
     const auto text = read_file(path, kLargestNamedFile);
     if (!text) continue;
     Content content;
-    for (const char c : *text) {
+    std::string_view lines = *text;  // an end of line at the end of the file is no content
+    while (!lines.empty() && (lines.back() == '\n' || lines.back() == '\r')) {
+      lines.remove_suffix(1);
+    }
+    for (const char c : lines) {
       if (c == '\n') content.lines += 1;
       if (c != '\r')
         content.hash = (content.hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
     }
-    if (!text->empty() && text->back() != '\n') content.lines += 1;
+    if (!lines.empty()) content.lines += 1;
     return content;
   }
   return std::nullopt;
@@ -106,10 +110,11 @@ bool Comparison::all_alike(const std::map<std::string, std::string>& values) con
 void Comparison::compare_equal(const std::string& key, const ConsistencyRule& rule) {
   auto values = values_of(key);
   if (all_alike(values)) return;
-  // An absent key and one that is null mean the same to PaddleOCR.
+  // An absent key means its default to PaddleOCR, and mostly what null means.
   auto without_null = values;
+  const std::string absent = default_of(key).value_or(kAbsent);
   for (auto& [node, value] : without_null) {
-    if (value == "null") value = kAbsent;
+    if (value == "null" || value == kAbsent) value = absent;
   }
   if (all_alike(without_null)) return;
   auto& into = rule.demand == Demand::local ? result_.local : result_.differences;

@@ -31,6 +31,9 @@ struct ConsistencyRule {
 const std::vector<ConsistencyRule>& consistency_rules();
 const ConsistencyRule& rule_for(const std::string& key);
 
+// What PaddleOCR (tools/program.py, ppocr/data) takes for an absent key; none: nothing is known.
+std::optional<std::string> default_of(const std::string& key);
+
 struct ConfigDifference {
   std::string key;
   std::map<std::string, std::string> values;  // node -> value; "(absent)"

@@ -35,6 +35,7 @@ constexpr const char* kRank = "two processes claim the same rank: the rendezvous
 // NOLINTNEXTLINE(readability-function-size): a table
 const std::vector<ConsistencyRule>& consistency_rules() {
   static const std::vector<ConsistencyRule> kRules = {
+      {"x-*", Demand::local, "none: holds anchors for other keys"},
       {"Global.save_model_dir", Demand::local, kLocal},
       {"Global.save_inference_dir", Demand::local, kLocal},
       {"Global.save_res_path", Demand::local, kLocal},
@@ -174,6 +175,30 @@ const std::vector<ConsistencyRule>& consistency_rules() {
       {"*", Demand::equal, "the ranks run with different settings"},
   };
   return kRules;
+}
+
+std::optional<std::string> default_of(const std::string& key) {
+  static const std::map<std::string, std::string> kDefaults = {
+      {"Global.seed", "1024"},
+      {"Global.use_amp", "false"},
+      {"Global.amp_level", "O2"},
+      {"Global.amp_dtype", "float16"},
+      {"Global.scale_loss", "1"},
+      {"Global.use_dynamic_loss_scaling", "false"},
+      {"Global.use_sync_bn", "false"},
+      {"Global.find_unused_parameters", "false"},
+      {"Global.cal_metric_during_train", "false"},
+      {"Global.use_space_char", "false"},
+      {"Global.use_xpu", "false"},
+      {"Global.use_npu", "false"},
+      {"Global.use_mlu", "false"},
+      {"Global.to_static", "false"},
+      {"Optimizer.lr.warmup_epoch", "0"},
+      {"Train.loader.use_shared_memory", "true"},
+      {"Eval.loader.use_shared_memory", "true"},
+  };
+  const auto found = kDefaults.find(key);
+  return found == kDefaults.end() ? std::nullopt : std::optional<std::string>(found->second);
 }
 
 }  // namespace ocrtune

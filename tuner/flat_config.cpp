@@ -102,13 +102,18 @@ bool is_package(std::string_view text) {
   });
 }
 
-// Lines "name==version" or "NAME=value", as pip freeze and env write them. Empty when it is
-// neither.
-Values read_lines(const std::string& text) {
+// Lines "name==version" or "NAME=value", as pip freeze, env, export -p and declare -x write them.
+// Empty when it is neither; with `lenient`, lines of any other kind (shell functions) are skipped.
+Values read_lines(const std::string& text, bool lenient) {
   Values values;
   for (const std::string& whole : split(text, '\n')) {
     std::string_view line = trim(whole);
-    if (starts_with(line, "export ")) line = trim(line.substr(7));
+    bool exported = false;
+    for (const std::string_view word : {"export ", "declare -x "}) {
+      if (!starts_with(line, word)) continue;
+      line = trim(line.substr(word.size()));
+      exported = true;
+    }
     if (line.empty() || line[0] == '#' || starts_with(line, "-e ") ||
         line.find(" @ ") != std::string_view::npos) {
       continue;
@@ -123,7 +128,7 @@ Values read_lines(const std::string& text) {
         value = value.substr(1, value.size() - 2);
       }
       values["env." + std::string(line.substr(0, once))] = std::string(value);
-    } else {
+    } else if (!lenient && !(exported && is_name(line))) {
       return {};
     }
   }
@@ -135,8 +140,8 @@ bool is_config_name(const std::string& name) {
   constexpr std::string_view kEnds[] = {".yml", ".yaml", ".json", ".env"};
   return std::any_of(std::begin(kEnds), std::end(kEnds),
                      [&](std::string_view end) { return ends_with(small, end); }) ||
-         small == "env" || small == "env.txt" || small == "versions" || small == "versions.txt" ||
-         small == "requirements.txt" || small == "pip_freeze.txt";
+         small == "env" || small == "env.txt" || small == "env.sh" || small == "versions" ||
+         small == "versions.txt" || small == "requirements.txt" || small == "pip_freeze.txt";
 }
 
 std::vector<std::string> config_files(const std::string& directory,
@@ -195,7 +200,9 @@ Result<FlatConfig> read_flat_config(const std::string& path) {
   FlatConfig config{path, parent_path(path), {}};
   const std::string name = lower(path);
   const bool yaml = ends_with(name, ".yml") || ends_with(name, ".yaml") || ends_with(name, ".json");
-  if (!yaml) config.values = read_lines(*text);
+  const std::string file = name.substr(name.find_last_of('/') + 1);
+  const bool environment = starts_with(file, "env") || ends_with(file, ".env");
+  if (!yaml) config.values = read_lines(*text, environment);
   if (config.values.empty()) {
     if (text->find('\0') != std::string::npos) {
       return Error{ErrorKind::invalid, path + " is not text"};

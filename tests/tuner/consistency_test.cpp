@@ -93,6 +93,20 @@ TEST(FlatConfig, EnvAndVersionFilesAreRead) {
   ASSERT_TRUE(remove_tree(folder));
 }
 
+TEST(FlatConfig, EnvironmentsAreReadAsShellsWriteThem) {
+  const std::string folder = *make_temporary_directory("flat");
+  const std::string env = join_path(folder, "env.sh");
+  ASSERT_TRUE(write_file(env,
+                         "declare -x NCCL_P2P_DISABLE=\"1\"\ndeclare -x OLDPWD\n"
+                         "BASH_FUNC_module%%=() {  eval `modulecmd`\n}\nRANK=0\n"));
+  const auto config = read_flat_config(env);
+  ASSERT_TRUE(config) << config.error().what;
+  EXPECT_THAT(config->values,
+              testing::UnorderedElementsAre(testing::Pair("env.NCCL_P2P_DISABLE", "1"),
+                                            testing::Pair("env.RANK", "0")));
+  ASSERT_TRUE(remove_tree(folder));
+}
+
 TEST(Consistency, OrderCommentsAnchorsAndSpellingDoNotMatter) {
   const Consistency result = compare(
       {*read_flat_config(fixture("node0.yml")), *read_flat_config(fixture("node0_again.yml"))});
@@ -131,6 +145,35 @@ TEST(Consistency, DictionariesAreComparedByContent) {
   EXPECT_THAT(unread.notes, testing::Contains(HasSubstr("cannot be read here")));
   const std::string other = "Global: {character_dict_path: /elsewhere/en.txt}\n";
   EXPECT_FALSE(compare({config("a", a), config("b", other)}).consistent());
+}
+
+TEST(Consistency, TheEndOfTheLastLineIsNoContent) {
+  const std::string folder = *make_temporary_directory("dict");
+  std::vector<FlatConfig> configs;
+  for (const char* text : {"a\nb\n", "a\nb", "a\r\nb\r\n"}) {
+    const std::string path = join_path(folder, std::to_string(configs.size()) + ".txt");
+    ASSERT_TRUE(write_file(path, text));
+    configs.push_back(config(path, "Global: {character_dict_path: " + path + "}\n"));
+  }
+  EXPECT_TRUE(compare(configs).consistent());
+  ASSERT_TRUE(write_file(join_path(folder, "2.txt"), "a\n\nb\n"));
+  EXPECT_FALSE(compare(configs).consistent());
+  ASSERT_TRUE(remove_tree(folder));
+}
+
+TEST(Consistency, AnAbsentKeyIsItsDefault) {
+  const FlatConfig absent = config("a", "Global: {epoch_num: 1}");
+  const FlatConfig stated = config(
+      "b", "Global: {epoch_num: 1, use_amp: False, cal_metric_during_train: false, seed: 1024}");
+  EXPECT_TRUE(compare({absent, stated}).consistent());
+  const FlatConfig other = config("c", "Global: {epoch_num: 1, use_amp: True, seed: 7}");
+  EXPECT_THAT(keys(compare({absent, other}).differences),
+              testing::UnorderedElementsAre("Global.use_amp", "Global.seed"));
+}
+
+TEST(Consistency, PlacesForAnchorsMayDiffer) {
+  EXPECT_TRUE(
+      compare({config("a", "x-rate: &r 0.1\nlr: *r\n"), config("b", "lr: 1e-1\n")}).consistent());
 }
 
 TEST(Consistency, RanksMustDiffer) {
