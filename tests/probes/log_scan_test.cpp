@@ -1,5 +1,8 @@
 #include "probes/log_scan.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <string>
 
@@ -7,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "base/text.h"
 #include "probes/log_time.h"
 
 namespace ocrtune {
@@ -91,6 +95,42 @@ TEST(LogScan, MemoryStaysBounded) {
   const LogScan scan = scanner.finish();
   EXPECT_EQ(find(scan, "kernel_oom_host_kill")->count, 50000);
   EXPECT_LE(find(scan, "kernel_oom_host_kill")->subjects.size(), 16u);
+}
+
+std::int64_t peak_kilobytes() {
+  for (const std::string& line : split(*read_file("/proc/self/status"), '\n')) {
+    if (starts_with(line, "VmHWM:")) return *parse_integer(words(line)[1]);
+  }
+  return 0;
+}
+
+// 2 GiB: healthy lines, then one line of nothing but zero bytes (a hole), then the failure.
+TEST(SlowLogScan, TwoGigabytesInBoundedMemory) {
+  constexpr std::int64_t kSize = std::int64_t{2} << 30;
+  const std::string directory = *make_temporary_directory("scan");
+  const std::string path = join_path(directory, "train.log");
+  std::string healthy;
+  while (healthy.size() < (1 << 20)) {
+    healthy += "epoch: [1/9], loss: 0.5, avg_reader_cost: 0.1 s, ips: 99.1 samples/s\n";
+  }
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  ASSERT_NE(file, nullptr);
+  constexpr int kBlocks = 512;
+  for (int i = 0; i < kBlocks; ++i) std::fwrite(healthy.data(), 1, healthy.size(), file);
+  ASSERT_EQ(std::fseek(file, kSize, SEEK_SET), 0);
+  std::fputs((std::string("\n") + kKilled + "\n").c_str(), file);
+  ASSERT_EQ(std::fclose(file), 0);
+  scan_text("warm", kKilled);
+  const std::int64_t before = peak_kilobytes();
+  const auto scan = scan_log(path);
+  const std::int64_t grown = peak_kilobytes() - before;
+  ASSERT_TRUE(remove_tree(directory));
+  ASSERT_TRUE(scan);
+  EXPECT_GT(scan->bytes, kSize);
+  EXPECT_EQ(scan->lines, kBlocks * std::count(healthy.begin(), healthy.end(), '\n') + 2);
+  EXPECT_NE(find(*scan, "paddle_worker_sigkill"), nullptr);
+  EXPECT_LT(grown, 8 * 1024) << "KiB more than before";
+  RecordProperty("grown_kilobytes", static_cast<int>(grown));
 }
 
 TEST(LogScan, UnreadableAndCompressedFilesAreNamed) {
