@@ -1,4 +1,5 @@
-// Training on the own core under `ocrtune run`, its processes killed at random moments.
+// Training on the own core under `ocrtune run`, its processes killed at random moments: one that
+// trains alone with loader workers, and two ranks that exchange gradients.
 #include <csignal>
 #include <cstdio>
 #include <map>
@@ -39,6 +40,11 @@ class Kills : public ::testing::Test {
   // The supervised training of `name`, not yet waited for.
   Process train(const std::string& name) const {
     const std::string checkpoint = folder_ + "/" + name + ".ckpt";
+    if (exchange_) {
+      return start({"run", "--run-dir", folder_ + "/" + name, "--pause", "0.001s", "--tries", "40",
+                    "--checkpoint", checkpoint, "--resume-arg=--resume", "--",
+                    OCRTUNE_EXCHANGE_WORKER, checkpoint, std::to_string(steps_)});
+    }
     return start({"run",
                   "--run-dir",
                   folder_ + "/" + name,
@@ -94,12 +100,13 @@ class Kills : public ::testing::Test {
     return all;
   }
 
-  // Processes of this training: trainer and loader workers, not the supervisor.
+  // Processes of this training: launcher, trainers and loader workers, not the supervisor.
   std::vector<int> victims(const std::string& name, int supervisor) const {
     std::vector<int> pids;
     for (const ProcessFacts& process : all_processes()) {
       const auto line = read_file("/proc/" + std::to_string(process.pid) + "/cmdline").value_or("");
-      if (process.pid != supervisor &&
+      const bool guard = line.find("--run-dir") != std::string::npos;  // the supervisor's own
+      if (process.pid != supervisor && !guard &&
           line.find(folder_ + "/" + name + ".ckpt") != std::string::npos) {
         pids.push_back(process.pid);
       }
@@ -135,11 +142,20 @@ class Kills : public ::testing::Test {
 
   std::string folder_;
   int steps_ = 0;
+  bool exchange_ = false;
 };
 
 using PlainKills = Kills;
 using SlowKills = Kills;
 
+TEST_F(PlainKills, RanksThatExchangeGradientsToo) {
+  exchange_ = true;
+  through_kills(2);
+}
+TEST_F(SlowKills, RanksThatExchangeGradientsTwentyTimes) {
+  exchange_ = true;
+  through_kills(20);
+}
 TEST_F(PlainKills, TheLossCurveIsTheUndisturbedOne) { through_kills(2); }
 TEST_F(SlowKills, TwentyTimes) { through_kills(20); }
 
