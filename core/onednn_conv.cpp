@@ -31,6 +31,46 @@ Device& device() {
   return instance;
 }
 
+// oneDNN 3 has no operation descriptors: what they held, the primitive's descriptor takes itself.
+template <typename Pass, typename... Words>
+typename Pass::primitive_desc describe_first(const dnnl::primitive_attr& attr,
+                                             const Words&... words) {
+#if DNNL_VERSION_MAJOR >= 3
+  return typename Pass::primitive_desc(device().engine, words..., attr);
+#else
+  return typename Pass::primitive_desc(typename Pass::desc(words...), attr, device().engine);
+#endif
+}
+
+template <typename Pass, typename... Words>
+typename Pass::primitive_desc describe_back(const convolution_forward::primitive_desc& forward,
+                                            const dnnl::primitive_attr& attr,
+                                            const Words&... words) {
+#if DNNL_VERSION_MAJOR >= 3
+  return typename Pass::primitive_desc(device().engine, words..., forward, attr);
+#else
+  return
+      typename Pass::primitive_desc(typename Pass::desc(words...), attr, device().engine, forward);
+#endif
+}
+
+void append_activation(dnnl::post_ops& after, algorithm kind, float alpha, float beta) {
+#if DNNL_VERSION_MAJOR >= 3
+  after.append_eltwise(kind, alpha, beta);
+#else
+  after.append_eltwise(1, kind, alpha, beta);
+#endif
+}
+
+// oneDNN 2 may write to padded memory here.
+void set_address(memory& argument, const void* start) {
+#if DNNL_VERSION_MAJOR >= 3
+  argument.set_data_handle(const_cast<void*>(start));
+#else
+  argument.set_data_handle(const_cast<void*>(start), device().stream);
+#endif
+}
+
 memory::dims image_dims(const Shape& shape) { return {shape.n, shape.c, shape.h, shape.w}; }
 
 memory::desc image_desc(const ImageDesc& desc, Type type = Type::f32) {
@@ -77,12 +117,12 @@ dnnl::primitive_attr user_scratchpad() {
 dnnl::primitive_attr with_activation(Activation activation) {
   dnnl::primitive_attr attr = user_scratchpad();
   dnnl::post_ops after;
-  if (activation == Activation::relu) after.append_eltwise(1, algorithm::eltwise_relu, 0, 0);
+  if (activation == Activation::relu) append_activation(after, algorithm::eltwise_relu, 0, 0);
   if (activation == Activation::hard_swish) {
-    after.append_eltwise(1, algorithm::eltwise_hardswish, 1.0F / 6, 0.5F);
+    append_activation(after, algorithm::eltwise_hardswish, 1.0F / 6, 0.5F);
   }
-  if (activation == Activation::gelu) after.append_eltwise(1, algorithm::eltwise_gelu_erf, 0, 0);
-  if (activation == Activation::swish) after.append_eltwise(1, algorithm::eltwise_swish, 1, 0);
+  if (activation == Activation::gelu) append_activation(after, algorithm::eltwise_gelu_erf, 0, 0);
+  if (activation == Activation::swish) append_activation(after, algorithm::eltwise_swish, 1, 0);
   attr.set_post_ops(after);
   return attr;
 }
@@ -94,10 +134,9 @@ convolution_forward::primitive_desc describe_forward(const Conv& conv, const Sha
   const ConvDims dims(conv, in);
   const auto kind = training ? prop_kind::forward_training : prop_kind::forward_inference;
   const memory::desc bias = conv.bias ? memory::desc(dims.bias, Type::f32, Tag::x) : memory::desc();
-  return {{kind, algorithm::convolution_direct, src, dims.any_weights(weight_type), bias, dst,
-           dims.strides, dims.pad, dims.pad},
-          with_activation(conv.activation),
-          device().engine};
+  return describe_first<convolution_forward>(
+      with_activation(conv.activation), kind, algorithm::convolution_direct, src,
+      dims.any_weights(weight_type), bias, dst, dims.strides, dims.pad, dims.pad);
 }
 
 // One argument of a primitive whose address is given again at every call.
@@ -107,7 +146,7 @@ class Argument {
   explicit Argument(const memory::desc& desc) : memory_(desc, device().engine, nullptr) {}
   // Setting a handle may write to padded memory: only when it changed.
   const dnnl::memory& at(const void* start) {
-    if (start != start_) memory_.set_data_handle(const_cast<void*>(start), device().stream);
+    if (start != start_) set_address(memory_, start);
     start_ = start;
     return memory_;
   }
@@ -229,11 +268,9 @@ class InputGradientPass {
   static Description describe(const Conv& conv, const ImageDesc& in, const ImageDesc& out,
                               Type type, const convolution_forward::primitive_desc& forward) {
     const ConvDims dims(conv, in.shape);
-    return {{algorithm::convolution_direct, image_desc(in), dims.any_weights(type),
-             image_desc(out, type), dims.strides, dims.pad, dims.pad},
-            user_scratchpad(),
-            device().engine,
-            forward};
+    return describe_back<convolution_backward_data>(
+        forward, user_scratchpad(), algorithm::convolution_direct, image_desc(in),
+        dims.any_weights(type), image_desc(out, type), dims.strides, dims.pad, dims.pad);
   }
   InputGradientPass(const Conv& conv, const ImageDesc& in, const ImageDesc& out,
                     const Description& desc)
@@ -279,11 +316,9 @@ class WeightGradientPass {
     const ConvDims dims(conv, in.shape);
     const memory::desc bias =
         conv.bias ? memory::desc(dims.bias, Type::f32, Tag::x) : memory::desc();
-    return {{algorithm::convolution_direct, image_desc(in, type), dims.any_weights(), bias,
-             image_desc(out, type), dims.strides, dims.pad, dims.pad},
-            user_scratchpad(),
-            device().engine,
-            forward};
+    return describe_back<convolution_backward_weights>(
+        forward, user_scratchpad(), algorithm::convolution_direct, image_desc(in, type),
+        dims.any_weights(), bias, image_desc(out, type), dims.strides, dims.pad, dims.pad);
   }
   WeightGradientPass(const Conv& conv, const ImageDesc& in, const ImageDesc& out,
                      const Description& desc)
