@@ -113,6 +113,13 @@ std::function<Result<int>()> declare(CLI::App& app) {
   app.add_option("--threads", run.trainer.threads, "All usable CPUs if absent")
       ->check(CLI::Range(1, 1024));
   app.add_option("--workers", run.loader.workers, "Loader processes");
+  app.add_option("--queue-depth", run.loader.queue_depth,
+                 "Batches ready or under way for each loader process")
+      ->check(CLI::Range(1, 64));
+  app.add_option("--heights", run.loader.heights,
+                 "Multi-scale batches as PaddleOCR draws them: 32,48,64; --batch is first_bs")
+      ->delimiter(',')
+      ->check(CLI::Range(8, 4096));
   app.add_option("--height", run.loader.height, "Pixels");
   app.add_option("--width", run.loader.width, "Pixels; wider lines are squeezed");
   app.add_option("--learning-rate", run.trainer.learning_rate, "Of AdamW")

@@ -144,6 +144,10 @@ Status read_data(TuneFlags& flags) {
 
 // Model and strategy by name, before anything is measured.
 Status check_names(const RunOptions& options) {
+  if (!options.heights.empty() && (options.infers() || !options.command.empty())) {
+    return Error{ErrorKind::usage,
+                 "--heights is for training the built-in core; a command has its own"};
+  }
   TrainerOptions trainer;
   trainer.model = options.model;
   trainer.batch = 1;
@@ -432,6 +436,13 @@ std::function<Result<int>()> declare(CLI::App& app) {
       app.add_option("--model", options.model, "Model of the built-in core (ocrtune list models)");
   app.add_option("--height", options.height, "Line height in pixels")->check(CLI::Range(16, 256));
   app.add_option("--width", options.width, "Line width in pixels")->check(CLI::Range(32, 4096));
+  app.add_option("--heights", options.heights,
+                 "Multi-scale batches as PaddleOCR draws them: 32,48,64; batch is first_bs")
+      ->delimiter(',')
+      ->check(CLI::Range(16, 256));
+  app.add_option("--queue-depth", options.queue_depth,
+                 "Batches ready or under way for each loader worker")
+      ->check(CLI::Range(1, 64));
   app.add_option("--db", flags->db, "The store (default: under XDG_DATA_HOME)");
   app.add_option("--out", flags->out, "Folder for report.html, the CSV files and ocrtune.env");
   CLI::Option* resume =

@@ -42,6 +42,7 @@ class TrainingRun {
   std::unique_ptr<Comm> comm_;
   std::unique_ptr<Trainer> trainer_;
   Batch batch_;
+  std::int64_t samples_ = 0;  // since the last report
   TrainingOutcome outcome_;
 };
 
@@ -71,6 +72,7 @@ Status TrainingRun::prepare() {
   trainer.batch = options_.loader.batch;
   trainer.height = options_.loader.height;
   trainer.width = options_.loader.width;
+  trainer.heights = options_.loader.heights;
   trainer.classes = static_cast<int>(loader_->alphabet().size()) + 1;
   if (Status fits = check_memory(trainer, options_.memory_bytes); !fits) return fits;
   auto made = Trainer::create(trainer, *comm_);
@@ -106,6 +108,7 @@ Status TrainingRun::step(double& loss_sum, double& data_seconds) {
   if (!report) return report.error();
   loss_sum += report->loss;
   outcome_.impossible_labels += report->impossible_labels;
+  samples_ += batch_.count;
   return Status();
 }
 
@@ -151,9 +154,10 @@ Result<TrainingOutcome> TrainingRun::run(
       const auto error_rate = batch_error_rate();
       if (!error_rate) return error_rate.error();
       const auto steps = static_cast<double>(at - since_step);
-      report({at, loss_sum / steps, *error_rate, steps * options_.loader.batch / seconds,
+      report({at, loss_sum / steps, *error_rate, static_cast<double>(samples_) / seconds,
               data_seconds / seconds});
       loss_sum = data_seconds = 0;
+      samples_ = 0;
       since = steady_clock().now_seconds();
       since_step = at;
     }

@@ -36,6 +36,8 @@ std::string run_options_json(const RunOptions& options) {
       {"lines", options.lines},
       {"height", options.height},
       {"width", options.width},
+      {"heights", options.heights},
+      {"queue_depth", options.queue_depth},
       {"place", options.place},
       {"checkpoint", options.checkpoint},
       {"alphabet", options.alphabet},
@@ -85,6 +87,8 @@ Result<RunOptions> parse_run_options(const std::string& text) {
     options.lines = json.value("lines", options.lines);
     options.height = json.value("height", options.height);
     options.width = json.value("width", options.width);
+    options.heights = json.value("heights", options.heights);
+    options.queue_depth = json.value("queue_depth", options.queue_depth);
     options.place = json.value("place", options.place);
     options.checkpoint = json.value("checkpoint", options.checkpoint);
     options.alphabet = json.value("alphabet", options.alphabet);

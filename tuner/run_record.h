@@ -28,6 +28,8 @@ struct RunOptions {
   std::int64_t lines = 0;  // usable lines of the label file; 0: unknown, or synthetic
   int height = 32;
   int width = 320;
+  std::vector<int> heights;  // multi-scale batches, see core/batch.h; empty: `height` alone
+  int queue_depth = 2;       // batches ready or under way for each loader worker
   // Inference: the core's lines, and what is asked of whoever answers.
   std::string place;       // folder or list of lines; empty: pictures of noise
   std::string checkpoint;  // empty: seeded weights

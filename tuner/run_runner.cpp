@@ -33,6 +33,8 @@ Result<std::unique_ptr<Runner>> make_runner(const RunOptions& options, const Mac
     workload.label_file = options.label_file;
     workload.height = options.height;
     workload.width = options.width;
+    workload.heights = options.heights;
+    workload.queue_depth = options.queue_depth;
     workload.classes = options.classes;
     return controlled(make_process_runner(workload, machine), machine);
   }

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "bench/command_fill.h"
 #include "bench/command_prepare.h"
+#include "core/batch.h"
 #include "core/recognizer.h"
 #include "core/trainer.h"
 #include "tuner/default_space.h"
@@ -49,6 +50,7 @@ FootprintPrior training_footprint(const RunOptions& options) {
   trainer.classes = options.classes;
   trainer.height = options.height;
   trainer.width = options.width;
+  trainer.heights = options.heights;
   auto plans = std::make_shared<PlannedBytes>([trainer](const Knobs& knobs) {
     TrainerOptions rank = trainer;
     rank.backend = knobs.backend;
@@ -57,11 +59,15 @@ FootprintPrior training_footprint(const RunOptions& options) {
     rank.threads = knobs.threads;
     return Trainer::footprint_bytes(rank).value_or(0);
   });
-  return [trainer, plans](const Knobs& knobs) {
+  return [trainer, plans, depth = options.queue_depth](const Knobs& knobs) {
     const std::uint64_t planned = plans->of(knobs);
     if (planned == 0) return 0.0;
-    const double images = 3.0 * trainer.height * trainer.width * knobs.batch * sizeof(float);
-    const double queues = images * (1 + 2.0 * knobs.workers);
+    std::size_t images = 0;  // of the largest shape
+    for (const BatchShape& shape :
+         batch_shapes(knobs.batch, trainer.height, trainer.width, trainer.heights)) {
+      images = std::max(images, image_floats(shape) * sizeof(float));
+    }
+    const double queues = static_cast<double>(images) * (1 + 1.0 * depth * knobs.workers);
     return knobs.nproc * (kProcessBytes + static_cast<double>(planned) + queues);
   };
 }

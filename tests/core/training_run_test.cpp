@@ -67,6 +67,15 @@ TEST_F(TrainingRunTest, AResumedRunEndsLikeOneThatWasNeverStopped) {
   EXPECT_EQ(read_checkpoint_head(rest.checkpoint)->steps, 6);
 }
 
+TEST_F(TrainingRunTest, TrainsOnMultiScaleBatches) {
+  TrainingRunOptions run = options(lines("lines", 30, 1), 4);
+  run.loader.heights = {32, 64};
+  const auto outcome = run_training(run, [](const TrainingProgress&) {});
+  ASSERT_TRUE(outcome) << outcome.error().what;
+  EXPECT_EQ(outcome->steps, 4);
+  EXPECT_EQ(outcome->counts.good, 2 * 4 + 2 * 2);  // two rounds of 4 at 32 and 2 at 64
+}
+
 TEST_F(TrainingRunTest, RefusesABatchThatCannotFitWithTheFigure) {
   TrainingRunOptions run = options(lines("lines", 30, 1), 5);
   run.loader.batch = 16;

@@ -170,11 +170,15 @@ TEST(RunRecordTest, OptionsGoBothWays) {
   RunOptions options;
   options.mode = "infer";
   options.budget_seconds = 77;
+  options.heights = {32, 48};
+  options.queue_depth = 5;
   options.axes = {{"batch", {"8", "16"}}, {"flavour", {"mild"}}};
   const auto parsed = parse_run_options(run_options_json(options));
   ASSERT_TRUE(parsed);
   EXPECT_EQ(parsed->mode, "infer");
   EXPECT_EQ(parsed->axes, options.axes);
+  EXPECT_EQ(parsed->heights, options.heights);
+  EXPECT_EQ(parsed->queue_depth, 5);
   EXPECT_DOUBLE_EQ(parsed->budget_seconds, 77);
   EXPECT_FALSE(parse_run_options("{"));
   EXPECT_FALSE(parse_run_options("[1]"));
