@@ -347,12 +347,14 @@ Process::Process(Process&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
       output_(std::exchange(other.output_, -1)),
       ring_(std::move(other.ring_)),
+      listener_(std::move(other.listener_)),
       exit_(std::exchange(other.exit_, std::nullopt)) {}
 
 Process& Process::operator=(Process&& other) noexcept {
   std::swap(pid_, other.pid_);
   std::swap(output_, other.output_);
   std::swap(ring_, other.ring_);
+  std::swap(listener_, other.listener_);
   std::swap(exit_, other.exit_);
   return *this;
 }
@@ -386,7 +388,11 @@ std::size_t Process::read_output(const std::function<void(std::string_view)>& si
     }
     const std::string_view piece(block.data(), static_cast<std::size_t>(got));
     ring_.append(piece);
-    if (sink) sink(piece);
+    if (sink) {
+      sink(piece);
+    } else if (listener_) {
+      listener_(piece);
+    }
     total += piece.size();
   }
   return total;

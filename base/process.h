@@ -93,6 +93,8 @@ class Process {
   // Reads what is there without blocking, at most 1 MiB a call; `sink` (may be empty) sees every
   // piece. Returns the bytes read.
   std::size_t read_output(const std::function<void(std::string_view)>& sink);
+  // Hears what is read with an empty sink: in wait() and while a tree is stopped.
+  void set_listener(std::function<void(std::string_view)> sink) { listener_ = std::move(sink); }
 
   // Reaps without blocking; empty while it runs. The output may hold more after the exit.
   const std::optional<ProcessExit>& poll_exit();
@@ -108,6 +110,7 @@ class Process {
   int pid_ = -1;
   int output_ = -1;
   OutputRing ring_;
+  std::function<void(std::string_view)> listener_;
   std::optional<ProcessExit> exit_;
 };
 

@@ -251,7 +251,7 @@ Result<AttemptEnd> Attempt::run() {
   started_ = last_output_ = clock.now_seconds();
   const Status opened = open();
   if (!opened) return opened.error();
-  const auto sink = [this](std::string_view bytes) { listen(bytes); };
+  root_->set_listener([this](std::string_view bytes) { listen(bytes); });
   double next_look = started_;
   while (!root_->poll_exit() && end_.stop == AttemptStop::none) {
     pollfd waiting{root_->output_descriptor(), POLLIN, 0};
@@ -260,7 +260,7 @@ Result<AttemptEnd> Attempt::run() {
     } else {
       ::poll(&waiting, 1, 100);
     }
-    root_->read_output(sink);
+    root_->read_output({});
     const double now = clock.now_seconds();
     look_for_ranks(now);
     if (now >= next_look) {
@@ -270,15 +270,16 @@ Result<AttemptEnd> Attempt::run() {
     end_.stop = reason_to_stop();
   }
   const bool ended = root_->poll_exit().has_value();
-  while (root_->read_output(sink) > 0) {  // stop() drains what comes later past our log
+  while (root_->read_output({}) > 0) {
   }
   if (ended) end_.left_over = static_cast<int>(tree_.scan().size());
   end_.last.seconds = clock.now_seconds() - started_;
   const StopReport report = tree_.stop(ended ? 1 : plan_.stop_grace_seconds);
   end_.survivors = report.survivors;
-  while (root_->read_output(sink) > 0) {
+  while (root_->read_output({}) > 0) {
   }
   end_.exit = root_->wait(5).value_or(ProcessExit{0, SIGKILL, 0, 0});
+  root_->set_listener({});
   gather(before);
   return std::move(end_);
 }

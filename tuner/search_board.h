@@ -71,7 +71,8 @@ struct SearchBoard {
 
   int trials_left(double seconds_left) const {
     const double each = ledger.expected_trial_seconds(options.first_trial_seconds);
-    return each > 0 ? static_cast<int>(seconds_left / each + 1e-9) : 1000000;
+    const int left = each > 0 ? static_cast<int>(seconds_left / each + 1e-9) : 1000000;
+    return ledger.trials() == 0 ? std::max(1, left) : left;  // nothing was timed: one is tried
   }
 
   // Standings from a point's own repeats, with the noise pooled over all points.

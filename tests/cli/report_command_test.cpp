@@ -31,6 +31,7 @@ Said ocrtune(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), OCRTUNE_BINARY);
   ProcessOptions options;
   options.arguments = arguments;
+  options.output_bytes = 1 << 20;
   auto process = Process::start(options);
   if (!process) return Said{-1, process.error().what};
   const auto& exit = process->wait(60);
