@@ -138,7 +138,6 @@ void misbehave(const std::string& mode, const WorkerSpec& spec) {
   if (mode == "ignore") std::signal(SIGTERM, SIG_IGN);
   if (mode == "daemon") leave_a_daemon();
   if (mode == "flood") flood(64 << 20);
-  if (mode == "slow") train(spec, 0.1);
   if (mode == "allocate") allocate(spec);
   if (mode == "grow") grow(spec);
 }
@@ -165,6 +164,7 @@ int main(int argc, char** argv) {
   say(hello);
   for (int i = 0; i < 3; ++i) step(*spec, 0.002);
   say(ReadyEvent{spec->place.rank, 1e-6});
+  if (mode == "slow") train(*spec, 0.1);
   for (int i = 0; i < 3; ++i) step(*spec, 0.002);
   misbehave(mode, *spec);
   train(*spec, 0.005);
