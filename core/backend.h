@@ -37,6 +37,7 @@ struct OperatorNeeds {
   std::size_t saved_bytes = 0;
   std::size_t forward_scratch_bytes = 0;
   std::size_t backward_scratch_bytes = 0;
+  bool runs_plain_loops = false;  // the library had no kernel for these layouts
 };
 
 class Operator {

@@ -34,7 +34,7 @@ struct WantedLayout {
       const Shape out{output.n, one.out_channels, output.h, output.w};
       return depthwise_layout(conv, offered(), preferred_conv_layout(one, offered().shape, out));
     }
-    if (offered().layout == tokens() && offered().shape.c > 1) return offered().layout;
+    if (keeps_tokens(conv, offered())) return offered().layout;
     return preferred_conv_layout(conv, offered().shape, output);
   }
   Layout operator()(const BatchNorm& norm) const {

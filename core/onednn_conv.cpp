@@ -1,6 +1,7 @@
 #include "core/onednn_conv.h"
 
 #include <algorithm>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -73,11 +74,18 @@ void set_address(memory& argument, const void* start) {
 
 memory::dims image_dims(const Shape& shape) { return {shape.n, shape.c, shape.h, shape.w}; }
 
+// NHWC. Where that is also a blocked layout, the blocked name counts: oneDNN takes two names of one
+// order for two orders, and mixed names send a convolution to its slow reference code.
+bool names_block(int channels) { return channels == 1 || channels == 8 || channels == 16; }
+bool is_tokens(const ImageDesc& desc) {
+  return desc.layout.block == desc.shape.c && !names_block(desc.shape.c);
+}
+
 memory::desc image_desc(const ImageDesc& desc, Type type = Type::f32) {
   Tag tag = Tag::nchw;
   if (desc.layout.block == 8) tag = Tag::nChw8c;
   if (desc.layout.block == 16) tag = Tag::nChw16c;
-  if (desc.layout.block > 1 && desc.layout.block == desc.shape.c) tag = Tag::nhwc;
+  if (is_tokens(desc)) tag = Tag::nhwc;
   return {image_dims(desc.shape), type, tag};
 }
 
@@ -209,6 +217,12 @@ class ResultConversion {
   dnnl::primitive copy_;
 };
 
+// oneDNN's last resort, a hundred times slower than its kernels.
+template <typename Description>
+bool is_reference(const Description& desc) {
+  return std::string_view(desc.impl_info_str()).starts_with("ref");
+}
+
 class ForwardPass {
  public:
   ForwardPass(const Conv& conv, const ImageDesc& in, const ImageDesc& out,
@@ -219,12 +233,14 @@ class ForwardPass {
         target_(image_desc(out)),
         scratch_(desc.scratchpad_desc()) {
     if (conv.bias) bias_ = Argument(desc.bias_desc());
+    plain_loops_ = is_reference(desc);
     scratch_bytes_ = align_up(desc.scratchpad_desc().get_size());
     has_bias_ = conv.bias;
   }
   std::size_t scratch_bytes() const {
     return source_.scratch_bytes() + weights_.scratch_bytes() + scratch_bytes_;
   }
+  bool plain_loops() const { return plain_loops_; }
   void run(const OperatorCall& call) {
     std::byte* room = call.scratch;
     std::byte* weight_room = room + source_.scratch_bytes();
@@ -242,7 +258,7 @@ class ForwardPass {
   Conversion source_, weights_;
   Argument target_, bias_, scratch_;
   std::size_t scratch_bytes_ = 0;
-  bool has_bias_ = false;
+  bool has_bias_ = false, plain_loops_ = false;
 };
 
 class InputGradientPass {
@@ -253,6 +269,7 @@ class InputGradientPass {
   std::size_t scratch_bytes() const {
     return gradient_.scratch_bytes() + weights_.scratch_bytes() + scratch_bytes_;
   }
+  bool plain_loops() const { return plain_loops_; }
   void run(const OperatorCall& call) {
     std::byte* weight_room = call.scratch + gradient_.scratch_bytes();
     primitive_.execute(
@@ -279,12 +296,14 @@ class InputGradientPass {
         weights_(ConvDims(conv, in.shape).plain_weights(), desc.weights_desc()),
         target_(image_desc(in)),
         scratch_(desc.scratchpad_desc()),
-        scratch_bytes_(align_up(desc.scratchpad_desc().get_size())) {}
+        scratch_bytes_(align_up(desc.scratchpad_desc().get_size())),
+        plain_loops_(is_reference(desc)) {}
 
   convolution_backward_data primitive_;
   Conversion gradient_, weights_;
   Argument target_, scratch_;
   std::size_t scratch_bytes_ = 0;
+  bool plain_loops_ = false;
 };
 
 class WeightGradientPass {
@@ -296,6 +315,7 @@ class WeightGradientPass {
     return source_.scratch_bytes() + gradient_.scratch_bytes() + weights_.scratch_bytes() +
            scratch_bytes_;
   }
+  bool plain_loops() const { return plain_loops_; }
   void run(const OperatorCall& call) {
     std::byte* gradient_room = call.scratch + source_.scratch_bytes();
     std::byte* weight_room = gradient_room + gradient_.scratch_bytes();
@@ -328,7 +348,8 @@ class WeightGradientPass {
         weights_(desc.diff_weights_desc(), ConvDims(conv, in.shape).plain_weights()),
         scratch_(desc.scratchpad_desc()),
         scratch_bytes_(align_up(desc.scratchpad_desc().get_size())),
-        has_bias_(conv.bias) {
+        has_bias_(conv.bias),
+        plain_loops_(is_reference(desc)) {
     if (conv.bias) bias_ = Argument(desc.diff_bias_desc());
   }
 
@@ -337,14 +358,8 @@ class WeightGradientPass {
   ResultConversion weights_;
   Argument bias_, scratch_;
   std::size_t scratch_bytes_ = 0;
-  bool has_bias_ = false;
+  bool has_bias_ = false, plain_loops_ = false;
 };
-
-// NHWC, where it is not also one of the blocked layouts.
-bool is_tokens(const ImageDesc& desc) {
-  const int block = desc.layout.block;
-  return block == desc.shape.c && block != 1 && block != 8 && block != 16;
-}
 
 Error from_exception(const dnnl::error& error) {
   const ErrorKind kind = error.status == dnnl_out_of_memory   ? ErrorKind::exhausted
@@ -360,16 +375,19 @@ class OnednnConv final : public Operator {
       : forward_(conv, in, out, desc) {
     needs_.output_layout = out.layout;
     needs_.forward_scratch_bytes = forward_.scratch_bytes();
+    needs_.runs_plain_loops = forward_.plain_loops();
   }
 
   void add_backward(const Conv& conv, const ImageDesc& in, const ImageDesc& out, Type type,
                     const convolution_forward::primitive_desc& desc, bool wants_input_gradient) {
     weight_gradient_ = std::make_unique<WeightGradientPass>(conv, in, out, type, desc);
     needs_.backward_scratch_bytes = weight_gradient_->scratch_bytes();
+    needs_.runs_plain_loops |= weight_gradient_->plain_loops();
     if (!wants_input_gradient) return;
     input_gradient_ = std::make_unique<InputGradientPass>(conv, in, out, type, desc);
     needs_.backward_scratch_bytes =
         std::max(needs_.backward_scratch_bytes, input_gradient_->scratch_bytes());
+    needs_.runs_plain_loops |= input_gradient_->plain_loops();
   }
 
   const OperatorNeeds& needs() const override { return needs_; }
@@ -402,6 +420,10 @@ class OnednnConv final : public Operator {
 
 }  // namespace
 
+bool keeps_tokens(const Conv& conv, const ImageDesc& in) {
+  return is_tokens(in) && !names_block(conv.out_channels);
+}
+
 Layout preferred_conv_layout(const Conv& conv, const Shape& in, const Shape& out) {
   try {
     const memory::desc src(image_dims(in), Type::f32, Tag::any);
@@ -416,7 +438,7 @@ Result<std::unique_ptr<Operator>> make_onednn_conv(const Conv& conv, const Opera
                                                    const ConvPrecision& precision) {
   try {
     const ImageDesc& in = request.inputs[0];
-    const bool tokens = is_tokens(in);
+    const bool tokens = keeps_tokens(conv, in);
     const Type type = precision.bf16 ? Type::bf16 : Type::f32;
     memory::desc dst(image_dims(request.output), Type::f32, tokens ? Tag::nhwc : Tag::any);
     const ImageDesc out{

@@ -17,6 +17,9 @@ struct ConvPrecision {
 // The layout in which oneDNN would like the input of this convolution.
 Layout preferred_conv_layout(const Conv& conv, const Shape& in, const Shape& out);
 
+// Whether an input in tokens may stay so: its output will be tokens too.
+bool keeps_tokens(const Conv& conv, const ImageDesc& in);
+
 // unsupported: oneDNN has no such convolution; exhausted: no memory.
 Result<std::unique_ptr<Operator>> make_onednn_conv(const Conv& conv, const OperatorRequest& request,
                                                    const ConvPrecision& precision);

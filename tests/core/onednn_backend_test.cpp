@@ -3,6 +3,10 @@
 
 #include <tuple>
 
+#include "core/inference_form.h"
+#include "core/model.h"
+#include "core/plan.h"
+
 #include "tests/core/single_layer.h"
 
 namespace ocrtune {
@@ -321,6 +325,34 @@ TEST(FastScale, MatchesReferenceInEveryLayout) {
     LayerCase test{
         net.finish(net.scale("scale", 0, 0)), {{2, 24, 5, 7}, {2, 24, 1, 1}}, Layout{block}};
     expect_like_reference(test);
+  }
+}
+
+// oneDNN's own plain loops are a hundred times slower: a layer that falls to them is a fault of
+// the layouts we chose.
+void expect_kernels(const Graph& graph, const Shape& image, bool training) {
+  const auto backend = make_backend({"onednn", "fp32"});
+  const auto plan = make_plan(graph, **backend, image, training);
+  ASSERT_TRUE(plan.ok());
+  for (const PlanStep& step : plan->steps) {
+    if (step.op == nullptr) continue;
+    EXPECT_FALSE(step.op->needs().runs_plain_loops) << graph.name << ": " << step.layer->name;
+  }
+}
+
+TEST(OnednnBackend, RunsNoLayerOfAnyModelOnPlainLoops) {
+#if defined(__x86_64__)
+  if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "oneDNN has few kernels without AVX2";
+#else
+  GTEST_SKIP() << "oneDNN's kernels for other processors are another matter";
+#endif
+  for (const ModelRow& model : model_table()) {
+    const Graph graph = model.build(97);
+    for (const int count : {1, 8}) {
+      const Shape image{count, 3, model.height, model.width};
+      expect_kernels(graph, image, true);
+      expect_kernels(make_inference_form(graph).graph, image, false);
+    }
   }
 }
 
