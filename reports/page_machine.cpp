@@ -58,7 +58,7 @@ Rows cpu_rows(const CpuFacts& cpu) {
   Rows rows;
   add_text(rows, "Processor", cpu.model);
   add_row(rows, "Counted",
-          say("{} packages, {} NUMA nodes, {} L3 groups, {} cores, {} logical CPUs",
+          say("packages: {}, NUMA nodes: {}, L3 groups: {}, cores: {}, logical CPUs: {}",
               {fmt::format("{}", cpu.packages), fmt::format("{}", cpu.numa_nodes),
                fmt::format("{}", cpu.l3_groups), fmt::format("{}", cpu.physical_cores),
                fmt::format("{}", cpu.logical_cpus)}),

@@ -100,7 +100,7 @@ const std::vector<Phrase>& phrase_table() {
       {"What", "项目"},
       {"Processor", "处理器"},
       {"Counted", "数量"},
-      {"{} packages, {} NUMA nodes, {} L3 groups, {} cores, {} logical CPUs",
+      {"packages: {}, NUMA nodes: {}, L3 groups: {}, cores: {}, logical CPUs: {}",
        "{} 个插槽，{} 个 NUMA 节点，{} 个 L3 组，{} 个核心，{} 个逻辑 CPU"},
       {"Usable CPUs", "可用 CPU"},
       {"All CPU limits", "全部 CPU 限制"},
