@@ -70,8 +70,9 @@ class Lines {
 
 void add_head(Lines& lines, const RunRecord& run) {
   const TuneResult& result = run.result;
-  lines.add("run", fmt::format("{} on {}: {} trials in {}{}", run.id, run.machine.host,
-                               run.trials.size(), format_duration(result.seconds),
+  const std::size_t trials = run.trials.size();
+  lines.add("run", fmt::format("{} on {}: {} trial{} in {}{}", run.id, run.machine.host, trials,
+                               trials == 1 ? "" : "s", format_duration(result.seconds),
                                run.state == "done" ? "" : ", " + run.state));
 }
 

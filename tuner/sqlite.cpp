@@ -2,6 +2,9 @@
 
 #include <sqlite3.h>
 
+#include <cerrno>
+#include <cstring>
+
 #include <fmt/format.h>
 
 namespace ocrtune {
@@ -11,6 +14,7 @@ constexpr int kBusyMilliseconds = 10000;
 
 Error sqlite_error(sqlite3* connection, int code, const std::string& path) {
   ErrorKind kind = ErrorKind::failed;
+  std::string reason = sqlite3_errmsg(connection);
   switch (code & 0xFF) {
     case SQLITE_READONLY:
     case SQLITE_PERM:
@@ -23,9 +27,12 @@ Error sqlite_error(sqlite3* connection, int code, const std::string& path) {
     case SQLITE_LOCKED:
       kind = ErrorKind::exhausted;
       break;
-    case SQLITE_CANTOPEN:
-      kind = ErrorKind::missing;
+    case SQLITE_CANTOPEN: {
+      const int cause = sqlite3_system_errno(connection);
+      kind = cause == EACCES ? ErrorKind::denied : ErrorKind::missing;
+      if (cause != 0) reason += fmt::format(": {}", std::strerror(cause));
       break;
+    }
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
       kind = ErrorKind::invalid;
@@ -33,7 +40,7 @@ Error sqlite_error(sqlite3* connection, int code, const std::string& path) {
     default:
       break;
   }
-  return Error{kind, fmt::format("store {}: {}", path, sqlite3_errmsg(connection))};
+  return Error{kind, fmt::format("store {}: {}", path, reason)};
 }
 
 }  // namespace
