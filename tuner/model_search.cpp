@@ -105,7 +105,7 @@ class ModelSearch : public Search {
     const int budget = board_.ledger.trials() + left;
     const int reserve = std::clamp(budget / 10, 2, kMostRaceTrials) +
                         (board_.guest() >= 0 ? std::min(3, budget / 10) : 0);
-    if (race_.started() || (left <= reserve && board_.ledger.best() >= 0)) return race(left);
+    if (race_.started() || (left <= reserve && several_work())) return race(left);
     if (ladder_.step() < most_ladder(budget)) {
       if (const auto point = ladder_.next(admitted_and_open())) {
         return board_.propose(*point, "ladder", ladder_.why());
@@ -147,6 +147,13 @@ class ModelSearch : public Search {
   std::optional<Proposal> stop(std::string reason) {
     board_.stop_reason = std::move(reason);
     return std::nullopt;
+  }
+
+  // A race of one would spend the rest of a small budget on what is known.
+  bool several_work() const {
+    const auto& tried = board_.ledger.tried();
+    return std::count_if(tried.begin(), tried.end(),
+                         [this](int point) { return board_.ledger.eligible(point); }) > 1;
   }
 
   void learn() const { forecaster_.update(board_.ledger); }

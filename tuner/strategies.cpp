@@ -9,7 +9,7 @@ namespace ocrtune {
 
 const std::vector<StrategyRow>& strategy_table() {
   static const std::vector<StrategyRow> kTable = {
-      {"ours", "sweep of a small space; else model and race",
+      {"ours", "sweep of a small space that the budget holds; else model and race",
        [](const Space& space, const SearchOptions& options) {
          return space.size() <= kSmallSpace ? make_sweep_search(space, options)
                                             : make_model_search(space, options);

@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "base/stats.h"
+#include "tuner/model_search.h"
 #include "tuner/race.h"
 #include "tuner/search_board.h"
 
@@ -20,32 +21,41 @@ constexpr double kStillPossible = 3.0;   // standard errors behind the best at w
 class SweepSearch : public Search {
  public:
   SweepSearch(const Space& space, const SearchOptions& options)
-      : board_(space, options), random_(options.seed) {}
+      : board_(space, options), model_(make_model_search(space, options)), random_(options.seed) {}
 
-  void tell(const Trial& trial) override { board_.tell(trial); }
-  std::string stop_reason() const override { return board_.stop_reason; }
+  void tell(const Trial& trial) override {
+    board_.tell(trial);
+    model_->tell(trial);
+  }
+  std::string stop_reason() const override {
+    return by_model_ ? model_->stop_reason() : board_.stop_reason;
+  }
   const Objective& objective() const override { return board_.options.objective; }
-  Prediction predict(const Knobs& knobs) const override { return board_.measured(knobs); }
+  Prediction predict(const Knobs& knobs) const override {
+    return by_model_ ? model_->predict(knobs) : board_.measured(knobs);
+  }
+  std::vector<FittedTerm> terms() const override {
+    return by_model_ ? model_->terms() : std::vector<FittedTerm>();
+  }
 
   std::optional<Proposal> next(double seconds_left) override {
     const int left = board_.trials_left(seconds_left);
+    const int untried = race_.started() ? 0 : count_open();
+    if (untried > 0 && left < untried + kReserve) by_model_ = true;
+    if (by_model_) return model_->next(seconds_left);
     if (left < 1) return stop("budget");
     if (const auto duty = board_.duty(board_.ledger.trials() >= 4))
       return board_.propose_duty(*duty);
-    // Two trials a leader are kept back for the race when the budget cannot hold the whole pass.
-    const int untried = count_open();
-    const bool first_pass = untried > 0 && (left > kReserve || board_.ledger.best() < 0);
-    if (first_pass) {
-      if (const auto point = next_open()) {
-        return board_.propose(*point, "sweep", "every setting once");
-      }
-    }
+    if (const auto point = next_open())
+      return board_.propose(*point, "sweep", "every setting once");
     return race(left);
   }
 
  private:
-  static constexpr int kReserve = 6;
+  static constexpr int kReserve = 6;  // trials of the race
   SearchBoard board_;
+  std::unique_ptr<Search> model_;
+  bool by_model_ = false;  // the budget does not hold every setting
   Random random_;
   Race race_;
 

@@ -1,7 +1,7 @@
 // Small spaces: every setting once, then rounds over those that could still be the best.
 //
-// Exact where the noise allows it, and simple. Meant for at most about 150 points and a budget of
-// at least one trial for each.
+// Exact where the noise allows it, and simple. Meant for at most about 150 points. A budget that
+// does not hold a trial for each leaves the choice to the model search.
 #pragma once
 
 #include <memory>

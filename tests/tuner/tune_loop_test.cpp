@@ -1,5 +1,6 @@
 #include "tuner/tune_loop.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -98,6 +99,20 @@ TEST(TuneLoop, HonoursTheBudget) {
     EXPECT_LE(played.end.seconds, budget * 1.05 + 1e-9);
     EXPECT_GE(played.end.trials.size(), 1U);
     EXPECT_TRUE(played.result.found);
+  }
+}
+
+TEST(TuneLoop, FewTrialsTryMoreThanOneSetting) {
+  const RecordedTable table = small_table(0.02, 1e9);
+  for (const double budget : {2.0, 3.0, 4.0, 7.0, 12.0, 20.0}) {
+    const Played played = play(table, budget, 1);
+    std::vector<Knobs> settings;
+    for (const Trial& trial : played.end.trials) {
+      if (std::find(settings.begin(), settings.end(), trial.knobs) == settings.end()) {
+        settings.push_back(trial.knobs);
+      }
+    }
+    EXPECT_GT(settings.size(), 1U) << budget << " s for " << played.end.trials.size() << " trials";
   }
 }
 
