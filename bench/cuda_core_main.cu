@@ -103,7 +103,7 @@ Result<double> check_against_reference(const Job& job, const Graph& graph,
                                        device::CudaMachine& machine) {
   const Batch batch = draw_batch(job, 2, job.model->check_width, 77);
   HostState state = initial_state(graph);
-  auto network = Net::create(graph, machine, {2, 3, batch.height, batch.width}, kMostLabel);
+  auto network = Net::create(graph, machine, {2, 3, batch.height, batch.width}, {kMostLabel});
   if (!network) return network.error();
   OCRTUNE_TRY((*network)->set_state(state.parameters, state.statistics));
   const auto loss = (*network)->train(batch);
@@ -134,7 +134,7 @@ Status time_steps(const Job& job, const Graph& graph, device::CudaMachine& machi
   std::size_t total = 0;
   OCRTUNE_CUDA(cudaMemGetInfo(&before, &total));
   auto network =
-      Net::create(graph, machine, {job.batch, 3, job.model->height, job.width}, kMostLabel);
+      Net::create(graph, machine, {job.batch, 3, job.model->height, job.width}, {kMostLabel});
   if (!network) return network.error();
   HostState state = initial_state(graph);
   OCRTUNE_TRY((*network)->set_state(state.parameters, state.statistics));

@@ -14,6 +14,7 @@
 #include "core/ctc.h"
 #include "core/device_backend.h"
 #include "core/device_ctc.h"
+#include "core/network.h"
 #include "core/optimizer.h"
 #include "core/plan.h"
 
@@ -27,6 +28,13 @@ struct DeviceFootprint {
   std::size_t total() const { return state_bytes + arena_bytes + batch_bytes; }
 };
 
+struct DeviceUse {
+  int most_label = 25;   // of any sample; unused where nothing is trained
+  bool training = true;  // else infer() alone
+  float* gradients =
+      nullptr;  // the device's, zeroed, as many as the graph has parameters; null: own
+};
+
 template <typename Machine>
 class DeviceNetwork {
  public:
@@ -35,11 +43,12 @@ class DeviceNetwork {
   // `graph` and `machine` must outlive the network. exhausted: the device has too little memory;
   // usage: images too small for the graph.
   static Result<std::unique_ptr<DeviceNetwork>> create(const Graph& graph, Machine& machine,
-                                                       const Shape& image, int most_label) {
-    std::unique_ptr<DeviceNetwork> network(new DeviceNetwork(graph, machine, most_label));
-    Result<Plan> plan = make_plan(graph, network->backend_, image, true);
+                                                       const Shape& image, const DeviceUse& use) {
+    std::unique_ptr<DeviceNetwork> network(new DeviceNetwork(graph, machine, use));
+    Result<Plan> plan = make_plan(graph, network->backend_, image, use.training);
     if (!plan) return plan.error();
     network->plan_ = std::move(*plan);
+    network->final_from_ = final_gradients(graph, network->plan_);
     const Status allocated = network->allocate();
     if (!allocated) return allocated.error();
     return Result<std::unique_ptr<DeviceNetwork>>(std::move(network));
@@ -48,9 +57,14 @@ class DeviceNetwork {
   DeviceFootprint footprint() const {
     const std::size_t rows = many(plan_.image.n) * many(steps());
     DeviceFootprint out;
+    out.arena_bytes = plan_.arena_bytes;
+    if (!plan_.training) {
+      out.state_bytes = (graph_.parameter_floats + graph_.statistic_floats) * sizeof(float);
+      out.batch_bytes = floats(plan_.image) * sizeof(float);
+      return out;
+    }
     out.state_bytes = (4 * graph_.parameter_floats + graph_.statistic_floats) * sizeof(float) +
                       graph_.parameter_floats;
-    out.arena_bytes = plan_.arena_bytes;
     out.batch_bytes =
         floats(plan_.image) * sizeof(float) +
         many(plan_.image.n) * (many(most_label_) + 1) * sizeof(int) +
@@ -68,23 +82,77 @@ class DeviceNetwork {
     return machine_.download(to.data(), parameters_.template as<float>(), to.size_bytes());
   }
   Status get_gradients(std::span<float> to) {
-    return machine_.download(to.data(), gradients_.template as<float>(), to.size_bytes());
+    return machine_.download(to.data(), gradients(), to.size_bytes());
   }
-  float* gradients() { return gradients_.template as<float>(); }
+  Status get_statistics(std::span<float> to) {
+    return machine_.download(to.data(), statistics_.template as<float>(), to.size_bytes());
+  }
+  // First and second moments, one behind the other, and the updates so far.
+  Status get_moments(std::span<float> to) {
+    return machine_.download(to.data(), moments_.template as<float>(), to.size_bytes());
+  }
+  Status set_moments(std::span<const float> from, std::int64_t updates) {
+    updates_ = updates;
+    return machine_.upload(moments_.template as<float>(), from.data(), from.size_bytes());
+  }
+  std::int64_t updates() const { return updates_; }
+  float* gradients() const {
+    return use_.gradients != nullptr ? use_.gradients : gradients_.template as<float>();
+  }
+  int steps() const { return output().shape.w; }  // T
 
   // Forward, loss, backward; the gradients lie in gradients() afterwards. usage: another shape or
   // longer labels than the network was made for.
   Result<CtcLoss> train(const Batch& batch) {
+    OCRTUNE_DEVICE_TRY(start_training(batch, {}));
+    return finished_loss();
+  }
+
+  // The same, only enqueued. `watch` (may be empty) is told that what is enqueued so far makes
+  // gradients[from, end) final.
+  Status start_training(const Batch& batch, const Network::GradientWatch& watch) {
     OCRTUNE_DEVICE_TRY(upload_batch(batch));
+    training_ = true;
     for (const PlanStep& step : plan_.steps) OCRTUNE_DEVICE_TRY(forward_step(step));
-    const Result<CtcLoss> loss = loss_of(batch);
-    if (!loss) return loss.error();
+    OCRTUNE_DEVICE_TRY(enqueue_loss());
     for (std::size_t i = plan_.steps.size(); i-- > 0;) {
       const PlanStep& step = plan_.steps[i];
       if (!plan_.values[many(step.output)].wants_gradient) continue;
       OCRTUNE_DEVICE_TRY(backward_step(step));
+      if (!watch || step.layer == nullptr || step.layer->parameters.empty()) continue;
+      OCRTUNE_DEVICE_TRY(watch(final_from_[i]));
     }
+    return Status();
+  }
+
+  // Of the training that was started last; waits for it and for all that was enqueued after it.
+  Result<CtcLoss> finished_loss() {
+    CtcLoss loss;
+    loss.sample_loss.resize(many(plan_.image.n));
+    OCRTUNE_DEVICE_TRY(machine_.download(loss.sample_loss.data(), ctc_plan().loss,
+                                         loss.sample_loss.size() * sizeof(double)));
+    double sum = 0;
+    for (const double one : loss.sample_loss) {
+      if (std::isfinite(one)) {
+        sum += one;
+      } else {
+        ++loss.impossible;
+      }
+    }
+    const int finite = plan_.image.n - loss.impossible;
+    loss.mean = finite == 0 ? 0 : sum / finite;
     return loss;
+  }
+
+  // Logits [N, T, classes] with the running statistics; labels are not looked at.
+  Result<std::vector<float>> infer(const Batch& batch) {
+    OCRTUNE_DEVICE_TRY(upload_images(batch));
+    training_ = false;
+    for (const PlanStep& step : plan_.steps) OCRTUNE_DEVICE_TRY(forward_step(step));
+    std::vector<float> logits(many(plan_.image.n) * many(steps()) * many(classes()));
+    OCRTUNE_DEVICE_TRY(
+        machine_.download(logits.data(), value(plan_.output), logits.size() * sizeof(float)));
+    return logits;
   }
 
   // One AdamW step on all parameters.
@@ -98,18 +166,21 @@ class DeviceNetwork {
                   static_cast<float>(settings.beta1), static_cast<float>(settings.beta2),
                   static_cast<float>(settings.learning_rate / correction1),
                   static_cast<float>(1 / std::sqrt(correction2)),
-                  static_cast<float>(settings.epsilon), gradients_.template as<float>(),
+                  static_cast<float>(settings.epsilon), gradients(),
                   decays_.template as<std::uint8_t>(), moments_.template as<float>(),
                   moments_.template as<float>() + graph_.parameter_floats,
                   parameters_.template as<float>()});
   }
 
  private:
-  DeviceNetwork(const Graph& graph, Machine& machine, int most_label)
-      : graph_(graph), machine_(machine), backend_(machine), most_label_(std::max(1, most_label)) {}
+  DeviceNetwork(const Graph& graph, Machine& machine, const DeviceUse& use)
+      : graph_(graph),
+        machine_(machine),
+        backend_(machine),
+        use_(use),
+        most_label_(std::max(1, use.most_label)) {}
 
   const ImageDesc& output() const { return plan_.values[many(plan_.output)].desc; }
-  int steps() const { return output().shape.w; }
   int classes() const { return output().shape.c; }
 
   Status allocate_one(Buffer& into, std::size_t bytes) {
@@ -124,11 +195,12 @@ class DeviceNetwork {
     const std::size_t count = many(plan_.image.n), rows = count * many(steps());
     const std::size_t cells = rows * many(2 * most_label_ + 1);
     OCRTUNE_DEVICE_TRY(allocate_one(parameters_, state));
-    OCRTUNE_DEVICE_TRY(allocate_one(gradients_, state));
-    OCRTUNE_DEVICE_TRY(allocate_one(moments_, 2 * state));
     OCRTUNE_DEVICE_TRY(allocate_one(statistics_, graph_.statistic_floats * sizeof(float)));
     OCRTUNE_DEVICE_TRY(allocate_one(arena_, plan_.arena_bytes));
     OCRTUNE_DEVICE_TRY(allocate_one(images_, floats(plan_.image) * sizeof(float)));
+    if (!plan_.training) return Status();
+    if (use_.gradients == nullptr) OCRTUNE_DEVICE_TRY(allocate_one(gradients_, state));
+    OCRTUNE_DEVICE_TRY(allocate_one(moments_, 2 * state));
     OCRTUNE_DEVICE_TRY(allocate_one(labels_, count * many(most_label_) * sizeof(int)));
     OCRTUNE_DEVICE_TRY(allocate_one(lengths_, count * sizeof(int)));
     OCRTUNE_DEVICE_TRY(allocate_one(lattice_, (rows + 2 * cells + count) * sizeof(double)));
@@ -141,12 +213,20 @@ class DeviceNetwork {
     return machine_.upload(decays_.template as<std::uint8_t>(), decays.data(), decays.size());
   }
 
-  Status upload_batch(const Batch& batch) {
+  Status upload_images(const Batch& batch) {
     const Shape shape{batch.count, batch.channels, batch.height, batch.width};
-    if (shape != plan_.image || batch.images.size() != floats(shape) ||
-        batch.labels.size() != many(batch.count)) {
+    if (shape != plan_.image || batch.images.size() != floats(shape)) {
       return Error{ErrorKind::usage, "a batch of another shape than the network was made for"};
     }
+    return machine_.upload(images_.template as<float>(), batch.images.data(),
+                           batch.images.size() * sizeof(float));
+  }
+
+  Status upload_batch(const Batch& batch) {
+    if (batch.labels.size() != many(batch.count)) {
+      return Error{ErrorKind::usage, "a batch with more or fewer labels than images"};
+    }
+    OCRTUNE_DEVICE_TRY(upload_images(batch));
     std::vector<int> labels(many(batch.count) * many(most_label_), 0), lengths;
     for (std::size_t n = 0; n < batch.labels.size(); ++n) {
       if (batch.labels[n].size() > many(most_label_)) {
@@ -160,47 +240,35 @@ class DeviceNetwork {
                 labels.begin() + static_cast<std::ptrdiff_t>(n * many(most_label_)));
       lengths.push_back(static_cast<int>(batch.labels[n].size()));
     }
-    OCRTUNE_DEVICE_TRY(machine_.upload(images_.template as<float>(), batch.images.data(),
-                                       batch.images.size() * sizeof(float)));
     OCRTUNE_DEVICE_TRY(
         machine_.upload(labels_.template as<int>(), labels.data(), labels.size() * sizeof(int)));
     return machine_.upload(lengths_.template as<int>(), lengths.data(),
                            lengths.size() * sizeof(int));
   }
 
-  Result<CtcLoss> loss_of(const Batch& batch) {
-    const std::size_t count = many(batch.count), rows = count * many(steps());
+  CtcPlan ctc_plan() const {
+    const std::size_t rows = many(plan_.image.n) * many(steps());
     const std::size_t cells = rows * many(2 * most_label_ + 1);
     auto* work = lattice_.template as<double>();
-    const CtcPlan plan{batch.count,
-                       steps(),
-                       classes(),
-                       most_label_,
-                       value(plan_.output),
-                       labels_.template as<int>(),
-                       lengths_.template as<int>(),
-                       work,
-                       work + rows,
-                       work + rows + cells,
-                       work + rows + 2 * cells};
+    return {plan_.image.n,
+            steps(),
+            classes(),
+            most_label_,
+            value(plan_.output),
+            labels_.template as<int>(),
+            lengths_.template as<int>(),
+            work,
+            work + rows,
+            work + rows + cells,
+            work + rows + 2 * cells};
+  }
+
+  Status enqueue_loss() {
+    const std::size_t count = many(plan_.image.n), rows = count * many(steps());
+    const CtcPlan plan = ctc_plan();
     OCRTUNE_DEVICE_TRY(machine_.rows(rows, CtcNormalizeRow{plan}));
     OCRTUNE_DEVICE_TRY(machine_.rows(count, CtcRecursionRow{plan}));
-    OCRTUNE_DEVICE_TRY(machine_.rows(rows, CtcGradientRow{plan, gradient(plan_.output)}));
-    CtcLoss loss;
-    loss.sample_loss.resize(count);
-    OCRTUNE_DEVICE_TRY(
-        machine_.download(loss.sample_loss.data(), plan.loss, count * sizeof(double)));
-    double sum = 0;
-    for (const double one : loss.sample_loss) {
-      if (std::isfinite(one)) {
-        sum += one;
-      } else {
-        ++loss.impossible;
-      }
-    }
-    const int finite = batch.count - loss.impossible;
-    loss.mean = finite == 0 ? 0 : sum / finite;
-    return loss;
+    return machine_.rows(rows, CtcGradientRow{plan, gradient(plan_.output)});
   }
 
   std::byte* place(int index) const {
@@ -249,8 +317,7 @@ class DeviceNetwork {
       call.input_gradients = targets_;
       parameter_gradients_.clear();
       for (const int index : step.layer->parameters) {
-        parameter_gradients_.push_back(gradients_.template as<float>() +
-                                       graph_.parameters[many(index)].offset);
+        parameter_gradients_.push_back(gradients() + graph_.parameters[many(index)].offset);
       }
       call.parameter_gradients = parameter_gradients_;
       OCRTUNE_DEVICE_TRY(step.op->backward(call));
@@ -277,6 +344,7 @@ class DeviceNetwork {
                                     graph_.statistics[many(index)].offset);
     }
     OperatorCall call;
+    call.training = training_;
     call.inputs = inputs_;
     call.output = value(step.output);
     call.parameters = parameter_pointers_;
@@ -289,8 +357,11 @@ class DeviceNetwork {
   const Graph& graph_;
   Machine& machine_;
   DeviceBackend<Machine> backend_;
+  DeviceUse use_;
   int most_label_;
+  bool training_ = true;
   Plan plan_;
+  std::vector<std::size_t> final_from_;
   Buffer parameters_, gradients_, moments_, statistics_, arena_, images_, labels_, lengths_,
       lattice_, decays_;
   std::int64_t updates_ = 0;

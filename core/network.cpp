@@ -35,22 +35,6 @@ struct PlanEntry {
   std::vector<std::size_t> final_from;  // what Network::train's watch hears after each step
 };
 
-// Once backward has passed step i, only earlier steps still write gradients: all beyond the last of
-// theirs are final.
-std::vector<std::size_t> final_gradients(const Graph& graph, const Plan& plan) {
-  std::vector<std::size_t> from;
-  std::size_t end = 0;
-  for (const PlanStep& step : plan.steps) {
-    from.push_back(end);
-    if (step.layer == nullptr) continue;
-    for (const int index : step.layer->parameters) {
-      const Parameter& parameter = graph.parameters[at(index)];
-      end = std::max(end, parameter.offset + parameter.count);
-    }
-  }
-  return from;
-}
-
 struct FlatBuffers {
   const float* parameters = nullptr;
   float* statistics = nullptr;

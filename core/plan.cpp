@@ -280,4 +280,18 @@ Result<Plan> make_plan(const Graph& graph, const Backend& backend, const Shape& 
   return Planner(graph, backend, image, training).make();
 }
 
+std::vector<std::size_t> final_gradients(const Graph& graph, const Plan& plan) {
+  std::vector<std::size_t> from;
+  std::size_t end = 0;
+  for (const PlanStep& step : plan.steps) {
+    from.push_back(end);
+    if (step.layer == nullptr) continue;
+    for (const int index : step.layer->parameters) {
+      const Parameter& parameter = graph.parameters[static_cast<std::size_t>(index)];
+      end = std::max(end, parameter.offset + parameter.count);
+    }
+  }
+  return from;
+}
+
 }  // namespace ocrtune

@@ -66,4 +66,8 @@ struct Plan {
 Result<Plan> make_plan(const Graph& graph, const Backend& backend, const Shape& image,
                        bool training);
 
+// For each step: once backward has passed it, only earlier steps still write gradients, so all from
+// this float on are final.
+std::vector<std::size_t> final_gradients(const Graph& graph, const Plan& plan);
+
 }  // namespace ocrtune

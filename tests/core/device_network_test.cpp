@@ -12,100 +12,16 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "core/inference_form.h"
 #include "core/model.h"
 #include "core/network.h"
 #include "core/optimizer.h"
 #include "core/reference_backend.h"
-#include "core/reference_ops.h"
+
+#include "host_machine.h"
 
 namespace ocrtune {
 namespace {
-
-class HostConv final : public ConvEngine {
- public:
-  explicit HostConv(const ConvSizes& sizes) : loop_{sizes.conv, sizes.in, sizes.out} {}
-  std::size_t scratch_bytes() const override { return 0; }
-  Status forward(const float* x, const float* w, float* y, std::byte*) override {
-    reference::conv_forward(loop_, x, w, static_cast<const float*>(nullptr), y);
-    return Status();
-  }
-  Status backward_input(const float* w, const float* dy, float* dx, std::byte*) override {
-    reference::conv_backward_input(loop_, w, dy, dx);
-    return Status();
-  }
-  Status backward_weight(const float* x, const float* dy, float* dw, std::byte*) override {
-    reference::conv_backward_weight(loop_, x, dy, dw, static_cast<float*>(nullptr));
-    return Status();
-  }
-
- private:
-  reference::ConvLoop loop_;
-};
-
-struct HostMachine {
-  struct Buffer {
-    std::vector<double> words;  // aligned for everything
-    template <typename T>
-    T* as() const {
-      return reinterpret_cast<T*>(const_cast<double*>(words.data()));
-    }
-  };
-  int products = 0;
-
-  template <typename Work>
-  Status each(std::size_t count, const Work& work) {
-#pragma omp parallel for schedule(static)
-    for (std::size_t i = 0; i < count; ++i) work(i);
-    return Status();
-  }
-  template <typename Work>
-  Status rows(std::size_t count, const Work& work) {
-#pragma omp parallel for schedule(static)
-    for (std::size_t i = 0; i < count; ++i) {
-      HostLane lane;
-      work(lane, i);
-    }
-    return Status();
-  }
-  Status product(const DeviceProduct& p) {
-    ++products;
-    const auto value = [](const DeviceMatrix& m, int batch, int row, int column) {
-      const std::size_t r = device::many(m.transposed ? column : row);
-      const std::size_t c = device::many(m.transposed ? row : column);
-      return m.start[device::many(batch) * m.step + r * device::many(m.stride) + c];
-    };
-#pragma omp parallel for collapse(2) schedule(static)
-    for (int batch = 0; batch < p.batch; ++batch) {
-      for (int i = 0; i < p.rows; ++i) {
-        for (int j = 0; j < p.columns; ++j) {
-          double sum = 0;
-          for (int k = 0; k < p.depth; ++k) {
-            sum += static_cast<double>(value(p.a, batch, i, k)) * value(p.b, batch, k, j);
-          }
-          float& to = p.c[device::many(batch) * p.c_step +
-                          device::many(i) * device::many(p.c_stride) + device::many(j)];
-          to = static_cast<float>(p.scale * sum) + (p.beta == 0 ? 0 : p.beta * to);
-        }
-      }
-    }
-    return Status();
-  }
-  Status clear(void* start, std::size_t bytes) {
-    std::memset(start, 0, bytes);
-    return Status();
-  }
-  Result<std::unique_ptr<ConvEngine>> make_conv(const ConvSizes& sizes) {
-    return std::unique_ptr<ConvEngine>(std::make_unique<HostConv>(sizes));
-  }
-  Result<Buffer> allocate(std::size_t bytes) {
-    return Buffer{std::vector<double>((bytes + 7) / 8, std::nan(""))};
-  }
-  Status upload(void* to, const void* from, std::size_t bytes) {
-    std::memcpy(to, from, bytes);
-    return Status();
-  }
-  Status download(void* to, const void* from, std::size_t bytes) { return upload(to, from, bytes); }
-};
 
 Batch draw_batch(int count, int height, int width, int classes, int label) {
   Random random(11);
@@ -151,8 +67,8 @@ TEST(DeviceNetwork, AStepAgreesWithTheReference) {
     fill_initial_statistics(graph, statistics.data());
 
     HostMachine machine;
-    auto network = device::DeviceNetwork<HostMachine>::create(graph, machine,
-                                                              {2, 3, given.height, given.width}, 4);
+    auto network = device::DeviceNetwork<HostMachine>::create(
+        graph, machine, {2, 3, given.height, given.width}, {4});
     ASSERT_TRUE(network) << given.model;
     ASSERT_TRUE((*network)->set_state(parameters, statistics));
     const auto loss = (*network)->train(batch);
@@ -193,7 +109,7 @@ TEST(DeviceNetwork, AStepAgreesWithTheReference) {
 TEST(DeviceNetwork, LabelsThatCannotBeSpeltCostNothing) {
   const Graph graph = find_model("crnn")->build(12);
   HostMachine machine;
-  auto network = device::DeviceNetwork<HostMachine>::create(graph, machine, {2, 3, 32, 16}, 9);
+  auto network = device::DeviceNetwork<HostMachine>::create(graph, machine, {2, 3, 32, 16}, {9});
   ASSERT_TRUE(network);
   std::vector<float> parameters(graph.parameter_floats), statistics(graph.statistic_floats);
   fill_initial_parameters(graph, 5, parameters.data());
@@ -211,7 +127,7 @@ TEST(DeviceNetwork, LabelsThatCannotBeSpeltCostNothing) {
 TEST(DeviceNetwork, BatchesOfAnotherShapeAreRefused) {
   const Graph graph = find_model("crnn")->build(12);
   HostMachine machine;
-  auto network = device::DeviceNetwork<HostMachine>::create(graph, machine, {2, 3, 32, 40}, 4);
+  auto network = device::DeviceNetwork<HostMachine>::create(graph, machine, {2, 3, 32, 40}, {4});
   ASSERT_TRUE(network);
   EXPECT_FALSE((*network)->train(draw_batch(2, 32, 48, 12, 3)));
   EXPECT_FALSE((*network)->train(draw_batch(3, 32, 40, 12, 3)));
@@ -219,6 +135,38 @@ TEST(DeviceNetwork, BatchesOfAnotherShapeAreRefused) {
   Batch wrong = draw_batch(2, 32, 40, 12, 3);
   wrong.labels[1][0] = 12;
   EXPECT_FALSE((*network)->train(wrong)) << "a class that is not there";
+}
+
+// The folded form, with biases and activations in the convolutions.
+TEST(DeviceNetwork, ReadsAsTheReference) {
+  for (const char* model : {"crnn", "crnn-mv3", "svtrv2-small"}) {
+    const Graph trained = find_model(model)->build(12);
+    const InferenceForm form = make_inference_form(trained);
+    std::vector<float> weights(trained.parameter_floats), statistics(trained.statistic_floats);
+    fill_initial_parameters(trained, 5, weights.data());
+    fill_initial_statistics(trained, statistics.data());
+    std::vector<float> folded(form.graph.parameter_floats), moved(form.graph.statistic_floats);
+    fold_parameters(form, trained, weights.data(), statistics.data(), folded.data(), moved.data());
+    const int height = find_model(model)->height;
+    const Batch batch = draw_batch(1, height, 24, 12, 1);
+
+    HostMachine machine;
+    auto network = device::DeviceNetwork<HostMachine>::create(form.graph, machine,
+                                                              {1, 3, height, 24}, {1, false});
+    ASSERT_TRUE(network) << model << ": " << network.error().what;
+    ASSERT_TRUE((*network)->set_state(folded, moved));
+    const auto ours = (*network)->infer(batch);
+    ASSERT_TRUE(ours) << model;
+
+    const auto backend = make_reference_backend();
+    Network judge(trained, *backend);
+    const auto theirs = judge.infer(batch, weights, statistics);
+    ASSERT_TRUE(theirs);
+    ASSERT_EQ(ours->size(), theirs->size());
+    const std::vector<float> expected(theirs->begin(), theirs->end());
+    EXPECT_LT(relative_error(*ours, expected, 0, ours->size(), 1e-6), 1e-4) << model;
+    EXPECT_LT((*network)->footprint().state_bytes, 2 * 4 * form.graph.parameter_floats);
+  }
 }
 
 }  // namespace

@@ -1,0 +1,17 @@
+// The GPU memory that a training or a reading needs, by plan: no GPU is touched.
+#pragma once
+
+#include <cstdint>
+
+#include "core/recognizer.h"
+#include "core/trainer.h"
+
+namespace ocrtune {
+
+// Bytes of one process on its GPU: weights, activations, batch, and what the CUDA context and its
+// libraries take on top (an estimate, until a run has told). usage: unknown model, images too
+// small; unsupported: layers that the GPU core lacks, multi-scale batches.
+Result<std::uint64_t> device_training_bytes(const TrainerOptions& options);
+Result<std::uint64_t> device_reading_bytes(const RecognizerOptions& options, int classes);
+
+}  // namespace ocrtune
