@@ -42,7 +42,7 @@ std::vector<double> take_arrivals(Arrivals arrivals, std::size_t count) {
   return seconds;
 }
 
-Result<std::vector<double>> read_trace(const std::string& path) {
+Result<std::vector<double>> read_trace(const std::string& path, double* began) {
   const auto text = read_file(path);
   if (!text) return text.error();
   std::vector<double> seconds;
@@ -65,6 +65,7 @@ Result<std::vector<double>> read_trace(const std::string& path) {
                  path + ": a trace needs at least two arrivals at different times"};
   }
   const double first = seconds.front();
+  if (began != nullptr) *began = first;
   for (double& at : seconds) at -= first;
   return seconds;
 }

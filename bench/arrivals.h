@@ -38,8 +38,9 @@ std::vector<double> take_arrivals(Arrivals arrivals, std::size_t count);
 
 // A recorded trace: one arrival a line, its time in seconds as the first comma-separated field; a
 // first line of words and lines that begin with # are passed over; order does not matter. Gives
-// the times from 0, ascending. Errors (invalid) name the line.
-Result<std::vector<double>> read_trace(const std::string& path);
+// the times from 0, ascending; `began` (may be null) gets the first one's own time. Errors
+// (invalid) name the line.
+Result<std::vector<double>> read_trace(const std::string& path, double* began = nullptr);
 
 // Requests per second over the span of a trace.
 double trace_rate(const std::vector<double>& seconds);

@@ -15,6 +15,7 @@
 #include "cli/terminal.h"
 #include "reports/capacity_page.h"
 #include "tuner/capacity_answer.h"
+#include "tuner/day_profile.h"
 #include "tuner/other_machine.h"
 #include "tuner/store.h"
 
@@ -23,7 +24,7 @@ namespace {
 
 struct PlanFlags {
   std::string rate, slo, daily, samples, epochs, deadline, run = "last", table, machine, cost;
-  std::string peak_factor, csv, trace, out, db = Store::default_path();
+  std::string peak_factor, csv, trace, profile, out, db = Store::default_path();
   bool json = false;
 };
 
@@ -38,51 +39,77 @@ Result<double> above_zero(const std::string& flag, const std::string& text) {
   return *value;
 }
 
-// "200", "200/s", "12000/min", "1e6/h"
-Result<double> parse_rate(const std::string& text) {
-  const std::size_t slash = text.find('/');
-  const std::string unit = slash == std::string::npos ? "s" : text.substr(slash + 1);
-  const double seconds = unit == "s" || unit == "sec"    ? 1
-                         : unit == "min"                 ? 60
-                         : unit == "h" || unit == "hour" ? 3600
-                         : unit == "day"                 ? 86400
-                                                         : 0;
-  if (seconds <= 0) return wrong("--rate", text, "write it like 200, 12000/min or 1e6/h");
-  const auto value = above_zero("--rate", text.substr(0, slash));
-  if (!value) return value;
-  return *value / seconds;
-}
-
 // The load as it came once; its busiest minute is the rate to keep up with.
 Status read_load(const std::string& path, CapacityDemand& demand) {
-  auto trace = read_trace(path);
+  double began = 0;
+  auto trace = read_trace(path, &began);
   if (!trace) return trace.error();
   constexpr double kMinute = 60;
   demand.requests_per_second = trace->back() < kMinute
                                    ? trace_rate(*trace)
                                    : busiest_rate(*trace, kMinute, &demand.busiest_seconds);
   demand.trace = std::move(trace).value();
+  demand.peak_time = time_of_day_at(began + demand.busiest_seconds);
+  return Status();
+}
+
+// A day's profile, scaled to --daily where that is given too: the rate of its busiest part.
+Status read_profile(const std::string& path, CapacityDemand& demand) {
+  auto profile = read_day_profile(path);
+  if (!profile) return profile.error();
+  demand.profile = std::move(profile).value();
+  if (demand.daily_requests > 0) {
+    demand.profile = scale_to_day(std::move(demand.profile), demand.daily_requests);
+  }
+  demand.daily_requests = daily_requests(demand.profile);
+  const DayProfile::Part& peak = busiest_part(demand.profile);
+  demand.requests_per_second = peak.requests_per_second;
+  demand.peak_factor = peak.requests_per_second * 86400 / demand.daily_requests;
+  demand.peak_time = time_of_day(peak.begins_minute);
+  return Status();
+}
+
+// The rate to keep up with, from whichever flag tells it.
+Status read_rate(const PlanFlags& flags, CapacityDemand& demand) {
+  if (!flags.rate.empty()) {
+    const auto rate = parse_rate(flags.rate);
+    if (!rate) return Error{ErrorKind::usage, "--rate " + rate.error().what};
+    demand.requests_per_second = *rate;
+  }
+  if (!flags.daily.empty()) {
+    demand.requests_per_second = demand.daily_requests / 86400 * demand.peak_factor;
+  }
+  if (!flags.profile.empty()) {
+    if (const Status read = read_profile(flags.profile, demand); !read) return read.error();
+  }
+  if (!flags.trace.empty()) {
+    if (const Status traced = read_load(flags.trace, demand); !traced) return traced.error();
+  }
   return Status();
 }
 
 Result<CapacityDemand> demand_of(const PlanFlags& flags) {
   CapacityDemand demand;
-  const int loads = static_cast<int>(!flags.rate.empty()) + static_cast<int>(!flags.daily.empty()) +
+  const bool by_day = !flags.daily.empty() || !flags.profile.empty();  // one, or the two together
+  const int loads = static_cast<int>(!flags.rate.empty()) + static_cast<int>(by_day) +
                     static_cast<int>(!flags.trace.empty());
   const bool training = !flags.samples.empty() || !flags.deadline.empty();
   if (loads + static_cast<int>(training) != 1) {
-    return Error{ErrorKind::usage,
-                 "give one of --rate R, --daily N, --trace FILE, or --samples N with --deadline T"};
+    return Error{
+        ErrorKind::usage,
+        "give one of --rate R, --daily N, --profile FILE, --trace FILE, or --samples N with "
+        "--deadline T"};
   }
   if (training && (flags.samples.empty() || flags.deadline.empty())) {
     return Error{ErrorKind::usage, "training needs both --samples N and --deadline T"};
   }
   if (training && !flags.slo.empty()) {
     return Error{ErrorKind::usage,
-                 "--slo is a promise of inference; it goes with --rate, --daily or --trace"};
+                 "--slo is a promise of inference; it goes with --rate, --daily, --profile or "
+                 "--trace"};
   }
-  if (!flags.peak_factor.empty() && flags.daily.empty()) {
-    return Error{ErrorKind::usage, "--peak-factor goes with --daily"};
+  if (!flags.peak_factor.empty() && (flags.daily.empty() || !flags.profile.empty())) {
+    return Error{ErrorKind::usage, "--peak-factor goes with --daily (a --profile has its own)"};
   }
   const auto take = [](const char* flag, const std::string& text, double& into) -> Status {
     if (text.empty()) return {};
@@ -100,17 +127,7 @@ Result<CapacityDemand> demand_of(const PlanFlags& flags) {
   if (demand.peak_factor < 1) {
     return wrong("--peak-factor", flags.peak_factor, "the peak is at least the mean: 1 or more");
   }
-  if (!flags.rate.empty()) {
-    const auto rate = parse_rate(flags.rate);
-    if (!rate) return rate.error();
-    demand.requests_per_second = *rate;
-  }
-  if (!flags.daily.empty()) {
-    demand.requests_per_second = demand.daily_requests / 86400 * demand.peak_factor;
-  }
-  if (!flags.trace.empty()) {
-    if (const Status traced = read_load(flags.trace, demand); !traced) return traced.error();
-  }
+  if (const Status load = read_rate(flags, demand); !load) return load.error();
   if (!flags.deadline.empty()) {
     const auto deadline = parse_duration(flags.deadline);
     if (!deadline) {
@@ -198,8 +215,12 @@ Command plan_command() {
             auto flags = std::make_shared<PlanFlags>();
             app.add_option("--rate", flags->rate, "images to recognise: 200, 12000/min, 1e6/h");
             app.add_option("--daily", flags->daily, "images a day, instead of --rate");
+            app.add_option("--profile", flags->profile,
+                           "the load of a day in lines like '14:00 12000/min'; with --daily its "
+                           "shape only");
             app.add_option("--trace", flags->trace,
-                           "recorded arrivals, a time in seconds a line, instead of --rate");
+                           "recorded arrivals, a time in seconds a line (Unix time tells the time "
+                           "of day), instead of --rate");
             app.add_option("--peak-factor,--peak", flags->peak_factor,
                            "peak rate over the day's mean rate (default 1)");
             app.add_option("--slo", flags->slo, "latency promise: p99=80ms");

@@ -299,6 +299,7 @@ std::string machine_json(const Machine& machine, int indent) {
   Json& out = writer.out;
   const CpuFacts& cpu = machine.cpu;
   const MemoryFacts& memory = machine.memory;
+  out["schema"] = kProbeSchema;
   out["source"] = valid_utf8(machine.source);
   out["host"] = valid_utf8(machine.host);
   out["kernel"] = valid_utf8(machine.kernel);

@@ -11,6 +11,9 @@
 
 namespace ocrtune {
 
+// The key "schema": counts up only if a key ever changes its meaning.
+inline constexpr int kProbeSchema = 1;
+
 std::string machine_json(const Machine& machine, int indent = 2);  // indent -1: one line
 
 // Errors of kind invalid: not JSON, not an object, or a value of the wrong type (named).

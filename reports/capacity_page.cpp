@@ -32,6 +32,7 @@ Json demand_json(const CapacityDemand& demand) {
   json["requests_per_second"] = known(demand.requests_per_second);
   json["daily_requests"] = known(demand.daily_requests);
   json["peak_factor"] = demand.peak_factor;
+  json["peak_time"] = demand.peak_time.empty() ? Json() : Json(demand.peak_time);
   json["promise"] = demand.promise ? Json(promise_text(*demand.promise)) : Json();
   json["samples"] = known(demand.samples);
   json["epochs"] = demand.epochs;

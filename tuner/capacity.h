@@ -19,6 +19,7 @@
 #include "bench/promise.h"
 #include "probes/machine.h"
 #include "tuner/back_test.h"
+#include "tuner/day_profile.h"
 #include "tuner/node_measurement.h"
 
 namespace ocrtune {
@@ -33,6 +34,8 @@ struct CapacityDemand {
   // minute. Machines take them in turn. Empty: Poisson at the rate.
   std::vector<double> trace;
   double busiest_seconds = 0;  // when that minute begins
+  DayProfile profile;          // the load of a day; the rate above is that of its busiest part
+  std::string peak_time;       // of day, of that minute or part: "14:00"; empty: unknown
   // Training.
   double samples = 0;  // of one epoch
   double epochs = 1;

@@ -45,12 +45,25 @@ std::string cost_words(const CapacityPlan& plan) {
   return text;
 }
 
+// When too few machines are too few: " at the 14:00 peak (13:00 to 16:00)".
+std::string peak_words(const CapacityPlan& plan, int machines) {
+  const CapacityDemand& demand = plan.demand;
+  if (demand.peak_time.empty()) {
+    return !demand.trace.empty()       ? " in the trace"
+           : demand.daily_requests > 0 ? " at the peak hour"
+                                       : "";
+  }
+  std::string text = " at the " + demand.peak_time + " peak";
+  if (demand.profile.parts.empty()) return text;
+  const Interval& each = demand.promise ? plan.served_rate : plan.machine_rate;
+  const std::string times = times_above(demand.profile, machines * each.median);
+  return times.empty() ? text : text + " (" + times + ")";
+}
+
 std::string fewer_words(const CapacityPlan& plan) {
   const CapacityRow* row = row_of(plan, plan.machines.median - 1);
   if (row == nullptr) return "";
-  const std::string peak = !plan.demand.trace.empty()       ? " in the trace"
-                           : plan.demand.daily_requests > 0 ? " at the peak hour"
-                                                            : "";
+  const std::string peak = peak_words(plan, row->machines);
   if (!plan.demand.promise) {
     return fmt::format("; at {} the line grows{} ({:.0f} % of what they do)", nodes(row->machines),
                        peak, 100 * row->busy_share);
@@ -72,12 +85,14 @@ std::string inference_words(const CapacityPlan& plan) {
   std::string text = fmt::format("{} {} {}", count_words(plan), count == 1 ? "does" : "do",
                                  rate_words(plan.demand.requests_per_second));
   if (plan.demand.daily_requests > 0) {
-    text += fmt::format(" (the peak of {} a day at {:g} times the mean)",
+    text += fmt::format(" (the peak of {} a day at {:.3g} times the mean)",
                         grouped(plan.demand.daily_requests), plan.demand.peak_factor);
   }
   if (!plan.demand.trace.empty()) {
-    text += fmt::format(" (the busiest minute of the trace, {} in)",
-                        format_duration(plan.demand.busiest_seconds));
+    text += fmt::format(" (the busiest minute of the trace, {})",
+                        plan.demand.peak_time.empty()
+                            ? format_duration(plan.demand.busiest_seconds) + " in"
+                            : "at " + plan.demand.peak_time);
   }
   if (plan.demand.promise) text += " with " + promise_text(*plan.demand.promise);
   text += fewer_words(plan);

@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "base/stats.h"
 #include "base/text.h"
+#include "tuner/promise_words.h"
 #include "tuner/settings.h"
 
 namespace ocrtune {
@@ -100,10 +101,16 @@ void add_point(std::vector<ScalingPoint>& points, int count, const Measured& fro
   points.push_back({count, from.knobs.threads, from.rates});
 }
 
-Result<NodeMeasurement> assemble(const std::vector<Measured>& all, const std::string& source) {
+// `wanted`: the setting to plan with, where it is among them; else the fastest.
+Result<NodeMeasurement> assemble(const std::vector<Measured>& all, const std::string& source,
+                                 const Knobs* wanted = nullptr) {
   const Measured* best = nullptr;
   for (const Measured& one : all) {
     if (nodes_of(one.knobs) > 1) continue;
+    if (wanted != nullptr && one.knobs == *wanted) {
+      best = &one;
+      break;
+    }
     if (best == nullptr || median(one.rates) > median(best->rates)) best = &one;
   }
   if (best == nullptr) {
@@ -127,6 +134,18 @@ Result<NodeMeasurement> assemble(const std::vector<Measured>& all, const std::st
   return node;
 }
 
+// Under a promise the search proves rates over a short time; only the full-length proof is claimed.
+void claim_what_was_proved(const RunRecord& run, NodeMeasurement& node) {
+  if (run.options.promise.empty()) return;
+  if (const Trial* proof = proof_of(run, node.knobs)) {
+    node.rates = {proof->samples_per_second};
+    node.notes.emplace_back("the rate of one machine is the one that was proved at full length");
+  } else {
+    node.notes.emplace_back(
+        "the rate of one machine was not proved at full length: tune with a longer --budget");
+  }
+}
+
 }  // namespace
 
 Result<NodeMeasurement> measure_node(const RunRecord& run) {
@@ -136,9 +155,11 @@ Result<NodeMeasurement> measure_node(const RunRecord& run) {
     if (!setting.works()) continue;
     all.push_back({setting.summary.knobs, setting.judged(), setting.summary.peak_bytes});
   }
-  auto node = assemble(all, "run " + run.id);
+  const Knobs* recommended = run.result.found ? &run.result.recommendation.knobs : nullptr;
+  auto node = assemble(all, "run " + run.id, recommended);
   if (!node) return node;
   node->mode = run.options.mode;
+  claim_what_was_proved(run, *node);
   node->promise = run.options.promise;
   node->noise = noise;
   const auto spread = step_spread(run, node->knobs);

@@ -1,8 +1,9 @@
 // What one machine was measured to do: the base of every capacity plan.
 //
-// Taken from a run's trials or from a recorded table. The settings that differ from the best one
-// only in the number of processes form the scaling curve; those that differ only in the batch tell
-// how long a batch of k takes.
+// Taken from a run's trials or from a recorded table: of a run the recommended setting, under a
+// promise with the rate that was proved at full length; of a table the fastest. The settings that
+// differ from it only in the number of processes form the scaling curve; those that differ only in
+// the batch tell how long a batch of k takes.
 #pragma once
 
 #include <cstdint>

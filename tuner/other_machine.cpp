@@ -17,7 +17,6 @@ namespace {
 
 constexpr double kUnknownSpeedSpread = 0.2;
 constexpr double kKnownSpeedSpread = 0.1;
-constexpr int kProbeVersion = 1;
 
 double cores_of(const Machine& machine) {
   return machine.cpu.effective_cores.value_or(machine.cpu.usable_cpus.value_or(0));
@@ -49,8 +48,9 @@ Result<Machine> read_machine(const std::string& path) {
                                          " (write one with: ocrtune probe --json > probe.json)"};
   };
   if (!json.is_object()) return another("not a JSON object");
-  if (json.contains("schema") && json["schema"] != kProbeVersion) {
-    return another("its schema is " + json["schema"].dump());
+  if (json.contains("schema") && json["schema"] != kProbeSchema) {
+    return another(fmt::format("its schema is {}, and this version reads {}", json["schema"].dump(),
+                               kProbeSchema));
   }
   auto machine = parse_machine_json(*text);
   if (!machine) return another(machine.error().what);

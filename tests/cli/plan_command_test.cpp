@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include <gmock/gmock.h>
@@ -66,6 +67,30 @@ TEST_F(PlanCommand, AnswersARecordedLoad) {
   ASSERT_TRUE(write_file(trace, "1\n1\n").ok());
   EXPECT_EQ(run("--table " + table_ + " --trace " + trace).first, 3);
   EXPECT_EQ(run("--table " + table_ + " --rate 3 --trace " + trace).first, 2);
+}
+
+TEST_F(PlanCommand, SaysAtWhichTimeOfDayThePromiseBreaks) {
+  const std::string day = join_path(folder_, "day.txt");
+  ASSERT_TRUE(write_file(day, "00:00 20\n08:00 1300\n14:00 2500\n16:00 1300\n20:00 20\n").ok());
+  auto [code, out] = run("--table " + table_ + " --slo p99=80ms --profile " + day);
+  EXPECT_EQ(code, 0) << out;
+  EXPECT_THAT(out, HasSubstr("3 nodes of this kind"));
+  EXPECT_THAT(out, HasSubstr("at 2 nodes the promise breaks at the 14:00 peak (14:00 to 16:00)"));
+  std::tie(code, out) = run("--table " + table_ + " --profile " + day + " --daily 5e6 --json");
+  EXPECT_EQ(code, 0) << out;
+  const auto json = nlohmann::json::parse(out);
+  EXPECT_EQ(json["demand"]["peak_time"], "14:00");
+  EXPECT_NEAR(json["demand"]["daily_requests"].get<double>(), 5e6, 1);
+  EXPECT_THAT(run("--table " + table_ + " --rate 5 --profile " + day).second, HasSubstr("one of"));
+  // A recorded load whose times are Unix times: one minute at 1,500/s from 14:00 on.
+  const std::string trace = join_path(folder_, "unix.txt");
+  std::string lines;
+  for (int i = 0; i < 600; ++i) lines += std::to_string(1763733000 + i) + "\n";
+  for (int i = 0; i < 1500 * 60; ++i) lines += std::to_string(1763733600 + i / 1500.0) + "\n";
+  ASSERT_TRUE(write_file(trace, lines).ok());
+  std::tie(code, out) = run("--table " + table_ + " --trace " + trace + " --slo p99=80ms");
+  EXPECT_THAT(out, HasSubstr("at 1 node the promise breaks at the "));
+  EXPECT_THAT(out, HasSubstr(":00 peak"));  // in whole hours of any time zone
 }
 
 TEST_F(PlanCommand, AnswersInWordsAndWritesCsv) {

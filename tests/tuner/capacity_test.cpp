@@ -68,6 +68,40 @@ TEST(MeasureNode, LearnsWhatABatchCosts) {
   EXPECT_NEAR(node.service.seconds_each, 0.002, 1e-5);
 }
 
+Trial served(int nproc, double rate, const std::string& phase) {
+  Trial trial;
+  trial.knobs.nproc = nproc;
+  trial.outcome = Outcome::ok;
+  trial.samples_per_second = rate;
+  trial.phase = phase;
+  Sample sample;
+  sample.samples_per_second = rate;
+  sample.seconds = 5;
+  sample.steps = 500;
+  trial.samples = {sample};
+  return trial;
+}
+
+TEST(MeasureNode, TakesTheRateThatWasProvedUnderAPromise) {
+  RunRecord run;
+  run.id = "r";
+  run.options.mode = "infer";
+  run.options.promise = "p99=50ms";
+  run.result.found = true;
+  run.result.recommendation.knobs.nproc = 2;
+  run.trials = {served(1, 140, "sweep"), served(2, 130, "sweep"), served(2, 128, "race")};
+  const auto unproved = measure_node(run);
+  ASSERT_TRUE(unproved.ok()) << unproved.error().what;
+  EXPECT_EQ(unproved->knobs.nproc, 2);  // what was recommended, not what one trial made fastest
+  EXPECT_NEAR(median(unproved->rates), 129, 1.1);
+  EXPECT_THAT(unproved->notes, testing::Contains(HasSubstr("not proved at full length")));
+  run.trials.push_back(served(2, 104, "proof"));
+  const auto proved = measure_node(run);
+  ASSERT_TRUE(proved.ok());
+  EXPECT_DOUBLE_EQ(median(proved->rates), 104);
+  EXPECT_THAT(proved->notes, testing::Contains(HasSubstr("was proved at full length")));
+}
+
 TEST(MeasureNode, RefusesATableWhereNothingWorked) {
   const auto table = parse_table(
       "nproc,threads,batch,samples_per_second,peak_bytes,outcome,noise_sigma\n"

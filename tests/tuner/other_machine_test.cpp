@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "base/files.h"
 #include "probes/machine_json.h"
@@ -109,6 +110,11 @@ TEST(ReadMachine, ReadsAProbeAndRefusesOthersInOneLine) {
     EXPECT_THAT(bad.error().what, HasSubstr("no probe file that this version reads"));
     EXPECT_EQ(bad.error().what.find('\n'), std::string::npos);
   }
+  auto newer = nlohmann::json::parse(machine_json(machine_of(24)));
+  EXPECT_EQ(newer["schema"], 1);
+  newer["schema"] = 2;
+  EXPECT_THAT(read(newer.dump()).error().what,
+              HasSubstr("its schema is 2, and this version reads 1"));
   EXPECT_EQ(read_machine("/no/probe.json").error().kind, ErrorKind::missing);
   EXPECT_TRUE(remove_tree(folder).ok());
 }
