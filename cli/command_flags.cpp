@@ -63,7 +63,7 @@ Result<PreparedCommand> look_at_command(RunOptions& options, const Machine& mach
   }
   if (!baseline_given && prepared->current) {
     options.baseline = *prepared->current;
-    options.baseline_source = "read from the command and its config";
+    options.baseline_source = kBaselineRead;
   }
   return prepared;
 }

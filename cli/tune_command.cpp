@@ -177,22 +177,29 @@ Status read_baseline(TuneFlags& flags, const Machine& machine) {
   if (!given) return Error{ErrorKind::usage, "--baseline: " + given.error().what};
   options.baseline = *given;
   if (flags.baseline.empty() && !options.command.empty()) {
-    options.baseline_source = "the first value of each list";
+    options.baseline_source = kBaselineFirst;
     for (const auto& [name, values] : options.axes) {
       const Status status = set_knob(options.baseline, name, values.front());
       if (!status) return status;
     }
   } else if (flags.baseline.empty()) {
     options.baseline.threads = usable_cpu_count(machine);
-    options.baseline_source = "one process on all usable CPUs";
+    options.baseline_source = kBaselinePlain;
   } else {
-    options.baseline_source = "given";
+    options.baseline_source = kBaselineGiven;
   }
   for (const auto& [name, values] : options.axes) {
-    // A knob that the user pins to one value is part of the baseline too.
-    if (values.size() == 1 || knob_text(options.baseline, name).empty()) {
+    // A knob that the user pins to one value is part of the baseline too, and a guess stays within
+    // the user's lists.
+    const std::string own = knob_text(options.baseline, name);
+    const bool outside =
+        options.baseline_guessed() && std::find(values.begin(), values.end(), own) == values.end();
+    if (values.size() == 1 || own.empty() || outside) {
       const Status status = set_knob(options.baseline, name, values.front());
       if (!status) return status;
+    }
+    if (outside && options.baseline_source == kBaselinePlain) {
+      options.baseline_source = kBaselineWithin;
     }
   }
   return Status();
@@ -218,8 +225,10 @@ Result<RunRecord> new_run(TuneFlags& flags, const std::string& command_line) {
   if (!baseline) return baseline.error();
   const Status command = settle_command(flags.options, *machine, !flags.baseline.empty());
   if (!command) return command.error();
-  probe.quick = flags.dry_run;
-  if (!flags.dry_run) machine = probe_machine(probe);
+  // Measuring the machine takes seconds: a budget of few is for the trials.
+  constexpr double kLeastForProbe = 15;
+  probe.quick = flags.dry_run || flags.options.budget_seconds < kLeastForProbe;
+  if (!probe.quick) machine = probe_machine(probe);
   if (!machine) return machine.error();
   run.machine = std::move(*machine);
   set_memory_limit(flags.options, run.machine);

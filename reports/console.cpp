@@ -98,9 +98,10 @@ void add_answer(Lines& lines, const RunRecord& run) {
     if (promise) lines.add("promise", promise_text(*promise));
   }
   if (result.baseline.trials > 0) {
-    // Nobody said which setting is used now: the lists' first values are a guess.
-    const bool guessed = starts_with(run.options.baseline_source, "the first");
-    const std::string whose = guessed ? "the first of your lists" : "your setting";
+    const std::string whose = !run.options.baseline_guessed() ? "your setting"
+                              : run.options.baseline_source == kBaselineFirst
+                                  ? "the first of your lists"
+                                  : "a plain start";
     lines.add("gain", result.baseline.samples_per_second.median > 0
                           ? fmt::format("{} of {}, {}: {}", gain_text(result.gain), whose,
                                         knobs_text(result.baseline.knobs),

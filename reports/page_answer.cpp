@@ -55,20 +55,29 @@ std::string rate_note(const Interval& rate) {
              {html_text(format_count(rate.low)), html_text(format_count(rate.high))});
 }
 
-std::string gain_fact(const TuneResult& result) {
+std::string gain_fact(const RunRecord& run) {
+  const TuneResult& result = run.result;
   const SettingSummary& baseline = result.baseline;
+  const bool guessed = run.options.baseline_guessed();
+  const char* title = guessed ? "Gain over a plain start" : "Gain over your setting";
   if (baseline.samples_per_second.median > 0) {
-    return fact_html("Gain over your setting", fmt::format("{:.2f}×", result.gain.median),
-                     say("{} to {}; yours is {} at {}",
-                         {fmt::format("{:.2f}×", result.gain.low),
-                          fmt::format("{:.2f}×", result.gain.high), knobs_html(baseline.knobs),
-                          html_text(format_count(baseline.samples_per_second.median))}));
+    const char* note = guessed ? "{} to {}; nobody said what is used now, so {} was taken, at {}"
+                               : "{} to {}; yours is {} at {}";
+    return fact_html(
+        title, fmt::format("{:.2f}×", result.gain.median),
+        say(note, {fmt::format("{:.2f}×", result.gain.low),
+                   fmt::format("{:.2f}×", result.gain.high), knobs_html(baseline.knobs),
+                   html_text(format_count(baseline.samples_per_second.median))}));
   }
-  return fact_html("Gain over your setting", "–",
-                   baseline.trials == 0
-                       ? say("your setting was not measured")
-                       : say("your setting {} does not run: {}",
-                             {knobs_html(baseline.knobs), machine_text(baseline.reason)}));
+  if (baseline.trials == 0) {
+    return fact_html(
+        title, "–",
+        say(guessed ? "the plain start was not measured" : "your setting was not measured"));
+  }
+  return fact_html(
+      title, "–",
+      say(guessed ? "the plain start {} does not run: {}" : "your setting {} does not run: {}",
+          {knobs_html(baseline.knobs), machine_text(baseline.reason)}));
 }
 
 // What the recommendation brings over each rule of thumb that ran.
@@ -172,7 +181,7 @@ std::string answer_section(const RunRecord& run) {
                                 html_text(format_count(recommended.samples_per_second.median)) +
                                     " <i>" + say("samples/s") + "</i>",
                                 rate_note(recommended.samples_per_second));
-  facts += gain_fact(result) + rules_fact(result) + memory_fact(recommended);
+  facts += gain_fact(run) + rules_fact(result) + memory_fact(recommended);
   std::string blocks;
   if (!recommended.command.empty()) blocks += copy_block("Command", "command", recommended.command);
   if (!recommended.env.empty()) blocks += copy_block("Environment", "env", env_lines(recommended));

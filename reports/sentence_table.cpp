@@ -28,7 +28,7 @@ const std::vector<Phrase>& sentence_table() {
        "已运行的 {} 个（共 {} 个）设置中最佳；对其余设置不作断言"},
       {"Ran {} times: {} samples/s ({} to {}).", "运行 {} 次：{} 样本/秒（{} 至 {}）。"},
       {"Ran {} time: {} samples/s ({} to {}).", "运行 {} 次：{} 样本/秒（{} 至 {}）。"},
-      {"{} times the current setting ({} to {}).", "为当前设置的 {} 倍（{} 至 {}）。"},
+      {"{} times the baseline ({} to {}).", "为基准设置的 {} 倍（{} 至 {}）。"},
       {"Peak memory {} of {}: {} stay free (at least {} asked).",
        "峰值内存 {}，上限 {}：剩余 {}（要求至少 {}）。"},
       {"Peak memory {}; no limit is known.", "峰值内存 {}；上限未知。"},

@@ -111,8 +111,8 @@ std::vector<std::string> reasons_for(const Verdict& verdict) {
   }
   if (verdict.baseline != nullptr && verdict.baseline != &chosen) {
     const Interval gain = gain_interval(chosen, *verdict.baseline, verdict.noise);
-    reasons.push_back(fmt::format("{:.2f} times the current setting ({:.2f} to {:.2f}).",
-                                  gain.median, gain.low, gain.high));
+    reasons.push_back(fmt::format("{:.2f} times the baseline ({:.2f} to {:.2f}).", gain.median,
+                                  gain.low, gain.high));
   }
   if (summary.peak_bytes > 0 && verdict.limit_bytes > 0) {
     const double used = static_cast<double>(summary.peak_bytes);

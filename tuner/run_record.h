@@ -19,6 +19,12 @@
 namespace ocrtune {
 
 // What the user asked for. Enough to start the run again, or to go on with it.
+inline constexpr const char* kBaselineGiven = "given";
+inline constexpr const char* kBaselineRead = "read from the command and its config";
+inline constexpr const char* kBaselineFirst = "the first value of each list";
+inline constexpr const char* kBaselinePlain = "one process on all usable CPUs";
+inline constexpr const char* kBaselineWithin = "near one process on all usable CPUs, in your lists";
+
 struct RunOptions {
   std::string mode = "train";  // train | infer
   // The built-in core's workload.
@@ -52,7 +58,7 @@ struct RunOptions {
   std::vector<std::string> constraints;  // "nproc*threads<=16"
   Objective objective;                   // what is best, and the constraints on what is measured
   Knobs baseline;                        // the setting that the user has now
-  std::string baseline_source;           // "given", "one process, all CPUs", ...
+  std::string baseline_source;           // where it comes from: one of kBaseline...
   double budget_seconds = 300;
   double trial_seconds = 1.5;            // measuring time of one trial
   std::uint64_t memory_limit_bytes = 0;  // the machine's, or --memory-limit
@@ -62,6 +68,11 @@ struct RunOptions {
   std::string strategy = "ours";
 
   bool infers() const { return mode == "infer"; }
+  // Nobody said, and nothing tells, which setting is used now.
+  bool baseline_guessed() const {
+    return baseline_source == kBaselineFirst || baseline_source == kBaselinePlain ||
+           baseline_source == kBaselineWithin;
+  }
   // The user's command answers requests; else it prints its own speed, or there is none.
   bool serves() const { return infers() && log_reader.empty() && metric.empty() && preset.empty(); }
   // The user's command trains, or measures itself, and prints how fast it is.

@@ -101,7 +101,7 @@ struct SearchBoard {
       return propose(point, "ladder", "runs a failed setting once more, to tell a cap from chance");
     }
     if (!always.empty() && point == always[0]) {
-      return propose(point, "baseline", "the setting that is used today");
+      return propose(point, "baseline", "the setting that others are compared with");
     }
     for (int rule : always) {
       if (rule == point) return propose(point, "rule", "what a rule of thumb would set");

@@ -54,7 +54,7 @@ class TuneInference : public ::testing::Test {
 TEST_F(TuneInference, TheCoreIsSweptRecommendedAndPlannedFrom) {
   const Ran ran = run(
       tune("--nproc 1,2 --threads 1 --batch 4 --precision fp32 --binding none --trial-time 200ms "
-           "--budget 10s --json 2>/dev/null"));
+           "--budget 5s --json 2>/dev/null"));
   ASSERT_EQ(ran.code, 0) << ran.out;
   const auto json = ran.json();
   ASSERT_TRUE(json.is_object()) << ran.out;
@@ -73,19 +73,19 @@ TEST_F(TuneInference, TheCoreIsSweptRecommendedAndPlannedFrom) {
 TEST_F(TuneInference, APromiseThatNothingKeepsSaysByHowMuch) {
   const Ran ran =
       run(tune("--slo p99=0.02ms --nproc 1 --threads 1 --batch 1,2 --precision fp32 --binding none "
-               "--queue shared --trial-time 500ms --budget 10s --json 2>/dev/null"));
+               "--queue shared --trial-time 500ms --budget 5s --json 2>/dev/null"));
   ASSERT_EQ(ran.code, 1) << ran.out;
   EXPECT_THAT(ran.json()["answer"].get<std::string>(), HasSubstr("ms too long"));
   EXPECT_THAT(ran.json()["answer"].get<std::string>(), HasSubstr("p99 under 0.02 ms"));
 }
 
 TEST_F(TuneInference, ACommandThatAnswersIsATarget) {
-  const Ran most = run(tune("--trial-time 300ms --budget 10s --json" + kEcho + " 2>/dev/null"));
+  const Ran most = run(tune("--trial-time 300ms --budget 4s --json" + kEcho + " 2>/dev/null"));
   ASSERT_EQ(most.code, 0) << most.out;
   EXPECT_GT(most.json()["recommendation"]["samples_per_second"]["median"].get<double>(), 100);
   EXPECT_THAT(most.json()["recommendation"]["command"].get<std::string>(), HasSubstr("sed -u"));
   const Ran ended =
-      run(tune("--trial-time 300ms --budget 10s --json -- sh -c 'exit 3' 2>/dev/null"));
+      run(tune("--trial-time 300ms --budget 4s --json -- sh -c 'exit 3' 2>/dev/null"));
   ASSERT_EQ(ended.code, 1) << ended.out;
   EXPECT_THAT(ended.json()["answer"].get<std::string>(), HasSubstr("exit code 3"));
 }

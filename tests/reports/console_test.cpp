@@ -45,6 +45,20 @@ TEST(Console, HoldsAllThatTheReaderAsks) {
   }
 }
 
+TEST(Console, AGuessedBaselineIsNotCalledTheUsersSetting) {
+  RunRecord run = sample_run();
+  run.options.baseline_source = kBaselinePlain;
+  const std::string text = console_summary(run, 120, false);
+  EXPECT_EQ(text.find("your setting"), std::string::npos) << text;
+  EXPECT_NE(text.find("of a plain start"), std::string::npos) << text;
+  run.options.baseline_source = kBaselineFirst;
+  EXPECT_NE(console_summary(run, 120, false).find("of the first of your lists"), std::string::npos);
+  for (const char* said : {kBaselineGiven, kBaselineRead}) {
+    run.options.baseline_source = said;
+    EXPECT_NE(console_summary(run, 120, false).find("of your setting"), std::string::npos);
+  }
+}
+
 TEST(Console, ColoursOnlyWhenAsked) {
   const RunRecord run = sample_run();
   EXPECT_EQ(console_summary(run, 80, false).find('\x1b'), std::string::npos);

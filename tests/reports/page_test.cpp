@@ -85,6 +85,18 @@ TEST(Page, StandsWithoutTrialsAndWithoutSuccess) {
   EXPECT_EQ(failed.find("id=\"scaling\""), std::string::npos);
 }
 
+TEST(Page, AGuessedBaselineIsNotCalledTheUsersSetting) {
+  RunRecord run = sample_run();
+  run.options.baseline_source = kBaselineGiven;
+  EXPECT_NE(page_html(run).find("Gain over your setting"), std::string::npos);
+  for (const char* guess : {kBaselinePlain, kBaselineFirst, kBaselineWithin}) {
+    run.options.baseline_source = guess;
+    const std::string page = page_html(run);
+    EXPECT_NE(page.find("Gain over a plain start"), std::string::npos);
+    EXPECT_EQ(page.find("Gain over your setting"), std::string::npos);
+  }
+}
+
 TEST(Page, StaysSmall) { EXPECT_LT(page_html(sample_run(1000)).size(), 1500u * 1000); }
 
 TEST(Page, SpeaksTheLanguageItIsAskedFor) {
