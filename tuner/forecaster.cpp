@@ -6,11 +6,13 @@
 #include <utility>
 
 #include "base/stats.h"
+#include "tuner/repeats.h"
 
 namespace ocrtune {
 namespace {
 
 constexpr std::size_t kMostObservations = 160;  // more cost time and teach little
+constexpr double kSpoilt = 9;                   // times the variance of a clean trial
 constexpr double kSuspicious = 3.5;             // deviations below what the others say
 
 // The fastest three quarters of what may stay, and an even sample of the rest.
@@ -100,25 +102,38 @@ void Forecaster::update(const Ledger& ledger) {
   trials_seen_ = ledger.trials();
   noise_ = ledger.noise(expected_noise_);
   std::vector<Observation> observations;
+  std::vector<std::pair<Observation, double>> single;  // and when
   for (int point : ledger.tried()) {
     const PointRecord& record = ledger.record(point);
     if (!record.works()) continue;
+    const std::vector<double>& all = record.best_rates();
+    const std::vector<bool> doubtful = slowed(all, noise_);
+    const double variance = (record.rates.empty() ? kSpoilt : 1.0) * noise_ * noise_;
     std::vector<double> logs;
-    for (double rate : record.best_rates()) logs.push_back(std::log(rate));
-    const double spoilt = record.rates.empty() ? 9.0 : 1.0;
-    const double count = static_cast<double>(logs.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (doubtful[i]) continue;
+      logs.push_back(std::log(all[i]));
+      single.push_back(
+          {{point, logs.back(), variance}, static_cast<double>(record.best_times()[i])});
+    }
     const double centre = logs.size() > 2 ? median(logs) : mean(logs);
-    observations.push_back({point, centre, spoilt * noise_ * noise_ / count});
+    observations.push_back({point, centre, variance / static_cast<double>(logs.size())});
   }
   if (observations.empty()) return;
   keep_most_telling(observations);
   std::vector<Observation> rates = observations;
   for (Observation& seen : rates) seen.log_rate -= offset(seen.point);
   speed_.fit(rates);
+  // Trial by trial while they are few: then slow ones stand out, and what time did to them.
+  if (single.size() > kMostObservations) {
+    single.clear();
+    for (const Observation& seen : observations) single.push_back({seen, -1});
+  }
   std::vector<GpObservation> rows;
-  for (const Observation& seen : observations) {
+  for (const auto& [seen, when] : single) {
     GpObservation at{row(seen.point), seen.point, 0, seen.variance};
     at.value = seen.log_rate - base(seen.point, at.row);
+    at.row.when = when;
     rows.push_back(std::move(at));
   }
   const int steps = rows.size() < 6 ? 0 : rows.size() < 40 ? 16 : rows.size() < 80 ? 8 : 3;

@@ -18,7 +18,8 @@ using Eigen::VectorXd;
 constexpr double kCurveLength = 2.0;  // in doublings
 constexpr double kSmoothLength = 4.0;
 constexpr double kShortLength = 1.5;
-constexpr double kSurprise = 3.5;  // deviations below what the others say
+constexpr double kDriftLength = 10.0;  // in trials
+constexpr double kSurprise = 3.5;      // deviations below what the others say
 
 template <typename Distances>
 ArrayXd matern_3(const Distances& distances, double length) {
@@ -42,6 +43,7 @@ struct Block {
   MatrixXd features;  // [rows, features]
   MatrixXd tangents;  // [rows, parameters]
   std::vector<int> points;
+  ArrayXd whens;
 
   void assign(const std::vector<const GpRow*>& rows, std::vector<int> row_points) {
     points = std::move(row_points);
@@ -51,8 +53,10 @@ struct Block {
     };
     features.resize(count, count > 0 ? size(rows[0]->features) : 0);
     tangents.resize(count, count > 0 ? size(rows[0]->tangent) : 0);
+    whens.resize(count);
     for (Index i = 0; i < count; ++i) {
       const GpRow& row = *rows[static_cast<std::size_t>(i)];
+      whens[i] = row.when;
       features.row(i) = Eigen::Map<const Eigen::RowVectorXd>(row.features.data(), features.cols());
       tangents.row(i) = Eigen::Map<const Eigen::RowVectorXd>(row.tangent.data(), tangents.cols());
     }
@@ -66,6 +70,10 @@ struct Block {
     return same;
   }
 
+  ArrayXd same_time(double when) const {
+    return matern_5((whens - when).abs(), kDriftLength) * (whens >= 0).cast<double>();
+  }
+
   VectorXd tangent_products(const GpRow& row) const {
     return tangents * Eigen::Map<const VectorXd>(row.tangent.data(), tangents.cols());
   }
@@ -74,7 +82,7 @@ struct Block {
 }  // namespace
 
 // Parts in order: one curve for each of the first features, smooth surface, short waves, pairs,
-// roughness.
+// roughness, drift over time.
 struct GaussianProcess::State {
   std::size_t curves = 0;
   std::vector<Part> priors;
@@ -94,6 +102,7 @@ struct GaussianProcess::State {
   std::size_t waves() const { return curves + 1; }
   std::size_t pairs() const { return curves + 2; }
   std::size_t rough() const { return curves + 3; }
+  std::size_t drift() const { return curves + 4; }
 
   // Correlations of a row with every row of the block, handed out part by part.
   template <typename Take>
@@ -122,6 +131,7 @@ struct GaussianProcess::State {
     const double all_pairs = std::max(1.0, count * (count - 1));
     take(pairs(), ArrayXd((sum.square() - squares) / all_pairs));
     take(rough(), block.same_point(point));
+    if (row.when >= 0) take(drift(), block.same_time(row.when));
   }
 
   VectorXd kernel(const Block& block, const GpRow& row, int point) const {
@@ -136,7 +146,7 @@ struct GaussianProcess::State {
     double value = 0;
     for (double slope : row.tangent) value += slope * slope;
     for (double variance : variances) value += variance;
-    return value;
+    return row.when >= 0 ? value : value - variances[drift()];
   }
 
   VectorXd observed() const {
@@ -149,7 +159,7 @@ struct GaussianProcess::State {
 
   void assemble(const std::vector<GpObservation>& observations) {
     const auto count = static_cast<Index>(observations.size());
-    matrices.assign(rough() + 1, MatrixXd(count, count));
+    matrices.assign(drift() + 1, MatrixXd::Zero(count, count));
     fixed.resize(count, count);
     for (Index i = 0; i < count; ++i) {
       const GpObservation& at = observations[static_cast<std::size_t>(i)];
@@ -242,6 +252,7 @@ GaussianProcess::GaussianProcess(int curves) : state_(std::make_unique<State>())
   state.priors.push_back({std::log(0.03), 0.6});
   state.priors.push_back({std::log(0.10), 0.6});
   state.priors.push_back({std::log(0.015), 0.5});
+  state.priors.push_back({std::log(0.01), 0.6});
   for (const Part& part : state.priors) state.scales.push_back(part.centre);
   state.variances.resize(state.scales.size());
 }

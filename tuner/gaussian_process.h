@@ -4,10 +4,13 @@
 //   a curve along every count (Matern 3/2: curves may have kinks),
 //   a surface over all features together, smooth, and one with short waves (Matern 5/2),
 //   what the structured model's parameters may still be off by (linear in its gradient),
-//   a part of its own for every point (real surfaces are a little rough).
-// Repeats of a point share all but the noise. Variances are found by climbing the posterior from
-// where they last stood; observations far below what all others say are given less weight.
-// Source: Rasmussen and Williams 2006, chapters 2 and 5; additive kernels: Duvenaud et al. 2011.
+//   a part of its own for every point (real surfaces are a little rough),
+//   slow drift over the time of the observations: machines grow warm, other load comes and goes.
+// Repeats of a point share all but the drift and the noise. What is forecast is the truth without
+// the drift, as if it had been measured over the whole time. Variances are found by climbing the
+// posterior from where they last stood; observations far below what all others say are given less
+// weight. Source: Rasmussen and Williams 2006, chapters 2 and 5; additive kernels: Duvenaud et al.
+// 2011.
 #pragma once
 
 #include <memory>
@@ -18,6 +21,7 @@ namespace ocrtune {
 struct GpRow {
   std::vector<double> features;  // one unit: about a doubling; those with a curve come first
   std::vector<double> tangent;   // in units of the prior's deviation
+  double when = -1;              // of an observation, in trials; below 0: at no time in particular
 };
 
 struct GpObservation {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/stats.h"
+#include "tuner/repeats.h"
 
 namespace ocrtune {
 
@@ -32,9 +33,11 @@ int Ledger::add(const Trial& trial) {
   if (trial.noisy()) {
     ++record.spoilt;
     record.spoilt_rates.push_back(merit);
+    record.spoilt_times.push_back(trials_);
     return point;
   }
   record.rates.push_back(merit);
+  record.times.push_back(trials_);
   if (trial.phase == "race") record.race_rates.push_back(merit);
   return point;
 }
@@ -66,18 +69,9 @@ double Ledger::expected_trial_seconds(double before_any) const {
 }
 
 double Ledger::noise(double prior) const {
-  double squares = 3 * prior * prior;
-  double weight = 3;
-  for (int point : tried_) {
-    const auto& rates = record(point).best_rates();
-    if (rates.size() < 2) continue;
-    std::vector<double> logs;
-    for (double rate : rates) logs.push_back(std::log(rate));
-    const double spread = deviation(logs);
-    squares += spread * spread * static_cast<double>(rates.size() - 1);
-    weight += static_cast<double>(rates.size() - 1);
-  }
-  return std::sqrt(squares / weight);
+  std::vector<std::vector<double>> repeats;
+  for (int point : tried_) repeats.push_back(record(point).best_rates());
+  return pooled_noise(repeats, prior);
 }
 
 }  // namespace ocrtune

@@ -17,6 +17,7 @@ struct PointRecord {
                               // unless the objective is another (tuner/objective.h)
   std::vector<double> race_rates;  // those of the race alone, by round
   std::vector<double> spoilt_rates;
+  std::vector<int> times, spoilt_times;                  // which trial of the run gave each rate
   std::vector<double> samples_per_second, step_seconds;  // of the ok trials
   std::uint64_t peak_bytes = 0;                          // worst of its trials
   int trials = 0;
@@ -29,6 +30,7 @@ struct PointRecord {
   bool works() const { return !rates.empty() || !spoilt_rates.empty(); }
   // Clean rates, or the spoilt ones where there is nothing better.
   const std::vector<double>& best_rates() const { return rates.empty() ? spoilt_rates : rates; }
+  const std::vector<int>& best_times() const { return rates.empty() ? spoilt_times : times; }
 };
 
 class Ledger {

@@ -6,6 +6,7 @@
 
 #include "base/stats.h"
 #include "tuner/race.h"
+#include "tuner/repeats.h"
 
 namespace ocrtune {
 namespace {
@@ -63,20 +64,14 @@ double mean_error(const std::vector<double>& rates, double noise) {
 }  // namespace
 
 double repeat_noise(const std::vector<Trial>& trials, double prior, const Objective& objective) {
-  std::map<Knobs, std::vector<double>> logs;
+  std::map<Knobs, std::vector<double>> merits;
   for (const Trial& trial : trials) {
     const double merit = merit_of(trial, objective);
-    if (merit > 0 && !trial.noisy()) logs[trial.knobs].push_back(std::log(merit));
+    if (merit > 0 && !trial.noisy()) merits[trial.knobs].push_back(merit);
   }
-  double squares = 3 * prior * prior;
-  double weight = 3;
-  for (const auto& [knobs, values] : logs) {
-    if (values.size() < 2) continue;
-    const double spread = deviation(values);
-    squares += spread * spread * static_cast<double>(values.size() - 1);
-    weight += static_cast<double>(values.size() - 1);
-  }
-  return std::sqrt(squares / weight);
+  std::vector<std::vector<double>> repeats;
+  for (auto& [knobs, values] : merits) repeats.push_back(std::move(values));
+  return pooled_noise(repeats, prior);
 }
 
 Interval rate_interval(const std::vector<double>& rates, double noise) {

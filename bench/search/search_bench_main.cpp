@@ -34,6 +34,8 @@ struct Flags {
   double roughness = 1;
   double noise = 1;
   double margin = 0;
+  double drift = 1;
+  double outliers = 1;
   bool small = false;
   bool no_faults = false;
   bool list = false;
@@ -67,6 +69,8 @@ std::vector<Subject> subjects(const Flags& flags) {
                                flags.noise, flags.small};
       found.push_back({fmt::format("{}-{}", kind, i), make_synthetic_machine(request)});
       if (flags.no_faults) found.back().machine.faults = {};
+      found.back().machine.faults.drift *= flags.drift;
+      found.back().machine.faults.outlier_share *= flags.outliers;
     }
   }
   return found;
@@ -112,12 +116,17 @@ void score_one(const Flags& flags, const Subject& subject, const std::string& st
     }
     if (flags.list) {
       std::printf(
-          "  %-12s %-10s %3d regret %5.1f (%4.1f) %% claim %+5.1f %% gap %3.0f %% oom %d cap %d: "
+          "  %-12s %-10s %3d regret %5.1f (%4.1f) %% claim %+5.1f %% gap %3.0f %% oom %d cap %d "
+          "noise %.1f %% drift %.1f %% runs %d: "
           "%s "
           "[%s]\n",
           subject.name.c_str(), strategy.c_str(), trials, 100 * score->regret,
           100 * score->tried_regret, score->found ? 100 * scores.claims.back() : 0.0,
           gap >= 0 ? 100 * stated : -1.0, score->out_of_memory_trials, subject.machine.process_cap,
+          100 * subject.machine.table.best()->noise_sigma, 100 * subject.machine.faults.drift,
+          static_cast<int>(
+              std::count_if(score->run.begin(), score->run.end(),
+                            [&](const Trial& trial) { return trial.knobs == score->knobs; })),
           knobs_text(score->knobs).c_str(), score->result.stop_reason.c_str());
       for (const Trial& trial : score->run) {
         if (!flags.trace) break;
@@ -173,6 +182,8 @@ int main(int argc, char** argv) {
   app.add_option("--roughness", flags.roughness);
   app.add_option("--noise", flags.noise);
   app.add_option("--margin", flags.margin);
+  app.add_option("--drift", flags.drift, "multiplies the machines' drift");
+  app.add_option("--outliers", flags.outliers, "multiplies the share of slowed trials");
   app.add_flag("--small", flags.small);
   app.add_flag("--no-faults", flags.no_faults);
   app.add_flag("--list", flags.list, "a line for every search");

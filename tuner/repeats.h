@@ -1,0 +1,18 @@
+// What repeats of settings say about the noise between them, and which of them to doubt.
+//
+// Other load that no counter shows now and then slows a trial by far more than the noise. One such
+// trial must not make all others look uncertain, nor count in the middle of its setting.
+#pragma once
+
+#include <vector>
+
+namespace ocrtune {
+
+// Relative standard deviation between repeats of a setting, pooled over `repeats` (the rates of one
+// setting each); `prior` weighs as three repeats. Single repeats far off are left out.
+double pooled_noise(const std::vector<std::vector<double>>& repeats, double prior);
+
+// Which of the rates of one setting lie so far below the others that other load slowed them.
+std::vector<bool> slowed(const std::vector<double>& rates, double noise);
+
+}  // namespace ocrtune
