@@ -59,6 +59,7 @@ class ProcessRunner : public Runner {
     spec.height = workload_.height;
     spec.width = workload_.width;
     spec.heights = workload_.heights;
+    spec.width_buckets = workload_.width_buckets;
     spec.queue_depth = workload_.queue_depth;
     spec.bucket_kib = workload_.bucket_kib;
     spec.classes = workload_.classes;
@@ -124,6 +125,7 @@ std::string reproduce_line(const Knobs& knobs, const TrainingWorkload& workload)
   add("--height", fmt::format("{}", workload.height), fmt::format("{}", defaults.height));
   add("--width", fmt::format("{}", workload.width), fmt::format("{}", defaults.width));
   add("--heights", fmt::format("{}", fmt::join(workload.heights, ",")), "");
+  add("--width-buckets", fmt::format("{}", workload.width_buckets), "0");
   add("--queue-depth", fmt::format("{}", workload.queue_depth),
       fmt::format("{}", defaults.queue_depth));
   add("--bucket-kib", fmt::format("{}", workload.bucket_kib), "0");

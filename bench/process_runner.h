@@ -20,6 +20,7 @@ struct TrainingWorkload {
   int height = 32;
   int width = 320;
   std::vector<int> heights;  // multi-scale batches, see core/batch.h; empty: `height` alone
+  int width_buckets = 0;     // as LoaderOptions::width_buckets; needs a label file
   int bucket_kib = 0;        // as WorkerSpec::bucket_kib
   int queue_depth = 2;       // batches ready or under way for each loader worker
   int classes = 97;          // of drawn batches

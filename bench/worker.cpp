@@ -20,6 +20,7 @@
 #include "core/loader.h"
 #include "core/shm_comm.h"
 #include "core/trainer.h"
+#include "core/training_run.h"
 
 namespace ocrtune {
 namespace {
@@ -157,6 +158,7 @@ Status Worker::set_up() {
     loader.height = spec_.height;
     loader.width = spec_.width;
     loader.heights = spec_.heights;
+    loader.width_buckets = spec_.width_buckets;
     loader.workers = spec_.loader_workers;
     loader.queue_depth = spec_.queue_depth;
     loader.rank = spec_.place.rank;
@@ -166,6 +168,7 @@ Status Worker::set_up() {
     if (!created) return created.error();
     loader_ = std::move(*created);
     options_.classes = static_cast<int>(loader_->alphabet().size()) + 1;
+    plan_width_buckets(options_, loader_->width_buckets());
   } else {
     draw_batches();
   }

@@ -30,6 +30,7 @@ void each_field(Spec& spec, const Visit& visit) {
   visit("label_file", spec.label_file);
   visit("alphabet", spec.alphabet);
   visit("loader_workers", spec.loader_workers);
+  visit("width_buckets", spec.width_buckets);
   visit("queue_depth", spec.queue_depth);
   visit("rank", spec.place.rank);
   visit("world_size", spec.place.world_size);

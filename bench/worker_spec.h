@@ -25,7 +25,8 @@ struct WorkerSpec {
   std::string label_file;  // empty: one drawn batch, again and again
   std::string alphabet;    // as LoaderOptions::alphabet
   int loader_workers = 0;
-  int queue_depth = 2;  // batches ready or under way for each loader worker
+  int width_buckets = 0;  // as LoaderOptions::width_buckets
+  int queue_depth = 2;    // batches ready or under way for each loader worker
   RankPlace place;
   int bucket_kib = 0;   // as TrainerOptions::bucket_bytes; 0: gradients are averaged after backward
   std::string segment;  // of the shared memory; needed by more than one rank

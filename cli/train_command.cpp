@@ -44,6 +44,19 @@ void print_progress(const TrainingProgress& progress) {
   std::fflush(stdout);
 }
 
+// Nothing to say where all batches have one width.
+void print_buckets(const TrainingMemory& memory, int width) {
+  if (memory.buckets.empty()) return;
+  std::printf("width buckets: %s\n", describe_width_buckets(memory.buckets, width).c_str());
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < memory.buckets.size(); ++i) {
+    parts.push_back(std::to_string(memory.buckets[i].width) + " px " +
+                    format_bytes(memory.bucket_bytes[i]));
+  }
+  std::printf("planned memory by bucket: %s; the most counts, %s\n", join(parts, ", ").c_str(),
+              format_bytes(memory.planned_bytes).c_str());
+}
+
 void print_outcome(const TrainingRunOptions& run, const TrainingOutcome& outcome) {
   if (outcome.counts.bad > 0) {
     std::printf("%lld bad lines, replaced by others: %s\n",
@@ -83,6 +96,9 @@ Result<int> train(Flags flags) {
   ProbeOptions quick;
   quick.quick = true;
   if (const auto machine = probe_machine(quick)) run.memory_bytes = machine->memory.available_bytes;
+  run.planned = [width = run.loader.width](const TrainingMemory& memory) {
+    print_buckets(memory, width);
+  };
   const auto outcome = run_training(run, print_progress);
   if (!outcome) return outcome.error();
   print_outcome(run, *outcome);
@@ -116,6 +132,9 @@ std::function<Result<int>()> declare(CLI::App& app) {
   app.add_option("--queue-depth", run.loader.queue_depth,
                  "Batches ready or under way for each loader process")
       ->check(CLI::Range(1, 64));
+  app.add_option("--width-buckets", run.loader.width_buckets,
+                 "Batches of lines about equally wide, in at most so many widths; 0: all --width")
+      ->check(CLI::Range(0, kMostWidthBuckets));
   app.add_option("--heights", run.loader.heights,
                  "Multi-scale batches as PaddleOCR draws them: 32,48,64; --batch is first_bs")
       ->delimiter(',')

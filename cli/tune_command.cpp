@@ -51,6 +51,7 @@ struct TuneFlags {
   InferenceFlags inference;
   CommandFlags command;
   std::string budget, trial_time, memory_limit, data, db, out, resume;
+  std::string buckets;  // of the lines, in words
   ObjectiveFlags objective;
   std::vector<std::string> dims;
   std::string baseline;
@@ -128,6 +129,11 @@ Status read_amounts(TuneFlags& flags) {
 // The label file's alphabet and size decide classes and the largest batch.
 Status read_data(TuneFlags& flags) {
   RunOptions& options = flags.options;
+  const bool trains_on_lines = !flags.data.empty() && !options.infers() && options.command.empty();
+  if (options.width_buckets > 0 && !trains_on_lines) {
+    return Error{ErrorKind::usage,
+                 "--width-buckets is for training the built-in core on the lines of --data"};
+  }
   if (flags.data.empty() || options.infers()) return Status();
   options.label_file = samples_path(flags.data);
   LoaderOptions loader;
@@ -135,10 +141,15 @@ Status read_data(TuneFlags& flags) {
   loader.batch = 1;
   loader.height = options.height;
   loader.width = options.width;
+  loader.width_buckets = options.width_buckets;
   const auto opened = Loader::create(loader);
   if (!opened) return opened.error();
   options.lines = (*opened)->size();
   options.classes = static_cast<int>((*opened)->alphabet().size()) + 1;
+  const auto& buckets = (*opened)->width_buckets();
+  if (buckets.empty()) return Status();
+  options.widest_bucket = buckets.back().width;
+  flags.buckets = describe_width_buckets(buckets, options.width);
   return Status();
 }
 
@@ -340,6 +351,24 @@ Result<int> finish(RunRecord& run, const TuneFlags& flags) {
   return run.result.found ? kExitFine : kExitAnswerIsNo;
 }
 
+// The widest bucket decides the memory; a batch of another bucket takes less.
+void print_buckets(const TuneFlags& flags, const RunRecord& run) {
+  if (flags.buckets.empty() || flags.json) return;
+  const RunOptions& options = run.options;
+  std::printf("Width buckets: %s\n", flags.buckets.c_str());
+  TrainerOptions trainer;
+  trainer.model = options.model;
+  trainer.classes = options.classes;
+  trainer.height = options.height;
+  trainer.width = options.widest_bucket;
+  trainer.batch = options.baseline.batch;
+  trainer.threads = options.baseline.threads;
+  const auto planned = Trainer::footprint_bytes(trainer);
+  if (!planned) return;
+  std::printf("Memory of the worst bucket, %d px: %s a process with batch %d\n",
+              options.widest_bucket, format_bytes(*planned).c_str(), options.baseline.batch);
+}
+
 Result<int> print_plan(const RunRecord& run, const TuneSetup& setup) {
   std::printf("Baseline: %s (%s)\n", knobs_text(run.options.baseline).c_str(),
               run.options.baseline_source.c_str());
@@ -386,6 +415,7 @@ Result<int> tune(TuneFlags flags, const std::string& command_line) {
   if (!run) return run.error();
   const auto setup = tune_setup(run->options, run->machine);
   if (!setup) return setup.error();
+  print_buckets(flags, *run);
   if (flags.dry_run) return print_plan(*run, *setup);
 
   double spent_seconds = 0;
@@ -449,6 +479,9 @@ std::function<Result<int>()> declare(CLI::App& app) {
                  "Multi-scale batches as PaddleOCR draws them: 32,48,64; batch is first_bs")
       ->delimiter(',')
       ->check(CLI::Range(16, 256));
+  app.add_option("--width-buckets", options.width_buckets,
+                 "Batches of lines about equally wide, in at most so many widths; 0: all --width")
+      ->check(CLI::Range(0, kMostWidthBuckets));
   app.add_option("--queue-depth", options.queue_depth,
                  "Batches ready or under way for each loader worker")
       ->check(CLI::Range(1, 64));

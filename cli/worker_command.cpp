@@ -17,6 +17,7 @@
 #include "bench/worker.h"
 #include "cli/command_list.h"
 #include "core/samples.h"
+#include "core/width_buckets.h"
 #include "probes/probe.h"
 
 namespace ocrtune {
@@ -95,6 +96,9 @@ Result<int> run_trial(Flags flags) {
   if (!knobs->dims.empty()) {
     return Error{ErrorKind::usage, "no knob '" + knobs->dims.begin()->first + "'"};
   }
+  if (flags.workload.width_buckets > 0 && flags.workload.label_file.empty()) {
+    return Error{ErrorKind::usage, "--width-buckets needs the lines of --data"};
+  }
   const auto seconds = parse_duration(flags.seconds);
   if (!seconds) return seconds.error();
   const auto timeout = parse_duration(flags.timeout);
@@ -134,6 +138,9 @@ std::function<Result<int>()> declare(CLI::App& app) {
                  "Multi-scale batches as PaddleOCR draws them: 32,48,64; batch is first_bs")
       ->delimiter(',')
       ->check(CLI::Range(8, 4096));
+  app.add_option("--width-buckets", workload.width_buckets,
+                 "Batches of lines about equally wide, in at most so many widths; 0: all --width")
+      ->check(CLI::Range(0, kMostWidthBuckets));
   app.add_option("--queue-depth", workload.queue_depth,
                  "Batches ready or under way for each loader worker")
       ->check(CLI::Range(1, 64));

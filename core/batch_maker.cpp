@@ -24,14 +24,13 @@ Status BatchMaker::write_image(std::int64_t line, const BatchShape& shape,
 
 Status BatchMaker::make(std::int64_t sequence, std::span<float> images,
                         std::span<std::int64_t> lines, std::vector<BadLine>& bad) const {
-  const BatchSchedule::Place place = schedule_.place(sequence);
+  const BatchShape shape = order_->shape(sequence);
   const std::size_t floats = images.size() / lines.size();
   for (std::size_t item = 0; item < lines.size(); ++item) {
     const std::span<float> planes = images.subspan(item * floats, floats);
     for (int attempt = 0;; ++attempt) {
-      const std::int64_t line =
-          plan_.line(place.round, place.first_item + static_cast<int>(item), attempt);
-      const Status written = write_image(line, place.shape, planes);
+      const std::int64_t line = order_->line(sequence, static_cast<int>(item), attempt);
+      const Status written = write_image(line, shape, planes);
       if (written) {
         lines[item] = line;
         break;

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
-#include "core/batch_plan.h"
+#include "core/batch_order.h"
 #include "core/sample_source.h"
 
 namespace ocrtune {
@@ -20,14 +22,10 @@ struct BadLine {
 class BatchMaker {
  public:
   // The source must outlive the maker.
-  // `plan` deals out the rounds of `schedule`.
-  BatchMaker(const SampleSource& source, const BatchPlan& plan, const BatchSchedule& schedule)
-      : source_(&source), plan_(plan), schedule_(schedule) {}
+  BatchMaker(const SampleSource& source, std::unique_ptr<BatchOrder> order)
+      : source_(&source), order_(std::move(order)) {}
 
-  const BatchSchedule& schedule() const { return schedule_; }
-  std::int64_t batches_per_epoch() const {
-    return plan_.batches_per_epoch() * static_cast<std::int64_t>(schedule_.shapes.size());
-  }
+  const BatchOrder& order() const { return *order_; }
 
   // images [count, 3, height, width] in the batch's shape and the lines they show; what was bad is
   // added to `bad`. The same for every process. invalid: a hundred lines in a row are bad.
@@ -38,8 +36,7 @@ class BatchMaker {
   Status write_image(std::int64_t line, const BatchShape& shape, std::span<float> planes) const;
 
   const SampleSource* source_;
-  BatchPlan plan_;
-  BatchSchedule schedule_;
+  std::unique_ptr<BatchOrder> order_;
 };
 
 }  // namespace ocrtune

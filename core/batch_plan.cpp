@@ -44,20 +44,6 @@ int BatchSchedule::round_lines() const {
   return lines;
 }
 
-int BatchSchedule::most_images() const {
-  int most = 0;
-  for (const BatchShape& shape : shapes) most = std::max(most, shape.count);
-  return most;
-}
-
-std::size_t BatchSchedule::most_floats() const {
-  std::size_t most = 0;
-  for (const BatchShape& shape : shapes) {
-    most = std::max(most, image_floats(shape));
-  }
-  return most;
-}
-
 std::int64_t BatchPlan::batches_per_epoch() const {
   return lines / (static_cast<std::int64_t>(batch) * world_size);
 }

@@ -41,8 +41,6 @@ struct BatchSchedule {
   };
   Place place(std::int64_t sequence) const;
   int round_lines() const;
-  int most_images() const;
-  std::size_t most_floats() const;  // of a batch of images
 };
 
 // A permutation of 0..size-1 that needs no memory: a Feistel network over the next power of four,

@@ -12,6 +12,10 @@ struct Image {
   std::vector<std::uint8_t> pixels;  // [height, width, 3], red first
 };
 
+struct PictureSize {
+  int width = 0, height = 0;
+};
+
 // A file whose header claims more is refused before anything is allocated.
 inline constexpr std::int64_t kMostPixels = 50'000'000;
 

@@ -84,9 +84,17 @@ Result<std::unique_ptr<LabelFile>> LabelFile::read(const std::string& path,
   return file;
 }
 
-Result<std::string> LabelFile::image_bytes(std::int64_t line) const {
+std::string LabelFile::image_path(std::int64_t line) const {
   const std::string_view path = lines_[static_cast<std::size_t>(line)].path;
-  return read_image_bytes(path[0] == '/' ? std::string(path) : join_path(folder_, path));
+  return path[0] == '/' ? std::string(path) : join_path(folder_, path);
+}
+
+Result<std::string> LabelFile::image_bytes(std::int64_t line) const {
+  return read_image_bytes(image_path(line));
+}
+
+Result<std::string> LabelFile::image_head(std::int64_t line, std::uint64_t most_bytes) const {
+  return read_image_head(image_path(line), most_bytes);
 }
 
 std::span<const int> LabelFile::label(std::int64_t line) const {

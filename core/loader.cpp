@@ -53,16 +53,18 @@ class BadCount {
 class FileLoader final : public Loader {
  public:
   FileLoader(const LoaderOptions& options, std::unique_ptr<SampleSource> file,
-             const BatchPlan& plan, const BatchSchedule& schedule)
+             std::unique_ptr<BatchOrder> order, std::vector<WidthBucket> buckets)
       : options_(options),
         file_(std::move(file)),
-        maker_(*file_, plan, schedule),
+        buckets_(std::move(buckets)),
+        maker_(*file_, std::move(order)),
         bad_(file_->unusable(), file_->size()) {}
 
   Status start_workers();
   std::int64_t size() const override { return file_->size(); }
   const std::vector<std::string>& alphabet() const override { return file_->alphabet(); }
-  std::int64_t batches_per_epoch() const override { return maker_.batches_per_epoch(); }
+  std::int64_t batches_per_epoch() const override { return maker_.order().batches_per_epoch(); }
+  const std::vector<WidthBucket>& width_buckets() const override { return buckets_; }
   Result<Batch> next() override;
   Status next_into(Batch& batch) override;
   LoaderCounts counts() const override;
@@ -76,6 +78,7 @@ class FileLoader final : public Loader {
 
   LoaderOptions options_;
   std::unique_ptr<SampleSource> file_;
+  std::vector<WidthBucket> buckets_;
   BatchMaker maker_;
   BadCount bad_;
   std::unique_ptr<LoaderWorkers> workers_;
@@ -131,7 +134,7 @@ Status FileLoader::take_ready(Batch& batch) {
 }
 
 Status FileLoader::next_into(Batch& batch) {
-  const BatchShape shape = maker_.schedule().place(sequence_).shape;
+  const BatchShape shape = maker_.order().shape(sequence_);
   batch.count = shape.count;
   batch.channels = 3;
   batch.height = shape.height;
@@ -163,6 +166,12 @@ Status check_options(const LoaderOptions& options) {
   for (const int height : options.heights) {
     if (height < 1 || height > 4096) return refuse("images are at most 4096 high");
   }
+  if (options.width_buckets < 0 || options.width_buckets > kMostWidthBuckets) {
+    return refuse("width buckets are 0 to " + std::to_string(kMostWidthBuckets));
+  }
+  if (options.width_buckets > 0 && !options.heights.empty()) {
+    return refuse("width buckets go with one height: leave out either them or the heights");
+  }
   if (options.workers < 0 || options.workers > 256) return refuse("loader workers are 0 to 256");
   if (options.queue_depth < 1 || options.queue_depth > 64) return refuse("queue depth is 1 to 64");
   if (options.first_batch < 0) return refuse("the first batch is 0 or more");
@@ -171,6 +180,32 @@ Status check_options(const LoaderOptions& options) {
                   std::to_string(options.world_size));
   }
   return Status();
+}
+
+std::unique_ptr<BatchOrder> make_order(const LoaderOptions& options, const SampleSource& source,
+                                       std::vector<WidthBucket>& buckets) {
+  if (options.width_buckets > 0) {
+    const std::vector<int> widths = measure_line_widths(source, options.height, options.width);
+    buckets = choose_width_buckets(widths, options.width_buckets,
+                                   std::int64_t{options.batch} * options.world_size, options.width);
+    return make_bucket_order({options.batch, options.height, options.rank, options.world_size,
+                              options.seed, options.first_batch},
+                             widths, buckets);
+  }
+  const BatchSchedule schedule{
+      batch_shapes(options.batch, options.height, options.width, options.heights), options.seed,
+      options.first_batch};
+  return make_round_order(
+      {source.size(), schedule.round_lines(), options.rank, options.world_size, options.seed, 0},
+      schedule);
+}
+
+// What one rank needs for its first batch, or for one of every height.
+int lines_together(const BatchOrder& order, const LoaderOptions& options) {
+  if (options.width_buckets > 0) return options.batch;
+  int lines = 0;
+  for (const BatchShape& shape : order.shapes()) lines += shape.count;
+  return lines;
 }
 
 }  // namespace
@@ -189,19 +224,18 @@ Result<std::unique_ptr<Loader>> Loader::create(const LoaderOptions& options) {
   if (Status few = labels.within(options.most_bad_share, unusable.count + lines); !few) {
     return few.error();
   }
-  const BatchSchedule schedule{
-      batch_shapes(options.batch, options.height, options.width, options.heights), options.seed,
-      options.first_batch};
-  const int batch = schedule.round_lines();
-  const BatchPlan plan{lines, batch, options.rank, options.world_size, options.seed, 0};
-  if (plan.batches_per_epoch() == 0) {
+  std::vector<WidthBucket> buckets;
+  std::unique_ptr<BatchOrder> order = make_order(options, **file, buckets);
+  if (order->batches_per_epoch() == 0) {
+    const int batch = lines_together(*order, options);
     const std::int64_t need = static_cast<std::int64_t>(batch) * options.world_size;
     return Error{ErrorKind::usage, options.label_file + " has " + std::to_string(lines) +
                                        " usable lines; " + std::to_string(options.world_size) +
                                        " ranks with a batch of " + std::to_string(batch) +
                                        " need " + std::to_string(need)};
   }
-  auto loader = std::make_unique<FileLoader>(options, std::move(file).value(), plan, schedule);
+  auto loader = std::make_unique<FileLoader>(options, std::move(file).value(), std::move(order),
+                                             std::move(buckets));
   if (Status started = loader->start_workers(); !started) return started.error();
   return std::unique_ptr<Loader>(std::move(loader));
 }

@@ -17,6 +17,7 @@
 
 #include "base/result.h"
 #include "core/batch.h"
+#include "core/width_buckets.h"
 
 namespace ocrtune {
 
@@ -27,6 +28,7 @@ struct LoaderOptions {
   int height = 32;
   int width = 320;  // lines are scaled to `height`, then padded, or squeezed if they are wider
   std::vector<int> heights;      // multi-scale batches, see core/batch.h; empty: `height` alone
+  int width_buckets = 0;         // at most so many, see core/width_buckets.h; 0: all `width` wide
   int workers = 0;               // decoding processes; 0 decodes in next()
   int queue_depth = 2;           // batches ready or under way for each worker
   int rank = 0, world_size = 1;  // this rank's share of each epoch
@@ -52,6 +54,9 @@ class Loader {
   virtual std::int64_t size() const = 0;                         // usable lines in the label file
   virtual const std::vector<std::string>& alphabet() const = 0;  // class i + 1 is element i
   virtual std::int64_t batches_per_epoch() const = 0;            // of this rank
+
+  // Narrowest first; empty where all batches have the width that was asked for.
+  virtual const std::vector<WidthBucket>& width_buckets() const = 0;
 
   // Endless; a new order each epoch. invalid: too many bad lines; failed: a worker died.
   virtual Result<Batch> next() = 0;

@@ -57,9 +57,9 @@ struct alignas(std::int64_t) LoaderWorkers::Slot {  // what follows it holds 64-
 
 LoaderWorkers::LoaderWorkers(const BatchMaker& maker, int workers, int depth)
     : maker_(&maker), workers_(workers), depth_(depth) {
-  const auto batch = static_cast<std::size_t>(maker.schedule().most_images());
+  const auto batch = static_cast<std::size_t>(maker.order().most_images());
   const std::size_t bytes =
-      Slot::images_offset(batch) + maker.schedule().most_floats() * sizeof(float);
+      Slot::images_offset(batch) + maker.order().most_floats() * sizeof(float);
   slot_bytes_ = (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
@@ -133,8 +133,8 @@ void LoaderWorkers::work(int worker, int parent_pid) {
 }
 
 void LoaderWorkers::fill(Slot& slot, std::int64_t sequence) {
-  const auto batch = static_cast<std::size_t>(maker_->schedule().most_images());
-  const BatchShape shape = maker_->schedule().place(sequence).shape;
+  const auto batch = static_cast<std::size_t>(maker_->order().most_images());
+  const BatchShape shape = maker_->order().shape(sequence);
   const auto count = static_cast<std::size_t>(shape.count);
   std::vector<BadLine> bad;
   const Status made =
@@ -179,8 +179,8 @@ Result<ReadyBatch> LoaderWorkers::take(std::int64_t sequence) {
     if (Status alive = check_worker(worker); !alive) return alive.error();
     sleep_on(ready.filled, filled, 20);
   }
-  const auto batch = static_cast<std::size_t>(maker_->schedule().most_images());
-  const BatchShape shape = maker_->schedule().place(sequence).shape;
+  const auto batch = static_cast<std::size_t>(maker_->order().most_images());
+  const BatchShape shape = maker_->order().shape(sequence);
   const auto count = static_cast<std::size_t>(shape.count);
   ReadyBatch taken{{ready.images(batch), image_floats(shape)}, {ready.lines(), count}, {}, {}};
   if (ready.error[0] != '\0') taken.made = Error{ErrorKind::invalid, ready.error};

@@ -45,7 +45,11 @@ void mix_rows(const Image& image, const Tap& tap, std::vector<float>& row) {
 }  // namespace
 
 int scaled_width(const Image& image, int height, int most_width) {
-  const double width = std::ceil(static_cast<double>(image.width) * height / image.height);
+  return scaled_width(PictureSize{image.width, image.height}, height, most_width);
+}
+
+int scaled_width(const PictureSize& size, int height, int most_width) {
+  const double width = std::ceil(static_cast<double>(size.width) * height / size.height);
   return static_cast<int>(std::clamp(width, 1.0, static_cast<double>(most_width)));
 }
 

@@ -9,6 +9,7 @@ namespace ocrtune {
 
 // Width of the line at this height with its aspect kept, at least 1 and at most `most_width`: wider
 // lines are squeezed, because a cut would leave a label that the picture does not show.
+int scaled_width(const PictureSize& size, int height, int most_width);
 int scaled_width(const Image& image, int height, int most_width);
 
 // Writes planes[3, height, width]: bilinear (pixel centres at halves, as OpenCV's INTER_LINEAR),

@@ -9,4 +9,8 @@ void UnusableLines::add(std::string what) {
   if (examples.size() < 5) examples.push_back(std::move(what));
 }
 
+Result<std::string> SampleSource::image_head(std::int64_t line, std::uint64_t) const {
+  return image_bytes(line);
+}
+
 }  // namespace ocrtune

@@ -61,7 +61,8 @@ Status check_options(const TrainerOptions& options) {
   if (find_model(options.model) == nullptr) return unknown_model(options.model);
   if (options.classes < 2 || options.batch < 1 || options.height < 1 || options.width < 1 ||
       options.threads < 1 ||
-      std::any_of(options.heights.begin(), options.heights.end(), [](int h) { return h < 1; })) {
+      std::any_of(options.heights.begin(), options.heights.end(), [](int h) { return h < 1; }) ||
+      std::any_of(options.widths.begin(), options.widths.end(), [](int w) { return w < 1; })) {
     return Error{ErrorKind::usage,
                  fmt::format("model {}: classes {} (at least 2), batch {}, images {} x {} and "
                              "threads {} (at least 1) make no sense",
@@ -72,7 +73,11 @@ Status check_options(const TrainerOptions& options) {
 }
 
 std::vector<BatchShape> shapes_of(const TrainerOptions& options) {
-  return batch_shapes(options.batch, options.height, options.width, options.heights);
+  auto shapes = batch_shapes(options.batch, options.height, options.width, options.heights);
+  for (const int width : options.widths) {
+    if (width != options.width) shapes.push_back({options.batch, options.height, width});
+  }
+  return shapes;
 }
 
 class TrainerOnGraph final : public Trainer {

@@ -21,6 +21,7 @@ struct TrainerOptions {
   int height = 32;                 // of the largest bucket
   int width = 320;
   std::vector<int> heights;  // multi-scale batches, see core/batch.h; empty: `height` alone
+  std::vector<int> widths;   // of further buckets, none wider than `width`: planned in advance
   int threads = 1;           // OpenMP team of this rank
   // Several ranks: gradients are averaged in parts of at least so many bytes between the layers of
   // backward, once all ranks have them; 0: all at once after it. Changes no bit of the result.

@@ -74,7 +74,13 @@ Status TrainingRun::prepare() {
   trainer.width = options_.loader.width;
   trainer.heights = options_.loader.heights;
   trainer.classes = static_cast<int>(loader_->alphabet().size()) + 1;
+  plan_width_buckets(trainer, loader_->width_buckets());
   if (Status fits = check_memory(trainer, options_.memory_bytes); !fits) return fits;
+  if (options_.planned) {
+    const auto memory = plan_memory(trainer, loader_->width_buckets());
+    if (!memory) return memory.error();
+    options_.planned(*memory);
+  }
   auto made = Trainer::create(trainer, *comm_);
   if (!made) return made.error();
   trainer_ = std::move(made).value();
@@ -175,6 +181,31 @@ Result<TrainingOutcome> TrainingRun::run(
 }
 
 }  // namespace
+
+void plan_width_buckets(TrainerOptions& trainer, const std::vector<WidthBucket>& buckets) {
+  if (buckets.empty()) return;
+  trainer.width = buckets.back().width;
+  trainer.widths.clear();
+  for (const WidthBucket& bucket : buckets) trainer.widths.push_back(bucket.width);
+}
+
+Result<TrainingMemory> plan_memory(const TrainerOptions& trainer,
+                                   const std::vector<WidthBucket>& buckets) {
+  TrainingMemory memory;
+  const auto planned = Trainer::footprint_bytes(trainer);
+  if (!planned) return planned.error();
+  memory.planned_bytes = *planned;
+  memory.buckets = buckets;
+  for (const WidthBucket& bucket : buckets) {
+    TrainerOptions alone = trainer;
+    alone.width = bucket.width;
+    alone.widths.clear();
+    const auto own = Trainer::footprint_bytes(alone);
+    if (!own) return own.error();
+    memory.bucket_bytes.push_back(*own);
+  }
+  return memory;
+}
 
 std::string alphabet_path(const std::string& checkpoint) { return checkpoint + ".alphabet"; }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "core/decode.h"
@@ -14,6 +15,21 @@
 #include "core/trainer.h"
 
 namespace ocrtune {
+
+// What is known of the memory before the first step.
+struct TrainingMemory {
+  std::uint64_t planned_bytes = 0;
+  std::vector<WidthBucket> buckets;         // of the loader
+  std::vector<std::uint64_t> bucket_bytes;  // planned if each were the widest
+};
+
+// What the loader's width buckets mean for the trainer: the widest is its width, and all are
+// planned. Changes nothing where there are none.
+void plan_width_buckets(TrainerOptions& trainer, const std::vector<WidthBucket>& buckets);
+
+// usage, unsupported: as Trainer::footprint_bytes.
+Result<TrainingMemory> plan_memory(const TrainerOptions& trainer,
+                                   const std::vector<WidthBucket>& buckets);
 
 struct TrainingRunOptions {
   LoaderOptions loader;
@@ -26,6 +42,7 @@ struct TrainingRunOptions {
   std::string evaluation_labels;   // label file of held-out lines; empty: no evaluation
   std::int64_t most_evaluated = 2000;
   std::uint64_t memory_bytes = 0;  // a plan above this is refused; 0: whatever the system gives
+  std::function<void(const TrainingMemory&)> planned;  // may be null; called once
 };
 
 struct TrainingProgress {

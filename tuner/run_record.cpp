@@ -37,6 +37,8 @@ std::string run_options_json(const RunOptions& options) {
       {"height", options.height},
       {"width", options.width},
       {"heights", options.heights},
+      {"width_buckets", options.width_buckets},
+      {"widest_bucket", options.widest_bucket},
       {"queue_depth", options.queue_depth},
       {"place", options.place},
       {"checkpoint", options.checkpoint},
@@ -88,6 +90,8 @@ Result<RunOptions> parse_run_options(const std::string& text) {
     options.height = json.value("height", options.height);
     options.width = json.value("width", options.width);
     options.heights = json.value("heights", options.heights);
+    options.width_buckets = json.value("width_buckets", options.width_buckets);
+    options.widest_bucket = json.value("widest_bucket", options.widest_bucket);
     options.queue_depth = json.value("queue_depth", options.queue_depth);
     options.place = json.value("place", options.place);
     options.checkpoint = json.value("checkpoint", options.checkpoint);

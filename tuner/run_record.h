@@ -35,6 +35,8 @@ struct RunOptions {
   int height = 32;
   int width = 320;
   std::vector<int> heights;  // multi-scale batches, see core/batch.h; empty: `height` alone
+  int width_buckets = 0;     // at most so many, see core/width_buckets.h
+  int widest_bucket = 0;     // pixels, of the label file's lines; 0: no buckets
   int queue_depth = 2;       // batches ready or under way for each loader worker
   // Inference: the core's lines, and what is asked of whoever answers.
   std::string place;       // folder or list of lines; empty: pictures of noise

@@ -34,6 +34,7 @@ Result<std::unique_ptr<Runner>> make_runner(const RunOptions& options, const Mac
     workload.height = options.height;
     workload.width = options.width;
     workload.heights = options.heights;
+    workload.width_buckets = options.width_buckets;
     workload.queue_depth = options.queue_depth;
     workload.classes = options.classes;
     return controlled(make_process_runner(workload, machine), machine);

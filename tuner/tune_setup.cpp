@@ -49,7 +49,7 @@ FootprintPrior training_footprint(const RunOptions& options) {
   trainer.model = options.model;
   trainer.classes = options.classes;
   trainer.height = options.height;
-  trainer.width = options.width;
+  trainer.width = options.widest_bucket > 0 ? options.widest_bucket : options.width;
   trainer.heights = options.heights;
   auto plans = std::make_shared<PlannedBytes>([trainer](const Knobs& knobs) {
     TrainerOptions rank = trainer;

@@ -172,5 +172,31 @@ TEST(ImageFile, APipeDoesNotHang) {
   (void)remove_tree(folder);
 }
 
+TEST(PictureSize, IsReadFromTheHead) {
+  const Image image{37, 21, std::vector<std::uint8_t>(37 * 21 * 3, 90)};
+  for (const std::string& bytes : {*encode_png(image), *encode_jpeg(image, 80)}) {
+    const auto size = picture_size(bytes);
+    ASSERT_TRUE(size);
+    EXPECT_EQ(size->width, 37);
+    EXPECT_EQ(size->height, 21);
+    for (std::size_t length = 0; length < 24; ++length) {
+      EXPECT_FALSE(picture_size(std::string_view(bytes).substr(0, length))) << length;
+    }
+  }
+  EXPECT_EQ(picture_size(encode_png(image)->substr(0, 24))->width, 37);
+}
+
+// Camera data before the frame header, and a length that leads nowhere.
+TEST(PictureSize, PassesOverOtherSegments) {
+  const Image image{9, 5, std::vector<std::uint8_t>(9 * 5 * 3, 200)};
+  const std::string plain = *encode_jpeg(image, 80);
+  const std::string camera = std::string("\xFF\xE1\x20\x02", 4) + std::string(0x2000, 'x');
+  const std::string bytes = plain.substr(0, 2) + camera + plain.substr(2);
+  EXPECT_EQ(picture_size(bytes)->width, 9);
+  EXPECT_FALSE(picture_size(bytes.substr(0, 4096)));
+  EXPECT_FALSE(picture_size(std::string("\xFF\xD8\xFF\xE1\xFF\xFF", 6) + std::string(40, 'x')));
+  EXPECT_FALSE(picture_size(std::string(100, '\xFF')));
+}
+
 }  // namespace
 }  // namespace ocrtune

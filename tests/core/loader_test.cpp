@@ -14,6 +14,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "core/jpeg_codec.h"
 #include "core/png_codec.h"
 
 #include "tests/core/forked_ranks.h"
@@ -142,6 +143,43 @@ TEST_F(LoaderTest, MultiScaleBatchesHoldTheSamePixels) {
   }
   options_.first_batch = 5;  // a resumed run goes on with the same batches
   EXPECT_EQ(batches(0, 1)[0].images, alone[5].images);
+}
+
+TEST_F(LoaderTest, WidthBucketsFollowTheLines) {
+  make_lines(60);  // widths 10 to 16, and every eighth line wide
+  for (int i = 0; i < 60; i += 8) {
+    Image wide{60, 8, std::vector<std::uint8_t>(60 * 8 * 3, static_cast<std::uint8_t>(i))};
+    put_file(image(i), i % 16 == 0 ? *encode_png(wide) : *encode_jpeg(wide, 90));
+  }
+  put_file(image(5), "no picture");
+  options_.width = 100;
+  options_.width_buckets = 3;
+  const auto alone = batches(0, 26);
+  ASSERT_EQ(alone.size(), 26U);
+  std::set<int> widths;
+  for (const Batch& batch : alone) {
+    widths.insert(batch.width);
+    ASSERT_EQ(batch.images.size(), image_floats({batch.count, batch.height, batch.width}));
+    EXPECT_GE(batch.count, 4);
+    for (std::size_t n = 0; n < 4 && batch.width == 64; ++n) {
+      EXPECT_NE(batch.images[n * 3 * 8 * 64 + 16], 0.0F) << "a narrow line in the wide bucket";
+    }
+  }
+  EXPECT_EQ(widths, (std::set<int>{16, 64}));
+  EXPECT_EQ(counts_.bad, 1);
+  const auto together = batches(2, 26);
+  ASSERT_EQ(together.size(), 26U);
+  for (std::size_t i = 0; i < alone.size(); ++i) EXPECT_EQ(alone[i].images, together[i].images);
+}
+
+TEST_F(LoaderTest, WidthBucketsAndHeightsExcludeEachOther) {
+  make_lines(20);
+  options_.heights = {8, 16};
+  options_.width_buckets = 2;
+  EXPECT_THAT(first_error(1).what, HasSubstr("one height"));
+  options_.heights.clear();
+  options_.width_buckets = 17;
+  EXPECT_THAT(first_error(1).what, HasSubstr("0 to 16"));
 }
 
 TEST_F(LoaderTest, RanksSeeTheSameHeightsAndDifferentLines) {

@@ -173,6 +173,8 @@ TEST(RunRecordTest, OptionsGoBothWays) {
   options.budget_seconds = 77;
   options.heights = {32, 48};
   options.queue_depth = 5;
+  options.width_buckets = 4;
+  options.widest_bucket = 208;
   options.axes = {{"batch", {"8", "16"}}, {"flavour", {"mild"}}};
   const auto parsed = parse_run_options(run_options_json(options));
   ASSERT_TRUE(parsed);
@@ -180,6 +182,8 @@ TEST(RunRecordTest, OptionsGoBothWays) {
   EXPECT_EQ(parsed->axes, options.axes);
   EXPECT_EQ(parsed->heights, options.heights);
   EXPECT_EQ(parsed->queue_depth, 5);
+  EXPECT_EQ(parsed->width_buckets, 4);
+  EXPECT_EQ(parsed->widest_bucket, 208);
   EXPECT_DOUBLE_EQ(parsed->budget_seconds, 77);
   EXPECT_FALSE(parse_run_options("{"));
   EXPECT_FALSE(parse_run_options("[1]"));
