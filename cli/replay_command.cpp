@@ -83,6 +83,7 @@ void print_played(const Played& played) {
       format_percent(score.regret).c_str(), format_count(score.claimed_samples_per_second).c_str(),
       format_count(score.true_samples_per_second).c_str(), score.out_of_memory_trials, score.trials,
       knobs_text(score.knobs).c_str());
+  std::printf("             %s\n", score.result.certificate.c_str());
 }
 
 Status check(const ReplayFlags& flags) {

@@ -6,6 +6,7 @@
 namespace ocrtune {
 namespace {
 
+constexpr double kNear = 0.03;        // so little behind may be noise
 constexpr double kSameMemory = 0.01;  // peaks closer than this are alike
 
 bool over_limit(const SettingSummary& summary, const RecommendOptions& options) {
@@ -14,15 +15,21 @@ bool over_limit(const SettingSummary& summary, const RecommendOptions& options) 
   return static_cast<double>(summary.peak_bytes) > usable;
 }
 
-std::vector<const Setting*> candidates(const std::vector<Setting>& settings,
-                                       const RecommendOptions& options) {
-  std::vector<const Setting*> raced;
+std::vector<const Setting*> allowed(const std::vector<Setting>& settings,
+                                    const RecommendOptions& options) {
   std::vector<const Setting*> working;
   for (const Setting& setting : settings) {
     if (!setting.works() || setting.crowds_out || over_limit(setting.summary, options)) continue;
-    if (breaks(setting, options.objective)) continue;
-    working.push_back(&setting);
-    if (!setting.race_rates.empty()) raced.push_back(&setting);
+    if (!breaks(setting, options.objective)) working.push_back(&setting);
+  }
+  return working;
+}
+
+std::vector<const Setting*> candidates(const std::vector<const Setting*>& working,
+                                       const RecommendOptions& options) {
+  std::vector<const Setting*> raced;
+  for (const Setting* setting : working) {
+    if (!setting->race_rates.empty()) raced.push_back(setting);
   }
   return raced.empty() || options.objective.goal == Goal::memory ? working : raced;
 }
@@ -40,6 +47,19 @@ const Setting* best_of(const std::vector<const Setting*>& from) {
   return *std::max_element(from.begin(), from.end(), [](const Setting* a, const Setting* b) {
     return a->estimate.median < b->estimate.median;
   });
+}
+
+// Those that do not tie, and yet these trials cannot tell them from the chosen one.
+void name_near(const std::vector<const Setting*>& working, Verdict& verdict) {
+  const double floor = (1 - kNear) * verdict.chosen->estimate.median;
+  for (const Setting* other : working) {
+    const bool tie =
+        std::find(verdict.ties.begin(), verdict.ties.end(), other) != verdict.ties.end();
+    if (tie || other->estimate.median < floor) continue;
+    if (ratio_interval(*other, *verdict.chosen, verdict.noise).high >= 1) {
+      verdict.near.push_back(other);
+    }
+  }
 }
 
 // Least memory among those that are fast enough; of about the same memory, the fastest.
@@ -79,7 +99,8 @@ Verdict choose(const std::vector<Setting>& settings, const RecommendOptions& opt
     const Setting* baseline = find_setting(settings, *options.baseline);
     if (baseline != nullptr && baseline->works()) verdict.baseline = baseline;
   }
-  const auto among = candidates(settings, options);
+  const auto working = allowed(settings, options);
+  const auto among = candidates(working, options);
   if (among.empty()) return verdict;
   if (options.objective.goal == Goal::memory) {
     choose_least_memory(among, options.objective, verdict);
@@ -96,6 +117,7 @@ Verdict choose(const std::vector<Setting>& settings, const RecommendOptions& opt
     (close ? verdict.ties : verdict.unsettled).push_back(other);
   }
   verdict.chosen = *std::min_element(verdict.ties.begin(), verdict.ties.end(), safer);
+  name_near(working, verdict);
   return verdict;
 }
 

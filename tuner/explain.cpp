@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -25,8 +26,7 @@ double log_behind(const Setting& best, const Setting& other) {
 }
 
 std::string why_failed(const Setting& setting) {
-  std::string outcome(outcome_name(setting.summary.outcome));
-  std::replace(outcome.begin(), outcome.end(), '_', ' ');
+  const std::string outcome = outcome_text(setting.summary.outcome);
   const std::string& reason = setting.summary.reason;
   if (starts_with(reason, outcome)) return reason;
   return reason.empty() ? outcome : outcome + ": " + reason;
@@ -37,8 +37,8 @@ std::string why_not(const Setting& other, const Verdict& verdict) {
     return "left out: other programs were running, and it takes their CPU share";
   const auto is_other = [&](const Setting* setting) { return setting == &other; };
   if (std::any_of(verdict.ties.begin(), verdict.ties.end(), is_other)) {
-    return other.summary.peak_bytes > verdict.chosen->summary.peak_bytes ? "ties, more memory"
-                                                                         : "ties, more processes";
+    const std::string more = needs_more(other.summary, verdict.chosen->summary);
+    return more.empty() ? "ties" : "ties, " + more;
   }
   const SettingSummary& summary = other.summary;
   const std::string broken =
@@ -91,6 +91,21 @@ std::vector<Neighbour> nearest_failures(const Knobs& chosen, const std::vector<S
 }
 
 }  // namespace
+
+std::string needs_more(const SettingSummary& tie, const SettingSummary& chosen) {
+  if (tie.peak_bytes != chosen.peak_bytes) {
+    return tie.peak_bytes > chosen.peak_bytes ? "more memory" : "";
+  }
+  const Knobs &a = tie.knobs, &b = chosen.knobs;
+  const std::pair<int, const char*> needs[] = {{a.nproc - b.nproc, "more processes"},
+                                               {a.threads - b.threads, "more threads"},
+                                               {a.workers - b.workers, "more loaders"},
+                                               {a.batch - b.batch, "a larger batch"}};
+  for (const auto& [more, words] : needs) {
+    if (more != 0) return more > 0 ? words : "";
+  }
+  return "";
+}
 
 std::vector<std::string> reasons_for(const Verdict& verdict) {
   std::vector<std::string> reasons;
@@ -148,10 +163,16 @@ std::vector<Neighbour> rejected_neighbours(const Space& space, const Search& sea
   const int chosen = space.find(verdict.chosen->summary.knobs);
   if (chosen < 0) return {};
   std::vector<Neighbour> rejected = nearest_failures(verdict.chosen->summary.knobs, settings);
+  for (const Setting* near : verdict.near) {
+    rejected.push_back({near->summary.knobs, why_not(*near, verdict)});
+  }
   std::vector<Neighbour> measured, predicted;
   for (const int point : space.neighbours(chosen)) {
     const Knobs& knobs = space.knobs(point);
     const Setting* run = find_setting(settings, knobs);
+    const bool named =
+        std::find(verdict.near.begin(), verdict.near.end(), run) != verdict.near.end();
+    if (named) continue;
     if (run != nullptr) {
       if (run->works() || run->crowds_out) measured.push_back({knobs, why_not(*run, verdict)});
       continue;

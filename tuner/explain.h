@@ -14,7 +14,8 @@ struct Verdict {  // what the words are about
   const Setting* chosen = nullptr;
   const Setting* baseline = nullptr;      // null: none was given, or it failed
   std::vector<const Setting*> ties;       // `chosen` included
-  std::vector<const Setting*> unsettled;  // slower on paper, but not clearly
+  std::vector<const Setting*> unsettled;  // of the race; slower on paper, but not clearly
+  std::vector<const Setting*> near;       // as `unsettled`, raced or not, and at most 3 % behind
   std::uint64_t limit_bytes = 0;          // 0: unknown
   double margin = 0;
   Objective objective;
@@ -22,6 +23,9 @@ struct Verdict {  // what the words are about
   int crowding = 0;  // settings that were left out as Setting::crowds_out
   double trial_seconds = 0;
 };
+
+// What a setting that ties needs more of: "more memory", "more threads"; empty: nothing.
+std::string needs_more(const SettingSummary& tie, const SettingSummary& chosen);
 
 std::vector<std::string> reasons_for(const Verdict& verdict);
 std::vector<Neighbour> rejected_neighbours(const Space& space, const Search& search,

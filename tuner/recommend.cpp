@@ -136,8 +136,8 @@ std::string no_answer(const std::vector<Setting>& settings, const Objective& obj
     }
   }
   const SettingSummary& last = settings.back().summary;
-  std::string outcome(outcome_name(last.outcome)), reason = last.reason;
-  std::replace(outcome.begin(), outcome.end(), '_', ' ');
+  const std::string outcome = outcome_text(last.outcome);
+  std::string reason = last.reason;
   while (!reason.empty() && reason.back() == '.') reason.pop_back();  // ours ends the sentence
   return fmt::format("No setting works: {} ended with {}{}.", knobs_text(last.knobs), outcome,
                      reason.empty() ? "" : ": " + reason);

@@ -151,6 +151,12 @@ const Interval& rate_of(const Setting& setting, const Objective& objective) {
   return rates ? setting.estimate : setting.summary.samples_per_second;
 }
 
+std::string outcome_text(Outcome outcome) {
+  std::string text(outcome_name(outcome));
+  std::replace(text.begin(), text.end(), '_', ' ');
+  return text;
+}
+
 const Setting* find_setting(const std::vector<Setting>& settings, const Knobs& knobs) {
   for (const Setting& setting : settings) {
     if (setting.summary.knobs == knobs) return &setting;

@@ -46,6 +46,8 @@ Interval gain_interval(const Setting& chosen, const Setting& baseline, double no
 // Samples per second: pooled with the model where the model learns rates.
 const Interval& rate_of(const Setting& setting, const Objective& objective);
 
+std::string outcome_text(Outcome outcome);  // "out of memory"
+
 const Setting* find_setting(const std::vector<Setting>& settings, const Knobs& knobs);
 
 }  // namespace ocrtune

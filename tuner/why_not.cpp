@@ -34,9 +34,11 @@ void from_setting(WhyNot& why, const Setting& setting, const TuneResult& result)
   why.peak_bytes = why.peak_high_bytes = static_cast<double>(summary.peak_bytes);
   if (!setting.works()) {
     why.kind = WhyNotKind::failed;
-    const std::string outcome(outcome_name(summary.outcome));
-    why.answer = fmt::format("It was run and ended with {}{}.", outcome,
-                             summary.reason.empty() ? "" : ": " + summary.reason);
+    const std::string outcome = outcome_text(summary.outcome);
+    const bool said = summary.reason.empty() || starts_with(summary.reason, outcome);
+    why.answer = said ? fmt::format("It was run and ended with {}.",
+                                    summary.reason.empty() ? outcome : summary.reason)
+                      : fmt::format("It was run and ended with {}: {}.", outcome, summary.reason);
     return;
   }
   why.kind = WhyNotKind::measured;
@@ -44,9 +46,13 @@ void from_setting(WhyNot& why, const Setting& setting, const TuneResult& result)
   compare(why, result);
   const auto same = [&](const SettingSummary& tie) { return tie.knobs == why.knobs; };
   if (std::any_of(result.ties.begin(), result.ties.end(), same)) {
-    const bool more = summary.peak_bytes > result.recommendation.peak_bytes;
-    why.answer = fmt::format("It ties with the recommended setting and needs more {}.",
-                             more ? "memory" : "processes");
+    SettingSummary chosen;
+    chosen.knobs = result.recommendation.knobs;
+    chosen.peak_bytes = result.recommendation.peak_bytes;
+    const std::string more = needs_more(summary, chosen);
+    why.answer = more.empty()
+                     ? "It ties with the recommended setting: either may be launched."
+                     : fmt::format("It ties with the recommended setting and needs {}.", more);
     return;
   }
   const double limit = static_cast<double>(result.recommendation.limit_bytes);

@@ -75,6 +75,12 @@ TEST_F(Replay, FindsTheBestAndSaysSoToMachines) {
   EXPECT_LE(list[0]["out_of_memory_trials"], 1);
 }
 
+TEST_F(Replay, SaysHowSureItIs) {
+  const Said said = replay(table_of_eight(), {"--trials", "20"});
+  ASSERT_EQ(said.code, 0) << said.text;
+  EXPECT_THAT(said.text, HasSubstr("95 %: within"));
+}
+
 TEST_F(Replay, SameSeedSameAnswer) {
   const std::vector<std::string> flags = {"--trials", "9", "--seed", "7", "--json"};
   EXPECT_EQ(replay(table_of_eight(), flags).text, replay(table_of_eight(), flags).text);

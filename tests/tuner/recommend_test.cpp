@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tuner/explain.h"
 #include "tuner/why_not.h"
 
 namespace ocrtune {
@@ -104,6 +105,37 @@ TEST_F(Recommend, OfATieTheSafestIsChosen) {
   }
 }
 
+TEST_F(Recommend, WhatNoiseHidesIsNamedThoughItDidNotRace) {
+  options_.expected_noise = 0.03;
+  race(setting(4), 120, 4);
+  trials_.push_back(ran(setting(1), 118.8, 5));
+  trials_.push_back(ran(setting(2), 60, 1));
+  const TuneResult found = result();
+  EXPECT_EQ(found.recommendation.knobs, setting(4));
+  int named = 0;
+  for (const Neighbour& neighbour : found.rejected) {
+    if (!(neighbour.knobs == setting(1))) continue;
+    ++named;
+    EXPECT_THAT(neighbour.reason, HasSubstr("within the noise"));
+  }
+  EXPECT_EQ(named, 1);
+}
+
+TEST_F(Recommend, ATieNeedsMoreOfWhatItReallyNeeds) {
+  SettingSummary chosen, tie;
+  chosen.knobs = tie.knobs = setting(4);
+  chosen.peak_bytes = tie.peak_bytes = 1000;
+  EXPECT_EQ(needs_more(tie, chosen), "");
+  tie.knobs.batch = chosen.knobs.batch + 8;
+  EXPECT_EQ(needs_more(tie, chosen), "a larger batch");
+  tie.knobs.threads = chosen.knobs.threads + 1;
+  EXPECT_EQ(needs_more(tie, chosen), "more threads");
+  tie.knobs.nproc = 2;
+  EXPECT_EQ(needs_more(tie, chosen), "");
+  tie.peak_bytes = 1001;
+  EXPECT_EQ(needs_more(tie, chosen), "more memory");
+}
+
 TEST_F(Recommend, WhatLeavesNoHeadroomIsNotRecommended) {
   options_.limit_bytes = 4000000000;
   options_.margin = 0.1;
@@ -171,6 +203,8 @@ TEST_F(Recommend, WhyNotAnswersEveryKind) {
   EXPECT_NEAR(ask(2).ratio.median, 0.75, 0.01);
   EXPECT_EQ(ask(8).kind, WhyNotKind::failed);
   EXPECT_THAT(ask(8).answer, HasSubstr("signal 9"));
+  trials_.push_back(failed(setting(1), Outcome::out_of_memory, "the kernel killed it"));
+  EXPECT_THAT(ask(1).answer, HasSubstr("out of memory: the kernel killed it"));
   EXPECT_EQ(ask(64).kind, WhyNotKind::outside);
   EXPECT_FALSE(ask(1).answer.empty());
 }
