@@ -5,6 +5,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 
 #include "base/text.h"
 
@@ -32,11 +33,18 @@ std::size_t digits_end(std::string_view text, std::size_t at) {
   return at;
 }
 
-// The end of ",234,567" after one to three digits, or `at`.
-std::size_t groups_end(std::string_view text, std::size_t at) {
+// The end of ",234,567" after the first digits, or `at`.
+std::size_t groups_end(std::string_view text, std::size_t at, char mark) {
   std::size_t end = at;
-  while (end < text.size() && text[end] == ',' && digits_end(text, end + 1) == end + 4) end += 4;
+  while (end < text.size() && text[end] == mark && digits_end(text, end + 1) == end + 4) end += 4;
   return end;
+}
+
+// The end of ".7" or ",7", or `at`.
+std::size_t fraction_end(std::string_view text, std::size_t at, char mark) {
+  if (at >= text.size() || text[at] != mark) return at;
+  const std::size_t end = digits_end(text, at + 1);
+  return end > at + 1 ? end : at;
 }
 
 double factor_of(char suffix) {
@@ -44,27 +52,29 @@ double factor_of(char suffix) {
   return suffix == 'M' ? 1e6 : 1;
 }
 
-// digits, then one of: groups of thousands with a fraction, a fraction, a decimal comma.
+void append_digits(std::string_view text, std::string& digits) {
+  std::copy_if(text.begin(), text.end(), std::back_inserter(digits), is_digit);
+}
+
+// Digits, then groups of thousands or a fraction or both. Where both a comma and a point stand, the
+// last is the decimal mark. A comma alone parts thousands where exactly three digits follow it and
+// the number does not begin with 0; else it is a decimal comma. A point alone is a decimal point.
 std::size_t mantissa_end(std::string_view text, std::size_t begin, std::string& digits) {
-  std::size_t end = digits_end(text, begin);
-  digits.append(text.substr(begin, end - begin));
-  const std::size_t groups = end - begin <= 3 ? groups_end(text, end) : end;
-  for (; end < groups; ++end) {
-    if (text[end] != ',') digits += text[end];
+  const std::size_t first = digits_end(text, begin);
+  const bool may_group = first > begin && first - begin <= 3 && text[begin] != '0';
+  const std::size_t dotted = may_group ? groups_end(text, first, '.') : first;
+  const std::size_t comma = dotted > first ? fraction_end(text, dotted, ',') : dotted;
+  const bool comma_last = comma > dotted && (comma == text.size() || text[comma] != '.');
+  std::size_t whole = dotted, end = comma;  // 5.412,7
+  if (!comma_last) {
+    whole = may_group ? groups_end(text, first, ',') : first;
+    end = fraction_end(text, whole, '.');
+    if (end == whole && whole == first) end = fraction_end(text, whole, ',');
   }
-  const bool has_groups =
-      groups > begin + 3 && text.substr(begin, groups - begin).find(',') != std::string_view::npos;
-  if (end < text.size() && text[end] == '.' && digits_end(text, end + 1) > end + 1) {
-    const std::size_t fraction = digits_end(text, end + 1);
-    digits.append(text.substr(end, fraction - end));
-    return fraction;
-  }
-  const std::size_t decimals =
-      end < text.size() && text[end] == ',' ? digits_end(text, end + 1) : 0;
-  if (!has_groups && decimals > end + 1) {
+  append_digits(text.substr(begin, whole - begin), digits);
+  if (end > whole) {
     digits += '.';
-    digits.append(text.substr(end + 1, decimals - end - 1));
-    return decimals;
+    append_digits(text.substr(whole, end - whole), digits);
   }
   return end;
 }

@@ -17,8 +17,9 @@ struct FoundNumber {
   std::size_t begin = 0, end = 0;  // in the text searched
 };
 
-// The number at `at`, blanks skipped: "1,234.5", "12.5k", "1.2e+03", "412,7" (a decimal comma),
-// "-3". A comma that separates two numbers ("2.3, 4") ends the first.
+// The number at `at`, blanks skipped: "1,234.5", "12.5k", "1.2e+03", "-3". "412,7", "1.234,5" and
+// "0,412" have a decimal comma; a comma alone before exactly three digits parts thousands
+// ("5,412"). A comma that separates two numbers ("2.3, 4") ends the first.
 std::optional<FoundNumber> number_at(std::string_view text, std::size_t at);
 // The number that ends just before `end`, blanks skipped: of "12.5k img/s".
 std::optional<FoundNumber> number_ending_at(std::string_view text, std::size_t end);

@@ -163,6 +163,13 @@ TEST(RateReader, ReadsTheLinesOfManyPrograms) {
       {"throughput: 1,234.5 samples/s", 2469},
       {"throughput=12.5k samples/s", 25000},
       {"412,5 samples/s", 825},
+      {"5,412.7 samples/s", 10825.4},  // the last of two marks is the decimal one
+      {"5.412,7 samples/s", 10825.4},
+      {"samples/s: 1.005.412,7", 2010825.4},
+      {"5,412 samples/s", 10824},  // alone before three digits: thousands
+      {"5.412 samples/s", 10.824},
+      {"1234,567 samples/s", 2469.134},  // no group of four digits
+      {"0,412 samples/s", 0.824},        // no thousands of nothing
       {"loss 2.3 img/s 412.5", 825},
       {"loss 2.3 412.5 img/s", 825},
       {"samples_per_second=412.5 loss=2.3", 825},
