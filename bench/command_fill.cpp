@@ -35,12 +35,16 @@ Result<std::vector<std::vector<std::string>>> fill_lines(
   return filled;
 }
 
+std::string starter_of(const CommandWorkload& workload) {
+  return workload.starter.empty() ? own_program() : workload.starter;
+}
+
 // {rank_exec} is three arguments, which no text can be.
-std::vector<std::string> with_rank_exec(const std::vector<std::string>& command) {
+std::vector<std::string> with_rank_exec(const CommandWorkload& workload) {
   std::vector<std::string> expanded;
-  for (const std::string& argument : command) {
+  for (const std::string& argument : workload.command) {
     if (argument == "{rank_exec}") {
-      expanded.insert(expanded.end(), {own_program(), "rank-exec", "--"});
+      expanded.insert(expanded.end(), {starter_of(workload), "rank-exec", "--"});
     } else {
       expanded.push_back(argument);
     }
@@ -54,10 +58,10 @@ std::vector<std::string> bound(const CommandWorkload& workload, std::vector<std:
                                int nproc) {
   const auto& command = workload.command;
   if (std::find(command.begin(), command.end(), "{rank_exec}") != command.end()) return arguments;
-  const auto started = with_rank_starter(arguments, own_program());
+  const auto started = with_rank_starter(arguments, starter_of(workload));
   if (started) return *started;
   if (nproc == 1) {
-    const std::vector<std::string> starter = {own_program(), "rank-exec", "--"};
+    const std::vector<std::string> starter = {starter_of(workload), "rank-exec", "--"};
     arguments.insert(arguments.begin(), starter.begin(), starter.end());
   }
   return arguments;
@@ -73,7 +77,7 @@ Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& m
                                const Knobs& knobs, const TrialPlace& place) {
   const auto values = values_of(knobs, place);
   FilledCommand filled;
-  auto arguments = fill_command(with_rank_exec(workload.command), values);
+  auto arguments = fill_command(with_rank_exec(workload), values);
   if (!arguments) return arguments.error();
   filled.arguments = *std::move(arguments);
   auto setup = fill_lines(workload.setup, values);

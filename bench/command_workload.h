@@ -25,6 +25,7 @@ struct CommandWorkload {
   std::vector<std::string> setup;    // command lines run before each trial; not measured
   std::vector<std::string> cleanup;  // and after it, whatever became of it
   std::string directory;             // working directory; empty: ours
+  std::string starter;               // the ocrtune whose rank-exec binds; empty: this program
   std::vector<std::pair<std::string, std::string>> environment;  // values may hold placeholders
   std::string log_reader;          // a row of log_reader_table(), regex:..., json-lines:...
   std::string metric;              // NAME[:UNIT] of the number that is the speed; may be empty

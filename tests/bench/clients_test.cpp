@@ -111,6 +111,7 @@ TEST_F(SlowClients, PaddleThroughItsLauncherWithThePreset) {
       "crnn.yml", "-o", "Global.use_gpu=False"};
   workload.directory = folder_;
   workload.preset = "paddleocr";
+  workload.starter = OCRTUNE_BINARY;
   workload.knobs = {"nproc", "threads", "batch", "workers", "binding"};
   Knobs knobs;
   knobs.nproc = 2;
@@ -150,7 +151,9 @@ TEST_F(SlowClients, TorchThroughTorchrun) {
                       client("torch_train.py"),
                       "--batch={batch}"};
   workload.log_reader = "torch";
-  workload.knobs = {"nproc", "batch", "threads"};
+  workload.starter = OCRTUNE_BINARY;
+  workload.knobs = {"nproc", "batch", "threads", "binding"};
+  const CpuSet own = current_affinity();
   Knobs knobs;
   knobs.batch = 4;
   for (const int nproc : {1, 2}) {
@@ -159,7 +162,14 @@ TEST_F(SlowClients, TorchThroughTorchrun) {
     ASSERT_EQ(trial.outcome, Outcome::ok) << trial.reason << "\n" << trial.log_tail;
     EXPECT_GT(trial.samples_per_second, 0);
     EXPECT_EQ(split(trial.placement, ' ').size(), static_cast<std::size_t>(nproc));
+    EXPECT_THAT(trial.placement, HasSubstr("0:" + own.text()));  // unbound
   }
+  if (own.count() < 2) GTEST_SKIP() << "needs two CPUs to bind two ranks";
+  knobs.binding = "compact";
+  const Trial bound = run(workload, knobs);
+  ASSERT_EQ(bound.outcome, Outcome::ok) << bound.reason << "\n" << bound.log_tail;
+  const auto cpus = own.cpus();
+  EXPECT_EQ(bound.placement, "0:" + std::to_string(cpus[0]) + " 1:" + std::to_string(cpus[1]));
 }
 
 // Whole tunes as a user types them. A longer budget than this one is for bench/RESULTS.md.
