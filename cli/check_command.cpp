@@ -10,8 +10,10 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/command_list.h"
+#include "probes/environment.h"
 #include "reports/consistency_page.h"
 #include "tuner/consistency.h"
+#include "tuner/node_collection.h"
 
 namespace ocrtune {
 namespace {
@@ -20,6 +22,7 @@ struct CheckFlags {
   std::vector<std::string> paths;
   std::string nproc;
   int lr_nproc = 0;
+  std::string collect, host, python = "python3";
   bool json = false;
 };
 
@@ -45,7 +48,32 @@ Result<std::vector<FlatConfig>> read_configs(const std::vector<std::string>& pat
   return configs;
 }
 
+// This node's part of what another `check` compares.
+Result<int> collect(const CheckFlags& flags) {
+  NodeCollection node;
+  node.directory = flags.collect;
+  node.configs = flags.paths;
+  node.python = flags.python;
+  for (const auto& [name, value] : process_environment()) node.environment[name] = value;
+  node.host = flags.host;
+  if (node.host.empty()) {
+    node.host = std::string(trim(read_file("/proc/sys/kernel/hostname").value_or("node")));
+  }
+  if (node.host.find('/') != std::string::npos || node.host[0] == '.') {
+    return Error{ErrorKind::usage, "--host '" + node.host + "' is no name of a folder"};
+  }
+  const auto collected = collect_node(node);
+  if (!collected) return collected.error();
+  for (const std::string& note : collected->notes) {
+    std::fprintf(stderr, "ocrtune check: note: %s\n", note.c_str());
+  }
+  std::printf("Collected in %s; once every node has: ocrtune check %s\n", collected->folder.c_str(),
+              shell_quote(flags.collect).c_str());
+  return kExitFine;
+}
+
 Result<int> run_check(const CheckFlags& flags) {
+  if (!flags.collect.empty()) return collect(flags);
   ConsistencyOptions options;
   if (flags.lr_nproc > 0) options.lr_nproc = flags.lr_nproc;
   if (!flags.nproc.empty()) {
@@ -72,6 +100,8 @@ Result<int> run_check(const CheckFlags& flags) {
 Command check_command() {
   return {"check", "compare the configurations of all nodes before a run",
           "ocrtune check node0/rec.yml node1/rec.yml --nproc 4\n"
+          "  ocrtune check --collect shared/nodes rec.yml   # on every node, then: ocrtune check "
+          "shared/nodes\n"
           "  ocrtune check collected/   # collected/<node>/{rec.yml,env.txt,versions.txt}\n"
           "Exit code: 0 consistent, 1 differences that training does not bear, 3 unreadable.",
           [](CLI::App& app) {
@@ -85,6 +115,12 @@ Command check_command() {
             app.add_option("--lr-for", flags->lr_nproc,
                            "the number of processes that the learning rate was chosen for")
                 ->check(CLI::PositiveNumber);
+            app.add_option("--collect", flags->collect,
+                           "write this node's configurations, variables, package versions and "
+                           "file hashes into a sub-folder of this folder instead");
+            app.add_option("--host", flags->host, "the node's name there (default: its host name)");
+            app.add_option("--python", flags->python,
+                           "the Python that trains, for package versions (default: python3)");
             app.add_flag("--json", flags->json, "print one JSON document");
             return [flags] { return run_check(*flags); };
           }};

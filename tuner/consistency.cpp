@@ -1,6 +1,7 @@
 #include "tuner/consistency.h"
 
 #include <algorithm>
+#include <charconv>
 #include <numeric>
 #include <set>
 
@@ -26,35 +27,6 @@ bool fits(std::string_view pattern, std::string_view text) {
   return false;
 }
 
-// What a named file holds, regardless of its line ends.
-struct Content {
-  std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a
-  std::int64_t lines = 0;
-};
-
-std::optional<Content> content_of(const std::string& value, const FlatConfig& config) {
-  const std::string base = value.substr(value.find_last_of('/') + 1);
-  for (const std::string& path : {value[0] == '/' ? value : join_path(config.directory, value),
-                                  value, join_path(config.directory, base)}) {
-    if (path.empty() || is_directory(path)) continue;
-    const auto text = read_file(path, kLargestNamedFile);
-    if (!text) continue;
-    Content content;
-    std::string_view lines = *text;  // an end of line at the end of the file is no content
-    while (!lines.empty() && (lines.back() == '\n' || lines.back() == '\r')) {
-      lines.remove_suffix(1);
-    }
-    for (const char c : lines) {
-      if (c == '\n') content.lines += 1;
-      if (c != '\r')
-        content.hash = (content.hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-    }
-    if (!lines.empty()) content.lines += 1;
-    return content;
-  }
-  return std::nullopt;
-}
-
 std::string value_of(const FlatConfig& config, const std::string& key) {
   const auto found = config.values.find(key);
   return found == config.values.end() ? kAbsent : found->second;
@@ -69,6 +41,20 @@ std::optional<double> number_of(const FlatConfig& config, const std::string& key
 std::optional<double> batch_of(const FlatConfig& config) {
   const auto sampler = number_of(config, "Train.sampler.first_bs");
   return sampler ? sampler : number_of(config, "Train.loader.batch_size_per_card");
+}
+
+// "00ff... 6625", as content_text writes it.
+std::optional<FileContent> parse_content(const std::string& text) {
+  const std::vector<std::string> fields = words(text);
+  if (fields.size() != 2) return std::nullopt;
+  FileContent content;
+  const std::string& digits = fields[0];
+  const auto [end, code] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), content.hash, 16);
+  const auto lines = parse_integer(fields[1]);
+  if (code != std::errc() || end != digits.data() + digits.size() || !lines) return std::nullopt;
+  content.lines = *lines;
+  return content;
 }
 
 class Comparison {
@@ -265,6 +251,37 @@ const ConsistencyRule& rule_for(const std::string& key) {
   const auto& rules = consistency_rules();
   return *std::find_if(rules.begin(), rules.end(),
                        [&](const ConsistencyRule& rule) { return fits(rule.pattern, key); });
+}
+
+std::string content_text(const FileContent& content) {
+  return fmt::format("{:016x} {}", content.hash, content.lines);
+}
+
+std::optional<FileContent> content_of(const std::string& value, const FlatConfig& config) {
+  if (const auto collected = config.contents.find(value); collected != config.contents.end()) {
+    return parse_content(collected->second);
+  }
+  const std::string base = value.substr(value.find_last_of('/') + 1);
+  for (const std::string& path : {value[0] == '/' ? value : join_path(config.directory, value),
+                                  value, join_path(config.directory, base)}) {
+    if (path.empty() || is_directory(path)) continue;
+    const auto text = read_file(path, kLargestNamedFile);
+    if (!text) continue;
+    FileContent content;
+    content.hash = 14695981039346656037ULL;
+    std::string_view lines = *text;  // an end of line at the end of the file is no content
+    while (!lines.empty() && (lines.back() == '\n' || lines.back() == '\r')) {
+      lines.remove_suffix(1);
+    }
+    for (const char c : lines) {
+      if (c == '\n') content.lines += 1;
+      if (c != '\r')
+        content.hash = (content.hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+    }
+    if (!lines.empty()) content.lines += 1;
+    return content;
+  }
+  return std::nullopt;
 }
 
 Result<Consistency> compare_configs(const std::vector<FlatConfig>& configs,

@@ -5,6 +5,7 @@
 // rule says what its difference does.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -33,6 +34,17 @@ const ConsistencyRule& rule_for(const std::string& key);
 
 // What PaddleOCR (tools/program.py, ppocr/data) takes for an absent key; none: nothing is known.
 std::optional<std::string> default_of(const std::string& key);
+
+// What a named file holds, regardless of its line ends and of an end of line at its end.
+struct FileContent {
+  std::uint64_t hash = 0;  // FNV-1a
+  std::int64_t lines = 0;
+};
+std::string content_text(const FileContent& content);  // "00ff... 6625": hash and lines
+
+// Of the file that a value of this config names: as collected on its node, else as it is found
+// beside the config or here. Nothing: neither.
+std::optional<FileContent> content_of(const std::string& value, const FlatConfig& config);
 
 struct ConfigDifference {
   std::string key;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <cstdint>
 #include <set>
 
 #include <fmt/format.h>
@@ -154,11 +156,41 @@ std::vector<std::string> config_files(const std::string& directory,
   return files;
 }
 
+std::map<std::string, std::string> read_contents(const std::string& folder) {
+  std::map<std::string, std::string> contents;
+  const std::string text = read_file(join_path(folder, kContentsFile)).value_or("");
+  for (const std::string& line : split(text, '\n')) {
+    const std::size_t hash = line.find(' ');
+    const std::size_t name = hash == std::string::npos ? hash : line.find(' ', hash + 1);
+    if (name != std::string::npos) contents[line.substr(name + 1)] = line.substr(0, name);
+  }
+  return contents;
+}
+
+// As PyYAML reads whole numbers: 1_000 is 1000, 010 is 8. Empty: not such a number.
+std::string plain_integer(const std::string& text) {
+  const std::size_t sign = !text.empty() && (text[0] == '-' || text[0] == '+') ? 1 : 0;
+  std::string digits = text.substr(sign);
+  if (digits.empty() || digits[0] == '_' ||
+      digits.find_first_not_of("0123456789_") != std::string::npos) {
+    return "";
+  }
+  std::erase(digits, '_');
+  const bool octal = digits.size() > 1 && digits[0] == '0';
+  if (octal && digits.find_first_of("89") != std::string::npos) return "";
+  std::int64_t value = 0;
+  const auto [end, code] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), value, octal ? 8 : 10);
+  if (code != std::errc()) return "";
+  return fmt::format("{}", text[0] == '-' ? -value : value);
+}
+
 }  // namespace
 
 std::string normal_scalar(const std::string& text, bool quoted) {
   const std::string small = lower(text);
-  const auto number = parse_number(text);
+  const std::string whole = plain_integer(text);
+  const auto number = parse_number(whole.empty() ? text : whole);
   std::string plain = text;
   if (number) {
     plain = fmt::format("{}", *number == 0 ? 0.0 : *number);
@@ -197,7 +229,7 @@ Result<FlatConfig> read_flat_config(const std::string& path) {
   if (is_directory(path)) return Error{ErrorKind::invalid, path + " is a folder"};
   const auto text = read_file(path, kLargestFile);
   if (!text) return text.error();
-  FlatConfig config{path, parent_path(path), {}};
+  FlatConfig config{path, parent_path(path), {}, {}};
   const std::string name = lower(path);
   const bool yaml = ends_with(name, ".yml") || ends_with(name, ".yaml") || ends_with(name, ".json");
   const std::string file = name.substr(name.find_last_of('/') + 1);
@@ -223,7 +255,7 @@ Result<std::vector<FlatConfig>> read_config_folder(const std::string& path) {
     if (!is_directory(folder)) continue;
     const auto inner = list_directory(folder);
     if (!inner) return inner.error();
-    FlatConfig node{name, folder, {}};
+    FlatConfig node{name, folder, {}, read_contents(folder)};
     for (const std::string& file : config_files(folder, *inner)) {
       auto config = read_flat_config(file);
       if (!config) return config.error();

@@ -19,7 +19,12 @@ struct FlatConfig {
   // "Train.loader.batch_size_per_card" -> "128", "Train.dataset.transforms[0].DecodeImage.img_mode"
   // -> "BGR", "env.NCCL_P2P_DISABLE" -> "1", "version.paddlepaddle" -> "3.0.0".
   std::map<std::string, std::string> values;
+  // Of files that the values name, as their node saw them: name -> hash and lines.
+  std::map<std::string, std::string> contents{};
 };
+
+// Among a node's collected files (tuner/node_collection.h): lines "hash lines name".
+inline constexpr const char* kContentsFile = "contents.txt";
 
 // What a scalar is compared by: numbers in shortest form, booleans and nulls in one spelling. A
 // quoted scalar that would read as another type keeps its quotes.

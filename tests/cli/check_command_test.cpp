@@ -67,6 +67,42 @@ TEST(CheckCommand, AFolderOfNodes) {
   ASSERT_TRUE(remove_tree(folder));
 }
 
+TEST(CheckCommand, NodesCollectThemselvesAndAreCompared) {
+  const std::string folder = *make_temporary_directory("collect");
+  const std::string all = join_path(folder, "all");
+  const auto collect = [&](const std::string& host, const std::string& dict,
+                           const std::string& batch, const std::string& variable) {
+    const std::string own = join_path(folder, host);
+    EXPECT_TRUE(make_directories(own));
+    EXPECT_TRUE(write_file(join_path(own, "dict.txt"), dict));
+    EXPECT_TRUE(write_file(join_path(own, "rec.yml"),
+                           "Global: {character_dict_path: dict.txt}\n"
+                           "Train: {loader: {batch_size_per_card: " +
+                               batch + "}}\n"));
+    const std::string command = "env " + variable + " MY_SECRET=x " + OCRTUNE_BINARY +
+                                " check --collect " + all + " --host " + host + " " + own +
+                                "/rec.yml >/dev/null";
+    EXPECT_EQ(std::system(command.c_str()), 0);  // NOLINT(cert-env33-c)
+    EXPECT_TRUE(remove_tree(own));               // nothing but what was collected is compared
+  };
+  collect("n0", "a\nb\n", "1_28", "NCCL_ALGO=Ring");
+  collect("n1", "a\r\nb", "128", "NCCL_ALGO=Ring");
+  EXPECT_THAT(*read_file(all + "/n0/env.txt"), HasSubstr("NCCL_ALGO=Ring\n"));
+  EXPECT_EQ(read_file(all + "/n0/env.txt")->find("MY_SECRET"), std::string::npos);
+  EXPECT_THAT(*read_file(all + "/n0/versions.txt"), HasSubstr("python==3"));
+  const auto [same, fine] = run_check(all);
+  EXPECT_EQ(same, 0) << fine;
+  collect("n1", "a\nc\n", "128", "NCCL_ALGO=Tree");
+  const auto [other, told] = run_check(all);
+  EXPECT_EQ(other, 1) << told;
+  EXPECT_THAT(told, HasSubstr("character_dict_path"));
+  EXPECT_THAT(told, HasSubstr("env.NCCL_ALGO"));
+  EXPECT_THAT(told, HasSubstr("2 differences"));
+  EXPECT_EQ(run_check("--collect " + all + " --host ../x " + kConfigs + "node0.yml").first, 2);
+  EXPECT_EQ(run_check("--collect " + all + " /nowhere.yml").first, 3);
+  EXPECT_TRUE(remove_tree(folder));
+}
+
 TEST(CheckCommand, BadInputIsOneLine) {
   const auto [missing, what] = run_check("/nowhere.yml");
   EXPECT_EQ(missing, 3);

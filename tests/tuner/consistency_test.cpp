@@ -39,6 +39,11 @@ std::set<std::string> keys(const std::vector<ConfigDifference>& differences) {
 TEST(FlatConfig, ScalarsHaveOneSpelling) {
   EXPECT_EQ(normal_scalar("1e-3", false), normal_scalar("0.001", false));
   EXPECT_EQ(normal_scalar("192.0", false), normal_scalar("192", false));
+  EXPECT_EQ(normal_scalar("1_000", false), normal_scalar("1000", false));
+  EXPECT_EQ(normal_scalar("-1_00", false), normal_scalar("-100", false));
+  EXPECT_EQ(normal_scalar("010", false), normal_scalar("8", false));  // octal to PyYAML
+  EXPECT_NE(normal_scalar("010", false), normal_scalar("10", false));
+  EXPECT_NE(normal_scalar("_100", false), normal_scalar("100", false));
   EXPECT_EQ(normal_scalar("-0.0", false), normal_scalar("0", false));
   EXPECT_EQ(normal_scalar("True", false), normal_scalar("yes", false));
   EXPECT_EQ(normal_scalar("", false), normal_scalar("~", false));
