@@ -1,7 +1,8 @@
 // Ranks of one data-parallel job: who I am, and the mean of everybody's gradients.
 //
-// Rows: single (one rank), shm (one host, core/shm_comm.h), mpi, nccl. A peer that died or stays
-// silent past the deadline ends every call with an error that names the rank; nobody spins forever.
+// Rows: single (one rank), shm (one host, core/shm_comm.h), mpi (mpirun, core/mpi_comm.h). A peer
+// that died or stays silent past the deadline ends every call with an error that names the rank;
+// nobody spins forever.
 #pragma once
 
 #include <cstddef>

@@ -1,0 +1,101 @@
+// mpi_bench: training steps of ranks that mpirun started, gradients averaged after backward or in
+// parts between its layers, interleaved. Usage: mpirun -n RANKS mpi_bench [MODEL [BATCH [WINDOWS]]]
+//
+// Times are rank 0's: with the waiting for the others in it, nobody's step is shorter.
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/stats.h"
+#include "core/model.h"
+#include "core/mpi_comm.h"
+#include "core/trainer.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr std::size_t kArms[] = {0, 256 << 10, 1 << 20, 4 << 20};
+constexpr int kStepsOfWindow = 5;
+
+template <typename Value>
+Value or_exit(Result<Value> value) {
+  if (!value) {
+    std::fprintf(stderr, "mpi_bench: %s\n", value.error().what.c_str());
+    std::exit(1);
+  }
+  return std::move(*value);
+}
+
+struct Arm {
+  std::unique_ptr<Comm> comm;
+  std::unique_ptr<Trainer> trainer;
+  std::vector<double> step_seconds, reduce_seconds, wait_seconds;
+};
+
+Batch draw_batch(const TrainerOptions& options, int rank) {
+  Random random(99 + static_cast<std::uint64_t>(rank));
+  Batch batch;
+  batch.count = options.batch;
+  batch.height = options.height;
+  batch.width = options.width;
+  batch.images.resize(image_floats({batch.count, batch.height, batch.width}));
+  for (float& pixel : batch.images) pixel = static_cast<float>(random.uniform(-1, 1));
+  batch.labels.assign(static_cast<std::size_t>(batch.count), {1, 2, 3, 4, 5});
+  return batch;
+}
+
+void run_window(Arm& arm, const Batch& batch) {
+  const double start = steady_clock().now_seconds();
+  double reduce = 0, wait = 0;
+  for (int step = 0; step < kStepsOfWindow; ++step) {
+    const StepReport report = or_exit(arm.trainer->step(batch));
+    reduce += report.all_reduce_seconds;
+    wait += report.wait_seconds;
+  }
+  arm.step_seconds.push_back((steady_clock().now_seconds() - start) / kStepsOfWindow);
+  arm.reduce_seconds.push_back(reduce / kStepsOfWindow);
+  arm.wait_seconds.push_back(wait / kStepsOfWindow);
+}
+
+}  // namespace
+}  // namespace ocrtune
+
+int main(int argc, char** argv) {
+  using namespace ocrtune;
+  TrainerOptions options;
+  options.model = argc > 1 ? argv[1] : "crnn-mv3";
+  options.batch = argc > 2 ? std::atoi(argv[2]) : 8;
+  const int windows = argc > 3 ? std::atoi(argv[3]) : 9;
+  if (const ModelRow* model = find_model(options.model)) {
+    options.height = model->height;
+    options.width = model->width;
+  }
+  std::vector<Arm> arms;
+  for (const std::size_t bucket : kArms) {
+    Arm& arm = arms.emplace_back();
+    arm.comm = or_exit(make_mpi_comm({}));
+    options.bucket_bytes = bucket;
+    arm.trainer = or_exit(Trainer::create(options, *arm.comm));
+  }
+  const RankPlace place = arms[0].comm->place();
+  const Batch batch = draw_batch(options, place.rank);
+  for (int window = -1; window < windows; ++window) {
+    for (Arm& arm : arms) run_window(arm, batch);
+  }
+  for (std::size_t i = 0; i < arms.size() && place.rank == 0; ++i) {
+    Arm& arm = arms[i];
+    for (auto* samples : {&arm.step_seconds, &arm.reduce_seconds, &arm.wait_seconds}) {
+      samples->erase(samples->begin());  // warm-up
+    }
+    std::printf(
+        "%s, %d ranks on %d hosts, parts of %zu KiB: step %.2f ms, moving %.2f, waiting %.2f\n",
+        options.model.c_str(), place.world_size, place.node_count, kArms[i] >> 10,
+        median(arm.step_seconds) * 1e3, median(arm.reduce_seconds) * 1e3,
+        median(arm.wait_seconds) * 1e3);
+  }
+  return 0;
+}
