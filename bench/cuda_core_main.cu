@@ -4,14 +4,20 @@
 //
 // Options: --model, --batch, --width, --classes, --precision=fp32|tf32|bf16, --steps. Findings:
 // "core" with relative_error, samples_per_second, step_seconds, footprint_bytes, used_bytes.
+// `step ready` opens every visible GPU with its libraries and says what is free: findings "device",
+// "versions". `train --spec JSON`: bench/cuda_rank.h; `infer --spec JSON`:
+// bench/cuda_infer.h.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
 
 #include "base/clock.h"
+#include "base/interrupt.h"
 #include "base/random.h"
 #include "base/stats.h"
+#include "bench/cuda_infer.h"
+#include "bench/cuda_rank.h"
 #include "core/cuda_machine.h"
 #include "core/device_network.h"
 #include "core/model.h"
@@ -166,9 +172,42 @@ Status time_steps(const Job& job, const Graph& graph, device::CudaMachine& machi
   return Status();
 }
 
+// Is each visible GPU fit for the core?
+Status run_ready(const GpuStepOrder& order) {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) {
+    return Error{ErrorKind::unsupported, "no GPU: CUDA finds no driver or no device"};
+  }
+  GpuFinding versions = order.finding("versions", "passed");
+  const auto library = open_nccl(OCRTUNE_NCCL_FOLDER);
+  if (library) {
+    versions.words["nccl_version"] = nccl_version(*library);
+  } else {
+    versions.detail = library.error().what;
+  }
+  say(versions);
+  for (int index = 0; index < count; ++index) {
+    auto machine = device::CudaMachine::open(index, device::Precision::fp32);
+    if (!machine) return machine.error();
+    std::size_t free = 0;
+    std::size_t total = 0;
+    OCRTUNE_CUDA(cudaMemGetInfo(&free, &total));
+    cudaDeviceProp properties{};
+    OCRTUNE_CUDA(cudaGetDeviceProperties(&properties, index));
+    GpuFinding device = order.finding("device", "passed");
+    device.from = index;
+    device.figures["free_bytes"] = static_cast<double>(free);
+    device.figures["total_bytes"] = static_cast<double>(total);
+    device.words["name"] = properties.name;
+    say(device);
+  }
+  return Status();
+}
+
 Status run_core(const GpuStepOrder& order, GpuFinding& finding) {
   const auto job = read_job(order);
   if (!job) return job.error();
+  if (order.kind == "ready") return run_ready(order);
   auto machine = device::CudaMachine::open(order.world > 1 ? order.rank : 0, job->precision);
   if (!machine) return machine.error();
   const Graph graph = job->model->build(job->classes);
@@ -200,6 +239,14 @@ Status run_core(const GpuStepOrder& order, GpuFinding& finding) {
 }  // namespace ocrtune
 
 int main(int argc, char** argv) {
+  const std::string verb = argc == 4 && std::string(argv[2]) == "--spec" ? argv[1] : "";
+  if (verb == "train" || verb == "infer") {
+    ocrtune::catch_interrupts();
+    const int code =
+        verb == "train" ? ocrtune::run_cuda_rank(argv[3]) : ocrtune::run_cuda_reader(argv[3]);
+    std::fflush(stdout);
+    std::_Exit(code);  // the runtime's own farewell may hang on a sick GPU
+  }
   const auto order = ocrtune::parse_gpu_step(argc, argv);
   if (!order) {
     std::fputs(("ocrtune-cuda-core: " + order.error().what + "\n").c_str(), stderr);

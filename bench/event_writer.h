@@ -14,6 +14,7 @@ class EventWriter {
 
   bool say(const Event& event);  // false: nobody listens any more
   bool closed() const { return closed_; }
+  int descriptor() const { return descriptor_; }
 
  private:
   int descriptor_;

@@ -21,7 +21,8 @@ Json json_of(const HelloEvent& event) {
           {"cpus", event.cpus},
           {"team_size", event.team_size},
           {"versions", event.versions},
-          {"planned_bytes", event.planned_bytes}};
+          {"planned_bytes", event.planned_bytes},
+          {"gpu", event.gpu}};
 }
 
 Json json_of(const ReadyEvent& event) {
@@ -69,6 +70,14 @@ Json json_of(const ResultEvent& event) {
           {"text", valid_utf8(event.text)}};
 }
 
+Json json_of(const MemoryEvent& event) {
+  return {{"event", "memory"},
+          {"rank", event.rank},
+          {"bytes", event.bytes},
+          {"total_bytes", event.total_bytes},
+          {"source", valid_utf8(event.source)}};
+}
+
 // Numbers that JSON cannot hold (nan, inf) are written as null and read back as 0.
 double number(const Json& object, const char* name) {
   const auto found = object.find(name);
@@ -94,6 +103,7 @@ HelloEvent hello_of(const Json& object) {
   event.cpus = word(object, "cpus");
   event.team_size = whole(object, "team_size", 0);
   event.planned_bytes = whole<std::uint64_t>(object, "planned_bytes", 0);
+  event.gpu = word(object, "gpu");
   const auto versions = object.find("versions");
   if (versions == object.end() || !versions->is_object()) return event;
   for (const auto& [name, version] : versions->items()) {
@@ -167,6 +177,11 @@ Result<Event> parse_event(const std::string& line) {
   }
   if (name == "error") return Event(error_of(object));
   if (name == "note") return Event(NoteEvent{whole(object, "rank", 0), word(object, "text")});
+  if (name == "memory") {
+    return Event(MemoryEvent{whole(object, "rank", 0), whole<std::uint64_t>(object, "bytes", 0),
+                             whole<std::uint64_t>(object, "total_bytes", 0),
+                             word(object, "source")});
+  }
   if (name == "result") {
     const ResultEvent event = result_of(object);
     if (!(event.samples_per_second > 0) || !(event.seconds > 0)) return broken(line);

@@ -23,6 +23,7 @@ struct HelloEvent {
   int team_size = 0;  // threads that an OpenMP region really got
   std::map<std::string, std::string> versions;
   std::uint64_t planned_bytes = 0;  // Trainer::footprint_bytes; 0: unknown
+  std::string gpu;                  // UUID of the GPU that it computes on, by CUDA; empty: none
 };
 
 struct ReadyEvent {  // result check and warm-up passed
@@ -54,6 +55,14 @@ struct ErrorEvent {
   std::string reason;
 };
 
+// Memory of the rank's GPU at this moment.
+struct MemoryEvent {
+  int rank = 0;
+  std::uint64_t bytes = 0;        // of this process
+  std::uint64_t total_bytes = 0;  // that the GPU has
+  std::string source;             // "NVML", "cudaMemGetInfo"
+};
+
 // A line for the trial's evidence, and a sign of life.
 struct NoteEvent {
   int rank = 0;
@@ -69,8 +78,8 @@ struct ResultEvent {
   std::string text;          // how it was found, for the evidence
 };
 
-using Event =
-    std::variant<HelloEvent, ReadyEvent, StepEvent, DoneEvent, ErrorEvent, NoteEvent, ResultEvent>;
+using Event = std::variant<HelloEvent, ReadyEvent, StepEvent, DoneEvent, ErrorEvent, NoteEvent,
+                           ResultEvent, MemoryEvent>;
 
 std::string event_line(const Event& event);          // with its newline
 Result<Event> parse_event(const std::string& line);  // invalid: quotes the line's start

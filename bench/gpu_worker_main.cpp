@@ -2,9 +2,10 @@
 //
 // `probe` writes one line of JSON on stdout (probes/gpu_report.h). The library asked is
 // OCRTUNE_NVML_PATH, else libnvidia-ml.so.1.
-// `step KIND ...` becomes ocrtune-cuda-worker beside this program, which is there where the build
-// found CUDA (`core`: ocrtune-cuda-core, where it found cuDNN too); its findings go to stdout
-// (probes/gpu_finding.h).
+// `train --spec JSON` and `infer --spec JSON` become ocrtune-cuda-core: a rank of a trial, a
+// reader. `step KIND ...` becomes ocrtune-cuda-worker beside this program, which is there where the
+// build found CUDA (`core`, `ready`: ocrtune-cuda-core, where it found cuDNN too); its findings go
+// to stdout (probes/gpu_finding.h).
 #include <unistd.h>
 
 #include <cstdio>
@@ -36,10 +37,13 @@ int cannot(const std::string& why) {
   return say(ocrtune::gpu_finding_line(end));
 }
 
+std::string beside(const char* name) {
+  return ocrtune::join_path(ocrtune::parent_path(ocrtune::own_program()), name);
+}
+
 int step(char** argv) {
-  const std::string program = ocrtune::join_path(
-      ocrtune::parent_path(ocrtune::own_program()),
-      std::strcmp(argv[2], "core") == 0 ? "ocrtune-cuda-core" : "ocrtune-cuda-worker");
+  const bool core = std::strcmp(argv[2], "core") == 0 || std::strcmp(argv[2], "ready") == 0;
+  const std::string program = beside(core ? "ocrtune-cuda-core" : "ocrtune-cuda-worker");
   if (!ocrtune::path_exists(program)) {
     return cannot("this build has no CUDA part (scripts/deps cuda, then build again)");
   }
@@ -47,12 +51,24 @@ int step(char** argv) {
   return cannot(program + " does not start");
 }
 
+int compute(char** argv) {
+  const std::string program = beside("ocrtune-cuda-core");
+  ::execv(program.c_str(), argv);
+  std::fputs((program + " does not start: this build has no CUDA core\n").c_str(), stderr);
+  return 3;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "probe") == 0) return probe();
   if (argc >= 3 && std::strcmp(argv[1], "step") == 0) return step(argv);
-  std::fputs("usage: ocrtune-gpu-worker probe | step KIND ... (started by ocrtune itself)\n",
-             stderr);
+  const bool computes =
+      argc >= 2 && (std::strcmp(argv[1], "train") == 0 || std::strcmp(argv[1], "infer") == 0);
+  if (computes) return compute(argv);
+  std::fputs(
+      "usage: ocrtune-gpu-worker probe | step KIND ... | train --spec JSON | infer --spec JSON\n"
+      "(started by ocrtune itself)\n",
+      stderr);
   return 2;
 }

@@ -78,6 +78,7 @@ Status InferPool::start(std::size_t worker) {
   InferSpec spec = job_.spec;
   spec.check = spec.check && !checked_;  // one answer for all
   checked_ = true;
+  if (!job_.gpus.empty()) spec.gpu = job_.gpus[worker];
   auto started = start_infer_process(job_.program, spec, job_.masks[worker]);
   if (!started) return started.error();
   InferWorkerReport& report = outcome_.workers[worker];
@@ -127,6 +128,10 @@ void InferPool::take_answer(std::size_t worker, const Frame& frame) {
     const CpuSet seen = CpuSet::parse(body).value_or(CpuSet());
     report.placement.seen_inside = report.placement.seen_inside.unite(seen);
     end_chunk(worker);
+  } else if (frame.kind == 'P') {
+    const GpuPlace place = parse_gpu_place(body);
+    if (place.bytes >= report.gpu.bytes || place.uuid != report.gpu.uuid) report.gpu = place;
+    last_look_ = 0;
   } else if (frame.kind == 'E') {
     if (!fatal_) fatal_ = parse_error_body(body);
   } else if (frame.kind == 'W') {
@@ -227,14 +232,19 @@ void InferPool::look_at_placement() {
   if (now - last_look_ < kLookSeconds || !outcome_.conflicts.empty()) return;
   last_look_ = now;
   std::vector<Placement> placements;
+  std::vector<GpuPlace> gpus;
   for (std::size_t i = 0; i < live_.size(); ++i) {
     Placement& placement = outcome_.workers[i].placement;
     if (live_[i] && live_[i]->ready) {
       placement.seen_outside = placement.seen_outside.unite(last_used_cpus(placement.pid));
     }
     placements.push_back(placement);
+    gpus.push_back(outcome_.workers[i].gpu);
   }
   outcome_.conflicts = placement_conflicts(placements, job_.exclusive);
+  if (job_.gpus.empty()) return;
+  const auto on_gpus = gpu_conflicts(job_.gpus, gpus, job_.share_gpus);
+  outcome_.conflicts.insert(outcome_.conflicts.end(), on_gpus.begin(), on_gpus.end());
 }
 
 void InferPool::deliver() {

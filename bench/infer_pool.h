@@ -12,6 +12,7 @@
 
 #include "base/cpu_set.h"
 #include "base/result.h"
+#include "bench/infer_device.h"
 #include "bench/infer_spec.h"
 #include "bench/line_queue.h"
 #include "bench/placement.h"
@@ -25,6 +26,9 @@ struct InferJob {
   InferSpec spec;
   std::vector<CpuSet> masks;  // one worker each; an empty mask leaves it free
   bool exclusive = true;      // no two workers may share a CPU
+  // One for each worker, by UUID, and `program` is the GPU worker; empty: the CPUs.
+  std::vector<std::string> gpus;
+  bool share_gpus = false;  // several workers may compute on one
   QueuePolicy policy = QueuePolicy::shared;
   int chunk = 32;      // lines handed out at a time; two chunks are under way
   int most_chunk = 0;  // a worker's chunks double up to so many while they are read in no time:
@@ -42,6 +46,7 @@ struct LineAnswer {
 
 struct InferWorkerReport {
   Placement placement;
+  GpuPlace gpu;            // of the most memory that it had there
   std::int64_t lines = 0;  // answered first by this one
   int restarts = 0;
   std::string last_end;  // "killed by SIGKILL"; empty if it never died

@@ -5,6 +5,8 @@
 
 #include <cerrno>
 
+#include "probes/gpu_ids.h"
+
 namespace ocrtune {
 namespace {
 
@@ -29,8 +31,14 @@ Result<InferProcess> start_infer_process(const std::string& program, InferSpec s
   spec.request_descriptor = requests[0];
   spec.result_descriptor = answers[1];
   ProcessOptions options;
-  options.arguments = {program, "infer-worker", "--spec", infer_spec_text(spec)};
+  const char* verb = spec.gpu.empty() ? "infer-worker" : "infer";
+  options.arguments = {program, verb, "--spec", infer_spec_text(spec)};
   options.environment = {{"OMP_NUM_THREADS", std::to_string(spec.recognizer.threads)}};
+  if (!spec.gpu.empty()) {
+    for (auto& variable : gpu_environment({0, -1, spec.gpu, ""}, GpuVendor::nvidia)) {
+      options.environment.push_back(std::move(variable));
+    }
+  }
   options.descriptors = {requests[0], answers[1]};
   options.cpus = mask;
   auto process = Process::start(options);

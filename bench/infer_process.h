@@ -32,7 +32,8 @@ struct InferProcess {
   FrameReader reader;
 };
 
-// `program`: the ocrtune that has infer-worker. An empty mask leaves the worker free.
+// `program`: the ocrtune that has infer-worker, or the GPU worker where the spec names a GPU, which
+// then is the only one that it sees. An empty mask leaves the worker free.
 Result<InferProcess> start_infer_process(const std::string& program, InferSpec spec,
                                          const CpuSet& mask);
 

@@ -20,6 +20,7 @@ void each_field(Spec& spec, const Visit& visit) {
   visit("seed", spec.recognizer.seed);
   visit("checkpoint", spec.recognizer.checkpoint);
   visit("alphabet", spec.alphabet);
+  visit("gpu", spec.gpu);
   visit("check", spec.check);
   visit("request_descriptor", spec.request_descriptor);
   visit("result_descriptor", spec.result_descriptor);

@@ -11,6 +11,7 @@ namespace ocrtune {
 struct InferSpec {
   RecognizerOptions recognizer;
   std::string alphabet;  // its characters
+  std::string gpu;       // UUID of the GPU that it must compute on; empty: the CPUs
   bool check = false;    // against the reference backend before the first line
   int request_descriptor = -1;
   int result_descriptor = -1;

@@ -29,7 +29,7 @@ struct Request {
 
 class InferWorker {
  public:
-  explicit InferWorker(const InferSpec& spec) : spec_(spec) {}
+  InferWorker(const InferSpec& spec, InferDevice* device) : spec_(spec), device_(device) {}
 
   Status run();
   Status say(char kind, std::string_view body) {
@@ -44,7 +44,10 @@ class InferWorker {
   Status read_pending(std::string& answers);
   void decode(std::size_t first, std::size_t count);
 
+  Result<std::unique_ptr<Recognizer>> open(const Alphabet& alphabet);
+
   InferSpec spec_;
+  InferDevice* device_;  // null: the CPUs
   std::unique_ptr<Recognizer> recognizer_;
   std::vector<Request> chunk_;
   // Decoded and not read yet.
@@ -117,6 +120,7 @@ Status InferWorker::read_chunk() {
     if (pending_bytes_ < kMostPendingBytes && first + together < chunk_.size()) continue;
     if (Status read = read_pending(answers); !read) return read;
   }
+  if (device_ != nullptr) append_frame(answers, 'P', gpu_place_body(device_->place()));
   append_frame(answers, 'D', CpuSet(cpus_).text());
   chunk_.clear();
   return write_frames(spec_.result_descriptor, answers);
@@ -125,21 +129,31 @@ Status InferWorker::read_chunk() {
 Status InferWorker::check() {
   const auto error = recognizer_->check_against_reference();
   if (!error) return error.error();
-  const double most = spec_.recognizer.precision == "bf16" ? 0.25 : 0.002;
+  const std::string& precision = spec_.recognizer.precision;
+  const double most = precision == "bf16" ? 0.25 : precision == "tf32" ? 0.05 : 0.002;
   if (*error <= most) return Status();
   return say('W', fmt::format("{} {} differs from the reference by {:.2g} (limit {:.2g})",
                               spec_.recognizer.backend, spec_.recognizer.precision, *error, most));
 }
 
+Result<std::unique_ptr<Recognizer>> InferWorker::open(const Alphabet& alphabet) {
+  if (device_ == nullptr) return Recognizer::create(spec_.recognizer, alphabet);
+  if (Status opened = device_->open(); !opened) return opened.error();
+  return Recognizer::create_on(spec_.recognizer, alphabet, device_->maker());
+}
+
 Status InferWorker::run() {
   const auto alphabet = Alphabet::from_text(spec_.alphabet);
   if (!alphabet) return alphabet.error();
-  auto recognizer = Recognizer::create(spec_.recognizer, *alphabet);
+  auto recognizer = open(*alphabet);
   if (!recognizer) return recognizer.error();
   recognizer_ = std::move(recognizer).value();
   omp_set_num_threads(spec_.recognizer.threads);
   if (spec_.check) {
     if (Status checked = check(); !checked) return checked;
+  }
+  if (device_ != nullptr) {
+    if (Status said = say('P', gpu_place_body(device_->place())); !said) return said;
   }
   if (Status said = say('H', ""); !said) return said;
   FrameReader reader;
@@ -159,13 +173,22 @@ Status InferWorker::run() {
   return Status();
 }
 
-}  // namespace
-
-bool run_infer_worker(const InferSpec& spec) {
-  InferWorker worker(spec);
+bool ran(InferWorker& worker) {
   const Status status = worker.run();
   if (!status) (void)worker.say('E', error_body(status.error()));
   return status.ok();
+}
+
+}  // namespace
+
+bool run_infer_worker(const InferSpec& spec) {
+  InferWorker worker(spec, nullptr);
+  return ran(worker);
+}
+
+bool run_infer_worker_on(const InferSpec& spec, InferDevice& device) {
+  InferWorker worker(spec, &device);
+  return ran(worker);
 }
 
 }  // namespace ocrtune

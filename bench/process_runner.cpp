@@ -49,30 +49,6 @@ class ProcessRunner : public Runner {
   }
 
  private:
-  WorkerSpec spec_of(const Knobs& knobs, int rank, const std::string& segment) const {
-    WorkerSpec spec;
-    spec.model = workload_.model;
-    spec.backend = knobs.backend;
-    spec.precision = knobs.precision;
-    spec.threads = knobs.threads;
-    spec.batch = knobs.batch;
-    spec.height = workload_.height;
-    spec.width = workload_.width;
-    spec.heights = workload_.heights;
-    spec.width_buckets = workload_.width_buckets;
-    spec.queue_depth = workload_.queue_depth;
-    spec.bucket_kib = workload_.bucket_kib;
-    spec.classes = workload_.classes;
-    spec.learning_rate = workload_.learning_rate;
-    spec.seed = workload_.seed;
-    spec.label_file = workload_.label_file;
-    spec.alphabet = workload_.alphabet;
-    spec.loader_workers = knobs.workers;
-    spec.place = {rank, knobs.nproc, rank, knobs.nproc, 0, 1};
-    spec.segment = segment;
-    return spec;
-  }
-
   TrialPlan plan_of(const Knobs& knobs, const TrialLimits& limits, const std::vector<CpuSet>& masks,
                     const std::string& segment) const {
     TrialPlan plan;
@@ -80,8 +56,9 @@ class ProcessRunner : public Runner {
     for (int rank = 0; rank < knobs.nproc; ++rank) {
       ProcessOptions process;
       process.arguments = options_.worker_command;
-      process.arguments.insert(process.arguments.end(),
-                               {"--spec", spec_text(spec_of(knobs, rank, segment))});
+      WorkerSpec spec = rank_spec(workload_, knobs, rank);
+      spec.segment = segment;
+      process.arguments.insert(process.arguments.end(), {"--spec", spec_text(spec)});
       for (const auto& [name, value] : knob_environment(knobs)) {
         process.environment.emplace_back(name, value);
       }
@@ -110,6 +87,29 @@ std::unique_ptr<Runner> make_process_runner(const TrainingWorkload& workload,
                                             const Machine& machine,
                                             const ProcessRunnerOptions& options) {
   return std::make_unique<ProcessRunner>(workload, machine, options);
+}
+
+WorkerSpec rank_spec(const TrainingWorkload& workload, const Knobs& knobs, int rank) {
+  WorkerSpec spec;
+  spec.model = workload.model;
+  spec.backend = knobs.backend;
+  spec.precision = knobs.precision;
+  spec.threads = knobs.threads;
+  spec.batch = knobs.batch;
+  spec.height = workload.height;
+  spec.width = workload.width;
+  spec.heights = workload.heights;
+  spec.width_buckets = workload.width_buckets;
+  spec.queue_depth = workload.queue_depth;
+  spec.bucket_kib = workload.bucket_kib;
+  spec.classes = workload.classes;
+  spec.learning_rate = workload.learning_rate;
+  spec.seed = workload.seed;
+  spec.label_file = workload.label_file;
+  spec.alphabet = workload.alphabet;
+  spec.loader_workers = knobs.workers;
+  spec.place = {rank, knobs.nproc, rank, knobs.nproc, 0, 1};
+  return spec;
 }
 
 std::string reproduce_line(const Knobs& knobs, const TrainingWorkload& workload) {

@@ -8,6 +8,7 @@
 
 #include "bench/runner.h"
 #include "bench/trial_watch.h"
+#include "bench/worker_spec.h"
 #include "probes/machine.h"
 
 namespace ocrtune {
@@ -38,6 +39,9 @@ struct ProcessRunnerOptions {
 std::unique_ptr<Runner> make_process_runner(const TrainingWorkload& workload,
                                             const Machine& machine,
                                             const ProcessRunnerOptions& options = {});
+
+// What one rank of a trial is told, but for where it meets the others.
+WorkerSpec rank_spec(const TrainingWorkload& workload, const Knobs& knobs, int rank);
 
 // `ocrtune worker nproc=2 threads=1 ...`: what a user types to measure this setting again.
 std::string reproduce_line(const Knobs& knobs, const TrainingWorkload& workload);

@@ -24,6 +24,7 @@
 #include "bench/step_windows.h"
 #include "bench/trial_verdict.h"
 #include "bench/wait_states.h"
+#include "probes/gpu_ids.h"
 
 namespace ocrtune {
 namespace {
@@ -91,6 +92,7 @@ class TrialWatch {
   void on_ready(int rank);
   void on_step(const StepEvent& step);
   void on_result(const ResultEvent& result);
+  void on_memory(const MemoryEvent& memory);
   void weigh_shares();
   void begin_measuring();
   void close_window(Sample sample);
@@ -128,6 +130,9 @@ class TrialWatch {
   };
   std::map<int, Share> shares_;  // of each rank since the measuring began
   std::map<int, std::string> places_;
+  std::map<int, std::uint64_t> gpu_bytes_;  // of each rank, at the latest
+  std::uint64_t gpu_peak_ = 0;              // of the fullest rank
+  std::string gpu_source_;
   std::set<int> ready_, exited_;
   std::vector<double> step_seconds_;
   std::vector<double> measured_steps_;  // seconds of each step, once it measures
@@ -227,6 +232,7 @@ void TrialWatch::on_event(const Event& event) {
   if (const auto* step = std::get_if<StepEvent>(&event)) on_step(*step);
   if (const auto* note = std::get_if<NoteEvent>(&event)) trial_.evidence.push_back(note->text);
   if (const auto* result = std::get_if<ResultEvent>(&event)) on_result(*result);
+  if (const auto* memory = std::get_if<MemoryEvent>(&event)) on_memory(*memory);
   if (const auto* error = std::get_if<ErrorEvent>(&event)) {
     facts_.errors.push_back(*error);
     note_failure();
@@ -234,8 +240,13 @@ void TrialWatch::on_event(const Event& event) {
 }
 
 void TrialWatch::on_hello(const HelloEvent& hello) {
-  places_[hello.rank] = hello.cpus;
+  places_[hello.rank] = hello.cpus + (hello.gpu.empty() ? "" : "@" + hello.gpu);
   const auto rank = static_cast<std::size_t>(std::max(0, hello.rank));
+  if (rank < plan_.gpus.size() && !same_gpu_uuid(plan_.gpus[rank], hello.gpu)) {
+    return stop(StopCause::refused,
+                fmt::format("rank {} computes on {} instead of {}", hello.rank,
+                            hello.gpu.empty() ? "no GPU" : hello.gpu, plan_.gpus[rank]));
+  }
   if (rank < plan_.masks.size() && !plan_.masks[rank].empty() &&
       plan_.masks[rank].text() != hello.cpus) {
     stop(StopCause::refused, fmt::format("rank {} runs on CPUs {} instead of {}", hello.rank,
@@ -245,6 +256,15 @@ void TrialWatch::on_hello(const HelloEvent& hello) {
          fmt::format("rank {} got {} OpenMP threads instead of {} (OMP_THREAD_LIMIT, OMP_DYNAMIC?)",
                      hello.rank, hello.team_size, plan_.threads));
   }
+}
+
+void TrialWatch::on_memory(const MemoryEvent& memory) {
+  gpu_bytes_[memory.rank] = memory.bytes;
+  gpu_source_ = memory.source;
+  std::uint64_t fullest = 0;
+  for (const auto& [rank, bytes] : gpu_bytes_) fullest = std::max(fullest, bytes);
+  gpu_peak_ = std::max(gpu_peak_, fullest);
+  if (measuring_) trial_.memory_trace.push_back({now() - measuring_since_, fullest});
 }
 
 void TrialWatch::on_ready(int rank) {
@@ -363,7 +383,7 @@ void TrialWatch::look_at_memory(bool force) {
   if (limit > 0 && memory_.bytes() >= limit && !force) {
     memory_.update(tree_.members(), now(), true);  // be sure: the estimate scales an older PSS
   }
-  if (measuring_) {
+  if (measuring_ && plan_.gpus.empty()) {
     trial_.memory_trace.push_back({now() - measuring_since_, memory_.bytes()});
   }
   if (stopped_) return;
@@ -497,6 +517,12 @@ void TrialWatch::summarise() {
   trial_.samples_per_second = trial_.ok() ? median(clean.empty() ? all : clean) : 0;
   trial_.latency = step_latency(measured_steps_);
   trial_.peak_bytes = memory_.peak_bytes();
+  if (!plan_.gpus.empty()) {
+    trial_.peak_bytes = gpu_peak_;
+    trial_.evidence.push_back(fmt::format(
+        "memory: {} on the fullest GPU ({}), {} of the machine's", format_bytes(gpu_peak_),
+        gpu_source_.empty() ? "not reported" : gpu_source_, format_bytes(memory_.peak_bytes())));
+  }
   trial_.start_seconds = first_step_ >= 0 ? first_step_ - begin_ : 0;
   std::vector<std::string> places;
   for (const auto& [rank, cpus] : places_) places.push_back(fmt::format("{}:{}", rank, cpus));

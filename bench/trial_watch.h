@@ -32,15 +32,17 @@ struct TrialPlan {
   int event_ranks = 0;
   bool own_shares = false;  // each rank has its share of a whole: the slowest one ends it
   LoadDemand demand;
-  std::vector<CpuSet> masks;  // that the ranks must report; empty: not checked
-  int threads = 0;            // team size that the ranks must report; 0: not checked
+  std::vector<CpuSet> masks;      // that the ranks must report; empty: not checked
+  std::vector<std::string> gpus;  // UUIDs that the ranks must report; empty: not checked
+  int threads = 0;                // team size that the ranks must report; 0: not checked
   SilenceRule silence;
   double stop_grace_seconds = 0.5;
   int log_lines = 30;  // kept as Trial::log_tail
 };
 
 // Fills outcome, cause, reason, evidence, samples, rate, peak, seconds, placement and log tail of a
-// trial; knobs, reproduce line and the rest are the caller's.
+// trial; knobs, reproduce line and the rest are the caller's. Where ranks report a GPU's memory,
+// the peak is the fullest one's, and the machine's memory is only watched.
 Trial watch_trial(const TrialPlan& plan, const TrialLimits& limits);
 
 }  // namespace ocrtune

@@ -17,6 +17,7 @@
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "bench/events.h"
+#include "core/device_footprint.h"
 #include "core/loader.h"
 #include "core/shm_comm.h"
 #include "core/trainer.h"
@@ -26,7 +27,11 @@ namespace ocrtune {
 namespace {
 
 // Above this the result is wrong: Trainer::check_against_reference says what is right.
-double most_error(const std::string& precision) { return precision == "bf16" ? 0.25 : 0.02; }
+double most_error(const std::string& precision) {
+  return precision == "bf16" ? 0.25 : precision == "tf32" ? 0.05 : 0.02;
+}
+
+constexpr double kMemorySeconds = 0.5;  // between two looks at a device's memory
 
 // Passes calls on and remembers whether it was the peers that failed.
 class WatchedComm : public Comm {
@@ -60,7 +65,8 @@ class WatchedComm : public Comm {
 
 class Worker {
  public:
-  Worker(const WorkerSpec& spec, int descriptor) : spec_(spec), descriptor_(descriptor) {}
+  Worker(const WorkerSpec& spec, WorkerDevice* device, int descriptor)
+      : spec_(spec), device_(device), descriptor_(descriptor) {}
 
   bool run() {
     try {
@@ -76,7 +82,9 @@ class Worker {
 
  private:
   Status set_up();
-  void say_hello();
+  Status say_hello();
+  Status meet();
+  void say_memory();
   Status check();
   bool train();
   Result<StepEvent> step();
@@ -86,6 +94,7 @@ class Worker {
   double now() const { return steady_clock().now_seconds(); }
 
   const WorkerSpec& spec_;
+  WorkerDevice* device_;  // null: the CPUs
   int descriptor_;
   std::unique_ptr<Loader> loader_;
   std::unique_ptr<WatchedComm> comm_;
@@ -96,6 +105,7 @@ class Worker {
   std::size_t turn_ = 0;
   std::optional<ErrorEvent> wrong_;
   bool pipe_closed_ = false;
+  double memory_said_ = -1;
 };
 
 bool Worker::say(const Event& event) {
@@ -123,6 +133,7 @@ bool Worker::fail(const Error& error) {
       case ErrorKind::exhausted:
         event.outcome = Outcome::out_of_memory;
         event.cause = error.what.find("/dev/shm") != std::string::npos ? "shm" : "process";
+        if (device_ != nullptr && error.what.find("GPU") != std::string::npos) event.cause = "gpu";
         break;
       case ErrorKind::unsupported:
       case ErrorKind::usage:
@@ -172,9 +183,22 @@ Status Worker::set_up() {
   } else {
     draw_batches();
   }
-  say_hello();
+  if (Status said = say_hello(); !said) return said;
+  if (Status met = meet(); !met) return met;
+  auto trainer = device_ != nullptr ? device_->make_trainer(options_, *comm_)
+                                    : Trainer::create(options_, *comm_);
+  if (!trainer) return trainer.error();
+  trainer_ = std::move(*trainer);
+  return Status();
+}
+
+Status Worker::meet() {
   std::unique_ptr<Comm> comm;
-  if (spec_.place.world_size > 1) {
+  if (spec_.place.world_size > 1 && device_ != nullptr) {
+    auto made = device_->make_comm();
+    if (!made) return made.error();
+    comm = std::move(*made);
+  } else if (spec_.place.world_size > 1) {
     ShmCommOptions shm;
     shm.segment = spec_.segment;
     shm.place = spec_.place;
@@ -186,13 +210,10 @@ Status Worker::set_up() {
     comm = make_single_comm();
   }
   comm_ = std::make_unique<WatchedComm>(std::move(comm));
-  auto trainer = Trainer::create(options_, *comm_);
-  if (!trainer) return trainer.error();
-  trainer_ = std::move(*trainer);
   return Status();
 }
 
-void Worker::say_hello() {
+Status Worker::say_hello() {
   HelloEvent hello;
   hello.rank = spec_.place.rank;
   hello.world_size = spec_.place.world_size;
@@ -204,11 +225,22 @@ void Worker::say_hello() {
 #pragma omp single
     hello.team_size = omp_get_num_threads();
   }
-  const auto planned = Trainer::footprint_bytes(options_);
+  const auto planned =
+      device_ != nullptr ? device_training_bytes(options_) : Trainer::footprint_bytes(options_);
   if (planned) hello.planned_bytes = *planned;
+  if (device_ != nullptr) {
+    if (Status opened = device_->open(hello); !opened) return opened;
+  }
   hello.versions["openmp"] = fmt::format("{}", _OPENMP);
   hello.versions["compiler"] = __VERSION__;
   say(hello);
+  return Status();
+}
+
+void Worker::say_memory() {
+  if (device_ == nullptr || (memory_said_ >= 0 && now() - memory_said_ < kMemorySeconds)) return;
+  memory_said_ = now();
+  if (const auto memory = device_->memory()) say(*memory);
 }
 
 // Noise and random words: the arithmetic of a step does not depend on what is in the images.
@@ -252,6 +284,7 @@ Status Worker::check() {
     const auto done = step();
     if (!done) return done.error();
   }
+  say_memory();
   say(ReadyEvent{spec_.place.rank, error});
   return Status();
 }
@@ -310,6 +343,7 @@ bool Worker::train() {
     if (open->seconds >= spec_.report_seconds) {
       say(*open);
       open.reset();
+      say_memory();
     }
     if (spec_.run_seconds > 0 && now() - begin >= spec_.run_seconds) break;
   }
@@ -321,7 +355,12 @@ bool Worker::train() {
 }  // namespace
 
 bool run_worker(const WorkerSpec& spec, int event_descriptor) {
-  Worker worker(spec, event_descriptor);
+  Worker worker(spec, nullptr, event_descriptor);
+  return worker.run();
+}
+
+bool run_worker_on(const WorkerSpec& spec, WorkerDevice& device, int event_descriptor) {
+  Worker worker(spec, &device, event_descriptor);
   return worker.run();
 }
 

@@ -1,6 +1,7 @@
 // One rank of a trial, from its loader to its last event: what `ocrtune worker --spec` runs.
 #pragma once
 
+#include "bench/worker_device.h"
 #include "bench/worker_spec.h"
 
 namespace ocrtune {
@@ -9,5 +10,8 @@ namespace ocrtune {
 // is an ErrorEvent with the outcome; false then. Loader processes are forked before the first
 // OpenMP region: a forked OpenMP runtime may hang.
 bool run_worker(const WorkerSpec& spec, int event_descriptor);
+
+// The same on a device; it is asked for its memory now and then.
+bool run_worker_on(const WorkerSpec& spec, WorkerDevice& device, int event_descriptor);
 
 }  // namespace ocrtune

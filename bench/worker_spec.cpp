@@ -40,6 +40,7 @@ void each_field(Spec& spec, const Visit& visit) {
   visit("node_count", spec.place.node_count);
   visit("bucket_kib", spec.bucket_kib);
   visit("segment", spec.segment);
+  visit("gpu", spec.gpu);
   visit("check", spec.check);
   visit("warm_up_seconds", spec.warm_up_seconds);
   visit("report_seconds", spec.report_seconds);

@@ -29,7 +29,9 @@ struct WorkerSpec {
   int queue_depth = 2;    // batches ready or under way for each loader worker
   RankPlace place;
   int bucket_kib = 0;   // as TrainerOptions::bucket_bytes; 0: gradients are averaged after backward
-  std::string segment;  // of the shared memory; needed by more than one rank
+  std::string segment;  // of the shared memory, or on GPUs the folder where ranks meet; needed by
+                        // more than one rank
+  std::string gpu;      // UUID of the GPU that this rank must compute on; empty: no GPU
   bool check = true;    // one seeded batch against the reference before time counts
   double warm_up_seconds = 0.2;  // at least two steps
   double report_seconds = 0.02;  // steps shorter than this share an event

@@ -76,10 +76,11 @@ if(NOT OCRTUNE_CUDNN OR NOT OCRTUNE_CUBLAS OR NOT OCRTUNE_CUDNN_INCLUDE)
 endif()
 list(APPEND cuda_flags -isystem=${OCRTUNE_CUDNN_INCLUDE} "-DOCRTUNE_NCCL_FOLDER=\"${nccl_root}/lib\"")
 file(GLOB core_sources RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/core/*.cu)
-compile_cuda(core_objects ${core_sources} bench/cuda_core_main.cu)
+file(GLOB rank_sources RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/*.cu)
+compile_cuda(core_objects ${core_sources} ${rank_sources})
 set_source_files_properties(${core_objects} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
 add_executable(ocrtune-cuda-core ${core_objects} ${cuda_objects})
 set_target_properties(ocrtune-cuda-core PROPERTIES LINKER_LANGUAGE CXX)
-target_link_libraries(ocrtune-cuda-core PRIVATE ocrtune_core ocrtune_probes ${OCRTUNE_CUBLAS}
+target_link_libraries(ocrtune-cuda-core PRIVATE ocrtune_bench ${OCRTUNE_CUBLAS}
                       ${OCRTUNE_CUDNN} ${OCRTUNE_CUDART} ${CMAKE_DL_LIBS} rt)
 add_dependencies(ocrtune-gpu-worker ocrtune-cuda-core)

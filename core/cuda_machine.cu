@@ -50,10 +50,16 @@ Result<std::unique_ptr<CudaMachine>> CudaMachine::open(int device, Precision pre
   OCRTUNE_DEVICE_TRY(blas_result(cublasSetStream(machine->blas_, machine->stream_), "cuBLAS"));
   OCRTUNE_DEVICE_TRY(dnn_result(cudnnCreate(&machine->dnn_), "cuDNN"));
   OCRTUNE_DEVICE_TRY(dnn_result(cudnnSetStream(machine->dnn_, machine->stream_), "cuDNN"));
+  for (cudaEvent_t& stamp : machine->stamps_) {
+    OCRTUNE_DEVICE_TRY(cuda_result(cudaEventCreate(&stamp), "an event"));
+  }
   return Result<std::unique_ptr<CudaMachine>>(std::move(machine));
 }
 
 CudaMachine::~CudaMachine() {
+  for (cudaEvent_t stamp : stamps_) {
+    if (stamp != nullptr) cudaEventDestroy(stamp);
+  }
   if (dnn_ != nullptr) cudnnDestroy(dnn_);
   if (blas_ != nullptr) cublasDestroy(blas_);
   if (stream_ != nullptr) cudaStreamDestroy(stream_);
@@ -108,6 +114,18 @@ Status CudaMachine::download(void* to, const void* from, std::size_t bytes) {
   OCRTUNE_DEVICE_TRY(
       cuda_result(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_), "download"));
   return wait();
+}
+
+Status CudaMachine::stamp(int slot) {
+  return cuda_result(cudaEventRecord(stamps_[slot], stream_), "an event");
+}
+
+Result<double> CudaMachine::seconds_between(int from, int to) {
+  float milliseconds = 0;
+  OCRTUNE_DEVICE_TRY(cuda_result(cudaEventSynchronize(stamps_[to]), "an event"));
+  OCRTUNE_DEVICE_TRY(
+      cuda_result(cudaEventElapsedTime(&milliseconds, stamps_[from], stamps_[to]), "an event"));
+  return milliseconds * 1e-3;
 }
 
 Status CudaMachine::wait() { return cuda_result(cudaStreamSynchronize(stream_), "waiting"); }

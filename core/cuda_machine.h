@@ -117,6 +117,8 @@ class CudaMachine {
   Status upload(void* to, const void* from, std::size_t bytes);
   Status download(void* to, const void* from, std::size_t bytes);
   Status wait();
+  Status stamp(int slot);                            // 0 to 3
+  Result<double> seconds_between(int from, int to);  // waits for `to`
   cudaStream_t stream() const { return stream_; }
 
  private:
@@ -125,6 +127,7 @@ class CudaMachine {
   cudaStream_t stream_ = nullptr;
   cublasHandle_t blas_ = nullptr;
   cudnnHandle_t dnn_ = nullptr;
+  cudaEvent_t stamps_[4] = {};
 };
 
 }  // namespace ocrtune::device

@@ -64,8 +64,8 @@ Result<std::uint64_t> bytes_of(const Graph& graph, const Shape& image,
 Result<std::uint64_t> device_training_bytes(const TrainerOptions& options) {
   const ModelRow* model = find_model(options.model);
   if (model == nullptr) return Error{ErrorKind::usage, "there is no model " + options.model};
-  if (!options.heights.empty()) {
-    return Error{ErrorKind::unsupported, "the GPU core has no multi-scale batches yet"};
+  if (!options.heights.empty() || !options.widths.empty()) {
+    return Error{ErrorKind::unsupported, "the GPU core takes batches of one shape alone"};
   }
   return bytes_of(model->build(options.classes), {options.batch, 3, options.height, options.width},
                   {options.width / model->width_per_step + 1});

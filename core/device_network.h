@@ -31,8 +31,11 @@ struct DeviceFootprint {
 struct DeviceUse {
   int most_label = 25;   // of any sample; unused where nothing is trained
   bool training = true;  // else infer() alone
-  float* gradients =
-      nullptr;  // the device's, zeroed, as many as the graph has parameters; null: own
+  // The device's, zeroed, as many as the graph has parameters; null: own.
+  float* gradients = nullptr;
+  // The device's parameters and behind them statistics, shared by networks that only infer; null:
+  // own.
+  float* weights = nullptr;
 };
 
 template <typename Machine>
@@ -73,19 +76,18 @@ class DeviceNetwork {
   }
 
   Status set_state(std::span<const float> parameters, std::span<const float> statistics) {
-    OCRTUNE_DEVICE_TRY(machine_.upload(parameters_.template as<float>(), parameters.data(),
-                                       parameters.size_bytes()));
-    return machine_.upload(statistics_.template as<float>(), statistics.data(),
-                           statistics.size_bytes());
+    OCRTUNE_DEVICE_TRY(
+        machine_.upload(this->parameters(), parameters.data(), parameters.size_bytes()));
+    return machine_.upload(this->statistics(), statistics.data(), statistics.size_bytes());
   }
   Status get_parameters(std::span<float> to) {
-    return machine_.download(to.data(), parameters_.template as<float>(), to.size_bytes());
+    return machine_.download(to.data(), parameters(), to.size_bytes());
   }
   Status get_gradients(std::span<float> to) {
     return machine_.download(to.data(), gradients(), to.size_bytes());
   }
   Status get_statistics(std::span<float> to) {
-    return machine_.download(to.data(), statistics_.template as<float>(), to.size_bytes());
+    return machine_.download(to.data(), statistics(), to.size_bytes());
   }
   // First and second moments, one behind the other, and the updates so far.
   Status get_moments(std::span<float> to) {
@@ -100,6 +102,13 @@ class DeviceNetwork {
     return use_.gradients != nullptr ? use_.gradients : gradients_.template as<float>();
   }
   int steps() const { return output().shape.w; }  // T
+  float* parameters() const {
+    return use_.weights != nullptr ? use_.weights : parameters_.template as<float>();
+  }
+  float* statistics() const {
+    return use_.weights != nullptr ? use_.weights + graph_.parameter_floats
+                                   : statistics_.template as<float>();
+  }
 
   // Forward, loss, backward; the gradients lie in gradients() afterwards. usage: another shape or
   // longer labels than the network was made for.
@@ -168,8 +177,7 @@ class DeviceNetwork {
                   static_cast<float>(1 / std::sqrt(correction2)),
                   static_cast<float>(settings.epsilon), gradients(),
                   decays_.template as<std::uint8_t>(), moments_.template as<float>(),
-                  moments_.template as<float>() + graph_.parameter_floats,
-                  parameters_.template as<float>()});
+                  moments_.template as<float>() + graph_.parameter_floats, parameters()});
   }
 
  private:
@@ -194,8 +202,10 @@ class DeviceNetwork {
     const std::size_t state = graph_.parameter_floats * sizeof(float);
     const std::size_t count = many(plan_.image.n), rows = count * many(steps());
     const std::size_t cells = rows * many(2 * most_label_ + 1);
-    OCRTUNE_DEVICE_TRY(allocate_one(parameters_, state));
-    OCRTUNE_DEVICE_TRY(allocate_one(statistics_, graph_.statistic_floats * sizeof(float)));
+    if (use_.weights == nullptr) {
+      OCRTUNE_DEVICE_TRY(allocate_one(parameters_, state));
+      OCRTUNE_DEVICE_TRY(allocate_one(statistics_, graph_.statistic_floats * sizeof(float)));
+    }
     OCRTUNE_DEVICE_TRY(allocate_one(arena_, plan_.arena_bytes));
     OCRTUNE_DEVICE_TRY(allocate_one(images_, floats(plan_.image) * sizeof(float)));
     if (!plan_.training) return Status();
@@ -336,12 +346,10 @@ class DeviceNetwork {
     statistic_pointers_.clear();
     for (const int input : step.inputs) inputs_.push_back(value(input));
     for (const int index : step.layer->parameters) {
-      parameter_pointers_.push_back(parameters_.template as<float>() +
-                                    graph_.parameters[many(index)].offset);
+      parameter_pointers_.push_back(parameters() + graph_.parameters[many(index)].offset);
     }
     for (const int index : step.layer->statistics) {
-      statistic_pointers_.push_back(statistics_.template as<float>() +
-                                    graph_.statistics[many(index)].offset);
+      statistic_pointers_.push_back(statistics() + graph_.statistics[many(index)].offset);
     }
     OperatorCall call;
     call.training = training_;

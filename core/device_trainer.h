@@ -31,8 +31,8 @@ class DeviceTrainer final : public Trainer {
                                                  Comm& comm) {
     const ModelRow* model = find_model(options.model);
     if (model == nullptr) return Error{ErrorKind::usage, "there is no model " + options.model};
-    if (!options.heights.empty()) {
-      return Error{ErrorKind::unsupported, "the GPU core has no multi-scale batches yet"};
+    if (!options.heights.empty() || !options.widths.empty()) {
+      return Error{ErrorKind::unsupported, "the GPU core takes batches of one shape alone"};
     }
     if (options.batch < 1 || options.classes < 2 || options.height < 1 || options.width < 1) {
       return Error{ErrorKind::usage, "batch, classes, height and width must make sense"};
@@ -179,15 +179,15 @@ class DeviceTrainer final : public Trainer {
   Network::GradientWatch watch() {
     if (!several() || options_.bucket_bytes == 0) return {};
     const std::size_t least = std::max<std::size_t>(1, options_.bucket_bytes / sizeof(float));
-    return [this, least, end = graph_.parameter_floats](std::size_t from) mutable {
+    return [this, least, end = graph_.parameter_floats](std::size_t from) mutable -> Status {
       constexpr std::size_t kLineFloats = 16;  // parts begin at whole lines
       from = (from + kLineFloats - 1) / kLineFloats * kLineFloats;
-      Status status;
       if (end > from && (end - from >= least || from == 0)) {
-        status = comm_.start_mean(from, end - from);
+        const std::size_t count = end - from;
         end = from;
+        OCRTUNE_DEVICE_TRY(comm_.start_mean(from, count));
       }
-      return status ? comm_.advance() : status;
+      return comm_.advance();
     };
   }
 

@@ -24,16 +24,39 @@ namespace {
 constexpr int kBucketWidth = 64;
 constexpr std::size_t kLibraryBytes = std::size_t{11} << 20;  // as Trainer::footprint_bytes
 
+// The folded graph on a backend of the CPUs.
+class BackendLogits final : public LogitMaker {
+ public:
+  BackendLogits(std::unique_ptr<Backend> backend, const Shape& largest)
+      : backend_(std::move(backend)), largest_(largest) {}
+  Status take(const Graph& graph, std::span<const float> parameters,
+              std::span<const float> statistics) override {
+    network_ = std::make_unique<Network>(graph, *backend_);
+    parameters_ = parameters;
+    statistics_ = statistics;
+    return network_->prepare(largest_, false);
+  }
+  Result<std::span<const float>> infer(const Batch& batch) override {
+    return network_->infer(batch, parameters_, statistics_);
+  }
+
+ private:
+  std::unique_ptr<Backend> backend_;
+  Shape largest_;
+  std::unique_ptr<Network> network_;
+  std::span<const float> parameters_, statistics_;
+};
+
 class NetworkRecognizer final : public Recognizer {
  public:
   NetworkRecognizer(const RecognizerOptions& options, const Alphabet& alphabet,
-                    const ModelRow& model, std::unique_ptr<Backend> backend)
+                    const ModelRow& model, std::unique_ptr<LogitMaker> own, LogitMaker& maker)
       : options_(options),
         alphabet_(alphabet),
         trained_(model.build(alphabet.classes())),
         form_(make_inference_form(trained_)),
-        backend_(std::move(backend)),
-        network_(form_.graph, *backend_) {}
+        own_(std::move(own)),
+        maker_(maker) {}
 
   Status prepare();
   Result<std::vector<ReadText>> read(std::span<const Image> images) override;
@@ -48,8 +71,8 @@ class NetworkRecognizer final : public Recognizer {
   Alphabet alphabet_;
   Graph trained_;
   InferenceForm form_;
-  std::unique_ptr<Backend> backend_;
-  Network network_;
+  std::unique_ptr<LogitMaker> own_;
+  LogitMaker& maker_;
   Memory weights_;
   std::span<float> parameters_, statistics_;
   Batch batch_;
@@ -87,8 +110,7 @@ Status NetworkRecognizer::prepare() {
                     trained->floats() + trained_.parameter_floats, parameters_.data(),
                     statistics_.data());
   }
-  const Shape largest{options_.batch, 3, options_.height, options_.width};
-  return network_.prepare(largest, false);
+  return maker_.take(form_.graph, parameters_, statistics_);
 }
 
 // Batches are filled up to a power of two with empty lines, so that few shapes need a plan.
@@ -107,7 +129,7 @@ Status NetworkRecognizer::read_batch(std::span<const Image> images,
     write_line(images[which[i]], options_.height, width,
                std::span<float>(batch_.images).subspan(i * floats, floats));
   }
-  const auto rows = network_.infer(batch_, parameters_, statistics_);  // [N, T, classes]
+  const auto rows = maker_.infer(batch_);  // [N, T, classes]
   if (!rows) return rows.error();
   const std::size_t line = rows->size() / static_cast<std::size_t>(batch_.count);
   const int classes = alphabet_.classes();
@@ -153,7 +175,7 @@ Result<double> NetworkRecognizer::check_against_reference() {
   const std::span<float> all{trained->floats(),
                              trained_.parameter_floats + trained_.statistic_floats};
   Network judge(trained_, **reference);
-  const auto rows = network_.infer(batch, parameters_, statistics_);
+  const auto rows = maker_.infer(batch);
   if (!rows) return rows.error();
   const std::vector<float> ours(rows->begin(), rows->end());
   const auto theirs = judge.infer(batch, all.first(trained_.parameter_floats),
@@ -211,8 +233,21 @@ Result<std::unique_ptr<Recognizer>> Recognizer::create(const RecognizerOptions& 
   const ModelRow* model = find_model(options.model);
   auto backend = make_backend({options.backend, options.precision});
   if (!backend) return backend.error();
+  auto own = std::make_unique<BackendLogits>(
+      std::move(backend).value(), Shape{options.batch, 3, options.height, options.width});
+  LogitMaker& maker = *own;
   auto recognizer =
-      std::make_unique<NetworkRecognizer>(options, alphabet, *model, std::move(backend).value());
+      std::make_unique<NetworkRecognizer>(options, alphabet, *model, std::move(own), maker);
+  if (Status ready = recognizer->prepare(); !ready) return ready.error();
+  return std::unique_ptr<Recognizer>(std::move(recognizer));
+}
+
+Result<std::unique_ptr<Recognizer>> Recognizer::create_on(const RecognizerOptions& options,
+                                                          const Alphabet& alphabet,
+                                                          LogitMaker& maker) {
+  if (Status sensible = check_options(options); !sensible) return sensible.error();
+  auto recognizer = std::make_unique<NetworkRecognizer>(options, alphabet,
+                                                        *find_model(options.model), nullptr, maker);
   if (Status ready = recognizer->prepare(); !ready) return ready.error();
   return std::unique_ptr<Recognizer>(std::move(recognizer));
 }

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "core/alphabet.h"
 #include "core/image.h"
+#include "core/logit_maker.h"
 
 namespace ocrtune {
 
@@ -43,6 +44,9 @@ class Recognizer {
   // usage: unknown model; missing, invalid: the checkpoint; exhausted: no memory.
   static Result<std::unique_ptr<Recognizer>> create(const RecognizerOptions& options,
                                                     const Alphabet& alphabet);
+  // The same with logits from elsewhere; options.backend is not looked at. `maker` must outlive it.
+  static Result<std::unique_ptr<Recognizer>> create_on(const RecognizerOptions& options,
+                                                       const Alphabet& alphabet, LogitMaker& maker);
 
   virtual Result<std::vector<ReadText>> read(std::span<const Image> images) = 0;
 

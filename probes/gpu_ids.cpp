@@ -336,6 +336,24 @@ Result<VisibleGpu> gpu_of_rank(const GpuView& view, std::string_view wanted,
   return choice->gpus[static_cast<std::size_t>(rank->second)];
 }
 
+std::string gpu_uuid_text(const char* bytes, bool slice) {
+  std::string text = slice ? "MIG-" : "GPU-";
+  for (int i = 0; i < 16; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += fmt::format("{:02x}", static_cast<unsigned char>(bytes[i]));
+  }
+  return text;
+}
+
+bool same_gpu_uuid(std::string_view a, std::string_view b) {
+  const std::size_t common = std::min(a.size(), b.size());
+  constexpr std::size_t kLeast = 5;  // the kind and something of the number
+  if (common < kLeast) return false;
+  return std::equal(
+      a.begin(), a.begin() + static_cast<std::ptrdiff_t>(common), b.begin(),
+      [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
 std::vector<std::pair<std::string, std::optional<std::string>>> gpu_environment(
     const VisibleGpu& gpu, GpuVendor vendor) {
   const std::string name = gpu.uuid.empty() ? std::to_string(gpu.physical) : gpu.uuid;

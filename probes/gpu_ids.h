@@ -71,6 +71,11 @@ Result<GpuChoice> choose_gpus(const GpuView& view, std::string_view wanted,
 Result<VisibleGpu> gpu_of_rank(const GpuView& view, std::string_view wanted,
                                const Environment& environment);
 
+// "GPU-5a6b..." from the 16 bytes by which CUDA names a device; of a slice "MIG-...".
+std::string gpu_uuid_text(const char* bytes, bool slice);
+// The same device by UUID: letters' case counts for nothing, and one may be cut short.
+bool same_gpu_uuid(std::string_view a, std::string_view b);
+
 // The variables that make exactly this device logical 0 of a child process; nullopt removes an
 // inherited one (as in ProcessOptions::environment).
 std::vector<std::pair<std::string, std::optional<std::string>>> gpu_environment(

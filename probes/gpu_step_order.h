@@ -13,6 +13,7 @@ struct GpuStepOrder {
   std::string kind;
   int rank = 0, world = 1;
   std::string folder;
+  int device = -1;  // of CUDA, that this rank computes on; -1: the one with its rank's number
   std::map<std::string, std::string> options;  // "--seconds=60" is {"seconds", "60"}
 
   double number(const std::string& name, double otherwise) const;

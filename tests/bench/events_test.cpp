@@ -18,7 +18,14 @@ T round_trip(const T& event) {
 }
 
 TEST(Events, SurviveALine) {
-  const auto hello = round_trip(HelloEvent{1, 4, 77, "0-3,8", 5, {{"onednn", "2.6"}}, 1ULL << 40});
+  const auto hello =
+      round_trip(HelloEvent{1, 4, 77, "0-3,8", 5, {{"onednn", "2.6"}}, 1ULL << 40, "GPU-a"});
+  EXPECT_EQ(hello.gpu, "GPU-a");
+  const auto memory = round_trip(MemoryEvent{2, 1ULL << 33, 1ULL << 34, "NVML"});
+  EXPECT_EQ(memory.rank, 2);
+  EXPECT_EQ(memory.bytes, 1ULL << 33);
+  EXPECT_EQ(memory.total_bytes, 1ULL << 34);
+  EXPECT_EQ(memory.source, "NVML");
   EXPECT_EQ(hello.rank, 1);
   EXPECT_EQ(hello.world_size, 4);
   EXPECT_EQ(hello.pid, 77);

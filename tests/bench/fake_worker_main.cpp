@@ -18,6 +18,7 @@
 #include "base/cpu_set.h"
 #include "base/text.h"
 #include "bench/events.h"
+#include "bench/infer_worker.h"
 #include "bench/worker_spec.h"
 
 namespace {
@@ -55,6 +56,78 @@ void step(const WorkerSpec& spec, double seconds) {
   while (g_asked_to_end == 0) step(spec, seconds);
   say(DoneEvent{spec.place.rank, 1, 0});
   std::exit(0);
+}
+
+// What CUDA would compute on here: the first that this process may see.
+std::string gpu_of(const std::string& mode, const WorkerSpec& spec) {
+  if (mode == "no-gpu") return "";
+  if (mode == "wrong-gpu") return "GPU-aaaa-0";
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  const char* order = std::getenv("CUDA_DEVICE_ORDER");
+  if (visible == nullptr || order == nullptr || std::strcmp(order, "PCI_BUS_ID") != 0) return "";
+  return spec.segment.empty() ? "" : visible;  // without a place to meet it could not train
+}
+
+void say_gpu_memory(const WorkerSpec& spec) {
+  say(MemoryEvent{spec.place.rank, static_cast<std::uint64_t>(1000 + spec.place.rank) << 20,
+                  std::uint64_t{24} << 30, "NVML"});
+}
+
+void fail_on_gpu(const std::string& mode, const WorkerSpec& spec) {
+  if (mode == "gpu-memory") {
+    say(ErrorEvent{spec.place.rank, Outcome::out_of_memory, "gpu",
+                   "the GPU has 1 GiB free of 24 GiB; 3 GiB more are needed"});
+    std::exit(1);
+  }
+  if (mode == "no-nccl") {
+    say(ErrorEvent{spec.place.rank, Outcome::unsupported, "setting",
+                   "libnccl.so.2: cannot open shared object file"});
+    std::exit(1);
+  }
+}
+
+// Reads everything as the same text, on a GPU that is not there.
+class FakeReader final : public InferDevice, public LogitMaker {
+ public:
+  explicit FakeReader(const InferSpec& spec) : classes_(0) {
+    const char* mode = std::getenv("OCRTUNE_FAKE_INFER");
+    mode_ = mode == nullptr ? "" : mode;
+    const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+    if (visible != nullptr && spec.gpu == visible) gpu_ = visible;
+    if (mode_ == "first") gpu_ = "GPU-aaaa-0";
+  }
+  Status open() override {
+    if (mode_ != "no-device") return Status();
+    return Error{ErrorKind::unsupported, "no GPU: CUDA finds no driver or no device"};
+  }
+  LogitMaker& maker() override { return *this; }
+  GpuPlace place() override { return {gpu_, std::uint64_t{700} << 20, "NVML"}; }
+  Status take(const Graph& graph, std::span<const float>, std::span<const float>) override {
+    const auto shapes = infer_shapes(graph, {1, 3, 32, 64});
+    if (!shapes) return shapes.error();
+    classes_ = (*shapes)[static_cast<std::size_t>(graph.output)].c;
+    return Status();
+  }
+  Result<std::span<const float>> infer(const Batch& batch) override {
+    const auto steps = static_cast<std::size_t>(batch.width / 4);
+    logits_.assign(static_cast<std::size_t>(batch.count * classes_) * steps, 0.0F);
+    for (std::size_t i = 1; i < logits_.size(); i += static_cast<std::size_t>(classes_)) {
+      logits_[i] = 9;
+    }
+    return std::span<const float>(logits_);
+  }
+
+ private:
+  int classes_;
+  std::string mode_, gpu_;
+  std::vector<float> logits_;
+};
+
+int read_lines(const char* text) {
+  const auto spec = parse_infer_spec(text);
+  if (!spec) return 2;
+  FakeReader device(*spec);
+  return run_infer_worker_on(*spec, device) ? 0 : 1;
 }
 
 void leave_a_daemon() {
@@ -147,6 +220,7 @@ void misbehave(const std::string& mode, const WorkerSpec& spec) {
 int main(int argc, char** argv) {
   if (argc != 4) return 2;
   std::signal(SIGTERM, [](int) { g_asked_to_end = 1; });
+  if (std::string(argv[1]) == "infer") return read_lines(argv[3]);
   const auto parts = split(argv[1], '@');
   const auto spec = parse_spec(argv[3]);
   const char* events = std::getenv(kEventDescriptorVariable);
@@ -161,7 +235,10 @@ int main(int argc, char** argv) {
   hello.pid = ::getpid();
   hello.cpus = mode == "elsewhere" ? "77" : current_affinity().text();
   hello.team_size = mode == "narrow" ? 1 : spec->threads;
+  if (!spec->gpu.empty()) hello.gpu = gpu_of(mode, *spec);
   say(hello);
+  if (!spec->gpu.empty()) say_gpu_memory(*spec);
+  fail_on_gpu(mode, *spec);
   for (int i = 0; i < 3; ++i) step(*spec, 0.002);
   say(ReadyEvent{spec->place.rank, 1e-6});
   if (mode == "slow") train(*spec, 0.1);

@@ -6,8 +6,8 @@
 // Modes: zeros, stale, canary, mirror (wrong data), hang, ignore_sigterm, segv, exit, killed, fail,
 // garbage, silent, partial_line, huge_output, double_fork, log_only (NCCL takes shared memory
 // though P2P was asked for), no_log, wedge (hangs, and the GPU stays busy), old_driver,
-// little_memory, unsupported, flaky (every second run is wrong; needs OCRTUNE_FAKE_STATE, a
-// folder), slow.
+// little_memory, no_nccl, one_device, unsupported, flaky (every second run is wrong; needs
+// OCRTUNE_FAKE_STATE, a folder), slow.
 #include <unistd.h>
 
 #include <csignal>
@@ -122,12 +122,17 @@ void misbehave(const std::string& mode) {
   if (mode == "double_fork") leave_a_daemon();
 }
 
-void say_devices(const Fake& fake) {
+void say_devices(const Fake& fake, const std::string& mode) {
   GpuFinding versions = finding(fake, "versions", "passed");
   versions.words = {{"nccl_version", "2.28.9"}};
+  if (mode == "no_nccl") {
+    versions.words.clear();
+    versions.detail = "libnccl.so.2: cannot open shared object file";
+  }
   say(gpu_finding_line(versions));
   const bool little = variable("OCRTUNE_FAKE_LITTLE") == "1";
-  for (std::size_t i = 0; i < fake.devices.size(); ++i) {
+  const std::size_t count = mode == "one_device" ? 1 : fake.devices.size();
+  for (std::size_t i = 0; i < count; ++i) {
     GpuFinding device = finding(fake, "device", "passed");
     device.from = static_cast<int>(i);
     device.figures["free_bytes"] = little ? 3e8 : 2e10;
@@ -218,9 +223,9 @@ int step(Fake& fake) {
     end.outcome = "failed";
     end.detail = "the driver is too old for this build";
     end.words["kind"] = "driver_too_old";
-  } else if (fake.kind == "devices") {
+  } else if (fake.kind == "devices" || fake.kind == "ready") {
     if (mode == "little_memory") ::setenv("OCRTUNE_FAKE_LITTLE", "1", 1);
-    say_devices(fake);
+    say_devices(fake, mode);
   } else if (fake.kind == "copy" || fake.kind == "handshake") {
     if (fake.rank == 0) say_pair(fake, mode, rule["from"]);
   } else {
@@ -241,6 +246,15 @@ int probe(Fake& fake) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const std::string rank = variable("OCRTUNE_FAKE_RANK");  // what trains in this one's place
+  if (argc == 4 && std::string(argv[1]) == "train" && !rank.empty()) {
+    ::execl(rank.c_str(), rank.c_str(), "good", argv[2], argv[3], nullptr);
+    return 3;
+  }
+  if (argc == 4 && std::string(argv[1]) == "infer" && !rank.empty()) {
+    ::execl(rank.c_str(), rank.c_str(), "infer", argv[2], argv[3], nullptr);
+    return 3;
+  }
   Fake fake;
   fake.report = read_nvml(variable("OCRTUNE_NVML_PATH"));
   if (argc == 2) return probe(fake);

@@ -3,7 +3,8 @@
 //
 //   driver 550.54.15            cuda 12040           init 0|<code>|hang|crash
 //   gpu key=value ...           (name, uuid, bus, memory, used, cc, gen, width, gen_now, width_now,
-//                                links, switch, mig, mig_uuids=a,b, mode, busy, pid, lost;
+//                                links, switch, mig, mig_uuids=a,b, mode, busy, pid, pid_used,
+//                                lost;
 //                                '_' in a value stands for a blank)
 //   p2p all|<i>-<j> key=value   (read, write, nvlink, ancestor), later lines win
 #include <unistd.h>
@@ -207,7 +208,11 @@ int nvmlDeviceGetMigDeviceHandleByIndex(void* d, unsigned index, void** out) {
 }
 int nvmlDeviceGetComputeRunningProcesses_v3(void* d, unsigned* count, ProcessEntry* out) {
   *count = has(gpu(d), "pid") ? 1 : 0;
-  if (*count == 1) *out = ProcessEntry{static_cast<unsigned>(number(gpu(d), "pid")), 1, 0, 0};
+  if (*count == 1) {
+    const long used = has(gpu(d), "pid_used") ? number(gpu(d), "pid_used") : 1;
+    *out = ProcessEntry{static_cast<unsigned>(number(gpu(d), "pid")),
+                        static_cast<unsigned long long>(used), 0, 0};
+  }
   return 0;
 }
 int nvmlDeviceGetNvLinkState(void* d, unsigned link, int* out) {

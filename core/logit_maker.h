@@ -1,0 +1,23 @@
+// Who computes a recogniser's logits, when that is not a backend on the CPUs.
+#pragma once
+
+#include <span>
+
+#include "base/result.h"
+#include "core/batch.h"
+#include "core/graph.h"
+
+namespace ocrtune {
+
+class LogitMaker {
+ public:
+  virtual ~LogitMaker() = default;
+
+  // Once, before the first batch: the folded graph, which stays where it is, and its weights.
+  virtual Status take(const Graph& graph, std::span<const float> parameters,
+                      std::span<const float> statistics) = 0;
+  // [N, T, classes]; valid until the next call. Labels are not looked at.
+  virtual Result<std::span<const float>> infer(const Batch& batch) = 0;
+};
+
+}  // namespace ocrtune
