@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
@@ -26,8 +27,11 @@
 #include "cli/model_choice.h"
 #include "cli/progress.h"
 #include "core/decode.h"
+#include "core/device_footprint.h"
+#include "probes/gpu_worker_program.h"
 #include "probes/partition.h"
 #include "probes/probe.h"
+#include "tuner/device_choice.h"
 
 namespace ocrtune {
 namespace {
@@ -36,8 +40,41 @@ struct Flags {
   InferJob job;
   std::string place, alphabet, output, model, binding = "compact", queue = "shared";
   int nproc = 0;
-  bool json = false;
+  bool json = false, binding_given = false;
+  DeviceRequest device{"cpu", "", "", 60};
 };
+
+// One process for each GPU, or several where that was asked for, and proof that they may run.
+Status choose_infer_gpus(Flags& flags, const Machine& machine) {
+  InferJob& job = flags.job;
+  const auto choice = choose_device(flags.device, machine, process_environment());
+  if (!choice) return choice.error();
+  if (!choice->gpu) return Status();
+  const auto count = static_cast<int>(choice->gpus.size());
+  if (flags.nproc == 0) flags.nproc = count;
+  if (flags.nproc > count && !job.share_gpus) {
+    return Error{ErrorKind::usage,
+                 fmt::format("--nproc {} on {} GPU{}: some would share one; --share-gpus allows it",
+                             flags.nproc, count, count == 1 ? "" : "s")};
+  }
+  for (int i = 0; i < flags.nproc; ++i) {
+    job.gpus.push_back(choice->gpus[static_cast<std::size_t>(i % count)].uuid);
+  }
+  const auto bytes = device_reading_bytes(job.spec.recognizer, 97);
+  if (!bytes) return bytes.error();
+  const auto most = static_cast<std::uint64_t>((flags.nproc + count - 1) / count);
+  if (*bytes * most > choice->memory_bytes) {
+    return Error{
+        ErrorKind::exhausted,
+        fmt::format("--device gpu: {} process{} of about {} and {} free on the fullest GPU; "
+                    "a smaller --batch takes less",
+                    most, most == 1 ? "" : "es", format_bytes(*bytes),
+                    format_bytes(choice->memory_bytes))};
+  }
+  job.program = gpu_worker_program("", process_environment());
+  job.silence_seconds = 180;
+  return Status();
+}
 
 // As they stand in one line of a table.
 std::string escaped(const std::string& text) {
@@ -103,6 +140,8 @@ Status choose_masks(Flags& flags) {
   const auto machine = probe_machine(quick);
   if (!machine) return machine.error();
   const int threads = flags.job.spec.recognizer.threads;
+  if (Status chosen = choose_infer_gpus(flags, *machine); !chosen) return chosen;
+  if (!flags.job.gpus.empty() && !flags.binding_given) flags.binding = "none";
   if (flags.nproc == 0) {
     std::set<int> cores;
     for (const CpuPlace& place : machine->cpu.places) {
@@ -160,6 +199,9 @@ nlohmann::json json_of(const Flags& flags, const LineList& list, const InferOutc
                                {"cpus_allowed", worker.placement.allowed.text()},
                                {"cpus_seen_inside", worker.placement.seen_inside.text()},
                                {"cpus_seen_outside", worker.placement.seen_outside.text()},
+                               {"gpu", worker.gpu.uuid},
+                               {"gpu_bytes", worker.gpu.bytes},
+                               {"gpu_bytes_source", worker.gpu.source},
                                {"lines", worker.lines},
                                {"restarts", worker.restarts},
                                {"last_end", worker.last_end},
@@ -183,6 +225,10 @@ void print_summary(std::FILE* to, const Flags& flags, const LineList& list,
         worker.placement.pid, static_cast<long long>(worker.lines),
         worker.placement.allowed.text().c_str(), worker.placement.seen_inside.text().c_str(),
         worker.placement.seen_outside.text().c_str());
+    if (!worker.gpu.uuid.empty()) {
+      std::fprintf(to, "; on %s with %s (%s)", worker.gpu.uuid.c_str(),
+                   format_bytes(worker.gpu.bytes).c_str(), worker.gpu.source.c_str());
+    }
     if (worker.restarts > 0 || worker.given_up) {
       std::fprintf(to, "; %d restarts, %s%s", worker.restarts, worker.last_end.c_str(),
                    worker.given_up ? ", given up" : "");
@@ -239,7 +285,7 @@ Result<int> infer(Flags flags) {
     job.most_chunk = most_chunk_for(recognizer.batch);
   }
   job.paths = list->paths;
-  job.program = own_program();
+  if (job.gpus.empty()) job.program = own_program();
   if (job.spec.recognizer.checkpoint.empty()) {
     std::fprintf(stderr, "no --checkpoint: seeded weights; the speed is true, the text is not\n");
   }
@@ -301,7 +347,12 @@ std::function<Result<int>()> declare(CLI::App& app) {
   app.add_option("--alphabet", flags->alphabet, "As make-data's; the checkpoint's if absent");
   app.add_option("--model", flags->model, "A model of ocrtune list models");
   app.add_option("--backend", recognizer.backend, "onednn or reference");
-  app.add_option("--precision", recognizer.precision, "fp32 or bf16");
+  app.add_option("--precision", recognizer.precision, "fp32, bf16, on GPUs also tf32");
+  app.add_option("--device", flags->device.device,
+                 "cpu, gpu (one process for each GPU), or auto: GPUs where usable ones are");
+  app.add_option("--gpus", flags->device.gpus,
+                 "Which GPUs: all, 0,2 as this process sees them, or UUIDs");
+  app.add_flag("--share-gpus", flags->job.share_gpus, "Several processes may compute on one GPU");
   app.add_option("--nproc", flags->nproc, "Worker processes; one for each core if absent")
       ->check(CLI::Range(1, 4096));
   app.add_option("--threads", recognizer.threads, "For each process")->check(CLI::Range(1, 1024));
@@ -310,8 +361,9 @@ std::function<Result<int>()> declare(CLI::App& app) {
   app.add_option("--height", recognizer.height, "Pixels")->check(CLI::Range(8, 1024));
   app.add_option("--width", recognizer.width, "Pixels; wider lines are squeezed")
       ->check(CLI::Range(8, 65'536));
-  app.add_option("--binding", flags->binding, "none, compact, spread or numa")
-      ->check(CLI::IsMember({"none", "compact", "spread", "numa"}));
+  CLI::Option* binding =
+      app.add_option("--binding", flags->binding, "none, compact, spread or numa")
+          ->check(CLI::IsMember({"none", "compact", "spread", "numa"}));
   app.add_option("--queue", flags->queue, "shared, or static shards")
       ->check(CLI::IsMember({"shared", "static"}));
   app.add_option("--chunk", flags->job.chunk,
@@ -320,7 +372,10 @@ std::function<Result<int>()> declare(CLI::App& app) {
   app.add_option("--output", flags->output, "Table of results; standard output if absent");
   app.add_option("--seed", recognizer.seed, "Of seeded weights");
   app.add_flag("--json", flags->json, "One JSON document on standard output");
-  return [flags] { return infer(*flags); };
+  return [flags, binding] {
+    flags->binding_given = binding->count() > 0;
+    return infer(*flags);
+  };
 }
 
 std::function<Result<int>()> declare_worker(CLI::App& app) {

@@ -21,6 +21,7 @@
 #include "cli/progress.h"
 #include "cli/terminal.h"
 #include "cli/tune_inference.h"
+#include "core/device_footprint.h"
 #include "core/loader.h"
 #include "core/samples.h"
 #include "core/trainer.h"
@@ -28,6 +29,7 @@
 #include "reports/console.h"
 #include "reports/report_files.h"
 #include "reports/run_json.h"
+#include "tuner/device_choice.h"
 #include "tuner/program_versions.h"
 #include "tuner/promise_proof.h"
 #include "tuner/run_runner.h"
@@ -52,6 +54,7 @@ struct TuneFlags {
   CommandFlags command;
   std::string budget, trial_time, memory_limit, data, db, out, resume;
   std::string buckets;  // of the lines, in words
+  DeviceRequest device;
   ObjectiveFlags objective;
   std::vector<std::string> dims;
   std::string baseline;
@@ -169,6 +172,7 @@ Status check_names(const RunOptions& options) {
   const auto backends = options.axes.find("backend");
   if (options.command.empty() && backends != options.axes.end()) {
     for (const std::string& backend : backends->second) {
+      if (backend == "cuda" && backends->second.size() == 1) continue;  // --device gpu
       trainer.backend = backend;
       const auto known = Trainer::footprint_bytes(trainer);
       if (!known) return known.error();
@@ -179,6 +183,61 @@ Status check_names(const RunOptions& options) {
   for (const StrategyRow& row : strategy_table()) names.emplace_back(row.name);
   return Error{ErrorKind::usage,
                "--strategy " + options.strategy + ": not one of " + join(names, ", ")};
+}
+
+// Which GPUs the built-in core trains on, if any, said before anything is measured.
+Status read_device(TuneFlags& flags, const Machine& machine) {
+  RunOptions& options = flags.options;
+  const bool asked = flags.device.device != "auto" || !flags.device.gpus.empty();
+  const bool core = options.command.empty() && options.url.empty() && !options.infers();
+  if (!core && asked) {
+    return Error{ErrorKind::usage,
+                 "--device, --gpus: only training of the built-in core is moved; a command has its "
+                 "own way, and 'ocrtune infer --device gpu' reads on GPUs"};
+  }
+  if (!core) return Status();
+  // A knob of the CPUs' core is a choice of it.
+  const auto backend = options.axes.find("backend");
+  const bool cuda =
+      backend != options.axes.end() && backend->second == std::vector<std::string>{"cuda"};
+  if (cuda && !asked) flags.device.device = "gpu";
+  if (backend != options.axes.end() && !cuda && !asked) return Status();
+  const auto choice = choose_device(flags.device, machine, process_environment());
+  if (!choice) return choice.error();
+  if (!choice->gpu) {
+    if (!machine.gpus.empty() && flags.device.device == "auto") {
+      std::fprintf(stderr, "on the CPUs: %s\n", choice->because.c_str());
+    }
+    return Status();
+  }
+  for (const VisibleGpu& gpu : choice->gpus) options.gpus.push_back(gpu.uuid);
+  if (!choice->no_nccl.empty() && options.gpus.size() > 1) {
+    std::fprintf(stderr, "on one GPU alone, several cannot train together: %s\n",
+                 choice->no_nccl.c_str());
+    options.gpus.resize(1);
+  }
+  options.gpu_memory_bytes = choice->memory_bytes;
+  options.tensor_cores = choice->tensor_cores;
+  std::fprintf(stderr, "on %zu GPU%s (%s): %s\n", options.gpus.size(),
+               options.gpus.size() == 1 ? "" : "s", choice->because.c_str(),
+               join(options.gpus, ", ").c_str());
+  TrainerOptions trainer;
+  trainer.model = options.model;
+  trainer.heights = options.heights;
+  trainer.height = options.height;
+  trainer.width = options.width;
+  trainer.batch = 1;
+  const auto fits = device_training_bytes(trainer);
+  if (!fits) return fits.error();
+  if (options.width_buckets > 0) {
+    return Error{ErrorKind::unsupported, "--device gpu: the GPU core has no width buckets yet"};
+  }
+  if (*fits <= options.gpu_memory_bytes) return Status();
+  return Error{
+      ErrorKind::exhausted,
+      fmt::format("--device gpu: {} with a batch of 1 takes about {}, and {} are free on "
+                  "the fullest GPU",
+                  options.model, format_bytes(*fits), format_bytes(options.gpu_memory_bytes))};
 }
 
 // The user's setting as given, or one process on all usable CPUs: what a plain start would be.
@@ -193,11 +252,21 @@ Status read_baseline(TuneFlags& flags, const Machine& machine) {
       const Status status = set_knob(options.baseline, name, values.front());
       if (!status) return status;
     }
+  } else if (flags.baseline.empty() && options.on_gpus()) {
+    options.baseline_source = kBaselineGpu;
   } else if (flags.baseline.empty()) {
     options.baseline.threads = usable_cpu_count(machine);
     options.baseline_source = kBaselinePlain;
   } else {
     options.baseline_source = kBaselineGiven;
+  }
+  if (options.on_gpus()) {
+    options.baseline.backend = "cuda";
+    if (options.baseline.nproc > static_cast<int>(options.gpus.size())) {
+      return Error{ErrorKind::usage,
+                   fmt::format("--baseline: {} processes on {} GPUs; each takes one for itself",
+                               options.baseline.nproc, options.gpus.size())};
+    }
   }
   for (const auto& [name, values] : options.axes) {
     // A knob that the user pins to one value is part of the baseline too, and a guess stays within
@@ -232,6 +301,8 @@ Result<RunRecord> new_run(TuneFlags& flags, const std::string& command_line) {
   probe.quick = true;  // a mistake is said before anything is measured
   auto machine = probe_machine(probe);
   if (!machine) return machine.error();
+  const Status device = read_device(flags, *machine);
+  if (!device) return device.error();
   const Status baseline = read_baseline(flags, *machine);
   if (!baseline) return baseline.error();
   const Status command = settle_command(flags.options, *machine, !flags.baseline.empty());
@@ -471,6 +542,10 @@ std::function<Result<int>()> declare(CLI::App& app) {
   app.add_option("--trial-time", flags->trial_time, "Measuring time of one trial");
   app.add_option("--data", flags->data,
                  "Folder with labels.txt, or a label file; to infer any folder or list of lines");
+  app.add_option("--device", flags->device.device,
+                 "Where the built-in core trains: auto (GPUs where usable ones are), cpu, gpu");
+  app.add_option("--gpus", flags->device.gpus,
+                 "Which GPUs: all, 0,2 as this process sees them, or UUIDs");
   CLI::Option* model =
       app.add_option("--model", options.model, "Model of the built-in core (ocrtune list models)");
   app.add_option("--height", options.height, "Line height in pixels")->check(CLI::Range(16, 256));

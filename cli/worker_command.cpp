@@ -13,12 +13,14 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "bench/events.h"
+#include "bench/gpu_runner.h"
 #include "bench/process_runner.h"
 #include "bench/worker.h"
 #include "cli/command_list.h"
 #include "core/samples.h"
 #include "core/width_buckets.h"
 #include "probes/probe.h"
+#include "tuner/device_choice.h"
 
 namespace ocrtune {
 namespace {
@@ -28,6 +30,7 @@ struct Flags {
   std::vector<std::string> knobs;
   TrainingWorkload workload;
   std::string seconds = "1.5s", timeout = "60s", memory;
+  DeviceRequest device;
   bool json = false;
 };
 
@@ -90,6 +93,21 @@ void print_json(const Trial& trial) {
   std::printf("%s\n", object.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
 }
 
+Result<std::unique_ptr<Runner>> runner_of(const Flags& flags, const Knobs& knobs,
+                                          const Machine& machine) {
+  if (knobs.backend != "cuda") {
+    if (flags.device.gpus.empty()) return make_process_runner(flags.workload, machine);
+    return Error{ErrorKind::usage, "--gpus: needs backend=cuda"};
+  }
+  DeviceRequest request = flags.device;
+  request.device = "gpu";
+  const auto choice = choose_device(request, machine, process_environment());
+  if (!choice) return choice.error();
+  GpuRunnerOptions options;
+  for (const VisibleGpu& gpu : choice->gpus) options.gpus.push_back(gpu.uuid);
+  return make_gpu_runner(flags.workload, machine, options);
+}
+
 Result<int> run_trial(Flags flags) {
   const auto knobs = parse_knobs(flags.knobs);
   if (!knobs) return knobs.error();
@@ -117,7 +135,9 @@ Result<int> run_trial(Flags flags) {
   probe.quick = true;
   const auto machine = probe_machine(probe);
   if (!machine) return machine.error();
-  const Trial trial = make_process_runner(workload, *machine)->run(*knobs, limits);
+  auto runner = runner_of(flags, *knobs, *machine);
+  if (!runner) return runner.error();
+  const Trial trial = (*runner)->run(*knobs, limits);
   flags.json ? print_json(trial) : print_trial(trial);
   if (trial.cause == "interrupted") return kExitInterrupted;
   return trial.ok() ? kExitFine : kExitAnswerIsNo;
@@ -151,6 +171,8 @@ std::function<Result<int>()> declare(CLI::App& app) {
   app.add_option("--seed", workload.seed);
   app.add_option("--seconds", flags->seconds, "How long to measure");
   app.add_option("--timeout", flags->timeout, "The whole trial");
+  app.add_option("--gpus", flags->device.gpus,
+                 "With backend=cuda: all, 0,2 as this process sees them, or UUIDs");
   app.add_flag("--json", flags->json, "One JSON document on stdout");
   app.add_option("--memory", flags->memory, "Stop the trial before it takes more");
   return [flags] { return flags->spec.empty() ? run_trial(*flags) : run_rank(flags->spec); };

@@ -192,7 +192,7 @@ class MapDrawing {
 
   // Where peak memory passes half and the whole of the limit, between the centres of the cells.
   void draw_memory_lines() {
-    const double limit = static_cast<double>(run_.options.memory_limit_bytes);
+    const double limit = static_cast<double>(run_.options.limit_bytes());
     if (limit <= 0) return;
     for (const double share : {0.5, 1.0}) {
       std::string path;
@@ -291,10 +291,10 @@ std::string map_figure(const RunRecord& run) {
       "M memory, H hung, T timed out, C crashed, W wrong result, U unsupported.");
   std::string more;
   if (!run.result.predicted.empty()) more += " " + say("Hatched: predicted, not run.");
-  if (run.options.memory_limit_bytes > 0) {
+  if (run.options.limit_bytes() > 0) {
     more += " " + say("Red lines: peak memory {} (dashed) and {}, the limit.",
-                      {html_text(format_bytes(run.options.memory_limit_bytes / 2)),
-                       html_text(format_bytes(run.options.memory_limit_bytes))});
+                      {html_text(format_bytes(run.options.limit_bytes() / 2)),
+                       html_text(format_bytes(run.options.limit_bytes()))});
   }
   return figure_html(caption + more, MapDrawing(run, std::move(grid)).draw(), "map");
 }

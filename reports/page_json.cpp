@@ -165,7 +165,7 @@ class TrialWriter {
         "{{\"knobs\":{},\"strings\":{},\n\"settings\":[{}],\n\"trials\":[{}],\n\"chosen\":{},"
         "\"baseline\":{},\"limit_bytes\":{},\"cut_logs\":{}}}",
         names.dump(), strings_.json(), settings_json_, trials_json_, chosen, baseline,
-        run.options.memory_limit_bytes, cut_logs);
+        run.options.limit_bytes(), cut_logs);
   }
 
  private:

@@ -65,14 +65,14 @@ void measure(Box& box, double widest) {
   box.height = y + line + kTitle + kPad;
 }
 
-// Rank of each CPU from "0:0-3 1:4-7".
+// Rank of each CPU from "0:0-3 1:4-7"; behind '@' stands the rank's GPU.
 std::map<int, int> ranks_of(const std::string& placement) {
   std::map<int, int> ranks;
   for (const std::string& word : words(placement)) {
     const std::size_t colon = word.find(':');
     if (colon == std::string::npos) continue;
     const auto rank = parse_integer(word.substr(0, colon));
-    const auto cpus = CpuSet::parse(word.substr(colon + 1));
+    const auto cpus = CpuSet::parse(word.substr(colon + 1, word.find('@') - colon - 1));
     if (!rank || !cpus) continue;
     for (const int cpu : cpus->cpus()) ranks.emplace(cpu, static_cast<int>(*rank));
   }

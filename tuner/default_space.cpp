@@ -68,6 +68,26 @@ std::vector<Axis> default_axes(const Machine& machine, const SpaceRequest& reque
   return axes;
 }
 
+// On GPUs a process is a GPU, the CPUs only load and hand out work, and batches are larger.
+std::vector<Axis> gpu_axes(const Machine& machine, const SpaceRequest& request) {
+  const int cpus = usable_cpu_count(machine);
+  std::vector<int> workers = {0, 1, 2, 4, 8};
+  std::erase_if(workers, [&](int count) { return count > std::max(1, cpus); });
+  SpaceRequest large = request;
+  large.least_batch = 8;
+  std::vector<Axis> axes = {{"nproc", {}, texts(half_doublings(request.train_gpus))},
+                            {"threads", {}, {"1"}},
+                            {"batch", {}, texts(batches(large))},
+                            {"workers", {}, texts(workers)},
+                            {"backend", {}, {"cuda"}}};
+  if (request.tensor_cores) axes.push_back({"precision", {}, {"fp32", "tf32", "bf16"}});
+  if (request.train_gpus > 1) {
+    axes.push_back({"p2p", {}, {"auto", "off"}});
+    axes.push_back({"ctas", {}, {"auto", "4", "16"}});
+  }
+  return axes;
+}
+
 bool user_gave(const SpaceRequest& request, std::string_view name) {
   return std::any_of(request.lists.begin(), request.lists.end(),
                      [&](const Axis& axis) { return axis.name == name; });
@@ -76,6 +96,15 @@ bool user_gave(const SpaceRequest& request, std::string_view name) {
 // What our own lists leave out when crossed: far oversubscribed compute, more loaders than CPUs can
 // feed. A user's list of both knobs is taken as it is.
 bool sensible(const Knobs& knobs, int cpus, const SpaceRequest& request) {
+  if (request.train_gpus > 0) {
+    if (knobs.nproc > request.train_gpus && !user_gave(request, "nproc")) return false;
+    const auto set = [&](const std::string& value, const char* name) {
+      return value != "auto" && !user_gave(request, name);
+    };
+    // One GPU exchanges nothing.
+    if (knobs.nproc == 1 && (set(knobs.p2p, "p2p") || set(knobs.ctas, "ctas"))) return false;
+    return user_gave(request, "workers") || knobs.nproc * knobs.workers <= 2 * cpus;
+  }
   const int team = knobs.nproc * knobs.threads;
   if (!(user_gave(request, "nproc") && user_gave(request, "threads"))) {
     const bool at_double =
@@ -89,7 +118,8 @@ bool sensible(const Knobs& knobs, int cpus, const SpaceRequest& request) {
 }
 
 Result<std::vector<Axis>> merged_axes(const Machine& machine, const SpaceRequest& request) {
-  std::vector<Axis> axes = default_axes(machine, request);
+  std::vector<Axis> axes =
+      request.train_gpus > 0 ? gpu_axes(machine, request) : default_axes(machine, request);
   std::vector<Axis> lists = request.own_axes;
   lists.insert(lists.end(), request.lists.begin(), request.lists.end());
   for (const Axis& list : lists) {

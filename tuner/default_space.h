@@ -24,6 +24,8 @@ struct SpaceRequest {
   int most_batch = 64;     // of one process; no more than the samples that are there
   bool precision = false;  // also search bf16 where the CPU has it natively
   bool gpu = false;        // also search the NCCL knobs
+  int train_gpus = 0;  // the built-in core trains on so many GPUs, one for each process; 0: CPUs
+  bool tensor_cores = false;  // they have tf32 and bf16
   std::size_t most_points = 5000;
 };
 

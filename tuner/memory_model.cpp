@@ -23,7 +23,7 @@ bool light(const std::string& name) {
 // numbers never need more; of what is not known, a factor of two is taken.
 double swap_factor(const std::string& name, const std::string& from, const std::string& to) {
   if (light(name)) return 1.05;
-  if (name == "precision") return from == "fp32" && to == "bf16" ? 1.02 : 2.0;
+  if (name == "precision") return from == "fp32" && (to == "bf16" || to == "tf32") ? 1.02 : 2.0;
   return 2.0;
 }
 
@@ -42,9 +42,10 @@ double number_factor(double from, double to) {
 double worker_count(const Knobs& knobs) { return static_cast<double>(knobs.workers); }
 
 // The parts of the peak that grow with the setting, each with a coefficient of at least 0.
-std::vector<double> parts(const Space& space, int point) {
+// `per_process`: of one process, however many there are.
+std::vector<double> parts(const Space& space, int point, bool per_process) {
   const Knobs& knobs = space.knobs(point);
-  const double n = knobs.nproc;
+  const double n = per_process ? 1 : knobs.nproc;
   const double b = knobs.batch;
   std::vector<double> values = {1, n, n * b, n * worker_count(knobs), n * knobs.threads};
   for (std::size_t a = 0; a < space.axes().size(); ++a) {
@@ -111,15 +112,18 @@ struct MemoryModel::Fit {
   std::vector<double> bytes, highest;  // of every point, by the regression alone
 };
 
-MemoryModel::MemoryModel(const Space& space, FootprintPrior prior)
-    : space_(&space), prior_(std::move(prior)), fit_(std::make_unique<Fit>()) {
+MemoryModel::MemoryModel(const Space& space, FootprintPrior prior, bool per_process)
+    : space_(&space),
+      prior_(std::move(prior)),
+      per_process_(per_process),
+      fit_(std::make_unique<Fit>()) {
   planned_.assign(static_cast<std::size_t>(space.size()), prior_ == nullptr ? 0.0 : -1.0);
   if (space.size() == 0) return;
   fit_->has_prior = planned(0) > 0;
-  const auto first = parts(space, 0);
+  const auto first = parts(space, 0, per_process);
   fit_->parts.resize(static_cast<Eigen::Index>(first.size()) + 1, space.size());
   for (int point = 0; point < space.size(); ++point) {
-    const std::vector<double> values = parts(space, point);
+    const std::vector<double> values = parts(space, point, per_process);
     const auto count = static_cast<Eigen::Index>(values.size());
     fit_->parts.col(point).head(count) = Eigen::Map<const Eigen::VectorXd>(values.data(), count);
     fit_->parts(count, point) = planned(point);
@@ -160,7 +164,7 @@ void MemoryModel::refit() const {
   double batch = 1;
   for (std::size_t i = 0; i < points_.size(); ++i) {
     const Knobs& knobs = space_->knobs(points_[i]);
-    const double each = peaks_[i] / knobs.nproc;
+    const double each = peaks_[i] / (per_process_ ? 1 : knobs.nproc);
     if (each >= scale) continue;
     scale = each;
     batch = knobs.batch;
@@ -208,10 +212,12 @@ void MemoryModel::refit() const {
 // All parts are positive, so no setting needs more than an observed one times its largest ratio of
 // parts. A loader is taken to need at most what a whole process needs at the smallest batch.
 double MemoryModel::ratio_bound(int point) const {
-  const Knobs& wanted = space_->knobs(point);
+  Knobs wanted = space_->knobs(point);
+  if (per_process_) wanted.nproc = 1;
   double least = std::numeric_limits<double>::max();
   for (std::size_t i = 0; i < points_.size(); ++i) {
-    const Knobs& seen = space_->knobs(points_[i]);
+    Knobs seen = space_->knobs(points_[i]);
+    if (per_process_) seen.nproc = 1;
     const double n = wanted.nproc;
     double factor = ratio(n, seen.nproc);
     factor =

@@ -29,7 +29,9 @@ using FootprintPrior = std::function<double(const Knobs&)>;
 class MemoryModel {
  public:
   // `space` must outlive the model.
-  MemoryModel(const Space& space, FootprintPrior prior);
+  // `per_process`: peaks and plans are of one process alone (a GPU's memory), so their number does
+  // not count.
+  MemoryModel(const Space& space, FootprintPrior prior, bool per_process = false);
   ~MemoryModel();
   MemoryModel(const MemoryModel&) = delete;
   MemoryModel& operator=(const MemoryModel&) = delete;
@@ -45,6 +47,7 @@ class MemoryModel {
   struct Fit;
   const Space* space_;
   FootprintPrior prior_;
+  bool per_process_;
   mutable std::vector<double> planned_;  // by prior_, asked once a point; below 0: not yet
   std::vector<int> points_;
   std::vector<double> peaks_;

@@ -70,6 +70,9 @@ std::string run_options_json(const RunOptions& options) {
       {"budget_seconds", options.budget_seconds},
       {"trial_seconds", options.trial_seconds},
       {"memory_limit_bytes", options.memory_limit_bytes},
+      {"gpus", options.gpus},
+      {"gpu_memory_bytes", options.gpu_memory_bytes},
+      {"tensor_cores", options.tensor_cores},
       {"memory_margin", options.memory_margin},
       {"seed", options.seed},
       {"policy", options.policy},
@@ -127,6 +130,9 @@ Result<RunOptions> parse_run_options(const std::string& text) {
     options.trial_seconds = json.value("trial_seconds", options.trial_seconds);
     options.memory_limit_bytes = json.value("memory_limit_bytes", options.memory_limit_bytes);
     options.memory_margin = json.value("memory_margin", options.memory_margin);
+    options.gpus = json.value("gpus", options.gpus);
+    options.gpu_memory_bytes = json.value("gpu_memory_bytes", options.gpu_memory_bytes);
+    options.tensor_cores = json.value("tensor_cores", options.tensor_cores);
     options.seed = json.value("seed", options.seed);
     options.policy = json.value("policy", options.policy);
     options.strategy = json.value("strategy", options.strategy);

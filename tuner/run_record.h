@@ -23,6 +23,7 @@ inline constexpr const char* kBaselineGiven = "given";
 inline constexpr const char* kBaselineRead = "read from the command and its config";
 inline constexpr const char* kBaselineFirst = "the first value of each list";
 inline constexpr const char* kBaselinePlain = "one process on all usable CPUs";
+inline constexpr const char* kBaselineGpu = "one process on one GPU";
 inline constexpr const char* kBaselineWithin = "near one process on all usable CPUs, in your lists";
 
 struct RunOptions {
@@ -38,6 +39,10 @@ struct RunOptions {
   int width_buckets = 0;     // at most so many, see core/width_buckets.h
   int widest_bucket = 0;     // pixels, of the label file's lines; 0: no buckets
   int queue_depth = 2;       // batches ready or under way for each loader worker
+  // GPUs that the built-in core trains on, by UUID, rank r on the r-th; empty: the CPUs.
+  std::vector<std::string> gpus;
+  std::uint64_t gpu_memory_bytes = 0;  // free on the fullest of them at the start
+  bool tensor_cores = false;           // all have tf32 and bf16
   // Inference: the core's lines, and what is asked of whoever answers.
   std::string place;       // folder or list of lines; empty: pictures of noise
   std::string checkpoint;  // empty: seeded weights
@@ -73,8 +78,11 @@ struct RunOptions {
   // Nobody said, and nothing tells, which setting is used now.
   bool baseline_guessed() const {
     return baseline_source == kBaselineFirst || baseline_source == kBaselinePlain ||
-           baseline_source == kBaselineWithin;
+           baseline_source == kBaselineWithin || baseline_source == kBaselineGpu;
   }
+  bool on_gpus() const { return !gpus.empty(); }
+  // What a setting's memory counts against: the machine's, or one GPU's.
+  std::uint64_t limit_bytes() const { return on_gpus() ? gpu_memory_bytes : memory_limit_bytes; }
   // The user's command answers requests; else it prints its own speed, or there is none.
   bool serves() const { return infers() && log_reader.empty() && metric.empty() && preset.empty(); }
   // The user's command trains, or measures itself, and prints how fast it is.

@@ -3,6 +3,7 @@
 #include "bench/command_prepare.h"
 #include "bench/command_runner.h"
 #include "bench/control_kernel.h"
+#include "bench/gpu_runner.h"
 #include "bench/infer_runner.h"
 #include "bench/process_runner.h"
 #include "tuner/default_space.h"
@@ -37,6 +38,11 @@ Result<std::unique_ptr<Runner>> make_runner(const RunOptions& options, const Mac
     workload.width_buckets = options.width_buckets;
     workload.queue_depth = options.queue_depth;
     workload.classes = options.classes;
+    if (options.on_gpus()) {
+      GpuRunnerOptions gpus;
+      gpus.gpus = options.gpus;
+      return controlled(make_gpu_runner(workload, machine, gpus), machine);
+    }
     return controlled(make_process_runner(workload, machine), machine);
   }
   const auto prepared = prepare_command(command_workload(options), machine);

@@ -12,6 +12,7 @@
 #include "bench/command_fill.h"
 #include "bench/command_prepare.h"
 #include "core/batch.h"
+#include "core/device_footprint.h"
 #include "core/recognizer.h"
 #include "core/trainer.h"
 #include "tuner/default_space.h"
@@ -72,6 +73,21 @@ FootprintPrior training_footprint(const RunOptions& options) {
   };
 }
 
+// Of one process on its GPU: the limit is one GPU's memory.
+FootprintPrior gpu_footprint(const RunOptions& options) {
+  TrainerOptions trainer;
+  trainer.model = options.model;
+  trainer.classes = options.classes;
+  trainer.height = options.height;
+  trainer.width = options.width;
+  auto plans = std::make_shared<PlannedBytes>([trainer](const Knobs& knobs) {
+    TrainerOptions rank = trainer;
+    rank.batch = knobs.batch;
+    return device_training_bytes(rank).value_or(0);
+  });
+  return [plans](const Knobs& knobs) { return static_cast<double>(plans->of(knobs)); };
+}
+
 FootprintPrior inference_footprint(const RunOptions& options) {
   RecognizerOptions recognizer;
   recognizer.model = options.model;
@@ -97,6 +113,7 @@ FootprintPrior inference_footprint(const RunOptions& options) {
 // Bytes of the built-in core by its own plan; none for a foreign command or server.
 FootprintPrior core_footprint(const RunOptions& options) {
   if (!options.command.empty() || !options.url.empty()) return {};
+  if (options.on_gpus()) return gpu_footprint(options);
   return options.infers() ? inference_footprint(options) : training_footprint(options);
 }
 
@@ -110,9 +127,9 @@ void set_inference_space(SpaceRequest& request, const RunOptions& options) {
 }
 
 int most_batch(const RunOptions& options) {
-  constexpr int kMostBatch = 64;
-  if (options.lines <= 0) return kMostBatch;
-  return static_cast<int>(std::clamp<std::int64_t>(options.lines, 1, kMostBatch));
+  const int most = options.on_gpus() ? 1024 : 64;
+  if (options.lines <= 0) return most;
+  return static_cast<int>(std::clamp<std::int64_t>(options.lines, 1, most));
 }
 
 std::vector<std::string> constraints_of(const RunOptions& options, const Machine& machine) {
@@ -142,15 +159,17 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) 
   for (const auto& [name, values] : options.axes) {
     request.lists.push_back(Axis{name, KnobScale::count, values});
   }
-  // The folk rules speak of training.
+  // The folk rules speak of training on CPUs.
   std::vector<RuleSetting> rules;
-  if (!options.infers()) rules = rule_settings(machine, options.baseline);
+  if (!options.infers() && !options.on_gpus()) rules = rule_settings(machine, options.baseline);
   std::erase_if(rules, [&](const RuleSetting& rule) { return !within_lists(options, rule.knobs); });
   request.always.push_back(options.baseline);
   for (const RuleSetting& rule : rules) request.always.push_back(rule.knobs);
   request.constraints = constraints_of(options, machine);
   request.most_batch = most_batch(options);
   request.gpu = !machine.gpus.empty() && !options.infers();
+  request.train_gpus = static_cast<int>(options.gpus.size());
+  request.tensor_cores = options.tensor_cores;
   if (options.infers() && options.command.empty() && options.url.empty()) {
     set_inference_space(request, options);
   }
@@ -159,7 +178,8 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) 
 
   TuneSetup setup;
   setup.space = std::move(*space);
-  setup.search.safety.limit_bytes = options.memory_limit_bytes;
+  setup.search.safety.limit_bytes = options.limit_bytes();
+  setup.search.safety.per_process = options.on_gpus();
   setup.search.safety.margin = options.memory_margin;
   setup.search.safety.most_bytes = options.objective.most_peak_bytes;
   setup.search.objective = options.objective;
@@ -171,7 +191,7 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) 
   setup.recommend.cpus = usable_cpu_count(machine);
   setup.recommend.baseline = options.baseline;
   setup.recommend.rules = rules;
-  setup.recommend.limit_bytes = options.memory_limit_bytes;
+  setup.recommend.limit_bytes = options.limit_bytes();
   setup.recommend.margin = options.memory_margin;
   setup.recommend.objective = options.objective;
   return setup;
@@ -184,6 +204,7 @@ TrialLimits trial_limits(const RunOptions& options) {
   // A foreign command that is silent is given up by the silence rule; one that prints, but not the
   // metric, by this.
   if (options.prints()) limits.most_seconds += 60;
+  if (options.on_gpus()) limits.most_seconds += 150;  // contexts, libraries, NCCL's first meeting
   limits.memory_limit_bytes = options.memory_limit_bytes;
   return limits;
 }
@@ -234,6 +255,27 @@ Result<InferenceWorkload> inference_workload(const RunOptions& options, const Ma
   return workload;
 }
 
+namespace {
+
+// Devices by UUID in front, so that Paddle's ids count within what is visible.
+std::string paddle_gpu_line(const RunOptions& options, const Knobs& knobs,
+                            std::vector<std::string> words) {
+  std::vector<std::string> uuids = options.gpus, ids;
+  uuids.resize(std::min(uuids.size(), static_cast<std::size_t>(knobs.nproc)));
+  for (std::size_t i = 0; i < uuids.size(); ++i) ids.push_back(fmt::format("{}", i));
+  words.push_back("CUDA_VISIBLE_DEVICES=" + join(uuids, ","));
+  words.insert(words.end(), {"python", "-m", "paddle.distributed.launch", "--gpus", join(ids, ","),
+                             "tools/train.py", "-c", "CONFIG.yml", "-o", "Global.use_gpu=true",
+                             fmt::format("Train.loader.batch_size_per_card={}", knobs.batch),
+                             fmt::format("Train.loader.num_workers={}", knobs.workers)});
+  if (knobs.precision == "bf16") {
+    words.insert(words.end(), {"Global.use_amp=true", "Global.amp_dtype=bfloat16"});
+  }
+  return shell_join(words);
+}
+
+}  // namespace
+
 std::string launch_command(const RunOptions& options, const Machine& machine, const Knobs& knobs) {
   if (options.infers() && options.command.empty()) {
     const auto workload = inference_workload(options, machine);
@@ -246,6 +288,7 @@ std::string launch_command(const RunOptions& options, const Machine& machine, co
   }
   std::vector<std::string> words;
   for (const auto& [name, value] : knob_environment(knobs)) words.push_back(name + "=" + value);
+  if (options.on_gpus()) return paddle_gpu_line(options, knobs, std::move(words));
   words.insert(words.end(), {"python", "-m", "paddle.distributed.launch",
                              fmt::format("--nproc_per_node={}", knobs.nproc), "tools/train.py",
                              "-c", "CONFIG.yml", "-o", "Global.use_gpu=false",

@@ -135,7 +135,7 @@ void fill_figures(const RunRecord& run, const Compared& all, Verification& verif
   verification.ratio = trial_ratio(all.now.trials, all.then.trials);
   verification.clean_samples = all.now.clean;
   verification.spoilt_samples = all.now.spoilt;
-  verification.limit_bytes = run.options.memory_limit_bytes;
+  verification.limit_bytes = run.options.limit_bytes();
   verification.peak_bytes = 0;
   for (const Trial& trial : verification.trials) {
     if (trial.knobs == verification.recommended) {
