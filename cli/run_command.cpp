@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "bench/rank_binding.h"
 #include "cli/command_list.h"
 #include "cli/terminal.h"
 #include "probes/partition.h"
@@ -51,6 +52,9 @@ Status apply_stored(const RunFlags& flags, LaunchSetting& setting) {
   }
   setting.knobs = run->result.recommendation.knobs;
   setting.environment = run->result.recommendation.env;
+  // The launch binds by itself, and otherwise once a safer setting has other ranks.
+  std::erase_if(setting.environment,
+                [](const auto& one) { return one.first == kRankCpusVariable; });
   if (setting.command.empty()) setting.command = run->options.command;
   if (setting.command.empty()) {
     return Error{ErrorKind::usage, "run " + run->id +

@@ -31,11 +31,12 @@ class SweepSearch : public Search {
     return by_model_ ? model_->stop_reason() : board_.stop_reason;
   }
   const Objective& objective() const override { return board_.options.objective; }
+  // The model speaks while a setting is untried, also of a stored run whose trials are told again.
   Prediction predict(const Knobs& knobs) const override {
-    return by_model_ ? model_->predict(knobs) : board_.measured(knobs);
+    return count_open() > 0 ? model_->predict(knobs) : board_.measured(knobs);
   }
   std::vector<FittedTerm> terms() const override {
-    return by_model_ ? model_->terms() : std::vector<FittedTerm>();
+    return count_open() > 0 ? model_->terms() : std::vector<FittedTerm>();
   }
 
   std::optional<Proposal> next(double seconds_left) override {

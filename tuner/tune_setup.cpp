@@ -11,10 +11,12 @@
 #include "base/text.h"
 #include "bench/command_fill.h"
 #include "bench/command_prepare.h"
+#include "bench/rank_binding.h"
 #include "core/batch.h"
 #include "core/device_footprint.h"
 #include "core/recognizer.h"
 #include "core/trainer.h"
+#include "probes/partition.h"
 #include "tuner/default_space.h"
 #include "tuner/promise_words.h"
 
@@ -258,8 +260,9 @@ Result<InferenceWorkload> inference_workload(const RunOptions& options, const Ma
 namespace {
 
 // Devices by UUID in front, so that Paddle's ids count within what is visible.
-std::string paddle_gpu_line(const RunOptions& options, const Knobs& knobs,
-                            std::vector<std::string> words) {
+std::string paddle_gpu_line(const RunOptions& options, const Knobs& knobs) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : knob_environment(knobs)) words.push_back(name + "=" + value);
   std::vector<std::string> uuids = options.gpus, ids;
   uuids.resize(std::min(uuids.size(), static_cast<std::size_t>(knobs.nproc)));
   for (std::size_t i = 0; i < uuids.size(); ++i) ids.push_back(fmt::format("{}", i));
@@ -274,6 +277,24 @@ std::string paddle_gpu_line(const RunOptions& options, const Knobs& knobs,
   return shell_join(words);
 }
 
+// Bound as the core's ranks were, where they were.
+std::string paddle_cpu_line(const Machine& machine, const Knobs& knobs) {
+  PreparedCommand prepared;
+  prepared.workload.command = {"python",
+                               "-m",
+                               "paddle.distributed.launch",
+                               "--nproc_per_node={nproc}",
+                               "tools/train.py",
+                               "-c",
+                               "CONFIG.yml",
+                               "-o",
+                               "Global.use_gpu=false",
+                               "Train.loader.batch_size_per_card={batch}",
+                               "Train.loader.num_workers={workers}"};
+  for (const KnobRow& row : knob_table()) prepared.workload.knobs.emplace_back(row.name);
+  return launch_line(prepared, machine, knobs);
+}
+
 }  // namespace
 
 std::string launch_command(const RunOptions& options, const Machine& machine, const Knobs& knobs) {
@@ -286,15 +307,8 @@ std::string launch_command(const RunOptions& options, const Machine& machine, co
     // A config that has gone since: the command as it was typed.
     return prepared ? launch_line(*prepared, machine, knobs) : shell_join(options.command);
   }
-  std::vector<std::string> words;
-  for (const auto& [name, value] : knob_environment(knobs)) words.push_back(name + "=" + value);
-  if (options.on_gpus()) return paddle_gpu_line(options, knobs, std::move(words));
-  words.insert(words.end(), {"python", "-m", "paddle.distributed.launch",
-                             fmt::format("--nproc_per_node={}", knobs.nproc), "tools/train.py",
-                             "-c", "CONFIG.yml", "-o", "Global.use_gpu=false",
-                             fmt::format("Train.loader.batch_size_per_card={}", knobs.batch),
-                             fmt::format("Train.loader.num_workers={}", knobs.workers)});
-  return shell_join(words);
+  if (options.on_gpus()) return paddle_gpu_line(options, knobs);
+  return paddle_cpu_line(machine, knobs);
 }
 
 namespace {
@@ -306,6 +320,17 @@ void drop_what_was_not_set(const RunOptions& options,
   env.erase(std::remove_if(env.begin(), env.end(),
                            [](const auto& one) { return one.first == "OMP_NUM_THREADS"; }),
             env.end());
+}
+
+// What `ocrtune rank-exec` reads, in trials and in the line that is recommended.
+void add_rank_cpus(RunRecord& run) {
+  const Knobs& knobs = run.result.recommendation.knobs;
+  const RunOptions& options = run.options;
+  if (!run.result.found || knobs.binding == "none" || options.infers() || options.on_gpus()) return;
+  if (!options.command.empty() && !turns(command_workload(options), "binding")) return;
+  const auto masks = partition_cpus(run.machine.cpu, knobs.nproc, knobs.threads, knobs.binding);
+  if (!masks) return;
+  run.result.recommendation.env.emplace_back(kRankCpusVariable, rank_cpus_text(*masks));
 }
 
 }  // namespace
@@ -334,6 +359,7 @@ Result<std::unique_ptr<Judgement>> judge_run(RunRecord& run) {
   run.result.recommendation.command =
       launch_command(run.options, run.machine, run.result.recommendation.knobs);
   drop_what_was_not_set(run.options, run.result.recommendation.env);
+  add_rank_cpus(run);
   if (!run.options.promise.empty()) speak_of_promise(run);
   return judgement;
 }

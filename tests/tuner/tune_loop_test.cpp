@@ -116,6 +116,27 @@ TEST(TuneLoop, FewTrialsTryMoreThanOneSetting) {
   }
 }
 
+// A stored run is judged by a search that was only told its trials.
+TEST(TuneLoop, AStoredRunIsJudgedAsItWas) {
+  const RecordedTable table = small_table(0.02, 1e9);
+  for (const double budget : {30.0, 200.0}) {
+    const Played played = play(table, budget, 1);
+    const Space space(knobs_of(table));
+    SearchOptions options;
+    options.safety.limit_bytes = table.memory_bytes;
+    options.first = {played.end.trials[0].knobs};
+    const auto search = find_strategy("ours")->make(space, options);
+    for (const Trial& trial : played.end.trials) search->tell(trial);
+    RecommendOptions recommend_options;
+    recommend_options.baseline = played.end.trials[0].knobs;
+    recommend_options.limit_bytes = table.memory_bytes;
+    recommend_options.stop_reason = played.end.stop_reason;
+    const TuneResult again = recommend(space, *search, played.end.trials, recommend_options);
+    EXPECT_EQ(again.certificate, played.result.certificate) << budget;
+    EXPECT_EQ(again.recommendation.knobs, played.result.recommendation.knobs) << budget;
+  }
+}
+
 TEST(TuneLoop, GoesOnFromEarlierTrials) {
   const RecordedTable table = small_table(0.0, 1e9);
   const Played first = play(table, 20, 1);
