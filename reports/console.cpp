@@ -149,6 +149,14 @@ void add_rules(Lines& lines, const TuneResult& result) {
   }
 }
 
+void add_close(Lines& lines, const TuneResult& result) {
+  for (std::size_t i = 0; i < std::min<std::size_t>(result.close.size(), 3); ++i) {
+    const Neighbour& neighbour = result.close[i];
+    lines.add(i == 0 ? "close" : "",
+              fmt::format("{}: {}", knobs_text(neighbour.knobs), neighbour.reason));
+  }
+}
+
 void add_rejected(Lines& lines, const TuneResult& result, int most) {
   for (std::size_t i = 0; i < result.rejected.size() && static_cast<int>(i) < most; ++i) {
     const Neighbour& neighbour = result.rejected[i];
@@ -173,6 +181,7 @@ std::string console_summary(const RunRecord& run, int width, bool colour) {
     add_answer(lines, run);
     add_rules(lines, result);
     lines.blank();
+    add_close(lines, result);
     // Two lines are kept for noise and advice, three for failures.
     add_rejected(lines, result, std::max(kMostLines - lines.count() - 5, 1));
     add_failures(lines, run, std::min(3, kMostLines - lines.count() - 2));

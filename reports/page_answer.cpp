@@ -132,6 +132,18 @@ std::string ties_list(const TuneResult& result) {
                      table_html({"Setting", "#samples/s", "#peak memory"}, rows));
 }
 
+std::string close_list(const TuneResult& result) {
+  if (result.close.empty()) return "";
+  std::vector<std::vector<std::string>> rows;
+  for (const Neighbour& neighbour : result.close) {
+    rows.push_back({knobs_html(neighbour.knobs), say_sentence(plain_line(neighbour.reason, 1000))});
+  }
+  return fmt::format("<details><summary>{}</summary>{}</details>\n",
+                     say("Behind by less than these trials can tell: {}",
+                         {fmt::format("{}", result.close.size())}),
+                     table_html({"Setting", "How far"}, rows));
+}
+
 std::string failure_items(const FailureGroup& group) {
   std::string items;
   for (std::size_t i = 0; i < std::min(group.trials.size(), kMostListed); ++i) {
@@ -189,7 +201,7 @@ std::string answer_section(const RunRecord& run) {
       "<section id=\"answer\" class=\"card\"><h2>{}</h2>{}<p class=\"launch\">{}</p>"
       "<dl class=\"facts\">{}</dl>\n<div class=\"blocks\">{}</div>\n{}{}</section>\n",
       say("Launch with"), badges_html(run), knobs_html(recommended.knobs), facts, blocks,
-      reasons_list(result), ties_list(result));
+      reasons_list(result), ties_list(result) + close_list(result));
 }
 
 std::string rejected_section(const TuneResult& result) {

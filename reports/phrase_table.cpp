@@ -46,6 +46,8 @@ const std::vector<Phrase>& phrase_table() {
       {"limit unknown", "上限未知"},
       {"of {}; {} % stays free", "上限 {}；剩余 {} %"},
       {"(chosen)", "（已选）"},
+      {"Behind by less than these trials can tell: {}", "落后程度小于这些试验所能分辨：{} 个"},
+      {"How far", "差距"},
       {"{} settings cannot be told apart; the safest was chosen",
        "{} 个设置无法区分快慢；已选其中最安全的"},
       {"Setting", "设置"},

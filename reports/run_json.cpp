@@ -79,18 +79,23 @@ Json rules_json(const std::vector<RuleVerdict>& rules) {
   return list;
 }
 
+Json neighbours_json(const std::vector<Neighbour>& neighbours) {
+  Json list = Json::array();
+  for (const Neighbour& neighbour : neighbours) {
+    list.push_back(
+        {{"knobs", knobs_json(neighbour.knobs)}, {"reason", valid_utf8(neighbour.reason)}});
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string run_json(const RunRecord& run, int indent) {
   const TuneResult& result = run.result;
-  Json ties = Json::array(), rejected = Json::array(), settings = Json::array();
+  Json ties = Json::array(), settings = Json::array();
   Json pareto = Json::array();
   for (const SettingSummary& member : result.pareto) pareto.push_back(setting_json(member));
   for (const SettingSummary& tie : result.ties) ties.push_back(setting_json(tie));
-  for (const Neighbour& neighbour : result.rejected) {
-    rejected.push_back(
-        {{"knobs", knobs_json(neighbour.knobs)}, {"reason", valid_utf8(neighbour.reason)}});
-  }
   for (const SettingSummary& setting : result.settings) settings.push_back(setting_json(setting));
   Json terms = Json::array();
   for (const FittedTerm& term : result.terms) {
@@ -116,7 +121,8 @@ std::string run_json(const RunRecord& run, int indent) {
       {"pareto", {{"axes", result.pareto_axes}, {"settings", pareto}}},
       {"certificate", valid_utf8(result.certificate)},
       {"rules", rules_json(result.rules)},
-      {"rejected", rejected},
+      {"close", neighbours_json(result.close)},
+      {"rejected", neighbours_json(result.rejected)},
       {"terms", terms},
       {"settings", settings},
       {"trials", run.trials.size()},

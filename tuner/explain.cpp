@@ -14,6 +14,7 @@ namespace ocrtune {
 namespace {
 
 constexpr double kWide = 1.96;
+constexpr std::size_t kMostClose = 5;
 
 // Repeats of each of two settings that would tell this difference of logarithms from nothing.
 int rounds_to_settle(double difference, double noise) {
@@ -163,16 +164,14 @@ std::vector<Neighbour> rejected_neighbours(const Space& space, const Search& sea
   const int chosen = space.find(verdict.chosen->summary.knobs);
   if (chosen < 0) return {};
   std::vector<Neighbour> rejected = nearest_failures(verdict.chosen->summary.knobs, settings);
-  for (const Setting* near : verdict.near) {
-    rejected.push_back({near->summary.knobs, why_not(*near, verdict)});
-  }
   std::vector<Neighbour> measured, predicted;
+  const auto among = [](const std::vector<const Setting*>& named, const Setting* setting) {
+    return std::find(named.begin(), named.end(), setting) != named.end();
+  };
   for (const int point : space.neighbours(chosen)) {
     const Knobs& knobs = space.knobs(point);
     const Setting* run = find_setting(settings, knobs);
-    const bool named =
-        std::find(verdict.near.begin(), verdict.near.end(), run) != verdict.near.end();
-    if (named) continue;
+    if (run != nullptr && (among(verdict.near, run) || among(verdict.ties, run))) continue;
     if (run != nullptr) {
       if (run->works() || run->crowds_out) measured.push_back({knobs, why_not(*run, verdict)});
       continue;
@@ -187,6 +186,15 @@ std::vector<Neighbour> rejected_neighbours(const Space& space, const Search& sea
   rejected.insert(rejected.end(), measured.begin(), measured.end());
   rejected.insert(rejected.end(), predicted.begin(), predicted.end());
   return rejected;
+}
+
+std::vector<Neighbour> close_settings(const Verdict& verdict) {
+  std::vector<Neighbour> close;
+  for (const Setting* near : verdict.near) {
+    if (close.size() == kMostClose) break;
+    close.push_back({near->summary.knobs, why_not(*near, verdict)});
+  }
+  return close;
 }
 
 std::string noise_statement(const Verdict& verdict) {

@@ -31,6 +31,8 @@ std::vector<std::string> reasons_for(const Verdict& verdict);
 std::vector<Neighbour> rejected_neighbours(const Space& space, const Search& search,
                                            const Verdict& verdict,
                                            const std::vector<Setting>& settings);
+// A few of Verdict::near.
+std::vector<Neighbour> close_settings(const Verdict& verdict);
 // Empty when the chosen setting is clearly ahead of all that do not tie with it.
 std::string noise_statement(const Verdict& verdict);
 // Empty when nothing is left to find out.

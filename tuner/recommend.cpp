@@ -223,6 +223,7 @@ TuneResult recommend(const Space& space, const Search& search, const std::vector
   result.certified_gap = gain;
   result.certificate = certificate(space, gain, verdict, static_cast<int>(settings.size()));
   result.rules = audit_rules(options.rules, settings, *verdict.chosen, search, result.noise);
+  result.close = close_settings(verdict);
   result.rejected = rejected_neighbours(space, search, verdict, settings);
   result.terms = search.terms();
   result.noise_statement = noise_statement(verdict);

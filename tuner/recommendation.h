@@ -78,7 +78,8 @@ struct TuneResult {
   double certified_gap = -1;         // the best is at most this much faster, at 95 %; -1: unknown
   std::string certificate;           // "95 %: within 3 % of the best in the declared space; 6 tie"
   std::vector<RuleVerdict> rules;
-  std::vector<Neighbour> rejected;
+  std::vector<Neighbour> close;             // behind by less than these trials can tell, and no tie
+  std::vector<Neighbour> rejected;          // near the recommended one and worse
   std::vector<FittedTerm> terms;            // the speed model in words; empty on small spaces
   std::vector<SettingSummary> settings;     // all that were tried, best first
   std::vector<SettingSummary> pareto;       // nothing tried is better in one thing and no worse in

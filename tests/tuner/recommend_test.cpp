@@ -112,13 +112,10 @@ TEST_F(Recommend, WhatNoiseHidesIsNamedThoughItDidNotRace) {
   trials_.push_back(ran(setting(2), 60, 1));
   const TuneResult found = result();
   EXPECT_EQ(found.recommendation.knobs, setting(4));
-  int named = 0;
-  for (const Neighbour& neighbour : found.rejected) {
-    if (!(neighbour.knobs == setting(1))) continue;
-    ++named;
-    EXPECT_THAT(neighbour.reason, HasSubstr("within the noise"));
-  }
-  EXPECT_EQ(named, 1);
+  ASSERT_EQ(found.close.size(), 1U);
+  EXPECT_EQ(found.close[0].knobs, setting(1));
+  EXPECT_THAT(found.close[0].reason, HasSubstr("within the noise"));
+  for (const Neighbour& neighbour : found.rejected) EXPECT_NE(neighbour.knobs, setting(1));
 }
 
 TEST_F(Recommend, ATieNeedsMoreOfWhatItReallyNeeds) {
