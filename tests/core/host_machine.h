@@ -98,7 +98,7 @@ struct HostMachine {
     return Buffer{std::vector<double>((bytes + 7) / 8, std::nan(""))};
   }
   Status upload(void* to, const void* from, std::size_t bytes) {
-    std::memcpy(to, from, bytes);
+    if (bytes > 0) std::memcpy(to, from, bytes);
     return Status();
   }
   Status download(void* to, const void* from, std::size_t bytes) { return upload(to, from, bytes); }
