@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/random.h"
 #include "base/stats.h"
+#include "bench/step_arms.h"
 #include "core/model.h"
 #include "core/mpi_comm.h"
 #include "core/trainer.h"
@@ -30,35 +30,11 @@ Value or_exit(Result<Value> value) {
   return std::move(*value);
 }
 
-struct Arm {
-  std::unique_ptr<Comm> comm;
-  std::unique_ptr<Trainer> trainer;
-  std::vector<double> step_seconds, reduce_seconds, wait_seconds;
-};
-
-Batch draw_batch(const TrainerOptions& options, int rank) {
-  Random random(99 + static_cast<std::uint64_t>(rank));
-  Batch batch;
-  batch.count = options.batch;
-  batch.height = options.height;
-  batch.width = options.width;
-  batch.images.resize(image_floats({batch.count, batch.height, batch.width}));
-  for (float& pixel : batch.images) pixel = static_cast<float>(random.uniform(-1, 1));
-  batch.labels.assign(static_cast<std::size_t>(batch.count), {1, 2, 3, 4, 5});
-  return batch;
-}
-
 void run_window(Arm& arm, const Batch& batch) {
   const double start = steady_clock().now_seconds();
-  double reduce = 0, wait = 0;
-  for (int step = 0; step < kStepsOfWindow; ++step) {
-    const StepReport report = or_exit(arm.trainer->step(batch));
-    reduce += report.all_reduce_seconds;
-    wait += report.wait_seconds;
-  }
+  const Status ran = take_steps(arm, batch, kStepsOfWindow);
+  if (!ran) or_exit(Result<int>(ran.error()));
   arm.step_seconds.push_back((steady_clock().now_seconds() - start) / kStepsOfWindow);
-  arm.reduce_seconds.push_back(reduce / kStepsOfWindow);
-  arm.wait_seconds.push_back(wait / kStepsOfWindow);
 }
 
 }  // namespace
@@ -82,7 +58,7 @@ int main(int argc, char** argv) {
     arm.trainer = or_exit(Trainer::create(options, *arm.comm));
   }
   const RankPlace place = arms[0].comm->place();
-  const Batch batch = draw_batch(options, place.rank);
+  const Batch batch = drawn_batch(options, place.rank);
   for (int window = -1; window < windows; ++window) {
     for (Arm& arm : arms) run_window(arm, batch);
   }

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/random.h"
 #include "base/stats.h"
 #include "base/text.h"
+#include "bench/step_arms.h"
 #include "core/model.h"
 #include "core/shm_comm.h"
 #include "core/trainer.h"
@@ -31,18 +31,6 @@ struct Setting {
 
 constexpr std::size_t kArms[] = {0, 256 << 10, 1 << 20, 4 << 20, 25 << 20};
 
-Batch draw_batch(const TrainerOptions& options, int rank) {
-  Random random(99 + static_cast<std::uint64_t>(rank));
-  Batch batch;
-  batch.count = options.batch;
-  batch.height = options.height;
-  batch.width = options.width;
-  batch.images.resize(image_floats({batch.count, batch.height, batch.width}));
-  for (float& pixel : batch.images) pixel = static_cast<float>(random.uniform(-1, 1));
-  batch.labels.assign(static_cast<std::size_t>(batch.count), {1, 2, 3, 4, 5});
-  return batch;
-}
-
 template <typename Value>
 Value or_exit(Result<Value> value) {
   if (!value) {
@@ -52,25 +40,13 @@ Value or_exit(Result<Value> value) {
   return std::move(*value);
 }
 
-struct Arm {
-  std::unique_ptr<Comm> comm;
-  std::unique_ptr<Trainer> trainer;
-  std::vector<double> step_seconds, reduce_seconds, wait_seconds;
-};
-
 void run_window(Arm& arm, const Batch& batch, int steps) {
-  double reduce = 0, wait = 0;
   if (!arm.comm->barrier()) std::_Exit(1);
   const double start = steady_clock().now_seconds();
-  for (int i = 0; i < steps; ++i) {
-    const StepReport report = or_exit(arm.trainer->step(batch));
-    reduce += report.all_reduce_seconds / steps;
-    wait += report.wait_seconds / steps;
-  }
+  const Status ran = take_steps(arm, batch, steps);
+  if (!ran) or_exit(Result<int>(ran.error()));
   if (!arm.comm->barrier()) std::_Exit(1);
   arm.step_seconds.push_back((steady_clock().now_seconds() - start) / steps);
-  arm.reduce_seconds.push_back(reduce);
-  arm.wait_seconds.push_back(wait);
 }
 
 void run_rank(const Setting& setting, const std::vector<std::string>& segments, int rank) {
@@ -87,7 +63,7 @@ void run_rank(const Setting& setting, const std::vector<std::string>& segments, 
   if (model != nullptr) options.width = model->width;
   options.batch = setting.batch;
   options.threads = setting.threads;
-  const Batch batch = draw_batch(options, rank);
+  const Batch batch = drawn_batch(options, rank);
   std::vector<Arm> arms;
   for (std::size_t i = 0; i < std::size(kArms); ++i) {
     ShmCommOptions shm;

@@ -9,6 +9,7 @@
 #include "base/cpu_set.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "cli/batch_flags.h"
 #include "cli/command_list.h"
 #include "core/alphabet.h"
 #include "core/line_dataset.h"
@@ -129,16 +130,8 @@ std::function<Result<int>()> declare(CLI::App& app) {
   app.add_option("--threads", run.trainer.threads, "All usable CPUs if absent")
       ->check(CLI::Range(1, 1024));
   app.add_option("--workers", run.loader.workers, "Loader processes");
-  app.add_option("--queue-depth", run.loader.queue_depth,
-                 "Batches ready or under way for each loader process")
-      ->check(CLI::Range(1, 64));
-  app.add_option("--width-buckets", run.loader.width_buckets,
-                 "Batches of lines about equally wide, in at most so many widths; 0: all --width")
-      ->check(CLI::Range(0, kMostWidthBuckets));
-  app.add_option("--heights", run.loader.heights,
-                 "Multi-scale batches as PaddleOCR draws them: 32,48,64; --batch is first_bs")
-      ->delimiter(',')
-      ->check(CLI::Range(8, 4096));
+  declare_batch_flags(app, {run.loader.heights, run.loader.width_buckets, run.loader.queue_depth},
+                      8, 4096);
   app.add_option("--height", run.loader.height, "Pixels");
   app.add_option("--width", run.loader.width, "Pixels; wider lines are squeezed");
   app.add_option("--learning-rate", run.trainer.learning_rate, "Of AdamW")

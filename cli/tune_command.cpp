@@ -15,6 +15,7 @@
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "cli/batch_flags.h"
 #include "cli/command_flags.h"
 #include "cli/command_list.h"
 #include "cli/objective_flags.h"
@@ -550,16 +551,7 @@ std::function<Result<int>()> declare(CLI::App& app) {
       app.add_option("--model", options.model, "Model of the built-in core (ocrtune list models)");
   app.add_option("--height", options.height, "Line height in pixels")->check(CLI::Range(16, 256));
   app.add_option("--width", options.width, "Line width in pixels")->check(CLI::Range(32, 4096));
-  app.add_option("--heights", options.heights,
-                 "Multi-scale batches as PaddleOCR draws them: 32,48,64; batch is first_bs")
-      ->delimiter(',')
-      ->check(CLI::Range(16, 256));
-  app.add_option("--width-buckets", options.width_buckets,
-                 "Batches of lines about equally wide, in at most so many widths; 0: all --width")
-      ->check(CLI::Range(0, kMostWidthBuckets));
-  app.add_option("--queue-depth", options.queue_depth,
-                 "Batches ready or under way for each loader worker")
-      ->check(CLI::Range(1, 64));
+  declare_batch_flags(app, {options.heights, options.width_buckets, options.queue_depth}, 16, 256);
   app.add_option("--db", flags->db, "The store (default: under XDG_DATA_HOME)");
   app.add_option("--out", flags->out, "Folder for report.html, the CSV files and ocrtune.env");
   CLI::Option* resume =

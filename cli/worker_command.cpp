@@ -16,6 +16,7 @@
 #include "bench/gpu_runner.h"
 #include "bench/process_runner.h"
 #include "bench/worker.h"
+#include "cli/batch_flags.h"
 #include "cli/command_list.h"
 #include "core/samples.h"
 #include "core/width_buckets.h"
@@ -154,16 +155,8 @@ std::function<Result<int>()> declare(CLI::App& app) {
   app.add_option("--alphabet", workload.alphabet, "Characters; from the label file if absent");
   app.add_option("--height", workload.height)->check(CLI::Range(8, 4096));
   app.add_option("--width", workload.width)->check(CLI::Range(8, 16384));
-  app.add_option("--heights", workload.heights,
-                 "Multi-scale batches as PaddleOCR draws them: 32,48,64; batch is first_bs")
-      ->delimiter(',')
-      ->check(CLI::Range(8, 4096));
-  app.add_option("--width-buckets", workload.width_buckets,
-                 "Batches of lines about equally wide, in at most so many widths; 0: all --width")
-      ->check(CLI::Range(0, kMostWidthBuckets));
-  app.add_option("--queue-depth", workload.queue_depth,
-                 "Batches ready or under way for each loader worker")
-      ->check(CLI::Range(1, 64));
+  declare_batch_flags(app, {workload.heights, workload.width_buckets, workload.queue_depth}, 8,
+                      4096);
   app.add_option("--bucket-kib", workload.bucket_kib,
                  "Average gradients in parts of so much during backward; 0: all after it")
       ->check(CLI::Range(0, 1 << 20));

@@ -16,6 +16,7 @@
 #include "core/checkpoint.h"
 #include "core/device_network.h"
 #include "core/gradient_check.h"
+#include "core/rows.h"
 #include "core/trainer.h"
 
 namespace ocrtune::device {
@@ -101,16 +102,7 @@ class DeviceTrainer final : public Trainer {
   Result<std::vector<float>> logits(const Batch& batch) override {
     const auto rows = network_->infer(batch);
     if (!rows) return rows.error();
-    const std::size_t classes = many(options_.classes), count = many(batch.count);
-    const std::size_t steps = rows->size() / count / classes;
-    std::vector<float> out(rows->size());
-    for (std::size_t n = 0; n < count; ++n) {
-      for (std::size_t t = 0; t < steps; ++t) {
-        std::copy_n(rows->data() + (n * steps + t) * classes, classes,
-                    out.data() + (t * count + n) * classes);
-      }
-    }
-    return out;
+    return steps_first(*rows, many(batch.count), many(options_.classes));
   }
 
   std::size_t parameter_count() const override { return graph_.parameter_count(); }

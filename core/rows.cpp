@@ -20,6 +20,19 @@ constexpr std::size_t kRowBlock = 64;
 
 }  // namespace
 
+std::vector<float> steps_first(std::span<const float> logits, std::size_t count,
+                               std::size_t classes) {
+  const std::size_t steps = logits.size() / count / classes;
+  std::vector<float> turned(logits.size());
+  for (std::size_t n = 0; n < count; ++n) {
+    for (std::size_t t = 0; t < steps; ++t) {
+      std::copy_n(logits.data() + (n * steps + t) * classes, classes,
+                  turned.data() + (t * count + n) * classes);
+    }
+  }
+  return turned;
+}
+
 void fill_rows(const float* row, std::size_t rows, std::size_t columns, float* to) {
 #pragma omp parallel for schedule(static)
   for (std::size_t i = 0; i < rows; ++i) {

@@ -2,8 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
+#include <vector>
 
 namespace ocrtune {
+
+// [N, T, classes], as networks leave them, to [T, N, classes].
+std::vector<float> steps_first(std::span<const float> logits, std::size_t count,
+                               std::size_t classes);
 
 // Every row of to[rows, columns] becomes `row`.
 void fill_rows(const float* row, std::size_t rows, std::size_t columns, float* to);

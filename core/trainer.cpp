@@ -21,6 +21,7 @@
 #include "core/model.h"
 #include "core/network.h"
 #include "core/optimizer.h"
+#include "core/rows.h"
 #include "core/tensor.h"
 
 namespace ocrtune {
@@ -160,17 +161,8 @@ class TrainerOnGraph final : public Trainer {
     const TeamScope team(options_.threads);
     const Result<std::span<const float>> rows = network_.infer(batch, parameters_, statistics_);
     if (!rows) return rows.error();
-    const auto classes = static_cast<std::size_t>(options_.classes);
-    const auto count = static_cast<std::size_t>(batch.count);
-    const std::size_t steps = rows->size() / count / classes;
-    std::vector<float> result(rows->size());
-    for (std::size_t n = 0; n < count; ++n) {
-      for (std::size_t t = 0; t < steps; ++t) {
-        std::copy_n(rows->data() + (n * steps + t) * classes, classes,
-                    result.data() + (t * count + n) * classes);
-      }
-    }
-    return result;
+    return steps_first(*rows, static_cast<std::size_t>(batch.count),
+                       static_cast<std::size_t>(options_.classes));
   }
 
   std::size_t parameter_count() const override { return graph_.parameter_count(); }

@@ -149,18 +149,11 @@ void add_rules(Lines& lines, const TuneResult& result) {
   }
 }
 
-void add_close(Lines& lines, const TuneResult& result) {
-  for (std::size_t i = 0; i < std::min<std::size_t>(result.close.size(), 3); ++i) {
-    const Neighbour& neighbour = result.close[i];
-    lines.add(i == 0 ? "close" : "",
-              fmt::format("{}: {}", knobs_text(neighbour.knobs), neighbour.reason));
-  }
-}
-
-void add_rejected(Lines& lines, const TuneResult& result, int most) {
-  for (std::size_t i = 0; i < result.rejected.size() && static_cast<int>(i) < most; ++i) {
-    const Neighbour& neighbour = result.rejected[i];
-    lines.add(i == 0 ? "not" : "",
+void add_neighbours(Lines& lines, const char* label, const std::vector<Neighbour>& neighbours,
+                    int most) {
+  for (std::size_t i = 0; i < neighbours.size() && static_cast<int>(i) < most; ++i) {
+    const Neighbour& neighbour = neighbours[i];
+    lines.add(i == 0 ? label : "",
               fmt::format("{}: {}", knobs_text(neighbour.knobs), neighbour.reason));
   }
 }
@@ -181,9 +174,9 @@ std::string console_summary(const RunRecord& run, int width, bool colour) {
     add_answer(lines, run);
     add_rules(lines, result);
     lines.blank();
-    add_close(lines, result);
+    add_neighbours(lines, "close", result.close, 3);
     // Two lines are kept for noise and advice, three for failures.
-    add_rejected(lines, result, std::max(kMostLines - lines.count() - 5, 1));
+    add_neighbours(lines, "not", result.rejected, std::max(kMostLines - lines.count() - 5, 1));
     add_failures(lines, run, std::min(3, kMostLines - lines.count() - 2));
   } else {
     lines.marked("answer", result.answer.empty() ? "no setting was measured" : result.answer,

@@ -132,16 +132,20 @@ std::string ties_list(const TuneResult& result) {
                      table_html({"Setting", "#samples/s", "#peak memory"}, rows));
 }
 
-std::string close_list(const TuneResult& result) {
-  if (result.close.empty()) return "";
+std::string neighbours_table(const std::vector<Neighbour>& neighbours, const char* reason) {
   std::vector<std::vector<std::string>> rows;
-  for (const Neighbour& neighbour : result.close) {
+  for (const Neighbour& neighbour : neighbours) {
     rows.push_back({knobs_html(neighbour.knobs), say_sentence(plain_line(neighbour.reason, 1000))});
   }
+  return table_html({"Setting", reason}, rows);
+}
+
+std::string close_list(const TuneResult& result) {
+  if (result.close.empty()) return "";
   return fmt::format("<details><summary>{}</summary>{}</details>\n",
                      say("Behind by less than these trials can tell: {}",
                          {fmt::format("{}", result.close.size())}),
-                     table_html({"Setting", "How far"}, rows));
+                     neighbours_table(result.close, "How far"));
 }
 
 std::string failure_items(const FailureGroup& group) {
@@ -206,11 +210,7 @@ std::string answer_section(const RunRecord& run) {
 
 std::string rejected_section(const TuneResult& result) {
   if (result.rejected.empty()) return "";
-  std::vector<std::vector<std::string>> rows;
-  for (const Neighbour& neighbour : result.rejected) {
-    rows.push_back({knobs_html(neighbour.knobs), say_sentence(plain_line(neighbour.reason, 1000))});
-  }
-  return section_html("dont", "Do not launch", table_html({"Setting", "Why not"}, rows));
+  return section_html("dont", "Do not launch", neighbours_table(result.rejected, "Why not"));
 }
 
 std::string rules_section(const TuneResult& result) {

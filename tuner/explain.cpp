@@ -26,13 +26,6 @@ double log_behind(const Setting& best, const Setting& other) {
   return std::log(best.estimate.median / other.estimate.median);
 }
 
-std::string why_failed(const Setting& setting) {
-  const std::string outcome = outcome_text(setting.summary.outcome);
-  const std::string& reason = setting.summary.reason;
-  if (starts_with(reason, outcome)) return reason;
-  return reason.empty() ? outcome : outcome + ": " + reason;
-}
-
 std::string why_not(const Setting& other, const Verdict& verdict) {
   if (other.crowds_out)
     return "left out: other programs were running, and it takes their CPU share";
@@ -86,12 +79,19 @@ std::vector<Neighbour> nearest_failures(const Knobs& chosen, const std::vector<S
   }
   std::vector<Neighbour> failures;
   for (const auto& [outcome, setting] : nearest) {
-    failures.push_back({setting->summary.knobs, why_failed(*setting)});
+    failures.push_back({setting->summary.knobs, failed_words(setting->summary)});
   }
   return failures;
 }
 
 }  // namespace
+
+std::string failed_words(const SettingSummary& setting) {
+  const std::string outcome = outcome_text(setting.outcome);
+  const std::string& reason = setting.reason;
+  if (starts_with(reason, outcome)) return reason;
+  return reason.empty() ? outcome : outcome + ": " + reason;
+}
 
 std::string needs_more(const SettingSummary& tie, const SettingSummary& chosen) {
   if (tie.peak_bytes != chosen.peak_bytes) {

@@ -24,6 +24,9 @@ struct Verdict {  // what the words are about
   double trial_seconds = 0;
 };
 
+// How a setting ended that does not work: "out of memory: 71 GiB of 64 GiB".
+std::string failed_words(const SettingSummary& setting);
+
 // What a setting that ties needs more of: "more memory", "more threads"; empty: nothing.
 std::string needs_more(const SettingSummary& tie, const SettingSummary& chosen);
 

@@ -33,10 +33,10 @@ class SweepSearch : public Search {
   const Objective& objective() const override { return board_.options.objective; }
   // The model speaks while a setting is untried, also of a stored run whose trials are told again.
   Prediction predict(const Knobs& knobs) const override {
-    return count_open() > 0 ? model_->predict(knobs) : board_.measured(knobs);
+    return any_open() ? model_->predict(knobs) : board_.measured(knobs);
   }
   std::vector<FittedTerm> terms() const override {
-    return count_open() > 0 ? model_->terms() : std::vector<FittedTerm>();
+    return any_open() ? model_->terms() : std::vector<FittedTerm>();
   }
 
   std::optional<Proposal> next(double seconds_left) override {
@@ -65,11 +65,18 @@ class SweepSearch : public Search {
     return std::nullopt;
   }
 
+  bool may_run(int point) const { return board_.open(point) && board_.safety.admitted(point); }
+
+  bool any_open() const {
+    for (int point = 0; point < board_.space->size(); ++point) {
+      if (may_run(point)) return true;
+    }
+    return false;
+  }
+
   int count_open() const {
     int count = 0;
-    for (int point = 0; point < board_.space->size(); ++point) {
-      if (board_.open(point) && board_.safety.admitted(point)) ++count;
-    }
+    for (int point = 0; point < board_.space->size(); ++point) count += may_run(point) ? 1 : 0;
     return count;
   }
 
@@ -78,7 +85,7 @@ class SweepSearch : public Search {
   std::optional<int> next_open() {
     std::vector<int> open;
     for (int point = 0; point < board_.space->size(); ++point) {
-      if (board_.open(point) && board_.safety.admitted(point)) open.push_back(point);
+      if (may_run(point)) open.push_back(point);
     }
     if (open.empty()) return std::nullopt;
     const int lightest = board_.safety.lightest();

@@ -317,9 +317,7 @@ namespace {
 void drop_what_was_not_set(const RunOptions& options,
                            std::vector<std::pair<std::string, std::string>>& env) {
   if (options.command.empty() || turns(command_workload(options), "threads")) return;
-  env.erase(std::remove_if(env.begin(), env.end(),
-                           [](const auto& one) { return one.first == "OMP_NUM_THREADS"; }),
-            env.end());
+  std::erase_if(env, [](const auto& one) { return one.first == "OMP_NUM_THREADS"; });
 }
 
 // What `ocrtune rank-exec` reads, in trials and in the line that is recommended.

@@ -34,11 +34,7 @@ void from_setting(WhyNot& why, const Setting& setting, const TuneResult& result)
   why.peak_bytes = why.peak_high_bytes = static_cast<double>(summary.peak_bytes);
   if (!setting.works()) {
     why.kind = WhyNotKind::failed;
-    const std::string outcome = outcome_text(summary.outcome);
-    const bool said = summary.reason.empty() || starts_with(summary.reason, outcome);
-    why.answer = said ? fmt::format("It was run and ended with {}.",
-                                    summary.reason.empty() ? outcome : summary.reason)
-                      : fmt::format("It was run and ended with {}: {}.", outcome, summary.reason);
+    why.answer = fmt::format("It was run and ended with {}.", failed_words(summary));
     return;
   }
   why.kind = WhyNotKind::measured;

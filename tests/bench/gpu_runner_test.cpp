@@ -6,22 +6,12 @@
 
 #include "base/text.h"
 
+#include "tests/bench/this_machine.h"
+
 namespace ocrtune {
 namespace {
 
 using testing::HasSubstr;
-
-Machine this_machine() {
-  Machine machine;
-  machine.cpu.allowed = current_affinity();
-  for (int cpu : machine.cpu.allowed.cpus()) {
-    CpuPlace place;
-    place.cpu = place.core = cpu;
-    place.l3 = place.numa = place.package = 0;
-    machine.cpu.places.push_back(place);
-  }
-  return machine;
-}
 
 Knobs ranks(int nproc) {
   Knobs knobs;

@@ -16,23 +16,12 @@
 #include "base/process_tree.h"
 #include "base/text.h"
 
+#include "tests/bench/this_machine.h"
+
 namespace ocrtune {
 namespace {
 
 using testing::HasSubstr;
-
-Machine this_machine() {
-  Machine machine;
-  machine.cpu.allowed = current_affinity();
-  for (int cpu : machine.cpu.allowed.cpus()) {
-    CpuPlace place;
-    place.cpu = cpu;
-    place.core = cpu;
-    place.l3 = place.numa = place.package = 0;
-    machine.cpu.places.push_back(place);
-  }
-  return machine;
-}
 
 ProcessRunnerOptions fake(const std::string& mode) {
   ProcessRunnerOptions options;
