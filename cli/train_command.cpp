@@ -111,6 +111,18 @@ Result<int> train(Flags flags) {
   return kExitFine;
 }
 
+void declare_optimizer(CLI::App& app, TrainerOptions& trainer) {
+  app.add_option("--learning-rate", trainer.learning_rate, "Of AdamW; the peak of the schedule");
+  app.add_option("--schedule", trainer.schedule,
+                 "constant, or cosine: from the peak to 0 at --steps");
+  app.add_option("--warm-up", trainer.warm_up_steps,
+                 "Steps over which the learning rate rises from 0 to its peak")
+      ->check(CLI::Range(0LL, 1'000'000'000LL));
+  app.add_option("--weight-decay", trainer.weight_decay, "Of AdamW; not of biases and norms");
+  app.add_option("--clip-norm", trainer.clip_norm,
+                 "Gradients of a greater norm, all together, are scaled to it; 0: never");
+}
+
 std::function<Result<int>()> declare(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
   TrainingRunOptions& run = flags->run;
@@ -134,8 +146,7 @@ std::function<Result<int>()> declare(CLI::App& app) {
                       8, 4096);
   app.add_option("--height", run.loader.height, "Pixels");
   app.add_option("--width", run.loader.width, "Pixels; wider lines are squeezed");
-  app.add_option("--learning-rate", run.trainer.learning_rate, "Of AdamW")
-      ->check(CLI::PositiveNumber);
+  declare_optimizer(app, run.trainer);
   app.add_option("--alphabet", flags->alphabet,
                  "As make-data's; alphabet.txt of the data if absent");
   app.add_option("--seed", run.loader.seed, "Of the weights and of the order");

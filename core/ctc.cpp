@@ -11,6 +11,7 @@ namespace ocrtune {
 namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
+constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 
 // log(e^a + e^b + e^c)
 double log_add(double a, double b, double c) {
@@ -33,6 +34,12 @@ class Lattice {
     emission_.resize(cells);
     normalizer_.resize(static_cast<std::size_t>(steps));
     for (int t = 0; t < steps; ++t) normalize(logits, t);
+  }
+
+  // False where a logit is infinite or no number: the recursions would say anything.
+  bool finite() const {
+    return std::all_of(normalizer_.begin(), normalizer_.end(),
+                       [](double normalizer) { return std::isfinite(normalizer); });
   }
 
   // log p(label, and the path is in state s at time t, up to and with t)
@@ -118,6 +125,21 @@ class Lattice {
 
 }  // namespace
 
+void sum_up(CtcLoss& result) {
+  double sum = 0;
+  result.impossible = 0;
+  for (const double loss : result.sample_loss) {
+    if (loss == -kNever) {
+      ++result.impossible;
+    } else {
+      sum += loss;
+    }
+  }
+  const std::size_t possible =
+      result.sample_loss.size() - static_cast<std::size_t>(result.impossible);
+  result.mean = possible == 0 ? 0 : sum / static_cast<double>(possible);
+}
+
 CtcLoss ctc_loss(std::span<const float> logits, int steps, int classes,
                  std::span<const std::vector<int>> labels, float* gradient) {
   const std::size_t count = labels.size();
@@ -131,7 +153,7 @@ CtcLoss ctc_loss(std::span<const float> logits, int steps, int classes,
     const float* rows = logits.data() + n * sample;
     Lattice lattice(rows, steps, classes, labels[n]);
     lattice.forward();
-    const double loss = lattice.loss();
+    const double loss = lattice.finite() ? lattice.loss() : kNoNumber;
     result.sample_loss[n] = loss;
     if (gradient == nullptr) continue;
     if (std::isfinite(loss)) {
@@ -141,16 +163,7 @@ CtcLoss ctc_loss(std::span<const float> logits, int steps, int classes,
       std::fill_n(gradient + n * sample, sample, 0.0F);
     }
   }
-  double sum = 0;
-  for (const double loss : result.sample_loss) {
-    if (std::isfinite(loss)) {
-      sum += loss;
-    } else {
-      ++result.impossible;
-    }
-  }
-  const std::size_t finite = count - static_cast<std::size_t>(result.impossible);
-  result.mean = finite == 0 ? 0 : sum / static_cast<double>(finite);
+  sum_up(result);
   return result;
 }
 

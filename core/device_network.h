@@ -140,16 +140,7 @@ class DeviceNetwork {
     loss.sample_loss.resize(many(plan_.image.n));
     OCRTUNE_DEVICE_TRY(machine_.download(loss.sample_loss.data(), ctc_plan().loss,
                                          loss.sample_loss.size() * sizeof(double)));
-    double sum = 0;
-    for (const double one : loss.sample_loss) {
-      if (std::isfinite(one)) {
-        sum += one;
-      } else {
-        ++loss.impossible;
-      }
-    }
-    const int finite = plan_.image.n - loss.impossible;
-    loss.mean = finite == 0 ? 0 : sum / finite;
+    sum_up(loss);
     return loss;
   }
 

@@ -27,7 +27,7 @@ class DeviceTrainer final : public Trainer {
   using Net = DeviceNetwork<Machine>;
 
   // `machine` and `comm` must outlive the trainer. Errors as Trainer::create; unsupported too:
-  // multi-scale batches, a model with layers that the GPU core lacks.
+  // multi-scale batches, clipped gradients, a model with layers that the GPU core lacks.
   static Result<std::unique_ptr<Trainer>> create(const TrainerOptions& options, Machine& machine,
                                                  Comm& comm) {
     const ModelRow* model = find_model(options.model);
@@ -35,6 +35,10 @@ class DeviceTrainer final : public Trainer {
     if (!options.heights.empty() || !options.widths.empty()) {
       return Error{ErrorKind::unsupported, "the GPU core takes batches of one shape alone"};
     }
+    if (options.clip_norm > 0) {
+      return Error{ErrorKind::unsupported, "the GPU core does not clip gradients"};
+    }
+    if (Status sensible = check_schedule(schedule_of(options)); !sensible) return sensible.error();
     if (options.batch < 1 || options.classes < 2 || options.height < 1 || options.width < 1) {
       return Error{ErrorKind::usage, "batch, classes, height and width must make sense"};
     }
@@ -53,7 +57,7 @@ class DeviceTrainer final : public Trainer {
     }
     OCRTUNE_DEVICE_TRY(machine_.stamp(2));
     AdamW settings;
-    settings.learning_rate = options_.learning_rate;
+    settings.learning_rate = schedule_of(options_).rate_at(steps());
     settings.weight_decay = options_.weight_decay;
     OCRTUNE_DEVICE_TRY(network_->update(settings));
     OCRTUNE_DEVICE_TRY(machine_.stamp(3));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "core/simd.h"
 
@@ -9,7 +10,8 @@ namespace ocrtune {
 namespace {
 
 struct StepFactors {
-  float keep;  // 1 - learning rate * decay
+  float share;  // of the gradient that clipping leaves
+  float keep;   // 1 - learning rate * decay
   float beta1, beta2, step_size, inverse_root_correction, epsilon;
 };
 
@@ -18,7 +20,7 @@ OCRTUNE_SIMD void update_range(const StepFactors& f, const float* __restrict gra
                                float* __restrict parameter, std::size_t count) {
   const StepFactors k = f;
   for (std::size_t i = 0; i < count; ++i) {
-    const float g = gradient[i];
+    const float g = k.share * gradient[i];
     const float m = k.beta1 * first[i] + (1 - k.beta1) * g;
     const float v = k.beta2 * second[i] + (1 - k.beta2) * g * g;
     first[i] = m;
@@ -28,7 +30,31 @@ OCRTUNE_SIMD void update_range(const StepFactors& f, const float* __restrict gra
   }
 }
 
+constexpr std::size_t kChunk = 16384;
+
+double sum_of_squares(const float* values, std::size_t count) {
+  double sum = 0;
+  for (std::size_t i = 0; i < count; ++i) sum += static_cast<double>(values[i]) * values[i];
+  return sum;
+}
+
 }  // namespace
+
+double gradient_norm(const Graph& graph, std::span<const float> gradients) {
+  double sum = 0;
+  std::vector<double> parts;  // summed in order: a sum by team would depend on the team
+  for (const Parameter& parameter : graph.parameters) {
+    parts.assign((parameter.count + kChunk - 1) / kChunk, 0);
+#pragma omp parallel for schedule(static) if (parts.size() > 1)
+    for (std::size_t chunk = 0; chunk < parts.size(); ++chunk) {
+      const std::size_t first = chunk * kChunk;
+      parts[chunk] = sum_of_squares(gradients.data() + parameter.offset + first,
+                                    std::min(kChunk, parameter.count - first));
+    }
+    for (const double part : parts) sum += part;
+  }
+  return std::sqrt(sum);
+}
 
 void update_parameters(const AdamW& settings, const Graph& graph, std::span<const float> gradients,
                        AdamWState& state, std::span<float> parameters) {
@@ -37,12 +63,16 @@ void update_parameters(const AdamW& settings, const Graph& graph, std::span<cons
   const double correction1 = 1 - std::pow(settings.beta1, t);
   const double correction2 = 1 - std::pow(settings.beta2, t);
   StepFactors factors{};
+  factors.share = 1;
+  if (settings.clip_norm > 0) {
+    const double norm = gradient_norm(graph, gradients);
+    if (norm > settings.clip_norm) factors.share = static_cast<float>(settings.clip_norm / norm);
+  }
   factors.beta1 = static_cast<float>(settings.beta1);
   factors.beta2 = static_cast<float>(settings.beta2);
   factors.step_size = static_cast<float>(settings.learning_rate / correction1);
   factors.inverse_root_correction = static_cast<float>(1 / std::sqrt(correction2));
   factors.epsilon = static_cast<float>(settings.epsilon);
-  constexpr std::size_t kChunk = 16384;
   for (const Parameter& parameter : graph.parameters) {
     factors.keep = parameter.decays
                        ? static_cast<float>(1 - settings.learning_rate * settings.weight_decay)

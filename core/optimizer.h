@@ -12,6 +12,7 @@ namespace ocrtune {
 struct AdamW {
   double learning_rate = 1e-3;
   double weight_decay = 0.01;
+  double clip_norm = 0;  // most Euclidean norm of all gradients together; 0: any
   double beta1 = 0.9, beta2 = 0.999;
   double epsilon = 1e-8;
 };
@@ -21,6 +22,9 @@ struct AdamWState {
   std::span<float> first, second;
   std::int64_t steps = 0;
 };
+
+// The Euclidean norm of all gradients together; the same for any team.
+double gradient_norm(const Graph& graph, std::span<const float> gradients);
 
 // One step on all parameters of `graph`; weight decay only where Parameter::decays. Runs on the
 // OpenMP team.

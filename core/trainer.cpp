@@ -70,7 +70,12 @@ Status check_options(const TrainerOptions& options) {
                              options.model, options.classes, options.batch, options.height,
                              options.width, options.threads)};
   }
-  return Status();
+  for (const auto& [name, value] : {std::pair{"weight decay", options.weight_decay},
+                                    std::pair{"most gradient norm", options.clip_norm}}) {
+    if (std::isfinite(value) && value >= 0) continue;
+    return Error{ErrorKind::usage, fmt::format("{} {} is not a number from 0 on", name, value)};
+  }
+  return check_schedule(schedule_of(options));
 }
 
 std::vector<BatchShape> shapes_of(const TrainerOptions& options) {
@@ -90,7 +95,8 @@ class TrainerOnGraph final : public Trainer {
         graph_(model.build(options.classes)),
         backend_(std::move(backend)),
         network_(graph_, *backend_),
-        comm_(comm) {}
+        comm_(comm),
+        schedule_(schedule_of(options)) {}
 
   Status allocate() {
     const TeamScope team(options_.threads);
@@ -130,7 +136,8 @@ class TrainerOnGraph final : public Trainer {
                                : comm_.all_reduce_mean(0, gradients_.size(), &report.wait_seconds);
     if (!reduced) return reduced.error();
     const double reduce_end = now_seconds();
-    const AdamW settings{options_.learning_rate, options_.weight_decay};
+    const AdamW settings{schedule_.rate_at(moments_.steps), options_.weight_decay,
+                         options_.clip_norm};
     update_parameters(settings, graph_, gradients_, moments_, parameters_);
     report.loss = loss->mean;
     report.impossible_labels = loss->impossible;
@@ -237,6 +244,7 @@ class TrainerOnGraph final : public Trainer {
   std::unique_ptr<Backend> backend_;
   Network network_;
   Comm& comm_;
+  LearningSchedule schedule_;
   Memory state_;  // parameters, both moments, statistics
   std::span<float> parameters_, statistics_, gradients_;
   AdamWState moments_;

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "core/batch.h"
 #include "core/comm.h"
+#include "core/learning_schedule.h"
 
 namespace ocrtune {
 
@@ -26,13 +27,24 @@ struct TrainerOptions {
   // Several ranks: gradients are averaged in parts of at least so many bytes between the layers of
   // backward, once all ranks have them; 0: all at once after it. Changes no bit of the result.
   std::size_t bucket_bytes = 0;
-  double learning_rate = 1e-3;  // AdamW
-  double weight_decay = 0.01;
+  double learning_rate = 1e-3;        // AdamW; the peak of the schedule
+  std::string schedule = "constant";  // constant | cosine, see core/learning_schedule.h
+  std::int64_t warm_up_steps = 0;
+  std::int64_t schedule_steps = 0;  // where cosine ends; constant does not need it
+  double weight_decay = 0.01;       // not of biases and norms
+  double clip_norm = 0;    // averaged gradients of a greater norm, all together, are scaled to it;
+                           // 0: never
   std::uint64_t seed = 1;  // of the initial weights; the same on all ranks
 };
 
+// Of the steps of a run with these options.
+inline LearningSchedule schedule_of(const TrainerOptions& options) {
+  return {options.schedule, options.learning_rate, options.warm_up_steps, options.schedule_steps};
+}
+
 struct StepReport {
-  double loss = 0;                // mean over this rank's samples that can be spelt, nats
+  double loss = 0;                // mean over this rank's samples that can be spelt, nats; NaN: the
+                                  // run has diverged, its weights are worth nothing
   int impossible_labels = 0;      // longer than T can spell: loss +inf, no gradient
   double compute_seconds = 0;     // forward, backward, optimiser
   double all_reduce_seconds = 0;  // moving gradients, without waiting

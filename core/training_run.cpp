@@ -1,6 +1,7 @@
 #include "core/training_run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -33,7 +34,8 @@ class TrainingRun {
 
  private:
   Status step(double& loss_sum, double& data_seconds);
-  Status save() const;
+  Status save();
+  Error divergence() const;
   Result<double> batch_error_rate();
   Status evaluate_held_out();
 
@@ -43,6 +45,8 @@ class TrainingRun {
   std::unique_ptr<Trainer> trainer_;
   Batch batch_;
   std::int64_t samples_ = 0;  // since the last report
+  std::int64_t saved_steps_ = 0;
+  bool diverged_ = false;
   TrainingOutcome outcome_;
 };
 
@@ -73,6 +77,7 @@ Status TrainingRun::prepare() {
   trainer.height = options_.loader.height;
   trainer.width = options_.loader.width;
   trainer.heights = options_.loader.heights;
+  trainer.schedule_steps = options_.steps;
   trainer.classes = static_cast<int>(loader_->alphabet().size()) + 1;
   plan_width_buckets(trainer, loader_->width_buckets());
   if (Status fits = check_memory(trainer, options_.memory_bytes); !fits) return fits;
@@ -96,14 +101,26 @@ Status TrainingRun::prepare() {
   return trainer_->load(options_.resume);
 }
 
-Status TrainingRun::save() const {
+Status TrainingRun::save() {
   if (options_.checkpoint.empty()) return Status();
   std::string characters;
   for (const std::string& character : loader_->alphabet()) characters += character + "\n";
   if (Status written = write_file(alphabet_path(options_.checkpoint), characters); !written) {
     return written;
   }
-  return trainer_->save(options_.checkpoint);
+  Status saved = trainer_->save(options_.checkpoint);
+  if (saved) saved_steps_ = trainer_->steps();
+  return saved;
+}
+
+Error TrainingRun::divergence() const {
+  const std::string kept = saved_steps_ == 0 ? ""
+                                             : "; " + options_.checkpoint + " holds step " +
+                                                   std::to_string(saved_steps_);
+  return Error{ErrorKind::failed,
+               "the training diverged: the loss of step " + std::to_string(trainer_->steps()) +
+                   " is no number" + kept +
+                   "; try a smaller --learning-rate, a --warm-up or a --clip-norm"};
 }
 
 Status TrainingRun::step(double& loss_sum, double& data_seconds) {
@@ -112,6 +129,10 @@ Status TrainingRun::step(double& loss_sum, double& data_seconds) {
   data_seconds += steady_clock().now_seconds() - started;
   const auto report = trainer_->step(batch_);
   if (!report) return report.error();
+  if (!std::isfinite(report->loss)) {
+    diverged_ = true;
+    return divergence();
+  }
   loss_sum += report->loss;
   outcome_.impossible_labels += report->impossible_labels;
   samples_ += batch_.count;
@@ -151,7 +172,7 @@ Result<TrainingOutcome> TrainingRun::run(
   while (trainer_->steps() < options_.steps && !interrupted()) {
     if (Status done = step(loss_sum, data_seconds); !done) {
       if (done.error().kind == ErrorKind::interrupted) break;
-      (void)save();  // what was learned until here
+      if (!diverged_) (void)save();  // what was learned until here
       return done.error();
     }
     const std::int64_t at = trainer_->steps();

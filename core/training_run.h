@@ -33,7 +33,8 @@ Result<TrainingMemory> plan_memory(const TrainerOptions& trainer,
 
 struct TrainingRunOptions {
   LoaderOptions loader;
-  TrainerOptions trainer;          // batch, height, width and classes come from the loader
+  TrainerOptions trainer;          // batch, height, width and classes come from the loader, the
+                                   // end of its schedule from `steps`
   std::int64_t steps = 1000;       // in all, those before a resume included
   std::int64_t report_every = 50;  // steps
   std::int64_t save_every = 200;   // steps; 0: only at the end

@@ -14,6 +14,7 @@ namespace ocrtune {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 Process start(const std::vector<std::string>& arguments) {
   ProcessOptions options;
@@ -68,6 +69,13 @@ TEST_F(TrainCommand, WrongUseIsOneLine) {
   const std::vector<std::pair<std::vector<std::string>, int>> cases = {
       {{"--steps", "0"}, 2},
       {{"--model", "cnn"}, 2},
+      {{"--learning-rate", "nan"}, 2},
+      {{"--learning-rate", "0"}, 2},
+      {{"--schedule", "cosin"}, 2},
+      {{"--schedule", "cosine", "--warm-up", "1000", "--steps", "1000"}, 2},
+      {{"--warm-up", "-1"}, 2},
+      {{"--weight-decay", "inf"}, 2},
+      {{"--clip-norm", "-1"}, 2},
       {{"--batch", "100"}, 2},
       {{"--alphabet", "abc"}, 3},
       {{"--steps", "2", "--resume", "/nowhere/b.ckpt"}, 3},
@@ -81,6 +89,20 @@ TEST_F(TrainCommand, WrongUseIsOneLine) {
   Process missing = start({"train", "/nowhere"});
   EXPECT_EQ(finish(missing), 3);
   EXPECT_THAT(missing.output().contents(), HasSubstr("/nowhere"));
+}
+
+TEST_F(TrainCommand, TrainsByASchedule) {
+  Process process = start(train({"--steps", "3", "--schedule", "cosine", "--warm-up", "1",
+                                 "--weight-decay", "0.05", "--clip-norm", "5"}));
+  EXPECT_EQ(finish(process), 0) << process.output().contents();
+  EXPECT_EQ(read_checkpoint_head(checkpoint())->steps, 3);
+}
+
+TEST_F(TrainCommand, ADivergedRunNamesItsStep) {
+  Process process = start(train({"--steps", "100", "--learning-rate", "1e30"}));
+  EXPECT_EQ(finish(process), 3) << process.output().contents();
+  EXPECT_THAT(process.output().contents(), HasSubstr("the training diverged: the loss of step"));
+  EXPECT_THAT(process.output().contents(), Not(HasSubstr("labels too long")));
 }
 
 }  // namespace

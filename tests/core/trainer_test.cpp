@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <sstream>
 
 #include <gtest/gtest.h>
@@ -260,6 +261,51 @@ TEST(Trainer, AveragingBetweenTheLayersOfBackwardChangesNoBit) {
       EXPECT_EQ(losses_of_two_ranks(options), after) << model << ", parts of " << bytes;
     }
   }
+}
+
+// After batches of their own, both read a common one to the same bit: the weights are the same.
+TEST(Trainer, ScheduledAndClippedRanksStayIdentical) {
+  TrainerOptions options = small_options();
+  options.schedule = "cosine";
+  options.warm_up_steps = 2;
+  options.schedule_steps = 6;
+  options.clip_norm = 0.5;
+  options.weight_decay = 0.05;
+  options.batch = 2;
+  const std::string segment = new_segment_name();
+  const auto ends = fork_ranks(2, [&](int rank) -> std::string {
+    ShmCommOptions shm;
+    shm.segment = segment;
+    shm.place = RankPlace{rank, 2, rank, 2, 0, 1};
+    const auto comm = make_shm_comm(shm);
+    if (!comm) return comm.error().what;
+    const auto trainer = Trainer::create(options, **comm);
+    if (!trainer) return trainer.error().what;
+    for (int i = 0; i < 5; ++i) {
+      const auto own =
+          (*trainer)->step(draw_batch(options, 3, static_cast<std::uint64_t>(2 * i + rank)));
+      if (!own) return own.error().what;
+    }
+    const auto common = (*trainer)->step(draw_batch(options));
+    if (!common) return common.error().what;
+    std::ostringstream said;
+    said << std::hexfloat << common->loss;
+    return said.str();
+  });
+  EXPECT_EQ(ends[0].said, ends[1].said);
+  EXPECT_GT(std::strtod(ends[0].said.c_str(), nullptr), 0) << ends[0].said;
+}
+
+TEST(Trainer, SaysThatTheLossIsNoNumber) {
+  const TrainerOptions options = small_options();
+  const auto comm = make_single_comm();
+  const auto trainer = make(options, *comm);
+  Batch batch = draw_batch(options);
+  batch.images[5] = std::numeric_limits<float>::quiet_NaN();
+  const auto report = trainer->step(batch);
+  ASSERT_TRUE(report.ok());
+  EXPECT_TRUE(std::isnan(report->loss));
+  EXPECT_EQ(report->impossible_labels, 0);
 }
 
 double resident_bytes() {

@@ -1,5 +1,9 @@
 #include "core/training_run.h"
 
+#include <csignal>
+#include <limits>
+#include <utility>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +11,8 @@
 #include "core/checkpoint.h"
 #include "core/fonts.h"
 #include "core/line_dataset.h"
+
+#include "tests/core/forked_ranks.h"
 
 namespace ocrtune {
 namespace {
@@ -65,6 +71,84 @@ TEST_F(TrainingRunTest, AResumedRunEndsLikeOneThatWasNeverStopped) {
   EXPECT_EQ(resumed->counts.good, 12);
   EXPECT_EQ(*read_file(rest.checkpoint), *read_file(whole.checkpoint));
   EXPECT_EQ(read_checkpoint_head(rest.checkpoint)->steps, 6);
+}
+
+// The rates go by the step alone: what follows a kill -9 has those of the run that was not killed.
+TEST_F(TrainingRunTest, ARunKilledWithinItsScheduleGoesOnWithTheSameLosses) {
+  TrainingRunOptions run = options(lines("lines", 30, 1), 8);
+  run.trainer.schedule = "cosine";
+  run.trainer.warm_up_steps = 3;
+  run.trainer.weight_decay = 0.05;
+  run.trainer.clip_norm = 2;
+  run.report_every = run.save_every = 1;
+  std::vector<double> losses;
+  const auto note = [&](const TrainingProgress& progress) { losses.push_back(progress.loss); };
+  const auto ends = fork_ranks(1, [&](int) -> std::string {
+    const auto ended = run_training(run, [](const TrainingProgress& progress) {
+      if (progress.step == 6) ::raise(SIGKILL);  // step 5 is the last that was saved
+    });
+    return ended ? "was not killed" : ended.error().what;
+  });
+  ASSERT_TRUE(ends[0].killed()) << ends[0].said;
+  TrainingRunOptions rest = run, whole = run;
+  rest.resume = run.checkpoint;
+  ASSERT_TRUE(run_training(rest, note));
+  const std::vector<double> after = std::exchange(losses, {});
+  whole.checkpoint = folder_ + "/whole.ckpt";
+  ASSERT_TRUE(run_training(whole, note));
+  ASSERT_EQ(losses.size(), 8U);
+  EXPECT_EQ(after, std::vector<double>(losses.begin() + 5, losses.end()));
+  EXPECT_EQ(*read_file(rest.checkpoint), *read_file(whole.checkpoint));
+
+  const std::vector<double> falling = std::exchange(losses, {});
+  whole.trainer.schedule = "constant";
+  ASSERT_TRUE(run_training(whole, note));
+  EXPECT_EQ(losses[4], falling[4]);  // the weights of four steps, all at the peak or below
+  EXPECT_NE(losses[6], falling[6]) << "the schedule changes nothing";
+}
+
+TEST_F(TrainingRunTest, RefusesRatesThatMakeNoSense) {
+  const TrainingRunOptions run = options(lines("lines", 30, 1), 4);
+  const auto complaint = [&](const std::function<void(TrainerOptions&)>& spoil) {
+    TrainingRunOptions spoilt = run;
+    spoil(spoilt.trainer);
+    const auto refused = run_training(spoilt, nullptr);
+    EXPECT_FALSE(refused.ok());
+    if (refused) return std::string();
+    EXPECT_EQ(refused.error().kind, ErrorKind::usage);
+    return refused.error().what;
+  };
+  const double no_number = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THAT(complaint([&](auto& t) { t.learning_rate = no_number; }),
+              HasSubstr("learning rate nan"));
+  EXPECT_THAT(complaint([&](auto& t) { t.weight_decay = no_number; }),
+              HasSubstr("weight decay nan"));
+  EXPECT_THAT(complaint([&](auto& t) { t.weight_decay = -0.1; }), HasSubstr("weight decay -0.1"));
+  EXPECT_THAT(complaint([&](auto& t) { t.clip_norm = -1; }), HasSubstr("gradient norm -1"));
+  EXPECT_THAT(complaint([&](auto& t) { t.schedule = "cosin"; }), HasSubstr("did you mean cosine"));
+  EXPECT_THAT(complaint([&](auto& t) {
+                t.schedule = "cosine";
+                t.warm_up_steps = 4;
+              }),
+              HasSubstr("no step left"));
+  EXPECT_FALSE(path_exists(run.checkpoint));
+}
+
+TEST_F(TrainingRunTest, ADivergedRunEndsAtItsStepAndKeepsTheLastGoodCheckpoint) {
+  TrainingRunOptions run = options(lines("lines", 30, 1), 50);
+  run.trainer.learning_rate = 1e30;
+  run.report_every = 50;
+  run.save_every = 1;
+  const auto diverged = run_training(run, [](const TrainingProgress&) {});
+  ASSERT_FALSE(diverged.ok());
+  EXPECT_EQ(diverged.error().kind, ErrorKind::failed);
+  const std::int64_t kept = read_checkpoint_head(run.checkpoint)->steps;
+  EXPECT_GE(kept, 1);
+  EXPECT_LT(kept, 10);
+  EXPECT_THAT(
+      diverged.error().what,
+      HasSubstr("the training diverged: the loss of step " + std::to_string(kept + 1) +
+                " is no number; " + run.checkpoint + " holds step " + std::to_string(kept)));
 }
 
 TEST_F(TrainingRunTest, TrainsOnMultiScaleBatches) {
