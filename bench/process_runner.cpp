@@ -11,6 +11,7 @@
 #include "bench/worker_spec.h"
 #include "core/shm_comm.h"
 #include "probes/partition.h"
+#include "probes/rank_groups.h"
 
 namespace ocrtune {
 namespace {
@@ -53,11 +54,13 @@ class ProcessRunner : public Runner {
                     const std::string& segment) const {
     TrialPlan plan;
     const bool bound = knobs.binding != "none";
+    const auto groups = common_groups(cpu_, masks);
     for (int rank = 0; rank < knobs.nproc; ++rank) {
       ProcessOptions process;
       process.arguments = options_.worker_command;
       WorkerSpec spec = rank_spec(workload_, knobs, rank);
       spec.segment = segment;
+      if (bound) spec.groups = groups[static_cast<std::size_t>(rank)];
       process.arguments.insert(process.arguments.end(), {"--spec", spec_text(spec)});
       for (const auto& [name, value] : knob_environment(knobs)) {
         process.environment.emplace_back(name, value);

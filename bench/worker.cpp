@@ -203,6 +203,7 @@ Status Worker::meet() {
     shm.segment = spec_.segment;
     shm.place = spec_.place;
     shm.threads = spec_.threads;
+    std::copy(spec_.groups.begin(), spec_.groups.end(), shm.groups.begin());
     auto made = make_shm_comm(shm);
     if (!made) return made.error();
     comm = std::move(*made);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "core/reduce_tree.h"
 
 namespace ocrtune {
 namespace {
@@ -38,6 +39,7 @@ void each_field(Spec& spec, const Visit& visit) {
   visit("local_size", spec.place.local_size);
   visit("node", spec.place.node);
   visit("node_count", spec.place.node_count);
+  visit("groups", spec.groups);
   visit("bucket_kib", spec.bucket_kib);
   visit("segment", spec.segment);
   visit("gpu", spec.gpu);
@@ -94,6 +96,9 @@ Status check_ranges(const WorkerSpec& spec) {
   if (place.world_size < 1 || place.rank >= place.world_size || place.local_size < 1 ||
       place.local_rank >= place.local_size) {
     return usage(fmt::format("worker spec: no rank {} of {}", place.rank, place.world_size));
+  }
+  if (spec.groups.size() > kMostGroupLevels) {
+    return usage(fmt::format("worker spec: at most {} levels of groups", kMostGroupLevels));
   }
   if (place.world_size > 1 && spec.segment.empty()) {
     return usage("worker spec: several ranks need a shared memory segment");

@@ -15,7 +15,7 @@ namespace ocrtune {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x4f435253;  // "OCRS"
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 constexpr std::size_t kPageBytes = 4096;
 constexpr std::size_t kPartsOffset =
     (sizeof(SegmentControl) + kPageBytes - 1) / kPageBytes * kPageBytes;

@@ -106,6 +106,15 @@ TEST(ShmComm, AllRanksEndWithTheSameBits) {
   EXPECT_EQ(ends[0].said, ends[2].said);
 }
 
+std::string reduce_until_error(Comm& comm) {
+  for (int step = 0; step < 1'000'000; ++step) {
+    if (Status status = comm.all_reduce_mean(0, 4096, nullptr); !status) {
+      return status.error().what;
+    }
+  }
+  return "no error";
+}
+
 // Means in parts with other work between them, against the plain mean on a second segment.
 std::string reduce_in_parts(const std::string& one, const std::string& two, int rank, int ranks) {
   constexpr std::size_t kCount = 5000;
@@ -154,6 +163,92 @@ TEST(ShmComm, MeansInPartsHaveTheBitsOfTheWhole) {
   }
 }
 
+// Twice over the whole and once in parts: the same bits each time and, as the tree says, on all
+// ranks. `groups`: of each rank.
+std::string reduce_in_groups(const std::vector<std::string>& segments, int rank,
+                             const std::vector<RankGroups>& groups) {
+  constexpr std::size_t kCount = 4100;
+  std::vector<std::string> bits;
+  for (const std::string& segment : segments) {
+    ShmCommOptions options = options_of(segment, rank, static_cast<int>(groups.size()));
+    options.groups = groups[static_cast<std::size_t>(rank)];
+    auto comm = make_shm_comm(options);
+    if (!comm) return comm.error().what;
+    const auto buffer = (*comm)->gradient_buffer(kCount);
+    if (!buffer) return buffer.error().what;
+    for (int step = 0; step < 3; ++step) {
+      for (std::size_t i = 0; i < kCount; ++i) {
+        (*buffer)[i] = 1.0F / (1.0F + value_at(rank + step, i));
+      }
+      if (&segment == &segments.back()) {
+        for (const std::size_t from : {3200UL, 1600UL, 0UL}) {
+          const std::size_t end = std::min(kCount, from + 1600UL);
+          if (!(*comm)->start_mean(from, end - from) || !(*comm)->advance()) return "no part";
+        }
+        if (Status done = (*comm)->finish_means(nullptr); !done) return done.error().what;
+      } else if (Status done = (*comm)->all_reduce_mean(0, kCount, nullptr); !done) {
+        return done.error().what;
+      }
+    }
+    bits.emplace_back(reinterpret_cast<const char*>(buffer->data()), kCount * sizeof(float));
+    if (bits.back() != bits.front()) return "other bits";
+    for (std::size_t i = 0; i < kCount; ++i) {
+      double mean = 0;
+      for (int r = 0; r < static_cast<int>(groups.size()); ++r) {
+        mean += 1.0 / (1.0 + static_cast<double>(value_at(r + 2, i)));
+      }
+      mean /= static_cast<double>(groups.size());
+      if (std::abs(static_cast<double>((*buffer)[i]) - mean) > 1e-6) return "wrong mean";
+    }
+  }
+  return bits.front();
+}
+
+TEST(ShmComm, RanksInGroupsGetTheSameBitsInPartsAndAtOnce) {
+  const std::vector<std::vector<RankGroups>> machines = {
+      {{0, 0, -1}, {1, 0, -1}},
+      {{0, -1, -1}, {1, -1, -1}, {0, -1, -1}},
+      {{4, 0, 0}, {4, 0, 0}, {5, 0, 0}, {6, 1, 0}, {7, 1, 0}, {7, 1, 0}, {7, 1, 0}},
+  };
+  for (const auto& groups : machines) {
+    const std::vector<std::string> segments = {new_segment_name(), new_segment_name(),
+                                               new_segment_name()};
+    const auto ends = fork_ranks(static_cast<int>(groups.size()), [&](int rank) {
+      return reduce_in_groups(segments, rank, groups);
+    });
+    for (const RankEnd& end : ends) {
+      EXPECT_EQ(end.said.size(), 4100 * sizeof(float)) << end.said.substr(0, 80);
+      EXPECT_EQ(end.said, ends[0].said);
+    }
+  }
+}
+
+TEST(ShmComm, SixtyFourRanksOfTwoPackages) {
+  std::vector<RankGroups> groups;
+  for (int r = 0; r < 64; ++r) groups.push_back({r / 4, r / 8, r / 32});
+  const std::vector<std::string> segments = {new_segment_name(), new_segment_name()};
+  const auto ends =
+      fork_ranks(64, [&](int rank) { return reduce_in_groups(segments, rank, groups); });
+  for (const RankEnd& end : ends) {
+    EXPECT_EQ(end.said.size(), 4100 * sizeof(float)) << end.said.substr(0, 80);
+    EXPECT_EQ(end.said, ends[0].said);
+  }
+}
+
+TEST(ShmComm, KilledRankEndsGroupsByName) {
+  const std::string segment = new_segment_name();
+  const auto ends = fork_ranks(4, [&](int rank) -> std::string {
+    ShmCommOptions options = options_of(segment, rank, 4);
+    options.groups = {rank / 2, -1, -1};
+    auto comm = make_shm_comm(options);
+    (void)(*comm)->gradient_buffer(4096);
+    for (int step = 0; step < 20; ++step) (void)(*comm)->all_reduce_mean(0, 4096, nullptr);
+    if (rank == 2) ::raise(SIGKILL);
+    return reduce_until_error(**comm);
+  });
+  for (const std::size_t rank : {0U, 1U, 3U}) EXPECT_THAT(ends[rank].said, HasSubstr("rank 2"));
+}
+
 TEST(ShmComm, DifferentPartsAreRefused) {
   const std::string segment = new_segment_name();
   const auto ends = fork_ranks(2, [&](int rank) -> std::string {
@@ -179,15 +274,6 @@ TEST(ShmComm, KilledRankEndsMeansInParts) {
     return status ? "accepted" : status.error().what;
   });
   for (const std::size_t rank : {0U, 2U}) EXPECT_THAT(ends[rank].said, HasSubstr("rank 1"));
-}
-
-std::string reduce_until_error(Comm& comm) {
-  for (int step = 0; step < 1'000'000; ++step) {
-    if (Status status = comm.all_reduce_mean(0, 4096, nullptr); !status) {
-      return status.error().what;
-    }
-  }
-  return "no error";
 }
 
 TEST(ShmComm, KilledRankEndsTheOthersByName) {
