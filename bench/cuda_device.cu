@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <string_view>
 
 #include "base/text.h"
 #include "bench/cuda_device.h"
@@ -9,19 +10,8 @@
 #include "probes/gpu_ids.h"
 
 namespace ocrtune {
-namespace {
-
-Result<device::Precision> precision_of(const std::string& name) {
-  if (name == "fp32") return device::Precision::fp32;
-  if (name == "tf32") return device::Precision::tf32;
-  if (name == "bf16") return device::Precision::bf16;
-  return Error{ErrorKind::usage, "precision " + name + ": there is fp32, tf32 and bf16"};
-}
-
-}  // namespace
-
 Result<CudaDevice> CudaDevice::open(const std::string& precision, const std::string& meant) {
-  const auto wanted = precision_of(precision);
+  const auto wanted = device::precision_named(precision);
   if (!wanted) return wanted.error();
   CudaDevice out;
   const char* library = std::getenv("OCRTUNE_NVML_PATH");
@@ -36,7 +26,9 @@ Result<CudaDevice> CudaDevice::open(const std::string& precision, const std::str
                                              " GPUs are visible; this process is for one, named by "
                                              "CUDA_VISIBLE_DEVICES"};
   }
-  auto machine = device::CudaMachine::open(0, *wanted);
+  const char* graphs = std::getenv("OCRTUNE_CUDA_GRAPHS");
+  const bool off = graphs != nullptr && std::string_view(graphs) == "0";
+  auto machine = device::CudaMachine::open(0, {*wanted, !off});
   if (!machine) return machine.error();
   out.machine_ = std::move(*machine);
   cudaDeviceProp properties{};

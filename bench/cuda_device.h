@@ -14,7 +14,8 @@ namespace ocrtune {
 class CudaDevice {
  public:
   // `precision` fp32, tf32 or bf16; `meant` the UUID that it must have, "": any. unsupported: no
-  // GPU, several, another one than was meant, or none for that precision.
+  // GPU, several, another one than was meant, or none for that precision. CUDA graphs are used
+  // unless OCRTUNE_CUDA_GRAPHS is 0.
   static Result<CudaDevice> open(const std::string& precision, const std::string& meant);
 
   device::CudaMachine& machine() { return *machine_; }

@@ -15,13 +15,17 @@ namespace {
 
 constexpr std::size_t kMostScratchBytes = std::size_t{512} << 20;
 
-// The fastest by cuDNN's own estimate that fits the scratch.
+// The fastest by cuDNN's own estimate that fits the scratch and gives the same bits every time;
+// where there is none of those, the fastest that fits.
 template <typename Algorithm>
 Status pick(const Algorithm* found, int count, const char* what, Algorithm& into) {
-  for (int i = 0; i < count; ++i) {
-    if (found[i].status != CUDNN_STATUS_SUCCESS || found[i].memory > kMostScratchBytes) continue;
-    into = found[i];
-    return Status();
+  for (const bool any : {false, true}) {
+    for (int i = 0; i < count; ++i) {
+      if (found[i].status != CUDNN_STATUS_SUCCESS || found[i].memory > kMostScratchBytes) continue;
+      if (!any && found[i].determinism != CUDNN_DETERMINISTIC) continue;
+      into = found[i];
+      return Status();
+    }
   }
   return Error{ErrorKind::unsupported, std::string(what) + ": cuDNN has no algorithm"};
 }

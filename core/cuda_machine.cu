@@ -14,6 +14,13 @@ Status cuda_result(cudaError_t code, const char* what) {
                std::string(what) + ": " + cudaGetErrorString(code)};
 }
 
+Result<Precision> precision_named(const std::string& name) {
+  if (name == "fp32") return Precision::fp32;
+  if (name == "tf32") return Precision::tf32;
+  if (name == "bf16") return Precision::bf16;
+  return Error{ErrorKind::usage, "precision " + name + ": there is fp32, tf32 and bf16"};
+}
+
 namespace {
 
 Status blas_result(cublasStatus_t code, const char* what) {
@@ -22,9 +29,11 @@ Status blas_result(cublasStatus_t code, const char* what) {
                std::string(what) + ": " + cublasGetStatusString(code)};
 }
 
+constexpr std::size_t kBlasWorkBytes = std::size_t{32} << 20;  // what NVIDIA asks for on Hopper
+
 }  // namespace
 
-Result<std::unique_ptr<CudaMachine>> CudaMachine::open(int device, Precision precision) {
+Result<std::unique_ptr<CudaMachine>> CudaMachine::open(int device, const CudaOptions& options) {
   int count = 0;
   const cudaError_t asked = cudaGetDeviceCount(&count);
   if (asked != cudaSuccess || count == 0) {
@@ -36,18 +45,26 @@ Result<std::unique_ptr<CudaMachine>> CudaMachine::open(int device, Precision pre
   }
   cudaDeviceProp properties{};
   OCRTUNE_DEVICE_TRY(cuda_result(cudaGetDeviceProperties(&properties, device), "GPU properties"));
-  if (precision != Precision::fp32 && properties.major < 8) {
+  if (options.precision != Precision::fp32 && properties.major < 8) {
     return Error{ErrorKind::unsupported, std::string(properties.name) + " has compute capability " +
                                              std::to_string(properties.major) + "." +
                                              std::to_string(properties.minor) +
                                              "; tf32 and bf16 need 8.0"};
   }
   OCRTUNE_DEVICE_TRY(cuda_result(cudaSetDevice(device), "choosing the GPU"));
-  std::unique_ptr<CudaMachine> machine(new CudaMachine(precision));
+  std::unique_ptr<CudaMachine> machine(new CudaMachine(options));
   OCRTUNE_DEVICE_TRY(
       cuda_result(cudaStreamCreateWithFlags(&machine->stream_, cudaStreamNonBlocking), "a stream"));
   OCRTUNE_DEVICE_TRY(blas_result(cublasCreate(&machine->blas_), "cuBLAS"));
   OCRTUNE_DEVICE_TRY(blas_result(cublasSetStream(machine->blas_, machine->stream_), "cuBLAS"));
+  // A workspace of its own, set after the stream (which resets it): with cuBLAS's a capture would
+  // hold allocations, and products would not be the same bits every time.
+  auto work = machine->allocate(kBlasWorkBytes);
+  if (!work) return work.error();
+  machine->blas_work_ = std::move(work).value();
+  OCRTUNE_DEVICE_TRY(blas_result(
+      cublasSetWorkspace(machine->blas_, machine->blas_work_.as<void>(), kBlasWorkBytes),
+      "cuBLAS"));
   OCRTUNE_DEVICE_TRY(dnn_result(cudnnCreate(&machine->dnn_), "cuDNN"));
   OCRTUNE_DEVICE_TRY(dnn_result(cudnnSetStream(machine->dnn_, machine->stream_), "cuDNN"));
   for (cudaEvent_t& stamp : machine->stamps_) {
@@ -67,8 +84,8 @@ CudaMachine::~CudaMachine() {
 
 // A row-major matrix is its transpose to cuBLAS, so C = A B is asked for as C' = B' A'.
 Status CudaMachine::product(const DeviceProduct& p) {
-  const cublasComputeType_t compute = precision_ == Precision::fp32 ? CUBLAS_COMPUTE_32F
-                                      : precision_ == Precision::tf32
+  const cublasComputeType_t compute = options_.precision == Precision::fp32 ? CUBLAS_COMPUTE_32F
+                                      : options_.precision == Precision::tf32
                                           ? CUBLAS_COMPUTE_32F_FAST_TF32
                                           : CUBLAS_COMPUTE_32F_FAST_16BF;
   const auto operation = [](const DeviceMatrix& m) {
@@ -83,12 +100,25 @@ Status CudaMachine::product(const DeviceProduct& p) {
       "a product");
 }
 
+Status CudaMachine::begin_capture() {
+  return cuda_result(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "capture");
+}
+
+Status CudaMachine::end_capture(Recording& into, const Status& recorded) {
+  cudaGraph_t graph = nullptr;
+  cudaError_t code = cudaStreamEndCapture(stream_, &graph);
+  if (code == cudaSuccess && recorded) code = cudaGraphInstantiate(&into.graph, graph, 0);
+  if (graph != nullptr) cudaGraphDestroy(graph);
+  if (code != cudaSuccess) cudaGetLastError();  // a capture that failed is no lasting error
+  return recorded ? cuda_result(code, "capture") : recorded;
+}
+
 Status CudaMachine::clear(void* start, std::size_t bytes) {
   return cuda_result(cudaMemsetAsync(start, 0, bytes, stream_), "clearing");
 }
 
 Result<std::unique_ptr<ConvEngine>> CudaMachine::make_conv(const ConvSizes& sizes) {
-  return make_cudnn_conv(sizes, dnn_, precision_ != Precision::fp32);
+  return make_cudnn_conv(sizes, dnn_, options_.precision != Precision::fp32);
 }
 
 Result<CudaBuffer> CudaMachine::allocate(std::size_t bytes) {

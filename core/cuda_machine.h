@@ -85,13 +85,34 @@ class CudaBuffer {
 };
 
 enum class Precision { fp32, tf32, bf16 };
+Result<Precision> precision_named(const std::string& name);  // usage: none of them
+
+struct CudaOptions {
+  Precision precision = Precision::fp32;
+  bool graphs = true;  // what is run again is captured as a CUDA graph
+};
+
+// Work that is run again and again: plainly the first time, so that every library has loaded its
+// kernels and taken its memory; captured the second; launched as one graph from then on.
+struct CudaRecording {
+  CudaRecording() = default;
+  CudaRecording(const CudaRecording&) = delete;
+  CudaRecording& operator=(const CudaRecording&) = delete;
+  ~CudaRecording() {
+    if (graph != nullptr) cudaGraphExecDestroy(graph);
+  }
+  int runs = 0;
+  bool refused = false;  // a capture failed: plainly for ever
+  cudaGraphExec_t graph = nullptr;
+};
 
 class CudaMachine {
  public:
   using Buffer = CudaBuffer;
+  using Recording = CudaRecording;
 
-  // unsupported: no GPU, or one without the precision (both need compute capability 8.0).
-  static Result<std::unique_ptr<CudaMachine>> open(int device, Precision precision);
+  // unsupported: no GPU, or one without the precision (tf32 and bf16 need compute capability 8.0).
+  static Result<std::unique_ptr<CudaMachine>> open(int device, const CudaOptions& options);
   CudaMachine(const CudaMachine&) = delete;
   CudaMachine& operator=(const CudaMachine&) = delete;
   ~CudaMachine();
@@ -99,8 +120,9 @@ class CudaMachine {
   template <typename Work>
   Status each(std::size_t count, const Work& work) {
     if (count == 0) return Status();
-    constexpr unsigned kThreads = 256;
-    each_kernel<<<static_cast<unsigned>((count + kThreads - 1) / kThreads), kThreads, 0, stream_>>>(
+    // Little work is spread over more multiprocessors.
+    const unsigned threads = count < kLittleWork ? 64 : 256;
+    each_kernel<<<static_cast<unsigned>((count + threads - 1) / threads), threads, 0, stream_>>>(
         count, work);
     return cuda_result(cudaGetLastError(), "kernel");
   }
@@ -110,6 +132,22 @@ class CudaMachine {
     rows_kernel<<<static_cast<unsigned>(count), kRowThreads, 0, stream_>>>(work);
     return cuda_result(cudaGetLastError(), "kernel");
   }
+  template <typename Work>
+  Status again(Recording& into, const Work& work) {
+    if (!options_.graphs || into.refused || into.runs++ == 0) return work();
+    if (into.graph == nullptr) {
+      const Status captured = capture(into, work);
+      if (!captured) {
+        into.refused = true;
+        capture_refusal_ = captured.error().what;
+        return work();  // a capture that failed ran nothing
+      }
+    }
+    return cuda_result(cudaGraphLaunch(into.graph, stream_), "a graph");
+  }
+  int runs_until_replay() const { return options_.graphs ? 3 : 1; }
+  // Why the last capture failed; "" where none did.
+  const std::string& capture_refusal() const { return capture_refusal_; }
   Status product(const DeviceProduct& product);
   Status clear(void* start, std::size_t bytes);
   Result<std::unique_ptr<ConvEngine>> make_conv(const ConvSizes& sizes);
@@ -122,10 +160,21 @@ class CudaMachine {
   cudaStream_t stream() const { return stream_; }
 
  private:
-  explicit CudaMachine(Precision precision) : precision_(precision) {}
-  Precision precision_;
+  static constexpr std::size_t kLittleWork = std::size_t{1} << 16;
+  explicit CudaMachine(const CudaOptions& options) : options_(options) {}
+  template <typename Work>
+  Status capture(Recording& into, const Work& work) {
+    const Status begun = begin_capture();
+    return begun ? end_capture(into, work()) : begun;
+  }
+  Status begin_capture();
+  Status end_capture(Recording& into, const Status& recorded);
+
+  CudaOptions options_;
+  std::string capture_refusal_;
   cudaStream_t stream_ = nullptr;
   cublasHandle_t blas_ = nullptr;
+  CudaBuffer blas_work_;
   cudnnHandle_t dnn_ = nullptr;
   cudaEvent_t stamps_[4] = {};
 };

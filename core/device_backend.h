@@ -5,7 +5,9 @@
 #include <memory>
 #include <variant>
 
+#include "core/device_depthwise.h"
 #include "core/device_lstm.h"
+#include "core/device_norm_sum.h"
 #include "core/device_operators.h"
 
 namespace ocrtune::device {
@@ -35,6 +37,15 @@ class DeviceBackend final : public Backend {
       return std::unique_ptr<Operator>(std::make_unique<Made_>(machine, arguments...));
     }
     Made operator()(const Conv& conv) const {
+      if (is_device_depthwise(conv, in())) {
+        return make<DeviceDepthwise<Machine>>(conv, in(), request.output);
+      }
+      if (conv.branches > 1 && conv.groups > 1) {
+        return Error{ErrorKind::unsupported,
+                     "layer " + request.layer.name +
+                         ": the GPU core takes branches of grouped convolutions where they are "
+                         "depthwise, 1, 3, 5 or 7 wide"};
+      }
       const ConvSizes sizes{conv, in(), request.output, request.training};
       auto engine = machine.make_conv(sizes);
       if (!engine) return engine.error();
@@ -64,10 +75,11 @@ class DeviceBackend final : public Backend {
       return make<DevicePool<Machine>>(pool.kernel, false, in());
     }
     Made operator()(const Scale&) const { return make<DeviceScale<Machine>>(in()); }
-    template <typename Other>
-    Made operator()(const Other&) const {
-      return Error{ErrorKind::unsupported,
-                   "layer " + request.layer.name + ": the GPU core has no such operator yet"};
+    Made operator()(const NormSum& norm) const {
+      return DeviceNormSum<Machine>::create(machine, norm, request);
+    }
+    Made operator()(const Affine& affine) const {
+      return make<DeviceAffine<Machine>>(affine, in());
     }
   };
 

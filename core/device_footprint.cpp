@@ -33,6 +33,7 @@ struct PlanningMachine {
       return nullptr;
     }
   };
+  struct Recording {};
   template <typename Work>
   Status each(std::size_t, const Work&) {
     return Status();

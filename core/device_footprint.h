@@ -9,8 +9,10 @@
 namespace ocrtune {
 
 // Bytes of one process on its GPU: weights, activations, batch, and what the CUDA context and its
-// libraries take on top (an estimate, until a run has told). usage: unknown model, images too
-// small; unsupported: layers that the GPU core lacks, multi-scale batches.
+// libraries take on top (an estimate, until a run has told); cuDNN's scratch, at most 512 MB in
+// all, is known on the GPU alone and not in it. Every precision takes the same: memory holds fp32.
+// usage: unknown model, images too small; unsupported: layers that the GPU core lacks, multi-scale
+// batches.
 Result<std::uint64_t> device_training_bytes(const TrainerOptions& options);
 Result<std::uint64_t> device_reading_bytes(const RecognizerOptions& options, int classes);
 

@@ -93,7 +93,7 @@ class DeviceLstm final : public DeviceOperator<Machine> {
     this->needs_.saved_bytes = plan_.moments() * 6 * h * sizeof(float);
     this->needs_.forward_scratch_bytes = (image_floats() + 2 * many(in.n) * 4 * h) * sizeof(float);
     this->needs_.backward_scratch_bytes =
-        (plan_.moments() * 4 * h + image_floats() + 4 * many(in.n) * h) * sizeof(float);
+        gates_bytes() + (image_floats() + 4 * many(in.n) * h) * sizeof(float);
   }
 
   Status forward(const OperatorCall& call) override {
@@ -141,7 +141,7 @@ class DeviceLstm final : public DeviceOperator<Machine> {
     const int h = plan_.hidden;
     const Kept kept = kept_in(call.saved);
     auto* dgates = reinterpret_cast<float*>(call.scratch);
-    float* dimage = dgates + plan_.moments() * many(4 * h);
+    auto* dimage = reinterpret_cast<float*>(call.scratch + gates_bytes());
     float* carried = dimage + image_floats();
     float* dc = carried + 2 * many(in_.n) * many(h);
     OCRTUNE_DEVICE_TRY(this->machine_.clear(carried, 4 * many(in_.n) * many(h) * sizeof(float)));
@@ -178,6 +178,14 @@ class DeviceLstm final : public DeviceOperator<Machine> {
     return {start, start + plan_.moments() * 4 * h, start + plan_.moments() * 5 * h};
   }
   std::size_t image_floats() const { return many(in_.n) * many(8 * plan_.hidden) * many(in_.w); }
+  WeightGradient weight_gradient() const { return {in_.n, 8 * plan_.hidden, in_.c, in_.w}; }
+  SumPlan bias_sums() const { return sum_plan(in_.n, 8 * plan_.hidden, many(in_.w)); }
+  // The place of the gates' gradients in the recurrence's order, which finish() uses again.
+  std::size_t gates_bytes() const {
+    return align_up(
+        std::max({plan_.moments() * many(4 * plan_.hidden) * sizeof(float),
+                  weight_gradient().scratch_bytes(), bias_sums().bytes(PlainTerm::kSums)}));
+  }
   std::size_t direction_step() const { return many(plan_.steps) * many(in_.n); }
 
   // The gradients of weights, biases and input from those of the gates.
@@ -202,23 +210,12 @@ class DeviceLstm final : public DeviceOperator<Machine> {
            1,
            0}));
     }
-    for (int n = 0; n < in_.n; ++n) {
-      OCRTUNE_DEVICE_TRY(this->machine_.product({1,
-                                                 rows,
-                                                 in_.c,
-                                                 in_.w,
-                                                 {dimage + many(n) * image, in_.w, false, 0},
-                                                 {call.inputs[0] + many(n) * input, in_.w, true, 0},
-                                                 call.parameter_gradients[0],
-                                                 in_.c,
-                                                 0,
-                                                 1,
-                                                 n == 0 ? 0.0F : 1.0F}));
-    }
-    for (const int bias : {2, 3}) {
-      OCRTUNE_DEVICE_TRY(this->machine_.rows(
-          many(rows), BiasBackRow{dimage, in_.n, rows, many(in_.w),
-                                  call.parameter_gradients[static_cast<std::size_t>(bias)]}));
+    // The gates' gradients in the recurrence's order are no longer needed, their place is.
+    OCRTUNE_DEVICE_TRY(weight_gradient().run(this->machine_, dimage, call.inputs[0],
+                                             call.parameter_gradients[0], call.scratch));
+    for (const std::size_t bias : {2, 3}) {
+      OCRTUNE_DEVICE_TRY(sum_channels(this->machine_, bias_sums(), PlainTerm{dimage},
+                                      StoreSum{call.parameter_gradients[bias]}, call.scratch));
     }
     if (call.input_gradients[0] == nullptr) return Status();
     return this->machine_.product({in_.n,

@@ -3,6 +3,8 @@
 // also has
 //   allocate(bytes) -> Result<Buffer>, a move-only owner with as<T>()
 //   upload(to, from, bytes), download(to, from, bytes)   wait for what is enqueued
+//   again(recording, work)   does what `work` enqueues; may keep it and, from a later call on with
+//                            the same Recording, replay what it kept without asking `work`
 #pragma once
 
 #include <algorithm>
@@ -122,16 +124,8 @@ class DeviceNetwork {
   Status start_training(const Batch& batch, const Network::GradientWatch& watch) {
     OCRTUNE_DEVICE_TRY(upload_batch(batch));
     training_ = true;
-    for (const PlanStep& step : plan_.steps) OCRTUNE_DEVICE_TRY(forward_step(step));
-    OCRTUNE_DEVICE_TRY(enqueue_loss());
-    for (std::size_t i = plan_.steps.size(); i-- > 0;) {
-      const PlanStep& step = plan_.steps[i];
-      if (!plan_.values[many(step.output)].wants_gradient) continue;
-      OCRTUNE_DEVICE_TRY(backward_step(step));
-      if (!watch || step.layer == nullptr || step.layer->parameters.empty()) continue;
-      OCRTUNE_DEVICE_TRY(watch(final_from_[i]));
-    }
-    return Status();
+    if (watch) return enqueue_training(watch);  // the watch is the host's and must be asked
+    return machine_.again(training_again_, [&] { return enqueue_training({}); });
   }
 
   // Of the training that was started last; waits for it and for all that was enqueued after it.
@@ -148,7 +142,7 @@ class DeviceNetwork {
   Result<std::vector<float>> infer(const Batch& batch) {
     OCRTUNE_DEVICE_TRY(upload_images(batch));
     training_ = false;
-    for (const PlanStep& step : plan_.steps) OCRTUNE_DEVICE_TRY(forward_step(step));
+    OCRTUNE_DEVICE_TRY(machine_.again(reading_again_, [&] { return enqueue_forward(); }));
     std::vector<float> logits(many(plan_.image.n) * many(steps()) * many(classes()));
     OCRTUNE_DEVICE_TRY(
         machine_.download(logits.data(), value(plan_.output), logits.size() * sizeof(float)));
@@ -160,6 +154,13 @@ class DeviceNetwork {
     const auto t = static_cast<double>(++updates_);
     const double correction1 = 1 - std::pow(settings.beta1, t);
     const double correction2 = 1 - std::pow(settings.beta2, t);
+    auto* share = clipping_.template as<float>();
+    if (settings.clip_norm > 0) {
+      OCRTUNE_DEVICE_TRY(sum_channels(machine_, clip_sums(),
+                                      SquareTerm{gradients(), graph_.parameter_floats},
+                                      StoreShare{settings.clip_norm, share},
+                                      clipping_.template as<std::byte>() + kMemoryAlignment));
+    }
     return machine_.each(
         graph_.parameter_floats,
         AdamWEach{static_cast<float>(1 - settings.learning_rate * settings.weight_decay),
@@ -167,7 +168,8 @@ class DeviceNetwork {
                   static_cast<float>(settings.learning_rate / correction1),
                   static_cast<float>(1 / std::sqrt(correction2)),
                   static_cast<float>(settings.epsilon), gradients(),
-                  decays_.template as<std::uint8_t>(), moments_.template as<float>(),
+                  settings.clip_norm > 0 ? share : nullptr, decays_.template as<std::uint8_t>(),
+                  moments_.template as<float>(),
                   moments_.template as<float>() + graph_.parameter_floats, parameters()});
   }
 
@@ -202,6 +204,8 @@ class DeviceNetwork {
     if (!plan_.training) return Status();
     if (use_.gradients == nullptr) OCRTUNE_DEVICE_TRY(allocate_one(gradients_, state));
     OCRTUNE_DEVICE_TRY(allocate_one(moments_, 2 * state));
+    OCRTUNE_DEVICE_TRY(
+        allocate_one(clipping_, kMemoryAlignment + clip_sums().bytes(SquareTerm::kSums)));
     OCRTUNE_DEVICE_TRY(allocate_one(labels_, count * many(most_label_) * sizeof(int)));
     OCRTUNE_DEVICE_TRY(allocate_one(lengths_, count * sizeof(int)));
     OCRTUNE_DEVICE_TRY(allocate_one(lattice_, (rows + 2 * cells + count) * sizeof(double)));
@@ -247,6 +251,12 @@ class DeviceNetwork {
                            lengths.size() * sizeof(int));
   }
 
+  // All gradients as one channel of many samples.
+  SumPlan clip_sums() const {
+    constexpr std::size_t kPlane = 1024;
+    return sum_plan(static_cast<int>((graph_.parameter_floats + kPlane - 1) / kPlane), 1, kPlane);
+  }
+
   CtcPlan ctc_plan() const {
     const std::size_t rows = many(plan_.image.n) * many(steps());
     const std::size_t cells = rows * many(2 * most_label_ + 1);
@@ -262,6 +272,24 @@ class DeviceNetwork {
             work + rows,
             work + rows + cells,
             work + rows + 2 * cells};
+  }
+
+  Status enqueue_forward() {
+    for (const PlanStep& step : plan_.steps) OCRTUNE_DEVICE_TRY(forward_step(step));
+    return Status();
+  }
+
+  Status enqueue_training(const Network::GradientWatch& watch) {
+    OCRTUNE_DEVICE_TRY(enqueue_forward());
+    OCRTUNE_DEVICE_TRY(enqueue_loss());
+    for (std::size_t i = plan_.steps.size(); i-- > 0;) {
+      const PlanStep& step = plan_.steps[i];
+      if (!plan_.values[many(step.output)].wants_gradient) continue;
+      OCRTUNE_DEVICE_TRY(backward_step(step));
+      if (!watch || step.layer == nullptr || step.layer->parameters.empty()) continue;
+      OCRTUNE_DEVICE_TRY(watch(final_from_[i]));
+    }
+    return Status();
   }
 
   Status enqueue_loss() {
@@ -362,7 +390,8 @@ class DeviceNetwork {
   Plan plan_;
   std::vector<std::size_t> final_from_;
   Buffer parameters_, gradients_, moments_, statistics_, arena_, images_, labels_, lengths_,
-      lattice_, decays_;
+      lattice_, decays_, clipping_;
+  typename Machine::Recording training_again_, reading_again_;  // gone before what they use
   std::int64_t updates_ = 0;
   std::vector<const float*> inputs_, parameter_pointers_;
   std::vector<float*> statistic_pointers_, targets_, parameter_gradients_;

@@ -18,6 +18,7 @@
 
 #include "core/backend.h"
 #include "core/device_rows.h"
+#include "core/device_sums.h"
 
 namespace ocrtune {
 
@@ -39,13 +40,6 @@ class ConvEngine {
 };
 
 namespace device {
-
-// Returns from the calling function where the status is an error.
-#define OCRTUNE_DEVICE_TRY(status)             \
-  do {                                         \
-    const ::ocrtune::Status tried_ = (status); \
-    if (!tried_) return tried_.error();        \
-  } while (false)
 
 inline std::size_t pixels(const Shape& shape) { return many(shape.h) * many(shape.w); }
 inline std::size_t floats(const Shape& shape) {
@@ -159,6 +153,17 @@ struct ScaleSumRow {  // a row is a channel of a sample
   }
 };
 
+struct FoldEach {  // parts [count, size]
+  std::size_t count, size;
+  const float* parts;
+  float* to;
+  OCRTUNE_BOTH void operator()(std::size_t i) const {
+    double sum = 0;
+    for (std::size_t part = 0; part < count; ++part) sum += parts[part * size + i];
+    to[i] = static_cast<float>(sum);
+  }
+};
+
 // --- operators ----------------------------------------------------------------------------------
 
 template <typename Machine>
@@ -179,6 +184,9 @@ class DeviceConv final : public DeviceOperator<Machine> {
       : DeviceOperator<Machine>(machine), sizes_(sizes), engine_(std::move(engine)) {
     this->needs_.forward_scratch_bytes = engine_->scratch_bytes();
     this->needs_.backward_scratch_bytes = engine_->scratch_bytes();
+    if (!sizes.conv.bias) return;
+    this->needs_.backward_scratch_bytes =
+        std::max(engine_->scratch_bytes(), bias_sums().bytes(PlainTerm::kSums));
   }
   Status forward(const OperatorCall& call) override {
     OCRTUNE_DEVICE_TRY(
@@ -200,61 +208,54 @@ class DeviceConv final : public DeviceOperator<Machine> {
     OCRTUNE_DEVICE_TRY(engine_->backward_weight(call.inputs[0], call.output_gradient,
                                                 call.parameter_gradients[0], call.scratch));
     if (!sizes_.conv.bias) return Status();
-    return this->machine_.rows(many(sizes_.out.c),
-                               BiasBackRow{call.output_gradient, sizes_.out.n, sizes_.out.c,
-                                           pixels(sizes_.out), call.parameter_gradients[1]});
+    return sum_channels(this->machine_, bias_sums(), PlainTerm{call.output_gradient},
+                        StoreSum{call.parameter_gradients[1]}, call.scratch);
   }
 
  private:
+  SumPlan bias_sums() const { return sum_plan(sizes_.out.n, sizes_.out.c, pixels(sizes_.out)); }
   ConvSizes sizes_;
   std::unique_ptr<ConvEngine> engine_;
 };
 
-template <typename Machine>
-class DeviceNorm final : public DeviceOperator<Machine> {
- public:
-  DeviceNorm(Machine& machine, const BatchNorm& norm, const Shape& in)
-      : DeviceOperator<Machine>(machine), in_(in), plan_{in.n,
-                                                         in.c,
-                                                         in.h,
-                                                         in.w,
-                                                         norm.pool.h == 0 ? in.h : norm.pool.h,
-                                                         norm.pool.w,
-                                                         norm.activation,
-                                                         norm.epsilon} {
-    this->needs_.saved_bytes = 2 * many(in.c) * sizeof(float);
-    this->needs_.backward_scratch_bytes = floats(in) * sizeof(float);
+// dW [rows, columns] = the sum over samples of dY[n] X[n]^T, where both are [.., plane]: so many
+// sums side by side as fit a bounded scratch, then their sum.
+struct WeightGradient {
+  int count, rows, columns, plane;
+  int groups() const {
+    constexpr std::size_t kMostFloats = std::size_t{4} << 20;
+    int most = static_cast<int>(std::min<std::size_t>(
+        many(count), std::max<std::size_t>(1, kMostFloats / (many(rows) * many(columns)))));
+    while (count % most != 0) --most;
+    return most;
   }
-  Status forward(const OperatorCall& call) override {
-    auto* saved = reinterpret_cast<float*>(call.saved);
-    OCRTUNE_DEVICE_TRY(this->machine_.rows(
-        many(in_.c), NormMeasureRow{plan_, call.training, call.inputs[0], call.statistics[0],
-                                    call.statistics[1], saved}));
-    return this->machine_.each(outputs(), NormEach{plan_, call.inputs[0], call.parameters[0],
-                                                   call.parameters[1], saved, call.output});
+  std::size_t scratch_bytes() const {
+    return groups() == 1 ? 0 : many(groups()) * many(rows) * many(columns) * sizeof(float);
   }
-  Status backward(const OperatorCall& call) override {
-    const auto* saved = reinterpret_cast<const float*>(call.saved);
-    auto* dz = reinterpret_cast<float*>(call.scratch);
-    const float* x = call.inputs[0];
-    OCRTUNE_DEVICE_TRY(this->machine_.clear(dz, floats(in_) * sizeof(float)));
-    OCRTUNE_DEVICE_TRY(this->machine_.each(
-        outputs(), NormSlopeEach{plan_, x, call.parameters[0], call.parameters[1], saved,
-                                 call.output_gradient, dz}));
-    float *dgamma = call.parameter_gradients[0], *dbeta = call.parameter_gradients[1];
-    OCRTUNE_DEVICE_TRY(
-        this->machine_.rows(many(in_.c), NormSumsRow{plan_, x, saved, dz, dgamma, dbeta}));
-    if (call.input_gradients[0] == nullptr) return Status();
-    return this->machine_.each(floats(in_), NormBackEach{plan_, x, call.parameters[0], saved, dz,
-                                                         dgamma, dbeta, call.input_gradients[0]});
+  template <typename Machine>
+  Status run(Machine& machine, const float* dy, const float* x, float* dw,
+             std::byte* scratch) const {
+    const std::size_t y_step = many(rows) * many(plane), x_step = many(columns) * many(plane);
+    const std::size_t weights = many(rows) * many(columns);
+    const int parts = groups(), each = count / parts;
+    float* to = parts == 1 ? dw : reinterpret_cast<float*>(scratch);
+    for (int n = 0; n < each; ++n) {
+      OCRTUNE_DEVICE_TRY(
+          machine.product({parts,
+                           rows,
+                           columns,
+                           plane,
+                           {dy + many(n) * y_step, plane, false, many(each) * y_step},
+                           {x + many(n) * x_step, plane, true, many(each) * x_step},
+                           to,
+                           columns,
+                           weights,
+                           1,
+                           n == 0 ? 0.0F : 1.0F}));
+    }
+    if (parts == 1) return Status();
+    return machine.each(weights, FoldEach{many(parts), weights, to, dw});
   }
-
- private:
-  std::size_t outputs() const {
-    return many(in_.n) * many(in_.c) * many(plan_.out_h()) * many(plan_.out_w());
-  }
-  Shape in_;
-  NormPlan plan_;
 };
 
 // y[n] = W x[n] at all pixels at once: x[n] is a matrix [C, pixels].
@@ -262,7 +263,10 @@ template <typename Machine>
 class DeviceLinear final : public DeviceOperator<Machine> {
  public:
   DeviceLinear(Machine& machine, const Linear& linear, const Shape& in)
-      : DeviceOperator<Machine>(machine), linear_(linear), in_(in) {}
+      : DeviceOperator<Machine>(machine), linear_(linear), in_(in) {
+    this->needs_.backward_scratch_bytes =
+        std::max(weight_gradient().scratch_bytes(), bias_sums().bytes(PlainTerm::kSums));
+  }
   Status forward(const OperatorCall& call) override {
     const int out = linear_.out_channels, plane = static_cast<int>(pixels(in_));
     const DeviceProduct product{in_.n,
@@ -298,26 +302,18 @@ class DeviceLinear final : public DeviceOperator<Machine> {
                                                  1,
                                                  0}));
     }
-    for (int n = 0; n < in_.n; ++n) {  // the sum over samples, one after another into dW
-      OCRTUNE_DEVICE_TRY(
-          this->machine_.product({1,
-                                  out,
-                                  in_.c,
-                                  plane,
-                                  {call.output_gradient + many(n) * out_step, plane, false, 0},
-                                  {call.inputs[0] + many(n) * in_step, plane, true, 0},
-                                  call.parameter_gradients[0],
-                                  in_.c,
-                                  0,
-                                  1,
-                                  n == 0 ? 0.0F : 1.0F}));
-    }
+    OCRTUNE_DEVICE_TRY(weight_gradient().run(this->machine_, call.output_gradient, call.inputs[0],
+                                             call.parameter_gradients[0], call.scratch));
     if (!linear_.bias) return Status();
-    return this->machine_.rows(many(out), BiasBackRow{call.output_gradient, in_.n, out, pixels(in_),
-                                                      call.parameter_gradients[1]});
+    return sum_channels(this->machine_, bias_sums(), PlainTerm{call.output_gradient},
+                        StoreSum{call.parameter_gradients[1]}, call.scratch);
   }
 
  private:
+  WeightGradient weight_gradient() const {
+    return {in_.n, linear_.out_channels, in_.c, static_cast<int>(pixels(in_))};
+  }
+  SumPlan bias_sums() const { return sum_plan(in_.n, linear_.out_channels, pixels(in_)); }
   Linear linear_;
   Shape in_;
 };
@@ -354,6 +350,7 @@ class DeviceLayerNorm final : public DeviceOperator<Machine> {
   DeviceLayerNorm(Machine& machine, const LayerNorm& norm, const Shape& in)
       : DeviceOperator<Machine>(machine), in_(in), plan_{in.c, pixels(in), norm.epsilon} {
     this->needs_.saved_bytes = 2 * places() * sizeof(float);
+    this->needs_.backward_scratch_bytes = sums().bytes(LayerNormTerm::kSums);
   }
   Status forward(const OperatorCall& call) override {
     return this->machine_.each(
@@ -367,12 +364,13 @@ class DeviceLayerNorm final : public DeviceOperator<Machine> {
           places(), LayerNormBackEach{plan_, call.inputs[0], call.parameters[0], saved,
                                       call.output_gradient, call.input_gradients[0]}));
     }
-    return this->machine_.rows(
-        many(in_.c), LayerNormSumsRow{plan_, in_.n, call.inputs[0], saved, call.output_gradient,
-                                      call.parameter_gradients[0], call.parameter_gradients[1]});
+    return sum_channels(
+        this->machine_, sums(), LayerNormTerm{plan_, call.inputs[0], saved, call.output_gradient},
+        StoreNormSums{call.parameter_gradients[1], call.parameter_gradients[0]}, call.scratch);
   }
 
  private:
+  SumPlan sums() const { return sum_plan(in_.n, in_.c, pixels(in_)); }
   std::size_t places() const { return many(in_.n) * pixels(in_); }
   Shape in_;
   LayerNormPlan plan_;

@@ -78,24 +78,6 @@ struct BiasEach {
   }
 };
 
-// dbias[c] = sum of dy over n and pixels; a row is a channel.
-struct BiasBackRow {
-  const float* dy;
-  int count, channels;
-  std::size_t plane;
-  float* dbias;
-  template <typename Lane>
-  OCRTUNE_BOTH void operator()(Lane& lane, std::size_t c) const {
-    double sum = 0;
-    for (int n = 0; n < count; ++n) {
-      const float* from = dy + (many(n) * many(channels) + c) * plane;
-      for (std::size_t p = many(lane.index()); p < plane; p += many(lane.count())) sum += from[p];
-    }
-    sum = lane.sum(sum);
-    if (lane.index() == 0) dbias[c] = static_cast<float>(sum);
-  }
-};
-
 struct AddEach {
   float* target;
   const float* source;
@@ -117,150 +99,6 @@ struct SwapEach {
   OCRTUNE_BOTH void operator()(std::size_t i) const {
     const std::size_t p = i % plane, c = i / plane % many(channels), n = i / plane / many(channels);
     to[(n * plane + p) * many(channels) + c] = from[i];
-  }
-};
-
-// --- batch norm -----------------------------------------------------------------------------
-
-struct NormPlan {
-  int count, channels, height, width;  // of the input
-  int pool_h, pool_w;
-  Activation kind;
-  double epsilon;
-  OCRTUNE_BOTH std::size_t plane() const { return many(height) * many(width); }
-  OCRTUNE_BOTH int out_h() const { return height / pool_h; }
-  OCRTUNE_BOTH int out_w() const { return width / pool_w; }
-};
-
-inline constexpr double kDeviceNormMomentum = 0.1;
-
-// saved[c] = mean, saved[C + c] = 1 / deviation: of the batch in training (the running ones move),
-// else of the running statistics.
-struct NormMeasureRow {
-  NormPlan plan;
-  bool training;
-  const float* x;
-  float *running_mean, *running_variance, *saved;
-  template <typename Lane>
-  OCRTUNE_BOTH void operator()(Lane& lane, std::size_t c) const {
-    const std::size_t channels = many(plan.channels), plane = plan.plane();
-    if (!training) {
-      if (lane.index() != 0) return;
-      saved[c] = running_mean[c];
-      saved[channels + c] =
-          static_cast<float>(1 / sqrt(static_cast<double>(running_variance[c]) + plan.epsilon));
-      return;
-    }
-    double sum = 0;
-    for (int n = 0; n < plan.count; ++n) {
-      const float* from = x + (many(n) * channels + c) * plane;
-      for (std::size_t p = many(lane.index()); p < plane; p += many(lane.count())) sum += from[p];
-    }
-    const double total = static_cast<double>(plane) * plan.count;
-    const double mean = lane.sum(sum) / total;
-    double squares = 0;
-    for (int n = 0; n < plan.count; ++n) {
-      const float* from = x + (many(n) * channels + c) * plane;
-      for (std::size_t p = many(lane.index()); p < plane; p += many(lane.count())) {
-        squares += (from[p] - mean) * (from[p] - mean);
-      }
-    }
-    const double variance = lane.sum(squares) / total;
-    if (lane.index() != 0) return;
-    saved[c] = static_cast<float>(mean);
-    saved[channels + c] = static_cast<float>(1 / sqrt(variance + plan.epsilon));
-    const double unbiased = total > 1 ? variance * total / (total - 1) : 0;
-    running_mean[c] += static_cast<float>(kDeviceNormMomentum * (mean - running_mean[c]));
-    running_variance[c] +=
-        static_cast<float>(kDeviceNormMomentum * (unbiased - running_variance[c]));
-  }
-};
-
-// The largest of the pool window of output i: its index in the input, and the normalised value.
-OCRTUNE_BOTH inline std::size_t window_best(const NormPlan& plan, std::size_t i, const float* x,
-                                            const float* gamma, const float* beta,
-                                            const float* saved, float* value) {
-  const std::size_t ow = i % many(plan.out_w()), oh = i / many(plan.out_w()) % many(plan.out_h());
-  const std::size_t image = i / many(plan.out_w()) / many(plan.out_h());  // n C + c
-  const std::size_t c = image % many(plan.channels);
-  const float scale = gamma[c] * saved[many(plan.channels) + c];
-  const float shift = beta[c] - scale * saved[c];
-  std::size_t best = 0;
-  float most = 0;
-  bool any = false;
-  for (int h = 0; h < plan.pool_h; ++h) {
-    for (int w = 0; w < plan.pool_w; ++w) {
-      const std::size_t at = image * plan.plane() +
-                             (oh * many(plan.pool_h) + many(h)) * many(plan.width) +
-                             ow * many(plan.pool_w) + many(w);
-      const float z = scale * x[at] + shift;
-      if (any && !(z > most)) continue;
-      any = true;
-      most = z;
-      best = at;
-    }
-  }
-  *value = most;
-  return best;
-}
-
-struct NormEach {
-  NormPlan plan;
-  const float *x, *gamma, *beta, *saved;
-  float* y;
-  OCRTUNE_BOTH void operator()(std::size_t i) const {
-    float value = 0;
-    window_best(plan, i, x, gamma, beta, saved, &value);
-    y[i] = activated(plan.kind, value);
-  }
-};
-
-// dz (zero before) gets the slope at each window's largest; windows do not overlap.
-struct NormSlopeEach {
-  NormPlan plan;
-  const float *x, *gamma, *beta, *saved, *dy;
-  float* dz;
-  OCRTUNE_BOTH void operator()(std::size_t i) const {
-    float value = 0;
-    const std::size_t best = window_best(plan, i, x, gamma, beta, saved, &value);
-    dz[best] = activated_slope(plan.kind, value) * dy[i];
-  }
-};
-
-struct NormSumsRow {
-  NormPlan plan;
-  const float *x, *saved, *dz;
-  float *dgamma, *dbeta;
-  template <typename Lane>
-  OCRTUNE_BOTH void operator()(Lane& lane, std::size_t c) const {
-    const std::size_t channels = many(plan.channels), plane = plan.plane();
-    double sum = 0, product = 0;
-    for (int n = 0; n < plan.count; ++n) {
-      const std::size_t first = (many(n) * channels + c) * plane;
-      for (std::size_t p = many(lane.index()); p < plane; p += many(lane.count())) {
-        const float slope = dz[first + p];
-        sum += slope;
-        product += static_cast<double>(slope) * (x[first + p] - saved[c]) * saved[channels + c];
-      }
-    }
-    sum = lane.sum(sum);
-    product = lane.sum(product);
-    if (lane.index() != 0) return;
-    dgamma[c] = static_cast<float>(product);
-    dbeta[c] = static_cast<float>(sum);
-  }
-};
-
-struct NormBackEach {
-  NormPlan plan;
-  const float *x, *gamma, *saved, *dz, *dgamma, *dbeta;
-  float* dx;
-  OCRTUNE_BOTH void operator()(std::size_t i) const {
-    const std::size_t c = i / plan.plane() % many(plan.channels);
-    const float inverse = saved[many(plan.channels) + c];
-    const float normal = (x[i] - saved[c]) * inverse;
-    const float total = static_cast<float>(plan.plane()) * static_cast<float>(plan.count);
-    dx[i] = gamma[c] * inverse * (dz[i] - (dbeta[c] + normal * dgamma[c]) / total);
   }
 };
 
@@ -318,32 +156,6 @@ struct LayerNormBackEach {
   }
 };
 
-// A row is a channel.
-struct LayerNormSumsRow {
-  LayerNormPlan plan;
-  int count;
-  const float *x, *saved, *dy;
-  float *dgamma, *dbeta;
-  template <typename Lane>
-  OCRTUNE_BOTH void operator()(Lane& lane, std::size_t c) const {
-    double sum = 0, product = 0;
-    for (int n = 0; n < count; ++n) {
-      const std::size_t first = (many(n) * many(plan.channels) + c) * plan.plane;
-      for (std::size_t p = many(lane.index()); p < plan.plane; p += many(lane.count())) {
-        const std::size_t pixel = many(n) * plan.plane + p;
-        sum += dy[first + p];
-        product += static_cast<double>(dy[first + p]) * (x[first + p] - saved[2 * pixel]) *
-                   saved[2 * pixel + 1];
-      }
-    }
-    sum = lane.sum(sum);
-    product = lane.sum(product);
-    if (lane.index() != 0) return;
-    dgamma[c] = static_cast<float>(product);
-    dbeta[c] = static_cast<float>(sum);
-  }
-};
-
 // --- softmax of attention: a row is a row of scores ------------------------------------------
 
 struct SoftmaxRow {
@@ -388,10 +200,11 @@ struct SoftmaxBackRow {
 struct AdamWEach {
   float keep, beta1, beta2, step_size, inverse_root_correction, epsilon;
   const float* gradient;
+  const float* share;          // of the gradient that clipping leaves; null: all of it
   const std::uint8_t* decays;  // of each element
   float *first, *second, *parameter;
   OCRTUNE_BOTH void operator()(std::size_t i) const {
-    const float g = gradient[i];
+    const float g = share == nullptr ? gradient[i] : *share * gradient[i];
     const float m = beta1 * first[i] + (1 - beta1) * g;
     const float v = beta2 * second[i] + (1 - beta2) * g * g;
     first[i] = m;

@@ -27,7 +27,7 @@ class DeviceTrainer final : public Trainer {
   using Net = DeviceNetwork<Machine>;
 
   // `machine` and `comm` must outlive the trainer. Errors as Trainer::create; unsupported too:
-  // multi-scale batches, clipped gradients, a model with layers that the GPU core lacks.
+  // multi-scale batches, a model with layers that the GPU core lacks.
   static Result<std::unique_ptr<Trainer>> create(const TrainerOptions& options, Machine& machine,
                                                  Comm& comm) {
     const ModelRow* model = find_model(options.model);
@@ -35,12 +35,13 @@ class DeviceTrainer final : public Trainer {
     if (!options.heights.empty() || !options.widths.empty()) {
       return Error{ErrorKind::unsupported, "the GPU core takes batches of one shape alone"};
     }
-    if (options.clip_norm > 0) {
-      return Error{ErrorKind::unsupported, "the GPU core does not clip gradients"};
-    }
     if (Status sensible = check_schedule(schedule_of(options)); !sensible) return sensible.error();
     if (options.batch < 1 || options.classes < 2 || options.height < 1 || options.width < 1) {
       return Error{ErrorKind::usage, "batch, classes, height and width must make sense"};
+    }
+    for (const double value : {options.weight_decay, options.clip_norm}) {
+      if (std::isfinite(value) && value >= 0) continue;
+      return Error{ErrorKind::usage, "weight decay and most gradient norm are numbers from 0 on"};
     }
     std::unique_ptr<DeviceTrainer> trainer(new DeviceTrainer(options, *model, machine, comm));
     OCRTUNE_DEVICE_TRY(trainer->prepare());
@@ -59,6 +60,7 @@ class DeviceTrainer final : public Trainer {
     AdamW settings;
     settings.learning_rate = schedule_of(options_).rate_at(steps());
     settings.weight_decay = options_.weight_decay;
+    settings.clip_norm = options_.clip_norm;
     OCRTUNE_DEVICE_TRY(network_->update(settings));
     OCRTUNE_DEVICE_TRY(machine_.stamp(3));
     const Result<CtcLoss> loss = network_->finished_loss();
@@ -89,23 +91,27 @@ class DeviceTrainer final : public Trainer {
                               options_.precision == "fp32",
                               parameters,
                               statistics};
-    return gradient_error(check,
-                          [&](const Batch& batch, std::span<float> gradients) -> Result<CtcLoss> {
-                            const Shape image{batch.count, 3, batch.height, batch.width};
-                            auto small = Net::create(graph_, machine_, image, {batch.width});
-                            if (!small) return small.error();
-                            OCRTUNE_DEVICE_TRY((*small)->set_state(parameters, statistics));
-                            Result<CtcLoss> loss = (*small)->train(batch);
-                            if (!loss) return loss.error();
-                            OCRTUNE_DEVICE_TRY((*small)->get_gradients(gradients));
-                            return loss;
-                          });
+    return gradient_error(
+        check, [&](const Batch& batch, std::span<float> gradients) -> Result<CtcLoss> {
+          const Shape image{batch.count, 3, batch.height, batch.width};
+          auto small = Net::create(graph_, machine_, image, {batch.width});
+          if (!small) return small.error();
+          OCRTUNE_DEVICE_TRY((*small)->set_state(parameters, statistics));
+          Result<CtcLoss> loss = (*small)->train(batch);
+          for (int run = 1; loss && run < machine_.runs_until_replay(); ++run) {
+            static_cast<void>(loss = (*small)->train(batch));  // what is replayed is checked too
+          }
+          if (!loss) return loss.error();
+          OCRTUNE_DEVICE_TRY((*small)->get_gradients(gradients));
+          return loss;
+        });
   }
 
-  // usage: a batch of another shape than the trainer was made for.
+  // usage: a batch of another size of image, or a larger one, than the trainer was made for.
   Result<std::vector<float>> logits(const Batch& batch) override {
-    const auto rows = network_->infer(batch);
+    auto rows = network_->infer(filled(batch));
     if (!rows) return rows.error();
+    rows->resize(rows->size() / many(options_.batch) * many(batch.count));
     return steps_first(*rows, many(batch.count), many(options_.classes));
   }
 
@@ -187,6 +193,15 @@ class DeviceTrainer final : public Trainer {
     };
   }
 
+  // A smaller batch, filled with empty images.
+  const Batch& filled(const Batch& batch) {
+    if (batch.count >= options_.batch || batch.count < 1) return batch;
+    filled_ = batch;
+    filled_.count = options_.batch;
+    filled_.images.resize(batch.images.size() / many(batch.count) * many(options_.batch), 0.0F);
+    return filled_;
+  }
+
   // Labels that are far too long are cut to one that is too long as well.
   const Batch& spelt(const Batch& batch) {
     const auto fits = [&](const std::vector<int>& label) { return label.size() <= most_label_; };
@@ -203,7 +218,7 @@ class DeviceTrainer final : public Trainer {
   Comm& comm_;
   std::unique_ptr<Net> network_;
   std::size_t most_label_ = 1;
-  Batch cut_;
+  Batch cut_, filled_;
 };
 
 }  // namespace ocrtune::device

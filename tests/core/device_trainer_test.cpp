@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "base/random.h"
 #include "core/device_footprint.h"
+#include "core/model.h"
 #include "core/shm_comm.h"
 
 #include "forked_ranks.h"
@@ -147,6 +148,27 @@ TEST(DeviceTrainer, ExchangeDuringBackwardChangesNoBit) {
   EXPECT_NE(*(*alone)->logits(draw(small(), 99)), whole) << "nothing was exchanged";
 }
 
+// As an evaluation ends.
+TEST(DeviceTrainer, ReadsASmallerBatch) {
+  const auto comm = make_single_comm();
+  HostMachine machine;
+  auto trainer = HostTrainer::create(small(), machine, *comm);
+  ASSERT_TRUE(trainer);
+  const Batch both = draw(small(), 4);
+  Batch one = both;
+  one.count = 1;
+  one.labels.resize(1);
+  one.images.resize(both.images.size() / 2);
+  const auto all = (*trainer)->logits(both), first = (*trainer)->logits(one);
+  ASSERT_TRUE(all);
+  ASSERT_TRUE(first) << first.error().what;
+  const auto classes = static_cast<std::size_t>(small().classes);
+  ASSERT_EQ(first->size() * 2, all->size());
+  for (std::size_t i = 0; i < first->size(); ++i) {  // [T, N, classes]
+    ASSERT_EQ((*first)[i], (*all)[i / classes * 2 * classes + i % classes]) << i;
+  }
+}
+
 TEST(DeviceTrainer, LabelsBeyondAnyLengthAreImpossible) {
   const auto comm = make_single_comm();
   HostMachine machine;
@@ -175,6 +197,27 @@ TEST(DeviceTrainer, RefusesWhatItLacks) {
   Batch other = draw(small(), 1);
   other.count = 1;
   EXPECT_EQ((*trainer)->step(other).error().kind, ErrorKind::usage);
+}
+
+TEST(DeviceFootprint, KnowsEveryModel) {
+  for (const ModelRow& row : model_table()) {
+    TrainerOptions training;
+    training.model = row.name;
+    training.height = row.height;
+    training.width = row.width;
+    const auto trained = device_training_bytes(training);
+    ASSERT_TRUE(trained) << row.name << ": " << trained.error().what;
+    RecognizerOptions reading;
+    reading.model = row.name;
+    reading.batch = training.batch;
+    reading.height = row.height;
+    reading.width = row.width;
+    const auto read = device_reading_bytes(reading, training.classes);
+    ASSERT_TRUE(read) << row.name << ": " << read.error().what;
+    EXPECT_LT(*read, *trained) << row.name;
+    training.precision = "bf16";
+    EXPECT_EQ(*device_training_bytes(training), *trained) << "memory holds fp32";
+  }
 }
 
 TEST(DeviceFootprint, GrowsWithTheBatchAndShrinksForReading) {

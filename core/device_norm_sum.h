@@ -1,0 +1,228 @@
+// The sum of several batch norms, and trained scalars around an activation, on the GPU core: the
+// branches of a training form. The definitions are core/reference_branches.h's.
+#pragma once
+
+#include <vector>
+
+#include "core/device_norm.h"
+
+namespace ocrtune::device {
+
+inline constexpr int kMostSummed = 8;
+
+// One branch: channels [0, C) of its start in each sample; all pointers begin at its channel 0.
+struct SummedBranch {
+  const float* x;
+  std::size_t step;  // floats from sample to sample
+  const float *gamma, *beta, *mean, *inverse;
+};
+
+struct NormSumRow {  // a row is a channel of a sample
+  int channels, branches;
+  std::size_t plane;
+  SummedBranch branch[kMostSummed];
+  float* y;
+  template <typename Lane>
+  OCRTUNE_BOTH void operator()(Lane& lane, std::size_t row) const {
+    const std::size_t c = row % many(channels), n = row / many(channels);
+    float scale[kMostSummed], shift = 0;
+    for (int b = 0; b < branches; ++b) {
+      scale[b] = branch[b].gamma[c] * branch[b].inverse[c];
+      shift += branch[b].beta[c] - scale[b] * branch[b].mean[c];
+    }
+    for (std::size_t p = many(lane.index()); p < plane; p += many(lane.count())) {
+      float sum = shift;
+      for (int b = 0; b < branches; ++b) {
+        sum += scale[b] * branch[b].x[n * branch[b].step + c * plane + p];
+      }
+      y[row * plane + p] = sum;
+    }
+  }
+};
+
+// Of one input; dy has `channels` channels, the input a multiple of them.
+struct NormSumSlopeTerm {
+  static constexpr int kSums = 2;
+  std::size_t own, channels, plane;
+  const float *x, *saved, *dy;
+  OCRTUNE_BOTH void add(double (&sums)[kSums], const SumPlace& place) const {
+    const double slope = dy[(place.n * channels + place.c % channels) * plane + place.p];
+    sums[0] += slope;
+    sums[1] += slope * (x[place.at] - saved[place.c]) * saved[own + place.c];
+  }
+};
+
+struct NormSumBackRow {  // a row is a channel of a sample of one input
+  std::size_t own, channels, plane;
+  float total;  // numbers of a channel
+  const float *x, *gamma, *saved, *dy, *dgamma, *dbeta;
+  float* dx;
+  template <typename Lane>
+  OCRTUNE_BOTH void operator()(Lane& lane, std::size_t row) const {
+    const std::size_t c = row % own, n = row / own;
+    const std::size_t slopes = (n * channels + c % channels) * plane;
+    const float inverse = saved[own + c], scale = gamma[c] * inverse;
+    for (std::size_t p = many(lane.index()); p < plane; p += many(lane.count())) {
+      const float normal = (x[row * plane + p] - saved[c]) * inverse;
+      dx[row * plane + p] = scale * (dy[slopes + p] - (dbeta[c] + normal * dgamma[c]) / total);
+    }
+  }
+};
+
+template <typename Machine>
+class DeviceNormSum final : public DeviceOperator<Machine> {
+ public:
+  // unsupported: more branches than one pass takes.
+  static Result<std::unique_ptr<Operator>> create(Machine& machine, const NormSum& norm,
+                                                  const OperatorRequest& request) {
+    std::unique_ptr<DeviceNormSum> made(new DeviceNormSum(machine, norm, request));
+    if (made->branches() > kMostSummed) {
+      return Error{ErrorKind::unsupported,
+                   "layer " + request.layer.name + ": " + std::to_string(made->branches()) +
+                       " branches; the GPU core takes " + std::to_string(kMostSummed)};
+    }
+    return std::unique_ptr<Operator>(std::move(made));
+  }
+
+  Status forward(const OperatorCall& call) override {
+    NormSumRow row{norm_.channels, 0, plane_, {}, call.output};
+    auto* saved = reinterpret_cast<float*>(call.saved);
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      const Shape& in = inputs_[i];
+      OCRTUNE_DEVICE_TRY(measure_norm(this->machine_, in, norm_.epsilon, call.training,
+                                      call.inputs[i], call.statistics[2 * i],
+                                      call.statistics[2 * i + 1], saved, call.scratch));
+      for (int first = 0; first < in.c; first += norm_.channels) {
+        row.branch[row.branches++] = {call.inputs[i] + many(first) * plane_,
+                                      many(in.c) * plane_,
+                                      call.parameters[2 * i] + first,
+                                      call.parameters[2 * i + 1] + first,
+                                      saved + first,
+                                      saved + in.c + first};
+      }
+      saved += 2 * in.c;
+    }
+    return this->machine_.rows(many(inputs_[0].n) * many(norm_.channels), row);
+  }
+
+  Status backward(const OperatorCall& call) override {
+    const auto* saved = reinterpret_cast<const float*>(call.saved);
+    const std::size_t channels = many(norm_.channels);
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      const Shape& in = inputs_[i];
+      float *dgamma = call.parameter_gradients[2 * i], *dbeta = call.parameter_gradients[2 * i + 1];
+      OCRTUNE_DEVICE_TRY(sum_channels(this->machine_, sum_plan(in.n, in.c, plane_),
+                                      NormSumSlopeTerm{many(in.c), channels, plane_, call.inputs[i],
+                                                       saved, call.output_gradient},
+                                      StoreNormSums{dbeta, dgamma}, call.scratch));
+      if (call.input_gradients[i] != nullptr) {
+        const auto total = static_cast<float>(plane_) * static_cast<float>(in.n);
+        OCRTUNE_DEVICE_TRY(
+            this->machine_.rows(many(in.n) * many(in.c),
+                                NormSumBackRow{many(in.c), channels, plane_, total, call.inputs[i],
+                                               call.parameters[2 * i], saved, call.output_gradient,
+                                               dgamma, dbeta, call.input_gradients[i]}));
+      }
+      saved += 2 * in.c;
+    }
+    return Status();
+  }
+
+ private:
+  DeviceNormSum(Machine& machine, const NormSum& norm, const OperatorRequest& request)
+      : DeviceOperator<Machine>(machine), norm_(norm), plane_(pixels(request.output)) {
+    std::size_t channels = 0, partial = 0;
+    for (const ImageDesc& input : request.inputs) {
+      const Shape& in = input.shape;
+      inputs_.push_back(in);
+      channels += many(in.c);
+      partial = std::max(partial, sum_plan(in.n, in.c, plane_).bytes(NormSumSlopeTerm::kSums));
+    }
+    this->needs_.saved_bytes = 2 * channels * sizeof(float);
+    this->needs_.forward_scratch_bytes = this->needs_.backward_scratch_bytes = partial;
+  }
+  int branches() const {
+    int count = 0;
+    for (const Shape& in : inputs_) count += in.c / norm_.channels;
+    return count;
+  }
+
+  NormSum norm_;
+  std::vector<Shape> inputs_;
+  std::size_t plane_;
+};
+
+// --- trained scalars -----------------------------------------------------------------------------
+
+struct AffineEach {
+  Activation kind;
+  const float *x, *s0, *t0, *s1, *t1;
+  float* y;
+  OCRTUNE_BOTH void operator()(std::size_t i) const {
+    y[i] = *s1 * activated(kind, *s0 * x[i] + *t0) + *t1;
+  }
+};
+
+// The slopes of s0, t0, s1, t1.
+struct AffineTerm {
+  static constexpr int kSums = 4;
+  Activation kind;
+  const float *x, *dy, *s0, *t0, *s1;
+  OCRTUNE_BOTH void add(double (&sums)[kSums], const SumPlace& place) const {
+    const float inner = *s0 * x[place.at] + *t0, dout = dy[place.at];
+    const double slope = static_cast<double>(*s1 * activated_slope(kind, inner) * dout);
+    sums[0] += slope * x[place.at];
+    sums[1] += slope;
+    sums[2] += static_cast<double>(activated(kind, inner)) * dout;
+    sums[3] += dout;
+  }
+};
+
+struct StoreAffineSums {
+  float* to[4];
+  OCRTUNE_BOTH void operator()(std::size_t, const double* sums) const {
+    for (int k = 0; k < 4; ++k) *to[k] = static_cast<float>(sums[k]);
+  }
+};
+
+struct AffineBackEach {
+  Activation kind;
+  const float *x, *dy, *s0, *t0, *s1;
+  float* dx;
+  OCRTUNE_BOTH void operator()(std::size_t i) const {
+    dx[i] = *s0 * *s1 * activated_slope(kind, *s0 * x[i] + *t0) * dy[i];
+  }
+};
+
+template <typename Machine>
+class DeviceAffine final : public DeviceOperator<Machine> {
+ public:
+  DeviceAffine(Machine& machine, const Affine& affine, const Shape& in)
+      : DeviceOperator<Machine>(machine), kind_(affine.activation), in_(in) {
+    this->needs_.backward_scratch_bytes = sums().bytes(AffineTerm::kSums);
+  }
+  Status forward(const OperatorCall& call) override {
+    const auto& p = call.parameters;
+    return this->machine_.each(
+        floats(in_), AffineEach{kind_, call.inputs[0], p[0], p[1], p[2], p[3], call.output});
+  }
+  Status backward(const OperatorCall& call) override {
+    const auto& p = call.parameters;
+    const auto& dp = call.parameter_gradients;
+    const float *x = call.inputs[0], *dy = call.output_gradient;
+    OCRTUNE_DEVICE_TRY(sum_channels(this->machine_, sums(),
+                                    AffineTerm{kind_, x, dy, p[0], p[1], p[2]},
+                                    StoreAffineSums{{dp[0], dp[1], dp[2], dp[3]}}, call.scratch));
+    if (call.input_gradients[0] == nullptr) return Status();
+    return this->machine_.each(
+        floats(in_), AffineBackEach{kind_, x, dy, p[0], p[1], p[2], call.input_gradients[0]});
+  }
+
+ private:
+  // One channel of many samples: each plane of the input is a sample.
+  SumPlan sums() const { return sum_plan(in_.n * in_.c, 1, pixels(in_)); }
+  Activation kind_;
+  Shape in_;
+};
+
+}  // namespace ocrtune::device
