@@ -2,8 +2,8 @@
 //
 // `probe` writes one line of JSON on stdout (probes/gpu_report.h). The library asked is
 // OCRTUNE_NVML_PATH, else libnvidia-ml.so.1.
-// `train --spec JSON` and `infer --spec JSON` become ocrtune-cuda-core: a rank of a trial, a
-// reader. `step KIND ...` becomes ocrtune-cuda-worker beside this program, which is there where the
+// `train --spec JSON`, `infer --spec JSON` and `fit --spec JSON` become ocrtune-cuda-core: a rank of
+// a trial, a reader, a whole training. `step KIND ...` becomes ocrtune-cuda-worker beside this program, which is there where the
 // build found CUDA (`core`, `ready`: ocrtune-cuda-core, where it found cuDNN too); its findings go
 // to stdout (probes/gpu_finding.h).
 #include <unistd.h>
@@ -64,10 +64,11 @@ int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "probe") == 0) return probe();
   if (argc >= 3 && std::strcmp(argv[1], "step") == 0) return step(argv);
   const bool computes =
-      argc >= 2 && (std::strcmp(argv[1], "train") == 0 || std::strcmp(argv[1], "infer") == 0);
+      argc >= 2 && (std::strcmp(argv[1], "train") == 0 || std::strcmp(argv[1], "infer") == 0 ||
+                    std::strcmp(argv[1], "fit") == 0);
   if (computes) return compute(argv);
   std::fputs(
-      "usage: ocrtune-gpu-worker probe | step KIND ... | train --spec JSON | infer --spec JSON\n"
+      "usage: ocrtune-gpu-worker probe | step KIND ... | train|infer|fit --spec JSON\n"
       "(started by ocrtune itself)\n",
       stderr);
   return 2;

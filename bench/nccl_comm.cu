@@ -6,13 +6,13 @@
 namespace ocrtune {
 
 NcclComm::NcclComm(const RankPlace& place, const std::string& folder, const NcclLibrary& library,
-                   cudaStream_t compute)
+                   cudaStream_t compute, int device)
     : place_(place), library_(library), rank_(order_, library_), compute_(compute) {
   order_.kind = "train";
   order_.rank = place.rank;
   order_.world = place.world_size;
   order_.folder = folder;
-  order_.device = 0;  // the only one that this process sees
+  order_.device = device;
 }
 
 NcclComm::~NcclComm() {
@@ -21,10 +21,11 @@ NcclComm::~NcclComm() {
 }
 
 Result<std::unique_ptr<Comm>> NcclComm::open(const RankPlace& place, const std::string& folder,
-                                             const std::string& nccl_folder, cudaStream_t compute) {
+                                             const std::string& nccl_folder, cudaStream_t compute,
+                                             int device) {
   const auto library = open_nccl(nccl_folder);
   if (!library) return library.error();
-  std::unique_ptr<NcclComm> comm(new NcclComm(place, folder, *library, compute));
+  std::unique_ptr<NcclComm> comm(new NcclComm(place, folder, *library, compute, device));
   OCRTUNE_TRY(comm->create_events());
   OCRTUNE_TRY(comm->rank_.open("gradients"));
   return std::unique_ptr<Comm>(std::move(comm));
@@ -37,8 +38,9 @@ Status NcclComm::create_events() {
 }
 
 Result<std::span<float>> NcclComm::gradient_buffer(std::size_t count) {
-  OCRTUNE_TRY(gradients_.allocate(0, count * sizeof(float)));
-  OCRTUNE_CUDA(cudaMemset(gradients_.as<void>(), 0, count * sizeof(float)));
+  OCRTUNE_TRY(gradients_.allocate(order_.device, count * sizeof(float)));
+  // On the stream that will write them: no other stream waits for a plain memset.
+  OCRTUNE_CUDA(cudaMemsetAsync(gradients_.as<void>(), 0, count * sizeof(float), compute_));
   return std::span<float>(gradients_.as<float>(), count);
 }
 

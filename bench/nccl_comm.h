@@ -16,10 +16,11 @@ namespace ocrtune {
 
 class NcclComm final : public Comm {
  public:
-  // `folder`: where the ranks meet; `compute`: the stream that makes and uses the gradients. Each
-  // process sees one GPU. unsupported: no NCCL here.
+  // `folder`: where the ranks meet; `compute`: the stream that makes and uses the gradients, on
+  // CUDA's `device`: 0 where the process sees one GPU. unsupported: no NCCL here.
   static Result<std::unique_ptr<Comm>> open(const RankPlace& place, const std::string& folder,
-                                            const std::string& nccl_folder, cudaStream_t compute);
+                                            const std::string& nccl_folder, cudaStream_t compute,
+                                            int device = 0);
   ~NcclComm() override;
 
   RankPlace place() const override { return place_; }
@@ -32,7 +33,7 @@ class NcclComm final : public Comm {
 
  private:
   NcclComm(const RankPlace& place, const std::string& folder, const NcclLibrary& library,
-           cudaStream_t compute);
+           cudaStream_t compute, int device);
   Status create_events();
 
   RankPlace place_;

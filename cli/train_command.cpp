@@ -9,13 +9,16 @@
 #include "base/cpu_set.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "bench/fit_process.h"
 #include "cli/batch_flags.h"
 #include "cli/command_list.h"
 #include "core/alphabet.h"
 #include "core/line_dataset.h"
 #include "core/samples.h"
 #include "core/training_run.h"
+#include "probes/gpu_worker_program.h"
 #include "probes/probe.h"
+#include "tuner/device_choice.h"
 
 namespace ocrtune {
 namespace {
@@ -23,6 +26,8 @@ namespace {
 struct Flags {
   TrainingRunOptions run;
   std::string data, evaluation, alphabet;
+  DeviceRequest device{"cpu", "", "", 60};
+  bool backend_given = false;
 };
 
 // A folder stands for the label file in it, unless it is an LMDB.
@@ -79,6 +84,43 @@ void print_outcome(const TrainingRunOptions& run, const TrainingOutcome& outcome
   }
 }
 
+// On one GPU, in a process of its own; its checkpoints go on on CPUs and the other way round.
+Result<TrainingOutcome> train_on_gpu(const TrainingRunOptions& run, const DeviceChoice& choice) {
+  if (choice.gpus.size() > 1) {
+    return Error{ErrorKind::usage,
+                 "train is one process on one GPU, and " + std::to_string(choice.gpus.size()) +
+                     " are visible: --gpus names one; 'tune --device gpu' trains on all"};
+  }
+  FitSpec spec{run, choice.gpus.front().uuid};
+  spec.run.trainer.threads = 1;
+  spec.run.memory_bytes = choice.memory_bytes;
+  std::printf("training on %s\n", spec.gpu.c_str());
+  std::fflush(stdout);
+  FitOptions options;
+  options.program = gpu_worker_program("", process_environment());
+  return run_fit_process(spec, options, print_progress);
+}
+
+Result<TrainingOutcome> train_somewhere(const Flags& flags, TrainingRunOptions& run) {
+  ProbeOptions quick;
+  quick.quick = true;
+  const auto machine = probe_machine(quick);
+  if (flags.device.device != "cpu" || !flags.device.gpus.empty()) {
+    if (!machine) return machine.error();
+    const auto choice = choose_device(flags.device, *machine, process_environment());
+    if (!choice) return choice.error();
+    if (choice->gpu && flags.backend_given) {
+      return Error{ErrorKind::usage, "--backend is of the CPUs: not with --device gpu"};
+    }
+    if (choice->gpu) return train_on_gpu(run, *choice);
+  }
+  if (machine) run.memory_bytes = machine->memory.available_bytes;
+  run.planned = [width = run.loader.width](const TrainingMemory& memory) {
+    print_buckets(memory, width);
+  };
+  return run_training(run, print_progress);
+}
+
 Result<int> train(Flags flags) {
   TrainingRunOptions& run = flags.run;
   run.loader.label_file = label_file_of(flags.data);
@@ -94,13 +136,7 @@ Result<int> train(Flags flags) {
   }
   if (run.trainer.threads == 0) run.trainer.threads = std::max(current_affinity().count(), 1);
   run.trainer.seed = run.loader.seed;
-  ProbeOptions quick;
-  quick.quick = true;
-  if (const auto machine = probe_machine(quick)) run.memory_bytes = machine->memory.available_bytes;
-  run.planned = [width = run.loader.width](const TrainingMemory& memory) {
-    print_buckets(memory, width);
-  };
-  const auto outcome = run_training(run, print_progress);
+  const auto outcome = train_somewhere(flags, run);
   if (!outcome) return outcome.error();
   print_outcome(run, *outcome);
   if (outcome->interrupted) {
@@ -137,7 +173,10 @@ std::function<Result<int>()> declare(CLI::App& app) {
   app.add_option("--evaluate", flags->evaluation, "Held-out lines to read at the end");
   app.add_option("--model", run.trainer.model, "A model of ocrtune list models");
   app.add_option("--backend", run.trainer.backend, "onednn or reference");
-  app.add_option("--precision", run.trainer.precision, "fp32 or bf16");
+  app.add_option("--device", flags->device.device, "cpu, gpu, or auto: a GPU that was proved fit");
+  app.add_option("--gpus", flags->device.gpus,
+                 "The one to train on, as this process sees them, or its UUID");
+  app.add_option("--precision", run.trainer.precision, "fp32 or bf16; on a GPU also tf32");
   app.add_option("--batch", run.loader.batch, "Lines a step");
   app.add_option("--threads", run.trainer.threads, "All usable CPUs if absent")
       ->check(CLI::Range(1, 1024));
@@ -153,7 +192,10 @@ std::function<Result<int>()> declare(CLI::App& app) {
   app.add_option("--report-every", run.report_every, "Steps")->check(CLI::PositiveNumber);
   app.add_option("--save-every", run.save_every, "Steps; 0: only at the end")
       ->check(CLI::NonNegativeNumber);
-  return [flags] { return train(*flags); };
+  return [flags, &app] {
+    flags->backend_given = app.count("--backend") > 0;
+    return train(*flags);
+  };
 }
 
 }  // namespace

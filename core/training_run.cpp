@@ -51,16 +51,19 @@ class TrainingRun {
 };
 
 // The largest batch that fits is looked for among the halves.
-Status check_memory(const TrainerOptions& trainer, std::uint64_t memory_bytes) {
+Status check_memory(const TrainingRunOptions& run) {
+  const TrainerOptions& trainer = run.trainer;
+  const std::uint64_t memory_bytes = run.memory_bytes;
+  const auto plan = run.planned_bytes ? run.planned_bytes : Trainer::footprint_bytes;
   if (memory_bytes == 0) return Status();
-  const auto planned = Trainer::footprint_bytes(trainer);
+  const auto planned = plan(trainer);
   if (!planned) return planned.error();
   if (*planned <= memory_bytes) return Status();
   std::string way_out = "; not even --batch 1 fits";
   TrainerOptions smaller = trainer;
   while (smaller.batch > 1) {
     smaller.batch /= 2;
-    const auto own = Trainer::footprint_bytes(smaller);
+    const auto own = plan(smaller);
     if (!own || *own > memory_bytes) continue;
     way_out = "; --batch " + std::to_string(smaller.batch) + " takes " + format_bytes(*own);
     break;
@@ -80,13 +83,14 @@ Status TrainingRun::prepare() {
   trainer.schedule_steps = options_.steps;
   trainer.classes = static_cast<int>(loader_->alphabet().size()) + 1;
   plan_width_buckets(trainer, loader_->width_buckets());
-  if (Status fits = check_memory(trainer, options_.memory_bytes); !fits) return fits;
+  if (Status fits = check_memory(options_); !fits) return fits;
   if (options_.planned) {
     const auto memory = plan_memory(trainer, loader_->width_buckets());
     if (!memory) return memory.error();
     options_.planned(*memory);
   }
-  auto made = Trainer::create(trainer, *comm_);
+  auto made = options_.make_trainer ? options_.make_trainer(trainer, *comm_)
+                                    : Trainer::create(trainer, *comm_);
   if (!made) return made.error();
   trainer_ = std::move(made).value();
   if (options_.resume.empty()) return Status();

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,10 @@ struct TrainingRunOptions {
   std::int64_t most_evaluated = 2000;
   std::uint64_t memory_bytes = 0;  // a plan above this is refused; 0: whatever the system gives
   std::function<void(const TrainingMemory&)> planned;  // may be null; called once
+  // Where it trains, if not on the CPUs: the plan of its memory, and the trainer, which is asked
+  // for once the loader's workers are forked. Null: Trainer's own.
+  std::function<Result<std::uint64_t>(const TrainerOptions&)> planned_bytes;
+  std::function<Result<std::unique_ptr<Trainer>>(const TrainerOptions&, Comm&)> make_trainer;
 };
 
 struct TrainingProgress {

@@ -12,8 +12,11 @@ std::string version_text(int version) {  // 13000 is 13.0
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
+}  // namespace
+
 // Codes of a machine without a usable GPU: a normal answer, but for a driver that is too old.
-int say_no_device(const GpuStepOrder& order, cudaError_t code) {
+int say_no_device(const GpuStepOrder& order, int answer) {
+  const auto code = static_cast<cudaError_t>(answer);
   int driver = 0;
   int runtime = 0;
   cudaDriverGetVersion(&driver);
@@ -66,8 +69,6 @@ Status say_device(const GpuStepOrder& order, int index) {
   say(device);
   return Status();
 }
-
-}  // namespace
 
 int devices_step(const GpuStepOrder& order, const std::string& nccl_folder) {
   int count = 0;

@@ -41,6 +41,7 @@ Result<GpuStepOrder> parse_gpu_step(int argc, char** argv) {
   order.rank = static_cast<int>(order.number("rank", 0));
   order.world = static_cast<int>(order.number("world", 1));
   order.folder = order.text("folder");
+  order.device = static_cast<int>(order.number("device", -1));
   if (order.rank < 0 || order.world < 1 || order.rank >= order.world) {
     return Error{ErrorKind::usage, "rank and world do not fit"};
   }

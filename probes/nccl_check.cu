@@ -71,9 +71,9 @@ constexpr int kBlocks = 256, kThreads = 256;
 
 Status NcclCheck::open(std::size_t most_bytes) {
   most_bytes_ = most_bytes;
-  OCRTUNE_TRY(input_.allocate(rank_.rank(), most_bytes));
-  OCRTUNE_TRY(output_.allocate(rank_.rank(), most_bytes));
-  return errors_.allocate(rank_.rank(), sizeof(CheckErrors));
+  OCRTUNE_TRY(input_.allocate(rank_.device(), most_bytes));
+  OCRTUNE_TRY(output_.allocate(rank_.device(), most_bytes));
+  return errors_.allocate(rank_.device(), sizeof(CheckErrors));
 }
 
 // Waits, then reads what the check kernel has counted.

@@ -34,7 +34,7 @@ Status NcclRank::settle(const char* what, double seconds) {
 
 Status NcclRank::open(const std::string& name) {
   Rendezvous others = order_.rendezvous();
-  OCRTUNE_CUDA(cudaSetDevice(order_.device >= 0 ? order_.device : order_.rank));
+  OCRTUNE_CUDA(cudaSetDevice(device()));
   ncclUniqueId id;
   if (order_.rank == 0) {
     OCRTUNE_TRY(check(library_.get_unique_id(&id), "ncclGetUniqueId"));

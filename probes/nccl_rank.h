@@ -33,6 +33,7 @@ class NcclRank {
   const NcclLibrary& library() const { return library_; }
   cudaStream_t stream() const { return stream_; }
   int rank() const { return order_.rank; }
+  int device() const { return order_.device >= 0 ? order_.device : order_.rank; }  // of CUDA
   int world() const { return order_.world; }
 
  private:

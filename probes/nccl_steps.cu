@@ -50,14 +50,14 @@ class StepLoad {
   Status open() {
     std::size_t bytes = 0;
     for (const std::size_t bucket : buckets_) bytes += bucket;
-    OCRTUNE_TRY(gradients_.allocate(rank_.rank(), bytes));
-    OCRTUNE_TRY(memory_.allocate(rank_.rank(), kWorkBytes));
+    OCRTUNE_TRY(gradients_.allocate(rank_.device(), bytes));
+    OCRTUNE_TRY(memory_.allocate(rank_.device(), kWorkBytes));
     OCRTUNE_CUDA(cudaMemset(gradients_.as<void>(), 0, bytes));
     OCRTUNE_CUDA(cudaMemset(memory_.as<void>(), 0, kWorkBytes));
     OCRTUNE_CUDA(cudaStreamCreateWithFlags(&compute_, cudaStreamNonBlocking));
     OCRTUNE_CUDA(cudaEventCreateWithFlags(&ready_, cudaEventDisableTiming));
     cudaDeviceProp properties{};
-    OCRTUNE_CUDA(cudaGetDeviceProperties(&properties, rank_.rank()));
+    OCRTUNE_CUDA(cudaGetDeviceProperties(&properties, rank_.device()));
     blocks_ = 16 * properties.multiProcessorCount;
     return Status();
   }

@@ -16,8 +16,10 @@
 
 #include "base/clock.h"
 #include "base/cpu_set.h"
+#include "base/interrupt.h"
 #include "base/text.h"
 #include "bench/events.h"
+#include "bench/fit_process.h"
 #include "bench/infer_worker.h"
 #include "bench/worker_spec.h"
 
@@ -217,8 +219,42 @@ void misbehave(const std::string& mode, const WorkerSpec& spec) {
 
 }  // namespace
 
+// Trains on the CPUs as on the GPU that it was given, or does not.
+class FakeFit final : public FitDevice {
+ public:
+  explicit FakeFit(const FitSpec& spec) : spec_(spec) {
+    const char* mode = std::getenv("OCRTUNE_FAKE_FIT");
+    mode_ = mode == nullptr ? "" : mode;
+  }
+  Result<std::unique_ptr<Trainer>> make_trainer(const TrainerOptions& options,
+                                                Comm& comm) override {
+    const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+    if (visible == nullptr || spec_.gpu != visible) {
+      return Error{ErrorKind::unsupported, "this process computes on another GPU"};
+    }
+    if (mode_ == "memory") return Error{ErrorKind::exhausted, "the GPU has 1 GiB free"};
+    if (mode_ == "segv") std::raise(SIGSEGV);
+    if (mode_ == "hang") hang();
+    if (mode_ == "noise") write_all(STDOUT_FILENO, "a library's words\n{\"fit\": 7}\n");
+    return Trainer::create(options, comm);
+  }
+
+ private:
+  const FitSpec& spec_;
+  std::string mode_;
+};
+
+int fit(const char* text) {
+  const auto spec = parse_fit_spec(text);
+  if (!spec) return 2;
+  catch_interrupts();
+  FakeFit device(*spec);
+  return run_fit_on(*spec, device, STDOUT_FILENO) ? 0 : 1;
+}
+
 int main(int argc, char** argv) {
   if (argc != 4) return 2;
+  if (std::string(argv[1]) == "fit") return fit(argv[3]);
   std::signal(SIGTERM, [](int) { g_asked_to_end = 1; });
   if (std::string(argv[1]) == "infer") return read_lines(argv[3]);
   const auto parts = split(argv[1], '@');

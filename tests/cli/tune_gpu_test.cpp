@@ -82,6 +82,49 @@ TEST_F(TuneOnGpus, ReadingOnGpusSaysWhatIsMissing) {
   EXPECT_NE(two.out.find("\"gpu_bytes_source\": \"NVML\""), std::string::npos) << two.out;
 }
 
+// The process that stands for a GPU trains on the CPUs, so the checkpoint is the CPUs' own.
+TEST_F(TuneOnGpus, TrainsInAProcessOfItsOwn) {
+  const std::string lines = join_path(folder_, "lines"), kept = join_path(folder_, "a.ckpt");
+  ASSERT_EQ(run("no-gpu", "make-data " + lines + " --count 20").code, 0);
+  const std::string train = "train " + lines + " --model crnn --width 64 --batch 4 --checkpoint " +
+                            kept + " --report-every 2 ";
+  const Ran none = run("no-driver", train + "--steps 2 --device gpu");
+  EXPECT_EQ(none.code, 3) << none.out;
+  EXPECT_NE(none.out.find("--device gpu: no GPU"), std::string::npos) << none.out;
+  EXPECT_EQ(std::count(none.out.begin(), none.out.end(), '\n'), 1) << none.out;
+  const Ran two = run("2x4090", train + "--steps 2 --device gpu");
+  EXPECT_EQ(two.code, 2) << two.out;
+  EXPECT_NE(two.out.find("--gpus names one"), std::string::npos) << two.out;
+
+  const std::string on_gpu = train + "--steps 4 --device gpu --gpus 1 --evaluate " + lines;
+  const Ran done = run("2x4090", on_gpu, "OCRTUNE_FAKE_FIT=noise");
+  EXPECT_EQ(done.code, 0) << done.out;
+  EXPECT_NE(done.out.find("training on GPU-"), std::string::npos) << done.out;
+  EXPECT_NE(done.out.find("step 4 loss "), std::string::npos) << done.out;
+  EXPECT_NE(done.out.find("of 20 lines without an error"), std::string::npos) << done.out;
+  const Ran on = run("no-driver", train + "--steps 6 --resume auto");  // on the CPUs
+  EXPECT_EQ(on.code, 0) << on.out;
+  EXPECT_NE(on.out.find("step 6 loss "), std::string::npos) << on.out;
+  EXPECT_EQ(on.out.find("step 2 loss "), std::string::npos) << on.out;
+}
+
+TEST_F(TuneOnGpus, ATrainingThatFailsSaysWhy) {
+  const std::string lines = join_path(folder_, "lines");
+  ASSERT_EQ(run("no-gpu", "make-data " + lines + " --count 8").code, 0);
+  const std::string train =
+      "train " + lines + " --width 64 --batch 4 --steps 2 --device gpu --gpus 0 ";
+  const Ran full = run("2x4090", train, "OCRTUNE_FAKE_FIT=memory");
+  EXPECT_EQ(full.code, 3) << full.out;
+  EXPECT_NE(full.out.find("the GPU has 1 GiB free"), std::string::npos) << full.out;
+  const Ran dead = run("2x4090", train, "OCRTUNE_FAKE_FIT=segv");
+  EXPECT_NE(dead.code, 0) << dead.out;
+  EXPECT_NE(dead.out.find("killed by SIGSEGV"), std::string::npos) << dead.out;
+  const Ran wide = run("2x4090", train + "--width-buckets 2");
+  EXPECT_EQ(wide.code, 3) << wide.out;
+  const Ran backend = run("2x4090", train + "--backend reference");
+  EXPECT_EQ(backend.code, 2) << backend.out;
+}
+
 TEST_F(TuneOnGpus, WhatDoesNotFitTheGpuIsRefusedBeforeAnythingRuns) {
   const std::string faults = join_path(folder_, "faults.txt");
   ASSERT_TRUE(write_file(faults, "ready mode=little_memory\n"));

@@ -255,6 +255,10 @@ int main(int argc, char** argv) {
     ::execl(rank.c_str(), rank.c_str(), "infer", argv[2], argv[3], nullptr);
     return 3;
   }
+  if (argc == 4 && std::string(argv[1]) == "fit" && !rank.empty()) {
+    ::execl(rank.c_str(), rank.c_str(), "fit", argv[2], argv[3], nullptr);
+    return 3;
+  }
   Fake fake;
   fake.report = read_nvml(variable("OCRTUNE_NVML_PATH"));
   if (argc == 2) return probe(fake);

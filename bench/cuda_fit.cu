@@ -1,0 +1,42 @@
+// Training to a step on a GPU: see bench/cuda_fit.h.
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "bench/cuda_device.h"
+#include "bench/cuda_fit.h"
+#include "bench/fit_process.h"
+#include "core/cuda_trainer.h"
+
+namespace ocrtune {
+namespace {
+
+class GpuFit final : public FitDevice {
+ public:
+  explicit GpuFit(const FitSpec& spec) : spec_(spec) {}
+  Result<std::unique_ptr<Trainer>> make_trainer(const TrainerOptions& options,
+                                                Comm& comm) override {
+    auto device = CudaDevice::open(spec_.run.trainer.precision, spec_.gpu);
+    if (!device) return device.error();
+    device_ = std::make_unique<CudaDevice>(std::move(*device));
+    return make_cuda_trainer(options, device_->machine(), comm);
+  }
+
+ private:
+  const FitSpec& spec_;
+  std::unique_ptr<CudaDevice> device_;
+};
+
+}  // namespace
+
+int run_cuda_fit(const std::string& spec_text) {
+  const auto spec = parse_fit_spec(spec_text);
+  if (!spec) {
+    std::fputs(("ocrtune-cuda-core: " + spec.error().what + "\n").c_str(), stderr);
+    return 2;
+  }
+  GpuFit device(*spec);
+  return run_fit_on(*spec, device, STDOUT_FILENO) ? 0 : 1;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,64 @@
+#include "bench/fit_spec.h"
+
+#include <nlohmann/json.hpp>
+
+namespace ocrtune {
+namespace {
+
+using Json = nlohmann::json;
+
+// One list of fields for writing and for reading.
+template <typename Spec, typename Visit>
+void each_field(Spec& spec, const Visit& visit) {
+  auto& loader = spec.run.loader;
+  visit("labels", loader.label_file);
+  visit("alphabet", loader.alphabet);
+  visit("batch", loader.batch);
+  visit("height", loader.height);
+  visit("width", loader.width);
+  visit("heights", loader.heights);
+  visit("width_buckets", loader.width_buckets);
+  visit("workers", loader.workers);
+  visit("queue_depth", loader.queue_depth);
+  visit("loader_seed", loader.seed);
+  auto& trainer = spec.run.trainer;
+  visit("model", trainer.model);
+  visit("precision", trainer.precision);
+  visit("threads", trainer.threads);
+  visit("learning_rate", trainer.learning_rate);
+  visit("schedule", trainer.schedule);
+  visit("warm_up_steps", trainer.warm_up_steps);
+  visit("weight_decay", trainer.weight_decay);
+  visit("clip_norm", trainer.clip_norm);
+  visit("seed", trainer.seed);
+  visit("steps", spec.run.steps);
+  visit("report_every", spec.run.report_every);
+  visit("save_every", spec.run.save_every);
+  visit("checkpoint", spec.run.checkpoint);
+  visit("resume", spec.run.resume);
+  visit("evaluation_labels", spec.run.evaluation_labels);
+  visit("most_evaluated", spec.run.most_evaluated);
+  visit("memory_bytes", spec.run.memory_bytes);
+  visit("gpu", spec.gpu);
+}
+
+}  // namespace
+
+std::string fit_spec_text(const FitSpec& spec) {
+  Json json;
+  each_field(spec, [&](const char* name, const auto& field) { json[name] = field; });
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<FitSpec> parse_fit_spec(const std::string& text) {
+  FitSpec spec;
+  try {
+    const Json json = Json::parse(text);
+    each_field(spec, [&](const char* name, auto& field) { json.at(name).get_to(field); });
+  } catch (const Json::exception& problem) {
+    return Error{ErrorKind::usage, std::string("training spec: ") + problem.what()};
+  }
+  return spec;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,125 @@
+// The process that trains: see bench/fit_process.h.
+#include <unistd.h>
+
+#include <cerrno>
+#include <new>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "bench/fit_process.h"
+#include "core/device_footprint.h"
+
+namespace ocrtune {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr double kWordSeconds = 5;  // a sign of life at least so often
+
+class Speaker {
+ public:
+  explicit Speaker(int descriptor) : descriptor_(descriptor) {}
+  void say(const Json& json) {
+    const std::string line = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    std::string_view left = line;
+    while (!left.empty()) {
+      const ssize_t written = ::write(descriptor_, left.data(), left.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) return;  // nobody listens: the starter is gone, and this process with it
+      left.remove_prefix(static_cast<std::size_t>(written));
+    }
+    said_ = steady_clock().now_seconds();
+  }
+  void be_alive() {
+    if (steady_clock().now_seconds() - said_ > kWordSeconds) say({{"fit", "alive"}});
+  }
+
+ private:
+  int descriptor_;
+  double said_ = -kWordSeconds;
+};
+
+// Says after each call that there was one.
+class SpokenTrainer final : public Trainer {
+ public:
+  SpokenTrainer(std::unique_ptr<Trainer> inner, Speaker& speaker)
+      : inner_(std::move(inner)), speaker_(speaker) {}
+  Result<StepReport> step(const Batch& batch) override {
+    auto report = inner_->step(batch);
+    speaker_.be_alive();
+    return report;
+  }
+  Result<double> check_against_reference() override { return inner_->check_against_reference(); }
+  Result<std::vector<float>> logits(const Batch& batch) override {
+    auto made = inner_->logits(batch);
+    speaker_.be_alive();
+    return made;
+  }
+  std::size_t parameter_count() const override { return inner_->parameter_count(); }
+  std::int64_t steps() const override { return inner_->steps(); }
+  Status save(const std::string& path) const override { return inner_->save(path); }
+  Status load(const std::string& path) override { return inner_->load(path); }
+
+ private:
+  std::unique_ptr<Trainer> inner_;
+  Speaker& speaker_;
+};
+
+Json outcome_json(const TrainingOutcome& outcome) {
+  return {{"fit", "outcome"},
+          {"steps", outcome.steps},
+          {"interrupted", outcome.interrupted},
+          {"impossible_labels", outcome.impossible_labels},
+          {"good", outcome.counts.good},
+          {"bad", outcome.counts.bad},
+          {"bad_examples", outcome.counts.bad_examples},
+          {"evaluated", outcome.evaluated},
+          {"edits", outcome.evaluation.edits},
+          {"length", outcome.evaluation.length},
+          {"lines", outcome.evaluation.lines},
+          {"exact_lines", outcome.evaluation.exact_lines}};
+}
+
+Result<TrainingOutcome> run(const FitSpec& spec, FitDevice& device, Speaker& speaker) {
+  TrainingRunOptions options = spec.run;
+  options.planned_bytes = device_training_bytes;
+  options.make_trainer = [&](const TrainerOptions& trainer,
+                             Comm& comm) -> Result<std::unique_ptr<Trainer>> {
+    speaker.say({{"fit", "alive"}});
+    auto made = device.make_trainer(trainer, comm);
+    if (!made) return made.error();
+    return std::unique_ptr<Trainer>(
+        std::make_unique<SpokenTrainer>(std::move(made).value(), speaker));
+  };
+  try {
+    return run_training(options, [&](const TrainingProgress& progress) {
+      speaker.say({{"fit", "progress"},
+                   {"step", progress.step},
+                   {"loss", progress.loss},
+                   {"label_error_rate", progress.label_error_rate},
+                   {"samples_per_second", progress.samples_per_second},
+                   {"data_share", progress.data_share}});
+    });
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorKind::exhausted, "an allocation failed"};
+  }
+}
+
+}  // namespace
+
+bool run_fit_on(const FitSpec& spec, FitDevice& device, int descriptor) {
+  Speaker speaker(descriptor);
+  const auto outcome = run(spec, device, speaker);
+  if (!outcome) {
+    speaker.say({{"fit", "error"},
+                 {"kind", static_cast<int>(outcome.error().kind)},
+                 {"what", outcome.error().what}});
+    return false;
+  }
+  speaker.say(outcome_json(*outcome));
+  return true;
+}
+
+}  // namespace ocrtune
