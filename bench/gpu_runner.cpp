@@ -8,7 +8,7 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "bench/worker_spec.h"
+#include "bench/rank_plan.h"
 #include "probes/gpu_ids.h"
 #include "probes/gpu_worker_program.h"
 #include "probes/partition.h"
@@ -16,8 +16,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr int kOomScoreAdjust = 500;  // the kernel should take the trial, not the tuner or a login
-constexpr int kBucketKib = 4096;      // parts of the mean, where the workload names none
+constexpr int kBucketKib = 4096;  // parts of the mean, where the workload names none
 
 class GpuRunner : public Runner {
  public:
@@ -67,38 +66,19 @@ class GpuRunner : public Runner {
     return Status();
   }
 
-  ProcessOptions rank_process(const Knobs& knobs, int rank, const std::string& folder) const {
-    const std::string& gpu = options_.gpus[static_cast<std::size_t>(rank)];
-    WorkerSpec spec = rank_spec(workload_, knobs, rank);
-    spec.segment = folder;
-    spec.gpu = gpu;
-    ProcessOptions process;
-    process.arguments = options_.worker_command;
-    process.arguments.insert(process.arguments.end(), {"--spec", spec_text(spec)});
-    for (const auto& [name, value] : knob_environment(knobs)) {
-      process.environment.emplace_back(name, value);
-    }
-    for (auto& variable : gpu_environment({0, -1, gpu, ""}, GpuVendor::nvidia)) {
-      process.environment.push_back(std::move(variable));
-    }
-    process.oom_score_adjust = kOomScoreAdjust;
-    return process;
-  }
-
   TrialPlan plan_of(const Knobs& knobs, const std::vector<CpuSet>& masks,
                     const std::string& folder) const {
-    TrialPlan plan;
-    const bool bound = knobs.binding != "none";
-    for (int rank = 0; rank < knobs.nproc; ++rank) {
-      plan.processes.push_back(rank_process(knobs, rank, folder));
-      if (bound) plan.processes.back().cpus = masks[static_cast<std::size_t>(rank)];
-      plan.gpus.push_back(options_.gpus[static_cast<std::size_t>(rank)]);
-    }
-    if (bound) plan.masks = masks;
-    plan.threads = knobs.threads;
     // A rank's own thread only hands out kernels, yet spins on the GPU's answer.
-    plan.demand.threads = static_cast<double>(knobs.nproc) * (1 + knobs.workers);
-    plan.demand.cpus = cpu_.usable_cpus.value_or(std::max(1, cpu_.allowed.count()));
+    const RankPlanRequest request{workload_, cpu_, options_.worker_command, 1 + knobs.workers};
+    TrialPlan plan =
+        plan_ranks(request, knobs, masks, [&](int rank, WorkerSpec& spec, ProcessOptions& process) {
+          spec.segment = folder;
+          spec.gpu = options_.gpus[static_cast<std::size_t>(rank)];
+          for (auto& variable : gpu_environment({0, -1, spec.gpu, ""}, GpuVendor::nvidia)) {
+            process.environment.push_back(std::move(variable));
+          }
+        });
+    plan.gpus.assign(options_.gpus.begin(), options_.gpus.begin() + knobs.nproc);
     plan.silence = options_.silence;
     plan.stop_grace_seconds = options_.stop_grace_seconds;
     return plan;

@@ -1,33 +1,16 @@
 // The Runner that trains for real: one `ocrtune worker` process for each rank.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "bench/runner.h"
+#include "bench/training_workload.h"
 #include "bench/trial_watch.h"
-#include "bench/worker_spec.h"
 #include "probes/machine.h"
 
 namespace ocrtune {
-
-// What is trained; the knobs say how.
-struct TrainingWorkload {
-  std::string model = "crnn";  // a row of core/model.h
-  std::string label_file;      // "path<TAB>text" lines; empty: one drawn batch, again and again
-  std::string alphabet;        // as LoaderOptions::alphabet
-  int height = 32;
-  int width = 320;
-  std::vector<int> heights;  // multi-scale batches, see core/batch.h; empty: `height` alone
-  int width_buckets = 0;     // as LoaderOptions::width_buckets; needs a label file
-  int bucket_kib = 0;        // as WorkerSpec::bucket_kib
-  int queue_depth = 2;       // batches ready or under way for each loader worker
-  int classes = 97;          // of drawn batches
-  double learning_rate = 1e-3;
-  std::uint64_t seed = 1;
-};
 
 struct ProcessRunnerOptions {
   // What is started for each rank, followed by "--spec JSON"; empty: this program's `worker`.
@@ -39,11 +22,5 @@ struct ProcessRunnerOptions {
 std::unique_ptr<Runner> make_process_runner(const TrainingWorkload& workload,
                                             const Machine& machine,
                                             const ProcessRunnerOptions& options = {});
-
-// What one rank of a trial is told, but for where it meets the others.
-WorkerSpec rank_spec(const TrainingWorkload& workload, const Knobs& knobs, int rank);
-
-// `ocrtune worker nproc=2 threads=1 ...`: what a user types to measure this setting again.
-std::string reproduce_line(const Knobs& knobs, const TrainingWorkload& workload);
 
 }  // namespace ocrtune
