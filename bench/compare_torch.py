@@ -4,6 +4,10 @@ Each cell runs both programs warm and asks them for windows in turns, so that bo
 machine. Prints one line a cell: medians and their ratio. Run with /usr/bin/python3 (python3-torch).
 
     /usr/bin/python3 bench/compare_torch.py --train-step build/train_step
+
+With --memory each cell is two fresh processes one after the other, three steps each, and the answer is
+their peak: as it is (VmHWM), and without what was resident before model and batch were made (libraries;
+for PyTorch also the interpreter). Other work on the machine does not disturb it.
 """
 
 import argparse
@@ -24,6 +28,8 @@ def serve(options):
     import torch_models
 
     torch.set_num_threads(options.threads)
+    torch.ones(64, 64).mm(torch.ones(64, 64))  # loads the libraries of the products
+    start_bytes = own_memory("VmRSS:")
     build, height, width, _ = torch_models.MODELS[options.model]
     height, width = options.height or height, options.width or width
     model = build(options.classes)
@@ -45,16 +51,26 @@ def serve(options):
             steps += 1
         elapsed = time.perf_counter() - start
         print(json.dumps({"steps": steps, "seconds": elapsed, "first_loss": first_loss,
+                          "start_bytes": start_bytes, "peak_bytes": own_memory("VmHWM:"),
                           "samples_per_second": steps * options.batch / elapsed}), flush=True)
 
 
+def own_memory(row):
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) << 10 for line in status if line.startswith(row))
+
+
 def torch_blas():
-    """The library that does PyTorch's matrix products: with Debian's plain reference BLAS its LSTM
-    and linear layers crawl, and a ratio against it says nothing."""
-    command = [sys.executable, "-c", "import torch; print(open('/proc/self/maps').read())"]
-    maps = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
-    known = [name for name in ("openblas", "mkl_rt", "blis") if name in maps]
-    return known[0] if known else "reference"
+    """PyTorch's version and the library that does its matrix products: with Debian's plain reference
+    BLAS its LSTM and linear layers crawl, and a ratio against it says nothing."""
+    code = "import torch; print(torch.__version__, torch.__config__.show(), open('/proc/self/maps').read(), sep='\\n')"
+    told = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True).stdout
+    version, rest = told.split("\n", 1)
+    if "Math Kernel Library" in rest:  # inside libtorch; what numpy brings does not count
+        return version, "mkl"
+    loaded = "\n".join(line for line in rest.split("\n") if "numpy" not in line and "scipy" not in line)
+    known = [name for name in ("openblas", "mkl_rt", "blis") if "lib" + name in loaded]
+    return version, known[0] if known else "reference"
 
 
 class Server:
@@ -72,16 +88,34 @@ class Server:
         self.process.wait()
 
 
-def compare(options, batch, threads):
+def commands(options, batch, threads):
     shared = ["--batch", str(batch), "--threads", str(threads), "--classes", str(options.classes),
               "--label-length", str(options.label_length), "--model", options.model]
     if options.height:
         shared += ["--height", str(options.height)]
     if options.width:
         shared += ["--width", str(options.width)]
-    ours = Server([options.train_step, *shared])
     torch_command = [sys.executable, os.path.abspath(__file__), "--serve", *shared]
-    theirs = Server(torch_command + (["--channels-last"] if options.channels_last else []))
+    return ([options.train_step, *shared],
+            torch_command + (["--channels-last"] if options.channels_last else []))
+
+
+def compare_memory(options, batch, threads):
+    """Peaks after three steps, of two processes that do not run at once."""
+    row = {"model": options.model, "batch": batch, "threads": threads, "torch": options.torch}
+    for side, command in zip(("ocrtune", "torch"), commands(options, batch, threads)):
+        server = Server(command)
+        for _ in range(3):
+            answer = server.window(0)
+        server.close()
+        row[f"{side}_peak_mib"] = round(answer["peak_bytes"] / 2**20, 1)
+        row[f"{side}_growth_mib"] = round((answer["peak_bytes"] - answer["start_bytes"]) / 2**20, 1)
+    row["growth_ratio"] = round(row["ocrtune_growth_mib"] / row["torch_growth_mib"], 3)
+    return row
+
+
+def compare(options, batch, threads):
+    ours, theirs = (Server(command) for command in commands(options, batch, threads))
     first = [server.window(0.01) for server in (ours, theirs)]
     for server in (ours, theirs):
         server.window(options.warm_up)
@@ -98,7 +132,7 @@ def compare(options, batch, threads):
         "ocrtune_samples_per_second": round(medians[0], 2),
         "torch_samples_per_second": round(medians[1], 2),
         "ratio_of_medians": round(medians[0] / medians[1], 3),
-        "torch_blas": options.blas,
+        "torch": options.torch, "torch_blas": options.blas,
         "ratio_low": round(ratios[0], 3), "ratio_high": round(ratios[-1], 3),
         "first_loss_difference": abs(first[0]["first_loss"] / first[1]["first_loss"] - 1),
     }
@@ -120,18 +154,20 @@ def main():
     parser.add_argument("--windows", type=int, default=9)
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--warm-up", type=float, default=1.0)
+    parser.add_argument("--memory", action="store_true", help="peak memory in place of rates")
     parser.add_argument("--channels-last", action="store_true", help="PyTorch in NHWC")
     options = parser.parse_args()
     if options.serve:
         serve(options)
         return
-    options.blas = torch_blas()
+    options.torch, options.blas = torch_blas()
     if options.blas == "reference":
         print("PyTorch runs on the reference BLAS: install libopenblas0-pthread first, or give its "
               "folder in LD_LIBRARY_PATH", file=sys.stderr)
     for threads in map(int, options.thread_counts.split(",")):
         for batch in map(int, options.batches.split(",")):
-            print(json.dumps(compare(options, batch, threads)), flush=True)
+            cell = (compare_memory if options.memory else compare)(options, batch, threads)
+            print(json.dumps(cell), flush=True)
 
 
 if __name__ == "__main__":

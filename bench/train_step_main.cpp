@@ -7,7 +7,9 @@
 #include <omp.h>
 
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -17,6 +19,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
+#include "base/files.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "core/backend_table.h"
@@ -84,6 +87,7 @@ struct Inference {
     ocrtune::fold_parameters(form, trained, before.data(), moving.data(), parameters.data(),
                              statistics.data());
     network = std::make_unique<ocrtune::Network>(form.graph, *backend);
+    network->fix_parameters();
     return ocrtune::Status();
   }
   ocrtune::Result<double> run(const Batch& batch) {
@@ -94,9 +98,18 @@ struct Inference {
 };
 
 struct WindowReport {
-  int count = 1;          // samples of a step
-  double step_flops = 0;  // arithmetic of a step, see core/flops.h
+  int count = 1;                  // samples of a step
+  double step_flops = 0;          // arithmetic of a step, see core/flops.h
+  std::uint64_t start_bytes = 0;  // resident before anything was made
 };
+
+// A row of /proc/self/status ("VmRSS:", "VmHWM:") in bytes; 0: unknown.
+std::uint64_t own_memory(const std::string& row) {
+  const auto status = ocrtune::read_file("/proc/self/status", 1 << 16);
+  const std::size_t at = status ? status->find(row) : std::string::npos;
+  return at == std::string::npos ? 0
+                                 : std::strtoull(&(*status)[at + row.size()], nullptr, 10) << 10;
+}
 
 bool run_window(const Step& step, const WindowReport& report, double seconds) {
   const double start = now_seconds();
@@ -114,9 +127,10 @@ bool run_window(const Step& step, const WindowReport& report, double seconds) {
   const double elapsed = now_seconds() - start;
   fmt::print(
       "{{\"steps\": {}, \"seconds\": {:.6f}, \"samples_per_second\": {:.3f}, "
-      "\"gflop_per_second\": {:.2f}, \"first_loss\": {:.9g}}}\n",
+      "\"gflop_per_second\": {:.2f}, \"first_loss\": {:.9g}, \"start_bytes\": {}, "
+      "\"peak_bytes\": {}}}\n",
       steps, elapsed, steps * report.count / elapsed, steps * report.step_flops / elapsed * 1e-9,
-      loss);
+      loss, report.start_bytes, own_memory("VmHWM:"));
   std::fflush(stdout);
   return true;
 }
@@ -170,6 +184,7 @@ int main(int argc, char** argv) {
     if (options.width == 0) options.width = model->width;
   }
 
+  const std::uint64_t start_bytes = own_memory("VmRSS:");
   const Batch batch = draw_batch(options, label_length);
   if (infers) {
     Inference inference;
@@ -179,8 +194,8 @@ int main(int argc, char** argv) {
     }
     const auto flops = ocrtune::forward_flops(inference.form.graph,
                                               {options.batch, 3, options.height, options.width});
-    return run_windows([&] { return inference.run(batch); }, {options.batch, flops ? *flops : 0},
-                       windows, window_seconds);
+    return run_windows([&] { return inference.run(batch); },
+                       {options.batch, flops ? *flops : 0, start_bytes}, windows, window_seconds);
   }
   const auto comm = ocrtune::make_single_comm();
   const auto trainer = Trainer::create(options, *comm);
@@ -193,5 +208,6 @@ int main(int argc, char** argv) {
     if (!report) return report.error();
     return report->loss;
   };
-  return run_windows(step, {options.batch, 3 * flops_of(options)}, windows, window_seconds);
+  return run_windows(step, {options.batch, 3 * flops_of(options), start_bytes}, windows,
+                     window_seconds);
 }

@@ -17,7 +17,8 @@ namespace ocrtune {
 
 // All that one forward or backward call may touch. Pointers that a call has no use for are null.
 struct OperatorCall {
-  bool training = true;  // batch norm: statistics of this batch, and the running ones move
+  bool training = true;           // batch norm: statistics of this batch, and the running ones move
+  bool fixed_parameters = false;  // they never change: an operator may keep a copy in its own order
   std::span<const float* const> inputs;
   float* output = nullptr;
   std::span<const float* const> parameters;

@@ -15,7 +15,8 @@ template <int kLanes, int kInStep, int kPixels>
                                             float* out, int out_step) {
   using Floats = typename Lanes<kLanes>::Floats;
   Floats sums[kPixels] = {};
-  const std::ptrdiff_t start = std::ptrdiff_t{first} * kInStep * kLanes;
+  constexpr std::ptrdiff_t kStep = kInStep * kLanes;
+  const std::ptrdiff_t start = first * kStep;
   for (int k = 0; k < tap_count; ++k) {
     Floats weight;
     load_lanes(weight, taps[k].weight);
@@ -23,7 +24,7 @@ template <int kLanes, int kInStep, int kPixels>
 #pragma GCC unroll 8
     for (int t = 0; t < kPixels; ++t) {
       Floats x;
-      load_lanes(x, in + t * kInStep * kLanes);
+      load_lanes(x, in + t * kStep);
       sums[t] += weight * x;
     }
   }
@@ -49,18 +50,18 @@ template <int kLanes, int kKernel, int kInStep>
 [[gnu::always_inline]] inline void weight_row(int pixels, const float* x, const float* dy,
                                               float* sums) {
   using Floats = typename Lanes<kLanes>::Floats;
-  constexpr int kStep = kInStep * kLanes;
+  constexpr std::ptrdiff_t kStep = kInStep * kLanes, kBlock = kLanes;
   Floats even[kKernel] = {}, odd[kKernel] = {};
   int j = 0;
-  for (; j + 2 <= pixels; j += 2, x += 2 * kStep, dy += 2 * kLanes) {
+  for (; j + 2 <= pixels; j += 2, x += 2 * kStep, dy += 2 * kBlock) {
     Floats slope, next, pixel;
     load_lanes(slope, dy);
     load_lanes(next, dy + kLanes);
 #pragma GCC unroll 8
     for (int k = 0; k < kKernel; ++k) {
-      load_lanes(pixel, x + k * kLanes);
+      load_lanes(pixel, x + k * kBlock);
       even[k] += slope * pixel;
-      load_lanes(pixel, x + kStep + k * kLanes);
+      load_lanes(pixel, x + kStep + k * kBlock);
       odd[k] += next * pixel;
     }
   }
@@ -68,15 +69,15 @@ template <int kLanes, int kKernel, int kInStep>
     Floats slope, pixel;
     load_lanes(slope, dy);
     for (int k = 0; k < kKernel; ++k) {
-      load_lanes(pixel, x + k * kLanes);
+      load_lanes(pixel, x + k * kBlock);
       even[k] += slope * pixel;
     }
   }
   for (int k = 0; k < kKernel; ++k) {
     Floats sum;
-    load_lanes(sum, sums + k * kLanes);
+    load_lanes(sum, sums + k * kBlock);
     sum += even[k] + odd[k];
-    store_lanes(sums + k * kLanes, sum);
+    store_lanes(sums + k * kBlock, sum);
   }
 }
 

@@ -62,6 +62,7 @@ class FastDepthwise final : public Operator {
 
  private:
   int lanes() const { return in_.layout.block; }
+  std::ptrdiff_t floats(int columns) const { return std::ptrdiff_t{columns} * lanes(); }
   std::size_t row_start(const ImageDesc& desc, int n, int cb, int h) const {
     return ((size(n) * size(desc.blocks()) + size(cb)) * size(desc.shape.h) + size(h)) *
            size(desc.shape.w) * size(lanes());
@@ -112,11 +113,11 @@ class FastDepthwise final : public Operator {
         for (int kw = 0; kw < kernel_; ++kw) {
           const int iw = first * conv_.stride.w - conv_.pad.w + kw;
           if (iw < 0 || iw + (pixels - 1) * conv_.stride.w >= in_.shape.w) continue;
-          taps.push_back({x + iw * lanes(), weights + weight_start(b, cb, kh, kw)});
+          taps.push_back({x + floats(iw), weights + weight_start(b, cb, kh, kw)});
         }
       }
       depthwise_row({lanes(), pixels, conv_.stride.w, 1}, taps.data(),
-                    static_cast<int>(taps.size()), y + first * lanes());
+                    static_cast<int>(taps.size()), y + floats(first));
     };
     over_columns(out_.shape.w, inner, run);
   }
@@ -154,7 +155,7 @@ class FastDepthwise final : public Operator {
   void backward_row(const OperatorCall& call, const float* weights, int n, int cb, int ih,
                     int residue, std::vector<DepthwiseTap>& taps) const {
     const int stride = conv_.stride.w;
-    float* dx = call.input_gradients[0] + row_start(in_, n, cb, ih) + residue * lanes();
+    float* dx = call.input_gradients[0] + row_start(in_, n, cb, ih) + floats(residue);
     Inner inner{0, out_.shape.w};
     for (int kw = 0; kw < kernel_; ++kw) {
       const int distance = residue + conv_.pad.w - kw;
@@ -168,7 +169,7 @@ class FastDepthwise final : public Operator {
         add_backward_taps(call, weights, {n, cb, b, ih}, residue, first, pixels, taps);
       }
       depthwise_row({lanes(), pixels, 1, stride}, taps.data(), static_cast<int>(taps.size()),
-                    dx + first * stride * lanes());
+                    dx + floats(first * stride));
     };
     over_columns(divide_up(in_.shape.w - residue, stride), inner, run);
   }
@@ -190,7 +191,7 @@ class FastDepthwise final : public Operator {
         if (distance % conv_.stride.w != 0) continue;
         const int ow = first + distance / conv_.stride.w;
         if (ow < 0 || ow + pixels > out_.shape.w) continue;
-        taps.push_back({dy + ow * lanes(), weights + weight_start(at.b, at.cb, kh, kw)});
+        taps.push_back({dy + floats(ow), weights + weight_start(at.b, at.cb, kh, kw)});
       }
     }
   }
@@ -225,10 +226,10 @@ class FastDepthwise final : public Operator {
         over_columns(out_.shape.w, inner, [&](int first, int pixels) {
           const int iw = first * conv_.stride.w - conv_.pad.w;
           if (iw >= 0 && iw + (pixels - 1) * conv_.stride.w + kernel_ <= in_.shape.w) {
-            depthwise_weight_row({lanes(), pixels, conv_.stride.w, 1}, kernel_, x + iw * lanes(),
-                                 dy + first * lanes(), local.data());
+            depthwise_weight_row({lanes(), pixels, conv_.stride.w, 1}, kernel_, x + floats(iw),
+                                 dy + floats(first), local.data());
           } else {
-            add_edge(x, dy + first * lanes(), iw, local.data());
+            add_edge(x, dy + floats(first), iw, local.data());
           }
         });
       }

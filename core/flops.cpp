@@ -16,7 +16,8 @@ double pixels(const Shape& shape) { return static_cast<double>(shape.h) * shape.
 double layer_flops(const Layer& layer, const Shape& input, const Shape& output) {
   if (const auto* conv = std::get_if<Conv>(&layer.operation)) {
     const double taps = static_cast<double>(conv->kernel.h) * conv->kernel.w;
-    return 2 * floats(output) * taps * (input.c / conv->groups);
+    const int channels = input.c / conv->groups;  // that one output sees
+    return 2 * floats(output) * taps * channels;
   }
   if (std::holds_alternative<Linear>(layer.operation)) return 2 * floats(output) * input.c;
   if (std::holds_alternative<Attention>(layer.operation)) {

@@ -41,11 +41,14 @@ class Network {
                         std::span<float> statistics, std::span<float> gradients,
                         const GradientWatch& watch = {});
 
-  // Logits [N, T, classes] with the running statistics; valid until the next call.
+  // Logits [N, T, classes] with the running statistics; valid until the next call. A batch whose
+  // activations do not fit in the cache goes through in parts of equal size.
   Result<std::span<const float>> infer(const Batch& batch, std::span<const float> parameters,
                                        std::span<const float> statistics);
 
-  int steps_of(const Shape& image) const;  // T; the shape must be prepared
+  // A promise: all further calls are infer with the same parameters, which never change. Operators
+  // then keep the weights in the order that their kernels read: as many bytes again as the weights.
+  void fix_parameters();
 
   std::vector<LayerTime> layer_times(const Shape& image) const;
 
@@ -54,7 +57,7 @@ class Network {
   std::unique_ptr<State> state_;
 };
 
-// Arena bytes that the shape will need.
+// Arena bytes that the shape will need, and in inference any with fewer pixels; logits included.
 Result<std::size_t> network_arena_bytes(const Graph& graph, const Backend& backend,
                                         const Shape& image, bool training);
 

@@ -1,9 +1,12 @@
 #include "core/onednn_conv.h"
 
 #include <algorithm>
+#include <memory>
+#include <mutex>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include <dnnl.hpp>
 #include <fmt/core.h>
@@ -164,11 +167,42 @@ class Argument {
   const void* start_ = nullptr;
 };
 
+// Copies of weights that never change, shared by the operators of all shapes as long as one uses
+// them.
+class KeptWeights {
+ public:
+  // The copy in `order` of the weights at `start`; fill(copy) makes it where there is none yet.
+  template <typename Fill>
+  static std::shared_ptr<memory> find(const void* start, const memory::desc& order,
+                                      const Fill& fill) {
+    static KeptWeights all;
+    const std::lock_guard lock(all.mutex_);
+    std::erase_if(all.copies_, [](const Copy& copy) { return copy.weights.expired(); });
+    for (const Copy& copy : all.copies_) {
+      if (copy.start != start || copy.order != order) continue;
+      if (auto found = copy.weights.lock()) return found;
+    }
+    auto made = std::make_shared<memory>(order, device().engine);
+    fill(*made);
+    all.copies_.push_back({start, order, made});
+    return made;
+  }
+
+ private:
+  struct Copy {
+    const void* start;
+    memory::desc order;
+    std::weak_ptr<memory> weights;
+  };
+  std::mutex mutex_;
+  std::vector<Copy> copies_;
+};
+
 // A copy into the order and type that a primitive wants, if it is not there already.
 class Conversion {
  public:
   Conversion() = default;
-  Conversion(const memory::desc& from, const memory::desc& to) : from_(from), to_(to) {
+  Conversion(const memory::desc& from, const memory::desc& to) : from_(from), to_(to), order_(to) {
     if (from == to) return;
     dnnl::reorder::primitive_desc desc(device().engine, from, device().engine, to,
                                        user_scratchpad());
@@ -186,9 +220,25 @@ class Conversion {
                                     {DNNL_ARG_SCRATCHPAD, scratch_.at(room + to_bytes_)}});
     return to_.at(room);
   }
+  // The same for what never changes: converted once.
+  const dnnl::memory& convert_once(const void* start, std::byte* room) {
+    if (!copy_) return from_.at(start);
+    if (kept_ == nullptr || kept_for_ != start) {
+      kept_ = KeptWeights::find(start, order_, [&](memory& copy) {
+        copy_.execute(device().stream, {{DNNL_ARG_FROM, from_.at(start)},
+                                        {DNNL_ARG_TO, copy},
+                                        {DNNL_ARG_SCRATCHPAD, scratch_.at(room + to_bytes_)}});
+      });
+      kept_for_ = start;
+    }
+    return *kept_;
+  }
 
  private:
   Argument from_, to_, scratch_;
+  memory::desc order_;
+  std::shared_ptr<memory> kept_;
+  const void* kept_for_ = nullptr;
   std::size_t to_bytes_ = 0, scratch_bytes_ = 0;
   dnnl::primitive copy_;
 };
@@ -246,7 +296,9 @@ class ForwardPass {
     std::byte* weight_room = room + source_.scratch_bytes();
     std::unordered_map<int, memory> arguments = {
         {DNNL_ARG_SRC, source_.convert(call.inputs[0], room)},
-        {DNNL_ARG_WEIGHTS, weights_.convert(call.parameters[0], weight_room)},
+        {DNNL_ARG_WEIGHTS, call.fixed_parameters
+                               ? weights_.convert_once(call.parameters[0], weight_room)
+                               : weights_.convert(call.parameters[0], weight_room)},
         {DNNL_ARG_DST, target_.at(call.output)},
         {DNNL_ARG_SCRATCHPAD, scratch_.at(weight_room + weights_.scratch_bytes())}};
     if (has_bias_) arguments.insert({DNNL_ARG_BIAS, bias_.at(call.parameters[1])});

@@ -32,6 +32,7 @@ class BackendLogits final : public LogitMaker {
   Status take(const Graph& graph, std::span<const float> parameters,
               std::span<const float> statistics) override {
     network_ = std::make_unique<Network>(graph, *backend_);
+    network_->fix_parameters();
     parameters_ = parameters;
     statistics_ = statistics;
     return network_->prepare(largest_, false);
@@ -224,7 +225,7 @@ Result<std::uint64_t> Recognizer::footprint_bytes(const RecognizerOptions& optio
   const std::size_t lines = static_cast<std::size_t>(options.batch) * 3 *
                             static_cast<std::size_t>(options.height) *
                             static_cast<std::size_t>(options.width) * sizeof(float);
-  return weights + *arena + lines + kLibraryBytes;
+  return 2 * weights + *arena + lines + kLibraryBytes;  // the kernels' copies of the weights too
 }
 
 Result<std::unique_ptr<Recognizer>> Recognizer::create(const RecognizerOptions& options,

@@ -255,16 +255,21 @@ void max_pool_backward(const Shape& in, const Extent& kernel, const Real* x, con
   for (const std::size_t place : largest_places(in, kernel, x)) dx[place] = *dy++;
 }
 
+// Numbers of one channel of one image; at least 1, for it divides.
+inline std::size_t plane_of(const Shape& in) {
+  return std::max<std::size_t>(1, Indexer{in}(0, 1, 0, 0));
+}
+
 template <typename Real>
 void scale_forward(const Shape& in, const Real* x, const Real* factors, Real* y) {
-  const std::size_t plane = Indexer{in}(0, 1, 0, 0);
+  const std::size_t plane = plane_of(in);
   for (std::size_t i = 0; i < Indexer{in}.size(); ++i) y[i] = x[i] * factors[i / plane];
 }
 
 template <typename Real>
 void scale_backward(const Shape& in, const Real* x, const Real* factors, const Real* dy, Real* dx,
                     Real* dfactors) {
-  const std::size_t plane = Indexer{in}(0, 1, 0, 0), count = Indexer{in}.size();
+  const std::size_t plane = plane_of(in), count = Indexer{in}.size();
   for (std::size_t i = 0; dx != nullptr && i < count; ++i) dx[i] = dy[i] * factors[i / plane];
   for (std::size_t first = 0; dfactors != nullptr && first < count; first += plane) {
     double sum = 0;

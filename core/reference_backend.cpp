@@ -16,10 +16,10 @@ using namespace reference;
 
 class ReferenceOperator : public Operator {
  public:
-  const OperatorNeeds& needs() const override { return needs_; }
+  const OperatorNeeds& needs() const override { return declared; }
 
  protected:
-  OperatorNeeds needs_{Layout{1}, true, false, 0, 0, 0};
+  OperatorNeeds declared{Layout{1}, true, false, 0, 0, 0};
 };
 
 class ConvOperator final : public ReferenceOperator {
@@ -47,7 +47,7 @@ class ConvOperator final : public ReferenceOperator {
 class NormOperator final : public ReferenceOperator {
  public:
   NormOperator(const BatchNorm& norm, const Shape& in) : norm_(norm), in_(in) {
-    needs_.saved_bytes = static_cast<std::size_t>(in.c) * sizeof(ChannelScale);
+    declared.saved_bytes = static_cast<std::size_t>(in.c) * sizeof(ChannelScale);
   }
 
   Status forward(const OperatorCall& call) override {
@@ -116,7 +116,7 @@ class LinearOperator final : public ReferenceOperator {
 class SumOperator final : public ReferenceOperator {
  public:
   explicit SumOperator(const Shape& in) : count_(Indexer{in}.size()) {
-    needs_.backward_reads_inputs = false;
+    declared.backward_reads_inputs = false;
   }
 
   Status forward(const OperatorCall& call) override {
@@ -205,7 +205,7 @@ class ActivateOperator final : public ReferenceOperator {
 class ConcatOperator final : public ReferenceOperator {
  public:
   explicit ConcatOperator(const OperatorRequest& request) : out_(request.output) {
-    needs_.backward_reads_inputs = false;
+    declared.backward_reads_inputs = false;
     for (const ImageDesc& input : request.inputs) inputs_.push_back(input.shape);
   }
   Status forward(const OperatorCall& call) override {
@@ -242,7 +242,7 @@ class AveragePoolOperator final : public ReferenceOperator {
  public:
   AveragePoolOperator(const AveragePool& pool, const Shape& in)
       : in_(in), kernel_(resolve_kernel(pool.kernel, in)) {
-    needs_.backward_reads_inputs = false;
+    declared.backward_reads_inputs = false;
   }
   Status forward(const OperatorCall& call) override {
     average_pool_forward(in_, kernel_, call.inputs[0], call.output);
@@ -303,7 +303,7 @@ class NormSumOperator final : public ReferenceOperator {
   NormSumOperator(const NormSum& norm, const OperatorRequest& request)
       : loop_{norm, {}, request.output} {
     for (const ImageDesc& input : request.inputs) loop_.inputs.push_back(input.shape);
-    needs_.saved_bytes = all_channels(loop_.inputs) * sizeof(ChannelScale);
+    declared.saved_bytes = all_channels(loop_.inputs) * sizeof(ChannelScale);
   }
   Status forward(const OperatorCall& call) override {
     norm_sum_forward(loop_, call.training, call.inputs.data(), call.parameters.data(),

@@ -33,7 +33,7 @@ template <typename Real>
 std::vector<LstmMoment> run_lstm(const Shape& in, int h, int direction, int n, const Real* x,
                                  const LstmWeights<Real>& weights) {
   const Indexer xi{in};
-  const auto gates = static_cast<std::size_t>(4 * h);
+  const auto gates = 4 * static_cast<std::size_t>(h);
   const auto hidden = static_cast<std::size_t>(h);
   const auto d = static_cast<std::size_t>(direction);
   const auto channels = static_cast<std::size_t>(in.c);

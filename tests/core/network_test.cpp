@@ -1,5 +1,8 @@
 #include "core/network.h"
 
+#include <omp.h>
+
+#include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -129,6 +132,63 @@ TEST(Network, KeepsPlansOfManyWidths) {
       batch.width = width;
       batch.images.assign(static_cast<std::size_t>(3 * 4 * width), 0.5F);
       ASSERT_TRUE(network.train(batch, parameters, statistics, gradients).ok());
+    }
+  }
+}
+
+// Logits of each image alone, one after the other.
+std::vector<float> one_by_one(Network& network, const Batch& whole,
+                              const std::vector<float>& parameters) {
+  std::vector<float> logits;
+  Batch one = whole;
+  one.count = 1;
+  const std::size_t floats = whole.images.size() / static_cast<std::size_t>(whole.count);
+  for (std::size_t first = 0; first < whole.images.size(); first += floats) {
+    const auto start = whole.images.begin() + static_cast<std::ptrdiff_t>(first);
+    one.images.assign(start, start + static_cast<std::ptrdiff_t>(floats));
+    const auto found = network.infer(one, parameters, {});
+    if (found) logits.insert(logits.end(), found->begin(), found->end());
+  }
+  return logits;
+}
+
+TEST(Network, LargeBatchesGoThroughInParts) {
+  omp_set_num_threads(1);
+  const Graph graph = branching_graph();
+  const auto backend = make_backend({"onednn", "fp32"});
+  const std::vector<float> parameters = initial(graph);
+  const Batch whole = draw_batch(4003, 5);
+  const Shape shape{whole.count, 3, whole.height, whole.width};
+  const auto bytes = network_arena_bytes(graph, **backend, shape, false);
+  ASSERT_TRUE(bytes.ok());
+  EXPECT_LT(*bytes, *network_arena_bytes(graph, **backend, shape, true) / 2);
+  Network network(graph, **backend);
+  const auto logits = network.infer(whole, parameters, {});
+  ASSERT_TRUE(logits.ok());
+  const std::vector<float> ours(logits->begin(), logits->end());
+  const std::vector<float> alone = one_by_one(network, whole, parameters);
+  ASSERT_EQ(ours.size(), alone.size());
+  for (std::size_t i = 0; i < ours.size(); ++i) ASSERT_NEAR(ours[i], alone[i], 1e-4) << i;
+}
+
+TEST(Network, FixedParametersGiveTheSameLogitsInEveryShape) {
+  const Graph graph = branching_graph();
+  const auto backend = make_backend({"onednn", "fp32"});
+  const std::vector<float> parameters = initial(graph);
+  std::vector<float> others = parameters;
+  for (float& value : others) value += 0.5F;
+  Network plain(graph, **backend), fixed(graph, **backend), other(graph, **backend);
+  fixed.fix_parameters();
+  other.fix_parameters();
+  for (int round = 0; round < 2; ++round) {
+    for (const int count : {1, 5}) {
+      const Batch batch = draw_batch(count, 6);
+      const auto wanted = plain.infer(batch, parameters, {});
+      const auto got = fixed.infer(batch, parameters, {});
+      const auto different = other.infer(batch, others, {});
+      ASSERT_TRUE(wanted.ok() && got.ok() && different.ok());
+      EXPECT_TRUE(std::equal(wanted->begin(), wanted->end(), got->begin(), got->end()));
+      EXPECT_FALSE(std::equal(wanted->begin(), wanted->end(), different->begin()));
     }
   }
 }
