@@ -47,12 +47,16 @@ Forecaster::Forecaster(const Space& space, double cores, double expected_noise, 
       by_step_(by_step),
       speed_(space, cores),
       process_(curves_of(space)),
-      noise_(expected_noise) {}
+      noise_(expected_noise),
+      counts_(static_cast<std::size_t>(curves_of(space)) - 2) {
+  for (int point = 0; point < space.size(); ++point) {
+    fixed_features_.push_back(fixed_features(point));
+  }
+}
 
-std::vector<double> Forecaster::features(int point) const {
+std::vector<double> Forecaster::fixed_features(int point) const {
   std::vector<double> features;
   std::vector<double> words;
-  const Knobs& knobs = space_->knobs(point);
   for (std::size_t a = 0; a < space_->axes().size(); ++a) {
     const Axis& axis = space_->axes()[a];
     const int value = space_->place(point)[a];
@@ -67,10 +71,18 @@ std::vector<double> Forecaster::features(int point) const {
       features.push_back(3.0 * value / last);
     }
   }
-  const double team = doublings(static_cast<double>(knobs.nproc) * knobs.threads / speed_.cores());
-  features.push_back(2 * std::clamp(team, -0.5, 2.0));
-  features.push_back(0.5 * doublings(static_cast<double>(knobs.nproc) * knobs.batch));
   features.insert(features.end(), words.begin(), words.end());
+  return features;
+}
+
+// The counts, two products of counts, the words.
+std::vector<double> Forecaster::features(int point) const {
+  const Knobs& knobs = space_->knobs(point);
+  const double team = doublings(static_cast<double>(knobs.nproc) * knobs.threads / speed_.cores());
+  const double samples = doublings(static_cast<double>(knobs.nproc) * knobs.batch);
+  std::vector<double> features = fixed_features_[static_cast<std::size_t>(point)];
+  const auto words = features.begin() + static_cast<std::ptrdiff_t>(counts_);
+  features.insert(words, {2 * std::clamp(team, -0.5, 2.0), 0.5 * samples});
   return features;
 }
 

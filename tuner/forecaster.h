@@ -47,11 +47,14 @@ class Forecaster {
   int trials_seen_ = 0;
   double noise_ = 0;
   std::vector<int> suspicious_;
+  std::vector<std::vector<double>> fixed_features_;  // of every point: what no fit changes
+  std::size_t counts_ = 0;                           // how many of them are counts; words follow
 
   GpRow row(int point) const;
   double base(int point, const GpRow& row) const;
   double offset(int point) const;
   std::vector<double> features(int point) const;
+  std::vector<double> fixed_features(int point) const;
 };
 
 }  // namespace ocrtune

@@ -144,12 +144,14 @@ void MemoryModel::observe(int point, double peak_bytes) {
   const auto known = std::find(points_.begin(), points_.end(), point);
   if (known != points_.end()) {
     double& peak = peaks_[static_cast<std::size_t>(known - points_.begin())];
+    if (peak_bytes > peak) bounds_.clear();
     peak = std::max(peak, peak_bytes);
     return;
   }
   if (points_.size() >= kMostObservations) {
     points_.erase(points_.begin());
     peaks_.erase(peaks_.begin());
+    bounds_.clear();
   }
   points_.push_back(point);
   peaks_.push_back(peak_bytes);
@@ -211,40 +213,46 @@ void MemoryModel::refit() const {
 
 // All parts are positive, so no setting needs more than an observed one times its largest ratio of
 // parts. A loader is taken to need at most what a whole process needs at the smallest batch.
-double MemoryModel::ratio_bound(int point) const {
-  Knobs wanted = space_->knobs(point);
-  if (per_process_) wanted.nproc = 1;
-  double least = std::numeric_limits<double>::max();
-  for (std::size_t i = 0; i < points_.size(); ++i) {
-    Knobs seen = space_->knobs(points_[i]);
-    if (per_process_) seen.nproc = 1;
-    const double n = wanted.nproc;
-    double factor = ratio(n, seen.nproc);
-    factor =
-        std::max(factor, ratio(n * wanted.batch, seen.nproc * static_cast<double>(seen.batch)));
-    factor *= 1 + 0.05 * (ratio(wanted.threads, seen.threads) - 1);
-    for (std::size_t a = 0; a < space_->axes().size(); ++a) {
-      const Axis& axis = space_->axes()[a];
-      const int left = space_->place(point)[a];
-      const int right = space_->place(points_[i])[a];
-      if (left == right) continue;
-      if (axis.scale == KnobScale::category) {
-        factor *= swap_factor(axis.name, axis.values[static_cast<std::size_t>(right)],
-                              axis.values[static_cast<std::size_t>(left)]);
-      } else if (find_knob(axis.name) == nullptr) {
-        const int at = static_cast<int>(a);
-        factor *= number_factor(space_->number(at, right), space_->number(at, left));
-      }
+double MemoryModel::bound_by(std::size_t observation, int point) const {
+  const Knobs& wanted = space_->knobs(point);
+  const Knobs& seen = space_->knobs(points_[observation]);
+  const double peak = peaks_[observation];
+  const double n = per_process_ ? 1 : wanted.nproc;
+  const double seen_n = per_process_ ? 1 : seen.nproc;
+  double factor = std::max(ratio(n, seen_n), ratio(n * wanted.batch, seen_n * seen.batch));
+  factor *= 1 + 0.05 * (ratio(wanted.threads, seen.threads) - 1);
+  const std::vector<int>& left = space_->place(point);
+  const std::vector<int>& right = space_->place(points_[observation]);
+  for (std::size_t a = 0; a < left.size(); ++a) {
+    if (left[a] == right[a]) continue;
+    const Axis& axis = space_->axes()[a];
+    if (axis.scale == KnobScale::category) {
+      factor *= swap_factor(axis.name, axis.values[static_cast<std::size_t>(right[a])],
+                            axis.values[static_cast<std::size_t>(left[a])]);
+    } else if (find_knob(axis.name) == nullptr) {
+      const int at = static_cast<int>(a);
+      factor *= number_factor(space_->number(at, right[a]), space_->number(at, left[a]));
     }
-    double loaders = n * worker_count(wanted) * peaks_[i] / seen.nproc;
-    if (seen.workers > 0) {
-      const double both = ratio(n * worker_count(wanted), seen.nproc * worker_count(seen));
-      loaders = 0;
-      factor = std::max(factor, both);
-    }
-    least = std::min(least, peaks_[i] * factor + loaders);
   }
-  return least;
+  double loaders = n * worker_count(wanted) * peak / seen_n;
+  if (seen.workers > 0) {
+    const double both = ratio(n * worker_count(wanted), seen_n * worker_count(seen));
+    loaders = 0;
+    factor = std::max(factor, both);
+  }
+  return peak * factor + loaders;
+}
+
+double MemoryModel::ratio_bound(int point) const {
+  if (bounds_.empty()) {
+    bounds_.assign(static_cast<std::size_t>(space_->size()),
+                   {std::numeric_limits<double>::max(), 0});
+  }
+  Bound& known = bounds_[static_cast<std::size_t>(point)];
+  for (; known.observations < points_.size(); ++known.observations) {
+    known.bytes = std::min(known.bytes, bound_by(known.observations, point));
+  }
+  return known.bytes;
 }
 
 MemoryForecast MemoryModel::forecast(int point) const {

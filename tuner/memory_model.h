@@ -53,10 +53,17 @@ class MemoryModel {
   std::vector<double> peaks_;
   std::unique_ptr<Fit> fit_;
   mutable bool stale_ = false;
+  // Of every point: the least bound that the first observations give, and how many those are.
+  struct Bound {
+    double bytes;
+    std::size_t observations;
+  };
+  mutable std::vector<Bound> bounds_;  // empty: not begun
 
   void refit() const;
   double planned(int point) const;
   double ratio_bound(int point) const;
+  double bound_by(std::size_t observation, int point) const;
 };
 
 }  // namespace ocrtune

@@ -2,6 +2,7 @@
 //
 //   search_bench --kinds formula,queue --machines 100 --trials 15,25,40,60 --strategies ours
 //   search_bench --write-tables DIR      leaves the machines as tables for other programs
+//   search_bench --latency --trials 150  CPU time of single proposals
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -15,6 +16,7 @@
 
 #include "base/files.h"
 #include "base/stats.h"
+#include "bench/search/proposal_latency.h"
 #include "bench/synthetic_machine.h"
 #include "tuner/replay.h"
 
@@ -40,6 +42,7 @@ struct Flags {
   bool no_faults = false;
   bool list = false;
   bool trace = false;
+  bool latency = false;
 };
 
 struct Subject {
@@ -188,6 +191,7 @@ int main(int argc, char** argv) {
   app.add_flag("--no-faults", flags.no_faults);
   app.add_flag("--list", flags.list, "a line for every search");
   app.add_flag("--trace", flags.trace, "with --list: every trial");
+  app.add_flag("--latency", flags.latency, "CPU time of single proposals; the last of --trials");
   CLI11_PARSE(app, argc, argv);
   const std::vector<Subject> machines = subjects(flags);
   if (!flags.write_tables.empty()) {
@@ -196,6 +200,12 @@ int main(int argc, char** argv) {
       const Status written = write_file(path, table_csv(subject.machine.table));
       if (!written) std::fprintf(stderr, "%s\n", written.error().what.c_str());
     }
+    return 0;
+  }
+  if (flags.latency) {
+    std::vector<SyntheticMachine> timed;
+    for (const Subject& subject : machines) timed.push_back(subject.machine);
+    print_latency(timed, flags.trials.back());
     return 0;
   }
   double points = 0;

@@ -1,0 +1,64 @@
+#include "bench/search/proposal_latency.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <map>
+
+#include "base/stats.h"
+#include "tuner/replay.h"
+
+namespace ocrtune {
+namespace {
+
+// Of this thread: other programs and other threads do not count.
+double cpu_milliseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
+}
+
+}  // namespace
+
+std::vector<double> proposal_milliseconds(const SyntheticMachine& machine, int trials,
+                                          std::uint64_t seed) {
+  const Space space = space_of(machine.table);
+  SearchOptions options;
+  options.safety.limit_bytes = machine.table.memory_bytes;
+  options.safety.margin = 0;
+  options.cores = machine.table.cores;
+  options.first_trial_seconds = 1;
+  options.seed = seed;
+  const auto search = find_strategy("ours")->make(space, options);
+  CountingClock clock;
+  TableRunner runner(machine.table, clock, seed, machine.faults);
+  std::vector<double> spent;
+  for (int trial = 0; trial < trials; ++trial) {
+    const double before = cpu_milliseconds();
+    const auto proposal = search->next(trials - trial);
+    spent.push_back(cpu_milliseconds() - before);
+    if (!proposal) break;
+    Trial done = runner.run(proposal->knobs, {});
+    done.phase = proposal->phase;
+    const double told = cpu_milliseconds();
+    search->tell(done);
+    spent.back() += cpu_milliseconds() - told;
+  }
+  return spent;
+}
+
+void print_latency(const std::vector<SyntheticMachine>& machines, int trials) {
+  constexpr std::size_t kGroup = 10;
+  std::map<std::size_t, std::vector<double>> groups;
+  for (std::size_t m = 0; m < machines.size(); ++m) {
+    const std::vector<double> spent = proposal_milliseconds(machines[m], trials, m + 1);
+    for (std::size_t i = 0; i < spent.size(); ++i) groups[i / kGroup].push_back(spent[i]);
+  }
+  std::printf("| proposals | CPU ms median | p90 | max |\n|--|--|--|--|\n");
+  for (const auto& [group, spent] : groups) {
+    std::printf("| %zu to %zu | %.1f | %.1f | %.1f |\n", kGroup * group + 1, kGroup * (group + 1),
+                median(spent), quantile(spent, 0.9), quantile(spent, 1));
+  }
+}
+
+}  // namespace ocrtune
