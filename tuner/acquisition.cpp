@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t kByModel = 250;    // best untried by the structured model
 constexpr int kAtRandom = 300;           // and of the others
+constexpr double kAllUpTo = 75;          // trials; past them fewer are asked about, for time
 constexpr std::size_t kContenders = 10;  // tried settings whose belief a trial may change
 constexpr std::size_t kRivals = 40;      // untried settings that may be the best
 constexpr int kDraws = 400;
@@ -105,11 +106,12 @@ std::vector<int> Acquisition::candidates(const std::vector<int>& ranked, Random&
     if (allowed(point)) by_model.emplace_back(-forecaster_->rough_log_rate(point), point);
   }
   std::set<int> chosen;
-  const std::size_t top = std::min(by_model.size(), kByModel);
+  const double share = std::min(1.0, std::pow(kAllUpTo / std::max(1, board_->ledger.trials()), 2));
+  const std::size_t top = std::min(by_model.size(), static_cast<std::size_t>(share * kByModel));
   std::nth_element(by_model.begin(), by_model.begin() + static_cast<std::ptrdiff_t>(top),
                    by_model.end());
   for (std::size_t i = 0; i < top; ++i) chosen.insert(by_model[i].second);
-  for (int i = 0; i < kAtRandom && top < by_model.size(); ++i) {
+  for (int i = 0; i < share * kAtRandom && top < by_model.size(); ++i) {
     const auto at = random.integer(0, static_cast<std::int64_t>(by_model.size()) - 1);
     chosen.insert(by_model[static_cast<std::size_t>(at)].second);
   }

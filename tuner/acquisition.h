@@ -26,7 +26,7 @@ class Acquisition {
       : board_(&board), forecaster_(&forecaster) {}
 
   // Nothing: every admitted setting was tried. `random` picks settings that the structured model
-  // would pass over. About 10 ms at 5,000 points.
+  // would pass over. About 10 ms at 5,000 points and 60 trials, and under 20 ms with any number.
   std::optional<Acquired> best(Random& random) const;
   // Probability that some untried setting is better than the best tried one by `share`.
   double chance_of_better(double share, Random& random) const;

@@ -6,7 +6,6 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kNear = 0.03;        // so little behind may be noise
 constexpr double kSameMemory = 0.01;  // peaks closer than this are alike
 
 bool over_limit(const SettingSummary& summary, const RecommendOptions& options) {
@@ -49,13 +48,13 @@ const Setting* best_of(const std::vector<const Setting*>& from) {
   });
 }
 
-// Those that do not tie, and yet these trials cannot tell them from the chosen one.
+// Those that do not tie, and yet these trials cannot tell them from the chosen one, however far
+// behind they look.
 void name_near(const std::vector<const Setting*>& working, Verdict& verdict) {
-  const double floor = (1 - kNear) * verdict.chosen->estimate.median;
   for (const Setting* other : working) {
     const bool tie =
         std::find(verdict.ties.begin(), verdict.ties.end(), other) != verdict.ties.end();
-    if (tie || other->estimate.median < floor) continue;
+    if (tie) continue;
     if (ratio_interval(*other, *verdict.chosen, verdict.noise).high >= 1) {
       verdict.near.push_back(other);
     }

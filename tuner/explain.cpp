@@ -39,6 +39,17 @@ std::string why_not(const Setting& other, const Verdict& verdict) {
       broken_constraint(verdict.objective, summary.samples_per_second.median, summary.step_seconds,
                         static_cast<double>(summary.peak_bytes));
   if (!broken.empty()) return broken;
+  const auto peak = static_cast<double>(summary.peak_bytes);
+  const auto limit = static_cast<double>(verdict.limit_bytes);
+  if (limit > 0 && peak > limit * (1 - verdict.margin)) {
+    return fmt::format("leaves {} of memory free, {} asked",
+                       format_percent(std::max(0.0, 1 - peak / limit)),
+                       format_percent(verdict.margin));
+  }
+  if (verdict.objective.goal == Goal::memory &&
+      summary.peak_bytes > verdict.chosen->summary.peak_bytes) {
+    return fmt::format("needs {}", format_bytes(summary.peak_bytes));
+  }
   const Interval ratio = ratio_interval(other, *verdict.chosen, verdict.noise);
   std::string words = compared_words(ratio.median, verdict.objective.goal);
   if (ratio.low <= 1 && ratio.high >= 1) words += ", within the noise";

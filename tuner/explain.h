@@ -15,7 +15,7 @@ struct Verdict {  // what the words are about
   const Setting* baseline = nullptr;      // null: none was given, or it failed
   std::vector<const Setting*> ties;       // `chosen` included
   std::vector<const Setting*> unsettled;  // of the race; slower on paper, but not clearly
-  std::vector<const Setting*> near;       // as `unsettled`, raced or not, and at most 3 % behind
+  std::vector<const Setting*> near;       // as `unsettled`, raced or not; best first
   std::uint64_t limit_bytes = 0;          // 0: unknown
   double margin = 0;
   Objective objective;

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t kMostObservations = 160;  // more cost time and teach little
 constexpr double kSpoilt = 9;                   // times the variance of a clean trial
+constexpr double kPriorFreedom = 3;             // what the expected noise counts as, in repeats
 constexpr double kSuspicious = 3.5;             // deviations below what the others say
 
 // The fastest three quarters of what may stay, and an even sample of the rest.
@@ -112,7 +113,12 @@ double Forecaster::offset(int point) const {
 void Forecaster::update(const Ledger& ledger) {
   if (ledger.trials() == trials_seen_) return;
   trials_seen_ = ledger.trials();
-  noise_ = ledger.noise(expected_noise_);
+  double freedom = kPriorFreedom;
+  for (int point : ledger.tried()) {
+    const auto repeats = static_cast<double>(ledger.record(point).best_rates().size());
+    freedom += std::max(0.0, repeats - 1);
+  }
+  noise_ = ledger.noise(expected_noise_) * (1 + 1 / std::sqrt(2 * freedom));
   std::vector<Observation> observations;
   std::vector<std::pair<Observation, double>> single;  // and when
   for (int point : ledger.tried()) {
@@ -132,6 +138,7 @@ void Forecaster::update(const Ledger& ledger) {
     observations.push_back({point, centre, variance / static_cast<double>(logs.size())});
   }
   if (observations.empty()) return;
+  settings_seen_ = static_cast<int>(observations.size());
   keep_most_telling(observations);
   std::vector<Observation> rates = observations;
   for (Observation& seen : rates) seen.log_rate -= offset(seen.point);
@@ -155,6 +162,9 @@ void Forecaster::update(const Ledger& ledger) {
     if (process_.surprises()[i] < -kSuspicious) suspicious_.push_back(rows[i].point);
   }
 }
+
+// The scales of the model are found from the same settings: every second one counts.
+double Forecaster::wide() const { return student_95(std::max(2.0, 0.5 * settings_seen_)); }
 
 SpeedForecast Forecaster::forecast(int point) const {
   const GpRow at = row(point);

@@ -33,7 +33,11 @@ class Forecaster {
   // Points whose covariances forecasts give from now on, until the next update.
   void watch(const std::vector<int>& points);
 
+  // Relative deviation between repeats, by one standard error of itself on the safe side: few
+  // repeats that happen to agree would let one lucky run pass for the truth.
   double noise() const { return noise_; }
+  // Deviations of a 95 % interval: more than 1.96 while few settings stand behind the deviation.
+  double wide() const;
   double roughness() const { return process_.roughness(); }
   const std::vector<int>& suspicious() const { return suspicious_; }  // far below what others say
   const SpeedModel& speed() const { return speed_; }
@@ -46,6 +50,7 @@ class Forecaster {
   GaussianProcess process_;
   int trials_seen_ = 0;
   double noise_ = 0;
+  int settings_seen_ = 0;  // that work
   std::vector<int> suspicious_;
   std::vector<std::vector<double>> fixed_features_;  // of every point: what no fit changes
   std::size_t counts_ = 0;                           // how many of them are counts; words follow

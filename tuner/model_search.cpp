@@ -27,6 +27,12 @@ constexpr double kBetter = 0.03, kUnlikely = 0.05;
 constexpr int kMostRaceTrials = 24;
 constexpr std::size_t kLeadersToCheck = 5;
 constexpr int kMostPairs = 12, kMostOthers = 12;  // checks of each kind
+constexpr double kClaimError =
+    0.01;  // relative deviation that a claim should have from noise alone
+constexpr double kRaceShare = 0.4, kRaceFree = 30;       // of a budget's trials, past the first 30
+constexpr double kLeaderShare = 0.33, kLeaderFree = 20;  // runs of the leader, in the same way
+constexpr double kLeaderFrom = 0.4;  // of the budget: before it, the best changes
+constexpr double kLeastRepeats = 4, kLeastGap = 3;
 constexpr double kWideGuess = 5;  // deviations; a model that saw ten trials can be that wrong
 
 // `point` with two of its words replaced by a pair that no working trial had: what two words do
@@ -86,8 +92,9 @@ class ModelSearch : public Search {
     learn();
     if (!forecaster_.ready()) return prediction;
     const SpeedForecast speed = forecaster_.forecast(point);
-    prediction.merit = {std::exp(speed.log_rate), std::exp(speed.log_rate - 1.96 * speed.deviation),
-                        std::exp(speed.log_rate + 1.96 * speed.deviation)};
+    const double half = forecaster_.wide() * speed.deviation;
+    prediction.merit = {std::exp(speed.log_rate), std::exp(speed.log_rate - half),
+                        std::exp(speed.log_rate + half)};
     const Goal goal = board_.options.objective.goal;
     if (goal == Goal::energy) return prediction;
     const double samples =
@@ -103,8 +110,7 @@ class ModelSearch : public Search {
     if (left < 1) return stop("budget");
     if (const auto duty = board_.duty(ladder_.step() >= 3)) return board_.propose_duty(*duty);
     const int budget = board_.ledger.trials() + left;
-    const int reserve = std::clamp(budget / 10, 2, kMostRaceTrials) +
-                        (board_.guest() >= 0 ? std::min(3, budget / 10) : 0);
+    const int reserve = race_reserve(budget);
     if (race_.started() || (left <= reserve && several_work())) return race(left);
     if (ladder_.step() < most_ladder(budget)) {
       if (const auto point = ladder_.next(admitted_and_open())) {
@@ -120,6 +126,9 @@ class ModelSearch : public Search {
       if (const auto point = any_open())
         return board_.propose(*point, "ladder", "any that may run");
       return stop("no setting works");
+    }
+    if (const auto leader = leader_again(budget, left - reserve / 2)) {
+      return board_.propose(*leader, "model", "the leader again, at another moment");
     }
     if (const auto point = acquire()) {
       Proposal proposal = board_.propose(*point, "model", "the largest expected improvement");
@@ -170,6 +179,35 @@ class ModelSearch : public Search {
       if (allowed(point)) return point;
     }
     return std::nullopt;
+  }
+
+  // Repeats that would bring a claim's noise down to kClaimError.
+  double repeats_wanted() const { return std::pow(forecaster_.noise() / kClaimError, 2); }
+
+  // Trials kept for the race: a tenth; more where a noisy claim needs them and many are left.
+  int race_reserve(int budget) const {
+    const int least = budget / 10;
+    const int most = std::max(least, static_cast<int>(kRaceShare * (budget - kRaceFree)));
+    const int wanted = static_cast<int>(std::min(repeats_wanted(), 1e6));
+    return std::clamp(std::clamp(wanted, least, most), 2, kMostRaceTrials) +
+           (board_.guest() >= 0 ? std::min(3, budget / 10) : 0);
+  }
+
+  // The best so far, when it is time to run it again. Its repeats are spread over the search: those
+  // of a race alone all meet one moment of a machine that drifts, and their mean is wrong with it.
+  std::optional<int> leader_again(int budget, int left) {
+    const int done = board_.ledger.trials();
+    const double most = kLeaderShare * (budget - kLeaderFree);
+    if (most < 2 || done < kLeaderFrom * budget) return std::nullopt;
+    const std::vector<int> leaders = Acquisition(board_, forecaster_).ranking();
+    if (leaders.empty()) return std::nullopt;
+    const std::vector<int>& times = board_.ledger.record(leaders[0]).best_times();
+    const double wanted = std::min(std::max(repeats_wanted(), kLeastRepeats), most);
+    const double lacking = wanted - static_cast<double>(times.size());
+    if (lacking <= 0) return std::nullopt;
+    const double gap = std::max(kLeastGap, left / lacking);
+    if (done - times.back() < gap) return std::nullopt;
+    return leaders[0];
   }
 
   std::optional<int> acquire() {

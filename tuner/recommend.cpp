@@ -42,8 +42,9 @@ int mark_crowding(std::vector<Setting>& settings, const std::vector<Trial>& tria
   return marked;
 }
 
-// How much better than the chosen setting anything that may be launched can still be, at 95 %;
-// below 0 if some such settings were neither run nor predicted.
+// How much better than the chosen setting anything of the space can still be, at 95 %; below 0 if
+// settings that may work were neither run nor predicted. What is not launched only because its
+// memory is not known well enough counts: it may be the best.
 double possible_gain(const Space& space, const Search& search, const Verdict& verdict,
                      const std::vector<Setting>& settings) {
   if (verdict.objective.goal == Goal::memory) return -1;
@@ -58,7 +59,7 @@ double possible_gain(const Space& space, const Search& search, const Verdict& ve
   for (const Knobs& knobs : space.points()) {
     if (run.count(knobs) > 0) continue;
     const Prediction prediction = search.predict(knobs);
-    if (!prediction.admitted) continue;
+    if (!prediction.may_work) continue;
     if (prediction.merit.median <= 0) return -1;
     const double high = prediction.merit.high;
     most = std::max(most, high / verdict.chosen->estimate.median - 1);

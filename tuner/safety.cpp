@@ -153,9 +153,11 @@ Admission Safety::admit(int point) const {
     return admission;
   };
   const Refusal failed = ruled_out(point);
-  if (failed.kind != Refusal::none) return refuse(words(failed));
   const MemoryForecast& memory = admission.memory;
   const double usable = usable_bytes();
+  const bool too_large = memory.known && usable > 0 && memory.low_bytes > usable;
+  admission.may_work = failed.kind == Refusal::none && !too_large;
+  if (failed.kind != Refusal::none) return refuse(words(failed));
   if (!memory.known) {
     if (told_ == 0 && point != lightest_ && usable > 0) {
       return refuse("its memory is not known before a lighter setting has run");

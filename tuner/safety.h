@@ -29,6 +29,7 @@ struct Admission {
   bool admitted = true;
   std::string reason;  // why not, in words
   MemoryForecast memory;
+  bool may_work = true;  // not launched at this point of the search, and yet it may well fit
 };
 
 class Safety {

@@ -32,7 +32,8 @@ struct Prediction {
   Interval merit;               // the same of what the objective asks for
   MemoryForecast memory;
   bool admitted = true;
-  std::string reason;  // why it would not be launched
+  bool may_work = true;  // false: it failed, or surely would; not admitted and true: not known
+  std::string reason;    // why it would not be launched
 };
 
 struct SearchOptions {

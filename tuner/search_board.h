@@ -115,12 +115,14 @@ struct SearchBoard {
     const int point = space->find(knobs);
     if (point < 0) {
       prediction.admitted = false;
+      prediction.may_work = false;
       prediction.reason = "not in the declared space";
       return prediction;
     }
     const Admission admission = safety.admit(point);
     prediction.memory = admission.memory;
     prediction.admitted = admission.admitted;
+    prediction.may_work = admission.may_work;
     prediction.reason = admission.reason;
     return prediction;
   }

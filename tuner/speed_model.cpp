@@ -28,7 +28,7 @@ enum Term : std::size_t {
   loader_share,  // log share of a core that a loader takes
   ceiling,       // log (machine's ceiling x sample cost / cores)
   reduction,     // log (all-reduce / sample cost)
-  kTerms
+  formula_terms
 };
 
 struct Prior {
@@ -37,7 +37,7 @@ struct Prior {
 };
 
 // What programs of this kind do on machines of any size; wide enough to be overruled by ten trials.
-constexpr std::array<Prior, kTerms> kPriors = {{
+constexpr std::array<Prior, formula_terms> kPriors = {{
     {0.0, 3.0},   // sample_cost: centred on the first observation
     {0.7, 1.2},   // step_cost: 2 samples
     {-2.5, 0.9},  // serial: 8 %
@@ -96,7 +96,7 @@ struct SpeedModel::State {
   // At z, and with each of the formula's parameters moved by kMove.
   static constexpr double kMove = 1e-4;
   Constants here;
-  std::array<Constants, kTerms> moved;
+  std::array<Constants, formula_terms> moved;
 
   double value(std::size_t term, const std::vector<double>& at) const {
     return priors[term].mean + priors[term].width * at[term];
@@ -119,10 +119,10 @@ struct SpeedModel::State {
     return found;
   }
 
-  std::array<Constants, kTerms> moved_constants(const std::vector<double>& at) const {
-    std::array<Constants, kTerms> found;
+  std::array<Constants, formula_terms> moved_constants(const std::vector<double>& at) const {
+    std::array<Constants, formula_terms> found;
     std::vector<double> near = at;
-    for (std::size_t i = 0; i < kTerms; ++i) {
+    for (std::size_t i = 0; i < formula_terms; ++i) {
       near[i] = at[i] + kMove;
       found[i] = constants(near);
       near[i] = at[i];
@@ -144,10 +144,11 @@ struct SpeedModel::State {
   }
 
   void gradient(const PointFacts& x, const Constants& with,
-                const std::array<Constants, kTerms>& near, double* into) const {
+                const std::array<Constants, formula_terms>& near, double* into) const {
     std::fill(into, into + priors.size(), 0.0);
     const double middle = with.log_rate(x);
-    for (std::size_t i = 0; i < kTerms; ++i) into[i] = (near[i].log_rate(x) - middle) / kMove;
+    for (std::size_t i = 0; i < formula_terms; ++i)
+      into[i] = (near[i].log_rate(x) - middle) / kMove;
     for (std::size_t word : x.words) into[word] += priors[word].width;
     for (const auto& [bend, times] : x.bends) into[bend] += times * priors[bend].width;
   }

@@ -118,19 +118,23 @@ void score_one(const Flags& flags, const Subject& subject, const std::string& st
                               1);
     }
     if (flags.list) {
+      const Interval& worth = score->result.recommendation.samples_per_second;
       std::printf(
-          "  %-12s %-10s %3d regret %5.1f (%4.1f) %% claim %+5.1f %% gap %3.0f %% oom %d cap %d "
-          "noise %.1f %% drift %.1f %% runs %d: "
+          "  %-12s %-10s %3d regret %5.1f (%4.1f) %% claim %+6.2f %% +- %4.2f gap %3.0f %% oom %d "
+          "cap %d "
+          "noise %.1f %% drift %.1f %% runs %d: (noise taken for %.1f %%) "
           "%s "
           "[%s]\n",
           subject.name.c_str(), strategy.c_str(), trials, 100 * score->regret,
           100 * score->tried_regret, score->found ? 100 * scores.claims.back() : 0.0,
+          score->found ? 50 * std::log(worth.high / worth.low) : 0.0,
           gap >= 0 ? 100 * stated : -1.0, score->out_of_memory_trials, subject.machine.process_cap,
           100 * subject.machine.table.best()->noise_sigma, 100 * subject.machine.faults.drift,
           static_cast<int>(
               std::count_if(score->run.begin(), score->run.end(),
                             [&](const Trial& trial) { return trial.knobs == score->knobs; })),
-          knobs_text(score->knobs).c_str(), score->result.stop_reason.c_str());
+          100 * score->result.noise, knobs_text(score->knobs).c_str(),
+          score->result.stop_reason.c_str());
       for (const Trial& trial : score->run) {
         if (!flags.trace) break;
         std::printf("        %-8s %8.3f %5.2f GB %-8s %s\n", trial.phase.c_str(),

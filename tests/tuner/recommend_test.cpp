@@ -118,6 +118,45 @@ TEST_F(Recommend, WhatNoiseHidesIsNamedThoughItDidNotRace) {
   for (const Neighbour& neighbour : found.rejected) EXPECT_NE(neighbour.knobs, setting(1));
 }
 
+// However slow it looks: what these trials cannot tell from the recommended one is never among what
+// is not to be launched, and what they can tell is never called close.
+TEST_F(Recommend, WhatCannotBeToldApartIsNeverRejected) {
+  for (const double rate : {118.0, 116.0, 110.0, 90.0, 70.0}) {
+    trials_.clear();
+    options_.expected_noise = 0.06;
+    race(setting(4), 120, 4);
+    trials_.push_back(ran(setting(2), rate, 1));
+    const TuneResult found = result();
+    ASSERT_EQ(found.recommendation.knobs, setting(4));
+    const auto named = [](const std::vector<Neighbour>& list) {
+      for (const Neighbour& neighbour : list) {
+        if (neighbour.knobs == setting(2)) return neighbour.reason;
+      }
+      return std::string();
+    };
+    const std::string close = named(found.close), rejected = named(found.rejected);
+    EXPECT_NE(close.empty(), rejected.empty()) << rate;
+    EXPECT_EQ(rejected.find("within the noise"), std::string::npos) << rejected;
+    EXPECT_EQ(rejected.empty(), rate > 100) << rate << " " << close << rejected;
+  }
+}
+
+TEST_F(Recommend, ASettingWithoutHeadroomIsRejectedForThat) {
+  options_.limit_bytes = 10'000'000'000;
+  options_.margin = 0.1;
+  options_.expected_noise = 0.05;
+  space_ = Space({setting(1), setting(4), setting(8)});
+  race(setting(4), 120, 4);
+  race(setting(8), 120, 9.5);
+  const TuneResult found = result();
+  EXPECT_EQ(found.recommendation.knobs, setting(4));
+  std::string reason;
+  for (const Neighbour& neighbour : found.rejected) {
+    if (neighbour.knobs == setting(8)) reason = neighbour.reason;
+  }
+  EXPECT_EQ(reason, "leaves 5.0 % of memory free, 10.0 % asked");
+}
+
 TEST_F(Recommend, ATieNeedsMoreOfWhatItReallyNeeds) {
   SettingSummary chosen, tie;
   chosen.knobs = tie.knobs = setting(4);

@@ -2,6 +2,7 @@
 #include "tuner/replay.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -80,6 +81,42 @@ TEST(Replay, TriesTheOtherValueOfASwitch) {
   const ReplayScore score = play({*table, {}, 0}, "ours", 40);
   EXPECT_LE(score.regret, 0.05);
   EXPECT_EQ(score.knobs.dims.at("SPIN"), "1");
+}
+
+// A claim that rests on one moment of a machine that drifts is wrong with it.
+TEST(Replay, TheWinnerRunsAtManyMoments) {
+  const SyntheticMachine machine = make_synthetic_machine({"queue", 8, 1, 2, false});
+  const ReplayScore score = play(machine, "ours", 60);
+  ASSERT_TRUE(score.found);
+  std::vector<std::size_t> before_the_race;
+  for (std::size_t i = 0; i < score.run.size(); ++i) {
+    const Trial& trial = score.run[i];
+    if (trial.knobs == score.knobs && trial.phase != "race") before_the_race.push_back(i);
+  }
+  ASSERT_GE(before_the_race.size(), 4U);
+  EXPECT_GE(before_the_race.back() - before_the_race.front(), 10U);
+}
+
+// What is not launched for want of knowledge of its memory may be the best: the promise counts it.
+TEST(Replay, ThePromiseCountsWhatWasNotAdmittedYet) {
+  int decided = 0;  // promises that such a setting widens
+  for (std::uint64_t seed = 301; seed < 307; ++seed) {
+    const SyntheticMachine machine = make_synthetic_machine({"queue", seed, 1, 1, false});
+    const ReplayScore score = play(machine, "ours", 12);
+    ASSERT_GE(score.result.certified_gap, 0);
+    const double bound = (1 + score.result.certified_gap) * score.claimed_samples_per_second;
+    double admitted = 0, other = 0;  // the highest that the model thinks possible
+    for (const PredictedSetting& setting : score.result.predicted) {
+      const bool may_fit = setting.peak_bytes <= machine.table.memory_bytes &&
+                           setting.reason.rfind("predicted peak", 0) == 0;
+      if (!setting.admitted && !may_fit) continue;
+      double& most = setting.admitted ? admitted : other;
+      most = std::max(most, setting.samples_per_second.high);
+    }
+    EXPECT_LE(std::max(admitted, other), bound * (1 + 1e-9)) << seed;
+    decided += other > 1.05 * admitted ? 1 : 0;
+  }
+  EXPECT_GE(decided, 1);
 }
 
 TEST(Replay, SmallSpacesByTrialsPerPoint) {

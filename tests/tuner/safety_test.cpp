@@ -70,6 +70,44 @@ TEST(MemoryModel, BoundsHoldFromTheFirstTrialOn) {
   EXPECT_NEAR(model.forecast(far).bytes, peak(space.knobs(far)), 0.15 * peak(space.knobs(far)));
 }
 
+// Bounds are kept from one forecast to the next.
+TEST(MemoryModel, AForecastInBetweenChangesNoBound) {
+  const Space space = grid();
+  MemoryModel asked(space, nullptr), silent(space, nullptr);
+  const auto both = [&](int seen, double factor) {
+    asked.observe(seen, factor * peak(space.knobs(seen)));
+    silent.observe(seen, factor * peak(space.knobs(seen)));
+    for (int at = 0; at < space.size(); ++at) asked.forecast(at);
+  };
+  both(point(space, 1, 4, 0), 1);
+  both(point(space, 2, 16, 1), 1);
+  both(point(space, 1, 4, 0), 1.5);  // a higher peak of the same point raises what rests on it
+  for (int at = 0; at < space.size(); ++at) {
+    EXPECT_DOUBLE_EQ(asked.forecast(at).high_bytes, silent.forecast(at).high_bytes);
+  }
+}
+
+TEST(Safety, WhatMayWorkIsToldFromWhatSurelyDoesNot) {
+  const Space space = grid();
+  const int near = point(space, 8, 16, 0), far = point(space, 32, 64, 4);
+  SafetyOptions options;
+  options.margin = 0;
+  options.limit_bytes = static_cast<std::uint64_t>(1.05 * peak(space.knobs(near)));
+  Safety safety(space, options);
+  for (int seen : {point(space, 1, 4, 0), point(space, 2, 4, 0)}) {
+    safety.tell(seen, trial(space, seen));
+  }
+  EXPECT_FALSE(safety.admit(near).admitted);
+  EXPECT_TRUE(safety.admit(near).may_work);
+  for (int seen : {point(space, 2, 16, 1), point(space, 4, 8, 1), point(space, 4, 16, 0)}) {
+    safety.tell(seen, trial(space, seen));
+  }
+  EXPECT_FALSE(safety.admit(far).may_work);
+  const int failed = point(space, 4, 16, 1);
+  safety.tell(failed, trial(space, failed, Outcome::out_of_memory));
+  EXPECT_FALSE(safety.admit(failed).may_work);
+}
+
 TEST(MemoryModel, APlanIsTrustedAndCorrected) {
   const Space space = grid();
   MemoryModel model(space, [](const Knobs& knobs) { return 0.8 * peak(knobs); });
