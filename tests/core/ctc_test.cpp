@@ -1,6 +1,7 @@
 #include "core/ctc.h"
 
 #include <cmath>
+#include <limits>
 
 #include <gtest/gtest.h>
 
@@ -101,6 +102,27 @@ TEST(CtcLoss, StaysFiniteForHugeLogits) {
   const CtcLoss loss = ctc_loss(logits, 3, 3, labels, gradient.data());
   EXPECT_NEAR(loss.mean, 0, 1e-6);
   for (const float value : gradient) EXPECT_TRUE(std::isfinite(value));
+}
+
+// A diverged network is no label that is too long.
+TEST(CtcLoss, SaysNoNumberWhereALogitIsNone) {
+  constexpr int kSteps = 4, kClasses = 3;
+  for (const float bad :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    std::vector<float> logits = draw_logits(3 * kSteps * kClasses);
+    logits[kSteps * kClasses + 5] = bad;  // of the second sample
+    const std::vector<std::vector<int>> labels = {{1, 2}, {1}, {1, 1, 1}};
+    std::vector<float> gradient(logits.size(), 7);
+    const CtcLoss result = ctc_loss(logits, kSteps, kClasses, labels, gradient.data());
+    EXPECT_TRUE(std::isfinite(result.sample_loss[0]));
+    EXPECT_TRUE(std::isnan(result.sample_loss[1])) << bad;
+    EXPECT_TRUE(std::isinf(result.sample_loss[2]));
+    EXPECT_TRUE(std::isnan(result.mean));
+    EXPECT_EQ(result.impossible, 1);
+    for (int i = 0; i < kSteps * kClasses; ++i) {
+      EXPECT_EQ(gradient[static_cast<std::size_t>(kSteps * kClasses + i)], 0);
+    }
+  }
 }
 
 }  // namespace
