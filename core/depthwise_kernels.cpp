@@ -15,7 +15,7 @@ template <int kLanes, int kInStep, int kPixels>
                                             float* out, int out_step) {
   using Floats = typename Lanes<kLanes>::Floats;
   Floats sums[kPixels] = {};
-  constexpr std::ptrdiff_t kStep = kInStep * kLanes;
+  constexpr std::ptrdiff_t kStep = std::ptrdiff_t{kInStep} * kLanes;
   const std::ptrdiff_t start = first * kStep;
   for (int k = 0; k < tap_count; ++k) {
     Floats weight;
@@ -50,7 +50,7 @@ template <int kLanes, int kKernel, int kInStep>
 [[gnu::always_inline]] inline void weight_row(int pixels, const float* x, const float* dy,
                                               float* sums) {
   using Floats = typename Lanes<kLanes>::Floats;
-  constexpr std::ptrdiff_t kStep = kInStep * kLanes, kBlock = kLanes;
+  constexpr std::ptrdiff_t kStep = std::ptrdiff_t{kInStep} * kLanes, kBlock = kLanes;
   Floats even[kKernel] = {}, odd[kKernel] = {};
   int j = 0;
   for (; j + 2 <= pixels; j += 2, x += 2 * kStep, dy += 2 * kBlock) {

@@ -100,7 +100,7 @@ class DeviceNormSum final : public DeviceOperator<Machine> {
                                       saved + first,
                                       saved + in.c + first};
       }
-      saved += 2 * in.c;
+      saved += 2 * many(in.c);
     }
     return this->machine_.rows(many(inputs_[0].n) * many(norm_.channels), row);
   }
@@ -123,7 +123,7 @@ class DeviceNormSum final : public DeviceOperator<Machine> {
                                                call.parameters[2 * i], saved, call.output_gradient,
                                                dgamma, dbeta, call.input_gradients[i]}));
       }
-      saved += 2 * in.c;
+      saved += 2 * many(in.c);
     }
     return Status();
   }

@@ -173,8 +173,10 @@ class DeviceOperator : public Operator {
   const OperatorNeeds& needs() const override { return needs_; }
 
  protected:
+  // NOLINTBEGIN(readability-identifier-naming): the underscore of private members, for heirs
   Machine& machine_;
   OperatorNeeds needs_{Layout{1}, true, false, 0, 0, 0};
+  // NOLINTEND(readability-identifier-naming)
 };
 
 template <typename Machine>
