@@ -168,7 +168,7 @@ class CommandRunner : public Runner {
     const auto outcome = parse_outcome(cause.row->outcome);
     if (outcome && *outcome != Outcome::ok) trial.outcome = *outcome;
     trial.cause = cause.row->name;
-    if (!cause.evidence.empty()) {
+    if (!cause.evidence.empty() && cause.evidence[0].file != kProcessEnd) {  // that is said already
       trial.reason += ": " + cause.evidence[0].text;
       trial.evidence.push_back("log: " + cause.evidence[0].text);
     }

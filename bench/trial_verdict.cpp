@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "base/process.h"
+#include "probes/failure_evidence.h"
+
 namespace ocrtune {
 namespace {
 
@@ -69,9 +72,10 @@ bool judge_failures(const TrialFacts& facts, Trial& trial) {
   }
   const RankExit* failure = first_failure(facts.exits);
   if (failure != nullptr) {
-    const bool killed = failure->exit.code == 128 + SIGKILL || failure->exit.code == 256 - SIGKILL;
-    set(trial, Outcome::crashed, "exit",
-        in_words(*failure, facts.foreign) + (killed ? " (a child was killed by SIGKILL)" : ""));
+    const auto relayed = decode_exit(failure->exit.code).signal;  // as shells and launchers tell it
+    const std::string child =
+        relayed ? fmt::format(" (a child was killed by {})", signal_name(*relayed)) : "";
+    set(trial, Outcome::crashed, "exit", in_words(*failure, facts.foreign) + child);
     return true;
   }
   if (error != nullptr) {

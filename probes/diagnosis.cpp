@@ -258,7 +258,7 @@ void Court::hear_exit_code() {
   if (!status.signal && status.code == 124) cause = "time_limit", weight = 0.5;
   if (!status.signal && status.code == 126) cause = "permission_denied", weight = 0.6;
   if (!status.signal && status.code == 127) cause = "missing_file", weight = 0.7;
-  add(cause, status.signal || weight > 0.45 ? Role::symptom : Role::generic, weight, "exit code",
+  add(cause, status.signal || weight > 0.45 ? Role::symptom : Role::generic, weight, kProcessEnd,
       status.text);
 }
 
@@ -526,7 +526,7 @@ void Court::name_unknown(Diagnosis& diagnosis) const {
       unknown.evidence.push_back({log.file, log.last_line.number, log.last_line.text});
     }
   }
-  unknown.evidence.push_back({"exit code", 0, decode_exit(*evidence_.exit_code).text});
+  unknown.evidence.push_back({kProcessEnd, 0, decode_exit(*evidence_.exit_code).text});
   diagnosis.causes.insert(diagnosis.causes.begin(), std::move(unknown));
 }
 

@@ -17,8 +17,11 @@
 
 namespace ocrtune {
 
+// The `file` of evidence that is the exit code itself.
+inline constexpr const char* kProcessEnd = "process end";
+
 struct EvidenceLine {
-  std::string file;       // or "exit code", "counters"
+  std::string file;       // or kProcessEnd, "counters"
   std::int64_t line = 0;  // 0: not from a file
   std::string text;
 };

@@ -127,6 +127,11 @@ TEST(CommandRunner, FaultsHaveTheirOutcomes) {
   EXPECT_EQ(trial.outcome, Outcome::crashed);
   EXPECT_THAT(trial.reason, HasSubstr("exit code 3"));
   EXPECT_THAT(trial.log_tail, HasSubstr("starting"));
+  trial = run(script("kill -SEGV $$"));
+  EXPECT_EQ(trial.reason, "the command: killed by SIGSEGV");
+  EXPECT_EQ(trial.cause, "segmentation_fault");
+  trial = run(script("sh -c 'kill -SEGV $$'; exit $?"));
+  EXPECT_THAT(trial.reason, HasSubstr("exit code 139 (a child was killed by SIGSEGV)"));
   trial = run(script("echo epoch done; exit 0"));
   EXPECT_EQ(trial.cause, "no_metric") << trial.reason;
   trial = run(script("while :; do echo no number here; sleep 0.05; done"), Knobs(), 1.0);
