@@ -201,7 +201,7 @@ Status InferPool::died(std::size_t worker, const ProcessExit& exit) {
   live_[worker].reset();
   const std::vector<std::int64_t> unreadable = queue_.lose(static_cast<int>(worker));
   for (std::int64_t line : unreadable) {
-    settle(line, {LineAnswer::State::bad, "its worker died three times: " + report.last_end, 0});
+    settle(line, {LineAnswer::State::bad, "its worker died four times: " + report.last_end, 0});
   }
   deaths_in_a_row_[worker] = unreadable.empty() ? deaths_in_a_row_[worker] + 1 : 0;
   if (fatal_ || queue_.open() == 0) return Status();

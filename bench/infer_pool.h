@@ -33,7 +33,7 @@ struct InferJob {
   int chunk = 32;      // lines handed out at a time; two chunks are under way
   int most_chunk = 0;  // a worker's chunks double up to so many while they are read in no time:
                        // large ones fill the batches of every width; 0: they stay as they are
-  int most_deaths_without_work = 4;  // in a row, then that worker is not started again
+  int most_deaths_without_work = 5;  // in a row, then that worker is not started again
   double silence_seconds = 120;  // a worker that has lines and says nothing for so long is killed
 };
 

@@ -29,7 +29,7 @@ class LineQueue {
   // False: it was answered before, and this answer must be dropped.
   bool answer(int worker, std::int64_t line);
 
-  // The worker died: its lines go back. Gives those that were first in line for the third time and
+  // The worker died: its lines go back. Gives those that were first in line for the fourth time and
   // count as answered from now on: they cannot be read.
   std::vector<std::int64_t> lose(int worker);
 

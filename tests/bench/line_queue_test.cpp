@@ -112,7 +112,7 @@ TEST(LineQueue, ALineThatKillsItsWorkerIsFoundAndTheOthersAreRead) {
   EXPECT_EQ(queue.open(), 0);
   EXPECT_EQ(read.size(), 19U);
   EXPECT_EQ(unreadable, std::set<std::int64_t>{5});
-  EXPECT_EQ(deaths, 3);
+  EXPECT_EQ(deaths, 4);
 }
 
 // Random deaths in a random order of events: every line is answered exactly once.
