@@ -27,8 +27,7 @@ constexpr double kBetter = 0.03, kUnlikely = 0.05;
 constexpr int kMostRaceTrials = 24;
 constexpr std::size_t kLeadersToCheck = 5;
 constexpr int kMostPairs = 12, kMostOthers = 12;  // checks of each kind
-constexpr double kClaimError =
-    0.01;  // relative deviation that a claim should have from noise alone
+constexpr double kClaimError = 0.01;  // relative: the most that noise alone should do to a claim
 constexpr double kRaceShare = 0.4, kRaceFree = 30;       // of a budget's trials, past the first 30
 constexpr double kLeaderShare = 0.33, kLeaderFree = 20;  // runs of the leader, in the same way
 constexpr double kLeaderFrom = 0.4;  // of the budget: before it, the best changes
