@@ -2,10 +2,10 @@
 //
 // `probe` writes one line of JSON on stdout (probes/gpu_report.h). The library asked is
 // OCRTUNE_NVML_PATH, else libnvidia-ml.so.1.
-// `train --spec JSON`, `infer --spec JSON` and `fit --spec JSON` become ocrtune-cuda-core: a rank of
-// a trial, a reader, a whole training. `step KIND ...` becomes ocrtune-cuda-worker beside this program, which is there where the
-// build found CUDA (`core`, `ready`: ocrtune-cuda-core, where it found cuDNN too); its findings go
-// to stdout (probes/gpu_finding.h).
+// `train --spec JSON`, `infer --spec JSON` and `fit --spec JSON` become ocrtune-cuda-core: a rank
+// of a trial, a reader, a whole training. `step KIND ...` becomes ocrtune-cuda-worker beside this
+// program, which is there where the build found CUDA (`core`, `ready`: ocrtune-cuda-core, where it
+// found cuDNN too); its findings go to stdout (probes/gpu_finding.h).
 #include <unistd.h>
 
 #include <cstdio>

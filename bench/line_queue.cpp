@@ -5,7 +5,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr int kMostSuspicions = 4;  // the last two alone: somebody may kill workers as well
+constexpr int kMostSuspicions = 4;     // the last two alone: somebody may kill workers as well
 constexpr std::size_t kLeastTail = 8;  // lines of the last chunks, where chunks are larger
 constexpr int kGroupsOfSuspects = 4;   // of a chunk whose worker died
 

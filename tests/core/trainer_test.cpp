@@ -180,24 +180,32 @@ TEST(Trainer, OffersBf16OnlyWhereItIsNative) {
   }
 }
 
+// What each of two ranks that share memory says after `work` with its trainer.
+template <typename Work>
+auto train_on_two_ranks(const TrainerOptions& options, const Work& work) {
+  const std::string segment = new_segment_name();
+  return fork_ranks(2, [&](int rank) -> std::string {
+    ShmCommOptions shm;
+    shm.segment = segment;
+    shm.place = RankPlace{rank, 2, rank, 2, 0, 1};
+    const auto comm = make_shm_comm(shm);
+    if (!comm) return comm.error().what;
+    const auto trainer = Trainer::create(options, **comm);
+    if (!trainer) return trainer.error().what;
+    return work(rank, **trainer);
+  });
+}
+
 // Batch norm measures each rank's own batch. Where both ranks hold the same samples that is what
 // one rank measures on both halves, so the steps must be the same.
 TEST(Trainer, TwoRanksStepLikeOneWithBothHalves) {
   TrainerOptions half = small_options();
   half.batch = 2;
   const Batch part = draw_batch(half);
-  const std::string segment = new_segment_name();
-  const auto ends = fork_ranks(2, [&](int rank) -> std::string {
-    ShmCommOptions options;
-    options.segment = segment;
-    options.place = RankPlace{rank, 2, rank, 2, 0, 1};
-    const auto comm = make_shm_comm(options);
-    if (!comm) return comm.error().what;
-    const auto trainer = Trainer::create(half, **comm);
-    if (!trainer) return trainer.error().what;
+  const auto ends = train_on_two_ranks(half, [&](int, Trainer& trainer) -> std::string {
     std::string losses;
     for (int i = 0; i < 4; ++i) {
-      const auto report = (*trainer)->step(part);
+      const auto report = trainer.step(part);
       if (!report) return report.error().what;
       losses += std::to_string(report->loss) + " ";
     }
@@ -272,21 +280,13 @@ TEST(Trainer, ScheduledAndClippedRanksStayIdentical) {
   options.clip_norm = 0.5;
   options.weight_decay = 0.05;
   options.batch = 2;
-  const std::string segment = new_segment_name();
-  const auto ends = fork_ranks(2, [&](int rank) -> std::string {
-    ShmCommOptions shm;
-    shm.segment = segment;
-    shm.place = RankPlace{rank, 2, rank, 2, 0, 1};
-    const auto comm = make_shm_comm(shm);
-    if (!comm) return comm.error().what;
-    const auto trainer = Trainer::create(options, **comm);
-    if (!trainer) return trainer.error().what;
+  const auto ends = train_on_two_ranks(options, [&](int rank, Trainer& trainer) -> std::string {
     for (int i = 0; i < 5; ++i) {
       const auto own =
-          (*trainer)->step(draw_batch(options, 3, static_cast<std::uint64_t>(2 * i + rank)));
+          trainer.step(draw_batch(options, 3, static_cast<std::uint64_t>(2 * i + rank)));
       if (!own) return own.error().what;
     }
-    const auto common = (*trainer)->step(draw_batch(options));
+    const auto common = trainer.step(draw_batch(options));
     if (!common) return common.error().what;
     std::ostringstream said;
     said << std::hexfloat << common->loss;
