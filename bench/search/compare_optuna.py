@@ -6,7 +6,8 @@
 
 Needs optuna (and torch for GP) from PyPI. A trial returns the recorded rate times
 exp(normal(0, noise_sigma)); a setting that fails costs a trial and returns nothing; a combination
-that is not in the table costs none. The setting with the best single measurement is chosen, as
+that is not in the table costs none. TPE is told that it failed; GP, which learns nothing from that
+and would propose it for ever, gets it as a rate of 0. The setting with the best single measurement is chosen, as
 Optuna's `best_trial` does. Prints one Markdown row per sampler and number of trials.
 """
 import argparse
@@ -55,7 +56,10 @@ def search(rows, sampler_name, trials, seed):
                 point.append(trial.suggest_categorical(name, values))
         row = by_point.get(tuple(point))
         if row is None:
-            study.tell(trial, state=optuna.trial.TrialState.FAIL)
+            if sampler_name == "gp":
+                study.tell(trial, 0.0)
+            else:
+                study.tell(trial, state=optuna.trial.TrialState.FAIL)
             continue
         spent += 1
         if row["outcome"] != "ok":
