@@ -23,17 +23,17 @@ struct Descriptor {
   }
 };
 
-Status write_all(int descriptor, std::string_view contents, const std::string& path) {
+}  // namespace
+
+Status write_all(int descriptor, std::string_view contents, const std::string& name) {
   while (!contents.empty()) {
     const ssize_t written = ::write(descriptor, contents.data(), contents.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return system_error(errno, "write " + path);
+    if (written < 0) return system_error(errno, "write " + name);
     contents.remove_prefix(static_cast<std::size_t>(written));
   }
   return Status();
 }
-
-}  // namespace
 
 Result<std::string> read_file(const std::string& path, std::uint64_t most_bytes) {
   Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};

@@ -2,11 +2,10 @@
 
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
 #include <string>
-#include <string_view>
 
+#include "base/files.h"
 #include "base/text.h"
 
 namespace ocrtune {
@@ -22,17 +21,7 @@ Result<EventWriter> EventWriter::from_environment() {
 }
 
 bool EventWriter::say(const Event& event) {
-  const std::string line = event_line(event);
-  std::string_view left = line;
-  while (!left.empty() && !closed_) {
-    const ssize_t written = ::write(descriptor_, left.data(), left.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      closed_ = true;
-    } else {
-      left.remove_prefix(static_cast<std::size_t>(written));
-    }
-  }
+  if (!closed_) closed_ = !write_all(descriptor_, event_line(event), "an event");
   return !closed_;
 }
 

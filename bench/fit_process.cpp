@@ -8,34 +8,18 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/process.h"
+#include "bench/fit_words.h"
 #include "bench/line_splitter.h"
 #include "probes/gpu_ids.h"
 
 namespace ocrtune {
 namespace {
 
-using Json = nlohmann::json;
-
-TrainingOutcome parse_outcome(const Json& json) {
-  TrainingOutcome outcome;
-  json.at("steps").get_to(outcome.steps);
-  json.at("interrupted").get_to(outcome.interrupted);
-  json.at("impossible_labels").get_to(outcome.impossible_labels);
-  json.at("good").get_to(outcome.counts.good);
-  json.at("bad").get_to(outcome.counts.bad);
-  json.at("bad_examples").get_to(outcome.counts.bad_examples);
-  json.at("evaluated").get_to(outcome.evaluated);
-  json.at("edits").get_to(outcome.evaluation.edits);
-  json.at("length").get_to(outcome.evaluation.length);
-  json.at("lines").get_to(outcome.evaluation.lines);
-  json.at("exact_lines").get_to(outcome.evaluation.exact_lines);
-  return outcome;
-}
+using Json = FieldsJson;
 
 TrainingProgress parse_progress(const Json& json) {
   // A loss that is no number is null in JSON.
@@ -106,7 +90,7 @@ class Watch {
       const std::string what = json.at("fit").get<std::string>();
       heard_ = now();
       if (what == "progress") report_(parse_progress(json));
-      if (what == "outcome") outcome_ = parse_outcome(json);
+      if (what == "outcome") outcome_ = read_fields<TrainingOutcome>(kOutcomeFields, json);
       if (what == "error") error_ = parse_error(json);
       stepped_ = stepped_ || what == "progress";
     } catch (const Json::exception&) {

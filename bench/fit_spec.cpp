@@ -1,15 +1,11 @@
 #include "bench/fit_spec.h"
 
-#include <nlohmann/json.hpp>
+#include "bench/json_fields.h"
 
 namespace ocrtune {
 namespace {
 
-using Json = nlohmann::json;
-
-// One list of fields for writing and for reading.
-template <typename Spec, typename Visit>
-void each_field(Spec& spec, const Visit& visit) {
+constexpr auto kFields = [](auto& spec, const auto& visit) {
   auto& loader = spec.run.loader;
   visit("labels", loader.label_file);
   visit("alphabet", loader.alphabet);
@@ -40,25 +36,14 @@ void each_field(Spec& spec, const Visit& visit) {
   visit("most_evaluated", spec.run.most_evaluated);
   visit("memory_bytes", spec.run.memory_bytes);
   visit("gpu", spec.gpu);
-}
+};
 
 }  // namespace
 
-std::string fit_spec_text(const FitSpec& spec) {
-  Json json;
-  each_field(spec, [&](const char* name, const auto& field) { json[name] = field; });
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string fit_spec_text(const FitSpec& spec) { return json_line(fields_json(kFields, spec)); }
 
 Result<FitSpec> parse_fit_spec(const std::string& text) {
-  FitSpec spec;
-  try {
-    const Json json = Json::parse(text);
-    each_field(spec, [&](const char* name, auto& field) { json.at(name).get_to(field); });
-  } catch (const Json::exception& problem) {
-    return Error{ErrorKind::usage, std::string("training spec: ") + problem.what()};
-  }
-  return spec;
+  return parse_fields<FitSpec>(kFields, text, "training spec");
 }
 
 }  // namespace ocrtune

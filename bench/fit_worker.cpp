@@ -1,20 +1,17 @@
 // The process that trains: see bench/fit_process.h.
-#include <unistd.h>
-
-#include <cerrno>
 #include <new>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "base/clock.h"
+#include "base/files.h"
 #include "bench/fit_process.h"
+#include "bench/fit_words.h"
 #include "core/device_footprint.h"
 
 namespace ocrtune {
 namespace {
 
-using Json = nlohmann::json;
+using Json = FieldsJson;
 
 constexpr double kWordSeconds = 5;  // a sign of life at least so often
 
@@ -22,14 +19,9 @@ class Speaker {
  public:
   explicit Speaker(int descriptor) : descriptor_(descriptor) {}
   void say(const Json& json) {
-    const std::string line = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-    std::string_view left = line;
-    while (!left.empty()) {
-      const ssize_t written = ::write(descriptor_, left.data(), left.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) return;  // nobody listens: the starter is gone, and this process with it
-      left.remove_prefix(static_cast<std::size_t>(written));
-    }
+    const std::string line = json_line(json) + "\n";
+    // Where nobody listens the starter is gone, and this process with it.
+    if (!write_all(descriptor_, line, "a word")) return;
     said_ = steady_clock().now_seconds();
   }
   void be_alive() {
@@ -68,18 +60,9 @@ class SpokenTrainer final : public Trainer {
 };
 
 Json outcome_json(const TrainingOutcome& outcome) {
-  return {{"fit", "outcome"},
-          {"steps", outcome.steps},
-          {"interrupted", outcome.interrupted},
-          {"impossible_labels", outcome.impossible_labels},
-          {"good", outcome.counts.good},
-          {"bad", outcome.counts.bad},
-          {"bad_examples", outcome.counts.bad_examples},
-          {"evaluated", outcome.evaluated},
-          {"edits", outcome.evaluation.edits},
-          {"length", outcome.evaluation.length},
-          {"lines", outcome.evaluation.lines},
-          {"exact_lines", outcome.evaluation.exact_lines}};
+  Json json = fields_json(kOutcomeFields, outcome);
+  json["fit"] = "outcome";
+  return json;
 }
 
 Result<TrainingOutcome> run(const FitSpec& spec, FitDevice& device, Speaker& speaker) {

@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/files.h"
+
 namespace ocrtune {
 namespace {
 
@@ -33,13 +35,7 @@ void append_frame(std::string& to, char kind, std::string_view body) {
 }
 
 Status write_frames(int descriptor, std::string_view frames) {
-  while (!frames.empty()) {
-    const ssize_t written = ::write(descriptor, frames.data(), frames.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return system_error(errno, "write to a worker's pipe");
-    frames.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return Status();
+  return write_all(descriptor, frames, "to a worker's pipe");
 }
 
 Result<std::vector<Frame>> FrameReader::read(int descriptor) {

@@ -1,15 +1,11 @@
 #include "bench/infer_trial_spec.h"
 
-#include <nlohmann/json.hpp>
+#include "bench/json_fields.h"
 
 namespace ocrtune {
 namespace {
 
-using Json = nlohmann::json;
-
-// One list of fields for writing and for reading.
-template <typename Spec, typename Visit>
-void each_field(Spec& spec, const Visit& visit) {
+constexpr auto kFields = [](auto& spec, const auto& visit) {
   visit("place", spec.place);
   visit("masks", spec.masks);
   visit("exclusive", spec.exclusive);
@@ -24,29 +20,24 @@ void each_field(Spec& spec, const Visit& visit) {
   visit("seconds", spec.seconds);
   visit("prove_per_second", spec.prove_per_second);
   visit("seed", spec.seed);
-}
+};
 
 }  // namespace
 
 std::string infer_trial_spec_text(const InferTrialSpec& spec) {
-  Json json;
-  each_field(spec, [&](const char* name, const auto& field) { json[name] = field; });
+  FieldsJson json = fields_json(kFields, spec);
   json["infer"] = infer_spec_text(spec.infer);
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_line(json);
 }
 
 Result<InferTrialSpec> parse_infer_trial_spec(const std::string& text) {
-  InferTrialSpec spec;
-  try {
-    const Json json = Json::parse(text);
-    each_field(spec, [&](const char* name, auto& field) { json.at(name).get_to(field); });
+  const auto read_infer = [](const FieldsJson& json, InferTrialSpec& spec) -> Status {
     auto infer = parse_infer_spec(json.at("infer").get<std::string>());
     if (!infer) return infer.error();
     spec.infer = std::move(infer).value();
-  } catch (const Json::exception& problem) {
-    return Error{ErrorKind::usage, std::string("inference trial spec: ") + problem.what()};
-  }
-  return spec;
+    return Status();
+  };
+  return parse_fields<InferTrialSpec>(kFields, text, "inference trial spec", read_infer);
 }
 
 Result<std::vector<CpuSet>> masks_of(const InferTrialSpec& spec) {

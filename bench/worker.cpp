@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <memory>
 #include <new>
 #include <optional>
@@ -14,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/cpu_set.h"
+#include "base/files.h"
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "bench/events.h"
@@ -109,17 +109,8 @@ class Worker {
 };
 
 bool Worker::say(const Event& event) {
-  const std::string line = event_line(event);
-  std::string_view left = line;
-  while (!left.empty() && !pipe_closed_) {
-    const ssize_t written = ::write(descriptor_, left.data(), left.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      pipe_closed_ = true;  // nobody listens: the trial is over
-      break;
-    }
-    left.remove_prefix(static_cast<std::size_t>(written));
-  }
+  // Where nobody listens, the trial is over.
+  if (!pipe_closed_) pipe_closed_ = !write_all(descriptor_, event_line(event), "an event");
   return !pipe_closed_;
 }
 

@@ -118,12 +118,7 @@ class ResultFile {
     return status_;
   }
   void write(std::string_view text) {
-    while (status_ && !text.empty()) {
-      const ssize_t written = ::write(descriptor_, text.data(), text.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) status_ = system_error(errno, "write " + path_);
-      if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
-    }
+    if (status_) status_ = write_all(descriptor_, text, path_);
   }
   const Status& status() const { return status_; }
 

@@ -27,17 +27,10 @@ constexpr const char* kImageFolder = "images";
 Status write_image(const std::string& path, const std::string& bytes) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) return system_error(errno, "create " + path);
-  std::size_t done = 0;
-  int code = 0;
-  while (done < bytes.size() && code == 0) {
-    const ssize_t written = ::write(file, bytes.data() + done, bytes.size() - done);
-    if (written >= 0) done += static_cast<std::size_t>(written);
-    if (written < 0 && errno != EINTR) code = errno;
-  }
-  if (::close(file) != 0 && code == 0) code = errno;
-  if (code == 0) return Status();
-  ::unlink(path.c_str());
-  return system_error(code, "write " + path);
+  Status status = write_all(file, bytes, path);
+  if (::close(file) != 0 && status) status = system_error(errno, "write " + path);
+  if (!status) ::unlink(path.c_str());
+  return status;
 }
 
 // What the threads share. Lines are claimed in order, so that those done are the first ones.

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/text.h"
 
 namespace ocrtune {
@@ -49,13 +50,9 @@ Result<GpuStepOrder> parse_gpu_step(int argc, char** argv) {
 }
 
 void say(const GpuFinding& finding) {
-  const std::string line = gpu_finding_line(finding);
-  std::string_view rest = line;
-  while (!rest.empty()) {
-    const ssize_t written = ::write(STDOUT_FILENO, rest.data(), rest.size());
-    if (written <= 0) return;
-    rest.remove_prefix(static_cast<std::size_t>(written));
-  }
+  // Where nobody listens nobody is told.
+  [[maybe_unused]] const Status told =
+      write_all(STDOUT_FILENO, gpu_finding_line(finding), "a finding");
 }
 
 int say_end(const GpuStepOrder& order, const std::string& outcome, const std::string& detail) {

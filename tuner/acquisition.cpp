@@ -63,7 +63,7 @@ double Acquisition::chance_allowed(const SpeedForecast& speed) const {
   return share_below((log_rate - least) / speed.deviation);
 }
 
-std::vector<int> Acquisition::ranking() const {
+std::vector<int> Acquisition::ranked() const {
   const bool memory = board_->options.objective.goal == Goal::memory;
   std::vector<std::pair<double, int>> ranked;
   const double floor = memory ? log_floor() : 0;
@@ -96,7 +96,7 @@ double Acquisition::log_floor() const {
 
 // Settings worth asking the models about: the structured model's favourites, some at random, two
 // steps around the best, leaders again, and what was spoilt or looks wrong.
-std::vector<int> Acquisition::candidates(const std::vector<int>& ranked, Random& random) const {
+std::vector<int> Acquisition::candidates(Random& random) const {
   const Space& space = *board_->space;
   std::vector<std::pair<double, int>> by_model;
   const auto allowed = [&](int point) {
@@ -115,16 +115,16 @@ std::vector<int> Acquisition::candidates(const std::vector<int>& ranked, Random&
     const auto at = random.integer(0, static_cast<std::int64_t>(by_model.size()) - 1);
     chosen.insert(by_model[static_cast<std::size_t>(at)].second);
   }
-  if (!ranked.empty()) {
-    for (int near : space.neighbours(ranked[0])) {
+  if (!ranking_.empty()) {
+    for (int near : space.neighbours(ranking_[0])) {
       if (allowed(near)) chosen.insert(near);
       for (int next : space.neighbours(near)) {
         if (allowed(next)) chosen.insert(next);
       }
     }
   }
-  for (std::size_t i = 0; i < std::min(ranked.size(), kContenders); ++i) {
-    chosen.insert(ranked[i]);
+  for (std::size_t i = 0; i < std::min(ranking_.size(), kContenders); ++i) {
+    chosen.insert(ranking_[i]);
   }
   for (int point : board_->ledger.tried()) {
     if (board_->spoilt_only(point)) chosen.insert(point);
@@ -137,13 +137,12 @@ std::vector<int> Acquisition::candidates(const std::vector<int>& ranked, Random&
 }
 
 std::optional<Acquired> Acquisition::best(Random& random) const {
-  const std::vector<int> ranked = ranking();
-  const std::vector<int> asked = candidates(ranked, random);
-  if (board_->options.objective.goal == Goal::memory && !ranked.empty()) {
-    if (const auto lighter = least_memory(ranked, asked)) return lighter;
+  const std::vector<int> asked = candidates(random);
+  if (board_->options.objective.goal == Goal::memory && !ranking_.empty()) {
+    if (const auto lighter = least_memory(asked)) return lighter;
   }
-  std::vector<int> contenders = ranked;
-  contenders.resize(std::min(ranked.size(), kContenders));
+  std::vector<int> contenders = ranking_;
+  contenders.resize(std::min(ranking_.size(), kContenders));
   forecaster_->watch(contenders);
   std::vector<double> means;
   for (int point : contenders) means.push_back(forecaster_->forecast(point).log_rate);
@@ -175,10 +174,9 @@ double Acquisition::value_of(int point, const std::vector<int>& contenders,
 }
 
 // Of the lighter settings the one that saves most memory, by its chance to be fast enough.
-std::optional<Acquired> Acquisition::least_memory(const std::vector<int>& ranked,
-                                                  const std::vector<int>& asked) const {
+std::optional<Acquired> Acquisition::least_memory(const std::vector<int>& asked) const {
   const double floor = log_floor();
-  const double known = std::log(static_cast<double>(board_->ledger.record(ranked[0]).peak_bytes));
+  const double known = std::log(static_cast<double>(board_->ledger.record(ranking_[0]).peak_bytes));
   Acquired found;
   for (int point : asked) {
     const double bytes = board_->safety.forecast(point).bytes;
@@ -194,12 +192,11 @@ std::optional<Acquired> Acquisition::least_memory(const std::vector<int>& ranked
 }
 
 double Acquisition::chance_of_better(double share, Random& random) const {
-  const std::vector<int> ranked = ranking();
-  if (ranked.empty()) return 1;
-  const SpeedForecast incumbent = forecaster_->forecast(ranked[0]);
+  if (ranking_.empty()) return 1;
+  const SpeedForecast incumbent = forecaster_->forecast(ranking_[0]);
   const double bar = incumbent.log_rate + std::log1p(share);
   std::vector<std::pair<double, SpeedForecast>> rivals;
-  for (int point : candidates(ranked, random)) {
+  for (int point : candidates(random)) {
     if (!board_->open(point)) continue;
     SpeedForecast speed = forecaster_->forecast(point);
     const double score = (speed.log_rate - bar) / speed.deviation;

@@ -126,16 +126,17 @@ class ModelSearch : public Search {
         return board_.propose(*point, "ladder", "any that may run");
       return stop("no setting works");
     }
-    if (const auto leader = leader_again(budget, left - reserve / 2)) {
+    const Acquisition acquisition(board_, forecaster_);
+    if (const auto leader = leader_again(acquisition.ranking(), budget, left - reserve / 2)) {
       return board_.propose(*leader, "model", "the leader again, at another moment");
     }
-    if (const auto point = acquire()) {
+    if (const auto point = acquire(acquisition)) {
       Proposal proposal = board_.propose(*point, "model", "the largest expected improvement");
       proposal.expected_samples_per_second = std::exp(forecaster_.forecast(*point).log_rate);
       return proposal;
     }
     if (!race_.started()) {
-      if (const auto point = unchecked()) {
+      if (const auto point = unchecked(acquisition.ranking())) {
         return board_.propose(*point, "model", "near a leader, in case the model is wrong");
       }
     }
@@ -194,12 +195,10 @@ class ModelSearch : public Search {
 
   // The best so far, when it is time to run it again. Its repeats are spread over the search: those
   // of a race alone all meet one moment of a machine that drifts, and their mean is wrong with it.
-  std::optional<int> leader_again(int budget, int left) {
+  std::optional<int> leader_again(const std::vector<int>& leaders, int budget, int left) const {
     const int done = board_.ledger.trials();
     const double most = kLeaderShare * (budget - kLeaderFree);
-    if (most < 2 || done < kLeaderFrom * budget) return std::nullopt;
-    const std::vector<int> leaders = Acquisition(board_, forecaster_).ranking();
-    if (leaders.empty()) return std::nullopt;
+    if (most < 2 || done < kLeaderFrom * budget || leaders.empty()) return std::nullopt;
     const std::vector<int>& times = board_.ledger.record(leaders[0]).best_times();
     const double wanted = std::min(std::max(repeats_wanted(), kLeastRepeats), most);
     const double lacking = wanted - static_cast<double>(times.size());
@@ -209,8 +208,7 @@ class ModelSearch : public Search {
     return leaders[0];
   }
 
-  std::optional<int> acquire() {
-    const Acquisition acquisition(board_, forecaster_);
+  std::optional<int> acquire(const Acquisition& acquisition) {
     const auto found = acquisition.best(random_);
     if (!found) {
       explored_ = "every admitted setting tried";
@@ -231,8 +229,7 @@ class ModelSearch : public Search {
   // Before the model's word ends the search: the untried settings one step from the best tried one,
   // then pairs of words that no trial had together, then what is one step from the next leaders and
   // not far behind even by a wide guess.
-  std::optional<int> unchecked() {
-    const std::vector<int> leaders = Acquisition(board_, forecaster_).ranking();
+  std::optional<int> unchecked(const std::vector<int>& leaders) {
     if (leaders.empty()) return std::nullopt;
     const double bar = forecaster_.forecast(leaders[0]).log_rate;
     auto found = most_promising(board_.space->neighbours(leaders[0]), -1e9);

@@ -53,6 +53,16 @@ Space space_of(const RecordedTable& table) {
   return Space(std::move(points));
 }
 
+SearchOptions replay_search(const RecordedTable& table, const ReplayOptions& options) {
+  SearchOptions search;
+  search.safety.limit_bytes = table.memory_bytes;
+  search.safety.margin = options.margin;
+  search.cores = table.cores;
+  search.first_trial_seconds = 1;
+  search.seed = options.seed;
+  return search;
+}
+
 Result<ReplayScore> replay(const RecordedTable& table, const ReplayOptions& options) {
   const StrategyRow* strategy = find_strategy(options.strategy);
   if (strategy == nullptr) {
@@ -63,13 +73,7 @@ Result<ReplayScore> replay(const RecordedTable& table, const ReplayOptions& opti
     return Error{ErrorKind::invalid, "every setting of the table failed: there is nothing to find"};
   }
   const Space space = space_of(table);
-  SearchOptions search_options;
-  search_options.safety.limit_bytes = table.memory_bytes;
-  search_options.safety.margin = options.margin;
-  search_options.cores = table.cores;
-  search_options.first_trial_seconds = 1;
-  search_options.seed = options.seed;
-  const auto search = strategy->make(space, search_options);
+  const auto search = strategy->make(space, replay_search(table, options));
 
   CountingClock clock;
   TableRunner runner(table, clock, options.seed, options.faults);

@@ -40,5 +40,7 @@ struct ReplayScore {
 Result<ReplayScore> replay(const RecordedTable& table, const ReplayOptions& options);
 
 Space space_of(const RecordedTable& table);
+// What a search of the table is told.
+SearchOptions replay_search(const RecordedTable& table, const ReplayOptions& options);
 
 }  // namespace ocrtune

@@ -7,8 +7,8 @@
 Needs optuna (and torch for GP) from PyPI. A trial returns the recorded rate times
 exp(normal(0, noise_sigma)); a setting that fails costs a trial and returns nothing; a combination
 that is not in the table costs none. TPE is told that it failed; GP, which learns nothing from that
-and would propose it for ever, gets it as a rate of 0. The setting with the best single measurement is chosen, as
-Optuna's `best_trial` does. Prints one Markdown row per sampler and number of trials.
+and would propose it for ever, gets it as a rate of 0. The setting with the best single
+measurement is chosen, as Optuna's `best_trial` does. Prints one Markdown row per sampler and number of trials.
 """
 import argparse
 import csv

@@ -109,7 +109,7 @@ def tune_live(program, path, runs, budget):
         regrets.append(100 * (1 - rates[tuple(str(knobs[name]) for name in names)]
                               / max(rates.values())))
         print(f"live {seed}: regret {regrets[-1]:.1f} %, {answer['trials']} trials, "
-              f"{answer['seconds']:.0f} s: {knobs}", flush=True)
+              f"{answer['seconds']:.0f} s: { {name: knobs[name] for name in names} }", flush=True)
     print(f"regret of {runs} live searches of {budget}: median {statistics.median(regrets):.1f} %, "
           f"worst {max(regrets):.1f} %")
 

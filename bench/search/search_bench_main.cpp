@@ -121,8 +121,7 @@ void score_one(const Flags& flags, const Subject& subject, const std::string& st
       const Interval& worth = score->result.recommendation.samples_per_second;
       std::printf(
           "  %-12s %-10s %3d regret %5.1f (%4.1f) %% claim %+6.2f %% +- %4.2f gap %3.0f %% oom %d "
-          "cap %d "
-          "noise %.1f %% drift %.1f %% runs %d: (noise taken for %.1f %%) "
+          "cap %d noise %.1f %% drift %.1f %% runs %d: (noise taken for %.1f %%) "
           "%s "
           "[%s]\n",
           subject.name.c_str(), strategy.c_str(), trials, 100 * score->regret,
