@@ -51,6 +51,8 @@ const std::vector<Phrase>& sentence_table() {
       {"Too noisy to tell {} from {} in this budget (repeats differ by {}); about {} more would "
        "settle it.",
        "干扰太大，在此预算内无法区分 {} 与 {}（重复测量相差 {}）；再用约 {} 可以判定。"},
+      {"Not run, and too few trials tell how fast it is: {}; a longer budget would.",
+       "尚未运行，且试验太少，无法判断其速度：{}；更长的预算可以判断。"},
       {"Next best: {} could be up to {} (not run); stopping is fine.",
        "下一步最值得试：{} 可能{}（未运行）；停止也可以。"},
       {"{} more on {} would halve its interval; stopping is fine.",

@@ -233,6 +233,12 @@ std::string next_experiment(const Space& space, const Search& search, const Verd
     most = prediction.merit.high;
     promising = &knobs;
   }
+  constexpr double kVague = 5;  // times what is known: nothing that has run bounds it
+  if (promising != nullptr && most > kVague * here) {
+    return fmt::format(
+        "Not run, and too few trials tell how fast it is: {}; a longer budget would.",
+        knobs_text(*promising));
+  }
   if (promising != nullptr) {
     return fmt::format("Next best: {} could be up to {} (not run); stopping is fine.",
                        knobs_text(*promising), compared_words(most / here, verdict.objective.goal));

@@ -42,9 +42,12 @@ int mark_crowding(std::vector<Setting>& settings, const std::vector<Trial>& tria
   return marked;
 }
 
+// That the best may be five times as fast is no claim worth making.
+constexpr double kMostCertifiedGain = 4;
+
 // How much better than the chosen setting anything of the space can still be, at 95 %; below 0 if
-// settings that may work were neither run nor predicted. What is not launched only because its
-// memory is not known well enough counts: it may be the best.
+// settings that may work were neither run nor predicted, or not well enough to say anything. What
+// is not launched only because its memory is not known well enough counts: it may be the best.
 double possible_gain(const Space& space, const Search& search, const Verdict& verdict,
                      const std::vector<Setting>& settings) {
   if (verdict.objective.goal == Goal::memory) return -1;
@@ -64,7 +67,7 @@ double possible_gain(const Space& space, const Search& search, const Verdict& ve
     const double high = prediction.merit.high;
     most = std::max(most, high / verdict.chosen->estimate.median - 1);
   }
-  return most;
+  return most > kMostCertifiedGain ? -1 : most;
 }
 
 std::string certificate(const Space& space, double gain, const Verdict& verdict, int tried) {
