@@ -6,6 +6,7 @@
 // of a trial, a reader, a whole training. `step KIND ...` becomes ocrtune-cuda-worker beside this
 // program, which is there where the build found CUDA (`core`, `ready`: ocrtune-cuda-core, where it
 // found cuDNN too); its findings go to stdout (probes/gpu_finding.h).
+// OCRTUNE_CUDA_ROOT names where CUDA's libraries lie (probes/cuda_libraries.h).
 #include <unistd.h>
 
 #include <cstdio>
@@ -15,6 +16,7 @@
 
 #include "base/files.h"
 #include "base/process.h"
+#include "probes/cuda_libraries.h"
 #include "probes/gpu_finding.h"
 #include "probes/nvml.h"
 
@@ -41,19 +43,29 @@ std::string beside(const char* name) {
   return ocrtune::join_path(ocrtune::parent_path(ocrtune::own_program()), name);
 }
 
+// This process becomes `program`; returns where that fails.
+void become(const std::string& program, char** argv) {
+  const char* root = std::getenv("OCRTUNE_CUDA_ROOT");
+  const char* known = std::getenv("LD_LIBRARY_PATH");
+  const std::string path =
+      ocrtune::cuda_library_path(root == nullptr ? "" : root, known == nullptr ? "" : known);
+  if (!path.empty()) ::setenv("LD_LIBRARY_PATH", path.c_str(), 1);
+  ::execv(program.c_str(), argv);
+}
+
 int step(char** argv) {
   const bool core = std::strcmp(argv[2], "core") == 0 || std::strcmp(argv[2], "ready") == 0;
   const std::string program = beside(core ? "ocrtune-cuda-core" : "ocrtune-cuda-worker");
   if (!ocrtune::path_exists(program)) {
     return cannot("this build has no CUDA part (scripts/deps cuda, then build again)");
   }
-  ::execv(program.c_str(), argv);
+  become(program, argv);
   return cannot(program + " does not start");
 }
 
 int compute(char** argv) {
   const std::string program = beside("ocrtune-cuda-core");
-  ::execv(program.c_str(), argv);
+  become(program, argv);
   std::fputs((program + " does not start: this build has no CUDA core\n").c_str(), stderr);
   return 3;
 }

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "base/files.h"
+#include "base/process.h"
 #include "base/text.h"
 
 namespace ocrtune {
@@ -32,6 +33,8 @@ void add_folder(const std::string& folder, std::vector<std::string>& fonts) {
 
 std::vector<std::string> font_folders() {
   std::vector<std::string> folders = {"/usr/share/fonts", "/usr/local/share/fonts"};
+  const std::string prefix = parent_path(parent_path(own_program()));
+  folders.push_back(join_path(prefix, "share/ocrtune/fonts"));  // of scripts/portable
   const char* home = std::getenv("HOME");
   if (home != nullptr && *home == '/') {
     folders.push_back(join_path(home, ".local/share/fonts"));

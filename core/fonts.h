@@ -8,7 +8,8 @@
 
 namespace ocrtune {
 
-// Where distributions and users keep fonts; folders that do not exist are left out.
+// Where distributions, users and the archive of scripts/portable keep fonts; folders that do not
+// exist are left out.
 std::vector<std::string> font_folders();
 
 // All .ttf, .otf and .ttc files under the given folders (at any depth) and the given files

@@ -59,7 +59,10 @@ std::string last_words(const Process& process) {
          return lines;
        }()) {
     if (!trim(line).empty() && !starts_with(line, "{")) {
-      return ", last words: " + valid_utf8(trim(line).substr(0, 160));
+      const bool lacks = line.find("error while loading shared libraries") != std::string::npos;
+      return ", last words: " + valid_utf8(trim(line).substr(0, 160)) +
+             (lacks ? "; OCRTUNE_CUDA_ROOT=FOLDER names a Python environment or CUDA folder with it"
+                    : "");
     }
   }
   return "";
