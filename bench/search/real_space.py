@@ -39,6 +39,12 @@ def measure(program, knobs, seconds):
         sys.exit(f"{' '.join(words)}: {run.stderr.strip() or 'no answer'}")
 
 
+def memory_limit(program):
+    probe = subprocess.run([program, "probe", "--quick", "--json"], capture_output=True, text=True,
+                           check=True)
+    return json.loads(probe.stdout)["memory_limit_bytes"]["value"]
+
+
 def measure_all(program, grid, rounds, seconds, path):
     points = [dict(zip(grid, values)) for values in itertools.product(*grid.values())]
     trials = [[] for _ in points]
@@ -50,7 +56,8 @@ def measure_all(program, grid, rounds, seconds, path):
             trials[at].append(measure(program, points[at], seconds))
         print(f"round {turn + 1} of {rounds}: {time.monotonic() - begin:.0f} s", flush=True)
     with open(path, "w", encoding="utf-8") as table:
-        table.write(f"# cores={len(os.sched_getaffinity(0))}\n")
+        cores = len(os.sched_getaffinity(0))
+        table.write(f"# cores={cores} memory_bytes={memory_limit(program)}\n")
         table.write(",".join([*grid, "samples_per_second,peak_bytes,outcome,noise_sigma\n"]))
         for point, runs in zip(points, trials):
             good = [run for run in runs if run["outcome"] == "ok"]
