@@ -16,12 +16,16 @@
 namespace ocrtune {
 
 // All that one forward or backward call may touch. Pointers that a call has no use for are null.
+// Activations and their gradients are floats, or of the type that Backend::value_bytes() tells of:
+// pointers to them are then pointers to that.
 struct OperatorCall {
   bool training = true;           // batch norm: statistics of this batch, and the running ones move
   bool fixed_parameters = false;  // they never change: an operator may keep a copy in its own order
   std::span<const float* const> inputs;
   float* output = nullptr;
   std::span<const float* const> parameters;
+  // The parameters in the type of the activations, for backends whose activations are no floats.
+  std::span<const void* const> parameter_copies;
   std::span<float* const> statistics;
   std::byte* saved = nullptr;    // written by forward, read by backward
   std::byte* scratch = nullptr;  // undefined contents
@@ -61,6 +65,8 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual const char* name() const = 0;
+  // Of one number of an activation or its gradient.
+  virtual std::size_t value_bytes() const { return sizeof(float); }
   // The layout in which `layer` takes input `index`, whose values are there as `offered`. Where
   // they differ the plan inserts a conversion.
   virtual Layout wanted_layout(const Layer& layer, std::span<const ImageDesc> offered,

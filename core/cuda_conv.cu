@@ -66,18 +66,18 @@ class CudnnConv final : public ConvEngine {
   std::size_t scratch_bytes() const override {
     return std::max({forward_.memory, input_.memory, weight_.memory});
   }
-  Status forward(const float* x, const float* w, float* y, std::byte* scratch) override {
+  Status forward(const void* x, const void* w, void* y, std::byte* scratch) override {
     return dnn_result(cudnnConvolutionForward(handle_, &kOne, x_, x, w_, w, conv_, forward_.algo,
                                               scratch, forward_.memory, &kZero, y_, y),
                       "convolution");
   }
-  Status backward_input(const float* w, const float* dy, float* dx, std::byte* scratch) override {
+  Status backward_input(const void* w, const void* dy, void* dx, std::byte* scratch) override {
     return dnn_result(
         cudnnConvolutionBackwardData(handle_, &kOne, w_, w, y_, dy, conv_, input_.algo, scratch,
                                      input_.memory, &kZero, x_, dx),
         "convolution, input gradient");
   }
-  Status backward_weight(const float* x, const float* dy, float* dw, std::byte* scratch) override {
+  Status backward_weight(const void* x, const void* dy, float* dw, std::byte* scratch) override {
     return dnn_result(
         cudnnConvolutionBackwardFilter(handle_, &kOne, x_, x, y_, dy, conv_, weight_.algo, scratch,
                                        weight_.memory, &kZero, w_, dw),

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "core/device_operators.h"
+#include "core/device_operator.h"
 
 namespace ocrtune::device {
 

@@ -84,18 +84,23 @@ CudaMachine::~CudaMachine() {
 
 // A row-major matrix is its transpose to cuBLAS, so C = A B is asked for as C' = B' A'.
 Status CudaMachine::product(const DeviceProduct& p) {
-  const cublasComputeType_t compute = options_.precision == Precision::fp32 ? CUBLAS_COMPUTE_32F
-                                      : options_.precision == Precision::tf32
+  if (p.a.element != p.b.element) {
+    return Error{ErrorKind::failed, "a product: its factors are of two types"};
+  }
+  const bool floats = p.a.element == Element::fp32;
+  const cublasComputeType_t compute = floats && options_.precision != Precision::fp32
                                           ? CUBLAS_COMPUTE_32F_FAST_TF32
-                                          : CUBLAS_COMPUTE_32F_FAST_16BF;
+                                          : CUBLAS_COMPUTE_32F;
+  const cudaDataType_t factors = floats ? CUDA_R_32F : CUDA_R_16BF;
+  const cudaDataType_t cells = p.c.element == Element::fp32 ? CUDA_R_32F : CUDA_R_16BF;
   const auto operation = [](const DeviceMatrix& m) {
     return m.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
   };
   return blas_result(
       cublasGemmStridedBatchedEx(
           blas_, operation(p.b), operation(p.a), p.columns, p.rows, p.depth, &p.scale, p.b.start,
-          CUDA_R_32F, p.b.stride, static_cast<long long>(p.b.step), p.a.start, CUDA_R_32F,
-          p.a.stride, static_cast<long long>(p.a.step), &p.beta, p.c, CUDA_R_32F, p.c_stride,
+          factors, p.b.stride, static_cast<long long>(p.b.step), p.a.start, factors, p.a.stride,
+          static_cast<long long>(p.a.step), &p.beta, p.c.start, cells, p.c_stride,
           static_cast<long long>(p.c_step), p.batch, compute, CUBLAS_GEMM_DEFAULT),
       "a product");
 }

@@ -1,4 +1,4 @@
-// The Machine of core/device_operators.h on one GPU: own kernels, cuBLAS for products, cuDNN for
+// The Machine of core/device_operator.h on one GPU: own kernels, cuBLAS for products, cuDNN for
 // convolutions, all on one stream. For .cu files alone. Never run on hardware so far.
 //
 // Precisions: fp32 is plain; tf32 lets tensor cores round the factors of products and convolutions
@@ -13,7 +13,7 @@
 #include <memory>
 #include <string>
 
-#include "core/device_operators.h"
+#include "core/device_operator.h"
 
 namespace ocrtune::device {
 

@@ -5,18 +5,24 @@
 #include <memory>
 #include <variant>
 
+#include "core/device_attention.h"
+#include "core/device_conv.h"
 #include "core/device_depthwise.h"
+#include "core/device_layer_norm.h"
+#include "core/device_linear.h"
 #include "core/device_lstm.h"
 #include "core/device_norm_sum.h"
 #include "core/device_operators.h"
+#include "core/device_pool.h"
 
 namespace ocrtune::device {
 
-template <typename Machine>
+template <typename Machine, typename Value>
 class DeviceBackend final : public Backend {
  public:
   explicit DeviceBackend(Machine& machine) : machine_(machine) {}
   const char* name() const override { return "cuda"; }
+  std::size_t value_bytes() const override { return sizeof(Value); }
   Layout wanted_layout(const Layer&, std::span<const ImageDesc>, const Shape&, int) const override {
     return Layout{1};
   }
@@ -38,7 +44,7 @@ class DeviceBackend final : public Backend {
     }
     Made operator()(const Conv& conv) const {
       if (is_device_depthwise(conv, in())) {
-        return make<DeviceDepthwise<Machine>>(conv, in(), request.output);
+        return make<DeviceDepthwise<Machine, Value>>(conv, in(), request.output);
       }
       if (conv.branches > 1 && conv.groups > 1) {
         return Error{ErrorKind::unsupported,
@@ -46,40 +52,44 @@ class DeviceBackend final : public Backend {
                          ": the GPU core takes branches of grouped convolutions where they are "
                          "depthwise, 1, 3, 5 or 7 wide"};
       }
-      const ConvSizes sizes{conv, in(), request.output, request.training};
+      const ConvSizes sizes{conv, in(), request.output, request.training, kElementOf<Value>};
       auto engine = machine.make_conv(sizes);
       if (!engine) return engine.error();
       return std::unique_ptr<Operator>(
-          std::make_unique<DeviceConv<Machine>>(machine, sizes, std::move(engine).value()));
+          std::make_unique<DeviceConv<Machine, Value>>(machine, sizes, std::move(engine).value()));
     }
-    Made operator()(const BatchNorm& norm) const { return make<DeviceNorm<Machine>>(norm, in()); }
-    Made operator()(const BiLstm& lstm) const { return make<DeviceLstm<Machine>>(lstm, in()); }
+    Made operator()(const BatchNorm& norm) const {
+      return make<DeviceNorm<Machine, Value>>(norm, in());
+    }
+    Made operator()(const BiLstm& lstm) const {
+      return make<DeviceLstm<Machine, Value>>(lstm, in());
+    }
     Made operator()(const Linear& linear) const {
-      return make<DeviceLinear<Machine>>(linear, in());
+      return make<DeviceLinear<Machine, Value>>(linear, in());
     }
-    Made operator()(const Sum&) const { return make<DeviceSum<Machine>>(in()); }
+    Made operator()(const Sum&) const { return make<DeviceSum<Machine, Value>>(in()); }
     Made operator()(const LayerNorm& norm) const {
-      return make<DeviceLayerNorm<Machine>>(norm, in());
+      return make<DeviceLayerNorm<Machine, Value>>(norm, in());
     }
     Made operator()(const Attention& attention) const {
-      return make<DeviceAttention<Machine>>(attention, in());
+      return make<DeviceAttention<Machine, Value>>(attention, in());
     }
     Made operator()(const Activate& activate) const {
-      return make<DeviceActivate<Machine>>(activate, in());
+      return make<DeviceActivate<Machine, Value>>(activate, in());
     }
-    Made operator()(const Concat&) const { return make<DeviceConcat<Machine>>(request); }
+    Made operator()(const Concat&) const { return make<DeviceConcat<Machine, Value>>(request); }
     Made operator()(const AveragePool& pool) const {
-      return make<DevicePool<Machine>>(pool.kernel, true, in());
+      return make<DevicePool<Machine, Value>>(pool.kernel, true, in());
     }
     Made operator()(const MaxPool& pool) const {
-      return make<DevicePool<Machine>>(pool.kernel, false, in());
+      return make<DevicePool<Machine, Value>>(pool.kernel, false, in());
     }
-    Made operator()(const Scale&) const { return make<DeviceScale<Machine>>(in()); }
+    Made operator()(const Scale&) const { return make<DeviceScale<Machine, Value>>(in()); }
     Made operator()(const NormSum& norm) const {
-      return DeviceNormSum<Machine>::create(machine, norm, request);
+      return DeviceNormSum<Machine, Value>::create(machine, norm, request);
     }
     Made operator()(const Affine& affine) const {
-      return make<DeviceAffine<Machine>>(affine, in());
+      return make<DeviceAffine<Machine, Value>>(affine, in());
     }
   };
 

@@ -11,9 +11,10 @@ namespace ocrtune::device {
 
 // logits [N, T, K]; labels [N, most_label] padded, lengths [N]. Work areas: normalizer [N, T],
 // alpha and beta [N, T, 2 most_label + 1].
+template <typename Value>
 struct CtcPlan {
   int count, steps, classes, most_label;
-  const float* logits;
+  const Value* logits;
   const int *labels, *lengths;
   double *normalizer, *alpha, *beta;
   double* loss;  // [N]; +inf where the label cannot be spelt
@@ -45,11 +46,12 @@ OCRTUNE_BOTH inline double log_sum(double a, double b, double c) {
 }
 
 // log of the softmax's denominator; a row is a time step of a sample.
+template <typename Value>
 struct CtcNormalizeRow {
-  CtcPlan plan;
+  CtcPlan<Value> plan;
   template <typename Lane>
   OCRTUNE_BOTH void operator()(Lane& lane, std::size_t row) const {
-    const float* at = plan.logits + row * many(plan.classes);
+    const Value* at = plan.logits + row * many(plan.classes);
     float most = -3.0e38F;
     for (int k = lane.index(); k < plan.classes; k += lane.count()) {
       most = at[k] > most ? at[k] : most;
@@ -64,8 +66,9 @@ struct CtcNormalizeRow {
 
 // Both recursions and the loss; a row is a sample. Each time step needs all states of the one
 // before, so the lanes meet after every step.
+template <typename Value>
 struct CtcRecursionRow {
-  CtcPlan plan;
+  CtcPlan<Value> plan;
   template <typename Lane>
   OCRTUNE_BOTH void operator()(Lane& lane, std::size_t n) const {
     const int states = plan.states_of(n), last = plan.steps - 1;
@@ -102,15 +105,16 @@ struct CtcRecursionRow {
 };
 
 // d(sum of the finite losses / N) / d(logits); a row is a time step of a sample.
+template <typename Value>
 struct CtcGradientRow {
-  CtcPlan plan;
-  float* gradient;
+  CtcPlan<Value> plan;
+  Value* gradient;
   template <typename Lane>
   OCRTUNE_BOTH void operator()(Lane& lane, std::size_t row) const {
     const std::size_t n = row / many(plan.steps);
     const int t = static_cast<int>(row % many(plan.steps));
-    const float* logits = plan.logits + row * many(plan.classes);
-    float* out = gradient + row * many(plan.classes);
+    const Value* logits = plan.logits + row * many(plan.classes);
+    Value* out = gradient + row * many(plan.classes);
     const double loss = plan.loss[n];
     const bool finite = loss < INFINITY;
     const double scale = 1.0 / plan.count;
@@ -119,11 +123,26 @@ struct CtcGradientRow {
       out[k] = finite ? static_cast<float>(scale * expf(logits[k] - normalizer)) : 0.0F;
     }
     lane.join();
-    if (!finite || lane.index() != 0) return;
-    for (int s = 0; s < plan.states_of(n); ++s) {  // several states may share a class: one lane
-      const double share = plan.alpha[plan.cell(n, t, s)] + plan.beta[plan.cell(n, t, s)] + loss;
-      if (share > -80) out[plan.symbol(n, s)] -= static_cast<float>(scale * exp(share));
+    if (!finite) return;
+    for (int s = lane.index(); s < plan.states_of(n); s += lane.count()) {
+      const int k = plan.symbol(n, s);
+      if (!first_of_its_class(n, s)) continue;  // several states may share a class: one lane
+      auto slope = static_cast<float>(scale * expf(logits[k] - normalizer));
+      for (int like = s; like < plan.states_of(n); like += 2) {
+        if (plan.symbol(n, like) != k) continue;
+        const double share =
+            plan.alpha[plan.cell(n, t, like)] + plan.beta[plan.cell(n, t, like)] + loss;
+        if (share > -80) slope -= static_cast<float>(scale * exp(share));
+      }
+      out[k] = slope;  // rounded once: probability and share may be almost the same
     }
+  }
+  OCRTUNE_BOTH bool first_of_its_class(std::size_t n, int s) const {
+    if (s % 2 == 0) return s == 0;
+    for (int before = 1; before < s; before += 2) {
+      if (plan.symbol(n, before) == plan.symbol(n, s)) return false;
+    }
+    return true;
   }
 };
 

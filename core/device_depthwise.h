@@ -3,7 +3,7 @@
 // Weights [branches C, kh, kw], outputs [N, branches C, H, W] (core/graph.h).
 #pragma once
 
-#include "core/device_operators.h"
+#include "core/device_operator.h"
 
 namespace ocrtune::device {
 
@@ -17,15 +17,17 @@ struct DepthwisePlan {
   OCRTUNE_BOTH std::size_t out_channels() const { return many(channels) * many(branches); }
 };
 
+template <typename Value>
 struct DepthwiseRow {  // a row is an output channel of a sample
   DepthwisePlan plan;
-  const float *x, *w, *bias;  // bias may be null
+  const Value* x;
+  const float *w, *bias;  // bias may be null
   Activation kind;
-  float* y;
+  Value* y;
   template <typename Lane>
   OCRTUNE_BOTH void operator()(Lane& lane, std::size_t row) const {
     const std::size_t k = row % plan.out_channels(), n = row / plan.out_channels();
-    const float* from = x + (n * many(plan.channels) + k % many(plan.channels)) * plan.in_plane();
+    const Value* from = x + (n * many(plan.channels) + k % many(plan.channels)) * plan.in_plane();
     const float* taps = w + k * plan.taps();
     const float start = bias == nullptr ? 0.0F : bias[k];
     const int pixels = plan.out_h * plan.out_w;
@@ -45,10 +47,12 @@ struct DepthwiseRow {  // a row is an output channel of a sample
   }
 };
 
+template <typename Value>
 struct DepthwiseBackInputRow {  // a row is an input channel of a sample
   DepthwisePlan plan;
-  const float *w, *dy;
-  float* dx;
+  const float* w;
+  const Value* dy;
+  Value* dx;
   template <typename Lane>
   OCRTUNE_BOTH void operator()(Lane& lane, std::size_t row) const {
     const std::size_t c = row % many(plan.channels), n = row / many(plan.channels);
@@ -126,34 +130,33 @@ inline bool is_device_depthwise(const Conv& conv, const Shape& in) {
          conv.kernel.w % 2 == 1 && conv.kernel.w <= 7;
 }
 
-template <typename Machine>
-class DeviceDepthwise final : public DeviceOperator<Machine> {
+template <typename Machine, typename Value>
+class DeviceDepthwise final : public DeviceOperator<Machine, Value> {
  public:
   DeviceDepthwise(Machine& machine, const Conv& conv, const Shape& in, const Shape& out)
-      : DeviceOperator<Machine>(machine), conv_(conv), out_(out), plan_{in.n,          in.c,
-                                                                        conv.branches, in.h,
-                                                                        in.w,          out.h,
-                                                                        out.w,         conv.kernel,
-                                                                        conv.stride,   conv.pad} {
+      : DeviceOperator<Machine, Value>(machine),
+        conv_(conv),
+        out_(out),
+        plan_{in.n,  in.c,  conv.branches, in.h,        in.w,
+              out.h, out.w, conv.kernel,   conv.stride, conv.pad} {
     this->needs_.backward_scratch_bytes =
-        std::max(sums().bytes(conv.kernel.w), bias_sums().bytes(PlainTerm::kSums));
+        std::max(sums().bytes(conv.kernel.w), bias_sums().bytes(PlainTerm<Value>::kSums));
   }
   Status forward(const OperatorCall& call) override {
-    return this->machine_.rows(
-        many(plan_.count) * plan_.out_channels(),
-        DepthwiseRow{plan_, call.inputs[0], call.parameters[0],
-                     conv_.bias ? call.parameters[1] : nullptr, conv_.activation, call.output});
+    return this->machine_.rows(many(plan_.count) * plan_.out_channels(),
+                               DepthwiseRow<Value>{plan_, this->x(call), call.parameters[0],
+                                                   conv_.bias ? call.parameters[1] : nullptr,
+                                                   conv_.activation, this->y(call)});
   }
   Status backward(const OperatorCall& call) override {
-    if (call.input_gradients[0] != nullptr) {
-      OCRTUNE_DEVICE_TRY(
-          this->machine_.rows(many(plan_.count) * many(plan_.channels),
-                              DepthwiseBackInputRow{plan_, call.parameters[0], call.output_gradient,
-                                                    call.input_gradients[0]}));
+    if (this->dx(call) != nullptr) {
+      OCRTUNE_DEVICE_TRY(this->machine_.rows(
+          many(plan_.count) * many(plan_.channels),
+          DepthwiseBackInputRow<Value>{plan_, call.parameters[0], this->dy(call), this->dx(call)}));
     }
     OCRTUNE_DEVICE_TRY(backward_weight(call));
     if (!conv_.bias) return Status();
-    return sum_channels(this->machine_, bias_sums(), PlainTerm{call.output_gradient},
+    return sum_channels(this->machine_, bias_sums(), PlainTerm<Value>{this->dy(call)},
                         StoreSum{call.parameter_gradients[1]}, call.scratch);
   }
 
@@ -181,8 +184,8 @@ class DeviceDepthwise final : public DeviceOperator<Machine> {
     auto* partial = reinterpret_cast<double*>(call.scratch);
     const SumPlan plan = sums();
     OCRTUNE_DEVICE_TRY(this->machine_.rows(
-        plan.rows(), DepthwiseBackWeightRow<kWidth>{plan_, plan, call.inputs[0],
-                                                    call.output_gradient, partial}));
+        plan.rows(),
+        DepthwiseBackWeightRow<kWidth>{plan_, plan, this->x(call), this->dy(call), partial}));
     return this->machine_.rows(
         many(plan.channels),
         FinishSumsRow<kWidth, StoreTaps<kWidth>>{plan, partial, {call.parameter_gradients[0]}});

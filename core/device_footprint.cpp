@@ -16,13 +16,9 @@ constexpr std::uint64_t kLibraryBytes = std::uint64_t{700} << 20;
 class NoConv final : public ConvEngine {
  public:
   std::size_t scratch_bytes() const override { return 0; }
-  Status forward(const float*, const float*, float*, std::byte*) override { return Status(); }
-  Status backward_input(const float*, const float*, float*, std::byte*) override {
-    return Status();
-  }
-  Status backward_weight(const float*, const float*, float*, std::byte*) override {
-    return Status();
-  }
+  Status forward(const void*, const void*, void*, std::byte*) override { return Status(); }
+  Status backward_input(const void*, const void*, void*, std::byte*) override { return Status(); }
+  Status backward_weight(const void*, const void*, float*, std::byte*) override { return Status(); }
 };
 
 // Has no memory and computes nothing: a network on it is a plan.

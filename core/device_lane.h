@@ -25,23 +25,4 @@ struct HostLane {
   float most(float value) const { return value; }
 };
 
-// A matrix of a batched product: `stride` floats from one row to the next as stored, `step` from
-// one batch to the next (0: the same for all).
-struct DeviceMatrix {
-  const float* start = nullptr;
-  int stride = 0;
-  bool transposed = false;  // read as its transpose
-  std::size_t step = 0;
-};
-
-// C[batch][rows, columns] = scale A B + beta C, all row-major.
-struct DeviceProduct {
-  int batch = 1, rows = 0, columns = 0, depth = 0;
-  DeviceMatrix a, b;
-  float* c = nullptr;
-  int c_stride = 0;
-  std::size_t c_step = 0;
-  float scale = 1, beta = 0;
-};
-
 }  // namespace ocrtune

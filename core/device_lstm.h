@@ -2,7 +2,7 @@
 // kernel for each time step; both directions at once. Gates i, f, g, o (core/reference_lstm.h).
 #pragma once
 
-#include "core/device_operators.h"
+#include "core/device_linear.h"
 
 namespace ocrtune::device {
 
@@ -23,11 +23,15 @@ struct LstmPlan {
 OCRTUNE_BOTH inline float sigmoid(float x) { return 1 / (1 + expf(-x)); }
 
 // i counts [direction][n][k]. `from_input` [N, 8h, T] and `recurrent` [2, N, 4h] are the products.
+template <typename Value>
 struct LstmCellEach {
   LstmPlan plan;
   int step;
-  const float *from_input, *recurrent, *bias_ih, *bias_hh;
-  float *gates, *cell, *hidden, *y;
+  const Value* from_input;
+  const float *recurrent, *bias_ih, *bias_hh;
+  Value* gates;
+  float* cell;
+  Value *hidden, *y;
   OCRTUNE_BOTH void operator()(std::size_t i) const {
     const std::size_t h = many(plan.hidden), k = i % h, n = i / h % many(plan.count);
     const int direction = static_cast<int>(i / h / many(plan.count));
@@ -56,17 +60,22 @@ struct LstmCellEach {
 // Gradients before the gates' functions, of one step, for the recurrence [2, T, N, 4h] and in the
 // order of the image [N, 8h, T]. `carried` [2, N, h] is d(hidden) from the step after, `dc` [2, N,
 // h] d(cell), both zero at the last step.
+template <typename Value>
 struct LstmBackEach {
   LstmPlan plan;
   int step;
-  const float *gates, *cell, *dy, *carried;
-  float *dc, *dgates, *dimage;
+  const Value* gates;
+  const float* cell;
+  const Value* dy;
+  const float* carried;
+  float* dc;
+  Value *dgates, *dimage;
   OCRTUNE_BOTH void operator()(std::size_t i) const {
     const std::size_t h = many(plan.hidden), k = i % h, n = i / h % many(plan.count);
     const int direction = static_cast<int>(i / h / many(plan.count));
     const int t = plan.column(direction, step);
     const std::size_t now = plan.moment(direction, step, n);
-    const float* gate = gates + now * 4 * h + k;
+    const Value* gate = gates + now * 4 * h + k;
     const float in = gate[0], forget = gate[h], fresh = gate[2 * h], out = gate[3 * h];
     const float squashed = tanhf(cell[now * h + k]);
     const float before = step > 0 ? cell[plan.moment(direction, step - 1, n) * h + k] : 0;
@@ -84,30 +93,31 @@ struct LstmBackEach {
   }
 };
 
-template <typename Machine>
-class DeviceLstm final : public DeviceOperator<Machine> {
+template <typename Machine, typename Value>
+class DeviceLstm final : public DeviceOperator<Machine, Value> {
  public:
   DeviceLstm(Machine& machine, const BiLstm& lstm, const Shape& in)
-      : DeviceOperator<Machine>(machine), in_(in), plan_{in.n, in.c, in.w, lstm.hidden} {
+      : DeviceOperator<Machine, Value>(machine), in_(in), plan_{in.n, in.c, in.w, lstm.hidden} {
     const std::size_t h = many(lstm.hidden);
-    this->needs_.saved_bytes = plan_.moments() * 6 * h * sizeof(float);
-    this->needs_.forward_scratch_bytes = (image_floats() + 2 * many(in.n) * 4 * h) * sizeof(float);
+    this->needs_.saved_bytes = cell_bytes() + align_up(plan_.moments() * 4 * h * sizeof(Value)) +
+                               plan_.moments() * h * sizeof(Value);
+    this->needs_.forward_scratch_bytes = image_bytes() + 2 * many(in.n) * 4 * h * sizeof(float);
     this->needs_.backward_scratch_bytes =
-        gates_bytes() + (image_floats() + 4 * many(in.n) * h) * sizeof(float);
+        gates_bytes() + image_bytes() + 4 * many(in.n) * h * sizeof(float);
   }
 
   Status forward(const OperatorCall& call) override {
     const int h = plan_.hidden, rows = 8 * h;
     const Kept kept = kept_in(call.saved);
-    auto* from_input = reinterpret_cast<float*>(call.scratch);
-    float* recurrent = from_input + image_floats();
+    auto* from_input = reinterpret_cast<Value*>(call.scratch);
+    auto* recurrent = reinterpret_cast<float*>(call.scratch + image_bytes());
     OCRTUNE_DEVICE_TRY(
         this->machine_.product({in_.n,
                                 rows,
                                 in_.w,
                                 in_.c,
-                                {call.parameters[0], in_.c, false, 0},
-                                {call.inputs[0], in_.w, false, many(in_.c) * many(in_.w)},
+                                {this->weight(call), in_.c, false, 0},
+                                {this->x(call), in_.w, false, many(in_.c) * many(in_.w)},
                                 from_input,
                                 in_.w,
                                 many(rows) * many(in_.w),
@@ -122,7 +132,7 @@ class DeviceLstm final : public DeviceOperator<Machine> {
                                     h,
                                     {kept.hidden + plan_.moment(0, step - 1, 0) * many(h), h, false,
                                      direction_step() * many(h)},
-                                    {call.parameters[1], h, true, many(4 * h) * many(h)},
+                                    {this->weight(call, 1), h, true, many(4 * h) * many(h)},
                                     recurrent,
                                     4 * h,
                                     many(in_.n) * many(4 * h),
@@ -131,8 +141,9 @@ class DeviceLstm final : public DeviceOperator<Machine> {
       }
       OCRTUNE_DEVICE_TRY(this->machine_.each(
           2 * many(in_.n) * many(h),
-          LstmCellEach{plan_, step, from_input, recurrent, call.parameters[2], call.parameters[3],
-                       kept.gates, kept.cell, kept.hidden, call.output}));
+          LstmCellEach<Value>{plan_, step, from_input, recurrent, call.parameters[2],
+                              call.parameters[3], kept.gates, kept.cell, kept.hidden,
+                              this->y(call)}));
     }
     return Status();
   }
@@ -140,16 +151,16 @@ class DeviceLstm final : public DeviceOperator<Machine> {
   Status backward(const OperatorCall& call) override {
     const int h = plan_.hidden;
     const Kept kept = kept_in(call.saved);
-    auto* dgates = reinterpret_cast<float*>(call.scratch);
-    auto* dimage = reinterpret_cast<float*>(call.scratch + gates_bytes());
-    float* carried = dimage + image_floats();
+    auto* dgates = reinterpret_cast<Value*>(call.scratch);
+    auto* dimage = reinterpret_cast<Value*>(call.scratch + gates_bytes());
+    auto* carried = reinterpret_cast<float*>(call.scratch + gates_bytes() + image_bytes());
     float* dc = carried + 2 * many(in_.n) * many(h);
     OCRTUNE_DEVICE_TRY(this->machine_.clear(carried, 4 * many(in_.n) * many(h) * sizeof(float)));
     for (int step = plan_.steps - 1; step >= 0; --step) {
       OCRTUNE_DEVICE_TRY(
           this->machine_.each(2 * many(in_.n) * many(h),
-                              LstmBackEach{plan_, step, kept.gates, kept.cell, call.output_gradient,
-                                           carried, dc, dgates, dimage}));
+                              LstmBackEach<Value>{plan_, step, kept.gates, kept.cell,
+                                                  this->dy(call), carried, dc, dgates, dimage}));
       if (step == 0) break;
       OCRTUNE_DEVICE_TRY(
           this->machine_.product({2,
@@ -158,7 +169,7 @@ class DeviceLstm final : public DeviceOperator<Machine> {
                                   4 * h,
                                   {dgates + plan_.moment(0, step, 0) * many(4 * h), 4 * h, false,
                                    direction_step() * many(4 * h)},
-                                  {call.parameters[1], h, false, many(4 * h) * many(h)},
+                                  {this->weight(call, 1), h, false, many(4 * h) * many(h)},
                                   carried,
                                   h,
                                   many(in_.n) * many(h),
@@ -170,27 +181,33 @@ class DeviceLstm final : public DeviceOperator<Machine> {
 
  private:
   struct Kept {
-    float *gates, *cell, *hidden;
+    float* cell;
+    Value *gates, *hidden;
   };
   Kept kept_in(std::byte* saved) const {
-    const std::size_t h = many(plan_.hidden);
-    auto* start = reinterpret_cast<float*>(saved);
-    return {start, start + plan_.moments() * 4 * h, start + plan_.moments() * 5 * h};
+    const std::size_t gates = plan_.moments() * 4 * many(plan_.hidden) * sizeof(Value);
+    return {reinterpret_cast<float*>(saved), reinterpret_cast<Value*>(saved + cell_bytes()),
+            reinterpret_cast<Value*>(saved + cell_bytes() + align_up(gates))};
   }
-  std::size_t image_floats() const { return many(in_.n) * many(8 * plan_.hidden) * many(in_.w); }
+  std::size_t cell_bytes() const {
+    return align_up(plan_.moments() * many(plan_.hidden) * sizeof(float));
+  }
+  std::size_t image_bytes() const {
+    return align_up(many(in_.n) * many(8 * plan_.hidden) * many(in_.w) * sizeof(Value));
+  }
   WeightGradient weight_gradient() const { return {in_.n, 8 * plan_.hidden, in_.c, in_.w}; }
   SumPlan bias_sums() const { return sum_plan(in_.n, 8 * plan_.hidden, many(in_.w)); }
   // The place of the gates' gradients in the recurrence's order, which finish() uses again.
   std::size_t gates_bytes() const {
     return align_up(
-        std::max({plan_.moments() * many(4 * plan_.hidden) * sizeof(float),
-                  weight_gradient().scratch_bytes(), bias_sums().bytes(PlainTerm::kSums)}));
+        std::max({plan_.moments() * many(4 * plan_.hidden) * sizeof(Value),
+                  weight_gradient().scratch_bytes(), bias_sums().bytes(PlainTerm<Value>::kSums)}));
   }
   std::size_t direction_step() const { return many(plan_.steps) * many(in_.n); }
 
   // The gradients of weights, biases and input from those of the gates.
-  Status finish(const OperatorCall& call, const Kept& kept, const float* dgates,
-                const float* dimage) {
+  Status finish(const OperatorCall& call, const Kept& kept, const Value* dgates,
+                const Value* dimage) {
     const int h = plan_.hidden, rows = 8 * h, later = (plan_.steps - 1) * in_.n;
     const std::size_t image = many(rows) * many(in_.w), input = many(in_.c) * many(in_.w);
     if (later == 0) {
@@ -211,20 +228,20 @@ class DeviceLstm final : public DeviceOperator<Machine> {
            0}));
     }
     // The gates' gradients in the recurrence's order are no longer needed, their place is.
-    OCRTUNE_DEVICE_TRY(weight_gradient().run(this->machine_, dimage, call.inputs[0],
+    OCRTUNE_DEVICE_TRY(weight_gradient().run(this->machine_, dimage, this->x(call),
                                              call.parameter_gradients[0], call.scratch));
     for (const std::size_t bias : {2, 3}) {
-      OCRTUNE_DEVICE_TRY(sum_channels(this->machine_, bias_sums(), PlainTerm{dimage},
+      OCRTUNE_DEVICE_TRY(sum_channels(this->machine_, bias_sums(), PlainTerm<Value>{dimage},
                                       StoreSum{call.parameter_gradients[bias]}, call.scratch));
     }
-    if (call.input_gradients[0] == nullptr) return Status();
+    if (this->dx(call) == nullptr) return Status();
     return this->machine_.product({in_.n,
                                    in_.c,
                                    in_.w,
                                    rows,
-                                   {call.parameters[0], in_.c, true, 0},
+                                   {this->weight(call), in_.c, true, 0},
                                    {dimage, in_.w, false, image},
-                                   call.input_gradients[0],
+                                   this->dx(call),
                                    in_.w,
                                    input,
                                    1,

@@ -1,6 +1,6 @@
 // A graph on a GPU for one batch shape: plan, arena, forward, CTC loss, backward, AdamW - all on
-// the device; the host sees the losses. Templates over a Machine (core/device_operators.h), which
-// also has
+// the device; the host sees the losses. Templates over the Value that activations are kept as and
+// a Machine (core/device_operator.h), which also has
 //   allocate(bytes) -> Result<Buffer>, a move-only owner with as<T>()
 //   upload(to, from, bytes), download(to, from, bytes)   wait for what is enqueued
 //   again(recording, work)   does what `work` enqueues; may keep it and, from a later call on with
@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "core/batch.h"
@@ -38,9 +39,16 @@ struct DeviceUse {
   // The device's parameters and behind them statistics, shared by networks that only infer; null:
   // own.
   float* weights = nullptr;
+  const void* copies = nullptr;  // of those parameters, as Values; unused where those are floats
 };
 
-template <typename Machine>
+// All parameters once more as Values: what products and convolutions read.
+template <typename Value, typename Machine>
+Status copy_parameters(Machine& machine, const float* from, std::size_t count, Value* to) {
+  return machine.each(count, CastEach<float, Value>{from, to});
+}
+
+template <typename Machine, typename Value = float>
 class DeviceNetwork {
  public:
   using Buffer = typename Machine::Buffer;
@@ -63,15 +71,15 @@ class DeviceNetwork {
     const std::size_t rows = many(plan_.image.n) * many(steps());
     DeviceFootprint out;
     out.arena_bytes = plan_.arena_bytes;
-    if (!plan_.training) {
-      out.state_bytes = (graph_.parameter_floats + graph_.statistic_floats) * sizeof(float);
-      out.batch_bytes = floats(plan_.image) * sizeof(float);
-      return out;
+    out.state_bytes = (graph_.parameter_floats + graph_.statistic_floats) * sizeof(float);
+    out.batch_bytes = floats(plan_.image) * sizeof(float);
+    if (kCopies) {
+      out.state_bytes += graph_.parameter_floats * sizeof(Value);
+      out.batch_bytes += floats(plan_.image) * sizeof(Value);
     }
-    out.state_bytes = (4 * graph_.parameter_floats + graph_.statistic_floats) * sizeof(float) +
-                      graph_.parameter_floats;
-    out.batch_bytes =
-        floats(plan_.image) * sizeof(float) +
+    if (!plan_.training) return out;
+    out.state_bytes += graph_.parameter_floats * (3 * sizeof(float) + 1);
+    out.batch_bytes +=
         many(plan_.image.n) * (many(most_label_) + 1) * sizeof(int) +
         (rows + 2 * rows * many(2 * most_label_ + 1) + many(plan_.image.n)) * sizeof(double);
     return out;
@@ -80,7 +88,11 @@ class DeviceNetwork {
   Status set_state(std::span<const float> parameters, std::span<const float> statistics) {
     OCRTUNE_DEVICE_TRY(
         machine_.upload(this->parameters(), parameters.data(), parameters.size_bytes()));
-    return machine_.upload(this->statistics(), statistics.data(), statistics.size_bytes());
+    OCRTUNE_DEVICE_TRY(
+        machine_.upload(this->statistics(), statistics.data(), statistics.size_bytes()));
+    if (!kCopies) return Status();
+    return copy_parameters(machine_, this->parameters(), graph_.parameter_floats,
+                           copies_.template as<Value>());
   }
   Status get_parameters(std::span<float> to) {
     return machine_.download(to.data(), parameters(), to.size_bytes());
@@ -143,10 +155,10 @@ class DeviceNetwork {
     OCRTUNE_DEVICE_TRY(upload_images(batch));
     training_ = false;
     OCRTUNE_DEVICE_TRY(machine_.again(reading_again_, [&] { return enqueue_forward(); }));
-    std::vector<float> logits(many(plan_.image.n) * many(steps()) * many(classes()));
+    std::vector<Value> logits(many(plan_.image.n) * many(steps()) * many(classes()));
     OCRTUNE_DEVICE_TRY(
-        machine_.download(logits.data(), value(plan_.output), logits.size() * sizeof(float)));
-    return logits;
+        machine_.download(logits.data(), value(plan_.output), logits.size() * sizeof(Value)));
+    return std::vector<float>(logits.begin(), logits.end());
   }
 
   // One AdamW step on all parameters.
@@ -163,17 +175,21 @@ class DeviceNetwork {
     }
     return machine_.each(
         graph_.parameter_floats,
-        AdamWEach{static_cast<float>(1 - settings.learning_rate * settings.weight_decay),
-                  static_cast<float>(settings.beta1), static_cast<float>(settings.beta2),
-                  static_cast<float>(settings.learning_rate / correction1),
-                  static_cast<float>(1 / std::sqrt(correction2)),
-                  static_cast<float>(settings.epsilon), gradients(),
-                  settings.clip_norm > 0 ? share : nullptr, decays_.template as<std::uint8_t>(),
-                  moments_.template as<float>(),
-                  moments_.template as<float>() + graph_.parameter_floats, parameters()});
+        AdamWEach<Value>{static_cast<float>(1 - settings.learning_rate * settings.weight_decay),
+                         static_cast<float>(settings.beta1), static_cast<float>(settings.beta2),
+                         static_cast<float>(settings.learning_rate / correction1),
+                         static_cast<float>(1 / std::sqrt(correction2)),
+                         static_cast<float>(settings.epsilon), gradients(),
+                         settings.clip_norm > 0 ? share : nullptr,
+                         decays_.template as<std::uint8_t>(), moments_.template as<float>(),
+                         moments_.template as<float>() + graph_.parameter_floats, parameters(),
+                         kCopies ? copies_.template as<Value>() : nullptr});
   }
 
  private:
+  // Whether activations are no floats, so that images and parameters are kept as Values as well.
+  static constexpr bool kCopies = !std::is_same_v<Value, float>;
+
   DeviceNetwork(const Graph& graph, Machine& machine, const DeviceUse& use)
       : graph_(graph),
         machine_(machine),
@@ -201,6 +217,12 @@ class DeviceNetwork {
     }
     OCRTUNE_DEVICE_TRY(allocate_one(arena_, plan_.arena_bytes));
     OCRTUNE_DEVICE_TRY(allocate_one(images_, floats(plan_.image) * sizeof(float)));
+    if (kCopies) {
+      OCRTUNE_DEVICE_TRY(allocate_one(image_copies_, floats(plan_.image) * sizeof(Value)));
+      if (use_.weights == nullptr) {
+        OCRTUNE_DEVICE_TRY(allocate_one(copies_, graph_.parameter_floats * sizeof(Value)));
+      }
+    }
     if (!plan_.training) return Status();
     if (use_.gradients == nullptr) OCRTUNE_DEVICE_TRY(allocate_one(gradients_, state));
     OCRTUNE_DEVICE_TRY(allocate_one(moments_, 2 * state));
@@ -257,7 +279,7 @@ class DeviceNetwork {
     return sum_plan(static_cast<int>((graph_.parameter_floats + kPlane - 1) / kPlane), 1, kPlane);
   }
 
-  CtcPlan ctc_plan() const {
+  CtcPlan<Value> ctc_plan() const {
     const std::size_t rows = many(plan_.image.n) * many(steps());
     const std::size_t cells = rows * many(2 * most_label_ + 1);
     auto* work = lattice_.template as<double>();
@@ -265,7 +287,7 @@ class DeviceNetwork {
             steps(),
             classes(),
             most_label_,
-            value(plan_.output),
+            values(plan_.output),
             labels_.template as<int>(),
             lengths_.template as<int>(),
             work,
@@ -275,6 +297,11 @@ class DeviceNetwork {
   }
 
   Status enqueue_forward() {
+    if (kCopies) {
+      OCRTUNE_DEVICE_TRY(machine_.each(floats(plan_.image),
+                                       CastEach<float, Value>{images_.template as<float>(),
+                                                              image_copies_.template as<Value>()}));
+    }
     for (const PlanStep& step : plan_.steps) OCRTUNE_DEVICE_TRY(forward_step(step));
     return Status();
   }
@@ -294,37 +321,41 @@ class DeviceNetwork {
 
   Status enqueue_loss() {
     const std::size_t count = many(plan_.image.n), rows = count * many(steps());
-    const CtcPlan plan = ctc_plan();
-    OCRTUNE_DEVICE_TRY(machine_.rows(rows, CtcNormalizeRow{plan}));
-    OCRTUNE_DEVICE_TRY(machine_.rows(count, CtcRecursionRow{plan}));
-    return machine_.rows(rows, CtcGradientRow{plan, gradient(plan_.output)});
+    const CtcPlan<Value> plan = ctc_plan();
+    OCRTUNE_DEVICE_TRY(machine_.rows(rows, CtcNormalizeRow<Value>{plan}));
+    OCRTUNE_DEVICE_TRY(machine_.rows(count, CtcRecursionRow<Value>{plan}));
+    return machine_.rows(rows, CtcGradientRow<Value>{plan, as_values(gradient(plan_.output))});
   }
 
   std::byte* place(int index) const {
     return index == kNowhere ? nullptr
                              : arena_.template as<std::byte>() + plan_.places[many(index)].offset;
   }
+  // As calls hand them on: operators know that they are Values.
   float* value(int index) const {
-    return index == 0 ? images_.template as<float>()
-                      : reinterpret_cast<float*>(place(plan_.values[many(index)].place));
+    if (index != 0) return reinterpret_cast<float*>(place(plan_.values[many(index)].place));
+    return (kCopies ? image_copies_ : images_).template as<float>();
   }
   float* gradient(int index) const {
     return reinterpret_cast<float*>(place(plan_.values[many(index)].gradient));
   }
 
+  static Value* as_values(float* activation) { return reinterpret_cast<Value*>(activation); }
+  const Value* values(int index) const { return as_values(value(index)); }
+
   // A conversion is only ever between [N, C, P] and [N, P, C]: the logits at the end.
-  Status convert(const ImageDesc& from, const float* source, float* to) {
+  Status convert(const ImageDesc& from, const Value* source, Value* to) {
     const int plane = static_cast<int>(pixels(from.shape));
     const bool to_tokens = from.layout.block == 1;
     return machine_.each(floats(from.shape),
-                         SwapEach{to_tokens ? from.shape.c : plane,
-                                  many(to_tokens ? plane : from.shape.c), source, to});
+                         SwapEach<Value>{to_tokens ? from.shape.c : plane,
+                                         many(to_tokens ? plane : from.shape.c), source, to});
   }
 
   Status forward_step(const PlanStep& step) {
     if (step.op == nullptr) {
-      return convert(plan_.values[many(step.inputs[0])].desc, value(step.inputs[0]),
-                     value(step.output));
+      return convert(plan_.values[many(step.inputs[0])].desc, values(step.inputs[0]),
+                     as_values(value(step.output)));
     }
     return step.op->forward(make_call(step, step.forward_scratch));
   }
@@ -338,8 +369,8 @@ class DeviceNetwork {
       }
     }
     if (step.op == nullptr) {
-      OCRTUNE_DEVICE_TRY(
-          convert(plan_.values[many(step.output)].desc, gradient(step.output), targets_[0]));
+      OCRTUNE_DEVICE_TRY(convert(plan_.values[many(step.output)].desc,
+                                 as_values(gradient(step.output)), as_values(targets_[0])));
     } else {
       OperatorCall call = make_call(step, step.backward_scratch);
       call.output_gradient = gradient(step.output);
@@ -353,19 +384,33 @@ class DeviceNetwork {
     }
     for (std::size_t k = 0; k < step.inputs.size(); ++k) {
       if (step.rules[k] != GradientRule::add) continue;
-      OCRTUNE_DEVICE_TRY(machine_.each(floats(plan_.values[many(step.inputs[k])].desc.shape),
-                                       AddEach{gradient(step.inputs[k]), targets_[k]}));
+      OCRTUNE_DEVICE_TRY(machine_.each(
+          floats(plan_.values[many(step.inputs[k])].desc.shape),
+          AddEach<Value>{as_values(gradient(step.inputs[k])), as_values(targets_[k])}));
     }
     return Status();
+  }
+
+  // What products read: the parameters themselves where those are Values.
+  const Value* copies() const {
+    if constexpr (kCopies) {
+      return use_.weights != nullptr ? static_cast<const Value*>(use_.copies)
+                                     : copies_.template as<Value>();
+    } else {
+      return parameters();
+    }
   }
 
   OperatorCall make_call(const PlanStep& step, int scratch) {
     inputs_.clear();
     parameter_pointers_.clear();
+    copy_pointers_.clear();
     statistic_pointers_.clear();
     for (const int input : step.inputs) inputs_.push_back(value(input));
     for (const int index : step.layer->parameters) {
-      parameter_pointers_.push_back(parameters() + graph_.parameters[many(index)].offset);
+      const std::size_t offset = graph_.parameters[many(index)].offset;
+      parameter_pointers_.push_back(parameters() + offset);
+      copy_pointers_.push_back(copies() + offset);
     }
     for (const int index : step.layer->statistics) {
       statistic_pointers_.push_back(statistics() + graph_.statistics[many(index)].offset);
@@ -375,6 +420,7 @@ class DeviceNetwork {
     call.inputs = inputs_;
     call.output = value(step.output);
     call.parameters = parameter_pointers_;
+    call.parameter_copies = copy_pointers_;
     call.statistics = statistic_pointers_;
     call.saved = place(step.saved);
     call.scratch = place(scratch);
@@ -383,17 +429,18 @@ class DeviceNetwork {
 
   const Graph& graph_;
   Machine& machine_;
-  DeviceBackend<Machine> backend_;
+  DeviceBackend<Machine, Value> backend_;
   DeviceUse use_;
   int most_label_;
   bool training_ = true;
   Plan plan_;
   std::vector<std::size_t> final_from_;
   Buffer parameters_, gradients_, moments_, statistics_, arena_, images_, labels_, lengths_,
-      lattice_, decays_, clipping_;
+      lattice_, decays_, clipping_, copies_, image_copies_;
   typename Machine::Recording training_again_, reading_again_;  // gone before what they use
   std::int64_t updates_ = 0;
   std::vector<const float*> inputs_, parameter_pointers_;
+  std::vector<const void*> copy_pointers_;
   std::vector<float*> statistic_pointers_, targets_, parameter_gradients_;
 };
 

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "core/device_operators.h"
+#include "core/device_operator.h"
 
 namespace ocrtune::device {
 
@@ -22,9 +22,10 @@ inline constexpr double kDeviceNormMomentum = 0.1;
 
 // Sums of x and of its square, both less the channel's first pixel, so that little is lost in the
 // difference.
+template <typename Value>
 struct NormMeasureTerm {
   static constexpr int kSums = 2;
-  const float* x;
+  const Value* x;
   std::size_t plane;
   OCRTUNE_BOTH void add(double (&sums)[kSums], const SumPlace& place) const {
     const double d = static_cast<double>(x[place.at]) - x[place.c * plane];
@@ -34,10 +35,11 @@ struct NormMeasureTerm {
 };
 
 // saved[c] = mean, saved[C + c] = 1 / deviation of the batch; the running ones move.
+template <typename Value>
 struct NormMeasured {
   std::size_t channels, plane;
   double total, epsilon;  // numbers of a channel
-  const float* x;
+  const Value* x;
   float *running_mean, *running_variance, *saved;
   OCRTUNE_BOTH void operator()(std::size_t c, const double* sums) const {
     const double offset = sums[0] / total, mean = x[c * plane] + offset;
@@ -65,9 +67,9 @@ struct NormRecallEach {
 };
 
 // Fills saved [2, C] for one value; `partial` as sum_channels.
-template <typename Machine>
+template <typename Machine, typename Value>
 Status measure_norm(Machine& machine, const Shape& in, double epsilon, bool training,
-                    const float* x, float* running_mean, float* running_variance, float* saved,
+                    const Value* x, float* running_mean, float* running_variance, float* saved,
                     std::byte* partial) {
   const std::size_t channels = many(in.c), plane = pixels(in);
   if (!training) {
@@ -75,16 +77,17 @@ Status measure_norm(Machine& machine, const Shape& in, double epsilon, bool trai
                         NormRecallEach{channels, epsilon, running_mean, running_variance, saved});
   }
   const double total = static_cast<double>(plane) * in.n;
-  return sum_channels(
-      machine, sum_plan(in.n, in.c, plane), NormMeasureTerm{x, plane},
-      NormMeasured{channels, plane, total, epsilon, x, running_mean, running_variance, saved},
-      partial);
+  return sum_channels(machine, sum_plan(in.n, in.c, plane), NormMeasureTerm<Value>{x, plane},
+                      NormMeasured<Value>{channels, plane, total, epsilon, x, running_mean,
+                                          running_variance, saved},
+                      partial);
 }
 
 // The largest of the pool window of output i: its index in the input, and the normalised value.
-OCRTUNE_BOTH inline std::size_t window_best(const NormPlan& plan, std::size_t i, const float* x,
-                                            const float* gamma, const float* beta,
-                                            const float* saved, float* value) {
+template <typename Value>
+OCRTUNE_BOTH std::size_t window_best(const NormPlan& plan, std::size_t i, const Value* x,
+                                     const float* gamma, const float* beta, const float* saved,
+                                     float* value) {
   const std::size_t ow = i % many(plan.out_w()), oh = i / many(plan.out_w()) % many(plan.out_h());
   const std::size_t image = i / many(plan.out_w()) / many(plan.out_h());  // n C + c
   const std::size_t c = image % many(plan.channels);
@@ -109,10 +112,12 @@ OCRTUNE_BOTH inline std::size_t window_best(const NormPlan& plan, std::size_t i,
   return best;
 }
 
+template <typename Value>
 struct NormEach {
   NormPlan plan;
-  const float *x, *gamma, *beta, *saved;
-  float* y;
+  const Value* x;
+  const float *gamma, *beta, *saved;
+  Value* y;
   OCRTUNE_BOTH void operator()(std::size_t i) const {
     float value = 0;
     window_best(plan, i, x, gamma, beta, saved, &value);
@@ -121,10 +126,13 @@ struct NormEach {
 };
 
 // dz (zero before) gets the slope at each window's largest; windows do not overlap.
+template <typename Value>
 struct NormSlopeEach {
   NormPlan plan;
-  const float *x, *gamma, *beta, *saved, *dy;
-  float* dz;
+  const Value* x;
+  const float *gamma, *beta, *saved;
+  const Value* dy;
+  Value* dz;
   OCRTUNE_BOTH void operator()(std::size_t i) const {
     float value = 0;
     const std::size_t best = window_best(plan, i, x, gamma, beta, saved, &value);
@@ -132,10 +140,13 @@ struct NormSlopeEach {
   }
 };
 
+template <typename Value>
 struct NormSlopeTerm {
   static constexpr int kSums = 2;
   std::size_t channels;
-  const float *x, *saved, *dz;
+  const Value* x;
+  const float* saved;
+  const Value* dz;
   OCRTUNE_BOTH void add(double (&sums)[kSums], const SumPlace& place) const {
     const double slope = dz[place.at];
     sums[0] += slope;
@@ -143,10 +154,14 @@ struct NormSlopeTerm {
   }
 };
 
+template <typename Value>
 struct NormBackEach {
   NormPlan plan;
-  const float *x, *gamma, *saved, *dz, *dgamma, *dbeta;
-  float* dx;
+  const Value* x;
+  const float *gamma, *saved;
+  const Value* dz;
+  const float *dgamma, *dbeta;
+  Value* dx;
   OCRTUNE_BOTH void operator()(std::size_t i) const {
     const std::size_t c = i / plan.plane() % many(plan.channels);
     const float inverse = saved[many(plan.channels) + c];
@@ -156,47 +171,50 @@ struct NormBackEach {
   }
 };
 
-template <typename Machine>
-class DeviceNorm final : public DeviceOperator<Machine> {
+template <typename Machine, typename Value>
+class DeviceNorm final : public DeviceOperator<Machine, Value> {
  public:
   DeviceNorm(Machine& machine, const BatchNorm& norm, const Shape& in)
-      : DeviceOperator<Machine>(machine), in_(in), plan_{in.n,
-                                                         in.c,
-                                                         in.h,
-                                                         in.w,
-                                                         norm.pool.h == 0 ? in.h : norm.pool.h,
-                                                         norm.pool.w,
-                                                         norm.activation,
-                                                         norm.epsilon} {
+      : DeviceOperator<Machine, Value>(machine),
+        in_(in),
+        plan_{in.n,
+              in.c,
+              in.h,
+              in.w,
+              norm.pool.h == 0 ? in.h : norm.pool.h,
+              norm.pool.w,
+              norm.activation,
+              norm.epsilon} {
     this->needs_.saved_bytes = 2 * many(in.c) * sizeof(float);
-    this->needs_.forward_scratch_bytes = sums().bytes(NormMeasureTerm::kSums);
+    this->needs_.forward_scratch_bytes = sums().bytes(NormMeasureTerm<Value>::kSums);
     this->needs_.backward_scratch_bytes =
-        align_up(sums().bytes(NormSlopeTerm::kSums)) + floats(in) * sizeof(float);
+        align_up(sums().bytes(NormSlopeTerm<Value>::kSums)) + floats(in) * sizeof(Value);
   }
   Status forward(const OperatorCall& call) override {
     auto* saved = reinterpret_cast<float*>(call.saved);
     OCRTUNE_DEVICE_TRY(measure_norm(this->machine_, in_, plan_.epsilon, call.training,
-                                    call.inputs[0], call.statistics[0], call.statistics[1], saved,
+                                    this->x(call), call.statistics[0], call.statistics[1], saved,
                                     call.scratch));
-    return this->machine_.each(outputs(), NormEach{plan_, call.inputs[0], call.parameters[0],
-                                                   call.parameters[1], saved, call.output});
+    return this->machine_.each(
+        outputs(), NormEach<Value>{plan_, this->x(call), call.parameters[0], call.parameters[1],
+                                   saved, this->y(call)});
   }
   Status backward(const OperatorCall& call) override {
     const auto* saved = reinterpret_cast<const float*>(call.saved);
-    auto* dz =
-        reinterpret_cast<float*>(call.scratch + align_up(sums().bytes(NormSlopeTerm::kSums)));
-    const float* x = call.inputs[0];
-    OCRTUNE_DEVICE_TRY(this->machine_.clear(dz, floats(in_) * sizeof(float)));
+    auto* dz = reinterpret_cast<Value*>(call.scratch +
+                                        align_up(sums().bytes(NormSlopeTerm<Value>::kSums)));
+    const Value* x = this->x(call);
+    OCRTUNE_DEVICE_TRY(this->machine_.clear(dz, floats(in_) * sizeof(Value)));
     OCRTUNE_DEVICE_TRY(this->machine_.each(
-        outputs(), NormSlopeEach{plan_, x, call.parameters[0], call.parameters[1], saved,
-                                 call.output_gradient, dz}));
+        outputs(), NormSlopeEach<Value>{plan_, x, call.parameters[0], call.parameters[1], saved,
+                                        this->dy(call), dz}));
     float *dgamma = call.parameter_gradients[0], *dbeta = call.parameter_gradients[1];
     OCRTUNE_DEVICE_TRY(sum_channels(this->machine_, sums(),
-                                    NormSlopeTerm{many(in_.c), x, saved, dz},
+                                    NormSlopeTerm<Value>{many(in_.c), x, saved, dz},
                                     StoreNormSums{dbeta, dgamma}, call.scratch));
-    if (call.input_gradients[0] == nullptr) return Status();
-    return this->machine_.each(floats(in_), NormBackEach{plan_, x, call.parameters[0], saved, dz,
-                                                         dgamma, dbeta, call.input_gradients[0]});
+    if (this->dx(call) == nullptr) return Status();
+    return this->machine_.each(floats(in_), NormBackEach<Value>{plan_, x, call.parameters[0], saved,
+                                                                dz, dgamma, dbeta, this->dx(call)});
   }
 
  private:

@@ -11,17 +11,19 @@ namespace ocrtune::device {
 inline constexpr int kMostSummed = 8;
 
 // One branch: channels [0, C) of its start in each sample; all pointers begin at its channel 0.
+template <typename Value>
 struct SummedBranch {
-  const float* x;
+  const Value* x;
   std::size_t step;  // floats from sample to sample
   const float *gamma, *beta, *mean, *inverse;
 };
 
+template <typename Value>
 struct NormSumRow {  // a row is a channel of a sample
   int channels, branches;
   std::size_t plane;
-  SummedBranch branch[kMostSummed];
-  float* y;
+  SummedBranch<Value> branch[kMostSummed];
+  Value* y;
   template <typename Lane>
   OCRTUNE_BOTH void operator()(Lane& lane, std::size_t row) const {
     const std::size_t c = row % many(channels), n = row / many(channels);
@@ -41,10 +43,13 @@ struct NormSumRow {  // a row is a channel of a sample
 };
 
 // Of one input; dy has `channels` channels, the input a multiple of them.
+template <typename Value>
 struct NormSumSlopeTerm {
   static constexpr int kSums = 2;
   std::size_t own, channels, plane;
-  const float *x, *saved, *dy;
+  const Value* x;
+  const float* saved;
+  const Value* dy;
   OCRTUNE_BOTH void add(double (&sums)[kSums], const SumPlace& place) const {
     const double slope = dy[(place.n * channels + place.c % channels) * plane + place.p];
     sums[0] += slope;
@@ -52,11 +57,15 @@ struct NormSumSlopeTerm {
   }
 };
 
+template <typename Value>
 struct NormSumBackRow {  // a row is a channel of a sample of one input
   std::size_t own, channels, plane;
   float total;  // numbers of a channel
-  const float *x, *gamma, *saved, *dy, *dgamma, *dbeta;
-  float* dx;
+  const Value* x;
+  const float *gamma, *saved;
+  const Value* dy;
+  const float *dgamma, *dbeta;
+  Value* dx;
   template <typename Lane>
   OCRTUNE_BOTH void operator()(Lane& lane, std::size_t row) const {
     const std::size_t c = row % own, n = row / own;
@@ -69,8 +78,8 @@ struct NormSumBackRow {  // a row is a channel of a sample of one input
   }
 };
 
-template <typename Machine>
-class DeviceNormSum final : public DeviceOperator<Machine> {
+template <typename Machine, typename Value>
+class DeviceNormSum final : public DeviceOperator<Machine, Value> {
  public:
   // unsupported: more branches than one pass takes.
   static Result<std::unique_ptr<Operator>> create(Machine& machine, const NormSum& norm,
@@ -85,15 +94,15 @@ class DeviceNormSum final : public DeviceOperator<Machine> {
   }
 
   Status forward(const OperatorCall& call) override {
-    NormSumRow row{norm_.channels, 0, plane_, {}, call.output};
+    NormSumRow<Value> row{norm_.channels, 0, plane_, {}, this->y(call)};
     auto* saved = reinterpret_cast<float*>(call.saved);
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       const Shape& in = inputs_[i];
       OCRTUNE_DEVICE_TRY(measure_norm(this->machine_, in, norm_.epsilon, call.training,
-                                      call.inputs[i], call.statistics[2 * i],
+                                      this->x(call, i), call.statistics[2 * i],
                                       call.statistics[2 * i + 1], saved, call.scratch));
       for (int first = 0; first < in.c; first += norm_.channels) {
-        row.branch[row.branches++] = {call.inputs[i] + many(first) * plane_,
+        row.branch[row.branches++] = {this->x(call, i) + many(first) * plane_,
                                       many(in.c) * plane_,
                                       call.parameters[2 * i] + first,
                                       call.parameters[2 * i + 1] + first,
@@ -111,17 +120,18 @@ class DeviceNormSum final : public DeviceOperator<Machine> {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       const Shape& in = inputs_[i];
       float *dgamma = call.parameter_gradients[2 * i], *dbeta = call.parameter_gradients[2 * i + 1];
-      OCRTUNE_DEVICE_TRY(sum_channels(this->machine_, sum_plan(in.n, in.c, plane_),
-                                      NormSumSlopeTerm{many(in.c), channels, plane_, call.inputs[i],
-                                                       saved, call.output_gradient},
-                                      StoreNormSums{dbeta, dgamma}, call.scratch));
-      if (call.input_gradients[i] != nullptr) {
+      OCRTUNE_DEVICE_TRY(
+          sum_channels(this->machine_, sum_plan(in.n, in.c, plane_),
+                       NormSumSlopeTerm<Value>{many(in.c), channels, plane_, this->x(call, i),
+                                               saved, this->dy(call)},
+                       StoreNormSums{dbeta, dgamma}, call.scratch));
+      if (this->dx(call, i) != nullptr) {
         const auto total = static_cast<float>(plane_) * static_cast<float>(in.n);
-        OCRTUNE_DEVICE_TRY(
-            this->machine_.rows(many(in.n) * many(in.c),
-                                NormSumBackRow{many(in.c), channels, plane_, total, call.inputs[i],
-                                               call.parameters[2 * i], saved, call.output_gradient,
-                                               dgamma, dbeta, call.input_gradients[i]}));
+        OCRTUNE_DEVICE_TRY(this->machine_.rows(
+            many(in.n) * many(in.c),
+            NormSumBackRow<Value>{many(in.c), channels, plane_, total, this->x(call, i),
+                                  call.parameters[2 * i], saved, this->dy(call), dgamma, dbeta,
+                                  this->dx(call, i)}));
       }
       saved += 2 * many(in.c);
     }
@@ -130,13 +140,14 @@ class DeviceNormSum final : public DeviceOperator<Machine> {
 
  private:
   DeviceNormSum(Machine& machine, const NormSum& norm, const OperatorRequest& request)
-      : DeviceOperator<Machine>(machine), norm_(norm), plane_(pixels(request.output)) {
+      : DeviceOperator<Machine, Value>(machine), norm_(norm), plane_(pixels(request.output)) {
     std::size_t channels = 0, partial = 0;
     for (const ImageDesc& input : request.inputs) {
       const Shape& in = input.shape;
       inputs_.push_back(in);
       channels += many(in.c);
-      partial = std::max(partial, sum_plan(in.n, in.c, plane_).bytes(NormSumSlopeTerm::kSums));
+      partial =
+          std::max(partial, sum_plan(in.n, in.c, plane_).bytes(NormSumSlopeTerm<Value>::kSums));
     }
     this->needs_.saved_bytes = 2 * channels * sizeof(float);
     this->needs_.forward_scratch_bytes = this->needs_.backward_scratch_bytes = partial;
@@ -154,20 +165,24 @@ class DeviceNormSum final : public DeviceOperator<Machine> {
 
 // --- trained scalars -----------------------------------------------------------------------------
 
+template <typename Value>
 struct AffineEach {
   Activation kind;
-  const float *x, *s0, *t0, *s1, *t1;
-  float* y;
+  const Value* x;
+  const float *s0, *t0, *s1, *t1;
+  Value* y;
   OCRTUNE_BOTH void operator()(std::size_t i) const {
     y[i] = *s1 * activated(kind, *s0 * x[i] + *t0) + *t1;
   }
 };
 
 // The slopes of s0, t0, s1, t1.
+template <typename Value>
 struct AffineTerm {
   static constexpr int kSums = 4;
   Activation kind;
-  const float *x, *dy, *s0, *t0, *s1;
+  const Value *x, *dy;
+  const float *s0, *t0, *s1;
   OCRTUNE_BOTH void add(double (&sums)[kSums], const SumPlace& place) const {
     const float inner = *s0 * x[place.at] + *t0, dout = dy[place.at];
     const double slope = static_cast<double>(*s1 * activated_slope(kind, inner) * dout);
@@ -185,37 +200,39 @@ struct StoreAffineSums {
   }
 };
 
+template <typename Value>
 struct AffineBackEach {
   Activation kind;
-  const float *x, *dy, *s0, *t0, *s1;
-  float* dx;
+  const Value *x, *dy;
+  const float *s0, *t0, *s1;
+  Value* dx;
   OCRTUNE_BOTH void operator()(std::size_t i) const {
     dx[i] = *s0 * *s1 * activated_slope(kind, *s0 * x[i] + *t0) * dy[i];
   }
 };
 
-template <typename Machine>
-class DeviceAffine final : public DeviceOperator<Machine> {
+template <typename Machine, typename Value>
+class DeviceAffine final : public DeviceOperator<Machine, Value> {
  public:
   DeviceAffine(Machine& machine, const Affine& affine, const Shape& in)
-      : DeviceOperator<Machine>(machine), kind_(affine.activation), in_(in) {
-    this->needs_.backward_scratch_bytes = sums().bytes(AffineTerm::kSums);
+      : DeviceOperator<Machine, Value>(machine), kind_(affine.activation), in_(in) {
+    this->needs_.backward_scratch_bytes = sums().bytes(AffineTerm<Value>::kSums);
   }
   Status forward(const OperatorCall& call) override {
     const auto& p = call.parameters;
-    return this->machine_.each(
-        floats(in_), AffineEach{kind_, call.inputs[0], p[0], p[1], p[2], p[3], call.output});
+    return this->machine_.each(floats(in_), AffineEach<Value>{kind_, this->x(call), p[0], p[1],
+                                                              p[2], p[3], this->y(call)});
   }
   Status backward(const OperatorCall& call) override {
     const auto& p = call.parameters;
     const auto& dp = call.parameter_gradients;
-    const float *x = call.inputs[0], *dy = call.output_gradient;
+    const Value *x = this->x(call), *dy = this->dy(call);
     OCRTUNE_DEVICE_TRY(sum_channels(this->machine_, sums(),
-                                    AffineTerm{kind_, x, dy, p[0], p[1], p[2]},
+                                    AffineTerm<Value>{kind_, x, dy, p[0], p[1], p[2]},
                                     StoreAffineSums{{dp[0], dp[1], dp[2], dp[3]}}, call.scratch));
-    if (call.input_gradients[0] == nullptr) return Status();
+    if (this->dx(call) == nullptr) return Status();
     return this->machine_.each(
-        floats(in_), AffineBackEach{kind_, x, dy, p[0], p[1], p[2], call.input_gradients[0]});
+        floats(in_), AffineBackEach<Value>{kind_, x, dy, p[0], p[1], p[2], this->dx(call)});
   }
 
  private:

@@ -13,7 +13,7 @@
 
 namespace ocrtune::device {
 
-template <typename Machine>
+template <typename Machine, typename Value = float>
 class DeviceReader final : public LogitMaker {
  public:
   // `machine` must outlive the reader.
@@ -28,7 +28,13 @@ class DeviceReader final : public LogitMaker {
     weights_ = std::move(weights).value();
     auto* start = weights_.template as<float>();
     OCRTUNE_DEVICE_TRY(machine_.upload(start, parameters.data(), parameters.size_bytes()));
-    return machine_.upload(start + parameters.size(), statistics.data(), statistics.size_bytes());
+    OCRTUNE_DEVICE_TRY(
+        machine_.upload(start + parameters.size(), statistics.data(), statistics.size_bytes()));
+    if (std::is_same_v<Value, float>) return Status();
+    auto copies = machine_.allocate(std::max<std::size_t>(64, parameters.size() * sizeof(Value)));
+    if (!copies) return copies.error();
+    copies_ = std::move(copies).value();
+    return copy_parameters(machine_, start, parameters.size(), copies_.template as<Value>());
   }
 
   Result<std::span<const float>> infer(const Batch& batch) override {
@@ -42,7 +48,7 @@ class DeviceReader final : public LogitMaker {
   }
 
  private:
-  using Net = DeviceNetwork<Machine>;
+  using Net = DeviceNetwork<Machine, Value>;
   static constexpr std::size_t kMostShapes = 8;  // the one longest unused goes first
 
   struct Entry {
@@ -70,6 +76,7 @@ class DeviceReader final : public LogitMaker {
     DeviceUse use;
     use.training = false;
     use.weights = weights_.template as<float>();
+    use.copies = copies_.template as<void>();
     return Net::create(*graph_, machine_, shape, use);
   }
 
@@ -81,7 +88,7 @@ class DeviceReader final : public LogitMaker {
 
   Machine& machine_;
   const Graph* graph_ = nullptr;
-  typename Machine::Buffer weights_;
+  typename Machine::Buffer weights_, copies_;
   std::list<Entry> entries_;  // the latest first
   std::vector<float> logits_;
 };

@@ -52,157 +52,75 @@ OCRTUNE_BOTH inline float activated_slope(Activation kind, float x) {
   return 1;
 }
 
+template <typename Value>
 struct ActivateEach {
   Activation kind;
-  const float* x;
-  float* y;
+  const Value* x;
+  Value* y;
   OCRTUNE_BOTH void operator()(std::size_t i) const { y[i] = activated(kind, x[i]); }
 };
 
+template <typename Value>
 struct ActivateBackEach {
   Activation kind;
-  const float *x, *dy;
-  float* dx;
+  const Value *x, *dy;
+  Value* dx;
   OCRTUNE_BOTH void operator()(std::size_t i) const { dx[i] = activated_slope(kind, x[i]) * dy[i]; }
 };
 
 // y += bias of its channel, then the activation.
+template <typename Value>
 struct BiasEach {
   const float* bias;
   int channels;
   std::size_t plane;
   Activation kind;
-  float* y;
+  Value* y;
   OCRTUNE_BOTH void operator()(std::size_t i) const {
     y[i] = activated(kind, y[i] + bias[i / plane % many(channels)]);
   }
 };
 
+template <typename Value>
 struct AddEach {
-  float* target;
-  const float* source;
-  OCRTUNE_BOTH void operator()(std::size_t i) const { target[i] += source[i]; }
+  Value* target;
+  const Value* source;
+  OCRTUNE_BOTH void operator()(std::size_t i) const { target[i] = target[i] + source[i]; }
 };
 
-struct CopyEach {
-  const float* from;
-  float* to;
-  OCRTUNE_BOTH void operator()(std::size_t i) const { to[i] = from[i]; }
+template <typename From, typename To>
+struct CastEach {
+  const From* from;
+  To* to;
+  OCRTUNE_BOTH void operator()(std::size_t i) const { to[i] = static_cast<float>(from[i]); }
 };
+
+template <typename Value>
+using CopyEach = CastEach<Value, Value>;
 
 // [N, C, P] to [N, P, C] (or back, with the two swapped): i counts the source.
+template <typename Value>
 struct SwapEach {
   int channels;
   std::size_t plane;
-  const float* from;
-  float* to;
+  const Value* from;
+  Value* to;
   OCRTUNE_BOTH void operator()(std::size_t i) const {
     const std::size_t p = i % plane, c = i / plane % many(channels), n = i / plane / many(channels);
     to[(n * plane + p) * many(channels) + c] = from[i];
   }
 };
 
-// --- layer norm: an element is a pixel, so that neighbours read neighbours -------------------
-
-struct LayerNormPlan {
-  int channels;
-  std::size_t plane;
-  double epsilon;
-};
-
-struct LayerNormEach {
-  LayerNormPlan plan;
-  const float *x, *gamma, *beta;
-  float *y, *saved;  // saved[2 i] mean, saved[2 i + 1] 1 / deviation
-  OCRTUNE_BOTH void operator()(std::size_t i) const {
-    const std::size_t first = i / plan.plane * plan.plane * many(plan.channels) + i % plan.plane;
-    double sum = 0, squares = 0;
-    for (int c = 0; c < plan.channels; ++c) sum += x[first + many(c) * plan.plane];
-    const double mean = sum / plan.channels;
-    for (int c = 0; c < plan.channels; ++c) {
-      const double d = x[first + many(c) * plan.plane] - mean;
-      squares += d * d;
-    }
-    const double inverse = 1 / sqrt(squares / plan.channels + plan.epsilon);
-    saved[2 * i] = static_cast<float>(mean);
-    saved[2 * i + 1] = static_cast<float>(inverse);
-    for (int c = 0; c < plan.channels; ++c) {
-      const std::size_t at = first + many(c) * plan.plane;
-      y[at] = static_cast<float>((x[at] - mean) * inverse) * gamma[c] + beta[c];
-    }
-  }
-};
-
-struct LayerNormBackEach {
-  LayerNormPlan plan;
-  const float *x, *gamma, *saved, *dy;
-  float* dx;
-  OCRTUNE_BOTH void operator()(std::size_t i) const {
-    const std::size_t first = i / plan.plane * plan.plane * many(plan.channels) + i % plan.plane;
-    const float mean = saved[2 * i], inverse = saved[2 * i + 1];
-    double sum = 0, product = 0;
-    for (int c = 0; c < plan.channels; ++c) {
-      const std::size_t at = first + many(c) * plan.plane;
-      const float slope = dy[at] * gamma[c];
-      sum += slope;
-      product += static_cast<double>(slope) * (x[at] - mean) * inverse;
-    }
-    const auto a = static_cast<float>(sum / plan.channels);
-    const auto b = static_cast<float>(product / plan.channels);
-    for (int c = 0; c < plan.channels; ++c) {
-      const std::size_t at = first + many(c) * plan.plane;
-      dx[at] = inverse * (dy[at] * gamma[c] - a - (x[at] - mean) * inverse * b);
-    }
-  }
-};
-
-// --- softmax of attention: a row is a row of scores ------------------------------------------
-
-struct SoftmaxRow {
-  int columns;
-  float* scores;  // in place
-  template <typename Lane>
-  OCRTUNE_BOTH void operator()(Lane& lane, std::size_t row) const {
-    float* at = scores + row * many(columns);
-    float most = -3.0e38F;
-    for (int k = lane.index(); k < columns; k += lane.count()) most = at[k] > most ? at[k] : most;
-    most = lane.most(most);
-    double sum = 0;
-    for (int k = lane.index(); k < columns; k += lane.count()) {
-      at[k] = expf(at[k] - most);
-      sum += at[k];
-    }
-    const auto share = static_cast<float>(1 / lane.sum(sum));
-    for (int k = lane.index(); k < columns; k += lane.count()) at[k] *= share;
-  }
-};
-
-// d(scores), in place of d(probabilities).
-struct SoftmaxBackRow {
-  int columns;
-  const float* probabilities;
-  float* slopes;
-  template <typename Lane>
-  OCRTUNE_BOTH void operator()(Lane& lane, std::size_t row) const {
-    const float* p = probabilities + row * many(columns);
-    float* d = slopes + row * many(columns);
-    double sum = 0;
-    for (int k = lane.index(); k < columns; k += lane.count()) {
-      sum += static_cast<double>(p[k]) * d[k];
-    }
-    const auto mean = static_cast<float>(lane.sum(sum));
-    for (int k = lane.index(); k < columns; k += lane.count()) d[k] = p[k] * (d[k] - mean);
-  }
-};
-
 // --- AdamW ------------------------------------------------------------------------------------
 
+template <typename Value>
 struct AdamWEach {
   float keep, beta1, beta2, step_size, inverse_root_correction, epsilon;
   const float* gradient;
   const float* share;          // of the gradient that clipping leaves; null: all of it
   const std::uint8_t* decays;  // of each element
   float *first, *second, *parameter;
+  Value* copy;  // of the parameters, for products; null: none
   OCRTUNE_BOTH void operator()(std::size_t i) const {
     const float g = share == nullptr ? gradient[i] : *share * gradient[i];
     const float m = beta1 * first[i] + (1 - beta1) * g;
@@ -210,7 +128,9 @@ struct AdamWEach {
     first[i] = m;
     second[i] = v;
     const float kept = decays[i] != 0 ? parameter[i] * keep : parameter[i];
-    parameter[i] = kept - step_size * m / (sqrtf(v) * inverse_root_correction + epsilon);
+    const float moved = kept - step_size * m / (sqrtf(v) * inverse_root_correction + epsilon);
+    parameter[i] = moved;
+    if (copy != nullptr) copy[i] = moved;
   }
 };
 

@@ -104,9 +104,10 @@ Status sum_channels(Machine& machine, const SumPlan& plan, const Term& term, con
 
 // --- one number for each channel: a bias's gradient --------------------------------------------
 
+template <typename Value>
 struct PlainTerm {
   static constexpr int kSums = 1;
-  const float* x;
+  const Value* x;
   OCRTUNE_BOTH void add(double (&sums)[kSums], const SumPlace& place) const {
     sums[0] += x[place.at];
   }
@@ -147,18 +148,6 @@ struct StoreNormSums {
   OCRTUNE_BOTH void operator()(std::size_t c, const double* sums) const {
     dbeta[c] = static_cast<float>(sums[0]);
     dgamma[c] = static_cast<float>(sums[1]);
-  }
-};
-
-struct LayerNormTerm {
-  static constexpr int kSums = 2;
-  LayerNormPlan plan;
-  const float *x, *saved, *dy;
-  OCRTUNE_BOTH void add(double (&sums)[kSums], const SumPlace& place) const {
-    const std::size_t pixel = place.n * plan.plane + place.p;
-    const double slope = dy[place.at];
-    sums[0] += slope;
-    sums[1] += slope * (x[place.at] - saved[2 * pixel]) * saved[2 * pixel + 1];
   }
 };
 

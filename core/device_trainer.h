@@ -21,10 +21,10 @@
 
 namespace ocrtune::device {
 
-template <typename Machine>
+template <typename Machine, typename Value = float>
 class DeviceTrainer final : public Trainer {
  public:
-  using Net = DeviceNetwork<Machine>;
+  using Net = DeviceNetwork<Machine, Value>;
 
   // `machine` and `comm` must outlive the trainer. Errors as Trainer::create; unsupported too:
   // multi-scale batches, a model with layers that the GPU core lacks.

@@ -130,7 +130,7 @@ class Planner {
     for (int i = 0; i < step_count(); ++i) {
       PlanValue& value = plan_.values[at(plan_.steps[at(i)].output)];
       value.place =
-          add_place(value.desc.floats() * sizeof(float), i, last[at(plan_.steps[at(i)].output)]);
+          add_place(value.desc.floats() * backend_.value_bytes(), i, last[at(plan_.steps[at(i)].output)]);
     }
   }
 
@@ -177,7 +177,7 @@ class Planner {
     if (!value.wants_gradient) return;
     if (value.gradient != kNowhere) {
       step.rules[k] = GradientRule::add;
-      step.extra[k] = add_place(value.desc.floats() * sizeof(float), time, time);
+      step.extra[k] = add_place(value.desc.floats() * backend_.value_bytes(), time, time);
       extend(value.gradient, time);
     } else if (is_sum(step) && may_share(input, plan_.values[at(step.output)].gradient, i)) {
       step.rules[k] = GradientRule::share;
@@ -190,7 +190,7 @@ class Planner {
   }
 
   int new_gradient(int value, int time) {
-    const int place = add_place(plan_.values[at(value)].desc.floats() * sizeof(float), time, time);
+    const int place = add_place(plan_.values[at(value)].desc.floats() * backend_.value_bytes(), time, time);
     owners_[place].push_back(value);
     return place;
   }

@@ -2,6 +2,7 @@
 // CUDA graph would be: what it was given the first time is what it computes with.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -9,7 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "core/device_operators.h"
+#include "core/device_operator.h"
 #include "core/reference_ops.h"
 
 #include "lane_team.h"
@@ -121,10 +122,19 @@ struct HostMachine {
   }
   Status multiply(const DeviceProduct& p) {
     ++products;
+    if (p.a.element != p.b.element) return Error{ErrorKind::failed, "factors of two types"};
+    const bool small = p.a.element == Element::bf16, into_small = p.c.element == Element::bf16;
+    if (small) return into_small ? multiply<Bf16, Bf16>(p) : multiply<Bf16, float>(p);
+    if (into_small) return Error{ErrorKind::failed, "a product of floats rounded to bf16"};
+    return multiply<float, float>(p);
+  }
+  template <typename Factor, typename Out>
+  static Status multiply(const DeviceProduct& p) {
     const auto at = [](const DeviceMatrix& m, int batch, int row, int column) {
       const std::size_t r = device::many(m.transposed ? column : row);
       const std::size_t c = device::many(m.transposed ? row : column);
-      return m.start + device::many(batch) * m.step + r * device::many(m.stride) + c;
+      return static_cast<const Factor*>(m.start) + device::many(batch) * m.step +
+             r * device::many(m.stride) + c;
     };
 #pragma omp parallel for collapse(2) schedule(static)
     for (int batch = 0; batch < p.batch; ++batch) {
@@ -133,11 +143,11 @@ struct HostMachine {
         const std::size_t next = device::many(p.b.transposed ? p.b.stride : 1);
         for (int k = 0; k < p.depth; ++k) {
           const double a = *at(p.a, batch, i, k);
-          const float* b = at(p.b, batch, k, 0);
+          const Factor* b = at(p.b, batch, k, 0);
           for (std::size_t j = 0; j < sums.size(); ++j) sums[j] += a * b[j * next];
         }
-        float* c =
-            p.c + device::many(batch) * p.c_step + device::many(i) * device::many(p.c_stride);
+        Out* c = static_cast<Out*>(p.c.start) + device::many(batch) * p.c_step +
+                 device::many(i) * device::many(p.c_stride);
         for (std::size_t j = 0; j < sums.size(); ++j) {
           c[j] = static_cast<float>(p.scale * sums[j]) + (p.beta == 0 ? 0 : p.beta * c[j]);
         }
@@ -147,34 +157,65 @@ struct HostMachine {
   }
 };
 
+// The reference's loops over floats, and over bf16 by way of floats.
 class HostConv final : public ConvEngine {
  public:
   HostConv(HostMachine& machine, const ConvSizes& sizes)
-      : machine_(machine), loop_{sizes.conv, sizes.in, sizes.out} {
+      : machine_(machine), sizes_(sizes), loop_{sizes.conv, sizes.in, sizes.out} {
     loop_.conv.activation = Activation::none;  // the operator's, behind the bias
   }
   std::size_t scratch_bytes() const override { return 0; }
-  Status forward(const float* x, const float* w, float* y, std::byte*) override {
+  Status forward(const void* x, const void* w, void* y, std::byte*) override {
     return machine_.enqueue([this, x, w, y] {
-      reference::conv_forward(loop_, x, w, static_cast<const float*>(nullptr), y);
+      const Floats from = floats_at(x, in()), weight = floats_at(w, weights());
+      Floats to(out());
+      reference::conv_forward(loop_, from.data(), weight.data(), static_cast<const float*>(nullptr),
+                              to.data());
+      store(to, y);
       return Status();
     });
   }
-  Status backward_input(const float* w, const float* dy, float* dx, std::byte*) override {
+  Status backward_input(const void* w, const void* dy, void* dx, std::byte*) override {
     return machine_.enqueue([this, w, dy, dx] {
-      reference::conv_backward_input(loop_, w, dy, dx);
+      const Floats weight = floats_at(w, weights()), slopes = floats_at(dy, out());
+      Floats to(in());
+      reference::conv_backward_input(loop_, weight.data(), slopes.data(), to.data());
+      store(to, dx);
       return Status();
     });
   }
-  Status backward_weight(const float* x, const float* dy, float* dw, std::byte*) override {
+  Status backward_weight(const void* x, const void* dy, float* dw, std::byte*) override {
     return machine_.enqueue([this, x, dy, dw] {
-      reference::conv_backward_weight(loop_, x, dy, dw, static_cast<float*>(nullptr));
+      const Floats from = floats_at(x, in()), slopes = floats_at(dy, out());
+      reference::conv_backward_weight(loop_, from.data(), slopes.data(), dw,
+                                      static_cast<float*>(nullptr));
       return Status();
     });
   }
 
  private:
+  using Floats = std::vector<float>;
+  std::size_t in() const { return device::floats(sizes_.in); }
+  std::size_t out() const { return device::floats(sizes_.out); }
+  std::size_t weights() const { return loop_.weight(sizes_.out.c, 0, 0, 0); }
+  Floats floats_at(const void* start, std::size_t count) const {
+    if (sizes_.element == Element::fp32) {
+      const auto* from = static_cast<const float*>(start);
+      return {from, from + count};
+    }
+    const auto* from = static_cast<const Bf16*>(start);
+    return {from, from + count};
+  }
+  void store(const Floats& from, void* to) const {
+    if (sizes_.element == Element::fp32) {
+      std::copy(from.begin(), from.end(), static_cast<float*>(to));
+    } else {
+      std::copy(from.begin(), from.end(), static_cast<Bf16*>(to));
+    }
+  }
+
   HostMachine& machine_;
+  ConvSizes sizes_;
   reference::ConvLoop loop_;
 };
 
