@@ -206,7 +206,6 @@ Status run_core(const GpuStepOrder& order, GpuFinding& finding) {
   finding.figures["used_bytes"] = before > after ? static_cast<double>(before - after) : 0;
   if (order.world == 1) OCRTUNE_TRY(time_reading(bench, finding));
   finding.words["graphs"] = !job->cuda.graphs                          ? "off"
-                            : order.world > 1                          ? "not with several ranks"
                             : bench.machine->capture_refusal().empty() ? "replayed"
                                                                        : "refused";
   if (!bench.machine->capture_refusal().empty()) finding.detail = bench.machine->capture_refusal();

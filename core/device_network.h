@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
+#include <functional>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -17,7 +19,6 @@
 #include "core/ctc.h"
 #include "core/device_backend.h"
 #include "core/device_ctc.h"
-#include "core/network.h"
 #include "core/optimizer.h"
 #include "core/plan.h"
 
@@ -40,6 +41,8 @@ struct DeviceUse {
   // own.
   float* weights = nullptr;
   const void* copies = nullptr;  // of those parameters, as Values; unused where those are floats
+  // Gradients are handed over in parts of so many floats or more; 0: all at once.
+  std::size_t part_floats = 0;
 };
 
 // All parameters once more as Values: what products and convolutions read.
@@ -61,7 +64,9 @@ class DeviceNetwork {
     Result<Plan> plan = make_plan(graph, network->backend_, image, use.training);
     if (!plan) return plan.error();
     network->plan_ = std::move(*plan);
-    network->final_from_ = final_gradients(graph, network->plan_);
+    network->parts_ = gradient_parts(graph, network->plan_, use.training ? use.part_floats : 0);
+    for (std::size_t k = 0; k < network->parts_.size(); ++k)
+      network->training_again_.emplace_back();
     const Status allocated = network->allocate();
     if (!allocated) return allocated.error();
     return Result<std::unique_ptr<DeviceNetwork>>(std::move(network));
@@ -131,13 +136,20 @@ class DeviceNetwork {
     return finished_loss();
   }
 
-  // The same, only enqueued. `watch` (may be empty) is told that what is enqueued so far makes
-  // gradients[from, end) final.
-  Status start_training(const Batch& batch, const Network::GradientWatch& watch) {
+  // Told that what is enqueued so far makes a part of the gradients final; may enqueue on other
+  // streams.
+  using HandOver = std::function<Status(const GradientPart&)>;
+
+  // The same, only enqueued. Backward is kept and replayed in one piece for each part, so that what
+  // `hand_over` (may be empty) does stands between the pieces and is never kept.
+  Status start_training(const Batch& batch, const HandOver& hand_over) {
     OCRTUNE_DEVICE_TRY(upload_batch(batch));
     training_ = true;
-    if (watch) return enqueue_training(watch);  // the watch is the host's and must be asked
-    return machine_.again(training_again_, [&] { return enqueue_training({}); });
+    for (std::size_t k = 0; k < parts_.size(); ++k) {
+      OCRTUNE_DEVICE_TRY(machine_.again(training_again_[k], [&] { return enqueue_part(k); }));
+      if (hand_over) OCRTUNE_DEVICE_TRY(hand_over(parts_[k]));
+    }
+    return Status();
   }
 
   // Of the training that was started last; waits for it and for all that was enqueued after it.
@@ -306,15 +318,16 @@ class DeviceNetwork {
     return Status();
   }
 
-  Status enqueue_training(const Network::GradientWatch& watch) {
-    OCRTUNE_DEVICE_TRY(enqueue_forward());
-    OCRTUNE_DEVICE_TRY(enqueue_loss());
-    for (std::size_t i = plan_.steps.size(); i-- > 0;) {
+  // Backward from where the part before ended; the first begins with forward and the loss.
+  Status enqueue_part(std::size_t k) {
+    if (k == 0) {
+      OCRTUNE_DEVICE_TRY(enqueue_forward());
+      OCRTUNE_DEVICE_TRY(enqueue_loss());
+    }
+    for (std::size_t i = k == 0 ? plan_.steps.size() : parts_[k - 1].step; i-- > parts_[k].step;) {
       const PlanStep& step = plan_.steps[i];
       if (!plan_.values[many(step.output)].wants_gradient) continue;
       OCRTUNE_DEVICE_TRY(backward_step(step));
-      if (!watch || step.layer == nullptr || step.layer->parameters.empty()) continue;
-      OCRTUNE_DEVICE_TRY(watch(final_from_[i]));
     }
     return Status();
   }
@@ -434,10 +447,11 @@ class DeviceNetwork {
   int most_label_;
   bool training_ = true;
   Plan plan_;
-  std::vector<std::size_t> final_from_;
+  std::vector<GradientPart> parts_;
   Buffer parameters_, gradients_, moments_, statistics_, arena_, images_, labels_, lengths_,
       lattice_, decays_, clipping_, copies_, image_copies_;
-  typename Machine::Recording training_again_, reading_again_;  // gone before what they use
+  std::deque<typename Machine::Recording> training_again_;  // one for each part
+  typename Machine::Recording reading_again_;               // gone before what they use
   std::int64_t updates_ = 0;
   std::vector<const float*> inputs_, parameter_pointers_;
   std::vector<const void*> copy_pointers_;

@@ -50,7 +50,7 @@ class DeviceTrainer final : public Trainer {
 
   Result<StepReport> step(const Batch& batch) override {
     OCRTUNE_DEVICE_TRY(machine_.stamp(0));
-    OCRTUNE_DEVICE_TRY(network_->start_training(spelt(batch), watch()));
+    OCRTUNE_DEVICE_TRY(network_->start_training(spelt(batch), hand_over()));
     OCRTUNE_DEVICE_TRY(machine_.stamp(1));
     if (several() && options_.bucket_bytes > 0) OCRTUNE_DEVICE_TRY(comm_.finish_means(nullptr));
     if (several() && options_.bucket_bytes == 0) {
@@ -165,6 +165,7 @@ class DeviceTrainer final : public Trainer {
       const Result<std::span<float>> gradients = comm_.gradient_buffer(graph_.parameter_floats);
       if (!gradients) return gradients.error();
       use.gradients = gradients->data();
+      use.part_floats = options_.bucket_bytes / sizeof(float);
     }
     most_label_ = many(use.most_label);
     auto network =
@@ -177,18 +178,11 @@ class DeviceTrainer final : public Trainer {
     return network_->set_state(state.parameters, state.statistics);
   }
 
-  // Starts a part of the mean as soon as enough gradients are final.
-  Network::GradientWatch watch() {
+  // Starts a part of the mean as soon as its gradients are final.
+  typename Net::HandOver hand_over() {
     if (!several() || options_.bucket_bytes == 0) return {};
-    const std::size_t least = std::max<std::size_t>(1, options_.bucket_bytes / sizeof(float));
-    return [this, least, end = graph_.parameter_floats](std::size_t from) mutable -> Status {
-      constexpr std::size_t kLineFloats = 16;  // parts begin at whole lines
-      from = (from + kLineFloats - 1) / kLineFloats * kLineFloats;
-      if (end > from && (end - from >= least || from == 0)) {
-        const std::size_t count = end - from;
-        end = from;
-        OCRTUNE_DEVICE_TRY(comm_.start_mean(from, count));
-      }
+    return [this](const GradientPart& part) -> Status {
+      OCRTUNE_DEVICE_TRY(comm_.start_mean(part.first, part.end - part.first));
       return comm_.advance();
     };
   }

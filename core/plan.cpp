@@ -294,4 +294,22 @@ std::vector<std::size_t> final_gradients(const Graph& graph, const Plan& plan) {
   return from;
 }
 
+std::vector<GradientPart> gradient_parts(const Graph& graph, const Plan& plan, std::size_t least) {
+  constexpr std::size_t kLineFloats = 16;
+  const std::vector<std::size_t> final_from = final_gradients(graph, plan);
+  std::vector<GradientPart> parts;
+  std::size_t end = graph.parameter_floats;
+  for (std::size_t i = plan.steps.size(); least > 0 && i-- > 0;) {
+    const PlanStep& step = plan.steps[i];
+    if (step.layer == nullptr || step.layer->parameters.empty()) continue;
+    const std::size_t first = (final_from[i] + kLineFloats - 1) / kLineFloats * kLineFloats;
+    if (first == 0) break;  // the rest, with all that is left of backward
+    if (end < first + least) continue;
+    parts.push_back({i, first, end});
+    end = first;
+  }
+  parts.push_back({0, 0, end});
+  return parts;
+}
+
 }  // namespace ocrtune

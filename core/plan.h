@@ -70,4 +70,13 @@ Result<Plan> make_plan(const Graph& graph, const Backend& backend, const Shape& 
 // this float on are final.
 std::vector<std::size_t> final_gradients(const Graph& graph, const Plan& plan);
 
+// Gradients [first, end) that are final once backward has passed step `step` of the plan.
+struct GradientPart {
+  std::size_t step = 0, first = 0, end = 0;
+};
+
+// All gradients in parts of `least` floats or more, in the order in which they become final; each
+// begins at a whole line. The last may be smaller and ends with backward. `least` 0: one part.
+std::vector<GradientPart> gradient_parts(const Graph& graph, const Plan& plan, std::size_t least);
+
 }  // namespace ocrtune

@@ -108,7 +108,7 @@ TEST(DeviceTrainer, CheckpointsAreTheCpuTrainers) {
   EXPECT_TRUE(remove_tree(*folder));
 }
 
-std::vector<float> two_ranks(std::size_t bucket_bytes) {
+std::vector<float> two_ranks(std::size_t bucket_bytes, int steps = 1, bool replays = true) {
   const std::string segment = new_segment_name();
   const auto ends = fork_ranks(2, [&](int rank) -> std::string {
     omp_set_num_threads(1);  // a team of the parent's does not survive a fork
@@ -120,9 +120,16 @@ std::vector<float> two_ranks(std::size_t bucket_bytes) {
     TrainerOptions options = small();
     options.bucket_bytes = bucket_bytes;
     HostMachine machine;
+    machine.replays = replays;
     auto trainer = HostTrainer::create(options, machine, **comm);
     if (!trainer) return "trainer";
-    if (!(*trainer)->step(draw(options, static_cast<std::uint64_t>(rank)))) return "step";
+    for (int step = 0; step < steps; ++step) {
+      if (!(*trainer)->step(draw(options, static_cast<std::uint64_t>(2 * step + rank)))) {
+        return "step";
+      }
+    }
+    if (replays && steps > 2 && machine.replayed < (bucket_bytes > 0 ? 2 * (steps - 1) : steps - 1))
+      return "nothing was replayed";
     const auto logits = (*trainer)->logits(draw(options, 99));
     if (!logits) return "logits";
     return {reinterpret_cast<const char*>(logits->data()), logits->size() * sizeof(float)};
@@ -146,6 +153,75 @@ TEST(DeviceTrainer, ExchangeDuringBackwardChangesNoBit) {
   ASSERT_TRUE(alone);
   ASSERT_TRUE((*alone)->step(draw(small(), 0)));
   EXPECT_NE(*(*alone)->logits(draw(small(), 99)), whole) << "nothing was exchanged";
+}
+
+// The pieces of backward between the parts are kept and replayed; the exchange never is.
+TEST(DeviceTrainer, ReplayedPartsChangeNoBit) {
+  EXPECT_EQ(two_ranks(1 << 16, 3), two_ranks(0, 3, false));
+}
+
+// Two ranks, as far as the trainer knows; counts what is handed over.
+class CountingComm final : public Comm {
+ public:
+  RankPlace place() const override { return {0, 2, 0, 2, 0, 1}; }
+  Result<std::span<float>> gradient_buffer(std::size_t count) override {
+    buffer_.resize(count);
+    return std::span<float>(buffer_);
+  }
+  Status all_reduce_mean(std::size_t first, std::size_t count, double*) override {
+    return start_mean(first, count);
+  }
+  Status start_mean(std::size_t first, std::size_t count) override {
+    // What is handed over is final: nobody writes to it before the step's end.
+    handed_.emplace_back(first,
+                         std::vector<float>(buffer_.begin() + static_cast<long>(first),
+                                            buffer_.begin() + static_cast<long>(first + count)));
+    return Status();
+  }
+  Status advance() override { return Status(); }
+  Status finish_means(double*) override {
+    std::vector<std::pair<std::size_t, std::size_t>> parts;
+    for (const auto& [first, numbers] : handed_) {
+      parts.emplace_back(first, numbers.size());
+      changed +=
+          !std::equal(numbers.begin(), numbers.end(), buffer_.begin() + static_cast<long>(first));
+    }
+    handed_.clear();
+    steps.push_back(std::move(parts));
+    return Status();
+  }
+  Status barrier() override { return Status(); }
+
+  std::vector<std::vector<std::pair<std::size_t, std::size_t>>> steps;
+  int changed = 0;
+
+ private:
+  std::vector<float> buffer_;
+  std::vector<std::pair<std::size_t, std::vector<float>>> handed_;
+};
+
+TEST(DeviceTrainer, HandsOverTheSameFinalPartsInEveryStep) {
+  CountingComm comm;
+  HostMachine machine;
+  TrainerOptions options = small();
+  options.bucket_bytes = 1 << 16;
+  auto trainer = HostTrainer::create(options, machine, comm);
+  ASSERT_TRUE(trainer) << trainer.error().what;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed)
+    ASSERT_TRUE((*trainer)->step(draw(options, seed)));
+  ASSERT_EQ(comm.steps.size(), 3u);
+  ASSERT_GT(comm.steps[0].size(), 2u);
+  std::size_t end = find_model(options.model)->build(options.classes).parameter_floats;
+  for (const auto& [first, count] : comm.steps[0]) {  // from the last parameters to the first
+    EXPECT_EQ(first + count, end);
+    EXPECT_EQ(first % 16, 0u);
+    EXPECT_TRUE(count >= (1 << 14) || first == 0);
+    end = first;
+  }
+  EXPECT_EQ(end, 0u) << "some gradients were not handed over";
+  for (const auto& parts : comm.steps) EXPECT_EQ(parts, comm.steps[0]);
+  EXPECT_EQ(comm.changed, 0) << "gradients were written after they had been handed over";
+  EXPECT_EQ(machine.replayed, static_cast<int>(2 * comm.steps[0].size()));
 }
 
 // As an evaluation ends.
