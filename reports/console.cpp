@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "bench/gpu_places.h"
 #include "bench/promise.h"
 #include "reports/plain_text.h"
 #include "reports/verdict.h"
@@ -123,6 +124,9 @@ void add_answer(Lines& lines, const RunRecord& run) {
   if (!ties.empty()) lines.add("ties", join(ties, "; "));
   for (std::size_t i = 0; i < std::min<std::size_t>(recommended.reasons.size(), 2); ++i) {
     lines.add(i == 0 ? "why" : "", recommended.reasons[i]);
+  }
+  for (const std::string& reason : recommended.reasons) {
+    if (starts_with(reason, kIdleGpus)) lines.add("GPUs", reason);
   }
 }
 

@@ -53,6 +53,18 @@ const std::vector<Phrase>& sentence_table() {
        "干扰太大，在此预算内无法区分 {} 与 {}（重复测量相差 {}）；再用约 {} 可以判定。"},
       {"Not run, and too few trials tell how fast it is: {}; a longer budget would.",
        "尚未运行，且试验太少，无法判断其速度：{}；更长的预算可以判断。"},
+      {"GPUs without work: {} while {} processes shared the rest; start each process through "
+       "'ocrtune "
+       "rank-exec --gpu auto --', or name the GPUs in the command.",
+       "没有工作的 GPU：{}，而 {} 个进程挤在其余 GPU 上；请用 'ocrtune rank-exec --gpu auto --' "
+       "启动每个进程，或在命令中写明 GPU。"},
+      {"GPUs without work: {}; start each process through 'ocrtune rank-exec --gpu auto --', or "
+       "name "
+       "the GPUs in the command.",
+       "没有工作的 GPU：{}；请用 'ocrtune rank-exec --gpu auto --' 启动每个进程，或在命令中写明 "
+       "GPU。"},
+      {"GPUs without work: {}; the command used none of them.",
+       "没有工作的 GPU：{}；该命令一个也没有使用。"},
       {"Next best: {} could be up to {} (not run); stopping is fine.",
        "下一步最值得试：{} 可能{}（未运行）；停止也可以。"},
       {"{} more on {} would halve its interval; stopping is fine.",

@@ -8,6 +8,7 @@
 
 #include "base/stats.h"
 #include "base/text.h"
+#include "bench/gpu_places.h"
 #include "tuner/audit.h"
 #include "tuner/choice.h"
 #include "tuner/explain.h"
@@ -181,6 +182,19 @@ void recommend_chosen(TuneResult& result, const Verdict& verdict) {
   }
 }
 
+// What the latest trial of these knobs said of GPUs that had nothing to do.
+std::string idle_gpus(const std::vector<Trial>& trials, const Knobs& knobs) {
+  std::string said;
+  for (const Trial& trial : trials) {
+    if (!trial.ok() || !(trial.knobs == knobs)) continue;
+    said.clear();
+    for (const std::string& line : trial.evidence) {
+      if (starts_with(line, kIdleGpus)) said = line + ".";
+    }
+  }
+  return said;
+}
+
 }  // namespace
 
 TuneResult recommend(const Space& space, const Search& search, const std::vector<Trial>& trials,
@@ -223,6 +237,8 @@ TuneResult recommend(const Space& space, const Search& search, const std::vector
   recommend_chosen(result, verdict);
   const std::string growth = growth_sentence(trials, verdict.chosen->summary.knobs);
   if (!growth.empty()) result.recommendation.reasons.push_back(growth);
+  const std::string idle = idle_gpus(trials, verdict.chosen->summary.knobs);
+  if (!idle.empty()) result.recommendation.reasons.push_back(idle);
   const double gain = possible_gain(space, search, verdict, settings);
   result.certified_gap = gain;
   result.certificate = certificate(space, gain, verdict, static_cast<int>(settings.size()));

@@ -3,7 +3,7 @@
 //
 //   driver 550.54.15            cuda 12040           init 0|<code>|hang|crash
 //   gpu key=value ...           (name, uuid, bus, memory, used, cc, gen, width, gen_now, width_now,
-//                                links, switch, mig, mig_uuids=a,b, mode, busy, pid, pid_used,
+//                                links, switch, mig, mig_uuids=a,b, mode, busy, pid=a,b, pid_used,
 //                                lost;
 //                                '_' in a value stands for a blank)
 //   p2p all|<i>-<j> key=value   (read, write, nvlink, ancestor), later lines win
@@ -207,11 +207,13 @@ int nvmlDeviceGetMigDeviceHandleByIndex(void* d, unsigned index, void** out) {
   return 0;
 }
 int nvmlDeviceGetComputeRunningProcesses_v3(void* d, unsigned* count, ProcessEntry* out) {
-  *count = has(gpu(d), "pid") ? 1 : 0;
-  if (*count == 1) {
-    const long used = has(gpu(d), "pid_used") ? number(gpu(d), "pid_used") : 1;
-    *out = ProcessEntry{static_cast<unsigned>(number(gpu(d), "pid")),
-                        static_cast<unsigned long long>(used), 0, 0};
+  const unsigned room = *count;
+  const long used = has(gpu(d), "pid_used") ? number(gpu(d), "pid_used") : 1;
+  std::istringstream pids(has(gpu(d), "pid") ? gpu(d).at("pid") : "");
+  *count = 0;
+  for (std::string pid; std::getline(pids, pid, ',') && *count < room; ++*count) {
+    out[*count] = ProcessEntry{static_cast<unsigned>(std::strtol(pid.c_str(), nullptr, 10)),
+                               static_cast<unsigned long long>(used), 0, 0};
   }
   return 0;
 }
