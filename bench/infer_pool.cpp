@@ -1,5 +1,6 @@
 #include "bench/infer_pool.h"
 
+#include <fcntl.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -7,6 +8,8 @@
 #include <memory>
 #include <optional>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "base/clock.h"
 #include "base/interrupt.h"
@@ -16,18 +19,33 @@ namespace ocrtune {
 namespace {
 
 constexpr int kChunksUnderWay = 2;
-constexpr double kLookSeconds = 0.2;   // between two looks at /proc
-constexpr double kShortSeconds = 0.5;  // a chunk that takes less may grow
+constexpr double kLookSeconds = 0.2;    // between two looks at /proc
+constexpr double kShortSeconds = 0.5;   // a chunk that takes less may grow
+constexpr std::size_t kFrameBytes = 9;  // of a request, without its path
 
 struct LiveWorker : InferProcess {
   explicit LiveWorker(InferProcess started, double now)
       : InferProcess(std::move(started)), last_heard(now), chunk_began(now) {}
-  int chunk = 0;  // lines of the chunks that it gets
+  int chunk = 0;       // lines of the chunks that it gets
+  int most_chunk = 0;  // that wait in its pipe while it reads another
   bool ready = false;
   double last_heard = 0;
   double chunk_began = 0;          // when the chunk that it reads now was begun, at the earliest
   std::int64_t chunk_answers = 0;  // of that chunk
 };
+
+// Whoever writes more than a pipe holds waits for the reader, and with it all others.
+int lines_in_pipe(int descriptor, const std::vector<std::string>& paths) {
+  std::size_t longest = 0;
+  for (const std::string& path : paths) longest = std::max(longest, path.size());
+  const int bytes = ::fcntl(descriptor, F_GETPIPE_SZ);
+  const auto room = static_cast<std::size_t>(bytes > 0 ? bytes : 4096);
+  return std::max(1, static_cast<int>((room - kFrameBytes) / (longest + kFrameBytes)));
+}
+
+std::string worker_name(const InferJob& job, std::size_t worker) {
+  return fmt::format("worker {}{}", worker, job.gpus.empty() ? "" : " on " + job.gpus[worker]);
+}
 
 std::int64_t line_count(const InferJob& job) {
   return std::max(job.lines, static_cast<std::int64_t>(job.paths.size()));
@@ -61,6 +79,7 @@ class InferPool {
   void deliver();
   void explain_open_lines();
   bool anybody_alive() const;
+  bool is_silent(std::size_t worker);
 
   const InferJob& job_;
   const InferWatcher& watcher_;
@@ -85,8 +104,11 @@ Status InferPool::start(std::size_t worker) {
   report.placement.pid = started->process.pid();
   report.placement.meant = job_.masks[worker];
   live_[worker].emplace(std::move(started).value(), steady_clock().now_seconds());
-  live_[worker]->chunk = job_.chunk;
-  queue_.set_chunk(static_cast<int>(worker), job_.chunk);
+  LiveWorker& live = *live_[worker];
+  live.most_chunk = lines_in_pipe(live.requests.number, job_.paths);
+  live.chunk = std::min(job_.chunk, live.most_chunk);
+  live.most_chunk = std::min(job_.most_chunk, live.most_chunk);
+  queue_.set_chunk(static_cast<int>(worker), live.chunk);
   if (watcher_.started) watcher_.started(static_cast<int>(worker), report.placement.pid);
   return Status();
 }
@@ -103,7 +125,9 @@ Status InferPool::feed(std::size_t worker) {
                    body + job_.paths[static_cast<std::size_t>(line) % job_.paths.size()]);
     }
     if (frames.empty()) return Status();
-    if (queue_.chunks_in_flight(index) == 1) live.chunk_began = steady_clock().now_seconds();
+    if (queue_.chunks_in_flight(index) == 1) {
+      live.chunk_began = live.last_heard = steady_clock().now_seconds();
+    }
     append_frame(frames, 'G', "");
     // A worker that has just died is noticed by its exit, not here.
     if (!write_frames(live.requests.number, frames)) return Status();
@@ -131,6 +155,7 @@ void InferPool::take_answer(std::size_t worker, const Frame& frame) {
   } else if (frame.kind == 'P') {
     const GpuPlace place = parse_gpu_place(body);
     if (place.bytes >= report.gpu.bytes || place.uuid != report.gpu.uuid) report.gpu = place;
+    if (watcher_.placed) watcher_.placed(static_cast<int>(worker), place);
     last_look_ = 0;
   } else if (frame.kind == 'E') {
     if (!fatal_) fatal_ = parse_error_body(body);
@@ -155,9 +180,9 @@ void InferPool::end_chunk(std::size_t worker) {
   const double now = steady_clock().now_seconds();
   const double seconds = now - live.chunk_began;
   bool growing = live.chunk_answers < live.chunk;
-  if (!growing && seconds < kShortSeconds && live.chunk < job_.most_chunk) {
+  if (!growing && seconds < kShortSeconds && live.chunk < live.most_chunk) {
     growing = true;
-    live.chunk = std::min(2 * live.chunk, job_.most_chunk);
+    live.chunk = std::min(2 * live.chunk, live.most_chunk);
     queue_.set_chunk(static_cast<int>(worker), live.chunk);
   }
   if (watcher_.chunk && live.chunk_answers > 0) {
@@ -214,12 +239,25 @@ Status InferPool::died(std::size_t worker, const ProcessExit& exit) {
   return start(worker);
 }
 
+bool InferPool::is_silent(std::size_t worker) {
+  const LiveWorker& live = *live_[worker];
+  const double silent = steady_clock().now_seconds() - live.last_heard;
+  const bool starts = !live.ready && job_.start_seconds > 0;
+  const double most = starts ? job_.start_seconds : job_.silence_seconds;
+  const bool waiting = !live.ready || queue_.chunks_in_flight(static_cast<int>(worker)) > 0;
+  if (!waiting || silent <= most) return false;
+  if (job_.silence_ends && outcome_.hung.empty()) {
+    outcome_.hung = fmt::format("{} was silent for {:.3g} s{}", worker_name(job_, worker), most,
+                                live.ready ? "" : " before it was ready");
+  }
+  return true;
+}
+
 Status InferPool::bury_the_dead() {
   for (std::size_t i = 0; i < live_.size(); ++i) {
     if (!live_[i]) continue;
-    const double silent = steady_clock().now_seconds() - live_[i]->last_heard;
-    const bool waiting = !live_[i]->ready || queue_.chunks_in_flight(static_cast<int>(i)) > 0;
-    if (waiting && silent > job_.silence_seconds) live_[i]->process.signal(SIGKILL);
+    if (is_silent(i)) live_[i]->process.signal(SIGKILL);
+    if (!outcome_.hung.empty()) return Status();
     const std::optional<ProcessExit> exit = live_[i]->process.poll_exit();
     if (!exit) continue;
     if (Status status = died(i, *exit); !status) return status;
@@ -271,6 +309,8 @@ void InferPool::explain_open_lines() {
     outcome_.stopped_by = outcome_.conflicts[0];
   } else if (!outcome_.wrong_result.empty()) {
     outcome_.stopped_by = outcome_.wrong_result;
+  } else if (!outcome_.hung.empty()) {
+    outcome_.stopped_by = outcome_.hung;
   } else if (outcome_.interrupted) {
     outcome_.stopped_by = "interrupted";
   } else {
@@ -285,7 +325,7 @@ Result<InferOutcome> InferPool::run() {
     if (Status status = start(i); !status) return status.error();
   }
   while (queue_.open() > 0 && anybody_alive() && !interrupted() && outcome_.conflicts.empty() &&
-         outcome_.wrong_result.empty()) {
+         outcome_.wrong_result.empty() && outcome_.hung.empty()) {
     for (std::size_t i = 0; i < live_.size(); ++i) {
       if (!live_[i]) continue;
       if (Status fed = feed(i); !fed) return fed.error();

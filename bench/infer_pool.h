@@ -35,6 +35,8 @@ struct InferJob {
                        // large ones fill the batches of every width; 0: they stay as they are
   int most_deaths_without_work = 5;  // in a row, then that worker is not started again
   double silence_seconds = 120;  // a worker that has lines and says nothing for so long is killed
+  double start_seconds = 0;      // the same until it is ready; 0: silence_seconds
+  bool silence_ends = false;     // the first silence ends the run (InferOutcome::hung)
 };
 
 struct LineAnswer {
@@ -61,6 +63,7 @@ struct InferOutcome {
   double seconds = 0;                  // from then to the last answer
   std::vector<std::string> conflicts;  // of placement
   std::string wrong_result;            // how it differs from the reference; ends the run
+  std::string hung;                    // which worker fell silent, where that ends the run
   bool interrupted = false;
   std::string stopped_by;  // why lines are still open, in words; empty: none is
 };
@@ -72,6 +75,8 @@ struct InferWatcher {
       deliver;
   std::function<void(std::int64_t done)> progress;
   std::function<void(int worker, int pid)> started;  // a worker was started
+  // A worker has said on which GPU it computes: before its first chunk, and after each.
+  std::function<void(int worker, const GpuPlace& place)> placed;
   // A worker has read a chunk of so many lines in so many seconds; its chunks follow each other
   // without a gap as long as the queue has lines. `growing`: larger ones will follow.
   std::function<void(int worker, std::int64_t lines, double seconds, bool growing)> chunk;

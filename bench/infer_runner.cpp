@@ -21,6 +21,7 @@ namespace {
 constexpr int kOomScoreAdjust = 500;
 constexpr const char* kUrlVariable = "OCRTUNE_URL";  // tells a started service its address
 constexpr double kQuietSeconds = 150;                // a service may load its model for 2 minutes
+constexpr double kLaterSeconds = 15;
 
 class InferRunner : public Runner {
  public:
@@ -63,14 +64,20 @@ class InferRunner : public Runner {
   TrialPlan plan_of(const InferTrialSpec& spec, const Knobs& knobs) const {
     TrialPlan plan;
     ProcessOptions process;
-    process.arguments = {own_program(), "infer-trial", "--spec", infer_trial_spec_text(spec)};
+    process.arguments = {workload_.program.empty() ? own_program() : workload_.program,
+                         "infer-trial", "--spec", infer_trial_spec_text(spec)};
     process.oom_score_adjust = kOomScoreAdjust;
     plan.processes.push_back(std::move(process));
     plan.event_ranks = knobs.nproc;
     plan.demand.threads = static_cast<double>(knobs.nproc) * knobs.threads + 1;
     plan.demand.cpus = machine_.cpu.usable_cpus.value_or(std::max(1, machine_.cpu.allowed.count()));
+    plan.gpus = spec.gpus;
     if (spec.foreign() || !spec.promise.empty()) {
       plan.silence.least_seconds = kQuietSeconds;
+      plan.silence.busy_factor = 1;
+    } else if (!spec.gpus.empty()) {
+      // The process that started the readers knows first which one is silent.
+      plan.silence.least_seconds = kLaterSeconds + workload_.start_seconds;
       plan.silence.busy_factor = 1;
     }
     return plan;
@@ -97,6 +104,13 @@ class InferRunner : public Runner {
     spec.exclusive = knobs.binding != "none";
     for (const CpuSet& mask : *masks) {
       spec.masks.push_back(spec.exclusive ? mask.text() : std::string());
+      if (!workload_.gpus.empty()) {
+        spec.gpus.push_back(workload_.gpus[spec.gpus.size() % workload_.gpus.size()]);
+      }
+    }
+    if (!workload_.gpus.empty()) {
+      spec.start_seconds = workload_.start_seconds;
+      spec.silence_seconds = workload_.silence_seconds;
     }
     TrialPlan plan = plan_of(spec, knobs);
     plan.own_shares = knobs.queue == "static" && spec.promise.empty();
@@ -175,8 +189,17 @@ std::string infer_line(const InferenceWorkload& workload, const Machine& machine
   };
   if (!workload.checkpoint.empty()) add("--checkpoint", workload.checkpoint);
   if (workload.model != "crnn") add("--model", workload.model);
+  if (!workload.gpus.empty()) {
+    const auto used = std::min(workload.gpus.size(), static_cast<std::size_t>(knobs.nproc));
+    add("--device", "gpu");
+    add("--gpus",
+        join({workload.gpus.begin(), workload.gpus.begin() + static_cast<std::ptrdiff_t>(used)},
+             ","));
+    if (static_cast<std::size_t>(knobs.nproc) > used) line.emplace_back("--share-gpus");
+  }
   for (const char* knob :
        {"nproc", "threads", "batch", "precision", "backend", "binding", "queue"}) {
+    if (!workload.gpus.empty() && std::string_view(knob) == "backend") continue;  // it is the GPU's
     add((std::string("--") + knob).c_str(), knob_text(knobs, knob));
   }
   if (workload.height != 32) add("--height", fmt::format("{}", workload.height));

@@ -24,6 +24,11 @@ struct InferenceWorkload {
   int width = 320;
   std::uint64_t seed = 1;
   std::string place;  // folder or list of lines; empty: pictures of noise of every width
+  // GPUs that the core reads on, by UUID: process i on the i-th, and again from the first; empty:
+  // the CPUs. A reader that is silent for so long - until it is ready, and later - is a hung trial.
+  std::vector<std::string> gpus;
+  double start_seconds = 120;
+  double silence_seconds = 30;
   // The user's own service; without both, the core.
   PreparedCommand command;          // its workload's command may be empty
   std::string url;                  // with {placeholders}
@@ -31,6 +36,7 @@ struct InferenceWorkload {
   // What is asked.
   std::string promise;  // empty: the most lines a second
   std::string trace;
+  std::string program;          // the ocrtune that has infer-trial; empty: this one
   double prove_per_second = 0;  // trials run this rate at full length; 0: they search for one
 
   bool foreign() const { return !url.empty() || !command.workload.command.empty(); }

@@ -1,12 +1,15 @@
 #include "bench/infer_trial.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "base/interrupt.h"
 #include "base/process.h"
 #include "bench/line_list.h"
+#include "probes/environment.h"
+#include "probes/gpu_worker_program.h"
 
 namespace ocrtune {
 namespace {
@@ -18,11 +21,19 @@ constexpr int kWarmUpChunks = 2;  // of each worker, of full size: its shapes ge
 class Teller {
  public:
   Teller(const InferTrialSpec& spec, EventWriter& events)
-      : spec_(spec), events_(events), chunks_(spec.masks.size()) {}
+      : spec_(spec),
+        events_(events),
+        chunks_(spec.masks.size()),
+        pids_(spec.masks.size()),
+        placed_(spec.masks.size()) {}
 
   InferWatcher watcher() {
     InferWatcher watcher;
-    watcher.started = [this](int worker, int pid) { say_hello(worker, pid); };
+    watcher.started = [this](int worker, int pid) {
+      pids_[static_cast<std::size_t>(worker)] = pid;
+      if (spec_.gpus.empty()) say_hello(worker, "");
+    };
+    watcher.placed = [this](int worker, const GpuPlace& place) { say_place(worker, place); };
     watcher.chunk = [this](int worker, std::int64_t lines, double seconds, bool growing) {
       say_chunk(worker, lines, seconds, growing);
     };
@@ -30,11 +41,20 @@ class Teller {
   }
 
  private:
-  void say_hello(int worker, int pid) {
+  // Where a worker computes is known once it says so.
+  void say_place(int worker, const GpuPlace& place) {
+    const auto index = static_cast<std::size_t>(worker);
+    if (placed_[index] != pids_[index]) say_hello(worker, place.uuid);
+    placed_[index] = pids_[index];
+    events_.say(MemoryEvent{worker, place.bytes, 0, place.source});
+  }
+
+  void say_hello(int worker, const std::string& gpu) {
     HelloEvent hello;
     hello.rank = worker;
     hello.world_size = static_cast<int>(spec_.masks.size());
-    hello.pid = pid;
+    hello.pid = pids_[static_cast<std::size_t>(worker)];
+    hello.gpu = gpu;
     hello.cpus = spec_.masks[static_cast<std::size_t>(worker)];
     if (hello.cpus.empty()) hello.cpus = current_affinity().text();
     events_.say(hello);
@@ -55,7 +75,8 @@ class Teller {
 
   const InferTrialSpec& spec_;
   EventWriter& events_;
-  std::vector<int> chunks_;  // of each worker, of full size
+  std::vector<int> chunks_;         // of each worker, of full size
+  std::vector<int> pids_, placed_;  // of each worker; placed_: the one that has said its GPU
   bool ready_ = false;
 };
 
@@ -63,7 +84,13 @@ class Teller {
 
 Result<InferJob> infer_job_of(const InferTrialSpec& spec) {
   InferJob job;
-  job.program = own_program();
+  job.program = spec.gpus.empty() ? own_program() : gpu_worker_program("", process_environment());
+  job.gpus = spec.gpus;
+  job.share_gpus =
+      std::set<std::string>(spec.gpus.begin(), spec.gpus.end()).size() < spec.gpus.size();
+  job.start_seconds = spec.start_seconds;
+  job.silence_seconds = spec.silence_seconds;
+  job.silence_ends = !spec.gpus.empty();
   const auto list = read_line_list(spec.place);
   if (!list) return list.error();
   job.paths = list->paths;
@@ -84,7 +111,7 @@ ErrorEvent error_event(const Error& error) {
   event.cause = "error";
   if (error.kind == ErrorKind::exhausted) {
     event.outcome = Outcome::out_of_memory;
-    event.cause = "process";
+    event.cause = error.what.find("GPU") != std::string::npos ? "gpu" : "process";
   } else if (error.kind == ErrorKind::usage || error.kind == ErrorKind::unsupported) {
     event.outcome = Outcome::unsupported;
     event.cause = "setting";
@@ -117,6 +144,9 @@ bool run_infer_trial(const InferTrialSpec& spec, EventWriter& events) {
     if (!outcome->wrong_result.empty()) {
       event.outcome = Outcome::wrong_result;
       event.cause = "reference";
+    } else if (!outcome->hung.empty()) {
+      event.outcome = Outcome::hung;
+      event.cause = "silence";
     } else if (!outcome->conflicts.empty()) {
       event.outcome = Outcome::unsupported;
       event.cause = "placement";

@@ -9,6 +9,9 @@ constexpr auto kFields = [](auto& spec, const auto& visit) {
   visit("place", spec.place);
   visit("masks", spec.masks);
   visit("exclusive", spec.exclusive);
+  visit("gpus", spec.gpus);
+  visit("start_seconds", spec.start_seconds);
+  visit("silence_seconds", spec.silence_seconds);
   visit("queue", spec.queue);
   visit("chunk", spec.chunk);
   visit("most_chunk", spec.most_chunk);

@@ -17,6 +17,9 @@ struct InferTrialSpec {
   std::string place;               // folder or list of lines
   std::vector<std::string> masks;  // CPUs of each process; "" leaves one free
   bool exclusive = false;          // no two may share a CPU
+  std::vector<std::string> gpus;   // UUID for each process; one that stands twice is shared
+  double start_seconds = 0;        // silence of a reader before it is ready ...
+  double silence_seconds = 120;    // ... and later: longer ones end a trial on GPUs
   std::string queue = "shared";    // shared | static
   int chunk = 32;
   int most_chunk = 0;

@@ -133,7 +133,8 @@ Status InferWorker::check() {
   const double most = precision == "bf16" ? 0.25 : precision == "tf32" ? 0.05 : 0.002;
   if (*error <= most) return Status();
   return say('W', fmt::format("{} {} differs from the reference by {:.2g} (limit {:.2g})",
-                              spec_.recognizer.backend, spec_.recognizer.precision, *error, most));
+                              device_ != nullptr ? "cuda" : spec_.recognizer.backend,
+                              spec_.recognizer.precision, *error, most));
 }
 
 Result<std::unique_ptr<Recognizer>> InferWorker::open(const Alphabet& alphabet) {

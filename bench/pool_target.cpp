@@ -8,6 +8,8 @@
 #include <ctime>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/clock.h"
 #include "base/interrupt.h"
 
@@ -26,38 +28,46 @@ PoolTarget::PoolTarget(InferJob job, LineKinds kinds)
       kinds_(std::move(kinds)),
       next_path_(kinds_.paths.size()),
       workers_(job_.masks.size()),
-      placements_(job_.masks.size()) {}
+      placements_(job_.masks.size()),
+      gpu_places_(job_.masks.size()) {}
 
-Result<std::unique_ptr<PoolTarget>> PoolTarget::start(const InferJob& job, LineKinds kinds) {
+Result<std::unique_ptr<PoolTarget>> PoolTarget::start(const InferJob& job, LineKinds kinds,
+                                                      std::string* hung) {
   std::unique_ptr<PoolTarget> target(new PoolTarget(job, std::move(kinds)));
   for (std::size_t i = 0; i < target->workers_.size(); ++i) {
     if (Status started = target->start_worker(i); !started) return started.error();
   }
-  if (Status ready = target->wait_until_ready(); !ready) return ready.error();
+  const Status ready = target->wait_until_ready();
+  if (hung != nullptr) *hung = target->hung_;
+  if (!ready) return ready.error();
   return target;
 }
 
 Status PoolTarget::start_worker(std::size_t index) {
   InferSpec spec = job_.spec;
   spec.check = spec.check && index == 0 && workers_[0].deaths == 0;
+  if (!job_.gpus.empty()) spec.gpu = job_.gpus[index];
   auto started = start_infer_process(job_.program, spec, job_.masks[index]);
   if (!started) return started.error();
   workers_[index].live = std::move(started).value();
   workers_[index].ready = false;
+  workers_[index].heard = now();
   placements_[index] = Placement();
+  gpu_places_[index] = GpuPlace();
   placements_[index].pid = workers_[index].live->process.pid();
   placements_[index].meant = job_.masks[index];
   return Status();
 }
 
 Status PoolTarget::wait_until_ready() {
-  const double end = now() + kReadySeconds;
+  const double end = now() + std::max(kReadySeconds, job_.start_seconds);
   const auto all_ready = [&] {
     return std::all_of(workers_.begin(), workers_.end(), [](const auto& one) { return one.ready; });
   };
   while (!all_ready()) {
     if (interrupted()) return Error{ErrorKind::interrupted, "interrupted"};
     poll_once(0.1);
+    if (!hung_.empty()) return Error{ErrorKind::failed, hung_};
     if (fatal_) return *fatal_;
     if (!failure_.empty()) return Error{ErrorKind::failed, failure_};
     if (now() > end) return Error{ErrorKind::failed, "a worker was not ready within 2 min"};
@@ -79,8 +89,9 @@ void PoolTarget::feed(std::size_t index) {
   if (from.empty()) return;
   if (!worker.live) {
     const bool own = job_.policy == QueuePolicy::static_shards;
-    const bool none = std::none_of(workers_.begin(), workers_.end(),
-                                   [](const Worker& one) { return one.live.has_value(); });
+    const bool none =
+        !hung_.empty() || std::none_of(workers_.begin(), workers_.end(),
+                                       [](const Worker& one) { return one.live.has_value(); });
     while ((own || none) && !from.empty()) {
       answers_.push_back({from.front().number, now(), false});
       from.pop_front();
@@ -100,6 +111,7 @@ void PoolTarget::feed(std::size_t index) {
     append_frame(frames, 'I', body + paths[next_path_[kind]++ % paths.size()]);
     worker.reading.push_back(request.number);
   }
+  worker.heard = now();
   append_frame(frames, 'G', "");
   // A worker that has just died is noticed by its closed pipe.
   (void)write_frames(worker.live->requests.number, frames);
@@ -115,6 +127,9 @@ void PoolTarget::take(std::size_t index, const Frame& frame) {
     placements_[index].seen_inside =
         placements_[index].seen_inside.unite(CpuSet::parse(body).value_or(CpuSet()));
     worker.reading.clear();
+  } else if (frame.kind == 'P') {
+    const GpuPlace place = parse_gpu_place(body);
+    if (place.bytes >= gpu_places_[index].bytes) gpu_places_[index] = place;
   } else if (frame.kind == 'E') {
     if (!fatal_) fatal_ = parse_error_body(body);
     failure_ = fatal_->what;
@@ -136,6 +151,7 @@ void PoolTarget::hear(std::size_t index) {
     live.process.signal(SIGKILL);  // it talks nonsense: treated as any death
     return bury(index);
   }
+  workers_[index].heard = now();
   for (const Frame& frame : *frames) take(index, frame);
   if (live.reader.ended()) bury(index);
 }
@@ -152,7 +168,31 @@ void PoolTarget::bury(std::size_t index) {
   if (++worker.deaths <= kMostDeaths && !fatal_) (void)start_worker(index);
 }
 
+// A process that computes on a GPU may hang in its driver; waiting for it answers nobody.
+void PoolTarget::look_for_silence() {
+  if (!job_.silence_ends || !hung_.empty()) return;
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    const Worker& worker = workers_[i];
+    if (!worker.live || (worker.ready && worker.reading.empty())) continue;
+    const double most =
+        !worker.ready && job_.start_seconds > 0 ? job_.start_seconds : job_.silence_seconds;
+    if (now() - worker.heard <= most) continue;
+    failure_ = hung_ = fmt::format("worker {}{} was silent for {:.3g} s{}", i,
+                                   job_.gpus.empty() ? "" : " on " + job_.gpus[i], most,
+                                   worker.ready ? "" : " before it was ready");
+  }
+  for (std::size_t i = 0; i < workers_.size() && !hung_.empty(); ++i) {
+    for (const std::uint64_t request : workers_[i].reading) {
+      answers_.push_back({request, now(), false});
+    }
+    workers_[i].reading.clear();
+    workers_[i].live.reset();
+    workers_[i].ready = false;
+  }
+}
+
 void PoolTarget::poll_once(double seconds) {
+  look_for_silence();
   std::vector<pollfd> polls;
   std::vector<std::size_t> who;
   for (std::size_t i = 0; i < workers_.size(); ++i) {
@@ -190,7 +230,11 @@ std::vector<std::string> PoolTarget::conflicts() {
     placements_[i].seen_outside =
         placements_[i].seen_outside.unite(last_used_cpus(placements_[i].pid));
   }
-  return placement_conflicts(placements_, job_.exclusive);
+  auto found = placement_conflicts(placements_, job_.exclusive);
+  if (job_.gpus.empty()) return found;
+  const auto on_gpus = gpu_conflicts(job_.gpus, gpu_places_, job_.share_gpus);
+  found.insert(found.end(), on_gpus.begin(), on_gpus.end());
+  return found;
 }
 
 }  // namespace ocrtune

@@ -21,8 +21,11 @@ namespace ocrtune {
 class PoolTarget final : public LoadTarget {
  public:
   // Starts one worker for each mask and waits until all are ready. Of the job: program, spec,
-  // masks, exclusive and policy. invalid: a result that is wrong (against the reference).
-  static Result<std::unique_ptr<PoolTarget>> start(const InferJob& job, LineKinds kinds);
+  // masks, exclusive, policy, gpus, share_gpus and the seconds of silence; a silent worker ends the
+  // target's work (hung()). invalid: a result that is wrong (against the reference).
+  // `hung` (may be null) gets the words of a worker that fell silent before it was ready.
+  static Result<std::unique_ptr<PoolTarget>> start(const InferJob& job, LineKinds kinds,
+                                                   std::string* hung = nullptr);
 
   void start(std::uint64_t request, int kind) override;
   void collect(double until_seconds, std::vector<Completion>& finished) override;
@@ -31,6 +34,9 @@ class PoolTarget final : public LoadTarget {
   // Looks at /proc; what is wrong with where the workers run. Empty: nothing.
   std::vector<std::string> conflicts();
   const std::vector<Placement>& placements() const { return placements_; }
+  const std::vector<GpuPlace>& gpu_places() const { return gpu_places_; }
+  // Which worker fell silent; every request is answered as failed from then on. Empty: none.
+  const std::string& hung() const { return hung_; }
 
  private:
   struct Request {
@@ -43,6 +49,7 @@ class PoolTarget final : public LoadTarget {
     int deaths = 0;
     std::deque<Request> waiting;         // its own, with static shards
     std::vector<std::uint64_t> reading;  // the batch that it has
+    double heard = 0;                    // when it said something, or was given that batch
   };
 
   PoolTarget(InferJob job, LineKinds kinds);
@@ -53,12 +60,15 @@ class PoolTarget final : public LoadTarget {
   void take(std::size_t index, const Frame& frame);
   void bury(std::size_t index);
   void poll_once(double seconds);
+  void look_for_silence();
 
   InferJob job_;
   LineKinds kinds_;
   std::vector<std::size_t> next_path_;  // of each kind
   std::vector<Worker> workers_;
   std::vector<Placement> placements_;
+  std::vector<GpuPlace> gpu_places_;
+  std::string hung_;
   std::deque<Request> shared_;
   std::size_t next_worker_ = 0;
   std::vector<Completion> answers_;

@@ -58,12 +58,13 @@ struct Reader {
       const std::size_t equals = word.find('=');
       if (equals == std::string::npos) continue;
       const std::string key = word.substr(0, equals);
-      if (key != "cores" && key != "memory_bytes") continue;
+      if (key != "cores" && key != "memory_bytes" && key != "gpus") continue;
       const auto number = parse_number(word.substr(equals + 1));
       if (!number || !(*number > 0) || !std::isfinite(*number)) {
         return error(1, fmt::format("{} is not a positive number", word));
       }
       if (key == "cores") table.cores = *number;
+      if (key == "gpus") table.gpus = static_cast<int>(std::clamp(*number, 1.0, 1e6));
       if (key == "memory_bytes") table.memory_bytes = static_cast<std::uint64_t>(*number);
     }
     return Status();
@@ -184,10 +185,11 @@ Result<RecordedTable> read_table(const std::string& path) {
 
 std::string table_csv(const RecordedTable& table) {
   std::string csv;
-  if (table.cores > 0 || table.memory_bytes > 0) {
+  if (table.cores > 0 || table.memory_bytes > 0 || table.gpus > 0) {
     csv += "#";
     if (table.cores > 0) csv += fmt::format(" cores={:g}", table.cores);
     if (table.memory_bytes > 0) csv += fmt::format(" memory_bytes={}", table.memory_bytes);
+    if (table.gpus > 0) csv += fmt::format(" gpus={}", table.gpus);
     csv += "\n";
   }
   std::vector<std::string> names = {"nproc", "threads", "batch"};

@@ -2,7 +2,8 @@
 //
 // A table is a CSV with one column per knob (any others are the user's own dimensions), then
 // samples_per_second, peak_bytes, outcome and noise_sigma. Its first line may be
-// "# cores=64 memory_bytes=137438953472". A replayed trial returns the recorded rate times
+// "# cores=64 memory_bytes=137438953472"; with "gpus=2" processes take turns on so many GPUs, and
+// memory and peaks are of the fullest one. A replayed trial returns the recorded rate times
 // exp(normal(0, noise_sigma)), so repeats differ as they would on the machine.
 #pragma once
 
@@ -32,6 +33,7 @@ struct RecordedTable {
   std::vector<std::string> columns;  // knobs and dimensions, as the file orders them
   double cores = 0;                  // 0: not stated
   std::uint64_t memory_bytes = 0;    // 0: not stated
+  int gpus = 0;                      // 0: none
 
   const TableRow* best() const;  // fastest that is ok; null when all failed
 };

@@ -19,6 +19,7 @@
 #include "bench/energy_counter.h"
 #include "bench/event_pipe.h"
 #include "bench/file_follower.h"
+#include "bench/gpu_memory_sum.h"
 #include "bench/gpu_places.h"
 #include "bench/memory_sampler.h"
 #include "bench/oom_watch.h"
@@ -134,7 +135,7 @@ class TrialWatch {
   std::map<int, Share> shares_;  // of each rank since the measuring began
   std::map<int, std::string> places_;
   std::map<int, std::uint64_t> gpu_bytes_;  // of each rank, at the latest
-  std::uint64_t gpu_peak_ = 0;              // of the fullest rank
+  std::uint64_t gpu_peak_ = 0;              // of the fullest GPU
   std::string gpu_source_;
   std::set<int> ready_, exited_;
   std::vector<double> step_seconds_;
@@ -264,8 +265,7 @@ void TrialWatch::on_hello(const HelloEvent& hello) {
 void TrialWatch::on_memory(const MemoryEvent& memory) {
   gpu_bytes_[memory.rank] = memory.bytes;
   gpu_source_ = memory.source;
-  std::uint64_t fullest = 0;
-  for (const auto& [rank, bytes] : gpu_bytes_) fullest = std::max(fullest, bytes);
+  const std::uint64_t fullest = fullest_gpu_bytes(plan_.gpus, gpu_bytes_, memory.source);
   gpu_peak_ = std::max(gpu_peak_, fullest);
   if (measuring_) trial_.memory_trace.push_back({now() - measuring_since_, fullest});
 }

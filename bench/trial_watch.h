@@ -44,7 +44,7 @@ struct TrialPlan {
 
 // Fills outcome, cause, reason, evidence, samples, rate, peak, seconds, placement and log tail of a
 // trial; knobs, reproduce line and the rest are the caller's. Where ranks report a GPU's memory,
-// the peak is the fullest one's, and the machine's memory is only watched.
+// the peak is the fullest GPU's, all ranks on it together, and the machine's is only watched.
 Trial watch_trial(const TrialPlan& plan, const TrialLimits& limits);
 
 }  // namespace ocrtune

@@ -143,7 +143,8 @@ Command replay_command() {
   return {"replay", "score search strategies on a recorded table, no hardware needed",
           "ocrtune replay --table machine.csv --trials 25 --repeat 10 --strategy ours,random\n"
           "The table: a column per knob, then samples_per_second, peak_bytes, outcome and\n"
-          "noise_sigma; its first line may be '# cores=64 memory_bytes=137438953472'.",
+          "noise_sigma; its first line may be '# cores=64 memory_bytes=137438953472', with gpus=2\n"
+          "where the processes took turns on two GPUs.",
           [](CLI::App& app) {
             auto flags = std::make_shared<ReplayFlags>();
             app.add_option("--table", flags->table, "CSV of every setting and what it does")

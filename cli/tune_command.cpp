@@ -21,8 +21,8 @@
 #include "cli/objective_flags.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
+#include "cli/tune_device.h"
 #include "cli/tune_inference.h"
-#include "core/device_footprint.h"
 #include "core/loader.h"
 #include "core/samples.h"
 #include "core/trainer.h"
@@ -30,7 +30,6 @@
 #include "reports/console.h"
 #include "reports/report_files.h"
 #include "reports/run_json.h"
-#include "tuner/device_choice.h"
 #include "tuner/program_versions.h"
 #include "tuner/promise_proof.h"
 #include "tuner/run_runner.h"
@@ -186,61 +185,6 @@ Status check_names(const RunOptions& options) {
                "--strategy " + options.strategy + ": not one of " + join(names, ", ")};
 }
 
-// Which GPUs the built-in core trains on, if any, said before anything is measured.
-Status read_device(TuneFlags& flags, const Machine& machine) {
-  RunOptions& options = flags.options;
-  const bool asked = flags.device.device != "auto" || !flags.device.gpus.empty();
-  const bool core = options.command.empty() && options.url.empty() && !options.infers();
-  if (!core && asked) {
-    return Error{ErrorKind::usage,
-                 "--device, --gpus: only training of the built-in core is moved; a command has its "
-                 "own way, and 'ocrtune infer --device gpu' reads on GPUs"};
-  }
-  if (!core) return Status();
-  // A knob of the CPUs' core is a choice of it.
-  const auto backend = options.axes.find("backend");
-  const bool cuda =
-      backend != options.axes.end() && backend->second == std::vector<std::string>{"cuda"};
-  if (cuda && !asked) flags.device.device = "gpu";
-  if (backend != options.axes.end() && !cuda && !asked) return Status();
-  const auto choice = choose_device(flags.device, machine, process_environment());
-  if (!choice) return choice.error();
-  if (!choice->gpu) {
-    if (!machine.gpus.empty() && flags.device.device == "auto") {
-      std::fprintf(stderr, "on the CPUs: %s\n", choice->because.c_str());
-    }
-    return Status();
-  }
-  for (const VisibleGpu& gpu : choice->gpus) options.gpus.push_back(gpu.uuid);
-  if (!choice->no_nccl.empty() && options.gpus.size() > 1) {
-    std::fprintf(stderr, "on one GPU alone, several cannot train together: %s\n",
-                 choice->no_nccl.c_str());
-    options.gpus.resize(1);
-  }
-  options.gpu_memory_bytes = choice->memory_bytes;
-  options.tensor_cores = choice->tensor_cores;
-  std::fprintf(stderr, "on %zu GPU%s (%s): %s\n", options.gpus.size(),
-               options.gpus.size() == 1 ? "" : "s", choice->because.c_str(),
-               join(options.gpus, ", ").c_str());
-  TrainerOptions trainer;
-  trainer.model = options.model;
-  trainer.heights = options.heights;
-  trainer.height = options.height;
-  trainer.width = options.width;
-  trainer.batch = 1;
-  const auto fits = device_training_bytes(trainer);
-  if (!fits) return fits.error();
-  if (options.width_buckets > 0) {
-    return Error{ErrorKind::unsupported, "--device gpu: the GPU core has no width buckets yet"};
-  }
-  if (*fits <= options.gpu_memory_bytes) return Status();
-  return Error{
-      ErrorKind::exhausted,
-      fmt::format("--device gpu: {} with a batch of 1 takes about {}, and {} are free on "
-                  "the fullest GPU",
-                  options.model, format_bytes(*fits), format_bytes(options.gpu_memory_bytes))};
-}
-
 // The user's setting as given, or one process on all usable CPUs: what a plain start would be.
 Status read_baseline(TuneFlags& flags, const Machine& machine) {
   RunOptions& options = flags.options;
@@ -263,7 +207,7 @@ Status read_baseline(TuneFlags& flags, const Machine& machine) {
   }
   if (options.on_gpus()) {
     options.baseline.backend = "cuda";
-    if (options.baseline.nproc > static_cast<int>(options.gpus.size())) {
+    if (!options.infers() && options.baseline.nproc > static_cast<int>(options.gpus.size())) {
       return Error{ErrorKind::usage,
                    fmt::format("--baseline: {} processes on {} GPUs; each takes one for itself",
                                options.baseline.nproc, options.gpus.size())};
@@ -302,7 +246,7 @@ Result<RunRecord> new_run(TuneFlags& flags, const std::string& command_line) {
   probe.quick = true;  // a mistake is said before anything is measured
   auto machine = probe_machine(probe);
   if (!machine) return machine.error();
-  const Status device = read_device(flags, *machine);
+  const Status device = read_device(flags.options, flags.device, *machine);
   if (!device) return device.error();
   const Status baseline = read_baseline(flags, *machine);
   if (!baseline) return baseline.error();
@@ -465,6 +409,8 @@ Result<int> tune(TuneFlags flags, const std::string& command_line) {
   }
   const Status command = read_command_flags(flags.command, flags.options);
   if (!command) return command.error();
+  const Status movable = check_device_flags(flags.options, flags.device);
+  if (!movable) return movable.error();
   const Status asked =
       read_inference(flags.options, flags.inference, flags.data, flags.model_given);
   if (!asked) return asked.error();
@@ -544,7 +490,7 @@ std::function<Result<int>()> declare(CLI::App& app) {
   app.add_option("--data", flags->data,
                  "Folder with labels.txt, or a label file; to infer any folder or list of lines");
   app.add_option("--device", flags->device.device,
-                 "Where the built-in core trains: auto (GPUs where usable ones are), cpu, gpu");
+                 "Where the built-in core computes: auto (GPUs where usable ones are), cpu, gpu");
   app.add_option("--gpus", flags->device.gpus,
                  "Which GPUs: all, 0,2 as this process sees them, or UUIDs");
   CLI::Option* model =

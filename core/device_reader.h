@@ -49,7 +49,8 @@ class DeviceReader final : public LogitMaker {
 
  private:
   using Net = DeviceNetwork<Machine, Value>;
-  static constexpr std::size_t kMostShapes = 8;  // the one longest unused goes first
+  // Of every width and power of two of lines that come often; the one longest unused goes first.
+  static constexpr std::size_t kMostShapes = 24;
 
   struct Entry {
     Shape shape;

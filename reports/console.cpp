@@ -90,6 +90,7 @@ void add_answer(Lines& lines, const RunRecord& run) {
   lines.marked("launch", knobs_text(recommended.knobs), badges(run));
   if (!recommended.env.empty()) lines.whole("env", environment_text(recommended));
   if (!recommended.command.empty()) lines.whole("command", recommended.command);
+  if (run.options.on_gpus()) lines.whole("gpus", gpus_text(run));
   lines.add("rate", fmt::format("{} {}/s, {}", rate_text(recommended.samples_per_second),
                                 run.options.counts_requests() ? "requests" : "samples",
                                 spoilt_share(run) > 0.5 ? "on a busy host: run again when quiet"
@@ -111,11 +112,12 @@ void add_answer(Lines& lines, const RunRecord& run) {
                                         knobs_text(result.baseline.knobs), result.baseline.reason));
   }
   const double free = free_share(recommended);
-  lines.add("memory",
-            free < 0
-                ? fmt::format("peak {}, limit unknown", format_bytes(recommended.peak_bytes))
-                : fmt::format("peak {} of {}, {:.0f} % free", format_bytes(recommended.peak_bytes),
-                              format_bytes(recommended.limit_bytes), free * 100));
+  lines.add(
+      "memory",
+      free < 0 ? fmt::format("peak {}, limit unknown", format_bytes(recommended.peak_bytes))
+               : fmt::format("peak {} of {}{}, {:.0f} % free", format_bytes(recommended.peak_bytes),
+                             format_bytes(recommended.limit_bytes),
+                             run.options.on_gpus() ? " on the fullest GPU" : "", free * 100));
   if (!result.certificate.empty()) lines.add("certain", result.certificate);
   std::vector<std::string> ties;
   for (const SettingSummary& tie : result.ties) {

@@ -94,11 +94,20 @@ std::string rules_fact(const TuneResult& result) {
   return fact_html("Gain over the rules of thumb", "<ul class=\"gains\">" + items + "</ul>");
 }
 
-std::string memory_fact(const Recommendation& recommended) {
+std::string gpus_fact(const RunRecord& run) {
+  const std::vector<std::string> gpus = used_gpus(run);
+  if (gpus.empty()) return "";
+  return fact_html("GPUs", fmt::format("{}", gpus.size()),
+                   say_sentence(plain_line(gpus_text(run), 1000)));
+}
+
+std::string memory_fact(const RunRecord& run) {
+  const Recommendation& recommended = run.result.recommendation;
+  const char* title = run.options.on_gpus() ? "Peak memory of the fullest GPU" : "Peak memory";
   const double free = free_share(recommended);
   const std::string peak = html_text(format_bytes(recommended.peak_bytes));
-  if (free < 0) return fact_html("Peak memory", peak, say("limit unknown"));
-  return fact_html("Peak memory", peak,
+  if (free < 0) return fact_html(title, peak, say("limit unknown"));
+  return fact_html(title, peak,
                    say("of {}; {} % stays free", {html_text(format_bytes(recommended.limit_bytes)),
                                                   fmt::format("{:.0f}", free * 100)}));
 }
@@ -197,7 +206,7 @@ std::string answer_section(const RunRecord& run) {
                                 html_text(format_count(recommended.samples_per_second.median)) +
                                     " <i>" + say("samples/s") + "</i>",
                                 rate_note(recommended.samples_per_second));
-  facts += gain_fact(run) + rules_fact(result) + memory_fact(recommended);
+  facts += gain_fact(run) + rules_fact(result) + memory_fact(run) + gpus_fact(run);
   std::string blocks;
   if (!recommended.command.empty()) blocks += copy_block("Command", "command", recommended.command);
   if (!recommended.env.empty()) blocks += copy_block("Environment", "env", env_lines(recommended));

@@ -43,6 +43,7 @@ const std::vector<Phrase>& phrase_table() {
       {"the plain start {} does not run: {}", "普通启动方式 {} 无法运行：{}"},
       {"Gain over the rules of thumb", "相对经验规则的提升"},
       {"Peak memory", "峰值内存"},
+      {"Peak memory of the fullest GPU", "占用最多的 GPU 的峰值显存"},
       {"limit unknown", "上限未知"},
       {"of {}; {} % stays free", "上限 {}；剩余 {} %"},
       {"(chosen)", "（已选）"},

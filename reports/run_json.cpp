@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "reports/verdict.h"
 
 namespace ocrtune {
 namespace {
@@ -52,7 +53,8 @@ Json setting_json(const SettingSummary& setting) {
           {"spoilt_samples", setting.spoilt_samples}};
 }
 
-Json recommendation_json(const TuneResult& result) {
+Json recommendation_json(const RunRecord& run) {
+  const TuneResult& result = run.result;
   if (!result.found) return nullptr;
   const Recommendation& recommended = result.recommendation;
   Json env = Json::object();
@@ -60,6 +62,7 @@ Json recommendation_json(const TuneResult& result) {
   return {{"knobs", knobs_json(recommended.knobs)},
           {"env", env},
           {"command", valid_utf8(recommended.command)},
+          {"gpus", texts_json(used_gpus(run))},
           {"samples_per_second", rate_json(recommended.samples_per_second)},
           {"peak_bytes", recommended.peak_bytes},
           {"limit_bytes", recommended.limit_bytes == 0 ? Json() : Json(recommended.limit_bytes)},
@@ -113,7 +116,7 @@ std::string run_json(const RunRecord& run, int indent) {
       {"versions", run.versions},
       {"found", result.found},
       {"answer", valid_utf8(result.answer)},
-      {"recommendation", recommendation_json(result)},
+      {"recommendation", recommendation_json(run)},
       {"baseline", setting_json(result.baseline)},
       {"gain", interval_json(result.gain, result.gain.median > 0)},
       {"objective", result.objective},

@@ -51,7 +51,10 @@ std::vector<Badge> badges(const RunRecord& run) {
     found.push_back({"NOISY HOST", Tone::warning,
                      "Other load disturbed the measurements; the interval says how much."});
   }
-  if (run.options.command.empty() && run.options.label_file.empty()) {
+  const RunOptions& asked = run.options;
+  const bool drawn =
+      asked.infers() ? asked.place.empty() && asked.url.empty() : asked.label_file.empty();
+  if (asked.command.empty() && drawn) {
     found.push_back({"EXTRAPOLATED", Tone::warning,
                      "Measured on a drawn batch without a data path; reading your data may be what "
                      "limits. Tune with --data."});
@@ -75,6 +78,27 @@ std::string gain_text(const Interval& gain) {
 
 std::string percent_range(const Interval& of) {
   return fmt::format("{:.0f} % ({:.0f}..{:.0f} %)", of.median * 100, of.low * 100, of.high * 100);
+}
+
+std::vector<std::string> used_gpus(const RunRecord& run) {
+  if (!run.result.found) return {};
+  std::vector<std::string> gpus = run.options.gpus;
+  const int processes = run.result.recommendation.knobs.nproc;
+  gpus.resize(std::min(gpus.size(), static_cast<std::size_t>(std::max(0, processes))));
+  return gpus;
+}
+
+std::string gpus_text(const RunRecord& run) {
+  const std::vector<std::string> gpus = used_gpus(run);
+  if (gpus.empty()) return "";
+  const auto count = static_cast<int>(gpus.size());
+  const int processes = run.result.recommendation.knobs.nproc;
+  const std::string how =
+      processes % count == 0
+          ? fmt::format("{} process{} on {}", processes / count, processes == count ? "" : "es",
+                        count > 1 ? "each of " : "")
+          : fmt::format("{} processes, in turn, on ", processes);
+  return how + join(gpus, ", ");
 }
 
 double free_share(const Recommendation& of) {

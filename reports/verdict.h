@@ -24,7 +24,12 @@ double spoilt_share(const RunRecord& run);  // of all samples, by other load
 std::string rate_text(const Interval& rate);    // "212 (207..216)"; "unknown" when never measured
 std::string gain_text(const Interval& gain);    // "1.34x (1.29x..1.40x)"
 std::string percent_range(const Interval& of);  // "23 % (20..26 %)"
-double free_share(const Recommendation& of);    // of the limit; negative when the limit is unknown
+// On which GPUs the recommended setting ran: "2 processes on each of GPU-a, GPU-b"; empty: the
+// CPUs, or nothing is recommended.
+std::string gpus_text(const RunRecord& run);
+std::vector<std::string> used_gpus(const RunRecord& run);  // their UUIDs
+
+double free_share(const Recommendation& of);  // of the limit; negative when the limit is unknown
 
 // "how often x why" of the trials that failed, most frequent first.
 struct FailureGroup {

@@ -88,6 +88,24 @@ std::vector<Axis> gpu_axes(const Machine& machine, const SpaceRequest& request) 
   return axes;
 }
 
+// More than a few processes on one GPU only take turns: what one of them leaves idle, while it
+// decodes and writes, two or three fill.
+constexpr int kMostOnOneGpu = 4;
+
+// Reading on GPUs: threads decode and scale for the GPU.
+std::vector<Axis> gpu_infer_axes(const Machine& machine, const SpaceRequest& request) {
+  const int gpus = request.infer_gpus;
+  std::vector<int> processes = half_doublings(gpus);
+  for (int each = 2; each <= kMostOnOneGpu; ++each) processes.push_back(each * gpus);
+  std::vector<int> threads;
+  const int most = std::min(16, usable_cpu_count(machine));
+  for (int count = 1; count <= most; count *= 2) threads.push_back(count);
+  return {{"nproc", {}, texts(processes)},
+          {"threads", {}, texts(threads)},
+          {"batch", {}, texts(batches(request))},
+          {"backend", {}, {"cuda"}}};
+}
+
 bool user_gave(const SpaceRequest& request, std::string_view name) {
   return std::any_of(request.lists.begin(), request.lists.end(),
                      [&](const Axis& axis) { return axis.name == name; });
@@ -106,6 +124,10 @@ bool sensible(const Knobs& knobs, int cpus, const SpaceRequest& request) {
     return user_gave(request, "workers") || knobs.nproc * knobs.workers <= 2 * cpus;
   }
   const int team = knobs.nproc * knobs.threads;
+  if (request.infer_gpus > 0) {
+    if (knobs.nproc == 1 && knobs.queue != "shared" && !user_gave(request, "queue")) return false;
+    return user_gave(request, "threads") || knobs.threads == 1 || team <= cpus;
+  }
   if (!(user_gave(request, "nproc") && user_gave(request, "threads"))) {
     const bool at_double =
         team == 2 * cpus && (knobs.threads == 1 || knobs.nproc == cpus || knobs.threads == cpus);
@@ -118,8 +140,9 @@ bool sensible(const Knobs& knobs, int cpus, const SpaceRequest& request) {
 }
 
 Result<std::vector<Axis>> merged_axes(const Machine& machine, const SpaceRequest& request) {
-  std::vector<Axis> axes =
-      request.train_gpus > 0 ? gpu_axes(machine, request) : default_axes(machine, request);
+  std::vector<Axis> axes = request.train_gpus > 0   ? gpu_axes(machine, request)
+                           : request.infer_gpus > 0 ? gpu_infer_axes(machine, request)
+                                                    : default_axes(machine, request);
   std::vector<Axis> lists = request.own_axes;
   lists.insert(lists.end(), request.lists.begin(), request.lists.end());
   for (const Axis& list : lists) {

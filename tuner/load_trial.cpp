@@ -48,6 +48,7 @@ class LoadTrial {
   bool fail(const Error& error) {
     if (interrupted() || error.kind == ErrorKind::interrupted) return true;  // asked to end
     ErrorEvent event = error_event(error);
+    if (!hung_.empty()) return hang(hung_);
     if (error.kind == ErrorKind::invalid && asked_.pool == nullptr && !spec_.foreign()) {
       event.outcome = Outcome::wrong_result;
       event.cause = "reference";
@@ -56,6 +57,8 @@ class LoadTrial {
     events_.say(event);
     return false;
   }
+
+  bool hang(const std::string& who) { return refuse("silence", who, Outcome::hung); }
 
   bool refuse(const char* cause, std::string why, Outcome outcome = Outcome::unsupported) {
     ErrorEvent event;
@@ -85,7 +88,7 @@ class LoadTrial {
     auto kinds = line_kinds(job->paths, recognizer.height, recognizer.width);
     if (!kinds) return Error{ErrorKind::usage, kinds.error().what};
     weights_ = kinds->weights;
-    auto pool = PoolTarget::start(*job, std::move(kinds).value());
+    auto pool = PoolTarget::start(*job, std::move(kinds).value(), &hung_);
     if (!pool) return pool.error();
     asked_.pool = pool->get();
     asked_.target = std::move(pool).value();
@@ -100,19 +103,37 @@ class LoadTrial {
       hello.rank = static_cast<int>(i);
       hello.pid = placement.pid;
       hello.cpus = placement.allowed.text();
+      hello.gpu = asked_.pool->gpu_places()[i].uuid;
       events_.say(hello);
+    }
+    say_memory();
+  }
+
+  // Of the GPUs, where the core reads on them.
+  void say_memory() {
+    for (std::size_t i = 0; asked_.pool != nullptr && i < spec_.gpus.size(); ++i) {
+      const GpuPlace& place = asked_.pool->gpu_places()[i];
+      if (place.source.empty()) continue;
+      events_.say(MemoryEvent{static_cast<int>(i), place.bytes, 0, place.source});
     }
   }
 
   // First requests pay for plans and caches; they say nothing about the service.
   void warm_up() {
+    const auto workers = static_cast<int>(spec_.masks.size());
     ClosedPlan plan;
-    plan.in_flight = std::max<int>(2, 2 * static_cast<int>(spec_.masks.size()));
+    plan.in_flight = std::max(2, 2 * workers);
     plan.most_seconds = kWarmUpSeconds;
     plan.most_requests = 100000;
     plan.kind_weights = weights_;
     plan.first_request = std::uint64_t{1} << 50;
     (void)run_closed(*asked_.target, steady_clock(), plan);
+    // On a GPU every size of a batch is a plan of its own.
+    const int full = spec_.gpus.empty() ? 0 : workers * spec_.infer.recognizer.batch;
+    for (plan.in_flight = 1; plan.in_flight <= full && !interrupted(); plan.in_flight *= 2) {
+      plan.most_requests = 64 + 8 * plan.in_flight;
+      (void)run_closed(*asked_.target, steady_clock(), plan);
+    }
   }
 
   // Nobody promised anything: as many in flight as bring more.
@@ -181,6 +202,7 @@ class LoadTrial {
     const auto found = claimed > 0 ? prove_rate(*asked_.target, steady_clock(), options, claimed)
                                    : find_highest_rate(*asked_.target, steady_clock(), options);
     if (interrupted()) return true;
+    if (asked_.pool != nullptr && !asked_.pool->hung().empty()) return hang(asked_.pool->hung());
     if (!found) return fail(found.error());
     if (claimed <= 0) {
       events_.say(NoteEvent{0, fmt::format("{}{:.3f} ms", kAloneNote, 1e3 * found->alone_seconds)});
@@ -213,6 +235,7 @@ class LoadTrial {
 
   bool finish(double rate, double seconds, std::int64_t samples, std::string text) {
     if (asked_.pool != nullptr) {
+      say_memory();
       const auto conflicts = asked_.pool->conflicts();
       if (!conflicts.empty()) return refuse("placement", conflicts[0]);
     }
@@ -230,6 +253,7 @@ class LoadTrial {
   const InferTrialSpec& spec_;
   EventWriter& events_;
   Asked asked_;
+  std::string hung_;  // before it was ready
   std::vector<double> weights_;
 };
 

@@ -42,10 +42,9 @@ double number_factor(double from, double to) {
 double worker_count(const Knobs& knobs) { return static_cast<double>(knobs.workers); }
 
 // The parts of the peak that grow with the setting, each with a coefficient of at least 0.
-// `per_process`: of one process, however many there are.
-std::vector<double> parts(const Space& space, int point, bool per_process) {
+std::vector<double> parts(const Space& space, int point, int memories) {
   const Knobs& knobs = space.knobs(point);
-  const double n = per_process ? 1 : knobs.nproc;
+  const double n = processes_together(knobs.nproc, memories);
   const double b = knobs.batch;
   std::vector<double> values = {1, n, n * b, n * worker_count(knobs), n * knobs.threads};
   for (std::size_t a = 0; a < space.axes().size(); ++a) {
@@ -103,6 +102,10 @@ Coefficients prior_coefficients(const Space& space, double scale, double batch, 
 
 }  // namespace
 
+int processes_together(int processes, int memories) {
+  return (processes + std::max(1, memories) - 1) / std::max(1, memories);
+}
+
 struct MemoryModel::Fit {
   Eigen::VectorXd mean;
   Eigen::MatrixXd covariance;
@@ -112,18 +115,15 @@ struct MemoryModel::Fit {
   std::vector<double> bytes, highest;  // of every point, by the regression alone
 };
 
-MemoryModel::MemoryModel(const Space& space, FootprintPrior prior, bool per_process)
-    : space_(&space),
-      prior_(std::move(prior)),
-      per_process_(per_process),
-      fit_(std::make_unique<Fit>()) {
+MemoryModel::MemoryModel(const Space& space, FootprintPrior prior, int memories)
+    : space_(&space), prior_(std::move(prior)), memories_(memories), fit_(std::make_unique<Fit>()) {
   planned_.assign(static_cast<std::size_t>(space.size()), prior_ == nullptr ? 0.0 : -1.0);
   if (space.size() == 0) return;
   fit_->has_prior = planned(0) > 0;
-  const auto first = parts(space, 0, per_process);
+  const auto first = parts(space, 0, memories);
   fit_->parts.resize(static_cast<Eigen::Index>(first.size()) + 1, space.size());
   for (int point = 0; point < space.size(); ++point) {
-    const std::vector<double> values = parts(space, point, per_process);
+    const std::vector<double> values = parts(space, point, memories);
     const auto count = static_cast<Eigen::Index>(values.size());
     fit_->parts.col(point).head(count) = Eigen::Map<const Eigen::VectorXd>(values.data(), count);
     fit_->parts(count, point) = planned(point);
@@ -166,7 +166,7 @@ void MemoryModel::refit() const {
   double batch = 1;
   for (std::size_t i = 0; i < points_.size(); ++i) {
     const Knobs& knobs = space_->knobs(points_[i]);
-    const double each = peaks_[i] / (per_process_ ? 1 : knobs.nproc);
+    const double each = peaks_[i] / processes_together(knobs.nproc, memories_);
     if (each >= scale) continue;
     scale = each;
     batch = knobs.batch;
@@ -217,8 +217,8 @@ double MemoryModel::bound_by(std::size_t observation, int point) const {
   const Knobs& wanted = space_->knobs(point);
   const Knobs& seen = space_->knobs(points_[observation]);
   const double peak = peaks_[observation];
-  const double n = per_process_ ? 1 : wanted.nproc;
-  const double seen_n = per_process_ ? 1 : seen.nproc;
+  const double n = processes_together(wanted.nproc, memories_);
+  const double seen_n = processes_together(seen.nproc, memories_);
   double factor = std::max(ratio(n, seen_n), ratio(n * wanted.batch, seen_n * seen.batch));
   factor *= 1 + 0.05 * (ratio(wanted.threads, seen.threads) - 1);
   const std::vector<int>& left = space_->place(point);

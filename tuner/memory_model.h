@@ -23,15 +23,18 @@ struct MemoryForecast {
   double high_bytes = 0;  // exceeded in about 1 of 200 settings
 };
 
+// Processes in the fullest of `memories`, over which `processes` are dealt out in turn.
+int processes_together(int processes, int memories);
+
 // Bytes of the whole setting by plan, before any trial; 0 is "cannot tell".
 using FootprintPrior = std::function<double(const Knobs&)>;
 
 class MemoryModel {
  public:
   // `space` must outlive the model.
-  // `per_process`: peaks and plans are of one process alone (a GPU's memory), so their number does
-  // not count.
-  MemoryModel(const Space& space, FootprintPrior prior, bool per_process = false);
+  // `memories`: processes take turns on so many memories of their own (GPUs), and peaks and plans
+  // are of the fullest one, so that only the processes on it count.
+  MemoryModel(const Space& space, FootprintPrior prior, int memories = 1);
   ~MemoryModel();
   MemoryModel(const MemoryModel&) = delete;
   MemoryModel& operator=(const MemoryModel&) = delete;
@@ -47,7 +50,7 @@ class MemoryModel {
   struct Fit;
   const Space* space_;
   FootprintPrior prior_;
-  bool per_process_;
+  int memories_;
   mutable std::vector<double> planned_;  // by prior_, asked once a point; below 0: not yet
   std::vector<int> points_;
   std::vector<double> peaks_;

@@ -59,6 +59,12 @@ Result<Machine> read_machine(const std::string& path) {
 }
 
 Result<NodeMeasurement> scale_to_machine(const NodeMeasurement& node, const Machine& machine) {
+  if (node.knobs.backend == "cuda") {
+    return Error{ErrorKind::unsupported,
+                 node.source +
+                     " was measured on GPUs, and another machine's cores say nothing "
+                     "about its GPUs: tune there"};
+  }
   if (node.usable_cores <= 0) {
     return Error{ErrorKind::unsupported,
                  node.source + " does not say how many cores the measured machine has" +

@@ -48,7 +48,7 @@ bool dominates_memory(const Space& space, int x, int y) {
 Safety::Safety(const Space& space, SafetyOptions options)
     : space_(&space),
       options_(std::move(options)),
-      memory_(space, options_.footprint, options_.per_process),
+      memory_(space, options_.footprint, options_.memories),
       lightest_(lightest_of(space)) {}
 
 void Safety::tell(int point, const Trial& trial) {

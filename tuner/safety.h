@@ -22,7 +22,7 @@ struct SafetyOptions {
   std::uint64_t most_bytes = 0;   // that the user allows, without a margin; 0: no such bound
   double growth = 4;              // without a limit: at most this times the largest peak that ran
   FootprintPrior footprint;       // may be empty
-  bool per_process = false;       // peaks and limit are of one process: of one GPU's memory
+  int memories = 1;  // peaks and limit are of the fullest of so many: GPUs, taken in turn
 };
 
 struct Admission {

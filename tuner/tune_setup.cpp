@@ -90,11 +90,16 @@ FootprintPrior gpu_footprint(const RunOptions& options) {
   return [plans](const Knobs& knobs) { return static_cast<double>(plans->of(knobs)); };
 }
 
-FootprintPrior inference_footprint(const RunOptions& options) {
+RecognizerOptions reader_of(const RunOptions& options) {
   RecognizerOptions recognizer;
   recognizer.model = options.model;
   recognizer.height = options.height;
   recognizer.width = options.width;
+  return recognizer;
+}
+
+FootprintPrior inference_footprint(const RunOptions& options) {
+  const RecognizerOptions recognizer = reader_of(options);
   auto plans =
       std::make_shared<PlannedBytes>([recognizer, classes = options.classes](const Knobs& knobs) {
         RecognizerOptions process = recognizer;
@@ -112,18 +117,39 @@ FootprintPrior inference_footprint(const RunOptions& options) {
   };
 }
 
+// Of the processes that read on the fullest GPU.
+FootprintPrior gpu_reading_footprint(const RunOptions& options) {
+  auto plans = std::make_shared<PlannedBytes>(
+      [reader = reader_of(options), classes = options.classes](const Knobs& knobs) {
+        RecognizerOptions process = reader;
+        process.batch = knobs.batch;
+        return device_reading_bytes(process, classes).value_or(0);
+      });
+  return [plans, gpus = static_cast<int>(options.gpus.size())](const Knobs& knobs) {
+    return processes_together(knobs.nproc, gpus) * static_cast<double>(plans->of(knobs));
+  };
+}
+
 // Bytes of the built-in core by its own plan; none for a foreign command or server.
 FootprintPrior core_footprint(const RunOptions& options) {
   if (!options.command.empty() || !options.url.empty()) return {};
+  if (options.on_gpus() && options.infers()) return gpu_reading_footprint(options);
   if (options.on_gpus()) return gpu_footprint(options);
   return options.infers() ? inference_footprint(options) : training_footprint(options);
 }
 
 // A batch that waits for company keeps nobody's promise: small ones are tried as well.
 void set_inference_space(SpaceRequest& request, const RunOptions& options) {
-  request.least_batch = options.promise.empty() ? 4 : 1;
-  request.most_batch = options.promise.empty() ? 64 : 16;
-  request.precision = true;
+  const bool promised = !options.promise.empty();
+  request.infer_gpus = static_cast<int>(options.gpus.size());
+  if (options.on_gpus()) {
+    request.least_batch = promised ? 1 : 8;
+    request.most_batch = promised ? 32 : 256;
+  } else {
+    request.least_batch = promised ? 1 : 4;
+    request.most_batch = promised ? 16 : 64;
+    request.precision = true;
+  }
   request.own_axes.push_back({"workers", {}, {"0"}});
   request.own_axes.push_back({"queue", {}, {"shared", "static"}});
 }
@@ -170,7 +196,7 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) 
   request.constraints = constraints_of(options, machine);
   request.most_batch = most_batch(options);
   request.gpu = !machine.gpus.empty() && !options.infers();
-  request.train_gpus = static_cast<int>(options.gpus.size());
+  if (!options.infers()) request.train_gpus = static_cast<int>(options.gpus.size());
   request.tensor_cores = options.tensor_cores;
   if (options.infers() && options.command.empty() && options.url.empty()) {
     set_inference_space(request, options);
@@ -181,7 +207,7 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) 
   TuneSetup setup;
   setup.space = std::move(*space);
   setup.search.safety.limit_bytes = options.limit_bytes();
-  setup.search.safety.per_process = options.on_gpus();
+  setup.search.safety.memories = std::max(1, static_cast<int>(options.gpus.size()));
   setup.search.safety.margin = options.memory_margin;
   setup.search.safety.most_bytes = options.objective.most_peak_bytes;
   setup.search.objective = options.objective;
@@ -249,6 +275,7 @@ Result<InferenceWorkload> inference_workload(const RunOptions& options, const Ma
   workload.inputs = options.inputs;
   workload.promise = options.promise;
   workload.trace = options.trace;
+  workload.gpus = options.gpus;
   if (!options.command.empty()) {
     auto prepared = prepare_command(command_workload(options), machine);
     if (!prepared) return prepared.error();

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <string>
 #include <thread>
@@ -22,6 +23,8 @@
 #include "bench/fit_process.h"
 #include "bench/infer_worker.h"
 #include "bench/worker_spec.h"
+#include "core/backend_table.h"
+#include "core/network.h"
 
 namespace {
 
@@ -88,41 +91,60 @@ void fail_on_gpu(const std::string& mode, const WorkerSpec& spec) {
   }
 }
 
-// Reads everything as the same text, on a GPU that is not there.
+// Reads with the CPUs' kernels, on a GPU that is not there. OCRTUNE_FAKE_INFER is MODE or MODE:GPU,
+// which misbehaves on that GPU alone.
 class FakeReader final : public InferDevice, public LogitMaker {
  public:
-  explicit FakeReader(const InferSpec& spec) : classes_(0) {
+  explicit FakeReader(const InferSpec& spec) : largest_(largest(spec)) {
     const char* mode = std::getenv("OCRTUNE_FAKE_INFER");
-    mode_ = mode == nullptr ? "" : mode;
+    const auto parts = split(mode == nullptr ? "" : mode, ':');
+    if (parts.size() < 2 || parts[1] == spec.gpu) mode_ = parts[0];
     const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
     if (visible != nullptr && spec.gpu == visible) gpu_ = visible;
     if (mode_ == "first") gpu_ = "GPU-aaaa-0";
   }
   Status open() override {
+    if (mode_ == "hang-open") hang();
+    if (mode_ == "segv") std::raise(SIGSEGV);
+    if (mode_ == "memory") {
+      return Error{ErrorKind::exhausted, "the GPU has 1 GiB free of 24 GiB; 3 GiB more are needed"};
+    }
     if (mode_ != "no-device") return Status();
     return Error{ErrorKind::unsupported, "no GPU: CUDA finds no driver or no device"};
   }
   LogitMaker& maker() override { return *this; }
   GpuPlace place() override { return {gpu_, std::uint64_t{700} << 20, "NVML"}; }
-  Status take(const Graph& graph, std::span<const float>, std::span<const float>) override {
-    const auto shapes = infer_shapes(graph, {1, 3, 32, 64});
-    if (!shapes) return shapes.error();
-    classes_ = (*shapes)[static_cast<std::size_t>(graph.output)].c;
-    return Status();
+  Status take(const Graph& graph, std::span<const float> parameters,
+              std::span<const float> statistics) override {
+    auto backend = make_backend({"onednn", "fp32"});
+    if (!backend) return backend.error();
+    backend_ = std::move(*backend);
+    network_ = std::make_unique<Network>(graph, *backend_);
+    parameters_ = parameters;
+    statistics_ = statistics;
+    return network_->prepare(largest_, false);
   }
   Result<std::span<const float>> infer(const Batch& batch) override {
-    const auto steps = static_cast<std::size_t>(batch.width / 4);
-    logits_.assign(static_cast<std::size_t>(batch.count * classes_) * steps, 0.0F);
-    for (std::size_t i = 1; i < logits_.size(); i += static_cast<std::size_t>(classes_)) {
-      logits_[i] = 9;
-    }
-    return std::span<const float>(logits_);
+    constexpr int kGoodCalls = 5;
+    if (mode_ == "hang" && ++calls_ > kGoodCalls) hang();
+    const auto logits = network_->infer(batch, parameters_, statistics_);
+    if (!logits || mode_ != "wrong") return logits;
+    wrong_.assign(logits->size(), 1.0F);
+    return std::span<const float>(wrong_);
   }
 
  private:
-  int classes_;
+  static Shape largest(const InferSpec& spec) {
+    return {spec.recognizer.batch, 3, spec.recognizer.height, spec.recognizer.width};
+  }
+
+  Shape largest_;
+  int calls_ = 0;
   std::string mode_, gpu_;
-  std::vector<float> logits_;
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<Network> network_;
+  std::span<const float> parameters_, statistics_;
+  std::vector<float> wrong_;
 };
 
 int read_lines(const char* text) {

@@ -2,8 +2,10 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -146,10 +148,110 @@ TEST_F(TuneOnGpus, TheGpusDecideTheSpace) {
   EXPECT_EQ(run("2x4090", "tune --device gpu --dry-run -- true {batch}").code, 2);
 }
 
+// From the search to the line that it recommends, the stored run and its page.
+TEST_F(TuneOnGpus, ReadingIsTunedOverSharedGpus) {
+  const std::string lines = join_path(folder_, "lines"), out = join_path(folder_, "out");
+  ASSERT_EQ(run("no-gpu", "make-data " + lines + " --count 12").code, 0);
+  const Ran ran =
+      run("2x4090", "tune --mode infer --device gpu --gpus 1 --data " + lines +
+                        " --nproc 2 --threads 1 --batch 4,8 --queue shared --trial-time "
+                        "200ms --budget 8s --json --out " +
+                        out + db() + " | sed -n '/^{/,$p'");
+  const auto json = nlohmann::json::parse(ran.out, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << ran.out;
+  ASSERT_TRUE(json["found"].get<bool>()) << ran.out;
+  const auto& answer = json["recommendation"];
+  EXPECT_EQ(answer["knobs"]["backend"], "cuda");
+  EXPECT_EQ(answer["peak_bytes"], std::uint64_t{1400} << 20) << "two readers on one GPU";
+  EXPECT_EQ(answer["limit_bytes"], 20'000'000'000) << "the GPU's, not the machine's";
+  ASSERT_EQ(answer["gpus"].size(), 1u);
+  const std::string command = answer["command"].get<std::string>();
+  EXPECT_NE(command.find(" --device gpu --gpus GPU-"), std::string::npos) << command;
+  EXPECT_NE(command.find(" --share-gpus --nproc 2"), std::string::npos) << command;
+  // The line does what it says.
+  ASSERT_EQ(command.rfind("ocrtune ", 0), 0u) << command;
+  const Ran typed = run("2x4090", command.substr(8) + " --json --output /dev/null");
+  EXPECT_EQ(typed.code, 0) << typed.out;
+  EXPECT_NE(typed.out.find(answer["gpus"][0].get<std::string>()), std::string::npos) << typed.out;
+  // The store has it all: shown again without a GPU, and as a page.
+  const Ran shown = run("no-driver", "show last" + db());
+  EXPECT_EQ(shown.code, 0) << shown.out;
+  EXPECT_NE(shown.out.find("gpus     2 processes on GPU-"), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("on the fullest GPU"), std::string::npos) << shown.out;
+  const auto page = read_file(join_path(out, "report.html"));
+  ASSERT_TRUE(page);
+  EXPECT_NE(page->find("Peak memory of the fullest GPU"), std::string::npos);
+  const Ran verified = run("2x4090", "verify last --for 3s" + db());
+  EXPECT_NE(verified.code, 2) << verified.out;
+  EXPECT_NE(verified.code, 3) << verified.out;
+}
+
+TEST_F(TuneOnGpus, APromiseOnGpusIsTuned) {
+  const Ran ran =
+      run("2x4090",
+          "tune --mode infer --device gpu --slo p90=400ms --width 64 --nproc 2 --threads "
+          "1 --batch 4 --queue shared --trial-time 1s --budget 8s --json" +
+              db() + " | sed -n '/^{/,$p'");
+  const auto json = nlohmann::json::parse(ran.out, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << ran.out;
+  ASSERT_TRUE(json["found"].get<bool>()) << ran.out;
+  EXPECT_EQ(json["recommendation"]["gpus"].size(), 2u);
+  EXPECT_EQ(json["recommendation"]["peak_bytes"], std::uint64_t{700} << 20);
+}
+
+TEST_F(TuneOnGpus, ReadingOnGpusHasItsOwnSpace) {
+  const std::string tune = "tune --mode infer --dry-run --budget 1m ";
+  const Ran ran = run("2x4090", tune + "--device gpu");
+  EXPECT_EQ(ran.code, 0) << ran.out;
+  EXPECT_NE(ran.out.find("on 2 GPUs"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("nproc      1 2 4 6 8\n"), std::string::npos) << ran.out;
+  EXPECT_EQ(ran.out.find("tf32"), std::string::npos) << ran.out;
+  const Ran listed = run("2x4090", tune + "--device gpu --precision fp32,bf16");
+  EXPECT_NE(listed.out.find("precision  fp32 bf16"), std::string::npos) << listed.out;
+  const Ran automatic = run("2x4090", tune);
+  EXPECT_NE(automatic.out.find("on 2 GPUs"), std::string::npos) << automatic.out;
+  for (const std::string& cpus : {tune + "--device cpu", tune + "--backend onednn"}) {
+    const Ran cpu = run("2x4090", cpus);
+    EXPECT_EQ(cpu.code, 0) << cpu.out;
+    EXPECT_EQ(cpu.out.find("GPU"), std::string::npos) << cpu.out;
+  }
+  EXPECT_EQ(run("no-driver", tune).code, 0);
+}
+
+TEST_F(TuneOnGpus, ReadingOnGpusThatCannotBeIsOneLine) {
+  const std::string faults = join_path(folder_, "faults.txt");
+  ASSERT_TRUE(write_file(faults, "ready mode=little_memory\n"));
+  const std::string tune = "tune --mode infer --device gpu --budget 30s" + db();
+  struct Case {
+    std::string box, arguments, more, words;
+    int code;
+  };
+  const std::vector<Case> cases = {
+      {"no-driver", "", "", "--device gpu: no GPU", 3},
+      {"no-gpu", "", "", "--device gpu: no GPU", 3},
+      {"2x4090", "", "CUDA_VISIBLE_DEVICES=-1", "no GPU is visible", 3},
+      {"2x4090", " --gpus 5", "", "5", 3},
+      {"2x4090", "", "OCRTUNE_FAKE_GPU=" + faults, "free on the fullest GPU", 3},
+      {"2x4090", " --url http://127.0.0.1:1/", "", "of your own takes its devices", 2},
+      {"2x4090", " -- cat", "", "of your own takes its devices", 2},
+  };
+  for (const Case& one : cases) {
+    const Ran ran = run(one.box, tune + one.arguments, one.more);
+    EXPECT_EQ(ran.code, one.code) << one.arguments << ran.out;
+    EXPECT_NE(ran.out.find(one.words), std::string::npos) << one.arguments << ran.out;
+    EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 1) << ran.out;
+  }
+  // Nobody asked for the GPU: the CPUs do it, and it is said why.
+  const Ran cpu =
+      run("2x4090", "tune --mode infer --dry-run --budget 1m", "OCRTUNE_FAKE_GPU=" + faults);
+  EXPECT_EQ(cpu.code, 0) << cpu.out;
+  EXPECT_NE(cpu.out.find("on the CPUs: "), std::string::npos) << cpu.out;
+}
+
 TEST_F(TuneOnGpus, TunesAndReports) {
   const Ran ran = run("2x4090",
                       "tune --device gpu --batch 8,16 --precision fp32 --workers 0 "
-                      "--p2p auto --ctas auto --trial-time 200ms --budget 20s --json" +
+                      "--p2p auto --ctas auto --trial-time 200ms --budget 8s --json" +
                           db() + " | sed -n '/^{/,$p'");
   const auto json = nlohmann::json::parse(ran.out, nullptr, false);
   ASSERT_TRUE(json.is_object()) << ran.out;

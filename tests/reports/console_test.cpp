@@ -5,7 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "reports/page.h"
 #include "reports/plain_text.h"
+#include "reports/run_json.h"
+#include "reports/verdict.h"
 
 #include "tests/reports/sample_runs.h"
 
@@ -63,6 +66,36 @@ TEST(Console, ColoursOnlyWhenAsked) {
   const RunRecord run = sample_run();
   EXPECT_EQ(console_summary(run, 80, false).find('\x1b'), std::string::npos);
   EXPECT_NE(console_summary(run, 80, true).find("\x1b[32mSAFE\x1b[0m"), std::string::npos);
+}
+
+TEST(Console, NamesTheGpus) {
+  RunRecord run = sample_run();
+  EXPECT_EQ(console_summary(run, 80, false).find("gpus  "), std::string::npos);
+  run.options.gpus = {"GPU-a", "GPU-b"};
+  run.result.recommendation.knobs.nproc = 4;
+  EXPECT_EQ(gpus_text(run), "2 processes on each of GPU-a, GPU-b");
+  const std::string text = console_summary(run, 80, false);
+  EXPECT_NE(text.find("gpus     2 processes on each of GPU-a, GPU-b\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("on the fullest GPU, "), std::string::npos) << text;
+  EXPECT_NE(run_json(run).find("\"GPU-b\""), std::string::npos);
+  EXPECT_NE(page_html(run).find("Peak memory of the fullest GPU"), std::string::npos);
+  run.result.recommendation.knobs.nproc = 1;
+  EXPECT_EQ(gpus_text(run), "1 process on GPU-a");
+  run.result.recommendation.knobs.nproc = 3;
+  EXPECT_EQ(gpus_text(run), "3 processes, in turn, on GPU-a, GPU-b");
+}
+
+// A run over lines of the user's own is no extrapolation.
+TEST(Console, ReadLinesAreData) {
+  RunRecord run = sample_run();
+  run.options.mode = "infer";
+  run.options.label_file.clear();
+  const auto extrapolated = [&] {
+    return console_summary(run, 80, false).find("EXTRAPOLATED") != std::string::npos;
+  };
+  EXPECT_TRUE(extrapolated());
+  run.options.place = "lines";
+  EXPECT_FALSE(extrapolated());
 }
 
 TEST(Console, NoTextOfTheMachineReachesTheTerminalAsControl) {

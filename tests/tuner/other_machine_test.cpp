@@ -69,6 +69,14 @@ TEST(ScaleToMachine, ARateUnderAPromiseIsNotCarriedOver) {
   EXPECT_THAT(other.error().what, HasSubstr("without --slo"));
 }
 
+TEST(ScaleToMachine, CoresSayNothingOfGpus) {
+  NodeMeasurement node = measured();
+  node.knobs.backend = "cuda";
+  const auto other = scale_to_machine(node, machine_of(16));
+  ASSERT_FALSE(other.ok());
+  EXPECT_THAT(other.error().what, HasSubstr("on GPUs"));
+}
+
 TEST(ScaleToMachine, LessBandwidthBoundsTheGain) {
   NodeMeasurement node = measured();
   node.bandwidth_bytes_per_second = 100e9;

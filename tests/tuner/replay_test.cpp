@@ -190,6 +190,28 @@ TEST(Replay, TenThousandToldTrialsAreJudged) {
   EXPECT_EQ(result.trials, 10000);
 }
 
+// Two processes on each of two GPUs take what two take on one: the search may try the eight.
+TEST(Replay, ProcessesTakeTurnsOnTheGpusOfATable) {
+  std::string csv =
+      "# cores=8 memory_bytes=4000000000 gpus=2\n"
+      "nproc,batch,samples_per_second,peak_bytes,outcome,noise_sigma\n";
+  for (const int nproc : {1, 2, 4, 8}) {
+    csv += std::to_string(nproc) + ",8," + std::to_string(100 * nproc) + "," +
+           std::to_string((nproc + 1) / 2 * 900) + "000000,ok,0\n";
+  }
+  const auto table = parse_table(csv, "t");
+  ASSERT_TRUE(table) << table.error().what;
+  EXPECT_EQ(table->gpus, 2);
+  EXPECT_EQ(parse_table(table_csv(*table), "again")->gpus, 2);
+  EXPECT_EQ(replay_search(*table, {}).safety.memories, 2);
+  ReplayOptions options;
+  options.trials = 8;
+  const auto score = replay(*table, options);
+  ASSERT_TRUE(score) << score.error().what;
+  EXPECT_EQ(score->knobs.nproc, 8);
+  EXPECT_FALSE(parse_table("# gpus=0\n" + csv.substr(csv.find('\n') + 1), "t"));
+}
+
 TEST(Replay, RefusesWhatCannotBeScored) {
   RecordedTable table;
   EXPECT_FALSE(replay(table, {}).ok());

@@ -108,6 +108,36 @@ TEST(Safety, WhatMayWorkIsToldFromWhatSurelyDoesNot) {
   EXPECT_FALSE(safety.admit(failed).may_work);
 }
 
+// Six processes on two GPUs put three on each, and that is what the peak is of.
+TEST(MemoryModel, ProcessesInTurnOverSeveralMemories) {
+  EXPECT_EQ(processes_together(1, 2), 1);
+  EXPECT_EQ(processes_together(3, 2), 2);
+  EXPECT_EQ(processes_together(4, 2), 2);
+  EXPECT_EQ(processes_together(5, 1), 5);
+  std::vector<Knobs> points;
+  for (int nproc : {1, 2, 3, 4, 6, 8}) {
+    Knobs knobs;
+    knobs.nproc = nproc;
+    knobs.batch = 8;
+    points.push_back(knobs);
+  }
+  const Space space(points);
+  MemoryModel model(space, nullptr, 2);
+  const auto at = [&](int nproc) {
+    for (int point = 0; point < space.size(); ++point) {
+      if (space.knobs(point).nproc == nproc) return point;
+    }
+    return -1;
+  };
+  model.observe(at(1), 1e9);
+  EXPECT_LE(model.forecast(at(2)).high_bytes, 1.01e9) << "each has a GPU for itself";
+  EXPECT_GT(model.forecast(at(4)).bytes, 1.2e9) << "two on each";
+  EXPECT_LE(model.forecast(at(4)).high_bytes, 2.01e9);
+  model.observe(at(4), 1.9e9);
+  EXPECT_LE(model.forecast(at(3)).high_bytes, 1.91e9) << "the fuller GPU has two as well";
+  EXPECT_NEAR(model.forecast(at(6)).bytes, 2.8e9, 0.3e9);
+}
+
 TEST(MemoryModel, APlanIsTrustedAndCorrected) {
   const Space space = grid();
   MemoryModel model(space, [](const Knobs& knobs) { return 0.8 * peak(knobs); });

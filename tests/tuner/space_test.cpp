@@ -1,6 +1,8 @@
 #include "tuner/space.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -77,6 +79,36 @@ TEST(DefaultSpace, LargeMachineStaysSearchable) {
   EXPECT_GT(space->size(), 1500);
   EXPECT_GE(space->axis("precision"), 0);
   EXPECT_GE(space->axis("binding"), 0);
+}
+
+TEST(DefaultSpace, ReadingOnGpusSharesThem) {
+  Machine machine;
+  machine.cpu.usable_cpus = {8, "online CPUs"};
+  SpaceRequest request;
+  request.infer_gpus = 2;
+  request.least_batch = 8;
+  request.most_batch = 32;
+  request.own_axes.push_back({"queue", {}, {"shared", "static"}});
+  const auto space = make_space(machine, request);
+  ASSERT_TRUE(space) << space.error().what;
+  std::set<int> processes;
+  for (const Knobs& knobs : space->points()) {
+    processes.insert(knobs.nproc);
+    EXPECT_EQ(knobs.backend, "cuda");
+    EXPECT_EQ(knobs.precision, "fp32");
+    EXPECT_TRUE(knobs.threads == 1 || knobs.nproc * knobs.threads <= 8) << knobs_text(knobs);
+    EXPECT_TRUE(knobs.nproc > 1 || knobs.queue == "shared") << knobs_text(knobs);
+  }
+  EXPECT_EQ(processes, (std::set<int>{1, 2, 4, 6, 8}));
+  request.lists = {{"precision", {}, {"fp32", "bf16"}}, {"nproc", {}, {"2"}}};
+  const auto listed = make_space(machine, request);
+  ASSERT_TRUE(listed);
+  std::set<std::string> precisions;
+  for (const Knobs& knobs : listed->points()) {
+    precisions.insert(knobs.precision);
+    EXPECT_EQ(knobs.nproc, 2);
+  }
+  EXPECT_EQ(precisions.size(), 2u);
 }
 
 TEST(DefaultSpace, UserListReplacesAnAxis) {
