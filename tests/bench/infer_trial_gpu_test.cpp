@@ -114,9 +114,11 @@ TEST_F(ReadingOnGpus, AHungReaderOfAPromiseIsCutAsWell) {
 }
 
 TEST_F(ReadingOnGpus, APromiseIsMeasuredWithItsMemory) {
-  work_.promise = "p90=500ms";
+  work_.promise = "p90=60ms";
   work_.gpus = {"GPU-aaaa-0"};
-  const Trial trial = run(2);
+  Trial trial = run(2);
+  // A busy machine may prove no rate in so short a time.
+  for (int i = 0; i < 2 && trial.outcome == Outcome::timed_out; ++i) trial = run(2);
   ASSERT_TRUE(trial.ok()) << trial.reason << trial.log_tail;
   EXPECT_EQ(trial.peak_bytes, std::uint64_t{1400} << 20);
   EXPECT_THAT(trial.placement, HasSubstr("@GPU-aaaa-0"));

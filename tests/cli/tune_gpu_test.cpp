@@ -186,15 +186,21 @@ TEST_F(TuneOnGpus, ReadingIsTunedOverSharedGpus) {
   EXPECT_NE(verified.code, 3) << verified.out;
 }
 
+// A busy machine may prove no rate in so short a time: that is said, and tried once more.
 TEST_F(TuneOnGpus, APromiseOnGpusIsTuned) {
-  const Ran ran =
-      run("2x4090",
-          "tune --mode infer --device gpu --slo p90=400ms --width 64 --nproc 2 --threads "
-          "1 --batch 4 --queue shared --trial-time 1s --budget 8s --json" +
-              db() + " | sed -n '/^{/,$p'");
-  const auto json = nlohmann::json::parse(ran.out, nullptr, false);
-  ASSERT_TRUE(json.is_object()) << ran.out;
-  ASSERT_TRUE(json["found"].get<bool>()) << ran.out;
+  nlohmann::json json = nlohmann::json::object();
+  for (int i = 0; i < 3 && !json.value("found", false); ++i) {
+    const Ran ran = run("2x4090",
+                        "tune --mode infer --device gpu --slo p90=60ms --width 64 --nproc 2 "
+                        "--threads 1 --batch 4 --queue shared --trial-time 2s --budget 9s --json" +
+                            db() + " | sed -n '/^{/,$p'");
+    json = nlohmann::json::parse(ran.out, nullptr, false);
+    ASSERT_TRUE(json.is_object()) << ran.out;
+    for (const auto& [outcome, count] : json["outcomes"].items()) {
+      EXPECT_TRUE(outcome == "ok" || outcome == "timed_out") << ran.out;
+    }
+  }
+  ASSERT_TRUE(json["found"].get<bool>()) << json["answer"];
   EXPECT_EQ(json["recommendation"]["gpus"].size(), 2u);
   EXPECT_EQ(json["recommendation"]["peak_bytes"], std::uint64_t{700} << 20);
 }
