@@ -31,8 +31,8 @@ class VerifyCommand : public ::testing::Test {
     output_ = process.output().contents();
     return exit && exit->signal == 0 ? exit->code : -1;
   }
-  int verify(const std::vector<std::string>& more = {}) {
-    std::vector<std::string> arguments = {"verify", "last", "--db", db(), "--for", "2s"};
+  int verify(const std::vector<std::string>& more = {}, const std::string& time = "2s") {
+    std::vector<std::string> arguments = {"verify", "last", "--db", db(), "--for", time};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run(arguments);
   }
@@ -80,10 +80,15 @@ class VerifyCommand : public ::testing::Test {
 TEST_F(VerifyCommand, SaysOkNotOkAndUnsafe) {
   tune();
   ASSERT_FALSE(HasFatalFailure());
-  EXPECT_EQ(verify(), 0) << output_;
-  EXPECT_THAT(output_, HasSubstr("OK: 500 samples/s"));
+  // Other load may spoil the samples of a busy machine; then nothing is called proved.
+  int code = verify();
+  for (int more = 0; more < 2 && output_.find("UNDECIDED: ") != std::string::npos; ++more) {
+    code = verify({}, "6s");
+  }
+  const bool busy = output_.find("other load spoils most samples") != std::string::npos;
+  EXPECT_EQ(code, busy ? 1 : 0) << output_;
+  EXPECT_THAT(output_, HasSubstr(busy ? "UNDECIDED: " : "OK: 500 samples/s"));
 
-  // Other load may spoil the samples of a busy machine; then it does not call the loss proved.
   ASSERT_TRUE(write_file(folder_ + "/fate", "rate=300\n"));
   EXPECT_EQ(verify(), 1) << output_;
   EXPECT_THAT(output_, AnyOf(HasSubstr("DRIFT: "), HasSubstr("UNDECIDED: ")));
