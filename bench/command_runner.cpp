@@ -147,9 +147,7 @@ class CommandRunner : public Runner {
     plan.shm = &shm;
     plan.demand.threads = static_cast<double>(knobs.nproc) * (knobs.threads + knobs.workers);
     plan.demand.cpus = machine_.cpu.usable_cpus.value_or(std::max(1, machine_.cpu.allowed.count()));
-    for (const SeenGpu& gpu : machine_.visible_gpus) {
-      if (gpu.physical >= 0) plan.watched_gpus.push_back(gpu.physical);
-    }
+    plan.watch_gpus = !machine_.gpus.empty();
     plan.silence = silence_;
     plan.stop_grace_seconds = command_.workload.stop_grace_seconds;
     return watch_trial(plan, limits);

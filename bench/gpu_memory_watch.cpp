@@ -21,21 +21,23 @@ std::optional<GpuMemory> fullest_gpu(const GpuReport& report) {
   return fullest;
 }
 
-void GpuMemoryWatch::look(double now_seconds, double every_seconds) {
-  if (none_) return;
+std::optional<GpuReport> GpuMemoryWatch::look(double now_seconds, double every_seconds) {
+  std::optional<GpuReport> report;
+  if (none_) return report;
   if (asked_.valid()) {
-    if (asked_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
-    const GpuReport report = asked_.get();
-    none_ = report.gpus.empty() && asked_at_ >= 0 && !fullest_;
-    if (const auto fullest = fullest_gpu(report)) {
+    if (asked_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return report;
+    report = asked_.get();
+    none_ = report->gpus.empty() && asked_at_ >= 0 && !fullest_;
+    if (const auto fullest = fullest_gpu(*report)) {
       fullest_ = fullest;
       peak_bytes_ = std::max(peak_bytes_, fullest->used_bytes);
     }
   }
-  if (none_ || (asked_at_ >= 0 && now_seconds - asked_at_ < every_seconds)) return;
+  if (none_ || (asked_at_ >= 0 && now_seconds - asked_at_ < every_seconds)) return report;
   asked_at_ = now_seconds;
   asked_ = std::async(std::launch::async,
                       [] { return probe_gpus(GpuProbeOptions{}, process_environment()); });
+  return report;
 }
 
 }  // namespace ocrtune

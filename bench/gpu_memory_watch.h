@@ -19,9 +19,9 @@ struct GpuMemory {
 
 class GpuMemoryWatch {
  public:
-  // Takes an answer that is there and asks again when `every_seconds` have passed. Once the answer
-  // was "no GPU", it asks no more.
-  void look(double now_seconds, double every_seconds = 20);
+  // Takes an answer that is there, and gives it, and asks again when `every_seconds` have passed.
+  // Once the answer was "no GPU", it asks no more.
+  std::optional<GpuReport> look(double now_seconds, double every_seconds);
   const std::optional<GpuMemory>& fullest() const { return fullest_; }
   std::uint64_t peak_bytes() const { return peak_bytes_; }
 

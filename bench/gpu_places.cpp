@@ -7,8 +7,9 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "probes/environment.h"
 #include "probes/gpu.h"
+#include "probes/gpu_ids.h"
+#include "probes/machine_gpus.h"
 
 namespace ocrtune {
 namespace {
@@ -82,27 +83,38 @@ std::vector<std::string> gpu_use_lines(const std::map<int, GpuUse>& use) {
   return lines;
 }
 
-void GpuPlaces::take(GpuReport report, const std::set<int>& pids) {
-  if (!report.answered) {
-    ++hangs_;
-    return;
+GpuUseNotes::GpuUseNotes(const ProcessOptions& command) : environment_(process_environment()) {
+  for (const auto& [name, value] : command.environment) {
+    environment_.erase(name);
+    if (value) environment_[name] = *value;
   }
-  std::erase_if(report.gpus, [&](const GpuFacts& gpu) {
-    return std::find(allowed_.begin(), allowed_.end(), gpu.index) == allowed_.end();
-  });
+}
+
+void GpuUseNotes::take(GpuReport report, const std::set<int>& pids, bool working) {
+  if (!began_) {
+    const GpuView view = visible_gpus(physical_gpus(report.gpus), environment_, GpuVendor::nvidia);
+    for (const VisibleGpu& gpu : view.gpus) allowed_.insert(gpu.physical);
+  }
+  std::erase_if(report.gpus, [&](const GpuFacts& gpu) { return allowed_.count(gpu.index) == 0; });
   if (!began_) {
     before_ = std::move(report);
     began_ = true;
-  } else if (asked_while_measuring_) {
+  } else if (working) {
     note_gpu_use(before_, report, pids, use_);
   }
 }
 
+void GpuPlaces::take(const std::set<int>& pids) {
+  GpuReport report = asked_.get();
+  hung_ = !report.answered;
+  if (!hung_) notes_.take(std::move(report), pids, asked_while_measuring_);
+}
+
 void GpuPlaces::look(double now_seconds, bool measuring, const std::set<int>& pids) {
-  if (allowed_.empty() || hangs_ > 0) return;
+  if (hung_) return;
   if (asked_.valid()) {
     if (asked_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
-    take(asked_.get(), pids);
+    take(pids);
   }
   const bool first = asked_at_ < 0;
   const bool turned = measuring && !asked_while_measuring_;
@@ -117,7 +129,7 @@ void GpuPlaces::look(double now_seconds, bool measuring, const std::set<int>& pi
 void GpuPlaces::finish(const std::set<int>& pids) {
   if (!asked_.valid()) return;
   const auto most = std::chrono::duration<double>(kWaitSeconds);
-  if (asked_.wait_for(most) == std::future_status::ready) take(asked_.get(), pids);
+  if (asked_.wait_for(most) == std::future_status::ready) take(pids);
 }
 
 }  // namespace ocrtune

@@ -19,6 +19,7 @@
 #include "base/process_tree.h"
 #include "base/text.h"
 #include "bench/gpu_memory_watch.h"
+#include "bench/gpu_places.h"
 #include "bench/line_splitter.h"
 #include "bench/memory_sampler.h"
 #include "bench/oom_watch.h"
@@ -32,6 +33,7 @@ namespace ocrtune {
 namespace {
 
 constexpr double kStatusEvery = 1.0;
+constexpr double kGpusEvery = 20;
 constexpr double kDescriptorsEvery = 5.0;
 constexpr double kStartSeconds = 60;
 constexpr double kRanksEveryAtStart = 0.1;
@@ -74,7 +76,8 @@ class Attempt {
         binder_(plan.masks),
         stall_watch_(plan.stall_seconds > 0
                          ? std::min(plan.stall_seconds, plan.stall_warning_seconds)
-                         : plan.stall_warning_seconds) {}
+                         : plan.stall_warning_seconds),
+        gpu_use_(plan.process) {}
 
   Result<AttemptEnd> run();
 
@@ -98,6 +101,7 @@ class Attempt {
   RankBinder binder_;
   StallWatch stall_watch_;
   GpuMemoryWatch gpu_;
+  GpuUseNotes gpu_use_;
   std::optional<Stall> stall_;
   double started_ = 0, last_output_ = 0, last_descriptors_ = -kDescriptorsEvery, last_ranks_ = -1;
   std::set<int> pids_;  // of the tree, ever
@@ -153,7 +157,14 @@ void Attempt::look(double now) {
     status.open_files_limit = files.limit;
     if (files.open > files_peak_.open) files_peak_ = files;
   }
-  gpu_.look(now);
+  const bool working = status.progress_lines > 0;
+  const double every = working && !gpu_use_.any() ? kStatusEvery : kGpusEvery;
+  if (auto report = gpu_.look(now, every)) {
+    gpu_use_.take(std::move(*report), pids_, working);
+    for (std::string& line : gpu_use_.lines()) {
+      if (starts_with(line, kIdleGpus)) status.idle_gpus = std::move(line);
+    }
+  }
   if (const auto& gpu = gpu_.fullest()) {
     status.gpu_bytes = gpu->used_bytes;
     status.gpu_limit_bytes = gpu->size_bytes;

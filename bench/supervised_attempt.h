@@ -42,6 +42,7 @@ struct AttemptStatus {
   std::string last_progress;                          // the last line that told of progress
   std::int64_t open_files = 0, open_files_limit = 0;  // of the process nearest to its limit
   std::uint64_t gpu_bytes = 0, gpu_limit_bytes = 0;   // of the fullest GPU; 0: none known
+  std::string idle_gpus;                              // that have nothing to do, in words
   std::string stall;                                  // why no step ends, in words; empty: they do
   std::map<int, std::string> places;                  // local rank -> the CPUs that it may use
 };

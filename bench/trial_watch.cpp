@@ -77,8 +77,9 @@ class TrialWatch {
         memory_(plan.demand.cpus),
         windows_(ranks_of(plan), window_seconds(limits)),
         stopping_({.measure_seconds = limits.measure_seconds}),
-        followed_(plan.followed_file),
-        gpu_places_(plan.watched_gpus) {}
+        followed_(plan.followed_file) {
+    if (plan.watch_gpus) gpu_places_.emplace(plan.processes[0]);
+  }
 
   Trial run();
 
@@ -126,7 +127,7 @@ class TrialWatch {
   StepWindows windows_;
   StoppingRule stopping_;
   FileFollower followed_;
-  GpuPlaces gpu_places_;
+  std::optional<GpuPlaces> gpu_places_;
   OomCounts oom_before_;
   LoadSnapshot load_;  // at the start of the open window
   struct Share {
@@ -460,7 +461,7 @@ void TrialWatch::loop() {
     wait_for_news();
     read_everything();
     look_at_processes();
-    gpu_places_.look(now(), measuring_, pids_);
+    if (gpu_places_) gpu_places_->look(now(), measuring_, pids_);
     look_at_memory(false);
     look_at_exits();
     look_at_time();
@@ -471,7 +472,7 @@ void TrialWatch::finish() {
   const double joules = energy_.take_joules();
   if (plan_.shm != nullptr) plan_.shm->look(tree_.scan());
   for (const ProcessFacts& process : tree_.members()) pids_.insert(process.pid);
-  gpu_places_.finish(pids_);
+  if (gpu_places_) gpu_places_->finish(pids_);
   const bool gently = facts_.stop == StopCause::measured || facts_.stop == StopCause::interrupted;
   const StopReport report = tree_.stop(gently ? plan_.stop_grace_seconds : 0);
   if (!report.survivors.empty()) {
@@ -528,7 +529,9 @@ void TrialWatch::summarise() {
         "memory: {} on the fullest GPU ({}), {} of the machine's", format_bytes(gpu_peak_),
         gpu_source_.empty() ? "not reported" : gpu_source_, format_bytes(memory_.peak_bytes())));
   }
-  for (std::string& line : gpu_places_.lines()) trial_.evidence.push_back(std::move(line));
+  if (gpu_places_) {
+    for (std::string& line : gpu_places_->lines()) trial_.evidence.push_back(std::move(line));
+  }
   trial_.start_seconds = first_step_ >= 0 ? first_step_ - begin_ : 0;
   std::vector<std::string> places;
   for (const auto& [rank, cpus] : places_) places.push_back(fmt::format("{}:{}", rank, cpus));

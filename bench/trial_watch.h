@@ -34,9 +34,8 @@ struct TrialPlan {
   LoadDemand demand;
   std::vector<CpuSet> masks;      // that the ranks must report; empty: not checked
   std::vector<std::string> gpus;  // UUIDs that the ranks must report; empty: not checked
-  std::vector<int>
-      watched_gpus;  // the driver's numbers, of a foreign command: which it used is noted
-  int threads = 0;   // team size that the ranks must report; 0: not checked
+  bool watch_gpus = false;        // of a foreign command: which it used is noted
+  int threads = 0;                // team size that the ranks must report; 0: not checked
   SilenceRule silence;
   double stop_grace_seconds = 0.5;
   int log_lines = 30;  // kept as Trial::log_tail

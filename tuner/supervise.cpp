@@ -133,6 +133,7 @@ void Supervisor::watch(const AttemptStatus& status) {
     warn(warning.subject, warning.words, status.seconds);
     if (words.empty()) words = warning.words;
   }
+  if (!status.idle_gpus.empty()) warn("GPUs", status.idle_gpus, status.seconds);
   if (!status.stall.empty()) {
     warn("stall", status.stall, status.seconds);
     words = status.stall;

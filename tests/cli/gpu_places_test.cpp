@@ -38,12 +38,14 @@ while :; do echo "loss 1.5 80.0 samples/s"; sleep 0.05; done
   void TearDown() override { EXPECT_TRUE(remove_tree(folder_)); }
 
   std::string tune(const std::string& gpus) const {
-    const std::string line =
-        "OCRTUNE_NVML_PATH=" + std::string(OCRTUNE_NVML_STUB_LIBRARY) +
-        " OCRTUNE_NVML_STUB=" + box_ + " " + OCRTUNE_BINARY +
-        " tune --batch 8 --log-reader torch --budget 4s --trial-time 500ms --db " +
-        join_path(folder_, "runs.sqlite") + " -- sh " + join_path(folder_, "client.sh") + " " +
-        gpus + " {batch} 2>&1";
+    return ocrtune("tune --batch 8 --log-reader torch --budget 4s --trial-time 500ms --db " +
+                   join_path(folder_, "runs.sqlite") + " -- sh " + join_path(folder_, "client.sh") +
+                   " " + gpus + " {batch}");
+  }
+  std::string ocrtune(const std::string& arguments) const {
+    const std::string line = "OCRTUNE_NVML_PATH=" + std::string(OCRTUNE_NVML_STUB_LIBRARY) +
+                             " OCRTUNE_NVML_STUB=" + box_ + " " + OCRTUNE_BINARY + " " + arguments +
+                             " 2>&1";
     std::string out;
     std::FILE* pipe = ::popen(line.c_str(), "r");
     char block[4096];
@@ -62,6 +64,12 @@ TEST_F(GpuPlacesOfACommand, OneThatIdlesIsNamed) {
   EXPECT_NE(out.find("GPUs without work: 1 while 2 processes shared the rest"), std::string::npos)
       << out;
   EXPECT_NE(out.find("rank-exec --gpu auto"), std::string::npos) << out;
+}
+
+TEST_F(GpuPlacesOfACommand, ARunIsWarned) {
+  const std::string out = ocrtune("run --run-dir " + join_path(folder_, "run") +
+                                  " -- timeout 6 sh " + join_path(folder_, "client.sh") + " 0 0");
+  EXPECT_NE(out.find("warning: GPUs without work: 1 while 2 processes"), std::string::npos) << out;
 }
 
 TEST_F(GpuPlacesOfACommand, NoWordWhereAllWork) {

@@ -48,7 +48,7 @@ class GpuGrowth : public ::testing::Test {
   // Looks until the answer to a question asked at `now` is there.
   void ask(GpuMemoryWatch& watch, double now, std::uint64_t expected) {
     for (int turn = 0; turn < 1500; ++turn) {
-      watch.look(now);
+      static_cast<void>(watch.look(now, 20));
       if (watch.fullest() && watch.fullest()->used_bytes == expected) return;
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
@@ -93,7 +93,7 @@ TEST_F(GpuGrowth, WithoutADriverNothingIsAskedAgain) {
   GpuMemoryWatch watch;
   ::setenv("OCRTUNE_NVML_PATH", (folder_ + "/none.so").c_str(), 1);
   for (int turn = 0; turn < 100; ++turn) {
-    watch.look(turn * 30.0);
+    static_cast<void>(watch.look(turn * 30.0, 20));
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   EXPECT_FALSE(watch.fullest());
