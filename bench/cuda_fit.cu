@@ -3,9 +3,13 @@
 
 #include <cstdio>
 
+// nvcc hands pointers to members on with parentheses that the host's compiler finds unnecessary.
+#pragma GCC diagnostic ignored "-Wparentheses"
+
 #include "bench/cuda_device.h"
 #include "bench/cuda_fit.h"
 #include "bench/fit_process.h"
+#include "bench/nccl_comm.h"
 #include "core/cuda_trainer.h"
 
 namespace ocrtune {
@@ -14,11 +18,18 @@ namespace {
 class GpuFit final : public FitDevice {
  public:
   explicit GpuFit(const FitSpec& spec) : spec_(spec) {}
-  Result<std::unique_ptr<Trainer>> make_trainer(const TrainerOptions& options,
-                                                Comm& comm) override {
+  Status open() override {
     auto device = CudaDevice::open(spec_.run.trainer.precision, spec_.gpu);
     if (!device) return device.error();
     device_ = std::make_unique<CudaDevice>(std::move(*device));
+    return Status();
+  }
+  Result<std::unique_ptr<Comm>> make_comm() override {
+    return NcclComm::open(spec_.run.place, spec_.folder, OCRTUNE_NCCL_FOLDER,
+                          device_->machine().stream());
+  }
+  Result<std::unique_ptr<Trainer>> make_trainer(const TrainerOptions& options,
+                                                Comm& comm) override {
     return make_cuda_trainer(options, device_->machine(), comm);
   }
 

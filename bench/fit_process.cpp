@@ -6,10 +6,13 @@
 #include <csignal>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "base/clock.h"
+#include "base/files.h"
 #include "base/interrupt.h"
 #include "base/process.h"
 #include "bench/fit_words.h"
@@ -20,6 +23,10 @@ namespace ocrtune {
 namespace {
 
 using Json = FieldsJson;
+
+constexpr int kTurnMilliseconds = 50;
+constexpr double kSettleSeconds = 0.3;  // after a first failure, to hear what the others say
+constexpr std::size_t kBucketBytes = std::size_t{4} << 20;  // parts of the gradients' mean
 
 TrainingProgress parse_progress(const Json& json) {
   // A loss that is no number is null in JSON.
@@ -38,90 +45,188 @@ Error parse_error(const Json& json) {
                json.at("what").get<std::string>()};
 }
 
+struct Rank {
+  explicit Rank(Process started, std::string gpu_uuid, double now)
+      : process(std::move(started)), gpu(std::move(gpu_uuid)), heard(now) {}
+  Process process;
+  std::string gpu;
+  LineSplitter lines;
+  double heard;
+  bool stepped = false, ended = false;
+  std::string noise, end;  // its last strange words; how it ended
+  std::optional<TrainingOutcome> outcome;
+  std::optional<Error> error;
+};
+
 class Watch {
  public:
-  Watch(Process process, const FitOptions& options,
+  Watch(std::vector<Rank> ranks, const FitOptions& options,
         const std::function<void(const TrainingProgress&)>& report)
-      : process_(std::move(process)), options_(options), report_(report), heard_(now()) {}
+      : ranks_(std::move(ranks)), options_(options), report_(report) {}
 
   Result<TrainingOutcome> run() {
     while (true) {
-      read();
-      if (process_.poll_exit()) break;
+      for (Rank& rank : ranks_) look_at(rank);
+      const Rank& leader = ranks_[0];
+      // Whatever the others say of each other: rank 0's answer is the run's.
+      if (leader.ended && leader.outcome) return *leader.outcome;
       if (interrupted() && stopping_ < 0) {
+        // The others keep it company until it has saved.
         stopping_ = now();
-        process_.signal(SIGTERM);
+        ranks_[0].process.signal(SIGTERM);
       }
-      if (stopping_ >= 0 && now() - stopping_ > options_.farewell_seconds) {
-        return Error{ErrorKind::failed,
-                     "interrupted, and the GPU's process did not end: the last "
-                     "checkpoint that was written is kept"};
-      }
-      if (stopping_ < 0 && now() - heard_ > allowed()) {
-        return Error{ErrorKind::failed, fmt::format("the GPU's process was silent for {:.0f} s and "
-                                                    "was ended; the last checkpoint is kept",
-                                                    allowed())};
-      }
-      pollfd one{process_.output_descriptor(), POLLIN, 0};
-      ::poll(&one, one.fd < 0 ? 0 : 1, 50);
+      if (const auto error = stopping_ >= 0 ? farewell() : failure()) return *error;
+      wait_for_news();
     }
-    while (process_.output_descriptor() >= 0 && read() > 0) {
-    }
-    if (outcome_) return *outcome_;
-    if (error_) return *error_;
-    return Error{ErrorKind::failed,
-                 "the GPU's process ended without an answer: " + process_.poll_exit()->text() +
-                     (noise_.empty() ? "" : "; it said: " + noise_)};
   }
 
  private:
   static double now() { return steady_clock().now_seconds(); }
-  double allowed() const { return stepped_ ? options_.silent_seconds : options_.start_seconds; }
 
-  std::size_t read() {
-    return process_.read_output([this](std::string_view bytes) {
-      lines_.add(bytes, [this](const std::string& line) { hear(line); });
+  std::string name(const Rank& rank) const {
+    if (ranks_.size() == 1) return "the GPU's process";
+    return fmt::format("rank {} on {}", &rank - ranks_.data(), rank.gpu);
+  }
+  double allowed(const Rank& rank) const {
+    return rank.stepped ? options_.silent_seconds : options_.start_seconds;
+  }
+
+  void look_at(Rank& rank) {
+    read(rank);
+    if (rank.ended || !rank.process.poll_exit()) return;
+    rank.ended = true;
+    rank.end = rank.process.poll_exit()->text();
+    while (rank.process.output_descriptor() >= 0 && read(rank) > 0) {
+    }
+    const bool fine = rank.outcome && !rank.outcome->interrupted;
+    if (!fine && failed_at_ < 0) failed_at_ = now();
+  }
+
+  std::size_t read(Rank& rank) {
+    return rank.process.read_output([&](std::string_view bytes) {
+      rank.lines.add(bytes, [&](const std::string& line) { hear(rank, line); });
     });
   }
 
-  void hear(const std::string& line) {
+  void hear(Rank& rank, const std::string& line) {
     try {
       const Json json = Json::parse(line);
       const std::string what = json.at("fit").get<std::string>();
-      heard_ = now();
+      rank.heard = now();
       if (what == "progress") report_(parse_progress(json));
-      if (what == "outcome") outcome_ = read_fields<TrainingOutcome>(kOutcomeFields, json);
-      if (what == "error") error_ = parse_error(json);
-      stepped_ = stepped_ || what == "progress";
+      if (what == "outcome") rank.outcome = read_fields<TrainingOutcome>(kOutcomeFields, json);
+      if (what == "error") rank.error = parse_error(json);
+      const bool step = what == "alive" && json.value("step", std::int64_t{0}) > 0;
+      rank.stepped = rank.stepped || step || what == "progress";
     } catch (const Json::exception&) {
-      noise_ = line;  // a library's words
+      rank.noise = line;  // a library's words
     }
   }
 
-  Process process_;
+  // After an interrupt: only rank 0 has something to say.
+  std::optional<Error> farewell() const {
+    if (ranks_[0].ended) return end_of(ranks_[0]);
+    if (now() - stopping_ <= options_.farewell_seconds) return std::nullopt;
+    return Error{ErrorKind::failed, name(ranks_[0]) +
+                                        " was interrupted and did not end: the last checkpoint "
+                                        "that was written is kept"};
+  }
+
+  std::optional<Error> failure() const {
+    if (failed_at_ >= 0) {
+      if (ranks_.size() > 1 && now() - failed_at_ < kSettleSeconds) return std::nullopt;
+      return first_failure();
+    }
+    const Rank* silent = nullptr;
+    for (const Rank& rank : ranks_) {
+      if (rank.ended || now() - rank.heard <= allowed(rank)) continue;
+      if (silent == nullptr || rank.heard < silent->heard) silent = &rank;
+    }
+    if (silent == nullptr) return std::nullopt;
+    return Error{
+        ErrorKind::failed,
+        fmt::format("{} was silent for {:.3g} s and {}; the last checkpoint is kept", name(*silent),
+                    allowed(*silent), ranks_.size() == 1 ? "was ended" : "all ranks were ended")};
+  }
+
+  // One that died without a word made its peers complain, not the other way round.
+  std::optional<Error> first_failure() const {
+    const Rank* speaker = nullptr;
+    for (const Rank& rank : ranks_) {
+      if (!rank.ended || rank.outcome) continue;
+      if (!rank.error) return end_of(rank);
+      const bool of_peers = rank.error->kind == ErrorKind::failed;
+      if (speaker == nullptr || (speaker->error->kind == ErrorKind::failed && !of_peers)) {
+        speaker = &rank;
+      }
+    }
+    if (speaker != nullptr) return end_of(*speaker);
+    for (const Rank& rank : ranks_) {
+      if (!rank.ended || !rank.outcome->interrupted) continue;
+      return Error{ErrorKind::failed,
+                   name(rank) + " was interrupted alone; the last checkpoint is kept"};
+    }
+    return std::nullopt;
+  }
+
+  Error end_of(const Rank& rank) const {
+    if (rank.error && ranks_.size() == 1) return *rank.error;
+    if (rank.error) return Error{rank.error->kind, name(rank) + ": " + rank.error->what};
+    return Error{ErrorKind::failed, name(rank) + " ended without an answer: " + rank.end +
+                                        (rank.noise.empty() ? "" : "; it said: " + rank.noise)};
+  }
+
+  void wait_for_news() const {
+    std::vector<pollfd> polls;
+    for (const Rank& rank : ranks_) {
+      if (rank.process.output_descriptor() < 0) continue;
+      polls.push_back({rank.process.output_descriptor(), POLLIN, 0});
+    }
+    ::poll(polls.data(), polls.size(), kTurnMilliseconds);
+  }
+
+  std::vector<Rank> ranks_;
   const FitOptions& options_;
   const std::function<void(const TrainingProgress&)>& report_;
-  LineSplitter lines_;
-  double heard_, stopping_ = -1;
-  bool stepped_ = false;
-  std::string noise_;
-  std::optional<TrainingOutcome> outcome_;
-  std::optional<Error> error_;
+  double stopping_ = -1, failed_at_ = -1;
+};
+
+// Whatever becomes of the ranks, their folder goes.
+struct MeetingPlace {
+  std::string folder;
+  ~MeetingPlace() {
+    if (!folder.empty()) (void)remove_tree(folder);
+  }
 };
 
 }  // namespace
 
-Result<TrainingOutcome> run_fit_process(
-    const FitSpec& spec, const FitOptions& options,
+Result<TrainingOutcome> run_fit_processes(
+    const TrainingRunOptions& run, const std::vector<std::string>& gpus, const FitOptions& options,
     const std::function<void(const TrainingProgress&)>& report) {
-  ProcessOptions start;
-  start.arguments = {options.program, "fit", "--spec", fit_spec_text(spec)};
-  for (auto& variable : gpu_environment({0, -1, spec.gpu, ""}, GpuVendor::nvidia)) {
-    start.environment.push_back(std::move(variable));
+  OCRTUNE_CHECK(!gpus.empty());
+  MeetingPlace place;
+  if (gpus.size() > 1) {
+    auto folder = make_temporary_directory("ranks");
+    if (!folder) return folder.error();
+    place.folder = std::move(folder).value();
   }
-  auto process = Process::start(start);
-  if (!process) return process.error();
-  return Watch(std::move(process).value(), options, report).run();
+  std::vector<Rank> ranks;
+  for (const std::string& gpu : gpus) {
+    FitSpec spec{run, gpu, place.folder};
+    const auto rank = static_cast<int>(ranks.size()), count = static_cast<int>(gpus.size());
+    spec.run.place = {rank, count, rank, count, 0, 1};
+    if (count > 1) spec.run.trainer.bucket_bytes = kBucketBytes;
+    ProcessOptions start;
+    start.arguments = {options.program, "fit", "--spec", fit_spec_text(spec)};
+    for (auto& variable : gpu_environment({0, -1, gpu, ""}, GpuVendor::nvidia)) {
+      start.environment.push_back(std::move(variable));
+    }
+    auto process = Process::start(start);
+    if (!process) return process.error();
+    ranks.emplace_back(std::move(process).value(), gpu, steady_clock().now_seconds());
+  }
+  return Watch(std::move(ranks), options, report).run();
 }
 
 }  // namespace ocrtune

@@ -1,10 +1,12 @@
-// Training to a step on a GPU, in a process that may hang or die: it says how it goes, one JSON
-// object a line on its output, and this side waits with a deadline. Checkpoints are the CPU core's.
+// Training to a step on GPUs, a process for each, that may hang or die: they say how it goes, one
+// JSON object a line on their output, and this side waits with a deadline. Checkpoints are the CPU
+// core's.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "bench/fit_spec.h"
@@ -19,15 +21,21 @@ struct FitOptions {
   double farewell_seconds = 60;  // for the checkpoint, after an interrupt
 };
 
-// Starts `program fit --spec JSON`, which sees the spec's GPU alone. Errors as run_training's, with
-// their kinds; failed: it died or fell silent - what its last checkpoint holds is kept.
-Result<TrainingOutcome> run_fit_process(const FitSpec& spec, const FitOptions& options,
-                                        const std::function<void(const TrainingProgress&)>& report);
+// Starts `program fit --spec JSON` for each of `gpus` (UUIDs), rank r on the r-th, which is the
+// only one that it sees. Rank 0 reports and saves; the end of any other before it ends all, and so
+// does its silence. Errors as run_training's, with their kinds; failed: one died or fell silent,
+// and the words name it - what the last checkpoint holds is kept. Returns once none of them runs
+// any more.
+Result<TrainingOutcome> run_fit_processes(
+    const TrainingRunOptions& run, const std::vector<std::string>& gpus, const FitOptions& options,
+    const std::function<void(const TrainingProgress&)>& report);
 
-// The other side. `open` is called once the loader's processes are forked.
+// The other side. Opened once the loader's processes are forked.
 class FitDevice {
  public:
   virtual ~FitDevice() = default;
+  virtual Status open() = 0;                              // unsupported: another GPU than was meant
+  virtual Result<std::unique_ptr<Comm>> make_comm() = 0;  // of several ranks
   virtual Result<std::unique_ptr<Trainer>> make_trainer(const TrainerOptions& options,
                                                         Comm& comm) = 0;
 };

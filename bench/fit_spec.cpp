@@ -36,6 +36,12 @@ constexpr auto kFields = [](auto& spec, const auto& visit) {
   visit("most_evaluated", spec.run.most_evaluated);
   visit("memory_bytes", spec.run.memory_bytes);
   visit("gpu", spec.gpu);
+  visit("bucket_bytes", trainer.bucket_bytes);
+  visit("rank", spec.run.place.rank);
+  visit("world_size", spec.run.place.world_size);
+  visit("local_rank", spec.run.place.local_rank);
+  visit("local_size", spec.run.place.local_size);
+  visit("folder", spec.folder);
 };
 
 }  // namespace
@@ -43,7 +49,14 @@ constexpr auto kFields = [](auto& spec, const auto& visit) {
 std::string fit_spec_text(const FitSpec& spec) { return json_line(fields_json(kFields, spec)); }
 
 Result<FitSpec> parse_fit_spec(const std::string& text) {
-  return parse_fields<FitSpec>(kFields, text, "training spec");
+  auto spec = parse_fields<FitSpec>(kFields, text, "training spec");
+  if (!spec) return spec;
+  const RankPlace& place = spec->run.place;
+  if (place.rank < 0 || place.rank >= place.world_size ||
+      (place.world_size > 1 && spec->folder.empty())) {
+    return Error{ErrorKind::usage, "training spec: several ranks have numbers and a folder"};
+  }
+  return spec;
 }
 
 }  // namespace ocrtune

@@ -11,6 +11,7 @@ namespace ocrtune {
 struct FitSpec {
   TrainingRunOptions run;  // but for its functions
   std::string gpu;         // UUID of the GPU that it must compute on
+  std::string folder;      // where several ranks (run.place) meet
 };
 
 std::string fit_spec_text(const FitSpec& spec);           // one line of JSON

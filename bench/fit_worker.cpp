@@ -24,8 +24,9 @@ class Speaker {
     if (!write_all(descriptor_, line, "a word")) return;
     said_ = steady_clock().now_seconds();
   }
-  void be_alive() {
-    if (steady_clock().now_seconds() - said_ > kWordSeconds) say({{"fit", "alive"}});
+  void be_alive(std::int64_t step) {
+    if (steady_clock().now_seconds() - said_ > kWordSeconds)
+      say({{"fit", "alive"}, {"step", step}});
   }
 
  private:
@@ -40,13 +41,13 @@ class SpokenTrainer final : public Trainer {
       : inner_(std::move(inner)), speaker_(speaker) {}
   Result<StepReport> step(const Batch& batch) override {
     auto report = inner_->step(batch);
-    speaker_.be_alive();
+    speaker_.be_alive(inner_->steps());
     return report;
   }
   Result<double> check_against_reference() override { return inner_->check_against_reference(); }
   Result<std::vector<float>> logits(const Batch& batch) override {
     auto made = inner_->logits(batch);
-    speaker_.be_alive();
+    speaker_.be_alive(inner_->steps());
     return made;
   }
   std::size_t parameter_count() const override { return inner_->parameter_count(); }
@@ -68,9 +69,21 @@ Json outcome_json(const TrainingOutcome& outcome) {
 Result<TrainingOutcome> run(const FitSpec& spec, FitDevice& device, Speaker& speaker) {
   TrainingRunOptions options = spec.run;
   options.planned_bytes = device_training_bytes;
+  bool opened = false;
+  const auto open = [&]() -> Status {
+    if (opened) return Status();
+    opened = true;
+    speaker.say({{"fit", "alive"}, {"step", 0}});
+    return device.open();
+  };
+  options.make_comm = [&]() -> Result<std::unique_ptr<Comm>> {
+    if (Status there = open(); !there) return there.error();
+    return device.make_comm();
+  };
   options.make_trainer = [&](const TrainerOptions& trainer,
                              Comm& comm) -> Result<std::unique_ptr<Trainer>> {
-    speaker.say({{"fit", "alive"}});
+    if (Status there = open(); !there) return there.error();
+    speaker.say({{"fit", "alive"}, {"step", 0}});
     auto made = device.make_trainer(trainer, comm);
     if (!made) return made.error();
     return std::unique_ptr<Trainer>(

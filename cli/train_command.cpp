@@ -1,4 +1,4 @@
-// ocrtune train: one process trains the built-in core on a folder of lines.
+// ocrtune train: the built-in core learns a folder of lines, on the CPUs or a process for each GPU.
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -84,21 +84,25 @@ void print_outcome(const TrainingRunOptions& run, const TrainingOutcome& outcome
   }
 }
 
-// On one GPU, in a process of its own; its checkpoints go on on CPUs and the other way round.
-Result<TrainingOutcome> train_on_gpu(const TrainingRunOptions& run, const DeviceChoice& choice) {
-  if (choice.gpus.size() > 1) {
-    return Error{ErrorKind::usage,
-                 "train is one process on one GPU, and " + std::to_string(choice.gpus.size()) +
-                     " are visible: --gpus names one; 'tune --device gpu' trains on all"};
+// A process for each GPU; their checkpoints go on on CPUs and the other way round.
+Result<TrainingOutcome> train_on_gpus(TrainingRunOptions run, const DeviceChoice& choice) {
+  std::vector<std::string> gpus;
+  for (const VisibleGpu& gpu : choice.gpus) gpus.push_back(gpu.uuid);
+  if (gpus.size() > 1 && !choice.no_nccl.empty()) {
+    std::printf("on one GPU alone, several cannot train together: %s\n", choice.no_nccl.c_str());
+    gpus.resize(1);
   }
-  FitSpec spec{run, choice.gpus.front().uuid};
-  spec.run.trainer.threads = 1;
-  spec.run.memory_bytes = choice.memory_bytes;
-  std::printf("training on %s\n", spec.gpu.c_str());
+  run.trainer.threads = 1;
+  run.memory_bytes = choice.memory_bytes;
+  std::printf("training on %s", join(gpus, ", ").c_str());
+  if (gpus.size() > 1) {
+    std::printf(": %zu ranks, %d lines of each a step", gpus.size(), run.loader.batch);
+  }
+  std::printf("\n");
   std::fflush(stdout);
   FitOptions options;
   options.program = gpu_worker_program("", process_environment());
-  return run_fit_process(spec, options, print_progress);
+  return run_fit_processes(run, gpus, options, print_progress);
 }
 
 Result<TrainingOutcome> train_somewhere(const Flags& flags, TrainingRunOptions& run) {
@@ -112,7 +116,7 @@ Result<TrainingOutcome> train_somewhere(const Flags& flags, TrainingRunOptions& 
     if (choice->gpu && flags.backend_given) {
       return Error{ErrorKind::usage, "--backend is of the CPUs: not with --device gpu"};
     }
-    if (choice->gpu) return train_on_gpu(run, *choice);
+    if (choice->gpu) return train_on_gpus(run, *choice);
   }
   if (machine) run.memory_bytes = machine->memory.available_bytes;
   run.planned = [width = run.loader.width](const TrainingMemory& memory) {
@@ -175,9 +179,9 @@ std::function<Result<int>()> declare(CLI::App& app) {
   app.add_option("--backend", run.trainer.backend, "onednn or reference");
   app.add_option("--device", flags->device.device, "cpu, gpu, or auto: a GPU that was proved fit");
   app.add_option("--gpus", flags->device.gpus,
-                 "The one to train on, as this process sees them, or its UUID");
+                 "Which GPUs, a process for each: all, 0,2 as this process sees them, or UUIDs");
   app.add_option("--precision", run.trainer.precision, "fp32 or bf16; on a GPU also tf32");
-  app.add_option("--batch", run.loader.batch, "Lines a step");
+  app.add_option("--batch", run.loader.batch, "Lines a step, of each GPU");
   app.add_option("--threads", run.trainer.threads, "All usable CPUs if absent")
       ->check(CLI::Range(1, 1024));
   app.add_option("--workers", run.loader.workers, "Loader processes");

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/interrupt.h"
@@ -36,6 +37,8 @@ class TrainingRun {
   Status step(double& loss_sum, double& data_seconds);
   Status save();
   Error divergence() const;
+  Status check_weights();
+  bool leads() const { return options_.place.rank == 0; }
   Result<double> batch_error_rate();
   Status evaluate_held_out();
 
@@ -89,6 +92,11 @@ Status TrainingRun::prepare() {
     if (!memory) return memory.error();
     options_.planned(*memory);
   }
+  if (options_.place.world_size > 1) {
+    auto comm = options_.make_comm();
+    if (!comm) return comm.error();
+    comm_ = std::move(comm).value();
+  }
   auto made = options_.make_trainer ? options_.make_trainer(trainer, *comm_)
                                     : Trainer::create(trainer, *comm_);
   if (!made) return made.error();
@@ -105,8 +113,21 @@ Status TrainingRun::prepare() {
   return trainer_->load(options_.resume);
 }
 
+// A loss that is no number on another rank is in this one's weights before it is in its loss.
+Status TrainingRun::check_weights() {
+  if (options_.place.world_size == 1 || batch_.count == 0) return Status();
+  const auto logits = trainer_->logits(batch_);
+  if (!logits) return logits.error();
+  if (std::all_of(logits->begin(), logits->end(), [](float x) { return std::isfinite(x); })) {
+    return Status();
+  }
+  diverged_ = true;
+  return divergence();
+}
+
 Status TrainingRun::save() {
-  if (options_.checkpoint.empty()) return Status();
+  if (options_.checkpoint.empty() || !leads()) return Status();
+  if (Status sound = check_weights(); !sound) return sound;
   std::string characters;
   for (const std::string& character : loader_->alphabet()) characters += character + "\n";
   if (Status written = write_file(alphabet_path(options_.checkpoint), characters); !written) {
@@ -139,7 +160,7 @@ Status TrainingRun::step(double& loss_sum, double& data_seconds) {
   }
   loss_sum += report->loss;
   outcome_.impossible_labels += report->impossible_labels;
-  samples_ += batch_.count;
+  samples_ += static_cast<std::int64_t>(batch_.count) * options_.place.world_size;
   return Status();
 }
 
@@ -180,7 +201,8 @@ Result<TrainingOutcome> TrainingRun::run(
       return done.error();
     }
     const std::int64_t at = trainer_->steps();
-    if (at % std::max<std::int64_t>(options_.report_every, 1) == 0 || at == options_.steps) {
+    const bool due = at % std::max<std::int64_t>(options_.report_every, 1) == 0;
+    if (leads() && (due || at == options_.steps)) {
       const double seconds = std::max(steady_clock().now_seconds() - since, 1e-9);
       const auto error_rate = batch_error_rate();
       if (!error_rate) return error_rate.error();
@@ -200,7 +222,7 @@ Result<TrainingOutcome> TrainingRun::run(
   outcome_.interrupted = interrupted();
   outcome_.counts = loader_->counts();
   if (Status saved = save(); !saved) return saved.error();
-  if (outcome_.interrupted) return outcome_;
+  if (outcome_.interrupted || !leads()) return outcome_;
   if (Status evaluated = evaluate_held_out(); !evaluated) return evaluated.error();
   return outcome_;
 }
@@ -242,6 +264,9 @@ Result<TrainingOutcome> run_training(const TrainingRunOptions& options,
     if (!head) return head.error();
     adjusted.loader.first_batch = head->steps;
   }
+  OCRTUNE_CHECK(options.place.world_size == 1 || options.make_comm);
+  adjusted.loader.rank = options.place.rank;
+  adjusted.loader.world_size = options.place.world_size;
   auto loader = Loader::create(adjusted.loader);
   if (!loader) return loader.error();
   TrainingRun run(adjusted, std::move(loader).value());

@@ -1,4 +1,5 @@
-// One process trains to a step, with checkpoints that it can be resumed from.
+// Training to a step, with checkpoints that it can be resumed from: one process, or one rank of
+// several that each read their own share of the lines. Rank 0 alone reports, saves and evaluates.
 //
 // A checkpoint is two files: the trainer's state and, beside it, "<checkpoint>.alphabet" with one
 // character a line, without which the classes have no meaning.
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "core/comm.h"
 #include "core/decode.h"
 #include "core/loader.h"
 #include "core/trainer.h"
@@ -49,14 +51,17 @@ struct TrainingRunOptions {
   // for once the loader's workers are forked. Null: Trainer's own.
   std::function<Result<std::uint64_t>(const TrainerOptions&)> planned_bytes;
   std::function<Result<std::unique_ptr<Trainer>>(const TrainerOptions&, Comm&)> make_trainer;
+  // Of several ranks: who this is, and how they meet, asked for once, before the trainer.
+  RankPlace place;
+  std::function<Result<std::unique_ptr<Comm>>()> make_comm;
 };
 
 struct TrainingProgress {
   std::int64_t step = 0;
-  double loss = 0;              // mean since the last report, nats a line
-  double label_error_rate = 0;  // of this step's batch, read with the inference form
-  double samples_per_second = 0;
-  double data_share = 0;  // of the time, waiting for the loader
+  double loss = 0;                // mean since the last report, nats a line
+  double label_error_rate = 0;    // of this step's batch, read with the inference form
+  double samples_per_second = 0;  // of all ranks; the other figures are of this one's share
+  double data_share = 0;          // of the time, waiting for the loader
 };
 
 struct TrainingOutcome {

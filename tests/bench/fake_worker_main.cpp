@@ -13,6 +13,7 @@
 #include <new>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -25,6 +26,7 @@
 #include "bench/worker_spec.h"
 #include "core/backend_table.h"
 #include "core/network.h"
+#include "core/shm_comm.h"
 
 namespace {
 
@@ -241,15 +243,41 @@ void misbehave(const std::string& mode, const WorkerSpec& spec) {
 
 }  // namespace
 
-// Trains on the CPUs as on the GPU that it was given, or does not.
+// Ends, or falls silent, at its third step.
+class FrailTrainer final : public Trainer {
+ public:
+  FrailTrainer(std::unique_ptr<Trainer> inner, std::string mode)
+      : inner_(std::move(inner)), mode_(std::move(mode)) {}
+  Result<StepReport> step(const Batch& batch) override {
+    if (steps() >= 2 && mode_ == "segv-later") std::raise(SIGSEGV);
+    if (steps() >= 2 && mode_ == "hang-later") hang();
+    if (steps() >= 2 && mode_ == "fail-later") {
+      return Error{ErrorKind::invalid, "too many lines are bad"};
+    }
+    return inner_->step(batch);
+  }
+  Result<double> check_against_reference() override { return inner_->check_against_reference(); }
+  Result<std::vector<float>> logits(const Batch& batch) override { return inner_->logits(batch); }
+  std::size_t parameter_count() const override { return inner_->parameter_count(); }
+  std::int64_t steps() const override { return inner_->steps(); }
+  Status save(const std::string& path) const override { return inner_->save(path); }
+  Status load(const std::string& path) override { return inner_->load(path); }
+
+ private:
+  std::unique_ptr<Trainer> inner_;
+  std::string mode_;
+};
+
+// Trains on the CPUs as on the GPU that it was given, or does not. OCRTUNE_FAKE_FIT is MODE or
+// MODE:GPU. Ranks meet in shared memory, by the name of their folder.
 class FakeFit final : public FitDevice {
  public:
   explicit FakeFit(const FitSpec& spec) : spec_(spec) {
     const char* mode = std::getenv("OCRTUNE_FAKE_FIT");
-    mode_ = mode == nullptr ? "" : mode;
+    const auto parts = split(mode == nullptr ? "" : mode, ':');
+    if (parts.size() < 2 || parts[1] == spec.gpu) mode_ = parts[0];
   }
-  Result<std::unique_ptr<Trainer>> make_trainer(const TrainerOptions& options,
-                                                Comm& comm) override {
+  Status open() override {
     const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
     if (visible == nullptr || spec_.gpu != visible) {
       return Error{ErrorKind::unsupported, "this process computes on another GPU"};
@@ -258,7 +286,19 @@ class FakeFit final : public FitDevice {
     if (mode_ == "segv") std::raise(SIGSEGV);
     if (mode_ == "hang") hang();
     if (mode_ == "noise") write_all(STDOUT_FILENO, "a library's words\n{\"fit\": 7}\n");
-    return Trainer::create(options, comm);
+    return Status();
+  }
+  Result<std::unique_ptr<Comm>> make_comm() override {
+    ShmCommOptions options;
+    options.segment = "/ocrtune-" + spec_.folder.substr(spec_.folder.rfind('/') + 1);
+    options.place = spec_.run.place;
+    return make_shm_comm(options);
+  }
+  Result<std::unique_ptr<Trainer>> make_trainer(const TrainerOptions& options,
+                                                Comm& comm) override {
+    auto made = Trainer::create(options, comm);
+    if (!made || !ends_with(mode_, "-later")) return made;
+    return std::unique_ptr<Trainer>(std::make_unique<FrailTrainer>(std::move(*made), mode_));
   }
 
  private:

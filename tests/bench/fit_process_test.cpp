@@ -3,10 +3,15 @@
 
 #include <sys/stat.h>
 
+#include <cstdlib>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "base/random.h"
+#include "core/checkpoint.h"
+#include "core/png_codec.h"
 
 namespace ocrtune {
 namespace {
@@ -28,17 +33,21 @@ TEST(FitSpec, ComesBackAsItWas) {
   EXPECT_EQ(fit_spec_text(*back), fit_spec_text(spec));
   EXPECT_EQ(back->run.loader.alphabet, "äb中");
   EXPECT_EQ(back->run.memory_bytes, std::uint64_t{5} << 33);
+  spec.run.place = {1, 2, 1, 2, 0, 1};
+  EXPECT_EQ(parse_fit_spec(fit_spec_text(spec)).error().kind, ErrorKind::usage) << "no folder";
+  spec.folder = "/tmp/x";
+  EXPECT_EQ(parse_fit_spec(fit_spec_text(spec))->run.place.rank, 1);
+  spec.run.place.rank = 2;
+  EXPECT_EQ(parse_fit_spec(fit_spec_text(spec)).error().kind, ErrorKind::usage);
   EXPECT_EQ(parse_fit_spec("{}").error().kind, ErrorKind::usage);
   EXPECT_EQ(parse_fit_spec("no json").error().kind, ErrorKind::usage);
 }
 
 Result<TrainingOutcome> fit(const std::string& program, double silent_seconds = 30) {
-  FitSpec spec;
-  spec.gpu = "GPU-aaaa-0";
   FitOptions options;
   options.program = program;
   options.start_seconds = options.silent_seconds = silent_seconds;
-  return run_fit_process(spec, options, [](const TrainingProgress&) {});
+  return run_fit_processes({}, {"GPU-aaaa-0"}, options, [](const TrainingProgress&) {});
 }
 
 TEST(FitProcess, EveryEndIsAnAnswer) {
@@ -61,6 +70,97 @@ TEST(FitProcess, NoiseIsSilence) {
   ASSERT_FALSE(silent);
   EXPECT_THAT(silent.error().what, HasSubstr("silent"));
   EXPECT_TRUE(remove_tree(*folder));
+}
+
+// Two processes that stand for GPUs train together on the CPUs.
+class FitRanks : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = *make_temporary_directory("fit_ranks");
+    for (int i = 0; i < 20; ++i) {
+      Random random(static_cast<std::uint64_t>(i));
+      Image image{40, 32, {}};
+      image.pixels.resize(static_cast<std::size_t>(image.width * image.height * 3));
+      for (auto& pixel : image.pixels) pixel = static_cast<std::uint8_t>(random.next());
+      const std::string name = std::to_string(i) + ".png";
+      ASSERT_TRUE(write_file(join_path(folder_, name), *encode_png(image)));
+      labels_ += name + "\tab\n";
+    }
+    ASSERT_TRUE(write_file(join_path(folder_, "labels.txt"), labels_));
+    run_.loader.label_file = join_path(folder_, "labels.txt");
+    run_.loader.batch = 2;
+    run_.loader.width = 64;
+    run_.trainer.threads = 1;
+    run_.steps = 6;
+    run_.save_every = 2;
+    run_.checkpoint = join_path(folder_, "a.ckpt");
+  }
+  void TearDown() override {
+    ::unsetenv("OCRTUNE_FAKE_FIT");
+    EXPECT_TRUE(remove_tree(folder_));
+  }
+
+  Result<TrainingOutcome> fit(const std::string& mode = "", double silent_seconds = 30) {
+    ::setenv("OCRTUNE_FAKE_FIT", mode.c_str(), 1);
+    FitOptions options;
+    options.program = OCRTUNE_FAKE_WORKER;
+    options.start_seconds = options.silent_seconds = silent_seconds;
+    last_step_ = 0;
+    return run_fit_processes(
+        run_, {"GPU-aaaa-0", "GPU-bbbb-1"}, options,
+        [this](const TrainingProgress& progress) { last_step_ = progress.step; });
+  }
+
+  std::string folder_, labels_;
+  TrainingRunOptions run_;
+  std::int64_t last_step_ = 0;
+};
+
+TEST_F(FitRanks, TrainTogetherAndGoOn) {
+  const auto whole = fit();
+  ASSERT_TRUE(whole) << whole.error().what;
+  EXPECT_EQ(whole->steps, 6);
+  EXPECT_EQ(last_step_, 6);
+  const std::string weights = *read_file(run_.checkpoint);
+  run_.steps = 4;
+  ASSERT_TRUE(fit());
+  EXPECT_NE(*read_file(run_.checkpoint), weights);
+  run_.steps = 6;
+  run_.resume = run_.checkpoint;
+  ASSERT_TRUE(fit());
+  EXPECT_EQ(*read_file(run_.checkpoint), weights);
+}
+
+TEST_F(FitRanks, ADeadRankEndsAllAndIsNamed) {
+  const auto dead = fit("segv-later:GPU-bbbb-1");
+  ASSERT_FALSE(dead);
+  EXPECT_EQ(dead.error().what, "rank 1 on GPU-bbbb-1 ended without an answer: killed by SIGSEGV");
+  EXPECT_EQ(read_checkpoint_head(run_.checkpoint)->steps, 2) << "what was saved is kept";
+  const auto first = fit("segv-later:GPU-aaaa-0");
+  ASSERT_FALSE(first);
+  EXPECT_THAT(first.error().what, HasSubstr("rank 0 on GPU-aaaa-0 ended without an answer"));
+  const auto at_once = fit("segv:GPU-bbbb-1");
+  ASSERT_FALSE(at_once);
+  EXPECT_THAT(at_once.error().what, HasSubstr("rank 1 on GPU-bbbb-1"));
+}
+
+TEST_F(FitRanks, WhatARankSaysIsTheAnswer) {
+  const auto full = fit("memory:GPU-bbbb-1");
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().kind, ErrorKind::exhausted);
+  EXPECT_EQ(full.error().what, "rank 1 on GPU-bbbb-1: the GPU has 1 GiB free");
+  const auto bad = fit("fail-later:GPU-bbbb-1");
+  ASSERT_FALSE(bad);
+  EXPECT_EQ(bad.error().what, "rank 1 on GPU-bbbb-1: too many lines are bad");
+}
+
+TEST_F(FitRanks, ASilentRankEndsAllAndIsNamed) {
+  const auto early = fit("hang:GPU-bbbb-1", 2);
+  ASSERT_FALSE(early);
+  EXPECT_THAT(early.error().what, HasSubstr("was silent for 2 s and all ranks were ended"));
+  const auto later = fit("hang-later", 2);
+  ASSERT_FALSE(later);
+  EXPECT_THAT(later.error().what, HasSubstr("was silent for 2 s and all ranks were ended"));
 }
 
 }  // namespace

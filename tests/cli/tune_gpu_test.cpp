@@ -94,10 +94,6 @@ TEST_F(TuneOnGpus, TrainsInAProcessOfItsOwn) {
   EXPECT_EQ(none.code, 3) << none.out;
   EXPECT_NE(none.out.find("--device gpu: no GPU"), std::string::npos) << none.out;
   EXPECT_EQ(std::count(none.out.begin(), none.out.end(), '\n'), 1) << none.out;
-  const Ran two = run("2x4090", train + "--steps 2 --device gpu");
-  EXPECT_EQ(two.code, 2) << two.out;
-  EXPECT_NE(two.out.find("--gpus names one"), std::string::npos) << two.out;
-
   const std::string on_gpu = train + "--steps 4 --device gpu --gpus 1 --evaluate " + lines;
   const Ran done = run("2x4090", on_gpu, "OCRTUNE_FAKE_FIT=noise");
   EXPECT_EQ(done.code, 0) << done.out;
@@ -108,6 +104,36 @@ TEST_F(TuneOnGpus, TrainsInAProcessOfItsOwn) {
   EXPECT_EQ(on.code, 0) << on.out;
   EXPECT_NE(on.out.find("step 6 loss "), std::string::npos) << on.out;
   EXPECT_EQ(on.out.find("step 2 loss "), std::string::npos) << on.out;
+}
+
+TEST_F(TuneOnGpus, TrainsOnAllThatAreNamed) {
+  const std::string lines = join_path(folder_, "lines"), kept = join_path(folder_, "b.ckpt");
+  ASSERT_EQ(run("no-gpu", "make-data " + lines + " --count 20").code, 0);
+  const std::string train = "train " + lines + " --model crnn --width 64 --batch 4 --device gpu " +
+                            "--checkpoint " + kept + " --report-every 2 --resume auto ";
+  const Ran two = run("2x4090", train + "--gpus 0,1 --steps 4 --evaluate " + lines);
+  EXPECT_EQ(two.code, 0) << two.out;
+  EXPECT_NE(two.out.find("training on GPU-4090-0, GPU-4090-1: 2 ranks, 4 lines of each a step\n"),
+            std::string::npos)
+      << two.out;
+  EXPECT_NE(two.out.find("step 4 loss "), std::string::npos) << two.out;
+  EXPECT_NE(two.out.find("of 20 lines without an error"), std::string::npos) << two.out;
+  const Ran dead = run("2x4090", train + "--steps 8", "OCRTUNE_FAKE_FIT=segv:GPU-4090-1");
+  EXPECT_EQ(dead.code, 3) << dead.out;
+  EXPECT_NE(dead.out.find("rank 1 on GPU-4090-1 ended without an answer: killed by SIGSEGV\n"),
+            std::string::npos)
+      << dead.out;
+  const Ran all = run("2x4090", train + "--steps 6");
+  EXPECT_EQ(all.code, 0) << all.out;
+  EXPECT_NE(all.out.find("step 6 loss "), std::string::npos) << all.out;
+  EXPECT_EQ(all.out.find("step 4 loss "), std::string::npos) << "it goes on, not anew";
+  const std::string faults = join_path(folder_, "faults.txt");
+  ASSERT_TRUE(write_file(faults, "ready mode=no_nccl\n"));
+  const Ran one = run("2x4090", train + "--steps 8", "OCRTUNE_FAKE_GPU=" + faults);
+  EXPECT_EQ(one.code, 0) << one.out;
+  EXPECT_NE(one.out.find("on one GPU alone, several cannot train together: libnccl"),
+            std::string::npos)
+      << one.out;
 }
 
 TEST_F(TuneOnGpus, ATrainingThatFailsSaysWhy) {

@@ -1,6 +1,8 @@
 #include "core/training_run.h"
 
+#include <algorithm>
 #include <csignal>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -11,6 +13,7 @@
 #include "core/checkpoint.h"
 #include "core/fonts.h"
 #include "core/line_dataset.h"
+#include "core/shm_comm.h"
 
 #include "tests/core/forked_ranks.h"
 
@@ -149,6 +152,89 @@ TEST_F(TrainingRunTest, ADivergedRunEndsAtItsStepAndKeepsTheLastGoodCheckpoint) 
       diverged.error().what,
       HasSubstr("the training diverged: the loss of step " + std::to_string(kept + 1) +
                 " is no number; " + run.checkpoint + " holds step " + std::to_string(kept)));
+}
+
+// What each of two ranks that share memory says: its steps and counts, or its error.
+std::vector<RankEnd> train_two_ranks(
+    const TrainingRunOptions& options,
+    const std::function<void(int rank, TrainingRunOptions& run)>& adjust = nullptr) {
+  const std::string segment = new_segment_name();
+  return fork_ranks(2, [&](int rank) -> std::string {
+    TrainingRunOptions run = options;
+    run.place = {rank, 2, rank, 2, 0, 1};
+    run.make_comm = [&] {
+      ShmCommOptions shm;
+      shm.segment = segment;
+      shm.place = run.place;
+      return make_shm_comm(shm);
+    };
+    if (adjust) adjust(rank, run);
+    int reports = 0;
+    const auto done = run_training(run, [&](const TrainingProgress&) { ++reports; });
+    if (!done) return done.error().what;
+    return std::to_string(done->steps) + " steps, " + std::to_string(done->counts.good) +
+           " lines, " + std::to_string(reports) + " reports";
+  });
+}
+
+TEST_F(TrainingRunTest, RanksShareTheLinesAndGoOnFromOneCheckpoint) {
+  const std::string labels = lines("lines", 30, 1);
+  TrainingRunOptions whole = options(labels, 6);
+  whole.report_every = 3;
+  whole.checkpoint = folder_ + "/whole.ckpt";
+  const auto ends = train_two_ranks(whole);
+  EXPECT_EQ(ends[0].said, "6 steps, 24 lines, 2 reports");
+  EXPECT_EQ(ends[1].said, "6 steps, 24 lines, 0 reports");
+  EXPECT_EQ(train_two_ranks(options(labels, 3))[0].said, "3 steps, 12 lines, 1 reports");
+  TrainingRunOptions rest = options(labels, 6);
+  rest.resume = rest.checkpoint;
+  EXPECT_EQ(train_two_ranks(rest)[1].said, "6 steps, 12 lines, 0 reports");
+  EXPECT_EQ(*read_file(rest.checkpoint), *read_file(whole.checkpoint));
+  // Twice the lines of one rank are not the same lines twice.
+  TrainingRunOptions alone = options(labels, 6);
+  alone.checkpoint = folder_ + "/alone.ckpt";
+  ASSERT_TRUE(run_training(alone, [](const TrainingProgress&) {}));
+  EXPECT_NE(*read_file(alone.checkpoint), *read_file(whole.checkpoint));
+}
+
+// Hands the trainer pixels that are no numbers at its third step.
+class PoisonedTrainer final : public Trainer {
+ public:
+  explicit PoisonedTrainer(std::unique_ptr<Trainer> inner) : inner_(std::move(inner)) {}
+  Result<StepReport> step(const Batch& batch) override {
+    if (steps() < 2) return inner_->step(batch);
+    Batch poisoned = batch;
+    std::fill(poisoned.images.begin(), poisoned.images.end(),
+              std::numeric_limits<float>::quiet_NaN());
+    return inner_->step(poisoned);
+  }
+  Result<double> check_against_reference() override { return inner_->check_against_reference(); }
+  Result<std::vector<float>> logits(const Batch& batch) override { return inner_->logits(batch); }
+  std::size_t parameter_count() const override { return inner_->parameter_count(); }
+  std::int64_t steps() const override { return inner_->steps(); }
+  Status save(const std::string& path) const override { return inner_->save(path); }
+  Status load(const std::string& path) override { return inner_->load(path); }
+
+ private:
+  std::unique_ptr<Trainer> inner_;
+};
+
+// Its own loss is still a number when the other rank's gradients have spoilt its weights.
+TEST_F(TrainingRunTest, ARankDoesNotKeepWhatAnotherHasSpoilt) {
+  TrainingRunOptions run = options(lines("lines", 30, 1), 50);
+  run.save_every = 1;
+  const auto ends = train_two_ranks(run, [](int rank, TrainingRunOptions& one) {
+    if (rank == 0) return;
+    one.make_trainer = [](const TrainerOptions& trainer,
+                          Comm& comm) -> Result<std::unique_ptr<Trainer>> {
+      auto made = Trainer::create(trainer, comm);
+      if (!made) return made.error();
+      return std::unique_ptr<Trainer>(std::make_unique<PoisonedTrainer>(std::move(*made)));
+    };
+  });
+  EXPECT_THAT(ends[1].said, HasSubstr("the loss of step 3 is no number"));
+  EXPECT_THAT(ends[0].said, HasSubstr("the training diverged"));
+  EXPECT_EQ(read_checkpoint_head(run.checkpoint)->steps, 2);
 }
 
 TEST_F(TrainingRunTest, TrainsOnMultiScaleBatches) {
