@@ -17,6 +17,7 @@
 #include "base/process.h"
 #include "bench/fit_words.h"
 #include "bench/line_splitter.h"
+#include "bench/step_mark.h"
 #include "probes/gpu_ids.h"
 
 namespace ocrtune {
@@ -60,9 +61,9 @@ struct Rank {
 
 class Watch {
  public:
-  Watch(std::vector<Rank> ranks, const FitOptions& options,
+  Watch(std::vector<Rank> ranks, std::string folder, const FitOptions& options,
         const std::function<void(const TrainingProgress&)>& report)
-      : ranks_(std::move(ranks)), options_(options), report_(report) {}
+      : ranks_(std::move(ranks)), folder_(std::move(folder)), options_(options), report_(report) {}
 
   Result<TrainingOutcome> run() {
     while (true) {
@@ -143,10 +144,42 @@ class Watch {
       if (silent == nullptr || rank.heard < silent->heard) silent = &rank;
     }
     if (silent == nullptr) return std::nullopt;
-    return Error{
-        ErrorKind::failed,
-        fmt::format("{} was silent for {:.3g} s and {}; the last checkpoint is kept", name(*silent),
-                    allowed(*silent), ranks_.size() == 1 ? "was ended" : "all ranks were ended")};
+    if (ranks_.size() == 1) {
+      return Error{ErrorKind::failed,
+                   fmt::format("{} was silent for {:.3g} s and was ended; the last checkpoint is "
+                               "kept",
+                               name(*silent), allowed(*silent))};
+    }
+    return Error{ErrorKind::failed,
+                 fmt::format("{}; silent for {:.3g} s, so all ranks were ended; the last "
+                             "checkpoint is kept",
+                             who_holds_up(*silent), allowed(*silent))};
+  }
+
+  // Where ranks wait for each other all are silent: the one that is behind made them wait.
+  std::string who_holds_up(const Rank& silent) const {
+    const Rank* behind = nullptr;
+    bool even = true;  // all in the same place
+    std::int64_t least = 0, most = 0;
+    for (std::size_t i = 0; i < ranks_.size(); ++i) {
+      if (ranks_[i].ended) continue;
+      const auto place = read_step_mark(step_mark_path(folder_, static_cast<int>(i)));
+      const std::int64_t at = place ? 2 * place->steps + (place->inside ? 1 : 0) : -1;
+      even = behind == nullptr || (even && at == least);
+      if (behind == nullptr || at < least) {
+        behind = &ranks_[i];
+        least = at;
+      }
+      most = std::max(most, at);
+    }
+    if (!even) {
+      const std::string where = most <= 1 ? "the start" : fmt::format("step {}", most / 2 + 1);
+      return fmt::format("{} did not come to {}, where the others wait for it", name(*behind),
+                         where);
+    }
+    return least % 2 != 0 ? fmt::format("no rank came out of step {}, {} the longest silent",
+                                        least / 2 + 1, name(silent))
+                          : name(silent) + " fell silent first";
   }
 
   // One that died without a word made its peers complain, not the other way round.
@@ -186,6 +219,7 @@ class Watch {
   }
 
   std::vector<Rank> ranks_;
+  std::string folder_;  // where they meet
   const FitOptions& options_;
   const std::function<void(const TrainingProgress&)>& report_;
   double stopping_ = -1, failed_at_ = -1;
@@ -226,7 +260,7 @@ Result<TrainingOutcome> run_fit_processes(
     if (!process) return process.error();
     ranks.emplace_back(std::move(process).value(), gpu, steady_clock().now_seconds());
   }
-  return Watch(std::move(ranks), options, report).run();
+  return Watch(std::move(ranks), place.folder, options, report).run();
 }
 
 }  // namespace ocrtune

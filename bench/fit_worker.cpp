@@ -6,6 +6,7 @@
 #include "base/files.h"
 #include "bench/fit_process.h"
 #include "bench/fit_words.h"
+#include "bench/step_mark.h"
 #include "core/device_footprint.h"
 
 namespace ocrtune {
@@ -37,10 +38,12 @@ class Speaker {
 // Says after each call that there was one.
 class SpokenTrainer final : public Trainer {
  public:
-  SpokenTrainer(std::unique_ptr<Trainer> inner, Speaker& speaker)
-      : inner_(std::move(inner)), speaker_(speaker) {}
+  SpokenTrainer(std::unique_ptr<Trainer> inner, Speaker& speaker, StepMark& mark)
+      : inner_(std::move(inner)), speaker_(speaker), mark_(mark) {}
   Result<StepReport> step(const Batch& batch) override {
+    mark_.set({inner_->steps(), true});
     auto report = inner_->step(batch);
+    if (report) mark_.set({inner_->steps(), false});
     speaker_.be_alive(inner_->steps());
     return report;
   }
@@ -58,6 +61,7 @@ class SpokenTrainer final : public Trainer {
  private:
   std::unique_ptr<Trainer> inner_;
   Speaker& speaker_;
+  StepMark& mark_;
 };
 
 Json outcome_json(const TrainingOutcome& outcome) {
@@ -69,6 +73,12 @@ Json outcome_json(const TrainingOutcome& outcome) {
 Result<TrainingOutcome> run(const FitSpec& spec, FitDevice& device, Speaker& speaker) {
   TrainingRunOptions options = spec.run;
   options.planned_bytes = device_training_bytes;
+  StepMark mark;
+  if (!spec.folder.empty()) {
+    auto made = StepMark::create(step_mark_path(spec.folder, spec.run.place.rank));
+    if (!made) return made.error();
+    mark = std::move(made).value();
+  }
   bool opened = false;
   const auto open = [&]() -> Status {
     if (opened) return Status();
@@ -78,7 +88,10 @@ Result<TrainingOutcome> run(const FitSpec& spec, FitDevice& device, Speaker& spe
   };
   options.make_comm = [&]() -> Result<std::unique_ptr<Comm>> {
     if (Status there = open(); !there) return there.error();
-    return device.make_comm();
+    mark.set({0, true});  // waits for the others
+    auto comm = device.make_comm();
+    mark.set({0, false});
+    return comm;
   };
   options.make_trainer = [&](const TrainerOptions& trainer,
                              Comm& comm) -> Result<std::unique_ptr<Trainer>> {
@@ -87,7 +100,7 @@ Result<TrainingOutcome> run(const FitSpec& spec, FitDevice& device, Speaker& spe
     auto made = device.make_trainer(trainer, comm);
     if (!made) return made.error();
     return std::unique_ptr<Trainer>(
-        std::make_unique<SpokenTrainer>(std::move(made).value(), speaker));
+        std::make_unique<SpokenTrainer>(std::move(made).value(), speaker, mark));
   };
   try {
     return run_training(options, [&](const TrainingProgress& progress) {

@@ -259,7 +259,10 @@ class FrailTrainer final : public Trainer {
   Result<double> check_against_reference() override { return inner_->check_against_reference(); }
   Result<std::vector<float>> logits(const Batch& batch) override { return inner_->logits(batch); }
   std::size_t parameter_count() const override { return inner_->parameter_count(); }
-  std::int64_t steps() const override { return inner_->steps(); }
+  std::int64_t steps() const override {
+    if (inner_->steps() >= 2 && mode_ == "hang-between") hang();
+    return inner_->steps();
+  }
   Status save(const std::string& path) const override { return inner_->save(path); }
   Status load(const std::string& path) override { return inner_->load(path); }
 
@@ -269,7 +272,7 @@ class FrailTrainer final : public Trainer {
 };
 
 // Trains on the CPUs as on the GPU that it was given, or does not. OCRTUNE_FAKE_FIT is MODE or
-// MODE:GPU. Ranks meet in shared memory, by the name of their folder.
+// MODE:GPU. Ranks meet in shared memory, by their starter and the name of their folder.
 class FakeFit final : public FitDevice {
  public:
   explicit FakeFit(const FitSpec& spec) : spec_(spec) {
@@ -290,14 +293,15 @@ class FakeFit final : public FitDevice {
   }
   Result<std::unique_ptr<Comm>> make_comm() override {
     ShmCommOptions options;
-    options.segment = "/ocrtune-" + spec_.folder.substr(spec_.folder.rfind('/') + 1);
+    options.segment = "/ocrtune-fit-" + std::to_string(::getppid()) + "-" +
+                      spec_.folder.substr(spec_.folder.rfind('/') + 1);
     options.place = spec_.run.place;
     return make_shm_comm(options);
   }
   Result<std::unique_ptr<Trainer>> make_trainer(const TrainerOptions& options,
                                                 Comm& comm) override {
     auto made = Trainer::create(options, comm);
-    if (!made || !ends_with(mode_, "-later")) return made;
+    if (!made || !(ends_with(mode_, "-later") || mode_ == "hang-between")) return made;
     return std::unique_ptr<Trainer>(std::make_unique<FrailTrainer>(std::move(*made), mode_));
   }
 

@@ -2,14 +2,18 @@
 #include "bench/fit_process.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/files.h"
 #include "base/random.h"
+#include "base/text.h"
+#include "bench/step_mark.h"
 #include "core/checkpoint.h"
 #include "core/png_codec.h"
 
@@ -97,6 +101,12 @@ class FitRanks : public testing::Test {
   }
   void TearDown() override {
     ::unsetenv("OCRTUNE_FAKE_FIT");
+    // Of ranks that were killed while they met.
+    const std::string ours = "ocrtune-fit-" + std::to_string(::getpid()) + "-";
+    for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
+      if (!starts_with(entry.path().filename().string(), ours)) continue;
+      std::filesystem::remove(entry.path());
+    }
     EXPECT_TRUE(remove_tree(folder_));
   }
 
@@ -154,13 +164,39 @@ TEST_F(FitRanks, WhatARankSaysIsTheAnswer) {
   EXPECT_EQ(bad.error().what, "rank 1 on GPU-bbbb-1: too many lines are bad");
 }
 
-TEST_F(FitRanks, ASilentRankEndsAllAndIsNamed) {
+// All fall silent where one does: the words name the one that made the others wait.
+TEST_F(FitRanks, TheRankThatHoldsTheOthersUpIsNamed) {
+  for (const std::string gpu : {"GPU-aaaa-0", "GPU-bbbb-1"}) {
+    const auto later = fit("hang-between:" + gpu, 2);
+    ASSERT_FALSE(later);
+    EXPECT_THAT(later.error().what, HasSubstr("on " + gpu +
+                                              " did not come to step 3, where the "
+                                              "others wait for it; silent for 2 s"));
+  }
+  const auto inside = fit("hang-later", 2);
+  ASSERT_FALSE(inside);
+  EXPECT_THAT(inside.error().what, HasSubstr("no rank came out of step 3, rank "));
   const auto early = fit("hang:GPU-bbbb-1", 2);
   ASSERT_FALSE(early);
-  EXPECT_THAT(early.error().what, HasSubstr("was silent for 2 s and all ranks were ended"));
-  const auto later = fit("hang-later", 2);
-  ASSERT_FALSE(later);
-  EXPECT_THAT(later.error().what, HasSubstr("was silent for 2 s and all ranks were ended"));
+  EXPECT_EQ(early.error().what,
+            "rank 1 on GPU-bbbb-1 did not come to the start, where the others wait for it; silent "
+            "for 2 s, so all ranks were ended; the last checkpoint is kept");
+}
+
+TEST(StepMark, IsReadWhileItsRankLives) {
+  const auto folder = make_temporary_directory("mark");
+  ASSERT_TRUE(folder);
+  const std::string path = step_mark_path(*folder, 3);
+  EXPECT_FALSE(read_step_mark(path));
+  auto mark = StepMark::create(path);
+  ASSERT_TRUE(mark);
+  EXPECT_EQ(read_step_mark(path)->steps, 0);
+  mark->set({7, true});
+  EXPECT_EQ(read_step_mark(path)->steps, 7);
+  EXPECT_TRUE(read_step_mark(path)->inside);
+  EXPECT_FALSE(StepMark::create(*folder + "/none/x"));
+  StepMark().set({1, true});  // marks nothing
+  EXPECT_TRUE(remove_tree(*folder));
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ TEST_F(TuneOnGpus, TrainsOnAllThatAreNamed) {
       << two.out;
   EXPECT_NE(two.out.find("step 4 loss "), std::string::npos) << two.out;
   EXPECT_NE(two.out.find("of 20 lines without an error"), std::string::npos) << two.out;
-  const Ran dead = run("2x4090", train + "--steps 8", "OCRTUNE_FAKE_FIT=segv:GPU-4090-1");
+  const Ran dead = run("2x4090", train + "--steps 8", "OCRTUNE_FAKE_FIT=segv-later:GPU-4090-1");
   EXPECT_EQ(dead.code, 3) << dead.out;
   EXPECT_NE(dead.out.find("rank 1 on GPU-4090-1 ended without an answer: killed by SIGSEGV\n"),
             std::string::npos)
