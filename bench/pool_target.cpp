@@ -224,6 +224,14 @@ void PoolTarget::collect(double until_seconds, std::vector<Completion>& finished
   answers_.clear();
 }
 
+void PoolTarget::wait_until_idle() {
+  const auto reads = [](const Worker& one) { return one.live && !one.reading.empty(); };
+  while (job_.silence_ends && hung_.empty() && !interrupted() &&
+         std::any_of(workers_.begin(), workers_.end(), reads)) {
+    poll_once(0.05);
+  }
+}
+
 std::vector<std::string> PoolTarget::conflicts() {
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     if (!workers_[i].ready) continue;

@@ -31,6 +31,10 @@ class PoolTarget final : public LoadTarget {
   void collect(double until_seconds, std::vector<Completion>& finished) override;
   std::string failure() const override { return failure_; }
 
+  // Waits for the batches that are under way, where silence ends: a promise may be kept although a
+  // worker that hangs has a few requests.
+  void wait_until_idle();
+
   // Looks at /proc; what is wrong with where the workers run. Empty: nothing.
   std::vector<std::string> conflicts();
   const std::vector<Placement>& placements() const { return placements_; }

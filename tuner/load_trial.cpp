@@ -235,6 +235,8 @@ class LoadTrial {
 
   bool finish(double rate, double seconds, std::int64_t samples, std::string text) {
     if (asked_.pool != nullptr) {
+      asked_.pool->wait_until_idle();
+      if (!asked_.pool->hung().empty()) return hang(asked_.pool->hung());
       say_memory();
       const auto conflicts = asked_.pool->conflicts();
       if (!conflicts.empty()) return refuse("placement", conflicts[0]);

@@ -84,6 +84,7 @@ FootprintPrior gpu_footprint(const RunOptions& options) {
   trainer.width = options.width;
   auto plans = std::make_shared<PlannedBytes>([trainer](const Knobs& knobs) {
     TrainerOptions rank = trainer;
+    rank.precision = knobs.precision;
     rank.batch = knobs.batch;
     return device_training_bytes(rank).value_or(0);
   });
@@ -122,6 +123,7 @@ FootprintPrior gpu_reading_footprint(const RunOptions& options) {
   auto plans = std::make_shared<PlannedBytes>(
       [reader = reader_of(options), classes = options.classes](const Knobs& knobs) {
         RecognizerOptions process = reader;
+        process.precision = knobs.precision;
         process.batch = knobs.batch;
         return device_reading_bytes(process, classes).value_or(0);
       });

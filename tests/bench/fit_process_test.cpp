@@ -110,11 +110,13 @@ class FitRanks : public testing::Test {
     EXPECT_TRUE(remove_tree(folder_));
   }
 
-  Result<TrainingOutcome> fit(const std::string& mode = "", double silent_seconds = 30) {
+  Result<TrainingOutcome> fit(const std::string& mode = "", double start_seconds = 30,
+                              double silent_seconds = 30) {
     ::setenv("OCRTUNE_FAKE_FIT", mode.c_str(), 1);
     FitOptions options;
     options.program = OCRTUNE_FAKE_WORKER;
-    options.start_seconds = options.silent_seconds = silent_seconds;
+    options.start_seconds = start_seconds;
+    options.silent_seconds = silent_seconds;
     last_step_ = 0;
     return run_fit_processes(
         run_, {"GPU-aaaa-0", "GPU-bbbb-1"}, options,
@@ -166,21 +168,22 @@ TEST_F(FitRanks, WhatARankSaysIsTheAnswer) {
 
 // All fall silent where one does: the words name the one that made the others wait.
 TEST_F(FitRanks, TheRankThatHoldsTheOthersUpIsNamed) {
+  run_.report_every = 1;
   for (const std::string gpu : {"GPU-aaaa-0", "GPU-bbbb-1"}) {
-    const auto later = fit("hang-between:" + gpu, 2);
+    const auto later = fit("hang-between:" + gpu, 20, 2);
     ASSERT_FALSE(later);
     EXPECT_THAT(later.error().what, HasSubstr("on " + gpu +
                                               " did not come to step 3, where the "
                                               "others wait for it; silent for 2 s"));
   }
-  const auto inside = fit("hang-later", 2);
+  const auto inside = fit("hang-later", 20, 2);
   ASSERT_FALSE(inside);
   EXPECT_THAT(inside.error().what, HasSubstr("no rank came out of step 3, rank "));
-  const auto early = fit("hang:GPU-bbbb-1", 2);
+  const auto early = fit("hang:GPU-bbbb-1", 4);
   ASSERT_FALSE(early);
   EXPECT_EQ(early.error().what,
             "rank 1 on GPU-bbbb-1 did not come to the start, where the others wait for it; silent "
-            "for 2 s, so all ranks were ended; the last checkpoint is kept");
+            "for 4 s, so all ranks were ended; the last checkpoint is kept");
 }
 
 TEST(StepMark, IsReadWhileItsRankLives) {

@@ -136,6 +136,23 @@ TEST_F(TuneOnGpus, TrainsOnAllThatAreNamed) {
       << one.out;
 }
 
+// Rank 0 saves while the other keeps it company, and then neither is left.
+TEST_F(TuneOnGpus, AnInterruptedTrainingOfTwoIsKept) {
+  const std::string lines = join_path(folder_, "lines"), kept = join_path(folder_, "c.ckpt");
+  const std::string said = join_path(folder_, "said.txt");
+  ASSERT_EQ(run("no-gpu", "make-data " + lines + " --count 20").code, 0);
+  const Ran ran =
+      run("2x4090", "train " + lines + " --width 64 --batch 4 --steps 1000000 --device gpu " +
+                        "--report-every 2 --save-every 0 --checkpoint " + kept + " >" + said +
+                        " 2>&1 & pid=$!; until grep -q '^step' " + said +
+                        " || ! kill -0 $pid; do sleep 0.1; done; kill -INT $pid; wait $pid; "
+                        "echo code=$?; pgrep -cf '^[^ ]*fake_worker fit .*" +
+                        folder_ + "'; cat " + said);
+  EXPECT_NE(ran.out.find("code=130\n0\n"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("go on with --resume auto"), std::string::npos) << ran.out;
+  EXPECT_TRUE(path_exists(kept));
+}
+
 TEST_F(TuneOnGpus, ATrainingThatFailsSaysWhy) {
   const std::string lines = join_path(folder_, "lines");
   ASSERT_EQ(run("no-gpu", "make-data " + lines + " --count 8").code, 0);
