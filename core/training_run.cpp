@@ -222,6 +222,11 @@ Result<TrainingOutcome> TrainingRun::run(
   outcome_.interrupted = interrupted();
   outcome_.counts = loader_->counts();
   if (Status saved = save(); !saved) return saved.error();
+  // What a rank handed over last may still be on its way to another: nobody leaves before all are
+  // there. Only an interrupted rank goes alone.
+  if (!outcome_.interrupted && options_.place.world_size > 1) {
+    if (Status met = comm_->barrier(); !met) return met.error();
+  }
   if (outcome_.interrupted || !leads()) return outcome_;
   if (Status evaluated = evaluate_held_out(); !evaluated) return evaluated.error();
   return outcome_;
