@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
 
@@ -29,6 +30,13 @@ Status await_stream(cudaStream_t stream, double seconds, const std::string& what
 
 // "hung" for interrupted, "unsupported", "wrong_data" for invalid, else "failed".
 std::string outcome_of(const Error& error);
+
+// What a step works with, for the rest of the process: to free memory waits for the device, and
+// after a hang that is for ever, before the finding was said.
+template <typename Made, typename... Arguments>
+Made& never_freed(Arguments&&... arguments) {
+  return *new Made(std::forward<Arguments>(arguments)...);
+}
 
 // Memory on one device, freed with it. Contents undefined.
 class DeviceMemory {

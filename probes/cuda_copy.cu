@@ -194,7 +194,7 @@ class Pair {
 }  // namespace
 
 int copy_step(const GpuStepOrder& order) {
-  Pair pair;
+  Pair& pair = never_freed<Pair>();
   const Status opened = pair.open();
   if (!opened) return say_end(order, outcome_of(opened.error()), opened.error().what);
   for (int from = 0; from < 2; ++from) {

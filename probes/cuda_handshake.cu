@@ -2,6 +2,7 @@
 // share memory as training does.
 #include <cuda_runtime.h>
 
+#include <array>
 #include <cstring>
 
 #include "probes/cuda_call.h"
@@ -16,7 +17,7 @@ constexpr std::uint64_t kLimitNanoseconds = 1500000000;  // display watchdogs cu
 // CUDA shares whole blocks of 2 MiB between processes: nothing else may lie in ours.
 constexpr std::size_t kSharedBytes = std::size_t{2} << 20;
 static_assert(sizeof(Mailbox) <= kSharedBytes);
-constexpr double kWaitSeconds = 15;                      // for a kernel that ends after 1.5 s
+constexpr double kWaitSeconds = 15;  // for a kernel that ends after 1.5 s
 
 // One block of threads as a Lane.
 struct BlockLane {
@@ -118,7 +119,7 @@ void say_direction(const GpuStepOrder& order, int receiver, const HandshakeResul
 }
 
 Status in_one_process(const GpuStepOrder& order) {
-  Side sides[2];
+  Side* const sides = never_freed<std::array<Side, 2>>().data();
   for (int side = 0; side < 2; ++side) {
     OCRTUNE_CUDA(cudaSetDevice(side));
     OCRTUNE_CUDA(cudaDeviceEnablePeerAccess(1 - side, 0));
@@ -140,7 +141,7 @@ Status in_one_process(const GpuStepOrder& order) {
 
 Status in_two_processes(const GpuStepOrder& order) {
   Rendezvous others = order.rendezvous();
-  Side side;
+  Side& side = never_freed<Side>();
   OCRTUNE_TRY(side.open(order.rank));
   OCRTUNE_TRY(side.clear());
   cudaIpcMemHandle_t handle;
@@ -155,7 +156,13 @@ Status in_two_processes(const GpuStepOrder& order) {
   std::memcpy(&handle, theirs->data(), sizeof(handle));
   OCRTUNE_CUDA(cudaSetDevice(order.rank));
   void* peer = nullptr;
-  OCRTUNE_CUDA(cudaIpcOpenMemHandle(&peer, handle, cudaIpcMemLazyEnablePeerAccess));
+  const cudaError_t opened = cudaIpcOpenMemHandle(&peer, handle, cudaIpcMemLazyEnablePeerAccess);
+  // Containers and virtual machines may allow peer access and no memory shared between processes.
+  if (opened == cudaErrorNotSupported || opened == cudaErrorPeerAccessUnsupported) {
+    return Error{ErrorKind::unsupported, std::string("CUDA opens no memory of another process: ") +
+                                             cudaGetErrorString(opened)};
+  }
+  OCRTUNE_CUDA(opened);
   OCRTUNE_TRY(side.launch(static_cast<Mailbox*>(peer), order.rank, 0));
   const auto warm = side.finish();
   if (!warm) return warm.error();

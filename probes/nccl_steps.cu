@@ -52,9 +52,11 @@ class StepLoad {
     for (const std::size_t bucket : buckets_) bytes += bucket;
     OCRTUNE_TRY(gradients_.allocate(rank_.device(), bytes));
     OCRTUNE_TRY(memory_.allocate(rank_.device(), kWorkBytes));
-    OCRTUNE_CUDA(cudaMemset(gradients_.as<void>(), 0, bytes));
-    OCRTUNE_CUDA(cudaMemset(memory_.as<void>(), 0, kWorkBytes));
     OCRTUNE_CUDA(cudaStreamCreateWithFlags(&compute_, cudaStreamNonBlocking));
+    // Not a plain memset: that returns before it is done, and these streams do not wait for it.
+    OCRTUNE_CUDA(cudaMemsetAsync(gradients_.as<void>(), 0, bytes, compute_));
+    OCRTUNE_CUDA(cudaMemsetAsync(memory_.as<void>(), 0, kWorkBytes, compute_));
+    OCRTUNE_TRY(await_stream(compute_, kWaitSeconds, "clearing"));
     OCRTUNE_CUDA(cudaEventCreateWithFlags(&ready_, cudaEventDisableTiming));
     cudaDeviceProp properties{};
     OCRTUNE_CUDA(cudaGetDeviceProperties(&properties, rank_.device()));
@@ -133,11 +135,11 @@ double bus_rate(double bytes, int world, double seconds) {
 }
 
 Status check_and_time(const GpuStepOrder& order, NcclRank& rank, GpuFinding& finding) {
-  NcclCheck check(rank);
+  NcclCheck& check = never_freed<NcclCheck>(rank);
   OCRTUNE_TRY(check.open(
       std::min(kCheckBytes, static_cast<std::size_t>(order.number("check_bytes", kCheckBytes)))));
   OCRTUNE_TRY(check.run(static_cast<std::uint32_t>(order.number("seed", 1)) * 1000));
-  StepLoad load(rank, buckets_of(order));
+  StepLoad& load = never_freed<StepLoad>(rank, buckets_of(order));
   OCRTUNE_TRY(load.open());
   const auto seconds = load.time(kTimed, 0, false, true);
   if (!seconds) return seconds.error();
@@ -147,10 +149,10 @@ Status check_and_time(const GpuStepOrder& order, NcclRank& rank, GpuFinding& fin
 
 // The same step with compute alone, all-reduce alone, and both: only the last is a training's.
 Status sweep(const GpuStepOrder& order, NcclRank& rank, GpuFinding& finding) {
-  NcclCheck check(rank);
+  NcclCheck& check = never_freed<NcclCheck>(rank);
   OCRTUNE_TRY(check.open(std::size_t{16} << 20));
   OCRTUNE_TRY(check.run(7000));
-  StepLoad load(rank, buckets_of(order));
+  StepLoad& load = never_freed<StepLoad>(rank, buckets_of(order));
   OCRTUNE_TRY(load.open());
   int rounds = static_cast<int>(order.number("work", 0));
   if (rounds <= 0) {
@@ -178,7 +180,7 @@ Status sweep(const GpuStepOrder& order, NcclRank& rank, GpuFinding& finding) {
 // again: what hangs "after a while" hangs here.
 Status soak(const GpuStepOrder& order, NcclRank& rank, GpuFinding& finding) {
   {
-    StepLoad load(rank, buckets_of(order));
+    StepLoad& load = never_freed<StepLoad>(rank, buckets_of(order));
     OCRTUNE_TRY(load.open());
     const auto rounds = load.calibrate(0.02);
     if (!rounds) return rounds.error();
@@ -202,7 +204,7 @@ Status soak(const GpuStepOrder& order, NcclRank& rank, GpuFinding& finding) {
     OCRTUNE_TRY(rank.close());
     OCRTUNE_TRY(rank.open("soak" + std::to_string(i)));
   }
-  NcclCheck check(rank);
+  NcclCheck& check = never_freed<NcclCheck>(rank);
   OCRTUNE_TRY(check.open(kCheckBytes));
   return check.run(9000);
 }
