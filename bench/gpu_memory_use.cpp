@@ -61,8 +61,9 @@ std::optional<std::uint64_t> GpuMemoryUse::of_process(int pid) const {
   for (unsigned i = 0; i < count && i < entries.size(); ++i) {
     const std::uint64_t bytes = entries[i].used_bytes;
     if (static_cast<int>(entries[i].pid) != pid) continue;
-    // All ones: the driver does not keep books here.
-    if (bytes == std::numeric_limits<std::uint64_t>::max()) return std::nullopt;
+    // All ones: the driver does not keep books here. Nothing: it keeps them by the numbers that
+    // processes have outside of this container (open-gpu-kernel-modules, pull request 614).
+    if (bytes == 0 || bytes == std::numeric_limits<std::uint64_t>::max()) return std::nullopt;
     return bytes;
   }
   return std::nullopt;

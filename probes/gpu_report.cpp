@@ -71,6 +71,7 @@ Json gpus_json(const std::vector<GpuFacts>& gpus) {
     for (const auto& field : kMeasures) at[field.name] = gpu.*field.member;
     at["slices"] = texts_json(gpu.slices);
     at["pids"] = gpu.pids;
+    at["drawing_pids"] = gpu.drawing_pids;
     list.push_back(std::move(at));
   }
   return list;
@@ -86,6 +87,7 @@ std::vector<GpuFacts> gpus_from_json(const Json& list) {
     for (const auto& field : kMeasures) get(at, field.name, gpu.*field.member);
     get(at, "slices", gpu.slices);
     get(at, "pids", gpu.pids);
+    get(at, "drawing_pids", gpu.drawing_pids);
     gpus.push_back(std::move(gpu));
   }
   return gpus;

@@ -106,7 +106,16 @@ struct GpuFacts {
   std::string persistence, ecc, mig;  // "on", "off", or "" unknown
   std::vector<std::string> slices;    // UUIDs of MIG slices
   std::vector<int> pids;              // of processes that compute on it
+  std::vector<int> drawing_pids;      // of those that draw on it: a desktop, a browser
 };
+
+// Others use it, or it is wedged: much work and no process that the driver names. Drivers name none
+// of another container's.
+inline bool busy_for_nobody(const GpuFacts& gpu) {
+  constexpr int kBusyPercent = 90;
+  return gpu.busy_percent >= kBusyPercent && gpu.pids.empty() && gpu.drawing_pids.empty() &&
+         gpu.mig != "on";
+}
 
 // What the driver says of one ordered pair of GPUs, by index.
 struct GpuLink {

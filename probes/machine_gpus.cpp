@@ -12,7 +12,17 @@
 namespace ocrtune {
 namespace {
 
+std::string pcie_text(int generation, int width) {
+  return fmt::format("PCIe {} x{}", generation, width);
+}
+
 void warn_of(const GpuFacts& gpu, Machine& machine) {
+  if (gpu.pcie_width > 0 && gpu.pcie_width < gpu.pcie_width_most) {  // rest lowers the speed alone
+    machine.warnings.push_back(
+        fmt::format("GPU {} runs at {} and can do {}: look at its slot, riser or power saving",
+                    gpu.index, pcie_text(gpu.pcie_generation, gpu.pcie_width),
+                    pcie_text(gpu.pcie_generation_most, gpu.pcie_width_most)));
+  }
   if (gpu.compute_mode == "exclusive") {
     machine.warnings.push_back(
         fmt::format("GPU {} is in exclusive mode: one process at a time may use it", gpu.index));
@@ -24,7 +34,7 @@ void warn_of(const GpuFacts& gpu, Machine& machine) {
   if (!gpu.pids.empty()) {
     machine.warnings.push_back(fmt::format("GPU {} is in use by {} other process{}", gpu.index,
                                            gpu.pids.size(), gpu.pids.size() == 1 ? "" : "es"));
-  } else if (gpu.busy_percent >= 90 && gpu.mig != "on") {
+  } else if (busy_for_nobody(gpu)) {
     machine.warnings.push_back(fmt::format(
         "GPU {} is {} % busy with no process in sight: another container uses it, or it is wedged "
         "and needs a reset",

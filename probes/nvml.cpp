@@ -79,12 +79,12 @@ std::vector<std::string> slices_of(const NvmlApi& api, NvmlDevice device) {
   return uuids;
 }
 
-std::vector<int> pids_of(const NvmlApi& api, NvmlDevice device) {
+std::vector<int> pids_of(int (*call)(NvmlDevice, unsigned*, NvmlProcess*), NvmlDevice device) {
   std::vector<int> pids;
-  if (api.processes == nullptr) return pids;
+  if (call == nullptr) return pids;
   std::vector<NvmlProcess> found(256);
   auto count = static_cast<unsigned>(found.size());
-  if (api.processes(device, &count, found.data()) != kNvmlSuccess) return pids;
+  if (call(device, &count, found.data()) != kNvmlSuccess) return pids;
   for (unsigned i = 0; i < count && i < found.size(); ++i) {
     pids.push_back(static_cast<int>(found[i].pid));
   }
@@ -104,7 +104,8 @@ void read_load(const NvmlApi& api, NvmlDevice device, GpuFacts& gpu) {
   if (api.utilization != nullptr && api.utilization(device, &busy) == kNvmlSuccess) {
     gpu.busy_percent = static_cast<int>(busy.gpu);
   }
-  gpu.pids = pids_of(api, device);
+  gpu.pids = pids_of(api.processes, device);
+  gpu.drawing_pids = pids_of(api.drawing_processes, device);
 }
 
 GpuFacts read_gpu(const NvmlApi& api, NvmlDevice device, int index, const std::string& driver) {

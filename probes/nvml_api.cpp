@@ -37,6 +37,13 @@ void bind_devices(void* library, NvmlApi& api) {
   bind(library, "nvmlDeviceGetMaxMigDeviceCount", api.mig_count);
   bind(library, "nvmlDeviceGetMigDeviceHandleByIndex", api.mig_handle);
   bind(library, "nvmlDeviceGetComputeRunningProcesses_v3", api.processes);
+  if (api.processes == nullptr) {  // drivers before 510; the entries look the same
+    bind(library, "nvmlDeviceGetComputeRunningProcesses_v2", api.processes);
+  }
+  bind(library, "nvmlDeviceGetGraphicsRunningProcesses_v3", api.drawing_processes);
+  if (api.drawing_processes == nullptr) {
+    bind(library, "nvmlDeviceGetGraphicsRunningProcesses_v2", api.drawing_processes);
+  }
 }
 
 void bind_links(void* library, NvmlApi& api) {

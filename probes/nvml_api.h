@@ -74,7 +74,8 @@ struct NvmlApi {
   int (*mig)(NvmlDevice, unsigned*, unsigned*) = nullptr;
   int (*mig_count)(NvmlDevice, unsigned*) = nullptr;
   int (*mig_handle)(NvmlDevice, unsigned, NvmlDevice*) = nullptr;
-  int (*processes)(NvmlDevice, unsigned*, NvmlProcess*) = nullptr;
+  int (*processes)(NvmlDevice, unsigned*, NvmlProcess*) = nullptr;  // that compute
+  int (*drawing_processes)(NvmlDevice, unsigned*, NvmlProcess*) = nullptr;
   int (*nvlink_state)(NvmlDevice, unsigned, int*) = nullptr;
   int (*nvlink_remote)(NvmlDevice, unsigned, NvmlPci*) = nullptr;
   int (*nvlink_remote_type)(NvmlDevice, unsigned, int*) = nullptr;  // 0 GPU, 2 switch

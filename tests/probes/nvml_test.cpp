@@ -58,9 +58,17 @@ TEST(Nvml, EightH100OnNvswitch) {
   EXPECT_EQ(gpu.compute_capability, "9.0");
   EXPECT_EQ(gpu.pcie_generation_most, 5);
   EXPECT_EQ(gpu.nvlinks, 18);
+  EXPECT_EQ(gpu.sm_clock_mhz, 345);
+  EXPECT_EQ(gpu.sm_clock_most_mhz, 1980);
+  EXPECT_DOUBLE_EQ(gpu.power_watts, 71.5);
+  EXPECT_DOUBLE_EQ(gpu.power_limit_watts, 700);
+  EXPECT_EQ(gpu.temperature_celsius, 31);
+  EXPECT_EQ(gpu.ecc, "on");
+  EXPECT_EQ(gpu.persistence, "on");
+  EXPECT_THAT(gpu.drawing_pids, ElementsAre(77));
+  EXPECT_EQ(report.gpus[0].ecc, "") << "unknown stays unknown";
   EXPECT_EQ(gpu.mig, "off");
   EXPECT_EQ(gpu.compute_mode, "default");
-  EXPECT_EQ(gpu.ecc, "");  // the library lacks the call: unknown, not off
   EXPECT_EQ(gpu.busy_percent, 0);
   ASSERT_EQ(report.links.size(), 56U);
   for (const GpuLink& link : report.links) {

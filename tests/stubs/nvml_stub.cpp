@@ -4,7 +4,8 @@
 //   driver 550.54.15            cuda 12040           init 0|<code>|hang|crash
 //   gpu key=value ...           (name, uuid, bus, memory, used, cc, gen, width, gen_now, width_now,
 //                                links, switch, mig, mig_uuids=a,b, mode, busy, pid=a,b, pid_used,
-//                                lost;
+//                                drawing_pid, ecc, persistence, clock, clock_most (MHz), power,
+//                                limit (milliwatts), celsius, lost;
 //                                '_' in a value stands for a blank)
 //   p2p all|<i>-<j> key=value   (read, write, nvlink, ancestor), later lines win
 #include <unistd.h>
@@ -216,6 +217,36 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void* d, unsigned* count, ProcessEnt
                                static_cast<unsigned long long>(used), 0, 0};
   }
   return 0;
+}
+int nvmlDeviceGetGraphicsRunningProcesses_v3(void* d, unsigned* count, ProcessEntry* out) {
+  *count = has(gpu(d), "drawing_pid") ? 1 : 0;
+  if (*count == 1) {
+    *out = ProcessEntry{static_cast<unsigned>(number(gpu(d), "drawing_pid")), 1, 0, 0};
+  }
+  return 0;
+}
+int nvmlDeviceGetClockInfo(void* d, int type, unsigned* out) {
+  return type == 1 ? give(d, "clock", out) : 2;
+}
+int nvmlDeviceGetMaxClockInfo(void* d, int type, unsigned* out) {
+  return type == 1 ? give(d, "clock_most", out) : 2;
+}
+int nvmlDeviceGetPowerUsage(void* d, unsigned* out) { return give(d, "power", out); }
+int nvmlDeviceGetEnforcedPowerLimit(void* d, unsigned* out) { return give(d, "limit", out); }
+int nvmlDeviceGetTemperature(void* d, int sensor, unsigned* out) {
+  return sensor == 0 ? give(d, "celsius", out) : 2;
+}
+int nvmlDeviceGetPersistenceMode(void* d, int* out) {
+  unsigned on = 0;
+  const int code = give(d, "persistence", &on);
+  *out = static_cast<int>(on);
+  return code;
+}
+int nvmlDeviceGetEccMode(void* d, int* current, int* pending) {
+  unsigned on = 0;
+  const int code = give(d, "ecc", &on);
+  *current = *pending = static_cast<int>(on);
+  return code;
 }
 int nvmlDeviceGetNvLinkState(void* d, unsigned link, int* out) {
   if (!has(gpu(d), "links")) return 3;
