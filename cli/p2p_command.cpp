@@ -29,6 +29,7 @@ namespace {
 struct P2pFlags {
   bool json = false, only_facts = false, sweep = false;
   std::string gpus, soak, deadline, nccl;
+  std::vector<std::string> notes;  // about the GPUs that are not looked at
   std::string model = "svtrv2", compute, out;
   LadderOptions ladder;
   SweepOptions sweep_options;
@@ -83,8 +84,9 @@ Result<std::vector<LadderGpu>> ladder_gpus(const Machine& machine, const std::st
   return gpus;
 }
 
-Result<int> tell(const P2pFlags& flags, const Machine& machine, const P2pVerdict& verdict,
+Result<int> tell(const P2pFlags& flags, const Machine& machine, P2pVerdict verdict,
                  const SweepAnswer* sweep = nullptr) {
+  verdict.hints.insert(verdict.hints.end(), flags.notes.begin(), flags.notes.end());
   std::string text =
       flags.json ? p2p_json(verdict, machine.gpu_state, sweep) + "\n" : p2p_card(verdict, machine);
   if (!flags.json && sweep != nullptr) text += sweep_card(*sweep);
@@ -141,6 +143,15 @@ Status read_durations(P2pFlags& flags) {
   return Status();
 }
 
+// Why an answer stayed open; "" where the GPUs were asked in vain.
+std::string why_open(const LadderAnswer& answer) {
+  const P2pFacts& facts = answer.facts;
+  if (!facts.not_run_because.empty()) return facts.not_run_because;
+  if (!facts.nccl_missing.empty()) return facts.nccl_missing;
+  const std::vector<std::string>& open = answer.verdict.not_checked;
+  return open.empty() ? answer.verdict.sentence : open.front();
+}
+
 Result<int> climb(const P2pFlags& flags, const Machine& machine, const P2pFacts& facts,
                   const std::vector<LadderGpu>& gpus, const LadderWorld& world) {
   const auto answer = climb_p2p_ladder(facts, gpus, machine.gpus, flags.ladder, world);
@@ -157,7 +168,24 @@ Result<int> climb(const P2pFlags& flags, const Machine& machine, const P2pFacts&
   } else {
     code = tell(flags, machine, answer->verdict);
   }
-  return code && interrupted ? Result<int>(kExitInterrupted) : code;
+  if (code && interrupted) return kExitInterrupted;
+  const bool open = answer->verdict.verdict == P2pClass::inconclusive;
+  if (!code || *code != kExitFine || !open) return code;
+  if (answer->facts.control.result != StepResult::not_run &&
+      answer->facts.control.result != StepResult::passed) {
+    return kExitAnswerIsNo;  // no way was found for NCCL to work here
+  }
+  if (flags.json) return kExitWorldSaidNo;  // the document says it
+  return Error{ErrorKind::unsupported, "P2P could not be checked: " + why_open(*answer)};
+}
+
+std::string left_out(const Machine& machine, const P2pFlags& flags, std::size_t count) {
+  const std::string by = flags.gpus.empty() ? machine.gpu_visibility : "--gpus " + flags.gpus;
+  std::string text = fmt::format("{} leaves {} of {} GPUs", by, count, machine.gpus.size());
+  for (const std::string& warning : machine.warnings) {
+    if (flags.gpus.empty() && starts_with(warning, "CUDA_VISIBLE_DEVICES=")) text += "; " + warning;
+  }
+  return text;
 }
 
 Result<int> run(P2pFlags flags) {
@@ -175,6 +203,9 @@ Result<int> run(P2pFlags flags) {
   if (starts_with(machine->gpu_state, "unknown")) {
     return Error{ErrorKind::failed, "GPUs " + machine->gpu_state};
   }
+  for (const std::string& unknown : machine->unknowns) {  // "GPU 1: code 15: GPU is lost"
+    if (starts_with(unknown, "GPU ")) flags.notes.push_back(unknown);
+  }
   P2pFacts facts = static_p2p_facts(*machine, FileRoot(), *options.environment);
   if (flags.only_facts || machine->gpus.size() < 2) {
     return tell(flags, *machine, judge_p2p(facts));
@@ -182,6 +213,9 @@ Result<int> run(P2pFlags flags) {
   const auto gpus = ladder_gpus(*machine, flags.gpus, *options.environment);
   if (!gpus) return gpus.error();
   keep_pairs_of(*gpus, facts);
+  if (gpus->size() < machine->gpus.size()) {
+    flags.notes.push_back(left_out(*machine, flags, gpus->size()));
+  }
   catch_interrupts();
   return climb(flags, *machine, facts, *gpus, real_world(*options.environment));
 }

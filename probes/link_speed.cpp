@@ -40,4 +40,19 @@ double expected_link_bytes_per_second(const GpuFacts& from, const GpuFacts& to, 
                   pcie_bytes_per_second(to.pcie_generation_most, to.pcie_width_most));
 }
 
+double bounded_by_cpu(double bytes_per_second, const CpuMaker& cpu, const std::string& level) {
+  const bool intel = cpu.vendor == "GenuineIntel";
+  const bool across = level == "SYS";
+  // Intel's processors pass on a sixth less of what comes from another device.
+  if (intel && (across || level == "PHB")) bytes_per_second *= 5.0 / 6;
+  if (!across) return bytes_per_second;
+  double hop = 0;
+  if (cpu.vendor == "AuthenticAMD") {
+    hop = 16e9;
+  } else if (intel && cpu.family == 6) {
+    hop = cpu.model >= 0xCF ? 40e9 : cpu.model >= 0x8F ? 22e9 : cpu.model >= 0x55 ? 10e9 : 6e9;
+  }
+  return hop == 0 ? bytes_per_second : std::min(bytes_per_second, hop);
+}
+
 }  // namespace ocrtune

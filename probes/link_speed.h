@@ -17,4 +17,13 @@ double nvlink_bytes_per_second(const std::string& compute_capability, int links)
 // Of the slower end, at the link's highest speed (idle links run slower).
 double expected_link_bytes_per_second(const GpuFacts& from, const GpuFacts& to, bool nvlink);
 
+struct CpuMaker {
+  std::string vendor;  // "GenuineIntel", "AuthenticAMD"; "" unknown
+  int family = 0, model = 0;
+};
+
+// What is left of that where the way leads through a processor (PHB) or from one package to another
+// (SYS): NCCL's figures (src/graph/topo.h). Makers that it does not tell apart change nothing.
+double bounded_by_cpu(double bytes_per_second, const CpuMaker& cpu, const std::string& level);
+
 }  // namespace ocrtune

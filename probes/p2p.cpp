@@ -97,6 +97,10 @@ void note_rates(const P2pPairFacts& pair, std::vector<std::string>& evidence) {
                                    pair.p2p_bytes_per_second * 1e-9,
                                    pair.shm_bytes_per_second * 1e-9));
   }
+  if (pair.round_trip_seconds > 0) {
+    evidence.push_back(
+        fmt::format("a round trip of two kernels takes {:.1f} us", pair.round_trip_seconds * 1e6));
+  }
   if (pair.copy_bytes_per_second <= 0 || pair.expected_bytes_per_second <= 0) return;
   const double share = pair.copy_bytes_per_second / pair.expected_bytes_per_second;
   evidence.push_back(fmt::format("copies run at {:.1f} GB/s of {:.1f} expected{}",
@@ -109,6 +113,7 @@ void note_rates(const P2pPairFacts& pair, std::vector<std::string>& evidence) {
 
 P2pPairVerdict judge_pair(const P2pPairFacts& pair) {
   P2pPairVerdict out;
+  out.facts = pair;
   out.from = pair.from;
   out.to = pair.to;
   const Tri allows = driver_allows(pair);
@@ -232,7 +237,11 @@ void judge_control_failure(const P2pFacts& facts, P2pVerdict& out) {
     return;
   }
   out.verdict = P2pClass::shm_broken;
-  out.sentence = "NCCL's shared memory fails, not P2P";
+  const bool bad = any(out.pairs, P2pClass::broken) || any(out.pairs, P2pClass::flaky);
+  const bool open = any(out.pairs, P2pClass::inconclusive);
+  out.sentence = bad    ? "NCCL's shared memory fails, and so does P2P"
+                 : open ? "NCCL's shared memory fails; P2P was not checked, so it stays off as well"
+                        : "NCCL's shared memory fails, not P2P";
   constexpr std::uint64_t kEnough = 1ULL << 30;
   if (facts.shm_bytes > 0 && facts.shm_bytes < kEnough) {
     out.hints.push_back(
@@ -242,12 +251,14 @@ void judge_control_failure(const P2pFacts& facts, P2pVerdict& out) {
   }
   out.env = {without_cumem ? std::pair<std::string, std::string>{"NCCL_CUMEM_HOST_ENABLE", "0"}
                            : std::pair<std::string, std::string>{"NCCL_SHM_DISABLE", "1"}};
+  if (bad || open) out.env.emplace_back("NCCL_P2P_DISABLE", "1");  // as the run that passed had it
 }
 
 void judge_machine(const P2pFacts& facts, P2pVerdict& out) {
   if (facts.wedged) {
     out.verdict = P2pClass::gpu_wedged;
     out.sentence = "a GPU is busy with no process on it: reset it or restart the machine";
+    if (!facts.wedged_detail.empty()) out.evidence.push_back(facts.wedged_detail);
   } else if (facts.gpus < 2) {
     out.verdict = P2pClass::not_applicable;
     out.sentence = facts.gpus == 0 ? "there is no GPU, so there is no P2P" : "one GPU has no peer";
@@ -293,6 +304,27 @@ std::string confidence_of(const P2pFacts& facts, const P2pVerdict& out) {
   return anything || facts.wedged ? "medium" : "low";
 }
 
+// What the system sets up that P2P hangs on.
+void note_system(const P2pFacts& facts, P2pVerdict& out) {
+  if (facts.iommu_translates != Tri::unknown) {
+    out.evidence.emplace_back(facts.iommu_translates == Tri::yes
+                                  ? "the IOMMU translates addresses of devices"
+                                  : "no IOMMU translates addresses of devices");
+  }
+  if (facts.acs_redirects != Tri::unknown) {
+    out.evidence.emplace_back(facts.acs_redirects == Tri::yes
+                                  ? "PCIe access control (ACS) redirects traffic between devices"
+                                  : "no PCIe access control (ACS) redirects traffic");
+  }
+  std::vector<std::string> settings;
+  for (const auto& [name, value] : facts.nccl_settings) {
+    const auto file = facts.nccl_files.find(name);
+    settings.push_back(fmt::format("{}={} ({})", name, value,
+                                   file == facts.nccl_files.end() ? "environment" : file->second));
+  }
+  if (!settings.empty()) out.evidence.push_back("NCCL is set up already: " + join(settings, ", "));
+}
+
 }  // namespace
 
 std::string_view p2p_class_name(P2pClass verdict) {
@@ -306,6 +338,7 @@ P2pVerdict judge_p2p(const P2pFacts& facts) {
   P2pVerdict out;
   for (const P2pPairFacts& pair : facts.pairs) out.pairs.push_back(judge_pair(pair));
   if (facts.gpus >= 2) {
+    note_system(facts, out);
     note_step("NCCL with P2P off", facts.control, out.evidence, out.not_checked);
     if (failed(facts.control)) {
       note_step("NCCL without shared memory", facts.control_without_shm, out.evidence,
@@ -328,6 +361,10 @@ P2pVerdict judge_p2p(const P2pFacts& facts) {
     if (!facts.not_run_because.empty()) {
       out.hints.push_back("nothing was run on the GPUs: " + facts.not_run_because);
     }
+    if (!facts.nccl_missing.empty()) out.hints.push_back(facts.nccl_missing);
+    if (facts.iommu_translates == Tri::unknown) {
+      out.not_checked.emplace_back("the IOMMU: /sys/kernel/iommu_groups cannot be read");
+    }
     if (facts.acs_redirects == Tri::unknown) {
       out.not_checked.emplace_back(
           "PCIe access control (ACS): no bridge could be read, which needs root");
@@ -340,12 +377,35 @@ P2pVerdict judge_p2p(const P2pFacts& facts) {
   return out;
 }
 
-void settle_environment(const P2pStep& rerun, const NcclLog& log, P2pVerdict& verdict) {
+namespace {
+
+// Ranks between which NCCL must not use P2P under this environment.
+std::vector<std::pair<int, int>> barred_ranks(const P2pVerdict& verdict,
+                                              const std::vector<int>& gpus) {
+  std::vector<std::pair<int, int>> barred;
+  const auto level = std::find_if(verdict.env.begin(), verdict.env.end(), [](const auto& setting) {
+    return setting.first == "NCCL_P2P_LEVEL";
+  });
+  if (level == verdict.env.end()) return barred;
+  const auto rank = [&](int gpu) {
+    return static_cast<int>(std::find(gpus.begin(), gpus.end(), gpu) - gpus.begin());
+  };
+  for (const P2pPairVerdict& pair : verdict.pairs) {
+    const int here = pair.facts.nvlink ? 0 : distance(pair.facts.level);
+    if (here > distance(level->second)) barred.emplace_back(rank(pair.from), rank(pair.to));
+  }
+  return barred;
+}
+
+}  // namespace
+
+void settle_environment(const P2pStep& rerun, const NcclLog& log, const std::vector<int>& gpus,
+                        P2pVerdict& verdict) {
   if (verdict.env.empty()) return;
   std::vector<std::string> settings;
   for (const auto& [name, value] : verdict.env) settings.push_back(name + "=" + value);
   const std::string text = join(settings, " ");
-  if (passed(rerun) && proves_environment(verdict.env, log)) {
+  if (passed(rerun) && proves_environment(verdict.env, log, barred_ranks(verdict, gpus))) {
     verdict.proof = fmt::format("NCCL ran again with {} and passed; its log shows {}", text,
                                 log.transports_text());
     return;
@@ -360,8 +420,15 @@ void settle_environment(const P2pStep& rerun, const NcclLog& log, P2pVerdict& ve
 }
 
 bool proves_environment(const std::vector<std::pair<std::string, std::string>>& env,
-                        const NcclLog& log) {
+                        const NcclLog& log, const std::vector<std::pair<int, int>>& barred) {
   if (log.channels.empty()) return false;
+  const bool too_far =
+      std::any_of(log.channels.begin(), log.channels.end(), [&](const NcclChannel& channel) {
+        return channel.transport == NcclTransport::p2p &&
+               std::find(barred.begin(), barred.end(),
+                         std::pair<int, int>{channel.from, channel.to}) != barred.end();
+      });
+  if (too_far) return false;
   for (const auto& setting : env) {
     const bool taken =
         std::find(log.environment.begin(), log.environment.end(), setting) != log.environment.end();

@@ -39,6 +39,7 @@ struct P2pPairVerdict {
   int from = 0, to = 0;
   P2pClass verdict = P2pClass::inconclusive;
   std::vector<std::string> evidence, not_checked;
+  P2pPairFacts facts;  // the figures behind it
 };
 
 struct P2pVerdict {
@@ -56,12 +57,14 @@ struct P2pVerdict {
 P2pVerdict judge_p2p(const P2pFacts& facts);
 
 // Settles `verdict.env` by a re-run with exactly it: what did not pass, or whose log does not prove
-// the change, is withdrawn and becomes a hint.
-void settle_environment(const P2pStep& rerun, const NcclLog& log, P2pVerdict& verdict);
+// the change, is withdrawn and becomes a hint. `gpus`: the GPUs' numbers in the order of the ranks.
+void settle_environment(const P2pStep& rerun, const NcclLog& log, const std::vector<int>& gpus,
+                        P2pVerdict& verdict);
 
 // True when the log of a passing run shows that NCCL took each variable over and that the transport
-// followed: no P2P line under NCCL_P2P_DISABLE=1, no SHM line under NCCL_SHM_DISABLE=1.
+// followed: no P2P line under NCCL_P2P_DISABLE=1, no SHM line under NCCL_SHM_DISABLE=1, no P2P line
+// between `barred` ranks.
 bool proves_environment(const std::vector<std::pair<std::string, std::string>>& env,
-                        const NcclLog& log);
+                        const NcclLog& log, const std::vector<std::pair<int, int>>& barred = {});
 
 }  // namespace ocrtune

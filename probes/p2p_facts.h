@@ -33,6 +33,7 @@ struct P2pPairFacts {
   P2pStep nccl;       // collectives with P2P on, data checked
   double p2p_bytes_per_second = 0, shm_bytes_per_second = 0;  // at the workload's sizes; 0: unknown
   double copy_bytes_per_second = 0, expected_bytes_per_second = 0;
+  double round_trip_seconds = 0;  // of the handshake in two processes, else in one; 0: unknown
 };
 
 struct P2pFacts {
@@ -44,6 +45,7 @@ struct P2pFacts {
   P2pStep control_without_cumem_host;  // NCCL_CUMEM_HOST_ENABLE=0 as well
   P2pStep soak;                        // collectives under load for a minute
   bool wedged = false;                 // a GPU stays busy with no process on it
+  std::string wedged_detail;           // which, and after what
   Tri oom_kill = Tri::unknown;         // evidence of an out-of-memory kill of the user's training
   std::string driver_version, nccl_version;
   int cuda_driver_version = 0;  // 12060 is 12.6; 0: unknown
@@ -51,7 +53,9 @@ struct P2pFacts {
   Tri virtual_machine = Tri::unknown;
   std::uint64_t shm_bytes = 0;  // 0: unknown
   std::string not_run_because;  // why the rungs were not tried, where they were not; in words
+  std::string nccl_missing;     // why NCCL cannot be opened; "": it can, or nobody tried
   Environment nccl_settings;    // NCCL_* already set, by the environment or an nccl.conf
+  Environment nccl_files;       // which of them a file sets, and its path
 };
 
 }  // namespace ocrtune

@@ -23,6 +23,8 @@ Json variables(const std::vector<std::pair<std::string, std::string>>& env) {
   return out;
 }
 
+Json known(double value) { return value > 0 ? Json(value) : Json(nullptr); }
+
 Json interval(const Interval& value) {
   return {{"median", value.median}, {"low", value.low}, {"high", value.high}};
 }
@@ -72,9 +74,16 @@ std::string p2p_json(const P2pVerdict& verdict, const std::string& state, const 
                      int indent) {
   Json pairs = Json::array();
   for (const P2pPairVerdict& pair : verdict.pairs) {
+    const P2pPairFacts& facts = pair.facts;
     pairs.push_back({{"from", pair.from},
                      {"to", pair.to},
                      {"verdict", p2p_class_name(pair.verdict)},
+                     {"level", facts.nvlink ? "NVL" : facts.level},
+                     {"expected_bytes_per_second", known(facts.expected_bytes_per_second)},
+                     {"copy_bytes_per_second", known(facts.copy_bytes_per_second)},
+                     {"nccl_p2p_bytes_per_second", known(facts.p2p_bytes_per_second)},
+                     {"nccl_shm_bytes_per_second", known(facts.shm_bytes_per_second)},
+                     {"round_trip_seconds", known(facts.round_trip_seconds)},
                      {"evidence", list(pair.evidence)},
                      {"not_checked", list(pair.not_checked)}});
   }

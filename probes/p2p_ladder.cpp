@@ -14,7 +14,6 @@ namespace {
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
 constexpr double kLeastFreeBytes = 1.5 * (1ULL << 30);
-constexpr int kBusyPercent = 90;
 constexpr double kRestSeconds = 1.2;
 
 struct StepLimit {
@@ -76,15 +75,22 @@ std::optional<Error> in_use(const LadderGpu& gpu, const std::vector<GpuFacts>& s
                       "GPUs by --gpus, or run beside it with --force",
                       gpu.index, facts.pids.front())};
     }
+    if (busy_for_nobody(facts)) {
+      return Error{ErrorKind::failed,
+                   fmt::format("GPU {} is {} % busy with no process in sight: another container "
+                               "uses it, or it is wedged and needs a reset; choose other GPUs by "
+                               "--gpus, or run beside it with --force",
+                               gpu.index, facts.busy_percent)};
+    }
   }
   return std::nullopt;
 }
 
 class Ladder {
  public:
-  Ladder(const P2pFacts& facts, const std::vector<LadderGpu>& gpus, const LadderOptions& options,
-         const LadderWorld& world)
-      : gpus_(gpus), options_(options), world_(world) {
+  Ladder(const P2pFacts& facts, const std::vector<LadderGpu>& gpus,
+         const std::vector<GpuFacts>& seen, const LadderOptions& options, const LadderWorld& world)
+      : gpus_(gpus), seen_(seen), options_(options), world_(world) {
     answer_.facts = facts;
   }
 
@@ -93,7 +99,8 @@ class Ladder {
     if (!devices) return devices.error();
     if (answer_.facts.not_run_because.empty() && !stopped()) {
       run_control();
-      if (!stopped() && !failed(answer_.facts.control)) climb_pairs();
+      const bool works = !failed(answer_.facts.control) || !base_.empty();
+      if (!stopped() && works) climb_pairs();
       if (!stopped() && options_.soak_seconds > 0) run_soak();
     }
     answer_.verdict = judge_p2p(answer_.facts);
@@ -120,12 +127,28 @@ class Ladder {
     GpuStepResult result = world_.run(step);
     answer_.interrupted = answer_.interrupted || result.interrupted;
     if (answer_.facts.nccl_version.empty()) answer_.facts.nccl_version = result.log.version;
-    if (result.stuck) answer_.facts.wedged = true;
-    if (result.result != StepResult::passed && result.result != StepResult::not_run &&
-        !answer_.facts.wedged) {
+    const bool failure =
+        result.result != StepResult::passed && result.result != StepResult::not_run;
+    if (failure && !result.log.warnings.empty()) {
+      result.detail += "; NCCL says: " + result.log.warnings.front().substr(0, 200);
+    }
+    const std::string before = answer_.facts.wedged_detail;
+    if (result.stuck) {
+      answer_.facts.wedged = true;
+      answer_.facts.wedged_detail = "the driver holds a process of ours that SIGKILL cannot end";
+    } else if (failure) {
       answer_.facts.wedged = any_wedged();
     }
+    if (answer_.facts.wedged_detail != before) answer_.facts.wedged_detail += ", after: " + words;
     return result;
+  }
+
+  // It was so before anything of ours ran: somebody's in another container, at whose side --force
+  // lets us run.
+  bool busy_from_the_start(int index) const {
+    return std::any_of(seen_.begin(), seen_.end(), [&](const GpuFacts& gpu) {
+      return gpu.index == index && busy_for_nobody(gpu);
+    });
   }
 
   // Our processes are gone: whoever is still busy without any has been wedged by the step. The
@@ -134,15 +157,22 @@ class Ladder {
     for (int look = 0; look < 3; ++look) {
       if (look > 0) world_.pause(kRestSeconds);
       const GpuReport report = world_.look();
-      if (!report.answered) return true;  // it answered before the step
-      const bool busy =
-          std::any_of(report.gpus.begin(), report.gpus.end(), [&](const GpuFacts& gpu) {
+      if (!report.answered) {  // it answered before the step
+        answer_.facts.wedged_detail = "the driver no longer answers (" + report.state + ")";
+        return true;
+      }
+      const auto busy =
+          std::find_if(report.gpus.begin(), report.gpus.end(), [&](const GpuFacts& gpu) {
             const bool ours = std::any_of(gpus_.begin(), gpus_.end(), [&](const LadderGpu& mine) {
               return mine.index == gpu.index;
             });
-            return ours && gpu.busy_percent >= kBusyPercent && gpu.pids.empty();
+            return ours && busy_for_nobody(gpu) && !busy_from_the_start(gpu.index);
           });
-      if (!busy) return false;
+      if (busy == report.gpus.end()) return false;
+      if (look == 2) {
+        answer_.facts.wedged_detail = fmt::format("GPU {} stays {} % busy with no process on it",
+                                                  busy->index, busy->busy_percent);
+      }
     }
     return true;
   }
@@ -168,10 +198,15 @@ class Ladder {
       answer_.facts.not_run_because = result.detail.empty() ? "CUDA gave no answer" : result.detail;
       return Status();
     }
+    std::size_t devices = 0;
     for (const GpuFinding& finding : result.findings) {
-      if (finding.what == "versions") answer_.facts.nccl_version = finding.word("nccl_version");
+      if (finding.what == "versions") {
+        answer_.facts.nccl_version = finding.word("nccl_version");
+        if (answer_.facts.nccl_version.empty()) answer_.facts.nccl_missing = finding.detail;
+      }
       if (finding.what == "peer") note_peer(finding);
       if (finding.what != "device") continue;
+      ++devices;
       const double free = finding.figure("free_bytes");
       if (free < kLeastFreeBytes) {
         return Error{ErrorKind::exhausted,
@@ -180,6 +215,12 @@ class Ladder {
                                  format_bytes(static_cast<std::uint64_t>(free)),
                                  format_bytes(static_cast<std::uint64_t>(kLeastFreeBytes)))};
       }
+    }
+    if (devices < gpus_.size()) {
+      answer_.facts.not_run_because = fmt::format(
+          "CUDA shows {} of these {} GPUs: a GPU divided by MIG hides the others, and "
+          "a container may hold some back",
+          devices, gpus_.size());
     }
     return Status();
   }
@@ -211,10 +252,19 @@ class Ladder {
     facts.control_without_cumem_host =
         as_step(run(nccl_step({{"NCCL_P2P_DISABLE", "1"}, {"NCCL_CUMEM_HOST_ENABLE", "0"}}),
                     "NCCL without cuMem host buffers"));
+    if (passed(facts.control_without_cumem_host)) base_ = {{"NCCL_CUMEM_HOST_ENABLE", "0"}};
     if (stopped()) return;
     facts.control_without_shm =
         as_step(run(nccl_step({{"NCCL_P2P_DISABLE", "1"}, {"NCCL_SHM_DISABLE", "1"}}),
                     "NCCL without shared memory"));
+    if (base_.empty() && passed(facts.control_without_shm)) base_ = {{"NCCL_SHM_DISABLE", "1"}};
+  }
+
+  // What every NCCL run needs here, and more.
+  Settings based(const Settings& more) const {
+    Settings all = base_;
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
   }
 
   static bool may_try(const P2pPairFacts& pair) {
@@ -303,16 +353,21 @@ class Ladder {
 
   static void note_rate(const GpuStepResult& result, int from, int to, P2pPairFacts& pair) {
     for (const GpuFinding& finding : result.findings) {
-      if (finding.what != "copy" || finding.from != from || finding.to != to) continue;
-      pair.copy_bytes_per_second =
-          std::max(pair.copy_bytes_per_second, finding.figure("bytes_per_second"));
+      if (finding.from != from || finding.to != to) continue;
+      if (finding.what == "copy") {
+        pair.copy_bytes_per_second =
+            std::max(pair.copy_bytes_per_second, finding.figure("bytes_per_second"));
+      } else if (finding.figure("round_trip_seconds") > 0) {
+        pair.round_trip_seconds = finding.figure("round_trip_seconds");
+      }
     }
   }
 
   // T4, and the same collective through shared memory for comparison.
   void run_nccl(const std::vector<std::string>& devices, const std::string& name,
                 P2pPairFacts& there, P2pPairFacts& back) {
-    GpuStep step = nccl_step({{"NCCL_P2P_LEVEL", "SYS"}});
+    // NCCL_P2P_DISABLE=0: an /etc/nccl.conf may switch P2P off, and the variable wins.
+    GpuStep step = nccl_step(based({{"NCCL_P2P_LEVEL", "SYS"}, {"NCCL_P2P_DISABLE", "0"}}));
     step.devices = devices;
     step.ranks = 2;
     const GpuStepResult with = run(step, name + "NCCL with P2P on");
@@ -324,8 +379,8 @@ class Ladder {
                         : "it would not use P2P: " + with.log.transports_text();
     }
     there.nccl = back.nccl = rung;
-    if (!passed(rung) || stopped()) return;
-    step.environment = {{"NCCL_P2P_DISABLE", "1"}};
+    if (!passed(rung) || stopped() || !base_.empty()) return;  // without a base: nothing to compare
+    step.environment = based({{"NCCL_P2P_DISABLE", "1"}});
     const GpuStepResult without = run(step, name + "NCCL through shared memory");
     there.p2p_bytes_per_second = back.p2p_bytes_per_second = nccl_rate(with);
     there.shm_bytes_per_second = back.shm_bytes_per_second = nccl_rate(without);
@@ -343,7 +398,7 @@ class Ladder {
   void run_soak() {
     const P2pClass so_far = judge_p2p(answer_.facts).verdict;
     if (so_far != P2pClass::ok && so_far != P2pClass::slow) return;
-    GpuStep step = nccl_step({{"NCCL_P2P_LEVEL", "SYS"}});
+    GpuStep step = nccl_step({{"NCCL_P2P_LEVEL", "SYS"}, {"NCCL_P2P_DISABLE", "0"}});
     step.kind = "soak";
     step.options = {fmt::format("--seconds={}", options_.soak_seconds)};
     answer_.facts.soak = as_step(run(step, "soak"));
@@ -352,14 +407,18 @@ class Ladder {
   void prove() {
     Settings environment = answer_.verdict.env;
     const GpuStepResult rerun = run(nccl_step(environment), "NCCL as recommended");
-    settle_environment(as_step(rerun), rerun.log, answer_.verdict);
+    std::vector<int> gpus;
+    for (const LadderGpu& gpu : gpus_) gpus.push_back(gpu.index);
+    settle_environment(as_step(rerun), rerun.log, gpus, answer_.verdict);
     if (answer_.facts.wedged) answer_.verdict = judge_p2p(answer_.facts);
   }
 
   const std::vector<LadderGpu>& gpus_;
+  const std::vector<GpuFacts>& seen_;
   const LadderOptions& options_;
   const LadderWorld& world_;
   LadderAnswer answer_;
+  Settings base_;  // without which NCCL fails here
 };
 
 }  // namespace
@@ -382,7 +441,7 @@ Result<LadderAnswer> climb_p2p_ladder(const P2pFacts& facts, const std::vector<L
     const auto error = in_use(gpu, seen);
     if (error && (error->kind != ErrorKind::failed || !options.force)) return *error;
   }
-  return Ladder(facts, gpus, options, world).climb();
+  return Ladder(facts, gpus, seen, options, world).climb();
 }
 
 }  // namespace ocrtune

@@ -9,13 +9,15 @@
 namespace ocrtune {
 namespace {
 
-void read_conf(const Result<std::string>& text, Environment& settings) {
-  for (const std::string& line : split(text.value_or(""), '\n')) {
+void read_conf(const FileRoot& root, const std::string& path, Environment& settings,
+               Environment* files) {
+  for (const std::string& line : split(root.read(path).value_or(""), '\n')) {
     const std::string_view content = trim(std::string_view(line).substr(0, line.find('#')));
     const std::size_t equals = content.find('=');
     if (!starts_with(content, "NCCL_") || equals == std::string_view::npos) continue;
-    settings[std::string(trim(content.substr(0, equals)))] =
-        std::string(trim(content.substr(equals + 1)));
+    const std::string name(trim(content.substr(0, equals)));
+    settings[name] = std::string(trim(content.substr(equals + 1)));
+    if (files != nullptr) (*files)[name] = path;
   }
 }
 
@@ -48,6 +50,22 @@ bool is_bridge(const FileRoot& root, const std::string& folder) {
   return starts_with(trim(root.read(folder + "/class").value_or("")), "0x0604");
 }
 
+// Of the first processor.
+CpuMaker read_cpu_maker(const FileRoot& root) {
+  CpuMaker cpu;
+  for (const std::string& line : split(root.read("/proc/cpuinfo").value_or(""), '\n')) {
+    const std::size_t colon = line.find(':');
+    if (trim(line).empty() && !cpu.vendor.empty()) break;
+    if (colon == std::string::npos) continue;
+    const std::string_view name = trim(std::string_view(line).substr(0, colon));
+    const std::string value(trim(std::string_view(line).substr(colon + 1)));
+    if (name == "vendor_id") cpu.vendor = value;
+    if (name == "cpu family") cpu.family = static_cast<int>(parse_integer(value).value_or(0));
+    if (name == "model") cpu.model = static_cast<int>(parse_integer(value).value_or(0));
+  }
+  return cpu;
+}
+
 Tri yes_or_no(const std::string& status) {
   if (status.empty()) return Tri::unknown;
   return status == "ok" ? Tri::yes : Tri::no;
@@ -60,7 +78,7 @@ const GpuFacts* gpu_of(const Machine& machine, int index) {
   return nullptr;
 }
 
-P2pPairFacts pair_of(const Machine& machine, const GpuLink& link) {
+P2pPairFacts pair_of(const Machine& machine, const CpuMaker& cpu, const GpuLink& link) {
   P2pPairFacts pair;
   pair.from = link.from;
   pair.to = link.to;
@@ -72,6 +90,8 @@ P2pPairFacts pair_of(const Machine& machine, const GpuLink& link) {
   const GpuFacts* to = gpu_of(machine, link.to);
   if (from != nullptr && to != nullptr) {
     pair.expected_bytes_per_second = expected_link_bytes_per_second(*from, *to, link.nvlink);
+    pair.expected_bytes_per_second =
+        bounded_by_cpu(pair.expected_bytes_per_second, cpu, link.nvlink ? "NVL" : link.level);
   }
   return pair;
 }
@@ -108,18 +128,21 @@ Tri read_acs_redirects(const FileRoot& root) {
   return unreadable || !any ? Tri::unknown : Tri::no;
 }
 
-Environment read_nccl_settings(const FileRoot& root, const Environment& environment) {
+Environment read_nccl_settings(const FileRoot& root, const Environment& environment,
+                               Environment* files) {
   Environment settings;
-  read_conf(root.read("/etc/nccl.conf"), settings);
+  read_conf(root, "/etc/nccl.conf", settings, files);
   const std::string named = environment_value(environment, "NCCL_CONF_FILE");
   const std::string home = environment_value(environment, "HOME");
   if (!named.empty()) {
-    read_conf(root.read(named), settings);
+    read_conf(root, named, settings, files);
   } else if (!home.empty()) {
-    read_conf(root.read(home + "/.nccl.conf"), settings);
+    read_conf(root, home + "/.nccl.conf", settings, files);
   }
   for (const auto& [name, value] : environment) {
-    if (starts_with(name, "NCCL_")) settings[name] = value;
+    if (!starts_with(name, "NCCL_")) continue;
+    settings[name] = value;
+    if (files != nullptr) files->erase(name);
   }
   return settings;
 }
@@ -132,7 +155,8 @@ P2pFacts static_p2p_facts(const Machine& machine, const FileRoot& root,
     facts.gpu_names.push_back(gpu.name);
     facts.driver_version = gpu.driver;
   }
-  for (const GpuLink& link : machine.gpu_links) facts.pairs.push_back(pair_of(machine, link));
+  const CpuMaker cpu = read_cpu_maker(root);
+  for (const GpuLink& link : machine.gpu_links) facts.pairs.push_back(pair_of(machine, cpu, link));
   facts.cuda_driver_version = machine.cuda_driver_version;
   facts.iommu_translates = read_iommu_translates(root);
   facts.acs_redirects = read_acs_redirects(root);
@@ -140,7 +164,7 @@ P2pFacts static_p2p_facts(const Machine& machine, const FileRoot& root,
     facts.virtual_machine = *machine.virtual_machine.value == "none" ? Tri::no : Tri::yes;
   }
   facts.shm_bytes = machine.memory.shm_bytes.value_or(0);
-  facts.nccl_settings = read_nccl_settings(root, environment);
+  facts.nccl_settings = read_nccl_settings(root, environment, &facts.nccl_files);
   return facts;
 }
 

@@ -21,7 +21,9 @@ Tri read_acs_redirects(const FileRoot& root);
 
 // NCCL_* settings as NCCL will see them: the environment wins over ~/.nccl.conf (or
 // NCCL_CONF_FILE), and that over /etc/nccl.conf.
-Environment read_nccl_settings(const FileRoot& root, const Environment& environment);
+// `files` (may be null) gets the path of the file behind each that the environment does not set.
+Environment read_nccl_settings(const FileRoot& root, const Environment& environment,
+                               Environment* files = nullptr);
 
 P2pFacts static_p2p_facts(const Machine& machine, const FileRoot& root,
                           const Environment& environment);

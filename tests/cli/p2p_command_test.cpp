@@ -59,8 +59,9 @@ TEST(P2pCommand, VerdictsAndExitCodes) {
     const char* says;
   };
   const Case cases[] = {{"2x4090", 0, "UNSUPPORTED"},
-                        {"2x4090-old-driver", 0, "INCONCLUSIVE"},
-                        {"8xh100-nvswitch", 0, "0>1 0>2 0>3 0>4 0>5 0>6 and 50 more"},
+                        {"2x4090-old-driver", 3, "P2P could not be checked: no GPU: CUDA finds"},
+                        {"8xh100-nvswitch", 3, "0>1 0>2 0>3 0>4 0>5 0>6 and 50 more"},
+                        {"one-lost-gpu", 0, "GPU 1: code 15"},
                         {"2x3090-broken-bridge", 1, "NVLINK_FAULT"},
                         {"a100-mig", 0, "one GPU has no peer"},
                         {"driver-mismatch", 3, "restart after a driver update"},
@@ -164,8 +165,12 @@ TEST(P2pCommand, WrongDevicesAreNamed) {
 }
 
 TEST(P2pCommand, JsonNamesEveryPair) {
-  const auto json = nlohmann::json::parse(run({"p2p", "--json"}, "4xa40-pcie").text);
+  const Said said = run({"p2p", "--json"}, "4xa40-pcie");
+  EXPECT_EQ(said.code, 3) << "not checked is not fine";
+  const auto json = nlohmann::json::parse(said.text);
   ASSERT_EQ(json["pairs"].size(), 12U);
+  EXPECT_EQ(json["pairs"][0]["level"], "PXB");
+  EXPECT_TRUE(json["pairs"][0]["copy_bytes_per_second"].is_null());
   for (const auto& pair : json["pairs"]) {
     EXPECT_EQ(pair["verdict"], "INCONCLUSIVE");
     EXPECT_FALSE(pair["evidence"].empty());

@@ -5,11 +5,13 @@
 //
 // Modes: zeros, stale, canary, mirror (wrong data), hang, ignore_sigterm, segv, exit, killed, fail,
 // garbage, silent, partial_line, huge_output, double_fork, log_only (NCCL takes shared memory
-// though P2P was asked for), no_log, wedge (hangs, and the GPU stays busy), old_driver,
+// though P2P was asked for), too_far (P2P beyond NCCL_P2P_LEVEL), warns (fails with a WARN line in
+// its log), no_log, wedge (hangs, and the GPU stays busy), old_driver,
 // little_memory, no_nccl, one_device, unsupported, flaky (every second run is wrong; needs
 // OCRTUNE_FAKE_STATE, a folder), slow.
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -163,6 +165,7 @@ void say_pair(const Fake& fake, const std::string& mode, const std::string& only
     one.to = 1 - from;
     if (wrong) one.detail = "first bad byte at 0, " + mode;
     one.figures["bytes_per_second"] = mode == "slow" ? 1e9 : 2.1e10;
+    if (fake.kind == "handshake") one.figures["round_trip_seconds"] = 2.5e-6;
     say(gpu_finding_line(one));
   }
 }
@@ -173,6 +176,23 @@ std::string flaky_mode(const Fake& fake) {
   const std::string runs = read_file(path).value_or("");
   static_cast<void>(write_file(path, runs + "x"));
   return runs.size() % 2 == 0 ? "flaky" : "ok";
+}
+
+// NCCL_P2P_LEVEL lets this rank talk to the next.
+bool within_level(const Fake& fake) {
+  const std::vector<std::string> levels = {"NVL", "PIX", "PXB", "PHB", "SYS"};
+  const auto distance = [&](const std::string& level) {
+    return std::find(levels.begin(), levels.end(), level) - levels.begin();
+  };
+  const std::string most = variable("NCCL_P2P_LEVEL");
+  const auto rank = static_cast<std::size_t>(fake.rank);
+  if (most.empty() || fake.devices.size() < 2 || rank >= fake.devices.size()) return true;
+  const int next = fake.devices[(rank + 1) % fake.devices.size()];
+  for (const GpuLink& link : fake.report.links) {
+    if (link.from != fake.devices[rank] || link.to != next) continue;
+    return distance(link.nvlink ? "NVL" : link.level) <= distance(most);
+  }
+  return true;
 }
 
 // As NCCL 2.28 writes it.
@@ -186,10 +206,12 @@ void write_log(const Fake& fake, const std::string& mode) {
     const std::string value = variable(name);
     if (!value.empty()) text += who + name + " set by environment to " + value + ".\n";
   }
-  const bool p2p = variable("NCCL_P2P_DISABLE") != "1" && mode != "log_only";
+  const bool p2p = variable("NCCL_P2P_DISABLE") != "1" && mode != "log_only" &&
+                   (mode == "too_far" || within_level(fake));
   const char* via = p2p                                   ? "P2P/CUMEM"
                     : variable("NCCL_SHM_DISABLE") == "1" ? "NET/Socket/0"
                                                           : "SHM/direct/direct";
+  if (mode == "warns") text += "host:1:1 [0] misc/shm.cc:99 NCCL WARN failed to extend /dev/shm\n";
   text += who + "Channel 00/0 : " + std::to_string(fake.rank) + "[" + std::to_string(fake.rank) +
           "] -> " + std::to_string((fake.rank + 1) % fake.world) + "[0] via " + via + "\n";
   static_cast<void>(
@@ -198,7 +220,11 @@ void write_log(const Fake& fake, const std::string& mode) {
 
 void say_nccl(const Fake& fake, const std::string& mode) {
   write_log(fake, mode);
-  GpuFinding one = finding(fake, fake.kind, is_wrong(mode) ? "wrong_data" : "passed");
+  GpuFinding one = finding(fake, fake.kind,
+                           is_wrong(mode)    ? "wrong_data"
+                           : mode == "warns" ? "failed"
+                                             : "passed");
+  if (mode == "warns") one.detail = "NCCL's init: unhandled system error";
   if (is_wrong(mode)) one.detail = "all-reduce of 1 MiB: " + mode;
   const bool p2p = variable("NCCL_P2P_DISABLE") != "1";
   one.figures["bytes_per_second"] = p2p && mode == "slow" ? 5e9 : p2p ? 1.8e10 : 1.1e10;
@@ -238,6 +264,9 @@ int step(Fake& fake) {
 int probe(Fake& fake) {
   if (path_exists(join_path(variable("OCRTUNE_FAKE_STATE"), "wedged"))) {
     for (GpuFacts& gpu : fake.report.gpus) gpu.busy_percent = 100;
+  }
+  if (variable("OCRTUNE_FAKE_BUSY") == "1") {
+    for (GpuFacts& gpu : fake.report.gpus) gpu.busy_percent = 97;
   }
   say(gpu_report_line(fake.report));
   return 0;

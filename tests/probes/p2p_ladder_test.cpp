@@ -70,6 +70,7 @@ class LadderRun {
                             options, world);
   }
 
+  void set(const std::string& name, const std::string& value) { environment_[name] = value; }
   int steps(const std::string& kind) const {
     return static_cast<int>(std::count(steps_.begin(), steps_.end(), kind));
   }
@@ -132,9 +133,15 @@ TEST(P2pLadder, EveryWayARungCanEnd) {
       {"2x4090-old-driver", "nccl mode=fail with=NCCL_P2P_DISABLE", "INCONCLUSIVE", "",
        "NCCL with P2P off crashed", 3},
       {"2x4090-old-driver", "nccl mode=fail without=NCCL_SHM_DISABLE", "SHM_BROKEN",
-       "NCCL_SHM_DISABLE=1", "without shared memory passed", 4},
+       "NCCL_SHM_DISABLE=1", "without shared memory passed", 5},
       {"2x4090-old-driver", "nccl mode=fail without=NCCL_CUMEM_HOST_ENABLE", "SHM_BROKEN",
-       "NCCL_CUMEM_HOST_ENABLE=0", "without cuMem host buffers passed", 4},
+       "NCCL_CUMEM_HOST_ENABLE=0", "without cuMem host buffers passed", 5},
+      // NCCL never runs with P2P over a link that failed, nor to prove another variable.
+      {"2x4090-old-driver", "copy mode=zeros\nnccl mode=fail without=NCCL_CUMEM_HOST_ENABLE",
+       "SHM_BROKEN", "NCCL_CUMEM_HOST_ENABLE=0 NCCL_P2P_DISABLE=1", "zeros", 4},
+      {"2x4090-old-driver", "nccl mode=warns", "INCONCLUSIVE", "",
+       "unhandled system error; NCCL says: failed to extend /dev/shm", 3},
+      {"2x4090-old-driver", "devices mode=one_device", "INCONCLUSIVE", "", "", 0},
       {"2x4090-old-driver", "devices mode=unsupported", "INCONCLUSIVE", "", "", 0},
   };
   for (const Case& given : cases) {
@@ -175,6 +182,9 @@ TEST(P2pLadder, AWedgedGpuStopsEverything) {
   ASSERT_TRUE(answer);
   EXPECT_EQ(p2p_class_name(answer->verdict.verdict), "GPU_WEDGED");
   EXPECT_TRUE(answer->verdict.env.empty());
+  EXPECT_THAT(
+      answer->verdict.evidence,
+      Contains("GPU 0 stays 100 % busy with no process on it, after: GPUs 0 and 1: copies"));
   EXPECT_EQ(ladder.steps("handshake") + ladder.steps("nccl"), 1);
 }
 
@@ -188,6 +198,35 @@ TEST(P2pLadder, PartialWorksUpToALevel) {
   ASSERT_EQ(answer->verdict.env.size(), 1U);
   EXPECT_EQ(answer->verdict.env[0].first, "NCCL_P2P_LEVEL");
   EXPECT_THAT(answer->verdict.proof, HasSubstr("passed"));
+}
+
+// Proved by no P2P between the GPUs that are farther apart, not by the variable's echo.
+TEST(P2pLadder, ALevelIsProvedByTheTransports) {
+  LadderRun ladder("4xa40-pcie",
+                   "copy pair=0-2 mode=zeros\ncopy pair=0-3 mode=zeros\n"
+                   "copy pair=1-2 mode=zeros\ncopy pair=1-3 mode=zeros\n"
+                   "nccl mode=too_far with=NCCL_P2P_LEVEL\n");
+  const auto answer = ladder.climb();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(p2p_class_name(answer->verdict.verdict), "PARTIAL");
+  EXPECT_TRUE(answer->verdict.env.empty());
+  EXPECT_THAT(answer->verdict.proof, HasSubstr("does not show the change"));
+}
+
+TEST(P2pLadder, SaysWhatItMeasuredAndWhatIsMissing) {
+  LadderRun good("2x4090-old-driver", "devices mode=no_nccl");
+  const auto answer = good.climb();
+  ASSERT_TRUE(answer);
+  const P2pPairFacts& pair = answer->verdict.pairs[0].facts;
+  EXPECT_EQ(pair.round_trip_seconds, 2.5e-6);
+  EXPECT_EQ(pair.copy_bytes_per_second, 2.1e10);
+  EXPECT_THAT(answer->verdict.pairs[0].evidence,
+              Contains("a round trip of two kernels takes 2.5 us"));
+  EXPECT_THAT(answer->verdict.hints, Contains(HasSubstr("libnccl.so.2")));
+  LadderRun hidden("2x4090-old-driver", "devices mode=one_device");
+  const auto open = hidden.climb();
+  ASSERT_TRUE(open);
+  EXPECT_THAT(open->verdict.hints, Contains(HasSubstr("CUDA shows 1 of these 2 GPUs")));
 }
 
 TEST(P2pLadder, ARecommendationThatIsNotProvedIsWithdrawn) {
@@ -231,6 +270,23 @@ TEST(P2pLadder, AGpuInUseIsLeftAlone) {
     EXPECT_EQ(answer.ok(), force);
     if (!answer) {
       EXPECT_THAT(answer.error().what, HasSubstr("GPU 1 is in use by process 4321"));
+    }
+  }
+}
+
+// Another container's work has no process here. With --force it is no sign of a wedge either.
+TEST(P2pLadder, WorkOfAnotherContainerIsNoWedge) {
+  for (const bool force : {false, true}) {
+    LadderRun ladder("2x4090-old-driver", "copy mode=zeros");
+    ladder.set("OCRTUNE_FAKE_BUSY", "1");
+    LadderOptions options;
+    options.force = force;
+    const auto answer = ladder.climb(options);
+    ASSERT_EQ(answer.ok(), force);
+    if (!answer) {
+      EXPECT_THAT(answer.error().what, HasSubstr("GPU 0 is 97 % busy with no process in sight"));
+    } else {
+      EXPECT_EQ(p2p_class_name(answer->verdict.verdict), "BROKEN");
     }
   }
 }

@@ -75,8 +75,10 @@ TEST_F(P2pStatic, NcclSettingsInTheOrderThatNcclTakes) {
   put("/home/a/.nccl.conf", "NCCL_SOCKET_IFNAME=ib0\nPATH=/bin\n");
   const Environment plain = read_nccl_settings(root(), {{"HOME", "/home/a"}});
   EXPECT_EQ(plain, (Environment{{"NCCL_P2P_DISABLE", "1"}, {"NCCL_SOCKET_IFNAME", "ib0"}}));
+  Environment files;
   const Environment own =
-      read_nccl_settings(root(), {{"HOME", "/home/a"}, {"NCCL_P2P_DISABLE", "0"}});
+      read_nccl_settings(root(), {{"HOME", "/home/a"}, {"NCCL_P2P_DISABLE", "0"}}, &files);
+  EXPECT_EQ(files, (Environment{{"NCCL_SOCKET_IFNAME", "/home/a/.nccl.conf"}}));
   EXPECT_EQ(own.at("NCCL_P2P_DISABLE"), "0");
   const Environment named =
       read_nccl_settings(root(), {{"HOME", "/home/a"}, {"NCCL_CONF_FILE", "/none"}});
@@ -103,6 +105,36 @@ TEST(LinkSpeed, FollowsTheModel) {
   GpuFacts narrow = wide;
   narrow.pcie_width_most = 4;
   EXPECT_DOUBLE_EQ(expected_link_bytes_per_second(wide, narrow, false), 6e9);
+}
+
+TEST(LinkSpeed, ProcessorsBoundWhatGoesThroughThem) {
+  const CpuMaker amd{"AuthenticAMD", 25, 1}, skylake{"GenuineIntel", 6, 0x55};
+  const CpuMaker sapphire{"GenuineIntel", 6, 0x8F}, unknown{"", 0, 0};
+  EXPECT_DOUBLE_EQ(bounded_by_cpu(24e9, amd, "PHB"), 24e9);
+  EXPECT_DOUBLE_EQ(bounded_by_cpu(24e9, amd, "SYS"), 16e9);
+  EXPECT_DOUBLE_EQ(bounded_by_cpu(24e9, skylake, "PXB"), 24e9);
+  EXPECT_DOUBLE_EQ(bounded_by_cpu(24e9, skylake, "PHB"), 20e9);
+  EXPECT_DOUBLE_EQ(bounded_by_cpu(24e9, skylake, "SYS"), 10e9);
+  EXPECT_DOUBLE_EQ(bounded_by_cpu(48e9, sapphire, "SYS"), 22e9);
+  EXPECT_DOUBLE_EQ(bounded_by_cpu(24e9, unknown, "SYS"), 24e9);
+  EXPECT_DOUBLE_EQ(bounded_by_cpu(371e9, amd, "NVL"), 371e9);
+}
+
+TEST_F(P2pStatic, TheProcessorIsReadFromItsOwnWords) {
+  put("/proc/cpuinfo",
+      "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 85\n\n"
+      "processor\t: 1\nvendor_id\t: other\n");
+  Machine machine;
+  GpuFacts gpu;
+  gpu.pcie_generation_most = 4;
+  gpu.pcie_width_most = 16;
+  machine.gpus = {gpu, gpu};
+  machine.gpus[1].index = 1;
+  GpuLink link;
+  link.to = 1;
+  link.level = "SYS";
+  machine.gpu_links = {link};
+  EXPECT_DOUBLE_EQ(static_p2p_facts(machine, root(), {}).pairs[0].expected_bytes_per_second, 10e9);
 }
 
 }  // namespace

@@ -150,7 +150,7 @@ std::vector<Case> cases() {
               f.control_without_shm = kPassed;
               f.shm_bytes = 64 << 20;
             }),
-       P2pClass::shm_broken, "NCCL_SHM_DISABLE=1", "medium"},
+       P2pClass::shm_broken, "NCCL_SHM_DISABLE=1 NCCL_P2P_DISABLE=1", "medium"},
       {"cuMem host buffers fail",
        with(box(2, "PHB", Tri::no),
             [&](P2pFacts& f) {
@@ -259,7 +259,10 @@ TEST(P2p, CausesFollowTheFacts) {
 TEST(P2p, StaleSettingsAndOldNcclAreNamed) {
   P2pFacts good = box(2, "NVL", Tri::yes);
   good.nccl_settings = {{"NCCL_P2P_DISABLE", "1"}};
+  good.nccl_files = {{"NCCL_P2P_DISABLE", "/etc/nccl.conf"}};
   EXPECT_THAT(judge_p2p(good).hints, Contains(HasSubstr("NCCL_P2P_DISABLE is set already")));
+  EXPECT_THAT(judge_p2p(good).evidence,
+              Contains("NCCL is set up already: NCCL_P2P_DISABLE=1 (/etc/nccl.conf)"));
   P2pFacts none = box(2, "PHB", Tri::no);
   none.nccl_version = "2.26.2";
   none.cuda_driver_version = 12080;
@@ -281,6 +284,10 @@ TEST(P2p, ARecommendationNeedsProofFromTheLog) {
   EXPECT_FALSE(proves_environment(disable, parse_nccl_log(off)));  // no transport named
   EXPECT_TRUE(proves_environment({{"NCCL_SHM_DISABLE", "1"}}, parse_nccl_log(no_shm + net)));
   EXPECT_FALSE(proves_environment({{"NCCL_SHM_DISABLE", "1"}}, parse_nccl_log(no_shm + shm)));
+  const std::string level = "n:1:2 [0] NCCL INFO NCCL_P2P_LEVEL set by environment to PXB\n";
+  EXPECT_TRUE(proves_environment({{"NCCL_P2P_LEVEL", "PXB"}}, parse_nccl_log(level + p2p)));
+  EXPECT_FALSE(
+      proves_environment({{"NCCL_P2P_LEVEL", "PXB"}}, parse_nccl_log(level + p2p), {{0, 1}}));
 }
 
 TEST(P2p, VersionsCompareByPart) {
