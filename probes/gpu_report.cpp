@@ -35,6 +35,7 @@ constexpr Field<int> kNumbers[] = {{"index", &GpuFacts::index},
 constexpr Field<std::string> kTexts[] = {{"name", &GpuFacts::name},
                                          {"uuid", &GpuFacts::uuid},
                                          {"pci_bus_id", &GpuFacts::pci_bus_id},
+                                         {"near_cpus", &GpuFacts::near_cpus},
                                          {"driver", &GpuFacts::driver},
                                          {"compute_capability", &GpuFacts::compute_capability},
                                          {"compute_mode", &GpuFacts::compute_mode},
@@ -101,7 +102,8 @@ Json links_json(const std::vector<GpuLink>& links) {
                     {"level", link.level},
                     {"nvlink", link.nvlink},
                     {"read", link.read},
-                    {"write", link.write}});
+                    {"write", link.write},
+                    {"atomics", link.atomics}});
   }
   return list;
 }
@@ -116,6 +118,7 @@ std::vector<GpuLink> links_from_json(const Json& list) {
     get(at, "nvlink", link.nvlink);
     get(at, "read", link.read);
     get(at, "write", link.write);
+    get(at, "atomics", link.atomics);
     links.push_back(std::move(link));
   }
   return links;

@@ -94,6 +94,7 @@ struct GpuFacts {
   std::string name, uuid, pci_bus_id, driver;
   std::uint64_t memory_bytes = 0, memory_used_bytes = 0;
   int numa = -1;
+  std::string near_cpus;                    // "0-15,32-47"; the nearest ones
   std::string compute_capability;           // "8.9"
   int pcie_generation = 0, pcie_width = 0;  // of this moment: lower when idle
   int pcie_generation_most = 0, pcie_width_most = 0;
@@ -123,6 +124,7 @@ struct GpuLink {
   std::string level;        // "NVL", "PIX", "PXB", "PHB", "SYS"; "" unknown
   bool nvlink = false;      // joined by NVLink or NVSwitch
   std::string read, write;  // P2P status: "ok", "not supported", ...; "" unknown
+  std::string atomics;      // the same
 };
 
 // A GPU that a process started here would see, under the number by which frameworks name it.

@@ -62,6 +62,27 @@ void add_visibility(const Environment& environment, Machine& machine) {
   if (!choice) machine.warnings.push_back(choice.error().what);
 }
 
+// What is set up around the GPUs: NCCL's variables with their files, the IOMMU, PCIe's access
+// control.
+void add_settings(const P2pFacts& facts, Machine& machine) {
+  for (const auto& [name, value] : facts.nccl_settings) {
+    const auto file = facts.nccl_files.find(name);
+    machine.settings.push_back(
+        {name, value, file == facts.nccl_files.end() ? "environment" : file->second});
+  }
+  const auto tell = [&](Tri state, const char* name, const char* source, const char* unknown) {
+    if (state == Tri::unknown) {
+      machine.unknowns.emplace_back(unknown);
+    } else {
+      machine.settings.push_back({name, state == Tri::yes ? "yes" : "no", source});
+    }
+  };
+  tell(facts.iommu_translates, "iommu_translates", "/sys/kernel/iommu_groups",
+       "the IOMMU: /sys/kernel/iommu_groups cannot be read");
+  tell(facts.acs_redirects, "acs_redirects", "/sys/bus/pci/devices",
+       "PCIe access control (ACS): no bridge could be read, which needs root");
+}
+
 }  // namespace
 
 void add_gpus(Machine& machine, const FileRoot& root, const Environment& environment,
@@ -77,7 +98,9 @@ void add_gpus(Machine& machine, const FileRoot& root, const Environment& environ
   for (const GpuFacts& gpu : machine.gpus) warn_of(gpu, machine);
   add_visibility(environment, machine);
   if (!report.answered) return;  // a driver that was not asked gives no verdict
-  machine.p2p = p2p_summary(judge_p2p(static_p2p_facts(machine, root, environment)));
+  const P2pFacts facts = static_p2p_facts(machine, root, environment);
+  machine.p2p = p2p_summary(judge_p2p(facts));
+  if (!machine.gpus.empty()) add_settings(facts, machine);
 }
 
 std::vector<std::string> device_notes(const Machine& machine, const Environment& environment,

@@ -53,6 +53,11 @@ int numa_of(const std::string& bus_id) {
   return static_cast<int>(parse_integer(trim(text.value_or("-1"))).value_or(-1));
 }
 
+std::string near_cpus_of(const std::string& bus_id) {
+  const auto text = read_file("/sys/bus/pci/devices/" + bus_id + "/local_cpulist");
+  return std::string(trim(text.value_or("")));
+}
+
 std::string compute_mode_name(int mode) {
   switch (mode) {
     case 0:
@@ -121,6 +126,7 @@ GpuFacts read_gpu(const NvmlApi& api, NvmlDevice device, int index, const std::s
   if (api.pci != nullptr && api.pci(device, &pci) == kNvmlSuccess) {
     gpu.pci_bus_id = bus_id_of(pci);
     gpu.numa = numa_of(gpu.pci_bus_id);
+    gpu.near_cpus = near_cpus_of(gpu.pci_bus_id);
   }
   int major = 0;
   int minor = 0;
@@ -201,6 +207,7 @@ GpuLink read_link(const NvmlApi& api, const std::vector<NvmlDevice>& devices,
   };
   link.read = status(kNvmlP2pRead);
   link.write = status(kNvmlP2pWrite);
+  link.atomics = status(kNvmlP2pAtomics);
   const auto& near = ends[from].gpus;
   const bool direct = std::find(near.begin(), near.end(), report.gpus[to].pci_bus_id) != near.end();
   link.nvlink = direct || (ends[from].on_switch && ends[to].on_switch) ||

@@ -44,6 +44,7 @@ inline constexpr int kNvmlVersionMismatch = 18;
 inline constexpr int kNvmlP2pRead = 0;
 inline constexpr int kNvmlP2pWrite = 1;
 inline constexpr int kNvmlP2pNvlink = 2;
+inline constexpr int kNvmlP2pAtomics = 3;
 
 struct NvmlApi {
   int (*init)() = nullptr;

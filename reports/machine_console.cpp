@@ -153,16 +153,54 @@ void add_environment(std::vector<std::string>& lines, const Machine& machine) {
   if (!others.empty()) add(lines, label, "also set: " + join(others, ", "));
 }
 
+// "now" of what there can be at most; unknown parts are left out.
+std::string gpu_line(const GpuFacts& gpu) {
+  std::vector<std::string> parts;
+  if (gpu.pcie_generation_most > 0) {
+    std::string pcie = fmt::format("PCIe {} x{}", gpu.pcie_generation_most, gpu.pcie_width_most);
+    if (gpu.pcie_generation > 0 && (gpu.pcie_generation != gpu.pcie_generation_most ||
+                                    gpu.pcie_width != gpu.pcie_width_most)) {
+      pcie += fmt::format(" (now {} x{})", gpu.pcie_generation, gpu.pcie_width);
+    }
+    parts.push_back(pcie);
+  }
+  if (gpu.nvlinks > 0) parts.push_back(fmt::format("{} NVLinks", gpu.nvlinks));
+  if (gpu.numa >= 0) parts.push_back(fmt::format("NUMA node {}", gpu.numa));
+  if (!gpu.near_cpus.empty()) parts.push_back("CPUs " + gpu.near_cpus);
+  if (gpu.sm_clock_most_mhz > 0) {
+    parts.push_back(fmt::format("{} of {} MHz", gpu.sm_clock_mhz, gpu.sm_clock_most_mhz));
+  }
+  if (gpu.power_limit_watts > 0) {
+    parts.push_back(fmt::format("{:.0f} of {:.0f} W", gpu.power_watts, gpu.power_limit_watts));
+  }
+  if (gpu.temperature_celsius > 0) parts.push_back(fmt::format("{} C", gpu.temperature_celsius));
+  if (gpu.memory_used_bytes > 0) parts.push_back(format_bytes(gpu.memory_used_bytes) + " used");
+  if (gpu.busy_percent > 0) parts.push_back(fmt::format("{} % busy", gpu.busy_percent));
+  const std::size_t processes = gpu.pids.size() + gpu.drawing_pids.size();
+  if (processes > 0)
+    parts.push_back(fmt::format("{} process{}", processes, processes == 1 ? "" : "es"));
+  if (!gpu.ecc.empty()) parts.push_back("ECC " + gpu.ecc);
+  if (!gpu.persistence.empty()) parts.push_back("persistence " + gpu.persistence);
+  if (gpu.mig == "on") parts.push_back(fmt::format("MIG, {} slices", gpu.slices.size()));
+  return parts.empty() ? "" : fmt::format("{}: {}", gpu.index, join(parts, ", "));
+}
+
 // Equal GPUs are told once; the peer-to-peer state belongs to them.
 void add_gpus(std::vector<std::string>& lines, const Machine& machine) {
   if (!machine.gpu_state.empty()) add(lines, "GPUs", machine.gpu_state);
   std::map<std::string, int> kinds;
+  std::vector<std::string> live;
   for (const GpuFacts& gpu : machine.gpus) {
     ++kinds[fmt::format("{}, {}", gpu.name, format_bytes(gpu.memory_bytes))];
   }
   std::vector<std::string> texts;
+  for (const GpuFacts& gpu : machine.gpus) {
+    const std::string line = gpu_line(gpu);
+    if (!line.empty()) add(live, "", line);
+  }
   for (const auto& [kind, count] : kinds) texts.push_back(fmt::format("{} x {}", count, kind));
   if (!texts.empty()) add(lines, "", join(texts, "; "));
+  lines.insert(lines.end(), live.begin(), live.end());
   if (!machine.visible_gpus.empty() && machine.gpu_visibility.find('=') != std::string::npos) {
     std::vector<std::string> seen;
     for (const SeenGpu& gpu : machine.visible_gpus) {
@@ -171,6 +209,12 @@ void add_gpus(std::vector<std::string>& lines, const Machine& machine) {
     }
     add(lines, "", fmt::format("{}: {}", machine.gpu_visibility, join(seen, ", ")));
   }
+  std::vector<std::string> set;
+  for (const SystemSetting& setting : machine.settings) {
+    if (!starts_with(setting.name, "NCCL_")) continue;
+    set.push_back(fmt::format("{}={} ({})", setting.name, setting.value, setting.source));
+  }
+  if (!set.empty()) add(lines, "", join(set, ", "));
   if (machine.gpus.size() >= 2 && !machine.p2p.verdict.empty()) {
     add(lines, "",
         fmt::format("P2P {}: {} ('ocrtune p2p')", machine.p2p.verdict, machine.p2p.sentence));

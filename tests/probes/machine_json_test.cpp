@@ -59,7 +59,7 @@ Machine full_machine() {
   gpu.pids = {42};
   gpu.power_watts = 71.5;
   m.gpus = {gpu};
-  m.gpu_links = {{0, 1, "NVL", true, "ok", "not supported"}};
+  m.gpu_links = {{0, 1, "NVL", true, "ok", "not supported", "ok"}};
   m.cuda_driver_version = 12040;
   m.p2p = {"BROKEN", "it hangs", "high", {{"NCCL_P2P_DISABLE", "1"}}, {"a"}, {"b"}, {"c"}};
   m.gpu_state = "1 GPU";

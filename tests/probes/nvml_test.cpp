@@ -66,6 +66,7 @@ TEST(Nvml, EightH100OnNvswitch) {
   EXPECT_EQ(gpu.ecc, "on");
   EXPECT_EQ(gpu.persistence, "on");
   EXPECT_THAT(gpu.drawing_pids, ElementsAre(77));
+  EXPECT_EQ(report.links[0].atomics, "ok");
   EXPECT_EQ(report.gpus[0].ecc, "") << "unknown stays unknown";
   EXPECT_EQ(gpu.mig, "off");
   EXPECT_EQ(gpu.compute_mode, "default");

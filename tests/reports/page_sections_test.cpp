@@ -49,8 +49,9 @@ RunRecord two_gpus() {
   RunRecord run = sample_run(20);
   run.machine.gpus.resize(2);
   run.machine.gpus[1].index = 1;
-  run.machine.gpu_links = {{0, 1, "PHB", false, "chipset not supported", "chipset not supported"},
-                           {1, 0, "PHB", false, "ok", "ok"}};
+  run.machine.gpu_links = {
+      {0, 1, "PHB", false, "chipset not supported", "chipset not supported", ""},
+      {1, 0, "PHB", false, "ok", "ok", ""}};
   run.machine.p2p.verdict = "UNSUPPORTED";
   run.machine.p2p.sentence =
       "the driver does not allow P2P: NCCL uses shared memory by itself, and "

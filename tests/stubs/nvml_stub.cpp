@@ -7,7 +7,7 @@
 //                                drawing_pid, ecc, persistence, clock, clock_most (MHz), power,
 //                                limit (milliwatts), celsius, lost;
 //                                '_' in a value stands for a blank)
-//   p2p all|<i>-<j> key=value   (read, write, nvlink, ancestor), later lines win
+//   p2p all|<i>-<j> key=value   (read, write, nvlink, atomics, ancestor), later lines win
 #include <unistd.h>
 
 #include <cstdio>
@@ -262,7 +262,12 @@ int nvmlDeviceGetNvLinkRemotePciInfo_v2(void* d, unsigned, Pci* out) {
   return has(gpu(d), "peer") ? give_text(gpu(d).at("peer"), out->bus_id, sizeof out->bus_id) : 3;
 }
 int nvmlDeviceGetP2PStatus(void* a, void* b, int what, int* out) {
-  return link_value(a, b, what == 0 ? "read" : what == 1 ? "write" : "nvlink", out);
+  return link_value(a, b,
+                    what == 0   ? "read"
+                    : what == 1 ? "write"
+                    : what == 2 ? "nvlink"
+                                : "atomics",
+                    out);
 }
 int nvmlDeviceGetTopologyCommonAncestor(void* a, void* b, int* out) {
   return link_value(a, b, "ancestor", out);
