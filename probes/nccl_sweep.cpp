@@ -1,6 +1,7 @@
 #include "probes/nccl_sweep.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -109,6 +110,7 @@ class Sweep {
     }
     row.step_seconds.push_back(slowest);
     row.transports = result.log.transports_text();
+    row.tunings = result.log.tunings;
     row.env_proved = row.env_proved &&
                      (row.setting.env.empty() || proves_environment(row.setting.env, result.log));
   }
@@ -231,20 +233,27 @@ SweepAnswer run_nccl_sweep(const std::vector<LadderGpu>& gpus,
 }
 
 std::string tuner_plugin_csv(const SweepAnswer& answer, const SweepOptions& options, int ranks) {
-  if (answer.best == 0 || options.bucket_bytes.empty()) return "";
-  std::string algorithm;
-  std::string channels = "-1";
-  for (const auto& [name, value] : answer.rows[static_cast<std::size_t>(answer.best)].setting.env) {
-    if (name == "NCCL_ALGO") algorithm = lower(value);
-    if (name == "NCCL_MAX_CTAS") channels = value;
+  const SweepRow& best = answer.rows[static_cast<std::size_t>(answer.best)];
+  const bool channels = names(best.setting.env, "NCCL_MAX_CTAS");
+  if (answer.best == 0 || !(channels || names(best.setting.env, "NCCL_ALGO"))) return "";
+  std::string lines;
+  const std::set<std::uint64_t> sizes(options.bucket_bytes.begin(), options.bucket_bytes.end());
+  for (const std::uint64_t bytes : sizes) {
+    const auto used =
+        std::find_if(best.tunings.begin(), best.tunings.end(), [&](const NcclTuning& tuning) {
+          return tuning.operation == "AllReduce" && tuning.bytes / 4 == bytes / 4;
+        });
+    if (used == best.tunings.end() || lower(used->protocol) == "ll128") continue;
+    lines += fmt::format("allreduce,{},{},{},{},{},1,{},-1,-1\n", used->bytes, used->bytes,
+                         lower(used->algorithm), lower(used->protocol),
+                         channels ? used->last_channel - used->first_channel + 1 : -1, ranks);
   }
-  if (algorithm.empty()) return "";  // the plugin's table needs one
-  const auto [least, most] =
-      std::minmax_element(options.bucket_bytes.begin(), options.bucket_bytes.end());
-  return fmt::format(
-      "# collective,min_bytes,max_bytes,algorithm,protocol,channels,nodes,ranks,pipe_ops,buffers\n"
-      "allreduce,{},{},{},simple,{},1,{},-1,-1\n",
-      *least, *most, algorithm, channels, ranks);
+  if (lines.empty()) return "";
+  return "# NCCL_TUNER_PLUGIN names the plugin, NCCL_TUNER_CONFIG_FILE this file. Not run here.\n"
+         "# "
+         "collective,min_bytes,max_bytes,algorithm,protocol,channels,nodes,ranks,pipe_ops,"
+         "buffers\n" +
+         lines;
 }
 
 }  // namespace ocrtune

@@ -37,8 +37,9 @@ struct SweepRow {
   std::vector<double> step_seconds;  // a median for each round
   double all_reduce_seconds = 0, bytes_per_second = 0;
   std::string transports;
-  bool env_proved = true;  // NCCL's log shows that it took the settings over
-  Interval speedup;        // of the base's median over this one's; 1 for the base itself
+  std::vector<NcclTuning> tunings;  // what NCCL chose for its all-reduces
+  bool env_proved = true;           // NCCL's log shows that it took the settings over
+  Interval speedup;                 // of the base's median over this one's; 1 for the base itself
 };
 
 struct SweepAnswer {
@@ -62,8 +63,10 @@ SweepAnswer run_nccl_sweep(const std::vector<LadderGpu>& gpus,
                            const std::vector<SweepSetting>& settings, const SweepOptions& options,
                            const LadderWorld& world);
 
-// For NCCL's example tuner plugin: one line that asks for the best setting's algorithm and channels
-// at the bucket sizes; "" where the best setting names neither. The protocol is left to NCCL.
+// For NCCL's example tuner plugin (ext-tuner/example, plugins/tuner/example): a line for each size
+// of bucket, asking for what NCCL's log shows that it used under the best setting. "" where that
+// setting names neither an algorithm nor channels, or the log does not say. A size at which NCCL
+// took LL128 gets no line: a table of this kind would force it wherever it is taken to.
 std::string tuner_plugin_csv(const SweepAnswer& answer, const SweepOptions& options, int ranks);
 
 }  // namespace ocrtune
