@@ -3,12 +3,15 @@
 #include <string>
 
 #include "core/cuda_conv.h"
+#include "core/cuda_machine.h"
 
 namespace ocrtune::device {
 
 Status dnn_result(cudnnStatus_t code, const char* what) {
   if (code == CUDNN_STATUS_SUCCESS) return Status();
-  return Error{ErrorKind::failed, std::string(what) + ": " + cudnnGetErrorString(code)};
+  const bool lacks = CUDNN_STATUS_CATEGORY(code) == CUDNN_STATUS_NOT_SUPPORTED;
+  return Error{lacks ? ErrorKind::unsupported : ErrorKind::failed,
+               std::string(what) + ": " + cudnnGetErrorString(code)};
 }
 
 namespace {
@@ -56,7 +59,8 @@ Status pick(const Algorithm* found, int count, bool tensor_cores, const char* wh
 
 class CudnnConv final : public ConvEngine {
  public:
-  explicit CudnnConv(cudnnHandle_t handle) : handle_(handle) {}
+  CudnnConv(CudaMachine& machine, cudnnHandle_t handle, const ConvSizes& sizes)
+      : machine_(machine), handle_(handle), sizes_(sizes) {}
   CudnnConv(const CudnnConv&) = delete;
   CudnnConv& operator=(const CudnnConv&) = delete;
   ~CudnnConv() override {
@@ -65,25 +69,28 @@ class CudnnConv final : public ConvEngine {
     if (w_ != nullptr) cudnnDestroyFilterDescriptor(w_);
   }
 
-  Status open(const ConvSizes& sizes, bool tensor_cores) {
-    const Conv& conv = sizes.conv;
-    OCRTUNE_DEVICE_TRY(tensor(x_, sizes.in));
-    OCRTUNE_DEVICE_TRY(tensor(y_, sizes.out));
+  Status open(bool tensor_cores) {
+    const Conv& conv = sizes_.conv;
+    OCRTUNE_DEVICE_TRY(tensor(x_, sizes_.in));
+    OCRTUNE_DEVICE_TRY(tensor(y_, sizes_.out));
     OCRTUNE_DEVICE_TRY(dnn_result(cudnnCreateFilterDescriptor(&w_), "weights"));
     OCRTUNE_DEVICE_TRY(dnn_result(
-        cudnnSetFilter4dDescriptor(w_, CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW, conv.out_channels,
-                                   sizes.in.c / conv.groups, conv.kernel.h, conv.kernel.w),
+        cudnnSetFilter4dDescriptor(w_, type(), CUDNN_TENSOR_NCHW, conv.out_channels,
+                                   sizes_.in.c / conv.groups, conv.kernel.h, conv.kernel.w),
         "weights"));
     for (cudnnConvolutionDescriptor_t* into :
          {&forward_.descriptor, &input_.descriptor, &weight_.descriptor}) {
       OCRTUNE_DEVICE_TRY(describe(conv, tensor_cores, *into));
     }
     tensor_cores_ = tensor_cores;
-    return choose(sizes.training);
+    OCRTUNE_DEVICE_TRY(choose(sizes_.training));
+    return small() ? try_out() : Status();
   }
 
   std::size_t scratch_bytes() const override {
-    return std::max({forward_.chosen.memory, input_.chosen.memory, weight_.chosen.memory});
+    const std::size_t weight =
+        small() && sizes_.training ? slopes_at() + weights() * sizeof(Bf16) : weight_.chosen.memory;
+    return std::max({forward_.chosen.memory, input_.chosen.memory, weight});
   }
   Status forward(const void* x, const void* w, void* y, std::byte* scratch) override {
     return dnn_result(cudnnConvolutionForward(handle_, &kOne, x_, x, w_, w, forward_.descriptor,
@@ -97,24 +104,59 @@ class CudnnConv final : public ConvEngine {
                                                    input_.chosen.memory, &kZero, x_, dx),
                       "convolution, input gradient");
   }
+  // cuDNN's sums of bf16 come as bf16, which are then made floats.
   Status backward_weight(const void* x, const void* dy, float* dw, std::byte* scratch) override {
-    return dnn_result(cudnnConvolutionBackwardFilter(
-                          handle_, &kOne, x_, x, y_, dy, weight_.descriptor, weight_.chosen.algo,
-                          scratch, weight_.chosen.memory, &kZero, w_, dw),
-                      "convolution, weight gradient");
+    auto* slopes = reinterpret_cast<Bf16*>(scratch + slopes_at());
+    OCRTUNE_DEVICE_TRY(dnn_result(
+        cudnnConvolutionBackwardFilter(handle_, &kOne, x_, x, y_, dy, weight_.descriptor,
+                                       weight_.chosen.algo, scratch, weight_.chosen.memory, &kZero,
+                                       w_, small() ? static_cast<void*>(slopes) : dw),
+        "convolution, weight gradient"));
+    if (!small()) return Status();
+    return machine_.each(weights(), CastEach<Bf16, float>{slopes, dw});
   }
 
  private:
   static constexpr float kOne = 1, kZero = 0;
 
-  static Status tensor(cudnnTensorDescriptor_t& into, const Shape& shape) {
+  bool small() const { return sizes_.element == Element::bf16; }
+  cudnnDataType_t type() const { return small() ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT; }
+  std::size_t weights() const {
+    const Conv& conv = sizes_.conv;
+    return many(conv.out_channels) * many(sizes_.in.c / conv.groups) * many(conv.kernel.h) *
+           many(conv.kernel.w);
+  }
+  std::size_t slopes_at() const { return align_up(weight_.chosen.memory, 256); }
+
+  // Runs what was chosen on zeros: an algorithm may be listed for these types and not be there.
+  Status try_out() {
+    const std::size_t in = floats(sizes_.in), out = floats(sizes_.out);
+    auto x = machine_.allocate(in * sizeof(Bf16)), y = machine_.allocate(out * sizeof(Bf16));
+    auto w = machine_.allocate(weights() * sizeof(Bf16));
+    auto dw = machine_.allocate(weights() * sizeof(float));
+    auto scratch = machine_.allocate(std::max<std::size_t>(scratch_bytes(), 256));
+    for (const auto* buffer : {&x, &y, &w, &dw, &scratch}) {
+      if (!*buffer) return buffer->error();
+    }
+    OCRTUNE_DEVICE_TRY(machine_.clear(x->as<void>(), in * sizeof(Bf16)));
+    OCRTUNE_DEVICE_TRY(machine_.clear(w->as<void>(), weights() * sizeof(Bf16)));
+    auto* work = scratch->as<std::byte>();
+    OCRTUNE_DEVICE_TRY(forward(x->as<void>(), w->as<void>(), y->as<void>(), work));
+    if (sizes_.training) {
+      OCRTUNE_DEVICE_TRY(backward_input(w->as<void>(), y->as<void>(), x->as<void>(), work));
+      OCRTUNE_DEVICE_TRY(backward_weight(x->as<void>(), y->as<void>(), dw->as<float>(), work));
+    }
+    return machine_.wait();
+  }
+
+  Status tensor(cudnnTensorDescriptor_t& into, const Shape& shape) const {
     OCRTUNE_DEVICE_TRY(dnn_result(cudnnCreateTensorDescriptor(&into), "tensor"));
-    return dnn_result(cudnnSetTensor4dDescriptor(into, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT, shape.n,
-                                                 shape.c, shape.h, shape.w),
+    return dnn_result(cudnnSetTensor4dDescriptor(into, CUDNN_TENSOR_NCHW, type(), shape.n, shape.c,
+                                                 shape.h, shape.w),
                       "tensor");
   }
 
-  static Status describe(const Conv& conv, bool tensor_cores, cudnnConvolutionDescriptor_t& into) {
+  Status describe(const Conv& conv, bool tensor_cores, cudnnConvolutionDescriptor_t& into) const {
     OCRTUNE_DEVICE_TRY(dnn_result(cudnnCreateConvolutionDescriptor(&into), "convolution"));
     OCRTUNE_DEVICE_TRY(dnn_result(
         cudnnSetConvolution2dDescriptor(into, conv.pad.h, conv.pad.w, conv.stride.h, conv.stride.w,
@@ -122,7 +164,9 @@ class CudnnConv final : public ConvEngine {
         "convolution"));
     OCRTUNE_DEVICE_TRY(dnn_result(cudnnSetConvolutionGroupCount(into, conv.groups), "groups"));
     return dnn_result(
-        cudnnSetConvolutionMathType(into, tensor_cores ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH),
+        cudnnSetConvolutionMathType(into, small()        ? CUDNN_TENSOR_OP_MATH
+                                          : tensor_cores ? CUDNN_DEFAULT_MATH
+                                                         : CUDNN_FMA_MATH),
         "math");
   }
 
@@ -168,7 +212,9 @@ class CudnnConv final : public ConvEngine {
         weight_);
   }
 
+  CudaMachine& machine_;
   cudnnHandle_t handle_;
+  ConvSizes sizes_;
   cudnnTensorDescriptor_t x_ = nullptr, y_ = nullptr;
   cudnnFilterDescriptor_t w_ = nullptr;
   bool tensor_cores_ = false;
@@ -179,10 +225,10 @@ class CudnnConv final : public ConvEngine {
 
 }  // namespace
 
-Result<std::unique_ptr<ConvEngine>> make_cudnn_conv(const ConvSizes& sizes, cudnnHandle_t handle,
-                                                    bool tensor_cores) {
-  auto engine = std::make_unique<CudnnConv>(handle);
-  const Status opened = engine->open(sizes, tensor_cores);
+Result<std::unique_ptr<ConvEngine>> make_cudnn_conv(CudaMachine& machine, cudnnHandle_t handle,
+                                                    const ConvSizes& sizes, bool tensor_cores) {
+  auto engine = std::make_unique<CudnnConv>(machine, handle, sizes);
+  const Status opened = engine->open(tensor_cores);
   if (!opened) return opened.error();
   return std::unique_ptr<ConvEngine>(std::move(engine));
 }

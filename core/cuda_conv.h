@@ -1,4 +1,5 @@
-// One convolution by cuDNN over [N, C, H, W] in fp32. For .cu files alone.
+// One convolution by cuDNN over [N, C, H, W], in fp32 or on bf16 with sums in fp32. For .cu files
+// alone.
 #pragma once
 
 #include <cudnn.h>
@@ -9,11 +10,14 @@
 
 namespace ocrtune::device {
 
+class CudaMachine;
+
+// unsupported: cuDNN says so.
 Status dnn_result(cudnnStatus_t code, const char* what);
 
-// `tensor_cores`: factors may be rounded to tf32. The handle must outlive the engine.
-// unsupported: cuDNN has no algorithm for these sizes.
-Result<std::unique_ptr<ConvEngine>> make_cudnn_conv(const ConvSizes& sizes, cudnnHandle_t handle,
-                                                    bool tensor_cores);
+// `tensor_cores`: factors may be rounded to tf32. Machine and handle must outlive the engine.
+// unsupported: cuDNN has no algorithm for these sizes; in bf16 one is run before it is believed.
+Result<std::unique_ptr<ConvEngine>> make_cudnn_conv(CudaMachine& machine, cudnnHandle_t handle,
+                                                    const ConvSizes& sizes, bool tensor_cores);
 
 }  // namespace ocrtune::device

@@ -123,7 +123,7 @@ Status CudaMachine::clear(void* start, std::size_t bytes) {
 }
 
 Result<std::unique_ptr<ConvEngine>> CudaMachine::make_conv(const ConvSizes& sizes) {
-  return make_cudnn_conv(sizes, dnn_, options_.precision != Precision::fp32);
+  return make_cudnn_conv(*this, dnn_, sizes, options_.precision != Precision::fp32);
 }
 
 Result<CudaBuffer> CudaMachine::allocate(std::size_t bytes) {

@@ -2,8 +2,8 @@
 // convolutions, all on one stream. For .cu files alone. Never run on hardware so far.
 //
 // Precisions: fp32 is plain; tf32 lets tensor cores round the factors of products and convolutions
-// to 10 bits; bf16 rounds the factors of products to 8 bits and leaves convolutions at tf32. Sums
-// are kept in fp32, memory holds fp32.
+// to 10 bits; bf16 keeps activations, their gradients and the weights that are multiplied as bf16.
+// Sums, weights that are trained, and their gradients and moments are floats in all of them.
 #pragma once
 
 #include <cublas_v2.h>
@@ -158,6 +158,7 @@ class CudaMachine {
   Status stamp(int slot);                            // 0 to 3
   Result<double> seconds_between(int from, int to);  // waits for `to`
   cudaStream_t stream() const { return stream_; }
+  Precision precision() const { return options_.precision; }
 
  private:
   static constexpr std::size_t kLittleWork = std::size_t{1} << 16;

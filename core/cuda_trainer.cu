@@ -6,7 +6,11 @@ namespace ocrtune {
 
 Result<std::unique_ptr<Trainer>> make_cuda_trainer(const TrainerOptions& options,
                                                    device::CudaMachine& machine, Comm& comm) {
-  return device::DeviceTrainer<device::CudaMachine>::create(options, machine, comm);
+  using Machine = device::CudaMachine;
+  if (options.precision == "bf16") {
+    return device::DeviceTrainer<Machine, Bf16>::create(options, machine, comm);
+  }
+  return device::DeviceTrainer<Machine, float>::create(options, machine, comm);
 }
 
 }  // namespace ocrtune

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <type_traits>
 #include <variant>
 
 #include "core/device_attention.h"
@@ -14,6 +15,7 @@
 #include "core/device_norm_sum.h"
 #include "core/device_operators.h"
 #include "core/device_pool.h"
+#include "core/device_unfold.h"
 
 namespace ocrtune::device {
 
@@ -37,10 +39,22 @@ class DeviceBackend final : public Backend {
     Machine& machine;
     const OperatorRequest& request;
 
+    // Then [out, in] times [in, pixels] of each sample, and no library is needed.
+    static bool is_pointwise(const Conv& conv) {
+      return conv.kernel == Extent{} && conv.stride == Extent{} && conv.pad == Extent{0, 0} &&
+             conv.groups == 1;
+    }
     const Shape& in() const { return request.inputs[0].shape; }
     template <typename Made_, typename... Arguments>
     Made make(const Arguments&... arguments) const {
       return std::unique_ptr<Operator>(std::make_unique<Made_>(machine, arguments...));
+    }
+    // The library's, or products where it has none.
+    Result<std::unique_ptr<ConvEngine>> engine_of(const ConvSizes& sizes) const {
+      auto engine = machine.make_conv(sizes);
+      if (engine || engine.error().kind != ErrorKind::unsupported) return engine;
+      return std::unique_ptr<ConvEngine>(
+          std::make_unique<UnfoldConv<Machine, Value>>(machine, sizes));
     }
     Made operator()(const Conv& conv) const {
       if (is_device_depthwise(conv, in())) {
@@ -53,7 +67,11 @@ class DeviceBackend final : public Backend {
                          "depthwise, 1, 3, 5 or 7 wide"};
       }
       const ConvSizes sizes{conv, in(), request.output, request.training, kElementOf<Value>};
-      auto engine = machine.make_conv(sizes);
+      if (!std::is_same_v<Value, float> && is_pointwise(conv)) {
+        return std::unique_ptr<Operator>(std::make_unique<DeviceLinear<Machine, Value>>(
+            machine, Linear{conv.out_channels, conv.bias}, in(), conv.activation));
+      }
+      auto engine = engine_of(sizes);
       if (!engine) return engine.error();
       return std::unique_ptr<Operator>(
           std::make_unique<DeviceConv<Machine, Value>>(machine, sizes, std::move(engine).value()));

@@ -81,11 +81,11 @@ struct DepthwiseBackInputRow {  // a row is an input channel of a sample
 
 // The sums over one chunk of samples, one row of taps of an output channel at a time: kWidth is the
 // kernel's. partial [chunks, branches C kh, kWidth].
-template <int kWidth>
+template <int kWidth, typename Value>
 struct DepthwiseBackWeightRow {
   DepthwisePlan plan;
   SumPlan sums;
-  const float *x, *dy;
+  const Value *x, *dy;
   double* partial;
   template <typename Lane>
   OCRTUNE_BOTH void operator()(Lane& lane, std::size_t row) const {
@@ -95,8 +95,8 @@ struct DepthwiseBackWeightRow {
     const int pixels = plan.out_h * plan.out_w;
     double total[kWidth] = {};
     for (std::size_t n = sums.first(chunk); n < sums.first(chunk + 1); ++n) {
-      const float* from = x + (n * many(plan.channels) + k % many(plan.channels)) * plan.in_plane();
-      const float* slopes = dy + (n * plan.out_channels() + k) * plan.out_plane();
+      const Value* from = x + (n * many(plan.channels) + k % many(plan.channels)) * plan.in_plane();
+      const Value* slopes = dy + (n * plan.out_channels() + k) * plan.out_plane();
       float own[kWidth] = {};  // of a sample, so that few numbers of one size are added in float
       for (int p = lane.index(); p < pixels; p += lane.count()) {
         const int line = p / plan.out_w * plan.stride.h - plan.pad.h + static_cast<int>(h);
@@ -183,9 +183,9 @@ class DeviceDepthwise final : public DeviceOperator<Machine, Value> {
   Status backward_weight(const OperatorCall& call) {
     auto* partial = reinterpret_cast<double*>(call.scratch);
     const SumPlan plan = sums();
-    OCRTUNE_DEVICE_TRY(this->machine_.rows(
-        plan.rows(),
-        DepthwiseBackWeightRow<kWidth>{plan_, plan, this->x(call), this->dy(call), partial}));
+    OCRTUNE_DEVICE_TRY(
+        this->machine_.rows(plan.rows(), DepthwiseBackWeightRow<kWidth, Value>{
+                                             plan_, plan, this->x(call), this->dy(call), partial}));
     return this->machine_.rows(
         many(plan.channels),
         FinishSumsRow<kWidth, StoreTaps<kWidth>>{plan, partial, {call.parameter_gradients[0]}});

@@ -1,6 +1,7 @@
 #include "core/device_footprint.h"
 
 #include <memory>
+#include <string>
 
 #include "core/device_network.h"
 #include "core/inference_form.h"
@@ -48,12 +49,20 @@ struct PlanningMachine {
   Status download(void*, const void*, std::size_t) { return Status(); }
 };
 
-Result<std::uint64_t> bytes_of(const Graph& graph, const Shape& image,
-                               const device::DeviceUse& use) {
+template <typename Value>
+Result<std::uint64_t> planned_bytes(const Graph& graph, const Shape& image,
+                                    const device::DeviceUse& use) {
   PlanningMachine machine;
-  const auto network = device::DeviceNetwork<PlanningMachine>::create(graph, machine, image, use);
+  const auto network =
+      device::DeviceNetwork<PlanningMachine, Value>::create(graph, machine, image, use);
   if (!network) return network.error();
   return (*network)->footprint().total() + kLibraryBytes;
+}
+
+Result<std::uint64_t> bytes_of(const Graph& graph, const Shape& image, const std::string& precision,
+                               const device::DeviceUse& use) {
+  return precision == "bf16" ? planned_bytes<Bf16>(graph, image, use)
+                             : planned_bytes<float>(graph, image, use);
 }
 
 }  // namespace
@@ -65,14 +74,15 @@ Result<std::uint64_t> device_training_bytes(const TrainerOptions& options) {
     return Error{ErrorKind::unsupported, "the GPU core takes batches of one shape alone"};
   }
   return bytes_of(model->build(options.classes), {options.batch, 3, options.height, options.width},
-                  {options.width / model->width_per_step + 1});
+                  options.precision, {options.width / model->width_per_step + 1});
 }
 
 Result<std::uint64_t> device_reading_bytes(const RecognizerOptions& options, int classes) {
   const ModelRow* model = find_model(options.model);
   if (model == nullptr) return Error{ErrorKind::usage, "there is no model " + options.model};
   const Graph graph = make_inference_form(model->build(classes)).graph;
-  return bytes_of(graph, {options.batch, 3, options.height, options.width}, {1, false});
+  return bytes_of(graph, {options.batch, 3, options.height, options.width}, options.precision,
+                  {1, false});
 }
 
 }  // namespace ocrtune

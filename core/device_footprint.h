@@ -10,9 +10,9 @@ namespace ocrtune {
 
 // Bytes of one process on its GPU: weights, activations, batch, and what the CUDA context and its
 // libraries take on top (an estimate, until a run has told); cuDNN's scratch, at most 512 MB in
-// all, is known on the GPU alone and not in it. Every precision takes the same: memory holds fp32.
-// usage: unknown model, images too small; unsupported: layers that the GPU core lacks, multi-scale
-// batches.
+// all, is known on the GPU alone and not in it. bf16 halves activations and adds a copy of the
+// weights. usage: unknown model, images too small; unsupported: layers that the GPU core lacks,
+// multi-scale batches.
 Result<std::uint64_t> device_training_bytes(const TrainerOptions& options);
 Result<std::uint64_t> device_reading_bytes(const RecognizerOptions& options, int classes);
 

@@ -62,8 +62,10 @@ struct WeightGradient {
 template <typename Machine, typename Value>
 class DeviceLinear final : public DeviceOperator<Machine, Value> {
  public:
-  DeviceLinear(Machine& machine, const Linear& linear, const Shape& in)
-      : DeviceOperator<Machine, Value>(machine), linear_(linear), in_(in) {
+  // `kind` is the activation behind the bias; only where nothing is trained.
+  DeviceLinear(Machine& machine, const Linear& linear, const Shape& in,
+               Activation kind = Activation::none)
+      : DeviceOperator<Machine, Value>(machine), linear_(linear), in_(in), kind_(kind) {
     this->needs_.backward_scratch_bytes =
         std::max(weight_gradient().scratch_bytes(), bias_sums().bytes(PlainTerm<Value>::kSums));
   }
@@ -81,10 +83,13 @@ class DeviceLinear final : public DeviceOperator<Machine, Value> {
                                 1,
                                 0};
     OCRTUNE_DEVICE_TRY(this->machine_.product(product));
-    if (!linear_.bias) return Status();
-    return this->machine_.each(
-        many(in_.n) * many(out) * pixels(in_),
-        BiasEach<Value>{call.parameters[1], out, pixels(in_), Activation::none, this->y(call)});
+    const std::size_t outputs = many(in_.n) * many(out) * pixels(in_);
+    if (linear_.bias) {
+      return this->machine_.each(
+          outputs, BiasEach<Value>{call.parameters[1], out, pixels(in_), kind_, this->y(call)});
+    }
+    if (kind_ == Activation::none) return Status();
+    return this->machine_.each(outputs, ActivateEach<Value>{kind_, this->y(call), this->y(call)});
   }
   Status backward(const OperatorCall& call) override {
     const int out = linear_.out_channels, plane = static_cast<int>(pixels(in_));
@@ -116,6 +121,7 @@ class DeviceLinear final : public DeviceOperator<Machine, Value> {
   SumPlan bias_sums() const { return sum_plan(in_.n, linear_.out_channels, pixels(in_)); }
   Linear linear_;
   Shape in_;
+  Activation kind_;
 };
 
 }  // namespace ocrtune::device

@@ -8,12 +8,15 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "core/checkpoint.h"
+#include "core/device_check.h"
 #include "core/device_network.h"
 #include "core/gradient_check.h"
 #include "core/rows.h"
@@ -82,6 +85,16 @@ class DeviceTrainer final : public Trainer {
     std::vector<float> parameters(floats), statistics(graph_.statistic_floats);
     OCRTUNE_DEVICE_TRY(network_->get_parameters(parameters));
     OCRTUNE_DEVICE_TRY(network_->get_statistics(statistics));
+    constexpr bool kRounds = !std::is_same_v<Value, float>;
+    double layers = 0;
+    if (kRounds) {
+      const Shape image{2, 3, options_.height, std::min(options_.width, model_.check_width)};
+      const auto checked =
+          check_layers<Value>(machine_, graph_, image, parameters, statistics, options_.seed);
+      if (!checked) return checked.error();
+      if (!(checked->error <= kMostLayerError)) return layer_differs(*checked);
+      layers = checked->error;
+    }
     const GradientCheck check{&model_,
                               &graph_,
                               options_.height,
@@ -90,8 +103,9 @@ class DeviceTrainer final : public Trainer {
                               options_.seed,
                               options_.precision == "fp32",
                               parameters,
-                              statistics};
-    return gradient_error(
+                              statistics,
+                              kRounds};
+    const Result<double> whole = gradient_error(
         check, [&](const Batch& batch, std::span<float> gradients) -> Result<CtcLoss> {
           const Shape image{batch.count, 3, batch.height, batch.width};
           auto small = Net::create(graph_, machine_, image, {batch.width});
@@ -105,6 +119,8 @@ class DeviceTrainer final : public Trainer {
           OCRTUNE_DEVICE_TRY((*small)->get_gradients(gradients));
           return loss;
         });
+    if (!whole) return whole.error();
+    return *whole > layers ? *whole : std::isnan(*whole) ? *whole : layers;
   }
 
   // usage: a batch of another size of image, or a larger one, than the trainer was made for.
@@ -153,6 +169,13 @@ class DeviceTrainer final : public Trainer {
         graph_(model.build(options.classes)),
         machine_(machine),
         comm_(comm) {}
+
+  static Error layer_differs(const LayersChecked& checked) {
+    return Error{ErrorKind::invalid, "layer " + checked.layer +
+                                         " in bf16 differs from the reference by " +
+                                         std::to_string(checked.error) + " (at most " +
+                                         std::to_string(kMostLayerError) + ")"};
+  }
 
   bool several() const { return comm_.place().world_size > 1; }
   CheckpointOwner owner() const { return {options_.model, graph_hash(graph_)}; }

@@ -82,6 +82,7 @@ Result<std::vector<double>> batch_errors(const GradientCheck& check, const Gradi
   const Result<CtcLoss> expected = judge.train(batch, check.parameters, statistics, theirs);
   if (!expected) return expected.error();
   std::vector<double> errors = relative_errors(graph, ours, theirs);
+  if (check.ends_alone) errors.erase(errors.begin(), errors.end() - 1);
   errors.push_back(std::fabs(loss->mean - expected->mean) / std::fabs(expected->mean));
   return errors;
 }

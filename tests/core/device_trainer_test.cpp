@@ -292,7 +292,7 @@ TEST(DeviceFootprint, KnowsEveryModel) {
     ASSERT_TRUE(read) << row.name << ": " << read.error().what;
     EXPECT_LT(*read, *trained) << row.name;
     training.precision = "bf16";
-    EXPECT_EQ(*device_training_bytes(training), *trained) << "memory holds fp32";
+    EXPECT_LT(*device_training_bytes(training), *trained) << row.name;
   }
 }
 

@@ -33,6 +33,7 @@ struct HostMachine {
   int lanes = 1;           // of each row; more than one: as fibers
   bool backwards = false;  // the last lane first
   bool replays = true;
+  bool convs = true;  // else it has no engine for any convolution
   int products = 0;
   int replayed = 0;
   double stamps[4] = {};
@@ -220,6 +221,7 @@ class HostConv final : public ConvEngine {
 };
 
 inline Result<std::unique_ptr<ConvEngine>> HostMachine::make_conv(const ConvSizes& sizes) {
+  if (!convs) return Error{ErrorKind::unsupported, "no engine"};
   return std::unique_ptr<ConvEngine>(std::make_unique<HostConv>(*this, sizes));
 }
 
