@@ -3,7 +3,7 @@
 #include <string>
 
 #include "core/cuda_conv.h"
-#include "core/cuda_machine.h"
+#include "core/cuda_kernels.h"
 
 namespace ocrtune::device {
 
@@ -59,8 +59,8 @@ Status pick(const Algorithm* found, int count, bool tensor_cores, const char* wh
 
 class CudnnConv final : public ConvEngine {
  public:
-  CudnnConv(CudaMachine& machine, cudnnHandle_t handle, const ConvSizes& sizes)
-      : machine_(machine), handle_(handle), sizes_(sizes) {}
+  CudnnConv(cudnnHandle_t handle, cudaStream_t stream, const ConvSizes& sizes)
+      : handle_(handle), stream_(stream), sizes_(sizes) {}
   CudnnConv(const CudnnConv&) = delete;
   CudnnConv& operator=(const CudnnConv&) = delete;
   ~CudnnConv() override {
@@ -83,8 +83,7 @@ class CudnnConv final : public ConvEngine {
       OCRTUNE_DEVICE_TRY(describe(conv, tensor_cores, *into));
     }
     tensor_cores_ = tensor_cores;
-    OCRTUNE_DEVICE_TRY(choose(sizes_.training));
-    return small() ? try_out() : Status();
+    return choose(sizes_.training);
   }
 
   std::size_t scratch_bytes() const override {
@@ -113,7 +112,7 @@ class CudnnConv final : public ConvEngine {
                                        w_, small() ? static_cast<void*>(slopes) : dw),
         "convolution, weight gradient"));
     if (!small()) return Status();
-    return machine_.each(weights(), CastEach<Bf16, float>{slopes, dw});
+    return launch_each(stream_, weights(), CastEach<Bf16, float>{slopes, dw});
   }
 
  private:
@@ -127,27 +126,6 @@ class CudnnConv final : public ConvEngine {
            many(conv.kernel.w);
   }
   std::size_t slopes_at() const { return align_up(weight_.chosen.memory, 256); }
-
-  // Runs what was chosen on zeros: an algorithm may be listed for these types and not be there.
-  Status try_out() {
-    const std::size_t in = floats(sizes_.in), out = floats(sizes_.out);
-    auto x = machine_.allocate(in * sizeof(Bf16)), y = machine_.allocate(out * sizeof(Bf16));
-    auto w = machine_.allocate(weights() * sizeof(Bf16));
-    auto dw = machine_.allocate(weights() * sizeof(float));
-    auto scratch = machine_.allocate(std::max<std::size_t>(scratch_bytes(), 256));
-    for (const auto* buffer : {&x, &y, &w, &dw, &scratch}) {
-      if (!*buffer) return buffer->error();
-    }
-    OCRTUNE_DEVICE_TRY(machine_.clear(x->as<void>(), in * sizeof(Bf16)));
-    OCRTUNE_DEVICE_TRY(machine_.clear(w->as<void>(), weights() * sizeof(Bf16)));
-    auto* work = scratch->as<std::byte>();
-    OCRTUNE_DEVICE_TRY(forward(x->as<void>(), w->as<void>(), y->as<void>(), work));
-    if (sizes_.training) {
-      OCRTUNE_DEVICE_TRY(backward_input(w->as<void>(), y->as<void>(), x->as<void>(), work));
-      OCRTUNE_DEVICE_TRY(backward_weight(x->as<void>(), y->as<void>(), dw->as<float>(), work));
-    }
-    return machine_.wait();
-  }
 
   Status tensor(cudnnTensorDescriptor_t& into, const Shape& shape) const {
     OCRTUNE_DEVICE_TRY(dnn_result(cudnnCreateTensorDescriptor(&into), "tensor"));
@@ -163,11 +141,10 @@ class CudnnConv final : public ConvEngine {
                                         1, 1, CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
         "convolution"));
     OCRTUNE_DEVICE_TRY(dnn_result(cudnnSetConvolutionGroupCount(into, conv.groups), "groups"));
-    return dnn_result(
-        cudnnSetConvolutionMathType(into, small()        ? CUDNN_TENSOR_OP_MATH
-                                          : tensor_cores ? CUDNN_DEFAULT_MATH
-                                                         : CUDNN_FMA_MATH),
-        "math");
+    return dnn_result(cudnnSetConvolutionMathType(into, small()        ? CUDNN_TENSOR_OP_MATH
+                                                        : tensor_cores ? CUDNN_DEFAULT_MATH
+                                                                       : CUDNN_FMA_MATH),
+                      "math");
   }
 
   Status choose(bool training) {
@@ -212,8 +189,8 @@ class CudnnConv final : public ConvEngine {
         weight_);
   }
 
-  CudaMachine& machine_;
   cudnnHandle_t handle_;
+  cudaStream_t stream_;
   ConvSizes sizes_;
   cudnnTensorDescriptor_t x_ = nullptr, y_ = nullptr;
   cudnnFilterDescriptor_t w_ = nullptr;
@@ -225,9 +202,9 @@ class CudnnConv final : public ConvEngine {
 
 }  // namespace
 
-Result<std::unique_ptr<ConvEngine>> make_cudnn_conv(CudaMachine& machine, cudnnHandle_t handle,
+Result<std::unique_ptr<ConvEngine>> make_cudnn_conv(cudnnHandle_t handle, cudaStream_t stream,
                                                     const ConvSizes& sizes, bool tensor_cores) {
-  auto engine = std::make_unique<CudnnConv>(machine, handle, sizes);
+  auto engine = std::make_unique<CudnnConv>(handle, stream, sizes);
   const Status opened = engine->open(tensor_cores);
   if (!opened) return opened.error();
   return std::unique_ptr<ConvEngine>(std::move(engine));

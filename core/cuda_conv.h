@@ -10,14 +10,12 @@
 
 namespace ocrtune::device {
 
-class CudaMachine;
-
 // unsupported: cuDNN says so.
 Status dnn_result(cudnnStatus_t code, const char* what);
 
-// `tensor_cores`: factors may be rounded to tf32. Machine and handle must outlive the engine.
-// unsupported: cuDNN has no algorithm for these sizes; in bf16 one is run before it is believed.
-Result<std::unique_ptr<ConvEngine>> make_cudnn_conv(CudaMachine& machine, cudnnHandle_t handle,
+// `tensor_cores`: factors may be rounded to tf32. The handle, which is set to `stream`, must
+// outlive the engine. unsupported: cuDNN has no algorithm for these sizes.
+Result<std::unique_ptr<ConvEngine>> make_cudnn_conv(cudnnHandle_t handle, cudaStream_t stream,
                                                     const ConvSizes& sizes, bool tensor_cores);
 
 }  // namespace ocrtune::device

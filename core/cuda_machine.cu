@@ -1,4 +1,5 @@
 // The Machine of the GPU core: see core/cuda_machine.h.
+#include <algorithm>
 #include <string>
 
 #include "base/text.h"
@@ -6,13 +7,6 @@
 #include "core/cuda_machine.h"
 
 namespace ocrtune::device {
-
-Status cuda_result(cudaError_t code, const char* what) {
-  if (code == cudaSuccess) return Status();
-  const bool memory = code == cudaErrorMemoryAllocation;
-  return Error{memory ? ErrorKind::exhausted : ErrorKind::failed,
-               std::string(what) + ": " + cudaGetErrorString(code)};
-}
 
 Result<Precision> precision_named(const std::string& name) {
   if (name == "fp32") return Precision::fp32;
@@ -123,7 +117,34 @@ Status CudaMachine::clear(void* start, std::size_t bytes) {
 }
 
 Result<std::unique_ptr<ConvEngine>> CudaMachine::make_conv(const ConvSizes& sizes) {
-  return make_cudnn_conv(*this, dnn_, sizes, options_.precision != Precision::fp32);
+  auto engine = make_cudnn_conv(dnn_, stream_, sizes, options_.precision != Precision::fp32);
+  if (!engine || sizes.element == Element::fp32) return engine;
+  const Status ran = try_out(**engine, sizes);
+  if (!ran) return ran.error();
+  return engine;
+}
+
+// On zeros: an algorithm may be listed for bf16 and not be there.
+Status CudaMachine::try_out(ConvEngine& engine, const ConvSizes& sizes) {
+  const Conv& conv = sizes.conv;
+  const std::size_t weights = many(conv.out_channels) * many(sizes.in.c / conv.groups) *
+                              many(conv.kernel.h) * many(conv.kernel.w);
+  auto x = allocate(floats(sizes.in) * sizeof(Bf16)),
+       y = allocate(floats(sizes.out) * sizeof(Bf16));
+  auto w = allocate(weights * sizeof(Bf16)), dw = allocate(weights * sizeof(float));
+  auto scratch = allocate(std::max<std::size_t>(engine.scratch_bytes(), 256));
+  for (const auto* buffer : {&x, &y, &w, &dw, &scratch}) {
+    if (!*buffer) return buffer->error();
+  }
+  OCRTUNE_DEVICE_TRY(clear(x->as<void>(), floats(sizes.in) * sizeof(Bf16)));
+  OCRTUNE_DEVICE_TRY(clear(w->as<void>(), weights * sizeof(Bf16)));
+  auto* work = scratch->as<std::byte>();
+  OCRTUNE_DEVICE_TRY(engine.forward(x->as<void>(), w->as<void>(), y->as<void>(), work));
+  if (sizes.training) {
+    OCRTUNE_DEVICE_TRY(engine.backward_input(w->as<void>(), y->as<void>(), x->as<void>(), work));
+    OCRTUNE_DEVICE_TRY(engine.backward_weight(x->as<void>(), y->as<void>(), dw->as<float>(), work));
+  }
+  return wait();
 }
 
 Result<CudaBuffer> CudaMachine::allocate(std::size_t bytes) {

@@ -13,54 +13,10 @@
 #include <memory>
 #include <string>
 
+#include "core/cuda_kernels.h"
 #include "core/device_operator.h"
 
 namespace ocrtune::device {
-
-Status cuda_result(cudaError_t code, const char* what);
-
-// A block of threads as a Lane.
-struct BlockLane {
-  double* slots;  // shared, one for each warp
-  __device__ int index() const { return static_cast<int>(threadIdx.x); }
-  __device__ int count() const { return static_cast<int>(blockDim.x); }
-  __device__ void join() const { __syncthreads(); }
-  __device__ double sum(double value) const {
-    for (int step = 16; step > 0; step /= 2) value += __shfl_down_sync(~0U, value, step);
-    if (threadIdx.x % 32 == 0) slots[threadIdx.x / 32] = value;
-    __syncthreads();
-    double total = 0;
-    for (unsigned warp = 0; warp < blockDim.x / 32; ++warp) total += slots[warp];
-    __syncthreads();  // nobody overwrites a slot that another has not read
-    return total;
-  }
-  __device__ float most(float value) const {
-    for (int step = 16; step > 0; step /= 2) {
-      value = fmaxf(value, __shfl_down_sync(~0U, value, step));
-    }
-    if (threadIdx.x % 32 == 0) slots[threadIdx.x / 32] = static_cast<double>(value);
-    __syncthreads();
-    double largest = slots[0];
-    for (unsigned warp = 1; warp < blockDim.x / 32; ++warp) largest = fmax(largest, slots[warp]);
-    __syncthreads();
-    return static_cast<float>(largest);
-  }
-};
-
-template <typename Work>
-__global__ void each_kernel(std::size_t count, Work work) {
-  const std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i < count) work(i);
-}
-
-inline constexpr int kRowThreads = 128;  // a multiple of 32
-
-template <typename Work>
-__global__ void rows_kernel(Work work) {
-  __shared__ double slots[kRowThreads / 32];
-  BlockLane lane{slots};
-  work(lane, static_cast<std::size_t>(blockIdx.x));
-}
 
 // Memory of the current device.
 class CudaBuffer {
@@ -119,12 +75,7 @@ class CudaMachine {
 
   template <typename Work>
   Status each(std::size_t count, const Work& work) {
-    if (count == 0) return Status();
-    // Little work is spread over more multiprocessors.
-    const unsigned threads = count < kLittleWork ? 64 : 256;
-    each_kernel<<<static_cast<unsigned>((count + threads - 1) / threads), threads, 0, stream_>>>(
-        count, work);
-    return cuda_result(cudaGetLastError(), "kernel");
+    return launch_each(stream_, count, work);
   }
   template <typename Work>
   Status rows(std::size_t count, const Work& work) {
@@ -161,13 +112,13 @@ class CudaMachine {
   Precision precision() const { return options_.precision; }
 
  private:
-  static constexpr std::size_t kLittleWork = std::size_t{1} << 16;
   explicit CudaMachine(const CudaOptions& options) : options_(options) {}
   template <typename Work>
   Status capture(Recording& into, const Work& work) {
     const Status begun = begin_capture();
     return begun ? end_capture(into, work()) : begun;
   }
+  Status try_out(ConvEngine& engine, const ConvSizes& sizes);
   Status begin_capture();
   Status end_capture(Recording& into, const Status& recorded);
 

@@ -58,7 +58,7 @@ const Case kCases[] = {{"crnn", 32, 32, 0.15},
                        {"crnn-mv3", 32, 32, 0.7},
                        {"svtrv2-small", 48, 24, 0.3},
                        {"ppocr-mobile", 48, 32, 0},
-                       {"svtrv2", 48, 16, 0.7}};
+                       {"svtrv2", 48, 24, 0.5}};
 
 struct Weights {
   explicit Weights(Graph built)
