@@ -5,13 +5,21 @@
 #include <fmt/format.h>
 
 #include "base/process.h"
+#include "base/text.h"
 #include "bench/command_template.h"
+#include "bench/gpu_names.h"
 #include "bench/rank_binding.h"
 #include "bench/rank_starter.h"
 #include "probes/partition.h"
 
 namespace ocrtune {
 namespace {
+
+// The first `nproc` names of `gpus`, fewer where there are no more.
+std::string gpus_text(std::vector<std::string> gpus, int nproc) {
+  gpus.resize(std::min(gpus.size(), static_cast<std::size_t>(std::max(nproc, 1))));
+  return join(gpus, ",");
+}
 
 std::map<std::string, std::string> values_of(const Knobs& knobs, const TrialPlace& place) {
   std::map<std::string, std::string> values = knobs.dims;
@@ -75,7 +83,10 @@ bool turns(const CommandWorkload& workload, const std::string& knob) {
 
 Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& machine,
                                const Knobs& knobs, const TrialPlace& place) {
-  const auto values = values_of(knobs, place);
+  auto values = values_of(knobs, place);
+  values["gpus"] = gpus_text(
+      workload.gpus.empty() ? visible_gpu_names(machine, process_environment()) : workload.gpus,
+      knobs.nproc);
   FilledCommand filled;
   auto arguments = fill_command(with_rank_exec(workload), values);
   if (!arguments) return arguments.error();

@@ -12,6 +12,7 @@
 #include "bench/command_fill.h"
 #include "bench/command_preset.h"
 #include "bench/command_template.h"
+#include "bench/gpu_names.h"
 #include "bench/log_reader.h"
 
 namespace ocrtune {
@@ -33,6 +34,7 @@ std::set<std::string> names_used(const CommandWorkload& workload) {
   for (const std::string& line : workload.setup) add(line);
   for (const auto& [name, value] : workload.environment) add(value);
   if (names.count("global_batch") != 0) names.insert("batch");
+  if (names.count("gpus") != 0) names.insert("nproc");
   return names;
 }
 
@@ -144,6 +146,29 @@ Status name_the_metric(CommandWorkload& workload) {
   return Status();
 }
 
+// A command with {gpus} computes on GPUs, one for each process.
+Status count_gpus(PreparedCommand& prepared, const Machine& machine) {
+  const CommandWorkload& workload = prepared.workload;
+  if (names_used(workload).count("gpus") == 0) return Status();
+  const auto gpus =
+      workload.gpus.empty() ? visible_gpu_names(machine, process_environment()) : workload.gpus;
+  if (gpus.empty()) {
+    return Error{ErrorKind::unsupported,
+                 "{gpus}: no GPU is visible here (" + machine.gpu_state + ")"};
+  }
+  prepared.gpus = static_cast<int>(gpus.size());
+  prepared.refuse = [most = prepared.gpus,
+                     also = prepared.refuse](const Knobs& knobs) -> std::optional<Refusal> {
+    if (knobs.nproc > most) {
+      return Refusal{Outcome::unsupported, "gpus",
+                     fmt::format("{} processes on {} GPU{}: each takes one for itself", knobs.nproc,
+                                 most, most == 1 ? "" : "s")};
+    }
+    return also ? also(knobs) : std::nullopt;
+  };
+  return Status();
+}
+
 }  // namespace
 
 Result<PreparedCommand> prepare_command(const CommandWorkload& workload, const Machine& machine) {
@@ -153,6 +178,7 @@ Result<PreparedCommand> prepare_command(const CommandWorkload& workload, const M
     const Status applied = apply_preset(prepared, machine);
     if (!applied) return applied.error();
   }
+  if (Status counted = count_gpus(prepared, machine); !counted) return counted.error();
   if (prepared.workload.serves) {
     const Status checked = check_workload(prepared.workload, machine);
     if (!checked) return checked.error();

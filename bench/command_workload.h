@@ -4,6 +4,7 @@
 //   {trial_dir}     a fresh folder of this trial
 //   {port}          a free TCP port (--master_port={port}), new for each trial
 //   {global_batch}  nproc x batch
+//   {gpus}          "0,1": as many of the visible GPUs as there are processes
 //   {rank_exec}     "<ocrtune> rank-exec --": in front of the program that each rank runs, binds it
 // Knobs also act through the environment (OMP_NUM_THREADS, NCCL_*, MALLOC_ARENA_MAX). There is no
 // shell anywhere: write `sh -c '...'` to have one.
@@ -28,6 +29,7 @@ struct CommandWorkload {
   std::string starter;               // the ocrtune whose rank-exec binds; empty: this program
   std::vector<std::pair<std::string, std::string>> environment;  // values may hold placeholders
   std::string log_reader;          // a row of log_reader_table(), regex:..., json-lines:...
+  std::vector<std::string> gpus;   // that {gpus} takes its names from; empty: the visible ones
   std::string metric;              // NAME[:UNIT] of the number that is the speed; may be empty
   std::optional<bool> per_rank;    // whose numbers the log gives; unset: the reader's habit
   std::string log_file;            // read this (placeholders) instead of stdout and stderr
@@ -56,6 +58,7 @@ struct PreparedCommand {
   std::vector<std::string> warnings;  // sentences
   std::optional<Knobs> current;       // the user's own setting, where the preset can read it
   std::vector<std::string> turnable;  // knobs that the preset can turn, asked for or not
+  int gpus = 0;                       // that the command may use, one for each process; 0: CPUs
   std::optional<int> print_interval;  // steps between two log lines
   std::function<std::optional<Refusal>(const Knobs&)> refuse;  // may be empty
 };

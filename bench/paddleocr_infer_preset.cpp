@@ -1,7 +1,6 @@
 #include "bench/paddleocr_infer_preset.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "bench/command_fill.h"
+#include "bench/gpu_names.h"
 
 namespace ocrtune {
 namespace {
@@ -80,15 +80,6 @@ Status check_knobs(const CommandWorkload& workload, bool gpu) {
                "or leave --threads"};
 }
 
-// The GPUs as CUDA_VISIBLE_DEVICES names them: what is set already, else the driver's numbers.
-Words gpu_names(const Machine& machine) {
-  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  if (visible != nullptr && *visible != '\0') return split(visible, ',');
-  Words names;
-  for (const GpuFacts& gpu : machine.gpus) names.push_back(fmt::format("{}", gpu.index));
-  return names;
-}
-
 // One process for each GPU, the number given explicitly, every n-th image each.
 Words one_process_each_gpu(const Words& command, const Words& gpus) {
   Words words = {
@@ -131,7 +122,7 @@ Status apply_paddleocr_infer_preset(PreparedCommand& command, const Machine& mac
           "--enable_mkldnn=True, or processes crowd each other");
     }
   }
-  const Words gpus = gpu_names(machine);
+  const Words gpus = visible_gpu_names(machine, process_environment());
   const bool spread = turns(workload, "nproc") && gpu;
   command.launch = spread ? one_process_each_gpu(words, gpus) : words;
   set_flag(words, "--draw_img_save_dir", "{trial_dir}/out");

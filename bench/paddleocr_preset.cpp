@@ -11,6 +11,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "bench/command_fill.h"
+#include "bench/gpu_names.h"
 #include "bench/paddleocr_config.h"
 
 namespace ocrtune {
@@ -111,10 +112,41 @@ std::optional<std::string> installed_paddle(const CommandWorkload& workload) {
   return std::string(trim(process->output().contents()));
 }
 
+// Paddle's launcher starts one process for each of these, and without them for each visible GPU.
+const std::vector<std::string> kDevices = {"--gpus", "--devices"};
+
+// The GPUs that the command would use, as it names them; empty: it computes on CPUs.
+std::vector<std::string> gpus_of(const CommandWorkload& workload, const PaddleOcrConfig& config,
+                                 const Machine& machine) {
+  if (!config.use_gpu || machine.gpus.empty()) return {};
+  const auto named = flag_value(workload.command, kDevices);
+  return named && named->find('{') == std::string::npos
+             ? split(*named, ',')
+             : visible_gpu_names(machine, process_environment());
+}
+
+void warn_of_gpus(std::vector<std::string>& warnings, const CommandWorkload& workload,
+                  const std::optional<std::string>& paddle, const Machine& machine) {
+  if (paddle && starts_with(*paddle, "paddlepaddle ")) {
+    warnings.push_back(*paddle +
+                       " is the CPU wheel, and the config asks for a GPU: PaddleOCR will "
+                       "refuse it; install paddlepaddle-gpu, or add -o "
+                       "Global.use_gpu=False");
+  }
+  const std::size_t visible = visible_gpu_names(machine, process_environment()).size();
+  if (visible > 1 && !has(workload.command, kLauncher)) {
+    warnings.push_back(
+        fmt::format("the command uses one of {} visible GPUs; start it with python -m "
+                    "paddle.distributed.launch and the others are tried too",
+                    visible));
+  }
+}
+
 void warn(PreparedCommand& command, const PaddleOcrConfig& config, const Machine& machine,
           int groups) {
   std::vector<std::string>& warnings = command.warnings;
   const bool cpu_only = machine.gpus.empty();
+  const bool on_gpus = config.use_gpu && !cpu_only;
   if (groups > 1) {
     warnings.push_back(
         fmt::format("the command has {} -o groups, of which PaddleOCR reads the last only; they "
@@ -138,7 +170,8 @@ void warn(PreparedCommand& command, const PaddleOcrConfig& config, const Machine
   if (cpu_only && config.use_amp) {
     warnings.emplace_back("Global.use_amp does nothing on the CPU");
   }
-  if (std::getenv("OMP_NUM_THREADS") == nullptr) {
+  if (on_gpus) warn_of_gpus(warnings, command.workload, paddle, machine);
+  if (!on_gpus && std::getenv("OMP_NUM_THREADS") == nullptr) {
     warnings.emplace_back(
         "import paddle sets OMP_NUM_THREADS=1 unless it is set: without ocrtune each process "
         "computes on one thread");
@@ -174,8 +207,10 @@ std::optional<Refusal> refuse(const CommandWorkload& workload, const PaddleOcrCo
   return std::nullopt;
 }
 
-Knobs current_setting(const CommandWorkload& workload, const PaddleOcrConfig& config) {
+Knobs current_setting(const CommandWorkload& workload, const PaddleOcrConfig& config,
+                      std::size_t gpus) {
   Knobs knobs;
+  if (has(workload.command, kLauncher)) knobs.nproc = std::max(1, static_cast<int>(gpus));
   knobs.batch = config.batch;
   knobs.workers = config.workers;
   const auto nproc = flag_value(workload.command, {"--nproc_per_node"});
@@ -194,7 +229,16 @@ Status place_launcher(CommandWorkload& workload, std::vector<std::string>& comma
                  "several processes need the launcher: python -m paddle.distributed.launch "
                  "--nproc_per_node={nproc} tools/train.py ..."};
   }
-  if (turns(workload, "nproc")) set_launcher_flag(command, "--nproc_per_node", "{nproc}");
+  if (!turns(workload, "nproc")) return Status();
+  if (workload.gpus.empty()) {
+    set_launcher_flag(command, "--nproc_per_node", "{nproc}");
+  } else {
+    const bool newer = flag_value(command, {kDevices[1]}).has_value();
+    set_launcher_flag(command, newer ? kDevices[1] : kDevices[0], "{gpus}");
+    if (flag_value(command, {"--nproc_per_node"})) {
+      set_launcher_flag(command, "--nproc_per_node", "{nproc}");
+    }
+  }
   return Status();
 }
 
@@ -268,11 +312,17 @@ Status apply_paddleocr_preset(PreparedCommand& command, const Machine& machine) 
   auto config =
       read_paddleocr_config(in_directory(workload, *path), workload.directory, given.keys);
   if (!config) return config.error();
-  command.current = current_setting(workload, *config);
-  command.turnable = {"threads", "batch", "workers"};
+  workload.gpus = gpus_of(workload, *config, machine);
+  const bool on_gpus = !workload.gpus.empty();
+  command.current = current_setting(workload, *config, workload.gpus.size());
+  command.turnable = {"batch", "workers"};
+  if (!on_gpus) command.turnable.emplace_back("threads");
   if (has(workload.command, kLauncher)) {
     command.turnable.insert(command.turnable.end(), {"nproc", "binding"});
+    if (workload.gpus.size() > 1) command.turnable.emplace_back("p2p");
   }
+  if (on_gpus)
+    command.gpus = has(workload.command, kLauncher) ? static_cast<int>(workload.gpus.size()) : 1;
   std::vector<std::string> base = workload.command;
   const Status placed = place_launcher(workload, base);
   if (!placed) return placed;

@@ -58,8 +58,11 @@ Result<PreparedCommand> look_at_command(RunOptions& options, const Machine& mach
       ranks = std::max(ranks, static_cast<int>(parse_integer(value).value_or(1)));
     }
   }
-  for (const std::string& note : device_notes(machine, process_environment(), ranks)) {
-    std::fprintf(stderr, "ocrtune tune: note: %s\n", note.c_str());
+  options.command_gpus = prepared->gpus;
+  if (prepared->gpus == 0) {  // else the devices are named
+    for (const std::string& note : device_notes(machine, process_environment(), ranks)) {
+      std::fprintf(stderr, "ocrtune tune: note: %s\n", note.c_str());
+    }
   }
   if (!baseline_given && prepared->current) {
     options.baseline = *prepared->current;

@@ -17,6 +17,7 @@ constexpr double kGiB = 1024.0 * 1024 * 1024;
 constexpr double kRankBytes = 2 * kGiB;
 constexpr double kMemoryShare = 0.8;
 constexpr int kMostThreads = 8;
+constexpr int kMostGpuWorkers = 4;
 
 struct Cores {
   int whole = 0;         // distinct allowed cores of the fastest kind
@@ -81,8 +82,24 @@ void explain_cpus(const Machine& machine, const Cores& cores, int usable, Cautio
   if (cores.hybrid) {
     out.reasons.emplace_back("fast cores only: one slow core would hold up every step");
   }
-  if (out.nproc > 1) {
+  if (out.nproc > 1 && machine.visible_gpus.empty()) {
     out.reasons.emplace_back("threads of a process share one cache; processes do not share cores");
+  }
+}
+
+// One process for each visible GPU; the CPUs load for them.
+void set_for_gpus(const Machine& machine, int usable, CautiousSetting& out) {
+  const int gpus = static_cast<int>(machine.visible_gpus.size());
+  out.nproc = gpus;
+  out.threads = 1;
+  out.workers = std::clamp(usable / gpus - 1, 0, kMostGpuWorkers);
+  out.reasons.push_back(
+      fmt::format("{} visible GPU{}: one process for each, the CPUs load for them", gpus,
+                  gpus == 1 ? "" : "s"));
+  if (gpus == 1) return;
+  out.env.insert(out.env.end(), machine.p2p.env.begin(), machine.p2p.env.end());
+  if (machine.p2p.verdict != "P2P_OK") {
+    out.reasons.emplace_back("whether they reach each other was not measured: 'ocrtune p2p' does");
   }
 }
 
@@ -118,13 +135,14 @@ CautiousSetting cautious_setting_of(const Machine& machine) {
   const int groups = std::clamp(cores.cache_groups, 1, usable);
   out.threads = std::clamp(usable / groups, 1, kMostThreads);
   out.nproc = std::max(1, usable / out.threads);
+  out.workers = usable >= 4 ? 1 : 0;
+  if (!machine.visible_gpus.empty()) set_for_gpus(machine, usable, out);
   const double room = free_bytes(machine);
   const int by_memory = static_cast<int>(std::min(kMemoryShare * room / kRankBytes, 1e6));
   const bool squeezed = room > 0 && by_memory < out.nproc;
   if (squeezed) out.nproc = std::max(1, by_memory);
-  out.workers = usable >= 4 ? 1 : 0;
-  out.binding = out.nproc > 1 ? "compact" : "none";
-  out.env = {{"OMP_NUM_THREADS", std::to_string(out.threads)}};
+  out.binding = out.nproc > 1 && out.nproc * out.threads <= usable ? "compact" : "none";
+  out.env.insert(out.env.begin(), {"OMP_NUM_THREADS", std::to_string(out.threads)});
   explain_cpus(machine, cores, usable, out);
   explain_memory(by_memory, squeezed, room, out);
   return out;

@@ -12,7 +12,9 @@ FolkRules folk_rules_of(const Machine& machine);
 
 // One process for each group of cores that share a cache, one thread for each whole core (at most
 // 8), never more threads than usable CPUs, and never more processes than fit at 2 GiB each in 80 %
-// of the free memory. Fast cores only on hybrid CPUs. Pure: the same facts give the same setting.
+// of the free memory. Fast cores only on hybrid CPUs. With visible GPUs: one process for each, of
+// one thread, with the CPUs that are left as loader workers (at most 4). Pure: the same facts give
+// the same setting.
 CautiousSetting cautious_setting_of(const Machine& machine);
 
 }  // namespace ocrtune

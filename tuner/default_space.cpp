@@ -88,6 +88,27 @@ std::vector<Axis> gpu_axes(const Machine& machine, const SpaceRequest& request) 
   return axes;
 }
 
+// A command's batch is tried to a quarter and to four times what it is: its GPUs' memory ends that.
+std::vector<int> batches_around(int now) {
+  std::vector<int> values;
+  for (int batch = std::max(1, now / 4); batch <= 4 * now; batch *= 2) values.push_back(batch);
+  return values;
+}
+
+std::vector<Axis> command_gpu_axes(const Machine& machine, const SpaceRequest& request) {
+  SpaceRequest own = request;
+  own.train_gpus = request.command_gpus;
+  std::vector<Axis> axes = gpu_axes(machine, own);
+  std::erase_if(axes, [](const Axis& axis) {
+    return axis.name == "backend" || axis.name == "precision" || axis.name == "ctas";
+  });
+  for (Axis& axis : axes) {
+    if (axis.name == "batch") axis.values = texts(batches_around(request.base.batch));
+  }
+  axes.push_back({"binding", {}, bindings(machine)});
+  return axes;
+}
+
 // More than a few processes on one GPU only take turns: what one of them leaves idle, while it
 // decodes and writes, two or three fill.
 constexpr int kMostOnOneGpu = 4;
@@ -114,8 +135,9 @@ bool user_gave(const SpaceRequest& request, std::string_view name) {
 // What our own lists leave out when crossed: far oversubscribed compute, more loaders than CPUs can
 // feed. A user's list of both knobs is taken as it is.
 bool sensible(const Knobs& knobs, int cpus, const SpaceRequest& request) {
-  if (request.train_gpus > 0) {
-    if (knobs.nproc > request.train_gpus && !user_gave(request, "nproc")) return false;
+  const int train_gpus = std::max(request.train_gpus, request.command_gpus);
+  if (train_gpus > 0) {
+    if (knobs.nproc > train_gpus && !user_gave(request, "nproc")) return false;
     const auto set = [&](const std::string& value, const char* name) {
       return value != "auto" && !user_gave(request, name);
     };
@@ -140,9 +162,10 @@ bool sensible(const Knobs& knobs, int cpus, const SpaceRequest& request) {
 }
 
 Result<std::vector<Axis>> merged_axes(const Machine& machine, const SpaceRequest& request) {
-  std::vector<Axis> axes = request.train_gpus > 0   ? gpu_axes(machine, request)
-                           : request.infer_gpus > 0 ? gpu_infer_axes(machine, request)
-                                                    : default_axes(machine, request);
+  std::vector<Axis> axes = request.train_gpus > 0     ? gpu_axes(machine, request)
+                           : request.infer_gpus > 0   ? gpu_infer_axes(machine, request)
+                           : request.command_gpus > 0 ? command_gpu_axes(machine, request)
+                                                      : default_axes(machine, request);
   std::vector<Axis> lists = request.own_axes;
   lists.insert(lists.end(), request.lists.begin(), request.lists.end());
   for (const Axis& list : lists) {

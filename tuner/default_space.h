@@ -24,8 +24,9 @@ struct SpaceRequest {
   int most_batch = 64;     // of one process; no more than the samples that are there
   bool precision = false;  // also search bf16 where the CPU has it natively
   bool gpu = false;        // also search the NCCL knobs
-  int train_gpus = 0;  // the built-in core trains on so many GPUs, one for each process; 0: CPUs
-  int infer_gpus = 0;  // the built-in core reads on so many, several processes on each as well
+  int train_gpus = 0;    // the built-in core trains on so many GPUs, one for each process; 0: CPUs
+  int infer_gpus = 0;    // the built-in core reads on so many, several processes on each as well
+  int command_gpus = 0;  // a command that trains on up to so many, one for each process
   bool tensor_cores = false;  // they have tf32 and bf16
   std::size_t most_points = 5000;
 };

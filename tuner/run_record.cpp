@@ -72,6 +72,7 @@ std::string run_options_json(const RunOptions& options) {
       {"memory_limit_bytes", options.memory_limit_bytes},
       {"gpus", options.gpus},
       {"gpu_memory_bytes", options.gpu_memory_bytes},
+      {"command_gpus", options.command_gpus},
       {"tensor_cores", options.tensor_cores},
       {"memory_margin", options.memory_margin},
       {"seed", options.seed},
@@ -132,6 +133,7 @@ Result<RunOptions> parse_run_options(const std::string& text) {
     options.memory_margin = json.value("memory_margin", options.memory_margin);
     options.gpus = json.value("gpus", options.gpus);
     options.gpu_memory_bytes = json.value("gpu_memory_bytes", options.gpu_memory_bytes);
+    options.command_gpus = json.value("command_gpus", options.command_gpus);
     options.tensor_cores = json.value("tensor_cores", options.tensor_cores);
     options.seed = json.value("seed", options.seed);
     options.policy = json.value("policy", options.policy);

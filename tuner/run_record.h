@@ -53,6 +53,7 @@ struct RunOptions {
   std::vector<std::string> inputs;  // files to send to it, or to its command
   // The user's own command; empty: the built-in core.
   std::vector<std::string> command;  // with {placeholders}
+  int command_gpus = 0;              // that it may use, one for each process; 0: CPUs
   std::string directory;             // where it runs
   std::vector<std::pair<std::string, std::string>> environment;
   std::string preset, log_reader;

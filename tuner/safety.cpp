@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -45,6 +46,16 @@ bool dominates_memory(const Space& space, int x, int y) {
   return high.batch >= low.batch;
 }
 
+bool dominates_gpu_memory(const Space& space, int x, int y) {
+  static const std::set<std::string> kOfTheHost = {
+      "nproc", "threads", "workers", "binding", "malloc", "queue", "p2p", "algo", "ctas", "batch"};
+  for (std::size_t a = 0; a < space.axes().size(); ++a) {
+    if (kOfTheHost.count(space.axes()[a].name) > 0) continue;
+    if (space.place(x)[a] != space.place(y)[a]) return false;
+  }
+  return space.knobs(x).batch >= space.knobs(y).batch;
+}
+
 Safety::Safety(const Space& space, SafetyOptions options)
     : space_(&space),
       options_(std::move(options)),
@@ -69,6 +80,10 @@ void Safety::tell(int point, const Trial& trial) {
 }
 
 void Safety::tell_failure(int point, const Trial& trial) {
+  if (trial.outcome == Outcome::out_of_memory && trial.cause == "gpu_out_of_memory") {
+    gpu_out_of_memory_.push_back(point);  // says nothing of the machine's memory
+    return;
+  }
   if (trial.outcome == Outcome::out_of_memory) {
     out_of_memory_.push_back(point);
     const double predicted = memory_.forecast(point).bytes;
@@ -117,6 +132,10 @@ Safety::Refusal Safety::ruled_out(int point) const {
   for (int heavy : out_of_memory_) {
     if (point == heavy) return {Refusal::out_of_memory, heavy};
     if (dominates_memory(*space_, point, heavy)) return {Refusal::dominated, heavy};
+  }
+  for (int heavy : gpu_out_of_memory_) {
+    if (point == heavy) return {Refusal::out_of_memory, heavy};
+    if (dominates_gpu_memory(*space_, point, heavy)) return {Refusal::dominated, heavy};
   }
   return {Refusal::none, point};
 }

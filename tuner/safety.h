@@ -55,7 +55,8 @@ class Safety {
   double largest_ok_peak_ = 0;
   double least_failed_bytes_ = 0;  // predicted need of the lightest out-of-memory setting; 0: none
   std::vector<int> out_of_memory_;
-  std::map<int, int> failures_;  // point -> trials that failed otherwise
+  std::vector<int> gpu_out_of_memory_;  // of a command whose GPUs are its own affair
+  std::map<int, int> failures_;         // point -> trials that failed otherwise
   int process_cap_ = 0;
   int most_processes_ok_ = 0;
   int point_to_confirm_ = -1;
@@ -75,5 +76,8 @@ class Safety {
 
 // x needs at least as much of everything that fills memory as y, and agrees on all else.
 bool dominates_memory(const Space& space, int x, int y);
+
+// The same of the memory of one GPU: the number of processes and what the host holds do not count.
+bool dominates_gpu_memory(const Space& space, int x, int y);
 
 }  // namespace ocrtune

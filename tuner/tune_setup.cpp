@@ -191,7 +191,8 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) 
   }
   // The folk rules speak of training on CPUs.
   std::vector<RuleSetting> rules;
-  if (!options.infers() && !options.on_gpus()) rules = rule_settings(machine, options.baseline);
+  if (!options.infers() && !options.on_gpus() && options.command_gpus == 0)
+    rules = rule_settings(machine, options.baseline);
   std::erase_if(rules, [&](const RuleSetting& rule) { return !within_lists(options, rule.knobs); });
   request.always.push_back(options.baseline);
   for (const RuleSetting& rule : rules) request.always.push_back(rule.knobs);
@@ -199,6 +200,7 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) 
   request.most_batch = most_batch(options);
   request.gpu = !machine.gpus.empty() && !options.infers();
   if (!options.infers()) request.train_gpus = static_cast<int>(options.gpus.size());
+  request.command_gpus = options.command_gpus;
   request.tensor_cores = options.tensor_cores;
   if (options.infers() && options.command.empty() && options.url.empty()) {
     set_inference_space(request, options);

@@ -31,6 +31,7 @@ class PaddleOcrInferPreset : public testing::Test {
     for (int i = 0; i < count; ++i) {
       machine.gpus.emplace_back();
       machine.gpus.back().index = i;
+      machine.gpus.back().uuid = std::string("GPU-") + static_cast<char>('a' + i);
     }
     return machine;
   }

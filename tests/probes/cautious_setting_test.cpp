@@ -34,6 +34,30 @@ TEST(CautiousSetting, OneProcessForEachCacheGroup) {
   EXPECT_EQ(setting.env[0].second, "4");
 }
 
+TEST(CautiousSetting, OneProcessForEachGpu) {
+  Machine machine = machine_of(16, 4, 256 * kGiB);
+  machine.visible_gpus = {{0, 2, "GPU-2"}, {1, 0, "GPU-0"}};
+  machine.p2p.verdict = "BROKEN";
+  machine.p2p.env = {{"NCCL_P2P_DISABLE", "1"}};
+  const CautiousSetting setting = cautious_setting_of(machine);
+  EXPECT_EQ(setting.nproc, 2);
+  EXPECT_EQ(setting.threads, 1);
+  EXPECT_EQ(setting.workers, 4);
+  EXPECT_EQ(setting.binding, "compact");
+  EXPECT_THAT(setting.env, Contains(std::pair<std::string, std::string>("NCCL_P2P_DISABLE", "1")));
+  EXPECT_THAT(setting.reasons, Contains(HasSubstr("2 visible GPUs: one process for each")));
+  EXPECT_THAT(setting.reasons, Contains(HasSubstr("'ocrtune p2p' does")));
+
+  machine.visible_gpus.pop_back();
+  const CautiousSetting one = cautious_setting_of(machine);
+  EXPECT_EQ(one.nproc, 1);
+  EXPECT_EQ(one.env.size(), 1U);  // one GPU has no peer
+  Machine small = machine_of(1, 1, 256 * kGiB);
+  small.visible_gpus = {{0, 0, "a"}, {1, 1, "b"}};
+  EXPECT_EQ(cautious_setting_of(small).binding, "none");  // two processes on one CPU
+  EXPECT_EQ(cautious_setting_of(small).workers, 0);
+}
+
 TEST(CautiousSetting, NeverMoreThreadsThanUsableCpus) {
   for (int cores : {1, 2, 3, 7, 16, 63, 128}) {
     for (int groups : {1, 2, 3, 16}) {

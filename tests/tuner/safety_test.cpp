@@ -54,6 +54,29 @@ Trial trial(const Space& space, int at, Outcome outcome = Outcome::ok) {
   return trial;
 }
 
+// A command's GPU that is full says nothing of the machine's memory, and nothing that a number of
+// processes would change.
+TEST(Safety, AFullGpuRulesOutLargerBatchesAlone) {
+  const Space space = grid();
+  SafetyOptions options;
+  options.limit_bytes = 64000000000;
+  Safety safety(space, options);
+  safety.tell(point(space, 1, 4, 0), trial(space, point(space, 1, 4, 0)));
+  safety.tell(point(space, 2, 16, 0), trial(space, point(space, 2, 16, 0)));
+  const double usable = safety.usable_bytes();
+  Trial full = trial(space, point(space, 4, 32, 0), Outcome::out_of_memory);
+  full.cause = "gpu_out_of_memory";
+  safety.tell(point(space, 4, 32, 0), full);
+  EXPECT_EQ(safety.usable_bytes(), usable);
+  EXPECT_FALSE(safety.admit(point(space, 4, 32, 0)).admitted);
+  EXPECT_FALSE(safety.admit(point(space, 1, 32, 4)).admitted);
+  EXPECT_FALSE(safety.admit(point(space, 1, 64, 0)).admitted);
+  EXPECT_THAT(safety.admit(point(space, 1, 64, 0)).reason, HasSubstr("ran out of memory"));
+  EXPECT_TRUE(safety.admit(point(space, 8, 16, 1)).admitted)
+      << safety.admit(point(space, 8, 16, 1)).reason;
+  EXPECT_TRUE(safety.admit(point(space, 1, 32, 0, "bf16")).admitted);
+}
+
 TEST(MemoryModel, BoundsHoldFromTheFirstTrialOn) {
   const Space space = grid();
   MemoryModel model(space, nullptr);
