@@ -49,8 +49,6 @@ class DeviceReader final : public LogitMaker {
 
  private:
   using Net = DeviceNetwork<Machine, Value>;
-  // Of every width and power of two of lines that come often; the one longest unused goes first.
-  static constexpr std::size_t kMostShapes = 24;
 
   struct Entry {
     Shape shape;
@@ -64,7 +62,7 @@ class DeviceReader final : public LogitMaker {
       entries_.splice(entries_.begin(), entries_, found);
       return entries_.front().network.get();
     }
-    if (entries_.size() >= kMostShapes) entries_.pop_back();
+    if (entries_.size() >= kMostReaderShapes) entries_.pop_back();
     auto made = make(shape);
     if (!made && made.error().kind == ErrorKind::exhausted && !entries_.empty()) {
       entries_.clear();  // the other shapes make room
@@ -90,7 +88,7 @@ class DeviceReader final : public LogitMaker {
   Machine& machine_;
   const Graph* graph_ = nullptr;
   typename Machine::Buffer weights_, copies_;
-  std::list<Entry> entries_;  // the latest first
+  std::list<Entry> entries_;  // the latest first; the one longest unused goes
   std::vector<float> logits_;
 };
 

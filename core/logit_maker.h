@@ -1,6 +1,7 @@
 // Who computes a recogniser's logits, when that is not a backend on the CPUs.
 #pragma once
 
+#include <cstddef>
 #include <span>
 
 #include "base/result.h"
@@ -8,6 +9,10 @@
 #include "core/graph.h"
 
 namespace ocrtune {
+
+// Shapes of batches, of every width and power of two of lines that come often, for which a GPU's
+// maker keeps a network ready.
+inline constexpr std::size_t kMostReaderShapes = 24;
 
 class LogitMaker {
  public:

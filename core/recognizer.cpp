@@ -21,7 +21,6 @@
 namespace ocrtune {
 namespace {
 
-constexpr int kBucketWidth = 64;
 constexpr std::size_t kLibraryBytes = std::size_t{11} << 20;  // as Trainer::footprint_bytes
 
 // The folded graph on a backend of the CPUs.
@@ -163,7 +162,7 @@ Result<double> NetworkRecognizer::check_against_reference() {
   Batch batch;
   batch.count = std::min(2, options_.batch);
   batch.height = options_.height;
-  batch.width = std::min(kBucketWidth, options_.width);
+  batch.width = std::min(kLineWidthStep, options_.width);
   batch.images.resize(static_cast<std::size_t>(batch.count) * 3 *
                       static_cast<std::size_t>(batch.height) *
                       static_cast<std::size_t>(batch.width));
@@ -205,7 +204,7 @@ Status check_options(const RecognizerOptions& options) {
 
 int width_bucket(const Image& image, int height, int most_width) {
   const int width = scaled_width(image, height, most_width);
-  const int bucket = (width + kBucketWidth - 1) / kBucketWidth * kBucketWidth;
+  const int bucket = (width + kLineWidthStep - 1) / kLineWidthStep * kLineWidthStep;
   return std::min(bucket, most_width);
 }
 

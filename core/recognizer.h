@@ -29,6 +29,8 @@ struct RecognizerOptions {
   std::string checkpoint;  // of Trainer::save; empty: seeded weights, whose text means nothing
 };
 
+inline constexpr int kLineWidthStep = 64;  // pixels: lines are padded to multiples of it
+
 // The padded width that a line of this size is read at: every bucket is a shape of its own.
 int width_bucket(const Image& image, int height, int most_width);
 

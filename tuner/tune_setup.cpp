@@ -19,6 +19,7 @@
 #include "probes/partition.h"
 #include "tuner/default_space.h"
 #include "tuner/promise_words.h"
+#include "tuner/reading_memory.h"
 
 namespace ocrtune {
 namespace {
@@ -125,7 +126,7 @@ FootprintPrior gpu_reading_footprint(const RunOptions& options) {
         RecognizerOptions process = reader;
         process.precision = knobs.precision;
         process.batch = knobs.batch;
-        return device_reading_bytes(process, classes).value_or(0);
+        return all_shapes_reading_bytes(process, classes).value_or(0);
       });
   return [plans, gpus = static_cast<int>(options.gpus.size())](const Knobs& knobs) {
     return processes_together(knobs.nproc, gpus) * static_cast<double>(plans->of(knobs));
