@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -153,8 +154,8 @@ void add_environment(std::vector<std::string>& lines, const Machine& machine) {
   if (!others.empty()) add(lines, label, "also set: " + join(others, ", "));
 }
 
-// "now" of what there can be at most; unknown parts are left out.
-std::string gpu_line(const GpuFacts& gpu) {
+// What stays as it is; unknown parts are left out.
+std::string lasting_text(const GpuFacts& gpu) {
   std::vector<std::string> parts;
   if (gpu.pcie_generation_most > 0) {
     std::string pcie = fmt::format("PCIe {} x{}", gpu.pcie_generation_most, gpu.pcie_width_most);
@@ -167,40 +168,61 @@ std::string gpu_line(const GpuFacts& gpu) {
   if (gpu.nvlinks > 0) parts.push_back(fmt::format("{} NVLinks", gpu.nvlinks));
   if (gpu.numa >= 0) parts.push_back(fmt::format("NUMA node {}", gpu.numa));
   if (!gpu.near_cpus.empty()) parts.push_back("CPUs " + gpu.near_cpus);
-  if (gpu.sm_clock_most_mhz > 0) {
-    parts.push_back(fmt::format("{} of {} MHz", gpu.sm_clock_mhz, gpu.sm_clock_most_mhz));
-  }
-  if (gpu.power_limit_watts > 0) {
-    parts.push_back(fmt::format("{:.0f} of {:.0f} W", gpu.power_watts, gpu.power_limit_watts));
-  }
-  if (gpu.temperature_celsius > 0) parts.push_back(fmt::format("{} C", gpu.temperature_celsius));
-  if (gpu.memory_used_bytes > 0) parts.push_back(format_bytes(gpu.memory_used_bytes) + " used");
-  if (gpu.busy_percent > 0) parts.push_back(fmt::format("{} % busy", gpu.busy_percent));
-  const std::size_t processes = gpu.pids.size() + gpu.drawing_pids.size();
-  if (processes > 0)
-    parts.push_back(fmt::format("{} process{}", processes, processes == 1 ? "" : "es"));
+  if (gpu.sm_clock_most_mhz > 0) parts.push_back(fmt::format("{} MHz", gpu.sm_clock_most_mhz));
+  if (gpu.power_limit_watts > 0) parts.push_back(fmt::format("{:.0f} W", gpu.power_limit_watts));
   if (!gpu.ecc.empty()) parts.push_back("ECC " + gpu.ecc);
   if (!gpu.persistence.empty()) parts.push_back("persistence " + gpu.persistence);
   if (gpu.mig == "on") parts.push_back(fmt::format("MIG, {} slices", gpu.slices.size()));
-  return parts.empty() ? "" : fmt::format("{}: {}", gpu.index, join(parts, ", "));
+  return join(parts, ", ");
+}
+
+// What it does at this moment; "" for nothing.
+std::string work_text(const GpuFacts& gpu) {
+  const std::size_t processes = gpu.pids.size() + gpu.drawing_pids.size();
+  if (gpu.busy_percent <= 0 && processes == 0) return "";
+  std::string text = fmt::format("{} process{}, {} used", processes, processes == 1 ? "" : "es",
+                                 format_bytes(gpu.memory_used_bytes));
+  if (gpu.busy_percent > 0) text += fmt::format(", {} % busy", gpu.busy_percent);
+  if (gpu.sm_clock_mhz > 0) text += fmt::format(", {} MHz", gpu.sm_clock_mhz);
+  if (gpu.power_watts > 0) text += fmt::format(", {:.0f} W", gpu.power_watts);
+  if (gpu.temperature_celsius > 0) text += fmt::format(", {} C", gpu.temperature_celsius);
+  return text;
+}
+
+// A line for all that `text` tells alike, and no more lines than a screen has room for.
+template <typename Text>
+void add_alike(std::vector<std::string>& lines, const std::vector<GpuFacts>& gpus,
+               const Text& text) {
+  constexpr std::size_t kMostKinds = 3;
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups;  // text, numbers
+  for (const GpuFacts& gpu : gpus) {
+    const std::string told = text(gpu);
+    if (told.empty()) continue;
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&](const auto& one) { return one.first == told; });
+    if (group == groups.end()) group = groups.insert(groups.end(), {told, {}});
+    group->second.push_back(std::to_string(gpu.index));
+  }
+  for (std::size_t i = 0; i < groups.size() && i < kMostKinds; ++i) {
+    add(lines, "", join(groups[i].second, " ") + ": " + groups[i].first);
+  }
+  if (groups.size() > kMostKinds) {
+    add(lines, "", fmt::format("and {} more kinds: --json", groups.size() - kMostKinds));
+  }
 }
 
 // Equal GPUs are told once; the peer-to-peer state belongs to them.
 void add_gpus(std::vector<std::string>& lines, const Machine& machine) {
   if (!machine.gpu_state.empty()) add(lines, "GPUs", machine.gpu_state);
   std::map<std::string, int> kinds;
-  std::vector<std::string> live;
   for (const GpuFacts& gpu : machine.gpus) {
     ++kinds[fmt::format("{}, {}", gpu.name, format_bytes(gpu.memory_bytes))];
   }
   std::vector<std::string> texts;
-  for (const GpuFacts& gpu : machine.gpus) {
-    const std::string line = gpu_line(gpu);
-    if (!line.empty()) add(live, "", line);
-  }
   for (const auto& [kind, count] : kinds) texts.push_back(fmt::format("{} x {}", count, kind));
   if (!texts.empty()) add(lines, "", join(texts, "; "));
-  lines.insert(lines.end(), live.begin(), live.end());
+  add_alike(lines, machine.gpus, lasting_text);
+  add_alike(lines, machine.gpus, work_text);
   if (!machine.visible_gpus.empty() && machine.gpu_visibility.find('=') != std::string::npos) {
     std::vector<std::string> seen;
     for (const SeenGpu& gpu : machine.visible_gpus) {

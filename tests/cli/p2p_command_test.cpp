@@ -183,8 +183,10 @@ TEST(P2pCommand, TheMachineCardShowsTheGpus) {
   EXPECT_EQ(card.code, 0);
   EXPECT_THAT(card.text, HasSubstr("8 GPUs, driver 550.54.15"));
   EXPECT_THAT(card.text, HasSubstr("8 x NVIDIA H100 80GB HBM3, 79.6 GiB"));
-  EXPECT_THAT(card.text, HasSubstr("7: PCIe 5 x16, 18 NVLinks, 345 of 1980 MHz, 72 of 700 W, 31 C, "
-                                   "1.0 MiB used, 1 process, ECC on, persistence on\n"));
+  EXPECT_THAT(card.text, HasSubstr("0 1 2 3 4 5 6: PCIe 5 x16, 18 NVLinks\n"));
+  EXPECT_THAT(card.text,
+              HasSubstr("7: PCIe 5 x16, 18 NVLinks, 1980 MHz, 700 W, ECC on, persistence on\n"));
+  EXPECT_THAT(card.text, HasSubstr("7: 1 process, 1.0 MiB used, 345 MHz, 72 W, 31 C\n"));
   EXPECT_THAT(card.text, HasSubstr("P2P INCONCLUSIVE"));
   EXPECT_THAT(card.text, Not(HasSubstr("noise")));
   EXPECT_LE(std::count(card.text.begin(), card.text.end(), '\n'), 25);
