@@ -54,7 +54,8 @@ GpuReport probe_gpus(const GpuProbeOptions& options, const Environment& environm
     const bool gone = kill_and_reap(child);
     return unknown(fmt::format(
         "the GPU driver did not answer within {:.0f} s{}", options.deadline_seconds,
-        gone ? "" : ", and holds the asking process in the kernel: the machine needs a restart"));
+        gone ? " (without persistence mode it takes seconds for each GPU: nvidia-smi -pm 1)"
+             : ", and holds the asking process in the kernel: the machine needs a restart"));
   }
   const std::string output = child->output().contents();
   auto report = find_gpu_report(output);

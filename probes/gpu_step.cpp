@@ -40,6 +40,9 @@ ProcessOptions options_of(const GpuStep& step, const GpuStepPlace& place, int ra
       start.environment.emplace_back(name, std::nullopt);
     if (starts_with(name, "OCRTUNE_")) start.environment.emplace_back(name, value);
   }
+  // With it a launch waits for its kernel, and a handshake of two kernels for the second's
+  // time-out.
+  start.environment.emplace_back("CUDA_LAUNCH_BLOCKING", std::nullopt);
   for (const auto& [name, value] : step_environment(step, folder)) {
     start.environment.emplace_back(name, value);
   }

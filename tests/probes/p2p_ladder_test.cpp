@@ -3,6 +3,7 @@
 #include "probes/p2p_ladder.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <string>
 #include <vector>
@@ -318,6 +319,16 @@ TEST(StepProtocol, FindingsSurviveNoiseAndHalfLines) {
   EXPECT_EQ(found[1].from, 1);
   EXPECT_EQ(found[1].figure("bytes_per_second"), 1.5e9);
   EXPECT_TRUE(find_gpu_findings("").empty());
+}
+
+// A launch that waits for its kernel would let every handshake fail.
+TEST(StepProtocol, LaunchesNeverWaitForTheirKernels) {
+  LadderRun ladder("2x4090-old-driver", "handshake with=CUDA_LAUNCH_BLOCKING mode=fail");
+  ::setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
+  const auto answer = ladder.climb();
+  ::unsetenv("CUDA_LAUNCH_BLOCKING");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(p2p_class_name(answer->verdict.verdict), "P2P_OK");
 }
 
 TEST(StepProtocol, OnlySettingsOfTheMachineReachIt) {
