@@ -70,13 +70,14 @@ struct LayerNormBackEach {
 template <typename Value>
 struct LayerNormTerm {
   static constexpr int kSums = 2;
+  using Sum = float;
   LayerNormPlan plan;
   const Value* x;
   const float* saved;
   const Value* dy;
-  OCRTUNE_BOTH void add(double (&sums)[kSums], const SumPlace& place) const {
+  OCRTUNE_BOTH void add(float (&sums)[kSums], const SumPlace& place) const {
     const std::size_t pixel = place.n * plan.plane + place.p;
-    const double slope = dy[place.at];
+    const float slope = dy[place.at];
     sums[0] += slope;
     sums[1] += slope * (x[place.at] - saved[2 * pixel]) * saved[2 * pixel + 1];
   }

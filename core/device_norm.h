@@ -25,10 +25,11 @@ inline constexpr double kDeviceNormMomentum = 0.1;
 template <typename Value>
 struct NormMeasureTerm {
   static constexpr int kSums = 2;
+  using Sum = float;
   const Value* x;
   std::size_t plane;
-  OCRTUNE_BOTH void add(double (&sums)[kSums], const SumPlace& place) const {
-    const double d = static_cast<double>(x[place.at]) - x[place.c * plane];
+  OCRTUNE_BOTH void add(float (&sums)[kSums], const SumPlace& place) const {
+    const float d = static_cast<float>(x[place.at]) - x[place.c * plane];
     sums[0] += d;
     sums[1] += d * d;
   }
@@ -143,12 +144,13 @@ struct NormSlopeEach {
 template <typename Value>
 struct NormSlopeTerm {
   static constexpr int kSums = 2;
+  using Sum = float;
   std::size_t channels;
   const Value* x;
   const float* saved;
   const Value* dz;
-  OCRTUNE_BOTH void add(double (&sums)[kSums], const SumPlace& place) const {
-    const double slope = dz[place.at];
+  OCRTUNE_BOTH void add(float (&sums)[kSums], const SumPlace& place) const {
+    const float slope = dz[place.at];
     sums[0] += slope;
     sums[1] += slope * (x[place.at] - saved[place.c]) * saved[channels + place.c];
   }

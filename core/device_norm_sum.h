@@ -46,12 +46,13 @@ struct NormSumRow {  // a row is a channel of a sample
 template <typename Value>
 struct NormSumSlopeTerm {
   static constexpr int kSums = 2;
+  using Sum = float;
   std::size_t own, channels, plane;
   const Value* x;
   const float* saved;
   const Value* dy;
-  OCRTUNE_BOTH void add(double (&sums)[kSums], const SumPlace& place) const {
-    const double slope = dy[(place.n * channels + place.c % channels) * plane + place.p];
+  OCRTUNE_BOTH void add(float (&sums)[kSums], const SumPlace& place) const {
+    const float slope = dy[(place.n * channels + place.c % channels) * plane + place.p];
     sums[0] += slope;
     sums[1] += slope * (x[place.at] - saved[place.c]) * saved[own + place.c];
   }
@@ -180,15 +181,16 @@ struct AffineEach {
 template <typename Value>
 struct AffineTerm {
   static constexpr int kSums = 4;
+  using Sum = float;
   Activation kind;
   const Value *x, *dy;
   const float *s0, *t0, *s1;
-  OCRTUNE_BOTH void add(double (&sums)[kSums], const SumPlace& place) const {
+  OCRTUNE_BOTH void add(float (&sums)[kSums], const SumPlace& place) const {
     const float inner = *s0 * x[place.at] + *t0, dout = dy[place.at];
-    const double slope = static_cast<double>(*s1 * activated_slope(kind, inner) * dout);
+    const float slope = *s1 * activated_slope(kind, inner) * dout;
     sums[0] += slope * x[place.at];
     sums[1] += slope;
-    sums[2] += static_cast<double>(activated(kind, inner)) * dout;
+    sums[2] += activated(kind, inner) * dout;
     sums[3] += dout;
   }
 };

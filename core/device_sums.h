@@ -49,7 +49,11 @@ struct SumPlace {
   std::size_t n, c, p, at;
 };
 
-// A Term has kSums and add(sums, place). partial [chunks, channels, kSums].
+// Additions that a lane makes in a term's own type before they go into doubles: GPUs without fast
+// doubles (all but the data centre's) would otherwise compute longer than they read.
+inline constexpr int kRunLength = 16;
+
+// A Term has kSums, the type Sum and add(sums, place). partial [chunks, channels, kSums].
 template <typename Term>
 struct PartialSumsRow {
   SumPlan plan;
@@ -59,12 +63,23 @@ struct PartialSumsRow {
   OCRTUNE_BOTH void operator()(Lane& lane, std::size_t row) const {
     const std::size_t c = row % many(plan.channels), chunk = row / many(plan.channels);
     double sums[Term::kSums] = {};
+    typename Term::Sum run[Term::kSums] = {};
+    int length = 0;
+    const auto close_run = [&] {
+      for (int k = 0; k < Term::kSums; ++k) {
+        sums[k] += static_cast<double>(run[k]);
+        run[k] = 0;
+      }
+      length = 0;
+    };
     for (std::size_t n = plan.first(chunk); n < plan.first(chunk + 1); ++n) {
       const std::size_t first = (n * many(plan.channels) + c) * plan.plane;
       for (std::size_t p = many(lane.index()); p < plan.plane; p += many(lane.count())) {
-        term.add(sums, SumPlace{n, c, p, first + p});
+        term.add(run, SumPlace{n, c, p, first + p});
+        if (++length == kRunLength) close_run();
       }
     }
+    close_run();
     for (int k = 0; k < Term::kSums; ++k) {
       const double total = lane.sum(sums[k]);
       if (lane.index() == 0) partial[row * many(Term::kSums) + many(k)] = total;
@@ -107,8 +122,9 @@ Status sum_channels(Machine& machine, const SumPlan& plan, const Term& term, con
 template <typename Value>
 struct PlainTerm {
   static constexpr int kSums = 1;
+  using Sum = float;
   const Value* x;
-  OCRTUNE_BOTH void add(double (&sums)[kSums], const SumPlace& place) const {
+  OCRTUNE_BOTH void add(float (&sums)[kSums], const SumPlace& place) const {
     sums[0] += x[place.at];
   }
 };
@@ -124,9 +140,10 @@ struct StoreSum {
 
 struct SquareTerm {
   static constexpr int kSums = 1;
+  using Sum = double;
   const float* x;
   std::size_t size;  // the last sample may be short of it
-  OCRTUNE_BOTH void add(double (&sums)[kSums], const SumPlace& place) const {
+  OCRTUNE_BOTH void add(Sum (&sums)[kSums], const SumPlace& place) const {
     if (place.at < size) sums[0] += static_cast<double>(x[place.at]) * x[place.at];
   }
 };
