@@ -93,6 +93,21 @@ Words one_process_each_gpu(const Words& command, const Words& gpus) {
   return words;
 }
 
+int number_of(const Words& command, const std::string& flag, int otherwise) {
+  const auto text = flag_value(command, flag);
+  const auto number = text ? parse_integer(*text) : Result<std::int64_t>(Error());
+  return number && *number > 0 && *number < 100000 ? static_cast<int>(*number) : otherwise;
+}
+
+// The setting that the command has now; the numbers are PaddleOCR's defaults.
+Knobs current_setting(const Words& command, bool threads_count) {
+  Knobs knobs;
+  if (is_on(command, "--use_mp", false)) knobs.nproc = number_of(command, "--total_process_num", 1);
+  knobs.batch = number_of(command, "--rec_batch_num", 6);
+  if (threads_count) knobs.threads = number_of(command, "--cpu_threads", 10);
+  return knobs;
+}
+
 }  // namespace
 
 Status apply_paddleocr_infer_preset(PreparedCommand& command, const Machine& machine) {
@@ -107,6 +122,10 @@ Status apply_paddleocr_infer_preset(PreparedCommand& command, const Machine& mac
     command.warnings.push_back("no GPU here: --use_gpu=False is added (" + machine.gpu_state + ")");
   }
   if (Status knobs = check_knobs(workload, gpu); !knobs) return knobs;
+  const bool threads_count = !gpu && is_on(words, "--enable_mkldnn", false);
+  command.current = current_setting(words, threads_count);
+  command.turnable = {"nproc", "batch"};
+  if (threads_count) command.turnable.emplace_back("threads");
   if (turns(workload, "batch")) set_flag(words, "--rec_batch_num", "{batch}");
   if (turns(workload, "threads")) set_flag(words, "--cpu_threads", "{threads}");
   if (turns(workload, "nproc") && !gpu) {
@@ -124,6 +143,7 @@ Status apply_paddleocr_infer_preset(PreparedCommand& command, const Machine& mac
   }
   const Words gpus = visible_gpu_names(machine, process_environment());
   const bool spread = turns(workload, "nproc") && gpu;
+  if (gpu) command.gpus = static_cast<int>(gpus.size());
   command.launch = spread ? one_process_each_gpu(words, gpus) : words;
   set_flag(words, "--draw_img_save_dir", "{trial_dir}/out");
   workload.command = spread ? one_process_each_gpu(words, gpus) : words;

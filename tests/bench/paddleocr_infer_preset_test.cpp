@@ -71,6 +71,22 @@ TEST_F(PaddleOcrInferPreset, EachGpuGetsOneProcessAndItsOwnShare) {
   ::unsetenv("CUDA_VISIBLE_DEVICES");
 }
 
+TEST_F(PaddleOcrInferPreset, WhatMayBeTurned) {
+  PreparedCommand gpu = command("", {});
+  ASSERT_TRUE(apply_paddleocr_infer_preset(gpu, with_gpus(2)));
+  EXPECT_EQ(gpu.turnable, (std::vector<std::string>{"nproc", "batch"}));
+  EXPECT_EQ(gpu.gpus, 2);
+  ASSERT_TRUE(gpu.current);
+  EXPECT_EQ(gpu.current->nproc, 1);
+  EXPECT_EQ(gpu.current->batch, 6);
+  PreparedCommand cpu = command("--enable_mkldnn=True --use_gpu=False --rec_batch_num=30", {});
+  ASSERT_TRUE(apply_paddleocr_infer_preset(cpu, with_gpus(2)));
+  EXPECT_EQ(cpu.turnable, (std::vector<std::string>{"nproc", "batch", "threads"}));
+  EXPECT_EQ(cpu.gpus, 0);
+  EXPECT_EQ(cpu.current->batch, 30);
+  EXPECT_EQ(cpu.current->threads, 10);
+}
+
 // The shell line really starts the processes, each with its device and share.
 TEST_F(PaddleOcrInferPreset, TheGpuLineRuns) {
   const std::string folder = *make_temporary_directory("preset");
