@@ -18,6 +18,7 @@
 #include "base/process.h"
 #include "probes/cuda_libraries.h"
 #include "probes/gpu_finding.h"
+#include "probes/nccl_version.h"
 #include "probes/nvml.h"
 
 namespace {
@@ -26,9 +27,22 @@ int say(const std::string& line) {
   return std::fputs(line.c_str(), stdout) >= 0 && std::fflush(stdout) == 0 ? 0 : 3;
 }
 
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string library_path() {
+  return ocrtune::cuda_library_path(variable("OCRTUNE_CUDA_ROOT"), variable("LD_LIBRARY_PATH"));
+}
+
 int probe() {
-  const char* library = std::getenv("OCRTUNE_NVML_PATH");
-  return say(ocrtune::gpu_report_line(ocrtune::read_nvml(library == nullptr ? "" : library)));
+  ocrtune::GpuReport report = ocrtune::read_nvml(variable("OCRTUNE_NVML_PATH"));
+  const int said = say(ocrtune::gpu_report_line(report));
+  if (said != 0 || report.gpus.empty()) return said;
+  // Once more, the last counts: a library that kills this process takes only its version along.
+  report.nccl_version = ocrtune::read_nccl_version(variable("OCRTUNE_NCCL_PATH"), library_path());
+  return say(ocrtune::gpu_report_line(report));
 }
 
 int cannot(const std::string& why) {
@@ -45,10 +59,7 @@ std::string beside(const char* name) {
 
 // This process becomes `program`; returns where that fails.
 void become(const std::string& program, char** argv) {
-  const char* root = std::getenv("OCRTUNE_CUDA_ROOT");
-  const char* known = std::getenv("LD_LIBRARY_PATH");
-  const std::string path =
-      ocrtune::cuda_library_path(root == nullptr ? "" : root, known == nullptr ? "" : known);
+  const std::string path = library_path();
   if (!path.empty()) ::setenv("LD_LIBRARY_PATH", path.c_str(), 1);
   ::execv(program.c_str(), argv);
 }

@@ -150,6 +150,7 @@ std::string gpu_report_line(const GpuReport& report) {
   Json body = {{"state", valid_utf8(report.state)},
                {"answered", report.answered},
                {"cuda_driver_version", report.cuda_driver_version},
+               {"nccl_version", valid_utf8(report.nccl_version)},
                {"gpus", gpus_json(report.gpus)},
                {"links", links_json(report.links)},
                {"unknowns", texts_json(report.unknowns)}};
@@ -170,6 +171,7 @@ Result<GpuReport> find_gpu_report(const std::string& output) {
     get(body, "state", report.state);
     get(body, "answered", report.answered);
     get(body, "cuda_driver_version", report.cuda_driver_version);
+    get(body, "nccl_version", report.nccl_version);
     report.gpus = gpus_from_json(body.value("gpus", Json::array()));
     report.links = links_from_json(body.value("links", Json::array()));
     get(body, "unknowns", report.unknowns);

@@ -15,6 +15,7 @@ struct GpuReport {
   std::string state;      // "2 GPUs, driver 550.54", or why there is none: in words
   bool answered = false;  // true: the driver was asked and answered, be it "none"
   int cuda_driver_version = 0;
+  std::string nccl_version;  // of the library that the loader finds; "": none
   std::vector<GpuFacts> gpus;
   std::vector<GpuLink> links;
   std::vector<std::string> unknowns;

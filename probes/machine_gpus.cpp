@@ -64,7 +64,13 @@ void add_visibility(const Environment& environment, Machine& machine) {
 
 // What is set up around the GPUs: NCCL's variables with their files, the IOMMU, PCIe's access
 // control.
-void add_settings(const P2pFacts& facts, Machine& machine) {
+void add_settings(const P2pFacts& facts, const std::string& nccl_version, Machine& machine) {
+  if (nccl_version.empty()) {
+    machine.unknowns.emplace_back(
+        "NCCL: no libnccl.so.2 is found; --nccl of 'ocrtune p2p' names it");
+  } else {
+    machine.settings.push_back({"nccl_version", nccl_version, "libnccl.so.2"});
+  }
   for (const auto& [name, value] : facts.nccl_settings) {
     const auto file = facts.nccl_files.find(name);
     machine.settings.push_back(
@@ -100,7 +106,7 @@ void add_gpus(Machine& machine, const FileRoot& root, const Environment& environ
   if (!report.answered) return;  // a driver that was not asked gives no verdict
   const P2pFacts facts = static_p2p_facts(machine, root, environment);
   machine.p2p = p2p_summary(judge_p2p(facts));
-  if (!machine.gpus.empty()) add_settings(facts, machine);
+  if (!machine.gpus.empty()) add_settings(facts, report.nccl_version, machine);
 }
 
 std::vector<std::string> device_notes(const Machine& machine, const Environment& environment,

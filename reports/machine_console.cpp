@@ -233,6 +233,7 @@ void add_gpus(std::vector<std::string>& lines, const Machine& machine) {
   }
   std::vector<std::string> set;
   for (const SystemSetting& setting : machine.settings) {
+    if (setting.name == "nccl_version") set.push_back("NCCL " + setting.value);
     if (!starts_with(setting.name, "NCCL_")) continue;
     set.push_back(fmt::format("{}={} ({})", setting.name, setting.value, setting.source));
   }

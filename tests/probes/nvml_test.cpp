@@ -2,6 +2,7 @@
 // which a driver can fail.
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 
@@ -40,6 +41,28 @@ Machine machine_with(const std::string& box) {
   machine.virtual_machine = {"none", "test"};
   add_gpus(machine, FileRoot("/no/such/root"), stub(box), 30);
   return machine;
+}
+
+// The version of whatever library the environment leads to; none is no error.
+TEST(Nvml, NamesTheNcclThatWouldBeLoaded) {
+  Environment environment = stub("2x4090");
+  environment["OCRTUNE_NCCL_PATH"] = "/no/such/libnccl.so.2";
+  GpuProbeOptions options;
+  options.deadline_seconds = 30;
+  const GpuReport without = probe_gpus(options, environment);
+  EXPECT_EQ(without.gpus.size(), 2U);
+  EXPECT_EQ(without.nccl_version, "");
+  environment["OCRTUNE_NCCL_PATH"] = OCRTUNE_NVML_STUB_LIBRARY;  // it answers as NCCL too
+  const GpuReport with = probe_gpus(options, environment);
+  EXPECT_EQ(with.gpus.size(), 2U);
+  EXPECT_EQ(with.nccl_version, "2.18.5");
+  Machine machine;
+  add_gpus(machine, FileRoot("/no/such/root"), environment, 30);
+  const bool told = std::any_of(
+      machine.settings.begin(), machine.settings.end(), [](const SystemSetting& setting) {
+        return setting.name == "nccl_version" && setting.value == "2.18.5";
+      });
+  EXPECT_TRUE(told);
 }
 
 TEST(Nvml, EightH100OnNvswitch) {
