@@ -32,6 +32,12 @@ struct Direction {
   Algorithm chosen{};
 };
 
+struct WidenEach {
+  const Bf16* from;
+  float* to;
+  __device__ void operator()(std::size_t i) const { to[i] = from[i]; }
+};
+
 // The fastest by cuDNN's own estimate that fits the scratch and gives the same bits every time;
 // where there is none of those, the fastest that fits. What the estimate lists may not run all the
 // same, or need another scratch: `scratch` asks cuDNN for the very call.
@@ -112,7 +118,7 @@ class CudnnConv final : public ConvEngine {
                                        w_, small() ? static_cast<void*>(slopes) : dw),
         "convolution, weight gradient"));
     if (!small()) return Status();
-    return launch_each(stream_, weights(), CastEach<Bf16, float>{slopes, dw});
+    return launch_each(stream_, weights(), WidenEach{slopes, dw});
   }
 
  private:

@@ -19,7 +19,7 @@ inline Status cuda_result(cudaError_t code, const char* what) {
 
 // A block of threads as a Lane.
 struct BlockLane {
-  double* slots;  // shared, one for each warp
+  double* slots;  // shared, one for each lane
   __device__ int index() const { return static_cast<int>(threadIdx.x); }
   __device__ int count() const { return static_cast<int>(blockDim.x); }
   __device__ void join() const { __syncthreads(); }
@@ -30,6 +30,16 @@ struct BlockLane {
     double total = 0;
     for (unsigned warp = 0; warp < blockDim.x / 32; ++warp) total += slots[warp];
     __syncthreads();  // nobody overwrites a slot that another has not read
+    return total;
+  }
+  __device__ double sum_of_column(double value, int width) const {
+    slots[threadIdx.x] = value;
+    __syncthreads();
+    double total = 0;
+    for (unsigned lane = threadIdx.x % width; lane < blockDim.x; lane += width) {
+      total += slots[lane];
+    }
+    __syncthreads();
     return total;
   }
   __device__ float most(float value) const {
@@ -66,7 +76,7 @@ inline constexpr int kRowThreads = 128;  // a multiple of 32
 
 template <typename Work>
 __global__ void rows_kernel(Work work) {
-  __shared__ double slots[kRowThreads / 32];
+  __shared__ double slots[kRowThreads];
   BlockLane lane{slots};
   work(lane, static_cast<std::size_t>(blockIdx.x));
 }

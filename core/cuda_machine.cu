@@ -1,5 +1,6 @@
 // The Machine of the GPU core: see core/cuda_machine.h.
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 #include "base/text.h"
@@ -68,6 +69,7 @@ Result<std::unique_ptr<CudaMachine>> CudaMachine::open(int device, const CudaOpt
 }
 
 CudaMachine::~CudaMachine() {
+  if (staging_ != nullptr) cudaFreeHost(staging_);
   for (cudaEvent_t stamp : stamps_) {
     if (stamp != nullptr) cudaEventDestroy(stamp);
   }
@@ -160,7 +162,32 @@ Result<CudaBuffer> CudaMachine::allocate(std::size_t bytes) {
                                          " more are needed"};
 }
 
+// Grows to what one step uploads, so that only the first step waits.
+Status CudaMachine::make_room(std::size_t bytes) {
+  if (staged_ + bytes <= staging_bytes_) return Status();
+  const std::size_t wanted = staged_ + bytes;
+  OCRTUNE_DEVICE_TRY(wait());
+  if (staging_ != nullptr) cudaFreeHost(staging_);
+  staging_ = nullptr;
+  staging_bytes_ = 0;
+  void* start = nullptr;
+  OCRTUNE_DEVICE_TRY(cuda_result(cudaMallocHost(&start, wanted), "page-locked memory"));
+  staging_ = static_cast<std::byte*>(start);
+  staging_bytes_ = wanted;
+  return Status();
+}
+
 Status CudaMachine::upload(void* to, const void* from, std::size_t bytes) {
+  constexpr std::size_t kMostStaged = std::size_t{64} << 20;
+  const bool staged = bytes <= kMostStaged && staged_ + bytes <= 2 * kMostStaged;
+  if (staged && make_room(align_up(bytes))) {
+    std::byte* place = staging_ + staged_;
+    staged_ += align_up(bytes);
+    std::memcpy(place, from, bytes);
+    return cuda_result(cudaMemcpyAsync(to, place, bytes, cudaMemcpyHostToDevice, stream_),
+                       "upload");
+  }
+  cudaGetLastError();  // page-locked memory that there is not is no lasting error
   OCRTUNE_DEVICE_TRY(
       cuda_result(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_), "upload"));
   return wait();
@@ -184,6 +211,9 @@ Result<double> CudaMachine::seconds_between(int from, int to) {
   return milliseconds * 1e-3;
 }
 
-Status CudaMachine::wait() { return cuda_result(cudaStreamSynchronize(stream_), "waiting"); }
+Status CudaMachine::wait() {
+  staged_ = 0;  // all of it has been read; after an error nothing is read any more
+  return cuda_result(cudaStreamSynchronize(stream_), "waiting");
+}
 
 }  // namespace ocrtune::device

@@ -101,8 +101,10 @@ class CudaMachine {
   const std::string& capture_refusal() const { return capture_refusal_; }
   Status product(const DeviceProduct& product);
   Status clear(void* start, std::size_t bytes);
+  std::size_t most_scratch() const { return kMostScratch; }
   Result<std::unique_ptr<ConvEngine>> make_conv(const ConvSizes& sizes);
   Result<Buffer> allocate(std::size_t bytes);  // exhausted, with what is free
+  // By way of page-locked memory, without a wait as long as all uploads since the last wait fit.
   Status upload(void* to, const void* from, std::size_t bytes);
   Status download(void* to, const void* from, std::size_t bytes);
   Status wait();
@@ -119,6 +121,7 @@ class CudaMachine {
     return begun ? end_capture(into, work()) : begun;
   }
   Status try_out(ConvEngine& engine, const ConvSizes& sizes);
+  Status make_room(std::size_t bytes);  // of page-locked memory; exhausted: there is none
   Status begin_capture();
   Status end_capture(Recording& into, const Status& recorded);
 
@@ -129,6 +132,8 @@ class CudaMachine {
   CudaBuffer blas_work_;
   cudnnHandle_t dnn_ = nullptr;
   cudaEvent_t stamps_[4] = {};
+  std::byte* staging_ = nullptr;  // page-locked
+  std::size_t staging_bytes_ = 0, staged_ = 0;
 };
 
 }  // namespace ocrtune::device

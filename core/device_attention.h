@@ -1,6 +1,7 @@
 // Attention of the GPU core. The definition is core/reference_attention.h's.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/device_operator.h"
@@ -45,7 +46,8 @@ struct SoftmaxBackRow {
   }
 };
 
-// Heads one after another, all samples of a head at once. Probabilities are kept: [heads, N, T, T].
+// All heads of so many samples at once as fit a bounded scratch. q, k and v are laid apart first,
+// so that every matrix is a step from the one before. Probabilities are kept: [N, heads, T, T].
 template <typename Machine, typename Value>
 class DeviceAttention final : public DeviceOperator<Machine, Value> {
  public:
@@ -55,90 +57,103 @@ class DeviceAttention final : public DeviceOperator<Machine, Value> {
         heads_(attention.heads),
         depth_(in.c / 3 / attention.heads),
         tokens_(static_cast<int>(pixels(in))) {
-    this->needs_.saved_bytes = many(heads_) * head_floats() * sizeof(Value);
-    this->needs_.backward_scratch_bytes = head_floats() * sizeof(Value);
+    const std::size_t each = (many(heads_) * square() + 6 * values()) * sizeof(Value);
+    at_once_ =
+        static_cast<int>(std::clamp<std::size_t>(machine.most_scratch() / each, 1, many(in.n)));
+    this->needs_.saved_bytes = many(in.n) * many(heads_) * square() * sizeof(Value);
+    this->needs_.forward_scratch_bytes = parts_bytes();
+    this->needs_.backward_scratch_bytes = 2 * parts_bytes() + slopes_bytes();
   }
   Status forward(const OperatorCall& call) override {
-    const Value* x = this->x(call);
-    auto* scores = reinterpret_cast<Value*>(call.saved);
-    for (int head = 0; head < heads_; ++head) {
-      Value* mine = scores + many(head) * head_floats();
+    for (int first = 0; first < in_.n; first += at_once_) {
+      const int batch = heads_ * std::min(at_once_, in_.n - first);
+      auto* parts = reinterpret_cast<Value*>(call.scratch);
+      Value* scores = reinterpret_cast<Value*>(call.saved) + scores_before(first);
+      OCRTUNE_DEVICE_TRY(lay_apart(this->x(call), first, parts));
       OCRTUNE_DEVICE_TRY(
-          this->machine_.product({in_.n, tokens_, tokens_, depth_, part(x, 0, head, true),
-                                  part(x, 1, head, false), mine, tokens_, square(), scale(), 0}));
+          this->machine_.product({batch, tokens_, tokens_, depth_, part(parts, 0, true),
+                                  part(parts, 1, false), scores, tokens_, square(), scale(), 0}));
       OCRTUNE_DEVICE_TRY(
-          this->machine_.rows(many(in_.n) * many(tokens_), SoftmaxRow<Value>{tokens_, mine}));
+          this->machine_.rows(many(batch) * many(tokens_), SoftmaxRow<Value>{tokens_, scores}));
       // out[d, i] = sum over j of v[d, j] p[i, j]
-      OCRTUNE_DEVICE_TRY(this->machine_.product({in_.n,
-                                                 depth_,
-                                                 tokens_,
-                                                 tokens_,
-                                                 part(x, 2, head, false),
-                                                 {mine, tokens_, true, square()},
-                                                 this->y(call) + out_offset(head),
-                                                 tokens_,
-                                                 out_step(),
-                                                 1,
-                                                 0}));
+      OCRTUNE_DEVICE_TRY(this->machine_.product(
+          {batch, depth_, tokens_, tokens_, part(parts, 2, false), scores_at(scores, true),
+           this->y(call) + many(first) * values(), tokens_, head_values(), 1, 0}));
     }
     return Status();
   }
   Status backward(const OperatorCall& call) override {
     if (this->dx(call) == nullptr) return Status();
-    const Value* x = this->x(call);
-    Value* dx = this->dx(call);
-    auto* slopes = reinterpret_cast<Value*>(call.scratch);
-    const auto* scores = reinterpret_cast<const Value*>(call.saved);
-    for (int head = 0; head < heads_; ++head) {
-      const Value* p = scores + many(head) * head_floats();
-      const Value* dy = this->dy(call) + out_offset(head);
-      // dp[i, j] = sum over d of dout[d, i] v[d, j]
-      OCRTUNE_DEVICE_TRY(this->machine_.product({in_.n,
-                                                 tokens_,
-                                                 tokens_,
-                                                 depth_,
-                                                 {dy, tokens_, true, out_step()},
-                                                 part(x, 2, head, false),
-                                                 slopes,
-                                                 tokens_,
-                                                 square(),
-                                                 1,
-                                                 0}));
-      OCRTUNE_DEVICE_TRY(this->machine_.rows(many(in_.n) * many(tokens_),
-                                             SoftmaxBackRow<Value>{tokens_, p, slopes}));
-      const DeviceMatrix ds{slopes, tokens_, false, square()};
-      const DeviceMatrix ds_across{slopes, tokens_, true, square()};
-      // dq = k ds^T, dk = q ds, dv = dout p
-      OCRTUNE_DEVICE_TRY(back(part(x, 1, head, false), ds_across, dx, 0, head, scale()));
-      OCRTUNE_DEVICE_TRY(back(part(x, 0, head, false), ds, dx, 1, head, scale()));
-      OCRTUNE_DEVICE_TRY(
-          back({dy, tokens_, false, out_step()}, {p, tokens_, false, square()}, dx, 2, head, 1));
+    for (int first = 0; first < in_.n; first += at_once_) {
+      OCRTUNE_DEVICE_TRY(backward_from(call, first));
     }
     return Status();
   }
 
  private:
   std::size_t square() const { return many(tokens_) * many(tokens_); }
-  std::size_t head_floats() const { return many(in_.n) * square(); }
-  std::size_t in_step() const { return many(in_.c) * many(tokens_); }
-  std::size_t out_step() const { return many(in_.c / 3) * many(tokens_); }
-  std::size_t out_offset(int head) const { return many(head * depth_) * many(tokens_); }
-  std::size_t offset(int which, int head) const {
-    return many(which * (in_.c / 3) + head * depth_) * many(tokens_);
+  std::size_t head_values() const { return many(depth_) * many(tokens_); }
+  std::size_t values() const { return many(heads_) * head_values(); }  // of q, k or v of a sample
+  std::size_t scores_before(int sample) const { return many(sample) * many(heads_) * square(); }
+  std::size_t parts_bytes() const {
+    return align_up(many(at_once_) * 3 * values() * sizeof(Value));
   }
+  std::size_t slopes_bytes() const { return scores_before(at_once_) * sizeof(Value); }
   float scale() const { return 1.0F / std::sqrt(static_cast<float>(depth_)); }
-  // q (0), k (1) or v (2) of a head: [depth, tokens] of each sample.
-  DeviceMatrix part(const Value* x, int which, int head, bool transposed) const {
-    return {x + offset(which, head), tokens_, transposed, in_step()};
+  // q (0), k (1) or v (2), laid apart: [depth, tokens] of each head.
+  DeviceMatrix part(const Value* parts, int which, bool transposed) const {
+    return {parts + many(which) * many(at_once_) * values(), tokens_, transposed, head_values()};
   }
-  Status back(const DeviceMatrix& a, const DeviceMatrix& b, Value* dx, int which, int head,
-              float factor) {
-    return this->machine_.product({in_.n, depth_, tokens_, tokens_, a, b, dx + offset(which, head),
-                                   tokens_, in_step(), factor, 0});
+  DeviceMatrix scores_at(const Value* scores, bool transposed) const {
+    return {scores, tokens_, transposed, square()};
+  }
+  // [n, 3, C, T] and [3, n, C, T]
+  BlockPlaces together() const { return {1, values(), 0, 0}; }
+  BlockPlaces apart() const { return {3, values(), many(at_once_) * values(), 0}; }
+  std::size_t blocks_from(int first) const { return 3 * many(std::min(at_once_, in_.n - first)); }
+  Status lay_apart(const Value* x, int first, Value* parts) {
+    return move_blocks(this->machine_, blocks_from(first), values(), x + many(first) * 3 * values(),
+                       together(), parts, apart());
+  }
+
+  Status backward_from(const OperatorCall& call, int first) {
+    const int batch = heads_ * std::min(at_once_, in_.n - first);
+    auto* parts = reinterpret_cast<Value*>(call.scratch);
+    auto* slopes_of_parts = reinterpret_cast<Value*>(call.scratch + parts_bytes());
+    auto* slopes = reinterpret_cast<Value*>(call.scratch + 2 * parts_bytes());
+    const Value* scores = reinterpret_cast<const Value*>(call.saved) + scores_before(first);
+    const Value* dy = this->dy(call) + many(first) * values();
+    OCRTUNE_DEVICE_TRY(lay_apart(this->x(call), first, parts));
+    // dp[i, j] = sum over d of dout[d, i] v[d, j]
+    OCRTUNE_DEVICE_TRY(this->machine_.product({batch,
+                                               tokens_,
+                                               tokens_,
+                                               depth_,
+                                               {dy, tokens_, true, head_values()},
+                                               part(parts, 2, false),
+                                               slopes,
+                                               tokens_,
+                                               square(),
+                                               1,
+                                               0}));
+    OCRTUNE_DEVICE_TRY(this->machine_.rows(many(batch) * many(tokens_),
+                                           SoftmaxBackRow<Value>{tokens_, scores, slopes}));
+    // dq = k ds^T, dk = q ds, dv = dout p
+    const auto back = [&](const DeviceMatrix& a, const DeviceMatrix& b, int which, float factor) {
+      return this->machine_.product({batch, depth_, tokens_, tokens_, a, b,
+                                     slopes_of_parts + many(which) * many(at_once_) * values(),
+                                     tokens_, head_values(), factor, 0});
+    };
+    OCRTUNE_DEVICE_TRY(back(part(parts, 1, false), scores_at(slopes, true), 0, scale()));
+    OCRTUNE_DEVICE_TRY(back(part(parts, 0, false), scores_at(slopes, false), 1, scale()));
+    OCRTUNE_DEVICE_TRY(back({dy, tokens_, false, head_values()}, scores_at(scores, false), 2, 1));
+    return move_blocks(this->machine_, blocks_from(first), values(),
+                       static_cast<const Value*>(slopes_of_parts), apart(),
+                       this->dx(call) + many(first) * 3 * values(), together());
   }
 
   Shape in_;
-  int heads_, depth_, tokens_;
+  int heads_, depth_, tokens_, at_once_ = 1;
 };
 
 }  // namespace ocrtune::device

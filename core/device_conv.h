@@ -25,13 +25,13 @@ class DeviceConv final : public DeviceOperator<Machine, Value> {
         engine_->forward(this->x(call), this->weight(call), this->y(call), call.scratch));
     const Activation kind = sizes_.conv.activation;
     if (sizes_.conv.bias) {
-      return this->machine_.each(
-          floats(sizes_.out), BiasEach<Value>{call.parameters[1], sizes_.out.c, pixels(sizes_.out),
-                                              kind, this->y(call)});
+      return this->machine_.rows(many(sizes_.out.n) * many(sizes_.out.c),
+                                 BiasRow<Value>{call.parameters[1], sizes_.out.c,
+                                                pixels(sizes_.out), kind, this->y(call)});
     }
     if (kind == Activation::none) return Status();
-    return this->machine_.each(floats(sizes_.out),
-                               ActivateEach<Value>{kind, this->y(call), this->y(call)});
+    return spans(this->machine_, floats(sizes_.out),
+                 ActivateSpan<Value>{kind, this->y(call), this->y(call)});
   }
   Status backward(const OperatorCall& call) override {
     if (this->dx(call) != nullptr) {

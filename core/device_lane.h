@@ -1,8 +1,9 @@
 // What a thread of the GPU core can do within its group, so that each kernel's logic is one
 // template that also runs on the host, where tests compare it with the reference backend.
 //
-// A Lane has index(), count(), join() (all lanes of the group meet), and sum() and most() over the
-// group, which every lane must call and which give every lane the result.
+// A Lane has index(), count(), join() (all lanes of the group meet), sum() and most() over the
+// group, and sum_of_column(value, width) over the lanes whose index leaves the same rest by width;
+// every lane must call these, and each gets the result.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +23,7 @@ struct HostLane {
   int count() const { return 1; }
   void join() const {}
   double sum(double value) const { return value; }
+  double sum_of_column(double value, int) const { return value; }
   float most(float value) const { return value; }
 };
 

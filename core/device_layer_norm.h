@@ -7,62 +7,103 @@
 
 namespace ocrtune::device {
 
-// --- layer norm: an element is a pixel, so that neighbours read neighbours -------------------
-
 struct LayerNormPlan {
   int channels;
   std::size_t plane;
   double epsilon;
+  // Of pixel i: its place in channel 0.
+  OCRTUNE_BOTH std::size_t first(std::size_t i) const {
+    return i / plane * plane * many(channels) + i % plane;
+  }
+};
+
+// A row is a tile of neighbouring pixels: lanes stand side by side over them, so that neighbours
+// read neighbours, and several deep over the channels.
+struct LayerNormTile {
+  static constexpr std::size_t kPixels = 32;
+  int width, depth, column, layer;
+  bool works;  // lanes that fill no layer only keep the others company
+
+  template <typename Lane>
+  OCRTUNE_BOTH explicit LayerNormTile(const Lane& lane) {
+    const int lanes = lane.count();
+    width = lanes >= static_cast<int>(kPixels) ? static_cast<int>(kPixels) : lanes > 1 ? 2 : 1;
+    depth = lanes / width;
+    column = lane.index() % width;
+    layer = lane.index() / width;
+    works = layer < depth;
+  }
 };
 
 template <typename Value>
-struct LayerNormEach {
+struct LayerNormRow {
   LayerNormPlan plan;
+  std::size_t count;  // pixels of all samples
   const Value* x;
   const float *gamma, *beta;
   Value* y;
   float* saved;  // saved[2 i] mean, saved[2 i + 1] 1 / deviation
-  OCRTUNE_BOTH void operator()(std::size_t i) const {
-    const std::size_t first = i / plan.plane * plan.plane * many(plan.channels) + i % plan.plane;
-    double sum = 0, squares = 0;
-    for (int c = 0; c < plan.channels; ++c) sum += x[first + many(c) * plan.plane];
-    const double mean = sum / plan.channels;
-    for (int c = 0; c < plan.channels; ++c) {
-      const double d = x[first + many(c) * plan.plane] - mean;
-      squares += d * d;
-    }
-    const double inverse = 1 / sqrt(squares / plan.channels + plan.epsilon);
-    saved[2 * i] = static_cast<float>(mean);
-    saved[2 * i + 1] = static_cast<float>(inverse);
-    for (int c = 0; c < plan.channels; ++c) {
-      const std::size_t at = first + many(c) * plan.plane;
-      y[at] = static_cast<float>((x[at] - mean) * inverse) * gamma[c] + beta[c];
+  template <typename Lane>
+  OCRTUNE_BOTH void operator()(Lane& lane, std::size_t row) const {
+    const LayerNormTile tile(lane);
+    for (std::size_t q = many(tile.column); q < LayerNormTile::kPixels; q += many(tile.width)) {
+      const std::size_t i = row * LayerNormTile::kPixels + q;
+      const bool works = tile.works && i < count;
+      const std::size_t first = plan.first(i);
+      const int end = works ? plan.channels : 0;
+      double sum = 0, squares = 0;
+      for (int c = tile.layer; c < end; c += tile.depth) sum += x[first + many(c) * plan.plane];
+      const double mean = lane.sum_of_column(sum, tile.width) / plan.channels;
+      for (int c = tile.layer; c < end; c += tile.depth) {
+        const double d = x[first + many(c) * plan.plane] - mean;
+        squares += d * d;
+      }
+      squares = lane.sum_of_column(squares, tile.width);
+      const double inverse = 1 / sqrt(squares / plan.channels + plan.epsilon);
+      if (works && tile.layer == 0) {
+        saved[2 * i] = static_cast<float>(mean);
+        saved[2 * i + 1] = static_cast<float>(inverse);
+      }
+      for (int c = tile.layer; c < end; c += tile.depth) {
+        const std::size_t at = first + many(c) * plan.plane;
+        y[at] = static_cast<float>((x[at] - mean) * inverse) * gamma[c] + beta[c];
+      }
     }
   }
 };
 
 template <typename Value>
-struct LayerNormBackEach {
+struct LayerNormBackRow {
   LayerNormPlan plan;
+  std::size_t count;
   const Value* x;
   const float *gamma, *saved;
   const Value* dy;
   Value* dx;
-  OCRTUNE_BOTH void operator()(std::size_t i) const {
-    const std::size_t first = i / plan.plane * plan.plane * many(plan.channels) + i % plan.plane;
-    const float mean = saved[2 * i], inverse = saved[2 * i + 1];
-    double sum = 0, product = 0;
-    for (int c = 0; c < plan.channels; ++c) {
-      const std::size_t at = first + many(c) * plan.plane;
-      const float slope = dy[at] * gamma[c];
-      sum += slope;
-      product += static_cast<double>(slope) * (x[at] - mean) * inverse;
-    }
-    const auto a = static_cast<float>(sum / plan.channels);
-    const auto b = static_cast<float>(product / plan.channels);
-    for (int c = 0; c < plan.channels; ++c) {
-      const std::size_t at = first + many(c) * plan.plane;
-      dx[at] = inverse * (dy[at] * gamma[c] - a - (x[at] - mean) * inverse * b);
+  template <typename Lane>
+  OCRTUNE_BOTH void operator()(Lane& lane, std::size_t row) const {
+    const LayerNormTile tile(lane);
+    for (std::size_t q = many(tile.column); q < LayerNormTile::kPixels; q += many(tile.width)) {
+      const std::size_t i = row * LayerNormTile::kPixels + q;
+      const bool works = tile.works && i < count;
+      const std::size_t first = plan.first(i);
+      const int end = works ? plan.channels : 0;
+      const float mean = works ? saved[2 * i] : 0, inverse = works ? saved[2 * i + 1] : 0;
+      double sum = 0, product = 0;
+      for (int c = tile.layer; c < end; c += tile.depth) {
+        const std::size_t at = first + many(c) * plan.plane;
+        const float slope = dy[at] * gamma[c];
+        sum += slope;
+        product += static_cast<double>(slope) * (x[at] - mean) * inverse;
+      }
+      sum = lane.sum_of_column(sum, tile.width);
+      product = lane.sum_of_column(product, tile.width);
+      const auto a = static_cast<float>(sum / plan.channels);
+      const auto b = static_cast<float>(product / plan.channels);
+      for (int c = tile.layer; c < end; c += tile.depth) {
+        const std::size_t at = first + many(c) * plan.plane;
+        dx[at] = inverse * (dy[at] * gamma[c] - a - (x[at] - mean) * inverse * b);
+      }
     }
   }
 };
@@ -92,16 +133,17 @@ class DeviceLayerNorm final : public DeviceOperator<Machine, Value> {
     this->needs_.backward_scratch_bytes = sums().bytes(LayerNormTerm<Value>::kSums);
   }
   Status forward(const OperatorCall& call) override {
-    return this->machine_.each(
-        places(), LayerNormEach<Value>{plan_, this->x(call), call.parameters[0], call.parameters[1],
-                                       this->y(call), reinterpret_cast<float*>(call.saved)});
+    return this->machine_.rows(
+        tiles(),
+        LayerNormRow<Value>{plan_, places(), this->x(call), call.parameters[0], call.parameters[1],
+                            this->y(call), reinterpret_cast<float*>(call.saved)});
   }
   Status backward(const OperatorCall& call) override {
     const auto* saved = reinterpret_cast<const float*>(call.saved);
     if (this->dx(call) != nullptr) {
-      OCRTUNE_DEVICE_TRY(this->machine_.each(
-          places(), LayerNormBackEach<Value>{plan_, this->x(call), call.parameters[0], saved,
-                                             this->dy(call), this->dx(call)}));
+      OCRTUNE_DEVICE_TRY(this->machine_.rows(
+          tiles(), LayerNormBackRow<Value>{plan_, places(), this->x(call), call.parameters[0],
+                                           saved, this->dy(call), this->dx(call)}));
     }
     return sum_channels(
         this->machine_, sums(), LayerNormTerm<Value>{plan_, this->x(call), saved, this->dy(call)},
@@ -110,6 +152,9 @@ class DeviceLayerNorm final : public DeviceOperator<Machine, Value> {
 
  private:
   SumPlan sums() const { return sum_plan(in_.n, in_.c, pixels(in_)); }
+  std::size_t tiles() const {
+    return (places() + LayerNormTile::kPixels - 1) / LayerNormTile::kPixels;
+  }
   std::size_t places() const { return many(in_.n) * pixels(in_); }
   Shape in_;
   LayerNormPlan plan_;

@@ -83,13 +83,14 @@ class DeviceLinear final : public DeviceOperator<Machine, Value> {
                                 1,
                                 0};
     OCRTUNE_DEVICE_TRY(this->machine_.product(product));
-    const std::size_t outputs = many(in_.n) * many(out) * pixels(in_);
     if (linear_.bias) {
-      return this->machine_.each(
-          outputs, BiasEach<Value>{call.parameters[1], out, pixels(in_), kind_, this->y(call)});
+      return this->machine_.rows(
+          many(in_.n) * many(out),
+          BiasRow<Value>{call.parameters[1], out, pixels(in_), kind_, this->y(call)});
     }
     if (kind_ == Activation::none) return Status();
-    return this->machine_.each(outputs, ActivateEach<Value>{kind_, this->y(call), this->y(call)});
+    return spans(this->machine_, many(in_.n) * many(out) * pixels(in_),
+                 ActivateSpan<Value>{kind_, this->y(call), this->y(call)});
   }
   Status backward(const OperatorCall& call) override {
     const int out = linear_.out_channels, plane = static_cast<int>(pixels(in_));

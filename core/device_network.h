@@ -2,7 +2,8 @@
 // the device; the host sees the losses. Templates over the Value that activations are kept as and
 // a Machine (core/device_operator.h), which also has
 //   allocate(bytes) -> Result<Buffer>, a move-only owner with as<T>()
-//   upload(to, from, bytes), download(to, from, bytes)   wait for what is enqueued
+//   upload(to, from, bytes)     has taken `from` when it returns; what is enqueued later sees it
+//   download(to, from, bytes)   waits for all that is enqueued
 //   again(recording, work)   does what `work` enqueues; may keep it and, from a later call on with
 //                            the same Recording, replay what it kept without asking `work`
 #pragma once
@@ -48,7 +49,7 @@ struct DeviceUse {
 // All parameters once more as Values: what products and convolutions read.
 template <typename Value, typename Machine>
 Status copy_parameters(Machine& machine, const float* from, std::size_t count, Value* to) {
-  return machine.each(count, CastEach<float, Value>{from, to});
+  return spans(machine, count, CastSpan<float, Value>{from, to});
 }
 
 template <typename Machine, typename Value = float>
@@ -310,9 +311,9 @@ class DeviceNetwork {
 
   Status enqueue_forward() {
     if (kCopies) {
-      OCRTUNE_DEVICE_TRY(machine_.each(floats(plan_.image),
-                                       CastEach<float, Value>{images_.template as<float>(),
-                                                              image_copies_.template as<Value>()}));
+      OCRTUNE_DEVICE_TRY(spans(machine_, floats(plan_.image),
+                               CastSpan<float, Value>{images_.template as<float>(),
+                                                      image_copies_.template as<Value>()}));
     }
     for (const PlanStep& step : plan_.steps) OCRTUNE_DEVICE_TRY(forward_step(step));
     return Status();
@@ -397,9 +398,9 @@ class DeviceNetwork {
     }
     for (std::size_t k = 0; k < step.inputs.size(); ++k) {
       if (step.rules[k] != GradientRule::add) continue;
-      OCRTUNE_DEVICE_TRY(machine_.each(
-          floats(plan_.values[many(step.inputs[k])].desc.shape),
-          AddEach<Value>{as_values(gradient(step.inputs[k])), as_values(targets_[k])}));
+      Value* sum = as_values(gradient(step.inputs[k]));
+      OCRTUNE_DEVICE_TRY(spans(machine_, floats(plan_.values[many(step.inputs[k])].desc.shape),
+                               SumSpan<Value>{sum, as_values(targets_[k]), sum}));
     }
     return Status();
   }

@@ -141,35 +141,70 @@ struct NormSlopeEach {
   }
 };
 
+// Without a pool: a row is a channel of a sample, and slopes are not kept but made again.
 template <typename Value>
-struct NormSlopeTerm {
-  static constexpr int kSums = 2;
-  using Sum = float;
-  std::size_t channels;
+struct NormRow {
+  NormPlan plan;
   const Value* x;
-  const float* saved;
-  const Value* dz;
-  OCRTUNE_BOTH void add(float (&sums)[kSums], const SumPlace& place) const {
-    const float slope = dz[place.at];
-    sums[0] += slope;
-    sums[1] += slope * (x[place.at] - saved[place.c]) * saved[channels + place.c];
+  const float *gamma, *beta, *saved;
+  Value* y;
+  template <typename Lane>
+  OCRTUNE_BOTH void operator()(Lane& lane, std::size_t row) const {
+    const std::size_t c = row % many(plan.channels), first = row * plan.plane();
+    const float scale = gamma[c] * saved[many(plan.channels) + c];
+    const float shift = beta[c] - scale * saved[c];
+    map_row(
+        lane, plan.plane(), [&](float one) { return activated(plan.kind, scale * one + shift); },
+        y + first, x + first);
+  }
+};
+
+// The slope before the activation: of dy, or as the pool's slopes already are.
+struct NormSlope {
+  Activation kind;  // none: dy is the slope
+  int channels;
+  const float *gamma, *beta, *saved;
+  OCRTUNE_BOTH float of(std::size_t c, float x, float dy) const {
+    if (kind == Activation::none) return dy;
+    const float scale = gamma[c] * saved[many(channels) + c];
+    return activated_slope(kind, scale * x + (beta[c] - scale * saved[c])) * dy;
   }
 };
 
 template <typename Value>
-struct NormBackEach {
+struct NormSlopeTerm {
+  static constexpr int kSums = 2;
+  using Sum = float;
+  NormSlope rule;
+  const Value *x, *dy;
+  OCRTUNE_BOTH void add(float (&sums)[kSums], const SumPlace& place) const {
+    const float value = x[place.at];
+    const float slope = rule.of(place.c, value, dy[place.at]);
+    sums[0] += slope;
+    sums[1] += slope * (value - rule.saved[place.c]) * rule.saved[many(rule.channels) + place.c];
+  }
+};
+
+template <typename Value>
+struct NormBackRow {  // a row is a channel of a sample
   NormPlan plan;
-  const Value* x;
-  const float *gamma, *saved;
-  const Value* dz;
+  NormSlope rule;
+  const Value *x, *dy;
   const float *dgamma, *dbeta;
   Value* dx;
-  OCRTUNE_BOTH void operator()(std::size_t i) const {
-    const std::size_t c = i / plan.plane() % many(plan.channels);
-    const float inverse = saved[many(plan.channels) + c];
-    const float normal = (x[i] - saved[c]) * inverse;
+  template <typename Lane>
+  OCRTUNE_BOTH void operator()(Lane& lane, std::size_t row) const {
+    const std::size_t c = row % many(plan.channels), first = row * plan.plane();
+    const float mean = rule.saved[c], inverse = rule.saved[many(plan.channels) + c];
+    const float scale = rule.gamma[c] * inverse, shift = dbeta[c], slope = dgamma[c];
     const float total = static_cast<float>(plan.plane()) * static_cast<float>(plan.count);
-    dx[i] = gamma[c] * inverse * (dz[i] - (dbeta[c] + normal * dgamma[c]) / total);
+    map_row(
+        lane, plan.plane(),
+        [&](float one, float out) {
+          const float normal = (one - mean) * inverse;
+          return scale * (rule.of(c, one, out) - (shift + normal * slope) / total);
+        },
+        dx + first, x + first, dy + first);
   }
 };
 
@@ -189,38 +224,47 @@ class DeviceNorm final : public DeviceOperator<Machine, Value> {
               norm.epsilon} {
     this->needs_.saved_bytes = 2 * many(in.c) * sizeof(float);
     this->needs_.forward_scratch_bytes = sums().bytes(NormMeasureTerm<Value>::kSums);
-    this->needs_.backward_scratch_bytes =
-        align_up(sums().bytes(NormSlopeTerm<Value>::kSums)) + floats(in) * sizeof(Value);
+    this->needs_.backward_scratch_bytes = align_up(sums().bytes(NormSlopeTerm<Value>::kSums)) +
+                                          (pools() ? floats(in) * sizeof(Value) : 0);
   }
   Status forward(const OperatorCall& call) override {
     auto* saved = reinterpret_cast<float*>(call.saved);
     OCRTUNE_DEVICE_TRY(measure_norm(this->machine_, in_, plan_.epsilon, call.training,
                                     this->x(call), call.statistics[0], call.statistics[1], saved,
                                     call.scratch));
-    return this->machine_.each(
-        outputs(), NormEach<Value>{plan_, this->x(call), call.parameters[0], call.parameters[1],
-                                   saved, this->y(call)});
+    if (pools()) {
+      return this->machine_.each(
+          outputs(), NormEach<Value>{plan_, this->x(call), call.parameters[0], call.parameters[1],
+                                     saved, this->y(call)});
+    }
+    return this->machine_.rows(planes(), NormRow<Value>{plan_, this->x(call), call.parameters[0],
+                                                        call.parameters[1], saved, this->y(call)});
   }
   Status backward(const OperatorCall& call) override {
     const auto* saved = reinterpret_cast<const float*>(call.saved);
-    auto* dz = reinterpret_cast<Value*>(call.scratch +
-                                        align_up(sums().bytes(NormSlopeTerm<Value>::kSums)));
-    const Value* x = this->x(call);
-    OCRTUNE_DEVICE_TRY(this->machine_.clear(dz, floats(in_) * sizeof(Value)));
-    OCRTUNE_DEVICE_TRY(this->machine_.each(
-        outputs(), NormSlopeEach<Value>{plan_, x, call.parameters[0], call.parameters[1], saved,
-                                        this->dy(call), dz}));
+    const float *gamma = call.parameters[0], *beta = call.parameters[1];
+    const Value *x = this->x(call), *dy = this->dy(call);
+    if (pools()) {
+      auto* dz = reinterpret_cast<Value*>(call.scratch +
+                                          align_up(sums().bytes(NormSlopeTerm<Value>::kSums)));
+      OCRTUNE_DEVICE_TRY(this->machine_.clear(dz, floats(in_) * sizeof(Value)));
+      OCRTUNE_DEVICE_TRY(this->machine_.each(
+          outputs(), NormSlopeEach<Value>{plan_, x, gamma, beta, saved, dy, dz}));
+      dy = dz;
+    }
+    const NormSlope rule{pools() ? Activation::none : plan_.kind, in_.c, gamma, beta, saved};
     float *dgamma = call.parameter_gradients[0], *dbeta = call.parameter_gradients[1];
-    OCRTUNE_DEVICE_TRY(sum_channels(this->machine_, sums(),
-                                    NormSlopeTerm<Value>{many(in_.c), x, saved, dz},
+    OCRTUNE_DEVICE_TRY(sum_channels(this->machine_, sums(), NormSlopeTerm<Value>{rule, x, dy},
                                     StoreNormSums{dbeta, dgamma}, call.scratch));
     if (this->dx(call) == nullptr) return Status();
-    return this->machine_.each(floats(in_), NormBackEach<Value>{plan_, x, call.parameters[0], saved,
-                                                                dz, dgamma, dbeta, this->dx(call)});
+    return this->machine_.rows(
+        planes(), NormBackRow<Value>{plan_, rule, x, dy, dgamma, dbeta, this->dx(call)});
   }
 
  private:
   SumPlan sums() const { return sum_plan(in_.n, in_.c, pixels(in_)); }
+  bool pools() const { return plan_.pool_h != 1 || plan_.pool_w != 1; }
+  std::size_t planes() const { return many(in_.n) * many(in_.c); }
   std::size_t outputs() const {
     return many(in_.n) * many(in_.c) * many(plan_.out_h()) * many(plan_.out_w());
   }

@@ -32,12 +32,29 @@ struct NormSumRow {  // a row is a channel of a sample
       scale[b] = branch[b].gamma[c] * branch[b].inverse[c];
       shift += branch[b].beta[c] - scale[b] * branch[b].mean[c];
     }
-    for (std::size_t p = many(lane.index()); p < plane; p += many(lane.count())) {
-      float sum = shift;
-      for (int b = 0; b < branches; ++b) {
-        sum += scale[b] * branch[b].x[n * branch[b].step + c * plane + p];
+    std::size_t starts[kMostSummed];
+    bool packs = plane % kPack == 0 && holds_packs(y);
+    for (int b = 0; b < branches; ++b) {
+      starts[b] = n * branch[b].step + c * plane;
+      packs = packs && holds_packs(branch[b].x + starts[b]);
+    }
+    if (!packs) {
+      for (std::size_t p = many(lane.index()); p < plane; p += many(lane.count())) {
+        float sum = shift;
+        for (int b = 0; b < branches; ++b) sum += scale[b] * branch[b].x[starts[b] + p];
+        y[row * plane + p] = sum;
       }
-      y[row * plane + p] = sum;
+      return;
+    }
+    for (std::size_t i = many(lane.index()); i < plane / kPack; i += many(lane.count())) {
+      float sums[kPack] = {shift, shift, shift, shift};
+      for (int b = 0; b < branches; ++b) {
+        const auto x = reinterpret_cast<const Pack<Value>*>(branch[b].x + starts[b])[i];
+        for (std::size_t k = 0; k < kPack; ++k) sums[k] += scale[b] * x.at[k];
+      }
+      Pack<Value> out;
+      for (std::size_t k = 0; k < kPack; ++k) out.at[k] = sums[k];
+      reinterpret_cast<Pack<Value>*>(y + row * plane)[i] = out;
     }
   }
 };
@@ -72,10 +89,14 @@ struct NormSumBackRow {  // a row is a channel of a sample of one input
     const std::size_t c = row % own, n = row / own;
     const std::size_t slopes = (n * channels + c % channels) * plane;
     const float inverse = saved[own + c], scale = gamma[c] * inverse;
-    for (std::size_t p = many(lane.index()); p < plane; p += many(lane.count())) {
-      const float normal = (x[row * plane + p] - saved[c]) * inverse;
-      dx[row * plane + p] = scale * (dy[slopes + p] - (dbeta[c] + normal * dgamma[c]) / total);
-    }
+    const float mean = saved[c], shift = dbeta[c], slope = dgamma[c];
+    map_row(
+        lane, plane,
+        [&](float one, float out) {
+          const float normal = (one - mean) * inverse;
+          return scale * (out - (shift + normal * slope) / total);
+        },
+        dx + row * plane, x + row * plane, dy + slopes);
   }
 };
 
@@ -167,13 +188,18 @@ class DeviceNormSum final : public DeviceOperator<Machine, Value> {
 // --- trained scalars -----------------------------------------------------------------------------
 
 template <typename Value>
-struct AffineEach {
+struct AffineSpan {
   Activation kind;
   const Value* x;
   const float *s0, *t0, *s1, *t1;
   Value* y;
-  OCRTUNE_BOTH void operator()(std::size_t i) const {
-    y[i] = *s1 * activated(kind, *s0 * x[i] + *t0) + *t1;
+  template <typename Lane>
+  OCRTUNE_BOTH void operator()(Lane& lane, std::size_t first, std::size_t size) const {
+    const float scale = *s0, shift = *t0, scale1 = *s1, shift1 = *t1;
+    map_row(
+        lane, size,
+        [&](float one) { return scale1 * activated(kind, scale * one + shift) + shift1; },
+        y + first, x + first);
   }
 };
 
@@ -203,13 +229,20 @@ struct StoreAffineSums {
 };
 
 template <typename Value>
-struct AffineBackEach {
+struct AffineBackSpan {
   Activation kind;
   const Value *x, *dy;
   const float *s0, *t0, *s1;
   Value* dx;
-  OCRTUNE_BOTH void operator()(std::size_t i) const {
-    dx[i] = *s0 * *s1 * activated_slope(kind, *s0 * x[i] + *t0) * dy[i];
+  template <typename Lane>
+  OCRTUNE_BOTH void operator()(Lane& lane, std::size_t first, std::size_t size) const {
+    const float scale = *s0, shift = *t0, scale1 = *s1;
+    map_row(
+        lane, size,
+        [&](float one, float slope) {
+          return scale * scale1 * activated_slope(kind, scale * one + shift) * slope;
+        },
+        dx + first, x + first, dy + first);
   }
 };
 
@@ -222,8 +255,8 @@ class DeviceAffine final : public DeviceOperator<Machine, Value> {
   }
   Status forward(const OperatorCall& call) override {
     const auto& p = call.parameters;
-    return this->machine_.each(floats(in_), AffineEach<Value>{kind_, this->x(call), p[0], p[1],
-                                                              p[2], p[3], this->y(call)});
+    return spans(this->machine_, floats(in_),
+                 AffineSpan<Value>{kind_, this->x(call), p[0], p[1], p[2], p[3], this->y(call)});
   }
   Status backward(const OperatorCall& call) override {
     const auto& p = call.parameters;
@@ -233,8 +266,8 @@ class DeviceAffine final : public DeviceOperator<Machine, Value> {
                                     AffineTerm<Value>{kind_, x, dy, p[0], p[1], p[2]},
                                     StoreAffineSums{{dp[0], dp[1], dp[2], dp[3]}}, call.scratch));
     if (this->dx(call) == nullptr) return Status();
-    return this->machine_.each(
-        floats(in_), AffineBackEach<Value>{kind_, x, dy, p[0], p[1], p[2], this->dx(call)});
+    return spans(this->machine_, floats(in_),
+                 AffineBackSpan<Value>{kind_, x, dy, p[0], p[1], p[2], this->dx(call)});
   }
 
  private:

@@ -8,30 +8,6 @@
 namespace ocrtune::device {
 
 template <typename Value>
-struct ConcatEach {                 // i counts one part
-  std::size_t part, whole, offset;  // floats of a sample: of the part, of the whole, before it
-  const Value* from;
-  Value* to;
-  bool back;  // from the whole to the part
-  OCRTUNE_BOTH void operator()(std::size_t i) const {
-    const std::size_t at = i / part * whole + offset + i % part;
-    if (back) {
-      to[i] = from[at];
-    } else {
-      to[at] = from[i];
-    }
-  }
-};
-
-template <typename Value>
-struct ScaleEach {
-  std::size_t plane;
-  const Value *x, *factors;
-  Value* y;
-  OCRTUNE_BOTH void operator()(std::size_t i) const { y[i] = x[i] * factors[i / plane]; }
-};
-
-template <typename Value>
 struct ScaleSumRow {  // a row is a channel of a sample
   std::size_t plane;
   const Value *x, *dy;
@@ -54,11 +30,10 @@ class DeviceSum final : public DeviceOperator<Machine, Value> {
     this->needs_.backward_reads_inputs = false;
   }
   Status forward(const OperatorCall& call) override {
-    OCRTUNE_DEVICE_TRY(
-        this->machine_.each(floats(in_), CopyEach<Value>{this->x(call), this->y(call)}));
     for (std::size_t k = 1; k < call.inputs.size(); ++k) {
-      OCRTUNE_DEVICE_TRY(
-          this->machine_.each(floats(in_), AddEach<Value>{this->y(call), this->x(call, k)}));
+      const Value* so_far = k == 1 ? this->x(call) : this->y(call);
+      OCRTUNE_DEVICE_TRY(spans(this->machine_, floats(in_),
+                               SumSpan<Value>{so_far, this->x(call, k), this->y(call)}));
     }
     return Status();
   }
@@ -66,7 +41,7 @@ class DeviceSum final : public DeviceOperator<Machine, Value> {
     for (std::size_t k = 0; k < call.inputs.size(); ++k) {
       if (this->dx(call, k) == nullptr) continue;
       OCRTUNE_DEVICE_TRY(
-          this->machine_.each(floats(in_), CopyEach<Value>{this->dy(call), this->dx(call, k)}));
+          spans(this->machine_, floats(in_), CopySpan<Value>{this->dy(call), this->dx(call, k)}));
     }
     return Status();
   }
@@ -81,13 +56,13 @@ class DeviceActivate final : public DeviceOperator<Machine, Value> {
   DeviceActivate(Machine& machine, const Activate& activate, const Shape& in)
       : DeviceOperator<Machine, Value>(machine), kind_(activate.activation), in_(in) {}
   Status forward(const OperatorCall& call) override {
-    return this->machine_.each(floats(in_),
-                               ActivateEach<Value>{kind_, this->x(call), this->y(call)});
+    return spans(this->machine_, floats(in_),
+                 ActivateSpan<Value>{kind_, this->x(call), this->y(call)});
   }
   Status backward(const OperatorCall& call) override {
     if (this->dx(call) == nullptr) return Status();
-    return this->machine_.each(
-        floats(in_), ActivateBackEach<Value>{kind_, this->x(call), this->dy(call), this->dx(call)});
+    return spans(this->machine_, floats(in_),
+                 ActivateBackSpan<Value>{kind_, this->x(call), this->dy(call), this->dx(call)});
   }
 
  private:
@@ -103,12 +78,12 @@ class DeviceConcat final : public DeviceOperator<Machine, Value> {
     this->needs_.backward_reads_inputs = false;
     for (const ImageDesc& input : request.inputs) inputs_.push_back(input.shape);
   }
+  // A block is a sample's share of one input.
   Status forward(const OperatorCall& call) override {
     std::size_t offset = 0;
     for (std::size_t k = 0; k < inputs_.size(); ++k) {
-      OCRTUNE_DEVICE_TRY(this->machine_.each(
-          floats(inputs_[k]),
-          ConcatEach<Value>{part(k), whole(), offset, this->x(call, k), this->y(call), false}));
+      OCRTUNE_DEVICE_TRY(move_blocks(this->machine_, many(out_.n), part(k), this->x(call, k),
+                                     {1, part(k), 0, 0}, this->y(call), {1, whole(), 0, offset}));
       offset += part(k);
     }
     return Status();
@@ -117,9 +92,9 @@ class DeviceConcat final : public DeviceOperator<Machine, Value> {
     std::size_t offset = 0;
     for (std::size_t k = 0; k < inputs_.size(); ++k) {
       if (this->dx(call, k) != nullptr) {
-        OCRTUNE_DEVICE_TRY(this->machine_.each(
-            floats(inputs_[k]),
-            ConcatEach<Value>{part(k), whole(), offset, this->dy(call), this->dx(call, k), true}));
+        OCRTUNE_DEVICE_TRY(move_blocks(this->machine_, many(out_.n), part(k), this->dy(call),
+                                       {1, whole(), 0, offset}, this->dx(call, k),
+                                       {1, part(k), 0, 0}));
       }
       offset += part(k);
     }
@@ -139,14 +114,15 @@ class DeviceScale final : public DeviceOperator<Machine, Value> {
   DeviceScale(Machine& machine, const Shape& in)
       : DeviceOperator<Machine, Value>(machine), in_(in) {}
   Status forward(const OperatorCall& call) override {
-    return this->machine_.each(
-        floats(in_), ScaleEach<Value>{pixels(in_), this->x(call), this->x(call, 1), this->y(call)});
+    return this->machine_.rows(
+        many(in_.n) * many(in_.c),
+        ScaleRow<Value>{pixels(in_), this->x(call), this->x(call, 1), this->y(call)});
   }
   Status backward(const OperatorCall& call) override {
     if (this->dx(call) != nullptr) {
-      OCRTUNE_DEVICE_TRY(this->machine_.each(
-          floats(in_),
-          ScaleEach<Value>{pixels(in_), this->dy(call), this->x(call, 1), this->dx(call)}));
+      OCRTUNE_DEVICE_TRY(this->machine_.rows(
+          many(in_.n) * many(in_.c),
+          ScaleRow<Value>{pixels(in_), this->dy(call), this->x(call, 1), this->dx(call)}));
     }
     if (this->dx(call, 1) == nullptr) return Status();
     return this->machine_.rows(

@@ -52,52 +52,6 @@ OCRTUNE_BOTH inline float activated_slope(Activation kind, float x) {
   return 1;
 }
 
-template <typename Value>
-struct ActivateEach {
-  Activation kind;
-  const Value* x;
-  Value* y;
-  OCRTUNE_BOTH void operator()(std::size_t i) const { y[i] = activated(kind, x[i]); }
-};
-
-template <typename Value>
-struct ActivateBackEach {
-  Activation kind;
-  const Value *x, *dy;
-  Value* dx;
-  OCRTUNE_BOTH void operator()(std::size_t i) const { dx[i] = activated_slope(kind, x[i]) * dy[i]; }
-};
-
-// y += bias of its channel, then the activation.
-template <typename Value>
-struct BiasEach {
-  const float* bias;
-  int channels;
-  std::size_t plane;
-  Activation kind;
-  Value* y;
-  OCRTUNE_BOTH void operator()(std::size_t i) const {
-    y[i] = activated(kind, y[i] + bias[i / plane % many(channels)]);
-  }
-};
-
-template <typename Value>
-struct AddEach {
-  Value* target;
-  const Value* source;
-  OCRTUNE_BOTH void operator()(std::size_t i) const { target[i] = target[i] + source[i]; }
-};
-
-template <typename From, typename To>
-struct CastEach {
-  const From* from;
-  To* to;
-  OCRTUNE_BOTH void operator()(std::size_t i) const { to[i] = static_cast<float>(from[i]); }
-};
-
-template <typename Value>
-using CopyEach = CastEach<Value, Value>;
-
 // [N, C, P] to [N, P, C] (or back, with the two swapped): i counts the source.
 template <typename Value>
 struct SwapEach {

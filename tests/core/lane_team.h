@@ -27,6 +27,16 @@ class LaneTeam {
       team->meet(me);
       return total;
     }
+    double sum_of_column(double value, int width) const {
+      team->slots_[static_cast<std::size_t>(me)] = value;
+      team->meet(me);
+      double total = 0;
+      for (int lane = me % width; lane < count(); lane += width) {
+        total += team->slots_[static_cast<std::size_t>(lane)];
+      }
+      team->meet(me);
+      return total;
+    }
     float most(float value) const {
       team->slots_[static_cast<std::size_t>(me)] = static_cast<double>(value);
       team->meet(me);
