@@ -129,8 +129,8 @@ class Planner {
     extend(plan_.output, loss_time());
     for (int i = 0; i < step_count(); ++i) {
       PlanValue& value = plan_.values[at(plan_.steps[at(i)].output)];
-      value.place =
-          add_place(value.desc.floats() * backend_.value_bytes(), i, last[at(plan_.steps[at(i)].output)]);
+      value.place = add_place(value.desc.floats() * backend_.value_bytes(), i,
+                              last[at(plan_.steps[at(i)].output)]);
     }
   }
 
@@ -190,7 +190,8 @@ class Planner {
   }
 
   int new_gradient(int value, int time) {
-    const int place = add_place(plan_.values[at(value)].desc.floats() * backend_.value_bytes(), time, time);
+    const int place =
+        add_place(plan_.values[at(value)].desc.floats() * backend_.value_bytes(), time, time);
     owners_[place].push_back(value);
     return place;
   }
