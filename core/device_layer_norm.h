@@ -51,22 +51,22 @@ struct LayerNormRow {
       const bool works = tile.works && i < count;
       const std::size_t first = plan.first(i);
       const int end = works ? plan.channels : 0;
-      double sum = 0, squares = 0;
+      float sum = 0, squares = 0;  // a lane's own: consumer cards have few doubles
       for (int c = tile.layer; c < end; c += tile.depth) sum += x[first + many(c) * plan.plane];
-      const double mean = lane.sum_of_column(sum, tile.width) / plan.channels;
+      const auto mean = static_cast<float>(lane.sum_of_column(sum, tile.width) / plan.channels);
       for (int c = tile.layer; c < end; c += tile.depth) {
-        const double d = x[first + many(c) * plan.plane] - mean;
+        const float d = x[first + many(c) * plan.plane] - mean;
         squares += d * d;
       }
-      squares = lane.sum_of_column(squares, tile.width);
-      const double inverse = 1 / sqrt(squares / plan.channels + plan.epsilon);
+      const double variance = lane.sum_of_column(squares, tile.width) / plan.channels;
+      const auto inverse = static_cast<float>(1 / sqrt(variance + plan.epsilon));
       if (works && tile.layer == 0) {
-        saved[2 * i] = static_cast<float>(mean);
-        saved[2 * i + 1] = static_cast<float>(inverse);
+        saved[2 * i] = mean;
+        saved[2 * i + 1] = inverse;
       }
       for (int c = tile.layer; c < end; c += tile.depth) {
         const std::size_t at = first + many(c) * plan.plane;
-        y[at] = static_cast<float>((x[at] - mean) * inverse) * gamma[c] + beta[c];
+        y[at] = (x[at] - mean) * inverse * gamma[c] + beta[c];
       }
     }
   }
@@ -89,17 +89,15 @@ struct LayerNormBackRow {
       const std::size_t first = plan.first(i);
       const int end = works ? plan.channels : 0;
       const float mean = works ? saved[2 * i] : 0, inverse = works ? saved[2 * i + 1] : 0;
-      double sum = 0, product = 0;
+      float sum = 0, product = 0;
       for (int c = tile.layer; c < end; c += tile.depth) {
         const std::size_t at = first + many(c) * plan.plane;
         const float slope = dy[at] * gamma[c];
         sum += slope;
-        product += static_cast<double>(slope) * (x[at] - mean) * inverse;
+        product += slope * (x[at] - mean) * inverse;
       }
-      sum = lane.sum_of_column(sum, tile.width);
-      product = lane.sum_of_column(product, tile.width);
-      const auto a = static_cast<float>(sum / plan.channels);
-      const auto b = static_cast<float>(product / plan.channels);
+      const auto a = static_cast<float>(lane.sum_of_column(sum, tile.width) / plan.channels);
+      const auto b = static_cast<float>(lane.sum_of_column(product, tile.width) / plan.channels);
       for (int c = tile.layer; c < end; c += tile.depth) {
         const std::size_t at = first + many(c) * plan.plane;
         dx[at] = inverse * (dy[at] * gamma[c] - a - (x[at] - mean) * inverse * b);
