@@ -58,7 +58,10 @@ Result<Machine> read_machine(const std::string& path) {
   return machine;
 }
 
-Result<NodeMeasurement> scale_to_machine(const NodeMeasurement& node, const Machine& machine) {
+namespace {
+
+// Measurements that say nothing of another machine's cores.
+Status check_scalable(const NodeMeasurement& node) {
   if (node.knobs.backend == "cuda") {
     return Error{ErrorKind::unsupported,
                  node.source +
@@ -76,6 +79,13 @@ Result<NodeMeasurement> scale_to_machine(const NodeMeasurement& node, const Mach
                      " measured a rate under a promise, which other cores change in a way "
                      "that is not known: plan from a run of tune --mode infer without --slo"};
   }
+  return Status();
+}
+
+}  // namespace
+
+Result<NodeMeasurement> scale_to_machine(const NodeMeasurement& node, const Machine& machine) {
+  if (Status scalable = check_scalable(node); !scalable) return scalable.error();
   NodeMeasurement other = node;
   const double ratio = cores_of(machine) / node.usable_cores;
   const int wanted = std::max(1, static_cast<int>(std::floor(node.knobs.nproc * ratio + 1e-6)));
