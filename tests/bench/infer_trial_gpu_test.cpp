@@ -120,7 +120,10 @@ TEST_F(ReadingOnGpus, APromiseIsMeasuredWithItsMemory) {
   Trial trial = run(2);
   // A busy machine may prove no rate in so short a time.
   for (int i = 0; i < 3 && !trial.ok(); ++i) trial = run(2);
-  ASSERT_TRUE(trial.ok()) << trial.reason << trial.log_tail;
+  if (!trial.ok()) {
+    EXPECT_EQ(trial.outcome, Outcome::timed_out) << trial.reason << trial.log_tail;
+    GTEST_SKIP() << "too busy a machine to prove a rate: " << trial.reason;
+  }
   EXPECT_EQ(trial.peak_bytes, std::uint64_t{1400} << 20);
   EXPECT_THAT(trial.placement, HasSubstr("@GPU-aaaa-0"));
 }
