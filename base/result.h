@@ -1,7 +1,7 @@
 // What a call gives when the world may say no: a value, or an Error that names the thing.
 //
 // Broken promises of our own code abort through OCRTUNE_CHECK (base/check.h); a failed measurement
-// is an Outcome in a Trial (bench/trial.h). Everything else that can fail returns a Result.
+// is an Outcome in a Trial (trial/trial.h). Everything else that can fail returns a Result.
 #pragma once
 
 #include <optional>

@@ -166,4 +166,23 @@ double mann_whitney_p(const std::vector<double>& a, const std::vector<double>& b
   return std::min(1.0, std::erfc(z / std::sqrt(2.0)));
 }
 
+PairedDifference paired_difference(const std::vector<double>& a, const std::vector<double>& b,
+                                   double noise) {
+  PairedDifference difference;
+  const std::size_t rounds = std::min(a.size(), b.size());
+  std::vector<double> logs;
+  for (std::size_t i = 0; i < rounds; ++i) logs.push_back(std::log(a[i] / b[i]));
+  difference.rounds = static_cast<int>(rounds);
+  difference.mean = median(logs);
+  // The spread of few pairs says little: it is pooled with what repeats show elsewhere.
+  const double prior = noise * std::sqrt(2.0);
+  const double seen = deviation(logs);
+  const auto count = static_cast<double>(rounds);
+  const double freedom = std::max(0.0, count - 1);
+  const double variance = (4 * prior * prior + freedom * seen * seen) / (4 + freedom);
+  difference.error = rounds == 0 ? 1e9 : std::sqrt(variance / count);
+  difference.own_error = rounds < 2 ? difference.error : seen / std::sqrt(count);
+  return difference;
+}
+
 }  // namespace ocrtune

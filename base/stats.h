@@ -36,4 +36,15 @@ Interval bootstrap_ratio(const std::vector<double>& a, const std::vector<double>
 // Exact up to 20 values a side without ties, else the normal approximation with tie correction.
 double mann_whitney_p(const std::vector<double>& a, const std::vector<double>& b);
 
+// log(rate a) - log(rate b) over the rounds that both took part in: the middle, with its standard
+// error.
+struct PairedDifference {
+  double mean = 0;
+  double error = 0;      // large when no round is shared
+  double own_error = 0;  // from these rounds alone
+  int rounds = 0;
+};
+PairedDifference paired_difference(const std::vector<double>& a, const std::vector<double>& b,
+                                   double noise);
+
 }  // namespace ocrtune

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
-#include "tuner/program_versions.h"
+#include "tuner/store/program_versions.h"
 
 namespace ocrtune {
 

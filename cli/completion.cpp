@@ -6,8 +6,8 @@
 #include <CLI/CLI.hpp>
 
 #include "base/text.h"
-#include "bench/knobs.h"
 #include "cli/list_topics.h"
+#include "trial/knobs.h"
 
 namespace ocrtune {
 namespace {

@@ -2,17 +2,17 @@
 
 #include <string>
 
-#include "bench/command_preset.h"
-#include "bench/knobs.h"
-#include "bench/log_reader.h"
 #include "cli/commands.h"
-#include "core/backend_table.h"
-#include "core/model.h"
-#include "probes/causes.h"
-#include "probes/signatures.h"
-#include "tuner/program_versions.h"
-#include "tuner/search.h"
-#include "tuner/store.h"
+#include "core/backends/backend_table.h"
+#include "core/models/model.h"
+#include "diagnosis/causes.h"
+#include "diagnosis/signatures.h"
+#include "trial/knobs.h"
+#include "trial/logs/log_reader.h"
+#include "trial/workloads/command/command_preset.h"
+#include "tuner/search/search.h"
+#include "tuner/store/program_versions.h"
+#include "tuner/store/store.h"
 
 namespace ocrtune {
 namespace {

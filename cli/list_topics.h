@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "reports/table.h"
+#include "reports/markup/table.h"
 
 namespace ocrtune {
 

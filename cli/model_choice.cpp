@@ -1,10 +1,10 @@
 #include "cli/model_choice.h"
 
 #include "base/files.h"
-#include "core/alphabet.h"
-#include "core/checkpoint.h"
-#include "core/model.h"
-#include "core/training_run.h"
+#include "core/data/alphabet.h"
+#include "core/graph/checkpoint.h"
+#include "core/models/model.h"
+#include "core/train/training_run.h"
 
 namespace ocrtune {
 

@@ -10,7 +10,7 @@ if(CHART)
   string(APPEND rows "    {\"chart.js\", R\"ocrtune(${text})ocrtune\"},\n")
 endif()
 file(WRITE ${OUTPUT}
-"#include \"reports/page_parts.h\"
+"#include \"reports/html/page_parts.h\"
 
 namespace ocrtune {
 

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "probes/gpu.h"
-#include "probes/p2p_static.h"
+#include "probes/gpu/gpu.h"
+#include "probes/p2p/p2p_static.h"
 
 namespace ocrtune {
 namespace {

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "base/environment.h"
 #include "base/files.h"
-#include "probes/environment.h"
-#include "probes/gpu_ids.h"
-#include "probes/machine.h"
+#include "probes/gpu/gpu_ids.h"
+#include "probes/machine/machine.h"
 
 namespace ocrtune {
 

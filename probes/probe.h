@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
+#include "base/environment.h"
 #include "base/result.h"
-#include "probes/environment.h"
-#include "probes/machine.h"
+#include "probes/machine/machine.h"
 
 namespace ocrtune {
 

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "base/files.h"
-#include "reports/env_file.h"
-#include "reports/page.h"
-#include "reports/run_tables.h"
+#include "reports/export/env_file.h"
+#include "reports/export/run_tables.h"
+#include "reports/html/page.h"
 
 namespace ocrtune {
 namespace {

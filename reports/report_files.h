@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "tuner/run_record.h"
+#include "tuner/store/run_record.h"
 
 namespace ocrtune {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/stats.h"
-#include "bench/trial.h"
+#include "trial/trial.h"
 
 namespace ocrtune {
 

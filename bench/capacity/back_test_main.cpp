@@ -1,7 +1,7 @@
 // How well the scaling fit predicts counts that it has not seen, on simulated tables with known
 // truth: median and 90th percentile of the error, and how often the 90 % interval holds.
 //
-//   build/bench/capacity/capacity_back_test [tables] [seed]
+//   build/capacity_back_test [tables] [seed]
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -10,7 +10,7 @@
 
 #include "base/random.h"
 #include "base/stats.h"
-#include "tuner/back_test.h"
+#include "capacity/back_test.h"
 
 namespace {
 

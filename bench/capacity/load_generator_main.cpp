@@ -1,6 +1,6 @@
 // What the load generator itself costs, and whether it measures the truth in real time.
 //
-//   build/bench/capacity/capacity_load_generator [seconds]
+//   build/capacity_load_generator [seconds]
 #include <time.h>
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/stats.h"
-#include "bench/function_target.h"
-#include "bench/load_generator.h"
-#include "bench/simulated_server.h"
+#include "bench/synthetic/function_target.h"
+#include "bench/synthetic/simulated_server.h"
+#include "trial/workloads/service/load_generator.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // Does the search for the highest rate find the known capacity of simulated servers?
 //
-//   build/bench/capacity/capacity_slo_search [runs for each server] [budget in scripted seconds]
+//   build/capacity_slo_search [runs for each server] [budget in scripted seconds]
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/stats.h"
-#include "bench/arrivals.h"
-#include "bench/simulated_server.h"
-#include "tuner/queueing.h"
-#include "tuner/slo_search.h"
+#include "bench/synthetic/simulated_server.h"
+#include "capacity/queueing.h"
+#include "trial/workloads/service/arrivals.h"
+#include "tuner/slo/slo_search.h"
 
 namespace {
 

@@ -19,9 +19,9 @@
 #include "base/process_tree.h"
 #include "base/text.h"
 #include "bench/clients/faulty_client.h"
-#include "bench/command_prepare.h"
-#include "bench/command_runner.h"
 #include "probes/probe.h"
+#include "trial/workloads/command/command_prepare.h"
+#include "trial/workloads/command/command_runner.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // kernels: every operator of every backend alone (Google Benchmark), with GFLOP/s or GB/s and their
 // share of what the machine was measured to do at most.
 //
-//   build/bench/kernels/kernels --threads=1 --benchmark_filter=onednn/conv
+//   build/kernels --threads=1 --benchmark_filter=onednn/conv
 #include <omp.h>
 
 #include <cstdlib>
@@ -15,11 +15,11 @@
 
 #include "base/random.h"
 #include "bench/kernels/peaks.h"
-#include "core/backend_table.h"
-#include "core/ctc.h"
-#include "core/flops.h"
-#include "core/graph.h"
-#include "core/tensor.h"
+#include "core/backends/backend_table.h"
+#include "core/graph/ctc.h"
+#include "core/graph/flops.h"
+#include "core/graph/graph.h"
+#include "core/graph/tensor.h"
 
 namespace {
 

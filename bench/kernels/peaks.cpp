@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/check.h"
-#include "core/lanes.h"
-#include "core/simd.h"
+#include "core/simd/lanes.h"
+#include "core/simd/simd.h"
 
 namespace ocrtune {
 namespace {

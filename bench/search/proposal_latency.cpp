@@ -6,7 +6,7 @@
 #include <map>
 
 #include "base/stats.h"
-#include "tuner/replay.h"
+#include "tuner/session/replay.h"
 
 namespace ocrtune {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "bench/synthetic_machine.h"
+#include "bench/synthetic/synthetic_machine.h"
 
 namespace ocrtune {
 

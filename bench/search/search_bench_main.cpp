@@ -17,8 +17,8 @@
 #include "base/files.h"
 #include "base/stats.h"
 #include "bench/search/proposal_latency.h"
-#include "bench/synthetic_machine.h"
-#include "tuner/replay.h"
+#include "bench/synthetic/synthetic_machine.h"
+#include "tuner/session/replay.h"
 
 namespace {
 

@@ -9,7 +9,7 @@
   const kRow = 27;      // pixels of a row, its line included
   const kDetail = 301;  // pixels of an open row's details
 
-  // The fields of a trial, in the order of reports/page_json.cpp.
+  // The fields of a trial, in the order of reports/html/page_json.cpp.
   const trials = run.trials.map((fields) => {
     const [id, setting, phase, repetition, outcome, cause, rate, peak, seconds, reason, why,
       placement, started, reproduce, log, evidence, samples, step] = fields;

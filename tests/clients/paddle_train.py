@@ -1,6 +1,6 @@
 """A small CRNN trainer on Paddle that takes PaddleOCR's command line and prints its log lines.
 
-The network is core/model.h's "crnn", or any of ocrtune's that Global.graph names: a file that
+The network is core/models/model.h's "crnn", or any of ocrtune's that Global.graph names: a file that
 graph_dump has written. Only what a launch setting can see is like PaddleOCR: -c and
 -o, Global and Train keys, the launcher's ranks, the loader's workers, and the printed numbers with
 all their traps (averages over print_batch_step also where a line covers less).

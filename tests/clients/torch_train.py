@@ -1,4 +1,4 @@
-"""core/model.h's "crnn" on PyTorch, started by torchrun; every rank 0 line says samples/s.
+"""core/models/model.h's "crnn" on PyTorch, started by torchrun; every rank 0 line says samples/s.
 
 Takes the batch as --batch; ranks, ports and threads come from the launcher's environment.
 """

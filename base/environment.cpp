@@ -1,0 +1,40 @@
+#include "base/environment.h"
+
+#include <unistd.h>
+
+namespace ocrtune {
+namespace {
+
+void add(Environment& environment, std::string_view entry) {
+  const std::size_t equals = entry.find('=');
+  if (equals == std::string_view::npos || equals == 0) return;
+  environment.emplace(std::string(entry.substr(0, equals)), std::string(entry.substr(equals + 1)));
+}
+
+}  // namespace
+
+Environment process_environment() {
+  Environment environment;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    add(environment, *entry);
+  }
+  return environment;
+}
+
+Environment parse_environment(std::string_view block) {
+  Environment environment;
+  while (!block.empty()) {
+    const std::size_t end = block.find('\0');
+    add(environment, block.substr(0, end));
+    if (end == std::string_view::npos) break;
+    block.remove_prefix(end + 1);
+  }
+  return environment;
+}
+
+std::string environment_value(const Environment& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? "" : found->second;
+}
+
+}  // namespace ocrtune

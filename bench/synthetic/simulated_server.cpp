@@ -1,0 +1,50 @@
+#include "bench/synthetic/simulated_server.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+
+namespace ocrtune {
+
+SimulatedServer::SimulatedServer(SimulatedService service)
+    : service_(std::move(service)), random_(mix_bits(~service_.seed)) {
+  OCRTUNE_CHECK(service_.servers > 0 && service_.service_seconds);
+  for (int i = 0; i < service_.servers; ++i) free_at_.push(0);
+}
+
+double SimulatedServer::finish_of(double start_seconds, double service_seconds) const {
+  const double end = start_seconds + service_seconds;
+  const double stall = service_.stall_at_seconds;
+  if (stall < 0 || end <= stall || start_seconds >= stall + service_.stall_seconds) return end;
+  // Begun before the stall: it loses all of it. Begun inside: what is left of it.
+  return end + stall + service_.stall_seconds - std::max(start_seconds, stall);
+}
+
+void SimulatedServer::start(std::uint64_t request, int kind) {
+  const double begin = std::max(clock_.now_seconds(), free_at_.top());
+  free_at_.pop();
+  const double finish = finish_of(begin, service_.service_seconds(random_, kind));
+  free_at_.push(finish);
+  const bool ok = service_.failed_share <= 0 || random_.uniform() >= service_.failed_share;
+  failed_ = failed_ || !ok;
+  running_.push({request, finish, ok});
+  if (service_.blocks_caller) clock_.move_to(finish);
+}
+
+void SimulatedServer::collect(double until_seconds, std::vector<Completion>& finished) {
+  if (running_.empty() || running_.top().finished_seconds > until_seconds) {
+    clock_.move_to(until_seconds);
+  } else {
+    clock_.move_to(running_.top().finished_seconds);
+  }
+  while (!running_.empty() && running_.top().finished_seconds <= clock_.now_seconds()) {
+    finished.push_back(running_.top());
+    running_.pop();
+  }
+}
+
+std::string SimulatedServer::failure() const { return failed_ ? "refused by the script" : ""; }
+
+}  // namespace ocrtune

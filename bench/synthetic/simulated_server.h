@@ -1,0 +1,67 @@
+// A server in scripted time: the same requests give the same answers on every machine.
+//
+// n processes take requests first come, first served, with service times drawn by seed; it may
+// stall once, refuse a share, or block its caller as a synchronous client would. For tests and
+// for benchmarks of the load generator and the search, which know its true capacity.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "trial/workloads/service/load_target.h"
+
+namespace ocrtune {
+
+struct SimulatedService {
+  int servers = 1;
+  std::function<double(Random& random, int kind)> service_seconds;
+  double stall_at_seconds = -1;  // when every process stops; below 0: never
+  double stall_seconds = 0;      // for how long
+  double failed_share = 0;       // of the requests
+  bool blocks_caller = false;    // start() returns only when the answer is there
+  std::uint64_t seed = 1;
+};
+
+class SimulatedServer final : public LoadTarget {
+ public:
+  explicit SimulatedServer(SimulatedService service);
+
+  Clock& clock() { return clock_; }
+
+  void start(std::uint64_t request, int kind) override;
+  void collect(double until_seconds, std::vector<Completion>& finished) override;
+  std::string failure() const override;
+
+  // When work of this length, begun at `start`, is done: what falls into the stall waits it out.
+  double finish_of(double start_seconds, double service_seconds) const;
+
+ private:
+  class ScriptedClock final : public Clock {
+   public:
+    double now_seconds() override { return now_; }
+    void sleep_seconds(double seconds) override { now_ += seconds; }
+    void move_to(double seconds) { now_ = seconds > now_ ? seconds : now_; }
+
+   private:
+    double now_ = 0;
+  };
+
+  struct Later {
+    bool operator()(const Completion& a, const Completion& b) const {
+      return a.finished_seconds > b.finished_seconds;
+    }
+  };
+
+  SimulatedService service_;
+  ScriptedClock clock_;
+  Random random_;
+  std::priority_queue<double, std::vector<double>, std::greater<>> free_at_;
+  std::priority_queue<Completion, std::vector<Completion>, Later> running_;
+  bool failed_ = false;
+};
+
+}  // namespace ocrtune

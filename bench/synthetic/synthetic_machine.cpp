@@ -1,0 +1,165 @@
+#include "bench/synthetic/synthetic_machine.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/stats.h"
+#include "bench/synthetic/synthetic_surface.h"
+
+namespace ocrtune {
+namespace {
+
+struct Axes {
+  std::vector<int> processes, threads, batches, workers;
+  std::vector<std::string> precisions = {"fp32"};
+  std::vector<std::string> bindings = {"none"};
+};
+
+std::vector<int> up_to(int most, std::initializer_list<int> values) {
+  std::vector<int> kept;
+  for (int value : values) {
+    if (value <= most) kept.push_back(value);
+  }
+  return kept;
+}
+
+Axes small_axes(int cores) {
+  Axes axes;
+  axes.processes = up_to(2 * cores, {1, 2, 3, 4, 8});
+  axes.threads = up_to(cores, {1, 2, 3, 4});
+  axes.batches = {8, 16, 32, 64};
+  axes.workers = {0, 1, 2};
+  return axes;
+}
+
+Axes large_axes(int cores, int sockets, Random& random) {
+  Axes axes;
+  axes.processes = up_to(cores, {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256});
+  axes.threads = axes.processes;
+  axes.batches = {4, 8, 16, 32, 64, 128};
+  axes.workers = {0, 1, 2, 4};
+  if (cores <= 32) axes.batches = {2, 4, 8, 16, 24, 32, 48, 64, 96, 128};
+  if (cores <= 16) axes.workers = {0, 1, 2, 3, 4, 6};
+  axes.precisions = {"fp32", "bf16"};
+  axes.bindings = {"none", "compact"};
+  if (cores <= 32 || random.uniform() < 0.3) axes.bindings.emplace_back("spread");
+  if (cores > 64) axes.bindings = {"none", sockets > 1 ? "numa" : "compact"};
+  if (cores > 64) axes.workers = {0, 1, 4};
+  return axes;
+}
+
+// Few values at a time are dropped until the product is of the size of a real space.
+std::vector<Knobs> grid(const Axes& axes, int cores, Random& random, std::size_t most) {
+  std::vector<std::pair<int, int>> teams;
+  for (int n : axes.processes) {
+    for (int t : axes.threads) {
+      if (n * t <= 2 * cores) teams.emplace_back(n, t);
+    }
+  }
+  const std::size_t others =
+      axes.batches.size() * axes.workers.size() * axes.precisions.size() * axes.bindings.size();
+  while (teams.size() * others > most && teams.size() > 8) {
+    const auto drop = random.integer(1, static_cast<std::int64_t>(teams.size()) - 1);
+    teams.erase(teams.begin() + drop);
+  }
+  std::vector<Knobs> points;
+  for (const auto& [n, t] : teams) {
+    for (int b : axes.batches) {
+      for (int w : axes.workers) {
+        for (const std::string& precision : axes.precisions) {
+          for (const std::string& binding : axes.bindings) {
+            Knobs knobs;
+            knobs.nproc = n;
+            knobs.threads = t;
+            knobs.batch = b;
+            knobs.workers = w;
+            knobs.precision = precision;
+            knobs.binding = binding;
+            points.push_back(std::move(knobs));
+          }
+        }
+      }
+    }
+  }
+  return points;
+}
+
+Surface surface_of(const std::string& kind, const SurfaceRequest& request) {
+  if (kind == "queue") return make_queue_surface(request);
+  if (kind == "field") return make_field_surface(request);
+  return make_formula_surface(request);
+}
+
+// A limit that leaves out the heaviest part of the settings; a third of the machines have plenty.
+double memory_limit(const std::vector<double>& peaks, Random& random) {
+  const double kept = random.uniform() < 0.33 ? 1.0 : random.uniform(0.6, 0.97);
+  const double limit = quantile(peaks, kept) * (kept == 1.0 ? random.uniform(1.05, 3) : 1.0);
+  return std::max(limit, 2 * quantile(peaks, 0.0));
+}
+
+}  // namespace
+
+double frozen_factor(const Knobs& knobs, std::uint64_t seed, double sigma) {
+  std::uint64_t hash = mix_bits(seed);
+  for (const auto& [name, text] : knob_texts(knobs)) {
+    for (const char c : name + "=" + text) {
+      hash = mix_bits(hash ^ static_cast<std::uint64_t>(static_cast<unsigned char>(c)));
+    }
+  }
+  Random random(hash);
+  return std::exp(sigma * random.normal());
+}
+
+const std::vector<std::string>& synthetic_kinds() {
+  static const std::vector<std::string> kKinds = {"formula", "queue", "field"};
+  return kKinds;
+}
+
+SyntheticMachine make_synthetic_machine(const SyntheticRequest& request) {
+  Random random(mix_bits(request.seed * 1000003 + request.kind.size()));
+  static const std::vector<int> kCores = {16, 24, 32, 48, 64, 96, 128, 256};
+  const auto pick = static_cast<std::size_t>(random.integer(0, 7));
+  const int cores = request.small ? static_cast<int>(random.integer(2, 4)) : kCores[pick];
+  const int sockets = cores >= 48 && random.uniform() < 0.5 ? 2 : 1;
+  const Axes axes = request.small ? small_axes(cores) : large_axes(cores, sockets, random);
+  const std::vector<Knobs> points = grid(axes, cores, random, request.small ? 150 : 4800);
+  const Surface surface = surface_of(request.kind, {cores, sockets, random.fork(1)});
+
+  SyntheticMachine machine;
+  machine.table.cores = cores;
+  const double rough = request.roughness * random.uniform(0.005, 0.025);
+  const double noise = request.noise * std::exp(random.uniform(std::log(0.01), std::log(0.05)));
+  const std::uint64_t seed = random.next();
+  std::vector<double> peaks;
+  for (const Knobs& knobs : points) {
+    const SurfacePoint truth = surface(knobs);
+    TableRow row;
+    row.knobs = knobs;
+    row.samples_per_second = truth.samples_per_second * frozen_factor(knobs, seed, rough);
+    const double peak = truth.peak_bytes * frozen_factor(knobs, seed + 1, 0.01);
+    row.peak_bytes = static_cast<std::uint64_t>(peak);
+    row.noise_sigma = noise;
+    peaks.push_back(peak);
+    machine.table.rows.push_back(std::move(row));
+  }
+  const double limit = memory_limit(peaks, random);
+  machine.table.memory_bytes = static_cast<std::uint64_t>(limit);
+  if (random.uniform() < 0.3 && !request.small) {
+    machine.process_cap = static_cast<int>(random.integer(std::max(4, cores / 8), cores));
+  }
+  for (TableRow& row : machine.table.rows) {
+    const bool too_big = static_cast<double>(row.peak_bytes) > limit;
+    const bool capped = machine.process_cap > 0 && row.knobs.nproc > machine.process_cap;
+    if (!too_big && !capped) continue;
+    row.outcome = too_big ? Outcome::out_of_memory : Outcome::crashed;
+    row.samples_per_second = 0;
+    row.peak_bytes = too_big ? machine.table.memory_bytes : 0;
+  }
+  machine.faults.drift = random.uniform(0, 0.04);
+  machine.faults.outlier_share = 0.03;
+  machine.faults.outlier_loss = 0.5;
+  return machine;
+}
+
+}  // namespace ocrtune

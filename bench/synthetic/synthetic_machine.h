@@ -1,0 +1,36 @@
+// Machines that do not exist: tables of what every setting would do there, for testing searches.
+//
+// Three kinds, made by different means so that no search can win by knowing one set of formulas:
+//   formula  scaling laws multiplied together, with frozen roughness;
+//   queue    cores, caches, memory channels, fork-join phases and loader queues played through;
+//   field    no machine at all: random curves along each axis and random interactions.
+// The same seed gives the same machine everywhere.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "trial/table_runner.h"
+
+namespace ocrtune {
+
+struct SyntheticRequest {
+  std::string kind = "formula";
+  std::uint64_t seed = 1;
+  double roughness = 1;  // multiplies the frozen point-to-point irregularity
+  double noise = 1;      // multiplies the noise between repeats
+  bool small = false;    // a machine of 2 to 4 cores: at most 150 settings
+};
+
+struct SyntheticMachine {
+  RecordedTable table;
+  ReplayFaults faults;  // drift and outliers, which a table cannot say
+  int process_cap = 0;  // 0: none; above it every setting crashes
+};
+
+SyntheticMachine make_synthetic_machine(const SyntheticRequest& request);
+
+const std::vector<std::string>& synthetic_kinds();
+
+}  // namespace ocrtune

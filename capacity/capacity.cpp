@@ -1,0 +1,398 @@
+#include "capacity/capacity.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "base/random.h"
+#include "base/text.h"
+#include "trial/workloads/service/arrivals.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr int kDraws = 400;
+constexpr std::uint64_t kSeed = 11;
+constexpr int kQueueRequests = 60000;
+constexpr double kMostSharedNothing = 100;  // machines for each measured one
+constexpr int kMostSearched = 100000;
+
+double least_noise(const NodeMeasurement& node) { return std::max(node.noise, 0.01); }
+
+// What another day's measurement of this node might give as its median rate.
+std::vector<double> rate_draws(const NodeMeasurement& node) {
+  Random random(kSeed);
+  const double centre = median(node.rates);
+  const double deviation =
+      least_noise(node) * std::sqrt(1 + 1.57 / static_cast<double>(node.rates.size()));
+  const double widened = std::hypot(deviation, node.widened);
+  std::vector<double> draws;
+  for (int i = 0; i < kDraws; ++i) {
+    draws.push_back(centre * std::exp(widened * random.normal()));
+  }
+  return draws;
+}
+
+Interval interval_of(std::vector<double> draws, double centre, double confidence) {
+  const double tail = (1 - confidence) / 2;
+  return {centre, quantile(draws, tail), quantile(std::move(draws), 1 - tail)};
+}
+
+QueueModel queue_of(const NodeMeasurement& node, double speed) {
+  ServiceTimes service = node.service;
+  service.fixed_seconds /= speed;
+  service.seconds_each /= speed;
+  QueueModel model;
+  model.servers = node.knobs.nproc;
+  model.batch = node.knobs.batch;
+  model.service = measured_service(std::move(service));
+  return model;
+}
+
+class Planner {
+ public:
+  Planner(const NodeMeasurement& node, const CapacityDemand& demand)
+      : node_(node), demand_(demand), draws_(rate_draws(node)) {}
+
+  CapacityPlan plan() {
+    plan_.demand = demand_;
+    plan_.source = node_.source;
+    plan_.knobs = node_.knobs;
+    plan_.peak_bytes = node_.peak_bytes;
+    plan_.extrapolated = node_.widened > 0;
+    plan_.machine_kind = node_.kind.empty() ? "this kind" : node_.kind;
+    plan_.notes = node_.notes;
+    plan_.machine_rate = interval_of(draws_, median(node_.rates), demand_.confidence);
+    if (demand_.inference()) {
+      plan_inference();
+    } else {
+      plan_training();
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  // --- inference: machines that share nothing ---
+
+  void plan_inference() {
+    plan_.valid_range = {1, kMostSharedNothing,
+                         "one machine was measured; a load balancer for more than 100 was not"};
+    plan_.back_tests = back_tests(node_.points, {demand_.confidence, 200, kSeed});
+    note_service();
+    if (!serve()) return;
+    const Interval& rate = demand_.promise ? plan_.served_rate : plan_.machine_rate;
+    const auto need = [&](double each) {
+      return std::ceil(demand_.requests_per_second / each - 1e-9);
+    };
+    if (on_trace()) {
+      const Interval& alone = plan_.machine_rate;
+      settle({machines_on_trace(1), machines_on_trace(alone.high / alone.median),
+              machines_on_trace(alone.low / alone.median)});
+    } else {
+      settle({need(rate.median), need(rate.high), need(rate.low)});
+    }
+    if (!plan_.refused) add_rows([this](int machines) { return inference_row(machines); });
+  }
+
+  bool on_trace() const { return demand_.promise && !demand_.trace.empty() && !promised(); }
+
+  // The node's rate is one that keeps a promise, so there is nothing to simulate.
+  bool promised() const { return !node_.promise.empty(); }
+
+  // What one of so many machines gets of the recorded load.
+  std::vector<double> trace_share(int machines) const {
+    std::vector<double> share;
+    for (std::size_t i = 0; i < demand_.trace.size(); i += static_cast<std::size_t>(machines)) {
+      share.push_back(demand_.trace[i]);
+    }
+    return share;
+  }
+
+  double trace_latency(int machines, double speed) const {
+    return latency_quantile(simulate_queue(queue_of(node_, speed), trace_share(machines), kSeed),
+                            demand_.promise->percentile);
+  }
+
+  // The fewest machines on which the recorded load keeps the promise; one too many to refuse.
+  double machines_on_trace(double speed) const {
+    int low = 1, high = static_cast<int>(kMostSharedNothing) + 1;
+    while (low < high) {
+      const int middle = low + (high - low) / 2;
+      if (trace_latency(middle, speed) <= demand_.promise->seconds) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    return low;
+  }
+
+  // The least relative speed at which so many machines keep the promise.
+  double slowest_on_trace(int machines) const {
+    double low = 0.25, high = 4;
+    if (trace_latency(machines, high) > demand_.promise->seconds) {
+      return std::numeric_limits<double>::infinity();
+    }
+    for (int i = 0; i < 9; ++i) {
+      const double middle = std::sqrt(low * high);
+      (trace_latency(machines, middle) <= demand_.promise->seconds ? high : low) = middle;
+    }
+    return high;
+  }
+
+  void note_service() {
+    plan_.notes.emplace_back("machines share nothing but a load balancer that divides evenly");
+    if (!demand_.promise) {
+      plan_.notes.emplace_back(
+          "no --slo was given: the count keeps up with the load and promises no latency");
+      return;
+    }
+    if (promised()) {
+      plan_.notes.push_back("the rate of one machine was measured with " +
+                            promise_text(*demand_.promise) + " kept; nothing is simulated");
+      return;
+    }
+    if (!node_.service_spread_known) {
+      plan_.notes.emplace_back("the spread of service times was not measured; 25 % is assumed");
+    }
+    if (!node_.batch_cost_known) {
+      plan_.notes.emplace_back(
+          "only one batch size was measured: a part-filled batch is taken to last as long as a "
+          "full one");
+    }
+  }
+
+  // A node that is f times as fast keeps a limit L at f times the rate at which this one keeps f L.
+  bool serve() {
+    if (!demand_.promise) return true;
+    if (promised()) {
+      plan_.served_rate = plan_.machine_rate;
+      return true;
+    }
+    const auto served = [&](double rate) {
+      const double speed = rate / plan_.machine_rate.median;
+      return highest_rate(queue_of(node_, speed), *demand_.promise, kSeed, kQueueRequests);
+    };
+    plan_.served_rate = {served(plan_.machine_rate.median), served(plan_.machine_rate.low),
+                         served(plan_.machine_rate.high)};
+    if (plan_.served_rate.low > 0) return true;
+    const QueueModel idle = queue_of(node_, plan_.machine_rate.low / plan_.machine_rate.median);
+    const double alone = latency_quantile(
+        simulate_queue(
+            idle, take_arrivals(Arrivals::poisson(1e-3 * saturated_rate(idle, 1), 5), 5000), 7),
+        demand_.promise->percentile);
+    refuse(fmt::format(
+        "no number of machines keeps {}: one request alone takes {:.3g} ms there, {:.3g} ms "
+        "too long; a smaller batch or more threads a process may do",
+        promise_text(*demand_.promise), 1e3 * alone,
+        1e3 * std::max(0.0, alone - demand_.promise->seconds)));
+    return false;
+  }
+
+  CapacityRow inference_row(int machines) const {
+    CapacityRow row;
+    row.machines = machines;
+    row.samples_per_second = times(plan_.machine_rate, machines);
+    const double each = demand_.requests_per_second / machines;
+    row.busy_share = each / plan_.machine_rate.median;
+    const Interval& rate = demand_.promise ? plan_.served_rate : plan_.machine_rate;
+    const double scale = rate.median / plan_.machine_rate.median;
+    row.probability = share_of([&](double draw) { return draw * scale >= each; });
+    if (on_trace()) {
+      row.latency_seconds = trace_latency(machines, 1);
+      const double slowest = slowest_on_trace(machines);
+      row.probability =
+          share_of([&](double draw) { return draw >= slowest * plan_.machine_rate.median; });
+      return row;
+    }
+    if (demand_.promise && !promised()) {
+      row.latency_seconds = std::numeric_limits<double>::infinity();
+      if (row.busy_share < 1) {
+        const auto arrivals = take_arrivals(Arrivals::poisson(each, kSeed), kQueueRequests);
+        row.latency_seconds = latency_quantile(simulate_queue(queue_of(node_, 1), arrivals, kSeed),
+                                               demand_.promise->percentile);
+      }
+    }
+    return row;
+  }
+
+  // --- training: machines that wait for each other ---
+
+  void plan_training() {
+    plan_.back_tests = back_tests(node_.nodes.empty() ? node_.points : node_.nodes,
+                                  {demand_.confidence, 200, kSeed});
+    const bool one_node = node_.nodes.empty();
+    const auto fit =
+        fit_scaling(one_node ? node_.points : node_.nodes, {demand_.confidence, kDraws, kSeed});
+    if (!fit) return refuse(fit.error().what);
+    const double factor = valid_factor(plan_.back_tests);
+    const double reach = one_node ? factor : factor * fit->most_processes;
+    plan_.valid_range = {1, std::max(1.0, std::floor(reach + 1e-9)),
+                         training_reason(one_node, factor)};
+    const double wanted = demand_.total_samples() / demand_.deadline_seconds;
+    const auto needed = [&](double tail) { return machines_for(*fit, wanted, tail); };
+    const double tail = (1 - demand_.confidence) / 2;
+    MachineCount count{needed(0.5), needed(1 - tail), needed(tail)};
+    if (one_node && count.median > 1) {
+      plan_.extrapolated = true;
+      plan_.notes.emplace_back(
+          "one node was measured: several are taken to lose between nothing and what "
+          "its own processes lose to each other");
+    }
+    if (count.median > plan_.valid_range.high) {
+      const double seconds = demand_.total_samples() / plan_.machine_rate.median;
+      return refuse(
+          fmt::format("one machine takes {}; {} is asked, at least {:.0f} machines if none were "
+                      "lost to waiting, and "
+                      "measurements back {:.0f} ({}); measure with more nodes or processes",
+                      format_duration(seconds), format_duration(demand_.deadline_seconds),
+                      std::ceil(wanted / plan_.machine_rate.median), plan_.valid_range.high,
+                      plan_.valid_range.reason));
+    }
+    settle(count);
+    if (!plan_.refused) add_rows([&](int machines) { return training_row(*fit, machines); });
+  }
+
+  std::string training_reason(bool one_node, double factor) const {
+    if (plan_.back_tests.empty()) {
+      return fmt::format("fewer than four {} counts were measured, so no extrapolation was tested",
+                         one_node ? "process" : "node");
+    }
+    if (factor <= 1) return "extrapolations failed their back-test";
+    return fmt::format("extrapolations held in back-tests up to {:.3g} times", factor);
+  }
+
+  // Rates of so many machines: each draw of the node's rate with one of the fit's curves.
+  std::vector<double> training_rates(const ScalingFit& fit, int machines) const {
+    Random random(kSeed + 1);
+    std::vector<double> rates;
+    for (std::size_t i = 0; i < draws_.size(); ++i) {
+      const UslCurve& curve = fit.draws[i % fit.draws.size()];
+      double share = 1;  // of machines x one machine
+      if (!node_.nodes.empty()) {
+        share = curve.at(machines) / (machines * curve.at(1));
+      } else if (machines > 1) {
+        const double n = node_.knobs.nproc;
+        const double loss = curve.at(n * machines) / (machines * curve.at(n));
+        share = std::pow(std::min(1.0, loss), random.uniform());
+      }
+      rates.push_back(draws_[i] * machines * share);
+    }
+    return rates;
+  }
+
+  // The least machines whose rate at this quantile suffices; past the valid range: one more.
+  double machines_for(const ScalingFit& fit, double wanted, double tail) const {
+    const int most = static_cast<int>(std::min<double>(plan_.valid_range.high, kMostSearched));
+    for (int machines = 1; machines <= most; ++machines) {
+      if (quantile(training_rates(fit, machines), tail) >= wanted) return machines;
+    }
+    return most + 1;
+  }
+
+  CapacityRow training_row(const ScalingFit& fit, int machines) const {
+    CapacityRow row;
+    row.machines = machines;
+    const auto rates = training_rates(fit, machines);
+    row.samples_per_second = interval_of(rates, median(rates), demand_.confidence);
+    const double total = demand_.total_samples();
+    row.seconds = {total / row.samples_per_second.median, total / row.samples_per_second.high,
+                   total / row.samples_per_second.low};
+    double met = 0;
+    for (const double rate : rates) met += total / rate <= demand_.deadline_seconds;
+    row.probability = met / static_cast<double>(rates.size());
+    if (demand_.cost_per_hour) {
+      row.cost = machines * *demand_.cost_per_hour * row.seconds.median / 3600;
+    }
+    return row;
+  }
+
+  // --- both ---
+
+  static Interval times(const Interval& one, double factor) {
+    return {one.median * factor, one.low * factor, one.high * factor};
+  }
+
+  template <typename Holds>
+  double share_of(Holds holds) const {
+    double count = 0;
+    for (const double draw : draws_) count += holds(draw);
+    return count / static_cast<double>(draws_.size());
+  }
+
+  void refuse(std::string why) {
+    plan_.refused = true;
+    plan_.refusal = std::move(why);
+    plan_.machines = {};
+  }
+
+  void settle(const MachineCount& count) {
+    plan_.machines = {std::max(1.0, count.median), std::max(1.0, count.low),
+                      std::max(1.0, count.high)};
+    if (plan_.machines.median > plan_.valid_range.high) {
+      return refuse(
+          fmt::format("the load needs about {:.0f} machines and the measurements back {:.0f}: {}",
+                      count.median, plan_.valid_range.high, plan_.valid_range.reason));
+    }
+    plan_.spare_machines = static_cast<int>(plan_.machines.median) + 1;
+  }
+
+  template <typename MakeRow>
+  void add_rows(MakeRow make_row) {
+    const int middle = static_cast<int>(plan_.machines.median);
+    const int first = std::max(1, std::min(static_cast<int>(plan_.machines.low), middle - 1));
+    const int last = static_cast<int>(
+        std::min(plan_.valid_range.high, std::max(plan_.machines.high, middle + 1.0)));
+    const int step = std::max(1, (last - first) / 8);
+    for (int machines = first; machines <= last; ++machines) {
+      const bool near = std::abs(machines - middle) <= 1;
+      if (!near && (machines - first) % step != 0 && machines != last) continue;
+      CapacityRow row = make_row(machines);
+      if (demand_.cost_per_hour) row.cost_per_hour = machines * *demand_.cost_per_hour;
+      plan_.rows.push_back(row);
+    }
+  }
+
+  const NodeMeasurement& node_;
+  const CapacityDemand& demand_;
+  std::vector<double> draws_;
+  CapacityPlan plan_;
+};
+
+}  // namespace
+
+namespace {
+
+// A run under a promise tells the rate for that promise and for looser ones, and no other.
+Status promise_fits(const NodeMeasurement& node, const CapacityDemand& demand) {
+  const auto kept = parse_promise(node.promise);
+  if (node.promise.empty() || !kept) return Status();
+  if (demand.promise && demand.promise->percentile <= kept->percentile &&
+      demand.promise->seconds >= kept->seconds) {
+    return Status();
+  }
+  return Error{ErrorKind::usage,
+               fmt::format("{} measured the rate that keeps {}: plan with --slo {}, or from a run "
+                           "of tune --mode infer without --slo",
+                           node.source, promise_text(*kept), node.promise)};
+}
+
+}  // namespace
+
+Result<CapacityPlan> plan_capacity(const NodeMeasurement& node, const CapacityDemand& demand) {
+  const bool training = demand.total_samples() > 0 && demand.deadline_seconds > 0;
+  if (demand.inference() == training) {
+    return Error{ErrorKind::usage, "give either --rate (or --daily) or --samples with --deadline"};
+  }
+  if (node.rates.empty() || median(node.rates) <= 0) {
+    return Error{ErrorKind::invalid, node.source + ": no rate was measured"};
+  }
+  if (const Status fits = promise_fits(node, demand); !fits) return fits.error();
+  return Planner(node, demand).plan();
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,96 @@
+// How many machines a load or a deadline takes: with intervals, and no further than measurements
+// reach.
+//
+// Rate of one machine: its measured rate with the spread of its repeats. Inference: machines share
+// nothing but the load balancer, so the load is divided evenly; with a promise each machine serves
+// what a simulated queue of its processes can keep (capacity/queueing.h). Training: machines of one
+// job wait for each other; their common rate comes from a fit over measured node counts, or, with
+// one node measured, lies between no loss and the loss that the node's own processes show. Counts
+// beyond what back-tests support are refused.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/stats.h"
+#include "capacity/back_test.h"
+#include "capacity/day_profile.h"
+#include "capacity/node_measurement.h"
+#include "probes/machine/machine.h"
+#include "trial/workloads/service/promise.h"
+
+namespace ocrtune {
+
+struct CapacityDemand {
+  // Inference: requests per second at the peak. 0: training.
+  double requests_per_second = 0;
+  double daily_requests = 0;  // where the rate came from; 0: given as a rate
+  double peak_factor = 1;
+  std::optional<Promise> promise;
+  // Recorded arrivals in seconds from 0, of the whole load; the rate above is that of its busiest
+  // minute. Machines take them in turn. Empty: Poisson at the rate.
+  std::vector<double> trace;
+  double busiest_seconds = 0;  // when that minute begins
+  DayProfile profile;          // the load of a day; the rate above is that of its busiest part
+  std::string peak_time;       // of day, of that minute or part: "14:00"; empty: unknown
+  // Training.
+  double samples = 0;  // of one epoch
+  double epochs = 1;
+  double deadline_seconds = 0;
+
+  std::optional<double> cost_per_hour;  // of one machine
+  double confidence = 0.9;
+
+  bool inference() const { return requests_per_second > 0; }
+  double total_samples() const { return samples * epochs; }
+};
+
+struct MachineCount {
+  double median = 0, low = 0, high = 0;  // whole numbers
+};
+
+struct ValidRange {
+  double low = 1, high = 1;  // machines
+  std::string reason;        // why not more
+};
+
+// What would happen with this many machines.
+struct CapacityRow {
+  int machines = 1;
+  Interval samples_per_second;  // together, without waiting for a promise
+  double busy_share = 0;        // load / rate; inference
+  double latency_seconds = 0;   // at the promised percentile; 0: no promise; infinite: overload
+  Interval seconds;             // until training is done
+  double probability = 0;       // that the demand is met
+  std::optional<double> cost_per_hour;
+  std::optional<double> cost;  // of the whole training
+};
+
+struct CapacityPlan {
+  CapacityDemand demand;
+  std::string source;
+  Knobs knobs;                   // on each machine
+  std::uint64_t peak_bytes = 0;  // on each machine; 0: unknown
+  Interval machine_rate;         // samples per second of one machine
+  Interval served_rate;          // of one machine with the promise kept; zero without one
+  bool extrapolated = false;
+  std::string machine_kind;  // "this kind", or the other machine's name
+  bool refused = false;
+  std::string refusal;     // why, and what to measure
+  MachineCount machines;   // zero when refused
+  int spare_machines = 0;  // with one more than needed: N+1
+  std::vector<CapacityRow> rows;
+  std::vector<BackTest> back_tests;
+  ValidRange valid_range;
+  std::vector<std::string> notes;  // assumptions, each a sentence
+  std::string answer;              // in words; left to capacity/capacity_answer.h
+};
+
+// usage: no rate and no deadline. A promise that one machine cannot keep at any rate, and counts
+// beyond the valid range, give a refused plan. About a second with a promise.
+Result<CapacityPlan> plan_capacity(const NodeMeasurement& node, const CapacityDemand& demand);
+
+}  // namespace ocrtune

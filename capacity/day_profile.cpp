@@ -1,0 +1,160 @@
+#include "capacity/day_profile.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <ctime>
+#include <optional>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/files.h"
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr int kDayMinutes = 24 * 60;
+
+struct RateUnit {
+  const char* name;
+  double seconds;
+};
+constexpr RateUnit kUnits[] = {{"s", 1},    {"sec", 1},     {"min", 60},
+                               {"h", 3600}, {"hour", 3600}, {"day", 86400}};
+
+// "14:00", "9:30"; minutes from midnight.
+std::optional<int> parse_time(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  const auto hour = parse_integer(text.substr(0, colon));
+  const auto minute = parse_integer(text.substr(colon + 1));
+  if (!hour || !minute || *hour < 0 || *hour > 23 || *minute < 0 || *minute > 59) {
+    return std::nullopt;
+  }
+  return static_cast<int>(*hour * 60 + *minute);
+}
+
+int minutes_of(const DayProfile& profile, std::size_t index) {
+  const auto& parts = profile.parts;
+  if (parts.size() == 1) return kDayMinutes;
+  const int next = parts[(index + 1) % parts.size()].begins_minute;
+  return (next - parts[index].begins_minute + kDayMinutes) % kDayMinutes;
+}
+
+// A rate that may be 0.
+Result<double> parse_part_rate(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  const auto value = parse_number(text.substr(0, slash));
+  if (value && *value == 0) return 0.0;
+  return parse_rate(text);
+}
+
+}  // namespace
+
+Result<double> parse_rate(const std::string& text) {
+  const auto wrong = [&](const char* want) {
+    return Error{ErrorKind::usage, "'" + text + "': " + want};
+  };
+  const std::size_t slash = text.find('/');
+  const std::string unit = slash == std::string::npos ? "s" : text.substr(slash + 1);
+  const auto* const found = std::find_if(std::begin(kUnits), std::end(kUnits),
+                                         [&](const RateUnit& row) { return unit == row.name; });
+  if (found == std::end(kUnits)) return wrong("write it like 200, 12000/min or 1e6/h");
+  const auto value = parse_number(text.substr(0, slash));
+  if (!value || !std::isfinite(*value)) return wrong("not a number");
+  if (*value <= 0) return wrong("must be above zero");
+  return *value / found->seconds;
+}
+
+Result<DayProfile> read_day_profile(const std::string& path) {
+  const auto text = read_file(path);
+  if (!text) return text.error();
+  DayProfile profile;
+  std::size_t number = 0;
+  for (std::string line : split(*text, '\n')) {
+    ++number;
+    std::replace(line.begin(), line.end(), ',', ' ');
+    const std::vector<std::string> fields = words(line);
+    if (fields.empty() || fields[0][0] == '#') continue;
+    const auto wrong = [&](const std::string& why) {
+      return Error{ErrorKind::invalid, fmt::format("{}:{}: {}", path, number, why)};
+    };
+    const auto minute = parse_time(fields[0]);
+    const bool heading = std::isalpha(static_cast<unsigned char>(fields[0][0])) != 0;
+    if (!minute && profile.parts.empty() && heading) continue;
+    if (!minute) return wrong("'" + fields[0] + "' is no time of day like 14:00");
+    if (fields.size() != 2) return wrong("wants a time and a rate, like '14:00 12000/min'");
+    const auto rate = parse_part_rate(fields[1]);
+    if (!rate) return wrong(rate.error().what);
+    for (const DayProfile::Part& part : profile.parts) {
+      if (part.begins_minute == *minute) return wrong(time_of_day(*minute) + " stands there twice");
+    }
+    profile.parts.push_back({*minute, *rate});
+  }
+  std::sort(profile.parts.begin(), profile.parts.end(),
+            [](const auto& a, const auto& b) { return a.begins_minute < b.begins_minute; });
+  if (profile.parts.empty() || busiest_part(profile).requests_per_second <= 0) {
+    return Error{ErrorKind::invalid,
+                 path + ": a day's profile needs lines like '14:00 12000/min', one above zero"};
+  }
+  return profile;
+}
+
+double daily_requests(const DayProfile& profile) {
+  double requests = 0;
+  for (std::size_t i = 0; i < profile.parts.size(); ++i) {
+    requests += profile.parts[i].requests_per_second * 60 * minutes_of(profile, i);
+  }
+  return requests;
+}
+
+DayProfile scale_to_day(DayProfile profile, double requests) {
+  const double factor = requests / daily_requests(profile);
+  for (DayProfile::Part& part : profile.parts) part.requests_per_second *= factor;
+  return profile;
+}
+
+const DayProfile::Part& busiest_part(const DayProfile& profile) {
+  OCRTUNE_CHECK(!profile.parts.empty());
+  return *std::max_element(
+      profile.parts.begin(), profile.parts.end(),
+      [](const auto& a, const auto& b) { return a.requests_per_second < b.requests_per_second; });
+}
+
+std::string time_of_day(int minute) {
+  return fmt::format("{:02}:{:02}", minute / 60 % 24, minute % 60);
+}
+
+std::string time_of_day_at(double unix_seconds) {
+  constexpr double kEarliest = 1e8, kLatest = 1e11;  // 1973 to 5138; a run's own clock is below
+  if (unix_seconds < kEarliest || unix_seconds > kLatest) return "";
+  const auto seconds = static_cast<std::time_t>(unix_seconds);
+  std::tm local{};
+  if (::localtime_r(&seconds, &local) == nullptr) return "";
+  return time_of_day(local.tm_hour * 60 + local.tm_min);
+}
+
+std::string times_above(const DayProfile& profile, double requests_per_second) {
+  const auto& parts = profile.parts;
+  const auto above = [&](std::size_t i) {
+    return parts[i % parts.size()].requests_per_second > requests_per_second;
+  };
+  std::vector<std::string> spans;
+  bool ever = false, always = true;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    ever = ever || above(i);
+    always = always && above(i);
+    if (!above(i) || above(i + parts.size() - 1)) continue;  // only where a span begins
+    std::size_t last = i;
+    while (above(last + 1)) ++last;
+    spans.push_back(time_of_day(parts[i].begins_minute) + " to " +
+                    time_of_day(parts[(last + 1) % parts.size()].begins_minute));
+  }
+  if (ever && always) return "all day";
+  return join(spans, " and ");
+}
+
+}  // namespace ocrtune

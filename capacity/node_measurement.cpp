@@ -1,0 +1,193 @@
+#include "capacity/node_measurement.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/random.h"
+#include "base/stats.h"
+#include "base/text.h"
+#include "tuner/slo/promise_words.h"
+#include "tuner/verdict/settings.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr const char* kNodesDimension = "nodes";
+constexpr double kPriorNoise = 0.02;
+constexpr double kAssumedSpread = 0.25;  // of service times, where none was recorded
+constexpr int kDraws = 99;
+
+struct Measured {
+  Knobs knobs;
+  std::vector<double> rates;
+  std::uint64_t peak_bytes = 0;
+};
+
+int nodes_of(const Knobs& knobs) {
+  const auto found = knobs.dims.find(kNodesDimension);
+  if (found == knobs.dims.end()) return 1;
+  const auto nodes = parse_integer(found->second);
+  return nodes && *nodes > 0 ? static_cast<int>(*nodes) : 1;
+}
+
+Knobs on_nodes(Knobs knobs, int nodes) {
+  const auto found = knobs.dims.find(kNodesDimension);
+  if (found != knobs.dims.end()) found->second = std::to_string(nodes);
+  return knobs;
+}
+
+// Seconds of a batch of k are fixed + k x each; a least-squares line through the batches measured.
+void fit_batch_cost(const std::vector<Measured>& all, NodeMeasurement& node) {
+  const double own = node.knobs.nproc * node.knobs.batch / median(node.rates);
+  node.service.fixed_seconds = own;
+  node.service.seconds_each = 0;
+  if (node.knobs.batch == 1) {
+    node.batch_cost_known = true;
+    return;
+  }
+  double count = 0, sum_k = 0, sum_s = 0, sum_kk = 0, sum_ks = 0;
+  for (const Measured& one : all) {
+    Knobs like = one.knobs;
+    like.batch = node.knobs.batch;
+    if (like != node.knobs) continue;
+    const double k = one.knobs.batch;
+    const double seconds = node.knobs.nproc * k / median(one.rates);
+    const double weight = 1 / (seconds * seconds);  // relative errors
+    count += weight;
+    sum_k += weight * k;
+    sum_s += weight * seconds;
+    sum_kk += weight * k * k;
+    sum_ks += weight * k * seconds;
+  }
+  const double spread = count * sum_kk - sum_k * sum_k;
+  if (spread <= 1e-9 * count * sum_kk) return;
+  const double each = (count * sum_ks - sum_k * sum_s) / spread;
+  node.batch_cost_known = true;
+  node.service.seconds_each = std::clamp(each, 0.0, own / node.knobs.batch);
+  node.service.fixed_seconds = own - node.service.seconds_each * node.knobs.batch;
+}
+
+std::vector<double> spread_draws(double deviation) {
+  Random random(17);
+  std::vector<double> draws;
+  for (int i = 0; i < kDraws; ++i) draws.push_back(std::exp(deviation * random.normal()));
+  const double centre = mean(draws);
+  for (double& draw : draws) draw /= centre;
+  return draws;
+}
+
+// Windows average their steps, so the deviation of a step is about root(steps) that of a window.
+std::optional<double> step_spread(const RunRecord& run, const Knobs& knobs) {
+  std::vector<double> logs;
+  double steps = 0;
+  for (const Trial& trial : run.trials) {
+    if (!trial.ok() || trial.knobs != knobs) continue;
+    for (const Sample& sample : trial.samples) {
+      if (!sample.clean() || sample.samples_per_second <= 0 || sample.steps < 1) continue;
+      logs.push_back(std::log(sample.samples_per_second));
+      steps += static_cast<double>(sample.steps);
+    }
+  }
+  if (logs.size() < 4) return std::nullopt;
+  const double window = median_absolute_deviation(logs);
+  return std::clamp(window * std::sqrt(steps / static_cast<double>(logs.size())), 0.02, 1.0);
+}
+
+void add_point(std::vector<ScalingPoint>& points, int count, const Measured& from) {
+  points.push_back({count, from.knobs.threads, from.rates});
+}
+
+// `wanted`: the setting to plan with, where it is among them; else the fastest.
+Result<NodeMeasurement> assemble(const std::vector<Measured>& all, const std::string& source,
+                                 const Knobs* wanted = nullptr) {
+  const Measured* best = nullptr;
+  for (const Measured& one : all) {
+    if (nodes_of(one.knobs) > 1) continue;
+    if (wanted != nullptr && one.knobs == *wanted) {
+      best = &one;
+      break;
+    }
+    if (best == nullptr || median(one.rates) > median(best->rates)) best = &one;
+  }
+  if (best == nullptr) {
+    return Error{ErrorKind::invalid,
+                 source + ": no setting of one node worked; nothing to plan from"};
+  }
+  NodeMeasurement node;
+  node.source = source;
+  node.knobs = best->knobs;
+  node.rates = best->rates;
+  node.peak_bytes = best->peak_bytes;
+  for (const Measured& one : all) {
+    Knobs like = one.knobs;
+    like.nproc = best->knobs.nproc;
+    if (like == best->knobs) add_point(node.points, one.knobs.nproc, one);
+    const int nodes = nodes_of(one.knobs);
+    if (one.knobs == on_nodes(best->knobs, nodes)) add_point(node.nodes, nodes, one);
+  }
+  if (merge_points(node.nodes).size() < 2) node.nodes.clear();
+  fit_batch_cost(all, node);
+  return node;
+}
+
+// Under a promise the search proves rates over a short time; only the full-length proof is claimed.
+void claim_what_was_proved(const RunRecord& run, NodeMeasurement& node) {
+  if (run.options.promise.empty()) return;
+  if (const Trial* proof = proof_of(run, node.knobs)) {
+    node.rates = {proof->samples_per_second};
+    node.notes.emplace_back("the rate of one machine is the one that was proved at full length");
+  } else {
+    node.notes.emplace_back(
+        "the rate of one machine was not proved at full length: tune with a longer --budget");
+  }
+}
+
+}  // namespace
+
+Result<NodeMeasurement> measure_node(const RunRecord& run) {
+  std::vector<Measured> all;
+  const double noise = repeat_noise(run.trials, kPriorNoise);
+  for (const Setting& setting : settings_of(run.trials, noise)) {
+    if (!setting.works()) continue;
+    all.push_back({setting.summary.knobs, setting.judged(), setting.summary.peak_bytes});
+  }
+  const Knobs* recommended = run.result.found ? &run.result.recommendation.knobs : nullptr;
+  auto node = assemble(all, "run " + run.id, recommended);
+  if (!node) return node;
+  node->mode = run.options.mode;
+  claim_what_was_proved(run, *node);
+  node->promise = run.options.promise;
+  node->noise = noise;
+  const auto spread = step_spread(run, node->knobs);
+  node->service_spread_known = spread.has_value();
+  node->service.relative = spread_draws(spread.value_or(kAssumedSpread));
+  const Machine& machine = run.machine;
+  node->usable_cores = machine.cpu.effective_cores.value_or(machine.cpu.usable_cpus.value_or(0));
+  node->core_multiply_adds_per_second = machine.cpu.core_multiply_adds_per_second.value_or(0);
+  node->memory_bytes = static_cast<std::uint64_t>(machine.memory.limit_bytes.value_or(0));
+  node->bandwidth_bytes_per_second = machine.memory.bandwidth_bytes_per_second.value_or(0);
+  return node;
+}
+
+Result<NodeMeasurement> measure_node(const RecordedTable& table, const std::string& name) {
+  std::vector<Measured> all;
+  std::vector<double> noises;
+  for (const TableRow& row : table.rows) {
+    if (row.outcome != Outcome::ok || row.samples_per_second <= 0) continue;
+    all.push_back({row.knobs, {row.samples_per_second}, row.peak_bytes});
+    noises.push_back(row.noise_sigma);
+  }
+  auto node = assemble(all, "table " + name);
+  if (!node) return node;
+  node->noise = std::max(kPriorNoise, median(noises));
+  node->service.relative = spread_draws(kAssumedSpread);
+  node->usable_cores = table.cores;
+  node->memory_bytes = table.memory_bytes;
+  return node;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,48 @@
+// What one machine was measured to do: the base of every capacity plan.
+//
+// Taken from a run's trials or from a recorded table: of a run the recommended setting, under a
+// promise with the rate that was proved at full length; of a table the fastest. The settings that
+// differ from it only in the number of processes form the scaling curve; those that differ only in
+// the batch tell how long a batch of k takes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "capacity/queueing.h"
+#include "trial/table_runner.h"
+#include "tuner/store/run_record.h"
+#include "tuner/verdict/scaling.h"
+
+namespace ocrtune {
+
+struct NodeMeasurement {
+  std::string source;                // "run 2026-11-21-a3f9", "table t.csv"
+  std::string mode;                  // train | infer; empty: a table does not say
+  Knobs knobs;                       // the best setting on one node
+  std::vector<double> rates;         // its repeats, samples per second
+  double noise = 0;                  // relative deviation of a repeat
+  std::uint64_t peak_bytes = 0;      // of that setting; 0: unknown
+  std::vector<ScalingPoint> points;  // processes on one node, all else as in `knobs`
+  std::vector<ScalingPoint> nodes;   // `processes` here counts nodes; empty: one node was measured
+  ServiceTimes service;              // of one process, for a batch of k
+  bool service_spread_known = false;
+  bool batch_cost_known = false;  // else a part-filled batch is taken to last as long as a full one
+  std::string promise;            // `rates` are the highest that keep it; empty: saturated ones
+  double usable_cores = 0;        // 0: unknown
+  double core_multiply_adds_per_second = 0;  // of one core; 0: unknown
+  std::uint64_t memory_bytes = 0;
+  double bandwidth_bytes_per_second = 0;
+  // Set by capacity/other_machine.h when the node is not the measured one.
+  std::string kind;                // "host n7: 96 cores"; empty: the measured kind
+  double widened = 0;              // further relative deviation; above 0: EXTRAPOLATED
+  std::vector<std::string> notes;  // what was assumed, each a sentence
+};
+
+// invalid: no setting of the run or table worked.
+Result<NodeMeasurement> measure_node(const RunRecord& run);
+Result<NodeMeasurement> measure_node(const RecordedTable& table, const std::string& name);
+
+}  // namespace ocrtune

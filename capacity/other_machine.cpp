@@ -1,0 +1,146 @@
+#include "capacity/other_machine.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "capacity/back_test.h"
+#include "probes/machine/machine_json.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kUnknownSpeedSpread = 0.2;
+constexpr double kKnownSpeedSpread = 0.1;
+
+double cores_of(const Machine& machine) {
+  return machine.cpu.effective_cores.value_or(machine.cpu.usable_cpus.value_or(0));
+}
+
+// The scaling curve's gain from `own` to `wanted` processes, with its relative half-width.
+struct Gain {
+  double factor = 1;
+  double spread = 0;
+};
+
+Gain gain_of(const ScalingFit& fit, int own, int wanted) {
+  if (own == wanted) return {};
+  std::vector<double> gains;
+  for (const UslCurve& draw : fit.draws) gains.push_back(draw.at(wanted) / draw.at(own));
+  const double low = quantile(gains, 0.16);
+  const double high = quantile(gains, 0.84);
+  return {median(gains), 0.5 * std::log(high / low)};
+}
+
+}  // namespace
+
+Result<Machine> read_machine(const std::string& path) {
+  const auto text = read_file(path, 64U << 20);
+  if (!text) return text.error();
+  const auto json = nlohmann::json::parse(*text, nullptr, false);
+  const auto another = [&](const std::string& why) {
+    return Error{ErrorKind::invalid, path + " is no probe file that this version reads: " + why +
+                                         " (write one with: ocrtune probe --json > probe.json)"};
+  };
+  if (!json.is_object()) return another("not a JSON object");
+  if (json.contains("schema") && json["schema"] != kProbeSchema) {
+    return another(fmt::format("its schema is {}, and this version reads {}", json["schema"].dump(),
+                               kProbeSchema));
+  }
+  auto machine = parse_machine_json(*text);
+  if (!machine) return another(machine.error().what);
+  if (cores_of(*machine) <= 0) return another("it does not say how many CPUs are usable");
+  return machine;
+}
+
+namespace {
+
+// Measurements that say nothing of another machine's cores.
+Status check_scalable(const NodeMeasurement& node) {
+  if (node.knobs.backend == "cuda") {
+    return Error{ErrorKind::unsupported,
+                 node.source +
+                     " was measured on GPUs, and another machine's cores say nothing "
+                     "about its GPUs: tune there"};
+  }
+  if (node.usable_cores <= 0) {
+    return Error{ErrorKind::unsupported,
+                 node.source + " does not say how many cores the measured machine has" +
+                     "; a table states them in its first line: # cores=64"};
+  }
+  if (!node.promise.empty()) {
+    return Error{ErrorKind::unsupported,
+                 node.source +
+                     " measured a rate under a promise, which other cores change in a way "
+                     "that is not known: plan from a run of tune --mode infer without --slo"};
+  }
+  return Status();
+}
+
+}  // namespace
+
+Result<NodeMeasurement> scale_to_machine(const NodeMeasurement& node, const Machine& machine) {
+  if (Status scalable = check_scalable(node); !scalable) return scalable.error();
+  NodeMeasurement other = node;
+  const double ratio = cores_of(machine) / node.usable_cores;
+  const int wanted = std::max(1, static_cast<int>(std::floor(node.knobs.nproc * ratio + 1e-6)));
+  const auto fit = fit_scaling(node.points);
+  if (!fit) return fit.error();
+  const double factor = valid_factor(back_tests(node.points));
+  if (wanted > fit->most_processes * factor + 1e-9) {
+    return Error{
+        ErrorKind::unsupported,
+        fmt::format("{:.4g} cores there mean {} processes, and the measurements of {} back at "
+                    "most {:.0f}; measure on that machine, or more process counts here",
+                    cores_of(machine), wanted, node.source,
+                    std::floor(fit->most_processes * factor))};
+  }
+  Gain gain = gain_of(*fit, node.knobs.nproc, wanted);
+  const double core = machine.cpu.core_multiply_adds_per_second.value_or(0);
+  const bool speed_known = core > 0 && node.core_multiply_adds_per_second > 0;
+  if (speed_known) gain.factor *= core / node.core_multiply_adds_per_second;
+  const double theirs = machine.memory.bandwidth_bytes_per_second.value_or(0);
+  if (theirs > 0 && node.bandwidth_bytes_per_second > 0) {
+    const double bound = theirs / node.bandwidth_bytes_per_second;
+    if (bound < gain.factor) {  // somewhere between both: the middle, and its half-width
+      gain.spread = std::hypot(gain.spread, 0.5 * std::log(gain.factor / bound));
+      gain.factor = std::sqrt(gain.factor * bound);
+    }
+  }
+  const double memory = machine.memory.limit_bytes.value_or(0);
+  other.peak_bytes =
+      static_cast<std::uint64_t>(static_cast<double>(node.peak_bytes) * wanted / node.knobs.nproc);
+  if (memory > 0 && static_cast<double>(other.peak_bytes) > memory) {
+    return Error{ErrorKind::unsupported,
+                 fmt::format("{} processes there need about {} of {}", wanted,
+                             format_bytes(other.peak_bytes),
+                             format_bytes(static_cast<std::uint64_t>(memory)))};
+  }
+  const double each = gain.factor * node.knobs.nproc / wanted;  // speed of one process
+  other.knobs.nproc = wanted;
+  for (double& rate : other.rates) rate *= gain.factor;
+  other.service.fixed_seconds /= each;
+  other.service.seconds_each /= each;
+  other.kind =
+      fmt::format("the kind of {} ({:.4g} cores)",
+                  machine.host.empty() ? "the probed machine" : machine.host, cores_of(machine));
+  other.widened = std::hypot(speed_known ? kKnownSpeedSpread : kUnknownSpeedSpread, gain.spread);
+  other.usable_cores = cores_of(machine);
+  other.memory_bytes = static_cast<std::uint64_t>(memory);
+  other.notes.push_back(fmt::format(
+      "EXTRAPOLATED to a machine that was only probed: {} processes instead of {}, rate "
+      "times {:.3g}; {}",
+      wanted, node.knobs.nproc, gain.factor,
+      speed_known ? fmt::format("its cores were measured {:.2f} times as fast, and that holds for "
+                                "this work within 10 %",
+                                core / node.core_multiply_adds_per_second)
+                  : std::string("the speed of its cores is taken as equal within 20 %")));
+  return other;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,131 @@
+#include "capacity/queueing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <queue>
+#include <utility>
+
+#include "base/check.h"
+#include "trial/workloads/service/arrivals.h"
+
+namespace ocrtune {
+namespace {
+
+// The least idle rate that counts as "one at a time": arrivals this far apart never meet.
+constexpr double kIdleShare = 1e-4;
+
+struct Batch {
+  double start = 0;
+  std::size_t end = 0;  // one past its last request
+};
+
+// The batch that a server free at `free_at` starts with request `first` at its head.
+Batch next_batch(const QueueModel& model, const std::vector<double>& arrivals, std::size_t first,
+                 double free_at) {
+  const std::size_t most = std::min(arrivals.size(), first + static_cast<std::size_t>(model.batch));
+  double start = std::max(free_at, arrivals[first]);
+  if (model.linger_seconds > 0) {
+    const double full_at = arrivals[most - 1];
+    start = std::max(start, std::min(arrivals[first] + model.linger_seconds, full_at));
+  }
+  std::size_t end = first + 1;
+  while (end < most && arrivals[end] <= start) ++end;
+  return {start, end};
+}
+
+}  // namespace
+
+ServiceDraw exponential_service(double mean_seconds) {
+  return [mean_seconds](Random& random, int) { return random.exponential(1 / mean_seconds); };
+}
+
+ServiceDraw fixed_service(double seconds) {
+  return [seconds](Random&, int) { return seconds; };
+}
+
+ServiceDraw measured_service(ServiceTimes times) {
+  return [times = std::move(times)](Random& random, int requests) {
+    const double seconds = times.fixed_seconds + requests * times.seconds_each;
+    if (times.relative.empty()) return seconds;
+    const auto last = static_cast<std::int64_t>(times.relative.size()) - 1;
+    return seconds * times.relative[static_cast<std::size_t>(random.integer(0, last))];
+  };
+}
+
+QueueRun simulate_queue(const QueueModel& model, const std::vector<double>& arrivals,
+                        std::uint64_t seed) {
+  OCRTUNE_CHECK(model.servers > 0 && model.batch > 0);
+  Random random(mix_bits(~seed));  // never the stream that drew the arrivals
+  QueueRun run;
+  run.latency_seconds.resize(arrivals.size());
+  if (arrivals.empty()) return run;
+  std::priority_queue<double, std::vector<double>, std::greater<>> free_at;
+  for (int i = 0; i < model.servers; ++i) free_at.push(arrivals.front());
+  double busy = 0;
+  double last_finish = arrivals.front();
+  double batches = 0;
+  double waits = 0;
+  for (std::size_t first = 0; first < arrivals.size();) {
+    const Batch batch = next_batch(model, arrivals, first, free_at.top());
+    free_at.pop();
+    const double service = model.service(random, static_cast<int>(batch.end - first));
+    const double finish = batch.start + service;
+    for (std::size_t i = first; i < batch.end; ++i) {
+      run.latency_seconds[i] = finish - arrivals[i];
+      waits += batch.start - arrivals[i];
+    }
+    free_at.push(finish);
+    busy += service;
+    batches += 1;
+    last_finish = std::max(last_finish, finish);
+    first = batch.end;
+  }
+  const auto count = static_cast<double>(arrivals.size());
+  const double span = last_finish - arrivals.front();
+  run.busy_share = span > 0 ? busy / (span * model.servers) : 0;
+  run.mean_batch = count / batches;
+  run.mean_wait_seconds = waits / count;
+  return run;
+}
+
+double latency_quantile(const QueueRun& run, double percentile) {
+  const std::size_t skipped = run.latency_seconds.size() / 10;
+  std::vector<double> kept(run.latency_seconds.begin() + static_cast<std::ptrdiff_t>(skipped),
+                           run.latency_seconds.end());
+  if (kept.empty()) return 0;
+  const auto place = std::min(
+      kept.size() - 1, static_cast<std::size_t>(percentile * static_cast<double>(kept.size())));
+  const auto at = kept.begin() + static_cast<std::ptrdiff_t>(place);
+  std::nth_element(kept.begin(), at, kept.end());
+  return *at;
+}
+
+double saturated_rate(const QueueModel& model, std::uint64_t seed, int draws) {
+  Random random(seed);
+  double seconds = 0;
+  for (int i = 0; i < draws; ++i) seconds += model.service(random, model.batch);
+  return seconds > 0 ? draws / seconds * model.batch * model.servers : 0;
+}
+
+double highest_rate(const QueueModel& model, const Promise& promise, std::uint64_t seed,
+                    int requests) {
+  const auto unit =
+      take_arrivals(Arrivals::poisson(1, mix_bits(seed)), static_cast<std::size_t>(requests));
+  const auto keeps = [&](double rate) {
+    std::vector<double> arrivals = unit;
+    for (double& at : arrivals) at /= rate;
+    return latency_quantile(simulate_queue(model, arrivals, seed), promise.percentile) <=
+           promise.seconds;
+  };
+  double high = saturated_rate(model, seed);
+  double low = high * kIdleShare;
+  if (high <= 0 || !keeps(low)) return 0;
+  while (high / low > 1.002) {
+    const double middle = high / low > 4 ? (high + low) / 2 : std::sqrt(high * low);
+    (keeps(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+}  // namespace ocrtune

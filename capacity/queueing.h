@@ -1,0 +1,62 @@
+// A service as a queue: processes that take requests from one line, simulated request by request.
+//
+// M/G/n with the measured service times, or any recorded arrivals; a process may take up to `batch`
+// waiting requests at once. First come, first served: every idle process is as good as another, so
+// the earliest free one takes the head of the line (Kiefer and Wolfowitz, 1955). Deterministic by
+// seed; about 50 ns a request.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "base/random.h"
+#include "trial/workloads/service/promise.h"
+
+namespace ocrtune {
+
+// Draws the seconds that one process needs for `requests` at once.
+using ServiceDraw = std::function<double(Random& random, int requests)>;
+
+ServiceDraw exponential_service(double mean_seconds);  // of each batch, whatever its size
+ServiceDraw fixed_service(double seconds);
+
+// Seconds for a batch of k: (fixed + k x each) x a draw from `relative` (mean 1; empty: no spread).
+struct ServiceTimes {
+  double fixed_seconds = 0;
+  double seconds_each = 0;
+  std::vector<double> relative;
+};
+
+ServiceDraw measured_service(ServiceTimes times);
+
+struct QueueModel {
+  int servers = 1;
+  int batch = 1;              // requests that one server takes at once, at most
+  double linger_seconds = 0;  // how long the first of a batch waits for company
+  ServiceDraw service;
+};
+
+struct QueueRun {
+  std::vector<double> latency_seconds;  // in order of arrival; waiting and service
+  double busy_share = 0;                // of the servers' time
+  double mean_batch = 0;
+  double mean_wait_seconds = 0;
+};
+
+// `arrivals` in seconds, ascending.
+QueueRun simulate_queue(const QueueModel& model, const std::vector<double>& arrivals,
+                        std::uint64_t seed);
+
+// The latency that a share `percentile` of the requests stays under, without the first tenth.
+double latency_quantile(const QueueRun& run, double percentile);
+
+// Requests per second that the servers can do when the line never empties, from `draws` services.
+double saturated_rate(const QueueModel& model, std::uint64_t seed, int draws = 2000);
+
+// The highest Poisson rate that keeps the promise, to 0.2 %; 0 when even a single request at a time
+// breaks it. Every rate sees the same random numbers, so noise does not hide the order of rates.
+double highest_rate(const QueueModel& model, const Promise& promise, std::uint64_t seed,
+                    int requests = 200000);
+
+}  // namespace ocrtune

@@ -1,0 +1,107 @@
+// ocrtune diagnose: why a run died, from its logs.
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/files.h"
+#include "cli/command_list.h"
+#include "diagnosis/diagnosis.h"
+#include "diagnosis/log_files.h"
+#include "reports/console/diagnosis_page.h"
+
+namespace ocrtune {
+namespace {
+
+struct DiagnoseFlags {
+  std::vector<std::string> logs;
+  std::optional<std::int64_t> exit_code;
+  std::vector<std::string> kernel_logs;
+  std::string run_directory;
+  bool json = false;
+};
+
+// The named files; of a folder, the logs in it.
+Result<std::vector<std::string>> files_of(const DiagnoseFlags& flags) {
+  std::vector<std::string> given = flags.logs;
+  if (!flags.run_directory.empty()) given.push_back(flags.run_directory);
+  std::vector<std::string> files;
+  for (const std::string& path : given) {
+    if (!is_directory(path)) {
+      files.push_back(path);
+      continue;
+    }
+    auto found = find_logs(path);
+    if (!found) return found.error();
+    if (found->empty()) {
+      return Error{ErrorKind::missing,
+                   path + " holds no log (workerlog.*, *.log, *.out, *.err): name the files"};
+    }
+    files.insert(files.end(), found->begin(), found->end());
+  }
+  files.insert(files.end(), flags.kernel_logs.begin(), flags.kernel_logs.end());
+  return files;
+}
+
+Result<FailureEvidence> evidence_of(const DiagnoseFlags& flags) {
+  FailureEvidence evidence;
+  const std::string path = join_path(flags.run_directory, "evidence.json");
+  if (!flags.run_directory.empty() && path_exists(path)) {
+    const auto text = read_file(path, 1 << 20);
+    if (!text) return text.error();
+    auto parsed = parse_evidence(*text);
+    if (!parsed) return Error{parsed.error().kind, path + ": " + parsed.error().what};
+    evidence = *parsed;
+  }
+  if (flags.exit_code) evidence.exit_code = flags.exit_code;
+  return evidence;
+}
+
+Result<int> run_diagnose(const DiagnoseFlags& flags) {
+  const auto evidence = evidence_of(flags);
+  if (!evidence) return evidence.error();
+  const auto files = files_of(flags);
+  if (!files) return files.error();
+  if (files->empty() && !evidence->exit_code) {
+    return Error{ErrorKind::usage, "name a log, a folder of logs, or '-' for standard input"};
+  }
+  std::vector<LogScan> scans;
+  for (const std::string& file : *files) {
+    auto scan = scan_log(file);
+    if (!scan) return scan.error();
+    scans.push_back(std::move(*scan));
+  }
+  const Diagnosis diagnosis = diagnose(scans, *evidence);
+  const std::string page =
+      flags.json ? diagnosis_json(diagnosis, scans) : diagnosis_text(diagnosis);
+  std::fputs(page.c_str(), stdout);
+  return diagnosis.failed ? kExitAnswerIsNo : kExitFine;
+}
+
+}  // namespace
+
+Command diagnose_command() {
+  return {"diagnose", "say why a run died, from its logs, exit code and kernel log",
+          "ocrtune diagnose log/workerlog.* --exit-code 137 --kernel-log dmesg.txt\n"
+          "Exit code: 0 no failure found, 1 a failure and its causes, 3 a file cannot be read.",
+          [](CLI::App& app) {
+            auto flags = std::make_shared<DiagnoseFlags>();
+            app.add_option("logs", flags->logs,
+                           "logs, or folders of logs, of all ranks of one run; - reads standard "
+                           "input");
+            app.add_option("--exit-code", flags->exit_code,
+                           "how the run ended: 137, -9, 247 all mean signal 9");
+            app.add_option("--kernel-log", flags->kernel_logs,
+                           "output of dmesg or journalctl -k of that machine")
+                ->allow_extra_args(false);
+            app.add_option("--run-dir", flags->run_directory,
+                           "folder of a supervised run (ocrtune run) or of a launcher's logs");
+            app.add_flag("--json", flags->json, "print one JSON document");
+            return [flags] { return run_diagnose(*flags); };
+          }};
+}
+
+}  // namespace ocrtune

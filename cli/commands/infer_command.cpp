@@ -1,0 +1,398 @@
+// ocrtune infer: reads line images on all cores, one process for each group of them.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "cli/command_list.h"
+#include "cli/model_choice.h"
+#include "cli/shell/progress.h"
+#include "core/gpu/device_footprint.h"
+#include "core/infer/decode.h"
+#include "probes/gpu/gpu_worker_program.h"
+#include "probes/placement/partition.h"
+#include "probes/probe.h"
+#include "trial/workloads/command/command_fill.h"
+#include "trial/workloads/engine_infer/infer_pool.h"
+#include "trial/workloads/engine_infer/infer_runner.h"
+#include "trial/workloads/engine_infer/infer_worker.h"
+#include "trial/workloads/engine_infer/line_list.h"
+#include "tuner/space/device_choice.h"
+
+namespace ocrtune {
+namespace {
+
+struct Flags {
+  InferJob job;
+  std::string place, alphabet, output, model, binding = "compact", queue = "shared";
+  int nproc = 0;
+  bool json = false, binding_given = false;
+  DeviceRequest device{"cpu", "", "", 60};
+};
+
+// One process for each GPU, or several where that was asked for, and proof that they may run.
+Status choose_infer_gpus(Flags& flags, const Machine& machine) {
+  InferJob& job = flags.job;
+  const auto choice = choose_device(flags.device, machine, process_environment());
+  if (!choice) return choice.error();
+  if (!choice->gpu) return Status();
+  const auto count = static_cast<int>(choice->gpus.size());
+  if (flags.nproc == 0) flags.nproc = count;
+  if (flags.nproc > count && !job.share_gpus) {
+    return Error{ErrorKind::usage,
+                 fmt::format("--nproc {} on {} GPU{}: some would share one; --share-gpus allows it",
+                             flags.nproc, count, count == 1 ? "" : "s")};
+  }
+  for (int i = 0; i < flags.nproc; ++i) {
+    job.gpus.push_back(choice->gpus[static_cast<std::size_t>(i % count)].uuid);
+  }
+  const auto bytes = device_reading_bytes(job.spec.recognizer, 97);
+  if (!bytes) return bytes.error();
+  const auto most = static_cast<std::uint64_t>((flags.nproc + count - 1) / count);
+  if (*bytes * most > choice->memory_bytes) {
+    return Error{
+        ErrorKind::exhausted,
+        fmt::format("--device gpu: {} process{} of about {} and {} free on the fullest GPU; "
+                    "a smaller --batch takes less",
+                    most, most == 1 ? "" : "es", format_bytes(*bytes),
+                    format_bytes(choice->memory_bytes))};
+  }
+  job.program = gpu_worker_program("", process_environment());
+  job.silence_seconds = 180;
+  return Status();
+}
+
+// As they stand in one line of a table.
+std::string escaped(const std::string& text) {
+  std::string line;
+  for (const char c : valid_utf8(text)) {
+    if (c == '\t')
+      line += "\\t";
+    else if (c == '\n')
+      line += "\\n";
+    else if (c == '\r')
+      line += "\\r";
+    else
+      line += c;
+  }
+  return line;
+}
+
+std::string result_line(const std::string& name, const LineAnswer& answer) {
+  const bool read = answer.state == LineAnswer::State::read;
+  char confidence[32];
+  std::snprintf(confidence, sizeof confidence, "%.4f", answer.confidence);
+  return escaped(name) + "\t" +
+         (read ? escaped(answer.text) + "\t" + confidence + "\t" : "\t\t" + escaped(answer.text)) +
+         "\n";
+}
+
+// Written as lines become final, so that what is known survives whatever comes.
+class ResultFile {
+ public:
+  ~ResultFile() {
+    if (owned_) ::close(descriptor_);
+  }
+  Status open(const std::string& path) {
+    path_ = path.empty() ? "standard output" : path;
+    if (!path.empty()) {
+      descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+      if (descriptor_ < 0) return system_error(errno, "create " + path);
+      owned_ = true;
+    }
+    write("name\ttext\tconfidence\terror\n");
+    return status_;
+  }
+  void write(std::string_view text) {
+    if (status_) status_ = write_all(descriptor_, text, path_);
+  }
+  const Status& status() const { return status_; }
+
+ private:
+  int descriptor_ = STDOUT_FILENO;
+  bool owned_ = false;
+  std::string path_;
+  Status status_;
+};
+
+Status choose_masks(Flags& flags) {
+  ProbeOptions quick;
+  quick.quick = true;
+  const auto machine = probe_machine(quick);
+  if (!machine) return machine.error();
+  const int threads = flags.job.spec.recognizer.threads;
+  if (Status chosen = choose_infer_gpus(flags, *machine); !chosen) return chosen;
+  if (!flags.job.gpus.empty() && !flags.binding_given) flags.binding = "none";
+  if (flags.nproc == 0) {
+    std::set<int> cores;
+    for (const CpuPlace& place : machine->cpu.places) {
+      if (machine->cpu.allowed.contains(place.cpu)) cores.insert(place.core);
+    }
+    const auto quota = static_cast<int>(machine->cpu.usable_cpus.value_or(1e6));
+    flags.nproc = std::max(1, std::min(static_cast<int>(cores.size()), quota) / threads);
+  }
+  auto masks = partition_cpus(machine->cpu, flags.nproc, threads, flags.binding);
+  if (!masks) return masks.error();
+  flags.job.masks = std::move(masks).value();
+  flags.job.exclusive = flags.binding != "none";
+  return Status();
+}
+
+LabelErrors label_errors(const LineList& list, const std::vector<LineAnswer>& answers) {
+  LabelErrors errors;
+  std::map<std::string, int> numbers;
+  const auto numbered = [&](const std::string& text) {
+    std::vector<int> line;
+    for (const std::string& character : split_characters(text).value_or({})) {
+      line.push_back(numbers.emplace(character, static_cast<int>(numbers.size())).first->second);
+    }
+    return line;
+  };
+  for (std::size_t i = 0; i < list.truths.size(); ++i) {
+    if (answers[i].state != LineAnswer::State::read) continue;
+    errors.add(numbered(answers[i].text), numbered(list.truths[i]));
+  }
+  return errors;
+}
+
+nlohmann::json json_of(const Flags& flags, const LineList& list, const InferOutcome& outcome) {
+  nlohmann::json json;
+  json["lines"] = list.paths.size();
+  json["read"] = outcome.read;
+  json["bad"] = outcome.bad;
+  json["start_seconds"] = outcome.start_seconds;
+  json["seconds"] = outcome.seconds;
+  json["lines_per_second"] =
+      outcome.seconds > 0 ? static_cast<double>(outcome.read) / outcome.seconds : 0.0;
+  json["nproc"] = flags.nproc;
+  json["threads"] = flags.job.spec.recognizer.threads;
+  json["batch"] = flags.job.spec.recognizer.batch;
+  json["queue"] = flags.queue;
+  json["binding"] = flags.binding;
+  json["placement_conflicts"] = outcome.conflicts;
+  json["stopped_by"] = outcome.stopped_by;
+  if (!list.truths.empty()) {
+    json["label_error_rate"] = label_errors(list, outcome.answers).rate();
+  }
+  for (const InferWorkerReport& worker : outcome.workers) {
+    json["workers"].push_back({{"pid", worker.placement.pid},
+                               {"cpus_meant", worker.placement.meant.text()},
+                               {"cpus_allowed", worker.placement.allowed.text()},
+                               {"cpus_seen_inside", worker.placement.seen_inside.text()},
+                               {"cpus_seen_outside", worker.placement.seen_outside.text()},
+                               {"gpu", worker.gpu.uuid},
+                               {"gpu_bytes", worker.gpu.bytes},
+                               {"gpu_bytes_source", worker.gpu.source},
+                               {"lines", worker.lines},
+                               {"restarts", worker.restarts},
+                               {"last_end", worker.last_end},
+                               {"given_up", worker.given_up}});
+  }
+  return json;
+}
+
+void print_summary(std::FILE* to, const Flags& flags, const LineList& list,
+                   const InferOutcome& outcome) {
+  std::fprintf(
+      to, "%lld of %zu lines read in %s: %s lines/s, %d processes x %d threads, %s queue\n",
+      static_cast<long long>(outcome.read), list.paths.size(),
+      format_duration(outcome.seconds).c_str(),
+      format_count(static_cast<double>(outcome.read) / std::max(outcome.seconds, 1e-9)).c_str(),
+      flags.nproc, flags.job.spec.recognizer.threads, flags.queue.c_str());
+  for (std::size_t i = 0; i < outcome.workers.size(); ++i) {
+    const InferWorkerReport& worker = outcome.workers[i];
+    std::fprintf(
+        to, "  worker %zu (pid %d): %lld lines; allowed CPU %s, ran on %s (inside), %s (/proc)", i,
+        worker.placement.pid, static_cast<long long>(worker.lines),
+        worker.placement.allowed.text().c_str(), worker.placement.seen_inside.text().c_str(),
+        worker.placement.seen_outside.text().c_str());
+    if (!worker.gpu.uuid.empty()) {
+      std::fprintf(to, "; on %s with %s (%s)", worker.gpu.uuid.c_str(),
+                   format_bytes(worker.gpu.bytes).c_str(), worker.gpu.source.c_str());
+    }
+    if (worker.restarts > 0 || worker.given_up) {
+      std::fprintf(to, "; %d restarts, %s%s", worker.restarts, worker.last_end.c_str(),
+                   worker.given_up ? ", given up" : "");
+    }
+    std::fputc('\n', to);
+  }
+  if (!list.truths.empty()) {
+    const LabelErrors errors = label_errors(list, outcome.answers);
+    std::fprintf(to, "label_error_rate %.4f, %lld of %lld lines without an error\n", errors.rate(),
+                 static_cast<long long>(errors.exact_lines), static_cast<long long>(errors.lines));
+  }
+  if (outcome.bad > 0) {
+    std::fprintf(to, "%lld images could not be read; the column error says why\n",
+                 static_cast<long long>(outcome.bad));
+  }
+  if (list.other_files > 0) {
+    std::fprintf(to, "%lld other files were passed over\n",
+                 static_cast<long long>(list.other_files));
+  }
+  if (list.repeated > 0) {
+    std::fprintf(to, "%lld names stand in the list more than once; each line has its answer\n",
+                 static_cast<long long>(list.repeated));
+  }
+}
+
+Result<int> verdict(const InferOutcome& outcome, const Status& written) {
+  if (!written) return written.error();
+  for (const std::string& conflict : outcome.conflicts) {
+    std::fprintf(stderr, "ocrtune infer: WRONG PLACEMENT: %s\n", conflict.c_str());
+  }
+  if (!outcome.conflicts.empty()) return kExitAnswerIsNo;
+  if (outcome.interrupted) {
+    return Error{ErrorKind::interrupted, "interrupted; the results so far are kept"};
+  }
+  if (!outcome.stopped_by.empty()) return Error{ErrorKind::failed, outcome.stopped_by};
+  return outcome.bad > 0 ? kExitAnswerIsNo : kExitFine;
+}
+
+Result<int> infer(Flags flags) {
+  InferJob& job = flags.job;
+  job.policy = flags.queue == "static" ? QueuePolicy::static_shards : QueuePolicy::shared;
+  const auto list = read_line_list(flags.place);
+  if (!list) return list.error();
+  RecognizerOptions& recognizer = job.spec.recognizer;
+  const auto choice = choose_model(recognizer.checkpoint, flags.model, flags.alphabet);
+  if (!choice) return choice.error();
+  recognizer.model = choice->model;
+  job.spec.alphabet = choice->alphabet;
+  if (Status chosen = choose_masks(flags); !chosen) return chosen.error();
+  if (job.chunk == 0) {
+    // A short list is shared out as well.
+    const auto lines = static_cast<int>(std::min<std::size_t>(list->paths.size(), 1 << 20));
+    job.chunk = std::min(chunk_for(recognizer.batch), std::max(1, lines / (2 * flags.nproc)));
+    job.most_chunk = most_chunk_for(recognizer.batch);
+  }
+  job.paths = list->paths;
+  if (job.gpus.empty()) job.program = own_program();
+  if (job.spec.recognizer.checkpoint.empty()) {
+    std::fprintf(stderr, "no --checkpoint: seeded weights; the speed is true, the text is not\n");
+  }
+  ResultFile results;
+  const bool lines_in_json = flags.json && flags.output.empty();
+  if (!lines_in_json) {
+    if (Status opened = results.open(flags.output); !opened) return opened.error();
+  }
+  Result<InferOutcome> outcome = Error{};
+  const auto write = [&](const std::vector<LineAnswer>& answers, std::int64_t first,
+                         std::int64_t count) {
+    std::string text;
+    for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(first + count);
+         ++i) {
+      if (answers[i].state != LineAnswer::State::open)
+        text += result_line(list->names[i], answers[i]);
+    }
+    if (!lines_in_json) results.write(text);
+  };
+  std::int64_t delivered = 0;
+  {
+    Progress progress("reading", static_cast<std::int64_t>(list->paths.size()));
+    InferWatcher watcher;
+    watcher.deliver = [&](const auto& answers, std::int64_t first, std::int64_t count) {
+      write(answers, first, count);
+      delivered = first + count;
+    };
+    watcher.progress = [&](std::int64_t done) { progress.show(done); };
+    outcome = run_inference(job, watcher);
+  }
+  if (!outcome) return outcome.error();
+  // After an early end: what is known beyond the first open line, still in order.
+  write(outcome->answers, delivered, static_cast<std::int64_t>(list->paths.size()) - delivered);
+  if (flags.json) {
+    nlohmann::json json = json_of(flags, *list, *outcome);
+    for (std::size_t i = 0; lines_in_json && i < list->names.size(); ++i) {
+      const LineAnswer& answer = outcome->answers[i];
+      const bool read = answer.state == LineAnswer::State::read;
+      json["results"].push_back({{"name", list->names[i]},
+                                 {"text", read ? answer.text : ""},
+                                 {"confidence", answer.confidence},
+                                 {"error", read ? "" : answer.text}});
+    }
+    const auto replace = nlohmann::json::error_handler_t::replace;
+    std::printf("%s\n", json.dump(2, ' ', false, replace).c_str());
+  } else {
+    print_summary(flags.output.empty() ? stderr : stdout, flags, *list, *outcome);
+  }
+  return verdict(*outcome, results.status());
+}
+
+std::function<Result<int>()> declare(CLI::App& app) {
+  auto flags = std::make_shared<Flags>();
+  flags->job.chunk = 0;
+  RecognizerOptions& recognizer = flags->job.spec.recognizer;
+  app.add_option("place", flags->place, "Folder of PNG and JPEG images, or a list of paths")
+      ->required();
+  app.add_option("--checkpoint", recognizer.checkpoint, "Of ocrtune train; else seeded weights");
+  app.add_option("--alphabet", flags->alphabet, "As make-data's; the checkpoint's if absent");
+  app.add_option("--model", flags->model, "A model of ocrtune list models");
+  app.add_option("--backend", recognizer.backend, "onednn or reference");
+  app.add_option("--precision", recognizer.precision, "fp32, bf16, on GPUs also tf32");
+  app.add_option("--device", flags->device.device,
+                 "cpu, gpu (one process for each GPU), or auto: GPUs where usable ones are");
+  app.add_option("--gpus", flags->device.gpus,
+                 "Which GPUs: all, 0,2 as this process sees them, or UUIDs");
+  app.add_flag("--share-gpus", flags->job.share_gpus, "Several processes may compute on one GPU");
+  app.add_option("--nproc", flags->nproc, "Worker processes; one for each core if absent")
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--threads", recognizer.threads, "For each process")->check(CLI::Range(1, 1024));
+  app.add_option("--batch", recognizer.batch, "Most lines of one forward pass")
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--height", recognizer.height, "Pixels")->check(CLI::Range(8, 1024));
+  app.add_option("--width", recognizer.width, "Pixels; wider lines are squeezed")
+      ->check(CLI::Range(8, 65'536));
+  CLI::Option* binding =
+      app.add_option("--binding", flags->binding, "none, compact, spread or numa")
+          ->check(CLI::IsMember({"none", "compact", "spread", "numa"}));
+  app.add_option("--queue", flags->queue, "shared, or static shards")
+      ->check(CLI::IsMember({"shared", "static"}));
+  app.add_option("--chunk", flags->job.chunk,
+                 "Lines handed to a worker at a time; if absent what it reads in half a second")
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--output", flags->output, "Table of results; standard output if absent");
+  app.add_option("--seed", recognizer.seed, "Of seeded weights");
+  app.add_flag("--json", flags->json, "One JSON document on standard output");
+  return [flags, binding] {
+    flags->binding_given = binding->count() > 0;
+    return infer(*flags);
+  };
+}
+
+std::function<Result<int>()> declare_worker(CLI::App& app) {
+  auto text = std::make_shared<std::string>();
+  app.add_option("--spec", *text, "JSON")->required();
+  return [text]() -> Result<int> {
+    const auto spec = parse_infer_spec(*text);
+    if (!spec) return spec.error();
+    return run_infer_worker(*spec) ? kExitFine : kExitAnswerIsNo;
+  };
+}
+
+}  // namespace
+
+Command infer_command() {
+  return Command{"infer", "Read line images on all cores, one process for each group",
+                 "ocrtune infer lines --checkpoint lines.ckpt --output results.tsv", declare};
+}
+
+Command infer_worker_command() {
+  return Command{"infer-worker", "One process of ocrtune infer; started by it, not by hand",
+                 "ocrtune infer lines", declare_worker, true};
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,69 @@
+// ocrtune list: every table of the program by name, for people and (--json) for machines.
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/text.h"
+#include "cli/command_list.h"
+#include "cli/list_topics.h"
+#include "cli/shell/terminal.h"
+#include "reports/markup/table.h"
+
+namespace ocrtune {
+namespace {
+
+struct ListFlags {
+  std::string topic, database;
+  bool json = false;
+};
+
+Table topic_table() {
+  Table table({"topic", "help"});
+  for (const Topic& topic : list_topics()) {
+    table.add_row({std::string(topic.name), std::string(topic.help)});
+  }
+  return table;
+}
+
+Result<int> list(const ListFlags& flags) {
+  Result<Table> table = topic_table();
+  if (!flags.topic.empty()) {
+    std::vector<std::string> names;
+    const Topic* found = nullptr;
+    for (const Topic& topic : list_topics()) {
+      names.emplace_back(topic.name);
+      if (flags.topic == topic.name) found = &topic;
+    }
+    if (found == nullptr) {
+      const std::string near = nearest_name(flags.topic, names);
+      return Error{ErrorKind::usage, "no list of '" + flags.topic + "'; " +
+                                         (near.empty() ? "there are " + join(names, ", ")
+                                                       : "did you mean '" + near + "'?")};
+    }
+    table = found->make(flags.database);
+  }
+  if (!table) return table.error();
+  // Whole lines into a pipe; cut ones only where they would wrap.
+  const int width = is_terminal(stdout) ? terminal_width(stdout) : 100000;
+  const std::string text = flags.json ? table_json(*table) + "\n" : console_table(*table, width);
+  std::fputs(text.c_str(), stdout);
+  return kExitFine;
+}
+
+}  // namespace
+
+Command list_command() {
+  return {"list", "print a table of the program: knobs, models, commands, runs, ...",
+          "ocrtune list knobs", [](CLI::App& app) {
+            auto flags = std::make_shared<ListFlags>();
+            app.add_option("topic", flags->topic, "What to list; the topics if left out");
+            app.add_flag("--json", flags->json, "An array of objects");
+            app.add_option("--db", flags->database, "The store, for 'runs'");
+            return [flags] { return list(*flags); };
+          }};
+}
+
+}  // namespace ocrtune

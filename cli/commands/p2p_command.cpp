@@ -1,0 +1,255 @@
+// ocrtune p2p: does GPU peer-to-peer work here, and what to set where it does not.
+#include <cstdio>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "cli/command_list.h"
+#include "cli/commands.h"
+#include "cli/shell/terminal.h"
+#include "core/models/model.h"
+#include "probes/gpu/gpu.h"
+#include "probes/gpu/gpu_ids.h"
+#include "probes/machine_gpus.h"
+#include "probes/p2p/nccl_sweep.h"
+#include "probes/p2p/p2p_json.h"
+#include "probes/p2p/p2p_ladder.h"
+#include "probes/p2p/p2p_static.h"
+#include "probes/probe.h"
+#include "reports/console/p2p_console.h"
+
+namespace ocrtune {
+namespace {
+
+struct P2pFlags {
+  bool json = false, only_facts = false, sweep = false;
+  std::string gpus, soak, deadline, nccl;
+  std::vector<std::string> notes;  // about the GPUs that are not looked at
+  std::string model = "svtrv2", compute, out;
+  LadderOptions ladder;
+  SweepOptions sweep_options;
+};
+
+// Unsafe as things stand: training on these GPUs would hang or go wrong.
+bool answer_is_no(P2pClass verdict) {
+  switch (verdict) {
+    case P2pClass::broken:
+    case P2pClass::partial:
+    case P2pClass::nvlink_fault:
+    case P2pClass::shm_broken:
+    case P2pClass::flaky:
+    case P2pClass::gpu_wedged:
+      return true;
+    default:
+      return false;
+  }
+}
+
+LadderWorld real_world(const Environment& environment) {
+  LadderWorld world;
+  world.run = [environment](const GpuStep& step) {
+    GpuStepPlace place;
+    place.environment = environment;
+    return run_gpu_step(step, place);
+  };
+  world.look = [environment] { return probe_gpus(GpuProbeOptions{"", 20}, environment); };
+  world.pause = [](double seconds) { steady_clock().sleep_seconds(seconds); };
+  if (is_terminal(stderr)) {
+    world.announce = [](const std::string& words) {
+      std::fputs(fmt::format("{} ...\n", words).c_str(), stderr);
+    };
+  }
+  return world;
+}
+
+// The GPUs to be checked: those named by --gpus, else all that this environment shows.
+Result<std::vector<LadderGpu>> ladder_gpus(const Machine& machine, const std::string& wanted,
+                                           Environment environment) {
+  if (environment.count("CUDA_VISIBLE_DEVICES") == 0) {
+    environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";  // as every step will have it
+  }
+  const GpuView view = visible_gpus(physical_gpus(machine.gpus), environment, GpuVendor::nvidia);
+  const Result<GpuChoice> choice = choose_gpus(view, wanted.empty() ? "all" : wanted, environment);
+  if (!choice) return choice.error();
+  std::vector<LadderGpu> gpus;
+  for (const VisibleGpu& gpu : choice->gpus) {
+    if (gpu.physical < 0) return Error{ErrorKind::usage, view.problems.front()};
+    gpus.push_back({gpu.physical, gpu.uuid});
+  }
+  return gpus;
+}
+
+Result<int> tell(const P2pFlags& flags, const Machine& machine, P2pVerdict verdict,
+                 const SweepAnswer* sweep = nullptr) {
+  verdict.hints.insert(verdict.hints.end(), flags.notes.begin(), flags.notes.end());
+  std::string text =
+      flags.json ? p2p_json(verdict, machine.gpu_state, sweep) + "\n" : p2p_card(verdict, machine);
+  if (!flags.json && sweep != nullptr) text += sweep_card(*sweep);
+  std::fputs(text.c_str(), stdout);
+  if (std::fflush(stdout) != 0) return Error{ErrorKind::failed, "stdout cannot be written"};
+  return answer_is_no(verdict.verdict) ? kExitAnswerIsNo : kExitFine;
+}
+
+// A sweep has a point only where collectives are known to work with verdict.env.
+bool may_sweep(const LadderAnswer& answer) {
+  if (answer.interrupted || answer.facts.wedged) return false;
+  const bool works = answer.facts.control.result == StepResult::passed;
+  return works ? answer.verdict.verdict != P2pClass::inconclusive : !answer.verdict.env.empty();
+}
+
+// The gradients' buckets of the model named.
+Status read_buckets(P2pFlags& flags) {
+  const ModelRow* model = find_model(flags.model);
+  if (model == nullptr) {
+    return Error{ErrorKind::usage, "--model " + flags.model + ": ocrtune list models names them"};
+  }
+  constexpr int kClasses = 6625;  // of the usual Chinese and English alphabet
+  flags.sweep_options.bucket_bytes =
+      gradient_buckets(model->build(kClasses).parameter_count() * sizeof(float));
+  return Status();
+}
+
+Status write_sweep(const P2pFlags& flags, const SweepAnswer& sweep, int ranks) {
+  if (flags.out.empty()) return Status();
+  const Status made = make_directories(flags.out);
+  if (!made) return made;
+  std::string text = "# " + sweep.sentence + "\n";
+  for (const std::string& warning : sweep.warnings) text += "# " + warning + "\n";
+  for (const auto& [name, value] : sweep.rows[static_cast<std::size_t>(sweep.best)].setting.env) {
+    text += "export " + name + "=" + value + "\n";
+  }
+  const Status written = write_file(join_path(flags.out, "nccl.env"), text);
+  const std::string table = tuner_plugin_csv(sweep, flags.sweep_options, ranks);
+  if (!written || table.empty()) return written;
+  return write_file(join_path(flags.out, "nccl_tuner.csv"), table);
+}
+
+Status read_durations(P2pFlags& flags) {
+  for (const auto& [text, seconds] :
+       {std::pair<std::string*, double*>{&flags.soak, &flags.ladder.soak_seconds},
+        {&flags.deadline, &flags.ladder.deadline_seconds},
+        {&flags.deadline, &flags.sweep_options.deadline_seconds},
+        {&flags.compute, &flags.sweep_options.compute_seconds}}) {
+    if (text->empty()) continue;
+    const Result<double> value = parse_duration(*text);
+    if (!value) return value.error();
+    *seconds = *value;
+  }
+  return Status();
+}
+
+// Why an answer stayed open; "" where the GPUs were asked in vain.
+std::string why_open(const LadderAnswer& answer) {
+  const P2pFacts& facts = answer.facts;
+  if (!facts.not_run_because.empty()) return facts.not_run_because;
+  if (!facts.nccl_missing.empty()) return facts.nccl_missing;
+  const std::vector<std::string>& open = answer.verdict.not_checked;
+  return open.empty() ? answer.verdict.sentence : open.front();
+}
+
+Result<int> climb(const P2pFlags& flags, const Machine& machine, const P2pFacts& facts,
+                  const std::vector<LadderGpu>& gpus, const LadderWorld& world) {
+  const auto answer = climb_p2p_ladder(facts, gpus, machine.gpus, flags.ladder, world);
+  if (!answer) return answer.error();
+  bool interrupted = answer->interrupted;
+  Result<int> code = kExitFine;
+  if (flags.sweep && may_sweep(*answer)) {
+    const SweepAnswer sweep = run_nccl_sweep(gpus, sweep_settings(answer->facts, answer->verdict),
+                                             flags.sweep_options, world);
+    interrupted = interrupted || sweep.interrupted;
+    code = tell(flags, machine, answer->verdict, &sweep);
+    const Status written = write_sweep(flags, sweep, static_cast<int>(gpus.size()));
+    if (!written) return written.error();
+  } else {
+    code = tell(flags, machine, answer->verdict);
+  }
+  if (code && interrupted) return kExitInterrupted;
+  const bool open = answer->verdict.verdict == P2pClass::inconclusive;
+  if (!code || *code != kExitFine || !open) return code;
+  if (answer->facts.control.result != StepResult::not_run &&
+      answer->facts.control.result != StepResult::passed) {
+    return kExitAnswerIsNo;  // no way was found for NCCL to work here
+  }
+  if (flags.json) return kExitWorldSaidNo;  // the document says it
+  return Error{ErrorKind::unsupported, "P2P could not be checked: " + why_open(*answer)};
+}
+
+std::string left_out(const Machine& machine, const P2pFlags& flags, std::size_t count) {
+  const std::string by = flags.gpus.empty() ? machine.gpu_visibility : "--gpus " + flags.gpus;
+  std::string text = fmt::format("{} leaves {} of {} GPUs", by, count, machine.gpus.size());
+  for (const std::string& warning : machine.warnings) {
+    if (flags.gpus.empty() && starts_with(warning, "CUDA_VISIBLE_DEVICES=")) text += "; " + warning;
+  }
+  return text;
+}
+
+Result<int> run(P2pFlags flags) {
+  const Status durations = read_durations(flags);
+  if (!durations) return durations.error();
+  const Status buckets = read_buckets(flags);
+  if (!buckets) return buckets.error();
+  ProbeOptions options;
+  options.quick = true;
+  options.gpu_deadline_seconds = 20;
+  options.environment = process_environment();
+  if (!flags.nccl.empty()) (*options.environment)["OCRTUNE_NCCL_PATH"] = flags.nccl;
+  const auto machine = probe_machine(options);
+  if (!machine) return machine.error();
+  if (starts_with(machine->gpu_state, "unknown")) {
+    return Error{ErrorKind::failed, "GPUs " + machine->gpu_state};
+  }
+  for (const std::string& unknown : machine->unknowns) {  // "GPU 1: code 15: GPU is lost"
+    if (starts_with(unknown, "GPU ")) flags.notes.push_back(unknown);
+  }
+  P2pFacts facts = static_p2p_facts(*machine, FileRoot(), *options.environment);
+  if (flags.only_facts || machine->gpus.size() < 2) {
+    return tell(flags, *machine, judge_p2p(facts));
+  }
+  const auto gpus = ladder_gpus(*machine, flags.gpus, *options.environment);
+  if (!gpus) return gpus.error();
+  keep_pairs_of(*gpus, facts);
+  if (gpus->size() < machine->gpus.size()) {
+    flags.notes.push_back(left_out(*machine, flags, gpus->size()));
+  }
+  catch_interrupts();
+  return climb(flags, *machine, facts, *gpus, real_world(*options.environment));
+}
+
+}  // namespace
+
+Command p2p_command() {
+  return {"p2p", "Says whether GPU peer-to-peer works, and the least change where it does not",
+          "ocrtune p2p\n  ocrtune p2p --gpus 0,1 --soak 1m\n  ocrtune p2p --sweep --model svtrv2 "
+          "--out settings\n  ocrtune p2p --static --json",
+          [](CLI::App& app) -> std::function<Result<int>()> {
+            auto flags = std::make_shared<P2pFlags>();
+            app.add_flag("--json", flags->json, "One JSON document on stdout");
+            app.add_flag("--static", flags->only_facts,
+                         "Run nothing on the GPUs: what the driver and the system say");
+            app.add_option("--gpus", flags->gpus, "Which GPUs, as CUDA numbers them: 0,1")
+                ->type_name("IDS");
+            app.add_flag("--force", flags->ladder.force, "Also on GPUs that others use");
+            app.add_option("--soak", flags->soak, "Then collectives under load for so long: 1m")
+                ->type_name("TIME");
+            app.add_option("--deadline", flags->deadline, "Of every step, instead of its own")
+                ->type_name("TIME");
+            app.add_flag("--sweep", flags->sweep,
+                         "Then time a training step under several NCCL settings");
+            app.add_option("--model", flags->model, "Whose gradients the sweep reduces")
+                ->capture_default_str();
+            app.add_option("--compute", flags->compute, "Compute time of the model's step: 80ms")
+                ->type_name("TIME");
+            app.add_option("--out", flags->out, "Folder for nccl.env and nccl_tuner.csv")
+                ->type_name("DIR");
+            app.add_option("--nccl", flags->nccl, "The libnccl.so.2 of your framework")
+                ->type_name("FILE");
+            return [flags] { return run(*flags); };
+          }};
+}
+
+}  // namespace ocrtune

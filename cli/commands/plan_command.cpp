@@ -1,0 +1,244 @@
+// ocrtune plan: how many machines a load or a deadline takes.
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "capacity/capacity_answer.h"
+#include "capacity/day_profile.h"
+#include "capacity/other_machine.h"
+#include "cli/command_list.h"
+#include "cli/shell/terminal.h"
+#include "reports/console/capacity_page.h"
+#include "trial/workloads/service/arrivals.h"
+#include "tuner/store/store.h"
+
+namespace ocrtune {
+namespace {
+
+struct PlanFlags {
+  std::string rate, slo, daily, samples, epochs, deadline, run = "last", table, machine, cost;
+  std::string peak_factor, csv, trace, profile, out, db = Store::default_path();
+  bool json = false;
+};
+
+Error wrong(const std::string& flag, const std::string& text, const std::string& want) {
+  return {ErrorKind::usage, flag + " '" + text + "': " + want};
+}
+
+Result<double> above_zero(const std::string& flag, const std::string& text) {
+  const auto value = parse_number(text);
+  if (!value || !std::isfinite(*value)) return wrong(flag, text, "not a number");
+  if (*value <= 0) return wrong(flag, text, "must be above zero");
+  return *value;
+}
+
+// The load as it came once; its busiest minute is the rate to keep up with.
+Status read_load(const std::string& path, CapacityDemand& demand) {
+  double began = 0;
+  auto trace = read_trace(path, &began);
+  if (!trace) return trace.error();
+  constexpr double kMinute = 60;
+  demand.requests_per_second = trace->back() < kMinute
+                                   ? trace_rate(*trace)
+                                   : busiest_rate(*trace, kMinute, &demand.busiest_seconds);
+  demand.trace = std::move(trace).value();
+  demand.peak_time = time_of_day_at(began + demand.busiest_seconds);
+  return Status();
+}
+
+// A day's profile, scaled to --daily where that is given too: the rate of its busiest part.
+Status read_profile(const std::string& path, CapacityDemand& demand) {
+  auto profile = read_day_profile(path);
+  if (!profile) return profile.error();
+  demand.profile = std::move(profile).value();
+  if (demand.daily_requests > 0) {
+    demand.profile = scale_to_day(std::move(demand.profile), demand.daily_requests);
+  }
+  demand.daily_requests = daily_requests(demand.profile);
+  const DayProfile::Part& peak = busiest_part(demand.profile);
+  demand.requests_per_second = peak.requests_per_second;
+  demand.peak_factor = peak.requests_per_second * 86400 / demand.daily_requests;
+  demand.peak_time = time_of_day(peak.begins_minute);
+  return Status();
+}
+
+// The rate to keep up with, from whichever flag tells it.
+Status read_rate(const PlanFlags& flags, CapacityDemand& demand) {
+  if (!flags.rate.empty()) {
+    const auto rate = parse_rate(flags.rate);
+    if (!rate) return Error{ErrorKind::usage, "--rate " + rate.error().what};
+    demand.requests_per_second = *rate;
+  }
+  if (!flags.daily.empty()) {
+    demand.requests_per_second = demand.daily_requests / 86400 * demand.peak_factor;
+  }
+  if (!flags.profile.empty()) {
+    if (const Status read = read_profile(flags.profile, demand); !read) return read.error();
+  }
+  if (!flags.trace.empty()) {
+    if (const Status traced = read_load(flags.trace, demand); !traced) return traced.error();
+  }
+  return Status();
+}
+
+Result<CapacityDemand> demand_of(const PlanFlags& flags) {
+  CapacityDemand demand;
+  const bool by_day = !flags.daily.empty() || !flags.profile.empty();  // one, or the two together
+  const int loads = static_cast<int>(!flags.rate.empty()) + static_cast<int>(by_day) +
+                    static_cast<int>(!flags.trace.empty());
+  const bool training = !flags.samples.empty() || !flags.deadline.empty();
+  if (loads + static_cast<int>(training) != 1) {
+    return Error{
+        ErrorKind::usage,
+        "give one of --rate R, --daily N, --profile FILE, --trace FILE, or --samples N with "
+        "--deadline T"};
+  }
+  if (training && (flags.samples.empty() || flags.deadline.empty())) {
+    return Error{ErrorKind::usage, "training needs both --samples N and --deadline T"};
+  }
+  if (training && !flags.slo.empty()) {
+    return Error{ErrorKind::usage,
+                 "--slo is a promise of inference; it goes with --rate, --daily, --profile or "
+                 "--trace"};
+  }
+  if (!flags.peak_factor.empty() && (flags.daily.empty() || !flags.profile.empty())) {
+    return Error{ErrorKind::usage, "--peak-factor goes with --daily (a --profile has its own)"};
+  }
+  const auto take = [](const char* flag, const std::string& text, double& into) -> Status {
+    if (text.empty()) return {};
+    const auto value = above_zero(flag, text);
+    if (!value) return value.error();
+    into = *value;
+    return {};
+  };
+  for (const Status& status : {take("--samples", flags.samples, demand.samples),
+                               take("--epochs", flags.epochs, demand.epochs),
+                               take("--daily", flags.daily, demand.daily_requests),
+                               take("--peak-factor", flags.peak_factor, demand.peak_factor)}) {
+    if (!status) return status.error();
+  }
+  if (demand.peak_factor < 1) {
+    return wrong("--peak-factor", flags.peak_factor, "the peak is at least the mean: 1 or more");
+  }
+  if (const Status load = read_rate(flags, demand); !load) return load.error();
+  if (!flags.deadline.empty()) {
+    const auto deadline = parse_duration(flags.deadline);
+    if (!deadline) {
+      return wrong("--deadline", flags.deadline, "a time from now, above zero, like 8h or 90m");
+    }
+    demand.deadline_seconds = *deadline;
+  }
+  if (!flags.slo.empty()) {
+    const auto promise = parse_promise(flags.slo);
+    if (!promise) return Error{ErrorKind::usage, "--slo " + promise.error().what};
+    demand.promise = *promise;
+  }
+  if (!flags.cost.empty()) {
+    const auto cost = above_zero("--cost-per-hour", flags.cost);
+    if (!cost) return cost.error();
+    demand.cost_per_hour = *cost;
+  }
+  return demand;
+}
+
+Result<NodeMeasurement> measurement_of(const PlanFlags& flags, const CapacityDemand& demand) {
+  if (!flags.table.empty()) {
+    const auto table = read_table(flags.table);
+    if (!table) return table.error();
+    return measure_node(*table, flags.table);
+  }
+  if (!path_exists(flags.db)) {
+    return Error{ErrorKind::missing, "no run is stored in " + flags.db +
+                                         "; run ocrtune tune first, or give --table T.csv"};
+  }
+  const auto store = Store::open(flags.db, Store::Mode::read);
+  if (!store) return store.error();
+  const auto run = (*store)->load_run(flags.run);
+  if (!run) return run.error();
+  auto node = measure_node(*run);
+  if (!node) return node;
+  const std::string wanted = demand.inference() ? "infer" : "train";
+  if (node->mode != wanted) {
+    return Error{ErrorKind::usage, "run " + run->id + " measured " + node->mode +
+                                       ", and this plan needs a run of tune --mode " + wanted};
+  }
+  return node;
+}
+
+Result<int> run_plan(const PlanFlags& flags) {
+  auto demand = demand_of(flags);
+  if (!demand) return demand.error();
+  auto node = measurement_of(flags, *demand);
+  if (!node) return node.error();
+  if (demand->inference() && !demand->promise && !node->promise.empty()) {
+    demand->promise = *parse_promise(node->promise);  // the one that was measured
+  }
+  if (!flags.machine.empty()) {
+    const auto machine = read_machine(flags.machine);
+    if (!machine) return machine.error();
+    node = scale_to_machine(*node, *machine);
+    if (!node) return node.error();
+  }
+  const auto plan = answer_capacity(*node, *demand);
+  if (!plan) return plan.error();
+  for (const std::string& folder : {flags.csv, flags.out}) {
+    if (folder.empty()) continue;
+    if (const Status made = make_directories(folder); !made) return made.error();
+    const Status written = write_file(join_path(folder, "capacity.csv"), capacity_csv(*plan));
+    if (!written) return written.error();
+  }
+  if (!flags.out.empty()) {
+    const Status written = write_file(join_path(flags.out, "capacity.json"), capacity_json(*plan));
+    if (!written) return written.error();
+  }
+  const std::string page =
+      flags.json ? capacity_json(*plan) : capacity_text(*plan, terminal_width(stdout));
+  std::fputs(page.c_str(), stdout);
+  return plan->refused ? kExitAnswerIsNo : kExitFine;
+}
+
+}  // namespace
+
+Command plan_command() {
+  return {"plan", "how many machines a load or a deadline takes",
+          "ocrtune plan --rate 12000/min --slo p99=80ms --cost-per-hour 1.2\n"
+          "  ocrtune plan --samples 2000000 --epochs 20 --deadline 24h --table measured.csv\n"
+          "Exit code: 0 planned, 1 nothing can meet it or it lies beyond the valid range.",
+          [](CLI::App& app) {
+            auto flags = std::make_shared<PlanFlags>();
+            app.add_option("--rate", flags->rate, "images to recognise: 200, 12000/min, 1e6/h");
+            app.add_option("--daily", flags->daily, "images a day, instead of --rate");
+            app.add_option("--profile", flags->profile,
+                           "the load of a day in lines like '14:00 12000/min'; with --daily its "
+                           "shape only");
+            app.add_option("--trace", flags->trace,
+                           "recorded arrivals, a time in seconds a line (Unix time tells the time "
+                           "of day), instead of --rate");
+            app.add_option("--peak-factor,--peak", flags->peak_factor,
+                           "peak rate over the day's mean rate (default 1)");
+            app.add_option("--slo", flags->slo, "latency promise: p99=80ms");
+            app.add_option("--samples", flags->samples, "images of the training set");
+            app.add_option("--epochs", flags->epochs, "passes over it (default 1)");
+            app.add_option("--deadline", flags->deadline, "time until training must be done: 24h");
+            app.add_option("--run", flags->run, "the stored run to plan from (default: the last)");
+            app.add_option("--table", flags->table, "plan from a recorded table instead of a run");
+            app.add_option("--machine", flags->machine,
+                           "another machine's probe --json: plan for its kind (EXTRAPOLATED)");
+            app.add_option("--cost-per-hour", flags->cost, "of one machine, in any currency");
+            app.add_option("--csv", flags->csv, "folder in which capacity.csv is written");
+            app.add_option("--out", flags->out,
+                           "folder for capacity.csv and capacity.json (report --with takes it)");
+            app.add_option("--db", flags->db, "the file of stored runs");
+            app.add_flag("--json", flags->json, "print one JSON document");
+            return [flags] { return run_plan(*flags); };
+          }};
+}
+
+}  // namespace ocrtune

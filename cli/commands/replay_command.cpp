@@ -1,0 +1,165 @@
+// ocrtune replay: scores search strategies on a recorded table, no hardware needed.
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "cli/command_list.h"
+#include "tuner/session/replay.h"
+
+namespace ocrtune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct ReplayFlags {
+  std::string table;
+  std::vector<std::string> strategies = {"ours"};
+  int trials = 60;
+  int repeat = 1;
+  std::uint64_t seed = 1;
+  double margin_percent = 0;
+  bool json = false;
+};
+
+struct Played {
+  std::string strategy;
+  std::uint64_t seed = 1;
+  ReplayScore score;
+};
+
+// The table's own columns, so that a reader finds the row again; the user's dimensions are also
+// under "dims", as in every other document.
+Json knobs_json(const RecordedTable& table, const Knobs& knobs) {
+  Json json = Json::object();
+  for (const std::string& column : table.columns) {
+    const KnobRow* row = find_knob(column);
+    const bool is_count = row != nullptr && row->number != nullptr;
+    json[valid_utf8(column)] =
+        is_count ? Json(knobs.*row->number) : Json(valid_utf8(knob_text(knobs, column)));
+  }
+  Json dims = Json::object();
+  for (const auto& [name, value] : knobs.dims) dims[valid_utf8(name)] = valid_utf8(value);
+  if (!dims.empty()) json["dims"] = dims;
+  return json;
+}
+
+Json played_json(const RecordedTable& table, const ReplayFlags& flags, const Played& played) {
+  const ReplayScore& score = played.score;
+  const Interval& claim = score.result.recommendation.samples_per_second;
+  const bool found = score.found;
+  return {{"strategy", played.strategy},
+          {"trials", flags.trials},
+          {"seed", played.seed},
+          {"knobs", found ? knobs_json(table, score.knobs) : Json()},
+          {"true_samples_per_second", found ? Json(score.true_samples_per_second) : Json()},
+          {"claimed_samples_per_second", found ? Json(score.claimed_samples_per_second) : Json()},
+          {"regret", score.regret},
+          {"out_of_memory_trials", score.out_of_memory_trials},
+          {"trials_run", score.trials},
+          {"claimed_low_samples_per_second", found ? Json(claim.low) : Json()},
+          {"claimed_high_samples_per_second", found ? Json(claim.high) : Json()},
+          {"certificate", score.result.certificate},
+          {"stop_reason", score.result.stop_reason}};
+}
+
+void print_played(const Played& played) {
+  const ReplayScore& score = played.score;
+  if (!score.found) {
+    std::printf("%-12s seed %llu: %s\n", played.strategy.c_str(),
+                static_cast<unsigned long long>(played.seed), score.result.answer.c_str());
+    return;
+  }
+  std::printf(
+      "%-12s seed %llu: regret %s, claims %s, true %s samples/s, %d out of memory, %d "
+      "trials: %s\n",
+      played.strategy.c_str(), static_cast<unsigned long long>(played.seed),
+      format_percent(score.regret).c_str(), format_count(score.claimed_samples_per_second).c_str(),
+      format_count(score.true_samples_per_second).c_str(), score.out_of_memory_trials, score.trials,
+      knobs_text(score.knobs).c_str());
+  std::printf("             %s\n", score.result.certificate.c_str());
+}
+
+Status check(const ReplayFlags& flags) {
+  std::vector<std::string> names;
+  for (const StrategyRow& row : strategy_table()) names.emplace_back(row.name);
+  for (const std::string& name : flags.strategies) {
+    if (find_strategy(name) == nullptr) {
+      return Error{ErrorKind::usage,
+                   fmt::format("no strategy '{}'; there are {}", name, join(names, ", "))};
+    }
+  }
+  if (flags.trials < 1 || flags.trials > 1000000) {
+    return Error{ErrorKind::usage, "--trials needs a number from 1 to 1000000"};
+  }
+  if (flags.repeat < 1 || flags.repeat > 100000) {
+    return Error{ErrorKind::usage, "--repeat needs a number from 1 to 100000"};
+  }
+  if (!(flags.margin_percent >= 0 && flags.margin_percent < 100)) {
+    return Error{ErrorKind::usage, "--memory-margin needs a percentage from 0 to 99"};
+  }
+  return Status();
+}
+
+Result<int> run_replay(const ReplayFlags& flags) {
+  const Status usable = check(flags);
+  if (!usable) return usable.error();
+  const auto table = read_table(flags.table);
+  if (!table) return table.error();
+  Json list = Json::array();
+  for (const std::string& strategy : flags.strategies) {
+    for (int i = 0; i < flags.repeat && !interrupted(); ++i) {
+      Played played{strategy, flags.seed + static_cast<std::uint64_t>(i), {}};
+      ReplayOptions options;
+      options.strategy = strategy;
+      options.trials = flags.trials;
+      options.seed = played.seed;
+      options.margin = flags.margin_percent / 100;
+      auto score = replay(*table, options);
+      if (!score) return Error{score.error().kind, flags.table + ": " + score.error().what};
+      played.score = std::move(*score);
+      if (flags.json) {
+        list.push_back(played_json(*table, flags, played));
+      } else {
+        print_played(played);
+      }
+    }
+  }
+  if (flags.json) {
+    std::printf("%s\n", list.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+  }
+  return interrupted() ? kExitInterrupted : kExitFine;
+}
+
+}  // namespace
+
+Command replay_command() {
+  return {"replay", "score search strategies on a recorded table, no hardware needed",
+          "ocrtune replay --table machine.csv --trials 25 --repeat 10 --strategy ours,random\n"
+          "The table: a column per knob, then samples_per_second, peak_bytes, outcome and\n"
+          "noise_sigma; its first line may be '# cores=64 memory_bytes=137438953472', with gpus=2\n"
+          "where the processes took turns on two GPUs.",
+          [](CLI::App& app) {
+            auto flags = std::make_shared<ReplayFlags>();
+            app.add_option("--table", flags->table, "CSV of every setting and what it does")
+                ->required();
+            app.add_option("--trials", flags->trials, "trials that a search may run");
+            app.add_option("--repeat", flags->repeat, "searches, with seeds from --seed on");
+            app.add_option("--seed", flags->seed, "of the replayed noise and the search");
+            app.add_option("--strategy", flags->strategies,
+                           "ours, coordinate, random, exhaustive, halving; several with commas")
+                ->delimiter(',');
+            app.add_option("--memory-margin", flags->margin_percent,
+                           "percentage of memory_bytes that a setting must leave free");
+            app.add_flag("--json", flags->json, "print one JSON document");
+            return [flags] { return run_replay(*flags); };
+          }};
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,293 @@
+// ocrtune run: launches a command, watches it, and brings it back after a failure.
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/command_list.h"
+#include "cli/shell/terminal.h"
+#include "probes/placement/partition.h"
+#include "probes/probe.h"
+#include "reports/console/diagnosis_page.h"
+#include "reports/html/supervised_page.h"
+#include "supervise/supervise.h"
+#include "trial/observe/rank_binding.h"
+#include "tuner/session/tune_setup.h"
+#include "tuner/store/store.h"
+
+namespace ocrtune {
+namespace {
+
+struct RunFlags {
+  std::vector<std::string> command, sets, logs;
+  std::string from, database, checkpoint, resume_argument, directory;
+  std::string silence, stall, planned, memory_limit, binding;
+  std::string pause = "1s";
+  int tries = 5;
+  bool json = false;
+};
+
+// The recommendation of a stored run: its knobs, its environment and, without CMD, its command.
+Status apply_stored(const RunFlags& flags, LaunchSetting& setting) {
+  const std::string path = flags.database.empty() ? Store::default_path() : flags.database;
+  const auto store = Store::open(path, Store::Mode::read);
+  if (!store) return store.error();
+  auto run = (*store)->load_run(flags.from);
+  if (!run) return run.error();
+  const Status judged = judge(*run);
+  if (!judged) return judged;
+  if (!run->result.found) {
+    return Error{ErrorKind::missing,
+                 "run " + run->id + " has no recommendation: " + run->result.answer};
+  }
+  setting.knobs = run->result.recommendation.knobs;
+  setting.environment = run->result.recommendation.env;
+  // The launch binds by itself, and otherwise once a safer setting has other ranks.
+  std::erase_if(setting.environment,
+                [](const auto& one) { return one.first == kRankCpusVariable; });
+  if (setting.command.empty()) setting.command = run->options.command;
+  if (setting.command.empty()) {
+    return Error{ErrorKind::usage, "run " + run->id +
+                                       " tuned the built-in core: name the command "
+                                       "to launch after --"};
+  }
+  return Status();
+}
+
+Result<SuperviseOptions> options_of(const RunFlags& flags) {
+  SuperviseOptions options;
+  options.setting.command = flags.command;
+  if (!flags.from.empty()) {
+    const Status applied = apply_stored(flags, options.setting);
+    if (!applied) return applied.error();
+  }
+  if (!flags.sets.empty()) {
+    auto knobs = options.setting.knobs.value_or(Knobs());
+    for (const std::string& set : flags.sets) {
+      const std::size_t equal = set.find('=');
+      const Status status = equal == std::string::npos
+                                ? Status(Error{ErrorKind::usage, "--set needs NAME=VALUE: " + set})
+                                : set_knob(knobs, set.substr(0, equal), set.substr(equal + 1));
+      if (!status) return status.error();
+    }
+    options.setting.knobs = knobs;
+  }
+  if (!flags.binding.empty()) {
+    auto knobs = options.setting.knobs.value_or(Knobs());
+    const Status known = set_knob(knobs, "binding", flags.binding);
+    if (!known) return known.error();
+    options.setting.knobs = knobs;
+  }
+  if (options.setting.command.empty()) {
+    return Error{ErrorKind::usage, "name the command to run after --, or a run with --from"};
+  }
+  for (const auto& [text, into] : {std::pair(&flags.silence, &options.silence_seconds),
+                                   std::pair(&flags.stall, &options.stall_seconds),
+                                   std::pair(&flags.planned, &options.planned_seconds),
+                                   std::pair(&flags.pause, &options.pause_seconds)}) {
+    if (text->empty()) continue;
+    const auto seconds = parse_duration(*text);
+    if (!seconds) return seconds.error();
+    *into = *seconds;
+  }
+  if (!flags.memory_limit.empty()) {
+    const auto bytes = parse_bytes(flags.memory_limit);
+    if (!bytes) return bytes.error();
+    options.memory_limit_bytes = *bytes;
+  }
+  options.checkpoint = flags.checkpoint;
+  options.resume_argument = flags.resume_argument;
+  if (!flags.resume_argument.empty() && flags.checkpoint.empty()) {
+    return Error{ErrorKind::usage, "--resume-arg needs --checkpoint"};
+  }
+  if (!flags.checkpoint.empty() && flags.resume_argument.empty()) {
+    for (const std::string& word : options.setting.command) {
+      if (ends_with(word, "tools/train.py")) {
+        options.resume_argument = "Global.checkpoints={checkpoint}";
+      }
+    }
+  }
+  options.logs = flags.logs;
+  options.most_failures = flags.tries;
+  options.process.oom_score_adjust = 300;
+  options.run_directory =
+      flags.directory.empty()
+          ? join_path(join_path(default_data_directory(), "supervised"), new_run_id())
+          : flags.directory;
+  return options;
+}
+
+// Masks of the ranks under the knobs' binding; what this machine cannot give is said once.
+Status prepare_binding(SuperviseOptions& options) {
+  if (!options.setting.knobs || options.setting.knobs->binding == "none") return Status();
+  ProbeOptions quick;
+  quick.quick = true;
+  const auto machine = probe_machine(quick);
+  if (!machine) return machine.error();
+  const CpuFacts cpu = machine->cpu;
+  const Knobs& first = *options.setting.knobs;
+  const auto possible = partition_cpus(cpu, first.nproc, first.threads, first.binding);
+  if (!possible) return possible.error();
+  options.masks = [cpu](const Knobs& knobs) {
+    return partition_cpus(cpu, knobs.nproc, knobs.threads, knobs.binding).value_or({});
+  };
+  return Status();
+}
+
+std::string utc_now() {
+  const auto now = static_cast<std::time_t>(wall_seconds());
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M UTC", &parts);
+  return text.data();
+}
+
+nlohmann::ordered_json summary_json(const SuperviseOptions& options, const SuperviseEnd& end) {
+  nlohmann::ordered_json attempts = nlohmann::ordered_json::array();
+  for (const AttemptSummary& attempt : end.attempts) {
+    attempts.push_back({{"command", valid_utf8(shell_join(attempt.command))},
+                        {"ending", attempt.ending},
+                        {"seconds", attempt.seconds},
+                        {"peak_bytes", attempt.peak_bytes},
+                        {"progress_lines", attempt.progress_lines},
+                        {"cause", attempt.cause},
+                        {"confidence", attempt.confidence},
+                        {"evidence", valid_utf8(attempt.evidence)},
+                        {"placement", attempt.places},
+                        {"warnings", attempt.warnings},
+                        {"change", attempt.change}});
+  }
+  const char* const states[] = {"done", "gave_up", "interrupted"};
+  return {{"state", states[static_cast<int>(end.state)]},
+          {"reason", valid_utf8(end.reason)},
+          {"attempts", attempts},
+          {"warnings", end.warnings},
+          {"run_directory", options.run_directory}};
+}
+
+void print_end(const SuperviseOptions& options, const SuperviseEnd& end) {
+  int number = 0;
+  for (const AttemptSummary& attempt : end.attempts) {
+    std::printf("%s\n",
+                fmt::format("{}. {} after {}, {} at most{}{}", ++number, attempt.ending,
+                            format_duration(attempt.seconds), format_bytes(attempt.peak_bytes),
+                            attempt.cause.empty() ? "" : "; " + attempt.cause,
+                            attempt.change.empty() ? "" : "; next: " + attempt.change)
+                    .c_str());
+  }
+  if (end.state == SuperviseState::gave_up) {
+    std::printf("\nGave up: %s\n\n%s", end.reason.c_str(), diagnosis_text(end.diagnosis).c_str());
+  }
+  std::printf("Logs, journal and report.html: %s\n", options.run_directory.c_str());
+}
+
+// The program's own "eta: 11:15:11, ...", else by what the plan leaves; empty when neither is
+// known.
+std::string eta_of(const AttemptStatus& status, double planned_seconds) {
+  const std::string& line = status.last_progress;
+  const std::size_t at = line.find("eta: ");
+  if (at != std::string::npos) return "eta " + line.substr(at + 5, line.find(',', at) - at - 5);
+  if (planned_seconds <= status.seconds) return "";
+  return "eta " + format_duration(planned_seconds - status.seconds);
+}
+
+Result<int> run_run(const RunFlags& flags) {
+  auto options = options_of(flags);
+  if (!options) return options.error();
+  const Status bindable = prepare_binding(*options);
+  if (!bindable) return bindable.error();
+  const bool terminal = is_terminal(stderr);
+  SuperviseListeners listeners;
+  listeners.on_note = [terminal](const std::string& line) {
+    std::fprintf(stderr, "%s%s\n", terminal ? "\r\x1b[K" : "", line.c_str());
+  };
+  const double planned = options->planned_seconds;
+  listeners.on_status = [terminal, planned](const AttemptStatus& status,
+                                            const std::string& forecast) {
+    if (!terminal) return;
+    const std::string line =
+        fmt::format("{} | {} in {} processes | silent {} | {} {}", format_duration(status.seconds),
+                    format_bytes(status.bytes), status.processes,
+                    format_duration(status.silent_seconds), eta_of(status, planned), forecast);
+    const auto width = static_cast<std::size_t>(terminal_width(stderr) - 1);
+    std::fprintf(stderr, "\r\x1b[K%s", valid_utf8(line.substr(0, width)).c_str());
+  };
+  const auto attempt = [&flags](const AttemptPlan& plan, const AttemptListeners& given) {
+    AttemptListeners with_echo = given;
+    // The command's words go to our stdout, or to stderr when stdout is for JSON.
+    std::FILE* stream = flags.json ? stderr : stdout;
+    with_echo.on_output = [stream](std::string_view bytes) {
+      std::fwrite(bytes.data(), 1, bytes.size(), stream);
+      std::fflush(stream);
+    };
+    return run_attempt(plan, with_echo);
+  };
+  const auto end = supervise(*options, attempt, listeners, steady_clock());
+  if (!end) return end.error();
+  const Status page = write_file(join_path(options->run_directory, "report.html"),
+                                 supervised_html(*options, *end, utc_now()));
+  if (!page) std::fprintf(stderr, "ocrtune run: %s\n", page.error().what.c_str());
+  if (flags.json) {
+    std::printf("%s\n", summary_json(*options, *end).dump(2).c_str());
+  } else {
+    print_end(*options, *end);
+  }
+  if (end->state == SuperviseState::interrupted) return kExitInterrupted;
+  return end->state == SuperviseState::done ? kExitFine : kExitAnswerIsNo;
+}
+
+void add_flags(CLI::App& app, RunFlags& flags) {
+  app.add_option("command", flags.command, "the command, after --; may hold {nproc}, {batch}, ...");
+  app.add_option("--from", flags.from, "launch with this run's recommendation (an id, or last)");
+  app.add_option("--db", flags.database, "the store to read it from");
+  app.add_option("--set", flags.sets, "a knob's value for a placeholder: --set nproc=4")
+      ->allow_extra_args(false);  // else it would swallow the --
+  app.add_option("--checkpoint", flags.checkpoint,
+                 "file, prefix or folder that the command saves its state to");
+  app.add_option("--resume-arg", flags.resume_argument,
+                 "appended when there is a checkpoint: 'Global.checkpoints={checkpoint}' (the "
+                 "default for PaddleOCR's tools/train.py) or '--resume {checkpoint}'");
+  app.add_option("--tries", flags.tries, "failures in a row without a new checkpoint (5)")
+      ->check(CLI::Range(0, 1000));
+  app.add_option("--silence", flags.silence, "no output for so long means hung: 30m (never)");
+  app.add_option("--stall", flags.stall,
+                 "no step for so long, and 20 times longer than usual, means hung: 10m (warned of "
+                 "after 1m, never stopped)");
+  app.add_option("--binding", flags.binding,
+                 "bind the ranks: compact, spread or numa, with --set nproc=N --set threads=T");
+  app.add_option("--planned", flags.planned, "how long the run will take, for the memory forecast");
+  app.add_option("--memory-limit", flags.memory_limit, "stop it before it takes more: 48G");
+  app.add_option("--pause", flags.pause, "before a restart; doubles (1s)");
+  app.add_option("--logs", flags.logs, "more logs, or folders of them: the launcher's log/")
+      ->allow_extra_args(false);
+  app.add_option("--run-dir", flags.directory, "where logs, traces and the journal go");
+  app.add_flag("--json", flags.json, "print one JSON document at the end");
+}
+
+}  // namespace
+
+Command run_command() {
+  return {
+      "run", "launch a command, watch it, and bring it back after a failure",
+      "ocrtune run --from last --checkpoint output/rec/latest --logs log -- \\\n"
+      "    python -m paddle.distributed.launch --nproc_per_node {nproc} tools/train.py -c x.yml\n"
+      "Exit code: 0 it ended well, 1 gave up, 130 interrupted.",
+      [](CLI::App& app) {
+        auto flags = std::make_shared<RunFlags>();
+        add_flags(app, *flags);
+        return [flags] { return run_run(*flags); };
+      }};
+}
+
+}  // namespace ocrtune

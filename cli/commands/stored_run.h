@@ -1,0 +1,15 @@
+// A run out of the store, judged: what show, report and whoever looks back start from.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "tuner/store/run_record.h"
+
+namespace ocrtune {
+
+// `database` empty: the default store. `id` may be "last" or any unambiguous beginning. Errors:
+// missing (no store, no such run), usage (ambiguous), invalid (damaged, from a newer version).
+Result<RunRecord> judged_run(const std::string& database, const std::string& id);
+
+}  // namespace ocrtune

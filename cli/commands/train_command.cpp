@@ -1,0 +1,213 @@
+// ocrtune train: the built-in core learns a folder of lines, on the CPUs or a process for each GPU.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "base/cpu_set.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/command_list.h"
+#include "cli/commands/batch_flags.h"
+#include "core/data/alphabet.h"
+#include "core/data/samples.h"
+#include "core/synth/line_dataset.h"
+#include "core/train/training_run.h"
+#include "probes/gpu/gpu_worker_program.h"
+#include "probes/probe.h"
+#include "trial/workloads/engine_train/fit_process.h"
+#include "tuner/space/device_choice.h"
+
+namespace ocrtune {
+namespace {
+
+struct Flags {
+  TrainingRunOptions run;
+  std::string data, evaluation, alphabet;
+  DeviceRequest device{"cpu", "", "", 60};
+  bool backend_given = false;
+};
+
+// A folder stands for the label file in it, unless it is an LMDB.
+std::string label_file_of(const std::string& place) { return samples_path(place); }
+
+// The dictionary that was asked for, else the one beside the labels, else none.
+Result<std::string> alphabet_text(const Flags& flags) {
+  const std::string beside = join_path(parent_path(flags.run.loader.label_file), kAlphabetFileName);
+  if (flags.alphabet.empty() && !path_exists(beside)) return std::string();
+  const std::string& name = flags.alphabet.empty() ? beside : flags.alphabet;
+  const auto alphabet = path_exists(name) ? Alphabet::load(name) : Alphabet::from_name(name);
+  if (!alphabet) return alphabet.error();
+  return alphabet->text();
+}
+
+void print_progress(const TrainingProgress& progress) {
+  std::printf("step %lld loss %.4f label_error_rate %.4f samples_per_second %.1f data_share %.3f\n",
+              static_cast<long long>(progress.step), progress.loss, progress.label_error_rate,
+              progress.samples_per_second, progress.data_share);
+  std::fflush(stdout);
+}
+
+// Nothing to say where all batches have one width.
+void print_buckets(const TrainingMemory& memory, int width) {
+  if (memory.buckets.empty()) return;
+  std::printf("width buckets: %s\n", describe_width_buckets(memory.buckets, width).c_str());
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < memory.buckets.size(); ++i) {
+    parts.push_back(std::to_string(memory.buckets[i].width) + " px " +
+                    format_bytes(memory.bucket_bytes[i]));
+  }
+  std::printf("planned memory by bucket: %s; the most counts, %s\n", join(parts, ", ").c_str(),
+              format_bytes(memory.planned_bytes).c_str());
+}
+
+void print_outcome(const TrainingRunOptions& run, const TrainingOutcome& outcome) {
+  if (outcome.counts.bad > 0) {
+    std::printf("%lld bad lines, replaced by others: %s\n",
+                static_cast<long long>(outcome.counts.bad),
+                join(outcome.counts.bad_examples, "; ").c_str());
+  }
+  if (outcome.impossible_labels > 0) {
+    std::printf("%lld samples had labels too long for --width %d; nothing was learned from them\n",
+                static_cast<long long>(outcome.impossible_labels), run.loader.width);
+  }
+  if (outcome.evaluated) {
+    std::printf("held out: label_error_rate %.4f, %lld of %lld lines without an error\n",
+                outcome.evaluation.rate(), static_cast<long long>(outcome.evaluation.exact_lines),
+                static_cast<long long>(outcome.evaluation.lines));
+  }
+  if (!run.checkpoint.empty()) {
+    std::printf("%lld steps are in %s\n", static_cast<long long>(outcome.steps),
+                run.checkpoint.c_str());
+  }
+}
+
+// A process for each GPU; their checkpoints go on on CPUs and the other way round.
+Result<TrainingOutcome> train_on_gpus(TrainingRunOptions run, const DeviceChoice& choice) {
+  std::vector<std::string> gpus;
+  for (const VisibleGpu& gpu : choice.gpus) gpus.push_back(gpu.uuid);
+  if (gpus.size() > 1 && !choice.no_nccl.empty()) {
+    std::printf("on one GPU alone, several cannot train together: %s\n", choice.no_nccl.c_str());
+    gpus.resize(1);
+  }
+  run.trainer.threads = 1;
+  run.memory_bytes = choice.memory_bytes;
+  std::printf("training on %s", join(gpus, ", ").c_str());
+  if (gpus.size() > 1) {
+    std::printf(": %zu ranks, %d lines of each a step", gpus.size(), run.loader.batch);
+  }
+  std::printf("\n");
+  std::fflush(stdout);
+  FitOptions options;
+  options.program = gpu_worker_program("", process_environment());
+  return run_fit_processes(run, gpus, options, print_progress);
+}
+
+Result<TrainingOutcome> train_somewhere(const Flags& flags, TrainingRunOptions& run) {
+  ProbeOptions quick;
+  quick.quick = true;
+  const auto machine = probe_machine(quick);
+  if (flags.device.device != "cpu" || !flags.device.gpus.empty()) {
+    if (!machine) return machine.error();
+    const auto choice = choose_device(flags.device, *machine, process_environment());
+    if (!choice) return choice.error();
+    if (choice->gpu && flags.backend_given) {
+      return Error{ErrorKind::usage, "--backend is of the CPUs: not with --device gpu"};
+    }
+    if (choice->gpu) return train_on_gpus(run, *choice);
+  }
+  if (machine) run.memory_bytes = machine->memory.available_bytes;
+  run.planned = [width = run.loader.width](const TrainingMemory& memory) {
+    print_buckets(memory, width);
+  };
+  return run_training(run, print_progress);
+}
+
+Result<int> train(Flags flags) {
+  TrainingRunOptions& run = flags.run;
+  run.loader.label_file = label_file_of(flags.data);
+  if (!flags.evaluation.empty()) run.evaluation_labels = label_file_of(flags.evaluation);
+  auto alphabet = alphabet_text(flags);
+  if (!alphabet) return alphabet.error();
+  run.loader.alphabet = std::move(alphabet).value();
+  if (run.resume == "auto") {
+    if (run.checkpoint.empty()) {
+      return Error{ErrorKind::usage, "--resume auto needs --checkpoint FILE"};
+    }
+    run.resume = path_exists(run.checkpoint) ? run.checkpoint : "";
+  }
+  if (run.trainer.threads == 0) run.trainer.threads = std::max(current_affinity().count(), 1);
+  run.trainer.seed = run.loader.seed;
+  const auto outcome = train_somewhere(flags, run);
+  if (!outcome) return outcome.error();
+  print_outcome(run, *outcome);
+  if (outcome->interrupted) {
+    const std::string kept = run.checkpoint.empty() ? "" : "; go on with --resume auto";
+    return Error{ErrorKind::interrupted,
+                 "interrupted after " + std::to_string(outcome->steps) + " steps" + kept};
+  }
+  return kExitFine;
+}
+
+void declare_optimizer(CLI::App& app, TrainerOptions& trainer) {
+  app.add_option("--learning-rate", trainer.learning_rate, "Of AdamW; the peak of the schedule");
+  app.add_option("--schedule", trainer.schedule,
+                 "constant, or cosine: from the peak to 0 at --steps");
+  app.add_option("--warm-up", trainer.warm_up_steps,
+                 "Steps over which the learning rate rises from 0 to its peak")
+      ->check(CLI::Range(0LL, 1'000'000'000LL));
+  app.add_option("--weight-decay", trainer.weight_decay, "Of AdamW; not of biases and norms");
+  app.add_option("--clip-norm", trainer.clip_norm,
+                 "Gradients of a greater norm, all together, are scaled to it; 0: never");
+}
+
+std::function<Result<int>()> declare(CLI::App& app) {
+  auto flags = std::make_shared<Flags>();
+  TrainingRunOptions& run = flags->run;
+  run.trainer.threads = 0;
+  app.add_option("data", flags->data, "Folder with labels.txt or data.mdb, or a label file")
+      ->required();
+  app.add_option("--steps", run.steps, "Optimiser steps in all")
+      ->check(CLI::Range(1LL, 1'000'000'000LL));
+  app.add_option("--checkpoint", run.checkpoint, "Kept here now and then, and at the end");
+  app.add_option("--resume", run.resume,
+                 "Go on from this checkpoint; auto: from --checkpoint if it is there");
+  app.add_option("--evaluate", flags->evaluation, "Held-out lines to read at the end");
+  app.add_option("--model", run.trainer.model, "A model of ocrtune list models");
+  app.add_option("--backend", run.trainer.backend, "onednn or reference");
+  app.add_option("--device", flags->device.device, "cpu, gpu, or auto: a GPU that was proved fit");
+  app.add_option("--gpus", flags->device.gpus,
+                 "Which GPUs, a process for each: all, 0,2 as this process sees them, or UUIDs");
+  app.add_option("--precision", run.trainer.precision, "fp32 or bf16; on a GPU also tf32");
+  app.add_option("--batch", run.loader.batch, "Lines a step, of each GPU");
+  app.add_option("--threads", run.trainer.threads, "All usable CPUs if absent")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--workers", run.loader.workers, "Loader processes");
+  declare_batch_flags(app, {run.loader.heights, run.loader.width_buckets, run.loader.queue_depth},
+                      8, 4096);
+  app.add_option("--height", run.loader.height, "Pixels");
+  app.add_option("--width", run.loader.width, "Pixels; wider lines are squeezed");
+  declare_optimizer(app, run.trainer);
+  app.add_option("--alphabet", flags->alphabet,
+                 "As make-data's; alphabet.txt of the data if absent");
+  app.add_option("--seed", run.loader.seed, "Of the weights and of the order");
+  app.add_option("--report-every", run.report_every, "Steps")->check(CLI::PositiveNumber);
+  app.add_option("--save-every", run.save_every, "Steps; 0: only at the end")
+      ->check(CLI::NonNegativeNumber);
+  return [flags, &app] {
+    flags->backend_given = app.count("--backend") > 0;
+    return train(*flags);
+  };
+}
+
+}  // namespace
+
+Command train_command() {
+  return Command{"train", "Train the built-in model on labelled lines",
+                 "ocrtune train lines --steps 2000 --checkpoint lines.ckpt --evaluate held-out",
+                 declare};
+}
+
+}  // namespace ocrtune

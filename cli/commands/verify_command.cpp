@@ -1,0 +1,146 @@
+// ocrtune verify: is the stored recommendation still right on this machine?
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "cli/command_list.h"
+#include "probes/probe.h"
+#include "tuner/session/run_runner.h"
+#include "tuner/session/tune_setup.h"
+#include "tuner/session/verification.h"
+#include "tuner/store/store.h"
+
+namespace ocrtune {
+namespace {
+
+struct VerifyFlags {
+  std::string run = "last", database, seconds = "60s";
+  double tolerance = 0.1;
+  bool json = false;
+};
+
+nlohmann::ordered_json interval_json(const Interval& interval) {
+  return {{"median", interval.median}, {"low", interval.low}, {"high", interval.high}};
+}
+
+void print_json(const RunRecord& run, const Verification& verification) {
+  const nlohmann::ordered_json document = {
+      {"run_id", run.id},
+      {"state", verify_state_name(verification.state)},
+      {"reason", valid_utf8(verification.reason)},
+      {"recommended", knobs_text(verification.recommended)},
+      {"baseline", knobs_text(verification.baseline)},
+      {"samples_per_second_then", interval_json(verification.rate_then)},
+      {"samples_per_second_now", interval_json(verification.rate_now)},
+      {"gain_then", interval_json(verification.gain_then)},
+      {"gain_now", interval_json(verification.gain_now)},
+      {"ratio_over_trials", interval_json(verification.ratio)},
+      {"clean_samples", verification.clean_samples},
+      {"spoilt_samples", verification.spoilt_samples},
+      {"p_against_then", verification.p_against_then},
+      {"p_against_baseline", verification.p_against_baseline},
+      {"peak_bytes", verification.peak_bytes},
+      {"limit_bytes", verification.limit_bytes},
+      {"trials", verification.trials.size()},
+      {"seconds", verification.seconds}};
+  std::printf("%s\n", document.dump(2).c_str());
+}
+
+std::string rate_text(const Interval& rate) {
+  if (rate.median <= 0) return "none";
+  return fmt::format("{} ({} .. {})", format_count(rate.median), format_count(rate.low),
+                     format_count(rate.high));
+}
+
+void print_text(const RunRecord& run, const Verification& verification) {
+  const int samples = verification.clean_samples + verification.spoilt_samples;
+  const std::string text = fmt::format(
+      "recommended  {}\n  then {} samples/s\n  now  {} samples/s, {} at most; {} of {} samples "
+      "spoilt by other load\n"
+      "baseline     {}\n  then {} samples/s\n  now  {} samples/s\n"
+      "{} trials in {}\n{}: {} (run {})\n",
+      knobs_text(verification.recommended), rate_text(verification.rate_then),
+      rate_text(verification.rate_now), format_bytes(verification.peak_bytes),
+      verification.spoilt_samples, samples, knobs_text(verification.baseline),
+      rate_text(verification.baseline_then), rate_text(verification.baseline_now),
+      verification.trials.size(), format_duration(verification.seconds),
+      verify_state_name(verification.state), verification.reason, run.id);
+  std::fputs(text.c_str(), stdout);
+}
+
+Result<int> run_verify(const VerifyFlags& flags) {
+  VerifyOptions options;
+  const auto seconds = parse_duration(flags.seconds);
+  if (!seconds) return Error{ErrorKind::usage, "--for: " + seconds.error().what};
+  options.seconds = *seconds;
+  options.tolerance = flags.tolerance;
+  const auto store = Store::open(flags.database.empty() ? Store::default_path() : flags.database,
+                                 Store::Mode::write);
+  if (!store) return store.error();
+  auto run = (*store)->load_run(flags.run);
+  if (!run) return run.error();
+  const Status judged = judge(*run);
+  if (!judged) return judged.error();
+  if (!run->result.found) {
+    return Error{ErrorKind::missing,
+                 "run " + run->id + " has no recommendation to verify: " + run->result.answer};
+  }
+  ProbeOptions probe;
+  probe.quick = true;
+  const auto machine = probe_machine(probe);
+  if (!machine) return machine.error();
+  if (machine->fingerprint != run->machine.fingerprint) {
+    std::fprintf(stderr, "note: run %s was measured on another machine, or this one has changed\n",
+                 run->id.c_str());
+  }
+  const auto runner = make_runner(run->options, *machine);
+  if (!runner) return runner.error();
+  const auto on_trial = [](const Trial& trial) {
+    const auto spoilt = std::count_if(trial.samples.begin(), trial.samples.end(),
+                                      [](const Sample& sample) { return !sample.clean(); });
+    const std::string rate = fmt::format(
+        "{} samples/s{}", format_count(trial.samples_per_second),
+        spoilt == 0
+            ? std::string()
+            : fmt::format(", {} of {} samples spoilt by other load", spoilt, trial.samples.size()));
+    std::fprintf(stderr, "%s: %s\n", knobs_text(trial.knobs).c_str(),
+                 trial.ok() ? rate.c_str() : std::string(outcome_name(trial.outcome)).c_str());
+  };
+  const Verification verification = verify(*run, **runner, steady_clock(), options, on_trial);
+  const Status kept = (*store)->add_event(
+      run->id,
+      fmt::format("verify {}: {}", verify_state_name(verification.state), verification.reason));
+  if (!kept) std::fprintf(stderr, "ocrtune verify: %s\n", kept.error().what.c_str());
+  flags.json ? print_json(*run, verification) : print_text(*run, verification);
+  if (verification.state == VerifyState::interrupted) return kExitInterrupted;
+  return verification.state == VerifyState::ok ? kExitFine : kExitAnswerIsNo;
+}
+
+}  // namespace
+
+Command verify_command() {
+  return {"verify", "measure a stored recommendation again before it is deployed",
+          "ocrtune verify last --for 60s\n"
+          "Exit code: 0 OK, 1 DRIFT, UNSAFE or UNDECIDED with the reason, 3 no such run.",
+          [](CLI::App& app) {
+            auto flags = std::make_shared<VerifyFlags>();
+            app.add_option("run", flags->run, "the run's id or its beginning (default: last)");
+            app.add_option("--for", flags->seconds,
+                           "time for all trials (60s); up to twice that while it is undecided");
+            app.add_option("--tolerance", flags->tolerance,
+                           "share of the rate that may change (0.1)")
+                ->check(CLI::Range(0.01, 1.0));
+            app.add_option("--db", flags->database, "the store (default: under XDG_DATA_HOME)");
+            app.add_flag("--json", flags->json, "print one JSON document");
+            return [flags] { return run_verify(*flags); };
+          }};
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,106 @@
+// ocrtune why-not: why the stored run does not recommend a given setting.
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "cli/command_list.h"
+#include "tuner/session/tune_setup.h"
+#include "tuner/store/store.h"
+#include "tuner/verdict/why_not.h"
+
+namespace ocrtune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct WhyNotFlags {
+  std::vector<std::string> knobs;
+  std::string run = "last", db;
+  bool json = false;
+};
+
+const char* kind_word(WhyNotKind kind) {
+  switch (kind) {
+    case WhyNotKind::chosen:
+      return "chosen";
+    case WhyNotKind::measured:
+      return "measured";
+    case WhyNotKind::predicted:
+      return "predicted";
+    case WhyNotKind::refused:
+      return "refused";
+    case WhyNotKind::failed:
+      return "failed";
+    case WhyNotKind::outside:
+      return "outside";
+    case WhyNotKind::unknown:
+      break;
+  }
+  return "unknown";
+}
+
+Json interval_json(const Interval& interval) {
+  return {{"median", interval.median}, {"low", interval.low}, {"high", interval.high}};
+}
+
+void print(const WhyNot& answer, bool json) {
+  if (!json) {
+    std::printf("%s: %s\n", knobs_text(answer.knobs).c_str(), answer.answer.c_str());
+    if (!answer.to_find_out.empty()) std::printf("%s\n", answer.to_find_out.c_str());
+    return;
+  }
+  const Json document = {{"setting", knobs_text(answer.knobs)},
+                         {"kind", kind_word(answer.kind)},
+                         {"samples_per_second", interval_json(answer.samples_per_second)},
+                         {"ratio_to_recommended", interval_json(answer.ratio)},
+                         {"peak_bytes", answer.peak_bytes},
+                         {"peak_high_bytes", answer.peak_high_bytes},
+                         {"answer", answer.answer},
+                         {"to_find_out", answer.to_find_out}};
+  std::printf("%s\n", document.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+}
+
+// What is not named stays as it is recommended: "nproc=8" means the same setting with 8 processes.
+Result<int> answer(const WhyNotFlags& flags) {
+  const auto store =
+      Store::open(flags.db.empty() ? Store::default_path() : flags.db, Store::Mode::read);
+  if (!store) return store.error();
+  auto run = (*store)->load_run(flags.run);
+  if (!run) return run.error();
+  const auto judgement = judge_run(*run);
+  if (!judgement) return judgement.error();
+  const auto parsed = parse_knobs(flags.knobs);
+  if (!parsed) return parsed.error();
+  Knobs knobs = run->result.found ? run->result.recommendation.knobs : run->options.baseline;
+  for (const std::string& assignment : flags.knobs) {
+    const std::size_t equals = assignment.find('=');
+    const Status status =
+        set_knob(knobs, assignment.substr(0, equals), assignment.substr(equals + 1));
+    if (!status) return status.error();
+  }
+  print(why_not(knobs, (*judgement)->setup.space, *(*judgement)->search, run->trials, run->result),
+        flags.json);
+  return kExitFine;
+}
+
+std::function<Result<int>()> declare(CLI::App& app) {
+  auto flags = std::make_shared<WhyNotFlags>();
+  app.add_option("setting", flags->knobs, "NAME=VALUE ...; the rest is as recommended")->required();
+  app.add_option("--run", flags->run, "Run id or its beginning (default: last)");
+  app.add_option("--db", flags->db, "The store (default: under XDG_DATA_HOME)");
+  app.add_flag("--json", flags->json, "One JSON document on stdout");
+  return [flags] { return answer(*flags); };
+}
+
+}  // namespace
+
+Command why_not_command() {
+  return Command{"why-not", "Say why a setting was not chosen", "ocrtune why-not nproc=8 batch=64",
+                 declare};
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,181 @@
+// ocrtune worker: the measured process of a trial (--spec), or one whole trial of given knobs.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/command_list.h"
+#include "cli/commands/batch_flags.h"
+#include "core/data/samples.h"
+#include "core/data/width_buckets.h"
+#include "probes/probe.h"
+#include "trial/ipc/events.h"
+#include "trial/workloads/engine_train/gpu_runner.h"
+#include "trial/workloads/engine_train/process_runner.h"
+#include "trial/workloads/engine_train/worker.h"
+#include "tuner/space/device_choice.h"
+
+namespace ocrtune {
+namespace {
+
+struct Flags {
+  std::string spec;
+  std::vector<std::string> knobs;
+  TrainingWorkload workload;
+  std::string seconds = "1.5s", timeout = "60s", memory;
+  DeviceRequest device;
+  bool json = false;
+};
+
+Result<int> run_rank(const std::string& text) {
+  const auto spec = parse_spec(text);
+  if (!spec) return spec.error();
+  int descriptor = STDOUT_FILENO;  // run by hand, the events are the output
+  const char* given = std::getenv(kEventDescriptorVariable);
+  if (given != nullptr) {
+    const auto number = parse_integer(given);
+    if (!number || *number < 0) {
+      return Error{ErrorKind::usage, std::string(kEventDescriptorVariable) + ": " + given};
+    }
+    descriptor = static_cast<int>(*number);
+  }
+  return run_worker(*spec, descriptor) ? kExitFine : kExitAnswerIsNo;
+}
+
+void print_trial(const Trial& trial) {
+  std::printf("%s: %s", knobs_text(trial.knobs).c_str(), outcome_name(trial.outcome).data());
+  if (trial.ok()) std::printf(", %.4g samples/s", trial.samples_per_second);
+  if (!trial.cause.empty()) std::printf(" (%s)", trial.cause.c_str());
+  if (!trial.reason.empty()) std::printf(": %s", trial.reason.c_str());
+  std::printf("\nwall %s, first step after %s, peak %s, CPUs %s\n",
+              format_duration(trial.seconds).c_str(), format_duration(trial.start_seconds).c_str(),
+              format_bytes(trial.peak_bytes).c_str(), trial.placement.c_str());
+  for (const Sample& sample : trial.samples) {
+    std::printf("  %8.4g/s over %s: data %s, compute %s, all-reduce %s, wait %s%s%s\n",
+                sample.samples_per_second, format_duration(sample.seconds).c_str(),
+                format_duration(sample.step.data_seconds).c_str(),
+                format_duration(sample.step.compute_seconds).c_str(),
+                format_duration(sample.step.all_reduce_seconds).c_str(),
+                format_duration(sample.step.wait_seconds).c_str(),
+                sample.clean() ? "" : "; spoilt: ", sample.interference.spoilt_by.c_str());
+  }
+  for (const std::string& line : trial.evidence) std::printf("  %s\n", line.c_str());
+  if (!trial.ok() && !trial.log_tail.empty()) std::printf("%s\n", trial.log_tail.c_str());
+}
+
+void print_json(const Trial& trial) {
+  double measured = 0;
+  int spoilt = 0;
+  for (const Sample& sample : trial.samples) {
+    measured += sample.seconds;
+    spoilt += sample.clean() ? 0 : 1;
+  }
+  const nlohmann::json object = {{"knobs", knobs_text(trial.knobs)},
+                                 {"outcome", outcome_name(trial.outcome)},
+                                 {"cause", trial.cause},
+                                 {"reason", valid_utf8(trial.reason)},
+                                 {"samples_per_second", trial.samples_per_second},
+                                 {"samples", trial.samples.size()},
+                                 {"spoilt_samples", spoilt},
+                                 {"measured_seconds", measured},
+                                 {"start_seconds", trial.start_seconds},
+                                 {"seconds", trial.seconds},
+                                 {"peak_bytes", trial.peak_bytes},
+                                 {"placement", trial.placement},
+                                 {"evidence", trial.evidence}};
+  std::printf("%s\n", object.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+}
+
+Result<std::unique_ptr<Runner>> runner_of(const Flags& flags, const Knobs& knobs,
+                                          const Machine& machine) {
+  if (knobs.backend != "cuda") {
+    if (flags.device.gpus.empty()) return make_process_runner(flags.workload, machine);
+    return Error{ErrorKind::usage, "--gpus: needs backend=cuda"};
+  }
+  DeviceRequest request = flags.device;
+  request.device = "gpu";
+  const auto choice = choose_device(request, machine, process_environment());
+  if (!choice) return choice.error();
+  GpuRunnerOptions options;
+  for (const VisibleGpu& gpu : choice->gpus) options.gpus.push_back(gpu.uuid);
+  return make_gpu_runner(flags.workload, machine, options);
+}
+
+Result<int> run_trial(Flags flags) {
+  const auto knobs = parse_knobs(flags.knobs);
+  if (!knobs) return knobs.error();
+  if (!knobs->dims.empty()) {
+    return Error{ErrorKind::usage, "no knob '" + knobs->dims.begin()->first + "'"};
+  }
+  if (flags.workload.width_buckets > 0 && flags.workload.label_file.empty()) {
+    return Error{ErrorKind::usage, "--width-buckets needs the lines of --data"};
+  }
+  const auto seconds = parse_duration(flags.seconds);
+  if (!seconds) return seconds.error();
+  const auto timeout = parse_duration(flags.timeout);
+  if (!timeout) return timeout.error();
+  TrialLimits limits;
+  limits.measure_seconds = *seconds;
+  limits.most_seconds = *timeout;
+  if (!flags.memory.empty()) {
+    const auto bytes = parse_bytes(flags.memory);
+    if (!bytes) return bytes.error();
+    limits.memory_limit_bytes = *bytes;
+  }
+  TrainingWorkload& workload = flags.workload;
+  workload.label_file = samples_path(workload.label_file);
+  ProbeOptions probe;
+  probe.quick = true;
+  const auto machine = probe_machine(probe);
+  if (!machine) return machine.error();
+  auto runner = runner_of(flags, *knobs, *machine);
+  if (!runner) return runner.error();
+  const Trial trial = (*runner)->run(*knobs, limits);
+  flags.json ? print_json(trial) : print_trial(trial);
+  if (trial.cause == "interrupted") return kExitInterrupted;
+  return trial.ok() ? kExitFine : kExitAnswerIsNo;
+}
+
+std::function<Result<int>()> declare(CLI::App& app) {
+  auto flags = std::make_shared<Flags>();
+  TrainingWorkload& workload = flags->workload;
+  app.add_option("knobs", flags->knobs, "The setting to measure: nproc=2 threads=1 batch=16 ...");
+  app.add_option("--spec", flags->spec, "Be one rank: its orders in JSON; the tuner starts these");
+  app.add_option("--model", workload.model, "A row of 'list models'");
+  app.add_option("--data", workload.label_file,
+                 "Label file, or a folder with labels.txt; one drawn batch if absent");
+  app.add_option("--alphabet", workload.alphabet, "Characters; from the label file if absent");
+  app.add_option("--height", workload.height)->check(CLI::Range(8, 4096));
+  app.add_option("--width", workload.width)->check(CLI::Range(8, 16384));
+  declare_batch_flags(app, {workload.heights, workload.width_buckets, workload.queue_depth}, 8,
+                      4096);
+  app.add_option("--bucket-kib", workload.bucket_kib,
+                 "Average gradients in parts of so much during backward; 0: all after it")
+      ->check(CLI::Range(0, 1 << 20));
+  app.add_option("--classes", workload.classes, "Of drawn batches")->check(CLI::Range(2, 100000));
+  app.add_option("--seed", workload.seed);
+  app.add_option("--seconds", flags->seconds, "How long to measure");
+  app.add_option("--timeout", flags->timeout, "The whole trial");
+  app.add_option("--gpus", flags->device.gpus,
+                 "With backend=cuda: all, 0,2 as this process sees them, or UUIDs");
+  app.add_flag("--json", flags->json, "One JSON document on stdout");
+  app.add_option("--memory", flags->memory, "Stop the trial before it takes more");
+  return [flags] { return flags->spec.empty() ? run_trial(*flags) : run_rank(flags->spec); };
+}
+
+}  // namespace
+
+Command worker_command() {
+  return Command{"worker", "Measure one setting once; the processes of a trial",
+                 "ocrtune worker nproc=2 threads=1 batch=16 --data lines", declare};
+}
+
+}  // namespace ocrtune

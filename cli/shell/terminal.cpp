@@ -1,0 +1,46 @@
+#include "cli/shell/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr int kLeastWidth = 60;
+
+std::string_view environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
+bool is_terminal(std::FILE* stream) { return ::isatty(::fileno(stream)) != 0; }
+
+int terminal_width(std::FILE* stream) {
+  winsize size{};
+  if (::ioctl(::fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    return std::max<int>(size.ws_col, kLeastWidth);
+  }
+  const auto columns = parse_integer(environment("COLUMNS"));
+  return columns && *columns > 0 && *columns < 10000
+             ? std::max(static_cast<int>(*columns), kLeastWidth)
+             : 80;
+}
+
+int console_width(std::FILE* stream) {
+  constexpr int kNeverCut = 100000;  // a file or a pipe has no edge
+  return is_terminal(stream) ? terminal_width(stream) : kNeverCut;
+}
+
+bool may_colour(std::FILE* stream) {
+  return is_terminal(stream) && environment("NO_COLOR").empty() && environment("TERM") != "dumb";
+}
+
+}  // namespace ocrtune

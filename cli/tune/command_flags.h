@@ -1,0 +1,40 @@
+// The flags of `tune -- CMD`, and what a command of the user's leaves open.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "probes/machine/machine.h"
+#include "tuner/space/space.h"
+#include "tuner/store/run_record.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ocrtune {
+
+struct CommandFlags {
+  std::vector<std::string> environment;     // NAME=VALUE
+  std::vector<std::string> setup, cleanup;  // one command line each
+};
+
+void declare_command_flags(CLI::App& app, CommandFlags& flags, RunOptions& options);
+
+// The flags into `options`. usage: flags of a command without a command; missing: no such folder.
+Status read_command_flags(const CommandFlags& flags, RunOptions& options);
+
+// A foreign trial starts an interpreter and reads data anew: it is worth a longer measurement than
+// the core's, as far as the budget allows.
+double command_trial_seconds(double budget_seconds);
+
+// What the command leaves open: the setting that it has now (unless `baseline_given`), and the
+// knobs that it does not turn, which are pinned to that setting. Warnings go to stderr. Errors as
+// prepare_command(). A server that is reached by its address is settled in the same way.
+Status settle_command(RunOptions& options, const Machine& machine, bool baseline_given);
+
+// What a tune would start, setting by setting.
+Status print_commands(const RunOptions& options, const Machine& machine, const Space& space);
+
+}  // namespace ocrtune

@@ -1,0 +1,525 @@
+// ocrtune tune: probe, search, commit every trial, and say what to launch.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "cli/command_list.h"
+#include "cli/commands/batch_flags.h"
+#include "cli/shell/progress.h"
+#include "cli/shell/terminal.h"
+#include "cli/tune/command_flags.h"
+#include "cli/tune/objective_flags.h"
+#include "cli/tune/tune_device.h"
+#include "cli/tune/tune_inference.h"
+#include "core/data/loader.h"
+#include "core/data/samples.h"
+#include "core/train/trainer.h"
+#include "probes/probe.h"
+#include "reports/console/console.h"
+#include "reports/export/run_json.h"
+#include "reports/report_files.h"
+#include "tuner/session/promise_proof.h"
+#include "tuner/session/run_runner.h"
+#include "tuner/session/tune_loop.h"
+#include "tuner/session/tune_setup.h"
+#include "tuner/store/program_versions.h"
+#include "tuner/store/store.h"
+
+namespace ocrtune {
+namespace {
+
+// As typed, from /proc: the store keeps it so that the run can be started again.
+std::string own_command_line() {
+  std::string bytes = read_file("/proc/self/cmdline").value_or("");
+  if (!bytes.empty() && bytes.back() == '\0') bytes.pop_back();
+  return valid_utf8(shell_join(split(bytes, '\0')));
+}
+
+// The flags as typed; RunOptions is made of them once they are all known.
+struct TuneFlags {
+  RunOptions options;
+  InferenceFlags inference;
+  CommandFlags command;
+  std::string budget, trial_time, memory_limit, data, db, out, resume;
+  std::string buckets;  // of the lines, in words
+  DeviceRequest device;
+  ObjectiveFlags objective;
+  std::vector<std::string> dims;
+  std::string baseline;
+  std::map<std::string, std::string> lists;  // knob -> "1,2,4"
+  bool json = false, dry_run = false, resuming = false, budget_given = false, model_given = false;
+};
+
+Status read_lists(TuneFlags& flags) {
+  for (const auto& [name, text] : flags.lists) {
+    if (!text.empty()) flags.options.axes[name] = split(text, ',');
+  }
+  for (const std::string& dim : flags.dims) {
+    const std::size_t equals = dim.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == dim.size()) {
+      return Error{ErrorKind::usage, "--dim " + dim + ": needs NAME=a,b,c"};
+    }
+    const std::string name = dim.substr(0, equals);
+    const KnobRow* knob = find_knob(name);
+    const bool theirs = knob != nullptr && knob->open && !flags.options.command.empty();
+    if (knob != nullptr && !theirs) {
+      return Error{ErrorKind::usage, "--dim " + name + ": that is a knob; use --" + name};
+    }
+    flags.options.axes[name] = split(dim.substr(equals + 1), ',');
+  }
+  for (const auto& [name, values] : flags.options.axes) flags.options.given.insert(name);
+  Knobs scratch;
+  for (const auto& [name, values] : flags.options.axes) {
+    for (const std::string& value : values) {
+      const Status status = set_knob(scratch, name, value);
+      if (!status) return Error{status.error().kind, "--" + status.error().what};
+    }
+  }
+  return Status();
+}
+
+// Durations and sizes, each error naming its flag.
+Status read_amounts(TuneFlags& flags) {
+  RunOptions& options = flags.options;
+  if (flags.budget.empty()) flags.budget = options.promise.empty() ? "5m" : "15m";
+  options.trial_seconds = default_trial_seconds(options);
+  const auto budget = parse_duration(flags.budget);
+  if (!budget) return Error{ErrorKind::usage, "--budget: " + budget.error().what};
+  options.budget_seconds = *budget;
+  if (options.prints()) options.trial_seconds = command_trial_seconds(options.budget_seconds);
+  if (!flags.trial_time.empty()) {
+    const auto seconds = parse_duration(flags.trial_time);
+    if (!seconds) return Error{ErrorKind::usage, "--trial-time: " + seconds.error().what};
+    options.trial_seconds = *seconds;
+  }
+  if (options.budget_seconds < 2 * options.trial_seconds) {
+    return Error{
+        ErrorKind::usage,
+        fmt::format("--budget {} is too small: one trial measures for {}, and every start "
+                    "costs about a second more; give at least {}",
+                    format_duration(options.budget_seconds), format_duration(options.trial_seconds),
+                    format_duration(4 * options.trial_seconds))};
+  }
+  if (!flags.memory_limit.empty()) {
+    const auto bytes = parse_bytes(flags.memory_limit);
+    if (!bytes || *bytes == 0) {
+      return Error{ErrorKind::usage,
+                   "--memory-limit: '" + flags.memory_limit + "' is not a size such as 8G"};
+    }
+    options.memory_limit_bytes = *bytes;
+  }
+  const auto objective = flags.objective.read();
+  if (!objective) return objective.error();
+  options.objective = *objective;
+  if (options.memory_margin < 0 || options.memory_margin >= 1) {
+    return Error{ErrorKind::usage, "--memory-margin must be at least 0 and below 1"};
+  }
+  return Status();
+}
+
+// The label file's alphabet and size decide classes and the largest batch.
+Status read_data(TuneFlags& flags) {
+  RunOptions& options = flags.options;
+  const bool trains_on_lines = !flags.data.empty() && !options.infers() && options.command.empty();
+  if (options.width_buckets > 0 && !trains_on_lines) {
+    return Error{ErrorKind::usage,
+                 "--width-buckets is for training the built-in core on the lines of --data"};
+  }
+  if (flags.data.empty() || options.infers()) return Status();
+  options.label_file = samples_path(flags.data);
+  LoaderOptions loader;
+  loader.label_file = options.label_file;
+  loader.batch = 1;
+  loader.height = options.height;
+  loader.width = options.width;
+  loader.width_buckets = options.width_buckets;
+  const auto opened = Loader::create(loader);
+  if (!opened) return opened.error();
+  options.lines = (*opened)->size();
+  options.classes = static_cast<int>((*opened)->alphabet().size()) + 1;
+  const auto& buckets = (*opened)->width_buckets();
+  if (buckets.empty()) return Status();
+  options.widest_bucket = buckets.back().width;
+  flags.buckets = describe_width_buckets(buckets, options.width);
+  return Status();
+}
+
+// Model and strategy by name, before anything is measured.
+Status check_names(const RunOptions& options) {
+  if (!options.heights.empty() && (options.infers() || !options.command.empty())) {
+    return Error{ErrorKind::usage,
+                 "--heights is for training the built-in core; a command has its own"};
+  }
+  TrainerOptions trainer;
+  trainer.model = options.model;
+  trainer.batch = 1;
+  trainer.height = options.height;
+  trainer.width = options.width;
+  const auto planned = Trainer::footprint_bytes(trainer);
+  if (!planned) return planned.error();
+  const auto backends = options.axes.find("backend");
+  if (options.command.empty() && backends != options.axes.end()) {
+    for (const std::string& backend : backends->second) {
+      if (backend == "cuda" && backends->second.size() == 1) continue;  // --device gpu
+      trainer.backend = backend;
+      const auto known = Trainer::footprint_bytes(trainer);
+      if (!known) return known.error();
+    }
+  }
+  if (find_strategy(options.strategy) != nullptr) return Status();
+  std::vector<std::string> names;
+  for (const StrategyRow& row : strategy_table()) names.emplace_back(row.name);
+  return Error{ErrorKind::usage,
+               "--strategy " + options.strategy + ": not one of " + join(names, ", ")};
+}
+
+// The user's setting as given, or one process on all usable CPUs: what a plain start would be.
+Status read_baseline(TuneFlags& flags, const Machine& machine) {
+  RunOptions& options = flags.options;
+  auto given = parse_knobs(words(flags.baseline));
+  if (!given) return Error{ErrorKind::usage, "--baseline: " + given.error().what};
+  options.baseline = *given;
+  if (flags.baseline.empty() && !options.command.empty()) {
+    options.baseline_source = kBaselineFirst;
+    for (const auto& [name, values] : options.axes) {
+      const Status status = set_knob(options.baseline, name, values.front());
+      if (!status) return status;
+    }
+  } else if (flags.baseline.empty() && options.on_gpus()) {
+    options.baseline_source = kBaselineGpu;
+  } else if (flags.baseline.empty()) {
+    options.baseline.threads = usable_cpu_count(machine);
+    options.baseline_source = kBaselinePlain;
+  } else {
+    options.baseline_source = kBaselineGiven;
+  }
+  if (options.on_gpus()) {
+    options.baseline.backend = "cuda";
+    if (!options.infers() && options.baseline.nproc > static_cast<int>(options.gpus.size())) {
+      return Error{ErrorKind::usage,
+                   fmt::format("--baseline: {} processes on {} GPUs; each takes one for itself",
+                               options.baseline.nproc, options.gpus.size())};
+    }
+  }
+  for (const auto& [name, values] : options.axes) {
+    // A knob that the user pins to one value is part of the baseline too, and a guess stays within
+    // the user's lists.
+    const std::string own = knob_text(options.baseline, name);
+    const bool outside =
+        options.baseline_guessed() && std::find(values.begin(), values.end(), own) == values.end();
+    if (values.size() == 1 || own.empty() || outside) {
+      const Status status = set_knob(options.baseline, name, values.front());
+      if (!status) return status;
+    }
+    if (outside && options.baseline_source == kBaselinePlain) {
+      options.baseline_source = kBaselineWithin;
+    }
+  }
+  return Status();
+}
+
+void set_memory_limit(RunOptions& options, const Machine& machine) {
+  if (options.memory_limit_bytes != 0) return;
+  double limit = machine.memory.limit_bytes.value_or(0);
+  const auto available = static_cast<double>(machine.memory.available_bytes);
+  if (available > 0 && (limit == 0 || available < limit)) limit = available;
+  options.memory_limit_bytes = static_cast<std::uint64_t>(limit);
+}
+
+Result<RunRecord> new_run(TuneFlags& flags, const std::string& command_line) {
+  const Status data = read_data(flags);
+  if (!data) return data.error();
+  RunRecord run;
+  ProbeOptions probe;
+  probe.quick = true;  // a mistake is said before anything is measured
+  auto machine = probe_machine(probe);
+  if (!machine) return machine.error();
+  const Status device = read_device(flags.options, flags.device, *machine);
+  if (!device) return device.error();
+  const Status baseline = read_baseline(flags, *machine);
+  if (!baseline) return baseline.error();
+  const Status command = settle_command(flags.options, *machine, !flags.baseline.empty());
+  if (!command) return command.error();
+  // Measuring the machine takes seconds: a budget of few is for the trials.
+  constexpr double kLeastForProbe = 15;
+  probe.quick = flags.dry_run || flags.options.budget_seconds < kLeastForProbe;
+  if (!probe.quick) machine = probe_machine(probe);
+  if (!machine) return machine.error();
+  run.machine = std::move(*machine);
+  set_memory_limit(flags.options, run.machine);
+  run.id = new_run_id();
+  run.started = utc_now();
+  run.command_line = command_line;
+  run.versions = {program_versions().begin(), program_versions().end()};
+  run.options = flags.options;
+  return run;
+}
+
+// The run to go on with: the newest one that did not end, or the named one.
+Result<RunRecord> resumed_run(const TuneFlags& flags, const Store& store) {
+  auto run = store.load_run(flags.resume.empty() ? "last" : flags.resume);
+  if (!run) return run.error();
+  ProbeOptions quick;
+  quick.quick = true;
+  const auto here = probe_machine(quick);
+  if (!here) return here.error();
+  if (here->fingerprint != run->machine.fingerprint) {
+    return Error{ErrorKind::usage,
+                 fmt::format("run {} was measured on another machine ({}); its trials say nothing "
+                             "about this one: start a new tune without --resume",
+                             run->id, run->machine.host)};
+  }
+  return run;
+}
+
+SearchState search_state(const TuneProgress& progress, double spent_seconds) {
+  SearchState state;
+  state.trial = progress.trials + 1;
+  state.best.median = progress.best_samples_per_second;
+  state.best.low = state.best.high = state.best.median;
+  state.seconds_left = std::max(0.0, progress.budget_seconds - progress.seconds);
+  if (progress.trials > 0) {
+    const double each = (progress.seconds + spent_seconds) / progress.trials;
+    state.trials_about = progress.trials + static_cast<int>(state.seconds_left / each);
+  }
+  if (progress.under_way != nullptr) {
+    state.phase = progress.under_way->phase;
+    state.setting = knobs_text(progress.under_way->knobs);
+  }
+  return state;
+}
+
+Result<TuneLoopEnd> search_and_store(RunRecord& run, const TuneSetup& setup, Store& store,
+                                     double spent_seconds) {
+  const std::unique_ptr<Search> search =
+      find_strategy(run.options.strategy)->make(setup.space, setup.search);
+  const auto runner = make_runner(run.options, run.machine);
+  if (!runner) return runner.error();
+  TuneLoopOptions loop;
+  loop.budget_seconds =
+      std::max(0.0, run.options.budget_seconds - spent_seconds - proof_seconds(run.options));
+  loop.limits = trial_limits(run.options);
+  loop.earlier = run.trials;
+  SearchProgress line;
+  TuneCallbacks callbacks;
+  callbacks.on_trial = [&](Trial& trial) { return store.add_trial(run.id, trial); };
+  callbacks.on_progress = [&](const TuneProgress& progress) {
+    line.show(search_state(progress, spent_seconds));
+  };
+  return tune_loop(*search, **runner, steady_clock(), loop, callbacks);
+}
+
+// The promise of the winner, proved at full length; a winner that fails makes room for the next.
+Status prove_promise(RunRecord& run, Store& store, double end_seconds) {
+  constexpr int kMostWinners = 2;
+  for (int i = 0; i < kMostWinners && !run.options.promise.empty() && !interrupted(); ++i) {
+    if (Status judged = judge(run); !judged) return judged;
+    const double left = end_seconds - steady_clock().now_seconds();
+    const auto runner = [&](double rate) { return make_proof_runner(run, rate); };
+    if (is_terminal(stderr)) std::fprintf(stderr, "proving the winner's promise at full length\n");
+    auto trial = prove_winner(run, runner, std::min(left, proof_seconds(run.options)));
+    if (!trial) break;
+    if (Status kept = store.add_trial(run.id, *trial); !kept) return kept;
+    run.trials.push_back(std::move(*trial));
+    if (run.trials.back().ok()) break;
+  }
+  return Status();
+}
+
+// What the user's command printed before it failed, where nothing worked.
+void show_last_words(const RunRecord& run) {
+  if (!run.options.prints() || run.trials.empty()) return;
+  const Trial& trial = run.trials.front();
+  std::fflush(stdout);
+  std::fprintf(stderr, "\nStopped: %s.\n", run.stop_reason.c_str());
+  if (trial.log_tail.empty()) return;
+  std::fprintf(stderr, "The end of what %s printed:\n%s", knobs_text(trial.knobs).c_str(),
+               trial.log_tail.c_str());
+}
+
+Result<int> finish(RunRecord& run, const TuneFlags& flags) {
+  const Status judged = judge(run);
+  if (!judged) return judged.error();
+  if (flags.json) {
+    std::printf("%s\n", run_json(run).c_str());
+  } else {
+    std::fputs(console_summary(run, console_width(stdout), may_colour(stdout)).c_str(), stdout);
+  }
+  if (!flags.out.empty()) {
+    const Status written = write_reports(run, flags.out);
+    if (!written) return written.error();
+    if (!flags.json) std::printf("\nReport: %s/report.html\n", flags.out.c_str());
+  }
+  if (!run.result.found) show_last_words(run);
+  if (run.state == "interrupted") return kExitInterrupted;
+  return run.result.found ? kExitFine : kExitAnswerIsNo;
+}
+
+// The widest bucket decides the memory; a batch of another bucket takes less.
+void print_buckets(const TuneFlags& flags, const RunRecord& run) {
+  if (flags.buckets.empty() || flags.json) return;
+  const RunOptions& options = run.options;
+  std::printf("Width buckets: %s\n", flags.buckets.c_str());
+  TrainerOptions trainer;
+  trainer.model = options.model;
+  trainer.classes = options.classes;
+  trainer.height = options.height;
+  trainer.width = options.widest_bucket;
+  trainer.batch = options.baseline.batch;
+  trainer.threads = options.baseline.threads;
+  const auto planned = Trainer::footprint_bytes(trainer);
+  if (!planned) return;
+  std::printf("Memory of the worst bucket, %d px: %s a process with batch %d\n",
+              options.widest_bucket, format_bytes(*planned).c_str(), options.baseline.batch);
+}
+
+Result<int> print_plan(const RunRecord& run, const TuneSetup& setup) {
+  std::printf("Baseline: %s (%s)\n", knobs_text(run.options.baseline).c_str(),
+              run.options.baseline_source.c_str());
+  std::printf("Space: %d settings; a trial costs about %s, the budget of %s pays for about %.0f\n",
+              setup.space.size(), format_duration(setup.search.first_trial_seconds).c_str(),
+              format_duration(run.options.budget_seconds).c_str(),
+              run.options.budget_seconds / setup.search.first_trial_seconds);
+  for (const Axis& axis : setup.space.axes()) {
+    std::printf("  %-10s %s\n", axis.name.c_str(), join(axis.values, " ").c_str());
+  }
+  if (run.options.command.empty()) return kExitFine;
+  const Status printed = print_commands(run.options, run.machine, setup.space);
+  if (!printed) return printed.error();
+  return kExitFine;
+}
+
+Result<int> tune(TuneFlags flags, const std::string& command_line) {
+  const double start = steady_clock().now_seconds();
+  for (const auto& check : {read_lists, read_amounts}) {
+    const Status status = check(flags);
+    if (!status) return status.error();
+  }
+  const Status command = read_command_flags(flags.command, flags.options);
+  if (!command) return command.error();
+  const Status movable = check_device_flags(flags.options, flags.device);
+  if (!movable) return movable.error();
+  const Status asked =
+      read_inference(flags.options, flags.inference, flags.data, flags.model_given);
+  if (!asked) return asked.error();
+  const Status names = check_names(flags.options);
+  if (!names) return names.error();
+  const std::string path = flags.db.empty() ? Store::default_path() : flags.db;
+  Result<RunRecord> run = Error{};
+  std::unique_ptr<Store> store;
+  if (!flags.dry_run) {
+    auto opened = Store::open(path, Store::Mode::write);
+    if (!opened) return opened.error();
+    store = std::move(*opened);
+  }
+  if (!flags.out.empty()) {
+    // Better now than after the measuring.
+    const Status made = make_directories(flags.out);
+    if (!made) return made.error();
+  }
+  run = flags.resuming ? resumed_run(flags, *store) : new_run(flags, command_line);
+  if (!run) return run.error();
+  const auto setup = tune_setup(run->options, run->machine);
+  if (!setup) return setup.error();
+  print_buckets(flags, *run);
+  if (flags.dry_run) return print_plan(*run, *setup);
+
+  double spent_seconds = 0;
+  for (const Trial& trial : run->trials) spent_seconds += trial.seconds;
+  if (flags.resuming && flags.budget_given) {
+    run->options.budget_seconds = spent_seconds + flags.options.budget_seconds;
+  }
+  if (!flags.resuming) {
+    const Status begun = store->begin_run(*run);
+    if (!begun) return begun.error();
+  }
+  spent_seconds += steady_clock().now_seconds() - start;  // probing is part of the budget
+  auto end = search_and_store(*run, *setup, *store, spent_seconds);
+  if (!end) return end.error();
+  run->trials = std::move(end->trials);
+  run->stop_reason = end->stop_reason;
+  run->state = end->interrupted ? "interrupted" : "done";
+  const Status proved = prove_promise(*run, *store, start + run->options.budget_seconds);
+  if (!proved) return proved.error();
+  const Status finished = store->finish_run(run->id, run->state, run->stop_reason);
+  if (!finished) return finished.error();
+  return finish(*run, flags);
+}
+
+void declare_search_flags(CLI::App& app, TuneFlags& flags) {
+  RunOptions& options = flags.options;
+  for (const KnobRow& row : knob_table()) {
+    app.add_option(std::string("--") + row.name, flags.lists[row.name],
+                   std::string("Values to try, as a,b,c: ") + row.help)
+        ->group("Knobs");
+  }
+  app.add_option("--dim", flags.dims, "A dimension of your own: NAME=a,b,c")
+      ->allow_extra_args(false)
+      ->group("Knobs");
+  app.add_option("--constraint", options.constraints,
+                 "Keep only settings for which this holds: nproc*threads<=16")
+      ->allow_extra_args(false);
+  flags.objective.declare(app);
+  app.add_option("--baseline", flags.baseline,
+                 "The setting you have now, in quotes: 'nproc=1 threads=2 batch=32'");
+  app.add_option("--policy", options.policy, "cautious applies the folk caps as well")
+      ->check(CLI::IsMember({"measured", "cautious"}));
+  app.add_option("--strategy", options.strategy, "How to search (ocrtune list strategies)");
+  app.add_option("--seed", options.seed, "Seed of the search and the trials");
+  app.add_option("--memory-limit", flags.memory_limit, "Bytes that a setting may use, such as 8G");
+  app.add_option("--memory-margin", options.memory_margin, "Share of the limit that stays free");
+}
+
+std::function<Result<int>()> declare(CLI::App& app) {
+  auto flags = std::make_shared<TuneFlags>();
+  RunOptions& options = flags->options;
+  CLI::Option* budget = app.add_option("--budget", flags->budget, "Time for all trials: 90s, 5m");
+  app.add_option("--trial-time", flags->trial_time, "Measuring time of one trial");
+  app.add_option("--data", flags->data,
+                 "Folder with labels.txt, or a label file; to infer any folder or list of lines");
+  app.add_option("--device", flags->device.device,
+                 "Where the built-in core computes: auto (GPUs where usable ones are), cpu, gpu");
+  app.add_option("--gpus", flags->device.gpus,
+                 "Which GPUs: all, 0,2 as this process sees them, or UUIDs");
+  CLI::Option* model =
+      app.add_option("--model", options.model, "Model of the built-in core (ocrtune list models)");
+  app.add_option("--height", options.height, "Line height in pixels")->check(CLI::Range(16, 256));
+  app.add_option("--width", options.width, "Line width in pixels")->check(CLI::Range(32, 4096));
+  declare_batch_flags(app, {options.heights, options.width_buckets, options.queue_depth}, 16, 256);
+  app.add_option("--db", flags->db, "The store (default: under XDG_DATA_HOME)");
+  app.add_option("--out", flags->out, "Folder for report.html, the CSV files and ocrtune.env");
+  CLI::Option* resume =
+      app.add_option("--resume", flags->resume, "Go on with a run (default: last)")->expected(0, 1);
+  app.add_flag("--json", flags->json, "One JSON document on stdout");
+  app.add_flag("--dry-run", flags->dry_run, "Show the space and the cost; start nothing");
+  declare_inference_flags(app, options, flags->inference);
+  declare_search_flags(app, *flags);
+  declare_command_flags(app, flags->command, flags->options);
+  return [flags, budget, resume, model] {
+    flags->model_given = model->count() > 0;
+    flags->budget_given = budget->count() > 0;
+    flags->resuming = resume->count() > 0;
+    return tune(*flags, own_command_line());
+  };
+}
+
+}  // namespace
+
+Command tune_command() {
+  return Command{"tune", "Find the settings that are safe and fast here",
+                 "ocrtune tune --budget 2m --data lines/ --out report/", declare};
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,29 @@
+// The part of `ocrtune tune` that speaks of inference: its flags, and what they leave open.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "tuner/store/run_record.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ocrtune {
+
+struct InferenceFlags {
+  std::string alphabet;  // as typed
+};
+
+void declare_inference_flags(CLI::App& app, RunOptions& options, InferenceFlags& flags);
+
+// Before the machine is probed: do the flags go together, is everything there that they name?
+// `data` is --data as typed; `model_given` says whether --model was.
+Status read_inference(RunOptions& options, const InferenceFlags& flags, const std::string& data,
+                      bool model_given);
+
+// Measuring time of a trial unless the user gave one.
+double default_trial_seconds(const RunOptions& options);
+
+}  // namespace ocrtune

@@ -1,0 +1,117 @@
+#include "consistency/node_collection.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "consistency/consistency.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kPythonSeconds = 60;
+constexpr const char* kListPackages =
+    "import importlib.metadata as m, platform\n"
+    "print('python==' + platform.python_version())\n"
+    "for d in m.distributions(): print('%s==%s' % (d.metadata['Name'], d.version))\n";
+
+std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+// Only what a rule speaks of: the rest is nobody's business.
+std::string environment_lines(const std::map<std::string, std::string>& environment) {
+  std::string lines;
+  for (const auto& [name, value] : environment) {
+    if (std::string_view(rule_for("env." + name).pattern) == "env.*") continue;
+    std::string line = value;
+    std::replace(line.begin(), line.end(), '\n', ' ');
+    lines += name + "=" + line + "\n";
+  }
+  return lines;
+}
+
+// "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.54.03  Tue Jun ..."
+std::string driver_line() {
+  const auto text = read_file("/proc/driver/nvidia/version", 4096);
+  if (!text) return "";
+  for (const std::string& word : words(*text)) {
+    const bool number = word.find('.') != std::string::npos &&
+                        std::all_of(word.begin(), word.end(), [](unsigned char c) {
+                          return std::isdigit(c) != 0 || c == '.';
+                        });
+    if (number) return "nvidia-driver==" + word + "\n";
+  }
+  return "";
+}
+
+std::string package_lines(const std::string& python, std::vector<std::string>& notes) {
+  if (python.empty()) return "";
+  ProcessOptions options;
+  options.arguments = {python, "-c", kListPackages};
+  options.output_bytes = 1 << 20;
+  auto process = Process::start(options);
+  const auto exit = process ? process->wait(kPythonSeconds) : std::nullopt;
+  if (exit && exit->clean()) {
+    std::set<std::string> lines;  // in one order on all nodes
+    for (const std::string& line : split(process->output().contents(), '\n')) {
+      if (line.find("==") != std::string::npos) lines.insert(line);
+    }
+    std::string text;
+    for (const std::string& line : lines) text += line + "\n";
+    return text;
+  }
+  notes.push_back(fmt::format("no package versions: {} {}", python,
+                              !process ? process.error().what
+                              : exit   ? "ended with " + exit->text()
+                                       : std::string("did not answer in a minute")));
+  return "";
+}
+
+void add_contents(const FlatConfig& config, std::map<std::string, std::string>& contents,
+                  std::vector<std::string>& notes) {
+  for (const auto& [key, value] : config.values) {
+    if (rule_for(key).demand != Demand::same_files || value.empty() || value == "null") continue;
+    const auto content = content_of(value, config);
+    if (content) {
+      contents[value] = content_text(*content);
+    } else {
+      notes.push_back(
+          fmt::format("{}: {} cannot be read, so its content is not compared", key, value));
+    }
+  }
+}
+
+}  // namespace
+
+Result<Collected> collect_node(const NodeCollection& node) {
+  Collected collected{join_path(node.directory, node.host), {}};
+  std::map<std::string, std::string> files, contents;
+  for (const std::string& path : node.configs) {
+    const auto config = read_flat_config(path);
+    if (!config) return config.error();
+    auto text = read_file(path);
+    if (!text) return text.error();
+    if (!files.emplace(base_name(path), std::move(*text)).second) {
+      return Error{ErrorKind::usage, path + ": another configuration has the same file name"};
+    }
+    add_contents(*config, contents, collected.notes);
+  }
+  files[kContentsFile] = "";  // an earlier collection's go
+  files["env.txt"] = environment_lines(node.environment);
+  files["versions.txt"] = driver_line() + package_lines(node.python, collected.notes);
+  for (const auto& [path, text] : contents) files[kContentsFile] += text + " " + path + "\n";
+  if (const Status made = make_directories(collected.folder); !made) return made.error();
+  for (const auto& [name, text] : files) {
+    const std::string path = join_path(collected.folder, name);
+    const Status kept = text.empty() ? remove_tree(path) : write_file(path, text);
+    if (!kept) return kept.error();
+  }
+  return collected;
+}
+
+}  // namespace ocrtune

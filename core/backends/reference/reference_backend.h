@@ -1,0 +1,12 @@
+// The backend of plain loops in NCHW: slow, and what every other backend is judged by.
+#pragma once
+
+#include <memory>
+
+#include "core/graph/backend.h"
+
+namespace ocrtune {
+
+std::unique_ptr<Backend> make_reference_backend();
+
+}  // namespace ocrtune

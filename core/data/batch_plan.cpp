@@ -1,0 +1,62 @@
+#include "core/data/batch_plan.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/random.h"
+
+namespace ocrtune {
+
+std::int64_t permuted(std::int64_t index, std::int64_t size, std::uint64_t key) {
+  const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size) - 1));
+  const int half = (bits + 1) / 2 + (bits == 0 ? 1 : 0);
+  const std::uint64_t mask = (1ULL << half) - 1;
+  auto value = static_cast<std::uint64_t>(index);
+  do {
+    std::uint64_t left = value >> half, right = value & mask;
+    for (std::uint64_t round = 0; round < 6; ++round) {
+      const std::uint64_t mixed = mix_bits(key ^ mix_bits(right + (round << 56) + 1)) & mask;
+      const std::uint64_t next = left ^ mixed;
+      left = right;
+      right = next;
+    }
+    value = left << half | right;
+  } while (value >= static_cast<std::uint64_t>(size));
+  return static_cast<std::int64_t>(value);
+}
+
+BatchSchedule::Place BatchSchedule::place(std::int64_t sequence) const {
+  const auto count = static_cast<std::int64_t>(shapes.size());
+  Place found;
+  found.round = (first_batch + sequence) / count;
+  const std::uint64_t key =
+      mix_bits(seed + 0x5CA1E) ^ mix_bits(static_cast<std::uint64_t>(found.round) + 1);
+  for (std::int64_t turn = 0; turn <= (first_batch + sequence) % count; ++turn) {
+    found.first_item += found.shape.count;
+    found.shape = shapes[static_cast<std::size_t>(permuted(turn, count, key))];
+  }
+  return found;
+}
+
+int BatchSchedule::round_lines() const {
+  int lines = 0;
+  for (const BatchShape& shape : shapes) lines += shape.count;
+  return lines;
+}
+
+std::int64_t BatchPlan::batches_per_epoch() const {
+  return lines / (static_cast<std::int64_t>(batch) * world_size);
+}
+
+std::int64_t BatchPlan::line(std::int64_t sequence, int item, int attempt) const {
+  const std::int64_t per_epoch = batches_per_epoch();
+  const std::int64_t epoch = (first_batch + sequence) / per_epoch;
+  const std::int64_t global_batch = (first_batch + sequence) % per_epoch;
+  const std::int64_t place = (global_batch * world_size + rank) * batch + item;
+  const std::uint64_t key = mix_bits(seed) ^ mix_bits(static_cast<std::uint64_t>(epoch) + 1);
+  if (attempt == 0) return permuted(place, lines, key);
+  const auto where = static_cast<std::uint64_t>(place);
+  return Random(key).fork(where).fork(static_cast<std::uint64_t>(attempt)).integer(0, lines - 1);
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,109 @@
+#include "core/data/label_file.h"
+
+#include <set>
+#include <utility>
+
+#include "base/files.h"
+#include "core/data/image_file.h"
+
+namespace ocrtune {
+
+std::string LabelFile::place(int number) const { return file_name_ + ":" + std::to_string(number); }
+
+void LabelFile::split_lines() {
+  std::string_view rest = text_;
+  if (rest.substr(0, 3) == "\xEF\xBB\xBF") rest.remove_prefix(3);
+  for (int number = 1; !rest.empty(); ++number) {
+    const std::size_t end = rest.find('\n');
+    std::string_view line = rest.substr(0, end);
+    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    if (line.empty()) continue;
+    const std::size_t tab = line.find('\t');
+    if (tab == std::string_view::npos) {
+      unusable_.add(place(number) + ": no tab");
+    } else if (tab == 0) {
+      unusable_.add(place(number) + ": no path");
+    } else if (tab + 1 == line.size()) {
+      unusable_.add(place(number) + ": no text");
+    } else {
+      lines_.push_back(Line{line.substr(0, tab), line.substr(tab + 1), 0, 0, number});
+    }
+  }
+}
+
+Status LabelFile::make_alphabet(const std::string& alphabet_text) {
+  std::string text = alphabet_text;
+  if (text.empty()) {
+    std::set<std::string> all;
+    for (const Line& line : lines_) {
+      auto characters = split_characters(line.text);
+      if (characters) all.insert(characters->begin(), characters->end());
+    }
+    for (const std::string& character : all) text += character;
+  }
+  if (text.empty()) return Status();  // nothing usable: the caller sees an empty source
+  auto alphabet = Alphabet::from_text(text);
+  if (!alphabet) return alphabet.error();
+  alphabet_ = std::move(alphabet).value();
+  return Status();
+}
+
+// Drops the lines that the alphabet cannot spell.
+void LabelFile::encode_labels() {
+  std::vector<Line> usable;
+  usable.reserve(lines_.size());
+  for (Line& line : lines_) {
+    const auto classes = alphabet_.encode(line.text);
+    if (!classes) {
+      unusable_.add(place(line.number) + ": " + classes.error().what);
+      continue;
+    }
+    line.first = classes_.size();
+    line.length = static_cast<int>(classes->size());
+    classes_.insert(classes_.end(), classes->begin(), classes->end());
+    usable.push_back(line);
+  }
+  lines_ = std::move(usable);
+}
+
+Result<std::unique_ptr<LabelFile>> LabelFile::read(const std::string& path,
+                                                   const std::string& alphabet_text) {
+  if (is_directory(path)) {
+    return Error{ErrorKind::usage, path + " is a folder, not a label file"};
+  }
+  auto text = read_file(path, 8ULL << 30);
+  if (!text) return text.error();
+  std::unique_ptr<LabelFile> file(new LabelFile);
+  file->folder_ = parent_path(path);
+  file->file_name_ = path.substr(path.rfind('/') + 1);
+  file->text_ = std::move(text).value();
+  file->split_lines();
+  if (Status status = file->make_alphabet(alphabet_text); !status) return status.error();
+  file->encode_labels();
+  return file;
+}
+
+std::string LabelFile::image_path(std::int64_t line) const {
+  const std::string_view path = lines_[static_cast<std::size_t>(line)].path;
+  return path[0] == '/' ? std::string(path) : join_path(folder_, path);
+}
+
+Result<std::string> LabelFile::image_bytes(std::int64_t line) const {
+  return read_image_bytes(image_path(line));
+}
+
+Result<std::string> LabelFile::image_head(std::int64_t line, std::uint64_t most_bytes) const {
+  return read_image_head(image_path(line), most_bytes);
+}
+
+std::span<const int> LabelFile::label(std::int64_t line) const {
+  const Line& at = lines_[static_cast<std::size_t>(line)];
+  return std::span<const int>(classes_).subspan(at.first, static_cast<std::size_t>(at.length));
+}
+
+std::string LabelFile::name(std::int64_t line) const {
+  return place(lines_[static_cast<std::size_t>(line)].number);
+}
+
+}  // namespace ocrtune

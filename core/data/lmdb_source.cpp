@@ -1,0 +1,201 @@
+#include "core/data/lmdb_source.h"
+
+#include <unistd.h>
+
+#if __has_include(<lmdb.h>)
+#include <lmdb.h>
+#endif
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+#include <utility>
+
+#include "base/files.h"
+#include "base/text.h"
+
+namespace ocrtune {
+
+namespace {
+
+constexpr int kDeepest = 8;
+
+void add_folders(const std::string& path, int depth, std::vector<std::string>& found) {
+  if (path_exists(join_path(path, "data.mdb"))) {
+    found.push_back(path);
+    return;
+  }
+  auto names = list_directory(path);
+  if (!names || depth == kDeepest) return;
+  std::sort(names->begin(), names->end());
+  for (const std::string& name : *names) {
+    const std::string below = join_path(path, name);
+    if (is_directory(below)) add_folders(below, depth + 1, found);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> lmdb_folders(const std::string& path) {
+  std::vector<std::string> found;
+  if (is_directory(path)) add_folders(path, 0, found);
+  return found;
+}
+
+bool is_lmdb_folder(const std::string& path) { return !lmdb_folders(path).empty(); }
+
+#if __has_include(<lmdb.h>)
+
+namespace {
+
+Error database_error(int code, const std::string& action) {
+  return Error{ErrorKind::invalid, action + ": " + ::mdb_strerror(code)};
+}
+
+std::string key_of(const char* what, int number) {
+  char key[32];
+  std::snprintf(key, sizeof key, "%s-%09d", what, number);
+  return key;
+}
+
+}  // namespace
+
+// One read-only snapshot, used by the process that opened it.
+struct LmdbSource::Environment {
+  MDB_env* environment = nullptr;
+  MDB_txn* transaction = nullptr;
+  MDB_dbi database = 0;
+  int pid = 0;
+
+  ~Environment() {
+    // LMDB lets a child neither use nor close what its parent opened.
+    if (environment == nullptr || pid != ::getpid()) return;
+    if (transaction != nullptr) ::mdb_txn_abort(transaction);
+    ::mdb_env_close(environment);
+  }
+
+  Status open(const std::string& path) {
+    pid = ::getpid();
+    int code = ::mdb_env_create(&environment);
+    if (code == 0) {
+      code = ::mdb_env_open(environment, path.c_str(), MDB_RDONLY | MDB_NOLOCK | MDB_NORDAHEAD, 0);
+    }
+    if (code == 0) code = ::mdb_txn_begin(environment, nullptr, MDB_RDONLY, &transaction);
+    if (code == 0) code = ::mdb_dbi_open(transaction, nullptr, 0, &database);
+    return code == 0 ? Status() : Status(database_error(code, "open LMDB " + path));
+  }
+
+  Result<std::string> get(const std::string& key) const {
+    MDB_val name = {key.size(), const_cast<char*>(key.data())};
+    MDB_val value = {};
+    const int code = ::mdb_get(transaction, database, &name, &value);
+    if (code != 0) return database_error(code, "LMDB key " + key);
+    return std::string(static_cast<const char*>(value.mv_data), value.mv_size);
+  }
+};
+
+Status LmdbSource::read_texts(std::size_t folder, std::vector<Text>& texts) {
+  const Environment& environment = *environments_[folder];
+  const auto count_text = environment.get("num-samples");
+  if (!count_text) {
+    return Error{count_text.error().kind, folders_[folder] + ": " + count_text.error().what};
+  }
+  const auto count = parse_integer(*count_text);
+  if (!count || *count < 0 || *count > 999'999'999) {
+    return Error{ErrorKind::invalid,
+                 folders_[folder] + ": num-samples is '" + valid_utf8(*count_text) + "'"};
+  }
+  for (int number = 1; number <= *count; ++number) {
+    auto text = environment.get(key_of("label", number));
+    if (text && !text->empty()) {
+      texts.push_back({folder, number, std::move(*text)});
+    } else {
+      unusable_.add(name_of(folder, number) + (text ? ": no text" : ": no label"));
+    }
+  }
+  return Status();
+}
+
+Status LmdbSource::encode_labels(const std::vector<Text>& texts, const std::string& alphabet_text) {
+  std::set<std::string> characters;
+  for (const Text& text : texts) {
+    const auto split = split_characters(text.text);
+    if (split && alphabet_text.empty()) characters.insert(split->begin(), split->end());
+  }
+  std::string all = alphabet_text;
+  for (const std::string& character : characters) all += character;
+  if (all.empty()) return Status();  // nothing usable: the caller sees an empty source
+  auto alphabet = Alphabet::from_text(all);
+  if (!alphabet) return alphabet.error();
+  alphabet_ = std::move(alphabet).value();
+  for (const Text& text : texts) {
+    auto classes = alphabet_.encode(text.text);
+    if (classes) {
+      lines_.push_back({text.folder, text.number, std::move(classes).value()});
+    } else {
+      unusable_.add(name_of(text.folder, text.number) + ": " + classes.error().what);
+    }
+  }
+  return Status();
+}
+
+Result<std::unique_ptr<LmdbSource>> LmdbSource::open(const std::string& path,
+                                                     const std::string& alphabet_text) {
+  std::unique_ptr<LmdbSource> source(new LmdbSource);
+  source->folders_ = lmdb_folders(path);
+  if (source->folders_.empty()) return Error{ErrorKind::missing, path + " has no data.mdb"};
+  std::vector<Text> texts;
+  for (std::size_t folder = 0; folder < source->folders_.size(); ++folder) {
+    source->environments_.push_back(std::make_unique<Environment>());
+    Status done = source->environments_.back()->open(source->folders_[folder]);
+    if (done) done = source->read_texts(folder, texts);
+    if (!done) return done.error();
+  }
+  const Status encoded = source->encode_labels(texts, alphabet_text);
+  if (!encoded) return encoded.error();
+  return source;
+}
+
+Result<std::string> LmdbSource::image_bytes(std::int64_t line) const {
+  const Line& which = lines_[static_cast<std::size_t>(line)];
+  auto& environment = environments_[which.folder];
+  if (environment->pid != ::getpid()) {
+    auto own = std::make_unique<Environment>();
+    if (Status opened = own->open(folders_[which.folder]); !opened) return opened.error();
+    environment = std::move(own);
+  }
+  return environment->get(key_of("image", which.number));
+}
+
+#else
+
+struct LmdbSource::Environment {};
+
+Result<std::unique_ptr<LmdbSource>> LmdbSource::open(const std::string& path, const std::string&) {
+  return Error{ErrorKind::unsupported,
+               path + ": this build reads no LMDB; install liblmdb-dev and build again"};
+}
+
+Result<std::string> LmdbSource::image_bytes(std::int64_t) const {
+  return Error{ErrorKind::unsupported, "this build reads no LMDB"};
+}
+
+#endif
+
+LmdbSource::LmdbSource() = default;
+LmdbSource::~LmdbSource() = default;
+
+std::span<const int> LmdbSource::label(std::int64_t line) const {
+  return lines_[static_cast<std::size_t>(line)].classes;
+}
+
+std::string LmdbSource::name(std::int64_t line) const {
+  const Line& which = lines_[static_cast<std::size_t>(line)];
+  return name_of(which.folder, which.number);
+}
+
+std::string LmdbSource::name_of(std::size_t folder, int number) const {
+  return folders_[folder] + ":" + std::to_string(number);
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,219 @@
+// The Machine of the GPU core: see core/gpu/cuda/cuda_machine.h.
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "base/text.h"
+#include "core/gpu/cuda/cuda_conv.h"
+#include "core/gpu/cuda/cuda_machine.h"
+
+namespace ocrtune::device {
+
+Result<Precision> precision_named(const std::string& name) {
+  if (name == "fp32") return Precision::fp32;
+  if (name == "tf32") return Precision::tf32;
+  if (name == "bf16") return Precision::bf16;
+  return Error{ErrorKind::usage, "precision " + name + ": there is fp32, tf32 and bf16"};
+}
+
+namespace {
+
+Status blas_result(cublasStatus_t code, const char* what) {
+  if (code == CUBLAS_STATUS_SUCCESS) return Status();
+  return Error{code == CUBLAS_STATUS_ALLOC_FAILED ? ErrorKind::exhausted : ErrorKind::failed,
+               std::string(what) + ": " + cublasGetStatusString(code)};
+}
+
+constexpr std::size_t kBlasWorkBytes = std::size_t{32} << 20;  // what NVIDIA asks for on Hopper
+
+}  // namespace
+
+Result<std::unique_ptr<CudaMachine>> CudaMachine::open(int device, const CudaOptions& options) {
+  int count = 0;
+  const cudaError_t asked = cudaGetDeviceCount(&count);
+  if (asked != cudaSuccess || count == 0) {
+    return Error{ErrorKind::unsupported, "no GPU: CUDA finds no driver or no device"};
+  }
+  if (device < 0 || device >= count) {
+    return Error{ErrorKind::missing, "there is no GPU " + std::to_string(device) + "; " +
+                                         std::to_string(count) + " visible"};
+  }
+  cudaDeviceProp properties{};
+  OCRTUNE_DEVICE_TRY(cuda_result(cudaGetDeviceProperties(&properties, device), "GPU properties"));
+  if (options.precision != Precision::fp32 && properties.major < 8) {
+    return Error{ErrorKind::unsupported, std::string(properties.name) + " has compute capability " +
+                                             std::to_string(properties.major) + "." +
+                                             std::to_string(properties.minor) +
+                                             "; tf32 and bf16 need 8.0"};
+  }
+  OCRTUNE_DEVICE_TRY(cuda_result(cudaSetDevice(device), "choosing the GPU"));
+  std::unique_ptr<CudaMachine> machine(new CudaMachine(options));
+  OCRTUNE_DEVICE_TRY(
+      cuda_result(cudaStreamCreateWithFlags(&machine->stream_, cudaStreamNonBlocking), "a stream"));
+  OCRTUNE_DEVICE_TRY(blas_result(cublasCreate(&machine->blas_), "cuBLAS"));
+  OCRTUNE_DEVICE_TRY(blas_result(cublasSetStream(machine->blas_, machine->stream_), "cuBLAS"));
+  // A workspace of its own, set after the stream (which resets it): with cuBLAS's a capture would
+  // hold allocations, and products would not be the same bits every time.
+  auto work = machine->allocate(kBlasWorkBytes);
+  if (!work) return work.error();
+  machine->blas_work_ = std::move(work).value();
+  OCRTUNE_DEVICE_TRY(blas_result(
+      cublasSetWorkspace(machine->blas_, machine->blas_work_.as<void>(), kBlasWorkBytes),
+      "cuBLAS"));
+  OCRTUNE_DEVICE_TRY(dnn_result(cudnnCreate(&machine->dnn_), "cuDNN"));
+  OCRTUNE_DEVICE_TRY(dnn_result(cudnnSetStream(machine->dnn_, machine->stream_), "cuDNN"));
+  for (cudaEvent_t& stamp : machine->stamps_) {
+    OCRTUNE_DEVICE_TRY(cuda_result(cudaEventCreate(&stamp), "an event"));
+  }
+  return Result<std::unique_ptr<CudaMachine>>(std::move(machine));
+}
+
+CudaMachine::~CudaMachine() {
+  if (staging_ != nullptr) cudaFreeHost(staging_);
+  for (cudaEvent_t stamp : stamps_) {
+    if (stamp != nullptr) cudaEventDestroy(stamp);
+  }
+  if (dnn_ != nullptr) cudnnDestroy(dnn_);
+  if (blas_ != nullptr) cublasDestroy(blas_);
+  if (stream_ != nullptr) cudaStreamDestroy(stream_);
+}
+
+// A row-major matrix is its transpose to cuBLAS, so C = A B is asked for as C' = B' A'.
+Status CudaMachine::product(const DeviceProduct& p) {
+  if (p.a.element != p.b.element) {
+    return Error{ErrorKind::failed, "a product: its factors are of two types"};
+  }
+  const bool floats = p.a.element == Element::fp32;
+  const cublasComputeType_t compute = floats && options_.precision != Precision::fp32
+                                          ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                          : CUBLAS_COMPUTE_32F;
+  const cudaDataType_t factors = floats ? CUDA_R_32F : CUDA_R_16BF;
+  const cudaDataType_t cells = p.c.element == Element::fp32 ? CUDA_R_32F : CUDA_R_16BF;
+  const auto operation = [](const DeviceMatrix& m) {
+    return m.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+  };
+  return blas_result(
+      cublasGemmStridedBatchedEx(
+          blas_, operation(p.b), operation(p.a), p.columns, p.rows, p.depth, &p.scale, p.b.start,
+          factors, p.b.stride, static_cast<long long>(p.b.step), p.a.start, factors, p.a.stride,
+          static_cast<long long>(p.a.step), &p.beta, p.c.start, cells, p.c_stride,
+          static_cast<long long>(p.c_step), p.batch, compute, CUBLAS_GEMM_DEFAULT),
+      "a product");
+}
+
+Status CudaMachine::begin_capture() {
+  return cuda_result(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "capture");
+}
+
+Status CudaMachine::end_capture(Recording& into, const Status& recorded) {
+  cudaGraph_t graph = nullptr;
+  cudaError_t code = cudaStreamEndCapture(stream_, &graph);
+  if (code == cudaSuccess && recorded) code = cudaGraphInstantiate(&into.graph, graph, 0);
+  if (graph != nullptr) cudaGraphDestroy(graph);
+  if (code != cudaSuccess) cudaGetLastError();  // a capture that failed is no lasting error
+  return recorded ? cuda_result(code, "capture") : recorded;
+}
+
+Status CudaMachine::clear(void* start, std::size_t bytes) {
+  return cuda_result(cudaMemsetAsync(start, 0, bytes, stream_), "clearing");
+}
+
+Result<std::unique_ptr<ConvEngine>> CudaMachine::make_conv(const ConvSizes& sizes) {
+  auto engine = make_cudnn_conv(dnn_, stream_, sizes, options_.precision != Precision::fp32);
+  if (!engine || sizes.element == Element::fp32) return engine;
+  const Status ran = try_out(**engine, sizes);
+  if (!ran) return ran.error();
+  return engine;
+}
+
+// On zeros: an algorithm may be listed for bf16 and not be there.
+Status CudaMachine::try_out(ConvEngine& engine, const ConvSizes& sizes) {
+  const Conv& conv = sizes.conv;
+  const std::size_t weights = many(conv.out_channels) * many(sizes.in.c / conv.groups) *
+                              many(conv.kernel.h) * many(conv.kernel.w);
+  auto x = allocate(floats(sizes.in) * sizeof(Bf16)),
+       y = allocate(floats(sizes.out) * sizeof(Bf16));
+  auto w = allocate(weights * sizeof(Bf16)), dw = allocate(weights * sizeof(float));
+  auto scratch = allocate(std::max<std::size_t>(engine.scratch_bytes(), 256));
+  for (const auto* buffer : {&x, &y, &w, &dw, &scratch}) {
+    if (!*buffer) return buffer->error();
+  }
+  OCRTUNE_DEVICE_TRY(clear(x->as<void>(), floats(sizes.in) * sizeof(Bf16)));
+  OCRTUNE_DEVICE_TRY(clear(w->as<void>(), weights * sizeof(Bf16)));
+  auto* work = scratch->as<std::byte>();
+  OCRTUNE_DEVICE_TRY(engine.forward(x->as<void>(), w->as<void>(), y->as<void>(), work));
+  if (sizes.training) {
+    OCRTUNE_DEVICE_TRY(engine.backward_input(w->as<void>(), y->as<void>(), x->as<void>(), work));
+    OCRTUNE_DEVICE_TRY(engine.backward_weight(x->as<void>(), y->as<void>(), dw->as<float>(), work));
+  }
+  return wait();
+}
+
+Result<CudaBuffer> CudaMachine::allocate(std::size_t bytes) {
+  void* start = nullptr;
+  const cudaError_t code = cudaMalloc(&start, bytes);
+  if (code == cudaSuccess) return CudaBuffer(start);
+  std::size_t free = 0;
+  std::size_t total = 0;
+  cudaGetLastError();  // a failed allocation is no lasting error
+  cudaMemGetInfo(&free, &total);
+  return Error{ErrorKind::exhausted, "the GPU has " + format_bytes(free) + " free of " +
+                                         format_bytes(total) + "; " + format_bytes(bytes) +
+                                         " more are needed"};
+}
+
+// Grows to what one step uploads, so that only the first step waits.
+Status CudaMachine::make_room(std::size_t bytes) {
+  if (staged_ + bytes <= staging_bytes_) return Status();
+  const std::size_t wanted = staged_ + bytes;
+  OCRTUNE_DEVICE_TRY(wait());
+  if (staging_ != nullptr) cudaFreeHost(staging_);
+  staging_ = nullptr;
+  staging_bytes_ = 0;
+  void* start = nullptr;
+  OCRTUNE_DEVICE_TRY(cuda_result(cudaMallocHost(&start, wanted), "page-locked memory"));
+  staging_ = static_cast<std::byte*>(start);
+  staging_bytes_ = wanted;
+  return Status();
+}
+
+Status CudaMachine::upload(void* to, const void* from, std::size_t bytes) {
+  constexpr std::size_t kMostStaged = std::size_t{64} << 20;
+  const bool staged = bytes <= kMostStaged && staged_ + bytes <= 2 * kMostStaged;
+  if (staged && make_room(align_up(bytes))) {
+    std::byte* place = staging_ + staged_;
+    staged_ += align_up(bytes);
+    std::memcpy(place, from, bytes);
+    return cuda_result(cudaMemcpyAsync(to, place, bytes, cudaMemcpyHostToDevice, stream_),
+                       "upload");
+  }
+  cudaGetLastError();  // page-locked memory that there is not is no lasting error
+  OCRTUNE_DEVICE_TRY(
+      cuda_result(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_), "upload"));
+  return wait();
+}
+
+Status CudaMachine::download(void* to, const void* from, std::size_t bytes) {
+  OCRTUNE_DEVICE_TRY(
+      cuda_result(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_), "download"));
+  return wait();
+}
+
+Status CudaMachine::stamp(int slot) {
+  return cuda_result(cudaEventRecord(stamps_[slot], stream_), "an event");
+}
+
+Result<double> CudaMachine::seconds_between(int from, int to) {
+  float milliseconds = 0;
+  OCRTUNE_DEVICE_TRY(cuda_result(cudaEventSynchronize(stamps_[to]), "an event"));
+  OCRTUNE_DEVICE_TRY(
+      cuda_result(cudaEventElapsedTime(&milliseconds, stamps_[from], stamps_[to]), "an event"));
+  return milliseconds * 1e-3;
+}
+
+Status CudaMachine::wait() {
+  staged_ = 0;  // all of it has been read; after an error nothing is read any more
+  return cuda_result(cudaStreamSynchronize(stream_), "waiting");
+}
+
+}  // namespace ocrtune::device

@@ -1,0 +1,13 @@
+// Logits of lines on one GPU. Never run on hardware so far.
+#pragma once
+
+#include <memory>
+
+#include "core/gpu/cuda/cuda_machine.h"
+#include "core/infer/logit_maker.h"
+
+namespace ocrtune {
+
+std::unique_ptr<LogitMaker> make_cuda_reader(device::CudaMachine& machine);
+
+}  // namespace ocrtune

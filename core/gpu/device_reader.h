@@ -1,0 +1,95 @@
+// Logits of lines on a GPU, for any Machine of core/gpu/device_network.h: one network for each
+// shape of batch, all with the same weights.
+#pragma once
+
+#include <algorithm>
+#include <list>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/gpu/device_network.h"
+#include "core/infer/logit_maker.h"
+
+namespace ocrtune::device {
+
+template <typename Machine, typename Value = float>
+class DeviceReader final : public LogitMaker {
+ public:
+  // `machine` must outlive the reader.
+  explicit DeviceReader(Machine& machine) : machine_(machine) {}
+
+  Status take(const Graph& graph, std::span<const float> parameters,
+              std::span<const float> statistics) override {
+    graph_ = &graph;
+    auto weights = machine_.allocate(
+        std::max<std::size_t>(64, (parameters.size() + statistics.size()) * sizeof(float)));
+    if (!weights) return weights.error();
+    weights_ = std::move(weights).value();
+    auto* start = weights_.template as<float>();
+    OCRTUNE_DEVICE_TRY(machine_.upload(start, parameters.data(), parameters.size_bytes()));
+    OCRTUNE_DEVICE_TRY(
+        machine_.upload(start + parameters.size(), statistics.data(), statistics.size_bytes()));
+    if (std::is_same_v<Value, float>) return Status();
+    auto copies = machine_.allocate(std::max<std::size_t>(64, parameters.size() * sizeof(Value)));
+    if (!copies) return copies.error();
+    copies_ = std::move(copies).value();
+    return copy_parameters(machine_, start, parameters.size(), copies_.template as<Value>());
+  }
+
+  Result<std::span<const float>> infer(const Batch& batch) override {
+    const Shape shape{batch.count, batch.channels, batch.height, batch.width};
+    const auto network = network_of(shape);
+    if (!network) return network.error();
+    auto logits = (*network)->infer(batch);
+    if (!logits) return logits.error();
+    logits_ = std::move(logits).value();
+    return std::span<const float>(logits_);
+  }
+
+ private:
+  using Net = DeviceNetwork<Machine, Value>;
+
+  struct Entry {
+    Shape shape;
+    std::unique_ptr<Net> network;
+  };
+
+  Result<Net*> network_of(const Shape& shape) {
+    const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                    [&](const Entry& entry) { return entry.shape == shape; });
+    if (found != entries_.end()) {
+      entries_.splice(entries_.begin(), entries_, found);
+      return entries_.front().network.get();
+    }
+    if (entries_.size() >= kMostReaderShapes) entries_.pop_back();
+    auto made = make(shape);
+    if (!made && made.error().kind == ErrorKind::exhausted && !entries_.empty()) {
+      entries_.clear();  // the other shapes make room
+      return keep(shape, make(shape));
+    }
+    return keep(shape, std::move(made));
+  }
+
+  Result<std::unique_ptr<Net>> make(const Shape& shape) {
+    DeviceUse use;
+    use.training = false;
+    use.weights = weights_.template as<float>();
+    use.copies = copies_.template as<void>();
+    return Net::create(*graph_, machine_, shape, use);
+  }
+
+  Result<Net*> keep(const Shape& shape, Result<std::unique_ptr<Net>> made) {
+    if (!made) return made.error();
+    entries_.push_front({shape, std::move(*made)});
+    return entries_.front().network.get();
+  }
+
+  Machine& machine_;
+  const Graph* graph_ = nullptr;
+  typename Machine::Buffer weights_, copies_;
+  std::list<Entry> entries_;  // the latest first; the one longest unused goes
+  std::vector<float> logits_;
+};
+
+}  // namespace ocrtune::device

@@ -1,0 +1,241 @@
+// A training rank on a GPU behind the Trainer seam (core/train/trainer.h), for any Machine of
+// core/gpu/device_network.h, which also has
+//   stamp(slot)                 marks the place behind what is enqueued; four slots
+//   seconds_between(from, to)   of two marks that have passed
+//
+// A step is enqueued as a whole and waited for once. With several ranks the gradients lie in the
+// Comm's memory, which is the device's, and parts of them are averaged while backward goes on.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/backends/gradient_check.h"
+#include "core/backends/onednn/rows.h"
+#include "core/gpu/device_check.h"
+#include "core/gpu/device_network.h"
+#include "core/graph/checkpoint.h"
+#include "core/train/trainer.h"
+
+namespace ocrtune::device {
+
+template <typename Machine, typename Value = float>
+class DeviceTrainer final : public Trainer {
+ public:
+  using Net = DeviceNetwork<Machine, Value>;
+
+  // `machine` and `comm` must outlive the trainer. Errors as Trainer::create; unsupported too:
+  // multi-scale batches, a model with layers that the GPU core lacks.
+  static Result<std::unique_ptr<Trainer>> create(const TrainerOptions& options, Machine& machine,
+                                                 Comm& comm) {
+    const ModelRow* model = find_model(options.model);
+    if (model == nullptr) return Error{ErrorKind::usage, "there is no model " + options.model};
+    if (!options.heights.empty() || !options.widths.empty()) {
+      return Error{ErrorKind::unsupported, "the GPU core takes batches of one shape alone"};
+    }
+    if (Status sensible = check_schedule(schedule_of(options)); !sensible) return sensible.error();
+    if (options.batch < 1 || options.classes < 2 || options.height < 1 || options.width < 1) {
+      return Error{ErrorKind::usage, "batch, classes, height and width must make sense"};
+    }
+    for (const double value : {options.weight_decay, options.clip_norm}) {
+      if (std::isfinite(value) && value >= 0) continue;
+      return Error{ErrorKind::usage, "weight decay and most gradient norm are numbers from 0 on"};
+    }
+    std::unique_ptr<DeviceTrainer> trainer(new DeviceTrainer(options, *model, machine, comm));
+    OCRTUNE_DEVICE_TRY(trainer->prepare());
+    return std::unique_ptr<Trainer>(std::move(trainer));
+  }
+
+  Result<StepReport> step(const Batch& batch) override {
+    OCRTUNE_DEVICE_TRY(machine_.stamp(0));
+    OCRTUNE_DEVICE_TRY(network_->start_training(spelt(batch), hand_over()));
+    OCRTUNE_DEVICE_TRY(machine_.stamp(1));
+    if (several() && options_.bucket_bytes > 0) OCRTUNE_DEVICE_TRY(comm_.finish_means(nullptr));
+    if (several() && options_.bucket_bytes == 0) {
+      OCRTUNE_DEVICE_TRY(comm_.all_reduce_mean(0, graph_.parameter_floats, nullptr));
+    }
+    OCRTUNE_DEVICE_TRY(machine_.stamp(2));
+    AdamW settings;
+    settings.learning_rate = schedule_of(options_).rate_at(steps());
+    settings.weight_decay = options_.weight_decay;
+    settings.clip_norm = options_.clip_norm;
+    OCRTUNE_DEVICE_TRY(network_->update(settings));
+    OCRTUNE_DEVICE_TRY(machine_.stamp(3));
+    const Result<CtcLoss> loss = network_->finished_loss();
+    if (!loss) return loss.error();
+    StepReport report;
+    report.loss = loss->mean;
+    report.impossible_labels = loss->impossible;
+    const Result<double> whole = machine_.seconds_between(0, 3);
+    const Result<double> exchange = machine_.seconds_between(1, 2);  // what backward did not hide
+    if (!whole) return whole.error();
+    if (!exchange) return exchange.error();
+    report.all_reduce_seconds = several() ? *exchange : 0;
+    report.compute_seconds = *whole - report.all_reduce_seconds;
+    return report;
+  }
+
+  Result<double> check_against_reference() override {
+    const std::size_t floats = graph_.parameter_floats;
+    std::vector<float> parameters(floats), statistics(graph_.statistic_floats);
+    OCRTUNE_DEVICE_TRY(network_->get_parameters(parameters));
+    OCRTUNE_DEVICE_TRY(network_->get_statistics(statistics));
+    constexpr bool kRounds = !std::is_same_v<Value, float>;
+    double layers = 0;
+    if (kRounds) {
+      const Shape image{2, 3, options_.height, std::min(options_.width, model_.check_width)};
+      const auto checked =
+          check_layers<Value>(machine_, graph_, image, parameters, statistics, options_.seed);
+      if (!checked) return checked.error();
+      if (!(checked->error <= kMostLayerError)) return layer_differs(*checked);
+      layers = checked->error;
+    }
+    const GradientCheck check{&model_,
+                              &graph_,
+                              options_.height,
+                              options_.width,
+                              options_.classes,
+                              options_.seed,
+                              options_.precision == "fp32",
+                              parameters,
+                              statistics,
+                              kRounds};
+    const Result<double> whole = gradient_error(
+        check, [&](const Batch& batch, std::span<float> gradients) -> Result<CtcLoss> {
+          const Shape image{batch.count, 3, batch.height, batch.width};
+          auto small = Net::create(graph_, machine_, image, {batch.width});
+          if (!small) return small.error();
+          OCRTUNE_DEVICE_TRY((*small)->set_state(parameters, statistics));
+          Result<CtcLoss> loss = (*small)->train(batch);
+          for (int run = 1; loss && run < machine_.runs_until_replay(); ++run) {
+            static_cast<void>(loss = (*small)->train(batch));  // what is replayed is checked too
+          }
+          if (!loss) return loss.error();
+          OCRTUNE_DEVICE_TRY((*small)->get_gradients(gradients));
+          return loss;
+        });
+    if (!whole) return whole.error();
+    return *whole > layers ? *whole : std::isnan(*whole) ? *whole : layers;
+  }
+
+  // usage: a batch of another size of image, or a larger one, than the trainer was made for.
+  Result<std::vector<float>> logits(const Batch& batch) override {
+    auto rows = network_->infer(filled(batch));
+    if (!rows) return rows.error();
+    rows->resize(rows->size() / many(options_.batch) * many(batch.count));
+    return steps_first(*rows, many(batch.count), many(options_.classes));
+  }
+
+  std::size_t parameter_count() const override { return graph_.parameter_count(); }
+  std::int64_t steps() const override { return network_->updates(); }
+
+  Status save(const std::string& path) const override {
+    HostState state(graph_);
+    OCRTUNE_DEVICE_TRY(network_->get_parameters(state.parameters));
+    OCRTUNE_DEVICE_TRY(network_->get_statistics(state.statistics));
+    OCRTUNE_DEVICE_TRY(network_->get_moments(state.moments));
+    return write_checkpoint(path, owner(), network_->updates(),
+                            {state.parameters, state.statistics, state.first(), state.second()});
+  }
+
+  Status load(const std::string& path) override {
+    HostState state(graph_);
+    const Result<std::int64_t> steps = read_checkpoint(
+        path, owner(), {state.parameters, state.statistics, state.first(), state.second()});
+    if (!steps) return steps.error();
+    OCRTUNE_DEVICE_TRY(network_->set_state(state.parameters, state.statistics));
+    return network_->set_moments(state.moments, *steps);
+  }
+
+ private:
+  struct HostState {
+    explicit HostState(const Graph& graph)
+        : parameters(graph.parameter_floats),
+          statistics(graph.statistic_floats),
+          moments(2 * graph.parameter_floats) {}
+    std::span<float> first() { return std::span(moments).first(parameters.size()); }
+    std::span<float> second() { return std::span(moments).last(parameters.size()); }
+    std::vector<float> parameters, statistics, moments;
+  };
+
+  DeviceTrainer(const TrainerOptions& options, const ModelRow& model, Machine& machine, Comm& comm)
+      : options_(options),
+        model_(model),
+        graph_(model.build(options.classes)),
+        machine_(machine),
+        comm_(comm) {}
+
+  static Error layer_differs(const LayersChecked& checked) {
+    return Error{ErrorKind::invalid, "layer " + checked.layer +
+                                         " in bf16 differs from the reference by " +
+                                         std::to_string(checked.error) + " (at most " +
+                                         std::to_string(kMostLayerError) + ")"};
+  }
+
+  bool several() const { return comm_.place().world_size > 1; }
+  CheckpointOwner owner() const { return {options_.model, graph_hash(graph_)}; }
+
+  Status prepare() {
+    DeviceUse use;
+    // A label of one symbol more than there are steps cannot be spelt; longer ones neither.
+    use.most_label = options_.width / model_.width_per_step + 1;
+    if (several()) {
+      const Result<std::span<float>> gradients = comm_.gradient_buffer(graph_.parameter_floats);
+      if (!gradients) return gradients.error();
+      use.gradients = gradients->data();
+      use.part_floats = options_.bucket_bytes / sizeof(float);
+    }
+    most_label_ = many(use.most_label);
+    auto network =
+        Net::create(graph_, machine_, {options_.batch, 3, options_.height, options_.width}, use);
+    if (!network) return network.error();
+    network_ = std::move(*network);
+    HostState state(graph_);
+    fill_initial_parameters(graph_, options_.seed, state.parameters.data());
+    fill_initial_statistics(graph_, state.statistics.data());
+    return network_->set_state(state.parameters, state.statistics);
+  }
+
+  // Starts a part of the mean as soon as its gradients are final.
+  typename Net::HandOver hand_over() {
+    if (!several() || options_.bucket_bytes == 0) return {};
+    return [this](const GradientPart& part) -> Status {
+      OCRTUNE_DEVICE_TRY(comm_.start_mean(part.first, part.end - part.first));
+      return comm_.advance();
+    };
+  }
+
+  // A smaller batch, filled with empty images.
+  const Batch& filled(const Batch& batch) {
+    if (batch.count >= options_.batch || batch.count < 1) return batch;
+    filled_ = batch;
+    filled_.count = options_.batch;
+    filled_.images.resize(batch.images.size() / many(batch.count) * many(options_.batch), 0.0F);
+    return filled_;
+  }
+
+  // Labels that are far too long are cut to one that is too long as well.
+  const Batch& spelt(const Batch& batch) {
+    const auto fits = [&](const std::vector<int>& label) { return label.size() <= most_label_; };
+    if (std::all_of(batch.labels.begin(), batch.labels.end(), fits)) return batch;
+    cut_ = batch;
+    for (std::vector<int>& label : cut_.labels) label.resize(std::min(label.size(), most_label_));
+    return cut_;
+  }
+
+  TrainerOptions options_;
+  const ModelRow& model_;
+  Graph graph_;
+  Machine& machine_;
+  Comm& comm_;
+  std::unique_ptr<Net> network_;
+  std::size_t most_label_ = 1;
+  Batch cut_, filled_;
+};
+
+}  // namespace ocrtune::device

@@ -1,0 +1,255 @@
+#include "core/infer/recognizer.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "base/random.h"
+#include "core/backends/backend_table.h"
+#include "core/data/resize.h"
+#include "core/graph/checkpoint.h"
+#include "core/graph/inference_form.h"
+#include "core/graph/network.h"
+#include "core/graph/tensor.h"
+#include "core/infer/decode.h"
+#include "core/models/model.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr std::size_t kLibraryBytes = std::size_t{11} << 20;  // as Trainer::footprint_bytes
+
+// The folded graph on a backend of the CPUs.
+class BackendLogits final : public LogitMaker {
+ public:
+  BackendLogits(std::unique_ptr<Backend> backend, const Shape& largest)
+      : backend_(std::move(backend)), largest_(largest) {}
+  Status take(const Graph& graph, std::span<const float> parameters,
+              std::span<const float> statistics) override {
+    network_ = std::make_unique<Network>(graph, *backend_);
+    network_->fix_parameters();
+    parameters_ = parameters;
+    statistics_ = statistics;
+    return network_->prepare(largest_, false);
+  }
+  Result<std::span<const float>> infer(const Batch& batch) override {
+    return network_->infer(batch, parameters_, statistics_);
+  }
+
+ private:
+  std::unique_ptr<Backend> backend_;
+  Shape largest_;
+  std::unique_ptr<Network> network_;
+  std::span<const float> parameters_, statistics_;
+};
+
+class NetworkRecognizer final : public Recognizer {
+ public:
+  NetworkRecognizer(const RecognizerOptions& options, const Alphabet& alphabet,
+                    const ModelRow& model, std::unique_ptr<LogitMaker> own, LogitMaker& maker)
+      : options_(options),
+        alphabet_(alphabet),
+        trained_(model.build(alphabet.classes())),
+        form_(make_inference_form(trained_)),
+        own_(std::move(own)),
+        maker_(maker) {}
+
+  Status prepare();
+  Result<std::vector<ReadText>> read(std::span<const Image> images) override;
+  Result<double> check_against_reference() override;
+
+ private:
+  Result<Memory> trained_weights() const;
+  Status read_batch(std::span<const Image> images, std::span<const std::size_t> which, int width,
+                    std::vector<ReadText>& texts);
+
+  RecognizerOptions options_;
+  Alphabet alphabet_;
+  Graph trained_;
+  InferenceForm form_;
+  std::unique_ptr<LogitMaker> own_;
+  LogitMaker& maker_;
+  Memory weights_;
+  std::span<float> parameters_, statistics_;
+  Batch batch_;
+};
+
+// Parameters, statistics, and behind them the optimiser's moments of a checkpoint.
+Result<Memory> NetworkRecognizer::trained_weights() const {
+  const std::size_t floats = trained_.parameter_floats, moved = trained_.statistic_floats;
+  auto weights = Memory::allocate((3 * floats + moved) * sizeof(float));
+  if (!weights) return weights.error();
+  const std::span<float> all{weights->floats(), 3 * floats + moved};
+  const auto parameters = all.first(floats), statistics = all.subspan(floats, moved);
+  fill_initial_parameters(trained_, options_.seed, parameters.data());
+  fill_initial_statistics(trained_, statistics.data());
+  if (options_.checkpoint.empty()) return weights;
+  const auto steps = read_checkpoint(options_.checkpoint, {options_.model, graph_hash(trained_)},
+                                     {parameters, statistics, all.subspan(floats + moved, floats),
+                                      all.subspan(2 * floats + moved, floats)});
+  if (!steps) return steps.error();
+  return weights;
+}
+
+Status NetworkRecognizer::prepare() {
+  omp_set_num_threads(options_.threads);
+  const std::size_t floats = form_.graph.parameter_floats;
+  auto weights = Memory::allocate((floats + form_.graph.statistic_floats) * sizeof(float));
+  if (!weights) return weights.error();
+  weights_ = std::move(weights).value();
+  parameters_ = {weights_.floats(), floats};
+  statistics_ = {weights_.floats() + floats, form_.graph.statistic_floats};
+  {
+    const auto trained = trained_weights();
+    if (!trained) return trained.error();
+    fold_parameters(form_, trained_, trained->floats(),
+                    trained->floats() + trained_.parameter_floats, parameters_.data(),
+                    statistics_.data());
+  }
+  return maker_.take(form_.graph, parameters_, statistics_);
+}
+
+// Batches are filled up to a power of two with empty lines, so that few shapes need a plan.
+Status NetworkRecognizer::read_batch(std::span<const Image> images,
+                                     std::span<const std::size_t> which, int width,
+                                     std::vector<ReadText>& texts) {
+  const int padded = static_cast<int>(std::bit_ceil(which.size()));
+  batch_.count = std::min(padded, options_.batch);
+  batch_.height = options_.height;
+  batch_.width = width;
+  const std::size_t floats =
+      3 * static_cast<std::size_t>(options_.height) * static_cast<std::size_t>(width);
+  batch_.images.assign(floats * static_cast<std::size_t>(batch_.count), 0.0F);
+#pragma omp parallel for schedule(dynamic)
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    write_line(images[which[i]], options_.height, width,
+               std::span<float>(batch_.images).subspan(i * floats, floats));
+  }
+  const auto rows = maker_.infer(batch_);  // [N, T, classes]
+  if (!rows) return rows.error();
+  const std::size_t line = rows->size() / static_cast<std::size_t>(batch_.count);
+  const int classes = alphabet_.classes();
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    const auto decoded =
+        greedy_decode(rows->subspan(i * line, line), static_cast<int>(line) / classes, 1, classes);
+    texts[which[i]] = {alphabet_.decode(decoded[0].classes), decoded[0].confidence};
+  }
+  return Status();
+}
+
+Result<std::vector<ReadText>> NetworkRecognizer::read(std::span<const Image> images) {
+  omp_set_num_threads(options_.threads);
+  std::map<int, std::vector<std::size_t>> buckets;
+  for (std::size_t i = 0; i < images.size(); ++i)
+    buckets[width_bucket(images[i], options_.height, options_.width)].push_back(i);
+  std::vector<ReadText> texts(images.size());
+  const auto most = static_cast<std::size_t>(options_.batch);
+  for (const auto& [width, lines] : buckets) {
+    for (std::size_t first = 0; first < lines.size(); first += most) {
+      const auto which = std::span(lines).subspan(first, std::min(most, lines.size() - first));
+      if (Status read = read_batch(images, which, width, texts); !read) return read.error();
+    }
+  }
+  return texts;
+}
+
+Result<double> NetworkRecognizer::check_against_reference() {
+  omp_set_num_threads(options_.threads);
+  Batch batch;
+  batch.count = std::min(2, options_.batch);
+  batch.height = options_.height;
+  batch.width = std::min(kLineWidthStep, options_.width);
+  batch.images.resize(static_cast<std::size_t>(batch.count) * 3 *
+                      static_cast<std::size_t>(batch.height) *
+                      static_cast<std::size_t>(batch.width));
+  Random random(options_.seed);
+  for (float& pixel : batch.images) pixel = static_cast<float>(random.uniform(-1, 1));
+  const auto reference = make_backend({"reference", "fp32"});
+  if (!reference) return reference.error();
+  const auto trained = trained_weights();  // the plain form, as it was trained
+  if (!trained) return trained.error();
+  const std::span<float> all{trained->floats(),
+                             trained_.parameter_floats + trained_.statistic_floats};
+  Network judge(trained_, **reference);
+  const auto rows = maker_.infer(batch);
+  if (!rows) return rows.error();
+  const std::vector<float> ours(rows->begin(), rows->end());
+  const auto theirs = judge.infer(batch, all.first(trained_.parameter_floats),
+                                  all.subspan(trained_.parameter_floats));
+  if (!theirs) return theirs.error();
+  double difference = 0, size = 0;
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    const auto expected = static_cast<double>((*theirs)[i]);
+    difference += std::pow(static_cast<double>(ours[i]) - expected, 2);
+    size += expected * expected;
+  }
+  return std::sqrt(difference / size);
+}
+
+Status check_options(const RecognizerOptions& options) {
+  if (find_model(options.model) == nullptr) {
+    return Error{ErrorKind::usage, "no model " + options.model + " (see ocrtune list models)"};
+  }
+  if (options.threads < 1 || options.batch < 1 || options.height < 1 || options.width < 1) {
+    return Error{ErrorKind::usage, "threads, batch, height and width are at least 1"};
+  }
+  return Status();
+}
+
+}  // namespace
+
+int width_bucket(const Image& image, int height, int most_width) {
+  const int width = scaled_width(image, height, most_width);
+  const int bucket = (width + kLineWidthStep - 1) / kLineWidthStep * kLineWidthStep;
+  return std::min(bucket, most_width);
+}
+
+Result<std::uint64_t> Recognizer::footprint_bytes(const RecognizerOptions& options, int classes) {
+  if (Status sensible = check_options(options); !sensible) return sensible.error();
+  const auto backend = make_backend({options.backend, options.precision});
+  if (!backend) return backend.error();
+  const int team = omp_get_max_threads();
+  omp_set_num_threads(options.threads);  // plans may depend on it
+  const Graph trained = find_model(options.model)->build(classes);
+  const Graph graph = make_inference_form(trained).graph;
+  const Shape largest{options.batch, 3, options.height, options.width};
+  const auto arena = network_arena_bytes(graph, **backend, largest, false);
+  omp_set_num_threads(team);
+  if (!arena) return arena.error();
+  const std::size_t weights = (graph.parameter_floats + graph.statistic_floats) * sizeof(float);
+  const std::size_t lines = static_cast<std::size_t>(options.batch) * 3 *
+                            static_cast<std::size_t>(options.height) *
+                            static_cast<std::size_t>(options.width) * sizeof(float);
+  return 2 * weights + *arena + lines + kLibraryBytes;  // the kernels' copies of the weights too
+}
+
+Result<std::unique_ptr<Recognizer>> Recognizer::create(const RecognizerOptions& options,
+                                                       const Alphabet& alphabet) {
+  if (Status sensible = check_options(options); !sensible) return sensible.error();
+  const ModelRow* model = find_model(options.model);
+  auto backend = make_backend({options.backend, options.precision});
+  if (!backend) return backend.error();
+  auto own = std::make_unique<BackendLogits>(
+      std::move(backend).value(), Shape{options.batch, 3, options.height, options.width});
+  LogitMaker& maker = *own;
+  auto recognizer =
+      std::make_unique<NetworkRecognizer>(options, alphabet, *model, std::move(own), maker);
+  if (Status ready = recognizer->prepare(); !ready) return ready.error();
+  return std::unique_ptr<Recognizer>(std::move(recognizer));
+}
+
+Result<std::unique_ptr<Recognizer>> Recognizer::create_on(const RecognizerOptions& options,
+                                                          const Alphabet& alphabet,
+                                                          LogitMaker& maker) {
+  if (Status sensible = check_options(options); !sensible) return sensible.error();
+  auto recognizer = std::make_unique<NetworkRecognizer>(options, alphabet,
+                                                        *find_model(options.model), nullptr, maker);
+  if (Status ready = recognizer->prepare(); !ready) return ready.error();
+  return std::unique_ptr<Recognizer>(std::move(recognizer));
+}
+
+}  // namespace ocrtune

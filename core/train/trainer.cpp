@@ -1,0 +1,290 @@
+#include "core/train/trainer.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <exception>
+#include <new>
+#include <span>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "base/check.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "core/backends/backend_table.h"
+#include "core/backends/gradient_check.h"
+#include "core/backends/onednn/rows.h"
+#include "core/graph/checkpoint.h"
+#include "core/graph/network.h"
+#include "core/graph/optimizer.h"
+#include "core/graph/tensor.h"
+#include "core/models/model.h"
+
+namespace ocrtune {
+namespace {
+
+// The OpenMP team of the calling thread while it lives.
+class TeamScope {
+ public:
+  explicit TeamScope(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
+  ~TeamScope() { omp_set_num_threads(before_); }
+  TeamScope(const TeamScope&) = delete;
+  TeamScope& operator=(const TeamScope&) = delete;
+
+ private:
+  int before_;
+};
+
+// Code pages of oneDNN, its kernels and packing buffers: the growth of the resident set beyond the
+// plan, 6 to 9 MiB over all models and batches.
+constexpr std::size_t kLibraryBytes = std::size_t{7} << 20;
+
+constexpr std::size_t kLineFloats = 16;  // parts of the mean begin at whole cache lines
+
+double now_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Error unknown_model(const std::string& name) {
+  std::vector<std::string> names;
+  for (const ModelRow& row : model_table()) names.emplace_back(row.name);
+  const std::string near = nearest_name(name, names);
+  return Error{ErrorKind::usage, near.empty()
+                                     ? fmt::format("model {}: there is {}", name, join(names, ", "))
+                                     : fmt::format("model {}: did you mean {}?", name, near)};
+}
+
+Status check_options(const TrainerOptions& options) {
+  if (find_model(options.model) == nullptr) return unknown_model(options.model);
+  if (options.classes < 2 || options.batch < 1 || options.height < 1 || options.width < 1 ||
+      options.threads < 1 ||
+      std::any_of(options.heights.begin(), options.heights.end(), [](int h) { return h < 1; }) ||
+      std::any_of(options.widths.begin(), options.widths.end(), [](int w) { return w < 1; })) {
+    return Error{ErrorKind::usage,
+                 fmt::format("model {}: classes {} (at least 2), batch {}, images {} x {} and "
+                             "threads {} (at least 1) make no sense",
+                             options.model, options.classes, options.batch, options.height,
+                             options.width, options.threads)};
+  }
+  for (const auto& [name, value] : {std::pair{"weight decay", options.weight_decay},
+                                    std::pair{"most gradient norm", options.clip_norm}}) {
+    if (std::isfinite(value) && value >= 0) continue;
+    return Error{ErrorKind::usage, fmt::format("{} {} is not a number from 0 on", name, value)};
+  }
+  return check_schedule(schedule_of(options));
+}
+
+std::vector<BatchShape> shapes_of(const TrainerOptions& options) {
+  auto shapes = batch_shapes(options.batch, options.height, options.width, options.heights);
+  for (const int width : options.widths) {
+    if (width != options.width) shapes.push_back({options.batch, options.height, width});
+  }
+  return shapes;
+}
+
+class TrainerOnGraph final : public Trainer {
+ public:
+  TrainerOnGraph(const TrainerOptions& options, const ModelRow& model,
+                 std::unique_ptr<Backend> backend, Comm& comm)
+      : options_(options),
+        model_(model),
+        graph_(model.build(options.classes)),
+        backend_(std::move(backend)),
+        network_(graph_, *backend_),
+        comm_(comm),
+        schedule_(schedule_of(options)) {}
+
+  Status allocate() {
+    const TeamScope team(options_.threads);
+    const std::size_t floats = graph_.parameter_floats;
+    Result<Memory> state = Memory::allocate((3 * floats + graph_.statistic_floats) * sizeof(float));
+    if (!state) return state.error();
+    state_ = std::move(*state);
+    parameters_ = {state_.floats(), floats};
+    moments_.first = {state_.floats() + floats, floats};
+    moments_.second = {state_.floats() + 2 * floats, floats};
+    statistics_ = {state_.floats() + 3 * floats, graph_.statistic_floats};
+    fill_initial_parameters(graph_, options_.seed, parameters_.data());
+    fill_initial_statistics(graph_, statistics_.data());
+    for (const BatchShape& shape : shapes_of(options_)) {
+      const Status prepared = network_.prepare({shape.count, 3, shape.height, shape.width}, true);
+      if (!prepared) return prepared;
+    }
+    const Result<std::span<float>> gradients = comm_.gradient_buffer(floats);
+    if (!gradients) return gradients.error();
+    gradients_ = *gradients;
+    return Status();
+  }
+
+  Result<StepReport> step(const Batch& batch) override {
+    const TeamScope team(options_.threads);
+    const Status fits = check_batch(batch);
+    if (!fits) return fits.error();
+    StepReport report;
+    const double start = now_seconds();
+    double moving_seconds = 0;  // of it, between the layers of backward
+    const Result<CtcLoss> loss =
+        network_.train(batch, parameters_, statistics_, gradients_, gradient_watch(moving_seconds));
+    if (!loss) return loss.error();
+    const double reduce_start = now_seconds();
+    const Status reduced = overlaps()
+                               ? comm_.finish_means(&report.wait_seconds)
+                               : comm_.all_reduce_mean(0, gradients_.size(), &report.wait_seconds);
+    if (!reduced) return reduced.error();
+    const double reduce_end = now_seconds();
+    const AdamW settings{schedule_.rate_at(moments_.steps), options_.weight_decay,
+                         options_.clip_norm};
+    update_parameters(settings, graph_, gradients_, moments_, parameters_);
+    report.loss = loss->mean;
+    report.impossible_labels = loss->impossible;
+    report.all_reduce_seconds =
+        std::max(0.0, reduce_end - reduce_start - report.wait_seconds) + moving_seconds;
+    report.compute_seconds = now_seconds() - reduce_end + reduce_start - start - moving_seconds;
+    return report;
+  }
+
+  Result<double> check_against_reference() override {
+    const TeamScope team(options_.threads);
+    const GradientCheck check{&model_,
+                              &graph_,
+                              options_.height,
+                              options_.width,
+                              options_.classes,
+                              options_.seed,
+                              options_.precision == "fp32",
+                              parameters_,
+                              statistics_};
+    return gradient_error(check, [&](const Batch& batch, std::span<float> gradients) {
+      std::vector<float> statistics(statistics_.begin(), statistics_.end());
+      return network_.train(batch, parameters_, statistics, gradients);
+    });
+  }
+
+  Result<std::vector<float>> logits(const Batch& batch) override {
+    const TeamScope team(options_.threads);
+    const Result<std::span<const float>> rows = network_.infer(batch, parameters_, statistics_);
+    if (!rows) return rows.error();
+    return steps_first(*rows, static_cast<std::size_t>(batch.count),
+                       static_cast<std::size_t>(options_.classes));
+  }
+
+  std::size_t parameter_count() const override { return graph_.parameter_count(); }
+  std::int64_t steps() const override { return moments_.steps; }
+
+  Status save(const std::string& path) const override {
+    return write_checkpoint(path, owner(), moments_.steps,
+                            {parameters_, statistics_, moments_.first, moments_.second});
+  }
+
+  Status load(const std::string& path) override {
+    const Result<std::int64_t> steps =
+        read_checkpoint(path, owner(), {parameters_, statistics_, moments_.first, moments_.second});
+    if (!steps) return steps.error();
+    moments_.steps = *steps;
+    return Status();
+  }
+
+ private:
+  bool overlaps() const { return options_.bucket_bytes > 0 && comm_.place().world_size > 1; }
+
+  // Starts a part as soon as enough gradients are final, and moves what all ranks have started.
+  Network::GradientWatch gradient_watch(double& moving_seconds) {
+    if (!overlaps()) return {};
+    const std::size_t least = std::max<std::size_t>(1, options_.bucket_bytes / sizeof(float));
+    return [this, least, &moving_seconds, end = gradients_.size()](std::size_t from) mutable {
+      const double start = now_seconds();
+      from = (from + kLineFloats - 1) / kLineFloats * kLineFloats;  // what is between is padding
+      Status status;
+      if (end > from && (end - from >= least || from == 0)) {
+        status = comm_.start_mean(from, end - from);
+        end = from;
+      }
+      if (status) status = comm_.advance();
+      moving_seconds += now_seconds() - start;
+      return status;
+    };
+  }
+
+  CheckpointOwner owner() const { return {options_.model, graph_hash(graph_)}; }
+
+  Status check_batch(const Batch& batch) const {
+    const std::vector<BatchShape> shapes = shapes_of(options_);
+    const bool fits = std::any_of(shapes.begin(), shapes.end(), [&](const BatchShape& most) {
+      return batch.count <= most.count && batch.height <= most.height && batch.width <= most.width;
+    });
+    if (batch.count < 1 || !fits || batch.channels != 3) {
+      return Error{ErrorKind::usage,
+                   fmt::format("a batch of {} images of {} x {} x {} is beyond the {} of 3 x {} x "
+                               "{} that this trainer was made for",
+                               batch.count, batch.channels, batch.height, batch.width,
+                               options_.batch, options_.height, options_.width)};
+    }
+    if (batch.labels.size() != static_cast<std::size_t>(batch.count)) {
+      return Error{ErrorKind::usage, fmt::format("a batch of {} images with {} labels", batch.count,
+                                                 batch.labels.size())};
+    }
+    for (const std::vector<int>& label : batch.labels) {
+      for (const int symbol : label) {
+        if (symbol > 0 && symbol < options_.classes) continue;
+        return Error{ErrorKind::usage,
+                     fmt::format("a label holds class {}; the classes are 1 to {}", symbol,
+                                 options_.classes - 1)};
+      }
+    }
+    return Status();
+  }
+
+  TrainerOptions options_;
+  const ModelRow& model_;
+  Graph graph_;
+  std::unique_ptr<Backend> backend_;
+  Network network_;
+  Comm& comm_;
+  LearningSchedule schedule_;
+  Memory state_;  // parameters, both moments, statistics
+  std::span<float> parameters_, statistics_, gradients_;
+  AdamWState moments_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Trainer>> Trainer::create(const TrainerOptions& options, Comm& comm) {
+  const Status sensible = check_options(options);
+  if (!sensible) return sensible.error();
+  Result<std::unique_ptr<Backend>> backend = make_backend({options.backend, options.precision});
+  if (!backend) return backend.error();
+  try {
+    auto trainer = std::make_unique<TrainerOnGraph>(options, *find_model(options.model),
+                                                    std::move(*backend), comm);
+    const Status allocated = trainer->allocate();
+    if (!allocated) return allocated.error();
+    return std::unique_ptr<Trainer>(std::move(trainer));
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorKind::exhausted, fmt::format("model {}: no memory", options.model)};
+  }
+}
+
+Result<std::uint64_t> Trainer::footprint_bytes(const TrainerOptions& options) {
+  const Status sensible = check_options(options);
+  if (!sensible) return sensible.error();
+  const Result<std::unique_ptr<Backend>> backend =
+      make_backend({options.backend, options.precision});
+  if (!backend) return backend.error();
+  const TeamScope team(options.threads);
+  const Graph graph = find_model(options.model)->build(options.classes);
+  std::size_t arena = 0;
+  for (const BatchShape& shape : shapes_of(options)) {
+    const Result<std::size_t> own =
+        network_arena_bytes(graph, **backend, {shape.count, 3, shape.height, shape.width}, true);
+    if (!own) return own.error();
+    arena = std::max(arena, *own);
+  }
+  const std::size_t state = (4 * graph.parameter_floats + graph.statistic_floats) * sizeof(float);
+  return state + arena + kLibraryBytes;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,282 @@
+#include "core/train/training_run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "core/comm/comm.h"
+#include "core/data/alphabet.h"
+#include "core/data/samples.h"
+#include "core/graph/checkpoint.h"
+#include "core/train/evaluation.h"
+
+namespace ocrtune {
+namespace {
+
+std::string text_of(const std::vector<std::string>& characters) {
+  std::string text;
+  for (const std::string& character : characters) text += character;
+  return text;
+}
+
+class TrainingRun {
+ public:
+  TrainingRun(const TrainingRunOptions& options, std::unique_ptr<Loader> loader)
+      : options_(options), loader_(std::move(loader)), comm_(make_single_comm()) {}
+
+  Status prepare();
+  Result<TrainingOutcome> run(const std::function<void(const TrainingProgress&)>& report);
+
+ private:
+  Status step(double& loss_sum, double& data_seconds);
+  Status save();
+  Error divergence() const;
+  Status check_weights();
+  bool leads() const { return options_.place.rank == 0; }
+  Result<double> batch_error_rate();
+  Status evaluate_held_out();
+
+  TrainingRunOptions options_;
+  std::unique_ptr<Loader> loader_;
+  std::unique_ptr<Comm> comm_;
+  std::unique_ptr<Trainer> trainer_;
+  Batch batch_;
+  std::int64_t samples_ = 0;  // since the last report
+  std::int64_t saved_steps_ = 0;
+  bool diverged_ = false;
+  TrainingOutcome outcome_;
+};
+
+// The largest batch that fits is looked for among the halves.
+Status check_memory(const TrainingRunOptions& run) {
+  const TrainerOptions& trainer = run.trainer;
+  const std::uint64_t memory_bytes = run.memory_bytes;
+  const auto plan = run.planned_bytes ? run.planned_bytes : Trainer::footprint_bytes;
+  if (memory_bytes == 0) return Status();
+  const auto planned = plan(trainer);
+  if (!planned) return planned.error();
+  if (*planned <= memory_bytes) return Status();
+  std::string way_out = "; not even --batch 1 fits";
+  TrainerOptions smaller = trainer;
+  while (smaller.batch > 1) {
+    smaller.batch /= 2;
+    const auto own = plan(smaller);
+    if (!own || *own > memory_bytes) continue;
+    way_out = "; --batch " + std::to_string(smaller.batch) + " takes " + format_bytes(*own);
+    break;
+  }
+  return Error{ErrorKind::exhausted, "--batch " + std::to_string(trainer.batch) + " of model " +
+                                         trainer.model + " would take " + format_bytes(*planned) +
+                                         " of memory, and " + format_bytes(memory_bytes) +
+                                         " are available" + way_out};
+}
+
+Status TrainingRun::prepare() {
+  TrainerOptions& trainer = options_.trainer;
+  trainer.batch = options_.loader.batch;
+  trainer.height = options_.loader.height;
+  trainer.width = options_.loader.width;
+  trainer.heights = options_.loader.heights;
+  trainer.schedule_steps = options_.steps;
+  trainer.classes = static_cast<int>(loader_->alphabet().size()) + 1;
+  plan_width_buckets(trainer, loader_->width_buckets());
+  if (Status fits = check_memory(options_); !fits) return fits;
+  if (options_.planned) {
+    const auto memory = plan_memory(trainer, loader_->width_buckets());
+    if (!memory) return memory.error();
+    options_.planned(*memory);
+  }
+  if (options_.place.world_size > 1) {
+    auto comm = options_.make_comm();
+    if (!comm) return comm.error();
+    comm_ = std::move(comm).value();
+  }
+  auto made = options_.make_trainer ? options_.make_trainer(trainer, *comm_)
+                                    : Trainer::create(trainer, *comm_);
+  if (!made) return made.error();
+  trainer_ = std::move(made).value();
+  if (options_.resume.empty()) return Status();
+  const auto alphabet = Alphabet::load(alphabet_path(options_.resume));
+  if (!alphabet) return alphabet.error();
+  if (alphabet->characters() != loader_->alphabet()) {
+    return Error{ErrorKind::invalid, options_.resume + " was trained with another alphabet (" +
+                                         std::to_string(alphabet->characters().size()) +
+                                         " characters) than the data's (" +
+                                         std::to_string(loader_->alphabet().size()) + ")"};
+  }
+  return trainer_->load(options_.resume);
+}
+
+// A loss that is no number on another rank is in this one's weights before it is in its loss.
+Status TrainingRun::check_weights() {
+  if (options_.place.world_size == 1 || batch_.count == 0) return Status();
+  const auto logits = trainer_->logits(batch_);
+  if (!logits) return logits.error();
+  if (std::all_of(logits->begin(), logits->end(), [](float x) { return std::isfinite(x); })) {
+    return Status();
+  }
+  diverged_ = true;
+  return divergence();
+}
+
+Status TrainingRun::save() {
+  if (options_.checkpoint.empty() || !leads()) return Status();
+  if (Status sound = check_weights(); !sound) return sound;
+  std::string characters;
+  for (const std::string& character : loader_->alphabet()) characters += character + "\n";
+  if (Status written = write_file(alphabet_path(options_.checkpoint), characters); !written) {
+    return written;
+  }
+  Status saved = trainer_->save(options_.checkpoint);
+  if (saved) saved_steps_ = trainer_->steps();
+  return saved;
+}
+
+Error TrainingRun::divergence() const {
+  const std::string kept = saved_steps_ == 0 ? ""
+                                             : "; " + options_.checkpoint + " holds step " +
+                                                   std::to_string(saved_steps_);
+  return Error{ErrorKind::failed,
+               "the training diverged: the loss of step " + std::to_string(trainer_->steps()) +
+                   " is no number" + kept +
+                   "; try a smaller --learning-rate, a --warm-up or a --clip-norm"};
+}
+
+Status TrainingRun::step(double& loss_sum, double& data_seconds) {
+  const double started = steady_clock().now_seconds();
+  if (Status loaded = loader_->next_into(batch_); !loaded) return loaded;
+  data_seconds += steady_clock().now_seconds() - started;
+  const auto report = trainer_->step(batch_);
+  if (!report) return report.error();
+  if (!std::isfinite(report->loss)) {
+    diverged_ = true;
+    return divergence();
+  }
+  loss_sum += report->loss;
+  outcome_.impossible_labels += report->impossible_labels;
+  samples_ += static_cast<std::int64_t>(batch_.count) * options_.place.world_size;
+  return Status();
+}
+
+Result<double> TrainingRun::batch_error_rate() {
+  const auto logits = trainer_->logits(batch_);
+  if (!logits) return logits.error();
+  const int classes = options_.trainer.classes;
+  const auto steps = static_cast<int>(logits->size()) / batch_.count / classes;
+  const auto lines = greedy_decode(*logits, steps, batch_.count, classes);
+  LabelErrors errors;
+  for (std::size_t i = 0; i < lines.size(); ++i) errors.add(lines[i].classes, batch_.labels[i]);
+  return errors.rate();
+}
+
+Status TrainingRun::evaluate_held_out() {
+  if (options_.evaluation_labels.empty()) return Status();
+  const auto source = open_samples(options_.evaluation_labels, text_of(loader_->alphabet()));
+  if (!source) return source.error();
+  const LoaderOptions& loader = options_.loader;
+  const auto evaluation = evaluate(
+      *trainer_, **source,
+      EvaluationOptions{loader.batch, loader.height, loader.width, options_.most_evaluated});
+  if (!evaluation) return evaluation.error();
+  outcome_.evaluation = evaluation->errors;
+  outcome_.evaluated = true;
+  return Status();
+}
+
+Result<TrainingOutcome> TrainingRun::run(
+    const std::function<void(const TrainingProgress&)>& report) {
+  double loss_sum = 0, data_seconds = 0;
+  double since = steady_clock().now_seconds();
+  std::int64_t since_step = trainer_->steps();
+  while (trainer_->steps() < options_.steps && !interrupted()) {
+    if (Status done = step(loss_sum, data_seconds); !done) {
+      if (done.error().kind == ErrorKind::interrupted) break;
+      if (!diverged_) (void)save();  // what was learned until here
+      return done.error();
+    }
+    const std::int64_t at = trainer_->steps();
+    const bool due = at % std::max<std::int64_t>(options_.report_every, 1) == 0;
+    if (leads() && (due || at == options_.steps)) {
+      const double seconds = std::max(steady_clock().now_seconds() - since, 1e-9);
+      const auto error_rate = batch_error_rate();
+      if (!error_rate) return error_rate.error();
+      const auto steps = static_cast<double>(at - since_step);
+      report({at, loss_sum / steps, *error_rate, static_cast<double>(samples_) / seconds,
+              data_seconds / seconds});
+      loss_sum = data_seconds = 0;
+      samples_ = 0;
+      since = steady_clock().now_seconds();
+      since_step = at;
+    }
+    if (options_.save_every > 0 && at % options_.save_every == 0 && at < options_.steps) {
+      if (Status saved = save(); !saved) return saved.error();
+    }
+  }
+  outcome_.steps = trainer_->steps();
+  outcome_.interrupted = interrupted();
+  outcome_.counts = loader_->counts();
+  if (Status saved = save(); !saved) return saved.error();
+  // What a rank handed over last may still be on its way to another: nobody leaves before all are
+  // there. Only an interrupted rank goes alone.
+  if (!outcome_.interrupted && options_.place.world_size > 1) {
+    if (Status met = comm_->barrier(); !met) return met.error();
+  }
+  if (outcome_.interrupted || !leads()) return outcome_;
+  if (Status evaluated = evaluate_held_out(); !evaluated) return evaluated.error();
+  return outcome_;
+}
+
+}  // namespace
+
+void plan_width_buckets(TrainerOptions& trainer, const std::vector<WidthBucket>& buckets) {
+  if (buckets.empty()) return;
+  trainer.width = buckets.back().width;
+  trainer.widths.clear();
+  for (const WidthBucket& bucket : buckets) trainer.widths.push_back(bucket.width);
+}
+
+Result<TrainingMemory> plan_memory(const TrainerOptions& trainer,
+                                   const std::vector<WidthBucket>& buckets) {
+  TrainingMemory memory;
+  const auto planned = Trainer::footprint_bytes(trainer);
+  if (!planned) return planned.error();
+  memory.planned_bytes = *planned;
+  memory.buckets = buckets;
+  for (const WidthBucket& bucket : buckets) {
+    TrainerOptions alone = trainer;
+    alone.width = bucket.width;
+    alone.widths.clear();
+    const auto own = Trainer::footprint_bytes(alone);
+    if (!own) return own.error();
+    memory.bucket_bytes.push_back(*own);
+  }
+  return memory;
+}
+
+std::string alphabet_path(const std::string& checkpoint) { return checkpoint + ".alphabet"; }
+
+Result<TrainingOutcome> run_training(const TrainingRunOptions& options,
+                                     const std::function<void(const TrainingProgress&)>& report) {
+  TrainingRunOptions adjusted = options;
+  if (!options.resume.empty()) {
+    const auto head = read_checkpoint_head(options.resume);
+    if (!head) return head.error();
+    adjusted.loader.first_batch = head->steps;
+  }
+  OCRTUNE_CHECK(options.place.world_size == 1 || options.make_comm);
+  adjusted.loader.rank = options.place.rank;
+  adjusted.loader.world_size = options.place.world_size;
+  auto loader = Loader::create(adjusted.loader);
+  if (!loader) return loader.error();
+  TrainingRun run(adjusted, std::move(loader).value());
+  if (Status ready = run.prepare(); !ready) return ready.error();
+  return run.run(report);
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,352 @@
+#include "diagnosis/causes.h"
+
+#include <algorithm>
+
+namespace ocrtune {
+namespace {
+
+constexpr CauseKind kFailure = CauseKind::failure;
+
+// Host memory, shared memory and the other things that a process can run out of.
+// NOLINTNEXTLINE(readability-function-size): a table
+std::vector<CauseRow> resource_causes() {
+  return {
+      {"host_out_of_memory",
+       kFailure,
+       "out_of_memory",
+       Remedy::fewer_workers,
+       "A process got SIGKILL, which is what the kernel's out-of-memory killer sends: the host (or "
+       "the container) ran out of main memory. Loader workers are the usual victims. GPU memory "
+       "has no part in it.",
+       "dmesg -T | grep -iE 'out of memory|oom-kill'; grep oom_kill "
+       "/sys/fs/cgroup/memory.events /proc/vmstat; free -h while it runs",
+       {"Train.loader.num_workers=2 Eval.loader.num_workers=0   # PaddleOCR: append to -o",
+        "fewer ranks: --nproc_per_node halved; each rank has its own workers",
+        "smaller batch: Train.loader.batch_size_per_card and Train.sampler.first_bs halved",
+        "read the data from LMDB, so that no worker holds the whole label list",
+        "docker run --memory=... or more RAM, if ocrtune plan says that the run needs it"}},
+      {"cgroup_out_of_memory",
+       kFailure,
+       "out_of_memory",
+       Remedy::fewer_workers,
+       "The memory limit of the container, pod, job or unit was reached and the kernel killed a "
+       "process inside it; the host itself may still have had memory to spare.",
+       "cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory.peak /sys/fs/cgroup/memory.events",
+       {"raise the limit: docker run --memory=64g | resources.limits.memory | sbatch --mem=64G",
+        "Train.loader.num_workers=2 Eval.loader.num_workers=0",
+        "fewer ranks or a smaller batch per rank",
+        "count /dev/shm too: its pages are charged to the same limit"}},
+      {"userspace_oom_kill",
+       kFailure,
+       "out_of_memory",
+       Remedy::fewer_workers,
+       "A memory guard in user space (systemd-oomd, earlyoom, nohang) killed the process because "
+       "memory was nearly used up; the kernel's own counters do not show it.",
+       "journalctl -u systemd-oomd -u earlyoom --since today",
+       {"fewer loader workers or ranks, smaller batch",
+        "systemd-run --user --scope -p ManagedOOMMemoryPressure=auto -- CMD",
+        "earlyoom --avoid '^python'   # only after the memory need is known"}},
+      {"host_allocation_failed",
+       kFailure,
+       "out_of_memory",
+       Remedy::fewer_ranks,
+       "The system refused an allocation in main memory (ENOMEM): limits, overcommit policy or "
+       "memory itself were used up.",
+       "ulimit -v -l; cat /proc/sys/vm/overcommit_memory; free -h",
+       {"fewer ranks and workers, smaller batch", "ulimit -v unlimited; ulimit -l unlimited",
+        "sysctl vm.overcommit_memory=0   # if it was 2"}},
+      {"memory_leak",
+       kFailure,
+       "out_of_memory",
+       Remedy::retry,
+       "Memory grows steadily while the work per step stays the same, so the run ends at its "
+       "limit sooner or later.",
+       "ocrtune run -- CMD   # shows the growth with its interval and the time left",
+       {"upgrade: Paddle before 2.1.2 leaked one set of loader workers every epoch",
+        "persistent_workers=True, or restart from the last checkpoint at night",
+        "do not collect losses as tensors: keep float(loss)"}},
+      {"gpu_out_of_memory",
+       kFailure,
+       "out_of_memory",
+       Remedy::smaller_batch,
+       "The memory of the GPU was used up by this process or by others on the same card.",
+       "nvidia-smi   # memory used by other processes before the run starts",
+       {"halve Train.loader.batch_size_per_card and Train.sampler.first_bs",
+        "stop the other users of the card, or choose another one with CUDA_VISIBLE_DEVICES",
+        "export FLAGS_allocator_strategy=auto_growth   # Paddle",
+        "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True   # PyTorch, if fragmented"}},
+      {"shm_full",
+       kFailure,
+       "out_of_memory",
+       Remedy::fewer_workers,
+       "/dev/shm, through which loader workers and NCCL hand over their buffers, is full; a "
+       "container gets only 64 MiB of it unless told otherwise.",
+       "df -h /dev/shm while it runs",
+       {"docker run --shm-size=8g (or --ipc=host); Kubernetes: an emptyDir with medium: Memory",
+        "mount -o remount,size=8g /dev/shm",
+        "Train.loader.use_shared_memory=False, or fewer workers"}},
+      {"too_many_open_files",
+       kFailure,
+       "crashed",
+       Remedy::fewer_workers,
+       "The limit on open files was reached: many loader workers, or a leak of one set of pipes "
+       "an epoch (Paddle before 2.1.2).",
+       "ulimit -n; ls /proc/PID/fd | wc -l   # growing from epoch to epoch?",
+       {"ulimit -n 65535", "fewer loader workers",
+        "torch.multiprocessing.set_sharing_strategy('file_system')   # PyTorch",
+        "pip install 'paddlepaddle>=2.1.2'"}},
+      {"disk_full",
+       kFailure,
+       "crashed",
+       Remedy::none,
+       "A disk or quota was full when a file (mostly a checkpoint or a log) was written.",
+       "df -h; df -i; quota -s",
+       {"free space, or save elsewhere: Global.save_model_dir=/big/disk",
+        "keep fewer checkpoints: raise Global.save_epoch_step"}},
+      {"process_limit",
+       kFailure,
+       "crashed",
+       Remedy::fewer_threads,
+       "The system refused a new thread or process: the limit of processes per user or container "
+       "was reached.",
+       "ulimit -u; cat /sys/fs/cgroup/pids.max; ps -eLf | wc -l",
+       {"export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1   # or cores / ranks",
+        "docker run --pids-limit=-1", "ulimit -u 65535", "fewer workers or ranks"}},
+      {"storage_failure",
+       kFailure,
+       "crashed",
+       Remedy::retry,
+       "The storage gave an error while it was read or written: a failing disk or a lost network "
+       "file system.",
+       "dmesg -T | grep -iE 'i/o error|nfs|ext4|xfs'",
+       {"copy the data to a local disk first", "remount the network file system"}},
+  };
+}
+
+// Signals and limits from outside the program.
+std::vector<CauseRow> outside_causes() {
+  return {
+      {"killed_by_other",
+       kFailure,
+       "crashed",
+       Remedy::retry,
+       "The process got SIGKILL and nothing says that memory ran out: another program, a person, "
+       "a container runtime or a batch system may have sent it.",
+       "journalctl --since '1 hour ago' | grep -i kill; the batch system's or pod's event list",
+       {"rule out memory first: dmesg -T | grep -i oom", "ask who stops jobs on this machine"}},
+      {"terminated_from_outside",
+       kFailure,
+       "crashed",
+       Remedy::retry,
+       "The process was asked to stop (SIGTERM): by its launcher because another rank failed, or "
+       "by "
+       "a batch system, a container runtime, a shutdown or a person.",
+       "the logs of the other ranks; the batch system's or pod's event list; last -x shutdown",
+       {"restart from the last checkpoint: -o Global.checkpoints=DIR/latest",
+        "save more often: Global.save_epoch_step=1"}},
+      {"preempted_or_evicted",
+       kFailure,
+       "crashed",
+       Remedy::retry,
+       "The scheduler took the machine back (preemption, eviction, node failure).",
+       "sacct -j JOB --format=State,ExitCode; kubectl describe pod NAME",
+       {"restart from the last checkpoint; ask for a class that is not preempted"}},
+      {"time_limit",
+       kFailure,
+       "timed_out",
+       Remedy::none,
+       "The time limit of the job was reached.",
+       "sacct -j JOB --format=State,Elapsed,Timelimit",
+       {"sbatch --time=...; restart from the last checkpoint"}},
+      {"terminal_hangup",
+       kFailure,
+       "crashed",
+       Remedy::retry,
+       "The terminal or ssh connection was closed and took the run with it (SIGHUP).",
+       "was the run started under nohup, tmux or systemd?",
+       {"nohup CMD >train.log 2>&1 &   # or tmux, or ocrtune run -- CMD under setsid"}},
+      {"interrupted_by_user",
+       kFailure,
+       "crashed",
+       Remedy::none,
+       "Somebody pressed Ctrl-C (SIGINT).",
+       "the last lines say KeyboardInterrupt",
+       {"restart from the last checkpoint if it was not meant"}},
+  };
+}
+
+// The processes cannot talk to one another.
+// NOLINTNEXTLINE(readability-function-size): a table
+std::vector<CauseRow> communication_causes() {
+  return {
+      {"communication_stall",
+       kFailure,
+       "hung",
+       Remedy::p2p_off,
+       "No step ended any more although all ranks lived: a collective that never completes, or a "
+       "rank that the others wait for.",
+       "py-spy dump --pid of each rank; NCCL_DEBUG=INFO; ocrtune p2p",
+       {"ocrtune p2p   # is peer-to-peer broken here?",
+        "NCCL_P2P_DISABLE=1, if p2p says that it is",
+        "give all ranks the same number of batches (drop_last, even shards)"}},
+      {"stalled",
+       kFailure,
+       "hung",
+       Remedy::retry,
+       "No step ended any more although the process lived: it waits for a lock, a worker or the "
+       "storage, or it spins.",
+       "py-spy dump --pid PID; cat /proc/PID/stack",
+       {"num_workers=0 shows whether the loader is to blame", "look at the storage: iostat -x 1"}},
+      {"nccl_error",
+       kFailure,
+       "crashed",
+       Remedy::p2p_off,
+       "NCCL reported an error of its own. Its one-line text rarely says which resource failed; "
+       "the WARN lines of NCCL_DEBUG do.",
+       "NCCL_DEBUG=INFO NCCL_DEBUG_FILE=/tmp/nccl.%h.%p CMD; df -h /dev/shm; ocrtune p2p",
+       {"ocrtune p2p   # finds the smallest change that works and its cost",
+        "enlarge /dev/shm (docker --shm-size=8g): the most frequent reason in containers",
+        "NCCL_P2P_DISABLE=1 only if ocrtune p2p shows broken copies"}},
+      {"nccl_p2p_broken",
+       kFailure,
+       "hung",
+       Remedy::p2p_off,
+       "Copies straight from GPU to GPU fail or hang here (driver, IOMMU or PCIe access control).",
+       "ocrtune p2p; nvidia-smi topo -p2p r",
+       {"export NCCL_P2P_DISABLE=1   # NCCL then goes through host shared memory",
+        "update the driver; switch IOMMU/ACS off in the firmware"}},
+      {"nccl_network",
+       kFailure,
+       "crashed",
+       Remedy::none,
+       "NCCL could not set up or keep its network connection: wrong interface, firewall or "
+       "InfiniBand trouble.",
+       "ip -br addr; NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET CMD",
+       {"export NCCL_SOCKET_IFNAME=eth0   # the interface that reaches the other nodes",
+        "export NCCL_IB_DISABLE=1   # to rule InfiniBand out", "open the ports between the nodes"}},
+      {"nccl_init_hang",
+       kFailure,
+       "hung",
+       Remedy::p2p_off,
+       "The log ends where NCCL starts to connect the ranks: a rank is missing, the wrong network "
+       "interface was chosen, or GPU-to-GPU copies hang.",
+       "NCCL_DEBUG=INFO CMD; ocrtune p2p; are all ranks alive?",
+       {"read the logs of the other ranks first", "export NCCL_SOCKET_IFNAME=eth0",
+        "ocrtune p2p   # before any NCCL_P2P_DISABLE=1"}},
+      {"nccl_version_mismatch",
+       kFailure,
+       "crashed",
+       Remedy::none,
+       "The ranks, or the framework and the installed library, use different NCCL or CUDA "
+       "versions.",
+       "python -c 'import torch; print(torch.cuda.nccl.version())'   # on every node",
+       {"install the same framework build on every node",
+        "unset LD_LIBRARY_PATH   # if it leads to another NCCL"}},
+      {"duplicate_gpu",
+       kFailure,
+       "crashed",
+       Remedy::none,
+       "Two ranks were given the same GPU, which NCCL refuses.",
+       "print the device of every rank; echo $CUDA_VISIBLE_DEVICES",
+       {"one rank a GPU: --nproc_per_node = number of GPUs",
+        "torch.cuda.set_device(int(os.environ['LOCAL_RANK']))"}},
+      {"collective_timeout",
+       kFailure,
+       "hung",
+       Remedy::longer_timeout,
+       "A rank waited longer for the others than the time-out allows: another rank died, hangs, "
+       "got a different number of batches, or was busy alone (evaluation and checkpoints run on "
+       "rank 0 only).",
+       "which rank did not arrive? its own log, py-spy dump --pid PID on it",
+       {"read the logs of the other ranks: their first error is the cause",
+        "export FLAGS_stop_check_timeout=3600   # Paddle, seconds",
+        "init_process_group(timeout=timedelta(hours=1))   # PyTorch",
+        "smaller or rarer evaluation: Global.eval_batch_step=[0,100000]"}},
+      {"peer_lost",
+       kFailure,
+       "crashed",
+       Remedy::retry,
+       "The connection to another rank broke because that rank ended; this process is only the "
+       "witness.",
+       "the logs and the exit code of the rank that is named as the peer",
+       {"diagnose the logs of all ranks together: ocrtune diagnose log/workerlog.*"}},
+      {"rendezvous_failed",
+       kFailure,
+       "crashed",
+       Remedy::none,
+       "The ranks did not find one another at the start: one did not start, the address or port "
+       "is wrong or blocked, or the numbers of nodes differ.",
+       "nc -zv MASTER PORT from every node; the first lines of every rank's log",
+       {"same --master, --nnodes and port on every node; node ranks 0..n-1, each once",
+        "read the log of the rank that never became ready",
+        "unset http_proxy https_proxy; check the firewall"}},
+      {"port_in_use",
+       kFailure,
+       "crashed",
+       Remedy::retry,
+       "The port for the rendezvous is taken, often by a process left over from an earlier run.",
+       "ss -ltnp | grep PORT",
+       {"end the left-over process by its pid, or choose another port",
+        "--master_port=29501 | --start_port=6171 | torchrun --standalone"}},
+      {"rank_mismatch",
+       kFailure,
+       "crashed",
+       Remedy::none,
+       "The ranks disagree about the world: world size, rank numbers, device lists, or the "
+       "sequence of collectives.",
+       "compare the command lines and env of all nodes: ocrtune check A.yml B.yml",
+       {"the same command on every node except its rank", "unset PADDLE_TRAINER_ID RANK WORLD_SIZE",
+        "TORCH_DISTRIBUTED_DEBUG=DETAIL CMD   # names the collective that differs"}},
+      {"unused_parameters",
+       kFailure,
+       "crashed",
+       Remedy::none,
+       "A parameter took no part in the loss, so the gradient reducer waits for it for ever.",
+       "the message lists the parameters",
+       {"Global.find_unused_parameters=True   # PaddleOCR",
+        "DistributedDataParallel(find_unused_parameters=True)"}},
+      {"not_launched",
+       kFailure,
+       "crashed",
+       Remedy::none,
+       "The script was started directly although it expects the variables of a launcher.",
+       "env | grep -E 'PADDLE_|RANK|WORLD_SIZE'",
+       {"python -m paddle.distributed.launch --gpus 0,1 tools/train.py ...", "torchrun ..."}},
+  };
+}
+
+}  // namespace
+
+std::vector<CauseRow> device_causes();   // diagnosis/causes_program.cpp
+std::vector<CauseRow> program_causes();  // diagnosis/causes_program.cpp
+
+const std::vector<CauseRow>& cause_table() {
+  static const std::vector<CauseRow> kTable = [] {
+    std::vector<CauseRow> table;
+    for (auto& part : {resource_causes(), outside_causes(), communication_causes(), device_causes(),
+                       program_causes()}) {
+      table.insert(table.end(), part.begin(), part.end());
+    }
+    return table;
+  }();
+  return kTable;
+}
+
+const CauseRow& find_cause(std::string_view name) {
+  const auto& table = cause_table();
+  const auto named = [](std::string_view wanted) {
+    return [wanted](const CauseRow& row) { return row.name == wanted; };
+  };
+  const auto found = std::find_if(table.begin(), table.end(), named(name));
+  if (found != table.end()) return *found;
+  return *std::find_if(table.begin(), table.end(), named("unknown"));
+}
+
+std::string_view remedy_name(Remedy remedy) {
+  constexpr std::string_view kNames[] = {"none",          "retry",         "fewer_workers",
+                                         "smaller_batch", "fewer_ranks",   "fewer_threads",
+                                         "p2p_off",       "longer_timeout"};
+  return kNames[static_cast<std::size_t>(remedy)];
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,51 @@
+// Why a run died: logs, exit code and kernel evidence weighed into ranked causes.
+//
+// A pure function over what was read. The rules: the earliest root cause beats everything that
+// follows from it; a witness of another process's death counts only if no root cause is found;
+// errors after which training went on count little; SIGKILL means memory before anything else, and
+// counters that stood still take that back.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "diagnosis/causes.h"
+#include "diagnosis/failure_evidence.h"
+#include "diagnosis/log_scan.h"
+
+namespace ocrtune {
+
+// The `file` of evidence that is the exit code itself.
+inline constexpr const char* kProcessEnd = "process end";
+
+struct EvidenceLine {
+  std::string file;       // or kProcessEnd, "counters"
+  std::int64_t line = 0;  // 0: not from a file
+  std::string text;
+};
+
+struct Cause {
+  const CauseRow* row = nullptr;
+  double confidence = 0;  // 0..1: that this is what ended the run
+  Role role = Role::generic;
+  std::vector<EvidenceLine> evidence;  // the strongest first
+  std::vector<std::string> signatures;
+};
+
+struct Diagnosis {
+  bool failed = false;        // a failure with a confidence of at least kLeastConfidence
+  std::vector<Cause> causes;  // best first; slowness after failures
+  std::vector<std::string> notes;
+  std::vector<EvidenceLine> consequences;  // lines of the clean-up, named so nobody blames them
+};
+
+inline constexpr double kLeastConfidence = 0.25;
+
+Diagnosis diagnose(const std::vector<LogScan>& logs, const FailureEvidence& evidence);
+
+// The same over one piece of text, such as the last lines of a trial.
+Diagnosis diagnose_text(std::string_view text, const FailureEvidence& evidence = {});
+
+}  // namespace ocrtune

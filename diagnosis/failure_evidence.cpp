@@ -1,0 +1,130 @@
+#include "diagnosis/failure_evidence.h"
+
+#include <csignal>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/process.h"
+
+namespace ocrtune {
+namespace {
+
+using Json = nlohmann::json;
+
+template <typename T>
+void take(const Json& object, const char* key, std::optional<T>& into) {
+  const auto found = object.find(key);
+  if (found != object.end() && found->is_number()) into = found->get<T>();
+}
+
+template <typename T>
+void put(Json& object, const char* key, const std::optional<T>& value) {
+  if (value) object[key] = *value;
+}
+
+std::optional<int> windows_signal(std::int64_t code) {
+  switch (static_cast<std::uint32_t>(code)) {
+    case 0xC0000005U:  // access violation
+    case 0xC00000FDU:  // stack overflow
+    case 0xC0000374U:  // heap corruption
+      return SIGSEGV;
+    case 0xC000001DU:
+      return SIGILL;
+    case 0xC0000409U:  // fail fast
+      return SIGABRT;
+    case 0xC000013AU:
+      return SIGINT;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+ExitStatus decode_exit(std::int64_t code) {
+  ExitStatus status;
+  status.code = static_cast<int>(code);
+  const auto known = [](std::int64_t n) { return n >= 1 && n <= 31; };
+  if (code < 0 && known(-code)) status.signal = static_cast<int>(-code);
+  if (code > 128 && code <= 128 + 31) status.signal = static_cast<int>(code - 128);
+  // sys.exit(-9) leaves 247; only the fatal signals, because small negative codes are also used
+  // as plain error codes (255 is -1).
+  for (int signal : {SIGKILL, SIGBUS, SIGSEGV, SIGABRT, SIGILL, SIGTERM, SIGFPE}) {
+    if (code == 256 - signal) status.signal = signal;
+  }
+  if (!status.signal && (code > 0x7FFFFFFF || code < -255)) status.signal = windows_signal(code);
+  status.text = status.signal ? fmt::format("exit code {}: killed by signal {} ({})", code,
+                                            *status.signal, signal_name(*status.signal))
+                              : fmt::format("exit code {}", code);
+  return status;
+}
+
+Result<FailureEvidence> parse_evidence(const std::string& json) {
+  const Json object = Json::parse(json, nullptr, false);
+  if (!object.is_object()) return Error{ErrorKind::invalid, "the evidence file is not JSON"};
+  FailureEvidence evidence;
+  if (const auto why = object.find("killed_why"); why != object.end() && why->is_string()) {
+    evidence.killed_why = why->get<std::string>();
+  }
+  const auto ours = object.find("killed_by_us");
+  evidence.killed_by_us = ours != object.end() && ours->is_boolean() && ours->get<bool>();
+  take(object, "exit_code", evidence.exit_code);
+  take(object, "cgroup_oom_kills", evidence.cgroup_oom_kills);
+  take(object, "host_oom_kills", evidence.host_oom_kills);
+  take(object, "peak_bytes", evidence.peak_bytes);
+  take(object, "limit_bytes", evidence.limit_bytes);
+  take(object, "shm_peak_bytes", evidence.shm_peak_bytes);
+  take(object, "shm_size_bytes", evidence.shm_size_bytes);
+  take(object, "descriptors_peak", evidence.descriptors_peak);
+  take(object, "descriptors_limit", evidence.descriptors_limit);
+  take(object, "silent_seconds", evidence.silent_seconds);
+  take(object, "gpu_peak_bytes", evidence.gpu_peak_bytes);
+  take(object, "gpu_size_bytes", evidence.gpu_size_bytes);
+  take(object, "stalled_ranks", evidence.stalled_ranks);
+  if (const auto states = object.find("wait_states");
+      states != object.end() && states->is_array()) {
+    for (const Json& state : *states) {
+      if (state.is_string()) evidence.wait_states.push_back(state.get<std::string>());
+    }
+  }
+  if (const auto growth = object.find("growth"); growth != object.end() && growth->is_object()) {
+    std::optional<double> slope, low, high, seconds;
+    take(*growth, "bytes_per_second", slope);
+    take(*growth, "low", low);
+    take(*growth, "high", high);
+    take(*growth, "seconds", seconds);
+    evidence.growth =
+        GrowthEvidence{slope.value_or(0), low.value_or(0), high.value_or(0), seconds.value_or(0)};
+  }
+  return evidence;
+}
+
+std::string evidence_json(const FailureEvidence& evidence) {
+  Json object = Json::object();
+  put(object, "exit_code", evidence.exit_code);
+  object["killed_by_us"] = evidence.killed_by_us;
+  object["killed_why"] = evidence.killed_why;
+  put(object, "cgroup_oom_kills", evidence.cgroup_oom_kills);
+  put(object, "host_oom_kills", evidence.host_oom_kills);
+  put(object, "peak_bytes", evidence.peak_bytes);
+  put(object, "limit_bytes", evidence.limit_bytes);
+  put(object, "shm_peak_bytes", evidence.shm_peak_bytes);
+  put(object, "shm_size_bytes", evidence.shm_size_bytes);
+  put(object, "descriptors_peak", evidence.descriptors_peak);
+  put(object, "descriptors_limit", evidence.descriptors_limit);
+  put(object, "silent_seconds", evidence.silent_seconds);
+  put(object, "gpu_peak_bytes", evidence.gpu_peak_bytes);
+  put(object, "gpu_size_bytes", evidence.gpu_size_bytes);
+  put(object, "stalled_ranks", evidence.stalled_ranks);
+  if (!evidence.wait_states.empty()) object["wait_states"] = evidence.wait_states;
+  if (evidence.growth) {
+    object["growth"] = {{"bytes_per_second", evidence.growth->bytes_per_second},
+                        {"low", evidence.growth->low},
+                        {"high", evidence.growth->high},
+                        {"seconds", evidence.growth->seconds}};
+  }
+  return object.dump(2) + "\n";
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,91 @@
+#include "diagnosis/log_matcher.h"
+
+#include <algorithm>
+#include <memory>
+
+#include <re2/filtered_re2.h>
+#include <re2/re2.h>
+#include <re2/set.h>
+
+namespace ocrtune {
+namespace {
+
+constexpr int kLeastLiteral = 5;  // 4 would let "loss" in, and with it every training line
+
+// Compiled once for the process; RE2 objects may be used from several threads.
+struct Matcher {
+  re2::FilteredRE2 patterns{kLeastLiteral};
+  std::unique_ptr<re2::RE2::Set> literals;
+  std::vector<std::string> unsound;
+  std::vector<int> rows;  // pattern id -> row of the table
+
+  Matcher() {
+    re2::RE2::Options options;
+    options.set_encoding(re2::RE2::Options::EncodingLatin1);  // bytes: logs are not always UTF-8
+    options.set_log_errors(false);
+    const auto& table = signature_table();
+    for (std::size_t i = 0; i < table.size(); ++i) {
+      int id = 0;
+      if (patterns.Add(table[i].pattern, options, &id) != re2::RE2::NoError) {
+        unsound.emplace_back(table[i].id);
+      } else {
+        rows.push_back(static_cast<int>(i));
+      }
+    }
+    std::vector<std::string> atoms;
+    patterns.Compile(&atoms);
+    std::vector<int> always;
+    patterns.AllPotentials({}, &always);
+    for (int id : always) {
+      unsound.emplace_back(table[static_cast<std::size_t>(rows[static_cast<std::size_t>(id)])].id);
+    }
+    options.set_literal(true);
+    options.set_case_sensitive(false);
+    options.set_max_mem(128 << 20);
+    literals = std::make_unique<re2::RE2::Set>(options, re2::RE2::UNANCHORED);
+    for (const std::string& atom : atoms) literals->Add(atom, nullptr);
+    literals->Compile();
+  }
+};
+
+const Matcher& matcher() {
+  static const Matcher kMatcher;
+  return kMatcher;
+}
+
+std::vector<std::string> captures_of(const re2::RE2& pattern, re2::StringPiece line) {
+  const int groups = std::min(pattern.NumberOfCapturingGroups(), 3);
+  re2::StringPiece pieces[4];
+  std::vector<std::string> captures;
+  if (groups > 0 && pattern.Match(line, 0, line.size(), re2::RE2::UNANCHORED, pieces, groups + 1)) {
+    for (int g = 1; g <= groups; ++g)
+      captures.emplace_back(pieces[g].data() == nullptr ? "" : std::string(pieces[g]));
+  }
+  return captures;
+}
+
+}  // namespace
+
+bool may_match(std::string_view block) {
+  return matcher().literals->Match(re2::StringPiece(block.data(), block.size()), nullptr);
+}
+
+std::vector<SignatureMatch> match_line(std::string_view line) {
+  std::vector<SignatureMatch> matches;
+  const re2::StringPiece text(line.data(), line.size());
+  std::vector<int> atoms;
+  if (!matcher().literals->Match(text, &atoms)) return matches;
+  std::vector<int> ids;
+  matcher().patterns.AllMatches(text, atoms, &ids);
+  std::sort(ids.begin(), ids.end());
+  for (int id : ids) {
+    const int row = matcher().rows[static_cast<std::size_t>(id)];
+    matches.push_back({&signature_table()[static_cast<std::size_t>(row)], row,
+                       captures_of(matcher().patterns.GetRE2(id), text)});
+  }
+  return matches;
+}
+
+std::vector<std::string> unsound_patterns() { return matcher().unsound; }
+
+}  // namespace ocrtune

@@ -1,0 +1,284 @@
+#include "diagnosis/log_scan.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <map>
+
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "diagnosis/log_matcher.h"
+#include "diagnosis/log_time.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr std::size_t kBlock = 64UL * 1024;
+constexpr std::size_t kLongestLine = 16UL * 1024;  // longer ones are looked at in pieces
+constexpr std::size_t kKeptText = 500;
+constexpr std::size_t kKeptSubjects = 16;
+
+bool contains(std::string_view text, std::string_view word) {
+  return ::memmem(text.data(), text.size(), word.data(), word.size()) != nullptr;
+}
+
+// Up to the first '\n' or '\r', or the block's end. Two memchr calls beat a byte loop by far.
+std::size_t line_end(std::string_view block) {
+  const std::size_t newline = std::min(block.find('\n'), block.size());
+  return std::min(block.substr(0, newline).find('\r'), newline);
+}
+
+bool is_run_start(std::string_view line) {
+  return contains(line, "INFO: train with paddle") || contains(line, "Configuration  ------");
+}
+
+bool is_finish(std::string_view line) {
+  return contains(line, "best metric, ") || contains(line, "Training complete") ||
+         contains(line, "training complete") || contains(line, "Training finished") ||
+         contains(line, "max_epochs=") || contains(line, "max_steps=");
+}
+
+std::string without_colours(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\x1b' && i + 1 < text.size() && text[i + 1] == '[') {
+      i += 2;
+      while (i < text.size() && (text[i] < '@' || text[i] > '~')) ++i;
+    } else if (text[i] != '\x1b') {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+std::string kept_text(std::string_view text) {
+  std::string out = valid_utf8(text.substr(0, kKeptText));
+  for (char& c : out) {
+    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+  }
+  return std::string(trim(out));
+}
+
+// "reader_cost: 0.00010 s" -> 0.0001
+std::optional<double> number_after(std::string_view line, std::string_view key) {
+  const std::size_t at = line.find(key);
+  if (at == std::string_view::npos) return std::nullopt;
+  std::string_view rest = line.substr(at + key.size());
+  rest = rest.substr(0, rest.find(' '));
+  const auto value = parse_number(rest);
+  return value ? std::optional<double>(*value) : std::nullopt;
+}
+
+}  // namespace
+
+bool is_progress_line(std::string_view line) {
+  constexpr std::string_view kWords[] = {"loss",       "ips: ",  "it/s",           "s/it",
+                                         "Loss",       "epoch:", "dataloader has", "samples/s",
+                                         "batch_cost", "Epoch ", "global_step"};
+  return std::any_of(std::begin(kWords), std::end(kWords),
+                     [&](std::string_view word) { return contains(line, word); });
+}
+
+struct LogScanner::State {
+  LogScan scan;
+  std::map<int, Finding> findings;       // by row of the signature table
+  std::map<int, std::int64_t> progress;  // progress lines before the finding's last line
+  std::string rest;                      // an unfinished line
+  std::string dated;                     // start of the last line that looked dated
+  bool failing_since_start = false;
+  bool utf16 = false;
+  int odd_bytes = 0, first_bytes = 0;
+
+  void look_at_first_bytes(std::string_view bytes);
+  void take_block(std::string_view block);
+  void take_line(std::string_view line, bool hot);
+  void take_progress(std::string_view line);
+  void take_match(const SignatureMatch& match, const LogLine& line);
+  LogLine line_of(std::string_view text) const;
+};
+
+void LogScanner::State::look_at_first_bytes(std::string_view bytes) {
+  if (first_bytes == 0 && bytes.size() >= 2) {
+    utf16 = bytes.substr(0, 2) == "\xFF\xFE" || bytes.substr(0, 2) == "\xFE\xFF";
+  }
+  for (std::size_t i = 0; i < bytes.size() && first_bytes < 65536; ++i, ++first_bytes) {
+    const auto c = static_cast<unsigned char>(bytes[i]);
+    if (c < 0x20 && c != '\n' && c != '\r' && c != '\t' && c != '\x1b' && c != '\b') ++odd_bytes;
+  }
+}
+
+LogLine LogScanner::State::line_of(std::string_view text) const {
+  LogLine line;
+  line.number = scan.lines + 1;
+  line.text = kept_text(text);
+  line.when = parse_log_time(text);
+  if (!line.when) line.when = parse_log_time(dated);
+  return line;
+}
+
+void LogScanner::State::take_match(const SignatureMatch& match, const LogLine& line) {
+  Finding& finding = findings[match.index];
+  if (finding.count++ == 0) {
+    finding.signature = match.signature;
+    finding.first = line;
+    finding.captures = match.captures;
+  }
+  finding.last = line;
+  finding.earlier_run = false;
+  progress[match.index] = scan.progress_lines;
+  if (!match.captures.empty() && !match.captures[0].empty() &&
+      finding.subjects.size() < kKeptSubjects &&
+      std::find(finding.subjects.begin(), finding.subjects.end(), match.captures[0]) ==
+          finding.subjects.end()) {
+    finding.subjects.push_back(match.captures[0]);
+  }
+}
+
+void LogScanner::State::take_progress(std::string_view line) {
+  scan.progress_lines += 1;
+  if (scan.progress_lines % 16 == 1 || scan.progress_lines < 16) scan.last_progress = line_of(line);
+  scan.last_progress.number = scan.lines + 1;
+  const auto reader = number_after(line, "reader_cost: ");
+  const auto batch = number_after(line, "batch_cost: ");
+  if (reader && batch && scan.progress_lines > 1) {
+    scan.reader_seconds += *reader;
+    scan.batch_seconds += *batch;
+  }
+}
+
+void LogScanner::State::take_line(std::string_view line, bool hot) {
+  if (trim(line).empty()) return;
+  const char lead = line[0];
+  if (lead == '[' || (lead >= '0' && lead <= '9') || (line.size() > 5 && line[5] == ' ') ||
+      contains(line.substr(0, 48), " 20")) {
+    dated.assign(line.substr(0, 64));
+  }
+  std::string plain;
+  if (line.find('\x1b') != std::string_view::npos) {
+    plain = without_colours(line);
+    line = plain;
+  }
+  bool failing = false;
+  // Older launchers dump their whole environment in one line when a rank fails.
+  if (hot && !starts_with(line, "env {") && may_match(line)) {
+    const auto matches = match_line(line);
+    if (!matches.empty()) {
+      const LogLine kept = line_of(line);
+      for (const SignatureMatch& match : matches) {
+        take_match(match, kept);
+        failing = failing || match.signature->role != Role::note;
+      }
+    }
+  }
+  failing_since_start = failing_since_start || failing;
+  if (!failing && is_progress_line(line)) take_progress(line);
+  if (is_finish(line)) scan.finished = true;
+  if (failing) scan.finished = false;
+  if (failing_since_start && is_run_start(line)) {
+    for (auto& [row, finding] : findings) finding.earlier_run = true;
+    failing_since_start = false;
+  }
+}
+
+// A block is whole lines, the last one perhaps cut.
+void LogScanner::State::take_block(std::string_view block) {
+  const bool hot = may_match(block) || block.find('\x1b') != std::string_view::npos;
+  while (!block.empty()) {
+    const std::size_t end = line_end(block);
+    std::string_view line = block.substr(0, end);
+    if (!trim(line).empty()) {
+      scan.last_line.text.assign(line.substr(0, kKeptText));
+      scan.last_line.number = scan.lines + 1;
+    }
+    for (; line.size() > kLongestLine; line.remove_prefix(kLongestLine - 512)) {
+      take_line(line.substr(0, kLongestLine), hot);
+    }
+    take_line(line, hot);
+    if (end == block.size()) break;
+    if (block[end] == '\n') scan.lines += 1;
+    block.remove_prefix(end + 1);
+  }
+}
+
+LogScanner::LogScanner(std::string file) : state_(std::make_unique<State>()) {
+  state_->scan.file = std::move(file);
+}
+LogScanner::~LogScanner() = default;
+LogScanner::LogScanner(LogScanner&&) noexcept = default;
+
+void LogScanner::feed(std::string_view bytes) {
+  State& state = *state_;
+  state.look_at_first_bytes(bytes);
+  state.scan.bytes += static_cast<std::int64_t>(bytes.size());
+  std::string text;
+  if (state.utf16) {
+    std::copy_if(bytes.begin(), bytes.end(), std::back_inserter(text),
+                 [](char c) { return c > 0 && c < 0x7F; });
+    bytes = text;
+  }
+  state.rest.append(bytes);
+  const std::size_t end = state.rest.find_last_of("\n\r");
+  if (end == std::string::npos && state.rest.size() < kBlock) return;
+  const std::size_t whole = end == std::string::npos ? state.rest.size() : end + 1;
+  state.take_block(std::string_view(state.rest).substr(0, whole));
+  state.rest.erase(0, whole);
+}
+
+LogScan LogScanner::finish() {
+  State& state = *state_;
+  LogScan& scan = state.scan;
+  if (!state.rest.empty()) {
+    state.take_block(state.rest);
+    scan.lines += 1;
+  }
+  scan.last_line.text = kept_text(without_colours(scan.last_line.text));
+  scan.binary = !state.utf16 && state.odd_bytes * 10 > state.first_bytes;
+  for (auto& [row, finding] : state.findings) {
+    finding.progress_after = scan.progress_lines - state.progress[row];
+    finding.lines_after = scan.lines - finding.last.number;
+    scan.findings.push_back(std::move(finding));
+  }
+  return std::move(scan);
+}
+
+LogScan scan_text(const std::string& file, std::string_view text) {
+  LogScanner scanner(file);
+  scanner.feed(text);
+  return scanner.finish();
+}
+
+Result<LogScan> scan_log(const std::string& path) {
+  const int descriptor =
+      path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return system_error(errno, "open " + path);
+  LogScanner scanner(path == "-" ? "standard input" : path);
+  std::vector<char> block(kBlock);
+  std::optional<Error> error;
+  for (bool first = true; !error; first = false) {
+    const ssize_t got = ::read(descriptor, block.data(), block.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) error = system_error(errno, "read " + path);
+    if (got <= 0) break;
+    const std::string_view bytes(block.data(), static_cast<std::size_t>(got));
+    if (first && (starts_with(bytes, "\x1f\x8b") || starts_with(bytes, "\x28\xb5\x2f\xfd") ||
+                  starts_with(bytes, "BZh") ||
+                  starts_with(bytes,
+                              "\xfd"
+                              "7zXZ"))) {
+      error = Error{ErrorKind::invalid, path + " is compressed: zcat (or zstdcat, xzcat) " + path +
+                                            " | ocrtune diagnose -"};
+    }
+    if (!error) scanner.feed(bytes);
+    if (interrupted()) error = Error{ErrorKind::interrupted, "interrupted while reading " + path};
+  }
+  ::close(descriptor);
+  if (error) return *error;
+  return scanner.finish();
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,74 @@
+// Reads a log of any size once, in bounded memory, and keeps the lines that bear on a failure.
+//
+// Matching is RE2's: a literal prefilter over whole blocks, then the patterns whose literals occur.
+// Binary bytes, CRLF, progress bars with bare CR, ANSI colours and UTF-16 are taken as they come.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "diagnosis/signatures.h"
+
+namespace ocrtune {
+
+struct LogLine {
+  std::int64_t number = 0;     // from 1, counted at '\n'
+  std::string text;            // valid UTF-8, colours removed, at most 500 bytes
+  std::optional<double> when;  // seconds into the year, from the line or the last dated one before
+};
+
+// All lines of one file that match one signature.
+struct Finding {
+  const SignatureRow* signature = nullptr;
+  std::int64_t count = 0;
+  LogLine first, last;
+  std::vector<std::string> captures;  // of the first line
+  std::vector<std::string> subjects;  // distinct first captures, at most 16: pids or ranks
+  std::int64_t progress_after = 0;    // progress lines of this file after `last`
+  std::int64_t lines_after = 0;
+  bool earlier_run = false;  // a later run starts in the same file
+};
+
+struct LogScan {
+  std::string file;
+  std::int64_t lines = 0;
+  std::int64_t bytes = 0;
+  std::int64_t progress_lines = 0;
+  LogLine last_progress;
+  LogLine last_line;          // that is not blank
+  double reader_seconds = 0;  // sums over PaddleOCR's progress lines, the first left out
+  double batch_seconds = 0;
+  bool finished = false;  // the log says that the run came to its end
+  bool binary = false;    // more than a tenth of its first bytes are no text
+  std::vector<Finding> findings;
+};
+
+class LogScanner {
+ public:
+  explicit LogScanner(std::string file);
+  ~LogScanner();
+  LogScanner(LogScanner&&) noexcept;
+  LogScanner& operator=(LogScanner&&) = delete;
+
+  void feed(std::string_view bytes);
+  LogScan finish();  // once
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Does the line tell that a step or an epoch is done? By the words that training programs use.
+bool is_progress_line(std::string_view line);
+
+LogScan scan_text(const std::string& file, std::string_view text);
+// "-" is standard input. Polls interrupted(). A compressed file is an error that says how to read
+// it.
+Result<LogScan> scan_log(const std::string& path);
+
+}  // namespace ocrtune

@@ -1,0 +1,30 @@
+#include "diagnosis/signatures.h"
+
+namespace ocrtune {
+
+// The parts of the table; order has no meaning.
+std::vector<SignatureRow> system_signatures();   // diagnosis/signatures_system.cpp
+std::vector<SignatureRow> paddle_signatures();   // diagnosis/signatures_paddle.cpp
+std::vector<SignatureRow> torch_signatures();    // diagnosis/signatures_torch.cpp
+std::vector<SignatureRow> program_signatures();  // diagnosis/signatures_program.cpp
+std::vector<SignatureRow> exit_signatures();     // diagnosis/signatures_exits.cpp
+
+const std::vector<SignatureRow>& signature_table() {
+  static const std::vector<SignatureRow> kTable = [] {
+    std::vector<SignatureRow> table;
+    for (auto& part : {system_signatures(), paddle_signatures(), torch_signatures(),
+                       program_signatures(), exit_signatures()}) {
+      table.insert(table.end(), part.begin(), part.end());
+    }
+    return table;
+  }();
+  return kTable;
+}
+
+std::string_view role_name(Role role) {
+  constexpr std::string_view kNames[] = {"proof",   "primary",     "at_end", "symptom",
+                                         "generic", "consequence", "note"};
+  return kNames[static_cast<std::size_t>(role)];
+}
+
+}  // namespace ocrtune

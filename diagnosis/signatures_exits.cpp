@@ -1,0 +1,64 @@
+// How launchers, shells, batch systems and init systems put a child's death by a signal.
+//
+// The same few phrases are used with every signal, so the rows are made from a table of signals.
+#include <deque>
+
+#include <fmt/format.h>
+
+#include "diagnosis/signatures.h"
+
+namespace ocrtune {
+
+std::vector<SignatureRow> exit_signatures();
+
+namespace {
+
+struct SignalRow {
+  const char* id;
+  const char* name;  // without SIG
+  const char* cause;
+  const char* also;  // an alternative of this signal's own, or ""
+  double weight;
+  int number;
+  Role role;
+};
+
+constexpr SignalRow kSignals[] = {
+    {"exit_sigkill", "KILL", "host_out_of_memory", "", 0.7, 9, Role::symptom},
+    {"exit_sigbus", "BUS", "shm_full", "", 0.65, 7, Role::symptom},
+    {"exit_sigsegv", "SEGV", "segmentation_fault", "|status_access_violation|0xc0000005", 0.7, 11,
+     Role::symptom},
+    {"exit_sigabrt", "ABRT", "aborted", "", 0.45, 6, Role::symptom},
+    {"exit_sigill", "ILL", "illegal_instruction", "|status_illegal_instruction|0xc000001d", 0.85, 4,
+     Role::symptom},
+    {"exit_sigfpe", "FPE", "native_exception", "", 0.6, 8, Role::symptom},
+    {"exit_sigterm", "TERM", "terminated_from_outside", "", 0.3, 15, Role::consequence},
+};
+
+// Phrases with the signal's number, its name, or the shell's 128 + number. The words stand in one
+// group, because RE2 would factor their common starts into pieces too short for the prefilter.
+std::string phrases(const SignalRow& signal) {
+  constexpr const char* kPhrases =
+      R"((?i)(?:exit code|exitcode|exit_code|exit status|exit value|return code|returncode|exited with code|exited with status|exited with|non-zero exit status)[^0-9A-Za-z-]*(?:-{number}|{shell})\b)"
+      R"(|(?:by|on|with|to|due to|got|received|caught) (?:an? )?(?:unhandled |fatal |death )?signal[ :(]+{number}\b)"
+      R"(|(?:by|on|with|sent|due to) (?:an? )?(?:unhandled |fatal )?(?:signal[ :]+)?sig{name}\b)"
+      R"(|died with <signals\.sig{name}|\(sig{name}\)|sig{name}\(-{number}\)|\bsignal: {number}, sig{name}\b)"
+      R"(|status={number}/{name}\b{also})";
+  return fmt::format(kPhrases, fmt::arg("number", signal.number),
+                     fmt::arg("shell", 128 + signal.number), fmt::arg("name", signal.name),
+                     fmt::arg("also", signal.also));
+}
+
+}  // namespace
+
+std::vector<SignatureRow> exit_signatures() {
+  static std::deque<std::string> patterns;  // the rows point into it
+  std::vector<SignatureRow> rows;
+  for (const SignalRow& signal : kSignals) {
+    patterns.push_back(phrases(signal));
+    rows.push_back({signal.id, signal.cause, signal.role, signal.weight, patterns.back().c_str()});
+  }
+  return rows;
+}
+
+}  // namespace ocrtune

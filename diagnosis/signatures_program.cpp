@@ -1,0 +1,149 @@
+// Lines of Python, Rust, C++ and the C library: what any program says when it fails.
+#include "diagnosis/signatures.h"
+
+namespace ocrtune {
+
+std::vector<SignatureRow> program_signatures();
+
+namespace {
+
+std::vector<SignatureRow> resource_rows() {
+  return {
+      {"enfile", "too_many_open_files", Role::primary, 0.93,
+       R"((?i)too many open files|打开的文件过多|\[Errno 2[34]\]|EMFILE\b|ENFILE\b|os error 24\b)"},
+      {"enospc_shm", "shm_full", Role::primary, 0.93,
+       R"((?:/dev/shm|/torch_|/paddle_|nccl-|shm).{0,80}No space left on device|No space left on device.{0,60}(?:/dev/shm|/torch_|/paddle_|nccl-|shm_))"},
+      {"enospc", "disk_full", Role::primary, 0.9,
+       R"(No space left on device|设备上没有空间|\[Errno 28\]|ENOSPC\b|os error 28\b|There is not enough space on the disk|disk (?:is )?full)"},
+      {"edquot", "disk_full", Role::primary, 0.92,
+       R"(Disk quota exceeded|\[Errno 122\]|EDQUOT\b|os error 122\b)"},
+      {"efbig", "disk_full", Role::primary, 0.6, R"(File size limit exceeded|\[Errno 27\])"},
+      {"torch_write_short", "disk_full", Role::symptom, 0.6,
+       R"(PytorchStreamWriter failed writing file|unexpected pos \d+ vs \d+|\[enforce fail at inline_container)"},
+      {"enomem", "host_allocation_failed", Role::primary, 0.88,
+       R"(\[Errno 12\]|Cannot allocate memory|无法分配内存|os error 12\b|ENOMEM\b|Not enough storage is available|not enough memory resources)"},
+      {"paging_file", "host_allocation_failed", Role::primary, 0.9,
+       R"([Tt]he paging file is too small|WinError 1455|页面文件太小)"},
+      {"numpy_alloc", "host_allocation_failed", Role::primary, 0.92,
+       R"(Unable to allocate [\d.]+ [KMGT]?i?B for an array|numpy\.core\._exceptions\.\S*MemoryError)"},
+      {"python_memory_error", "host_allocation_failed", Role::symptom, 0.85,
+       R"(^(?:\S+ )?MemoryError\b)"},
+      {"bad_alloc", "host_allocation_failed", Role::primary, 0.9,
+       R"(std::bad_alloc|: bad allocation$|memory allocation of \d+ bytes failed|Insufficient memory.*Failed to allocate \d+ bytes|OutOfMemoryError: Failed to allocate|Failed to allocate \d+ bytes in function 'OutOfMemoryError')"},
+      {"mkl_memory", "host_allocation_failed", Role::primary, 0.75,
+       R"(MKL ERROR: Cannot allocate|OpenBLAS.*(?:Memory allocation still failed|too many memory regions))"},
+      {"mkl_library", "library_conflict", Role::primary, 0.9,
+       R"(Intel (?:oneAPI )?MKL FATAL ERROR)"},
+      {"thread_limit", "process_limit", Role::primary, 0.92,
+       R"(can't start new thread|pthread_create failed|Thread creation failed|Resource temporarily unavailable.*(?:thread|fork|clone)|(?:fork|clone|thread).{0,60}Resource temporarily unavailable|BlockingIOError: \[Errno 11\]|libgomp: Thread creation failed|fork: retry|cannot fork|Cannot create (?:a )?thread|std::system_error'?\s*what\(\): *Resource temporarily|failed to spawn thread)"},
+      {"omp_resource", "process_limit", Role::primary, 0.93,
+       R"(OMP: Error #(?:34|35|179|14)\b|OMP: System error #(?:11|12)\b|unable to allocate necessary resources for OMP thread)"},
+      {"omp_duplicate", "openmp_duplicate_runtime", Role::primary, 0.95,
+       R"(OMP: Error #15\b|already initialized\.?.*(?:iomp|omp)|multiple copies of the OpenMP runtime)"},
+      {"omp_affinity", "thread_oversubscription", Role::note, 0.2,
+       R"(OMP: Warning #(?:72|181|205|213|216|234|250)\b)"},
+      {"mkl_threading", "library_conflict", Role::primary, 0.85,
+       R"(mkl-service \+ Intel\(R\) MKL: MKL_THREADING_LAYER=|MKL_THREADING_LAYER=INTEL is incompatible)"},
+      {"eio", "storage_failure", Role::primary, 0.88,
+       R"(\[Errno 5\]|Input/output error|Stale (?:NFS )?file handle|\[Errno 116\]|Transport endpoint is not connected|Remote I/O error|os error 5\b|SQLITE_IOERR)"},
+      {"erofs", "permission_denied", Role::primary, 0.85, R"(Read-only file system|\[Errno 30\])"},
+      {"eacces", "permission_denied", Role::primary, 0.85,
+       R"(PermissionError: \[Errno (?:1|13)\]|: Permission denied$|权限不够|\bEACCES\b|Operation not permitted$)"},
+      {"lmdb", "missing_file", Role::primary, 0.7,
+       R"(lmdb\.Error: \S+: (?:No such file|Device or resource)|lmdb\.(?:InvalidError|CorruptedError|MapFullError|ReadersFullError))"},
+  };
+}
+
+std::vector<SignatureRow> program_rows() {
+  return {
+      {"no_such_file", "missing_file", Role::primary, 0.8,
+       R"(FileNotFoundError|\[Errno 2\] No such file|NotADirectoryError|IsADirectoryError|NotFound, message: "No such file|os error 2\b|(?i:label_file|dict|config)\S* .*not (?:exist|found))"},
+      {"c_no_such_file", "missing_file", Role::symptom, 0.55,
+       R"(: No such file or directory|没有那个文件或目录|AssertionError: .*(?:does not exist|doesn't exist|not exist)|(?:path|file|folder|directory) \S+ (?:does not|doesn't|not) exist)"},
+      {"download_failed", "missing_file", Role::primary, 0.75,
+       R"(HTTPS?ConnectionPool\(host=|urlopen error|Max retries exceeded with url|Downloading from \S+ failed)"},
+      {"no_module", "missing_module", Role::primary, 0.9,
+       R"(ModuleNotFoundError|No module named|ImportError: cannot import name|DLL load failed)"},
+      {"numpy_abi", "library_conflict", Role::primary, 0.9,
+       R"(numpy\.core\.multiarray failed to import|module compiled against (?:ABI|API) version|numpy\.(?:dtype|ndarray) size changed|A module that was compiled using NumPy 1\.x cannot be run in|has no attribute 'sctypes')"},
+      {"module_attribute", "library_conflict", Role::primary, 0.75,
+       R"(AttributeError: (?:partially initialized )?module '\S+' has no attribute)"},
+      {"glibc", "library_conflict", Role::primary, 0.92,
+       R"(version `(?:GLIBC|GLIBCXX|CXXABI|GOMP)_\S+' not found|undefined symbol: |symbol lookup error|ImportError: lib\S+: cannot open shared object|error while loading shared libraries)"},
+      {"protobuf", "library_conflict", Role::primary, 0.9,
+       R"(Descriptors cannot (?:not )?be created directly|TypeError: Descriptors cannot|google\.protobuf.*has no attribute)"},
+      {"tls_block", "library_conflict", Role::primary, 0.9,
+       R"(cannot allocate memory in static TLS block)"},
+      {"argparse", "bad_configuration", Role::primary, 0.9,
+       R"(error: (?:unrecognized arguments|the following arguments are required|argument \S+: (?:invalid|expected|not allowed))|error: (?:unexpected argument|a value is required)|There are not enough slots available|Missing key \S+\s*full_key)"},
+      {"yaml_error", "bad_configuration", Role::primary, 0.92,
+       R"(yaml\.(?:scanner|parser|constructor|composer|reader)\.\w*Error|while (?:scanning|parsing) a (?:block|flow|simple|quoted)|mapping values are not allowed here)"},
+      {"json_error", "bad_configuration", Role::symptom, 0.6,
+       R"(json\.decoder\.JSONDecodeError|JSONDecodeError)"},
+      {"config_key", "bad_configuration", Role::primary, 0.7,
+       R"(^(?:\S+ )?KeyError: '?(?:Global|Train|Eval|Architecture|Optimizer|Loss|PostProcess|Metric|dataset|loader|sampler|transforms|name|character_dict_path|label_file_list|data_dir|batch_size_per_card)'?|AssertionError: (?:.*only support|.*not support|.*must be|the key))"},
+      {"missing_argument", "bad_configuration", Role::symptom, 0.6,
+       R"(TypeError: .*(?:got an unexpected keyword argument|missing \d+ required (?:positional|keyword)))"},
+      {"checkpoint_shapes", "checkpoint_mismatch", Role::primary, 0.88,
+       R"(size mismatch for \S+: copying a param|Error\(s\) in loading state_dict|Missing key\(s\) in state_dict|Unexpected key\(s\) in state_dict|does not match.*(?:checkpoint|state_dict|pretrained))"},
+      {"checkpoint_damaged", "checkpoint_damaged", Role::primary, 0.9,
+       R"(PytorchStreamReader failed (?:reading|locating)|UnpicklingError|invalid load key|Ran out of input|pickle data was truncated|failed finding central directory|BadZipFile|corrupt(?:ed)? checkpoint|unexpected EOF, expected \d+ more bytes|tarfile\.ReadError)"},
+      {"image_decode", "bad_training_data", Role::symptom, 0.55,
+       R"(cannot identify image file|image file is truncated|Corrupt JPEG data|UnidentifiedImageError|libpng error|Premature end of JPEG|cv2\.error: .*!_src\.empty\(\)|\(-215:Assertion failed\) !_?(?:src|img|ssize)\.empty)"},
+      {"unicode_decode", "bad_training_data", Role::symptom, 0.5,
+       R"(UnicodeDecodeError: 'utf-8' codec can't decode)"},
+      {"no_samples", "dataset_too_small", Role::primary, 0.85,
+       R"(num_samples should be a positive integer value, but got num_samples=0)"},
+      {"iterator_end", "dataset_too_small", Role::symptom, 0.3,
+       R"(ZeroDivisionError: .*modulo by zero|len\(\w*dataloader\)\s*==? ?0|Train dataset has no)"},
+      {"loss_nan", "loss_diverged", Role::primary, 0.75,
+       R"re((?i)loss(?:: |=|:| = |': )(?:nan|inf)\b|non-finite loss|Function '\S+' returned nan values|NaN or Inf found in|found (?:nan|inf) or (?:nan|inf)|There are (?:NAN|INF) or (?:NAN|INF)|numerics: .*(?:NaN|Inf))re"},
+      {"loss_is_nan", "loss_diverged", Role::primary, 0.75,
+       R"((?i)loss\b.{0,40} (?:is|are|was|became) (?:nan|inf|infinite)\b)"},
+      {"loss_scale_floor", "loss_diverged", Role::primary, 0.7, R"((?i:minimum loss scale reached|loss is probably exploding)|Current loss scale already at minimum|loss scale.*(?:0\.0*1?\b.*minimum)|Loss scaler reducing loss scale to (?:0|1e-))"},
+      {"cuda_fork", "bad_configuration", Role::primary, 0.85,
+       R"(Cannot re-initialize CUDA in forked subprocess|CUDA error\(3\), initialization error|cudaErrorInitializationError)"},
+  };
+}
+
+// Ends that come without Python's help, and the generic words of all.
+std::vector<SignatureRow> crash_rows() {
+  return {
+      {"faulthandler_segv", "segmentation_fault", Role::primary, 0.75,
+       R"(Fatal Python error: Segmentation fault|Windows fatal exception: access violation)"},
+      {"faulthandler_bus", "shm_full", Role::primary, 0.65, R"(Fatal Python error: Bus error)"},
+      {"faulthandler_abort", "aborted", Role::symptom, 0.5, R"(Fatal Python error: Aborted)"},
+      {"faulthandler_illegal", "illegal_instruction", Role::primary, 0.93,
+       R"(Fatal Python error: Illegal instruction)"},
+      {"heap_corruption", "segmentation_fault", Role::primary, 0.75,
+       R"(double free or corruption|free\(\): (?:invalid (?:pointer|size|next)|double free detected)|malloc\(\): (?:memory corruption|corrupted|invalid|unaligned|unsorted)|corrupted (?:size vs\. prev_size|double-linked list)|munmap_chunk\(\): invalid pointer|\*\*\* stack smashing detected)"},
+      {"rust_panic", "native_exception", Role::generic, 0.6,
+       R"(thread '[^']*' (?:\(\d+\) )?panicked at|^panicked at |has overflowed its stack|called `(?:Result|Option)::unwrap\(\)` on)"},
+      {"rust_libtorch", "cuda_library_missing", Role::primary, 0.75,
+       R"((?:Torch\("|tch-rs|torch-sys).*(?:cannot open|not found|mismatch)|libtorch\S*: cannot open shared object|Cannot find a libtorch install)"},
+      {"cpp_terminate", "native_exception", Role::generic, 0.55,
+       R"(terminate called after throwing an instance of '([^']*)'|terminate called (?:without an active|recursively)|libc\+\+abi: terminating|pure virtual method called)"},
+      {"glog_fatal", "native_exception", Role::generic, 0.4, R"(Check failed: )"},
+      {"recursion", "python_exception", Role::generic, 0.5, R"(RecursionError|SystemError: )"},
+      {"traceback", "python_exception", Role::generic, 0.3,
+       R"(Traceback \(most recent call last\))"},
+      {"exception_line", "python_exception", Role::generic, 0.45,
+       R"(^(?:\[?rank ?\d+\]?: ?|\(\S+ pid=\d+\) )?(?:(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|NotMet)\b(?:: |$)|[a-z_][\w.]*\.\w*error: ))"},
+      {"paddle_error_summary", "python_exception", Role::generic, 0.3,
+       R"(^Error Message Summary:|\[Hint: |EnforceNotMet|PreconditionNotMetError|InvalidArgumentError|FatalError:|ExternalError:|UnimplementedError|UnavailableError)"},
+      {"error_word", "unknown", Role::generic, 0.2,
+       R"((?:^|[\s\[])(?:ERROR|FATAL|CRITICAL|SEVERE)\b|^(?i:fatal|error)[: ]|\bFATAL ERROR\b|core dumped)"},
+  };
+}
+
+}  // namespace
+
+std::vector<SignatureRow> program_signatures() {
+  std::vector<SignatureRow> rows;
+  for (auto& part : {resource_rows(), program_rows(), crash_rows()}) {
+    rows.insert(rows.end(), part.begin(), part.end());
+  }
+  return rows;
+}
+
+}  // namespace ocrtune

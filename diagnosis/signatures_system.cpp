@@ -1,0 +1,133 @@
+// Lines of the kernel, shells, container runtimes, batch systems and memory guards.
+#include "diagnosis/signatures.h"
+
+namespace ocrtune {
+
+std::vector<SignatureRow> system_signatures();
+
+namespace {
+
+// The first capture is the pid where there is one, the second the command's name.
+std::vector<SignatureRow> kernel_rows() {
+  return {
+      {"kernel_oom_memcg", "cgroup_out_of_memory", Role::proof, 0.95,
+       R"(oom-kill:constraint=CONSTRAINT_MEMCG\b.*?task=([^,]*),pid=(\d+))"},
+      {"kernel_oom_host", "host_out_of_memory", Role::proof, 0.95,
+       R"(oom-kill:constraint=CONSTRAINT_(?:NONE|CPUSET|MEMORY_POLICY)\b.*?task=([^,]*),pid=(\d+))"},
+      {"kernel_oom_memcg_kill", "cgroup_out_of_memory", Role::proof, 0.95,
+       R"(Memory cgroup out of memory: Kill(?:ed)? process (\d+)(?:, UID \d+,)? ?\(?([^)\s,]*))"},
+      {"kernel_oom_host_kill", "host_out_of_memory", Role::proof, 0.95,
+       R"(\bOut of memory(?: \([^)]*\))?: Kill(?:ed)? process (\d+)(?:, UID \d+,)? ?\(?([^)\s,]*))"},
+      {"kernel_oom_killed_process", "host_out_of_memory", Role::proof, 0.85,
+       R"(^(?:.*[\]:] )?Killed process (\d+)(?:, UID \d+,)? \(([^)]*)\).*(?:total-vm|anon-rss))"},
+      {"kernel_oom_task_in", "cgroup_out_of_memory", Role::proof, 0.85,
+       R"(Task in (\S+) killed as a result of limit of (\S+))"},
+      {"kernel_oom_invoked", "host_out_of_memory", Role::proof, 0.7,
+       R"(\b(\S+) invoked oom-killer: gfp_mask)"},
+      {"kernel_oom_reaper", "host_out_of_memory", Role::proof, 0.8,
+       R"(oom_reaper: reaped process (\d+) \(([^)]*)\))"},
+      {"kernel_segfault", "segmentation_fault", Role::proof, 0.6,
+       R"(\b(\S+)\[(\d+)\]: segfault at [0-9a-f]+ ip)"},
+      {"kernel_invalid_opcode", "illegal_instruction", Role::proof, 0.9,
+       R"(traps: (\S+)\[(\d+)\] trap invalid opcode)"},
+      {"kernel_general_protection", "segmentation_fault", Role::proof, 0.6,
+       R"(traps: (\S+)\[(\d+)\] general protection)"},
+      {"kernel_xid_fatal", "gpu_fault", Role::proof, 0.92,
+       R"(NVRM: Xid \([^)]*\): (48|61|62|63|64|74|79|92|94|95|119|120|121|122|123|136|140|143)\b)"},
+      {"kernel_xid_program", "gpu_kernel_fault", Role::proof, 0.7,
+       R"(NVRM: Xid \([^)]*\): (13|31|43|45|68|69)\b)"},
+      {"kernel_fell_off_bus", "gpu_fault", Role::proof, 0.95, R"(GPU has fallen off the bus)"},
+      {"kernel_mce", "gpu_fault", Role::note, 0.3, R"(mce: \[Hardware Error\]: Machine check)"},
+      {"kernel_fork_pids", "process_limit", Role::proof, 0.9,
+       R"(cgroup: fork rejected by pids controller in (\S+))"},
+      {"kernel_io_error", "storage_failure", Role::proof, 0.75,
+       R"((?:blk_update_request: (?:critical )?(?:I/O|medium) error|Buffer I/O error on dev|EXT4-fs error \(device|XFS \([^)]*\): .*(?:I/O error|Corruption)|critical (?:medium|target) error, dev))"},
+      {"kernel_nfs", "storage_failure", Role::symptom, 0.5,
+       R"(nfs: server \S+ not responding, (?:still trying|timed out))"},
+      {"kernel_hung_task", "storage_failure", Role::symptom, 0.3,
+       R"(INFO: task (\S+):(\d+) blocked for more than \d+ seconds)"},
+  };
+}
+
+std::vector<SignatureRow> guard_rows() {
+  return {
+      {"systemd_oomd_kill", "userspace_oom_kill", Role::proof, 0.95,
+       R"(systemd-oomd(?:\[\d+\])?: (?:Killed|Killing|Marked|Swept) \S+.*(?:memory used|memory pressure|due to|for killing))"},
+      {"systemd_oomd_unit", "userspace_oom_kill", Role::proof, 0.95,
+       R"(systemd-oomd killed (?:some|\d+) process)"},
+      {"systemd_unit_oom", "cgroup_out_of_memory", Role::proof, 0.75,
+       R"(A process of this unit has been killed by the OOM killer|Failed with result 'oom-kill'|The kernel OOM killer killed some processes in this unit)"},
+      {"earlyoom_kill", "userspace_oom_kill", Role::proof, 0.95,
+       R"re(sending SIG(?:TERM|KILL) to process (\d+)(?: uid \d+)? "([^"]*)": (?:oom_score|badness))re"},
+      {"earlyoom_low", "userspace_oom_kill", Role::proof, 0.85,
+       R"(low memory! at or below SIG(?:TERM|KILL) limits?)"},
+      {"nohang_kill", "userspace_oom_kill", Role::proof, 0.9,
+       R"(Sending (?:SIGTERM|SIGKILL) to the victim|Sending SIG(?:TERM|KILL) to \S+ \(pid|nohang(?:\[\d+\])?: .*corrective action)"},
+      {"slurm_oom_event", "cgroup_out_of_memory", Role::proof, 0.96,
+       R"((?i)detected [1-9]\d* oom[-_ ]kill event)"},
+      {"slurm_task_oom", "cgroup_out_of_memory", Role::proof, 0.95,
+       R"(srun: error: \S+: tasks? \S+: Out Of Memory|Some of (?:your|the step) processes may have been killed by the cgroup out-of-memory handler)"},
+      {"slurm_exceeded_memory", "cgroup_out_of_memory", Role::proof, 0.95,
+       R"(slurmstepd: error: .*(?:[Ee]xceeded (?:job|step) memory limit|exceeded memory limit)|(?:Job|StepId=\S+) exceeded memory limit)"},
+      {"pbs_lsf_memory", "cgroup_out_of_memory", Role::proof, 0.93,
+       R"(TERM_MEMLIMIT: job killed|PBS: job killed: (?:mem|vmem) \S+ exceeded limit|exceeded resource limit.*memory)"},
+      {"slurm_time_limit", "time_limit", Role::proof, 0.96,
+       R"((?:CANCELLED AT .*)?DUE TO TIME LIMIT|TERM_RUNLIMIT: job killed|PBS: job killed: walltime|^timeout: sending signal \S+ to command)"},
+      {"slurm_preempted", "preempted_or_evicted", Role::proof, 0.95,
+       R"(CANCELLED AT .*DUE TO (?:PREEMPTION|NODE FAILURE|JOB REQUEUE)|(?i:\bthe node was low on resource: (?:ephemeral|inodes|pid))|(?i:\bspot (?:instance )?(?:interruption|termination|reclaim)|instance (?:is being|was|has been|will be) (?:preempted|terminated|reclaimed)))"},
+      {"systemd_stop_timeout", "terminated_from_outside", Role::proof, 0.85,
+       R"(State '[\w-]+' timed out\. (?:Killing|Terminating)|Killing process \d+ \([^)]*\) with signal SIGKILL)"},
+      {"slurm_cancelled", "terminated_from_outside", Role::symptom, 0.7,
+       R"(slurmstepd: error: \*\*\* (?:JOB|STEP) \S+ ON \S+ CANCELLED AT)"},
+      {"kube_evicted_memory", "host_out_of_memory", Role::proof, 0.9,
+       R"(The node was low on resource: memory|The node had condition: \[MemoryPressure\])"},
+      {"kube_oom_killed", "cgroup_out_of_memory", Role::proof, 0.96,
+       R"(\bOOMKilled["']?(?:$|[,}).;]|\s+[A-Za-z0-9(]|\s*[:=]\s*true))"},
+      {"container_oom_words", "cgroup_out_of_memory", Role::proof, 0.9,
+       R"((?i)container (?:was |has been )?oom[ -]?killed|\bcontainer oom [0-9a-f]|cgroup memory limit of .{0,40}exceeded|memory usage exceeded (?:request_memory|the limit|its limit))"},
+      {"ray_oom", "userspace_oom_kill", Role::proof, 0.9,
+       R"(ray\.exceptions\.OutOfMemoryError|Workers? \(tasks / actors\) killed due to memory pressure|were killed due to the node running low on memory)"},
+      {"colab_oom", "host_out_of_memory", Role::primary, 0.85,
+       R"((?i)your session crashed after using all available RAM)"},
+  };
+}
+
+// What shells, init systems and launchers print about an ended child.
+std::vector<SignatureRow> exit_rows() {
+  return {
+      {"shell_killed", "host_out_of_memory", Role::symptom, 0.65,
+       R"(^\S*: line \d+: +\d+ Killed\b|^srun: error: \S+: tasks? \S+: Killed|^(?:\[\d+\]\s*[-+]?\s*)?\d*\s*(?i:killed)(?:\s+\S*(?:python|torchrun|sh|mpirun|cargo|paddle|nohup|CUDA|\./).*)?$|^zsh: killed\b|^(?:\S+: 第? ?\d+ ?行[:：]? +\d+ )?已杀死)"},
+      {"shell_segfault", "segmentation_fault", Role::symptom, 0.75,
+       R"((?i)\bsegmentation fault(?:\s*\((?:core dumped|address|signal)|$)|\(SIGSEGV\)|段错误)"},
+      {"shell_bus_error", "shm_full", Role::symptom, 0.6,
+       R"((?i)\bbus error(?:\s*\((?:core dumped|\d+|signal)|$)|\(SIGBUS\)|signal: Bus error|总线错误)"},
+      {"shell_illegal_instruction", "illegal_instruction", Role::primary, 0.93,
+       R"((?i)\billegal instruction(?:\s*\((?:core dumped|signal)|$|: \d)|\(SIGILL\)|Signals\.SIGILL|SIGILL)"},
+      {"shell_aborted", "aborted", Role::symptom, 0.5,
+       R"((?i)\baborted\s*\(core dumped\)|^Aborted$|: line \d+: +\d+ Aborted\b|\(SIGABRT\)|Signals\.SIGABRT)"},
+      {"sighup", "terminal_hangup", Role::primary, 0.9,
+       R"(got signal: 1$|got signal: SIGHUP|\bReceived SIGHUP\b|death signal,? shutting down.*SIGHUP|Received (?:Signals\.SIGHUP|1) death signal)"},
+      {"sigint", "interrupted_by_user", Role::symptom, 0.6,
+       R"(^(?:\S+: )?KeyboardInterrupt\b|got signal: 2$|Received (?:Signals\.SIGINT|2) death signal)"},
+      {"sigterm_elastic", "terminated_from_outside", Role::symptom, 0.5,
+       R"((?i:\b(?:got|received|caught) (?:\w+ )?(?:\w+ )?SIGTERM\b|(?:got|received|caught) signal:? 15\b)|Received (?:Signals\.SIGTERM|15) death signal)"},
+      {"closing_signal", "terminated_from_outside", Role::consequence, 0.2,
+       R"(Sending process \d+ closing signal SIG|forcefully exiting via SIGKILL|Unable to shutdown process \d+ via)"},
+      {"mpi_child_exit", "process_failed", Role::generic, 0.4,
+       R"(mpirun detected that one or more processes exited with non-zero status|Primary job +terminated normally, but \d+ process|MPI_ABORT was invoked on rank)"},
+      {"command_not_found", "missing_file", Role::primary, 0.85,
+       R"(: (?:command )?not found$|python3?: can't open file|execvp error on file|Could not find the program)"},
+  };
+}
+
+}  // namespace
+
+std::vector<SignatureRow> system_signatures() {
+  std::vector<SignatureRow> rows;
+  for (auto& part : {kernel_rows(), guard_rows(), exit_rows()}) {
+    rows.insert(rows.end(), part.begin(), part.end());
+  }
+  return rows;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,173 @@
+#include "probes/host/bandwidth.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <cstddef>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "probes/host/pinned_team.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr std::uint64_t kBytesPerElement = 3 * sizeof(double);
+constexpr std::uint64_t kLeastBytes = 96ULL << 20;  // where the caches are unknown or tiny
+constexpr std::uint64_t kMostBytes = 16ULL << 30;   // enough for 24 x the largest caches sold
+constexpr double kFlat = 0.9;  // a larger array within 10 % of a smaller one: the plateau
+
+// Private pages of one thread: three arrays side by side.
+class Pages {
+ public:
+  explicit Pages(std::uint64_t bytes) : bytes_(bytes) {
+    void* at = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) return;
+    ::madvise(at, bytes_, MADV_HUGEPAGE);  // fewer faults; where refused, small pages do
+    at_ = static_cast<double*>(at);
+  }
+  ~Pages() {
+    if (at_ != nullptr) ::munmap(at_, bytes_);
+  }
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+  double* get() const { return at_; }
+
+ private:
+  std::uint64_t bytes_;
+  double* at_ = nullptr;
+};
+
+// a = b + 3 c over n elements (a multiple of 8, 64-byte aligned), past the caches.
+void triad(double* a, const double* b, const double* c, std::size_t n) {
+#if defined(__SSE2__)
+  const __m128d factor = _mm_set1_pd(3.0);
+  for (std::size_t i = 0; i < n; i += 8) {
+    for (std::size_t j = i; j < i + 8; j += 2) {
+      _mm_stream_pd(a + j, _mm_add_pd(_mm_load_pd(b + j), _mm_mul_pd(factor, _mm_load_pd(c + j))));
+    }
+  }
+  _mm_sfence();
+#else
+  for (std::size_t i = 0; i < n; ++i) a[i] = b[i] + 3.0 * c[i];
+#endif
+}
+
+// One team over arrays of `bytes` together. A round is timed from the last thread's arrival at one
+// barrier to the last arrival at the next; the best round counts. 0 when memory was refused.
+double best_round(const std::vector<int>& cpus, std::uint64_t bytes, double until) {
+  constexpr std::size_t kMostRounds = 12;
+  const std::size_t team = cpus.size();
+  const std::size_t n = bytes / kBytesPerElement / team / 8 * 8;
+  std::vector<double> times;
+  std::atomic<bool> stop = false;
+  std::atomic<bool> refused = false;
+  std::barrier barrier(static_cast<std::ptrdiff_t>(team), [&]() noexcept {
+    times.push_back(steady_clock().now_seconds());
+    const bool enough = times.size() >= 4 && times.back() > until;
+    stop = refused || enough || times.size() > kMostRounds;
+  });
+  times.reserve(kMostRounds + 2);
+  run_pinned(cpus, [&](std::size_t) {
+    const Pages pages(n * kBytesPerElement);
+    double* a = pages.get();
+    if (a == nullptr) refused = true;
+    if (a != nullptr) std::fill(a, a + 3 * n, 1.0);  // first touch, by the thread that computes
+    barrier.arrive_and_wait();
+    while (!stop) {
+      if (a != nullptr) triad(a, a + n, a + 2 * n, n);
+      barrier.arrive_and_wait();
+    }
+  });
+  if (refused) return 0;
+  double best = 0;
+  for (std::size_t i = 2; i < times.size(); ++i) {  // the first round is the warm-up
+    const double moved = static_cast<double>(n * team * kBytesPerElement);
+    best = std::max(best, moved / (times[i] - times[i - 1]));
+  }
+  return best;
+}
+
+struct Plateau {
+  double bytes_per_second = 0;
+  std::uint64_t bytes = 0;  // of the arrays together
+  bool flat = false;        // false: memory or time ended the climb
+};
+
+// Doubles the arrays until the figure no longer falls.
+Plateau climb(const BandwidthPlan& plan, double begin) {
+  Plateau at;
+  const std::uint64_t most = std::min(plan.memory_bytes, kMostBytes);
+  // Each array four times the caches; less where touching so much would eat the time.
+  const double touched = 0.2e9 * plan.seconds * static_cast<double>(plan.cpus.size());
+  std::uint64_t bytes = std::min(12 * plan.cache_bytes, static_cast<std::uint64_t>(touched));
+  bytes = std::min(std::max(kLeastBytes, bytes), most);
+  const double climb_until = begin + 0.6 * plan.seconds;
+  while (true) {
+    const double now = steady_clock().now_seconds();
+    const double speed = best_round(plan.cpus, bytes, now + 0.08 * plan.seconds);
+    if (speed <= 0) return at;
+    at.flat = at.bytes_per_second > 0 && speed >= kFlat * at.bytes_per_second;
+    // Within the plateau the better of two equals is the capability.
+    at.bytes_per_second = at.flat ? std::max(speed, at.bytes_per_second) : speed;
+    at.bytes = bytes;
+    const bool room = 2 * bytes <= most;
+    // The next rung takes about twice as long as this one, first touch included.
+    const double spent = steady_clock().now_seconds() - now;
+    if (at.flat || !room || steady_clock().now_seconds() + 2 * spent > climb_until) return at;
+    bytes *= 2;
+  }
+}
+
+}  // namespace
+
+Bandwidth measure_bandwidth(const BandwidthPlan& plan) {
+  Bandwidth found;
+  const std::uint64_t least = std::max(kLeastBytes, 2 * plan.cache_bytes);
+  if (plan.cpus.empty() || plan.memory_bytes < least) {
+    found.bytes_per_second.source =
+        plan.cpus.empty() ? "not measured: the allowed CPUs are unknown"
+                          : fmt::format("not measured: needs {} of free memory, may use {}",
+                                        format_bytes(least), format_bytes(plan.memory_bytes));
+    return found;
+  }
+  const double begin = steady_clock().now_seconds();
+  const Plateau plateau = climb(plan, begin);
+  if (plateau.bytes_per_second <= 0) {
+    found.bytes_per_second.source = "not measured: the system refused the memory";
+    return found;
+  }
+  const std::size_t all = plan.cpus.size();
+  std::vector<std::size_t> teams;
+  if (all > 1) teams.push_back(1);
+  if (all > 3) teams.push_back(all / 2);
+  const auto groups = static_cast<std::size_t>(std::max(1, plan.cache_groups));
+  double best = plateau.bytes_per_second;
+  for (const std::size_t team : teams) {
+    // As far beyond the caches that this team reaches as the plateau is beyond all of them.
+    const std::uint64_t bytes = plateau.bytes * std::min(team, groups) / groups;
+    const double until = steady_clock().now_seconds() + 0.12 * plan.seconds;
+    const double speed =
+        best_round(spread_over(plan.cpus, team), std::max(bytes, kLeastBytes), until);
+    if (speed <= 0) continue;
+    found.by_team.emplace_back(static_cast<int>(team), speed);
+    best = std::max(best, speed);
+  }
+  found.by_team.emplace_back(static_cast<int>(all), plateau.bytes_per_second);
+  found.bytes_per_second = {
+      best,
+      fmt::format("measured: triad with non-temporal stores over {}{}", format_bytes(plateau.bytes),
+                  plateau.flat ? ", on the plateau"
+                               : "; larger arrays might be slower (memory or time ended it)")};
+  return found;
+}
+
+}  // namespace ocrtune

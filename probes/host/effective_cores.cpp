@@ -1,0 +1,177 @@
+#include "probes/host/effective_cores.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <latch>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "base/cpu_set.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "probes/host/pinned_team.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr int kLanes = 64;
+
+// Independent multiply-add chains, enough to fill the pipelines; everything stays in registers, so
+// neither cache nor memory limits it. The values decay towards a fixed point and never overflow.
+double multiply_add(int rounds) {
+  float values[kLanes];
+  for (int i = 0; i < kLanes; ++i) values[i] = static_cast<float>(i);
+  for (int round = 0; round < rounds; ++round) {
+    for (float& value : values) value = value * 0.9999F + 0.5F;
+  }
+  double sum = 0;
+  for (const float value : values) sum += static_cast<double>(value);
+  return sum;
+}
+
+struct Share {
+  double rounds_per_second = 0;
+  double waited_seconds = 0;
+  double sink = 0;  // keeps the work from being optimised away
+};
+
+// Works until the time is over, and says how fast it went.
+Share work_for(double seconds, std::latch& start) {
+  constexpr int kChunk = 2000;
+  Share share;
+  const double waited_before = run_queue_wait_seconds();
+  start.arrive_and_wait();
+  const double begin = steady_clock().now_seconds();
+  double now = begin;
+  long rounds = 0;
+  while (now - begin < seconds) {
+    share.sink += multiply_add(kChunk);
+    rounds += kChunk;
+    now = steady_clock().now_seconds();
+  }
+  share.rounds_per_second = static_cast<double>(rounds) / (now - begin);
+  const double waited = run_queue_wait_seconds();
+  if (waited_before >= 0 && waited >= 0) share.waited_seconds = waited - waited_before;
+  return share;
+}
+
+struct TeamSpeed {
+  double rounds_per_second = 0;
+  double wait_share = 0;  // of all threads' time, waiting for a CPU
+};
+
+TeamSpeed team_speed(const std::vector<int>& cpus, double seconds) {
+  std::vector<Share> shares(cpus.size());
+  std::latch start(static_cast<std::ptrdiff_t>(cpus.size()));
+  run_pinned(cpus, [&](std::size_t i) { shares[i] = work_for(seconds, start); });
+  TeamSpeed speed;
+  for (const Share& share : shares) {
+    speed.rounds_per_second += share.rounds_per_second;
+    speed.wait_share += share.waited_seconds;
+  }
+  speed.wait_share /= seconds * static_cast<double>(cpus.size());
+  return speed;
+}
+
+// Seconds by three clocks: all work on some CPUs, our own, and the wall's.
+struct BusyTime {
+  double all = 0, own = 0, wall = 0;
+};
+
+// user + nice + system + irq + softirq of the "cpuN" lines in /proc/stat.
+BusyTime busy_time(const std::vector<int>& cpus) {
+  BusyTime time;
+  const double tick = 1.0 / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  const CpuSet wanted(cpus);
+  for (const std::string& line : split(read_file("/proc/stat").value_or(""), '\n')) {
+    const auto fields = words(line);
+    if (fields.size() < 8 || !starts_with(fields[0], "cpu") || fields[0] == "cpu") continue;
+    const auto id = parse_integer(fields[0].substr(3));
+    if (!id || !wanted.contains(static_cast<int>(*id))) continue;
+    for (const std::size_t column : {1, 2, 3, 6, 7}) {
+      time.all += tick * static_cast<double>(parse_integer(fields[column]).value_or(0));
+    }
+  }
+  timespec own{};
+  if (::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own) == 0) {
+    time.own = static_cast<double>(own.tv_sec) + 1e-9 * static_cast<double>(own.tv_nsec);
+  }
+  time.wall = steady_clock().now_seconds();
+  return time;
+}
+
+double foreign_cpus(const BusyTime& before, const BusyTime& after) {
+  const double busy = after.all - before.all - (after.own - before.own);
+  return std::max(0.0, busy / (after.wall - before.wall));
+}
+
+std::vector<std::size_t> team_sizes(std::size_t all) {
+  std::vector<std::size_t> sizes;
+  for (std::size_t size = 1; size < all; size *= 2) sizes.push_back(size);
+  sizes.push_back(all);
+  return sizes;
+}
+
+}  // namespace
+
+std::vector<int> cores_before_siblings(const CpuFacts& cpu) {
+  std::vector<std::tuple<int, int, int>> keyed;  // (SMT index, -kind, CPU)
+  for (const CpuPlace& place : cpu.places) {
+    if (cpu.allowed.contains(place.cpu)) {
+      keyed.emplace_back(place.smt_index, -place.kind, place.cpu);
+    }
+  }
+  if (keyed.empty()) return cpu.allowed.cpus();
+  std::sort(keyed.begin(), keyed.end());
+  std::vector<int> order;
+  order.reserve(keyed.size());
+  for (const auto& [smt, kind, id] : keyed) order.push_back(id);
+  return order;
+}
+
+EffectiveCores measure_effective_cores(const std::vector<int>& order, double seconds,
+                                       Notes& notes) {
+  EffectiveCores found;
+  if (order.empty()) {
+    found.cores.source = "not measured: the allowed CPUs are unknown";
+    found.multiply_adds_per_second.source = found.cores.source;
+    return found;
+  }
+  const auto sizes = team_sizes(order.size());
+  // CPUs measured alone: a few spread over the machine; the fastest is "one core".
+  const std::vector<int> alone = spread_over(order, 4);
+  const double slice = seconds / static_cast<double>(alone.size() + sizes.size() + 1);
+  const BusyTime before = busy_time(order);
+  static_cast<void>(team_speed({order.front()}, slice / 2));  // wakes the clocks
+  double one = 0;
+  for (const int cpu : alone) one = std::max(one, team_speed({cpu}, slice).rounds_per_second);
+  found.multiply_adds_per_second = {one * kLanes, "measured: the fastest core alone"};
+  double wait_share = 0;
+  for (const std::size_t size : sizes) {
+    const std::vector<int> team(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(size));
+    const TeamSpeed speed = team_speed(team, slice);
+    wait_share = std::max(wait_share, speed.wait_share);
+    found.scaling.emplace_back(static_cast<int>(size), speed.rounds_per_second / one);
+  }
+  found.cores = {found.scaling.back().second,
+                 fmt::format("measured: multiply-add on {} CPUs together over the fastest alone",
+                             order.size())};
+  found.foreign_cpus = foreign_cpus(before, busy_time(order));
+  if (found.foreign_cpus > 0.1) {
+    found.cores.source += fmt::format("; others used {:.1f} CPUs meanwhile", found.foreign_cpus);
+  }
+  if (wait_share > 0.05) {
+    found.cores.source += fmt::format("; threads waited {} for a CPU", format_percent(wait_share));
+    notes.warnings.push_back(fmt::format(
+        "during the measurement threads waited {} of the time for a CPU: other load or a quota",
+        format_percent(wait_share)));
+  }
+  return found;
+}
+
+}  // namespace ocrtune

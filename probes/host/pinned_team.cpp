@@ -1,0 +1,39 @@
+#include "probes/host/pinned_team.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "base/cpu_set.h"
+#include "base/files.h"
+#include "base/text.h"
+
+namespace ocrtune {
+
+void run_pinned(const std::vector<int>& cpus, const std::function<void(std::size_t)>& work) {
+  std::vector<std::thread> threads;
+  threads.reserve(cpus.size());
+  for (std::size_t i = 0; i < cpus.size(); ++i) {
+    threads.emplace_back([&, i] {
+      static_cast<void>(set_affinity(0, CpuSet({cpus[i]})).ok());
+      work(i);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+std::vector<int> spread_over(const std::vector<int>& cpus, std::size_t count) {
+  std::vector<int> chosen;
+  count = std::min(count, cpus.size());
+  chosen.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) chosen.push_back(cpus[i * cpus.size() / count]);
+  return chosen;
+}
+
+double run_queue_wait_seconds() {
+  const auto text = read_file("/proc/thread-self/schedstat");
+  const auto fields = words(text.value_or(""));
+  const auto waited = parse_number(fields.size() < 2 ? "" : fields[1]);
+  return waited ? *waited * 1e-9 : -1;
+}
+
+}  // namespace ocrtune

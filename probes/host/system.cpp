@@ -1,0 +1,128 @@
+#include "probes/host/system.h"
+
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "probes/host/cgroups.h"
+
+namespace ocrtune {
+namespace {
+
+std::string first_line(const FileRoot& root, const std::string& path) {
+  const std::string text = root.read(path).value_or("");
+  return std::string(trim(text.substr(0, text.find('\n'))));
+}
+
+// PRETTY_NAME="Debian GNU/Linux 12 (bookworm)" -> the words.
+std::string os_name(const FileRoot& root) {
+  for (const char* path : {"/etc/os-release", "/usr/lib/os-release"}) {
+    for (const std::string& line : split(root.read(path).value_or(""), '\n')) {
+      if (!starts_with(line, "PRETTY_NAME=")) continue;
+      std::string name(trim(line.substr(12)));
+      if (name.size() >= 2 && name.front() == '"' && name.back() == '"') {
+        name = name.substr(1, name.size() - 2);
+      }
+      return name;
+    }
+  }
+  return "";
+}
+
+struct SettingRow {
+  const char* name;
+  const char* path;
+};
+
+constexpr SettingRow kSettings[] = {
+    {"numa_balancing", "/proc/sys/kernel/numa_balancing"},
+    {"clock_source", "/sys/devices/system/clocksource/clocksource0/current_clocksource"},
+    {"smt_control", "/sys/devices/system/cpu/smt/control"},
+    {"isolated_cpus", "/sys/devices/system/cpu/isolated"},
+    {"offline_cpus", "/sys/devices/system/cpu/offline"},
+    {"no_turbo", "/sys/devices/system/cpu/intel_pstate/no_turbo"},
+    {"boost", "/sys/devices/system/cpu/cpufreq/boost"},
+    {"thp_defrag", "/sys/kernel/mm/transparent_hugepage/defrag"},
+    {"huge_pages", "/proc/sys/vm/nr_hugepages"},
+    {"swappiness", "/proc/sys/vm/swappiness"},
+    {"threads_max", "/proc/sys/kernel/threads-max"},
+    {"dmesg_restrict", "/proc/sys/kernel/dmesg_restrict"},
+};
+
+// "some avg10=0.12 avg60=... total=..." -> 0.12, in percent of the last ten seconds.
+std::optional<double> pressure_percent(const std::string& text) {
+  const std::size_t at = text.find("some avg10=");
+  if (at == std::string::npos) return std::nullopt;
+  const std::size_t start = at + 11;
+  const auto number = parse_number(text.substr(start, text.find(' ', start) - start));
+  if (!number) return std::nullopt;
+  return *number;
+}
+
+void read_pressure(const FileRoot& root, std::vector<SystemSetting>& settings, Notes& notes) {
+  bool any = false;
+  for (const char* what : {"cpu", "memory", "io"}) {
+    const std::string path = fmt::format("/proc/pressure/{}", what);
+    const auto percent = pressure_percent(root.read(path).value_or(""));
+    if (!percent) continue;
+    any = true;
+    settings.push_back({fmt::format("pressure_{}_percent", what), format_count(*percent), path});
+    if (root.is_live() && *percent > 10) {
+      notes.warnings.push_back(fmt::format(
+          "tasks waited for {} during {:.0f} % of the last 10 s: the machine is busy, and figures "
+          "measured now come out low",
+          what, *percent));
+    }
+  }
+  if (!any) notes.unknowns.emplace_back("pressure (PSI): /proc/pressure cannot be read");
+}
+
+// How often a quota has stopped our own cgroup; a sign that too many threads were started.
+void read_throttling(const FileRoot& root, std::vector<SystemSetting>& settings) {
+  const auto path = cgroup_path(root, "cpu");
+  if (!path) return;
+  const std::string file = path->levels.front().folder + "/cpu.stat";
+  for (const std::string& line : split(root.read(file).value_or(""), '\n')) {
+    const auto fields = words(line);
+    if (fields.size() == 2 && fields[0] == "nr_throttled" && fields[1] != "0") {
+      settings.push_back({"times_throttled", fields[1], file});
+    }
+  }
+}
+
+}  // namespace
+
+SystemIdentity read_identity(const FileRoot& root) {
+  return {first_line(root, "/proc/sys/kernel/hostname"),
+          first_line(root, "/proc/sys/kernel/osrelease"), os_name(root)};
+}
+
+std::string read_cpu_model(const FileRoot& root) {
+  for (const std::string& line : split(root.read("/proc/cpuinfo").value_or(""), '\n')) {
+    if (!starts_with(line, "model name")) continue;
+    const std::size_t colon = line.find(':');
+    if (colon != std::string::npos) return std::string(trim(line.substr(colon + 1)));
+  }
+  return "";
+}
+
+Fact<std::string> read_governor(const FileRoot& root) {
+  const std::string path = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
+  const std::string governor = first_line(root, path);
+  if (governor.empty()) return {std::nullopt, path + " is not there (usual in virtual machines)"};
+  return {governor, path};
+}
+
+std::vector<SystemSetting> read_settings(const FileRoot& root, Notes& notes) {
+  std::vector<SystemSetting> settings;
+  for (const SettingRow& row : kSettings) {
+    const std::string value = first_line(root, row.path);
+    if (!value.empty()) settings.push_back({row.name, value.substr(0, 200), row.path});
+  }
+  read_pressure(root, settings, notes);
+  read_throttling(root, settings);
+  return settings;
+}
+
+}  // namespace ocrtune

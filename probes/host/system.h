@@ -1,0 +1,29 @@
+// Who this machine is, and the system settings that change how figures come out.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "probes/host/notes.h"
+#include "probes/machine/machine.h"
+
+namespace ocrtune {
+
+struct SystemIdentity {
+  std::string host, kernel, os;
+};
+
+// Live: uname and /etc/os-release; a saved tree: /proc/sys/kernel/{hostname,osrelease}.
+SystemIdentity read_identity(const FileRoot& root);
+
+// "model name" of /proc/cpuinfo; "" when it has none.
+std::string read_cpu_model(const FileRoot& root);
+
+Fact<std::string> read_governor(const FileRoot& root);
+
+// NUMA balancing, clock source, SMT control, huge pages, pressure, throttling so far: each with its
+// file. Only those that are there.
+std::vector<SystemSetting> read_settings(const FileRoot& root, Notes& notes);
+
+}  // namespace ocrtune

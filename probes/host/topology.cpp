@@ -1,0 +1,235 @@
+#include "probes/host/topology.h"
+
+#include <hwloc.h>
+
+#include <cstdlib>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+// Everything that would open a GPU or a display in this process.
+constexpr const char* kUnwanted[] = {"cuda", "nvml", "opencl", "gl", "levelzero", "rsmi"};
+
+using Handle = std::unique_ptr<hwloc_topology, decltype(&hwloc_topology_destroy)>;
+
+Result<Handle> begin() {
+  hwloc_topology_t topology = nullptr;
+  if (hwloc_topology_init(&topology) != 0) return Error{ErrorKind::failed, "hwloc does not start"};
+  for (const char* name : kUnwanted) {
+    hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, name);
+  }
+  hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+  return Handle(topology, hwloc_topology_destroy);
+}
+
+// Sets variables (or, without a value, clears them) for the time of one load: hwloc takes the
+// folder of a saved machine from there, and the user's own overrides must not turn this machine
+// into another.
+class ScopedVariables {
+ public:
+  using Variable = std::pair<const char*, std::optional<std::string>>;
+
+  ScopedVariables(std::initializer_list<Variable> variables) {
+    for (const auto& [name, value] : variables) {
+      const char* old = std::getenv(name);
+      before_.emplace_back(name, old == nullptr ? std::optional<std::string>() : old);
+      set(name, value);
+    }
+  }
+  ~ScopedVariables() {
+    for (const auto& [name, value] : before_) set(name, value);
+  }
+  ScopedVariables(const ScopedVariables&) = delete;
+  ScopedVariables& operator=(const ScopedVariables&) = delete;
+
+ private:
+  static void set(const char* name, const std::optional<std::string>& value) {
+    if (value) {
+      ::setenv(name, value->c_str(), 1);
+    } else {
+      ::unsetenv(name);
+    }
+  }
+
+  std::vector<Variable> before_;
+};
+
+int ancestor_index(hwloc_topology_t topology, hwloc_obj_t pu, hwloc_obj_type_t type) {
+  const hwloc_obj_t found = hwloc_get_ancestor_obj_by_type(topology, type, pu);
+  return found == nullptr ? -1 : static_cast<int>(found->logical_index);
+}
+
+int numa_index(hwloc_topology_t topology, hwloc_obj_t pu) {
+  hwloc_obj_t node = nullptr;
+  while ((node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node)) != nullptr) {
+    if (node->cpuset != nullptr && hwloc_bitmap_isset(node->cpuset, pu->os_index) != 0) {
+      return static_cast<int>(node->os_index);
+    }
+  }
+  return -1;
+}
+
+// 0 for the slowest kind; hwloc orders kinds by efficiency, fastest last, or says -1 when it
+// cannot.
+int kind_index(hwloc_topology_t topology, hwloc_obj_t pu) {
+  const int kind = hwloc_cpukinds_get_by_cpuset(topology, pu->cpuset, 0);
+  if (kind < 0) return 0;
+  int efficiency = -1;
+  if (hwloc_cpukinds_get_info(topology, static_cast<unsigned>(kind), nullptr, &efficiency, nullptr,
+                              nullptr, 0) != 0) {
+    return 0;
+  }
+  return efficiency > 0 ? efficiency : 0;
+}
+
+// The cache that the most CPUs share: L3 where there is one, else L2 of a cluster.
+hwloc_obj_type_t shared_cache(hwloc_topology_t topology) {
+  return hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_L3CACHE) > 0 ? HWLOC_OBJ_L3CACHE
+                                                                   : HWLOC_OBJ_L2CACHE;
+}
+
+int count(hwloc_topology_t topology, hwloc_obj_type_t type) {
+  const int objects = hwloc_get_nbobjs_by_type(topology, type);
+  return objects < 0 ? 0 : objects;
+}
+
+CpuPlace place_of(hwloc_topology_t topology, hwloc_obj_t pu) {
+  CpuPlace place;
+  place.cpu = static_cast<int>(pu->os_index);
+  place.core = ancestor_index(topology, pu, HWLOC_OBJ_CORE);
+  place.l3 = ancestor_index(topology, pu, shared_cache(topology));
+  place.numa = numa_index(topology, pu);
+  place.package = ancestor_index(topology, pu, HWLOC_OBJ_PACKAGE);
+  place.smt_index = place.core >= 0 ? static_cast<int>(pu->sibling_rank) : 0;
+  place.kind = kind_index(topology, pu);
+  return place;
+}
+
+void fill_caches(hwloc_topology_t topology, Topology& out) {
+  const hwloc_obj_type_t type = shared_cache(topology);
+  out.l3_groups = count(topology, HWLOC_OBJ_L3CACHE);
+  hwloc_obj_t cache = nullptr;
+  while ((cache = hwloc_get_next_obj_by_type(topology, type, cache)) != nullptr) {
+    const std::uint64_t bytes = cache->attr->cache.size;
+    if (out.l3_bytes_each == 0 || bytes < out.l3_bytes_each) out.l3_bytes_each = bytes;
+  }
+}
+
+void fill_memory(hwloc_topology_t topology, Topology& out) {
+  hwloc_obj_t node = nullptr;
+  while ((node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node)) != nullptr) {
+    out.numa_memory_bytes += node->attr->numanode.local_memory;
+  }
+}
+
+std::string cpu_model(hwloc_topology_t topology) {
+  hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
+  if (package == nullptr) package = hwloc_get_root_obj(topology);
+  const char* model = hwloc_obj_get_info_by_name(package, "CPUModel");
+  return model == nullptr ? "" : std::string(trim(model));
+}
+
+Result<Topology> load(hwloc_topology_t topology, const std::string& source) {
+  if (hwloc_topology_load(topology) != 0) {
+    return Error{ErrorKind::invalid, source + ": hwloc cannot build a topology from it"};
+  }
+  Topology out;
+  out.source = source;
+  out.live = hwloc_topology_is_thissystem(topology) != 0;
+  out.packages = count(topology, HWLOC_OBJ_PACKAGE);
+  out.numa_nodes = count(topology, HWLOC_OBJ_NUMANODE);
+  out.physical_cores = count(topology, HWLOC_OBJ_CORE);
+  out.logical_cpus = count(topology, HWLOC_OBJ_PU);
+  if (out.physical_cores == 0) out.physical_cores = out.logical_cpus;
+  std::set<int> kinds;
+  hwloc_obj_t pu = nullptr;
+  while ((pu = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, pu)) != nullptr) {
+    out.places.push_back(place_of(topology, pu));
+    kinds.insert(out.places.back().kind);
+  }
+  out.cpu_kinds = static_cast<int>(kinds.size());
+  fill_caches(topology, out);
+  fill_memory(topology, out);
+  out.cpu_model = cpu_model(topology);
+  return out;
+}
+
+Result<Topology> load_tree(hwloc_topology_t topology, const FileRoot& root) {
+  if (!root.exists("/sys/devices/system/cpu/cpu0/topology")) {
+    return Error{ErrorKind::missing,
+                 root.path("/sys/devices/system/cpu") + ": the saved tree has no CPU topology"};
+  }
+  const ScopedVariables tree({{"HWLOC_FSROOT", root.path("/")},
+                              {"HWLOC_COMPONENTS", "linux,stop"},
+                              {"HWLOC_THISSYSTEM", "0"}});
+  return load(topology, "hwloc, /sys of the saved tree");
+}
+
+Result<Topology> load_description(hwloc_topology_t topology, const std::string& description) {
+  if (path_exists(description)) {
+    if (is_directory(description)) {
+      return Error{ErrorKind::usage,
+                   fmt::format("{} is a folder; --topology takes an XML file, --root a saved tree",
+                               description)};
+    }
+    if (hwloc_topology_set_xml(topology, description.c_str()) != 0) {
+      return Error{ErrorKind::invalid, description + ": not a hwloc XML file"};
+    }
+    return load(topology, "hwloc, XML " + description);
+  }
+  if (description.find(':') == std::string::npos || ends_with(description, ".xml")) {
+    return Error{ErrorKind::missing, description + ": No such file"};
+  }
+  if (hwloc_topology_set_synthetic(topology, description.c_str()) != 0) {
+    return Error{ErrorKind::usage,
+                 fmt::format("'{}' is not a topology; try 'pack:2 numa:1 core:8 pu:2' or a hwloc "
+                             "XML file",
+                             description)};
+  }
+  return load(topology, "hwloc, synthetic '" + description + "'");
+}
+
+// Where hwloc sees one kind of core, Intel's two performance-counter folders may know two.
+void read_intel_kinds(const FileRoot& root, Topology& topology) {
+  const auto fast = CpuSet::parse(trim(root.read("/sys/devices/cpu_core/cpus").value_or("")));
+  const auto slow = CpuSet::parse(trim(root.read("/sys/devices/cpu_atom/cpus").value_or("")));
+  if (topology.cpu_kinds > 1 || !fast || !slow || fast->empty() || slow->empty()) return;
+  for (CpuPlace& place : topology.places) place.kind = fast->contains(place.cpu) ? 1 : 0;
+  topology.cpu_kinds = 2;
+}
+
+}  // namespace
+
+CpuSet Topology::cpus() const {
+  std::vector<int> ids;
+  ids.reserve(places.size());
+  for (const CpuPlace& place : places) ids.push_back(place.cpu);
+  return CpuSet(std::move(ids));
+}
+
+Result<Topology> read_topology(const FileRoot& root, const std::string& description) {
+  const ScopedVariables plain({{"HWLOC_HIDE_ERRORS", "2"},
+                               {"HWLOC_SYNTHETIC", std::nullopt},
+                               {"HWLOC_XMLFILE", std::nullopt},
+                               {"HWLOC_FSROOT", std::nullopt},
+                               {"HWLOC_COMPONENTS", std::nullopt},
+                               {"HWLOC_THISSYSTEM", std::nullopt}});
+  auto topology = begin();
+  if (!topology) return topology.error();
+  if (!description.empty()) return load_description(topology->get(), description);
+  auto found = root.is_live() ? load(topology->get(), "hwloc, this machine")
+                              : load_tree(topology->get(), root);
+  if (found) read_intel_kinds(root, *found);
+  return found;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,116 @@
+#include "reports/catalogue/phrases.h"
+
+#include <optional>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "reports/catalogue/plain_text.h"
+
+namespace ocrtune {
+namespace {
+
+const Phrase* find_phrase(std::string_view english) {
+  static const auto kIndex = [] {
+    std::unordered_map<std::string_view, const Phrase*> index;
+    for (const auto* table : {&phrase_table(), &sentence_table(), &machine_table()}) {
+      for (const Phrase& phrase : *table) index.emplace(phrase.english, &phrase);
+    }
+    return index;
+  }();
+  const auto found = kIndex.find(english);
+  return found == kIndex.end() ? nullptr : found->second;
+}
+
+// Puts the arguments into the holes: {} takes the next one, {2} the third.
+std::string fill(std::string_view phrase, const std::vector<std::string>& arguments) {
+  std::string out;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < phrase.size(); ++i) {
+    const std::size_t close = phrase[i] == '{' ? phrase.find('}', i) : std::string_view::npos;
+    if (close == std::string_view::npos) {
+      out += phrase[i];
+      continue;
+    }
+    const std::string_view number = phrase.substr(i + 1, close - i - 1);
+    const std::size_t index =
+        number.empty() ? next++ : static_cast<std::size_t>(parse_integer(number).value_or(0));
+    if (index < arguments.size()) out += arguments[index];
+    i = close;
+  }
+  return out;
+}
+
+// What stands in the holes of `phrase` when it is `sentence`; nothing when it is not.
+std::optional<std::vector<std::string>> match(std::string_view phrase, std::string_view sentence) {
+  std::vector<std::string> holes;
+  std::size_t hole = phrase.find("{}");
+  if (sentence.substr(0, hole) != phrase.substr(0, hole)) return std::nullopt;
+  if (hole == std::string_view::npos) {
+    return sentence == phrase ? std::optional(holes) : std::nullopt;
+  }
+  std::string_view left = sentence.substr(hole);
+  while (hole != std::string_view::npos) {
+    phrase.remove_prefix(hole + 2);
+    hole = phrase.find("{}");
+    const std::string_view fixed = phrase.substr(0, hole);
+    const std::size_t at = hole != std::string_view::npos ? left.find(fixed)
+                           : fixed.empty()                ? left.size()
+                           : left.size() < fixed.size()   ? std::string_view::npos
+                                                          : left.rfind(fixed);
+    if (at == std::string_view::npos || at == 0) return std::nullopt;
+    holes.emplace_back(left.substr(0, at));
+    left.remove_prefix(at + fixed.size());
+  }
+  return left.empty() ? std::optional(holes) : std::nullopt;
+}
+
+std::string both(const char* tag, const std::string& english, const std::string& chinese) {
+  if (english == chinese) return english;
+  return fmt::format("<{0} lang=\"en\">{1}</{0}><{0} lang=\"zh\">{2}</{0}>", tag, english, chinese);
+}
+
+std::string chinese_of_depth(std::string_view sentence, int depth) {
+  if (const Phrase* phrase = find_phrase(sentence)) return std::string(phrase->chinese);
+  if (depth > 3) return std::string(sentence);
+  for (const auto* table : {&sentence_table(), &machine_table()}) {
+    for (const Phrase& phrase : *table) {
+      if (phrase.english.find("{}") == std::string_view::npos) continue;
+      auto holes = match(phrase.english, sentence);
+      if (!holes) continue;
+      for (std::string& hole : *holes) hole = chinese_of_depth(hole, depth + 1);
+      return fill(phrase.chinese, *holes);
+    }
+  }
+  return std::string(sentence);
+}
+
+}  // namespace
+
+std::string say(std::string_view english, const std::vector<std::string>& html_arguments,
+                const char* tag) {
+  const Phrase* phrase = find_phrase(english);
+  const std::string first = fill(html_text(english), html_arguments);
+  if (phrase == nullptr) return first;
+  return both(tag, first, fill(html_text(phrase->chinese), html_arguments));
+}
+
+std::string chinese_of(std::string_view sentence) { return chinese_of_depth(sentence, 0); }
+
+std::string say_sentence(std::string_view sentence, const char* tag) {
+  return both(tag, html_text(sentence), html_text(chinese_of(sentence)));
+}
+
+std::string say_attribute(const char* attribute, std::string_view english,
+                          const std::vector<std::string>& plain_arguments) {
+  const Phrase* phrase = find_phrase(english);
+  std::string out = fmt::format(" {}=\"{}\"", attribute, html_text(fill(english, plain_arguments)));
+  if (phrase != nullptr) {
+    out += fmt::format(" data-zh-{}=\"{}\"", attribute,
+                       html_text(fill(phrase->chinese, plain_arguments)));
+  }
+  return out;
+}
+
+}  // namespace ocrtune

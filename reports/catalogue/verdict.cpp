@@ -1,0 +1,133 @@
+#include "reports/catalogue/verdict.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+// Above this spread between repeats, or share of spoilt samples, the host is called noisy.
+constexpr double kNoisySpread = 0.05;
+constexpr double kNoisyShare = 0.2;
+
+}  // namespace
+
+std::size_t count_samples(const RunRecord& run) {
+  std::size_t count = 0;
+  for (const Trial& trial : run.trials) count += trial.samples.size();
+  return count;
+}
+
+double spoilt_share(const RunRecord& run) {
+  const std::size_t samples = count_samples(run);
+  return samples == 0 ? 0 : run.result.spoilt_samples / static_cast<double>(samples);
+}
+
+std::vector<Badge> badges(const RunRecord& run) {
+  const TuneResult& result = run.result;
+  std::vector<Badge> found;
+  if (!result.found) {
+    found.push_back({"NO ANSWER", Tone::bad, "No setting ran to the end."});
+    return found;
+  }
+  const double free = free_share(result.recommendation);
+  if (free < 0) {
+    found.push_back({"MEMORY LIMIT UNKNOWN", Tone::warning,
+                     "The memory limit could not be read, so the headroom is not known."});
+  } else if (free < run.options.memory_margin) {
+    found.push_back({"TIGHT", Tone::warning, "Less memory stays free than the margin asks for."});
+  } else {
+    found.push_back(
+        {"SAFE", Tone::good, "Measured peak memory stays below the limit with the stated margin."});
+  }
+  if (result.ties.size() > 1) {
+    found.push_back({fmt::format("TIE OF {}", result.ties.size()), Tone::neutral,
+                     "Other settings are as fast; the safest of them was chosen."});
+  }
+  if (result.noise > kNoisySpread || spoilt_share(run) > kNoisyShare) {
+    found.push_back({"NOISY HOST", Tone::warning,
+                     "Other load disturbed the measurements; the interval says how much."});
+  }
+  const RunOptions& asked = run.options;
+  const bool drawn =
+      asked.infers() ? asked.place.empty() && asked.url.empty() : asked.label_file.empty();
+  if (asked.command.empty() && drawn) {
+    found.push_back({"EXTRAPOLATED", Tone::warning,
+                     "Measured on a drawn batch without a data path; reading your data may be what "
+                     "limits. Tune with --data."});
+  }
+  if (run.state == "interrupted" || run.state == "running") {
+    found.push_back({"UNFINISHED", Tone::warning, "The search was stopped before its end."});
+  }
+  return found;
+}
+
+std::string rate_text(const Interval& rate) {
+  if (rate.median <= 0) return "unknown";
+  return fmt::format("{} ({}..{})", format_count(rate.median), format_count(rate.low),
+                     format_count(rate.high));
+}
+
+std::string gain_text(const Interval& gain) {
+  if (gain.median <= 0) return "unknown";
+  return fmt::format("{:.2f}x ({:.2f}x..{:.2f}x)", gain.median, gain.low, gain.high);
+}
+
+std::string percent_range(const Interval& of) {
+  return fmt::format("{:.0f} % ({:.0f}..{:.0f} %)", of.median * 100, of.low * 100, of.high * 100);
+}
+
+std::vector<std::string> used_gpus(const RunRecord& run) {
+  if (!run.result.found) return {};
+  std::vector<std::string> gpus = run.options.gpus;
+  const int processes = run.result.recommendation.knobs.nproc;
+  gpus.resize(std::min(gpus.size(), static_cast<std::size_t>(std::max(0, processes))));
+  return gpus;
+}
+
+std::string gpus_text(const RunRecord& run) {
+  const std::vector<std::string> gpus = used_gpus(run);
+  if (gpus.empty()) return "";
+  const auto count = static_cast<int>(gpus.size());
+  const int processes = run.result.recommendation.knobs.nproc;
+  const std::string how =
+      processes % count == 0
+          ? fmt::format("{} process{} on {}", processes / count, processes == count ? "" : "es",
+                        count > 1 ? "each of " : "")
+          : fmt::format("{} processes, in turn, on ", processes);
+  return how + join(gpus, ", ");
+}
+
+double free_share(const Recommendation& of) {
+  if (of.limit_bytes == 0) return -1;
+  return std::max(1 - static_cast<double>(of.peak_bytes) / static_cast<double>(of.limit_bytes),
+                  0.0);
+}
+
+std::vector<FailureGroup> failure_groups(const RunRecord& run) {
+  std::vector<FailureGroup> groups;
+  for (const Trial& trial : run.trials) {
+    if (trial.ok()) continue;
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const FailureGroup& other) {
+      return other.outcome == trial.outcome && other.cause == trial.cause;
+    });
+    if (group == groups.end()) group = groups.insert(group, {trial.outcome, trial.cause, {}, 0});
+    group->trials.push_back(&trial);
+    group->seconds += trial.seconds;
+  }
+  std::stable_sort(groups.begin(), groups.end(), [](const FailureGroup& a, const FailureGroup& b) {
+    return a.trials.size() > b.trials.size();
+  });
+  return groups;
+}
+
+std::string outcome_words(Outcome outcome) {
+  std::string words(outcome_name(outcome));
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return words;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,177 @@
+#include "reports/console/capacity_page.h"
+
+#include <cmath>
+#include <optional>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json interval_json(const Interval& interval) {
+  return {{"median", interval.median}, {"low", interval.low}, {"high", interval.high}};
+}
+
+Json known(double value) { return value > 0 && std::isfinite(value) ? Json(value) : Json(); }
+
+Cell cell(double value) {
+  if (value <= 0 || !std::isfinite(value)) return {};
+  return value;
+}
+
+Cell cell(const std::optional<double>& value) { return value ? Cell(*value) : Cell(); }
+
+Json demand_json(const CapacityDemand& demand) {
+  Json json;
+  json["mode"] = demand.inference() ? "infer" : "train";
+  json["requests_per_second"] = known(demand.requests_per_second);
+  json["daily_requests"] = known(demand.daily_requests);
+  json["peak_factor"] = demand.peak_factor;
+  json["peak_time"] = demand.peak_time.empty() ? Json() : Json(demand.peak_time);
+  json["promise"] = demand.promise ? Json(promise_text(*demand.promise)) : Json();
+  json["samples"] = known(demand.samples);
+  json["epochs"] = demand.epochs;
+  json["deadline_seconds"] = known(demand.deadline_seconds);
+  json["confidence"] = demand.confidence;
+  return json;
+}
+
+Json row_json(const CapacityRow& row, const CapacityDemand& demand) {
+  Json json;
+  json["machines"] = row.machines;
+  json["samples_per_second"] = interval_json(row.samples_per_second);
+  json["busy_share"] = known(row.busy_share);
+  json["latency_seconds"] = known(row.latency_seconds);
+  json["seconds"] = demand.inference() ? Json() : interval_json(row.seconds);
+  json["probability"] = row.probability;
+  json["cost_per_hour"] = row.cost_per_hour ? Json(*row.cost_per_hour) : Json();
+  json["cost"] = row.cost ? Json(*row.cost) : Json();
+  return json;
+}
+
+Json back_test_json(const BackTest& test) {
+  return {{"fitted_up_to", test.fitted_up_to},
+          {"predicted_at", test.predicted_at},
+          {"predicted_samples_per_second", interval_json(test.predicted)},
+          {"measured_samples_per_second", test.measured},
+          {"error", test.error},
+          {"covered", test.covered}};
+}
+
+Json knobs_json(const Knobs& knobs) {
+  Json json = Json::object();
+  for (const auto& [name, value] : knob_texts(knobs)) json[name] = value;
+  for (const char* count : {"nproc", "threads", "batch"}) {
+    json[count] = knobs.*(find_knob(count)->number);
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string back_test_words(const BackTest& test) {
+  return fmt::format(
+      "fit on up to {} -> predicts {:.4g} ({:.4g}-{:.4g}) samples/s at {}, measured "
+      "{:.4g}: {:+.1f} %{}",
+      test.fitted_up_to, test.predicted.median, test.predicted.low, test.predicted.high,
+      test.predicted_at, test.measured, 100 * test.error,
+      test.covered ? "" : ", outside its interval");
+}
+
+Table capacity_table(const CapacityPlan& plan) {
+  Table table({"machines", "samples_per_second", "samples_per_second_low",
+               "samples_per_second_high", "busy_share", "latency_seconds", "training_seconds",
+               "training_seconds_low", "training_seconds_high", "probability", "cost_per_hour",
+               "cost", "is_median", "is_extrapolated"});
+  for (const CapacityRow& row : plan.rows) {
+    table.add_row({std::int64_t{row.machines}, row.samples_per_second.median,
+                   row.samples_per_second.low, row.samples_per_second.high, cell(row.busy_share),
+                   cell(row.latency_seconds), cell(row.seconds.median), cell(row.seconds.low),
+                   cell(row.seconds.high), row.probability, cell(row.cost_per_hour), cell(row.cost),
+                   std::int64_t{row.machines == plan.machines.median},
+                   std::int64_t{plan.extrapolated}});
+  }
+  return table;
+}
+
+std::string capacity_csv(const CapacityPlan& plan) { return csv_text(capacity_table(plan)); }
+
+std::string capacity_json(const CapacityPlan& plan) {
+  Json json;
+  json["schema"] = 1;
+  json["source"] = plan.source;
+  json["answer"] = plan.answer;
+  json["refused"] = plan.refused;
+  json["refusal"] = plan.refused ? Json(plan.refusal) : Json();
+  json["demand"] = demand_json(plan.demand);
+  if (plan.refused) {
+    json["machines"] = nullptr;
+    json["spare_machines"] = nullptr;
+  } else {
+    json["machines"] = {{"median", static_cast<std::int64_t>(plan.machines.median)},
+                        {"low", static_cast<std::int64_t>(plan.machines.low)},
+                        {"high", static_cast<std::int64_t>(plan.machines.high)}};
+    json["spare_machines"] = plan.spare_machines;
+  }
+  json["machine_kind"] = plan.machine_kind;
+  json["knobs"] = knobs_json(plan.knobs);
+  json["peak_bytes"] = plan.peak_bytes > 0 ? Json(plan.peak_bytes) : Json();
+  json["machine_samples_per_second"] = interval_json(plan.machine_rate);
+  json["served_requests_per_second"] =
+      plan.served_rate.median > 0 ? interval_json(plan.served_rate) : Json();
+  json["extrapolated"] = plan.extrapolated;
+  json["valid_range"] = {{"unit", "machines"},
+                         {"low", plan.valid_range.low},
+                         {"high", plan.valid_range.high},
+                         {"reason", plan.valid_range.reason}};
+  json["back_test"] = Json::array();
+  for (const BackTest& test : plan.back_tests) json["back_test"].push_back(back_test_json(test));
+  json["rows"] = Json::array();
+  for (const CapacityRow& row : plan.rows) json["rows"].push_back(row_json(row, plan.demand));
+  json["notes"] = plan.notes;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string capacity_text(const CapacityPlan& plan, int width) {
+  std::string text = plan.answer + "\n\n";
+  text += fmt::format("Each node: {} -> {:.4g} ({:.4g}-{:.4g}) images/s", knobs_text(plan.knobs),
+                      plan.machine_rate.median, plan.machine_rate.low, plan.machine_rate.high);
+  if (plan.served_rate.median > 0) {
+    text += fmt::format(", {:.4g} ({:.4g}-{:.4g}) with the promise kept", plan.served_rate.median,
+                        plan.served_rate.low, plan.served_rate.high);
+  }
+  if (plan.peak_bytes > 0) text += ", " + format_bytes(plan.peak_bytes) + " of memory";
+  text += fmt::format("\nFrom {}; valid for {:.0f} to {:.0f} nodes: {}\n", plan.source,
+                      plan.valid_range.low, plan.valid_range.high, plan.valid_range.reason);
+  if (!plan.rows.empty()) {
+    Table table({"nodes", "images/s", plan.demand.inference() ? "busy" : "takes",
+                 plan.demand.promise ? "latency" : "", "holds", "cost/h"});
+    for (const CapacityRow& row : plan.rows) {
+      const std::string middle = plan.demand.inference() ? format_percent(row.busy_share)
+                                                         : format_duration(row.seconds.median);
+      std::string latency;
+      if (plan.demand.promise) {
+        latency = row.latency_seconds <= 0 ? ""
+                  : std::isfinite(row.latency_seconds)
+                      ? fmt::format("{:.3g} ms", 1e3 * row.latency_seconds)
+                      : "no end";
+      }
+      table.add_row({std::int64_t{row.machines},
+                     fmt::format("{:.4g}", row.samples_per_second.median), middle, latency,
+                     fmt::format("{:.0f} %", 100 * row.probability),
+                     row.cost_per_hour ? Cell(fmt::format("{:.2f}", *row.cost_per_hour)) : Cell()});
+    }
+    text += "\n" + console_table(table, width);
+  }
+  if (!plan.back_tests.empty()) text += "\nBack-test of the scaling fit:\n";
+  for (const BackTest& test : plan.back_tests) text += "  " + back_test_words(test) + "\n";
+  for (const std::string& note : plan.notes) text += "Note: " + note + "\n";
+  return text;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,62 @@
+#include "reports/console/consistency_page.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const std::vector<ConfigDifference>& differences) {
+  Json array = Json::array();
+  for (const ConfigDifference& difference : differences) {
+    Json values = Json::object();
+    for (const auto& [node, value] : difference.values)
+      values[valid_utf8(node)] = valid_utf8(value);
+    array.push_back(
+        {{"key", valid_utf8(difference.key)}, {"values", values}, {"effect", difference.effect}});
+  }
+  return array;
+}
+
+std::string text_of(const ConfigDifference& difference) {
+  std::string text = difference.key + "\n";
+  for (const auto& [node, value] : difference.values) {
+    text += fmt::format("  {}: {}\n", node, value);
+  }
+  return text + "  effect: " + difference.effect + "\n";
+}
+
+}  // namespace
+
+std::string consistency_text(const Consistency& consistency, std::size_t configs) {
+  std::string text;
+  for (const ConfigDifference& difference : consistency.differences)
+    text += text_of(difference) + "\n";
+  if (!consistency.local.empty()) {
+    text += fmt::format("{} keys differ and may: ", consistency.local.size());
+    std::vector<std::string> keys;
+    for (const ConfigDifference& difference : consistency.local) keys.push_back(difference.key);
+    text += join(keys, ", ") + "\n";
+  }
+  for (const std::string& note : consistency.notes) text += "note: " + note + "\n";
+  if (!consistency.consistent()) {
+    return text + fmt::format("NOT CONSISTENT: {} differences that training does not bear.\n",
+                              consistency.differences.size());
+  }
+  return text + (configs == 1 ? "One configuration, readable; nothing to compare it with.\n"
+                              : fmt::format("Consistent: {} configurations.\n", configs));
+}
+
+std::string consistency_json(const Consistency& consistency) {
+  const Json document = {{"consistent", consistency.consistent()},
+                         {"differences", json_of(consistency.differences)},
+                         {"local", json_of(consistency.local)},
+                         {"notes", consistency.notes}};
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,198 @@
+#include "reports/console/console.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "reports/catalogue/plain_text.h"
+#include "reports/catalogue/verdict.h"
+#include "trial/observe/gpu_places.h"
+#include "trial/workloads/service/promise.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr int kMostLines = 25;
+constexpr int kLabelWidth = 9;
+
+const char* tone_code(Tone tone) {
+  switch (tone) {
+    case Tone::good:
+      return "\x1b[32m";
+    case Tone::warning:
+      return "\x1b[33m";
+    case Tone::bad:
+      return "\x1b[31m";
+    case Tone::neutral:
+      break;
+  }
+  return "\x1b[36m";
+}
+
+// Collects lines; label in the margin, text cut to the width.
+class Lines {
+ public:
+  Lines(int width, bool colour) : width_(std::max(width, 60)), colour_(colour) {}
+
+  void add(const std::string& label, const std::string& text, Tone tone = Tone::neutral) {
+    push(label, cut_to_width(plain_line(text), width_ - kLabelWidth), tone);
+  }
+  // Never cut: for what people copy.
+  void whole(const std::string& label, const std::string& text) {
+    push(label, plain_line(text, 65536), Tone::neutral);
+  }
+  void marked(const std::string& label, const std::string& text, const std::vector<Badge>& badges) {
+    std::string line = paint(plain_line(text), "\x1b[1m");
+    for (const Badge& badge : badges) line += "  " + paint(badge.text, tone_code(badge.tone));
+    lines_.push_back(margin(label) + line);
+  }
+  void blank() { lines_.emplace_back(); }
+  int count() const { return static_cast<int>(lines_.size()); }
+  std::string text() const { return join(lines_, "\n") + "\n"; }
+
+ private:
+  std::string paint(const std::string& text, const char* code) const {
+    return colour_ ? code + text + "\x1b[0m" : text;
+  }
+  std::string margin(const std::string& label) const {
+    const std::string cell = fmt::format("{:<{}}", label, kLabelWidth);
+    return colour_ && !label.empty() ? "\x1b[2m" + cell + "\x1b[0m" : cell;
+  }
+  void push(const std::string& label, const std::string& text, Tone tone) {
+    lines_.push_back(margin(label) + (tone == Tone::neutral ? text : paint(text, tone_code(tone))));
+  }
+
+  int width_;
+  bool colour_;
+  std::vector<std::string> lines_;
+};
+
+void add_head(Lines& lines, const RunRecord& run) {
+  const TuneResult& result = run.result;
+  const std::size_t trials = run.trials.size();
+  lines.add("run", fmt::format("{} on {}: {} trial{} in {}{}", run.id, run.machine.host, trials,
+                               trials == 1 ? "" : "s", format_duration(result.seconds),
+                               run.state == "done" ? "" : ", " + run.state));
+}
+
+std::string environment_text(const Recommendation& recommended) {
+  std::vector<std::string> parts;
+  for (const auto& [name, value] : recommended.env)
+    parts.push_back(name + "=" + shell_quote(value));
+  return join(parts, " ");
+}
+
+void add_answer(Lines& lines, const RunRecord& run) {
+  const TuneResult& result = run.result;
+  const Recommendation& recommended = result.recommendation;
+  lines.marked("launch", knobs_text(recommended.knobs), badges(run));
+  if (!recommended.env.empty()) lines.whole("env", environment_text(recommended));
+  if (!recommended.command.empty()) lines.whole("command", recommended.command);
+  if (run.options.on_gpus()) lines.whole("gpus", gpus_text(run));
+  lines.add("rate", fmt::format("{} {}/s, {}", rate_text(recommended.samples_per_second),
+                                run.options.counts_requests() ? "requests" : "samples",
+                                spoilt_share(run) > 0.5 ? "on a busy host: run again when quiet"
+                                                        : "95 % interval"));
+  if (!run.options.promise.empty()) {
+    const auto promise = parse_promise(run.options.promise);
+    if (promise) lines.add("promise", promise_text(*promise));
+  }
+  if (result.baseline.trials > 0) {
+    const std::string whose = !run.options.baseline_guessed() ? "your setting"
+                              : run.options.baseline_source == kBaselineFirst
+                                  ? "the first of your lists"
+                                  : "a plain start";
+    lines.add("gain", result.baseline.samples_per_second.median > 0
+                          ? fmt::format("{} of {}, {}: {}", gain_text(result.gain), whose,
+                                        knobs_text(result.baseline.knobs),
+                                        rate_text(result.baseline.samples_per_second))
+                          : fmt::format("{}, {}, does not run: {}", whose,
+                                        knobs_text(result.baseline.knobs), result.baseline.reason));
+  }
+  const double free = free_share(recommended);
+  lines.add(
+      "memory",
+      free < 0 ? fmt::format("peak {}, limit unknown", format_bytes(recommended.peak_bytes))
+               : fmt::format("peak {} of {}{}, {:.0f} % free", format_bytes(recommended.peak_bytes),
+                             format_bytes(recommended.limit_bytes),
+                             run.options.on_gpus() ? " on the fullest GPU" : "", free * 100));
+  if (!result.certificate.empty()) lines.add("certain", result.certificate);
+  std::vector<std::string> ties;
+  for (const SettingSummary& tie : result.ties) {
+    if (tie.knobs != recommended.knobs) ties.push_back(knobs_text(tie.knobs));
+  }
+  if (!ties.empty()) lines.add("ties", join(ties, "; "));
+  for (std::size_t i = 0; i < std::min<std::size_t>(recommended.reasons.size(), 2); ++i) {
+    lines.add(i == 0 ? "why" : "", recommended.reasons[i]);
+  }
+  for (const std::string& reason : recommended.reasons) {
+    if (starts_with(reason, kIdleGpus)) lines.add("GPUs", reason);
+  }
+}
+
+void add_failures(Lines& lines, const RunRecord& run, int most) {
+  const auto groups = failure_groups(run);
+  for (std::size_t i = 0; i < groups.size() && static_cast<int>(i) < most; ++i) {
+    const FailureGroup& group = groups[i];
+    const Trial& last = *group.trials.back();
+    lines.add(i == 0 ? "failed" : "",
+              fmt::format("{}x {}{}: {}: {}", group.trials.size(), outcome_words(group.outcome),
+                          group.cause.empty() ? "" : " (" + group.cause + ")",
+                          knobs_text(last.knobs), last.reason),
+              Tone::bad);
+  }
+}
+
+void add_rules(Lines& lines, const TuneResult& result) {
+  if (result.rules.empty()) return;
+  lines.blank();
+  bool first = true;
+  for (const RuleVerdict& rule : result.rules) {
+    lines.add(first ? "rules" : "", fmt::format("{}: {}", rule.text, rule.verdict));
+    first = false;
+  }
+}
+
+void add_neighbours(Lines& lines, const char* label, const std::vector<Neighbour>& neighbours,
+                    int most) {
+  for (std::size_t i = 0; i < neighbours.size() && static_cast<int>(i) < most; ++i) {
+    const Neighbour& neighbour = neighbours[i];
+    lines.add(i == 0 ? label : "",
+              fmt::format("{}: {}", knobs_text(neighbour.knobs), neighbour.reason));
+  }
+}
+
+std::string noise_text(const RunRecord& run) {
+  return fmt::format("{} between repeats; {} of {} samples spoilt by other load",
+                     format_percent(run.result.noise), run.result.spoilt_samples,
+                     count_samples(run));
+}
+
+}  // namespace
+
+std::string console_summary(const RunRecord& run, int width, bool colour) {
+  const TuneResult& result = run.result;
+  Lines lines(width, colour);
+  add_head(lines, run);
+  if (result.found) {
+    add_answer(lines, run);
+    add_rules(lines, result);
+    lines.blank();
+    add_neighbours(lines, "close", result.close, 3);
+    // Two lines are kept for noise and advice, three for failures.
+    add_neighbours(lines, "not", result.rejected, std::max(kMostLines - lines.count() - 5, 1));
+    add_failures(lines, run, std::min(3, kMostLines - lines.count() - 2));
+  } else {
+    lines.marked("answer", result.answer.empty() ? "no setting was measured" : result.answer,
+                 badges(run));
+    add_failures(lines, run, kMostLines - lines.count() - 8);
+    add_rules(lines, result);
+  }
+  if (!run.trials.empty()) lines.add("noise", noise_text(run));
+  if (!result.advice.empty()) lines.add("next", result.advice);
+  return lines.text();
+}
+
+}  // namespace ocrtune

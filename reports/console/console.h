@@ -1,0 +1,15 @@
+// The answer on a terminal: at most 25 lines, in the order in which people ask.
+#pragma once
+
+#include <string>
+
+#include "tuner/store/run_record.h"
+
+namespace ocrtune {
+
+// What to launch, what it is worth, how sure that is, the rules of thumb, what not to launch.
+// `width` in columns, from 60 on; the command and its environment are never cut, so that they can
+// be copied. Colour by ANSI sequences where `colour` is set; text of the machine carries none.
+std::string console_summary(const RunRecord& run, int width, bool colour);
+
+}  // namespace ocrtune

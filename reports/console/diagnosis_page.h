@@ -1,0 +1,21 @@
+// A diagnosis as text for a terminal and as JSON.
+#pragma once
+
+#include <string>
+
+#include "diagnosis/diagnosis.h"
+
+namespace ocrtune {
+
+// `causes` best first, each with its evidence lines, what would confirm it and the fixes.
+std::string diagnosis_text(const Diagnosis& diagnosis);
+
+// {"failed", "causes": [{"cause", "kind", "confidence", "meaning", "evidence": [{"file", "line",
+// "text"}], "confirm", "fixes", "signatures"}], "consequences", "notes", "logs": [...]}
+std::string diagnosis_json(const Diagnosis& diagnosis, const std::vector<LogScan>& logs);
+
+// All causes, or all signatures, as a table of text (for `ocrtune list`).
+std::string cause_list();
+std::string signature_list();
+
+}  // namespace ocrtune

@@ -1,0 +1,87 @@
+#include "reports/console/slo_page.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "reports/markup/table.h"
+
+namespace ocrtune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char* verdict_name(PromiseVerdict verdict) {
+  switch (verdict) {
+    case PromiseVerdict::kept:
+      return "kept";
+    case PromiseVerdict::broken:
+      return "broken";
+    case PromiseVerdict::undecided:
+      return "undecided";
+  }
+  return "";
+}
+
+Json known(double value) { return value > 0 && std::isfinite(value) ? Json(value) : Json(); }
+
+Json probe_json(const RateProbe& probe) {
+  return {{"requests_per_second", probe.requests_per_second},
+          {"verdict", verdict_name(probe.verdict)},
+          {"stop", std::string(load_stop_name(probe.stop))},
+          {"seconds", probe.seconds},
+          {"latency_seconds", known(probe.latency_seconds)},
+          {"median_seconds", known(probe.median_seconds)},
+          {"worst_kind_seconds", known(probe.worst_kind_seconds)},
+          {"judged", probe.judged},
+          {"over", probe.over},
+          {"design_effect", probe.design_effect}};
+}
+
+}  // namespace
+
+std::string slo_text(const SloSearchResult& result, const Promise& promise, int width) {
+  const double percent = std::round(promise.percentile * 1e4) / 100;
+  std::string text = result.words + ".\n\n";
+  text += fmt::format(
+      "One request at a time: p{:g} {:.4g} ms; at most {:.4g} requests/s in a closed "
+      "load.\n",
+      percent, 1e3 * result.alone_seconds, result.saturated_at);
+  if (result.found && !result.confirmed) {
+    text += "The rate was proved once; the budget did not reach a second proof.\n";
+  }
+  if (result.probes.empty()) return text;
+  Table table({"requests/s", "verdict", fmt::format("p{:g} ms", percent), "p50 ms", "requests",
+               "too late", "count as one", "seconds"});
+  for (const RateProbe& probe : result.probes) {
+    table.add_row({fmt::format("{:.4g}", probe.requests_per_second), verdict_name(probe.verdict),
+                   fmt::format("{:.3g}", 1e3 * probe.latency_seconds),
+                   fmt::format("{:.3g}", 1e3 * probe.median_seconds), probe.judged, probe.over,
+                   fmt::format("{:.3g}", probe.design_effect),
+                   fmt::format("{:.1f}", probe.seconds)});
+  }
+  return text + "\n" + console_table(table, width);
+}
+
+std::string slo_json(const SloSearchResult& result, const Promise& promise) {
+  Json json;
+  json["schema"] = 1;
+  json["answer"] = result.words;
+  json["promise"] = promise_text(promise);
+  json["promise_percentile"] = promise.percentile;
+  json["promise_seconds"] = promise.seconds;
+  json["found"] = result.found;
+  json["requests_per_second"] = known(result.requests_per_second);
+  json["confirmed"] = result.confirmed;
+  json["broken_at_requests_per_second"] = known(result.broken_at);
+  json["saturated_at_requests_per_second"] = known(result.saturated_at);
+  json["alone_seconds"] = known(result.alone_seconds);
+  json["latency_seconds"] = known(result.latency_seconds);
+  json["stop_reason"] = result.stop_reason;
+  json["probes"] = Json::array();
+  for (const RateProbe& probe : result.probes) json["probes"].push_back(probe_json(probe));
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace ocrtune

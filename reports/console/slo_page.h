@@ -1,0 +1,13 @@
+// What the search for the highest rate found, as console text and as JSON.
+#pragma once
+
+#include <string>
+
+#include "tuner/slo/slo_search.h"
+
+namespace ocrtune {
+
+std::string slo_text(const SloSearchResult& result, const Promise& promise, int width);
+std::string slo_json(const SloSearchResult& result, const Promise& promise);
+
+}  // namespace ocrtune

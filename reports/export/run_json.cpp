@@ -1,0 +1,144 @@
+#include "reports/export/run_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "reports/catalogue/verdict.h"
+
+namespace ocrtune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kSchemaVersion = 1;
+
+Json texts_json(const std::vector<std::string>& texts) {
+  Json list = Json::array();
+  for (const std::string& text : texts) list.push_back(valid_utf8(text));
+  return list;
+}
+
+// Counts as numbers, categories as text; the user's own dimensions under "dims".
+Json knobs_json(const Knobs& knobs) {
+  Json json = Json::object();
+  for (const KnobRow& row : knob_table()) {
+    json[row.name] =
+        row.number != nullptr ? Json(knobs.*row.number) : Json(valid_utf8(knobs.*row.word));
+  }
+  Json dims = Json::object();
+  for (const auto& [name, value] : knobs.dims) dims[valid_utf8(name)] = valid_utf8(value);
+  json["dims"] = dims;
+  return json;
+}
+
+// null where nothing was measured.
+Json interval_json(const Interval& interval, bool measured) {
+  if (!measured) return nullptr;
+  return {{"median", interval.median}, {"low", interval.low}, {"high", interval.high}};
+}
+
+Json rate_json(const Interval& rate) { return interval_json(rate, rate.median > 0); }
+
+Json setting_json(const SettingSummary& setting) {
+  return {{"knobs", knobs_json(setting.knobs)},
+          {"outcome", outcome_name(setting.outcome)},
+          {"reason", valid_utf8(setting.reason)},
+          {"trials", setting.trials},
+          {"samples_per_second", rate_json(setting.samples_per_second)},
+          {"peak_bytes", setting.peak_bytes},
+          {"step_seconds", setting.step_seconds > 0 ? Json(setting.step_seconds) : Json()},
+          {"samples_per_joule",
+           setting.samples_per_joule > 0 ? Json(setting.samples_per_joule) : Json()},
+          {"clean_samples", setting.clean_samples},
+          {"spoilt_samples", setting.spoilt_samples}};
+}
+
+Json recommendation_json(const RunRecord& run) {
+  const TuneResult& result = run.result;
+  if (!result.found) return nullptr;
+  const Recommendation& recommended = result.recommendation;
+  Json env = Json::object();
+  for (const auto& [name, value] : recommended.env) env[valid_utf8(name)] = valid_utf8(value);
+  return {{"knobs", knobs_json(recommended.knobs)},
+          {"env", env},
+          {"command", valid_utf8(recommended.command)},
+          {"gpus", texts_json(used_gpus(run))},
+          {"samples_per_second", rate_json(recommended.samples_per_second)},
+          {"peak_bytes", recommended.peak_bytes},
+          {"limit_bytes", recommended.limit_bytes == 0 ? Json() : Json(recommended.limit_bytes)},
+          {"reasons", texts_json(recommended.reasons)}};
+}
+
+Json rules_json(const std::vector<RuleVerdict>& rules) {
+  Json list = Json::array();
+  for (const RuleVerdict& rule : rules) {
+    const bool measured = rule.setting.samples_per_second.median > 0;
+    list.push_back({{"name", rule.name},
+                    {"text", valid_utf8(rule.text)},
+                    {"setting", setting_json(rule.setting)},
+                    {"loss", interval_json(rule.loss, measured)},
+                    {"verdict", valid_utf8(rule.verdict)}});
+  }
+  return list;
+}
+
+Json neighbours_json(const std::vector<Neighbour>& neighbours) {
+  Json list = Json::array();
+  for (const Neighbour& neighbour : neighbours) {
+    list.push_back(
+        {{"knobs", knobs_json(neighbour.knobs)}, {"reason", valid_utf8(neighbour.reason)}});
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string run_json(const RunRecord& run, int indent) {
+  const TuneResult& result = run.result;
+  Json ties = Json::array(), settings = Json::array();
+  Json pareto = Json::array();
+  for (const SettingSummary& member : result.pareto) pareto.push_back(setting_json(member));
+  for (const SettingSummary& tie : result.ties) ties.push_back(setting_json(tie));
+  for (const SettingSummary& setting : result.settings) settings.push_back(setting_json(setting));
+  Json terms = Json::array();
+  for (const FittedTerm& term : result.terms) {
+    terms.push_back({{"name", valid_utf8(term.name)},
+                     {"value", term.value},
+                     {"words", valid_utf8(term.words)}});
+  }
+  const Json json = {
+      {"schema", kSchemaVersion},
+      {"run_id", run.id},
+      {"state", run.state},
+      {"started", run.started},
+      {"host", valid_utf8(run.machine.host)},
+      {"machine_fingerprint", run.machine.fingerprint},
+      {"versions", run.versions},
+      {"found", result.found},
+      {"answer", valid_utf8(result.answer)},
+      {"recommendation", recommendation_json(run)},
+      {"baseline", setting_json(result.baseline)},
+      {"gain", interval_json(result.gain, result.gain.median > 0)},
+      {"objective", result.objective},
+      {"ties", ties},
+      {"pareto", {{"axes", result.pareto_axes}, {"settings", pareto}}},
+      {"certificate", valid_utf8(result.certificate)},
+      {"rules", rules_json(result.rules)},
+      {"close", neighbours_json(result.close)},
+      {"rejected", neighbours_json(result.rejected)},
+      {"terms", terms},
+      {"settings", settings},
+      {"trials", run.trials.size()},
+      {"space_points", result.space_points},
+      {"seconds", result.seconds},
+      {"outcomes", result.outcomes},
+      {"noise", result.noise},
+      {"noise_statement", valid_utf8(result.noise_statement)},
+      {"spoilt_samples", result.spoilt_samples},
+      {"stop_reason", valid_utf8(result.stop_reason)},
+      {"advice", valid_utf8(result.advice)},
+  };
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace ocrtune

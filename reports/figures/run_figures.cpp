@@ -1,0 +1,177 @@
+#include "reports/figures/run_figures.h"
+
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "reports/catalogue/phrases.h"
+#include "reports/catalogue/plain_text.h"
+#include "reports/catalogue/verdict.h"
+#include "reports/markup/page_markup.h"
+#include "reports/markup/svg.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kWidth = 640, kHeight = 300;
+constexpr double kLeft = 54, kRight = 14, kTop = 14, kBottom = 38;
+constexpr double kGiB = 1024.0 * 1024 * 1024;
+// More dots than this hide each other and cost space in the page.
+constexpr std::size_t kMostDots = 1500;
+
+Scale across(double low, double high) { return {low, high, kLeft, kWidth - kLeft - kRight, false}; }
+Scale upwards(double high) {
+  return {0, high, kHeight - kBottom, -(kHeight - kBottom - kTop), false};
+}
+
+void draw_axes(Svg& svg, const Scale& x, const Scale& y, const std::string& x_html,
+               const std::string& y_html) {
+  for (const double tick : round_ticks(0, y.high, 5)) {
+    svg.line(kLeft, y.at(tick), kWidth - kRight, y.at(tick), "grid");
+    svg.text(kLeft - 6, y.at(tick) + 4, fmt::format("{:g}", tick), "tick", Svg::Anchor::end);
+  }
+  for (const double tick : round_ticks(x.low, x.high, 8)) {
+    svg.text(x.at(tick), kHeight - kBottom + 15, fmt::format("{:g}", tick), "tick",
+             Svg::Anchor::middle);
+  }
+  svg.text(kWidth - kRight, kHeight - 6, x_html, "axis", Svg::Anchor::end);
+  svg.text(kLeft, kHeight - 6, y_html, "axis");
+}
+
+void append_point(std::string& path, double x, double y) {
+  fmt::format_to(std::back_inserter(path), "{}{:.4g} {:.4g}", path.empty() ? "M" : "L", x, y);
+}
+
+// The picture for all, and the place where the script puts a chart with the same content.
+std::string with_chart(const std::string& svg, const char* chart) {
+  return fmt::format("<div class=\"static\">{}</div><div class=\"chart\" data-chart=\"{}\"></div>",
+                     svg, chart);
+}
+
+struct Dot {
+  double gib, rate;
+  const SettingSummary* setting;
+};
+
+struct Step {
+  const Trial* trial;
+  double minute, best;
+};
+
+std::vector<Step> steps_of(const RunRecord& run) {
+  std::vector<Step> steps;
+  double seconds = 0, best = 0;
+  for (const Trial& trial : run.trials) {
+    seconds += trial.seconds;
+    if (trial.ok() && !trial.noisy()) best = std::max(best, trial.samples_per_second);
+    steps.push_back({&trial, seconds / 60, best});
+  }
+  return steps;
+}
+
+void shade_phases(Svg& svg, const Scale& x, const std::vector<Step>& steps) {
+  bool shaded = false;
+  for (std::size_t first = 0; first < steps.size();) {
+    std::size_t last = first;
+    while (last + 1 < steps.size() && steps[last + 1].trial->phase == steps[first].trial->phase) {
+      ++last;
+    }
+    const double left = x.at(first == 0 ? 0 : steps[first - 1].minute);
+    const double right = x.at(steps[last].minute);
+    svg.rectangle(left, kTop, right - left, kHeight - kBottom - kTop,
+                  shaded ? "phase" : "phase other",
+                  html_text(plain_line(steps[first].trial->phase)));
+    const std::string name = plain_line(steps[first].trial->phase, 40);
+    if (right - left > 6.5 * display_width(name)) {
+      svg.text(left + 4, kTop + 11, say_sentence(name, "tspan"), "phase-text");
+    }
+    shaded = !shaded;
+    first = last + 1;
+  }
+}
+
+}  // namespace
+
+std::string pareto_figure(const RunRecord& run) {
+  std::vector<Dot> dots;
+  double most = 0, fastest = 0;
+  for (const SettingSummary& setting : run.result.settings) {
+    const double rate = setting.samples_per_second.median;
+    if (rate <= 0 || setting.peak_bytes == 0 || dots.size() >= kMostDots) continue;
+    dots.push_back({static_cast<double>(setting.peak_bytes) / kGiB, rate, &setting});
+    most = std::max(most, dots.back().gib);
+    fastest = std::max(fastest, rate);
+  }
+  if (dots.size() < 3) return "";
+  std::sort(dots.begin(), dots.end(), [](const Dot& a, const Dot& b) { return a.gib < b.gib; });
+  const double limit = static_cast<double>(run.result.recommendation.limit_bytes) / kGiB;
+  const bool limit_near = limit > 0 && limit < 2 * most;
+  const Scale x = across(0, 1.04 * (limit_near ? std::max(limit, most) : most));
+  const Scale y = upwards(fastest * 1.08);
+  Svg svg(kWidth, kHeight, say_attribute("aria-label", "Rate against peak memory"));
+  draw_axes(svg, x, y, say("peak memory in GiB →", {}, "tspan"), say("samples/s ↑", {}, "tspan"));
+  std::string front;
+  double best = 0;
+  for (const Dot& dot : dots) {
+    if (dot.rate > best) {
+      if (best > 0) append_point(front, x.at(dot.gib), y.at(best));
+      append_point(front, x.at(dot.gib), y.at(dot.rate));
+      best = dot.rate;
+    }
+    const bool chosen = run.result.found && dot.setting->knobs == run.result.recommendation.knobs;
+    svg.circle(x.at(dot.gib), y.at(dot.rate), chosen ? 5.5 : 2.6,
+               chosen ? "mark chosen-mark" : "mark small",
+               html_text(plain_line(knobs_text(dot.setting->knobs)), 300) + ": " +
+                   html_text(rate_text(dot.setting->samples_per_second)),
+               knobs_filter(dot.setting->knobs));
+  }
+  svg.path(front, "curve");
+  if (limit_near) {
+    svg.line(x.at(limit), kTop, x.at(limit), kHeight - kBottom, "limit");
+    svg.text(x.at(limit) - 4, kTop + 10, say("limit", {}, "tspan"), "axis", Svg::Anchor::end);
+  }
+  return figure_html(
+      say("Rate against peak memory. The line is the front: nothing is faster with less memory."),
+      with_chart(svg.markup(), "pareto"));
+}
+
+std::string story_figure(const RunRecord& run) {
+  const std::vector<Step> steps = steps_of(run);
+  const auto worked =
+      std::count_if(steps.begin(), steps.end(), [](const Step& step) { return step.trial->ok(); });
+  if (worked < 2 || steps.back().best <= 0) return "";
+  const Scale x = across(0, std::max(steps.back().minute, 1e-3));
+  const Scale y = upwards(steps.back().best * 1.08);
+  Svg svg(kWidth, kHeight, say_attribute("aria-label", "The search over time"));
+  shade_phases(svg, x, steps);
+  draw_axes(svg, x, y, say("minutes →", {}, "tspan"), say("samples/s ↑", {}, "tspan"));
+  const std::size_t stride = steps.size() / kMostDots + 1;
+  std::string path;
+  double drawn = 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Step& step = steps[i];
+    if (step.best != drawn) {
+      if (drawn > 0) append_point(path, x.at(step.minute), y.at(drawn));
+      append_point(path, x.at(step.minute), y.at(step.best));
+      drawn = step.best;
+    }
+    if (i % stride != 0) continue;
+    if (step.trial->ok()) {
+      svg.circle(x.at(step.minute), y.at(std::min(step.trial->samples_per_second, y.high)), 1.8,
+                 step.trial->noisy() ? "dot noisy" : "dot");
+    } else {
+      svg.text(x.at(step.minute), kHeight - kBottom - 2, "×", "failure-mark", Svg::Anchor::middle);
+    }
+  }
+  append_point(path, x.at(steps.back().minute), y.at(drawn));
+  svg.path(path, "curve");
+  return figure_html(
+      say("Trials over the minutes of the run; the line is the best rate so far, × a "
+          "failure."),
+      with_chart(svg.markup(), "story"));
+}
+
+}  // namespace ocrtune

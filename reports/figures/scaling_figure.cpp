@@ -1,0 +1,154 @@
+#include "reports/figures/scaling_figure.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "reports/catalogue/phrases.h"
+#include "reports/catalogue/plain_text.h"
+#include "reports/catalogue/verdict.h"
+#include "reports/markup/page_markup.h"
+#include "reports/markup/svg.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kWidth = 420, kHeight = 250;
+constexpr double kLeft = 50, kRight = 12, kTop = 12, kBottom = 38;
+
+struct Point {
+  int value = 0;
+  const SettingSummary* setting = nullptr;
+};
+
+std::vector<Point> measured_points(const TuneResult& result, const KnobRow& row) {
+  std::vector<Point> points;
+  for (const SettingSummary& setting : result.settings) {
+    if (setting.samples_per_second.median > 0) {
+      points.push_back({setting.knobs.*row.number, &setting});
+    }
+  }
+  return points;
+}
+
+std::map<int, const SettingSummary*> best_of_each(const std::vector<Point>& points) {
+  std::map<int, const SettingSummary*> best;
+  for (const Point& point : points) {
+    const SettingSummary*& at = best[point.value];
+    if (at == nullptr || point.setting->samples_per_second.median > at->samples_per_second.median) {
+      at = point.setting;
+    }
+  }
+  return best;
+}
+
+class ScalingDrawing {
+ public:
+  ScalingDrawing(const RunRecord& run, const KnobRow& row, const std::vector<Point>& points)
+      : run_(run),
+        row_(row),
+        points_(points),
+        best_(best_of_each(points)),
+        svg_(kWidth, kHeight, say_attribute("aria-label", "Rate by {}", {row.name})) {
+    double highest = 0;
+    for (const Point& point : points) {
+      highest = std::max(highest, point.setting->samples_per_second.high);
+    }
+    rate_ = {0, highest * 1.06, kHeight - kBottom, -(kHeight - kBottom - kTop), false};
+    // Zero loader workers have a place left of one on a logarithmic axis.
+    low_ = best_.begin()->first == 0 ? 0.5 : best_.begin()->first;
+    value_ = {low_, static_cast<double>(best_.rbegin()->first), kLeft + 16,
+              kWidth - kLeft - kRight - 32, true};
+  }
+
+  std::string draw() {
+    draw_axes();
+    if (std::string_view(row_.name) == "nproc") draw_ideal();
+    for (const Point& point : points_) {
+      svg_.circle(x(point.value), rate_.at(point.setting->samples_per_second.median), 1.8, "dot");
+    }
+    std::string path;
+    for (const auto& [value, setting] : best_) {
+      fmt::format_to(std::back_inserter(path), "{}{:.4g} {:.4g}", path.empty() ? "M" : "L",
+                     x(value), rate_.at(setting->samples_per_second.median));
+    }
+    svg_.path(path, "curve");
+    for (const auto& [value, setting] : best_) draw_mark(value, *setting);
+    return svg_.markup();
+  }
+
+ private:
+  double x(int value) const { return value_.at(std::max<double>(value, low_)); }
+
+  void draw_axes() {
+    for (const double tick : round_ticks(0, rate_.high, 5)) {
+      svg_.line(kLeft, rate_.at(tick), kWidth - kRight, rate_.at(tick), "grid");
+      svg_.text(kLeft - 6, rate_.at(tick) + 4, fmt::format("{:g}", tick), "tick", Svg::Anchor::end);
+    }
+    double last = -1e9;
+    for (const auto& [value, setting] : best_) {
+      if (x(value) - last < 20) continue;
+      last = x(value);
+      svg_.text(last, kHeight - kBottom + 15, fmt::format("{}", value), "tick",
+                Svg::Anchor::middle);
+    }
+    svg_.text(kWidth - kRight, kHeight - 6, fmt::format("{} →", row_.name), "axis",
+              Svg::Anchor::end);
+    svg_.text(kLeft, kHeight - 6, say("samples/s ↑", {}, "tspan"), "axis");
+  }
+
+  // rate(least) x value / least, clipped at the top of the picture.
+  void draw_ideal() {
+    const auto& [least, setting] = *best_.begin();
+    const double unit = setting->samples_per_second.median / std::max(least, 1);
+    std::string path;
+    constexpr int kSteps = 48;
+    for (int i = 0; i <= kSteps; ++i) {
+      const double value = low_ * std::pow(value_.high / low_, static_cast<double>(i) / kSteps);
+      if (unit * value > rate_.high) break;
+      fmt::format_to(std::back_inserter(path), "{}{:.4g} {:.4g}", path.empty() ? "M" : "L",
+                     value_.at(value), rate_.at(unit * value));
+    }
+    svg_.path(path, "ideal");
+  }
+
+  void draw_mark(int value, const SettingSummary& setting) {
+    const Interval& rate = setting.samples_per_second;
+    const double at = x(value);
+    svg_.line(at, rate_.at(rate.low), at, rate_.at(rate.high), "whisker");
+    svg_.line(at - 4, rate_.at(rate.low), at + 4, rate_.at(rate.low), "whisker");
+    svg_.line(at - 4, rate_.at(rate.high), at + 4, rate_.at(rate.high), "whisker");
+    const bool chosen = run_.result.found && setting.knobs == run_.result.recommendation.knobs;
+    svg_.circle(
+        at, rate_.at(rate.median), chosen ? 5.5 : 3.6, chosen ? "mark chosen-mark" : "mark",
+        html_text(plain_line(knobs_text(setting.knobs)), 300) + ": " + html_text(rate_text(rate)),
+        knobs_filter(setting.knobs));
+  }
+
+  const RunRecord& run_;
+  const KnobRow& row_;
+  const std::vector<Point>& points_;
+  std::map<int, const SettingSummary*> best_;
+  double low_ = 1;
+  Scale rate_, value_;
+  Svg svg_;
+};
+
+}  // namespace
+
+std::string scaling_figure(const RunRecord& run, std::string_view knob) {
+  const KnobRow* row = find_knob(knob);
+  if (row == nullptr || row->number == nullptr) return "";
+  const std::vector<Point> points = measured_points(run.result, *row);
+  if (best_of_each(points).size() < 2) return "";
+  const std::string caption = say("Best rate at each {}, with its 95 % interval",
+                                  {fmt::format("<code>{}</code>", row->name)});
+  return figure_html(caption, ScalingDrawing(run, *row, points).draw(), "scaling");
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,261 @@
+#include "reports/html/page_answer.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "reports/catalogue/phrases.h"
+#include "reports/catalogue/plain_text.h"
+#include "reports/catalogue/verdict.h"
+#include "reports/export/env_file.h"
+#include "reports/markup/page_markup.h"
+#include "tuner/verdict/trial_cause.h"
+
+namespace ocrtune {
+namespace {
+
+// Failures of one kind that are listed; the rest is counted.
+constexpr std::size_t kMostListed = 8;
+
+const char* tone_class(Tone tone) {
+  switch (tone) {
+    case Tone::good:
+      return "good";
+    case Tone::warning:
+      return "warning";
+    case Tone::bad:
+      return "bad";
+    case Tone::neutral:
+      break;
+  }
+  return "neutral";
+}
+
+std::string badges_html(const RunRecord& run) {
+  std::string out;
+  for (const Badge& badge : badges(run)) {
+    out += fmt::format("<span class=\"badge {}\"{}>{}</span>", tone_class(badge.tone),
+                       say_attribute("title", badge.meaning), say_sentence(badge.text));
+  }
+  return "<p class=\"badges\">" + out + "</p>\n";
+}
+
+std::string env_lines(const Recommendation& recommended) {
+  std::vector<std::string> lines;
+  for (const auto& [name, value] : recommended.env) {
+    if (is_variable_name(name)) lines.push_back("export " + name + "=" + shell_quote(value));
+  }
+  return join(lines, "\n");
+}
+
+std::string rate_note(const Interval& rate) {
+  return say("95 % interval {} to {}",
+             {html_text(format_count(rate.low)), html_text(format_count(rate.high))});
+}
+
+std::string gain_fact(const RunRecord& run) {
+  const TuneResult& result = run.result;
+  const SettingSummary& baseline = result.baseline;
+  const bool guessed = run.options.baseline_guessed();
+  const char* title = guessed ? "Gain over a plain start" : "Gain over your setting";
+  if (baseline.samples_per_second.median > 0) {
+    const char* note = guessed ? "{} to {}; nobody said what is used now, so {} was taken, at {}"
+                               : "{} to {}; yours is {} at {}";
+    return fact_html(
+        title, fmt::format("{:.2f}×", result.gain.median),
+        say(note, {fmt::format("{:.2f}×", result.gain.low),
+                   fmt::format("{:.2f}×", result.gain.high), knobs_html(baseline.knobs),
+                   html_text(format_count(baseline.samples_per_second.median))}));
+  }
+  if (baseline.trials == 0) {
+    return fact_html(
+        title, "–",
+        say(guessed ? "the plain start was not measured" : "your setting was not measured"));
+  }
+  return fact_html(
+      title, "–",
+      say(guessed ? "the plain start {} does not run: {}" : "your setting {} does not run: {}",
+          {knobs_html(baseline.knobs), machine_text(baseline.reason)}));
+}
+
+// What the recommendation brings over each rule of thumb that ran.
+std::string rules_fact(const TuneResult& result) {
+  std::string items;
+  for (const RuleVerdict& rule : result.rules) {
+    const Interval& loss = rule.loss;
+    if (rule.setting.samples_per_second.median <= 0 || loss.high >= 1) continue;
+    items += fmt::format("<li><b>{:.2f}×</b> <small>{:.2f}..{:.2f}×, {}</small></li>",
+                         1 / (1 - loss.median), 1 / (1 - loss.low), 1 / (1 - loss.high),
+                         say_sentence(plain_line(rule.text)));
+  }
+  if (items.empty()) return "";
+  return fact_html("Gain over the rules of thumb", "<ul class=\"gains\">" + items + "</ul>");
+}
+
+std::string gpus_fact(const RunRecord& run) {
+  const std::vector<std::string> gpus = used_gpus(run);
+  if (gpus.empty()) return "";
+  return fact_html("GPUs", fmt::format("{}", gpus.size()),
+                   say_sentence(plain_line(gpus_text(run), 1000)));
+}
+
+std::string memory_fact(const RunRecord& run) {
+  const Recommendation& recommended = run.result.recommendation;
+  const char* title = run.options.on_gpus() ? "Peak memory of the fullest GPU" : "Peak memory";
+  const double free = free_share(recommended);
+  const std::string peak = html_text(format_bytes(recommended.peak_bytes));
+  if (free < 0) return fact_html(title, peak, say("limit unknown"));
+  return fact_html(title, peak,
+                   say("of {}; {} % stays free", {html_text(format_bytes(recommended.limit_bytes)),
+                                                  fmt::format("{:.0f}", free * 100)}));
+}
+
+std::string reasons_list(const TuneResult& result) {
+  std::string items;
+  for (const std::string& reason : result.recommendation.reasons) {
+    items += "<li>" + say_sentence(plain_line(reason)) + "</li>";
+  }
+  if (!result.certificate.empty()) {
+    items += "<li>" + say_sentence(plain_line(result.certificate)) + "</li>";
+  }
+  if (!result.advice.empty()) {
+    items += "<li>" + say_sentence(plain_line(result.advice)) + "</li>";
+  }
+  return items.empty() ? "" : "<ul class=\"reasons\">" + items + "</ul>\n";
+}
+
+std::string ties_list(const TuneResult& result) {
+  if (result.ties.size() < 2) return "";
+  std::vector<std::vector<std::string>> rows;
+  for (const SettingSummary& tie : result.ties) {
+    const bool chosen = tie.knobs == result.recommendation.knobs;
+    rows.push_back({knobs_html(tie.knobs) + (chosen ? " " + say("(chosen)") : ""),
+                    html_text(rate_text(tie.samples_per_second)),
+                    html_text(format_bytes(tie.peak_bytes))});
+  }
+  return fmt::format("<details><summary>{}</summary>{}</details>\n",
+                     say("{} settings cannot be told apart; the safest was chosen",
+                         {fmt::format("{}", result.ties.size())}),
+                     table_html({"Setting", "#samples/s", "#peak memory"}, rows));
+}
+
+std::string neighbours_table(const std::vector<Neighbour>& neighbours, const char* reason) {
+  std::vector<std::vector<std::string>> rows;
+  for (const Neighbour& neighbour : neighbours) {
+    rows.push_back({knobs_html(neighbour.knobs), say_sentence(plain_line(neighbour.reason, 1000))});
+  }
+  return table_html({"Setting", reason}, rows);
+}
+
+std::string close_list(const TuneResult& result) {
+  if (result.close.empty()) return "";
+  return fmt::format("<details><summary>{}</summary>{}</details>\n",
+                     say("Behind by less than these trials can tell: {}",
+                         {fmt::format("{}", result.close.size())}),
+                     neighbours_table(result.close, "How far"));
+}
+
+std::string failure_items(const FailureGroup& group) {
+  std::string items;
+  for (std::size_t i = 0; i < std::min(group.trials.size(), kMostListed); ++i) {
+    const Trial& trial = *group.trials[i];
+    std::string evidence;
+    for (std::size_t e = 0; e < std::min<std::size_t>(trial.evidence.size(), 6); ++e) {
+      evidence += "<li>" + machine_text(plain_line(trial.evidence[e], 1000)) + "</li>";
+    }
+    items += fmt::format("<li>{} {}{}</li>", knobs_html(trial.knobs),
+                         "<bdi>" + say_sentence(plain_line(trial.reason, 1000)) + "</bdi>",
+                         evidence.empty() ? "" : "<ul class=\"evidence\">" + evidence + "</ul>");
+  }
+  if (group.trials.size() > kMostListed) {
+    items +=
+        "<li>" +
+        say("and {} more in failures.csv", {fmt::format("{}", group.trials.size() - kMostListed)}) +
+        "</li>";
+  }
+  return "<ul>" + items + "</ul>";
+}
+
+// What the group's failures mean and how they are cured, from the table of causes.
+std::string fixes_html(const FailureGroup& group) {
+  const CauseRow* row = cause_row_of(*group.trials[0]);
+  if (row == nullptr) return "";
+  std::string fixes;
+  for (const char* fix : row->fixes) fixes += "<li>" + say_sentence(fix) + "</li>";
+  return fmt::format(
+      "<code>{}</code> {}<ul class=\"fixes\">{}</ul><small>{} <code>{}</code></small>",
+      html_text(row->name), say_sentence(row->meaning), fixes, say("To be sure:"),
+      html_text(row->confirm));
+}
+
+}  // namespace
+
+std::string answer_section(const RunRecord& run) {
+  const TuneResult& result = run.result;
+  if (!result.found) {
+    const std::string answer = result.answer.empty() ? "No setting was measured." : result.answer;
+    return fmt::format(
+        "<section id=\"answer\" class=\"card\"><h2>{}</h2>{}<p class=\"no-answer\">{}"
+        "</p></section>\n",
+        say("Answer"), badges_html(run), say_sentence(plain_line(answer)));
+  }
+  const Recommendation& recommended = result.recommendation;
+  std::string facts = fact_html("Expected rate",
+                                html_text(format_count(recommended.samples_per_second.median)) +
+                                    " <i>" + say("samples/s") + "</i>",
+                                rate_note(recommended.samples_per_second));
+  facts += gain_fact(run) + rules_fact(result) + memory_fact(run) + gpus_fact(run);
+  std::string blocks;
+  if (!recommended.command.empty()) blocks += copy_block("Command", "command", recommended.command);
+  if (!recommended.env.empty()) blocks += copy_block("Environment", "env", env_lines(recommended));
+  return fmt::format(
+      "<section id=\"answer\" class=\"card\"><h2>{}</h2>{}<p class=\"launch\">{}</p>"
+      "<dl class=\"facts\">{}</dl>\n<div class=\"blocks\">{}</div>\n{}{}</section>\n",
+      say("Launch with"), badges_html(run), knobs_html(recommended.knobs), facts, blocks,
+      reasons_list(result), ties_list(result) + close_list(result));
+}
+
+std::string rejected_section(const TuneResult& result) {
+  if (result.rejected.empty()) return "";
+  return section_html("dont", "Do not launch", neighbours_table(result.rejected, "Why not"));
+}
+
+std::string rules_section(const TuneResult& result) {
+  if (result.rules.empty()) return "";
+  std::vector<std::vector<std::string>> rows;
+  for (const RuleVerdict& rule : result.rules) {
+    const bool measured = rule.setting.samples_per_second.median > 0;
+    rows.push_back({say_sentence(plain_line(rule.text)),
+                    rule.setting.trials > 0 ? knobs_html(rule.setting.knobs) : "–",
+                    measured ? html_text(rate_text(rule.setting.samples_per_second)) : "–",
+                    say_sentence(plain_line(rule.verdict))});
+  }
+  return section_html("rules", "Rules of thumb, measured",
+                      table_html({"Rule", "Its best setting here", "#samples/s", "Verdict"}, rows));
+}
+
+std::string failures_section(const RunRecord& run) {
+  const auto groups = failure_groups(run);
+  if (groups.empty()) return "";
+  std::vector<std::string> headings = {"Outcome", "Cause", "#Trials", "#Time lost",
+                                       "Settings and evidence"};
+  std::vector<std::vector<std::string>> rows;
+  bool any_fix = false;
+  for (const FailureGroup& group : groups) {
+    rows.push_back({say_sentence(outcome_words(group.outcome)), machine_text(group.cause),
+                    fmt::format("{}", group.trials.size()),
+                    html_text(format_duration(group.seconds)), failure_items(group)});
+    rows.back().push_back(fixes_html(group));
+    any_fix = any_fix || !rows.back().back().empty();
+  }
+  if (any_fix) {
+    headings.emplace_back("What to do");
+  } else {
+    for (auto& row : rows) row.pop_back();
+  }
+  return section_html("failures", "Failures by cause", table_html(headings, rows, "top failures"));
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,15 @@
+// The page's first sections: the answer, what not to launch, and the rules of thumb audited.
+#pragma once
+
+#include <string>
+
+#include "tuner/store/run_record.h"
+
+namespace ocrtune {
+
+std::string answer_section(const RunRecord& run);
+std::string rejected_section(const TuneResult& result);
+std::string rules_section(const TuneResult& result);
+std::string failures_section(const RunRecord& run);
+
+}  // namespace ocrtune

@@ -1,0 +1,121 @@
+#include "reports/html/page_documents.h"
+
+#include <nlohmann/json.hpp>
+
+namespace ocrtune {
+namespace {
+
+using Json = nlohmann::json;
+
+double number(const Json& at, const char* key, double otherwise = 0) {
+  const auto found = at.find(key);
+  return found != at.end() && found->is_number() ? found->get<double>() : otherwise;
+}
+
+std::string text(const Json& at, const char* key) {
+  const auto found = at.find(key);
+  return found != at.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+bool flag(const Json& at, const char* key) {
+  const auto found = at.find(key);
+  return found != at.end() && found->is_boolean() && found->get<bool>();
+}
+
+Json part(const Json& at, const char* key) {
+  const auto found = at.find(key);
+  return found != at.end() && found->is_object() ? *found : Json::object();
+}
+
+std::vector<Json> list(const Json& at, const char* key) {
+  const auto found = at.find(key);
+  if (found == at.end() || !found->is_array()) return {};
+  return {found->begin(), found->end()};
+}
+
+std::vector<std::string> texts(const Json& at, const char* key) {
+  std::vector<std::string> found;
+  for (const Json& each : list(at, key)) {
+    if (each.is_string()) found.push_back(each.get<std::string>());
+  }
+  return found;
+}
+
+Interval interval(const Json& at, const char* key) {
+  const Json whole = part(at, key);
+  return {number(whole, "median"), number(whole, "low"), number(whole, "high")};
+}
+
+CapacityDocument read_capacity(const Json& in) {
+  CapacityDocument out;
+  out.answer = text(in, "answer");
+  out.source = text(in, "source");
+  out.refused = flag(in, "refused");
+  out.extrapolated = flag(in, "extrapolated");
+  out.machines = static_cast<int>(number(part(in, "machines"), "median"));
+  out.spare_machines = static_cast<int>(number(in, "spare_machines"));
+  const Json range = part(in, "valid_range");
+  out.valid_low = number(range, "low");
+  out.valid_high = number(range, "high");
+  out.valid_reason = text(range, "reason");
+  for (const Json& row : list(in, "rows")) {
+    const Interval seconds = interval(row, "seconds");
+    out.rows.push_back({static_cast<int>(number(row, "machines")),
+                        interval(row, "samples_per_second"), number(row, "busy_share", -1),
+                        number(row, "latency_seconds", -1),
+                        seconds.median > 0 ? seconds.median : -1, number(row, "probability"),
+                        number(row, "cost_per_hour", -1)});
+  }
+  for (const Json& test : list(in, "back_test")) {
+    const Interval predicted = interval(test, "predicted_samples_per_second");
+    out.back_tests.push_back({number(test, "predicted_at"), predicted.median, predicted.low,
+                              predicted.high, number(test, "measured_samples_per_second"),
+                              number(test, "error")});
+  }
+  out.notes = texts(in, "notes");
+  return out;
+}
+
+LatencyDocument read_latency(const Json& in) {
+  LatencyDocument out;
+  out.answer = text(in, "answer");
+  out.promise = text(in, "promise");
+  out.promise_seconds = number(in, "promise_seconds");
+  out.requests_per_second = number(in, "requests_per_second");
+  for (const Json& probe : list(in, "probes")) {
+    out.points.push_back({number(probe, "requests_per_second"), number(probe, "latency_seconds"),
+                          number(probe, "median_seconds"), text(probe, "verdict"),
+                          number(probe, "judged"), number(probe, "over")});
+  }
+  return out;
+}
+
+PeerDocument read_peers(const Json& in) {
+  PeerDocument out{text(in, "verdict"), text(in, "sentence"), text(in, "proof"), {}};
+  for (const Json& pair : list(in, "pairs")) {
+    out.pairs.push_back({static_cast<int>(number(pair, "from")),
+                         static_cast<int>(number(pair, "to")), text(pair, "verdict"),
+                         texts(pair, "evidence")});
+  }
+  return out;
+}
+
+}  // namespace
+
+Status add_document(const std::string& json, PageDocuments& documents) {
+  const Json in = Json::parse(json, nullptr, false);
+  if (!in.is_object()) return Error{ErrorKind::invalid, "not a JSON document"};
+  if (in.contains("probes") && in.contains("promise")) {
+    documents.latency = read_latency(in);
+  } else if (in.contains("rows") && in.contains("valid_range")) {
+    documents.capacity = read_capacity(in);
+  } else if (in.contains("pairs") && in.contains("verdict")) {
+    documents.peers = read_peers(in);
+  } else {
+    return Error{ErrorKind::invalid,
+                 "not the --json output of ocrtune plan, ocrtune slo or ocrtune p2p"};
+  }
+  return {};
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,163 @@
+#include "reports/html/page_machine.h"
+
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "reports/catalogue/phrases.h"
+#include "reports/catalogue/plain_text.h"
+#include "reports/figures/topology_figure.h"
+#include "reports/markup/page_markup.h"
+
+namespace ocrtune {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+// A sentence of a lower floor in both languages, kept apart from the text around it.
+std::string told(const std::string& sentence) {
+  return "<bdi>" + say_sentence(plain_line(sentence)) + "</bdi>";
+}
+
+std::string unknown_html(const std::string& reason) {
+  return "<span class=\"unknown\">" + say("unknown") + "</span>" +
+         (reason.empty() ? "" : " " + machine_text(reason));
+}
+
+void add_row(Rows& rows, const std::string& phrase, const std::string& value_html,
+             const std::string& source) {
+  rows.push_back({say(phrase), value_html, told(source)});
+}
+
+void add_text(Rows& rows, const std::string& phrase, const std::string& value) {
+  add_row(rows, phrase, value.empty() ? unknown_html("") : told(value), "");
+}
+
+template <typename T, typename Show>
+void add_fact(Rows& rows, const std::string& phrase, const Fact<T>& fact, Show show) {
+  if (fact.known()) {
+    add_row(rows, phrase, told(show(*fact.value)), fact.source);
+  } else {
+    rows.push_back({say(phrase), unknown_html(""), told(fact.source)});
+  }
+}
+
+std::string bytes_text(double bytes) { return format_bytes(static_cast<std::uint64_t>(bytes)); }
+
+std::string limits_text(const std::vector<Limit>& limits, bool bytes) {
+  std::vector<std::string> parts;
+  for (const Limit& limit : limits) {
+    parts.push_back((bytes ? bytes_text(limit.value) : fmt::format("{:g}", limit.value)) + " (" +
+                    limit.limited_by + ")");
+  }
+  return join(parts, ", ");
+}
+
+Rows cpu_rows(const CpuFacts& cpu) {
+  Rows rows;
+  add_text(rows, "Processor", cpu.model);
+  add_row(rows, "Counted",
+          say("packages: {}, NUMA nodes: {}, L3 groups: {}, cores: {}, logical CPUs: {}",
+              {fmt::format("{}", cpu.packages), fmt::format("{}", cpu.numa_nodes),
+               fmt::format("{}", cpu.l3_groups), fmt::format("{}", cpu.physical_cores),
+               fmt::format("{}", cpu.logical_cpus)}),
+          "hwloc");
+  add_fact(rows, "Usable CPUs", cpu.usable_cpus, [](double v) { return fmt::format("{:g}", v); });
+  if (!cpu.limits.empty()) {
+    add_row(rows, "All CPU limits", machine_text(limits_text(cpu.limits, false)), "");
+  }
+  add_fact(rows, "Effective cores", cpu.effective_cores,
+           [](double v) { return fmt::format("{:.2f}", v); });
+  add_text(rows, "Instruction sets", join(cpu.isa, " "));
+  add_fact(rows, "Native bf16", cpu.native_bf16,
+           [](bool v) { return std::string(v ? "yes" : "no"); });
+  add_fact(rows, "Frequency governor", cpu.governor, [](const std::string& v) { return v; });
+  return rows;
+}
+
+Rows memory_rows(const MemoryFacts& memory) {
+  Rows rows;
+  add_row(rows, "Memory",
+          say("{}, {} available", {html_text(format_bytes(memory.total_bytes)),
+                                   html_text(format_bytes(memory.available_bytes))}),
+          "/proc/meminfo");
+  add_fact(rows, "Memory limit", memory.limit_bytes, bytes_text);
+  if (memory.limits.size() > 1) {
+    add_row(rows, "All memory limits", machine_text(limits_text(memory.limits, true)), "");
+  }
+  add_fact(rows, "Memory bandwidth", memory.bandwidth_bytes_per_second,
+           [](double v) { return fmt::format("{:.1f} GB/s", v / 1e9); });
+  add_fact(rows, "/dev/shm", memory.shm_bytes, format_bytes);
+  add_row(rows, "Swap", html_text(format_bytes(memory.swap_total_bytes)), "/proc/meminfo");
+  add_fact(rows, "Huge pages", memory.transparent_hugepages,
+           [](const std::string& v) { return v; });
+  return rows;
+}
+
+Rows system_rows(const Machine& machine) {
+  Rows rows;
+  add_text(rows, "Host", machine.host);
+  add_text(rows, "System", machine.os);
+  add_text(rows, "Kernel", machine.kernel);
+  add_fact(rows, "Container", machine.container, [](const std::string& v) { return v; });
+  add_fact(rows, "Virtual machine", machine.virtual_machine,
+           [](const std::string& v) { return v; });
+  add_text(rows, "GPUs", machine.gpu_state);
+  for (const GpuFacts& gpu : machine.gpus) {
+    rows.push_back({fmt::format("GPU {}", gpu.index),
+                    machine_text(fmt::format("{}, {}, {}", gpu.name, format_bytes(gpu.memory_bytes),
+                                             gpu.pci_bus_id)),
+                    machine_text(gpu.uuid)});
+  }
+  for (const auto& [name, value] : machine.ulimits) {
+    rows.push_back({machine_text("ulimit " + name), machine_text(value), ""});
+  }
+  add_text(rows, "Fingerprint", machine.fingerprint);
+  return rows;
+}
+
+std::string thread_env_table(const std::vector<ThreadEnvFact>& facts) {
+  if (facts.empty()) return "";
+  Rows rows;
+  for (const ThreadEnvFact& fact : facts) {
+    rows.push_back({"<code>" + html_text(fact.name + "=" + fact.value, 400) + "</code>",
+                    told(fact.effect), fact.limits ? say("yes") : say("no")});
+  }
+  return table_html({"Variable", "Effect", "Binds below the usable CPUs"}, rows);
+}
+
+std::string remarks(const std::string& phrase, const std::vector<std::string>& texts,
+                    const char* css) {
+  if (texts.empty()) return "";
+  std::string items;
+  for (const std::string& text : texts) items += "<li>" + told(text) + "</li>";
+  return fmt::format("<div class=\"remarks {}\"><h3>{}</h3><ul>{}</ul></div>\n", css, say(phrase),
+                     items);
+}
+
+// The CPUs that the ranks of the recommended setting had when it was last run.
+std::string placement_of_answer(const RunRecord& run) {
+  if (!run.result.found) return "";
+  for (auto trial = run.trials.rbegin(); trial != run.trials.rend(); ++trial) {
+    if (trial->ok() && trial->knobs == run.result.recommendation.knobs) return trial->placement;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string machine_section(const RunRecord& run) {
+  const Machine& machine = run.machine;
+  const std::vector<std::string> headings = {"Fact", "Value", "From"};
+  std::string body = remarks("Warnings", machine.warnings, "warning");
+  body += topology_figure(machine, placement_of_answer(run));
+  body += "<div class=\"columns\">" + table_html(headings, cpu_rows(machine.cpu), "facts") +
+          table_html(headings, memory_rows(machine.memory), "facts") +
+          table_html(headings, system_rows(machine), "facts") + "</div>\n";
+  body += thread_env_table(machine.thread_env);
+  body += remarks("Unknown", machine.unknowns, "neutral");
+  return section_html("machine", "Machine", body);
+}
+
+}  // namespace ocrtune

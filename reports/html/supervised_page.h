@@ -1,0 +1,15 @@
+// The final page of a supervised run: how it ended, each attempt with its memory over time, the
+// warnings, and the diagnosis of what went wrong. No script, no network.
+#pragma once
+
+#include <string>
+
+#include "supervise/supervise.h"
+
+namespace ocrtune {
+
+// `ended`: UTC, as people write it.
+std::string supervised_html(const SuperviseOptions& options, const SuperviseEnd& end,
+                            const std::string& ended);
+
+}  // namespace ocrtune

@@ -1,0 +1,68 @@
+#include "supervise/growth_watch.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "trial/observe/memory_sampler.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kMegabyte = 1048576;
+constexpr std::size_t kSubjects = 4;
+
+}  // namespace
+
+struct GrowthWatch::Watched {
+  GrowthSubject subject;
+  double value, limit;  // limit 0: unknown
+  double least_rise;
+};
+
+GrowthWatch::GrowthWatch(std::uint64_t memory_limit_bytes, double planned_seconds)
+    : memory_limit_(static_cast<double>(memory_limit_bytes)),
+      planned_seconds_(planned_seconds),
+      traces_(kSubjects) {}
+
+std::vector<GrowthWatch::Warning> GrowthWatch::look(const AttemptStatus& status) {
+  const auto real = [](auto number) { return static_cast<double>(number); };
+  const double left = real(status.bytes) + real(host_available_bytes());
+  const double limit = memory_limit_ > 0 ? std::min(left, memory_limit_) : left;
+  const Watched all[kSubjects] = {
+      {{"memory", true}, real(status.bytes), limit, 64 * kMegabyte},
+      {{"/dev/shm", true},
+       real(status.shm_bytes),
+       real(status.shm_limit_bytes),
+       std::min(64 * kMegabyte, 0.1 * real(status.shm_limit_bytes))},
+      {{"number of open files", false},
+       real(status.open_files),
+       real(status.open_files_limit),
+       std::max(20.0, 0.05 * real(status.open_files_limit))},
+      {{"GPU memory", true}, real(status.gpu_bytes), real(status.gpu_limit_bytes), 256 * kMegabyte},
+  };
+  const double settle =
+      std::max(20.0, status.first_progress_seconds < 0 ? 0 : status.first_progress_seconds + 10);
+  const double planned =
+      planned_seconds_ > 0 ? std::max(planned_seconds_ - status.seconds, 1.0) : 0;
+  std::vector<Warning> warnings;
+  for (std::size_t i = 0; i < kSubjects; ++i) {
+    const Watched& one = all[i];
+    if (one.limit <= 0 || one.value <= 0) continue;
+    traces_[i].add(status.seconds, one.value);
+    const auto growth = fit_growth(traces_[i].points(), settle);
+    if (!growth) continue;
+    if (i == 0) {
+      memory_ = GrowthEvidence{growth->per_second, growth->low, growth->high, growth->seconds};
+    }
+    const auto forecast = forecast_growth(*growth, one.limit, planned, one.least_rise, one.subject);
+    if (forecast.alarm) {
+      warnings.push_back({one.subject.name, forecast.words, forecast.seconds_left});
+    }
+  }
+  std::stable_sort(warnings.begin(), warnings.end(), [](const Warning& a, const Warning& b) {
+    return a.seconds_left < b.seconds_left;
+  });
+  return warnings;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,221 @@
+#include "supervise/safer_setting.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+// How one quantity is written in commands that ocrtune did not write.
+struct QuantityRow {
+  Remedy remedy;
+  const char* words;
+  int Knobs::*knob;
+  int least;
+  std::vector<const char*> arguments;  // "--x" (then "=v" or the next word) or "a.b.c="
+  const char* override_key;            // PaddleOCR's, added when absent; null: none
+  int override_value;
+};
+
+const std::vector<QuantityRow>& quantities() {
+  static const std::vector<QuantityRow> kRows = {
+      {Remedy::fewer_workers,
+       "loader workers",
+       &Knobs::workers,
+       0,
+       {"Train.loader.num_workers=", "Eval.loader.num_workers=", "--num_workers", "--num-workers",
+        "--workers", "--dataloader_num_workers"},
+       "Train.loader.num_workers=",
+       2},
+      {Remedy::fewer_ranks,
+       "processes",
+       &Knobs::nproc,
+       1,
+       {"--nproc_per_node", "--nproc-per-node", "--num_processes", "-np"},
+       nullptr,
+       0},
+      {Remedy::smaller_batch,
+       "batch",
+       &Knobs::batch,
+       1,
+       {"Train.loader.batch_size_per_card=", "Train.sampler.first_bs=", "--batch_size",
+        "--batch-size", "--per_device_train_batch_size"},
+       nullptr,
+       0},
+  };
+  return kRows;
+}
+
+bool has_placeholder(const LaunchSetting& setting, std::string_view name) {
+  const std::string wanted = fmt::format("{{{}}}", name);
+  return std::any_of(setting.command.begin(), setting.command.end(), [&](const std::string& word) {
+    return word.find(wanted) != std::string::npos;
+  });
+}
+
+const char* knob_name(int Knobs::*number) {
+  for (const KnobRow& row : knob_table()) {
+    if (row.number == number) return row.name;
+  }
+  return "";
+}
+
+// Halves every value that `row`'s arguments carry; what was done, or empty.
+std::string halve_arguments(std::vector<std::string>& command, const QuantityRow& row) {
+  std::string changed;
+  const auto halve = [&](std::string& word, std::size_t from) {
+    const auto value = parse_integer(word.substr(from));
+    if (!value || *value <= row.least) return;
+    const auto half = std::max<std::int64_t>(row.least, *value / 2);
+    changed = fmt::format("{} {} -> {}", row.words, *value, half);
+    word = word.substr(0, from) + std::to_string(half);
+  };
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    for (const std::string_view argument : row.arguments) {
+      const bool key = argument.back() == '=';
+      const std::string with_value = key ? std::string(argument) : std::string(argument) + "=";
+      if (starts_with(command[i], with_value)) halve(command[i], with_value.size());
+      if (!key && command[i] == argument && i + 1 < command.size()) halve(command[i + 1], 0);
+    }
+  }
+  return changed;
+}
+
+bool is_paddle_ocr(const std::vector<std::string>& command) {
+  return std::any_of(command.begin(), command.end(),
+                     [](const std::string& word) { return ends_with(word, "tools/train.py"); });
+}
+
+// PaddleOCR takes one list of overrides, the one after the last -o; other programs none.
+void insert_override(std::vector<std::string>& command, const std::string& word) {
+  const auto list = std::find(command.rbegin(), command.rend(), "-o");
+  if (list != command.rend()) {
+    command.insert(list.base(), word);
+  } else if (is_paddle_ocr(command)) {
+    command.insert(command.end(), {"-o", word});
+  } else {
+    command.push_back(word);
+  }
+}
+
+std::string add_override(std::vector<std::string>& command, const QuantityRow& row) {
+  const auto held = std::find_if(command.begin(), command.end(), [&](const std::string& word) {
+    return row.override_key != nullptr && starts_with(word, row.override_key);
+  });
+  if (!is_paddle_ocr(command) || row.override_key == nullptr || held != command.end()) return "";
+  const std::string word = row.override_key + std::to_string(row.override_value);
+  insert_override(command, word);
+  return fmt::format("{} -> {}", row.words, row.override_value);
+}
+
+std::string apply_quantity(LaunchSetting& setting, const QuantityRow& row) {
+  const char* name = knob_name(row.knob);
+  if (setting.knobs && has_placeholder(setting, name)) {
+    int& value = (*setting.knobs).*row.knob;
+    if (value <= row.least) return "";
+    const int half = std::max(row.least, value / 2);
+    std::string words = fmt::format("{} {} -> {}", row.words, value, half);
+    value = half;
+    return words;
+  }
+  std::string words = halve_arguments(setting.command, row);
+  return words.empty() ? add_override(setting.command, row) : words;
+}
+
+std::string set_variable(LaunchSetting& setting, const std::string& name,
+                         const std::string& value) {
+  auto& environment = setting.environment;
+  const auto found = std::find_if(environment.begin(), environment.end(),
+                                  [&](const auto& entry) { return entry.first == name; });
+  if (found != environment.end() && found->second == value) return "";
+  if (found != environment.end()) {
+    found->second = value;
+  } else {
+    environment.emplace_back(name, value);
+  }
+  return name + "=" + value;
+}
+
+std::vector<Remedy> ladder(Remedy remedy) {
+  switch (remedy) {
+    case Remedy::fewer_workers:
+      return {Remedy::fewer_workers, Remedy::fewer_ranks, Remedy::smaller_batch};
+    case Remedy::smaller_batch:
+      return {Remedy::smaller_batch, Remedy::fewer_ranks};
+    case Remedy::fewer_ranks:
+      return {Remedy::fewer_ranks, Remedy::fewer_workers, Remedy::smaller_batch};
+    case Remedy::fewer_threads:
+      return {Remedy::fewer_threads, Remedy::fewer_workers, Remedy::fewer_ranks};
+    default:
+      return {remedy};
+  }
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> filled_command(const LaunchSetting& setting) {
+  std::vector<std::string> command = setting.command;
+  for (std::string& word : command) {
+    for (const KnobRow& row : knob_table()) {
+      const std::string place = fmt::format("{{{}}}", row.name);
+      for (std::size_t at = word.find(place); at != std::string::npos; at = word.find(place, at)) {
+        if (!setting.knobs) {
+          return Error{ErrorKind::usage, "'" + place +
+                                             "' in the command has no value: name a run "
+                                             "with --from, or write the number"};
+        }
+        const std::string value = knob_text(*setting.knobs, row.name);
+        word.replace(at, place.size(), value);
+        at += value.size();
+      }
+    }
+    if (!setting.knobs) continue;
+    for (const auto& [name, value] : setting.knobs->dims) {
+      const std::string place = fmt::format("{{{}}}", name);
+      const std::size_t at = word.find(place);
+      if (at != std::string::npos) word.replace(at, place.size(), value);
+    }
+  }
+  return command;
+}
+
+std::string make_safer(LaunchSetting& setting, Remedy remedy) {
+  for (const Remedy step : ladder(remedy)) {
+    std::string words;
+    if (step == Remedy::p2p_off) words = set_variable(setting, "NCCL_P2P_DISABLE", "1");
+    if (step == Remedy::longer_timeout) {
+      words = set_variable(setting, "FLAGS_stop_check_timeout", "7200");
+    }
+    if (step == Remedy::fewer_threads) words = set_variable(setting, "OMP_NUM_THREADS", "1");
+    for (const QuantityRow& row : quantities()) {
+      if (row.remedy == step && words.empty()) words = apply_quantity(setting, row);
+    }
+    if (!words.empty()) return words;
+  }
+  return "";
+}
+
+std::vector<std::string> resuming_command(std::vector<std::string> command,
+                                          const std::string& resume_argument,
+                                          const std::string& checkpoint) {
+  for (std::string word : words(resume_argument)) {
+    const std::string place = "{checkpoint}";
+    const std::size_t at = word.find(place);
+    if (at != std::string::npos) word.replace(at, place.size(), checkpoint);
+    const std::size_t equal = word.find('=');
+    if (equal == std::string::npos || word[0] == '-') {
+      if (std::find(command.begin(), command.end(), word) == command.end()) command.push_back(word);
+      continue;
+    }
+    std::erase_if(command, [&](const std::string& old) {
+      return starts_with(old, std::string_view(word).substr(0, equal + 1));
+    });
+    insert_override(command, word);
+  }
+  return command;
+}
+
+}  // namespace ocrtune

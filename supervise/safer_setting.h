@@ -1,0 +1,35 @@
+// The next safer setting after a failure: what a launch command looks like with fewer workers,
+// fewer ranks, a smaller batch or P2P off.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "diagnosis/causes.h"
+#include "trial/knobs.h"
+
+namespace ocrtune {
+
+struct LaunchSetting {
+  std::vector<std::string> command;  // may hold {placeholders} of knobs
+  std::optional<Knobs> knobs;        // that fill them
+  std::vector<std::pair<std::string, std::string>> environment;
+};
+
+// usage: a placeholder without a value.
+Result<std::vector<std::string>> filled_command(const LaunchSetting& setting);
+
+// Applies the remedy, or the next one that this command allows: through a knob's placeholder, a
+// known argument (--nproc_per_node=8, Train.loader.num_workers=8, ...) or, for PaddleOCR's
+// train.py, a new override. What changed, in words; empty when nothing could be changed.
+std::string make_safer(LaunchSetting& setting, Remedy remedy);
+
+// The command with `resume_argument` ("Global.checkpoints={checkpoint}") appended, once.
+std::vector<std::string> resuming_command(std::vector<std::string> command,
+                                          const std::string& resume_argument,
+                                          const std::string& checkpoint);
+
+}  // namespace ocrtune

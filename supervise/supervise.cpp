@@ -1,0 +1,303 @@
+#include "supervise/supervise.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "diagnosis/log_files.h"
+#include "supervise/growth_watch.h"
+#include "trial/observe/rank_binding.h"
+
+namespace ocrtune {
+namespace {
+
+double modified(const std::string& path) {
+  struct stat facts {};
+  if (::stat(path.c_str(), &facts) != 0) return 0;
+  return static_cast<double>(facts.st_mtim.tv_sec) +
+         1e-9 * static_cast<double>(facts.st_mtim.tv_nsec);
+}
+
+class Supervisor {
+ public:
+  Supervisor(const SuperviseOptions& options, const AttemptRunner& attempt,
+             const SuperviseListeners& listeners, Clock& clock, Journal journal)
+      : options_(options),
+        attempt_(attempt),
+        listeners_(listeners),
+        clock_(clock),
+        journal_(std::move(journal)),
+        setting_(options.setting),
+        growth_(options.memory_limit_bytes, options.planned_seconds) {}
+
+  Result<SuperviseEnd> run();
+
+ private:
+  Result<AttemptPlan> plan_attempt(int number);
+  void watch(const AttemptStatus& status);
+  void warn(const std::string& kind, const std::string& words, double seconds);
+  void begin_attempt();
+  Diagnosis diagnose_attempt(const AttemptEnd& end, int number, double started);
+  // What to change for the next attempt, or empty with `why` when there shall be none.
+  std::optional<std::string> next_step(const AttemptEnd& end, const Diagnosis& diagnosis,
+                                       bool moved_on, std::string& why);
+  AttemptSummary summary(const AttemptPlan& plan, const AttemptEnd& end) const;
+  void note(const std::string& line) {
+    if (listeners_.on_note) listeners_.on_note(line);
+  }
+  void pause();
+
+  const SuperviseOptions& options_;
+  const AttemptRunner& attempt_;
+  const SuperviseListeners& listeners_;
+  Clock& clock_;
+  Journal journal_;
+  LaunchSetting setting_;
+  GrowthWatch growth_;
+  std::map<std::string, double> warned_at_;  // kind -> second of this attempt
+  std::vector<std::string> warnings_;        // of this attempt
+  std::map<int, std::string> places_;
+  int warned_ = 0, failures_ = 0, unchanged_ = 0;
+};
+
+std::string places_text(const std::map<int, std::string>& places) {
+  std::vector<std::string> texts;
+  for (const auto& [rank, cpus] : places) texts.push_back(fmt::format("{}:{}", rank, cpus));
+  return join(texts, " ");
+}
+
+// Each attempt is a new process tree: nothing of the last one's memory says anything about it.
+void Supervisor::begin_attempt() {
+  growth_ = GrowthWatch(options_.memory_limit_bytes, options_.planned_seconds);
+  warned_at_.clear();
+  warnings_.clear();
+  places_.clear();
+}
+
+Result<AttemptPlan> Supervisor::plan_attempt(int number) {
+  auto command = filled_command(setting_);
+  if (!command) return command.error();
+  if (!options_.resume_argument.empty() && checkpoint_time(options_.checkpoint) > 0) {
+    *command = resuming_command(*command, options_.resume_argument, options_.checkpoint);
+  }
+  AttemptPlan plan;
+  plan.process = options_.process;
+  plan.process.arguments = *command;
+  if (setting_.knobs) {
+    for (const auto& [name, value] : knob_environment(*setting_.knobs)) {
+      plan.process.environment.emplace_back(name, value);
+    }
+  }
+  for (const auto& [name, value] : setting_.environment) {
+    plan.process.environment.emplace_back(name, value);
+  }
+  plan.log_path = join_path(options_.run_directory, fmt::format("attempt-{}.log", number));
+  plan.trace_path = join_path(options_.run_directory, fmt::format("attempt-{}.csv", number));
+  plan.silence_seconds = options_.silence_seconds;
+  plan.stall_seconds = options_.stall_seconds;
+  if (options_.masks && setting_.knobs) plan.masks = options_.masks(*setting_.knobs);
+  if (!plan.masks.empty()) {
+    // One process without a launcher is its own rank; ranks started by rank-exec bind themselves.
+    if (plan.masks.size() == 1) plan.process.cpus = plan.masks[0];
+    plan.process.environment.emplace_back(kRankCpusVariable, rank_cpus_text(plan.masks));
+  }
+  plan.memory_limit_bytes = options_.memory_limit_bytes;
+  return plan;
+}
+
+// One warning of a kind in `warning_seconds`: to the journal, the listener and the summary.
+void Supervisor::warn(const std::string& kind, const std::string& words, double seconds) {
+  const auto last = warned_at_.find(kind);
+  if (last != warned_at_.end() && seconds - last->second < options_.warning_seconds) return;
+  warned_at_[kind] = seconds;
+  warnings_.push_back(format_duration(seconds) + ": " + words);
+  warned_ += 1;
+  journal_.write("warning", {{"what", words}});
+  note("warning: " + words);
+}
+
+void Supervisor::watch(const AttemptStatus& status) {
+  if (status.places != places_) {
+    places_ = status.places;
+    journal_.write("placed", {{"ranks", places_text(places_)}});
+  }
+  std::string words;
+  for (const GrowthWatch::Warning& warning : growth_.look(status)) {
+    warn(warning.subject, warning.words, status.seconds);
+    if (words.empty()) words = warning.words;
+  }
+  if (!status.idle_gpus.empty()) warn("GPUs", status.idle_gpus, status.seconds);
+  if (!status.stall.empty()) {
+    warn("stall", status.stall, status.seconds);
+    words = status.stall;
+  }
+  if (listeners_.on_status) listeners_.on_status(status, words);
+}
+
+// All logs that this attempt wrote: its own output and what lies where the user said.
+Diagnosis Supervisor::diagnose_attempt(const AttemptEnd& end, int number, double started) {
+  std::vector<std::string> files = {
+      join_path(options_.run_directory, fmt::format("attempt-{}.log", number))};
+  for (const std::string& path : options_.logs) {
+    std::vector<std::string> found = {path};
+    if (is_directory(path)) found = find_logs(path).value_or({});
+    std::copy_if(found.begin(), found.end(), std::back_inserter(files),
+                 [&](const std::string& file) { return modified(file) >= started - 1; });
+  }
+  std::vector<LogScan> scans;
+  for (const std::string& file : files) {
+    auto scan = scan_log(file);
+    if (scan) scans.push_back(std::move(*scan));
+  }
+  if (!end.kernel_log.empty()) {
+    const std::string lines = join(end.kernel_log, "\n") + "\n";
+    const std::string path =
+        join_path(options_.run_directory, fmt::format("kernel-{}.log", number));
+    if (!write_file(path, lines)) journal_.write("problem", {{"what", "write " + path}});
+    scans.push_back(scan_text(path, lines));
+  }
+  FailureEvidence evidence = end.evidence;
+  evidence.growth = growth_.memory();
+  const Status kept =
+      write_file(join_path(options_.run_directory, "evidence.json"), evidence_json(evidence));
+  if (!kept) journal_.write("problem", {{"what", kept.error().what}});
+  return diagnose(scans, evidence);
+}
+
+std::optional<std::string> Supervisor::next_step(const AttemptEnd& end, const Diagnosis& diagnosis,
+                                                 bool moved_on, std::string& why) {
+  failures_ = moved_on ? 1 : failures_ + 1;
+  if (failures_ > options_.most_failures) {
+    why = fmt::format("{} failures in a row without a new checkpoint", failures_);
+    return std::nullopt;
+  }
+  const CauseRow* cause = diagnosis.failed ? diagnosis.causes[0].row : &find_cause("unknown");
+  if (end.stop == AttemptStop::memory) cause = &find_cause("host_out_of_memory");
+  if (cause->remedy == Remedy::none && !moved_on) {
+    why = fmt::format("{}: a restart cannot cure it. {}", cause->name, cause->fixes[0]);
+    return std::nullopt;
+  }
+  // Peer-to-peer is no matter where no GPU was seen.
+  const bool no_gpu = end.stop == AttemptStop::stalled && !end.evidence.gpu_size_bytes;
+  if (cause->remedy == Remedy::retry || cause->remedy == Remedy::none || no_gpu)
+    return "the same setting";
+  std::string change = make_safer(setting_, cause->remedy);
+  if (!change.empty()) {
+    unchanged_ = 0;
+    return change;
+  }
+  if (!moved_on && ++unchanged_ > 1) {
+    why = fmt::format("{}, and nothing in the command is left to make safer", cause->name);
+    return std::nullopt;
+  }
+  return "the same setting (nothing in the command to make safer)";
+}
+
+AttemptSummary Supervisor::summary(const AttemptPlan& plan, const AttemptEnd& end) const {
+  AttemptSummary summary;
+  summary.command = plan.process.arguments;
+  summary.ending =
+      end.stop == AttemptStop::none ? end.exit.text() : "stopped: " + end.evidence.killed_why;
+  summary.seconds = end.last.seconds;
+  summary.peak_bytes = end.peak_bytes;
+  summary.progress_lines = end.last.progress_lines;
+  summary.places = end.last.places;
+  summary.memory = growth_.memory_trace();
+  summary.warnings = warnings_;
+  return summary;
+}
+
+void Supervisor::pause() {
+  double left = std::min(30.0, options_.pause_seconds * std::pow(2.0, failures_ - 1));
+  for (; left > 0 && !interrupted(); left -= 0.2) clock_.sleep_seconds(std::min(left, 0.2));
+}
+
+Result<SuperviseEnd> Supervisor::run() {
+  SuperviseEnd all;
+  for (int number = 1;; ++number) {
+    const auto plan = plan_attempt(number);
+    if (!plan) return plan.error();
+    const std::string line = shell_join(plan->process.arguments);
+    journal_.write("start", {{"attempt", std::to_string(number)}, {"command", line}});
+    note(fmt::format("attempt {}: {}", number, line));
+    begin_attempt();
+    const double started = wall_seconds();
+    const double checkpoint_before = checkpoint_time(options_.checkpoint);
+    AttemptListeners listeners;
+    listeners.on_status = [this](const AttemptStatus& status) { watch(status); };
+    const auto end = attempt_(*plan, listeners);
+    if (!end) return end.error();
+    AttemptSummary summary = this->summary(*plan, *end);
+    const bool clean = end->clean();
+    if (clean || end->stop == AttemptStop::interrupted) {
+      journal_.write(clean ? "done" : "interrupted", {{"ending", summary.ending}});
+      all.state = clean ? SuperviseState::done : SuperviseState::interrupted;
+      all.attempts.push_back(std::move(summary));
+      break;
+    }
+    all.diagnosis = diagnose_attempt(*end, number, started);
+    if (all.diagnosis.failed) {
+      const Cause& cause = all.diagnosis.causes[0];
+      summary.cause = cause.row->name;
+      summary.confidence = cause.confidence;
+      if (!cause.evidence.empty()) summary.evidence = cause.evidence[0].text;
+    }
+    const bool moved_on = checkpoint_time(options_.checkpoint) > checkpoint_before;
+    const auto change = next_step(*end, all.diagnosis, moved_on, all.reason);
+    summary.change = change.value_or("");
+    journal_.write("failure", {{"ending", summary.ending},
+                               {"cause", summary.cause},
+                               {"evidence", summary.evidence},
+                               {"next", change ? *change : "gave up: " + all.reason}});
+    note(fmt::format("attempt {} failed: {}{}", number, summary.ending,
+                     summary.cause.empty() ? "" : " - " + summary.cause));
+    all.attempts.push_back(summary);
+    if (!change) {
+      all.state = SuperviseState::gave_up;
+      break;
+    }
+    note("next: " + *change);
+    pause();
+    if (interrupted()) {
+      all.state = SuperviseState::interrupted;
+      break;
+    }
+  }
+  all.warnings = warned_;
+  return all;
+}
+
+}  // namespace
+
+double checkpoint_time(const std::string& checkpoint) {
+  if (checkpoint.empty()) return 0;
+  double newest = 0;
+  if (is_directory(checkpoint)) {
+    for (const std::string& name : list_directory(checkpoint).value_or({})) {
+      newest = std::max(newest, modified(join_path(checkpoint, name)));
+    }
+    return newest;
+  }
+  for (const char* end : {"", ".pdparams", ".pdopt", ".states", ".pt", ".pth"}) {
+    newest = std::max(newest, modified(checkpoint + end));
+  }
+  return newest;
+}
+
+Result<SuperviseEnd> supervise(const SuperviseOptions& options, const AttemptRunner& attempt,
+                               const SuperviseListeners& listeners, Clock& clock) {
+  const Status made = make_directories(options.run_directory);
+  if (!made) return made.error();
+  auto journal = Journal::open(join_path(options.run_directory, "journal.jsonl"));
+  if (!journal) return journal.error();
+  return Supervisor(options, attempt, listeners, clock, std::move(*journal)).run();
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,82 @@
+// A run kept alive: attempt, diagnosis, next safer setting, again from the last checkpoint.
+//
+// The loop starts nothing itself: an attempt is a function, so that tests script it. Failures in a
+// row are bounded; a checkpoint written by the failed attempt starts the count anew, because the
+// run has moved on. A cause that a restart cannot cure ends it at once.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "diagnosis/diagnosis.h"
+#include "supervise/journal.h"
+#include "supervise/safer_setting.h"
+#include "supervise/supervised_attempt.h"
+#include "tuner/verdict/growth.h"
+
+namespace ocrtune {
+
+struct SuperviseOptions {
+  LaunchSetting setting;
+  std::string run_directory;      // attempt-N.log, attempt-N.csv, evidence.json, journal.jsonl
+  std::string checkpoint;         // file, prefix or folder; empty: start from the beginning
+  std::string resume_argument;    // appended once there is a checkpoint
+  std::vector<std::string> logs;  // further logs or folders of them, such as the launcher's
+  int most_failures = 5;          // in a row without a new checkpoint
+  double pause_seconds = 1;       // before a restart; doubles up to 30 s
+  double silence_seconds = 0;
+  double stall_seconds = 0;      // no step for so long: stopped and diagnosed; 0: only warned of
+  double warning_seconds = 600;  // between two warnings of one kind
+  // The CPUs of each rank under these knobs; empty, or giving none: the ranks are not bound.
+  std::function<std::vector<CpuSet>(const Knobs&)> masks;
+  std::uint64_t memory_limit_bytes = 0;
+  double planned_seconds = 0;  // of the whole run; 0: unknown
+  ProcessOptions process;      // everything but arguments and environment
+};
+
+struct AttemptSummary {
+  std::vector<std::string> command;
+  std::string ending;  // "exit code 0", "killed by SIGKILL", "interrupted", ...
+  double seconds = 0;
+  std::uint64_t peak_bytes = 0;
+  std::int64_t progress_lines = 0;
+  std::string cause;  // of the diagnosis; empty when it went well
+  double confidence = 0;
+  std::string evidence;               // its first line
+  std::string change;                 // what the next attempt does differently
+  std::map<int, std::string> places;  // local rank -> the CPUs that it had
+  std::vector<TracePoint> memory;     // of the tree over the attempt's seconds
+  std::vector<std::string> warnings;  // "12 min: memory grows by ..."
+};
+
+enum class SuperviseState { done, gave_up, interrupted };
+
+struct SuperviseEnd {
+  SuperviseState state = SuperviseState::done;
+  std::string reason;  // why it gave up, in words
+  std::vector<AttemptSummary> attempts;
+  Diagnosis diagnosis;  // of the last failure
+  int warnings = 0;
+};
+
+struct SuperviseListeners {
+  std::function<void(const AttemptStatus&, const std::string& forecast)> on_status;
+  std::function<void(const std::string& line)> on_note;  // started, warning, failed, restarting
+};
+
+using AttemptRunner =
+    std::function<Result<AttemptEnd>(const AttemptPlan&, const AttemptListeners&)>;
+
+// Errors: the command cannot be started at all, or the run folder cannot be written.
+Result<SuperviseEnd> supervise(const SuperviseOptions& options, const AttemptRunner& attempt,
+                               const SuperviseListeners& listeners, Clock& clock);
+
+// Seconds since 1970 of the newest file behind a checkpoint's name: the file, the folder's files,
+// or PREFIX.pdparams and its like. 0 when there is none.
+double checkpoint_time(const std::string& checkpoint);
+
+}  // namespace ocrtune

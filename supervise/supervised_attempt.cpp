@@ -1,0 +1,304 @@
+#include "supervise/supervised_attempt.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <set>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/interrupt.h"
+#include "base/line_splitter.h"
+#include "base/process_tree.h"
+#include "base/text.h"
+#include "diagnosis/log_scan.h"
+#include "supervise/gpu_memory_watch.h"
+#include "supervise/stall_watch.h"
+#include "trial/observe/gpu_places.h"
+#include "trial/observe/memory_sampler.h"
+#include "trial/observe/oom_watch.h"
+#include "trial/observe/open_files.h"
+#include "trial/observe/rank_binding.h"
+#include "trial/observe/wait_states.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kStatusEvery = 1.0;
+constexpr double kGpusEvery = 20;
+constexpr double kDescriptorsEvery = 5.0;
+constexpr double kStartSeconds = 60;
+constexpr double kRanksEveryAtStart = 0.1;
+
+// Appends to a file; the first failure is kept and ends the writing, not the run.
+class Appender {
+ public:
+  Status open(const std::string& path) {
+    descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    return descriptor_ < 0 ? Status(system_error(errno, "open " + path)) : Status();
+  }
+  ~Appender() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  void write(std::string_view bytes) const {
+    while (descriptor_ >= 0 && !bytes.empty()) {
+      const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) return;
+      bytes.remove_prefix(static_cast<std::size_t>(written));
+    }
+  }
+
+ private:
+  int descriptor_ = -1;
+};
+
+std::optional<std::uint64_t> shm_size() {
+  struct statvfs facts {};
+  if (::statvfs("/dev/shm", &facts) != 0) return std::nullopt;
+  return static_cast<std::uint64_t>(facts.f_blocks) * facts.f_frsize;
+}
+
+class Attempt {
+ public:
+  Attempt(const AttemptPlan& plan, const AttemptListeners& listeners)
+      : plan_(plan),
+        listeners_(listeners),
+        memory_(std::thread::hardware_concurrency()),
+        binder_(plan.masks),
+        stall_watch_(plan.stall_seconds > 0
+                         ? std::min(plan.stall_seconds, plan.stall_warning_seconds)
+                         : plan.stall_warning_seconds),
+        gpu_use_(plan.process) {}
+
+  Result<AttemptEnd> run();
+
+ private:
+  Status open();
+  void listen(std::string_view bytes);
+  void look(double now);
+  void look_for_ranks(double now);
+  void look_for_stall(double now, const std::vector<ProcessFacts>& members);
+  AttemptStop reason_to_stop() const;
+  void gather(const OomCounts& before);
+
+  const AttemptPlan& plan_;
+  const AttemptListeners& listeners_;
+  ProcessTree tree_;
+  Process* root_ = nullptr;
+  MemorySampler memory_;
+  Appender log_, trace_;
+  LineSplitter lines_;
+  AttemptEnd end_;
+  RankBinder binder_;
+  StallWatch stall_watch_;
+  GpuMemoryWatch gpu_;
+  GpuUseNotes gpu_use_;
+  std::optional<Stall> stall_;
+  double started_ = 0, last_output_ = 0, last_descriptors_ = -kDescriptorsEvery, last_ranks_ = -1;
+  std::set<int> pids_;  // of the tree, ever
+  std::uint64_t shm_peak_ = 0;
+  OpenFiles files_peak_;
+};
+
+Status Attempt::open() {
+  Status status = log_.open(plan_.log_path);
+  if (!status) return status;
+  if (!plan_.trace_path.empty()) {
+    status = trace_.open(plan_.trace_path);
+    if (!status) return status;
+    trace_.write("seconds,bytes,shm_bytes,processes,progress_lines,open_files,gpu_bytes\n");
+  }
+  auto root = tree_.start(plan_.process);
+  if (!root) return root.error();
+  root_ = *root;
+  pids_.insert(root_->pid());
+  return Status();
+}
+
+void Attempt::listen(std::string_view bytes) {
+  last_output_ = steady_clock().now_seconds();
+  log_.write(bytes);
+  if (listeners_.on_output) listeners_.on_output(bytes);
+  lines_.add(bytes, [this](const std::string& line) {
+    if (!is_progress_line(line)) return;
+    AttemptStatus& status = end_.last;
+    status.progress_lines += 1;
+    status.last_progress = line.substr(0, 400);
+    stall_watch_.progress(last_output_);
+    if (status.first_progress_seconds < 0) status.first_progress_seconds = last_output_ - started_;
+  });
+}
+
+void Attempt::look(double now) {
+  const auto& members = tree_.scan();
+  memory_.update(members, now);
+  for (const ProcessFacts& member : members) pids_.insert(member.pid);
+  AttemptStatus& status = end_.last;
+  status.seconds = now - started_;
+  status.silent_seconds = now - last_output_;
+  status.bytes = memory_.bytes();
+  status.shm_bytes = shm_used_bytes();
+  status.shm_limit_bytes = shm_size().value_or(0);
+  status.processes = static_cast<int>(members.size());
+  shm_peak_ = std::max(shm_peak_, status.shm_bytes);
+  if (now - last_descriptors_ >= kDescriptorsEvery) {
+    last_descriptors_ = now;
+    const OpenFiles files = fullest_file_table(members).value_or(OpenFiles{});
+    status.open_files = files.open;
+    status.open_files_limit = files.limit;
+    if (files.open > files_peak_.open) files_peak_ = files;
+  }
+  const bool working = status.progress_lines > 0;
+  const double every = working && !gpu_use_.any() ? kStatusEvery : kGpusEvery;
+  if (auto report = gpu_.look(now, every)) {
+    gpu_use_.take(std::move(*report), pids_, working);
+    for (std::string& line : gpu_use_.lines()) {
+      if (starts_with(line, kIdleGpus)) status.idle_gpus = std::move(line);
+    }
+  }
+  if (const auto& gpu = gpu_.fullest()) {
+    status.gpu_bytes = gpu->used_bytes;
+    status.gpu_limit_bytes = gpu->size_bytes;
+  }
+  look_for_stall(now, members);
+  trace_.write(fmt::format("{:.1f},{},{},{},{},{},{}\n", status.seconds, status.bytes,
+                           status.shm_bytes, status.processes, status.progress_lines,
+                           status.open_files, status.gpu_bytes));
+  if (listeners_.on_status) listeners_.on_status(status);
+}
+
+// Ranks are bound as soon as they are seen: ten times a second at the start, when they are made.
+void Attempt::look_for_ranks(double now) {
+  const double every = now - started_ < kStartSeconds ? kRanksEveryAtStart : kStatusEvery;
+  if (plan_.masks.empty() || now - last_ranks_ < every) return;
+  last_ranks_ = now;
+  binder_.look(tree_.scan());
+  end_.last.places = binder_.places(tree_.members());
+}
+
+void Attempt::look_for_stall(double now, const std::vector<ProcessFacts>& members) {
+  if (plan_.masks.empty()) binder_.look(members);
+  std::map<int, double> cpu_seconds;
+  for (const ProcessFacts& member : members) {
+    if (const auto rank = binder_.rank_of(member)) cpu_seconds[*rank] += member.cpu_seconds;
+  }
+  const bool was = stall_.has_value();
+  stall_ = stall_watch_.look(now, cpu_seconds);
+  if (!stall_) {
+    end_.last.stall.clear();
+  } else {
+    if (!was) end_.evidence.wait_states = wait_states(members);
+    end_.last.stall = stall_->words;
+  }
+}
+
+AttemptStop Attempt::reason_to_stop() const {
+  if (interrupted()) return AttemptStop::interrupted;
+  if (plan_.silence_seconds > 0 && end_.last.silent_seconds > plan_.silence_seconds) {
+    return AttemptStop::silent;
+  }
+  if (plan_.stall_seconds > 0 && stall_ && stall_->seconds >= plan_.stall_seconds) {
+    return AttemptStop::stalled;
+  }
+  if (plan_.memory_limit_bytes > 0 && end_.last.bytes > plan_.memory_limit_bytes) {
+    return AttemptStop::memory;
+  }
+  return AttemptStop::none;
+}
+
+void Attempt::gather(const OomCounts& before) {
+  FailureEvidence& evidence = end_.evidence;
+  note_oom_growth(before, read_oom_counts(FileRoot()), evidence);
+  // The kernel names its victims; lines about other programs are not ours to tell.
+  for (const std::string& line : kernel_log_since(started_)) {
+    const bool ours = std::any_of(pids_.begin(), pids_.end(), [&](int pid) {
+      return line.find(fmt::format("pid={},", pid)) != std::string::npos ||
+             line.find(fmt::format("process {} ", pid)) != std::string::npos;
+    });
+    if (ours) end_.kernel_log.push_back(line);
+  }
+  evidence.exit_code = end_.exit.signal != 0 ? -end_.exit.signal : end_.exit.code;
+  evidence.peak_bytes = end_.peak_bytes = memory_.peak_bytes();
+  if (plan_.memory_limit_bytes > 0) evidence.limit_bytes = plan_.memory_limit_bytes;
+  evidence.shm_peak_bytes = shm_peak_;
+  evidence.shm_size_bytes = shm_size();
+  if (files_peak_.open > 0) {
+    evidence.descriptors_peak = files_peak_.open;
+    evidence.descriptors_limit = files_peak_.limit;
+  }
+  if (const auto& gpu = gpu_.fullest()) {
+    evidence.gpu_peak_bytes = gpu_.peak_bytes();
+    evidence.gpu_size_bytes = gpu->size_bytes;
+  }
+  evidence.silent_seconds = end_.last.silent_seconds;
+  evidence.killed_by_us = end_.stop != AttemptStop::none;
+  if (end_.stop == AttemptStop::interrupted) evidence.killed_why = "interrupted";
+  if (end_.stop == AttemptStop::silent) {
+    evidence.killed_why = "silent for " + format_duration(end_.last.silent_seconds);
+  }
+  if (end_.stop == AttemptStop::stalled) {
+    evidence.killed_why = end_.last.stall;
+    evidence.stalled_ranks = std::max(stall_->ranks, 1);
+  }
+  if (end_.stop == AttemptStop::memory) {
+    evidence.killed_why =
+        fmt::format("memory {} passed the limit of {}", format_bytes(end_.last.bytes),
+                    format_bytes(plan_.memory_limit_bytes));
+  }
+}
+
+Result<AttemptEnd> Attempt::run() {
+  Clock& clock = steady_clock();
+  const OomCounts before = read_oom_counts(FileRoot());
+  started_ = last_output_ = clock.now_seconds();
+  const Status opened = open();
+  if (!opened) return opened.error();
+  root_->set_listener([this](std::string_view bytes) { listen(bytes); });
+  double next_look = started_;
+  while (!root_->poll_exit() && end_.stop == AttemptStop::none) {
+    pollfd waiting{root_->output_descriptor(), POLLIN, 0};
+    if (waiting.fd < 0) {
+      clock.sleep_seconds(0.05);
+    } else {
+      ::poll(&waiting, 1, 100);
+    }
+    root_->read_output({});
+    const double now = clock.now_seconds();
+    look_for_ranks(now);
+    if (now >= next_look) {
+      look(now);
+      next_look = now + kStatusEvery;
+    }
+    end_.stop = reason_to_stop();
+  }
+  const bool ended = root_->poll_exit().has_value();
+  while (root_->read_output({}) > 0) {
+  }
+  if (ended) end_.left_over = static_cast<int>(tree_.scan().size());
+  end_.last.seconds = clock.now_seconds() - started_;
+  const StopReport report = tree_.stop(ended ? 1 : plan_.stop_grace_seconds);
+  end_.survivors = report.survivors;
+  while (root_->read_output({}) > 0) {
+  }
+  end_.exit = root_->wait(5).value_or(ProcessExit{0, SIGKILL, 0, 0});
+  root_->set_listener({});
+  gather(before);
+  return std::move(end_);
+}
+
+}  // namespace
+
+Result<AttemptEnd> run_attempt(const AttemptPlan& plan, const AttemptListeners& listeners) {
+  return Attempt(plan, listeners).run();
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,73 @@
+// One attempt of a long run: the user's command started, watched until it ends, and nothing left.
+//
+// Unlike a trial (trial/watch/trial_watch.h) it measures nothing and stops nothing that still
+// moves: it passes the output through to a file, listens for progress, and records what a diagnosis
+// will ask for afterwards: memory, shared memory, descriptors, the kernel's out-of-memory counters.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/cpu_set.h"
+#include "base/process.h"
+#include "diagnosis/failure_evidence.h"
+
+namespace ocrtune {
+
+struct AttemptPlan {
+  ProcessOptions process;
+  std::string log_path;                  // stdout and stderr are appended to it
+  std::string trace_path;                // CSV of memory over time; empty: none
+  double silence_seconds = 0;            // no output for so long: hung; 0: never
+  double stall_seconds = 0;              // no progress for so long after the usual: hung; 0: never
+  double stall_warning_seconds = 60;     // ... and for so long: a warning
+  std::vector<CpuSet> masks;             // of the local ranks; empty: not bound
+  std::uint64_t memory_limit_bytes = 0;  // the tree is stopped before it passes this; 0: none
+  double stop_grace_seconds = 10;
+};
+
+struct AttemptStatus {
+  double seconds = 0;         // since the start
+  double silent_seconds = 0;  // since the last output
+  std::uint64_t bytes = 0;    // PSS of the tree, shared memory included
+  std::uint64_t shm_bytes = 0, shm_limit_bytes = 0;
+  int processes = 0;
+  std::int64_t progress_lines = 0;
+  double first_progress_seconds = -1;                 // -1: none yet
+  std::string last_progress;                          // the last line that told of progress
+  std::int64_t open_files = 0, open_files_limit = 0;  // of the process nearest to its limit
+  std::uint64_t gpu_bytes = 0, gpu_limit_bytes = 0;   // of the fullest GPU; 0: none known
+  std::string idle_gpus;                              // that have nothing to do, in words
+  std::string stall;                                  // why no step ends, in words; empty: they do
+  std::map<int, std::string> places;                  // local rank -> the CPUs that it may use
+};
+
+enum class AttemptStop { none, interrupted, silent, memory, stalled };
+
+struct AttemptEnd {
+  ProcessExit exit;  // of the command itself
+  AttemptStop stop = AttemptStop::none;
+  AttemptStatus last;
+  FailureEvidence evidence;
+  std::uint64_t peak_bytes = 0;
+  std::vector<std::string> kernel_log;  // that names one of its processes; empty if unreadable
+  int left_over = 0;                    // processes that the command left and that were ended
+  std::vector<std::string> survivors;   // stuck in the kernel
+
+  bool clean() const { return stop == AttemptStop::none && exit.clean(); }
+};
+
+struct AttemptListeners {
+  std::function<void(std::string_view)> on_output;      // may be empty
+  std::function<void(const AttemptStatus&)> on_status;  // about once a second; may be empty
+};
+
+// Errors: the command cannot be started, or its log cannot be written.
+Result<AttemptEnd> run_attempt(const AttemptPlan& plan, const AttemptListeners& listeners);
+
+}  // namespace ocrtune

@@ -1,0 +1,213 @@
+// show, report and list as a user types them, on a store with sample runs.
+#include <sqlite3.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "tests/support/sample_runs.h"
+#include "tuner/store/store.h"
+
+namespace ocrtune {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+struct Said {
+  int code = -1;
+  std::string text;
+};
+
+Said ocrtune(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), OCRTUNE_BINARY);
+  ProcessOptions options;
+  options.arguments = arguments;
+  options.output_bytes = 1 << 20;
+  auto process = Process::start(options);
+  if (!process) return Said{-1, process.error().what};
+  const auto& exit = process->wait(60);
+  if (!exit || exit->signal != 0) return Said{-2, process->output().contents()};
+  return Said{exit->code, process->output().contents()};
+}
+
+void keep(Store& store, RunRecord run) {
+  ASSERT_TRUE(store.begin_run(run).ok());
+  for (Trial& trial : run.trials) ASSERT_TRUE(store.add_trial(run.id, trial).ok());
+  ASSERT_TRUE(store.finish_run(run.id, run.state, "budget").ok());
+}
+
+// One store for all tests: earlier (slower by a fifth), later, failed and empty.
+class StoredRuns : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = *make_temporary_directory("report_command");
+    const auto store = Store::open(database(), Store::Mode::write);
+    ASSERT_TRUE(store.ok()) << store.error().what;
+    RunRecord earlier = sample_run(60);
+    earlier.id = "2026-11-20-11111";
+    earlier.started = "2026-11-20T08:00:00Z";
+    earlier.versions["oneDNN"] = "2.6.0";
+    for (Trial& trial : earlier.trials) {
+      trial.samples_per_second *= 0.8;
+      for (Sample& sample : trial.samples) sample.samples_per_second *= 0.8;
+    }
+    keep(**store, earlier);
+    RunRecord failed = run_without_success();
+    failed.id = "2026-11-20-22222";
+    failed.started = "2026-11-20T09:00:00Z";
+    keep(**store, failed);
+    RunRecord empty = empty_run();
+    empty.id = "2026-11-20-33333";
+    empty.started = "2026-11-20T10:00:00Z";
+    empty.machine = sample_machine();
+    keep(**store, empty);
+    keep(**store, sample_run(60));
+  }
+  static void TearDownTestSuite() { (void)remove_tree(folder_); }
+
+  static std::string database() { return folder_ + "/runs.sqlite"; }
+  static Said with_store(std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--db", database()});
+    return ocrtune(std::move(arguments));
+  }
+
+  static std::string folder_;
+};
+std::string StoredRuns::folder_;
+
+TEST_F(StoredRuns, ShowGivesTheLastRunsAnswer) {
+  const Said said = with_store({"show"});
+  EXPECT_EQ(said.code, 0) << said.text;
+  EXPECT_THAT(said.text, HasSubstr("run      2026-11-21-0a3f9 on ocr-node-07"));
+  EXPECT_THAT(said.text, HasSubstr("launch   nproc="));
+  EXPECT_THAT(said.text, Not(HasSubstr("\x1b"))) << "no colour in a pipe";
+}
+
+TEST_F(StoredRuns, ShowAsJsonIsOneDocument) {
+  const Said said = with_store({"show", "2026-11-20-1", "--json"});
+  EXPECT_EQ(said.code, 0);
+  const auto json = nlohmann::json::parse(said.text, nullptr, false);
+  ASSERT_FALSE(json.is_discarded()) << said.text;
+  EXPECT_EQ(json["run_id"], "2026-11-20-11111");
+  EXPECT_EQ(json["trials"], 60);
+}
+
+TEST_F(StoredRuns, ARunWithoutAnAnswerSaysNo) {
+  for (const char* id : {"2026-11-20-22222", "2026-11-20-33333"}) {
+    const Said said = with_store({"show", id});
+    EXPECT_EQ(said.code, 1) << said.text;
+    EXPECT_THAT(said.text, HasSubstr("NO ANSWER"));
+    const std::string page = folder_ + "/none.html";
+    EXPECT_EQ(with_store({"report", id, "--html", page}).code, 0);
+    EXPECT_THAT(*read_file(page), HasSubstr("NO ANSWER"));
+  }
+}
+
+TEST_F(StoredRuns, ReportWritesWhatItIsAskedFor) {
+  const std::string page = folder_ + "/sub/page.html", tables = folder_ + "/tables";
+  const Said said = with_store({"report", "--html", page, "--csv", tables, "--language", "zh"});
+  EXPECT_EQ(said.code, 0) << said.text;
+  EXPECT_THAT(*read_file(page), HasSubstr("lang=\"zh\" data-language=\"zh\""));
+  EXPECT_EQ(list_directory(tables)->size(), 4U);
+  EXPECT_FALSE(path_exists(tables + "/report.html"));
+}
+
+TEST_F(StoredRuns, TwoRunsAreCompared) {
+  const std::string page = folder_ + "/compared.html";
+  const Said said = with_store({"report", "2026-11-20-11111", "2026-11-21-0a3f9", "--html", page});
+  EXPECT_EQ(said.code, 0) << said.text;
+  EXPECT_THAT(said.text, HasSubstr("The recommended setting is faster by 2"));
+  EXPECT_THAT(said.text, HasSubstr("oneDNN"));
+  EXPECT_THAT(*read_file(page), HasSubstr("id=\"comparison\""));
+}
+
+TEST_F(StoredRuns, ListRuns) {
+  const Said said = with_store({"list", "runs"});
+  EXPECT_EQ(said.code, 0);
+  const auto lines = split(said.text, '\n');
+  ASSERT_GE(lines.size(), 5u);
+  EXPECT_THAT(lines[1], HasSubstr("2026-11-21-0a3f9")) << "newest first";
+}
+
+TEST_F(StoredRuns, BadInputIsOneLineWithTheWayOut) {
+  ASSERT_TRUE(write_file(folder_ + "/text.sqlite", "this is no database, only text\n").ok());
+  ASSERT_TRUE(write_file(folder_ + "/other.json", "{\"run_id\": 1}\n").ok());
+  const std::string newer = folder_ + "/newer.sqlite";
+  { ASSERT_TRUE(Store::open(newer, Store::Mode::write).ok()); }
+  sqlite3* handle = nullptr;
+  ASSERT_EQ(sqlite3_open(newer.c_str(), &handle), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(handle, "PRAGMA user_version = 99", nullptr, nullptr, nullptr), SQLITE_OK);
+  ASSERT_EQ(sqlite3_close(handle), SQLITE_OK);
+  const std::string page = folder_ + "/x.html";
+  const struct {
+    std::vector<std::string> arguments;
+    int code;
+    const char* says;
+  } kCases[] = {
+      {{"show", "no-such-run", "--db", database()}, 3, "no-such-run"},
+      {{"show", "2026-11-20", "--db", database()}, 2, "2026-11-20"},
+      {{"show", "--db", folder_ + "/none.sqlite"}, 3, "ocrtune tune"},
+      {{"show", "--db", folder_ + "/text.sqlite"}, 3, "text.sqlite"},
+      {{"show", "--db", newer}, 3, "newer"},
+      {{"report", "--db", newer, "--html", page}, 3, "newer"},
+      {{"report", "--db", database(), "--with", "x.json"}, 2, "--html"},
+      {{"report", "--db", database(), "--html", page, "--with", folder_ + "/none.json"},
+       3,
+       "none.json"},
+      {{"report", "--db", database(), "--html", page, "--with", folder_ + "/other.json"},
+       3,
+       "other.json: not the --json output of ocrtune plan"},
+      {{"report", "--db", database(), "--html", "/proc/none/x.html"}, 3, "/proc/none"},
+      {{"report", "--db", database(), "--csv", database()}, 3, "runs.sqlite"},
+      {{"report", "--db", database(), "--language", "fr", "--html", page}, 2, "fr"},
+      {{"report", "a", "b", "c", "--db", database()}, 2, "ocrtune report --help"},
+      {{"list", "nobs"}, 2, "did you mean 'knobs'"},
+      {{"list", "everything"}, 2, "backends, causes, commands"},
+  };
+  for (const auto& [arguments, code, says] : kCases) {
+    const Said said = ocrtune(arguments);
+    EXPECT_EQ(said.code, code) << join(arguments, " ") << ": " << said.text;
+    EXPECT_THAT(said.text, HasSubstr(says));
+    EXPECT_EQ(std::count(said.text.begin(), said.text.end(), '\n'), 1) << said.text;
+  }
+}
+
+TEST(ListCommand, EveryTopicIsATableAndJson) {
+  const Said topics = ocrtune({"list", "--json"});
+  const auto names = nlohmann::json::parse(topics.text, nullptr, false);
+  ASSERT_FALSE(names.is_discarded());
+  EXPECT_GE(names.size(), 8u);
+  for (const auto& row : names) {
+    const std::string topic = row["topic"];
+    if (topic == "runs") continue;
+    const Said plain = ocrtune({"list", topic});
+    EXPECT_EQ(plain.code, 0) << topic;
+    const Said said = ocrtune({"list", topic, "--json"});
+    const auto json = nlohmann::json::parse(said.text, nullptr, false);
+    ASSERT_FALSE(json.is_discarded()) << topic;
+    EXPECT_GE(json.size(), 1u) << topic;
+    EXPECT_EQ(std::count(plain.text.begin(), plain.text.end(), '\n'),
+              static_cast<std::ptrdiff_t>(json.size()) + 1);
+  }
+}
+
+// Not a check but a way to measure: OCRTUNE_STORE=file keeps a run of OCRTUNE_TRIALS trials there.
+TEST(KeptStore, IsWrittenWhenAsked) {
+  const char* path = std::getenv("OCRTUNE_STORE");
+  if (path == nullptr) GTEST_SKIP() << "OCRTUNE_STORE is not set";
+  const char* trials = std::getenv("OCRTUNE_TRIALS");
+  const auto store = Store::open(path, Store::Mode::write);
+  ASSERT_TRUE(store.ok());
+  keep(**store, sample_run(trials == nullptr ? 1000 : std::atoi(trials)));
+}
+
+}  // namespace
+}  // namespace ocrtune

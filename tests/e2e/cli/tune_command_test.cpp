@@ -1,0 +1,201 @@
+// `ocrtune tune` as a user types it: a real run of the core, and the ways in which it can be
+// misused.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/process.h"
+#include "tuner/store/store.h"
+
+namespace ocrtune {
+namespace {
+
+struct Ran {
+  int code = -1;
+  std::string out;
+};
+
+Ran run(const std::string& arguments) {
+  Ran ran;
+  const std::string line = OCRTUNE_BINARY + " " + arguments + " 2>&1";
+  std::FILE* pipe = ::popen(line.c_str(), "r");
+  char block[4096];
+  for (std::size_t got = 0; (got = std::fread(block, 1, sizeof block, pipe)) > 0;) {
+    ran.out.append(block, got);
+  }
+  const int status = ::pclose(pipe);
+  ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  return ran;
+}
+
+class TuneCommand : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = *make_temporary_directory("tune_test");
+    db_ = join_path(folder_, "runs.sqlite");
+  }
+  void TearDown() override { EXPECT_TRUE(remove_tree(folder_)); }
+
+  std::string small(const std::string& more) const {
+    return "tune --db " + db_ + " --width 64 --trial-time 200ms --threads 1 --workers 0 " +
+           "--binding none --precision fp32 " + more;
+  }
+
+  std::string folder_, db_;
+};
+
+TEST_F(TuneCommand, MeasuresRecommendsAndReports) {
+  const std::string out = join_path(folder_, "report");
+  const Ran ran =
+      run(small("--nproc 1,2 --batch 4,8 --budget 25s --json --out " + out + " 2>/dev/null"));
+  ASSERT_EQ(ran.code, 0) << ran.out;
+  const auto json = nlohmann::json::parse(ran.out, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << ran.out;
+  EXPECT_GT(json["recommendation"]["samples_per_second"]["median"].get<double>(), 0);
+  EXPECT_GE(json["trials"].get<int>(), 3);
+  EXPECT_GT(json["recommendation"]["peak_bytes"].get<double>(), 10e6);
+  for (const char* file :
+       {"report.html", "trials.csv", "summary.csv", "probe.csv", "ocrtune.env"}) {
+    EXPECT_TRUE(path_exists(join_path(out, file))) << file;
+  }
+  // What was printed is what the store holds.
+  const auto store = Store::open(db_, Store::Mode::read);
+  ASSERT_TRUE(store);
+  const auto kept = (*store)->load_run("last");
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(kept->id, json["run_id"].get<std::string>());
+  EXPECT_EQ(kept->trials.size(), json["trials"].get<std::size_t>());
+  EXPECT_EQ(kept->state, "done");
+}
+
+TEST_F(TuneCommand, DryRunStartsNothing) {
+  const Ran ran = run(small("--nproc 1,2 --batch 4 --dry-run"));
+  EXPECT_EQ(ran.code, 0) << ran.out;
+  EXPECT_NE(ran.out.find("nproc"), std::string::npos);
+  EXPECT_FALSE(path_exists(db_));
+}
+
+TEST_F(TuneCommand, WrongUseIsOneLineAndCode2) {
+  const std::string empty = join_path(folder_, "empty");
+  ASSERT_TRUE(make_directories(empty));
+  for (const auto& [arguments, word] :
+       std::vector<std::pair<std::string, std::string>>{{"--frobnicate", "frobnicate"},
+                                                        {"--nproc 0", "nproc"},
+                                                        {"--precision fp8", "fp8"},
+                                                        {"--budget 1s", "--budget"},
+                                                        {"--budget soon", "soon"},
+                                                        {"--baseline batch=none", "batch"},
+                                                        {"--dim nproc=1,2", "nproc"},
+                                                        {"--dim flavour", "flavour"},
+                                                        {"--constraint 'batch>>2'", "batch>>2"},
+                                                        {"--memory-limit lots", "lots"},
+                                                        {"--model nonesuch", "nonesuch"},
+                                                        {"--strategy luck", "luck"}}) {
+    const Ran ran = run("tune --db " + db_ + " --dry-run " + arguments);
+    EXPECT_EQ(ran.code, 2) << arguments << ": " << ran.out;
+    EXPECT_NE(ran.out.find(word), std::string::npos) << ran.out;
+    EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 1) << ran.out;
+  }
+}
+
+TEST_F(TuneCommand, TheWorldSaysNoIsCode3) {
+  const std::string empty = join_path(folder_, "empty");
+  ASSERT_TRUE(make_directories(empty));
+  for (const auto& [arguments, word] : std::vector<std::pair<std::string, std::string>>{
+           {"--data " + empty, "labels.txt"},
+           {"--data /nonexistent", "/nonexistent"},
+           {"--out /proc/nowhere/report", "/proc/nowhere"}}) {
+    const Ran ran = run(small("--nproc 1 --batch 4 --budget 10s " + arguments));
+    EXPECT_EQ(ran.code, 3) << arguments << ": " << ran.out;
+    EXPECT_NE(ran.out.find(word), std::string::npos) << ran.out;
+    EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 1) << ran.out;
+  }
+  const Ran store = run("tune --db /proc/nowhere/x.sqlite --budget 10s");
+  EXPECT_EQ(store.code, 3) << store.out;
+}
+
+// Starts a tune, ends it with `signal` once a trial is in the store, and gives its exit status.
+int end_early(const std::string& program, const std::vector<std::string>& arguments,
+              const std::string& db, int signal) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::vector<char*> argv = {const_cast<char*>(program.c_str())};
+    for (const auto& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+    argv.push_back(nullptr);
+    if (std::freopen("/dev/null", "w", stdout) == nullptr) ::_exit(126);
+    ::execv(argv[0], argv.data());
+    ::_exit(127);
+  }
+  for (int i = 0; i < 600; ++i) {
+    steady_clock().sleep_seconds(0.1);
+    const auto store = Store::open(db, Store::Mode::read);
+    if (!store) continue;
+    const auto run = (*store)->load_run("last");
+    if (run && !run->trials.empty()) break;
+  }
+  ::kill(child, signal);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return status;
+}
+
+TEST_F(TuneCommand, InterruptKeepsWhatIsDoneAndResumeGoesOn) {
+  const std::vector<std::string> arguments = {
+      "tune", "--db",        db_,    "--width",   "64", "--trial-time", "200ms", "--threads",
+      "1",    "--nproc",     "1",    "--workers", "0",  "--binding",    "none",  "--batch",
+      "4,8",  "--precision", "fp32", "--budget",  "40s"};
+  const std::string program = OCRTUNE_BINARY;
+  const int stopped = end_early(program, arguments, db_, SIGINT);
+  ASSERT_TRUE(WIFEXITED(stopped));
+  EXPECT_EQ(WEXITSTATUS(stopped), 130);
+  std::size_t trials = 0;
+  {
+    const auto store = Store::open(db_, Store::Mode::read);
+    ASSERT_TRUE(store) << store.error().what;
+    const auto kept = (*store)->load_run("last");
+    ASSERT_TRUE(kept);
+    EXPECT_EQ(kept->state, "interrupted");
+    trials = kept->trials.size();
+    EXPECT_GE(trials, 1U);
+  }
+  const Ran ran = run("tune --db " + db_ + " --resume --budget 6s --json 2>/dev/null");
+  ASSERT_EQ(ran.code, 0) << ran.out;
+  const auto json = nlohmann::json::parse(ran.out, nullptr, false);
+  EXPECT_GT(json["trials"].get<std::size_t>(), trials);
+}
+
+TEST_F(TuneCommand, Kill9LosesNoCommittedTrialAndLeavesNoWorker) {
+  const std::string mark = "74";  // a width that no other tune on this machine uses
+  const std::vector<std::string> arguments = {
+      "tune", "--db",        db_,    "--width",   mark, "--trial-time", "200ms", "--threads",
+      "1",    "--nproc",     "2",    "--workers", "0",  "--binding",    "none",  "--batch",
+      "4,8",  "--precision", "fp32", "--budget",  "40s"};
+  const int killed = end_early(OCRTUNE_BINARY, arguments, db_, SIGKILL);
+  ASSERT_TRUE(WIFSIGNALED(killed));
+  const auto store = Store::open(db_, Store::Mode::read);
+  ASSERT_TRUE(store) << store.error().what;
+  EXPECT_GE((*store)->load_run("last")->trials.size(), 1U);
+  std::string left = "?";
+  for (int i = 0; i < 100 && !left.empty(); ++i) {
+    steady_clock().sleep_seconds(0.1);
+    left.clear();
+    const auto processes = list_directory("/proc");
+    ASSERT_TRUE(processes);
+    for (const std::string& name : *processes) {
+      const std::string line = read_file("/proc/" + name + "/cmdline").value_or("");
+      if (line.find("\"width\":" + mark) != std::string::npos) left += name + " ";
+    }
+  }
+  EXPECT_EQ(left, "");
+}
+
+}  // namespace
+}  // namespace ocrtune

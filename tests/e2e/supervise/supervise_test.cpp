@@ -1,0 +1,165 @@
+#include "supervise/supervise.h"
+
+#include <csignal>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "base/process_tree.h"
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+struct NoWait : Clock {
+  double now = 0;
+  double now_seconds() override { return now; }
+  void sleep_seconds(double seconds) override { now += seconds; }
+};
+
+class Supervise : public testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ = *make_temporary_directory("supervise");
+    options_.run_directory = join_path(directory_, "run");
+    options_.setting.command = {"train", "--num_workers", "8", "--nproc_per_node", "4"};
+  }
+  void TearDown() override { ASSERT_TRUE(remove_tree(directory_)); }
+
+  // Attempts that write these logs and die by SIGKILL, then one that ends well.
+  SuperviseEnd scripted(const std::vector<std::string>& logs) {
+    std::size_t next = 0;
+    const auto attempt = [&](const AttemptPlan& plan,
+                             const AttemptListeners&) -> Result<AttemptEnd> {
+      commands_.push_back(join(plan.process.arguments, " "));
+      AttemptEnd end;
+      if (next < logs.size()) {
+        EXPECT_TRUE(write_file(plan.log_path, logs[next]));
+        end.exit.signal = SIGKILL;
+        end.evidence.exit_code = -SIGKILL;
+      }
+      next += 1;
+      return end;
+    };
+    NoWait clock;
+    auto end = supervise(options_, attempt, {}, clock);
+    EXPECT_TRUE(end);
+    return *end;
+  }
+
+  std::string directory_;
+  SuperviseOptions options_;
+  std::vector<std::string> commands_;
+};
+
+const char* const kKilled = "DataLoader process (pid 5) exited is killed by signal: Killed.\n";
+
+TEST_F(Supervise, EachFailureGetsTheNextSaferSetting) {
+  const SuperviseEnd end = scripted({kKilled, kKilled, "CUDA out of memory\n"});
+  EXPECT_EQ(end.state, SuperviseState::done);
+  EXPECT_THAT(commands_, testing::ElementsAre("train --num_workers 8 --nproc_per_node 4",
+                                              "train --num_workers 4 --nproc_per_node 4",
+                                              "train --num_workers 2 --nproc_per_node 4",
+                                              "train --num_workers 2 --nproc_per_node 2"));
+  EXPECT_EQ(end.attempts[0].cause, "host_out_of_memory");
+  EXPECT_EQ(end.attempts[2].cause, "gpu_out_of_memory");
+  EXPECT_EQ(end.attempts[0].change, "loader workers 8 -> 4");
+  EXPECT_THAT(*read_file(join_path(options_.run_directory, "journal.jsonl")),
+              testing::HasSubstr("\"event\":\"done\""));
+}
+
+TEST_F(Supervise, WhatARestartCannotCureEndsAtOnce) {
+  const SuperviseEnd end = scripted({"FileNotFoundError: [Errno 2] No such file or directory\n"});
+  EXPECT_EQ(end.state, SuperviseState::gave_up);
+  EXPECT_EQ(end.attempts.size(), 1u);
+  EXPECT_THAT(end.reason, testing::HasSubstr("missing_file"));
+}
+
+TEST_F(Supervise, FailuresInARowAreBounded) {
+  options_.most_failures = 3;
+  const SuperviseEnd end = scripted(std::vector<std::string>(50, kKilled));
+  EXPECT_EQ(end.state, SuperviseState::gave_up);
+  EXPECT_EQ(end.attempts.size(), 4u);
+}
+
+TEST_F(Supervise, NothingLeftToMakeSaferIsSaid) {
+  options_.setting.command = {"train"};
+  const SuperviseEnd end = scripted(std::vector<std::string>(50, kKilled));
+  EXPECT_EQ(end.attempts.size(), 2u);
+  EXPECT_THAT(end.reason, testing::HasSubstr("nothing in the command"));
+}
+
+TEST_F(Supervise, ACommandThatCannotStartIsAnError) {
+  options_.setting.command = {"/nowhere/train"};
+  NoWait clock;
+  const auto end = supervise(options_, run_attempt, {}, clock);
+  ASSERT_FALSE(end);
+  EXPECT_THAT(end.error().what, testing::HasSubstr("/nowhere/train"));
+}
+
+// Losses by step, the last attempt's word counts; how often ranks were killed; who is left.
+struct Trained {
+  std::map<int, std::string> losses;
+  int attempts = 0;
+};
+
+Trained train(const std::string& directory, int odds) {
+  const std::string work = join_path(directory, "odds" + std::to_string(odds));
+  EXPECT_TRUE(make_directories(work));
+  SuperviseOptions options;
+  options.setting.command = {OCRTUNE_FAULT_WORKER, "train", work, std::to_string(odds)};
+  options.run_directory = join_path(work, "run");
+  options.checkpoint = join_path(work, "state");
+  options.resume_argument = "--resume";
+  options.most_failures = 30;
+  options.pause_seconds = 1e-6;
+  const auto end = supervise(options, run_attempt, {}, steady_clock());
+  EXPECT_TRUE(end);
+  EXPECT_EQ(end->state, SuperviseState::done) << end->reason;
+  Trained trained;
+  trained.attempts = static_cast<int>(end->attempts.size());
+  for (int i = 1; i <= trained.attempts; ++i) {
+    const auto log =
+        read_file(join_path(options.run_directory, "attempt-" + std::to_string(i) + ".log"));
+    for (const std::string& line : split(log.value_or(""), '\n')) {
+      int step = 0;
+      char loss[64];
+      if (std::sscanf(line.c_str(), "epoch: [1/1], global_step: %d, loss: %63[^,]", &step, loss) ==
+          2) {
+        trained.losses[step] = loss;
+      }
+    }
+  }
+  for (const ProcessFacts& process : all_processes()) {
+    const auto line = read_file("/proc/" + std::to_string(process.pid) + "/cmdline");
+    EXPECT_EQ(line.value_or("").find(work), std::string::npos) << "left over: " << process.pid;
+  }
+  return trained;
+}
+
+// Trains again and again until so many ranks were killed in all.
+void train_through_kills(int odds, int least_kills) {
+  const std::string directory = *make_temporary_directory("kills");
+  const Trained calm = train(directory, 0);
+  EXPECT_EQ(calm.attempts, 1);
+  EXPECT_EQ(calm.losses.size(), 40u);
+  int kills = 0;
+  for (int round = 0; kills < least_kills && round < 40; ++round) {
+    const Trained wild = train(join_path(directory, std::to_string(round)), odds);
+    EXPECT_EQ(wild.losses, calm.losses);
+    kills += wild.attempts - 1;
+  }
+  EXPECT_GE(kills, least_kills);
+  ASSERT_TRUE(remove_tree(directory));
+}
+
+TEST(PlainSupervise, KilledRanksLoseNothing) { train_through_kills(15, 2); }
+
+TEST(SlowSupervise, TwentyKillsLoseNothing) { train_through_kills(6, 20); }
+
+}  // namespace
+}  // namespace ocrtune

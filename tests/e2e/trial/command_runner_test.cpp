@@ -1,0 +1,283 @@
+#include "trial/workloads/command/command_runner.h"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "base/orphan_guard.h"
+#include "base/process_tree.h"
+#include "base/text.h"
+#include "tests/support/this_machine.h"
+#include "trial/workloads/command/command_prepare.h"
+
+namespace ocrtune {
+namespace {
+
+using testing::AnyOf;
+using testing::Contains;
+using testing::HasSubstr;
+
+CommandWorkload script(const std::string& text, std::vector<std::string> knobs = {"nproc"}) {
+  CommandWorkload workload;
+  workload.command = {"sh", "-c", text, "client", "{nproc}", "{batch}"};
+  workload.log_reader = "torch";
+  workload.knobs = std::move(knobs);
+  workload.stop_grace_seconds = 0.3;
+  return workload;
+}
+
+const char* kTrain = "while :; do echo \"loss 1.5 80.0 samples/s\"; sleep 0.05; done";
+
+SilenceRule impatient() {
+  SilenceRule silence;
+  silence.least_seconds = silence.start_seconds = 0.5;
+  silence.busy_factor = 2;
+  return silence;
+}
+
+int survivors() {
+  int found = 0;
+  for (const ProcessFacts& process : all_processes()) {
+    if (process.state == 'Z' || process.pid == ::getpid()) continue;
+    const auto environment = read_file("/proc/" + std::to_string(process.pid) + "/environ");
+    if (environment && environment->find(process_mark()) != std::string::npos) ++found;
+  }
+  return found;
+}
+
+Trial run(const CommandWorkload& workload, const Knobs& knobs = Knobs(), double most_seconds = 20,
+          const SilenceRule& silence = SilenceRule()) {
+  const auto prepared = prepare_command(workload, this_machine());
+  EXPECT_TRUE(prepared.ok()) << prepared.error().what;
+  if (!prepared) return Trial();
+  TrialLimits limits;
+  limits.measure_seconds = 0.3;
+  limits.most_seconds = most_seconds;
+  const Trial trial = make_command_runner(*prepared, this_machine(), silence)->run(knobs, limits);
+  EXPECT_EQ(survivors(), 0);
+  return trial;
+}
+
+TEST(CommandRunner, MeasuresAndMultipliesByTheRanks) {
+  Knobs knobs;
+  knobs.nproc = 3;
+  const Trial trial = run(script(kTrain), knobs);
+  ASSERT_EQ(trial.outcome, Outcome::ok) << trial.reason << trial.log_tail;
+  EXPECT_NEAR(trial.samples_per_second, 240, 1) << "one rank's 80/s, three ranks";
+  EXPECT_GE(trial.samples.size(), 3u);
+  CommandWorkload whole = script(kTrain);
+  whole.per_rank = false;
+  EXPECT_NEAR(run(whole, knobs).samples_per_second, 80, 1);
+}
+
+TEST(CommandRunner, PassesKnobsAndGivesAFreshFolder) {
+  CommandWorkload workload = script(
+      "test -z \"$(ls -A \"$3\")\" || exit 9; touch \"$3/used\"; "
+      "test \"$OMP_NUM_THREADS $MODE $1 $2\" = '4 fast 2 64' || exit 8; " +
+          std::string(kTrain),
+      {"nproc", "batch", "threads", "mode"});
+  workload.command.push_back("{trial_dir}");
+  workload.environment = {{"MODE", "{mode}"}};
+  Knobs knobs;
+  knobs.nproc = 2;
+  knobs.batch = 64;
+  knobs.threads = 4;
+  knobs.dims = {{"mode", "fast"}};
+  EXPECT_EQ(run(workload, knobs).outcome, Outcome::ok);
+  EXPECT_EQ(run(workload, knobs).outcome, Outcome::ok) << "the second trial's folder is fresh too";
+}
+
+TEST(CommandRunner, LeavesThreadsAloneUnlessTurned) {
+  ::setenv("OMP_NUM_THREADS", "7", 1);
+  const Trial trial =
+      run(script("test \"$OMP_NUM_THREADS\" = 7 || exit 8; " + std::string(kTrain)));
+  ::unsetenv("OMP_NUM_THREADS");
+  EXPECT_EQ(trial.outcome, Outcome::ok) << trial.reason;
+}
+
+TEST(CommandRunner, SetupAndCleanupAreRunEachTime) {
+  const auto folder = make_temporary_directory("setup");
+  ASSERT_TRUE(folder.ok());
+  CommandWorkload workload = script("cat " + *folder + "/made || exit 8; " + kTrain);
+  workload.setup = {"sh -c 'echo yes > " + *folder + "/made'"};
+  workload.cleanup = {"rm " + *folder + "/made"};
+  EXPECT_EQ(run(workload).outcome, Outcome::ok);
+  EXPECT_FALSE(path_exists(*folder + "/made"));
+  workload.setup = {"sh -c 'echo broken >&2; exit 4'"};
+  workload.cleanup.clear();
+  const Trial trial = run(workload);
+  EXPECT_EQ(trial.outcome, Outcome::crashed);
+  EXPECT_EQ(trial.cause, "setup");
+  EXPECT_THAT(trial.reason, HasSubstr("broken"));
+  EXPECT_TRUE(remove_tree(*folder).ok());
+}
+
+TEST(CommandRunner, FaultsHaveTheirOutcomes) {
+  Trial trial =
+      run(script("echo '80 samples/s'; echo '80 samples/s'; sleep 100"), Knobs(), 20, impatient());
+  EXPECT_EQ(trial.outcome, Outcome::hung) << trial.reason;
+  trial = run(script("echo starting; exit 3"));
+  EXPECT_EQ(trial.outcome, Outcome::crashed);
+  EXPECT_THAT(trial.reason, HasSubstr("exit code 3"));
+  EXPECT_THAT(trial.log_tail, HasSubstr("starting"));
+  trial = run(script("kill -SEGV $$"));
+  EXPECT_EQ(trial.reason, "the command: killed by SIGSEGV");
+  EXPECT_EQ(trial.cause, "segmentation_fault");
+  trial = run(script("sh -c 'kill -SEGV $$'; exit $?"));
+  EXPECT_THAT(trial.reason, HasSubstr("exit code 139 (a child was killed by SIGSEGV)"));
+  trial = run(script("echo epoch done; exit 0"));
+  EXPECT_EQ(trial.cause, "no_metric") << trial.reason;
+  trial = run(script("while :; do echo no number here; sleep 0.05; done"), Knobs(), 1.0);
+  EXPECT_EQ(trial.outcome, Outcome::timed_out);
+  EXPECT_EQ(trial.cause, "no_metric");
+  EXPECT_THAT(trial.reason, HasSubstr("holds a number that log reader 'torch' knows"));
+  EXPECT_EQ(trial.samples_per_second, 0);
+  trial =
+      run(script("echo 'RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB'; exit 1"));
+  EXPECT_EQ(trial.outcome, Outcome::out_of_memory) << trial.cause << trial.reason;
+}
+
+// The log alone would blame memory; the kernel's counters, which stood still, know better.
+TEST(CommandRunner, CountersSayWhetherAKillWasMemory) {
+  const std::string killed =
+      "echo 'DataLoader process (pid 5) exited is killed by signal: Killed.'; exit 1";
+  const Trial trial = run(script(killed));
+  EXPECT_EQ(trial.counters.exit_code, 1);
+  if (!trial.counters.host_oom_kills) GTEST_SKIP() << "this kernel counts no kills";
+  if (*trial.counters.host_oom_kills > 0) GTEST_SKIP() << "somebody else ran out of memory";
+  EXPECT_EQ(trial.outcome, Outcome::crashed);
+  EXPECT_EQ(trial.cause, "killed_by_other") << trial.reason;
+  const Trial own = run(script("kill -9 $$"));
+  EXPECT_EQ(own.counters.exit_code, -9);
+  EXPECT_EQ(own.cause, "killed_by_other") << own.reason;
+}
+
+TEST(CommandRunner, NoiseInTheLogDoesNoHarm) {
+  EXPECT_EQ(run(script("printf '\\377\\376 \\200 x/s\\n'; head -c 3000000 /dev/urandom; echo; " +
+                       std::string(kTrain)))
+                .outcome,
+            Outcome::ok);
+  EXPECT_EQ(
+      run(script("head -c 50000000 /dev/zero | tr '\\0' y; echo; " + std::string(kTrain))).outcome,
+      Outcome::ok);
+}
+
+TEST(CommandRunner, EndsWhoIgnoresSigtermAndWhoHides) {
+  EXPECT_EQ(run(script("trap '' TERM; " + std::string(kTrain))).outcome, Outcome::ok);
+  EXPECT_EQ(
+      run(script("(setsid sleep 1000 &); (setsid env -i sleep 1000 &); " + std::string(kTrain)))
+          .outcome,
+      Outcome::ok);
+}
+
+TEST(CommandRunner, SeesThatTheCommandIgnoresNproc) {
+  Knobs knobs;
+  knobs.nproc = 2;
+  const Trial trial =
+      run(script("export LOCAL_RANK=0; exec sh -c '" + std::string(kTrain) + "'"), knobs);
+  EXPECT_EQ(trial.outcome, Outcome::unsupported) << trial.reason;
+  EXPECT_THAT(trial.reason, HasSubstr("runs 1 rank, not 2"));
+}
+
+TEST(CommandRunner, BindsRanksFromOutside) {
+  if (current_affinity().count() < 2) GTEST_SKIP() << "needs two CPUs";
+  CommandWorkload workload =
+      script("for r in 0 1; do LOCAL_RANK=$r sh -c '" + std::string(kTrain) + "' & done; wait",
+             {"nproc", "binding"});
+  Knobs knobs;
+  knobs.nproc = 2;
+  knobs.binding = "compact";
+  const Trial trial = run(workload, knobs);
+  ASSERT_EQ(trial.outcome, Outcome::ok) << trial.reason;
+  const std::vector<int> cpus = current_affinity().cpus();
+  EXPECT_EQ(trial.placement, "0:" + std::to_string(cpus[0]) + " 1:" + std::to_string(cpus[1]));
+}
+
+TEST(CommandRunner, RankExecBindsBeforeTheProgramStarts) {
+  ProcessOptions options;
+  const int cpu = current_affinity().cpus().back();
+  options.arguments = {OCRTUNE_BINARY, "rank-exec",         "--",
+                       "grep",         "Cpus_allowed_list", "/proc/self/status"};
+  options.environment = {{"OCRTUNE_RANK_CPUS", ";" + std::to_string(cpu)}, {"LOCAL_RANK", "1"}};
+  auto process = Process::start(options);
+  ASSERT_TRUE(process.ok());
+  process->wait(20);
+  EXPECT_EQ(process->output().contents(), "Cpus_allowed_list:\t" + std::to_string(cpu) + "\n");
+  options.environment[1].second = "2";
+  process = Process::start(options);
+  ASSERT_TRUE(process.ok());
+  EXPECT_EQ(process->wait(20)->code, 2);
+  EXPECT_THAT(process->output().contents(), HasSubstr("has no CPUs for rank 2"));
+}
+
+TEST(CommandRunner, RemovesItsOwnSharedMemoryOnly) {
+  const std::string foreign = "/dev/shm/ocrtune-test-foreign-" + std::to_string(::getpid());
+  const Trial trial =
+      run(script("echo x > /dev/shm/client_$$_0; echo x > " + foreign + "; " + kTrain));
+  ASSERT_EQ(trial.outcome, Outcome::ok) << trial.reason;
+  EXPECT_THAT(trial.evidence, Contains(HasSubstr("removed from /dev/shm: client_")));
+  EXPECT_TRUE(path_exists(foreign)) << "nothing proves whose that is";
+  ::unlink(foreign.c_str());
+}
+
+TEST(PrepareCommand, FindsMistakesBeforeAnyTrial) {
+  const auto what = [](const CommandWorkload& workload) {
+    const auto prepared = prepare_command(workload, this_machine());
+    return prepared ? std::string("fine") : prepared.error().what;
+  };
+  CommandWorkload workload = script("exit");
+  EXPECT_EQ(what(workload), "fine");
+  workload.command.emplace_back("{nprocs}");
+  EXPECT_THAT(what(workload), HasSubstr("unknown placeholder {nprocs}"));
+  EXPECT_THAT(what(workload), HasSubstr("did you mean {nproc}?"));
+  workload = script("exit");
+  workload.command = {"no-such-trainer", "{nproc}"};
+  EXPECT_EQ(what(workload), "'no-such-trainer' is not in PATH");
+  workload.command = {"sh", "train.sh"};
+  EXPECT_THAT(what(workload), HasSubstr("ignores nproc: put {nproc}"));
+  workload = script("exit");
+  workload.log_reader = "";
+  EXPECT_THAT(what(workload), HasSubstr("--log-reader"));
+  workload.log_reader = "tensorflow";
+  EXPECT_THAT(what(workload), HasSubstr("log reader 'tensorflow'"));
+  workload.log_reader = "regex:speed ([0-9.]+)";
+  EXPECT_THAT(what(workload), HasSubstr("names no number"));
+  workload.log_reader = "regex:(?<samples_per_second>[0-9.+";
+  EXPECT_THAT(what(workload), HasSubstr("does not compile"));
+  workload = script("exit");
+  workload.directory = "/no/such/folder";
+  EXPECT_THAT(what(workload), HasSubstr("no folder /no/such/folder"));
+  workload = script("exit");
+  workload.setup = {"echo 'open"};
+  EXPECT_THAT(what(workload), HasSubstr("not closed"));
+  workload = script("exit");
+  workload.preset = "paddle";
+  EXPECT_THAT(what(workload), HasSubstr("no preset 'paddle'"));
+  workload = CommandWorkload();
+  EXPECT_THAT(what(workload), AnyOf(HasSubstr("--log-reader"), HasSubstr("no command")));
+}
+
+TEST(PrepareCommand, ShowsWhatItWouldRun) {
+  CommandWorkload workload = script("echo '{{x}} $HOME'", {"nproc", "threads"});
+  workload.setup = {"mkdir {trial_dir}/a"};
+  const auto prepared = prepare_command(workload, this_machine());
+  ASSERT_TRUE(prepared.ok());
+  Knobs knobs;
+  knobs.nproc = 2;
+  knobs.threads = 3;
+  const auto lines = dry_run_lines(*prepared, this_machine(), knobs);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_THAT(lines[0], HasSubstr("mkdir"));
+  EXPECT_THAT(lines[1], HasSubstr("OMP_NUM_THREADS=3 sh -c"));
+  EXPECT_THAT(lines[1], HasSubstr("{x} $HOME"));
+  EXPECT_THAT(launch_line(*prepared, this_machine(), knobs), HasSubstr("client 2 16"));
+}
+
+}  // namespace
+}  // namespace ocrtune

@@ -1,0 +1,71 @@
+#include "trial/observe/gpu_places.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ocrtune {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+constexpr std::uint64_t kGiB = 1ULL << 30;
+
+GpuReport report(const std::vector<std::pair<std::uint64_t, std::vector<int>>>& gpus) {
+  GpuReport made;
+  made.answered = true;
+  for (const auto& [used, pids] : gpus) {
+    GpuFacts gpu;
+    gpu.index = static_cast<int>(made.gpus.size());
+    gpu.memory_bytes = 24 * kGiB;
+    gpu.memory_used_bytes = used;
+    gpu.pids = pids;
+    made.gpus.push_back(gpu);
+  }
+  return made;
+}
+
+std::vector<std::string> told(const GpuReport& before, const std::vector<GpuReport>& later,
+                              const std::set<int>& pids) {
+  std::map<int, GpuUse> use;
+  for (const GpuReport& now : later) note_gpu_use(before, now, pids, use);
+  return gpu_use_lines(use);
+}
+
+TEST(GpuUse, AllOnTheFirst) {
+  const auto lines = told(
+      report({{kGiB, {}}, {0, {}}}),
+      {report({{3 * kGiB, {10, 11}}, {0, {}}}), report({{4 * kGiB, {10, 11, 12, 99}}, {0, {}}})},
+      {9, 10, 11, 12});
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0], "where it computed: GPU 0: 3 processes, 4.0 GiB of 24.0 GiB in use");
+  EXPECT_THAT(lines[1],
+              StartsWith("GPUs without work: 1 while 3 processes shared the rest; start"));
+}
+
+TEST(GpuUse, OneEach) {
+  const auto lines =
+      told(report({{0, {}}, {0, {}}}), {report({{kGiB, {10}}, {kGiB, {11}}})}, {10, 11});
+  EXPECT_THAT(lines, ElementsAre(HasSubstr("GPU 0: 1 process, 1.0 GiB of 24.0 GiB in use; GPU 1")));
+}
+
+// In a container the driver's process ids are not ours: the memory tells.
+TEST(GpuUse, ByMemoryWhereProcessIdsAreOthers) {
+  const auto lines = told(report({{kGiB, {7}}, {20 * kGiB, {8}}}),
+                          {report({{2 * kGiB, {7, 70001}}, {20 * kGiB + 1000, {8}}})}, {10, 11});
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0], "where it computed: GPU 0: 2.0 GiB of 24.0 GiB in use");
+  EXPECT_THAT(lines[1], StartsWith("GPUs without work: 1; start"));
+}
+
+TEST(GpuUse, NoneUsed) {
+  const auto quiet = report({{kGiB, {7}}, {0, {}}});
+  EXPECT_THAT(told(quiet, {quiet}, {10}),
+              ElementsAre("GPUs without work: 0, 1; the command used none of them"));
+  EXPECT_THAT(told(quiet, {}, {10}), IsEmpty());
+}
+
+}  // namespace
+}  // namespace ocrtune

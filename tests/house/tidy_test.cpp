@@ -1,0 +1,178 @@
+// The house rules that a reader would otherwise check by hand: folders, circles, sizes, words.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Which floor may include which others. bench/ may look at all of them, and none at it.
+const std::map<std::string, std::set<std::string>> kFloors = {
+    {"base", {}},
+    {"diagnosis", {"base"}},
+    {"consistency", {"base"}},
+    {"probes", {"base"}},
+    {"core", {"base"}},
+    {"trial", {"base", "diagnosis", "probes", "core"}},
+    {"tuner", {"base", "diagnosis", "probes", "core", "trial"}},
+    {"capacity", {"base", "probes", "trial", "tuner"}},
+    {"supervise", {"base", "diagnosis", "probes", "trial", "tuner"}},
+    {"reports",
+     {"base", "diagnosis", "consistency", "probes", "trial", "tuner", "capacity", "supervise"}},
+    {"cli",
+     {"base", "diagnosis", "consistency", "probes", "core", "trial", "tuner", "capacity",
+      "supervise", "reports"}},
+};
+constexpr int kMaxFilesInFolder = 40;
+
+struct SourceFile {
+  std::string floor;
+  std::string folder;  // "tuner/space"
+  std::string name;    // "tuner/space/space.h"
+  std::string text;
+  std::vector<std::string> includes;  // ours only: "base/result.h"
+};
+
+std::string read(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+std::string folder_of(const std::string& name) { return name.substr(0, name.rfind('/')); }
+std::string floor_of(const std::string& name) { return name.substr(0, name.find('/')); }
+
+bool is_source(const fs::path& path) {
+  return std::set<std::string>{".h", ".cpp", ".cu"}.count(path.extension().string()) > 0;
+}
+
+std::vector<SourceFile> read_sources() {
+  std::vector<SourceFile> files;
+  const std::regex include("#include \"([a-z0-9_]+/[a-z0-9_/]+\\.h)\"");
+  const fs::path root(OCRTUNE_SOURCE_DIR);
+  for (const auto& [floor, allowed] : kFloors) {
+    for (const auto& entry : fs::recursive_directory_iterator(root / floor)) {
+      if (!is_source(entry.path())) continue;
+      const std::string name = fs::relative(entry.path(), root).string();
+      SourceFile file{floor, folder_of(name), name, read(entry.path()), {}};
+      for (std::sregex_iterator it(file.text.begin(), file.text.end(), include), end; it != end;
+           ++it) {
+        file.includes.push_back((*it)[1]);
+      }
+      files.push_back(std::move(file));
+    }
+  }
+  return files;
+}
+
+const std::vector<SourceFile>& sources() {
+  static const std::vector<SourceFile> files = read_sources();
+  return files;
+}
+
+// "tuner/space/space.h" and "tuner/space/space.cpp" are one room: "tuner/space/space".
+std::string room(const std::string& name) { return name.substr(0, name.rfind('.')); }
+
+using Arrows = std::map<std::string, std::set<std::string>>;
+
+void expect_no_circle(Arrows arrows) {
+  std::map<std::string, int> state;  // 0 new, 1 on the path, 2 done
+  std::vector<std::string> path;
+  std::function<void(const std::string&)> visit = [&](const std::string& at) {
+    state[at] = 1;
+    path.push_back(at);
+    for (const std::string& next : arrows[at]) {
+      if (state[next] == 1) {
+        std::string circle;
+        for (auto it = std::find(path.begin(), path.end(), next); it != path.end(); ++it) {
+          circle += *it + " -> ";
+        }
+        ADD_FAILURE() << "a circle: " << circle << next;
+      } else if (state[next] == 0) {
+        visit(next);
+      }
+    }
+    path.pop_back();
+    state[at] = 2;
+  };
+  std::vector<std::string> starts;
+  for (const auto& [name, targets] : arrows) starts.push_back(name);
+  for (const std::string& name : starts) {
+    if (state[name] == 0) visit(name);
+  }
+}
+
+}  // namespace
+
+TEST(Tidy, FloorsIncludeOnlyWhatTheTableAllows) {
+  for (const SourceFile& file : sources()) {
+    for (const std::string& include : file.includes) {
+      const std::string target = floor_of(include);
+      EXPECT_TRUE(target == file.floor || kFloors.at(file.floor).count(target))
+          << file.name << " includes " << include;
+    }
+  }
+}
+
+TEST(Tidy, FoldersFormNoCircle) {
+  Arrows arrows;
+  for (const SourceFile& file : sources()) {
+    for (const std::string& include : file.includes) {
+      if (folder_of(include) != file.folder) arrows[file.folder].insert(folder_of(include));
+    }
+  }
+  expect_no_circle(arrows);
+}
+
+TEST(Tidy, RoomsFormNoCircle) {
+  Arrows arrows;
+  for (const SourceFile& file : sources()) {
+    for (const std::string& include : file.includes) {
+      if (room(include) != room(file.name)) arrows[room(file.name)].insert(room(include));
+    }
+  }
+  expect_no_circle(arrows);
+}
+
+TEST(Tidy, FoldersAreSmall) {
+  std::map<std::string, int> count;
+  for (const SourceFile& file : sources()) ++count[file.folder];
+  for (const auto& [folder, files] : count) {
+    EXPECT_LE(files, kMaxFilesInFolder) << folder << ": two subjects in one folder?";
+  }
+}
+
+TEST(Tidy, FilesAreSmallAndCaptioned) {
+  for (const SourceFile& file : sources()) {
+    const auto lines = std::count(file.text.begin(), file.text.end(), '\n');
+    EXPECT_LE(lines, 600) << file.name << " has " << lines << " lines: two nouns in one file?";
+    EXPECT_EQ(file.text.rfind("// ", 0) == 0 || file.name.ends_with(".cpp"), true)
+        << file.name << " has no caption";
+  }
+}
+
+TEST(Tidy, OnlyTheTopFloorPrints) {
+  const std::regex printing("std::cout|std::printf|\\bprintf\\(|fmt::print\\(");
+  for (const SourceFile& file : sources()) {
+    if (file.floor == "cli" || file.name.ends_with("_main.cpp")) continue;
+    EXPECT_FALSE(std::regex_search(file.text, printing)) << file.name << " prints";
+  }
+}
+
+TEST(Tidy, NoEmptyWordsInNames) {
+  const std::regex empty("(^|[/_])(util|utils|helper|helpers|manager|misc|common)([_.]|$)");
+  for (const SourceFile& file : sources()) {
+    EXPECT_FALSE(std::regex_search(file.name, empty)) << file.name;
+  }
+}

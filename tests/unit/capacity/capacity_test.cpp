@@ -1,0 +1,252 @@
+#include "capacity/capacity.h"
+
+#include <cmath>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "capacity/capacity_answer.h"
+#include "trial/table_runner.h"
+
+namespace ocrtune {
+namespace {
+
+using testing::HasSubstr;
+
+std::string table_of(const UslCurve& truth, const std::vector<int>& counts, int batch = 1) {
+  std::string csv =
+      "# cores=16 memory_bytes=68719476736\n"
+      "nproc,threads,batch,samples_per_second,peak_bytes,outcome,noise_sigma\n";
+  for (const int n : counts) {
+    csv += std::to_string(n) + ",1," + std::to_string(batch) + "," + std::to_string(truth.at(n)) +
+           "," + std::to_string(n * 1000000000LL) + ",ok,0.02\n";
+  }
+  return csv;
+}
+
+NodeMeasurement node_of(const std::string& csv) {
+  return measure_node(parse_table(csv, "t").value(), "t").value();
+}
+
+const UslCurve kTruth{100, 0.02, 0.0005};
+const std::string kTable = table_of(kTruth, {1, 2, 4, 6, 8, 12, 16});
+
+CapacityDemand rate_demand(double rate) {
+  CapacityDemand demand;
+  demand.requests_per_second = rate;
+  return demand;
+}
+
+CapacityDemand training_demand(double samples, double deadline) {
+  CapacityDemand demand;
+  demand.samples = samples;
+  demand.deadline_seconds = deadline;
+  return demand;
+}
+
+TEST(MeasureNode, TakesTheBestSettingAndItsCurve) {
+  const NodeMeasurement node = node_of(kTable);
+  EXPECT_EQ(node.knobs.nproc, 16);
+  EXPECT_EQ(node.points.size(), 7u);
+  EXPECT_EQ(node.peak_bytes, 16000000000u);
+  EXPECT_DOUBLE_EQ(node.usable_cores, 16);
+  EXPECT_TRUE(node.batch_cost_known);  // a batch of one needs no model
+  EXPECT_NEAR(node.service.fixed_seconds, 16 / kTruth.at(16), 1e-6);
+}
+
+TEST(MeasureNode, LearnsWhatABatchCosts) {
+  std::string csv = "nproc,threads,batch,samples_per_second,peak_bytes,outcome,noise_sigma\n";
+  for (const int batch : {1, 4, 16}) {  // 10 ms and 2 ms each
+    csv += "2,1," + std::to_string(batch) + "," +
+           std::to_string(2 * batch / (0.010 + 0.002 * batch)) + ",1,ok,0\n";
+  }
+  const NodeMeasurement node = node_of(csv);
+  EXPECT_EQ(node.knobs.batch, 16);
+  EXPECT_TRUE(node.batch_cost_known);
+  EXPECT_NEAR(node.service.fixed_seconds, 0.010, 1e-4);
+  EXPECT_NEAR(node.service.seconds_each, 0.002, 1e-5);
+}
+
+Trial served(int nproc, double rate, const std::string& phase) {
+  Trial trial;
+  trial.knobs.nproc = nproc;
+  trial.outcome = Outcome::ok;
+  trial.samples_per_second = rate;
+  trial.phase = phase;
+  Sample sample;
+  sample.samples_per_second = rate;
+  sample.seconds = 5;
+  sample.steps = 500;
+  trial.samples = {sample};
+  return trial;
+}
+
+TEST(MeasureNode, TakesTheRateThatWasProvedUnderAPromise) {
+  RunRecord run;
+  run.id = "r";
+  run.options.mode = "infer";
+  run.options.promise = "p99=50ms";
+  run.result.found = true;
+  run.result.recommendation.knobs.nproc = 2;
+  run.trials = {served(1, 140, "sweep"), served(2, 130, "sweep"), served(2, 128, "race")};
+  const auto unproved = measure_node(run);
+  ASSERT_TRUE(unproved.ok()) << unproved.error().what;
+  EXPECT_EQ(unproved->knobs.nproc, 2);  // what was recommended, not what one trial made fastest
+  EXPECT_NEAR(median(unproved->rates), 129, 1.1);
+  EXPECT_THAT(unproved->notes, testing::Contains(HasSubstr("not proved at full length")));
+  run.trials.push_back(served(2, 104, "proof"));
+  const auto proved = measure_node(run);
+  ASSERT_TRUE(proved.ok());
+  EXPECT_DOUBLE_EQ(median(proved->rates), 104);
+  EXPECT_THAT(proved->notes, testing::Contains(HasSubstr("was proved at full length")));
+}
+
+TEST(MeasureNode, RefusesATableWhereNothingWorked) {
+  const auto table = parse_table(
+      "nproc,threads,batch,samples_per_second,peak_bytes,outcome,noise_sigma\n"
+      "1,1,8,0,0,crashed,0\n",
+      "t");
+  ASSERT_TRUE(table.ok());
+  EXPECT_EQ(measure_node(*table, "t").error().kind, ErrorKind::invalid);
+}
+
+TEST(PlanCapacity, DividesALoadByTheRateOfOneMachine) {
+  const double each = kTruth.at(16);
+  const auto plan = answer_capacity(node_of(kTable), rate_demand(2.5 * each));
+  ASSERT_TRUE(plan.ok());
+  EXPECT_FALSE(plan->refused);
+  EXPECT_EQ(plan->machines.median, 3);
+  EXPECT_EQ(plan->machines.low, 3);
+  EXPECT_EQ(plan->machines.high, 3);
+  EXPECT_EQ(plan->spare_machines, 4);
+  EXPECT_FALSE(plan->back_tests.empty());
+  EXPECT_THAT(plan->answer, HasSubstr("3 nodes of this kind do"));
+  EXPECT_THAT(plan->answer, HasSubstr("at 2 nodes the line grows"));
+}
+
+TEST(PlanCapacity, ALoadNearAStepHasAnInterval) {
+  const auto plan = answer_capacity(node_of(kTable), rate_demand(3 * kTruth.at(16)));
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->machines.low, 3);
+  EXPECT_EQ(plan->machines.high, 4);
+}
+
+TEST(PlanCapacity, APromiseCostsMachinesAndBreaksBelowThem) {
+  CapacityDemand demand = rate_demand(2.9 * kTruth.at(16));
+  const double service = 16 / kTruth.at(16);
+  demand.promise = Promise{0.99, 2.2 * service};
+  const auto plan = answer_capacity(node_of(kTable), demand);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_FALSE(plan->refused) << plan->refusal;
+  EXPECT_GT(plan->machines.median, 3);
+  EXPECT_LT(plan->served_rate.median, plan->machine_rate.median);
+  double before = INFINITY;
+  for (const CapacityRow& row : plan->rows) {
+    EXPECT_LE(row.latency_seconds, before);
+    before = row.latency_seconds;
+    EXPECT_EQ(row.latency_seconds <= demand.promise->seconds * 1.01,
+              row.machines >= plan->machines.median)
+        << row.machines;
+  }
+  EXPECT_THAT(plan->answer, HasSubstr("the promise breaks"));
+}
+
+TEST(PlanCapacity, ARateMeasuredUnderThePromiseIsDividedAsItIs) {
+  NodeMeasurement node = node_of(kTable);
+  node.promise = "p99=50ms";
+  CapacityDemand demand = rate_demand(2.5 * kTruth.at(16));
+  const auto without = plan_capacity(node, demand);
+  ASSERT_FALSE(without.ok());
+  EXPECT_EQ(without.error().kind, ErrorKind::usage);
+  EXPECT_THAT(without.error().what, HasSubstr("--slo p99=50ms"));
+  demand.promise = Promise{0.99, 0.02};  // stricter than what was measured
+  EXPECT_FALSE(plan_capacity(node, demand).ok());
+  demand.promise = Promise{0.95, 0.05};
+  const auto plan = answer_capacity(node, demand);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->machines.median, 3);
+  EXPECT_NEAR(plan->served_rate.median, kTruth.at(16), 1e-3);
+  EXPECT_THAT(plan->answer, HasSubstr("at 2 nodes the promise breaks"));
+}
+
+TEST(PlanCapacity, SaysByHowMuchNothingMeetsAPromise) {
+  CapacityDemand demand = rate_demand(100);
+  demand.promise = Promise{0.99, 0.001};
+  const auto plan = answer_capacity(node_of(kTable), demand);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_TRUE(plan->refused);
+  EXPECT_EQ(plan->machines.median, 0);
+  EXPECT_THAT(plan->answer, HasSubstr("no number of machines keeps p99 under 1 ms"));
+  EXPECT_THAT(plan->answer, HasSubstr("ms too long"));
+}
+
+TEST(PlanCapacity, RefusesALoadBeyondItsRange) {
+  const auto plan = answer_capacity(node_of(kTable), rate_demand(1e9));
+  ASSERT_TRUE(plan.ok());
+  EXPECT_TRUE(plan->refused);
+  EXPECT_EQ(plan->valid_range.high, 100);
+}
+
+TEST(PlanCapacity, OneMachineTrainsInTime) {
+  const auto plan =
+      answer_capacity(node_of(kTable), training_demand(3600 * kTruth.at(16), 2 * 3600));
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->machines.median, 1);
+  EXPECT_FALSE(plan->extrapolated);
+  ASSERT_FALSE(plan->rows.empty());
+  EXPECT_NEAR(plan->rows[0].seconds.median, 3600, 60);
+  EXPECT_LT(plan->rows[0].seconds.low, plan->rows[0].seconds.high);
+}
+
+TEST(PlanCapacity, SeveralTrainOnlyAsFarAsBackTestsReachAndLabelled) {
+  CapacityDemand demand = training_demand(3600 * kTruth.at(16), 0.7 * 3600);
+  demand.cost_per_hour = 2;
+  const auto plan = answer_capacity(node_of(kTable), demand);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_FALSE(plan->refused) << plan->refusal;
+  EXPECT_EQ(plan->machines.median, 2);
+  EXPECT_TRUE(plan->extrapolated);
+  EXPECT_THAT(plan->answer, HasSubstr("[EXTRAPOLATED]"));
+  EXPECT_GE(plan->valid_range.high, 2);
+  EXPECT_GT(plan->rows.back().cost.value_or(0), 0);
+
+  const auto far = answer_capacity(node_of(kTable), training_demand(3600 * kTruth.at(16), 60));
+  ASSERT_TRUE(far.ok());
+  EXPECT_TRUE(far->refused);
+  EXPECT_THAT(far->refusal, HasSubstr("measurements back"));
+}
+
+TEST(PlanCapacity, TwoCountsBackNoExtrapolation) {
+  const NodeMeasurement node = node_of(table_of(kTruth, {1, 2}));
+  const auto plan = answer_capacity(node, training_demand(3600 * kTruth.at(2), 1800));
+  ASSERT_TRUE(plan.ok());
+  EXPECT_TRUE(plan->refused);
+  EXPECT_THAT(plan->valid_range.reason, HasSubstr("fewer than four process counts"));
+}
+
+TEST(PlanCapacity, MeasuredNodeCountsCarryFurther) {
+  std::string csv = "nproc,threads,batch,nodes,samples_per_second,peak_bytes,outcome,noise_sigma\n";
+  const UslCurve nodes{400, 0.05, 0};
+  for (const int n : {1, 2, 3, 4, 6, 8}) {
+    csv += "4,1,8," + std::to_string(n) + "," + std::to_string(nodes.at(n)) + ",1,ok,0.01\n";
+  }
+  const NodeMeasurement node = node_of(csv);
+  EXPECT_EQ(node.nodes.size(), 6u);
+  const auto plan = answer_capacity(node, training_demand(3600 * nodes.at(10), 3700));
+  ASSERT_TRUE(plan.ok());
+  EXPECT_FALSE(plan->refused) << plan->refusal;
+  EXPECT_NEAR(plan->machines.median, 10, 1);
+  EXPECT_GE(plan->machines.high, plan->machines.median);
+}
+
+TEST(PlanCapacity, WantsOneDemand) {
+  EXPECT_EQ(answer_capacity(node_of(kTable), {}).error().kind, ErrorKind::usage);
+  CapacityDemand both = rate_demand(10);
+  both.samples = 5;
+  both.deadline_seconds = 5;
+  EXPECT_EQ(answer_capacity(node_of(kTable), both).error().kind, ErrorKind::usage);
+}
+
+}  // namespace
+}  // namespace ocrtune

@@ -1,0 +1,71 @@
+#include "cli/shell/progress.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+#include "cli/shell/terminal.h"
+#include "reports/catalogue/plain_text.h"
+
+namespace ocrtune {
+namespace {
+
+SearchState half_way() {
+  return {12, 40, {212, 207, 216}, 80, "race", "nproc=2 threads=4 batch=32 binding=compact"};
+}
+
+std::string contents(std::FILE* file) {
+  std::string text;
+  std::rewind(file);
+  for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) text += static_cast<char>(c);
+  return text;
+}
+
+TEST(SearchProgress, SaysHowFarBestAndTimeLeft) {
+  EXPECT_EQ(search_text(half_way(), 200),
+            "trial 12 of about 40 | best 212.0 (207.0..216.0)/s | 1 min 20 s left | race nproc=2 "
+            "threads=4 batch=32 binding=compact");
+}
+
+TEST(SearchProgress, LeavesOutWhatIsNotKnownYet) {
+  EXPECT_EQ(search_text({1, 0, {}, 0, "", ""}, 80), "trial 1");
+  EXPECT_EQ(search_text({41, 40, {}, 0, "race", ""}, 80), "trial 41 of about 41 | race")
+      << "never more done than there is";
+}
+
+TEST(SearchProgress, FitsSixtyColumns) {
+  const std::string text = search_text(half_way(), 60);
+  EXPECT_LE(display_width(text), 60);
+  EXPECT_NE(text.find("trial 12 of about 40"), std::string::npos);
+}
+
+TEST(SearchProgress, SaysNothingIntoAPipeButNotesStay) {
+  std::FILE* file = std::tmpfile();
+  ASSERT_NE(file, nullptr);
+  {
+    SearchProgress line(file);
+    line.show(half_way());
+    line.note("kept\x1b[31m");
+  }
+  EXPECT_EQ(contents(file), "kept\\x1b[31m\n");
+  std::fclose(file);
+}
+
+TEST(Terminal, AFileIsNeitherTerminalNorColoured) {
+  std::FILE* file = std::tmpfile();
+  EXPECT_FALSE(is_terminal(file));
+  EXPECT_FALSE(may_colour(file));
+  ::setenv("COLUMNS", "132", 1);
+  EXPECT_EQ(terminal_width(file), 132);
+  ::setenv("COLUMNS", "20", 1);
+  EXPECT_EQ(terminal_width(file), 60);
+  ::setenv("COLUMNS", "wide", 1);
+  EXPECT_EQ(terminal_width(file), 80);
+  ::unsetenv("COLUMNS");
+  std::fclose(file);
+}
+
+}  // namespace
+}  // namespace ocrtune

@@ -1,0 +1,143 @@
+#include "core/data/lmdb_source.h"
+
+#if __has_include(<lmdb.h>)
+#include <lmdb.h>
+
+#include <fstream>
+#include <map>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "core/data/loader.h"
+#include "core/data/png_codec.h"
+#include "core/data/samples.h"
+
+namespace ocrtune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class LmdbSourceTest : public ::testing::Test {
+ protected:
+  void SetUp() override { folder_ = *make_temporary_directory("lmdb"); }
+  void TearDown() override { (void)remove_tree(folder_); }
+
+  void put(const std::map<std::string, std::string>& entries) { put_at(folder_, entries); }
+  static void put_at(const std::string& folder, const std::map<std::string, std::string>& entries) {
+    MDB_env* environment = nullptr;
+    MDB_txn* transaction = nullptr;
+    MDB_dbi database = 0;
+    ASSERT_EQ(::mdb_env_create(&environment), 0);
+    ASSERT_EQ(::mdb_env_set_mapsize(environment, 16 << 20), 0);
+    ASSERT_EQ(::mdb_env_open(environment, folder.c_str(), MDB_NOSYNC, 0600), 0);
+    ASSERT_EQ(::mdb_txn_begin(environment, nullptr, 0, &transaction), 0);
+    ASSERT_EQ(::mdb_dbi_open(transaction, nullptr, 0, &database), 0);
+    for (const auto& [key, value] : entries) {
+      MDB_val name = {key.size(), const_cast<char*>(key.data())};
+      MDB_val bytes = {value.size(), const_cast<char*>(value.data())};
+      ASSERT_EQ(::mdb_put(transaction, database, &name, &bytes, 0), 0);
+    }
+    ASSERT_EQ(::mdb_txn_commit(transaction), 0);
+    ::mdb_env_close(environment);
+  }
+  void put_lines(int count) {
+    std::map<std::string, std::string> entries = {{"num-samples", std::to_string(count)}};
+    for (int i = 1; i <= count; ++i) {
+      char number[16];
+      std::snprintf(number, sizeof number, "%09d", i);
+      Image image{12, 8, std::vector<std::uint8_t>(12 * 8 * 3, static_cast<std::uint8_t>(i))};
+      entries[std::string("image-") + number] = *encode_png(image);
+      entries[std::string("label-") + number] = std::to_string(i);
+    }
+    put(entries);
+  }
+  std::string folder_;
+};
+
+TEST_F(LmdbSourceTest, ReadsWhatPaddleOcrWrites) {
+  put({{"num-samples", "2"},
+       {"label-000000001", "ba"},
+       {"image-000000001", "bytes"},
+       {"label-000000002", "c"}});
+  const auto source = LmdbSource::open(folder_, "");
+  ASSERT_TRUE(source) << source.error().what;
+  EXPECT_EQ((*source)->size(), 2);
+  EXPECT_THAT((*source)->alphabet(), ElementsAre("a", "b", "c"));
+  EXPECT_THAT((*source)->label(0), ElementsAre(2, 1));
+  EXPECT_EQ(*(*source)->image_bytes(0), "bytes");
+  EXPECT_THAT((*source)->image_bytes(1).error().what, HasSubstr("image-000000002"));
+  EXPECT_EQ((*source)->name(1), folder_ + ":2");
+}
+
+TEST_F(LmdbSourceTest, WalksTheFoldersBelow) {
+  for (const auto& [folder, text] : {std::pair{"/b/train", "b"}, std::pair{"/a", "a"}}) {
+    ASSERT_TRUE(make_directories(folder_ + folder));
+    put_at(folder_ + folder,
+           {{"num-samples", "1"}, {"label-000000001", text}, {"image-000000001", folder}});
+  }
+  EXPECT_THAT(lmdb_folders(folder_), ElementsAre(folder_ + "/a", folder_ + "/b/train"));
+  const auto source = LmdbSource::open(folder_, "");
+  ASSERT_TRUE(source) << source.error().what;
+  EXPECT_THAT((*source)->alphabet(), ElementsAre("a", "b"));
+  ASSERT_EQ((*source)->size(), 2);
+  EXPECT_EQ(*(*source)->image_bytes(1), "/b/train");
+  EXPECT_EQ((*source)->name(1), folder_ + "/b/train:1");
+  EXPECT_EQ(samples_path(folder_), folder_);
+}
+
+TEST_F(LmdbSourceTest, NamesTheFolderBelowThatIsDamaged) {
+  ASSERT_TRUE(make_directories(folder_ + "/a"));
+  ASSERT_TRUE(make_directories(folder_ + "/b"));
+  put_at(folder_ + "/a", {{"num-samples", "0"}});
+  put_at(folder_ + "/b", {{"key", "value"}});
+  EXPECT_THAT(LmdbSource::open(folder_, "").error().what, HasSubstr(folder_ + "/b"));
+}
+
+TEST_F(LmdbSourceTest, CountsWhatIsUnusable) {
+  put({{"num-samples", "3"}, {"label-000000001", "12"}, {"label-000000002", "x"}});
+  const auto source = LmdbSource::open(folder_, "12");
+  ASSERT_TRUE(source);
+  EXPECT_EQ((*source)->size(), 1);
+  EXPECT_EQ((*source)->unusable().count, 2);
+}
+
+TEST_F(LmdbSourceTest, RefusesWhatIsNoSuchDatabase) {
+  EXPECT_EQ(LmdbSource::open("/nowhere", "").error().kind, ErrorKind::missing);
+  std::ofstream(folder_ + "/data.mdb") << std::string(10'000, 'x');
+  EXPECT_EQ(LmdbSource::open(folder_, "").error().kind, ErrorKind::invalid);
+  (void)remove_tree(folder_ + "/data.mdb");
+  put({{"num-samples", "many"}});
+  EXPECT_THAT(LmdbSource::open(folder_, "").error().what, HasSubstr("num-samples is 'many'"));
+}
+
+TEST_F(LmdbSourceTest, TheLoaderTakesAFolderForALabelFile) {
+  put_lines(24);
+  LoaderOptions options;
+  options.label_file = folder_;
+  options.batch = 4;
+  options.height = 8;
+  options.width = 16;
+  std::vector<std::vector<float>> images;
+  for (int workers : {0, 2}) {
+    options.workers = workers;
+    auto loader = Loader::create(options);
+    ASSERT_TRUE(loader) << loader.error().what;
+    for (int i = 0; i < 12; ++i) {
+      const auto batch = (*loader)->next();
+      ASSERT_TRUE(batch) << batch.error().what;
+      if (workers == 0) {
+        images.push_back(batch->images);
+      } else {
+        EXPECT_EQ(batch->images, images[static_cast<std::size_t>(i)]);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ocrtune
+
+#endif

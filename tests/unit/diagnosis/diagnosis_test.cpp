@@ -1,0 +1,217 @@
+#include "diagnosis/diagnosis.h"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+struct Case {
+  std::string name, expected, text;
+};
+
+// "=== name -> expected cause" starts a case; the lines up to the next one are its log.
+std::vector<Case> cases(const std::string& file) {
+  const std::string path = std::string(OCRTUNE_SOURCE_DIR) + "/tests/fixtures/logs/" + file;
+  std::vector<Case> all;
+  for (const std::string& line : split(*read_file(path), '\n')) {
+    if (starts_with(line, "=== ")) {
+      const std::size_t arrow = line.find(" -> ");
+      all.push_back({line.substr(4, arrow - 4), line.substr(arrow + 4), ""});
+    } else if (!all.empty()) {
+      all.back().text += line + "\n";
+    }
+  }
+  return all;
+}
+
+std::string first_cause(const Diagnosis& diagnosis) {
+  return diagnosis.causes.empty() ? "none" : diagnosis.causes[0].row->name;
+}
+
+std::string verdict(const Diagnosis& diagnosis) {
+  if (diagnosis.failed) return first_cause(diagnosis);
+  for (const Cause& cause : diagnosis.causes) {
+    if (cause.row->kind == CauseKind::slowness && cause.confidence > 0.3) return cause.row->name;
+  }
+  return "none";
+}
+
+double confidence_of(const Diagnosis& diagnosis, const std::string& name) {
+  for (const Cause& cause : diagnosis.causes) {
+    if (cause.row->name == name) return cause.confidence;
+  }
+  return 0;
+}
+
+const char* const kKilled =
+    "SystemError: (Fatal) DataLoader process (pid 78437) exited is killed by signal: Killed.\n";
+const char* const kKernelKill =
+    "[1.0] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x,mems_allowed=0,oom_memcg=/"
+    "docker/a,task_memcg=/docker/a,task=python,pid=78437,uid=0\n";
+
+TEST(Diagnosis, RetoldLogsOfPaddle) {
+  const auto all = cases("paddle_cases.txt");
+  ASSERT_GE(all.size(), 20u);
+  for (const Case& one : all) {
+    EXPECT_EQ(verdict(diagnose_text(one.text)), one.expected) << one.name;
+  }
+}
+
+TEST(Diagnosis, RetoldLogsOfOthers) {
+  const auto all = cases("other_cases.txt");
+  ASSERT_GE(all.size(), 30u);
+  for (const Case& one : all) EXPECT_EQ(verdict(diagnose_text(one.text)), one.expected) << one.name;
+}
+
+// Other versions and other words, healthy ones among them; "a|b" where the log leaves it open.
+TEST(Diagnosis, RewordedLogs) {
+  const auto all = cases("reworded_cases.txt");
+  ASSERT_GE(all.size(), 280u);
+  for (const Case& one : all) {
+    EXPECT_THAT(split(one.expected, '|'), testing::Contains(verdict(diagnose_text(one.text))))
+        << one.name;
+  }
+}
+
+TEST(Diagnosis, SigkillIsNeverBlamedOnNccl) {
+  const Diagnosis diagnosis = diagnose_text(kKilled);
+  for (const Cause& cause : diagnosis.causes) {
+    EXPECT_THAT(cause.row->name, testing::Not(testing::HasSubstr("nccl")));
+  }
+  ASSERT_FALSE(diagnosis.notes.empty());
+  EXPECT_THAT(diagnosis.notes.back(), testing::HasSubstr("NCCL_P2P_DISABLE=1"));
+}
+
+TEST(Diagnosis, TheKernelLogSettlesWhoseLimit) {
+  const std::vector<LogScan> logs = {scan_text("train.log", kKilled),
+                                     scan_text("dmesg", kKernelKill)};
+  const Diagnosis diagnosis = diagnose(logs, {});
+  EXPECT_EQ(first_cause(diagnosis), "cgroup_out_of_memory");
+  EXPECT_GE(diagnosis.causes[0].confidence, 0.97);
+  EXPECT_EQ(confidence_of(diagnosis, "host_out_of_memory"), 0);
+}
+
+TEST(Diagnosis, AKillOfAnotherProgramCountsLittle) {
+  const std::string chrome =
+      "[1.0] Out of memory: Killed process 99 (chrome) total-vm:1kB, anon-rss:1kB\n";
+  const Diagnosis alone = diagnose({scan_text("dmesg", chrome)}, {});
+  EXPECT_LT(confidence_of(alone, "host_out_of_memory"), 0.6);
+}
+
+TEST(Diagnosis, CountersThatStoodTakeMemoryBack) {
+  FailureEvidence evidence;
+  evidence.exit_code = -9;
+  evidence.cgroup_oom_kills = 0;
+  evidence.host_oom_kills = 0;
+  const Diagnosis diagnosis = diagnose({scan_text("train.log", "loss: 1.0\n")}, evidence);
+  EXPECT_EQ(first_cause(diagnosis), "killed_by_other");
+  EXPECT_LT(confidence_of(diagnosis, "host_out_of_memory"), 0.25);
+}
+
+TEST(Diagnosis, CountersThatMovedProveIt) {
+  FailureEvidence evidence;
+  evidence.exit_code = 137;
+  evidence.cgroup_oom_kills = 1;
+  const Diagnosis diagnosis = diagnose({}, evidence);
+  EXPECT_EQ(first_cause(diagnosis), "cgroup_out_of_memory");
+  EXPECT_GE(diagnosis.causes[0].confidence, 0.95);
+}
+
+TEST(Diagnosis, OurOwnKillIsNoCause) {
+  FailureEvidence evidence;
+  evidence.exit_code = -9;
+  evidence.killed_by_us = true;
+  evidence.killed_why = "silent for 60 s";
+  const Diagnosis diagnosis = diagnose({}, evidence);
+  EXPECT_FALSE(diagnosis.failed);
+  EXPECT_THAT(diagnosis.notes, testing::Contains(testing::HasSubstr("silent for 60 s")));
+}
+
+TEST(Diagnosis, TheEarliestRankWinsByItsClock) {
+  const std::vector<LogScan> logs = {
+      scan_text("workerlog.0",
+                "[2024/01/01 10:00:30] ppocr INFO: x\nFileNotFoundError: [Errno 2] No such file or "
+                "directory: 'a'\n"),
+      scan_text("workerlog.1",
+                "[2024/01/01 10:00:10] ppocr INFO: x\nOut of memory error on GPU 1. Cannot "
+                "allocate 1GB memory on GPU 1\n")};
+  EXPECT_EQ(first_cause(diagnose(logs, {})), "gpu_out_of_memory");
+}
+
+TEST(Diagnosis, AnErrorOfAnEarlierRunCountsLittle) {
+  const std::string text =
+      "LAUNCH INFO 2024-01-01 00:00:00,000 -----------  Configuration  ----------------------\n"
+      "torch.OutOfMemoryError: CUDA out of memory.\n"
+      "LAUNCH INFO 2024-01-02 00:00:00,000 -----------  Configuration  ----------------------\n"
+      "FileNotFoundError: [Errno 2] No such file or directory: 'x'\n";
+  const Diagnosis diagnosis = diagnose_text(text);
+  EXPECT_EQ(first_cause(diagnosis), "missing_file");
+}
+
+TEST(Diagnosis, UnknownIsSaid) {
+  FailureEvidence evidence;
+  evidence.exit_code = 3;
+  const Diagnosis diagnosis = diagnose({scan_text("log", "something odd\n")}, evidence);
+  EXPECT_EQ(first_cause(diagnosis), "unknown");
+  EXPECT_EQ(diagnosis.causes[0].evidence[0].text, "something odd");
+}
+
+TEST(Diagnosis, EmptyAndBinaryLogsAreSaid) {
+  EXPECT_FALSE(diagnose_text("").failed);
+  EXPECT_THAT(diagnose_text("").notes, testing::Contains(testing::HasSubstr("empty")));
+  std::string noise;
+  for (int i = 0; i < 100000; ++i) noise += static_cast<char>(i * 2654435761U >> 13);
+  const Diagnosis diagnosis = diagnose_text(noise);
+  EXPECT_FALSE(diagnosis.failed);
+  EXPECT_THAT(diagnosis.notes, testing::Contains(testing::HasSubstr("not text")));
+}
+
+TEST(Causes, EveryRowIsComplete) {
+  std::vector<std::string> names;
+  for (const CauseRow& row : cause_table()) {
+    names.emplace_back(row.name);
+    EXPECT_NE(std::string(row.meaning), "") << row.name;
+    EXPECT_NE(std::string(row.confirm), "") << row.name;
+    EXPECT_FALSE(row.fixes.empty()) << row.name;
+  }
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
+}
+
+TEST(Diagnosis, AStallOfSeveralRanksIsCommunicationAndOfOneIsNot) {
+  FailureEvidence evidence;
+  evidence.exit_code = -15;
+  evidence.killed_by_us = true;
+  evidence.killed_why = "no step for 2 min; rank 1 sleeps while the others are busy";
+  evidence.stalled_ranks = 4;
+  evidence.wait_states = {"1 thread of python sleeps in futex_wait_queue (pid 12)"};
+  const Diagnosis several = diagnose({}, *parse_evidence(evidence_json(evidence)));
+  ASSERT_TRUE(several.failed);
+  EXPECT_STREQ(several.causes[0].row->name, "communication_stall");
+  EXPECT_EQ(several.causes[0].evidence.size(), 2u);
+  evidence.stalled_ranks = 1;
+  EXPECT_STREQ(diagnose({}, evidence).causes[0].row->name, "stalled");
+}
+
+TEST(Diagnosis, AFullGpuIsAHintNoProof) {
+  FailureEvidence evidence;
+  evidence.exit_code = 1;
+  evidence.gpu_peak_bytes = std::uint64_t{239} << 27;
+  evidence.gpu_size_bytes = std::uint64_t{240} << 27;
+  EXPECT_STREQ(diagnose({}, evidence).causes[0].row->name, "gpu_out_of_memory");
+  EXPECT_STREQ(
+      diagnose({scan_text("log", "ModuleNotFoundError: No module named 'lmdb'\n")}, evidence)
+          .causes[0]
+          .row->name,
+      "missing_module");
+}
+
+}  // namespace
+}  // namespace ocrtune

@@ -1,0 +1,164 @@
+#include "diagnosis/log_scan.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "diagnosis/log_time.h"
+
+namespace ocrtune {
+namespace {
+
+const Finding* find(const LogScan& scan, const std::string& id) {
+  for (const Finding& finding : scan.findings) {
+    if (id == finding.signature->id) return &finding;
+  }
+  return nullptr;
+}
+
+const char* const kKilled = "DataLoader process (pid 77) exited is killed by signal: Killed.";
+
+TEST(LogScan, FindsTheLineInAnyLineEnding) {
+  for (const std::string end : {"\n", "\r\n"}) {
+    const LogScan scan = scan_text("x", "one" + end + "two" + end + kKilled + end);
+    const Finding* finding = find(scan, "paddle_worker_sigkill");
+    ASSERT_NE(finding, nullptr);
+    EXPECT_EQ(finding->first.number, 3);
+    EXPECT_EQ(finding->first.text, kKilled);
+    EXPECT_THAT(finding->subjects, testing::ElementsAre("77"));
+  }
+}
+
+TEST(LogScan, ALastLineWithoutItsEndCounts) {
+  const LogScan scan = scan_text("x", std::string("one\n") + kKilled);
+  EXPECT_NE(find(scan, "paddle_worker_sigkill"), nullptr);
+  EXPECT_EQ(scan.lines, 2);
+}
+
+TEST(LogScan, ProgressBarsDoNotCountAsLines) {
+  const LogScan scan =
+      scan_text("x", std::string("eval:  1%| 1it/s\reval:  2%| 1it/s\r") + kKilled + "\n");
+  ASSERT_NE(find(scan, "paddle_worker_sigkill"), nullptr);
+  EXPECT_EQ(find(scan, "paddle_worker_sigkill")->first.number, 1);
+  EXPECT_EQ(scan.progress_lines, 2);
+}
+
+TEST(LogScan, ColoursAndBadBytesDoNotHide) {
+  const LogScan scan =
+      scan_text("x", "\x1b[31mCUDA out\x1b[0m of memory\n\xff\xfe\x80 [Errno 28] \xc3\x28\n");
+  EXPECT_NE(find(scan, "torch_gpu_oom"), nullptr);
+  const Finding* full = find(scan, "enospc");
+  ASSERT_NE(full, nullptr);
+  EXPECT_THAT(full->first.text, testing::HasSubstr("\xEF\xBF\xBD"));
+}
+
+TEST(LogScan, Utf16IsRead) {
+  std::string text = "\xFF\xFE";
+  for (const char* c = "CUDA out of memory\r\n"; *c != '\0'; ++c) text += {*c, '\0'};
+  EXPECT_NE(find(scan_text("x", text), "torch_gpu_oom"), nullptr);
+}
+
+TEST(LogScan, PiecesOfAnySizeGiveTheSame) {
+  const std::string text = std::string("a\nb\r\n") + kKilled + "\nCUDA out of memory\n";
+  for (std::size_t piece : {1u, 2u, 7u, 64u}) {
+    LogScanner scanner("x");
+    for (std::size_t i = 0; i < text.size(); i += piece) scanner.feed(text.substr(i, piece));
+    const LogScan scan = scanner.finish();
+    ASSERT_NE(find(scan, "paddle_worker_sigkill"), nullptr) << piece;
+    EXPECT_EQ(find(scan, "paddle_worker_sigkill")->first.number, 3) << piece;
+    EXPECT_EQ(find(scan, "torch_gpu_oom")->first.number, 4) << piece;
+    EXPECT_EQ(scan.lines, 4) << piece;
+  }
+}
+
+TEST(LogScan, ALineOfAMegabyteIsSearchedThrough) {
+  std::string text(1 << 20, 'x');
+  text.replace(700000, 18, "CUDA out of memory");
+  const LogScan scan = scan_text("x", text);
+  EXPECT_NE(find(scan, "torch_gpu_oom"), nullptr);
+  EXPECT_LE(find(scan, "torch_gpu_oom")->first.text.size(), 1500u);
+}
+
+TEST(LogScan, MemoryStaysBounded) {
+  LogScanner scanner("x");
+  std::string block;
+  for (int i = 0; i < 1000; ++i)
+    block += "Out of memory: Killed process " + std::to_string(i) + " (p) x\n";
+  for (int i = 0; i < 50; ++i) scanner.feed(block);
+  const LogScan scan = scanner.finish();
+  EXPECT_EQ(find(scan, "kernel_oom_host_kill")->count, 50000);
+  EXPECT_LE(find(scan, "kernel_oom_host_kill")->subjects.size(), 16u);
+}
+
+std::int64_t peak_kilobytes() {
+  for (const std::string& line : split(*read_file("/proc/self/status"), '\n')) {
+    if (starts_with(line, "VmHWM:")) return *parse_integer(words(line)[1]);
+  }
+  return 0;
+}
+
+// 2 GiB: healthy lines, then one line of nothing but zero bytes (a hole), then the failure.
+TEST(SlowLogScan, TwoGigabytesInBoundedMemory) {
+  constexpr std::int64_t kSize = std::int64_t{2} << 30;
+  const std::string directory = *make_temporary_directory("scan");
+  const std::string path = join_path(directory, "train.log");
+  std::string healthy;
+  while (healthy.size() < (1 << 20)) {
+    healthy += "epoch: [1/9], loss: 0.5, avg_reader_cost: 0.1 s, ips: 99.1 samples/s\n";
+  }
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  ASSERT_NE(file, nullptr);
+  constexpr int kBlocks = 512;
+  for (int i = 0; i < kBlocks; ++i) std::fwrite(healthy.data(), 1, healthy.size(), file);
+  ASSERT_EQ(std::fseek(file, kSize, SEEK_SET), 0);
+  std::fputs((std::string("\n") + kKilled + "\n").c_str(), file);
+  ASSERT_EQ(std::fclose(file), 0);
+  scan_text("warm", kKilled);
+  const std::int64_t before = peak_kilobytes();
+  const auto scan = scan_log(path);
+  const std::int64_t grown = peak_kilobytes() - before;
+  ASSERT_TRUE(remove_tree(directory));
+  ASSERT_TRUE(scan);
+  EXPECT_GT(scan->bytes, kSize);
+  EXPECT_EQ(scan->lines, kBlocks * std::count(healthy.begin(), healthy.end(), '\n') + 2);
+  EXPECT_NE(find(*scan, "paddle_worker_sigkill"), nullptr);
+  EXPECT_LT(grown, 8 * 1024) << "KiB more than before";
+  RecordProperty("grown_kilobytes", static_cast<int>(grown));
+}
+
+TEST(LogScan, UnreadableAndCompressedFilesAreNamed) {
+  const auto missing = scan_log("/nowhere/workerlog.0");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().kind, ErrorKind::missing);
+  EXPECT_THAT(missing.error().what, testing::HasSubstr("/nowhere/workerlog.0"));
+  EXPECT_FALSE(scan_log("/"));
+  const std::string directory = *make_temporary_directory("scan");
+  const std::string path = join_path(directory, "a.log.gz");
+  ASSERT_TRUE(write_file(path, "\x1f\x8b\x08 something"));
+  const auto compressed = scan_log(path);
+  ASSERT_FALSE(compressed);
+  EXPECT_THAT(compressed.error().what, testing::HasSubstr("zcat"));
+  ASSERT_TRUE(remove_tree(directory));
+}
+
+TEST(LogTime, ReadsTheUsualForms) {
+  const double day = 86400;
+  EXPECT_NEAR(*parse_log_time("[2024/01/02 00:00:01] ppocr INFO: x"), day + 1, 1e-9);
+  EXPECT_NEAR(*parse_log_time("2024-01-02T00:00:01.250 x"), day + 1.25, 1e-9);
+  EXPECT_NEAR(*parse_log_time("LAUNCH INFO 2024-01-02 00:00:01,500 x"), day + 1.5, 1e-9);
+  EXPECT_NEAR(*parse_log_time("I0102 00:00:01.5 23 a.cc:1] x"), day + 1.5, 1e-9);
+  EXPECT_NEAR(*parse_log_time("Jan  2 00:00:01 host kernel: x"), day + 1, 1e-9);
+  EXPECT_NEAR(*parse_log_time("[Tue Jan  2 00:00:01 2024] x"), day + 1, 1e-9);
+  EXPECT_FALSE(parse_log_time("Traceback (most recent call last):"));
+  EXPECT_FALSE(parse_log_time(""));
+}
+
+}  // namespace
+}  // namespace ocrtune

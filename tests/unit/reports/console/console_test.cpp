@@ -1,0 +1,117 @@
+#include "reports/console/console.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "reports/catalogue/plain_text.h"
+#include "reports/catalogue/verdict.h"
+#include "reports/export/run_json.h"
+#include "reports/html/page.h"
+#include "tests/support/sample_runs.h"
+
+namespace ocrtune {
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+  auto lines = split(text, '\n');
+  if (!lines.empty() && lines.back().empty()) lines.pop_back();
+  return lines;
+}
+
+TEST(Console, AnswersInAtMostTwentyFiveLines) {
+  const RunRecord run = sample_run();
+  for (const int width : {60, 80, 120, 200}) {
+    const auto lines = lines_of(console_summary(run, width, false));
+    EXPECT_LE(lines.size(), 25u);
+    for (const std::string& line : lines) {
+      if (starts_with(line, "command") || starts_with(line, "env")) continue;
+      if (starts_with(line, "launch")) continue;
+      EXPECT_LE(display_width(line), width) << line;
+    }
+  }
+}
+
+TEST(Console, HoldsAllThatTheReaderAsks) {
+  const RunRecord run = sample_run();
+  const std::string text = console_summary(run, 120, false);
+  const Recommendation& recommended = run.result.recommendation;
+  for (const std::string& part :
+       {knobs_text(recommended.knobs), recommended.command, std::string("OMP_NUM_THREADS="),
+        std::string("95 % interval"), std::string("of your setting"), std::string("SAFE"),
+        std::string("TIE OF 3"), run.result.certificate, run.result.rules[2].text,
+        run.result.rules[2].verdict, run.result.rejected[0].reason, std::string("between repeats"),
+        std::string("hung"), run.result.advice}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+}
+
+TEST(Console, AGuessedBaselineIsNotCalledTheUsersSetting) {
+  RunRecord run = sample_run();
+  run.options.baseline_source = kBaselinePlain;
+  const std::string text = console_summary(run, 120, false);
+  EXPECT_EQ(text.find("your setting"), std::string::npos) << text;
+  EXPECT_NE(text.find("of a plain start"), std::string::npos) << text;
+  run.options.baseline_source = kBaselineFirst;
+  EXPECT_NE(console_summary(run, 120, false).find("of the first of your lists"), std::string::npos);
+  for (const char* said : {kBaselineGiven, kBaselineRead}) {
+    run.options.baseline_source = said;
+    EXPECT_NE(console_summary(run, 120, false).find("of your setting"), std::string::npos);
+  }
+}
+
+TEST(Console, ColoursOnlyWhenAsked) {
+  const RunRecord run = sample_run();
+  EXPECT_EQ(console_summary(run, 80, false).find('\x1b'), std::string::npos);
+  EXPECT_NE(console_summary(run, 80, true).find("\x1b[32mSAFE\x1b[0m"), std::string::npos);
+}
+
+TEST(Console, NamesTheGpus) {
+  RunRecord run = sample_run();
+  EXPECT_EQ(console_summary(run, 80, false).find("gpus  "), std::string::npos);
+  run.options.gpus = {"GPU-a", "GPU-b"};
+  run.result.recommendation.knobs.nproc = 4;
+  EXPECT_EQ(gpus_text(run), "2 processes on each of GPU-a, GPU-b");
+  const std::string text = console_summary(run, 80, false);
+  EXPECT_NE(text.find("gpus     2 processes on each of GPU-a, GPU-b\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("on the fullest GPU, "), std::string::npos) << text;
+  EXPECT_NE(run_json(run).find("\"GPU-b\""), std::string::npos);
+  EXPECT_NE(page_html(run).find("Peak memory of the fullest GPU"), std::string::npos);
+  run.result.recommendation.knobs.nproc = 1;
+  EXPECT_EQ(gpus_text(run), "1 process on GPU-a");
+  run.result.recommendation.knobs.nproc = 3;
+  EXPECT_EQ(gpus_text(run), "3 processes, in turn, on GPU-a, GPU-b");
+}
+
+// A run over lines of the user's own is no extrapolation.
+TEST(Console, ReadLinesAreData) {
+  RunRecord run = sample_run();
+  run.options.mode = "infer";
+  run.options.label_file.clear();
+  const auto extrapolated = [&] {
+    return console_summary(run, 80, false).find("EXTRAPOLATED") != std::string::npos;
+  };
+  EXPECT_TRUE(extrapolated());
+  run.options.place = "lines";
+  EXPECT_FALSE(extrapolated());
+}
+
+TEST(Console, NoTextOfTheMachineReachesTheTerminalAsControl) {
+  const std::string text = console_summary(hostile_run(), 80, false);
+  for (const char c : text) EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20);
+  EXPECT_EQ(text.find("\xE2\x80\xAE"), std::string::npos);
+  EXPECT_LE(lines_of(text).size(), 25u);
+}
+
+TEST(Console, SaysWhyThereIsNoAnswer) {
+  const std::string none = console_summary(empty_run(), 80, false);
+  EXPECT_NE(none.find("No setting was measured"), std::string::npos) << none;
+  EXPECT_NE(none.find("NO ANSWER"), std::string::npos);
+  const std::string failed = console_summary(run_without_success(), 100, false);
+  EXPECT_NE(failed.find("out of memory (predicted)"), std::string::npos) << failed;
+  EXPECT_EQ(failed.find("launch"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ocrtune

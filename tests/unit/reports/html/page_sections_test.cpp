@@ -1,0 +1,202 @@
+// The page's sections on peers, capacity, latency and failures, and their Chinese.
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "diagnosis/causes.h"
+#include "reports/catalogue/phrases.h"
+#include "reports/catalogue/verdict.h"
+#include "reports/html/page.h"
+#include "reports/html/page_answer.h"
+#include "reports/html/page_capacity.h"
+#include "reports/html/page_documents.h"
+#include "reports/html/page_p2p.h"
+#include "tests/support/sample_runs.h"
+
+namespace ocrtune {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* kPlan =
+    R"({"answer": "2 nodes of this kind do 150 images/s; 3 nodes last.",
+ "source": "run x", "refused": false, "extrapolated": true,
+ "machines": {"median": 2}, "spare_machines": 3, "valid_range": {"low": 1, "high": 8, "reason": "r"},
+ "rows": [{"machines": 1, "samples_per_second": {"median": 90, "low": 88, "high": 92},
+           "busy_share": 1.6, "latency_seconds": null, "probability": 0},
+          {"machines": 2, "samples_per_second": {"median": 180, "low": 176, "high": 184},
+           "busy_share": 0.83, "latency_seconds": 0.05, "probability": 0.99}],
+ "back_test": [{"predicted_at": 4, "predicted_samples_per_second": {"median": 350, "low": 300,
+  "high": 400}, "measured_samples_per_second": 360, "error": -0.028}], "notes": ["<b>n</b>"]})";
+
+constexpr const char* kSlo = R"({"answer": "p99 under 80 ms holds up to 41 requests/s",
+ "promise": "p99 under 80 ms", "promise_seconds": 0.08, "requests_per_second": 41,
+ "probes": [{"requests_per_second": 20, "verdict": "kept", "latency_seconds": 0.03,
+  "median_seconds": 0.01, "judged": 900, "over": 1}, {"requests_per_second": 60,
+  "verdict": "broken", "latency_seconds": 0.4, "median_seconds": 0.1, "judged": 300, "over": 40}]})";
+
+PageDocuments documents(const std::string& json) {
+  PageDocuments found;
+  const Status added = add_document(json, found);
+  EXPECT_TRUE(added.ok()) << (added.ok() ? "" : added.error().what);
+  return found;
+}
+
+RunRecord two_gpus() {
+  RunRecord run = sample_run(20);
+  run.machine.gpus.resize(2);
+  run.machine.gpus[1].index = 1;
+  run.machine.gpu_links = {
+      {0, 1, "PHB", false, "chipset not supported", "chipset not supported", ""},
+      {1, 0, "PHB", false, "ok", "ok", ""}};
+  run.machine.p2p.verdict = "UNSUPPORTED";
+  run.machine.p2p.sentence =
+      "the driver does not allow P2P: NCCL uses shared memory by itself, and "
+      "NCCL_P2P_DISABLE=1 changes nothing";
+  run.machine.p2p.env = {{"NCCL_P2P_DISABLE", "1"}, {"bad name;", "x"}};
+  return run;
+}
+
+TEST(PageDocuments, AreRecognisedByTheirKeys) {
+  EXPECT_TRUE(documents(kPlan).capacity);
+  EXPECT_EQ(documents(kPlan).capacity->rows.size(), 2u);
+  EXPECT_TRUE(documents(kSlo).latency);
+  EXPECT_DOUBLE_EQ(documents(kSlo).latency->promise_seconds, 0.08);
+  EXPECT_TRUE(documents(R"({"verdict": "BROKEN", "pairs": []})").peers);
+}
+
+TEST(PageDocuments, OthersAreRefused) {
+  for (const char* text : {"", "{", "[]", "3", "{}", R"({"schema": 1, "run_id": "x"})"}) {
+    PageDocuments found;
+    EXPECT_FALSE(add_document(text, found).ok()) << text;
+  }
+  // Wrong types are as if they were not there.
+  const auto odd = documents(R"({"rows": [1, {"machines": "x"}], "valid_range": 7, "notes": {}})");
+  EXPECT_EQ(odd.capacity->rows.size(), 2u);
+  EXPECT_EQ(odd.capacity->rows[1].machines, 0);
+}
+
+TEST(PageSections, CapacityNamesTheCountAndWhatIsExtrapolated) {
+  const std::string html = capacity_section(*documents(kPlan).capacity);
+  EXPECT_THAT(html, HasSubstr("EXTRAPOLATED"));
+  EXPECT_THAT(html, HasSubstr("enough"));
+  EXPECT_THAT(html, HasSubstr("-2.8 %"));
+  EXPECT_THAT(html, HasSubstr("&lt;b&gt;n"));
+  EXPECT_THAT(html, Not(HasSubstr("cost an hour"))) << "no cost was given";
+}
+
+TEST(PageSections, LatencyIsDrawnWithThePromise) {
+  const std::string html = latency_section(*documents(kSlo).latency);
+  EXPECT_THAT(html, HasSubstr("class=\"promise kept\""));
+  EXPECT_THAT(html, HasSubstr("class=\"promise broken\""));
+  EXPECT_THAT(html, HasSubstr("p99 under 80 ms</text>"));
+  EXPECT_THAT(html, HasSubstr("最高可达 41 请求/秒"));
+  LatencyDocument empty;
+  EXPECT_THAT(latency_section(empty), Not(HasSubstr("<svg")));
+}
+
+TEST(PageSections, PeersAreAMatrix) {
+  const RunRecord run = two_gpus();
+  const std::string html = p2p_section(run, nullptr);
+  EXPECT_THAT(html, HasSubstr("class=\"peer warning\""));
+  EXPECT_THAT(html, HasSubstr("chipset not supported"));
+  EXPECT_THAT(html, HasSubstr("class=\"peer neutral\"")) << "a driver's yes is not green";
+  EXPECT_THAT(html, HasSubstr("驱动不允许 P2P"));
+  EXPECT_THAT(html, HasSubstr("export NCCL_P2P_DISABLE=1"));
+  EXPECT_THAT(html, Not(HasSubstr("bad name")));
+  const auto judged = documents(
+      R"({"verdict": "BROKEN", "sentence": "s", "pairs": [{"from": 0, "to": 1, "verdict": "BROKEN"},
+          {"from": 1, "to": 0, "verdict": "P2P_OK"}]})");
+  const std::string other = p2p_section(run, &*judged.peers);
+  EXPECT_THAT(other, HasSubstr("class=\"peer bad\""));
+  EXPECT_THAT(other, HasSubstr("class=\"peer good\""));
+  EXPECT_EQ(p2p_section(sample_run(20), nullptr), "") << "no GPU, no section";
+}
+
+TEST(PageSections, FailuresCarryTheirCure) {
+  RunRecord run = run_without_success();
+  for (Trial& trial : run.trials) {
+    trial.outcome = Outcome::out_of_memory;
+    trial.cause = "cgroup";
+  }
+  const std::string html = failures_section(run);
+  EXPECT_THAT(html, HasSubstr("cgroup_out_of_memory"));
+  EXPECT_THAT(html, HasSubstr("docker run --memory=64g"));
+  for (Trial& trial : run.trials) trial.cause = "of no kind";
+  EXPECT_THAT(failures_section(run), Not(HasSubstr("What to do")));
+}
+
+TEST(PageSections, EachRuleHasItsGain) {
+  RunRecord run = sample_run();
+  const std::string html = answer_section(run);
+  for (const RuleVerdict& rule : run.result.rules) EXPECT_THAT(html, HasSubstr(rule.text));
+}
+
+TEST(Badges, ADrawnBatchIsAnExtrapolation) {
+  const auto has = [](const RunRecord& run) {
+    for (const Badge& badge : badges(run)) {
+      if (badge.text == "EXTRAPOLATED") return true;
+    }
+    return false;
+  };
+  RunRecord run = sample_run();
+  run.options.label_file.clear();
+  EXPECT_TRUE(has(run));
+  run.options.label_file = "labels.txt";
+  EXPECT_FALSE(has(run));
+  run.options.label_file.clear();
+  run.options.command = {"python3", "train.py"};
+  EXPECT_FALSE(has(run));
+}
+
+TEST(Phrases, TheTablesAgreeOnTheirHoles) {
+  const auto holes = [](std::string_view text) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find('{'); at != std::string_view::npos;
+         at = text.find('{', at + 1)) {
+      ++count;
+    }
+    return count;
+  };
+  for (const auto* table : {&phrase_table(), &sentence_table(), &machine_table()}) {
+    for (const Phrase& phrase : *table) {
+      EXPECT_GE(holes(phrase.english), holes(phrase.chinese)) << phrase.english;
+      EXPECT_FALSE(phrase.chinese.empty()) << phrase.english;
+    }
+  }
+}
+
+TEST(Phrases, ComposedSentencesAreTranslatedWhole) {
+  const auto has_english = [](const std::string& text) {
+    return text.find("the ") != std::string::npos || text.find("slower") != std::string::npos;
+  };
+  for (const char* sentence :
+       {"predicted 12 % slower, not run", "12 % slower, within the noise",
+        "does not fit: predicted peak 71.0 GiB (up to 74.0 GiB) of 57.0 GiB usable",
+        "costs 8 % (4..12 %), but takes other programs' CPU share",
+        "No setting may be launched; the lightest is predicted peak 2 GiB (up to 3 GiB) of 1 GiB "
+        "usable.",
+        "improvement under 0.5 %, and the leaders raced",
+        "3 nodes of this kind do 2,500 images/s with p99 under 80 ms; at 2 nodes the promise "
+        "breaks: "
+        "the line grows without end; 4 nodes outlast the loss of one (N+1); cost 4.50 an hour."}) {
+    const std::string chinese = chinese_of(sentence);
+    EXPECT_NE(chinese, sentence);
+    EXPECT_FALSE(has_english(chinese)) << chinese;
+  }
+}
+
+// A pattern must not take hold of a sentence that it does not know and leave it half translated.
+TEST(Phrases, UnknownSentencesStayAsTheyAre) {
+  for (const char* sentence :
+       {"run NCCL with P2P off before trusting this: it may fail as well",
+        "measure with several nodes", "the tasks do more under load; wait with this",
+        "one machine does 12 images/s", "table of costs"}) {
+    EXPECT_EQ(chinese_of(sentence), sentence);
+  }
+}
+
+}  // namespace
+}  // namespace ocrtune

@@ -1,0 +1,69 @@
+#include "supervise/growth_watch.h"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ocrtune {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr double kMegabyte = 1048576;
+
+// The warnings at the end of `seconds`, looked at once a second.
+template <typename Fill>
+std::vector<GrowthWatch::Warning> watched(double seconds, const Fill& fill) {
+  GrowthWatch watch(std::uint64_t{8} << 30, 24 * 3600);
+  std::vector<GrowthWatch::Warning> last;
+  for (double now = 0; now < seconds; now += 1) {
+    AttemptStatus status;
+    status.seconds = now;
+    status.first_progress_seconds = 2;
+    status.bytes = 1 << 30;
+    fill(status);
+    last = watch.look(status);
+  }
+  return last;
+}
+
+TEST(GrowthWatch, WarnsHoursAheadOfMemoryWithinAFifth) {
+  for (const double rate : {0.1, 0.5, 1.0, 5.0}) {
+    const auto warnings = watched(900, [&](AttemptStatus& status) {
+      status.bytes += static_cast<std::uint64_t>(rate * kMegabyte * status.seconds);
+    });
+    ASSERT_EQ(warnings.size(), 1u) << rate;
+    const double truth = 7.0 * 1024 / rate - 900;
+    EXPECT_NEAR(warnings[0].seconds_left, truth, 0.2 * truth) << rate;
+    EXPECT_THAT(warnings[0].words, HasSubstr("memory grows by"));
+  }
+}
+
+TEST(GrowthWatch, IsSilentOnASawtooth) {
+  EXPECT_TRUE(watched(900, [](AttemptStatus& status) {
+                const auto tooth = static_cast<std::uint64_t>(status.seconds) % 37;
+                status.bytes += tooth * (8 << 20);
+              }).empty());
+}
+
+TEST(GrowthWatch, SeesFilesAndSharedMemoryAndTheGpu) {
+  const auto warnings = watched(300, [](AttemptStatus& status) {
+    const auto seconds = static_cast<std::int64_t>(status.seconds);
+    status.open_files = 50 + seconds / 2;
+    status.open_files_limit = 1024;
+    status.shm_bytes = static_cast<std::uint64_t>(seconds) << 20;
+    status.shm_limit_bytes = std::uint64_t{1} << 30;
+    status.gpu_bytes = (std::uint64_t{10} << 30) + (static_cast<std::uint64_t>(seconds) << 21);
+    status.gpu_limit_bytes = std::uint64_t{24} << 30;
+  });
+  std::vector<std::string> subjects;
+  for (const auto& warning : warnings) subjects.push_back(warning.subject);
+  EXPECT_THAT(subjects,
+              testing::UnorderedElementsAre("number of open files", "/dev/shm", "GPU memory"));
+  EXPECT_EQ(subjects.front(), "/dev/shm");  // meets its limit first
+}
+
+}  // namespace
+}  // namespace ocrtune

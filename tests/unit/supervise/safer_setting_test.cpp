@@ -1,0 +1,71 @@
+#include "supervise/safer_setting.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+using testing::ElementsAre;
+
+LaunchSetting setting(const std::string& command) { return {words(command), std::nullopt, {}}; }
+
+TEST(SaferSetting, ArgumentsAreHalved) {
+  LaunchSetting launch = setting("python -m paddle.distributed.launch --nproc_per_node=8 t.py");
+  EXPECT_EQ(make_safer(launch, Remedy::fewer_ranks), "processes 8 -> 4");
+  EXPECT_EQ(launch.command[3], "--nproc_per_node=4");
+  launch = setting("torchrun --nproc-per-node 3 t.py --batch_size 16");
+  EXPECT_EQ(make_safer(launch, Remedy::fewer_ranks), "processes 3 -> 1");
+  EXPECT_EQ(make_safer(launch, Remedy::smaller_batch), "batch 16 -> 8");
+  EXPECT_EQ(join(launch.command, " "), "torchrun --nproc-per-node 1 t.py --batch_size 8");
+}
+
+TEST(SaferSetting, PlaceholdersChangeTheKnob) {
+  LaunchSetting launch = setting("train --procs {nproc} --w {workers}");
+  launch.knobs = Knobs();
+  launch.knobs->nproc = 6;
+  launch.knobs->workers = 4;
+  EXPECT_EQ(make_safer(launch, Remedy::fewer_workers), "loader workers 4 -> 2");
+  EXPECT_THAT(*filled_command(launch), ElementsAre("train", "--procs", "6", "--w", "2"));
+}
+
+TEST(SaferSetting, TheLadderGoesOnWhenOneStepIsUsedUp) {
+  LaunchSetting launch = setting("x --num_workers 1 --nproc_per_node 2");
+  EXPECT_EQ(make_safer(launch, Remedy::fewer_workers), "loader workers 1 -> 0");
+  EXPECT_EQ(make_safer(launch, Remedy::fewer_workers), "processes 2 -> 1");
+  EXPECT_EQ(make_safer(launch, Remedy::fewer_workers), "");
+}
+
+TEST(SaferSetting, PaddleOcrGetsAnOverride) {
+  LaunchSetting launch = setting("python tools/train.py -c x.yml -o Global.epoch_num=3");
+  EXPECT_EQ(make_safer(launch, Remedy::fewer_workers), "loader workers -> 2");
+  EXPECT_EQ(join(launch.command, " "),
+            "python tools/train.py -c x.yml -o Train.loader.num_workers=2 Global.epoch_num=3");
+  EXPECT_EQ(make_safer(launch, Remedy::fewer_workers), "loader workers 2 -> 1");
+}
+
+TEST(SaferSetting, VariablesAreSetOnce) {
+  LaunchSetting launch = setting("x");
+  EXPECT_EQ(make_safer(launch, Remedy::p2p_off), "NCCL_P2P_DISABLE=1");
+  EXPECT_EQ(make_safer(launch, Remedy::p2p_off), "");
+  EXPECT_EQ(make_safer(launch, Remedy::retry), "");
+}
+
+TEST(SaferSetting, PlaceholdersNeedValues) {
+  EXPECT_FALSE(filled_command(setting("x {nproc}")));
+  EXPECT_TRUE(filled_command(setting("x {unknown}")));
+}
+
+TEST(ResumingCommand, AppendsOnce) {
+  const auto once = resuming_command(words("python tools/train.py -c x.yml"),
+                                     "Global.checkpoints={checkpoint}", "out/latest");
+  EXPECT_EQ(join(once, " "), "python tools/train.py -c x.yml -o Global.checkpoints=out/latest");
+  EXPECT_EQ(resuming_command(once, "Global.checkpoints={checkpoint}", "out/latest"), once);
+  EXPECT_THAT(resuming_command({"train"}, "--resume {checkpoint}", "a b"),
+              ElementsAre("train", "--resume", "a b"));
+}
+
+}  // namespace
+}  // namespace ocrtune

@@ -1,0 +1,48 @@
+#include "trial/knobs.h"
+
+#include <gtest/gtest.h>
+
+namespace ocrtune {
+namespace {
+
+TEST(KnobsTest, TextAndValueGoBothWays) {
+  for (const KnobRow& row : knob_table()) {
+    Knobs knobs;
+    const std::string text = knob_text(knobs, row.name);
+    EXPECT_TRUE(set_knob(knobs, row.name, text)) << row.name;
+    EXPECT_EQ(knobs, Knobs()) << row.name;
+  }
+  const Knobs parsed = *parse_knobs({"nproc=2", "batch=64", "binding=compact", "flavour=mild"});
+  EXPECT_EQ(knobs_text(parsed), "nproc=2 threads=1 batch=64 binding=compact flavour=mild");
+}
+
+TEST(KnobsTest, RefusesWhatTheTableDoesNotAllow) {
+  Knobs knobs;
+  for (const auto& [name, value] :
+       std::vector<std::pair<const char*, const char*>>{{"nproc", "0"},
+                                                        {"nproc", "many"},
+                                                        {"precision", "fp8"},
+                                                        {"workers", "-1"},
+                                                        {"binding", ""},
+                                                        {"batch", "1.5"}}) {
+    const Status status = set_knob(knobs, name, value);
+    ASSERT_FALSE(status) << name;
+    EXPECT_EQ(status.error().kind, ErrorKind::usage);
+    EXPECT_NE(status.error().what.find(name), std::string::npos);
+  }
+  EXPECT_EQ(knobs, Knobs());
+  EXPECT_FALSE(parse_knobs({"nproc"}));
+}
+
+TEST(KnobsTest, EnvironmentOfTheRanks) {
+  const Knobs knobs = *parse_knobs({"threads=4", "malloc=arena1", "p2p=off", "ctas=4"});
+  const std::vector<std::pair<std::string, std::string>> expected = {{"OMP_NUM_THREADS", "4"},
+                                                                     {"MALLOC_ARENA_MAX", "1"},
+                                                                     {"NCCL_P2P_DISABLE", "1"},
+                                                                     {"NCCL_MIN_CTAS", "4"},
+                                                                     {"NCCL_MAX_CTAS", "4"}};
+  EXPECT_EQ(knob_environment(knobs), expected);
+}
+
+}  // namespace
+}  // namespace ocrtune

@@ -1,0 +1,135 @@
+#include "trial/observe/interference.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+
+namespace ocrtune {
+namespace {
+
+using testing::HasSubstr;
+
+LoadSnapshot at(double seconds, double busy, double own) {
+  LoadSnapshot snapshot;
+  snapshot.seconds = seconds;
+  snapshot.busy_cpu_seconds = busy;
+  snapshot.total_cpu_seconds = 8 * seconds;  // eight CPUs
+  snapshot.own_cpu_seconds = own;
+  return snapshot;
+}
+
+TEST(Interference, QuietMachineIsClean) {
+  const auto found = interference_between(at(10, 100, 50), at(11, 102.03, 52), {2, 8});
+  EXPECT_NEAR(found.foreign_cpus, 0.03, 1e-9);
+  EXPECT_EQ(found.spoilt_by, "");
+}
+
+TEST(Interference, ForeignLoadSpoils) {
+  const auto found = interference_between(at(10, 100, 50), at(11, 103.4, 52), {2, 8});
+  EXPECT_NEAR(found.foreign_cpus, 1.4, 1e-9);
+  EXPECT_THAT(found.spoilt_by, HasSubstr("other processes used 1.40 CPUs"));
+}
+
+TEST(Interference, ResolutionOfShortWindowsIsForgiven) {
+  // 0.2 CPUs for a tenth of a second are two ticks: within the error of the kernel's counting.
+  EXPECT_EQ(interference_between(at(10, 100, 50), at(10.1, 100.22, 50.2), {2, 8}).spoilt_by, "");
+  EXPECT_NE(interference_between(at(10, 100, 50), at(11, 102.2, 50.0 + 1.9), {2, 8}).spoilt_by, "");
+}
+
+TEST(Interference, WaitingIsBlamedOnOthersOnlyWhereCpusSuffice) {
+  LoadSnapshot before = at(10, 100, 50);
+  LoadSnapshot after = at(11, 102, 52);
+  before.has_thread_times = after.has_thread_times = true;
+  before.threads = {{1, {5.0, 1.0}}, {2, {5.0, 1.0}}};
+  after.threads = {{1, {5.8, 1.2}}, {2, {5.8, 1.2}}};
+  const auto within = interference_between(before, after, {2, 8});
+  EXPECT_NEAR(within.run_queue_wait_share, 0.2, 1e-9);
+  EXPECT_THAT(within.spoilt_by, HasSubstr("waited for a CPU"));
+  EXPECT_EQ(interference_between(before, after, {16, 8}).spoilt_by, "")
+      << "sixteen threads on eight CPUs wait for each other";
+  after.busy_cpu_seconds += 0.09;  // some foreign load beside it
+  EXPECT_NE(interference_between(before, after, {16, 8}).spoilt_by, "");
+}
+
+TEST(Interference, ThreadsBornAndEnded) {
+  LoadSnapshot before = at(10, 100, 50);
+  LoadSnapshot after = at(11, 101, 50.5);
+  before.threads = {{1, {5.0, 1.0}}};
+  after.threads = {{2, {0.9, 0.0}}};
+  const auto found = interference_between(before, after, {2, 8});
+  EXPECT_NEAR(found.foreign_cpus, 0.1, 1e-9) << "the greater of thread and process times is own";
+  EXPECT_EQ(found.run_queue_wait_share, 0);
+}
+
+TEST(Interference, StealSwapAndThrottling) {
+  LoadSnapshot after = at(11, 102, 52);
+  after.stolen_cpu_seconds = 0.5;
+  EXPECT_THAT(interference_between(at(10, 100, 50), after, {2, 8}).spoilt_by,
+              HasSubstr("hypervisor"));
+  after = at(11, 102, 52);
+  after.swapped_pages = 3;
+  EXPECT_THAT(interference_between(at(10, 100, 50), after, {2, 8}).spoilt_by, HasSubstr("swapped"));
+  after = at(11, 102, 52);
+  after.throttled_seconds = 0.3;
+  EXPECT_THAT(interference_between(at(10, 100, 50), after, {2, 8}).spoilt_by,
+              HasSubstr("throttled"));
+  const auto asked_for = interference_between(at(10, 100, 50), after, {16, 8});
+  EXPECT_EQ(asked_for.spoilt_by, "") << "a setting above the quota is throttled in real life too";
+  EXPECT_NEAR(asked_for.throttled_seconds, 0.3, 1e-12);
+}
+
+TEST(Interference, PressureOnlyWithoutThreadTimes) {
+  LoadSnapshot after = at(11, 102, 52);
+  after.pressure_seconds = 0.5;
+  EXPECT_THAT(interference_between(at(10, 100, 50), after, {2, 8}).spoilt_by,
+              HasSubstr("pressure"));
+  after.has_thread_times = true;
+  EXPECT_EQ(interference_between(at(10, 100, 50), after, {2, 8}).spoilt_by, "");
+}
+
+TEST(Interference, NoTimeBetween) {
+  EXPECT_EQ(interference_between(at(10, 100, 50), at(10, 100, 50), {2, 8}).foreign_cpus, 0);
+}
+
+TEST(LoadSnapshot, ReadsASavedTree) {
+  const auto folder = make_temporary_directory("load");
+  ASSERT_TRUE(folder.ok());
+  ASSERT_TRUE(make_directories(*folder + "/proc/pressure").ok());
+  ASSERT_TRUE(
+      write_file(*folder + "/proc/stat", "cpu  1000 20 300 5000 60 7 8 90 500 0\ncpu0 1 2 3\n")
+          .ok());
+  ASSERT_TRUE(write_file(*folder + "/proc/pressure/cpu",
+                         "some avg10=0.00 avg60=0.00 avg300=0.00 total=2500000\n"
+                         "full avg10=0.00 avg60=0.00 avg300=0.00 total=9\n")
+                  .ok());
+  ASSERT_TRUE(write_file(*folder + "/proc/vmstat", "nr_free 1\npswpin 4\npswpout 3\n").ok());
+  ProcessTree tree;
+  const LoadSnapshot snapshot = take_load_snapshot(FileRoot(*folder), tree, 5);
+  EXPECT_DOUBLE_EQ(snapshot.busy_cpu_seconds, 13.35);
+  EXPECT_DOUBLE_EQ(snapshot.stolen_cpu_seconds, 0.9);
+  EXPECT_DOUBLE_EQ(snapshot.total_cpu_seconds, 13.35 + 50.6 + 0.9);
+  EXPECT_DOUBLE_EQ(snapshot.pressure_seconds, 2.5);
+  EXPECT_EQ(snapshot.swapped_pages, 7u);
+  EXPECT_TRUE(remove_tree(*folder).ok());
+}
+
+TEST(LoadSnapshot, SeesTheTreesOwnWork) {
+  ProcessTree tree;
+  ProcessOptions options;
+  options.arguments = {"sh", "-c", "while :; do :; done"};
+  ASSERT_TRUE(tree.start(options).ok());
+  tree.scan();
+  const LoadSnapshot before = take_load_snapshot(FileRoot(), tree, steady_clock().now_seconds());
+  steady_clock().sleep_seconds(0.3);
+  tree.refresh();
+  const LoadSnapshot after = take_load_snapshot(FileRoot(), tree, steady_clock().now_seconds());
+  if (!after.has_thread_times) GTEST_SKIP() << "this kernel keeps no schedstat";
+  double ran = 0;
+  for (const auto& [thread, times] : after.threads) ran += times.first + times.second;
+  EXPECT_GT(ran, 0.1) << "a spinning shell runs or waits to run";
+  EXPECT_GE(after.busy_cpu_seconds, before.busy_cpu_seconds);
+}
+
+}  // namespace
+}  // namespace ocrtune

@@ -1,0 +1,71 @@
+#include "trial/watch/stopping.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ocrtune {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(StoppingRule, EndsAfterTheAim) {
+  StoppingRule rule({.measure_seconds = 1.0});
+  const double noisy[] = {90, 110, 95, 105, 100, 92, 108, 97, 103, 100};
+  for (int i = 0; i < 9; ++i) {
+    rule.add(noisy[i], 0.1, true);
+    EXPECT_FALSE(rule.reason().has_value()) << i;
+  }
+  rule.add(noisy[9], 0.101, true);
+  ASSERT_TRUE(rule.reason().has_value());
+  EXPECT_THAT(*rule.reason(), HasSubstr("measured 1.0 s"));
+}
+
+TEST(StoppingRule, EndsEarlyWhenTheIntervalIsNarrow) {
+  StoppingRule rule({.measure_seconds = 1.0});
+  for (int i = 0; i < 5; ++i) rule.add(100 + 0.1 * i, 0.08, true);
+  EXPECT_FALSE(rule.reason().has_value()) << "not before half of the aim";
+  rule.add(100, 0.11, true);
+  ASSERT_TRUE(rule.reason().has_value());
+  EXPECT_THAT(*rule.reason(), HasSubstr("interval"));
+}
+
+TEST(StoppingRule, SpoiltSamplesDoNotCountButDoNotLastForEver) {
+  StoppingRule rule({.measure_seconds = 1.0, .least_samples = 5, .most_factor = 2});
+  for (int i = 0; i < 19; ++i) {
+    rule.add(50, 0.1, false);
+    EXPECT_FALSE(rule.reason().has_value());
+  }
+  rule.add(50, 0.1001, false);
+  ASSERT_TRUE(rule.reason().has_value());
+  EXPECT_THAT(*rule.reason(), HasSubstr("too few clean"));
+}
+
+TEST(StoppingRule, LongStepsNeedTheLeastNumberOfSamples) {
+  StoppingRule rule({.measure_seconds = 1.0, .least_samples = 3, .most_factor = 10});
+  rule.add(10, 2, true);
+  rule.add(20, 2, true);
+  EXPECT_FALSE(rule.reason().has_value());
+  rule.add(15, 2, true);
+  EXPECT_TRUE(rule.reason().has_value());
+}
+
+TEST(HungReason, TakesTheGreaterOfTenSecondsAndFiveSteps) {
+  const SilenceRule rule;
+  EXPECT_FALSE(hung_reason(rule, 9.9, 0, 0.1, true).has_value());
+  EXPECT_TRUE(hung_reason(rule, 10.1, 0, 0.1, true).has_value());
+  EXPECT_FALSE(hung_reason(rule, 49, 0, 10, true).has_value());
+  EXPECT_TRUE(hung_reason(rule, 51, 0, 10, true).has_value());
+  EXPECT_TRUE(hung_reason(rule, 10.1, 0, 0, false).has_value()) << "idle before the first word";
+}
+
+TEST(HungReason, LeavesTimeToWhoComputes) {
+  const SilenceRule rule;
+  EXPECT_FALSE(hung_reason(rule, 39, 39, 0.1, true).has_value());
+  EXPECT_TRUE(hung_reason(rule, 41, 41, 0.1, true).has_value());
+  EXPECT_FALSE(hung_reason(rule, 119, 119, 0.1, false).has_value()) << "still starting";
+  EXPECT_TRUE(hung_reason(rule, 121, 121, 0.1, false).has_value());
+  EXPECT_TRUE(hung_reason(rule, 11, 0.5, 0.1, true).has_value()) << "a heartbeat is no work";
+}
+
+}  // namespace
+}  // namespace ocrtune

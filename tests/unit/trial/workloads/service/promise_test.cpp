@@ -1,0 +1,111 @@
+#include "trial/workloads/service/promise.h"
+
+#include <cmath>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "trial/workloads/service/block_counts.h"
+
+namespace ocrtune {
+namespace {
+
+double exact_at_most(int successes, int trials, double share) {
+  double sum = 0;
+  for (int k = 0; k <= successes; ++k) {
+    sum +=
+        std::exp(std::lgamma(trials + 1.0) - std::lgamma(k + 1.0) - std::lgamma(trials - k + 1.0) +
+                 k * std::log(share) + (trials - k) * std::log1p(-share));
+  }
+  return sum;
+}
+
+TEST(ParsePromise, ReadsPercentileAndTime) {
+  const auto promise = parse_promise("p99=50ms");
+  ASSERT_TRUE(promise.ok());
+  EXPECT_DOUBLE_EQ(promise->percentile, 0.99);
+  EXPECT_DOUBLE_EQ(promise->seconds, 0.05);
+  EXPECT_NEAR(parse_promise("p99.9=2s")->percentile, 0.999, 1e-12);
+  EXPECT_EQ(promise_text(*promise), "p99 under 50 ms");
+}
+
+TEST(ParsePromise, RefusesInOneLine) {
+  for (const char* text : {"", "p99", "99=50ms", "p99=", "p99=fast", "p=50ms", "p0=50ms",
+                           "p100=50ms", "p99=-1s", "p99=0"}) {
+    const auto promise = parse_promise(text);
+    ASSERT_FALSE(promise.ok()) << text;
+    EXPECT_EQ(promise.error().kind, ErrorKind::usage);
+    EXPECT_THAT(promise.error().what, testing::HasSubstr(std::string("'") + text + "'"));
+  }
+}
+
+TEST(BinomialAtMost, MatchesTheSum) {
+  for (const int trials : {5, 100, 3000}) {
+    for (const double share : {0.01, 0.2, 0.9}) {
+      for (const int successes : {0, 1, trials / 50, trials / 4, trials - 1}) {
+        EXPECT_NEAR(binomial_at_most(successes, trials, share),
+                    exact_at_most(successes, trials, share), 1e-9)
+            << trials << " " << share << " " << successes;
+      }
+    }
+  }
+  EXPECT_EQ(binomial_at_most(-1, 10, 0.5), 0);
+  EXPECT_EQ(binomial_at_most(10, 10, 0.5), 1);
+}
+
+TEST(LeastRequests, MatchTheKnownCounts) {
+  EXPECT_EQ(least_requests(0.99, 0.99), 459);
+  EXPECT_EQ(least_requests(0.95, 0.99), 90);
+  EXPECT_EQ(least_requests(0.90, 0.99), 44);
+  // One late request costs about as many again: 1 - p must again be improbable.
+  EXPECT_EQ(least_requests(0.99, 0.99, 1), 662);
+}
+
+TEST(JudgePromise, TurnsAtTheLeastCount) {
+  const Promise promise{0.99, 0.05};
+  EXPECT_EQ(judge_promise(promise, 458, 0, 0.99), PromiseVerdict::undecided);
+  EXPECT_EQ(judge_promise(promise, 459, 0, 0.99), PromiseVerdict::kept);
+  EXPECT_EQ(judge_promise(promise, 661, 1, 0.99), PromiseVerdict::undecided);
+  EXPECT_EQ(judge_promise(promise, 662, 1, 0.99), PromiseVerdict::kept);
+  EXPECT_EQ(judge_promise(promise, 100, 0, 0.99), PromiseVerdict::undecided);
+  EXPECT_EQ(judge_promise(promise, 100, 6, 0.99), PromiseVerdict::broken);
+  EXPECT_EQ(judge_promise(promise, 0, 0, 0.99), PromiseVerdict::undecided);
+}
+
+TEST(JudgePromise, ClusteredRequestsCountForLess) {
+  const Promise promise{0.99, 0.05};
+  EXPECT_EQ(judge_promise(promise, 459, 0, 0.99, 2), PromiseVerdict::undecided);
+  EXPECT_EQ(judge_promise(promise, 918, 0, 0.99, 2), PromiseVerdict::kept);
+  EXPECT_EQ(judge_promise(promise, 100, 6, 0.99, 6), PromiseVerdict::undecided);
+}
+
+TEST(BlockCounts, IndependentEventsCountFully) {
+  Random random(1);
+  BlockCounts counts;
+  for (int i = 0; i < 200000; ++i) counts.add(random.uniform() < 0.02);
+  EXPECT_EQ(counts.requests(), 200000);
+  EXPECT_NEAR(static_cast<double>(counts.events()), 4000, 250);
+  EXPECT_LT(counts.design_effect(), 2);
+}
+
+TEST(BlockCounts, ClustersOfThirtyCountAsOne) {
+  Random random(1);
+  BlockCounts counts;
+  for (int i = 0; i < 10000; ++i) {
+    const bool late = random.uniform() < 0.02;
+    for (int j = 0; j < 30; ++j) counts.add(late);
+  }
+  EXPECT_GT(counts.design_effect(), 20);
+  EXPECT_LT(counts.design_effect(), 60);
+}
+
+TEST(BlockCounts, TooFewEventsToJudge) {
+  BlockCounts counts;
+  for (int i = 0; i < 1000; ++i) counts.add(i < 9);
+  EXPECT_EQ(counts.design_effect(), 1);
+}
+
+}  // namespace
+}  // namespace ocrtune

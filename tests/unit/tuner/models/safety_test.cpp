@@ -1,0 +1,246 @@
+#include "tuner/models/safety.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tuner/models/memory_model.h"
+
+namespace ocrtune {
+namespace {
+
+using ::testing::HasSubstr;
+
+double peak(const Knobs& knobs) {
+  const double sample = knobs.precision == "bf16" ? 3e6 : 5e6;
+  return 1e8 + knobs.nproc * (3e8 + sample * knobs.batch + 5e7 * knobs.workers);
+}
+
+Space grid() {
+  std::vector<Knobs> points;
+  for (int n : {1, 2, 4, 8, 16, 32}) {
+    for (int b : {4, 8, 16, 32, 64}) {
+      for (int w : {0, 1, 4}) {
+        for (const char* precision : {"fp32", "bf16"}) {
+          Knobs knobs;
+          knobs.nproc = n;
+          knobs.batch = b;
+          knobs.workers = w;
+          knobs.precision = precision;
+          points.push_back(knobs);
+        }
+      }
+    }
+  }
+  return Space(points);
+}
+
+int point(const Space& space, int n, int b, int w, const char* precision = "fp32") {
+  Knobs knobs;
+  knobs.nproc = n;
+  knobs.batch = b;
+  knobs.workers = w;
+  knobs.precision = precision;
+  return space.find(knobs);
+}
+
+Trial trial(const Space& space, int at, Outcome outcome = Outcome::ok) {
+  Trial trial;
+  trial.knobs = space.knobs(at);
+  trial.outcome = outcome;
+  if (outcome == Outcome::ok) {
+    trial.samples_per_second = 1;
+    trial.peak_bytes = static_cast<std::uint64_t>(peak(trial.knobs));
+  }
+  return trial;
+}
+
+// A command's GPU that is full says nothing of the machine's memory, and nothing that a number of
+// processes would change.
+TEST(Safety, AFullGpuRulesOutLargerBatchesAlone) {
+  const Space space = grid();
+  SafetyOptions options;
+  options.limit_bytes = 64000000000;
+  Safety safety(space, options);
+  safety.tell(point(space, 1, 4, 0), trial(space, point(space, 1, 4, 0)));
+  safety.tell(point(space, 2, 16, 0), trial(space, point(space, 2, 16, 0)));
+  const double usable = safety.usable_bytes();
+  Trial full = trial(space, point(space, 4, 32, 0), Outcome::out_of_memory);
+  full.cause = "gpu_out_of_memory";
+  safety.tell(point(space, 4, 32, 0), full);
+  EXPECT_EQ(safety.usable_bytes(), usable);
+  EXPECT_FALSE(safety.admit(point(space, 4, 32, 0)).admitted);
+  EXPECT_FALSE(safety.admit(point(space, 1, 32, 4)).admitted);
+  EXPECT_FALSE(safety.admit(point(space, 1, 64, 0)).admitted);
+  EXPECT_THAT(safety.admit(point(space, 1, 64, 0)).reason, HasSubstr("ran out of memory"));
+  EXPECT_TRUE(safety.admit(point(space, 8, 16, 1)).admitted)
+      << safety.admit(point(space, 8, 16, 1)).reason;
+  EXPECT_TRUE(safety.admit(point(space, 1, 32, 0, "bf16")).admitted);
+}
+
+TEST(MemoryModel, BoundsHoldFromTheFirstTrialOn) {
+  const Space space = grid();
+  MemoryModel model(space, nullptr);
+  EXPECT_FALSE(model.forecast(0).known);
+  for (int seen : {point(space, 1, 4, 0), point(space, 2, 16, 1), point(space, 4, 4, 0, "bf16"),
+                   point(space, 8, 32, 4), point(space, 4, 64, 0, "bf16")}) {
+    model.observe(seen, peak(space.knobs(seen)));
+    for (int at = 0; at < space.size(); ++at) {
+      EXPECT_GE(model.forecast(at).high_bytes, 0.98 * peak(space.knobs(at)))
+          << knobs_text(space.knobs(at)) << " after " << model.observations();
+    }
+  }
+  const int far = point(space, 32, 64, 1);
+  EXPECT_NEAR(model.forecast(far).bytes, peak(space.knobs(far)), 0.15 * peak(space.knobs(far)));
+}
+
+// Bounds are kept from one forecast to the next.
+TEST(MemoryModel, AForecastInBetweenChangesNoBound) {
+  const Space space = grid();
+  MemoryModel asked(space, nullptr), silent(space, nullptr);
+  const auto both = [&](int seen, double factor) {
+    asked.observe(seen, factor * peak(space.knobs(seen)));
+    silent.observe(seen, factor * peak(space.knobs(seen)));
+    for (int at = 0; at < space.size(); ++at) asked.forecast(at);
+  };
+  both(point(space, 1, 4, 0), 1);
+  both(point(space, 2, 16, 1), 1);
+  both(point(space, 1, 4, 0), 1.5);  // a higher peak of the same point raises what rests on it
+  for (int at = 0; at < space.size(); ++at) {
+    EXPECT_DOUBLE_EQ(asked.forecast(at).high_bytes, silent.forecast(at).high_bytes);
+  }
+}
+
+TEST(Safety, WhatMayWorkIsToldFromWhatSurelyDoesNot) {
+  const Space space = grid();
+  const int near = point(space, 8, 16, 0), far = point(space, 32, 64, 4);
+  SafetyOptions options;
+  options.margin = 0;
+  options.limit_bytes = static_cast<std::uint64_t>(1.05 * peak(space.knobs(near)));
+  Safety safety(space, options);
+  for (int seen : {point(space, 1, 4, 0), point(space, 2, 4, 0)}) {
+    safety.tell(seen, trial(space, seen));
+  }
+  EXPECT_FALSE(safety.admit(near).admitted);
+  EXPECT_TRUE(safety.admit(near).may_work);
+  for (int seen : {point(space, 2, 16, 1), point(space, 4, 8, 1), point(space, 4, 16, 0)}) {
+    safety.tell(seen, trial(space, seen));
+  }
+  EXPECT_FALSE(safety.admit(far).may_work);
+  const int failed = point(space, 4, 16, 1);
+  safety.tell(failed, trial(space, failed, Outcome::out_of_memory));
+  EXPECT_FALSE(safety.admit(failed).may_work);
+}
+
+// Six processes on two GPUs put three on each, and that is what the peak is of.
+TEST(MemoryModel, ProcessesInTurnOverSeveralMemories) {
+  EXPECT_EQ(processes_together(1, 2), 1);
+  EXPECT_EQ(processes_together(3, 2), 2);
+  EXPECT_EQ(processes_together(4, 2), 2);
+  EXPECT_EQ(processes_together(5, 1), 5);
+  std::vector<Knobs> points;
+  for (int nproc : {1, 2, 3, 4, 6, 8}) {
+    Knobs knobs;
+    knobs.nproc = nproc;
+    knobs.batch = 8;
+    points.push_back(knobs);
+  }
+  const Space space(points);
+  MemoryModel model(space, nullptr, 2);
+  const auto at = [&](int nproc) {
+    for (int point = 0; point < space.size(); ++point) {
+      if (space.knobs(point).nproc == nproc) return point;
+    }
+    return -1;
+  };
+  model.observe(at(1), 1e9);
+  EXPECT_LE(model.forecast(at(2)).high_bytes, 1.01e9) << "each has a GPU for itself";
+  EXPECT_GT(model.forecast(at(4)).bytes, 1.2e9) << "two on each";
+  EXPECT_LE(model.forecast(at(4)).high_bytes, 2.01e9);
+  model.observe(at(4), 1.9e9);
+  EXPECT_LE(model.forecast(at(3)).high_bytes, 1.91e9) << "the fuller GPU has two as well";
+  EXPECT_NEAR(model.forecast(at(6)).bytes, 2.8e9, 0.3e9);
+}
+
+TEST(MemoryModel, APlanIsTrustedAndCorrected) {
+  const Space space = grid();
+  MemoryModel model(space, [](const Knobs& knobs) { return 0.8 * peak(knobs); });
+  const int far = point(space, 16, 64, 1);
+  EXPECT_TRUE(model.forecast(far).known);
+  EXPECT_GE(model.forecast(far).high_bytes, peak(space.knobs(far)));
+  for (int seen : {point(space, 1, 4, 0), point(space, 2, 32, 1)}) {
+    model.observe(seen, peak(space.knobs(seen)));
+  }
+  EXPECT_NEAR(model.forecast(far).bytes, peak(space.knobs(far)), 0.2 * peak(space.knobs(far)));
+  model.observe(far, 0);
+  EXPECT_EQ(model.observations(), 2) << "a peak of nothing is not an observation";
+}
+
+TEST(Safety, RefusesBeforeLaunchWhatWouldNotFit) {
+  const Space space = grid();
+  Safety safety(space, {8000000000, 0.05, 0, 4, nullptr});
+  EXPECT_TRUE(safety.admit(safety.lightest()).admitted);
+  EXPECT_FALSE(safety.admit(point(space, 2, 8, 0)).admitted) << "nothing has run yet";
+  safety.tell(safety.lightest(), trial(space, safety.lightest()));
+  EXPECT_TRUE(safety.admit(point(space, 2, 8, 0)).admitted);
+  const Admission refused = safety.admit(point(space, 32, 64, 4));
+  EXPECT_FALSE(refused.admitted);
+  EXPECT_THAT(refused.reason, HasSubstr("of 7.1 GiB usable"));
+}
+
+TEST(Safety, AFailureRulesOutAllThatNeedsMore) {
+  const Space space = grid();
+  Safety safety(space, {0, 0.05, 0, 1e9, nullptr});
+  safety.tell(point(space, 8, 32, 1), trial(space, point(space, 8, 32, 1), Outcome::out_of_memory));
+  EXPECT_FALSE(safety.admit(point(space, 8, 32, 1)).admitted);
+  EXPECT_FALSE(safety.admit(point(space, 16, 32, 1)).admitted);
+  EXPECT_FALSE(safety.admit(point(space, 8, 64, 4)).admitted);
+  EXPECT_TRUE(safety.admit(point(space, 8, 16, 1)).admitted);
+  EXPECT_TRUE(safety.admit(point(space, 16, 64, 1, "bf16")).admitted) << "other precision";
+}
+
+TEST(Safety, WithoutALimitItGrowsByBoundedSteps) {
+  const Space space = grid();
+  Safety safety(space, {0, 0.05, 0, 4, nullptr});
+  safety.tell(safety.lightest(), trial(space, safety.lightest()));
+  EXPECT_TRUE(safety.admit(point(space, 2, 4, 0)).admitted);
+  const Admission refused = safety.admit(point(space, 32, 64, 0));
+  EXPECT_FALSE(refused.admitted);
+  EXPECT_THAT(refused.reason, HasSubstr("not known"));
+}
+
+TEST(Safety, ACrashIsConfirmedOnceAndBecomesACap) {
+  const Space space = grid();
+  Safety safety(space, {0, 0.05, 0, 1e9, nullptr});
+  const int eight = point(space, 8, 8, 0);
+  safety.tell(point(space, 4, 8, 0), trial(space, point(space, 4, 8, 0)));
+  safety.tell(eight, trial(space, eight, Outcome::crashed));
+  EXPECT_EQ(safety.point_to_confirm(), eight);
+  EXPECT_EQ(safety.process_cap(), 0);
+  safety.tell(eight, trial(space, eight, Outcome::crashed));
+  EXPECT_EQ(safety.point_to_confirm(), -1);
+  EXPECT_EQ(safety.process_cap(), 7);
+  EXPECT_FALSE(safety.admit(point(space, 16, 4, 0)).admitted);
+  EXPECT_TRUE(safety.admit(point(space, 4, 64, 0)).admitted);
+}
+
+TEST(Safety, ACrashThatDoesNotComeBackIsForgiven) {
+  const Space space = grid();
+  Safety safety(space, {0, 0.05, 0, 1e9, nullptr});
+  const int eight = point(space, 8, 8, 0);
+  safety.tell(eight, trial(space, eight, Outcome::crashed));
+  safety.tell(eight, trial(space, eight));
+  EXPECT_EQ(safety.process_cap(), 0);
+  EXPECT_TRUE(safety.admit(eight).admitted);
+}
+
+TEST(Safety, WhatIsUnsupportedIsNotTriedTwice) {
+  const Space space = grid();
+  Safety safety(space, {0, 0.05, 0, 1e9, nullptr});
+  const int half = point(space, 1, 8, 0, "bf16");
+  safety.tell(half, trial(space, half, Outcome::unsupported));
+  EXPECT_EQ(safety.point_to_confirm(), -1);
+  EXPECT_FALSE(safety.admit(half).admitted);
+}
+
+}  // namespace
+}  // namespace ocrtune

@@ -1,0 +1,111 @@
+// The proof of a winner: what is stored, what is claimed, what is left unproved.
+#include "tuner/session/promise_proof.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tuner/slo/promise_words.h"
+
+namespace ocrtune {
+namespace {
+
+using ::testing::HasSubstr;
+
+RunRecord winner() {
+  RunRecord run;
+  run.options.mode = "infer";
+  run.options.promise = "p99=50ms";
+  run.options.budget_seconds = 900;
+  run.result.found = true;
+  run.result.recommendation.knobs.nproc = 2;
+  run.result.recommendation.samples_per_second = {100, 95, 105};
+  return run;
+}
+
+struct Prover : Runner {
+  Trial run(const Knobs& knobs, const TrialLimits& limits) override {
+    Trial trial = answer;
+    trial.knobs = knobs;
+    seconds = limits.measure_seconds;
+    return trial;
+  }
+  Trial answer;
+  double seconds = 0;
+};
+
+// Runs the proof with this answer; the rate that was asked for goes to `rate`.
+std::optional<Trial> proof(const RunRecord& run, const Trial& answer, double* rate = nullptr) {
+  return prove_winner(
+      run,
+      [&](double asked) -> Result<std::unique_ptr<Runner>> {
+        if (rate != nullptr) *rate = asked;
+        auto prover = std::make_unique<Prover>();
+        prover->answer = answer;
+        return std::unique_ptr<Runner>(std::move(prover));
+      },
+      20);
+}
+
+Trial proved_at(double rate) {
+  Trial trial;
+  trial.outcome = Outcome::ok;
+  trial.samples_per_second = rate;
+  Sample sample;
+  sample.samples_per_second = rate;
+  sample.seconds = 12;
+  sample.steps = 1100;
+  trial.samples = {sample};
+  return trial;
+}
+
+TEST(PromiseProof, ThePromisedRateIsWhatWasProved) {
+  RunRecord run = winner();
+  double rate = 0;
+  const auto trial = proof(run, proved_at(90), &rate);
+  ASSERT_TRUE(trial);
+  EXPECT_EQ(rate, 100);
+  EXPECT_EQ(trial->phase, kProofPhase);
+  run.trials.push_back(*trial);
+  speak_of_promise(run);
+  EXPECT_EQ(run.result.recommendation.samples_per_second.median, 90);
+  EXPECT_EQ(run.result.recommendation.samples_per_second.low, 90);
+  EXPECT_THAT(run.result.answer, HasSubstr("90"));
+  EXPECT_THAT(run.result.answer, HasSubstr("proved at full length: 1100 requests in 12"));
+}
+
+TEST(PromiseProof, WithoutAProofItIsSaid) {
+  RunRecord run = winner();
+  run.trials.push_back(proved_at(90));  // of the search
+  run.trials.back().knobs = run.result.recommendation.knobs;
+  speak_of_promise(run);
+  EXPECT_EQ(run.result.recommendation.samples_per_second.median, 100);
+  EXPECT_THAT(run.result.answer, HasSubstr("not proved at full length"));
+}
+
+TEST(PromiseProof, OnlyARefutedPromiseSpeaksAgainstTheSetting) {
+  const RunRecord run = winner();
+  Trial trial;
+  trial.outcome = Outcome::timed_out;  // too little time to tell
+  trial.cause = "promise";
+  EXPECT_FALSE(proof(run, trial));
+  trial.outcome = Outcome::unsupported;
+  const auto refuted = proof(run, trial);
+  ASSERT_TRUE(refuted);
+  EXPECT_FALSE(refuted->ok());
+}
+
+TEST(PromiseProof, NothingPromisedNothingProved) {
+  RunRecord run = winner();
+  EXPECT_EQ(proof_seconds(run.options), 12);
+  run.options.budget_seconds = 10;
+  EXPECT_EQ(proof_seconds(run.options), 2);
+  run.options.promise.clear();
+  EXPECT_EQ(proof_seconds(run.options), 0);
+  EXPECT_FALSE(proof(run, proved_at(90)));
+  run = winner();
+  run.result.found = false;
+  EXPECT_FALSE(proof(run, proved_at(90)));
+}
+
+}  // namespace
+}  // namespace ocrtune

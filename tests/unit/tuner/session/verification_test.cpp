@@ -1,0 +1,177 @@
+#include "tuner/session/verification.h"
+
+#include <map>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+
+namespace ocrtune {
+namespace {
+
+struct StepClock : Clock {
+  double now = 0;
+  double now_seconds() override { return now; }
+  void sleep_seconds(double seconds) override { now += seconds; }
+};
+
+// Gives each setting its rate, with 2 % noise; two seconds a trial.
+class ScriptedRunner : public Runner {
+ public:
+  explicit ScriptedRunner(StepClock& clock) : clock_(clock) {}
+  Trial run(const Knobs& knobs, const TrialLimits&) override {
+    clock_.now += 2;
+    Trial trial = make(knobs, rates[knobs]);
+    trial.peak_bytes = peak_bytes;
+    if (fails) {
+      trial.outcome = Outcome::out_of_memory;
+      trial.reason = "the kernel killed rank 1";
+    }
+    order.push_back(knobs);
+    return trial;
+  }
+  Trial make(const Knobs& knobs, double rate) {
+    Trial trial;
+    trial.knobs = knobs;
+    trial.outcome = Outcome::ok;
+    const double level = rate * (1 + between_trials * random_.normal());
+    for (int i = 0; i < 5; ++i) {
+      Sample sample;
+      sample.samples_per_second = level * (1 + 0.02 * random_.normal());
+      if (spoilt) sample.interference.spoilt_by = "other processes used 1.4 CPUs";
+      trial.samples.push_back(sample);
+    }
+    trial.samples_per_second = rate;
+    return trial;
+  }
+  std::map<Knobs, double> rates;
+  std::vector<Knobs> order;
+  std::uint64_t peak_bytes = 1 << 30;
+  bool fails = false, spoilt = false;
+  double between_trials = 0.005;
+
+ private:
+  StepClock& clock_;
+  Random random_{7};
+};
+
+class VerificationTest : public testing::Test {
+ protected:
+  VerificationTest() : runner_(clock_) {
+    best_.nproc = 2;
+    run_.options.baseline = base_;
+    run_.options.memory_limit_bytes = 4ULL << 30;
+    run_.result.found = true;
+    run_.result.recommendation.knobs = best_;
+    for (int i = 0; i < 3; ++i) {
+      run_.trials.push_back(runner_.make(base_, 100));
+      run_.trials.push_back(runner_.make(best_, 180));
+    }
+    runner_.rates = {{base_, 100}, {best_, 180}};
+  }
+  Verification check() { return verify(run_, runner_, clock_, {}, {}); }
+
+  StepClock clock_;
+  ScriptedRunner runner_;
+  Knobs base_, best_;
+  RunRecord run_;
+};
+
+TEST_F(VerificationTest, WhatHoldsIsOk) {
+  const Verification verification = check();
+  EXPECT_EQ(verification.state, VerifyState::ok) << verification.reason;
+  EXPECT_NEAR(verification.gain_now.median, 1.8, 0.1);
+  EXPECT_LE(verification.seconds, 60);
+  ASSERT_GE(runner_.order.size(), 8u);
+  EXPECT_EQ(runner_.order[0], best_);
+  EXPECT_EQ(runner_.order[1], base_);
+  EXPECT_EQ(runner_.order[2], base_);
+  EXPECT_EQ(runner_.order[3], best_);
+}
+
+TEST_F(VerificationTest, AMachineThatBecameSlowerIsDrift) {
+  runner_.rates = {{base_, 75}, {best_, 135}};
+  const Verification verification = check();
+  EXPECT_EQ(verification.state, VerifyState::drift);
+  EXPECT_THAT(verification.reason, testing::HasSubstr("it is the machine"));
+}
+
+TEST_F(VerificationTest, ALostGainIsDrift) {
+  runner_.rates = {{base_, 190}, {best_, 178}};
+  const Verification verification = check();
+  EXPECT_EQ(verification.state, VerifyState::drift);
+  EXPECT_THAT(verification.reason, testing::HasSubstr("slower than the baseline"));
+}
+
+TEST_F(VerificationTest, SmallChangesWithinTheToleranceAreOk) {
+  runner_.rates = {{base_, 97}, {best_, 173}};
+  EXPECT_EQ(check().state, VerifyState::ok);
+}
+
+TEST_F(VerificationTest, AFailureIsUnsafeAtOnce) {
+  runner_.fails = true;
+  const Verification verification = check();
+  EXPECT_EQ(verification.state, VerifyState::unsafe);
+  EXPECT_THAT(verification.reason, testing::HasSubstr("the kernel killed rank 1"));
+  EXPECT_EQ(runner_.order.size(), 1u);
+}
+
+TEST_F(VerificationTest, MemoryBeyondTheMarginIsUnsafe) {
+  runner_.peak_bytes = static_cast<std::uint64_t>(3.9 * (1ULL << 30));
+  EXPECT_EQ(check().state, VerifyState::unsafe);
+}
+
+TEST_F(VerificationTest, BaselineAndRecommendationMayBeOne) {
+  run_.result.recommendation.knobs = base_;
+  const Verification verification = check();
+  EXPECT_EQ(verification.state, VerifyState::ok) << verification.reason;
+}
+
+TEST_F(VerificationTest, TrialsThatScatterWidelySettleNothingAndGetMoreTime) {
+  runner_.between_trials = 0.5;
+  const Verification verification = check();
+  EXPECT_EQ(verification.state, VerifyState::undecided) << verification.reason;
+  EXPECT_THAT(verification.reason, testing::HasSubstr("do not settle it"));
+  EXPECT_GT(verification.seconds, 60);
+  EXPECT_LE(verification.seconds, 120);
+}
+
+TEST_F(VerificationTest, FewSamplesAreNoProofThatAllIsWell) {
+  VerifyOptions options;
+  options.least_trials = 1;
+  options.seconds = 1;
+  run_.trials.erase(run_.trials.begin() + 2, run_.trials.end());  // one old trial each
+  const Verification verification = verify(run_, runner_, clock_, options, {});
+  EXPECT_EQ(verification.state, VerifyState::undecided) << verification.reason;
+}
+
+TEST_F(VerificationTest, SlownessUnderOtherLoadIsNoDrift) {
+  runner_.spoilt = true;
+  runner_.rates = {{base_, 60}, {best_, 100}};
+  const Verification verification = check();
+  EXPECT_EQ(verification.state, VerifyState::undecided);
+  EXPECT_THAT(verification.reason, testing::HasSubstr("spoilt by other load"));
+  EXPECT_EQ(verification.clean_samples, 0);
+}
+
+TEST_F(VerificationTest, AGoodRateInSpiteOfOtherLoadIsOkAndSaysSo) {
+  runner_.spoilt = true;
+  const Verification verification = check();
+  EXPECT_EQ(verification.state, VerifyState::ok) << verification.reason;
+  EXPECT_THAT(verification.reason, testing::HasSubstr("spoilt"));
+}
+
+TEST_F(VerificationTest, ALostGainUnderLoadIsStillDrift) {
+  runner_.spoilt = true;
+  runner_.rates = {{base_, 190}, {best_, 150}};  // interleaved, so both met the same load
+  EXPECT_EQ(check().state, VerifyState::drift);
+}
+
+TEST_F(VerificationTest, WithoutOldRatesNothingIsDecided) {
+  run_.trials.clear();
+  EXPECT_EQ(check().state, VerifyState::undecided);
+}
+
+}  // namespace
+}  // namespace ocrtune

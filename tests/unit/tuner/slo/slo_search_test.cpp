@@ -1,0 +1,139 @@
+#include "tuner/slo/slo_search.h"
+
+#include <cmath>
+#include <tuple>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/synthetic/simulated_server.h"
+
+namespace ocrtune {
+namespace {
+
+SimulatedService service_of(double mean_seconds, int servers, bool fixed, std::uint64_t seed = 1) {
+  SimulatedService service;
+  service.servers = servers;
+  service.seed = seed;
+  service.service_seconds = [=](Random& random, int) {
+    return fixed ? mean_seconds : random.exponential(1 / mean_seconds);
+  };
+  return service;
+}
+
+Result<SloSearchResult> search(const SimulatedService& service, const SloSearchOptions& options) {
+  SimulatedServer server(service);
+  return find_highest_rate(server, server.clock(), options);
+}
+
+SloSearchOptions options_of(const Promise& promise, double budget, std::uint64_t seed = 1) {
+  SloSearchOptions options;
+  options.promise = promise;
+  options.budget_seconds = budget;
+  options.seed = seed;
+  return options;
+}
+
+// exp(-(1000 - rate) 0.02) = 0.01.
+const double kTrueRate = 1000 - std::log(100) / 0.02;
+
+TEST(FindHighestRate, ClaimsJustBelowTheTruthOfOneServer) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const auto found =
+        search(service_of(0.001, 1, false, seed), options_of({0.99, 0.02}, 2000, seed * 101));
+    ASSERT_TRUE(found.ok());
+    EXPECT_TRUE(found->found);
+    EXPECT_TRUE(found->confirmed);
+    EXPECT_LE(found->requests_per_second, kTrueRate) << seed;
+    EXPECT_GT(found->requests_per_second, 0.94 * kTrueRate) << seed;
+    EXPECT_GT(found->broken_at, found->requests_per_second);
+    EXPECT_NEAR(found->saturated_at, 1000, 100);
+    EXPECT_THAT(found->words, testing::HasSubstr("p99 under 20 ms holds up to"));
+  }
+}
+
+TEST(FindHighestRate, FindsTheCapacityOfManyServers) {
+  const auto found = search(service_of(0.001, 8, true), options_of({0.95, 0.003}, 60));
+  ASSERT_TRUE(found.ok());
+  EXPECT_GT(found->requests_per_second, 0.94 * 7328);  // by simulation
+  EXPECT_LE(found->requests_per_second, 7328);
+}
+
+TEST(FindHighestRate, SaysByHowMuchAPromiseIsImpossible) {
+  const auto found = search(service_of(0.08, 4, true), options_of({0.99, 0.05}, 60));
+  ASSERT_TRUE(found.ok());
+  EXPECT_FALSE(found->found);
+  EXPECT_EQ(found->stop_reason, "impossible");
+  EXPECT_THAT(found->words, testing::HasSubstr("already takes 80 ms at p99, 30 ms too long"));
+  EXPECT_TRUE(found->probes.empty());
+}
+
+TEST(FindHighestRate, AServiceAsLongAsThePromiseIsHopeless) {
+  const auto found = search(service_of(0.0499, 1, true), options_of({0.99, 0.05}, 3600));
+  ASSERT_TRUE(found.ok());
+  EXPECT_FALSE(found->found);
+  EXPECT_THAT(found->words, testing::HasSubstr("no rate worth serving keeps p99 under 50 ms"));
+}
+
+TEST(FindHighestRate, ASmallBudgetClaimsLessNotMore) {
+  const auto found = search(service_of(0.001, 1, false), options_of({0.99, 0.02}, 20));
+  ASSERT_TRUE(found.ok());
+  EXPECT_LE(found->requests_per_second, kTrueRate);
+  if (!found->found) {
+    EXPECT_THAT(found->words, testing::HasSubstr("no rate was proved"));
+  }
+}
+
+TEST(FindHighestRate, ReportsWhyTheTargetFails) {
+  SimulatedService service = service_of(0.001, 1, true);
+  service.failed_share = 1;
+  const auto found = search(service, options_of({0.99, 0.02}, 20));
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(found.error().kind, ErrorKind::failed);
+  EXPECT_THAT(found.error().what, testing::HasSubstr("refused by the script"));
+}
+
+TEST(FindHighestRate, CountsFailuresAgainstThePromise) {
+  SimulatedService service = service_of(0.001, 4, true);
+  service.failed_share = 0.03;  // p99 cannot hold at any rate
+  const auto found = search(service, options_of({0.99, 0.02}, 200));
+  ASSERT_TRUE(found.ok());
+  EXPECT_FALSE(found->found);
+}
+
+TEST(ProveRate, ProvesAtFullLengthAndLowersWhatFails) {
+  for (const auto& [claim, least, most] : {std::tuple{0.8, 0.8, 0.8}, std::tuple{1.1, 0.7, 1.0}}) {
+    SimulatedServer server(service_of(0.001, 1, false));
+    const auto proved =
+        prove_rate(server, server.clock(), options_of({0.99, 0.02}, 200), claim * kTrueRate);
+    ASSERT_TRUE(proved.ok());
+    ASSERT_TRUE(proved->found) << claim;
+    EXPECT_GE(proved->requests_per_second, least * kTrueRate * 0.999);
+    EXPECT_LE(proved->requests_per_second, most * kTrueRate * 1.001);
+    EXPECT_GE(proved->probes.back().judged, 459);
+    EXPECT_GE(proved->probes.back().seconds, 100 * 0.02);
+  }
+}
+
+TEST(ProveRate, TooFastByFarIsNotClaimed) {
+  SimulatedServer server(service_of(0.001, 1, false));
+  const auto proved = prove_rate(server, server.clock(), options_of({0.99, 0.02}, 200), 3000);
+  ASSERT_TRUE(proved.ok());
+  EXPECT_FALSE(proved->found);
+  EXPECT_GT(proved->broken_at, 0);
+}
+
+TEST(FindHighestRate, BurstsOfATraceLowerTheRate) {
+  SloSearchOptions options = options_of({0.99, 0.02}, 500);
+  const auto smooth = search(service_of(0.001, 1, true), options);
+  for (int burst = 0; burst < 200; ++burst) {
+    for (int i = 0; i < 30; ++i) options.trace.push_back(burst + 0.001 * i);
+  }
+  const auto bursty = search(service_of(0.001, 1, true), options);
+  ASSERT_TRUE(smooth.ok() && bursty.ok());
+  EXPECT_TRUE(bursty->found);
+  EXPECT_LT(bursty->requests_per_second, smooth->requests_per_second);
+}
+
+}  // namespace
+}  // namespace ocrtune

@@ -1,0 +1,194 @@
+#include "tuner/store/store.h"
+
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+
+namespace ocrtune {
+namespace {
+
+Trial example_trial() {
+  Trial trial;
+  trial.knobs = *parse_knobs({"nproc=2", "threads=4", "batch=32", "flavour=\"mild\" & 'hot'"});
+  trial.phase = "race";
+  trial.why = "is it really faster?";
+  trial.repetition = 1;
+  trial.outcome = Outcome::ok;
+  trial.evidence = {"line one", "line \xE4\xB8\xAD"};
+  trial.reproduce = "ocrtune worker ...";
+  trial.samples_per_second = 123.25;
+  trial.peak_bytes = 5ULL << 33;
+  trial.seconds = 2.5;
+  trial.placement = "0:0-3 1:4-7";
+  trial.log_tail = "last\nlines";
+  Sample sample;
+  sample.samples_per_second = 120.5;
+  sample.steps = 7;
+  sample.step.wait_seconds = 0.125;
+  sample.interference.foreign_cpus = 0.5;
+  sample.interference.spoilt_by = "foreign CPUs 0.50";
+  trial.samples = {sample, Sample{}};
+  return trial;
+}
+
+class StoreTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = *make_temporary_directory("store_test");
+    path_ = join_path(folder_, "deeper/runs.sqlite");
+    run_.id = "2026-11-21-abcde";
+    run_.started = "2026-11-21T07:00:00Z";
+    run_.command_line = "ocrtune tune --budget 2m";
+    run_.versions = {{"ocrtune", "0.1.0"}};
+    run_.options.axes = {{"nproc", {"1", "2"}}};
+    run_.options.baseline = *parse_knobs({"threads=2"});
+    run_.options.command = {"python", "train.py", "{batch}"};
+    run_.machine.fingerprint = "f00d";
+    run_.machine.host = "box";
+  }
+  void TearDown() override { EXPECT_TRUE(remove_tree(folder_)); }
+
+  std::unique_ptr<Store> open(Store::Mode mode = Store::Mode::write) {
+    auto store = Store::open(path_, mode);
+    EXPECT_TRUE(store) << store.error().what;
+    return store ? std::move(*store) : nullptr;
+  }
+
+  std::string folder_, path_;
+  RunRecord run_;
+};
+
+TEST_F(StoreTest, KeepsEveryFieldOfARun) {
+  {
+    auto store = open();
+    ASSERT_TRUE(store->begin_run(run_));
+    Trial trial = example_trial();
+    ASSERT_TRUE(store->add_trial(run_.id, trial));
+    EXPECT_GT(trial.id, 0);
+    ASSERT_TRUE(store->add_event(run_.id, "paused"));
+    ASSERT_TRUE(store->finish_run(run_.id, "done", "budget"));
+  }
+  auto store = open(Store::Mode::read);
+  const auto loaded = store->load_run("last");
+  ASSERT_TRUE(loaded) << loaded.error().what;
+  EXPECT_EQ(loaded->id, run_.id);
+  EXPECT_EQ(loaded->state, "done");
+  EXPECT_EQ(loaded->stop_reason, "budget");
+  EXPECT_EQ(loaded->versions, run_.versions);
+  EXPECT_EQ(loaded->options.axes, run_.options.axes);
+  EXPECT_EQ(loaded->options.baseline, run_.options.baseline);
+  EXPECT_EQ(loaded->options.command, run_.options.command);
+  EXPECT_EQ(loaded->machine.fingerprint, "f00d");
+  ASSERT_EQ(loaded->trials.size(), 1U);
+  const Trial& trial = loaded->trials[0];
+  const Trial expected = example_trial();
+  EXPECT_EQ(trial.knobs, expected.knobs);
+  EXPECT_EQ(trial.evidence, expected.evidence);
+  EXPECT_EQ(trial.peak_bytes, expected.peak_bytes);
+  EXPECT_EQ(trial.log_tail, expected.log_tail);
+  ASSERT_EQ(trial.samples.size(), 2U);
+  EXPECT_EQ(trial.samples[0].interference.spoilt_by, "foreign CPUs 0.50");
+  EXPECT_EQ(trial.samples[0].steps, 7);
+  EXPECT_DOUBLE_EQ(trial.samples[0].step.wait_seconds, 0.125);
+  EXPECT_EQ(store->events(run_.id)->at(0).text, "paused");
+  EXPECT_EQ(store->list_runs()->at(0).trials, 1);
+}
+
+TEST_F(StoreTest, CommittedTrialsSurviveKill9) {
+  ASSERT_TRUE(open()->begin_run(run_));
+  const pid_t child = fork();
+  if (child == 0) {
+    auto store = Store::open(path_, Store::Mode::write);
+    for (int i = 0; i < 3; ++i) {
+      Trial trial = example_trial();
+      if (!(*store)->add_trial(run_.id, trial)) _exit(1);
+    }
+    kill(getpid(), SIGKILL);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  const auto loaded = open()->load_run(run_.id);
+  ASSERT_TRUE(loaded);
+  EXPECT_EQ(loaded->trials.size(), 3U);
+  EXPECT_EQ(loaded->state, "running");  // which is how a resume knows
+}
+
+TEST_F(StoreTest, FindsRunsByTheirBeginning) {
+  auto store = open();
+  ASSERT_TRUE(store->begin_run(run_));
+  run_.id = "2026-11-21-abfff";
+  ASSERT_TRUE(store->begin_run(run_));
+  EXPECT_EQ(store->load_run("2026-11-21-abc")->id, "2026-11-21-abcde");
+  EXPECT_EQ(store->load_run("2026-11-21-ab").error().kind, ErrorKind::usage);
+  EXPECT_NE(store->load_run("2026-11-21-ab").error().what.find("several"), std::string::npos);
+  EXPECT_NE(store->load_run("1999").error().what.find("1999"), std::string::npos);
+  EXPECT_EQ(store->load_run("last")->id, "2026-11-21-abfff");
+}
+
+TEST_F(StoreTest, RefusesWhatIsNotItsOwn) {
+  EXPECT_EQ(Store::open(path_, Store::Mode::read).error().kind, ErrorKind::missing);
+  ASSERT_TRUE(make_directories(parent_path(path_)));
+  ASSERT_TRUE(write_file(path_, std::string(4096, 'x')));
+  EXPECT_EQ(Store::open(path_, Store::Mode::write).error().kind, ErrorKind::invalid);
+  EXPECT_EQ(*read_file(path_), std::string(4096, 'x'));
+
+  ::unlink(path_.c_str());
+  sqlite3* other = nullptr;
+  sqlite3_open(path_.c_str(), &other);
+  sqlite3_exec(other, "CREATE TABLE recipes (name TEXT)", nullptr, nullptr, nullptr);
+  sqlite3_close(other);
+  EXPECT_NE(Store::open(path_, Store::Mode::write).error().what.find("another program"),
+            std::string::npos);
+}
+
+TEST_F(StoreTest, RefusesANewerVersionAndLeavesItAlone) {
+  ASSERT_TRUE(open()->begin_run(run_));
+  sqlite3* raw = nullptr;
+  sqlite3_open(path_.c_str(), &raw);
+  sqlite3_exec(raw, "PRAGMA user_version=99", nullptr, nullptr, nullptr);
+  sqlite3_close(raw);
+  const auto store = Store::open(path_, Store::Mode::write);
+  ASSERT_FALSE(store);
+  EXPECT_EQ(store.error().kind, ErrorKind::invalid);
+  EXPECT_NE(store.error().what.find("99"), std::string::npos);
+}
+
+TEST_F(StoreTest, UnwritablePlaceIsOneClearLine) {
+  const auto store = Store::open("/proc/nowhere/runs.sqlite", Store::Mode::write);
+  ASSERT_FALSE(store);
+  EXPECT_NE(store.error().what.find("/proc/nowhere"), std::string::npos);
+  EXPECT_NE(store.error().what.find("No such file or directory"), std::string::npos);
+  EXPECT_EQ(store.error().what.find('\n'), std::string::npos);
+}
+
+TEST(RunRecordTest, OptionsGoBothWays) {
+  RunOptions options;
+  options.mode = "infer";
+  options.budget_seconds = 77;
+  options.heights = {32, 48};
+  options.queue_depth = 5;
+  options.width_buckets = 4;
+  options.widest_bucket = 208;
+  options.axes = {{"batch", {"8", "16"}}, {"flavour", {"mild"}}};
+  const auto parsed = parse_run_options(run_options_json(options));
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->mode, "infer");
+  EXPECT_EQ(parsed->axes, options.axes);
+  EXPECT_EQ(parsed->heights, options.heights);
+  EXPECT_EQ(parsed->queue_depth, 5);
+  EXPECT_EQ(parsed->width_buckets, 4);
+  EXPECT_EQ(parsed->widest_bucket, 208);
+  EXPECT_DOUBLE_EQ(parsed->budget_seconds, 77);
+  EXPECT_FALSE(parse_run_options("{"));
+  EXPECT_FALSE(parse_run_options("[1]"));
+  EXPECT_NE(new_run_id(), new_run_id());
+}
+
+}  // namespace
+}  // namespace ocrtune

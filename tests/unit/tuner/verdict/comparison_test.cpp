@@ -1,0 +1,136 @@
+#include "tuner/verdict/comparison.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ocrtune {
+namespace {
+
+using ::testing::HasSubstr;
+
+Knobs setting(int nproc) {
+  Knobs knobs;
+  knobs.nproc = nproc;
+  knobs.threads = 1;
+  knobs.batch = 16;
+  return knobs;
+}
+
+// `count` trials that spread by 1 % around `rate`, with three clean samples each.
+void add(RunRecord& run, const Knobs& knobs, double rate, int count) {
+  for (int i = 0; i < count; ++i) {
+    Trial trial;
+    trial.id = static_cast<int>(run.trials.size()) + 1;
+    trial.knobs = knobs;
+    trial.outcome = Outcome::ok;
+    trial.samples_per_second = rate * (1 + 0.005 * (i % 5 - 2));
+    for (int j = 0; j < 3; ++j) {
+      Sample sample;
+      sample.samples_per_second = trial.samples_per_second * (1 + 0.002 * (j - 1));
+      trial.samples.push_back(sample);
+    }
+    run.trials.push_back(trial);
+  }
+}
+
+RunRecord run_of(const char* id, double rate) {
+  RunRecord run;
+  run.id = id;
+  run.machine.fingerprint = "f";
+  run.machine.host = "node";
+  run.result.found = true;
+  run.result.recommendation.knobs = setting(2);
+  run.result.recommendation.samples_per_second = {rate, 0.99 * rate, 1.01 * rate};
+  return run;
+}
+
+const SettingChange* change_of(const RunComparison& comparison, const Knobs& knobs) {
+  for (const SettingChange& change : comparison.settings) {
+    if (change.knobs == knobs) return &change;
+  }
+  return nullptr;
+}
+
+TEST(Comparison, TellsFasterFromSlowerFromAlike) {
+  RunRecord before = run_of("a", 100), after = run_of("b", 110);
+  add(before, setting(1), 50, 8);
+  add(after, setting(1), 40, 8);
+  add(before, setting(2), 100, 8);
+  add(after, setting(2), 110, 8);
+  add(before, setting(4), 80, 8);
+  add(after, setting(4), 80.4, 8);
+  const RunComparison found = compare_runs(before, after);
+  ASSERT_EQ(found.settings.size(), 3u);
+  EXPECT_EQ(found.settings[0].knobs, setting(1)) << "the most changed first";
+  EXPECT_EQ(change_of(found, setting(1))->change, Change::slower);
+  EXPECT_EQ(change_of(found, setting(2))->change, Change::faster);
+  EXPECT_EQ(change_of(found, setting(4))->change, Change::alike);
+  EXPECT_NEAR(change_of(found, setting(1))->ratio.median, 0.8, 0.01);
+  EXPECT_LT(change_of(found, setting(1))->p, 0.05);
+  EXPECT_TRUE(change_of(found, setting(1))->from_trials);
+  EXPECT_THAT(found.verdict, HasSubstr("faster by 10.0 %"));
+  EXPECT_THAT(found.verdict, HasSubstr("Of 3 settings in both runs 1 became faster and 1 slower"));
+  EXPECT_TRUE(found.same_machine);
+  EXPECT_TRUE(found.differences.empty());
+}
+
+TEST(Comparison, FewTrialsAreComparedBySamplesAndSaySo) {
+  RunRecord before = run_of("a", 100), after = run_of("b", 100);
+  add(before, setting(1), 50, 2);
+  add(after, setting(1), 60, 2);
+  const RunComparison found = compare_runs(before, after);
+  ASSERT_EQ(found.settings.size(), 1u);
+  EXPECT_FALSE(found.settings[0].from_trials);
+  EXPECT_EQ(found.settings[0].change, Change::faster);
+}
+
+TEST(Comparison, ALargeChangeOfOneTrialIsUndecided) {
+  RunRecord before = run_of("a", 100), after = run_of("b", 100);
+  add(before, setting(1), 50, 1);  // three samples: too few to stand for trials
+  add(after, setting(1), 60, 1);
+  const RunComparison found = compare_runs(before, after);
+  ASSERT_EQ(found.settings.size(), 1u);
+  EXPECT_EQ(found.settings[0].change, Change::undecided);
+}
+
+TEST(Comparison, ManySettingsDoNotMakeChanceSignificant) {
+  RunRecord before = run_of("a", 100), after = run_of("b", 100);
+  for (int nproc = 1; nproc <= 40; ++nproc) {
+    add(before, setting(nproc), 100 + nproc, 5);
+    add(after, setting(nproc), 100 + nproc, 5);
+  }
+  for (const SettingChange& change : compare_runs(before, after).settings) {
+    EXPECT_EQ(change.change, Change::alike);
+    EXPECT_GT(change.p, 0.5);
+  }
+}
+
+TEST(Comparison, NamesWhatDiffers) {
+  RunRecord before = run_of("a", 100), after = run_of("b", 100);
+  before.versions["oneDNN"] = "2.6.0";
+  after.versions["oneDNN"] = "2.6.3";
+  after.machine.fingerprint = "g";
+  after.machine.memory.limit_bytes = {64e9, "MemTotal"};
+  const RunComparison found = compare_runs(before, after);
+  EXPECT_FALSE(found.same_machine);
+  ASSERT_EQ(found.differences.size(), 2u);
+  EXPECT_EQ(found.differences[0].what, "memory limit");
+  EXPECT_EQ(found.differences[0].before, "unknown");
+  EXPECT_EQ(found.differences[1].after, "2.6.3");
+  EXPECT_THAT(found.verdict, HasSubstr("The machines differ."));
+}
+
+TEST(Comparison, StandsWithoutTrialsAndWithoutAnAnswer) {
+  const RunComparison none = compare_runs(RunRecord(), RunRecord());
+  EXPECT_TRUE(none.settings.empty());
+  EXPECT_FALSE(none.same_machine) << "no fingerprint is no proof of the same machine";
+  EXPECT_THAT(none.verdict, HasSubstr("One of the runs has no recommendation."));
+  RunRecord before = run_of("a", 100);
+  add(before, setting(1), 50, 4);
+  const RunComparison other = compare_runs(before, run_of("b", 100));
+  EXPECT_EQ(other.only_before, 1);
+  EXPECT_EQ(other.only_after, 0);
+}
+
+}  // namespace
+}  // namespace ocrtune

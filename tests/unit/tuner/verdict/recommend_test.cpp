@@ -1,0 +1,249 @@
+#include "tuner/verdict/recommend.h"
+
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tuner/verdict/explain.h"
+#include "tuner/verdict/why_not.h"
+
+namespace ocrtune {
+namespace {
+
+using ::testing::HasSubstr;
+
+Knobs setting(int nproc, int batch = 16) {
+  Knobs knobs;
+  knobs.nproc = nproc;
+  knobs.batch = batch;
+  return knobs;
+}
+
+Trial ran(const Knobs& knobs, double rate, double gigabytes, const char* phase = "race") {
+  Trial trial;
+  trial.knobs = knobs;
+  trial.phase = phase;
+  trial.outcome = Outcome::ok;
+  trial.samples_per_second = rate;
+  trial.peak_bytes = static_cast<std::uint64_t>(gigabytes * 1e9);
+  trial.seconds = 2;
+  Sample sample;
+  sample.samples_per_second = rate;
+  trial.samples.push_back(sample);
+  return trial;
+}
+
+Trial failed(const Knobs& knobs, Outcome outcome, const char* reason) {
+  Trial trial;
+  trial.knobs = knobs;
+  trial.phase = "sweep";
+  trial.outcome = outcome;
+  trial.reason = reason;
+  return trial;
+}
+
+class Recommend : public ::testing::Test {
+ protected:
+  Space space_{std::vector<Knobs>{setting(1), setting(2), setting(4), setting(8), setting(7)}};
+  std::vector<Trial> trials_;
+  RecommendOptions options_;
+
+  TuneResult result() {
+    SearchOptions search_options;
+    search_options.safety.limit_bytes = options_.limit_bytes;
+    search_ = find_strategy("ours")->make(space_, search_options);
+    for (const Trial& trial : trials_) search_->tell(trial);
+    return recommend(space_, *search_, trials_, options_);
+  }
+  void race(const Knobs& knobs, double rate, double gigabytes, int rounds = 4) {
+    for (int round = 0; round < rounds; ++round) {
+      trials_.push_back(ran(knobs, rate * (1 + 0.002 * (round % 3 - 1)), gigabytes));
+    }
+  }
+  std::unique_ptr<Search> search_;
+};
+
+TEST_F(Recommend, ChoosesTheFastestAndPricesTheBaseline) {
+  options_.baseline = setting(1);
+  options_.expected_noise = 0.01;
+  trials_.push_back(ran(setting(1), 50, 1, "baseline"));
+  race(setting(2), 90, 2);
+  race(setting(4), 120, 4);
+  trials_.push_back(failed(setting(8), Outcome::out_of_memory, "71 GiB of 64 GiB"));
+  trials_.push_back(ran(setting(7), 60, 6, "rule"));
+  const TuneResult found = result();
+  ASSERT_TRUE(found.found);
+  EXPECT_EQ(found.recommendation.knobs, setting(4));
+  EXPECT_NEAR(found.recommendation.samples_per_second.median, 120, 1);
+  EXPECT_LT(found.recommendation.samples_per_second.low, 120);
+  EXPECT_NEAR(found.gain.median, 2.4, 0.1);
+  EXPECT_GT(found.gain.low, 2);
+  EXPECT_EQ(found.ties.size(), 1U);
+  EXPECT_EQ(found.outcomes.at("out_of_memory"), 1);
+  EXPECT_EQ(found.trials, 11);
+  EXPECT_GE(found.certified_gap, 0);
+  bool named = false;
+  for (const Neighbour& neighbour : found.rejected) {
+    if (!(neighbour.knobs == setting(2))) continue;
+    named = true;
+    EXPECT_THAT(neighbour.reason, HasSubstr("25 % slower"));
+  }
+  EXPECT_TRUE(named);
+}
+
+TEST_F(Recommend, OfATieTheSafestIsChosen) {
+  options_.expected_noise = 0.01;
+  race(setting(2), 119.8, 2);
+  race(setting(4), 120, 4);
+  race(setting(8), 119.9, 3);
+  const TuneResult found = result();
+  EXPECT_EQ(found.ties.size(), 3U);
+  EXPECT_EQ(found.recommendation.knobs, setting(2));
+  for (const SettingSummary& tie : found.ties) {
+    EXPECT_LE(found.recommendation.peak_bytes, tie.peak_bytes);
+  }
+}
+
+TEST_F(Recommend, WhatNoiseHidesIsNamedThoughItDidNotRace) {
+  options_.expected_noise = 0.03;
+  race(setting(4), 120, 4);
+  trials_.push_back(ran(setting(1), 118.8, 5));
+  trials_.push_back(ran(setting(2), 60, 1));
+  const TuneResult found = result();
+  EXPECT_EQ(found.recommendation.knobs, setting(4));
+  ASSERT_EQ(found.close.size(), 1U);
+  EXPECT_EQ(found.close[0].knobs, setting(1));
+  EXPECT_THAT(found.close[0].reason, HasSubstr("within the noise"));
+  for (const Neighbour& neighbour : found.rejected) EXPECT_NE(neighbour.knobs, setting(1));
+}
+
+// However slow it looks: what these trials cannot tell from the recommended one is never among what
+// is not to be launched, and what they can tell is never called close.
+TEST_F(Recommend, WhatCannotBeToldApartIsNeverRejected) {
+  for (const double rate : {118.0, 116.0, 110.0, 90.0, 70.0}) {
+    trials_.clear();
+    options_.expected_noise = 0.06;
+    race(setting(4), 120, 4);
+    trials_.push_back(ran(setting(2), rate, 1));
+    const TuneResult found = result();
+    ASSERT_EQ(found.recommendation.knobs, setting(4));
+    const auto named = [](const std::vector<Neighbour>& list) {
+      for (const Neighbour& neighbour : list) {
+        if (neighbour.knobs == setting(2)) return neighbour.reason;
+      }
+      return std::string();
+    };
+    const std::string close = named(found.close), rejected = named(found.rejected);
+    EXPECT_NE(close.empty(), rejected.empty()) << rate;
+    EXPECT_EQ(rejected.find("within the noise"), std::string::npos) << rejected;
+    EXPECT_EQ(rejected.empty(), rate > 100) << rate << " " << close << rejected;
+  }
+}
+
+TEST_F(Recommend, ASettingWithoutHeadroomIsRejectedForThat) {
+  options_.limit_bytes = 10'000'000'000;
+  options_.margin = 0.1;
+  options_.expected_noise = 0.05;
+  space_ = Space({setting(1), setting(4), setting(8)});
+  race(setting(4), 120, 4);
+  race(setting(8), 120, 9.5);
+  const TuneResult found = result();
+  EXPECT_EQ(found.recommendation.knobs, setting(4));
+  std::string reason;
+  for (const Neighbour& neighbour : found.rejected) {
+    if (neighbour.knobs == setting(8)) reason = neighbour.reason;
+  }
+  EXPECT_EQ(reason, "leaves 5.0 % of memory free, 10.0 % asked");
+}
+
+TEST_F(Recommend, ATieNeedsMoreOfWhatItReallyNeeds) {
+  SettingSummary chosen, tie;
+  chosen.knobs = tie.knobs = setting(4);
+  chosen.peak_bytes = tie.peak_bytes = 1000;
+  EXPECT_EQ(needs_more(tie, chosen), "");
+  tie.knobs.batch = chosen.knobs.batch + 8;
+  EXPECT_EQ(needs_more(tie, chosen), "a larger batch");
+  tie.knobs.threads = chosen.knobs.threads + 1;
+  EXPECT_EQ(needs_more(tie, chosen), "more threads");
+  tie.knobs.nproc = 2;
+  EXPECT_EQ(needs_more(tie, chosen), "");
+  tie.peak_bytes = 1001;
+  EXPECT_EQ(needs_more(tie, chosen), "more memory");
+}
+
+TEST_F(Recommend, WhatLeavesNoHeadroomIsNotRecommended) {
+  options_.limit_bytes = 4000000000;
+  options_.margin = 0.1;
+  race(setting(2), 90, 2);
+  race(setting(4), 120, 3.9);
+  EXPECT_EQ(result().recommendation.knobs, setting(2));
+}
+
+TEST_F(Recommend, NoiseIsSaidNotHidden) {
+  options_.expected_noise = 0.15;
+  for (double factor : {0.8, 1.2, 1.0}) {
+    trials_.push_back(ran(setting(2), 100 * factor, 2));
+    trials_.push_back(ran(setting(4), 106 * (2 - factor), 4));
+  }
+  const TuneResult found = result();
+  EXPECT_THAT(found.noise_statement, HasSubstr("Too noisy to tell"));
+  EXPECT_GT(found.noise, 0.05);
+}
+
+TEST_F(Recommend, RulesAreAudited) {
+  options_.expected_noise = 0.01;
+  options_.rules = {{"seven", "about 7", setting(7)}, {"memory_half", "32", setting(32)}};
+  race(setting(4), 120, 4);
+  race(setting(7), 96, 7);
+  const TuneResult found = result();
+  ASSERT_EQ(found.rules.size(), 2U);
+  EXPECT_NEAR(found.rules[0].loss.median, 0.2, 0.01);
+  EXPECT_THAT(found.rules[0].verdict, HasSubstr("costs 20 %"));
+  EXPECT_THAT(found.rules[1].verdict, HasSubstr("does not fit"));
+}
+
+TEST_F(Recommend, UnderOtherLoadMoreThreadsThanCpusDoNotWin) {
+  options_.cpus = 2;
+  race(setting(2), 100, 1);
+  race(setting(8), 300, 1);
+  EXPECT_EQ(result().recommendation.knobs, setting(8));  // a clean host: the numbers stand
+  for (Trial& trial : trials_) trial.samples[0].interference.spoilt_by = "other processes";
+  const TuneResult crowded = result();
+  EXPECT_EQ(crowded.recommendation.knobs, setting(2));
+  EXPECT_THAT(crowded.recommendation.reasons, ::testing::Contains(HasSubstr("Other programs")));
+  options_.cpus = 1;  // nothing fits: the fastest is still the answer
+  EXPECT_EQ(result().recommendation.knobs, setting(8));
+}
+
+TEST_F(Recommend, NothingThatWorksIsAnAnswer) {
+  EXPECT_THAT(result().answer, HasSubstr("longer budget"));
+  trials_.push_back(failed(setting(1), Outcome::crashed, "signal 11"));
+  const TuneResult found = result();
+  EXPECT_FALSE(found.found);
+  EXPECT_THAT(found.answer, HasSubstr("signal 11"));
+}
+
+TEST_F(Recommend, WhyNotAnswersEveryKind) {
+  options_.expected_noise = 0.01;
+  race(setting(2), 90, 2);
+  race(setting(4), 120, 4);
+  trials_.push_back(failed(setting(8), Outcome::crashed, "signal 9"));
+  const TuneResult found = result();
+  const auto ask = [&](int nproc) {
+    return why_not(setting(nproc), space_, *search_, trials_, found);
+  };
+  EXPECT_EQ(ask(4).kind, WhyNotKind::chosen);
+  EXPECT_EQ(ask(2).kind, WhyNotKind::measured);
+  EXPECT_THAT(ask(2).answer, HasSubstr("25 % slower than"));
+  EXPECT_NEAR(ask(2).ratio.median, 0.75, 0.01);
+  EXPECT_EQ(ask(8).kind, WhyNotKind::failed);
+  EXPECT_THAT(ask(8).answer, HasSubstr("signal 9"));
+  trials_.push_back(failed(setting(1), Outcome::out_of_memory, "the kernel killed it"));
+  EXPECT_THAT(ask(1).answer, HasSubstr("out of memory: the kernel killed it"));
+  EXPECT_EQ(ask(64).kind, WhyNotKind::outside);
+  EXPECT_FALSE(ask(1).answer.empty());
+}
+
+}  // namespace
+}  // namespace ocrtune

@@ -1,0 +1,42 @@
+// The dialects of training logs: each finds the numbers of one kind of line.
+//
+// Sources: PaddleOCR tools/program.py from 2.0 to 3.x and its issue threads; tqdm (Lightning,
+// Hugging Face); torchvision's reference scripts, timm, MMEngine, Keras; burn-train's plain
+// renderer.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "trial/logs/log_reading.h"
+#include "trial/logs/metric_unit.h"
+
+namespace ocrtune {
+
+using LogDialect = std::function<std::optional<LogReading>(const std::string& line)>;
+
+// The traps of PaddleOCR's lines: ips is of rank 0 alone; averages divide by the printing interval
+// even where a line at the end of an epoch covers fewer steps, so that only ips is right there, and
+// such lines and the ones after them are left out; batch_cost holds reader_cost; the number of
+// samples changes from step to step under MultiScaleSampler.
+LogDialect paddleocr_dialect(std::optional<int> print_interval);
+LogDialect
+paddleocr_infer_dialect();  // "[..] INFO: 3  Predict time of a.png: 0.122s", one an image
+// A rate beside its unit, of samples or else of steps: "312.5 images/s", "samples/sec: 81.2",
+// "img/s: 40 (39)", "731.3/s", "98ms/step". Lines of an evaluation are left out.
+LogDialect rate_dialect();
+// "Epoch 0:  50%|#####     | 50/100 [00:05<00:05, 9.87it/s]"; Lightning's and Keras's bars too.
+LogDialect progress_dialect();
+LogDialect burn_dialect();  // "... items_processed: 320, items_total: 60000 ..."
+// {"samples_per_second": 81.2, "loss": 3.1}; `unit`: of the key's number. No key: the usual names.
+LogDialect json_dialect(const std::string& key, const std::optional<MetricUnit>& unit = {});
+// The number that follows `name` in a line: "throughput: 81.2", "step_time=12.5ms". A unit behind
+// the number is believed, unless `unit` says which it is; neither: samples/s.
+LogDialect metric_dialect(const std::string& name, const std::optional<MetricUnit>& unit);
+// PATTERN is ECMAScript with named groups: samples_per_second, steps_per_second, seconds_per_step,
+// milliseconds_per_step, samples, seconds, step, sample, loss.
+Result<LogDialect> regex_dialect(const std::string& pattern);
+
+}  // namespace ocrtune

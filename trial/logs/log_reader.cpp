@@ -1,0 +1,190 @@
+#include "trial/logs/log_reader.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "trial/logs/log_dialects.h"
+#include "trial/logs/log_text.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kWarmUpSeconds = 0.5;
+
+class DialectReader : public LogReader {
+ public:
+  DialectReader(std::string name, LogDialect dialect, const LogContext& context, bool per_rank)
+      : name_(std::move(name)),
+        dialect_(std::move(dialect)),
+        nproc_(context.nproc),
+        ranks_(per_rank ? context.nproc : 1),
+        // A step of the job is a step of every rank, whoever prints it.
+        batch_of_a_step_(static_cast<double>(context.batch) * context.nproc) {}
+
+  void read_line(const std::string& line, double now_seconds, std::vector<Event>& events) override {
+    const std::string text = plain_line(line);
+    const auto reading = dialect_(text);
+    if (!reading) return;
+    // Where every rank prints, the first one that was heard speaks for all.
+    const auto rank = rank_named(text, nproc_);
+    if (rank && !speaker_) speaker_ = rank;
+    if (rank && rank != speaker_) return;
+    if (first_ < 0) {
+      first_ = now_seconds;
+      remember(*reading, now_seconds);
+      return;
+    }
+    const auto step = step_of(*reading, now_seconds);
+    remember(*reading, now_seconds);
+    if (!step) return;
+    if (!ready_ && now_seconds - first_ < kWarmUpSeconds && step->seconds < kWarmUpSeconds) return;
+    if (!ready_) events.emplace_back(ReadyEvent());
+    ready_ = true;
+    events.emplace_back(*step);
+  }
+
+  std::string name() const override { return name_; }
+
+ private:
+  void remember(const LogReading& reading, double now_seconds) {
+    last_ = now_seconds;
+    last_reading_ = reading;
+  }
+
+  // Samples of all ranks and seconds since the last line, or nothing where the line cannot say.
+  std::optional<StepEvent> step_of(const LogReading& reading, double now_seconds) const {
+    const double between = now_seconds - last_;
+    double samples = 0;
+    double seconds = reading.seconds.value_or(between);
+    double steps = reading.steps.value_or(1);
+    if (reading.samples && reading.seconds) {
+      samples = *reading.samples * ranks_;
+    } else if (reading.samples_per_second) {
+      samples = *reading.samples_per_second * seconds * ranks_;
+    } else if (reading.steps_per_second) {
+      steps = *reading.steps_per_second * seconds;
+      samples = steps * batch_of_a_step_;
+    } else if (reading.step_count && same_counter(reading)) {
+      steps = *reading.step_count - last_reading_.step_count.value_or(*reading.step_count);
+      samples = steps * batch_of_a_step_;
+    } else if (reading.sample_count && same_counter(reading)) {
+      samples =
+          (*reading.sample_count - last_reading_.sample_count.value_or(*reading.sample_count)) *
+          ranks_;
+    }
+    if (!(samples > 0) || !(seconds > 0) || !(steps > 0)) return std::nullopt;
+    StepEvent event;
+    event.steps = std::max<std::int64_t>(1, std::llround(steps));
+    event.samples = std::max<std::int64_t>(1, std::llround(samples));
+    event.seconds = seconds * static_cast<double>(event.samples) / samples;  // the rate stays
+    const double step_seconds = event.seconds / static_cast<double>(event.steps);
+    event.times.data_seconds = reading.data_share.value_or(0) * step_seconds;
+    event.times.compute_seconds = step_seconds - event.times.data_seconds;
+    event.loss = reading.loss.value_or(0);
+    return event;
+  }
+
+  bool same_counter(const LogReading& reading) const {
+    return reading.counter == last_reading_.counter;
+  }
+
+  std::string name_;
+  LogDialect dialect_;
+  int nproc_;
+  std::optional<int> speaker_;
+  double ranks_;
+  double batch_of_a_step_;
+  double first_ = -1, last_ = -1;
+  bool ready_ = false;
+  LogReading last_reading_;
+};
+
+// "NAME" or "NAME:UNIT"; a colon inside of a name is not a unit's.
+Result<LogDialect> named_dialect(const std::string& kind, const std::string& argument) {
+  const std::size_t colon = argument.rfind(':');
+  const std::string name = argument.substr(0, colon);
+  std::optional<MetricUnit> unit;
+  if (colon != std::string::npos) {
+    auto parsed = metric_unit(argument.substr(colon + 1));
+    if (!parsed) return Error{ErrorKind::usage, "metric " + name + ": " + parsed.error().what};
+    unit = *parsed;
+  }
+  if (kind == "json-lines") {
+    return json_dialect(name, unit);
+  }
+  if (name.empty()) {
+    return Error{ErrorKind::usage, "say which number is the speed: --metric NAME[:UNIT]"};
+  }
+  return metric_dialect(name, unit);
+}
+
+std::string table_names() {
+  std::vector<std::string> names;
+  for (const LogReaderRow& row : log_reader_table()) names.emplace_back(row.name);
+  return join(names, ", ");
+}
+
+}  // namespace
+
+const std::vector<LogReaderRow>& log_reader_table() {
+  static const std::vector<LogReaderRow> kTable = {
+      {"paddleocr", "PaddleOCR 2.0 to 3.x; ips of rank 0",
+       "[2024/09/13 15:19:38] ppocr INFO: epoch: [84/100], global_step: 1637830, lr: 0.000005, "
+       "loss: 1.214002, avg_reader_cost: 0.00010 s, avg_batch_cost: 0.11974 s, avg_samples: 34.0, "
+       "ips: 283.94729 samples/s, eta: 11:15:11",
+       true},
+      {"paddleocr-infer", "predict_system.py: a line for each image, timed by arrival",
+       "[2024/09/13 15:19:38] ppocr DEBUG: 3  Predict time of imgs/12.jpg: 0.122s", false},
+      {"torch", "a rate with its unit: samples/s, images/sec, img/s: ...; of one rank",
+       "epoch 1 step 40 loss 2.31 412.7 samples/s", true},
+      {"progress", "tqdm bars (Lightning, Hugging Face): steps counted, timed by arrival",
+       "Epoch 0:  50%|#####     | 50/100 [00:05<00:05,  9.87it/s, v_num=0]", true},
+      {"burn", "burn-train without its terminal interface: items counted, timed by arrival",
+       "TrainingProgress { progress: Progress { items_processed: 320, items_total: 60000 }, epoch: "
+       "1, epoch_total: 10, iteration: 5 }",
+       true},
+      {"json-lines", "objects with samples_per_second, or samples and seconds; of the whole job",
+       "{\"step\": 40, \"samples_per_second\": 412.7}", false},
+      {"metric", "--metric NAME[:UNIT]: the number that follows NAME in a line; of one rank",
+       "metric:throughput   reads   loss 2.31 throughput: 412.7 img/s", true},
+      {"regex", "regex:PATTERN with named groups such as (?<samples_per_second>[0-9.]+)",
+       "regex:speed (?<samples_per_second>[0-9.]+)", true},
+  };
+  return kTable;
+}
+
+Result<std::unique_ptr<LogReader>> make_log_reader(const std::string& name,
+                                                   const LogContext& context) {
+  const std::size_t colon = name.find(':');
+  const std::string kind = name.substr(0, colon);
+  const std::string argument = colon == std::string::npos ? "" : name.substr(colon + 1);
+  const LogReaderRow* row = nullptr;
+  std::vector<std::string> names;
+  for (const LogReaderRow& one : log_reader_table()) {
+    names.emplace_back(one.name);
+    if (kind == one.name) row = &one;
+  }
+  if (row == nullptr) {
+    const std::string near = nearest_name(kind, names);
+    return Error{ErrorKind::usage,
+                 fmt::format("log reader '{}': {}there are {}", kind,
+                             near.empty() ? "" : "did you mean '" + near + "'? ", table_names())};
+  }
+  LogDialect dialect;
+  if (kind == "paddleocr") dialect = paddleocr_dialect(context.print_interval);
+  if (kind == "paddleocr-infer") dialect = paddleocr_infer_dialect();
+  if (kind == "torch") dialect = rate_dialect();
+  if (kind == "progress") dialect = progress_dialect();
+  if (kind == "burn") dialect = burn_dialect();
+  if (kind == "json-lines" || kind == "metric" || kind == "regex") {
+    auto made = kind == "regex" ? regex_dialect(argument) : named_dialect(kind, argument);
+    if (!made) return made.error();
+    dialect = *std::move(made);
+  }
+  return std::unique_ptr<LogReader>(std::make_unique<DialectReader>(
+      kind, std::move(dialect), context, context.per_rank.value_or(row->per_rank)));
+}
+
+}  // namespace ocrtune

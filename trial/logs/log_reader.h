@@ -1,0 +1,51 @@
+// Turns the lines that a foreign command prints into the events that our own workers send.
+//
+// One row for each dialect. A row finds the numbers in a line; what they mean for the whole setting
+// (ranks, batch, the time between two lines) is worked out once, for all rows.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "trial/ipc/events.h"
+
+namespace ocrtune {
+
+struct LogContext {
+  int nproc = 1;
+  int batch = 1;
+  // Whose numbers a line gives: true multiplies by nproc. Unset: the row's own habit.
+  std::optional<bool> per_rank;
+  std::optional<int> print_interval;  // steps between two lines, where it is known
+};
+
+struct LogReaderRow {
+  const char* name;
+  const char* help;
+  const char* example;  // a line that it reads
+  bool per_rank;        // the habit of this dialect: a line speaks of one rank
+};
+
+const std::vector<LogReaderRow>& log_reader_table();
+
+class LogReader {
+ public:
+  virtual ~LogReader() = default;
+  // One line, as printed (any bytes). Appends what it means; most lines mean nothing. Steps carry
+  // rank 0 and the samples of all ranks together. A ReadyEvent comes once the warm-up is over: the
+  // first line and half a second.
+  virtual void read_line(const std::string& line, double now_seconds,
+                         std::vector<Event>& events) = 0;
+  virtual std::string name() const = 0;
+};
+
+// `name`: a row's name, "json-lines:KEY[:UNIT]", "metric:NAME[:UNIT]" (trial/logs/metric_unit.h),
+// or "regex:PATTERN" with named groups (trial/logs/log_dialects.h). usage: no such row, a pattern
+// that does not compile or names no known number.
+Result<std::unique_ptr<LogReader>> make_log_reader(const std::string& name,
+                                                   const LogContext& context);
+
+}  // namespace ocrtune

@@ -1,0 +1,323 @@
+// The dialects of people's own training loops: a rate with its unit, and progress bars.
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "trial/logs/log_dialects.h"
+#include "trial/logs/log_text.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr std::size_t kMostCharacters = 4000;  // of a line that is looked at
+
+bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+template <std::size_t N>
+bool is_one_of(std::string_view word, const std::array<std::string_view, N>& words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool is_sample_noun(std::string_view word) {
+  static constexpr std::array<std::string_view, 18> kNouns = {
+      "sample",   "samples",  "image",     "images", "img",    "imgs",
+      "example",  "examples", "ex",        "item",   "items",  "line",
+      "sequence", "seq",      "sequences", "lines",  "record", "records"};
+  return is_one_of(word, kNouns);
+}
+
+bool is_step_noun(std::string_view word) {
+  static constexpr std::array<std::string_view, 13> kNouns = {
+      "it",      "its",  "iter",  "iters",  "iteration", "iterations", "batch",
+      "batches", "step", "steps", "update", "updates",   "ba"};
+  return is_one_of(word, kNouns);
+}
+
+bool is_second(std::string_view word) {
+  static constexpr std::array<std::string_view, 5> kWords = {"s", "sec", "secs", "second",
+                                                             "seconds"};
+  return is_one_of(word, kWords);
+}
+
+// Bars that get the data ready count samples too: they are no training.
+bool names_preparation(std::string_view text) {
+  static constexpr std::array<std::string_view, 12> kStarts = {
+      "map",    "filter",  "tokeniz", "load",  "download", "generat",
+      "prepar", "preproc", "cach",    "scann", "extract",  "reading"};
+  const std::string low = lower(text);
+  return std::any_of(kStarts.begin(), kStarts.end(), [&](std::string_view start) {
+    for (std::size_t at = low.find(start); at != std::string::npos; at = low.find(start, at + 1)) {
+      const std::size_t end = low.find_first_not_of("abcdefghijklmnopqrstuvwxyz", at);
+      const bool name = end < low.size() && (low[end] == '_' || low[end] == '.');
+      if ((at == 0 || !in_a_word(low[at - 1])) && !name) return true;
+    }
+    return false;
+  });
+}
+
+// Lower case, with "samples per second" and "samples_per_second" as "samples/second".
+std::string with_slashes(const std::string& line) {
+  std::string text = lower(std::string_view(line).substr(0, kMostCharacters));
+  for (const char* per : {" per ", "_per_", "-per-"}) {
+    for (std::size_t at = text.find(per); at != std::string::npos; at = text.find(per)) {
+      text.replace(at, 5, "/");
+    }
+  }
+  return text;
+}
+
+struct Rate {
+  MetricUnit unit;
+  double value = 0;
+  std::size_t at = 0;  // where its unit stands
+};
+
+// The number that belongs to a unit at [begin, end): "unit: 3" and "unit=3", else "3 unit".
+std::optional<double> number_of(std::string_view text, std::size_t begin, std::size_t end) {
+  std::size_t after = end;
+  while (after < text.size() &&
+         std::string_view(")]\"' ").find(text[after]) != std::string_view::npos) {
+    ++after;
+  }
+  if (after < text.size() && (text[after] == ':' || text[after] == '=')) {
+    const std::size_t digit = text.find_first_not_of(" =:(\"'", after);
+    const auto number = digit == std::string_view::npos ? std::nullopt : number_at(text, digit);
+    return number ? std::optional<double>(number->value) : std::nullopt;
+  }
+  const auto before = number_ending_at(text, begin);
+  const auto behind = number_at(text, after);
+  if (!before) return behind ? std::optional<double>(behind->value) : std::nullopt;
+  if (!behind) return before->value;
+  // "loss 2.3 img/s 412": the first number has a name of its own.
+  std::size_t name_end = before->begin;
+  while (name_end > 0 &&
+         std::string_view(" :=").find(text[name_end - 1]) != std::string_view::npos) {
+    --name_end;
+  }
+  std::size_t name = name_end;
+  while (name > 0 && in_a_word(text[name - 1])) --name;
+  static constexpr std::array<std::string_view, 9> kOthers = {
+      "loss", "lr", "acc", "accuracy", "step", "iter", "epoch", "eta", "time"};
+  const bool other = is_one_of(text.substr(name, name_end - name), kOthers);
+  return other ? behind->value : before->value;
+}
+
+// The unit around the slash at `slash`, with its number.
+std::optional<Rate> rate_at(std::string_view text, std::size_t slash) {
+  std::size_t right = slash + 1;
+  while (right < text.size() && text[right] == ' ') ++right;
+  std::size_t right_end = right;
+  while (right_end < text.size() && is_letter(text[right_end])) ++right_end;
+  if (right_end < text.size() && (is_digit(text[right_end]) || text[right_end] == '_')) {
+    return std::nullopt;
+  }
+  std::size_t left_end = slash;
+  while (left_end > 0 && text[left_end - 1] == ' ') --left_end;
+  std::size_t left = left_end;
+  while (left > 0 && is_letter(text[left - 1])) --left;
+  const std::string_view above = text.substr(left, left_end - left);
+  const std::string_view below = text.substr(right, right_end - right);
+  Rate rate;
+  rate.at = left;
+  const bool bare = above.empty() && left > 0 && is_digit(text[left - 1]);  // timm: "731.29/s"
+  if (is_second(below) && (is_sample_noun(above) || is_step_noun(above) || bare)) {
+    rate.unit.of_steps = is_step_noun(above);
+  } else if (is_step_noun(below) || is_sample_noun(below)) {
+    const auto unit = parse_metric_unit(std::string(above) + "/" + std::string(below));
+    if (!unit || !unit->inverse) return std::nullopt;
+    rate.unit = *unit;
+  } else {
+    return std::nullopt;
+  }
+  while (right_end + 1 < text.size() && text[right_end] == '/' && is_letter(text[right_end + 1])) {
+    ++right_end;  // "/gpu", "/card"
+    while (right_end < text.size() && is_letter(text[right_end])) ++right_end;
+  }
+  const auto value = number_of(text, left, right_end);
+  if (!value || *value <= 0) return std::nullopt;
+  rate.value = *value;
+  return rate;
+}
+
+// Of samples if there is one, else of steps.
+std::optional<Rate> find_rate(std::string_view text) {
+  std::optional<Rate> found;
+  for (std::size_t at = text.find('/'); at != std::string_view::npos; at = text.find('/', at + 1)) {
+    const auto rate = rate_at(text, at);
+    if (!rate) continue;
+    if (!found || (found->unit.of_steps && !rate->unit.of_steps)) found = rate;
+    if (!found->unit.of_steps) break;
+  }
+  return found;
+}
+
+// "time: 0.35 data_time: 0.01": seconds of a step (MMEngine, Detectron2). "ips: 40": samples.
+std::optional<Rate> find_named_rate(std::string_view text) {
+  const auto named = [&](std::string_view name) -> std::optional<Rate> {
+    for (std::size_t at = text.find(name); at != std::string_view::npos;
+         at = text.find(name, at + 1)) {
+      if (at > 0 && in_a_word(text[at - 1])) continue;
+      std::size_t digit = at + name.size();
+      if (digit >= text.size() || in_a_word(text[digit])) continue;
+      digit = text.find_first_not_of(" :=\"'(|", digit);
+      const auto number = digit == std::string_view::npos ? std::nullopt : number_at(text, digit);
+      if (!number || number->value <= 0) continue;
+      const std::size_t next = text.find_first_not_of(' ', number->end);
+      // "3.2 gb/s" is no rate of training.
+      if (next != std::string_view::npos && is_letter(text[next]) &&
+          text.find('/', next) < text.find(' ', next)) {
+        continue;
+      }
+      Rate rate;
+      rate.at = at;
+      rate.value = number->value;
+      return rate;
+    }
+    return std::nullopt;
+  };
+  if (text.find("data_time: ") != std::string_view::npos) {
+    auto rate = named("time");
+    if (rate) {
+      rate->unit = MetricUnit{.of_steps = true, .inverse = true, .seconds = 1};
+      return rate;
+    }
+  }
+  for (const char* name : {"ips", "fps", "throughput"}) {
+    const auto rate = named(name);
+    if (rate) return rate;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> loss_in(std::string_view text) {
+  for (const char* mark : {"loss: ", "loss=", "loss "}) {
+    const std::size_t at = text.find(mark);
+    const auto number = at == std::string_view::npos
+                            ? std::nullopt
+                            : number_at(text, at + std::string_view(mark).size());
+    if (number) return number->value;
+  }
+  return std::nullopt;
+}
+
+std::optional<LogReading> read_rate(const std::string& line) {
+  const std::string text = with_slashes(line);
+  auto rate = find_rate(text);
+  if (!rate) rate = find_named_rate(text);
+  if (!rate) return std::nullopt;
+  const std::string_view before = std::string_view(text).substr(0, rate->at);
+  if (names_evaluation(before) || names_preparation(before)) return std::nullopt;
+  LogReading reading;
+  set_metric(reading, rate->unit, rate->value);
+  reading.loss = loss_in(text);
+  return reading;
+}
+
+struct Counter {
+  std::size_t begin = 0, end = 0;
+  double done = 0, total = 0;
+};
+
+std::size_t start_of_word(std::string_view text, std::size_t end) {
+  while (end > 0 && in_a_word(text[end - 1])) --end;
+  return end;
+}
+
+// The last "done/total" of a line, not of an epoch, a date or a path.
+std::optional<Counter> find_counter(std::string_view text, std::size_t limit) {
+  for (std::size_t slash = text.rfind('/', limit); slash != std::string_view::npos && slash > 0;
+       slash = text.rfind('/', slash - 1)) {
+    const auto done = number_ending_at(text, slash);
+    const auto total = number_at(text, slash + 1);
+    if (!done || !total || total->value < 1 || done->value > total->value || done->value < 0) {
+      continue;
+    }
+    if ((done->begin > 0 && text[done->begin - 1] == '/') ||
+        (total->end < text.size() && (text[total->end] == '/' || is_letter(text[total->end])))) {
+      continue;
+    }
+    std::size_t word = done->begin;
+    while (word > 0 && std::string_view(" [(:").find(text[word - 1]) != std::string_view::npos) {
+      --word;
+    }
+    const std::size_t start = start_of_word(text, word);
+    const std::string name = lower(text.substr(start, word - start));
+    if (name == "epoch" || name == "ep" || name == "epochs") continue;
+    return Counter{done->begin, total->end, done->value, total->value};
+  }
+  return std::nullopt;
+}
+
+// The unit that a bar counts in: "9.87it/s", "1.2s/it", "640.0img/s". Empty: says none.
+std::string unit_of_bar(std::string_view text, std::size_t from) {
+  for (std::size_t slash = text.find('/', from); slash != std::string_view::npos;
+       slash = text.find('/', slash + 1)) {
+    const std::size_t left = start_of_word(text, slash);
+    std::size_t letter = left;
+    while (letter < slash && !is_letter(text[letter])) ++letter;
+    const std::string above(text.substr(letter, slash - letter));
+    std::size_t end = slash + 1;
+    while (end < text.size() && is_letter(text[end])) ++end;
+    const std::string below(text.substr(slash + 1, end - slash - 1));
+    if (is_second(below) && !above.empty()) return above;
+    if (is_second(above) || above == "ms") return below;
+  }
+  return "";
+}
+
+// "50it [00:05, 9.87it/s]": a bar without a total.
+std::optional<Counter> endless_counter(std::string_view text, std::size_t bracket) {
+  std::size_t begin = bracket;
+  while (begin > 0 && is_letter(text[begin - 1])) --begin;
+  const auto done = begin < bracket ? number_ending_at(text, begin) : std::nullopt;
+  if (!done) return std::nullopt;
+  return Counter{done->begin, bracket, done->value, 0};
+}
+
+bool looks_like_a_bar(std::string_view text) {
+  for (const char* mark : {"%", "it/s", "s/it", "/step", "eta", "\xe2\x94\x81", "[=", "step [",
+                           "iter [", "batch [", "step ", "iter ", "batch "}) {
+    if (text.find(mark) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+std::optional<LogReading> read_progress(const std::string& line) {
+  const std::string text = lower(std::string_view(line).substr(0, kMostCharacters));
+  const std::size_t arrow = text.find('<');
+  std::size_t bracket = text.find(" [");
+  while (bracket != std::string::npos && bracket + 2 < text.size() &&
+         !is_digit(text[bracket + 2]) && text[bracket + 2] != '?') {
+    bracket = text.find(" [", bracket + 1);  // Keras's "[====>" is no time
+  }
+  const bool tqdm = bracket != std::string::npos && arrow != std::string::npos && arrow > bracket;
+  std::optional<Counter> counter;
+  if (tqdm) {
+    counter = find_counter(text, bracket);
+  } else if (looks_like_a_bar(text)) {
+    if (bracket != std::string::npos) counter = endless_counter(text, bracket);
+    if (!counter) counter = find_counter(text, std::string::npos);
+  }
+  if (!counter) return std::nullopt;
+  std::string title = text.substr(0, std::min(counter->begin, text.find('%')));
+  title.resize(title.find_last_not_of("0123456789. ") + 1);
+  if (names_evaluation(title) || names_preparation(title)) return std::nullopt;
+  const std::string unit = unit_of_bar(text, counter->end);
+  if (unit == "b" || (unit.size() == 2 && unit[1] == 'b')) return std::nullopt;  // bytes
+  LogReading reading;
+  (is_sample_noun(unit) ? reading.sample_count : reading.step_count) = counter->done;
+  reading.counter = title + "/" + std::to_string(counter->total);
+  reading.loss = loss_in(text);
+  return reading;
+}
+
+}  // namespace
+
+LogDialect rate_dialect() { return read_rate; }
+LogDialect progress_dialect() { return read_progress; }
+
+}  // namespace ocrtune

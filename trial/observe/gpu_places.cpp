@@ -1,0 +1,135 @@
+#include "trial/observe/gpu_places.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "probes/gpu/gpu.h"
+#include "probes/gpu/gpu_ids.h"
+#include "probes/machine_gpus.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kAskSeconds = 5;
+constexpr double kWaitSeconds = 1.5;
+// A CUDA context alone takes more than this, what a display does in a trial less.
+constexpr std::uint64_t kLeastGainBytes = 100ULL << 20;
+
+const GpuFacts* find_gpu(const GpuReport& report, int index) {
+  for (const GpuFacts& gpu : report.gpus) {
+    if (gpu.index == index) return &gpu;
+  }
+  return nullptr;
+}
+
+bool worked(const GpuUse& use, bool pids_are_known) {
+  return pids_are_known ? use.processes > 0 : use.gained_bytes >= kLeastGainBytes;
+}
+
+std::string processes_words(int count) {
+  return fmt::format("{} process{}", count, count == 1 ? "" : "es");
+}
+
+}  // namespace
+
+void note_gpu_use(const GpuReport& before, const GpuReport& now, const std::set<int>& pids,
+                  std::map<int, GpuUse>& use) {
+  for (const GpuFacts& gpu : now.gpus) {
+    GpuUse& one = use[gpu.index];
+    one.size_bytes = gpu.memory_bytes;
+    one.used_bytes = std::max(one.used_bytes, gpu.memory_used_bytes);
+    const GpuFacts* then = find_gpu(before, gpu.index);
+    const std::uint64_t had = then == nullptr ? gpu.memory_used_bytes : then->memory_used_bytes;
+    if (gpu.memory_used_bytes > had) {
+      one.gained_bytes = std::max(one.gained_bytes, gpu.memory_used_bytes - had);
+    }
+    const auto ours = std::count_if(gpu.pids.begin(), gpu.pids.end(),
+                                    [&](int pid) { return pids.count(pid) > 0; });
+    one.processes = std::max(one.processes, static_cast<int>(ours));
+  }
+}
+
+std::vector<std::string> gpu_use_lines(const std::map<int, GpuUse>& use) {
+  if (use.empty()) return {};
+  const bool known =
+      std::any_of(use.begin(), use.end(), [](const auto& one) { return one.second.processes > 0; });
+  std::vector<std::string> busy, idle;
+  int processes = 0;
+  for (const auto& [index, one] : use) {
+    if (!worked(one, known)) {
+      idle.push_back(fmt::format("{}", index));
+      continue;
+    }
+    processes += one.processes;
+    busy.push_back(fmt::format("GPU {}: {}{} of {} in use", index,
+                               known ? processes_words(one.processes) + ", " : "",
+                               format_bytes(one.used_bytes), format_bytes(one.size_bytes)));
+  }
+  if (busy.empty()) {
+    return {fmt::format("{}{}; the command used none of them", kIdleGpus, join(idle, ", "))};
+  }
+  std::vector<std::string> lines = {"where it computed: " + join(busy, "; ")};
+  if (idle.empty()) return lines;
+  lines.push_back(fmt::format(
+      "{}{}{}; start each process through 'ocrtune rank-exec --gpu auto --', or name the GPUs in "
+      "the "
+      "command",
+      kIdleGpus, join(idle, ", "),
+      processes > 1 ? fmt::format(" while {} shared the rest", processes_words(processes)) : ""));
+  return lines;
+}
+
+GpuUseNotes::GpuUseNotes(const ProcessOptions& command) : environment_(process_environment()) {
+  for (const auto& [name, value] : command.environment) {
+    environment_.erase(name);
+    if (value) environment_[name] = *value;
+  }
+}
+
+void GpuUseNotes::take(GpuReport report, const std::set<int>& pids, bool working) {
+  if (!began_) {
+    const GpuView view = visible_gpus(physical_gpus(report.gpus), environment_, GpuVendor::nvidia);
+    for (const VisibleGpu& gpu : view.gpus) allowed_.insert(gpu.physical);
+  }
+  std::erase_if(report.gpus, [&](const GpuFacts& gpu) { return allowed_.count(gpu.index) == 0; });
+  if (!began_) {
+    before_ = std::move(report);
+    began_ = true;
+  } else if (working) {
+    note_gpu_use(before_, report, pids, use_);
+  }
+}
+
+void GpuPlaces::take(const std::set<int>& pids) {
+  GpuReport report = asked_.get();
+  hung_ = !report.answered;
+  if (!hung_) notes_.take(std::move(report), pids, asked_while_measuring_);
+}
+
+void GpuPlaces::look(double now_seconds, bool measuring, const std::set<int>& pids) {
+  if (hung_) return;
+  if (asked_.valid()) {
+    if (asked_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
+    take(pids);
+  }
+  const bool first = asked_at_ < 0;
+  const bool turned = measuring && !asked_while_measuring_;
+  const bool again = measuring && now_seconds - asked_at_ >= kAskSeconds;
+  if (!first && !turned && !again) return;
+  asked_at_ = now_seconds;
+  asked_while_measuring_ = measuring;
+  asked_ = std::async(std::launch::async,
+                      [] { return probe_gpus(GpuProbeOptions{}, process_environment()); });
+}
+
+void GpuPlaces::finish(const std::set<int>& pids) {
+  if (!asked_.valid()) return;
+  const auto most = std::chrono::duration<double>(kWaitSeconds);
+  if (asked_.wait_for(most) == std::future_status::ready) take(pids);
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,76 @@
+// On which GPUs a foreign command's processes really compute, as the driver tells while they run.
+//
+// The driver's list of processes says it; where its process ids are others (a container), the
+// memory that a GPU has gained since the command began does.
+#pragma once
+
+#include <cstdint>
+#include <future>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/environment.h"
+#include "base/process.h"
+#include "probes/machine/gpu_report.h"
+
+namespace ocrtune {
+
+struct GpuUse {
+  int processes = 0;               // of the command, the most at once; 0: none, or not to be told
+  std::uint64_t gained_bytes = 0;  // the most beyond what was taken before it began
+  std::uint64_t used_bytes = 0, size_bytes = 0;
+};
+
+// What `now` adds to what is known of each GPU, by the driver's number.
+void note_gpu_use(const GpuReport& before, const GpuReport& now, const std::set<int>& pids,
+                  std::map<int, GpuUse>& use);
+
+// With this begins the sentence on GPUs that had nothing to do.
+inline constexpr std::string_view kIdleGpus = "GPUs without work: ";
+
+// What became of the GPUs, a line each: which were used, and, if some were not, which.
+std::vector<std::string> gpu_use_lines(const std::map<int, GpuUse>& use);
+
+// The reports of one command's run. GPUs that its environment hides are left out.
+class GpuUseNotes {
+ public:
+  explicit GpuUseNotes(const ProcessOptions& command);
+  // `working`: the command is past its start. The first report is what was before.
+  void take(GpuReport report, const std::set<int>& pids, bool working);
+  bool any() const { return !use_.empty(); }
+  std::vector<std::string> lines() const { return gpu_use_lines(use_); }
+
+ private:
+  Environment environment_;
+  std::set<int> allowed_;
+  bool began_ = false;
+  GpuReport before_;
+  std::map<int, GpuUse> use_;
+};
+
+// Asks the driver beside a trial's own loop, through the GPU worker: one that hangs costs the
+// answer and nothing else.
+class GpuPlaces {
+ public:
+  explicit GpuPlaces(const ProcessOptions& command) : notes_(command) {}
+
+  // `pids`: of the trial until now. Takes an answer that is there; asks at the start, when the
+  // measuring begins and every few seconds from then on.
+  void look(double now_seconds, bool measuring, const std::set<int>& pids);
+  // The answer on its way is waited for, briefly.
+  void finish(const std::set<int>& pids);
+  std::vector<std::string> lines() const { return notes_.lines(); }
+
+ private:
+  GpuUseNotes notes_;
+  std::future<GpuReport> asked_;
+  bool asked_while_measuring_ = false, hung_ = false;
+  double asked_at_ = -1;
+
+  void take(const std::set<int>& pids);
+};
+
+}  // namespace ocrtune

@@ -1,0 +1,184 @@
+#include "trial/observe/interference.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "probes/host/cgroups.h"
+
+namespace ocrtune {
+namespace {
+
+double ticks_per_second() {
+  static const double kTicks = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  return kTicks;
+}
+
+double number_or_zero(const std::string& text) { return parse_number(text).value_or(0); }
+
+// The value of "name value" in a file of such lines; 0 when it is not there.
+double named_number(const std::string& text, std::string_view name) {
+  for (const std::string& line : split(text, '\n')) {
+    const auto parts = words(line);
+    if (parts.size() == 2 && parts[0] == name) return number_or_zero(parts[1]);
+  }
+  return 0;
+}
+
+void read_stat(const FileRoot& root, LoadSnapshot& snapshot) {
+  const auto text = root.read("/proc/stat");
+  if (!text) return;
+  // cpu user nice system idle iowait irq softirq steal guest guest_nice; guests are in user.
+  const auto fields = words(std::string_view(*text).substr(0, text->find('\n')));
+  if (fields.size() < 9 || fields[0] != "cpu") return;
+  const auto seconds = [&](std::size_t i) {
+    return number_or_zero(fields[i]) / ticks_per_second();
+  };
+  snapshot.busy_cpu_seconds = seconds(1) + seconds(2) + seconds(3) + seconds(6) + seconds(7);
+  snapshot.stolen_cpu_seconds = seconds(8);
+  snapshot.total_cpu_seconds =
+      snapshot.busy_cpu_seconds + seconds(4) + seconds(5) + snapshot.stolen_cpu_seconds;
+}
+
+void read_pressure(const FileRoot& root, LoadSnapshot& snapshot) {
+  const auto text = root.read("/proc/pressure/cpu");
+  if (!text) return;
+  const std::size_t at = text->find("total=");  // of the "some" line, which comes first
+  if (at != std::string::npos) {
+    snapshot.pressure_seconds = 1e-6 * std::strtod(text->c_str() + at + 6, nullptr);
+  }
+}
+
+void read_throttling(const FileRoot& root, LoadSnapshot& snapshot) {
+  const auto path = cgroup_path(root, "cpu");
+  if (!path) return;
+  for (const CgroupLevel& level : path->levels) {
+    const auto text = root.read(join_path(level.folder, "cpu.stat"));
+    if (!text) continue;
+    snapshot.throttled_seconds += path->version == 2 ? 1e-6 * named_number(*text, "throttled_usec")
+                                                     : 1e-9 * named_number(*text, "throttled_time");
+  }
+}
+
+void read_swapping(const FileRoot& root, LoadSnapshot& snapshot) {
+  const auto text = root.read("/proc/vmstat");
+  if (!text) return;
+  snapshot.swapped_pages =
+      static_cast<std::uint64_t>(named_number(*text, "pswpin") + named_number(*text, "pswpout"));
+}
+
+void read_threads(const std::vector<ProcessFacts>& members, LoadSnapshot& snapshot) {
+  for (const ProcessFacts& process : members) {
+    const std::string folder = fmt::format("/proc/{}/task", process.pid);
+    const auto threads = list_directory(folder);
+    if (!threads) continue;
+    for (const std::string& thread : *threads) {
+      const auto text = read_file(folder + "/" + thread + "/schedstat", 256);
+      if (!text) continue;
+      const auto fields = words(*text);
+      if (fields.size() < 2) continue;
+      snapshot.has_thread_times = true;
+      snapshot.threads[std::atoi(thread.c_str())] = {
+          // NOLINT(cert-err34-c): a folder of numbers
+          1e-9 * number_or_zero(fields[0]), 1e-9 * number_or_zero(fields[1])};
+    }
+  }
+}
+
+double self_cpu_seconds() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  return static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+         1e-6 * static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+// Seconds run and waited by the tree's threads in between; a thread born since counts from zero.
+std::pair<double, double> thread_growth(const LoadSnapshot& before, const LoadSnapshot& after) {
+  double run = 0;
+  double waited = 0;
+  for (const auto& [thread, times] : after.threads) {
+    const auto found = before.threads.find(thread);
+    const auto then = found == before.threads.end() ? std::pair(0.0, 0.0) : found->second;
+    run += std::max(0.0, times.first - then.first);
+    waited += std::max(0.0, times.second - then.second);
+  }
+  return {run, waited};
+}
+
+std::string judge(const Interference& found, double wall, const LoadDemand& demand,
+                  double machine_cpus, bool has_thread_times, const InterferenceLimits& limits) {
+  const bool within = demand.threads <= demand.cpus;
+  const double resolution = 0.5 * std::sqrt(machine_cpus) / ticks_per_second() / wall;
+  const double foreign =
+      std::max(limits.foreign_cpus, limits.foreign_share * machine_cpus) + resolution;
+  if (found.foreign_cpus > foreign) {
+    return fmt::format("other processes used {:.2f} CPUs (limit {:.2f})", found.foreign_cpus,
+                       foreign);
+  }
+  const bool blame_wait = within || found.foreign_cpus > foreign / 2;
+  if (blame_wait && found.run_queue_wait_share > limits.run_queue_wait_share) {
+    return fmt::format("threads waited for a CPU {} of their time",
+                       format_percent(found.run_queue_wait_share));
+  }
+  if (!has_thread_times && within && found.pressure_share > limits.pressure_share) {
+    return fmt::format("CPU pressure {}", format_percent(found.pressure_share));
+  }
+  if (within && found.throttled_seconds > limits.throttled_share * wall) {
+    return fmt::format("throttled for {}", format_duration(found.throttled_seconds));
+  }
+  if (found.steal_share > limits.steal_share) {
+    return fmt::format("the hypervisor took {}", format_percent(found.steal_share));
+  }
+  if (found.swapped_pages > 0) return fmt::format("{} pages swapped", found.swapped_pages);
+  return "";
+}
+
+}  // namespace
+
+LoadSnapshot take_load_snapshot(const FileRoot& root, const ProcessTree& tree, double now_seconds) {
+  LoadSnapshot snapshot;
+  snapshot.seconds = now_seconds;
+  read_stat(root, snapshot);
+  read_pressure(root, snapshot);
+  read_throttling(root, snapshot);
+  read_swapping(root, snapshot);
+  read_threads(tree.members(), snapshot);
+  snapshot.own_cpu_seconds = tree.gone_cpu_seconds() + self_cpu_seconds();
+  for (const ProcessFacts& process : tree.members()) {
+    snapshot.own_cpu_seconds += process.cpu_seconds;
+  }
+  return snapshot;
+}
+
+Interference interference_between(const LoadSnapshot& before, const LoadSnapshot& after,
+                                  const LoadDemand& demand, const InterferenceLimits& limits) {
+  Interference found;
+  const double wall = after.seconds - before.seconds;
+  if (!(wall > 0)) return found;
+  const auto [run, waited] = thread_growth(before, after);
+  const double total = after.total_cpu_seconds - before.total_cpu_seconds;
+  const double busy = after.busy_cpu_seconds - before.busy_cpu_seconds;
+  // Thread times are exact but miss threads that have ended; process times are whole ticks.
+  const double own = std::max(run, after.own_cpu_seconds - before.own_cpu_seconds);
+  found.foreign_cpus = std::max(0.0, busy - own) / wall;
+  if (run + waited > 0) found.run_queue_wait_share = waited / (run + waited);
+  found.pressure_share = (after.pressure_seconds - before.pressure_seconds) / wall;
+  found.throttled_seconds = after.throttled_seconds - before.throttled_seconds;
+  if (total > 0) {
+    found.steal_share = (after.stolen_cpu_seconds - before.stolen_cpu_seconds) / total;
+  }
+  found.swapped_pages =
+      after.swapped_pages > before.swapped_pages ? after.swapped_pages - before.swapped_pages : 0;
+  const double machine_cpus = std::max(1.0, std::round(total / wall));
+  found.spoilt_by = judge(found, wall, demand, machine_cpus, after.has_thread_times, limits);
+  return found;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,61 @@
+// What else the machine did while a trial was measured.
+//
+// Two snapshots of counters make one Interference; judging it is a pure function. Thresholds
+// (`InterferenceLimits`) come from measurements on a 2-CPU machine: a neighbour that took 1.4 cores
+// cost a barrier-bound trainer a factor of five, while 0.05..0.10 CPU of other load stayed within
+// the machine's own noise; steal stayed 0 all the while, so it alone proves nothing.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/files.h"
+#include "base/process_tree.h"
+#include "trial/trial.h"
+
+namespace ocrtune {
+
+struct LoadSnapshot {
+  double seconds = 0;            // of a monotonic clock
+  double busy_cpu_seconds = 0;   // all CPUs of the machine: user, nice, system, interrupts
+  double total_cpu_seconds = 0;  // busy, idle and stolen
+  double stolen_cpu_seconds = 0;
+  double own_cpu_seconds = 0;    // the tree's, and this process's (which watches)
+  double pressure_seconds = 0;   // PSI cpu "some"; stays 0 where there is none
+  double throttled_seconds = 0;  // of our own control groups
+  std::uint64_t swapped_pages = 0;
+  bool has_thread_times = false;                     // /proc/<pid>/task/<tid>/schedstat is there
+  std::map<int, std::pair<double, double>> threads;  // tid -> seconds run, seconds waited to run
+};
+
+// Reads /proc through `root`, except the members' own counters, which are live. The tree's scan()
+// should be fresh. About 10 us for each thread of the tree.
+LoadSnapshot take_load_snapshot(const FileRoot& root, const ProcessTree& tree, double now_seconds);
+
+// What the trial may use, so that its own waiting is not blamed on others.
+struct LoadDemand {
+  double threads = 1;  // compute threads and loader workers of all ranks
+  double cpus = 1;     // usable CPUs, quota included
+};
+
+// foreign: CPUs used by others, above 1 % of the machine and 0.1 CPU, plus the resolution of
+// /proc/stat (half a tick for each CPU, as independent errors).
+// run queue: share of the tree's threads' time spent waiting for a CPU; its own doing where it has
+// more threads than CPUs, so then only beside foreign load.
+struct InterferenceLimits {
+  double foreign_cpus = 0.10;
+  double foreign_share = 0.01;
+  double run_queue_wait_share = 0.05;
+  double pressure_share = 0.20;   // only where there are no thread times
+  double throttled_share = 0.02;  // only where demand is within the quota
+  double steal_share = 0.02;
+};
+
+Interference interference_between(const LoadSnapshot& before, const LoadSnapshot& after,
+                                  const LoadDemand& demand,
+                                  const InterferenceLimits& limits = InterferenceLimits());
+
+}  // namespace ocrtune

@@ -1,0 +1,34 @@
+#include "trial/trial.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace ocrtune {
+namespace {
+
+constexpr std::array<std::string_view, 8> kNames = {"ok",          "out_of_memory", "hung",
+                                                    "timed_out",   "crashed",       "wrong_result",
+                                                    "unsupported", "skipped"};
+
+}  // namespace
+
+std::string_view outcome_name(Outcome outcome) {
+  return kNames.at(static_cast<std::size_t>(outcome));
+}
+
+Result<Outcome> parse_outcome(std::string_view name) {
+  const auto found = std::find(kNames.begin(), kNames.end(), name);
+  if (found == kNames.end()) {
+    return Error{ErrorKind::invalid, fmt::format("'{}' is not an outcome", name)};
+  }
+  return static_cast<Outcome>(found - kNames.begin());
+}
+
+bool Trial::noisy() const {
+  return ok() && std::none_of(samples.begin(), samples.end(),
+                              [](const Sample& sample) { return sample.clean(); });
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,108 @@
+// One setting, measured once: the knobs, what became of it, and the raw numbers.
+//
+// A failed trial is a result with a reason. Produced by a Runner (trial/runner.h), kept by the
+// store, judged by the tuner.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "diagnosis/failure_evidence.h"
+#include "trial/knobs.h"
+
+namespace ocrtune {
+
+enum class Outcome {
+  ok,
+  out_of_memory,
+  hung,
+  timed_out,
+  crashed,
+  wrong_result,
+  unsupported,
+  skipped,
+};
+
+std::string_view outcome_name(Outcome outcome);
+Result<Outcome> parse_outcome(std::string_view name);
+
+// Where the seconds of one step went, averaged over the ranks; sums to the step time.
+struct StepTimes {
+  double data_seconds = 0;        // waiting for the loader
+  double compute_seconds = 0;     // forward, backward, optimiser
+  double all_reduce_seconds = 0;  // moving gradients
+  double wait_seconds = 0;        // waiting for the slowest rank
+};
+
+// What else the machine did during a sample. Source of the thresholds: DESIGN.md, "Interference".
+struct Interference {
+  double foreign_cpus = 0;          // busy CPUs in /proc/stat less the trial's own
+  double run_queue_wait_share = 0;  // waiting to run / (running + waiting), trial's threads
+  double pressure_share = 0;        // PSI cpu "some" growth / wall time
+  double throttled_seconds = 0;     // cgroup quota throttling
+  double steal_share = 0;           // stolen by the hypervisor
+  std::uint64_t swapped_pages = 0;  // pswpin + pswpout growth
+  std::string spoilt_by;            // empty: clean; else the first threshold that was passed
+};
+
+// One measuring window of one trial. Rates are of the whole setting (all ranks together).
+struct Sample {
+  double samples_per_second = 0;
+  double seconds = 0;
+  std::int64_t steps = 0;
+  StepTimes step;
+  Interference interference;
+
+  bool clean() const { return interference.spoilt_by.empty(); }
+};
+
+struct MemoryPoint {
+  double seconds = 0;  // since the measuring began
+  std::uint64_t bytes = 0;
+};
+
+// How long single steps took while it was measured: one batch through one process, all ranks'
+// steps together. Steps shorter than an event (WorkerSpec::report_seconds) count by their mean.
+struct StepLatency {
+  std::int64_t steps = 0;  // 0: not known
+  double p50_seconds = 0;
+  double p90_seconds = 0;
+  double p95_seconds = 0;
+  double p99_seconds = 0;
+};
+
+struct Trial {
+  std::int64_t id = 0;  // given by the store
+  Knobs knobs;
+  std::string phase;   // baseline | ladder | model | race | rule | sweep | verify
+  std::string why;     // what this trial was to find out
+  int repetition = 0;  // 0 for the first trial of these knobs in this run
+
+  Outcome outcome = Outcome::skipped;
+  std::string cause;   // finer than outcome: "predicted", "cgroup", "host", "shm", "gpu", ...
+  std::string reason;  // one line in words; empty when ok
+  std::vector<std::string> evidence;
+  std::string reproduce;  // a shell line that runs this setting again
+
+  std::vector<Sample> samples;            // spoilt ones included
+  double samples_per_second = 0;          // median of the clean samples; of all, if none is clean
+  std::uint64_t peak_bytes = 0;           // PSS of the whole tree, shared memory included
+  std::vector<MemoryPoint> memory_trace;  // while it measured; not stored
+  double seconds = 0;                     // wall time, start-up and stop included
+  double start_seconds = 0;               // until the first step
+  StepLatency latency;
+  double joules_per_sample = 0;  // of the processor packages; 0: no counter
+  double control_share = 0;      // control kernel beside this trial over its usual rate; 0: unknown
+  std::string placement;         // CPUs that the ranks really had: "0:0-3 1:4-7"
+  std::string log_tail;          // last lines of stdout and stderr
+  FailureEvidence counters;      // of a failed trial, for its diagnosis; not stored
+  std::string started;           // UTC, ISO 8601
+
+  bool ok() const { return outcome == Outcome::ok; }
+  bool noisy() const;  // ok, but every sample is spoilt
+};
+
+}  // namespace ocrtune

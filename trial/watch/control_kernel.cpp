@@ -1,0 +1,117 @@
+#include "trial/watch/control_kernel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "base/stats.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr std::size_t kFloats = 512UL * 1024 / sizeof(float);
+constexpr std::size_t kRecent = 20;  // readings that say what is usual
+constexpr std::size_t kLeastReadings = 5;
+constexpr double kSlow = 0.10;
+constexpr double kClear = 4;         // deviations of the readings
+constexpr double kStaleSeconds = 2;  // an older reading says nothing about the next trial
+
+// One pass over the buffer; the result is used so that no compiler may leave it out.
+float pass(std::vector<float>& buffer) {
+  float sum = 0;
+  for (float& value : buffer) {
+    value = value * 0.999F + 0.001F;
+    sum += value;
+  }
+  return sum;
+}
+
+class ControlledRunner : public Runner {
+ public:
+  ControlledRunner(std::unique_ptr<Runner> inner, std::function<double()> kernel)
+      : inner_(std::move(inner)), kernel_(std::move(kernel)) {}
+
+  Trial run(const Knobs& knobs, const TrialLimits& limits) override {
+    const double before = is_fresh() ? last_ : read();
+    Trial trial = inner_->run(knobs, limits);
+    const double lower = std::min(before, read());
+    trial.control_share = history_.share(lower);
+    if (!history_.clearly_slow(lower)) return trial;
+    for (Sample& sample : trial.samples) {
+      if (!sample.clean()) continue;
+      sample.interference.spoilt_by = fmt::format(
+          "the control kernel ran at {:.0f} % of its usual speed", 100 * trial.control_share);
+    }
+    return trial;
+  }
+
+ private:
+  std::unique_ptr<Runner> inner_;
+  std::function<double()> kernel_;
+  ControlHistory history_;
+  double last_ = 0;
+  double read_at_ = -1e9;
+
+  bool is_fresh() const { return steady_clock().now_seconds() - read_at_ < kStaleSeconds; }
+
+  double read() {
+    last_ = kernel_();
+    read_at_ = steady_clock().now_seconds();
+    history_.add(last_);
+    return last_;
+  }
+};
+
+}  // namespace
+
+double control_kernel_rate(int threads, double seconds) {
+  std::atomic<std::int64_t> passes{0};
+  std::atomic<float> sink{0};
+  const auto work = [&](double until) {
+    std::vector<float> buffer(kFloats, 1.0F);
+    std::int64_t count = 0;
+    float sum = 0;
+    while (steady_clock().now_seconds() < until) {
+      sum += pass(buffer);
+      ++count;
+    }
+    passes += count;
+    sink.store(sum, std::memory_order_relaxed);
+  };
+  const double start = steady_clock().now_seconds();
+  std::vector<std::thread> team;
+  for (int i = 1; i < threads; ++i) team.emplace_back(work, start + seconds);
+  work(start + seconds);
+  for (std::thread& member : team) member.join();
+  return static_cast<double>(passes.load()) / (steady_clock().now_seconds() - start);
+}
+
+void ControlHistory::add(double rate) {
+  if (!(rate > 0)) return;
+  if (recent_.size() == kRecent) recent_.erase(recent_.begin());
+  recent_.push_back(rate);
+}
+
+double ControlHistory::share(double rate) const {
+  if (recent_.size() < kLeastReadings || !(rate > 0)) return 0;
+  return rate / median(recent_);
+}
+
+bool ControlHistory::clearly_slow(double rate) const {
+  const double at = share(rate);
+  if (at <= 0) return false;
+  const double spread = median_absolute_deviation(recent_) / median(recent_);
+  return 1 - at > std::max(kSlow, kClear * spread);
+}
+
+std::unique_ptr<Runner> make_controlled_runner(std::unique_ptr<Runner> inner,
+                                               std::function<double()> kernel) {
+  return std::make_unique<ControlledRunner>(std::move(inner), std::move(kernel));
+}
+
+}  // namespace ocrtune

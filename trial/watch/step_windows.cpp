@@ -1,0 +1,50 @@
+#include "trial/watch/step_windows.h"
+
+#include <algorithm>
+
+namespace ocrtune {
+namespace {
+
+void add_times(StepTimes& total, const StepTimes& times, double factor) {
+  total.data_seconds += factor * times.data_seconds;
+  total.compute_seconds += factor * times.compute_seconds;
+  total.all_reduce_seconds += factor * times.all_reduce_seconds;
+  total.wait_seconds += factor * times.wait_seconds;
+}
+
+}  // namespace
+
+StepWindows::StepWindows(int ranks, double window_seconds)
+    : ranks_(static_cast<std::size_t>(std::max(1, ranks))), window_seconds_(window_seconds) {}
+
+void StepWindows::restart() { std::fill(ranks_.begin(), ranks_.end(), Share()); }
+
+std::optional<Sample> StepWindows::add(const StepEvent& step) {
+  if (step.rank < 0 || static_cast<std::size_t>(step.rank) >= ranks_.size()) return std::nullopt;
+  Share& share = ranks_[static_cast<std::size_t>(step.rank)];
+  share.steps += step.steps;
+  share.samples += step.samples;
+  share.seconds += step.seconds;
+  add_times(share.total, step.times, static_cast<double>(step.steps));
+  const bool full = std::all_of(ranks_.begin(), ranks_.end(), [&](const Share& rank) {
+    return rank.steps > 0 && rank.seconds >= window_seconds_;
+  });
+  if (!full) return std::nullopt;
+  const Sample sample = close();
+  restart();
+  return sample;
+}
+
+Sample StepWindows::close() const {
+  Sample sample;
+  const double ranks = static_cast<double>(ranks_.size());
+  for (const Share& share : ranks_) {
+    sample.samples_per_second += static_cast<double>(share.samples) / share.seconds;
+    sample.seconds += share.seconds / ranks;
+    add_times(sample.step, share.total, 1 / (ranks * static_cast<double>(share.steps)));
+  }
+  sample.steps = ranks_[0].steps;
+  return sample;
+}
+
+}  // namespace ocrtune

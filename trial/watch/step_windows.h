@@ -1,0 +1,38 @@
+// The ranks' steps, gathered into windows of the whole setting.
+//
+// Ranks of one data-parallel job move in lock step, so a window's rate is the sum over the ranks of
+// samples / seconds, each rank over its own clock: no clock is compared with another's.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "trial/ipc/events.h"
+#include "trial/trial.h"
+
+namespace ocrtune {
+
+class StepWindows {
+ public:
+  // `window_seconds`: the least length; a window has at least one step of each rank.
+  StepWindows(int ranks, double window_seconds);
+
+  // A closed window (its interference still empty), when this step completes one.
+  std::optional<Sample> add(const StepEvent& step);
+  void restart();  // forgets the steps of the open window
+
+ private:
+  struct Share {
+    std::int64_t steps = 0;
+    std::int64_t samples = 0;
+    double seconds = 0;
+    StepTimes total;  // sums
+  };
+  Sample close() const;
+
+  std::vector<Share> ranks_;
+  double window_seconds_;
+};
+
+}  // namespace ocrtune

@@ -1,0 +1,48 @@
+#include "trial/watch/stopping.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/stats.h"
+
+namespace ocrtune {
+
+void StoppingRule::add(double samples_per_second, double seconds, bool clean) {
+  all_seconds_ += seconds;
+  if (!clean) return;
+  clean_seconds_ += seconds;
+  clean_.push_back(samples_per_second);
+}
+
+std::optional<std::string> StoppingRule::reason() const {
+  const bool enough = static_cast<int>(clean_.size()) >= options_.least_samples;
+  if (enough && clean_seconds_ >= options_.measure_seconds) {
+    return fmt::format("measured {:.1f} s", clean_seconds_);
+  }
+  if (enough && clean_seconds_ >= options_.measure_seconds / 2) {
+    const Interval interval = bootstrap_median(clean_, 0.95, 1, 200);
+    if (interval.high - interval.low <= 2 * options_.interval_share * interval.median) {
+      return fmt::format("interval within {:.0f} %", 100 * options_.interval_share);
+    }
+  }
+  if (all_seconds_ >= options_.most_factor * options_.measure_seconds) {
+    return fmt::format("stretched to {:.1f} s: too few clean samples", all_seconds_);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> hung_reason(const SilenceRule& rule, double silent_seconds,
+                                       double cpu_seconds, double expected_step_seconds,
+                                       bool started) {
+  const bool busy = cpu_seconds > rule.busy_share * silent_seconds;
+  double limit = std::max(rule.least_seconds, rule.step_factor * expected_step_seconds);
+  if (busy && !started) limit = std::max(limit, rule.start_seconds);
+  if (busy) limit *= rule.busy_factor;
+  if (silent_seconds <= limit) return std::nullopt;
+  return fmt::format("silent for {:.0f} s (limit {:.0f} s) while {}", silent_seconds, limit,
+                     busy ? fmt::format("using {:.2f} CPUs", cpu_seconds / silent_seconds)
+                          : std::string("using no CPU"));
+}
+
+}  // namespace ocrtune

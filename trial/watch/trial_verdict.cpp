@@ -1,0 +1,148 @@
+#include "trial/watch/trial_verdict.h"
+
+#include <algorithm>
+#include <csignal>
+
+#include <fmt/format.h>
+
+#include "base/process.h"
+#include "diagnosis/failure_evidence.h"
+
+namespace ocrtune {
+namespace {
+
+void set(Trial& trial, Outcome outcome, std::string cause, std::string reason) {
+  trial.outcome = outcome;
+  trial.cause = std::move(cause);
+  trial.reason = std::move(reason);
+}
+
+// A rank that lost its peer only repeats that another one failed.
+const ErrorEvent* first_cause(const std::vector<ErrorEvent>& errors) {
+  const auto own = std::find_if(errors.begin(), errors.end(),
+                                [](const ErrorEvent& error) { return error.cause != "peer"; });
+  if (own != errors.end()) return &*own;
+  return errors.empty() ? nullptr : &errors.front();
+}
+
+const RankExit* first_signal(const std::vector<RankExit>& exits) {
+  const auto found = std::find_if(exits.begin(), exits.end(),
+                                  [](const RankExit& one) { return one.exit.signal != 0; });
+  return found == exits.end() ? nullptr : &*found;
+}
+
+const RankExit* first_failure(const std::vector<RankExit>& exits) {
+  const auto found = std::find_if(exits.begin(), exits.end(),
+                                  [](const RankExit& one) { return !one.exit.clean(); });
+  return found == exits.end() ? nullptr : &*found;
+}
+
+std::string in_words(const RankExit& one, bool foreign) {
+  return foreign ? "the command: " + one.exit.text()
+                 : fmt::format("rank {}: {}", one.rank, one.exit.text());
+}
+
+// True when the facts alone (not our stop) say what happened.
+bool judge_failures(const TrialFacts& facts, Trial& trial) {
+  for (const RankExit& one : facts.exits) {
+    if (!one.exit.clean()) trial.evidence.push_back(in_words(one, facts.foreign));
+  }
+  for (const ErrorEvent& error : facts.errors) {
+    trial.evidence.push_back(fmt::format("rank {} said: {}", error.rank, error.reason));
+  }
+  trial.evidence.insert(trial.evidence.end(), facts.oom.evidence.begin(), facts.oom.evidence.end());
+  const ErrorEvent* error = first_cause(facts.errors);
+  const RankExit* signal = first_signal(facts.exits);
+  if (facts.oom.killed && (error == nullptr || error->cause == "peer")) {
+    set(trial, Outcome::out_of_memory, facts.oom.cause,
+        fmt::format("the kernel's out-of-memory killer struck ({})", facts.oom.cause));
+    return true;
+  }
+  if (error != nullptr && error->cause != "peer") {
+    set(trial, error->outcome, error->cause, error->reason);
+    return true;
+  }
+  if (signal != nullptr) {
+    std::string reason = in_words(*signal, facts.foreign);
+    if (signal->exit.signal == SIGKILL)
+      reason += ", sender unknown (no out-of-memory kill counted)";
+    if (signal->exit.signal == SIGBUS) reason += "; a full /dev/shm does that";
+    set(trial, Outcome::crashed, "signal", reason);
+    return true;
+  }
+  const RankExit* failure = first_failure(facts.exits);
+  if (failure != nullptr) {
+    const auto relayed = decode_exit(failure->exit.code).signal;  // as shells and launchers tell it
+    const std::string child =
+        relayed ? fmt::format(" (a child was killed by {})", signal_name(*relayed)) : "";
+    set(trial, Outcome::crashed, "exit", in_words(*failure, facts.foreign) + child);
+    return true;
+  }
+  if (error != nullptr) {
+    set(trial, error->outcome, error->cause, error->reason);
+    return true;
+  }
+  if (!facts.broken_event.empty()) {
+    set(trial, Outcome::crashed, "protocol", facts.broken_event);
+    return true;
+  }
+  return false;
+}
+
+// The processes ended by themselves and none of them complained.
+void judge_ending(const TrialFacts& facts, Trial& trial) {
+  if (facts.windows >= facts.least_windows) {
+    set(trial, Outcome::ok, "", "");
+    return;
+  }
+  if (!facts.no_metric_reason.empty()) {
+    set(trial, Outcome::crashed, "no_metric", facts.no_metric_reason);
+    return;
+  }
+  set(trial, Outcome::crashed, "ended",
+      fmt::format("ended by itself after {} measured intervals; {} are needed: give it more data, "
+                  "more epochs or a shorter logging interval",
+                  facts.windows, facts.least_windows));
+}
+
+}  // namespace
+
+void judge_trial(const TrialFacts& facts, Trial& trial) {
+  switch (facts.stop) {
+    case StopCause::measured:
+      set(trial, Outcome::ok, "", "");
+      return;
+    case StopCause::memory_limit:
+      set(trial, Outcome::out_of_memory, "limit", facts.stop_reason);
+      return;
+    case StopCause::host_memory:
+      set(trial, Outcome::out_of_memory, "host", facts.stop_reason);
+      return;
+    case StopCause::interrupted:
+      set(trial, Outcome::skipped, "interrupted", facts.stop_reason);
+      return;
+    case StopCause::refused:
+      set(trial, Outcome::unsupported, "setting", facts.stop_reason);
+      return;
+    default:
+      break;
+  }
+  if (judge_failures(facts, trial)) return;
+  if (facts.stop == StopCause::hung) {
+    set(trial, Outcome::hung, "silence", facts.stop_reason);
+    return;
+  }
+  if (facts.stop == StopCause::timed_out) {
+    if (facts.windows >= facts.least_windows) {
+      set(trial, Outcome::ok, "", "");  // few samples, and their number says so
+    } else if (!facts.no_metric_reason.empty()) {
+      set(trial, Outcome::timed_out, "no_metric", facts.no_metric_reason);
+    } else {
+      set(trial, Outcome::timed_out, "", facts.stop_reason);
+    }
+    return;
+  }
+  judge_ending(facts, trial);
+}
+
+}  // namespace ocrtune

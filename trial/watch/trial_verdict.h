@@ -1,0 +1,49 @@
+// What became of a trial, from what was seen of it: a pure function.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/process.h"
+#include "trial/ipc/events.h"
+#include "trial/observe/oom_watch.h"
+#include "trial/trial.h"
+
+namespace ocrtune {
+
+enum class StopCause {
+  none,          // the processes ended by themselves
+  measured,      // the stopping rule was satisfied
+  hung,          // silence
+  timed_out,     // TrialLimits::most_seconds
+  memory_limit,  // the tree was about to pass TrialLimits::memory_limit_bytes
+  host_memory,   // the machine was about to run out
+  interrupted,   // Ctrl-C
+  refused,       // the setting was not really in force: other CPUs, fewer threads
+};
+
+struct RankExit {
+  int rank = 0;
+  ProcessExit exit;
+};
+
+struct TrialFacts {
+  StopCause stop = StopCause::none;
+  std::string stop_reason;         // in words
+  std::vector<ErrorEvent> errors;  // said before the stop, in order
+  std::vector<RankExit> exits;     // seen before the stop, in order
+  std::string broken_event;        // the first line on an event pipe that was no event
+  OomVerdict oom;
+  int windows = 0;               // closed measuring windows
+  int least_windows = 3;         // that make a measurement
+  bool foreign = false;          // the user's command: it may end by itself, with 0
+  std::string no_metric_reason;  // why a foreign command gave no number; empty: it gave some
+};
+
+// Sets outcome, cause and reason, and adds to evidence. Cause is one of:
+//   out_of_memory  limit | host | cgroup | shm | process | gpu
+//   crashed        signal | exit | peer | protocol | ended | no_metric | error, or the worker's own
+//   hung, timed_out, wrong_result, unsupported: as the reporter said, or empty
+void judge_trial(const TrialFacts& facts, Trial& trial);
+
+}  // namespace ocrtune

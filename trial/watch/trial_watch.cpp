@@ -1,0 +1,562 @@
+#include "trial/watch/trial_watch.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/file_follower.h"
+#include "base/interrupt.h"
+#include "base/process_tree.h"
+#include "base/stats.h"
+#include "base/text.h"
+#include "probes/gpu/gpu_ids.h"
+#include "trial/ipc/event_pipe.h"
+#include "trial/observe/energy_counter.h"
+#include "trial/observe/gpu_memory_sum.h"
+#include "trial/observe/gpu_places.h"
+#include "trial/observe/memory_sampler.h"
+#include "trial/observe/oom_watch.h"
+#include "trial/observe/wait_states.h"
+#include "trial/watch/step_windows.h"
+#include "trial/watch/trial_verdict.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kTurnSeconds = 0.02;      // longest sleep of the loop
+constexpr double kScanSeconds = 1.0;       // between looks for new processes, once it measures
+constexpr double kStartScanSeconds = 0.1;  // before that, while they are being made
+constexpr double kSettleSeconds = 0.3;     // after a first failure, to hear what the others say
+constexpr double kLeastWindowSeconds = 0.1;
+constexpr double kMostWindowSeconds = 2.0;
+constexpr double kHostReserve = 0.01;  // of MemAvailable at the start: below it the trial is ended
+
+double window_seconds(const TrialLimits& limits) {
+  return std::clamp(limits.measure_seconds / 8, kLeastWindowSeconds, kMostWindowSeconds);
+}
+
+int ranks_of(const TrialPlan& plan) {
+  if (plan.event_ranks > 0) return plan.event_ranks;
+  return plan.reader != nullptr ? 1 : static_cast<int>(plan.processes.size());
+}
+
+std::string utc_now() {
+  const std::time_t now = static_cast<std::time_t>(wall_seconds());
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+StepLatency step_latency(const std::vector<double>& seconds) {
+  StepLatency latency;
+  latency.steps = static_cast<std::int64_t>(seconds.size());
+  latency.p50_seconds = quantile(seconds, 0.50);
+  latency.p90_seconds = quantile(seconds, 0.90);
+  latency.p95_seconds = quantile(seconds, 0.95);
+  latency.p99_seconds = quantile(seconds, 0.99);
+  return latency;
+}
+
+class TrialWatch {
+ public:
+  TrialWatch(const TrialPlan& plan, const TrialLimits& limits)
+      : plan_(plan),
+        limits_(limits),
+        clock_(steady_clock()),
+        begin_(clock_.now_seconds()),
+        memory_(plan.demand.cpus),
+        windows_(ranks_of(plan), window_seconds(limits)),
+        stopping_({.measure_seconds = limits.measure_seconds}),
+        followed_(plan.followed_file) {
+    if (plan.watch_gpus) gpu_places_.emplace(plan.processes[0]);
+  }
+
+  Trial run();
+
+ private:
+  bool start();
+  void check_ranks();
+  void summarise();
+  void loop();
+  void wait_for_news() const;
+  void read_everything();
+  void on_output_line(const std::string& line);
+  void on_event(const Event& event);
+  void on_hello(const HelloEvent& hello);
+  void on_ready(int rank);
+  void on_step(const StepEvent& step);
+  void on_result(const ResultEvent& result);
+  void on_memory(const MemoryEvent& memory);
+  void weigh_shares();
+  void begin_measuring();
+  void close_window(Sample sample);
+  void look_at_processes();
+  void look_at_memory(bool force);
+  void look_at_exits();
+  void note_counters(const OomCounts& oom_after);
+  void look_at_time();
+  void stop(StopCause cause, std::string reason);
+  void finish();
+
+  double now() const { return clock_.now_seconds(); }
+  bool failing() const { return first_failure_ >= 0; }
+  void note_failure() {
+    if (first_failure_ < 0) first_failure_ = now();
+  }
+
+  const TrialPlan& plan_;
+  const TrialLimits& limits_;
+  Clock& clock_;
+  double begin_;
+  Trial trial_;
+  TrialFacts facts_;
+  ProcessTree tree_;
+  std::vector<EventPipe> pipes_;
+  std::vector<LineSplitter> lines_;
+  MemorySampler memory_;
+  StepWindows windows_;
+  StoppingRule stopping_;
+  FileFollower followed_;
+  std::optional<GpuPlaces> gpu_places_;
+  OomCounts oom_before_;
+  LoadSnapshot load_;  // at the start of the open window
+  struct Share {
+    double samples = 0, seconds = 0;
+  };
+  std::map<int, Share> shares_;  // of each rank since the measuring began
+  std::map<int, std::string> places_;
+  std::map<int, std::uint64_t> gpu_bytes_;  // of each rank, at the latest
+  std::uint64_t gpu_peak_ = 0;              // of the fullest GPU
+  std::string gpu_source_;
+  std::set<int> ready_, exited_;
+  std::vector<double> step_seconds_;
+  std::vector<double> measured_steps_;  // seconds of each step, once it measures
+  EnergyCounter energy_;
+  std::set<int> pids_;
+  std::uint64_t host_reserve_ = 0;
+  std::uint64_t output_lines_ = 0, output_bytes_ = 0;
+  bool measuring_ = false, stopped_ = false;
+  double first_step_ = -1, first_failure_ = -1;
+  std::vector<double> news_;  // when each process was last heard of
+  double cpu_at_news_ = 0;    // of the tree, when the most silent one was last heard of
+  double last_scan_ = -1, measuring_since_ = 0;
+};
+
+bool TrialWatch::start() {
+  oom_before_ = read_oom_counts(FileRoot());
+  host_reserve_ =
+      static_cast<std::uint64_t>(kHostReserve * static_cast<double>(host_available_bytes()));
+  for (std::size_t i = 0; i < plan_.processes.size(); ++i) {
+    ProcessOptions options = plan_.processes[i];
+    if (plan_.reader == nullptr) {
+      auto pipe = EventPipe::open();
+      if (!pipe) {
+        stop(StopCause::refused, pipe.error().what);
+        return false;
+      }
+      options.environment.emplace_back(kEventDescriptorVariable,
+                                       fmt::format("{}", pipe->write_descriptor()));
+      options.descriptors.push_back(pipe->write_descriptor());
+      pipes_.push_back(*std::move(pipe));
+    }
+    const auto process = tree_.start(options);
+    if (!process) {
+      stop(StopCause::refused, process.error().what);
+      return false;
+    }
+    if (!pipes_.empty()) pipes_.back().close_write();
+    lines_.emplace_back();
+    news_.push_back(now());
+  }
+  return true;
+}
+
+void TrialWatch::wait_for_news() const {
+  std::vector<pollfd> polled;
+  for (const EventPipe& pipe : pipes_) {
+    if (pipe.read_descriptor() >= 0) polled.push_back({pipe.read_descriptor(), POLLIN, 0});
+  }
+  for (const auto& root : tree_.roots()) {
+    if (root->output_descriptor() >= 0) polled.push_back({root->output_descriptor(), POLLIN, 0});
+  }
+  const double pause =
+      std::clamp(memory_.next_seconds(limits_.memory_limit_bytes) - now(), 0.001, kTurnSeconds);
+  ::poll(polled.data(), polled.size(), static_cast<int>(std::ceil(pause * 1000)));
+}
+
+void TrialWatch::on_output_line(const std::string& line) {
+  ++output_lines_;
+  std::vector<Event> events;
+  plan_.reader->read_line(line, now(), events);
+  for (const Event& event : events) on_event(event);
+}
+
+void TrialWatch::read_everything() {
+  for (std::size_t i = 0; i < tree_.roots().size(); ++i) {
+    const std::size_t got = tree_.roots()[i]->read_output([&](std::string_view bytes) {
+      if (plan_.reader == nullptr || !plan_.followed_file.empty()) return;
+      lines_[i].add(bytes, [&](const std::string& line) { on_output_line(line); });
+    });
+    output_bytes_ += got;
+    // A foreign command's words are signs of life; a worker's only sign is an event.
+    if (got > 0 && plan_.reader != nullptr) news_[i] = now();
+  }
+  if (!plan_.followed_file.empty()) {
+    const bool grew = followed_.read([&](const std::string& line) { on_output_line(line); });
+    if (grew) news_[0] = now();
+  }
+  for (EventPipe& pipe : pipes_) {
+    pipe.read([&](const Event& event) { on_event(event); },
+              [&](const std::string& broken) {
+                if (stopped_) return;
+                if (facts_.broken_event.empty()) facts_.broken_event = broken;
+                note_failure();
+              });
+  }
+}
+
+void TrialWatch::on_event(const Event& event) {
+  if (stopped_) return;
+  int rank = std::visit([](const auto& one) { return one.rank; }, event);
+  if (plan_.event_ranks > 0) rank = 0;  // it is process 0 that speaks
+  if (rank >= 0 && static_cast<std::size_t>(rank) < news_.size()) {
+    news_[static_cast<std::size_t>(rank)] = now();
+  }
+  if (const auto* hello = std::get_if<HelloEvent>(&event)) on_hello(*hello);
+  if (const auto* ready = std::get_if<ReadyEvent>(&event)) on_ready(ready->rank);
+  if (const auto* step = std::get_if<StepEvent>(&event)) on_step(*step);
+  if (const auto* note = std::get_if<NoteEvent>(&event)) trial_.evidence.push_back(note->text);
+  if (const auto* result = std::get_if<ResultEvent>(&event)) on_result(*result);
+  if (const auto* memory = std::get_if<MemoryEvent>(&event)) on_memory(*memory);
+  if (const auto* error = std::get_if<ErrorEvent>(&event)) {
+    facts_.errors.push_back(*error);
+    note_failure();
+  }
+}
+
+void TrialWatch::on_hello(const HelloEvent& hello) {
+  places_[hello.rank] = hello.cpus + (hello.gpu.empty() ? "" : "@" + hello.gpu);
+  const auto rank = static_cast<std::size_t>(std::max(0, hello.rank));
+  if (rank < plan_.gpus.size() && !same_gpu_uuid(plan_.gpus[rank], hello.gpu)) {
+    return stop(StopCause::refused,
+                fmt::format("rank {} computes on {} instead of {}", hello.rank,
+                            hello.gpu.empty() ? "no GPU" : hello.gpu, plan_.gpus[rank]));
+  }
+  if (rank < plan_.masks.size() && !plan_.masks[rank].empty() &&
+      plan_.masks[rank].text() != hello.cpus) {
+    stop(StopCause::refused, fmt::format("rank {} runs on CPUs {} instead of {}", hello.rank,
+                                         hello.cpus, plan_.masks[rank].text()));
+  } else if (plan_.threads > 0 && hello.team_size > 0 && hello.team_size != plan_.threads) {
+    stop(StopCause::refused,
+         fmt::format("rank {} got {} OpenMP threads instead of {} (OMP_THREAD_LIMIT, OMP_DYNAMIC?)",
+                     hello.rank, hello.team_size, plan_.threads));
+  }
+}
+
+void TrialWatch::on_memory(const MemoryEvent& memory) {
+  gpu_bytes_[memory.rank] = memory.bytes;
+  gpu_source_ = memory.source;
+  const std::uint64_t fullest = fullest_gpu_bytes(plan_.gpus, gpu_bytes_, memory.source);
+  gpu_peak_ = std::max(gpu_peak_, fullest);
+  if (measuring_) trial_.memory_trace.push_back({now() - measuring_since_, fullest});
+}
+
+void TrialWatch::on_ready(int rank) {
+  ready_.insert(rank);
+  const std::size_t needed = plan_.reader != nullptr ? 1 : plan_.processes.size();
+  if (!measuring_ && ready_.size() >= needed) begin_measuring();
+}
+
+void TrialWatch::begin_measuring() {
+  measuring_ = true;
+  measuring_since_ = now();
+  windows_.restart();
+  energy_.take_joules();
+  tree_.scan();
+  last_scan_ = now();
+  if (plan_.binder != nullptr) {
+    plan_.binder->look(tree_.members());
+    plan_.binder->bind_again(tree_.members());
+  }
+  memory_.update(tree_.members(), now(), true);
+  load_ = take_load_snapshot(FileRoot(), tree_, now());
+}
+
+void TrialWatch::on_step(const StepEvent& step) {
+  if (first_step_ < 0) first_step_ = now();
+  step_seconds_.push_back(step.seconds / static_cast<double>(step.steps));
+  if (!measuring_) return;
+  shares_[step.rank].samples += static_cast<double>(step.samples);
+  shares_[step.rank].seconds += step.seconds;
+  measured_steps_.insert(measured_steps_.end(), static_cast<std::size_t>(step.steps),
+                         step_seconds_.back());
+  const auto sample = windows_.add(step);
+  if (sample) close_window(*sample);
+}
+
+// One figure for the whole time since the measuring began.
+void TrialWatch::on_result(const ResultEvent& result) {
+  if (!measuring_) begin_measuring();
+  if (first_step_ < 0) first_step_ = now();
+  tree_.refresh();
+  Sample sample;
+  sample.samples_per_second = result.samples_per_second;
+  sample.seconds = result.seconds;
+  sample.steps = result.samples;
+  sample.interference =
+      interference_between(load_, take_load_snapshot(FileRoot(), tree_, now()), plan_.demand);
+  trial_.samples = {sample};
+  trial_.evidence.push_back(result.text);
+  look_at_memory(true);
+  check_ranks();
+  stop(StopCause::measured, result.text);
+}
+
+// What a whole takes when each rank has its own share of it: as long as the slowest one.
+void TrialWatch::weigh_shares() {
+  double slowest = std::numeric_limits<double>::infinity(), sum = 0;
+  for (const auto& [rank, share] : shares_) {
+    slowest = std::min(slowest, share.samples / share.seconds);
+    sum += share.samples / share.seconds;
+  }
+  if (static_cast<int>(shares_.size()) < plan_.event_ranks || sum <= 0) return;
+  const double balance = plan_.event_ranks * slowest / sum;
+  for (Sample& sample : trial_.samples) sample.samples_per_second *= balance;
+  trial_.evidence.push_back(
+      fmt::format("own shares: the slowest process has {:.1f} % of the mean speed, so the whole "
+                  "goes at that",
+                  100 * balance));
+}
+
+void TrialWatch::close_window(Sample sample) {
+  tree_.refresh();
+  LoadSnapshot load = take_load_snapshot(FileRoot(), tree_, now());
+  sample.interference = interference_between(load_, load, plan_.demand);
+  load_ = std::move(load);
+  trial_.samples.push_back(sample);
+  stopping_.add(sample.samples_per_second, sample.seconds, sample.clean());
+  ++facts_.windows;
+  const auto reason = stopping_.reason();
+  if (reason && !failing()) {
+    look_at_memory(true);
+    check_ranks();
+    stop(StopCause::measured, *reason);
+  }
+}
+
+void TrialWatch::look_at_processes() {
+  const double pause = measuring_ ? kScanSeconds : kStartScanSeconds;
+  if (now() - last_scan_ < pause) return;
+  tree_.scan();
+  last_scan_ = now();
+  for (const ProcessFacts& process : tree_.members()) pids_.insert(process.pid);
+  if (plan_.binder != nullptr) plan_.binder->look(tree_.members());
+}
+
+void TrialWatch::check_ranks() {
+  if (plan_.binder == nullptr) return;
+  plan_.binder->look(tree_.scan());
+  const int seen = plan_.binder->ranks_seen();
+  for (const ProcessFacts& process : tree_.members()) {
+    if (seen == 0 && process.pid == tree_.roots()[0]->pid()) plan_.binder->take_as_rank(process);
+  }
+  if (plan_.ranks > 0 && seen > 0 && seen != plan_.ranks) {
+    stop(StopCause::refused,
+         fmt::format("the command runs {} rank{}, not {}: does it use {{nproc}}?", seen,
+                     seen == 1 ? "" : "s", plan_.ranks));
+  }
+  const auto misplaced = plan_.binder->misplaced(tree_.members());
+  if (!misplaced.empty()) stop(StopCause::refused, misplaced[0]);
+  for (const auto& [rank, cpus] : plan_.binder->places(tree_.members())) places_[rank] = cpus;
+}
+
+void TrialWatch::look_at_memory(bool force) {
+  const std::uint64_t limit = limits_.memory_limit_bytes;
+  if (!force && now() < memory_.next_seconds(limit)) return;
+  memory_.update(tree_.members(), now(), force);
+  if (limit > 0 && memory_.bytes() >= limit && !force) {
+    memory_.update(tree_.members(), now(), true);  // be sure: the estimate scales an older PSS
+  }
+  if (measuring_ && plan_.gpus.empty()) {
+    trial_.memory_trace.push_back({now() - measuring_since_, memory_.bytes()});
+  }
+  if (stopped_) return;
+  if (limit > 0 && memory_.bytes() >= limit) {
+    stop(StopCause::memory_limit, fmt::format("stopped at {} of a limit of {}",
+                                              format_bytes(memory_.bytes()), format_bytes(limit)));
+  } else if (host_available_bytes() < host_reserve_) {
+    stop(StopCause::host_memory,
+         fmt::format("stopped: the machine had {} of memory left, {} of it used by the trial",
+                     format_bytes(host_available_bytes()), format_bytes(memory_.bytes())));
+  }
+}
+
+void TrialWatch::look_at_exits() {
+  for (std::size_t i = 0; i < tree_.roots().size(); ++i) {
+    const auto& exit = tree_.roots()[i]->poll_exit();
+    const int rank = static_cast<int>(i);
+    if (!exit || !exited_.insert(rank).second) continue;
+    facts_.exits.push_back({rank, *exit});
+    note_failure();  // even a clean end is one: nobody was asked to end
+  }
+  if (!failing() || stopped_) return;
+  if (exited_.size() == tree_.roots().size()) {
+    read_everything();
+    stop(StopCause::none, "");
+  } else if (now() - first_failure_ > kSettleSeconds) {
+    stop(StopCause::none, "");
+  }
+}
+
+void TrialWatch::look_at_time() {
+  if (stopped_) return;
+  if (interrupted()) return stop(StopCause::interrupted, "interrupted");
+  if (now() - begin_ > limits_.most_seconds) {
+    return stop(
+        StopCause::timed_out,
+        fmt::format("no measurement within {}: {} intervals measured, {} needed",
+                    format_duration(limits_.most_seconds), facts_.windows, facts_.least_windows));
+  }
+  const double silent = now() - *std::min_element(news_.begin(), news_.end());
+  if (silent < plan_.silence.least_seconds) {
+    if (silent < kStartScanSeconds) {  // as of the last scan: near enough for a share
+      cpu_at_news_ = tree_.gone_cpu_seconds();
+      for (const ProcessFacts& process : tree_.members()) cpu_at_news_ += process.cpu_seconds;
+    }
+    return;
+  }
+  double cpu = tree_.gone_cpu_seconds() - cpu_at_news_;
+  for (const ProcessFacts& process : tree_.refresh()) cpu += process.cpu_seconds;
+  double expected = limits_.expected_step_seconds;
+  if (step_seconds_.size() >= 3) expected = std::max(expected, median(step_seconds_));
+  auto reason = hung_reason(plan_.silence, silent, cpu, expected, first_step_ >= 0);
+  if (!reason) return;
+  if (news_.size() > 1) {
+    const auto rank = std::min_element(news_.begin(), news_.end()) - news_.begin();
+    reason = fmt::format("rank {} {}", rank, *reason);
+  }
+  trial_.evidence = wait_states(tree_.members());
+  stop(StopCause::hung, *reason);
+}
+
+void TrialWatch::stop(StopCause cause, std::string reason) {
+  if (stopped_) return;
+  stopped_ = true;
+  facts_.stop = cause;
+  facts_.stop_reason = std::move(reason);
+}
+
+void TrialWatch::loop() {
+  while (!stopped_) {
+    wait_for_news();
+    read_everything();
+    look_at_processes();
+    if (gpu_places_) gpu_places_->look(now(), measuring_, pids_);
+    look_at_memory(false);
+    look_at_exits();
+    look_at_time();
+  }
+}
+
+void TrialWatch::finish() {
+  const double joules = energy_.take_joules();
+  if (plan_.shm != nullptr) plan_.shm->look(tree_.scan());
+  for (const ProcessFacts& process : tree_.members()) pids_.insert(process.pid);
+  if (gpu_places_) gpu_places_->finish(pids_);
+  const bool gently = facts_.stop == StopCause::measured || facts_.stop == StopCause::interrupted;
+  const StopReport report = tree_.stop(gently ? plan_.stop_grace_seconds : 0);
+  if (!report.survivors.empty()) {
+    trial_.evidence.push_back("could not be ended: " + join(report.survivors, ", "));
+  }
+  if (plan_.shm != nullptr) {
+    const auto shm = plan_.shm->remove(pids_);
+    if (!shm.removed.empty()) {
+      trial_.evidence.push_back("removed from /dev/shm: " + join(shm.removed, ", "));
+    }
+  }
+  if (plan_.reader != nullptr && step_seconds_.empty()) {
+    facts_.no_metric_reason =
+        fmt::format("none of the {} lines printed holds a number that log reader '{}' knows",
+                    output_lines_, plan_.reader->name());
+  }
+  const OomCounts oom_after = read_oom_counts(FileRoot());
+  facts_.oom =
+      judge_oom(oom_before_, oom_after, kernel_log_since(begin_), {pids_.begin(), pids_.end()});
+  judge_trial(facts_, trial_);
+  if (!trial_.ok()) note_counters(oom_after);
+  summarise();
+  double samples = 0;
+  for (const Sample& sample : trial_.samples) samples += sample.samples_per_second * sample.seconds;
+  if (samples > 0) trial_.joules_per_sample = joules / samples;
+}
+
+void TrialWatch::note_counters(const OomCounts& oom_after) {
+  FailureEvidence& counters = trial_.counters;
+  note_oom_growth(oom_before_, oom_after, counters);
+  counters.killed_by_us = facts_.stop != StopCause::none;
+  counters.killed_why = facts_.stop_reason;
+  for (const RankExit& one : facts_.exits) {
+    if (one.exit.clean()) continue;
+    counters.exit_code = one.exit.signal != 0 ? -one.exit.signal : one.exit.code;
+    break;
+  }
+}
+
+void TrialWatch::summarise() {
+  if (plan_.own_shares) weigh_shares();
+  std::vector<double> clean;
+  std::vector<double> all;
+  for (const Sample& sample : trial_.samples) {
+    all.push_back(sample.samples_per_second);
+    if (sample.clean()) clean.push_back(sample.samples_per_second);
+  }
+  trial_.samples_per_second = trial_.ok() ? median(clean.empty() ? all : clean) : 0;
+  trial_.latency = step_latency(measured_steps_);
+  trial_.peak_bytes = memory_.peak_bytes();
+  if (!plan_.gpus.empty()) {
+    trial_.peak_bytes = gpu_peak_;
+    trial_.evidence.push_back(fmt::format(
+        "memory: {} on the fullest GPU ({}), {} of the machine's", format_bytes(gpu_peak_),
+        gpu_source_.empty() ? "not reported" : gpu_source_, format_bytes(memory_.peak_bytes())));
+  }
+  if (gpu_places_) {
+    for (std::string& line : gpu_places_->lines()) trial_.evidence.push_back(std::move(line));
+  }
+  trial_.start_seconds = first_step_ >= 0 ? first_step_ - begin_ : 0;
+  std::vector<std::string> places;
+  for (const auto& [rank, cpus] : places_) places.push_back(fmt::format("{}:{}", rank, cpus));
+  trial_.placement = join(places, " ");
+  for (const auto& root : tree_.roots()) {
+    const std::string tail =
+        root->output().tail(static_cast<std::size_t>(std::max(1, plan_.log_lines)));
+    if (!tail.empty()) trial_.log_tail += tail + "\n";
+  }
+  trial_.seconds = now() - begin_;
+}
+
+Trial TrialWatch::run() {
+  trial_.started = utc_now();
+  facts_.foreign = plan_.reader != nullptr;
+  if (start()) loop();
+  finish();
+  return std::move(trial_);
+}
+
+}  // namespace
+
+Trial watch_trial(const TrialPlan& plan, const TrialLimits& limits) {
+  TrialWatch watch(plan, limits);
+  return watch.run();
+}
+
+}  // namespace ocrtune

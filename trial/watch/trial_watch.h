@@ -1,0 +1,49 @@
+// One trial from start to end: processes started, watched, measured and stopped; nothing is left.
+//
+// The same loop serves our own workers (events on a pipe for each rank) and a foreign command (its
+// output goes through a log reader).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/process.h"
+#include "trial/logs/log_reader.h"
+#include "trial/observe/interference.h"
+#include "trial/observe/rank_binding.h"
+#include "trial/observe/shm_leftovers.h"
+#include "trial/runner.h"
+#include "trial/trial.h"
+#include "trial/watch/stopping.h"
+
+namespace ocrtune {
+
+struct TrialPlan {
+  std::vector<ProcessOptions> processes;  // process i is rank i, unless there is a reader
+  LogReader* reader = nullptr;            // of a foreign command's output; null: event pipes
+  std::string followed_file;              // read by `reader` instead of the output; may appear late
+  RankBinder* binder = nullptr;           // finds and binds a foreign command's ranks
+  int ranks = 0;                // that the binder must have found, if it finds any; 0: any
+  ShmLeftovers* shm = nullptr;  // removes what the trial leaves in /dev/shm
+  // One process that speaks for so many ranks, each on its own clock; 0: each process is a rank.
+  int event_ranks = 0;
+  bool own_shares = false;  // each rank has its share of a whole: the slowest one ends it
+  LoadDemand demand;
+  std::vector<CpuSet> masks;      // that the ranks must report; empty: not checked
+  std::vector<std::string> gpus;  // UUIDs that the ranks must report; empty: not checked
+  bool watch_gpus = false;        // of a foreign command: which it used is noted
+  int threads = 0;                // team size that the ranks must report; 0: not checked
+  SilenceRule silence;
+  double stop_grace_seconds = 0.5;
+  int log_lines = 30;  // kept as Trial::log_tail
+};
+
+// Fills outcome, cause, reason, evidence, samples, rate, peak, seconds, placement and log tail of a
+// trial; knobs, reproduce line and the rest are the caller's. Where ranks report a GPU's memory,
+// the peak is the fullest GPU's, all ranks on it together, and the machine's is only watched.
+Trial watch_trial(const TrialPlan& plan, const TrialLimits& limits);
+
+}  // namespace ocrtune

@@ -1,0 +1,125 @@
+#include "trial/workloads/command/command_fill.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/process.h"
+#include "base/text.h"
+#include "probes/placement/partition.h"
+#include "trial/observe/gpu_names.h"
+#include "trial/observe/rank_binding.h"
+#include "trial/workloads/command/command_template.h"
+#include "trial/workloads/command/rank_starter.h"
+
+namespace ocrtune {
+namespace {
+
+// The first `nproc` names of `gpus`, fewer where there are no more.
+std::string gpus_text(std::vector<std::string> gpus, int nproc) {
+  gpus.resize(std::min(gpus.size(), static_cast<std::size_t>(std::max(nproc, 1))));
+  return join(gpus, ",");
+}
+
+std::map<std::string, std::string> values_of(const Knobs& knobs, const TrialPlace& place) {
+  std::map<std::string, std::string> values = knobs.dims;
+  for (const KnobRow& row : knob_table()) values[row.name] = knob_text(knobs, row.name);
+  values["trial_dir"] = place.trial_dir;
+  values["port"] = fmt::format("{}", place.port);
+  values["global_batch"] = fmt::format("{}", static_cast<long long>(knobs.nproc) * knobs.batch);
+  return values;
+}
+
+Result<std::vector<std::vector<std::string>>> fill_lines(
+    const std::vector<std::string>& lines, const std::map<std::string, std::string>& values) {
+  std::vector<std::vector<std::string>> filled;
+  for (const std::string& line : lines) {
+    const auto words = split_command(line);
+    if (!words) return words.error();
+    auto one = fill_command(*words, values);
+    if (!one) return one.error();
+    if (!one->empty()) filled.push_back(*std::move(one));
+  }
+  return filled;
+}
+
+std::string starter_of(const CommandWorkload& workload) {
+  return workload.starter.empty() ? own_program() : workload.starter;
+}
+
+// {rank_exec} is three arguments, which no text can be.
+std::vector<std::string> with_rank_exec(const CommandWorkload& workload) {
+  std::vector<std::string> expanded;
+  for (const std::string& argument : workload.command) {
+    if (argument == "{rank_exec}") {
+      expanded.insert(expanded.end(), {starter_of(workload), "rank-exec", "--"});
+    } else {
+      expanded.push_back(argument);
+    }
+  }
+  return expanded;
+}
+
+// With each rank on its mask: by the user's {rank_exec}, by a launcher that is known, or, where one
+// process is all there is, around the command. Other launchers' ranks are bound from outside.
+std::vector<std::string> bound(const CommandWorkload& workload, std::vector<std::string> arguments,
+                               int nproc) {
+  const auto& command = workload.command;
+  if (std::find(command.begin(), command.end(), "{rank_exec}") != command.end()) return arguments;
+  const auto started = with_rank_starter(arguments, starter_of(workload));
+  if (started) return *started;
+  if (nproc == 1) {
+    const std::vector<std::string> starter = {starter_of(workload), "rank-exec", "--"};
+    arguments.insert(arguments.begin(), starter.begin(), starter.end());
+  }
+  return arguments;
+}
+
+}  // namespace
+
+bool turns(const CommandWorkload& workload, const std::string& knob) {
+  return std::find(workload.knobs.begin(), workload.knobs.end(), knob) != workload.knobs.end();
+}
+
+Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& machine,
+                               const Knobs& knobs, const TrialPlace& place) {
+  auto values = values_of(knobs, place);
+  values["gpus"] = gpus_text(
+      workload.gpus.empty() ? visible_gpu_names(machine, process_environment()) : workload.gpus,
+      knobs.nproc);
+  FilledCommand filled;
+  auto arguments = fill_command(with_rank_exec(workload), values);
+  if (!arguments) return arguments.error();
+  filled.arguments = *std::move(arguments);
+  auto setup = fill_lines(workload.setup, values);
+  if (!setup) return setup.error();
+  filled.setup = *std::move(setup);
+  auto cleanup = fill_lines(workload.cleanup, values);
+  if (!cleanup) return cleanup.error();
+  filled.cleanup = *std::move(cleanup);
+  auto log_file = fill_placeholders(workload.log_file, values);
+  if (!log_file) return log_file.error();
+  filled.log_file = *std::move(log_file);
+  // A pipe makes Python keep its lines back until 8 KiB have gathered.
+  filled.environment.emplace_back("PYTHONUNBUFFERED", "1");
+  for (const auto& [name, value] : knob_environment(knobs)) {
+    if (name != "OMP_NUM_THREADS" || turns(workload, "threads")) {
+      filled.environment.emplace_back(name, value);
+    }
+  }
+  if (turns(workload, "binding") && knobs.binding != "none") {
+    auto masks = partition_cpus(machine.cpu, knobs.nproc, knobs.threads, knobs.binding);
+    if (!masks) return masks.error();
+    filled.masks = *std::move(masks);
+    filled.environment.emplace_back(kRankCpusVariable, rank_cpus_text(filled.masks));
+    filled.arguments = bound(workload, std::move(filled.arguments), knobs.nproc);
+  }
+  for (const auto& [name, value] : workload.environment) {
+    auto text = fill_placeholders(value, values);
+    if (!text) return text.error();
+    filled.environment.emplace_back(name, *std::move(text));
+  }
+  return filled;
+}
+
+}  // namespace ocrtune

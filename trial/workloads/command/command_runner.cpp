@@ -1,0 +1,191 @@
+#include "trial/workloads/command/command_runner.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/free_port.h"
+#include "base/process_tree.h"
+#include "base/text.h"
+#include "diagnosis/diagnosis.h"
+#include "trial/logs/log_reader.h"
+#include "trial/observe/rank_binding.h"
+#include "trial/observe/shm_leftovers.h"
+#include "trial/watch/trial_watch.h"
+#include "trial/workloads/command/command_fill.h"
+#include "trial/workloads/command/command_prepare.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr int kOomScoreAdjust = 500;
+constexpr double kSetupSeconds = 600;
+constexpr double kSureCause = 0.5;  // confidence from which a diagnosis names the outcome
+
+// The ends of log files below `folder`, for what the command itself did not print.
+std::string file_tails(const std::string& folder, int depth = 0) {
+  std::string tails;
+  const auto names = list_directory(folder);
+  if (!names || depth > 2) return tails;
+  for (const std::string& name : *names) {
+    const std::string path = join_path(folder, name);
+    if (is_directory(path)) {
+      tails += file_tails(path, depth + 1);
+    } else if (name.find("log") != std::string::npos && tails.size() < (32U << 10)) {
+      const auto text = read_file(path, 16 << 20);
+      if (!text || text->empty()) continue;
+      OutputRing end(4096);
+      end.append(*text);
+      tails += "--- " + path + "\n" + end.tail(20) + "\n";
+    }
+  }
+  return tails;
+}
+
+class CommandRunner : public Runner {
+ public:
+  CommandRunner(PreparedCommand command, const Machine& machine, const SilenceRule& silence)
+      : command_(std::move(command)), machine_(machine), silence_(silence) {}
+
+  Trial run(const Knobs& knobs, const TrialLimits& limits) override {
+    Trial trial = try_once(knobs, limits);
+    trial.knobs = knobs;
+    trial.reproduce = join(dry_run_lines(command_, machine_, knobs), " && ");
+    return trial;
+  }
+
+ private:
+  static Trial failed(Outcome outcome, std::string cause, std::string reason) {
+    Trial trial;
+    trial.outcome = outcome;
+    trial.cause = std::move(cause);
+    trial.reason = std::move(reason);
+    return trial;
+  }
+
+  Trial try_once(const Knobs& knobs, const TrialLimits& limits) {
+    if (command_.refuse) {
+      const auto refusal = command_.refuse(knobs);
+      if (refusal) return failed(refusal->outcome, refusal->cause, refusal->reason);
+    }
+    auto folder = make_folder();
+    if (!folder) return failed(Outcome::skipped, "trial_dir", folder.error().what);
+    const TrialPlace place{*folder, free_port()};
+    const auto filled = fill_for(command_.workload, machine_, knobs, place);
+    if (!filled) return failed(Outcome::unsupported, "setting", filled.error().what);
+    Trial trial;
+    const auto broken = run_lines(filled->setup, *filled, "setup");
+    if (broken) {
+      trial = failed(Outcome::crashed, "setup", *broken);
+    } else {
+      trial = measure(*filled, knobs, limits);
+    }
+    const auto untidy = run_lines(filled->cleanup, *filled, "cleanup");
+    if (untidy) trial.evidence.push_back(*untidy);
+    finish(trial, *folder);
+    return trial;
+  }
+
+  Result<std::string> make_folder() {
+    const CommandWorkload& workload = command_.workload;
+    if (workload.scratch.empty()) return make_temporary_directory("trial");
+    std::string folder =
+        join_path(workload.scratch, fmt::format("trial-{}-{}", ::getpid(), ++count_));
+    const Status made = make_directories(folder);
+    if (!made) return made.error();
+    return folder;
+  }
+
+  ProcessOptions options_of(const std::vector<std::string>& arguments,
+                            const FilledCommand& filled) const {
+    ProcessOptions options;
+    options.arguments = arguments;
+    options.directory = command_.workload.directory;
+    for (const auto& [name, value] : filled.environment) {
+      options.environment.emplace_back(name, value);
+    }
+    options.oom_score_adjust = kOomScoreAdjust;
+    return options;
+  }
+
+  // Why one of the lines failed; empty: all went well.
+  std::optional<std::string> run_lines(const std::vector<std::vector<std::string>>& lines,
+                                       const FilledCommand& filled, const char* what) const {
+    for (const auto& line : lines) {
+      ProcessTree tree;
+      auto process = tree.start(options_of(line, filled));
+      if (!process) return fmt::format("{}: {}", what, process.error().what);
+      const auto exit = (*process)->wait(kSetupSeconds);
+      if (exit && exit->clean()) continue;
+      return fmt::format("{} '{}': {}: {}", what, shell_join(line),
+                         exit ? exit->text() : "still running after 10 min",
+                         (*process)->output().tail(3));
+    }
+    return std::nullopt;
+  }
+
+  Trial measure(const FilledCommand& filled, const Knobs& knobs, const TrialLimits& limits) const {
+    LogContext context;
+    context.nproc = knobs.nproc;
+    context.batch = knobs.batch;
+    context.per_rank = command_.workload.per_rank;
+    context.print_interval = command_.print_interval;
+    auto reader = make_log_reader(command_.workload.log_reader, context);
+    if (!reader) return failed(Outcome::unsupported, "setting", reader.error().what);
+    RankBinder binder(filled.masks);
+    ShmLeftovers shm;
+    TrialPlan plan;
+    plan.processes.push_back(options_of(filled.arguments, filled));
+    plan.reader = reader->get();
+    plan.followed_file = filled.log_file;
+    plan.binder = &binder;
+    plan.ranks = turns(command_.workload, "nproc") ? knobs.nproc : 0;
+    plan.shm = &shm;
+    plan.demand.threads = static_cast<double>(knobs.nproc) * (knobs.threads + knobs.workers);
+    plan.demand.cpus = machine_.cpu.usable_cpus.value_or(std::max(1, machine_.cpu.allowed.count()));
+    plan.watch_gpus = !machine_.gpus.empty();
+    plan.silence = silence_;
+    plan.stop_grace_seconds = command_.workload.stop_grace_seconds;
+    return watch_trial(plan, limits);
+  }
+
+  // Lets the logs of a failed trial speak, and keeps its folder.
+  static void finish(Trial& trial, const std::string& folder) {
+    if (trial.ok() || trial.cause == "interrupted") {
+      [[maybe_unused]] const Status removed = remove_tree(folder);
+      return;
+    }
+    trial.log_tail += file_tails(folder);
+    trial.evidence.push_back("its files: " + folder);
+    if (trial.outcome != Outcome::crashed) return;
+    const Diagnosis diagnosis = diagnose_text(trial.log_tail, trial.counters);
+    if (!diagnosis.failed || diagnosis.causes.empty()) return;
+    const Cause& cause = diagnosis.causes[0];
+    if (cause.confidence < kSureCause || cause.role == Role::generic) return;  // no reason named
+    const auto outcome = parse_outcome(cause.row->outcome);
+    if (outcome && *outcome != Outcome::ok) trial.outcome = *outcome;
+    trial.cause = cause.row->name;
+    if (!cause.evidence.empty() && cause.evidence[0].file != kProcessEnd) {  // that is said already
+      trial.reason += ": " + cause.evidence[0].text;
+      trial.evidence.push_back("log: " + cause.evidence[0].text);
+    }
+  }
+
+  PreparedCommand command_;
+  Machine machine_;
+  SilenceRule silence_;
+  int count_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Runner> make_command_runner(const PreparedCommand& command, const Machine& machine,
+                                            const SilenceRule& silence) {
+  return std::make_unique<CommandRunner>(command, machine, silence);
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,18 @@
+// The Runner that tries the user's own command.
+#pragma once
+
+#include <memory>
+
+#include "probes/machine/machine.h"
+#include "trial/runner.h"
+#include "trial/watch/stopping.h"
+#include "trial/workloads/command/command_workload.h"
+
+namespace ocrtune {
+
+// `command` comes from prepare_command(). Each trial has a fresh folder, which is kept, and named
+// in the evidence, when the trial fails.
+std::unique_ptr<Runner> make_command_runner(const PreparedCommand& command, const Machine& machine,
+                                            const SilenceRule& silence = SilenceRule());
+
+}  // namespace ocrtune

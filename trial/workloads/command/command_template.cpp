@@ -1,0 +1,126 @@
+#include "trial/workloads/command/command_template.h"
+
+#include <cctype>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+bool name_character(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
+}
+
+// Calls on_text for the text between placeholders and on_name for each name.
+void each_piece(const std::string& text, const std::function<void(const std::string&)>& on_text,
+                const std::function<void(const std::string&)>& on_name) {
+  std::string plain;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    const bool doubled = at + 1 < text.size() && text[at + 1] == c;
+    if ((c == '{' || c == '}') && doubled) {
+      plain += c;
+      ++at;
+      continue;
+    }
+    std::size_t end = at + 1;
+    while (end < text.size() && name_character(text[end])) ++end;
+    const bool name = c == '{' && end > at + 1 && end < text.size() && text[end] == '}' &&
+                      std::isalpha(static_cast<unsigned char>(text[at + 1])) != 0;
+    if (!name) {
+      plain += c;
+      continue;
+    }
+    on_text(plain);
+    plain.clear();
+    on_name(text.substr(at + 1, end - at - 1));
+    at = end;
+  }
+  on_text(plain);
+}
+
+}  // namespace
+
+std::vector<std::string> placeholder_names(const std::string& text) {
+  std::vector<std::string> names;
+  each_piece(
+      text, [](const std::string&) {}, [&](const std::string& name) { names.push_back(name); });
+  return names;
+}
+
+Result<std::string> fill_placeholders(const std::string& text,
+                                      const std::map<std::string, std::string>& values) {
+  std::string filled;
+  std::string unknown;
+  each_piece(
+      text, [&](const std::string& plain) { filled += plain; },
+      [&](const std::string& name) {
+        const auto found = values.find(name);
+        if (found != values.end()) filled += found->second;
+        if (found == values.end() && unknown.empty()) unknown = name;
+      });
+  if (unknown.empty()) return filled;
+  std::vector<std::string> names;
+  for (const auto& [name, value] : values) names.push_back(name);
+  const std::string near = nearest_name(unknown, names);
+  return Error{ErrorKind::usage,
+               fmt::format("unknown placeholder {{{}}} in '{}'{}; there are {{{}}}; {{{{{}}}}} "
+                           "stands for the text itself",
+                           unknown, text, near.empty() ? "" : "; did you mean {" + near + "}?",
+                           join(names, "}, {"), unknown)};
+}
+
+Result<std::vector<std::string>> fill_command(const std::vector<std::string>& command,
+                                              const std::map<std::string, std::string>& values) {
+  std::vector<std::string> filled;
+  for (const std::string& argument : command) {
+    auto text = fill_placeholders(argument, values);
+    if (!text) return text.error();
+    const auto names = placeholder_names(argument);
+    const bool only_one = names.size() == 1 && argument == "{" + names[0] + "}";
+    if (text->empty() && only_one) continue;
+    filled.push_back(*std::move(text));
+  }
+  return filled;
+}
+
+Result<std::vector<std::string>> split_command(const std::string& line) {
+  std::vector<std::string> arguments;
+  std::string open;
+  bool begun = false;
+  char quote = '\0';
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    const char c = line[at];
+    const bool escapes = c == '\\' && quote != '\'' && at + 1 < line.size();
+    if (escapes) {
+      open += line[++at];
+      begun = true;
+    } else if (quote != '\0') {
+      if (c == quote) {
+        quote = '\0';
+      } else {
+        open += c;
+      }
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+      begun = true;
+    } else if (std::isspace(static_cast<unsigned char>(c)) != 0) {
+      if (begun) arguments.push_back(open);
+      open.clear();
+      begun = false;
+    } else {
+      open += c;
+      begun = true;
+    }
+  }
+  if (quote != '\0') {
+    return Error{ErrorKind::usage, fmt::format("a {} is not closed in: {}", quote, line)};
+  }
+  if (begun) arguments.push_back(open);
+  return arguments;
+}
+
+}  // namespace ocrtune

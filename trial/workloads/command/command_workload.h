@@ -1,0 +1,67 @@
+// The user's own launch command as a workload: `ocrtune tune ... -- CMD {nproc} {batch} ...`.
+//
+// Placeholders: every knob ({nproc} {threads} {batch} {workers} ...) and --dim by its name, and
+//   {trial_dir}     a fresh folder of this trial
+//   {port}          a free TCP port (--master_port={port}), new for each trial
+//   {global_batch}  nproc x batch
+//   {gpus}          "0,1": as many of the visible GPUs as there are processes
+//   {rank_exec}     "<ocrtune> rank-exec --": in front of the program that each rank runs, binds it
+// Knobs also act through the environment (OMP_NUM_THREADS, NCCL_*, MALLOC_ARENA_MAX). There is no
+// shell anywhere: write `sh -c '...'` to have one.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trial/knobs.h"
+#include "trial/trial.h"
+
+namespace ocrtune {
+
+struct CommandWorkload {
+  std::vector<std::string> command;  // argv with placeholders
+  std::vector<std::string> setup;    // command lines run before each trial; not measured
+  std::vector<std::string> cleanup;  // and after it, whatever became of it
+  std::string directory;             // working directory; empty: ours
+  std::string starter;               // the ocrtune whose rank-exec binds; empty: this program
+  std::vector<std::pair<std::string, std::string>> environment;  // values may hold placeholders
+  std::string log_reader;          // a row of log_reader_table(), regex:..., json-lines:...
+  std::vector<std::string> gpus;   // that {gpus} takes its names from; empty: the visible ones
+  std::string metric;              // NAME[:UNIT] of the number that is the speed; may be empty
+  std::optional<bool> per_rank;    // whose numbers the log gives; unset: the reader's habit
+  std::string log_file;            // read this (placeholders) instead of stdout and stderr
+  std::string preset;              // "" or a row of preset_table()
+  std::vector<std::string> knobs;  // names that the space turns or the user has fixed; others are
+                                   // left as the command has them
+  std::vector<std::string> fixed;  // of these, the ones with one value: facts about the command,
+                                   // which need not reach it
+  bool serves =
+      false;  // it answers requests (trial/workloads/service/served_target.h), prints no speed
+  std::string scratch;            // folder for the trial folders; empty: under TMPDIR
+  double stop_grace_seconds = 5;  // between SIGTERM and SIGKILL
+};
+
+// Why a setting cannot work, known without running it.
+struct Refusal {
+  Outcome outcome = Outcome::unsupported;
+  std::string cause;
+  std::string reason;
+};
+
+// A workload whose preset has been worked in, with what is worth saying before the first trial.
+// From prepare_command() in trial/workloads/command/command_prepare.h.
+struct PreparedCommand {
+  CommandWorkload workload;
+  std::vector<std::string> launch;    // the command without what only a short trial needs
+  std::vector<std::string> warnings;  // sentences
+  std::optional<Knobs> current;       // the user's own setting, where the preset can read it
+  std::vector<std::string> turnable;  // knobs that the preset can turn, asked for or not
+  int gpus = 0;                       // that the command may use, one for each process; 0: CPUs
+  std::optional<int> print_interval;  // steps between two log lines
+  std::function<std::optional<Refusal>(const Knobs&)> refuse;  // may be empty
+};
+
+}  // namespace ocrtune

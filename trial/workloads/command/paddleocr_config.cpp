@@ -1,0 +1,154 @@
+#include "trial/workloads/command/paddleocr_config.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include "base/files.h"
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+template <typename T>
+T scalar(const YAML::Node& node, T fallback) {
+  if (!node || !node.IsScalar()) return fallback;
+  return node.as<T>(fallback);
+}
+
+YAML::Node child(const YAML::Node& node, const char* name) {
+  return node && node.IsMap() ? node[name] : YAML::Node(YAML::NodeType::Undefined);
+}
+
+// The size of a training image: the sampler's first scale [w, h], or the [3, h, w] of a resize
+// step.
+void read_image_size(const YAML::Node& train, PaddleOcrConfig& config) {
+  const YAML::Node scales = child(child(train, "sampler"), "scales");
+  if (scales && scales.IsSequence() && scales.size() > 0 && scales[0].IsSequence() &&
+      scales[0].size() == 2) {
+    config.width = scalar(scales[0][0], 0);
+    config.height = scalar(scales[0][1], 0);
+    return;
+  }
+  const YAML::Node transforms = child(child(train, "dataset"), "transforms");
+  if (!transforms || !transforms.IsSequence()) return;
+  for (const YAML::Node& step : transforms) {
+    if (!step.IsMap()) continue;
+    for (const auto& entry : step) {
+      const YAML::Node shape = child(entry.second, "image_shape");
+      if (shape && shape.IsSequence() && shape.size() == 3) {
+        config.height = scalar(shape[1], 0);
+        config.width = scalar(shape[2], 0);
+      }
+    }
+  }
+}
+
+Result<std::int64_t> count_lines(const std::string& path) {
+  const auto text = read_file(path);
+  if (!text) {
+    return Error{text.error().kind, "Train.dataset.label_file_list: " + text.error().what};
+  }
+  const auto ends = std::count(text->begin(), text->end(), '\n');
+  return ends + (!text->empty() && text->back() != '\n' ? 1 : 0);
+}
+
+Status count_all_lines(const YAML::Node& dataset, const std::string& directory,
+                       PaddleOcrConfig& config) {
+  const YAML::Node files = child(dataset, "label_file_list");
+  if (!files || (!files.IsSequence() && !files.IsScalar())) return Status();
+  const YAML::Node ratios = child(dataset, "ratio_list");
+  double lines = 0;
+  const std::size_t count = files.IsSequence() ? files.size() : 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    auto path = scalar<std::string>(files.IsSequence() ? files[i] : files, "");
+    if (path.empty()) continue;
+    if (path[0] != '/' && !directory.empty()) path = join_path(directory, path);
+    const auto number = count_lines(path);
+    if (!number) return number.error();
+    double ratio = 1;
+    if (ratios && ratios.IsSequence() && i < ratios.size()) ratio = scalar(ratios[i], 1.0);
+    if (ratios && ratios.IsScalar()) ratio = scalar(ratios, 1.0);
+    lines += static_cast<double>(*number) * ratio;
+  }
+  config.lines = static_cast<std::int64_t>(lines);
+  return Status();
+}
+
+// As PaddleOCR merges them: down the dicts of a dotted path. A key is replaced, not assigned to: an
+// anchor (first_bs: &bs) shares its node with its aliases.
+Status override_key(const YAML::Node& document, const std::string& key, const std::string& value) {
+  const std::vector<std::string> path = split(key, '.');
+  YAML::Node at = document;
+  for (std::size_t i = 0; i + 1 < path.size(); ++i) {
+    if (!at.IsMap() || !at[path[i]]) {
+      if (i > 0) return Status();  // PaddleOCR makes the dict: nothing here depends on it
+      return Error{ErrorKind::usage,
+                   fmt::format("-o {}={}: the config has no section {}", key, value, path[i])};
+    }
+    at.reset(at[path[i]]);
+  }
+  if (!at.IsMap()) return Status();
+  YAML::Node parsed;
+  try {
+    parsed = YAML::Load(value);
+  } catch (const YAML::Exception&) {
+    parsed = YAML::Node(value);
+  }
+  at.remove(path.back());
+  at[path.back()] = parsed;
+  return Status();
+}
+
+Result<PaddleOcrConfig> read_document(const YAML::Node& document, const std::string& path,
+                                      const std::string& directory) {
+  const YAML::Node train = child(document, "Train");
+  const YAML::Node loader = child(train, "loader");
+  if (!loader || !loader.IsMap()) {
+    return Error{ErrorKind::invalid, path + " has no Train.loader: not a PaddleOCR config"};
+  }
+  PaddleOcrConfig config;
+  const YAML::Node global = child(document, "Global");
+  const YAML::Node sampler = child(train, "sampler");
+  config.has_sampler = sampler && sampler.IsMap();
+  config.batch = scalar(loader["batch_size_per_card"], 1);
+  if (config.has_sampler) config.batch = scalar(sampler["first_bs"], config.batch);
+  config.workers = scalar(loader["num_workers"], 0);
+  config.shared_memory = scalar(loader["use_shared_memory"], true);
+  config.use_gpu = scalar(child(global, "use_gpu"), true);
+  config.use_amp = scalar(child(global, "use_amp"), false);
+  config.evaluates_by_epoch = scalar(child(global, "eval_batch_epoch"), 0) > 0;
+  config.epochs = scalar(child(global, "epoch_num"), 1);
+  read_image_size(train, config);
+  const Status counted = count_all_lines(child(train, "dataset"), directory, config);
+  if (!counted) return counted.error();
+  return config;
+}
+
+}  // namespace
+
+Result<PaddleOcrConfig> read_paddleocr_config(const std::string& path, const std::string& directory,
+                                              const ConfigOverrides& overrides) {
+  const auto text = read_file(path, 16 << 20);
+  if (!text) return text.error();
+  try {
+    const YAML::Node document = YAML::Load(*text);
+    for (const auto& [key, value] : overrides) {
+      if (!document.IsMap() || value.find('{') != std::string::npos) continue;
+      const Status set = override_key(document, key, value);
+      if (!set) return set.error();
+    }
+    return read_document(document, path, directory);
+  } catch (const YAML::Exception& error) {
+    return Error{ErrorKind::invalid,
+                 fmt::format("{}:{}: not YAML: {}", path, error.mark.line + 1, error.msg)};
+  }
+}
+
+double shm_need_bytes(const PaddleOcrConfig& config, int batch, int workers) {
+  if (!config.shared_memory || workers < 1) return 0;
+  return 2.0 * workers * batch * 3.0 * config.height * config.width * sizeof(float);
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,352 @@
+#include "trial/workloads/command/paddleocr_preset.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "trial/observe/gpu_names.h"
+#include "trial/workloads/command/command_fill.h"
+#include "trial/workloads/command/paddleocr_config.h"
+
+namespace ocrtune {
+namespace {
+
+using Overrides = ConfigOverrides;
+
+constexpr const char* kLauncher = "paddle.distributed.launch";
+
+bool has(const std::vector<std::string>& command, const std::string& text) {
+  return std::any_of(command.begin(), command.end(), [&](const std::string& argument) {
+    return argument.find(text) != std::string::npos;
+  });
+}
+
+// The value of "--flag value" or "--flag=value"; with `replacement`, sets it (and adds the flag
+// after `after` where it is absent).
+std::optional<std::string> flag_value(const std::vector<std::string>& command,
+                                      const std::vector<std::string>& names) {
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    for (const std::string& name : names) {
+      if (command[i] == name && i + 1 < command.size()) return command[i + 1];
+      if (starts_with(command[i], name + "=")) return command[i].substr(name.size() + 1);
+    }
+  }
+  return std::nullopt;
+}
+
+void set_launcher_flag(std::vector<std::string>& command, const std::string& name,
+                       const std::string& value) {
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    if (command[i] == name && i + 1 < command.size()) {
+      command[i + 1] = value;
+      return;
+    }
+    if (starts_with(command[i], name + "=")) {
+      command[i] = name + "=" + value;
+      return;
+    }
+  }
+  const auto launcher = std::find(command.begin(), command.end(), kLauncher);
+  if (launcher != command.end()) command.insert(launcher + 1, name + "=" + value);
+}
+
+std::string in_directory(const CommandWorkload& workload, const std::string& path) {
+  return path.empty() || path[0] == '/' || workload.directory.empty()
+             ? path
+             : join_path(workload.directory, path);
+}
+
+// What the knobs mean in this program: also in the command that is recommended.
+Overrides knob_overrides(const CommandWorkload& workload, const PaddleOcrConfig& config) {
+  Overrides keys;
+  if (turns(workload, "batch")) {
+    keys.emplace_back("Train.loader.batch_size_per_card", "{batch}");
+    if (config.has_sampler) keys.emplace_back("Train.sampler.first_bs", "{batch}");
+  }
+  if (turns(workload, "workers")) keys.emplace_back("Train.loader.num_workers", "{workers}");
+  return keys;
+}
+
+// What only a short trial needs.
+Overrides trial_overrides(const PaddleOcrConfig& config, int print_interval) {
+  Overrides keys = {{"Global.print_batch_step", fmt::format("{}", print_interval)},
+                    {"Global.eval_batch_step", "[0,100000000000]"},
+                    {"Global.epoch_num", fmt::format("{}", std::max(config.epochs, 1000))},
+                    {"Global.save_epoch_step", "100000"},
+                    {"Global.save_model_dir", "{trial_dir}/output"}};
+  if (config.evaluates_by_epoch) keys.emplace_back("Global.eval_batch_epoch", "100000");
+  return keys;
+}
+
+std::optional<std::string> python_of(const std::vector<std::string>& command) {
+  for (const std::string& argument : command) {
+    const std::string name = argument.substr(argument.rfind('/') + 1);
+    if (starts_with(name, "python")) return argument;
+  }
+  return std::nullopt;
+}
+
+// "paddlepaddle-gpu 2.6.1", "paddlepaddle 3.3.1", "" when neither is installed, or nothing when it
+// cannot be asked.
+std::optional<std::string> installed_paddle(const CommandWorkload& workload) {
+  const auto python = python_of(workload.command);
+  if (!python || python->find('{') != std::string::npos) return std::nullopt;
+  ProcessOptions options;
+  options.arguments = {*python, "-c",
+                       "import importlib.metadata as m\n"
+                       "for name in ('paddlepaddle-gpu', 'paddlepaddle'):\n"
+                       "    try:\n"
+                       "        print(name, m.version(name)); break\n"
+                       "    except m.PackageNotFoundError: pass\n"};
+  options.directory = workload.directory;
+  auto process = Process::start(options);
+  if (!process) return std::nullopt;
+  const auto exit = process->wait(20);
+  if (!exit || !exit->clean()) return std::nullopt;
+  return std::string(trim(process->output().contents()));
+}
+
+// Paddle's launcher starts one process for each of these, and without them for each visible GPU.
+const std::vector<std::string> kDevices = {"--gpus", "--devices"};
+
+// The GPUs that the command would use, as it names them; empty: it computes on CPUs.
+std::vector<std::string> gpus_of(const CommandWorkload& workload, const PaddleOcrConfig& config,
+                                 const Machine& machine) {
+  if (!config.use_gpu || machine.gpus.empty()) return {};
+  const auto named = flag_value(workload.command, kDevices);
+  return named && named->find('{') == std::string::npos
+             ? split(*named, ',')
+             : visible_gpu_names(machine, process_environment());
+}
+
+void warn_of_gpus(std::vector<std::string>& warnings, const CommandWorkload& workload,
+                  const std::optional<std::string>& paddle, const Machine& machine) {
+  if (paddle && starts_with(*paddle, "paddlepaddle ")) {
+    warnings.push_back(*paddle +
+                       " is the CPU wheel, and the config asks for a GPU: PaddleOCR will "
+                       "refuse it; install paddlepaddle-gpu, or add -o "
+                       "Global.use_gpu=False");
+  }
+  const std::size_t visible = visible_gpu_names(machine, process_environment()).size();
+  if (visible > 1 && !has(workload.command, kLauncher)) {
+    warnings.push_back(
+        fmt::format("the command uses one of {} visible GPUs; start it with python -m "
+                    "paddle.distributed.launch and the others are tried too",
+                    visible));
+  }
+}
+
+void warn(PreparedCommand& command, const PaddleOcrConfig& config, const Machine& machine,
+          int groups) {
+  std::vector<std::string>& warnings = command.warnings;
+  const bool cpu_only = machine.gpus.empty();
+  const bool on_gpus = config.use_gpu && !cpu_only;
+  if (groups > 1) {
+    warnings.push_back(
+        fmt::format("the command has {} -o groups, of which PaddleOCR reads the last only; they "
+                    "are merged into "
+                    "one",
+                    groups));
+  }
+  const auto paddle = installed_paddle(command.workload);
+  if (cpu_only && paddle && starts_with(*paddle, "paddlepaddle-gpu")) {
+    warnings.push_back(*paddle +
+                       " is a CUDA wheel and there is no GPU here: several processes fail in "
+                       "init_parallel_env; install paddlepaddle, the CPU wheel");
+  }
+  if (paddle && paddle->empty()) {
+    warnings.emplace_back("paddlepaddle is not installed for this python");
+  }
+  if (cpu_only && config.use_gpu) {
+    warnings.emplace_back(
+        "the config asks for a GPU and there is none: Global.use_gpu=False is set");
+  }
+  if (cpu_only && config.use_amp) {
+    warnings.emplace_back("Global.use_amp does nothing on the CPU");
+  }
+  if (on_gpus) warn_of_gpus(warnings, command.workload, paddle, machine);
+  if (!on_gpus && std::getenv("OMP_NUM_THREADS") == nullptr) {
+    warnings.emplace_back(
+        "import paddle sets OMP_NUM_THREADS=1 unless it is set: without ocrtune each process "
+        "computes on one thread");
+  }
+  const double shm = static_cast<double>(machine.memory.shm_bytes.value_or(0));
+  const double need = shm_need_bytes(config, config.batch, config.workers);
+  if (machine.memory.shm_bytes.known() && need > 0) {
+    warnings.push_back(
+        fmt::format("each process keeps about {} in /dev/shm (batch {}, {} workers); it holds {}{}",
+                    format_bytes(static_cast<std::uint64_t>(need)), config.batch, config.workers,
+                    format_bytes(static_cast<std::uint64_t>(shm)),
+                    need > shm ? ": too little (docker: --shm-size)" : ""));
+  }
+}
+
+std::optional<Refusal> refuse(const CommandWorkload& workload, const PaddleOcrConfig& config,
+                              double shm_bytes, const Knobs& knobs) {
+  const int batch = turns(workload, "batch") ? knobs.batch : config.batch;
+  const int workers = turns(workload, "workers") ? knobs.workers : config.workers;
+  if (config.lines > 0 && config.lines / knobs.nproc < batch) {
+    return Refusal{Outcome::unsupported, "data",
+                   fmt::format("{} training lines give {} to each of {} processes: less than a "
+                               "batch of {}",
+                               config.lines, config.lines / knobs.nproc, knobs.nproc, batch)};
+  }
+  const double need = knobs.nproc * shm_need_bytes(config, batch, workers);
+  if (shm_bytes > 0 && need > shm_bytes) {
+    return Refusal{Outcome::out_of_memory, "predicted",
+                   fmt::format("the loaders need about {} in /dev/shm, which holds {}",
+                               format_bytes(static_cast<std::uint64_t>(need)),
+                               format_bytes(static_cast<std::uint64_t>(shm_bytes)))};
+  }
+  return std::nullopt;
+}
+
+Knobs current_setting(const CommandWorkload& workload, const PaddleOcrConfig& config,
+                      std::size_t gpus) {
+  Knobs knobs;
+  if (has(workload.command, kLauncher)) knobs.nproc = std::max(1, static_cast<int>(gpus));
+  knobs.batch = config.batch;
+  knobs.workers = config.workers;
+  const auto nproc = flag_value(workload.command, {"--nproc_per_node"});
+  const auto count = nproc ? parse_integer(*nproc) : Result<std::int64_t>(Error());
+  if (count && *count > 0 && *count < 100000) knobs.nproc = static_cast<int>(*count);
+  const char* threads = std::getenv("OMP_NUM_THREADS");
+  const auto team = threads != nullptr ? parse_integer(threads) : Result<std::int64_t>(Error());
+  knobs.threads = team && *team > 0 && *team < 100000 ? static_cast<int>(*team) : 1;
+  return knobs;
+}
+
+Status place_launcher(CommandWorkload& workload, std::vector<std::string>& command) {
+  if (!has(command, kLauncher)) {
+    if (!turns(workload, "nproc")) return Status();
+    return Error{ErrorKind::usage,
+                 "several processes need the launcher: python -m paddle.distributed.launch "
+                 "--nproc_per_node={nproc} tools/train.py ..."};
+  }
+  if (!turns(workload, "nproc")) return Status();
+  if (workload.gpus.empty()) {
+    set_launcher_flag(command, "--nproc_per_node", "{nproc}");
+  } else {
+    const bool newer = flag_value(command, {kDevices[1]}).has_value();
+    set_launcher_flag(command, newer ? kDevices[1] : kDevices[0], "{gpus}");
+    if (flag_value(command, {"--nproc_per_node"})) {
+      set_launcher_flag(command, "--nproc_per_node", "{nproc}");
+    }
+  }
+  return Status();
+}
+
+void set_key(Overrides& keys, const std::string& key, const std::string& value) {
+  const auto found =
+      std::find_if(keys.begin(), keys.end(), [&](const auto& one) { return one.first == key; });
+  if (found != keys.end()) {
+    found->second = value;
+  } else {
+    keys.emplace_back(key, value);
+  }
+}
+
+// A command without its -o groups, and what these say: the later of two wins.
+struct OverrideGroups {
+  std::vector<std::string> rest;
+  Overrides keys;
+  int groups = 0;
+  std::string malformed;  // the first item that PaddleOCR would not split into two at '='
+};
+
+OverrideGroups take_overrides(const std::vector<std::string>& command) {
+  OverrideGroups found;
+  const auto set = [&](const std::string& item) {
+    const std::size_t equals = item.find('=');
+    const bool good = equals != 0 && std::count(item.begin(), item.end(), '=') == 1;
+    if (!good && found.malformed.empty()) found.malformed = item;
+    set_key(found.keys, item.substr(0, equals),
+            equals == std::string::npos ? "" : item.substr(equals + 1));
+  };
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    const bool joined = starts_with(command[i], "--opt=");
+    if (command[i] != "-o" && command[i] != "--opt" && !joined) {
+      found.rest.push_back(command[i]);
+      continue;
+    }
+    ++found.groups;
+    if (joined) {
+      set(command[i].substr(6));
+      continue;
+    }
+    while (i + 1 < command.size() && !starts_with(command[i + 1], "-")) set(command[++i]);
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<std::string> merge_overrides(const std::vector<std::string>& command,
+                                         const Overrides& overrides, int* groups) {
+  OverrideGroups found = take_overrides(command);
+  for (const auto& [key, value] : overrides) set_key(found.keys, key, value);
+  if (groups != nullptr) *groups = found.groups;
+  if (found.keys.empty()) return found.rest;
+  found.rest.emplace_back("-o");
+  for (const auto& [key, value] : found.keys) found.rest.push_back(key + "=" + value);
+  return found.rest;
+}
+
+Status apply_paddleocr_preset(PreparedCommand& command, const Machine& machine) {
+  CommandWorkload& workload = command.workload;
+  const auto path = flag_value(workload.command, {"-c", "--config"});
+  if (!path) {
+    return Error{ErrorKind::usage, "--preset paddleocr needs -c CONFIG.yml in the command"};
+  }
+  const OverrideGroups given = take_overrides(workload.command);
+  if (!given.malformed.empty()) {
+    return Error{ErrorKind::usage,
+                 fmt::format("-o {}: PaddleOCR wants KEY=VALUE, with one '='", given.malformed)};
+  }
+  auto config =
+      read_paddleocr_config(in_directory(workload, *path), workload.directory, given.keys);
+  if (!config) return config.error();
+  workload.gpus = gpus_of(workload, *config, machine);
+  const bool on_gpus = !workload.gpus.empty();
+  command.current = current_setting(workload, *config, workload.gpus.size());
+  command.turnable = {"batch", "workers"};
+  if (!on_gpus) command.turnable.emplace_back("threads");
+  if (has(workload.command, kLauncher)) {
+    command.turnable.insert(command.turnable.end(), {"nproc", "binding"});
+    if (workload.gpus.size() > 1) command.turnable.emplace_back("p2p");
+  }
+  if (on_gpus)
+    command.gpus = has(workload.command, kLauncher) ? static_cast<int>(workload.gpus.size()) : 1;
+  std::vector<std::string> base = workload.command;
+  const Status placed = place_launcher(workload, base);
+  if (!placed) return placed;
+
+  Overrides keys = knob_overrides(workload, *config);
+  if (machine.gpus.empty() && config->use_gpu) keys.emplace_back("Global.use_gpu", "False");
+  int groups = 0;
+  command.launch = merge_overrides(base, keys, &groups);
+  // A sampler changes the batch from step to step: a line must cover several of its scales.
+  const int interval = config->has_sampler ? 6 : 2;
+  command.print_interval = interval;
+  for (auto& key : trial_overrides(*config, interval)) keys.push_back(std::move(key));
+  if (has(base, kLauncher)) {
+    set_launcher_flag(base, "--log_dir", "{trial_dir}/log");
+    if (workload.log_file.empty()) workload.log_file = "{trial_dir}/log/workerlog.0";
+  }
+  workload.command = merge_overrides(base, keys, nullptr);
+  if (workload.log_reader.empty()) workload.log_reader = "paddleocr";
+  warn(command, *config, machine, groups);
+  const double shm = static_cast<double>(machine.memory.shm_bytes.value_or(0));
+  command.refuse = [workload, config = *config, shm](const Knobs& knobs) {
+    return refuse(workload, config, shm, knobs);
+  };
+  return Status();
+}
+
+}  // namespace ocrtune

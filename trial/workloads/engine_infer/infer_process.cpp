@@ -1,0 +1,61 @@
+#include "trial/workloads/engine_infer/infer_process.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "probes/gpu/gpu_ids.h"
+
+namespace ocrtune {
+namespace {
+
+// Room for the paths of two chunks. What a user may have in pipes is limited (64 MiB by default),
+// so this is no more than it needs; answers are short and read at once.
+constexpr int kRequestBytes = 256 << 10;
+
+}  // namespace
+
+PipeEnd::~PipeEnd() {
+  if (number >= 0) ::close(number);
+}
+
+Result<InferProcess> start_infer_process(const std::string& program, InferSpec spec,
+                                         const CpuSet& mask) {
+  int requests[2] = {-1, -1}, answers[2] = {-1, -1};
+  if (::pipe2(requests, O_CLOEXEC) != 0) return system_error(errno, "make a pipe");
+  PipeEnd request_out(requests[0]), request_in(requests[1]);
+  if (::pipe2(answers, O_CLOEXEC) != 0) return system_error(errno, "make a pipe");
+  PipeEnd answer_out(answers[0]), answer_in(answers[1]);
+  ::fcntl(requests[1], F_SETPIPE_SZ, kRequestBytes);
+  spec.request_descriptor = requests[0];
+  spec.result_descriptor = answers[1];
+  ProcessOptions options;
+  const char* verb = spec.gpu.empty() ? "infer-worker" : "infer";
+  options.arguments = {program, verb, "--spec", infer_spec_text(spec)};
+  options.environment = {{"OMP_NUM_THREADS", std::to_string(spec.recognizer.threads)}};
+  if (!spec.gpu.empty()) {
+    for (auto& variable : gpu_environment({0, -1, spec.gpu, ""}, GpuVendor::nvidia)) {
+      options.environment.push_back(std::move(variable));
+    }
+  }
+  options.descriptors = {requests[0], answers[1]};
+  options.cpus = mask;
+  auto process = Process::start(options);
+  if (!process) return process.error();
+  return InferProcess{std::move(process).value(), std::move(request_in), std::move(answer_out), {}};
+}
+
+std::string error_body(const Error& error) {
+  std::string body;
+  append_number(body, static_cast<std::uint32_t>(error.kind));
+  return body + error.what;
+}
+
+Error parse_error_body(std::string_view body) {
+  const std::uint32_t kind = take_number(body);
+  const bool known = kind <= static_cast<std::uint32_t>(ErrorKind::failed);
+  return Error{known ? static_cast<ErrorKind>(kind) : ErrorKind::failed, std::string(body)};
+}
+
+}  // namespace ocrtune

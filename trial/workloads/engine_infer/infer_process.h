@@ -1,0 +1,45 @@
+// One `ocrtune infer-worker` and the two pipes to it (trial/workloads/engine_infer/infer_worker.h
+// has the messages).
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "base/cpu_set.h"
+#include "base/process.h"
+#include "base/result.h"
+#include "trial/ipc/frames.h"
+#include "trial/workloads/engine_infer/infer_spec.h"
+
+namespace ocrtune {
+
+// Closed on every way out.
+class PipeEnd {
+ public:
+  PipeEnd() = default;
+  explicit PipeEnd(int descriptor) : number(descriptor) {}
+  PipeEnd(PipeEnd&& other) noexcept : number(std::exchange(other.number, -1)) {}
+  PipeEnd& operator=(PipeEnd&& other) noexcept {
+    std::swap(number, other.number);
+    return *this;
+  }
+  ~PipeEnd();
+  int number = -1;
+};
+
+struct InferProcess {
+  Process process;
+  PipeEnd requests, answers;
+  FrameReader reader;
+};
+
+// `program`: the ocrtune that has infer-worker, or the GPU worker where the spec names a GPU, which
+// then is the only one that it sees. An empty mask leaves the worker free.
+Result<InferProcess> start_infer_process(const std::string& program, InferSpec spec,
+                                         const CpuSet& mask);
+
+// What 'E' holds: the kind of the error and its words.
+std::string error_body(const Error& error);
+Error parse_error_body(std::string_view body);
+
+}  // namespace ocrtune

@@ -1,0 +1,210 @@
+#include "trial/workloads/engine_infer/infer_runner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/free_port.h"
+#include "base/text.h"
+#include "probes/placement/partition.h"
+#include "trial/watch/trial_watch.h"
+#include "trial/workloads/command/command_fill.h"
+#include "trial/workloads/command/command_prepare.h"
+#include "trial/workloads/engine_infer/infer_trial_spec.h"
+#include "trial/workloads/engine_infer/line_kinds.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr int kOomScoreAdjust = 500;
+constexpr const char* kUrlVariable = "OCRTUNE_URL";  // tells a started service its address
+constexpr double kQuietSeconds = 150;                // a service may load its model for 2 minutes
+constexpr double kLaterSeconds = 15;
+
+class InferRunner : public Runner {
+ public:
+  InferRunner(InferenceWorkload workload, const Machine& machine, std::string noise_folder)
+      : workload_(std::move(workload)), machine_(machine), noise_folder_(std::move(noise_folder)) {}
+  ~InferRunner() override {
+    if (!noise_folder_.empty()) (void)remove_tree(noise_folder_);
+  }
+  InferRunner(const InferRunner&) = delete;
+  InferRunner& operator=(const InferRunner&) = delete;
+
+  Trial run(const Knobs& knobs, const TrialLimits& limits) override {
+    Trial trial = workload_.foreign() ? run_service(knobs, limits) : run_core(knobs, limits);
+    trial.knobs = knobs;
+    trial.reproduce = infer_line(workload_, machine_, knobs);
+    return trial;
+  }
+
+ private:
+  static Trial unsupported(const char* cause, std::string reason) {
+    Trial trial;
+    trial.outcome = Outcome::unsupported;
+    trial.cause = cause;
+    trial.reason = std::move(reason);
+    return trial;
+  }
+
+  InferTrialSpec spec_of(const Knobs& knobs, const TrialLimits& limits) const {
+    InferTrialSpec spec;
+    spec.queue = knobs.queue;
+    spec.promise = workload_.promise;
+    spec.trace = workload_.trace;
+    spec.inputs = workload_.inputs;
+    spec.seconds = limits.measure_seconds;
+    spec.prove_per_second = workload_.prove_per_second;
+    spec.seed = workload_.seed;
+    return spec;
+  }
+
+  TrialPlan plan_of(const InferTrialSpec& spec, const Knobs& knobs) const {
+    TrialPlan plan;
+    ProcessOptions process;
+    process.arguments = {workload_.program.empty() ? own_program() : workload_.program,
+                         "infer-trial", "--spec", infer_trial_spec_text(spec)};
+    process.oom_score_adjust = kOomScoreAdjust;
+    plan.processes.push_back(std::move(process));
+    plan.event_ranks = knobs.nproc;
+    plan.demand.threads = static_cast<double>(knobs.nproc) * knobs.threads + 1;
+    plan.demand.cpus = machine_.cpu.usable_cpus.value_or(std::max(1, machine_.cpu.allowed.count()));
+    plan.gpus = spec.gpus;
+    if (spec.foreign() || !spec.promise.empty()) {
+      plan.silence.least_seconds = kQuietSeconds;
+      plan.silence.busy_factor = 1;
+    } else if (!spec.gpus.empty()) {
+      // The process that started the readers knows first which one is silent.
+      plan.silence.least_seconds = kLaterSeconds + workload_.start_seconds;
+      plan.silence.busy_factor = 1;
+    }
+    return plan;
+  }
+
+  Trial run_core(const Knobs& knobs, const TrialLimits& limits) const {
+    const auto masks = partition_cpus(machine_.cpu, knobs.nproc, knobs.threads, knobs.binding);
+    if (!masks) return unsupported("binding", masks.error().what);
+    InferTrialSpec spec = spec_of(knobs, limits);
+    RecognizerOptions& recognizer = spec.infer.recognizer;
+    recognizer.model = workload_.model;
+    recognizer.backend = knobs.backend;
+    recognizer.precision = knobs.precision;
+    recognizer.threads = knobs.threads;
+    recognizer.batch = knobs.batch;
+    recognizer.height = workload_.height;
+    recognizer.width = workload_.width;
+    recognizer.seed = workload_.seed;
+    recognizer.checkpoint = workload_.checkpoint;
+    spec.infer.alphabet = workload_.alphabet;
+    spec.place = noise_folder_.empty() ? workload_.place : noise_folder_;
+    spec.chunk = chunk_for(knobs.batch);
+    spec.most_chunk = most_chunk_for(knobs.batch);
+    spec.exclusive = knobs.binding != "none";
+    for (const CpuSet& mask : *masks) {
+      spec.masks.push_back(spec.exclusive ? mask.text() : std::string());
+      if (!workload_.gpus.empty()) {
+        spec.gpus.push_back(workload_.gpus[spec.gpus.size() % workload_.gpus.size()]);
+      }
+    }
+    if (!workload_.gpus.empty()) {
+      spec.start_seconds = workload_.start_seconds;
+      spec.silence_seconds = workload_.silence_seconds;
+    }
+    TrialPlan plan = plan_of(spec, knobs);
+    plan.own_shares = knobs.queue == "static" && spec.promise.empty();
+    for (const auto& [name, value] : knob_environment(knobs)) {
+      plan.processes[0].environment.emplace_back(name, value);
+    }
+    return watch_trial(plan, limits);
+  }
+
+  Trial run_service(const Knobs& knobs, const TrialLimits& limits) const {
+    InferTrialSpec spec = spec_of(knobs, limits);
+    CommandWorkload command = workload_.command.workload;
+    command.environment.emplace_back(kUrlVariable, workload_.url);
+    if (workload_.command.refuse) {
+      if (const auto refusal = workload_.command.refuse(knobs)) {
+        Trial trial = unsupported(refusal->cause.c_str(), refusal->reason);
+        trial.outcome = refusal->outcome;
+        return trial;
+      }
+    }
+    const auto folder = make_temporary_directory("trial");
+    if (!folder) return unsupported("trial_dir", folder.error().what);
+    const auto filled = fill_for(command, machine_, knobs, {*folder, free_port()});
+    if (!filled) return unsupported("setting", filled.error().what);
+    spec.command = filled->arguments;
+    TrialPlan plan = plan_of(spec, knobs);
+    plan.event_ranks = 1;
+    for (const auto& [name, value] : filled->environment) {
+      if (name == kUrlVariable) spec.url = value;
+      plan.processes[0].environment.emplace_back(name, value);
+    }
+    plan.processes[0].arguments.back() = infer_trial_spec_text(spec);
+    Trial trial = watch_trial(plan, limits);
+    (void)remove_tree(*folder);
+    return trial;
+  }
+
+  InferenceWorkload workload_;
+  Machine machine_;
+  std::string noise_folder_;
+};
+
+}  // namespace
+
+int chunk_for(int batch) { return std::max(32, 2 * batch); }
+int most_chunk_for(int batch) { return std::max(32, 16 * batch); }
+
+Result<std::unique_ptr<Runner>> make_infer_runner(const InferenceWorkload& workload,
+                                                  const Machine& machine) {
+  std::string folder;
+  if (!workload.foreign() && workload.place.empty()) {
+    auto made = make_temporary_directory("noise");
+    if (!made) return made.error();
+    folder = *std::move(made);
+    const auto written = write_noise_lines(folder, workload.height, workload.width);
+    if (!written) {
+      (void)remove_tree(folder);
+      return written.error();
+    }
+  }
+  return std::unique_ptr<Runner>(
+      std::make_unique<InferRunner>(workload, machine, std::move(folder)));
+}
+
+std::string infer_line(const InferenceWorkload& workload, const Machine& machine,
+                       const Knobs& knobs) {
+  if (!workload.command.workload.command.empty()) {
+    return launch_line(workload.command, machine, knobs);
+  }
+  if (!workload.url.empty()) return "# the server at " + workload.url + ", as it runs";
+  std::vector<std::string> line;
+  if (knobs.malloc == "arena1") line.emplace_back("MALLOC_ARENA_MAX=1");
+  line.insert(line.end(), {"ocrtune", "infer", workload.place.empty() ? "LINES" : workload.place});
+  const auto add = [&](const char* flag, const std::string& value) {
+    line.insert(line.end(), {flag, value});
+  };
+  if (!workload.checkpoint.empty()) add("--checkpoint", workload.checkpoint);
+  if (workload.model != "crnn") add("--model", workload.model);
+  if (!workload.gpus.empty()) {
+    const auto used = std::min(workload.gpus.size(), static_cast<std::size_t>(knobs.nproc));
+    add("--device", "gpu");
+    add("--gpus",
+        join({workload.gpus.begin(), workload.gpus.begin() + static_cast<std::ptrdiff_t>(used)},
+             ","));
+    if (static_cast<std::size_t>(knobs.nproc) > used) line.emplace_back("--share-gpus");
+  }
+  for (const char* knob :
+       {"nproc", "threads", "batch", "precision", "backend", "binding", "queue"}) {
+    if (!workload.gpus.empty() && std::string_view(knob) == "backend") continue;  // it is the GPU's
+    add((std::string("--") + knob).c_str(), knob_text(knobs, knob));
+  }
+  if (workload.height != 32) add("--height", fmt::format("{}", workload.height));
+  if (workload.width != 320) add("--width", fmt::format("{}", workload.width));
+  return shell_join(line);
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,160 @@
+#include "trial/workloads/engine_infer/infer_trial.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "base/environment.h"
+#include "base/interrupt.h"
+#include "base/process.h"
+#include "probes/gpu/gpu_worker_program.h"
+#include "trial/workloads/engine_infer/line_list.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr std::int64_t kLinesOfARound = 1 << 17;  // then the workers begin anew
+constexpr int kWarmUpChunks = 2;  // of each worker, of full size: its shapes get their plans
+
+// What the pool tells, as the events of a trial.
+class Teller {
+ public:
+  Teller(const InferTrialSpec& spec, EventWriter& events)
+      : spec_(spec),
+        events_(events),
+        chunks_(spec.masks.size()),
+        pids_(spec.masks.size()),
+        placed_(spec.masks.size()) {}
+
+  InferWatcher watcher() {
+    InferWatcher watcher;
+    watcher.started = [this](int worker, int pid) {
+      pids_[static_cast<std::size_t>(worker)] = pid;
+      if (spec_.gpus.empty()) say_hello(worker, "");
+    };
+    watcher.placed = [this](int worker, const GpuPlace& place) { say_place(worker, place); };
+    watcher.chunk = [this](int worker, std::int64_t lines, double seconds, bool growing) {
+      say_chunk(worker, lines, seconds, growing);
+    };
+    return watcher;
+  }
+
+ private:
+  // Where a worker computes is known once it says so.
+  void say_place(int worker, const GpuPlace& place) {
+    const auto index = static_cast<std::size_t>(worker);
+    if (placed_[index] != pids_[index]) say_hello(worker, place.uuid);
+    placed_[index] = pids_[index];
+    events_.say(MemoryEvent{worker, place.bytes, 0, place.source});
+  }
+
+  void say_hello(int worker, const std::string& gpu) {
+    HelloEvent hello;
+    hello.rank = worker;
+    hello.world_size = static_cast<int>(spec_.masks.size());
+    hello.pid = pids_[static_cast<std::size_t>(worker)];
+    hello.gpu = gpu;
+    hello.cpus = spec_.masks[static_cast<std::size_t>(worker)];
+    if (hello.cpus.empty()) hello.cpus = current_affinity().text();
+    events_.say(hello);
+  }
+
+  void say_chunk(int worker, std::int64_t lines, double seconds, bool growing) {
+    if (!growing) ++chunks_[static_cast<std::size_t>(worker)];
+    if (!ready_ && *std::min_element(chunks_.begin(), chunks_.end()) >= kWarmUpChunks) {
+      ready_ = events_.say(ReadyEvent{0, 0});
+    }
+    StepEvent step;
+    step.rank = worker;
+    step.samples = lines;
+    step.seconds = std::max(seconds, 1e-9);
+    step.times.compute_seconds = step.seconds;
+    events_.say(step);
+  }
+
+  const InferTrialSpec& spec_;
+  EventWriter& events_;
+  std::vector<int> chunks_;         // of each worker, of full size
+  std::vector<int> pids_, placed_;  // of each worker; placed_: the one that has said its GPU
+  bool ready_ = false;
+};
+
+}  // namespace
+
+Result<InferJob> infer_job_of(const InferTrialSpec& spec) {
+  InferJob job;
+  job.program = spec.gpus.empty() ? own_program() : gpu_worker_program("", process_environment());
+  job.gpus = spec.gpus;
+  job.share_gpus =
+      std::set<std::string>(spec.gpus.begin(), spec.gpus.end()).size() < spec.gpus.size();
+  job.start_seconds = spec.start_seconds;
+  job.silence_seconds = spec.silence_seconds;
+  job.silence_ends = !spec.gpus.empty();
+  const auto list = read_line_list(spec.place);
+  if (!list) return list.error();
+  job.paths = list->paths;
+  job.spec = spec.infer;
+  auto masks = masks_of(spec);
+  if (!masks) return masks.error();
+  job.masks = std::move(masks).value();
+  job.exclusive = spec.exclusive;
+  job.policy = spec.queue == "static" ? QueuePolicy::static_shards : QueuePolicy::shared;
+  job.chunk = spec.chunk;
+  job.most_chunk = spec.most_chunk;
+  return job;
+}
+
+ErrorEvent error_event(const Error& error) {
+  ErrorEvent event;
+  event.reason = error.what;
+  event.cause = "error";
+  if (error.kind == ErrorKind::exhausted) {
+    event.outcome = Outcome::out_of_memory;
+    event.cause = error.what.find("GPU") != std::string::npos ? "gpu" : "process";
+  } else if (error.kind == ErrorKind::usage || error.kind == ErrorKind::unsupported) {
+    event.outcome = Outcome::unsupported;
+    event.cause = "setting";
+  }
+  return event;
+}
+
+bool run_infer_trial(const InferTrialSpec& spec, EventWriter& events) {
+  auto job = infer_job_of(spec);
+  if (!job) {
+    events.say(error_event(job.error()));
+    return false;
+  }
+  job->spec.check = true;
+  job->lines = std::max(kLinesOfARound, static_cast<std::int64_t>(job->paths.size()));
+  Teller teller(spec, events);
+  while (!interrupted() && !events.closed()) {
+    const auto outcome = run_inference(*job, teller.watcher());
+    if (!outcome) {
+      events.say(error_event(outcome.error()));
+      return false;
+    }
+    if (outcome->interrupted || events.closed()) break;
+    if (outcome->read == 0 && outcome->bad > 0) {
+      events.say(error_event({ErrorKind::failed, outcome->answers[0].text}));
+      return false;
+    }
+    if (outcome->stopped_by.empty()) continue;
+    ErrorEvent event = error_event({ErrorKind::failed, outcome->stopped_by});
+    if (!outcome->wrong_result.empty()) {
+      event.outcome = Outcome::wrong_result;
+      event.cause = "reference";
+    } else if (!outcome->hung.empty()) {
+      event.outcome = Outcome::hung;
+      event.cause = "silence";
+    } else if (!outcome->conflicts.empty()) {
+      event.outcome = Outcome::unsupported;
+      event.cause = "placement";
+    }
+    events.say(event);
+    return false;
+  }
+  return true;
+}
+
+}  // namespace ocrtune

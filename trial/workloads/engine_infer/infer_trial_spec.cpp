@@ -1,0 +1,60 @@
+#include "trial/workloads/engine_infer/infer_trial_spec.h"
+
+#include "trial/ipc/json_fields.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr auto kFields = [](auto& spec, const auto& visit) {
+  visit("place", spec.place);
+  visit("masks", spec.masks);
+  visit("exclusive", spec.exclusive);
+  visit("gpus", spec.gpus);
+  visit("start_seconds", spec.start_seconds);
+  visit("silence_seconds", spec.silence_seconds);
+  visit("queue", spec.queue);
+  visit("chunk", spec.chunk);
+  visit("most_chunk", spec.most_chunk);
+  visit("command", spec.command);
+  visit("url", spec.url);
+  visit("inputs", spec.inputs);
+  visit("promise", spec.promise);
+  visit("trace", spec.trace);
+  visit("seconds", spec.seconds);
+  visit("prove_per_second", spec.prove_per_second);
+  visit("seed", spec.seed);
+};
+
+}  // namespace
+
+std::string infer_trial_spec_text(const InferTrialSpec& spec) {
+  FieldsJson json = fields_json(kFields, spec);
+  json["infer"] = infer_spec_text(spec.infer);
+  return json_line(json);
+}
+
+Result<InferTrialSpec> parse_infer_trial_spec(const std::string& text) {
+  const auto read_infer = [](const FieldsJson& json, InferTrialSpec& spec) -> Status {
+    auto infer = parse_infer_spec(json.at("infer").get<std::string>());
+    if (!infer) return infer.error();
+    spec.infer = std::move(infer).value();
+    return Status();
+  };
+  return parse_fields<InferTrialSpec>(kFields, text, "inference trial spec", read_infer);
+}
+
+Result<std::vector<CpuSet>> masks_of(const InferTrialSpec& spec) {
+  std::vector<CpuSet> masks;
+  for (const std::string& text : spec.masks) {
+    if (text.empty()) {
+      masks.emplace_back();
+      continue;
+    }
+    auto mask = CpuSet::parse(text);
+    if (!mask) return mask.error();
+    masks.push_back(std::move(mask).value());
+  }
+  return masks;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,44 @@
+// What one inference trial is told to do: `ocrtune infer-trial --spec JSON`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/cpu_set.h"
+#include "base/result.h"
+#include "trial/workloads/engine_infer/infer_spec.h"
+
+namespace ocrtune {
+
+struct InferTrialSpec {
+  // The built-in core: processes that read the lines of a place.
+  InferSpec infer;
+  std::string place;               // folder or list of lines
+  std::vector<std::string> masks;  // CPUs of each process; "" leaves one free
+  bool exclusive = false;          // no two may share a CPU
+  std::vector<std::string> gpus;   // UUID for each process; one that stands twice is shared
+  double start_seconds = 0;        // silence of a reader before it is ready ...
+  double silence_seconds = 120;    // ... and later: longer ones end a trial on GPUs
+  std::string queue = "shared";    // shared | static
+  int chunk = 32;
+  int most_chunk = 0;
+  // The user's own: a command that answers requests, or an address (with the command behind it).
+  std::vector<std::string> command;
+  std::string url;
+  std::vector<std::string> inputs;  // files to send, one kind each
+  // What is asked.
+  std::string promise;          // "p99=50ms"; empty: the most that it does
+  std::string trace;            // file of recorded arrivals; empty: Poisson
+  double seconds = 15;          // for the search for a rate
+  double prove_per_second = 0;  // this rate at full length instead of a search; 0: search
+  std::uint64_t seed = 1;
+
+  bool foreign() const { return !command.empty() || !url.empty(); }
+};
+
+std::string infer_trial_spec_text(const InferTrialSpec& spec);           // one line of JSON
+Result<InferTrialSpec> parse_infer_trial_spec(const std::string& text);  // usage: what is wrong
+Result<std::vector<CpuSet>> masks_of(const InferTrialSpec& spec);
+
+}  // namespace ocrtune

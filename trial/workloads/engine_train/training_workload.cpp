@@ -1,0 +1,55 @@
+#include "trial/workloads/engine_train/training_workload.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/text.h"
+
+namespace ocrtune {
+
+WorkerSpec rank_spec(const TrainingWorkload& workload, const Knobs& knobs, int rank) {
+  WorkerSpec spec;
+  spec.model = workload.model;
+  spec.backend = knobs.backend;
+  spec.precision = knobs.precision;
+  spec.threads = knobs.threads;
+  spec.batch = knobs.batch;
+  spec.height = workload.height;
+  spec.width = workload.width;
+  spec.heights = workload.heights;
+  spec.width_buckets = workload.width_buckets;
+  spec.queue_depth = workload.queue_depth;
+  spec.bucket_kib = workload.bucket_kib;
+  spec.classes = workload.classes;
+  spec.learning_rate = workload.learning_rate;
+  spec.seed = workload.seed;
+  spec.label_file = workload.label_file;
+  spec.alphabet = workload.alphabet;
+  spec.loader_workers = knobs.workers;
+  spec.place = {rank, knobs.nproc, rank, knobs.nproc, 0, 1};
+  return spec;
+}
+
+std::string reproduce_line(const Knobs& knobs, const TrainingWorkload& workload) {
+  std::vector<std::string> line = {"ocrtune", "worker"};
+  for (const auto& [name, text] : knob_texts(knobs)) line.push_back(name + "=" + text);
+  const TrainingWorkload defaults;
+  const auto add = [&](const char* flag, const std::string& value, const std::string& usual) {
+    if (value != usual) line.insert(line.end(), {flag, value});
+  };
+  add("--model", workload.model, defaults.model);
+  add("--data", workload.label_file, "");
+  add("--alphabet", workload.alphabet, "");
+  add("--height", fmt::format("{}", workload.height), fmt::format("{}", defaults.height));
+  add("--width", fmt::format("{}", workload.width), fmt::format("{}", defaults.width));
+  add("--heights", fmt::format("{}", fmt::join(workload.heights, ",")), "");
+  add("--width-buckets", fmt::format("{}", workload.width_buckets), "0");
+  add("--queue-depth", fmt::format("{}", workload.queue_depth),
+      fmt::format("{}", defaults.queue_depth));
+  add("--bucket-kib", fmt::format("{}", workload.bucket_kib), "0");
+  add("--classes", fmt::format("{}", workload.classes), fmt::format("{}", defaults.classes));
+  add("--seed", fmt::format("{}", workload.seed), fmt::format("{}", defaults.seed));
+  return shell_join(line);
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,142 @@
+#include "trial/workloads/engine_train/worker_spec.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "core/comm/reduce_tree.h"
+
+namespace ocrtune {
+namespace {
+
+using Json = nlohmann::json;
+
+// Calls visit(name, field) for each field: one list for writing and for reading.
+template <typename Spec, typename Visit>
+void each_field(Spec& spec, const Visit& visit) {
+  visit("model", spec.model);
+  visit("backend", spec.backend);
+  visit("precision", spec.precision);
+  visit("threads", spec.threads);
+  visit("batch", spec.batch);
+  visit("height", spec.height);
+  visit("width", spec.width);
+  visit("heights", spec.heights);
+  visit("classes", spec.classes);
+  visit("learning_rate", spec.learning_rate);
+  visit("seed", spec.seed);
+  visit("label_file", spec.label_file);
+  visit("alphabet", spec.alphabet);
+  visit("loader_workers", spec.loader_workers);
+  visit("width_buckets", spec.width_buckets);
+  visit("queue_depth", spec.queue_depth);
+  visit("rank", spec.place.rank);
+  visit("world_size", spec.place.world_size);
+  visit("local_rank", spec.place.local_rank);
+  visit("local_size", spec.place.local_size);
+  visit("node", spec.place.node);
+  visit("node_count", spec.place.node_count);
+  visit("groups", spec.groups);
+  visit("bucket_kib", spec.bucket_kib);
+  visit("segment", spec.segment);
+  visit("gpu", spec.gpu);
+  visit("check", spec.check);
+  visit("warm_up_seconds", spec.warm_up_seconds);
+  visit("report_seconds", spec.report_seconds);
+  visit("run_seconds", spec.run_seconds);
+}
+
+bool get(const Json& value, std::string& field) {
+  if (!value.is_string()) return false;
+  field = value.get<std::string>();
+  return true;
+}
+bool get(const Json& value, bool& field) {
+  if (!value.is_boolean()) return false;
+  field = value.get<bool>();
+  return true;
+}
+bool get(const Json& value, int& field) {
+  if (!value.is_number_integer()) return false;
+  const auto wide = value.get<std::int64_t>();
+  field = static_cast<int>(wide);
+  return wide >= 0 && wide <= 100'000'000;
+}
+bool get(const Json& value, std::vector<int>& field) {
+  if (!value.is_array()) return false;
+  field.assign(value.size(), 0);
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    if (!get(value[i], field[i])) return false;
+  }
+  return true;
+}
+bool get(const Json& value, std::uint64_t& field) {
+  if (!value.is_number_unsigned()) return false;
+  field = value.get<std::uint64_t>();
+  return true;
+}
+bool get(const Json& value, double& field) {
+  if (!value.is_number()) return false;
+  field = value.get<double>();
+  return true;
+}
+
+Status check_ranges(const WorkerSpec& spec) {
+  const auto usage = [](std::string what) { return Error{ErrorKind::usage, std::move(what)}; };
+  if (spec.threads < 1 || spec.batch < 1 || spec.height < 1 || spec.width < 1 || spec.classes < 2) {
+    return usage("worker spec: threads, batch, height, width and classes must be positive");
+  }
+  if (std::any_of(spec.heights.begin(), spec.heights.end(), [](int h) { return h < 1; })) {
+    return usage("worker spec: heights must be positive");
+  }
+  const RankPlace& place = spec.place;
+  if (place.world_size < 1 || place.rank >= place.world_size || place.local_size < 1 ||
+      place.local_rank >= place.local_size) {
+    return usage(fmt::format("worker spec: no rank {} of {}", place.rank, place.world_size));
+  }
+  if (spec.groups.size() > kMostGroupLevels) {
+    return usage(fmt::format("worker spec: at most {} levels of groups", kMostGroupLevels));
+  }
+  if (place.world_size > 1 && spec.segment.empty()) {
+    return usage("worker spec: several ranks need a shared memory segment");
+  }
+  return Status();
+}
+
+}  // namespace
+
+std::string spec_text(const WorkerSpec& spec) {
+  Json object = Json::object();
+  each_field(spec, [&](const char* name, const auto& field) { object[name] = field; });
+  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<WorkerSpec> parse_spec(const std::string& text) {
+  const Json object = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!object.is_object()) {
+    return Error{ErrorKind::usage, fmt::format("worker spec is not a JSON object: '{}'",
+                                               valid_utf8(text.substr(0, 60)))};
+  }
+  WorkerSpec spec;
+  std::set<std::string> known;
+  std::string bad;
+  each_field(spec, [&](const char* name, auto& field) {
+    known.insert(name);
+    const auto found = object.find(name);
+    if (found != object.end() && !get(*found, field) && bad.empty()) bad = name;
+  });
+  if (!bad.empty()) return Error{ErrorKind::usage, "worker spec: bad value of '" + bad + "'"};
+  for (const auto& [name, value] : object.items()) {
+    if (known.count(name) == 0) {
+      return Error{ErrorKind::usage, "worker spec: unknown field '" + name + "'"};
+    }
+  }
+  const Status ranges = check_ranges(spec);
+  if (!ranges) return ranges.error();
+  return spec;
+}
+
+}  // namespace ocrtune

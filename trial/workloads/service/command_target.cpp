@@ -1,0 +1,144 @@
+#include "trial/workloads/service/command_target.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <csignal>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace ocrtune {
+namespace {
+
+constexpr std::uint64_t kFirstRequest = UINT64_MAX >> 12;  // exact as a JSON number everywhere
+constexpr double kEndSeconds = 2;
+
+// Waits for one of the descriptors to the nanosecond; a negative time is none.
+void wait_for(std::vector<pollfd>& descriptors, double seconds) {
+  const double held = std::clamp(seconds, 0.0, 3600.0);
+  timespec time{};
+  time.tv_sec = static_cast<time_t>(held);
+  time.tv_nsec = static_cast<long>((held - std::floor(held)) * 1e9);
+  ::ppoll(descriptors.data(), descriptors.size(), &time, nullptr);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CommandTarget>> CommandTarget::start(const CommandTargetOptions& options) {
+  if (options.command.empty()) return Error{ErrorKind::usage, "no command is given"};
+  if (const auto found = find_executable(options.command[0]); !found) return found.error();
+  std::signal(SIGPIPE, SIG_IGN);  // a command that has ended is an error of the write
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return system_error(errno, "pipe");
+  ProcessOptions process;
+  process.arguments = {"/bin/sh", "-c",
+                       fmt::format("exec \"$0\" \"$@\" </proc/self/fd/{}", ends[0])};
+  process.arguments.insert(process.arguments.end(), options.command.begin(), options.command.end());
+  process.descriptors = {ends[0]};
+  auto started = Process::start(process);
+  ::close(ends[0]);
+  if (!started) {
+    ::close(ends[1]);
+    return started.error();
+  }
+  ::fcntl(ends[1], F_SETFL, O_NONBLOCK);
+  std::unique_ptr<CommandTarget> target(
+      new CommandTarget(std::move(*started), ends[1], options.inputs));
+  target->start(kFirstRequest, 0);
+  std::vector<Completion> finished;
+  const double end = steady_clock().now_seconds() + options.start_seconds;
+  while (finished.empty() && steady_clock().now_seconds() < end) target->collect(end, finished);
+  if (finished.empty()) {
+    return Error{ErrorKind::failed, fmt::format("{} answered nothing in {:g} s", options.command[0],
+                                                options.start_seconds)};
+  }
+  if (!finished[0].ok) return Error{ErrorKind::failed, target->failure()};
+  return target;
+}
+
+CommandTarget::CommandTarget(Process process, int input, std::vector<std::string> inputs)
+    : process_(std::move(process)), input_(input), inputs_(std::move(inputs)) {}
+
+CommandTarget::~CommandTarget() {
+  if (input_ >= 0) ::close(input_);
+  if (process_.wait(kEndSeconds)) return;
+  process_.signal(SIGTERM);
+  process_.wait(kEndSeconds);  // the destructor of Process kills what is left
+}
+
+void CommandTarget::start(std::uint64_t request, int kind) {
+  nlohmann::ordered_json line = {{"id", request}};
+  if (!inputs_.empty()) {
+    const auto at = std::min(static_cast<std::size_t>(std::max(kind, 0)), inputs_.size() - 1);
+    line["input"] = inputs_[at];
+  }
+  outbox_ += line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  waiting_.insert(request);
+  send();
+}
+
+void CommandTarget::send() {
+  while (!outbox_.empty() && input_ >= 0) {
+    const ssize_t sent = ::write(input_, outbox_.data(), outbox_.size());
+    if (sent > 0) {
+      outbox_.erase(0, static_cast<std::size_t>(sent));
+    } else if (errno == EAGAIN) {
+      return;
+    } else if (errno != EINTR) {  // it no longer reads; its end is seen on its output
+      ::close(input_);
+      input_ = -1;
+    }
+  }
+}
+
+void CommandTarget::read_line(const std::string& line) {
+  const auto json = nlohmann::json::parse(line, nullptr, false);
+  if (!json.is_object() || !json.contains("id") || !json["id"].is_number_integer()) return;
+  const auto request = json["id"].get<std::uint64_t>();
+  if (waiting_.erase(request) == 0) return;
+  const bool ok = !json.contains("error");
+  if (!ok)
+    failure_ = json["error"].is_string() ? json["error"].get<std::string>() : json["error"].dump();
+  answers_.push_back({request, steady_clock().now_seconds(), ok});
+}
+
+void CommandTarget::end_all(const std::string& why) {
+  failure_ = why;
+  for (const std::uint64_t request : waiting_) {
+    answers_.push_back({request, steady_clock().now_seconds(), false});
+  }
+  waiting_.clear();
+  outbox_.clear();
+}
+
+void CommandTarget::collect(double until_seconds, std::vector<Completion>& finished) {
+  do {
+    send();
+    process_.read_output([this](std::string_view bytes) {
+      lines_.add(bytes, [this](const std::string& line) { read_line(line); });
+    });
+    const bool ended = process_.output_descriptor() < 0;
+    if (ended && !waiting_.empty()) {
+      const auto& exit = process_.wait(kEndSeconds);
+      const std::string last = process_.output().tail(1);
+      end_all("the command ended with " + (exit ? exit->text() : "its output closed") +
+              (last.empty() ? "" : ": " + last.substr(0, last.find('\n'))));
+    }
+    const double left = until_seconds - steady_clock().now_seconds();
+    if (!answers_.empty() || left <= 0) break;
+    std::vector<pollfd> descriptors;
+    if (!ended) descriptors.push_back({process_.output_descriptor(), POLLIN, 0});
+    if (!outbox_.empty() && input_ >= 0) descriptors.push_back({input_, POLLOUT, 0});
+    wait_for(descriptors, left);
+  } while (answers_.empty() && steady_clock().now_seconds() < until_seconds);
+  finished.insert(finished.end(), answers_.begin(), answers_.end());
+  answers_.clear();
+}
+
+}  // namespace ocrtune

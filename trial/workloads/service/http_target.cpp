@@ -1,0 +1,201 @@
+#include "trial/workloads/service/http_target.h"
+
+#include "base/text.h"
+
+#ifndef OCRTUNE_HAS_CURL
+
+namespace ocrtune {
+
+Result<std::unique_ptr<LoadTarget>> make_http_target(const HttpTargetOptions&) {
+  return Error{ErrorKind::unsupported,
+               "this build has no HTTP client; install libcurl4-openssl-dev and build again"};
+}
+
+}  // namespace ocrtune
+
+#else
+
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include <curl/curl.h>
+#include <fmt/format.h>
+
+#include "base/clock.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr std::uint64_t kFirstRequest = UINT64_MAX;
+
+std::size_t drop(char*, std::size_t size, std::size_t count, void*) { return size * count; }
+
+std::string plain_words(CURLcode code) {
+  switch (code) {
+    case CURLE_COULDNT_CONNECT:
+      return "the connection is refused: no server listens there";
+    case CURLE_COULDNT_RESOLVE_HOST:
+      return "this host name is not known here";
+    case CURLE_RECV_ERROR:
+    case CURLE_SEND_ERROR:
+    case CURLE_GOT_NOTHING:
+    case CURLE_PARTIAL_FILE:
+      return "the server broke the connection off before its answer was whole";
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_WEIRD_SERVER_REPLY:
+      return "what answers there does not speak HTTP";
+    case CURLE_OPERATION_TIMEDOUT:
+      return "no answer in time";
+    case CURLE_URL_MALFORMAT:
+      return "this is no address; {port} and the like need the command after --";
+    default:
+      return curl_easy_strerror(code);
+  }
+}
+
+class HttpTarget final : public LoadTarget {
+ public:
+  explicit HttpTarget(HttpTargetOptions options)
+      : options_(std::move(options)),
+        multi_(curl_multi_init()),
+        timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)) {
+    curl_multi_setopt(multi_, CURLMOPT_MAX_TOTAL_CONNECTIONS, long{options_.most_connections});
+    curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, long{options_.most_connections});
+    for (const HttpBody& body : options_.bodies) {
+      const std::string type = "Content-Type: " + body.content_type;
+      curl_slist* list = curl_slist_append(nullptr, type.c_str());
+      headers_.push_back(curl_slist_append(list, "Expect:"));  // no waiting for 100-continue
+    }
+  }
+
+  ~HttpTarget() override {
+    for (const auto& [easy, request] : running_) {
+      curl_multi_remove_handle(multi_, easy);
+      curl_easy_cleanup(easy);
+    }
+    for (CURL* easy : idle_) curl_easy_cleanup(easy);
+    curl_multi_cleanup(multi_);
+    for (curl_slist* list : headers_) curl_slist_free_all(list);
+    ::close(timer_);
+  }
+  HttpTarget(const HttpTarget&) = delete;
+  HttpTarget& operator=(const HttpTarget&) = delete;
+
+  void start(std::uint64_t request, int kind) override {
+    CURL* easy = take_handle();
+    if (!options_.bodies.empty()) {
+      const auto at =
+          std::min(static_cast<std::size_t>(std::max(kind, 0)), options_.bodies.size() - 1);
+      const HttpBody& body = options_.bodies[at];
+      curl_easy_setopt(easy, CURLOPT_POSTFIELDS, body.bytes.data());
+      curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
+                       static_cast<curl_off_t>(body.bytes.size()));
+      curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers_[at]);
+    }
+    running_[easy] = request;
+    curl_multi_add_handle(multi_, easy);
+  }
+
+  void collect(double until_seconds, std::vector<Completion>& finished) override {
+    const std::size_t before = finished.size();
+    while (true) {
+      int running = 0;
+      curl_multi_perform(multi_, &running);
+      take_finished(finished);
+      const double left = until_seconds - steady_clock().now_seconds();
+      if (finished.size() > before || left <= 0) return;
+      wait(left);
+    }
+  }
+
+  std::string failure() const override { return failure_; }
+
+ private:
+  CURL* take_handle() {
+    if (!idle_.empty()) {
+      CURL* easy = idle_.back();
+      idle_.pop_back();
+      return easy;
+    }
+    CURL* easy = curl_easy_init();
+    curl_easy_setopt(easy, CURLOPT_URL, options_.url.c_str());
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, drop);
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS,
+                     static_cast<long>(std::ceil(options_.timeout_seconds * 1000)));
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    return easy;
+  }
+
+  void take_finished(std::vector<Completion>& finished) {
+    int left = 0;
+    while (CURLMsg* message = curl_multi_info_read(multi_, &left)) {
+      if (message->msg != CURLMSG_DONE) continue;
+      CURL* easy = message->easy_handle;
+      const CURLcode code = message->data.result;
+      long status = 0;
+      curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+      const bool ok = code == CURLE_OK && status >= 200 && status < 300;
+      if (!ok) {
+        failure_ = code == CURLE_OK ? fmt::format("{} answers HTTP {}", options_.url, status)
+                                    : fmt::format("{}: {}", options_.url, plain_words(code));
+      }
+      const auto found = running_.find(easy);
+      finished.push_back({found->second, steady_clock().now_seconds(), ok});
+      running_.erase(found);
+      curl_multi_remove_handle(multi_, easy);
+      idle_.push_back(easy);
+    }
+  }
+
+  // curl_multi_poll counts in milliseconds; the timer wakes it to the microsecond.
+  void wait(double seconds) {
+    itimerspec time{};
+    const double held = std::clamp(seconds, 1e-6, 3600.0);
+    time.it_value.tv_sec = static_cast<time_t>(held);
+    time.it_value.tv_nsec = static_cast<long>((held - std::floor(held)) * 1e9);
+    ::timerfd_settime(timer_, 0, &time, nullptr);
+    curl_waitfd timer{timer_, CURL_WAIT_POLLIN, 0};
+    curl_multi_poll(multi_, &timer, 1, static_cast<int>(held * 1000) + 1, nullptr);
+    std::uint64_t ticks = 0;
+    [[maybe_unused]] const ssize_t got = ::read(timer_, &ticks, sizeof ticks);
+  }
+
+  HttpTargetOptions options_;
+  CURLM* multi_;
+  int timer_;
+  std::vector<curl_slist*> headers_;  // by kind
+  std::unordered_map<CURL*, std::uint64_t> running_;
+  std::vector<CURL*> idle_;
+  std::string failure_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<LoadTarget>> make_http_target(const HttpTargetOptions& options) {
+  const std::string begin = lower(options.url.substr(0, 8));
+  if (!starts_with(begin, "http://") && !starts_with(begin, "https://")) {
+    return Error{ErrorKind::usage,
+                 "'" + options.url + "' is no HTTP address; it starts with http://"};
+  }
+  static std::once_flag once;
+  std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
+  auto target = std::make_unique<HttpTarget>(options);
+  target->start(kFirstRequest, 0);
+  std::vector<Completion> finished;
+  const double end = steady_clock().now_seconds() + options.timeout_seconds + 1;
+  while (finished.empty() && steady_clock().now_seconds() < end) target->collect(end, finished);
+  if (finished.empty()) return Error{ErrorKind::failed, options.url + " does not answer"};
+  if (!finished[0].ok) return Error{ErrorKind::failed, target->failure()};
+  return std::unique_ptr<LoadTarget>(std::move(target));
+}
+
+}  // namespace ocrtune
+
+#endif

@@ -1,0 +1,32 @@
+// A load target behind an HTTP address: a GET, or a POST of one body for each kind, by libcurl.
+//
+// An answer of 200 to 299 is a kept request; any other, a refused or a reset connection is a failed
+// one. Connections are kept and used again; the answer's body is read and dropped.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "trial/workloads/service/load_target.h"
+
+namespace ocrtune {
+
+struct HttpBody {
+  std::string content_type;  // "image/png"
+  std::string bytes;
+};
+
+struct HttpTargetOptions {
+  std::string url;               // http:// or https://
+  std::vector<HttpBody> bodies;  // what kind k posts; empty: GET
+  double timeout_seconds = 30;   // of one request, then it has failed
+  int most_connections = 1024;   // further requests wait, and their waiting counts
+};
+
+// usage: not an HTTP address; unsupported: a build without libcurl; failed: it does not answer a
+// first request (with the reason).
+Result<std::unique_ptr<LoadTarget>> make_http_target(const HttpTargetOptions& options);
+
+}  // namespace ocrtune

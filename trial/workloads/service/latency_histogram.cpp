@@ -1,0 +1,63 @@
+#include "trial/workloads/service/latency_histogram.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+
+namespace ocrtune {
+namespace {
+
+constexpr int kSubBits = 8;  // 256 buckets to a doubling
+constexpr int kDoublings = 44;
+constexpr std::uint64_t kFirst = std::bit_cast<std::uint64_t>(1.0) >> (52 - kSubBits);
+constexpr std::size_t kBuckets = static_cast<std::size_t>(kDoublings) << kSubBits;
+
+std::size_t bucket_of(double seconds) {
+  const double nanoseconds = std::max(seconds * 1e9, 1.0);  // NaN becomes 1
+  const std::uint64_t place = std::bit_cast<std::uint64_t>(nanoseconds) >> (52 - kSubBits);
+  return std::min(static_cast<std::size_t>(place - kFirst), kBuckets - 1);
+}
+
+double lower_edge(std::size_t bucket) {
+  return std::bit_cast<double>((bucket + kFirst) << (52 - kSubBits)) * 1e-9;
+}
+
+}  // namespace
+
+LatencyHistogram::LatencyHistogram() : buckets_(kBuckets, 0) {}
+
+void LatencyHistogram::add(double seconds) {
+  ++buckets_[bucket_of(seconds)];
+  ++count_;
+  sum_ += seconds;
+  most_seconds_ = std::max(most_seconds_, seconds);
+}
+
+void LatencyHistogram::merge(const LatencyHistogram& other) {
+  for (std::size_t i = 0; i < kBuckets; ++i) buckets_[i] += other.buckets_[i];
+  count_ += other.count_;
+  sum_ += other.sum_;
+  most_seconds_ = std::max(most_seconds_, other.most_seconds_);
+}
+
+double LatencyHistogram::quantile(double p) const {
+  if (count_ == 0) return 0;
+  const double wanted = std::ceil(std::clamp(p, 0.0, 1.0) * static_cast<double>(count_));
+  const auto rank = std::max<std::int64_t>(1, static_cast<std::int64_t>(wanted));
+  if (rank >= count_) return most_seconds_;
+  std::int64_t seen = 0;
+  for (std::size_t i = 0; i < kBuckets; ++i) {
+    seen += buckets_[i];
+    if (seen >= rank) return std::min(most_seconds_, (lower_edge(i) + lower_edge(i + 1)) / 2);
+  }
+  return most_seconds_;
+}
+
+std::int64_t LatencyHistogram::count_over(double seconds) const {
+  std::int64_t over = 0;
+  for (std::size_t i = bucket_of(seconds) + 1; i < kBuckets; ++i) over += buckets_[i];
+  return over;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,223 @@
+#include "trial/workloads/service/load_generator.h"
+
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+#include "base/interrupt.h"
+#include "trial/workloads/service/kind_draw.h"
+#include "trial/workloads/service/request_ledger.h"
+#include "trial/workloads/service/saturation.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr int kMostStartsInARow = 64;        // then answers are looked at
+constexpr std::int64_t kCheckEvery = 256;    // requests or ...
+constexpr double kCheckEverySeconds = 0.1;   // ... this long between looks at how it goes
+constexpr double kLookGrowth = 1.3;          // a promise is judged at counts this far apart
+constexpr std::int64_t kFirstFailures = 20;  // a target that answers none of these is given up
+
+// The kernel may wake a thread 50 us late to save power; a load generator asks for 1 ns.
+class PreciseWaking {
+ public:
+  PreciseWaking() : before_(prctl(PR_GET_TIMERSLACK)) { prctl(PR_SET_TIMERSLACK, 1UL); }
+  ~PreciseWaking() {
+    if (before_ > 0) prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(before_));
+  }
+  PreciseWaking(const PreciseWaking&) = delete;
+  PreciseWaking& operator=(const PreciseWaking&) = delete;
+
+ private:
+  int before_;
+};
+
+class LoadRun {
+ public:
+  LoadRun(LoadTarget& target, Clock& clock, Arrivals arrivals, const LoadPlan& plan)
+      : target_(target),
+        clock_(clock),
+        arrivals_(std::move(arrivals)),
+        plan_(plan),
+        kinds_(plan.kind_weights, plan.seed),
+        start_(clock.now_seconds()),
+        end_(start_ + plan.most_seconds),
+        ledger_(plan.promise, start_ + plan.warm_up_seconds) {
+    if (plan.kind_weights.size() > 1) result_.kinds.resize(plan.kind_weights.size());
+    if (plan.promise) next_look_ = least_requests(plan.promise->percentile, plan.confidence);
+  }
+
+  LoadResult run() {
+    intended_ = next_intended();
+    while (!over_) {
+      issue_due();
+      if (!over_) collect(std::min({intended_, end_, now() + kCheckEverySeconds}));
+      if (!over_) check();
+    }
+    const double seconds = std::max(now() - start_, 1e-9);
+    result_.issued = ledger_.started();
+    result_.offered_rate = static_cast<double>(result_.issued) / seconds;
+    result_.completed_rate = static_cast<double>(result_.completed - result_.failed) / seconds;
+    drain();
+    return finish();
+  }
+
+ private:
+  // All times are those of the clock: a sum that is rounded twice could wait for ever.
+  double now() const { return clock_.now_seconds(); }
+  double next_intended() { return start_ + arrivals_.next(); }
+
+  void stop(LoadStop why) {
+    result_.stop = why;
+    over_ = true;
+  }
+
+  void issue_due() {
+    double at = now();
+    for (int i = 0; i < kMostStartsInARow && intended_ <= at; ++i) {
+      if (intended_ > end_) break;
+      if (ledger_.started() >= plan_.most_requests) return stop(LoadStop::requests);
+      const int kind = kinds_.next();
+      const std::uint64_t number = ledger_.start(intended_, kind);
+      result_.lateness.add(at - intended_);
+      target_.start(plan_.first_request + number, kind);
+      intended_ = next_intended();
+      if (intended_ > at) at = now();
+    }
+    if (at >= end_ && intended_ > end_) stop(LoadStop::seconds);
+  }
+
+  void collect(double until) {
+    finished_.clear();
+    target_.collect(until, finished_);
+    for (const Completion& one : finished_) {
+      const double at = one.finished_seconds;
+      const auto request = ledger_.finish(one.request - plan_.first_request, at, one.ok);
+      if (!request) continue;
+      ++result_.completed;
+      if (!one.ok) ++result_.failed;
+      if (!one.ok || !request->counted) continue;
+      const double latency = at - request->intended_seconds;
+      result_.latency.add(latency);
+      if (!result_.kinds.empty())
+        result_.kinds[static_cast<std::size_t>(request->kind)].add(latency);
+    }
+  }
+
+  void check() {
+    const double at = now();
+    if (ledger_.started() < next_check_ && at < next_check_seconds_) return;
+    next_check_ = ledger_.started() + kCheckEvery;
+    next_check_seconds_ = at + kCheckEverySeconds;
+    if (interrupted()) return stop(LoadStop::interrupted);
+    if (result_.failed >= kFirstFailures && result_.failed == result_.completed) {
+      return stop(LoadStop::target_failed);
+    }
+    saturation_.observe(at, ledger_.started(), result_.completed);
+    if (saturation_.saturated() || ledger_.unanswered() > plan_.most_unanswered) {
+      return stop(LoadStop::saturated);
+    }
+    ledger_.settle(at);
+    if (!plan_.promise || !plan_.stop_when_decided || ledger_.judged() < next_look_ ||
+        at < start_ + plan_.warm_up_seconds + plan_.least_seconds) {
+      return;
+    }
+    next_look_ = static_cast<std::int64_t>(static_cast<double>(ledger_.judged()) * kLookGrowth);
+    if (decided()) stop(LoadStop::decided);
+  }
+
+  double design_effect() const {
+    return std::max(plan_.least_design_effect, ledger_.design_effect());
+  }
+
+  PromiseVerdict verdict() const {
+    return judge_promise(*plan_.promise, static_cast<double>(ledger_.judged()),
+                         static_cast<double>(ledger_.over()), plan_.confidence, design_effect());
+  }
+
+  // A burst early on looks like a broken promise: half the requests of a clean proof must be seen.
+  bool decided() {
+    result_.verdict = verdict();
+    if (result_.verdict != PromiseVerdict::broken) return result_.verdict == PromiseVerdict::kept;
+    const auto clean = least_requests(plan_.promise->percentile, plan_.confidence);
+    return static_cast<double>(ledger_.judged()) >
+           0.5 * static_cast<double>(clean) * design_effect();
+  }
+
+  // A run that was stopped by its verdict keeps it, unless the answers that came later speak
+  // against.
+  PromiseVerdict last_verdict() const {
+    if (result_.stop == LoadStop::saturated || result_.stop == LoadStop::target_failed) {
+      return PromiseVerdict::broken;
+    }
+    const PromiseVerdict now = verdict();
+    if (result_.stop != LoadStop::decided || now == result_.verdict) return now;
+    return now == PromiseVerdict::undecided ? result_.verdict : PromiseVerdict::undecided;
+  }
+
+  // With a promise every fate is known once the promised time has passed.
+  void drain() {
+    const double patience =
+        plan_.promise ? std::min(plan_.promise->seconds, kDrainSeconds) : kDrainSeconds;
+    const double end = now() + patience * 1.001;
+    while (ledger_.unanswered() > 0 && now() < end && !interrupted()) collect(end);
+    ledger_.settle(now());
+  }
+
+  LoadResult finish() {
+    result_.failure = target_.failure();
+    result_.unanswered = ledger_.unanswered();
+    result_.judged = ledger_.judged();
+    result_.over = ledger_.over();
+    result_.design_effect = design_effect();
+    if (plan_.promise) result_.verdict = last_verdict();
+    return std::move(result_);
+  }
+
+  LoadTarget& target_;
+  Clock& clock_;
+  Arrivals arrivals_;
+  const LoadPlan& plan_;
+  KindDraw kinds_;
+  double start_;
+  double end_;  // of sending
+  RequestLedger ledger_;
+  SaturationWatch saturation_;
+  LoadResult result_;
+  std::vector<Completion> finished_;
+  double intended_ = 0;  // start of the next request
+  std::int64_t next_check_ = 0;
+  double next_check_seconds_ = 0;
+  std::int64_t next_look_ = 0;
+  bool over_ = false;
+};
+
+}  // namespace
+
+std::string_view load_stop_name(LoadStop stop) {
+  switch (stop) {
+    case LoadStop::decided:
+      return "decided";
+    case LoadStop::requests:
+      return "requests";
+    case LoadStop::seconds:
+      return "seconds";
+    case LoadStop::saturated:
+      return "saturated";
+    case LoadStop::target_failed:
+      return "target_failed";
+    case LoadStop::interrupted:
+      return "interrupted";
+  }
+  return "";
+}
+
+LoadResult run_load(LoadTarget& target, Clock& clock, Arrivals arrivals, const LoadPlan& plan) {
+  const PreciseWaking precise;
+  return LoadRun(target, clock, std::move(arrivals), plan).run();
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,71 @@
+// An open load: requests start when the schedule says, whether or not earlier ones were answered.
+//
+// Latency counts from the intended start, so a target (or a generator) that stalls makes every
+// request that it delayed late: no coordinated omission (G. Tene, "How NOT to measure latency").
+// Requests are judged in the order of their intended start and only when their fate is known, so
+// quick answers are not preferred to slow ones. Bookkeeping: under 0.2 us a request.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "trial/workloads/service/arrivals.h"
+#include "trial/workloads/service/latency_histogram.h"
+#include "trial/workloads/service/load_target.h"
+#include "trial/workloads/service/promise.h"
+
+namespace ocrtune {
+
+struct LoadPlan {
+  double warm_up_seconds = 0;  // requests intended before this are sent but not counted
+  double least_seconds = 0;    // of counted time, before a promise is judged
+  double most_seconds = 60;    // of sending, warm-up included
+  std::int64_t most_requests = INT64_MAX;
+  std::optional<Promise> promise;          // judged as requests come in, if set
+  double confidence = 0.99;                // of each verdict
+  double least_design_effect = 1;          // known from earlier runs near this rate
+  bool stop_when_decided = true;           // else the verdict is that of all requests
+  std::vector<double> kind_weights;        // how often each kind is sent; empty: kind 0 only
+  std::uint64_t seed = 1;                  // of the kinds
+  std::uint64_t first_request = 0;         // number of the first; answers to lower ones are ignored
+  std::int64_t most_unanswered = 4000000;  // beyond this many the run is saturated
+};
+
+enum class LoadStop { decided, requests, seconds, saturated, target_failed, interrupted };
+
+std::string_view load_stop_name(LoadStop stop);
+
+struct LoadResult {
+  LoadStop stop = LoadStop::seconds;
+  std::string failure;          // of the target; empty when no request failed
+  double offered_rate = 0;      // intended requests a second, over the time of sending
+  double completed_rate = 0;    // answered ones a second, failures left out, over the same time
+  std::int64_t issued = 0;      // warm-up included
+  std::int64_t completed = 0;   // warm-up included
+  std::int64_t failed = 0;      // of the completed ones
+  std::int64_t unanswered = 0;  // when the run gave up waiting
+  LatencyHistogram latency;     // counted requests that were answered, failures left out
+  std::vector<LatencyHistogram> kinds;  // the same by kind; empty with one kind
+  LatencyHistogram lateness;            // real start - intended start: the generator's own part
+  // The promise: counted requests whose fate is known, and those over the limit or failed.
+  std::int64_t judged = 0;
+  std::int64_t over = 0;
+  double design_effect = 1;
+  PromiseVerdict verdict = PromiseVerdict::undecided;
+
+  double over_share() const {
+    return judged > 0 ? static_cast<double>(over) / static_cast<double>(judged) : 0;
+  }
+};
+
+// Sends until the plan ends it, then waits for answers until their fate is known (with a promise)
+// or for `kDrainSeconds`. One thread: the caller's. Ctrl-C ends it with what is known.
+LoadResult run_load(LoadTarget& target, Clock& clock, Arrivals arrivals, const LoadPlan& plan);
+
+inline constexpr double kDrainSeconds = 10;
+
+}  // namespace ocrtune

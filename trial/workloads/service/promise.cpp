@@ -1,0 +1,107 @@
+#include "trial/workloads/service/promise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+// The continued fraction of the incomplete beta function, by Lentz's method.
+// Source: Abramowitz and Stegun, 26.5.8.
+double beta_fraction(double a, double b, double x) {
+  constexpr double kTiny = 1e-300;
+  const auto held = [](double v) { return std::abs(v) < kTiny ? kTiny : v; };
+  double c = 1;
+  double d = 1 / held(1 - (a + b) * x / (a + 1));
+  double value = d;
+  for (int i = 1; i < 100000; ++i) {
+    const double m = i;
+    const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+    d = 1 / held(1 + even * d);
+    c = held(1 + even / c);
+    value *= d * c;
+    const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+    d = 1 / held(1 + odd * d);
+    c = held(1 + odd / c);
+    value *= d * c;
+    if (std::abs(d * c - 1) < 1e-13) break;
+  }
+  return value;
+}
+
+double incomplete_beta(double a, double b, double x) {
+  if (x <= 0) return 0;
+  if (x >= 1) return 1;
+  const double front = std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) +
+                                a * std::log(x) + b * std::log1p(-x));
+  if (x < (a + 1) / (a + b + 2)) return front * beta_fraction(a, b, x) / a;
+  return 1 - front * beta_fraction(b, a, 1 - x) / b;
+}
+
+}  // namespace
+
+Result<Promise> parse_promise(std::string_view text) {
+  const auto wrong = [&] {
+    return Error{ErrorKind::usage, fmt::format("'{}' is no promise; write it like p99=50ms", text)};
+  };
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || text.empty() || (text[0] != 'p' && text[0] != 'P')) {
+    return wrong();
+  }
+  const auto percent = parse_number(text.substr(1, equals - 1));
+  const auto seconds = parse_duration(text.substr(equals + 1));
+  if (!percent || !seconds) return wrong();
+  if (*percent < 1 || *percent > 99.99) {
+    return Error{ErrorKind::usage,
+                 fmt::format("'{}': the percentile must lie between p1 and p99.99", text)};
+  }
+  return Promise{*percent / 100, *seconds};
+}
+
+std::string promise_text(const Promise& promise) {
+  const double percent = std::round(promise.percentile * 1e6) / 1e4;
+  if (promise.seconds >= 1) return fmt::format("p{:g} under {:.4g} s", percent, promise.seconds);
+  return fmt::format("p{:g} under {:.4g} ms", percent, promise.seconds * 1e3);
+}
+
+double binomial_at_most(double successes, double trials, double share) {
+  if (successes < 0) return 0;
+  if (successes >= trials) return 1;
+  return incomplete_beta(trials - successes, successes + 1, 1 - share);
+}
+
+std::int64_t least_requests(double percentile, double confidence, std::int64_t over) {
+  const auto proves = [&](std::int64_t requests) {
+    return binomial_at_most(static_cast<double>(over), static_cast<double>(requests),
+                            1 - percentile) <= 1 - confidence + 1e-12;
+  };
+  std::int64_t high = over + 1;
+  while (!proves(high)) high *= 2;
+  std::int64_t low = over;  // never enough
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (proves(middle) ? high : low) = middle;
+  }
+  return high;
+}
+
+PromiseVerdict judge_promise(const Promise& promise, double requests, double over,
+                             double confidence, double design_effect) {
+  const double effect = std::max(1.0, design_effect);
+  const double trials = requests / effect;
+  const double late = over / effect;
+  const double allowed = 1 - promise.percentile;
+  const double doubt = 1 - confidence + 1e-12;
+  if (binomial_at_most(late, trials, allowed) <= doubt) return PromiseVerdict::kept;
+  if (late > 0 && 1 - binomial_at_most(late - 1, trials, allowed) <= doubt) {
+    return PromiseVerdict::broken;
+  }
+  return PromiseVerdict::undecided;
+}
+
+}  // namespace ocrtune

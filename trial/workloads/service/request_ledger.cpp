@@ -1,0 +1,64 @@
+#include "trial/workloads/service/request_ledger.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace ocrtune {
+
+RequestLedger::RequestLedger(const std::optional<Promise>& promise, double count_from_seconds)
+    : count_from_seconds_(count_from_seconds), slots_(4096) {
+  if (promise) limit_seconds_ = promise->seconds;
+}
+
+std::uint64_t RequestLedger::start(double intended_seconds, int kind) {
+  if (next_ - oldest_ == slots_.size()) grow();
+  slot(next_) = {intended_seconds, kind, Fate::open, false};
+  return next_++;
+}
+
+std::optional<RequestLedger::Request> RequestLedger::finish(std::uint64_t number,
+                                                            double finished_seconds, bool ok) {
+  if (number < oldest_ || number >= next_ || slot(number).finished) return std::nullopt;
+  Slot& at = slot(number);
+  at.finished = true;
+  ++finished_;
+  const double latency = finished_seconds - at.intended_seconds;
+  if (at.fate == Fate::open) {
+    if (!ok || latency > limit_seconds_) {
+      at.fate = Fate::over;
+    } else {
+      at.fate = latency > limit_seconds_ / 2 ? Fate::half_over : Fate::in_time;
+    }
+  }
+  return Request{at.intended_seconds, at.kind, at.intended_seconds >= count_from_seconds_};
+}
+
+void RequestLedger::settle(double now_seconds) {
+  for (; judged_up_to_ < next_; ++judged_up_to_) {
+    Slot& at = slot(judged_up_to_);
+    if (at.fate == Fate::open && now_seconds - at.intended_seconds > limit_seconds_) {
+      at.fate = Fate::over;
+    }
+    if (at.fate == Fate::open) break;
+    if (at.intended_seconds < count_from_seconds_) continue;
+    over_.add(at.fate == Fate::over);
+    half_over_.add(at.fate != Fate::in_time);
+  }
+  drop_settled();
+}
+
+double RequestLedger::design_effect() const {
+  return std::max(over_.design_effect(), half_over_.design_effect());
+}
+
+void RequestLedger::drop_settled() {
+  while (oldest_ < judged_up_to_ && slot(oldest_).finished) ++oldest_;
+}
+
+void RequestLedger::grow() {
+  std::vector<Slot> wider(slots_.size() * 2);
+  for (std::uint64_t i = oldest_; i < next_; ++i) wider[i & (wider.size() - 1)] = slot(i);
+  slots_.swap(wider);
+}
+
+}  // namespace ocrtune

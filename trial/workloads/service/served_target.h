@@ -1,0 +1,25 @@
+// The user's own service as a load target: an HTTP address, with or without the command that serves
+// it, or a command that answers JSON lines (trial/workloads/service/command_target.h).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "trial/workloads/service/load_target.h"
+
+namespace ocrtune {
+
+struct ServedTargetOptions {
+  std::vector<std::string> command;  // empty: whoever answers at `url` runs already
+  std::string url;                   // empty: the command reads and answers JSON lines
+  std::vector<std::string> inputs;   // files to send, one kind each
+  double start_seconds = 120;        // for the first answer: a model is loaded
+};
+
+// Errors: as of http_target.h and command_target.h; failed: the server ended, or did not answer in
+// time, with its last line. Where there is a command it ends with the target.
+Result<std::unique_ptr<LoadTarget>> make_served_target(const ServedTargetOptions& options);
+
+}  // namespace ocrtune

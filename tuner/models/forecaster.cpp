@@ -1,0 +1,181 @@
+#include "tuner/models/forecaster.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+#include "base/stats.h"
+#include "tuner/models/repeats.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr std::size_t kMostObservations = 160;  // more cost time and teach little
+constexpr double kSpoilt = 9;                   // times the variance of a clean trial
+constexpr double kPriorFreedom = 3;             // what the expected noise counts as, in repeats
+constexpr double kSuspicious = 3.5;             // deviations below what the others say
+
+// The fastest three quarters of what may stay, and an even sample of the rest.
+void keep_most_telling(std::vector<Observation>& observations) {
+  if (observations.size() <= kMostObservations) return;
+  std::stable_sort(
+      observations.begin(), observations.end(),
+      [](const Observation& a, const Observation& b) { return a.log_rate > b.log_rate; });
+  constexpr std::size_t kFast = kMostObservations * 3 / 4;
+  constexpr std::size_t kOthers = kMostObservations - kFast;
+  const std::size_t rest = observations.size() - kFast;
+  for (std::size_t i = 0; i < kOthers; ++i) {
+    observations[kFast + i] = observations[kFast + i * rest / kOthers];
+  }
+  observations.resize(kMostObservations);
+}
+
+double doublings(double value) { return std::log2(std::max(value, 1e-9)); }
+
+// Counts, and the two products that features() adds to them.
+int curves_of(const Space& space) {
+  int curves = 2;
+  for (const Axis& axis : space.axes()) curves += axis.scale == KnobScale::category ? 0 : 1;
+  return curves;
+}
+
+}  // namespace
+
+Forecaster::Forecaster(const Space& space, double cores, double expected_noise, bool by_step)
+    : space_(&space),
+      expected_noise_(expected_noise),
+      by_step_(by_step),
+      speed_(space, cores),
+      process_(curves_of(space)),
+      noise_(expected_noise),
+      counts_(static_cast<std::size_t>(curves_of(space)) - 2) {
+  for (int point = 0; point < space.size(); ++point) {
+    fixed_features_.push_back(fixed_features(point));
+  }
+}
+
+std::vector<double> Forecaster::fixed_features(int point) const {
+  std::vector<double> features;
+  std::vector<double> words;
+  for (std::size_t a = 0; a < space_->axes().size(); ++a) {
+    const Axis& axis = space_->axes()[a];
+    const int value = space_->place(point)[a];
+    const int index = static_cast<int>(a);
+    if (axis.scale == KnobScale::category) {
+      words.push_back(value);
+    } else if (find_knob(axis.name) != nullptr) {
+      const double number = space_->number(index, value);
+      features.push_back(doublings(space_->number(index, 0) < 1 ? number + 1 : number));
+    } else {
+      const double last = static_cast<double>(axis.values.size()) - 1;
+      features.push_back(3.0 * value / last);
+    }
+  }
+  features.insert(features.end(), words.begin(), words.end());
+  return features;
+}
+
+// The counts, two products of counts, the words.
+std::vector<double> Forecaster::features(int point) const {
+  const Knobs& knobs = space_->knobs(point);
+  const double team = doublings(static_cast<double>(knobs.nproc) * knobs.threads / speed_.cores());
+  const double samples = doublings(static_cast<double>(knobs.nproc) * knobs.batch);
+  std::vector<double> features = fixed_features_[static_cast<std::size_t>(point)];
+  const auto words = features.begin() + static_cast<std::ptrdiff_t>(counts_);
+  features.insert(words, {2 * std::clamp(team, -0.5, 2.0), 0.5 * samples});
+  return features;
+}
+
+GpRow Forecaster::row(int point) const {
+  GpRow row{features(point), {}};
+  row.tangent.resize(static_cast<std::size_t>(speed_.parameter_count()));
+  speed_.gradient(point, row.tangent.data());
+  return row;
+}
+
+// The structured model at its prior's centre, as its tangent at the fit sees it: the process then
+// moves the parameters and the residual together.
+double Forecaster::base(int point, const GpRow& row) const {
+  double value = speed_.log_rate(point) + offset(point);
+  const std::vector<double>& fitted = speed_.parameters();
+  for (std::size_t i = 0; i < fitted.size(); ++i) value -= row.tangent[i] * fitted[i];
+  return value;
+}
+
+// The structured model speaks of rates.
+double Forecaster::offset(int point) const {
+  if (!by_step_) return 0;
+  const Knobs& knobs = space_->knobs(point);
+  return -std::log(static_cast<double>(knobs.nproc) * knobs.batch);
+}
+
+void Forecaster::update(const Ledger& ledger) {
+  if (ledger.trials() == trials_seen_) return;
+  trials_seen_ = ledger.trials();
+  double freedom = kPriorFreedom;
+  for (int point : ledger.tried()) {
+    const auto repeats = static_cast<double>(ledger.record(point).best_rates().size());
+    freedom += std::max(0.0, repeats - 1);
+  }
+  noise_ = ledger.noise(expected_noise_) * (1 + 1 / std::sqrt(2 * freedom));
+  std::vector<Observation> observations;
+  std::vector<std::pair<Observation, double>> single;  // and when
+  for (int point : ledger.tried()) {
+    const PointRecord& record = ledger.record(point);
+    if (!record.works()) continue;
+    const std::vector<double>& all = record.best_rates();
+    const std::vector<bool> doubtful = slowed(all, noise_);
+    const double variance = (record.rates.empty() ? kSpoilt : 1.0) * noise_ * noise_;
+    std::vector<double> logs;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (doubtful[i]) continue;
+      logs.push_back(std::log(all[i]));
+      single.push_back(
+          {{point, logs.back(), variance}, static_cast<double>(record.best_times()[i])});
+    }
+    const double centre = logs.size() > 2 ? median(logs) : mean(logs);
+    observations.push_back({point, centre, variance / static_cast<double>(logs.size())});
+  }
+  if (observations.empty()) return;
+  settings_seen_ = static_cast<int>(observations.size());
+  keep_most_telling(observations);
+  std::vector<Observation> rates = observations;
+  for (Observation& seen : rates) seen.log_rate -= offset(seen.point);
+  speed_.fit(rates);
+  // Trial by trial while they are few: then slow ones stand out, and what time did to them.
+  if (single.size() > kMostObservations) {
+    single.clear();
+    for (const Observation& seen : observations) single.push_back({seen, -1});
+  }
+  std::vector<GpObservation> rows;
+  for (const auto& [seen, when] : single) {
+    GpObservation at{row(seen.point), seen.point, 0, seen.variance};
+    at.value = seen.log_rate - base(seen.point, at.row);
+    at.row.when = when;
+    rows.push_back(std::move(at));
+  }
+  const int steps = rows.size() < 6 ? 0 : rows.size() < 40 ? 16 : rows.size() < 80 ? 8 : 3;
+  process_.fit(rows, steps);
+  suspicious_.clear();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (process_.surprises()[i] < -kSuspicious) suspicious_.push_back(rows[i].point);
+  }
+}
+
+// The scales of the model are found from the same settings: every second one counts.
+double Forecaster::wide() const { return student_95(std::max(2.0, 0.5 * settings_seen_)); }
+
+SpeedForecast Forecaster::forecast(int point) const {
+  const GpRow at = row(point);
+  GpForecast rest = process_.forecast(at, point);
+  return {point, base(point, at) + rest.mean, rest.deviation, std::move(rest.covariances)};
+}
+
+void Forecaster::watch(const std::vector<int>& points) {
+  std::vector<GpRow> rows;
+  for (int point : points) rows.push_back(row(point));
+  process_.watch(rows, points);
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,77 @@
+#include "tuner/models/ledger.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/stats.h"
+#include "tuner/models/repeats.h"
+
+namespace ocrtune {
+
+Ledger::Ledger(const Space& space, Objective objective)
+    : space_(&space), objective_(objective), records_(static_cast<std::size_t>(space.size())) {}
+
+int Ledger::add(const Trial& trial) {
+  const int point = space_->find(trial.knobs);
+  if (point < 0) return -1;
+  PointRecord& record = records_[static_cast<std::size_t>(point)];
+  if (trial.outcome == Outcome::skipped) return point;
+  if (!record.tried()) tried_.push_back(point);
+  ++record.trials;
+  ++trials_;
+  record.peak_bytes = std::max(record.peak_bytes, trial.peak_bytes);
+  if (trial.seconds > 0) seconds_.push_back(trial.seconds);
+  const double merit = merit_of(trial, objective_);
+  if (!(merit > 0)) {
+    ++record.failures;
+    record.last_failure = trial.ok() ? Outcome::crashed : trial.outcome;
+    record.reason = trial.reason;
+    return point;
+  }
+  record.samples_per_second.push_back(trial.samples_per_second);
+  record.step_seconds.push_back(step_seconds_of(trial, objective_));
+  if (trial.noisy()) {
+    ++record.spoilt;
+    record.spoilt_rates.push_back(merit);
+    record.spoilt_times.push_back(trials_);
+    return point;
+  }
+  record.rates.push_back(merit);
+  record.times.push_back(trials_);
+  if (trial.phase == "race") record.race_rates.push_back(merit);
+  return point;
+}
+
+bool Ledger::eligible(int point) const {
+  const PointRecord& record = this->record(point);
+  if (!record.works() || record.failures > 0) return false;
+  return broken_constraint(objective_, median(record.samples_per_second),
+                           median(record.step_seconds), static_cast<double>(record.peak_bytes))
+      .empty();
+}
+
+int Ledger::best() const {
+  int best = -1;
+  for (int point : tried_) {
+    if (!eligible(point)) continue;
+    if (best < 0 || median_rate(point) > median_rate(best)) best = point;
+  }
+  return best;
+}
+
+double Ledger::median_rate(int point) const { return median(record(point).best_rates()); }
+
+double Ledger::expected_trial_seconds(double before_any) const {
+  if (seconds_.empty()) return before_any;
+  const std::size_t count = std::min<std::size_t>(seconds_.size(), 12);
+  std::vector<double> late(seconds_.end() - static_cast<std::ptrdiff_t>(count), seconds_.end());
+  return quantile(std::move(late), 0.75);
+}
+
+double Ledger::noise(double prior) const {
+  std::vector<std::vector<double>> repeats;
+  for (int point : tried_) repeats.push_back(record(point).best_rates());
+  return pooled_noise(repeats, prior);
+}
+
+}  // namespace ocrtune

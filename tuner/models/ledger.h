@@ -1,0 +1,67 @@
+// What the trials so far say about each point of a space.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "trial/trial.h"
+#include "tuner/space/objective.h"
+#include "tuner/space/space.h"
+
+namespace ocrtune {
+
+// All trials of one point.
+struct PointRecord {
+  std::vector<double> rates;  // merit of each ok trial that was not spoilt: samples per second,
+                              // unless the objective is another (tuner/space/objective.h)
+  std::vector<double> race_rates;  // those of the race alone, by round
+  std::vector<double> spoilt_rates;
+  std::vector<int> times, spoilt_times;                  // which trial of the run gave each rate
+  std::vector<double> samples_per_second, step_seconds;  // of the ok trials
+  std::uint64_t peak_bytes = 0;                          // worst of its trials
+  int trials = 0;
+  int failures = 0;
+  int spoilt = 0;  // trials without one clean sample
+  Outcome last_failure = Outcome::ok;
+  std::string reason;  // of the last failure
+
+  bool tried() const { return trials > 0; }
+  bool works() const { return !rates.empty() || !spoilt_rates.empty(); }
+  // Clean rates, or the spoilt ones where there is nothing better.
+  const std::vector<double>& best_rates() const { return rates.empty() ? spoilt_rates : rates; }
+  const std::vector<int>& best_times() const { return rates.empty() ? spoilt_times : times; }
+};
+
+class Ledger {
+ public:
+  // `space` must outlive the ledger.
+  explicit Ledger(const Space& space, Objective objective = {});
+
+  // Index of the trial's point, or -1 if the space does not hold it (then nothing is recorded).
+  int add(const Trial& trial);
+
+  const Space& space() const { return *space_; }
+  const PointRecord& record(int point) const { return records_[static_cast<std::size_t>(point)]; }
+  const std::vector<int>& tried() const { return tried_; }  // in order of the first trial
+  int trials() const { return trials_; }
+  // Works, never failed, and breaks no constraint of the objective.
+  bool eligible(int point) const;
+  int best() const;                     // eligible with the highest median merit; -1: none
+  double median_rate(int point) const;  // 0 if none worked
+
+  // What the next trial will probably take: an upper quartile of what trials took lately.
+  double expected_trial_seconds(double before_any) const;
+  // Relative standard deviation between repeats of a point; `prior` weighs as three repeats.
+  double noise(double prior) const;
+
+ private:
+  const Space* space_;
+  Objective objective_;
+  std::vector<PointRecord> records_;
+  std::vector<int> tried_;
+  std::vector<double> seconds_;
+  int trials_ = 0;
+};
+
+}  // namespace ocrtune

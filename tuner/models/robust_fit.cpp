@@ -1,0 +1,101 @@
+#include "tuner/models/robust_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+#include <Eigen/Dense>
+
+namespace ocrtune {
+namespace {
+
+constexpr double kFreedom = 4;  // of the Student t
+constexpr int kPasses = 12;
+constexpr int kAttempts = 4;
+constexpr double kLongestStep = 1.5;  // of one parameter
+constexpr double kDone = 1e-4;        // of the loss
+
+class Descent {
+ public:
+  Descent(const FitProblem& problem, std::vector<double> start) : problem_(problem) {
+    fit_.z = std::move(start);
+    fit_.loss = loss_at(fit_.z);
+  }
+
+  Fit run() {
+    for (int pass = 0; pass < kPasses; ++pass) {
+      const double before = fit_.loss;
+      if (!step() || before - fit_.loss < kDone) break;
+    }
+    return std::move(fit_);
+  }
+
+ private:
+  const FitProblem& problem_;
+  Fit fit_;
+  double damping_ = 0.1;
+
+  double scale(std::size_t row) const {
+    return problem_.width * problem_.width + problem_.variances[row];
+  }
+
+  double loss_at(const std::vector<double>& z) const {
+    double loss = 0;
+    for (double value : z) loss += 0.5 * value * value;
+    const std::vector<double> curve = problem_.curve(z);
+    for (std::size_t i = 0; i < curve.size(); ++i) {
+      const double residual = problem_.targets[i] - curve[i];
+      loss += 0.5 * (kFreedom + 1) * std::log1p(residual * residual / (kFreedom * scale(i)));
+    }
+    return loss;
+  }
+
+  // One step downhill; false: there is none.
+  bool step() {
+    const auto rows = static_cast<Eigen::Index>(problem_.targets.size());
+    const auto count = static_cast<Eigen::Index>(fit_.z.size());
+    const std::vector<double> curve = problem_.curve(fit_.z);
+    const std::vector<double> flat = problem_.slopes(fit_.z);
+    using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+    const Eigen::Map<const RowMajor> slopes(flat.data(), rows, count);
+    Eigen::VectorXd residuals(rows);
+    Eigen::VectorXd weights(rows);
+    for (Eigen::Index i = 0; i < rows; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const double residual = problem_.targets[at] - curve[at];
+      residuals[i] = residual;
+      weights[i] = (kFreedom + 1) / (kFreedom * scale(at) + residual * residual);
+    }
+    const Eigen::Map<const Eigen::VectorXd> here(fit_.z.data(), count);
+    const Eigen::MatrixXd weighted = weights.asDiagonal() * slopes;
+    Eigen::MatrixXd curvature = slopes.transpose() * weighted;
+    curvature.diagonal().array() += 1;
+    const Eigen::VectorXd pull = weighted.transpose() * residuals - here;
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      Eigen::MatrixXd damped = curvature;
+      damped.diagonal() *= 1 + damping_;
+      const Eigen::VectorXd move = damped.ldlt().solve(pull);
+      std::vector<double> next = fit_.z;
+      for (Eigen::Index i = 0; i < count; ++i) {
+        next[static_cast<std::size_t>(i)] += std::clamp(move[i], -kLongestStep, kLongestStep);
+      }
+      const double lower = loss_at(next);
+      if (lower < fit_.loss) {
+        fit_ = {std::move(next), lower};
+        damping_ *= 0.3;
+        return true;
+      }
+      damping_ = std::max(damping_, 1e-2) * 5;
+    }
+    return false;
+  }
+};
+
+}  // namespace
+
+Fit fit_robustly(const FitProblem& problem, std::vector<double> start) {
+  return Descent(problem, std::move(start)).run();
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,294 @@
+#include "tuner/search/model_search.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/random.h"
+#include "base/stats.h"
+#include "tuner/models/forecaster.h"
+#include "tuner/search/acquisition.h"
+#include "tuner/search/coordinate_search.h"
+#include "tuner/search/ladder.h"
+#include "tuner/search/race.h"
+#include "tuner/search/search_board.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kLittle = 0.0002;  // expected improvement that is not worth a trial
+constexpr int kLittleInARow = 4;
+constexpr double kSomething = 0.005;  // below it, is anything much better still likely?
+constexpr double kBetter = 0.03, kUnlikely = 0.05;
+constexpr int kMostRaceTrials = 24;
+constexpr std::size_t kLeadersToCheck = 5;
+constexpr int kMostPairs = 12, kMostOthers = 12;  // checks of each kind
+constexpr double kClaimError = 0.01;  // relative: the most that noise alone should do to a claim
+constexpr double kRaceShare = 0.4, kRaceFree = 30;       // of a budget's trials, past the first 30
+constexpr double kLeaderShare = 0.33, kLeaderFree = 20;  // runs of the leader, in the same way
+constexpr double kLeaderFrom = 0.4;  // of the budget: before it, the best changes
+constexpr double kLeastRepeats = 4, kLeastGap = 3;
+constexpr double kWideGuess = 5;  // deviations; a model that saw ten trials can be that wrong
+
+// `point` with two of its words replaced by a pair that no working trial had: what two words do
+// together cannot be told from either.
+std::vector<int> new_pairs(const Space& space, const Ledger& ledger, int point) {
+  std::set<std::array<std::size_t, 4>> met;
+  std::vector<std::size_t> words;
+  for (std::size_t a = 0; a < space.axes().size(); ++a) {
+    if (space.axes()[a].scale == KnobScale::category) words.push_back(a);
+  }
+  const auto value_of = [&](int at, std::size_t axis) {
+    return static_cast<std::size_t>(space.place(at)[axis]);
+  };
+  for (const int tried : ledger.tried()) {
+    if (!ledger.record(tried).works()) continue;
+    for (const std::size_t a : words) {
+      for (const std::size_t b : words) met.insert({a, b, value_of(tried, a), value_of(tried, b)});
+    }
+  }
+  std::vector<int> points;
+  for (const std::size_t a : words) {
+    for (const std::size_t b : words) {
+      if (b <= a) continue;
+      for (std::size_t x = 0; x < space.axes()[a].values.size(); ++x) {
+        for (std::size_t y = 0; y < space.axes()[b].values.size(); ++y) {
+          if (met.count({a, b, x, y}) > 0) continue;
+          std::vector<int> place = space.place(point);
+          place[a] = static_cast<int>(x);
+          place[b] = static_cast<int>(y);
+          const int other = space.at(place);
+          if (other >= 0) points.push_back(other);
+        }
+      }
+    }
+  }
+  return points;
+}
+
+class ModelSearch : public Search {
+ public:
+  ModelSearch(const Space& space, const SearchOptions& options)
+      : board_(space, options),
+        forecaster_(space, options.cores, options.expected_noise,
+                    options.objective.goal == Goal::latency),
+        ladder_(space, options.cores > 0 ? options.cores : cores_of_space(space)),
+        random_(options.seed) {}
+
+  void tell(const Trial& trial) override { board_.tell(trial); }
+  std::string stop_reason() const override { return board_.stop_reason; }
+  const Objective& objective() const override { return board_.options.objective; }
+  std::vector<FittedTerm> terms() const override { return forecaster_.speed().terms(); }
+
+  Prediction predict(const Knobs& knobs) const override {
+    Prediction prediction = board_.measured(knobs);
+    const int point = board_.space->find(knobs);
+    if (point < 0) return prediction;
+    learn();
+    if (!forecaster_.ready()) return prediction;
+    const SpeedForecast speed = forecaster_.forecast(point);
+    const double half = forecaster_.wide() * speed.deviation;
+    prediction.merit = {std::exp(speed.log_rate), std::exp(speed.log_rate - half),
+                        std::exp(speed.log_rate + half)};
+    const Goal goal = board_.options.objective.goal;
+    if (goal == Goal::energy) return prediction;
+    const double samples =
+        goal == Goal::latency ? static_cast<double>(knobs.nproc) * knobs.batch : 1;
+    const Interval& merit = prediction.merit;
+    prediction.samples_per_second = {samples * merit.median, samples * merit.low,
+                                     samples * merit.high};
+    return prediction;
+  }
+
+  std::optional<Proposal> next(double seconds_left) override {
+    const int left = board_.trials_left(seconds_left);
+    if (left < 1) return stop("budget");
+    if (const auto duty = board_.duty(ladder_.step() >= 3)) return board_.propose_duty(*duty);
+    const int budget = board_.ledger.trials() + left;
+    const int reserve = race_reserve(budget);
+    if (race_.started() || (left <= reserve && several_work())) return race(left);
+    if (ladder_.step() < most_ladder(budget)) {
+      if (const auto point = ladder_.next(admitted_and_open())) {
+        return board_.propose(*point, "ladder", ladder_.why());
+      }
+    }
+    learn();
+    if (!forecaster_.ready()) {
+      const int lightest = board_.safety.lightest();
+      if (board_.open(lightest) && board_.safety.admitted(lightest)) {
+        return board_.propose(lightest, "ladder", "the lightest setting");
+      }
+      if (const auto point = any_open())
+        return board_.propose(*point, "ladder", "any that may run");
+      return stop("no setting works");
+    }
+    const Acquisition acquisition(board_, forecaster_);
+    if (const auto leader = leader_again(acquisition.ranking(), budget, left - reserve / 2)) {
+      return board_.propose(*leader, "model", "the leader again, at another moment");
+    }
+    if (const auto point = acquire(acquisition)) {
+      Proposal proposal = board_.propose(*point, "model", "the largest expected improvement");
+      proposal.expected_samples_per_second = std::exp(forecaster_.forecast(*point).log_rate);
+      return proposal;
+    }
+    if (!race_.started()) {
+      if (const auto point = unchecked(acquisition.ranking())) {
+        return board_.propose(*point, "model", "near a leader, in case the model is wrong");
+      }
+    }
+    return race(left);
+  }
+
+ private:
+  SearchBoard board_;
+  mutable Forecaster forecaster_;
+  Ladder ladder_;
+  Random random_;
+  Race race_;
+  int little_in_a_row_ = 0;
+  int pairs_checked_ = 0, others_checked_ = 0;
+  std::string explored_ = "budget";
+
+  std::optional<Proposal> stop(std::string reason) {
+    board_.stop_reason = std::move(reason);
+    return std::nullopt;
+  }
+
+  // A race of one would spend the rest of a small budget on what is known.
+  bool several_work() const {
+    const auto& tried = board_.ledger.tried();
+    return std::count_if(tried.begin(), tried.end(),
+                         [this](int point) { return board_.ledger.eligible(point); }) > 1;
+  }
+
+  void learn() const { forecaster_.update(board_.ledger); }
+
+  static int most_ladder(int budget) { return std::clamp(budget / 3, 3, 8); }
+
+  std::function<bool(int)> admitted_and_open() const {
+    return [this](int point) { return board_.open(point) && board_.safety.admitted(point); };
+  }
+
+  std::optional<int> any_open() const {
+    const auto allowed = admitted_and_open();
+    for (int point = 0; point < board_.space->size(); ++point) {
+      if (allowed(point)) return point;
+    }
+    return std::nullopt;
+  }
+
+  // Repeats that would bring a claim's noise down to kClaimError.
+  double repeats_wanted() const { return std::pow(forecaster_.noise() / kClaimError, 2); }
+
+  // Trials kept for the race: a tenth; more where a noisy claim needs them and many are left.
+  int race_reserve(int budget) const {
+    const int least = budget / 10;
+    const int most = std::max(least, static_cast<int>(kRaceShare * (budget - kRaceFree)));
+    const int wanted = static_cast<int>(std::min(repeats_wanted(), 1e6));
+    return std::clamp(std::clamp(wanted, least, most), 2, kMostRaceTrials) +
+           (board_.guest() >= 0 ? std::min(3, budget / 10) : 0);
+  }
+
+  // The best so far, when it is time to run it again. Its repeats are spread over the search: those
+  // of a race alone all meet one moment of a machine that drifts, and their mean is wrong with it.
+  std::optional<int> leader_again(const std::vector<int>& leaders, int budget, int left) const {
+    const int done = board_.ledger.trials();
+    const double most = kLeaderShare * (budget - kLeaderFree);
+    if (most < 2 || done < kLeaderFrom * budget || leaders.empty()) return std::nullopt;
+    const std::vector<int>& times = board_.ledger.record(leaders[0]).best_times();
+    const double wanted = std::min(std::max(repeats_wanted(), kLeastRepeats), most);
+    const double lacking = wanted - static_cast<double>(times.size());
+    if (lacking <= 0) return std::nullopt;
+    const double gap = std::max(kLeastGap, left / lacking);
+    if (done - times.back() < gap) return std::nullopt;
+    return leaders[0];
+  }
+
+  std::optional<int> acquire(const Acquisition& acquisition) {
+    const auto found = acquisition.best(random_);
+    if (!found) {
+      explored_ = "every admitted setting tried";
+      return std::nullopt;
+    }
+    little_in_a_row_ = found->gain < kLittle ? little_in_a_row_ + 1 : 0;
+    if (little_in_a_row_ >= kLittleInARow) {
+      explored_ = "improvement under 0.02 %";
+      return std::nullopt;
+    }
+    if (found->gain < kSomething && acquisition.chance_of_better(kBetter, random_) < kUnlikely) {
+      explored_ = "probability that anything untried is 3 % better is under 5 %";
+      return std::nullopt;
+    }
+    return found->point;
+  }
+
+  // Before the model's word ends the search: the untried settings one step from the best tried one,
+  // then pairs of words that no trial had together, then what is one step from the next leaders and
+  // not far behind even by a wide guess.
+  std::optional<int> unchecked(const std::vector<int>& leaders) {
+    if (leaders.empty()) return std::nullopt;
+    const double bar = forecaster_.forecast(leaders[0]).log_rate;
+    auto found = most_promising(board_.space->neighbours(leaders[0]), -1e9);
+    if (!found && pairs_checked_ < kMostPairs) {
+      found = most_promising(new_pairs(*board_.space, board_.ledger, leaders[0]), -1e9);
+      pairs_checked_ += found ? 1 : 0;
+    }
+    std::vector<int> others;
+    for (std::size_t i = 1; i < std::min(leaders.size(), kLeadersToCheck); ++i) {
+      const std::vector<int> near = board_.space->neighbours(leaders[i]);
+      others.insert(others.end(), near.begin(), near.end());
+    }
+    if (!found && others_checked_ < kMostOthers) {
+      found = most_promising(others, bar);
+      others_checked_ += found ? 1 : 0;
+    }
+    return found;
+  }
+
+  // Of those that may run, the one that could be fastest, if it could pass `bar`.
+  std::optional<int> most_promising(const std::vector<int>& points, double bar) const {
+    const auto allowed = admitted_and_open();
+    std::optional<int> found;
+    for (const int point : points) {
+      if (!allowed(point)) continue;
+      const SpeedForecast speed = forecaster_.forecast(point);
+      const double high = speed.log_rate + kWideGuess * speed.deviation;
+      if (high < bar) continue;
+      found = point;
+      bar = high;
+    }
+    return found;
+  }
+
+  std::optional<Proposal> race(int left) {
+    if (!race_.started()) {
+      learn();
+      std::vector<int> leaders = Acquisition(board_, forecaster_).ranking();
+      if (leaders.empty()) return stop("no setting works");
+      const int runners = std::clamp((left + 1) / 3, 2, 8);
+      if (leaders.size() > static_cast<std::size_t>(runners)) leaders.resize(runners);
+      race_ = Race(std::move(leaders),
+                   {kMostRaceTrials, 0.004, board_.options.seed + 1, board_.guest()});
+    }
+    learn();
+    const auto standing = [this](int point) {
+      const SpeedForecast speed = forecaster_.forecast(point);
+      return Standing{speed.log_rate, speed.deviation};
+    };
+    const auto point = race_.next(board_.ledger, standing, left);
+    if (!point) return stop(explored_);
+    return board_.propose(*point, "race", fmt::format("round {} of the leaders", race_.round()));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Search> make_model_search(const Space& space, const SearchOptions& options) {
+  return std::make_unique<ModelSearch>(space, options);
+}
+
+}  // namespace ocrtune

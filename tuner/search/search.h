@@ -1,0 +1,76 @@
+// The seam of every search strategy: ask for the next setting, tell what became of it.
+//
+// Pure: no clock, no file, no process. What a strategy proposes depends only on the space, its
+// options and what it was told, so a stored run goes on by telling its trials again.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trial/trial.h"
+#include "tuner/models/safety.h"
+#include "tuner/recommendation.h"
+#include "tuner/space/objective.h"
+#include "tuner/space/space.h"
+
+namespace ocrtune {
+
+struct Proposal {
+  Knobs knobs;
+  std::string phase;                       // baseline | rule | ladder | model | sweep | race
+  std::string why;                         // what this trial is to find out, in words
+  double expected_samples_per_second = 0;  // 0: no idea yet
+  double expected_peak_bytes = 0;          // 0: no idea yet
+};
+
+// What a strategy believes about a setting without running it.
+struct Prediction {
+  Interval samples_per_second;  // 95 % interval of the true rate; all zero: no idea
+  Interval merit;               // the same of what the objective asks for
+  MemoryForecast memory;
+  bool admitted = true;
+  bool may_work = true;  // false: it failed, or surely would; not admitted and true: not known
+  std::string reason;    // why it would not be launched
+};
+
+struct SearchOptions {
+  SafetyOptions safety;
+  Objective objective;
+  double cores = 0;                // effective cores; 0: found from the space
+  double first_trial_seconds = 5;  // what a trial is taken to cost before any has run
+  double expected_noise = 0.03;    // relative, between repeats
+  std::vector<Knobs> first;        // always measured: the user's setting, then the rules'
+  std::uint64_t seed = 1;
+};
+
+class Search {
+ public:
+  virtual ~Search() = default;
+
+  // Nothing: the search is over, `stop_reason` says why. `seconds_left` is what the whole budget
+  // still holds; a strategy shares it out between exploring and the race.
+  virtual std::optional<Proposal> next(double seconds_left) = 0;
+  // Trials of points outside the space are ignored.
+  virtual void tell(const Trial& trial) = 0;
+  virtual std::string stop_reason() const = 0;
+
+  virtual const Objective& objective() const = 0;
+  virtual Prediction predict(const Knobs& knobs) const = 0;
+  // The speed model in words; empty where there is none.
+  virtual std::vector<FittedTerm> terms() const { return {}; }
+};
+
+// One row per strategy: "ours", "coordinate", "random", "exhaustive", "halving".
+struct StrategyRow {
+  const char* name;
+  const char* help;
+  std::unique_ptr<Search> (*make)(const Space& space, const SearchOptions& options);
+};
+
+const std::vector<StrategyRow>& strategy_table();           // tuner/search/strategies.cpp
+const StrategyRow* find_strategy(const std::string& name);  // null: no such strategy
+
+}  // namespace ocrtune

@@ -1,0 +1,56 @@
+#include "tuner/session/promise_proof.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "base/interrupt.h"
+#include "trial/workloads/engine_infer/infer_runner.h"
+#include "trial/workloads/service/promise.h"
+#include "tuner/session/tune_setup.h"
+#include "tuner/slo/promise_words.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kLimits = 180;     // promised times that a proof takes, warm-up included
+constexpr double kLeast = 12;       // seconds
+constexpr double kMostShare = 0.2;  // of the budget
+constexpr double kStartSeconds = 30;
+
+}  // namespace
+
+double proof_seconds(const RunOptions& options) {
+  const auto promise = parse_promise(options.promise);
+  if (options.promise.empty() || !promise) return 0;
+  return std::min(kMostShare * options.budget_seconds,
+                  std::max(kLeast, kLimits * promise->seconds));
+}
+
+Result<std::unique_ptr<Runner>> make_proof_runner(const RunRecord& run, double rate) {
+  auto workload = inference_workload(run.options, run.machine);
+  if (!workload) return workload.error();
+  workload->prove_per_second = rate;
+  return make_infer_runner(*workload, run.machine);
+}
+
+std::optional<Trial> prove_winner(const RunRecord& run, const ProofRunner& runner, double seconds) {
+  if (run.options.promise.empty() || !run.result.found || seconds <= 0) return std::nullopt;
+  const Knobs& knobs = run.result.recommendation.knobs;
+  const auto prover = runner(run.result.recommendation.samples_per_second.median);
+  if (!prover) return std::nullopt;
+  TrialLimits limits = trial_limits(run.options);
+  limits.measure_seconds = seconds;
+  limits.most_seconds = 2 * seconds + kStartSeconds;
+  Trial trial = (*prover)->run(knobs, limits);
+  const bool refuted = trial.outcome == Outcome::unsupported && trial.cause == "promise";
+  if (interrupted() || (!trial.ok() && !refuted)) return std::nullopt;
+  trial.knobs = knobs;
+  trial.phase = kProofPhase;
+  trial.why = "proves the promised rate at full length";
+  trial.repetition =
+      static_cast<int>(std::count_if(run.trials.begin(), run.trials.end(),
+                                     [&](const Trial& earlier) { return earlier.knobs == knobs; }));
+  return trial;
+}
+
+}  // namespace ocrtune

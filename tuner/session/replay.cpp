@@ -1,0 +1,111 @@
+#include "tuner/session/replay.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "tuner/session/tune_loop.h"
+
+namespace ocrtune {
+namespace {
+
+double truth_of(const RecordedTable& table, const Knobs& knobs) {
+  for (const TableRow& row : table.rows) {
+    if (row.knobs == knobs && row.outcome == Outcome::ok) return row.samples_per_second;
+  }
+  return 0;
+}
+
+void score_forecasts(const RecordedTable& table, const Search& search, ReplayScore& score) {
+  std::set<Knobs> tried;
+  for (const Trial& trial : score.run) tried.insert(trial.knobs);
+  std::vector<const TableRow*> rows;
+  for (const TableRow& row : table.rows) {
+    if (row.outcome == Outcome::ok && tried.count(row.knobs) == 0) rows.push_back(&row);
+  }
+  std::sort(rows.begin(), rows.end(), [](const TableRow* a, const TableRow* b) {
+    return a->samples_per_second > b->samples_per_second;
+  });
+  rows.resize(std::min<std::size_t>(rows.size(), 50));
+  double errors = 0;
+  double surprises = 0;
+  for (const TableRow* row : rows) {
+    const Interval rate = search.predict(row->knobs).samples_per_second;
+    if (rate.median <= 0) return;
+    const double error = std::log(row->samples_per_second / rate.median);
+    const double deviation = std::log(rate.high / rate.low) / (2 * 1.96);
+    errors += error * error;
+    surprises += error * error / (deviation * deviation + 1e-12);
+  }
+  if (rows.empty()) return;
+  score.forecast_error = std::sqrt(errors / static_cast<double>(rows.size()));
+  score.forecast_surprise = std::sqrt(surprises / static_cast<double>(rows.size()));
+}
+
+}  // namespace
+
+Space space_of(const RecordedTable& table) {
+  std::vector<Knobs> points;
+  for (const TableRow& row : table.rows) points.push_back(row.knobs);
+  return Space(std::move(points));
+}
+
+SearchOptions replay_search(const RecordedTable& table, const ReplayOptions& options) {
+  SearchOptions search;
+  search.safety.limit_bytes = table.memory_bytes;
+  search.safety.margin = options.margin;
+  search.safety.memories = std::max(1, table.gpus);
+  search.cores = table.cores;
+  search.first_trial_seconds = 1;
+  search.seed = options.seed;
+  return search;
+}
+
+Result<ReplayScore> replay(const RecordedTable& table, const ReplayOptions& options) {
+  const StrategyRow* strategy = find_strategy(options.strategy);
+  if (strategy == nullptr) {
+    return Error{ErrorKind::usage, fmt::format("no strategy '{}'", options.strategy)};
+  }
+  const TableRow* best = table.best();
+  if (best == nullptr) {
+    return Error{ErrorKind::invalid, "every setting of the table failed: there is nothing to find"};
+  }
+  const Space space = space_of(table);
+  const auto search = strategy->make(space, replay_search(table, options));
+
+  CountingClock clock;
+  TableRunner runner(table, clock, options.seed, options.faults);
+  TuneLoopOptions loop;
+  loop.budget_seconds = options.trials;
+  loop.most_trials = options.trials;
+  auto end = tune_loop(*search, runner, clock, loop, {});
+  if (!end) return end.error();
+
+  RecommendOptions recommend_options;
+  recommend_options.limit_bytes = table.memory_bytes;
+  recommend_options.margin = options.margin;
+  recommend_options.stop_reason = end->stop_reason;
+  ReplayScore score;
+  score.result = recommend(space, *search, end->trials, recommend_options);
+  score.found = score.result.found;
+  score.trials = static_cast<int>(end->trials.size());
+  score.out_of_memory_trials = runner.out_of_memory_trials();
+  double tried = 0;
+  for (const Trial& trial : end->trials) {
+    if (trial.ok()) tried = std::max(tried, truth_of(table, trial.knobs));
+  }
+  score.tried_regret = 1 - tried / best->samples_per_second;
+  score.run = std::move(end->trials);
+  score_forecasts(table, *search, score);
+  if (!score.found) return score;
+  score.knobs = score.result.recommendation.knobs;
+  score.true_samples_per_second = truth_of(table, score.knobs);
+  score.claimed_samples_per_second = score.result.recommendation.samples_per_second.median;
+  score.regret = 1 - score.true_samples_per_second / best->samples_per_second;
+  return score;
+}
+
+}  // namespace ocrtune

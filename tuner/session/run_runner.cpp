@@ -1,0 +1,53 @@
+#include "tuner/session/run_runner.h"
+
+#include "trial/watch/control_kernel.h"
+#include "trial/workloads/command/command_prepare.h"
+#include "trial/workloads/command/command_runner.h"
+#include "trial/workloads/engine_infer/infer_runner.h"
+#include "trial/workloads/engine_train/gpu_runner.h"
+#include "trial/workloads/engine_train/process_runner.h"
+#include "tuner/session/tune_setup.h"
+#include "tuner/space/default_space.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kControlSeconds = 0.02;
+
+std::unique_ptr<Runner> controlled(std::unique_ptr<Runner> runner, const Machine& machine) {
+  const int threads = usable_cpu_count(machine);
+  return make_controlled_runner(
+      std::move(runner), [threads]() { return control_kernel_rate(threads, kControlSeconds); });
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Runner>> make_runner(const RunOptions& options, const Machine& machine) {
+  if (options.infers() && (options.command.empty() || options.serves())) {
+    const auto workload = inference_workload(options, machine);
+    if (!workload) return workload.error();
+    return make_infer_runner(*workload, machine);
+  }
+  if (options.command.empty()) {
+    TrainingWorkload workload;
+    workload.model = options.model;
+    workload.label_file = options.label_file;
+    workload.height = options.height;
+    workload.width = options.width;
+    workload.heights = options.heights;
+    workload.width_buckets = options.width_buckets;
+    workload.queue_depth = options.queue_depth;
+    workload.classes = options.classes;
+    if (options.on_gpus()) {
+      GpuRunnerOptions gpus;
+      gpus.gpus = options.gpus;
+      return controlled(make_gpu_runner(workload, machine, gpus), machine);
+    }
+    return controlled(make_process_runner(workload, machine), machine);
+  }
+  const auto prepared = prepare_command(command_workload(options), machine);
+  if (!prepared) return prepared.error();
+  return controlled(make_command_runner(*prepared, machine), machine);
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,133 @@
+#include "tuner/session/tune_loop.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/interrupt.h"
+#include "base/stats.h"
+#include "tuner/verdict/trial_growth.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kOverrun = 0.05;  // of the budget, at most
+
+// What trials cost here: start-up apart, a trial lasts as long as its steps do.
+class TrialCosts {
+ public:
+  void add(const Trial& trial) {
+    if (trial.seconds > 0 && trial.ok()) seconds_.push_back(trial.seconds);
+  }
+  // 0 before the first: the first trial is always started.
+  double expected() const { return quantile(seconds_, 0.6); }
+
+ private:
+  std::vector<double> seconds_;
+};
+
+// A trial that the end of the budget cut short says nothing about its setting.
+void forgive_cut(Trial& trial, bool cut) {
+  if (trial.cause == "promise") return;  // it ended by itself, before the rate was proved
+  if (!cut || (trial.outcome != Outcome::timed_out && trial.outcome != Outcome::hung)) return;
+  trial.outcome = Outcome::skipped;
+  trial.cause = "budget";
+  trial.reason = "the budget ended during this trial";
+}
+
+// Why trying other settings is of no use: all of them failed in the same way, and not for lack of
+// memory or for what they set. Empty: go on.
+std::string failing_alike(const std::vector<Trial>& trials) {
+  constexpr std::size_t kEnough = 3;
+  if (trials.size() < kEnough) return "";
+  std::set<Knobs> settings;
+  for (const Trial& trial : trials) {
+    const bool of_the_program = trial.outcome == Outcome::crashed ||
+                                trial.outcome == Outcome::timed_out ||
+                                trial.outcome == Outcome::hung;
+    if (!of_the_program || trial.cause != trials[0].cause || trial.outcome != trials[0].outcome ||
+        trial.cause == "signal" || trial.counters.exit_code.value_or(0) < 0) {
+      return "";
+    }
+    settings.insert(trial.knobs);
+  }
+  if (settings.size() < kEnough) return "";
+  return fmt::format("{} settings failed in the same way: {}", settings.size(), trials[0].reason);
+}
+
+}  // namespace
+
+Result<TuneLoopEnd> tune_loop(Search& search, Runner& runner, Clock& clock,
+                              const TuneLoopOptions& options, const TuneCallbacks& callbacks) {
+  const double start = clock.now_seconds();
+  TuneLoopEnd end;
+  TuneProgress progress;
+  progress.budget_seconds = options.budget_seconds;
+  std::map<Knobs, int> repetitions;
+  TrialCosts costs;
+  const auto take = [&](Trial trial) {
+    search.tell(trial);
+    costs.add(trial);
+    ++repetitions[trial.knobs];
+    progress.best_samples_per_second =
+        std::max(progress.best_samples_per_second, trial.ok() ? trial.samples_per_second : 0.0);
+    end.trials.push_back(std::move(trial));
+    progress.trials = static_cast<int>(end.trials.size());
+  };
+  const auto report = [&](const Proposal* under_way) {
+    progress.seconds = clock.now_seconds() - start;
+    progress.under_way = under_way;
+    if (callbacks.on_progress) callbacks.on_progress(progress);
+  };
+  for (const Trial& trial : options.earlier) take(trial);
+
+  const int told = static_cast<int>(end.trials.size());
+  while (true) {
+    const double left = options.budget_seconds - (clock.now_seconds() - start);
+    const bool spent = options.most_trials > 0 && progress.trials - told >= options.most_trials;
+    if (interrupted()) {
+      end.interrupted = true;
+      end.stop_reason = "interrupted";
+      break;
+    }
+    if (spent || left <= 0 || costs.expected() > left + kOverrun * options.budget_seconds) {
+      end.stop_reason = "budget";
+      break;
+    }
+    end.stop_reason = failing_alike(end.trials);
+    if (!end.stop_reason.empty()) break;
+    const std::optional<Proposal> proposal = search.next(left);
+    if (!proposal) {
+      end.stop_reason = search.stop_reason();
+      break;
+    }
+    report(&*proposal);
+    TrialLimits limits = options.limits;
+    const double most = left + kOverrun * options.budget_seconds;
+    const bool cut = most < limits.most_seconds;
+    limits.most_seconds = std::min(limits.most_seconds, most);
+    Trial trial = runner.run(proposal->knobs, limits);
+    const std::string growth = trial_growth(trial, limits.memory_limit_bytes);
+    if (!growth.empty()) trial.evidence.push_back(growth);
+    trial.knobs = proposal->knobs;
+    trial.phase = proposal->phase;
+    trial.why = proposal->why;
+    trial.repetition = repetitions[trial.knobs];
+    // A trial that Ctrl-C broke is not evidence against its setting.
+    if (interrupted() && !trial.ok()) continue;
+    forgive_cut(trial, cut);
+    if (callbacks.on_trial) {
+      const Status kept = callbacks.on_trial(trial);
+      if (!kept) return kept.error();
+    }
+    take(std::move(trial));
+    report(nullptr);
+  }
+  end.seconds = clock.now_seconds() - start;
+  return end;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,53 @@
+// From what a run was asked for and its machine to what the search and the verdict need: the same
+// for a tune that starts, one that goes on, and one that is judged again from the store.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "trial/runner.h"
+#include "trial/workloads/command/command_workload.h"
+#include "trial/workloads/engine_infer/infer_runner.h"
+#include "tuner/search/search.h"
+#include "tuner/space/space.h"
+#include "tuner/store/run_record.h"
+#include "tuner/verdict/recommend.h"
+
+namespace ocrtune {
+
+struct TuneSetup {
+  Space space;
+  SearchOptions search;
+  RecommendOptions recommend;
+};
+
+// usage: axes, constraints or a baseline that make no sense; names the one.
+Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine);
+
+// What a trial of these options may take.
+TrialLimits trial_limits(const RunOptions& options);
+
+// The user's command of these options as a workload; the command is not empty.
+CommandWorkload command_workload(const RunOptions& options);
+
+// What `tune --mode infer` measures, unless it is a command that prints its own speed. Errors:
+// those of prepare_command.
+Result<InferenceWorkload> inference_workload(const RunOptions& options, const Machine& machine);
+
+// The command that starts `knobs` for good: the user's own with its placeholders filled, or for the
+// built-in core the Paddle launcher's line with the same settings, or `ocrtune infer`.
+std::string launch_command(const RunOptions& options, const Machine& machine, const Knobs& knobs);
+
+// A search that was told every trial of a run, and the space that it searches.
+struct Judgement {
+  TuneSetup setup;
+  std::unique_ptr<Search> search;  // refers to setup.space
+};
+
+// Fills run.result from run.trials. invalid: the run used a strategy that this ocrtune lacks.
+Result<std::unique_ptr<Judgement>> judge_run(RunRecord& run);
+Status judge(RunRecord& run);  // where the search is not needed any more
+
+}  // namespace ocrtune

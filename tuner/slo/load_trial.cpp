@@ -1,0 +1,281 @@
+#include "tuner/slo/load_trial.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "trial/workloads/engine_infer/infer_trial.h"
+#include "trial/workloads/engine_infer/pool_target.h"
+#include "trial/workloads/service/arrivals.h"
+#include "trial/workloads/service/closed_load.h"
+#include "trial/workloads/service/served_target.h"
+#include "tuner/slo/slo_search.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kWorthMore = 1.05;  // more in flight must bring this much
+constexpr double kStepShare = 0.06;  // of the time, for each number in flight
+constexpr double kWarmUpSeconds = 0.5;
+constexpr double kLeastTrial = 12;    // seconds
+constexpr double kTrialLimits = 250;  // promised times
+constexpr const char* kAloneNote = "one request alone, at the promised percentile: ";
+
+struct Asked {
+  std::unique_ptr<LoadTarget> target;
+  PoolTarget* pool = nullptr;  // where the target is the core
+};
+
+class LoadTrial {
+ public:
+  LoadTrial(const InferTrialSpec& spec, EventWriter& events) : spec_(spec), events_(events) {}
+
+  bool run() {
+    const Status made = make_target();
+    if (!made) return fail(made.error());
+    warm_up();
+    events_.say(ReadyEvent{0, 0});
+    return spec_.promise.empty() ? most() : promised();
+  }
+
+ private:
+  bool fail(const Error& error) {
+    if (interrupted() || error.kind == ErrorKind::interrupted) return true;  // asked to end
+    ErrorEvent event = error_event(error);
+    if (!hung_.empty()) return hang(hung_);
+    if (error.kind == ErrorKind::invalid && asked_.pool == nullptr && !spec_.foreign()) {
+      event.outcome = Outcome::wrong_result;
+      event.cause = "reference";
+    }
+    if (spec_.foreign()) event.cause = "service";
+    events_.say(event);
+    return false;
+  }
+
+  bool hang(const std::string& who) { return refuse("silence", who, Outcome::hung); }
+
+  bool refuse(const char* cause, std::string why, Outcome outcome = Outcome::unsupported) {
+    ErrorEvent event;
+    event.outcome = outcome;
+    event.cause = cause;
+    event.reason = std::move(why);
+    events_.say(event);
+    return false;
+  }
+
+  Status make_target() {
+    if (spec_.foreign()) {
+      ServedTargetOptions options;
+      options.command = spec_.command;
+      options.url = spec_.url;
+      options.inputs = spec_.inputs;
+      auto target = make_served_target(options);
+      if (!target) return target.error();
+      asked_.target = std::move(target).value();
+      if (spec_.inputs.size() > 1) weights_.assign(spec_.inputs.size(), 1.0);
+      return Status();
+    }
+    auto job = infer_job_of(spec_);
+    if (!job) return job.error();
+    job->spec.check = true;
+    const RecognizerOptions& recognizer = spec_.infer.recognizer;
+    auto kinds = line_kinds(job->paths, recognizer.height, recognizer.width);
+    if (!kinds) return Error{ErrorKind::usage, kinds.error().what};
+    weights_ = kinds->weights;
+    auto pool = PoolTarget::start(*job, std::move(kinds).value(), &hung_);
+    if (!pool) return pool.error();
+    asked_.pool = pool->get();
+    asked_.target = std::move(pool).value();
+    say_places();
+    return Status();
+  }
+
+  void say_places() {
+    for (std::size_t i = 0; i < asked_.pool->placements().size(); ++i) {
+      const Placement& placement = asked_.pool->placements()[i];
+      HelloEvent hello;
+      hello.rank = static_cast<int>(i);
+      hello.pid = placement.pid;
+      hello.cpus = placement.allowed.text();
+      hello.gpu = asked_.pool->gpu_places()[i].uuid;
+      events_.say(hello);
+    }
+    say_memory();
+  }
+
+  // Of the GPUs, where the core reads on them.
+  void say_memory() {
+    for (std::size_t i = 0; asked_.pool != nullptr && i < spec_.gpus.size(); ++i) {
+      const GpuPlace& place = asked_.pool->gpu_places()[i];
+      if (place.source.empty()) continue;
+      events_.say(MemoryEvent{static_cast<int>(i), place.bytes, 0, place.source});
+    }
+  }
+
+  // First requests pay for plans and caches; they say nothing about the service.
+  void warm_up() {
+    const auto workers = static_cast<int>(spec_.masks.size());
+    ClosedPlan plan;
+    plan.in_flight = std::max(2, 2 * workers);
+    plan.most_seconds = kWarmUpSeconds;
+    plan.most_requests = 100000;
+    plan.kind_weights = weights_;
+    plan.first_request = std::uint64_t{1} << 50;
+    (void)run_closed(*asked_.target, steady_clock(), plan);
+    // On a GPU every size of a batch is a plan of its own.
+    const int full = spec_.gpus.empty() ? 0 : workers * spec_.infer.recognizer.batch;
+    for (plan.in_flight = 1; plan.in_flight <= full && !interrupted(); plan.in_flight *= 2) {
+      plan.most_requests = 64 + 8 * plan.in_flight;
+      (void)run_closed(*asked_.target, steady_clock(), plan);
+    }
+  }
+
+  // Nobody promised anything: as many in flight as bring more.
+  bool most() {
+    ClosedPlan plan;
+    plan.kind_weights = weights_;
+    plan.most_requests = 100000000;
+    plan.most_seconds = std::max(0.2, kStepShare * spec_.seconds);
+    double best = 0;
+    int in_flight = 1;
+    for (int next = 1; next <= 1024 && !interrupted(); next *= 2) {
+      plan.in_flight = next;
+      const ClosedResult one = closed(plan);
+      if (one.latency.count() == 0 && one.failed > 0) return fail_answering();
+      events_.say(NoteEvent{
+          0, fmt::format("{} in flight: {:.4g} requests/s", next, one.requests_per_second)});
+      const bool worth = one.requests_per_second > kWorthMore * best;
+      if (worth) in_flight = next;
+      best = std::max(best, one.requests_per_second);
+      if (!worth && next > 4) break;
+    }
+    plan.in_flight = in_flight;
+    plan.most_seconds = spec_.seconds / 2;
+    const ClosedResult last = closed(plan);
+    if (interrupted()) return true;
+    if (last.latency.count() == 0) return fail_answering();
+    return finish(last.requests_per_second, plan.most_seconds, last.issued,
+                  fmt::format("{:.4g} requests/s with {} in flight, p50 {:.3g} ms, p99 {:.3g} ms",
+                              last.requests_per_second, in_flight, 1e3 * last.latency.quantile(0.5),
+                              1e3 * last.latency.quantile(0.99)));
+  }
+
+  ClosedResult closed(ClosedPlan& plan) {
+    ClosedResult result = run_closed(*asked_.target, steady_clock(), plan);
+    plan.first_request += static_cast<std::uint64_t>(result.issued);
+    return result;
+  }
+
+  bool fail_answering() {
+    const std::string why = asked_.target->failure();
+    return fail({ErrorKind::failed, "it answers no request" + (why.empty() ? "" : ": " + why)});
+  }
+
+  bool promised() {
+    const auto promise = parse_promise(spec_.promise);
+    if (!promise) return fail(promise.error());
+    SloSearchOptions options;
+    options.promise = *promise;
+    options.budget_seconds = spec_.seconds;
+    options.seed = spec_.seed;
+    options.kind_weights = weights_;
+    const double claimed = spec_.prove_per_second;
+    if (claimed <= 0) {
+      // One trial of many: the leaders are measured again and again.
+      options.resolution = 0.03;
+      options.warm_up_limits = 8;
+      options.least_limits = 25;
+    }
+    options.on_probe = [this](const RateProbe& probe) { say_probe(probe); };
+    if (!spec_.trace.empty()) {
+      auto trace = read_trace(spec_.trace);
+      if (!trace) return fail(trace.error());
+      options.trace = std::move(trace).value();
+    }
+    const double start = steady_clock().now_seconds();
+    const auto found = claimed > 0 ? prove_rate(*asked_.target, steady_clock(), options, claimed)
+                                   : find_highest_rate(*asked_.target, steady_clock(), options);
+    if (interrupted()) return true;
+    if (asked_.pool != nullptr && !asked_.pool->hung().empty()) return hang(asked_.pool->hung());
+    if (!found) return fail(found.error());
+    if (claimed <= 0) {
+      events_.say(NoteEvent{0, fmt::format("{}{:.3f} ms", kAloneNote, 1e3 * found->alone_seconds)});
+    }
+    if (!found->found) {
+      // No rate was refuted for good: that is want of time, not a broken promise.
+      const bool short_of_time = found->stop_reason == "budget" || found->stop_reason == "probes";
+      return refuse("promise", found->words,
+                    short_of_time ? Outcome::timed_out : Outcome::unsupported);
+    }
+    std::int64_t judged = 0;
+    for (const RateProbe& probe : found->probes) judged += probe.judged;
+    return finish(found->requests_per_second, steady_clock().now_seconds() - start, judged,
+                  found->words);
+  }
+
+  void say_probe(const RateProbe& probe) {
+    const char* verdict = probe.verdict == PromiseVerdict::kept     ? "kept"
+                          : probe.verdict == PromiseVerdict::broken ? "broken"
+                                                                    : "undecided";
+    std::string worst;
+    if (probe.worst_kind_seconds > 0) {
+      worst = fmt::format(", slowest width {:.3g} ms", 1e3 * probe.worst_kind_seconds);
+    }
+    events_.say(NoteEvent{
+        0, fmt::format("{:.4g} requests/s: {}, {} of {} too late, {:.3g} ms at the percentile{}",
+                       probe.requests_per_second, verdict, probe.over, probe.judged,
+                       1e3 * probe.latency_seconds, worst)});
+  }
+
+  bool finish(double rate, double seconds, std::int64_t samples, std::string text) {
+    if (asked_.pool != nullptr) {
+      asked_.pool->wait_until_idle();
+      if (!asked_.pool->hung().empty()) return hang(asked_.pool->hung());
+      say_memory();
+      const auto conflicts = asked_.pool->conflicts();
+      if (!conflicts.empty()) return refuse("placement", conflicts[0]);
+    }
+    ResultEvent result;
+    result.samples_per_second = rate;
+    result.seconds = std::max(seconds, 1e-3);
+    result.samples = samples;
+    result.text = std::move(text);
+    events_.say(result);
+    // The watcher ends this process once it has measured memory and placement.
+    while (!interrupted() && !events_.closed()) steady_clock().sleep_seconds(0.02);
+    return true;
+  }
+
+  const InferTrialSpec& spec_;
+  EventWriter& events_;
+  Asked asked_;
+  std::string hung_;  // before it was ready
+  std::vector<double> weights_;
+};
+
+}  // namespace
+
+bool run_load_trial(const InferTrialSpec& spec, EventWriter& events) {
+  return LoadTrial(spec, events).run();
+}
+
+double load_trial_seconds(double promise_seconds) {
+  return std::max(kLeastTrial, kTrialLimits * promise_seconds);
+}
+
+std::optional<double> alone_seconds(const Trial& trial) {
+  for (const std::string& line : trial.evidence) {
+    if (!starts_with(line, kAloneNote)) continue;
+    const auto milliseconds = parse_number(words(line.substr(std::strlen(kAloneNote)))[0]);
+    if (milliseconds) return 1e-3 * *milliseconds;
+  }
+  return std::nullopt;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,21 @@
+// The process of a trial that sends requests: the highest rate that keeps the promise, or without a
+// promise the most that a service answers. Told to the trial as one result.
+#pragma once
+
+#include <optional>
+
+#include "trial/ipc/event_writer.h"
+#include "trial/trial.h"
+#include "trial/workloads/engine_infer/infer_trial_spec.h"
+
+namespace ocrtune {
+
+bool run_load_trial(const InferTrialSpec& spec, EventWriter& events);  // false: it failed
+
+// Measuring time of a trial that searches for a rate under this promise.
+double load_trial_seconds(double promise_seconds);
+
+// What one request alone took at the promised percentile, as such a trial noted it.
+std::optional<double> alone_seconds(const Trial& trial);
+
+}  // namespace ocrtune

@@ -1,0 +1,358 @@
+#include "tuner/slo/slo_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/interrupt.h"
+#include "trial/workloads/service/closed_load.h"
+#include "tuner/slo/late_share.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kProbeShare = 0.4;    // of what is left of the budget, at most, for one rate
+constexpr double kClosedShare = 0.05;  // of the budget, at most, for one closed load
+constexpr int kMostInFlight = 1024;
+constexpr double kWorthMore = 1.05;   // more in flight must bring this much
+constexpr double kHopeless = 0.01;    // of the saturated rate: below this the search gives up
+constexpr double kInnermost = 0.15;   // a guess keeps this share of the bracket from its ends
+constexpr double kBluntShare = 0.05;  // of the rate: within it a probe may tell no better
+constexpr double kGrossShare = 10;    // times the allowed share of late requests: far too fast
+constexpr double kGrossStep = 0.6;    // then the next rate is at most this share of it
+constexpr int kMostProbes = 60;
+constexpr double kProofShares[] = {1, 0.95, 0.9, 0.8, 0.65, 0.5, 0.4};  // of the rate to prove
+
+class Search {
+ public:
+  Search(LoadTarget& target, Clock& clock, const SloSearchOptions& options)
+      : target_(target), clock_(clock), options_(options), start_(clock.now_seconds()) {}
+
+  Result<SloSearchResult> run() {
+    if (const Status closed = measure_closed(); !closed) return closed.error();
+    if (!impossible()) {
+      if (const Status opened = bisect(); !opened) return opened.error();
+    }
+    return finish();
+  }
+
+  Result<SloSearchResult> prove(double rate) {
+    for (const double share : kProofShares) {
+      const auto made = probe(share * rate);
+      if (!made) return made.error();
+      if (made->stop == LoadStop::interrupted) return Error{ErrorKind::interrupted, "interrupted"};
+      if (made->verdict == PromiseVerdict::kept) {
+        kept_.push_back(*made);
+        confirmed_ = true;
+        break;
+      }
+      result_.broken_at = share * rate;
+      if (left() <= 0) break;
+    }
+    result_.stop_reason = kept_.empty() && left() <= 0 ? "budget" : "resolution";
+    return finish();
+  }
+
+ private:
+  Result<SloSearchResult> finish() {
+    result_.found = !kept_.empty();
+    if (result_.found) {
+      result_.requests_per_second = kept_.back().requests_per_second;
+      result_.latency_seconds = kept_.back().latency_seconds;
+      result_.confirmed = confirmed_;
+    }
+    result_.words = words();
+    return std::move(result_);
+  }
+
+  double spent() const { return clock_.now_seconds() - start_; }
+  double left() const { return options_.budget_seconds - spent(); }
+
+  Error failing() const {
+    const std::string why = target_.failure();
+    return {ErrorKind::failed, "the target answers no request" + (why.empty() ? "" : ": " + why)};
+  }
+
+  Result<ClosedResult> closed(int in_flight) {
+    ClosedPlan plan;
+    plan.in_flight = in_flight;
+    plan.most_requests = std::max<std::int64_t>(
+        least_requests(options_.promise.percentile, options_.confidence), 20LL * in_flight);
+    plan.most_seconds =
+        std::max(kClosedShare * options_.budget_seconds, 2 * options_.promise.seconds);
+    plan.kind_weights = options_.kind_weights;
+    plan.seed = options_.seed;
+    plan.first_request = next_request_;
+    ClosedResult measured = run_closed(target_, clock_, plan);
+    next_request_ += static_cast<std::uint64_t>(measured.issued);
+    if (interrupted()) return Error{ErrorKind::interrupted, "interrupted"};
+    if (measured.latency.count() == 0 && measured.failed > 0) return failing();
+    return measured;
+  }
+
+  // One request at a time, then more in flight until that brings nothing.
+  Status measure_closed() {
+    const auto alone = closed(1);
+    if (!alone) return alone.error();
+    if (alone->latency.count() == 0) {
+      return Error{ErrorKind::failed, fmt::format("the target gave no answer in {:.3g} s",
+                                                  clock_.now_seconds() - start_)};
+    }
+    result_.alone_seconds = alone->latency.quantile(options_.promise.percentile);
+    alone_ = *alone;
+    result_.saturated_at = alone->requests_per_second;
+    for (int in_flight = 2; in_flight <= kMostInFlight && left() > 0; in_flight *= 2) {
+      const auto more = closed(in_flight);
+      if (!more) return more.error();
+      const bool worth = more->requests_per_second > kWorthMore * result_.saturated_at;
+      result_.saturated_at = std::max(result_.saturated_at, more->requests_per_second);
+      if (!worth && in_flight > 4) break;
+    }
+    return {};
+  }
+
+  // Even one request at a time breaks the promise: more than 1 - p of them are over it.
+  bool impossible() {
+    const auto all = static_cast<double>(alone_.latency.count());
+    const auto over = static_cast<double>(alone_.latency.count_over(options_.promise.seconds));
+    if (judge_promise(options_.promise, all, over, options_.confidence) != PromiseVerdict::broken) {
+      return false;
+    }
+    result_.stop_reason = "impossible";
+    return true;
+  }
+
+  Result<RateProbe> probe(double rate) {
+    const double limit = options_.promise.seconds;
+    LoadPlan plan;
+    plan.promise = options_.promise;
+    plan.confidence = options_.confidence;
+    plan.warm_up_seconds = std::min(options_.warm_up_limits * limit, left() / 4);
+    plan.least_seconds = options_.least_limits * limit;
+    plan.most_seconds = std::max(plan.warm_up_seconds + limit, probe_seconds());
+    plan.least_design_effect = effect_near(rate);
+    plan.kind_weights = options_.kind_weights;
+    plan.seed = options_.seed + probes_made_;
+    plan.first_request = next_request_;
+    const std::uint64_t seed = mix_bits(options_.seed * 1000 + ++probes_made_);
+    const double before = clock_.now_seconds();
+    const LoadResult load = run_load(target_, clock_,
+                                     options_.trace.empty() ? Arrivals::poisson(rate, seed)
+                                                            : Arrivals::trace(options_.trace, rate),
+                                     plan);
+    next_request_ += static_cast<std::uint64_t>(load.issued);
+    if (load.stop == LoadStop::target_failed) return failing();
+    settle(load.unanswered);
+    RateProbe made;
+    made.requests_per_second = rate;
+    made.verdict = load.verdict;
+    made.stop = load.stop;
+    made.seconds = clock_.now_seconds() - before;
+    made.latency_seconds = load.latency.quantile(options_.promise.percentile);
+    made.median_seconds = load.latency.quantile(0.5);
+    for (const LatencyHistogram& kind : load.kinds) {
+      made.worst_kind_seconds =
+          std::max(made.worst_kind_seconds, kind.quantile(options_.promise.percentile));
+    }
+    made.judged = load.judged;
+    made.over = load.over;
+    made.design_effect = load.design_effect;
+    if (made.verdict == PromiseVerdict::kept && breaks_a_kind(load)) {
+      made.verdict = PromiseVerdict::broken;
+      made.kind_broken = true;
+    }
+    result_.probes.push_back(made);
+    if (options_.on_probe) options_.on_probe(made);
+    return made;
+  }
+
+  bool breaks_a_kind(const LoadResult& load) const {
+    return std::any_of(load.kinds.begin(), load.kinds.end(), [&](const LatencyHistogram& kind) {
+      return judge_promise(options_.promise, static_cast<double>(kind.count()),
+                           static_cast<double>(kind.count_over(options_.promise.seconds)),
+                           options_.confidence, load.design_effect) == PromiseVerdict::broken;
+    });
+  }
+
+  // What an overload left waiting must not burden the next rate.
+  void settle(std::int64_t unanswered) {
+    const double end = clock_.now_seconds() + std::max(1.0, std::min(left(), kDrainSeconds));
+    std::vector<Completion> finished;
+    while (unanswered > 0 && clock_.now_seconds() < end && !interrupted()) {
+      finished.clear();
+      target_.collect(std::min(end, clock_.now_seconds() + 0.1), finished);
+      unanswered -= static_cast<std::int64_t>(finished.size());
+    }
+  }
+
+  double probe_seconds() const {
+    const double limit = options_.promise.seconds;
+    return std::min(left(),
+                    std::max(kProbeShare * left(),
+                             (options_.warm_up_limits + 1.5 * options_.least_limits) * limit));
+  }
+
+  // How many requests count as one near this rate, by the probes at and below it.
+  double effect_near(double rate) const {
+    double effect = 1;
+    for (const RateProbe& one : result_.probes) {
+      const bool long_enough = static_cast<double>(one.judged) > 50 * one.design_effect;
+      if (one.requests_per_second <= rate * 1.001 && long_enough) {
+        effect = std::max(effect, one.design_effect);
+      }
+    }
+    return effect;
+  }
+
+  // The rate to try next: the highest that the next probe will most probably prove, by the line
+  // through the shares so far; before there is one, where 1 / latency meets the promise.
+  double guess(double low, double high) const {
+    std::vector<LateShare> seen;
+    for (const RateProbe& one : result_.probes) {
+      const auto judged = static_cast<double>(std::max<std::int64_t>(one.judged, 1));
+      seen.push_back({one.requests_per_second, static_cast<double>(one.over) / judged,
+                      judged / one.design_effect});
+    }
+    const LateShareLine line = fit_late_share(seen);
+    if (line.known) {
+      const double requests = probe_seconds() * high / effect_near(high);
+      const double share =
+          provable_share(1 - options_.promise.percentile, requests, options_.confidence);
+      if (share > 0) return line.rate_of(share);
+    }
+    const double low_speed = low_latency_ > 0 ? 1 / low_latency_ : 0;
+    const double high_speed = high_latency_ > 0 ? 1 / high_latency_ : 0;
+    if (low_speed <= high_speed) return (low + high) / 2;
+    const double share = (low_speed - 1 / options_.promise.seconds) / (low_speed - high_speed);
+    return low + share * (high - low);
+  }
+
+  Status bisect() {
+    double low = 0;
+    double high = result_.saturated_at;
+    low_latency_ = result_.alone_seconds;
+    bool gross = false;      // `high` was refuted by far
+    bool high_seen = false;  // else a closed load's estimate, which a kept rate may pass
+    for (int i = 0; i < kMostProbes; ++i) {
+      if (interrupted()) return note("interrupted");
+      if (left() <= 0) return note("budget");
+      if (high < kHopeless * result_.saturated_at) return note("hopeless");
+      const double best = guess(low, high);
+      const double near = options_.resolution * high;
+      const bool narrow = high - low <= near;
+      const bool blunt = best <= low + near && high - low <= kBluntShare * high;
+      const bool close = low > 0 && high_seen && (narrow || blunt);
+      if (close && confirmed_) return note("resolution");
+      const double inner = kInnermost * (high - low);
+      const double most = gross && low <= 0 ? kGrossStep * high : high - inner;
+      const double rate = close ? low : std::clamp(best, std::min(low + inner, most), most);
+      const auto made = probe(rate);
+      if (!made) return made.error();
+      if (made->stop == LoadStop::interrupted) return note("interrupted");
+      if (close) {
+        confirmed_ = confirms(*made);
+        if (!confirmed_) withdraw(low, high);
+      } else if (made->verdict == PromiseVerdict::kept) {
+        low = rate;
+        low_latency_ = made->latency_seconds;
+        kept_.push_back(*made);
+        confirmed_ = false;
+        if (!high_seen && high - low < 0.05 * high) high *= 1.3;
+      } else {
+        high = rate;
+        high_latency_ = made->latency_seconds;
+        high_seen = true;
+        gross = static_cast<double>(made->over) >
+                kGrossShare * (1 - options_.promise.percentile) * static_cast<double>(made->judged);
+        result_.broken_at = rate;
+      }
+    }
+    return note("probes");
+  }
+
+  // The claimed rate in a fresh run: not refuted, and proved by both runs together.
+  bool confirms(const RateProbe& again) const {
+    const RateProbe& first = kept_.back();
+    const auto judged = static_cast<double>(first.judged + again.judged);
+    const auto over = static_cast<double>(first.over + again.over);
+    const double effect = std::max(first.design_effect, again.design_effect);
+    return again.verdict != PromiseVerdict::broken &&
+           judge_promise(options_.promise, judged, over, options_.confidence, effect) ==
+               PromiseVerdict::kept;
+  }
+
+  // Back to the proved rate below one that a second run did not confirm.
+  void withdraw(double& low, double& high) {
+    high = low;
+    result_.broken_at = low;
+    high_latency_ = options_.promise.seconds;
+    kept_.pop_back();
+    low = kept_.empty() ? 0 : kept_.back().requests_per_second;
+    low_latency_ = kept_.empty() ? result_.alone_seconds : kept_.back().latency_seconds;
+  }
+
+  Status note(const char* why) {
+    result_.stop_reason = why;
+    return {};
+  }
+
+  std::string words() const {
+    const std::string promise = promise_text(options_.promise);
+    const double percent = std::round(options_.promise.percentile * 1e4) / 100;
+    if (result_.stop_reason == "impossible") {
+      const double ratio = result_.alone_seconds / options_.promise.seconds;
+      return fmt::format(
+          "no rate keeps {}: one request at a time already takes {:.3g} ms at p{:g}, "
+          "{:.3g} ms too long ({:.2g} times the promise)",
+          promise, 1e3 * result_.alone_seconds, percent,
+          1e3 * (result_.alone_seconds - options_.promise.seconds), ratio);
+    }
+    if (result_.stop_reason == "hopeless") {
+      return fmt::format(
+          "no rate worth serving keeps {}: one request alone takes {:.3g} ms at p{:g}, "
+          "which leaves no time to wait for another",
+          promise, 1e3 * result_.alone_seconds, percent);
+    }
+    if (!result_.found) {
+      return fmt::format("no rate was proved to keep {} before the {} ended the search", promise,
+                         result_.stop_reason);
+    }
+    std::string text =
+        fmt::format("{} holds up to {:.4g} requests/s", promise, result_.requests_per_second);
+    if (result_.broken_at > 0)
+      text += fmt::format(" and is not proved at {:.4g}/s", result_.broken_at);
+    if (result_.stop_reason != "resolution") {
+      text += fmt::format(" (the {} ended the search early)", result_.stop_reason);
+    }
+    return text;
+  }
+
+  LoadTarget& target_;
+  Clock& clock_;
+  const SloSearchOptions& options_;
+  SloSearchResult result_;
+  ClosedResult alone_;
+  std::vector<RateProbe> kept_;  // ascending in rate
+  std::uint64_t next_request_ = 0;
+  std::uint64_t probes_made_ = 0;
+  bool confirmed_ = false;
+  double low_latency_ = 0;
+  double high_latency_ = 0;
+  double start_ = 0;
+};
+
+}  // namespace
+
+Result<SloSearchResult> find_highest_rate(LoadTarget& target, Clock& clock,
+                                          const SloSearchOptions& options) {
+  return Search(target, clock, options).run();
+}
+
+Result<SloSearchResult> prove_rate(LoadTarget& target, Clock& clock,
+                                   const SloSearchOptions& options, double rate) {
+  return Search(target, clock, options).prove(rate);
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,124 @@
+#include "tuner/space/objective.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+struct GoalRow {
+  Goal goal;
+  const char* name;
+  const char* more;  // what a larger merit is called
+  const char* less;
+};
+
+constexpr GoalRow kGoals[] = {
+    {Goal::throughput, "throughput", "{:.0f} % faster", "{:.0f} % slower"},
+    {Goal::latency, "latency", "steps {:.0f} % shorter", "steps {:.0f} % longer"},
+    {Goal::memory, "memory", "{:.0f} % faster", "{:.0f} % slower"},
+    {Goal::energy, "energy", "{:.0f} % more samples a joule", "{:.0f} % fewer samples a joule"},
+};
+
+const GoalRow& row_of(Goal goal) {
+  for (const GoalRow& row : kGoals) {
+    if (row.goal == goal) return row;
+  }
+  return kGoals[0];
+}
+
+}  // namespace
+
+Result<Objective> parse_objective(const std::string& text) {
+  Objective objective;
+  const std::size_t colon = text.find(':');
+  const std::string name = text.substr(0, colon);
+  bool known = false;
+  for (const GoalRow& row : kGoals) {
+    if (name != row.name) continue;
+    objective.goal = row.goal;
+    known = true;
+  }
+  if (known && colon != std::string::npos) {
+    known = false;
+    for (const int percentile : {50, 90, 95, 99}) {
+      if (text.substr(colon) != fmt::format(":p{}", percentile)) continue;
+      objective.percentile = percentile;
+      known = objective.goal == Goal::latency;
+    }
+  }
+  if (known) return objective;
+  return Error{ErrorKind::usage,
+               "'" + text +
+                   "' is none of throughput, latency, latency:p50 (p90, p95, p99), memory "
+                   "and energy"};
+}
+
+std::string objective_text(const Objective& objective) {
+  if (objective.goal != Goal::latency) return row_of(objective.goal).name;
+  return fmt::format("latency:p{}", objective.percentile);
+}
+
+double step_seconds_of(const Trial& trial, const Objective& objective) {
+  if (!trial.ok()) return 0;
+  if (trial.latency.steps > 0) {
+    switch (objective.percentile) {
+      case 50:
+        return trial.latency.p50_seconds;
+      case 90:
+        return trial.latency.p90_seconds;
+      case 99:
+        return trial.latency.p99_seconds;
+      default:
+        return trial.latency.p95_seconds;
+    }
+  }
+  if (!(trial.samples_per_second > 0)) return 0;
+  return static_cast<double>(trial.knobs.nproc) * trial.knobs.batch / trial.samples_per_second;
+}
+
+double merit_of(const Trial& trial, const Objective& objective) {
+  if (!trial.ok()) return 0;
+  if (objective.goal == Goal::latency) {
+    const double seconds = step_seconds_of(trial, objective);
+    return seconds > 0 ? 1 / seconds : 0;
+  }
+  if (objective.goal == Goal::energy) {
+    return trial.joules_per_sample > 0 ? 1 / trial.joules_per_sample : 0;
+  }
+  return trial.samples_per_second;
+}
+
+std::string broken_constraint(const Objective& objective, double samples_per_second,
+                              double step_seconds, double peak_bytes) {
+  if (samples_per_second > 0 && samples_per_second < objective.least_samples_per_second) {
+    return fmt::format("{} samples/s, at least {} asked", format_count(samples_per_second),
+                       format_count(objective.least_samples_per_second));
+  }
+  if (objective.most_step_seconds > 0 && step_seconds > objective.most_step_seconds) {
+    return fmt::format("{} % of its steps take up to {}, at most {} asked", objective.percentile,
+                       format_duration(step_seconds), format_duration(objective.most_step_seconds));
+  }
+  const auto most = static_cast<double>(objective.most_peak_bytes);
+  if (most > 0 && peak_bytes > most) {
+    return fmt::format("peak {}, at most {} asked",
+                       format_bytes(static_cast<std::uint64_t>(peak_bytes)),
+                       format_bytes(objective.most_peak_bytes));
+  }
+  return "";
+}
+
+std::string compared_words(double ratio, Goal goal) {
+  const GoalRow& row = row_of(goal);
+  // A step that takes 1 / 0.8 of the time is 25 % longer, not 20 %.
+  const double told = goal == Goal::latency && ratio > 0 ? 2 - 1 / ratio : ratio;
+  const double percent = 100 * (told - 1);
+  if (std::fabs(percent) < 0.5) return goal == Goal::energy ? "as frugal" : "as fast";
+  if (goal == Goal::throughput && percent <= -99.5) return "more than 100 times slower";
+  return fmt::format(fmt::runtime(percent < 0 ? row.less : row.more), std::fabs(percent));
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,54 @@
+// What is to be best, and what must hold beside it.
+//
+// Goals: most samples per second; shortest steps at a percentile; least memory; most samples per
+// joule. Constraints on what is measured join any goal; constraints on knobs are
+// tuner/space/constraint.h. A model learns one number of a trial, its merit, of which more is
+// better.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "trial/trial.h"
+
+namespace ocrtune {
+
+enum class Goal { throughput, latency, memory, energy };
+
+struct Objective {
+  Goal goal = Goal::throughput;
+  int percentile = 95;                  // of the step times: 50, 90, 95 or 99
+  double least_samples_per_second = 0;  // 0: any
+  double most_step_seconds = 0;         // at `percentile`; 0: any
+  std::uint64_t most_peak_bytes = 0;    // 0: any
+
+  bool constrained() const {
+    return least_samples_per_second > 0 || most_step_seconds > 0 || most_peak_bytes > 0;
+  }
+};
+
+// "throughput", "latency", "latency:p99", "memory", "energy". usage: lists them.
+Result<Objective> parse_objective(const std::string& text);
+std::string objective_text(const Objective& objective);  // what parse_objective reads
+
+// Of the goal memory: the least that such a setting must reach of the fastest, unless a rate is
+// asked for.
+inline constexpr double kNearFastest = 0.9;
+
+// Seconds of a step at the percentile; 0: not known. Without step times, what the rate implies:
+// batches of all processes one after the other.
+double step_seconds_of(const Trial& trial, const Objective& objective);
+
+// What the speed model learns: samples per second (also for the goal memory), 1 / step seconds, or
+// samples per joule. 0: the trial does not tell.
+double merit_of(const Trial& trial, const Objective& objective);
+
+// Which constraint these numbers break, in words; empty: none. Unknown (0) numbers break none.
+std::string broken_constraint(const Objective& objective, double samples_per_second,
+                              double step_seconds, double peak_bytes);
+
+// The ratio of two merits: "12 % slower", "steps take 12 % longer", "12 % fewer samples per joule".
+std::string compared_words(double ratio, Goal goal = Goal::throughput);
+
+}  // namespace ocrtune

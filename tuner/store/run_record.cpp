@@ -1,0 +1,151 @@
+#include "tuner/store/run_record.h"
+
+#include <unistd.h>
+
+#include <ctime>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "base/random.h"
+
+namespace ocrtune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+}  // namespace
+
+std::string new_run_id() {
+  const auto now = static_cast<std::time_t>(wall_seconds());
+  Random random(static_cast<std::uint64_t>(wall_seconds() * 1e6) ^
+                (static_cast<std::uint64_t>(::getpid()) << 40));
+  return fmt::format("{:%Y-%m-%d}-{:05x}", fmt::gmtime(now), random.next() >> 44);
+}
+
+std::string run_options_json(const RunOptions& options) {
+  Json baseline = Json::object();
+  for (const auto& [name, text] : knob_texts(options.baseline)) baseline[name] = text;
+  const Json json = {
+      {"mode", options.mode},
+      {"model", options.model},
+      {"label_file", options.label_file},
+      {"classes", options.classes},
+      {"lines", options.lines},
+      {"height", options.height},
+      {"width", options.width},
+      {"heights", options.heights},
+      {"width_buckets", options.width_buckets},
+      {"widest_bucket", options.widest_bucket},
+      {"queue_depth", options.queue_depth},
+      {"place", options.place},
+      {"checkpoint", options.checkpoint},
+      {"alphabet", options.alphabet},
+      {"promise", options.promise},
+      {"trace", options.trace},
+      {"url", options.url},
+      {"inputs", options.inputs},
+      {"command", options.command},
+      {"preset", options.preset},
+      {"log_reader", options.log_reader},
+      {"metric", options.metric},
+      {"metric_of", options.metric_of},
+      {"directory", options.directory},
+      {"environment", options.environment},
+      {"log_file", options.log_file},
+      {"setup", options.setup},
+      {"cleanup", options.cleanup},
+      {"axes", options.axes},
+      {"given", options.given},
+      {"constraints", options.constraints},
+      {"objective", objective_text(options.objective)},
+      {"percentile", options.objective.percentile},
+      {"least_samples_per_second", options.objective.least_samples_per_second},
+      {"most_step_seconds", options.objective.most_step_seconds},
+      {"most_peak_bytes", options.objective.most_peak_bytes},
+      {"baseline", baseline},
+      {"baseline_source", options.baseline_source},
+      {"budget_seconds", options.budget_seconds},
+      {"trial_seconds", options.trial_seconds},
+      {"memory_limit_bytes", options.memory_limit_bytes},
+      {"gpus", options.gpus},
+      {"gpu_memory_bytes", options.gpu_memory_bytes},
+      {"command_gpus", options.command_gpus},
+      {"tensor_cores", options.tensor_cores},
+      {"memory_margin", options.memory_margin},
+      {"seed", options.seed},
+      {"policy", options.policy},
+      {"strategy", options.strategy},
+  };
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<RunOptions> parse_run_options(const std::string& text) {
+  RunOptions options;
+  try {
+    const Json json = Json::parse(text);
+    options.mode = json.value("mode", options.mode);
+    options.model = json.value("model", options.model);
+    options.label_file = json.value("label_file", options.label_file);
+    options.classes = json.value("classes", options.classes);
+    options.lines = json.value("lines", options.lines);
+    options.height = json.value("height", options.height);
+    options.width = json.value("width", options.width);
+    options.heights = json.value("heights", options.heights);
+    options.width_buckets = json.value("width_buckets", options.width_buckets);
+    options.widest_bucket = json.value("widest_bucket", options.widest_bucket);
+    options.queue_depth = json.value("queue_depth", options.queue_depth);
+    options.place = json.value("place", options.place);
+    options.checkpoint = json.value("checkpoint", options.checkpoint);
+    options.alphabet = json.value("alphabet", options.alphabet);
+    options.promise = json.value("promise", options.promise);
+    options.trace = json.value("trace", options.trace);
+    options.url = json.value("url", options.url);
+    options.inputs = json.value("inputs", options.inputs);
+    options.command = json.value("command", options.command);
+    options.preset = json.value("preset", options.preset);
+    options.log_reader = json.value("log_reader", options.log_reader);
+    options.metric = json.value("metric", options.metric);
+    options.metric_of = json.value("metric_of", options.metric_of);
+    options.directory = json.value("directory", options.directory);
+    options.environment = json.value("environment", options.environment);
+    options.log_file = json.value("log_file", options.log_file);
+    options.setup = json.value("setup", options.setup);
+    options.cleanup = json.value("cleanup", options.cleanup);
+    options.given = json.value("given", options.given);
+    options.constraints = json.value("constraints", options.constraints);
+    options.axes = json.value("axes", options.axes);
+    const auto objective = parse_objective(json.value("objective", "throughput"));
+    if (!objective) return objective.error();
+    options.objective = *objective;
+    Objective& asked = options.objective;
+    asked.percentile = json.value("percentile", asked.percentile);
+    asked.least_samples_per_second =
+        json.value("least_samples_per_second", asked.least_samples_per_second);
+    asked.most_step_seconds = json.value("most_step_seconds", asked.most_step_seconds);
+    asked.most_peak_bytes = json.value("most_peak_bytes", asked.most_peak_bytes);
+    options.baseline_source = json.value("baseline_source", options.baseline_source);
+    options.budget_seconds = json.value("budget_seconds", options.budget_seconds);
+    options.trial_seconds = json.value("trial_seconds", options.trial_seconds);
+    options.memory_limit_bytes = json.value("memory_limit_bytes", options.memory_limit_bytes);
+    options.memory_margin = json.value("memory_margin", options.memory_margin);
+    options.gpus = json.value("gpus", options.gpus);
+    options.gpu_memory_bytes = json.value("gpu_memory_bytes", options.gpu_memory_bytes);
+    options.command_gpus = json.value("command_gpus", options.command_gpus);
+    options.tensor_cores = json.value("tensor_cores", options.tensor_cores);
+    options.seed = json.value("seed", options.seed);
+    options.policy = json.value("policy", options.policy);
+    options.strategy = json.value("strategy", options.strategy);
+    for (const auto& [name, value] : json.at("baseline").items()) {
+      const Status status = set_knob(options.baseline, name, value.get<std::string>());
+      if (!status) return status.error();
+    }
+  } catch (const Json::exception& error) {
+    return Error{ErrorKind::invalid, fmt::format("run options: {}", error.what())};
+  }
+  return options;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,428 @@
+#include "tuner/store/store.h"
+
+#include <ctime>
+#include <map>
+#include <utility>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "probes/machine/machine_json.h"
+#include "tuner/store/sqlite.h"
+
+namespace ocrtune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::int64_t kApplicationId = 0x6F637274;  // "ocrt"
+constexpr std::int64_t kSchemaVersion = 1;
+
+constexpr const char* kSchema = R"sql(
+CREATE TABLE machine (fingerprint TEXT PRIMARY KEY, host TEXT, facts TEXT);
+CREATE TABLE run (id TEXT PRIMARY KEY, started TEXT, command_line TEXT, state TEXT,
+  stop_reason TEXT, fingerprint TEXT, facts TEXT, options TEXT, versions TEXT);
+CREATE TABLE trial (id INTEGER PRIMARY KEY, run_id TEXT REFERENCES run(id), knobs TEXT, phase TEXT,
+  why TEXT, repetition INTEGER, outcome TEXT, cause TEXT, reason TEXT, evidence TEXT, reproduce TEXT,
+  samples_per_second REAL, peak_bytes INTEGER, seconds REAL, start_seconds REAL, placement TEXT,
+  log_tail TEXT, started TEXT);
+CREATE TABLE sample (trial_id INTEGER REFERENCES trial(id), position INTEGER,
+  samples_per_second REAL, seconds REAL, steps INTEGER, data_seconds REAL, compute_seconds REAL,
+  all_reduce_seconds REAL, wait_seconds REAL, foreign_cpus REAL, run_queue_wait_share REAL,
+  pressure_share REAL, throttled_seconds REAL, steal_share REAL, swapped_pages INTEGER,
+  spoilt_by TEXT, PRIMARY KEY (trial_id, position));
+CREATE TABLE event (run_id TEXT REFERENCES run(id), at TEXT, text TEXT);
+CREATE INDEX trial_of_run ON trial(run_id);
+)sql";
+
+// Later columns of a trial, in a table of their own: a store that an older ocrtune made gets it on
+// the first write, and reads as well without it.
+constexpr const char* kLaterSchema = R"sql(
+CREATE TABLE IF NOT EXISTS trial_more (trial_id INTEGER PRIMARY KEY REFERENCES trial(id),
+  latency_steps INTEGER, p50_seconds REAL, p90_seconds REAL, p95_seconds REAL, p99_seconds REAL,
+  joules_per_sample REAL, control_share REAL);
+)sql";
+
+std::string json_text(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string knobs_json(const Knobs& knobs) {
+  Json json = Json::object();
+  for (const auto& [name, text] : knob_texts(knobs)) json[name] = text;
+  return json_text(json);
+}
+
+Status parse_knobs_json(const std::string& text, Knobs& knobs) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) return Error{ErrorKind::invalid, "knobs are damaged: " + text};
+  for (const auto& [name, value] : json.items()) {
+    if (!value.is_string()) return Error{ErrorKind::invalid, "knobs are damaged: " + text};
+    const Status status = set_knob(knobs, name, value.get<std::string>());
+    if (!status) return status;
+  }
+  return Status();
+}
+
+std::vector<std::string> parse_strings(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, false);
+  std::vector<std::string> strings;
+  if (!json.is_array()) return strings;
+  for (const Json& item : json) {
+    if (item.is_string()) strings.push_back(item.get<std::string>());
+  }
+  return strings;
+}
+
+// Ours and of a version that we read? A new file gets the schema in write mode.
+Status accept_file(const Sqlite& sqlite, const std::string& path, bool write) {
+  const auto tables = sqlite.number("SELECT count(*) FROM sqlite_master");
+  if (!tables) return tables.error();
+  if (*tables == 0) {
+    if (!write) return Error{ErrorKind::missing, "store " + path + " holds no runs yet"};
+    return sqlite.execute(
+        fmt::format("BEGIN IMMEDIATE; {} PRAGMA application_id={}; PRAGMA user_version={}; COMMIT;",
+                    kSchema, kApplicationId, kSchemaVersion));
+  }
+  const auto application = sqlite.number("PRAGMA application_id");
+  const auto version = sqlite.number("PRAGMA user_version");
+  if (!application || !version || *application != kApplicationId) {
+    return Error{ErrorKind::invalid,
+                 path + " is a SQLite file of another program; name another with --db"};
+  }
+  if (*version > kSchemaVersion) {
+    return Error{
+        ErrorKind::invalid,
+        fmt::format("store {} is of version {}, this ocrtune reads up to {}; use the newer "
+                    "ocrtune, or another file with --db",
+                    path, *version, kSchemaVersion)};
+  }
+  return Status();
+}
+
+Trial read_trial(Statement& row) {
+  Trial trial;
+  trial.id = row.integer();
+  // Damaged knobs leave the defaults; the raw text stays in the file.
+  const Status knobs = parse_knobs_json(row.text(), trial.knobs);
+  trial.phase = row.text();
+  trial.why = row.text();
+  trial.repetition = static_cast<int>(row.integer());
+  trial.outcome = parse_outcome(row.text()).value_or(Outcome::crashed);
+  trial.cause = row.text();
+  trial.reason = row.text();
+  if (!knobs) trial.reason = knobs.error().what;
+  trial.evidence = parse_strings(row.text());
+  trial.reproduce = row.text();
+  trial.samples_per_second = row.real();
+  trial.peak_bytes = static_cast<std::uint64_t>(row.integer());
+  trial.seconds = row.real();
+  trial.start_seconds = row.real();
+  trial.placement = row.text();
+  trial.log_tail = row.text();
+  trial.started = row.text();
+  return trial;
+}
+
+Sample read_sample(Statement& row) {
+  Sample sample;
+  sample.samples_per_second = row.real();
+  sample.seconds = row.real();
+  sample.steps = row.integer();
+  sample.step.data_seconds = row.real();
+  sample.step.compute_seconds = row.real();
+  sample.step.all_reduce_seconds = row.real();
+  sample.step.wait_seconds = row.real();
+  sample.interference.foreign_cpus = row.real();
+  sample.interference.run_queue_wait_share = row.real();
+  sample.interference.pressure_share = row.real();
+  sample.interference.throttled_seconds = row.real();
+  sample.interference.steal_share = row.real();
+  sample.interference.swapped_pages = static_cast<std::uint64_t>(row.integer());
+  sample.interference.spoilt_by = row.text();
+  return sample;
+}
+
+Status add_more(const Sqlite& sqlite, const Trial& trial) {
+  Statement row = sqlite.prepare("INSERT INTO trial_more VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+  row << trial.id << trial.latency.steps << trial.latency.p50_seconds << trial.latency.p90_seconds
+      << trial.latency.p95_seconds << trial.latency.p99_seconds << trial.joules_per_sample
+      << trial.control_share;
+  return row.run();
+}
+
+Status read_more(const Sqlite& sqlite, const std::string& run_id,
+                 const std::map<std::int64_t, std::size_t>& by_id, std::vector<Trial>& trials) {
+  const auto there = sqlite.number("SELECT count(*) FROM sqlite_master WHERE name = 'trial_more'");
+  if (!there) return there.error();
+  if (*there == 0) return Status();
+  Statement rows = sqlite.prepare(
+      "SELECT trial_id, latency_steps, p50_seconds, p90_seconds, p95_seconds, p99_seconds, "
+      "joules_per_sample, control_share FROM trial_more JOIN trial ON trial.id = trial_id "
+      "WHERE run_id = ?");
+  rows << run_id;
+  while (true) {
+    const auto row = rows.step();
+    if (!row) return row.error();
+    if (!*row) return Status();
+    Trial& trial = trials[by_id.at(rows.integer())];
+    trial.latency.steps = rows.integer();
+    trial.latency.p50_seconds = rows.real();
+    trial.latency.p90_seconds = rows.real();
+    trial.latency.p95_seconds = rows.real();
+    trial.latency.p99_seconds = rows.real();
+    trial.joules_per_sample = rows.real();
+    trial.control_share = rows.real();
+  }
+}
+
+}  // namespace
+
+struct Store::Connection {
+  std::unique_ptr<Sqlite> sqlite;
+
+  // Runs `work` in one transaction; a refusal rolls back.
+  template <typename Work>
+  Status transaction(Work work) const {
+    Status status = sqlite->execute("BEGIN IMMEDIATE");
+    if (!status) return status;
+    status = work();
+    const Status ended = sqlite->execute(status ? "COMMIT" : "ROLLBACK");
+    if (status && !ended) {
+      // A full disk can refuse the COMMIT itself; nothing of it is kept then.
+      const Status rolled_back = sqlite->execute("ROLLBACK");
+      (void)rolled_back;
+      return ended;
+    }
+    return status;
+  }
+};
+
+Store::Store(std::string path, std::unique_ptr<Connection> connection)
+    : path_(std::move(path)), connection_(std::move(connection)) {}
+
+Store::~Store() = default;
+
+std::string Store::default_path() { return join_path(default_data_directory(), "runs.sqlite"); }
+
+Result<std::unique_ptr<Store>> Store::open(const std::string& path, Mode mode) {
+  const bool write = mode == Mode::write;
+  if (write) {
+    const std::string folder = parent_path(path);
+    const Status made = folder.empty() ? Status() : make_directories(folder);
+    if (!made) return made.error();
+  } else if (!path_exists(path)) {
+    return Error{ErrorKind::missing,
+                 "no store at " + path + " yet: run `ocrtune tune` first, or name one with --db"};
+  }
+  auto sqlite = Sqlite::open(path, write);
+  if (!sqlite) return sqlite.error();
+  if (write) {
+    const Status journal = (*sqlite)->execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;");
+    if (!journal) return journal.error();
+  }
+  const Status accepted = accept_file(**sqlite, path, write);
+  if (!accepted) return accepted.error();
+  if (write) {
+    const Status later = (*sqlite)->execute(kLaterSchema);
+    if (!later) return later.error();
+  }
+  auto connection = std::make_unique<Connection>(Connection{std::move(*sqlite)});
+  return std::unique_ptr<Store>(new Store(path, std::move(connection)));
+}
+
+Status Store::begin_run(const RunRecord& run) {
+  const Sqlite& sqlite = *connection_->sqlite;
+  const std::string facts = machine_json(run.machine, -1);
+  return connection_->transaction([&]() -> Status {
+    Statement machine = sqlite.prepare("INSERT OR REPLACE INTO machine VALUES (?, ?, ?)");
+    machine << run.machine.fingerprint << run.machine.host << facts;
+    const Status kept = machine.run();
+    if (!kept) return kept;
+    Statement head = sqlite.prepare("INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    head << run.id << run.started << run.command_line << run.state << run.stop_reason
+         << run.machine.fingerprint << facts << run_options_json(run.options)
+         << json_text(Json(run.versions));
+    return head.run();
+  });
+}
+
+Status Store::add_trial(const std::string& run_id, Trial& trial) {
+  const Sqlite& sqlite = *connection_->sqlite;
+  return connection_->transaction([&]() -> Status {
+    Statement row = sqlite.prepare(
+        "INSERT INTO trial VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    row << run_id << knobs_json(trial.knobs) << trial.phase << trial.why
+        << std::int64_t{trial.repetition} << outcome_name(trial.outcome) << trial.cause
+        << trial.reason << json_text(Json(trial.evidence)) << trial.reproduce
+        << trial.samples_per_second << static_cast<std::int64_t>(trial.peak_bytes) << trial.seconds
+        << trial.start_seconds << trial.placement << trial.log_tail << trial.started;
+    const Status kept = row.run();
+    if (!kept) return kept;
+    trial.id = sqlite.last_row_id();
+    const Status more = add_more(sqlite, trial);
+    if (!more) return more;
+    Statement insert = sqlite.prepare(
+        "INSERT INTO sample VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    std::int64_t position = 0;
+    for (const Sample& sample : trial.samples) {
+      insert.reset();
+      insert << trial.id << position++ << sample.samples_per_second << sample.seconds
+             << sample.steps << sample.step.data_seconds << sample.step.compute_seconds
+             << sample.step.all_reduce_seconds << sample.step.wait_seconds
+             << sample.interference.foreign_cpus << sample.interference.run_queue_wait_share
+             << sample.interference.pressure_share << sample.interference.throttled_seconds
+             << sample.interference.steal_share
+             << static_cast<std::int64_t>(sample.interference.swapped_pages)
+             << sample.interference.spoilt_by;
+      const Status inserted = insert.run();
+      if (!inserted) return inserted;
+    }
+    return Status();
+  });
+}
+
+Status Store::add_event(const std::string& run_id, const std::string& text) {
+  Statement row = connection_->sqlite->prepare("INSERT INTO event VALUES (?, ?, ?)");
+  row << run_id << utc_now() << text;
+  return row.run();
+}
+
+Status Store::finish_run(const std::string& run_id, const std::string& state,
+                         const std::string& stop_reason) {
+  Statement row =
+      connection_->sqlite->prepare("UPDATE run SET state = ?, stop_reason = ? WHERE id = ?");
+  row << state << stop_reason << run_id;
+  return row.run();
+}
+
+Result<std::string> Store::full_id(const std::string& id) const {
+  Statement rows = connection_->sqlite->prepare(
+      id == "last" ? "SELECT id FROM run ORDER BY started DESC, rowid DESC LIMIT 1"
+                   : "SELECT id FROM run WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id LIMIT 2");
+  if (id != "last") rows << id;
+  std::vector<std::string> found;
+  while (true) {
+    const auto row = rows.step();
+    if (!row) return row.error();
+    if (!*row) break;
+    found.push_back(rows.text());
+    if (found.back() == id) return id;
+  }
+  if (found.size() == 1) return found[0];
+  if (id == "last") return Error{ErrorKind::missing, "store " + path_ + " holds no runs yet"};
+  if (!found.empty()) {
+    return Error{ErrorKind::usage,
+                 fmt::format("'{}' is the beginning of several runs; give more of it", id)};
+  }
+  return Error{ErrorKind::missing,
+               fmt::format("no run '{}' in {}; `ocrtune list runs` shows them", id, path_)};
+}
+
+Result<RunRecord> Store::load_run(const std::string& id) const {
+  const auto full = full_id(id);
+  if (!full) return full.error();
+  const Sqlite& sqlite = *connection_->sqlite;
+  RunRecord run;
+  Statement head = sqlite.prepare(
+      "SELECT id, started, command_line, state, stop_reason, facts, options, versions FROM run "
+      "WHERE id = ?");
+  head << *full;
+  const auto found = head.step();
+  if (!found) return found.error();
+  run.id = head.text();
+  run.started = head.text();
+  run.command_line = head.text();
+  run.state = head.text();
+  run.stop_reason = head.text();
+  auto machine = parse_machine_json(head.text());
+  if (!machine) return machine.error();
+  run.machine = std::move(*machine);
+  auto options = parse_run_options(head.text());
+  if (!options) return options.error();
+  run.options = std::move(*options);
+  const Json versions = Json::parse(head.text(), nullptr, false);
+  for (const auto& [name, text] : versions.items()) {
+    if (text.is_string()) run.versions[name] = text.get<std::string>();
+  }
+
+  Statement rows = sqlite.prepare(
+      "SELECT id, knobs, phase, why, repetition, outcome, cause, reason, evidence, reproduce, "
+      "samples_per_second, peak_bytes, seconds, start_seconds, placement, log_tail, started "
+      "FROM trial WHERE run_id = ? ORDER BY id");
+  rows << *full;
+  std::map<std::int64_t, std::size_t> by_id;
+  while (true) {
+    const auto row = rows.step();
+    if (!row) return row.error();
+    if (!*row) break;
+    run.trials.push_back(read_trial(rows));
+    by_id[run.trials.back().id] = run.trials.size() - 1;
+  }
+  const Status more = read_more(sqlite, *full, by_id, run.trials);
+  if (!more) return more.error();
+  Statement samples = sqlite.prepare(
+      "SELECT trial_id, sample.samples_per_second, sample.seconds, steps, data_seconds, "
+      "compute_seconds, all_reduce_seconds, wait_seconds, foreign_cpus, run_queue_wait_share, "
+      "pressure_share, throttled_seconds, steal_share, swapped_pages, spoilt_by "
+      "FROM sample JOIN trial ON trial.id = trial_id WHERE run_id = ? ORDER BY trial_id, position");
+  samples << *full;
+  while (true) {
+    const auto row = samples.step();
+    if (!row) return row.error();
+    if (!*row) break;
+    const std::int64_t trial_id = samples.integer();
+    run.trials[by_id.at(trial_id)].samples.push_back(read_sample(samples));
+  }
+  return run;
+}
+
+Result<std::vector<RunListing>> Store::list_runs() const {
+  Statement rows = connection_->sqlite->prepare(
+      "SELECT run.id, run.started, command_line, state, host, run.fingerprint, "
+      "(SELECT count(*) FROM trial WHERE run_id = run.id) "
+      "FROM run LEFT JOIN machine ON machine.fingerprint = run.fingerprint "
+      "ORDER BY run.started DESC, run.rowid DESC");
+  std::vector<RunListing> listings;
+  while (true) {
+    const auto row = rows.step();
+    if (!row) return row.error();
+    if (!*row) return listings;
+    RunListing listing;
+    listing.id = rows.text();
+    listing.started = rows.text();
+    listing.command_line = rows.text();
+    listing.state = rows.text();
+    listing.host = rows.text();
+    listing.fingerprint = rows.text();
+    listing.trials = static_cast<int>(rows.integer());
+    listings.push_back(std::move(listing));
+  }
+}
+
+Result<std::vector<StoredEvent>> Store::events(const std::string& run_id) const {
+  Statement rows =
+      connection_->sqlite->prepare("SELECT at, text FROM event WHERE run_id = ? ORDER BY rowid");
+  rows << run_id;
+  std::vector<StoredEvent> found;
+  while (true) {
+    const auto row = rows.step();
+    if (!row) return row.error();
+    if (!*row) return found;
+    StoredEvent event;
+    event.at = rows.text();
+    event.text = rows.text();
+    found.push_back(std::move(event));
+  }
+}
+
+std::string utc_now() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
+                     fmt::gmtime(static_cast<std::time_t>(wall_seconds())));
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,66 @@
+// The one file in which every run is kept: SQLite, write-ahead log, a trial is on disk before the
+// next one starts.
+//
+// Tables: machine (by fingerprint), run, trial, sample, event. The schema's version is SQLite's
+// user_version; a file from a newer ocrtune, or one that is not ours, is refused and left alone.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "tuner/store/run_record.h"
+
+namespace ocrtune {
+
+struct RunListing {
+  std::string id, started, command_line, state, host, fingerprint;
+  int trials = 0;
+};
+
+struct StoredEvent {
+  std::string at;  // UTC, ISO 8601
+  std::string text;
+};
+
+class Store {
+ public:
+  enum class Mode { read, write };
+
+  // In write mode folders and the file are made as needed. Errors: denied, exhausted, missing (read
+  // mode), invalid (not ours, damaged, or of a newer version).
+  static Result<std::unique_ptr<Store>> open(const std::string& path, Mode mode);
+  static std::string default_path();  // <default_data_directory()>/runs.sqlite
+
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+  ~Store();
+
+  // Writes the run's head (machine, options, versions) without its trials.
+  Status begin_run(const RunRecord& run);
+  // Commits the trial with its samples and gives it its id.
+  Status add_trial(const std::string& run_id, Trial& trial);
+  Status add_event(const std::string& run_id, const std::string& text);
+  Status finish_run(const std::string& run_id, const std::string& state,
+                    const std::string& stop_reason);
+
+  // `id` may be any unambiguous beginning, or "last". The result field stays empty.
+  Result<RunRecord> load_run(const std::string& id) const;
+  Result<std::vector<RunListing>> list_runs() const;  // newest first
+  Result<std::vector<StoredEvent>> events(const std::string& run_id) const;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  struct Connection;
+  Store(std::string path, std::unique_ptr<Connection> connection);
+  Result<std::string> full_id(const std::string& id) const;
+
+  std::string path_;
+  std::unique_ptr<Connection> connection_;
+};
+
+std::string utc_now();  // "2026-11-21T07:40:08Z"
+
+}  // namespace ocrtune

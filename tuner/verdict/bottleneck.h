@@ -1,0 +1,33 @@
+// Where the seconds of a step go for the settings that people ask about, and what ending each
+// waste would bring at most.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tuner/store/run_record.h"
+
+namespace ocrtune {
+
+struct Bottleneck {
+  std::string role;  // "recommended", "yours", or the name of a folk rule
+  Knobs knobs;
+  double samples_per_second = 0;
+  StepTimes step;  // mean over the clean samples of all its trials
+  // Rates if the part took no time: an infinitely fast loader, free gradients, equal ranks. Upper
+  // bounds: a part that ends may show another one that it hid.
+  double ceiling_without_data = 0;
+  double ceiling_without_all_reduce = 0;
+  double ceiling_without_wait = 0;
+
+  double step_seconds() const;
+};
+
+// For the recommended setting, the user's own and each rule's, where step times were measured. A
+// setting with two roles stands once, under the first.
+std::vector<Bottleneck> bottlenecks(const RunRecord& run);
+
+// The mean step of a setting's clean samples; all zero when none reported its parts.
+StepTimes mean_step(const std::vector<Trial>& trials, const Knobs& knobs);
+
+}  // namespace ocrtune

@@ -1,0 +1,123 @@
+#include "tuner/verdict/choice.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace ocrtune {
+namespace {
+
+constexpr double kSameMemory = 0.01;  // peaks closer than this are alike
+
+bool over_limit(const SettingSummary& summary, const RecommendOptions& options) {
+  if (options.limit_bytes == 0) return false;
+  const double usable = static_cast<double>(options.limit_bytes) * (1 - options.margin);
+  return static_cast<double>(summary.peak_bytes) > usable;
+}
+
+std::vector<const Setting*> allowed(const std::vector<Setting>& settings,
+                                    const RecommendOptions& options) {
+  std::vector<const Setting*> working;
+  for (const Setting& setting : settings) {
+    if (!setting.works() || setting.crowds_out || over_limit(setting.summary, options)) continue;
+    if (!breaks(setting, options.objective)) working.push_back(&setting);
+  }
+  return working;
+}
+
+std::vector<const Setting*> candidates(const std::vector<const Setting*>& working,
+                                       const RecommendOptions& options) {
+  std::vector<const Setting*> raced;
+  for (const Setting* setting : working) {
+    if (!setting->race_rates.empty()) raced.push_back(setting);
+  }
+  return raced.empty() || options.objective.goal == Goal::memory ? working : raced;
+}
+
+bool safer(const Setting* a, const Setting* b) {
+  const auto weight = [](const Setting* setting) {
+    const SettingSummary& summary = setting->summary;
+    return std::make_tuple(summary.peak_bytes, summary.knobs.nproc, summary.knobs.threads,
+                           summary.knobs.workers, summary.knobs.batch);
+  };
+  return weight(a) < weight(b);
+}
+
+const Setting* best_of(const std::vector<const Setting*>& from) {
+  return *std::max_element(from.begin(), from.end(), [](const Setting* a, const Setting* b) {
+    return a->estimate.median < b->estimate.median;
+  });
+}
+
+// Those that do not tie, and yet these trials cannot tell them from the chosen one, however far
+// behind they look.
+void name_near(const std::vector<const Setting*>& working, Verdict& verdict) {
+  for (const Setting* other : working) {
+    const bool tie =
+        std::find(verdict.ties.begin(), verdict.ties.end(), other) != verdict.ties.end();
+    if (tie) continue;
+    if (ratio_interval(*other, *verdict.chosen, verdict.noise).high >= 1) {
+      verdict.near.push_back(other);
+    }
+  }
+}
+
+// Least memory among those that are fast enough; of about the same memory, the fastest.
+void choose_least_memory(std::vector<const Setting*> among, const Objective& objective,
+                         Verdict& verdict) {
+  const double fastest = best_of(among)->estimate.median;
+  const double floor = objective.least_samples_per_second > 0 ? 0 : kNearFastest * fastest;
+  std::erase_if(among, [&](const Setting* setting) {
+    return setting->estimate.median < floor || setting->summary.peak_bytes == 0;
+  });
+  if (among.empty()) return;
+  const Setting* least = *std::min_element(among.begin(), among.end(), safer);
+  const double most = static_cast<double>(least->summary.peak_bytes) * (1 + kSameMemory);
+  for (const Setting* setting : among) {
+    if (static_cast<double>(setting->summary.peak_bytes) <= most) verdict.ties.push_back(setting);
+  }
+  verdict.chosen = best_of(verdict.ties);
+}
+
+}  // namespace
+
+bool breaks(const Setting& setting, const Objective& objective) {
+  const SettingSummary& summary = setting.summary;
+  return !broken_constraint(objective, summary.samples_per_second.median, summary.step_seconds,
+                            static_cast<double>(summary.peak_bytes))
+              .empty();
+}
+
+Verdict choose(const std::vector<Setting>& settings, const RecommendOptions& options,
+               double noise) {
+  Verdict verdict;
+  verdict.limit_bytes = options.limit_bytes;
+  verdict.margin = options.margin;
+  verdict.objective = options.objective;
+  verdict.noise = noise;
+  if (options.baseline) {
+    const Setting* baseline = find_setting(settings, *options.baseline);
+    if (baseline != nullptr && baseline->works()) verdict.baseline = baseline;
+  }
+  const auto working = allowed(settings, options);
+  const auto among = candidates(working, options);
+  if (among.empty()) return verdict;
+  if (options.objective.goal == Goal::memory) {
+    choose_least_memory(among, options.objective, verdict);
+    return verdict;
+  }
+  const Setting* best = best_of(among);
+  verdict.ties.push_back(best);
+  for (const Setting* other : among) {
+    if (other == best) continue;
+    const Interval ratio = ratio_interval(*other, *best, noise);
+    if (ratio.high < 1) continue;
+    const double behind = 1 - other->estimate.median / best->estimate.median;
+    const bool close = behind <= options.tie_tolerance;
+    (close ? verdict.ties : verdict.unsettled).push_back(other);
+  }
+  verdict.chosen = *std::min_element(verdict.ties.begin(), verdict.ties.end(), safer);
+  name_near(working, verdict);
+  return verdict;
+}
+
+}  // namespace ocrtune

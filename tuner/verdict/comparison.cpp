@@ -1,0 +1,196 @@
+#include "tuner/verdict/comparison.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/random.h"
+#include "base/stats.h"
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kSignificant = 0.05;
+constexpr double kLeastChange = 0.02;  // a smaller one is alike, however sure
+constexpr std::size_t kLeastTrials = 4;
+constexpr int kRounds = 400;  // of the bootstrap, for each setting
+
+struct Rates {
+  std::vector<double> trials, samples;
+};
+
+std::map<Knobs, Rates> rates_of(const RunRecord& run) {
+  std::map<Knobs, Rates> rates;
+  for (const Trial& trial : run.trials) {
+    if (!trial.ok() || trial.noisy() || !(trial.samples_per_second > 0)) continue;
+    Rates& at = rates[trial.knobs];
+    at.trials.push_back(trial.samples_per_second);
+    for (const Sample& sample : trial.samples) {
+      if (sample.clean()) at.samples.push_back(sample.samples_per_second);
+    }
+  }
+  return rates;
+}
+
+SettingChange change_of(const Knobs& knobs, const Rates& before, const Rates& after) {
+  SettingChange change;
+  change.knobs = knobs;
+  change.from_trials = before.trials.size() >= kLeastTrials && after.trials.size() >= kLeastTrials;
+  const bool samples = !change.from_trials && before.samples.size() >= kLeastTrials &&
+                       after.samples.size() >= kLeastTrials;
+  const std::vector<double>& a = samples ? before.samples : before.trials;
+  const std::vector<double>& b = samples ? after.samples : after.trials;
+  change.before = bootstrap_median(a, 0.95, 1, kRounds);
+  change.after = bootstrap_median(b, 0.95, 1, kRounds);
+  change.ratio = bootstrap_ratio(b, a, 0.95, 1, kRounds);
+  change.p = mann_whitney_p(a, b);
+  return change;
+}
+
+// Benjamini-Hochberg: the i-th smallest of m times m / i, never above the one after it.
+void adjust(std::vector<SettingChange>& changes) {
+  std::sort(changes.begin(), changes.end(),
+            [](const SettingChange& a, const SettingChange& b) { return a.p > b.p; });
+  double last = 1;
+  const auto count = static_cast<double>(changes.size());
+  double rank = count;
+  for (SettingChange& change : changes) {
+    last = std::min(last, change.p * count / rank);
+    change.p = last;
+    rank -= 1;
+  }
+}
+
+Interval overall_ratio_of(const std::vector<SettingChange>& changes) {
+  if (changes.empty()) return {};
+  Random random(1);
+  std::vector<double> logs, means;
+  for (const SettingChange& change : changes) logs.push_back(std::log(change.ratio.median));
+  for (int round = 0; round < kRounds; ++round) {
+    double sum = 0;
+    for (std::size_t i = 0; i < logs.size(); ++i) {
+      const auto last = static_cast<std::int64_t>(logs.size()) - 1;
+      sum += logs[static_cast<std::size_t>(random.integer(0, last))];
+    }
+    means.push_back(sum / static_cast<double>(logs.size()));
+  }
+  return {std::exp(mean(logs)), std::exp(quantile(means, 0.025)), std::exp(quantile(means, 0.975))};
+}
+
+Change classify(const SettingChange& change) {
+  const bool large = std::fabs(change.ratio.median - 1) >= kLeastChange;
+  if (!large) return Change::alike;
+  if (change.p >= kSignificant) return Change::undecided;
+  return change.ratio.median > 1 ? Change::faster : Change::slower;
+}
+
+template <typename T>
+std::string fact_text(const Fact<T>& fact) {
+  return fact.known() ? fmt::format("{}", *fact.value) : "unknown";
+}
+
+std::vector<Difference> differences_of(const RunRecord& a, const RunRecord& b) {
+  std::vector<Difference> found;
+  const auto note = [&](const std::string& what, const std::string& before,
+                        const std::string& after) {
+    if (before != after) found.push_back({what, before, after});
+  };
+  const Machine &m = a.machine, &n = b.machine;
+  note("host", m.host, n.host);
+  note("processor", m.cpu.model, n.cpu.model);
+  note("kernel", m.kernel, n.kernel);
+  note("usable CPUs", fact_text(m.cpu.usable_cpus), fact_text(n.cpu.usable_cpus));
+  const auto limit = [](const Machine& machine) {
+    const Fact<double>& bytes = machine.memory.limit_bytes;
+    return bytes.known() ? format_bytes(static_cast<std::uint64_t>(*bytes.value)) : "unknown";
+  };
+  note("memory limit", limit(m), limit(n));
+  note("GPUs", m.gpu_state, n.gpu_state);
+  std::set<std::string> names;
+  for (const auto& [name, version] : a.versions) names.insert(name);
+  for (const auto& [name, version] : b.versions) names.insert(name);
+  const auto version_of = [](const RunRecord& run, const std::string& name) {
+    const auto at = run.versions.find(name);
+    return at == run.versions.end() ? std::string("none") : at->second;
+  };
+  for (const std::string& name : names) note(name, version_of(a, name), version_of(b, name));
+  note("model", a.options.model, b.options.model);
+  note("command", shell_join(a.options.command), shell_join(b.options.command));
+  note("data", a.options.label_file, b.options.label_file);
+  note("image width", std::to_string(a.options.width), std::to_string(b.options.width));
+  return found;
+}
+
+Interval best_ratio_of(const RunRecord& before, const RunRecord& after) {
+  if (!before.result.found || !after.result.found) return {};
+  const Interval& a = before.result.recommendation.samples_per_second;
+  const Interval& b = after.result.recommendation.samples_per_second;
+  if (a.median <= 0 || a.low <= 0) return {};
+  return {b.median / a.median, b.low / a.high, b.high / a.low};
+}
+
+std::string verdict_of(const RunComparison& comparison) {
+  int faster = 0, slower = 0;
+  for (const SettingChange& change : comparison.settings) {
+    faster += change.change == Change::faster ? 1 : 0;
+    slower += change.change == Change::slower ? 1 : 0;
+  }
+  std::string verdict;
+  const Interval& best = comparison.best_ratio;
+  if (best.median <= 0) {
+    verdict = "One of the runs has no recommendation.";
+  } else if (best.low > 1 + kLeastChange || best.high < 1 - kLeastChange) {
+    verdict = fmt::format("The recommended setting is {} by {:.1f} %.",
+                          best.median > 1 ? "faster" : "slower", 100 * std::fabs(best.median - 1));
+  } else {
+    verdict = "The recommended settings cannot be told apart.";
+  }
+  verdict += fmt::format(" Of {} settings in both runs {} became faster and {} slower.",
+                         comparison.settings.size(), faster, slower);
+  const Interval& overall = comparison.overall_ratio;
+  if (overall.median > 0) {
+    verdict += fmt::format(
+        " Over all of them the rate is {:.3f} times the earlier one ({:.3f} to {:.3f}).",
+        overall.median, overall.low, overall.high);
+  }
+  if (!comparison.same_machine) verdict += " The machines differ.";
+  return verdict;
+}
+
+}  // namespace
+
+RunComparison compare_runs(const RunRecord& before, const RunRecord& after) {
+  RunComparison comparison;
+  comparison.before_id = before.id;
+  comparison.after_id = after.id;
+  comparison.same_machine = !before.machine.fingerprint.empty() &&
+                            before.machine.fingerprint == after.machine.fingerprint;
+  comparison.differences = differences_of(before, after);
+  const auto a = rates_of(before), b = rates_of(after);
+  for (const auto& [knobs, rates] : a) {
+    const auto other = b.find(knobs);
+    if (other == b.end()) {
+      ++comparison.only_before;
+    } else {
+      comparison.settings.push_back(change_of(knobs, rates, other->second));
+    }
+  }
+  comparison.only_after = static_cast<int>(b.size() - comparison.settings.size());
+  adjust(comparison.settings);
+  for (SettingChange& change : comparison.settings) change.change = classify(change);
+  std::stable_sort(comparison.settings.begin(), comparison.settings.end(),
+                   [](const SettingChange& x, const SettingChange& y) {
+                     return std::fabs(std::log(x.ratio.median)) >
+                            std::fabs(std::log(y.ratio.median));
+                   });
+  comparison.overall_ratio = overall_ratio_of(comparison.settings);
+  comparison.best_ratio = best_ratio_of(before, after);
+  comparison.verdict = verdict_of(comparison);
+  return comparison;
+}
+
+}  // namespace ocrtune

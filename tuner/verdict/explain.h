@@ -1,0 +1,44 @@
+// A verdict in words: why this setting, why not its neighbours, and what to try next.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tuner/search/search.h"
+#include "tuner/verdict/settings.h"
+
+namespace ocrtune {
+
+struct Verdict {  // what the words are about
+  const Setting* chosen = nullptr;
+  const Setting* baseline = nullptr;      // null: none was given, or it failed
+  std::vector<const Setting*> ties;       // `chosen` included
+  std::vector<const Setting*> unsettled;  // of the race; slower on paper, but not clearly
+  std::vector<const Setting*> near;       // as `unsettled`, raced or not; best first
+  std::uint64_t limit_bytes = 0;          // 0: unknown
+  double margin = 0;
+  Objective objective;
+  double noise = 0;
+  int crowding = 0;  // settings that were left out as Setting::crowds_out
+  double trial_seconds = 0;
+};
+
+// How a setting ended that does not work: "out of memory: 71 GiB of 64 GiB".
+std::string failed_words(const SettingSummary& setting);
+
+// What a setting that ties needs more of: "more memory", "more threads"; empty: nothing.
+std::string needs_more(const SettingSummary& tie, const SettingSummary& chosen);
+
+std::vector<std::string> reasons_for(const Verdict& verdict);
+std::vector<Neighbour> rejected_neighbours(const Space& space, const Search& search,
+                                           const Verdict& verdict,
+                                           const std::vector<Setting>& settings);
+// A few of Verdict::near.
+std::vector<Neighbour> close_settings(const Verdict& verdict);
+// Empty when the chosen setting is clearly ahead of all that do not tie with it.
+std::string noise_statement(const Verdict& verdict);
+// Empty when nothing is left to find out.
+std::string next_experiment(const Space& space, const Search& search, const Verdict& verdict);
+
+}  // namespace ocrtune

@@ -1,0 +1,119 @@
+#include "tuner/verdict/growth.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "base/stats.h"
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr std::size_t kLeastPoints = 8;
+constexpr std::size_t kMostWindows = 32;
+constexpr double kDay = 86400;
+
+// The lowest point of each of `count` equal spans of time.
+std::vector<TracePoint> lowest_points(const std::vector<TracePoint>& trace, std::size_t count) {
+  const double begin = trace.front().seconds;
+  const double span = (trace.back().seconds - begin) / static_cast<double>(count);
+  std::vector<TracePoint> lowest;
+  std::size_t window = count;  // none yet
+  for (const TracePoint& point : trace) {
+    const auto at = std::min(static_cast<std::size_t>((point.seconds - begin) / span), count - 1);
+    if (at != window) {
+      lowest.push_back(point);
+      window = at;
+    } else if (point.value < lowest.back().value) {
+      lowest.back() = point;
+    }
+  }
+  return lowest;
+}
+
+// Sen's interval: the slopes of rank (N -+ z sqrt(n (n-1) (2n+5) / 18)) / 2.
+void set_slope(const std::vector<TracePoint>& points, Growth& growth) {
+  std::vector<double> slopes;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    for (std::size_t j = i + 1; j < points.size(); ++j) {
+      const double seconds = points[j].seconds - points[i].seconds;
+      if (seconds > 0) slopes.push_back((points[j].value - points[i].value) / seconds);
+    }
+  }
+  if (slopes.empty()) return;
+  std::sort(slopes.begin(), slopes.end());
+  const auto n = static_cast<double>(points.size());
+  const auto total = static_cast<double>(slopes.size());
+  const double half = 1.96 * std::sqrt(n * (n - 1) * (2 * n + 5) / 18) / 2;
+  const auto at = [&](double rank) {
+    return slopes[static_cast<std::size_t>(std::clamp(rank, 0.0, total - 1))];
+  };
+  growth.per_second = median(slopes);
+  growth.low = at(std::floor(total / 2 - half));
+  growth.high = at(std::ceil(total / 2 + half));
+}
+
+}  // namespace
+
+std::optional<Growth> fit_growth(const std::vector<TracePoint>& trace, double settle_seconds) {
+  std::vector<TracePoint> settled;
+  for (const TracePoint& point : trace) {
+    if (point.seconds >= settle_seconds && std::isfinite(point.value)) settled.push_back(point);
+  }
+  if (settled.size() < kLeastPoints || settled.back().seconds <= settled.front().seconds) {
+    return std::nullopt;
+  }
+  const auto windows = lowest_points(settled, std::min(kMostWindows, settled.size() / 2));
+  Growth growth;
+  growth.seconds = settled.back().seconds - settled.front().seconds;
+  growth.windows = static_cast<int>(windows.size());
+  growth.now = windows.back().value;
+  set_slope(windows, growth);
+  growth.rise = growth.per_second * growth.seconds;
+  return growth;
+}
+
+GrowthForecast forecast_growth(const Growth& growth, double limit, double planned_seconds,
+                               double least_rise, const GrowthSubject& subject) {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  const double room = std::max(limit - growth.now, 0.0);
+  const auto time_at = [&](double slope) { return slope > 0 ? room / slope : kNever; };
+  GrowthForecast forecast;
+  forecast.seconds_left = time_at(growth.per_second);
+  forecast.earliest = time_at(growth.high);
+  forecast.latest = time_at(growth.low);
+  const double horizon = planned_seconds > 0 ? planned_seconds : kDay;
+  forecast.alarm =
+      growth.certain() && growth.rise >= least_rise && forecast.seconds_left <= horizon;
+  const auto amount = [&](double value) {
+    return subject.bytes ? format_bytes(static_cast<std::uint64_t>(std::max(value, 0.0)))
+                         : fmt::format("{:.3g}", std::max(value, 0.0));
+  };
+  forecast.words =
+      growth.certain()
+          ? fmt::format("{} grows by {}/s ({} .. {}): the limit of {} is met in {} ({} .. {})",
+                        subject.name, amount(growth.per_second), amount(growth.low),
+                        amount(growth.high), amount(limit), format_duration(forecast.seconds_left),
+                        format_duration(forecast.earliest), format_duration(forecast.latest))
+          : subject.name + " does not grow";
+  return forecast;
+}
+
+void GrowthTrace::add(double seconds, double value) {
+  if (waiting_ == 0 || value < lowest_.value) lowest_ = {seconds, value};
+  if (++waiting_ < stride_) return;
+  waiting_ = 0;
+  points_.push_back(lowest_);
+  if (points_.size() < most_points_) return;
+  std::vector<TracePoint> halved;
+  for (std::size_t i = 0; i + 1 < points_.size(); i += 2) {
+    halved.push_back(points_[i].value <= points_[i + 1].value ? points_[i] : points_[i + 1]);
+  }
+  points_ = std::move(halved);
+  stride_ *= 2;
+}
+
+}  // namespace ocrtune

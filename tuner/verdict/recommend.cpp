@@ -1,0 +1,256 @@
+#include "tuner/verdict/recommend.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/stats.h"
+#include "base/text.h"
+#include "trial/observe/gpu_places.h"
+#include "tuner/verdict/audit.h"
+#include "tuner/verdict/choice.h"
+#include "tuner/verdict/explain.h"
+#include "tuner/verdict/pareto.h"
+#include "tuner/verdict/settings.h"
+#include "tuner/verdict/trial_growth.h"
+
+namespace ocrtune {
+namespace {
+
+// Under other load the scheduler gives each runnable thread a share: more of them than CPUs get
+// more than they would have alone. Marks such settings, unless nothing else works; gives their
+// number.
+int mark_crowding(std::vector<Setting>& settings, const std::vector<Trial>& trials, int cpus) {
+  std::size_t samples = 0;
+  std::size_t spoilt = 0;
+  for (const Trial& trial : trials) {
+    samples += trial.samples.size();
+    for (const Sample& sample : trial.samples) spoilt += sample.clean() ? 0 : 1;
+  }
+  if (cpus <= 0 || 2 * spoilt <= samples) return 0;
+  const auto crowds = [&](const Setting& setting) {
+    return setting.works() && setting.summary.knobs.nproc * setting.summary.knobs.threads > cpus;
+  };
+  const auto fits = [&](const Setting& setting) { return setting.works() && !crowds(setting); };
+  if (std::none_of(settings.begin(), settings.end(), fits)) return 0;
+  int marked = 0;
+  for (Setting& setting : settings) {
+    setting.crowds_out = crowds(setting);
+    marked += setting.crowds_out ? 1 : 0;
+  }
+  return marked;
+}
+
+// That the best may be five times as fast is no claim worth making.
+constexpr double kMostCertifiedGain = 4;
+
+// How much better than the chosen setting anything of the space can still be, at 95 %; below 0 if
+// settings that may work were neither run nor predicted, or not well enough to say anything. What
+// is not launched only because its memory is not known well enough counts: it may be the best.
+double possible_gain(const Space& space, const Search& search, const Verdict& verdict,
+                     const std::vector<Setting>& settings) {
+  if (verdict.objective.goal == Goal::memory) return -1;
+  double most = 0;
+  std::set<Knobs> run;
+  for (const Setting& other : settings) {
+    run.insert(other.summary.knobs);
+    if (&other == verdict.chosen || !other.works() || other.crowds_out) continue;
+    if (breaks(other, verdict.objective)) continue;
+    most = std::max(most, ratio_interval(other, *verdict.chosen, verdict.noise).high - 1);
+  }
+  for (const Knobs& knobs : space.points()) {
+    if (run.count(knobs) > 0) continue;
+    const Prediction prediction = search.predict(knobs);
+    if (!prediction.may_work) continue;
+    if (prediction.merit.median <= 0) return -1;
+    const double high = prediction.merit.high;
+    most = std::max(most, high / verdict.chosen->estimate.median - 1);
+  }
+  return most > kMostCertifiedGain ? -1 : most;
+}
+
+std::string certificate(const Space& space, double gain, const Verdict& verdict, int tried) {
+  const std::string ties =
+      verdict.ties.size() > 1 ? fmt::format("; {} tie", verdict.ties.size()) : "";
+  if (gain < 0) {
+    return fmt::format("best of {} of {} settings that were run{}; no claim about the others",
+                       tried, space.size(), ties);
+  }
+  const double percent = std::max(1.0, std::ceil(100 * gain / (1 + gain)));
+  return fmt::format("95 %: within {:.0f} % of the best in the declared space{}", percent, ties);
+}
+
+std::vector<PredictedSetting> predict_untried(const Space& space, const Search& search,
+                                              const std::vector<Setting>& settings) {
+  std::set<Knobs> tried;
+  for (const Setting& setting : settings) tried.insert(setting.summary.knobs);
+  std::vector<PredictedSetting> predicted;
+  for (const Knobs& knobs : space.points()) {
+    if (tried.contains(knobs)) continue;
+    const Prediction prediction = search.predict(knobs);
+    const double bytes = prediction.memory.known ? prediction.memory.bytes : 0;
+    predicted.push_back({knobs, prediction.samples_per_second, static_cast<std::uint64_t>(bytes),
+                         prediction.admitted, prediction.reason});
+  }
+  return predicted;
+}
+
+void count_outcomes(TuneResult& result, const std::vector<Trial>& trials) {
+  double seconds = 0;
+  for (const Trial& trial : trials) {
+    ++result.outcomes[std::string(outcome_name(trial.outcome))];
+    seconds += trial.seconds;
+    for (const Sample& sample : trial.samples) result.spoilt_samples += sample.clean() ? 0 : 1;
+  }
+  result.trials = static_cast<int>(trials.size());
+  if (result.seconds <= 0) result.seconds = seconds;
+}
+
+// Nothing was run: because nothing may be, in the words of the lightest setting, or for want of
+// time.
+std::string nothing_run(const Space& space, const Search& search) {
+  double least_bytes = 0;
+  std::string why;
+  for (const Knobs& knobs : space.points()) {
+    const Prediction prediction = search.predict(knobs);
+    if (prediction.admitted) return "No setting was run; allow a longer budget.";
+    if (why.empty() || prediction.memory.bytes < least_bytes) {
+      least_bytes = prediction.memory.bytes;
+      why = fmt::format("{}: {}", knobs_text(knobs), prediction.reason);
+    }
+  }
+  return fmt::format("No setting may be launched; the lightest is {}.", why);
+}
+
+std::string no_answer(const std::vector<Setting>& settings, const Objective& objective) {
+  for (const Setting& setting : settings) {
+    if (setting.works() && breaks(setting, objective)) {
+      const SettingSummary& best = setting.summary;
+      return fmt::format(
+          "No setting that was run meets the constraints; {} has {}.", knobs_text(best.knobs),
+          broken_constraint(objective, best.samples_per_second.median, best.step_seconds,
+                            static_cast<double>(best.peak_bytes)));
+    }
+    if (setting.works()) {
+      return fmt::format(
+          "Every setting that works leaves less memory free than asked; the fastest "
+          "is {}. Lower the margin or raise the limit.",
+          knobs_text(setting.summary.knobs));
+    }
+  }
+  const SettingSummary& last = settings.back().summary;
+  const std::string outcome = outcome_text(last.outcome);
+  std::string reason = last.reason;
+  while (!reason.empty() && reason.back() == '.') reason.pop_back();  // ours ends the sentence
+  return fmt::format("No setting works: {} ended with {}{}.", knobs_text(last.knobs), outcome,
+                     reason.empty() ? "" : ": " + reason);
+}
+
+std::string worth_words(const Recommendation& chosen, const Objective& objective) {
+  const std::string rate = format_count(chosen.samples_per_second.median) + " samples/s";
+  switch (objective.goal) {
+    case Goal::latency:
+      return fmt::format("{} % of its steps end within {}, {}", objective.percentile,
+                         format_duration(chosen.step_seconds), rate);
+    case Goal::memory:
+      return fmt::format("peak memory {}, {}", format_bytes(chosen.peak_bytes), rate);
+    case Goal::energy:
+      return fmt::format("{} samples a joule, {}", format_count(chosen.samples_per_joule), rate);
+    default:
+      return rate;
+  }
+}
+
+void recommend_chosen(TuneResult& result, const Verdict& verdict) {
+  const SettingSummary& summary = verdict.chosen->summary;
+  Recommendation& recommendation = result.recommendation;
+  recommendation.knobs = summary.knobs;
+  recommendation.env = knob_environment(summary.knobs);
+  recommendation.samples_per_second = rate_of(*verdict.chosen, verdict.objective);
+  recommendation.peak_bytes = summary.peak_bytes;
+  recommendation.step_seconds = summary.step_seconds;
+  recommendation.samples_per_joule = summary.samples_per_joule;
+  recommendation.limit_bytes = verdict.limit_bytes;
+  recommendation.reasons = reasons_for(verdict);
+  for (const Setting* tie : verdict.ties) result.ties.push_back(tie->summary);
+  if (verdict.baseline == verdict.chosen) {
+    result.gain = {1, 1, 1};
+  } else if (verdict.baseline != nullptr) {
+    result.gain = gain_interval(*verdict.chosen, *verdict.baseline, verdict.noise);
+  }
+}
+
+// What the latest trial of these knobs said of GPUs that had nothing to do.
+std::string idle_gpus(const std::vector<Trial>& trials, const Knobs& knobs) {
+  std::string said;
+  for (const Trial& trial : trials) {
+    if (!trial.ok() || !(trial.knobs == knobs)) continue;
+    said.clear();
+    for (const std::string& line : trial.evidence) {
+      if (starts_with(line, kIdleGpus)) said = line + ".";
+    }
+  }
+  return said;
+}
+
+}  // namespace
+
+TuneResult recommend(const Space& space, const Search& search, const std::vector<Trial>& trials,
+                     const RecommendOptions& options) {
+  TuneResult result;
+  result.run_id = options.run_id;
+  result.seconds = options.seconds;
+  result.space_points = space.size();
+  result.stop_reason = options.stop_reason;
+  result.objective = objective_text(options.objective);
+  result.noise = repeat_noise(trials, options.expected_noise, options.objective);
+  count_outcomes(result, trials);
+  std::vector<Setting> settings = settings_of(trials, result.noise, options.objective);
+  for (Setting& setting : settings) {
+    const Interval modelled = search.predict(setting.summary.knobs).merit;
+    if (setting.works() && modelled.median > 0) setting.estimate = modelled;
+  }
+  for (const Setting& setting : settings) result.settings.push_back(setting.summary);
+  const Objective& objective = options.objective;
+  const bool steps = objective.goal == Goal::latency || objective.most_step_seconds > 0;
+  result.pareto_axes = pareto_axes(result.settings, steps);
+  result.pareto = pareto_set(result.settings, result.pareto_axes);
+  result.predicted = predict_untried(space, search, settings);
+  if (options.baseline) {
+    const Setting* baseline = find_setting(settings, *options.baseline);
+    result.baseline.knobs = *options.baseline;
+    result.baseline.outcome = Outcome::skipped;
+    if (baseline != nullptr) result.baseline = baseline->summary;
+  }
+  const int crowding = mark_crowding(settings, trials, options.cpus);
+  Verdict verdict = choose(settings, options, result.noise);
+  verdict.crowding = crowding;
+  if (verdict.chosen == nullptr) {
+    result.answer =
+        settings.empty() ? nothing_run(space, search) : no_answer(settings, options.objective);
+    return result;
+  }
+  verdict.trial_seconds = result.trials > 0 ? result.seconds / result.trials : 0;
+  result.found = true;
+  recommend_chosen(result, verdict);
+  const std::string growth = growth_sentence(trials, verdict.chosen->summary.knobs);
+  if (!growth.empty()) result.recommendation.reasons.push_back(growth);
+  const std::string idle = idle_gpus(trials, verdict.chosen->summary.knobs);
+  if (!idle.empty()) result.recommendation.reasons.push_back(idle);
+  const double gain = possible_gain(space, search, verdict, settings);
+  result.certified_gap = gain;
+  result.certificate = certificate(space, gain, verdict, static_cast<int>(settings.size()));
+  result.rules = audit_rules(options.rules, settings, *verdict.chosen, search, result.noise);
+  result.close = close_settings(verdict);
+  result.rejected = rejected_neighbours(space, search, verdict, settings);
+  result.terms = search.terms();
+  result.noise_statement = noise_statement(verdict);
+  result.advice = next_experiment(space, search, verdict);
+  result.answer = fmt::format("Launch with {}: {}.", knobs_text(result.recommendation.knobs),
+                              worth_words(result.recommendation, options.objective));
+  return result;
+}
+
+}  // namespace ocrtune

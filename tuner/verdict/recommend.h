@@ -1,0 +1,24 @@
+// From trials to the answer: a pure function, the same for real runs, tables and simulations.
+//
+// The candidates are the settings of the race that break no constraint, compared round by round.
+// Those that cannot be told from the fastest and are within 0.5 % of it tie; of a tie the safest is
+// chosen: least memory, then fewest processes. The claim is the median of that setting's race
+// trials.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tuner/recommendation.h"
+#include "tuner/search/search.h"
+#include "tuner/verdict/recommend_options.h"
+
+namespace ocrtune {
+
+// `search` was told all of `trials`. Recommendation::command is left to the caller.
+TuneResult recommend(const Space& space, const Search& search, const std::vector<Trial>& trials,
+                     const RecommendOptions& options);
+
+}  // namespace ocrtune

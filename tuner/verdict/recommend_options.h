@@ -1,0 +1,30 @@
+// What a verdict depends on beside the trials.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tuner/space/default_space.h"
+#include "tuner/space/objective.h"
+
+namespace ocrtune {
+
+struct RecommendOptions {
+  std::string run_id;
+  std::optional<Knobs> baseline;  // the user's current setting
+  std::vector<RuleSetting> rules;
+  std::uint64_t limit_bytes = 0;  // 0: unknown
+  double margin = 0.05;
+  Objective objective;  // as in SearchOptions
+  // Usable CPUs; 0: unknown. On a host where other load spoilt most samples, settings with more
+  // processes x threads than these win by taking the others' share, and are not chosen.
+  int cpus = 0;
+  double expected_noise = 0.03;  // as in SearchOptions
+  double tie_tolerance = 0.005;  // settings further apart than this never tie
+  double seconds = 0;
+  std::string stop_reason;
+};
+
+}  // namespace ocrtune
