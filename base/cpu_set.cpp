@@ -13,11 +13,11 @@
 namespace ocrtune {
 namespace {
 
-constexpr int kMostCpus = 65536;
+constexpr int kMaxCpus = 65536;
 
 // A kernel CPU mask of our own size: cpu_set_t stops at 1,024 CPUs.
 struct KernelMask {
-  std::vector<unsigned long> words = std::vector<unsigned long>(kMostCpus / kWordBits);
+  std::vector<unsigned long> words = std::vector<unsigned long>(kMaxCpus / kWordBits);
   static constexpr int kWordBits = 8 * sizeof(unsigned long);
   cpu_set_t* get() { return reinterpret_cast<cpu_set_t*>(words.data()); }
   std::size_t bytes() const { return words.size() * sizeof(unsigned long); }
@@ -44,7 +44,7 @@ Result<CpuSet> CpuSet::parse(std::string_view list) {
     const auto ends = split(part, '-');
     const auto first = parse_integer(ends.front());
     const auto last = parse_integer(ends.back());
-    if (ends.size() > 2 || !first || !last || *first < 0 || *last < *first || *last >= kMostCpus) {
+    if (ends.size() > 2 || !first || !last || *first < 0 || *last < *first || *last >= kMaxCpus) {
       return Error{ErrorKind::invalid, fmt::format("'{}' is not a CPU list such as 0-3,8", list)};
     }
     for (auto cpu = *first; cpu <= *last; ++cpu) cpus.push_back(static_cast<int>(cpu));
@@ -91,7 +91,7 @@ CpuSet current_affinity() {
   KernelMask mask;
   if (::sched_getaffinity(0, mask.bytes(), mask.get()) != 0) return CpuSet();
   std::vector<int> cpus;
-  for (int cpu = 0; cpu < kMostCpus; ++cpu) {
+  for (int cpu = 0; cpu < kMaxCpus; ++cpu) {
     const auto word = mask.words[static_cast<std::size_t>(cpu / KernelMask::kWordBits)];
     if ((word >> (cpu % KernelMask::kWordBits)) & 1U) cpus.push_back(cpu);
   }

@@ -35,13 +35,13 @@ Status write_all(int descriptor, std::string_view contents, const std::string& n
   return Status();
 }
 
-Result<std::string> read_file(const std::string& path, std::uint64_t most_bytes) {
+Result<std::string> read_file(const std::string& path, std::uint64_t max_bytes) {
   Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (file.number < 0) return system_error(errno, "open " + path);
   std::string contents;
   char block[65536];
-  while (contents.size() < most_bytes) {
-    const auto room = std::min<std::uint64_t>(sizeof block, most_bytes - contents.size());
+  while (contents.size() < max_bytes) {
+    const auto room = std::min<std::uint64_t>(sizeof block, max_bytes - contents.size());
     const ssize_t got = ::read(file.number, block, static_cast<std::size_t>(room));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return system_error(errno, "read " + path);

@@ -10,8 +10,8 @@
 
 namespace ocrtune {
 
-// The whole file, at most `most_bytes` of it. Works for /proc and /sys, whose sizes read as 0.
-Result<std::string> read_file(const std::string& path, std::uint64_t most_bytes = 1ULL << 30);
+// The whole file, at most `max_bytes` of it. Works for /proc and /sys, whose sizes read as 0.
+Result<std::string> read_file(const std::string& path, std::uint64_t max_bytes = 1ULL << 30);
 
 // All of `contents`, however many calls that takes; `name` is what an error calls the descriptor.
 Status write_all(int descriptor, std::string_view contents, const std::string& name);

@@ -9,7 +9,7 @@ void LineSplitter::add(std::string_view bytes,
   while (!bytes.empty()) {
     const std::size_t end = bytes.find_first_of("\r\n");
     const std::string_view piece = bytes.substr(0, end);
-    line_.append(piece.substr(0, most_bytes_ - std::min(most_bytes_, line_.size())));
+    line_.append(piece.substr(0, max_bytes_ - std::min(max_bytes_, line_.size())));
     if (end == std::string_view::npos) return;
     if (!line_.empty()) sink(line_);
     line_.clear();

@@ -11,15 +11,15 @@ namespace ocrtune {
 
 class LineSplitter {
  public:
-  explicit LineSplitter(std::size_t most_bytes = 64 << 10) : most_bytes_(most_bytes) {}
+  explicit LineSplitter(std::size_t max_bytes = 64 << 10) : max_bytes_(max_bytes) {}
 
-  // Calls `sink` for each whole line, without its end. Lines longer than most_bytes are cut there
+  // Calls `sink` for each whole line, without its end. Lines longer than max_bytes are cut there
   // and the rest is dropped. Empty lines are left out.
   void add(std::string_view bytes, const std::function<void(const std::string&)>& sink);
   const std::string& open_line() const { return line_; }  // begun, not ended
 
  private:
-  std::size_t most_bytes_;
+  std::size_t max_bytes_;
   std::string line_;
 };
 

@@ -282,25 +282,25 @@ Result<std::string> find_executable(const std::string& name) {
 
 void OutputRing::append(std::string_view bytes) {
   total_bytes_ += bytes.size();
-  if (bytes.size() >= most_bytes_) {
-    bytes_.assign(bytes.substr(bytes.size() - most_bytes_));
+  if (bytes.size() >= max_bytes_) {
+    bytes_.assign(bytes.substr(bytes.size() - max_bytes_));
     return;
   }
   bytes_.append(bytes);
-  if (bytes_.size() > 2 * most_bytes_) bytes_.erase(0, bytes_.size() - most_bytes_);
+  if (bytes_.size() > 2 * max_bytes_) bytes_.erase(0, bytes_.size() - max_bytes_);
 }
 
 std::string OutputRing::contents() const {
-  return bytes_.size() <= most_bytes_ ? bytes_ : bytes_.substr(bytes_.size() - most_bytes_);
+  return bytes_.size() <= max_bytes_ ? bytes_ : bytes_.substr(bytes_.size() - max_bytes_);
 }
 
-std::string OutputRing::tail(std::size_t most_lines) const {
+std::string OutputRing::tail(std::size_t max_lines) const {
   const std::string all = contents();
   std::size_t end = all.size();
   while (end > 0 && (all[end - 1] == '\n' || all[end - 1] == '\r')) --end;
   std::size_t begin = end;
   for (std::size_t lines = 0; begin > 0; --begin) {
-    if (all[begin - 1] == '\n' && ++lines == most_lines) break;
+    if (all[begin - 1] == '\n' && ++lines == max_lines) break;
   }
   return valid_utf8(std::string_view(all).substr(begin, end - begin));
 }
@@ -375,10 +375,10 @@ void Process::close_output() {
 }
 
 std::size_t Process::read_output(const std::function<void(std::string_view)>& sink) {
-  static constexpr std::size_t kMostBytes = 1 << 20;
+  static constexpr std::size_t kMaxBytes = 1 << 20;
   std::size_t total = 0;
   std::array<char, 65536> block;  // NOLINT: not filled on purpose
-  while (output_ >= 0 && total < kMostBytes) {
+  while (output_ >= 0 && total < kMaxBytes) {
     const ssize_t got = ::read(output_, block.data(), block.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) break;

@@ -62,16 +62,16 @@ Result<std::string> find_executable(const std::string& name);
 // The last bytes of a stream of any length.
 class OutputRing {
  public:
-  explicit OutputRing(std::size_t most_bytes) : most_bytes_(most_bytes) {}
+  explicit OutputRing(std::size_t max_bytes) : max_bytes_(max_bytes) {}
   void append(std::string_view bytes);
   std::uint64_t total_bytes() const { return total_bytes_; }
   std::string contents() const;
   // The last lines, whole ones where possible, as valid UTF-8.
-  std::string tail(std::size_t most_lines) const;
+  std::string tail(std::size_t max_lines) const;
 
  private:
-  std::size_t most_bytes_;
-  std::string bytes_;  // at most twice most_bytes_, trimmed now and then
+  std::size_t max_bytes_;
+  std::string bytes_;  // at most twice max_bytes_, trimmed now and then
   std::uint64_t total_bytes_ = 0;
 };
 

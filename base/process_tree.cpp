@@ -25,7 +25,7 @@ namespace ocrtune {
 namespace {
 
 constexpr double kKillSeconds = 5;  // how long the kernel may take to end a killed process
-constexpr std::size_t kMostNamed = 20;
+constexpr std::size_t kMaxNamed = 20;
 
 std::atomic<int> g_live_trees{0};
 
@@ -233,7 +233,7 @@ void ProcessTree::kill_all(StopReport& report, Clock& clock) {
       signal_exactly(process, SIGKILL);
       if (!forced.insert({process.pid, process.start_ticks}).second) continue;
       ++report.killed;
-      if (report.forced.size() < kMostNamed) report.forced.push_back(label(process));
+      if (report.forced.size() < kMaxNamed) report.forced.push_back(label(process));
     }
     if (wait_until_empty(0.2, clock) || clock.now_seconds() >= deadline) break;
   }

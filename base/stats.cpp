@@ -67,7 +67,7 @@ double quantile(std::vector<double> values, double p) {
   return values[below] + share * (values[above] - values[below]);
 }
 
-double deviation(const std::vector<double>& values) {
+double stddev(const std::vector<double>& values) {
   if (values.size() < 2) return 0;
   const double centre = mean(values);
   double sum = 0;
@@ -83,9 +83,9 @@ double median_absolute_deviation(const std::vector<double>& values) {
   return 1.4826 * median(std::move(distances));
 }
 
-double student_95(double freedom) {
+double t_quantile_95(double dof) {
   struct Row {
-    double freedom, errors;
+    double dof, errors;
   };
   static constexpr std::array<Row, 15> kRows = {{{1, 12.706},
                                                  {2, 4.303},
@@ -102,13 +102,12 @@ double student_95(double freedom) {
                                                  {20, 2.086},
                                                  {30, 2.042},
                                                  {1e9, 1.960}}};
-  if (freedom <= 1) return kRows[0].errors;
+  if (dof <= 1) return kRows[0].errors;
   for (std::size_t i = 1; i < kRows.size(); ++i) {
     const Row &below = kRows[i - 1], &above = kRows[i];
-    if (freedom > above.freedom) continue;
+    if (dof > above.dof) continue;
     // Straight in 1 / freedom, or nearly.
-    const double share =
-        (1 / below.freedom - 1 / freedom) / (1 / below.freedom - 1 / above.freedom);
+    const double share = (1 / below.dof - 1 / dof) / (1 / below.dof - 1 / above.dof);
     return below.errors + share * (above.errors - below.errors);
   }
   return kRows.back().errors;
@@ -176,10 +175,10 @@ PairedDifference paired_difference(const std::vector<double>& a, const std::vect
   difference.mean = median(logs);
   // The spread of few pairs says little: it is pooled with what repeats show elsewhere.
   const double prior = noise * std::sqrt(2.0);
-  const double seen = deviation(logs);
+  const double seen = stddev(logs);
   const auto count = static_cast<double>(rounds);
-  const double freedom = std::max(0.0, count - 1);
-  const double variance = (4 * prior * prior + freedom * seen * seen) / (4 + freedom);
+  const double dof = std::max(0.0, count - 1);
+  const double variance = (4 * prior * prior + dof * seen * seen) / (4 + dof);
   difference.error = rounds == 0 ? 1e9 : std::sqrt(variance / count);
   difference.own_error = rounds < 2 ? difference.error : seen / std::sqrt(count);
   return difference;

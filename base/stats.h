@@ -16,12 +16,12 @@ struct Interval {
 double mean(const std::vector<double>& values);         // 0 when empty
 double median(std::vector<double> values);              // 0 when empty
 double quantile(std::vector<double> values, double p);  // linear between order statistics
-double deviation(const std::vector<double>& values);    // sample standard deviation; 0 below 2
+double stddev(const std::vector<double>& values);       // sample standard deviation; 0 below 2
 double median_absolute_deviation(const std::vector<double>& values);  // x 1.4826: sigma if normal
 
 // Standard errors from the middle to either end of a 95 % interval, when the error itself comes
 // from `freedom` degrees of freedom (at least 1): 12.7 for 1, 2.78 for 4, 1.96 for many.
-double student_95(double freedom);
+double t_quantile_95(double dof);
 
 // Bootstrap percentile interval of the median. One value gives low = high = median; use the
 // spread of comparable settings there. Same seed, same answer.

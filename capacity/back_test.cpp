@@ -31,7 +31,7 @@ std::vector<BackTest> back_tests(const std::vector<ScalingPoint>& points,
 double valid_factor(const std::vector<BackTest>& tests) {
   double factor = 1;
   for (const BackTest& test : tests) {  // ascending factor
-    if (!test.covered || std::abs(test.error) > kMostBackTestError) break;
+    if (!test.covered || std::abs(test.error) > kMaxBackTestError) break;
     factor = test.factor();
   }
   return factor;

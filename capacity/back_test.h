@@ -26,10 +26,10 @@ struct BackTest {
 std::vector<BackTest> back_tests(const std::vector<ScalingPoint>& points,
                                  const ScalingOptions& options = {});
 
-inline constexpr double kMostBackTestError = 0.15;
+inline constexpr double kMaxBackTestError = 0.15;
 
 // How far beyond the largest measured count a prediction is backed: the largest factor() up to
-// which every back-test is covered and off by at most kMostBackTestError; 1 when none is.
+// which every back-test is covered and off by at most kMaxBackTestError; 1 when none is.
 double valid_factor(const std::vector<BackTest>& tests);
 
 }  // namespace ocrtune

@@ -18,18 +18,18 @@ namespace {
 constexpr int kDraws = 400;
 constexpr std::uint64_t kSeed = 11;
 constexpr int kQueueRequests = 60000;
-constexpr double kMostSharedNothing = 100;  // machines for each measured one
-constexpr int kMostSearched = 100000;
+constexpr double kMaxSharedNothing = 100;  // machines for each measured one
+constexpr int kMaxSearched = 100000;
 
-double least_noise(const NodeMeasurement& node) { return std::max(node.noise, 0.01); }
+double min_noise(const NodeMeasurement& node) { return std::max(node.noise, 0.01); }
 
 // What another day's measurement of this node might give as its median rate.
 std::vector<double> rate_draws(const NodeMeasurement& node) {
   Random random(kSeed);
   const double centre = median(node.rates);
-  const double deviation =
-      least_noise(node) * std::sqrt(1 + 1.57 / static_cast<double>(node.rates.size()));
-  const double widened = std::hypot(deviation, node.widened);
+  const double stddev =
+      min_noise(node) * std::sqrt(1 + 1.57 / static_cast<double>(node.rates.size()));
+  const double widened = std::hypot(stddev, node.widened);
   std::vector<double> draws;
   for (int i = 0; i < kDraws; ++i) {
     draws.push_back(centre * std::exp(widened * random.normal()));
@@ -79,7 +79,7 @@ class Planner {
   // --- inference: machines that share nothing ---
 
   void plan_inference() {
-    plan_.valid_range = {1, kMostSharedNothing,
+    plan_.valid_range = {1, kMaxSharedNothing,
                          "one machine was measured; a load balancer for more than 100 was not"};
     plan_.back_tests = back_tests(node_.points, {demand_.confidence, 200, kSeed});
     note_service();
@@ -119,7 +119,7 @@ class Planner {
 
   // The fewest machines on which the recorded load keeps the promise; one too many to refuse.
   double machines_on_trace(double speed) const {
-    int low = 1, high = static_cast<int>(kMostSharedNothing) + 1;
+    int low = 1, high = static_cast<int>(kMaxSharedNothing) + 1;
     while (low < high) {
       const int middle = low + (high - low) / 2;
       if (trace_latency(middle, speed) <= demand_.promise->seconds) {
@@ -230,7 +230,7 @@ class Planner {
         fit_scaling(one_node ? node_.points : node_.nodes, {demand_.confidence, kDraws, kSeed});
     if (!fit) return refuse(fit.error().what);
     const double factor = valid_factor(plan_.back_tests);
-    const double reach = one_node ? factor : factor * fit->most_processes;
+    const double reach = one_node ? factor : factor * fit->max_processes;
     plan_.valid_range = {1, std::max(1.0, std::floor(reach + 1e-9)),
                          training_reason(one_node, factor)};
     const double wanted = demand_.total_samples() / demand_.deadline_seconds;
@@ -287,7 +287,7 @@ class Planner {
 
   // The least machines whose rate at this quantile suffices; past the valid range: one more.
   double machines_for(const ScalingFit& fit, double wanted, double tail) const {
-    const int most = static_cast<int>(std::min<double>(plan_.valid_range.high, kMostSearched));
+    const int most = static_cast<int>(std::min<double>(plan_.valid_range.high, kMaxSearched));
     for (int machines = 1; machines <= most; ++machines) {
       if (quantile(training_rates(fit, machines), tail) >= wanted) return machines;
     }

@@ -71,10 +71,10 @@ void fit_batch_cost(const std::vector<Measured>& all, NodeMeasurement& node) {
   node.service.fixed_seconds = own - node.service.seconds_each * node.knobs.batch;
 }
 
-std::vector<double> spread_draws(double deviation) {
+std::vector<double> spread_draws(double stddev) {
   Random random(17);
   std::vector<double> draws;
-  for (int i = 0; i < kDraws; ++i) draws.push_back(std::exp(deviation * random.normal()));
+  for (int i = 0; i < kDraws; ++i) draws.push_back(std::exp(stddev * random.normal()));
   const double centre = mean(draws);
   for (double& draw : draws) draw /= centre;
   return draws;

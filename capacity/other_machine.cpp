@@ -92,13 +92,13 @@ Result<NodeMeasurement> scale_to_machine(const NodeMeasurement& node, const Mach
   const auto fit = fit_scaling(node.points);
   if (!fit) return fit.error();
   const double factor = valid_factor(back_tests(node.points));
-  if (wanted > fit->most_processes * factor + 1e-9) {
+  if (wanted > fit->max_processes * factor + 1e-9) {
     return Error{
         ErrorKind::unsupported,
         fmt::format("{:.4g} cores there mean {} processes, and the measurements of {} back at "
                     "most {:.0f}; measure on that machine, or more process counts here",
                     cores_of(machine), wanted, node.source,
-                    std::floor(fit->most_processes * factor))};
+                    std::floor(fit->max_processes * factor))};
   }
   Gain gain = gain_of(*fit, node.knobs.nproc, wanted);
   const double core = machine.cpu.core_multiply_adds_per_second.value_or(0);

@@ -13,11 +13,11 @@ class App;
 
 namespace ocrtune {
 
-// Exit codes. Wrong use is 2; the world said no is 3.
-inline constexpr int kExitFine = 0;
-inline constexpr int kExitAnswerIsNo = 1;
-inline constexpr int kExitWrongUse = 2;
-inline constexpr int kExitWorldSaidNo = 3;
+// Exit codes. Wrong use is 2; environment error is 3.
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitNegative = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitEnvironment = 3;
 inline constexpr int kExitInterrupted = 130;
 
 struct Command {

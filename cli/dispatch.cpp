@@ -26,9 +26,9 @@ std::vector<std::string> arguments_of(int argc, char** argv) {
   return arguments;
 }
 
-int wrong_use(const std::string& what) {
+int usage_error(const std::string& what) {
   std::fprintf(stderr, "ocrtune: %s\n", what.c_str());
-  return kExitWrongUse;
+  return kExitUsage;
 }
 
 // CLI11 says "The following argument was not expected: x"; one line, ours, with the way out.
@@ -39,7 +39,7 @@ int explain_parse_error(const CLI::App& app, const std::string& first, const std
   }
   if (app.get_subcommands().empty() && !first.empty() && first[0] != '-') {
     const std::string near = nearest_name(first, names);
-    return wrong_use(
+    return usage_error(
         "no command '" + first + "'" +
         (near.empty() ? "; ocrtune --help lists them" : "; did you mean '" + near + "'?"));
   }
@@ -47,7 +47,7 @@ int explain_parse_error(const CLI::App& app, const std::string& first, const std
   const auto chosen = app.get_subcommands();
   const std::string help =
       chosen.empty() ? "ocrtune --help" : "ocrtune " + chosen[0]->get_name() + " --help";
-  return wrong_use(line + " (see " + help + ")");
+  return usage_error(line + " (see " + help + ")");
 }
 
 }  // namespace
@@ -55,11 +55,11 @@ int explain_parse_error(const CLI::App& app, const std::string& first, const std
 int exit_code(const Error& error) {
   switch (error.kind) {
     case ErrorKind::usage:
-      return kExitWrongUse;
+      return kExitUsage;
     case ErrorKind::interrupted:
       return kExitInterrupted;
     default:
-      return kExitWorldSaidNo;
+      return kExitEnvironment;
   }
 }
 
@@ -71,7 +71,7 @@ int run_command_line(int argc, char** argv) {
   const std::string first = arguments.empty() ? "" : arguments[0];
   if (arguments.empty()) {
     std::fputs(app.help().c_str(), stdout);
-    return kExitFine;
+    return kExitOk;
   }
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
@@ -79,15 +79,15 @@ int run_command_line(int argc, char** argv) {
   } catch (const CLI::CallForHelp&) {
     const auto chosen = app.get_subcommands();
     std::fputs((chosen.empty() ? app.help() : chosen[0]->help()).c_str(), stdout);
-    return kExitFine;
+    return kExitOk;
   } catch (const CLI::CallForVersion&) {
     std::fputs(version_text().c_str(), stdout);
-    return kExitFine;
+    return kExitOk;
   } catch (const CLI::ParseError& error) {
     return explain_parse_error(app, first, error.what());
   }
   const auto chosen = app.get_subcommands();
-  if (chosen.empty()) return wrong_use("no command given (see ocrtune --help)");
+  if (chosen.empty()) return usage_error("no command given (see ocrtune --help)");
   const Result<int> result = commands.runs.at(chosen[0]->get_name())();
   if (result) return *result;
   std::fprintf(stderr, "ocrtune %s: %s\n", chosen[0]->get_name().c_str(),

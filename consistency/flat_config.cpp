@@ -17,7 +17,7 @@ namespace {
 
 using Values = std::map<std::string, std::string>;
 
-constexpr std::size_t kMostValues = 200000;
+constexpr std::size_t kMaxValues = 200000;
 constexpr int kDeepest = 64;
 constexpr std::uint64_t kLargestFile = 16 << 20;
 
@@ -70,7 +70,7 @@ void Flattener::add_map(const std::string& key, const YAML::Node& node, int dept
 
 void Flattener::add(const std::string& key, const YAML::Node& node, int depth) {
   if (!problem.empty()) return;
-  if (depth > kDeepest || values.size() > kMostValues) {
+  if (depth > kDeepest || values.size() > kMaxValues) {
     problem = fmt::format("{}: nested too deeply or too large for a configuration", file);
     return;
   }

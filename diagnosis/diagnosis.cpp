@@ -14,7 +14,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kMostEvidence = 6;
+constexpr std::size_t kMaxEvidence = 6;
 constexpr double kSurest = 0.98;
 
 // One reason to believe in one cause.
@@ -134,7 +134,7 @@ class Court {
   void hear_last_notes();
   void discount_followers();
   void add(const char* cause, Role role, double weight, const char* signature, std::string text);
-  bool any(const char* cause, int least_tier) const;
+  bool any(const char* cause, int min_tier) const;
   std::vector<Cause> sum_up() const;
   void add_slowness(Diagnosis& diagnosis) const;
   void add_notes(Diagnosis& diagnosis) const;
@@ -154,9 +154,9 @@ void Court::add(const char* cause, Role role, double weight, const char* signatu
   clues_.push_back(std::move(clue));
 }
 
-bool Court::any(const char* cause, int least_tier) const {
+bool Court::any(const char* cause, int min_tier) const {
   return std::any_of(clues_.begin(), clues_.end(), [&](const Clue& clue) {
-    return std::string_view(clue.cause->name) == cause && tier(clue.role) >= least_tier &&
+    return std::string_view(clue.cause->name) == cause && tier(clue.role) >= min_tier &&
            clue.weight > 0.2;
   });
 }
@@ -443,7 +443,7 @@ std::vector<Cause> Court::sum_up() const {
       // Lines of one log speak of one event, so each further one adds only a part of its weight.
       doubt *= 1 - clue->weight * (again ? 0.15 : clue == own[0] ? 1.0 : 0.5);
       if (!again) cause.signatures.push_back(clue->signature);
-      if (cause.evidence.size() < kMostEvidence) cause.evidence.push_back(clue->line);
+      if (cause.evidence.size() < kMaxEvidence) cause.evidence.push_back(clue->line);
     }
     cause.confidence = std::min(1 - doubt, kSurest);
   }
@@ -516,7 +516,7 @@ void Court::name_unknown(Diagnosis& diagnosis) const {
   if (!failing_exit) return;
   const bool only_exit =
       std::all_of(diagnosis.causes.begin(), diagnosis.causes.end(), [](const Cause& cause) {
-        return cause.confidence < kLeastConfidence ||
+        return cause.confidence < kMinConfidence ||
                std::string_view(cause.row->name) == "process_failed";
       });
   if (!only_exit) return;
@@ -546,7 +546,7 @@ Diagnosis Court::judge() {
   name_unknown(diagnosis);
   diagnosis.failed =
       std::any_of(diagnosis.causes.begin(), diagnosis.causes.end(),
-                  [](const Cause& cause) { return cause.confidence >= kLeastConfidence; });
+                  [](const Cause& cause) { return cause.confidence >= kMinConfidence; });
   add_slowness(diagnosis);
   add_notes(diagnosis);
   return diagnosis;

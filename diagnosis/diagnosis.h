@@ -35,13 +35,13 @@ struct Cause {
 };
 
 struct Diagnosis {
-  bool failed = false;        // a failure with a confidence of at least kLeastConfidence
+  bool failed = false;        // a failure with a confidence of at least kMinConfidence
   std::vector<Cause> causes;  // best first; slowness after failures
   std::vector<std::string> notes;
   std::vector<EvidenceLine> consequences;  // lines of the clean-up, named so nobody blames them
 };
 
-inline constexpr double kLeastConfidence = 0.25;
+inline constexpr double kMinConfidence = 0.25;
 
 Diagnosis diagnose(const std::vector<LogScan>& logs, const FailureEvidence& evidence);
 

@@ -10,11 +10,11 @@
 namespace ocrtune {
 namespace {
 
-constexpr int kLeastLiteral = 5;  // 4 would let "loss" in, and with it every training line
+constexpr int kMinLiteral = 5;  // 4 would let "loss" in, and with it every training line
 
 // Compiled once for the process; RE2 objects may be used from several threads.
 struct Matcher {
-  re2::FilteredRE2 patterns{kLeastLiteral};
+  re2::FilteredRE2 patterns{kMinLiteral};
   std::unique_ptr<re2::RE2::Set> literals;
   std::vector<std::string> unsound;
   std::vector<int> rows;  // pattern id -> row of the table

@@ -156,7 +156,7 @@ Result<Machine> probe_machine(const ProbeOptions& options) {
   } else if (!described) {
     add_measured_facts(machine);
   }
-  machine.folk_rules = folk_rules_of(machine);
+  machine.rules_of_thumb = rules_of_thumb_of(machine);
   machine.recommendation = cautious_setting_of(machine);
   machine.fingerprint = fingerprint_of(machine);
   return machine;

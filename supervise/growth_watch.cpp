@@ -16,7 +16,7 @@ constexpr std::size_t kSubjects = 4;
 struct GrowthWatch::Watched {
   GrowthSubject subject;
   double value, limit;  // limit 0: unknown
-  double least_rise;
+  double min_rise;
 };
 
 GrowthWatch::GrowthWatch(std::uint64_t memory_limit_bytes, double planned_seconds)
@@ -54,7 +54,7 @@ std::vector<GrowthWatch::Warning> GrowthWatch::look(const AttemptStatus& status)
     if (i == 0) {
       memory_ = GrowthEvidence{growth->per_second, growth->low, growth->high, growth->seconds};
     }
-    const auto forecast = forecast_growth(*growth, one.limit, planned, one.least_rise, one.subject);
+    const auto forecast = forecast_growth(*growth, one.limit, planned, one.min_rise, one.subject);
     if (forecast.alarm) {
       warnings.push_back({one.subject.name, forecast.words, forecast.seconds_left});
     }

@@ -10,7 +10,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kLeastGaps = 5;
+constexpr std::size_t kMinGaps = 5;
 constexpr std::size_t kKeptGaps = 64;
 constexpr double kMuchLonger = 20;
 constexpr double kBusy = 0.5, kIdle = 0.1;  // shares of one CPU
@@ -56,12 +56,12 @@ std::optional<Stall> StallWatch::look(double now_seconds,
     looked_ = now_seconds;
     cpu_then_ = cpu_seconds;
   }
-  if (gaps_.size() < kLeastGaps) return std::nullopt;
+  if (gaps_.size() < kMinGaps) return std::nullopt;
   Stall stall;
   stall.seconds = now_seconds - last_;
   stall.usual_seconds = median(gaps_);
   stall.ranks = static_cast<int>(cpu_seconds.size());
-  if (stall.seconds < std::max(least_seconds_, kMuchLonger * stall.usual_seconds)) {
+  if (stall.seconds < std::max(min_seconds_, kMuchLonger * stall.usual_seconds)) {
     return std::nullopt;
   }
   std::map<int, double> shares;

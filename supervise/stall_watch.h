@@ -21,8 +21,8 @@ struct Stall {
 
 class StallWatch {
  public:
-  // A stall is `least_seconds` without progress, or 20 times the usual time if that is longer.
-  explicit StallWatch(double least_seconds = 60) : least_seconds_(least_seconds) {}
+  // A stall is `min_seconds` without progress, or 20 times the usual time if that is longer.
+  explicit StallWatch(double min_seconds = 60) : min_seconds_(min_seconds) {}
 
   void progress(double now_seconds);
   // `cpu_seconds`: of each local rank so far, its own children included. Empty: no stall, or fewer
@@ -30,7 +30,7 @@ class StallWatch {
   std::optional<Stall> look(double now_seconds, const std::map<int, double>& cpu_seconds);
 
  private:
-  double least_seconds_;
+  double min_seconds_;
   double last_ = -1;
   std::vector<double> gaps_;  // the last 64
   std::size_t next_ = 0;

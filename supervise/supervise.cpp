@@ -174,7 +174,7 @@ Diagnosis Supervisor::diagnose_attempt(const AttemptEnd& end, int number, double
 std::optional<std::string> Supervisor::next_step(const AttemptEnd& end, const Diagnosis& diagnosis,
                                                  bool moved_on, std::string& why) {
   failures_ = moved_on ? 1 : failures_ + 1;
-  if (failures_ > options_.most_failures) {
+  if (failures_ > options_.max_failures) {
     why = fmt::format("{} failures in a row without a new checkpoint", failures_);
     return std::nullopt;
   }

@@ -26,7 +26,7 @@ struct SuperviseOptions {
   std::string checkpoint;         // file, prefix or folder; empty: start from the beginning
   std::string resume_argument;    // appended once there is a checkpoint
   std::vector<std::string> logs;  // further logs or folders of them, such as the launcher's
-  int most_failures = 5;          // in a row without a new checkpoint
+  int max_failures = 5;           // in a row without a new checkpoint
   double pause_seconds = 1;       // before a restart; doubles up to 30 s
   double silence_seconds = 0;
   double stall_seconds = 0;      // no step for so long: stopped and diagnosed; 0: only warned of

@@ -45,7 +45,7 @@ struct KnobRow {
   const char* choices;  // "a|b|c", or "" for any whole number from `least`
   int least;
   bool gpu;                  // means something only where there is a GPU
-  bool open;                 // other words than `choices` too: a foreign command has its own
+  bool open;                 // other words than `choices` too: a user command has its own
   int Knobs::*number;        // set for counts
   std::string Knobs::*word;  // set for categories
 };

@@ -11,7 +11,7 @@ namespace ocrtune {
 
 struct TrialLimits {
   double measure_seconds = 1.5;          // how long to sample after warm-up
-  double most_seconds = 60;              // the whole trial; beyond it the trial is timed_out
+  double max_seconds = 60;               // the whole trial; beyond it the trial is timed_out
   double expected_step_seconds = 0;      // 0: unknown; silence beyond max(10 s, 5x) is hung
   std::uint64_t memory_limit_bytes = 0;  // 0: none; the tree is stopped before it passes this
 };

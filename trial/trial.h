@@ -39,7 +39,7 @@ struct StepTimes {
 
 // What else the machine did during a sample. Source of the thresholds: DESIGN.md, "Interference".
 struct Interference {
-  double foreign_cpus = 0;          // busy CPUs in /proc/stat less the trial's own
+  double external_cpus = 0;         // busy CPUs in /proc/stat less the trial's own
   double run_queue_wait_share = 0;  // waiting to run / (running + waiting), trial's threads
   double pressure_share = 0;        // PSI cpu "some" growth / wall time
   double throttled_seconds = 0;     // cgroup quota throttling
@@ -87,7 +87,7 @@ struct Trial {
   std::vector<std::string> evidence;
   std::string reproduce;  // a shell line that runs this setting again
 
-  std::vector<Sample> samples;            // spoilt ones included
+  std::vector<Sample> samples;            // discarded ones included
   double samples_per_second = 0;          // median of the clean samples; of all, if none is clean
   std::uint64_t peak_bytes = 0;           // PSS of the whole tree, shared memory included
   std::vector<MemoryPoint> memory_trace;  // while it measured; not stored
@@ -102,7 +102,7 @@ struct Trial {
   std::string started;           // UTC, ISO 8601
 
   bool ok() const { return outcome == Outcome::ok; }
-  bool noisy() const;  // ok, but every sample is spoilt
+  bool noisy() const;  // ok, but every sample is discarded
 };
 
 }  // namespace ocrtune

@@ -23,10 +23,10 @@ struct SettingSummary {
   double step_seconds = 0;       // at the objective's percentile; 0: no idea
   double samples_per_joule = 0;  // 0: no counter
   int clean_samples = 0;
-  int spoilt_samples = 0;
+  int discarded_samples = 0;
 };
 
-// A folk rule, run as a setting.
+// A rule of thumb, run as a setting.
 struct RuleVerdict {
   std::string name;        // "memory_half", "cores_60_percent", "seven"
   std::string text;        // the rule in words, with its number here
@@ -90,7 +90,7 @@ struct TuneResult {
   std::map<std::string, int> outcomes;      // outcome name -> trials
   int trials = 0;
   int space_points = 0;
-  int spoilt_samples = 0;
+  int discarded_samples = 0;
   double noise = 0;             // relative standard deviation between repeats
   std::string noise_statement;  // "too noisy to tell A from B ..."; empty: told apart
   double seconds = 0;

@@ -20,9 +20,9 @@ using ocrtune::ScalingPoint;
 
 struct Family {
   const char* name;
-  double roughness;    // frozen deviation of each count from the law
-  double least_noise;  // of a repeat
-  double most_noise;
+  double roughness;  // frozen deviation of each count from the law
+  double min_noise;  // of a repeat
+  double max_noise;
   bool bandwidth;  // a soft ceiling that the law does not know
   bool mixed;      // Amdahl in the all-reduce: log n instead of n
 };
@@ -60,7 +60,7 @@ std::vector<ScalingPoint> draw_table(const Family& family, Random& random) {
       {1, 2, 3, 4, 6, 8}, {1, 2, 4, 6, 8, 12, 16}, {1, 2, 4, 8, 12, 16, 24, 32}, {1, 2, 4, 8, 16}};
   const auto& counts = ladders[static_cast<std::size_t>(random.integer(0, 3))];
   const Machine machine = draw_machine(family, counts.back(), random);
-  const double noise = random.uniform(family.least_noise, family.most_noise);
+  const double noise = random.uniform(family.min_noise, family.max_noise);
   const auto repeats = random.integer(1, 5);
   std::vector<ScalingPoint> table;
   for (int n : counts) {

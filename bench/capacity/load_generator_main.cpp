@@ -42,7 +42,7 @@ class NullTarget final : public LoadTarget {
 
 void print_speed(const char* name, LoadTarget& target, double rate, double seconds) {
   LoadPlan plan;
-  plan.most_seconds = seconds;
+  plan.max_seconds = seconds;
   plan.promise = Promise{0.99, 0.05};
   plan.stop_when_decided = false;
   const double before = thread_cpu_seconds();
@@ -98,8 +98,8 @@ void print_truth(const char* name, double service, double rate, double stall, do
     return std::string();
   });
   LoadPlan plan;
-  plan.most_seconds = seconds;
-  plan.most_requests = static_cast<std::int64_t>(truth.size());
+  plan.max_seconds = seconds;
+  plan.max_requests = static_cast<std::int64_t>(truth.size());
   const LoadResult result = run_load(target, clock, Arrivals::poisson(rate, 1), plan);
   for (const double p : {0.5, 0.99}) {
     const double exact = quantile(truth, p);

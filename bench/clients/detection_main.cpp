@@ -34,7 +34,7 @@ struct Case {
   const char* what;
   Outcome outcome;
   double measure_seconds;
-  double most_seconds;
+  double max_seconds;
   double within_seconds;  // of the fault; 0: the trial ends when it has measured
 };
 
@@ -90,7 +90,7 @@ bool run_case(const Case& one, const std::string& folder) {
   const std::string fault_file = join_path(folder, one.mode);
   TrialLimits limits;
   limits.measure_seconds = one.measure_seconds;
-  limits.most_seconds = one.most_seconds;
+  limits.max_seconds = one.max_seconds;
   limits.expected_step_seconds = kStepSeconds;
   const auto trial = try_mode(one.mode, fault_file, limits);
   const double end = steady_clock().now_seconds();
@@ -119,7 +119,7 @@ bool run_case(const Case& one, const std::string& folder) {
 bool run_good_trials(int count, const std::string& folder) {
   TrialLimits limits;
   limits.measure_seconds = 0.3;
-  limits.most_seconds = 60;
+  limits.max_seconds = 60;
   limits.expected_step_seconds = kStepSeconds;
   int bad = 0;
   double slowest = 0;

@@ -22,7 +22,7 @@ namespace {
 struct Setting {
   LoaderOptions loader;
   double seconds = 2;
-  int most_workers = 2;
+  int max_workers = 2;
 };
 
 template <typename Value>
@@ -115,14 +115,14 @@ int main(int argc, char** argv) {
   setting.loader.width = static_cast<int>(number(3, 320));
   setting.loader.batch = static_cast<int>(number(4, 16));
   setting.seconds = number(5, 2);
-  setting.most_workers = static_cast<int>(number(6, 2));
+  setting.max_workers = static_cast<int>(number(6, 2));
   if (setting.seconds > 0) {
     Setting once = setting;  // the files into the page cache
     once.seconds = 0;
     measure_stages(once, false);
   }
   measure_stages(setting, true);
-  for (int workers = 0; workers <= setting.most_workers; workers = std::max(1, 2 * workers)) {
+  for (int workers = 0; workers <= setting.max_workers; workers = std::max(1, 2 * workers)) {
     measure_loader(setting, workers);
   }
   return 0;

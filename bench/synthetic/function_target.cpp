@@ -12,7 +12,7 @@ namespace {
 
 // Below this a call costs less than the lock, so a thread takes several requests at a time.
 constexpr double kQuickSeconds = 5e-6;
-constexpr std::size_t kMostTaken = 64;
+constexpr std::size_t kMaxTaken = 64;
 
 std::chrono::steady_clock::time_point time_point(double seconds) {
   return std::chrono::steady_clock::time_point(
@@ -68,7 +68,7 @@ std::size_t FunctionTarget::take(std::vector<WaitingRequest>& batch, bool quick)
   std::size_t count = std::min(most, waiting_.size());
   if (quick && most == 1) {
     const std::size_t fair = waiting_.size() / static_cast<std::size_t>(2 * options_.threads);
-    count = std::max(count, std::min(fair, kMostTaken));
+    count = std::max(count, std::min(fair, kMaxTaken));
   }
   const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(count);
   batch.assign(waiting_.begin(), end);

@@ -16,6 +16,6 @@ struct BatchFlags {
 };
 
 // --heights (each within the range), --width-buckets and --queue-depth.
-void declare_batch_flags(CLI::App& app, BatchFlags flags, int least_height, int most_height);
+void declare_batch_flags(CLI::App& app, BatchFlags flags, int min_height, int max_height);
 
 }  // namespace ocrtune

@@ -69,7 +69,7 @@ Result<int> collect(const CheckFlags& flags) {
   }
   std::printf("Collected in %s; once every node has: ocrtune check %s\n", collected->folder.c_str(),
               shell_quote(flags.collect).c_str());
-  return kExitFine;
+  return kExitOk;
 }
 
 Result<int> run_check(const CheckFlags& flags) {
@@ -92,7 +92,7 @@ Result<int> run_check(const CheckFlags& flags) {
   const std::string page =
       flags.json ? consistency_json(*consistency) : consistency_text(*consistency, configs->size());
   std::fputs(page.c_str(), stdout);
-  return consistency->consistent() ? kExitFine : kExitAnswerIsNo;
+  return consistency->consistent() ? kExitOk : kExitNegative;
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ std::function<Result<int>()> declare(CLI::App& app) {
     } else {
       std::fputs(completion_script(flags->shell).c_str(), stdout);
     }
-    return kExitFine;
+    return kExitOk;
   };
 }
 

@@ -78,7 +78,7 @@ Result<int> run_diagnose(const DiagnoseFlags& flags) {
   const std::string page =
       flags.json ? diagnosis_json(diagnosis, scans) : diagnosis_text(diagnosis);
   std::fputs(page.c_str(), stdout);
-  return diagnosis.failed ? kExitAnswerIsNo : kExitFine;
+  return diagnosis.failed ? kExitNegative : kExitOk;
 }
 
 }  // namespace

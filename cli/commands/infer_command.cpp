@@ -254,12 +254,12 @@ Result<int> verdict(const InferOutcome& outcome, const Status& written) {
   for (const std::string& conflict : outcome.conflicts) {
     std::fprintf(stderr, "ocrtune infer: WRONG PLACEMENT: %s\n", conflict.c_str());
   }
-  if (!outcome.conflicts.empty()) return kExitAnswerIsNo;
+  if (!outcome.conflicts.empty()) return kExitNegative;
   if (outcome.interrupted) {
     return Error{ErrorKind::interrupted, "interrupted; the results so far are kept"};
   }
   if (!outcome.stopped_by.empty()) return Error{ErrorKind::failed, outcome.stopped_by};
-  return outcome.bad > 0 ? kExitAnswerIsNo : kExitFine;
+  return outcome.bad > 0 ? kExitNegative : kExitOk;
 }
 
 Result<int> infer(Flags flags) {
@@ -277,7 +277,7 @@ Result<int> infer(Flags flags) {
     // A short list is shared out as well.
     const auto lines = static_cast<int>(std::min<std::size_t>(list->paths.size(), 1 << 20));
     job.chunk = std::min(chunk_for(recognizer.batch), std::max(1, lines / (2 * flags.nproc)));
-    job.most_chunk = most_chunk_for(recognizer.batch);
+    job.max_chunk = max_chunk_for(recognizer.batch);
   }
   job.paths = list->paths;
   if (job.gpus.empty()) job.program = own_program();
@@ -379,7 +379,7 @@ std::function<Result<int>()> declare_worker(CLI::App& app) {
   return [text]() -> Result<int> {
     const auto spec = parse_infer_spec(*text);
     if (!spec) return spec.error();
-    return run_infer_worker(*spec) ? kExitFine : kExitAnswerIsNo;
+    return run_infer_worker(*spec) ? kExitOk : kExitNegative;
   };
 }
 

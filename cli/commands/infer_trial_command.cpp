@@ -20,7 +20,7 @@ Result<int> run_trial(const std::string& text) {
   if (!events) return events.error();
   const bool load = spec->foreign() || !spec->promise.empty();
   const bool done = load ? run_load_trial(*spec, *events) : run_infer_trial(*spec, *events);
-  return done ? kExitFine : kExitAnswerIsNo;
+  return done ? kExitOk : kExitNegative;
 }
 
 }  // namespace

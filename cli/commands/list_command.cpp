@@ -50,7 +50,7 @@ Result<int> list(const ListFlags& flags) {
   const int width = is_terminal(stdout) ? terminal_width(stdout) : 100000;
   const std::string text = flags.json ? table_json(*table) + "\n" : console_table(*table, width);
   std::fputs(text.c_str(), stdout);
-  return kExitFine;
+  return kExitOk;
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ struct Flags {
 
 Result<int> make_data(Flags flags) {
   DatasetOptions& dataset = flags.dataset;
-  if (dataset.draw.most_length < dataset.draw.least_length) {
+  if (dataset.draw.max_length < dataset.draw.min_length) {
     return Error{ErrorKind::usage, "--max-length is below --min-length"};
   }
   auto alphabet = path_exists(flags.alphabet) ? Alphabet::load(flags.alphabet)
@@ -48,7 +48,7 @@ Result<int> make_data(Flags flags) {
   if (report->lines < dataset.count) {
     return Error{ErrorKind::interrupted, "interrupted; labels.txt has the lines that are drawn"};
   }
-  return kExitFine;
+  return kExitOk;
 }
 
 std::function<Result<int>()> declare(CLI::App& app) {
@@ -63,9 +63,8 @@ std::function<Result<int>()> declare(CLI::App& app) {
                  "Font file or folder (repeatable); all installed if absent");
   app.add_option("--height", dataset.draw.height, "Least height in pixels; lines are up to 1.5 x")
       ->check(CLI::Range(8, 512));
-  app.add_option("--min-length", dataset.draw.least_length, "Characters")
-      ->check(CLI::Range(1, 200));
-  app.add_option("--max-length", dataset.draw.most_length, "Characters")->check(CLI::Range(1, 200));
+  app.add_option("--min-length", dataset.draw.min_length, "Characters")->check(CLI::Range(1, 200));
+  app.add_option("--max-length", dataset.draw.max_length, "Characters")->check(CLI::Range(1, 200));
   app.add_option("--jpeg", dataset.jpeg_share, "Share of the lines that are JPEG, 0 to 1")
       ->check(CLI::Range(0.0, 1.0));
   app.add_flag("--force", dataset.replace, "Draw into a folder that is not empty");

@@ -15,7 +15,7 @@ std::function<Result<int>()> declare(CLI::App& /*app*/) {
   return []() -> Result<int> {
     const CommandApp commands = make_command_app();
     std::fputs(manual_page(*commands.app).c_str(), stdout);
-    return kExitFine;
+    return kExitOk;
   };
 }
 

@@ -92,7 +92,7 @@ Result<int> tell(const P2pFlags& flags, const Machine& machine, P2pVerdict verdi
   if (!flags.json && sweep != nullptr) text += sweep_card(*sweep);
   std::fputs(text.c_str(), stdout);
   if (std::fflush(stdout) != 0) return Error{ErrorKind::failed, "stdout cannot be written"};
-  return answer_is_no(verdict.verdict) ? kExitAnswerIsNo : kExitFine;
+  return answer_is_no(verdict.verdict) ? kExitNegative : kExitOk;
 }
 
 // A sweep has a point only where collectives are known to work with verdict.env.
@@ -157,7 +157,7 @@ Result<int> climb(const P2pFlags& flags, const Machine& machine, const P2pFacts&
   const auto answer = climb_p2p_ladder(facts, gpus, machine.gpus, flags.ladder, world);
   if (!answer) return answer.error();
   bool interrupted = answer->interrupted;
-  Result<int> code = kExitFine;
+  Result<int> code = kExitOk;
   if (flags.sweep && may_sweep(*answer)) {
     const SweepAnswer sweep = run_nccl_sweep(gpus, sweep_settings(answer->facts, answer->verdict),
                                              flags.sweep_options, world);
@@ -170,12 +170,12 @@ Result<int> climb(const P2pFlags& flags, const Machine& machine, const P2pFacts&
   }
   if (code && interrupted) return kExitInterrupted;
   const bool open = answer->verdict.verdict == P2pClass::inconclusive;
-  if (!code || *code != kExitFine || !open) return code;
+  if (!code || *code != kExitOk || !open) return code;
   if (answer->facts.control.result != StepResult::not_run &&
       answer->facts.control.result != StepResult::passed) {
-    return kExitAnswerIsNo;  // no way was found for NCCL to work here
+    return kExitNegative;  // no way was found for NCCL to work here
   }
-  if (flags.json) return kExitWorldSaidNo;  // the document says it
+  if (flags.json) return kExitEnvironment;  // the document says it
   return Error{ErrorKind::unsupported, "P2P could not be checked: " + why_open(*answer)};
 }
 

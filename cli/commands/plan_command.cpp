@@ -201,7 +201,7 @@ Result<int> run_plan(const PlanFlags& flags) {
   const std::string page =
       flags.json ? capacity_json(*plan) : capacity_text(*plan, terminal_width(stdout));
   std::fputs(page.c_str(), stdout);
-  return plan->refused ? kExitAnswerIsNo : kExitFine;
+  return plan->refused ? kExitNegative : kExitOk;
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ Result<int> run(const ProbeFlags& flags) {
   const std::string text = flags.json ? machine_json(*machine) + "\n" : machine_card(*machine);
   std::fputs(text.c_str(), stdout);
   if (std::fflush(stdout) != 0) return Error{ErrorKind::failed, "stdout cannot be written"};
-  return kExitFine;
+  return kExitOk;
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ Result<int> run_replay(const ReplayFlags& flags) {
   if (flags.json) {
     std::printf("%s\n", list.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
   }
-  return interrupted() ? kExitInterrupted : kExitFine;
+  return interrupted() ? kExitInterrupted : kExitOk;
 }
 
 }  // namespace

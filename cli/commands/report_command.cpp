@@ -82,7 +82,7 @@ Result<int> report(const ReportFlags& flags) {
   if (written && !flags.csv.empty()) written = write_tables(*run, flags.csv);
   if (flags.html.empty() && flags.csv.empty() && !compares) written = write_folder(*run);
   if (!written) return written.error();
-  return kExitFine;
+  return kExitOk;
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ Result<SuperviseOptions> options_of(const RunFlags& flags) {
     }
   }
   options.logs = flags.logs;
-  options.most_failures = flags.tries;
+  options.max_failures = flags.tries;
   options.process.oom_score_adjust = 300;
   options.run_directory =
       flags.directory.empty()
@@ -244,7 +244,7 @@ Result<int> run_run(const RunFlags& flags) {
     print_end(*options, *end);
   }
   if (end->state == SuperviseState::interrupted) return kExitInterrupted;
-  return end->state == SuperviseState::done ? kExitFine : kExitAnswerIsNo;
+  return end->state == SuperviseState::done ? kExitOk : kExitNegative;
 }
 
 void add_flags(CLI::App& app, RunFlags& flags) {

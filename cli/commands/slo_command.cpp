@@ -81,7 +81,7 @@ Result<int> run_slo(const SloFlags& flags) {
       flags.json ? slo_json(*found, *promise) : slo_text(*found, *promise, terminal_width(stdout));
   std::fputs(page.c_str(), stdout);
   if (interrupted()) return kExitInterrupted;
-  return found->found ? kExitFine : kExitAnswerIsNo;
+  return found->found ? kExitOk : kExitNegative;
 }
 
 }  // namespace

@@ -148,7 +148,7 @@ Result<int> train(Flags flags) {
     return Error{ErrorKind::interrupted,
                  "interrupted after " + std::to_string(outcome->steps) + " steps" + kept};
   }
-  return kExitFine;
+  return kExitOk;
 }
 
 void declare_optimizer(CLI::App& app, TrainerOptions& trainer) {

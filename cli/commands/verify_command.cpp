@@ -43,7 +43,7 @@ void print_json(const RunRecord& run, const Verification& verification) {
       {"gain_now", interval_json(verification.gain_now)},
       {"ratio_over_trials", interval_json(verification.ratio)},
       {"clean_samples", verification.clean_samples},
-      {"spoilt_samples", verification.spoilt_samples},
+      {"spoilt_samples", verification.discarded_samples},
       {"p_against_then", verification.p_against_then},
       {"p_against_baseline", verification.p_against_baseline},
       {"peak_bytes", verification.peak_bytes},
@@ -60,7 +60,7 @@ std::string rate_text(const Interval& rate) {
 }
 
 void print_text(const RunRecord& run, const Verification& verification) {
-  const int samples = verification.clean_samples + verification.spoilt_samples;
+  const int samples = verification.clean_samples + verification.discarded_samples;
   const std::string text = fmt::format(
       "recommended  {}\n  then {} samples/s\n  now  {} samples/s, {} at most; {} of {} samples "
       "spoilt by other load\n"
@@ -68,7 +68,7 @@ void print_text(const RunRecord& run, const Verification& verification) {
       "{} trials in {}\n{}: {} (run {})\n",
       knobs_text(verification.recommended), rate_text(verification.rate_then),
       rate_text(verification.rate_now), format_bytes(verification.peak_bytes),
-      verification.spoilt_samples, samples, knobs_text(verification.baseline),
+      verification.discarded_samples, samples, knobs_text(verification.baseline),
       rate_text(verification.baseline_then), rate_text(verification.baseline_now),
       verification.trials.size(), format_duration(verification.seconds),
       verify_state_name(verification.state), verification.reason, run.id);
@@ -103,13 +103,13 @@ Result<int> run_verify(const VerifyFlags& flags) {
   const auto runner = make_runner(run->options, *machine);
   if (!runner) return runner.error();
   const auto on_trial = [](const Trial& trial) {
-    const auto spoilt = std::count_if(trial.samples.begin(), trial.samples.end(),
-                                      [](const Sample& sample) { return !sample.clean(); });
-    const std::string rate = fmt::format(
-        "{} samples/s{}", format_count(trial.samples_per_second),
-        spoilt == 0
-            ? std::string()
-            : fmt::format(", {} of {} samples spoilt by other load", spoilt, trial.samples.size()));
+    const auto discarded = std::count_if(trial.samples.begin(), trial.samples.end(),
+                                         [](const Sample& sample) { return !sample.clean(); });
+    const std::string rate =
+        fmt::format("{} samples/s{}", format_count(trial.samples_per_second),
+                    discarded == 0 ? std::string()
+                                   : fmt::format(", {} of {} samples spoilt by other load",
+                                                 discarded, trial.samples.size()));
     std::fprintf(stderr, "%s: %s\n", knobs_text(trial.knobs).c_str(),
                  trial.ok() ? rate.c_str() : std::string(outcome_name(trial.outcome)).c_str());
   };
@@ -120,7 +120,7 @@ Result<int> run_verify(const VerifyFlags& flags) {
   if (!kept) std::fprintf(stderr, "ocrtune verify: %s\n", kept.error().what.c_str());
   flags.json ? print_json(*run, verification) : print_text(*run, verification);
   if (verification.state == VerifyState::interrupted) return kExitInterrupted;
-  return verification.state == VerifyState::ok ? kExitFine : kExitAnswerIsNo;
+  return verification.state == VerifyState::ok ? kExitOk : kExitNegative;
 }
 
 }  // namespace

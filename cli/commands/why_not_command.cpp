@@ -84,7 +84,7 @@ Result<int> answer(const WhyNotFlags& flags) {
   }
   print(why_not(knobs, (*judgement)->setup.space, *(*judgement)->search, run->trials, run->result),
         flags.json);
-  return kExitFine;
+  return kExitOk;
 }
 
 std::function<Result<int>()> declare(CLI::App& app) {

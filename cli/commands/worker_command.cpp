@@ -47,7 +47,7 @@ Result<int> run_rank(const std::string& text) {
     }
     descriptor = static_cast<int>(*number);
   }
-  return run_worker(*spec, descriptor) ? kExitFine : kExitAnswerIsNo;
+  return run_worker(*spec, descriptor) ? kExitOk : kExitNegative;
 }
 
 void print_trial(const Trial& trial) {
@@ -73,10 +73,10 @@ void print_trial(const Trial& trial) {
 
 void print_json(const Trial& trial) {
   double measured = 0;
-  int spoilt = 0;
+  int discarded = 0;
   for (const Sample& sample : trial.samples) {
     measured += sample.seconds;
-    spoilt += sample.clean() ? 0 : 1;
+    discarded += sample.clean() ? 0 : 1;
   }
   const nlohmann::json object = {{"knobs", knobs_text(trial.knobs)},
                                  {"outcome", outcome_name(trial.outcome)},
@@ -84,7 +84,7 @@ void print_json(const Trial& trial) {
                                  {"reason", valid_utf8(trial.reason)},
                                  {"samples_per_second", trial.samples_per_second},
                                  {"samples", trial.samples.size()},
-                                 {"spoilt_samples", spoilt},
+                                 {"spoilt_samples", discarded},
                                  {"measured_seconds", measured},
                                  {"start_seconds", trial.start_seconds},
                                  {"seconds", trial.seconds},
@@ -124,7 +124,7 @@ Result<int> run_trial(Flags flags) {
   if (!timeout) return timeout.error();
   TrialLimits limits;
   limits.measure_seconds = *seconds;
-  limits.most_seconds = *timeout;
+  limits.max_seconds = *timeout;
   if (!flags.memory.empty()) {
     const auto bytes = parse_bytes(flags.memory);
     if (!bytes) return bytes.error();
@@ -141,7 +141,7 @@ Result<int> run_trial(Flags flags) {
   const Trial trial = (*runner)->run(*knobs, limits);
   flags.json ? print_json(trial) : print_trial(trial);
   if (trial.cause == "interrupted") return kExitInterrupted;
-  return trial.ok() ? kExitFine : kExitAnswerIsNo;
+  return trial.ok() ? kExitOk : kExitNegative;
 }
 
 std::function<Result<int>()> declare(CLI::App& app) {

@@ -12,7 +12,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr int kLeastWidth = 60;
+constexpr int kMinWidth = 60;
 
 std::string_view environment(const char* name) {
   const char* value = std::getenv(name);
@@ -26,11 +26,11 @@ bool is_terminal(std::FILE* stream) { return ::isatty(::fileno(stream)) != 0; }
 int terminal_width(std::FILE* stream) {
   winsize size{};
   if (::ioctl(::fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-    return std::max<int>(size.ws_col, kLeastWidth);
+    return std::max<int>(size.ws_col, kMinWidth);
   }
   const auto columns = parse_integer(environment("COLUMNS"));
   return columns && *columns > 0 && *columns < 10000
-             ? std::max(static_cast<int>(*columns), kLeastWidth)
+             ? std::max(static_cast<int>(*columns), kMinWidth)
              : 80;
 }
 

@@ -19,7 +19,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kMostShown = 12;  // settings of a dry run
+constexpr std::size_t kMaxShown = 12;  // settings of a dry run
 
 Status read_environment(const CommandFlags& flags, RunOptions& options) {
   for (const std::string& assignment : flags.environment) {
@@ -151,14 +151,14 @@ Status print_commands(const RunOptions& options, const Machine& machine, const S
   for (const Knobs& knobs : space.points()) {
     if (knobs != options.baseline) settings.push_back(knobs);
   }
-  for (std::size_t i = 0; i < std::min(settings.size(), kMostShown); ++i) {
+  for (std::size_t i = 0; i < std::min(settings.size(), kMaxShown); ++i) {
     std::printf("%s%s\n", knobs_text(settings[i]).c_str(), i == 0 ? " (baseline)" : "");
     for (const auto& line : dry_run_lines(*prepared, machine, settings[i])) {
       std::printf("  %s\n", line.c_str());
     }
   }
-  if (settings.size() > kMostShown) {
-    std::printf("and %zu settings more\n", settings.size() - kMostShown);
+  if (settings.size() > kMaxShown) {
+    std::printf("and %zu settings more\n", settings.size() - kMaxShown);
   }
   return Status();
 }

@@ -25,7 +25,7 @@ void declare_command_flags(CLI::App& app, CommandFlags& flags, RunOptions& optio
 // The flags into `options`. usage: flags of a command without a command; missing: no such folder.
 Status read_command_flags(const CommandFlags& flags, RunOptions& options);
 
-// A foreign trial starts an interpreter and reads data anew: it is worth a longer measurement than
+// A user trial starts an interpreter and reads data anew: it is worth a longer measurement than
 // the core's, as far as the budget allows.
 double command_trial_seconds(double budget_seconds);
 

@@ -22,7 +22,7 @@ Status read_max_latency(const std::string& text, bool percentile_given, Objectiv
   }
   const auto seconds = parse_duration(equals == std::string::npos ? text : text.substr(equals + 1));
   if (!seconds) return Error{ErrorKind::usage, "--max-latency: " + seconds.error().what};
-  objective.most_step_seconds = *seconds;
+  objective.max_step_seconds = *seconds;
   return Status();
 }
 
@@ -47,7 +47,7 @@ Result<Objective> ObjectiveFlags::read() const {
   if (!(min_rate >= 0)) {
     return Error{ErrorKind::usage, "--min-rate needs a number of samples per second above 0"};
   }
-  parsed->least_samples_per_second = min_rate;
+  parsed->min_samples_per_second = min_rate;
   if (!max_latency.empty()) {
     const bool given = objective.find(':') != std::string::npos;
     const Status latency = read_max_latency(max_latency, given, *parsed);
@@ -58,7 +58,7 @@ Result<Objective> ObjectiveFlags::read() const {
     if (!bytes || *bytes == 0) {
       return Error{ErrorKind::usage, "--max-memory: '" + max_memory + "' is not a size such as 8G"};
     }
-    parsed->most_peak_bytes = *bytes;
+    parsed->max_peak_bytes = *bytes;
   }
   if (parsed->goal != Goal::energy) return parsed;
   const EnergyCounter counter;

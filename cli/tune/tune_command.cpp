@@ -253,8 +253,8 @@ Result<RunRecord> new_run(TuneFlags& flags, const std::string& command_line) {
   const Status command = settle_command(flags.options, *machine, !flags.baseline.empty());
   if (!command) return command.error();
   // Measuring the machine takes seconds: a budget of few is for the trials.
-  constexpr double kLeastForProbe = 15;
-  probe.quick = flags.dry_run || flags.options.budget_seconds < kLeastForProbe;
+  constexpr double kMinForProbe = 15;
+  probe.quick = flags.dry_run || flags.options.budget_seconds < kMinForProbe;
   if (!probe.quick) machine = probe_machine(probe);
   if (!machine) return machine.error();
   run.machine = std::move(*machine);
@@ -323,8 +323,8 @@ Result<TuneLoopEnd> search_and_store(RunRecord& run, const TuneSetup& setup, Sto
 
 // The promise of the winner, proved at full length; a winner that fails makes room for the next.
 Status prove_promise(RunRecord& run, Store& store, double end_seconds) {
-  constexpr int kMostWinners = 2;
-  for (int i = 0; i < kMostWinners && !run.options.promise.empty() && !interrupted(); ++i) {
+  constexpr int kMaxWinners = 2;
+  for (int i = 0; i < kMaxWinners && !run.options.promise.empty() && !interrupted(); ++i) {
     if (Status judged = judge(run); !judged) return judged;
     const double left = end_seconds - steady_clock().now_seconds();
     const auto runner = [&](double rate) { return make_proof_runner(run, rate); };
@@ -364,7 +364,7 @@ Result<int> finish(RunRecord& run, const TuneFlags& flags) {
   }
   if (!run.result.found) show_last_words(run);
   if (run.state == "interrupted") return kExitInterrupted;
-  return run.result.found ? kExitFine : kExitAnswerIsNo;
+  return run.result.found ? kExitOk : kExitNegative;
 }
 
 // The widest bucket decides the memory; a batch of another bucket takes less.
@@ -395,10 +395,10 @@ Result<int> print_plan(const RunRecord& run, const TuneSetup& setup) {
   for (const Axis& axis : setup.space.axes()) {
     std::printf("  %-10s %s\n", axis.name.c_str(), join(axis.values, " ").c_str());
   }
-  if (run.options.command.empty()) return kExitFine;
+  if (run.options.command.empty()) return kExitOk;
   const Status printed = print_commands(run.options, run.machine, setup.space);
   if (!printed) return printed.error();
-  return kExitFine;
+  return kExitOk;
 }
 
 Result<int> tune(TuneFlags flags, const std::string& command_line) {

@@ -11,7 +11,7 @@ namespace ocrtune {
 namespace {
 
 // Of the smallest setting on one GPU.
-Result<std::uint64_t> least_bytes(const RunOptions& options) {
+Result<std::uint64_t> min_bytes(const RunOptions& options) {
   if (options.infers()) {
     RecognizerOptions reader;
     reader.model = options.model;
@@ -33,7 +33,7 @@ Result<std::uint64_t> least_bytes(const RunOptions& options) {
 }
 
 Status can_compute(const RunOptions& options, const DeviceChoice& choice) {
-  const auto least = least_bytes(options);
+  const auto least = min_bytes(options);
   if (!least) return least.error();
   if (*least <= choice.memory_bytes) return Status();
   return Error{ErrorKind::exhausted,

@@ -9,7 +9,7 @@ namespace ocrtune {
 namespace {
 
 constexpr std::size_t kBlock = 2048;  // floats; the sums of one block stay in the L1 cache
-constexpr std::size_t kLeastParallel = 1 << 18;
+constexpr std::size_t kMinParallel = 1 << 18;
 
 // Compiled twice below: once for every CPU, once for AVX2.
 [[gnu::always_inline]] inline void average_two(float* a, float* b, std::size_t count) {
@@ -77,7 +77,7 @@ void add_best(std::span<float* const> sources, float scale, std::span<float* con
 // work(first, count) over the range: by a team of `threads` where it is long enough.
 template <typename Work>
 void over_range(std::size_t first, std::size_t count, int threads, const Work& work) {
-  if (threads < 2 || count < kLeastParallel) {
+  if (threads < 2 || count < kMinParallel) {
     work(first, count);
     return;
   }

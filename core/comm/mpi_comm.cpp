@@ -23,8 +23,8 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kLine = 64 / sizeof(float);           // shares begin at whole cache lines
-constexpr std::size_t kMostMessage = std::size_t{1} << 28;  // floats; MPI counts in int
+constexpr std::size_t kLine = 64 / sizeof(float);          // shares begin at whole cache lines
+constexpr std::size_t kMaxMessage = std::size_t{1} << 28;  // floats; MPI counts in int
 constexpr int kTagRounds =
     8192;  // parts under way at once are far fewer; MPI promises tags to 32767
 
@@ -163,10 +163,10 @@ Result<std::span<float>> MpiComm::gradient_buffer(std::size_t count) {
 }
 
 Status MpiComm::send(Part& part, int peer, const float* from, std::size_t count, int tag) {
-  for (std::size_t done = 0; done < count; done += kMostMessage) {
+  for (std::size_t done = 0; done < count; done += kMaxMessage) {
     Request& request = part.requests.emplace_back();
     request.peer = peer;
-    const auto length = static_cast<int>(std::min(kMostMessage, count - done));
+    const auto length = static_cast<int>(std::min(kMaxMessage, count - done));
     // NOLINTNEXTLINE(clang-analyzer-optin.mpi.MPI-Checker): test() waits for it
     const Status sent = mpi_status(
         MPI_Isend(from + done, length, MPI_FLOAT, peer, tag, world_, &request.handle), "send");
@@ -176,10 +176,10 @@ Status MpiComm::send(Part& part, int peer, const float* from, std::size_t count,
 }
 
 Status MpiComm::receive(Part& part, int peer, float* to, std::size_t count, int tag) {
-  for (std::size_t done = 0; done < count; done += kMostMessage) {
+  for (std::size_t done = 0; done < count; done += kMaxMessage) {
     Request& request = part.requests.emplace_back();
     request.peer = peer;
-    const auto length = static_cast<int>(std::min(kMostMessage, count - done));
+    const auto length = static_cast<int>(std::min(kMaxMessage, count - done));
     const Status asked = mpi_status(
         MPI_Irecv(to + done, length, MPI_FLOAT, peer, tag, world_, &request.handle), "receive");
     if (!asked) return asked;

@@ -22,7 +22,7 @@ ReduceTree::ReduceTree(const std::vector<RankGroups>& groups) {
   // keys[level][rank]: with the numbers of the outer groups, so that levels lie inside each other.
   std::vector<std::vector<std::vector<int>>> keys;
   std::vector<std::vector<int>> outer(groups.size());
-  for (std::size_t level = kMostGroupLevels; level-- > 0;) {
+  for (std::size_t level = kMaxGroupLevels; level-- > 0;) {
     const bool known = std::all_of(groups.begin(), groups.end(),
                                    [&](const RankGroups& rank) { return rank[level] >= 0; });
     if (!known) continue;

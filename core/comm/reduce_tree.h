@@ -15,10 +15,10 @@
 
 namespace ocrtune {
 
-inline constexpr std::size_t kMostGroupLevels = 3;
+inline constexpr std::size_t kMaxGroupLevels = 3;
 
 // Of one rank, from the innermost to the outermost; -1: unknown, or it runs in several.
-using RankGroups = std::array<int, kMostGroupLevels>;
+using RankGroups = std::array<int, kMaxGroupLevels>;
 inline constexpr RankGroups kNoGroups = {-1, -1, -1};
 
 // targets[first, first + count) = the sum of the sources, times 1 / ranks where `scaled`.

@@ -400,8 +400,8 @@ Status ShmComm::finish_means(double* wait_seconds) {
 
 Result<std::unique_ptr<Comm>> make_shm_comm(const ShmCommOptions& options) {
   const RankPlace& place = options.place;
-  if (place.world_size < 1 || place.world_size > kMostShmRanks) {
-    return Error{ErrorKind::usage, "shared memory joins 1 to " + std::to_string(kMostShmRanks) +
+  if (place.world_size < 1 || place.world_size > kMaxShmRanks) {
+    return Error{ErrorKind::usage, "shared memory joins 1 to " + std::to_string(kMaxShmRanks) +
                                        " ranks, not " + std::to_string(place.world_size)};
   }
   if (place.rank < 0 || place.rank >= place.world_size) {

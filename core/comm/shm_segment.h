@@ -16,7 +16,7 @@
 
 namespace ocrtune {
 
-inline constexpr int kMostShmRanks = 64;
+inline constexpr int kMaxShmRanks = 64;
 
 // What one rank says to the others. A cache line each, so that waiting for one disturbs no other.
 struct alignas(128) RankSlot {
@@ -26,8 +26,8 @@ struct alignas(128) RankSlot {
   std::atomic<std::uint32_t> left;      // 1 once it said goodbye
   std::atomic<std::int32_t> error;      // errno of its part of a collective call
   std::atomic<std::uint32_t> started;   // parts whose numbers are final, over all steps
-  std::atomic<std::uint32_t> done[2 * kMostGroupLevels + 1];  // parts through each phase, likewise
-  std::int32_t groups[kMostGroupLevels];  // where it runs: stable after the first barrier
+  std::atomic<std::uint32_t> done[2 * kMaxGroupLevels + 1];  // parts through each phase, likewise
+  std::int32_t groups[kMaxGroupLevels];  // where it runs: stable after the first barrier
   std::uint64_t first, count;      // the range it is about to reduce; stable between two barriers
   std::uint64_t parts_started[2];  // a hash of the parts of this step and of the one before
 };
@@ -36,7 +36,7 @@ struct SegmentControl {
   std::uint32_t magic, version, world_size;
   std::atomic<std::uint32_t> attached;
   std::atomic<std::uint64_t> failure;  // 0, or what ended the job first: core/comm/shm_comm.cpp
-  RankSlot slots[kMostShmRanks];
+  RankSlot slots[kMaxShmRanks];
 };
 
 class ShmSegment {

@@ -8,7 +8,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr int kMostAttempts = 100;
+constexpr int kMaxAttempts = 100;
 
 }  // namespace
 
@@ -36,8 +36,8 @@ Status BatchMaker::make(std::int64_t sequence, std::span<float> images,
         break;
       }
       bad.push_back({line, source_->name(line) + ": " + written.error().what});
-      if (attempt + 1 < kMostAttempts) continue;
-      return Error{ErrorKind::invalid, "no usable image in " + std::to_string(kMostAttempts) +
+      if (attempt + 1 < kMaxAttempts) continue;
+      return Error{ErrorKind::invalid, "no usable image in " + std::to_string(kMaxAttempts) +
                                            " lines, the last: " + bad.back().why};
     }
   }

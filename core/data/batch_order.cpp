@@ -27,13 +27,13 @@ class RoundOrder final : public BatchOrder {
 
 }  // namespace
 
-int BatchOrder::most_images() const {
+int BatchOrder::max_images() const {
   int most = 0;
   for (const BatchShape& shape : shapes()) most = std::max(most, shape.count);
   return most;
 }
 
-std::size_t BatchOrder::most_floats() const {
+std::size_t BatchOrder::max_floats() const {
   std::size_t most = 0;
   for (const BatchShape& shape : shapes()) most = std::max(most, image_floats(shape));
   return most;

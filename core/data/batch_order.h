@@ -20,8 +20,8 @@ class BatchOrder {
   virtual std::int64_t batches_per_epoch() const = 0;         // of this rank; 0: too few lines
   virtual const std::vector<BatchShape>& shapes() const = 0;  // all that batches can have
 
-  int most_images() const;
-  std::size_t most_floats() const;  // of a batch of images
+  int max_images() const;
+  std::size_t max_floats() const;  // of a batch of images
 };
 
 // Rounds of `plan`, cut into the shapes of `schedule`.

@@ -17,6 +17,6 @@ struct PictureSize {
 };
 
 // A file whose header claims more is refused before anything is allocated.
-inline constexpr std::int64_t kMostPixels = 50'000'000;
+inline constexpr std::int64_t kMaxPixels = 50'000'000;
 
 }  // namespace ocrtune

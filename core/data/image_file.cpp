@@ -65,10 +65,10 @@ Result<std::string> read_image_bytes(const std::string& path) {
   return read_file(path);
 }
 
-Result<std::string> read_image_head(const std::string& path, std::uint64_t most_bytes) {
+Result<std::string> read_image_head(const std::string& path, std::uint64_t max_bytes) {
   const auto size = regular_file_size(path);
   if (!size) return size.error();
-  return read_file(path, most_bytes);
+  return read_file(path, max_bytes);
 }
 
 Result<Image> read_image(const std::string& path) {

@@ -19,7 +19,7 @@ Result<PictureSize> picture_size(std::string_view head);
 
 // The whole file: regular files up to 256 MiB only, so that a pipe cannot hang the reader.
 Result<std::string> read_image_bytes(const std::string& path);
-Result<std::string> read_image_head(const std::string& path, std::uint64_t most_bytes);
+Result<std::string> read_image_head(const std::string& path, std::uint64_t max_bytes);
 Result<Image> read_image(const std::string& path);  // errors begin with the path
 
 }  // namespace ocrtune

@@ -54,7 +54,7 @@ Decoded decode_into(std::string_view bytes, JpegErrors& errors, Image& image) {
   jpeg_create_decompress(&jpeg);
   jpeg_mem_src(&jpeg, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
   jpeg_read_header(&jpeg, TRUE);
-  if (static_cast<std::int64_t>(jpeg.image_width) * jpeg.image_height > kMostPixels) {
+  if (static_cast<std::int64_t>(jpeg.image_width) * jpeg.image_height > kMaxPixels) {
     image.width = static_cast<int>(jpeg.image_width);
     image.height = static_cast<int>(jpeg.image_height);
     jpeg_destroy_decompress(&jpeg);

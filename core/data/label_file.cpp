@@ -93,8 +93,8 @@ Result<std::string> LabelFile::image_bytes(std::int64_t line) const {
   return read_image_bytes(image_path(line));
 }
 
-Result<std::string> LabelFile::image_head(std::int64_t line, std::uint64_t most_bytes) const {
-  return read_image_head(image_path(line), most_bytes);
+Result<std::string> LabelFile::image_head(std::int64_t line, std::uint64_t max_bytes) const {
+  return read_image_head(image_path(line), max_bytes);
 }
 
 std::span<const int> LabelFile::label(std::int64_t line) const {

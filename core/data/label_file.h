@@ -23,7 +23,7 @@ class LabelFile final : public SampleSource {
 
   std::int64_t size() const override { return static_cast<std::int64_t>(lines_.size()); }
   Result<std::string> image_bytes(std::int64_t line) const override;
-  Result<std::string> image_head(std::int64_t line, std::uint64_t most_bytes) const override;
+  Result<std::string> image_head(std::int64_t line, std::uint64_t max_bytes) const override;
   std::span<const int> label(std::int64_t line) const override;
   std::string name(std::int64_t line) const override;
   const std::vector<std::string>& alphabet() const override { return alphabet_.characters(); }

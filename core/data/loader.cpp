@@ -35,12 +35,12 @@ class BadCount {
 
   // Of the lines seen so far, but never of fewer than `least`: two bad ones among the first ten
   // say little.
-  Status within(double most_share, std::int64_t least) const {
+  Status within(double max_share, std::int64_t least) const {
     const std::int64_t of = std::max(seen_lines_, least);
-    if (static_cast<double>(unusable_.count) <= most_share * static_cast<double>(of)) return {};
+    if (static_cast<double>(unusable_.count) <= max_share * static_cast<double>(of)) return {};
     return Error{ErrorKind::invalid, std::to_string(unusable_.count) + " of " + std::to_string(of) +
                                          " lines are unusable, more than " +
-                                         format_percent(most_share) + ": " +
+                                         format_percent(max_share) + ": " +
                                          join(unusable_.examples, "; ")};
   }
 
@@ -101,7 +101,7 @@ Status FileLoader::account(const Status& made, std::span<const std::int64_t> lin
     for (std::int64_t line : lines) bad_.see(line);
   }
   const std::int64_t shard = file_->size() / options_.world_size + file_->unusable().count;
-  const Status within = bad_.within(options_.most_bad_share, shard);
+  const Status within = bad_.within(options_.max_bad_share, shard);
   return within ? made : within;
 }
 
@@ -166,8 +166,8 @@ Status check_options(const LoaderOptions& options) {
   for (const int height : options.heights) {
     if (height < 1 || height > 4096) return refuse("images are at most 4096 high");
   }
-  if (options.width_buckets < 0 || options.width_buckets > kMostWidthBuckets) {
-    return refuse("width buckets are 0 to " + std::to_string(kMostWidthBuckets));
+  if (options.width_buckets < 0 || options.width_buckets > kMaxWidthBuckets) {
+    return refuse("width buckets are 0 to " + std::to_string(kMaxWidthBuckets));
   }
   if (options.width_buckets > 0 && !options.heights.empty()) {
     return refuse("width buckets go with one height: leave out either them or the heights");
@@ -221,7 +221,7 @@ Result<std::unique_ptr<Loader>> Loader::create(const LoaderOptions& options) {
     return Error{ErrorKind::invalid, options.label_file + " has no usable line: " + why};
   }
   const BadCount labels(unusable, lines);
-  if (Status few = labels.within(options.most_bad_share, unusable.count + lines); !few) {
+  if (Status few = labels.within(options.max_bad_share, unusable.count + lines); !few) {
     return few.error();
   }
   std::vector<WidthBucket> buckets;

@@ -34,7 +34,7 @@ struct LoaderOptions {
   int rank = 0, world_size = 1;  // this rank's share of each epoch
   std::uint64_t seed = 1;        // of the order
   std::int64_t first_batch = 0;  // batches of the order to pass over: a resumed run goes on here
-  double most_bad_share = 0.05;  // of the lines seen; more bad ones than this end the run
+  double max_bad_share = 0.05;   // of the lines seen; more bad ones than this end the run
 };
 
 struct LoaderCounts {

@@ -42,10 +42,10 @@ struct alignas(std::int64_t) LoaderWorkers::Slot {  // what follows it holds 64-
   std::uint32_t bad_count;
   char error[kTextBytes];  // not empty: the worker gives up
 
-  static std::size_t most_bad(std::size_t batch) { return 2 * batch + 16; }
+  static std::size_t max_bad(std::size_t batch) { return 2 * batch + 16; }
   static std::size_t images_offset(std::size_t batch) {
     const std::size_t end =
-        sizeof(Slot) + batch * sizeof(std::int64_t) + most_bad(batch) * sizeof(BadEntry);
+        sizeof(Slot) + batch * sizeof(std::int64_t) + max_bad(batch) * sizeof(BadEntry);
     return (end + kAlignment - 1) / kAlignment * kAlignment;
   }
   std::int64_t* lines() { return reinterpret_cast<std::int64_t*>(this + 1); }
@@ -57,9 +57,8 @@ struct alignas(std::int64_t) LoaderWorkers::Slot {  // what follows it holds 64-
 
 LoaderWorkers::LoaderWorkers(const BatchMaker& maker, int workers, int depth)
     : maker_(&maker), workers_(workers), depth_(depth) {
-  const auto batch = static_cast<std::size_t>(maker.order().most_images());
-  const std::size_t bytes =
-      Slot::images_offset(batch) + maker.order().most_floats() * sizeof(float);
+  const auto batch = static_cast<std::size_t>(maker.order().max_images());
+  const std::size_t bytes = Slot::images_offset(batch) + maker.order().max_floats() * sizeof(float);
   slot_bytes_ = (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
@@ -133,7 +132,7 @@ void LoaderWorkers::work(int worker, int parent_pid) {
 }
 
 void LoaderWorkers::fill(Slot& slot, std::int64_t sequence) {
-  const auto batch = static_cast<std::size_t>(maker_->order().most_images());
+  const auto batch = static_cast<std::size_t>(maker_->order().max_images());
   const BatchShape shape = maker_->order().shape(sequence);
   const auto count = static_cast<std::size_t>(shape.count);
   std::vector<BadLine> bad;
@@ -141,7 +140,7 @@ void LoaderWorkers::fill(Slot& slot, std::int64_t sequence) {
       maker_->make(sequence, {slot.images(batch), image_floats(shape)}, {slot.lines(), count}, bad);
   slot.error[0] = '\0';
   if (!made) put_text(slot.error, made.error().what);
-  slot.bad_count = static_cast<std::uint32_t>(std::min(bad.size(), Slot::most_bad(batch)));
+  slot.bad_count = static_cast<std::uint32_t>(std::min(bad.size(), Slot::max_bad(batch)));
   for (std::size_t i = 0; i < slot.bad_count; ++i) {
     slot.bad(batch)[i].line = bad[i].line;
     put_text(slot.bad(batch)[i].why, bad[i].why);
@@ -179,7 +178,7 @@ Result<ReadyBatch> LoaderWorkers::take(std::int64_t sequence) {
     if (Status alive = check_worker(worker); !alive) return alive.error();
     sleep_on(ready.filled, filled, 20);
   }
-  const auto batch = static_cast<std::size_t>(maker_->order().most_images());
+  const auto batch = static_cast<std::size_t>(maker_->order().max_images());
   const BatchShape shape = maker_->order().shape(sequence);
   const auto count = static_cast<std::size_t>(shape.count);
   ReadyBatch taken{{ready.images(batch), image_floats(shape)}, {ready.lines(), count}, {}, {}};

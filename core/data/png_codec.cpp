@@ -31,7 +31,7 @@ Result<Image> decode_png(std::string_view bytes) {
     return png_failure(png.image);
   }
   const std::int64_t pixels = static_cast<std::int64_t>(png.image.width) * png.image.height;
-  if (pixels > kMostPixels) {
+  if (pixels > kMaxPixels) {
     return Error{ErrorKind::invalid, "PNG: " + std::to_string(png.image.width) + " x " +
                                          std::to_string(png.image.height) + " pixels are too many"};
   }

@@ -44,13 +44,13 @@ void mix_rows(const Image& image, const Tap& tap, std::vector<float>& row) {
 
 }  // namespace
 
-int scaled_width(const Image& image, int height, int most_width) {
-  return scaled_width(PictureSize{image.width, image.height}, height, most_width);
+int scaled_width(const Image& image, int height, int max_width) {
+  return scaled_width(PictureSize{image.width, image.height}, height, max_width);
 }
 
-int scaled_width(const PictureSize& size, int height, int most_width) {
+int scaled_width(const PictureSize& size, int height, int max_width) {
   const double width = std::ceil(static_cast<double>(size.width) * height / size.height);
-  return static_cast<int>(std::clamp(width, 1.0, static_cast<double>(most_width)));
+  return static_cast<int>(std::clamp(width, 1.0, static_cast<double>(max_width)));
 }
 
 void write_line(const Image& image, int height, int width, std::span<float> planes) {

@@ -7,10 +7,10 @@
 
 namespace ocrtune {
 
-// Width of the line at this height with its aspect kept, at least 1 and at most `most_width`: wider
+// Width of the line at this height with its aspect kept, at least 1 and at most `max_width`: wider
 // lines are squeezed, because a cut would leave a label that the picture does not show.
-int scaled_width(const PictureSize& size, int height, int most_width);
-int scaled_width(const Image& image, int height, int most_width);
+int scaled_width(const PictureSize& size, int height, int max_width);
+int scaled_width(const Image& image, int height, int max_width);
 
 // Writes planes[3, height, width]: bilinear (pixel centres at halves, as OpenCV's INTER_LINEAR),
 // (x / 255 - 0.5) / 0.5, zeros right of the line.

@@ -26,8 +26,8 @@ class SampleSource {
   virtual ~SampleSource() = default;
   virtual std::int64_t size() const = 0;
   virtual Result<std::string> image_bytes(std::int64_t line) const = 0;  // PNG or JPEG
-  // At least the first `most_bytes` of it, if it has so many.
-  virtual Result<std::string> image_head(std::int64_t line, std::uint64_t most_bytes) const;
+  // At least the first `max_bytes` of it, if it has so many.
+  virtual Result<std::string> image_head(std::int64_t line, std::uint64_t max_bytes) const;
   virtual std::span<const int> label(std::int64_t line) const = 0;  // classes from 1
   virtual std::string name(std::int64_t line) const = 0;            // "labels.txt:17"
   virtual const std::vector<std::string>& alphabet() const = 0;

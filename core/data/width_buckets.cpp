@@ -16,17 +16,17 @@ namespace ocrtune {
 namespace {
 
 constexpr int kWidthStep = 16;
-constexpr int kMostBins = 256;  // the search looks at every pair of them
+constexpr int kMaxBins = 256;  // the search looks at every pair of them
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 // The widths counted in bins of equal size; bin i holds those in (edge(i - 1), edge(i)].
 struct Histogram {
-  int step = kWidthStep, most_width = 0;
+  int step = kWidthStep, max_width = 0;
   std::vector<std::int64_t> lines, columns;
 
-  Histogram(std::span<const int> widths, int most) : most_width(most) {
-    while ((most + step - 1) / step > kMostBins) step += kWidthStep;
+  Histogram(std::span<const int> widths, int most) : max_width(most) {
+    while ((most + step - 1) / step > kMaxBins) step += kWidthStep;
     lines.assign(at((most + step - 1) / step), 0);
     columns = lines;
     for (const int width : widths) {
@@ -36,7 +36,7 @@ struct Histogram {
       columns[bin] += width;
     }
   }
-  int edge(std::size_t bin) const { return std::min(static_cast<int>(bin + 1) * step, most_width); }
+  int edge(std::size_t bin) const { return std::min(static_cast<int>(bin + 1) * step, max_width); }
 };
 
 constexpr std::int64_t kImpossible = std::numeric_limits<std::int64_t>::max() / 4;
@@ -45,18 +45,18 @@ constexpr std::int64_t kImpossible = std::numeric_limits<std::int64_t>::max() / 
 // of them begins. A bucket without a line costs nothing and is left out later.
 struct Search {
   const Histogram& histogram;
-  std::int64_t least_lines;
+  std::int64_t min_lines;
   std::vector<std::int64_t> lines_before{0};
   std::vector<std::vector<std::int64_t>> best;
   std::vector<std::vector<std::size_t>> from;
 
-  Search(const Histogram& counted, int most_buckets, std::int64_t least)
-      : histogram(counted), least_lines(least) {
+  Search(const Histogram& counted, int max_buckets, std::int64_t least)
+      : histogram(counted), min_lines(least) {
     for (const std::int64_t lines : histogram.lines) {
       lines_before.push_back(lines_before.back() + lines);
     }
     const std::size_t bins = histogram.lines.size();
-    best.assign(at(most_buckets) + 1, std::vector<std::int64_t>(bins + 1, kImpossible));
+    best.assign(at(max_buckets) + 1, std::vector<std::int64_t>(bins + 1, kImpossible));
     from.assign(best.size(), std::vector<std::size_t>(bins + 1, 0));
     best[0][0] = 0;
     for (std::size_t k = 1; k < best.size(); ++k) {
@@ -67,7 +67,7 @@ struct Search {
   void extend(std::size_t k, std::size_t j) {
     for (std::size_t i = 0; i < j; ++i) {
       const std::int64_t lines = lines_before[j] - lines_before[i];
-      if (best[k - 1][i] == kImpossible || (lines != 0 && lines < least_lines)) continue;
+      if (best[k - 1][i] == kImpossible || (lines != 0 && lines < min_lines)) continue;
       const std::int64_t cost = best[k - 1][i] + lines * histogram.edge(j - 1);
       if (cost >= best[k][j]) continue;
       best[k][j] = cost;
@@ -150,22 +150,22 @@ class BucketOrder final : public BatchOrder {
 
 }  // namespace
 
-std::vector<int> measure_line_widths(const SampleSource& source, int height, int most_width) {
+std::vector<int> measure_line_widths(const SampleSource& source, int height, int max_width) {
   std::vector<int> widths(at(source.size()), 0);
   for (std::int64_t line = 0; line < source.size(); ++line) {
     const auto size = size_of_line(source, line);
-    if (size) widths[at(line)] = scaled_width(*size, height, most_width);
+    if (size) widths[at(line)] = scaled_width(*size, height, max_width);
   }
   return widths;
 }
 
-std::vector<WidthBucket> choose_width_buckets(std::span<const int> widths, int most_buckets,
-                                              std::int64_t least_lines, int most_width) {
-  OCRTUNE_CHECK(most_buckets >= 1 && most_buckets <= kMostWidthBuckets && !widths.empty());
-  const Histogram histogram(widths, most_width);
+std::vector<WidthBucket> choose_width_buckets(std::span<const int> widths, int max_buckets,
+                                              std::int64_t min_lines, int max_width) {
+  OCRTUNE_CHECK(max_buckets >= 1 && max_buckets <= kMaxWidthBuckets && !widths.empty());
+  const Histogram histogram(widths, max_width);
   const auto total = static_cast<std::int64_t>(widths.size() - at(std::ranges::count(widths, 0)));
-  if (total == 0) return {{most_width, 0, 0}};
-  const Search search(histogram, most_buckets, std::min(least_lines, total));
+  if (total == 0) return {{max_width, 0, 0}};
+  const Search search(histogram, max_buckets, std::min(min_lines, total));
   std::size_t end = histogram.lines.size(), used = 1;
   for (std::size_t k = 1; k < search.best.size(); ++k) {
     if (search.best[k][end] < search.best[used][end]) used = k;
@@ -186,12 +186,12 @@ std::vector<WidthBucket> choose_width_buckets(std::span<const int> widths, int m
   return buckets;
 }
 
-PaddingShare padding_share(std::span<const WidthBucket> buckets, int most_width) {
+PaddingShare padding_share(std::span<const WidthBucket> buckets, int max_width) {
   std::int64_t columns = 0, padded = 0, alone = 0;
   for (const WidthBucket& bucket : buckets) {
     columns += bucket.columns;
     padded += bucket.lines * bucket.width;
-    alone += bucket.lines * most_width;
+    alone += bucket.lines * max_width;
   }
   const auto share = [&](std::int64_t all) {
     return 1 - static_cast<double>(columns) / static_cast<double>(std::max<std::int64_t>(all, 1));
@@ -199,7 +199,7 @@ PaddingShare padding_share(std::span<const WidthBucket> buckets, int most_width)
   return {share(padded), share(alone)};
 }
 
-std::string describe_width_buckets(std::span<const WidthBucket> buckets, int most_width) {
+std::string describe_width_buckets(std::span<const WidthBucket> buckets, int max_width) {
   std::int64_t total = 0;
   for (const WidthBucket& bucket : buckets) total += bucket.lines;
   std::vector<std::string> parts;
@@ -208,7 +208,7 @@ std::string describe_width_buckets(std::span<const WidthBucket> buckets, int mos
         "{} px: {} lines ({})", bucket.width, bucket.lines,
         format_percent(static_cast<double>(bucket.lines) / static_cast<double>(total))));
   }
-  const PaddingShare padding = padding_share(buckets, most_width);
+  const PaddingShare padding = padding_share(buckets, max_width);
   return fmt::format("{}; {} padding instead of {}", join(parts, ", "),
                      format_percent(padding.with_buckets), format_percent(padding.without));
 }

@@ -16,7 +16,7 @@
 
 namespace ocrtune {
 
-inline constexpr int kMostWidthBuckets = 16;
+inline constexpr int kMaxWidthBuckets = 16;
 
 struct WidthBucket {
   int width = 0;             // pixels: a multiple of 16, or the most that there may be
@@ -24,24 +24,24 @@ struct WidthBucket {
   std::int64_t columns = 0;  // the sum of their scaled widths
 };
 
-// The width of every line of `source` when it is scaled to `height`, at most `most_width`; 0 where
+// The width of every line of `source` when it is scaled to `height`, at most `max_width`; 0 where
 // the picture cannot be read. Reads the head of every file: about 10 us a line once the disk has
 // delivered it.
-std::vector<int> measure_line_widths(const SampleSource& source, int height, int most_width);
+std::vector<int> measure_line_widths(const SampleSource& source, int height, int max_width);
 
-// At most `most_buckets` buckets, narrowest first, each with `least_lines` or more where there are
+// At most `max_buckets` buckets, narrowest first, each with `min_lines` or more where there are
 // so many lines at all. Exact: no other choice of such widths pads less. Widths of 0 do not count.
-std::vector<WidthBucket> choose_width_buckets(std::span<const int> widths, int most_buckets,
-                                              std::int64_t least_lines, int most_width);
+std::vector<WidthBucket> choose_width_buckets(std::span<const int> widths, int max_buckets,
+                                              std::int64_t min_lines, int max_width);
 
-// Padding as a share of all columns: with these buckets, and in batches of `most_width`.
+// Padding as a share of all columns: with these buckets, and in batches of `max_width`.
 struct PaddingShare {
   double with_buckets = 0, without = 0;
 };
-PaddingShare padding_share(std::span<const WidthBucket> buckets, int most_width);
+PaddingShare padding_share(std::span<const WidthBucket> buckets, int max_width);
 
 // "96 px: 310 lines (31 %), 320 px: 690 lines (69 %); 12.0 % padding instead of 47.1 %".
-std::string describe_width_buckets(std::span<const WidthBucket> buckets, int most_width);
+std::string describe_width_buckets(std::span<const WidthBucket> buckets, int max_width);
 
 struct BucketOrderOptions {
   int batch = 1, height = 32;

@@ -223,7 +223,7 @@ class LayerCheck {
 };
 
 // bf16 keeps 8 bits: half a unit of the last is 1/512, and a layer rounds a few times.
-inline constexpr double kMostLayerError = 0.02;
+inline constexpr double kMaxLayerError = 0.02;
 
 struct LayersChecked {
   double error = 0;  // the largest

@@ -41,7 +41,7 @@ struct PlanningMachine {
   }
   Status product(const DeviceProduct&) { return Status(); }
   Status clear(void*, std::size_t) { return Status(); }
-  std::size_t most_scratch() const { return device::kMostScratch; }
+  std::size_t max_scratch() const { return device::kMaxScratch; }
   Result<std::unique_ptr<ConvEngine>> make_conv(const ConvSizes&) {
     return std::unique_ptr<ConvEngine>(std::make_unique<NoConv>());
   }

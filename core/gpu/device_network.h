@@ -34,7 +34,7 @@ struct DeviceFootprint {
 };
 
 struct DeviceUse {
-  int most_label = 25;   // of any sample; unused where nothing is trained
+  int max_label = 25;    // of any sample; unused where nothing is trained
   bool training = true;  // else infer() alone
   // The device's, zeroed, as many as the graph has parameters; null: own.
   float* gradients = nullptr;
@@ -86,8 +86,8 @@ class DeviceNetwork {
     if (!plan_.training) return out;
     out.state_bytes += graph_.parameter_floats * (3 * sizeof(float) + 1);
     out.batch_bytes +=
-        many(plan_.image.n) * (many(most_label_) + 1) * sizeof(int) +
-        (rows + 2 * rows * many(2 * most_label_ + 1) + many(plan_.image.n)) * sizeof(double);
+        many(plan_.image.n) * (many(max_label_) + 1) * sizeof(int) +
+        (rows + 2 * rows * many(2 * max_label_ + 1) + many(plan_.image.n)) * sizeof(double);
     return out;
   }
 
@@ -208,7 +208,7 @@ class DeviceNetwork {
         machine_(machine),
         backend_(machine),
         use_(use),
-        most_label_(std::max(1, use.most_label)) {}
+        max_label_(std::max(1, use.max_label)) {}
 
   const ImageDesc& output() const { return plan_.values[many(plan_.output)].desc; }
   int classes() const { return output().shape.c; }
@@ -223,7 +223,7 @@ class DeviceNetwork {
   Status allocate() {
     const std::size_t state = graph_.parameter_floats * sizeof(float);
     const std::size_t count = many(plan_.image.n), rows = count * many(steps());
-    const std::size_t cells = rows * many(2 * most_label_ + 1);
+    const std::size_t cells = rows * many(2 * max_label_ + 1);
     if (use_.weights == nullptr) {
       OCRTUNE_DEVICE_TRY(allocate_one(parameters_, state));
       OCRTUNE_DEVICE_TRY(allocate_one(statistics_, graph_.statistic_floats * sizeof(float)));
@@ -241,7 +241,7 @@ class DeviceNetwork {
     OCRTUNE_DEVICE_TRY(allocate_one(moments_, 2 * state));
     OCRTUNE_DEVICE_TRY(
         allocate_one(clipping_, kMemoryAlignment + clip_sums().bytes(SquareTerm::kSums)));
-    OCRTUNE_DEVICE_TRY(allocate_one(labels_, count * many(most_label_) * sizeof(int)));
+    OCRTUNE_DEVICE_TRY(allocate_one(labels_, count * many(max_label_) * sizeof(int)));
     OCRTUNE_DEVICE_TRY(allocate_one(lengths_, count * sizeof(int)));
     OCRTUNE_DEVICE_TRY(allocate_one(lattice_, (rows + 2 * cells + count) * sizeof(double)));
     std::vector<std::uint8_t> decays(graph_.parameter_floats, 0);
@@ -267,9 +267,9 @@ class DeviceNetwork {
       return Error{ErrorKind::usage, "a batch with more or fewer labels than images"};
     }
     OCRTUNE_DEVICE_TRY(upload_images(batch));
-    std::vector<int> labels(many(batch.count) * many(most_label_), 0), lengths;
+    std::vector<int> labels(many(batch.count) * many(max_label_), 0), lengths;
     for (std::size_t n = 0; n < batch.labels.size(); ++n) {
-      if (batch.labels[n].size() > many(most_label_)) {
+      if (batch.labels[n].size() > many(max_label_)) {
         return Error{ErrorKind::usage, "a label longer than the network was made for"};
       }
       for (const int symbol : batch.labels[n]) {
@@ -277,7 +277,7 @@ class DeviceNetwork {
         return Error{ErrorKind::usage, "a label holds a class that there is not"};
       }
       std::copy(batch.labels[n].begin(), batch.labels[n].end(),
-                labels.begin() + static_cast<std::ptrdiff_t>(n * many(most_label_)));
+                labels.begin() + static_cast<std::ptrdiff_t>(n * many(max_label_)));
       lengths.push_back(static_cast<int>(batch.labels[n].size()));
     }
     OCRTUNE_DEVICE_TRY(
@@ -294,12 +294,12 @@ class DeviceNetwork {
 
   CtcPlan<Value> ctc_plan() const {
     const std::size_t rows = many(plan_.image.n) * many(steps());
-    const std::size_t cells = rows * many(2 * most_label_ + 1);
+    const std::size_t cells = rows * many(2 * max_label_ + 1);
     auto* work = lattice_.template as<double>();
     return {plan_.image.n,
             steps(),
             classes(),
-            most_label_,
+            max_label_,
             values(plan_.output),
             labels_.template as<int>(),
             lengths_.template as<int>(),
@@ -445,7 +445,7 @@ class DeviceNetwork {
   Machine& machine_;
   DeviceBackend<Machine, Value> backend_;
   DeviceUse use_;
-  int most_label_;
+  int max_label_;
   bool training_ = true;
   Plan plan_;
   std::vector<GradientPart> parts_;

@@ -62,7 +62,7 @@ class DeviceReader final : public LogitMaker {
       entries_.splice(entries_.begin(), entries_, found);
       return entries_.front().network.get();
     }
-    if (entries_.size() >= kMostReaderShapes) entries_.pop_back();
+    if (entries_.size() >= kMaxReaderShapes) entries_.pop_back();
     auto made = make(shape);
     if (!made && made.error().kind == ErrorKind::exhausted && !entries_.empty()) {
       entries_.clear();  // the other shapes make room

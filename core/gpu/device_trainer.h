@@ -92,7 +92,7 @@ class DeviceTrainer final : public Trainer {
       const auto checked =
           check_layers<Value>(machine_, graph_, image, parameters, statistics, options_.seed);
       if (!checked) return checked.error();
-      if (!(checked->error <= kMostLayerError)) return layer_differs(*checked);
+      if (!(checked->error <= kMaxLayerError)) return layer_differs(*checked);
       layers = checked->error;
     }
     const GradientCheck check{&model_,
@@ -174,7 +174,7 @@ class DeviceTrainer final : public Trainer {
     return Error{ErrorKind::invalid, "layer " + checked.layer +
                                          " in bf16 differs from the reference by " +
                                          std::to_string(checked.error) + " (at most " +
-                                         std::to_string(kMostLayerError) + ")"};
+                                         std::to_string(kMaxLayerError) + ")"};
   }
 
   bool several() const { return comm_.place().world_size > 1; }
@@ -183,14 +183,14 @@ class DeviceTrainer final : public Trainer {
   Status prepare() {
     DeviceUse use;
     // A label of one symbol more than there are steps cannot be spelt; longer ones neither.
-    use.most_label = options_.width / model_.width_per_step + 1;
+    use.max_label = options_.width / model_.width_per_step + 1;
     if (several()) {
       const Result<std::span<float>> gradients = comm_.gradient_buffer(graph_.parameter_floats);
       if (!gradients) return gradients.error();
       use.gradients = gradients->data();
       use.part_floats = options_.bucket_bytes / sizeof(float);
     }
-    most_label_ = many(use.most_label);
+    max_label_ = many(use.max_label);
     auto network =
         Net::create(graph_, machine_, {options_.batch, 3, options_.height, options_.width}, use);
     if (!network) return network.error();
@@ -221,10 +221,10 @@ class DeviceTrainer final : public Trainer {
 
   // Labels that are far too long are cut to one that is too long as well.
   const Batch& spelt(const Batch& batch) {
-    const auto fits = [&](const std::vector<int>& label) { return label.size() <= most_label_; };
+    const auto fits = [&](const std::vector<int>& label) { return label.size() <= max_label_; };
     if (std::all_of(batch.labels.begin(), batch.labels.end(), fits)) return batch;
     cut_ = batch;
-    for (std::vector<int>& label : cut_.labels) label.resize(std::min(label.size(), most_label_));
+    for (std::vector<int>& label : cut_.labels) label.resize(std::min(label.size(), max_label_));
     return cut_;
   }
 
@@ -234,7 +234,7 @@ class DeviceTrainer final : public Trainer {
   Machine& machine_;
   Comm& comm_;
   std::unique_ptr<Net> network_;
-  std::size_t most_label_ = 1;
+  std::size_t max_label_ = 1;
   Batch cut_, filled_;
 };
 

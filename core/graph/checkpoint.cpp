@@ -111,8 +111,8 @@ Status check_owner(const std::string& path, const CheckpointOwner& owner, Reader
 }  // namespace
 
 Result<CheckpointHead> read_checkpoint_head(const std::string& path) {
-  constexpr std::uint64_t kMostBytes = 4096;
-  const Result<std::string> start = read_file(path, kMostBytes);
+  constexpr std::uint64_t kMaxBytes = 4096;
+  const Result<std::string> start = read_file(path, kMaxBytes);
   if (!start) return start.error();
   if (Status format = check_format(path, *start); !format) return format.error();
   Reader reader(std::string_view(*start).substr(kMagic.size() + sizeof(kVersion)));

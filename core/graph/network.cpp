@@ -17,7 +17,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kMostPlans = 32;  // shapes kept; the one longest unused goes first
+constexpr std::size_t kMaxPlans = 32;  // shapes kept; the one longest unused goes first
 
 // Activations of one pass of inference, for each thread: what fits in a core's caches. With 1 MiB
 // of L2 and 32 MiB of shared L3, 16 and 32 images of ppocr-mobile cost 17 and 21 % more CPU time
@@ -219,7 +219,7 @@ struct Network::State {
   }
 
   void forget_oldest() {
-    if (plans.size() < kMostPlans) return;
+    if (plans.size() < kMaxPlans) return;
     plans.erase(std::min_element(plans.begin(), plans.end(), [](const auto& a, const auto& b) {
       return a.second.last_use < b.second.last_use;
     }));

@@ -12,7 +12,7 @@ namespace ocrtune {
 
 // Shapes of batches, of every width and power of two of lines that come often, for which a GPU's
 // maker keeps a network ready.
-inline constexpr std::size_t kMostReaderShapes = 24;
+inline constexpr std::size_t kMaxReaderShapes = 24;
 
 class LogitMaker {
  public:

@@ -202,10 +202,10 @@ Status check_options(const RecognizerOptions& options) {
 
 }  // namespace
 
-int width_bucket(const Image& image, int height, int most_width) {
-  const int width = scaled_width(image, height, most_width);
+int width_bucket(const Image& image, int height, int max_width) {
+  const int width = scaled_width(image, height, max_width);
   const int bucket = (width + kLineWidthStep - 1) / kLineWidthStep * kLineWidthStep;
-  return std::min(bucket, most_width);
+  return std::min(bucket, max_width);
 }
 
 Result<std::uint64_t> Recognizer::footprint_bytes(const RecognizerOptions& options, int classes) {

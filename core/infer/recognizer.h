@@ -32,7 +32,7 @@ struct RecognizerOptions {
 inline constexpr int kLineWidthStep = 64;  // pixels: lines are padded to multiples of it
 
 // The padded width that a line of this size is read at: every bucket is a shape of its own.
-int width_bucket(const Image& image, int height, int most_width);
+int width_bucket(const Image& image, int height, int max_width);
 
 struct ReadText {
   std::string text;

@@ -117,8 +117,8 @@ std::string manifest_text(const DatasetOptions& options, const std::vector<std::
   const DrawOptions& draw = options.draw;
   std::string text = "ocrtune line images 1\n";
   text += "lines " + std::to_string(lines) + "\nseed " + std::to_string(draw.seed) + "\nheight " +
-          std::to_string(draw.height) + "\nlength " + std::to_string(draw.least_length) + " " +
-          std::to_string(draw.most_length) + "\njpeg_share " + std::to_string(options.jpeg_share) +
+          std::to_string(draw.height) + "\nlength " + std::to_string(draw.min_length) + " " +
+          std::to_string(draw.max_length) + "\njpeg_share " + std::to_string(options.jpeg_share) +
           "\nfreetype " + freetype_version() + "\n";
   for (const std::string& font : fonts) {
     std::uint64_t hash = 0;

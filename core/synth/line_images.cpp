@@ -80,7 +80,7 @@ Look choose_look(Random& random, const DrawOptions& options, std::size_t fonts) 
 
 std::string choose_text(Random& random, const Alphabet& alphabet, const DrawOptions& options) {
   const auto last = static_cast<std::int64_t>(alphabet.characters().size()) - 1;
-  const std::int64_t length = random.integer(options.least_length, options.most_length);
+  const std::int64_t length = random.integer(options.min_length, options.max_length);
   std::string text;
   for (std::int64_t i = 0; i < length; ++i) {
     std::string character;
@@ -103,11 +103,11 @@ FT_ULong code_point(const std::string& character) {
 }
 
 // In place, with the kernel's weights cut at three pixels; edges repeat.
-void blur_rows(std::vector<float>& canvas, int width, int height, double deviation) {
+void blur_rows(std::vector<float>& canvas, int width, int height, double stddev) {
   float weights[4];
   float sum = 0;
   for (int i = 0; i < 4; ++i) {
-    weights[i] = static_cast<float>(std::exp(-0.5 * i * i / (deviation * deviation)));
+    weights[i] = static_cast<float>(std::exp(-0.5 * i * i / (stddev * stddev)));
     sum += i == 0 ? weights[i] : 2 * weights[i];
   }
   for (float& weight : weights) weight /= sum;
@@ -135,10 +135,10 @@ std::vector<float> transposed(const std::vector<float>& canvas, int width, int h
   return turned;
 }
 
-void blur(std::vector<float>& canvas, int width, int height, double deviation) {
-  blur_rows(canvas, width, height, deviation);
+void blur(std::vector<float>& canvas, int width, int height, double stddev) {
+  blur_rows(canvas, width, height, stddev);
   std::vector<float> turned = transposed(canvas, width, height);
-  blur_rows(turned, height, width, deviation);
+  blur_rows(turned, height, width, stddev);
   canvas = transposed(turned, height, width);
 }
 

@@ -16,8 +16,8 @@ namespace ocrtune {
 struct DrawOptions {
   std::vector<std::string> fonts;  // files, from find_fonts()
   int height = 32;                 // lines are drawn 1 to 1.5 times as high
-  int least_length = 1;            // characters
-  int most_length = 12;
+  int min_length = 1;              // characters
+  int max_length = 12;
   std::uint64_t seed = 1;
 };
 

@@ -15,7 +15,7 @@ namespace {
 // Fills `batch` with lines from `next` on, skipping bad ones; fewer than wanted at the end.
 void fill_batch(const SampleSource& source, const EvaluationOptions& options, std::int64_t& next,
                 Batch& batch, std::int64_t& unreadable) {
-  const std::int64_t end = std::min(source.size(), options.most_lines);
+  const std::int64_t end = std::min(source.size(), options.max_lines);
   const std::size_t floats =
       3 * static_cast<std::size_t>(options.height) * static_cast<std::size_t>(options.width);
   batch.count = 0;

@@ -14,7 +14,7 @@ struct EvaluationOptions {
   int batch = 16;
   int height = 32;
   int width = 320;
-  std::int64_t most_lines = 2000;  // the first ones of the source
+  std::int64_t max_lines = 2000;  // the first ones of the source
 };
 
 struct Evaluation {

@@ -182,7 +182,7 @@ Status TrainingRun::evaluate_held_out() {
   const LoaderOptions& loader = options_.loader;
   const auto evaluation = evaluate(
       *trainer_, **source,
-      EvaluationOptions{loader.batch, loader.height, loader.width, options_.most_evaluated});
+      EvaluationOptions{loader.batch, loader.height, loader.width, options_.max_evaluated});
   if (!evaluation) return evaluation.error();
   outcome_.evaluation = evaluation->errors;
   outcome_.evaluated = true;

@@ -44,7 +44,7 @@ struct TrainingRunOptions {
   std::string checkpoint;          // empty: nothing is kept
   std::string resume;              // a checkpoint to go on from; empty: from seeded weights
   std::string evaluation_labels;   // label file of held-out lines; empty: no evaluation
-  std::int64_t most_evaluated = 2000;
+  std::int64_t max_evaluated = 2000;
   std::uint64_t memory_bytes = 0;  // a plan above this is refused; 0: whatever the system gives
   std::function<void(const TrainingMemory&)> planned;  // may be null; called once
   // Where it trains, if not on the CPUs: the plan of its memory, and the trainer, which is asked

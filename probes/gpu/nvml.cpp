@@ -14,7 +14,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr unsigned kMostLinks = 18;
+constexpr unsigned kMaxLinks = 18;
 
 // The value that a call wrote; the fallback when it is missing or refused.
 template <typename T, typename Call, typename... Arguments>
@@ -163,7 +163,7 @@ struct LinkEnds {
 
 LinkEnds link_ends(const NvmlApi& api, NvmlDevice device) {
   LinkEnds ends;
-  for (unsigned link = 0; link < kMostLinks && api.nvlink_state != nullptr; ++link) {
+  for (unsigned link = 0; link < kMaxLinks && api.nvlink_state != nullptr; ++link) {
     int active = 0;
     if (api.nvlink_state(device, link, &active) != kNvmlSuccess || active == 0) continue;
     ++ends.active;

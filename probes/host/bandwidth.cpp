@@ -21,8 +21,8 @@ namespace ocrtune {
 namespace {
 
 constexpr std::uint64_t kBytesPerElement = 3 * sizeof(double);
-constexpr std::uint64_t kLeastBytes = 96ULL << 20;  // where the caches are unknown or tiny
-constexpr std::uint64_t kMostBytes = 16ULL << 30;   // enough for 24 x the largest caches sold
+constexpr std::uint64_t kMinBytes = 96ULL << 20;  // where the caches are unknown or tiny
+constexpr std::uint64_t kMaxBytes = 16ULL << 30;  // enough for 24 x the largest caches sold
 constexpr double kFlat = 0.9;  // a larger array within 10 % of a smaller one: the plateau
 
 // Private pages of one thread: three arrays side by side.
@@ -64,7 +64,7 @@ void triad(double* a, const double* b, const double* c, std::size_t n) {
 // One team over arrays of `bytes` together. A round is timed from the last thread's arrival at one
 // barrier to the last arrival at the next; the best round counts. 0 when memory was refused.
 double best_round(const std::vector<int>& cpus, std::uint64_t bytes, double until) {
-  constexpr std::size_t kMostRounds = 12;
+  constexpr std::size_t kMaxRounds = 12;
   const std::size_t team = cpus.size();
   const std::size_t n = bytes / kBytesPerElement / team / 8 * 8;
   std::vector<double> times;
@@ -73,9 +73,9 @@ double best_round(const std::vector<int>& cpus, std::uint64_t bytes, double unti
   std::barrier barrier(static_cast<std::ptrdiff_t>(team), [&]() noexcept {
     times.push_back(steady_clock().now_seconds());
     const bool enough = times.size() >= 4 && times.back() > until;
-    stop = refused || enough || times.size() > kMostRounds;
+    stop = refused || enough || times.size() > kMaxRounds;
   });
-  times.reserve(kMostRounds + 2);
+  times.reserve(kMaxRounds + 2);
   run_pinned(cpus, [&](std::size_t) {
     const Pages pages(n * kBytesPerElement);
     double* a = pages.get();
@@ -105,11 +105,11 @@ struct Plateau {
 // Doubles the arrays until the figure no longer falls.
 Plateau climb(const BandwidthPlan& plan, double begin) {
   Plateau at;
-  const std::uint64_t most = std::min(plan.memory_bytes, kMostBytes);
+  const std::uint64_t most = std::min(plan.memory_bytes, kMaxBytes);
   // Each array four times the caches; less where touching so much would eat the time.
   const double touched = 0.2e9 * plan.seconds * static_cast<double>(plan.cpus.size());
   std::uint64_t bytes = std::min(12 * plan.cache_bytes, static_cast<std::uint64_t>(touched));
-  bytes = std::min(std::max(kLeastBytes, bytes), most);
+  bytes = std::min(std::max(kMinBytes, bytes), most);
   const double climb_until = begin + 0.6 * plan.seconds;
   while (true) {
     const double now = steady_clock().now_seconds();
@@ -131,7 +131,7 @@ Plateau climb(const BandwidthPlan& plan, double begin) {
 
 Bandwidth measure_bandwidth(const BandwidthPlan& plan) {
   Bandwidth found;
-  const std::uint64_t least = std::max(kLeastBytes, 2 * plan.cache_bytes);
+  const std::uint64_t least = std::max(kMinBytes, 2 * plan.cache_bytes);
   if (plan.cpus.empty() || plan.memory_bytes < least) {
     found.bytes_per_second.source =
         plan.cpus.empty() ? "not measured: the allowed CPUs are unknown"
@@ -156,7 +156,7 @@ Bandwidth measure_bandwidth(const BandwidthPlan& plan) {
     const std::uint64_t bytes = plateau.bytes * std::min(team, groups) / groups;
     const double until = steady_clock().now_seconds() + 0.12 * plan.seconds;
     const double speed =
-        best_round(spread_over(plan.cpus, team), std::max(bytes, kLeastBytes), until);
+        best_round(spread_over(plan.cpus, team), std::max(bytes, kMinBytes), until);
     if (speed <= 0) continue;
     found.by_team.emplace_back(static_cast<int>(team), speed);
     best = std::max(best, speed);

@@ -105,7 +105,7 @@ BusyTime busy_time(const std::vector<int>& cpus) {
   return time;
 }
 
-double foreign_cpus(const BusyTime& before, const BusyTime& after) {
+double external_cpus(const BusyTime& before, const BusyTime& after) {
   const double busy = after.all - before.all - (after.own - before.own);
   return std::max(0.0, busy / (after.wall - before.wall));
 }
@@ -161,9 +161,9 @@ EffectiveCores measure_effective_cores(const std::vector<int>& order, double sec
   found.cores = {found.scaling.back().second,
                  fmt::format("measured: multiply-add on {} CPUs together over the fastest alone",
                              order.size())};
-  found.foreign_cpus = foreign_cpus(before, busy_time(order));
-  if (found.foreign_cpus > 0.1) {
-    found.cores.source += fmt::format("; others used {:.1f} CPUs meanwhile", found.foreign_cpus);
+  found.external_cpus = external_cpus(before, busy_time(order));
+  if (found.external_cpus > 0.1) {
+    found.cores.source += fmt::format("; others used {:.1f} CPUs meanwhile", found.external_cpus);
   }
   if (wait_share > 0.05) {
     found.cores.source += fmt::format("; threads waited {} for a CPU", format_percent(wait_share));

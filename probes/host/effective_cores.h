@@ -20,7 +20,7 @@ struct EffectiveCores {
   Fact<double> cores;
   Fact<double> multiply_adds_per_second;        // of the fastest core alone
   std::vector<std::pair<int, double>> scaling;  // (threads, speed relative to one)
-  double foreign_cpus = 0;                      // that others used on these CPUs meanwhile
+  double external_cpus = 0;                     // that others used on these CPUs meanwhile
 };
 
 // `order`: the allowed CPUs, whole cores first (all first SMT threads, then all second ones).

@@ -35,7 +35,7 @@ void add_measured_facts(Machine& machine) {
   cpu.effective_cores = std::move(cores.cores);
   cpu.scaling = std::move(cores.scaling);
   cpu.core_multiply_adds_per_second = std::move(cores.multiply_adds_per_second);
-  cpu.foreign_cpus = cores.foreign_cpus;
+  cpu.external_cpus = cores.external_cpus;
   BandwidthPlan plan;
   const auto count = static_cast<std::size_t>(cpu.physical_cores);
   plan.cpus = {order.begin(),
@@ -47,7 +47,7 @@ void add_measured_facts(Machine& machine) {
   memory.bandwidth_bytes_per_second = std::move(bandwidth.bytes_per_second);
   memory.bandwidth = std::move(bandwidth.by_team);
   const double usable = cpu.usable_cpus.value_or(0);
-  const double capacity = cpu.effective_cores.value_or(usable) + cpu.foreign_cpus;
+  const double capacity = cpu.effective_cores.value_or(usable) + cpu.external_cpus;
   if (cpu.effective_cores.known() && capacity < 0.75 * usable) {
     notes.warnings.push_back(fmt::format(
         "{} CPUs are usable by the rules, but only {} cores' worth of work is done at once: SMT "

@@ -56,7 +56,7 @@ struct CpuFacts {
   // Of the fastest core alone: fp32 multiply-adds in the vectors of this build. Compares machines
   // that ran the same ocrtune.
   Fact<double> core_multiply_adds_per_second;
-  double foreign_cpus = 0;       // used by others on the allowed CPUs during that measurement
+  double external_cpus = 0;      // used by others on the allowed CPUs during that measurement
   std::vector<std::string> isa;  // "avx2", "avx512f", "avx512_bf16", "amx_bf16", ...
   std::string isa_source;        // "cpuid and XCR0", "/proc/cpuinfo", or why unknown
   Fact<bool> native_bf16;
@@ -141,7 +141,7 @@ struct P2pSummary {
   std::vector<std::string> evidence, not_checked, hints;
 };
 
-struct FolkRules {
+struct RulesOfThumb {
   int memory_half = 0;       // half of the memory in GB, as a process count
   int cores_60_percent = 0;  // 60 % of the physical cores
   int seven = 7;             // "at most about 7"
@@ -174,7 +174,7 @@ struct Machine {
   std::string gpu_state;              // "no GPU: ...", "2 GPUs", in words
   std::vector<SeenGpu> visible_gpus;  // with this environment
   std::string gpu_visibility;         // "CUDA_VISIBLE_DEVICES=2,0", "no variable hides any"
-  FolkRules folk_rules;
+  RulesOfThumb rules_of_thumb;
   CautiousSetting recommendation;
   std::vector<std::string> unknowns;  // what could not be known, and why
   std::vector<std::string> warnings;  // in words, with the way out

@@ -129,7 +129,7 @@ Json write_cpu(const CpuFacts& cpu, Writer& writer) {
   at["logical_cpus"] = cpu.logical_cpus;
   at["l3_bytes_each"] = cpu.l3_bytes_each;
   at["scaling"] = write_pairs(cpu.scaling, "speed_relative_to_one");
-  at["foreign_cpus"] = cpu.foreign_cpus;
+  at["foreign_cpus"] = cpu.external_cpus;
   at["isa_source"] = cpu.isa_source;
   at["native_bf16"] = writer.fact("native_bf16", cpu.native_bf16);
   at["governor"] = writer.fact("governor", cpu.governor);
@@ -150,7 +150,7 @@ void read_cpu(const Reader& reader, CpuFacts& cpu) {
   get(at, "logical_cpus", cpu.logical_cpus);
   get(at, "l3_bytes_each", cpu.l3_bytes_each);
   read_pairs(at, "scaling", "speed_relative_to_one", cpu.scaling);
-  get(at, "foreign_cpus", cpu.foreign_cpus);
+  get(at, "foreign_cpus", cpu.external_cpus);
   get(at, "isa_source", cpu.isa_source);
   reader.fact(at, "native_bf16", cpu.native_bf16);
   reader.fact(at, "governor", cpu.governor);
@@ -282,9 +282,9 @@ Machine read_machine(const Json& in) {
   get(in, "gpu_visibility", machine.gpu_visibility);
   machine.visible_gpus = seen_gpus_from_json(in.value("visible_gpus", Json::array()));
   const Json rules = in.value("folk_rules", Json::object());
-  get(rules, "memory_half", machine.folk_rules.memory_half);
-  get(rules, "cores_60_percent", machine.folk_rules.cores_60_percent);
-  get(rules, "seven", machine.folk_rules.seven);
+  get(rules, "memory_half", machine.rules_of_thumb.memory_half);
+  get(rules, "cores_60_percent", machine.rules_of_thumb.cores_60_percent);
+  get(rules, "seven", machine.rules_of_thumb.seven);
   read_recommendation(in.value("recommendation", Json::object()), machine.recommendation);
   read_system(in.value("system", Json::object()), machine);
   get(in, "unknowns", machine.unknowns);
@@ -324,9 +324,9 @@ std::string machine_json(const Machine& machine, int indent) {
   out["gpu_state"] = valid_utf8(machine.gpu_state);
   out["visible_gpus"] = seen_gpus_json(machine.visible_gpus);
   out["gpu_visibility"] = valid_utf8(machine.gpu_visibility);
-  out["folk_rules"] = {{"memory_half", machine.folk_rules.memory_half},
-                       {"cores_60_percent", machine.folk_rules.cores_60_percent},
-                       {"seven", machine.folk_rules.seven}};
+  out["folk_rules"] = {{"memory_half", machine.rules_of_thumb.memory_half},
+                       {"cores_60_percent", machine.rules_of_thumb.cores_60_percent},
+                       {"seven", machine.rules_of_thumb.seven}};
   out["recommendation"] = write_recommendation(machine.recommendation);
   out["unknowns"] = utf8_list(machine.unknowns);
   out["warnings"] = utf8_list(machine.warnings);

@@ -218,10 +218,9 @@ std::vector<SweepSetting> sweep_settings(const P2pFacts& facts, const P2pVerdict
   return all;
 }
 
-std::vector<std::uint64_t> gradient_buckets(std::uint64_t gradient_bytes,
-                                            std::uint64_t most_bytes) {
+std::vector<std::uint64_t> gradient_buckets(std::uint64_t gradient_bytes, std::uint64_t max_bytes) {
   std::vector<std::uint64_t> buckets;
-  for (; gradient_bytes > most_bytes; gradient_bytes -= most_bytes) buckets.push_back(most_bytes);
+  for (; gradient_bytes > max_bytes; gradient_bytes -= max_bytes) buckets.push_back(max_bytes);
   if (gradient_bytes > 0) buckets.push_back(gradient_bytes);
   return buckets;
 }

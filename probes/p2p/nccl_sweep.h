@@ -55,9 +55,9 @@ struct SweepAnswer {
 // What may be tried after this verdict; the base (verdict.env, perhaps empty) comes first.
 std::vector<SweepSetting> sweep_settings(const P2pFacts& facts, const P2pVerdict& verdict);
 
-// Buckets of at most `most_bytes`, as DataParallel reducers cut the gradients of a model.
+// Buckets of at most `max_bytes`, as DataParallel reducers cut the gradients of a model.
 std::vector<std::uint64_t> gradient_buckets(std::uint64_t gradient_bytes,
-                                            std::uint64_t most_bytes = 25ULL << 20);
+                                            std::uint64_t max_bytes = 25ULL << 20);
 
 SweepAnswer run_nccl_sweep(const std::vector<LadderGpu>& gpus,
                            const std::vector<SweepSetting>& settings, const SweepOptions& options,

@@ -13,7 +13,7 @@ namespace {
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
-constexpr double kLeastFreeBytes = 1.5 * (1ULL << 30);
+constexpr double kMinFreeBytes = 1.5 * (1ULL << 30);
 constexpr double kRestSeconds = 1.2;
 
 struct StepLimit {
@@ -208,12 +208,12 @@ class Ladder {
       if (finding.what != "device") continue;
       ++devices;
       const double free = finding.figure("free_bytes");
-      if (free < kLeastFreeBytes) {
+      if (free < kMinFreeBytes) {
         return Error{ErrorKind::exhausted,
                      fmt::format("GPU {} has {} of memory free; the checks need {}",
                                  gpus_[at(finding.from)].index,
                                  format_bytes(static_cast<std::uint64_t>(free)),
-                                 format_bytes(static_cast<std::uint64_t>(kLeastFreeBytes)))};
+                                 format_bytes(static_cast<std::uint64_t>(kMinFreeBytes)))};
       }
     }
     if (devices < gpus_.size()) {

@@ -16,8 +16,8 @@ constexpr double kGiB = 1024.0 * 1024 * 1024;
 // Most that a rank of the usual OCR models takes at batch 64; an assumption until it is measured.
 constexpr double kRankBytes = 2 * kGiB;
 constexpr double kMemoryShare = 0.8;
-constexpr int kMostThreads = 8;
-constexpr int kMostGpuWorkers = 4;
+constexpr int kMaxThreads = 8;
+constexpr int kMaxGpuWorkers = 4;
 
 struct Cores {
   int whole = 0;         // distinct allowed cores of the fastest kind
@@ -92,7 +92,7 @@ void set_for_gpus(const Machine& machine, int usable, CautiousSetting& out) {
   const int gpus = static_cast<int>(machine.visible_gpus.size());
   out.nproc = gpus;
   out.threads = 1;
-  out.workers = std::clamp(usable / gpus - 1, 0, kMostGpuWorkers);
+  out.workers = std::clamp(usable / gpus - 1, 0, kMaxGpuWorkers);
   out.reasons.push_back(
       fmt::format("{} visible GPU{}: one process for each, the CPUs load for them", gpus,
                   gpus == 1 ? "" : "s"));
@@ -105,8 +105,8 @@ void set_for_gpus(const Machine& machine, int usable, CautiousSetting& out) {
 
 }  // namespace
 
-FolkRules folk_rules_of(const Machine& machine) {
-  FolkRules rules;
+RulesOfThumb rules_of_thumb_of(const Machine& machine) {
+  RulesOfThumb rules;
   const double gigabytes = static_cast<double>(machine.memory.total_bytes) / kGiB;
   if (machine.memory.total_bytes > 0) {
     rules.memory_half = std::max(1, static_cast<int>(gigabytes / 2));
@@ -128,12 +128,12 @@ CautiousSetting cautious_setting_of(const Machine& machine) {
   if (cores.whole > 0) usable = std::min(usable, cores.whole);
   if (machine.cpu.effective_cores.known()) {
     // What others used while it was measured comes back when they end.
-    const double capacity = *machine.cpu.effective_cores.value + machine.cpu.foreign_cpus;
+    const double capacity = *machine.cpu.effective_cores.value + machine.cpu.external_cpus;
     const int effective = static_cast<int>(std::lround(capacity));
     usable = std::clamp(effective, 1, usable);
   }
   const int groups = std::clamp(cores.cache_groups, 1, usable);
-  out.threads = std::clamp(usable / groups, 1, kMostThreads);
+  out.threads = std::clamp(usable / groups, 1, kMaxThreads);
   out.nproc = std::max(1, usable / out.threads);
   out.workers = usable >= 4 ? 1 : 0;
   if (!machine.visible_gpus.empty()) set_for_gpus(machine, usable, out);

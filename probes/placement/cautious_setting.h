@@ -1,4 +1,4 @@
-// What can be said about a launch before anything was measured: the folk rules' numbers, and a
+// What can be said about a launch before anything was measured: the rules of thumb' numbers, and a
 // setting computed from the facts with its reasons.
 #pragma once
 
@@ -8,7 +8,7 @@ namespace ocrtune {
 
 // Half of the memory in GB, 60 % of the physical cores, at most 7: rules of thumb that people
 // follow, as process counts for this machine. 0 where the fact behind a rule is unknown.
-FolkRules folk_rules_of(const Machine& machine);
+RulesOfThumb rules_of_thumb_of(const Machine& machine);
 
 // One process for each group of cores that share a cache, one thread for each whole core (at most
 // 8), never more threads than usable CPUs, and never more processes than fit at 2 GiB each in 80 %

@@ -53,11 +53,11 @@ bool is_wide(char32_t point) {
 bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
 
 // Head and tail of valid UTF-8, cut between characters.
-std::string shorten(std::string text, std::size_t most_bytes) {
-  if (text.size() <= most_bytes) return text;
-  std::size_t head = most_bytes * 2 / 3;
+std::string shorten(std::string text, std::size_t max_bytes) {
+  if (text.size() <= max_bytes) return text;
+  std::size_t head = max_bytes * 2 / 3;
   while (head > 0 && !starts_character(text[head])) --head;
-  std::size_t tail = text.size() - (most_bytes - head);
+  std::size_t tail = text.size() - (max_bytes - head);
   while (tail < text.size() && !starts_character(text[tail])) ++tail;
   return fmt::format("{} [... {} bytes ...] {}", text.substr(0, head), tail - head,
                      text.substr(tail));
@@ -65,8 +65,8 @@ std::string shorten(std::string text, std::size_t most_bytes) {
 
 }  // namespace
 
-std::string plain_text(std::string_view text, std::size_t most_bytes) {
-  const std::string valid = shorten(valid_utf8(text), most_bytes);
+std::string plain_text(std::string_view text, std::size_t max_bytes) {
+  const std::string valid = shorten(valid_utf8(text), max_bytes);
   std::string out;
   out.reserve(valid.size());
   for (std::size_t at = 0, length = 0; at < valid.size(); at += length) {
@@ -84,9 +84,9 @@ std::string plain_text(std::string_view text, std::size_t most_bytes) {
   return out;
 }
 
-std::string plain_line(std::string_view text, std::size_t most_bytes) {
+std::string plain_line(std::string_view text, std::size_t max_bytes) {
   std::string out;
-  for (const char c : plain_text(text, most_bytes)) {
+  for (const char c : plain_text(text, max_bytes)) {
     if (c == '\n') {
       out += " / ";
     } else {
@@ -96,9 +96,9 @@ std::string plain_line(std::string_view text, std::size_t most_bytes) {
   return out;
 }
 
-std::string html_text(std::string_view text, std::size_t most_bytes) {
+std::string html_text(std::string_view text, std::size_t max_bytes) {
   std::string out;
-  for (const char c : plain_text(text, most_bytes)) {
+  for (const char c : plain_text(text, max_bytes)) {
     switch (c) {
       case '&':
         out += "&amp;";

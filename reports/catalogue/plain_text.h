@@ -12,14 +12,14 @@
 namespace ocrtune {
 
 // Tabs and line feeds stay; other control characters become "\x1b", direction marks "<U+202E>".
-// Beyond `most_bytes` the middle is cut out and its size stated: heads and tails tell the most.
-std::string plain_text(std::string_view text, std::size_t most_bytes = 65536);
+// Beyond `max_bytes` the middle is cut out and its size stated: heads and tails tell the most.
+std::string plain_text(std::string_view text, std::size_t max_bytes = 65536);
 
 // plain_text on a single line: line feeds become " / ", tabs blanks.
-std::string plain_line(std::string_view text, std::size_t most_bytes = 4096);
+std::string plain_line(std::string_view text, std::size_t max_bytes = 4096);
 
 // plain_text with & < > " ' escaped: right inside elements and inside quoted attributes.
-std::string html_text(std::string_view text, std::size_t most_bytes = 65536);
+std::string html_text(std::string_view text, std::size_t max_bytes = 65536);
 
 // A JSON document that may stand inside a script element: no "<", ">", "&", U+2028 or U+2029.
 std::string script_json(std::string_view json);

@@ -9,7 +9,7 @@
 namespace ocrtune {
 namespace {
 
-// Above this spread between repeats, or share of spoilt samples, the host is called noisy.
+// Above this spread between repeats, or share of discarded samples, the host is called noisy.
 constexpr double kNoisySpread = 0.05;
 constexpr double kNoisyShare = 0.2;
 
@@ -21,9 +21,9 @@ std::size_t count_samples(const RunRecord& run) {
   return count;
 }
 
-double spoilt_share(const RunRecord& run) {
+double discarded_share(const RunRecord& run) {
   const std::size_t samples = count_samples(run);
-  return samples == 0 ? 0 : run.result.spoilt_samples / static_cast<double>(samples);
+  return samples == 0 ? 0 : run.result.discarded_samples / static_cast<double>(samples);
 }
 
 std::vector<Badge> badges(const RunRecord& run) {
@@ -47,7 +47,7 @@ std::vector<Badge> badges(const RunRecord& run) {
     found.push_back({fmt::format("TIE OF {}", result.ties.size()), Tone::neutral,
                      "Other settings are as fast; the safest of them was chosen."});
   }
-  if (result.noise > kNoisySpread || spoilt_share(run) > kNoisyShare) {
+  if (result.noise > kNoisySpread || discarded_share(run) > kNoisyShare) {
     found.push_back({"NOISY HOST", Tone::warning,
                      "Other load disturbed the measurements; the interval says how much."});
   }

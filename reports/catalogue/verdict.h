@@ -19,7 +19,7 @@ struct Badge {
 std::vector<Badge> badges(const RunRecord& run);
 
 std::size_t count_samples(const RunRecord& run);
-double spoilt_share(const RunRecord& run);  // of all samples, by other load
+double discarded_share(const RunRecord& run);  // of all samples, by other load
 
 std::string rate_text(const Interval& rate);    // "212 (207..216)"; "unknown" when never measured
 std::string gain_text(const Interval& gain);    // "1.34x (1.29x..1.40x)"

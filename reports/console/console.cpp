@@ -14,7 +14,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr int kMostLines = 25;
+constexpr int kMaxLines = 25;
 constexpr int kLabelWidth = 9;
 
 const char* tone_code(Tone tone) {
@@ -93,8 +93,8 @@ void add_answer(Lines& lines, const RunRecord& run) {
   if (run.options.on_gpus()) lines.whole("gpus", gpus_text(run));
   lines.add("rate", fmt::format("{} {}/s, {}", rate_text(recommended.samples_per_second),
                                 run.options.counts_requests() ? "requests" : "samples",
-                                spoilt_share(run) > 0.5 ? "on a busy host: run again when quiet"
-                                                        : "95 % interval"));
+                                discarded_share(run) > 0.5 ? "on a busy host: run again when quiet"
+                                                           : "95 % interval"));
   if (!run.options.promise.empty()) {
     const auto promise = parse_promise(run.options.promise);
     if (promise) lines.add("promise", promise_text(*promise));
@@ -166,7 +166,7 @@ void add_neighbours(Lines& lines, const char* label, const std::vector<Neighbour
 
 std::string noise_text(const RunRecord& run) {
   return fmt::format("{} between repeats; {} of {} samples spoilt by other load",
-                     format_percent(run.result.noise), run.result.spoilt_samples,
+                     format_percent(run.result.noise), run.result.discarded_samples,
                      count_samples(run));
 }
 
@@ -182,12 +182,12 @@ std::string console_summary(const RunRecord& run, int width, bool colour) {
     lines.blank();
     add_neighbours(lines, "close", result.close, 3);
     // Two lines are kept for noise and advice, three for failures.
-    add_neighbours(lines, "not", result.rejected, std::max(kMostLines - lines.count() - 5, 1));
-    add_failures(lines, run, std::min(3, kMostLines - lines.count() - 2));
+    add_neighbours(lines, "not", result.rejected, std::max(kMaxLines - lines.count() - 5, 1));
+    add_failures(lines, run, std::min(3, kMaxLines - lines.count() - 2));
   } else {
     lines.marked("answer", result.answer.empty() ? "no setting was measured" : result.answer,
                  badges(run));
-    add_failures(lines, run, kMostLines - lines.count() - 8);
+    add_failures(lines, run, kMaxLines - lines.count() - 8);
     add_rules(lines, result);
   }
   if (!run.trials.empty()) lines.add("noise", noise_text(run));

@@ -13,8 +13,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostCauses = 4;  // in text; JSON has all
-constexpr std::size_t kMostConsequences = 3;
+constexpr std::size_t kMaxCauses = 4;  // in text; JSON has all
+constexpr std::size_t kMaxConsequences = 3;
 constexpr double kWorthTelling = 0.12;
 
 const char* confidence_word(double confidence) {
@@ -55,12 +55,12 @@ std::string diagnosis_text(const Diagnosis& diagnosis) {
   if (!diagnosis.failed) text += "No sign of a failure in what was given.\n";
   std::size_t number = 0;
   for (const Cause& cause : diagnosis.causes) {
-    if (number == kMostCauses || cause.confidence < kWorthTelling) continue;
+    if (number == kMaxCauses || cause.confidence < kWorthTelling) continue;
     text += (text.empty() ? "" : "\n") + cause_text(cause, ++number);
   }
   if (!diagnosis.consequences.empty()) {
     text += "\nConsequences, not causes:\n";
-    for (std::size_t i = 0; i < std::min(kMostConsequences, diagnosis.consequences.size()); ++i) {
+    for (std::size_t i = 0; i < std::min(kMaxConsequences, diagnosis.consequences.size()); ++i) {
       const EvidenceLine& line = diagnosis.consequences[i];
       text += fmt::format("   {}: {}\n", place(line), line.text.substr(0, 160));
     }

@@ -12,19 +12,19 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kMostWidth = 118;
-constexpr std::size_t kMostLines = 25;
+constexpr std::size_t kMaxWidth = 118;
+constexpr std::size_t kMaxLines = 25;
 
 // "label       text", the label only on the first line of its block.
 void add(std::vector<std::string>& lines, const char* label, std::string text) {
-  if (text.size() > kMostWidth) text = text.substr(0, kMostWidth - 3) + "...";
+  if (text.size() > kMaxWidth) text = text.substr(0, kMaxWidth - 3) + "...";
   lines.push_back(fmt::format("{:<12}{}", label, text));
 }
 
 std::vector<std::string> wrap(const std::string& text) {
   std::vector<std::string> lines(1);
   for (const std::string& word : words(text)) {
-    if (!lines.back().empty() && lines.back().size() + 1 + word.size() > kMostWidth) {
+    if (!lines.back().empty() && lines.back().size() + 1 + word.size() > kMaxWidth) {
       lines.emplace_back();
     }
     lines.back() += (lines.back().empty() ? "" : " ") + word;
@@ -193,7 +193,7 @@ std::string work_text(const GpuFacts& gpu) {
 template <typename Text>
 void add_alike(std::vector<std::string>& lines, const std::vector<GpuFacts>& gpus,
                const Text& text) {
-  constexpr std::size_t kMostKinds = 3;
+  constexpr std::size_t kMaxKinds = 3;
   std::vector<std::pair<std::string, std::vector<std::string>>> groups;  // text, numbers
   for (const GpuFacts& gpu : gpus) {
     const std::string told = text(gpu);
@@ -203,11 +203,11 @@ void add_alike(std::vector<std::string>& lines, const std::vector<GpuFacts>& gpu
     if (group == groups.end()) group = groups.insert(groups.end(), {told, {}});
     group->second.push_back(std::to_string(gpu.index));
   }
-  for (std::size_t i = 0; i < groups.size() && i < kMostKinds; ++i) {
+  for (std::size_t i = 0; i < groups.size() && i < kMaxKinds; ++i) {
     add(lines, "", join(groups[i].second, " ") + ": " + groups[i].first);
   }
-  if (groups.size() > kMostKinds) {
-    add(lines, "", fmt::format("and {} more kinds: --json", groups.size() - kMostKinds));
+  if (groups.size() > kMaxKinds) {
+    add(lines, "", fmt::format("and {} more kinds: --json", groups.size() - kMaxKinds));
   }
 }
 
@@ -249,7 +249,7 @@ std::string rule_text(int value, const char* noun) {
 }
 
 void add_rules(std::vector<std::string>& lines, const Machine& machine) {
-  const FolkRules& rules = machine.folk_rules;
+  const RulesOfThumb& rules = machine.rules_of_thumb;
   add(lines, "Folk rules",
       fmt::format("half the memory in GB: {}; 60 % of the cores: {}; \"at most about {}\"",
                   rule_text(rules.memory_half, "process"),
@@ -307,7 +307,7 @@ std::string machine_card(const Machine& machine) {
   add_gpus(lines, machine);
   add_rules(lines, machine);
   add_recommendation(lines, machine.recommendation);
-  const std::size_t left = kMostLines - std::min(kMostLines - 2, lines.size());
+  const std::size_t left = kMaxLines - std::min(kMaxLines - 2, lines.size());
   const std::size_t unknown = machine.unknowns.empty() ? 0 : std::max<std::size_t>(1, left / 3);
   const std::size_t before = lines.size();
   add_list(lines, "Warning", machine.warnings, left - unknown);

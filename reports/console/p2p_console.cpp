@@ -11,7 +11,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kMostPairsNamed = 6;
+constexpr std::size_t kMaxPairsNamed = 6;
 
 void add(std::string& text, const char* label, const std::string& line) {
   text += fmt::format("{:<12}{}\n", label, valid_utf8(line));
@@ -61,9 +61,9 @@ void add_pairs(std::string& text, const P2pVerdict& verdict) {
   for (const auto& [key, group] : groups) {
     std::vector<std::string> named = group.names;
     const std::size_t count = named.size();
-    if (count > kMostPairsNamed) named.resize(kMostPairsNamed);
+    if (count > kMaxPairsNamed) named.resize(kMaxPairsNamed);
     std::string names = join(named, " ");
-    if (count > kMostPairsNamed) names += fmt::format(" and {} more", count - kMostPairsNamed);
+    if (count > kMaxPairsNamed) names += fmt::format(" and {} more", count - kMaxPairsNamed);
     add(text, label, fmt::format("{} ({})", p2p_class_name(group.first->verdict), names));
     label = "";
     for (const std::string& evidence : group.first->evidence) add(text, "", "- " + evidence);

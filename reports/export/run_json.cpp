@@ -50,7 +50,7 @@ Json setting_json(const SettingSummary& setting) {
           {"samples_per_joule",
            setting.samples_per_joule > 0 ? Json(setting.samples_per_joule) : Json()},
           {"clean_samples", setting.clean_samples},
-          {"spoilt_samples", setting.spoilt_samples}};
+          {"spoilt_samples", setting.discarded_samples}};
 }
 
 Json recommendation_json(const RunRecord& run) {
@@ -134,7 +134,7 @@ std::string run_json(const RunRecord& run, int indent) {
       {"outcomes", result.outcomes},
       {"noise", result.noise},
       {"noise_statement", valid_utf8(result.noise_statement)},
-      {"spoilt_samples", result.spoilt_samples},
+      {"spoilt_samples", result.discarded_samples},
       {"stop_reason", valid_utf8(result.stop_reason)},
       {"advice", valid_utf8(result.advice)},
   };

@@ -58,7 +58,7 @@ std::vector<Cell> sample_cells(const Sample& sample, int number) {
           sample.step.wait_seconds,
           std::int64_t{sample.clean() ? 1 : 0},
           seen.spoilt_by,
-          seen.foreign_cpus,
+          seen.external_cpus,
           seen.run_queue_wait_share,
           seen.pressure_share,
           seen.throttled_seconds,
@@ -224,7 +224,7 @@ Table summary_table(const RunRecord& run) {
          {unless_zero(rate.median), unless_zero(rate.low), unless_zero(rate.high),
           unless_zero(setting.peak_bytes), Cell(std::string(outcome_name(setting.outcome))),
           Cell(setting.reason), Cell(std::int64_t{setting.trials}),
-          Cell(std::int64_t{setting.clean_samples}), Cell(std::int64_t{setting.spoilt_samples}),
+          Cell(std::int64_t{setting.clean_samples}), Cell(std::int64_t{setting.discarded_samples}),
           Cell(std::int64_t{recommended ? 1 : 0}),
           Cell(std::int64_t{setting.knobs == result.baseline.knobs ? 1 : 0}),
           Cell(std::int64_t{contains_knobs(result.ties, setting.knobs) ? 1 : 0})}) {
@@ -256,10 +256,10 @@ Table probe_table(const Machine& machine) {
     rows.add(name, gpu.name, "", gpu.uuid);
     rows.add(name + "_memory_bytes", whole(gpu.memory_bytes), "bytes", gpu.driver);
   }
-  rows.add("folk_rule_memory_half", std::int64_t{machine.folk_rules.memory_half}, "processes");
-  rows.add("folk_rule_cores_60_percent", std::int64_t{machine.folk_rules.cores_60_percent},
+  rows.add("folk_rule_memory_half", std::int64_t{machine.rules_of_thumb.memory_half}, "processes");
+  rows.add("folk_rule_cores_60_percent", std::int64_t{machine.rules_of_thumb.cores_60_percent},
            "processes");
-  rows.add("folk_rule_seven", std::int64_t{machine.folk_rules.seven}, "processes");
+  rows.add("folk_rule_seven", std::int64_t{machine.rules_of_thumb.seven}, "processes");
   for (const std::string& unknown : machine.unknowns) rows.add("unknown", Cell(), "", unknown);
   for (const std::string& warning : machine.warnings) rows.add("warning", warning, "");
   return table;

@@ -20,7 +20,7 @@ constexpr double kWidth = 640, kHeight = 300;
 constexpr double kLeft = 54, kRight = 14, kTop = 14, kBottom = 38;
 constexpr double kGiB = 1024.0 * 1024 * 1024;
 // More dots than this hide each other and cost space in the page.
-constexpr std::size_t kMostDots = 1500;
+constexpr std::size_t kMaxDots = 1500;
 
 Scale across(double low, double high) { return {low, high, kLeft, kWidth - kLeft - kRight, false}; }
 Scale upwards(double high) {
@@ -100,7 +100,7 @@ std::string pareto_figure(const RunRecord& run) {
   double most = 0, fastest = 0;
   for (const SettingSummary& setting : run.result.settings) {
     const double rate = setting.samples_per_second.median;
-    if (rate <= 0 || setting.peak_bytes == 0 || dots.size() >= kMostDots) continue;
+    if (rate <= 0 || setting.peak_bytes == 0 || dots.size() >= kMaxDots) continue;
     dots.push_back({static_cast<double>(setting.peak_bytes) / kGiB, rate, &setting});
     most = std::max(most, dots.back().gib);
     fastest = std::max(fastest, rate);
@@ -148,7 +148,7 @@ std::string story_figure(const RunRecord& run) {
   Svg svg(kWidth, kHeight, say_attribute("aria-label", "The search over time"));
   shade_phases(svg, x, steps);
   draw_axes(svg, x, y, say("minutes →", {}, "tspan"), say("samples/s ↑", {}, "tspan"));
-  const std::size_t stride = steps.size() / kMostDots + 1;
+  const std::size_t stride = steps.size() / kMaxDots + 1;
   std::string path;
   double drawn = 0;
   for (std::size_t i = 0; i < steps.size(); ++i) {

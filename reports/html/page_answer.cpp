@@ -17,7 +17,7 @@ namespace ocrtune {
 namespace {
 
 // Failures of one kind that are listed; the rest is counted.
-constexpr std::size_t kMostListed = 8;
+constexpr std::size_t kMaxListed = 8;
 
 const char* tone_class(Tone tone) {
   switch (tone) {
@@ -159,7 +159,7 @@ std::string close_list(const TuneResult& result) {
 
 std::string failure_items(const FailureGroup& group) {
   std::string items;
-  for (std::size_t i = 0; i < std::min(group.trials.size(), kMostListed); ++i) {
+  for (std::size_t i = 0; i < std::min(group.trials.size(), kMaxListed); ++i) {
     const Trial& trial = *group.trials[i];
     std::string evidence;
     for (std::size_t e = 0; e < std::min<std::size_t>(trial.evidence.size(), 6); ++e) {
@@ -169,10 +169,10 @@ std::string failure_items(const FailureGroup& group) {
                          "<bdi>" + say_sentence(plain_line(trial.reason, 1000)) + "</bdi>",
                          evidence.empty() ? "" : "<ul class=\"evidence\">" + evidence + "</ul>");
   }
-  if (group.trials.size() > kMostListed) {
+  if (group.trials.size() > kMaxListed) {
     items +=
         "<li>" +
-        say("and {} more in failures.csv", {fmt::format("{}", group.trials.size() - kMostListed)}) +
+        say("and {} more in failures.csv", {fmt::format("{}", group.trials.size() - kMaxListed)}) +
         "</li>";
   }
   return "<ul>" + items + "</ul>";

@@ -14,8 +14,8 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kMostShown = 40;
-constexpr std::size_t kMostPrinted = 10;
+constexpr std::size_t kMaxShown = 40;
+constexpr std::size_t kMaxPrinted = 10;
 
 const char* change_word(Change change) {
   switch (change) {
@@ -58,7 +58,7 @@ std::string comparison_section(const RunComparison& comparison) {
     body += table_html({"What differs", "Earlier", "This run"}, rows, "facts");
   }
   std::vector<std::vector<std::string>> rows;
-  for (std::size_t i = 0; i < std::min(comparison.settings.size(), kMostShown); ++i) {
+  for (std::size_t i = 0; i < std::min(comparison.settings.size(), kMaxShown); ++i) {
     const SettingChange& change = comparison.settings[i];
     rows.push_back({knobs_html(change.knobs), html_text(rate_text(change.before)),
                     html_text(rate_text(change.after)), html_text(ratio_text(change.ratio)),
@@ -93,16 +93,16 @@ std::string comparison_text(const RunComparison& comparison, int width) {
   }
   if (comparison.settings.empty()) return out;
   Table table({"setting", "earlier", "this run", "ratio", "p", "change"});
-  for (std::size_t i = 0; i < std::min(comparison.settings.size(), kMostPrinted); ++i) {
+  for (std::size_t i = 0; i < std::min(comparison.settings.size(), kMaxPrinted); ++i) {
     const SettingChange& change = comparison.settings[i];
     table.add_row({knobs_text(change.knobs), rate_text(change.before), rate_text(change.after),
                    ratio_text(change.ratio), p_text(change),
                    std::string(change_word(change.change))});
   }
   out += "\n" + console_table(table, width);
-  if (comparison.settings.size() > kMostPrinted) {
+  if (comparison.settings.size() > kMaxPrinted) {
     out +=
-        fmt::format("and {} more; --html shows them\n", comparison.settings.size() - kMostPrinted);
+        fmt::format("and {} more; --html shows them\n", comparison.settings.size() - kMaxPrinted);
   }
   return out;
 }

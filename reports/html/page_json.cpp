@@ -20,14 +20,14 @@ namespace ocrtune {
 namespace {
 
 // trial: [id, setting, phase, repetition, outcome, cause, rate, peak_bytes, seconds, reason, why,
-//         placement, started, reproduce, log, evidence[], samples[[rate, spoilt_by]], step[4]]
+//         placement, started, reproduce, log, evidence[], samples[[rate, discarded_by]], step[4]]
 
-constexpr std::size_t kMostText = 4000;       // bytes of one text
-constexpr std::size_t kMostLogs = 300 << 10;  // bytes of all log tails together
+constexpr std::size_t kMaxText = 4000;       // bytes of one text
+constexpr std::size_t kMaxLogs = 300 << 10;  // bytes of all log tails together
 
 class Strings {
  public:
-  std::size_t number(std::string_view text, std::size_t most = kMostText) {
+  std::size_t number(std::string_view text, std::size_t most = kMaxText) {
     std::string shown = plain_text(text, most);
     const auto [found, fresh] = numbers_.emplace(std::move(shown), numbers_.size());
     if (fresh) order_.push_back(&found->first);
@@ -77,9 +77,9 @@ std::vector<bool> logs_that_fit(const std::vector<Trial>& trials) {
   std::size_t bytes = 0;
   for (const bool failed : {true, false}) {
     for (std::size_t i = 0; i < trials.size(); ++i) {
-      if (trials[i].ok() == failed || bytes > kMostLogs) continue;
-      bytes += std::min(trials[i].log_tail.size(), kMostText);
-      fits[i] = bytes <= kMostLogs;
+      if (trials[i].ok() == failed || bytes > kMaxLogs) continue;
+      bytes += std::min(trials[i].log_tail.size(), kMaxText);
+      fits[i] = bytes <= kMaxLogs;
     }
   }
   return fits;

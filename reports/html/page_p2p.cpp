@@ -15,7 +15,7 @@ namespace ocrtune {
 namespace {
 
 // Above this many GPUs a matrix is no longer read.
-constexpr std::size_t kMostGpus = 16;
+constexpr std::size_t kMaxGpus = 16;
 
 const GpuLink* link_of(const Machine& machine, int from, int to) {
   for (const GpuLink& link : machine.gpu_links) {
@@ -70,7 +70,7 @@ std::string matrix(const Machine& machine, const PeerDocument* peers) {
   std::string out =
       fmt::format("<div class=\"wide\"><table class=\"peers\"><thead><tr><th scope=\"col\">{}</th>",
                   say("from ↓ to →"));
-  const std::size_t count = std::min(machine.gpus.size(), kMostGpus);
+  const std::size_t count = std::min(machine.gpus.size(), kMaxGpus);
   for (std::size_t i = 0; i < count; ++i) {
     out += fmt::format("<th scope=\"col\">GPU {}</th>", machine.gpus[i].index);
   }

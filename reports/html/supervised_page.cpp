@@ -106,7 +106,7 @@ std::string diagnosis_section(const Diagnosis& diagnosis) {
   if (!diagnosis.failed) return "";
   std::string html = "<section id=\"diagnosis\"><h2>What went wrong last</h2>\n";
   for (const Cause& cause : diagnosis.causes) {
-    if (cause.confidence < kLeastConfidence) continue;
+    if (cause.confidence < kMinConfidence) continue;
     html += fmt::format("<h3>{} ({})</h3><p>{}</p><ul>\n", cause.row->name,
                         format_percent(cause.confidence), html_text(cause.row->meaning));
     for (const EvidenceLine& line : cause.evidence) {

@@ -32,7 +32,7 @@ struct HostMachine {
   int lanes = 1;           // of each row; more than one: as fibers
   bool backwards = false;  // the last lane first
   bool replays = true;
-  std::size_t scratch = device::kMostScratch;
+  std::size_t scratch = device::kMaxScratch;
   bool convs = true;  // else it has no engine for any convolution
   int products = 0;
   int replayed = 0;
@@ -81,7 +81,7 @@ struct HostMachine {
   Status product(const DeviceProduct& p) {
     return enqueue([this, p] { return multiply(p); });
   }
-  std::size_t most_scratch() const { return scratch; }
+  std::size_t max_scratch() const { return scratch; }
   Status clear(void* start, std::size_t bytes) {
     return enqueue([start, bytes] {
       std::memset(start, 0, bytes);

@@ -36,7 +36,7 @@ std::vector<Sample> samples_of(double rate, Random& random) {
     sample.step = {0.06 * step, 0.72 * step, 0.14 * step, 0.08 * step};
     if (random.uniform() < 0.03) {
       sample.samples_per_second *= 0.6;
-      sample.interference.foreign_cpus = 1.4;
+      sample.interference.external_cpus = 1.4;
       sample.interference.spoilt_by = "foreign load: 1.4 CPUs";
     }
     samples.push_back(sample);
@@ -102,7 +102,7 @@ std::vector<SettingSummary> summarise(const std::vector<Trial>& trials) {
       setting.reason = trial->reason;
       setting.peak_bytes = std::max(setting.peak_bytes, trial->peak_bytes);
       for (const Sample& sample : trial->samples) {
-        ++(sample.clean() ? setting.clean_samples : setting.spoilt_samples);
+        ++(sample.clean() ? setting.clean_samples : setting.discarded_samples);
         if (sample.clean()) rates.push_back(sample.samples_per_second);
       }
     }
@@ -149,7 +149,7 @@ void judge(RunRecord& run) {
   for (const Trial& trial : run.trials) {
     ++result.outcomes[std::string(outcome_name(trial.outcome))];
     result.seconds += trial.seconds;
-    for (const Sample& sample : trial.samples) result.spoilt_samples += sample.clean() ? 0 : 1;
+    for (const Sample& sample : trial.samples) result.discarded_samples += sample.clean() ? 0 : 1;
   }
   result.stop_reason = "budget";
   result.space_points = 180;
@@ -281,7 +281,7 @@ Machine sample_machine() {
   machine.ulimits = {{"nofile", "1024"}};
   machine.thread_env = {{"OMP_NUM_THREADS", "1", "OpenMP teams have at most 1 thread", true}};
   machine.gpu_state = "no GPU: no NVIDIA driver";
-  machine.folk_rules = {32, 19, 7};
+  machine.rules_of_thumb = {32, 19, 7};
   machine.unknowns = {"frequency governor: no cpufreq in this kernel"};
   machine.warnings = {"/dev/shm has 64 MiB: start the container with --shm-size=8g"};
   return machine;

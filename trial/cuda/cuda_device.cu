@@ -17,7 +17,7 @@ Result<CudaDevice> CudaDevice::open(const std::string& precision, const std::str
   const char* library = std::getenv("OCRTUNE_NVML_PATH");
   if (!meant.empty()) {  // the books before this process has a context
     out.books_ = std::make_unique<GpuMemoryUse>(meant, library == nullptr ? "" : library);
-    out.foreign_bytes_ = out.books_->of_all().value_or(0);
+    out.external_bytes_ = out.books_->of_all().value_or(0);
   }
   int count = 0;
   const cudaError_t asked = cudaGetDeviceCount(&count);
@@ -57,7 +57,7 @@ Result<CudaDevice::Use> CudaDevice::memory() const {
     }
   }
   const std::uint64_t all = total - free;
-  use.bytes = all > foreign_bytes_ ? all - foreign_bytes_ : all;
+  use.bytes = all > external_bytes_ ? all - external_bytes_ : all;
   use.source = "cudaMemGetInfo";
   return use;
 }

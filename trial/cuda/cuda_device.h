@@ -33,7 +33,7 @@ class CudaDevice {
   std::unique_ptr<device::CudaMachine> machine_;
   std::unique_ptr<GpuMemoryUse> books_;
   std::string uuid_, name_;
-  std::uint64_t foreign_bytes_ = 0;  // in use before this process came
+  std::uint64_t external_bytes_ = 0;  // in use before this process came
 };
 
 }  // namespace ocrtune

@@ -1,6 +1,6 @@
 // What a measured process tells its parent: one JSON object a line on OCRTUNE_EVENT_FD.
 //
-// A foreign command's lines become the same events through a log reader (trial/logs/log_reader.h).
+// A user command's lines become the same events through a log reader (trial/logs/log_reader.h).
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::uint32_t kMostBytes = 1 << 20;
+constexpr std::uint32_t kMaxBytes = 1 << 20;
 constexpr std::size_t kHeadBytes = sizeof(std::uint32_t) + 1;
 
 }  // namespace
@@ -28,7 +28,7 @@ std::uint32_t take_number(std::string_view& from) {
 }
 
 void append_frame(std::string& to, char kind, std::string_view body) {
-  body = body.substr(0, kMostBytes);
+  body = body.substr(0, kMaxBytes);
   append_number(to, static_cast<std::uint32_t>(body.size()));
   to += kind;
   to += body;
@@ -49,7 +49,7 @@ Result<std::vector<Frame>> FrameReader::read(int descriptor) {
   while (rest.size() >= kHeadBytes) {
     std::string_view head = rest;
     const std::uint32_t length = take_number(head);
-    if (length > kMostBytes) return Error{ErrorKind::invalid, "a worker's pipe holds no message"};
+    if (length > kMaxBytes) return Error{ErrorKind::invalid, "a worker's pipe holds no message"};
     if (rest.size() < kHeadBytes + length) break;
     frames.push_back({head[0], std::string(head.substr(1, length))});
     rest.remove_prefix(kHeadBytes + length);

@@ -56,7 +56,7 @@ class PaddleOcr {
     const bool whole = covered == interval_ && std::fmod(*step, interval_) == 0;
     // Epochs shorter than the interval have nothing but tails.
     tails_ = whole ? 0 : tails_ + 1;
-    if (!whole && tails_ < kMostTails) return std::nullopt;
+    if (!whole && tails_ < kMaxTails) return std::nullopt;
     // Averages are sums over the printing interval, also where the line covers less of it.
     auto samples = number_after(line, "avg_samples: ");
     if (samples) {
@@ -79,7 +79,7 @@ class PaddleOcr {
   double interval_;
   double last_step_ = -1;
   int tails_ = 0;  // one after the other
-  static constexpr int kMostTails = 4;
+  static constexpr int kMaxTails = 4;
 };
 
 // Burn prints its validation in the same words as its training: the lines that follow an epoch's

@@ -1,4 +1,4 @@
-// Turns the lines that a foreign command prints into the events that our own workers send.
+// Turns the lines that a user command prints into the events that our own workers send.
 //
 // One row for each dialect. A row finds the numbers in a line; what they mean for the whole setting
 // (ranks, batch, the time between two lines) is worked out once, for all rows.

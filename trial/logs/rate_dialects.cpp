@@ -12,7 +12,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kMostCharacters = 4000;  // of a line that is looked at
+constexpr std::size_t kMaxCharacters = 4000;  // of a line that is looked at
 
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
@@ -61,7 +61,7 @@ bool names_preparation(std::string_view text) {
 
 // Lower case, with "samples per second" and "samples_per_second" as "samples/second".
 std::string with_slashes(const std::string& line) {
-  std::string text = lower(std::string_view(line).substr(0, kMostCharacters));
+  std::string text = lower(std::string_view(line).substr(0, kMaxCharacters));
   for (const char* per : {" per ", "_per_", "-per-"}) {
     for (std::size_t at = text.find(per); at != std::string::npos; at = text.find(per)) {
       text.replace(at, 5, "/");
@@ -287,7 +287,7 @@ bool looks_like_a_bar(std::string_view text) {
 }
 
 std::optional<LogReading> read_progress(const std::string& line) {
-  const std::string text = lower(std::string_view(line).substr(0, kMostCharacters));
+  const std::string text = lower(std::string_view(line).substr(0, kMaxCharacters));
   const std::size_t arrow = text.find('<');
   std::size_t bracket = text.find(" [");
   while (bracket != std::string::npos && bracket + 2 < text.size() &&

@@ -17,7 +17,7 @@ namespace {
 constexpr double kAskSeconds = 5;
 constexpr double kWaitSeconds = 1.5;
 // A CUDA context alone takes more than this, what a display does in a trial less.
-constexpr std::uint64_t kLeastGainBytes = 100ULL << 20;
+constexpr std::uint64_t kMinGainBytes = 100ULL << 20;
 
 const GpuFacts* find_gpu(const GpuReport& report, int index) {
   for (const GpuFacts& gpu : report.gpus) {
@@ -27,7 +27,7 @@ const GpuFacts* find_gpu(const GpuReport& report, int index) {
 }
 
 bool worked(const GpuUse& use, bool pids_are_known) {
-  return pids_are_known ? use.processes > 0 : use.gained_bytes >= kLeastGainBytes;
+  return pids_are_known ? use.processes > 0 : use.gained_bytes >= kMinGainBytes;
 }
 
 std::string processes_words(int count) {

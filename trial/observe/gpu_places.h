@@ -1,4 +1,4 @@
-// On which GPUs a foreign command's processes really compute, as the driver tells while they run.
+// On which GPUs a user command's processes really compute, as the driver tells while they run.
 //
 // The driver's list of processes says it; where its process ids are others (a container), the
 // memory that a GPU has gained since the command began does.

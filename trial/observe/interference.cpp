@@ -117,12 +117,12 @@ std::string judge(const Interference& found, double wall, const LoadDemand& dema
   const bool within = demand.threads <= demand.cpus;
   const double resolution = 0.5 * std::sqrt(machine_cpus) / ticks_per_second() / wall;
   const double foreign =
-      std::max(limits.foreign_cpus, limits.foreign_share * machine_cpus) + resolution;
-  if (found.foreign_cpus > foreign) {
-    return fmt::format("other processes used {:.2f} CPUs (limit {:.2f})", found.foreign_cpus,
+      std::max(limits.external_cpus, limits.external_share * machine_cpus) + resolution;
+  if (found.external_cpus > foreign) {
+    return fmt::format("other processes used {:.2f} CPUs (limit {:.2f})", found.external_cpus,
                        foreign);
   }
-  const bool blame_wait = within || found.foreign_cpus > foreign / 2;
+  const bool blame_wait = within || found.external_cpus > foreign / 2;
   if (blame_wait && found.run_queue_wait_share > limits.run_queue_wait_share) {
     return fmt::format("threads waited for a CPU {} of their time",
                        format_percent(found.run_queue_wait_share));
@@ -167,7 +167,7 @@ Interference interference_between(const LoadSnapshot& before, const LoadSnapshot
   const double busy = after.busy_cpu_seconds - before.busy_cpu_seconds;
   // Thread times are exact but miss threads that have ended; process times are whole ticks.
   const double own = std::max(run, after.own_cpu_seconds - before.own_cpu_seconds);
-  found.foreign_cpus = std::max(0.0, busy - own) / wall;
+  found.external_cpus = std::max(0.0, busy - own) / wall;
   if (run + waited > 0) found.run_queue_wait_share = waited / (run + waited);
   found.pressure_share = (after.pressure_seconds - before.pressure_seconds) / wall;
   found.throttled_seconds = after.throttled_seconds - before.throttled_seconds;

@@ -46,8 +46,8 @@ struct LoadDemand {
 // run queue: share of the tree's threads' time spent waiting for a CPU; its own doing where it has
 // more threads than CPUs, so then only beside foreign load.
 struct InterferenceLimits {
-  double foreign_cpus = 0.10;
-  double foreign_share = 0.01;
+  double external_cpus = 0.10;
+  double external_share = 0.01;
   double run_queue_wait_share = 0.05;
   double pressure_share = 0.20;   // only where there are no thread times
   double throttled_share = 0.02;  // only where demand is within the quota

@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kRssSeconds = 0.1;
 constexpr double kPssSeconds = 0.5;
-constexpr double kLeastSeconds = 0.005;
+constexpr double kMinSeconds = 0.005;
 constexpr double kCostShare = 0.003;    // of all CPUs
 constexpr double kGrowthForPss = 0.05;  // RSS growth that makes the last PSS stale
 
@@ -135,7 +135,7 @@ double MemorySampler::next_seconds(std::uint64_t limit_bytes) const {
   if (limit_bytes > 0 && growth_ > 0) {
     const double room =
         std::max(0.0, static_cast<double>(limit_bytes) - static_cast<double>(bytes_));
-    pause = std::min(pause, std::max(kLeastSeconds, room / growth_ / 4));
+    pause = std::min(pause, std::max(kMinSeconds, room / growth_ / 4));
   }
   return last_ + pause;
 }

@@ -1,4 +1,4 @@
-// The ranks of a foreign command: found by the variables that launchers give them, bound to CPU
+// The ranks of a user command: found by the variables that launchers give them, bound to CPU
 // masks although no launcher binds them, and proved from /proc.
 //
 // Binding happens from outside, as soon as a rank is seen (every tenth of a second at the start;

@@ -41,7 +41,7 @@ std::string place_of(const std::string& folder) {
 }  // namespace
 
 std::vector<std::string> wait_states(const std::vector<ProcessFacts>& members) {
-  constexpr std::size_t kMostLines = 8;
+  constexpr std::size_t kMaxLines = 8;
   std::map<std::tuple<std::string, char, std::string>, Group> groups;
   for (const ProcessFacts& process : members) {
     const std::string folder = fmt::format("/proc/{}/task", process.pid);
@@ -65,7 +65,7 @@ std::vector<std::string> wait_states(const std::vector<ProcessFacts>& members) {
                                 group.threads == 1 ? "" : "s", name, state_word(state),
                                 place.empty() ? "" : " in " + place, pids.size() == 1 ? "" : "s",
                                 join(pids, ", ")));
-    if (lines.size() == kMostLines) break;
+    if (lines.size() == kMaxLines) break;
   }
   return lines;
 }

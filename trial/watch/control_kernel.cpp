@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kFloats = 512UL * 1024 / sizeof(float);
 constexpr std::size_t kRecent = 20;  // readings that say what is usual
-constexpr std::size_t kLeastReadings = 5;
+constexpr std::size_t kMinReadings = 5;
 constexpr double kSlow = 0.10;
 constexpr double kClear = 4;         // deviations of the readings
 constexpr double kStaleSeconds = 2;  // an older reading says nothing about the next trial
@@ -98,7 +98,7 @@ void ControlHistory::add(double rate) {
 }
 
 double ControlHistory::share(double rate) const {
-  if (recent_.size() < kLeastReadings || !(rate > 0)) return 0;
+  if (recent_.size() < kMinReadings || !(rate > 0)) return 0;
   return rate / median(recent_);
 }
 

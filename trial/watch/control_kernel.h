@@ -2,7 +2,7 @@
 //
 // A neighbour on another virtual machine, a hot package or a lowered clock leave no trace in /proc,
 // yet slow every trial alike. The kernel does the same work on every usable CPU for a fixed time;
-// a trial whose neighbours in time were clearly below what the kernel usually reaches is spoilt.
+// a trial whose neighbours in time were clearly below what the kernel usually reaches is discarded.
 #pragma once
 
 #include <functional>
@@ -32,7 +32,7 @@ class ControlHistory {
 
 // Runs `kernel` before and after each trial of `inner` (one reading serves two trials), notes the
 // lower share in Trial::control_share, and marks the clean samples of a trial beside a clearly slow
-// reading as spoilt.
+// reading as discarded.
 std::unique_ptr<Runner> make_controlled_runner(std::unique_ptr<Runner> inner,
                                                std::function<double()> kernel);
 

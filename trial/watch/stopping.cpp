@@ -16,7 +16,7 @@ void StoppingRule::add(double samples_per_second, double seconds, bool clean) {
 }
 
 std::optional<std::string> StoppingRule::reason() const {
-  const bool enough = static_cast<int>(clean_.size()) >= options_.least_samples;
+  const bool enough = static_cast<int>(clean_.size()) >= options_.min_samples;
   if (enough && clean_seconds_ >= options_.measure_seconds) {
     return fmt::format("measured {:.1f} s", clean_seconds_);
   }
@@ -26,7 +26,7 @@ std::optional<std::string> StoppingRule::reason() const {
       return fmt::format("interval within {:.0f} %", 100 * options_.interval_share);
     }
   }
-  if (all_seconds_ >= options_.most_factor * options_.measure_seconds) {
+  if (all_seconds_ >= options_.max_factor * options_.measure_seconds) {
     return fmt::format("stretched to {:.1f} s: too few clean samples", all_seconds_);
   }
   return std::nullopt;
@@ -36,7 +36,7 @@ std::optional<std::string> hung_reason(const SilenceRule& rule, double silent_se
                                        double cpu_seconds, double expected_step_seconds,
                                        bool started) {
   const bool busy = cpu_seconds > rule.busy_share * silent_seconds;
-  double limit = std::max(rule.least_seconds, rule.step_factor * expected_step_seconds);
+  double limit = std::max(rule.min_seconds, rule.step_factor * expected_step_seconds);
   if (busy && !started) limit = std::max(limit, rule.start_seconds);
   if (busy) limit *= rule.busy_factor;
   if (silent_seconds <= limit) return std::nullopt;

@@ -9,9 +9,9 @@ namespace ocrtune {
 
 struct StoppingOptions {
   double measure_seconds = 1.5;  // the aim, warm-up not counted
-  int least_samples = 5;         // clean ones, before anything else may end the trial
+  int min_samples = 5;           // clean ones, before anything else may end the trial
   double interval_share = 0.01;  // half-width of the median's interval / median that is enough
-  double most_factor = 2;        // spoilt or few samples stretch the trial to this times the aim
+  double max_factor = 2;         // discarded or few samples stretch the trial to this times the aim
 };
 
 class StoppingRule {
@@ -34,7 +34,7 @@ class StoppingRule {
 // futex wait burns nothing, a slow step or a compiler does. Source of 10 s and 5x: the aim to see a
 // hang within max(10 s, 5 steps) without killing a trial that only stutters.
 struct SilenceRule {
-  double least_seconds = 10;
+  double min_seconds = 10;
   double step_factor = 5;
   double busy_factor = 4;     // who computes without a word gets this times the limit
   double busy_share = 0.05;   // of one CPU over the silence: above it the tree computes

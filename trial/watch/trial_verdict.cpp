@@ -91,7 +91,7 @@ bool judge_failures(const TrialFacts& facts, Trial& trial) {
 
 // The processes ended by themselves and none of them complained.
 void judge_ending(const TrialFacts& facts, Trial& trial) {
-  if (facts.windows >= facts.least_windows) {
+  if (facts.windows >= facts.min_windows) {
     set(trial, Outcome::ok, "", "");
     return;
   }
@@ -102,7 +102,7 @@ void judge_ending(const TrialFacts& facts, Trial& trial) {
   set(trial, Outcome::crashed, "ended",
       fmt::format("ended by itself after {} measured intervals; {} are needed: give it more data, "
                   "more epochs or a shorter logging interval",
-                  facts.windows, facts.least_windows));
+                  facts.windows, facts.min_windows));
 }
 
 }  // namespace
@@ -133,7 +133,7 @@ void judge_trial(const TrialFacts& facts, Trial& trial) {
     return;
   }
   if (facts.stop == StopCause::timed_out) {
-    if (facts.windows >= facts.least_windows) {
+    if (facts.windows >= facts.min_windows) {
       set(trial, Outcome::ok, "", "");  // few samples, and their number says so
     } else if (!facts.no_metric_reason.empty()) {
       set(trial, Outcome::timed_out, "no_metric", facts.no_metric_reason);

@@ -15,7 +15,7 @@ enum class StopCause {
   none,          // the processes ended by themselves
   measured,      // the stopping rule was satisfied
   hung,          // silence
-  timed_out,     // TrialLimits::most_seconds
+  timed_out,     // TrialLimits::max_seconds
   memory_limit,  // the tree was about to pass TrialLimits::memory_limit_bytes
   host_memory,   // the machine was about to run out
   interrupted,   // Ctrl-C
@@ -35,9 +35,9 @@ struct TrialFacts {
   std::string broken_event;        // the first line on an event pipe that was no event
   OomVerdict oom;
   int windows = 0;               // closed measuring windows
-  int least_windows = 3;         // that make a measurement
+  int min_windows = 3;           // that make a measurement
   bool foreign = false;          // the user's command: it may end by itself, with 0
-  std::string no_metric_reason;  // why a foreign command gave no number; empty: it gave some
+  std::string no_metric_reason;  // why a user command gave no number; empty: it gave some
 };
 
 // Sets outcome, cause and reason, and adds to evidence. Cause is one of:

@@ -35,12 +35,12 @@ constexpr double kTurnSeconds = 0.02;      // longest sleep of the loop
 constexpr double kScanSeconds = 1.0;       // between looks for new processes, once it measures
 constexpr double kStartScanSeconds = 0.1;  // before that, while they are being made
 constexpr double kSettleSeconds = 0.3;     // after a first failure, to hear what the others say
-constexpr double kLeastWindowSeconds = 0.1;
-constexpr double kMostWindowSeconds = 2.0;
+constexpr double kMinWindowSeconds = 0.1;
+constexpr double kMaxWindowSeconds = 2.0;
 constexpr double kHostReserve = 0.01;  // of MemAvailable at the start: below it the trial is ended
 
 double window_seconds(const TrialLimits& limits) {
-  return std::clamp(limits.measure_seconds / 8, kLeastWindowSeconds, kMostWindowSeconds);
+  return std::clamp(limits.measure_seconds / 8, kMinWindowSeconds, kMaxWindowSeconds);
 }
 
 int ranks_of(const TrialPlan& plan) {
@@ -208,7 +208,7 @@ void TrialWatch::read_everything() {
       lines_[i].add(bytes, [&](const std::string& line) { on_output_line(line); });
     });
     output_bytes_ += got;
-    // A foreign command's words are signs of life; a worker's only sign is an event.
+    // A user command's words are signs of life; a worker's only sign is an event.
     if (got > 0 && plan_.reader != nullptr) news_[i] = now();
   }
   if (!plan_.followed_file.empty()) {
@@ -421,14 +421,14 @@ void TrialWatch::look_at_exits() {
 void TrialWatch::look_at_time() {
   if (stopped_) return;
   if (interrupted()) return stop(StopCause::interrupted, "interrupted");
-  if (now() - begin_ > limits_.most_seconds) {
+  if (now() - begin_ > limits_.max_seconds) {
     return stop(
         StopCause::timed_out,
         fmt::format("no measurement within {}: {} intervals measured, {} needed",
-                    format_duration(limits_.most_seconds), facts_.windows, facts_.least_windows));
+                    format_duration(limits_.max_seconds), facts_.windows, facts_.min_windows));
   }
   const double silent = now() - *std::min_element(news_.begin(), news_.end());
-  if (silent < plan_.silence.least_seconds) {
+  if (silent < plan_.silence.min_seconds) {
     if (silent < kStartScanSeconds) {  // as of the last scan: near enough for a share
       cpu_at_news_ = tree_.gone_cpu_seconds();
       for (const ProcessFacts& process : tree_.members()) cpu_at_news_ += process.cpu_seconds;

@@ -1,6 +1,6 @@
 // One trial from start to end: processes started, watched, measured and stopped; nothing is left.
 //
-// The same loop serves our own workers (events on a pipe for each rank) and a foreign command (its
+// The same loop serves our own workers (events on a pipe for each rank) and a user command (its
 // output goes through a log reader).
 #pragma once
 
@@ -23,9 +23,9 @@ namespace ocrtune {
 
 struct TrialPlan {
   std::vector<ProcessOptions> processes;  // process i is rank i, unless there is a reader
-  LogReader* reader = nullptr;            // of a foreign command's output; null: event pipes
+  LogReader* reader = nullptr;            // of a user command's output; null: event pipes
   std::string followed_file;              // read by `reader` instead of the output; may appear late
-  RankBinder* binder = nullptr;           // finds and binds a foreign command's ranks
+  RankBinder* binder = nullptr;           // finds and binds a user command's ranks
   int ranks = 0;                // that the binder must have found, if it finds any; 0: any
   ShmLeftovers* shm = nullptr;  // removes what the trial leaves in /dev/shm
   // One process that speaks for so many ranks, each on its own clock; 0: each process is a rank.
@@ -34,7 +34,7 @@ struct TrialPlan {
   LoadDemand demand;
   std::vector<CpuSet> masks;      // that the ranks must report; empty: not checked
   std::vector<std::string> gpus;  // UUIDs that the ranks must report; empty: not checked
-  bool watch_gpus = false;        // of a foreign command: which it used is noted
+  bool watch_gpus = false;        // of a user command: which it used is noted
   int threads = 0;                // team size that the ranks must report; 0: not checked
   SilenceRule silence;
   double stop_grace_seconds = 0.5;

@@ -11,24 +11,24 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kMostObservations = 160;  // more cost time and teach little
-constexpr double kSpoilt = 9;                   // times the variance of a clean trial
-constexpr double kPriorFreedom = 3;             // what the expected noise counts as, in repeats
-constexpr double kSuspicious = 3.5;             // deviations below what the others say
+constexpr std::size_t kMaxObservations = 160;  // more cost time and teach little
+constexpr double kDiscarded = 9;               // times the variance of a clean trial
+constexpr double kPriorDof = 3;                // what the expected noise counts as, in repeats
+constexpr double kSuspicious = 3.5;            // deviations below what the others say
 
 // The fastest three quarters of what may stay, and an even sample of the rest.
 void keep_most_telling(std::vector<Observation>& observations) {
-  if (observations.size() <= kMostObservations) return;
+  if (observations.size() <= kMaxObservations) return;
   std::stable_sort(
       observations.begin(), observations.end(),
       [](const Observation& a, const Observation& b) { return a.log_rate > b.log_rate; });
-  constexpr std::size_t kFast = kMostObservations * 3 / 4;
-  constexpr std::size_t kOthers = kMostObservations - kFast;
+  constexpr std::size_t kFast = kMaxObservations * 3 / 4;
+  constexpr std::size_t kOthers = kMaxObservations - kFast;
   const std::size_t rest = observations.size() - kFast;
   for (std::size_t i = 0; i < kOthers; ++i) {
     observations[kFast + i] = observations[kFast + i * rest / kOthers];
   }
-  observations.resize(kMostObservations);
+  observations.resize(kMaxObservations);
 }
 
 double doublings(double value) { return std::log2(std::max(value, 1e-9)); }
@@ -113,12 +113,12 @@ double Forecaster::offset(int point) const {
 void Forecaster::update(const Ledger& ledger) {
   if (ledger.trials() == trials_seen_) return;
   trials_seen_ = ledger.trials();
-  double freedom = kPriorFreedom;
+  double dof = kPriorDof;
   for (int point : ledger.tried()) {
     const auto repeats = static_cast<double>(ledger.record(point).best_rates().size());
-    freedom += std::max(0.0, repeats - 1);
+    dof += std::max(0.0, repeats - 1);
   }
-  noise_ = ledger.noise(expected_noise_) * (1 + 1 / std::sqrt(2 * freedom));
+  noise_ = ledger.noise(expected_noise_) * (1 + 1 / std::sqrt(2 * dof));
   std::vector<Observation> observations;
   std::vector<std::pair<Observation, double>> single;  // and when
   for (int point : ledger.tried()) {
@@ -126,7 +126,7 @@ void Forecaster::update(const Ledger& ledger) {
     if (!record.works()) continue;
     const std::vector<double>& all = record.best_rates();
     const std::vector<bool> doubtful = slowed(all, noise_);
-    const double variance = (record.rates.empty() ? kSpoilt : 1.0) * noise_ * noise_;
+    const double variance = (record.rates.empty() ? kDiscarded : 1.0) * noise_ * noise_;
     std::vector<double> logs;
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (doubtful[i]) continue;
@@ -144,7 +144,7 @@ void Forecaster::update(const Ledger& ledger) {
   for (Observation& seen : rates) seen.log_rate -= offset(seen.point);
   speed_.fit(rates);
   // Trial by trial while they are few: then slow ones stand out, and what time did to them.
-  if (single.size() > kMostObservations) {
+  if (single.size() > kMaxObservations) {
     single.clear();
     for (const Observation& seen : observations) single.push_back({seen, -1});
   }
@@ -164,12 +164,12 @@ void Forecaster::update(const Ledger& ledger) {
 }
 
 // The scales of the model are found from the same settings: every second one counts.
-double Forecaster::wide() const { return student_95(std::max(2.0, 0.5 * settings_seen_)); }
+double Forecaster::wide() const { return t_quantile_95(std::max(2.0, 0.5 * settings_seen_)); }
 
 SpeedForecast Forecaster::forecast(int point) const {
   const GpRow at = row(point);
   GpForecast rest = process_.forecast(at, point);
-  return {point, base(point, at) + rest.mean, rest.deviation, std::move(rest.covariances)};
+  return {point, base(point, at) + rest.mean, rest.stddev, std::move(rest.covariances)};
 }
 
 void Forecaster::watch(const std::vector<int>& points) {

@@ -13,7 +13,7 @@ namespace ocrtune {
 struct SpeedForecast {
   int point = 0;
   double log_rate = 0;
-  double deviation = 0;             // of the truth, without the noise of a measurement
+  double stddev = 0;                // of the truth, without the noise of a measurement
   std::vector<double> covariances;  // of the truth with those of the watched points
 };
 

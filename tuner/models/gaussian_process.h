@@ -34,7 +34,7 @@ struct GpObservation {
 // What is believed of one row.
 struct GpForecast {
   double mean = 0;
-  double deviation = 0;  // of the truth at that point, without the noise of a measurement
+  double stddev = 0;  // of the truth at that point, without the noise of a measurement
   std::vector<double> covariances;  // of the truth with that at each watched row
 };
 

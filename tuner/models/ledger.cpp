@@ -21,8 +21,8 @@ int Ledger::add(const Trial& trial) {
   ++trials_;
   record.peak_bytes = std::max(record.peak_bytes, trial.peak_bytes);
   if (trial.seconds > 0) seconds_.push_back(trial.seconds);
-  const double merit = merit_of(trial, objective_);
-  if (!(merit > 0)) {
+  const double objective_value = objective_value_of(trial, objective_);
+  if (!(objective_value > 0)) {
     ++record.failures;
     record.last_failure = trial.ok() ? Outcome::crashed : trial.outcome;
     record.reason = trial.reason;
@@ -31,14 +31,14 @@ int Ledger::add(const Trial& trial) {
   record.samples_per_second.push_back(trial.samples_per_second);
   record.step_seconds.push_back(step_seconds_of(trial, objective_));
   if (trial.noisy()) {
-    ++record.spoilt;
-    record.spoilt_rates.push_back(merit);
-    record.spoilt_times.push_back(trials_);
+    ++record.discarded;
+    record.discarded_rates.push_back(objective_value);
+    record.discarded_times.push_back(trials_);
     return point;
   }
-  record.rates.push_back(merit);
+  record.rates.push_back(objective_value);
   record.times.push_back(trials_);
-  if (trial.phase == "race") record.race_rates.push_back(merit);
+  if (trial.phase == "race") record.race_rates.push_back(objective_value);
   return point;
 }
 

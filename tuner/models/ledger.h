@@ -13,24 +13,24 @@ namespace ocrtune {
 
 // All trials of one point.
 struct PointRecord {
-  std::vector<double> rates;  // merit of each ok trial that was not spoilt: samples per second,
+  std::vector<double> rates;  // merit of each ok trial that was not discarded: samples per second,
                               // unless the objective is another (tuner/space/objective.h)
   std::vector<double> race_rates;  // those of the race alone, by round
-  std::vector<double> spoilt_rates;
-  std::vector<int> times, spoilt_times;                  // which trial of the run gave each rate
+  std::vector<double> discarded_rates;
+  std::vector<int> times, discarded_times;               // which trial of the run gave each rate
   std::vector<double> samples_per_second, step_seconds;  // of the ok trials
   std::uint64_t peak_bytes = 0;                          // worst of its trials
   int trials = 0;
   int failures = 0;
-  int spoilt = 0;  // trials without one clean sample
+  int discarded = 0;  // trials without one clean sample
   Outcome last_failure = Outcome::ok;
   std::string reason;  // of the last failure
 
   bool tried() const { return trials > 0; }
-  bool works() const { return !rates.empty() || !spoilt_rates.empty(); }
-  // Clean rates, or the spoilt ones where there is nothing better.
-  const std::vector<double>& best_rates() const { return rates.empty() ? spoilt_rates : rates; }
-  const std::vector<int>& best_times() const { return rates.empty() ? spoilt_times : times; }
+  bool works() const { return !rates.empty() || !discarded_rates.empty(); }
+  // Clean rates, or the discarded ones where there is nothing better.
+  const std::vector<double>& best_rates() const { return rates.empty() ? discarded_rates : rates; }
+  const std::vector<int>& best_times() const { return rates.empty() ? discarded_times : times; }
 };
 
 class Ledger {

@@ -9,9 +9,9 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kMostObservations = 200;
+constexpr std::size_t kMaxObservations = 200;
 constexpr double kSlack = 2.6;            // standard deviations of the upper bound
-constexpr double kLeastSpread = 0.01;     // of a peak between repeats, relative
+constexpr double kMinSpread = 0.01;       // of a peak between repeats, relative
 constexpr double kExpectedSpread = 0.02;  // before the residuals say more
 
 // Where threads run and how memory is handed out moves the peak little.
@@ -148,7 +148,7 @@ void MemoryModel::observe(int point, double peak_bytes) {
     peak = std::max(peak, peak_bytes);
     return;
   }
-  if (points_.size() >= kMostObservations) {
+  if (points_.size() >= kMaxObservations) {
     points_.erase(points_.begin());
     peaks_.erase(peaks_.begin());
     bounds_.clear();
@@ -196,9 +196,9 @@ void MemoryModel::refit() const {
     const Eigen::VectorXd residual = target - design * unit;
     const double used =
         (unit_covariance * (design.transpose() * design)).trace() / (spread * spread);
-    const double freedom = std::max(0.0, static_cast<double>(rows) - used);
+    const double dof = std::max(0.0, static_cast<double>(rows) - used);
     const double squares = residual.squaredNorm() + 4 * kExpectedSpread * kExpectedSpread;
-    spread = std::max(kLeastSpread, std::sqrt(squares / (freedom + 4)));
+    spread = std::max(kMinSpread, std::sqrt(squares / (dof + 4)));
   }
   const Eigen::MatrixXd covered = fit_->covariance * fit_->parts;
   for (Eigen::Index point = 0; point < fit_->parts.cols(); ++point) {

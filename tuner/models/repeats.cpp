@@ -48,9 +48,9 @@ double pooled_noise(const std::vector<std::vector<double>>& repeats, double prio
   for (const std::vector<double>& logs : settings) {
     const std::vector<double> kept = near_ones(logs, kFarOff * rough);
     if (kept.size() < 2) continue;
-    const double freedom = static_cast<double>(kept.size()) - 1;
-    squares += freedom * deviation(kept) * deviation(kept);
-    weight += freedom;
+    const double dof = static_cast<double>(kept.size()) - 1;
+    squares += dof * stddev(kept) * stddev(kept);
+    weight += dof;
   }
   return std::sqrt(squares / weight);
 }

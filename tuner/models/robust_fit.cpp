@@ -10,7 +10,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kFreedom = 4;  // of the Student t
+constexpr double kDof = 4;  // of the Student t
 constexpr int kPasses = 12;
 constexpr int kAttempts = 4;
 constexpr double kLongestStep = 1.5;  // of one parameter
@@ -46,7 +46,7 @@ class Descent {
     const std::vector<double> curve = problem_.curve(z);
     for (std::size_t i = 0; i < curve.size(); ++i) {
       const double residual = problem_.targets[i] - curve[i];
-      loss += 0.5 * (kFreedom + 1) * std::log1p(residual * residual / (kFreedom * scale(i)));
+      loss += 0.5 * (kDof + 1) * std::log1p(residual * residual / (kDof * scale(i)));
     }
     return loss;
   }
@@ -65,7 +65,7 @@ class Descent {
       const auto at = static_cast<std::size_t>(i);
       const double residual = problem_.targets[at] - curve[at];
       residuals[i] = residual;
-      weights[i] = (kFreedom + 1) / (kFreedom * scale(at) + residual * residual);
+      weights[i] = (kDof + 1) / (kDof * scale(at) + residual * residual);
     }
     const Eigen::Map<const Eigen::VectorXd> here(fit_.z.data(), count);
     const Eigen::MatrixXd weighted = weights.asDiagonal() * slopes;

@@ -71,8 +71,8 @@ void Safety::tell(int point, const Trial& trial) {
     return;
   }
   failures_.erase(point);
-  most_processes_ok_ = std::max(most_processes_ok_, space_->knobs(point).nproc);
-  if (process_cap_ > 0 && most_processes_ok_ > process_cap_) process_cap_ = 0;
+  max_processes_ok_ = std::max(max_processes_ok_, space_->knobs(point).nproc);
+  if (process_cap_ > 0 && max_processes_ok_ > process_cap_) process_cap_ = 0;
   if (trial.peak_bytes == 0) return;
   const auto peak = static_cast<double>(trial.peak_bytes);
   largest_ok_peak_ = std::max(largest_ok_peak_, peak);
@@ -89,8 +89,7 @@ void Safety::tell_failure(int point, const Trial& trial) {
     const double predicted = memory_.forecast(point).bytes;
     const double needed = std::max(predicted, largest_ok_peak_);
     if (needed > 0) {
-      least_failed_bytes_ =
-          least_failed_bytes_ > 0 ? std::min(least_failed_bytes_, needed) : needed;
+      min_failed_bytes_ = min_failed_bytes_ > 0 ? std::min(min_failed_bytes_, needed) : needed;
     }
     return;
   }
@@ -104,7 +103,7 @@ void Safety::tell_failure(int point, const Trial& trial) {
     return;
   }
   const int processes = space_->knobs(point).nproc;
-  const bool capped = trial.outcome == Outcome::crashed && processes > most_processes_ok_;
+  const bool capped = trial.outcome == Outcome::crashed && processes > max_processes_ok_;
   if (capped) {
     process_cap_ = process_cap_ > 0 ? std::min(process_cap_, processes - 1) : processes - 1;
   }
@@ -112,12 +111,12 @@ void Safety::tell_failure(int point, const Trial& trial) {
 
 double Safety::usable_bytes() const {
   double usable = static_cast<double>(options_.limit_bytes) * (1 - options_.margin);
-  if (options_.most_bytes > 0) {
-    const auto most = static_cast<double>(options_.most_bytes);
+  if (options_.max_bytes > 0) {
+    const auto most = static_cast<double>(options_.max_bytes);
     usable = usable > 0 ? std::min(usable, most) : most;
   }
-  if (least_failed_bytes_ > 0) {
-    const double below = least_failed_bytes_ * (1 - options_.margin);
+  if (min_failed_bytes_ > 0) {
+    const double below = min_failed_bytes_ * (1 - options_.margin);
     usable = usable > 0 ? std::min(usable, below) : below;
   }
   return usable;

@@ -19,7 +19,7 @@ namespace ocrtune {
 struct SafetyOptions {
   std::uint64_t limit_bytes = 0;  // 0: unknown; learned from out-of-memory trials alone
   double margin = 0.05;           // share of the limit kept free
-  std::uint64_t most_bytes = 0;   // that the user allows, without a margin; 0: no such bound
+  std::uint64_t max_bytes = 0;    // that the user allows, without a margin; 0: no such bound
   double growth = 4;              // without a limit: at most this times the largest peak that ran
   FootprintPrior footprint;       // may be empty
   int memories = 1;  // peaks and limit are of the fullest of so many: GPUs, taken in turn
@@ -53,12 +53,12 @@ class Safety {
   SafetyOptions options_;
   MemoryModel memory_;
   double largest_ok_peak_ = 0;
-  double least_failed_bytes_ = 0;  // predicted need of the lightest out-of-memory setting; 0: none
+  double min_failed_bytes_ = 0;  // predicted need of the lightest out-of-memory setting; 0: none
   std::vector<int> out_of_memory_;
   std::vector<int> gpu_out_of_memory_;  // of a command whose GPUs are its own affair
   std::map<int, int> failures_;         // point -> trials that failed otherwise
   int process_cap_ = 0;
-  int most_processes_ok_ = 0;
+  int max_processes_ok_ = 0;
   int point_to_confirm_ = -1;
   int lightest_ = -1;
   int told_ = 0;

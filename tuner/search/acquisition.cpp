@@ -33,14 +33,14 @@ double log_batches(const Knobs& knobs) {
 }  // namespace
 
 // The rate that a setting must reach to hold every constraint on rate and step time.
-double Acquisition::least_log_rate(int point) const {
+double Acquisition::min_log_rate(int point) const {
   const Objective& objective = board_->options.objective;
   double least = -std::numeric_limits<double>::infinity();
   if (objective.goal == Goal::energy) return least;  // the model does not learn rates then
-  if (objective.least_samples_per_second > 0) {
-    least = std::log(objective.least_samples_per_second);
+  if (objective.min_samples_per_second > 0) {
+    least = std::log(objective.min_samples_per_second);
   }
-  if (objective.most_step_seconds > 0) {
+  if (objective.max_step_seconds > 0) {
     std::vector<double> tails = {kStepTail};
     for (int tried : board_->ledger.tried()) {
       const PointRecord& record = board_->ledger.record(tried);
@@ -49,18 +49,18 @@ double Acquisition::least_log_rate(int point) const {
                       log_batches(board_->space->knobs(tried)));
     }
     const double step = log_batches(board_->space->knobs(point)) + median(tails);
-    least = std::max(least, step - std::log(objective.most_step_seconds));
+    least = std::max(least, step - std::log(objective.max_step_seconds));
   }
   return least;
 }
 
 double Acquisition::chance_allowed(const SpeedForecast& speed) const {
-  const double least = least_log_rate(speed.point);
+  const double least = min_log_rate(speed.point);
   if (!std::isfinite(least)) return 1;
   const bool latency = board_->options.objective.goal == Goal::latency;
   const double log_rate =
       speed.log_rate + (latency ? log_batches(board_->space->knobs(speed.point)) : 0.0);
-  return share_below((log_rate - least) / speed.deviation);
+  return share_below((log_rate - least) / speed.stddev);
 }
 
 std::vector<int> Acquisition::ranked() const {
@@ -83,7 +83,7 @@ std::vector<int> Acquisition::ranked() const {
 
 // The least rate that the goal memory accepts.
 double Acquisition::log_floor() const {
-  const double asked = board_->options.objective.least_samples_per_second;
+  const double asked = board_->options.objective.min_samples_per_second;
   if (asked > 0) return std::log(asked);
   double best = -1e9;
   for (int point : board_->ledger.tried()) {
@@ -95,7 +95,7 @@ double Acquisition::log_floor() const {
 }
 
 // Settings worth asking the models about: the structured model's favourites, some at random, two
-// steps around the best, leaders again, and what was spoilt or looks wrong.
+// steps around the best, leaders again, and what was discarded or looks wrong.
 std::vector<int> Acquisition::candidates(Random& random) const {
   const Space& space = *board_->space;
   std::vector<std::pair<double, int>> by_model;
@@ -127,7 +127,7 @@ std::vector<int> Acquisition::candidates(Random& random) const {
     chosen.insert(ranking_[i]);
   }
   for (int point : board_->ledger.tried()) {
-    if (board_->spoilt_only(point)) chosen.insert(point);
+    if (board_->discarded_only(point)) chosen.insert(point);
   }
   for (int point : forecaster_->suspicious()) {
     const PointRecord& record = board_->ledger.record(point);
@@ -139,7 +139,7 @@ std::vector<int> Acquisition::candidates(Random& random) const {
 std::optional<Acquired> Acquisition::best(Random& random) const {
   const std::vector<int> asked = candidates(random);
   if (board_->options.objective.goal == Goal::memory && !ranking_.empty()) {
-    if (const auto lighter = least_memory(asked)) return lighter;
+    if (const auto lighter = min_memory(asked)) return lighter;
   }
   std::vector<int> contenders = ranking_;
   contenders.resize(std::min(ranking_.size(), kContenders));
@@ -160,7 +160,7 @@ double Acquisition::value_of(int point, const std::vector<int>& contenders,
                              std::vector<double> means) const {
   const SpeedForecast speed = forecaster_->forecast(point);
   if (contenders.empty()) return std::exp(speed.log_rate) * chance_allowed(speed);
-  const double spread = std::hypot(speed.deviation, forecaster_->noise());
+  const double spread = std::hypot(speed.stddev, forecaster_->noise());
   std::vector<double> slopes;
   for (double covariance : speed.covariances) slopes.push_back(covariance / spread);
   if (std::find(contenders.begin(), contenders.end(), point) != contenders.end()) {
@@ -169,12 +169,12 @@ double Acquisition::value_of(int point, const std::vector<int>& contenders,
   // Only what was run can be chosen: to be expected ahead of it is worth a trial too.
   const double ahead = std::max(0.0, speed.log_rate - means[0]);
   means.push_back(speed.log_rate);
-  slopes.push_back(speed.deviation * speed.deviation / spread);
+  slopes.push_back(speed.stddev * speed.stddev / spread);
   return (ahead + knowledge_gradient(means, slopes)) * chance_allowed(speed);
 }
 
 // Of the lighter settings the one that saves most memory, by its chance to be fast enough.
-std::optional<Acquired> Acquisition::least_memory(const std::vector<int>& asked) const {
+std::optional<Acquired> Acquisition::min_memory(const std::vector<int>& asked) const {
   const double floor = log_floor();
   const double known = std::log(static_cast<double>(board_->ledger.record(ranking_[0]).peak_bytes));
   Acquired found;
@@ -183,7 +183,7 @@ std::optional<Acquired> Acquisition::least_memory(const std::vector<int>& asked)
     if (!(bytes > 0) || !board_->open(point)) continue;
     const SpeedForecast speed = forecaster_->forecast(point);
     const double saved = known - std::log(bytes);
-    const double chance = share_below((speed.log_rate - floor) / speed.deviation);
+    const double chance = share_below((speed.log_rate - floor) / speed.stddev);
     if (saved * chance > found.gain) found = {point, saved * chance};
   }
   constexpr double kWorthATrial = 0.01;
@@ -199,7 +199,7 @@ double Acquisition::chance_of_better(double share, Random& random) const {
   for (int point : candidates(random)) {
     if (!board_->open(point)) continue;
     SpeedForecast speed = forecaster_->forecast(point);
-    const double score = (speed.log_rate - bar) / speed.deviation;
+    const double score = (speed.log_rate - bar) / speed.stddev;
     rivals.emplace_back(score, std::move(speed));
   }
   const std::size_t count = std::min(rivals.size(), kRivals);

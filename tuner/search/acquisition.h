@@ -41,11 +41,11 @@ class Acquisition {
 
   std::vector<int> ranked() const;
   std::vector<int> candidates(Random& random) const;
-  std::optional<Acquired> least_memory(const std::vector<int>& asked) const;
+  std::optional<Acquired> min_memory(const std::vector<int>& asked) const;
   double value_of(int point, const std::vector<int>& contenders, std::vector<double> means) const;
   double log_floor() const;
   double chance_allowed(const SpeedForecast& speed) const;
-  double least_log_rate(int point) const;
+  double min_log_rate(int point) const;
 };
 
 }  // namespace ocrtune

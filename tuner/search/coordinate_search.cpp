@@ -62,7 +62,8 @@ class CoordinateSearch : public Search {
   std::optional<Proposal> next(double seconds_left) override {
     const int left = board_.trials_left(seconds_left);
     if (left < 1) return stop("budget");
-    if (const auto duty = board_.duty()) return board_.propose_duty(*duty);
+    if (const auto next_mandatory = board_.next_mandatory())
+      return board_.propose_mandatory(*next_mandatory);
     const int budget = board_.ledger.trials() + left;
     const int reserve = careful_ ? std::clamp(budget / 5, 2, 24) : 0;
     if (!race_.started() && (left > reserve || board_.ledger.best() < 0)) {

@@ -20,18 +20,19 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kLittle = 0.0002;  // expected improvement that is not worth a trial
-constexpr int kLittleInARow = 4;
-constexpr double kSomething = 0.005;  // below it, is anything much better still likely?
-constexpr double kBetter = 0.03, kUnlikely = 0.05;
-constexpr int kMostRaceTrials = 24;
+constexpr double kMinExpectedImprovement =
+    0.0002;  // expected improvement that is not worth a trial
+constexpr int kPatience = 4;
+constexpr double kSmallImprovement = 0.005;  // below it, is anything much better still likely?
+constexpr double kMuchBetter = 0.03, kSmallChance = 0.05;
+constexpr int kMaxRaceTrials = 24;
 constexpr std::size_t kLeadersToCheck = 5;
-constexpr int kMostPairs = 12, kMostOthers = 12;  // checks of each kind
+constexpr int kMaxPairs = 12, kMaxOthers = 12;  // checks of each kind
 constexpr double kClaimError = 0.01;  // relative: the most that noise alone should do to a claim
 constexpr double kRaceShare = 0.4, kRaceFree = 30;       // of a budget's trials, past the first 30
 constexpr double kLeaderShare = 0.33, kLeaderFree = 20;  // runs of the leader, in the same way
 constexpr double kLeaderFrom = 0.4;  // of the budget: before it, the best changes
-constexpr double kLeastRepeats = 4, kLeastGap = 3;
+constexpr double kMinRepeats = 4, kMinGap = 3;
 constexpr double kWideGuess = 5;  // deviations; a model that saw ten trials can be that wrong
 
 // `point` with two of its words replaced by a pair that no working trial had: what two words do
@@ -91,27 +92,28 @@ class ModelSearch : public Search {
     learn();
     if (!forecaster_.ready()) return prediction;
     const SpeedForecast speed = forecaster_.forecast(point);
-    const double half = forecaster_.wide() * speed.deviation;
-    prediction.merit = {std::exp(speed.log_rate), std::exp(speed.log_rate - half),
-                        std::exp(speed.log_rate + half)};
+    const double half = forecaster_.wide() * speed.stddev;
+    prediction.objective_value = {std::exp(speed.log_rate), std::exp(speed.log_rate - half),
+                                  std::exp(speed.log_rate + half)};
     const Goal goal = board_.options.objective.goal;
     if (goal == Goal::energy) return prediction;
     const double samples =
         goal == Goal::latency ? static_cast<double>(knobs.nproc) * knobs.batch : 1;
-    const Interval& merit = prediction.merit;
-    prediction.samples_per_second = {samples * merit.median, samples * merit.low,
-                                     samples * merit.high};
+    const Interval& objective_value = prediction.objective_value;
+    prediction.samples_per_second = {samples * objective_value.median,
+                                     samples * objective_value.low, samples * objective_value.high};
     return prediction;
   }
 
   std::optional<Proposal> next(double seconds_left) override {
     const int left = board_.trials_left(seconds_left);
     if (left < 1) return stop("budget");
-    if (const auto duty = board_.duty(ladder_.step() >= 3)) return board_.propose_duty(*duty);
+    if (const auto next_mandatory = board_.next_mandatory(ladder_.step() >= 3))
+      return board_.propose_mandatory(*next_mandatory);
     const int budget = board_.ledger.trials() + left;
     const int reserve = race_reserve(budget);
     if (race_.started() || (left <= reserve && several_work())) return race(left);
-    if (ladder_.step() < most_ladder(budget)) {
+    if (ladder_.step() < max_ladder(budget)) {
       if (const auto point = ladder_.next(admitted_and_open())) {
         return board_.propose(*point, "ladder", ladder_.why());
       }
@@ -167,7 +169,7 @@ class ModelSearch : public Search {
 
   void learn() const { forecaster_.update(board_.ledger); }
 
-  static int most_ladder(int budget) { return std::clamp(budget / 3, 3, 8); }
+  static int max_ladder(int budget) { return std::clamp(budget / 3, 3, 8); }
 
   std::function<bool(int)> admitted_and_open() const {
     return [this](int point) { return board_.open(point) && board_.safety.admitted(point); };
@@ -189,8 +191,8 @@ class ModelSearch : public Search {
     const int least = budget / 10;
     const int most = std::max(least, static_cast<int>(kRaceShare * (budget - kRaceFree)));
     const int wanted = static_cast<int>(std::min(repeats_wanted(), 1e6));
-    return std::clamp(std::clamp(wanted, least, most), 2, kMostRaceTrials) +
-           (board_.guest() >= 0 ? std::min(3, budget / 10) : 0);
+    return std::clamp(std::clamp(wanted, least, most), 2, kMaxRaceTrials) +
+           (board_.baseline() >= 0 ? std::min(3, budget / 10) : 0);
   }
 
   // The best so far, when it is time to run it again. Its repeats are spread over the search: those
@@ -200,10 +202,10 @@ class ModelSearch : public Search {
     const double most = kLeaderShare * (budget - kLeaderFree);
     if (most < 2 || done < kLeaderFrom * budget || leaders.empty()) return std::nullopt;
     const std::vector<int>& times = board_.ledger.record(leaders[0]).best_times();
-    const double wanted = std::min(std::max(repeats_wanted(), kLeastRepeats), most);
+    const double wanted = std::min(std::max(repeats_wanted(), kMinRepeats), most);
     const double lacking = wanted - static_cast<double>(times.size());
     if (lacking <= 0) return std::nullopt;
-    const double gap = std::max(kLeastGap, left / lacking);
+    const double gap = std::max(kMinGap, left / lacking);
     if (done - times.back() < gap) return std::nullopt;
     return leaders[0];
   }
@@ -214,12 +216,13 @@ class ModelSearch : public Search {
       explored_ = "every admitted setting tried";
       return std::nullopt;
     }
-    little_in_a_row_ = found->gain < kLittle ? little_in_a_row_ + 1 : 0;
-    if (little_in_a_row_ >= kLittleInARow) {
+    little_in_a_row_ = found->gain < kMinExpectedImprovement ? little_in_a_row_ + 1 : 0;
+    if (little_in_a_row_ >= kPatience) {
       explored_ = "improvement under 0.02 %";
       return std::nullopt;
     }
-    if (found->gain < kSomething && acquisition.chance_of_better(kBetter, random_) < kUnlikely) {
+    if (found->gain < kSmallImprovement &&
+        acquisition.chance_of_better(kMuchBetter, random_) < kSmallChance) {
       explored_ = "probability that anything untried is 3 % better is under 5 %";
       return std::nullopt;
     }
@@ -233,7 +236,7 @@ class ModelSearch : public Search {
     if (leaders.empty()) return std::nullopt;
     const double bar = forecaster_.forecast(leaders[0]).log_rate;
     auto found = most_promising(board_.space->neighbours(leaders[0]), -1e9);
-    if (!found && pairs_checked_ < kMostPairs) {
+    if (!found && pairs_checked_ < kMaxPairs) {
       found = most_promising(new_pairs(*board_.space, board_.ledger, leaders[0]), -1e9);
       pairs_checked_ += found ? 1 : 0;
     }
@@ -242,7 +245,7 @@ class ModelSearch : public Search {
       const std::vector<int> near = board_.space->neighbours(leaders[i]);
       others.insert(others.end(), near.begin(), near.end());
     }
-    if (!found && others_checked_ < kMostOthers) {
+    if (!found && others_checked_ < kMaxOthers) {
       found = most_promising(others, bar);
       others_checked_ += found ? 1 : 0;
     }
@@ -256,7 +259,7 @@ class ModelSearch : public Search {
     for (const int point : points) {
       if (!allowed(point)) continue;
       const SpeedForecast speed = forecaster_.forecast(point);
-      const double high = speed.log_rate + kWideGuess * speed.deviation;
+      const double high = speed.log_rate + kWideGuess * speed.stddev;
       if (high < bar) continue;
       found = point;
       bar = high;
@@ -272,12 +275,12 @@ class ModelSearch : public Search {
       const int runners = std::clamp((left + 1) / 3, 2, 8);
       if (leaders.size() > static_cast<std::size_t>(runners)) leaders.resize(runners);
       race_ = Race(std::move(leaders),
-                   {kMostRaceTrials, 0.004, board_.options.seed + 1, board_.guest()});
+                   {kMaxRaceTrials, 0.004, board_.options.seed + 1, board_.baseline()});
     }
     learn();
     const auto standing = [this](int point) {
       const SpeedForecast speed = forecaster_.forecast(point);
-      return Standing{speed.log_rate, speed.deviation};
+      return Standing{speed.log_rate, speed.stddev};
     };
     const auto point = race_.next(board_.ledger, standing, left);
     if (!point) return stop(explored_);

@@ -35,7 +35,7 @@ class ListSearch : public Search {
       return std::nullopt;
     }
     for (int point : board_.always) {
-      if (board_.open(point)) return board_.propose_duty(point);
+      if (board_.open(point)) return board_.propose_mandatory(point);
     }
     while (next_ < order_.size() && board_.ledger.record(order_[next_]).tried()) ++next_;
     if (next_ == order_.size()) {
@@ -68,7 +68,7 @@ class HalvingSearch : public Search {
       return std::nullopt;
     }
     for (int point : board_.always) {
-      if (board_.open(point)) return board_.propose_duty(point);
+      if (board_.open(point)) return board_.propose_mandatory(point);
     }
     if (round_ == 0) draw(left);
     if (queue_.empty()) halve();

@@ -30,15 +30,14 @@ void Race::start_round(const Ledger& ledger, const StandingOf& standing, int tri
   for (const auto& [value, point] : ranked) {
     const Standing other = standing(point);
     const double behind = best.log_rate - other.log_rate;
-    const bool out =
-        round_ > 0 && behind > kClearlyBehind * std::hypot(best.deviation, other.deviation);
+    const bool out = round_ > 0 && behind > kClearlyBehind * std::hypot(best.stddev, other.stddev);
     if (!out && runners_.size() < most) runners_.push_back(point);
   }
   order_ = runners_;
-  const bool invited = options_.guest >= 0 && round_ < options_.guest_rounds &&
-                       ledger.record(options_.guest).works() &&
-                       std::find(order_.begin(), order_.end(), options_.guest) == order_.end();
-  if (invited && static_cast<int>(order_.size()) < trials_left) order_.push_back(options_.guest);
+  const bool invited = options_.baseline >= 0 && round_ < options_.baseline_rounds &&
+                       ledger.record(options_.baseline).works() &&
+                       std::find(order_.begin(), order_.end(), options_.baseline) == order_.end();
+  if (invited && static_cast<int>(order_.size()) < trials_left) order_.push_back(options_.baseline);
   if (static_cast<int>(order_.size()) <= trials_left) {
     random_.shuffle(order_);
   } else {
@@ -48,12 +47,12 @@ void Race::start_round(const Ledger& ledger, const StandingOf& standing, int tri
 }
 
 std::optional<int> Race::next(const Ledger& ledger, const StandingOf& standing, int trials_left) {
-  if (trials_left < 1 || trials_ >= options_.most_trials) return std::nullopt;
+  if (trials_left < 1 || trials_ >= options_.max_trials) return std::nullopt;
   if (order_.empty()) {
     const bool settled =
-        round_ >= 2 && runners_.size() == 1 && standing(runners_[0]).deviation < options_.settled;
+        round_ >= 2 && runners_.size() == 1 && standing(runners_[0]).stddev < options_.settled;
     if (settled) return std::nullopt;
-    start_round(ledger, standing, std::min(trials_left, options_.most_trials - trials_));
+    start_round(ledger, standing, std::min(trials_left, options_.max_trials - trials_));
   }
   if (order_.empty()) return std::nullopt;
   const int point = order_.back();

@@ -18,18 +18,18 @@ namespace ocrtune {
 // What is believed of a point by now: the logarithm of its rate, and how sure that is.
 struct Standing {
   double log_rate = 0;
-  double deviation = 1;
+  double stddev = 1;
 };
 using StandingOf = std::function<Standing(int point)>;
 
 struct RaceOptions {
-  int most_trials = 24;
+  int max_trials = 24;
   double settled = 0.004;  // deviation of the winner's rate that ends a race of one
   std::uint64_t seed = 1;
-  // A point that runs beside the leaders for `guest_rounds`, so that a ratio to it is one of
+  // A point that runs beside the leaders for `baseline_rounds`, so that a ratio to it is one of
   // neighbours in time: the user's own setting. -1: none.
-  int guest = -1;
-  int guest_rounds = 3;
+  int baseline = -1;
+  int baseline_rounds = 3;
 };
 
 class Race {

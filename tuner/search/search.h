@@ -29,7 +29,7 @@ struct Proposal {
 // What a strategy believes about a setting without running it.
 struct Prediction {
   Interval samples_per_second;  // 95 % interval of the true rate; all zero: no idea
-  Interval merit;               // the same of what the objective asks for
+  Interval objective_value;     // the same of what the objective asks for
   MemoryForecast memory;
   bool admitted = true;
   bool may_work = true;  // false: it failed, or surely would; not admitted and true: not known

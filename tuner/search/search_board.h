@@ -38,21 +38,24 @@ struct SearchBoard {
     if (point >= 0) safety.tell(point, trial);
   }
 
-  // Untried. A point whose samples were all spoilt is not run again at once: it comes back through
-  // the race or the model, where it competes with the points that nothing is known of.
+  // Untried. A point whose samples were all discarded is not run again at once: it comes back
+  // through the race or the model, where it competes with the points that nothing is known of.
   bool open(int point) const { return !ledger.record(point).tried(); }
-  bool spoilt_only(int point) const {
+  bool discarded_only(int point) const {
     const PointRecord& record = ledger.record(point);
-    return record.rates.empty() && record.failures == 0 && record.spoilt > 0 && record.spoilt < 3;
+    return record.rates.empty() && record.failures == 0 && record.discarded > 0 &&
+           record.discarded < 3;
   }
 
   // The user's setting, for the race; -1: none, or it does not work.
-  int guest() const { return always.empty() || !ledger.record(always[0]).works() ? -1 : always[0]; }
+  int baseline() const {
+    return always.empty() || !ledger.record(always[0]).works() ? -1 : always[0];
+  }
 
   // What has to be done before a strategy may choose: the confirming retry of a crash, the user's
   // setting, and, once `rules_too`, the other always-measured ones; each as soon as it is admitted,
   // after the lightest setting if that is what it takes to know.
-  std::optional<int> duty(bool rules_too = true) const {
+  std::optional<int> next_mandatory(bool rules_too = true) const {
     const int retry = safety.point_to_confirm();
     if (retry >= 0) return retry;
     const int lightest = safety.lightest();
@@ -96,7 +99,7 @@ struct SearchBoard {
     return proposal;
   }
 
-  Proposal propose_duty(int point) const {
+  Proposal propose_mandatory(int point) const {
     if (point == safety.point_to_confirm()) {
       return propose(point, "ladder", "runs a failed setting once more, to tell a cap from chance");
     }

@@ -45,8 +45,8 @@ class SweepSearch : public Search {
     if (untried > 0 && left < untried + kReserve) by_model_ = true;
     if (by_model_) return model_->next(seconds_left);
     if (left < 1) return stop("budget");
-    if (const auto duty = board_.duty(board_.ledger.trials() >= 4))
-      return board_.propose_duty(*duty);
+    if (const auto next_mandatory = board_.next_mandatory(board_.ledger.trials() >= 4))
+      return board_.propose_mandatory(*next_mandatory);
     if (const auto point = next_open())
       return board_.propose(*point, "sweep", "every setting once");
     return race(left);
@@ -101,7 +101,7 @@ class SweepSearch : public Search {
       std::vector<int> leaders = possible_best();
       if (leaders.empty()) return stop("no setting works");
       race_ = Race(std::move(leaders),
-                   {std::max(most, kReserve), 0.002, board_.options.seed + 1, board_.guest()});
+                   {std::max(most, kReserve), 0.002, board_.options.seed + 1, board_.baseline()});
     }
     const auto point = race_.next(board_.ledger, board_.own_standing(), allowed);
     if (!point) return stop(left < 1 ? "budget" : "all settings tried and the leaders raced");

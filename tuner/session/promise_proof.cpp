@@ -12,9 +12,9 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kLimits = 180;     // promised times that a proof takes, warm-up included
-constexpr double kLeast = 12;       // seconds
-constexpr double kMostShare = 0.2;  // of the budget
+constexpr double kLimits = 180;    // promised times that a proof takes, warm-up included
+constexpr double kLeast = 12;      // seconds
+constexpr double kMaxShare = 0.2;  // of the budget
 constexpr double kStartSeconds = 30;
 
 }  // namespace
@@ -22,8 +22,7 @@ constexpr double kStartSeconds = 30;
 double proof_seconds(const RunOptions& options) {
   const auto promise = parse_promise(options.promise);
   if (options.promise.empty() || !promise) return 0;
-  return std::min(kMostShare * options.budget_seconds,
-                  std::max(kLeast, kLimits * promise->seconds));
+  return std::min(kMaxShare * options.budget_seconds, std::max(kLeast, kLimits * promise->seconds));
 }
 
 Result<std::unique_ptr<Runner>> make_proof_runner(const RunRecord& run, double rate) {
@@ -40,7 +39,7 @@ std::optional<Trial> prove_winner(const RunRecord& run, const ProofRunner& runne
   if (!prover) return std::nullopt;
   TrialLimits limits = trial_limits(run.options);
   limits.measure_seconds = seconds;
-  limits.most_seconds = 2 * seconds + kStartSeconds;
+  limits.max_seconds = 2 * seconds + kStartSeconds;
   Trial trial = (*prover)->run(knobs, limits);
   const bool refuted = trial.outcome == Outcome::unsupported && trial.cause == "promise";
   if (interrupted() || (!trial.ok() && !refuted)) return std::nullopt;

@@ -36,9 +36,9 @@ void score_forecasts(const RecordedTable& table, const Search& search, ReplaySco
     const Interval rate = search.predict(row->knobs).samples_per_second;
     if (rate.median <= 0) return;
     const double error = std::log(row->samples_per_second / rate.median);
-    const double deviation = std::log(rate.high / rate.low) / (2 * 1.96);
+    const double stddev = std::log(rate.high / rate.low) / (2 * 1.96);
     errors += error * error;
-    surprises += error * error / (deviation * deviation + 1e-12);
+    surprises += error * error / (stddev * stddev + 1e-12);
   }
   if (rows.empty()) return;
   score.forecast_error = std::sqrt(errors / static_cast<double>(rows.size()));
@@ -80,7 +80,7 @@ Result<ReplayScore> replay(const RecordedTable& table, const ReplayOptions& opti
   TableRunner runner(table, clock, options.seed, options.faults);
   TuneLoopOptions loop;
   loop.budget_seconds = options.trials;
-  loop.most_trials = options.trials;
+  loop.max_trials = options.trials;
   auto end = tune_loop(*search, runner, clock, loop, {});
   if (!end) return end.error();
 

@@ -87,7 +87,7 @@ Result<TuneLoopEnd> tune_loop(Search& search, Runner& runner, Clock& clock,
   const int told = static_cast<int>(end.trials.size());
   while (true) {
     const double left = options.budget_seconds - (clock.now_seconds() - start);
-    const bool spent = options.most_trials > 0 && progress.trials - told >= options.most_trials;
+    const bool spent = options.max_trials > 0 && progress.trials - told >= options.max_trials;
     if (interrupted()) {
       end.interrupted = true;
       end.stop_reason = "interrupted";
@@ -107,8 +107,8 @@ Result<TuneLoopEnd> tune_loop(Search& search, Runner& runner, Clock& clock,
     report(&*proposal);
     TrialLimits limits = options.limits;
     const double most = left + kOverrun * options.budget_seconds;
-    const bool cut = most < limits.most_seconds;
-    limits.most_seconds = std::min(limits.most_seconds, most);
+    const bool cut = most < limits.max_seconds;
+    limits.max_seconds = std::min(limits.max_seconds, most);
     Trial trial = runner.run(proposal->knobs, limits);
     const std::string growth = trial_growth(trial, limits.memory_limit_bytes);
     if (!growth.empty()) trial.evidence.push_back(growth);

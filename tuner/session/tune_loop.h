@@ -26,7 +26,7 @@ struct TuneProgress {
 
 struct TuneLoopOptions {
   double budget_seconds = 300;
-  int most_trials = 0;  // 0: only the seconds count
+  int max_trials = 0;  // 0: only the seconds count
   TrialLimits limits;
   std::vector<Trial> earlier;  // of the run that is resumed: told first, not run again
 };

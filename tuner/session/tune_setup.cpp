@@ -28,7 +28,7 @@ namespace {
 constexpr double kProcessBytes = 30e6;
 
 // Seconds of a trial before and after its measuring, until one has run: workers start at once; a
-// foreign command loads an interpreter, a framework and its lists.
+// user command loads an interpreter, a framework and its lists.
 double overhead_seconds(const RunOptions& options) { return options.prints() ? 6 : 2; }
 
 // Planning takes milliseconds and a verdict asks for every point of the space, several times.
@@ -133,7 +133,7 @@ FootprintPrior gpu_reading_footprint(const RunOptions& options) {
   };
 }
 
-// Bytes of the built-in core by its own plan; none for a foreign command or server.
+// Bytes of the built-in core by its own plan; none for a user command or server.
 FootprintPrior core_footprint(const RunOptions& options) {
   if (!options.command.empty() || !options.url.empty()) return {};
   if (options.on_gpus() && options.infers()) return gpu_reading_footprint(options);
@@ -146,18 +146,18 @@ void set_inference_space(SpaceRequest& request, const RunOptions& options) {
   const bool promised = !options.promise.empty();
   request.infer_gpus = static_cast<int>(options.gpus.size());
   if (options.on_gpus()) {
-    request.least_batch = promised ? 1 : 8;
-    request.most_batch = promised ? 32 : 256;
+    request.min_batch = promised ? 1 : 8;
+    request.max_batch = promised ? 32 : 256;
   } else {
-    request.least_batch = promised ? 1 : 4;
-    request.most_batch = promised ? 16 : 64;
+    request.min_batch = promised ? 1 : 4;
+    request.max_batch = promised ? 16 : 64;
     request.precision = true;
   }
   request.own_axes.push_back({"workers", {}, {"0"}});
   request.own_axes.push_back({"queue", {}, {"shared", "static"}});
 }
 
-int most_batch(const RunOptions& options) {
+int max_batch(const RunOptions& options) {
   const int most = options.on_gpus() ? 1024 : 64;
   if (options.lines <= 0) return most;
   return static_cast<int>(std::clamp<std::int64_t>(options.lines, 1, most));
@@ -167,7 +167,7 @@ std::vector<std::string> constraints_of(const RunOptions& options, const Machine
   std::vector<std::string> constraints = options.constraints;
   if (options.lines > 0) constraints.push_back(fmt::format("nproc*batch<={}", options.lines));
   if (options.policy == "cautious") {
-    const FolkRules& rules = machine.folk_rules;
+    const RulesOfThumb& rules = machine.rules_of_thumb;
     const int cap = std::max(1, std::min({rules.memory_half, rules.cores_60_percent, rules.seven}));
     constraints.push_back(fmt::format("nproc<={}", cap));
   }
@@ -190,7 +190,7 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) 
   for (const auto& [name, values] : options.axes) {
     request.lists.push_back(Axis{name, KnobScale::count, values});
   }
-  // The folk rules speak of training on CPUs.
+  // The rules of thumb speak of training on CPUs.
   std::vector<RuleSetting> rules;
   if (!options.infers() && !options.on_gpus() && options.command_gpus == 0)
     rules = rule_settings(machine, options.baseline);
@@ -198,7 +198,7 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) 
   request.always.push_back(options.baseline);
   for (const RuleSetting& rule : rules) request.always.push_back(rule.knobs);
   request.constraints = constraints_of(options, machine);
-  request.most_batch = most_batch(options);
+  request.max_batch = max_batch(options);
   request.gpu = !machine.gpus.empty() && !options.infers();
   if (!options.infers()) request.train_gpus = static_cast<int>(options.gpus.size());
   request.command_gpus = options.command_gpus;
@@ -214,7 +214,7 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) 
   setup.search.safety.limit_bytes = options.limit_bytes();
   setup.search.safety.memories = std::max(1, static_cast<int>(options.gpus.size()));
   setup.search.safety.margin = options.memory_margin;
-  setup.search.safety.most_bytes = options.objective.most_peak_bytes;
+  setup.search.safety.max_bytes = options.objective.max_peak_bytes;
   setup.search.objective = options.objective;
   setup.search.safety.footprint = core_footprint(options);
   setup.search.cores = machine.cpu.effective_cores.value_or(usable_cpu_count(machine));
@@ -233,11 +233,11 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) 
 TrialLimits trial_limits(const RunOptions& options) {
   TrialLimits limits;
   limits.measure_seconds = options.trial_seconds;
-  limits.most_seconds = std::max(30.0, 10 * options.trial_seconds);
-  // A foreign command that is silent is given up by the silence rule; one that prints, but not the
+  limits.max_seconds = std::max(30.0, 10 * options.trial_seconds);
+  // A user command that is silent is given up by the silence rule; one that prints, but not the
   // metric, by this.
-  if (options.prints()) limits.most_seconds += 60;
-  if (options.on_gpus()) limits.most_seconds += 150;  // contexts, libraries, NCCL's first meeting
+  if (options.prints()) limits.max_seconds += 60;
+  if (options.on_gpus()) limits.max_seconds += 150;  // contexts, libraries, NCCL's first meeting
   limits.memory_limit_bytes = options.memory_limit_bytes;
   return limits;
 }

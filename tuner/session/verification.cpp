@@ -17,10 +17,10 @@ namespace {
 struct Rates {
   std::vector<double> samples;
   std::vector<double> trials;  // the median of each
-  int clean = 0, spoilt = 0;
+  int clean = 0, discarded = 0;
   std::string spoilt_by;  // the first reason
 
-  bool all_spoilt() const { return clean == 0 && spoilt > 0; }
+  bool all_discarded() const { return clean == 0 && discarded > 0; }
 };
 
 Rates rates_of(const std::vector<Trial>& trials, const Knobs& knobs) {
@@ -28,7 +28,7 @@ Rates rates_of(const std::vector<Trial>& trials, const Knobs& knobs) {
   const auto mine = [&](const Trial& trial) { return trial.knobs == knobs && trial.ok(); };
   for (const Trial& trial : trials) {
     for (const Sample& sample : mine(trial) ? trial.samples : std::vector<Sample>()) {
-      (sample.clean() ? rates.clean : rates.spoilt) += 1;
+      (sample.clean() ? rates.clean : rates.discarded) += 1;
       if (rates.spoilt_by.empty()) rates.spoilt_by = sample.interference.spoilt_by;
     }
   }
@@ -134,7 +134,7 @@ void fill_figures(const RunRecord& run, const Compared& all, Verification& verif
   verification.baseline_then = bootstrap_median(all.base_then.samples);
   verification.ratio = trial_ratio(all.now.trials, all.then.trials);
   verification.clean_samples = all.now.clean;
-  verification.spoilt_samples = all.now.spoilt;
+  verification.discarded_samples = all.now.discarded;
   verification.limit_bytes = run.options.limit_bytes();
   verification.peak_bytes = 0;
   for (const Trial& trial : verification.trials) {
@@ -168,11 +168,11 @@ std::string undecided_reason(const VerifyOptions& options, const Compared& all,
     return "no trial gave a rate to compare; give more time with --for";
   }
   const bool slow = ratio.low < 1 - 2 * options.tolerance;
-  if (all.now.all_spoilt() && slow) {
+  if (all.now.all_discarded() && slow) {
     return fmt::format(
         "all {} samples were spoilt by other load ({}), which also makes a sound "
         "setting slow ({}); verify again when the machine is quiet",
-        all.now.spoilt, all.now.spoilt_by, ratio_text(ratio));
+        all.now.discarded, all.now.spoilt_by, ratio_text(ratio));
   }
   const bool off = std::fabs(ratio.median - 1) > options.tolerance;
   if (off || slow) {
@@ -183,7 +183,7 @@ std::string undecided_reason(const VerifyOptions& options, const Compared& all,
         ratio_text(ratio), median(all.then.samples),
         trials == 1 ? "1 trial does not settle it"
                     : fmt::format("{} trials do not settle it", trials),
-        all.now.spoilt > all.now.clean ? " while other load spoils most samples" : "");
+        all.now.discarded > all.now.clean ? " while other load spoils most samples" : "");
   }
   return "";
 }
@@ -198,7 +198,7 @@ std::string drift_reason(const VerifyOptions& options, const Compared& all,
                        ratio_text(all.gain));
   }
   const bool excluded = ratio.low > 1 || (ratio.median > 0 && ratio.high < 1);
-  const bool slower_by_load = all.now.all_spoilt() && ratio.median < 1;
+  const bool slower_by_load = all.now.all_discarded() && ratio.median < 1;
   if (std::fabs(ratio.median - 1) <= options.tolerance || !excluded || slower_by_load ||
       verification.p_against_then >= options.significance) {
     return "";
@@ -240,7 +240,7 @@ void judge_verification(const RunRecord& run, const VerifyOptions& options,
                   all.same || all.gain.median <= 0
                       ? std::string()
                       : fmt::format(", {:.2f} times the baseline", all.gain.median),
-                  all.now.all_spoilt() ? "; although other load spoilt all samples" : "");
+                  all.now.all_discarded() ? "; although other load spoilt all samples" : "");
 }
 
 Verification verify(const RunRecord& run, Runner& runner, Clock& clock,
@@ -256,7 +256,7 @@ Verification verify(const RunRecord& run, Runner& runner, Clock& clock,
   // Recommended first, then in the order ABBA, so that a drift of the machine hits both alike.
   for (int i = 0; !interrupted(); ++i) {
     const double begun = clock.now_seconds();
-    const bool enough = i >= (same ? 1 : 2) * options.least_trials;
+    const bool enough = i >= (same ? 1 : 2) * options.min_trials;
     const double after = begun - started + longest;
     if (enough && after > options.seconds) {
       judge_verification(run, options, verification);

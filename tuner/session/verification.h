@@ -30,7 +30,7 @@ struct VerifyOptions {
   double seconds = 60;
   double tolerance = 0.1;  // share of the rate
   double significance = 0.05;
-  int least_trials = 2;  // of each setting, even when the time is up
+  int min_trials = 2;  // of each setting, even when the time is up
 };
 
 struct Verification {
@@ -43,7 +43,7 @@ struct Verification {
   Interval gain_then, gain_now;          // recommended / baseline
   Interval ratio;                        // of the recommended rate, now / then, over trials
   double p_against_then = 1, p_against_baseline = 1;
-  int clean_samples = 0, spoilt_samples = 0;  // of the recommended setting, now
+  int clean_samples = 0, discarded_samples = 0;  // of the recommended setting, now
   std::uint64_t peak_bytes = 0, limit_bytes = 0;
   double seconds = 0;
 };

@@ -23,7 +23,7 @@ namespace {
 constexpr double kWorthMore = 1.05;  // more in flight must bring this much
 constexpr double kStepShare = 0.06;  // of the time, for each number in flight
 constexpr double kWarmUpSeconds = 0.5;
-constexpr double kLeastTrial = 12;    // seconds
+constexpr double kMinTrial = 12;      // seconds
 constexpr double kTrialLimits = 250;  // promised times
 constexpr const char* kAloneNote = "one request alone, at the promised percentile: ";
 
@@ -123,15 +123,15 @@ class LoadTrial {
     const auto workers = static_cast<int>(spec_.masks.size());
     ClosedPlan plan;
     plan.in_flight = std::max(2, 2 * workers);
-    plan.most_seconds = kWarmUpSeconds;
-    plan.most_requests = 100000;
+    plan.max_seconds = kWarmUpSeconds;
+    plan.max_requests = 100000;
     plan.kind_weights = weights_;
     plan.first_request = std::uint64_t{1} << 50;
     (void)run_closed(*asked_.target, steady_clock(), plan);
     // On a GPU every size of a batch is a plan of its own.
     const int full = spec_.gpus.empty() ? 0 : workers * spec_.infer.recognizer.batch;
     for (plan.in_flight = 1; plan.in_flight <= full && !interrupted(); plan.in_flight *= 2) {
-      plan.most_requests = 64 + 8 * plan.in_flight;
+      plan.max_requests = 64 + 8 * plan.in_flight;
       (void)run_closed(*asked_.target, steady_clock(), plan);
     }
   }
@@ -140,8 +140,8 @@ class LoadTrial {
   bool most() {
     ClosedPlan plan;
     plan.kind_weights = weights_;
-    plan.most_requests = 100000000;
-    plan.most_seconds = std::max(0.2, kStepShare * spec_.seconds);
+    plan.max_requests = 100000000;
+    plan.max_seconds = std::max(0.2, kStepShare * spec_.seconds);
     double best = 0;
     int in_flight = 1;
     for (int next = 1; next <= 1024 && !interrupted(); next *= 2) {
@@ -156,11 +156,11 @@ class LoadTrial {
       if (!worth && next > 4) break;
     }
     plan.in_flight = in_flight;
-    plan.most_seconds = spec_.seconds / 2;
+    plan.max_seconds = spec_.seconds / 2;
     const ClosedResult last = closed(plan);
     if (interrupted()) return true;
     if (last.latency.count() == 0) return fail_answering();
-    return finish(last.requests_per_second, plan.most_seconds, last.issued,
+    return finish(last.requests_per_second, plan.max_seconds, last.issued,
                   fmt::format("{:.4g} requests/s with {} in flight, p50 {:.3g} ms, p99 {:.3g} ms",
                               last.requests_per_second, in_flight, 1e3 * last.latency.quantile(0.5),
                               1e3 * last.latency.quantile(0.99)));
@@ -190,7 +190,7 @@ class LoadTrial {
       // One trial of many: the leaders are measured again and again.
       options.resolution = 0.03;
       options.warm_up_limits = 8;
-      options.least_limits = 25;
+      options.min_limits = 25;
     }
     options.on_probe = [this](const RateProbe& probe) { say_probe(probe); };
     if (!spec_.trace.empty()) {
@@ -266,7 +266,7 @@ bool run_load_trial(const InferTrialSpec& spec, EventWriter& events) {
 }
 
 double load_trial_seconds(double promise_seconds) {
-  return std::max(kLeastTrial, kTrialLimits * promise_seconds);
+  return std::max(kMinTrial, kTrialLimits * promise_seconds);
 }
 
 std::optional<double> alone_seconds(const Trial& trial) {

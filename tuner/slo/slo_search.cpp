@@ -15,14 +15,14 @@ namespace {
 
 constexpr double kProbeShare = 0.4;    // of what is left of the budget, at most, for one rate
 constexpr double kClosedShare = 0.05;  // of the budget, at most, for one closed load
-constexpr int kMostInFlight = 1024;
+constexpr int kMaxInFlight = 1024;
 constexpr double kWorthMore = 1.05;   // more in flight must bring this much
 constexpr double kHopeless = 0.01;    // of the saturated rate: below this the search gives up
 constexpr double kInnermost = 0.15;   // a guess keeps this share of the bracket from its ends
 constexpr double kBluntShare = 0.05;  // of the rate: within it a probe may tell no better
 constexpr double kGrossShare = 10;    // times the allowed share of late requests: far too fast
 constexpr double kGrossStep = 0.6;    // then the next rate is at most this share of it
-constexpr int kMostProbes = 60;
+constexpr int kMaxProbes = 60;
 constexpr double kProofShares[] = {1, 0.95, 0.9, 0.8, 0.65, 0.5, 0.4};  // of the rate to prove
 
 class Search {
@@ -78,9 +78,9 @@ class Search {
   Result<ClosedResult> closed(int in_flight) {
     ClosedPlan plan;
     plan.in_flight = in_flight;
-    plan.most_requests = std::max<std::int64_t>(
-        least_requests(options_.promise.percentile, options_.confidence), 20LL * in_flight);
-    plan.most_seconds =
+    plan.max_requests = std::max<std::int64_t>(
+        min_requests(options_.promise.percentile, options_.confidence), 20LL * in_flight);
+    plan.max_seconds =
         std::max(kClosedShare * options_.budget_seconds, 2 * options_.promise.seconds);
     plan.kind_weights = options_.kind_weights;
     plan.seed = options_.seed;
@@ -103,7 +103,7 @@ class Search {
     result_.alone_seconds = alone->latency.quantile(options_.promise.percentile);
     alone_ = *alone;
     result_.saturated_at = alone->requests_per_second;
-    for (int in_flight = 2; in_flight <= kMostInFlight && left() > 0; in_flight *= 2) {
+    for (int in_flight = 2; in_flight <= kMaxInFlight && left() > 0; in_flight *= 2) {
       const auto more = closed(in_flight);
       if (!more) return more.error();
       const bool worth = more->requests_per_second > kWorthMore * result_.saturated_at;
@@ -130,9 +130,9 @@ class Search {
     plan.promise = options_.promise;
     plan.confidence = options_.confidence;
     plan.warm_up_seconds = std::min(options_.warm_up_limits * limit, left() / 4);
-    plan.least_seconds = options_.least_limits * limit;
-    plan.most_seconds = std::max(plan.warm_up_seconds + limit, probe_seconds());
-    plan.least_design_effect = effect_near(rate);
+    plan.min_seconds = options_.min_limits * limit;
+    plan.max_seconds = std::max(plan.warm_up_seconds + limit, probe_seconds());
+    plan.min_design_effect = effect_near(rate);
     plan.kind_weights = options_.kind_weights;
     plan.seed = options_.seed + probes_made_;
     plan.first_request = next_request_;
@@ -191,7 +191,7 @@ class Search {
     const double limit = options_.promise.seconds;
     return std::min(left(),
                     std::max(kProbeShare * left(),
-                             (options_.warm_up_limits + 1.5 * options_.least_limits) * limit));
+                             (options_.warm_up_limits + 1.5 * options_.min_limits) * limit));
   }
 
   // How many requests count as one near this rate, by the probes at and below it.
@@ -235,7 +235,7 @@ class Search {
     low_latency_ = result_.alone_seconds;
     bool gross = false;      // `high` was refuted by far
     bool high_seen = false;  // else a closed load's estimate, which a kept rate may pass
-    for (int i = 0; i < kMostProbes; ++i) {
+    for (int i = 0; i < kMaxProbes; ++i) {
       if (interrupted()) return note("interrupted");
       if (left() <= 0) return note("budget");
       if (high < kHopeless * result_.saturated_at) return note("hopeless");

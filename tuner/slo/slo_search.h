@@ -43,7 +43,7 @@ struct SloSearchOptions {
   double resolution = 0.01;     // stop when proved and refuted rate are this close
   double confidence = 0.99;     // of each verdict
   double warm_up_limits = 20;   // promised times before requests count: a queue fills
-  double least_limits = 100;    // promised times before a verdict: it must be seen to last
+  double min_limits = 100;      // promised times before a verdict: it must be seen to last
   std::vector<double> trace;    // recorded arrivals, stretched to each rate; empty: Poisson
   std::vector<double> kind_weights;
   std::uint64_t seed = 1;

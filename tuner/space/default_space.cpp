@@ -30,9 +30,9 @@ std::vector<std::string> texts(const std::vector<int>& numbers) {
 }
 
 std::vector<int> batches(const SpaceRequest& request) {
-  const int most = std::max(1, request.most_batch);
+  const int most = std::max(1, request.max_batch);
   std::vector<int> values;
-  for (int batch = std::max(1, std::min(request.least_batch, most)); batch <= most; batch *= 2) {
+  for (int batch = std::max(1, std::min(request.min_batch, most)); batch <= most; batch *= 2) {
     values.push_back(batch);
   }
   return values;
@@ -74,7 +74,7 @@ std::vector<Axis> gpu_axes(const Machine& machine, const SpaceRequest& request) 
   std::vector<int> workers = {0, 1, 2, 4, 8};
   std::erase_if(workers, [&](int count) { return count > std::max(1, cpus); });
   SpaceRequest large = request;
-  large.least_batch = 8;
+  large.min_batch = 8;
   std::vector<Axis> axes = {{"nproc", {}, texts(half_doublings(request.train_gpus))},
                             {"threads", {}, {"1"}},
                             {"batch", {}, texts(batches(large))},
@@ -111,13 +111,13 @@ std::vector<Axis> command_gpu_axes(const Machine& machine, const SpaceRequest& r
 
 // More than a few processes on one GPU only take turns: what one of them leaves idle, while it
 // decodes and writes, two or three fill.
-constexpr int kMostOnOneGpu = 4;
+constexpr int kMaxOnOneGpu = 4;
 
 // Reading on GPUs: threads decode and scale for the GPU.
 std::vector<Axis> gpu_infer_axes(const Machine& machine, const SpaceRequest& request) {
   const int gpus = request.infer_gpus;
   std::vector<int> processes = half_doublings(gpus);
-  for (int each = 2; each <= kMostOnOneGpu; ++each) processes.push_back(each * gpus);
+  for (int each = 2; each <= kMaxOnOneGpu; ++each) processes.push_back(each * gpus);
   std::vector<int> threads;
   const int most = std::min(16, usable_cpu_count(machine));
   for (int count = 1; count <= most; count *= 2) threads.push_back(count);
@@ -230,7 +230,7 @@ int usable_cpu_count(const Machine& machine) {
 }
 
 std::vector<RuleSetting> rule_settings(const Machine& machine, const Knobs& base) {
-  const FolkRules& rules = machine.folk_rules;
+  const RulesOfThumb& rules = machine.rules_of_thumb;
   std::vector<RuleSetting> settings;
   const auto add = [&](const char* name, int nproc, std::string text) {
     if (nproc < 1) return;
@@ -273,7 +273,7 @@ Result<Space> make_space(const Machine& machine, const SpaceRequest& request) {
   if (points->empty()) {
     return Error{ErrorKind::usage, "the lists leave no setting to try on this machine"};
   }
-  thin(*points, cpus, request.most_points);
+  thin(*points, cpus, request.max_points);
   points->insert(points->end(), request.always.begin(), request.always.end());
   return Space(std::move(*points));
 }

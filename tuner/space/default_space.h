@@ -20,22 +20,22 @@ struct SpaceRequest {
   std::vector<Axis> own_axes;  // in place of, or beside, the usual ones; the user's lists win
   std::vector<Knobs> always;   // the user's current setting, the rules' settings: always points
   std::vector<std::string> constraints;  // "nproc*threads<=16", "batch>=8", "workers=0"
-  int least_batch = 4;
-  int most_batch = 64;     // of one process; no more than the samples that are there
+  int min_batch = 4;
+  int max_batch = 64;      // of one process; no more than the samples that are there
   bool precision = false;  // also search bf16 where the CPU has it natively
   bool gpu = false;        // also search the NCCL knobs
   int train_gpus = 0;    // the built-in core trains on so many GPUs, one for each process; 0: CPUs
   int infer_gpus = 0;    // the built-in core reads on so many, several processes on each as well
   int command_gpus = 0;  // a command that trains on up to so many, one for each process
   bool tensor_cores = false;  // they have tf32 and bf16
-  std::size_t most_points = 5000;
+  std::size_t max_points = 5000;
 };
 
 // usage: a list that the knob table refuses, a constraint that cannot be read, or constraints that
 // leave no point (the message names the one that removed the last).
 Result<Space> make_space(const Machine& machine, const SpaceRequest& request);
 
-// The settings of the folk rules here: nproc as the rule says, the usable CPUs shared out as
+// The settings of the rules of thumb here: nproc as the rule says, the usable CPUs shared out as
 // threads, the rest as in `base`. Named as in FolkRules.
 struct RuleSetting {
   std::string name;  // "memory_half", "cores_60_percent", "seven"

@@ -80,7 +80,7 @@ double step_seconds_of(const Trial& trial, const Objective& objective) {
   return static_cast<double>(trial.knobs.nproc) * trial.knobs.batch / trial.samples_per_second;
 }
 
-double merit_of(const Trial& trial, const Objective& objective) {
+double objective_value_of(const Trial& trial, const Objective& objective) {
   if (!trial.ok()) return 0;
   if (objective.goal == Goal::latency) {
     const double seconds = step_seconds_of(trial, objective);
@@ -94,19 +94,19 @@ double merit_of(const Trial& trial, const Objective& objective) {
 
 std::string broken_constraint(const Objective& objective, double samples_per_second,
                               double step_seconds, double peak_bytes) {
-  if (samples_per_second > 0 && samples_per_second < objective.least_samples_per_second) {
+  if (samples_per_second > 0 && samples_per_second < objective.min_samples_per_second) {
     return fmt::format("{} samples/s, at least {} asked", format_count(samples_per_second),
-                       format_count(objective.least_samples_per_second));
+                       format_count(objective.min_samples_per_second));
   }
-  if (objective.most_step_seconds > 0 && step_seconds > objective.most_step_seconds) {
+  if (objective.max_step_seconds > 0 && step_seconds > objective.max_step_seconds) {
     return fmt::format("{} % of its steps take up to {}, at most {} asked", objective.percentile,
-                       format_duration(step_seconds), format_duration(objective.most_step_seconds));
+                       format_duration(step_seconds), format_duration(objective.max_step_seconds));
   }
-  const auto most = static_cast<double>(objective.most_peak_bytes);
+  const auto most = static_cast<double>(objective.max_peak_bytes);
   if (most > 0 && peak_bytes > most) {
     return fmt::format("peak {}, at most {} asked",
                        format_bytes(static_cast<std::uint64_t>(peak_bytes)),
-                       format_bytes(objective.most_peak_bytes));
+                       format_bytes(objective.max_peak_bytes));
   }
   return "";
 }

@@ -18,13 +18,13 @@ enum class Goal { throughput, latency, memory, energy };
 
 struct Objective {
   Goal goal = Goal::throughput;
-  int percentile = 95;                  // of the step times: 50, 90, 95 or 99
-  double least_samples_per_second = 0;  // 0: any
-  double most_step_seconds = 0;         // at `percentile`; 0: any
-  std::uint64_t most_peak_bytes = 0;    // 0: any
+  int percentile = 95;                // of the step times: 50, 90, 95 or 99
+  double min_samples_per_second = 0;  // 0: any
+  double max_step_seconds = 0;        // at `percentile`; 0: any
+  std::uint64_t max_peak_bytes = 0;   // 0: any
 
   bool constrained() const {
-    return least_samples_per_second > 0 || most_step_seconds > 0 || most_peak_bytes > 0;
+    return min_samples_per_second > 0 || max_step_seconds > 0 || max_peak_bytes > 0;
   }
 };
 
@@ -42,7 +42,7 @@ double step_seconds_of(const Trial& trial, const Objective& objective);
 
 // What the speed model learns: samples per second (also for the goal memory), 1 / step seconds, or
 // samples per joule. 0: the trial does not tell.
-double merit_of(const Trial& trial, const Objective& objective);
+double objective_value_of(const Trial& trial, const Objective& objective);
 
 // Which constraint these numbers break, in words; empty: none. Unknown (0) numbers break none.
 std::string broken_constraint(const Objective& objective, double samples_per_second,

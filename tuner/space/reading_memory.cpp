@@ -20,7 +20,7 @@ double kept_sizes(int batch, int width) {
       sizes.push_back(share * std::min(lines, batch) / batch);
     }
   }
-  const std::size_t kept = std::min(sizes.size(), kMostReaderShapes);
+  const std::size_t kept = std::min(sizes.size(), kMaxReaderShapes);
   const auto end = sizes.begin() + static_cast<std::ptrdiff_t>(kept);
   std::partial_sort(sizes.begin(), end, sizes.end(), std::greater<>());
   return std::accumulate(sizes.begin(), end, 0.0);

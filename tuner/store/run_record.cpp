@@ -62,9 +62,9 @@ std::string run_options_json(const RunOptions& options) {
       {"constraints", options.constraints},
       {"objective", objective_text(options.objective)},
       {"percentile", options.objective.percentile},
-      {"least_samples_per_second", options.objective.least_samples_per_second},
-      {"most_step_seconds", options.objective.most_step_seconds},
-      {"most_peak_bytes", options.objective.most_peak_bytes},
+      {"least_samples_per_second", options.objective.min_samples_per_second},
+      {"most_step_seconds", options.objective.max_step_seconds},
+      {"most_peak_bytes", options.objective.max_peak_bytes},
       {"baseline", baseline},
       {"baseline_source", options.baseline_source},
       {"budget_seconds", options.budget_seconds},
@@ -122,10 +122,10 @@ Result<RunOptions> parse_run_options(const std::string& text) {
     options.objective = *objective;
     Objective& asked = options.objective;
     asked.percentile = json.value("percentile", asked.percentile);
-    asked.least_samples_per_second =
-        json.value("least_samples_per_second", asked.least_samples_per_second);
-    asked.most_step_seconds = json.value("most_step_seconds", asked.most_step_seconds);
-    asked.most_peak_bytes = json.value("most_peak_bytes", asked.most_peak_bytes);
+    asked.min_samples_per_second =
+        json.value("least_samples_per_second", asked.min_samples_per_second);
+    asked.max_step_seconds = json.value("most_step_seconds", asked.max_step_seconds);
+    asked.max_peak_bytes = json.value("most_peak_bytes", asked.max_peak_bytes);
     options.baseline_source = json.value("baseline_source", options.baseline_source);
     options.budget_seconds = json.value("budget_seconds", options.budget_seconds);
     options.trial_seconds = json.value("trial_seconds", options.trial_seconds);

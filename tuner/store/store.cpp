@@ -137,7 +137,7 @@ Sample read_sample(Statement& row) {
   sample.step.compute_seconds = row.real();
   sample.step.all_reduce_seconds = row.real();
   sample.step.wait_seconds = row.real();
-  sample.interference.foreign_cpus = row.real();
+  sample.interference.external_cpus = row.real();
   sample.interference.run_queue_wait_share = row.real();
   sample.interference.pressure_share = row.real();
   sample.interference.throttled_seconds = row.real();
@@ -274,7 +274,7 @@ Status Store::add_trial(const std::string& run_id, Trial& trial) {
       insert << trial.id << position++ << sample.samples_per_second << sample.seconds
              << sample.steps << sample.step.data_seconds << sample.step.compute_seconds
              << sample.step.all_reduce_seconds << sample.step.wait_seconds
-             << sample.interference.foreign_cpus << sample.interference.run_queue_wait_share
+             << sample.interference.external_cpus << sample.interference.run_queue_wait_share
              << sample.interference.pressure_share << sample.interference.throttled_seconds
              << sample.interference.steal_share
              << static_cast<std::int64_t>(sample.interference.swapped_pages)

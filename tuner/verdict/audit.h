@@ -1,4 +1,4 @@
-// The folk rules, judged by measurement: what following each would cost here.
+// The rules of thumb, judged by measurement: what following each would cost here.
 #pragma once
 
 #include <vector>

@@ -65,7 +65,7 @@ void name_near(const std::vector<const Setting*>& working, Verdict& verdict) {
 void choose_least_memory(std::vector<const Setting*> among, const Objective& objective,
                          Verdict& verdict) {
   const double fastest = best_of(among)->estimate.median;
-  const double floor = objective.least_samples_per_second > 0 ? 0 : kNearFastest * fastest;
+  const double floor = objective.min_samples_per_second > 0 ? 0 : kNearFastest * fastest;
   std::erase_if(among, [&](const Setting* setting) {
     return setting->estimate.median < floor || setting->summary.peak_bytes == 0;
   });

@@ -15,8 +15,8 @@ namespace ocrtune {
 namespace {
 
 constexpr double kSignificant = 0.05;
-constexpr double kLeastChange = 0.02;  // a smaller one is alike, however sure
-constexpr std::size_t kLeastTrials = 4;
+constexpr double kMinChange = 0.02;  // a smaller one is alike, however sure
+constexpr std::size_t kMinTrials = 4;
 constexpr int kRounds = 400;  // of the bootstrap, for each setting
 
 struct Rates {
@@ -39,9 +39,9 @@ std::map<Knobs, Rates> rates_of(const RunRecord& run) {
 SettingChange change_of(const Knobs& knobs, const Rates& before, const Rates& after) {
   SettingChange change;
   change.knobs = knobs;
-  change.from_trials = before.trials.size() >= kLeastTrials && after.trials.size() >= kLeastTrials;
-  const bool samples = !change.from_trials && before.samples.size() >= kLeastTrials &&
-                       after.samples.size() >= kLeastTrials;
+  change.from_trials = before.trials.size() >= kMinTrials && after.trials.size() >= kMinTrials;
+  const bool samples = !change.from_trials && before.samples.size() >= kMinTrials &&
+                       after.samples.size() >= kMinTrials;
   const std::vector<double>& a = samples ? before.samples : before.trials;
   const std::vector<double>& b = samples ? after.samples : after.trials;
   change.before = bootstrap_median(a, 0.95, 1, kRounds);
@@ -82,7 +82,7 @@ Interval overall_ratio_of(const std::vector<SettingChange>& changes) {
 }
 
 Change classify(const SettingChange& change) {
-  const bool large = std::fabs(change.ratio.median - 1) >= kLeastChange;
+  const bool large = std::fabs(change.ratio.median - 1) >= kMinChange;
   if (!large) return Change::alike;
   if (change.p >= kSignificant) return Change::undecided;
   return change.ratio.median > 1 ? Change::faster : Change::slower;
@@ -143,7 +143,7 @@ std::string verdict_of(const RunComparison& comparison) {
   const Interval& best = comparison.best_ratio;
   if (best.median <= 0) {
     verdict = "One of the runs has no recommendation.";
-  } else if (best.low > 1 + kLeastChange || best.high < 1 - kLeastChange) {
+  } else if (best.low > 1 + kMinChange || best.high < 1 - kMinChange) {
     verdict = fmt::format("The recommended setting is {} by {:.1f} %.",
                           best.median > 1 ? "faster" : "slower", 100 * std::fabs(best.median - 1));
   } else {

@@ -14,7 +14,7 @@ namespace ocrtune {
 namespace {
 
 constexpr double kWide = 1.96;
-constexpr std::size_t kMostClose = 5;
+constexpr std::size_t kMaxClose = 5;
 
 // Repeats of each of two settings that would tell this difference of logarithms from nothing.
 int rounds_to_settle(double difference, double noise) {
@@ -58,13 +58,14 @@ std::string why_not(const Setting& other, const Verdict& verdict) {
 
 std::string why_not_run(const Prediction& prediction, const Verdict& verdict) {
   const double here = verdict.chosen->estimate.median;
-  return fmt::format("predicted {}, not run",
-                     compared_words(prediction.merit.median / here, verdict.objective.goal));
+  return fmt::format(
+      "predicted {}, not run",
+      compared_words(prediction.objective_value.median / here, verdict.objective.goal));
 }
 
 // An untried setting is no reason to stay away from it unless even its upper bound is behind.
 bool surely_slower(const Prediction& prediction, const Verdict& verdict) {
-  const Interval& rate = prediction.merit;
+  const Interval& rate = prediction.objective_value;
   return rate.median > 0 && rate.high < verdict.chosen->estimate.median;
 }
 
@@ -128,7 +129,7 @@ std::vector<std::string> reasons_for(const Verdict& verdict) {
                                 summary.trials == 1 ? "" : "s", format_count(rate.median),
                                 format_count(rate.low), format_count(rate.high)));
   if (summary.step_seconds > 0 &&
-      (verdict.objective.goal == Goal::latency || verdict.objective.most_step_seconds > 0)) {
+      (verdict.objective.goal == Goal::latency || verdict.objective.max_step_seconds > 0)) {
     reasons.push_back(fmt::format("{} % of its steps end within {}.", verdict.objective.percentile,
                                   format_duration(summary.step_seconds)));
   }
@@ -202,7 +203,7 @@ std::vector<Neighbour> rejected_neighbours(const Space& space, const Search& sea
 std::vector<Neighbour> close_settings(const Verdict& verdict) {
   std::vector<Neighbour> close;
   for (const Setting* near : verdict.near) {
-    if (close.size() == kMostClose) break;
+    if (close.size() == kMaxClose) break;
     close.push_back({near->summary.knobs, why_not(*near, verdict)});
   }
   return close;
@@ -229,8 +230,8 @@ std::string next_experiment(const Space& space, const Search& search, const Verd
   double most = 1.01 * here;
   for (const Knobs& knobs : space.points()) {
     const Prediction prediction = search.predict(knobs);
-    if (!prediction.admitted || prediction.merit.high <= most) continue;
-    most = prediction.merit.high;
+    if (!prediction.admitted || prediction.objective_value.high <= most) continue;
+    most = prediction.objective_value.high;
     promising = &knobs;
   }
   constexpr double kVague = 5;  // times what is known: nothing that has run bounds it

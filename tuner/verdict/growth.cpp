@@ -12,8 +12,8 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kLeastPoints = 8;
-constexpr std::size_t kMostWindows = 32;
+constexpr std::size_t kMinPoints = 8;
+constexpr std::size_t kMaxWindows = 32;
 constexpr double kDay = 86400;
 
 // The lowest point of each of `count` equal spans of time.
@@ -63,10 +63,10 @@ std::optional<Growth> fit_growth(const std::vector<TracePoint>& trace, double se
   for (const TracePoint& point : trace) {
     if (point.seconds >= settle_seconds && std::isfinite(point.value)) settled.push_back(point);
   }
-  if (settled.size() < kLeastPoints || settled.back().seconds <= settled.front().seconds) {
+  if (settled.size() < kMinPoints || settled.back().seconds <= settled.front().seconds) {
     return std::nullopt;
   }
-  const auto windows = lowest_points(settled, std::min(kMostWindows, settled.size() / 2));
+  const auto windows = lowest_points(settled, std::min(kMaxWindows, settled.size() / 2));
   Growth growth;
   growth.seconds = settled.back().seconds - settled.front().seconds;
   growth.windows = static_cast<int>(windows.size());
@@ -77,7 +77,7 @@ std::optional<Growth> fit_growth(const std::vector<TracePoint>& trace, double se
 }
 
 GrowthForecast forecast_growth(const Growth& growth, double limit, double planned_seconds,
-                               double least_rise, const GrowthSubject& subject) {
+                               double min_rise, const GrowthSubject& subject) {
   constexpr double kNever = std::numeric_limits<double>::infinity();
   const double room = std::max(limit - growth.now, 0.0);
   const auto time_at = [&](double slope) { return slope > 0 ? room / slope : kNever; };
@@ -86,8 +86,7 @@ GrowthForecast forecast_growth(const Growth& growth, double limit, double planne
   forecast.earliest = time_at(growth.high);
   forecast.latest = time_at(growth.low);
   const double horizon = planned_seconds > 0 ? planned_seconds : kDay;
-  forecast.alarm =
-      growth.certain() && growth.rise >= least_rise && forecast.seconds_left <= horizon;
+  forecast.alarm = growth.certain() && growth.rise >= min_rise && forecast.seconds_left <= horizon;
   const auto amount = [&](double value) {
     return subject.bytes ? format_bytes(static_cast<std::uint64_t>(std::max(value, 0.0)))
                          : fmt::format("{:.3g}", std::max(value, 0.0));
@@ -107,7 +106,7 @@ void GrowthTrace::add(double seconds, double value) {
   if (++waiting_ < stride_) return;
   waiting_ = 0;
   points_.push_back(lowest_);
-  if (points_.size() < most_points_) return;
+  if (points_.size() < max_points_) return;
   std::vector<TracePoint> halved;
   for (std::size_t i = 0; i + 1 < points_.size(); i += 2) {
     halved.push_back(points_[i].value <= points_[i + 1].value ? points_[i] : points_[i + 1]);

@@ -44,20 +44,20 @@ struct GrowthSubject {
   bool bytes = true;
 };
 
-// Alarms when growth is certain, has reached `least_rise`, and meets the limit within the planned
+// Alarms when growth is certain, has reached `min_rise`, and meets the limit within the planned
 // time (0: unknown, then within 24 h).
 GrowthForecast forecast_growth(const Growth& growth, double limit, double planned_seconds,
-                               double least_rise, const GrowthSubject& subject = {});
+                               double min_rise, const GrowthSubject& subject = {});
 
 // A trace of bounded length: when full, each two neighbours become one that keeps the lower value.
 class GrowthTrace {
  public:
-  explicit GrowthTrace(std::size_t most_points = 1024) : most_points_(most_points) {}
+  explicit GrowthTrace(std::size_t max_points = 1024) : max_points_(max_points) {}
   void add(double seconds, double value);
   const std::vector<TracePoint>& points() const { return points_; }
 
  private:
-  std::size_t most_points_;
+  std::size_t max_points_;
   std::size_t stride_ = 1, waiting_ = 0;
   TracePoint lowest_;
   std::vector<TracePoint> points_;

@@ -24,12 +24,12 @@ namespace {
 // number.
 int mark_crowding(std::vector<Setting>& settings, const std::vector<Trial>& trials, int cpus) {
   std::size_t samples = 0;
-  std::size_t spoilt = 0;
+  std::size_t discarded = 0;
   for (const Trial& trial : trials) {
     samples += trial.samples.size();
-    for (const Sample& sample : trial.samples) spoilt += sample.clean() ? 0 : 1;
+    for (const Sample& sample : trial.samples) discarded += sample.clean() ? 0 : 1;
   }
-  if (cpus <= 0 || 2 * spoilt <= samples) return 0;
+  if (cpus <= 0 || 2 * discarded <= samples) return 0;
   const auto crowds = [&](const Setting& setting) {
     return setting.works() && setting.summary.knobs.nproc * setting.summary.knobs.threads > cpus;
   };
@@ -44,7 +44,7 @@ int mark_crowding(std::vector<Setting>& settings, const std::vector<Trial>& tria
 }
 
 // That the best may be five times as fast is no claim worth making.
-constexpr double kMostCertifiedGain = 4;
+constexpr double kMaxCertifiedGain = 4;
 
 // How much better than the chosen setting anything of the space can still be, at 95 %; below 0 if
 // settings that may work were neither run nor predicted, or not well enough to say anything. What
@@ -64,11 +64,11 @@ double possible_gain(const Space& space, const Search& search, const Verdict& ve
     if (run.count(knobs) > 0) continue;
     const Prediction prediction = search.predict(knobs);
     if (!prediction.may_work) continue;
-    if (prediction.merit.median <= 0) return -1;
-    const double high = prediction.merit.high;
+    if (prediction.objective_value.median <= 0) return -1;
+    const double high = prediction.objective_value.high;
     most = std::max(most, high / verdict.chosen->estimate.median - 1);
   }
-  return most > kMostCertifiedGain ? -1 : most;
+  return most > kMaxCertifiedGain ? -1 : most;
 }
 
 std::string certificate(const Space& space, double gain, const Verdict& verdict, int tried) {
@@ -102,7 +102,7 @@ void count_outcomes(TuneResult& result, const std::vector<Trial>& trials) {
   for (const Trial& trial : trials) {
     ++result.outcomes[std::string(outcome_name(trial.outcome))];
     seconds += trial.seconds;
-    for (const Sample& sample : trial.samples) result.spoilt_samples += sample.clean() ? 0 : 1;
+    for (const Sample& sample : trial.samples) result.discarded_samples += sample.clean() ? 0 : 1;
   }
   result.trials = static_cast<int>(trials.size());
   if (result.seconds <= 0) result.seconds = seconds;
@@ -111,13 +111,13 @@ void count_outcomes(TuneResult& result, const std::vector<Trial>& trials) {
 // Nothing was run: because nothing may be, in the words of the lightest setting, or for want of
 // time.
 std::string nothing_run(const Space& space, const Search& search) {
-  double least_bytes = 0;
+  double min_bytes = 0;
   std::string why;
   for (const Knobs& knobs : space.points()) {
     const Prediction prediction = search.predict(knobs);
     if (prediction.admitted) return "No setting was run; allow a longer budget.";
-    if (why.empty() || prediction.memory.bytes < least_bytes) {
-      least_bytes = prediction.memory.bytes;
+    if (why.empty() || prediction.memory.bytes < min_bytes) {
+      min_bytes = prediction.memory.bytes;
       why = fmt::format("{}: {}", knobs_text(knobs), prediction.reason);
     }
   }
@@ -209,12 +209,12 @@ TuneResult recommend(const Space& space, const Search& search, const std::vector
   count_outcomes(result, trials);
   std::vector<Setting> settings = settings_of(trials, result.noise, options.objective);
   for (Setting& setting : settings) {
-    const Interval modelled = search.predict(setting.summary.knobs).merit;
+    const Interval modelled = search.predict(setting.summary.knobs).objective_value;
     if (setting.works() && modelled.median > 0) setting.estimate = modelled;
   }
   for (const Setting& setting : settings) result.settings.push_back(setting.summary);
   const Objective& objective = options.objective;
-  const bool steps = objective.goal == Goal::latency || objective.most_step_seconds > 0;
+  const bool steps = objective.goal == Goal::latency || objective.max_step_seconds > 0;
   result.pareto_axes = pareto_axes(result.settings, steps);
   result.pareto = pareto_set(result.settings, result.pareto_axes);
   result.predicted = predict_untried(space, search, settings);

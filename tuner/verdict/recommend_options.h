@@ -18,7 +18,7 @@ struct RecommendOptions {
   std::uint64_t limit_bytes = 0;  // 0: unknown
   double margin = 0.05;
   Objective objective;  // as in SearchOptions
-  // Usable CPUs; 0: unknown. On a host where other load spoilt most samples, settings with more
+  // Usable CPUs; 0: unknown. On a host where other load discarded most samples, settings with more
   // processes x threads than these win by taking the others' share, and are not chosen.
   int cpus = 0;
   double expected_noise = 0.03;  // as in SearchOptions

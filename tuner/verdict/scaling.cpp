@@ -13,19 +13,19 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kPriorNoise = 0.02;      // what a quiet machine repeats to
-constexpr double kPriorNoiseFreedom = 2;  // worth that many residuals
-constexpr double kSigmaSpread = 0.2;      // prior deviation of sigma
-constexpr double kKappaSpread = 0.02;     // prior deviation of kappa
-constexpr double kHuber = 2.0;            // residuals beyond this many deviations lose weight
-constexpr double kOutlierDeviations = 4;  // and beyond this are named
-constexpr double kLeastNoise = 0.002;     // a table without noise still has rounding
+constexpr double kPriorNoise = 0.02;   // what a quiet machine repeats to
+constexpr double kPriorNoiseDof = 2;   // worth that many residuals
+constexpr double kSigmaSpread = 0.2;   // prior deviation of sigma
+constexpr double kKappaSpread = 0.02;  // prior deviation of kappa
+constexpr double kHuber = 2.0;         // residuals beyond this many deviations lose weight
+constexpr double kOutlierStddevs = 4;  // and beyond this are named
+constexpr double kMinNoise = 0.002;    // a table without noise still has rounding
 
 struct Observation {
   double processes = 1;
   double log_rate = 0;
   double repeat_variance = 0;  // of the median of the repeats, relative
-  double deviation = kPriorNoise;
+  double stddev = kPriorNoise;
 };
 
 struct Prior {
@@ -39,7 +39,7 @@ using Matrix3 = Eigen::Matrix3d;
 UslCurve curve_of(const Vector3& theta) { return {std::exp(theta[0]), theta[1], theta[2]}; }
 
 double residual(const Observation& seen, const Vector3& theta) {
-  return (seen.log_rate - std::log(curve_of(theta).at(seen.processes))) / seen.deviation;
+  return (seen.log_rate - std::log(curve_of(theta).at(seen.processes))) / seen.stddev;
 }
 
 double huber_cost(double r) {
@@ -66,7 +66,7 @@ void linearise(const std::vector<Observation>& seen, const Prior& prior, const V
   for (const Observation& one : seen) {
     const double n = one.processes;
     const double below = 1 + theta[1] * (n - 1) + theta[2] * n * (n - 1);
-    const Vector3 slope = Vector3(-1, (n - 1) / below, n * (n - 1) / below) / one.deviation;
+    const Vector3 slope = Vector3(-1, (n - 1) / below, n * (n - 1) / below) / one.stddev;
     const double r = residual(one, theta);
     const double weight = std::min(1.0, kHuber / std::max(std::abs(r), 1e-12));
     gradient += weight * r * slope;
@@ -128,21 +128,21 @@ Vector3 start_of(const std::vector<Observation>& seen) {
 // The deviation of a point from the curve: residuals beyond what the repeats explain, shrunk
 // towards kPriorNoise because a handful of points cannot tell.
 double noise_of(const std::vector<Observation>& seen, const Vector3& theta) {
-  double sum = kPriorNoiseFreedom * kPriorNoise * kPriorNoise;
+  double sum = kPriorNoiseDof * kPriorNoise * kPriorNoise;
   double most = 0;
   for (const Observation& one : seen) most = std::max(most, one.processes);
   for (const Observation& one : seen) {
     const double r = one.log_rate - std::log(curve_of(theta).at(one.processes));
-    const double held = std::min(std::abs(r), kHuber * one.deviation);
+    const double held = std::min(std::abs(r), kHuber * one.stddev);
     sum += held * held;
   }
-  const double freedom = std::max(0.0, static_cast<double>(seen.size()) - 3);
-  return std::max(kLeastNoise, std::sqrt(sum / (kPriorNoiseFreedom + freedom)));
+  const double dof = std::max(0.0, static_cast<double>(seen.size()) - 3);
+  return std::max(kMinNoise, std::sqrt(sum / (kPriorNoiseDof + dof)));
 }
 
-void set_deviations(std::vector<Observation>& seen, double noise) {
+void set_stddevs(std::vector<Observation>& seen, double noise) {
   for (Observation& one : seen) {
-    one.deviation = std::sqrt(std::max(noise * noise, one.repeat_variance));
+    one.stddev = std::sqrt(std::max(noise * noise, one.repeat_variance));
   }
 }
 
@@ -151,7 +151,7 @@ std::vector<Observation> observe(const std::vector<ScalingPoint>& points) {
   for (const ScalingPoint& point : points) {
     std::vector<double> logs;
     for (double rate : point.samples_per_second) logs.push_back(std::log(rate));
-    const double spread = logs.size() > 2 ? deviation(logs) : 0;
+    const double spread = logs.size() > 2 ? stddev(logs) : 0;
     // The variance of a median is about pi / 2 times that of a mean.
     const double variance = 1.57 * spread * spread / static_cast<double>(logs.size());
     seen.push_back({static_cast<double>(point.processes), median(logs), variance, kPriorNoise});
@@ -163,20 +163,20 @@ std::vector<Observation> observe(const std::vector<ScalingPoint>& points) {
 std::vector<UslCurve> bootstrap(const std::vector<Observation>& seen, const Vector3& fitted,
                                 const ScalingOptions& options) {
   Random random(options.seed);
-  const double freedom = kPriorNoiseFreedom + std::max(0.0, static_cast<double>(seen.size()) - 3);
+  const double dof = kPriorNoiseDof + std::max(0.0, static_cast<double>(seen.size()) - 3);
   std::vector<UslCurve> draws;
   draws.reserve(static_cast<std::size_t>(options.rounds));
   for (int round = 0; round < options.rounds; ++round) {
     double chi = 0;  // chi-squared with `freedom` degrees, rounded down
-    for (int i = 0; i < static_cast<int>(freedom); ++i) {
+    for (int i = 0; i < static_cast<int>(dof); ++i) {
       const double z = random.normal();
       chi += z * z;
     }
-    const double inflation = std::sqrt(std::floor(freedom) / std::max(chi, 0.1));
+    const double inflation = std::sqrt(std::floor(dof) / std::max(chi, 0.1));
     std::vector<Observation> drawn = seen;
     for (Observation& one : drawn) {
-      one.deviation *= std::min(inflation, 5.0);
-      one.log_rate += one.deviation * random.normal();
+      one.stddev *= std::min(inflation, 5.0);
+      one.log_rate += one.stddev * random.normal();
     }
     const Prior prior{kSigmaSpread * random.normal(), kKappaSpread * random.normal()};
     draws.push_back(curve_of(minimise(drawn, prior, fitted)));
@@ -247,23 +247,23 @@ Result<ScalingFit> fit_scaling(const std::vector<ScalingPoint>& points,
   Vector3 theta = start_of(seen);
   double noise = kPriorNoise;
   for (int i = 0; i < 4; ++i) {
-    set_deviations(seen, noise);
+    set_stddevs(seen, noise);
     theta = minimise(seen, Prior{}, theta);
     noise = noise_of(seen, theta);
   }
-  set_deviations(seen, noise);
+  set_stddevs(seen, noise);
 
   ScalingFit fit;
   fit.curve = curve_of(theta);
   fit.noise = noise;
   fit.confidence = options.confidence;
   fit.distinct = static_cast<int>(seen.size());
-  fit.least_processes = merged.front().processes;
-  fit.most_processes = merged.back().processes;
+  fit.min_processes = merged.front().processes;
+  fit.max_processes = merged.back().processes;
   fit.gain = std::exp(seen.back().log_rate - seen.front().log_rate);
   fit.superlinear = faster_than_alone(seen);
   for (const Observation& one : seen) {
-    if (std::abs(residual(one, theta)) > kOutlierDeviations) {
+    if (std::abs(residual(one, theta)) > kOutlierStddevs) {
       fit.outliers.push_back(static_cast<int>(one.processes));
     }
   }

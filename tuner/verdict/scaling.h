@@ -43,9 +43,9 @@ struct ScalingFit {
   Interval peak_processes;  // entries may be infinite
   double noise = 0;         // relative deviation of a point from the curve, shrunk to 2 % when few
   int distinct = 0;         // different process counts
-  int least_processes = 0;
-  int most_processes = 0;
-  double gain = 1;            // measured rate at most_processes / at least_processes
+  int min_processes = 0;
+  int max_processes = 0;
+  double gain = 1;            // measured rate at max_processes / at min_processes
   std::vector<int> outliers;  // counts that lie too far off the curve to be noise
   bool superlinear = false;  // faster per process than alone, beyond noise: the law cannot say that
   double confidence = 0;     // of every interval here

@@ -19,19 +19,19 @@ std::string count_words(double processes) {
 }
 
 std::string growth_words(const ScalingFit& fit) {
-  const int most = fit.most_processes;
+  const int most = fit.max_processes;
   const double gain = fit.gain;
-  const double share = gain * fit.least_processes / most;
+  const double share = gain * fit.min_processes / most;
   if (gain < 1) {
-    return fmt::format("{} processes are slower than {}: {} of its rate", most, fit.least_processes,
+    return fmt::format("{} processes are slower than {}: {} of its rate", most, fit.min_processes,
                        format_percent(gain));
   }
   if (gain < kFlatGain) {
     return fmt::format("more processes gain nothing: {} do {:.2f} times the work of {}", most, gain,
-                       fit.least_processes);
+                       fit.min_processes);
   }
   return fmt::format("{} processes do {:.2f} times the work of {}: {} efficiency", most, gain,
-                     fit.least_processes, format_percent(share));
+                     fit.min_processes, format_percent(share));
 }
 
 std::string contention_words(const ScalingFit& fit) {
@@ -49,8 +49,8 @@ std::string coherence_words(const ScalingFit& fit) {
     return fmt::format("past {} processes ({}-{}) you lose", count_words(peak.median),
                        count_words(peak.low), count_words(peak.high));
   }
-  if (peak.low > 2.0 * fit.most_processes) {
-    return fmt::format("no sign of loss by crowding up to {} processes", fit.most_processes);
+  if (peak.low > 2.0 * fit.max_processes) {
+    return fmt::format("no sign of loss by crowding up to {} processes", fit.max_processes);
   }
   return fmt::format("where more processes begin to lose is not known: {} at the earliest",
                      count_words(peak.low));
@@ -61,8 +61,8 @@ std::string coherence_words(const ScalingFit& fit) {
 std::vector<std::string> scaling_words(const ScalingFit& fit) {
   if (fit.distinct == 1) {
     return {fmt::format("only {} {} measured: how it grows with more is not known",
-                        fit.most_processes,
-                        fit.most_processes == 1 ? "process was" : "processes were")};
+                        fit.max_processes,
+                        fit.max_processes == 1 ? "process was" : "processes were")};
   }
   std::vector<std::string> words = {growth_words(fit)};
   if (fit.distinct == 2) {

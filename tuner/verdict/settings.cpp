@@ -10,12 +10,12 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kWide = 1.96;       // standard errors of a 95 % interval
-constexpr double kPriorFreedom = 4;  // what the pooled noise counts as
+constexpr double kWide = 1.96;   // standard errors of a 95 % interval
+constexpr double kPriorDof = 4;  // what the pooled noise counts as
 
 struct Gathered {
-  std::vector<double> clean, race, spoilt;  // merits
-  std::vector<double> clean_rates, spoilt_rates, step_seconds, samples_per_joule;
+  std::vector<double> clean, race, discarded;  // merits
+  std::vector<double> clean_rates, discarded_rates, step_seconds, samples_per_joule;
   SettingSummary summary;
   int failures = 0;
 };
@@ -26,7 +26,7 @@ void gather(Gathered& into, const Trial& trial, const Objective& objective) {
   ++summary.trials;
   summary.peak_bytes = std::max(summary.peak_bytes, trial.peak_bytes);
   for (const Sample& sample : trial.samples) {
-    ++(sample.clean() ? summary.clean_samples : summary.spoilt_samples);
+    ++(sample.clean() ? summary.clean_samples : summary.discarded_samples);
   }
   if (!trial.ok()) {
     ++into.failures;
@@ -34,18 +34,18 @@ void gather(Gathered& into, const Trial& trial, const Objective& objective) {
     summary.reason = trial.reason;
     return;
   }
-  const double merit = merit_of(trial, objective);
-  if (!(merit > 0)) return;
+  const double objective_value = objective_value_of(trial, objective);
+  if (!(objective_value > 0)) return;
   into.step_seconds.push_back(step_seconds_of(trial, objective));
   if (trial.joules_per_sample > 0) into.samples_per_joule.push_back(1 / trial.joules_per_sample);
   if (trial.noisy()) {
-    into.spoilt.push_back(merit);
-    into.spoilt_rates.push_back(trial.samples_per_second);
+    into.discarded.push_back(objective_value);
+    into.discarded_rates.push_back(trial.samples_per_second);
     return;
   }
-  into.clean.push_back(merit);
+  into.clean.push_back(objective_value);
   into.clean_rates.push_back(trial.samples_per_second);
-  if (trial.phase == "race") into.race.push_back(merit);
+  if (trial.phase == "race") into.race.push_back(objective_value);
 }
 
 // Standard error of the middle of some repeats: their own spread, pooled with what repeats of other
@@ -53,23 +53,23 @@ void gather(Gathered& into, const Trial& trial, const Objective& objective) {
 double mean_error(const std::vector<double>& rates, double noise) {
   std::vector<double> logs;
   for (double rate : rates) logs.push_back(std::log(rate));
-  const double seen = deviation(logs);
-  const double freedom = static_cast<double>(rates.size()) - 1;
-  const double variance =
-      (kPriorFreedom * noise * noise + freedom * seen * seen) / (kPriorFreedom + freedom);
+  const double seen = stddev(logs);
+  const double dof = static_cast<double>(rates.size()) - 1;
+  const double variance = (kPriorDof * noise * noise + dof * seen * seen) / (kPriorDof + dof);
   return std::sqrt(variance / static_cast<double>(rates.size()));
 }
 
 }  // namespace
 
 double repeat_noise(const std::vector<Trial>& trials, double prior, const Objective& objective) {
-  std::map<Knobs, std::vector<double>> merits;
+  std::map<Knobs, std::vector<double>> objective_values;
   for (const Trial& trial : trials) {
-    const double merit = merit_of(trial, objective);
-    if (merit > 0 && !trial.noisy()) merits[trial.knobs].push_back(merit);
+    const double objective_value = objective_value_of(trial, objective);
+    if (objective_value > 0 && !trial.noisy())
+      objective_values[trial.knobs].push_back(objective_value);
   }
   std::vector<std::vector<double>> repeats;
-  for (auto& [knobs, values] : merits) repeats.push_back(std::move(values));
+  for (auto& [knobs, values] : objective_values) repeats.push_back(std::move(values));
   return pooled_noise(repeats, prior);
 }
 
@@ -91,11 +91,11 @@ Interval ratio_interval(const Setting& a, const Setting& b, double noise) {
   if (paired) {
     const PairedDifference difference = paired_difference(a.race_rates, b.race_rates, noise);
     centre = difference.mean;
-    half = student_95(kPriorFreedom + difference.rounds - 1) * difference.error;
+    half = t_quantile_95(kPriorDof + difference.rounds - 1) * difference.error;
   } else {
     centre = std::log(median(a.judged()) / median(b.judged()));
-    const double freedom = static_cast<double>(a.judged().size() + b.judged().size()) - 2;
-    half = student_95(kPriorFreedom + freedom) *
+    const double dof = static_cast<double>(a.judged().size() + b.judged().size()) - 2;
+    half = t_quantile_95(kPriorDof + dof) *
            std::hypot(mean_error(a.judged(), noise), mean_error(b.judged(), noise));
   }
   return {std::exp(centre), std::exp(centre - half), std::exp(centre + half)};
@@ -106,7 +106,7 @@ Interval gain_interval(const Setting& chosen, const Setting& baseline, double no
   if (chosen.race_rates.size() < 3 || baseline.race_rates.size() < 3) return gain;
   const PairedDifference difference =
       paired_difference(chosen.race_rates, baseline.race_rates, noise);
-  const double half = student_95(difference.rounds - 1) * difference.own_error;
+  const double half = t_quantile_95(difference.rounds - 1) * difference.own_error;
   gain.low = std::min(gain.low, gain.median * std::exp(-half));
   gain.high = std::max(gain.high, gain.median * std::exp(half));
   return gain;
@@ -121,7 +121,7 @@ std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise,
   std::vector<Setting> settings;
   for (auto& [knobs, gathered] : by_knobs) {
     Setting setting{gathered.summary,
-                    gathered.clean.empty() ? gathered.spoilt : gathered.clean,
+                    gathered.clean.empty() ? gathered.discarded : gathered.clean,
                     gathered.race,
                     {}};
     // One failure and later successes: chance, kept as ok only if most trials worked.
@@ -132,7 +132,7 @@ std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise,
     if (objective.goal == Goal::latency || objective.goal == Goal::energy) {
       const bool clean = !gathered.clean_rates.empty();
       setting.summary.samples_per_second =
-          rate_interval(clean ? gathered.clean_rates : gathered.spoilt_rates, noise);
+          rate_interval(clean ? gathered.clean_rates : gathered.discarded_rates, noise);
     }
     setting.summary.step_seconds = median(gathered.step_seconds);
     setting.summary.samples_per_joule = median(gathered.samples_per_joule);

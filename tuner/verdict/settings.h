@@ -11,7 +11,7 @@
 namespace ocrtune {
 
 // All trials of one setting. Rates are merits: medians of a trial's clean samples, or what else the
-// objective asks for; trials whose samples were all spoilt count only for a setting that has
+// objective asks for; trials whose samples were all discarded count only for a setting that has
 // nothing else.
 struct Setting {
   SettingSummary summary;

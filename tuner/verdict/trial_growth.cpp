@@ -11,9 +11,9 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kLeastSeconds = 2;
-constexpr double kLeastRiseBytes = 512.0 * 1024;
-constexpr double kLeastRiseShare = 0.002;  // of what it takes
+constexpr double kMinSeconds = 2;
+constexpr double kMinRiseBytes = 512.0 * 1024;
+constexpr double kMinRiseShare = 0.002;  // of what it takes
 constexpr double kSettleShare = 1.0 / 3;
 
 }  // namespace
@@ -26,8 +26,8 @@ std::string trial_growth(const Trial& trial, std::uint64_t limit_bytes) {
   }
   const double length = trace.back().seconds - trace.front().seconds;
   const auto growth = fit_growth(trace, trace.front().seconds + kSettleShare * length);
-  if (!growth || growth->seconds < kLeastSeconds || !growth->certain()) return "";
-  const double least = std::max(kLeastRiseBytes, kLeastRiseShare * growth->now);
+  if (!growth || growth->seconds < kMinSeconds || !growth->certain()) return "";
+  const double least = std::max(kMinRiseBytes, kMinRiseShare * growth->now);
   // What grows once and then no more has its rise in one place, not in both halves.
   const auto halfway = growth->low * growth->seconds < least / 2;
   if (growth->rise < least || halfway) return "";

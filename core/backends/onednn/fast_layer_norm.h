@@ -1,4 +1,4 @@
-// Layer norm over rows of tokens. Judge: core/backends/reference/reference_attention.h.
+// Layer norm over rows of tokens. Reference: core/backends/reference/reference_attention.h.
 #pragma once
 
 #include <memory>

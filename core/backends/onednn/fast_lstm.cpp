@@ -15,7 +15,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kMostRows = 16;  // samples that go through the small products together
+constexpr std::size_t kMaxRows = 16;  // samples that go through the small products together
 
 // One sample at one time step. `gates` [4h] comes in as the weighted sums and goes out as the
 // values of the gates.
@@ -135,7 +135,7 @@ class FastLstm final : public Operator {
     const auto team = static_cast<std::size_t>(omp_get_max_threads());
     const std::size_t groups = std::max<std::size_t>(1, (team + 1) / 2);
     const std::size_t share = (samples_ + groups - 1) / groups;
-    const std::size_t rows = std::min(kMostRows, share);
+    const std::size_t rows = std::min(kMaxRows, share);
     const std::size_t chunks = (samples_ + rows - 1) / rows;
 #pragma omp parallel for schedule(dynamic)
     for (std::size_t task = 0; task < 2 * chunks; ++task) {

@@ -1,7 +1,8 @@
 // A bidirectional LSTM on matrix products: one for all inputs, then small ones from step to step.
 //
 // The two directions and groups of samples do not touch each other, so each thread takes whole
-// sequences and no step waits for another thread. Judge: core/backends/reference/reference_lstm.h.
+// sequences and no step waits for another thread. Reference:
+// core/backends/reference/reference_lstm.h.
 #pragma once
 
 #include <memory>

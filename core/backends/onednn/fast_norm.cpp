@@ -59,7 +59,7 @@ class FastNorm final : public Operator {
  private:
   struct Tables {
     LaneTable mean, scale, offset;
-    float* inverse_deviation;  // by channel
+    float* inverse_stddev;  // by channel
   };
 
   bool pooled() const { return pool_.h * pool_.w > 1; }
@@ -178,7 +178,7 @@ class FastNorm final : public Operator {
     tables.mean.set(c, static_cast<float>(mean));
     tables.scale.set(c, static_cast<float>(scale));
     tables.offset.set(c, static_cast<float>(call.parameters[1][c] - scale * mean));
-    tables.inverse_deviation[c] = static_cast<float>(inverse);
+    tables.inverse_stddev[c] = static_cast<float>(inverse);
   }
 
   WindowShape window() const { return {pool_.h, pool_.w, size(in_.shape.w) * size(block())}; }
@@ -226,7 +226,7 @@ class FastNorm final : public Operator {
   void combine_slopes(const OperatorCall& call, const Tables& tables, LaneTable& slope,
                       LaneTable& constant) const {
     for (int c = 0; c < in_.shape.c; ++c) {
-      const double inverse = tables.inverse_deviation[c];
+      const double inverse = tables.inverse_stddev[c];
       const double sum = channel_sum(call, c, 0);
       const double product = channel_sum(call, c, 1) * inverse;
       call.parameter_gradients[0][c] = static_cast<float>(product);

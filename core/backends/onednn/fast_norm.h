@@ -1,7 +1,7 @@
 // Batch norm, activation and max-pool in one pass over blocked activations.
 //
 // The full-size result between the norm and the pool is never written: backward finds it again
-// from the input. Judge: core/backends/reference/reference_norm.h.
+// from the input. Reference: core/backends/reference/reference_norm.h.
 #pragma once
 
 #include <memory>

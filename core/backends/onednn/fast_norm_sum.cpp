@@ -189,11 +189,11 @@ class FastNormSum final : public Operator {
   void set_channel(const OperatorCall& call, std::size_t b, int c, double mean_value,
                    double variance) const {
     const int at = branches_[b].first + c;
-    const double inverse_deviation = 1 / std::sqrt(variance + norm_.epsilon);
-    const double factor = call.parameters[pair(b)][at] * inverse_deviation;
+    const double inverse_stddev = 1 / std::sqrt(variance + norm_.epsilon);
+    const double factor = call.parameters[pair(b)][at] * inverse_stddev;
     mean(call, b).set(c, static_cast<float>(mean_value));
     scale(call, b).set(c, static_cast<float>(factor));
-    inverse(call, b).set(c, static_cast<float>(inverse_deviation));
+    inverse(call, b).set(c, static_cast<float>(inverse_stddev));
     const double shift = call.parameters[pair(b) + 1][at] - factor * mean_value;
     LaneTable total = offset(call);
     total.set(c, of_channel(total, c) + static_cast<float>(shift));
@@ -223,13 +223,13 @@ class FastNormSum final : public Operator {
       LaneTable slope = scratch_table(call, 2 * b), constant = scratch_table(call, 2 * b + 1);
       for (int c = 0; c < out_.shape.c; ++c) {
         const int at = branches_[b].first + c;
-        const double inverse_deviation = of_channel(inverse(call, b), c);
+        const double inverse_stddev = of_channel(inverse(call, b), c);
         const double sum = channel_sum(call, b, c, 0);
-        const double product = channel_sum(call, b, c, 1) * inverse_deviation;
+        const double product = channel_sum(call, b, c, 1) * inverse_stddev;
         call.parameter_gradients[pair(b)][at] = static_cast<float>(product);
         call.parameter_gradients[pair(b) + 1][at] = static_cast<float>(sum);
         const double factor = of_channel(scale(call, b), c);
-        const double k = -factor * inverse_deviation * product / count();
+        const double k = -factor * inverse_stddev * product / count();
         slope.set(c, static_cast<float>(k));
         constant.set(
             c, static_cast<float>(-factor * sum / count() - k * of_channel(mean(call, b), c)));

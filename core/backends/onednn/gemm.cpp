@@ -49,15 +49,15 @@ template <int kRows, int kVectors>
   }
 }
 
-template <int kVectors, int kMostRows>
+template <int kVectors, int kMaxRows>
 [[gnu::always_inline]] inline void multiply_panel(Tile tile, std::size_t rows) {
   const float* a = tile.a;
   float* c = tile.c;
   std::size_t row = 0;
-  for (; row + kMostRows <= rows; row += kMostRows) {
+  for (; row + kMaxRows <= rows; row += kMaxRows) {
     tile.a = a + row * tile.a_row;
     tile.c = c + row * tile.c_stride;
-    multiply_tile<kMostRows, kVectors>(tile);
+    multiply_tile<kMaxRows, kVectors>(tile);
   }
   for (; row < rows; ++row) {
     tile.a = a + row * tile.a_row;

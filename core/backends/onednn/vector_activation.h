@@ -1,4 +1,5 @@
-// The activation functions in the form that compilers vectorise; judged by core/graph/activation.h.
+// The activation functions in the form that compilers vectorise; checked against
+// core/graph/activation.h.
 #pragma once
 
 #include "core/graph/graph.h"

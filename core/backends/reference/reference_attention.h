@@ -1,4 +1,4 @@
-// Attention, layer norm and pools as plain loops over [N, C, H, W]: part of the judge
+// Attention, layer norm and pools as plain loops over [N, C, H, W]: part of the reference
 // (reference_ops.h).
 #pragma once
 

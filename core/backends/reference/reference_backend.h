@@ -1,4 +1,4 @@
-// The backend of plain loops in NCHW: slow, and what every other backend is judged by.
+// The backend of plain loops in NCHW: slow, and what every other backend is checked against.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// Sums of batch norms and trained scalars around an activation, as plain loops: part of the judge
-// (reference_ops.h).
+// Sums of batch norms and trained scalars around an activation, as plain loops: part of the
+// reference (reference_ops.h).
 #pragma once
 
 #include <cstddef>
@@ -69,7 +69,7 @@ void norm_sum_forward(const NormSumLoop<Real>& loop, bool training, const Real* 
       } else {
         channel = {mean, 1 / std::sqrt(variance + loop.norm.epsilon), 0};
       }
-      const double scale = parameters[2 * i][c] * channel.inverse_deviation;
+      const double scale = parameters[2 * i][c] * channel.inverse_stddev;
       const double shift = parameters[2 * i + 1][c] - scale * channel.mean;
       for (int n = 0; n < loop.out.n; ++n) {
         const Real* from = x[i] + loop.at(i, n, c);
@@ -98,7 +98,7 @@ void norm_sum_backward(const NormSumLoop<Real>& loop, const Real* const* x,
       const int c = source.channel;
       const ChannelScale& channel = measured[source.index];
       const auto normal = [&](int n, std::size_t p) {
-        return (x[i][loop.at(i, n, c) + p] - channel.mean) * channel.inverse_deviation;
+        return (x[i][loop.at(i, n, c) + p] - channel.mean) * channel.inverse_stddev;
       };
       double sum = 0, product = 0;
       for (int n = 0; n < loop.out.n; ++n) {
@@ -111,7 +111,7 @@ void norm_sum_backward(const NormSumLoop<Real>& loop, const Real* const* x,
       parameter_gradients[2 * i][c] = static_cast<Real>(product);
       parameter_gradients[2 * i + 1][c] = static_cast<Real>(sum);
       if (dx[i] == nullptr) continue;
-      const double scale = parameters[2 * i][c] * channel.inverse_deviation;
+      const double scale = parameters[2 * i][c] * channel.inverse_stddev;
       for (int n = 0; n < loop.out.n; ++n) {
         const Real* slope = dy + Indexer{loop.out}(n, target, 0, 0);
         Real* to = dx[i] + loop.at(i, n, c);

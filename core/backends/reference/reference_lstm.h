@@ -1,4 +1,4 @@
-// A bidirectional LSTM as plain loops over [N, C, 1, T]: part of the judge (reference_ops.h).
+// A bidirectional LSTM as plain loops over [N, C, 1, T]: part of the reference (reference_ops.h).
 //
 // Source: Hochreiter and Schmidhuber 1997 with forget gates; gates in the order i, f, g, o.
 #pragma once

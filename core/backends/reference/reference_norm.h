@@ -1,4 +1,4 @@
-// Batch norm with activation and max-pool as plain loops: part of the judge (reference_ops.h).
+// Batch norm with activation and max-pool as plain loops: part of the reference (reference_ops.h).
 //
 // Source: Ioffe and Szegedy 2015; running variance unbiased and momentum 0.1, as PyTorch keeps it.
 #pragma once
@@ -15,7 +15,7 @@ inline constexpr double kNormMomentum = 0.1;
 
 // Mean and 1 / sqrt(variance + epsilon) of one channel.
 struct ChannelScale {
-  double mean = 0, inverse_deviation = 1, variance = 0;
+  double mean = 0, inverse_stddev = 1, variance = 0;
 };
 
 template <typename Real>
@@ -80,7 +80,7 @@ void norm_forward(const BatchNorm& norm, const Shape& in, bool training, const R
     } else {
       channel = {running_mean[c], 1 / std::sqrt(running_variance[c] + norm.epsilon), 0};
     }
-    const double scale = gamma[c] * channel.inverse_deviation;
+    const double scale = gamma[c] * channel.inverse_stddev;
     const double shift = beta[c] - scale * channel.mean;
     for (int n = 0; n < out.n; ++n) {
       for (int oh = 0; oh < out.h; ++oh) {
@@ -106,12 +106,12 @@ void norm_backward(const BatchNorm& norm, const Shape& in, const Real* x, const 
 #pragma omp parallel for schedule(static)
   for (int c = 0; c < in.c; ++c) {
     const ChannelScale& channel = measured[c];
-    const double scale = gamma[c] * channel.inverse_deviation;
+    const double scale = gamma[c] * channel.inverse_stddev;
     const double shift = beta[c] - scale * channel.mean;
     std::vector<double> dz(plane.size(), 0.0);
     double sum = 0, product = 0;
     const auto normal = [&](int n, int h, int w) {
-      return (x[xi(n, c, h, w)] - channel.mean) * channel.inverse_deviation;
+      return (x[xi(n, c, h, w)] - channel.mean) * channel.inverse_stddev;
     };
     for (int n = 0; n < out.n; ++n) {
       for (int oh = 0; oh < out.h; ++oh) {

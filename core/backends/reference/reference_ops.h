@@ -1,4 +1,4 @@
-// Every operator as plain loops over [N, C, H, W], sums in double: the judge of the fast ones.
+// Every operator as plain loops over [N, C, H, W], sums in double: the reference for the fast ones.
 //
 // Templates, so that tests can run them in double against central differences. `backward`
 // functions skip results whose pointer is null, and write (not add to) the others.

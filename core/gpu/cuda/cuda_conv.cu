@@ -16,7 +16,7 @@ Status dnn_result(cudnnStatus_t code, const char* what) {
 
 namespace {
 
-constexpr std::size_t kMostScratchBytes = std::size_t{512} << 20;
+constexpr std::size_t kMaxScratchBytes = std::size_t{512} << 20;
 
 // One direction: its algorithm and a descriptor of its own, since the arithmetic (and with it the
 // scratch) belongs to the choice: https://github.com/pytorch/pytorch/pull/15881.
@@ -53,7 +53,7 @@ Status pick(const Algorithm* found, int count, bool tensor_cores, const char* wh
       if (!tensor_cores && one.mathType != CUDNN_FMA_MATH) continue;        // to tf32
       if (cudnnSetConvolutionMathType(into.descriptor, one.mathType) != CUDNN_STATUS_SUCCESS ||
           scratch(into.descriptor, one.algo, &one.memory) != CUDNN_STATUS_SUCCESS ||
-          one.memory > kMostScratchBytes) {
+          one.memory > kMaxScratchBytes) {
         continue;
       }
       into.chosen = one;

@@ -178,8 +178,8 @@ Status CudaMachine::make_room(std::size_t bytes) {
 }
 
 Status CudaMachine::upload(void* to, const void* from, std::size_t bytes) {
-  constexpr std::size_t kMostStaged = std::size_t{64} << 20;
-  const bool staged = bytes <= kMostStaged && staged_ + bytes <= 2 * kMostStaged;
+  constexpr std::size_t kMaxStaged = std::size_t{64} << 20;
+  const bool staged = bytes <= kMaxStaged && staged_ + bytes <= 2 * kMaxStaged;
   if (staged && make_room(align_up(bytes))) {
     std::byte* place = staging_ + staged_;
     staged_ += align_up(bytes);

@@ -101,7 +101,7 @@ class CudaMachine {
   const std::string& capture_refusal() const { return capture_refusal_; }
   Status product(const DeviceProduct& product);
   Status clear(void* start, std::size_t bytes);
-  std::size_t most_scratch() const { return kMostScratch; }
+  std::size_t max_scratch() const { return kMaxScratch; }
   Result<std::unique_ptr<ConvEngine>> make_conv(const ConvSizes& sizes);
   Result<Buffer> allocate(std::size_t bytes);  // exhausted, with what is free
   // By way of page-locked memory, without a wait as long as all uploads since the last wait fit.

@@ -59,7 +59,7 @@ class DeviceAttention final : public DeviceOperator<Machine, Value> {
         tokens_(static_cast<int>(pixels(in))) {
     const std::size_t each = (many(heads_) * square() + 6 * values()) * sizeof(Value);
     at_once_ =
-        static_cast<int>(std::clamp<std::size_t>(machine.most_scratch() / each, 1, many(in.n)));
+        static_cast<int>(std::clamp<std::size_t>(machine.max_scratch() / each, 1, many(in.n)));
     this->needs_.saved_bytes = many(in.n) * many(heads_) * square() * sizeof(Value);
     this->needs_.forward_scratch_bytes = parts_bytes();
     this->needs_.backward_scratch_bytes = 2 * parts_bytes() + slopes_bytes();

@@ -9,20 +9,20 @@
 
 namespace ocrtune::device {
 
-// logits [N, T, K]; labels [N, most_label] padded, lengths [N]. Work areas: normalizer [N, T],
-// alpha and beta [N, T, 2 most_label + 1].
+// logits [N, T, K]; labels [N, max_label] padded, lengths [N]. Work areas: normalizer [N, T],
+// alpha and beta [N, T, 2 max_label + 1].
 template <typename Value>
 struct CtcPlan {
-  int count, steps, classes, most_label;
+  int count, steps, classes, max_label;
   const Value* logits;
   const int *labels, *lengths;
   double *normalizer, *alpha, *beta;
   double* loss;  // [N]; +inf where the label cannot be spelt
 
-  OCRTUNE_BOTH int states() const { return 2 * most_label + 1; }
+  OCRTUNE_BOTH int states() const { return 2 * max_label + 1; }
   OCRTUNE_BOTH int states_of(std::size_t n) const { return 2 * lengths[n] + 1; }
   OCRTUNE_BOTH int symbol(std::size_t n, int s) const {
-    return s % 2 == 0 ? 0 : labels[n * many(most_label) + many(s / 2)];
+    return s % 2 == 0 ? 0 : labels[n * many(max_label) + many(s / 2)];
   }
   // A blank between two different symbols may be left out.
   OCRTUNE_BOTH bool may_jump(std::size_t n, int s) const {

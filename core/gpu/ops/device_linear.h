@@ -23,9 +23,9 @@ struct FoldEach {  // parts [count, size]
 struct WeightGradient {
   int count, rows, columns, plane;
   int groups() const {
-    constexpr std::size_t kMostFloats = std::size_t{4} << 20;
+    constexpr std::size_t kMaxFloats = std::size_t{4} << 20;
     int most = static_cast<int>(std::min<std::size_t>(
-        many(count), std::max<std::size_t>(1, kMostFloats / (many(rows) * many(columns)))));
+        many(count), std::max<std::size_t>(1, kMaxFloats / (many(rows) * many(columns)))));
     while (count % most != 0) --most;
     return most;
   }

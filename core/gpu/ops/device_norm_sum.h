@@ -8,7 +8,7 @@
 
 namespace ocrtune::device {
 
-inline constexpr int kMostSummed = 8;
+inline constexpr int kMaxSummed = 8;
 
 // One branch: channels [0, C) of its start in each sample; all pointers begin at its channel 0.
 template <typename Value>
@@ -22,17 +22,17 @@ template <typename Value>
 struct NormSumRow {  // a row is a channel of a sample
   int channels, branches;
   std::size_t plane;
-  SummedBranch<Value> branch[kMostSummed];
+  SummedBranch<Value> branch[kMaxSummed];
   Value* y;
   template <typename Lane>
   OCRTUNE_BOTH void operator()(Lane& lane, std::size_t row) const {
     const std::size_t c = row % many(channels), n = row / many(channels);
-    float scale[kMostSummed], shift = 0;
+    float scale[kMaxSummed], shift = 0;
     for (int b = 0; b < branches; ++b) {
       scale[b] = branch[b].gamma[c] * branch[b].inverse[c];
       shift += branch[b].beta[c] - scale[b] * branch[b].mean[c];
     }
-    std::size_t starts[kMostSummed];
+    std::size_t starts[kMaxSummed];
     bool packs = plane % kPack == 0 && holds_packs(y);
     for (int b = 0; b < branches; ++b) {
       starts[b] = n * branch[b].step + c * plane;
@@ -107,10 +107,10 @@ class DeviceNormSum final : public DeviceOperator<Machine, Value> {
   static Result<std::unique_ptr<Operator>> create(Machine& machine, const NormSum& norm,
                                                   const OperatorRequest& request) {
     std::unique_ptr<DeviceNormSum> made(new DeviceNormSum(machine, norm, request));
-    if (made->branches() > kMostSummed) {
+    if (made->branches() > kMaxSummed) {
       return Error{ErrorKind::unsupported,
                    "layer " + request.layer.name + ": " + std::to_string(made->branches()) +
-                       " branches; the GPU core takes " + std::to_string(kMostSummed)};
+                       " branches; the GPU core takes " + std::to_string(kMaxSummed)};
     }
     return std::unique_ptr<Operator>(std::move(made));
   }

@@ -9,7 +9,7 @@
 //   product(DeviceProduct)                 a batched matrix product
 //   clear(start, bytes)                    sets zeros
 //   make_conv(ConvSizes)                   an engine for one convolution
-//   most_scratch()                         bytes to which operators cut work that may be cut
+//   max_scratch()                         bytes to which operators cut work that may be cut
 // all of which only enqueue; and over the Value that activations are kept as
 // (core/gpu/ops/device_value.h).
 #pragma once
@@ -45,7 +45,7 @@ class ConvEngine {
 
 namespace device {
 
-inline constexpr std::size_t kMostScratch = std::size_t{128} << 20;
+inline constexpr std::size_t kMaxScratch = std::size_t{128} << 20;
 
 inline std::size_t pixels(const Shape& shape) { return many(shape.h) * many(shape.w); }
 inline std::size_t floats(const Shape& shape) {

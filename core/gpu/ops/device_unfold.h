@@ -75,7 +75,7 @@ class UnfoldConv final : public ConvEngine {
         out_(sizes.out.c),
         plan_{sizes.in.c,  sizes.in.h,        sizes.in.w,        sizes.out.h,
               sizes.out.w, sizes.conv.kernel, sizes.conv.stride, sizes.conv.pad} {
-    const std::size_t fit = machine.most_scratch() / (plan_.columns() * sizeof(Value));
+    const std::size_t fit = machine.max_scratch() / (plan_.columns() * sizeof(Value));
     at_once_ = static_cast<int>(std::clamp<std::size_t>(fit, 1, many(count_)));
   }
   std::size_t scratch_bytes() const override {

@@ -89,9 +89,9 @@ class Pair {
       OCRTUNE_CUDA(cudaMemGetInfo(&free, &total));
       room = std::min(room, free / 4 / 4 * 4);
     }
-    most_bytes_ = room;
+    max_bytes_ = room;
     for (int device = 0; device < 2; ++device) {
-      OCRTUNE_TRY(buffers_[device].allocate(device, most_bytes_));
+      OCRTUNE_TRY(buffers_[device].allocate(device, max_bytes_));
     }
     return host_.allocate(kChunk);
   }
@@ -100,7 +100,7 @@ class Pair {
   Status check_direction(int from, double* bytes_per_second) {
     for (const Way way : kWays) {
       for (const std::size_t size : kSizes) {
-        const Status moved = try_once(from, way, std::min(size, most_bytes_));
+        const Status moved = try_once(from, way, std::min(size, max_bytes_));
         if (!moved) {
           return Error{moved.error().kind, std::string(way_name(way)) + ", " +
                                                std::to_string(size) +
@@ -170,7 +170,7 @@ class Pair {
   }
 
   Status measure(int from, double* bytes_per_second) {
-    const std::size_t bytes = std::min(most_bytes_, std::size_t{256} << 20);
+    const std::size_t bytes = std::min(max_bytes_, std::size_t{256} << 20);
     OCRTUNE_CUDA(cudaSetDevice(from));
     double best = 1e30;
     for (int i = 0; i < kTimedCopies; ++i) {
@@ -187,7 +187,7 @@ class Pair {
   DeviceMemory buffers_[2];
   HostMemory host_;
   cudaStream_t streams_[2] = {};
-  std::size_t most_bytes_ = 0;
+  std::size_t max_bytes_ = 0;
   std::uint32_t seed_ = 1000;
 };
 

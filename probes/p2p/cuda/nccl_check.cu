@@ -69,10 +69,10 @@ constexpr int kBlocks = 256, kThreads = 256;
 
 }  // namespace
 
-Status NcclCheck::open(std::size_t most_bytes) {
-  most_bytes_ = most_bytes;
-  OCRTUNE_TRY(input_.allocate(rank_.device(), most_bytes));
-  OCRTUNE_TRY(output_.allocate(rank_.device(), most_bytes));
+Status NcclCheck::open(std::size_t max_bytes) {
+  max_bytes_ = max_bytes;
+  OCRTUNE_TRY(input_.allocate(rank_.device(), max_bytes));
+  OCRTUNE_TRY(output_.allocate(rank_.device(), max_bytes));
   return errors_.allocate(rank_.device(), sizeof(CheckErrors));
 }
 
@@ -188,7 +188,7 @@ Status NcclCheck::send_around(std::size_t words, std::uint32_t seed) {
 Status NcclCheck::run(std::uint32_t seed) {
   const auto world = static_cast<std::size_t>(rank_.world());
   for (const std::size_t wanted : kSizes) {
-    const std::size_t bytes = std::min(wanted, most_bytes_);
+    const std::size_t bytes = std::min(wanted, max_bytes_);
     for (const bool in_place : {false, true}) {
       OCRTUNE_TRY(all_reduce<int>("int32", ncclInt32, bytes / 4, in_place, ++seed));
       OCRTUNE_TRY(all_reduce<float>("fp32", ncclFloat32, bytes / 4, in_place, ++seed));

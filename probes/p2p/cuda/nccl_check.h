@@ -12,8 +12,8 @@ namespace ocrtune {
 class NcclCheck {
  public:
   explicit NcclCheck(NcclRank& rank) : rank_(rank) {}
-  // `most_bytes` of the largest message.
-  Status open(std::size_t most_bytes);
+  // `max_bytes` of the largest message.
+  Status open(std::size_t max_bytes);
   // All operations, types and sizes once, with new contents. invalid: wrong data.
   Status run(std::uint32_t seed);
 
@@ -27,7 +27,7 @@ class NcclCheck {
   Status finish(const std::string& what);
 
   NcclRank& rank_;
-  std::size_t most_bytes_ = 0;
+  std::size_t max_bytes_ = 0;
   DeviceMemory input_, output_, errors_;
 };
 

@@ -11,7 +11,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kMostKept = 200;  // warnings, notes: a hung job can repeat one for hours
+constexpr std::size_t kMaxKept = 200;  // warnings, notes: a hung job can repeat one for hours
 
 // A cursor over one line; every step gives nothing when the line is of another form.
 class Cursor {
@@ -159,7 +159,7 @@ bool contains(std::string_view text, std::string_view word) {
 
 template <typename T>
 void keep(std::vector<T>& list, T item) {
-  if (list.size() < kMostKept) list.push_back(std::move(item));
+  if (list.size() < kMaxKept) list.push_back(std::move(item));
 }
 
 // The text behind "host:pid:tid [device] NCCL INFO ", and whether it was a warning.

@@ -20,8 +20,8 @@ TEST(FunctionTarget, AnswersEveryRequestOnce) {
     return std::string();
   });
   LoadPlan plan;
-  plan.most_requests = 20000;
-  plan.most_seconds = 60;
+  plan.max_requests = 20000;
+  plan.max_seconds = 60;
   const LoadResult result = run_load(target, steady_clock(), Arrivals::poisson(400000, 1), plan);
   EXPECT_EQ(result.stop, LoadStop::requests);
   EXPECT_EQ(result.issued, 20000);
@@ -43,7 +43,7 @@ TEST(FunctionTarget, BatchesWhatWaits) {
     return std::string();
   });
   LoadPlan plan;
-  plan.most_requests = 300;
+  plan.max_requests = 300;
   const LoadResult result = run_load(target, steady_clock(), Arrivals::poisson(20000, 1), plan);
   EXPECT_EQ(result.completed, 300);
   EXPECT_EQ(requests, 300);
@@ -55,7 +55,7 @@ TEST(FunctionTarget, SaysWhyWorkFailed) {
     return batch[0].kind == 1 ? std::string("no such image") : std::string();
   });
   LoadPlan plan;
-  plan.most_requests = 400;
+  plan.max_requests = 400;
   plan.kind_weights = {1, 1};
   const LoadResult result = run_load(target, steady_clock(), Arrivals::poisson(50000, 1), plan);
   EXPECT_EQ(result.completed, 400);

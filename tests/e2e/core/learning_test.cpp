@@ -16,7 +16,7 @@ namespace {
 
 struct Lesson {
   const char *model = "crnn", *alphabet = "digits";
-  int most_length = 3, lines = 200, held_out = 32, batch = 16, width = 96, steps = 40;
+  int max_length = 3, lines = 200, held_out = 32, batch = 16, width = 96, steps = 40;
   double learning_rate = 2e-3;
   const char* schedule = "constant";
   int warm_up_steps = 0;
@@ -33,7 +33,7 @@ std::unique_ptr<Loader> draw_lines(const Lesson& lesson, const std::string& fold
   options.folder = folder;
   options.alphabet = *Alphabet::from_name(lesson.alphabet);
   options.draw.fonts = *find_fonts(font_folders());
-  options.draw.most_length = lesson.most_length;
+  options.draw.max_length = lesson.max_length;
   options.draw.seed = seed;
   options.count = lines;
   const auto drawn = draw_dataset(options, nullptr);
@@ -99,7 +99,7 @@ TEST(Learning, LowersTheLossOnDrawnDigits) {
 TEST(SlowLearning, ReadsDrawnDigitsAndLetters) {
   Lesson lesson;
   lesson.alphabet = "alnum";
-  lesson.most_length = 5;
+  lesson.max_length = 5;
   lesson.lines = 4000;
   lesson.held_out = 320;
   lesson.width = 128;
@@ -114,7 +114,7 @@ TEST(SlowLearning, Svtrv2SmallReadsDrawnDigitsAndLetters) {
   Lesson lesson;
   lesson.model = "svtrv2-small";
   lesson.alphabet = "alnum";
-  lesson.most_length = 2;
+  lesson.max_length = 2;
   lesson.lines = 20000;
   lesson.held_out = 640;
   lesson.width = 48;

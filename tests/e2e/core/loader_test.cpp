@@ -266,7 +266,7 @@ TEST_F(LoaderTest, MoreThanFivePercentBadEndsTheRun) {
     EXPECT_THAT(error.what, AllOf(HasSubstr("6 of 100 lines are unusable"), HasSubstr("5.0 %"),
                                   HasSubstr("labels.txt:1")));
   }
-  options_.most_bad_share = 0.06;
+  options_.max_bad_share = 0.06;
   EXPECT_EQ(first_error(100).what, "");
 }
 

@@ -37,7 +37,7 @@ class TrainingRunTest : public ::testing::Test {
     dataset.alphabet = *Alphabet::from_text(alphabet);
     dataset.count = count;
     dataset.draw.seed = seed;
-    dataset.draw.most_length = 3;
+    dataset.draw.max_length = 3;
     dataset.draw.fonts = *find_fonts(font_folders());
     dataset.draw.fonts.resize(std::min<std::size_t>(dataset.draw.fonts.size(), 8));
     EXPECT_TRUE(draw_dataset(dataset, nullptr));
@@ -112,9 +112,9 @@ TEST_F(TrainingRunTest, ARunKilledWithinItsScheduleGoesOnWithTheSameLosses) {
 TEST_F(TrainingRunTest, RefusesRatesThatMakeNoSense) {
   const TrainingRunOptions run = options(lines("lines", 30, 1), 4);
   const auto complaint = [&](const std::function<void(TrainerOptions&)>& spoil) {
-    TrainingRunOptions spoilt = run;
-    spoil(spoilt.trainer);
-    const auto refused = run_training(spoilt, nullptr);
+    TrainingRunOptions discarded = run;
+    spoil(discarded.trainer);
+    const auto refused = run_training(discarded, nullptr);
     EXPECT_FALSE(refused.ok());
     if (refused) return std::string();
     EXPECT_EQ(refused.error().kind, ErrorKind::usage);
@@ -218,7 +218,7 @@ class PoisonedTrainer final : public Trainer {
   std::unique_ptr<Trainer> inner_;
 };
 
-// Its own loss is still a number when the other rank's gradients have spoilt its weights.
+// Its own loss is still a number when the other rank's gradients have discarded its weights.
 TEST_F(TrainingRunTest, ARankDoesNotKeepWhatAnotherHasSpoilt) {
   TrainingRunOptions run = options(lines("lines", 30, 1), 50);
   run.save_every = 1;
@@ -263,7 +263,7 @@ TEST_F(TrainingRunTest, RefusesABatchThatCannotFitWithTheFigure) {
 TEST_F(TrainingRunTest, NamesACharacterThatTheAlphabetLacks) {
   TrainingRunOptions run = options(lines("lines", 60, 1), 2);
   run.loader.alphabet = "0123a";  // without b
-  run.loader.most_bad_share = 1;
+  run.loader.max_bad_share = 1;
   const auto outcome = run_training(run, [](const TrainingProgress&) {});
   ASSERT_TRUE(outcome) << outcome.error().what;
   EXPECT_GT(outcome->counts.bad, 0);

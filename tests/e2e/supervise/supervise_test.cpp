@@ -80,7 +80,7 @@ TEST_F(Supervise, WhatARestartCannotCureEndsAtOnce) {
 }
 
 TEST_F(Supervise, FailuresInARowAreBounded) {
-  options_.most_failures = 3;
+  options_.max_failures = 3;
   const SuperviseEnd end = scripted(std::vector<std::string>(50, kKilled));
   EXPECT_EQ(end.state, SuperviseState::gave_up);
   EXPECT_EQ(end.attempts.size(), 4u);
@@ -115,7 +115,7 @@ Trained train(const std::string& directory, int odds) {
   options.run_directory = join_path(work, "run");
   options.checkpoint = join_path(work, "state");
   options.resume_argument = "--resume";
-  options.most_failures = 30;
+  options.max_failures = 30;
   options.pause_seconds = 1e-6;
   const auto end = supervise(options, run_attempt, {}, steady_clock());
   EXPECT_TRUE(end);
@@ -142,18 +142,18 @@ Trained train(const std::string& directory, int odds) {
 }
 
 // Trains again and again until so many ranks were killed in all.
-void train_through_kills(int odds, int least_kills) {
+void train_through_kills(int odds, int min_kills) {
   const std::string directory = *make_temporary_directory("kills");
   const Trained calm = train(directory, 0);
   EXPECT_EQ(calm.attempts, 1);
   EXPECT_EQ(calm.losses.size(), 40u);
   int kills = 0;
-  for (int round = 0; kills < least_kills && round < 40; ++round) {
+  for (int round = 0; kills < min_kills && round < 40; ++round) {
     const Trained wild = train(join_path(directory, std::to_string(round)), odds);
     EXPECT_EQ(wild.losses, calm.losses);
     kills += wild.attempts - 1;
   }
-  EXPECT_GE(kills, least_kills);
+  EXPECT_GE(kills, min_kills);
   ASSERT_TRUE(remove_tree(directory));
 }
 

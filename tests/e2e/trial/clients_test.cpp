@@ -89,7 +89,7 @@ class SlowClients : public testing::Test {
     launch_ = launch_line(*prepared, machine, knobs);
     TrialLimits limits;
     limits.measure_seconds = 2;
-    limits.most_seconds = 120;
+    limits.max_seconds = 120;
     return make_command_runner(*prepared, machine)->run(knobs, limits);
   }
 

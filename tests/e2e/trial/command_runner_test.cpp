@@ -36,7 +36,7 @@ const char* kTrain = "while :; do echo \"loss 1.5 80.0 samples/s\"; sleep 0.05; 
 
 SilenceRule impatient() {
   SilenceRule silence;
-  silence.least_seconds = silence.start_seconds = 0.5;
+  silence.min_seconds = silence.start_seconds = 0.5;
   silence.busy_factor = 2;
   return silence;
 }
@@ -51,14 +51,14 @@ int survivors() {
   return found;
 }
 
-Trial run(const CommandWorkload& workload, const Knobs& knobs = Knobs(), double most_seconds = 20,
+Trial run(const CommandWorkload& workload, const Knobs& knobs = Knobs(), double max_seconds = 20,
           const SilenceRule& silence = SilenceRule()) {
   const auto prepared = prepare_command(workload, this_machine());
   EXPECT_TRUE(prepared.ok()) << prepared.error().what;
   if (!prepared) return Trial();
   TrialLimits limits;
   limits.measure_seconds = 0.3;
-  limits.most_seconds = most_seconds;
+  limits.max_seconds = max_seconds;
   const Trial trial = make_command_runner(*prepared, this_machine(), silence)->run(knobs, limits);
   EXPECT_EQ(survivors(), 0);
   return trial;

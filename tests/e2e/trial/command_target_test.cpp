@@ -19,7 +19,7 @@ TEST(CommandTarget, AnswersOverStandardInputAndOutput) {
   auto target = CommandTarget::start({sed("{\"id\": \\1}"), {"a.png", "b.png"}});
   ASSERT_TRUE(target.ok()) << target.error().what;
   LoadPlan plan;
-  plan.most_requests = 200;
+  plan.max_requests = 200;
   plan.kind_weights = {1, 1};
   const LoadResult result = run_load(**target, steady_clock(), Arrivals::poisson(2000, 1), plan);
   EXPECT_EQ(result.completed, 200);

@@ -47,9 +47,9 @@ class OneSample : public Runner {
   Trial run(const Knobs&, const TrialLimits&) override {
     Trial trial;
     trial.outcome = Outcome::ok;
-    Sample clean, spoilt;
-    spoilt.interference.spoilt_by = "swap";
-    trial.samples = {clean, spoilt};
+    Sample clean, discarded;
+    discarded.interference.spoilt_by = "swap";
+    trial.samples = {clean, discarded};
     return trial;
   }
 };

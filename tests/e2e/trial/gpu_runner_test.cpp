@@ -23,7 +23,7 @@ Knobs ranks(int nproc) {
 TrialLimits quick() {
   TrialLimits limits;
   limits.measure_seconds = 0.2;
-  limits.most_seconds = 30;
+  limits.max_seconds = 30;
   return limits;
 }
 
@@ -33,7 +33,7 @@ Trial run(const std::string& mode, const Knobs& knobs,
   options.gpus = std::move(gpus);
   options.worker_command = {OCRTUNE_FAKE_WORKER, mode};
   if (starts_with(mode, "hang") || mode == "mute") {
-    options.silence.least_seconds = options.silence.start_seconds = 0.4;
+    options.silence.min_seconds = options.silence.start_seconds = 0.4;
   }
   options.stop_grace_seconds = 0.2;
   return make_gpu_runner(TrainingWorkload(), this_machine(), options)->run(knobs, quick());

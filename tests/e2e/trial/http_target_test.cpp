@@ -92,7 +92,7 @@ TEST(HttpTarget, PostsBodiesAndCountsAnswers) {
   auto target = make_http_target({server.url(), {{"image/png", "PNGBYTES"}}, 10, 4});
   ASSERT_TRUE(target.ok()) << target.error().what;
   LoadPlan plan;
-  plan.most_requests = 200;
+  plan.max_requests = 200;
   const LoadResult result = run_load(**target, steady_clock(), Arrivals::poisson(2000, 1), plan);
   EXPECT_EQ(result.completed, 200);
   EXPECT_EQ(result.failed, 0);

@@ -63,7 +63,7 @@ class ReadingOnGpus : public ::testing::Test {
     knobs.backend = "cuda";
     TrialLimits limits;
     limits.measure_seconds = work_.promise.empty() ? 0.3 : 5;
-    limits.most_seconds = 60;
+    limits.max_seconds = 60;
     const auto runner = make_infer_runner(work_, this_machine());
     if (!runner) return Trial();
     return (*runner)->run(knobs, limits);

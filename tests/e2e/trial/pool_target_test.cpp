@@ -54,7 +54,7 @@ TEST_F(PoolTargetTest, EveryRequestIsAnsweredOnce) {
     auto target = PoolTarget::start(job_, kinds());
     ASSERT_TRUE(target) << target.error().what;
     LoadPlan plan;
-    plan.most_requests = 60;
+    plan.max_requests = 60;
     plan.kind_weights = {1, 1};
     const LoadResult result = run_load(**target, steady_clock(), Arrivals::poisson(200, 1), plan);
     EXPECT_EQ(result.completed, 60);

@@ -27,11 +27,11 @@ ProcessRunnerOptions fake(const std::string& mode) {
   options.worker_command = {OCRTUNE_FAKE_WORKER, mode};
   const bool hangs = starts_with(mode, "hang") || mode == "mute" || mode == "spin";
   if (hangs) {  // the rule itself is tested with its true numbers
-    options.silence.least_seconds = options.silence.start_seconds = 0.4;
+    options.silence.min_seconds = options.silence.start_seconds = 0.4;
     options.silence.busy_factor = 2;
   }
   // While it floods it sends no event; on a machine with other work that lasts as long as it likes.
-  if (starts_with(mode, "flood")) options.silence.least_seconds = 300;
+  if (starts_with(mode, "flood")) options.silence.min_seconds = 300;
   options.stop_grace_seconds = 0.2;
   return options;
 }
@@ -46,7 +46,7 @@ Knobs two_ranks() {
 TrialLimits quick() {
   TrialLimits limits;
   limits.measure_seconds = 0.2;
-  limits.most_seconds = 20;
+  limits.max_seconds = 20;
   return limits;
 }
 
@@ -88,7 +88,7 @@ TEST(ProcessRunner, MeasuresAGoodTrial) {
   EXPECT_EQ(trial.started.size(), 20u);
   for (const Sample& sample : trial.samples) {
     EXPECT_NEAR(sample.step.compute_seconds, 0.005, 0.004);
-    EXPECT_GE(sample.interference.foreign_cpus, 0);
+    EXPECT_GE(sample.interference.external_cpus, 0);
   }
 }
 
@@ -104,7 +104,7 @@ class ProcessRunnerFault : public testing::TestWithParam<FaultCase> {};
 TEST_P(ProcessRunnerFault, HasItsOutcome) {
   const FaultCase& expected = GetParam();
   TrialLimits limits = quick();
-  limits.most_seconds = 300;  // the outcome is tested, not how busy this machine is
+  limits.max_seconds = 300;  // the outcome is tested, not how busy this machine is
   const Trial trial = run(expected.mode, two_ranks(), limits);
   EXPECT_EQ(outcome_name(trial.outcome), outcome_name(expected.outcome)) << trial.reason;
   EXPECT_EQ(trial.cause, expected.cause) << trial.reason;
@@ -182,7 +182,7 @@ TEST(ProcessRunner, AResultEndsTheTrialWithItsRate) {
 TEST(ProcessRunner, TimesOut) {
   TrialLimits limits = quick();
   limits.measure_seconds = 100;
-  limits.most_seconds = 0.3;
+  limits.max_seconds = 0.3;
   const Trial trial = run("slow", two_ranks(), limits);
   EXPECT_EQ(trial.outcome, Outcome::timed_out);
   EXPECT_THAT(trial.reason, HasSubstr("no measurement within"));

@@ -30,7 +30,7 @@ TEST(RandomTest, DrawsFromTheStatedDistributions) {
     faces.insert(random.integer(1, 6));
   }
   EXPECT_NEAR(mean(normals), 0, 0.03);
-  EXPECT_NEAR(deviation(normals), 1, 0.03);
+  EXPECT_NEAR(stddev(normals), 1, 0.03);
   EXPECT_NEAR(mean(waits), 0.25, 0.01);
   EXPECT_EQ(faces, (std::set<std::int64_t>{1, 2, 3, 4, 5, 6}));
 }

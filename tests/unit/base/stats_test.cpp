@@ -12,7 +12,7 @@ TEST(Stats, OrderStatistics) {
   EXPECT_DOUBLE_EQ(median({4, 1, 2, 3}), 2.5);
   EXPECT_DOUBLE_EQ(median({}), 0);
   EXPECT_DOUBLE_EQ(quantile({0, 10}, 0.25), 2.5);
-  EXPECT_DOUBLE_EQ(deviation({1, 3}), 1.4142135623730951);
+  EXPECT_DOUBLE_EQ(stddev({1, 3}), 1.4142135623730951);
   EXPECT_NEAR(median_absolute_deviation({1, 1, 2, 2, 4, 6, 9}), 1.4826, 1e-12);
 }
 
@@ -47,11 +47,11 @@ TEST(Stats, MannWhitneyAgreesWithTables) {
 }
 
 TEST(Student95, NarrowsWithFreedom) {
-  EXPECT_DOUBLE_EQ(student_95(0.5), 12.706);
-  EXPECT_DOUBLE_EQ(student_95(4), 2.776);
-  EXPECT_NEAR(student_95(13.5), 2.152, 0.003);
-  EXPECT_NEAR(student_95(60), 2.000, 0.003);
-  EXPECT_NEAR(student_95(1e12), 1.960, 1e-9);
+  EXPECT_DOUBLE_EQ(t_quantile_95(0.5), 12.706);
+  EXPECT_DOUBLE_EQ(t_quantile_95(4), 2.776);
+  EXPECT_NEAR(t_quantile_95(13.5), 2.152, 0.003);
+  EXPECT_NEAR(t_quantile_95(60), 2.000, 0.003);
+  EXPECT_NEAR(t_quantile_95(1e12), 1.960, 1e-9);
 }
 
 }  // namespace

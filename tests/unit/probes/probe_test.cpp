@@ -115,9 +115,9 @@ TEST(Probe, TwoSocketServer) {
   EXPECT_EQ(machine.memory.overcommit.value, 0);
   EXPECT_EQ(machine.memory.shm_bytes.value, 131919532ULL * 1024);
   EXPECT_EQ(machine.memory.swap_total_bytes, 8388604ULL * 1024);
-  EXPECT_EQ(machine.folk_rules.memory_half, 125);
-  EXPECT_EQ(machine.folk_rules.cores_60_percent, 4);
-  EXPECT_EQ(machine.folk_rules.seven, 7);
+  EXPECT_EQ(machine.rules_of_thumb.memory_half, 125);
+  EXPECT_EQ(machine.rules_of_thumb.cores_60_percent, 4);
+  EXPECT_EQ(machine.rules_of_thumb.seven, 7);
   // SMT siblings: CPU 8 is the second thread of CPU 0's core.
   for (const CpuPlace& place : cpu.places) {
     EXPECT_EQ(place.smt_index, place.cpu / 8);
@@ -204,8 +204,8 @@ TEST(Probe, GarbageAndMissingFilesAreUnknownNotGuessed) {
     EXPECT_FALSE(machine.memory.shm_bytes.known());
     EXPECT_FALSE(machine.memory.overcommit.known());
     EXPECT_EQ(machine.memory.total_bytes, 0U);
-    EXPECT_EQ(machine.folk_rules.memory_half, 0);
-    EXPECT_EQ(machine.folk_rules.cores_60_percent, 0);
+    EXPECT_EQ(machine.rules_of_thumb.memory_half, 0);
+    EXPECT_EQ(machine.rules_of_thumb.cores_60_percent, 0);
     EXPECT_EQ(machine.recommendation.nproc, 0);
     EXPECT_GE(machine.unknowns.size(), 8U);
     EXPECT_TRUE(parse_machine_json(machine_json(machine)));

@@ -26,8 +26,8 @@ constexpr std::size_t kFrameBytes = 9;  // of a request, without its path
 struct LiveWorker : InferProcess {
   explicit LiveWorker(InferProcess started, double now)
       : InferProcess(std::move(started)), last_heard(now), chunk_began(now) {}
-  int chunk = 0;       // lines of the chunks that it gets
-  int most_chunk = 0;  // that wait in its pipe while it reads another
+  int chunk = 0;      // lines of the chunks that it gets
+  int max_chunk = 0;  // that wait in its pipe while it reads another
   bool ready = false;
   double last_heard = 0;
   double chunk_began = 0;          // when the chunk that it reads now was begun, at the earliest
@@ -105,9 +105,9 @@ Status InferPool::start(std::size_t worker) {
   report.placement.meant = job_.masks[worker];
   live_[worker].emplace(std::move(started).value(), steady_clock().now_seconds());
   LiveWorker& live = *live_[worker];
-  live.most_chunk = lines_in_pipe(live.requests.number, job_.paths);
-  live.chunk = std::min(job_.chunk, live.most_chunk);
-  live.most_chunk = std::min(job_.most_chunk, live.most_chunk);
+  live.max_chunk = lines_in_pipe(live.requests.number, job_.paths);
+  live.chunk = std::min(job_.chunk, live.max_chunk);
+  live.max_chunk = std::min(job_.max_chunk, live.max_chunk);
   queue_.set_chunk(static_cast<int>(worker), live.chunk);
   if (watcher_.started) watcher_.started(static_cast<int>(worker), report.placement.pid);
   return Status();
@@ -180,9 +180,9 @@ void InferPool::end_chunk(std::size_t worker) {
   const double now = steady_clock().now_seconds();
   const double seconds = now - live.chunk_began;
   bool growing = live.chunk_answers < live.chunk;
-  if (!growing && seconds < kShortSeconds && live.chunk < live.most_chunk) {
+  if (!growing && seconds < kShortSeconds && live.chunk < live.max_chunk) {
     growing = true;
-    live.chunk = std::min(2 * live.chunk, live.most_chunk);
+    live.chunk = std::min(2 * live.chunk, live.max_chunk);
     queue_.set_chunk(static_cast<int>(worker), live.chunk);
   }
   if (watcher_.chunk && live.chunk_answers > 0) {
@@ -230,7 +230,7 @@ Status InferPool::died(std::size_t worker, const ProcessExit& exit) {
   }
   deaths_in_a_row_[worker] = unreadable.empty() ? deaths_in_a_row_[worker] + 1 : 0;
   if (fatal_ || queue_.open() == 0) return Status();
-  if (deaths_in_a_row_[worker] >= job_.most_deaths_without_work) {
+  if (deaths_in_a_row_[worker] >= job_.max_deaths_without_work) {
     report.given_up = true;
     queue_.give_up(static_cast<int>(worker));
     return Status();

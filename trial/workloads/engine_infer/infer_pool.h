@@ -30,10 +30,10 @@ struct InferJob {
   std::vector<std::string> gpus;
   bool share_gpus = false;  // several workers may compute on one
   QueuePolicy policy = QueuePolicy::shared;
-  int chunk = 32;      // lines handed out at a time; two chunks are under way
-  int most_chunk = 0;  // a worker's chunks double up to so many while they are read in no time:
-                       // large ones fill the batches of every width; 0: they stay as they are
-  int most_deaths_without_work = 5;  // in a row, then that worker is not started again
+  int chunk = 32;     // lines handed out at a time; two chunks are under way
+  int max_chunk = 0;  // a worker's chunks double up to so many while they are read in no time:
+                      // large ones fill the batches of every width; 0: they stay as they are
+  int max_deaths_without_work = 5;  // in a row, then that worker is not started again
   double silence_seconds = 120;  // a worker that has lines and says nothing for so long is killed
   double start_seconds = 0;      // the same until it is ready; 0: silence_seconds
   bool silence_ends = false;     // the first silence ends the run (InferOutcome::hung)

@@ -73,11 +73,11 @@ class InferRunner : public Runner {
     plan.demand.cpus = machine_.cpu.usable_cpus.value_or(std::max(1, machine_.cpu.allowed.count()));
     plan.gpus = spec.gpus;
     if (spec.foreign() || !spec.promise.empty()) {
-      plan.silence.least_seconds = kQuietSeconds;
+      plan.silence.min_seconds = kQuietSeconds;
       plan.silence.busy_factor = 1;
     } else if (!spec.gpus.empty()) {
       // The process that started the readers knows first which one is silent.
-      plan.silence.least_seconds = kLaterSeconds + workload_.start_seconds;
+      plan.silence.min_seconds = kLaterSeconds + workload_.start_seconds;
       plan.silence.busy_factor = 1;
     }
     return plan;
@@ -100,7 +100,7 @@ class InferRunner : public Runner {
     spec.infer.alphabet = workload_.alphabet;
     spec.place = noise_folder_.empty() ? workload_.place : noise_folder_;
     spec.chunk = chunk_for(knobs.batch);
-    spec.most_chunk = most_chunk_for(knobs.batch);
+    spec.max_chunk = max_chunk_for(knobs.batch);
     spec.exclusive = knobs.binding != "none";
     for (const CpuSet& mask : *masks) {
       spec.masks.push_back(spec.exclusive ? mask.text() : std::string());
@@ -156,7 +156,7 @@ class InferRunner : public Runner {
 }  // namespace
 
 int chunk_for(int batch) { return std::max(32, 2 * batch); }
-int most_chunk_for(int batch) { return std::max(32, 16 * batch); }
+int max_chunk_for(int batch) { return std::max(32, 16 * batch); }
 
 Result<std::unique_ptr<Runner>> make_infer_runner(const InferenceWorkload& workload,
                                                   const Machine& machine) {

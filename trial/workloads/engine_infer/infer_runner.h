@@ -44,7 +44,7 @@ struct InferenceWorkload {
 
 // Lines handed out at a time for this batch, as `ocrtune infer` does unless it is told.
 int chunk_for(int batch);
-int most_chunk_for(int batch);  // and what it may grow to
+int max_chunk_for(int batch);  // and what it may grow to
 
 // exhausted, denied: no place for the noise pictures.
 Result<std::unique_ptr<Runner>> make_infer_runner(const InferenceWorkload& workload,

@@ -101,7 +101,7 @@ Result<InferJob> infer_job_of(const InferTrialSpec& spec) {
   job.exclusive = spec.exclusive;
   job.policy = spec.queue == "static" ? QueuePolicy::static_shards : QueuePolicy::shared;
   job.chunk = spec.chunk;
-  job.most_chunk = spec.most_chunk;
+  job.max_chunk = spec.max_chunk;
   return job;
 }
 

@@ -14,7 +14,7 @@ constexpr auto kFields = [](auto& spec, const auto& visit) {
   visit("silence_seconds", spec.silence_seconds);
   visit("queue", spec.queue);
   visit("chunk", spec.chunk);
-  visit("most_chunk", spec.most_chunk);
+  visit("max_chunk", spec.max_chunk);
   visit("command", spec.command);
   visit("url", spec.url);
   visit("inputs", spec.inputs);

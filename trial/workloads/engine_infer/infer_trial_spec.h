@@ -22,7 +22,7 @@ struct InferTrialSpec {
   double silence_seconds = 120;    // ... and later: longer ones end a trial on GPUs
   std::string queue = "shared";    // shared | static
   int chunk = 32;
-  int most_chunk = 0;
+  int max_chunk = 0;
   // The user's own: a command that answers requests, or an address (with the command behind it).
   std::vector<std::string> command;
   std::string url;

@@ -20,7 +20,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kMostPendingBytes = std::size_t{64} << 20;  // of decoded pictures
+constexpr std::size_t kMaxPendingBytes = std::size_t{64} << 20;  // of decoded pictures
 
 struct Request {
   std::uint32_t line = 0;
@@ -117,7 +117,7 @@ Status InferWorker::read_chunk() {
       append_number(body, line);
       append_frame(answers, 'B', body + problems_[i]);
     }
-    if (pending_bytes_ < kMostPendingBytes && first + together < chunk_.size()) continue;
+    if (pending_bytes_ < kMaxPendingBytes && first + together < chunk_.size()) continue;
     if (Status read = read_pending(answers); !read) return read;
   }
   if (device_ != nullptr) append_frame(answers, 'P', gpu_place_body(device_->place()));

@@ -14,16 +14,16 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kMostLooks = 400;
-constexpr double kLeastWidestShare = 0.05;
+constexpr std::size_t kMaxLooks = 400;
+constexpr double kMinWidestShare = 0.05;
 constexpr int kNoiseStep = 64;
 constexpr int kNoiseEach = 4;
 
 }  // namespace
 
-Result<LineKinds> line_kinds(const std::vector<std::string>& paths, int height, int most_width) {
+Result<LineKinds> line_kinds(const std::vector<std::string>& paths, int height, int max_width) {
   std::map<int, std::vector<std::string>> by_width;
-  const std::size_t looks = std::min(kMostLooks, paths.size());
+  const std::size_t looks = std::min(kMaxLooks, paths.size());
   std::string problem = "there is no line";
   std::size_t good = 0;
   for (std::size_t i = 0; i < looks; ++i) {
@@ -33,7 +33,7 @@ Result<LineKinds> line_kinds(const std::vector<std::string>& paths, int height, 
       problem = image.error().what;
       continue;
     }
-    by_width[width_bucket(*image, height, most_width)].push_back(path);
+    by_width[width_bucket(*image, height, max_width)].push_back(path);
     ++good;
   }
   if (good == 0) return Error{ErrorKind::invalid, "no line can be read: " + problem};
@@ -43,15 +43,15 @@ Result<LineKinds> line_kinds(const std::vector<std::string>& paths, int height, 
     kinds.weights.push_back(static_cast<double>(lines.size()) / static_cast<double>(good));
     kinds.paths.push_back(std::move(lines));
   }
-  kinds.weights.back() = std::max(kinds.weights.back(), kLeastWidestShare);
+  kinds.weights.back() = std::max(kinds.weights.back(), kMinWidestShare);
   return kinds;
 }
 
 Result<std::vector<std::string>> write_noise_lines(const std::string& folder, int height,
-                                                   int most_width) {
+                                                   int max_width) {
   std::vector<std::string> paths;
-  for (int width = std::min(kNoiseStep, most_width);; width += kNoiseStep) {
-    width = std::min(width, most_width);
+  for (int width = std::min(kNoiseStep, max_width);; width += kNoiseStep) {
+    width = std::min(width, max_width);
     for (int i = 0; i < kNoiseEach; ++i) {
       Random random(static_cast<std::uint64_t>(width * kNoiseEach + i));
       Image image{width, height, {}};
@@ -62,7 +62,7 @@ Result<std::vector<std::string>> write_noise_lines(const std::string& folder, in
       paths.push_back(join_path(folder, fmt::format("{:05}-{}.png", width, i)));
       if (Status written = write_file(paths.back(), *bytes); !written) return written.error();
     }
-    if (width == most_width) return paths;
+    if (width == max_width) return paths;
   }
 }
 

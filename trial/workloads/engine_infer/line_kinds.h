@@ -16,11 +16,11 @@ struct LineKinds {
 
 // Looks at up to 400 lines spread over the list and sends each width as often as it occurs; the
 // widest, which is the slowest, at least once in 20. invalid: none of them can be read.
-Result<LineKinds> line_kinds(const std::vector<std::string>& paths, int height, int most_width);
+Result<LineKinds> line_kinds(const std::vector<std::string>& paths, int height, int max_width);
 
-// Pictures of noise, four of each width up to `most_width`, where the user has no lines to give:
+// Pictures of noise, four of each width up to `max_width`, where the user has no lines to give:
 // the arithmetic does not depend on what a line shows. Gives their paths in `folder`.
 Result<std::vector<std::string>> write_noise_lines(const std::string& folder, int height,
-                                                   int most_width);
+                                                   int max_width);
 
 }  // namespace ocrtune

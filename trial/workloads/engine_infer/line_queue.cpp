@@ -5,9 +5,9 @@
 namespace ocrtune {
 namespace {
 
-constexpr int kMostSuspicions = 4;     // the last two alone: somebody may kill workers as well
-constexpr std::size_t kLeastTail = 8;  // lines of the last chunks, where chunks are larger
-constexpr int kGroupsOfSuspects = 4;   // of a chunk whose worker died
+constexpr int kMaxSuspicions = 4;     // the last two alone: somebody may kill workers as well
+constexpr std::size_t kMinTail = 8;   // lines of the last chunks, where chunks are larger
+constexpr int kGroupsOfSuspects = 4;  // of a chunk whose worker died
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
@@ -40,7 +40,7 @@ std::size_t LineQueue::chunk_now(int worker) {
   const auto chunk = static_cast<std::size_t>(workers_[at(worker)].chunk);
   if (&source(worker) != &shared_) return chunk;
   const std::size_t share = shared_.size() / (2 * workers_.size());
-  return std::min(chunk, std::max(kLeastTail, share));
+  return std::min(chunk, std::max(kMinTail, share));
 }
 
 std::size_t LineQueue::suspects_together(std::int64_t line) const {
@@ -86,7 +86,7 @@ std::vector<std::int64_t> LineQueue::lose(int worker) {
   std::vector<std::int64_t> unreadable;
   if (!lost.in_flight.empty()) {
     for (std::int64_t line : lost.in_flight.front()) {
-      if (++suspicions_[at(line)] < kMostSuspicions) continue;
+      if (++suspicions_[at(line)] < kMaxSuspicions) continue;
       unreadable.push_back(line);
       answered_[at(line)] = 1;
       --open_;

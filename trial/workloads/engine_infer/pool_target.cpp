@@ -17,7 +17,7 @@ namespace ocrtune {
 namespace {
 
 constexpr double kReadySeconds = 120;
-constexpr int kMostDeaths = 3;
+constexpr int kMaxDeaths = 3;
 
 double now() { return steady_clock().now_seconds(); }
 
@@ -165,7 +165,7 @@ void PoolTarget::bury(std::size_t index) {
   worker.reading.clear();
   worker.live.reset();
   worker.ready = false;
-  if (++worker.deaths <= kMostDeaths && !fatal_) (void)start_worker(index);
+  if (++worker.deaths <= kMaxDeaths && !fatal_) (void)start_worker(index);
 }
 
 // A process that computes on a GPU may hang in its driver; waiting for it answers nobody.

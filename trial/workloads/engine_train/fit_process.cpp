@@ -76,7 +76,7 @@ class Watch {
         stopping_ = now();
         ranks_[0].process.signal(SIGTERM);
       }
-      if (const auto error = stopping_ >= 0 ? farewell() : failure()) return *error;
+      if (const auto error = stopping_ >= 0 ? shutdown_grace() : failure()) return *error;
       wait_for_news();
     }
   }
@@ -125,9 +125,9 @@ class Watch {
   }
 
   // After an interrupt: only rank 0 has something to say.
-  std::optional<Error> farewell() const {
+  std::optional<Error> shutdown_grace() const {
     if (ranks_[0].ended) return end_of(ranks_[0]);
-    if (now() - stopping_ <= options_.farewell_seconds) return std::nullopt;
+    if (now() - stopping_ <= options_.shutdown_grace_seconds) return std::nullopt;
     return Error{ErrorKind::failed, name(ranks_[0]) +
                                         " was interrupted and did not end: the last checkpoint "
                                         "that was written is kept"};

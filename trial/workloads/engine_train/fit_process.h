@@ -15,10 +15,10 @@
 namespace ocrtune {
 
 struct FitOptions {
-  std::string program;           // the GPU worker
-  double start_seconds = 180;    // silence until the first step: contexts and libraries are slow
-  double silent_seconds = 120;   // silence later; every step of a running process counts as a word
-  double farewell_seconds = 60;  // for the checkpoint, after an interrupt
+  std::string program;          // the GPU worker
+  double start_seconds = 180;   // silence until the first step: contexts and libraries are slow
+  double silent_seconds = 120;  // silence later; every step of a running process counts as a word
+  double shutdown_grace_seconds = 60;  // for the checkpoint, after an interrupt
 };
 
 // Starts `program fit --spec JSON` for each of `gpus` (UUIDs), rank r on the r-th, which is the

@@ -33,7 +33,7 @@ constexpr auto kFields = [](auto& spec, const auto& visit) {
   visit("checkpoint", spec.run.checkpoint);
   visit("resume", spec.run.resume);
   visit("evaluation_labels", spec.run.evaluation_labels);
-  visit("most_evaluated", spec.run.most_evaluated);
+  visit("max_evaluated", spec.run.max_evaluated);
   visit("memory_bytes", spec.run.memory_bytes);
   visit("gpu", spec.gpu);
   visit("bucket_bytes", trainer.bucket_bytes);

@@ -20,7 +20,7 @@ struct GpuRunnerOptions {
   // What is started for each rank, followed by "--spec JSON"; empty: the GPU worker's `train`.
   std::vector<std::string> worker_command;
   // Contexts, libraries and NCCL's first meeting take long on machines without persistence mode.
-  SilenceRule silence{.least_seconds = 20, .start_seconds = 120};
+  SilenceRule silence{.min_seconds = 20, .start_seconds = 120};
   double stop_grace_seconds = 1;
 };
 

@@ -27,7 +27,7 @@ namespace ocrtune {
 namespace {
 
 // Above this the result is wrong: Trainer::check_against_reference says what is right.
-double most_error(const std::string& precision) {
+double max_error(const std::string& precision) {
   return precision == "bf16" ? 0.25 : precision == "tf32" ? 0.05 : 0.02;
 }
 
@@ -262,11 +262,11 @@ Status Worker::check() {
     const auto found = trainer_->check_against_reference();
     if (!found) return found.error();
     error = *found;
-    if (!(error <= most_error(spec_.precision))) {
+    if (!(error <= max_error(spec_.precision))) {
       wrong_ = ErrorEvent{
           spec_.place.rank, Outcome::wrong_result, "reference",
           fmt::format("{} {} differs from the reference by {:.2g} (limit {:.2g})", spec_.backend,
-                      spec_.precision, error, most_error(spec_.precision))};
+                      spec_.precision, error, max_error(spec_.precision))};
       return Error{ErrorKind::failed, wrong_->reason};
     }
   }

@@ -97,8 +97,8 @@ Status check_ranges(const WorkerSpec& spec) {
       place.local_rank >= place.local_size) {
     return usage(fmt::format("worker spec: no rank {} of {}", place.rank, place.world_size));
   }
-  if (spec.groups.size() > kMostGroupLevels) {
-    return usage(fmt::format("worker spec: at most {} levels of groups", kMostGroupLevels));
+  if (spec.groups.size() > kMaxGroupLevels) {
+    return usage(fmt::format("worker spec: at most {} levels of groups", kMaxGroupLevels));
   }
   if (place.world_size > 1 && spec.segment.empty()) {
     return usage("worker spec: several ranks need a shared memory segment");

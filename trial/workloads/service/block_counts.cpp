@@ -6,7 +6,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kMostBlocks = 1024;
+constexpr std::size_t kMaxBlocks = 1024;
 constexpr std::size_t kFewestBlocks = 16;
 constexpr std::int64_t kFewestEvents = 10;
 
@@ -38,7 +38,7 @@ void BlockCounts::add(bool event) {
   if (open_requests_ < block_requests_) return;
   blocks_.push_back(open_events_);
   open_requests_ = open_events_ = 0;
-  if (blocks_.size() == kMostBlocks) halve();
+  if (blocks_.size() == kMaxBlocks) halve();
 }
 
 void BlockCounts::halve() {

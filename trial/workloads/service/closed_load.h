@@ -15,8 +15,8 @@ namespace ocrtune {
 
 struct ClosedPlan {
   int in_flight = 1;
-  double most_seconds = 1;
-  std::int64_t most_requests = 1000;
+  double max_seconds = 1;
+  std::int64_t max_requests = 1000;
   std::vector<double> kind_weights;  // as in LoadPlan
   std::uint64_t seed = 1;
   std::uint64_t first_request = 0;
@@ -27,7 +27,7 @@ struct ClosedResult {
   LatencyHistogram latency;        // from the real start
   std::int64_t issued = 0;
   std::int64_t failed = 0;
-  std::int64_t unanswered = 0;  // after waiting for another most_seconds
+  std::int64_t unanswered = 0;  // after waiting for another max_seconds
 };
 
 ClosedResult run_closed(LoadTarget& target, Clock& clock, const ClosedPlan& plan);

@@ -65,8 +65,8 @@ class HttpTarget final : public LoadTarget {
       : options_(std::move(options)),
         multi_(curl_multi_init()),
         timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)) {
-    curl_multi_setopt(multi_, CURLMOPT_MAX_TOTAL_CONNECTIONS, long{options_.most_connections});
-    curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, long{options_.most_connections});
+    curl_multi_setopt(multi_, CURLMOPT_MAX_TOTAL_CONNECTIONS, long{options_.max_connections});
+    curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, long{options_.max_connections});
     for (const HttpBody& body : options_.bodies) {
       const std::string type = "Content-Type: " + body.content_type;
       curl_slist* list = curl_slist_append(nullptr, type.c_str());

@@ -22,7 +22,7 @@ struct HttpTargetOptions {
   std::string url;               // http:// or https://
   std::vector<HttpBody> bodies;  // what kind k posts; empty: GET
   double timeout_seconds = 30;   // of one request, then it has failed
-  int most_connections = 1024;   // further requests wait, and their waiting counts
+  int max_connections = 1024;    // further requests wait, and their waiting counts
 };
 
 // usage: not an HTTP address; unsupported: a build without libcurl; failed: it does not answer a

@@ -31,27 +31,27 @@ void LatencyHistogram::add(double seconds) {
   ++buckets_[bucket_of(seconds)];
   ++count_;
   sum_ += seconds;
-  most_seconds_ = std::max(most_seconds_, seconds);
+  max_seconds_ = std::max(max_seconds_, seconds);
 }
 
 void LatencyHistogram::merge(const LatencyHistogram& other) {
   for (std::size_t i = 0; i < kBuckets; ++i) buckets_[i] += other.buckets_[i];
   count_ += other.count_;
   sum_ += other.sum_;
-  most_seconds_ = std::max(most_seconds_, other.most_seconds_);
+  max_seconds_ = std::max(max_seconds_, other.max_seconds_);
 }
 
 double LatencyHistogram::quantile(double p) const {
   if (count_ == 0) return 0;
   const double wanted = std::ceil(std::clamp(p, 0.0, 1.0) * static_cast<double>(count_));
   const auto rank = std::max<std::int64_t>(1, static_cast<std::int64_t>(wanted));
-  if (rank >= count_) return most_seconds_;
+  if (rank >= count_) return max_seconds_;
   std::int64_t seen = 0;
   for (std::size_t i = 0; i < kBuckets; ++i) {
     seen += buckets_[i];
-    if (seen >= rank) return std::min(most_seconds_, (lower_edge(i) + lower_edge(i + 1)) / 2);
+    if (seen >= rank) return std::min(max_seconds_, (lower_edge(i) + lower_edge(i + 1)) / 2);
   }
-  return most_seconds_;
+  return max_seconds_;
 }
 
 std::int64_t LatencyHistogram::count_over(double seconds) const {

@@ -19,14 +19,14 @@ class LatencyHistogram {
   std::int64_t count() const { return count_; }
   // The latency that a share p of the requests does not exceed, within 0.2 %; 0 when empty.
   double quantile(double p) const;
-  std::int64_t count_over(double seconds) const;         // slower than this, within a bucket
-  double most_seconds() const { return most_seconds_; }  // exact
+  std::int64_t count_over(double seconds) const;       // slower than this, within a bucket
+  double max_seconds() const { return max_seconds_; }  // exact
   double mean_seconds() const { return count_ > 0 ? sum_ / static_cast<double>(count_) : 0; }
 
  private:
   std::vector<std::int64_t> buckets_;
   std::int64_t count_ = 0;
-  double most_seconds_ = 0;
+  double max_seconds_ = 0;
   double sum_ = 0;
 };
 

@@ -15,7 +15,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr int kMostStartsInARow = 64;        // then answers are looked at
+constexpr int kMaxStartsInARow = 64;         // then answers are looked at
 constexpr std::int64_t kCheckEvery = 256;    // requests or ...
 constexpr double kCheckEverySeconds = 0.1;   // ... this long between looks at how it goes
 constexpr double kLookGrowth = 1.3;          // a promise is judged at counts this far apart
@@ -44,10 +44,10 @@ class LoadRun {
         plan_(plan),
         kinds_(plan.kind_weights, plan.seed),
         start_(clock.now_seconds()),
-        end_(start_ + plan.most_seconds),
+        end_(start_ + plan.max_seconds),
         ledger_(plan.promise, start_ + plan.warm_up_seconds) {
     if (plan.kind_weights.size() > 1) result_.kinds.resize(plan.kind_weights.size());
-    if (plan.promise) next_look_ = least_requests(plan.promise->percentile, plan.confidence);
+    if (plan.promise) next_look_ = min_requests(plan.promise->percentile, plan.confidence);
   }
 
   LoadResult run() {
@@ -77,9 +77,9 @@ class LoadRun {
 
   void issue_due() {
     double at = now();
-    for (int i = 0; i < kMostStartsInARow && intended_ <= at; ++i) {
+    for (int i = 0; i < kMaxStartsInARow && intended_ <= at; ++i) {
       if (intended_ > end_) break;
-      if (ledger_.started() >= plan_.most_requests) return stop(LoadStop::requests);
+      if (ledger_.started() >= plan_.max_requests) return stop(LoadStop::requests);
       const int kind = kinds_.next();
       const std::uint64_t number = ledger_.start(intended_, kind);
       result_.lateness.add(at - intended_);
@@ -117,12 +117,12 @@ class LoadRun {
       return stop(LoadStop::target_failed);
     }
     saturation_.observe(at, ledger_.started(), result_.completed);
-    if (saturation_.saturated() || ledger_.unanswered() > plan_.most_unanswered) {
+    if (saturation_.saturated() || ledger_.unanswered() > plan_.max_unanswered) {
       return stop(LoadStop::saturated);
     }
     ledger_.settle(at);
     if (!plan_.promise || !plan_.stop_when_decided || ledger_.judged() < next_look_ ||
-        at < start_ + plan_.warm_up_seconds + plan_.least_seconds) {
+        at < start_ + plan_.warm_up_seconds + plan_.min_seconds) {
       return;
     }
     next_look_ = static_cast<std::int64_t>(static_cast<double>(ledger_.judged()) * kLookGrowth);
@@ -130,7 +130,7 @@ class LoadRun {
   }
 
   double design_effect() const {
-    return std::max(plan_.least_design_effect, ledger_.design_effect());
+    return std::max(plan_.min_design_effect, ledger_.design_effect());
   }
 
   PromiseVerdict verdict() const {
@@ -142,7 +142,7 @@ class LoadRun {
   bool decided() {
     result_.verdict = verdict();
     if (result_.verdict != PromiseVerdict::broken) return result_.verdict == PromiseVerdict::kept;
-    const auto clean = least_requests(plan_.promise->percentile, plan_.confidence);
+    const auto clean = min_requests(plan_.promise->percentile, plan_.confidence);
     return static_cast<double>(ledger_.judged()) >
            0.5 * static_cast<double>(clean) * design_effect();
   }

@@ -22,17 +22,17 @@ namespace ocrtune {
 
 struct LoadPlan {
   double warm_up_seconds = 0;  // requests intended before this are sent but not counted
-  double least_seconds = 0;    // of counted time, before a promise is judged
-  double most_seconds = 60;    // of sending, warm-up included
-  std::int64_t most_requests = INT64_MAX;
-  std::optional<Promise> promise;          // judged as requests come in, if set
-  double confidence = 0.99;                // of each verdict
-  double least_design_effect = 1;          // known from earlier runs near this rate
-  bool stop_when_decided = true;           // else the verdict is that of all requests
-  std::vector<double> kind_weights;        // how often each kind is sent; empty: kind 0 only
-  std::uint64_t seed = 1;                  // of the kinds
-  std::uint64_t first_request = 0;         // number of the first; answers to lower ones are ignored
-  std::int64_t most_unanswered = 4000000;  // beyond this many the run is saturated
+  double min_seconds = 0;      // of counted time, before a promise is judged
+  double max_seconds = 60;     // of sending, warm-up included
+  std::int64_t max_requests = INT64_MAX;
+  std::optional<Promise> promise;         // judged as requests come in, if set
+  double confidence = 0.99;               // of each verdict
+  double min_design_effect = 1;           // known from earlier runs near this rate
+  bool stop_when_decided = true;          // else the verdict is that of all requests
+  std::vector<double> kind_weights;       // how often each kind is sent; empty: kind 0 only
+  std::uint64_t seed = 1;                 // of the kinds
+  std::uint64_t first_request = 0;        // number of the first; answers to lower ones are ignored
+  std::int64_t max_unanswered = 4000000;  // beyond this many the run is saturated
 };
 
 enum class LoadStop { decided, requests, seconds, saturated, target_failed, interrupted };

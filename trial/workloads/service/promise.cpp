@@ -75,7 +75,7 @@ double binomial_at_most(double successes, double trials, double share) {
   return incomplete_beta(trials - successes, successes + 1, 1 - share);
 }
 
-std::int64_t least_requests(double percentile, double confidence, std::int64_t over) {
+std::int64_t min_requests(double percentile, double confidence, std::int64_t over) {
   const auto proves = [&](std::int64_t requests) {
     return binomial_at_most(static_cast<double>(over), static_cast<double>(requests),
                             1 - percentile) <= 1 - confidence + 1e-12;

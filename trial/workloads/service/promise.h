@@ -26,7 +26,7 @@ std::string promise_text(const Promise& promise);      // "p99 under 50 ms"
 double binomial_at_most(double successes, double trials, double share);
 
 // The fewest requests that prove the percentile at this confidence with `over` of them too late.
-std::int64_t least_requests(double percentile, double confidence, std::int64_t over = 0);
+std::int64_t min_requests(double percentile, double confidence, std::int64_t over = 0);
 
 enum class PromiseVerdict { kept, broken, undecided };
 

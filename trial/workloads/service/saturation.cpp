@@ -7,21 +7,21 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kLeastSeconds = 2;
+constexpr double kMinSeconds = 2;
 constexpr double kGrowthShare = 0.02;
-constexpr double kGrowthDeviations = 5;
-constexpr std::size_t kMostPoints = 512;
+constexpr double kGrowthStddevs = 5;
+constexpr std::size_t kMaxPoints = 512;
 
 }  // namespace
 
 void SaturationWatch::observe(double seconds, std::int64_t issued, std::int64_t completed) {
-  if (!points_.empty() && seconds - points_.back().seconds < least_gap_seconds_) return;
+  if (!points_.empty() && seconds - points_.back().seconds < min_gap_seconds_) return;
   points_.push_back({seconds, issued, completed});
-  if (points_.size() < kMostPoints) return;
+  if (points_.size() < kMaxPoints) return;
   std::deque<Point> thinned;
   for (std::size_t i = 0; i < points_.size(); i += 2) thinned.push_back(points_[i]);
   points_.swap(thinned);
-  least_gap_seconds_ = (points_.back().seconds - points_.front().seconds) / (kMostPoints / 2.0);
+  min_gap_seconds_ = (points_.back().seconds - points_.front().seconds) / (kMaxPoints / 2.0);
 }
 
 SaturationWatch::Point SaturationWatch::at(double seconds) const {
@@ -35,7 +35,7 @@ bool SaturationWatch::saturated() const {
   if (points_.empty()) return false;
   const double first = points_.front().seconds;
   const double span = points_.back().seconds - first;
-  if (span < kLeastSeconds) return false;
+  if (span < kMinSeconds) return false;
   Point from = at(first + span / 2);
   const Point half = from;
   for (int quarter = 1; quarter <= 4; ++quarter) {
@@ -47,7 +47,7 @@ bool SaturationWatch::saturated() const {
   }
   const auto sent = static_cast<double>(from.issued - half.issued);
   const double grown = sent - static_cast<double>(from.completed - half.completed);
-  return grown > kGrowthDeviations * std::sqrt(sent);
+  return grown > kGrowthStddevs * std::sqrt(sent);
 }
 
 }  // namespace ocrtune

@@ -26,7 +26,7 @@ class SaturationWatch {
   Point at(double seconds) const;  // the last point not after this time
 
   std::deque<Point> points_;  // thinned: at most 512
-  double least_gap_seconds_ = 0;
+  double min_gap_seconds_ = 0;
 };
 
 }  // namespace ocrtune

@@ -32,9 +32,9 @@ std::int64_t padded_columns(const std::vector<WidthBucket>& buckets) {
   return columns;
 }
 
-// All sets of at most `most_buckets` multiples of 16, one after another.
-std::int64_t least_by_trying(const std::vector<int>& widths, int most_buckets, int most_width,
-                             std::int64_t least_lines) {
+// All sets of at most `max_buckets` multiples of 16, one after another.
+std::int64_t min_by_trying(const std::vector<int>& widths, int max_buckets, int max_width,
+                           std::int64_t min_lines) {
   std::int64_t least = std::int64_t{1} << 60;
   std::vector<int> edges;
   const std::function<void(int)> extend = [&](int from) {
@@ -45,12 +45,12 @@ std::int64_t least_by_trying(const std::vector<int>& widths, int most_buckets, i
       bool enough = true;
       for (const auto& [edge, count] : lines) {
         columns += edge * count;
-        enough &= count >= least_lines;
+        enough &= count >= min_lines;
       }
       if (enough) least = std::min(least, columns);
     }
-    if (static_cast<int>(edges.size()) == most_buckets) return;
-    for (int edge = from; edge <= most_width; edge += 16) {
+    if (static_cast<int>(edges.size()) == max_buckets) return;
+    for (int edge = from; edge <= max_width; edge += 16) {
       edges.push_back(edge);
       extend(edge + 16);
       edges.pop_back();
@@ -65,7 +65,7 @@ TEST(WidthBuckets, NoOtherChoicePadsLess) {
     for (const std::int64_t least : {1, 30}) {
       const std::vector<int> widths = draw_widths(200, seed, 160);
       const auto buckets = choose_width_buckets(widths, 3, least, 160);
-      EXPECT_EQ(padded_columns(buckets), least_by_trying(widths, 3, 160, least)) << seed;
+      EXPECT_EQ(padded_columns(buckets), min_by_trying(widths, 3, 160, least)) << seed;
     }
   }
 }

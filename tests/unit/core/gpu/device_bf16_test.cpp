@@ -93,7 +93,7 @@ TEST_P(Bf16Models, EveryLayerIsWithinItsRounding) {
   const auto checked = device::check_layers<Bf16>(machine, start.graph, image, start.parameters,
                                                   start.statistics, 3);
   ASSERT_TRUE(checked) << checked.error().what;
-  EXPECT_LT(checked->error, device::kMostLayerError / 2) << checked->layer;
+  EXPECT_LT(checked->error, device::kMaxLayerError / 2) << checked->layer;
   EXPECT_GT(checked->error, 1e-3) << "nothing was rounded";
 }
 
@@ -149,11 +149,11 @@ TEST_P(Bf16Narrow, UnfoldedConvolutionsAreTheReferences) {
                                                  start.statistics, 4);
   ASSERT_TRUE(plain) << plain.error().what;
   EXPECT_LT(plain->error, 2e-5) << plain->layer;
-  machine.scratch = device::kMostScratch;
+  machine.scratch = device::kMaxScratch;
   const auto rounded = device::check_layers<Bf16>(machine, start.graph, image, start.parameters,
                                                   start.statistics, 4);
   ASSERT_TRUE(rounded) << rounded.error().what;
-  EXPECT_LT(rounded->error, device::kMostLayerError / 2) << rounded->layer;
+  EXPECT_LT(rounded->error, device::kMaxLayerError / 2) << rounded->layer;
   EXPECT_GT(machine.products, 0);
 }
 

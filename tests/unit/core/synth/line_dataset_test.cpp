@@ -65,8 +65,8 @@ TEST_F(LineDataset, SameSeedSameBytesWhateverTheThreads) {
 }
 
 TEST_F(LineDataset, EveryLabelHasItsImage) {
-  options_.draw.least_length = 2;
-  options_.draw.most_length = 9;
+  options_.draw.min_length = 2;
+  options_.draw.max_length = 9;
   const auto report = draw("set");
   ASSERT_TRUE(report) << report.error().what;
   EXPECT_EQ(report->lines, 30);

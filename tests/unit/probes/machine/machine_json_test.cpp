@@ -63,7 +63,7 @@ Machine full_machine() {
   m.cuda_driver_version = 12040;
   m.p2p = {"BROKEN", "it hangs", "high", {{"NCCL_P2P_DISABLE", "1"}}, {"a"}, {"b"}, {"c"}};
   m.gpu_state = "1 GPU";
-  m.folk_rules = {11, 1, 7};
+  m.rules_of_thumb = {11, 1, 7};
   m.recommendation = {1, 2, 0, "compact", {{"OMP_NUM_THREADS", "2"}}, {"because"}};
   m.unknowns = {"swap"};
   m.warnings = {"busy"};
@@ -101,7 +101,7 @@ TEST(MachineJson, RoundTripLosesNothing) {
   EXPECT_EQ(back->p2p.env.at(0).second, "1");
   EXPECT_EQ(back->p2p.hints.at(0), "c");
   EXPECT_EQ(back->recommendation.env[0].second, "2");
-  EXPECT_EQ(back->folk_rules.memory_half, 11);
+  EXPECT_EQ(back->rules_of_thumb.memory_half, 11);
   EXPECT_EQ(back->unknowns[0], "swap");
 }
 

@@ -88,7 +88,7 @@ TEST(CautiousSetting, MeasuredCapacityLowersItButOtherLoadDoesNot) {
   Machine machine = machine_of(8, 1, 64 * kGiB);
   machine.cpu.effective_cores = {4.1, "measured"};
   EXPECT_EQ(cautious_setting_of(machine).threads, 4);
-  machine.cpu.foreign_cpus = 3.9;
+  machine.cpu.external_cpus = 3.9;
   EXPECT_EQ(cautious_setting_of(machine).threads, 8);
 }
 
@@ -108,15 +108,15 @@ TEST(CautiousSetting, UnknownFactsGiveNoSetting) {
   EXPECT_THAT(setting.reasons, Contains(HasSubstr("nothing to read")));
 }
 
-TEST(FolkRules, ArithmeticOfTheRules) {
+TEST(RulesOfThumb, ArithmeticOfTheRules) {
   Machine machine = machine_of(10, 1, 24684096ULL * 1024);
-  EXPECT_EQ(folk_rules_of(machine).memory_half, 11);
-  EXPECT_EQ(folk_rules_of(machine).cores_60_percent, 6);
-  EXPECT_EQ(folk_rules_of(machine).seven, 7);
+  EXPECT_EQ(rules_of_thumb_of(machine).memory_half, 11);
+  EXPECT_EQ(rules_of_thumb_of(machine).cores_60_percent, 6);
+  EXPECT_EQ(rules_of_thumb_of(machine).seven, 7);
   machine = machine_of(1, 1, kGiB);
-  EXPECT_EQ(folk_rules_of(machine).memory_half, 1);
-  EXPECT_EQ(folk_rules_of(machine).cores_60_percent, 1);
-  EXPECT_EQ(folk_rules_of(Machine()).memory_half, 0);
+  EXPECT_EQ(rules_of_thumb_of(machine).memory_half, 1);
+  EXPECT_EQ(rules_of_thumb_of(machine).cores_60_percent, 1);
+  EXPECT_EQ(rules_of_thumb_of(Machine()).memory_half, 0);
 }
 
 }  // namespace

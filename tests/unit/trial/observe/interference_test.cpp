@@ -21,13 +21,13 @@ LoadSnapshot at(double seconds, double busy, double own) {
 
 TEST(Interference, QuietMachineIsClean) {
   const auto found = interference_between(at(10, 100, 50), at(11, 102.03, 52), {2, 8});
-  EXPECT_NEAR(found.foreign_cpus, 0.03, 1e-9);
+  EXPECT_NEAR(found.external_cpus, 0.03, 1e-9);
   EXPECT_EQ(found.spoilt_by, "");
 }
 
 TEST(Interference, ForeignLoadSpoils) {
   const auto found = interference_between(at(10, 100, 50), at(11, 103.4, 52), {2, 8});
-  EXPECT_NEAR(found.foreign_cpus, 1.4, 1e-9);
+  EXPECT_NEAR(found.external_cpus, 1.4, 1e-9);
   EXPECT_THAT(found.spoilt_by, HasSubstr("other processes used 1.40 CPUs"));
 }
 
@@ -58,7 +58,7 @@ TEST(Interference, ThreadsBornAndEnded) {
   before.threads = {{1, {5.0, 1.0}}};
   after.threads = {{2, {0.9, 0.0}}};
   const auto found = interference_between(before, after, {2, 8});
-  EXPECT_NEAR(found.foreign_cpus, 0.1, 1e-9) << "the greater of thread and process times is own";
+  EXPECT_NEAR(found.external_cpus, 0.1, 1e-9) << "the greater of thread and process times is own";
   EXPECT_EQ(found.run_queue_wait_share, 0);
 }
 
@@ -89,7 +89,7 @@ TEST(Interference, PressureOnlyWithoutThreadTimes) {
 }
 
 TEST(Interference, NoTimeBetween) {
-  EXPECT_EQ(interference_between(at(10, 100, 50), at(10, 100, 50), {2, 8}).foreign_cpus, 0);
+  EXPECT_EQ(interference_between(at(10, 100, 50), at(10, 100, 50), {2, 8}).external_cpus, 0);
 }
 
 TEST(LoadSnapshot, ReadsASavedTree) {

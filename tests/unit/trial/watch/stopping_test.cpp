@@ -30,7 +30,7 @@ TEST(StoppingRule, EndsEarlyWhenTheIntervalIsNarrow) {
 }
 
 TEST(StoppingRule, SpoiltSamplesDoNotCountButDoNotLastForEver) {
-  StoppingRule rule({.measure_seconds = 1.0, .least_samples = 5, .most_factor = 2});
+  StoppingRule rule({.measure_seconds = 1.0, .min_samples = 5, .max_factor = 2});
   for (int i = 0; i < 19; ++i) {
     rule.add(50, 0.1, false);
     EXPECT_FALSE(rule.reason().has_value());
@@ -41,7 +41,7 @@ TEST(StoppingRule, SpoiltSamplesDoNotCountButDoNotLastForEver) {
 }
 
 TEST(StoppingRule, LongStepsNeedTheLeastNumberOfSamples) {
-  StoppingRule rule({.measure_seconds = 1.0, .least_samples = 3, .most_factor = 10});
+  StoppingRule rule({.measure_seconds = 1.0, .min_samples = 3, .max_factor = 10});
   rule.add(10, 2, true);
   rule.add(20, 2, true);
   EXPECT_FALSE(rule.reason().has_value());

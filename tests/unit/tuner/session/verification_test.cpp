@@ -39,7 +39,7 @@ class ScriptedRunner : public Runner {
     for (int i = 0; i < 5; ++i) {
       Sample sample;
       sample.samples_per_second = level * (1 + 0.02 * random_.normal());
-      if (spoilt) sample.interference.spoilt_by = "other processes used 1.4 CPUs";
+      if (discarded) sample.interference.spoilt_by = "other processes used 1.4 CPUs";
       trial.samples.push_back(sample);
     }
     trial.samples_per_second = rate;
@@ -48,7 +48,7 @@ class ScriptedRunner : public Runner {
   std::map<Knobs, double> rates;
   std::vector<Knobs> order;
   std::uint64_t peak_bytes = 1 << 30;
-  bool fails = false, spoilt = false;
+  bool fails = false, discarded = false;
   double between_trials = 0.005;
 
  private:
@@ -139,7 +139,7 @@ TEST_F(VerificationTest, TrialsThatScatterWidelySettleNothingAndGetMoreTime) {
 
 TEST_F(VerificationTest, FewSamplesAreNoProofThatAllIsWell) {
   VerifyOptions options;
-  options.least_trials = 1;
+  options.min_trials = 1;
   options.seconds = 1;
   run_.trials.erase(run_.trials.begin() + 2, run_.trials.end());  // one old trial each
   const Verification verification = verify(run_, runner_, clock_, options, {});
@@ -147,7 +147,7 @@ TEST_F(VerificationTest, FewSamplesAreNoProofThatAllIsWell) {
 }
 
 TEST_F(VerificationTest, SlownessUnderOtherLoadIsNoDrift) {
-  runner_.spoilt = true;
+  runner_.discarded = true;
   runner_.rates = {{base_, 60}, {best_, 100}};
   const Verification verification = check();
   EXPECT_EQ(verification.state, VerifyState::undecided);
@@ -156,14 +156,14 @@ TEST_F(VerificationTest, SlownessUnderOtherLoadIsNoDrift) {
 }
 
 TEST_F(VerificationTest, AGoodRateInSpiteOfOtherLoadIsOkAndSaysSo) {
-  runner_.spoilt = true;
+  runner_.discarded = true;
   const Verification verification = check();
   EXPECT_EQ(verification.state, VerifyState::ok) << verification.reason;
   EXPECT_THAT(verification.reason, testing::HasSubstr("spoilt"));
 }
 
 TEST_F(VerificationTest, ALostGainUnderLoadIsStillDrift) {
-  runner_.spoilt = true;
+  runner_.discarded = true;
   runner_.rates = {{base_, 190}, {best_, 150}};  // interleaved, so both met the same load
   EXPECT_EQ(check().state, VerifyState::drift);
 }

@@ -36,25 +36,25 @@ TEST(Objective, RefusesOtherWords) {
   }
 }
 
-TEST(Objective, MeritFollowsTheGoal) {
+TEST(Objective, ObjectiveValueFollowsTheGoal) {
   Trial trial = ran(320);
   trial.latency = {100, 0.1, 0.11, 0.125, 0.2};
   trial.joules_per_sample = 0.5;
-  EXPECT_EQ(merit_of(trial, *parse_objective("throughput")), 320);
-  EXPECT_EQ(merit_of(trial, *parse_objective("latency:p95")), 8);
-  EXPECT_EQ(merit_of(trial, *parse_objective("latency:p99")), 5);
-  EXPECT_EQ(merit_of(trial, *parse_objective("energy")), 2);
-  EXPECT_EQ(merit_of(ran(320), *parse_objective("energy")), 0) << "no counter";
+  EXPECT_EQ(objective_value_of(trial, *parse_objective("throughput")), 320);
+  EXPECT_EQ(objective_value_of(trial, *parse_objective("latency:p95")), 8);
+  EXPECT_EQ(objective_value_of(trial, *parse_objective("latency:p99")), 5);
+  EXPECT_EQ(objective_value_of(trial, *parse_objective("energy")), 2);
+  EXPECT_EQ(objective_value_of(ran(320), *parse_objective("energy")), 0) << "no counter";
   EXPECT_NEAR(step_seconds_of(ran(320), {}), 0.1, 1e-12) << "by the rate alone";
   trial.outcome = Outcome::crashed;
-  EXPECT_EQ(merit_of(trial, {}), 0);
+  EXPECT_EQ(objective_value_of(trial, {}), 0);
 }
 
 TEST(Objective, ConstraintsSayWhatTheyMiss) {
   Objective objective;
-  objective.least_samples_per_second = 100;
-  objective.most_step_seconds = 0.2;
-  objective.most_peak_bytes = 1ULL << 30;
+  objective.min_samples_per_second = 100;
+  objective.max_step_seconds = 0.2;
+  objective.max_peak_bytes = 1ULL << 30;
   EXPECT_EQ(broken_constraint(objective, 120, 0.1, 1e9), "");
   EXPECT_THAT(broken_constraint(objective, 80, 0.1, 1e9), HasSubstr("at least 100"));
   EXPECT_THAT(broken_constraint(objective, 120, 0.3, 1e9), HasSubstr("steps take up to"));

@@ -17,7 +17,7 @@ Machine machine_with(int cpus) {
   machine.cpu.usable_cpus = {static_cast<double>(cpus), "test"};
   machine.cpu.physical_cores = cpus;
   machine.cpu.packages = machine.cpu.numa_nodes = machine.cpu.l3_groups = 1;
-  machine.folk_rules = {4, 1, 7};
+  machine.rules_of_thumb = {4, 1, 7};
   return machine;
 }
 
@@ -86,8 +86,8 @@ TEST(DefaultSpace, ReadingOnGpusSharesThem) {
   machine.cpu.usable_cpus = {8, "online CPUs"};
   SpaceRequest request;
   request.infer_gpus = 2;
-  request.least_batch = 8;
-  request.most_batch = 32;
+  request.min_batch = 8;
+  request.max_batch = 32;
   request.own_axes.push_back({"queue", {}, {"shared", "static"}});
   const auto space = make_space(machine, request);
   ASSERT_TRUE(space) << space.error().what;

@@ -30,7 +30,7 @@ Trial example_trial() {
   sample.samples_per_second = 120.5;
   sample.steps = 7;
   sample.step.wait_seconds = 0.125;
-  sample.interference.foreign_cpus = 0.5;
+  sample.interference.external_cpus = 0.5;
   sample.interference.spoilt_by = "foreign CPUs 0.50";
   trial.samples = {sample, Sample{}};
   return trial;

@@ -79,10 +79,10 @@ TEST(Bottleneck, WithoutStepTimesOrAnAnswerThereIsNone) {
 TEST(Bottleneck, SpoiltSamplesDoNotCountAndLongOnesCountMore) {
   Trial trial = trial_of(setting(1), {0.1, 0, 0, 0}, 30);
   trial.samples.push_back(trial_of(setting(1), {0, 0.1, 0, 0}, 10).samples[0]);
-  Sample spoilt = trial.samples[0];
-  spoilt.step = {0, 0, 5, 0};
-  spoilt.interference.spoilt_by = "other load";
-  trial.samples.push_back(spoilt);
+  Sample discarded = trial.samples[0];
+  discarded.step = {0, 0, 5, 0};
+  discarded.interference.spoilt_by = "other load";
+  trial.samples.push_back(discarded);
   const StepTimes mean = mean_step({trial}, setting(1));
   EXPECT_NEAR(mean.data_seconds, 0.075, 1e-12);
   EXPECT_NEAR(mean.compute_seconds, 0.025, 1e-12);

@@ -83,7 +83,7 @@ TEST_P(LanesOf, AGroupComputesWhatOneLaneDoes) {
     const auto checked = device::check_layers<Bf16>(several, start.graph, image, start.parameters,
                                                     start.statistics, 3);
     ASSERT_TRUE(checked) << checked.error().what;
-    EXPECT_LT(checked->error, device::kMostLayerError / 2) << checked->layer;
+    EXPECT_LT(checked->error, device::kMaxLayerError / 2) << checked->layer;
   }
 }
 

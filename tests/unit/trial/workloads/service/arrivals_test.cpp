@@ -27,7 +27,7 @@ TEST(Arrivals, PoissonGapsAreExponential) {
   std::vector<double> gaps;
   for (std::size_t i = 1; i < times.size(); ++i) gaps.push_back(times[i] - times[i - 1]);
   EXPECT_NEAR(mean(gaps), 0.02, 0.0003);
-  EXPECT_NEAR(deviation(gaps), 0.02, 0.0005);  // as large as the mean
+  EXPECT_NEAR(stddev(gaps), 0.02, 0.0005);  // as large as the mean
   EXPECT_NEAR(median(gaps), std::log(2) * 0.02, 0.0003);
   EXPECT_THAT(times, testing::WhenSorted(testing::ContainerEq(times)));
 }

@@ -53,7 +53,7 @@ double exact_quantile(std::vector<double> values, double p) {
 
 void expect_true_latencies(const SimulatedService& service, double rate) {
   LoadPlan plan;
-  plan.most_seconds = 30;
+  plan.max_seconds = 30;
   const LoadResult result = run(service, Arrivals::poisson(rate, 11), plan);
   const auto truth = true_latencies(service, Arrivals::poisson(rate, 11), result.issued);
   ASSERT_EQ(result.unanswered, 0);
@@ -62,7 +62,7 @@ void expect_true_latencies(const SimulatedService& service, double rate) {
     const double exact = exact_quantile(truth, p);
     EXPECT_NEAR(result.latency.quantile(p), exact, (p > 0.6 ? 0.03 : 0.01) * exact) << p;
   }
-  EXPECT_NEAR(result.latency.most_seconds(), exact_quantile(truth, 1), 1e-9);
+  EXPECT_NEAR(result.latency.max_seconds(), exact_quantile(truth, 1), 1e-9);
 }
 
 TEST(RunLoad, MeasuresAFixedServerTruly) { expect_true_latencies(fixed(0.0007), 1000); }
@@ -88,13 +88,13 @@ TEST(RunLoad, AStallOfABlockingTargetIsNotOmitted) {
   expect_true_latencies(service, 1000);
 
   LoadPlan plan;
-  plan.most_seconds = 30;
+  plan.max_seconds = 30;
   plan.promise = Promise{0.999, 0.05};
   plan.stop_when_decided = false;
   const LoadResult result = run(service, Arrivals::poisson(1000, 11), plan);
   EXPECT_GT(result.over, 200);
   EXPECT_LT(result.over, 600);
-  EXPECT_NEAR(result.lateness.most_seconds(), 0.2, 0.01);
+  EXPECT_NEAR(result.lateness.max_seconds(), 0.2, 0.01);
   EXPECT_GT(result.design_effect, 20);  // one stall, not hundreds of independent accidents
 }
 
@@ -120,7 +120,7 @@ TEST(RunLoad, BreaksAPromiseThatServiceAloneBreaks) {
 TEST(RunLoad, TooFewRequestsDecideNothing) {
   LoadPlan plan;
   plan.promise = Promise{0.99, 0.01};
-  plan.most_requests = 400;
+  plan.max_requests = 400;
   const LoadResult result = run(fixed(0.001, 4), Arrivals::poisson(500, 3), plan);
   EXPECT_EQ(result.stop, LoadStop::requests);
   EXPECT_EQ(result.issued, 400);
@@ -129,7 +129,7 @@ TEST(RunLoad, TooFewRequestsDecideNothing) {
 
 TEST(RunLoad, CutsOffAnOverloadedServer) {
   LoadPlan plan;
-  plan.most_seconds = 1000;
+  plan.max_seconds = 1000;
   const LoadResult result = run(exponential(0.001), Arrivals::poisson(1200, 3), plan);
   EXPECT_EQ(result.stop, LoadStop::saturated);
   EXPECT_LT(result.issued, 60000);  // not 1,200,000
@@ -138,7 +138,7 @@ TEST(RunLoad, CutsOffAnOverloadedServer) {
 
 TEST(RunLoad, DoesNotCutOffABusyServerThatKeepsUp) {
   LoadPlan plan;
-  plan.most_seconds = 60;
+  plan.max_seconds = 60;
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     const LoadResult result = run(exponential(0.001), Arrivals::poisson(900, seed), plan);
     EXPECT_EQ(result.stop, LoadStop::seconds) << seed;
@@ -150,14 +150,14 @@ TEST(RunLoad, AStallIsNoSaturation) {
   service.stall_at_seconds = 1.9;
   service.stall_seconds = 0.2;
   LoadPlan plan;
-  plan.most_seconds = 6;
+  plan.max_seconds = 6;
   EXPECT_EQ(run(service, Arrivals::poisson(2000, 3), plan).stop, LoadStop::seconds);
 }
 
 TEST(RunLoad, WarmUpIsSentButNotCounted) {
   LoadPlan plan;
   plan.warm_up_seconds = 5;
-  plan.most_seconds = 10;
+  plan.max_seconds = 10;
   plan.promise = Promise{0.99, 0.01};
   plan.stop_when_decided = false;
   const LoadResult result = run(fixed(0.0001), Arrivals::poisson(1000, 3), plan);
@@ -171,7 +171,7 @@ TEST(RunLoad, FailuresBreakThePromiseAndAreNoLatency) {
   service.failed_share = 0.05;
   LoadPlan plan;
   plan.promise = Promise{0.99, 0.01};
-  plan.most_seconds = 10;
+  plan.max_seconds = 10;
   plan.stop_when_decided = false;
   const LoadResult result = run(service, Arrivals::poisson(1000, 3), plan);
   EXPECT_EQ(result.verdict, PromiseVerdict::broken);
@@ -193,7 +193,7 @@ TEST(RunLoad, KindsAreDrawnByWeightAndKeptApart) {
   service.servers = 16;
   service.service_seconds = [](Random&, int kind) { return kind == 0 ? 0.001 : 0.004; };
   LoadPlan plan;
-  plan.most_seconds = 20;
+  plan.max_seconds = 20;
   plan.kind_weights = {3, 1};
   const LoadResult result = run(service, Arrivals::poisson(500, 3), plan);
   ASSERT_EQ(result.kinds.size(), 2u);
@@ -205,11 +205,11 @@ TEST(RunLoad, KindsAreDrawnByWeightAndKeptApart) {
 
 TEST(RunLoad, PlaysARecordedTrace) {
   LoadPlan plan;
-  plan.most_requests = 6;
+  plan.max_requests = 6;
   const LoadResult result = run(fixed(0.5), Arrivals::trace({0, 0.1, 0.2, 10, 10.1, 10.2}), plan);
   EXPECT_EQ(result.latency.count(), 6);
   EXPECT_NEAR(result.latency.quantile(0.3), 0.5, 0.003);
-  EXPECT_NEAR(result.latency.most_seconds(), 1.3, 1e-9);
+  EXPECT_NEAR(result.latency.max_seconds(), 1.3, 1e-9);
 }
 
 }  // namespace

@@ -56,11 +56,11 @@ TEST(BinomialAtMost, MatchesTheSum) {
 }
 
 TEST(LeastRequests, MatchTheKnownCounts) {
-  EXPECT_EQ(least_requests(0.99, 0.99), 459);
-  EXPECT_EQ(least_requests(0.95, 0.99), 90);
-  EXPECT_EQ(least_requests(0.90, 0.99), 44);
+  EXPECT_EQ(min_requests(0.99, 0.99), 459);
+  EXPECT_EQ(min_requests(0.95, 0.99), 90);
+  EXPECT_EQ(min_requests(0.90, 0.99), 44);
   // One late request costs about as many again: 1 - p must again be improbable.
-  EXPECT_EQ(least_requests(0.99, 0.99, 1), 662);
+  EXPECT_EQ(min_requests(0.99, 0.99, 1), 662);
 }
 
 TEST(JudgePromise, TurnsAtTheLeastCount) {
