@@ -66,8 +66,10 @@ class Comparison {
   Consistency run();
 
  private:
+  void compare_list(const std::string& list);
   void compare_key(const std::string& key);
-  void compare_equal(const std::string& key, const ConsistencyRule& rule);
+  void add(const std::string& key, std::map<std::string, std::string> values);
+  void compare_equal(const std::string& key);
   void compare_different(const std::string& key, const ConsistencyRule& rule);
   void compare_files(const std::string& key, const ConsistencyRule& rule);
   void check_batches();
@@ -79,6 +81,7 @@ class Comparison {
   const std::vector<FlatConfig>& configs_;
   std::vector<int> nproc_;  // one a config, or empty
   std::optional<int> lr_nproc_;
+  std::set<std::string> missing_;  // keys of lists and entries that some config has not
   Consistency result_;
 };
 
@@ -93,7 +96,57 @@ bool Comparison::all_alike(const std::map<std::string, std::string>& values) con
                      [&](const auto& entry) { return entry.second == values.begin()->second; });
 }
 
-void Comparison::compare_equal(const std::string& key, const ConsistencyRule& rule) {
+void Comparison::add(const std::string& key, std::map<std::string, std::string> values) {
+  const ConsistencyRule& rule = rule_for(key);
+  auto& into = rule.demand == Demand::local ? result_.local : result_.differences;
+  into.push_back({key, std::move(values), rule.effect});
+}
+
+// A list with named entries (transforms, losses, heads): which entries some nodes lack, then
+// whether those that all have come in one order. What the entries hold is compared key by key.
+void Comparison::compare_list(const std::string& list) {
+  const std::string key = list.substr(0, list.size() - std::string_view(kListNames).size());
+  std::map<std::string, std::vector<std::string>> names;  // node -> entries
+  std::vector<std::string> all;
+  for (const FlatConfig& config : configs_) {
+    const auto found = config.values.find(list);
+    if (found == config.values.end()) {
+      missing_.insert(key);
+      return add(key, values_of(list));
+    }
+    for (const std::string& name : split(found->second, ',')) {
+      names[config.name].emplace_back(trim(name));
+      all.emplace_back(trim(name));
+    }
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  for (const std::string& name : all) {
+    std::map<std::string, std::string> places;
+    bool everywhere = true;
+    for (auto& [node, own] : names) {
+      const auto at = std::find(own.begin(), own.end(), name);
+      everywhere = everywhere && at != own.end();
+      places[node] = at == own.end()
+                         ? kAbsent
+                         : fmt::format("entry {} of {}", at - own.begin() + 1, own.size());
+    }
+    if (everywhere) continue;
+    const std::string entry = fmt::format("{}[{}]", key, name);
+    missing_.insert(entry);
+    add(entry, std::move(places));
+  }
+  std::map<std::string, std::string> orders;
+  for (auto& [node, own] : names) {
+    std::erase_if(own, [&](const std::string& name) {
+      return missing_.count(fmt::format("{}[{}]", key, name)) > 0;
+    });
+    orders[node] = join(own, ", ");
+  }
+  if (!all_alike(orders)) add(key + " (order)", std::move(orders));
+}
+
+void Comparison::compare_equal(const std::string& key) {
   auto values = values_of(key);
   if (all_alike(values)) return;
   // An absent key means its default to PaddleOCR, and mostly what null means.
@@ -102,9 +155,7 @@ void Comparison::compare_equal(const std::string& key, const ConsistencyRule& ru
   for (auto& [node, value] : without_null) {
     if (value == "null" || value == kAbsent) value = absent;
   }
-  if (all_alike(without_null)) return;
-  auto& into = rule.demand == Demand::local ? result_.local : result_.differences;
-  into.push_back({key, std::move(values), rule.effect});
+  if (!all_alike(without_null)) add(key, std::move(values));
 }
 
 void Comparison::compare_different(const std::string& key, const ConsistencyRule& rule) {
@@ -125,8 +176,9 @@ void Comparison::compare_files(const std::string& key, const ConsistencyRule& ru
   std::vector<std::string> unread;
   for (const FlatConfig& config : configs_) {
     const std::string value = value_of(config, key);
-    values[config.name] = shown[config.name] = value;
-    if (value == kAbsent || value == "null" || value.empty()) continue;
+    shown[config.name] = value;
+    values[config.name] = value == "null" || value.empty() ? kAbsent : value;
+    if (values[config.name] == kAbsent) continue;
     file_names.insert(value.substr(value.find_last_of('/') + 1));
     if (const auto content = content_of(value, config)) {
       hashes.insert(content->hash);
@@ -136,9 +188,8 @@ void Comparison::compare_files(const std::string& key, const ConsistencyRule& ru
       unread.push_back(fmt::format("{} of {}", value, config.name));
     }
   }
-  const bool named_by_all = std::none_of(values.begin(), values.end(), [](const auto& entry) {
-    return entry.second == kAbsent || entry.second == "null";
-  });
+  const bool named_by_all = std::none_of(values.begin(), values.end(),
+                                         [](const auto& entry) { return entry.second == kAbsent; });
   const bool other_names = !unread.empty() && file_names.size() > 1;
   if (hashes.size() > 1 || other_names || (!named_by_all && !all_alike(values))) {
     result_.differences.push_back({key, std::move(shown), rule.effect});
@@ -154,7 +205,7 @@ void Comparison::compare_key(const std::string& key) {
   switch (rule.demand) {
     case Demand::equal:
     case Demand::local:
-      return compare_equal(key, rule);
+      return compare_equal(key);
     case Demand::different:
       return compare_different(key, rule);
     case Demand::same_files:
@@ -239,7 +290,16 @@ Consistency Comparison::run() {
   for (const FlatConfig& config : configs_) {
     for (const auto& [key, value] : config.values) keys.insert(key);
   }
-  for (const std::string& key : keys) compare_key(key);
+  for (const std::string& key : keys) {
+    if (ends_with(key, kListNames)) compare_list(key);
+  }
+  for (const std::string& key : keys) {
+    const bool reported = std::any_of(missing_.begin(), missing_.end(), [&](const auto& entry) {
+      return starts_with(key, entry) &&
+             (key.size() == entry.size() || key[entry.size()] == '.' || key[entry.size()] == '[');
+    });
+    if (!reported && !ends_with(key, kListNames)) compare_key(key);
+  }
   check_batches();
   check_samples();
   return std::move(result_);

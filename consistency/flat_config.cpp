@@ -28,6 +28,7 @@ struct Flattener {
 
   void add(const std::string& key, const YAML::Node& node, int depth);
   void add_map(const std::string& key, const YAML::Node& node, int depth, bool merged);
+  void add_sequence(const std::string& key, const YAML::Node& node, int depth);
 };
 
 std::string key_under(const std::string& parent, const std::string& child) {
@@ -68,6 +69,51 @@ void Flattener::add_map(const std::string& key, const YAML::Node& node, int dept
   }
 }
 
+// The entries' names: the only key of a mapping (PaddleOCR's transforms and losses) or its `name`
+// or `type` (OpenOCR's, mmocr's), `#2` behind the second of one name. Empty: not all have one.
+std::vector<std::string> entry_names(const YAML::Node& sequence) {
+  std::vector<std::string> names;
+  std::map<std::string, int> times;
+  bool mappings = false;
+  for (const auto& entry : sequence) {
+    std::string name;
+    if (entry.IsMap()) {
+      mappings = true;
+      for (const char* key : {"name", "type"}) {
+        if (name.empty() && entry[key] && entry[key].IsScalar()) name = entry[key].Scalar();
+      }
+      if (name.empty() && entry.size() == 1 && entry.begin()->first.IsScalar()) {
+        name = entry.begin()->first.Scalar();
+      }
+    } else if (entry.IsScalar()) {
+      name = entry.Scalar();
+    }
+    if (name.empty() || name.find_first_of(".,[]") != std::string::npos) return {};
+    const int time = ++times[name];
+    names.push_back(time == 1 ? name : fmt::format("{}#{}", name, time));
+  }
+  return mappings ? names : std::vector<std::string>();
+}
+
+void Flattener::add_sequence(const std::string& key, const YAML::Node& node, int depth) {
+  if (node.size() == 0) values[key] = "[]";
+  const std::vector<std::string> names = entry_names(node);
+  if (!names.empty()) values[key + kListNames] = join(names, ", ");
+  for (std::size_t i = 0; i < node.size(); ++i) {
+    const YAML::Node& entry = node[i];
+    if (names.empty()) {
+      add(fmt::format("{}[{}]", key, i), entry, depth + 1);
+      continue;
+    }
+    const std::string full = fmt::format("{}[{}]", key, names[i]);
+    if (!entry.IsMap()) continue;  // its name is all there is of it
+    const bool wrapped = entry.size() == 1 && starts_with(names[i], entry.begin()->first.Scalar());
+    const YAML::Node inside = wrapped ? entry.begin()->second : entry;
+    if (inside.IsNull() || (inside.IsMap() && inside.size() == 0)) continue;
+    add(full, inside, depth + 1);
+  }
+}
+
 void Flattener::add(const std::string& key, const YAML::Node& node, int depth) {
   if (!problem.empty()) return;
   if (depth > kDeepest || values.size() > kMaxValues) {
@@ -79,10 +125,7 @@ void Flattener::add(const std::string& key, const YAML::Node& node, int depth) {
       add_map(key, node, depth, false);
       break;
     case YAML::NodeType::Sequence:
-      if (node.size() == 0) values[key] = "[]";
-      for (std::size_t i = 0; i < node.size(); ++i) {
-        add(fmt::format("{}[{}]", key, i), node[i], depth + 1);
-      }
+      add_sequence(key, node, depth);
       break;
     case YAML::NodeType::Scalar:
       values[key] = normal_scalar(node.Scalar(), node.Tag() == "!");

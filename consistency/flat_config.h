@@ -16,12 +16,17 @@ namespace ocrtune {
 struct FlatConfig {
   std::string name;       // of the node: the file as it was given, or the folder's name
   std::string directory;  // where relative paths may be meant from
-  // "Train.loader.batch_size_per_card" -> "128", "Train.dataset.transforms[0].DecodeImage.img_mode"
-  // -> "BGR", "env.NCCL_P2P_DISABLE" -> "1", "version.paddlepaddle" -> "3.0.0".
+  // "Train.loader.batch_size_per_card" -> "128", "Train.dataset.transforms[DecodeImage].img_mode"
+  // -> "BGR", "env.NCCL_P2P_DISABLE" -> "1", "version.paddlepaddle" -> "3.0.0". A list whose
+  // entries have names is keyed by them, and has "Train.dataset.transforms[]" -> "DecodeImage,
+  // RecAug" too; any other list is keyed by position.
   std::map<std::string, std::string> values;
   // Of files that the values name, as their node saw them: name -> hash and lines.
   std::map<std::string, std::string> contents{};
 };
+
+// Behind the key of a list: the names of its entries in their order, with ", " between them.
+inline constexpr const char* kListNames = "[]";
 
 // Among a node's collected files (consistency/node_collection.h): lines "hash lines name".
 inline constexpr const char* kContentsFile = "contents.txt";

@@ -196,7 +196,7 @@ std::vector<CauseRow> program_causes() {
        Remedy::none,
        "The configuration or command line is wrong: an unknown key, option or a syntax error.",
        "the message names the key or option",
-       {"ocrtune check CONFIG.yml", "compare with the example of the same version"}},
+       {"ocrtune check CONFIG.yml EXAMPLE.yml", "compare with the example of the same version"}},
       {"dataset_too_small",
        kFailure,
        "crashed",

@@ -87,6 +87,12 @@ Result<int> run_check(const CheckFlags& flags) {
   }
   const auto configs = read_configs(flags.paths);
   if (!configs) return configs.error();
+  if (configs->size() == 1 && options.nproc.empty()) {
+    return Error{ErrorKind::usage,
+                 (*configs)[0].name +
+                     " is readable, but there is nothing to compare it with: name the other nodes' "
+                     "configurations too, or --nproc N to check its batch and samples alone"};
+  }
   const auto consistency = compare_configs(*configs, options);
   if (!consistency) return consistency.error();
   const std::string page =
@@ -103,7 +109,7 @@ Command check_command() {
           "  ocrtune check --collect shared/nodes rec.yml   # on every node, then: ocrtune check "
           "shared/nodes\n"
           "  ocrtune check collected/   # collected/<node>/{rec.yml,env.txt,versions.txt}\n"
-          "Exit code: 0 consistent, 1 differences that training does not bear, 3 unreadable.",
+          "Exit code: 0 consistent, 1 differences that break training, 3 unreadable.",
           [](CLI::App& app) {
             auto flags = std::make_shared<CheckFlags>();
             app.add_option("configs", flags->paths,

@@ -44,11 +44,11 @@ std::string consistency_text(const Consistency& consistency, std::size_t configs
   }
   for (const std::string& note : consistency.notes) text += "note: " + note + "\n";
   if (!consistency.consistent()) {
-    return text + fmt::format("NOT CONSISTENT: {} differences that training does not bear.\n",
-                              consistency.differences.size());
+    const std::size_t found = consistency.differences.size();
+    return text + fmt::format("INCONSISTENT: {} difference{} training.\n", found,
+                              found == 1 ? " that breaks" : "s that break");
   }
-  return text + (configs == 1 ? "One configuration, readable; nothing to compare it with.\n"
-                              : fmt::format("Consistent: {} configurations.\n", configs));
+  return text + fmt::format("Consistent: {} configuration{}.\n", configs, configs == 1 ? "" : "s");
 }
 
 std::string consistency_json(const Consistency& consistency) {

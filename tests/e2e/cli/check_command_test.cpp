@@ -103,6 +103,23 @@ TEST(CheckCommand, NodesCollectThemselvesAndAreCompared) {
   EXPECT_TRUE(remove_tree(folder));
 }
 
+TEST(CheckCommand, OneConfigurationAloneIsNoAllClear) {
+  const auto [alone, what] = run_check(kConfigs + "node0.yml");
+  EXPECT_EQ(alone, 2);
+  EXPECT_THAT(what, HasSubstr("nothing to compare it with"));
+  EXPECT_EQ(run_check(kConfigs + "node0.yml --nproc 2").first, 0);
+}
+
+TEST(CheckCommand, OneDifferenceIsSingular) {
+  const std::string folder = *make_temporary_directory("check");
+  ASSERT_TRUE(write_file(join_path(folder, "a.yml"), "Loss: {l: [NRTRLoss: ]}\nseed: 1\n"));
+  ASSERT_TRUE(write_file(join_path(folder, "b.yml"), "Loss: {l: [NRTRLoss: ]}\nseed: 2\n"));
+  const auto [code, out] = run_check(folder);
+  EXPECT_EQ(code, 1);
+  EXPECT_THAT(out, HasSubstr("INCONSISTENT: 1 difference that breaks training."));
+  ASSERT_TRUE(remove_tree(folder));
+}
+
 TEST(CheckCommand, BadInputIsOneLine) {
   const auto [missing, what] = run_check("/nowhere.yml");
   EXPECT_EQ(missing, 3);

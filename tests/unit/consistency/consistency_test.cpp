@@ -126,7 +126,7 @@ TEST(Consistency, EveryWrongKeyIsNamedWithBothValues) {
   EXPECT_THAT(
       keys(result.differences),
       testing::UnorderedElementsAre(
-          "Optimizer.lr.learning_rate", "Train.dataset.transforms[0].DecodeImage.img_mode",
+          "Optimizer.lr.learning_rate", "Train.dataset.transforms[DecodeImage].img_mode",
           "Architecture.Backbone.dims[0]", "Architecture.Backbone.dims[1]",
           "Architecture.Backbone.dims[2]", "Global.character_dict_path", "Train.sampler.first_bs"));
   for (const ConfigDifference& difference : result.differences) {
@@ -179,6 +179,74 @@ TEST(Consistency, AnAbsentKeyIsItsDefault) {
 TEST(Consistency, PlacesForAnchorsMayDiffer) {
   EXPECT_TRUE(
       compare({config("a", "x-rate: &r 0.1\nlr: *r\n"), config("b", "lr: 1e-1\n")}).consistent());
+}
+
+TEST(Consistency, NamedEntriesWithoutParametersCount) {
+  const auto transforms = [](const std::string& name) {
+    return config(name, "Train:\n dataset:\n  transforms:\n  - DecodeImage: {img_mode: BGR}\n  - " +
+                            name + ": null\n  - KeepKeys: {keep_keys: [image]}\n");
+  };
+  const Consistency other = compare({transforms("RecAug"), transforms("ABINetRecAug")});
+  EXPECT_THAT(keys(other.differences),
+              testing::UnorderedElementsAre("Train.dataset.transforms[RecAug]",
+                                            "Train.dataset.transforms[ABINetRecAug]"));
+  EXPECT_EQ(other.differences[0].values.at("RecAug"), "(absent)");
+  EXPECT_EQ(other.differences[0].values.at("ABINetRecAug"), "entry 2 of 3");
+  const auto loss = [](const std::string& name) {
+    return config(name,
+                  "Loss: {name: MultiLoss, loss_config_list: [CTCLoss: null, " + name + ": ]}");
+  };
+  EXPECT_THAT(keys(compare({loss("NRTRLoss"), loss("SARLoss")}).differences),
+              testing::UnorderedElementsAre("Loss.loss_config_list[NRTRLoss]",
+                                            "Loss.loss_config_list[SARLoss]"));
+  EXPECT_TRUE(
+      compare({config("a", "Loss: {l: [CTCLoss: null]}"), config("b", "Loss: {l: [CTCLoss: {}]}")})
+          .consistent());
+}
+
+TEST(Consistency, OneInsertedTransformIsOneDifference) {
+  const std::string head = "Train:\n dataset:\n  transforms:\n  - DecodeImage: {img_mode: BGR}\n";
+  const std::string tail =
+      "  - CTCLabelEncode:\n  - RecResizeImg: {image_shape: [3, 48, 320]}\n"
+      "  - KeepKeys: {keep_keys: [image, label]}\n";
+  const FlatConfig short_list = config("a", head + tail);
+  const FlatConfig long_list = config("b", head + "  - RecAug: {tia_prob: 0.4}\n" + tail);
+  const Consistency result = compare({short_list, long_list});
+  ASSERT_THAT(keys(result.differences), testing::ElementsAre("Train.dataset.transforms[RecAug]"));
+  EXPECT_EQ(result.differences[0].values.at("a"), "(absent)");
+  EXPECT_EQ(result.differences[0].values.at("b"), "entry 2 of 5");
+  const Consistency no_list = compare({long_list, config("c", "Train: {dataset: {transforms: []}}")});
+  EXPECT_THAT(keys(no_list.differences), testing::ElementsAre("Train.dataset.transforms"));
+}
+
+TEST(Consistency, EntriesAreComparedByNameAndOrder) {
+  const FlatConfig a = config("a", "t: [A: {p: 1}, B: {q: 2}, A: {p: 3}]");
+  EXPECT_TRUE(compare({a, config("b", "t: [{A: {p: 1}}, {B: {q: 2}}, {A: {p: 3}}]")}).consistent());
+  EXPECT_THAT(keys(compare({a, config("b", "t: [A: {p: 1}, B: {q: 2}, A: {p: 4}]")}).differences),
+              testing::ElementsAre("t[A#2].p"));
+  EXPECT_THAT(keys(compare({a, config("b", "t: [B: {q: 2}, A: {p: 1}, A: {p: 3}]")}).differences),
+              testing::ElementsAre("t (order)"));
+  const FlatConfig named = config("c", "t: [{name: Aug, p: 1}, {name: Pad, w: 2}]");
+  EXPECT_THAT(
+      keys(compare({named, config("d", "t: [{name: Aug, p: 5}, {name: Pad, w: 2}]")}).differences),
+      testing::ElementsAre("t[Aug].p"));
+}
+
+TEST(Consistency, EvaluationOfRankZeroIsLocal) {
+  const auto with = [](const std::string& name, const std::string& batch) {
+    return config(
+        name, "Global: {cal_metric_during_train: " + std::string(batch == "1" ? "true" : "false") +
+                  "}\nEval: {loader: {batch_size_per_card: " + batch + "}}");
+  };
+  const Consistency result = compare({with("a", "1"), with("b", "64")});
+  EXPECT_TRUE(result.consistent());
+  EXPECT_THAT(keys(result.local), testing::UnorderedElementsAre("Eval.loader.batch_size_per_card",
+                                                                "Global.cal_metric_during_train"));
+}
+
+TEST(Consistency, NoCheckpointIsWrittenAsNullOrNotAtAll) {
+  EXPECT_TRUE(compare({config("a", "x: 1\nGlobal: {checkpoints: null}"), config("b", "x: 1")})
+                  .consistent());
 }
 
 TEST(Consistency, RanksMustDiffer) {
