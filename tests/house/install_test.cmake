@@ -54,7 +54,7 @@ endif()
 # installed fonts.
 find_program(patchelf patchelf)
 if(patchelf)
-  run(${CMAKE_CURRENT_LIST_DIR}/../scripts/portable ${BUILD} ${root}/portable.tar.gz)
+  run(${CMAKE_CURRENT_LIST_DIR}/../../scripts/portable ${BUILD} ${root}/portable.tar.gz)
   file(ARCHIVE_EXTRACT INPUT ${root}/portable.tar.gz DESTINATION ${root}/portable)
   file(GLOB portable ${root}/portable/ocrtune-*)
   check_tree(${portable} share/zsh/site-functions/_ocrtune)
