@@ -1,0 +1,103 @@
+// How often `diagnose` names the first cause, and whether its confidence is worth its name.
+//
+//   build/diagnosis_score tests/fixtures/logs/set_aside_cases.txt [--show]
+//
+// Prints the share of right first causes, the confusions, the Brier score and the reliability
+// diagram; --show names the cases that are wrong.
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "bench/synthetic/retold_logs.h"
+
+namespace ocrtune {
+namespace {
+
+struct Score {
+  int cases = 0, right = 0;
+  int chains = 0, chains_right = 0;  // several causes in order: the first one is first
+  int kills = 0, kills_right = 0;    // a SIGKILL is among what is accepted
+  int healthy = 0, alarms = 0;       // a failure above 0.5 on a healthy log
+  double squares = 0;
+  int answers = 0;
+  std::map<int, std::pair<int, int>> bins;  // confidence x 5 -> right, all
+  std::map<std::string, int> confusions;
+};
+
+bool is_kill(const std::string& cause) {
+  return cause == "host_out_of_memory" || cause == "cgroup_out_of_memory" ||
+         cause == "userspace_oom_kill" || cause == "killed_by_other";
+}
+
+void count(const RetoldLog& log, Score& score, bool show) {
+  const Diagnosis diagnosis = diagnose_retold(log);
+  const std::string answer = first_answer(diagnosis);
+  const auto& accepted = log.accepted;
+  const bool right = std::find(accepted.begin(), accepted.end(), answer) != accepted.end();
+  const double confidence = diagnosis.failed ? diagnosis.causes[0].confidence : 0;
+  score.cases += 1;
+  score.right += right;
+  if (!log.followers.empty()) score.chains += 1, score.chains_right += right;
+  if (std::any_of(accepted.begin(), accepted.end(), is_kill)) {
+    score.kills += 1;
+    score.kills_right += right;
+  }
+  if (accepted[0] == "none") {
+    score.healthy += 1;
+    score.alarms += confidence > 0.5;
+  }
+  if (diagnosis.failed) {
+    score.answers += 1;
+    score.squares += (confidence - right) * (confidence - right);
+    auto& bin = score.bins[std::min(static_cast<int>(confidence * 5), 4)];
+    bin.first += right;
+    bin.second += 1;
+  }
+  if (right) return;
+  score.confusions[accepted[0] + " taken for " + answer] += 1;
+  if (!show) return;
+  std::printf("WRONG %s\n   wanted %s, got", log.name.c_str(), join(accepted, "|").c_str());
+  for (const Cause& cause : diagnosis.causes) {
+    std::printf(" %s %.2f", cause.row->name, cause.confidence);
+  }
+  std::printf("\n");
+}
+
+void print(const Score& score) {
+  std::printf("%d cases, first cause right in %d (%.1f %%)\n", score.cases, score.right,
+              100.0 * score.right / std::max(score.cases, 1));
+  std::printf(
+      "several causes in order: %d of %d; SIGKILL: %d of %d; alarms on healthy logs: %d of %d\n",
+      score.chains_right, score.chains, score.kills_right, score.kills, score.alarms,
+      score.healthy);
+  std::printf("Brier score %.3f over %d answers\n", score.squares / std::max(score.answers, 1),
+              score.answers);
+  for (const auto& [bin, counts] : score.bins) {
+    std::printf("  said %.1f to %.1f: right %d of %d\n", bin / 5.0, (bin + 1) / 5.0, counts.first,
+                counts.second);
+  }
+  for (const auto& [confusion, times] : score.confusions) {
+    std::printf("  %d x %s\n", times, confusion.c_str());
+  }
+}
+
+}  // namespace
+}  // namespace ocrtune
+
+int main(int argc, char** argv) {
+  ocrtune::Score score;
+  const bool show = argc > 1 && std::string(argv[argc - 1]) == "--show";
+  for (int i = 1; i < argc - (show ? 1 : 0); ++i) {
+    const auto logs = ocrtune::read_retold_logs(argv[i]);
+    if (!logs) {
+      std::fprintf(stderr, "diagnosis_score: %s\n", logs.error().what.c_str());
+      return 3;
+    }
+    for (const ocrtune::RetoldLog& log : *logs) ocrtune::count(log, score, show);
+  }
+  ocrtune::print(score);
+  return 0;
+}
