@@ -139,8 +139,9 @@ void Attempt::listen(std::string_view bytes) {
 }
 
 void Attempt::look(double now) {
-  const auto& members = tree_.scan();
-  memory_.update(members, now);
+  tree_.scan();
+  memory_.update(tree_, now, plan_.memory_limit_bytes);
+  const std::vector<ProcessFacts>& members = tree_.members();
   for (const ProcessFacts& member : members) pids_.insert(member.pid);
   AttemptStatus& status = end_.last;
   status.seconds = now - started_;
@@ -209,9 +210,7 @@ AttemptStop Attempt::reason_to_stop() const {
   if (plan_.stall_seconds > 0 && stall_ && stall_->seconds >= plan_.stall_seconds) {
     return AttemptStop::stalled;
   }
-  if (plan_.memory_limit_bytes > 0 && end_.last.bytes > plan_.memory_limit_bytes) {
-    return AttemptStop::memory;
-  }
+  if (memory_.reached(plan_.memory_limit_bytes)) return AttemptStop::memory;
   return AttemptStop::none;
 }
 
@@ -251,7 +250,7 @@ void Attempt::gather(const OomCounts& before) {
   }
   if (end_.stop == AttemptStop::memory) {
     evidence.killed_why =
-        fmt::format("memory {} passed the limit of {}", format_bytes(end_.last.bytes),
+        fmt::format("memory {} reached the limit of {}", format_bytes(memory_.bytes()),
                     format_bytes(plan_.memory_limit_bytes));
   }
 }
@@ -277,6 +276,8 @@ Result<AttemptEnd> Attempt::run() {
     if (now >= next_look) {
       look(now);
       next_look = now + kStatusEvery;
+    } else if (now >= memory_.next_seconds(plan_.memory_limit_bytes)) {
+      memory_.update(tree_, now, plan_.memory_limit_bytes);
     }
     end_.stop = reason_to_stop();
   }

@@ -120,6 +120,8 @@ const std::vector<Phrase>& machine_table() {
       {"stopped at {} of a limit of {}", "在 {} 处停止，上限为 {}"},
       {"stopped: the machine had {} of memory left, {} of it used by the trial",
        "已停止：机器只剩 {} 内存，其中试验占用 {}"},
+      {"the memory peak is not sure: {} were read, {} are possible between readings",
+       "内存峰值不确定：读到 {}，两次读取之间可能达到 {}"},
       {"no measurement within {}: {} intervals measured, {} needed",
        "{} 内没有得到测量结果：测得 {} 段，需要 {} 段"},
       {"out of memory: {}", "内存不足：{}"},

@@ -1,6 +1,7 @@
 #include "trial/observe/memory_sampler.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -14,15 +15,18 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
+#include "base/text.h"
+#include "trial/observe/shm_files.h"
 
 namespace ocrtune {
 namespace {
 
+constexpr const char* kShmFolder = "/dev/shm";
 constexpr double kRssSeconds = 0.1;
-constexpr double kPssSeconds = 0.5;
 constexpr double kMinSeconds = 0.005;
-constexpr double kCostShare = 0.003;    // of all CPUs
-constexpr double kGrowthForPss = 0.05;  // RSS growth that makes the last PSS stale
+constexpr double kCostShare = 0.003;  // of all CPUs
+constexpr int kTornReadings = 3;
+constexpr std::uint64_t kTornBytes = 1 << 20;
 
 double thread_cpu_seconds() {
   timespec now{};
@@ -66,15 +70,23 @@ std::uint64_t resident_bytes(int pid, std::array<char, 4096>& block) {
 MemoryReading read_memory(const std::vector<ProcessFacts>& members, bool with_pss) {
   MemoryReading reading;
   std::array<char, 4096> block{};
-  for (const ProcessFacts& process : members) {
-    const std::uint64_t rss = resident_bytes(process.pid, block);
-    reading.rss_bytes += rss;
-    if (!with_pss) continue;
-    const std::string_view text =
-        read_into(fmt::format("/proc/{}/smaps_rollup", process.pid), block);
-    reading.pss_bytes += text.empty() ? rss : field_bytes(text, "\nPss:");
-    reading.pss_shared_bytes += field_bytes(text, "\nPss_Shmem:");
+  for (const ProcessFacts& member : members) {
+    ProcessMemory process{member.pid, member.start_ticks, resident_bytes(member.pid, block)};
+    if (with_pss) {
+      const std::string_view text =
+          read_into(fmt::format("/proc/{}/smaps_rollup", member.pid), block);
+      process.pss_bytes = text.empty() ? process.rss_bytes : field_bytes(text, "\nPss:");
+      process.pss_shared_bytes = field_bytes(text, "\nPss_Shmem:");
+      process.peak_rss_bytes =
+          field_bytes(read_into(fmt::format("/proc/{}/status", member.pid), block), "\nVmHWM:\t");
+    }
+    reading.rss_bytes += process.rss_bytes;
+    reading.pss_bytes += process.pss_bytes;
+    reading.pss_shared_bytes += process.pss_shared_bytes;
+    reading.processes.push_back(process);
   }
+  const std::uint64_t available = host_available_bytes();
+  reading.available_bytes = available == std::numeric_limits<std::uint64_t>::max() ? 0 : available;
   return reading;
 }
 
@@ -90,54 +102,85 @@ std::uint64_t host_available_bytes() {
   return bytes > 0 ? bytes : std::numeric_limits<std::uint64_t>::max();
 }
 
-MemorySampler::MemorySampler(double cpus)
-    : cpus_(std::max(1.0, cpus)), shm_before_(shm_used_bytes()) {}
-
-void MemorySampler::update(const std::vector<ProcessFacts>& members, double now_seconds,
-                           bool force) {
-  const double began = thread_cpu_seconds();
-  MemoryReading reading = read_memory(members, false);
-  rss_cost_ = thread_cpu_seconds() - began;
-  const double grown =
-      static_cast<double>(reading.rss_bytes) / static_cast<double>(rss_at_pss_ + 1);
-  const double since = now_seconds - last_pss_;
-  const bool stale = since >= kPssSeconds || grown > 1 + kGrowthForPss;
-  const bool affordable = since >= pss_cost_ / (kCostShare * cpus_);
-  if (last_pss_ < 0 || force || (stale && affordable)) {
-    const double pss_began = thread_cpu_seconds();
-    reading = read_memory(members, true);
-    pss_cost_ = thread_cpu_seconds() - pss_began;
-    last_pss_ = now_seconds;
-    rss_at_pss_ = reading.rss_bytes;
-    if (reading.rss_bytes > 0) {
-      pss_per_rss_ =
-          static_cast<double>(reading.pss_bytes) / static_cast<double>(reading.rss_bytes);
-    }
-    const std::uint64_t shm = shm_used_bytes();
-    const std::uint64_t grown_shm = shm > shm_before_ ? shm - shm_before_ : 0;
-    unmapped_shm_ = grown_shm > reading.pss_shared_bytes ? grown_shm - reading.pss_shared_bytes : 0;
+MemorySampler::MemorySampler(double cpus) : cpus_(std::max(1.0, cpus)), account_(cpus) {
+  for (const std::string& name : list_directory(kShmFolder).value_or({})) {
+    struct stat facts {};
+    if (::stat(join_path(kShmFolder, name).c_str(), &facts) != 0) continue;
+    shm_before_[{facts.st_dev, facts.st_ino}] = static_cast<std::uint64_t>(facts.st_blocks) * 512;
   }
-  // A shared page makes RSS grow faster than PSS; private growth is 1:1. Scaling lies between.
-  const auto scaled =
-      static_cast<std::uint64_t>(pss_per_rss_ * static_cast<double>(reading.rss_bytes));
-  const std::uint64_t now_bytes = scaled + unmapped_shm_;
+}
+
+// What nobody of the tree has mapped is in no PSS; of mapped files, what nobody has touched.
+void MemorySampler::add_unmapped_shm(const std::vector<ProcessFacts>& members,
+                                     MemoryReading& reading) {
+  std::uint64_t open = 0, mapped = 0;
+  for (const ShmFile& file : used_shm_files(members, kShmFolder, reading.pss_shared_bytes > 0)) {
+    if (!file.name.empty()) shm_names_.insert(file.name);
+    const auto before = shm_before_.find({file.device, file.inode});
+    const std::uint64_t old = before == shm_before_.end() ? 0 : before->second;
+    (file.mapped ? mapped : open) += file.bytes > old ? file.bytes - old : 0;
+  }
+  reading.unmapped_shm_bytes = open;
+  if (mapped > reading.pss_shared_bytes) {
+    reading.unmapped_shm_bytes += mapped - reading.pss_shared_bytes;
+  }
+}
+
+// While a process ends or gives memory back, those read before and after it count the same pages;
+// while one is forked, the pages that the child shares are missing. Such a reading is taken again;
+// when none of them is whole, the lowest counts.
+MemoryReading MemorySampler::read_all(ProcessTree& tree) {
+  MemoryReading lowest;
+  std::vector<ProcessFacts> members = tree.scan();
+  for (int i = 0; i < kTornReadings; ++i) {
+    MemoryReading reading = read_memory(members, true);
+    add_unmapped_shm(members, reading);
+    const MemoryReading after = read_memory(members, false);
+    bool torn = false;
+    for (std::size_t at = 0; at < reading.processes.size(); ++at) {
+      torn = torn || after.processes[at].rss_bytes + kTornBytes < reading.processes[at].rss_bytes;
+    }
+    const std::size_t known = members.size();
+    members = tree.scan();
+    torn = torn || members.size() > known;
+    if (!torn) return reading;
+    if (i == 0 || reading.bytes() < lowest.bytes()) lowest = std::move(reading);
+  }
+  return lowest;
+}
+
+void MemorySampler::update(ProcessTree& tree, double now_seconds, std::uint64_t limit_bytes,
+                           bool force) {
+  const std::uint64_t before = account_.bytes();
+  double began = thread_cpu_seconds();
+  account_.take_rss(read_memory(tree.members(), false), now_seconds);
+  rss_cost_ = thread_cpu_seconds() - began;
+  if (force || account_.wants_pss(now_seconds, limit_bytes)) {
+    began = thread_cpu_seconds();
+    const MemoryReading reading = read_all(tree);
+    account_.take_pss(reading, now_seconds, thread_cpu_seconds() - began);
+  }
   if (last_ >= 0 && now_seconds > last_) {
-    growth_ =
-        (static_cast<double>(now_bytes) - static_cast<double>(bytes_)) / (now_seconds - last_);
+    growth_ = (static_cast<double>(account_.bytes()) - static_cast<double>(before)) /
+              (now_seconds - last_);
   }
   last_ = now_seconds;
-  bytes_ = now_bytes;
-  peak_bytes_ = std::max(peak_bytes_, bytes_);
 }
 
 double MemorySampler::next_seconds(std::uint64_t limit_bytes) const {
   double pause = std::max(kRssSeconds, rss_cost_ / (kCostShare * cpus_));
   if (limit_bytes > 0 && growth_ > 0) {
     const double room =
-        std::max(0.0, static_cast<double>(limit_bytes) - static_cast<double>(bytes_));
+        std::max(0.0, static_cast<double>(limit_bytes) - static_cast<double>(account_.bytes()));
     pause = std::min(pause, std::max(kMinSeconds, room / growth_ / 4));
   }
   return last_ + pause;
+}
+
+std::string unsure_peak_words(const MemorySampler& memory) {
+  if (!is_unsure_peak(memory.peak_bytes(), memory.possible_peak_bytes())) return "";
+  return fmt::format("the memory peak is not sure: {} were read, {} are possible between readings",
+                     format_bytes(memory.peak_bytes()), format_bytes(memory.possible_peak_bytes()));
 }
 
 }  // namespace ocrtune

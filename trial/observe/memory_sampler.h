@@ -1,26 +1,22 @@
 // How much memory a trial's process tree takes, shared pages counted once.
 //
-// PSS divides each shared page among its users, so its sum over the tree is what the tree costs;
-// RSS counts a page that four forked workers share four times. PSS is dear to read (some
-// milliseconds a GiB, under the process's memory lock) and RSS is not, so RSS is read ten times a
-// second and tells how far to scale the last PSS until the next one. Memory in /dev/shm that nobody
-// has mapped (a loader's queue) is added from the growth of the filesystem's use.
-// Source: proc(5), smaps_rollup and statm.
+// Reads /proc for a MemoryAccount (trial/observe/memory_account.h), which says when. RSS is read
+// ten times a second, PSS when it is due. Of /dev/shm only files count that the tree has open or
+// mapped, and of those that were there before only their growth.
+// Source: proc(5), smaps_rollup, statm and status.
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/process_tree.h"
+#include "trial/observe/memory_account.h"
 
 namespace ocrtune {
-
-struct MemoryReading {
-  std::uint64_t rss_bytes = 0;         // sum over the tree, shared pages counted again and again
-  std::uint64_t pss_bytes = 0;         // sum over the tree; 0 when it was not read
-  std::uint64_t pss_shared_bytes = 0;  // of it, shared memory (tmpfs, shm, System V)
-};
 
 // Reads the members that still live; `with_pss` false leaves the PSS fields 0. A process whose
 // smaps_rollup may not be read (another user's) counts with its RSS.
@@ -28,31 +24,42 @@ MemoryReading read_memory(const std::vector<ProcessFacts>& members, bool with_ps
 
 class MemorySampler {
  public:
-  // `cpus`: how many there are; reading takes at most 0.3 % of them.
+  // `cpus`: how many there are; reading takes at most 0.3 % of them, unless a limit may be passed.
   explicit MemorySampler(double cpus);
 
-  // Reads what is due. `force` takes the PSS now, whatever it costs.
-  void update(const std::vector<ProcessFacts>& members, double now_seconds, bool force = false);
+  // Reads what is due. Before PSS is read the tree is scanned: a new child shares pages that would
+  // be missing. `limit_bytes`: that the tree must not pass, 0 for none; `force` takes the PSS now,
+  // whatever it costs.
+  void update(ProcessTree& tree, double now_seconds, std::uint64_t limit_bytes, bool force = false);
 
-  std::uint64_t bytes() const { return bytes_; }  // latest estimate
-  std::uint64_t peak_bytes() const { return peak_bytes_; }
-  double bytes_per_second() const { return growth_; }  // between the last two readings
+  std::uint64_t bytes() const { return account_.bytes(); }  // latest estimate
+  std::uint64_t peak_bytes() const { return account_.peak_bytes(); }
+  std::uint64_t possible_peak_bytes() const { return account_.possible_peak_bytes(); }
+  double bytes_per_second() const { return growth_; }  // between the last two updates
+  // True when the last update has measured, not estimated, that the tree is at the limit.
+  bool reached(std::uint64_t limit_bytes) const {
+    return limit_bytes > 0 && account_.measured() && account_.bytes() >= limit_bytes;
+  }
   // When the next reading is due; sooner while memory grows towards `limit_bytes` (0: none).
   double next_seconds(std::uint64_t limit_bytes) const;
+  // Names in /dev/shm that the tree had open or mapped at one of the readings.
+  const std::set<std::string>& shm_names() const { return shm_names_; }
 
  private:
+  MemoryReading read_all(ProcessTree& tree);
+  void add_unmapped_shm(const std::vector<ProcessFacts>& members, MemoryReading& reading);
+
   double cpus_;
-  std::uint64_t shm_before_;
-  double last_ = -1, last_pss_ = -1;
-  double rss_cost_ = 0, pss_cost_ = 0;  // CPU seconds of one reading
-  double pss_per_rss_ = 1;
-  std::uint64_t rss_at_pss_ = 0;
-  std::uint64_t unmapped_shm_ = 0;
-  std::uint64_t bytes_ = 0, peak_bytes_ = 0;
-  double growth_ = 0;
+  MemoryAccount account_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> shm_before_;  // device, inode
+  std::set<std::string> shm_names_;
+  double last_ = -1, rss_cost_ = 0, growth_ = 0;
 };
 
 std::uint64_t shm_used_bytes();        // of /dev/shm; 0 when it cannot be read
 std::uint64_t host_available_bytes();  // MemAvailable; the largest number when unknown
+
+// "the peak is not sure: 712 MiB were read, 900 MiB are possible between two readings", or empty.
+std::string unsure_peak_words(const MemorySampler& memory);
 
 }  // namespace ocrtune

@@ -288,7 +288,7 @@ void TrialWatch::begin_measuring() {
     plan_.binder->look(tree_.members());
     plan_.binder->bind_again(tree_.members());
   }
-  memory_.update(tree_.members(), now(), true);
+  memory_.update(tree_, now(), limits_.memory_limit_bytes, true);
   load_ = take_load_snapshot(FileRoot(), tree_, now());
 }
 
@@ -383,15 +383,12 @@ void TrialWatch::check_ranks() {
 void TrialWatch::look_at_memory(bool force) {
   const std::uint64_t limit = limits_.memory_limit_bytes;
   if (!force && now() < memory_.next_seconds(limit)) return;
-  memory_.update(tree_.members(), now(), force);
-  if (limit > 0 && memory_.bytes() >= limit && !force) {
-    memory_.update(tree_.members(), now(), true);  // be sure: the estimate scales an older PSS
-  }
+  memory_.update(tree_, now(), limit, force);
   if (measuring_ && plan_.gpus.empty()) {
     trial_.memory_trace.push_back({now() - measuring_since_, memory_.bytes()});
   }
   if (stopped_) return;
-  if (limit > 0 && memory_.bytes() >= limit) {
+  if (memory_.reached(limit)) {
     stop(StopCause::memory_limit, fmt::format("stopped at {} of a limit of {}",
                                               format_bytes(memory_.bytes()), format_bytes(limit)));
   } else if (host_available_bytes() < host_reserve_) {
@@ -523,6 +520,9 @@ void TrialWatch::summarise() {
   trial_.samples_per_second = trial_.ok() ? median(clean.empty() ? all : clean) : 0;
   trial_.latency = step_latency(measured_steps_);
   trial_.peak_bytes = memory_.peak_bytes();
+  if (std::string words = unsure_peak_words(memory_); !words.empty()) {
+    trial_.evidence.push_back(std::move(words));
+  }
   if (!plan_.gpus.empty()) {
     trial_.peak_bytes = gpu_peak_;
     trial_.evidence.push_back(fmt::format(

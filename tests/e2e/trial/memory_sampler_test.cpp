@@ -1,73 +1,43 @@
 #include "trial/observe/memory_sampler.h"
 
-#include <sys/mman.h>
+#include <fcntl.h>
 #include <unistd.h>
 
-#include <csignal>
-#include <cstring>
+#include <functional>
+#include <string>
 
 #include <gtest/gtest.h>
 
 #include "base/process_tree.h"
+#include "tests/support/memory_tree.h"
 
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kMiB = 1 << 20;
+constexpr std::uint64_t kMiB = 1 << 20;
 
-char* touched(std::size_t bytes, int flags) {
-  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
-  std::memset(memory, 1, bytes);
-  return static_cast<char*>(memory);
+// Waits until the tree holds so many processes and `ready` says so.
+bool wait_for(
+    ProcessTree& tree, std::size_t processes,
+    const std::function<bool()>& ready = [] { return true; }) {
+  for (int i = 0; i < 1000; ++i) {
+    if (tree.scan().size() == processes && ready()) return true;
+    ::usleep(10000);
+  }
+  return false;
 }
 
-// A parent with `shared` MiB that three children share, and `own` MiB in each child.
-class Family {
- public:
-  Family(std::size_t shared, std::size_t own) {
-    memory_ = touched(shared * kMiB, MAP_SHARED);
-    shared_bytes_ = shared * kMiB;
-    for (int i = 0; i < 3; ++i) {
-      int ready[2];
-      EXPECT_EQ(::pipe(ready), 0);
-      const pid_t child = ::fork();
-      if (child == 0) {
-        volatile char sum = 0;
-        for (std::size_t at = 0; at < shared_bytes_; at += 4096) sum = sum + memory_[at];
-        touched(own * kMiB, MAP_PRIVATE);
-        [[maybe_unused]] const ssize_t said = ::write(ready[1], "x", 1);
-        while (true) ::pause();
-      }
-      char byte = 0;
-      EXPECT_EQ(::read(ready[0], &byte, 1), 1);
-      ::close(ready[0]);
-      ::close(ready[1]);
-      members_.emplace_back();
-      members_.back().pid = child;
-    }
-  }
-  ~Family() {
-    for (const ProcessFacts& member : members_) ::kill(member.pid, SIGKILL);
-    for (std::size_t i = 0; i < members_.size(); ++i) ::wait(nullptr);
-    ::munmap(memory_, shared_bytes_);
-  }
-  const std::vector<ProcessFacts>& members() const { return members_; }
-
- private:
-  char* memory_;
-  std::size_t shared_bytes_;
-  std::vector<ProcessFacts> members_;
-};
+std::uint64_t rss_of(ProcessTree& tree) { return read_memory(tree.members(), false).rss_bytes; }
 
 TEST(ReadMemory, CountsSharedPagesOnce) {
-  const Family family(64, 8);
-  const MemoryReading reading = read_memory(family.members(), true);
-  EXPECT_GT(reading.rss_bytes, 3 * 72 * kMiB);
-  // The fourth holder of the shared pages is this process: three quarters are the children's.
-  EXPECT_GT(reading.pss_bytes, (48 + 24) * kMiB);
-  EXPECT_LT(reading.pss_bytes, (48 + 24 + 20) * kMiB);
-  EXPECT_GT(reading.pss_shared_bytes, 47 * kMiB);
-  EXPECT_EQ(read_memory(family.members(), false).pss_bytes, 0u);
+  ProcessTree tree;
+  ASSERT_TRUE(tree.start(memory_tree("shared 64 fork 3 { read own 8 wait 60 } wait 60")).ok());
+  ASSERT_TRUE(wait_for(tree, 4, [&] { return rss_of(tree) > (4 * 64 + 3 * 8) * kMiB; }));
+  const MemoryReading reading = read_memory(tree.members(), true);
+  EXPECT_GT(reading.pss_bytes, (64 + 24) * kMiB);
+  EXPECT_LT(reading.pss_bytes, (64 + 24 + 12) * kMiB);
+  EXPECT_GT(reading.pss_shared_bytes, 63 * kMiB);
+  EXPECT_EQ(read_memory(tree.members(), false).pss_bytes, 0u);
 }
 
 TEST(ReadMemory, ForgetsWhoIsGone) {
@@ -76,28 +46,90 @@ TEST(ReadMemory, ForgetsWhoIsGone) {
   EXPECT_EQ(read_memory({nobody}, true).rss_bytes, 0u);
 }
 
-TEST(MemorySampler, KeepsThePeakAndTheEstimateBetween) {
+TEST(MemorySampler, ChildrenThatShareTheirParentsPagesAreNoPeak) {
+  ProcessTree tree;
   MemorySampler sampler(2);
-  {
-    const Family family(64, 8);
-    sampler.update(family.members(), 1.0);
-    EXPECT_GT(sampler.bytes(), 70 * kMiB);
-    sampler.update(family.members(), 1.1);  // RSS only: still scaled to PSS
-    EXPECT_LT(sampler.bytes(), 95 * kMiB);
-  }
+  ASSERT_TRUE(tree.start(memory_tree("own 96 wait 0.5 fork 6 { read wait 60 } wait 60")).ok());
+  double now = 0;
+  ASSERT_TRUE(wait_for(tree, 7, [&] {
+    sampler.update(tree, now += 0.1, 300 * kMiB);
+    EXPECT_FALSE(sampler.reached(300 * kMiB));
+    return rss_of(tree) > 7 * 96 * kMiB;
+  }));
+  for (int i = 0; i < 30; ++i) sampler.update(tree, now += 0.1, 300 * kMiB);
+  EXPECT_FALSE(sampler.reached(300 * kMiB));
+  EXPECT_GT(sampler.peak_bytes(), 92 * kMiB);
+  EXPECT_LT(sampler.peak_bytes(), (96 + 20) * kMiB);
+}
+
+TEST(MemorySampler, PagesCopiedOnWriteReachTheLimit) {
+  ProcessTree tree;
+  MemorySampler sampler(2);
+  ASSERT_TRUE(
+      tree.start(memory_tree("own 96 fork 4 { read wait 0.5 copy 96 wait 60 } wait 60")).ok());
+  double now = 0;
+  const std::uint64_t limit = 300 * kMiB;
+  EXPECT_TRUE(wait_for(tree, 5, [&] {
+    sampler.update(tree, now += 0.1, limit);
+    return sampler.reached(limit);
+  }));
+}
+
+TEST(MemorySampler, KeepsThePeak) {
+  ProcessTree tree;
+  MemorySampler sampler(2);
+  ASSERT_TRUE(tree.start(memory_tree("own 64 wait 60")).ok());
+  ASSERT_TRUE(wait_for(tree, 1, [&] { return rss_of(tree) > 64 * kMiB; }));
+  sampler.update(tree, 1.0, 0);
   const std::uint64_t peak = sampler.peak_bytes();
-  sampler.update({}, 2.0, true);
-  EXPECT_LT(sampler.bytes(), peak);
+  EXPECT_GT(peak, 60 * kMiB);
+  tree.stop(0);
+  sampler.update(tree, 2.0, 0, true);
+  EXPECT_LT(sampler.bytes(), kMiB);
   EXPECT_EQ(sampler.peak_bytes(), peak);
+}
+
+// A file of /dev/shm for one test.
+class ShmName {
+ public:
+  explicit ShmName(const std::string& tag)
+      : name_("ocrtune_test_" + tag + "_" + std::to_string(::getpid())) {}
+  ~ShmName() { ::unlink(path().c_str()); }
+  const std::string& name() const { return name_; }
+  std::string path() const { return "/dev/shm/" + name_; }
+
+ private:
+  std::string name_;
+};
+
+TEST(MemorySampler, CountsSharedMemoryThatTheTreeHasOpenAndNobodyElses) {
+  if (::access("/dev/shm", W_OK) != 0) GTEST_SKIP() << "/dev/shm cannot be written";
+  const ShmName mine("mine"), theirs("theirs"), old("old");
+  ProcessTree before;
+  ASSERT_TRUE(before.start(memory_tree("shm " + old.name() + " 16")).ok());
+  ASSERT_TRUE(wait_for(before, 0));
+  MemorySampler sampler(2);
+  ProcessTree tree, others;
+  ASSERT_TRUE(others.start(memory_tree("shm_open " + theirs.name() + " 64 wait 60")).ok());
+  ASSERT_TRUE(tree.start(memory_tree("shm " + old.name() + " 16 shm_open " + mine.name() +
+                                     " 32 own 8 wait 60"))
+                  .ok());
+  ASSERT_TRUE(wait_for(tree, 1, [&] { return rss_of(tree) > 24 * kMiB; }));
+  ASSERT_TRUE(wait_for(others, 1, [&] { return shm_used_bytes() >= 112 * kMiB; }));
+  sampler.update(tree, 1.0, 0);
+  EXPECT_GT(sampler.peak_bytes(), (16 + 32 + 8 - 4) * kMiB);
+  EXPECT_LT(sampler.peak_bytes(), (16 + 32 + 8 + 8) * kMiB);
+  EXPECT_EQ(sampler.shm_names(), (std::set<std::string>{mine.name(), old.name()}));
 }
 
 TEST(MemorySampler, LooksSoonerBeforeALimit) {
   MemorySampler sampler(64);
-  sampler.update({}, 1.0, true);
-  const double usual = sampler.next_seconds(0) - 1.0;
-  EXPECT_GE(usual, 0.1);
-  const Family family(64, 8);
-  sampler.update(family.members(), 1.1, true);
+  ProcessTree tree;
+  sampler.update(tree, 1.0, 0, true);
+  EXPECT_GE(sampler.next_seconds(0) - 1.0, 0.1);
+  ASSERT_TRUE(tree.start(memory_tree("own 64 wait 60")).ok());
+  ASSERT_TRUE(wait_for(tree, 1, [&] { return rss_of(tree) > 64 * kMiB; }));
+  sampler.update(tree, 1.1, 0, true);
   EXPECT_GT(sampler.bytes_per_second(), 0);
   EXPECT_LT(sampler.next_seconds(sampler.bytes() + kMiB) - 1.1, 0.1);
   EXPECT_GE(sampler.next_seconds(sampler.bytes() + kMiB) - 1.1, 0.004);

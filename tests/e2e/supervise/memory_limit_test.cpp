@@ -1,0 +1,64 @@
+// A supervised run is stopped at its memory limit when the tree holds so much, and never before.
+#include <unistd.h>
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "base/process_tree.h"
+#include "supervise/supervised_attempt.h"
+#include "tests/support/memory_tree.h"
+#include "trial/observe/memory_sampler.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+class MemoryLimit : public testing::Test {
+ protected:
+  void SetUp() override { folder_ = *make_temporary_directory("memory-limit"); }
+  void TearDown() override { EXPECT_TRUE(remove_tree(folder_)); }
+
+  AttemptEnd attempt(const std::string& script, std::uint64_t limit_bytes) {
+    AttemptPlan plan;
+    plan.process = memory_tree(script);
+    plan.log_path = join_path(folder_, "log");
+    plan.memory_limit_bytes = limit_bytes;
+    plan.stop_grace_seconds = 0;
+    auto end = run_attempt(plan, {});
+    EXPECT_TRUE(end.ok());
+    return *end;
+  }
+
+  std::string folder_;
+};
+
+TEST_F(MemoryLimit, ChildrenThatShareTheirParentsPagesMayRun) {
+  const AttemptEnd end = attempt("own 700 wait 1.2 fork 6 { read wait 2 } join", 1500 * kMiB);
+  EXPECT_EQ(end.stop, AttemptStop::none);
+  EXPECT_TRUE(end.exit.clean());
+  EXPECT_LT(end.peak_bytes, 750 * kMiB);
+}
+
+TEST_F(MemoryLimit, WhatChildrenCopyOnWriteIsStopped) {
+  const AttemptEnd end =
+      attempt("own 96 wait 0.4 fork 6 { read wait 1 copy 96 wait 60 } join", 250 * kMiB);
+  EXPECT_EQ(end.stop, AttemptStop::memory);
+  EXPECT_GE(end.peak_bytes, 250 * kMiB);
+}
+
+TEST_F(MemoryLimit, SharedMemoryOfOthersIsNotItsOwn) {
+  if (::access("/dev/shm", W_OK) != 0) GTEST_SKIP() << "/dev/shm cannot be written";
+  const std::string name = "ocrtune_test_others_" + std::to_string(::getpid());
+  ProcessTree others;
+  ASSERT_TRUE(others.start(memory_tree("wait 0.7 shm_open " + name + " 96 wait 60")).ok());
+  const AttemptEnd end = attempt("own 8 wait 2.5", 64 * kMiB);
+  ::unlink(("/dev/shm/" + name).c_str());
+  EXPECT_EQ(end.stop, AttemptStop::none);
+  EXPECT_LT(end.peak_bytes, 32 * kMiB);
+}
+
+}  // namespace
+}  // namespace ocrtune

@@ -1,0 +1,106 @@
+#include "trial/observe/memory_account.h"
+
+#include <gtest/gtest.h>
+
+namespace ocrtune {
+namespace {
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+struct Row {
+  int pid;
+  std::uint64_t rss, pss, peak_rss = 0;  // MiB
+};
+
+MemoryReading reading(const std::vector<Row>& rows, std::uint64_t available = 0) {
+  MemoryReading all;
+  for (const Row& row : rows) {
+    ProcessMemory process;
+    process.pid = row.pid;
+    process.rss_bytes = row.rss * kMiB;
+    process.pss_bytes = row.pss * kMiB;
+    process.peak_rss_bytes = std::max(row.rss, row.peak_rss) * kMiB;
+    all.rss_bytes += process.rss_bytes;
+    all.pss_bytes += process.pss_bytes;
+    all.processes.push_back(process);
+  }
+  all.available_bytes = available * kMiB;
+  return all;
+}
+
+TEST(MemoryAccount, SharedPagesOfNewChildrenAreNoPeak) {
+  MemoryAccount account(2);
+  EXPECT_TRUE(account.wants_pss(0, 0));
+  account.take_pss(reading({{1, 700, 700}}), 0, 0.01);
+  const std::vector<Row> family = {{1, 700, 100}, {2, 700, 100}, {3, 700, 100}, {4, 700, 100},
+                                   {5, 700, 100}, {6, 700, 100}, {7, 700, 100}};
+  account.take_rss(reading(family), 0.3);
+  EXPECT_EQ(account.bytes(), 700 * kMiB);
+  EXPECT_TRUE(account.wants_pss(0.3, 0)) << "unread children may hold anything";
+  account.take_pss(reading(family), 0.3, 0.01);
+  account.take_rss(reading(family), 0.4);
+  EXPECT_EQ(account.peak_bytes(), 700 * kMiB);
+  EXPECT_FALSE(account.wants_pss(0.4, 2000 * kMiB));
+  EXPECT_FALSE(is_unsure_peak(account.peak_bytes(), account.possible_peak_bytes()));
+}
+
+TEST(MemoryAccount, PrivateGrowthCountsInFull) {
+  MemoryAccount account(2);
+  account.take_pss(reading({{1, 800, 100}, {2, 800, 100}}), 0, 0.1);
+  account.take_rss(reading({{1, 1000, 0}, {2, 1000, 0}}), 0.5);
+  EXPECT_EQ(account.bytes(), 600 * kMiB);
+  EXPECT_EQ(account.peak_bytes(), 200 * kMiB) << "an estimate is no peak";
+  EXPECT_TRUE(account.wants_pss(0.5, 500 * kMiB)) << "the limit may be passed";
+  EXPECT_FALSE(account.wants_pss(0.5, 0)) << "0.1 CPU seconds are too dear for a peak at 0.5 s";
+  EXPECT_TRUE(account.wants_pss(2.1, 0));
+}
+
+TEST(MemoryAccount, NoProcessIsAboveItsRss) {
+  MemoryAccount account(1);
+  account.take_pss(reading({{1, 500, 500}}), 0, 0);
+  account.take_rss(reading({{1, 20, 0}}), 0.1);
+  EXPECT_EQ(account.bytes(), 20 * kMiB);
+}
+
+TEST(MemoryAccount, WhatTheMachineLosesCallsForAReading) {
+  MemoryAccount account(1);
+  account.take_pss(reading({{1, 500, 250}, {2, 500, 250}}, 4000), 0, 0.001);
+  account.take_rss(reading({{1, 500, 0}, {2, 500, 0}}, 3990), 0.2);
+  EXPECT_FALSE(account.wants_pss(0.2, 0));
+  account.take_rss(reading({{1, 500, 0}, {2, 500, 0}}, 3600), 0.2);  // copied on write
+  EXPECT_TRUE(account.wants_pss(0.2, 0));
+  EXPECT_TRUE(account.wants_pss(0.2, 900 * kMiB));
+  EXPECT_EQ(account.bytes(), 500 * kMiB) << "others may have taken it";
+}
+
+TEST(MemoryAccount, APeakThatNobodyReadIsSaid) {
+  MemoryAccount account(1);
+  account.take_pss(reading({{1, 100, 100}}), 0, 0.001);
+  account.take_pss(reading({{1, 120, 120, 900}}), 1, 0.001);  // the kernel's mark tells
+  EXPECT_EQ(account.peak_bytes(), 120 * kMiB);
+  EXPECT_EQ(account.possible_peak_bytes(), 900 * kMiB);
+  EXPECT_TRUE(is_unsure_peak(account.peak_bytes(), account.possible_peak_bytes()));
+}
+
+TEST(MemoryAccount, AnEstimateThatWasReadAtOnceIsSettled) {
+  MemoryAccount account(1);
+  account.take_pss(reading({{1, 100, 50}, {2, 100, 50}}), 0, 0.001);
+  account.take_rss(reading({{1, 400, 0}, {2, 400, 0}}), 0.1);  // 700 MiB, were it private
+  account.take_pss(reading({{1, 400, 200}, {2, 400, 200}}), 0.1, 0.001);
+  EXPECT_FALSE(is_unsure_peak(account.peak_bytes(), account.possible_peak_bytes()));
+  account.take_rss(reading({{1, 900, 0}, {2, 400, 0}}), 0.2);
+  account.take_rss(reading({{1, 400, 0}}), 0.3);  // given back, and nobody looked
+  account.take_pss(reading({{1, 400, 400}}), 0.3, 0.001);
+  EXPECT_TRUE(is_unsure_peak(account.peak_bytes(), account.possible_peak_bytes()));
+}
+
+TEST(MemoryAccount, ReadingsThatNothingCallsForAreRare) {
+  MemoryAccount account(2);
+  account.take_pss(reading({{1, 7000, 7000}}), 0, 0.06);
+  account.take_rss(reading({{1, 7000, 0}}), 5);
+  EXPECT_FALSE(account.wants_pss(5, 0));
+  EXPECT_TRUE(account.wants_pss(10.1, 0));  // 0.06 / (0.3 % of 2 CPUs)
+}
+
+}  // namespace
+}  // namespace ocrtune

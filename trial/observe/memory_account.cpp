@@ -1,0 +1,104 @@
+#include "trial/observe/memory_account.h"
+
+#include <algorithm>
+
+namespace ocrtune {
+namespace {
+
+constexpr double kPssSeconds = 0.5;   // between two readings that nothing calls for
+constexpr double kCostShare = 0.003;  // of all CPUs, for those
+// Of one CPU, while the figures suggest that the limit, or the peak, was passed; the last is for
+// what only the machine's available memory suggests: other programs may have taken it.
+constexpr double kLimitShare = 0.25, kPeakShare = 0.05, kHintShare = 0.02;
+constexpr double kPeakTolerance = 0.01, kHintTolerance = 0.03, kUnsure = 0.05;
+constexpr double kMegabyte = 1048576;
+constexpr double kSmall = 4 * kMegabyte, kSmallHint = 32 * kMegabyte;
+
+double real(std::uint64_t bytes) { return static_cast<double>(bytes); }
+
+}  // namespace
+
+bool is_unsure_peak(std::uint64_t peak, std::uint64_t possible) {
+  return real(possible) > (1 + kUnsure) * real(peak) + kSmall;
+}
+
+MemoryAccount::MemoryAccount(double cpus) : cpus_(std::max(1.0, cpus)) {}
+
+void MemoryAccount::take_rss(const MemoryReading& reading, double) {
+  measured_ = false;
+  bytes_ = unmapped_;
+  unread_rss_ = 0;
+  available_ = reading.available_bytes;
+  for (const ProcessMemory& process : reading.processes) {
+    const auto found = known_.find({process.pid, process.start_ticks});
+    if (found == known_.end()) {
+      unread_rss_ += process.rss_bytes;
+      continue;
+    }
+    const Known& then = found->second;
+    const std::uint64_t grown = process.rss_bytes > then.rss ? process.rss_bytes - then.rss : 0;
+    bytes_ += std::min(then.pss + grown, process.rss_bytes);  // PSS is never above RSS
+  }
+  pending_ = std::max(pending_, bytes_);
+}
+
+void MemoryAccount::take_pss(const MemoryReading& reading, double now_seconds,
+                             double cost_cpu_seconds) {
+  // What was high before and has not been given back since is what this reading shows.
+  if (pending_ > bytes_ && is_unsure_peak(bytes_, pending_)) {
+    possible_ = std::max(possible_, pending_);
+  }
+  std::uint64_t spike = 0;
+  std::map<std::pair<int, std::uint64_t>, Known> known;
+  for (const ProcessMemory& process : reading.processes) {
+    const std::pair<int, std::uint64_t> identity{process.pid, process.start_ticks};
+    const auto found = known_.find(identity);
+    const std::uint64_t before = found == known_.end() ? 0 : found->second.peak_rss;
+    // A mark that rose since the last reading and stands above what is held now: a spike between.
+    if (process.peak_rss_bytes > std::max(before, process.rss_bytes)) {
+      spike += process.peak_rss_bytes - process.rss_bytes;
+    }
+    known[identity] = {process.rss_bytes, process.pss_bytes,
+                       std::max(before, process.peak_rss_bytes)};
+  }
+  known_ = std::move(known);
+  last_pss_ = now_seconds;
+  cost_ = cost_cpu_seconds;
+  unmapped_ = reading.unmapped_shm_bytes;
+  bytes_ = read_bytes_ = reading.bytes();
+  available_ = read_available_ = reading.available_bytes;
+  unread_rss_ = 0;
+  pending_ = 0;
+  measured_ = true;
+  peak_ = std::max(peak_, bytes_);
+  possible_ = std::max(possible_, bytes_ + spike);
+}
+
+// Growth that RSS does not show: pages copied on write, files in shared memory, unread processes.
+std::uint64_t MemoryAccount::hidden_growth() const {
+  if (available_ == 0 || available_ >= read_available_) return 0;
+  return read_available_ - available_;
+}
+
+bool MemoryAccount::wants_pss(double now_seconds, std::uint64_t limit_bytes) const {
+  if (last_pss_ < 0) return true;
+  const double since = now_seconds - last_pss_;
+  const std::uint64_t all = bytes_ + unread_rss_;
+  const std::uint64_t with_hidden = read_bytes_ + hidden_growth();
+  if (limit_bytes > 0 && since >= cost_ / kLimitShare &&
+      std::max(all, with_hidden) >= limit_bytes) {
+    return true;
+  }
+  const double peak = real(peak_);
+  if (real(all) > (1 + kPeakTolerance) * peak + kSmall && since >= cost_ / kPeakShare) return true;
+  if (real(with_hidden) > (1 + kHintTolerance) * peak + kSmallHint && since >= cost_ / kHintShare) {
+    return true;
+  }
+  return since >= std::max(kPssSeconds, cost_ / (kCostShare * cpus_));
+}
+
+std::uint64_t MemoryAccount::possible_peak_bytes() const {
+  return std::max({peak_, possible_, pending_});
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,121 @@
+#include "trial/observe/shm_files.h"
+
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr std::uint64_t kBlock = 512;  // of st_blocks
+constexpr std::string_view kDeleted = " (deleted)";
+constexpr std::string_view kMemfd = "/memfd:";
+
+class Collector {
+ public:
+  explicit Collector(const std::string& folder) : mark_(folder + "/") {}
+
+  void look_at_descriptors(int pid);
+  void look_at_maps(int pid);
+  std::vector<ShmFile> files() const;
+
+ private:
+  bool is_ours(std::string_view path) const {
+    return starts_with(path, mark_) || starts_with(path, kMemfd);
+  }
+  std::string name_of(std::string_view path) const;
+  ShmFile* add(std::string_view path, const std::string& reachable_as);
+
+  std::string mark_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, ShmFile> files_;
+};
+
+// A file in a folder of /dev/shm has the folder's path as a part of its name.
+std::string Collector::name_of(std::string_view path) const {
+  if (!starts_with(path, mark_) || ends_with(path, kDeleted)) return "";
+  return std::string(path.substr(mark_.size()));
+}
+
+ShmFile* Collector::add(std::string_view path, const std::string& reachable_as) {
+  struct stat facts {};
+  if (::stat(reachable_as.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return nullptr;
+  ShmFile& file = files_[{facts.st_dev, facts.st_ino}];
+  file.device = facts.st_dev;
+  file.inode = facts.st_ino;
+  file.bytes = static_cast<std::uint64_t>(facts.st_blocks) * kBlock;
+  if (file.name.empty()) file.name = name_of(path);
+  return &file;
+}
+
+void Collector::look_at_descriptors(int pid) {
+  const std::string folder = fmt::format("/proc/{}/fd", pid);
+  const auto names = list_directory(folder);
+  if (!names) return;
+  for (const std::string& name : *names) {
+    const std::string link = folder + "/" + name;
+    std::array<char, 4096> target{};
+    const ssize_t size = ::readlink(link.c_str(), target.data(), target.size());
+    if (size <= 0) continue;
+    const std::string_view path(target.data(), static_cast<std::size_t>(size));
+    if (is_ours(path)) add(path, link);
+  }
+}
+
+// "7f.. -7f.. rw-s 00000000 00:1a 123     /dev/shm/name". A file that is deleted and that nobody
+// has open any more is only in its users' PSS.
+void Collector::look_at_maps(int pid) {
+  const auto text = read_file(fmt::format("/proc/{}/maps", pid), 64 << 20);
+  if (!text ||
+      (text->find(mark_) == std::string::npos && text->find(kMemfd) == std::string::npos)) {
+    return;
+  }
+  for (const std::string& line : split(*text, '\n')) {
+    const std::size_t at = line.find('/');
+    if (at == std::string::npos || !is_ours(std::string_view(line).substr(at))) continue;
+    const std::string_view path = std::string_view(line).substr(at);
+    const auto fields = words(std::string_view(line).substr(0, at));
+    if (fields.size() < 5) continue;
+    unsigned major = 0, minor = 0;
+    std::uint64_t inode = 0;
+    const std::size_t colon = fields[3].find(':');
+    if (colon == std::string::npos) continue;
+    const char* device = fields[3].data();
+    std::from_chars(device, device + colon, major, 16);
+    std::from_chars(device + colon + 1, device + fields[3].size(), minor, 16);
+    std::from_chars(fields[4].data(), fields[4].data() + fields[4].size(), inode);
+    if (const auto open = files_.find({::makedev(major, minor), inode}); open != files_.end()) {
+      open->second.mapped = true;
+    } else if (!ends_with(path, kDeleted)) {
+      if (ShmFile* file = add(path, std::string(path))) file->mapped = true;
+    }
+  }
+}
+
+std::vector<ShmFile> Collector::files() const {
+  std::vector<ShmFile> files;
+  for (const auto& [identity, file] : files_) files.push_back(file);
+  return files;
+}
+
+}  // namespace
+
+std::vector<ShmFile> used_shm_files(const std::vector<ProcessFacts>& members,
+                                    const std::string& folder, bool maps) {
+  Collector collector(folder);
+  for (const ProcessFacts& process : members) collector.look_at_descriptors(process.pid);
+  if (maps) {
+    for (const ProcessFacts& process : members) collector.look_at_maps(process.pid);
+  }
+  return collector.files();
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,26 @@
+// Which files of /dev/shm a set of processes has open or mapped, and what they take.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/process_tree.h"
+
+namespace ocrtune {
+
+struct ShmFile {
+  std::string name;  // in the folder; empty: it has no name any more, or never had one
+  std::uint64_t device = 0, inode = 0;
+  std::uint64_t bytes = 0;  // allocated, by whomever
+  bool mapped = false;      // by one of the processes
+};
+
+// Regular files below `folder` and anonymous ones (memfd), each once. `maps`: also looks through
+// the mappings of each process (about 1 ms for a thousand), not only at its descriptors. What
+// another user's process has open cannot be seen without privileges.
+std::vector<ShmFile> used_shm_files(const std::vector<ProcessFacts>& members,
+                                    const std::string& folder = "/dev/shm", bool maps = true);
+
+}  // namespace ocrtune
