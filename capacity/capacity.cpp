@@ -23,13 +23,24 @@ constexpr int kMaxSearched = 100000;
 
 double min_noise(const NodeMeasurement& node) { return std::max(node.noise, 0.01); }
 
-// What another day's measurement of this node might give as its median rate.
+double centre_of(const NodeMeasurement& node) {
+  return node.stated_rate.median > 0 ? node.stated_rate.median : median(node.rates);
+}
+
+// Relative standard error of the node's rate: of its stated 95 % interval, or of its repeats.
+double rate_error(const NodeMeasurement& node) {
+  const double repeats =
+      min_noise(node) * std::sqrt(1 + 1.57 / static_cast<double>(node.rates.size()));
+  const Interval& stated = node.stated_rate;
+  if (stated.low <= 0 || stated.high <= stated.low) return repeats;
+  return std::max(repeats, std::log(stated.high / stated.low) / (2 * 1.96));
+}
+
+// What another day's measurement of this node might give as its rate.
 std::vector<double> rate_draws(const NodeMeasurement& node) {
   Random random(kSeed);
-  const double centre = median(node.rates);
-  const double stddev =
-      min_noise(node) * std::sqrt(1 + 1.57 / static_cast<double>(node.rates.size()));
-  const double widened = std::hypot(stddev, node.widened);
+  const double centre = centre_of(node);
+  const double widened = std::hypot(rate_error(node), node.widened);
   std::vector<double> draws;
   for (int i = 0; i < kDraws; ++i) {
     draws.push_back(centre * std::exp(widened * random.normal()));
@@ -53,6 +64,14 @@ QueueModel queue_of(const NodeMeasurement& node, double speed) {
   return model;
 }
 
+// Line images per second that a machine of this speed serves within the latency target.
+double served_lines(const NodeMeasurement& node, const CapacityDemand& demand, double speed,
+                    int requests) {
+  return highest_rate(queue_of(node, speed), *demand.promise, kSeed, requests,
+                      demand.lines_per_page) *
+         mean_requests(demand.lines_per_page);
+}
+
 class Planner {
  public:
   Planner(const NodeMeasurement& node, const CapacityDemand& demand)
@@ -66,7 +85,7 @@ class Planner {
     plan_.extrapolated = node_.widened > 0;
     plan_.machine_kind = node_.kind.empty() ? "this kind" : node_.kind;
     plan_.notes = node_.notes;
-    plan_.machine_rate = interval_of(draws_, median(node_.rates), demand_.confidence);
+    plan_.machine_rate = interval_of(draws_, centre_of(node_), demand_.confidence);
     if (demand_.inference()) {
       plan_inference();
     } else {
@@ -80,7 +99,7 @@ class Planner {
 
   void plan_inference() {
     plan_.valid_range = {1, kMaxSharedNothing,
-                         "one machine was measured; a load balancer for more than 100 was not"};
+                         "one machine was measured, and an even load balancer is assumed"};
     plan_.back_tests = back_tests(node_.points, {demand_.confidence, 200, kSeed});
     note_service();
     if (!serve()) return;
@@ -113,7 +132,8 @@ class Planner {
   }
 
   double trace_latency(int machines, double speed) const {
-    return latency_quantile(simulate_queue(queue_of(node_, speed), trace_share(machines), kSeed),
+    return latency_quantile(simulate_pages(queue_of(node_, speed), trace_share(machines),
+                                           demand_.lines_per_page, kSeed),
                             demand_.promise->percentile);
   }
 
@@ -146,6 +166,11 @@ class Planner {
 
   void note_service() {
     plan_.notes.emplace_back("machines share nothing but a load balancer that divides evenly");
+    if (!demand_.lines_per_page.empty()) {
+      plan_.notes.emplace_back(
+          "pages: recognition of their lines alone was measured; finding the lines on a page comes "
+          "on top, in time and in machines");
+    }
     if (!demand_.promise) {
       plan_.notes.emplace_back(
           "no --slo was given: the count keeps up with the load and promises no latency");
@@ -174,21 +199,22 @@ class Planner {
       return true;
     }
     const auto served = [&](double rate) {
-      const double speed = rate / plan_.machine_rate.median;
-      return highest_rate(queue_of(node_, speed), *demand_.promise, kSeed, kQueueRequests);
+      return served_lines(node_, demand_, rate / plan_.machine_rate.median, kQueueRequests);
     };
     plan_.served_rate = {served(plan_.machine_rate.median), served(plan_.machine_rate.low),
                          served(plan_.machine_rate.high)};
     if (plan_.served_rate.low > 0) return true;
     const QueueModel idle = queue_of(node_, plan_.machine_rate.low / plan_.machine_rate.median);
     const double alone = latency_quantile(
-        simulate_queue(
-            idle, take_arrivals(Arrivals::poisson(1e-3 * saturated_rate(idle, 1), 5), 5000), 7),
+        simulate_pages(idle,
+                       take_arrivals(Arrivals::poisson(1e-3 * saturated_rate(idle, 1), 5), 5000),
+                       demand_.lines_per_page, 7),
         demand_.promise->percentile);
     refuse(fmt::format(
-        "no number of machines keeps {}: one request alone takes {:.3g} ms there, {:.3g} ms "
-        "too long; a smaller batch or more threads a process may do",
-        promise_text(*demand_.promise), 1e3 * alone,
+        "no measured setting meets {} on any number of machines: with {} one {} alone takes {:.3g} "
+        "ms, {:.3g} ms too long; measure a smaller batch or more threads a process",
+        promise_text(*demand_.promise), knobs_text(node_.knobs),
+        demand_.lines_per_page.empty() ? "request" : "page", 1e3 * alone,
         1e3 * std::max(0.0, alone - demand_.promise->seconds)));
     return false;
   }
@@ -212,9 +238,13 @@ class Planner {
     if (demand_.promise && !promised()) {
       row.latency_seconds = std::numeric_limits<double>::infinity();
       if (row.busy_share < 1) {
-        const auto arrivals = take_arrivals(Arrivals::poisson(each, kSeed), kQueueRequests);
-        row.latency_seconds = latency_quantile(simulate_queue(queue_of(node_, 1), arrivals, kSeed),
-                                               demand_.promise->percentile);
+        const double lines = mean_requests(demand_.lines_per_page);
+        const auto arrivals = take_arrivals(
+            Arrivals::poisson(each / lines, kSeed),
+            std::max<std::size_t>(static_cast<std::size_t>(kQueueRequests / lines), 2000));
+        row.latency_seconds = latency_quantile(
+            simulate_pages(queue_of(node_, 1), arrivals, demand_.lines_per_page, kSeed),
+            demand_.promise->percentile);
       }
     }
     return row;
@@ -246,9 +276,9 @@ class Planner {
     if (count.median > plan_.valid_range.high) {
       const double seconds = demand_.total_samples() / plan_.machine_rate.median;
       return refuse(
-          fmt::format("one machine takes {}; {} is asked, at least {:.0f} machines if none were "
-                      "lost to waiting, and "
-                      "measurements back {:.0f} ({}); measure with more nodes or processes",
+          fmt::format("one machine needs {} and {} is asked: at least {:.0f} machines with perfect "
+                      "scaling, which is not verified: measurements back {:.0f} ({}); measure more "
+                      "process counts (--nproc 1,2,4,8) or a second node",
                       format_duration(seconds), format_duration(demand_.deadline_seconds),
                       std::ceil(wanted / plan_.machine_rate.median), plan_.valid_range.high,
                       plan_.valid_range.reason));
@@ -338,18 +368,19 @@ class Planner {
           fmt::format("the load needs about {:.0f} machines and the measurements back {:.0f}: {}",
                       count.median, plan_.valid_range.high, plan_.valid_range.reason));
     }
-    plan_.spare_machines = static_cast<int>(plan_.machines.median) + 1;
+    plan_.machines.high = std::min(plan_.machines.high, plan_.valid_range.high);
+    plan_.spare_machines = static_cast<int>(plan_.machines.high) + 1;
   }
 
   template <typename MakeRow>
   void add_rows(MakeRow make_row) {
     const int middle = static_cast<int>(plan_.machines.median);
     const int first = std::max(1, std::min(static_cast<int>(plan_.machines.low), middle - 1));
-    const int last = static_cast<int>(
-        std::min(plan_.valid_range.high, std::max(plan_.machines.high, middle + 1.0)));
+    const int wanted = static_cast<int>(plan_.machines.high);
+    const int last = static_cast<int>(std::min(plan_.valid_range.high, wanted + 1.0));
     const int step = std::max(1, (last - first) / 8);
     for (int machines = first; machines <= last; ++machines) {
-      const bool near = std::abs(machines - middle) <= 1;
+      const bool near = std::abs(machines - middle) <= 1 || std::abs(machines - wanted) <= 1;
       if (!near && (machines - first) % step != 0 && machines != last) continue;
       CapacityRow row = make_row(machines);
       if (demand_.cost_per_hour) row.cost_per_hour = machines * *demand_.cost_per_hour;
@@ -393,6 +424,36 @@ Result<CapacityPlan> plan_capacity(const NodeMeasurement& node, const CapacityDe
   }
   if (const Status fits = promise_fits(node, demand); !fits) return fits.error();
   return Planner(node, demand).plan();
+}
+
+Result<CapacityPlan> plan_capacity(const std::vector<NodeMeasurement>& settings,
+                                   const CapacityDemand& demand) {
+  const NodeMeasurement& first = settings.front();
+  if (!demand.promise || !first.promise.empty() || settings.size() == 1) {
+    return plan_capacity(first, demand);
+  }
+  constexpr int kRequestsToCompare = 20000;
+  constexpr double kNearlyAsMuch = 1.02;
+  const double served = served_lines(first, demand, 1, kRequestsToCompare);
+  const NodeMeasurement* best = &first;
+  double most = served;
+  for (const NodeMeasurement& one : settings) {
+    const double here = served_lines(one, demand, 1, kRequestsToCompare);
+    if (here > most * kNearlyAsMuch) {
+      most = here;
+      best = &one;
+    }
+  }
+  auto plan = plan_capacity(*best, demand);
+  if (plan && best != &first) {
+    plan->notes.push_back(
+        served > 0
+            ? fmt::format("{} serves {:.3g} line images/s in time, the fastest setting {} {:.3g}",
+                          knobs_text(best->knobs), most, knobs_text(first.knobs), served)
+            : fmt::format("the fastest setting {} cannot meet {} at any rate",
+                          knobs_text(first.knobs), promise_text(*demand.promise)));
+  }
+  return plan;
 }
 
 }  // namespace ocrtune

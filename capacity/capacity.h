@@ -1,12 +1,14 @@
 // How many machines a load or a deadline takes: with intervals, and no further than measurements
 // reach.
 //
-// Rate of one machine: its measured rate with the spread of its repeats. Inference: machines share
-// nothing but the load balancer, so the load is divided evenly; with a promise each machine serves
-// what a simulated queue of its processes can keep (capacity/queueing.h). Training: machines of one
-// job wait for each other; their common rate comes from a fit over measured node counts, or, with
-// one node measured, lies between no loss and the loss that the node's own processes show. Counts
-// beyond what back-tests support are refused.
+// Rate of one machine: its measured rate with the interval of its measurement. Inference: machines
+// share nothing but the load balancer, so the load is divided evenly; with a latency target each
+// machine serves what a simulated queue of its processes can serve in time (capacity/queueing.h),
+// and all measured settings compete. A page is several line images that come at once and is
+// answered with the last of them; finding the lines on it is not part of what was measured.
+// Training: machines of one job wait for each other; their common rate comes from a fit over
+// measured node counts, or, with one node measured, lies between no loss and the loss that the
+// node's own processes show. Counts beyond what back-tests support are refused.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +27,14 @@
 namespace ocrtune {
 
 struct CapacityDemand {
-  // Inference: requests per second at the peak. 0: training.
+  // Inference: line images per second at the peak. 0: training.
   double requests_per_second = 0;
   double daily_requests = 0;  // where the rate came from; 0: given as a rate
   double peak_factor = 1;
-  std::optional<Promise> promise;
+  // Line images of pages as they were counted, in any order: the load above came as pages of so
+  // many. Empty: it came as line images.
+  std::vector<int> lines_per_page;
+  std::optional<Promise> promise;  // of a line image, or of a whole page
   // Recorded arrivals in seconds from 0, of the whole load; the rate above is that of its busiest
   // minute. Machines take them in turn. Empty: Poisson at the rate.
   std::vector<double> trace;
@@ -42,14 +47,15 @@ struct CapacityDemand {
   double deadline_seconds = 0;
 
   std::optional<double> cost_per_hour;  // of one machine
-  double confidence = 0.9;
+  double confidence = 0.9;              // two-sided: the upper end of a count is enough with 95 %
 
   bool inference() const { return requests_per_second > 0; }
   double total_samples() const { return samples * epochs; }
 };
 
+// Whole numbers. `high` is the count to buy: enough with 95 % probability.
 struct MachineCount {
-  double median = 0, low = 0, high = 0;  // whole numbers
+  double median = 0, low = 0, high = 0;
 };
 
 struct ValidRange {
@@ -81,7 +87,7 @@ struct CapacityPlan {
   bool refused = false;
   std::string refusal;     // why, and what to measure
   MachineCount machines;   // zero when refused
-  int spare_machines = 0;  // with one more than needed: N+1
+  int spare_machines = 0;  // with one more than `machines.high`: N+1
   std::vector<CapacityRow> rows;
   std::vector<BackTest> back_tests;
   ValidRange valid_range;
@@ -89,8 +95,13 @@ struct CapacityPlan {
   std::string answer;              // in words; left to capacity/capacity_answer.h
 };
 
-// usage: no rate and no deadline. A promise that one machine cannot keep at any rate, and counts
-// beyond the valid range, give a refused plan. About a second with a promise.
+// usage: no rate and no deadline. A latency target that one machine cannot meet at any rate, and
+// counts beyond the valid range, give a refused plan. About a second with a latency target.
 Result<CapacityPlan> plan_capacity(const NodeMeasurement& node, const CapacityDemand& demand);
+
+// The same with the setting that serves most within the latency target; the first one where there
+// is no target, or where it serves nearly as much. `settings` is not empty.
+Result<CapacityPlan> plan_capacity(const std::vector<NodeMeasurement>& settings,
+                                   const CapacityDemand& demand);
 
 }  // namespace ocrtune

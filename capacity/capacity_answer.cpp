@@ -16,37 +16,43 @@ std::string grouped(double value) {  // 12000 -> "12,000"
   return digits;
 }
 
-std::string nodes(double count) {
-  return fmt::format("{} node{}", grouped(count), count == 1 ? "" : "s");
+std::string machines(double count) {
+  return fmt::format("{} machine{}", grouped(count), count == 1 ? "" : "s");
 }
 
-std::string count_words(const CapacityPlan& plan) {
-  const MachineCount& count = plan.machines;
-  std::string text = fmt::format("{} of {}", nodes(count.median), plan.machine_kind);
-  if (count.low != count.high) {
-    text += fmt::format(" ({}-{} at {:.0f} %)", grouped(count.low), grouped(count.high),
-                        100 * plan.demand.confidence);
-  }
-  return text;
-}
-
-const CapacityRow* row_of(const CapacityPlan& plan, double machines) {
+const CapacityRow* row_of(const CapacityPlan& plan, double count) {
   const auto found = std::find_if(plan.rows.begin(), plan.rows.end(), [&](const CapacityRow& row) {
-    return row.machines == static_cast<int>(machines);
+    return row.machines == static_cast<int>(count);
   });
   return found == plan.rows.end() ? nullptr : &*found;
 }
 
+// " (95 % sure; 71 would do with 54 %)": how sure the count is, and what the median would need.
+std::string certainty(const CapacityPlan& plan) {
+  const CapacityRow* wanted = row_of(plan, plan.machines.high);
+  const CapacityRow* middle = row_of(plan, plan.machines.median);
+  if (wanted == nullptr || middle == nullptr) return "";
+  const double sure = 0.5 * (1 + plan.demand.confidence);
+  if (wanted->probability < sure - 0.01) {
+    return fmt::format(" ({:.0f} % sure: measurements back no more machines)",
+                       100 * wanted->probability);
+  }
+  if (middle == wanted) return "";
+  return fmt::format(" ({:.0f} % sure; {} would do with {:.0f} %)", 100 * sure,
+                     grouped(plan.machines.median), 100 * middle->probability);
+}
+
 std::string cost_words(const CapacityPlan& plan) {
-  const CapacityRow* row = row_of(plan, plan.machines.median);
+  const CapacityRow* row = row_of(plan, plan.machines.high);
   if (row == nullptr || !row->cost_per_hour) return "";
-  std::string text = fmt::format("; cost {:.2f} an hour", *row->cost_per_hour);
-  if (row->cost) text += fmt::format(", {:.2f} in all", *row->cost);
-  return text;
+  if (row->cost)
+    return fmt::format(" Cost: {:.2f} an hour, {:.2f} in all.", *row->cost_per_hour, *row->cost);
+  return fmt::format(" Cost: {:.2f} an hour, {:.2f} with the spare one.", *row->cost_per_hour,
+                     plan.spare_machines * plan.demand.cost_per_hour.value_or(0));
 }
 
 // When too few machines are too few: " at the 14:00 peak (13:00 to 16:00)".
-std::string peak_words(const CapacityPlan& plan, int machines) {
+std::string peak_words(const CapacityPlan& plan, int count) {
   const CapacityDemand& demand = plan.demand;
   if (demand.peak_time.empty()) {
     return !demand.trace.empty()       ? " in the trace"
@@ -56,62 +62,71 @@ std::string peak_words(const CapacityPlan& plan, int machines) {
   std::string text = " at the " + demand.peak_time + " peak";
   if (demand.profile.parts.empty()) return text;
   const Interval& each = demand.promise ? plan.served_rate : plan.machine_rate;
-  const std::string times = times_above(demand.profile, machines * each.median);
+  const std::string times =
+      times_above(demand.profile, count * each.median / mean_requests(demand.lines_per_page));
   return times.empty() ? text : text + " (" + times + ")";
 }
 
+// What happens with one machine fewer than the median machine would need.
 std::string fewer_words(const CapacityPlan& plan) {
   const CapacityRow* row = row_of(plan, plan.machines.median - 1);
   if (row == nullptr) return "";
-  const std::string peak = peak_words(plan, row->machines);
-  if (!plan.demand.promise) {
-    return fmt::format("; at {} the line grows{} ({:.0f} % of what they do)", nodes(row->machines),
-                       peak, 100 * row->busy_share);
+  const std::string start =
+      fmt::format(" {} {} not enough{}: ", machines(row->machines),
+                  row->machines == 1 ? "is" : "are", peak_words(plan, row->machines));
+  if (plan.demand.promise && row->latency_seconds <= 0) {  // measured, not simulated
+    return start +
+           fmt::format("the load is {:.0f} % of what they serve in time.", 100 * row->busy_share);
   }
-  if (row->latency_seconds <= 0) {  // measured under the promise, not simulated
-    return fmt::format("; at {} the promise breaks{} ({:.0f} % of what they can keep it for)",
-                       nodes(row->machines), peak, 100 * row->busy_share);
+  if (!plan.demand.promise || !std::isfinite(row->latency_seconds)) {
+    return start + fmt::format("at {:.0f} % load the queue would grow without bound.",
+                               100 * row->busy_share);
   }
-  if (!std::isfinite(row->latency_seconds)) {
-    return fmt::format("; at {} the promise breaks{}: the line grows without end",
-                       nodes(row->machines), peak);
+  return start + fmt::format("p{:g} would be {:.3g} ms.", 100 * plan.demand.promise->percentile,
+                             1e3 * row->latency_seconds);
+}
+
+std::string load_words(const CapacityPlan& plan) {
+  const CapacityDemand& demand = plan.demand;
+  const double lines = mean_requests(demand.lines_per_page);
+  std::string text =
+      demand.lines_per_page.empty()
+          ? rate_words(demand.requests_per_second, "line images")
+          : fmt::format("{} ({:.3g} line images each)",
+                        rate_words(demand.requests_per_second / lines, "pages"), lines);
+  if (demand.daily_requests > 0) {
+    text += fmt::format(" (the peak of {} a day at {:.3g} times the mean)",
+                        grouped(demand.daily_requests), demand.peak_factor);
   }
-  return fmt::format("; at {} the promise breaks{} (p{:g} {:.3g} ms)", nodes(row->machines), peak,
-                     100 * plan.demand.promise->percentile, 1e3 * row->latency_seconds);
+  if (!demand.trace.empty()) {
+    text += fmt::format(" (the busiest minute of the trace, {})",
+                        demand.peak_time.empty() ? format_duration(demand.busiest_seconds) + " in"
+                                                 : "at " + demand.peak_time);
+  }
+  if (demand.promise) text += " with " + promise_text(*demand.promise);
+  return text;
 }
 
 std::string inference_words(const CapacityPlan& plan) {
-  const double count = plan.machines.median;
-  std::string text = fmt::format("{} {} {}", count_words(plan), count == 1 ? "does" : "do",
-                                 rate_words(plan.demand.requests_per_second));
-  if (plan.demand.daily_requests > 0) {
-    text += fmt::format(" (the peak of {} a day at {:.3g} times the mean)",
-                        grouped(plan.demand.daily_requests), plan.demand.peak_factor);
-  }
-  if (!plan.demand.trace.empty()) {
-    text += fmt::format(" (the busiest minute of the trace, {})",
-                        plan.demand.peak_time.empty()
-                            ? format_duration(plan.demand.busiest_seconds) + " in"
-                            : "at " + plan.demand.peak_time);
-  }
-  if (plan.demand.promise) text += " with " + promise_text(*plan.demand.promise);
-  text += fewer_words(plan);
-  return text + fmt::format("; {} outlast the loss of one (N+1)", nodes(plan.spare_machines)) +
-         cost_words(plan);
+  return fmt::format("You need {} of {} for {}{}.{} {} survive the loss of one.{}",
+                     machines(plan.machines.high), plan.machine_kind, load_words(plan),
+                     certainty(plan), fewer_words(plan), machines(plan.spare_machines),
+                     cost_words(plan));
 }
 
 std::string training_words(const CapacityPlan& plan) {
-  const double count = plan.machines.median;
+  const double count = plan.machines.high;
   std::string text =
-      fmt::format("{} {} {} images ({:g} epochs) within {}", count_words(plan),
-                  count == 1 ? "trains" : "train", grouped(plan.demand.total_samples()),
-                  plan.demand.epochs, format_duration(plan.demand.deadline_seconds));
+      fmt::format("You need {} of {} to train {} images ({:g} epochs) within {}{}", machines(count),
+                  plan.machine_kind, grouped(plan.demand.total_samples()), plan.demand.epochs,
+                  format_duration(plan.demand.deadline_seconds), certainty(plan));
   if (const CapacityRow* row = row_of(plan, count)) {
     text += fmt::format(": about {} ({} to {})", format_duration(row->seconds.median),
                         format_duration(row->seconds.low), format_duration(row->seconds.high));
   }
-  if (const CapacityRow* row = row_of(plan, count - 1)) {
-    text += fmt::format("; {} would take {}", nodes(row->machines),
+  text += ".";
+  if (const CapacityRow* row = row_of(plan, plan.machines.median - 1)) {
+    text += fmt::format(" {} would take {}.", machines(row->machines),
                         format_duration(row->seconds.median));
   }
   return text + cost_words(plan);
@@ -119,21 +134,22 @@ std::string training_words(const CapacityPlan& plan) {
 
 }  // namespace
 
-std::string rate_words(double per_second) {
-  if (per_second >= 1000) return grouped(per_second) + " images/s";
-  if (per_second >= 10) return fmt::format("{:.4g} images/s", per_second);
-  if (per_second * 60 >= 10) return fmt::format("{:.4g} images/min", per_second * 60);
-  return fmt::format("{:.4g} images/h", per_second * 3600);
+std::string rate_words(double per_second, std::string_view unit) {
+  if (per_second >= 1000) return fmt::format("{} {}/s", grouped(per_second), unit);
+  if (per_second >= 10) return fmt::format("{:.4g} {}/s", per_second, unit);
+  if (per_second * 60 >= 10) return fmt::format("{:.4g} {}/min", per_second * 60, unit);
+  return fmt::format("{:.4g} {}/h", per_second * 3600, unit);
 }
 
 std::string capacity_answer(const CapacityPlan& plan) {
   if (plan.refused) return "No answer: " + plan.refusal + ".";
   const std::string text = plan.demand.inference() ? inference_words(plan) : training_words(plan);
-  return text + (plan.extrapolated ? " [EXTRAPOLATED]." : ".");
+  return plan.extrapolated ? text + " [EXTRAPOLATED]" : text;
 }
 
-Result<CapacityPlan> answer_capacity(const NodeMeasurement& node, const CapacityDemand& demand) {
-  auto plan = plan_capacity(node, demand);
+Result<CapacityPlan> answer_capacity(const std::vector<NodeMeasurement>& settings,
+                                     const CapacityDemand& demand) {
+  auto plan = plan_capacity(settings, demand);
   if (plan) plan->answer = capacity_answer(*plan);
   return plan;
 }

@@ -7,12 +7,14 @@
 
 namespace ocrtune {
 
-// "3 nodes of this kind (2-4 at 90 %) do 12,000 samples/min with p99 under 80 ms; at 2 nodes ..."
+// "You need 75 machines of this kind for 200 line images/s with p99 under 80 ms (95 % sure; 71 ..."
 std::string capacity_answer(const CapacityPlan& plan);
 
 // plan_capacity with its answer filled in: what commands call.
-Result<CapacityPlan> answer_capacity(const NodeMeasurement& node, const CapacityDemand& demand);
+Result<CapacityPlan> answer_capacity(const std::vector<NodeMeasurement>& settings,
+                                     const CapacityDemand& demand);
 
-std::string rate_words(double per_second);  // "200 samples/s", "12,000 samples/min"
+// "200 line images/s", "12,000 pages/s"
+std::string rate_words(double per_second, std::string_view unit);
 
 }  // namespace ocrtune

@@ -148,46 +148,123 @@ void claim_what_was_proved(const RunRecord& run, NodeMeasurement& node) {
 
 }  // namespace
 
-Result<NodeMeasurement> measure_node(const RunRecord& run) {
+namespace {
+
+std::vector<Measured> measured_settings(const RunRecord& run, double noise) {
   std::vector<Measured> all;
-  const double noise = repeat_noise(run.trials, kPriorNoise);
   for (const Setting& setting : settings_of(run.trials, noise)) {
     if (!setting.works()) continue;
     all.push_back({setting.summary.knobs, setting.judged(), setting.summary.peak_bytes});
   }
-  const Knobs* recommended = run.result.found ? &run.result.recommendation.knobs : nullptr;
-  auto node = assemble(all, "run " + run.id, recommended);
-  if (!node) return node;
-  node->mode = run.options.mode;
-  claim_what_was_proved(run, *node);
-  node->promise = run.options.promise;
-  node->noise = noise;
-  const auto spread = step_spread(run, node->knobs);
-  node->service_spread_known = spread.has_value();
-  node->service.relative = spread_draws(spread.value_or(kAssumedSpread));
+  return all;
+}
+
+// What belongs to the run and not to one of its settings.
+void describe(const RunRecord& run, double noise, NodeMeasurement& node) {
+  node.mode = run.options.mode;
+  node.promise = run.options.promise;
+  node.noise = noise;
+  const auto spread = step_spread(run, node.knobs);
+  node.service_spread_known = spread.has_value();
+  node.service.relative = spread_draws(spread.value_or(kAssumedSpread));
   const Machine& machine = run.machine;
-  node->usable_cores = machine.cpu.effective_cores.value_or(machine.cpu.usable_cpus.value_or(0));
-  node->core_multiply_adds_per_second = machine.cpu.core_multiply_adds_per_second.value_or(0);
-  node->memory_bytes = static_cast<std::uint64_t>(machine.memory.limit_bytes.value_or(0));
-  node->bandwidth_bytes_per_second = machine.memory.bandwidth_bytes_per_second.value_or(0);
+  node.usable_cores = planning_cores(machine);
+  node.core_multiply_adds_per_second = machine.cpu.core_multiply_adds_per_second.value_or(0);
+  node.memory_bytes = static_cast<std::uint64_t>(machine.memory.limit_bytes.value_or(0));
+  node.bandwidth_bytes_per_second = machine.memory.bandwidth_bytes_per_second.value_or(0);
+  std::size_t all = 0;
+  for (const Trial& trial : run.trials) all += trial.samples.size();
+  node.disturbed = 2 * static_cast<std::size_t>(run.result.discarded_samples) > all;
+  if (node.disturbed) {
+    node.notes.emplace_back(
+        "the measurement was disturbed by other load (NOISY HOST): tune again when the machine is "
+        "idle to narrow this plan");
+  }
+}
+
+// The other settings of one node, each as if it were the one to plan with.
+void add_others(const std::vector<Measured>& all, std::vector<NodeMeasurement>& nodes) {
+  for (const Measured& one : all) {
+    if (nodes_of(one.knobs) > 1 || one.knobs == nodes.front().knobs) continue;
+    if (auto node = assemble(all, nodes.front().source, &one.knobs)) {
+      nodes.push_back(*std::move(node));
+    }
+  }
+}
+
+}  // namespace
+
+double planning_cores(const Machine& machine) {
+  const double usable = machine.cpu.usable_cpus.value_or(0);
+  const double effective = machine.cpu.effective_cores.value_or(usable);
+  if (usable <= 0) return effective;
+  const double physical = machine.cpu.physical_cores > 0 ? machine.cpu.physical_cores : usable;
+  return std::clamp(effective, std::min(physical, usable), usable);
+}
+
+Result<NodeMeasurement> measure_node(const RunRecord& run) {
+  const double noise = repeat_noise(run.trials, kPriorNoise);
+  const Recommendation& recommended = run.result.recommendation;
+  auto node = assemble(measured_settings(run, noise), "run " + run.id,
+                       run.result.found ? &recommended.knobs : nullptr);
+  if (!node) return node;
+  if (run.result.found && recommended.samples_per_second.median > 0) {
+    node->stated_rate = recommended.samples_per_second;
+  }
+  claim_what_was_proved(run, *node);
+  describe(run, noise, *node);
   return node;
 }
 
-Result<NodeMeasurement> measure_node(const RecordedTable& table, const std::string& name) {
+Result<std::vector<NodeMeasurement>> measure_settings(const RunRecord& run) {
+  auto first = measure_node(run);
+  if (!first) return first.error();
+  std::vector<NodeMeasurement> nodes = {*std::move(first)};
+  if (!run.options.promise.empty()) return nodes;
+  const double noise = repeat_noise(run.trials, kPriorNoise);
+  add_others(measured_settings(run, noise), nodes);
+  for (std::size_t i = 1; i < nodes.size(); ++i) describe(run, noise, nodes[i]);
+  return nodes;
+}
+
+namespace {
+
+std::vector<Measured> measured_settings(const RecordedTable& table) {
   std::vector<Measured> all;
-  std::vector<double> noises;
   for (const TableRow& row : table.rows) {
     if (row.outcome != Outcome::ok || row.samples_per_second <= 0) continue;
     all.push_back({row.knobs, {row.samples_per_second}, row.peak_bytes});
-    noises.push_back(row.noise_sigma);
   }
-  auto node = assemble(all, "table " + name);
-  if (!node) return node;
-  node->noise = std::max(kPriorNoise, median(noises));
-  node->service.relative = spread_draws(kAssumedSpread);
-  node->usable_cores = table.cores;
-  node->memory_bytes = table.memory_bytes;
+  return all;
+}
+
+void describe(const RecordedTable& table, NodeMeasurement& node) {
+  std::vector<double> noises;
+  for (const TableRow& row : table.rows) {
+    if (row.outcome == Outcome::ok) noises.push_back(row.noise_sigma);
+  }
+  node.noise = std::max(kPriorNoise, median(noises));
+  node.service.relative = spread_draws(kAssumedSpread);
+  node.usable_cores = table.cores;
+  node.memory_bytes = table.memory_bytes;
+}
+
+}  // namespace
+
+Result<NodeMeasurement> measure_node(const RecordedTable& table, const std::string& name) {
+  auto node = assemble(measured_settings(table), "table " + name);
+  if (node) describe(table, *node);
   return node;
+}
+
+Result<std::vector<NodeMeasurement>> measure_settings(const RecordedTable& table,
+                                                      const std::string& name) {
+  auto first = measure_node(table, name);
+  if (!first) return first.error();
+  std::vector<NodeMeasurement> nodes = {*std::move(first)};
+  add_others(measured_settings(table), nodes);
+  for (std::size_t i = 1; i < nodes.size(); ++i) describe(table, nodes[i]);
+  return nodes;
 }
 
 }  // namespace ocrtune

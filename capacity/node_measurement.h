@@ -19,11 +19,14 @@
 namespace ocrtune {
 
 struct NodeMeasurement {
-  std::string source;                // "run 2026-11-21-a3f9", "table t.csv"
-  std::string mode;                  // train | infer; empty: a table does not say
-  Knobs knobs;                       // the best setting on one node
-  std::vector<double> rates;         // its repeats, samples per second
-  double noise = 0;                  // relative deviation of a repeat
+  std::string source;         // "run 2026-11-21-a3f9", "table t.csv"
+  std::string mode;           // train | infer; empty: a table does not say
+  Knobs knobs;                // the best setting on one node
+  std::vector<double> rates;  // its repeats, samples per second
+  double noise = 0;           // relative standard deviation of a repeat
+  // The rate with its 95 % interval as the run's answer states it; all zero: from `rates`, `noise`.
+  Interval stated_rate;
+  bool disturbed = false;            // other load took part in most of its windows
   std::uint64_t peak_bytes = 0;      // of that setting; 0: unknown
   std::vector<ScalingPoint> points;  // processes on one node, all else as in `knobs`
   std::vector<ScalingPoint> nodes;   // `processes` here counts nodes; empty: one node was measured
@@ -44,5 +47,15 @@ struct NodeMeasurement {
 // invalid: no setting of the run or table worked.
 Result<NodeMeasurement> measure_node(const RunRecord& run);
 Result<NodeMeasurement> measure_node(const RecordedTable& table, const std::string& name);
+
+// The same for every setting of one node that worked, that of measure_node first. A run under a
+// latency target has one: only its proved rate is claimed.
+Result<std::vector<NodeMeasurement>> measure_settings(const RunRecord& run);
+Result<std::vector<NodeMeasurement>> measure_settings(const RecordedTable& table,
+                                                      const std::string& name);
+
+// Cores that count for planning: measured ones, but never fewer than the physical cores that may be
+// used, since a measurement beside other load finds fewer. 0: unknown.
+double planning_cores(const Machine& machine);
 
 }  // namespace ocrtune

@@ -18,10 +18,6 @@ namespace {
 constexpr double kUnknownSpeedSpread = 0.2;
 constexpr double kKnownSpeedSpread = 0.1;
 
-double cores_of(const Machine& machine) {
-  return machine.cpu.effective_cores.value_or(machine.cpu.usable_cpus.value_or(0));
-}
-
 // The scaling curve's gain from `own` to `wanted` processes, with its relative half-width.
 struct Gain {
   double factor = 1;
@@ -54,7 +50,7 @@ Result<Machine> read_machine(const std::string& path) {
   }
   auto machine = parse_machine_json(*text);
   if (!machine) return another(machine.error().what);
-  if (cores_of(*machine) <= 0) return another("it does not say how many CPUs are usable");
+  if (planning_cores(*machine) <= 0) return another("it does not say how many CPUs are usable");
   return machine;
 }
 
@@ -87,7 +83,7 @@ Status check_scalable(const NodeMeasurement& node) {
 Result<NodeMeasurement> scale_to_machine(const NodeMeasurement& node, const Machine& machine) {
   if (Status scalable = check_scalable(node); !scalable) return scalable.error();
   NodeMeasurement other = node;
-  const double ratio = cores_of(machine) / node.usable_cores;
+  const double ratio = planning_cores(machine) / node.usable_cores;
   const int wanted = std::max(1, static_cast<int>(std::floor(node.knobs.nproc * ratio + 1e-6)));
   const auto fit = fit_scaling(node.points);
   if (!fit) return fit.error();
@@ -97,7 +93,7 @@ Result<NodeMeasurement> scale_to_machine(const NodeMeasurement& node, const Mach
         ErrorKind::unsupported,
         fmt::format("{:.4g} cores there mean {} processes, and the measurements of {} back at "
                     "most {:.0f}; measure on that machine, or more process counts here",
-                    cores_of(machine), wanted, node.source,
+                    planning_cores(machine), wanted, node.source,
                     std::floor(fit->max_processes * factor))};
   }
   Gain gain = gain_of(*fit, node.knobs.nproc, wanted);
@@ -124,13 +120,16 @@ Result<NodeMeasurement> scale_to_machine(const NodeMeasurement& node, const Mach
   const double each = gain.factor * node.knobs.nproc / wanted;  // speed of one process
   other.knobs.nproc = wanted;
   for (double& rate : other.rates) rate *= gain.factor;
+  for (double* end : {&other.stated_rate.median, &other.stated_rate.low, &other.stated_rate.high}) {
+    *end *= gain.factor;
+  }
   other.service.fixed_seconds /= each;
   other.service.seconds_each /= each;
-  other.kind =
-      fmt::format("the kind of {} ({:.4g} cores)",
-                  machine.host.empty() ? "the probed machine" : machine.host, cores_of(machine));
+  other.kind = fmt::format("the kind of {} ({:.4g} cores)",
+                           machine.host.empty() ? "the probed machine" : machine.host,
+                           planning_cores(machine));
   other.widened = std::hypot(speed_known ? kKnownSpeedSpread : kUnknownSpeedSpread, gain.spread);
-  other.usable_cores = cores_of(machine);
+  other.usable_cores = planning_cores(machine);
   other.memory_bytes = static_cast<std::uint64_t>(memory);
   other.notes.push_back(fmt::format(
       "EXTRAPOLATED to a machine that was only probed: {} processes instead of {}, rate "

@@ -108,17 +108,52 @@ double saturated_rate(const QueueModel& model, std::uint64_t seed, int draws) {
   return seconds > 0 ? draws / seconds * model.batch * model.servers : 0;
 }
 
+QueueRun simulate_pages(const QueueModel& model, const std::vector<double>& arrivals,
+                        const std::vector<int>& requests_per_page, std::uint64_t seed) {
+  if (requests_per_page.empty()) return simulate_queue(model, arrivals, seed);
+  Random random(mix_bits(seed + 1));
+  const auto last = static_cast<std::int64_t>(requests_per_page.size()) - 1;
+  std::vector<double> requests;
+  std::vector<std::size_t> ends;  // of each page, in `requests`
+  for (const double at : arrivals) {
+    requests.insert(requests.end(),
+                    static_cast<std::size_t>(
+                        requests_per_page[static_cast<std::size_t>(random.integer(0, last))]),
+                    at);
+    ends.push_back(requests.size());
+  }
+  QueueRun run = simulate_queue(model, requests, seed);
+  std::vector<double> pages;
+  std::size_t begin = 0;
+  for (const std::size_t end : ends) {
+    const auto first = run.latency_seconds.begin();
+    pages.push_back(*std::max_element(first + static_cast<std::ptrdiff_t>(begin),
+                                      first + static_cast<std::ptrdiff_t>(end)));
+    begin = end;
+  }
+  run.latency_seconds = std::move(pages);
+  return run;
+}
+
+double mean_requests(const std::vector<int>& requests_per_page) {
+  if (requests_per_page.empty()) return 1;
+  double sum = 0;
+  for (const int requests : requests_per_page) sum += requests;
+  return sum / static_cast<double>(requests_per_page.size());
+}
+
 double highest_rate(const QueueModel& model, const Promise& promise, std::uint64_t seed,
-                    int requests) {
-  const auto unit =
-      take_arrivals(Arrivals::poisson(1, mix_bits(seed)), static_cast<std::size_t>(requests));
+                    int requests, const std::vector<int>& requests_per_page) {
+  const double each = mean_requests(requests_per_page);
+  const auto pages = std::max<std::size_t>(static_cast<std::size_t>(requests / each), 2000);
+  const auto unit = take_arrivals(Arrivals::poisson(1, mix_bits(seed)), pages);
   const auto keeps = [&](double rate) {
     std::vector<double> arrivals = unit;
     for (double& at : arrivals) at /= rate;
-    return latency_quantile(simulate_queue(model, arrivals, seed), promise.percentile) <=
-           promise.seconds;
+    return latency_quantile(simulate_pages(model, arrivals, requests_per_page, seed),
+                            promise.percentile) <= promise.seconds;
   };
-  double high = saturated_rate(model, seed);
+  double high = saturated_rate(model, seed) / each;
   double low = high * kIdleShare;
   if (high <= 0 || !keeps(low)) return 0;
   while (high / low > 1.002) {

@@ -51,12 +51,22 @@ QueueRun simulate_queue(const QueueModel& model, const std::vector<double>& arri
 // The latency that a share `percentile` of the requests stays under, without the first tenth.
 double latency_quantile(const QueueRun& run, double percentile);
 
+// Pages: each arrival stands for so many requests at once, drawn from `requests_per_page` (empty:
+// one each), and is answered with the last of them. `arrivals` are those of pages, and so are the
+// latencies.
+QueueRun simulate_pages(const QueueModel& model, const std::vector<double>& arrivals,
+                        const std::vector<int>& requests_per_page, std::uint64_t seed);
+
 // Requests per second that the servers can do when the line never empties, from `draws` services.
 double saturated_rate(const QueueModel& model, std::uint64_t seed, int draws = 2000);
 
-// The highest Poisson rate that keeps the promise, to 0.2 %; 0 when even a single request at a time
-// breaks it. Every rate sees the same random numbers, so noise does not hide the order of rates.
+double mean_requests(const std::vector<int>& requests_per_page);  // 1 where it is empty
+
+// The highest Poisson rate of pages (without `requests_per_page`: of requests) that meets the
+// latency target, to 0.2 %; 0 when even a single one at a time violates it. Every rate sees the
+// same random numbers, so noise does not hide the order of rates. `requests` bounds how many are
+// simulated.
 double highest_rate(const QueueModel& model, const Promise& promise, std::uint64_t seed,
-                    int requests = 200000);
+                    int requests = 200000, const std::vector<int>& requests_per_page = {});
 
 }  // namespace ocrtune

@@ -42,7 +42,7 @@ install(CODE "
   endif()
   file(INSTALL \"${documents}/_ocrtune\"
        DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/zsh/\${folder}\")")
-install(FILES README.md DESIGN.md docs/schema.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES README.md docs/architecture.md docs/glossary.md docs/schema.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # The program holds a copy of Chart.js, whose licence asks to be told.
 set(chart_copyright /usr/share/doc/libjs-chart.js/copyright)

@@ -1,5 +1,5 @@
 // Lines of Paddle, its launcher and PaddleOCR. Sources: Paddle's data_loader.cc, init.cc,
-// launch/controllers, PaddleOCR's tools/program.py and ppocr/data; threads named in DESIGN.md.
+// launch/controllers, PaddleOCR's tools/program.py and ppocr/data; issue threads.
 #include "diagnosis/signatures.h"
 
 namespace ocrtune {

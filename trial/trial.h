@@ -37,7 +37,7 @@ struct StepTimes {
   double wait_seconds = 0;        // waiting for the slowest rank
 };
 
-// What else the machine did during a sample. Source of the thresholds: DESIGN.md, "Interference".
+// What else the machine did during a sample. Source of the thresholds: docs/trial.md.
 struct Interference {
   double external_cpus = 0;         // busy CPUs in /proc/stat less the trial's own
   double run_queue_wait_share = 0;  // waiting to run / (running + waiting), trial's threads

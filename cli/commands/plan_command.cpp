@@ -13,6 +13,7 @@
 #include "capacity/capacity_answer.h"
 #include "capacity/day_profile.h"
 #include "capacity/other_machine.h"
+#include "capacity/page_lines.h"
 #include "cli/command_list.h"
 #include "cli/shell/terminal.h"
 #include "reports/console/capacity_page.h"
@@ -24,7 +25,7 @@ namespace {
 
 struct PlanFlags {
   std::string rate, slo, daily, samples, epochs, deadline, run = "last", table, machine, cost;
-  std::string peak_factor, csv, trace, profile, out, db = Store::default_path();
+  std::string peak_factor, csv, trace, profile, out, lines_per_page, db = Store::default_path();
   bool json = false;
 };
 
@@ -128,6 +129,17 @@ Result<CapacityDemand> demand_of(const PlanFlags& flags) {
     return wrong("--peak-factor", flags.peak_factor, "the peak is at least the mean: 1 or more");
   }
   if (const Status load = read_rate(flags, demand); !load) return load.error();
+  if (!flags.lines_per_page.empty()) {
+    if (training) {
+      return Error{ErrorKind::usage,
+                   "--lines-per-page is of inference; it goes with --rate, --daily, "
+                   "--profile or --trace"};
+    }
+    auto lines = read_lines_per_page(flags.lines_per_page);
+    if (!lines) return lines.error();
+    demand.lines_per_page = *std::move(lines);
+    demand.requests_per_second *= mean_requests(demand.lines_per_page);
+  }
   if (!flags.deadline.empty()) {
     const auto deadline = parse_duration(flags.deadline);
     if (!deadline) {
@@ -148,11 +160,12 @@ Result<CapacityDemand> demand_of(const PlanFlags& flags) {
   return demand;
 }
 
-Result<NodeMeasurement> measurement_of(const PlanFlags& flags, const CapacityDemand& demand) {
+Result<std::vector<NodeMeasurement>> measurements_of(const PlanFlags& flags,
+                                                     const CapacityDemand& demand) {
   if (!flags.table.empty()) {
     const auto table = read_table(flags.table);
     if (!table) return table.error();
-    return measure_node(*table, flags.table);
+    return measure_settings(*table, flags.table);
   }
   if (!path_exists(flags.db)) {
     return Error{ErrorKind::missing, "no run is stored in " + flags.db +
@@ -162,31 +175,31 @@ Result<NodeMeasurement> measurement_of(const PlanFlags& flags, const CapacityDem
   if (!store) return store.error();
   const auto run = (*store)->load_run(flags.run);
   if (!run) return run.error();
-  auto node = measure_node(*run);
-  if (!node) return node;
   const std::string wanted = demand.inference() ? "infer" : "train";
-  if (node->mode != wanted) {
-    return Error{ErrorKind::usage, "run " + run->id + " measured " + node->mode +
+  if (run->options.mode != wanted) {
+    return Error{ErrorKind::usage, "run " + run->id + " measured " + run->options.mode +
                                        ", and this plan needs a run of tune --mode " + wanted};
   }
-  return node;
+  return measure_settings(*run);
 }
 
 Result<int> run_plan(const PlanFlags& flags) {
   auto demand = demand_of(flags);
   if (!demand) return demand.error();
-  auto node = measurement_of(flags, *demand);
-  if (!node) return node.error();
-  if (demand->inference() && !demand->promise && !node->promise.empty()) {
-    demand->promise = *parse_promise(node->promise);  // the one that was measured
+  auto settings = measurements_of(flags, *demand);
+  if (!settings) return settings.error();
+  const NodeMeasurement& first = settings->front();
+  if (demand->inference() && !demand->promise && !first.promise.empty()) {
+    demand->promise = *parse_promise(first.promise);  // the one that was measured
   }
   if (!flags.machine.empty()) {
     const auto machine = read_machine(flags.machine);
     if (!machine) return machine.error();
-    node = scale_to_machine(*node, *machine);
-    if (!node) return node.error();
+    const auto scaled = scale_to_machine(first, *machine);
+    if (!scaled) return scaled.error();
+    settings->assign(1, *scaled);
   }
-  const auto plan = answer_capacity(*node, *demand);
+  const auto plan = answer_capacity(*settings, *demand);
   if (!plan) return plan.error();
   for (const std::string& folder : {flags.csv, flags.out}) {
     if (folder.empty()) continue;
@@ -209,11 +222,17 @@ Result<int> run_plan(const PlanFlags& flags) {
 Command plan_command() {
   return {"plan", "how many machines a load or a deadline takes",
           "ocrtune plan --rate 12000/min --slo p99=80ms --cost-per-hour 1.2\n"
+          "  ocrtune plan --rate 200/min --lines-per-page 40 --slo p95=2s\n"
           "  ocrtune plan --samples 2000000 --epochs 20 --deadline 24h --table measured.csv\n"
           "Exit code: 0 planned, 1 nothing can meet it or it lies beyond the valid range.",
           [](CLI::App& app) {
             auto flags = std::make_shared<PlanFlags>();
             app.add_option("--rate", flags->rate, "images to recognise: 200, 12000/min, 1e6/h");
+            app.add_option(
+                "--lines-per-page", flags->lines_per_page,
+                "the load is of pages with so many lines: a number, or a file with the "
+                "recognition results of your pages (PaddleOCR's text output) or a number "
+                "a line");
             app.add_option("--daily", flags->daily, "images a day, instead of --rate");
             app.add_option("--profile", flags->profile,
                            "the load of a day in lines like '14:00 12000/min'; with --daily its "

@@ -30,6 +30,9 @@ Json demand_json(const CapacityDemand& demand) {
   Json json;
   json["mode"] = demand.inference() ? "infer" : "train";
   json["requests_per_second"] = known(demand.requests_per_second);
+  const double lines = mean_requests(demand.lines_per_page);
+  json["unit"] = demand.lines_per_page.empty() ? "line images" : "pages";
+  json["lines_per_page"] = demand.lines_per_page.empty() ? Json() : Json(lines);
   json["daily_requests"] = known(demand.daily_requests);
   json["peak_factor"] = demand.peak_factor;
   json["peak_time"] = demand.peak_time.empty() ? Json() : Json(demand.peak_time);
@@ -139,17 +142,19 @@ std::string capacity_json(const CapacityPlan& plan) {
 
 std::string capacity_text(const CapacityPlan& plan, int width) {
   std::string text = plan.answer + "\n\n";
-  text += fmt::format("Each node: {} -> {:.4g} ({:.4g}-{:.4g}) images/s", knobs_text(plan.knobs),
-                      plan.machine_rate.median, plan.machine_rate.low, plan.machine_rate.high);
+  text += fmt::format("Each machine: {} -> {:.4g} ({:.4g}-{:.4g}) line images/s",
+                      knobs_text(plan.knobs), plan.machine_rate.median, plan.machine_rate.low,
+                      plan.machine_rate.high);
   if (plan.served_rate.median > 0) {
-    text += fmt::format(", {:.4g} ({:.4g}-{:.4g}) with the promise kept", plan.served_rate.median,
-                        plan.served_rate.low, plan.served_rate.high);
+    text += fmt::format(", {:.4g} ({:.4g}-{:.4g}) within the latency target",
+                        plan.served_rate.median, plan.served_rate.low, plan.served_rate.high);
   }
   if (plan.peak_bytes > 0) text += ", " + format_bytes(plan.peak_bytes) + " of memory";
-  text += fmt::format("\nFrom {}; valid for {:.0f} to {:.0f} nodes: {}\n", plan.source,
-                      plan.valid_range.low, plan.valid_range.high, plan.valid_range.reason);
+  text += fmt::format("\nFrom {}; valid for up to {:.0f} machine{} ({})\n", plan.source,
+                      plan.valid_range.high, plan.valid_range.high == 1 ? "" : "s",
+                      plan.valid_range.reason);
   if (!plan.rows.empty()) {
-    Table table({"nodes", "images/s", plan.demand.inference() ? "busy" : "takes",
+    Table table({"machines", "line images/s", plan.demand.inference() ? "busy" : "takes",
                  plan.demand.promise ? "latency" : "", "holds", "cost/h"});
     for (const CapacityRow& row : plan.rows) {
       const std::string middle = plan.demand.inference() ? format_percent(row.busy_share)

@@ -57,9 +57,9 @@ TEST_F(PlanCommand, AnswersARecordedLoad) {
   const auto [code, out] =
       run("--table " + table_ + " --trace " + trace + " --slo p99=80ms --out " + out_folder);
   EXPECT_EQ(code, 0) << out;
-  EXPECT_THAT(out, HasSubstr("2 nodes of this kind"));
-  EXPECT_THAT(out, HasSubstr("1,500 images/s (the busiest minute of the trace, 20 min"));
-  EXPECT_THAT(out, HasSubstr("at 1 node the promise breaks in the trace"));
+  EXPECT_THAT(out, HasSubstr("2 machines of this kind"));
+  EXPECT_THAT(out, HasSubstr("1,500 line images/s (the busiest minute of the trace, 20 min"));
+  EXPECT_THAT(out, HasSubstr("1 machine is not enough in the trace"));
   const auto json = read_file(join_path(out_folder, "capacity.json"));
   ASSERT_TRUE(json.ok());
   EXPECT_EQ(nlohmann::json::parse(*json)["machines"]["median"], 2);
@@ -74,8 +74,8 @@ TEST_F(PlanCommand, SaysAtWhichTimeOfDayThePromiseBreaks) {
   ASSERT_TRUE(write_file(day, "00:00 20\n08:00 1300\n14:00 2500\n16:00 1300\n20:00 20\n").ok());
   auto [code, out] = run("--table " + table_ + " --slo p99=80ms --profile " + day);
   EXPECT_EQ(code, 0) << out;
-  EXPECT_THAT(out, HasSubstr("3 nodes of this kind"));
-  EXPECT_THAT(out, HasSubstr("at 2 nodes the promise breaks at the 14:00 peak (14:00 to 16:00)"));
+  EXPECT_THAT(out, HasSubstr("3 machines of this kind"));
+  EXPECT_THAT(out, HasSubstr("2 machines are not enough at the 14:00 peak (14:00 to 16:00)"));
   std::tie(code, out) = run("--table " + table_ + " --profile " + day + " --daily 5e6 --json");
   EXPECT_EQ(code, 0) << out;
   const auto json = nlohmann::json::parse(out);
@@ -89,7 +89,7 @@ TEST_F(PlanCommand, SaysAtWhichTimeOfDayThePromiseBreaks) {
   for (int i = 0; i < 1500 * 60; ++i) lines += std::to_string(1763733600 + i / 1500.0) + "\n";
   ASSERT_TRUE(write_file(trace, lines).ok());
   std::tie(code, out) = run("--table " + table_ + " --trace " + trace + " --slo p99=80ms");
-  EXPECT_THAT(out, HasSubstr("at 1 node the promise breaks at the "));
+  EXPECT_THAT(out, HasSubstr("1 machine is not enough at the "));
   EXPECT_THAT(out, HasSubstr(":00 peak"));  // in whole hours of any time zone
 }
 
@@ -97,9 +97,10 @@ TEST_F(PlanCommand, AnswersInWordsAndWritesCsv) {
   const auto [code, out] = run("--table " + table_ + " --rate 150000/min --slo p99=80ms --csv " +
                                join_path(folder_, "out") + " --cost-per-hour 1.5");
   EXPECT_EQ(code, 0) << out;
-  EXPECT_THAT(out, HasSubstr("3 nodes of this kind do 2,500 images/s with p99 under 80 ms"));
-  EXPECT_THAT(out, HasSubstr("at 2 nodes the promise breaks"));
-  EXPECT_THAT(out, HasSubstr("cost 4.50 an hour"));
+  EXPECT_THAT(out,
+              HasSubstr("3 machines of this kind for 2,500 line images/s with p99 under 80 ms"));
+  EXPECT_THAT(out, HasSubstr("2 machines are not enough"));
+  EXPECT_THAT(out, HasSubstr("Cost: 4.50 an hour, 6.00 with the spare one"));
   EXPECT_THAT(out, HasSubstr("Back-test"));
   const auto csv = read_file(join_path(folder_, "out/capacity.csv"));
   ASSERT_TRUE(csv.ok());
@@ -144,6 +145,8 @@ TEST_F(PlanCommand, BadInputIsOneClearLine) {
         {"--samples 3 --deadline 1h --slo p99=1s" + table, 2, "--slo"},
         {"--rate 5 --slo fast" + table, 2, "p99=50ms"},
         {"--daily 5 --peak-factor 0.5" + table, 2, "1 or more"},
+        {"--rate 5 --lines-per-page many" + table, 2, "neither a number from 1 to"},
+        {"--rate 5 --lines-per-page " + text + table, 3, "t.csv:1: neither a number of lines"},
         {"--rate 5 --table /no/such.csv", 3, "/no/such.csv"},
         {"--rate 5 --db " + folder_ + "/none.sqlite", 3, "ocrtune tune"},
         {"--rate 5 --machine " + text + table, 3, "no probe file"}}) {

@@ -113,7 +113,7 @@ TEST(MeasureNode, RefusesATableWhereNothingWorked) {
 
 TEST(PlanCapacity, DividesALoadByTheRateOfOneMachine) {
   const double each = kTruth.at(16);
-  const auto plan = answer_capacity(node_of(kTable), rate_demand(2.5 * each));
+  const auto plan = answer_capacity({node_of(kTable)}, rate_demand(2.5 * each));
   ASSERT_TRUE(plan.ok());
   EXPECT_FALSE(plan->refused);
   EXPECT_EQ(plan->machines.median, 3);
@@ -121,22 +121,26 @@ TEST(PlanCapacity, DividesALoadByTheRateOfOneMachine) {
   EXPECT_EQ(plan->machines.high, 3);
   EXPECT_EQ(plan->spare_machines, 4);
   EXPECT_FALSE(plan->back_tests.empty());
-  EXPECT_THAT(plan->answer, HasSubstr("3 nodes of this kind do"));
-  EXPECT_THAT(plan->answer, HasSubstr("at 2 nodes the line grows"));
+  EXPECT_THAT(plan->answer, HasSubstr("You need 3 machines of this kind for"));
+  EXPECT_THAT(plan->answer,
+              HasSubstr("2 machines are not enough: at 125 % load the queue would grow"));
 }
 
 TEST(PlanCapacity, ALoadNearAStepHasAnInterval) {
-  const auto plan = answer_capacity(node_of(kTable), rate_demand(3 * kTruth.at(16)));
+  const auto plan = answer_capacity({node_of(kTable)}, rate_demand(2.99 * kTruth.at(16)));
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->machines.low, 3);
-  EXPECT_EQ(plan->machines.high, 4);
+  EXPECT_EQ(plan->machines.high, 4);  // what is advised, with how sure it is
+  EXPECT_THAT(plan->answer, HasSubstr("You need 4 machines"));
+  EXPECT_THAT(plan->answer, HasSubstr("(95 % sure; 3 would do with"));
+  EXPECT_EQ(plan->spare_machines, 5);
 }
 
 TEST(PlanCapacity, APromiseCostsMachinesAndBreaksBelowThem) {
   CapacityDemand demand = rate_demand(2.9 * kTruth.at(16));
   const double service = 16 / kTruth.at(16);
   demand.promise = Promise{0.99, 2.2 * service};
-  const auto plan = answer_capacity(node_of(kTable), demand);
+  const auto plan = answer_capacity({node_of(kTable)}, demand);
   ASSERT_TRUE(plan.ok());
   EXPECT_FALSE(plan->refused) << plan->refusal;
   EXPECT_GT(plan->machines.median, 3);
@@ -149,7 +153,7 @@ TEST(PlanCapacity, APromiseCostsMachinesAndBreaksBelowThem) {
               row.machines >= plan->machines.median)
         << row.machines;
   }
-  EXPECT_THAT(plan->answer, HasSubstr("the promise breaks"));
+  EXPECT_THAT(plan->answer, HasSubstr("not enough: p99 would be"));
 }
 
 TEST(PlanCapacity, ARateMeasuredUnderThePromiseIsDividedAsItIs) {
@@ -163,26 +167,27 @@ TEST(PlanCapacity, ARateMeasuredUnderThePromiseIsDividedAsItIs) {
   demand.promise = Promise{0.99, 0.02};  // stricter than what was measured
   EXPECT_FALSE(plan_capacity(node, demand).ok());
   demand.promise = Promise{0.95, 0.05};
-  const auto plan = answer_capacity(node, demand);
+  const auto plan = answer_capacity({node}, demand);
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->machines.median, 3);
   EXPECT_NEAR(plan->served_rate.median, kTruth.at(16), 1e-3);
-  EXPECT_THAT(plan->answer, HasSubstr("at 2 nodes the promise breaks"));
+  EXPECT_THAT(plan->answer,
+              HasSubstr("2 machines are not enough: the load is 125 % of what they serve in time"));
 }
 
 TEST(PlanCapacity, SaysByHowMuchNothingMeetsAPromise) {
   CapacityDemand demand = rate_demand(100);
   demand.promise = Promise{0.99, 0.001};
-  const auto plan = answer_capacity(node_of(kTable), demand);
+  const auto plan = answer_capacity({node_of(kTable)}, demand);
   ASSERT_TRUE(plan.ok());
   EXPECT_TRUE(plan->refused);
   EXPECT_EQ(plan->machines.median, 0);
-  EXPECT_THAT(plan->answer, HasSubstr("no number of machines keeps p99 under 1 ms"));
+  EXPECT_THAT(plan->answer, HasSubstr("no measured setting meets p99 under 1 ms"));
   EXPECT_THAT(plan->answer, HasSubstr("ms too long"));
 }
 
 TEST(PlanCapacity, RefusesALoadBeyondItsRange) {
-  const auto plan = answer_capacity(node_of(kTable), rate_demand(1e9));
+  const auto plan = answer_capacity({node_of(kTable)}, rate_demand(1e9));
   ASSERT_TRUE(plan.ok());
   EXPECT_TRUE(plan->refused);
   EXPECT_EQ(plan->valid_range.high, 100);
@@ -190,7 +195,7 @@ TEST(PlanCapacity, RefusesALoadBeyondItsRange) {
 
 TEST(PlanCapacity, OneMachineTrainsInTime) {
   const auto plan =
-      answer_capacity(node_of(kTable), training_demand(3600 * kTruth.at(16), 2 * 3600));
+      answer_capacity({node_of(kTable)}, training_demand(3600 * kTruth.at(16), 2 * 3600));
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->machines.median, 1);
   EXPECT_FALSE(plan->extrapolated);
@@ -202,7 +207,7 @@ TEST(PlanCapacity, OneMachineTrainsInTime) {
 TEST(PlanCapacity, SeveralTrainOnlyAsFarAsBackTestsReachAndLabelled) {
   CapacityDemand demand = training_demand(3600 * kTruth.at(16), 0.7 * 3600);
   demand.cost_per_hour = 2;
-  const auto plan = answer_capacity(node_of(kTable), demand);
+  const auto plan = answer_capacity({node_of(kTable)}, demand);
   ASSERT_TRUE(plan.ok());
   EXPECT_FALSE(plan->refused) << plan->refusal;
   EXPECT_EQ(plan->machines.median, 2);
@@ -211,7 +216,7 @@ TEST(PlanCapacity, SeveralTrainOnlyAsFarAsBackTestsReachAndLabelled) {
   EXPECT_GE(plan->valid_range.high, 2);
   EXPECT_GT(plan->rows.back().cost.value_or(0), 0);
 
-  const auto far = answer_capacity(node_of(kTable), training_demand(3600 * kTruth.at(16), 60));
+  const auto far = answer_capacity({node_of(kTable)}, training_demand(3600 * kTruth.at(16), 60));
   ASSERT_TRUE(far.ok());
   EXPECT_TRUE(far->refused);
   EXPECT_THAT(far->refusal, HasSubstr("measurements back"));
@@ -219,7 +224,7 @@ TEST(PlanCapacity, SeveralTrainOnlyAsFarAsBackTestsReachAndLabelled) {
 
 TEST(PlanCapacity, TwoCountsBackNoExtrapolation) {
   const NodeMeasurement node = node_of(table_of(kTruth, {1, 2}));
-  const auto plan = answer_capacity(node, training_demand(3600 * kTruth.at(2), 1800));
+  const auto plan = answer_capacity({node}, training_demand(3600 * kTruth.at(2), 1800));
   ASSERT_TRUE(plan.ok());
   EXPECT_TRUE(plan->refused);
   EXPECT_THAT(plan->valid_range.reason, HasSubstr("fewer than four process counts"));
@@ -233,7 +238,7 @@ TEST(PlanCapacity, MeasuredNodeCountsCarryFurther) {
   }
   const NodeMeasurement node = node_of(csv);
   EXPECT_EQ(node.nodes.size(), 6u);
-  const auto plan = answer_capacity(node, training_demand(3600 * nodes.at(10), 3700));
+  const auto plan = answer_capacity({node}, training_demand(3600 * nodes.at(10), 3700));
   ASSERT_TRUE(plan.ok());
   EXPECT_FALSE(plan->refused) << plan->refusal;
   EXPECT_NEAR(plan->machines.median, 10, 1);
@@ -241,11 +246,85 @@ TEST(PlanCapacity, MeasuredNodeCountsCarryFurther) {
 }
 
 TEST(PlanCapacity, WantsOneDemand) {
-  EXPECT_EQ(answer_capacity(node_of(kTable), {}).error().kind, ErrorKind::usage);
+  EXPECT_EQ(answer_capacity({node_of(kTable)}, {}).error().kind, ErrorKind::usage);
   CapacityDemand both = rate_demand(10);
   both.samples = 5;
   both.deadline_seconds = 5;
-  EXPECT_EQ(answer_capacity(node_of(kTable), both).error().kind, ErrorKind::usage);
+  EXPECT_EQ(answer_capacity({node_of(kTable)}, both).error().kind, ErrorKind::usage);
+}
+
+// Batches of 16 are fastest and answer late; single images are slower and in time.
+TEST(PlanCapacity, TheSettingThatServesInTimeIsPlannedWith) {
+  const auto table = parse_table(
+      "# cores=4\nnproc,threads,batch,samples_per_second,peak_bytes,outcome,noise_sigma\n"
+      "4,1,16,640,1,ok,0.02\n4,1,1,400,1,ok,0.02\n",
+      "t");
+  const auto settings = measure_settings(*table, "t");
+  ASSERT_TRUE(settings.ok());
+  ASSERT_EQ(settings->size(), 2u);
+  EXPECT_EQ(settings->front().knobs.batch, 16);
+  CapacityDemand demand = rate_demand(500);
+  demand.promise = Promise{0.99, 0.04};  // a batch of 16 takes 100 ms
+  const auto plan = answer_capacity(*settings, demand);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_FALSE(plan->refused) << plan->refusal;
+  EXPECT_EQ(plan->knobs.batch, 1);
+  EXPECT_THAT(plan->notes, testing::Contains(HasSubstr("in time, the fastest setting")));
+  demand.promise = Promise{0.99, 0.001};
+  const auto none = answer_capacity(*settings, demand);
+  EXPECT_TRUE(none->refused);
+}
+
+TEST(PlanCapacity, TheStatedIntervalOfTheRateIsTheOneThatIsPlannedWith) {
+  NodeMeasurement node = node_of(kTable);
+  const double rate = kTruth.at(16);
+  node.stated_rate = {rate, rate / 1.4, rate * 1.4};
+  const auto plan = answer_capacity({node}, rate_demand(9.5 * rate));
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->machines.median, 10);
+  EXPECT_NEAR(plan->machines.high, 9.5 * std::pow(1.4, 1.645 / 1.96), 1.2);
+  for (const CapacityRow& row : plan->rows) {
+    if (row.machines < plan->machines.high) continue;
+    EXPECT_GE(row.probability, 0.945);
+  }
+}
+
+TEST(PlanCapacity, APageIsAnsweredWithTheLastOfItsLines) {
+  const NodeMeasurement node = node_of(kTable);
+  const double service = 16 / kTruth.at(16);
+  CapacityDemand demand = rate_demand(2 * kTruth.at(16));
+  demand.promise = Promise{0.99, 6 * service};
+  const auto lines = answer_capacity({node}, demand);
+  demand.lines_per_page = {32};  // the same line images a second, 32 at a time
+  const auto pages = answer_capacity({node}, demand);
+  ASSERT_TRUE(lines.ok() && pages.ok());
+  ASSERT_FALSE(pages->refused) << pages->refusal;
+  EXPECT_GT(pages->machines.median, lines->machines.median);
+  EXPECT_THAT(pages->answer, HasSubstr("pages/"));
+  EXPECT_THAT(pages->answer, HasSubstr("(32 line images each)"));
+  EXPECT_THAT(pages->notes, testing::Contains(HasSubstr("finding the lines on a page")));
+  demand.lines_per_page = {1};
+  EXPECT_EQ(answer_capacity({node}, demand)->machines.median, lines->machines.median);
+}
+
+TEST(PlanCapacity, ThePriceOfTheSpareMachineIsTold) {
+  CapacityDemand demand = rate_demand(2.5 * kTruth.at(16));
+  demand.cost_per_hour = 2;
+  const auto plan = answer_capacity({node_of(kTable)}, demand);
+  EXPECT_THAT(plan->answer, HasSubstr("4 machines survive the loss of one. Cost: 6.00 an hour, "
+                                      "8.00 with the spare one."));
+}
+
+TEST(PlanningCores, AreNotFewerThanThePhysicalOnes) {
+  Machine machine;
+  machine.cpu.usable_cpus.value = 2;
+  machine.cpu.physical_cores = 2;
+  machine.cpu.effective_cores.value = 0.98;  // measured beside other load
+  EXPECT_DOUBLE_EQ(planning_cores(machine), 2);
+  machine.cpu.usable_cpus.value = 16;
+  machine.cpu.physical_cores = 8;
+  machine.cpu.effective_cores.value = 10.5;
+  EXPECT_DOUBLE_EQ(planning_cores(machine), 10.5);
 }
 
 }  // namespace

@@ -179,9 +179,12 @@ TEST(Phrases, ComposedSentencesAreTranslatedWhole) {
         "No setting may be launched; the lightest is predicted peak 2 GiB (up to 3 GiB) of 1 GiB "
         "usable.",
         "improvement under 0.5 %, and the leaders raced",
-        "3 nodes of this kind do 2,500 images/s with p99 under 80 ms; at 2 nodes the promise "
-        "breaks: "
-        "the line grows without end; 4 nodes outlast the loss of one (N+1); cost 4.50 an hour."}) {
+        "You need 3 machines of this kind for 2,500 line images/s with p99 under 80 ms (95 % sure; "
+        "2 "
+        "would do with 54 %). 1 machine is not enough at the 14:00 peak (14:00 to 16:00): at 118 % "
+        "load the queue would grow without bound. 4 machines survive the loss of one. Cost: 4.50 "
+        "an "
+        "hour, 6.00 with the spare one."}) {
     const std::string chinese = chinese_of(sentence);
     EXPECT_NE(chinese, sentence);
     EXPECT_FALSE(has_english(chinese)) << chinese;
