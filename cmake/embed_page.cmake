@@ -1,14 +1,10 @@
-# Writes OUTPUT: page_part(name) for every file of PARTS, and for CHART ("" where there is none).
+# Writes OUTPUT: page_part(name) for every file of PARTS.
 set(rows "")
 foreach(part ${PARTS})
   get_filename_component(name ${part} NAME)
   file(READ ${part} text)
   string(APPEND rows "    {\"${name}\", R\"ocrtune(${text})ocrtune\"},\n")
 endforeach()
-if(CHART)
-  file(READ ${CHART} text)
-  string(APPEND rows "    {\"chart.js\", R\"ocrtune(${text})ocrtune\"},\n")
-endif()
 file(WRITE ${OUTPUT}
 "#include \"reports/html/page_parts.h\"
 

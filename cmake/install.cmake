@@ -44,12 +44,6 @@ install(CODE "
        DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/zsh/\${folder}\")")
 install(FILES README.md docs/architecture.md docs/glossary.md docs/schema.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-# The program holds a copy of Chart.js, whose licence asks to be told.
-set(chart_copyright /usr/share/doc/libjs-chart.js/copyright)
-if(OCRTUNE_CHART_JS AND EXISTS ${chart_copyright})
-  install(FILES ${chart_copyright} DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright.chart.js)
-endif()
-
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME ocrtune)
 set(CPACK_PACKAGE_VENDOR "ocrtune")

@@ -22,8 +22,6 @@ const std::vector<Phrase>& phrase_table() {
       {"Reproduce", "复现"},
       {"This table needs script; trials.csv has the same rows.",
        "此表需要脚本；trials.csv 中有相同的数据。"},
-      {"This build had no chart library: pictures are drawn without interaction.",
-       "此版本未包含图表库：图片没有交互功能。"},
       // The answer.
       {"Launch with", "推荐的启动设置"},
       {"Copy", "复制"},

@@ -45,12 +45,6 @@ void append_point(std::string& path, double x, double y) {
   fmt::format_to(std::back_inserter(path), "{}{:.4g} {:.4g}", path.empty() ? "M" : "L", x, y);
 }
 
-// The picture for all, and the place where the script puts a chart with the same content.
-std::string with_chart(const std::string& svg, const char* chart) {
-  return fmt::format("<div class=\"static\">{}</div><div class=\"chart\" data-chart=\"{}\"></div>",
-                     svg, chart);
-}
-
 struct Dot {
   double gib, rate;
   const SettingSummary* setting;
@@ -135,7 +129,7 @@ std::string pareto_figure(const RunRecord& run) {
   }
   return figure_html(
       say("Rate against peak memory. The line is the front: nothing is faster with less memory."),
-      with_chart(svg.markup(), "pareto"));
+      svg.markup());
 }
 
 std::string story_figure(const RunRecord& run) {
@@ -171,7 +165,7 @@ std::string story_figure(const RunRecord& run) {
   return figure_html(
       say("Trials over the minutes of the run; the line is the best rate so far, × a "
           "failure."),
-      with_chart(svg.markup(), "story"));
+      svg.markup());
 }
 
 }  // namespace ocrtune

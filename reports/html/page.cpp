@@ -178,21 +178,11 @@ std::string page_html(const RunRecord& run, const PageOptions& options) {
   body += trials_section(run);
   if (run.result.found) body += failures;
   body += reproduce_section(run);
-  const bool charts = !page_part("chart.js").empty();
   std::string page = head_html(run, options) + "<body>\n" + banner_html(run) + contents_html(body) +
                      "<main>\n" + body + "</main>\n";
-  if (!charts) {
-    page += "<footer>" +
-            say("This build had no chart library: pictures are drawn without interaction.") +
-            "</footer>\n";
-  }
   page += fmt::format("<script type=\"application/json\" id=\"run\">{}</script>\n", page_json(run));
   page += fmt::format("<script>{}</script>\n<script>{}</script>\n", page_part("report.js"),
                       page_part("trials.js"));
-  if (charts) {
-    page += fmt::format("<script>{}</script>\n<script>{}</script>\n", page_part("chart.js"),
-                        page_part("charts.js"));
-  }
   page += "</body>\n</html>\n";
   return page;
 }

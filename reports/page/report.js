@@ -46,7 +46,6 @@
       span.textContent = words[i];
       return span;
     }));
-    document.dispatchEvent(new Event("ocrtune-theme"));
   }
 
   setTheme(recall("ocrtune-theme"));

@@ -110,13 +110,6 @@ constexpr bool kLmdb =
     false;
 #endif
 
-constexpr bool kChart =
-#ifdef OCRTUNE_HAS_CHART
-    true;
-#else
-    false;
-#endif
-
 }  // namespace
 
 std::string program_version() { return OCRTUNE_VERSION; }
@@ -157,7 +150,6 @@ const std::vector<Feature>& program_features() {
        "loops for x86-64-v3 and -v4, picked at start; the rest is for " + compiled_for()},
       {"lmdb", kLmdb, "PaddleOCR's LMDB folders as training data; needs liblmdb at build"},
       {"http", kCurl, "slo --url; needs libcurl at build"},
-      {"charts", kChart, "interactive charts in report.html; needs libjs-chart.js at build"},
       {"sanitizers", kSanitized, "address and undefined-behaviour checks; such a build is slow"},
   };
   return kFeatures;
