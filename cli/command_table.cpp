@@ -1,38 +1,116 @@
-// One row for each command; a command adds its declaration here and its file beside this one.
-#include "cli/command_list.h"
+// One row for each command; a command adds its row here and its file in cli/commands/.
 #include "cli/commands.h"
 
 namespace ocrtune {
+namespace {
+
+constexpr const char* kFind = "Find settings";
+constexpr const char* kLaunch = "Launch and repair";
+constexpr const char* kServe = "Recognise text and plan capacity";
+constexpr const char* kTrain = "Built-in OCR engine";
+constexpr const char* kShell = "Help and shell";
+constexpr const char* kHidden = "";
 
 // clang-format off
-const std::vector<Command>& command_table() {
-  static const std::vector<Command> kTable = {
-      check_command(),
-      completion_command(),
-      diagnose_command(),
-      infer_command(),
-      infer_trial_command(),
-      infer_worker_command(),
-      list_command(),
-      make_data_command(),
-      man_command(),
-      p2p_command(),
-      plan_command(),
-      probe_command(),
-      rank_exec_command(),
-      replay_command(),
-      report_command(),
-      run_command(),
-      show_command(),
-      slo_command(),
-      train_command(),
-      tune_command(),
-      verify_command(),
-      why_not_command(),
-      worker_command(),
-  };
-  return kTable;
-}
+const std::vector<Command> kTable = {
+    {"probe", kFind, "Show what this machine allows: CPUs, memory, instructions, GPUs",
+     "ocrtune probe --quick\n"
+     "ocrtune probe --json > machine.json\n"
+     "ocrtune probe --topology 'pack:2 numa:2 l3:2 core:8 pu:2'",
+     "", declare_probe},
+    {"tune", kFind, "Find the launch settings that are safe and fast on this machine",
+     "ocrtune tune --preset paddleocr -- python3 tools/train.py -c rec.yml\n"
+     "ocrtune tune --budget 2m --data lines/ --out report/\n"
+     "ocrtune tune --mode infer --slo p99=50ms --data lines/\n"
+     "ocrtune tune --log-reader torch -- torchrun --nproc_per_node {nproc} train.py --batch {batch}",
+     "Exit code: 0 a setting is recommended, 1 none works, 130 interrupted (results are kept).",
+     declare_tune},
+    {"show", kFind, "Print the recommendation of a stored run",
+     "ocrtune show last --json", "", declare_show},
+    {"why-not", kFind, "Say why a setting was not chosen",
+     "ocrtune why-not nproc=8 batch=64", "", declare_why_not},
+    {"verify", kFind, "Measure a stored recommendation again before it is deployed",
+     "ocrtune verify last --for 60s",
+     "Exit code: 0 OK, 1 DRIFT, UNSAFE or UNDECIDED with the reason, 3 no such run.",
+     declare_verify},
+    {"report", kFind, "Write the page and the tables of a stored run, or compare two runs",
+     "ocrtune report last --html report.html --csv tables\n"
+     "ocrtune report last --html report.html --with plan.json --with slo.json\n"
+     "ocrtune report 2026-11-20-0a3f9 2026-11-21-77e01 --html compared.html",
+     "", declare_report},
+    {"run", kLaunch, "Launch a command, watch it, and bring it back after a failure",
+     "ocrtune run --from last --checkpoint output/rec/latest --logs log -- \\\n"
+     "  python -m paddle.distributed.launch --nproc_per_node {nproc} tools/train.py -c x.yml",
+     "Exit code: 0 it ended well, 1 gave up, 130 interrupted.", declare_run},
+    {"diagnose", kLaunch, "Say why a run died, from its logs, exit code and kernel log",
+     "ocrtune diagnose log/workerlog.* --exit-code 137 --kernel-log dmesg.txt",
+     "Exit code: 0 no failure found, 1 a failure and its causes, 3 a file cannot be read.",
+     declare_diagnose},
+    {"check", kLaunch, "Compare the configurations of all nodes before a run",
+     "ocrtune check node0/rec.yml node1/rec.yml --nproc 4\n"
+     "ocrtune check --collect shared/nodes rec.yml   # on every node, then: ocrtune check shared/nodes\n"
+     "ocrtune check collected/   # collected/<node>/{rec.yml,env.txt,versions.txt}",
+     "Exit code: 0 consistent, 1 differences that break training, 3 unreadable.", declare_check},
+    {"p2p", kLaunch, "Say whether GPU peer-to-peer works, and the smallest change where it does not",
+     "ocrtune p2p\n"
+     "ocrtune p2p --gpus 0,1 --soak 1m\n"
+     "ocrtune p2p --sweep --model svtrv2 --out settings\n"
+     "ocrtune p2p --static --json",
+     "", declare_p2p},
+    {"rank-exec", kLaunch, "Bind this rank to its CPUs (OCRTUNE_RANK_CPUS), then run a program",
+     "torchrun --nproc_per_node 2 --no-python ocrtune rank-exec -- python train.py", "",
+     declare_rank_exec},
+    {"infer", kServe, "Recognise line images on all cores, one process for each group of cores",
+     "ocrtune infer lines --checkpoint lines.ckpt --output results.tsv", "", declare_infer},
+    {"slo", kServe, "Find the highest rate at which a server meets its latency target",
+     "ocrtune slo p99=50ms --url http://127.0.0.1:8080/ocr --input wide.png --input short.png\n"
+     "ocrtune slo p95=80ms --budget 5m --input a.png -- python3 serve_lines.py",
+     "A command reads {\"id\": 7, \"input\": \"a.png\"} a line and answers {\"id\": 7} or\n"
+     "{\"id\": 7, \"error\": \"...\"}. Exit code: 0 found, 1 no rate meets the target.",
+     declare_slo},
+    {"plan", kServe, "Say how many machines a load or a deadline takes",
+     "ocrtune plan --rate 12000/min --slo p99=80ms --cost-per-hour 1.2\n"
+     "ocrtune plan --rate 200/min --lines-per-page 40 --slo p95=2s\n"
+     "ocrtune plan --samples 2000000 --epochs 20 --deadline 24h --table measured.csv",
+     "Exit code: 0 planned, 1 nothing can meet it or it lies beyond the valid range.",
+     declare_plan},
+    {"make-data", kTrain, "Draw line images with labels, to train and to test on",
+     "ocrtune make-data lines --count 2000 --seed 7 --alphabet alnum", "", declare_make_data},
+    {"train", kTrain, "Train the built-in model on labelled lines",
+     "ocrtune train lines --steps 2000 --checkpoint lines.ckpt --evaluate held-out", "",
+     declare_train},
+    {"worker", kTrain, "Measure one setting once",
+     "ocrtune worker nproc=2 threads=1 batch=16 --data lines", "", declare_worker},
+    {"replay", kTrain, "Score search strategies on a recorded table, without hardware",
+     "ocrtune replay --table machine.csv --trials 25 --repeat 10 --strategy ours,random",
+     "The table: a column per knob, then samples_per_second, peak_bytes, outcome and\n"
+     "noise_sigma; its first line may be '# cores=64 memory_bytes=137438953472', with gpus=2\n"
+     "where the processes took turns on two GPUs.", declare_replay},
+    {"list", kShell, "Print a table of the program: knobs, models, commands, runs, ...",
+     "ocrtune list knobs", "", declare_list},
+    {"help", kShell, "Print the help of a command", "ocrtune help tune", "", declare_help},
+    {"man", kShell, "Print the manual page", "ocrtune man | man -l -", "", declare_man},
+    {"completion", kShell, "Print the completion script of a shell",
+     "source <(ocrtune completion bash)\n"
+     "source <(ocrtune completion zsh)\n"
+     "ocrtune completion fish | source",
+     "", declare_completion},
+    {"infer-trial", kHidden, "Run one trial of tune --mode infer; started by it, not by hand",
+     "ocrtune tune --mode infer --data lines", "", declare_infer_trial},
+    {"infer-worker", kHidden, "Be one process of ocrtune infer; started by it, not by hand",
+     "ocrtune infer lines", "", declare_infer_worker},
+};
 // clang-format on
+
+}  // namespace
+
+const std::vector<Command>& command_table() { return kTable; }
+
+const Command* find_command(std::string_view name) {
+  for (const Command& command : kTable) {
+    if (name == command.name) return &command;
+  }
+  return nullptr;
+}
 
 }  // namespace ocrtune

@@ -1,4 +1,5 @@
-// The commands of ocrtune: one row each, one file each (cli/<name>_command.cpp).
+// The commands of ocrtune: one row of command_table() each, and the function that declares its
+// flags (cli/commands/<name>_command.cpp).
 #pragma once
 
 #include <functional>
@@ -6,10 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-
-namespace CLI {
-class App;
-}
+#include "cli/flags.h"
 
 namespace ocrtune {
 
@@ -20,18 +18,48 @@ inline constexpr int kExitUsage = 2;
 inline constexpr int kExitEnvironment = 3;
 inline constexpr int kExitInterrupted = 130;
 
+// What to run once the flags are parsed: gives the exit code, or an Error that is printed as one
+// line and mapped to an exit code.
+using CommandRun = std::function<Result<int>()>;
+
 struct Command {
   const char* name;
-  const char* help;     // one line
-  const char* example;  // shown under --help
-  // Declares the flags on `app` and returns what to run once they are parsed. The returned function
-  // gives the exit code, or an Error that main prints as one line and maps to an exit code.
-  std::function<std::function<Result<int>()>(CLI::App& app)> declare;
-  bool hidden = false;  // started by ocrtune itself: not in --help, completion and the manual
+  const char* section;   // of `ocrtune help`; empty: started by ocrtune itself and shown nowhere
+  const char* summary;   // one line: imperative, capital first letter, no period
+  const char* examples;  // one a line
+  const char* notes;     // what else help says: exit codes, the form of a file
+  CommandRun (*declare)(Flags& flags);
+
+  bool hidden() const { return *section == '\0'; }
 };
 
-const std::vector<Command>& command_table();  // cli/command_table.cpp
-int run_command_line(int argc, char** argv);
-int exit_code(const Error& error);
+// In the order of the program's help.
+const std::vector<Command>& command_table();
+const Command* find_command(std::string_view name);  // null if there is none
+
+CommandRun declare_check(Flags& flags);
+CommandRun declare_completion(Flags& flags);
+CommandRun declare_diagnose(Flags& flags);
+CommandRun declare_help(Flags& flags);
+CommandRun declare_infer(Flags& flags);
+CommandRun declare_infer_trial(Flags& flags);
+CommandRun declare_infer_worker(Flags& flags);
+CommandRun declare_list(Flags& flags);
+CommandRun declare_make_data(Flags& flags);
+CommandRun declare_man(Flags& flags);
+CommandRun declare_p2p(Flags& flags);
+CommandRun declare_plan(Flags& flags);
+CommandRun declare_probe(Flags& flags);
+CommandRun declare_rank_exec(Flags& flags);
+CommandRun declare_replay(Flags& flags);
+CommandRun declare_report(Flags& flags);
+CommandRun declare_run(Flags& flags);
+CommandRun declare_show(Flags& flags);
+CommandRun declare_slo(Flags& flags);
+CommandRun declare_train(Flags& flags);
+CommandRun declare_tune(Flags& flags);
+CommandRun declare_verify(Flags& flags);
+CommandRun declare_why_not(Flags& flags);
+CommandRun declare_worker(Flags& flags);
 
 }  // namespace ocrtune

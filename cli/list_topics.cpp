@@ -20,8 +20,8 @@ namespace {
 Result<Table> commands(const std::string& /*database*/) {
   Table table({"command", "help"});
   for (const Command& command : command_table()) {
-    if (command.hidden) continue;
-    table.add_row({std::string(command.name), std::string(command.help)});
+    if (command.hidden()) continue;
+    table.add_row({std::string(command.name), std::string(command.summary)});
   }
   return table;
 }

@@ -1,4 +1,80 @@
-// The whole program as a table of contents: see cli/commands.h.
-#include "cli/commands.h"
+// The program: find the command, parse its flags, run it, and print an error as one line.
+#include <cstdio>
+#include <string>
+#include <vector>
 
-int main(int argc, char** argv) { return ocrtune::run_command_line(argc, argv); }
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/help.h"
+#include "cli/shell/terminal.h"
+
+namespace ocrtune {
+namespace {
+
+int usage_error(const std::string& what) {
+  std::fprintf(stderr, "ocrtune: %s\n", what.c_str());
+  return kExitUsage;
+}
+
+int print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  return kExitOk;
+}
+
+int unknown_command(const std::string& name) {
+  if (starts_with(name, "-")) return usage_error("no option " + name + " (ocrtune --help)");
+  std::vector<std::string> names;
+  for (const Command& command : command_table()) {
+    if (!command.hidden()) names.emplace_back(command.name);
+  }
+  const std::string near = nearest_name(lower(name), names);
+  return usage_error(
+      "no command '" + name + "'" +
+      (near.empty() ? "; ocrtune --help lists them" : "; did you mean '" + near + "'?"));
+}
+
+int exit_code(const Error& error) {
+  switch (error.kind) {
+    case ErrorKind::usage:
+      return kExitUsage;
+    case ErrorKind::interrupted:
+      return kExitInterrupted;
+    default:
+      return kExitEnvironment;
+  }
+}
+
+int fail(const Command& command, const Error& error, const std::string& tail) {
+  std::fprintf(stderr, "ocrtune %s: %s%s\n", command.name, error.what.c_str(), tail.c_str());
+  return exit_code(error);
+}
+
+int run_command_line(std::vector<std::string> arguments) {
+  catch_interrupts();
+  if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h") {
+    return print(program_help(help_width(stdout)));
+  }
+  if (arguments[0] == "--version" || arguments[0] == "-V") return print(version_text());
+  const std::string name = arguments[0];
+  // `ocrtune --probe` is the same as `ocrtune probe`, for every command's name.
+  const Command* command = find_command(starts_with(name, "--") ? name.substr(2) : name);
+  if (command == nullptr) return unknown_command(name);
+  arguments.erase(arguments.begin());
+  Flags flags;
+  const CommandRun run = command->declare(flags);
+  const auto parsed = parse_flags(flags, arguments);
+  if (!parsed) {
+    return fail(*command, parsed.error(), " (ocrtune " + std::string(command->name) + " --help)");
+  }
+  if (*parsed == Parsed::help) return print(command_help(*command, flags, help_width(stdout)));
+  const Result<int> result = run();
+  return result ? *result : fail(*command, result.error(), "");
+}
+
+}  // namespace
+}  // namespace ocrtune
+
+int main(int argc, char** argv) {
+  return ocrtune::run_command_line({argv + (argc > 0 ? 1 : 0), argv + argc});
+}

@@ -5,12 +5,10 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "base/environment.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "cli/command_list.h"
+#include "cli/commands.h"
 #include "consistency/consistency.h"
 #include "consistency/node_collection.h"
 #include "reports/console/consistency_page.h"
@@ -103,33 +101,28 @@ Result<int> run_check(const CheckFlags& flags) {
 
 }  // namespace
 
-Command check_command() {
-  return {"check", "compare the configurations of all nodes before a run",
-          "ocrtune check node0/rec.yml node1/rec.yml --nproc 4\n"
-          "  ocrtune check --collect shared/nodes rec.yml   # on every node, then: ocrtune check "
-          "shared/nodes\n"
-          "  ocrtune check collected/   # collected/<node>/{rec.yml,env.txt,versions.txt}\n"
-          "Exit code: 0 consistent, 1 differences that break training, 3 unreadable.",
-          [](CLI::App& app) {
-            auto flags = std::make_shared<CheckFlags>();
-            app.add_option("configs", flags->paths,
-                           "YAML or JSON configurations, env and versions files, or a folder of "
-                           "them (one sub-folder a node)")
-                ->required();
-            app.add_option("--nproc", flags->nproc,
-                           "processes on each node: one number, or one a configuration (4,4,8)");
-            app.add_option("--lr-for", flags->lr_nproc,
-                           "the number of processes that the learning rate was chosen for")
-                ->check(CLI::PositiveNumber);
-            app.add_option("--collect", flags->collect,
-                           "write this node's configurations, variables, package versions and "
-                           "file hashes into a sub-folder of this folder instead");
-            app.add_option("--host", flags->host, "the node's name there (default: its host name)");
-            app.add_option("--python", flags->python,
-                           "the Python that trains, for package versions (default: python3)");
-            app.add_flag("--json", flags->json, "print one JSON document");
-            return [flags] { return run_check(*flags); };
-          }};
+CommandRun declare_check(Flags& cli) {
+  auto flags = std::make_shared<CheckFlags>();
+  cli.argument("configs", flags->paths,
+               "YAML or JSON configurations, env and versions files, or a folder of them (one "
+               "sub-folder a node)")
+      .require("name the configurations, for example: ocrtune check node0/rec.yml node1/rec.yml")
+      .file();
+  cli.option("--nproc", flags->nproc, "N,...",
+             "Processes on each node: one number, or one a configuration (4,4,8)");
+  cli.option("--lr-for", flags->lr_nproc, "N",
+             "Number of processes that the learning rate was chosen for")
+      .default_text("")
+      .range(1, 1'000'000);
+  cli.option("--collect", flags->collect, "DIR",
+             "Write this node's configurations, variables, package versions and file hashes into a "
+             "sub-folder of DIR instead")
+      .folder();
+  cli.option("--host", flags->host, "NAME", "Name of this node there")
+      .default_text("its host name");
+  cli.option("--python", flags->python, "PROGRAM", "Python that trains, for package versions");
+  cli.json(flags->json);
+  return [flags] { return run_check(*flags); };
 }
 
 }  // namespace ocrtune

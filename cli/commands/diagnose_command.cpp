@@ -5,10 +5,8 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "base/files.h"
-#include "cli/command_list.h"
+#include "cli/commands.h"
 #include "diagnosis/diagnosis.h"
 #include "diagnosis/log_files.h"
 #include "reports/console/diagnosis_page.h"
@@ -83,25 +81,21 @@ Result<int> run_diagnose(const DiagnoseFlags& flags) {
 
 }  // namespace
 
-Command diagnose_command() {
-  return {"diagnose", "say why a run died, from its logs, exit code and kernel log",
-          "ocrtune diagnose log/workerlog.* --exit-code 137 --kernel-log dmesg.txt\n"
-          "Exit code: 0 no failure found, 1 a failure and its causes, 3 a file cannot be read.",
-          [](CLI::App& app) {
-            auto flags = std::make_shared<DiagnoseFlags>();
-            app.add_option("logs", flags->logs,
-                           "logs, or folders of logs, of all ranks of one run; - reads standard "
-                           "input");
-            app.add_option("--exit-code", flags->exit_code,
-                           "how the run ended: 137, -9, 247 all mean signal 9");
-            app.add_option("--kernel-log", flags->kernel_logs,
-                           "output of dmesg or journalctl -k of that machine")
-                ->allow_extra_args(false);
-            app.add_option("--run-dir", flags->run_directory,
-                           "folder of a supervised run (ocrtune run) or of a launcher's logs");
-            app.add_flag("--json", flags->json, "print one JSON document");
-            return [flags] { return run_diagnose(*flags); };
-          }};
+CommandRun declare_diagnose(Flags& cli) {
+  auto flags = std::make_shared<DiagnoseFlags>();
+  cli.argument("logs", flags->logs,
+               "Logs, or folders of logs, of all ranks of one run; - reads standard input")
+      .file();
+  cli.option("--exit-code", flags->exit_code, "N",
+             "Exit code of the run: 137, -9 and 247 all mean signal 9");
+  cli.option("--kernel-log", flags->kernel_logs, "FILE",
+             "Read this output of dmesg or journalctl -k of that machine")
+      .file();
+  cli.option("--run-dir", flags->run_directory, "DIR",
+             "Read the folder of a supervised run (ocrtune run) or of a launcher's logs")
+      .folder();
+  cli.json(flags->json);
+  return [flags] { return run_diagnose(*flags); };
 }
 
 }  // namespace ocrtune

@@ -11,14 +11,14 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "cli/command_list.h"
+#include "cli/commands.h"
+#include "cli/commands/engine_flags.h"
 #include "cli/model_choice.h"
 #include "cli/shell/progress.h"
 #include "core/gpu/device_footprint.h"
@@ -36,7 +36,7 @@
 namespace ocrtune {
 namespace {
 
-struct Flags {
+struct InferFlags {
   InferJob job;
   std::string place, alphabet, output, model, binding = "compact", queue = "shared";
   int nproc = 0;
@@ -45,7 +45,7 @@ struct Flags {
 };
 
 // One process for each GPU, or several where that was asked for, and proof that they may run.
-Status choose_infer_gpus(Flags& flags, const Machine& machine) {
+Status choose_infer_gpus(InferFlags& flags, const Machine& machine) {
   InferJob& job = flags.job;
   const auto choice = choose_device(flags.device, machine, process_environment());
   if (!choice) return choice.error();
@@ -129,7 +129,7 @@ class ResultFile {
   Status status_;
 };
 
-Status choose_masks(Flags& flags) {
+Status choose_masks(InferFlags& flags) {
   ProbeOptions quick;
   quick.quick = true;
   const auto machine = probe_machine(quick);
@@ -169,7 +169,7 @@ LabelErrors label_errors(const LineList& list, const std::vector<LineAnswer>& an
   return errors;
 }
 
-nlohmann::json json_of(const Flags& flags, const LineList& list, const InferOutcome& outcome) {
+nlohmann::json json_of(const InferFlags& flags, const LineList& list, const InferOutcome& outcome) {
   nlohmann::json json;
   json["lines"] = list.paths.size();
   json["read"] = outcome.read;
@@ -205,7 +205,7 @@ nlohmann::json json_of(const Flags& flags, const LineList& list, const InferOutc
   return json;
 }
 
-void print_summary(std::FILE* to, const Flags& flags, const LineList& list,
+void print_summary(std::FILE* to, const InferFlags& flags, const LineList& list,
                    const InferOutcome& outcome) {
   std::fprintf(
       to, "%lld of %zu lines read in %s: %s lines/s, %d processes x %d threads, %s queue\n",
@@ -262,7 +262,7 @@ Result<int> verdict(const InferOutcome& outcome, const Status& written) {
   return outcome.bad > 0 ? kExitNegative : kExitOk;
 }
 
-Result<int> infer(Flags flags) {
+Result<int> infer(InferFlags flags) {
   InferJob& job = flags.job;
   job.policy = flags.queue == "static" ? QueuePolicy::static_shards : QueuePolicy::shared;
   const auto list = read_line_list(flags.place);
@@ -332,67 +332,66 @@ Result<int> infer(Flags flags) {
   return verdict(*outcome, results.status());
 }
 
-std::function<Result<int>()> declare(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+}  // namespace
+
+CommandRun declare_infer(Flags& cli) {
+  auto flags = std::make_shared<InferFlags>();
   flags->job.chunk = 0;
   RecognizerOptions& recognizer = flags->job.spec.recognizer;
-  app.add_option("place", flags->place, "Folder of PNG and JPEG images, or a list of paths")
-      ->required();
-  app.add_option("--checkpoint", recognizer.checkpoint, "Of ocrtune train; else seeded weights");
-  app.add_option("--alphabet", flags->alphabet, "As make-data's; the checkpoint's if absent");
-  app.add_option("--model", flags->model, "A model of ocrtune list models");
-  app.add_option("--backend", recognizer.backend, "onednn or reference");
-  app.add_option("--precision", recognizer.precision, "fp32, bf16, on GPUs also tf32");
-  app.add_option("--device", flags->device.device,
-                 "cpu, gpu (one process for each GPU), or auto: GPUs where usable ones are");
-  app.add_option("--gpus", flags->device.gpus,
-                 "Which GPUs: all, 0,2 as this process sees them, or UUIDs");
-  app.add_flag("--share-gpus", flags->job.share_gpus, "Several processes may compute on one GPU");
-  app.add_option("--nproc", flags->nproc, "Worker processes; one for each core if absent")
-      ->check(CLI::Range(1, 4096));
-  app.add_option("--threads", recognizer.threads, "For each process")->check(CLI::Range(1, 1024));
-  app.add_option("--batch", recognizer.batch, "Most lines of one forward pass")
-      ->check(CLI::Range(1, 4096));
-  app.add_option("--height", recognizer.height, "Pixels")->check(CLI::Range(8, 1024));
-  app.add_option("--width", recognizer.width, "Pixels; wider lines are squeezed")
-      ->check(CLI::Range(8, 65'536));
-  CLI::Option* binding =
-      app.add_option("--binding", flags->binding, "none, compact, spread or numa")
-          ->check(CLI::IsMember({"none", "compact", "spread", "numa"}));
-  app.add_option("--queue", flags->queue, "shared, or static shards")
-      ->check(CLI::IsMember({"shared", "static"}));
-  app.add_option("--chunk", flags->job.chunk,
-                 "Lines handed to a worker at a time; if absent what it reads in half a second")
-      ->check(CLI::Range(1, 4096));
-  app.add_option("--output", flags->output, "Table of results; standard output if absent");
-  app.add_option("--seed", recognizer.seed, "Of seeded weights");
-  app.add_flag("--json", flags->json, "One JSON document on standard output");
-  return [flags, binding] {
-    flags->binding_given = binding->count() > 0;
-    return infer(*flags);
-  };
+  cli.argument("place", flags->place, "Folder of PNG and JPEG images, or a list of paths")
+      .require("name a folder of images or a list of paths, for example: ocrtune infer lines/")
+      .file();
+  cli.option("--checkpoint", recognizer.checkpoint, "FILE", "Use these weights of ocrtune train")
+      .default_text("random weights")
+      .file();
+  declare_alphabet(cli, flags->alphabet, "the checkpoint's");
+  cli.option("--model", flags->model, "MODEL", "Recognise with this model")
+      .default_text("the checkpoint's, else crnn")
+      .from_list("models");
+  cli.option("--backend", recognizer.backend, "BACKEND", "Compute with onednn or reference")
+      .from_list("backends");
+  cli.option("--precision", recognizer.precision, "TYPE",
+             "Compute in fp32, bf16 or, on GPUs, tf32");
+  cli.option("--device", flags->device.device, "DEVICE",
+             "Compute on the cpu, the gpu (one process for each), or auto: GPUs where usable ones "
+             "are");
+  declare_gpus(cli, flags->device.gpus);
+  cli.toggle("--share-gpus", flags->job.share_gpus, "Let several processes compute on one GPU");
+  cli.option("--nproc", flags->nproc, "N", "Start N worker processes")
+      .default_text("one for each core")
+      .range(1, 4096);
+  cli.option("--threads", recognizer.threads, "N", "Compute with N threads in each process")
+      .range(1, 1024);
+  cli.option("--batch", recognizer.batch, "N", "Read at most N lines in one forward pass")
+      .range(1, 4096);
+  cli.option("--height", recognizer.height, "PIXELS", "Scale lines to this height").range(8, 1024);
+  cli.option("--width", recognizer.width, "PIXELS", "Squeeze lines that are wider than this")
+      .range(8, 65'536);
+  cli.option("--binding", flags->binding, "BINDING", "Bind the processes to CPUs")
+      .one_of({"none", "compact", "spread", "numa"})
+      .tell(flags->binding_given);
+  cli.option("--queue", flags->queue, "QUEUE", "Hand out lines from one queue, or in equal shares")
+      .one_of({"shared", "static"});
+  cli.option("--chunk", flags->job.chunk, "N", "Hand N lines to a worker at a time")
+      .default_text("what it reads in half a second")
+      .range(1, 4096);
+  cli.option("--output", flags->output, "FILE", "Write the table of results to this file")
+      .default_text("standard output")
+      .file();
+  cli.option("--seed", recognizer.seed, "N", "Seed of random weights");
+  cli.json(flags->json);
+  return [flags] { return infer(*flags); };
 }
 
-std::function<Result<int>()> declare_worker(CLI::App& app) {
+CommandRun declare_infer_worker(Flags& cli) {
   auto text = std::make_shared<std::string>();
-  app.add_option("--spec", *text, "JSON")->required();
+  cli.option("--spec", *text, "JSON", "Orders of this process")
+      .require("--spec is given by ocrtune infer");
   return [text]() -> Result<int> {
     const auto spec = parse_infer_spec(*text);
     if (!spec) return spec.error();
     return run_infer_worker(*spec) ? kExitOk : kExitNegative;
   };
-}
-
-}  // namespace
-
-Command infer_command() {
-  return Command{"infer", "Read line images on all cores, one process for each group",
-                 "ocrtune infer lines --checkpoint lines.ckpt --output results.tsv", declare};
-}
-
-Command infer_worker_command() {
-  return Command{"infer-worker", "One process of ocrtune infer; started by it, not by hand",
-                 "ocrtune infer lines", declare_worker, true};
 }
 
 }  // namespace ocrtune

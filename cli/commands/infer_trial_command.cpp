@@ -2,9 +2,7 @@
 #include <memory>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
-#include "cli/command_list.h"
+#include "cli/commands.h"
 #include "trial/ipc/event_writer.h"
 #include "trial/workloads/engine_infer/infer_trial.h"
 #include "trial/workloads/engine_infer/infer_trial_spec.h"
@@ -13,7 +11,7 @@
 namespace ocrtune {
 namespace {
 
-Result<int> run_trial(const std::string& text) {
+Result<int> run_infer_trial_process(const std::string& text) {
   const auto spec = parse_infer_trial_spec(text);
   if (!spec) return spec.error();
   auto events = EventWriter::from_environment();
@@ -25,15 +23,11 @@ Result<int> run_trial(const std::string& text) {
 
 }  // namespace
 
-Command infer_trial_command() {
-  return Command{"infer-trial", "One trial of tune --mode infer; started by it, not by hand",
-                 "ocrtune tune --mode infer --data lines",
-                 [](CLI::App& app) {
-                   auto text = std::make_shared<std::string>();
-                   app.add_option("--spec", *text, "JSON")->required();
-                   return [text] { return run_trial(*text); };
-                 },
-                 true};
+CommandRun declare_infer_trial(Flags& cli) {
+  auto text = std::make_shared<std::string>();
+  cli.option("--spec", *text, "JSON", "Orders of this process")
+      .require("--spec is given by ocrtune tune");
+  return [text] { return run_infer_trial_process(*text); };
 }
 
 }  // namespace ocrtune

@@ -4,10 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "base/text.h"
-#include "cli/command_list.h"
+#include "cli/commands.h"
 #include "cli/list_topics.h"
 #include "cli/shell/terminal.h"
 #include "reports/markup/table.h"
@@ -28,7 +26,7 @@ Table topic_table() {
   return table;
 }
 
-Result<int> list(const ListFlags& flags) {
+Result<int> list_topic(const ListFlags& flags) {
   Result<Table> table = topic_table();
   if (!flags.topic.empty()) {
     std::vector<std::string> names;
@@ -55,15 +53,12 @@ Result<int> list(const ListFlags& flags) {
 
 }  // namespace
 
-Command list_command() {
-  return {"list", "print a table of the program: knobs, models, commands, runs, ...",
-          "ocrtune list knobs", [](CLI::App& app) {
-            auto flags = std::make_shared<ListFlags>();
-            app.add_option("topic", flags->topic, "What to list; the topics if left out");
-            app.add_flag("--json", flags->json, "An array of objects");
-            app.add_option("--db", flags->database, "The store, for 'runs'");
-            return [flags] { return list(*flags); };
-          }};
+CommandRun declare_list(Flags& cli) {
+  auto flags = std::make_shared<ListFlags>();
+  cli.argument("topic", flags->topic, "What to list; all topics if left out").from_list("topics");
+  cli.json(flags->json);
+  cli.store(flags->database);
+  return [flags] { return list_topic(*flags); };
 }
 
 }  // namespace ocrtune

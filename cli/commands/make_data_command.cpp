@@ -5,12 +5,10 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "base/cpu_set.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "cli/command_list.h"
+#include "cli/commands.h"
 #include "cli/shell/progress.h"
 #include "core/synth/fonts.h"
 #include "core/synth/line_dataset.h"
@@ -18,13 +16,13 @@
 namespace ocrtune {
 namespace {
 
-struct Flags {
+struct MakeDataFlags {
   DatasetOptions dataset;
   std::string alphabet = "digits";
   std::vector<std::string> fonts;
 };
 
-Result<int> make_data(Flags flags) {
+Result<int> make_data(MakeDataFlags flags) {
   DatasetOptions& dataset = flags.dataset;
   if (dataset.draw.max_length < dataset.draw.min_length) {
     return Error{ErrorKind::usage, "--max-length is below --min-length"};
@@ -51,31 +49,35 @@ Result<int> make_data(Flags flags) {
   return kExitOk;
 }
 
-std::function<Result<int>()> declare(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
-  DatasetOptions& dataset = flags->dataset;
-  app.add_option("folder", dataset.folder, "Where to draw; made if absent")->required();
-  app.add_option("--count", dataset.count, "Lines")->check(CLI::Range(1, 10'000'000));
-  app.add_option("--seed", dataset.draw.seed, "The same seed and fonts give the same bytes");
-  app.add_option("--alphabet", flags->alphabet,
-                 "digits, alnum (0-9a-z), a dictionary file, or the characters themselves");
-  app.add_option("--font", flags->fonts,
-                 "Font file or folder (repeatable); all installed if absent");
-  app.add_option("--height", dataset.draw.height, "Least height in pixels; lines are up to 1.5 x")
-      ->check(CLI::Range(8, 512));
-  app.add_option("--min-length", dataset.draw.min_length, "Characters")->check(CLI::Range(1, 200));
-  app.add_option("--max-length", dataset.draw.max_length, "Characters")->check(CLI::Range(1, 200));
-  app.add_option("--jpeg", dataset.jpeg_share, "Share of the lines that are JPEG, 0 to 1")
-      ->check(CLI::Range(0.0, 1.0));
-  app.add_flag("--force", dataset.replace, "Draw into a folder that is not empty");
-  return [flags] { return make_data(*flags); };
-}
-
 }  // namespace
 
-Command make_data_command() {
-  return Command{"make-data", "Draw line images with labels, to train and to test on",
-                 "ocrtune make-data lines --count 2000 --seed 7 --alphabet alnum", declare};
+CommandRun declare_make_data(Flags& cli) {
+  auto flags = std::make_shared<MakeDataFlags>();
+  DatasetOptions& dataset = flags->dataset;
+  cli.argument("folder", dataset.folder, "Folder to draw into; made if absent")
+      .require("name the folder to draw into, for example: ocrtune make-data lines --count 2000")
+      .folder();
+  cli.option("--count", dataset.count, "N", "Draw N lines").range(1, 10'000'000);
+  cli.option("--seed", dataset.draw.seed, "N",
+             "Seed of the drawing: the same seed and fonts give the same bytes");
+  cli.option("--alphabet", flags->alphabet, "ALPHABET",
+             "Draw these: digits, alnum (0-9a-z), a dictionary file, or the characters themselves")
+      .file();
+  cli.option("--font", flags->fonts, "PATH",
+             "Draw with this font file, or the fonts of this folder")
+      .default_text("all installed")
+      .file();
+  cli.option("--height", dataset.draw.height, "PIXELS",
+             "Draw lines from this height up to 1.5 times as high")
+      .range(8, 512);
+  cli.option("--min-length", dataset.draw.min_length, "N", "Draw at least N characters")
+      .range(1, 200);
+  cli.option("--max-length", dataset.draw.max_length, "N", "Draw at most N characters")
+      .range(1, 200);
+  cli.option("--jpeg", dataset.jpeg_share, "SHARE", "Write this share of the lines as JPEG")
+      .range(0, 1);
+  cli.toggle("--force", dataset.replace, "Draw into a folder that is not empty");
+  return [flags] { return make_data(*flags); };
 }
 
 }  // namespace ocrtune

@@ -2,14 +2,12 @@
 #include <cstdio>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "base/text.h"
-#include "cli/command_list.h"
 #include "cli/commands.h"
 #include "cli/shell/terminal.h"
 #include "core/models/model.h"
@@ -84,8 +82,8 @@ Result<std::vector<LadderGpu>> ladder_gpus(const Machine& machine, const std::st
   return gpus;
 }
 
-Result<int> tell(const P2pFlags& flags, const Machine& machine, P2pVerdict verdict,
-                 const SweepAnswer* sweep = nullptr) {
+Result<int> tell_p2p(const P2pFlags& flags, const Machine& machine, P2pVerdict verdict,
+                     const SweepAnswer* sweep = nullptr) {
   verdict.hints.insert(verdict.hints.end(), flags.notes.begin(), flags.notes.end());
   std::string text =
       flags.json ? p2p_json(verdict, machine.gpu_state, sweep) + "\n" : p2p_card(verdict, machine);
@@ -162,11 +160,11 @@ Result<int> climb(const P2pFlags& flags, const Machine& machine, const P2pFacts&
     const SweepAnswer sweep = run_nccl_sweep(gpus, sweep_settings(answer->facts, answer->verdict),
                                              flags.sweep_options, world);
     interrupted = interrupted || sweep.interrupted;
-    code = tell(flags, machine, answer->verdict, &sweep);
+    code = tell_p2p(flags, machine, answer->verdict, &sweep);
     const Status written = write_sweep(flags, sweep, static_cast<int>(gpus.size()));
     if (!written) return written.error();
   } else {
-    code = tell(flags, machine, answer->verdict);
+    code = tell_p2p(flags, machine, answer->verdict);
   }
   if (code && interrupted) return kExitInterrupted;
   const bool open = answer->verdict.verdict == P2pClass::inconclusive;
@@ -188,7 +186,7 @@ std::string left_out(const Machine& machine, const P2pFlags& flags, std::size_t 
   return text;
 }
 
-Result<int> run(P2pFlags flags) {
+Result<int> run_p2p(P2pFlags flags) {
   const Status durations = read_durations(flags);
   if (!durations) return durations.error();
   const Status buckets = read_buckets(flags);
@@ -208,7 +206,7 @@ Result<int> run(P2pFlags flags) {
   }
   P2pFacts facts = static_p2p_facts(*machine, FileRoot(), *options.environment);
   if (flags.only_facts || machine->gpus.size() < 2) {
-    return tell(flags, *machine, judge_p2p(facts));
+    return tell_p2p(flags, *machine, judge_p2p(facts));
   }
   const auto gpus = ladder_gpus(*machine, flags.gpus, *options.environment);
   if (!gpus) return gpus.error();
@@ -222,34 +220,26 @@ Result<int> run(P2pFlags flags) {
 
 }  // namespace
 
-Command p2p_command() {
-  return {"p2p", "Says whether GPU peer-to-peer works, and the least change where it does not",
-          "ocrtune p2p\n  ocrtune p2p --gpus 0,1 --soak 1m\n  ocrtune p2p --sweep --model svtrv2 "
-          "--out settings\n  ocrtune p2p --static --json",
-          [](CLI::App& app) -> std::function<Result<int>()> {
-            auto flags = std::make_shared<P2pFlags>();
-            app.add_flag("--json", flags->json, "One JSON document on stdout");
-            app.add_flag("--static", flags->only_facts,
-                         "Run nothing on the GPUs: what the driver and the system say");
-            app.add_option("--gpus", flags->gpus, "Which GPUs, as CUDA numbers them: 0,1")
-                ->type_name("IDS");
-            app.add_flag("--force", flags->ladder.force, "Also on GPUs that others use");
-            app.add_option("--soak", flags->soak, "Then collectives under load for so long: 1m")
-                ->type_name("TIME");
-            app.add_option("--deadline", flags->deadline, "Of every step, instead of its own")
-                ->type_name("TIME");
-            app.add_flag("--sweep", flags->sweep,
-                         "Then time a training step under several NCCL settings");
-            app.add_option("--model", flags->model, "Whose gradients the sweep reduces")
-                ->capture_default_str();
-            app.add_option("--compute", flags->compute, "Compute time of the model's step: 80ms")
-                ->type_name("TIME");
-            app.add_option("--out", flags->out, "Folder for nccl.env and nccl_tuner.csv")
-                ->type_name("DIR");
-            app.add_option("--nccl", flags->nccl, "The libnccl.so.2 of your framework")
-                ->type_name("FILE");
-            return [flags] { return run(*flags); };
-          }};
+CommandRun declare_p2p(Flags& cli) {
+  auto flags = std::make_shared<P2pFlags>();
+  cli.toggle("--static", flags->only_facts,
+             "Run nothing on the GPUs: print what the driver and the system say");
+  cli.option("--gpus", flags->gpus, "IDS", "Check these GPUs, as CUDA numbers them: 0,1")
+      .default_text("all");
+  cli.toggle("--force", flags->ladder.force, "Check GPUs that others use, too");
+  cli.option("--soak", flags->soak, "DURATION", "Run collectives under load for so long: 1m");
+  cli.option("--deadline", flags->deadline, "DURATION", "Give every step so long")
+      .default_text("its own");
+  cli.toggle("--sweep", flags->sweep, "Time a training step under several NCCL settings");
+  cli.option("--model", flags->model, "MODEL", "Reduce the gradients of this model in the sweep")
+      .from_list("models");
+  cli.option("--compute", flags->compute, "DURATION", "Compute time of the model's step: 80ms");
+  cli.option("--out", flags->out, "DIR", "Write nccl.env and nccl_tuner.csv to this folder")
+      .folder();
+  cli.option("--nccl", flags->nccl, "FILE", "Use this libnccl.so.2, such as your framework's")
+      .file();
+  cli.json(flags->json);
+  return [flags] { return run_p2p(*flags); };
 }
 
 }  // namespace ocrtune

@@ -6,15 +6,12 @@
 #include <string>
 #include <utility>
 
-#include <CLI/CLI.hpp>
-
 #include "base/files.h"
 #include "base/text.h"
 #include "capacity/capacity_answer.h"
 #include "capacity/day_profile.h"
 #include "capacity/other_machine.h"
-#include "capacity/page_lines.h"
-#include "cli/command_list.h"
+#include "cli/commands.h"
 #include "cli/shell/terminal.h"
 #include "reports/console/capacity_page.h"
 #include "trial/workloads/service/arrivals.h"
@@ -219,45 +216,51 @@ Result<int> run_plan(const PlanFlags& flags) {
 
 }  // namespace
 
-Command plan_command() {
-  return {"plan", "how many machines a load or a deadline takes",
-          "ocrtune plan --rate 12000/min --slo p99=80ms --cost-per-hour 1.2\n"
-          "  ocrtune plan --rate 200/min --lines-per-page 40 --slo p95=2s\n"
-          "  ocrtune plan --samples 2000000 --epochs 20 --deadline 24h --table measured.csv\n"
-          "Exit code: 0 planned, 1 nothing can meet it or it lies beyond the valid range.",
-          [](CLI::App& app) {
-            auto flags = std::make_shared<PlanFlags>();
-            app.add_option("--rate", flags->rate, "images to recognise: 200, 12000/min, 1e6/h");
-            app.add_option(
-                "--lines-per-page", flags->lines_per_page,
-                "the load is of pages with so many lines: a number, or a file with the "
-                "recognition results of your pages (PaddleOCR's text output) or a number "
-                "a line");
-            app.add_option("--daily", flags->daily, "images a day, instead of --rate");
-            app.add_option("--profile", flags->profile,
-                           "the load of a day in lines like '14:00 12000/min'; with --daily its "
-                           "shape only");
-            app.add_option("--trace", flags->trace,
-                           "recorded arrivals, a time in seconds a line (Unix time tells the time "
-                           "of day), instead of --rate");
-            app.add_option("--peak-factor,--peak", flags->peak_factor,
-                           "peak rate over the day's mean rate (default 1)");
-            app.add_option("--slo", flags->slo, "latency promise: p99=80ms");
-            app.add_option("--samples", flags->samples, "images of the training set");
-            app.add_option("--epochs", flags->epochs, "passes over it (default 1)");
-            app.add_option("--deadline", flags->deadline, "time until training must be done: 24h");
-            app.add_option("--run", flags->run, "the stored run to plan from (default: the last)");
-            app.add_option("--table", flags->table, "plan from a recorded table instead of a run");
-            app.add_option("--machine", flags->machine,
-                           "another machine's probe --json: plan for its kind (EXTRAPOLATED)");
-            app.add_option("--cost-per-hour", flags->cost, "of one machine, in any currency");
-            app.add_option("--csv", flags->csv, "folder in which capacity.csv is written");
-            app.add_option("--out", flags->out,
-                           "folder for capacity.csv and capacity.json (report --with takes it)");
-            app.add_option("--db", flags->db, "the file of stored runs");
-            app.add_flag("--json", flags->json, "print one JSON document");
-            return [flags] { return run_plan(*flags); };
-          }};
+CommandRun declare_plan(Flags& cli) {
+  auto flags = std::make_shared<PlanFlags>();
+  const char* const load = "Load to carry";
+  cli.option("--rate", flags->rate, "RATE", "Recognise so many images: 200, 12000/min, 1e6/h")
+      .under(load);
+  cli.option("--daily", flags->daily, "N", "Recognise N images a day").under(load);
+  cli.option("--lines-per-page", flags->lines_per_page, "N|FILE",
+             "Recognise pages with so many lines: a number, or a file with the recognition results "
+             "of your pages (PaddleOCR's text output) or a number a line")
+      .under(load);
+  cli.option("--profile", flags->profile, "FILE",
+             "Take the load of a day from lines such as '14:00 12000/min'; with --daily its shape "
+             "only")
+      .under(load)
+      .file();
+  cli.option("--trace", flags->trace, "FILE",
+             "Take recorded arrivals, a time in seconds a line (Unix time tells the time of day)")
+      .under(load)
+      .file();
+  cli.option("--peak-factor", flags->peak_factor, "X",
+             "Multiply the day's mean rate by X at its peak")
+      .also("--peak")
+      .default_text("1")
+      .under(load);
+  cli.option("--slo", flags->slo, "TARGET", "Meet this latency target: p99=80ms").under(load);
+  const char* const training = "Training to finish";
+  cli.option("--samples", flags->samples, "N", "Train on N images").under(training);
+  cli.option("--epochs", flags->epochs, "N", "Pass over them N times")
+      .default_text("1")
+      .under(training);
+  cli.option("--deadline", flags->deadline, "DURATION", "Finish within this time: 24h")
+      .under(training);
+  cli.option("--run", flags->run, "RUN", "Plan from this stored run").from_list("runs");
+  cli.option("--table", flags->table, "FILE", "Plan from a recorded table instead of a run").file();
+  cli.option("--machine", flags->machine, "FILE",
+             "Plan for the machine of this probe --json (EXTRAPOLATED)")
+      .file();
+  cli.option("--cost-per-hour", flags->cost, "X", "Cost of one machine, in any currency");
+  cli.option("--csv", flags->csv, "DIR", "Write capacity.csv to this folder").folder();
+  cli.option("--out", flags->out, "DIR",
+             "Write capacity.csv and capacity.json (for report --with) to this folder")
+      .folder();
+  cli.store(flags->db);
+  cli.json(flags->json);
+  return [flags] { return run_plan(*flags); };
 }
 
 }  // namespace ocrtune

@@ -2,9 +2,6 @@
 #include <cstdio>
 #include <memory>
 
-#include <CLI/CLI.hpp>
-
-#include "cli/command_list.h"
 #include "cli/commands.h"
 #include "probes/machine/machine_json.h"
 #include "probes/probe.h"
@@ -18,7 +15,7 @@ struct ProbeFlags {
   bool json = false;
 };
 
-Result<int> run(const ProbeFlags& flags) {
+Result<int> run_probe(const ProbeFlags& flags) {
   const auto machine = probe_machine(flags.options);
   if (!machine) return machine.error();
   const std::string text = flags.json ? machine_json(*machine) + "\n" : machine_card(*machine);
@@ -29,23 +26,18 @@ Result<int> run(const ProbeFlags& flags) {
 
 }  // namespace
 
-Command probe_command() {
-  return {"probe", "Shows what this machine allows: CPUs, memory, instructions, GPUs",
-          "ocrtune probe --quick\n  ocrtune probe --json > machine.json\n"
-          "  ocrtune probe --topology 'pack:2 numa:2 l3:2 core:8 pu:2'",
-          [](CLI::App& app) -> std::function<Result<int>()> {
-            auto flags = std::make_shared<ProbeFlags>();
-            app.add_flag("--quick", flags->options.quick, "Measure nothing (under 1 s)");
-            app.add_flag("--json", flags->json, "One JSON document on stdout");
-            app.add_option("--root", flags->options.root,
-                           "Read /proc, /sys and cgroups from this saved tree; nothing of this "
-                           "machine enters, and nothing is measured")
-                ->type_name("DIR");
-            app.add_option("--topology", flags->options.topology,
-                           "hwloc XML file or synthetic description instead of the real topology")
-                ->type_name("XML|TEXT");
-            return [flags] { return run(*flags); };
-          }};
+CommandRun declare_probe(Flags& cli) {
+  auto flags = std::make_shared<ProbeFlags>();
+  cli.toggle("--quick", flags->options.quick, "Measure nothing (under 1 s)");
+  cli.option("--root", flags->options.root, "DIR",
+             "Read /proc, /sys and cgroups from this saved tree; nothing of this machine enters, "
+             "and nothing is measured")
+      .folder();
+  cli.option("--topology", flags->options.topology, "XML|TEXT",
+             "Take this hwloc XML file or synthetic description for the topology")
+      .file();
+  cli.json(flags->json);
+  return [flags] { return run_probe(*flags); };
 }
 
 }  // namespace ocrtune

@@ -8,13 +8,11 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "base/cpu_set.h"
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "base/process.h"
-#include "cli/command_list.h"
+#include "cli/commands.h"
 #include "probes/gpu/gpu.h"
 #include "probes/gpu/gpu_ids.h"
 #include "probes/machine_gpus.h"
@@ -85,22 +83,17 @@ Result<int> rank_exec(const std::vector<std::string>& command, const std::string
   return system_error(errno, "start " + command[0]);
 }
 
-std::function<Result<int>()> declare(CLI::App& app) {
-  auto command = std::make_shared<std::vector<std::string>>();
-  app.add_option("command", *command, "The program that the rank runs, after --")->required();
-  auto gpu = std::make_shared<std::string>();
-  app.add_option("--gpu", *gpu,
-                 "auto, or a list: rank r sees only its own or the r-th GPU, as device 0")
-      ->type_name("auto|IDS");
-  return [command, gpu] { return rank_exec(*command, *gpu); };
-}
-
 }  // namespace
 
-Command rank_exec_command() {
-  return Command{"rank-exec", "Bind this rank to its CPUs (OCRTUNE_RANK_CPUS), then run a program",
-                 "torchrun --nproc_per_node 2 --no-python ocrtune rank-exec -- python train.py",
-                 declare};
+CommandRun declare_rank_exec(Flags& cli) {
+  auto command = std::make_shared<std::vector<std::string>>();
+  cli.argument("command", *command, "Program that the rank runs")
+      .require("name the program after --, for example: ocrtune rank-exec -- python train.py")
+      .file();
+  auto gpu = std::make_shared<std::string>();
+  cli.option("--gpu", *gpu, "auto|IDS",
+             "Show rank r only its own GPU (auto) or the r-th of the list, as device 0");
+  return [command, gpu] { return rank_exec(*command, *gpu); };
 }
 
 }  // namespace ocrtune

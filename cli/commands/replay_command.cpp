@@ -4,13 +4,12 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/interrupt.h"
 #include "base/text.h"
-#include "cli/command_list.h"
+#include "cli/commands.h"
 #include "tuner/session/replay.h"
 
 namespace ocrtune {
@@ -20,7 +19,8 @@ using Json = nlohmann::ordered_json;
 
 struct ReplayFlags {
   std::string table;
-  std::vector<std::string> strategies = {"ours"};
+  std::vector<std::string> strategy_list;  // as typed, with commas
+  std::vector<std::string> strategies;
   int trials = 60;
   int repeat = 1;
   std::uint64_t seed = 1;
@@ -86,7 +86,7 @@ void print_played(const Played& played) {
   std::printf("             %s\n", score.result.certificate.c_str());
 }
 
-Status check(const ReplayFlags& flags) {
+Status check_strategies(const ReplayFlags& flags) {
   std::vector<std::string> names;
   for (const StrategyRow& row : strategy_table()) names.emplace_back(row.name);
   for (const std::string& name : flags.strategies) {
@@ -95,20 +95,11 @@ Status check(const ReplayFlags& flags) {
                    fmt::format("no strategy '{}'; there are {}", name, join(names, ", "))};
     }
   }
-  if (flags.trials < 1 || flags.trials > 1000000) {
-    return Error{ErrorKind::usage, "--trials needs a number from 1 to 1000000"};
-  }
-  if (flags.repeat < 1 || flags.repeat > 100000) {
-    return Error{ErrorKind::usage, "--repeat needs a number from 1 to 100000"};
-  }
-  if (!(flags.margin_percent >= 0 && flags.margin_percent < 100)) {
-    return Error{ErrorKind::usage, "--memory-margin needs a percentage from 0 to 99"};
-  }
   return Status();
 }
 
 Result<int> run_replay(const ReplayFlags& flags) {
-  const Status usable = check(flags);
+  const Status usable = check_strategies(flags);
   if (!usable) return usable.error();
   const auto table = read_table(flags.table);
   if (!table) return table.error();
@@ -139,27 +130,30 @@ Result<int> run_replay(const ReplayFlags& flags) {
 
 }  // namespace
 
-Command replay_command() {
-  return {"replay", "score search strategies on a recorded table, no hardware needed",
-          "ocrtune replay --table machine.csv --trials 25 --repeat 10 --strategy ours,random\n"
-          "The table: a column per knob, then samples_per_second, peak_bytes, outcome and\n"
-          "noise_sigma; its first line may be '# cores=64 memory_bytes=137438953472', with gpus=2\n"
-          "where the processes took turns on two GPUs.",
-          [](CLI::App& app) {
-            auto flags = std::make_shared<ReplayFlags>();
-            app.add_option("--table", flags->table, "CSV of every setting and what it does")
-                ->required();
-            app.add_option("--trials", flags->trials, "trials that a search may run");
-            app.add_option("--repeat", flags->repeat, "searches, with seeds from --seed on");
-            app.add_option("--seed", flags->seed, "of the replayed noise and the search");
-            app.add_option("--strategy", flags->strategies,
-                           "ours, coordinate, random, exhaustive, halving; several with commas")
-                ->delimiter(',');
-            app.add_option("--memory-margin", flags->margin_percent,
-                           "percentage of memory_bytes that a setting must leave free");
-            app.add_flag("--json", flags->json, "print one JSON document");
-            return [flags] { return run_replay(*flags); };
-          }};
+CommandRun declare_replay(Flags& cli) {
+  auto flags = std::make_shared<ReplayFlags>();
+  cli.option("--table", flags->table, "FILE", "Read every setting and what it does from this CSV")
+      .require("name the table, for example: ocrtune replay --table machine.csv")
+      .file();
+  cli.option("--trials", flags->trials, "N", "Run at most N trials in a search")
+      .range(1, 1'000'000);
+  cli.option("--repeat", flags->repeat, "N", "Search N times, with seeds from --seed on")
+      .range(1, 100'000);
+  cli.option("--seed", flags->seed, "N", "Seed of the replayed noise and the search");
+  cli.option("--strategy", flags->strategy_list, "NAME,...", "Score these strategies")
+      .default_text("ours")
+      .from_list("strategies");
+  cli.option("--memory-margin", flags->margin_percent, "PERCENT",
+             "Leave this percentage of memory_bytes free")
+      .range(0, 99);
+  cli.json(flags->json);
+  return [flags] {
+    for (const std::string& names : flags->strategy_list) {
+      for (const std::string& name : split(names, ',')) flags->strategies.push_back(name);
+    }
+    if (flags->strategies.empty()) flags->strategies = {"ours"};
+    return run_replay(*flags);
+  };
 }
 
 }  // namespace ocrtune

@@ -5,10 +5,8 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "base/files.h"
-#include "cli/command_list.h"
+#include "cli/commands.h"
 #include "cli/commands/stored_run.h"
 #include "cli/shell/terminal.h"
 #include "reports/html/page.h"
@@ -87,29 +85,30 @@ Result<int> report(const ReportFlags& flags) {
 
 }  // namespace
 
-Command report_command() {
-  return {"report", "write the page and the tables of a stored run, or compare two",
-          "ocrtune report last --html report.html --csv tables\n"
-          "  ocrtune report last --html report.html --with plan.json --with slo.json\n"
-          "  ocrtune report 2026-11-20-0a3f9 2026-11-21-77e01 --html compared.html",
-          [](CLI::App& app) {
-            auto flags = std::make_shared<ReportFlags>();
-            app.add_option("runs", flags->runs,
-                           "Id of the run or its beginning (the last if left out); with two, the "
-                           "second is compared with the first")
-                ->expected(0, 2);
-            app.add_option("--html", flags->html, "Where to write the page");
-            app.add_option("--csv", flags->csv, "Folder for trials.csv, summary.csv, ...");
-            app.add_option("--language", flags->language, "The page's language; it has a switch")
-                ->check(CLI::IsMember({"auto", "en", "zh"}));
-            app.add_option("--with", flags->with,
-                           "What plan, slo or p2p printed with --json, shown on the page")
-                ->allow_extra_args(false);
-            app.add_option("--db", flags->database, "The store, if not the default one");
-            app.add_option("--other-db", flags->other_database,
-                           "The store of the second run, for runs of two machines");
-            return [flags] { return report(*flags); };
-          }};
+CommandRun declare_report(Flags& cli) {
+  auto flags = std::make_shared<ReportFlags>();
+  cli.argument("runs", flags->runs,
+               "Id of the run or its beginning (the last if left out); with two, the second is "
+               "compared with the first")
+      .from_list("runs");
+  cli.option("--html", flags->html, "FILE", "Write the page to this file").file();
+  cli.option("--csv", flags->csv, "DIR", "Write trials.csv, summary.csv, ... to this folder")
+      .folder();
+  cli.option("--language", flags->language, "LANGUAGE", "Show the page in this language first")
+      .one_of({"auto", "en", "zh"});
+  cli.option("--with", flags->with, "FILE",
+             "Show on the page what plan, slo or p2p printed with --json")
+      .file();
+  cli.store(flags->database);
+  cli.option("--other-db", flags->other_database, "FILE",
+             "Read the second run from this store, for runs of two machines")
+      .file();
+  return [flags]() -> Result<int> {
+    if (flags->runs.size() > 2) {
+      return Error{ErrorKind::usage, "at most two runs can be compared"};
+    }
+    return report(*flags);
+  };
 }
 
 }  // namespace ocrtune

@@ -7,14 +7,13 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "cli/command_list.h"
+#include "cli/commands.h"
 #include "cli/shell/terminal.h"
 #include "probes/placement/partition.h"
 #include "probes/probe.h"
@@ -247,47 +246,48 @@ Result<int> run_run(const RunFlags& flags) {
   return end->state == SuperviseState::done ? kExitOk : kExitNegative;
 }
 
-void add_flags(CLI::App& app, RunFlags& flags) {
-  app.add_option("command", flags.command, "the command, after --; may hold {nproc}, {batch}, ...");
-  app.add_option("--from", flags.from, "launch with this run's recommendation (an id, or last)");
-  app.add_option("--db", flags.database, "the store to read it from");
-  app.add_option("--set", flags.sets, "a knob's value for a placeholder: --set nproc=4")
-      ->allow_extra_args(false);  // else it would swallow the --
-  app.add_option("--checkpoint", flags.checkpoint,
-                 "file, prefix or folder that the command saves its state to");
-  app.add_option("--resume-arg", flags.resume_argument,
-                 "appended when there is a checkpoint: 'Global.checkpoints={checkpoint}' (the "
-                 "default for PaddleOCR's tools/train.py) or '--resume {checkpoint}'");
-  app.add_option("--tries", flags.tries, "failures in a row without a new checkpoint (5)")
-      ->check(CLI::Range(0, 1000));
-  app.add_option("--silence", flags.silence, "no output for so long means hung: 30m (never)");
-  app.add_option("--stall", flags.stall,
-                 "no step for so long, and 20 times longer than usual, means hung: 10m (warned of "
-                 "after 1m, never stopped)");
-  app.add_option("--binding", flags.binding,
-                 "bind the ranks: compact, spread or numa, with --set nproc=N --set threads=T");
-  app.add_option("--planned", flags.planned, "how long the run will take, for the memory forecast");
-  app.add_option("--memory-limit", flags.memory_limit, "stop it before it takes more: 48G");
-  app.add_option("--pause", flags.pause, "before a restart; doubles (1s)");
-  app.add_option("--logs", flags.logs, "more logs, or folders of them: the launcher's log/")
-      ->allow_extra_args(false);
-  app.add_option("--run-dir", flags.directory, "where logs, traces and the journal go");
-  app.add_flag("--json", flags.json, "print one JSON document at the end");
-}
-
 }  // namespace
 
-Command run_command() {
-  return {
-      "run", "launch a command, watch it, and bring it back after a failure",
-      "ocrtune run --from last --checkpoint output/rec/latest --logs log -- \\\n"
-      "    python -m paddle.distributed.launch --nproc_per_node {nproc} tools/train.py -c x.yml\n"
-      "Exit code: 0 it ended well, 1 gave up, 130 interrupted.",
-      [](CLI::App& app) {
-        auto flags = std::make_shared<RunFlags>();
-        add_flags(app, *flags);
-        return [flags] { return run_run(*flags); };
-      }};
+CommandRun declare_run(Flags& cli) {
+  auto shared = std::make_shared<RunFlags>();
+  RunFlags& flags = *shared;
+  cli.argument("command", flags.command, "Command to launch; may hold {nproc}, {batch}, ...")
+      .file();
+  cli.option("--from", flags.from, "RUN",
+             "Launch with the recommendation of this run, such as last")
+      .from_list("runs");
+  cli.store(flags.database);
+  cli.option("--set", flags.sets, "NAME=VALUE", "Fill a placeholder: --set nproc=4")
+      .from_list("knobs");
+  cli.option("--checkpoint", flags.checkpoint, "PATH",
+             "File, prefix or folder that the command saves its state to")
+      .file();
+  cli.option("--resume-arg", flags.resume_argument, "TEXT",
+             "Append this once there is a checkpoint, such as '--resume {checkpoint}'")
+      .default_text("'Global.checkpoints={checkpoint}' for PaddleOCR's tools/train.py");
+  cli.option("--tries", flags.tries, "N",
+             "Give up after N failures in a row without a new checkpoint")
+      .range(0, 1000);
+  cli.option("--silence", flags.silence, "DURATION", "Restart after so long without output: 30m")
+      .default_text("never");
+  cli.option("--stall", flags.stall, "DURATION",
+             "Restart after so long without a step, if that is 20 times longer than usual: 10m")
+      .default_text("warn after 1m, never restart");
+  cli.option("--binding", flags.binding, "BINDING",
+             "Bind the ranks: compact, spread or numa, with --set nproc=N --set threads=T");
+  cli.option("--planned", flags.planned, "DURATION",
+             "Forecast memory for a run of this length, such as 48h");
+  cli.option("--memory-limit", flags.memory_limit, "SIZE", "Stop it before it takes more: 48G");
+  cli.option("--pause", flags.pause, "DURATION", "Wait before a restart; doubles each time");
+  cli.option("--logs", flags.logs, "PATH",
+             "Read these logs too, or folders of them: the launcher's log/")
+      .file();
+  cli.option("--run-dir", flags.directory, "DIR",
+             "Write logs, traces and the journal to this folder")
+      .default_text("a new one beside the store")
+      .folder();
+  cli.json(flags.json);
+  return [shared] { return run_run(*shared); };
 }
 
 }  // namespace ocrtune

@@ -3,9 +3,7 @@
 #include <memory>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
-#include "cli/command_list.h"
+#include "cli/commands.h"
 #include "cli/commands/stored_run.h"
 #include "cli/shell/terminal.h"
 #include "reports/console/console.h"
@@ -32,16 +30,12 @@ Result<int> show(const ShowFlags& flags) {
 
 }  // namespace
 
-Command show_command() {
-  return {"show", "print the recommendation of a stored run", "ocrtune show last --json",
-          [](CLI::App& app) {
-            auto flags = std::make_shared<ShowFlags>();
-            app.add_option("run", flags->run,
-                           "Id of the run or its beginning; the last run if left out");
-            app.add_flag("--json", flags->json, "One JSON document (docs/schema.md)");
-            app.add_option("--db", flags->database, "The store, if not the default one");
-            return [flags] { return show(*flags); };
-          }};
+CommandRun declare_show(Flags& cli) {
+  auto flags = std::make_shared<ShowFlags>();
+  cli.argument("run", flags->run, "Id of the run or its beginning").from_list("runs");
+  cli.json(flags->json);
+  cli.store(flags->database);
+  return [flags] { return show(*flags); };
 }
 
 }  // namespace ocrtune

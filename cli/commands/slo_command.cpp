@@ -4,12 +4,10 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "base/text.h"
-#include "cli/command_list.h"
+#include "cli/commands.h"
 #include "cli/shell/terminal.h"
 #include "reports/console/slo_page.h"
 #include "trial/workloads/service/arrivals.h"
@@ -86,30 +84,24 @@ Result<int> run_slo(const SloFlags& flags) {
 
 }  // namespace
 
-Command slo_command() {
-  return {
-      "slo", "the highest rate at which a server keeps a latency promise",
-      "ocrtune slo p99=50ms --url http://127.0.0.1:8080/ocr --input wide.png --input short.png\n"
-      "  ocrtune slo p95=80ms --budget 5m --input a.png -- python3 serve_lines.py\n"
-      "A command reads {\"id\": 7, \"input\": \"a.png\"} a line and answers {\"id\": 7} or\n"
-      "{\"id\": 7, \"error\": \"...\"}. Exit code: 0 found, 1 no rate keeps the promise.",
-      [](CLI::App& app) {
-        auto flags = std::make_shared<SloFlags>();
-        app.add_option("promise", flags->promise, "p99=50ms: 99 % answered within 50 ms")
-            ->required();
-        app.add_option("--url", flags->url, "HTTP endpoint to send to");
-        app.add_option("--input", flags->inputs,
-                       "file to send (repeat it: sent equally often; take the widest one too)")
-            ->expected(1)
-            ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-        app.add_option("--budget", flags->budget, "time for the search (default 2m)");
-        app.add_option("--trace", flags->trace,
-                       "recorded arrivals, a time in seconds a line, instead of Poisson");
-        app.add_option("--seed", flags->seed, "of the arrivals");
-        app.add_flag("--json", flags->json, "print one JSON document");
-        app.add_option("command", flags->command, "your command, after --");
-        return [flags] { return run_slo(*flags); };
-      }};
+CommandRun declare_slo(Flags& cli) {
+  auto flags = std::make_shared<SloFlags>();
+  cli.argument("target", flags->promise, "Latency target, such as p99=50ms: 99 % answered in 50 ms")
+      .require(
+          "name the latency target, for example: ocrtune slo p99=50ms --url "
+          "http://127.0.0.1:8080/");
+  cli.argument("command", flags->command, "Command that serves, unless --url is given").file();
+  cli.option("--url", flags->url, "URL", "Send requests to this HTTP endpoint");
+  cli.option("--input", flags->inputs, "FILE",
+             "Send this file; several are sent equally often, take the widest one too")
+      .file();
+  cli.option("--budget", flags->budget, "DURATION", "Search for so long");
+  cli.option("--trace", flags->trace, "FILE",
+             "Send at recorded arrivals, a time in seconds a line, instead of Poisson's")
+      .file();
+  cli.option("--seed", flags->seed, "N", "Seed of the arrivals");
+  cli.json(flags->json);
+  return [flags] { return run_slo(*flags); };
 }
 
 }  // namespace ocrtune

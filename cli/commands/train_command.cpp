@@ -4,13 +4,11 @@
 #include <memory>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include "base/cpu_set.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "cli/command_list.h"
-#include "cli/commands/batch_flags.h"
+#include "cli/commands.h"
+#include "cli/commands/engine_flags.h"
 #include "core/data/alphabet.h"
 #include "core/data/samples.h"
 #include "core/synth/line_dataset.h"
@@ -23,7 +21,7 @@
 namespace ocrtune {
 namespace {
 
-struct Flags {
+struct TrainFlags {
   TrainingRunOptions run;
   std::string data, evaluation, alphabet;
   DeviceRequest device{"cpu", "", "", 60};
@@ -34,7 +32,7 @@ struct Flags {
 std::string label_file_of(const std::string& place) { return samples_path(place); }
 
 // The dictionary that was asked for, else the one beside the labels, else none.
-Result<std::string> alphabet_text(const Flags& flags) {
+Result<std::string> alphabet_text(const TrainFlags& flags) {
   const std::string beside = join_path(parent_path(flags.run.loader.label_file), kAlphabetFileName);
   if (flags.alphabet.empty() && !path_exists(beside)) return std::string();
   const std::string& name = flags.alphabet.empty() ? beside : flags.alphabet;
@@ -105,7 +103,7 @@ Result<TrainingOutcome> train_on_gpus(TrainingRunOptions run, const DeviceChoice
   return run_fit_processes(run, gpus, options, print_progress);
 }
 
-Result<TrainingOutcome> train_somewhere(const Flags& flags, TrainingRunOptions& run) {
+Result<TrainingOutcome> train_somewhere(const TrainFlags& flags, TrainingRunOptions& run) {
   ProbeOptions quick;
   quick.quick = true;
   const auto machine = probe_machine(quick);
@@ -125,7 +123,7 @@ Result<TrainingOutcome> train_somewhere(const Flags& flags, TrainingRunOptions& 
   return run_training(run, print_progress);
 }
 
-Result<int> train(Flags flags) {
+Result<int> train(TrainFlags flags) {
   TrainingRunOptions& run = flags.run;
   run.loader.label_file = label_file_of(flags.data);
   if (!flags.evaluation.empty()) run.evaluation_labels = label_file_of(flags.evaluation);
@@ -151,63 +149,70 @@ Result<int> train(Flags flags) {
   return kExitOk;
 }
 
-void declare_optimizer(CLI::App& app, TrainerOptions& trainer) {
-  app.add_option("--learning-rate", trainer.learning_rate, "Of AdamW; the peak of the schedule");
-  app.add_option("--schedule", trainer.schedule,
-                 "constant, or cosine: from the peak to 0 at --steps");
-  app.add_option("--warm-up", trainer.warm_up_steps,
-                 "Steps over which the learning rate rises from 0 to its peak")
-      ->check(CLI::Range(0LL, 1'000'000'000LL));
-  app.add_option("--weight-decay", trainer.weight_decay, "Of AdamW; not of biases and norms");
-  app.add_option("--clip-norm", trainer.clip_norm,
-                 "Gradients of a greater norm, all together, are scaled to it; 0: never");
-}
-
-std::function<Result<int>()> declare(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
-  TrainingRunOptions& run = flags->run;
-  run.trainer.threads = 0;
-  app.add_option("data", flags->data, "Folder with labels.txt or data.mdb, or a label file")
-      ->required();
-  app.add_option("--steps", run.steps, "Optimiser steps in all")
-      ->check(CLI::Range(1LL, 1'000'000'000LL));
-  app.add_option("--checkpoint", run.checkpoint, "Kept here now and then, and at the end");
-  app.add_option("--resume", run.resume,
-                 "Go on from this checkpoint; auto: from --checkpoint if it is there");
-  app.add_option("--evaluate", flags->evaluation, "Held-out lines to read at the end");
-  app.add_option("--model", run.trainer.model, "A model of ocrtune list models");
-  app.add_option("--backend", run.trainer.backend, "onednn or reference");
-  app.add_option("--device", flags->device.device, "cpu, gpu, or auto: a GPU that was proved fit");
-  app.add_option("--gpus", flags->device.gpus,
-                 "Which GPUs, a process for each: all, 0,2 as this process sees them, or UUIDs");
-  app.add_option("--precision", run.trainer.precision, "fp32 or bf16; on a GPU also tf32");
-  app.add_option("--batch", run.loader.batch, "Lines a step, of each GPU");
-  app.add_option("--threads", run.trainer.threads, "All usable CPUs if absent")
-      ->check(CLI::Range(1, 1024));
-  app.add_option("--workers", run.loader.workers, "Loader processes");
-  declare_batch_flags(app, {run.loader.heights, run.loader.width_buckets, run.loader.queue_depth},
-                      8, 4096);
-  app.add_option("--height", run.loader.height, "Pixels");
-  app.add_option("--width", run.loader.width, "Pixels; wider lines are squeezed");
-  declare_optimizer(app, run.trainer);
-  app.add_option("--alphabet", flags->alphabet,
-                 "As make-data's; alphabet.txt of the data if absent");
-  app.add_option("--seed", run.loader.seed, "Of the weights and of the order");
-  app.add_option("--report-every", run.report_every, "Steps")->check(CLI::PositiveNumber);
-  app.add_option("--save-every", run.save_every, "Steps; 0: only at the end")
-      ->check(CLI::NonNegativeNumber);
-  return [flags, &app] {
-    flags->backend_given = app.count("--backend") > 0;
-    return train(*flags);
-  };
+void declare_optimizer(Flags& cli, TrainerOptions& trainer) {
+  const char* const title = "Optimiser";
+  cli.option("--learning-rate", trainer.learning_rate, "X",
+             "Learning rate of AdamW; the peak of the schedule")
+      .under(title);
+  cli.option("--schedule", trainer.schedule, "SCHEDULE",
+             "Keep the rate constant, or let it fall as a cosine from the peak to 0 at --steps")
+      .under(title);
+  cli.option("--warm-up", trainer.warm_up_steps, "STEPS",
+             "Raise the learning rate from 0 to its peak over so many steps")
+      .range(0, 1e9)
+      .under(title);
+  cli.option("--weight-decay", trainer.weight_decay, "X",
+             "Weight decay of AdamW, except of biases and norms")
+      .under(title);
+  cli.option("--clip-norm", trainer.clip_norm, "X",
+             "Scale gradients whose norm, all together, is greater to X; 0: never")
+      .under(title);
 }
 
 }  // namespace
 
-Command train_command() {
-  return Command{"train", "Train the built-in model on labelled lines",
-                 "ocrtune train lines --steps 2000 --checkpoint lines.ckpt --evaluate held-out",
-                 declare};
+CommandRun declare_train(Flags& cli) {
+  auto flags = std::make_shared<TrainFlags>();
+  TrainingRunOptions& run = flags->run;
+  run.trainer.threads = 0;
+  cli.argument("data", flags->data, "Folder with labels.txt or data.mdb, or a label file")
+      .require("name the lines to train on, for example: ocrtune train lines --steps 2000")
+      .file();
+  cli.option("--steps", run.steps, "N", "Stop after N optimiser steps in all").range(1, 1e9);
+  cli.option("--checkpoint", run.checkpoint, "FILE", "Save here now and then, and at the end")
+      .file();
+  cli.option("--resume", run.resume, "FILE",
+             "Go on from this checkpoint; auto: from --checkpoint if it is there")
+      .file();
+  cli.option("--evaluate", flags->evaluation, "DATA", "Read these held-out lines at the end")
+      .file();
+  cli.option("--model", run.trainer.model, "MODEL", "Train this model").from_list("models");
+  cli.option("--backend", run.trainer.backend, "BACKEND", "Compute with onednn or reference")
+      .from_list("backends")
+      .tell(flags->backend_given);
+  cli.option("--device", flags->device.device, "DEVICE",
+             "Compute on the cpu, the gpu, or auto: a GPU that was proved fit");
+  declare_gpus(cli, flags->device.gpus);
+  cli.option("--precision", run.trainer.precision, "TYPE",
+             "Compute in fp32, bf16 or, on a GPU, tf32");
+  cli.option("--batch", run.loader.batch, "N", "Train on N lines a step, of each GPU");
+  cli.option("--threads", run.trainer.threads, "N", "Compute with N threads")
+      .default_text("all usable CPUs")
+      .range(1, 1024);
+  cli.option("--workers", run.loader.workers, "N", "Load with N processes");
+  declare_batch_flags(cli, {run.loader.heights, run.loader.width_buckets, run.loader.queue_depth},
+                      8, 4096);
+  cli.option("--height", run.loader.height, "PIXELS", "Scale lines to this height");
+  cli.option("--width", run.loader.width, "PIXELS", "Squeeze lines that are wider than this");
+  declare_optimizer(cli, run.trainer);
+  declare_alphabet(cli, flags->alphabet, "alphabet.txt of the data");
+  cli.option("--seed", run.loader.seed, "N", "Seed of the weights and of the order");
+  cli.option("--report-every", run.report_every, "STEPS", "Print the loss every so many steps")
+      .range(1, 1e9);
+  cli.option("--save-every", run.save_every, "STEPS",
+             "Save every so many steps; 0: only at the end")
+      .range(0, 1e9);
+  return [flags] { return train(*flags); };
 }
 
 }  // namespace ocrtune

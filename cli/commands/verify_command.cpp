@@ -4,13 +4,12 @@
 #include <memory>
 #include <string>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "cli/command_list.h"
+#include "cli/commands.h"
 #include "probes/probe.h"
 #include "tuner/session/run_runner.h"
 #include "tuner/session/tune_setup.h"
@@ -125,22 +124,16 @@ Result<int> run_verify(const VerifyFlags& flags) {
 
 }  // namespace
 
-Command verify_command() {
-  return {"verify", "measure a stored recommendation again before it is deployed",
-          "ocrtune verify last --for 60s\n"
-          "Exit code: 0 OK, 1 DRIFT, UNSAFE or UNDECIDED with the reason, 3 no such run.",
-          [](CLI::App& app) {
-            auto flags = std::make_shared<VerifyFlags>();
-            app.add_option("run", flags->run, "the run's id or its beginning (default: last)");
-            app.add_option("--for", flags->seconds,
-                           "time for all trials (60s); up to twice that while it is undecided");
-            app.add_option("--tolerance", flags->tolerance,
-                           "share of the rate that may change (0.1)")
-                ->check(CLI::Range(0.01, 1.0));
-            app.add_option("--db", flags->database, "the store (default: under XDG_DATA_HOME)");
-            app.add_flag("--json", flags->json, "print one JSON document");
-            return [flags] { return run_verify(*flags); };
-          }};
+CommandRun declare_verify(Flags& cli) {
+  auto flags = std::make_shared<VerifyFlags>();
+  cli.argument("run", flags->run, "Id of the run or its beginning").from_list("runs");
+  cli.option("--for", flags->seconds, "DURATION",
+             "Measure for so long in all; up to twice that while it is undecided");
+  cli.option("--tolerance", flags->tolerance, "SHARE", "Accept a change of the rate by this share")
+      .range(0.01, 1);
+  cli.store(flags->database);
+  cli.json(flags->json);
+  return [flags] { return run_verify(*flags); };
 }
 
 }  // namespace ocrtune

@@ -4,10 +4,9 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "cli/command_list.h"
+#include "cli/commands.h"
 #include "tuner/session/tune_setup.h"
 #include "tuner/store/store.h"
 #include "tuner/verdict/why_not.h"
@@ -47,7 +46,7 @@ Json interval_json(const Interval& interval) {
   return {{"median", interval.median}, {"low", interval.low}, {"high", interval.high}};
 }
 
-void print(const WhyNot& answer, bool json) {
+void print_why_not(const WhyNot& answer, bool json) {
   if (!json) {
     std::printf("%s: %s\n", knobs_text(answer.knobs).c_str(), answer.answer.c_str());
     if (!answer.to_find_out.empty()) std::printf("%s\n", answer.to_find_out.c_str());
@@ -65,7 +64,7 @@ void print(const WhyNot& answer, bool json) {
 }
 
 // What is not named stays as it is recommended: "nproc=8" means the same setting with 8 processes.
-Result<int> answer(const WhyNotFlags& flags) {
+Result<int> why_not_answer(const WhyNotFlags& flags) {
   const auto store =
       Store::open(flags.db.empty() ? Store::default_path() : flags.db, Store::Mode::read);
   if (!store) return store.error();
@@ -82,25 +81,24 @@ Result<int> answer(const WhyNotFlags& flags) {
         set_knob(knobs, assignment.substr(0, equals), assignment.substr(equals + 1));
     if (!status) return status.error();
   }
-  print(why_not(knobs, (*judgement)->setup.space, *(*judgement)->search, run->trials, run->result),
-        flags.json);
+  print_why_not(
+      why_not(knobs, (*judgement)->setup.space, *(*judgement)->search, run->trials, run->result),
+      flags.json);
   return kExitOk;
-}
-
-std::function<Result<int>()> declare(CLI::App& app) {
-  auto flags = std::make_shared<WhyNotFlags>();
-  app.add_option("setting", flags->knobs, "NAME=VALUE ...; the rest is as recommended")->required();
-  app.add_option("--run", flags->run, "Run id or its beginning (default: last)");
-  app.add_option("--db", flags->db, "The store (default: under XDG_DATA_HOME)");
-  app.add_flag("--json", flags->json, "One JSON document on stdout");
-  return [flags] { return answer(*flags); };
 }
 
 }  // namespace
 
-Command why_not_command() {
-  return Command{"why-not", "Say why a setting was not chosen", "ocrtune why-not nproc=8 batch=64",
-                 declare};
+CommandRun declare_why_not(Flags& cli) {
+  auto flags = std::make_shared<WhyNotFlags>();
+  cli.argument("setting", flags->knobs,
+               "NAME=VALUE of the knobs that differ from the recommendation")
+      .require("name the setting, for example: ocrtune why-not nproc=8 batch=64")
+      .from_list("knobs");
+  cli.option("--run", flags->run, "RUN", "Id of the run or its beginning").from_list("runs");
+  cli.store(flags->db);
+  cli.json(flags->json);
+  return [flags] { return why_not_answer(*flags); };
 }
 
 }  // namespace ocrtune

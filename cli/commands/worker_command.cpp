@@ -7,13 +7,12 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
 #include "base/text.h"
-#include "cli/command_list.h"
-#include "cli/commands/batch_flags.h"
+#include "cli/commands.h"
+#include "cli/commands/engine_flags.h"
 #include "core/data/samples.h"
 #include "core/data/width_buckets.h"
 #include "probes/probe.h"
@@ -26,7 +25,7 @@
 namespace ocrtune {
 namespace {
 
-struct Flags {
+struct WorkerFlags {
   std::string spec;
   std::vector<std::string> knobs;
   TrainingWorkload workload;
@@ -94,7 +93,7 @@ void print_json(const Trial& trial) {
   std::printf("%s\n", object.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
 }
 
-Result<std::unique_ptr<Runner>> runner_of(const Flags& flags, const Knobs& knobs,
+Result<std::unique_ptr<Runner>> runner_of(const WorkerFlags& flags, const Knobs& knobs,
                                           const Machine& machine) {
   if (knobs.backend != "cuda") {
     if (flags.device.gpus.empty()) return make_process_runner(flags.workload, machine);
@@ -109,7 +108,7 @@ Result<std::unique_ptr<Runner>> runner_of(const Flags& flags, const Knobs& knobs
   return make_gpu_runner(flags.workload, machine, options);
 }
 
-Result<int> run_trial(Flags flags) {
+Result<int> run_trial(WorkerFlags flags) {
   const auto knobs = parse_knobs(flags.knobs);
   if (!knobs) return knobs.error();
   if (!knobs->dims.empty()) {
@@ -144,38 +143,40 @@ Result<int> run_trial(Flags flags) {
   return trial.ok() ? kExitOk : kExitNegative;
 }
 
-std::function<Result<int>()> declare(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
-  TrainingWorkload& workload = flags->workload;
-  app.add_option("knobs", flags->knobs, "The setting to measure: nproc=2 threads=1 batch=16 ...");
-  app.add_option("--spec", flags->spec, "Be one rank: its orders in JSON; the tuner starts these");
-  app.add_option("--model", workload.model, "A row of 'list models'");
-  app.add_option("--data", workload.label_file,
-                 "Label file, or a folder with labels.txt; one drawn batch if absent");
-  app.add_option("--alphabet", workload.alphabet, "Characters; from the label file if absent");
-  app.add_option("--height", workload.height)->check(CLI::Range(8, 4096));
-  app.add_option("--width", workload.width)->check(CLI::Range(8, 16384));
-  declare_batch_flags(app, {workload.heights, workload.width_buckets, workload.queue_depth}, 8,
-                      4096);
-  app.add_option("--bucket-kib", workload.bucket_kib,
-                 "Average gradients in parts of so much during backward; 0: all after it")
-      ->check(CLI::Range(0, 1 << 20));
-  app.add_option("--classes", workload.classes, "Of drawn batches")->check(CLI::Range(2, 100000));
-  app.add_option("--seed", workload.seed);
-  app.add_option("--seconds", flags->seconds, "How long to measure");
-  app.add_option("--timeout", flags->timeout, "The whole trial");
-  app.add_option("--gpus", flags->device.gpus,
-                 "With backend=cuda: all, 0,2 as this process sees them, or UUIDs");
-  app.add_flag("--json", flags->json, "One JSON document on stdout");
-  app.add_option("--memory", flags->memory, "Stop the trial before it takes more");
-  return [flags] { return flags->spec.empty() ? run_trial(*flags) : run_rank(flags->spec); };
-}
-
 }  // namespace
 
-Command worker_command() {
-  return Command{"worker", "Measure one setting once; the processes of a trial",
-                 "ocrtune worker nproc=2 threads=1 batch=16 --data lines", declare};
+CommandRun declare_worker(Flags& cli) {
+  auto flags = std::make_shared<WorkerFlags>();
+  TrainingWorkload& workload = flags->workload;
+  cli.argument("knobs", flags->knobs, "Setting to measure: nproc=2 threads=1 batch=16 ...")
+      .from_list("knobs");
+  cli.option("--spec", flags->spec, "JSON",
+             "Be one rank with these orders; the tuner starts these");
+  cli.option("--model", workload.model, "MODEL", "Train this model").from_list("models");
+  cli.option("--data", workload.label_file, "DATA", "Label file, or a folder with labels.txt")
+      .default_text("one drawn batch")
+      .file();
+  cli.option("--alphabet", workload.alphabet, "CHARACTERS", "Characters of the labels")
+      .default_text("those of the label file");
+  cli.option("--height", workload.height, "PIXELS", "Scale lines to this height").range(8, 4096);
+  cli.option("--width", workload.width, "PIXELS", "Squeeze lines that are wider than this")
+      .range(8, 16384);
+  declare_batch_flags(cli, {workload.heights, workload.width_buckets, workload.queue_depth}, 8,
+                      4096);
+  cli.option("--bucket-kib", workload.bucket_kib, "KIB",
+             "Average gradients in parts of this size during backward; 0: all after it")
+      .range(0, 1 << 20);
+  cli.option("--classes", workload.classes, "N", "Number of classes of drawn batches")
+      .range(2, 100'000);
+  cli.option("--seed", workload.seed, "N", "Seed of the weights and of the order");
+  cli.option("--seconds", flags->seconds, "DURATION", "Measure for so long");
+  cli.option("--timeout", flags->timeout, "DURATION", "Stop the whole trial after so long");
+  cli.option("--gpus", flags->device.gpus, "IDS",
+             "Compute on these GPUs, with backend=cuda: all, 0,2 as this process sees them, or "
+             "UUIDs");
+  cli.option("--memory", flags->memory, "SIZE", "Stop the trial before it takes more: 8G");
+  cli.json(flags->json);
+  return [flags] { return flags->spec.empty() ? run_trial(*flags) : run_rank(flags->spec); };
 }
 
 }  // namespace ocrtune

@@ -39,6 +39,11 @@ int console_width(std::FILE* stream) {
   return is_terminal(stream) ? terminal_width(stream) : kNeverCut;
 }
 
+int help_width(std::FILE* stream) {
+  constexpr int kReadable = 100;
+  return is_terminal(stream) ? std::min(terminal_width(stream), kReadable) : kReadable;
+}
+
 bool may_colour(std::FILE* stream) {
   return is_terminal(stream) && environment("NO_COLOR").empty() && environment("TERM") != "dumb";
 }

@@ -9,6 +9,7 @@ bool is_terminal(std::FILE* stream);
 // Columns of the terminal, else COLUMNS, else 80; never below 60.
 int terminal_width(std::FILE* stream);
 int console_width(std::FILE* stream);  // the terminal's; no limit where there is none
+int help_width(std::FILE* stream);     // the terminal's, at most 100; 100 where there is none
 // Only on a terminal, unless NO_COLOR is set to anything (https://no-color.org) or TERM is dumb.
 bool may_colour(std::FILE* stream);
 

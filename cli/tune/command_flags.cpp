@@ -5,7 +5,6 @@
 #include <set>
 #include <utility>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "base/environment.h"
@@ -73,27 +72,40 @@ Result<PreparedCommand> look_at_command(RunOptions& options, const Machine& mach
 
 }  // namespace
 
-void declare_command_flags(CLI::App& app, CommandFlags& flags, RunOptions& options) {
-  const char* group = "Your own command";
-  const auto add = [&](const char* name, auto& target, const char* help) {
-    return app.add_option(name, target, help)->group(group);
-  };
-  add("--preset", options.preset,
-      "paddleocr: set the right -o keys by itself; paddleocr-infer: predict_system.py");
-  add("--log-reader", options.log_reader,
-      "How to read the command's lines (ocrtune list log-readers), regex:..., json-lines:KEY");
-  add("--metric", options.metric,
-      "The number in the lines that is the speed: NAME or NAME:UNIT, such as step_time:ms/step");
-  add("--metric-of", options.metric_of, "Whose speed the lines tell: rank or job")
-      ->check(CLI::IsMember({"rank", "job"}));
-  add("--log-file", options.log_file, "Read this file, such as {trial_dir}/log/0, not the output");
-  add("--env", flags.environment, "NAME=VALUE for the command; VALUE may hold placeholders")
-      ->allow_extra_args(false);
-  add("--cwd", options.directory, "Folder in which the command runs (default: this one)");
-  add("--setup", flags.setup, "Command to run before each trial")->allow_extra_args(false);
-  add("--cleanup", flags.cleanup, "Command to run after each trial")->allow_extra_args(false);
-  add("command", options.command,
-      "After --: your launch command with {nproc} {threads} {batch} {workers} {trial_dir}");
+void declare_command_flags(Flags& cli, CommandFlags& flags, RunOptions& options) {
+  const char* const title = "Your own command";
+  cli.option("--preset", options.preset, "PRESET",
+             "Know this program's flags: paddleocr sets the right -o keys by itself, "
+             "paddleocr-infer those of predict_system.py")
+      .from_list("presets")
+      .under(title);
+  cli.option("--log-reader", options.log_reader, "READER",
+             "Read the command's lines in this dialect, or as regex:... or json-lines:KEY")
+      .from_list("log-readers")
+      .under(title);
+  cli.option("--metric", options.metric, "NAME[:UNIT]",
+             "Take this number of the lines for the speed, such as step_time:ms/step")
+      .under(title);
+  cli.option("--metric-of", options.metric_of, "WHO", "Say whose speed the lines tell")
+      .one_of({"rank", "job"})
+      .under(title);
+  cli.option("--log-file", options.log_file, "FILE",
+             "Read this file, such as {trial_dir}/log/0, instead of the output")
+      .file()
+      .under(title);
+  cli.option("--env", flags.environment, "NAME=VALUE",
+             "Set this variable for the command; VALUE may hold placeholders")
+      .under(title);
+  cli.option("--cwd", options.directory, "DIR", "Run the command in this folder")
+      .default_text("this one")
+      .folder()
+      .under(title);
+  cli.option("--setup", flags.setup, "COMMAND", "Run this before each trial").under(title);
+  cli.option("--cleanup", flags.cleanup, "COMMAND", "Run this after each trial").under(title);
+  cli.argument("command", options.command,
+               "Your launch command; {nproc} {threads} {batch} {workers} {trial_dir} stand for the "
+               "values of a trial")
+      .file();
 }
 
 Status read_command_flags(const CommandFlags& flags, RunOptions& options) {

@@ -5,13 +5,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/flags.h"
 #include "probes/machine/machine.h"
 #include "tuner/space/space.h"
 #include "tuner/store/run_record.h"
-
-namespace CLI {
-class App;
-}
 
 namespace ocrtune {
 
@@ -20,7 +17,7 @@ struct CommandFlags {
   std::vector<std::string> setup, cleanup;  // one command line each
 };
 
-void declare_command_flags(CLI::App& app, CommandFlags& flags, RunOptions& options);
+void declare_command_flags(Flags& cli, CommandFlags& flags, RunOptions& options);
 
 // The flags into `options`. usage: flags of a command without a command; missing: no such folder.
 Status read_command_flags(const CommandFlags& flags, RunOptions& options);

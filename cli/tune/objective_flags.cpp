@@ -1,7 +1,5 @@
 #include "cli/tune/objective_flags.h"
 
-#include <CLI/CLI.hpp>
-
 #include "base/text.h"
 #include "trial/observe/energy_counter.h"
 
@@ -28,17 +26,19 @@ Status read_max_latency(const std::string& text, bool percentile_given, Objectiv
 
 }  // namespace
 
-void ObjectiveFlags::declare(CLI::App& app) {
-  app.add_option("--objective", objective,
-                 "What is best: throughput, latency[:p50|p90|p95|p99], memory or energy")
-      ->group("Objective");
-  app.add_option("--min-rate", min_rate, "Only settings with at least so many samples per second")
-      ->group("Objective");
-  app.add_option("--max-latency", max_latency,
-                 "Only settings whose steps are this short: 200ms, or p99=200ms")
-      ->group("Objective");
-  app.add_option("--max-memory", max_memory, "Only settings whose peak is at most this: 8G")
-      ->group("Objective");
+void ObjectiveFlags::declare(Flags& cli) {
+  const char* const title = "Objective";
+  cli.option("--objective", objective, "GOAL",
+             "Prefer throughput, latency[:p50|p90|p95|p99], memory or energy")
+      .under(title);
+  cli.option("--min-rate", min_rate, "RATE", "Keep settings with at least this many images/s")
+      .default_text("")
+      .under(title);
+  cli.option("--max-latency", max_latency, "DURATION",
+             "Keep settings whose steps are this short: 200ms, or p99=200ms")
+      .under(title);
+  cli.option("--max-memory", max_memory, "SIZE", "Keep settings whose peak is at most this: 8G")
+      .under(title);
 }
 
 Result<Objective> ObjectiveFlags::read() const {

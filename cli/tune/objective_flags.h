@@ -4,11 +4,8 @@
 #include <string>
 
 #include "base/result.h"
+#include "cli/flags.h"
 #include "tuner/space/objective.h"
-
-namespace CLI {
-class App;
-}
 
 namespace ocrtune {
 
@@ -16,7 +13,7 @@ struct ObjectiveFlags {
   std::string objective = "throughput", max_latency, max_memory;
   double min_rate = 0;
 
-  void declare(CLI::App& app);
+  void declare(Flags& cli);
   // usage: names the flag. unsupported: the goal energy where nothing counts energy.
   Result<Objective> read() const;
 };

@@ -8,15 +8,14 @@
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "base/text.h"
-#include "cli/command_list.h"
-#include "cli/commands/batch_flags.h"
+#include "cli/commands.h"
+#include "cli/commands/engine_flags.h"
 #include "cli/shell/progress.h"
 #include "cli/shell/terminal.h"
 #include "cli/tune/command_flags.h"
@@ -458,68 +457,95 @@ Result<int> tune(TuneFlags flags, const std::string& command_line) {
   return finish(*run, flags);
 }
 
-void declare_search_flags(CLI::App& app, TuneFlags& flags) {
-  RunOptions& options = flags.options;
+// One option for each knob, with the values to try.
+void declare_knobs(Flags& cli, TuneFlags& flags) {
+  const char* const title = "Knobs (values to try, such as --nproc 1,2,4 or --nproc 1-4)";
   for (const KnobRow& row : knob_table()) {
-    app.add_option(std::string("--") + row.name, flags.lists[row.name],
-                   std::string("Values to try, as a,b,c: ") + row.help)
-        ->group("Knobs");
+    std::string help = row.help;
+    if (help[0] >= 'a' && help[0] <= 'z') help[0] = static_cast<char>(help[0] - 'a' + 'A');
+    const bool words = *row.choices != '\0';
+    if (words) help += std::string(" (") + row.choices + ")";
+    cli.option(("--" + std::string(row.name)).c_str(), flags.lists[row.name],
+               words ? "WORD,..." : "N,...", help)
+        .under(title);
   }
-  app.add_option("--dim", flags.dims, "A dimension of your own: NAME=a,b,c")
-      ->allow_extra_args(false)
-      ->group("Knobs");
-  app.add_option("--constraint", options.constraints,
-                 "Keep only settings for which this holds: nproc*threads<=16")
-      ->allow_extra_args(false);
-  flags.objective.declare(app);
-  app.add_option("--baseline", flags.baseline,
-                 "The setting you have now, in quotes: 'nproc=1 threads=2 batch=32'");
-  app.add_option("--policy", options.policy, "cautious applies the folk caps as well")
-      ->check(CLI::IsMember({"measured", "cautious"}));
-  app.add_option("--strategy", options.strategy, "How to search (ocrtune list strategies)");
-  app.add_option("--seed", options.seed, "Seed of the search and the trials");
-  app.add_option("--memory-limit", flags.memory_limit, "Bytes that a setting may use, such as 8G");
-  app.add_option("--memory-margin", options.memory_margin, "Share of the limit that stays free");
+  cli.option("--dim", flags.dims, "NAME=A,B,...", "Try these values of a placeholder of your own")
+      .under(title);
 }
 
-std::function<Result<int>()> declare(CLI::App& app) {
-  auto flags = std::make_shared<TuneFlags>();
-  RunOptions& options = flags->options;
-  CLI::Option* budget = app.add_option("--budget", flags->budget, "Time for all trials: 90s, 5m");
-  app.add_option("--trial-time", flags->trial_time, "Measuring time of one trial");
-  app.add_option("--data", flags->data,
-                 "Folder with labels.txt, or a label file; to infer any folder or list of lines");
-  app.add_option("--device", flags->device.device,
-                 "Where the built-in core computes: auto (GPUs where usable ones are), cpu, gpu");
-  app.add_option("--gpus", flags->device.gpus,
-                 "Which GPUs: all, 0,2 as this process sees them, or UUIDs");
-  CLI::Option* model =
-      app.add_option("--model", options.model, "Model of the built-in core (ocrtune list models)");
-  app.add_option("--height", options.height, "Line height in pixels")->check(CLI::Range(16, 256));
-  app.add_option("--width", options.width, "Line width in pixels")->check(CLI::Range(32, 4096));
-  declare_batch_flags(app, {options.heights, options.width_buckets, options.queue_depth}, 16, 256);
-  app.add_option("--db", flags->db, "The store (default: under XDG_DATA_HOME)");
-  app.add_option("--out", flags->out, "Folder for report.html, the CSV files and ocrtune.env");
-  CLI::Option* resume =
-      app.add_option("--resume", flags->resume, "Go on with a run (default: last)")->expected(0, 1);
-  app.add_flag("--json", flags->json, "One JSON document on stdout");
-  app.add_flag("--dry-run", flags->dry_run, "Show the space and the cost; start nothing");
-  declare_inference_flags(app, options, flags->inference);
-  declare_search_flags(app, *flags);
-  declare_command_flags(app, flags->command, flags->options);
-  return [flags, budget, resume, model] {
-    flags->model_given = model->count() > 0;
-    flags->budget_given = budget->count() > 0;
-    flags->resuming = resume->count() > 0;
-    return tune(*flags, own_command_line());
-  };
+void declare_search_flags(Flags& cli, TuneFlags& flags) {
+  RunOptions& options = flags.options;
+  const char* const title = "Search";
+  cli.option("--constraint", options.constraints, "CONDITION",
+             "Keep only settings for which this holds: nproc*threads<=16")
+      .under(title);
+  cli.option("--baseline", flags.baseline, "SETTING",
+             "Compare with the setting you have now: 'nproc=1 threads=2 batch=32'")
+      .default_text("a plain start")
+      .under(title);
+  cli.option("--policy", options.policy, "POLICY",
+             "Judge by measurements alone, or apply the rules of thumb as well")
+      .one_of({"measured", "cautious"})
+      .under(title);
+  cli.option("--strategy", options.strategy, "NAME", "Search in this way")
+      .from_list("strategies")
+      .under(title);
+  cli.option("--seed", options.seed, "N", "Seed of the search and the trials").under(title);
+  cli.option("--memory-limit", flags.memory_limit, "SIZE",
+             "Let a setting use this much, such as 8G")
+      .default_text("what is available")
+      .under(title);
+  cli.option("--memory-margin", options.memory_margin, "SHARE",
+             "Leave this share of the limit free")
+      .under(title);
 }
 
 }  // namespace
 
-Command tune_command() {
-  return Command{"tune", "Find the settings that are safe and fast here",
-                 "ocrtune tune --budget 2m --data lines/ --out report/", declare};
+CommandRun declare_tune(Flags& cli) {
+  auto flags = std::make_shared<TuneFlags>();
+  RunOptions& options = flags->options;
+  cli.option("--budget", flags->budget, "DURATION", "Spend so long on all trials: 90s, 5m")
+      .default_text("5m; with --slo 15m")
+      .tell(flags->budget_given);
+  cli.option("--trial-time", flags->trial_time, "DURATION", "Measure for so long in a trial")
+      .default_text("1.5s; of your own command 1.5s to 4s");
+  cli.option("--data", flags->data, "DATA",
+             "Folder with labels.txt or data.mdb, or a label file; to infer any folder or list of "
+             "lines")
+      .file();
+  cli.option("--out", flags->out, "DIR", "Write report.html, the CSV files and ocrtune.env here")
+      .folder();
+  cli.option("--resume", flags->resume, "RUN", "Go on with a run (the last one without RUN)")
+      .value_optional()
+      .from_list("runs")
+      .tell(flags->resuming);
+  cli.toggle("--dry-run", flags->dry_run, "Show the space and the cost; start nothing");
+  cli.store(flags->db);
+  cli.json(flags->json);
+  const char* const engine = "Built-in OCR engine";
+  cli.option("--model", options.model, "MODEL", "Run this model")
+      .from_list("models")
+      .tell(flags->model_given)
+      .under(engine);
+  cli.option("--height", options.height, "PIXELS", "Scale lines to this height")
+      .range(16, 256)
+      .under(engine);
+  cli.option("--width", options.width, "PIXELS", "Squeeze lines that are wider than this")
+      .range(32, 4096)
+      .under(engine);
+  declare_batch_flags(cli, {options.heights, options.width_buckets, options.queue_depth}, 16, 256,
+                      engine);
+  cli.option("--device", flags->device.device, "DEVICE",
+             "Compute on the cpu, the gpu, or auto: GPUs where usable ones are")
+      .under(engine);
+  declare_gpus(cli, flags->device.gpus).under(engine);
+  declare_command_flags(cli, flags->command, flags->options);
+  declare_inference_flags(cli, options, flags->inference);
+  declare_knobs(cli, *flags);
+  flags->objective.declare(cli);
+  declare_search_flags(cli, *flags);
+  return [flags] { return tune(*flags, own_command_line()); };
 }
 
 }  // namespace ocrtune

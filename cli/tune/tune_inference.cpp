@@ -1,8 +1,7 @@
 #include "cli/tune/tune_inference.h"
 
-#include <CLI/CLI.hpp>
-
 #include "base/files.h"
+#include "cli/commands/engine_flags.h"
 #include "cli/model_choice.h"
 #include "trial/workloads/engine_infer/line_list.h"
 #include "trial/workloads/service/arrivals.h"
@@ -43,29 +42,30 @@ Status check_together(const RunOptions& options) {
 
 }  // namespace
 
-void declare_inference_flags(CLI::App& app, RunOptions& options, InferenceFlags& flags) {
-  const char* const group = "Inference";
-  app.add_option("--mode", options.mode, "train, or infer: reading lines, or a service of your own")
-      ->check(CLI::IsMember({"train", "infer"}))
-      ->group(group);
-  app.add_option("--slo", options.promise,
-                 "Judge by the highest rate that keeps this promise: p99=50ms")
-      ->group(group);
-  app.add_option("--trace", options.trace,
-                 "Recorded arrivals, a time in seconds a line, instead of Poisson")
-      ->group(group);
-  app.add_option("--checkpoint", options.checkpoint, "Of ocrtune train; else seeded weights")
-      ->group(group);
-  app.add_option("--alphabet", flags.alphabet, "As make-data's; the checkpoint's if absent")
-      ->group(group);
-  app.add_option(
-         "--url", options.url,
-         "Your server: its address, where the command after -- serves it or it runs already")
-      ->group(group);
-  app.add_option("--input", options.inputs, "File to send (repeat it; take the widest one too)")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->group(group);
+void declare_inference_flags(Flags& cli, RunOptions& options, InferenceFlags& flags) {
+  const char* const title = "Inference";
+  cli.option("--mode", options.mode, "MODE",
+             "Tune training, or inference with the built-in engine or a service of your own")
+      .one_of({"train", "infer"})
+      .under(title);
+  cli.option("--slo", options.promise, "TARGET",
+             "Prefer the highest rate that meets this latency target: p99=50ms")
+      .under(title);
+  cli.option("--trace", options.trace, "FILE",
+             "Send at recorded arrivals, a time in seconds a line, instead of Poisson's")
+      .file()
+      .under(title);
+  cli.option("--checkpoint", options.checkpoint, "FILE", "Use these weights of ocrtune train")
+      .default_text("random weights")
+      .file()
+      .under(title);
+  declare_alphabet(cli, flags.alphabet, "the checkpoint's").under(title);
+  cli.option("--url", options.url, "URL",
+             "Address of your server, which the command after -- starts or which runs already")
+      .under(title);
+  cli.option("--input", options.inputs, "FILE", "Send this file; take the widest one too")
+      .file()
+      .under(title);
 }
 
 Status read_inference(RunOptions& options, const InferenceFlags& flags, const std::string& data,

@@ -4,11 +4,8 @@
 #include <string>
 
 #include "base/result.h"
+#include "cli/flags.h"
 #include "tuner/store/run_record.h"
-
-namespace CLI {
-class App;
-}
 
 namespace ocrtune {
 
@@ -16,7 +13,7 @@ struct InferenceFlags {
   std::string alphabet;  // as typed
 };
 
-void declare_inference_flags(CLI::App& app, RunOptions& options, InferenceFlags& flags);
+void declare_inference_flags(Flags& cli, RunOptions& options, InferenceFlags& flags);
 
 // Before the machine is probed: do the flags go together, is everything there that they name?
 // `data` is --data as typed; `model_given` says whether --model was.

@@ -3,13 +3,9 @@
 
 #include <string>
 
-namespace CLI {
-class App;
-}
-
 namespace ocrtune {
 
 // ocrtune(1) in man(7) macros: every command that is not hidden, with its options and examples.
-std::string manual_page(const CLI::App& app);
+std::string manual_page();
 
 }  // namespace ocrtune

@@ -1,0 +1,58 @@
+// ocrtune help, man and completion: what the command table says of itself.
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/completion.h"
+#include "cli/help.h"
+#include "cli/manual.h"
+#include "cli/shell/terminal.h"
+
+namespace ocrtune {
+
+CommandRun declare_help(Flags& flags) {
+  auto topic = std::make_shared<std::string>();
+  Flag& name = flags.argument("name", *topic, "Command to explain; all commands if left out");
+  name.from_list("commands").metavar = "COMMAND";
+  return [topic]() -> Result<int> {
+    const Command* command = find_command(*topic);
+    if (command == nullptr && !topic->empty()) {
+      std::vector<std::string> names;
+      for (const Command& each : command_table()) names.emplace_back(each.name);
+      const std::string near = nearest_name(lower(*topic), names);
+      return Error{ErrorKind::usage, "no command '" + *topic + "'" +
+                                         (near.empty() ? "; ocrtune help lists them"
+                                                       : "; did you mean " + near + "?")};
+    }
+    std::string text = program_help(help_width(stdout));
+    if (command != nullptr) {
+      Flags of_command;
+      const CommandRun unused = command->declare(of_command);
+      text = command_help(*command, of_command, help_width(stdout));
+    }
+    std::fputs(text.c_str(), stdout);
+    return kExitOk;
+  };
+}
+
+CommandRun declare_man(Flags& /*flags*/) {
+  return []() -> Result<int> {
+    std::fputs(manual_page().c_str(), stdout);
+    return kExitOk;
+  };
+}
+
+CommandRun declare_completion(Flags& flags) {
+  auto shell = std::make_shared<std::string>();
+  flags.argument("shell", *shell, "Shell that loads the script")
+      .one_of({"bash", "zsh", "fish"})
+      .require("name the shell, for example: ocrtune completion bash");
+  return [shell]() -> Result<int> {
+    std::fputs(completion_script(*shell).c_str(), stdout);
+    return kExitOk;
+  };
+}
+
+}  // namespace ocrtune

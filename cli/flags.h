@@ -1,0 +1,91 @@
+// A command's flags as data: what each is called, what it takes, what it is by default, and where
+// its value goes. Parsing, --help, the manual page and completion are made from the same rows.
+//
+// Nothing here names the parser: cli/flags_parser.cpp alone includes CLI11.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace ocrtune {
+
+// One flag or positional argument. The members that return Flag& complete a declaration:
+//   flags.option("--batch", batch, "N", "Read at most N lines at once").range(1, 4096);
+struct Flag {
+  std::string name;      // "--budget"; of a positional argument "data"
+  std::string alias;     // a second name, or empty
+  std::string metavar;   // what the value is: "DURATION"; empty for a switch
+  std::string help;      // imperative, capital first letter, no period
+  std::string heading;   // under which help shows it; empty: Options
+  std::string fallback;  // the default in words; empty: none is shown
+  std::string missing;   // of a required one: what to do, with an example
+  std::vector<std::string> choices;
+  std::string topic;  // of `ocrtune list`: what completion offers
+  enum class Paths { none, files, folders } paths = Paths::none;
+  bool positional = false, repeated = false, optional_value = false;
+  std::optional<double> low, high;
+  bool* given = nullptr;
+  std::function<Status(const Flag&, const std::string&)> take;  // stores one value as typed
+
+  bool is_switch() const { return metavar.empty(); }
+  bool required() const { return !missing.empty(); }
+
+  Flag& range(double least, double most);  // of a number; others are refused
+  Flag& one_of(std::vector<std::string> words);
+  Flag& from_list(const char* list_topic);
+  Flag& file();
+  Flag& folder();
+  Flag& under(const char* title);
+  Flag& default_text(std::string words);  // in place of the variable's value; empty shows none
+  Flag& also(const char* second_name);
+  Flag& require(std::string what);  // "name a table, for example: ocrtune replay --table t.csv"
+  Flag& tell(bool& was_given);      // set once the flag is on the command line
+  Flag& value_optional();           // "--resume" and "--resume RUN"
+};
+
+class Flags {
+ public:
+  // The value's kind follows from the variable, which keeps what it holds unless the flag is given.
+  // A vector takes one value each time the flag is given (numbers: also several with commas).
+  Flag& option(const char* name, std::string& target, const char* metavar, std::string help);
+  Flag& option(const char* name, int& target, const char* metavar, std::string help);
+  Flag& option(const char* name, std::int64_t& target, const char* metavar, std::string help);
+  Flag& option(const char* name, std::uint64_t& target, const char* metavar, std::string help);
+  Flag& option(const char* name, double& target, const char* metavar, std::string help);
+  Flag& option(const char* name, std::optional<std::int64_t>& target, const char* metavar,
+               std::string help);
+  Flag& option(const char* name, std::vector<std::string>& target, const char* metavar,
+               std::string help);
+  Flag& option(const char* name, std::vector<int>& target, const char* metavar, std::string help);
+  Flag& toggle(const char* name, bool& target, std::string help);
+
+  // Arguments without dashes, in order; a vector takes all that are left. What stands behind "--"
+  // is always positional.
+  Flag& argument(const char* name, std::string& target, std::string help);
+  Flag& argument(const char* name, std::vector<std::string>& target, std::string help);
+
+  // The flags that many commands share, in the same words everywhere.
+  Flag& json(bool& target);
+  Flag& store(std::string& target);
+
+  const std::list<Flag>& rows() const { return rows_; }
+
+ private:
+  Flag& add(const char* name, const char* metavar, std::string help);
+
+  std::list<Flag> rows_;  // references stay valid while more are added
+};
+
+enum class Parsed { values, help };
+
+// Stores the values of `arguments`, the words after the command's name. usage: the first mistake,
+// in one line that names the flag.
+Result<Parsed> parse_flags(const Flags& flags, const std::vector<std::string>& arguments);
+
+}  // namespace ocrtune

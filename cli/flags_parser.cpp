@@ -1,0 +1,174 @@
+// The one file that knows CLI11, which splits the words of a command line into flags and arguments.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "cli/flags.h"
+
+namespace ocrtune {
+namespace {
+
+CLI::Option* declare_option(CLI::App& app, const Flag& flag) {
+  if (flag.is_switch()) return app.add_flag(flag.name);
+  const std::string names = flag.alias.empty() ? flag.name : flag.name + "," + flag.alias;
+  CLI::Option* option = app.add_option(names, [](const CLI::results_t&) { return true; });
+  option->expected(flag.optional_value ? 0 : 1, 1);
+  option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  option->allow_extra_args(false);  // else "[a,b]" would become two values
+  return option;
+}
+
+const Flag* flag_named(const Flags& flags, const std::string& name) {
+  for (const Flag& flag : flags.rows()) {
+    if (!flag.positional && (flag.name == name || flag.alias == name)) return &flag;
+  }
+  return nullptr;
+}
+
+// The option that was meant: spelt nearly so, in other case, or begun like the one given.
+std::string meant_option(const Flags& flags, const std::string& given) {
+  std::vector<std::string> names;
+  for (const Flag& flag : flags.rows()) {
+    if (!flag.positional) names.push_back(flag.name);
+  }
+  const std::string near = nearest_name(lower(given), names);
+  if (!near.empty() || given.size() < 4) return near;
+  std::erase_if(names, [&](const std::string& name) { return !starts_with(name, lower(given)); });
+  return names.size() == 1 ? names[0] : "";
+}
+
+Error unknown_option(const Flags& flags, const std::string& word, bool before_command) {
+  const std::string name = word.substr(0, word.find('='));
+  const std::string near = meant_option(flags, name);
+  std::string text = "no option " + name;
+  if (!near.empty()) text += "; did you mean " + near + "?";
+  if (near.empty() && before_command) text += "; a command of your own goes after --";
+  return {ErrorKind::usage, text};
+}
+
+// CLI11's complaint about an option without its value: "--budget: 1 required TEXT missing".
+Error complaint(const Flags& flags, const std::string& text) {
+  for (const Flag& flag : flags.rows()) {
+    if (flag.positional || !starts_with(text, flag.name + ":")) continue;
+    return {ErrorKind::usage, flag.is_switch() ? flag.name + " takes no value"
+                                               : flag.name + " needs a value: " + flag.metavar};
+  }
+  return {ErrorKind::usage, text.substr(0, text.find('\n'))};
+}
+
+Status check_choice(const Flag& flag, const std::string& text) {
+  if (flag.choices.empty()) return Status();
+  if (std::find(flag.choices.begin(), flag.choices.end(), text) != flag.choices.end()) {
+    return Status();
+  }
+  const std::string near = nearest_name(lower(text), flag.choices);
+  return Error{ErrorKind::usage,
+               fmt::format("{} '{}': {}", flag.name, text,
+                           near.empty() ? "needs one of " + join(flag.choices, ", ")
+                                        : "did you mean " + near + "?")};
+}
+
+Status store_value(const Flag& flag, const std::string& value) {
+  if (flag.given != nullptr) *flag.given = true;
+  if (Status known = check_choice(flag, value); !known) return known;
+  return flag.take(flag, value);
+}
+
+Status store_switch(const Flag& flag, const std::string& value) {
+  if (value != "true" && value != "false") {  // of "--json=value"
+    return Error{ErrorKind::usage, flag.name + " takes no value"};
+  }
+  *flag.given = value == "true";
+  return Status();
+}
+
+Status store_option(const Flags& flags, const Flag& flag, const CLI::Option& option) {
+  const std::vector<std::string>& values = option.results();
+  if (flag.is_switch()) return values.empty() ? Status() : store_switch(flag, values.back());
+  if (!flag.repeated && values.size() > 1) {
+    return Error{ErrorKind::usage,
+                 fmt::format("{} is given {} times and takes one value", flag.name, values.size())};
+  }
+  for (const std::string& value : values) {
+    if (flag.optional_value && value.empty()) {
+      *flag.given = true;
+      continue;
+    }
+    if (flag_named(flags, value) != nullptr) {
+      return Error{ErrorKind::usage,
+                   fmt::format("{} needs a value: {} ({} is an option of its own)", flag.name,
+                               flag.metavar, value)};
+    }
+    if (Status stored = store_value(flag, value); !stored) return stored;
+  }
+  if (flag.required() && values.empty()) return Error{ErrorKind::usage, flag.missing};
+  return Status();
+}
+
+// The words that are no option, to the arguments in order: each takes one, a repeated one the rest.
+Status store_arguments(const Flags& flags, const std::vector<std::string>& words) {
+  std::size_t next = 0;
+  for (const Flag& flag : flags.rows()) {
+    if (!flag.positional) continue;
+    if (flag.required() && next == words.size()) return Error{ErrorKind::usage, flag.missing};
+    const std::size_t end = flag.repeated ? words.size() : std::min(next + 1, words.size());
+    for (; next < end; ++next) {
+      if (Status stored = store_value(flag, words[next]); !stored) return stored;
+    }
+  }
+  if (next == words.size()) return Status();
+  return Error{ErrorKind::usage, "unexpected argument '" + words[next] + "'"};
+}
+
+// What CLI11 did not know, without the first "--"; an option among it is a mistake.
+Result<std::vector<std::string>> arguments_of(const Flags& flags,
+                                              const std::vector<std::string>& remaining) {
+  std::vector<std::string> words;
+  bool options_ended = false;
+  for (const std::string& word : remaining) {
+    if (!options_ended && word == "--") {
+      options_ended = true;
+      continue;
+    }
+    if (!options_ended && word.size() > 1 && word[0] == '-') {
+      const bool has_command = std::any_of(flags.rows().begin(), flags.rows().end(),
+                                           [](const Flag& flag) { return flag.name == "command"; });
+      return unknown_option(flags, word, has_command && !words.empty());
+    }
+    words.push_back(word);
+  }
+  return words;
+}
+
+}  // namespace
+
+Result<Parsed> parse_flags(const Flags& flags, const std::vector<std::string>& arguments) {
+  CLI::App app;
+  app.allow_extras();
+  app.set_help_flag("-h,--help");
+  std::vector<std::pair<const Flag*, const CLI::Option*>> options;
+  for (const Flag& flag : flags.rows()) {
+    if (!flag.positional) options.emplace_back(&flag, declare_option(app, flag));
+  }
+  try {
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    return Parsed::help;
+  } catch (const CLI::ParseError& error) {
+    return complaint(flags, error.what());
+  }
+  const auto words = arguments_of(flags, app.remaining());
+  if (!words) return words.error();
+  for (const auto& [flag, option] : options) {
+    if (Status stored = store_option(flags, *flag, *option); !stored) return stored.error();
+  }
+  if (Status stored = store_arguments(flags, *words); !stored) return stored.error();
+  return Parsed::values;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,129 @@
+// The help of every command, to the letter, and the rules that all of it keeps.
+#include "cli/help.h"
+
+#include <cctype>
+#include <cstdlib>
+#include <set>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/completion.h"
+#include "cli/list_topics.h"
+#include "cli/manual.h"
+
+namespace ocrtune {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Flags flags_of(const Command& command) {
+  Flags flags;
+  const CommandRun unused = command.declare(flags);
+  return flags;
+}
+
+// OCRTUNE_WRITE_GOLDEN=1 in the environment writes the file anew; git shows what changed.
+TEST(Help, OfAllCommandsIsTheStoredText) {
+  std::string text = program_help(100);
+  for (const Command& command : command_table()) {
+    text +=
+        "\n=== " + std::string(command.name) + "\n" + command_help(command, flags_of(command), 100);
+  }
+  const std::string path = OCRTUNE_SOURCE_DIR + "/tests/fixtures/help.txt";
+  if (std::getenv("OCRTUNE_WRITE_GOLDEN") != nullptr) {
+    ASSERT_TRUE(write_file(path, text).ok());
+  }
+  const auto golden = read_file(path);
+  ASSERT_TRUE(golden.ok());
+  const auto want = split(*golden, '\n'), got = split(text, '\n');
+  for (std::size_t i = 0; i < std::min(want.size(), got.size()); ++i) {
+    ASSERT_EQ(got[i], want[i]) << "line " << i + 1 << " of " << path;
+  }
+  EXPECT_EQ(got.size(), want.size());
+}
+
+TEST(Help, SentencesHaveOneForm) {
+  for (const Command& command : command_table()) {
+    EXPECT_TRUE(std::isupper(command.summary[0])) << command.summary;
+    const Flags flags = flags_of(command);
+    for (const Flag& flag : flags.rows()) {
+      const std::string where = std::string(command.name) + " " + flag.name + ": " + flag.help;
+      ASSERT_FALSE(flag.help.empty()) << where;
+      EXPECT_FALSE(std::islower(flag.help[0])) << where;
+      EXPECT_TRUE(flag.help.back() != '.' || ends_with(flag.help, "...")) << where;
+    }
+  }
+}
+
+TEST(Help, WrapsOnANarrowTerminal) {
+  for (const Command& command : command_table()) {
+    const std::string text = command_help(command, flags_of(command), 72);
+    for (const std::string& line : split(text.substr(0, text.find("\nExamples:")), '\n')) {
+      EXPECT_LE(line.size(), 72U) << line;
+    }
+  }
+}
+
+TEST(Help, TopicsOfValuesExist) {
+  std::set<std::string> topics = {"topics"};
+  for (const Topic& topic : list_topics()) topics.insert(topic.name);
+  for (const Command& command : command_table()) {
+    const Flags flags = flags_of(command);
+    for (const Flag& flag : flags.rows()) {
+      if (flag.topic.empty()) continue;
+      EXPECT_EQ(topics.count(flag.topic), 1U) << flag.topic;
+    }
+  }
+}
+
+TEST(Completion, ScriptsNameEveryCommandAndOption) {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    const std::string script = completion_script(shell);
+    for (const Command& command : command_table()) {
+      if (command.hidden()) {
+        EXPECT_THAT(script, Not(HasSubstr(command.name)));
+        continue;
+      }
+      EXPECT_THAT(script, HasSubstr(command.name));
+      const Flags flags = flags_of(command);
+      for (const Flag& flag : flags.rows()) {
+        if (flag.positional) continue;
+        const bool fish = shell == std::string("fish");
+        EXPECT_THAT(script, HasSubstr(fish ? "-l " + flag.name.substr(2) : flag.name)) << shell;
+      }
+    }
+  }
+}
+
+std::string escaped(std::string text) {
+  for (std::size_t at = 0; (at = text.find('-', at)) != std::string::npos; at += 2) {
+    text.insert(at, "\\");
+  }
+  return text;
+}
+
+TEST(Manual, NamesEveryCommandAndOption) {
+  const std::string page = manual_page();
+  for (const Command& command : command_table()) {
+    const std::string part = ".SS \"ocrtune " + escaped(command.name) + "\"";
+    if (command.hidden()) {
+      EXPECT_THAT(page, Not(HasSubstr(part)));
+      continue;
+    }
+    EXPECT_THAT(page, HasSubstr(part));
+    const Flags flags = flags_of(command);
+    for (const Flag& flag : flags.rows()) {
+      if (flag.positional) continue;
+      EXPECT_THAT(page, HasSubstr("\\fB" + escaped(flag.name)));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ocrtune
