@@ -18,6 +18,7 @@ endfunction()
 add_document(ocrtune.1 man)
 add_document(ocrtune.bash completion bash)
 add_document(_ocrtune completion zsh)
+add_document(ocrtune.fish completion fish)
 add_custom_command(OUTPUT ${documents}/ocrtune.1.gz COMMAND gzip -9nkf ocrtune.1
                    WORKING_DIRECTORY ${documents} DEPENDS ${documents}/ocrtune.1 VERBATIM)
 set_property(GLOBAL APPEND PROPERTY ocrtune_documents ${documents}/ocrtune.1.gz)
@@ -34,6 +35,7 @@ endif()
 install(FILES ${documents}/ocrtune.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${documents}/ocrtune.bash
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME ocrtune)
+install(FILES ${documents}/ocrtune.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 # Debian's zsh looks into /usr/share/zsh/vendor-completions and /usr/local/share/zsh/site-functions.
 install(CODE "
   set(folder site-functions)

@@ -11,6 +11,7 @@
 #include "capacity/capacity_answer.h"
 #include "capacity/day_profile.h"
 #include "capacity/other_machine.h"
+#include "capacity/page_lines.h"
 #include "cli/commands.h"
 #include "cli/shell/terminal.h"
 #include "reports/console/capacity_page.h"

@@ -105,7 +105,7 @@ CommandRun declare_report(Flags& cli) {
       .file();
   return [flags]() -> Result<int> {
     if (flags->runs.size() > 2) {
-      return Error{ErrorKind::usage, "at most two runs can be compared"};
+      return Error{ErrorKind::usage, "at most two runs can be compared (ocrtune report --help)"};
     }
     return report(*flags);
   };

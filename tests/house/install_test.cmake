@@ -15,7 +15,8 @@ endfunction()
 
 function(check_tree prefix zsh)
   foreach(file bin/ocrtune bin/ocrtune-gpu-worker share/man/man1/ocrtune.1.gz
-          share/bash-completion/completions/ocrtune ${zsh} share/doc/ocrtune/README.md
+          share/bash-completion/completions/ocrtune ${zsh}
+          share/fish/vendor_completions.d/ocrtune.fish share/doc/ocrtune/README.md
           share/doc/ocrtune/schema.md)
     if(NOT EXISTS ${prefix}/${file})
       message(FATAL_ERROR "${prefix} has no ${file}")

@@ -40,7 +40,7 @@ TEST(SloCommand, MeasuresACommandOverItsStandardInput) {
 
 TEST(SloCommand, BadInputIsOneClearLine) {
   for (const auto& [arguments, code, words] :
-       {std::tuple<std::string, int, std::string>{"", 2, "promise"},
+       {std::tuple<std::string, int, std::string>{"", 2, "latency target"},
         {"fast --url http://127.0.0.1:1/", 2, "p99=50ms"},
         {"p99=50ms", 2, "either --url URL or a command"},
         {"p99=50ms --url http://127.0.0.1:1/ -- cat", 2, "either --url URL or a command"},
