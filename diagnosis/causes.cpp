@@ -116,9 +116,9 @@ std::vector<CauseRow> resource_causes() {
        kFailure,
        "crashed",
        Remedy::retry,
-       "The storage gave an error while it was read or written: a failing disk or a lost network "
-       "file system.",
-       "dmesg -T | grep -iE 'i/o error|nfs|ext4|xfs'",
+       "The storage gave an error or did not answer while it was read or written: a failing disk "
+       "or a lost network file system.",
+       "dmesg -T | grep -iE 'i/o error|nfs|lustre|ceph|ext4|xfs|blocked for more'",
        {"copy the data to a local disk first", "remount the network file system"}},
   };
 }
@@ -151,6 +151,15 @@ std::vector<CauseRow> outside_causes() {
        "The scheduler took the machine back (preemption, eviction, node failure).",
        "sacct -j JOB --format=State,ExitCode; kubectl describe pod NAME",
        {"restart from the last checkpoint; ask for a class that is not preempted"}},
+      {"storage_limit_evicted",
+       kFailure,
+       "crashed",
+       Remedy::none,
+       "The pod was evicted because it wrote more to the node's local disk than its limit allows: "
+       "checkpoints, caches, logs and emptyDir volumes all count. Memory has no part in it.",
+       "kubectl describe pod NAME   # Message: which limit, and how much was used",
+       {"resources.limits.ephemeral-storage: 100Gi, or a larger sizeLimit of the emptyDir",
+        "write checkpoints and caches to a persistent volume: Global.save_model_dir=/pvc/out"}},
       {"time_limit",
        kFailure,
        "timed_out",
@@ -262,6 +271,17 @@ std::vector<CauseRow> communication_causes() {
         "export FLAGS_stop_check_timeout=3600   # Paddle, seconds",
         "init_process_group(timeout=timedelta(hours=1))   # PyTorch",
         "smaller or rarer evaluation: Global.eval_batch_step=[0,100000]"}},
+      {"rank_busy_alone",
+       kFailure,
+       "hung",
+       Remedy::longer_timeout,
+       "One rank was busy alone (evaluation, a checkpoint, an index or a cache of the data) for "
+       "longer than the others may wait for it in a collective.",
+       "the log of the rank that did not time out: what was its last line?",
+       {"evaluate on fewer samples or less often: Global.eval_batch_step=[0,100000]",
+        "init_process_group(timeout=timedelta(hours=2))   # PyTorch",
+        "export FLAGS_stop_check_timeout=7200   # Paddle, seconds",
+        "build indices and caches before the launch, not in rank 0"}},
       {"peer_lost",
        kFailure,
        "crashed",

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "diagnosis/log_matcher.h"
 #include "diagnosis/log_time.h"
+#include "diagnosis/printed_config.h"
 
 namespace ocrtune {
 namespace {
@@ -21,6 +22,7 @@ constexpr std::size_t kBlock = 64UL * 1024;
 constexpr std::size_t kLongestLine = 16UL * 1024;  // longer ones are looked at in pieces
 constexpr std::size_t kKeptText = 500;
 constexpr std::size_t kKeptSubjects = 16;
+constexpr std::size_t kMaxRanks = 64;  // of one signature in one file
 
 bool contains(std::string_view text, std::string_view word) {
   return ::memmem(text.data(), text.size(), word.data(), word.size()) != nullptr;
@@ -76,6 +78,55 @@ std::optional<double> number_after(std::string_view line, std::string_view key) 
 
 }  // namespace
 
+std::optional<int> rank_of_line(std::string_view line) {
+  const std::string_view head = line.substr(0, 72);
+  for (std::size_t i = 1; i + 4 < head.size(); ++i) {
+    if (head.substr(i, 3) != "ank" || (head[i - 1] != 'r' && head[i - 1] != 'R')) continue;
+    if (i >= 2 && head[i - 2] != '[' && head[i - 2] != ' ' && head[i - 2] != '(' &&
+        !(i >= 6 && head.substr(i - 6, 5) == "self_")) {
+      continue;
+    }
+    std::size_t at = i + 3;
+    while (at < head.size() && (head[at] == ' ' || head[at] == '=' || head[at] == ':')) ++at;
+    int rank = 0;
+    std::size_t digits = 0;
+    for (; at < head.size() && head[at] >= '0' && head[at] <= '9' && digits < 6; ++at, ++digits) {
+      rank = rank * 10 + (head[at] - '0');
+    }
+    if (digits > 0) return rank;
+  }
+  return std::nullopt;
+}
+
+std::optional<int> rank_of_file(const std::string& path) {
+  const auto whole = [](std::string_view text) -> std::optional<int> {
+    const auto number = parse_integer(text);
+    if (!number || *number < 0 || *number > 1000000 || text[0] == '+') return std::nullopt;
+    return static_cast<int>(*number);
+  };
+  const std::size_t slash = path.find_last_of('/');
+  const std::string name = lower(path.substr(slash == std::string::npos ? 0 : slash + 1));
+  const std::size_t digit = name.find_first_of("0123456789");
+  if (digit == std::string::npos) {  // torchrun's log folders: attempt_0/3/stderr.log
+    if (slash == std::string::npos || slash == 0) return std::nullopt;
+    const std::size_t above = path.find_last_of('/', slash - 1);
+    const std::size_t from = above == std::string::npos ? 0 : above + 1;
+    return whole(path.substr(from, slash - from));
+  }
+  const std::size_t end = std::min(name.find_first_not_of("0123456789", digit), name.size());
+  if (end < name.size() && name[end] != '.') return std::nullopt;
+  std::string_view before(name.data(), digit);
+  while (!before.empty() && std::string_view("._-").find(before.back()) != std::string_view::npos) {
+    before.remove_suffix(1);
+  }
+  constexpr std::string_view kWords[] = {"workerlog", "rank", "r",   "w",   "worker",
+                                         "trainer",   "out",  "log", "err", ""};
+  const bool known = std::any_of(std::begin(kWords), std::end(kWords),
+                                 [&](std::string_view word) { return before == word; }) ||
+                     ends_with(before, "rank");
+  return known ? whole(name.substr(digit, end - digit)) : std::nullopt;
+}
+
 bool is_progress_line(std::string_view line) {
   constexpr std::string_view kWords[] = {"loss",       "ips: ",  "it/s",           "s/it",
                                          "Loss",       "epoch:", "dataloader has", "samples/s",
@@ -86,10 +137,12 @@ bool is_progress_line(std::string_view line) {
 
 struct LogScanner::State {
   LogScan scan;
-  std::map<int, Finding> findings;       // by row of the signature table
-  std::map<int, std::int64_t> progress;  // progress lines before the finding's last line
-  std::string rest;                      // an unfinished line
-  std::string dated;                     // start of the last line that looked dated
+  using Key = std::pair<int, int>;  // row of the signature table, rank or -1
+  std::map<Key, Finding> findings;
+  std::map<Key, std::int64_t> progress;  // progress lines before the finding's last line
+  PrintedConfig config;
+  std::string rest;   // an unfinished line
+  std::string dated;  // start of the last line that looked dated
   bool failing_since_start = false;
   bool utf16 = false;
   int odd_bytes = 0, first_bytes = 0;
@@ -122,15 +175,22 @@ LogLine LogScanner::State::line_of(std::string_view text) const {
 }
 
 void LogScanner::State::take_match(const SignatureMatch& match, const LogLine& line) {
-  Finding& finding = findings[match.index];
+  std::optional<int> rank = rank_of_line(line.text);
+  Key key{match.index, rank.value_or(-1)};
+  if (rank && findings.count(key) == 0 && findings.size() > kMaxRanks * 8) {
+    rank.reset();
+    key.second = -1;
+  }
+  Finding& finding = findings[key];
   if (finding.count++ == 0) {
     finding.signature = match.signature;
+    finding.rank = rank ? rank : scan.rank;
     finding.first = line;
     finding.captures = match.captures;
   }
   finding.last = line;
   finding.earlier_run = false;
-  progress[match.index] = scan.progress_lines;
+  progress[key] = scan.progress_lines;
   if (!match.captures.empty() && !match.captures[0].empty() &&
       finding.subjects.size() < kKeptSubjects &&
       std::find(finding.subjects.begin(), finding.subjects.end(), match.captures[0]) ==
@@ -163,7 +223,7 @@ void LogScanner::State::take_line(std::string_view line, bool hot) {
     plain = without_colours(line);
     line = plain;
   }
-  bool failing = false;
+  bool failing = false, alone = false;  // alone: nothing that all ranks do
   // Older launchers dump their whole environment in one line when a rank fails.
   if (hot && !starts_with(line, "env {") && may_match(line)) {
     const auto matches = match_line(line);
@@ -171,16 +231,19 @@ void LogScanner::State::take_line(std::string_view line, bool hot) {
       const LogLine kept = line_of(line);
       for (const SignatureMatch& match : matches) {
         take_match(match, kept);
-        failing = failing || match.signature->role != Role::note;
+        const Role role = match.signature->role;
+        alone = alone || role == Role::activity;
+        failing = failing || (role != Role::note && role != Role::activity);
       }
     }
   }
   failing_since_start = failing_since_start || failing;
-  if (!failing && is_progress_line(line)) take_progress(line);
+  if (!failing && !alone && is_progress_line(line)) take_progress(line);
+  if (scan.progress_lines < 8) config.take_line(line);
   if (is_finish(line)) scan.finished = true;
   if (failing) scan.finished = false;
   if (failing_since_start && is_run_start(line)) {
-    for (auto& [row, finding] : findings) finding.earlier_run = true;
+    for (auto& [key, finding] : findings) finding.earlier_run = true;
     failing_since_start = false;
   }
 }
@@ -206,6 +269,7 @@ void LogScanner::State::take_block(std::string_view block) {
 }
 
 LogScanner::LogScanner(std::string file) : state_(std::make_unique<State>()) {
+  state_->scan.rank = rank_of_file(file);
   state_->scan.file = std::move(file);
 }
 LogScanner::~LogScanner() = default;
@@ -236,10 +300,13 @@ LogScan LogScanner::finish() {
     state.take_block(state.rest);
     scan.lines += 1;
   }
+  scan.last_line.when = parse_log_time(scan.last_line.text);
+  if (!scan.last_line.when) scan.last_line.when = parse_log_time(state.dated);
   scan.last_line.text = kept_text(without_colours(scan.last_line.text));
+  scan.config = state.config.values();
   scan.binary = !state.utf16 && state.odd_bytes * 10 > state.first_bytes;
-  for (auto& [row, finding] : state.findings) {
-    finding.progress_after = scan.progress_lines - state.progress[row];
+  for (auto& [key, finding] : state.findings) {
+    finding.progress_after = scan.progress_lines - state.progress[key];
     finding.lines_after = scan.lines - finding.last.number;
     scan.findings.push_back(std::move(finding));
   }

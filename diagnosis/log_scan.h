@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,9 +23,10 @@ struct LogLine {
   std::optional<double> when;  // seconds into the year, from the line or the last dated one before
 };
 
-// All lines of one file that match one signature.
+// All lines of one file, and of one rank where the lines name theirs, that match one signature.
 struct Finding {
   const SignatureRow* signature = nullptr;
+  std::optional<int> rank;  // "[rank2]: ...", else the file's
   std::int64_t count = 0;
   LogLine first, last;
   std::vector<std::string> captures;  // of the first line
@@ -36,15 +38,18 @@ struct Finding {
 
 struct LogScan {
   std::string file;
+  std::optional<int> rank;  // workerlog.3, rank_3.txt, 3/stderr.log
   std::int64_t lines = 0;
   std::int64_t bytes = 0;
   std::int64_t progress_lines = 0;
   LogLine last_progress;
-  LogLine last_line;          // that is not blank
+  LogLine last_line;          // that is not blank; dated like any other line
   double reader_seconds = 0;  // sums over PaddleOCR's progress lines, the first left out
   double batch_seconds = 0;
   bool finished = false;  // the log says that the run came to its end
   bool binary = false;    // more than a tenth of its first bytes are no text
+  // Of the configuration that PaddleOCR prints at its start: "Train.loader.num_workers" -> "8".
+  std::map<std::string, std::string> config;
   std::vector<Finding> findings;
 };
 
@@ -65,6 +70,10 @@ class LogScanner {
 
 // Does the line tell that a step or an epoch is done? By the words that training programs use.
 bool is_progress_line(std::string_view line);
+
+// Which rank wrote a line ("[rank2]: ...", "[Rank 2]", "self_rank = 2") or a log, if it says so.
+std::optional<int> rank_of_line(std::string_view line);
+std::optional<int> rank_of_file(const std::string& path);
 
 LogScan scan_text(const std::string& file, std::string_view text);
 // "-" is standard input. Polls interrupted(). A compressed file is an error that says how to read

@@ -7,8 +7,8 @@
 namespace ocrtune {
 namespace {
 
-// Matches `shape` at the start of text: 'd' is a digit, '/' is '/' or '-', '_' is a blank or 'T',
-// anything else itself.
+// Matches `shape` at the start of text: 'd' is a digit, '/' is '/' or '-', '_' is a blank, 'T' or
+// itself, anything else itself.
 bool has_shape(std::string_view text, std::string_view shape) {
   if (text.size() < shape.size()) return false;
   for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -16,7 +16,7 @@ bool has_shape(std::string_view text, std::string_view shape) {
     bool fits = c == shape[i];
     if (shape[i] == 'd') fits = c >= '0' && c <= '9';
     if (shape[i] == '/') fits = c == '/' || c == '-';
-    if (shape[i] == '_') fits = c == ' ' || c == 'T';
+    if (shape[i] == '_') fits = c == ' ' || c == 'T' || c == '_';
     if (!fits) return false;
   }
   return true;
@@ -63,9 +63,15 @@ std::optional<double> parse_log_time(std::string_view line) {
       if (has_shape(text, "dddd/dd/dd_dd:dd:dd")) {
         return seconds_of(digits(text, 5, 2), digits(text, 8, 2), text.substr(11));
       }
+      if ((i == 0 || line[i - 1] == ' ') && has_shape(text, "dd-dd dd:dd:dd")) {  // vLLM
+        return seconds_of(digits(text, 0, 2), digits(text, 3, 2), text.substr(6));
+      }
     } else if (c == 'I' || c == 'W' || c == 'E' || c == 'F') {
       if (has_shape(text.substr(1), "dddd dd:dd:dd")) {
         return seconds_of(digits(text, 1, 2), digits(text, 3, 2), text.substr(6));
+      }
+      if (has_shape(text.substr(1), "ddd dd:dd:dd")) {  // PyTorch drops the month's zero
+        return seconds_of(digits(text, 1, 1), digits(text, 2, 2), text.substr(5));
       }
     }
     if (c >= 'A' && c <= 'S' && text.size() >= 15 && text[3] == ' ' &&

@@ -20,6 +20,7 @@ enum class Role {
   generic,      // something failed; says little about why
   consequence,  // the clean-up after a failure: never a cause
   note,         // worth knowing, no failure
+  activity,  // what a rank did alone: evaluation, a checkpoint, an index. A cause if others waited
 };
 
 struct SignatureRow {

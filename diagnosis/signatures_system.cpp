@@ -42,7 +42,7 @@ std::vector<SignatureRow> kernel_rows() {
        R"(cgroup: fork rejected by pids controller in (\S+))"},
       {"kernel_io_error", "storage_failure", Role::proof, 0.75,
        R"((?:blk_update_request: (?:critical )?(?:I/O|medium) error|Buffer I/O error on dev|EXT4-fs error \(device|XFS \([^)]*\): .*(?:I/O error|Corruption)|critical (?:medium|target) error, dev))"},
-      {"kernel_nfs", "storage_failure", Role::symptom, 0.5,
+      {"kernel_nfs", "storage_failure", Role::primary, 0.75,
        R"(nfs: server \S+ not responding, (?:still trying|timed out))"},
       {"kernel_hung_task", "storage_failure", Role::symptom, 0.3,
        R"(INFO: task (\S+):(\d+) blocked for more than \d+ seconds)"},

@@ -6,41 +6,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/files.h"
-#include "base/text.h"
+#include "bench/synthetic/retold_logs.h"
 
 namespace ocrtune {
 namespace {
 
-struct Case {
-  std::string name, expected, text;
-};
-
-// "=== name -> expected cause" starts a case; the lines up to the next one are its log.
-std::vector<Case> cases(const std::string& file) {
-  const std::string path = std::string(OCRTUNE_SOURCE_DIR) + "/tests/fixtures/logs/" + file;
-  std::vector<Case> all;
-  for (const std::string& line : split(*read_file(path), '\n')) {
-    if (starts_with(line, "=== ")) {
-      const std::size_t arrow = line.find(" -> ");
-      all.push_back({line.substr(4, arrow - 4), line.substr(arrow + 4), ""});
-    } else if (!all.empty()) {
-      all.back().text += line + "\n";
-    }
-  }
-  return all;
+std::vector<RetoldLog> cases(const std::string& file) {
+  return *read_retold_logs(std::string(OCRTUNE_SOURCE_DIR) + "/tests/fixtures/logs/" + file);
 }
 
 std::string first_cause(const Diagnosis& diagnosis) {
   return diagnosis.causes.empty() ? "none" : diagnosis.causes[0].row->name;
-}
-
-std::string verdict(const Diagnosis& diagnosis) {
-  if (diagnosis.failed) return first_cause(diagnosis);
-  for (const Cause& cause : diagnosis.causes) {
-    if (cause.row->kind == CauseKind::slowness && cause.confidence > 0.3) return cause.row->name;
-  }
-  return "none";
 }
 
 double confidence_of(const Diagnosis& diagnosis, const std::string& name) {
@@ -56,29 +32,23 @@ const char* const kKernelKill =
     "[1.0] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x,mems_allowed=0,oom_memcg=/"
     "docker/a,task_memcg=/docker/a,task=python,pid=78437,uid=0\n";
 
-TEST(Diagnosis, RetoldLogsOfPaddle) {
-  const auto all = cases("paddle_cases.txt");
-  ASSERT_GE(all.size(), 20u);
-  for (const Case& one : all) {
-    EXPECT_EQ(verdict(diagnose_text(one.text)), one.expected) << one.name;
+void expect_accepted(const std::string& file, std::size_t min_cases) {
+  const std::vector<RetoldLog> all = cases(file);
+  ASSERT_GE(all.size(), min_cases);
+  for (const RetoldLog& log : all) {
+    EXPECT_THAT(log.accepted, testing::Contains(first_answer(diagnose_retold(log)))) << log.name;
   }
 }
 
-TEST(Diagnosis, RetoldLogsOfOthers) {
-  const auto all = cases("other_cases.txt");
-  ASSERT_GE(all.size(), 30u);
-  for (const Case& one : all) EXPECT_EQ(verdict(diagnose_text(one.text)), one.expected) << one.name;
-}
+TEST(Diagnosis, RetoldLogsOfPaddle) { expect_accepted("paddle_cases.txt", 20); }
 
-// Other versions and other words, healthy ones among them; "a|b" where the log leaves it open.
-TEST(Diagnosis, RewordedLogs) {
-  const auto all = cases("reworded_cases.txt");
-  ASSERT_GE(all.size(), 280u);
-  for (const Case& one : all) {
-    EXPECT_THAT(split(one.expected, '|'), testing::Contains(verdict(diagnose_text(one.text))))
-        << one.name;
-  }
-}
+TEST(Diagnosis, RetoldLogsOfOthers) { expect_accepted("other_cases.txt", 30); }
+
+// Other versions and other words, healthy ones among them.
+TEST(Diagnosis, RewordedLogs) { expect_accepted("reworded_cases.txt", 280); }
+
+// Several ranks, several causes in order.
+TEST(Diagnosis, LogsOfSeveralRanks) { expect_accepted("story_cases.txt", 70); }
 
 TEST(Diagnosis, SigkillIsNeverBlamedOnNccl) {
   const Diagnosis diagnosis = diagnose_text(kKilled);

@@ -1,0 +1,399 @@
+#include "diagnosis/cause_ranker.h"
+
+#include <algorithm>
+#include <climits>
+#include <map>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "diagnosis/consequences.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr std::size_t kMaxEvidence = 6;
+constexpr double kSurest = 0.98;
+
+bool is_sigkill(const Clue& clue) {
+  return std::string_view(clue.cause->name) == "host_out_of_memory" && clue.role != Role::proof &&
+         clue.signature != "colab_oom";
+}
+
+// A line that takes an earlier one back: the retry that connected, the server that answered again.
+struct Recovery {
+  std::string_view from, to;  // signatures
+};
+constexpr Recovery kRecoveries[] = {{"paddle_store_retry", "paddle_store_connected"},
+                                    {"kernel_nfs", "kernel_nfs_ok"},
+                                    {"onnx_provider", "onnx_fallback"},
+                                    {"cuda_library", "onnx_fallback"},
+                                    {"c_no_such_file", "onnx_fallback"}};
+
+bool recovered(const Finding& finding, const LogScan& log) {
+  for (const Recovery& pair : kRecoveries) {
+    if (pair.from != finding.signature->id) continue;
+    for (const Finding& other : log.findings) {
+      if (pair.to == other.signature->id && other.last.number > finding.last.number) return true;
+    }
+  }
+  return false;
+}
+
+// How much of a finding's weight is left, given what followed it in the log.
+double survival_factor(const Finding& finding, const LogScan& log) {
+  if (finding.signature->role == Role::proof) return 1;
+  double factor = recovered(finding, log) ? 0.2 : 1;
+  if (finding.earlier_run) factor *= 0.15;
+  if (finding.progress_after >= 50) {
+    factor *= 0.25;
+  } else if (finding.progress_after >= 3) {
+    factor *= 0.45;
+  }
+  if (log.finished) factor *= 0.3;
+  return factor;
+}
+
+// Keeps, of the signatures that first matched on one line, the most telling one.
+std::vector<const Finding*> most_telling(const LogScan& log) {
+  std::map<std::int64_t, const Finding*> best;
+  for (const Finding& finding : log.findings) {
+    if (finding.signature->role == Role::activity) continue;
+    const Finding*& at = best[finding.first.number];
+    const auto rank = [](const Finding* f) {
+      const bool clean_up = f->signature->role == Role::consequence;  // beats what says little
+      return std::pair(clean_up ? 1.5 : tier(f->signature->role), f->signature->weight);
+    };
+    if (at == nullptr || rank(&finding) > rank(at)) at = &finding;
+  }
+  std::vector<const Finding*> kept;
+  for (const Finding& finding : log.findings) {
+    if (finding.signature->role == Role::activity) continue;
+    const Finding* first = best.at(finding.first.number);
+    if (first == &finding ||
+        std::string_view(first->signature->cause) == finding.signature->cause) {
+      kept.push_back(&finding);
+    }
+  }
+  return kept;
+}
+
+bool stands(const Finding& finding) {
+  const Role role = finding.signature->role;
+  if (role == Role::at_end) return finding.progress_after == 0 && finding.lines_after <= 60;
+  return role != Role::note && role != Role::consequence;
+}
+
+// Where a process of this log was told to stop: what comes after it there is hardly the cause.
+std::int64_t first_termination(const LogScan& log) {
+  constexpr std::string_view kOwn[] = {"paddle_termination_signal", "paddle_sigterm_from",
+                                       "ppocr_kill_group"};
+  std::int64_t first = INT64_MAX;
+  for (const Finding& finding : log.findings) {
+    if (!finding.earlier_run &&
+        std::find(std::begin(kOwn), std::end(kOwn), finding.signature->id) != std::end(kOwn)) {
+      first = std::min(first, finding.first.number);
+    }
+  }
+  return first;
+}
+
+// "6/4 clients joined", "(world_size=4, worker_count=6, ...)": more than there is room for.
+bool too_many_joined(std::string_view line) {
+  const auto number_after = [&](std::string_view key) {
+    const std::size_t at = line.find(key);
+    std::int64_t value = -1;
+    for (std::size_t i = at + key.size(); at != std::string_view::npos && i < line.size(); ++i) {
+      if (line[i] < '0' || line[i] > '9') break;
+      value = std::max<std::int64_t>(value, 0) * 10 + (line[i] - '0');
+    }
+    return value;
+  };
+  std::int64_t joined = number_after("worker_count="), world = number_after("world_size=");
+  if (const std::size_t slash = line.find('/'); joined < 0 && slash != std::string_view::npos) {
+    joined = number_after("waiting for clients. ");
+    const std::size_t tail = line.find(" clients joined");
+    const std::size_t from = tail == std::string_view::npos ? tail : line.rfind('/', tail);
+    if (from == std::string_view::npos) return false;
+    world = parse_integer(line.substr(from + 1, tail - from - 1)).value_or(-1);
+  }
+  return joined > 0 && world > 0 && joined > world;
+}
+
+bool same_actor(const Clue& a, const Clue& b) {
+  return a.file == b.file && (!a.rank || !b.rank || a.rank == b.rank);
+}
+
+// The line of an exception or panic itself, not a header or a summary around it.
+bool is_exception(const Clue& clue) {
+  return clue.signature == "exception_line" || clue.signature == "recursion" ||
+         clue.signature == "rust_panic" || clue.signature == "cpp_terminate";
+}
+
+// Did `a` happen before `b`, as far as lines and clocks say? Unknown counts as yes.
+bool not_later(const Clue& a, const Clue& b) {
+  constexpr double kClockSkew = 5;
+  if (same_actor(a, b) && a.file >= 0) return a.line.line <= b.line.line;
+  return !a.when || !b.when || *a.when <= *b.when + kClockSkew;
+}
+
+}  // namespace
+
+int tier(Role role) {
+  switch (role) {
+    case Role::proof:
+      return 4;
+    case Role::primary:
+      return 3;
+    case Role::at_end:
+    case Role::symptom:
+      return 2;
+    case Role::generic:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+void CauseRanker::add(const char* cause, Role role, double weight, const char* signature,
+                      std::string text) {
+  Clue clue{&find_cause(cause), role, weight, signature, {}, {}, -1};
+  clue.line = {signature, 0, std::move(text)};
+  clues_.push_back(std::move(clue));
+}
+
+bool CauseRanker::any(const char* cause, int min_tier) const {
+  return std::any_of(clues_.begin(), clues_.end(), [&](const Clue& clue) {
+    return std::string_view(clue.cause->name) == cause && tier(clue.role) >= min_tier &&
+           clue.weight > 0.2;
+  });
+}
+
+void CauseRanker::hear_log(int index) {
+  const LogScan& log = logs_[static_cast<std::size_t>(index)];
+  const std::int64_t termination = first_termination(log);
+  for (const Finding* finding : most_telling(log)) {
+    if (!stands(*finding)) continue;
+    const SignatureRow& signature = *finding->signature;
+    // No program needs the library of NVIDIA's tools: they say so and go on.
+    if (finding->first.text.find("libnvidia-ml") != std::string::npos) continue;
+    Clue clue{&find_cause(signature.cause), signature.role, signature.weight, signature.id, {},
+              finding->first.when,          index,          finding->rank};
+    if (too_many_joined(finding->first.text)) clue.cause = &find_cause("rank_mismatch");
+    clue.weight *= survival_factor(*finding, log);
+    if (signature.role != Role::proof && finding->first.number > termination) clue.weight *= 0.5;
+    weigh_kernel_kill(*finding, clue);
+    const bool exception = std::string_view(signature.id) == "exception_line";
+    const LogLine& line =
+        signature.role == Role::generic && !exception ? finding->last : finding->first;
+    clue.line = {log.file, line.number, line.text};
+    if (finding->count > 1) clue.line.text += fmt::format("   ({} such lines)", finding->count);
+    clues_.push_back(std::move(clue));
+  }
+}
+
+void CauseRanker::hear_logs() {
+  for (std::size_t i = 0; i < logs_.size(); ++i) hear_log(static_cast<int>(i));
+}
+
+// A loader worker that is gone without an error of its own was killed: an exception, a bus error
+// and a segmentation fault are all reported by the worker itself. Paddle 3 says no more than that.
+void CauseRanker::hear_vanished_workers() {
+  constexpr std::string_view kGone[] = {"paddle_workers_exit", "torch_worker_exit"};
+  constexpr std::string_view kOwnWord[] = {"paddle_worker_caught", "torch_worker_traceback",
+                                           "paddle_worker_exit"};
+  const auto is_one_of = [](const Finding& finding, const auto& ids) {
+    return std::find(std::begin(ids), std::end(ids), finding.signature->id) != std::end(ids);
+  };
+  const Finding* gone = nullptr;
+  const LogScan* where = nullptr;
+  for (const LogScan& log : logs_) {
+    for (const Finding& finding : log.findings) {
+      if (is_one_of(finding, kOwnWord)) return;
+      if (gone == nullptr && is_one_of(finding, kGone) && !finding.earlier_run &&
+          finding.progress_after < 3) {
+        gone = &finding;
+        where = &log;
+      }
+    }
+  }
+  const bool rooted = std::any_of(clues_.begin(), clues_.end(), [](const Clue& clue) {
+    return tier(clue.role) == 3 && clue.weight >= 0.4;
+  });
+  if (gone == nullptr || rooted) return;
+  add("host_out_of_memory", Role::symptom, 0.6, "worker_vanished", "");
+  clues_.back().line = {where->file, gone->first.number, gone->first.text};
+}
+
+// Only lines of a clean-up: the process was told to stop, most likely by its launcher.
+void CauseRanker::hear_terminations() {
+  const bool known = std::any_of(clues_.begin(), clues_.end(), [](const Clue& clue) {
+    return (tier(clue.role) >= 2 && clue.weight >= 0.3) || is_exception(clue);
+  });
+  if (known) return;
+  for (const LogScan& log : logs_) {
+    for (const Finding& finding : log.findings) {
+      if (finding.signature->role != Role::consequence || finding.earlier_run ||
+          finding.progress_after >= 3 || finding.signature->weight < 0.2) {
+        continue;
+      }
+      add("terminated_from_outside", Role::symptom, 0.5, finding.signature->id, "");
+      clues_.back().line = {log.file, finding.first.number, finding.first.text};
+    }
+  }
+}
+
+// A failure without a reason of its own after lines that are mostly harmless: images that cannot be
+// read are replaced by others until none is left.
+void CauseRanker::hear_last_notes() {
+  constexpr std::int64_t kTraceback = 4000;  // a recursion prints a thousand frames
+  const bool known = std::any_of(clues_.begin(), clues_.end(),
+                                 [](const Clue& clue) { return tier(clue.role) >= 2; });
+  if (known || clues_.empty()) return;
+  for (std::size_t i = 0; i < logs_.size(); ++i) {
+    const LogScan& log = logs_[i];
+    const bool missing = std::any_of(log.findings.begin(), log.findings.end(), [](const auto& f) {
+      return std::string_view(f.signature->id) == "ppocr_missing_image";
+    });
+    for (const Finding& finding : log.findings) {
+      const SignatureRow& signature = *finding.signature;
+      if (signature.role != Role::note || finding.earlier_run || signature.weight < 0.5 ||
+          find_cause(signature.cause).kind != CauseKind::failure || finding.progress_after >= 3 ||
+          finding.lines_after > (finding.count > 1 ? kTraceback : 40) ||
+          (missing && std::string_view(signature.id) == "ppocr_line_error")) {
+        continue;
+      }
+      add(signature.cause, Role::symptom, finding.count > 1 ? 0.8 : signature.weight, signature.id,
+          "");
+      Clue& clue = clues_.back();
+      clue.line = {log.file, finding.first.number, finding.first.text};
+      if (finding.count > 1) clue.line.text += fmt::format("   ({} such lines)", finding.count);
+      clue.when = finding.first.when;
+      clue.file = static_cast<int>(i);
+    }
+  }
+}
+
+// Marks what another clue produces: the table says that it may, and nothing says that it came
+// first. Exceptions and panics count as causes of what other ranks report.
+void CauseRanker::explain_followers() {
+  for (Clue& clue : clues_) {
+    const int level = tier(clue.role);
+    if (level == 0 || level == 4) continue;
+    clue.explained = std::any_of(clues_.begin(), clues_.end(), [&](const Clue& other) {
+      if (&other == &clue || other.weight < 0.25 || tier(other.role) == 0) return false;
+      if (!produces(other.cause->name, clue.cause->name)) return false;
+      // An exception of the rank that gave up, and the lines above its text, are how it did.
+      constexpr std::int64_t kHeader = 4;
+      if (tier(other.role) == 1 &&
+          (!is_exception(other) ||
+           (same_actor(other, clue) && other.line.line + kHeader > clue.line.line))) {
+        return false;
+      }
+      return not_later(other, clue);
+    });
+  }
+}
+
+// Whatever is later than the first root cause, or weaker in kind, follows from it.
+void CauseRanker::discount_followers() {
+  const Clue* first = nullptr;
+  const auto earlier = [](const Clue& a, const Clue& b) {
+    if (a.explained != b.explained) return b.explained;
+    if (a.when && b.when && *a.when != *b.when) return *a.when < *b.when;
+    return std::pair(a.file, a.line.line) < std::pair(b.file, b.line.line);
+  };
+  for (const Clue& clue : clues_) {
+    if (tier(clue.role) != 3 || clue.weight < 0.4 || clue.file < 0) continue;
+    if (first == nullptr || earlier(clue, *first)) first = &clue;
+  }
+  const bool proved = std::any_of(clues_.begin(), clues_.end(), [](const Clue& clue) {
+    return tier(clue.role) == 4 && clue.weight >= 0.6;
+  });
+  const bool rooted = first != nullptr || proved;
+  const bool seen = std::any_of(clues_.begin(), clues_.end(), [](const Clue& clue) {
+    return tier(clue.role) == 2 && clue.weight >= 0.4 && !clue.explained;
+  });
+  const CauseRow* root = first == nullptr ? nullptr : first->cause;
+  for (Clue& clue : clues_) {
+    const int level = tier(clue.role);
+    if (level == 3 && root != nullptr && clue.cause != root) clue.weight *= 0.6;
+    if (level == 3 && clue.explained && clue.cause != root) clue.weight *= 0.5;
+    if (level == 2 && (rooted ? clue.cause != root : clue.explained)) {
+      clue.weight *= clue.explained ? 0.35 : 0.45;
+    }
+    if (level == 1) clue.weight *= rooted ? 0.35 : seen ? 0.5 : 1.0;
+  }
+}
+
+// A line that names a missing file without anything else that failed is mostly a remark.
+void CauseRanker::doubt_lone_words() {
+  const bool failing = evidence_.exit_code.value_or(0) != 0 ||
+                       std::any_of(clues_.begin(), clues_.end(), [](const Clue& clue) {
+                         return clue.signature != "c_no_such_file" && tier(clue.role) > 0;
+                       });
+  if (failing) return;
+  for (Clue& clue : clues_) {
+    if (clue.file < 0) continue;
+    const LogScan& log = logs_[static_cast<std::size_t>(clue.file)];
+    if (log.lines - clue.line.line > 2) clue.weight *= 0.3;
+  }
+}
+
+std::vector<Cause> CauseRanker::sum_up() const {
+  std::map<std::string_view, Cause> causes;
+  std::map<std::string_view, std::vector<const Clue*>> clues;
+  for (const Clue& clue : clues_) clues[clue.cause->name].push_back(&clue);
+  for (auto& [name, own] : clues) {
+    std::stable_sort(own.begin(), own.end(), [](const Clue* a, const Clue* b) {
+      return std::pair(tier(a->role), a->weight) > std::pair(tier(b->role), b->weight);
+    });
+    Cause& cause = causes[name];
+    cause.row = own[0]->cause;
+    cause.role = own[0]->role;
+    double doubt = 1;
+    std::set<std::string> seen;
+    for (const Clue* clue : own) {
+      const bool again = !seen.insert(clue->signature).second;
+      // Lines of one log speak of one event, so each further one adds only a part of its weight.
+      doubt *= 1 - clue->weight * (again ? 0.15 : clue == own[0] ? 1.0 : 0.5);
+      if (!again) cause.signatures.push_back(clue->signature);
+      const bool told =
+          std::any_of(cause.evidence.begin(), cause.evidence.end(), [&](const EvidenceLine& line) {
+            return line.file == clue->line.file &&
+                   (line.line == clue->line.line || line.text == clue->line.text);
+          });
+      if (cause.evidence.size() < kMaxEvidence && !told) cause.evidence.push_back(clue->line);
+    }
+    cause.confidence = std::min(1 - doubt, kSurest);
+  }
+  std::vector<Cause> sorted;
+  for (auto& [name, cause] : causes) {
+    if (cause.confidence >= 0.05) sorted.push_back(std::move(cause));
+  }
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Cause& a, const Cause& b) { return a.confidence > b.confidence; });
+  return sorted;
+}
+
+std::vector<Cause> CauseRanker::rank() {
+  hear_logs();
+  hear_vanished_workers();
+  doubt_foreign_kills();
+  hear_exit_code();
+  sigkill_ = std::any_of(clues_.begin(), clues_.end(), is_sigkill);
+  hear_counters();
+  settle_sigkill();
+  settle_abort();
+  hear_terminations();
+  hear_last_notes();
+  hear_waiting_ranks();
+  doubt_lone_words();
+  explain_followers();
+  discount_followers();
+  return sum_up();
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,72 @@
+// Weighs every reason to believe in a cause against the others; the private half of diagnosis.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "diagnosis/diagnosis.h"
+
+namespace ocrtune {
+
+// One reason to believe in one cause.
+struct Clue {
+  const CauseRow* cause = nullptr;
+  Role role = Role::generic;
+  double weight = 0;
+  std::string signature;
+  EvidenceLine line;
+  std::optional<double> when;
+  int file = -1;  // index of the log; -1: not from a log
+  std::optional<int> rank{};
+  bool explained = false;  // a stronger clue produces it
+};
+
+// 4 who killed whom, 3 a root cause in its own words, 2 a symptom, 1 says little, 0 no cause.
+int tier(Role role);
+
+class CauseRanker {
+ public:
+  CauseRanker(const std::vector<LogScan>& logs, const FailureEvidence& evidence)
+      : logs_(logs), evidence_(evidence) {}
+
+  // Once. Best first.
+  std::vector<Cause> rank();
+
+  bool sigkill() const { return sigkill_; }
+  bool any(const char* cause, int min_tier) const;
+  const std::vector<Clue>& clues() const { return clues_; }
+
+ private:
+  // cause_ranker.cpp: what the logs say
+  void hear_logs();
+  void hear_log(int index);
+  void hear_vanished_workers();
+  void hear_terminations();
+  void hear_last_notes();
+  // outside_evidence.cpp: exit code, counters, kernel
+  void weigh_kernel_kill(const Finding& finding, Clue& clue) const;
+  void doubt_foreign_kills();
+  void hear_exit_code();
+  void hear_counters();
+  void settle_sigkill();
+  void settle_abort();
+  // waiting_ranks.cpp: whom did the ranks wait for that gave up?
+  void hear_waiting_ranks();
+  // cause_ranker.cpp: what follows from what
+  void explain_followers();
+  void discount_followers();
+  void doubt_lone_words();
+  void add(const char* cause, Role role, double weight, const char* signature, std::string text);
+  std::vector<Cause> sum_up() const;
+
+  const std::vector<LogScan>& logs_;
+  const FailureEvidence& evidence_;
+  std::vector<Clue> clues_;
+  bool sigkill_ = false;
+  bool sigkill_proved_ = false;
+};
+
+}  // namespace ocrtune

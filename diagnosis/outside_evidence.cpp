@@ -1,0 +1,212 @@
+// How a process ended and what the kernel counted, as clues.
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "diagnosis/cause_ranker.h"
+
+namespace ocrtune {
+namespace {
+
+bool is_sigkill(const Clue& clue) {
+  return std::string_view(clue.cause->name) == "host_out_of_memory" && clue.role != Role::proof &&
+         clue.signature != "colab_oom";
+}
+
+bool is_training_process(std::string_view name) {
+  const std::string word = lower(name);
+  if (word.empty()) return true;
+  constexpr std::string_view kNames[] = {"python", "pt_",  "paddle", "train", "torch",
+                                         "ray",    "ocr",  "burn",   "infer", "worker",
+                                         "mpirun", "data", "loader", "gpu"};
+  return std::any_of(std::begin(kNames), std::end(kNames),
+                     [&](std::string_view part) { return word.find(part) != std::string::npos; });
+}
+
+// Pids that the logs name where they tell of a SIGKILL.
+std::vector<std::string> killed_pids(const std::vector<Clue>& clues) {
+  std::vector<std::string> pids;
+  for (const Clue& clue : clues) {
+    if (!is_sigkill(clue)) continue;
+    const std::string& text = clue.line.text;
+    for (std::size_t at = text.find("pid"); at != std::string::npos; at = text.find("pid", at)) {
+      at += 3;
+      const std::size_t digit = text.find_first_not_of("s():= ", at);
+      if (digit == std::string::npos) break;
+      std::size_t end = digit;
+      while (end < text.size() && text[end] >= '0' && text[end] <= '9') ++end;
+      if (end > digit) pids.push_back(text.substr(digit, end - digit));
+    }
+  }
+  return pids;
+}
+
+}  // namespace
+
+// A kill in the kernel log is this run's when pid or name say so.
+void CauseRanker::weigh_kernel_kill(const Finding& finding, Clue& clue) const {
+  if (finding.captures.size() < 2 || !starts_with(finding.signature->id, "kernel_oom")) return;
+  const bool pid_first = !finding.captures[0].empty() &&
+                         std::all_of(finding.captures[0].begin(), finding.captures[0].end(),
+                                     [](char c) { return c >= '0' && c <= '9'; });
+  const std::string& pid = finding.captures[pid_first ? 0 : 1];
+  const std::string& name = finding.captures[pid_first ? 1 : 0];
+  for (const LogScan& log : logs_) {
+    for (const Finding& other : log.findings) {
+      const auto& subjects = other.subjects;
+      if (other.signature->role != Role::proof && !pid.empty() &&
+          std::find(subjects.begin(), subjects.end(), pid) != subjects.end()) {
+        clue.weight = 0.99;
+        return;
+      }
+    }
+  }
+  if (!is_training_process(name)) clue.weight *= 0.4;
+}
+
+// Kernel lines of another kill: long before or after the SIGKILL that the logs tell of. Another pid
+// alone says less, because containers number their processes anew.
+void CauseRanker::doubt_foreign_kills() {
+  constexpr double kFarApart = 600;
+  const std::vector<std::string> pids = killed_pids(clues_);
+  for (Clue& kernel : clues_) {
+    if (!starts_with(kernel.signature, "kernel_oom") || kernel.weight >= 0.99) continue;
+    bool near = false, far = false;
+    for (const Clue& kill : clues_) {
+      if (!is_sigkill(kill) || !kill.when || !kernel.when) continue;
+      const bool apart = std::abs(*kill.when - *kernel.when) > kFarApart;
+      (apart ? far : near) = true;
+    }
+    if (far && !near) {
+      kernel.weight *= 0.2;
+    } else if (!pids.empty() && !near) {
+      kernel.weight *= 0.85;
+    }
+  }
+}
+
+void CauseRanker::hear_exit_code() {
+  if (!evidence_.exit_code || *evidence_.exit_code == 0) return;
+  if (evidence_.killed_by_us) return;
+  const ExitStatus status = decode_exit(*evidence_.exit_code);
+  struct Row {
+    int signal;
+    const char* cause;
+    double weight;
+  };
+  constexpr Row kRows[] = {
+      {SIGKILL, "host_out_of_memory", 0.65}, {SIGBUS, "shm_full", 0.65},
+      {SIGSEGV, "segmentation_fault", 0.7},  {SIGABRT, "aborted", 0.5},
+      {SIGILL, "illegal_instruction", 0.9},  {SIGTERM, "terminated_from_outside", 0.55},
+      {SIGINT, "interrupted_by_user", 0.8},  {SIGHUP, "terminal_hangup", 0.85},
+      {SIGXCPU, "time_limit", 0.8},          {SIGXFSZ, "disk_full", 0.6},
+      {SIGFPE, "native_exception", 0.6},
+  };
+  const char* cause = "process_failed";
+  double weight = 0.3;
+  for (const Row& row : kRows) {
+    if (status.signal == row.signal) cause = row.cause, weight = row.weight;
+  }
+  if (!status.signal && status.code == 124) cause = "time_limit", weight = 0.5;
+  if (!status.signal && status.code == 126) cause = "permission_denied", weight = 0.6;
+  if (!status.signal && status.code == 127) cause = "missing_file", weight = 0.7;
+  add(cause, status.signal || weight > 0.45 ? Role::symptom : Role::generic, weight, kProcessEnd,
+      status.text);
+}
+
+void CauseRanker::hear_counters() {
+  const FailureEvidence& e = evidence_;
+  if (e.cgroup_oom_kills.value_or(0) > 0) {
+    add("cgroup_out_of_memory", Role::proof, 0.96, "counters",
+        fmt::format("oom_kill of the control group grew by {}", *e.cgroup_oom_kills));
+  } else if (e.host_oom_kills.value_or(0) > 0) {
+    // The counter is the whole machine's: without a SIGKILL of our own it is a neighbour's kill.
+    add("host_out_of_memory", sigkill_ ? Role::proof : Role::symptom, sigkill_ ? 0.93 : 0.15,
+        "counters", fmt::format("oom_kill in /proc/vmstat grew by {}", *e.host_oom_kills));
+  }
+  if (e.shm_peak_bytes && e.shm_size_bytes && *e.shm_size_bytes > 0 &&
+      static_cast<double>(*e.shm_peak_bytes) > 0.95 * static_cast<double>(*e.shm_size_bytes)) {
+    add("shm_full", Role::proof, 0.85, "counters",
+        fmt::format("/dev/shm held {} of {}", format_bytes(*e.shm_peak_bytes),
+                    format_bytes(*e.shm_size_bytes)));
+  }
+  if (e.descriptors_peak && e.descriptors_limit &&
+      *e.descriptors_peak >= *e.descriptors_limit * 49 / 50) {
+    add("too_many_open_files", Role::proof, 0.8, "counters",
+        fmt::format("{} open files of {}", *e.descriptors_peak, *e.descriptors_limit));
+  }
+  if (e.gpu_peak_bytes && e.gpu_size_bytes && *e.gpu_size_bytes > 0 &&
+      static_cast<double>(*e.gpu_peak_bytes) > 0.97 * static_cast<double>(*e.gpu_size_bytes)) {
+    add("gpu_out_of_memory", Role::symptom, 0.4, "counters",
+        fmt::format("GPU memory reached {} of {}", format_bytes(*e.gpu_peak_bytes),
+                    format_bytes(*e.gpu_size_bytes)));
+  }
+  if (e.stalled_ranks) {
+    add(*e.stalled_ranks > 1 ? "communication_stall" : "stalled", Role::symptom, 0.7, "watch",
+        e.killed_why);
+    for (const std::string& state : e.wait_states) {
+      add(clues_.back().cause->name, Role::symptom, 0.1, "wait states", state);
+    }
+  }
+  if (e.growth && e.growth->low > 0 &&
+      e.growth->bytes_per_second * e.growth->seconds > 64.0 * 1048576) {
+    add("memory_leak", Role::symptom, sigkill_ ? 0.6 : 0.3, "counters",
+        fmt::format("memory grew by {}/s over {}",
+                    format_bytes(static_cast<std::uint64_t>(e.growth->bytes_per_second)),
+                    format_duration(e.growth->seconds)));
+  }
+}
+
+// SIGKILL: memory, unless counters say otherwise; and whose limit it was.
+void CauseRanker::settle_sigkill() {
+  const bool cgroup = any("cgroup_out_of_memory", 4);
+  const bool guard = any("userspace_oom_kill", 4);
+  sigkill_proved_ = cgroup || guard || any("host_out_of_memory", 4);
+  if (cgroup || guard) {
+    const CauseRow* whose = &find_cause(cgroup ? "cgroup_out_of_memory" : "userspace_oom_kill");
+    for (Clue& clue : clues_) {
+      const bool loose_kernel_line =
+          clue.signature == "kernel_oom_killed_process" || clue.signature == "kernel_oom_invoked" ||
+          clue.signature == "kernel_oom_reaper" || clue.signature == "counters";
+      if (is_sigkill(clue) ||
+          (loose_kernel_line && std::string_view(clue.cause->name) == "host_out_of_memory")) {
+        clue.cause = whose;
+      }
+    }
+    return;
+  }
+  if (!sigkill_ || sigkill_proved_) return;
+  const FailureEvidence& e = evidence_;
+  const bool at_limit =
+      e.peak_bytes && e.limit_bytes && *e.limit_bytes > 0 &&
+      static_cast<double>(*e.peak_bytes) > 0.93 * static_cast<double>(*e.limit_bytes);
+  if (at_limit) {
+    add("cgroup_out_of_memory", Role::primary, 0.8, "counters",
+        fmt::format("memory reached {} of {}", format_bytes(*e.peak_bytes),
+                    format_bytes(*e.limit_bytes)));
+  }
+  const bool counted = e.cgroup_oom_kills.has_value() || e.host_oom_kills.has_value();
+  if (counted && !at_limit) {
+    for (Clue& clue : clues_) {
+      if (is_sigkill(clue)) clue.weight *= 0.15;
+    }
+    add("killed_by_other", Role::primary, 0.75, "counters",
+        "SIGKILL, but the kernel's oom_kill counters did not move");
+  } else if (!at_limit) {
+    add("killed_by_other", Role::symptom, 0.25, "no counters",
+        "SIGKILL may also come from a person or a batch system");
+  }
+}
+
+// An abort after a C++ exception or a failed check says no more than these did.
+void CauseRanker::settle_abort() {
+  if (!any("native_exception", 1)) return;
+  for (Clue& clue : clues_) {
+    if (std::string_view(clue.cause->name) == "aborted") clue.weight *= 0.3;
+  }
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,94 @@
+// Lines that tell about a cluster: pods and their events, network file systems, the health of
+// cards, NCCL's own checks, and what a rank did while others waited for it.
+// Sources: kubelet's eviction manager, the kernel's nfs, lustre and ceph clients, NVIDIA's Xid
+// catalogue, NCCL 2.24 to 2.31 (RAS and active diagnostics).
+#include "diagnosis/signatures.h"
+
+namespace ocrtune {
+
+std::vector<SignatureRow> cluster_signatures();
+
+namespace {
+
+std::vector<SignatureRow> pod_rows() {
+  return {
+      {"kube_storage_limit", "storage_limit_evicted", Role::proof, 0.95,
+       R"(ephemeral local storage usage exceeds the total limit|exceeded its local ephemeral storage limit|Usage of EmptyDir volume .* exceeds the limit)"},
+      {"kube_liveness", "terminated_from_outside", Role::primary, 0.75,
+       R"(failed (?:liveness|startup) probe, will be restarted)"},
+      {"kube_backoff", "process_failed", Role::generic, 0.4,
+       R"(Back-off restarting failed container|CrashLoopBackOff)"},
+      {"kube_image", "missing_file", Role::primary, 0.75,
+       R"(ImagePullBackOff|ErrImagePull|Failed to pull image)"},
+      {"kube_no_gpu", "no_gpu_visible", Role::primary, 0.85,
+       R"(Insufficient (?:nvidia\.com/gpu|amd\.com/gpu|nvidia\.com/mig))"},
+      {"kube_unschedulable", "preempted_or_evicted", Role::symptom, 0.3,
+       R"(nodes are available: .*(?:Insufficient (?:memory|cpu)|untolerated taint))"},
+      {"kube_preempted", "preempted_or_evicted", Role::proof, 0.9,
+       R"(Preempted by (?:pod )?\S+ on node|TaintManagerEviction|DeletionByTaintManager|NodeShutdown|Pod was terminated in response to imminent node shutdown)"},
+      {"cgroup_events_oom", "cgroup_out_of_memory", Role::proof, 0.85,
+       R"(^oom_kill [1-9]\d*$|^under_oom 1$)"},
+      {"srun_node_failed", "preempted_or_evicted", Role::proof, 0.9,
+       R"(srun: error: Node failure on|NODE_FAIL\b|\bnode \S+ (?:is )?not responding, (?:setting|job killed))"},
+      {"elastic_heartbeat", "peer_lost", Role::primary, 0.83,
+       R"(failed to send a keep-alive heartbeat to the rendezvous|has failed to shutdown the rendezvous)"},
+  };
+}
+
+std::vector<SignatureRow> storage_rows() {
+  return {
+      {"kernel_nfs_ok", "storage_failure", Role::note, 0.1, R"(nfs: server \S+ OK)"},
+      {"kernel_lustre", "storage_failure", Role::primary, 0.85,
+       R"(LustreError: .*(?:failed: rc = -1\d\d|This client was evicted|rc -1[01]\d)|Lustre: .*(?:Connection to \S+ .*was lost|Request sent has (?:failed|timed out)))"},
+      {"kernel_ceph", "storage_failure", Role::primary, 0.85,
+       R"((?:libceph|ceph): .*(?:mds\d+ (?:hung|caps stale|reconnect denied|closed our session|session (?:lost|blocklisted|blacklisted))|osd\d+ (?:down|.*socket closed)|mon\d+ .*session lost))"},
+      {"eshutdown", "storage_failure", Role::primary, 0.85,
+       R"(\[Errno 108\]|Cannot send after transport endpoint shutdown|\[Errno 110\] Connection timed out: '/|\[Errno 121\] Remote I/O error|\[Errno 112\] Host is down: '/)"},
+      {"fuse_lost", "storage_failure", Role::primary, 0.8,
+       R"(Transport endpoint is not connected|\[Errno 107\]|Software caused connection abort: '/)"},
+  };
+}
+
+std::vector<SignatureRow> card_rows() {
+  return {
+      {"kernel_xid_link", "gpu_fault", Role::proof, 0.92,
+       R"(NVRM: Xid \([^)]*\): (1(?:44|45|46|47|48|49|50|54|56|58|60))\b)"},
+      {"kernel_xid_after", "gpu_fault", Role::proof, 0.9, R"(caused by previous Xid (\d+))"},
+      {"row_remap_failed", "gpu_fault", Role::proof, 0.9,
+       R"(Remapping Failure Occurred +: Yes|[Rr]ow [Rr]emapp\w+ [Ff]ailure|Row remapping failed)"},
+      {"row_remap_pending", "gpu_fault", Role::symptom, 0.5,
+       R"(marked for remapping, reset gpu|Pending Page Blacklist +: Yes)"},
+      {"nccl_diag_p2p", "nccl_p2p_broken", Role::primary, 0.9,
+       R"(NCCL DIAG \[INFO\] p2p: (?:only \d+/\d+|.*(?:mismatch|failed|timed out)))"},
+      {"nccl_diag_net", "nccl_network", Role::symptom, 0.5,
+       R"(NCCL DIAG \[INFO\] net bw: .*(?:failed|timed out|off median))"},
+      {"ras_mismatch", "communication_stall", Role::symptom, 0.75,
+       R"(Communicator ranks have different \w+ operation counts|\d+ ranks have launched up to operation)"},
+      {"ras_dead", "peer_lost", Role::symptom, 0.7,
+       R"(Missing communicator data from \d+ job process|job process(?:es)? (?:is|are) considered dead)"},
+  };
+}
+
+// What holds the other ranks up: all of these run on one rank alone in common trainers.
+std::vector<SignatureRow> activity_rows() {
+  return {
+      {"busy_evaluation", "rank_busy_alone", Role::activity, 0.8,
+       R"(eval model:: +\d{1,2}%|(?i:(?:starting|running|beginning) (?:the )?(?:full )?(?:validation|evaluation)|(?:validation|evaluation|validating|evaluating)\b.{0,40} \d{1,2} ?%))"},
+      {"busy_checkpoint", "rank_busy_alone", Role::activity, 0.75,
+       R"((?i)(?:saving|writing|uploading|serialising|serializing) (?:the )?(?:model |full |optimizer )?(?:checkpoint|snapshot|weights|state|model to)|checkpoint (?:written|saved|uploaded) in \d)"},
+      {"busy_index", "rank_busy_alone", Role::activity, 0.75,
+       R"((?i)(?:building|scanning|creating|generating|computing|caching|indexing|tokenizing|tokenising|preprocessing|downloading|extracting|copying) .{0,60}(?:index|labels?|files?|lmdb|dataset|samples?|images|cache|shards?|archive)|\bindexed \d)"},
+  };
+}
+
+}  // namespace
+
+std::vector<SignatureRow> cluster_signatures() {
+  std::vector<SignatureRow> rows;
+  for (auto& part : {pod_rows(), storage_rows(), card_rows(), activity_rows()}) {
+    rows.insert(rows.end(), part.begin(), part.end());
+  }
+  return rows;
+}
+
+}  // namespace ocrtune

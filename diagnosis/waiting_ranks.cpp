@@ -1,0 +1,171 @@
+// Ranks that gave up waiting are witnesses; this room asks what they tell of the one that did not
+// come: busy alone, in another collective, or never able to talk to them at all.
+#include "diagnosis/waiting_ranks.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "diagnosis/cause_ranker.h"
+
+namespace ocrtune {
+namespace {
+
+std::optional<std::int64_t> number_after(std::string_view line, std::string_view key) {
+  const std::size_t at = line.find(key);
+  if (at == std::string_view::npos) return std::nullopt;
+  std::size_t end = at + key.size();
+  while (end < line.size() && line[end] >= '0' && line[end] <= '9') ++end;
+  const auto number = parse_integer(line.substr(at + key.size(), end - at - key.size()));
+  return number ? std::optional<std::int64_t>(*number) : std::nullopt;
+}
+
+std::string word_after(std::string_view line, std::string_view key) {
+  const std::size_t at = line.find(key);
+  if (at == std::string_view::npos) return "";
+  const std::string_view rest = line.substr(at + key.size());
+  return std::string(rest.substr(0, std::min(rest.find_first_of(", )"), rest.size())));
+}
+
+}  // namespace
+
+std::vector<Waiting> waiting_ranks(const std::vector<LogScan>& logs) {
+  std::vector<Waiting> all;
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    for (const Finding& finding : logs[i].findings) {
+      const std::string_view cause = finding.signature->cause;
+      if (cause != "collective_timeout" || finding.signature->role == Role::note ||
+          finding.earlier_run || finding.progress_after >= 3) {
+        continue;
+      }
+      const auto known = std::find_if(all.begin(), all.end(), [&](const Waiting& one) {
+        return one.file == static_cast<int>(i) && one.rank == finding.rank;
+      });
+      Waiting one;
+      one.file = static_cast<int>(i);
+      one.rank = finding.rank;
+      one.line = finding.first;
+      const std::string& text = finding.first.text;
+      one.operation = word_after(text, "OpType=");
+      one.number = number_after(text, "SeqNum=");
+      one.elements = number_after(text, "NumelIn=");
+      const auto milliseconds = number_after(text, " ran for ");
+      const auto receive = number_after(text, "Timed out waiting ");
+      if (milliseconds || receive) {
+        one.seconds = static_cast<double>(milliseconds ? *milliseconds : *receive) / 1000;
+      }
+      if (known == all.end()) {
+        all.push_back(std::move(one));
+      } else if (!known->number && one.number) {
+        *known = std::move(one);
+      }
+    }
+  }
+  return all;
+}
+
+namespace {
+
+// When the first of them began to wait.
+std::optional<double> began_to_wait(const std::vector<Waiting>& waiting) {
+  std::optional<double> first;
+  for (const Waiting& one : waiting) {
+    if (!one.line.when) continue;
+    const double began = *one.line.when - one.seconds.value_or(0);
+    if (!first || began < *first) first = began;
+  }
+  return first;
+}
+
+// NCCL numbers collectives in each group: another kind, or another size of a sum, under one number
+// means that the ranks went different ways.
+bool disagree(const std::vector<Waiting>& waiting) {
+  for (const Waiting& a : waiting) {
+    for (const Waiting& b : waiting) {
+      if (!a.number || a.number != b.number) continue;
+      if (a.operation != b.operation) return true;
+      if (a.operation == "ALLREDUCE" && a.elements != b.elements) return true;
+    }
+  }
+  return false;
+}
+
+bool at_the_first_collective(const std::vector<Waiting>& waiting,
+                             const std::vector<LogScan>& logs) {
+  const bool early = std::all_of(waiting.begin(), waiting.end(),
+                                 [](const Waiting& one) { return one.number && *one.number <= 2; });
+  const bool stepped = std::any_of(logs.begin(), logs.end(),
+                                   [](const LogScan& log) { return log.progress_lines > 2; });
+  return early && waiting.size() > 1 && !stepped;
+}
+
+}  // namespace
+
+const Finding* busy_alone(const std::vector<LogScan>& logs, const std::vector<Waiting>& waiting,
+                          int* file) {
+  const auto waits = [&](int index, std::optional<int> rank) {
+    return std::any_of(waiting.begin(), waiting.end(), [&](const Waiting& one) {
+      return rank && one.rank ? one.rank == rank : one.file == index;
+    });
+  };
+  const auto began = began_to_wait(waiting);
+  const Finding* busy = nullptr;
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    const int index = static_cast<int>(i);
+    const bool shared = std::any_of(waiting.begin(), waiting.end(), [&](const Waiting& one) {
+      return one.file == index && one.rank.has_value();
+    });
+    for (const Finding& finding : logs[i].findings) {
+      if (finding.signature->role != Role::activity || finding.earlier_run) continue;
+      // In a log of all ranks, a line without a rank is mostly rank 0's: the others are silent.
+      const std::optional<int> rank =
+          finding.rank ? finding.rank : (shared ? std::optional<int>(0) : std::nullopt);
+      if (waits(index, rank) || finding.progress_after > (shared ? 2 : 0)) continue;
+      const auto& when = finding.last.when;
+      if (began && when && (*when < *began - 120)) continue;
+      if (busy != nullptr && busy->signature->weight >= finding.signature->weight) continue;
+      busy = &finding;
+      *file = index;
+    }
+  }
+  return busy;
+}
+
+void CauseRanker::hear_waiting_ranks() {
+  const std::vector<Waiting> waiting = waiting_ranks(logs_);
+  if (waiting.empty()) return;
+  int file = -1;
+  const auto add_at = [&](const char* cause, Role role, double weight, const char* signature,
+                          int index, const LogLine& line, std::optional<int> rank) {
+    Clue clue{&find_cause(cause), role, weight, signature, {}, line.when, index, rank};
+    clue.line = {logs_[static_cast<std::size_t>(index)].file, line.number, line.text};
+    clues_.push_back(std::move(clue));
+  };
+  // A rank that died has stopped being busy.
+  const auto died = [&](int index, std::optional<int> rank) {
+    return std::any_of(clues_.begin(), clues_.end(), [&](const Clue& clue) {
+      return clue.file == index && (!rank || clue.rank == rank) && tier(clue.role) == 3 &&
+             clue.weight >= 0.4;
+    });
+  };
+  if (const Finding* busy = busy_alone(logs_, waiting, &file);
+      busy != nullptr && !died(file, busy->rank)) {
+    add_at("rank_busy_alone", Role::primary, busy->signature->weight, busy->signature->id, file,
+           busy->last, busy->rank);
+  } else if (disagree(waiting)) {
+    for (const Waiting& one : waiting) {
+      add_at("rank_mismatch", Role::primary, 0.6, "waiting_ranks", one.file, one.line, one.rank);
+    }
+  } else if (at_the_first_collective(waiting, logs_)) {
+    add_at("nccl_init_hang", Role::primary, 0.65, "waiting_ranks", waiting[0].file, waiting[0].line,
+           waiting[0].rank);
+  }
+}
+
+}  // namespace ocrtune
