@@ -33,10 +33,13 @@ constexpr Recovery kRecoveries[] = {{"paddle_store_retry", "paddle_store_connect
                                     {"c_no_such_file", "onnx_fallback"}};
 
 bool recovered(const Finding& finding, const LogScan& log) {
+  constexpr double kLongStall = 60;  // seconds: long enough for somebody to give up
   for (const Recovery& pair : kRecoveries) {
     if (pair.from != finding.signature->id) continue;
     for (const Finding& other : log.findings) {
-      if (pair.to == other.signature->id && other.last.number > finding.last.number) return true;
+      if (pair.to != other.signature->id || other.last.number <= finding.last.number) continue;
+      const auto &from = finding.first.when, &to = other.last.when;
+      return !from || !to || *to - *from < kLongStall;
     }
   }
   return false;
@@ -281,9 +284,10 @@ void CauseRanker::hear_last_notes() {
 void CauseRanker::explain_followers() {
   for (Clue& clue : clues_) {
     const int level = tier(clue.role);
-    if (level == 0 || level == 4) continue;
+    if (level == 0 || level == 4 || clue.signature == "nccl_no_interface") continue;
     clue.explained = std::any_of(clues_.begin(), clues_.end(), [&](const Clue& other) {
-      if (&other == &clue || other.weight < 0.25 || tier(other.role) == 0) return false;
+      const int least = level == 3 ? 2 : 1;
+      if (&other == &clue || other.weight < 0.25 || tier(other.role) < least) return false;
       if (!produces(other.cause->name, clue.cause->name)) return false;
       // An exception of the rank that gave up, and the lines above its text, are how it did.
       constexpr std::int64_t kHeader = 4;
@@ -301,12 +305,11 @@ void CauseRanker::explain_followers() {
 void CauseRanker::discount_followers() {
   const Clue* first = nullptr;
   const auto earlier = [](const Clue& a, const Clue& b) {
-    if (a.explained != b.explained) return b.explained;
     if (a.when && b.when && *a.when != *b.when) return *a.when < *b.when;
     return std::pair(a.file, a.line.line) < std::pair(b.file, b.line.line);
   };
   for (const Clue& clue : clues_) {
-    if (tier(clue.role) != 3 || clue.weight < 0.4 || clue.file < 0) continue;
+    if (tier(clue.role) != 3 || clue.weight < 0.4 || clue.file < 0 || clue.explained) continue;
     if (first == nullptr || earlier(clue, *first)) first = &clue;
   }
   const bool proved = std::any_of(clues_.begin(), clues_.end(), [](const Clue& clue) {

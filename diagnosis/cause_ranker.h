@@ -7,7 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "diagnosis/diagnosis.h"
+#include "diagnosis/cause.h"
+#include "diagnosis/failure_evidence.h"
+#include "diagnosis/log_scan.h"
 
 namespace ocrtune {
 

@@ -11,28 +11,11 @@
 #include <string_view>
 #include <vector>
 
-#include "diagnosis/causes.h"
+#include "diagnosis/cause.h"
 #include "diagnosis/failure_evidence.h"
 #include "diagnosis/log_scan.h"
 
 namespace ocrtune {
-
-// The `file` of evidence that is the exit code itself.
-inline constexpr const char* kProcessEnd = "process end";
-
-struct EvidenceLine {
-  std::string file;       // or kProcessEnd, "counters"
-  std::int64_t line = 0;  // 0: not from a file
-  std::string text;
-};
-
-struct Cause {
-  const CauseRow* row = nullptr;
-  double confidence = 0;  // 0..1: that this is what ended the run
-  Role role = Role::generic;
-  std::vector<EvidenceLine> evidence;  // the strongest first
-  std::vector<std::string> signatures;
-};
 
 struct Diagnosis {
   bool failed = false;        // a failure with a confidence of at least kMinConfidence
