@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "tests", "core"))
+sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
 import torch_models  # noqa: E402
 
 

@@ -58,7 +58,7 @@ class Lines(Dataset):
 def make_model(common):
     if "graph" not in common:
         return Crnn(common["classes"])
-    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench" / "frameworks"))
     from paddle_network import Network
     return Network(json.loads(pathlib.Path(common["graph"]).read_text(encoding="utf-8")))
 

@@ -12,7 +12,7 @@ import torch
 
 import torch_models as models
 
-FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden")
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fixtures", "golden")
 SAMPLES = 16
 
 # name: (model, batch, height, width, classes, label length, every value?)
