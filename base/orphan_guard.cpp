@@ -1,8 +1,7 @@
 #include "base/orphan_guard.h"
 
 #include <fcntl.h>
-#include <linux/close_range.h>
-#include <sys/syscall.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,34 +9,54 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdint>
 #include <cstring>
 #include <ctime>
 
 #include <fmt/format.h>
 
+#include "base/raw_proc.h"
+
 namespace ocrtune {
 namespace {
 
 constexpr std::size_t kBlock = 1 << 16;
+constexpr std::size_t kMaxGuarded = 1 << 15;
+constexpr std::size_t kMaxMessage = 256;  // processes
+constexpr int kEmptyPasses = 5;           // that end the guard
 
-// The layout of getdents64(2); libc's readdir allocates, which a forked child must not.
-struct DirectoryEntry {
-  std::uint64_t inode;
-  std::int64_t offset;
-  unsigned short length;
-  unsigned char type;
-  char name[1];
+int g_guard = -1;  // our end of the connection; its end of file is our end
+
+// What the guard knows; static, for it may not allocate.
+struct Guarded {
+  GuardedProcess processes[kMaxGuarded];
+  std::size_t count;
+  const char* needle;  // "OCRTUNE_TREE=<mark>."
+  std::size_t needle_size;
+  int self;
+  bool grown;  // in this pass
 };
+Guarded g_guarded;
 
-// True when the environment of `pid` has the needle ("OCRTUNE_TREE=<mark>.") at the start of a
-// variable.
-bool carries(const char* pid, const char* needle, std::size_t needle_size, char* block) {
-  std::array<char, 64> path{};
-  std::strcpy(path.data(), "/proc/");  // NOLINT: the sizes are known
-  std::strncat(path.data(), pid, 20);
-  std::strcat(path.data(), "/environ");  // NOLINT: the sizes are known
-  const int file = ::open(path.data(), O_RDONLY | O_CLOEXEC);
+bool runs_still(const GuardedProcess& process) {
+  char block[kStatBytes];
+  ProcessStat now;
+  return read_process_stat(process.pid, block, now) && now.start_ticks == process.start_ticks &&
+         !now.ended();
+}
+
+GuardedProcess* find(int pid) {
+  GuardedProcess* end = g_guarded.processes + g_guarded.count;
+  auto* found = std::find_if(g_guarded.processes, end,
+                                   [pid](const GuardedProcess& one) { return one.pid == pid; });
+  return found == end ? nullptr : found;
+}
+
+// True when the environment of `pid` has the needle at the start of a variable.
+bool carries_mark(int pid) {
+  static char block[kBlock];
+  char path[kProcPathBytes];
+  proc_path(pid, "environ", path);
+  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
   std::size_t kept = 0;  // the end of the last block, where the needle may begin
   bool found = false;
@@ -45,58 +64,82 @@ bool carries(const char* pid, const char* needle, std::size_t needle_size, char*
     const ssize_t got = ::read(file, block + kept, kBlock - kept);
     if (got <= 0) break;
     const std::size_t size = kept + static_cast<std::size_t>(got);
-    found = ::memmem(block, size, needle, needle_size) != nullptr;
-    kept = std::min(needle_size, size);
+    found = ::memmem(block, size, g_guarded.needle, g_guarded.needle_size) != nullptr;
+    kept = std::min(g_guarded.needle_size, size);
     std::memmove(block, block + size - kept, kept);
   }
   ::close(file);
   return found;
 }
 
-// One pass over /proc; returns how many it has killed.
-int kill_marked(const char* needle, std::size_t needle_size) {
-  static char entries[kBlock];
-  static char block[kBlock];
-  const int folder = ::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return 0;
-  const int self = ::getpid();
-  int killed = 0;
-  while (true) {
-    const long got = ::syscall(SYS_getdents64, folder, entries, sizeof entries);
-    if (got <= 0) break;
-    for (long at = 0; at < got;) {
-      DirectoryEntry entry{};
-      std::memcpy(&entry, entries + at, offsetof(DirectoryEntry, name));
-      const char* name = entries + at + offsetof(DirectoryEntry, name);
-      at += entry.length;
-      if (*name < '0' || *name > '9') continue;
-      int pid = 0;
-      for (const char* digit = name; *digit >= '0' && *digit <= '9'; ++digit) {
-        pid = pid * 10 + (*digit - '0');
-      }
-      if (pid == self || !carries(name, needle, needle_size, block)) continue;
-      killed += ::kill(pid, SIGKILL) == 0 ? 1 : 0;
-    }
+void add(const GuardedProcess& process) {
+  auto* end = g_guarded.processes + g_guarded.count;
+  g_guarded.grown = true;
+  if (GuardedProcess* old = find(process.pid); old != nullptr) {
+    *old = process;
+    return;
   }
-  ::close(folder);
+  if (g_guarded.count == kMaxGuarded) {
+    end = std::remove_if(g_guarded.processes, end,
+                         [](const GuardedProcess& one) { return !runs_still(one); });
+    g_guarded.count = static_cast<std::size_t>(end - g_guarded.processes);
+    if (g_guarded.count == kMaxGuarded) return;
+  }
+  g_guarded.processes[g_guarded.count++] = process;
+}
+
+// Freezes a process that belongs to the dead, so that it cannot fork past us, and remembers it.
+void look_at(int pid, void*) {
+  char block[kStatBytes];
+  ProcessStat stat;
+  if (pid == g_guarded.self || !read_process_stat(pid, block, stat) || stat.ended()) return;
+  const GuardedProcess* told = find(pid);
+  if (told == nullptr || told->start_ticks != stat.start_ticks) {
+    const GuardedProcess* parent = find(stat.parent);
+    if (!(parent != nullptr && runs_still(*parent)) && !carries_mark(pid)) return;
+    add({pid, stat.start_ticks});
+  }
+  signal_exactly(pid, stat.start_ticks, SIGSTOP);
+}
+
+// One round: everybody who belongs to the dead is found, then killed. Returns how many.
+int kill_guarded() {
+  do {
+    g_guarded.grown = false;
+    for_each_number("/proc", look_at, nullptr);
+  } while (g_guarded.grown);
+  int killed = 0;
+  for (std::size_t i = 0; i < g_guarded.count; ++i) {
+    const GuardedProcess& one = g_guarded.processes[i];
+    if (runs_still(one) && signal_exactly(one.pid, one.start_ticks, SIGKILL)) ++killed;
+  }
   return killed;
 }
 
 // Runs in the forked child for good: system calls only.
-[[noreturn]] void guard(int alive, const char* needle, std::size_t needle_size) {
+[[noreturn]] void guard(const std::array<int, 2>& ends, const std::string& needle) {
   ::setsid();
   for (int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT}) ::signal(number, SIG_IGN);
-  ::dup2(alive, 3);
-  ::syscall(SYS_close_range, 4U, ~0U, 0U);
+  ::close(ends[1]);  // ours, first of all: as long as it is open here, no end is ever seen
+  ::dup2(ends[0], 3);
+  close_from(4);
   const int nothing = ::open("/dev/null", O_RDWR);
   for (int standard : {0, 1, 2}) ::dup2(nothing, standard);
   if (nothing > 3) ::close(nothing);
-  char byte = 0;
-  while (::read(3, &byte, 1) < 0 && errno == EINTR) {
+  g_guarded = {};
+  g_guarded.self = ::getpid();
+  g_guarded.needle = needle.data();
+  g_guarded.needle_size = needle.size();
+  std::array<GuardedProcess, kMaxMessage> told;  // NOLINT: not filled on purpose
+  while (true) {
+    const ssize_t got = ::recv(3, told.data(), sizeof told, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(got) / sizeof told[0]; ++i) add(told[i]);
   }
-  // A process that forks while we look is caught by a later pass: five empty ones end it.
-  for (int empty = 0; empty < 5;) {
-    empty = kill_marked(needle, needle_size) == 0 ? empty + 1 : 0;
+  // A process that forks while we look is caught by a later round.
+  for (int empty = 0; empty < kEmptyPasses;) {
+    empty = kill_guarded() == 0 ? empty + 1 : 0;
     timespec pause{0, 10'000'000};
     ::nanosleep(&pause, nullptr);
   }
@@ -121,20 +164,36 @@ bool start_orphan_guard() {
   static int owner = 0;
   if (owner == ::getpid()) return true;
   const std::string needle = fmt::format("{}={}.", kTreeVariable, process_mark());
+  if (g_guard >= 0) ::close(g_guard);  // a forked copy of us: that guard is the parent's
+  g_guard = -1;
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return false;
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) return false;
   const pid_t first = ::fork();
-  if (first < 0) return false;
   if (first == 0) {
-    if (::fork() == 0) guard(ends[0], needle.data(), needle.size());
+    if (::fork() == 0) guard(ends, needle);
     ::_exit(0);
   }
-  ::close(ends[0]);  // the write end stays open as long as we live
+  ::close(ends[0]);
+  if (first < 0) {
+    ::close(ends[1]);
+    return false;
+  }
   int status = 0;
   while (::waitpid(first, &status, 0) < 0 && errno == EINTR) {
   }
   owner = ::getpid();
+  g_guard = ends[1];  // stays open as long as we live
   return WIFEXITED(status);
+}
+
+void tell_orphan_guard(const std::vector<GuardedProcess>& processes) {
+  for (std::size_t at = 0; g_guard >= 0 && at < processes.size(); at += kMaxMessage) {
+    const std::size_t count = std::min(kMaxMessage, processes.size() - at);
+    // Refused when the guard is behind or dead: the mark remains.
+    [[maybe_unused]] const ssize_t sent =
+        ::send(g_guard, processes.data() + at, count * sizeof(GuardedProcess),
+               MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
 }
 
 }  // namespace ocrtune

@@ -1,13 +1,11 @@
 #include "base/process.h"
 
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +20,7 @@
 
 #include <fmt/format.h>
 
+#include "base/raw_proc.h"
 #include "base/text.h"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)
@@ -96,7 +95,7 @@ bool write_text(const char* path, const char* text, std::size_t size) {
   if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
   ::dup2(launch.output, STDOUT_FILENO);
   ::dup2(launch.output, STDERR_FILENO);
-  ::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
+  close_from_on_exec(3);
   for (int descriptor : launch.descriptors) ::fcntl(descriptor, F_SETFD, 0);
   for (const std::string& group : launch.groups) {
     if (!write_text(group.c_str(), "0", 1)) fail(launch, enter_group);
@@ -227,9 +226,12 @@ std::set<int>& started_pids() {
   return pids;
 }
 
-void note_started(int pid) {
+// A child is noted before anybody who sees it in /proc can ask whose it is.
+pid_t fork_noted() {
   const std::lock_guard lock(g_started_mutex);
-  started_pids().insert(pid);
+  const pid_t pid = ::fork();
+  if (pid > 0) started_pids().insert(pid);
+  return pid;
 }
 
 void note_reaped(int pid) {
@@ -323,7 +325,7 @@ Result<Process> Process::start(const ProcessOptions& options) {
   Launch launch = prepare(options, *std::move(path));
   launch.output = output.write;
   launch.report = report.write;
-  const pid_t pid = ::fork();
+  const pid_t pid = fork_noted();
   if (pid < 0) return system_error(errno, "fork for " + options.arguments[0]);
   if (pid == 0) become(launch);
   output.close_write();
@@ -336,9 +338,9 @@ Result<Process> Process::start(const ProcessOptions& options) {
   if (got == sizeof failure) {
     while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
     }
+    note_reaped(pid);
     return explain(failure, options);
   }
-  note_started(pid);
   ::fcntl(output.read, F_SETFL, O_NONBLOCK);
   return Process(pid, std::exchange(output.read, -1), options.output_bytes);
 }

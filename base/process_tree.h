@@ -5,15 +5,17 @@
 // whoever loses its parent becomes our child. A process belongs to the tree when
 //   - it is a root, or its parent belongs to the tree, or
 //   - it was seen in the tree before (pid and start time), or
-//   - it has become our child without being started here, and its session, the tree's mark in its
-//     environment (OCRTUNE_TREE), or the lack of any other live tree says whose it was.
-// Never by name. If this process itself dies, even by SIGKILL, a guard process (one for all trees)
-// kills whoever carries the mark. A process that a daemon starts for the trial (docker run) is not
-// in the tree.
+//   - it has become our child without being started here, and its session or the tree's mark in its
+//     environment (OCRTUNE_TREE) says that it was of this tree.
+// Children that this process had before its first tree (a script's background jobs before `exec
+// ocrtune`) belong to no tree, and neither do strangers that PID 1 of a container inherits. Where
+// there are neither, an orphan without session or mark can only come from a tree, and the only
+// living tree takes it. Never by name. If this process itself dies, even by SIGKILL, a guard
+// process (one for all trees) kills the members it was told of and whoever carries the mark. A
+// process that a daemon starts for the trial (docker run) is not in the tree.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -63,16 +65,20 @@ class ProcessTree {
   const std::vector<ProcessFacts>& members() const { return members_; }  // of the last scan
   double gone_cpu_seconds() const { return gone_cpu_seconds_; }  // of members that have ended
 
-  // SIGTERM to the roots; who is not gone after the grace, and every descendant the roots left, is
-  // frozen by SIGSTOP and killed by SIGKILL. Returns once nobody is left, or after 5 s more.
+  // SIGTERM from the top down: to the roots, then to whoever has lost its parent, for a shell that
+  // wraps a training dies at once, while a training that saves its state still needs its loader
+  // workers. Near the end of the grace every member is told (a shell with a trap waits for its
+  // child). Who is left after it is frozen by SIGSTOP and killed by SIGKILL. Returns once nobody is
+  // left, or 5 s after the grace.
   StopReport stop(double grace_seconds, Clock& clock = steady_clock());
 
  private:
   using Identity = std::pair<int, std::uint64_t>;
   bool adopted(const ProcessFacts& process) const;
   void replace_members(std::vector<ProcessFacts> alive);
+  bool empty();  // drains the output and scans, too
+  bool wait_for_end(double grace_seconds, Clock& clock);
   void kill_all(StopReport& report, Clock& clock);
-  bool wait_until_empty(double seconds, Clock& clock);
 
   std::string mark_;
   std::vector<std::unique_ptr<Process>> roots_;

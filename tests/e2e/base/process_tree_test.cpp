@@ -1,15 +1,19 @@
 #include "base/process_tree.h"
 
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <functional>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "tests/support/refused_calls.h"
 
 namespace ocrtune {
 namespace {
@@ -77,7 +81,8 @@ TEST(ProcessTree, FindsDoubleForkedSessions) {
   ASSERT_TRUE((*root)->wait(10).has_value());
   EXPECT_EQ(wait_for_members(tree, 2), 2u);
   const StopReport report = tree.stop(0.5);
-  EXPECT_EQ(report.killed, 2);
+  EXPECT_EQ(report.terminated, 2);
+  EXPECT_EQ(report.killed, 0);
   EXPECT_TRUE(report.survivors.empty());
   EXPECT_TRUE(tree.scan().empty());
 }
@@ -104,6 +109,87 @@ TEST(ProcessTree, SparesTheBystanderAndTheOtherTree) {
   EXPECT_FALSE(bystander->poll_exit().has_value());
 }
 
+// Exit code of `work` in a forked child, which is a process without trees and children so far.
+int in_own_process(const std::function<int()>& work) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(work());
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+// As a script's background job before `exec`: a child that nobody here has started.
+pid_t sidecar(const std::string& script) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::execl("/bin/sh", "sh", "-c", script.c_str(), nullptr);
+    ::_exit(127);
+  }
+  return pid;
+}
+
+TEST(ProcessTree, SparesWhatWasThereBeforeIt) {
+  EXPECT_EQ(in_own_process([] {
+              const auto folder = make_temporary_directory("sidecar");
+              const std::string note = join_path(*folder, "pid");
+              // The sidecar leaves a daemon behind once the tree lives: it is reparented to us.
+              const pid_t before = sidecar("while [ ! -e " + note +
+                                           ".go ]; do sleep 0.01; done; (setsid sleep 100 & echo "
+                                           "$! > " +
+                                           note + "); exec sleep 100");
+              int daemon = 0;
+              {
+                ProcessTree tree;
+                auto root = tree.start(shell("(setsid sleep 100 &) ; exec sleep 100"));
+                if (!root || wait_for_members(tree, 2) != 2) return 1;
+                if (!write_file(note + ".go", "")) return 2;
+                for (int i = 0; i < 500 && daemon == 0; ++i) {
+                  daemon = std::atoi(read_file(note).value_or("0").c_str());
+                  steady_clock().sleep_seconds(0.01);
+                }
+                if (wait_for_members(tree, 2) != 2) return 3;
+                if (!tree.stop(0).survivors.empty()) return 4;
+              }
+              const bool spared = ::kill(before, 0) == 0 && daemon > 0 && ::kill(daemon, 0) == 0;
+              ::kill(before, SIGKILL);
+              if (daemon > 0) ::kill(daemon, SIGKILL);
+              (void)remove_tree(*folder);
+              return spared ? 0 : 5;
+            }),
+            0);
+}
+
+TEST(ProcessTree, TellsTheTrainingUnderAShellToEnd) {
+  const auto folder = make_temporary_directory("wrapped");
+  const std::string note = join_path(*folder, "saved");
+  ProcessTree tree;
+  // The shell dies of SIGTERM at once. The training needs a second to save, and cannot if its
+  // worker dies before; the worker would die at once.
+  auto root = tree.start(
+      shell("sh -c 'sleep 100 & worker=$!; "
+            "trap \"sleep 1; kill -0 $worker && echo saved > " +
+            note + "; kill $worker; exit\" TERM; echo up; while :; do sleep 0.05; done'; exit 0"));
+  ASSERT_TRUE(root.ok());
+  while ((*root)->output().contents().empty()) (*root)->read_output({});
+  const StopReport report = tree.stop(20);
+  EXPECT_EQ(report.killed, 0) << (report.forced.empty() ? "" : report.forced[0]);
+  EXPECT_TRUE(path_exists(note));
+  EXPECT_TRUE(remove_tree(*folder).ok());
+}
+
+TEST(ProcessTree, TellsTheTrainingUnderAShellThatWaitsForIt) {
+  ProcessTree tree;
+  // A trap runs once the foreground child has ended, so the child must hear of it as well.
+  auto root =
+      tree.start(shell("trap 'echo end; exit' TERM; sh -c 'trap \"exit 3\" TERM; echo up; "
+                       "while :; do sleep 0.05; done'; echo code $?"));
+  ASSERT_TRUE(root.ok());
+  while ((*root)->output().contents().empty()) (*root)->read_output({});
+  const StopReport report = tree.stop(4);
+  EXPECT_EQ(report.killed, 0) << (report.forced.empty() ? "" : report.forced[0]);
+  EXPECT_NE((*root)->output().contents().find("end"), std::string::npos);
+}
+
 TEST(ProcessTree, OutrunsAForkingTree) {
   ProcessTree tree;
   auto root = tree.start(shell(
@@ -115,39 +201,73 @@ TEST(ProcessTree, OutrunsAForkingTree) {
   EXPECT_TRUE(tree.scan().empty());
 }
 
-TEST(ProcessTree, GuardKillsTheTreeOfADeadParent) {
+// Runs a tree in a process that dies by SIGKILL; nothing of it may be left, the guard included.
+// All of them become children of this process, which is a subreaper.
+void expect_no_orphans(const std::function<bool()>& prepare) {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const auto folder = make_temporary_directory("guard");
   ASSERT_TRUE(folder.ok());
   const std::string note = join_path(*folder, "pid");
   const pid_t parent = ::fork();
   ASSERT_GE(parent, 0);
   if (parent == 0) {
-    // A process of its own that dies by SIGKILL: no destructor runs. The mark is made anew by exec
-    // in real life; here the fork keeps ours, so the guard of this child must be the one started.
+    if (!prepare()) ::_exit(9);
     ProcessTree tree;
-    auto root = tree.start(shell("(setsid sh -c 'echo $$ > " + note +
-                                 "; exec sleep 100' &) ; "
-                                 "exec sleep 100"));
-    if (!root) ::_exit(1);
-    while (!path_exists(note) || tree.scan().size() < 2) steady_clock().sleep_seconds(0.01);
+    // One with the mark; one without, of whom the guard is told; and a child of the latter that no
+    // scan has seen.
+    const auto write_pid = [&](const char* name) {
+      return "echo $$ > " + note + name + "; exec sleep 100";
+    };
+    const std::string late = "setsid sh -c '" + write_pid(".late") + "' & exec sleep 100";
+    const bool started =
+        tree.start(shell("setsid sh -c '" + write_pid(".marked") + "' & exec sleep 100")).ok() &&
+        write_file(note + ".sh", "while [ ! -e " + note + ".go ]; do sleep 0.01; done; " + late) &&
+        tree.start(shell("exec env -i setsid sh " + note + ".sh")).ok();
+    if (!started) ::_exit(1);
+    while (!path_exists(note + ".marked") || tree.scan().size() < 3) {
+      steady_clock().sleep_seconds(0.01);
+    }
+    (void)write_file(note + ".go", "");
+    while (!path_exists(note + ".late")) steady_clock().sleep_seconds(0.01);
     ::kill(::getpid(), SIGKILL);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(parent, &status, 0), parent);
-  ASSERT_TRUE(WIFSIGNALED(status));
-  const auto text = read_file(note);
-  ASSERT_TRUE(text.ok());
-  const int orphan = std::stoi(*text);
-  bool gone = false;
-  for (int i = 0; i < 500 && !gone; ++i) {
-    const auto all = all_processes();
-    gone = std::none_of(all.begin(), all.end(), [&](const ProcessFacts& process) {
-      return process.pid == orphan && process.state != 'Z';
-    });
-    steady_clock().sleep_seconds(0.01);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 9) GTEST_SKIP() << "no seccomp filters here";
+  ASSERT_TRUE(WIFSIGNALED(status)) << status;
+  pid_t left = 0;
+  for (int i = 0; i < 1000 && left >= 0; ++i) {
+    left = ::waitpid(-1, nullptr, WNOHANG);
+    if (left == 0) steady_clock().sleep_seconds(0.01);
   }
-  EXPECT_TRUE(gone) << "process " << orphan << " outlived its parent";
+  EXPECT_EQ(left, -1) << "a process outlived its parent";
   EXPECT_TRUE(remove_tree(*folder).ok());
+}
+
+TEST(ProcessTree, GuardKillsTheTreeOfADeadParent) {
+  expect_no_orphans([] { return true; });
+}
+
+TEST(ProcessTree, GuardNeedsNoNewSystemCalls) {
+  for (const int error : {ENOSYS, EPERM}) {
+    expect_no_orphans([error] {
+      return refuse_calls({SYS_close_range, SYS_pidfd_open, SYS_pidfd_send_signal}, error);
+    });
+  }
+}
+
+TEST(ProcessTree, StopsWithoutNewSystemCalls) {
+  for (const int error : {ENOSYS, EPERM, EMFILE}) {
+    EXPECT_EQ(in_own_process([error] {
+                if (!refuse_calls({SYS_close_range, SYS_pidfd_open}, error)) return 0;
+                ProcessTree tree;
+                auto root = tree.start(shell("trap '' TERM; sleep 100 & exec sleep 100"));
+                if (!root || wait_for_members(tree, 2) != 2) return 1;
+                return tree.stop(0.1).survivors.empty() && tree.scan().empty() ? 0 : 2;
+              }),
+              0)
+        << error;
+  }
 }
 
 }  // namespace
