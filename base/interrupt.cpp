@@ -1,28 +1,42 @@
 #include "base/interrupt.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <csignal>
+
+#include "base/clock.h"
 
 namespace ocrtune {
 namespace {
 
 constexpr std::size_t kWatcherStack = 64 << 10;
 
+// timeout(1) signals its child and the child's group: within this time it is one request.
+constexpr double kSameRequestSeconds = 0.3;
+
 std::atomic<bool> g_interrupted = false;
 
 sigset_t g_taken;  // set before the watcher starts
 
+[[noreturn]] void end_by(int number) {
+  sigset_t only;
+  ::sigemptyset(&only);
+  ::sigaddset(&only, number);
+  ::pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+  ::kill(::getpid(), number);
+  ::_exit(128 + number);  // the kernel spares PID 1 of a container
+}
+
 void* wait_for_signals(void*) {
-  for (int number = 0; ::sigwait(&g_taken, &number) == 0;) {
-    g_interrupted = true;
-    sigset_t only;
-    ::sigemptyset(&only);
-    ::sigaddset(&only, number);
-    ::pthread_sigmask(SIG_UNBLOCK, &only, nullptr);  // the next one ends the process, by default
+  int number = 0;
+  if (::sigwait(&g_taken, &number) != 0) return nullptr;
+  g_interrupted = true;
+  const double end = steady_clock().now_seconds() + kSameRequestSeconds;
+  while (::sigwait(&g_taken, &number) == 0 && steady_clock().now_seconds() < end) {
   }
-  return nullptr;
+  end_by(number);
 }
 
 bool start_watcher() {
@@ -40,6 +54,8 @@ bool start_watcher() {
 
 void catch_interrupts() {
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGCHLD,
+              SIG_DFL);  // ignored by whoever started us, our children's ends would be lost
   ::sigemptyset(&g_taken);
   // A shell's background job starts with SIGINT ignored, and still shall end when it is told to.
   for (int number : {SIGINT, SIGTERM, SIGHUP}) {

@@ -214,7 +214,6 @@ Result<int> run_p2p(P2pFlags flags) {
   if (gpus->size() < machine->gpus.size()) {
     flags.notes.push_back(left_out(*machine, flags, gpus->size()));
   }
-  catch_interrupts();
   return climb(flags, *machine, facts, *gpus, real_world(*options.environment));
 }
 

@@ -31,19 +31,45 @@ bool comes_true(const std::function<bool()>& fact) {
 }
 
 TEST(Interrupt, TheFirstSignalSetsTheFlagAndTheSecondEnds) {
-  for (int number : {SIGINT, SIGTERM, SIGHUP}) {
-    const int status = status_of([number] {
-      std::signal(SIGINT, SIG_IGN);  // as in a shell's background job
-      catch_interrupts();
-      if (interrupted()) return 1;
-      ::kill(::getpid(), number);
-      if (!comes_true(interrupted)) return 2;
-      ::kill(::getpid(), number);
-      steady_clock().sleep_seconds(10);
-      return 3;
-    });
-    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == number) << number << ": " << status;
+  for (int first : {SIGINT, SIGTERM, SIGHUP}) {
+    for (int second : {SIGINT, SIGTERM}) {
+      const int status = status_of([first, second] {
+        std::signal(SIGINT, SIG_IGN);  // as in a shell's background job
+        catch_interrupts();
+        if (interrupted()) return 1;
+        ::kill(::getpid(), first);
+        if (!comes_true(interrupted)) return 2;
+        steady_clock().sleep_seconds(0.5);
+        ::kill(::getpid(), second);
+        steady_clock().sleep_seconds(10);
+        return 3;
+      });
+      EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == second) << first << ": " << status;
+    }
   }
+}
+
+// timeout(1) signals its child, then the child's group.
+TEST(Interrupt, TwoSignalsAtOnceAreOneRequest) {
+  EXPECT_EQ(status_of([] {
+              catch_interrupts();
+              ::kill(::getpid(), SIGTERM);
+              if (!comes_true(interrupted)) return 2;
+              ::kill(::getpid(), SIGTERM);
+              steady_clock().sleep_seconds(0.1);
+              return 0;
+            }),
+            0);
+}
+
+TEST(Interrupt, AnInheritedDeafnessToChildrenEnds) {
+  EXPECT_EQ(status_of([] {
+              std::signal(SIGCHLD, SIG_IGN);
+              catch_interrupts();
+              const int status = status_of([] { return 7; });
+              return WIFEXITED(status) && WEXITSTATUS(status) == 7 ? 0 : 1;
+            }),
+            0);
 }
 
 TEST(Interrupt, NohupStaysInForce) {
