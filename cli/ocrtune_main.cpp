@@ -1,6 +1,9 @@
 // The program: find the command, parse its flags, run it, and print an error as one line.
 #include <cstdio>
+#include <exception>
+#include <new>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/interrupt.h"
@@ -72,9 +75,25 @@ int run_command_line(std::vector<std::string> arguments) {
   return result ? *result : fail(*command, result.error(), "");
 }
 
+int refused(const char* what) {
+  std::fprintf(stderr, "ocrtune: %s\n", what);
+  return kExitEnvironment;
+}
+
 }  // namespace
 }  // namespace ocrtune
 
+// What libraries and the language throw where a system is at its limits is told as any other error.
 int main(int argc, char** argv) {
-  return ocrtune::run_command_line({argv + (argc > 0 ? 1 : 0), argv + argc});
+  try {
+    return ocrtune::run_command_line({argv + (argc > 0 ? 1 : 0), argv + argc});
+  } catch (const std::bad_alloc&) {
+    return ocrtune::refused("the system has no memory to spare (ulimit -v, memory.max)");
+  } catch (const std::system_error& error) {
+    const bool thread = error.code() == std::errc::resource_unavailable_try_again;
+    return ocrtune::refused(thread ? "the system has no thread to spare (ulimit -u, pids.max)"
+                                   : error.what());
+  } catch (const std::exception& error) {
+    return ocrtune::refused(error.what());
+  }
 }

@@ -35,7 +35,8 @@ std::optional<GpuReport> GpuMemoryWatch::look(double now_seconds, double every_s
   }
   if (none_ || (asked_at_ >= 0 && now_seconds - asked_at_ < every_seconds)) return report;
   asked_at_ = now_seconds;
-  asked_ = std::async(std::launch::async,
+  // Deferred where the system has no thread to spare: then it is never ready and nobody waits.
+  asked_ = std::async(std::launch::async | std::launch::deferred,
                       [] { return probe_gpus(GpuProbeOptions{}, process_environment()); });
   return report;
 }

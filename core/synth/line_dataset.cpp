@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <cstdio>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -164,8 +165,12 @@ Result<DatasetReport> draw_dataset(const DatasetOptions& options,
   Drawing drawing(options);
   {
     std::vector<std::jthread> threads;
-    for (LinePainter& painter : painters) {
-      threads.emplace_back([&] { drawing.draw_until_done(painter); });
+    try {
+      for (LinePainter& painter : painters) {
+        threads.emplace_back([&] { drawing.draw_until_done(painter); });
+      }
+    } catch (const std::system_error& refused) {  // fewer threads draw more each
+      if (threads.empty()) return system_error(refused.code().value(), "start a thread");
     }
     drawing.watch(static_cast<int>(threads.size()), progress);
   }

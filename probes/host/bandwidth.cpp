@@ -62,7 +62,8 @@ void triad(double* a, const double* b, const double* c, std::size_t n) {
 }
 
 // One team over arrays of `bytes` together. A round is timed from the last thread's arrival at one
-// barrier to the last arrival at the next; the best round counts. 0 when memory was refused.
+// barrier to the last arrival at the next; the best round counts. 0 when memory or threads were
+// refused.
 double best_round(const std::vector<int>& cpus, std::uint64_t bytes, double until) {
   constexpr std::size_t kMaxRounds = 12;
   const std::size_t team = cpus.size();
@@ -76,7 +77,7 @@ double best_round(const std::vector<int>& cpus, std::uint64_t bytes, double unti
     stop = refused || enough || times.size() > kMaxRounds;
   });
   times.reserve(kMaxRounds + 2);
-  run_pinned(cpus, [&](std::size_t) {
+  const bool ran = run_pinned(cpus, [&](std::size_t) {
     const Pages pages(n * kBytesPerElement);
     double* a = pages.get();
     if (a == nullptr) refused = true;
@@ -87,7 +88,7 @@ double best_round(const std::vector<int>& cpus, std::uint64_t bytes, double unti
       barrier.arrive_and_wait();
     }
   });
-  if (refused) return 0;
+  if (!ran || refused) return 0;
   double best = 0;
   for (std::size_t i = 2; i < times.size(); ++i) {  // the first round is the warm-up
     const double moved = static_cast<double>(n * team * kBytesPerElement);
@@ -142,7 +143,7 @@ Bandwidth measure_bandwidth(const BandwidthPlan& plan) {
   const double begin = steady_clock().now_seconds();
   const Plateau plateau = climb(plan, begin);
   if (plateau.bytes_per_second <= 0) {
-    found.bytes_per_second.source = "not measured: the system refused the memory";
+    found.bytes_per_second.source = "not measured: the system refused the memory or the threads";
     return found;
   }
   const std::size_t all = plan.cpus.size();

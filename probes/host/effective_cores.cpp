@@ -65,11 +65,13 @@ struct TeamSpeed {
   double wait_share = 0;  // of all threads' time, waiting for a CPU
 };
 
+// All zero: the system had no thread to spare.
 TeamSpeed team_speed(const std::vector<int>& cpus, double seconds) {
   std::vector<Share> shares(cpus.size());
   std::latch start(static_cast<std::ptrdiff_t>(cpus.size()));
-  run_pinned(cpus, [&](std::size_t i) { shares[i] = work_for(seconds, start); });
   TeamSpeed speed;
+  const bool ran = run_pinned(cpus, [&](std::size_t i) { shares[i] = work_for(seconds, start); });
+  if (!ran) return speed;
   for (const Share& share : shares) {
     speed.rounds_per_second += share.rounds_per_second;
     speed.wait_share += share.waited_seconds;
@@ -109,6 +111,9 @@ double external_cpus(const BusyTime& before, const BusyTime& after) {
   const double busy = after.all - before.all - (after.own - before.own);
   return std::max(0.0, busy / (after.wall - before.wall));
 }
+
+constexpr const char* kNoThread =
+    "not measured: the system has no thread to spare (ulimit -u, pids.max)";
 
 std::vector<std::size_t> team_sizes(std::size_t all) {
   std::vector<std::size_t> sizes;
@@ -150,11 +155,20 @@ EffectiveCores measure_effective_cores(const std::vector<int>& order, double sec
   static_cast<void>(team_speed({order.front()}, slice / 2));  // wakes the clocks
   double one = 0;
   for (const int cpu : alone) one = std::max(one, team_speed({cpu}, slice).rounds_per_second);
+  if (one <= 0) {
+    found.cores.source = kNoThread;
+    found.multiply_adds_per_second.source = kNoThread;
+    return found;
+  }
   found.multiply_adds_per_second = {one * kLanes, "measured: the fastest core alone"};
   double wait_share = 0;
   for (const std::size_t size : sizes) {
     const std::vector<int> team(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(size));
     const TeamSpeed speed = team_speed(team, slice);
+    if (speed.rounds_per_second <= 0) {
+      found.cores.source = kNoThread;
+      return found;
+    }
     wait_share = std::max(wait_share, speed.wait_share);
     found.scaling.emplace_back(static_cast<int>(size), speed.rounds_per_second / one);
   }

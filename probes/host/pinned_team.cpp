@@ -1,24 +1,19 @@
 #include "probes/host/pinned_team.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "base/cpu_set.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "base/thread_team.h"
 
 namespace ocrtune {
 
-void run_pinned(const std::vector<int>& cpus, const std::function<void(std::size_t)>& work) {
-  std::vector<std::thread> threads;
-  threads.reserve(cpus.size());
-  for (std::size_t i = 0; i < cpus.size(); ++i) {
-    threads.emplace_back([&, i] {
-      static_cast<void>(set_affinity(0, CpuSet({cpus[i]})).ok());
-      work(i);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+bool run_pinned(const std::vector<int>& cpus, const std::function<void(std::size_t)>& work) {
+  return run_team(cpus.size(), [&](std::size_t i) {
+    static_cast<void>(set_affinity(0, CpuSet({cpus[i]})).ok());
+    work(i);
+  });
 }
 
 std::vector<int> spread_over(const std::vector<int>& cpus, std::size_t count) {

@@ -10,8 +10,10 @@
 namespace ocrtune {
 
 // Calls work(index) once in one thread for each of `cpus`, pinned to it, and waits for all. A CPU
-// that refuses the binding runs the work unpinned. The caller's own affinity is left alone.
-void run_pinned(const std::vector<int>& cpus, const std::function<void(std::size_t)>& work);
+// that refuses the binding runs the work unpinned. The caller's own affinity is left alone. False:
+// the system had no thread to spare, and nothing was done.
+[[nodiscard]] bool run_pinned(const std::vector<int>& cpus,
+                              const std::function<void(std::size_t)>& work);
 
 // `count` of `cpus` that lie as far apart as their order allows: 4 of 16 are every fourth.
 std::vector<int> spread_over(const std::vector<int>& cpus, std::size_t count);

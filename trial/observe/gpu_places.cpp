@@ -122,7 +122,8 @@ void GpuPlaces::look(double now_seconds, bool measuring, const std::set<int>& pi
   if (!first && !turned && !again) return;
   asked_at_ = now_seconds;
   asked_while_measuring_ = measuring;
-  asked_ = std::async(std::launch::async,
+  // Deferred where the system has no thread to spare: then it is never ready and nobody waits.
+  asked_ = std::async(std::launch::async | std::launch::deferred,
                       [] { return probe_gpus(GpuProbeOptions{}, process_environment()); });
 }
 

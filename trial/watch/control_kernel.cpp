@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/clock.h"
 #include "base/stats.h"
+#include "base/thread_team.h"
 
 namespace ocrtune {
 namespace {
@@ -84,10 +84,8 @@ double control_kernel_rate(int threads, double seconds) {
     sink.store(sum, std::memory_order_relaxed);
   };
   const double start = steady_clock().now_seconds();
-  std::vector<std::thread> team;
-  for (int i = 1; i < threads; ++i) team.emplace_back(work, start + seconds);
-  work(start + seconds);
-  for (std::thread& member : team) member.join();
+  const auto team = static_cast<std::size_t>(std::max(threads, 1));
+  if (!run_team(team, [&](std::size_t) { work(start + seconds); })) return 0;
   return static_cast<double>(passes.load()) / (steady_clock().now_seconds() - start);
 }
 

@@ -14,7 +14,8 @@
 namespace ocrtune {
 
 // Work per second of `threads` threads together, over `seconds`; the unit is arbitrary. Arithmetic
-// and a walk through 512 KiB a thread, so that clock, cache and sharing all show.
+// and a walk through 512 KiB a thread, so that clock, cache and sharing all show. 0: the system had
+// no thread to spare.
 double control_kernel_rate(int threads, double seconds);
 
 // What the kernel reached before, and what a reading says beside it.
