@@ -20,6 +20,7 @@ enum class StopCause {
   host_memory,   // the machine was about to run out
   interrupted,   // Ctrl-C
   refused,       // the setting was not really in force: other CPUs, fewer threads
+  exhausted,     // no process, descriptor or memory to spare for its start
 };
 
 struct RankExit {
@@ -42,7 +43,9 @@ struct TrialFacts {
 
 // Sets outcome, cause and reason, and adds to evidence. Cause is one of:
 //   out_of_memory  limit | host | cgroup | shm | process | gpu
-//   crashed        signal | exit | peer | protocol | ended | no_metric | error, or the worker's own
+//   crashed        signal | exit | peer | protocol | ended | no_metric | error, or the worker's
+//   own;
+//                  resources: it could not be started for lack of processes, descriptors or memory
 //   hung, timed_out, wrong_result, unsupported: as the reporter said, or empty
 void judge_trial(const TrialFacts& facts, Trial& trial);
 

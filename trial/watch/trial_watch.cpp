@@ -106,6 +106,10 @@ class TrialWatch {
   void note_counters(const OomCounts& oom_after);
   void look_at_time();
   void stop(StopCause cause, std::string reason);
+  void refuse_start(const Error& error) {
+    const bool full = error.kind == ErrorKind::exhausted;
+    stop(full ? StopCause::exhausted : StopCause::refused, error.what);
+  }
   void finish();
 
   double now() const { return clock_.now_seconds(); }
@@ -161,7 +165,7 @@ bool TrialWatch::start() {
     if (plan_.reader == nullptr) {
       auto pipe = EventPipe::open();
       if (!pipe) {
-        stop(StopCause::refused, pipe.error().what);
+        refuse_start(pipe.error());
         return false;
       }
       options.environment.emplace_back(kEventDescriptorVariable,
@@ -171,7 +175,7 @@ bool TrialWatch::start() {
     }
     const auto process = tree_.start(options);
     if (!process) {
-      stop(StopCause::refused, process.error().what);
+      refuse_start(process.error());
       return false;
     }
     if (!pipes_.empty()) pipes_.back().close_write();

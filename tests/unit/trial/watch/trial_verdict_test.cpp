@@ -88,7 +88,8 @@ TEST(TrialVerdict, EveryStopHasItsOutcome) {
                                                 {StopCause::memory_limit, Outcome::out_of_memory},
                                                 {StopCause::host_memory, Outcome::out_of_memory},
                                                 {StopCause::interrupted, Outcome::skipped},
-                                                {StopCause::refused, Outcome::unsupported}};
+                                                {StopCause::refused, Outcome::unsupported},
+                                                {StopCause::exhausted, Outcome::crashed}};
   for (const auto& [stop, outcome] : rows) {
     TrialFacts facts;
     facts.stop = stop;
