@@ -4,15 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "base/files.h"
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/shell/terminal.h"
 #include "reports/console/slo_page.h"
 #include "trial/workloads/service/arrivals.h"
-#include "trial/workloads/service/command_target.h"
-#include "trial/workloads/service/http_target.h"
+#include "trial/workloads/service/served_target.h"
 #include "tuner/slo/slo_search.h"
 
 namespace ocrtune {
@@ -25,33 +23,6 @@ struct SloFlags {
   std::uint64_t seed = 1;
   bool json = false;
 };
-
-std::string content_type(const std::string& path) {
-  const std::string name = lower(path);
-  if (ends_with(name, ".png")) return "image/png";
-  if (ends_with(name, ".jpg") || ends_with(name, ".jpeg")) return "image/jpeg";
-  if (ends_with(name, ".json")) return "application/json";
-  return "application/octet-stream";
-}
-
-Result<std::unique_ptr<LoadTarget>> target_of(const SloFlags& flags) {
-  if (!flags.url.empty()) {
-    HttpTargetOptions options;
-    options.url = flags.url;
-    for (const std::string& path : flags.inputs) {
-      auto bytes = read_file(path);
-      if (!bytes) return bytes.error();
-      options.bodies.push_back({content_type(path), std::move(*bytes)});
-    }
-    return make_http_target(options);
-  }
-  CommandTargetOptions options;
-  options.command = flags.command;
-  options.inputs = flags.inputs;
-  auto target = CommandTarget::start(options);
-  if (!target) return target.error();
-  return std::unique_ptr<LoadTarget>(std::move(*target));
-}
 
 Result<int> run_slo(const SloFlags& flags) {
   SloSearchOptions options;
@@ -71,10 +42,15 @@ Result<int> run_slo(const SloFlags& flags) {
     options.trace = std::move(*trace);
   }
   if (flags.inputs.size() > 1) options.kind_weights.assign(flags.inputs.size(), 1.0);
-  const auto target = target_of(flags);
+  ServedTargetOptions served;
+  served.command = flags.command;
+  served.url = flags.url;
+  served.inputs = flags.inputs;
+  const auto target = make_served_target(served);
   if (!target) return target.error();
   const auto found = find_highest_rate(**target, steady_clock(), options);
   if (!found) return found.error();
+  if (!(*target)->ended().empty()) return Error{ErrorKind::failed, (*target)->ended()};
   const std::string page =
       flags.json ? slo_json(*found, *promise) : slo_text(*found, *promise, terminal_width(stdout));
   std::fputs(page.c_str(), stdout);

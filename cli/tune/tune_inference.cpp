@@ -7,6 +7,7 @@
 #include "trial/workloads/service/arrivals.h"
 #include "trial/workloads/service/http_target.h"
 #include "trial/workloads/service/promise.h"
+#include "trial/workloads/service/served_target.h"
 #include "tuner/slo/load_trial.h"
 
 namespace ocrtune {
@@ -91,6 +92,10 @@ Status read_inference(RunOptions& options, const InferenceFlags& flags, const st
     for (const std::string& input : options.inputs) http.bodies.push_back({"", *read_file(input)});
     const auto answers = make_http_target(http);  // now, not after the probing
     if (!answers) return answers.error();
+  }
+  if (options.url.find('{') == std::string::npos) {
+    const Status free = check_address_is_free(options.command, options.url);
+    if (!free) return free.error();
   }
   const auto choice =
       choose_model(options.checkpoint, model_given ? options.model : "", flags.alphabet);

@@ -234,6 +234,9 @@ class LoadTrial {
   }
 
   bool finish(double rate, double seconds, std::int64_t samples, std::string text) {
+    if (!asked_.target->ended().empty()) {
+      return fail({ErrorKind::failed, asked_.target->ended()});
+    }
     if (asked_.pool != nullptr) {
       asked_.pool->wait_until_idle();
       if (!asked_.pool->hung().empty()) return hang(asked_.pool->hung());

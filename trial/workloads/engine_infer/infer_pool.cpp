@@ -84,6 +84,7 @@ class InferPool {
   const InferJob& job_;
   const InferWatcher& watcher_;
   LineQueue queue_;
+  ProcessTree tree_;
   std::vector<std::optional<LiveWorker>> live_;
   std::vector<int> deaths_in_a_row_;
   InferOutcome outcome_;
@@ -98,10 +99,10 @@ Status InferPool::start(std::size_t worker) {
   spec.check = spec.check && !checked_;  // one answer for all
   checked_ = true;
   if (!job_.gpus.empty()) spec.gpu = job_.gpus[worker];
-  auto started = start_infer_process(job_.program, spec, job_.masks[worker]);
+  auto started = start_infer_process(tree_, job_.program, spec, job_.masks[worker]);
   if (!started) return started.error();
   InferWorkerReport& report = outcome_.workers[worker];
-  report.placement.pid = started->process.pid();
+  report.placement.pid = started->process->pid();
   report.placement.meant = job_.masks[worker];
   live_[worker].emplace(std::move(started).value(), steady_clock().now_seconds());
   LiveWorker& live = *live_[worker];
@@ -196,7 +197,7 @@ void InferPool::hear(std::size_t worker) {
   LiveWorker& live = *live_[worker];
   const auto frames = live.reader.read(live.answers.number);
   if (!frames) {
-    live.process.signal(SIGKILL);  // it talks nonsense: treated as any death
+    live.process->signal(SIGKILL);  // it talks nonsense: treated as any death
     return;
   }
   live.last_heard = steady_clock().now_seconds();
@@ -208,7 +209,7 @@ void InferPool::wait_for_answers() {
   std::vector<std::size_t> workers;
   for (std::size_t i = 0; i < live_.size(); ++i) {
     if (!live_[i]) continue;
-    (void)live_[i]->process.read_output(nullptr);
+    (void)live_[i]->process->read_output(nullptr);
     if (live_[i]->reader.ended()) continue;
     polls.push_back({live_[i]->answers.number, POLLIN, 0});
     workers.push_back(i);
@@ -256,9 +257,9 @@ bool InferPool::is_silent(std::size_t worker) {
 Status InferPool::bury_the_dead() {
   for (std::size_t i = 0; i < live_.size(); ++i) {
     if (!live_[i]) continue;
-    if (is_silent(i)) live_[i]->process.signal(SIGKILL);
+    if (is_silent(i)) live_[i]->process->signal(SIGKILL);
     if (!outcome_.hung.empty()) return Status();
-    const std::optional<ProcessExit> exit = live_[i]->process.poll_exit();
+    const std::optional<ProcessExit> exit = live_[i]->process->poll_exit();
     if (!exit) continue;
     if (Status status = died(i, *exit); !status) return status;
   }

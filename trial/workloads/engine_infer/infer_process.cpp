@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 
 #include "probes/gpu/gpu_ids.h"
 
@@ -13,6 +14,7 @@ namespace {
 // Room for the paths of two chunks. What a user may have in pipes is limited (64 MiB by default),
 // so this is no more than it needs; answers are short and read at once.
 constexpr int kRequestBytes = 256 << 10;
+constexpr double kReapSeconds = 5;  // a driver may hold a killed process for some time
 
 }  // namespace
 
@@ -20,8 +22,13 @@ PipeEnd::~PipeEnd() {
   if (number >= 0) ::close(number);
 }
 
-Result<InferProcess> start_infer_process(const std::string& program, InferSpec spec,
-                                         const CpuSet& mask) {
+void EndOfRoot::operator()(Process* process) const {
+  process->signal(SIGKILL);
+  process->wait(kReapSeconds);
+}
+
+Result<InferProcess> start_infer_process(ProcessTree& tree, const std::string& program,
+                                         InferSpec spec, const CpuSet& mask) {
   int requests[2] = {-1, -1}, answers[2] = {-1, -1};
   if (::pipe2(requests, O_CLOEXEC) != 0) return system_error(errno, "make a pipe");
   PipeEnd request_out(requests[0]), request_in(requests[1]);
@@ -41,9 +48,13 @@ Result<InferProcess> start_infer_process(const std::string& program, InferSpec s
   }
   options.descriptors = {requests[0], answers[1]};
   options.cpus = mask;
-  auto process = Process::start(options);
+  const auto process = tree.start(options);
   if (!process) return process.error();
-  return InferProcess{std::move(process).value(), std::move(request_in), std::move(answer_out), {}};
+  InferProcess started;
+  started.process.reset(*process);
+  started.requests = std::move(request_in);
+  started.answers = std::move(answer_out);
+  return started;
 }
 
 std::string error_body(const Error& error) {

@@ -2,11 +2,12 @@
 // has the messages).
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "base/cpu_set.h"
-#include "base/process.h"
+#include "base/process_tree.h"
 #include "base/result.h"
 #include "trial/ipc/frames.h"
 #include "trial/workloads/engine_infer/infer_spec.h"
@@ -27,16 +28,21 @@ class PipeEnd {
   int number = -1;
 };
 
+// Kills and reaps; the tree that it was started in keeps the object.
+struct EndOfRoot {
+  void operator()(Process* process) const;
+};
+
 struct InferProcess {
-  Process process;
+  std::unique_ptr<Process, EndOfRoot> process;
   PipeEnd requests, answers;
   FrameReader reader;
 };
 
 // `program`: the ocrtune that has infer-worker, or the GPU worker where the spec names a GPU, which
 // then is the only one that it sees. An empty mask leaves the worker free.
-Result<InferProcess> start_infer_process(const std::string& program, InferSpec spec,
-                                         const CpuSet& mask);
+Result<InferProcess> start_infer_process(ProcessTree& tree, const std::string& program,
+                                         InferSpec spec, const CpuSet& mask);
 
 // What 'E' holds: the kind of the error and its words.
 std::string error_body(const Error& error);

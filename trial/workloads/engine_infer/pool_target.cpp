@@ -47,14 +47,14 @@ Status PoolTarget::start_worker(std::size_t index) {
   InferSpec spec = job_.spec;
   spec.check = spec.check && index == 0 && workers_[0].deaths == 0;
   if (!job_.gpus.empty()) spec.gpu = job_.gpus[index];
-  auto started = start_infer_process(job_.program, spec, job_.masks[index]);
+  auto started = start_infer_process(tree_, job_.program, spec, job_.masks[index]);
   if (!started) return started.error();
   workers_[index].live = std::move(started).value();
   workers_[index].ready = false;
   workers_[index].heard = now();
   placements_[index] = Placement();
   gpu_places_[index] = GpuPlace();
-  placements_[index].pid = workers_[index].live->process.pid();
+  placements_[index].pid = workers_[index].live->process->pid();
   placements_[index].meant = job_.masks[index];
   return Status();
 }
@@ -148,7 +148,7 @@ void PoolTarget::hear(std::size_t index) {
   InferProcess& live = *workers_[index].live;
   const auto frames = live.reader.read(live.answers.number);
   if (!frames) {
-    live.process.signal(SIGKILL);  // it talks nonsense: treated as any death
+    live.process->signal(SIGKILL);  // it talks nonsense: treated as any death
     return bury(index);
   }
   workers_[index].heard = now();
@@ -159,7 +159,7 @@ void PoolTarget::hear(std::size_t index) {
 // What it had is answered as failed, never silently lost; it is started anew a few times.
 void PoolTarget::bury(std::size_t index) {
   Worker& worker = workers_[index];
-  const auto& exit = worker.live->process.wait(2);
+  const auto& exit = worker.live->process->wait(2);
   failure_ = "worker " + std::to_string(index) + ": " + (exit ? exit->text() : "closed its pipe");
   for (const std::uint64_t request : worker.reading) answers_.push_back({request, now(), false});
   worker.reading.clear();
@@ -197,7 +197,7 @@ void PoolTarget::poll_once(double seconds) {
   std::vector<std::size_t> who;
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     if (!workers_[i].live) continue;
-    (void)workers_[i].live->process.read_output(nullptr);
+    (void)workers_[i].live->process->read_output(nullptr);
     polls.push_back({workers_[i].live->answers.number, POLLIN, 0});
     who.push_back(i);
   }

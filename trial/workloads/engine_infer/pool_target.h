@@ -69,6 +69,7 @@ class PoolTarget final : public LoadTarget {
   InferJob job_;
   LineKinds kinds_;
   std::vector<std::size_t> next_path_;  // of each kind
+  ProcessTree tree_;
   std::vector<Worker> workers_;
   std::vector<Placement> placements_;
   std::vector<GpuPlace> gpu_places_;

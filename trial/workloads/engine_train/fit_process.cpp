@@ -15,7 +15,7 @@
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "base/line_splitter.h"
-#include "base/process.h"
+#include "base/process_tree.h"
 #include "probes/gpu/gpu_ids.h"
 #include "trial/observe/step_mark.h"
 #include "trial/workloads/engine_train/fit_words.h"
@@ -26,6 +26,7 @@ namespace {
 using Json = FieldsJson;
 
 constexpr int kTurnMilliseconds = 50;
+constexpr int kLastReads = 2;           // of 1 MiB, which is what the pipe holds
 constexpr double kSettleSeconds = 0.3;  // after a first failure, to hear what the others say
 constexpr std::size_t kBucketBytes = std::size_t{4} << 20;  // parts of the gradients' mean
 
@@ -47,9 +48,9 @@ Error parse_error(const Json& json) {
 }
 
 struct Rank {
-  explicit Rank(Process started, std::string gpu_uuid, double now)
-      : process(std::move(started)), gpu(std::move(gpu_uuid)), heard(now) {}
-  Process process;
+  explicit Rank(Process* started, std::string gpu_uuid, double now)
+      : process(started), gpu(std::move(gpu_uuid)), heard(now) {}
+  Process* process;  // of the run's tree
   std::string gpu;
   LineSplitter lines;
   double heard;
@@ -74,7 +75,7 @@ class Watch {
       if (interrupted() && stopping_ < 0) {
         // The others keep it company until it has saved.
         stopping_ = now();
-        ranks_[0].process.signal(SIGTERM);
+        ranks_[0].process->signal(SIGTERM);
       }
       if (const auto error = stopping_ >= 0 ? shutdown_grace() : failure()) return *error;
       wait_for_news();
@@ -94,17 +95,17 @@ class Watch {
 
   void look_at(Rank& rank) {
     read(rank);
-    if (rank.ended || !rank.process.poll_exit()) return;
+    if (rank.ended || !rank.process->poll_exit()) return;
     rank.ended = true;
-    rank.end = rank.process.poll_exit()->text();
-    while (rank.process.output_descriptor() >= 0 && read(rank) > 0) {
+    rank.end = rank.process->poll_exit()->text();
+    for (int more = 0; more < kLastReads && read(rank) > 0; ++more) {
     }
     const bool fine = rank.outcome && !rank.outcome->interrupted;
     if (!fine && failed_at_ < 0) failed_at_ = now();
   }
 
   std::size_t read(Rank& rank) {
-    return rank.process.read_output([&](std::string_view bytes) {
+    return rank.process->read_output([&](std::string_view bytes) {
       rank.lines.add(bytes, [&](const std::string& line) { hear(rank, line); });
     });
   }
@@ -212,8 +213,8 @@ class Watch {
   void wait_for_news() const {
     std::vector<pollfd> polls;
     for (const Rank& rank : ranks_) {
-      if (rank.process.output_descriptor() < 0) continue;
-      polls.push_back({rank.process.output_descriptor(), POLLIN, 0});
+      if (rank.process->output_descriptor() < 0) continue;
+      polls.push_back({rank.process->output_descriptor(), POLLIN, 0});
     }
     ::poll(polls.data(), polls.size(), kTurnMilliseconds);
   }
@@ -245,6 +246,7 @@ Result<TrainingOutcome> run_fit_processes(
     if (!folder) return folder.error();
     place.folder = std::move(folder).value();
   }
+  ProcessTree tree;  // ends before the folder goes
   std::vector<Rank> ranks;
   for (const std::string& gpu : gpus) {
     FitSpec spec{run, gpu, place.folder};
@@ -256,9 +258,9 @@ Result<TrainingOutcome> run_fit_processes(
     for (auto& variable : gpu_environment({0, -1, gpu, ""}, GpuVendor::nvidia)) {
       start.environment.push_back(std::move(variable));
     }
-    auto process = Process::start(start);
+    const auto process = tree.start(start);
     if (!process) return process.error();
-    ranks.emplace_back(std::move(process).value(), gpu, steady_clock().now_seconds());
+    ranks.emplace_back(*process, gpu, steady_clock().now_seconds());
   }
   return Watch(std::move(ranks), place.folder, options, report).run();
 }

@@ -13,11 +13,15 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
+#include "base/interrupt.h"
+
 namespace ocrtune {
 namespace {
 
 constexpr std::uint64_t kFirstRequest = UINT64_MAX >> 12;  // exact as a JSON number everywhere
 constexpr double kEndSeconds = 2;
+constexpr double kLookSeconds = 0.2;  // between two looks for an interrupt
 
 // Waits for one of the descriptors to the nanosecond; a negative time is none.
 void wait_for(std::vector<pollfd>& descriptors, double seconds) {
@@ -33,43 +37,49 @@ void wait_for(std::vector<pollfd>& descriptors, double seconds) {
 Result<std::unique_ptr<CommandTarget>> CommandTarget::start(const CommandTargetOptions& options) {
   if (options.command.empty()) return Error{ErrorKind::usage, "no command is given"};
   if (const auto found = find_executable(options.command[0]); !found) return found.error();
-  std::signal(SIGPIPE, SIG_IGN);  // a command that has ended is an error of the write
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return system_error(errno, "pipe");
-  ProcessOptions process;
-  process.arguments = {"/bin/sh", "-c",
-                       fmt::format("exec \"$0\" \"$@\" </proc/self/fd/{}", ends[0])};
-  process.arguments.insert(process.arguments.end(), options.command.begin(), options.command.end());
-  process.descriptors = {ends[0]};
-  auto started = Process::start(process);
-  ::close(ends[0]);
-  if (!started) {
-    ::close(ends[1]);
-    return started.error();
-  }
-  ::fcntl(ends[1], F_SETFL, O_NONBLOCK);
-  std::unique_ptr<CommandTarget> target(
-      new CommandTarget(std::move(*started), ends[1], options.inputs));
+  std::unique_ptr<CommandTarget> target(new CommandTarget(options.inputs));
+  if (const Status opened = target->open(options); !opened) return opened.error();
   target->start(kFirstRequest, 0);
   std::vector<Completion> finished;
   const double end = steady_clock().now_seconds() + options.start_seconds;
-  while (finished.empty() && steady_clock().now_seconds() < end) target->collect(end, finished);
+  while (finished.empty() && steady_clock().now_seconds() < end) {
+    if (interrupted()) return Error{ErrorKind::interrupted, "interrupted"};
+    target->collect(std::min(end, steady_clock().now_seconds() + kLookSeconds), finished);
+  }
   if (finished.empty()) {
     return Error{ErrorKind::failed, fmt::format("{} answered nothing in {:g} s", options.command[0],
                                                 options.start_seconds)};
   }
   if (!finished[0].ok) return Error{ErrorKind::failed, target->failure()};
+  target->tree_.scan();  // while parents tell whose the children are
   return target;
 }
 
-CommandTarget::CommandTarget(Process process, int input, std::vector<std::string> inputs)
-    : process_(std::move(process)), input_(input), inputs_(std::move(inputs)) {}
+CommandTarget::CommandTarget(std::vector<std::string> inputs) : inputs_(std::move(inputs)) {}
+
+Status CommandTarget::open(const CommandTargetOptions& options) {
+  std::signal(SIGPIPE, SIG_IGN);  // a command that has ended is an error of the write
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return system_error(errno, "pipe");
+  input_ = ends[1];
+  ::fcntl(input_, F_SETFL, O_NONBLOCK);
+  ProcessOptions process;
+  process.arguments = {"/bin/sh", "-c",
+                       fmt::format("exec \"$0\" \"$@\" </proc/self/fd/{}", ends[0])};
+  process.arguments.insert(process.arguments.end(), options.command.begin(), options.command.end());
+  process.descriptors = {ends[0]};
+  const auto started = tree_.start(process);
+  ::close(ends[0]);
+  if (!started) return started.error();
+  process_ = *started;
+  return Status();
+}
 
 CommandTarget::~CommandTarget() {
+  tree_.scan();
   if (input_ >= 0) ::close(input_);
-  if (process_.wait(kEndSeconds)) return;
-  process_.signal(SIGTERM);
-  process_.wait(kEndSeconds);  // the destructor of Process kills what is left
+  if (process_ != nullptr) process_->wait(kEndSeconds);
+  tree_.stop(kEndSeconds);
 }
 
 void CommandTarget::start(std::uint64_t request, int kind) {
@@ -109,7 +119,7 @@ void CommandTarget::read_line(const std::string& line) {
 }
 
 void CommandTarget::end_all(const std::string& why) {
-  failure_ = why;
+  failure_ = ended_ = why;
   for (const std::uint64_t request : waiting_) {
     answers_.push_back({request, steady_clock().now_seconds(), false});
   }
@@ -120,20 +130,20 @@ void CommandTarget::end_all(const std::string& why) {
 void CommandTarget::collect(double until_seconds, std::vector<Completion>& finished) {
   do {
     send();
-    process_.read_output([this](std::string_view bytes) {
+    process_->read_output([this](std::string_view bytes) {
       lines_.add(bytes, [this](const std::string& line) { read_line(line); });
     });
-    const bool ended = process_.output_descriptor() < 0;
+    const bool ended = process_->output_descriptor() < 0;
     if (ended && !waiting_.empty()) {
-      const auto& exit = process_.wait(kEndSeconds);
-      const std::string last = process_.output().tail(1);
+      const auto& exit = process_->wait(kEndSeconds);
+      const std::string last = process_->output().tail(1);
       end_all("the command ended with " + (exit ? exit->text() : "its output closed") +
               (last.empty() ? "" : ": " + last.substr(0, last.find('\n'))));
     }
     const double left = until_seconds - steady_clock().now_seconds();
     if (!answers_.empty() || left <= 0) break;
     std::vector<pollfd> descriptors;
-    if (!ended) descriptors.push_back({process_.output_descriptor(), POLLIN, 0});
+    if (!ended) descriptors.push_back({process_->output_descriptor(), POLLIN, 0});
     if (!outbox_.empty() && input_ >= 0) descriptors.push_back({input_, POLLOUT, 0});
     wait_for(descriptors, left);
   } while (answers_.empty() && steady_clock().now_seconds() < until_seconds);

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/line_splitter.h"
-#include "base/process.h"
+#include "base/process_tree.h"
 #include "base/result.h"
 #include "trial/workloads/service/load_target.h"
 
@@ -29,28 +29,31 @@ class CommandTarget final : public LoadTarget {
   // Starts the command and waits for its first answer. missing, denied: no such program; failed: it
   // ended, answered nothing in time, or answered with an error (quoted).
   static Result<std::unique_ptr<CommandTarget>> start(const CommandTargetOptions& options);
-  ~CommandTarget() override;  // closes its input, then ends it
+  ~CommandTarget() override;  // closes its input, then ends it and all that it has started
   CommandTarget(const CommandTarget&) = delete;
   CommandTarget& operator=(const CommandTarget&) = delete;
 
   void start(std::uint64_t request, int kind) override;
   void collect(double until_seconds, std::vector<Completion>& finished) override;
   std::string failure() const override { return failure_; }
+  std::string ended() const override { return ended_; }
 
  private:
-  CommandTarget(Process process, int input, std::vector<std::string> inputs);
+  explicit CommandTarget(std::vector<std::string> inputs);
+  Status open(const CommandTargetOptions& options);
   void send();  // what the pipe takes now
   void read_line(const std::string& line);
   void end_all(const std::string& why);
 
-  Process process_;
+  ProcessTree tree_;
+  Process* process_ = nullptr;
   int input_ = -1;  // our end of its standard input; -1 once it is closed
   std::vector<std::string> inputs_;
   std::string outbox_;
   LineSplitter lines_;
   std::unordered_set<std::uint64_t> waiting_;
   std::vector<Completion> answers_;
-  std::string failure_;
+  std::string failure_, ended_;
 };
 
 }  // namespace ocrtune

@@ -11,6 +11,8 @@ Result<std::unique_ptr<LoadTarget>> make_http_target(const HttpTargetOptions&) {
                "this build has no HTTP client; install libcurl4-openssl-dev and build again"};
 }
 
+bool is_listened_at(const std::string&) { return false; }
+
 }  // namespace ocrtune
 
 #else
@@ -33,6 +35,12 @@ namespace ocrtune {
 namespace {
 
 constexpr std::uint64_t kFirstRequest = UINT64_MAX;
+constexpr long kConnectMilliseconds = 2000;
+std::once_flag g_started;
+
+void start_curl() {
+  std::call_once(g_started, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
+}
 
 std::size_t drop(char*, std::size_t size, std::size_t count, void*) { return size * count; }
 
@@ -184,8 +192,7 @@ Result<std::unique_ptr<LoadTarget>> make_http_target(const HttpTargetOptions& op
     return Error{ErrorKind::usage,
                  "'" + options.url + "' is no HTTP address; it starts with http://"};
   }
-  static std::once_flag once;
-  std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
+  start_curl();
   auto target = std::make_unique<HttpTarget>(options);
   target->start(kFirstRequest, 0);
   std::vector<Completion> finished;
@@ -194,6 +201,19 @@ Result<std::unique_ptr<LoadTarget>> make_http_target(const HttpTargetOptions& op
   if (finished.empty()) return Error{ErrorKind::failed, options.url + " does not answer"};
   if (!finished[0].ok) return Error{ErrorKind::failed, target->failure()};
   return std::unique_ptr<LoadTarget>(std::move(target));
+}
+
+bool is_listened_at(const std::string& url) {
+  start_curl();
+  CURL* easy = curl_easy_init();
+  curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
+  curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L);
+  curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, kConnectMilliseconds);
+  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  const CURLcode code = curl_easy_perform(easy);
+  curl_easy_cleanup(easy);
+  return code == CURLE_OK;
 }
 
 }  // namespace ocrtune

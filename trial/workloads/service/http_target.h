@@ -29,4 +29,7 @@ struct HttpTargetOptions {
 // first request (with the reason).
 Result<std::unique_ptr<LoadTarget>> make_http_target(const HttpTargetOptions& options);
 
+// Whether somebody takes connections at the address of `url`, HTTP or not.
+bool is_listened_at(const std::string& url);
+
 }  // namespace ocrtune

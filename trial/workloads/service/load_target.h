@@ -24,6 +24,8 @@ class LoadTarget {
   virtual void collect(double until_seconds, std::vector<Completion>& finished) = 0;
   // Why the last failed request failed, in one line; empty when none did.
   virtual std::string failure() const { return {}; }
+  // How the target's own program ended, if it has; nothing is measured any more then.
+  virtual std::string ended() const { return {}; }
 };
 
 }  // namespace ocrtune

@@ -1,7 +1,6 @@
 #include "trial/workloads/service/served_target.h"
 
 #include <algorithm>
-#include <csignal>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,7 +8,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/interrupt.h"
-#include "base/process.h"
+#include "base/process_tree.h"
 #include "base/text.h"
 #include "trial/workloads/service/command_target.h"
 #include "trial/workloads/service/http_target.h"
@@ -19,6 +18,7 @@ namespace {
 
 constexpr double kStopSeconds = 5;
 constexpr double kPauseSeconds = 0.1;  // between two knocks at a server that starts
+constexpr double kScanSeconds = 0.5;   // between two looks for what an ended root left
 
 std::string content_type(const std::string& path) {
   const std::string name = lower(path);
@@ -42,60 +42,94 @@ Result<HttpTargetOptions> http_options(const ServedTargetOptions& options) {
 // A server that was started here, and the requests to it.
 class StartedServer final : public LoadTarget {
  public:
-  StartedServer(Process process, std::unique_ptr<LoadTarget> inner)
-      : process_(std::move(process)), inner_(std::move(inner)) {}
-  ~StartedServer() override {
-    process_.signal(SIGTERM);
-    process_.wait(kStopSeconds);  // the destructor of Process kills what is left
+  ~StartedServer() override { tree_.stop(kStopSeconds); }
+
+  // Starts the server and knocks until it answers.
+  Status open(const ServedTargetOptions& options, const HttpTargetOptions& http);
+
+  void start(std::uint64_t request, int kind) override {
+    if (ended_.empty()) return inner_->start(request, kind);
+    refused_.push_back({request, steady_clock().now_seconds(), false});
   }
-  void start(std::uint64_t request, int kind) override { inner_->start(request, kind); }
   void collect(double until_seconds, std::vector<Completion>& finished) override {
-    (void)process_.read_output(nullptr);
-    inner_->collect(until_seconds, finished);
+    const std::size_t before = finished.size();
+    inner_->collect(refused_.empty() ? until_seconds : 0, finished);
+    look();
+    if (ended_.empty()) return;
+    // Whoever may answer at the address now, it is another server.
+    for (std::size_t i = before; i < finished.size(); ++i) finished[i].ok = false;
+    finished.insert(finished.end(), refused_.begin(), refused_.end());
+    refused_.clear();
   }
-  std::string failure() const override { return inner_->failure(); }
+  std::string failure() const override { return ended_.empty() ? inner_->failure() : ended_; }
+  std::string ended() const override { return ended_; }
 
  private:
-  Process process_;
+  // Notes the server's end. One that left the work to its children lives as long as they do.
+  void look() {
+    (void)root_->read_output(nullptr);
+    const double now = steady_clock().now_seconds();
+    if (!ended_.empty() || !root_->poll_exit() || now < next_scan_) return;
+    next_scan_ = now + kScanSeconds;
+    if (tree_.scan().empty())
+      ended_ = "the server ended with " + root_->poll_exit()->text() + said();
+  }
+  std::string said() const {
+    const std::string last = root_->output().tail(1);
+    return last.empty() ? "" : ": " + last.substr(0, last.find('\n'));
+  }
+
+  ProcessTree tree_;
+  Process* root_ = nullptr;
   std::unique_ptr<LoadTarget> inner_;
+  std::string ended_;
+  std::vector<Completion> refused_;  // asked for after the server's end
+  double next_scan_ = 0;
 };
 
-Result<std::unique_ptr<LoadTarget>> start_server(const ServedTargetOptions& options,
-                                                 const HttpTargetOptions& http) {
+Status StartedServer::open(const ServedTargetOptions& options, const HttpTargetOptions& http) {
   ProcessOptions process;
   process.arguments = options.command;
-  auto started = Process::start(process);
+  auto started = tree_.start(process);
   if (!started) return started.error();
+  root_ = *started;
   const double end = steady_clock().now_seconds() + options.start_seconds;
   HttpTargetOptions knock = http;
   knock.timeout_seconds = std::min(http.timeout_seconds, options.start_seconds);
   while (true) {
     if (interrupted()) return Error{ErrorKind::interrupted, "interrupted"};
     auto target = make_http_target(knock);
+    root_->wait(target ? 0 : kPauseSeconds);
+    next_scan_ = 0;
+    look();
+    if (!ended_.empty()) return Error{ErrorKind::failed, ended_};
     if (target) {
-      return std::unique_ptr<LoadTarget>(
-          std::make_unique<StartedServer>(std::move(*started), std::move(*target)));
+      inner_ = std::move(*target);
+      tree_.scan();  // while parents tell whose the children are
+      return Status();
     }
     // A refused connection or a 503 is a server that still starts; any other answer is its last.
     const std::string& said_no = target.error().what;
     const bool answers = said_no.find(" answers HTTP ") != std::string::npos;
     const bool starting = said_no.find(" answers HTTP 503") != std::string::npos;
     if (target.error().kind != ErrorKind::failed || (answers && !starting)) return target.error();
-    const auto& exit = started->wait(kPauseSeconds);
-    const std::string last = started->output().tail(1);
-    const std::string said = last.empty() ? "" : ": " + last.substr(0, last.find('\n'));
-    if (exit) {
-      return Error{ErrorKind::failed, "the server ended with " + exit->text() + said};
-    }
     if (steady_clock().now_seconds() > end) {
       return Error{ErrorKind::failed,
                    fmt::format("the server gave no good answer within {}: {}{}",
-                               format_duration(options.start_seconds), target.error().what, said)};
+                               format_duration(options.start_seconds), said_no, said())};
     }
   }
 }
 
 }  // namespace
+
+Status check_address_is_free(const std::vector<std::string>& command, const std::string& url) {
+  if (command.empty() || url.empty() || !is_listened_at(url)) return Status();
+  return Error{ErrorKind::failed,
+               "another program listens at " + url +
+                   " already and would be measured instead of the command; end it, take another "
+                   "port, or leave the command out to measure what runs there"};
+}
 
 Result<std::unique_ptr<LoadTarget>> make_served_target(const ServedTargetOptions& options) {
   if (options.url.empty()) {
@@ -109,7 +143,13 @@ Result<std::unique_ptr<LoadTarget>> make_served_target(const ServedTargetOptions
   }
   const auto http = http_options(options);
   if (!http) return http.error();
-  return options.command.empty() ? make_http_target(*http) : start_server(options, *http);
+  if (options.command.empty()) return make_http_target(*http);
+  const Status free = check_address_is_free(options.command, options.url);
+  if (!free) return free.error();
+  auto server = std::make_unique<StartedServer>();
+  const Status opened = server->open(options, *http);
+  if (!opened) return opened.error();
+  return std::unique_ptr<LoadTarget>(std::move(server));
 }
 
 }  // namespace ocrtune

@@ -18,8 +18,12 @@ struct ServedTargetOptions {
   double start_seconds = 120;        // for the first answer: a model is loaded
 };
 
-// Errors: as of http_target.h and command_target.h; failed: the server ended, or did not answer in
-// time, with its last line. Where there is a command it ends with the target.
+// Errors: as of http_target.h and command_target.h; failed: another program listens at the URL
+// before the command is started, or the server ended or did not answer in time, with its last line.
+// Where there is a command it ends with the target, and all that it has started.
 Result<std::unique_ptr<LoadTarget>> make_served_target(const ServedTargetOptions& options);
+
+// failed: a command is given with a URL at which another program listens already.
+Status check_address_is_free(const std::vector<std::string>& command, const std::string& url);
 
 }  // namespace ocrtune
