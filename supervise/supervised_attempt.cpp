@@ -37,6 +37,7 @@ constexpr double kGpusEvery = 20;
 constexpr double kDescriptorsEvery = 5.0;
 constexpr double kStartSeconds = 60;
 constexpr double kRanksEveryAtStart = 0.1;
+constexpr int kLastReads = 2;  // of 1 MiB, which is what the pipe holds
 
 // Appends to a file; the first failure is kept and ends the writing, not the run.
 class Appender {
@@ -88,6 +89,7 @@ class Attempt {
   void look_for_ranks(double now);
   void look_for_stall(double now, const std::vector<ProcessFacts>& members);
   AttemptStop reason_to_stop() const;
+  void read_rest();
   void gather(const OomCounts& before);
 
   const AttemptPlan& plan_;
@@ -255,6 +257,12 @@ void Attempt::gather(const OomCounts& before) {
   }
 }
 
+// What is there, and no more: what the command has left behind may write for ever.
+void Attempt::read_rest() {
+  for (int more = 0; more < kLastReads && root_->read_output({}) > 0; ++more) {
+  }
+}
+
 Result<AttemptEnd> Attempt::run() {
   Clock& clock = steady_clock();
   const OomCounts before = read_oom_counts(FileRoot());
@@ -282,14 +290,12 @@ Result<AttemptEnd> Attempt::run() {
     end_.stop = reason_to_stop();
   }
   const bool ended = root_->poll_exit().has_value();
-  while (root_->read_output({}) > 0) {
-  }
+  read_rest();
   if (ended) end_.left_over = static_cast<int>(tree_.scan().size());
   end_.last.seconds = clock.now_seconds() - started_;
   const StopReport report = tree_.stop(ended ? 1 : plan_.stop_grace_seconds);
   end_.survivors = report.survivors;
-  while (root_->read_output({}) > 0) {
-  }
+  read_rest();
   end_.exit = root_->wait(5).value_or(ProcessExit{0, SIGKILL, 0, 0});
   root_->set_listener({});
   gather(before);
