@@ -1,6 +1,7 @@
 #include "base/orphan_guard.h"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,7 +48,7 @@ bool runs_still(const GuardedProcess& process) {
 GuardedProcess* find(int pid) {
   GuardedProcess* end = g_guarded.processes + g_guarded.count;
   auto* found = std::find_if(g_guarded.processes, end,
-                                   [pid](const GuardedProcess& one) { return one.pid == pid; });
+                             [pid](const GuardedProcess& one) { return one.pid == pid; });
   return found == end ? nullptr : found;
 }
 
@@ -119,6 +120,7 @@ int kill_guarded() {
 // Runs in the forked child for good: system calls only.
 [[noreturn]] void guard(const std::array<int, 2>& ends, const std::string& needle) {
   ::setsid();
+  ::prctl(PR_SET_NAME, "ocrtune-guard");
   for (int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT}) ::signal(number, SIG_IGN);
   ::close(ends[1]);  // ours, first of all: as long as it is open here, no end is ever seen
   ::dup2(ends[0], 3);

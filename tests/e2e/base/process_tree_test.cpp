@@ -222,9 +222,9 @@ void expect_no_orphans(const std::function<bool()>& prepare) {
     const bool started =
         tree.start(shell("setsid sh -c '" + write_pid(".marked") + "' & exec sleep 100")).ok() &&
         write_file(note + ".sh", "while [ ! -e " + note + ".go ]; do sleep 0.01; done; " + late) &&
-        tree.start(shell("exec env -i setsid sh " + note + ".sh")).ok();
+        tree.start(shell("env -i setsid sh " + note + ".sh & exec sleep 100")).ok();
     if (!started) ::_exit(1);
-    while (!path_exists(note + ".marked") || tree.scan().size() < 3) {
+    while (!path_exists(note + ".marked") || tree.scan().size() < 4) {
       steady_clock().sleep_seconds(0.01);
     }
     (void)write_file(note + ".go", "");
