@@ -40,14 +40,19 @@ sh $FOLDER/daemon.sh & setsid sh $FOLDER/daemon.sh >/dev/null 2>&1 &
 env -i setsid sh $FOLDER/daemon.sh >/dev/null 2>&1 &
 )";
 
+// Starts a command as on a kernel without newer system calls; built beside the tests.
+std::string refused_calls() { return parent_path(OCRTUNE_BINARY) + "/tests/refused_calls"; }
+
 class Neighbours : public testing::Test {
  protected:
   void SetUp() override {
     folder_ = *make_temporary_directory("neighbours");
     write("daemon.sh", "while :; do sleep 1; done\n");
-    write("client.sh",
-          kLeaveDaemons + std::string("echo up > $FOLDER/up\nwhile :; do echo \"step 1 speed: $(($2 * 100 / $1)) "
-                                      "lines/s\"; sleep 0.02; done\n"));
+    write(
+        "client.sh",
+        kLeaveDaemons +
+            std::string("echo up > $FOLDER/up\nwhile :; do echo \"step 1 speed: $(($2 * 100 / $1)) "
+                        "lines/s\"; sleep 0.02; done\n"));
     write("train.sh", kLeaveDaemons + std::string("echo up > $FOLDER/up\nsleep ${1:-300}\n"));
     write(
         "server.sh",
@@ -193,11 +198,9 @@ TEST_F(Neighbours, RunToItsEnd) {
 
 TEST_F(Neighbours, RunThatIsInterrupted) { end_a_run_by(SIGTERM); }
 TEST_F(Neighbours, RunThatIsKilled) { end_a_run_by(SIGKILL); }
-TEST_F(Neighbours, RunOnAnOldKernel) {
-  end_a_run_by(SIGKILL, std::string(OCRTUNE_REFUSED_CALLS) + " ENOSYS");
-}
+TEST_F(Neighbours, RunOnAnOldKernel) { end_a_run_by(SIGKILL, refused_calls() + " ENOSYS"); }
 TEST_F(Neighbours, RunUnderAnOldSeccompProfile) {
-  end_a_run_by(SIGINT, std::string(OCRTUNE_REFUSED_CALLS) + " EPERM");
+  end_a_run_by(SIGINT, refused_calls() + " EPERM");
 }
 
 TEST_F(Neighbours, RunWhoseStarterIgnoresSigchld) {
@@ -304,8 +307,8 @@ TEST_F(SlowNeighbours, EveryCommandAndEveryEnd) {
       kTune, "$OCRTUNE worker nproc=1 threads=1 batch=2",
       "$OCRTUNE run --run-dir run --tries 2 -- sh train.sh 6",
       "$OCRTUNE slo p90=500ms --budget 4s -- sh server.sh"};
-  for (const std::string& prefix : {std::string(), std::string(OCRTUNE_REFUSED_CALLS) + " ENOSYS ",
-                                    std::string(OCRTUNE_REFUSED_CALLS) + " EPERM "}) {
+  for (const std::string& prefix :
+       {std::string(), refused_calls() + " ENOSYS ", refused_calls() + " EPERM "}) {
     for (const std::string& command : commands) {
       for (const int number : {0, SIGINT, SIGTERM, SIGKILL}) {
         for (const double seconds : {0.2, 1.5, 3.0}) {

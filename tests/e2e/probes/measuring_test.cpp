@@ -19,7 +19,7 @@ TEST(PinnedTeam, EveryMemberRunsOnItsCpu) {
   const std::vector<int> cpus = current_affinity().cpus();
   const CpuSet before = current_affinity();
   std::vector<CpuSet> seen(cpus.size());
-  run_pinned(cpus, [&](std::size_t i) { seen[i] = current_affinity(); });
+  ASSERT_TRUE(run_pinned(cpus, [&](std::size_t i) { seen[i] = current_affinity(); }));
   for (std::size_t i = 0; i < cpus.size(); ++i) EXPECT_EQ(seen[i], CpuSet({cpus[i]}));
   EXPECT_EQ(current_affinity(), before);
 }
