@@ -70,23 +70,22 @@ class ControlledRunner : public Runner {
 }  // namespace
 
 double control_kernel_rate(int threads, double seconds) {
-  std::atomic<std::int64_t> passes{0};
+  std::atomic<double> rate{0};
   std::atomic<float> sink{0};
-  const auto work = [&](double until) {
+  const bool ran = run_team(static_cast<std::size_t>(std::max(threads, 1)), [&](std::size_t) {
     std::vector<float> buffer(kFloats, 1.0F);
-    std::int64_t count = 0;
+    const double start = steady_clock().now_seconds();
+    double now = start;
+    int passes = 0;
     float sum = 0;
-    while (steady_clock().now_seconds() < until) {
+    for (; passes == 0 || now < start + seconds; ++passes) {
       sum += pass(buffer);
-      ++count;
+      now = steady_clock().now_seconds();
     }
-    passes += count;
+    rate += passes / (now - start);
     sink.store(sum, std::memory_order_relaxed);
-  };
-  const double start = steady_clock().now_seconds();
-  const auto team = static_cast<std::size_t>(std::max(threads, 1));
-  if (!run_team(team, [&](std::size_t) { work(start + seconds); })) return 0;
-  return static_cast<double>(passes.load()) / (steady_clock().now_seconds() - start);
+  });
+  return ran ? rate.load() : 0;
 }
 
 void ControlHistory::add(double rate) {
