@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,40 @@ struct Cause {
   Role role = Role::generic;
   std::vector<EvidenceLine> evidence;  // the strongest first
   std::vector<std::string> signatures;
+  std::vector<std::string> fixes;  // the row's, with the numbers of the printed configuration
+};
+
+// What an event of a story says; each has its arguments among the fields of StoryEvent.
+enum class StoryCode {
+  failed,     // ranks or place, cause, text
+  reported,   // place (a kernel, a scheduler) says cause, text
+  busy,       // ranks or place, text: what it did alone
+  silent,     // ranks or place, text: the last line of the rank that did not give up
+  waited,     // ranks or place, text: the operation, seconds
+  lost_peer,  // ranks or place
+  never_met,  // ranks or place
+  stopped,    // ranks or place, text: who sent SIGTERM
+  ended,      // text: the exit code
+};
+
+struct StoryEvent {
+  StoryCode code = StoryCode::failed;
+  std::optional<double> when;  // seconds into the year
+  bool exact = false;          // else: of the last dated line before
+  std::vector<int> ranks;      // empty: `place`
+  std::string place;           // the file, or files
+  std::string cause;
+  std::string text;
+  std::optional<double> seconds;
+};
+
+// Two suspects and the command that tells them apart; what its outcomes mean is in
+// reports/console/diagnosis_words.cpp under `code`.
+struct NextStep {
+  const char* code;
+  const char* first;   // causes
+  const char* second;  //
+  const char* command;
 };
 
 }  // namespace ocrtune

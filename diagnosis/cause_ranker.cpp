@@ -192,6 +192,8 @@ void CauseRanker::hear_log(int index) {
     const LogLine& line =
         signature.role == Role::generic && !exception ? finding->last : finding->first;
     clue.line = {log.file, line.number, line.text};
+    clue.when = line.when;
+    clue.dated = line.dated;
     if (finding->count > 1) clue.line.text += fmt::format("   ({} such lines)", finding->count);
     clues_.push_back(std::move(clue));
   }
@@ -289,6 +291,8 @@ void CauseRanker::explain_followers() {
       const int least = level == 3 ? 2 : 1;
       if (&other == &clue || other.weight < 0.25 || tier(other.role) < least) return false;
       if (!produces(other.cause->name, clue.cause->name)) return false;
+      // How the last process ended says nothing of what came before.
+      if (other.signature == kProcessEnd && is_generic(other.cause->name)) return false;
       // An exception of the rank that gave up, and the lines above its text, are how it did.
       constexpr std::int64_t kHeader = 4;
       if (tier(other.role) == 1 &&

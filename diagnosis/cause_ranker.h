@@ -24,6 +24,7 @@ struct Clue {
   int file = -1;  // index of the log; -1: not from a log
   std::optional<int> rank{};
   bool explained = false;  // a stronger clue produces it
+  bool dated = false;      // `when` is the line's own
 };
 
 // 4 who killed whom, 3 a root cause in its own words, 2 a symptom, 1 says little, 0 no cause.

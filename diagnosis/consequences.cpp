@@ -33,7 +33,7 @@ constexpr Row kRows[] = {
     {"peer_lost", " terminated_from_outside process_failed aborted native_exception unknown "},
     {"rendezvous_failed", " peer_lost terminated_from_outside process_failed aborted unknown "},
     {"nccl_init_hang", " collective_timeout peer_lost nccl_error process_failed aborted unknown "},
-    {"terminated_from_outside", " process_failed aborted peer_lost unknown "},
+    {"terminated_from_outside", " process_failed aborted unknown "},
     {"gpu_fault", " gpu_kernel_fault cuda_library_error no_gpu_visible segmentation_fault "},
     {"gpu_out_of_memory", " cuda_library_error "},
     {"disk_full", " checkpoint_damaged "},

@@ -1,11 +1,16 @@
 #include "diagnosis/diagnosis.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "diagnosis/advice.h"
 #include "diagnosis/cause_ranker.h"
+#include "diagnosis/next_steps.h"
+#include "diagnosis/story.h"
 
 namespace ocrtune {
 namespace {
@@ -19,7 +24,8 @@ void add_slowness(const std::vector<LogScan>& logs, Diagnosis& diagnosis) {
                                   finding.signature->weight,
                                   Role::note,
                                   {{log.file, finding.first.number, finding.first.text}},
-                                  {finding.signature->id}});
+                                  {finding.signature->id},
+                                  {}});
     }
     if (log.batch_seconds <= 0 || log.reader_seconds < 0.3 * log.batch_seconds) continue;
     const double share = log.reader_seconds / log.batch_seconds;
@@ -29,7 +35,8 @@ void add_slowness(const std::vector<LogScan>& logs, Diagnosis& diagnosis) {
                                 {{log.file, log.last_progress.number,
                                   fmt::format("{} of the step waits for data: {}",
                                               format_percent(share), log.last_progress.text)}},
-                                {"reader_cost"}});
+                                {"reader_cost"},
+                                {}});
   }
 }
 
@@ -76,7 +83,7 @@ void name_unknown(const std::vector<LogScan>& logs, const FailureEvidence& evide
                std::string_view(cause.row->name) == "process_failed";
       });
   if (!only_exit) return;
-  Cause unknown{&find_cause("unknown"), 0.5, Role::generic, {}, {}};
+  Cause unknown{&find_cause("unknown"), 0.5, Role::generic, {}, {}, {}};
   for (const LogScan& log : logs) {
     if (!log.last_line.text.empty()) {
       unknown.evidence.push_back({log.file, log.last_line.number, log.last_line.text});
@@ -96,8 +103,14 @@ Diagnosis diagnose(const std::vector<LogScan>& logs, const FailureEvidence& evid
   diagnosis.failed =
       std::any_of(diagnosis.causes.begin(), diagnosis.causes.end(),
                   [](const Cause& cause) { return cause.confidence >= kMinConfidence; });
+  if (diagnosis.failed) {
+    diagnosis.story = tell_story(logs, evidence, ranker, diagnosis.causes);
+    diagnosis.next_steps = next_steps(diagnosis.causes);
+  }
   add_slowness(logs, diagnosis);
   add_notes(logs, evidence, ranker, diagnosis);
+  const std::map<std::string, std::string> config = printed_config(logs);
+  for (Cause& cause : diagnosis.causes) cause.fixes = fixes_of(*cause.row, config);
   return diagnosis;
 }
 

@@ -21,6 +21,8 @@ struct Diagnosis {
   bool failed = false;        // a failure with a confidence of at least kMinConfidence
   std::vector<Cause> causes;  // best first; slowness after failures
   std::vector<std::string> notes;
+  std::vector<StoryEvent> story;           // of several ranks; may be empty
+  std::vector<NextStep> next_steps;        // what would settle it between the first suspects
   std::vector<EvidenceLine> consequences;  // lines of the clean-up, named so nobody blames them
 };
 

@@ -170,6 +170,7 @@ LogLine LogScanner::State::line_of(std::string_view text) const {
   line.number = scan.lines + 1;
   line.text = kept_text(text);
   line.when = parse_log_time(text);
+  line.dated = line.when.has_value();
   if (!line.when) line.when = parse_log_time(dated);
   return line;
 }
@@ -301,6 +302,7 @@ LogScan LogScanner::finish() {
     scan.lines += 1;
   }
   scan.last_line.when = parse_log_time(scan.last_line.text);
+  scan.last_line.dated = scan.last_line.when.has_value();
   if (!scan.last_line.when) scan.last_line.when = parse_log_time(state.dated);
   scan.last_line.text = kept_text(without_colours(scan.last_line.text));
   scan.config = state.config.values();

@@ -21,6 +21,7 @@ struct LogLine {
   std::int64_t number = 0;     // from 1, counted at '\n'
   std::string text;            // valid UTF-8, colours removed, at most 500 bytes
   std::optional<double> when;  // seconds into the year, from the line or the last dated one before
+  bool dated = false;          // from the line itself
 };
 
 // All lines of one file, and of one rank where the lines name theirs, that match one signature.

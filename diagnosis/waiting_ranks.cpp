@@ -145,6 +145,7 @@ void CauseRanker::hear_waiting_ranks() {
                           int index, const LogLine& line, std::optional<int> rank) {
     Clue clue{&find_cause(cause), role, weight, signature, {}, line.when, index, rank};
     clue.line = {logs_[static_cast<std::size_t>(index)].file, line.number, line.text};
+    clue.dated = line.dated;
     clues_.push_back(std::move(clue));
   };
   // A rank that died has stopped being busy.

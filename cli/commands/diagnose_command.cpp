@@ -19,6 +19,7 @@ struct DiagnoseFlags {
   std::optional<std::int64_t> exit_code;
   std::vector<std::string> kernel_logs;
   std::string run_directory;
+  std::string language = "en";
   bool json = false;
 };
 
@@ -74,7 +75,7 @@ Result<int> run_diagnose(const DiagnoseFlags& flags) {
   }
   const Diagnosis diagnosis = diagnose(scans, *evidence);
   const std::string page =
-      flags.json ? diagnosis_json(diagnosis, scans) : diagnosis_text(diagnosis);
+      flags.json ? diagnosis_json(diagnosis, scans) : diagnosis_text(diagnosis, flags.language);
   std::fputs(page.c_str(), stdout);
   return diagnosis.failed ? kExitNegative : kExitOk;
 }
@@ -94,6 +95,8 @@ CommandRun declare_diagnose(Flags& cli) {
   cli.option("--run-dir", flags->run_directory, "DIR",
              "Read the folder of a supervised run (ocrtune run) or of a launcher's logs")
       .folder();
+  cli.option("--language", flags->language, "LANGUAGE", "Language of the answer")
+      .one_of({"en", "zh"});
   cli.json(flags->json);
   return [flags] { return run_diagnose(*flags); };
 }

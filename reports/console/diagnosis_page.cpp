@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "reports/catalogue/phrases.h"
+#include "reports/console/diagnosis_words.h"
 
 namespace ocrtune {
 namespace {
@@ -17,27 +19,112 @@ constexpr std::size_t kMaxCauses = 4;  // in text; JSON has all
 constexpr std::size_t kMaxConsequences = 3;
 constexpr double kWorthTelling = 0.12;
 
-const char* confidence_word(double confidence) {
-  if (confidence >= 0.9) return "nearly certain";
-  if (confidence >= 0.65) return "likely";
-  if (confidence >= 0.35) return "possible";
-  return "weak";
+// The page's own words, in English and Chinese.
+struct Words {
+  const char *nothing, *certain, *likely, *possible, *weak, *seen, *confirm, *fix, *story, *settle,
+      *means, *consequences, *notes;
+};
+constexpr Words kEnglish = {"No sign of a failure in what was given.",
+                            "nearly certain",
+                            "likely",
+                            "possible",
+                            "weak",
+                            "seen    ",
+                            "confirm ",
+                            "fix     ",
+                            "What happened:",
+                            "What would settle it:",
+                            "means",
+                            "Consequences, not causes:",
+                            "Notes:"};
+constexpr Words kChinese = {"所给内容中没有失败的迹象。",
+                            "几乎确定",
+                            "很可能",
+                            "可能",
+                            "较弱",
+                            "依据    ",
+                            "确认    ",
+                            "解决    ",
+                            "经过：",
+                            "如何确定：",
+                            "说明是",
+                            "结果而非原因：",
+                            "说明："};
+
+const Words& words_of(bool chinese) { return chinese ? kChinese : kEnglish; }
+
+const char* confidence_word(double confidence, const Words& words) {
+  if (confidence >= 0.9) return words.certain;
+  if (confidence >= 0.65) return words.likely;
+  if (confidence >= 0.35) return words.possible;
+  return words.weak;
 }
 
 std::string place(const EvidenceLine& line) {
   return line.line > 0 ? fmt::format("{}:{}", line.file, line.line) : line.file;
 }
 
-std::string cause_text(const Cause& cause, std::size_t number) {
-  std::string text =
-      fmt::format("{}. {}  ({}, {:.0f} %)\n   {}\n", number, cause.row->name,
-                  confidence_word(cause.confidence), 100 * cause.confidence, cause.row->meaning);
+std::string cause_text(const Cause& cause, std::size_t number, bool chinese) {
+  const Words& words = words_of(chinese);
+  const auto say_it = [&](const std::string& text) { return chinese ? chinese_of(text) : text; };
+  std::string text = fmt::format("{}. {}  ({}, {:.0f} %)\n   {}\n", number, cause.row->name,
+                                 confidence_word(cause.confidence, words), 100 * cause.confidence,
+                                 say_it(cause.row->meaning));
   for (const EvidenceLine& line : cause.evidence) {
-    text += fmt::format("   seen     {}: {}\n", place(line), line.text.substr(0, 240));
+    text += fmt::format("   {} {}: {}\n", words.seen, place(line), line.text.substr(0, 240));
   }
-  text += fmt::format("   confirm  {}\n", cause.row->confirm);
-  for (const char* fix : cause.row->fixes) text += fmt::format("   fix      {}\n", fix);
+  text += fmt::format("   {} {}\n", words.confirm, cause.row->confirm);
+  for (const std::string& fix : cause.fixes) {
+    text += fmt::format("   {} {}\n", words.fix, say_it(fix));
+  }
   return text;
+}
+
+std::string story_text(const Diagnosis& diagnosis, bool chinese) {
+  if (diagnosis.story.empty()) return "";
+  std::string text = std::string(words_of(chinese).story) + "\n";
+  for (const StoryEvent& event : diagnosis.story) text += "   " + story_line(event, chinese) + "\n";
+  return text;
+}
+
+std::string steps_text(const Diagnosis& diagnosis, bool chinese) {
+  if (diagnosis.next_steps.empty()) return "";
+  const Words& words = words_of(chinese);
+  std::string text = fmt::format("\n{}\n", words.settle);
+  for (const NextStep& step : diagnosis.next_steps) {
+    const StepOutcomes outcomes = step_outcomes(step, chinese);
+    text += fmt::format("   {}\n      {}: {} {}\n      {}: {} {}\n", step.command, outcomes.first,
+                        words.means, step.first, outcomes.second, words.means, step.second);
+  }
+  return text;
+}
+
+Json story_json(const std::vector<StoryEvent>& story) {
+  constexpr const char* kCodes[] = {"failed",    "reported",  "busy",    "silent", "waited",
+                                    "lost_peer", "never_met", "stopped", "ended"};
+  Json array = Json::array();
+  for (const StoryEvent& event : story) {
+    Json object = {{"event", kCodes[static_cast<std::size_t>(event.code)]},
+                   {"ranks", event.ranks},
+                   {"file", valid_utf8(event.place)},
+                   {"cause", event.cause},
+                   {"text", event.text}};
+    if (event.when) object["second_of_year"] = std::round(*event.when * 1000) / 1000;
+    if (event.seconds) object["waited_seconds"] = *event.seconds;
+    array.push_back(std::move(object));
+  }
+  return array;
+}
+
+Json steps_json(const std::vector<NextStep>& steps) {
+  Json array = Json::array();
+  for (const NextStep& step : steps) {
+    const StepOutcomes outcomes = step_outcomes(step, false);
+    array.push_back({{"between", {step.first, step.second}},
+                     {"command", step.command},
+                     {"outcomes", {{step.first, outcomes.first}, {step.second, outcomes.second}}}});
+  }
+  return array;
 }
 
 Json evidence_json_of(const std::vector<EvidenceLine>& lines) {
@@ -50,22 +137,23 @@ Json evidence_json_of(const std::vector<EvidenceLine>& lines) {
 
 }  // namespace
 
-std::string diagnosis_text(const Diagnosis& diagnosis) {
-  std::string text;
-  if (!diagnosis.failed) text += "No sign of a failure in what was given.\n";
+std::string diagnosis_text(const Diagnosis& diagnosis, const std::string& language) {
+  const bool chinese = language == "zh";
+  const Words& words = words_of(chinese);
+  std::string text = story_text(diagnosis, chinese);
+  if (!diagnosis.failed) text += std::string(words.nothing) + "\n";
   std::size_t number = 0;
   for (const Cause& cause : diagnosis.causes) {
     if (number == kMaxCauses || cause.confidence < kWorthTelling) continue;
-    text += (text.empty() ? "" : "\n") + cause_text(cause, ++number);
+    text += (text.empty() ? "" : "\n") + cause_text(cause, ++number, chinese);
   }
-  if (!diagnosis.consequences.empty()) {
-    text += "\nConsequences, not causes:\n";
-    for (std::size_t i = 0; i < std::min(kMaxConsequences, diagnosis.consequences.size()); ++i) {
-      const EvidenceLine& line = diagnosis.consequences[i];
-      text += fmt::format("   {}: {}\n", place(line), line.text.substr(0, 160));
-    }
+  text += steps_text(diagnosis, chinese);
+  if (!diagnosis.consequences.empty()) text += fmt::format("\n{}\n", words.consequences);
+  for (std::size_t i = 0; i < std::min(kMaxConsequences, diagnosis.consequences.size()); ++i) {
+    const EvidenceLine& line = diagnosis.consequences[i];
+    text += fmt::format("   {}: {}\n", place(line), line.text.substr(0, 160));
   }
-  if (!diagnosis.notes.empty()) text += "\nNotes:\n";
+  if (!diagnosis.notes.empty()) text += fmt::format("\n{}\n", words.notes);
   for (const std::string& note : diagnosis.notes) text += "   " + note + "\n";
   return text;
 }
@@ -80,7 +168,7 @@ std::string diagnosis_json(const Diagnosis& diagnosis, const std::vector<LogScan
                       {"outcome", cause.row->outcome},
                       {"evidence", evidence_json_of(cause.evidence)},
                       {"confirm", cause.row->confirm},
-                      {"fixes", cause.row->fixes},
+                      {"fixes", cause.fixes},
                       {"remedy", remedy_name(cause.row->remedy)},
                       {"signatures", cause.signatures}});
   }
@@ -94,6 +182,8 @@ std::string diagnosis_json(const Diagnosis& diagnosis, const std::vector<LogScan
   }
   const Json document = {{"failed", diagnosis.failed},
                          {"causes", causes},
+                         {"story", story_json(diagnosis.story)},
+                         {"next_steps", steps_json(diagnosis.next_steps)},
                          {"consequences", evidence_json_of(diagnosis.consequences)},
                          {"notes", diagnosis.notes},
                          {"logs", files}};

@@ -115,7 +115,7 @@ std::string diagnosis_section(const Diagnosis& diagnosis) {
       html += "<li>" + code(place) + " " + html_text(plain_line(line.text)) + "</li>\n";
     }
     html += "</ul><p>To confirm: " + code(cause.row->confirm) + "</p><ul>\n";
-    for (const char* fix : cause.row->fixes) html += "<li>" + code(fix) + "</li>\n";
+    for (const std::string& fix : cause.fixes) html += "<li>" + code(fix) + "</li>\n";
     html += "</ul>\n";
   }
   for (const std::string& note : diagnosis.notes) {

@@ -1,12 +1,17 @@
 #include "diagnosis/diagnosis.h"
 
+#include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "bench/synthetic/retold_logs.h"
+#include "diagnosis/consequences.h"
+#include "diagnosis/next_steps.h"
 
 namespace ocrtune {
 namespace {
@@ -141,6 +146,130 @@ TEST(Diagnosis, EmptyAndBinaryLogsAreSaid) {
   const Diagnosis diagnosis = diagnose_text(noise);
   EXPECT_FALSE(diagnosis.failed);
   EXPECT_THAT(diagnosis.notes, testing::Contains(testing::HasSubstr("not text")));
+}
+
+TEST(Diagnosis, LogsSetAside) { expect_accepted("set_aside_cases.txt", 70); }
+
+TEST(Diagnosis, ConsequencesStandBelowTheFirstCause) {
+  for (const RetoldLog& log : cases("story_cases.txt")) {
+    const Diagnosis diagnosis = diagnose_retold(log);
+    if (log.followers.empty() || !diagnosis.failed) continue;
+    for (const std::string& follower : log.followers) {
+      EXPECT_LT(confidence_of(diagnosis, follower), diagnosis.causes[0].confidence)
+          << log.name << ": " << follower;
+    }
+  }
+}
+
+TEST(Diagnosis, NoEvidenceLineIsShownTwice) {
+  for (const char* file : {"story_cases.txt", "reworded_cases.txt"}) {
+    for (const RetoldLog& log : cases(file)) {
+      for (const Cause& cause : diagnose_retold(log).causes) {
+        std::set<std::string> lines;
+        for (const EvidenceLine& line : cause.evidence) {
+          EXPECT_TRUE(lines.insert(line.file + ":" + std::to_string(line.line) + line.text).second)
+              << log.name << ": " << line.text;
+        }
+      }
+    }
+  }
+}
+
+TEST(Diagnosis, ARetryThatConnectedIsNoFailure) {
+  const std::string retry =
+      "I0601 10:00:01.1 77 tcp_utils.cc:107] Retry to connect to 10.0.0.1:4 while the server is "
+      "not yet listening.\n";
+  const std::string connected =
+      "I0601 10:00:04.2 77 tcp_utils.cc:132] Successfully connected to 10.0.0.1:4\n";
+  EXPECT_FALSE(diagnose({scan_text("workerlog.3", retry + connected)}, {}).failed);
+  EXPECT_EQ(first_cause(diagnose_text(retry)), "rendezvous_failed");
+  EXPECT_EQ(first_cause(diagnose_text(connected + retry)), "rendezvous_failed");
+  FailureEvidence stopped;
+  stopped.exit_code = 143;
+  EXPECT_EQ(first_cause(diagnose({scan_text("workerlog.3", retry + connected)}, stopped)),
+            "terminated_from_outside");
+}
+
+TEST(Diagnosis, MissingImagesWhateverTheirFolderIsCalled) {
+  for (const char* folder : {"images", "img", "crops/x"}) {
+    std::string text;
+    for (int i = 0; i < 3; ++i) {
+      text += fmt::format(
+          "[2025/01/01 00:00:00] ppocr ERROR: When parsing line {0}/{1}.jpg\ta\n, error happened "
+          "with msg: Traceback (most recent call last):\nException: /d/{0}/{1}.jpg does not "
+          "exist!\n\n",
+          folder, i);
+    }
+    text += "RecursionError: maximum recursion depth exceeded while calling a Python object\n";
+    const Diagnosis diagnosis = diagnose_text(text);
+    EXPECT_EQ(first_cause(diagnosis), "missing_file") << folder;
+    EXPECT_THAT(diagnosis.causes[0].evidence[0].text, testing::HasSubstr("does not exist!"));
+  }
+}
+
+TEST(Diagnosis, AdviceStartsFromThePrintedConfiguration) {
+  const auto log = [](int workers, int batch) {
+    return fmt::format(
+        "[2025/01/01 00:00:00] ppocr INFO: Train : \n"
+        "[2025/01/01 00:00:00] ppocr INFO:     loader : \n"
+        "[2025/01/01 00:00:00] ppocr INFO:         batch_size_per_card : {}\n"
+        "[2025/01/01 00:00:00] ppocr INFO:         num_workers : {}\n{}",
+        batch, workers, kKilled);
+  };
+  const auto fixes = [&](int workers, int batch) {
+    return diagnose_text(log(workers, batch)).causes[0].fixes;
+  };
+  EXPECT_THAT(fixes(8, 64), testing::Contains(testing::HasSubstr("num_workers=4")));
+  EXPECT_THAT(fixes(8, 64), testing::Contains("Train.loader.batch_size_per_card=32"));
+  EXPECT_THAT(fixes(1, 64), testing::Contains(testing::HasSubstr("num_workers=0")));
+  EXPECT_THAT(fixes(0, 1),
+              testing::Not(testing::Contains(testing::HasSubstr("Train.loader.num_workers"))));
+  EXPECT_THAT(diagnose_text(kKilled).causes[0].fixes,
+              testing::Contains(testing::HasSubstr("num_workers=2")));
+}
+
+TEST(Diagnosis, ANeighboursKillIsNotOurs) {
+  FailureEvidence evidence;
+  evidence.exit_code = 2;
+  evidence.host_oom_kills = 1;
+  const Diagnosis crashed = diagnose({scan_text("log", "ValueError: x\n")}, evidence);
+  EXPECT_EQ(first_cause(crashed), "python_exception");
+  EXPECT_LT(confidence_of(crashed, "host_out_of_memory"), 0.25);
+  const LogScan killed =
+      scan_text("train.log", std::string("2024-01-01 12:00:00 step 3\n") + kKilled);
+  const LogScan old = scan_text("dmesg",
+                                "[Mon Jan  1 11:20:00 2024] Memory cgroup out of memory: Killed "
+                                "process 77 (python) total-vm:1kB, anon-rss:1kB\n");
+  EXPECT_NE(first_cause(diagnose({killed, old}, {})), "cgroup_out_of_memory");
+}
+
+TEST(NextSteps, TheFirstSuspectsGetOneCommandEach) {
+  const Diagnosis killed = diagnose_text(kKilled);
+  ASSERT_FALSE(killed.next_steps.empty());
+  EXPECT_STREQ(killed.next_steps[0].code, "kernel_kill");
+  EXPECT_LE(killed.next_steps.size(), 3u);
+  for (const RetoldLog& log : cases("story_cases.txt")) {
+    const Diagnosis diagnosis = diagnose_retold(log);
+    if (first_answer(diagnosis) != "nccl_init_hang") continue;
+    ASSERT_FALSE(diagnosis.next_steps.empty()) << log.name;
+    EXPECT_STREQ(diagnosis.next_steps[0].command, "ocrtune p2p") << log.name;
+  }
+  for (const NextStep& step : next_step_table()) {
+    EXPECT_STREQ(find_cause(step.first).name, step.first);
+    EXPECT_STREQ(find_cause(step.second).name, step.second);
+  }
+}
+
+// An exception ends a rank's wait, or is how it ends: there the order of the lines decides.
+TEST(Consequences, NothingProducesItsOwnCause) {
+  for (const CauseRow& a : cause_table()) {
+    for (const CauseRow& b : cause_table()) {
+      if (is_generic(a.name) || is_generic(b.name)) continue;
+      EXPECT_FALSE(produces(a.name, b.name) && produces(b.name, a.name)) << a.name << ' ' << b.name;
+    }
+  }
+  EXPECT_TRUE(produces("missing_file", "collective_timeout"));
+  EXPECT_FALSE(produces("collective_timeout", "missing_file"));
 }
 
 TEST(Causes, EveryRowIsComplete) {

@@ -148,12 +148,43 @@ TEST(LogScan, UnreadableAndCompressedFilesAreNamed) {
   ASSERT_TRUE(remove_tree(directory));
 }
 
+TEST(LogScan, LinesAndFilesNameTheirRank) {
+  EXPECT_EQ(rank_of_line("[rank12]: Traceback"), 12);
+  EXPECT_EQ(rank_of_line("[E ProcessGroupNCCL.cpp:821] [Rank 3] Watchdog caught"), 3);
+  EXPECT_EQ(rank_of_line("2024-11-02 21:00:10 INFO [rank 0] building"), 0);
+  EXPECT_EQ(rank_of_line("  what():  [pair.cc:598] TIMEOUT self_rank = 1 pair_rank = 0"), 1);
+  EXPECT_FALSE(rank_of_line("pair_rank = 0"));
+  EXPECT_FALSE(rank_of_line("drank 3 cups"));
+  EXPECT_EQ(rank_of_file("log/workerlog.3"), 3);
+  EXPECT_EQ(rank_of_file("a/rank_07.txt"), 7);
+  EXPECT_EQ(rank_of_file("attempt_0/5/stderr.log"), 5);
+  EXPECT_FALSE(rank_of_file("node1.log"));
+  EXPECT_FALSE(rank_of_file("train-2025.log"));
+  EXPECT_FALSE(rank_of_file("train.log"));
+}
+
+TEST(LogScan, RanksInOneFileAreKeptApart) {
+  const LogScan scan = scan_text(
+      "all.log", "[rank1]: KeyError: 'a'\n[rank0]: ValueError: b\n[rank1]: KeyError: c\n");
+  std::vector<std::pair<int, std::int64_t>> found;
+  for (const Finding& finding : scan.findings) {
+    if (std::string_view(finding.signature->id) == "exception_line") {
+      found.emplace_back(finding.rank.value_or(-1), finding.count);
+    }
+  }
+  EXPECT_THAT(found, testing::UnorderedElementsAre(testing::Pair(0, 1), testing::Pair(1, 2)));
+}
+
 TEST(LogTime, ReadsTheUsualForms) {
   const double day = 86400;
   EXPECT_NEAR(*parse_log_time("[2024/01/02 00:00:01] ppocr INFO: x"), day + 1, 1e-9);
   EXPECT_NEAR(*parse_log_time("2024-01-02T00:00:01.250 x"), day + 1.25, 1e-9);
   EXPECT_NEAR(*parse_log_time("LAUNCH INFO 2024-01-02 00:00:01,500 x"), day + 1.5, 1e-9);
   EXPECT_NEAR(*parse_log_time("I0102 00:00:01.5 23 a.cc:1] x"), day + 1.5, 1e-9);
+  EXPECT_NEAR(*parse_log_time("[rank1]:[E102 00:00:01.5 ProcessGroupNCCL.cpp:1] x"), day + 1.5,
+              1e-9);
+  EXPECT_NEAR(*parse_log_time("(APIServer pid=1) ERROR 01-02 00:00:01 [core.py:1] x"), day + 1,
+              1e-9);
   EXPECT_NEAR(*parse_log_time("Jan  2 00:00:01 host kernel: x"), day + 1, 1e-9);
   EXPECT_NEAR(*parse_log_time("[Tue Jan  2 00:00:01 2024] x"), day + 1, 1e-9);
   EXPECT_FALSE(parse_log_time("Traceback (most recent call last):"));

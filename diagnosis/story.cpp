@@ -1,0 +1,203 @@
+#include "diagnosis/story.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "diagnosis/consequences.h"
+#include "diagnosis/waiting_ranks.h"
+
+namespace ocrtune {
+namespace {
+
+// The clue that speaks loudest for a cause; null: nothing but an exit code or counters.
+const Clue* clue_of(const CauseRanker& ranker, const Cause& cause) {
+  const Clue* best = nullptr;
+  for (const Clue& clue : ranker.clues()) {
+    if (clue.cause != cause.row || clue.file < 0) continue;
+    const auto strength = [](const Clue& one) { return std::pair(tier(one.role), one.weight); };
+    if (best == nullptr || strength(clue) > strength(*best)) best = &clue;
+  }
+  return best;
+}
+
+class Teller {
+ public:
+  Teller(const std::vector<LogScan>& logs, const CauseRanker& ranker)
+      : logs_(logs), ranker_(ranker), waiting_(waiting_ranks(logs)) {}
+
+  std::vector<StoryEvent> tell(const FailureEvidence& evidence, const Cause& first);
+
+ private:
+  void tell_first(const Cause& first, const Clue& clue);
+  void tell_silent();
+  void tell_waiting();
+  void tell_witnesses(StoryCode code, std::string_view cause);
+  void tell_stopped();
+  bool is_first(int file, std::optional<int> rank) const {
+    return file == file_ && (!rank || !rank_ || rank == rank_);
+  }
+  StoryEvent& add(StoryCode code, std::optional<double> when, bool exact) {
+    story_.push_back({});
+    story_.back().code = code;
+    story_.back().when = when;
+    story_.back().exact = exact;
+    return story_.back();
+  }
+  void keep(StoryEvent event) {
+    std::sort(event.ranks.begin(), event.ranks.end());
+    if (!event.ranks.empty() || !event.place.empty()) story_.push_back(std::move(event));
+  }
+  void join(StoryEvent& event, int file, std::optional<int> rank) const;
+
+  const std::vector<LogScan>& logs_;
+  const CauseRanker& ranker_;
+  std::vector<Waiting> waiting_;
+  std::vector<StoryEvent> story_;
+  int file_ = -1;  // where the first cause was seen
+  std::optional<int> rank_;
+  std::string_view cause_;
+};
+
+// Adds a rank, or a file, to those that an event speaks of. Files where each host counts anew.
+void Teller::join(StoryEvent& event, int file, std::optional<int> rank) const {
+  const std::string& name = logs_[static_cast<std::size_t>(file)].file;
+  const bool twice = rank && std::count_if(logs_.begin(), logs_.end(), [&](const LogScan& log) {
+                               return log.rank == rank;
+                             }) > 1;
+  if (rank && !twice) {
+    if (std::find(event.ranks.begin(), event.ranks.end(), *rank) == event.ranks.end()) {
+      event.ranks.push_back(*rank);
+    }
+  } else if (event.place.find(name) == std::string::npos && event.place.size() < 200) {
+    event.place += (event.place.empty() ? "" : ", ") + name;
+  }
+}
+
+void Teller::tell_first(const Cause& first, const Clue& clue) {
+  const bool waiting = std::any_of(waiting_.begin(), waiting_.end(), [&](const Waiting& one) {
+    return one.file == clue.file && one.line.number == clue.line.line;
+  });
+  if (waiting) return;  // told below, with the others that waited
+  file_ = clue.file;
+  rank_ = clue.rank;
+  StoryCode code = tier(clue.role) == 4 ? StoryCode::reported : StoryCode::failed;
+  if (cause_ == "rank_busy_alone") code = StoryCode::busy;
+  if (cause_ == "storage_failure" && !clue.rank) code = StoryCode::reported;
+  StoryEvent& event = add(code, clue.when, clue.dated);
+  event.cause = first.row->name;
+  event.text = clue.line.text;
+  join(event, clue.file, clue.rank);
+}
+
+// Who did not give up, when others did, was the one they waited for.
+void Teller::tell_silent() {
+  if (waiting_.empty() || file_ >= 0) return;
+  const LogScan* silent = nullptr;
+  for (std::size_t i = 0; i < logs_.size(); ++i) {
+    const LogScan& log = logs_[i];
+    const bool waits = std::any_of(waiting_.begin(), waiting_.end(), [&](const Waiting& one) {
+      return one.file == static_cast<int>(i);
+    });
+    if (waits || !log.rank || log.last_line.text.empty()) continue;
+    const bool sooner = silent != nullptr && log.last_line.when && silent->last_line.when &&
+                        *log.last_line.when < *silent->last_line.when;
+    if (silent == nullptr || sooner) silent = &log;
+  }
+  if (silent == nullptr) return;
+  StoryEvent& event = add(StoryCode::silent, silent->last_line.when, silent->last_line.dated);
+  event.ranks = {*silent->rank};
+  event.text = silent->last_line.text;
+}
+
+void Teller::tell_waiting() {
+  StoryEvent event;
+  event.code = StoryCode::waited;
+  for (const Waiting& one : waiting_) {
+    if (one.file == file_ && rank_ && one.rank == rank_) continue;
+    join(event, one.file, one.rank);
+    if (!event.when || (one.line.when && *one.line.when < *event.when)) {
+      event.when = one.line.when;
+      event.exact = one.line.dated;
+    }
+    if (one.seconds) event.seconds = std::max(event.seconds.value_or(0), *one.seconds);
+    if (event.text.empty()) {
+      event.text = one.operation;
+      if (one.number) event.text += fmt::format(" {}", *one.number);
+    }
+  }
+  keep(std::move(event));
+}
+
+void Teller::tell_witnesses(StoryCode code, std::string_view cause) {
+  if (cause == cause_) return;
+  StoryEvent event;
+  event.code = code;
+  for (const Clue& clue : ranker_.clues()) {
+    if (clue.cause->name != cause || clue.file < 0 || is_first(clue.file, clue.rank)) continue;
+    join(event, clue.file, clue.rank);
+    if (!event.when || (clue.when && *clue.when < *event.when)) {
+      event.when = clue.when;
+      event.exact = clue.dated;
+    }
+  }
+  keep(std::move(event));
+}
+
+// SIGTERM: by whom, to whom.
+void Teller::tell_stopped() {
+  if (cause_ == "terminated_from_outside") return;
+  StoryEvent event;
+  event.code = StoryCode::stopped;
+  for (std::size_t i = 0; i < logs_.size(); ++i) {
+    for (const Finding& finding : logs_[i].findings) {
+      const std::string_view id = finding.signature->id;
+      const bool own = id == "paddle_termination_signal" || id == "paddle_sigterm_from" ||
+                       id == "sigterm_elastic";
+      const bool launcher = id == "closing_signal" || id == "paddle_terminate_all";
+      if ((!own && !launcher) || finding.earlier_run) continue;
+      if (own) join(event, static_cast<int>(i), finding.rank);
+      if (launcher && event.place.empty()) event.place = logs_[i].file;
+      if (!event.when && finding.first.dated) {
+        event.when = finding.first.when;
+        event.exact = true;
+      }
+      const std::string& text = finding.first.text;
+      if (const std::size_t from = text.find("from PID "); from != std::string::npos) {
+        const std::size_t end = text.find_first_not_of("0123456789", from + 9);
+        event.text = "PID " + text.substr(from + 9, std::min(end, text.size()) - from - 9);
+      }
+    }
+  }
+  keep(std::move(event));
+}
+
+std::vector<StoryEvent> Teller::tell(const FailureEvidence& evidence, const Cause& first) {
+  cause_ = first.row->name;
+  if (const Clue* clue = clue_of(ranker_, first)) tell_first(first, *clue);
+  tell_silent();
+  tell_waiting();
+  tell_witnesses(StoryCode::lost_peer, "peer_lost");
+  tell_witnesses(StoryCode::never_met, "rendezvous_failed");
+  tell_stopped();
+  if (evidence.exit_code.value_or(0) != 0) {
+    add(StoryCode::ended, std::nullopt, false).text = decode_exit(*evidence.exit_code).text;
+  }
+  if (story_.size() > kMaxStory) story_.resize(kMaxStory);
+  if (story_.size() < 2) story_.clear();
+  return std::move(story_);
+}
+
+}  // namespace
+
+std::vector<StoryEvent> tell_story(const std::vector<LogScan>& logs,
+                                   const FailureEvidence& evidence, const CauseRanker& ranker,
+                                   const std::vector<Cause>& causes) {
+  if (causes.empty() || causes[0].row->kind != CauseKind::failure) return {};
+  return Teller(logs, ranker).tell(evidence, causes[0]);
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,136 @@
+#include "reports/console/diagnosis_words.h"
+
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr std::size_t kMaxText = 160;
+
+// {0} who, {1} the cause's name, {2} a line or an operation, {3} a duration.
+struct StoryWords {
+  StoryCode code;
+  const char* english;
+  const char* chinese;
+};
+
+constexpr StoryWords kStory[] = {
+    {StoryCode::failed, "{0} failed first, with {1}: {2}", "{0} 最先失败，原因 {1}：{2}"},
+    {StoryCode::reported, "{0} reports {1}: {2}", "{0} 报告 {1}：{2}"},
+    {StoryCode::busy, "{0} was busy alone: {2}", "{0} 独自忙于：{2}"},
+    {StoryCode::silent, "{0} did not give up; its last line: {2}",
+     "{0} 没有放弃等待，最后一行：{2}"},
+    {StoryCode::waited, "{0} waited{3} in {2} and gave up", "{0} 在{2}中等待{3}后放弃"},
+    {StoryCode::lost_peer, "{0} lost the connection to another rank",
+     "{0} 与另一个 rank 的连接断开"},
+    {StoryCode::never_met, "{0} did not find all other ranks at the start",
+     "{0} 启动时没有等到其他所有 rank"},
+    {StoryCode::stopped, "{2} stopped {0} with SIGTERM", "{2} 用 SIGTERM 停止了 {0}"},
+    {StoryCode::ended, "the run ended: {2}", "运行结束：{2}"},
+};
+
+struct StepWords {
+  std::string_view code;
+  const char* first;
+  const char* second;
+  const char* first_chinese;
+  const char* second_chinese;
+};
+
+constexpr StepWords kSteps[] = {
+    {"kernel_kill", "a line names a process of this run", "no line does",
+     "有一行提到本次运行的进程", "没有这样的行"},
+    {"group_kill", "oom_kill is above 0", "oom_kill is 0 everywhere", "oom_kill 大于 0",
+     "各处 oom_kill 均为 0"},
+    {"group_or_other", "oom_kill is above 0", "oom_kill is 0 everywhere", "oom_kill 大于 0",
+     "各处 oom_kill 均为 0"},
+    {"p2p_ladder", "a pair of GPUs fails", "all pairs pass", "有一对 GPU 未通过",
+     "所有 GPU 对都通过"},
+    {"where_it_waits", "the rank that did not give up evaluates, saves or reads",
+     "all ranks stand in a collective", "没有放弃的 rank 正在评估、保存或读取",
+     "所有 rank 都停在集合通信中"},
+    {"kernel_storage", "a file server or disk did not answer at that time", "nothing at that time",
+     "当时文件服务器或磁盘没有响应", "当时没有记录"},
+    {"collective_names", "ranks call different collectives", "all call the same one",
+     "各 rank 调用的集合通信不同", "各 rank 调用的相同"},
+    {"scheduler", "the state is PREEMPTED, NODE_FAIL or Evicted", "the scheduler stopped nothing",
+     "状态为 PREEMPTED、NODE_FAIL 或 Evicted", "调度器没有停止任何任务"},
+    {"shm_space", "it is full while the run lasts", "it has room", "运行期间已满", "仍有空间"},
+    {"card_memory", "used reaches total before the error", "memory is left at the error",
+     "出错前已用尽", "出错时仍有剩余"},
+    {"list_images", "the first named image is not there", "it is there but unreadable",
+     "第一个被提到的图像不存在", "图像存在但无法读取"},
+    {"one_process", "the error comes with its own traceback", "it runs, or is killed itself",
+     "错误带着自己的回溯出现", "能够运行，或自身被终止"},
+    {"peer_kernel", "a line names a rank of this run", "no line does", "有一行提到本次运行的 rank",
+     "没有这样的行"},
+    {"port_owner", "another process listens on the port", "nobody does", "该端口被其他进程监听",
+     "没有进程监听"},
+    {"port_reach", "the port cannot be reached", "it can", "端口无法连通", "端口可以连通"},
+    {"card_health", "an Xid or an uncorrected error at that time", "neither",
+     "当时有 Xid 或不可纠正的错误", "两者都没有"},
+};
+
+std::string clock_text(double when) {
+  const auto seconds = static_cast<long>(when) % 86400;
+  return fmt::format("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+}
+
+// 14 columns: the time, "after" it where only an earlier line is dated, or blanks.
+std::string time_text(const StoryEvent& event, bool chinese) {
+  if (!event.when) return std::string(14, ' ');
+  const std::string clock = clock_text(*event.when);
+  if (event.exact) return clock + std::string(6, ' ');
+  return chinese ? clock + " 之后 " : "after " + clock;
+}
+
+std::string who_text(const StoryEvent& event, bool chinese) {
+  if (event.ranks.empty()) {
+    if (!event.place.empty()) return event.place;
+    return chinese ? "其他 rank" : "the other ranks";
+  }
+  std::vector<std::string> ranks;
+  for (int rank : event.ranks) ranks.push_back(std::to_string(rank));
+  if (chinese) return "rank " + join(ranks, "、");
+  return (ranks.size() == 1 ? "rank " : "ranks ") + join(ranks, ", ");
+}
+
+}  // namespace
+
+std::string story_line(const StoryEvent& event, bool chinese) {
+  std::string text = event.text.substr(0, kMaxText);
+  if (event.code == StoryCode::waited && text.empty()) text = chinese ? "集合通信" : "a collective";
+  if (event.code == StoryCode::stopped && text.empty()) text = chinese ? "启动器" : "the launcher";
+  if (event.code == StoryCode::waited && chinese && !event.text.empty()) text = " " + text + " ";
+  if (const std::size_t mark = text.find("]: "); starts_with(text, "[rank") && mark < 12) {
+    text.erase(0, mark + 3);
+  }
+  std::string duration = event.seconds ? " " + format_duration(*event.seconds) : "";
+  if (chinese && event.seconds) duration += " ";
+  for (const StoryWords& words : kStory) {
+    if (words.code != event.code) continue;
+    const std::string line = fmt::format(fmt::runtime(chinese ? words.chinese : words.english),
+                                         who_text(event, chinese), event.cause, text, duration);
+    return time_text(event, chinese) + "  " + line;
+  }
+  OCRTUNE_CHECK(false);
+  return "";
+}
+
+StepOutcomes step_outcomes(const NextStep& step, bool chinese) {
+  for (const StepWords& words : kSteps) {
+    if (words.code != step.code) continue;
+    return chinese ? StepOutcomes{words.first_chinese, words.second_chinese}
+                   : StepOutcomes{words.first, words.second};
+  }
+  OCRTUNE_CHECK(false);
+  return {};
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,79 @@
+#include "reports/console/diagnosis_words.h"
+
+#include <map>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "bench/synthetic/retold_logs.h"
+#include "diagnosis/next_steps.h"
+#include "reports/console/diagnosis_page.h"
+
+namespace ocrtune {
+namespace {
+
+const std::string kLogs = std::string(OCRTUNE_SOURCE_DIR) + "/tests/fixtures/logs/";
+
+// Name of the case -> language -> its lines.
+std::map<std::string, std::map<std::string, std::string>> told_stories() {
+  std::map<std::string, std::map<std::string, std::string>> stories;
+  std::string name, language;
+  for (const std::string& line : split(*read_file(kLogs + "told_stories.txt"), '\n')) {
+    if (starts_with(line, "=== ")) {
+      name = line.substr(4);
+    } else if (starts_with(line, "--- ")) {
+      language = line.substr(4);
+    } else if (!line.empty()) {
+      stories[name][language] += line + "\n";
+    }
+  }
+  return stories;
+}
+
+TEST(DiagnosisWords, TenStoriesInBothLanguages) {
+  const auto stories = told_stories();
+  ASSERT_EQ(stories.size(), 10u);
+  std::size_t told = 0;
+  for (const RetoldLog& log : *read_retold_logs(kLogs + "story_cases.txt")) {
+    const auto found = stories.find(log.name);
+    if (found == stories.end()) continue;
+    ++told;
+    const Diagnosis diagnosis = diagnose_retold(log);
+    EXPECT_LE(diagnosis.story.size(), 6u);
+    std::string english, chinese;
+    for (const StoryEvent& event : diagnosis.story) {
+      english += story_line(event, false) + "\n";
+      chinese += story_line(event, true) + "\n";
+    }
+    EXPECT_EQ(english, found->second.at("en")) << log.name;
+    EXPECT_EQ(chinese, found->second.at("zh")) << log.name;
+  }
+  EXPECT_EQ(told, 10u);
+}
+
+TEST(DiagnosisWords, EveryStepHasItsOutcomes) {
+  for (const NextStep& step : next_step_table()) {
+    for (const bool chinese : {false, true}) {
+      const StepOutcomes outcomes = step_outcomes(step, chinese);
+      EXPECT_FALSE(outcomes.first.empty()) << step.code;
+      EXPECT_FALSE(outcomes.second.empty()) << step.code;
+    }
+  }
+}
+
+TEST(DiagnosisPage, TellsWhatHappenedAndWhatWouldSettleIt) {
+  for (const RetoldLog& log : *read_retold_logs(kLogs + "story_cases.txt")) {
+    if (log.name != "P2P hang at the first step") continue;
+    const std::string page = diagnosis_text(diagnose_retold(log));
+    EXPECT_THAT(page, testing::HasSubstr("What happened:"));
+    EXPECT_THAT(page, testing::HasSubstr("ocrtune p2p\n"));
+    EXPECT_THAT(page, testing::HasSubstr("a pair of GPUs fails: means nccl_p2p_broken"));
+    EXPECT_THAT(diagnosis_text(diagnose_retold(log), "zh"), testing::HasSubstr("经过："));
+  }
+}
+
+}  // namespace
+}  // namespace ocrtune
