@@ -187,7 +187,7 @@ std::vector<StoryEvent> Teller::tell(const FailureEvidence& evidence, const Caus
     add(StoryCode::ended, std::nullopt, false).text = decode_exit(*evidence.exit_code).text;
   }
   if (story_.size() > kMaxStory) story_.resize(kMaxStory);
-  if (story_.size() < 2) story_.clear();
+  if (story_.size() < 2 && (story_.empty() || story_[0].ranks.size() < 2)) story_.clear();
   return std::move(story_);
 }
 

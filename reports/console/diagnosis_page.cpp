@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "reports/catalogue/phrases.h"
+#include "reports/console/cause_words.h"
 #include "reports/console/diagnosis_words.h"
 
 namespace ocrtune {
@@ -69,7 +70,7 @@ std::string cause_text(const Cause& cause, std::size_t number, bool chinese) {
   const auto say_it = [&](const std::string& text) { return chinese ? chinese_of(text) : text; };
   std::string text = fmt::format("{}. {}  ({}, {:.0f} %)\n   {}\n", number, cause.row->name,
                                  confidence_word(cause.confidence, words), 100 * cause.confidence,
-                                 say_it(cause.row->meaning));
+                                 meaning_of(*cause.row, chinese));
   for (const EvidenceLine& line : cause.evidence) {
     text += fmt::format("   {} {}: {}\n", words.seen, place(line), line.text.substr(0, 240));
   }

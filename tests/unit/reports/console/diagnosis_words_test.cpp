@@ -2,6 +2,8 @@
 
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,6 +12,7 @@
 #include "base/text.h"
 #include "bench/synthetic/retold_logs.h"
 #include "diagnosis/next_steps.h"
+#include "reports/console/cause_words.h"
 #include "reports/console/diagnosis_page.h"
 
 namespace ocrtune {
@@ -17,11 +20,16 @@ namespace {
 
 const std::string kLogs = std::string(OCRTUNE_SOURCE_DIR) + "/tests/fixtures/logs/";
 
+std::vector<RetoldLog> retold() {
+  auto logs = read_retold_logs(kLogs + "story_cases.txt");
+  return logs ? std::move(*logs) : std::vector<RetoldLog>();
+}
+
 // Name of the case -> language -> its lines.
 std::map<std::string, std::map<std::string, std::string>> told_stories() {
   std::map<std::string, std::map<std::string, std::string>> stories;
   std::string name, language;
-  for (const std::string& line : split(*read_file(kLogs + "told_stories.txt"), '\n')) {
+  for (const std::string& line : split(read_file(kLogs + "told_stories.txt").value_or(""), '\n')) {
     if (starts_with(line, "=== ")) {
       name = line.substr(4);
     } else if (starts_with(line, "--- ")) {
@@ -37,7 +45,7 @@ TEST(DiagnosisWords, TenStoriesInBothLanguages) {
   const auto stories = told_stories();
   ASSERT_EQ(stories.size(), 10u);
   std::size_t told = 0;
-  for (const RetoldLog& log : *read_retold_logs(kLogs + "story_cases.txt")) {
+  for (const RetoldLog& log : retold()) {
     const auto found = stories.find(log.name);
     if (found == stories.end()) continue;
     ++told;
@@ -64,8 +72,15 @@ TEST(DiagnosisWords, EveryStepHasItsOutcomes) {
   }
 }
 
+TEST(CauseWords, EveryCauseHasItsChinese) {
+  for (const CauseRow& row : cause_table()) {
+    EXPECT_NE(meaning_of(row, true), row.meaning) << row.name;
+    EXPECT_EQ(meaning_of(row, false), row.meaning) << row.name;
+  }
+}
+
 TEST(DiagnosisPage, TellsWhatHappenedAndWhatWouldSettleIt) {
-  for (const RetoldLog& log : *read_retold_logs(kLogs + "story_cases.txt")) {
+  for (const RetoldLog& log : retold()) {
     if (log.name != "P2P hang at the first step") continue;
     const std::string page = diagnosis_text(diagnose_retold(log));
     EXPECT_THAT(page, testing::HasSubstr("What happened:"));
