@@ -1,0 +1,77 @@
+#include "trial/workloads/service/served_target.h"
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/clock.h"
+#include "base/free_port.h"
+#include "tests/support/loopback_server.h"
+
+namespace ocrtune {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kFine = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+std::string url_of(int port) { return "http://127.0.0.1:" + std::to_string(port) + "/ocr"; }
+
+TEST(ServedTarget, RefusesAnAddressWhereAnotherListens) {
+  const LoopbackServer stranger(kFine);
+  const auto target = make_served_target({{"sleep", "100"}, stranger.url(), {}, 5});
+  ASSERT_FALSE(target.ok());
+  if (target.error().kind == ErrorKind::unsupported) GTEST_SKIP() << "built without libcurl";
+  EXPECT_THAT(target.error().what, HasSubstr("another program listens at"));
+  EXPECT_EQ(stranger.requests, 0);
+}
+
+TEST(ServedTarget, QuotesAServerThatEndsBeforeItAnswers) {
+  const auto target = make_served_target(
+      {{"sh", "-c", "echo cannot bind >&2; exit 3"}, url_of(free_port()), {}, 20});
+  ASSERT_FALSE(target.ok());
+  if (target.error().kind == ErrorKind::unsupported) GTEST_SKIP() << "built without libcurl";
+  EXPECT_EQ(target.error().what, "the server ended with exit code 3: cannot bind");
+}
+
+// The address is taken by another program after the start; ours says so and ends.
+TEST(ServedTarget, WhoAnswersAfterTheServersEndIsNotMeasured) {
+  const int port = free_port();
+  std::unique_ptr<LoopbackServer> stranger;
+  std::thread later([&] {
+    steady_clock().sleep_seconds(0.5);
+    stranger = std::make_unique<LoopbackServer>(kFine, port);
+  });
+  auto target = make_served_target(
+      {{"sh", "-c", "echo address in use; sleep 2; exit 3"}, url_of(port), {}, 20});
+  later.join();
+  if (!target.ok()) {  // a busy machine: the end was seen before the first answer
+    EXPECT_THAT(target.error().what, HasSubstr("exit code 3"));
+    return;
+  }
+  std::vector<Completion> finished;
+  const double end = steady_clock().now_seconds() + 20;
+  std::uint64_t request = 0;
+  while ((*target)->ended().empty() && steady_clock().now_seconds() < end) {
+    (*target)->start(request++, 0);
+    (*target)->collect(steady_clock().now_seconds() + 0.05, finished);
+  }
+  EXPECT_EQ((*target)->ended(), "the server ended with exit code 3: address in use");
+  EXPECT_EQ((*target)->failure(), (*target)->ended());
+  const int before = stranger->requests;
+  finished.clear();
+  (*target)->start(request, 0);
+  (*target)->collect(steady_clock().now_seconds() + 5, finished);
+  ASSERT_FALSE(finished.empty());
+  EXPECT_FALSE(finished.back().ok);
+  EXPECT_EQ(finished.back().request, request);
+  EXPECT_EQ(stranger->requests, before) << "the stranger is loaded";
+  target->reset();
+}
+
+}  // namespace
+}  // namespace ocrtune
