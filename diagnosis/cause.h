@@ -38,9 +38,11 @@ enum class StoryCode {
   waited,     // ranks or place, text: the operation, seconds
   lost_peer,  // ranks or place
   never_met,  // ranks or place
-  stopped,    // ranks or place, text: who sent SIGTERM
+  stopped,    // ranks or place; cause kLauncher or empty, text: the sender's PID, if known
   ended,      // text: the exit code
 };
+
+inline constexpr const char* kLauncher = "launcher";
 
 struct StoryEvent {
   StoryCode code = StoryCode::failed;

@@ -49,7 +49,8 @@ class Teller {
   }
   void keep(StoryEvent event) {
     std::sort(event.ranks.begin(), event.ranks.end());
-    if (!event.ranks.empty() || !event.place.empty()) story_.push_back(std::move(event));
+    if (event.ranks.empty() && event.place.empty() && event.cause.empty()) return;
+    story_.push_back(std::move(event));
   }
   void join(StoryEvent& event, int file, std::optional<int> rank) const;
 
@@ -160,7 +161,7 @@ void Teller::tell_stopped() {
       const bool launcher = id == "closing_signal" || id == "paddle_terminate_all";
       if ((!own && !launcher) || finding.earlier_run) continue;
       if (own) join(event, static_cast<int>(i), finding.rank);
-      if (launcher && event.place.empty()) event.place = logs_[i].file;
+      if (launcher) event.cause = kLauncher;
       if (!event.when && finding.first.dated) {
         event.when = finding.first.when;
         event.exact = true;

@@ -106,7 +106,8 @@ std::string who_text(const StoryEvent& event, bool chinese) {
 std::string story_line(const StoryEvent& event, bool chinese) {
   std::string text = event.text.substr(0, kMaxText);
   if (event.code == StoryCode::waited && text.empty()) text = chinese ? "集合通信" : "a collective";
-  if (event.code == StoryCode::stopped && text.empty()) text = chinese ? "启动器" : "the launcher";
+  const bool stopped = event.code == StoryCode::stopped;
+  if (stopped && event.cause == kLauncher) text = chinese ? "启动器" : "the launcher";
   if (event.code == StoryCode::waited && chinese && !event.text.empty()) text = " " + text + " ";
   if (const std::size_t mark = text.find("]: "); starts_with(text, "[rank") && mark < 12) {
     text.erase(0, mark + 3);
@@ -115,8 +116,10 @@ std::string story_line(const StoryEvent& event, bool chinese) {
   if (chinese && event.seconds) duration += " ";
   for (const StoryWords& words : kStory) {
     if (words.code != event.code) continue;
-    const std::string line = fmt::format(fmt::runtime(chinese ? words.chinese : words.english),
-                                         who_text(event, chinese), event.cause, text, duration);
+    const char* form = chinese ? words.chinese : words.english;
+    if (stopped && text.empty()) form = chinese ? "{0} 被 SIGTERM 停止" : "SIGTERM stopped {0}";
+    const std::string line =
+        fmt::format(fmt::runtime(form), who_text(event, chinese), event.cause, text, duration);
     return time_text(event, chinese) + "  " + line;
   }
   OCRTUNE_CHECK(false);
