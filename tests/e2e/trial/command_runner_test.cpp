@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -91,6 +92,17 @@ TEST(CommandRunner, PassesKnobsAndGivesAFreshFolder) {
   knobs.dims = {{"mode", "fast"}};
   EXPECT_EQ(run(workload, knobs).outcome, Outcome::ok);
   EXPECT_EQ(run(workload, knobs).outcome, Outcome::ok) << "the second trial's folder is fresh too";
+}
+
+// Not skipped: the search would propose the same setting for ever.
+TEST(CommandRunner, ATrialWithoutItsFolderHasFailed) {
+  const char* before = std::getenv("TMPDIR");
+  const std::string kept = before != nullptr ? before : "";
+  ::setenv("TMPDIR", "/no/such/folder", 1);
+  const Trial trial = run(script(kTrain));
+  before != nullptr ? ::setenv("TMPDIR", kept.c_str(), 1) : ::unsetenv("TMPDIR");
+  EXPECT_EQ(trial.outcome, Outcome::crashed);
+  EXPECT_EQ(trial.cause, "trial_dir");
 }
 
 TEST(CommandRunner, LeavesThreadsAloneUnlessTurned) {

@@ -73,7 +73,7 @@ class CommandRunner : public Runner {
       if (refusal) return failed(refusal->outcome, refusal->cause, refusal->reason);
     }
     auto folder = make_folder();
-    if (!folder) return failed(Outcome::skipped, "trial_dir", folder.error().what);
+    if (!folder) return failed(Outcome::crashed, "trial_dir", folder.error().what);
     const TrialPlace place{*folder, free_port()};
     const auto filled = fill_for(command_.workload, machine_, knobs, place);
     if (!filled) return failed(Outcome::unsupported, "setting", filled.error().what);
