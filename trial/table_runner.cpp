@@ -19,7 +19,7 @@ constexpr std::array<const char*, 4> kResults = {"samples_per_second", "peak_byt
                                                  "noise_sigma"};
 
 bool is_result(std::string_view column) {
-  return std::find(kResults.begin(), kResults.end(), column) != kResults.end();
+  return column == "cause" || std::find(kResults.begin(), kResults.end(), column) != kResults.end();
 }
 
 // One CSV record; quotes as in RFC 4180, without line breaks inside them.
@@ -133,6 +133,7 @@ struct Reader {
     const auto sigma = number(line, kResults[3], results[kResults[3]], true);
     if (!sigma) return sigma.error();
     row.noise_sigma = *sigma;
+    row.cause = results["cause"];
     const auto [place, is_new] = lines.try_emplace(row.knobs, line);
     if (!is_new) {
       return error(line, fmt::format("{} is already on line {}; keep one row per setting",
@@ -199,11 +200,15 @@ std::string table_csv(const RecordedTable& table) {
   }
   for (const std::string& name : names) more.erase(name);
   names.insert(names.end(), more.begin(), more.end());
-  csv += join(names, ",") + fmt::format(",{}\n", fmt::join(kResults, ","));
+  const bool causes = std::any_of(table.rows.begin(), table.rows.end(),
+                                  [](const TableRow& row) { return !row.cause.empty(); });
+  csv +=
+      join(names, ",") + fmt::format(",{}{}\n", fmt::join(kResults, ","), causes ? ",cause" : "");
   for (const TableRow& row : table.rows) {
     for (const std::string& name : names) csv += knob_text(row.knobs, name) + ",";
-    csv += fmt::format("{:.6g},{},{},{:g}\n", row.samples_per_second, row.peak_bytes,
+    csv += fmt::format("{:.6g},{},{},{:g}", row.samples_per_second, row.peak_bytes,
                        outcome_name(row.outcome), row.noise_sigma);
+    csv += causes ? "," + row.cause + "\n" : "\n";
   }
   return csv;
 }
@@ -228,7 +233,7 @@ double TableRunner::disturbed(const TableRow& row) {
   return rate;
 }
 
-Trial TableRunner::run(const Knobs& knobs, const TrialLimits&) {
+Trial TableRunner::run(const Knobs& knobs, const TrialLimits& limits) {
   clock_->sleep_seconds(1);
   ++trials_;
   Trial trial;
@@ -243,8 +248,20 @@ Trial TableRunner::run(const Knobs& knobs, const TrialLimits&) {
   const TableRow& row = table_->rows[found->second];
   trial.outcome = row.outcome;
   trial.peak_bytes = row.peak_bytes;
-  if (row.outcome == Outcome::out_of_memory) ++out_of_memory_trials_;
+  const auto peak = static_cast<double>(row.peak_bytes);
+  const auto guard = static_cast<double>(limits.memory_limit_bytes);
+  const bool memory = row.outcome == Outcome::out_of_memory && row.cause.empty();
+  if (guard > 0 && (memory || peak >= guard)) {
+    ++guarded_stops_;
+    trial.outcome = Outcome::out_of_memory;
+    trial.cause = "limit";
+    trial.peak_bytes = limits.memory_limit_bytes;
+    trial.reason = "stopped by the guard";
+    return trial;
+  }
+  if (memory) ++out_of_memory_trials_;
   if (row.outcome != Outcome::ok) {
+    trial.cause = row.cause;
     trial.reason = "as recorded";
     return trial;
   }

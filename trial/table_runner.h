@@ -1,7 +1,7 @@
 // Recorded tables: settings whose outcome is already known, replayed as if they were run.
 //
 // A table is a CSV with one column per knob (any others are the user's own dimensions), then
-// samples_per_second, peak_bytes, outcome and noise_sigma. Its first line may be
+// samples_per_second, peak_bytes, outcome, noise_sigma and, if known, cause. Its first line may be
 // "# cores=64 memory_bytes=137438953472"; with "gpus=2" processes take turns on so many GPUs, and
 // memory and peaks are of the fullest one. A replayed trial returns the recorded rate times
 // exp(normal(0, noise_sigma)), so repeats differ as they would on the machine.
@@ -26,6 +26,7 @@ struct TableRow {
   std::uint64_t peak_bytes = 0;   // 0: not recorded
   Outcome outcome = Outcome::ok;
   double noise_sigma = 0;  // of the logarithm of a repeat's rate
+  std::string cause;       // of a failure, as Trial::cause; empty: not known
 };
 
 struct RecordedTable {
@@ -62,7 +63,9 @@ struct ReplayFaults {
   double outlier_loss = 0;   // what such a trial loses at most, relative
 };
 
-// Each trial takes one second of `clock`. A setting that is not in the table is unsupported.
+// Each trial takes one second of `clock`. A setting that is not in the table is unsupported. One
+// that ran out of memory under a limit of its own is a stop by the guard, not an event of the
+// machine.
 class TableRunner : public Runner {
  public:
   // `table` and `clock` must outlive the runner.
@@ -70,6 +73,7 @@ class TableRunner : public Runner {
               ReplayFaults faults = {});
   Trial run(const Knobs& knobs, const TrialLimits& limits) override;
   int out_of_memory_trials() const { return out_of_memory_trials_; }
+  int guarded_stops() const { return guarded_stops_; }
 
  private:
   const RecordedTable* table_;
@@ -80,6 +84,7 @@ class TableRunner : public Runner {
   int trials_ = 0;
   std::map<Knobs, std::size_t> rows_;
   int out_of_memory_trials_ = 0;
+  int guarded_stops_ = 0;
 
   double disturbed(const TableRow& row);
 };

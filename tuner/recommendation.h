@@ -76,7 +76,8 @@ struct TuneResult {
   Interval gain;                     // rate(recommended) / rate(baseline)
   std::vector<SettingSummary> ties;  // cannot be told from the best; recommended one included
   double certified_gap = -1;         // the best is at most this much faster, at 95 %; -1: unknown
-  std::string certificate;           // "95 %: within 3 % of the best in the declared space; 6 tie"
+  std::string
+      certificate;  // "95 %: no setting of the declared space is more than 3 % better; 6 tie"
   std::vector<RuleVerdict> rules;
   std::vector<Neighbour> close;             // behind by less than these trials can tell, and no tie
   std::vector<Neighbour> rejected;          // near the recommended one and worse

@@ -19,6 +19,7 @@
 #include "bench/search/proposal_latency.h"
 #include "bench/synthetic/synthetic_machine.h"
 #include "tuner/session/replay.h"
+#include "tuner/verdict/possible.h"
 
 namespace {
 
@@ -52,7 +53,7 @@ struct Subject {
 
 struct Scores {
   std::vector<double> regrets, tried, errors, surprises, certified, gaps, claims, seconds,
-      out_of_memory, trials_a_point;
+      out_of_memory, guarded_stops, trials_a_point;
 };
 
 std::vector<Subject> subjects(const Flags& flags) {
@@ -101,15 +102,17 @@ void score_one(const Flags& flags, const Subject& subject, const std::string& st
       continue;
     }
     scores.regrets.push_back(score->regret);
-    // The words round the gap up to whole per cents of the best.
+    // The words round the gap up to whole per cents; regret is a share of the best.
     const double gap = score->result.certified_gap;
-    const double stated = std::max(0.01, std::ceil(100 * gap / (1 + gap)) / 100);
+    const double rounded = 0.01 * percent_of_gain(gap);
+    const double stated = rounded / (1 + rounded);
     if (gap >= 0) scores.certified.push_back(score->regret <= stated + 1e-9 ? 1.0 : 0.0);
     if (gap >= 0) scores.gaps.push_back(stated);
     scores.errors.push_back(score->forecast_error);
     scores.surprises.push_back(score->forecast_surprise);
     scores.tried.push_back(score->tried_regret);
     scores.out_of_memory.push_back(score->out_of_memory_trials);
+    scores.guarded_stops.push_back(score->guarded_stops);
     scores.seconds.push_back(seconds / std::max(1, score->trials));
     scores.trials_a_point.push_back(score->trials /
                                     static_cast<double>(subject.machine.table.rows.size()));
@@ -157,12 +160,15 @@ void print_row(const std::string& strategy, int trials, const Scores& scores) {
   };
   std::vector<double> over = scores.claims;
   std::printf(
-      "| %s | %d | %.1f | %.1f | %.1f / %.1f | %.0f %% | %.2f | %.0f | %.0f %% | %+.1f %% | "
+      "| %s | %d | %.1f | %.1f | %.1f | %.0f %% | %.1f / %.1f | %.0f %% | %.2f | %.0f | %.2f | "
+      "%.0f %% | %+.1f %% | "
       "%.0f/%.1f | %.0f %% of %.0f | %.0f %% | %.1f |\n",
-      strategy.c_str(), trials, 100 * median(scores.regrets), 100 * quantile(scores.regrets, 0.9),
-      100 * median(scores.tried), 100 * quantile(scores.tried, 0.9),
+      strategy.c_str(), trials, 100 * mean(scores.regrets), 100 * median(scores.regrets),
+      100 * quantile(scores.regrets, 0.9),
+      share(scores.regrets, [](double regret) { return regret > 0.1; }), 100 * median(scores.tried),
+      100 * quantile(scores.tried, 0.9),
       share(scores.regrets, [](double regret) { return regret <= 0.05; }),
-      mean(scores.out_of_memory), quantile(scores.out_of_memory, 1),
+      mean(scores.out_of_memory), quantile(scores.out_of_memory, 1), mean(scores.guarded_stops),
       share(scores.claims, [](double claim) { return std::fabs(claim) <= 0.02; }),
       100 * median(over), 100 * median(scores.errors), median(scores.surprises),
       100 * mean(scores.certified),
@@ -218,10 +224,11 @@ int main(int argc, char** argv) {
   std::printf("%zu machines, %.0f points on average\n\n", machines.size(),
               points / static_cast<double>(machines.size()));
   std::printf(
-      "| strategy | trials | regret med %% | p90 %% | of the tried | within 5 %% | OOM mean | max "
-      "| claim "
+      "| strategy | trials | regret mean %% | med %% | p90 %% | over 10 %% | of the tried | within "
+      "5 "
+      "%% | OOM mean | max | guarded | claim "
       "within 2 %% | over-claim | err/z | certified | gap | ms/trial "
-      "|\n|--|--|--|--|--|--|--|--|--|--|--|--|--|--|\n");
+      "|\n|--|--|--|--|--|--|--|--|--|--|--|--|--|--|--|--|--|\n");
   for (const std::string& strategy : flags.strategies) {
     for (int trials : flags.trials) {
       Scores scores;

@@ -88,6 +88,7 @@ std::vector<Knobs> grid(const Axes& axes, int cores, Random& random, std::size_t
 Surface surface_of(const std::string& kind, const SurfaceRequest& request) {
   if (kind == "queue") return make_queue_surface(request);
   if (kind == "field") return make_field_surface(request);
+  if (kind == "mechanism") return make_mechanism_surface(request);
   return make_formula_surface(request);
 }
 
@@ -96,6 +97,80 @@ double memory_limit(const std::vector<double>& peaks, Random& random) {
   const double kept = random.uniform() < 0.33 ? 1.0 : random.uniform(0.6, 0.97);
   const double limit = quantile(peaks, kept) * (kept == 1.0 ? random.uniform(1.05, 3) : 1.0);
   return std::max(limit, 2 * quantile(peaks, 0.0));
+}
+
+// Processes x threads up to the cores and a little beyond; bound ranks only where they fit.
+std::vector<Knobs> mechanism_grid(int cores) {
+  std::vector<Knobs> points;
+  for (const int n : up_to(2 * cores, {1, 2, 3, 4, 6, 8, 12, 16, 24, 32})) {
+    for (const int t : up_to(cores, {1, 2, 4, 8, 16, 32})) {
+      if (n * t > cores && !(n * t == 2 * cores && (t == 1 || t == 2))) continue;
+      for (const int b : {4, 8, 16, 32, 64, 128}) {
+        for (const int w : {0, 1, 2, 4}) {
+          for (const char* binding : {"none", "compact"}) {
+            if (binding[0] == 'c' && n * t > cores) continue;
+            if (w > 1 && n * w > 2 * cores) continue;
+            Knobs knobs;
+            knobs.nproc = n;
+            knobs.threads = t;
+            knobs.batch = b;
+            knobs.workers = w;
+            knobs.binding = binding;
+            points.push_back(std::move(knobs));
+          }
+        }
+      }
+    }
+  }
+  return points;
+}
+
+// Half of the machines are tight: the lightest setting already takes 30 to 85 % of the limit.
+double mechanism_limit(const std::vector<double>& peaks, Random& random) {
+  const double lightest = quantile(peaks, 0.0);
+  if (random.uniform() < 0.5) return lightest / random.uniform(0.3, 0.85);
+  return std::max(quantile(peaks, random.uniform(0.3, 1.0)), 1.2 * lightest);
+}
+
+SyntheticMachine mechanism_machine(const SyntheticRequest& request) {
+  Random random(mix_bits(request.seed * 7000003 + 11));
+  static const std::vector<int> kCores = {2, 4, 8, 16, 32};
+  const auto most = static_cast<std::int64_t>(kCores.size()) - 1;
+  const int cores = kCores[static_cast<std::size_t>(random.integer(0, request.small ? 1 : most))];
+  const Surface surface = make_mechanism_surface({cores, 1, random.fork(1)});
+  const double rough = request.roughness * random.uniform(0.002, 0.02);
+  const double noise = request.noise * std::exp(random.uniform(std::log(0.005), std::log(0.29)));
+  const std::uint64_t seed = random.next();
+  SyntheticMachine machine;
+  machine.table.cores = cores;
+  std::vector<double> peaks;
+  for (const Knobs& knobs : mechanism_grid(cores)) {
+    const SurfacePoint truth = surface(knobs);
+    TableRow row;
+    row.knobs = knobs;
+    row.samples_per_second = truth.samples_per_second * frozen_factor(knobs, seed, rough);
+    row.peak_bytes =
+        static_cast<std::uint64_t>(truth.peak_bytes * frozen_factor(knobs, seed + 1, 0.01));
+    row.noise_sigma = noise;
+    row.cause = truth.ends_by;
+    peaks.push_back(static_cast<double>(row.peak_bytes));
+    machine.table.rows.push_back(std::move(row));
+  }
+  const double limit = mechanism_limit(peaks, random);
+  machine.table.memory_bytes = static_cast<std::uint64_t>(limit);
+  for (TableRow& row : machine.table.rows) {
+    const bool too_big = static_cast<double>(row.peak_bytes) > limit;
+    if (!too_big && row.cause.empty()) continue;
+    if (too_big) row.cause.clear();  // memory ends it while it starts
+    const bool memory = too_big || row.cause == "shm_full" || row.cause == "host_allocation_failed";
+    row.outcome = memory ? Outcome::out_of_memory : Outcome::crashed;
+    row.samples_per_second = 0;
+    row.peak_bytes = too_big ? machine.table.memory_bytes : row.peak_bytes;
+  }
+  machine.faults.drift = random.uniform(0, 0.04);
+  machine.faults.outlier_share = 0.03;
+  machine.faults.outlier_loss = 0.5;
+  return machine;
 }
 
 }  // namespace
@@ -112,11 +187,12 @@ double frozen_factor(const Knobs& knobs, std::uint64_t seed, double sigma) {
 }
 
 const std::vector<std::string>& synthetic_kinds() {
-  static const std::vector<std::string> kKinds = {"formula", "queue", "field"};
+  static const std::vector<std::string> kKinds = {"formula", "queue", "field", "mechanism"};
   return kKinds;
 }
 
 SyntheticMachine make_synthetic_machine(const SyntheticRequest& request) {
+  if (request.kind == "mechanism") return mechanism_machine(request);
   Random random(mix_bits(request.seed * 1000003 + request.kind.size()));
   static const std::vector<int> kCores = {16, 24, 32, 48, 64, 96, 128, 256};
   const auto pick = static_cast<std::size_t>(random.integer(0, 7));

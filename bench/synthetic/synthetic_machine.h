@@ -1,9 +1,11 @@
 // Machines that do not exist: tables of what every setting would do there, for testing searches.
 //
-// Three kinds, made by different means so that no search can win by knowing one set of formulas:
+// Four kinds, made by different means so that no search can win by knowing one set of formulas:
 //   formula  scaling laws multiplied together, with frozen roughness;
 //   queue    cores, caches, memory channels, fork-join phases and loader queues played through;
-//   field    no machine at all: random curves along each axis and random interactions.
+//   field    no machine at all: random curves along each axis and random interactions;
+//   mechanism  ranks, loaders and storage that wait for each other, in tight memory, with limits on
+//            /dev/shm, processes, descriptors, one rank's memory and samples, and noise to 29 %.
 // The same seed gives the same machine everywhere.
 #pragma once
 

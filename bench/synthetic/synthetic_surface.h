@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "base/random.h"
 #include "trial/knobs.h"
@@ -12,6 +13,7 @@ namespace ocrtune {
 struct SurfacePoint {
   double samples_per_second = 0;
   double peak_bytes = 0;
+  std::string ends_by = {};  // a cause of diagnosis/causes.h besides main memory; empty: it runs
 };
 
 using Surface = std::function<SurfacePoint(const Knobs&)>;
@@ -22,9 +24,10 @@ struct SurfaceRequest {
   Random random{1};
 };
 
-Surface make_formula_surface(SurfaceRequest request);  // bench/synthetic/synthetic_formula.cpp
-Surface make_queue_surface(SurfaceRequest request);    // bench/synthetic/synthetic_queue.cpp
-Surface make_field_surface(SurfaceRequest request);    // bench/synthetic/synthetic_field.cpp
+Surface make_formula_surface(SurfaceRequest request);    // bench/synthetic/synthetic_formula.cpp
+Surface make_queue_surface(SurfaceRequest request);      // bench/synthetic/synthetic_queue.cpp
+Surface make_field_surface(SurfaceRequest request);      // bench/synthetic/synthetic_field.cpp
+Surface make_mechanism_surface(SurfaceRequest request);  // bench/synthetic/synthetic_mechanism.cpp
 
 // exp(normal) of a setting that is the same whenever it is asked for.
 double frozen_factor(const Knobs& knobs, std::uint64_t seed, double sigma);

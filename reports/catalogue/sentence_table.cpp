@@ -18,10 +18,10 @@ const std::vector<Phrase>& sentence_table() {
       {"Every setting that works leaves less memory free than asked; the fastest is {}. Lower the "
        "margin or raise the limit.",
        "所有可用设置的剩余内存都少于要求；其中最快的是 {}。请降低余量或提高上限。"},
-      {"95 %: within {} % of the best in the declared space; {} tie",
-       "95 %：与声明空间中最佳值的差距不超过 {} %；{} 个并列"},
-      {"95 %: within {} % of the best in the declared space",
-       "95 %：与声明空间中最佳值的差距不超过 {} %"},
+      {"95 %: no setting of the declared space is more than {} % better; {} tie",
+       "95 %：搜索空间内没有任何设置能再好 {} % 以上；{} 个并列"},
+      {"95 %: no setting of the declared space is more than {} % better",
+       "95 %：搜索空间内没有任何设置能再好 {} % 以上"},
       {"best of {} of {} settings that were run; {} tie; no claim about the others",
        "已运行的 {} 个（共 {} 个）设置中最佳；{} 个并列；对其余设置不作断言"},
       {"best of {} of {} settings that were run; no claim about the others",
@@ -71,9 +71,12 @@ const std::vector<Phrase>& sentence_table() {
       {"GPUs without work: {}; the command used none of them.",
        "没有工作的 GPU：{}；该命令一个也没有使用。"},
       {"Next best: {} could be up to {} (not run); stopping is fine.",
-       "下一步最值得试：{} 可能{}（未运行）；停止也可以。"},
+       "下一步最值得试：{} 可能{}（未运行）；可以就此停止。"},
+      {"Not conclusive: {} could be up to {} (not run); a longer budget would tell.",
+       "尚无定论：{} 可能{}（未运行）；更长的预算可以判断。"},
       {"{} more on {} would halve its interval; stopping is fine.",
-       "再用 {} 测量 {} 可使其区间减半；停止也可以。"},
+       "再用 {} 测量 {} 可使其区间减半；可以就此停止。"},
+      {"{} more on {} would halve its interval.", "再用 {} 测量 {} 可使其区间减半。"},
       // tuner/verdict/audit.cpp
       {"ties", "并列"},
       {"ties ({} %)", "并列（{} %）"},
@@ -90,7 +93,7 @@ const std::vector<Phrase>& sentence_table() {
       {"half of the memory in GB: {}", "内存 GB 数的一半：{}"},
       {"60 % of the physical cores: {}", "物理核心数的 60 %：{}"},
       {"at most about {}", "至多约 {}"},
-      // tuner/verdict/explain.cpp, tuner/verdict/recommend.cpp
+      // tuner/verdict/explain.cpp, possible.cpp, recommend.cpp
       {"left out: other programs were running, and it takes their CPU share",
        "未采用：当时有其他程序在运行，此设置会占用它们的 CPU 份额"},
       {"Other programs were running: {} settings with more threads than CPUs left out, for what "

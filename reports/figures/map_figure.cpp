@@ -30,6 +30,13 @@ struct Content {
   const SettingSummary* measured = nullptr;
   const PredictedSetting* predicted = nullptr;
 
+  // Nothing was measured there, or all that was failed while another setting of it may run.
+  bool guessed() const {
+    if (measured == nullptr) return true;
+    const bool failed = measured->samples_per_second.median <= 0;
+    return failed && predicted != nullptr && predicted->admitted;
+  }
+
   double peak_bytes() const {
     if (measured != nullptr && measured->peak_bytes > 0) {
       return static_cast<double>(measured->peak_bytes);
@@ -37,6 +44,14 @@ struct Content {
     return predicted == nullptr ? 0 : static_cast<double>(predicted->peak_bytes);
   }
 };
+
+// A guess that may be off by more than this between its bounds is shown without a number.
+constexpr double kTellingRatio = 2;
+
+bool telling(const PredictedSetting& setting) {
+  const Interval& rate = setting.samples_per_second;
+  return setting.admitted && rate.median > 0 && rate.high <= kTellingRatio * rate.low;
+}
 
 struct Grid {
   std::vector<int> nprocs, batches;  // ascending
@@ -73,12 +88,12 @@ Grid grid_of(const TuneResult& result) {
   for (const PredictedSetting& setting : result.predicted) {
     Content& cell = cell_of(setting.knobs);
     if (cell.predicted == nullptr || better(setting, *cell.predicted)) cell.predicted = &setting;
-    grid.fastest = std::max(grid.fastest, setting.admitted ? setting.samples_per_second.median : 0);
+    if (telling(setting)) grid.fastest = std::max(grid.fastest, setting.samples_per_second.median);
   }
   grid.slowest = grid.fastest;
   for (const auto& [place, cell] : grid.cells) {
-    const double rate = cell.measured != nullptr   ? cell.measured->samples_per_second.median
-                        : cell.predicted->admitted ? cell.predicted->samples_per_second.median
+    const double rate = !cell.guessed()            ? cell.measured->samples_per_second.median
+                        : telling(*cell.predicted) ? cell.predicted->samples_per_second.median
                                                    : 0;
     if (rate > 0) grid.slowest = std::min(grid.slowest, rate);
   }
@@ -136,7 +151,7 @@ class MapDrawing {
     const std::string filter =
         fmt::format(" data-filter=\"nproc={} batch={}\"", grid_.nprocs[row], grid_.batches[column]);
     const Content& content = found->second;
-    if (content.measured == nullptr) {
+    if (content.guessed()) {
       draw_predicted(*content.predicted, left, top);
     } else if (content.measured->samples_per_second.median > 0) {
       draw_rate(content.measured->samples_per_second, left, top, "",
@@ -159,7 +174,7 @@ class MapDrawing {
     const std::string name = name_of(setting.knobs);
     if (!setting.admitted) {
       draw_failed("M", left, top, name + ": " + html_text(plain_line(setting.reason), 300), "");
-    } else if (setting.samples_per_second.median > 0) {
+    } else if (telling(setting)) {
       draw_rate(setting.samples_per_second, left, top, " guess",
                 name + ": ~" + html_text(rate_text(setting.samples_per_second)), "");
     } else {

@@ -180,7 +180,7 @@ void judge(RunRecord& run) {
   for (std::size_t i = 0; i < std::min<std::size_t>(result.settings.size(), 3); ++i) {
     result.ties.push_back(result.settings[i]);
   }
-  result.certificate = "95 %: within 3 % of the best in the declared space; 3 tie";
+  result.certificate = "95 %: no setting of the declared space is more than 3 % better; 3 tie";
   result.rules = {rule(result, "memory_half", 32, "half of the memory in GB: 32"),
                   rule(result, "cores_60_percent", 19, "60 % of the physical cores: 19"),
                   rule(result, "seven", 7, "at most about 7")};

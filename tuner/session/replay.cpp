@@ -93,6 +93,7 @@ Result<ReplayScore> replay(const RecordedTable& table, const ReplayOptions& opti
   score.found = score.result.found;
   score.trials = static_cast<int>(end->trials.size());
   score.out_of_memory_trials = runner.out_of_memory_trials();
+  score.guarded_stops = runner.guarded_stops();
   double tried = 0;
   for (const Trial& trial : end->trials) {
     if (trial.ok()) tried = std::max(tried, truth_of(table, trial.knobs));

@@ -27,7 +27,8 @@ struct ReplayScore {
   double regret = 1;        // 1 - true rate of the chosen setting / true rate of the best
   double tried_regret = 1;  // of the best setting that was run, chosen or not
   int out_of_memory_trials = 0;
-  int trials = 0;  // really run
+  int guarded_stops = 0;  // of trials that were watched for what they would need
+  int trials = 0;         // really run
   // Over the 50 fastest settings that were not run: root mean square of the forecast's error (a
   // logarithm), and of that error in its own standard deviations.
   double forecast_error = 0;

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/random.h"
 #include "base/text.h"
+#include "probes/placement/partition.h"
 #include "tuner/space/constraint.h"
 
 namespace ocrtune {
@@ -206,6 +210,29 @@ Result<std::vector<Knobs>> cross(const std::vector<Axis>& axes, const Knobs& bas
   return points;
 }
 
+// Which settings the machine can bind: partition_cpus says so for each size of team once.
+class Bindable {
+ public:
+  explicit Bindable(const CpuFacts& cpu) : cpu_(&cpu) {}
+
+  // Why not; empty: it can, or nothing is known of its CPUs.
+  const std::string& refusal(const Knobs& knobs) {
+    static const std::string kNone;
+    if (knobs.binding == "none" || cpu_->allowed.count() == 0) return kNone;
+    const auto [known, fresh] =
+        refusals_.try_emplace({knobs.nproc, knobs.threads, knobs.binding}, std::string());
+    if (fresh) {
+      const auto masks = partition_cpus(*cpu_, knobs.nproc, knobs.threads, knobs.binding);
+      if (!masks) known->second = masks.error().what;
+    }
+    return known->second;
+  }
+
+ private:
+  const CpuFacts* cpu_;
+  std::map<std::tuple<int, int, std::string>, std::string> refusals_;
+};
+
 // A product that is too large loses the values between the doublings first, then a fixed sample.
 void thin(std::vector<Knobs>& points, int cpus, std::size_t most) {
   if (points.size() <= most) return;
@@ -253,9 +280,11 @@ Result<Space> make_space(const Machine& machine, const SpaceRequest& request) {
   if (!axes) return axes.error();
   auto points = cross(*axes, request.base, cpus, request);
   if (!points) return points.error();
+  std::vector<Constraint> constraints;
   for (const std::string& text : request.constraints) {
     const auto constraint = parse_constraint(text);
     if (!constraint) return constraint.error();
+    constraints.push_back(*constraint);
     for (const std::string& name : constraint->terms) {
       const bool known = find_knob(name) != nullptr || user_gave(request, name);
       if (!known) {
@@ -273,8 +302,23 @@ Result<Space> make_space(const Machine& machine, const SpaceRequest& request) {
   if (points->empty()) {
     return Error{ErrorKind::usage, "the lists leave no setting to try on this machine"};
   }
+  Bindable bindable(machine.cpu);
+  std::string refused;
+  const auto unbindable = [&](const Knobs& knobs) {
+    const std::string& why = bindable.refusal(knobs);
+    if (!why.empty()) refused = fmt::format("binding={}: {}", knobs.binding, why);
+    return !why.empty();
+  };
+  std::erase_if(*points, unbindable);
+  if (points->empty()) {
+    return Error{ErrorKind::usage, "the lists leave no setting that can run here: " + refused};
+  }
   thin(*points, cpus, request.max_points);
-  points->insert(points->end(), request.always.begin(), request.always.end());
+  for (const Knobs& knobs : request.always) {
+    const bool meets = std::all_of(constraints.begin(), constraints.end(),
+                                   [&](const auto& one) { return satisfies(knobs, one); });
+    if (knobs == request.base || (meets && !unbindable(knobs))) points->push_back(knobs);
+  }
   return Space(std::move(*points));
 }
 

@@ -18,7 +18,8 @@ struct SpaceRequest {
   Knobs base;                  // values of the knobs that are not searched
   std::vector<Axis> lists;     // the user's lists; `scale` is ignored. Each replaces our own
   std::vector<Axis> own_axes;  // in place of, or beside, the usual ones; the user's lists win
-  std::vector<Knobs> always;   // the user's current setting, the rules' settings: always points
+  std::vector<Knobs> always;   // the rules' settings: points wherever constraints and CPUs allow;
+                               // `base`, the user's current setting, in any case
   std::vector<std::string> constraints;  // "nproc*threads<=16", "batch>=8", "workers=0"
   int min_batch = 4;
   int max_batch = 64;      // of one process; no more than the samples that are there
@@ -31,6 +32,7 @@ struct SpaceRequest {
   std::size_t max_points = 5000;
 };
 
+// Every point can be bound on this machine (probes/placement/partition.h), `base` alone excepted.
 // usage: a list that the knob table refuses, a constraint that cannot be read, or constraints that
 // leave no point (the message names the one that removed the last).
 Result<Space> make_space(const Machine& machine, const SpaceRequest& request);

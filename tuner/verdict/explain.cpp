@@ -224,32 +224,4 @@ std::string noise_statement(const Verdict& verdict) {
       format_percent(verdict.noise), format_duration(seconds));
 }
 
-std::string next_experiment(const Space& space, const Search& search, const Verdict& verdict) {
-  const double here = verdict.chosen->estimate.median;
-  const Knobs* promising = nullptr;
-  double most = 1.01 * here;
-  for (const Knobs& knobs : space.points()) {
-    const Prediction prediction = search.predict(knobs);
-    if (!prediction.admitted || prediction.objective_value.high <= most) continue;
-    most = prediction.objective_value.high;
-    promising = &knobs;
-  }
-  constexpr double kVague = 5;  // times what is known: nothing that has run bounds it
-  if (promising != nullptr && most > kVague * here) {
-    return fmt::format(
-        "Not run, and too few trials tell how fast it is: {}; a longer budget would.",
-        knobs_text(*promising));
-  }
-  if (promising != nullptr) {
-    return fmt::format("Next best: {} could be up to {} (not run); stopping is fine.",
-                       knobs_text(*promising), compared_words(most / here, verdict.objective.goal));
-  }
-  const int rounds = static_cast<int>(verdict.chosen->judged().size());
-  if (rounds == 0 || verdict.noise <= 0) return "";
-  const double seconds = 3.0 * rounds * verdict.trial_seconds * 2;
-  return fmt::format("{} more on {} would halve its interval; stopping is fine.",
-                     format_duration(std::max(seconds, 1.0)),
-                     knobs_text(verdict.chosen->summary.knobs));
-}
-
 }  // namespace ocrtune

@@ -38,7 +38,5 @@ std::vector<Neighbour> rejected_neighbours(const Space& space, const Search& sea
 std::vector<Neighbour> close_settings(const Verdict& verdict);
 // Empty when the chosen setting is clearly ahead of all that do not tie with it.
 std::string noise_statement(const Verdict& verdict);
-// Empty when nothing is left to find out.
-std::string next_experiment(const Space& space, const Search& search, const Verdict& verdict);
 
 }  // namespace ocrtune

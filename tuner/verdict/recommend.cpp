@@ -13,6 +13,7 @@
 #include "tuner/verdict/choice.h"
 #include "tuner/verdict/explain.h"
 #include "tuner/verdict/pareto.h"
+#include "tuner/verdict/possible.h"
 #include "tuner/verdict/settings.h"
 #include "tuner/verdict/trial_growth.h"
 
@@ -43,34 +44,6 @@ int mark_crowding(std::vector<Setting>& settings, const std::vector<Trial>& tria
   return marked;
 }
 
-// That the best may be five times as fast is no claim worth making.
-constexpr double kMaxCertifiedGain = 4;
-
-// How much better than the chosen setting anything of the space can still be, at 95 %; below 0 if
-// settings that may work were neither run nor predicted, or not well enough to say anything. What
-// is not launched only because its memory is not known well enough counts: it may be the best.
-double possible_gain(const Space& space, const Search& search, const Verdict& verdict,
-                     const std::vector<Setting>& settings) {
-  if (verdict.objective.goal == Goal::memory) return -1;
-  double most = 0;
-  std::set<Knobs> run;
-  for (const Setting& other : settings) {
-    run.insert(other.summary.knobs);
-    if (&other == verdict.chosen || !other.works() || other.crowds_out) continue;
-    if (breaks(other, verdict.objective)) continue;
-    most = std::max(most, ratio_interval(other, *verdict.chosen, verdict.noise).high - 1);
-  }
-  for (const Knobs& knobs : space.points()) {
-    if (run.count(knobs) > 0) continue;
-    const Prediction prediction = search.predict(knobs);
-    if (!prediction.may_work) continue;
-    if (prediction.objective_value.median <= 0) return -1;
-    const double high = prediction.objective_value.high;
-    most = std::max(most, high / verdict.chosen->estimate.median - 1);
-  }
-  return most > kMaxCertifiedGain ? -1 : most;
-}
-
 std::string certificate(const Space& space, double gain, const Verdict& verdict, int tried) {
   const std::string ties =
       verdict.ties.size() > 1 ? fmt::format("; {} tie", verdict.ties.size()) : "";
@@ -78,8 +51,8 @@ std::string certificate(const Space& space, double gain, const Verdict& verdict,
     return fmt::format("best of {} of {} settings that were run{}; no claim about the others",
                        tried, space.size(), ties);
   }
-  const double percent = std::max(1.0, std::ceil(100 * gain / (1 + gain)));
-  return fmt::format("95 %: within {:.0f} % of the best in the declared space{}", percent, ties);
+  return fmt::format("95 %: no setting of the declared space is more than {} % better{}",
+                     percent_of_gain(gain), ties);
 }
 
 std::vector<PredictedSetting> predict_untried(const Space& space, const Search& search,
@@ -239,15 +212,16 @@ TuneResult recommend(const Space& space, const Search& search, const std::vector
   if (!growth.empty()) result.recommendation.reasons.push_back(growth);
   const std::string idle = idle_gpus(trials, verdict.chosen->summary.knobs);
   if (!idle.empty()) result.recommendation.reasons.push_back(idle);
-  const double gain = possible_gain(space, search, verdict, settings);
-  result.certified_gap = gain;
-  result.certificate = certificate(space, gain, verdict, static_cast<int>(settings.size()));
+  const PossibleGain possible = possible_gain(space, search, verdict, settings);
+  result.certified_gap = possible.gain;
+  result.certificate =
+      certificate(space, possible.gain, verdict, static_cast<int>(settings.size()));
   result.rules = audit_rules(options.rules, settings, *verdict.chosen, search, result.noise);
   result.close = close_settings(verdict);
   result.rejected = rejected_neighbours(space, search, verdict, settings);
   result.terms = search.terms();
   result.noise_statement = noise_statement(verdict);
-  result.advice = next_experiment(space, search, verdict);
+  result.advice = next_experiment(verdict, possible);
   result.answer = fmt::format("Launch with {}: {}.", knobs_text(result.recommendation.knobs),
                               worth_words(result.recommendation, options.objective));
   return result;

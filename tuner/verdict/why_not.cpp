@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "tuner/verdict/explain.h"
+#include "tuner/verdict/possible.h"
 
 namespace ocrtune {
 namespace {
@@ -63,11 +64,19 @@ void from_setting(WhyNot& why, const Setting& setting, const TuneResult& result)
   }
 }
 
+// The bound that certificate and next experiment speak of: over the recommended rate as stated.
+void compare_prediction(WhyNot& why, const TuneResult& result) {
+  const double chosen = result.recommendation.samples_per_second.median;
+  if (!result.found || chosen <= 0 || why.samples_per_second.median <= 0) return;
+  const Interval& rate = why.samples_per_second;
+  why.ratio = {rate.median / chosen, rate.low / chosen, rate.high / chosen};
+}
+
 void from_prediction(WhyNot& why, const Prediction& prediction, const TuneResult& result) {
   why.samples_per_second = prediction.samples_per_second;
   why.peak_bytes = prediction.memory.bytes;
   why.peak_high_bytes = prediction.memory.high_bytes;
-  compare(why, result);
+  compare_prediction(why, result);
   if (!prediction.admitted) {
     why.kind = WhyNotKind::refused;
     why.answer = fmt::format("It was not launched: {}.", prediction.reason);
@@ -83,6 +92,10 @@ void from_prediction(WhyNot& why, const Prediction& prediction, const TuneResult
   why.answer = fmt::format("It was not run; predicted {} ({} to {}).", ratio_words(why),
                            format_count(why.samples_per_second.low),
                            format_count(why.samples_per_second.high));
+  if (why.ratio.high > 1) {
+    why.answer += fmt::format(" It could be up to {} % better, at 95 %.",
+                              percent_of_gain(why.ratio.high - 1));
+  }
   why.to_find_out = "one trial of it";
 }
 

@@ -139,6 +139,46 @@ TEST(DefaultSpace, BaselineAndRulesAreAlwaysPoints) {
   EXPECT_EQ(request.always[2].threads, 1);
 }
 
+// Two CPUs: four bound ranks would only fail, cost trials and be counted as what might be faster.
+TEST(DefaultSpace, WhatCannotBeBoundIsNoPoint) {
+  Machine machine = machine_with(2);
+  machine.cpu.allowed = CpuSet::range(0, 1);
+  SpaceRequest request;
+  for (const RuleSetting& rule : rule_settings(machine, request.base)) {
+    request.always.push_back(rule.knobs);
+    request.always.back().binding = "compact";
+  }
+  const auto space = make_space(machine, request);
+  ASSERT_TRUE(space.ok());
+  bool oversubscribed = false, bound = false;
+  for (const Knobs& knobs : space->points()) {
+    const int team = knobs.nproc * knobs.threads;
+    EXPECT_TRUE(knobs.binding == "none" || team <= 2) << knobs_text(knobs);
+    oversubscribed = oversubscribed || team > 2;
+    bound = bound || knobs.binding == "compact";
+  }
+  EXPECT_TRUE(oversubscribed);
+  EXPECT_TRUE(bound);
+  request.lists = {{"nproc", {}, {"4"}}, {"binding", {}, {"compact"}}};
+  const auto refused = make_space(machine, request);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::usage);
+  EXPECT_NE(refused.error().what.find("binding=compact: 4 ranks"), std::string::npos)
+      << refused.error().what;
+}
+
+TEST(DefaultSpace, RulesKeepToTheConstraints) {
+  const Machine machine = machine_with(2);
+  SpaceRequest request;
+  for (const RuleSetting& rule : rule_settings(machine, request.base)) {
+    request.always.push_back(rule.knobs);
+  }
+  request.constraints = {"nproc<=4"};
+  const auto space = make_space(machine, request);
+  ASSERT_TRUE(space.ok());
+  for (const Knobs& knobs : space->points()) EXPECT_LE(knobs.nproc, 4);
+}
+
 TEST(DefaultSpace, RefusesWhatMakesNoSense) {
   SpaceRequest bad_value;
   bad_value.lists = {{"precision", KnobScale::category, {"fp17"}}};

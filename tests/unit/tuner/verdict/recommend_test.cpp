@@ -5,13 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tuner/verdict/explain.h"
+#include "tuner/verdict/possible.h"
 #include "tuner/verdict/why_not.h"
 
 namespace ocrtune {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 Knobs setting(int nproc, int batch = 16) {
   Knobs knobs;
@@ -222,6 +223,41 @@ TEST_F(Recommend, NothingThatWorksIsAnAnswer) {
   const TuneResult found = result();
   EXPECT_FALSE(found.found);
   EXPECT_THAT(found.answer, HasSubstr("signal 11"));
+}
+
+// One set of settings, one number, one direction.
+TEST_F(Recommend, CertificateNextExperimentAndWhyNotAgree) {
+  options_.expected_noise = 0.01;
+  race(setting(1), 100, 1);
+  race(setting(2), 190, 2);
+  race(setting(4), 330, 4);
+  race(setting(8), 340, 8);
+  const TuneResult found = result();
+  ASSERT_TRUE(found.found);
+  ASSERT_GT(found.certified_gap, kSmallGain);
+  const std::string percent = std::to_string(percent_of_gain(found.certified_gap)) + " % ";
+  EXPECT_THAT(found.certificate, HasSubstr("more than " + percent + "better"));
+  EXPECT_THAT(found.advice, HasSubstr("up to " + percent + "faster"));
+  EXPECT_THAT(found.advice, Not(HasSubstr("stopping is fine")));
+  bool named = false;
+  for (const Knobs& knobs : space_.points()) {
+    if (found.advice.find(knobs_text(knobs) + " could") == std::string::npos) continue;
+    named = true;
+    EXPECT_THAT(why_not(knobs, space_, *search_, trials_, found).answer,
+                HasSubstr("up to " + percent + "better"));
+  }
+  EXPECT_TRUE(named) << found.advice;
+}
+
+TEST_F(Recommend, StoppingIsFineOnlyBelowFivePercent) {
+  options_.expected_noise = 0.005;
+  space_ = Space({setting(1), setting(2)});
+  race(setting(1), 100, 1);
+  race(setting(2), 190, 2);
+  const TuneResult found = result();
+  EXPECT_GE(found.certified_gap, 0);
+  EXPECT_LE(found.certified_gap, kSmallGain);
+  EXPECT_THAT(found.advice, HasSubstr("stopping is fine"));
 }
 
 TEST_F(Recommend, WhyNotAnswersEveryKind) {

@@ -1,0 +1,84 @@
+#include "tuner/verdict/possible.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "tuner/verdict/choice.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kNoGain = 0.01;
+
+}  // namespace
+
+double possible_ratio(const Prediction& prediction, double chosen_objective) {
+  return prediction.objective_value.high / chosen_objective;
+}
+
+PossibleGain possible_gain(const Space& space, const Search& search, const Verdict& verdict,
+                           const std::vector<Setting>& settings) {
+  PossibleGain found;
+  if (verdict.objective.goal == Goal::memory) return found;
+  double most = 0;
+  std::set<Knobs> run;
+  for (const Setting& other : settings) {
+    run.insert(other.summary.knobs);
+    if (&other == verdict.chosen || !other.works() || other.crowds_out) continue;
+    if (breaks(other, verdict.objective)) continue;
+    most = std::max(most, ratio_interval(other, *verdict.chosen, verdict.noise).high - 1);
+  }
+  bool unknown = false;
+  for (const Knobs& knobs : space.points()) {
+    if (run.count(knobs) > 0) continue;
+    const Prediction prediction = search.predict(knobs);
+    if (!prediction.may_work) continue;
+    if (prediction.objective_value.median <= 0) {
+      if (!unknown) found.knobs = &knobs;
+      unknown = true;
+      continue;
+    }
+    const double gain = possible_ratio(prediction, verdict.chosen->estimate.median) - 1;
+    if (gain <= most) continue;
+    most = gain;
+    if (!unknown) found.knobs = &knobs;
+  }
+  found.gain = unknown || most > kMaxCertifiedGain ? -1 : most;
+  return found;
+}
+
+int percent_of_gain(double gain) {
+  return std::max(1, static_cast<int>(std::ceil(100 * gain - 1e-9)));
+}
+
+std::string next_experiment(const Verdict& verdict, const PossibleGain& possible) {
+  const bool small = possible.gain >= 0 && possible.gain <= kSmallGain;
+  if (possible.gain < 0 && possible.knobs != nullptr) {
+    return fmt::format(
+        "Not run, and too few trials tell how fast it is: {}; a longer budget would.",
+        knobs_text(*possible.knobs));
+  }
+  if (possible.gain > kNoGain && possible.knobs != nullptr) {
+    const std::string gain =
+        compared_words(1 + 0.01 * percent_of_gain(possible.gain), verdict.objective.goal);
+    const std::string knobs = knobs_text(*possible.knobs);
+    return small ? fmt::format("Next best: {} could be up to {} (not run); stopping is fine.",
+                               knobs, gain)
+                 : fmt::format(
+                       "Not conclusive: {} could be up to {} (not run); a longer budget "
+                       "would tell.",
+                       knobs, gain);
+  }
+  const int rounds = static_cast<int>(verdict.chosen->judged().size());
+  if (rounds == 0 || verdict.noise <= 0) return "";
+  const double seconds = std::max(3.0 * rounds * verdict.trial_seconds * 2, 1.0);
+  return fmt::format("{} more on {} would halve its interval{}", format_duration(seconds),
+                     knobs_text(verdict.chosen->summary.knobs),
+                     small ? "; stopping is fine." : ".");
+}
+
+}  // namespace ocrtune
