@@ -313,7 +313,17 @@ Result<TuneLoopEnd> search_and_store(RunRecord& run, const TuneSetup& setup, Sto
   loop.earlier = run.trials;
   SearchProgress line;
   TuneCallbacks callbacks;
-  callbacks.on_trial = [&](Trial& trial) { return store.add_trial(run.id, trial); };
+  bool first = run.trials.empty();
+  callbacks.on_trial = [&](Trial& trial) {
+    if (std::exchange(first, false) && run.options.prints() && trial.seconds > 0) {
+      std::fprintf(
+          stderr,
+          "A trial takes about %s here, %s of it start-up: the budget pays for about %.0f\n",
+          format_duration(trial.seconds).c_str(), format_duration(trial.start_seconds).c_str(),
+          std::max(1.0, loop.budget_seconds / trial.seconds));
+    }
+    return store.add_trial(run.id, trial);
+  };
   callbacks.on_progress = [&](const TuneProgress& progress) {
     line.show(search_state(progress, spent_seconds));
   };
@@ -387,10 +397,23 @@ void print_buckets(const TuneFlags& flags, const RunRecord& run) {
 Result<int> print_plan(const RunRecord& run, const TuneSetup& setup) {
   std::printf("Baseline: %s (%s)\n", knobs_text(run.options.baseline).c_str(),
               run.options.baseline_source.c_str());
-  std::printf("Space: %d settings; a trial costs about %s, the budget of %s pays for about %.0f\n",
-              setup.space.size(), format_duration(setup.search.first_trial_seconds).c_str(),
-              format_duration(run.options.budget_seconds).c_str(),
-              run.options.budget_seconds / setup.search.first_trial_seconds);
+  const double budget = run.options.budget_seconds, measuring = run.options.trial_seconds;
+  std::printf("Space: %d settings; ", setup.space.size());
+  if (run.options.prints()) {
+    // A small script and a framework with its first batches.
+    constexpr double kQuickStart = 2, kSlowStart = 25;
+    std::printf(
+        "a trial measures for about %s after the program's own start, which the first trial "
+        "finds out; with %s to %s of start the budget of %s pays for about %.0f to %.0f\n",
+        format_duration(measuring).c_str(), format_duration(kQuickStart).c_str(),
+        format_duration(kSlowStart).c_str(), format_duration(budget).c_str(),
+        std::max(1.0, budget / (measuring + kSlowStart)),
+        std::max(1.0, budget / (measuring + kQuickStart)));
+  } else {
+    std::printf("a trial costs about %s, the budget of %s pays for about %.0f\n",
+                format_duration(setup.search.first_trial_seconds).c_str(),
+                format_duration(budget).c_str(), budget / setup.search.first_trial_seconds);
+  }
   for (const Axis& axis : setup.space.axes()) {
     std::printf("  %-10s %s\n", axis.name.c_str(), join(axis.values, " ").c_str());
   }

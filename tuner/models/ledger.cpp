@@ -21,6 +21,7 @@ int Ledger::add(const Trial& trial) {
   ++trials_;
   record.peak_bytes = std::max(record.peak_bytes, trial.peak_bytes);
   if (trial.seconds > 0) seconds_.push_back(trial.seconds);
+  if (trial.ok() && trial.seconds > 0) start_shares_.push_back(trial.start_seconds / trial.seconds);
   const double objective_value = objective_value_of(trial, objective_);
   if (!(objective_value > 0)) {
     ++record.failures;

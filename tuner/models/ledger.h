@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/stats.h"
 #include "trial/trial.h"
 #include "tuner/space/objective.h"
 #include "tuner/space/space.h"
@@ -52,6 +53,8 @@ class Ledger {
 
   // What the next trial will probably take: an upper quartile of what trials took lately.
   double expected_trial_seconds(double before_any) const;
+  // Of a trial's seconds, those before its first step; 0 while nothing is known of that.
+  double start_share() const { return median(start_shares_); }
   // Relative standard deviation between repeats of a point; `prior` weighs as three repeats.
   double noise(double prior) const;
 
@@ -60,7 +63,7 @@ class Ledger {
   Objective objective_;
   std::vector<PointRecord> records_;
   std::vector<int> tried_;
-  std::vector<double> seconds_;
+  std::vector<double> seconds_, start_shares_;
   int trials_ = 0;
 };
 

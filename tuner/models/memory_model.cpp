@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include <Eigen/Dense>
 
@@ -63,6 +64,14 @@ std::vector<double> parts(const Space& space, int point, int memories) {
 
 double ratio(double above, double below) { return std::max(1.0, above / std::max(below, 1e-9)); }
 
+constexpr double kBeyondStop = 1.1;  // what a stopped trial would have held, over what it did
+constexpr double kStopWeight = 0.2;  // of a trial that ended
+
+struct Seen {
+  int point;
+  double bytes, weight;
+};
+
 struct Coefficients {
   Eigen::VectorXd centre, width;
 };
@@ -113,6 +122,8 @@ struct MemoryModel::Fit {
   bool has_prior = false;
   Eigen::MatrixXd parts;               // [parts, points]; the last part is the plan
   std::vector<double> bytes, highest;  // of every point, by the regression alone
+
+  void regress(const std::vector<Seen>& seen, const Coefficients& prior);
 };
 
 MemoryModel::MemoryModel(const Space& space, FootprintPrior prior, int memories)
@@ -157,6 +168,21 @@ void MemoryModel::observe(int point, double peak_bytes) {
   peaks_.push_back(peak_bytes);
 }
 
+void MemoryModel::observe_at_least(int point, double bytes) {
+  if (!(bytes > 0) || !std::isfinite(bytes) || points_.empty()) return;
+  std::erase_if(stopped_, [&](const auto& one) { return one.first == point; });
+  stopped_.emplace_back(point, bytes);
+  stale_ = true;
+}
+
+double MemoryModel::chance_within(int point, double bytes) const {
+  if (stale_) refit();
+  const double expected = fit_->bytes[static_cast<std::size_t>(point)];
+  const double stddev = (fit_->highest[static_cast<std::size_t>(point)] - expected) / kSlack;
+  if (stddev <= 0) return expected <= bytes ? 1 : 0;
+  return 0.5 * std::erfc(-(bytes - expected) / (stddev * std::numbers::sqrt2));
+}
+
 void MemoryModel::refit() const {
   stale_ = false;
   fit_->bytes.resize(static_cast<std::size_t>(space_->size()));
@@ -173,41 +199,56 @@ void MemoryModel::refit() const {
   }
   const Coefficients prior =
       prior_coefficients(*space_, scale, batch, fit_->parts.rows(), fit_->has_prior);
-  const Eigen::VectorXd &centre = prior.centre, &width = prior.width;
-  const Eigen::Index count = fit_->parts.rows();
-  const auto rows = static_cast<Eigen::Index>(points_.size());
-  Eigen::MatrixXd design(rows, count);
-  for (Eigen::Index i = 0; i < rows; ++i) {
-    const auto seen = static_cast<std::size_t>(i);
-    design.row(i) = fit_->parts.col(points_[seen]).cwiseProduct(width) / peaks_[seen];
+  std::vector<Seen> seen;
+  for (std::size_t i = 0; i < points_.size(); ++i) seen.push_back({points_[i], peaks_[i], 1});
+  fit_->regress(seen, prior);
+  // Stopped trials count where the fit would have expected less than they held: as a little more
+  // than that, loosely.
+  const std::size_t whole = seen.size();
+  for (const auto& [point, bytes] : stopped_) {
+    if (fit_->bytes[static_cast<std::size_t>(point)] < kBeyondStop * bytes) {
+      seen.push_back({point, kBeyondStop * bytes, kStopWeight});
+    }
   }
-  Eigen::VectorXd target = Eigen::VectorXd::Ones(rows);
+  if (seen.size() > whole) fit_->regress(seen, prior);
+}
+
+void MemoryModel::Fit::regress(const std::vector<Seen>& seen, const Coefficients& prior) {
+  const Eigen::VectorXd &centre = prior.centre, &width = prior.width;
+  const Eigen::Index count = parts.rows();
+  const auto rows = static_cast<Eigen::Index>(seen.size());
+  Eigen::MatrixXd design(rows, count);
+  Eigen::VectorXd target(rows);
+  for (Eigen::Index i = 0; i < rows; ++i) {
+    const Seen& one = seen[static_cast<std::size_t>(i)];
+    design.row(i) = one.weight * parts.col(one.point).cwiseProduct(width) / one.bytes;
+    target[i] = one.weight;
+  }
   target -= design * centre.cwiseQuotient(width);
-  double spread = kExpectedSpread;
+  spread = kExpectedSpread;
   for (int pass = 0; pass < 3; ++pass) {
     Eigen::MatrixXd precision = design.transpose() * design / (spread * spread);
     precision += Eigen::MatrixXd::Identity(count, count);
     const Eigen::LDLT<Eigen::MatrixXd> solver(precision);
     const Eigen::VectorXd unit = solver.solve(design.transpose() * target / (spread * spread));
     const Eigen::MatrixXd unit_covariance = solver.solve(Eigen::MatrixXd::Identity(count, count));
-    fit_->mean = centre + unit.cwiseProduct(width);
-    fit_->covariance = width.asDiagonal() * unit_covariance * width.asDiagonal();
-    fit_->spread = spread;
-    const Eigen::VectorXd residual = target - design * unit;
+    mean = centre + unit.cwiseProduct(width);
+    covariance = width.asDiagonal() * unit_covariance * width.asDiagonal();
     const double used =
         (unit_covariance * (design.transpose() * design)).trace() / (spread * spread);
     const double dof = std::max(0.0, static_cast<double>(rows) - used);
+    const Eigen::VectorXd residual = target - design * unit;
     const double squares = residual.squaredNorm() + 4 * kExpectedSpread * kExpectedSpread;
-    spread = std::max(kMinSpread, std::sqrt(squares / (dof + 4)));
+    if (pass < 2) spread = std::max(kMinSpread, std::sqrt(squares / (dof + 4)));
   }
-  const Eigen::MatrixXd covered = fit_->covariance * fit_->parts;
-  for (Eigen::Index point = 0; point < fit_->parts.cols(); ++point) {
+  const Eigen::MatrixXd covered = covariance * parts;
+  for (Eigen::Index point = 0; point < parts.cols(); ++point) {
     const auto index = static_cast<std::size_t>(point);
-    const double bytes = std::max(fit_->parts.col(point).dot(fit_->mean), 0.0);
+    const double expected = std::max(parts.col(point).dot(mean), 0.0);
     const double variance =
-        fit_->parts.col(point).dot(covered.col(point)) + std::pow(fit_->spread * bytes, 2);
-    fit_->bytes[index] = bytes;
-    fit_->highest[index] = bytes + kSlack * std::sqrt(std::max(variance, 0.0));
+        parts.col(point).dot(covered.col(point)) + std::pow(spread * expected, 2);
+    bytes[index] = expected;
+    highest[index] = expected + kSlack * std::sqrt(std::max(variance, 0.0));
   }
 }
 

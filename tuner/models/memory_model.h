@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "tuner/space/space.h"
@@ -41,7 +42,12 @@ class MemoryModel {
 
   // Keeps the largest peak of each point, of the latest 200 points; the fit waits for a forecast.
   void observe(int point, double peak_bytes);
+  // A trial was stopped when it held this much: it needs more. Moves the regression where that
+  // would have expected less, and bounds nothing from above.
+  void observe_at_least(int point, double bytes);
   MemoryForecast forecast(int point) const;
+  // By the regression; there must be an observation.
+  double chance_within(int point, double bytes) const;
   // Is the upper bound known and within `bytes`? Much cheaper than a forecast, for whole spaces.
   bool fits(int point, double bytes) const;
   int observations() const { return static_cast<int>(points_.size()); }
@@ -54,6 +60,7 @@ class MemoryModel {
   mutable std::vector<double> planned_;  // by prior_, asked once a point; below 0: not yet
   std::vector<int> points_;
   std::vector<double> peaks_;
+  std::vector<std::pair<int, double>> stopped_;  // points and what they held at least
   std::unique_ptr<Fit> fit_;
   mutable bool stale_ = false;
   // Of every point: the least bound that the first observations give, and how many those are.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -15,6 +16,23 @@ namespace {
 
 std::string bytes_text(double bytes) {
   return format_bytes(static_cast<std::uint64_t>(std::max(0.0, bytes)));
+}
+
+const char* shortage_words(Shortage shortage) {
+  switch (shortage) {
+    case Shortage::gpu_memory:
+      return "GPU memory";
+    case Shortage::rank_memory:
+      return "memory of one process";
+    case Shortage::shm:
+      return "shared memory";
+    case Shortage::processes:
+      return "processes or descriptors";
+    case Shortage::samples:
+      return "samples";
+    default:
+      return "memory";
+  }
 }
 
 int lightest_of(const Space& space) {
@@ -41,6 +59,7 @@ bool dominates_memory(const Space& space, int x, int y) {
   for (std::size_t a = 0; a < space.axes().size(); ++a) {
     const std::string& name = space.axes()[a].name;
     if (name == "nproc" || name == "batch" || name == "workers" || name == "threads") continue;
+    if (name == "binding" || name == "malloc" || name == "queue") continue;
     if (space.place(x)[a] != space.place(y)[a]) return false;
   }
   return high.batch >= low.batch;
@@ -56,57 +75,138 @@ bool dominates_gpu_memory(const Space& space, int x, int y) {
   return space.knobs(x).batch >= space.knobs(y).batch;
 }
 
+Shortage shortage_of(const Trial& trial) {
+  struct Row {
+    std::string_view cause;
+    Shortage shortage;
+  };
+  static constexpr Row kRows[] = {
+      {"gpu", Shortage::gpu_memory},
+      {"gpu_out_of_memory", Shortage::gpu_memory},
+      {"shm", Shortage::shm},
+      {"shm_full", Shortage::shm},
+      {"host_allocation_failed", Shortage::rank_memory},
+      {"process_limit", Shortage::processes},
+      {"too_many_open_files", Shortage::processes},
+      {"dataset_too_small", Shortage::samples},
+  };
+  if (trial.ok()) return Shortage::none;
+  for (const Row& row : kRows) {
+    if (trial.cause == row.cause) return row.shortage;
+  }
+  return trial.outcome == Outcome::out_of_memory ? Shortage::memory : Shortage::none;
+}
+
 Safety::Safety(const Space& space, SafetyOptions options)
     : space_(&space),
       options_(std::move(options)),
       memory_(space, options_.footprint, options_.memories),
       lightest_(lightest_of(space)) {}
 
+// Would `point` run short of the same, if more is needed where the numbers are larger?
+bool Safety::speaks_against(const Failure& failure, int point) const {
+  if (point == failure.point) return true;
+  const Knobs& more = space_->knobs(point);
+  const Knobs& seen = space_->knobs(failure.point);
+  const auto loaders = [](const Knobs& knobs) { return 1.0 * knobs.nproc * knobs.workers; };
+  switch (failure.shortage) {
+    case Shortage::memory:
+      return dominates_memory(*space_, point, failure.point);
+    case Shortage::gpu_memory:
+      return dominates_gpu_memory(*space_, point, failure.point);
+    case Shortage::rank_memory:
+      return more.batch >= seen.batch && more.threads >= seen.threads &&
+             more.workers >= seen.workers;
+    case Shortage::shm:  // what loaders have in flight; without loaders, what ranks exchange
+      if (seen.workers > 0) return loaders(more) * more.batch >= loaders(seen) * seen.batch;
+      return more.nproc >= seen.nproc && more.batch >= seen.batch;
+    case Shortage::processes:
+      return more.nproc + loaders(more) >= seen.nproc + loaders(seen);
+    case Shortage::samples:
+      return more.batch >= seen.batch && more.nproc >= seen.nproc;
+    default:
+      return false;
+  }
+}
+
 void Safety::tell(int point, const Trial& trial) {
   if (trial.outcome == Outcome::skipped) return;
   ++told_;
   if (point == point_to_confirm_) point_to_confirm_ = -1;
-  if (!trial.ok()) {
+  if (trial.ok()) {
+    tell_success(point, trial);
+  } else {
     tell_failure(point, trial);
-    return;
   }
+}
+
+void Safety::tell_success(int point, const Trial& trial) {
   failures_.erase(point);
   max_processes_ok_ = std::max(max_processes_ok_, space_->knobs(point).nproc);
-  if (process_cap_ > 0 && max_processes_ok_ > process_cap_) process_cap_ = 0;
+  // It had as much or more of what these lack: they failed for another reason, by themselves.
+  for (Failure& failure : shortages_) {
+    if (failure.point != point && speaks_against(failure, point)) failures_[failure.point] = 2;
+  }
+  std::erase_if(shortages_, [&](const Failure& one) { return speaks_against(one, point); });
+  if (works_.insert(point).second) {
+    for (const int near : space_->neighbours(point)) near_works_.insert(near);
+  }
   if (trial.peak_bytes == 0) return;
   const auto peak = static_cast<double>(trial.peak_bytes);
   largest_ok_peak_ = std::max(largest_ok_peak_, peak);
+  if (peak > min_failed_bytes_) min_failed_bytes_ = 0;
   memory_.observe(point, peak);
 }
 
 void Safety::tell_failure(int point, const Trial& trial) {
-  if (trial.outcome == Outcome::out_of_memory && trial.cause == "gpu_out_of_memory") {
-    gpu_out_of_memory_.push_back(point);  // says nothing of the machine's memory
-    return;
+  const Shortage shortage = shortage_of(trial);
+  // Without data for one step, larger steps fail too only if a smaller one is known to work.
+  const bool known = shortage != Shortage::samples || !works_.empty();
+  if (shortage != Shortage::none && known) {
+    shortages_.push_back({point, shortage, trial.outcome});
+    // A success that already contradicts it: this setting alone is affected.
+    const auto contradicts = [&](int ok) { return speaks_against(shortages_.back(), ok); };
+    if (std::any_of(works_.begin(), works_.end(), contradicts)) {
+      shortages_.pop_back();
+      failures_[point] = 2;
+    }
   }
-  if (trial.outcome == Outcome::out_of_memory) {
-    out_of_memory_.push_back(point);
-    const double predicted = memory_.forecast(point).bytes;
+  if (shortage == Shortage::samples) failures_[point] = 2;
+  if (shortage == Shortage::memory) {
+    const bool stopped = trial.cause == "limit" || trial.cause == "process";
+    const auto reached = static_cast<double>(trial.peak_bytes);
+    if (stopped && reached > 0) memory_.observe_at_least(point, reached);
+    const double predicted = std::max(memory_.forecast(point).bytes, reached);
     const double needed = std::max(predicted, largest_ok_peak_);
-    if (needed > 0) {
+    if (!stopped && needed > 0) {
       min_failed_bytes_ = min_failed_bytes_ > 0 ? std::min(min_failed_bytes_, needed) : needed;
     }
-    return;
   }
-  const int count = ++failures_[point];
-  if (trial.outcome == Outcome::unsupported || trial.outcome == Outcome::wrong_result) {
-    failures_[point] = 2;  // the same again would fail the same
-    return;
-  }
-  if (count == 1) {
+  if (shortage != Shortage::none) return;
+  int& count = ++failures_[point];
+  // The same again would fail the same, or cost as much again.
+  const bool final = trial.outcome != Outcome::crashed;
+  if (count == 1 && !final) {
     point_to_confirm_ = point;
     return;
   }
-  const int processes = space_->knobs(point).nproc;
-  const bool capped = trial.outcome == Outcome::crashed && processes > max_processes_ok_;
-  if (capped) {
-    process_cap_ = process_cap_ > 0 ? std::min(process_cap_, processes - 1) : processes - 1;
+  count = 2;
+  const bool of_its_size = trial.outcome == Outcome::crashed || trial.outcome == Outcome::timed_out;
+  if (of_its_size) crashes_.push_back({point, shortage, trial.outcome});
+}
+
+// Crashes speak of the number of processes only where fewer worked and none failed alike.
+int Safety::process_cap() const {
+  int cap = 0;
+  for (const Failure& crash : crashes_) {
+    const int processes = space_->knobs(crash.point).nproc;
+    const bool with_fewer = std::any_of(crashes_.begin(), crashes_.end(), [&](const auto& other) {
+      return other.outcome == crash.outcome && space_->knobs(other.point).nproc < processes;
+    });
+    if (with_fewer || processes <= max_processes_ok_ || max_processes_ok_ == 0) continue;
+    cap = cap > 0 ? std::min(cap, processes - 1) : processes - 1;
   }
+  return cap;
 }
 
 double Safety::usable_bytes() const {
@@ -125,31 +225,28 @@ double Safety::usable_bytes() const {
 Safety::Refusal Safety::ruled_out(int point) const {
   const auto failed = failures_.find(point);
   if (failed != failures_.end() && failed->second > 1) return {Refusal::failed_twice, point};
-  if (process_cap_ > 0 && space_->knobs(point).nproc > process_cap_) {
-    return {Refusal::capped, point};
-  }
-  for (int heavy : out_of_memory_) {
-    if (point == heavy) return {Refusal::out_of_memory, heavy};
-    if (dominates_memory(*space_, point, heavy)) return {Refusal::dominated, heavy};
-  }
-  for (int heavy : gpu_out_of_memory_) {
-    if (point == heavy) return {Refusal::out_of_memory, heavy};
-    if (dominates_gpu_memory(*space_, point, heavy)) return {Refusal::dominated, heavy};
+  const int cap = process_cap();
+  if (cap > 0 && space_->knobs(point).nproc > cap) return {Refusal::capped, point};
+  for (const Failure& failure : shortages_) {
+    if (!speaks_against(failure, point)) continue;
+    return {point == failure.point ? Refusal::ran_short : Refusal::dominated, failure.point,
+            failure.shortage};
   }
   return {Refusal::none, point};
 }
 
 std::string Safety::words(const Refusal& refusal) const {
+  const std::string by = refusal.by < 0 ? "" : knobs_text(space_->knobs(refusal.by));
   switch (refusal.kind) {
     case Refusal::failed_twice:
-      return "failed twice";
+      return "failed when it was run";
     case Refusal::capped:
-      return fmt::format("crashes above {} processes here", process_cap_);
-    case Refusal::out_of_memory:
-      return "ran out of memory";
+      return fmt::format("fails above {} processes here", process_cap());
+    case Refusal::ran_short:
+      return fmt::format("ran out of {}", shortage_words(refusal.shortage));
     case Refusal::dominated:
-      return fmt::format("needs no less than {}, which ran out of memory",
-                         knobs_text(space_->knobs(refusal.by)));
+      return fmt::format("needs no less than {}, which ran out of {}", by,
+                         shortage_words(refusal.shortage));
     default:
       return "";
   }
@@ -161,6 +258,18 @@ bool Safety::admitted(int point) const {
   const double most = usable > 0 ? usable : options_.growth * largest_ok_peak_;
   if (most > 0 && !memory_.fits(point, most)) return false;
   return ruled_out(point).kind == Refusal::none;
+}
+
+double Safety::chance_to_fit(int point) const {
+  const double usable = usable_bytes();
+  if (usable <= 0 || memory_.observations() == 0 || memory_.fits(point, usable)) return 1;
+  return memory_.chance_within(point, usable);
+}
+
+bool Safety::guardable(int point, double min_chance) const {
+  if (!options_.guards || options_.limit_bytes == 0 || near_works_.count(point) == 0) return false;
+  return !admitted(point) && chance_to_fit(point) >= min_chance &&
+         ruled_out(point).kind == Refusal::none;
 }
 
 Admission Safety::admit(int point) const {

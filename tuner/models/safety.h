@@ -1,13 +1,19 @@
 // Which settings may be launched: memory that fits with a margin, and no known failure below them.
 //
 // A setting is refused before launch when the upper bound of its predicted peak passes the limit
-// less the margin, when a setting that needs no more of anything ran out of memory, when nproc is
-// past a cap that crashes have shown, or when it has failed itself and the retry is used up.
+// less the margin, or when a failure speaks against it. What a failure teaches depends on what ran
+// out: memory, /dev/shm, processes, descriptors, the memory of one rank, samples. A success that
+// contradicts such a lesson cancels it.
+//
+// Where memory is tight the bound refuses what nobody has tried. Such a setting may be explored
+// under a guard: one step from a setting that ran, and stopped by the watch at the usable memory.
+// A guarded stop is a lower bound of the need and no failure of the machine.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +28,7 @@ struct SafetyOptions {
   std::uint64_t max_bytes = 0;    // that the user allows, without a margin; 0: no such bound
   double growth = 4;              // without a limit: at most this times the largest peak that ran
   FootprintPrior footprint;       // may be empty
+  bool guards = true;             // trials can be stopped before they pass a number of bytes
   int memories = 1;  // peaks and limit are of the fullest of so many: GPUs, taken in turn
 };
 
@@ -32,6 +39,18 @@ struct Admission {
   bool may_work = true;  // not launched at this point of the search, and yet it may well fit
 };
 
+// What a trial ran out of.
+enum class Shortage {
+  none,         // it works, or nothing is known of why it does not
+  memory,       // of all processes together
+  gpu_memory,   //
+  rank_memory,  // one process met a limit of its own
+  shm,          // /dev/shm is full
+  processes,    // processes or descriptors: what grows with their number
+  samples,      // the data set is smaller than what a step takes
+};
+Shortage shortage_of(const Trial& trial);
+
 class Safety {
  public:
   Safety(const Space& space, SafetyOptions options);  // `space` must outlive this
@@ -41,34 +60,51 @@ class Safety {
   Admission admit(int point) const;
   // The same without words and numbers: cheap, for whole spaces.
   bool admitted(int point) const;
+  // Not admitted for want of knowledge, one step from a setting that ran, and at least so likely to
+  // fit: may run under a guard.
+  static constexpr double kWorthAGuard = 0.15;  // below it a guarded trial most likely is a stop
+  bool guardable(int point, double min_chance = kWorthAGuard) const;
+  // Nothing has run and nothing is planned: no forecast says anything yet.
+  bool knows_nothing() const { return told_ == 0 && !memory_.forecast(lightest_).known; }
+  // That the setting stays within usable_bytes(); 1 where it is admitted or no limit is known.
+  double chance_to_fit(int point) const;
   MemoryForecast forecast(int point) const { return memory_.forecast(point); }
   double usable_bytes() const;  // limit less margin, or what failures leave; 0: no limit known
-  int process_cap() const { return process_cap_; }  // 0: none found
+  int process_cap() const;      // 0: none found
   // A crash at this point waits for its one confirming retry.
   int point_to_confirm() const { return point_to_confirm_; }
   int lightest() const { return lightest_; }  // least parallel, smallest batch
 
  private:
+  struct Failure {
+    int point = -1;
+    Shortage shortage = Shortage::none;
+    Outcome outcome = Outcome::crashed;
+  };
+
   const Space* space_;
   SafetyOptions options_;
   MemoryModel memory_;
   double largest_ok_peak_ = 0;
-  double min_failed_bytes_ = 0;  // predicted need of the lightest out-of-memory setting; 0: none
-  std::vector<int> out_of_memory_;
-  std::vector<int> gpu_out_of_memory_;  // of a command whose GPUs are its own affair
-  std::map<int, int> failures_;         // point -> trials that failed otherwise
-  int process_cap_ = 0;
+  double min_failed_bytes_ = 0;     // need of the lightest out-of-memory setting; 0: none
+  std::vector<Failure> shortages_;  // that no success has contradicted
+  std::vector<Failure> crashes_;    // twice, or too dear to repeat; nobody knows why
+  std::map<int, int> failures_;     // point -> trials that failed for no known shortage
+  std::set<int> works_, near_works_;
   int max_processes_ok_ = 0;
   int point_to_confirm_ = -1;
   int lightest_ = -1;
   int told_ = 0;
 
+  void tell_success(int point, const Trial& trial);
   void tell_failure(int point, const Trial& trial);
+  bool speaks_against(const Failure& failure, int point) const;
 
   // What failures say of a point: `by` is the point that failed.
   struct Refusal {
-    enum Kind { none, failed_twice, capped, out_of_memory, dominated } kind = none;
+    enum Kind { none, failed_twice, capped, ran_short, dominated } kind = none;
     int by = -1;
+    Shortage shortage = Shortage::none;
   };
   Refusal ruled_out(int point) const;
   std::string words(const Refusal& refusal) const;

@@ -99,9 +99,7 @@ double Acquisition::log_floor() const {
 std::vector<int> Acquisition::candidates(Random& random) const {
   const Space& space = *board_->space;
   std::vector<std::pair<double, int>> by_model;
-  const auto allowed = [&](int point) {
-    return board_->open(point) && board_->safety.admitted(point);
-  };
+  const auto allowed = [&](int point) { return board_->open(point) && board_->runnable(point); };
   for (int point = 0; point < space.size(); ++point) {
     if (allowed(point)) by_model.emplace_back(-forecaster_->rough_log_rate(point), point);
   }
@@ -146,10 +144,16 @@ std::optional<Acquired> Acquisition::best(Random& random) const {
   forecaster_->watch(contenders);
   std::vector<double> means;
   for (int point : contenders) means.push_back(forecaster_->forecast(point).log_rate);
+  // By what a trial costs: many processes take long to start.
+  const double typical = board_->ledger.expected_trial_seconds(1);
   Acquired found;
+  double best_rate = 0;
   for (int point : asked) {
     const double gain = value_of(point, contenders, means);
-    if (gain > found.gain) found = {point, gain};
+    const double cost = board_->trial_seconds(point) / std::max(typical, 1e-9);
+    if (gain / cost <= best_rate) continue;
+    best_rate = gain / cost;
+    found = {point, gain};
   }
   if (found.point < 0) return std::nullopt;
   return found;
@@ -159,7 +163,8 @@ std::optional<Acquired> Acquisition::best(Random& random) const {
 double Acquisition::value_of(int point, const std::vector<int>& contenders,
                              std::vector<double> means) const {
   const SpeedForecast speed = forecaster_->forecast(point);
-  if (contenders.empty()) return std::exp(speed.log_rate) * chance_allowed(speed);
+  const double fits = board_->safety.chance_to_fit(point);
+  if (contenders.empty()) return std::exp(speed.log_rate) * chance_allowed(speed) * fits;
   const double spread = std::hypot(speed.stddev, forecaster_->noise());
   std::vector<double> slopes;
   for (double covariance : speed.covariances) slopes.push_back(covariance / spread);
@@ -170,7 +175,7 @@ double Acquisition::value_of(int point, const std::vector<int>& contenders,
   const double ahead = std::max(0.0, speed.log_rate - means[0]);
   means.push_back(speed.log_rate);
   slopes.push_back(speed.stddev * speed.stddev / spread);
-  return (ahead + knowledge_gradient(means, slopes)) * chance_allowed(speed);
+  return (ahead + knowledge_gradient(means, slopes)) * chance_allowed(speed) * fits;
 }
 
 // Of the lighter settings the one that saves most memory, by its chance to be fast enough.

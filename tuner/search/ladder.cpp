@@ -17,6 +17,43 @@ std::size_t turn(std::size_t step, std::size_t which, std::size_t values) {
 
 }  // namespace
 
+std::vector<int> cpu_shares(const Space& space, const Knobs& own, int cpus) {
+  std::vector<int> counts = {cpus};
+  for (int n = 1; n <= cpus; n *= 2) {
+    if (n * n >= cpus && n < cpus) {
+      counts.push_back(n);  // halfway
+      break;
+    }
+  }
+  counts.push_back(1);
+  for (int n = cpus / 2; n > 1; n /= 2) counts.push_back(n);
+  const auto distance = [&](const Knobs& knobs, int n) {
+    double away = 8 * doublings(cpus, static_cast<double>(knobs.nproc) * knobs.threads) +
+                  doublings(own.batch, knobs.batch) +
+                  doublings(own.workers + 1.0, knobs.workers + 1.0);
+    for (const auto& [name, text] : knob_texts(knobs)) {
+      const KnobRow* row = find_knob(name);
+      const bool word = row == nullptr || row->scale == KnobScale::category;
+      away += word && text != knob_text(own, name) ? 4 : 0;
+    }
+    return knobs.nproc == n ? away : std::numeric_limits<double>::max();
+  };
+  std::vector<int> shares;
+  for (const int n : counts) {
+    int best = -1;
+    double least = std::numeric_limits<double>::max();
+    for (int point = 0; point < space.size(); ++point) {
+      const double away = distance(space.knobs(point), n);
+      if (away >= least) continue;
+      least = away;
+      best = point;
+    }
+    const bool known = std::find(shares.begin(), shares.end(), best) != shares.end();
+    if (best >= 0 && !known && !(space.knobs(best) == own)) shares.push_back(best);
+  }
+  return shares;
+}
+
 Ladder::Ladder(const Space& space, double cores) : space_(&space) {
   double least = 1e9;
   double most = 1;

@@ -1,6 +1,8 @@
-// The first trials of a large space: few, light before heavy, each to expose another effect.
+// The first trials of a large space: few, light before heavy, each to expose another effect; and
+// before them, where the user's setting is known, how the CPUs are best shared out around it.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <string>
@@ -10,6 +12,10 @@
 
 namespace ocrtune {
 
+// 1 to `cpus` processes that share out the CPUs as threads, all else as in `own`: one process a CPU
+// first, then halfway, then one process, then the rest. Without those that `own` is.
+std::vector<int> cpu_shares(const Space& space, const Knobs& own, int cpus);
+
 class Ladder {
  public:
   Ladder(const Space& space, double cores);  // `space` must outlive the ladder
@@ -17,6 +23,7 @@ class Ladder {
   // The admitted point nearest to the next rung; nothing past the last. Each call is one rung.
   std::optional<int> next(const std::function<bool(int)>& admitted);
   int step() const { return step_; }
+  void skip_lightest() { step_ = std::max(step_, 1); }
   const std::string& why() const { return why_; }
 
  private:

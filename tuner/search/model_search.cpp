@@ -33,6 +33,12 @@ constexpr double kRaceShare = 0.4, kRaceFree = 30;       // of a budget's trials
 constexpr double kLeaderShare = 0.33, kLeaderFree = 20;  // runs of the leader, in the same way
 constexpr double kLeaderFrom = 0.4;  // of the budget: before it, the best changes
 constexpr double kMinRepeats = 4, kMinGap = 3;
+constexpr double kMaxOpen = 1.1;      // times the best; nothing that may be more is left untried
+constexpr double kLastChance = 0.02;  // to fit, of a guarded trial when all else is known
+constexpr int kScanned = 600;         // points of a large space that one proposal looks at
+constexpr int kRulesFrom = 16;        // trials left beside the race
+constexpr int kMaxShares = 4;
+constexpr int kNoRaceBelow = 6;   // trials: each goes to a setting that was not run
 constexpr double kWideGuess = 5;  // deviations; a model that saw ten trials can be that wrong
 
 // `point` with two of its words replaced by a pair that no working trial had: what two words do
@@ -78,6 +84,7 @@ class ModelSearch : public Search {
         forecaster_(space, options.cores, options.expected_noise,
                     options.objective.goal == Goal::latency),
         ladder_(space, options.cores > 0 ? options.cores : cores_of_space(space)),
+        shares_(board_.cpu_shares_of_baseline()),
         random_(options.seed) {}
 
   void tell(const Trial& trial) override { board_.tell(trial); }
@@ -108,12 +115,20 @@ class ModelSearch : public Search {
   std::optional<Proposal> next(double seconds_left) override {
     const int left = board_.trials_left(seconds_left);
     if (left < 1) return stop("budget");
-    if (const auto next_mandatory = board_.next_mandatory(ladder_.step() >= 3))
-      return board_.propose_mandatory(*next_mandatory);
     const int budget = board_.ledger.trials() + left;
     const int reserve = race_reserve(budget);
+    seconds_left_ = seconds_left;
+    // Rules of thumb only where the budget holds far more than them; else they are settings like
+    // any other, worth a trial if the model says so.
+    const bool rules_too = ladder_.step() >= 3 && left - reserve >= kRulesFrom;
+    if (const auto next_mandatory = board_.next_mandatory(rules_too))
+      return board_.propose_mandatory(*next_mandatory);
+    if (const auto share = next_share(budget)) {
+      return board_.propose(*share, "ladder", "the CPUs shared out among processes");
+    }
     if (race_.started() || (left <= reserve && several_work())) return race(left);
-    if (ladder_.step() < max_ladder(budget)) {
+    if (board_.baseline() >= 0 && !shares_.empty()) ladder_.skip_lightest();
+    if (ladder_.step() < max_ladder(budget) - shares_tried_) {
       if (const auto point = ladder_.next(admitted_and_open())) {
         return board_.propose(*point, "ladder", ladder_.why());
       }
@@ -141,6 +156,9 @@ class ModelSearch : public Search {
       if (const auto point = unchecked(acquisition.ranking())) {
         return board_.propose(*point, "model", "near a leader, in case the model is wrong");
       }
+      if (const auto point = open_question(acquisition.ranking())) {
+        return board_.propose(*point, "model", "nothing else may be as much better");
+      }
     }
     return race(left);
   }
@@ -149,8 +167,11 @@ class ModelSearch : public Search {
   SearchBoard board_;
   mutable Forecaster forecaster_;
   Ladder ladder_;
+  std::vector<int> shares_;  // of the CPUs, around the user's setting
   Random random_;
   Race race_;
+  double seconds_left_ = 0;
+  int shares_tried_ = 0;
   int little_in_a_row_ = 0;
   int pairs_checked_ = 0, others_checked_ = 0;
   std::string explored_ = "budget";
@@ -175,8 +196,56 @@ class ModelSearch : public Search {
     return [this](int point) { return board_.open(point) && board_.safety.admitted(point); };
   }
 
+  std::function<bool(int)> runnable_and_open() const {
+    return [this](int point) {
+      return board_.open(point) && board_.runnable(point) && affordable(point);
+    };
+  }
+
+  std::optional<int> next_share(int budget) {
+    if (shares_tried_ >= std::clamp(budget / 4, 1, kMaxShares)) return std::nullopt;
+    for (const int point : shares_) {
+      if (!board_.open(point) || !board_.runnable(point)) continue;
+      ++shares_tried_;
+      return point;
+    }
+    return std::nullopt;
+  }
+
+  // The setting that could be furthest ahead of the best, if that is more than a certificate should
+  // leave open. The search does not end before it was tried.
+  std::optional<int> open_question(const std::vector<int>& leaders) const {
+    if (leaders.empty()) return std::nullopt;
+    // Part of a large space first; all of it only before the search ends.
+    const int size = board_.space->size();
+    const int stride = std::max(1, size / kScanned);
+    const auto found = most_open(leaders[0], board_.ledger.trials() % stride, stride);
+    return found || stride == 1 ? found : most_open(leaders[0], 0, 1);
+  }
+
+  std::optional<int> most_open(int leader, int first, int stride) const {
+    double bar = forecaster_.forecast(leader).log_rate + std::log(kMaxOpen);
+    std::optional<int> found;
+    for (int point = first; point < board_.space->size(); point += stride) {
+      if (!board_.open(point)) continue;
+      const SpeedForecast speed = forecaster_.forecast(point);
+      const double high = speed.log_rate + forecaster_.wide() * speed.stddev;
+      if (high <= bar || !affordable(point)) continue;
+      const Safety& safety = board_.safety;
+      if (!safety.admitted(point) && !safety.guardable(point, kLastChance)) continue;
+      bar = high;
+      found = point;
+    }
+    return found;
+  }
+
+  bool affordable(int point) const {
+    const double typical = board_.ledger.expected_trial_seconds(0);
+    return board_.trial_seconds(point) <= std::max(typical, seconds_left_);
+  }
+
   std::optional<int> any_open() const {
-    const auto allowed = admitted_and_open();
+    const auto allowed = runnable_and_open();
     for (int point = 0; point < board_.space->size(); ++point) {
       if (allowed(point)) return point;
     }
@@ -191,6 +260,7 @@ class ModelSearch : public Search {
     const int least = budget / 10;
     const int most = std::max(least, static_cast<int>(kRaceShare * (budget - kRaceFree)));
     const int wanted = static_cast<int>(std::min(repeats_wanted(), 1e6));
+    if (budget < kNoRaceBelow) return 0;
     return std::clamp(std::clamp(wanted, least, most), 2, kMaxRaceTrials) +
            (board_.baseline() >= 0 ? std::min(3, budget / 10) : 0);
   }
@@ -254,7 +324,7 @@ class ModelSearch : public Search {
 
   // Of those that may run, the one that could be fastest, if it could pass `bar`.
   std::optional<int> most_promising(const std::vector<int>& points, double bar) const {
-    const auto allowed = admitted_and_open();
+    const auto allowed = runnable_and_open();
     std::optional<int> found;
     for (const int point : points) {
       if (!allowed(point)) continue;
@@ -283,7 +353,13 @@ class ModelSearch : public Search {
       return Standing{speed.log_rate, speed.stddev};
     };
     const auto point = race_.next(board_.ledger, standing, left);
-    if (!point) return stop(explored_);
+    if (!point) {
+      const std::vector<int> leaders = Acquisition(board_, forecaster_).ranking();
+      if (const auto more = open_question(leaders)) {
+        return board_.propose(*more, "model", "nothing else may be as much better");
+      }
+      return stop(explored_);
+    }
     return board_.propose(*point, "race", fmt::format("round {} of the leaders", race_.round()));
   }
 };

@@ -24,6 +24,7 @@ struct Proposal {
   std::string why;                         // what this trial is to find out, in words
   double expected_samples_per_second = 0;  // 0: no idea yet
   double expected_peak_bytes = 0;          // 0: no idea yet
+  std::uint64_t guard_bytes = 0;           // where the trial is to be stopped; 0: at the limit
 };
 
 // What a strategy believes about a setting without running it.
@@ -40,6 +41,7 @@ struct SearchOptions {
   SafetyOptions safety;
   Objective objective;
   double cores = 0;                // effective cores; 0: found from the space
+  int cpus = 0;                    // usable CPUs; 0: as cores
   double first_trial_seconds = 5;  // what a trial is taken to cost before any has run
   double expected_noise = 0.03;    // relative, between repeats
   std::vector<Knobs> first;        // always measured: the user's setting, then the rules'

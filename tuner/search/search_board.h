@@ -9,6 +9,7 @@
 #include "base/stats.h"
 #include "tuner/models/ledger.h"
 #include "tuner/models/safety.h"
+#include "tuner/search/ladder.h"
 #include "tuner/search/race.h"
 #include "tuner/search/search.h"
 
@@ -38,6 +39,9 @@ struct SearchBoard {
     if (point >= 0) safety.tell(point, trial);
   }
 
+  // May be run now: admitted, or one step of guarded exploration.
+  bool runnable(int point) const { return safety.admitted(point) || safety.guardable(point); }
+
   // Untried. A point whose samples were all discarded is not run again at once: it comes back
   // through the race or the model, where it competes with the points that nothing is known of.
   bool open(int point) const { return !ledger.record(point).tried(); }
@@ -52,9 +56,19 @@ struct SearchBoard {
     return always.empty() || !ledger.record(always[0]).works() ? -1 : always[0];
   }
 
+  // What a trial of this point will take: processes beyond the CPUs start one after the other.
+  double trial_seconds(int point) const {
+    if (options.cpus <= 0) return ledger.expected_trial_seconds(options.first_trial_seconds);
+    const double cpus = options.cpus;
+    const double crowd = std::max(1.0, space->knobs(point).nproc / cpus);
+    return ledger.expected_trial_seconds(options.first_trial_seconds) *
+           (1 + ledger.start_share() * (crowd - 1));
+  }
+
   // What has to be done before a strategy may choose: the confirming retry of a crash, the user's
-  // setting, and, once `rules_too`, the other always-measured ones; each as soon as it is admitted,
-  // after the lightest setting if that is what it takes to know.
+  // setting (the first of all: it is what runs today), and, once `rules_too`, the other
+  // always-measured ones; each as soon as it is admitted, after the lightest setting if that is
+  // what it takes to know.
   std::optional<int> next_mandatory(bool rules_too = true) const {
     const int retry = safety.point_to_confirm();
     if (retry >= 0) return retry;
@@ -63,7 +77,8 @@ struct SearchBoard {
     for (int point : always) {
       if (!open(point)) continue;
       if (point != always[0] && !rules_too) break;
-      if (safety.admitted(point)) return point;
+      const bool as_today = point == always[0] && safety.knows_nothing() && options.safety.guards;
+      if (as_today || safety.admitted(point)) return point;
       waiting = true;
     }
     if (waiting && lightest >= 0 && open(lightest) && safety.admitted(lightest)) {
@@ -74,8 +89,15 @@ struct SearchBoard {
 
   int trials_left(double seconds_left) const {
     const double each = ledger.expected_trial_seconds(options.first_trial_seconds);
-    const int left = each > 0 ? static_cast<int>(seconds_left / each + 1e-9) : 1000000;
+    // A trial that the end of the budget shortens by less than half still counts.
+    const int left = each > 0 ? static_cast<int>(seconds_left / each + 0.4) : 1000000;
     return ledger.trials() == 0 ? std::max(1, left) : left;  // nothing was timed: one is tried
+  }
+
+  // How the CPUs are shared out around the user's setting; empty: none was given, or it is of GPUs.
+  std::vector<int> cpu_shares_of_baseline() const {
+    if (always.empty() || options.cpus < 2 || space->knobs(always[0]).backend == "cuda") return {};
+    return cpu_shares(*space, space->knobs(always[0]), options.cpus);
   }
 
   // Standings from a point's own repeats, with the noise pooled over all points.
@@ -93,9 +115,15 @@ struct SearchBoard {
   }
 
   Proposal propose(int point, std::string phase, std::string why) const {
-    Proposal proposal{space->knobs(point), std::move(phase), std::move(why), 0, 0};
+    Proposal proposal{space->knobs(point), std::move(phase), std::move(why), 0, 0, 0};
     proposal.expected_samples_per_second = ledger.median_rate(point);
     proposal.expected_peak_bytes = safety.forecast(point).bytes;
+    // The user's own setting may use what margin there is.
+    const bool own = !always.empty() && point == always[0];
+    const bool guarded = options.safety.guards && options.safety.limit_bytes > 0;
+    if (guarded && open(point) && !own) {
+      proposal.guard_bytes = static_cast<std::uint64_t>(safety.usable_bytes());
+    }
     return proposal;
   }
 

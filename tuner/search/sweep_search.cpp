@@ -21,7 +21,9 @@ constexpr double kStillPossible = 3.0;   // standard errors behind the best at w
 class SweepSearch : public Search {
  public:
   SweepSearch(const Space& space, const SearchOptions& options)
-      : board_(space, options), model_(make_model_search(space, options)), random_(options.seed) {}
+      : board_(space, options), model_(make_model_search(space, options)), random_(options.seed) {
+    shares_ = board_.cpu_shares_of_baseline();
+  }
 
   void tell(const Trial& trial) override {
     board_.tell(trial);
@@ -56,6 +58,7 @@ class SweepSearch : public Search {
   static constexpr int kReserve = 6;  // trials of the race
   SearchBoard board_;
   std::unique_ptr<Search> model_;
+  std::vector<int> shares_;
   bool by_model_ = false;  // the budget does not hold every setting
   Random random_;
   Race race_;
@@ -65,7 +68,7 @@ class SweepSearch : public Search {
     return std::nullopt;
   }
 
-  bool may_run(int point) const { return board_.open(point) && board_.safety.admitted(point); }
+  bool may_run(int point) const { return board_.open(point) && board_.runnable(point); }
 
   bool any_open() const {
     for (int point = 0; point < board_.space->size(); ++point) {
@@ -90,6 +93,10 @@ class SweepSearch : public Search {
     if (open.empty()) return std::nullopt;
     const int lightest = board_.safety.lightest();
     if (board_.ledger.trials() == 0 && board_.open(lightest)) return lightest;
+    // What matters most, first: the budget may turn out to hold less.
+    for (const int share : shares_) {
+      if (may_run(share)) return share;
+    }
     return open[static_cast<std::size_t>(
         random_.integer(0, static_cast<std::int64_t>(open.size()) - 1))];
   }

@@ -15,15 +15,19 @@ namespace ocrtune {
 namespace {
 
 constexpr double kOverrun = 0.05;  // of the budget, at most
+constexpr double kMinShare = 0.6;  // of a trial's measuring, to be worth its start
 
 // What trials cost here: start-up apart, a trial lasts as long as its steps do.
 class TrialCosts {
  public:
   void add(const Trial& trial) {
-    if (trial.seconds > 0 && trial.ok()) seconds_.push_back(trial.seconds);
+    if (!(trial.seconds > 0) || !trial.ok()) return;
+    const double start = std::min(trial.start_seconds, trial.seconds);
+    seconds_.push_back(start + kMinShare * (trial.seconds - start));
   }
-  // 0 before the first: the first trial is always started.
-  double expected() const { return quantile(seconds_, 0.6); }
+  // Of a trial that the end of the budget shortens and that still says something. 0 before the
+  // first: the first trial is always started.
+  double least() const { return quantile(seconds_, 0.6); }
 
  private:
   std::vector<double> seconds_;
@@ -93,7 +97,7 @@ Result<TuneLoopEnd> tune_loop(Search& search, Runner& runner, Clock& clock,
       end.stop_reason = "interrupted";
       break;
     }
-    if (spent || left <= 0 || costs.expected() > left + kOverrun * options.budget_seconds) {
+    if (spent || left <= 0 || costs.least() > left + kOverrun * options.budget_seconds) {
       end.stop_reason = "budget";
       break;
     }
@@ -109,6 +113,10 @@ Result<TuneLoopEnd> tune_loop(Search& search, Runner& runner, Clock& clock,
     const double most = left + kOverrun * options.budget_seconds;
     const bool cut = most < limits.max_seconds;
     limits.max_seconds = std::min(limits.max_seconds, most);
+    std::uint64_t& limit = limits.memory_limit_bytes;
+    if (proposal->guard_bytes > 0) {
+      limit = limit > 0 ? std::min(limit, proposal->guard_bytes) : proposal->guard_bytes;
+    }
     Trial trial = runner.run(proposal->knobs, limits);
     const std::string growth = trial_growth(trial, limits.memory_limit_bytes);
     if (!growth.empty()) trial.evidence.push_back(growth);

@@ -217,6 +217,8 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) 
   setup.search.safety.max_bytes = options.objective.max_peak_bytes;
   setup.search.objective = options.objective;
   setup.search.safety.footprint = core_footprint(options);
+  setup.search.safety.guards = !options.on_gpus() && options.url.empty();
+  setup.search.cpus = usable_cpu_count(machine);
   setup.search.cores = machine.cpu.effective_cores.value_or(usable_cpu_count(machine));
   setup.search.first_trial_seconds = options.trial_seconds + overhead_seconds(options);
   setup.search.first = request.always;

@@ -181,6 +181,86 @@ TEST(TuneLoop, StopsWhenTheStoreFails) {
   EXPECT_EQ(end.error().what, "disk full");
 }
 
+// A framework on two CPUs: 12 s of start and 12 s of steps, three times that with 11 processes.
+class SlowStart : public Runner {
+ public:
+  explicit SlowStart(CountingClock& clock) : clock_(&clock) {}
+  Trial run(const Knobs& knobs, const TrialLimits& limits) override {
+    Trial trial;
+    trial.knobs = knobs;
+    trial.start_seconds = 12 * std::max(1.0, knobs.nproc / 2.0);
+    trial.seconds = std::min(trial.start_seconds + 12, limits.max_seconds);
+    clock_->sleep_seconds(trial.seconds);
+    trial.peak_bytes = static_cast<std::uint64_t>(1e9 * knobs.nproc);
+    trial.outcome = trial.seconds > 60 ? Outcome::timed_out : Outcome::ok;
+    const double used = std::min(2, knobs.nproc);
+    trial.samples_per_second =
+        trial.ok() ? 30 * used * knobs.batch / (knobs.batch + 8.0) / knobs.threads : 0;
+    Sample sample;
+    sample.samples_per_second = trial.samples_per_second;
+    trial.samples.push_back(sample);
+    return trial;
+  }
+
+ private:
+  CountingClock* clock_;
+};
+
+TuneLoopEnd tune_slow_start(const std::vector<int>& processes, const std::vector<int>& threads,
+                            const std::vector<int>& batches, double budget) {
+  std::vector<Knobs> points;
+  for (const int n : processes) {
+    for (const int t : threads) {
+      for (const int b : batches) {
+        Knobs knobs;
+        knobs.nproc = n;
+        knobs.threads = t;
+        knobs.batch = b;
+        points.push_back(knobs);
+      }
+    }
+  }
+  Space space(std::move(points));
+  SearchOptions options;
+  options.safety.limit_bytes = 22000000000;
+  options.cpus = 2;
+  options.cores = 1.6;
+  options.first_trial_seconds = 9;
+  Knobs own;
+  own.batch = batches.back();
+  options.first = {own};
+  for (const int rule : {11, 7}) {
+    Knobs knobs = own;
+    knobs.nproc = rule;
+    if (space.find(knobs) >= 0) options.first.push_back(knobs);
+  }
+  const auto search = find_strategy("ours")->make(space, options);
+  CountingClock clock;
+  SlowStart runner(clock);
+  TuneLoopOptions loop;
+  loop.budget_seconds = budget;
+  return tune_loop(*search, runner, clock, loop, {}).value();
+}
+
+TEST(TuneLoop, SharesOutTheCpusBeforeAnythingElse) {
+  const TuneLoopEnd end = tune_slow_start({1, 2, 4, 7, 11}, {1, 2}, {4, 8, 16, 32, 64}, 460);
+  ASSERT_GE(end.trials.size(), 10U);
+  EXPECT_EQ(end.trials[0].phase, "baseline");
+  EXPECT_EQ(end.trials[1].knobs.nproc, 2);
+  EXPECT_EQ(end.trials[1].knobs.threads, 1);
+  EXPECT_EQ(end.trials[1].knobs.batch, 64);
+  double crowded = 0;
+  for (const Trial& trial : end.trials) crowded += trial.knobs.nproc > 4 ? trial.seconds : 0;
+  EXPECT_LE(crowded, 100) << "rules of thumb must not take the budget";
+}
+
+TEST(TuneLoop, ThreeSettingsFitABudgetOfThree) {
+  const TuneLoopEnd end = tune_slow_start({1, 2}, {1}, {16, 64}, 75);
+  ASSERT_GE(end.trials.size(), 3U);
+  EXPECT_EQ(end.trials[1].knobs.nproc, 2);
+  EXPECT_GE(end.seconds, 0.67 * 75);
+}
+
 TEST(TuneLoop, SaysSoWhenNothingWorks) {
   RecordedTable table = small_table(0.0, 1e9);
   for (TableRow& row : table.rows) row.outcome = Outcome::crashed;

@@ -71,7 +71,7 @@ TEST(Safety, AFullGpuRulesOutLargerBatchesAlone) {
   EXPECT_FALSE(safety.admit(point(space, 4, 32, 0)).admitted);
   EXPECT_FALSE(safety.admit(point(space, 1, 32, 4)).admitted);
   EXPECT_FALSE(safety.admit(point(space, 1, 64, 0)).admitted);
-  EXPECT_THAT(safety.admit(point(space, 1, 64, 0)).reason, HasSubstr("ran out of memory"));
+  EXPECT_THAT(safety.admit(point(space, 1, 64, 0)).reason, HasSubstr("ran out of GPU memory"));
   EXPECT_TRUE(safety.admit(point(space, 8, 16, 1)).admitted)
       << safety.admit(point(space, 8, 16, 1)).reason;
   EXPECT_TRUE(safety.admit(point(space, 1, 32, 0, "bf16")).admitted);
@@ -221,6 +221,99 @@ TEST(Safety, ACrashIsConfirmedOnceAndBecomesACap) {
   EXPECT_EQ(safety.process_cap(), 7);
   EXPECT_FALSE(safety.admit(point(space, 16, 4, 0)).admitted);
   EXPECT_TRUE(safety.admit(point(space, 4, 64, 0)).admitted);
+}
+
+Trial ended(const Space& space, int at, Outcome outcome, const char* cause) {
+  Trial failed = trial(space, at, outcome);
+  failed.cause = cause;
+  return failed;
+}
+
+// One process failed in the same way: it is not their number.
+TEST(Safety, NoProcessCapFromAFailureThatFewerHaveToo) {
+  const Space space = grid();
+  Safety safety(space, {0, 0.05, 0, 1e9, nullptr});
+  safety.tell(point(space, 1, 8, 0), trial(space, point(space, 1, 8, 0)));
+  for (const int at : {point(space, 2, 4, 0), point(space, 1, 4, 0)}) {
+    for (int times = 0; times < 2; ++times) safety.tell(at, trial(space, at, Outcome::crashed));
+  }
+  EXPECT_EQ(safety.process_cap(), 0);
+  EXPECT_TRUE(safety.admit(point(space, 2, 8, 0)).admitted);
+}
+
+TEST(Safety, TooFewSamplesSayNothingOfOtherBatches) {
+  const Space space = grid();
+  Safety safety(space, {0, 0.05, 0, 1e9, nullptr});
+  const int small = point(space, 2, 4, 0);
+  safety.tell(small, ended(space, small, Outcome::crashed, "dataset_too_small"));
+  EXPECT_EQ(safety.point_to_confirm(), -1) << "the same again would fail the same";
+  EXPECT_FALSE(safety.admit(small).admitted);
+  EXPECT_TRUE(safety.admit(point(space, 2, 8, 0)).admitted);
+  safety.tell(point(space, 1, 8, 0), trial(space, point(space, 1, 8, 0)));
+  const int large = point(space, 4, 64, 0);
+  safety.tell(large, ended(space, large, Outcome::crashed, "dataset_too_small"));
+  EXPECT_FALSE(safety.admit(point(space, 8, 64, 0)).admitted);
+  EXPECT_TRUE(safety.admit(point(space, 8, 32, 0)).admitted);
+}
+
+// A full /dev/shm far below the limit closes what has more in flight, and no memory.
+TEST(Safety, AFullShmIsNotTheMemoryLimit) {
+  const Space space = grid();
+  Safety safety(space, {200000000000, 0.05, 0, 4, nullptr});
+  safety.tell(point(space, 4, 16, 1), trial(space, point(space, 4, 16, 1)));
+  const double usable = safety.usable_bytes();
+  const int full = point(space, 4, 16, 4);
+  safety.tell(full, ended(space, full, Outcome::out_of_memory, "shm_full"));
+  EXPECT_EQ(safety.usable_bytes(), usable);
+  EXPECT_FALSE(safety.admit(point(space, 8, 32, 4)).admitted);
+  EXPECT_THAT(safety.admit(point(space, 8, 32, 4)).reason, HasSubstr("shared memory"));
+  EXPECT_TRUE(safety.admit(point(space, 8, 32, 0)).admitted);
+  // Contradicted: as much was in flight there.
+  safety.tell(point(space, 16, 64, 1), trial(space, point(space, 16, 64, 1)));
+  EXPECT_TRUE(safety.admit(point(space, 8, 32, 4)).admitted);
+  EXPECT_FALSE(safety.admit(full).admitted);
+}
+
+TEST(Safety, ATimeoutIsNotRepeated) {
+  const Space space = grid();
+  Safety safety(space, {0, 0.05, 0, 1e9, nullptr});
+  safety.tell(point(space, 4, 8, 0), trial(space, point(space, 4, 8, 0)));
+  const int eight = point(space, 8, 8, 0);
+  safety.tell(eight, trial(space, eight, Outcome::timed_out));
+  EXPECT_EQ(safety.point_to_confirm(), -1);
+  EXPECT_FALSE(safety.admit(eight).admitted);
+  EXPECT_FALSE(safety.admit(point(space, 16, 8, 0)).admitted);
+}
+
+// The lightest setting takes 60 %: nothing else is known to fit, and one step may be tried.
+TEST(Safety, TightMemoryIsExploredStepByStep) {
+  const Space space = grid();
+  SafetyOptions options;
+  options.margin = 0;
+  const int lightest = point(space, 1, 4, 0);
+  options.limit_bytes = static_cast<std::uint64_t>(peak(space.knobs(lightest)) / 0.6);
+  Safety safety(space, options);
+  EXPECT_TRUE(safety.knows_nothing());
+  safety.tell(lightest, trial(space, lightest));
+  const int larger = point(space, 1, 8, 0);
+  EXPECT_TRUE(safety.admitted(larger) || safety.guardable(larger));
+  EXPECT_FALSE(safety.admitted(point(space, 2, 4, 0)));
+  EXPECT_FALSE(safety.guardable(point(space, 4, 32, 1))) << "more than a step";
+  // Stopped at the limit: a lower bound, and no less memory for the others.
+  const double usable = safety.usable_bytes();
+  const int two = point(space, 2, 4, 0);
+  const double chance = safety.chance_to_fit(point(space, 2, 8, 0));
+  Trial stopped = ended(space, two, Outcome::out_of_memory, "limit");
+  stopped.peak_bytes = options.limit_bytes;
+  safety.tell(two, stopped);
+  EXPECT_EQ(safety.usable_bytes(), usable);
+  EXPECT_FALSE(safety.guardable(two));
+  EXPECT_LE(safety.chance_to_fit(point(space, 2, 8, 0)), chance);
+  EXPECT_TRUE(safety.admitted(larger) || safety.guardable(larger));
+  options.guards = false;
+  Safety careless(space, options);
+  careless.tell(lightest, trial(space, lightest));
+  EXPECT_FALSE(careless.guardable(larger));
 }
 
 TEST(Safety, ACrashThatDoesNotComeBackIsForgiven) {
