@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -22,6 +24,79 @@ struct Descriptor {
     if (number >= 0) ::close(number);
   }
 };
+
+// The path that a chain of links ends at; a link to what does not exist yet counts too.
+std::string link_target(const std::string& path) {
+  constexpr int kMaxLinks = 40;
+  fs::path target = path;
+  std::error_code code;
+  for (int i = 0; i < kMaxLinks; ++i) {
+    const fs::path next = fs::read_symlink(target, code);
+    if (code) break;
+    target = target.parent_path() / next;  // an absolute `next` replaces all of it
+  }
+  return target.string();
+}
+
+Status sync_and_close(Descriptor& file, const std::string& path) {
+  Status status;
+  if (::fsync(file.number) != 0 && errno != EINVAL) status = system_error(errno, "sync " + path);
+  if (::close(file.number) != 0 && status) status = system_error(errno, "close " + path);
+  file.number = -1;
+  return status;
+}
+
+Status write_in_place(const std::string& path, std::string_view contents) {
+  Descriptor file{::open(path.c_str(), O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC)};
+  if (file.number < 0) return system_error(errno, "write " + path);
+  if (Status status = write_all(file.number, contents, path); !status) return status;
+  return sync_and_close(file, path);
+}
+
+// A new file beside `path`, under a name that nobody else has; `beside` gets it.
+int create_beside(const std::string& path, std::string& beside) {
+  constexpr int kTries = 100;
+  static std::atomic<unsigned> count = 0;
+  for (int i = 0; i < kTries; ++i) {
+    const std::string name =
+        ".ocrtune." + std::to_string(::getpid()) + "." + std::to_string(count++) + ".part";
+    beside = join_path(parent_path(path), name);
+    const int file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file >= 0 || errno != EEXIST) return file;
+  }
+  return -1;
+}
+
+void sync_folder(const std::string& path) {
+  const Descriptor folder{
+      ::open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  // Some file systems cannot sync a folder; the file's own bytes are safe by then.
+  if (folder.number >= 0) ::fsync(folder.number);
+}
+
+// `old` null: there is no such file yet. Errors: denied if the folder refuses a new file or name.
+Status replace_file(const std::string& path, const struct stat* old, std::string_view contents) {
+  std::string beside;
+  Descriptor file{create_beside(path, beside)};
+  if (file.number < 0) return system_error(errno, "create " + path);
+  if (old != nullptr) {
+    // Of another's file root keeps the owner; who may not give it away owns the new one.
+    const bool owned = ::fchown(file.number, old->st_uid, old->st_gid) == 0;
+    ::fchmod(file.number, old->st_mode & (owned ? 07777 : 0777));
+  }
+  Status status = write_all(file.number, contents, path);
+  if (const Status synced = sync_and_close(file, path); status) status = synced;
+  if (status && ::rename(beside.c_str(), path.c_str()) != 0) {
+    const int code = errno == EBUSY ? EACCES : errno;  // a mount point
+    status = system_error(code, "rename to " + path);
+  }
+  if (!status) {
+    ::unlink(beside.c_str());
+    return status;
+  }
+  sync_folder(parent_path(path));
+  return status;
+}
 
 }  // namespace
 
@@ -52,20 +127,25 @@ Result<std::string> read_file(const std::string& path, std::uint64_t max_bytes) 
 }
 
 Status write_file(const std::string& path, std::string_view contents) {
-  const std::string beside = path + ".part";
-  Descriptor file{::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
-  if (file.number < 0) return system_error(errno, "create " + path);
-  Status status = write_all(file.number, contents, path);
-  if (status && ::fsync(file.number) != 0 && errno != EINVAL) {
-    status = system_error(errno, "sync " + path);
+  if (path == "-" || path == "/dev/stdout") {
+    std::fflush(stdout);
+    return write_all(STDOUT_FILENO, contents, "standard output");
   }
-  if (::close(file.number) != 0 && status) status = system_error(errno, "close " + path);
-  file.number = -1;
-  if (status && ::rename(beside.c_str(), path.c_str()) != 0) {
-    status = system_error(errno, "rename to " + path);
+  struct stat old {};
+  const bool exists = ::stat(path.c_str(), &old) == 0;
+  if (exists && S_ISDIR(old.st_mode)) {
+    return Error{ErrorKind::usage, path + " is a folder; name a file in it"};
   }
-  if (!status) ::unlink(beside.c_str());
-  return status;
+  if (exists && S_ISBLK(old.st_mode)) {
+    return Error{ErrorKind::usage, path + " is a block device; name a file"};
+  }
+  if (exists && !S_ISREG(old.st_mode)) return write_in_place(path, contents);
+  const std::string target = link_target(path);
+  const Status status = replace_file(target, exists ? &old : nullptr, contents);
+  // A folder that may not be written to, and a file that is a mount point of its own (a container's
+  // bind mount), leave no other way.
+  const bool in_place = exists && !status && status.error().kind == ErrorKind::denied;
+  return in_place ? write_in_place(target, contents) : status;
 }
 
 Status make_directories(const std::string& path) {
@@ -73,6 +153,20 @@ Status make_directories(const std::string& path) {
   fs::create_directories(path, code);
   if (code) return system_error(code.value(), "create folder " + path);
   return Status();
+}
+
+Result<bool> make_folder(const std::string& path) {
+  if (is_directory(path)) return false;
+  std::string folder = path;
+  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+  if (::mkdir(folder.c_str(), 0777) == 0) return true;
+  const int code = errno;
+  if (code == EEXIST && is_directory(path)) return false;  // another process was quicker
+  if (code == EEXIST) return Error{ErrorKind::failed, path + " is a file, not a folder"};
+  const std::string parent = parent_path(folder);
+  if (code != ENOENT || is_directory(parent)) return system_error(code, "create folder " + path);
+  return Error{ErrorKind::missing, "create folder " + path + ": there is no folder " + parent +
+                                       "; check the path, or make it with mkdir -p"};
 }
 
 bool path_exists(const std::string& path) {
@@ -128,12 +222,38 @@ Status remove_tree(const std::string& path) {
   return Status();
 }
 
-std::string default_data_directory() {
+namespace {
+
+// Empty without a home.
+std::string home_data_directory() {
   const char* xdg = std::getenv("XDG_DATA_HOME");
   if (xdg != nullptr && *xdg == '/') return join_path(xdg, "ocrtune");
   const char* home = std::getenv("HOME");
   if (home != nullptr && *home == '/') return join_path(home, ".local/share/ocrtune");
-  return "/tmp/ocrtune-" + std::to_string(::getuid());
+  return "";
+}
+
+}  // namespace
+
+std::string default_data_directory() {
+  const std::string at_home = home_data_directory();
+  return at_home.empty() ? "/tmp/ocrtune-" + std::to_string(::geteuid()) : at_home;
+}
+
+Status make_data_directory() {
+  const std::string path = default_data_directory();
+  if (Status made = make_directories(parent_path(path)); !made) return made;
+  if (::mkdir(path.c_str(), 0700) == 0) return Status();
+  if (errno != EEXIST) return system_error(errno, "create folder " + path);
+  if (!home_data_directory().empty()) return Status();
+  struct stat facts {};
+  if (::lstat(path.c_str(), &facts) != 0) return system_error(errno, path);
+  const bool own = S_ISDIR(facts.st_mode) && facts.st_uid == ::geteuid();
+  if (own && (facts.st_mode & 022) == 0) return Status();
+  return Error{
+      ErrorKind::denied,
+      path + (own ? " may be written to by other users" : " is no folder of this user's own") +
+          "; remove it, or set HOME or XDG_DATA_HOME"};
 }
 
 FileRoot::FileRoot(std::string directory) : directory_(std::move(directory)) {

@@ -17,9 +17,16 @@ Result<std::string> read_file(const std::string& path, std::uint64_t max_bytes =
 Status write_all(int descriptor, std::string_view contents, const std::string& name);
 
 // Writes beside the target, syncs, renames: after a crash or a full disk the old file still stands.
+// A link is followed and the file keeps its mode. "-" and /dev/stdout are standard output; what is
+// no regular file (a FIFO, a character device) is written to as it is; a block device is refused.
+// Where the folder cannot be written to, or the file is a mount point, the file itself is
+// overwritten.
 Status write_file(const std::string& path, std::string_view contents);
 
 Status make_directories(const std::string& path);
+// Makes the last folder of the path and gives whether it was not there. Errors: missing if the
+// folder that shall hold it does not exist, so that a mistyped path makes no tree of folders.
+Result<bool> make_folder(const std::string& path);
 bool path_exists(const std::string& path);
 bool is_directory(const std::string& path);
 // Names (not paths) in a folder, sorted; an absent folder is an error of kind missing.
@@ -33,7 +40,11 @@ Result<std::string> make_temporary_directory(const std::string& tag);
 Status remove_tree(const std::string& path);
 
 // Where XDG says that a program keeps its state: $XDG_DATA_HOME/ocrtune, ~/.local/share/ocrtune.
+// Without a home: /tmp/ocrtune-UID.
 std::string default_data_directory();
+// Makes it, for this user alone (0700). Errors: denied if the one in /tmp is not a folder of this
+// user's own or others may write into it, because commands are read from the runs in it.
+Status make_data_directory();
 
 // The one door to /proc, /sys and /etc for probes: "/" on a live machine, a saved tree in tests.
 class FileRoot {

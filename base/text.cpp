@@ -136,9 +136,9 @@ Result<std::uint64_t> parse_bytes(std::string_view text) {
   const std::string_view prefixes = "kmgt";
   for (std::size_t i = 0; i < prefixes.size(); ++i) {
     const std::string letter(1, prefixes[i]);
-    if (unit == letter || unit == letter + "b" || unit == letter + "ib") {
-      scale = std::pow(1024.0, static_cast<double>(i + 1));
-    }
+    const auto power = static_cast<double>(i + 1);
+    if (unit == letter || unit == letter + "ib") scale = std::pow(1024.0, power);
+    if (unit == letter + "b") scale = std::pow(1000.0, power);
   }
   const double bytes = *number * scale;
   if (scale == 0 || bytes > 1e18) return not_a("a size such as 64MiB or 2G", text);

@@ -22,7 +22,7 @@ std::string lower(std::string_view text);  // ASCII only
 Result<std::int64_t> parse_integer(std::string_view text);
 Result<double> parse_number(std::string_view text);
 
-// "512", "64M", "1.5GiB", "2 GB" (GB and G both mean 2^30, as memory sizes are written).
+// "512", "64M", "1.5GiB", "2 GB": G and GiB are 2^30, GB is 10^9.
 Result<std::uint64_t> parse_bytes(std::string_view text);
 // "90", "90s", "5m", "1h30m", "250ms" -> seconds, always positive.
 Result<double> parse_duration(std::string_view text);

@@ -26,7 +26,8 @@ TEST(Text, ParsesSizes) {
   EXPECT_EQ(*parse_bytes("512"), 512U);
   EXPECT_EQ(*parse_bytes("64M"), 64U << 20);
   EXPECT_EQ(*parse_bytes("1.5GiB"), 3ULL << 29);
-  EXPECT_EQ(*parse_bytes("2 GB"), 2ULL << 30);
+  EXPECT_EQ(*parse_bytes("2 GB"), 2'000'000'000U);
+  EXPECT_EQ(*parse_bytes("8G"), *parse_bytes("8GiB"));
   for (const char* bad : {"", "G", "-1", "5 apples", "1e30"}) EXPECT_FALSE(parse_bytes(bad)) << bad;
 }
 
