@@ -1,5 +1,7 @@
 #include "core/data/alphabet.h"
 
+#include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "base/files.h"
@@ -27,6 +29,23 @@ std::size_t character_bytes(std::string_view text, std::size_t at) {
   if (first == 0xF0 && byte(1) < 0x90) return 0;
   if (first == 0xF4 && byte(1) >= 0x90) return 0;
   return length;
+}
+
+bool is_letter(char byte) { return std::isalpha(static_cast<unsigned char>(byte)) != 0; }
+
+// "dict/en", "./x", "en.txt"; but "0123456789/.-" and "abc." are characters.
+bool names_a_file(std::string_view text) {
+  for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+    const bool starts_a_name = i == 0 || is_letter(text[i - 1]) || text[i - 1] == '.';
+    if (text[i] == '/' && starts_a_name && is_letter(text[i + 1])) return true;
+  }
+  const std::size_t dot = text.rfind('.');
+  if (dot == std::string_view::npos || dot == 0) return false;
+  const std::string_view suffix = text.substr(dot + 1);
+  constexpr std::size_t kMinSuffix = 2;
+  constexpr std::size_t kMaxSuffix = 4;
+  return suffix.size() >= kMinSuffix && suffix.size() <= kMaxSuffix &&
+         std::all_of(suffix.begin(), suffix.end(), is_letter);
 }
 
 }  // namespace
@@ -62,6 +81,11 @@ Result<Alphabet> Alphabet::from_name(std::string_view name_or_text) {
   if (name_or_text == "digits") return from_text("0123456789");
   if (name_or_text == "alnum") {
     return from_text("0123456789abcdefghijklmnopqrstuvwxyz");
+  }
+  if (names_a_file(name_or_text)) {
+    return Error{ErrorKind::usage,
+                 "alphabet " + std::string(name_or_text) +
+                     ": no such file; give digits, alnum, a dictionary file, or the characters"};
   }
   return from_text(name_or_text);
 }

@@ -21,6 +21,7 @@ class Alphabet {
   // The distinct characters of the text in order of first appearance. usage: none, or not UTF-8.
   static Result<Alphabet> from_text(std::string_view text);
   // "digits", "alnum" (0-9a-z, as PaddleOCR's English dictionary), or the characters themselves.
+  // usage: what reads as the path of a file that is not there.
   static Result<Alphabet> from_name(std::string_view name_or_text);
   // A dictionary file with one character a line, as PaddleOCR's; a last line may be a blank.
   static Result<Alphabet> load(const std::string& path);

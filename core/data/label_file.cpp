@@ -1,5 +1,6 @@
 #include "core/data/label_file.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -67,8 +68,7 @@ void LabelFile::encode_labels() {
   lines_ = std::move(usable);
 }
 
-Result<std::unique_ptr<LabelFile>> LabelFile::read(const std::string& path,
-                                                   const std::string& alphabet_text) {
+Result<std::unique_ptr<LabelFile>> LabelFile::open(const std::string& path) {
   if (is_directory(path)) {
     return Error{ErrorKind::usage, path + " is a folder, not a label file"};
   }
@@ -79,6 +79,39 @@ Result<std::unique_ptr<LabelFile>> LabelFile::read(const std::string& path,
   file->file_name_ = path.substr(path.rfind('/') + 1);
   file->text_ = std::move(text).value();
   file->split_lines();
+  return file;
+}
+
+Result<ImageSearch> LabelFile::look_for_images(const std::string& path) {
+  constexpr std::int64_t kToOpen = 8;
+  const auto file = open(path);
+  if (!file) return file.error();
+  ImageSearch search;
+  search.lines = (*file)->size();
+  const std::string start = join_path((*file)->folder_, (*file)->file_name_) + ":";
+  const std::int64_t step = std::max<std::int64_t>(search.lines / kToOpen, 1);
+  for (std::int64_t line = 0; line < search.lines; ++line) {
+    const std::string image = (*file)->image_path(line);
+    const int number = (*file)->lines_[static_cast<std::size_t>(line)].number;
+    const std::string place = start + std::to_string(number) + ": ";
+    if (!path_exists(image)) {
+      if (search.missing++ == 0) search.first_missing = place + image;
+    } else if (line % step == 0) {
+      ++search.opened;
+      const auto decoded = read_image(image);
+      if (!decoded && search.unreadable++ == 0) {
+        search.first_unreadable = place + decoded.error().what;
+      }
+    }
+  }
+  return search;
+}
+
+Result<std::unique_ptr<LabelFile>> LabelFile::read(const std::string& path,
+                                                   const std::string& alphabet_text) {
+  auto opened = open(path);
+  if (!opened) return opened.error();
+  std::unique_ptr<LabelFile> file = std::move(opened).value();
   if (Status status = file->make_alphabet(alphabet_text); !status) return status.error();
   file->encode_labels();
   return file;

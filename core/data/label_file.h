@@ -12,6 +12,14 @@
 
 namespace ocrtune {
 
+// Which images of a label file are there, and whether some of them are images.
+struct ImageSearch {
+  std::int64_t lines = 0, missing = 0;
+  std::string first_missing;       // "data/labels.txt:17: data/a.png"
+  int opened = 0, unreadable = 0;  // of a few lines, spread evenly
+  std::string first_unreadable;    // the same, and why
+};
+
 inline constexpr const char* kLabelFileName = "labels.txt";  // in a folder of samples
 
 class LabelFile final : public SampleSource {
@@ -20,6 +28,9 @@ class LabelFile final : public SampleSource {
   // beside the file. missing: no file; usage: bad alphabet text.
   static Result<std::unique_ptr<LabelFile>> read(const std::string& path,
                                                  const std::string& alphabet_text);
+
+  // Every image is looked for, a few are decoded. Errors: missing if there is no such file.
+  static Result<ImageSearch> look_for_images(const std::string& path);
 
   std::int64_t size() const override { return static_cast<std::int64_t>(lines_.size()); }
   Result<std::string> image_bytes(std::int64_t line) const override;
@@ -38,6 +49,7 @@ class LabelFile final : public SampleSource {
   };
 
   LabelFile() = default;
+  static Result<std::unique_ptr<LabelFile>> open(const std::string& path);
   void split_lines();
   Status make_alphabet(const std::string& alphabet_text);
   void encode_labels();

@@ -1,5 +1,6 @@
 #include "core/data/lmdb_source.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #if __has_include(<lmdb.h>)
@@ -80,9 +81,29 @@ struct LmdbSource::Environment {
     if (code == 0) {
       code = ::mdb_env_open(environment, path.c_str(), MDB_RDONLY | MDB_NOLOCK | MDB_NORDAHEAD, 0);
     }
-    if (code == 0) code = ::mdb_txn_begin(environment, nullptr, MDB_RDONLY, &transaction);
+    if (code == 0) {
+      if (Status whole = check_size(path); !whole) return whole;
+      code = ::mdb_txn_begin(environment, nullptr, MDB_RDONLY, &transaction);
+    }
     if (code == 0) code = ::mdb_dbi_open(transaction, nullptr, 0, &database);
     return code == 0 ? Status() : Status(database_error(code, "open LMDB " + path));
+  }
+
+  // LMDB maps the file as long as its head says; to read beyond its end is a SIGBUS.
+  Status check_size(const std::string& path) const {
+    MDB_envinfo facts = {};
+    MDB_stat pages = {};
+    mdb_filehandle_t file = -1;
+    struct stat on_disk {};
+    if (::mdb_env_info(environment, &facts) != 0 || ::mdb_env_stat(environment, &pages) != 0 ||
+        ::mdb_env_get_fd(environment, &file) != 0 || ::fstat(file, &on_disk) != 0) {
+      return Error{ErrorKind::invalid, "open LMDB " + path + ": no facts about it"};
+    }
+    const std::uint64_t needed = (std::uint64_t{facts.me_last_pgno} + 1) * pages.ms_psize;
+    const auto there = static_cast<std::uint64_t>(on_disk.st_size);
+    if (there >= needed) return Status();
+    return Error{ErrorKind::invalid, "LMDB " + path + " is cut short: " + format_bytes(there) +
+                                         " of " + format_bytes(needed) + "; copy it again"};
   }
 
   Result<std::string> get(const std::string& key) const {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/text.h"
 #include "core/data/label_file.h"
 #include "core/data/lmdb_source.h"
 
@@ -20,6 +21,13 @@ Result<std::unique_ptr<SampleSource>> open_samples(const std::string& path,
     auto source = LmdbSource::open(path, alphabet_text);
     if (!source) return source.error();
     return std::unique_ptr<SampleSource>(std::move(source).value());
+  }
+  const std::string folder = parent_path(path);
+  if (path == join_path(folder, kLabelFileName) && is_directory(folder) && !path_exists(path)) {
+    return Error{ErrorKind::missing,
+                 folder + " has no " + kLabelFileName +
+                     " (lines of image<TAB>text) and no data.mdb; `ocrtune make-data " +
+                     shell_quote(folder) + "` draws some"};
   }
   auto source = LabelFile::read(path, alphabet_text);
   if (!source) return source.error();

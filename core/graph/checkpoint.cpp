@@ -145,6 +145,10 @@ Status write_checkpoint(const std::string& path, const CheckpointOwner& owner, s
 
 Result<std::int64_t> read_checkpoint(const std::string& path, const CheckpointOwner& owner,
                                      const std::vector<std::span<float>>& sections) {
+  // First what it is: the wrong file may be many GiB of something else.
+  const Result<std::string> start = read_file(path, kMagic.size() + sizeof(kVersion) + 4);
+  if (!start) return start.error();
+  if (Status format = check_format(path, *start); !format) return format.error();
   const Result<std::string> file = read_file(path, std::uint64_t{1} << 36);
   if (!file) return file.error();
   const Result<std::string_view> body = verified_body(path, *file);

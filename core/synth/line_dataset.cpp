@@ -148,7 +148,10 @@ Status prepare_folder(const DatasetOptions& options) {
   if (occupied && path_exists(join_path(options.folder, kManifestFileName))) {
     if (Status removed = remove_tree(images); !removed) return removed;
   }
-  return make_directories(images);
+  for (const std::string& folder : {options.folder, images}) {
+    if (const auto made = make_folder(folder); !made) return made.error();
+  }
+  return Status();
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #if __has_include(<lmdb.h>)
 #include <lmdb.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <map>
@@ -70,6 +71,17 @@ TEST_F(LmdbSourceTest, ReadsWhatPaddleOcrWrites) {
   EXPECT_EQ(*(*source)->image_bytes(0), "bytes");
   EXPECT_THAT((*source)->image_bytes(1).error().what, HasSubstr("image-000000002"));
   EXPECT_EQ((*source)->name(1), folder_ + ":2");
+}
+
+TEST_F(LmdbSourceTest, FileThatIsCutShortIsRefused) {
+  put_lines(200);
+  const std::string path = folder_ + "/data.mdb";
+  const auto size = static_cast<off_t>(read_file(path)->size());
+  ASSERT_EQ(::truncate(path.c_str(), size / 2), 0);
+  const auto source = LmdbSource::open(folder_, "");
+  ASSERT_FALSE(source);
+  EXPECT_EQ(source.error().kind, ErrorKind::invalid);
+  EXPECT_THAT(source.error().what, HasSubstr(folder_ + " is cut short"));
 }
 
 TEST_F(LmdbSourceTest, WalksTheFoldersBelow) {

@@ -13,6 +13,15 @@ using ::testing::HasSubstr;
 TEST(Alphabet, NamesAndCharacters) {
   EXPECT_EQ(Alphabet::from_name("digits")->classes(), 11);
   EXPECT_EQ(Alphabet::from_name("alnum")->classes(), 37);
+  for (const char* path : {"nofile.txt", "dict/en", "./en.dict", "/dict"}) {
+    const auto mistyped = Alphabet::from_name(path);
+    ASSERT_FALSE(mistyped) << path;
+    EXPECT_EQ(mistyped.error().kind, ErrorKind::usage);
+    EXPECT_NE(mistyped.error().what.find("no such file"), std::string::npos);
+  }
+  for (const char* characters : {"0123456789/.-", "abc.", "ab/", "a.b", ".", "A/9"}) {
+    EXPECT_TRUE(Alphabet::from_name(characters)) << characters;
+  }
   const auto own = Alphabet::from_name("abcabé漢");
   ASSERT_TRUE(own);
   EXPECT_EQ(own->text(), "abcé漢");

@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "core/data/samples.h"
 
 namespace ocrtune {
 namespace {
@@ -47,6 +48,28 @@ TEST_F(LabelFileTest, ForgivesByteOrderMarkCarriageReturnsAndEmptyLines) {
   EXPECT_THAT((*file)->alphabet(), ElementsAre("a", "b"));
   EXPECT_THAT((*file)->image_bytes(0).error().what, HasSubstr(folder_ + "/a.png"));
   EXPECT_EQ((*file)->name(1), "labels.txt:4");
+}
+
+TEST_F(LabelFileTest, LooksForItsImages) {
+  (void)write_file(folder_ + "/b.png", "bytes of b");
+  (void)read("sub/a.png\tba\nb.png\tc\nc.png\tx\n");
+  const auto search = LabelFile::look_for_images(folder_ + "/labels.txt");
+  ASSERT_TRUE(search);
+  EXPECT_EQ(search->lines, 3);
+  EXPECT_EQ(search->missing, 2);
+  EXPECT_EQ(search->first_missing, folder_ + "/labels.txt:1: " + folder_ + "/sub/a.png");
+  EXPECT_EQ(search->opened, 1);
+  EXPECT_EQ(search->unreadable, 1);
+  EXPECT_THAT(search->first_unreadable, HasSubstr("labels.txt:2: " + folder_ + "/b.png"));
+  EXPECT_EQ(LabelFile::look_for_images(folder_ + "/none").error().kind, ErrorKind::missing);
+}
+
+TEST_F(LabelFileTest, FolderWithoutSamplesSaysWhatItLacks) {
+  const auto samples = open_samples(samples_path(folder_), "");
+  ASSERT_FALSE(samples);
+  EXPECT_EQ(samples.error().kind, ErrorKind::missing);
+  EXPECT_THAT(samples.error().what, HasSubstr(folder_ + " has no labels.txt"));
+  EXPECT_THAT(samples.error().what, HasSubstr("ocrtune make-data"));
 }
 
 TEST_F(LabelFileTest, CountsAndNamesWhatIsUnusable) {
