@@ -21,6 +21,16 @@ bool no_client() {
 
 constexpr const char* kFine = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
+TEST(HttpTarget, ProxyIsNotAskedForLoopback) {
+  LoopbackServer server("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+  ASSERT_EQ(setenv("http_proxy", "http://127.0.0.1:1", 1), 0);
+  HttpTargetOptions options;
+  options.url = server.url();
+  const auto target = make_http_target(options);
+  unsetenv("http_proxy");
+  EXPECT_TRUE(target) << target.error().what;
+}
+
 TEST(HttpTarget, PostsBodiesAndCountsAnswers) {
   SKIP_WITHOUT_CLIENT();
   LoopbackServer server(kFine);

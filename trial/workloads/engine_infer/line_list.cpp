@@ -37,8 +37,10 @@ Result<LineList> read_folder(const std::string& folder) {
     list.names.push_back(fs::path(path).lexically_relative(folder).string());
   }
   if (!list.paths.empty()) return list;
-  return Error{ErrorKind::missing, folder + " holds no PNG or JPEG images (and " +
-                                       std::to_string(list.other_files) + " other files)"};
+  const std::string others =
+      std::to_string(list.other_files) + (list.other_files == 1 ? " other file)" : " other files)");
+  return Error{ErrorKind::missing, folder + " holds no PNG or JPEG images" +
+                                       (list.other_files == 0 ? "" : " (and " + others)};
 }
 
 Result<LineList> read_list(const std::string& path) {

@@ -2,6 +2,40 @@
 
 #include "base/text.h"
 
+namespace ocrtune {
+
+bool is_nearby_url(std::string_view url) {
+  const std::size_t scheme = url.find("://");
+  if (scheme != std::string_view::npos) url.remove_prefix(scheme + 3);
+  url = url.substr(0, url.find_first_of("/?#"));
+  if (const std::size_t user = url.rfind('@'); user != std::string_view::npos) {
+    url.remove_prefix(user + 1);
+  }
+  if (starts_with(url, "[")) {  // IPv6: loopback, unique local, link local
+    const std::string address = lower(url.substr(1, url.find(']') - 1));
+    return address == "::1" || starts_with(address, "fc") || starts_with(address, "fd") ||
+           starts_with(address, "fe80:");
+  }
+  const std::string host = lower(url.substr(0, url.find(':')));
+  const std::vector<std::string> parts = split(host, '.');
+  if (parts.size() == 1) return true;  // localhost, a service of this network
+  for (const char* end : {".localhost", ".local", ".internal", ".lan"}) {
+    if (ends_with(host, end)) return true;
+  }
+  std::vector<std::int64_t> bytes;
+  for (const std::string& part : parts) {
+    const auto number = parse_integer(part);
+    if (!number) return false;
+    bytes.push_back(*number);
+  }
+  return bytes.size() == 4 &&
+         (bytes[0] == 127 || bytes[0] == 10 || (bytes[0] == 192 && bytes[1] == 168) ||
+          (bytes[0] == 172 && bytes[1] >= 16 && bytes[1] < 32) ||
+          (bytes[0] == 169 && bytes[1] == 254));
+}
+
+}  // namespace ocrtune
+
 #ifndef OCRTUNE_HAS_CURL
 
 namespace ocrtune {
@@ -134,6 +168,8 @@ class HttpTarget final : public LoadTarget {
     CURL* easy = curl_easy_init();
     curl_easy_setopt(easy, CURLOPT_URL, options_.url.c_str());
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, drop);
+    // A server beside this one is asked itself, whatever http_proxy says.
+    if (is_nearby_url(options_.url)) curl_easy_setopt(easy, CURLOPT_PROXY, "");
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS,
                      static_cast<long>(std::ceil(options_.timeout_seconds * 1000)));

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -24,6 +25,10 @@ struct HttpTargetOptions {
   double timeout_seconds = 30;   // of one request, then it has failed
   int max_connections = 1024;    // further requests wait, and their waiting counts
 };
+
+// Loopback, private and link-local addresses, names without a dot, .local, .internal and .lan: what
+// http_proxy and https_proxy do not count for. Other hosts are asked through the proxy.
+bool is_nearby_url(std::string_view url);
 
 // usage: not an HTTP address; unsupported: a build without libcurl; failed: it does not answer a
 // first request (with the reason).
