@@ -48,7 +48,9 @@ class Statement {
 
 class Sqlite {
  public:
-  static Result<std::unique_ptr<Sqlite>> open(const std::string& path, bool write);
+  // `immutable` reads a file that nobody writes to, without locks and files beside it.
+  enum class Access { immutable, read, write };
+  static Result<std::unique_ptr<Sqlite>> open(const std::string& path, Access access);
   Sqlite(const Sqlite&) = delete;
   Sqlite& operator=(const Sqlite&) = delete;
   ~Sqlite();

@@ -12,40 +12,14 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "probes/machine/machine_json.h"
+#include "tuner/store/run_holder.h"
 #include "tuner/store/sqlite.h"
+#include "tuner/store/store_file.h"
 
 namespace ocrtune {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::int64_t kApplicationId = 0x6F637274;  // "ocrt"
-constexpr std::int64_t kSchemaVersion = 1;
-
-constexpr const char* kSchema = R"sql(
-CREATE TABLE machine (fingerprint TEXT PRIMARY KEY, host TEXT, facts TEXT);
-CREATE TABLE run (id TEXT PRIMARY KEY, started TEXT, command_line TEXT, state TEXT,
-  stop_reason TEXT, fingerprint TEXT, facts TEXT, options TEXT, versions TEXT);
-CREATE TABLE trial (id INTEGER PRIMARY KEY, run_id TEXT REFERENCES run(id), knobs TEXT, phase TEXT,
-  why TEXT, repetition INTEGER, outcome TEXT, cause TEXT, reason TEXT, evidence TEXT, reproduce TEXT,
-  samples_per_second REAL, peak_bytes INTEGER, seconds REAL, start_seconds REAL, placement TEXT,
-  log_tail TEXT, started TEXT);
-CREATE TABLE sample (trial_id INTEGER REFERENCES trial(id), position INTEGER,
-  samples_per_second REAL, seconds REAL, steps INTEGER, data_seconds REAL, compute_seconds REAL,
-  all_reduce_seconds REAL, wait_seconds REAL, foreign_cpus REAL, run_queue_wait_share REAL,
-  pressure_share REAL, throttled_seconds REAL, steal_share REAL, swapped_pages INTEGER,
-  spoilt_by TEXT, PRIMARY KEY (trial_id, position));
-CREATE TABLE event (run_id TEXT REFERENCES run(id), at TEXT, text TEXT);
-CREATE INDEX trial_of_run ON trial(run_id);
-)sql";
-
-// Later columns of a trial, in a table of their own: a store that an older ocrtune made gets it on
-// the first write, and reads as well without it.
-constexpr const char* kLaterSchema = R"sql(
-CREATE TABLE IF NOT EXISTS trial_more (trial_id INTEGER PRIMARY KEY REFERENCES trial(id),
-  latency_steps INTEGER, p50_seconds REAL, p90_seconds REAL, p95_seconds REAL, p99_seconds REAL,
-  joules_per_sample REAL, control_share REAL);
-)sql";
 
 std::string json_text(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -78,30 +52,32 @@ std::vector<std::string> parse_strings(const std::string& text) {
   return strings;
 }
 
-// Ours and of a version that we read? A new file gets the schema in write mode.
-Status accept_file(const Sqlite& sqlite, const std::string& path, bool write) {
-  const auto tables = sqlite.number("SELECT count(*) FROM sqlite_master");
-  if (!tables) return tables.error();
-  if (*tables == 0) {
-    if (!write) return Error{ErrorKind::missing, "store " + path + " holds no runs yet"};
-    return sqlite.execute(
-        fmt::format("BEGIN IMMEDIATE; {} PRAGMA application_id={}; PRAGMA user_version={}; COMMIT;",
-                    kSchema, kApplicationId, kSchemaVersion));
-  }
-  const auto application = sqlite.number("PRAGMA application_id");
-  const auto version = sqlite.number("PRAGMA user_version");
-  if (!application || !version || *application != kApplicationId) {
-    return Error{ErrorKind::invalid,
-                 path + " is a SQLite file of another program; name another with --db"};
-  }
-  if (*version > kSchemaVersion) {
-    return Error{
-        ErrorKind::invalid,
-        fmt::format("store {} is of version {}, this ocrtune reads up to {}; use the newer "
-                    "ocrtune, or another file with --db",
-                    path, *version, kSchemaVersion)};
-  }
-  return Status();
+Status write_holder(const Sqlite& sqlite, const std::string& run_id) {
+  const RunHolder holder = this_holder();
+  Statement row = sqlite.prepare("INSERT OR REPLACE INTO run_holder VALUES (?, ?, ?, ?, ?, ?)");
+  row << run_id << std::int64_t{holder.pid} << static_cast<std::int64_t>(holder.start_ticks)
+      << holder.boot_id << holder.pid_namespace << holder.host;
+  return row.run();
+}
+
+// Unknown where no holder is stored: an earlier ocrtune wrote the run.
+Result<HolderState> read_holder(const Sqlite& sqlite, const std::string& run_id,
+                                RunHolder& holder) {
+  const auto there = sqlite.number("SELECT count(*) FROM sqlite_master WHERE name = 'run_holder'");
+  if (!there) return there.error();
+  if (*there == 0) return HolderState::unknown;
+  Statement row = sqlite.prepare(
+      "SELECT pid, start_ticks, boot_id, pid_namespace, host FROM run_holder WHERE run_id = ?");
+  row << run_id;
+  const auto found = row.step();
+  if (!found) return found.error();
+  if (!*found) return HolderState::unknown;
+  holder.pid = static_cast<int>(row.integer());
+  holder.start_ticks = static_cast<std::uint64_t>(row.integer());
+  holder.boot_id = row.text();
+  holder.pid_namespace = row.text();
+  holder.host = row.text();
+  return holder_state(holder);
 }
 
 Trial read_trial(Statement& row) {
@@ -210,27 +186,8 @@ Store::~Store() = default;
 std::string Store::default_path() { return join_path(default_data_directory(), "runs.sqlite"); }
 
 Result<std::unique_ptr<Store>> Store::open(const std::string& path, Mode mode) {
-  const bool write = mode == Mode::write;
-  if (write) {
-    const std::string folder = parent_path(path);
-    const Status made = folder.empty() ? Status() : make_directories(folder);
-    if (!made) return made.error();
-  } else if (!path_exists(path)) {
-    return Error{ErrorKind::missing,
-                 "no store at " + path + " yet: run `ocrtune tune` first, or name one with --db"};
-  }
-  auto sqlite = Sqlite::open(path, write);
+  auto sqlite = mode == Mode::write ? open_store_to_write(path) : open_store_to_read(path);
   if (!sqlite) return sqlite.error();
-  if (write) {
-    const Status journal = (*sqlite)->execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;");
-    if (!journal) return journal.error();
-  }
-  const Status accepted = accept_file(**sqlite, path, write);
-  if (!accepted) return accepted.error();
-  if (write) {
-    const Status later = (*sqlite)->execute(kLaterSchema);
-    if (!later) return later.error();
-  }
   auto connection = std::make_unique<Connection>(Connection{std::move(*sqlite)});
   return std::unique_ptr<Store>(new Store(path, std::move(connection)));
 }
@@ -247,7 +204,26 @@ Status Store::begin_run(const RunRecord& run) {
     head << run.id << run.started << run.command_line << run.state << run.stop_reason
          << run.machine.fingerprint << facts << run_options_json(run.options)
          << json_text(Json(run.versions));
-    return head.run();
+    if (Status written = head.run(); !written) return written;
+    return write_holder(sqlite, run.id);
+  });
+}
+
+Status Store::take_run(const std::string& run_id) {
+  const Sqlite& sqlite = *connection_->sqlite;
+  return connection_->transaction([&]() -> Status {
+    RunHolder holder;
+    const auto state = read_holder(sqlite, run_id, holder);
+    if (!state) return state.error();
+    if (*state == HolderState::alive) {
+      return Error{ErrorKind::failed, fmt::format("run {} is still being measured by process {}; "
+                                                  "wait for its end, or end it first",
+                                                  run_id, holder.pid)};
+    }
+    Statement row = sqlite.prepare("UPDATE run SET state = 'running' WHERE id = ?");
+    row << run_id;
+    if (Status written = row.run(); !written) return written;
+    return write_holder(sqlite, run_id);
   });
 }
 
@@ -294,10 +270,23 @@ Status Store::add_event(const std::string& run_id, const std::string& text) {
 
 Status Store::finish_run(const std::string& run_id, const std::string& state,
                          const std::string& stop_reason) {
-  Statement row =
-      connection_->sqlite->prepare("UPDATE run SET state = ?, stop_reason = ? WHERE id = ?");
-  row << state << stop_reason << run_id;
-  return row.run();
+  const Sqlite& sqlite = *connection_->sqlite;
+  return connection_->transaction([&]() -> Status {
+    Statement row = sqlite.prepare("UPDATE run SET state = ?, stop_reason = ? WHERE id = ?");
+    row << state << stop_reason << run_id;
+    if (Status written = row.run(); !written) return written;
+    Statement holder = sqlite.prepare("DELETE FROM run_holder WHERE run_id = ?");
+    holder << run_id;
+    return holder.run();
+  });
+}
+
+Result<std::string> Store::state_now(const std::string& run_id, const std::string& state) const {
+  if (state != "running") return state;
+  RunHolder holder;
+  const auto now = read_holder(*connection_->sqlite, run_id, holder);
+  if (!now) return now.error();
+  return std::string(*now == HolderState::dead ? "died" : "running");
 }
 
 Result<std::string> Store::full_id(const std::string& id) const {
@@ -314,7 +303,7 @@ Result<std::string> Store::full_id(const std::string& id) const {
     if (found.back() == id) return id;
   }
   if (found.size() == 1) return found[0];
-  if (id == "last") return Error{ErrorKind::missing, "store " + path_ + " holds no runs yet"};
+  if (id == "last") return Error{ErrorKind::missing, no_runs_in(path_)};
   if (!found.empty()) {
     return Error{ErrorKind::usage,
                  fmt::format("'{}' is the beginning of several runs; give more of it", id)};
@@ -345,6 +334,10 @@ Result<RunRecord> Store::load_run(const std::string& id) const {
   auto options = parse_run_options(head.text());
   if (!options) return options.error();
   run.options = std::move(*options);
+  const auto state = state_now(run.id, run.state);
+  if (!state) return state.error();
+  run.state = *state;
+  if (run.state == "died") run.stop_reason = "died";
   const Json versions = Json::parse(head.text(), nullptr, false);
   for (const auto& [name, text] : versions.items()) {
     if (text.is_string()) run.versions[name] = text.get<std::string>();
@@ -400,6 +393,9 @@ Result<std::vector<RunListing>> Store::list_runs() const {
     listing.host = rows.text();
     listing.fingerprint = rows.text();
     listing.trials = static_cast<int>(rows.integer());
+    const auto state = state_now(listing.id, listing.state);
+    if (!state) return state.error();
+    listing.state = *state;
     listings.push_back(std::move(listing));
   }
 }

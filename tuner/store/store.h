@@ -1,8 +1,12 @@
-// The one file in which every run is kept: SQLite, write-ahead log, a trial is on disk before the
-// next one starts.
+// The one file in which every run is kept: SQLite, a trial is on disk before the next one starts.
 //
-// Tables: machine (by fingerprint), run, trial, sample, event. The schema's version is SQLite's
-// user_version; a file from a newer ocrtune, or one that is not ours, is refused and left alone.
+// Tables: machine (by fingerprint), run, trial, sample, event, and run_holder: which process is
+// measuring a run. The schema's version is SQLite's user_version; a file from a newer ocrtune, or
+// one that is not ours, is refused and left alone: its first bytes are read before SQLite opens it.
+//
+// A rollback journal, not a write-ahead log: that one needs memory shared by all who have the file
+// open, which a home on NFS cannot give, and leaves files beside the store that a reader would have
+// to be allowed to write.
 #pragma once
 
 #include <memory>
@@ -28,8 +32,10 @@ class Store {
  public:
   enum class Mode { read, write };
 
-  // In write mode folders and the file are made as needed. Errors: denied, exhausted, missing (read
-  // mode), invalid (not ours, damaged, or of a newer version).
+  // In write mode the last folder of the path and the file (for this user alone) are made as
+  // needed; in read mode nothing is written, unless a process died while it wrote. Errors: usage (a
+  // folder), denied, exhausted, missing (read mode), invalid (not ours, damaged, or of a newer
+  // version).
   static Result<std::unique_ptr<Store>> open(const std::string& path, Mode mode);
   static std::string default_path();  // <default_data_directory()>/runs.sqlite
 
@@ -37,8 +43,10 @@ class Store {
   Store& operator=(const Store&) = delete;
   ~Store();
 
-  // Writes the run's head (machine, options, versions) without its trials.
+  // Writes the run's head (machine, options, versions) without its trials; this process holds it.
   Status begin_run(const RunRecord& run);
+  // This process goes on with a stored run. Errors: usage if another living process holds it.
+  Status take_run(const std::string& run_id);
   // Commits the trial with its samples and gives it its id.
   Status add_trial(const std::string& run_id, Trial& trial);
   Status add_event(const std::string& run_id, const std::string& text);
@@ -46,6 +54,7 @@ class Store {
                     const std::string& stop_reason);
 
   // `id` may be any unambiguous beginning, or "last". The result field stays empty.
+  // A run that is "running" by a process that is no longer there is given as "died".
   Result<RunRecord> load_run(const std::string& id) const;
   Result<std::vector<RunListing>> list_runs() const;  // newest first
   Result<std::vector<StoredEvent>> events(const std::string& run_id) const;
@@ -56,6 +65,7 @@ class Store {
   struct Connection;
   Store(std::string path, std::unique_ptr<Connection> connection);
   Result<std::string> full_id(const std::string& id) const;
+  Result<std::string> state_now(const std::string& run_id, const std::string& state) const;
 
   std::string path_;
   std::unique_ptr<Connection> connection_;

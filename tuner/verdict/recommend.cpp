@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -83,7 +85,12 @@ void count_outcomes(TuneResult& result, const std::vector<Trial>& trials) {
 
 // Nothing was run: because nothing may be, in the words of the lightest setting, or for want of
 // time.
-std::string nothing_run(const Space& space, const Search& search) {
+std::string nothing_run(const Space& space, const Search& search, const RecommendOptions& options) {
+  if (options.stop_reason == "interrupted" || options.stop_reason == "died") {
+    return fmt::format(
+        "Interrupted before the first trial ended; go on with: ocrtune tune --resume {}.",
+        options.run_id);
+  }
   double min_bytes = 0;
   std::string why;
   for (const Knobs& knobs : space.points()) {
@@ -97,7 +104,17 @@ std::string nothing_run(const Space& space, const Search& search) {
   return fmt::format("No setting may be launched; the lightest is {}.", why);
 }
 
-std::string no_answer(const std::vector<Setting>& settings, const Objective& objective) {
+// The first trial of the commonest way to fail.
+const Trial& typical_failure(const std::vector<Trial>& trials) {
+  std::map<std::pair<Outcome, std::string>, int> counts;
+  for (const Trial& trial : trials) counts[{trial.outcome, trial.cause}] += trial.ok() ? 0 : 1;
+  const auto count = [&](const Trial& trial) { return counts.at({trial.outcome, trial.cause}); };
+  return *std::max_element(trials.begin(), trials.end(),
+                           [&](const Trial& a, const Trial& b) { return count(a) < count(b); });
+}
+
+std::string no_answer(const std::vector<Setting>& settings, const std::vector<Trial>& trials,
+                      const Objective& objective) {
   for (const Setting& setting : settings) {
     if (setting.works() && breaks(setting, objective)) {
       const SettingSummary& best = setting.summary;
@@ -113,11 +130,11 @@ std::string no_answer(const std::vector<Setting>& settings, const Objective& obj
           knobs_text(setting.summary.knobs));
     }
   }
-  const SettingSummary& last = settings.back().summary;
-  const std::string outcome = outcome_text(last.outcome);
-  std::string reason = last.reason;
+  const Trial& failure = typical_failure(trials);
+  const std::string outcome = outcome_text(failure.outcome);
+  std::string reason = failure.reason;
   while (!reason.empty() && reason.back() == '.') reason.pop_back();  // ours ends the sentence
-  return fmt::format("No setting works: {} ended with {}{}.", knobs_text(last.knobs), outcome,
+  return fmt::format("No setting works: {} ended with {}{}.", knobs_text(failure.knobs), outcome,
                      reason.empty() ? "" : ": " + reason);
 }
 
@@ -201,8 +218,8 @@ TuneResult recommend(const Space& space, const Search& search, const std::vector
   Verdict verdict = choose(settings, options, result.noise);
   verdict.crowding = crowding;
   if (verdict.chosen == nullptr) {
-    result.answer =
-        settings.empty() ? nothing_run(space, search) : no_answer(settings, options.objective);
+    result.answer = settings.empty() ? nothing_run(space, search, options)
+                                     : no_answer(settings, trials, options.objective);
     return result;
   }
   verdict.trial_seconds = result.trials > 0 ? result.seconds / result.trials : 0;

@@ -5,6 +5,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "base/files.h"
@@ -116,7 +121,125 @@ TEST_F(StoreTest, CommittedTrialsSurviveKill9) {
   const auto loaded = open()->load_run(run_.id);
   ASSERT_TRUE(loaded);
   EXPECT_EQ(loaded->trials.size(), 3U);
-  EXPECT_EQ(loaded->state, "running");  // which is how a resume knows
+  EXPECT_EQ(loaded->state, "running");  // by this process, which is still there
+}
+
+// What is in the folder beside the store.
+std::vector<std::string> beside(const std::string& path) {
+  return list_directory(parent_path(path)).value_or({});
+}
+
+TEST_F(StoreTest, RunOfADeadProcessHasDiedAndMayBeTaken) {
+  const pid_t child = fork();
+  if (child == 0) {
+    auto store = Store::open(path_, Store::Mode::write);
+    const bool begun = store && (*store)->begin_run(run_);
+    kill(getpid(), begun ? SIGKILL : SIGTERM);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_EQ(WTERMSIG(status), SIGKILL);
+  EXPECT_EQ(open(Store::Mode::read)->load_run(run_.id)->state, "died");
+  EXPECT_EQ(open(Store::Mode::read)->list_runs()->at(0).state, "died");
+  auto store = open();
+  ASSERT_TRUE(store->take_run(run_.id));
+  EXPECT_EQ(store->load_run(run_.id)->state, "running");
+  ASSERT_TRUE(store->finish_run(run_.id, "done", "budget"));
+  EXPECT_EQ(store->load_run(run_.id)->state, "done");
+}
+
+TEST_F(StoreTest, RunOfALivingProcessIsNotTaken) {
+  auto store = open();
+  ASSERT_TRUE(store->begin_run(run_));
+  const Status taken = store->take_run(run_.id);
+  ASSERT_FALSE(taken);
+  EXPECT_NE(taken.error().what.find("process " + std::to_string(getpid())), std::string::npos);
+  EXPECT_EQ(store->load_run(run_.id)->state, "running");
+}
+
+TEST_F(StoreTest, FirstStartsAtOnceAllSucceed) {
+  int go[2];
+  ASSERT_EQ(pipe(go), 0);
+  std::vector<pid_t> children;
+  for (int i = 0; i < 8; ++i) {
+    children.push_back(fork());
+    if (children.back() == 0) {
+      close(go[1]);
+      char byte = 0;
+      const ssize_t got = read(go[0], &byte, 1);  // until all are there
+      run_.id += std::to_string(i);
+      auto store = Store::open(path_, Store::Mode::write);
+      _exit(got == 0 && store && (*store)->begin_run(run_) ? 0 : 1);
+    }
+  }
+  close(go[0]);
+  close(go[1]);
+  for (const pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+  EXPECT_EQ(open(Store::Mode::read)->list_runs()->size(), 8U);
+}
+
+TEST_F(StoreTest, IsForItsOwnerAloneAndLeavesNothingBeside) {
+  ASSERT_TRUE(open()->begin_run(run_));
+  EXPECT_TRUE(open(Store::Mode::read)->load_run("last"));
+  struct stat facts {};
+  ASSERT_EQ(stat(path_.c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 0777, 0600u);
+  EXPECT_EQ(beside(path_), std::vector<std::string>{"runs.sqlite"});
+}
+
+void execute(const std::string& path, const char* sql) {
+  sqlite3* raw = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &raw), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(raw, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(raw);
+  sqlite3_close(raw);
+}
+
+// Reads as a user who may not write there, which root can always do.
+int read_as_nobody(const std::string& path) {
+  const pid_t child = fork();
+  if (child == 0) {
+    if (setgid(65534) != 0 || setuid(65534) != 0) _exit(77);
+    const auto store = Store::open(path, Store::Mode::read);
+    const auto run = store ? (*store)->load_run("last") : Result<RunRecord>(store.error());
+    if (!run) fprintf(stderr, "%s\n", run.error().what.c_str());
+    _exit(run ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_F(StoreTest, IsReadByWhoMayOnlyRead) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  ASSERT_TRUE(open()->begin_run(run_));
+  ASSERT_EQ(chmod(path_.c_str(), 0644), 0);
+  ASSERT_EQ(chmod(folder_.c_str(), 0755), 0);
+  EXPECT_EQ(read_as_nobody(path_), 0);
+  execute(path_, "PRAGMA journal_mode=WAL");  // as an earlier ocrtune left it
+  EXPECT_EQ(read_as_nobody(path_), 0);
+  EXPECT_EQ(beside(path_), std::vector<std::string>{"runs.sqlite"});
+}
+
+TEST_F(StoreTest, WriteAheadLogOfAnEarlierVersionIsReadAndGoes) {
+  ASSERT_TRUE(open()->begin_run(run_));
+  const pid_t child = fork();
+  if (child == 0) {  // dies with what it wrote in the log alone
+    sqlite3* raw = nullptr;
+    sqlite3_open(path_.c_str(), &raw);
+    sqlite3_exec(raw, "PRAGMA journal_mode=WAL; UPDATE run SET stop_reason='in the log'", nullptr,
+                 nullptr, nullptr);
+    kill(getpid(), SIGKILL);
+  }
+  waitpid(child, nullptr, 0);
+  ASSERT_TRUE(path_exists(path_ + "-wal"));
+  EXPECT_EQ(open(Store::Mode::read)->load_run("last")->stop_reason, "in the log");
+  ASSERT_TRUE(open()->add_event(run_.id, "x"));
+  EXPECT_EQ(beside(path_), std::vector<std::string>{"runs.sqlite"});
+  EXPECT_EQ((*read_file(path_))[18], 1);  // rollback journal
 }
 
 TEST_F(StoreTest, FindsRunsByTheirBeginning) {
@@ -143,8 +266,15 @@ TEST_F(StoreTest, RefusesWhatIsNotItsOwn) {
   sqlite3_open(path_.c_str(), &other);
   sqlite3_exec(other, "CREATE TABLE recipes (name TEXT)", nullptr, nullptr, nullptr);
   sqlite3_close(other);
+  const std::string before = *read_file(path_);
   EXPECT_NE(Store::open(path_, Store::Mode::write).error().what.find("another program"),
             std::string::npos);
+  EXPECT_EQ(*read_file(path_), before);
+  EXPECT_EQ(beside(path_), std::vector<std::string>{"runs.sqlite"});
+
+  const auto folder = Store::open(folder_, Store::Mode::read);
+  EXPECT_EQ(folder.error().kind, ErrorKind::usage);
+  EXPECT_NE(folder.error().what.find("runs.sqlite"), std::string::npos);
 }
 
 TEST_F(StoreTest, RefusesANewerVersionAndLeavesItAlone) {
@@ -157,6 +287,13 @@ TEST_F(StoreTest, RefusesANewerVersionAndLeavesItAlone) {
   ASSERT_FALSE(store);
   EXPECT_EQ(store.error().kind, ErrorKind::invalid);
   EXPECT_NE(store.error().what.find("99"), std::string::npos);
+}
+
+TEST_F(StoreTest, MistypedFolderIsNotMade) {
+  const auto store = Store::open(join_path(folder_, "no/such/runs.sqlite"), Store::Mode::write);
+  ASSERT_FALSE(store);
+  EXPECT_NE(store.error().what.find("mkdir -p"), std::string::npos);
+  EXPECT_FALSE(path_exists(join_path(folder_, "no")));
 }
 
 TEST_F(StoreTest, UnwritablePlaceIsOneClearLine) {

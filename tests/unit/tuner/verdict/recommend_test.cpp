@@ -65,6 +65,22 @@ class Recommend : public ::testing::Test {
   std::unique_ptr<Search> search_;
 };
 
+TEST_F(Recommend, HeadlineIsTheCommonestFailure) {
+  trials_.push_back(failed(setting(1), Outcome::crashed, "images not found"));
+  trials_.push_back(failed(setting(2), Outcome::crashed, "images not found"));
+  trials_.push_back(failed(setting(8), Outcome::unsupported, "8 ranks with a batch of 16"));
+  EXPECT_THAT(result().answer, HasSubstr("nproc=1"));
+  EXPECT_THAT(result().answer, HasSubstr("images not found"));
+}
+
+TEST_F(Recommend, InterruptedBeforeAnyTrialSaysHowToGoOn) {
+  options_.stop_reason = "interrupted";
+  options_.run_id = "2026-11-21-abcde";
+  EXPECT_EQ(result().answer,
+            "Interrupted before the first trial ended; go on with: ocrtune tune --resume "
+            "2026-11-21-abcde.");
+}
+
 TEST_F(Recommend, ChoosesTheFastestAndPricesTheBaseline) {
   options_.baseline = setting(1);
   options_.expected_noise = 0.01;

@@ -1,0 +1,26 @@
+#include "tuner/space/knob_names.h"
+
+#include <gtest/gtest.h>
+
+namespace ocrtune {
+namespace {
+
+std::string refusal(const std::string& name, const std::vector<std::string>& command = {}) {
+  const Status known = check_knob_names(*parse_knobs({name + "=2"}), {"flavour"}, command);
+  return known ? "" : known.error().what;
+}
+
+TEST(KnobNames, KnobsAndTheUsersOwnAreKnown) {
+  EXPECT_EQ(refusal("threads"), "");
+  EXPECT_EQ(refusal("flavour"), "");
+  EXPECT_EQ(refusal("rate", {"train.py", "--lr={rate}"}), "");
+}
+
+TEST(KnobNames, MistypedOneIsRefusedWithTheNearest) {
+  EXPECT_EQ(refusal("thread"), "no knob thread; did you mean threads?");
+  EXPECT_EQ(refusal("flavor"), "no knob flavor; did you mean flavour?");
+  EXPECT_EQ(refusal("zzzzzzzz"), "no knob zzzzzzzz; `ocrtune list knobs` shows them");
+}
+
+}  // namespace
+}  // namespace ocrtune

@@ -1,0 +1,194 @@
+#include "tuner/store/store_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr std::uint32_t kApplicationId = 0x6F637274;  // "ocrt"
+constexpr std::uint32_t kSchemaVersion = 1;
+
+constexpr const char* kSchema = R"sql(
+CREATE TABLE machine (fingerprint TEXT PRIMARY KEY, host TEXT, facts TEXT);
+CREATE TABLE run (id TEXT PRIMARY KEY, started TEXT, command_line TEXT, state TEXT,
+  stop_reason TEXT, fingerprint TEXT, facts TEXT, options TEXT, versions TEXT);
+CREATE TABLE trial (id INTEGER PRIMARY KEY, run_id TEXT REFERENCES run(id), knobs TEXT, phase TEXT,
+  why TEXT, repetition INTEGER, outcome TEXT, cause TEXT, reason TEXT, evidence TEXT, reproduce TEXT,
+  samples_per_second REAL, peak_bytes INTEGER, seconds REAL, start_seconds REAL, placement TEXT,
+  log_tail TEXT, started TEXT);
+CREATE TABLE sample (trial_id INTEGER REFERENCES trial(id), position INTEGER,
+  samples_per_second REAL, seconds REAL, steps INTEGER, data_seconds REAL, compute_seconds REAL,
+  all_reduce_seconds REAL, wait_seconds REAL, foreign_cpus REAL, run_queue_wait_share REAL,
+  pressure_share REAL, throttled_seconds REAL, steal_share REAL, swapped_pages INTEGER,
+  spoilt_by TEXT, PRIMARY KEY (trial_id, position));
+CREATE TABLE event (run_id TEXT REFERENCES run(id), at TEXT, text TEXT);
+CREATE INDEX trial_of_run ON trial(run_id);
+)sql";
+
+// Later columns of a trial and of a run, in tables of their own: a store that an older ocrtune made
+// gets it on the first write, and reads as well without it.
+constexpr const char* kLaterSchema = R"sql(
+CREATE TABLE IF NOT EXISTS trial_more (trial_id INTEGER PRIMARY KEY REFERENCES trial(id),
+  latency_steps INTEGER, p50_seconds REAL, p90_seconds REAL, p95_seconds REAL, p99_seconds REAL,
+  joules_per_sample REAL, control_share REAL);
+CREATE TABLE IF NOT EXISTS run_holder (run_id TEXT PRIMARY KEY REFERENCES run(id), pid INTEGER,
+  start_ticks INTEGER, boot_id TEXT, pid_namespace TEXT, host TEXT);
+)sql";
+
+// Ours and of a version that we read?
+Status accept_ids(std::uint32_t application, std::uint32_t version, const std::string& path) {
+  if (application != kApplicationId) {
+    return Error{ErrorKind::invalid,
+                 path + " is a SQLite file of another program; name another with --db"};
+  }
+  if (version > kSchemaVersion) {
+    return Error{
+        ErrorKind::invalid,
+        fmt::format("store {} is of version {}, this ocrtune reads up to {}; use the newer "
+                    "ocrtune, or another file with --db",
+                    path, version, kSchemaVersion)};
+  }
+  return Status();
+}
+
+Status accept_ids(const Sqlite& sqlite, const std::string& path) {
+  const auto application = sqlite.number("PRAGMA application_id");
+  const auto version = sqlite.number("PRAGMA user_version");
+  if (!application) return application.error();
+  if (!version) return version.error();
+  return accept_ids(static_cast<std::uint32_t>(*application), static_cast<std::uint32_t>(*version),
+                    path);
+}
+
+struct StoreFile {
+  bool empty = true;         // or not there
+  bool write_ahead = false;  // as an earlier ocrtune wrote it
+  bool journal = false;      // a process is writing, or died while it was
+  bool log = false;          // a write-ahead log holds what the file lacks
+};
+
+bool holds_bytes(const std::string& path) {
+  std::error_code code;
+  return std::filesystem::file_size(path, code) > 0 && !code;
+}
+
+// Asked of the file's own bytes (https://www.sqlite.org/fileformat2.html, 1.3), because SQLite
+// changes what it opens for writing.
+Result<StoreFile> look_at(const std::string& path) {
+  constexpr std::size_t kHeaderBytes = 100;
+  StoreFile file;
+  if (is_directory(path)) {
+    return Error{ErrorKind::usage,
+                 path + " is a folder; name the file, such as " + join_path(path, "runs.sqlite")};
+  }
+  if (!path_exists(path)) return file;
+  const auto header = read_file(path, kHeaderBytes);
+  if (!header) return header.error();
+  file.empty = header->empty();
+  if (file.empty) return file;
+  if (header->size() < kHeaderBytes || !starts_with(*header, "SQLite format 3")) {
+    return Error{ErrorKind::invalid, path + " is no SQLite file; name another with --db"};
+  }
+  const auto number = [&](std::size_t at) {
+    std::uint32_t value = 0;
+    for (std::size_t i = at; i < at + 4; ++i) {
+      value = value << 8 | static_cast<unsigned char>((*header)[i]);
+    }
+    return value;
+  };
+  file.write_ahead = (*header)[18] == 2;
+  file.journal = path_exists(path + "-journal");
+  file.log = file.write_ahead && holds_bytes(path + "-wal");
+  if (file.log) return file;  // the log may hold a newer header
+  if (Status ours = accept_ids(number(68), number(60), path); !ours) return ours.error();
+  return file;
+}
+
+// In a transaction of its own, so that of several first starts at once one makes the tables.
+Status prepare_schema(const Sqlite& sqlite, const std::string& path) {
+  if (Status begun = sqlite.execute("BEGIN IMMEDIATE"); !begun) return begun;
+  const auto prepared = [&]() -> Status {
+    const auto tables = sqlite.number("SELECT count(*) FROM sqlite_master");
+    if (!tables) return tables.error();
+    if (*tables == 0) {
+      const Status made =
+          sqlite.execute(fmt::format("{} PRAGMA application_id={}; PRAGMA user_version={};",
+                                     kSchema, kApplicationId, kSchemaVersion));
+      if (!made) return made;
+    }
+    const Status ours = accept_ids(sqlite, path);
+    return ours ? sqlite.execute(kLaterSchema) : ours;
+  }();
+  const Status ended = sqlite.execute(prepared ? "COMMIT" : "ROLLBACK");
+  return prepared ? ended : prepared;
+}
+
+Status create_private(const std::string& path) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0 && errno != EEXIST) return system_error(errno, "create " + path);
+  if (file >= 0) ::close(file);
+  return Status();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Sqlite>> open_store_to_write(const std::string& path) {
+  const std::string folder = parent_path(path);
+  if (folder == default_data_directory()) {
+    if (Status made = make_data_directory(); !made) return made.error();
+  } else if (!folder.empty()) {
+    if (const auto made = make_folder(folder); !made) return made.error();
+  }
+  const auto file = look_at(path);
+  if (!file) return file.error();
+  if (Status made = create_private(path); !made) return made.error();
+  auto sqlite = Sqlite::open(path, Sqlite::Access::write);
+  if (!sqlite) return sqlite;
+  if (file->write_ahead) {
+    // Stays as it is while an earlier ocrtune has it open.
+    const Status changed = (*sqlite)->execute("PRAGMA journal_mode=DELETE");
+    (void)changed;
+  }
+  if (Status ready = prepare_schema(**sqlite, path); !ready) return ready.error();
+  return sqlite;
+}
+
+Result<std::unique_ptr<Sqlite>> open_store_to_read(const std::string& path) {
+  const std::string folder = parent_path(path);
+  if (!path_exists(path)) {
+    return Error{ErrorKind::missing,
+                 "no store at " + path + " yet: run `ocrtune tune` first, or name one with --db"};
+  }
+  if (folder == default_data_directory()) {
+    if (Status own = make_data_directory(); !own) return own.error();
+  }
+  const auto file = look_at(path);
+  if (!file) return file.error();
+  if (file->empty) return Error{ErrorKind::missing, no_runs_in(path)};
+  const bool writable = ::access(path.c_str(), W_OK) == 0 &&
+                        ::access(folder.empty() ? "." : folder.c_str(), W_OK) == 0;
+  Sqlite::Access access = Sqlite::Access::read;
+  if (file->write_ahead && !file->log) access = Sqlite::Access::immutable;
+  if ((file->log || file->journal) && writable) access = Sqlite::Access::write;  // to recover
+  auto sqlite = Sqlite::open(path, access);
+  if (!sqlite) return sqlite;
+  if (Status ours = accept_ids(**sqlite, path); !ours) return ours.error();
+  return sqlite;
+}
+
+std::string no_runs_in(const std::string& path) {
+  return "store " + path +
+         " holds no runs yet; run `ocrtune tune` first, or name another with --db";
+}
+
+}  // namespace ocrtune
