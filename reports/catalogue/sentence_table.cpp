@@ -11,6 +11,8 @@ const std::vector<Phrase>& sentence_table() {
       // tuner/verdict/recommend.cpp, tuner/verdict/explain.cpp
       {"Launch with {}: {} samples/s.", "使用 {} 启动：{} 样本/秒。"},
       {"No setting was run; allow a longer budget.", "没有运行任何设置；请给予更长的预算。"},
+      {"Interrupted before the first trial ended; go on with: ocrtune tune --resume {}.",
+       "在第一次试验结束前被中断；可用 ocrtune tune --resume {} 继续。"},
       {"No setting was measured: the budget ended first.", "没有测量任何设置：预算已先用完。"},
       {"No setting ran: every trial was out of memory.", "没有设置能运行：每次试验都内存不足。"},
       {"No setting works: {} ended with {}: {}.", "没有可用的设置：{} 以 {} 结束：{}。"},
@@ -151,6 +153,7 @@ const std::vector<Phrase>& sentence_table() {
       {"all settings tried and the leaders raced", "所有设置都已试过，领先者已决出胜负"},
       {"{}, and the leaders raced", "{}，领先者已决出胜负"},
       {"interrupted", "被中断"},
+      {"died", "进程已消失"},
       // Capacity and latency (capacity/capacity_answer.cpp, capacity.cpp, slo_search.cpp).
       {"No answer: {}.", "没有结论：{}。"},
       {"You need {} machine of this kind for {}. {}", "需要 {} 台同类机器来处理 {}。{}"},

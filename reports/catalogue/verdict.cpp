@@ -59,7 +59,7 @@ std::vector<Badge> badges(const RunRecord& run) {
                      "Measured on a drawn batch without a data path; reading your data may be what "
                      "limits. Tune with --data."});
   }
-  if (run.state == "interrupted" || run.state == "running") {
+  if (run.state == "interrupted" || run.state == "running" || run.state == "died") {
     found.push_back({"UNFINISHED", Tone::warning, "The search was stopped before its end."});
   }
   return found;

@@ -75,6 +75,10 @@ void add_head(Lines& lines, const RunRecord& run) {
   lines.add("run", fmt::format("{} on {}: {} trial{} in {}{}", run.id, run.machine.host, trials,
                                trials == 1 ? "" : "s", format_duration(result.seconds),
                                run.state == "done" ? "" : ", " + run.state));
+  if (run.state == "died") {
+    lines.add("", "its process is gone; go on with: ocrtune tune --resume " + run.id,
+              Tone::warning);
+  }
 }
 
 std::string environment_text(const Recommendation& recommended) {
