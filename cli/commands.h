@@ -17,6 +17,7 @@ inline constexpr int kExitNegative = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitEnvironment = 3;
 inline constexpr int kExitInterrupted = 130;
+inline constexpr int kExitPipe = 141;  // nobody reads standard output: quiet, as by SIGPIPE
 
 // What to run once the flags are parsed: gives the exit code, or an Error that is printed as one
 // line and mapped to an exit code.

@@ -1,5 +1,7 @@
 // The program: find the command, parse its flags, run it, and print an error as one line.
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <string>
@@ -48,6 +50,18 @@ int exit_code(const Error& error) {
   }
 }
 
+// What stands in the buffer is part of the answer: a full disk is an error of the command.
+int finish_output(int code) {
+  const bool flushed = std::fflush(stdout) == 0;
+  const int cause = flushed ? 0 : errno;
+  if (flushed && std::ferror(stdout) == 0) return code;
+  if (reader_is_gone(stdout)) return kExitPipe;
+  std::fprintf(
+      stderr, "ocrtune: write standard output: %s\n",
+      cause == 0 ? "not all of it could be written; is the disk full?" : std::strerror(cause));
+  return kExitEnvironment;
+}
+
 int fail(const Command& command, const Error& error, const std::string& tail) {
   std::fprintf(stderr, "ocrtune %s: %s%s\n", command.name, error.what.c_str(), tail.c_str());
   return exit_code(error);
@@ -72,7 +86,11 @@ int run_command_line(std::vector<std::string> arguments) {
   }
   if (*parsed == Parsed::help) return print(command_help(*command, flags, help_width(stdout)));
   const Result<int> result = run();
-  return result ? *result : fail(*command, result.error(), "");
+  if (result) return *result;
+  // A reader that has seen enough (| head) is no error.
+  const bool printing = starts_with(result.error().what, "write standard output");
+  if (printing && reader_is_gone(stdout)) return kExitPipe;
+  return fail(*command, result.error(), "");
 }
 
 int refused(const char* what) {
@@ -86,7 +104,8 @@ int refused(const char* what) {
 // What libraries and the language throw where a system is at its limits is told as any other error.
 int main(int argc, char** argv) {
   try {
-    return ocrtune::run_command_line({argv + (argc > 0 ? 1 : 0), argv + argc});
+    return ocrtune::finish_output(
+        ocrtune::run_command_line({argv + (argc > 0 ? 1 : 0), argv + argc}));
   } catch (const std::bad_alloc&) {
     return ocrtune::refused("the system has no memory to spare (ulimit -v, memory.max)");
   } catch (const std::system_error& error) {

@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/shell/output_folder.h"
 #include "consistency/consistency.h"
 #include "consistency/node_collection.h"
 #include "reports/console/consistency_page.h"
@@ -60,6 +61,7 @@ Result<int> collect(const CheckFlags& flags) {
   if (node.host.find('/') != std::string::npos || node.host[0] == '.') {
     return Error{ErrorKind::usage, "--host '" + node.host + "' is no name of a folder"};
   }
+  if (Status made = make_output_folder(flags.collect); !made) return made.error();
   const auto collected = collect_node(node);
   if (!collected) return collected.error();
   for (const std::string& note : collected->notes) {

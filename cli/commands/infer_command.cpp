@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -101,31 +102,38 @@ std::string result_line(const std::string& name, const LineAnswer& answer) {
          "\n";
 }
 
-// Written as lines become final, so that what is known survives whatever comes.
+// Written as lines become final, so that what is known survives whatever comes. An earlier table
+// stays until there is something to write.
 class ResultFile {
  public:
   ~ResultFile() {
-    if (owned_) ::close(descriptor_);
+    if (descriptor_ == STDOUT_FILENO || descriptor_ < 0) return;
+    ::close(descriptor_);
+    if (made_ && !started_) ::unlink(path_.c_str());
   }
   Status open(const std::string& path) {
-    path_ = path.empty() ? "standard output" : path;
-    if (!path.empty()) {
-      descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-      if (descriptor_ < 0) return system_error(errno, "create " + path);
-      owned_ = true;
-    }
-    write("name\ttext\tconfidence\terror\n");
-    return status_;
+    if (path.empty() || path == "-") return Status();
+    made_ = !path_exists(path);
+    path_ = path;
+    descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    return descriptor_ < 0 ? Status(system_error(errno, "create " + path)) : Status();
   }
   void write(std::string_view text) {
+    if (!std::exchange(started_, true)) {
+      // What is no regular file cannot be cut, and need not be.
+      if (descriptor_ != STDOUT_FILENO && ::ftruncate(descriptor_, 0) != 0 && errno != EINVAL) {
+        status_ = system_error(errno, "write " + path_);
+      }
+      write("name\ttext\tconfidence\terror\n");
+    }
     if (status_) status_ = write_all(descriptor_, text, path_);
   }
   const Status& status() const { return status_; }
 
  private:
   int descriptor_ = STDOUT_FILENO;
-  bool owned_ = false;
-  std::string path_;
+  bool made_ = false, started_ = false;
+  std::string path_ = "standard output";
   Status status_;
 };
 
@@ -186,7 +194,8 @@ nlohmann::json json_of(const InferFlags& flags, const LineList& list, const Infe
   json["placement_conflicts"] = outcome.conflicts;
   json["stopped_by"] = outcome.stopped_by;
   if (!list.truths.empty()) {
-    json["label_error_rate"] = label_errors(list, outcome.answers).rate();
+    const LabelErrors errors = label_errors(list, outcome.answers);
+    json["label_error_rate"] = errors.lines > 0 ? nlohmann::json(errors.rate()) : nullptr;
   }
   for (const InferWorkerReport& worker : outcome.workers) {
     json["workers"].push_back({{"pid", worker.placement.pid},
@@ -215,6 +224,10 @@ void print_summary(std::FILE* to, const InferFlags& flags, const LineList& list,
       flags.nproc, flags.job.spec.recognizer.threads, flags.queue.c_str());
   for (std::size_t i = 0; i < outcome.workers.size(); ++i) {
     const InferWorkerReport& worker = outcome.workers[i];
+    if (worker.lines == 0 && worker.restarts == 0 && !worker.given_up) {
+      std::fprintf(to, "  worker %zu: idle\n", i);
+      continue;
+    }
     std::fprintf(
         to, "  worker %zu (pid %d): %lld lines; allowed CPU %s, ran on %s (inside), %s (/proc)", i,
         worker.placement.pid, static_cast<long long>(worker.lines),
@@ -232,8 +245,13 @@ void print_summary(std::FILE* to, const InferFlags& flags, const LineList& list,
   }
   if (!list.truths.empty()) {
     const LabelErrors errors = label_errors(list, outcome.answers);
-    std::fprintf(to, "label_error_rate %.4f, %lld of %lld lines without an error\n", errors.rate(),
-                 static_cast<long long>(errors.exact_lines), static_cast<long long>(errors.lines));
+    if (errors.lines == 0) {
+      std::fprintf(to, "label_error_rate not available: no line was read\n");
+    } else {
+      std::fprintf(to, "label_error_rate %.4f, %lld of %lld lines without an error\n",
+                   errors.rate(), static_cast<long long>(errors.exact_lines),
+                   static_cast<long long>(errors.lines));
+    }
   }
   if (outcome.bad > 0) {
     std::fprintf(to, "%lld images could not be read; the column error says why\n",
@@ -285,7 +303,7 @@ Result<int> infer(InferFlags flags) {
     std::fprintf(stderr, "no --checkpoint: seeded weights; the speed is true, the text is not\n");
   }
   ResultFile results;
-  const bool lines_in_json = flags.json && flags.output.empty();
+  const bool lines_in_json = flags.json && (flags.output.empty() || flags.output == "-");
   if (!lines_in_json) {
     if (Status opened = results.open(flags.output); !opened) return opened.error();
   }
@@ -327,7 +345,8 @@ Result<int> infer(InferFlags flags) {
     const auto replace = nlohmann::json::error_handler_t::replace;
     std::printf("%s\n", json.dump(2, ' ', false, replace).c_str());
   } else {
-    print_summary(flags.output.empty() ? stderr : stdout, flags, *list, *outcome);
+    print_summary(flags.output.empty() || flags.output == "-" ? stderr : stdout, flags, *list,
+                  *outcome);
   }
   return verdict(*outcome, results.status());
 }

@@ -9,6 +9,7 @@
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/shell/output_folder.h"
 #include "cli/shell/terminal.h"
 #include "core/models/model.h"
 #include "probes/gpu/gpu.h"
@@ -114,8 +115,7 @@ Status read_buckets(P2pFlags& flags) {
 
 Status write_sweep(const P2pFlags& flags, const SweepAnswer& sweep, int ranks) {
   if (flags.out.empty()) return Status();
-  const Status made = make_directories(flags.out);
-  if (!made) return made;
+  if (Status made = make_output_folder(flags.out); !made) return made;
   std::string text = "# " + sweep.sentence + "\n";
   for (const std::string& warning : sweep.warnings) text += "# " + warning + "\n";
   for (const auto& [name, value] : sweep.rows[static_cast<std::size_t>(sweep.best)].setting.env) {

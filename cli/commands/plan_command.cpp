@@ -13,6 +13,7 @@
 #include "capacity/other_machine.h"
 #include "capacity/page_lines.h"
 #include "cli/commands.h"
+#include "cli/shell/output_folder.h"
 #include "cli/shell/terminal.h"
 #include "reports/console/capacity_page.h"
 #include "trial/workloads/service/arrivals.h"
@@ -166,8 +167,9 @@ Result<std::vector<NodeMeasurement>> measurements_of(const PlanFlags& flags,
     return measure_settings(*table, flags.table);
   }
   if (!path_exists(flags.db)) {
-    return Error{ErrorKind::missing, "no run is stored in " + flags.db +
-                                         "; run ocrtune tune first, or give --table T.csv"};
+    return Error{ErrorKind::missing, "no run is stored in " + flags.db + "; run `ocrtune tune" +
+                                         (demand.inference() ? " --mode infer" : "") +
+                                         "` first, or give --table T.csv"};
   }
   const auto store = Store::open(flags.db, Store::Mode::read);
   if (!store) return store.error();
@@ -201,7 +203,7 @@ Result<int> run_plan(const PlanFlags& flags) {
   if (!plan) return plan.error();
   for (const std::string& folder : {flags.csv, flags.out}) {
     if (folder.empty()) continue;
-    if (const Status made = make_directories(folder); !made) return made.error();
+    if (const Status made = make_output_folder(folder); !made) return made.error();
     const Status written = write_file(join_path(folder, "capacity.csv"), capacity_csv(*plan));
     if (!written) return written.error();
   }

@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "cli/commands.h"
 #include "cli/commands/stored_run.h"
+#include "cli/shell/output_folder.h"
 #include "cli/shell/terminal.h"
 #include "reports/html/page.h"
 #include "reports/html/page_comparison.h"
@@ -29,9 +30,7 @@ struct ReportFlags {
 void say_written(const std::string& path) { std::fprintf(stderr, "wrote %s\n", path.c_str()); }
 
 Status write_page(const RunRecord& run, const RunRecord* earlier, const ReportFlags& flags) {
-  const std::string folder = parent_path(flags.html);
-  const Status made = folder.empty() ? Status() : make_directories(folder);
-  if (!made) return made;
+  if (Status made = make_output_folder(parent_path(flags.html)); !made) return made;
   PageOptions options{flags.language, earlier, {}};
   for (const std::string& path : flags.with) {
     const auto text = read_file(path);
@@ -40,11 +39,12 @@ Status write_page(const RunRecord& run, const RunRecord* earlier, const ReportFl
     if (!added) return Error{added.error().kind, path + ": " + added.error().what};
   }
   const Status written = write_file(flags.html, page_html(run, options));
-  if (written) say_written(flags.html);
+  if (written && flags.html != "-") say_written(flags.html);
   return written;
 }
 
 Status write_tables(const RunRecord& run, const std::string& folder) {
+  if (Status made = make_output_folder(folder); !made) return made;
   const Status written = write_csv_files(run, folder);
   if (written) say_written(join_path(folder, "*.csv"));
   return written;
@@ -70,7 +70,7 @@ Result<int> report(const ReportFlags& flags) {
     if (!loaded) return loaded.error();
     earlier = std::move(*loaded);
     const std::string text = comparison_text(compare_runs(*earlier, *run), terminal_width(stdout));
-    std::fputs(text.c_str(), stdout);
+    if (flags.html != "-") std::fputs(text.c_str(), stdout);
   }
   if (!flags.with.empty() && flags.html.empty()) {
     return Error{ErrorKind::usage, "--with adds to the page; say where it goes with --html"};

@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/shell/output_folder.h"
 #include "cli/shell/terminal.h"
 #include "probes/placement/partition.h"
 #include "probes/probe.h"
@@ -119,6 +120,9 @@ Result<SuperviseOptions> options_of(const RunFlags& flags) {
   options.logs = flags.logs;
   options.max_failures = flags.tries;
   options.process.oom_score_adjust = 300;
+  const Status folder =
+      flags.directory.empty() ? make_data_directory() : make_output_folder(flags.directory);
+  if (!folder) return folder.error();
   options.run_directory =
       flags.directory.empty()
           ? join_path(join_path(default_data_directory(), "supervised"), new_run_id())

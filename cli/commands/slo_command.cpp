@@ -7,6 +7,7 @@
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/shell/machine_turn.h"
 #include "cli/shell/terminal.h"
 #include "reports/console/slo_page.h"
 #include "trial/workloads/service/arrivals.h"
@@ -21,7 +22,7 @@ struct SloFlags {
   std::vector<std::string> inputs;
   std::vector<std::string> command;
   std::uint64_t seed = 1;
-  bool json = false;
+  bool json = false, no_wait = false;
 };
 
 Result<int> run_slo(const SloFlags& flags) {
@@ -42,6 +43,8 @@ Result<int> run_slo(const SloFlags& flags) {
     options.trace = std::move(*trace);
   }
   if (flags.inputs.size() > 1) options.kind_weights.assign(flags.inputs.size(), 1.0);
+  const auto turn = take_turn(flags.no_wait);
+  if (!turn) return turn.error();
   ServedTargetOptions served;
   served.command = flags.command;
   served.url = flags.url;
@@ -76,6 +79,7 @@ CommandRun declare_slo(Flags& cli) {
              "Send at recorded arrivals, a time in seconds a line, instead of Poisson's")
       .file();
   cli.option("--seed", flags->seed, "N", "Seed of the arrivals");
+  cli.toggle("--no-wait", flags->no_wait, kNoWaitHelp);
   cli.json(flags->json);
   return [flags] { return run_slo(*flags); };
 }

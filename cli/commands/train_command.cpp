@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/commands/engine_flags.h"
+#include "cli/label_images.h"
 #include "core/data/alphabet.h"
 #include "core/data/samples.h"
 #include "core/synth/line_dataset.h"
@@ -127,6 +128,10 @@ Result<int> train(TrainFlags flags) {
   TrainingRunOptions& run = flags.run;
   run.loader.label_file = label_file_of(flags.data);
   if (!flags.evaluation.empty()) run.evaluation_labels = label_file_of(flags.evaluation);
+  for (const std::string& labels : {run.loader.label_file, run.evaluation_labels}) {
+    if (labels.empty() || !path_exists(labels)) continue;  // said better when it is opened
+    if (Status there = check_label_images(labels); !there) return there.error();
+  }
   auto alphabet = alphabet_text(flags);
   if (!alphabet) return alphabet.error();
   run.loader.alphabet = std::move(alphabet).value();

@@ -10,6 +10,8 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/commands/stored_run.h"
+#include "cli/shell/machine_turn.h"
 #include "probes/probe.h"
 #include "tuner/session/run_runner.h"
 #include "tuner/session/tune_setup.h"
@@ -22,7 +24,7 @@ namespace {
 struct VerifyFlags {
   std::string run = "last", database, seconds = "60s";
   double tolerance = 0.1;
-  bool json = false;
+  bool json = false, no_wait = false;
 };
 
 nlohmann::ordered_json interval_json(const Interval& interval) {
@@ -74,23 +76,30 @@ void print_text(const RunRecord& run, const Verification& verification) {
   std::fputs(text.c_str(), stdout);
 }
 
+Status keep_answer(const VerifyFlags& flags, const std::string& run_id,
+                   const Verification& verification) {
+  const auto store = Store::open(flags.database.empty() ? Store::default_path() : flags.database,
+                                 Store::Mode::write);
+  if (!store) return store.error();
+  return (*store)->add_event(
+      run_id,
+      fmt::format("verify {}: {}", verify_state_name(verification.state), verification.reason));
+}
+
 Result<int> run_verify(const VerifyFlags& flags) {
   VerifyOptions options;
   const auto seconds = parse_duration(flags.seconds);
   if (!seconds) return Error{ErrorKind::usage, "--for: " + seconds.error().what};
   options.seconds = *seconds;
   options.tolerance = flags.tolerance;
-  const auto store = Store::open(flags.database.empty() ? Store::default_path() : flags.database,
-                                 Store::Mode::write);
-  if (!store) return store.error();
-  auto run = (*store)->load_run(flags.run);
+  auto run = judged_run(flags.database, flags.run);
   if (!run) return run.error();
-  const Status judged = judge(*run);
-  if (!judged) return judged.error();
   if (!run->result.found) {
     return Error{ErrorKind::missing,
                  "run " + run->id + " has no recommendation to verify: " + run->result.answer};
   }
+  const auto turn = take_turn(flags.no_wait);
+  if (!turn) return turn.error();
   ProbeOptions probe;
   probe.quick = true;
   const auto machine = probe_machine(probe);
@@ -113,9 +122,7 @@ Result<int> run_verify(const VerifyFlags& flags) {
                  trial.ok() ? rate.c_str() : std::string(outcome_name(trial.outcome)).c_str());
   };
   const Verification verification = verify(*run, **runner, steady_clock(), options, on_trial);
-  const Status kept = (*store)->add_event(
-      run->id,
-      fmt::format("verify {}: {}", verify_state_name(verification.state), verification.reason));
+  const Status kept = keep_answer(flags, run->id, verification);
   if (!kept) std::fprintf(stderr, "ocrtune verify: %s\n", kept.error().what.c_str());
   flags.json ? print_json(*run, verification) : print_text(*run, verification);
   if (verification.state == VerifyState::interrupted) return kExitInterrupted;
@@ -132,6 +139,7 @@ CommandRun declare_verify(Flags& cli) {
   cli.option("--tolerance", flags->tolerance, "SHARE", "Accept a change of the rate by this share")
       .range(0.01, 1);
   cli.store(flags->database);
+  cli.toggle("--no-wait", flags->no_wait, kNoWaitHelp);
   cli.json(flags->json);
   return [flags] { return run_verify(*flags); };
 }

@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "tuner/session/tune_setup.h"
+#include "tuner/space/knob_names.h"
 #include "tuner/store/store.h"
 #include "tuner/verdict/why_not.h"
 
@@ -74,6 +75,11 @@ Result<int> why_not_answer(const WhyNotFlags& flags) {
   if (!judgement) return judgement.error();
   const auto parsed = parse_knobs(flags.knobs);
   if (!parsed) return parsed.error();
+  std::vector<std::string> own;
+  for (const auto& [name, values] : run->options.axes) own.push_back(name);
+  if (Status known = check_knob_names(*parsed, own, run->options.command); !known) {
+    return known.error();
+  }
   Knobs knobs = run->result.found ? run->result.recommendation.knobs : run->options.baseline;
   for (const std::string& assignment : flags.knobs) {
     const std::size_t equals = assignment.find('=');

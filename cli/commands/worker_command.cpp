@@ -21,6 +21,7 @@
 #include "trial/workloads/engine_train/process_runner.h"
 #include "trial/workloads/engine_train/worker.h"
 #include "tuner/space/device_choice.h"
+#include "tuner/space/knob_names.h"
 
 namespace ocrtune {
 namespace {
@@ -111,9 +112,7 @@ Result<std::unique_ptr<Runner>> runner_of(const WorkerFlags& flags, const Knobs&
 Result<int> run_trial(WorkerFlags flags) {
   const auto knobs = parse_knobs(flags.knobs);
   if (!knobs) return knobs.error();
-  if (!knobs->dims.empty()) {
-    return Error{ErrorKind::usage, "no knob '" + knobs->dims.begin()->first + "'"};
-  }
+  if (Status known = check_knob_names(*knobs, {}, {}); !known) return known.error();
   if (flags.workload.width_buckets > 0 && flags.workload.label_file.empty()) {
     return Error{ErrorKind::usage, "--width-buckets needs the lines of --data"};
   }

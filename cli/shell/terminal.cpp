@@ -1,5 +1,6 @@
 #include "cli/shell/terminal.h"
 
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -22,6 +23,11 @@ std::string_view environment(const char* name) {
 }  // namespace
 
 bool is_terminal(std::FILE* stream) { return ::isatty(::fileno(stream)) != 0; }
+
+bool reader_is_gone(std::FILE* stream) {
+  pollfd pipe{::fileno(stream), POLLOUT, 0};
+  return ::poll(&pipe, 1, 0) == 1 && (pipe.revents & (POLLERR | POLLHUP)) != 0;
+}
 
 int terminal_width(std::FILE* stream) {
   winsize size{};

@@ -6,6 +6,7 @@
 namespace ocrtune {
 
 bool is_terminal(std::FILE* stream);
+bool reader_is_gone(std::FILE* stream);  // a pipe that nobody reads any more
 // Columns of the terminal, else COLUMNS, else 80; never below 60.
 int terminal_width(std::FILE* stream);
 int console_width(std::FILE* stream);  // the terminal's; no limit where there is none

@@ -16,6 +16,9 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/commands/engine_flags.h"
+#include "cli/label_images.h"
+#include "cli/shell/machine_turn.h"
+#include "cli/shell/output_folder.h"
 #include "cli/shell/progress.h"
 #include "cli/shell/terminal.h"
 #include "cli/tune/command_flags.h"
@@ -33,6 +36,7 @@
 #include "tuner/session/run_runner.h"
 #include "tuner/session/tune_loop.h"
 #include "tuner/session/tune_setup.h"
+#include "tuner/space/knob_names.h"
 #include "tuner/store/program_versions.h"
 #include "tuner/store/store.h"
 
@@ -58,6 +62,7 @@ struct TuneFlags {
   std::vector<std::string> dims;
   std::string baseline;
   std::map<std::string, std::string> lists;  // knob -> "1,2,4"
+  bool no_wait = false;
   bool json = false, dry_run = false, resuming = false, budget_given = false, model_given = false;
 };
 
@@ -138,6 +143,9 @@ Status read_data(TuneFlags& flags) {
   }
   if (flags.data.empty() || options.infers()) return Status();
   options.label_file = samples_path(flags.data);
+  if (path_exists(options.label_file)) {
+    if (Status there = check_label_images(options.label_file); !there) return there;
+  }
   LoaderOptions loader;
   loader.label_file = options.label_file;
   loader.batch = 1;
@@ -189,6 +197,11 @@ Status read_baseline(TuneFlags& flags, const Machine& machine) {
   RunOptions& options = flags.options;
   auto given = parse_knobs(words(flags.baseline));
   if (!given) return Error{ErrorKind::usage, "--baseline: " + given.error().what};
+  std::vector<std::string> dimensions;
+  for (const auto& [name, values] : options.axes) dimensions.push_back(name);
+  if (Status known = check_knob_names(*given, dimensions, options.command); !known) {
+    return Error{ErrorKind::usage, "--baseline: " + known.error().what};
+  }
   options.baseline = *given;
   if (flags.baseline.empty() && !options.command.empty()) {
     options.baseline_source = kBaselineFirst;
@@ -229,12 +242,11 @@ Status read_baseline(TuneFlags& flags, const Machine& machine) {
   return Status();
 }
 
-void set_memory_limit(RunOptions& options, const Machine& machine) {
-  if (options.memory_limit_bytes != 0) return;
+std::uint64_t memory_limit(const Machine& machine) {
   double limit = machine.memory.limit_bytes.value_or(0);
   const auto available = static_cast<double>(machine.memory.available_bytes);
   if (available > 0 && (limit == 0 || available < limit)) limit = available;
-  options.memory_limit_bytes = static_cast<std::uint64_t>(limit);
+  return static_cast<std::uint64_t>(limit);
 }
 
 Result<RunRecord> new_run(TuneFlags& flags, const std::string& command_line) {
@@ -251,19 +263,42 @@ Result<RunRecord> new_run(TuneFlags& flags, const std::string& command_line) {
   if (!baseline) return baseline.error();
   const Status command = settle_command(flags.options, *machine, !flags.baseline.empty());
   if (!command) return command.error();
-  // Measuring the machine takes seconds: a budget of few is for the trials.
-  constexpr double kMinForProbe = 15;
-  probe.quick = flags.dry_run || flags.options.budget_seconds < kMinForProbe;
-  if (!probe.quick) machine = probe_machine(probe);
-  if (!machine) return machine.error();
   run.machine = std::move(*machine);
-  set_memory_limit(flags.options, run.machine);
+  if (flags.options.memory_limit_bytes == 0) {
+    flags.options.memory_limit_bytes = memory_limit(run.machine);
+  }
   run.id = new_run_id();
   run.started = utc_now();
   run.command_line = command_line;
   run.versions = {program_versions().begin(), program_versions().end()};
   run.options = flags.options;
   return run;
+}
+
+// Waits until nobody else measures on this machine, takes the run, and measures the machine for a
+// new one. `start` is moved by the time that was waited.
+Result<MachineLock> begin(RunRecord& run, const TuneFlags& flags, Store& store, double& start) {
+  if (flags.resuming) {
+    if (Status taken = store.take_run(run.id); !taken) return taken.error();
+  }
+  const double before = steady_clock().now_seconds();
+  auto turn = take_turn(flags.no_wait);
+  if (!turn && flags.resuming) {
+    const Status kept = store.finish_run(run.id, "interrupted", run.stop_reason);
+    (void)kept;
+  }
+  start += steady_clock().now_seconds() - before;
+  if (!turn || flags.resuming) return turn;
+  // Measuring the machine takes seconds: a budget of few is for the trials.
+  constexpr double kMinForProbe = 15;
+  if (run.options.budget_seconds >= kMinForProbe) {
+    auto machine = probe_machine({});
+    if (!machine) return machine.error();
+    run.machine = std::move(*machine);
+    if (flags.memory_limit.empty()) run.options.memory_limit_bytes = memory_limit(run.machine);
+  }
+  if (Status begun = store.begin_run(run); !begun) return begun.error();
+  return turn;
 }
 
 // The run to go on with: the newest one that did not end, or the named one.
@@ -424,7 +459,6 @@ Result<int> print_plan(const RunRecord& run, const TuneSetup& setup) {
 }
 
 Result<int> tune(TuneFlags flags, const std::string& command_line) {
-  const double start = steady_clock().now_seconds();
   for (const auto& check : {read_lists, read_amounts}) {
     const Status status = check(flags);
     if (!status) return status.error();
@@ -438,34 +472,33 @@ Result<int> tune(TuneFlags flags, const std::string& command_line) {
   if (!asked) return asked.error();
   const Status names = check_names(flags.options);
   if (!names) return names.error();
+  double start = steady_clock().now_seconds();
   const std::string path = flags.db.empty() ? Store::default_path() : flags.db;
   Result<RunRecord> run = Error{};
   std::unique_ptr<Store> store;
   if (!flags.dry_run) {
+    if (Status made = make_output_folder(parent_path(flags.db)); !made) return made.error();
     auto opened = Store::open(path, Store::Mode::write);
     if (!opened) return opened.error();
     store = std::move(*opened);
   }
-  if (!flags.out.empty()) {
-    // Better now than after the measuring.
-    const Status made = make_directories(flags.out);
-    if (!made) return made.error();
-  }
+  // Better now than after the measuring.
+  if (const Status made = make_output_folder(flags.out); !made) return made.error();
   run = flags.resuming ? resumed_run(flags, *store) : new_run(flags, command_line);
   if (!run) return run.error();
-  const auto setup = tune_setup(run->options, run->machine);
-  if (!setup) return setup.error();
   print_buckets(flags, *run);
+  auto setup = tune_setup(run->options, run->machine);
+  if (!setup) return setup.error();
   if (flags.dry_run) return print_plan(*run, *setup);
+  const auto turn = begin(*run, flags, *store, start);
+  if (!turn) return turn.error();
+  setup = tune_setup(run->options, run->machine);  // of the machine as measured
+  if (!setup) return setup.error();
 
   double spent_seconds = 0;
   for (const Trial& trial : run->trials) spent_seconds += trial.seconds;
   if (flags.resuming && flags.budget_given) {
     run->options.budget_seconds = spent_seconds + flags.options.budget_seconds;
-  }
-  if (!flags.resuming) {
-    const Status begun = store->begin_run(*run);
-    if (!begun) return begun.error();
   }
   spent_seconds += steady_clock().now_seconds() - start;  // probing is part of the budget
   auto end = search_and_store(*run, *setup, *store, spent_seconds);
@@ -515,7 +548,7 @@ void declare_search_flags(Flags& cli, TuneFlags& flags) {
       .under(title);
   cli.option("--seed", options.seed, "N", "Seed of the search and the trials").under(title);
   cli.option("--memory-limit", flags.memory_limit, "SIZE",
-             "Let a setting use this much, such as 8G")
+             "Let a setting use this much: 8G and 8GiB are 2^33 bytes, 8GB is 8 x 10^9")
       .default_text("what is available")
       .under(title);
   cli.option("--memory-margin", options.memory_margin, "SHARE",
@@ -543,6 +576,7 @@ CommandRun declare_tune(Flags& cli) {
       .value_optional()
       .from_list("runs")
       .tell(flags->resuming);
+  cli.toggle("--no-wait", flags->no_wait, kNoWaitHelp);
   cli.toggle("--dry-run", flags->dry_run, "Show the space and the cost; start nothing");
   cli.store(flags->db);
   cli.json(flags->json);

@@ -1,6 +1,7 @@
 // ocrtune infer as a user types it, over lines that make-data drew.
 #include <csignal>
 #include <fstream>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "core/graph/checkpoint.h"
 
 namespace ocrtune {
 namespace {
@@ -57,6 +59,30 @@ class InferCommand : public ::testing::Test {
   }
   std::string folder_, said_;
 };
+
+TEST_F(InferCommand, EarlierResultsStayWhereNothingIsRead) {
+  ASSERT_TRUE(write_file(results(), "of yesterday\n"));
+  // The head is right, which is all that is read before the workers start.
+  const CheckpointOwner owner{"crnn", 1};
+  const std::vector<float> weights(64);
+  const std::vector<std::span<const float>> sections = {weights};
+  ASSERT_TRUE(write_checkpoint(folder_ + "/bad.ckpt", owner, 1, sections));
+  EXPECT_EQ(infer({"--checkpoint", folder_ + "/bad.ckpt", "--output", results()}), 3) << said_;
+  EXPECT_EQ(*read_file(results()), "of yesterday\n");
+  EXPECT_EQ(infer({"--checkpoint", folder_ + "/bad.ckpt", "--output", results() + ".new"}), 3);
+  EXPECT_FALSE(path_exists(results() + ".new"));
+}
+
+TEST_F(InferCommand, WithoutAReadLineThereIsNoErrorRate) {
+  for (const std::string& line : split(*read_file(lines() + "/labels.txt"), '\n')) {
+    const std::string name = line.substr(0, line.find('\t'));
+    if (!name.empty()) {
+      ASSERT_TRUE(write_file(lines() + "/" + name, "no image"));
+    }
+  }
+  EXPECT_EQ(infer({"--output", results()}), 1);
+  EXPECT_THAT(said_, HasSubstr("label_error_rate not available: no line was read"));
+}
 
 TEST_F(InferCommand, EveryLineHasOneAnswerInItsPlace) {
   for (const char* queue : {"shared", "static"}) {

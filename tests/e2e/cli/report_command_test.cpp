@@ -120,6 +120,62 @@ TEST_F(StoredRuns, ReportWritesWhatItIsAskedFor) {
   EXPECT_FALSE(path_exists(tables + "/report.html"));
 }
 
+TEST_F(StoredRuns, MistypedFolderIsNotMade) {
+  const Said said = with_store({"report", "--html", folder_ + "/no/such/page.html"});
+  EXPECT_EQ(said.code, 3);
+  EXPECT_THAT(said.text, HasSubstr("there is no folder " + folder_ + "/no"));
+  EXPECT_FALSE(path_exists(folder_ + "/no"));
+  const Said made = with_store({"report", "--html", folder_ + "/new/page.html"});
+  EXPECT_EQ(made.code, 0);
+  EXPECT_THAT(made.text, HasSubstr("made the folder " + folder_ + "/new"));
+}
+
+TEST_F(StoredRuns, PageGoesToStandardOutput) {
+  const Said said = with_store({"report", "--html", "-"});
+  EXPECT_EQ(said.code, 0);
+  EXPECT_THAT(said.text, ::testing::StartsWith("<!"));
+  EXPECT_FALSE(path_exists("-"));
+}
+
+// A shell runs the command, as Process gives no place for standard output.
+Said in_shell(const std::string& line) {
+  ProcessOptions options;
+  options.arguments = {"/bin/bash", "-o", "pipefail", "-c", line};
+  options.output_bytes = 1 << 20;
+  auto process = Process::start(options);
+  if (!process) return Said{-1, process.error().what};
+  const auto& exit = process->wait(60);
+  return Said{exit ? exit->code : -2, process->output().contents()};
+}
+
+TEST_F(StoredRuns, FullDiskIsAnErrorOfEveryCommand) {
+  const std::string store = " --db " + database();
+  for (const std::string& arguments :
+       {"show" + store, "show --json" + store, "list runs" + store, std::string("man"),
+        std::string("list knobs"), std::string("--help"), std::string("completion bash")}) {
+    const Said said = in_shell(OCRTUNE_BINARY + " " + arguments + " > /dev/full");
+    EXPECT_EQ(said.code, 3) << arguments;
+    EXPECT_THAT(said.text, HasSubstr("ocrtune: write standard output: "));
+  }
+}
+
+TEST_F(StoredRuns, ReaderThatHasSeenEnoughIsNoError) {
+  const Said said =
+      in_shell(OCRTUNE_BINARY + " report --html - --db " + database() + " | head -c 2");
+  EXPECT_TRUE(said.code == 0 || said.code == 141) << said.code;
+  EXPECT_EQ(said.text, "<!");
+}
+
+TEST_F(StoredRuns, ReadingLeavesNothingBesideTheStore) {
+  with_store({"show"});
+  with_store({"list", "runs"});
+  EXPECT_FALSE(path_exists(database() + "-wal"));
+  EXPECT_FALSE(path_exists(database() + "-shm"));
+  const std::string none = folder_ + "/none.sqlite";
+  EXPECT_EQ(ocrtune({"verify", "--db", none}).code, 3);
+  EXPECT_FALSE(path_exists(none));
+}
+
 TEST_F(StoredRuns, TwoRunsAreCompared) {
   const std::string page = folder_ + "/compared.html";
   const Said said = with_store({"report", "2026-11-20-11111", "2026-11-21-0a3f9", "--html", page});

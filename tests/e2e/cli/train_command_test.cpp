@@ -65,6 +65,14 @@ TEST_F(TrainCommand, AnInterruptKeepsWhatIsLearnedAndAutoGoesOn) {
   EXPECT_THAT(again.output().contents(), HasSubstr("held out: label_error_rate"));
 }
 
+TEST_F(TrainCommand, MissingImagesAreCountedBeforeTheStart) {
+  ASSERT_TRUE(remove_tree(folder_ + "/lines/images"));
+  Process process = start(train({"--steps", "1"}));
+  EXPECT_EQ(finish(process), 3);
+  EXPECT_THAT(process.output().contents(),
+              HasSubstr("not found (24 of 24 missing); paths count from the label file's folder"));
+}
+
 TEST_F(TrainCommand, WrongUseIsOneLine) {
   const std::vector<std::pair<std::vector<std::string>, int>> cases = {
       {{"--steps", "0"}, 2},

@@ -1,0 +1,15 @@
+// The turn of a command that measures: others on this machine wait for its end.
+#pragma once
+
+#include "base/result.h"
+#include "tuner/session/machine_lock.h"
+
+namespace ocrtune {
+
+inline constexpr const char* kNoWaitHelp =
+    "Fail if another ocrtune is measuring on this machine, instead of waiting for its end";
+
+// Takes the machine's lock; one line on stderr says whom it waits for. Errors: MachineLock::take's.
+Result<MachineLock> take_turn(bool no_wait);
+
+}  // namespace ocrtune

@@ -1,0 +1,17 @@
+#include "cli/shell/output_folder.h"
+
+#include <cstdio>
+
+#include "base/files.h"
+
+namespace ocrtune {
+
+Status make_output_folder(const std::string& path) {
+  if (path.empty()) return Status();
+  const auto made = make_folder(path);
+  if (!made) return made.error();
+  if (*made) std::fprintf(stderr, "made the folder %s\n", path.c_str());
+  return Status();
+}
+
+}  // namespace ocrtune
