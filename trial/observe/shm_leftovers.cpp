@@ -1,14 +1,17 @@
 #include "trial/observe/shm_leftovers.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
-#include <cctype>
-
-#include <fmt/format.h>
+#include <charconv>
+#include <csignal>
+#include <string_view>
 
 #include "base/files.h"
 #include "base/text.h"
+#include "trial/observe/shm_files.h"
 
 namespace ocrtune {
 namespace {
@@ -19,48 +22,39 @@ std::set<std::string> names_in(const std::string& folder) {
   return {names->begin(), names->end()};
 }
 
-// Names below `folder` that the process has mapped or open.
-void add_used(int pid, const std::string& folder, std::set<std::string>& used) {
-  const std::string mark = folder + "/";
-  const auto take = [&](std::string_view path) {
-    const std::size_t at = path.find(mark);
-    if (at == std::string_view::npos) return;
-    std::string_view name = path.substr(at + mark.size());
-    if (ends_with(name, " (deleted)")) return;
-    used.emplace(name.substr(0, name.find('/')));
-  };
-  const auto maps = read_file(fmt::format("/proc/{}/maps", pid), 64 << 20);
-  if (maps && maps->find(mark) != std::string::npos) {
-    for (const std::string& line : split(*maps, '\n')) take(line);
-  }
-  const std::string descriptors = fmt::format("/proc/{}/fd", pid);
-  const auto names = list_directory(descriptors);
-  if (!names) return;
-  for (const std::string& name : *names) {
-    std::array<char, 4096> target{};
-    const ssize_t size =
-        ::readlink((descriptors + "/" + name).c_str(), target.data(), target.size());
-    if (size > 0) take(std::string_view(target.data(), static_cast<std::size_t>(size)));
-  }
-}
+// What stands before the pid, and after it, in the names that libraries give their segments.
+struct NamePattern {
+  std::string_view before;
+  char after;
+};
+constexpr std::array kPatterns = {NamePattern{"torch_", '_'}, NamePattern{"paddle_", '_'},
+                                  NamePattern{"sem.loky-", '-'}, NamePattern{"loky-", '-'}};
 
-// "torch_4711_2" carries 4711, and so does "sem.4711"; "x47110" does not.
-bool carries_pid(const std::string& name, const std::set<int>& pids) {
-  for (std::size_t at = 0; at < name.size();) {
-    if (std::isdigit(static_cast<unsigned char>(name[at])) == 0) {
-      ++at;
-      continue;
-    }
-    std::size_t end = at;
-    while (end < name.size() && std::isdigit(static_cast<unsigned char>(name[end])) != 0) ++end;
-    const auto number = parse_integer(std::string_view(name).substr(at, end - at));
-    if (number && *number > 1 && *number < (1 << 30) &&
-        pids.count(static_cast<int>(*number)) != 0) {
-      return true;
-    }
-    at = end;
+bool carries_pid(std::string_view name, const std::set<int>& pids) {
+  for (const NamePattern& pattern : kPatterns) {
+    if (!starts_with(name, pattern.before)) continue;
+    const char* begin = name.data() + pattern.before.size();
+    const char* end = name.data() + name.size();
+    int pid = 0;
+    const auto [rest, error] = std::from_chars(begin, end, pid);
+    if (error == std::errc() && rest != end && *rest == pattern.after) return pids.count(pid) != 0;
   }
   return false;
+}
+
+// Removes a regular file of this user's that nobody has open or mapped: the kernel grants a write
+// lease on no other, whichever container its users are in.
+bool remove_unused(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+  if (file < 0) return false;
+  struct stat facts {};
+  bool removed = ::fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_nlink == 1 &&
+                 facts.st_uid == ::geteuid();
+  // Whoever opens it now breaks the lease; the usual signal for that would end this process.
+  removed = removed && ::fcntl(file, F_SETSIG, SIGURG) == 0 &&
+            ::fcntl(file, F_SETLEASE, F_WRLCK) == 0 && ::unlink(path.c_str()) == 0;
+  ::close(file);
+  return removed;
 }
 
 }  // namespace
@@ -69,30 +63,16 @@ ShmLeftovers::ShmLeftovers(std::string folder)
     : folder_(std::move(folder)), before_(names_in(folder_)) {}
 
 void ShmLeftovers::look(const std::vector<ProcessFacts>& members) {
-  for (const ProcessFacts& process : members) add_used(process.pid, folder_, used_);
+  for (const ShmFile& file : used_shm_files(members, folder_)) used_.insert(file.name);
 }
 
-ShmLeftovers::Report ShmLeftovers::remove(const std::set<int>& pids) const {
+ShmLeftovers::Report ShmLeftovers::remove(const std::set<int>& pids, bool names_count) const {
   Report report;
-  std::set<std::string> candidates;
   for (const std::string& name : names_in(folder_)) {
     if (before_.count(name) != 0) continue;
-    if (used_.count(name) != 0 || carries_pid(name, pids)) {
-      candidates.insert(name);
-    } else {
-      report.left.push_back(name);
-    }
-  }
-  if (candidates.empty()) return report;
-  std::set<std::string> in_use;
-  for (const ProcessFacts& process : all_processes()) add_used(process.pid, folder_, in_use);
-  for (const std::string& name : candidates) {
-    const std::string path = join_path(folder_, name);
-    if (in_use.count(name) == 0 && remove_tree(path)) {
-      report.removed.push_back(name);
-    } else {
-      report.left.push_back(name);
-    }
+    const bool own = used_.count(name) != 0 || (names_count && carries_pid(name, pids));
+    const bool gone = own && remove_unused(join_path(folder_, name));
+    (gone ? report.removed : report.left).push_back(name);
   }
   return report;
 }

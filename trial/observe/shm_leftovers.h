@@ -1,8 +1,10 @@
 // Segments in /dev/shm that a killed trial leaves behind: only its own are removed.
 //
-// A file is a trial's own when it was not there before and either a process of its tree had it
-// mapped or open, or its name carries the pid of such a process as a number of its own
-// ("torch_4711_2", "paddle_4711_..."); and when no living process has it mapped.
+// A file is a trial's own when it was not there before, belongs to this user, and either a process
+// of the tree had it mapped or open, or its name is one that torch, paddle or joblib give with the
+// pid of such a process in its place ("torch_4711_2"). In a container with process ids of its own
+// names prove nothing: /dev/shm may be shared with others that have the same ids. What anybody has
+// open, in whatever container, stays, and so do folders.
 #pragma once
 
 #include <set>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "base/process_tree.h"
+#include "trial/observe/pid_namespace.h"
 
 namespace ocrtune {
 
@@ -19,13 +22,16 @@ class ShmLeftovers {
 
   // Notes what the living members have mapped or open: before they are ended.
   void look(const std::vector<ProcessFacts>& members);
+  // Names in the folder that they had mapped or open earlier.
+  void add_used(const std::set<std::string>& names) { used_.insert(names.begin(), names.end()); }
 
   struct Report {
     std::vector<std::string> removed;
-    std::vector<std::string> left;  // new, but nothing proves whose
+    std::vector<std::string> left;  // new, but in use, or nothing proves whose
   };
-  // Once the tree is gone. `pids`: all that ever belonged to it.
-  Report remove(const std::set<int>& pids) const;
+  // Once the tree is gone. `pids`: all that ever belonged to it; `names_count`: whether pids in
+  // names prove anything here.
+  Report remove(const std::set<int>& pids, bool names_count = in_initial_pid_namespace()) const;
 
  private:
   std::string folder_;

@@ -1,0 +1,84 @@
+#include "trial/observe/shm_leftovers.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <optional>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+
+namespace ocrtune {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class Leftovers : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = *make_temporary_directory("shm");
+    put("torch_7_before");
+    shm_.emplace(folder_);
+  }
+  void TearDown() override { EXPECT_TRUE(remove_tree(folder_)); }
+
+  std::string path(const std::string& name) const { return join_path(folder_, name); }
+  void put(const std::string& name) const { ASSERT_TRUE(write_file(path(name), "x")); }
+
+  std::string folder_;
+  std::optional<ShmLeftovers> shm_;
+};
+
+TEST_F(Leftovers, ANameNeedsThePidInItsPlace) {
+  for (const char* name : {"torch_7_1", "paddle_7_24_3", "sem.loky-7-ab", "torch_8_7", "torch_7",
+                           "paddle_99_7_7", "review_cache_7", "x_torch_7_1"}) {
+    put(name);
+  }
+  ASSERT_TRUE(make_directories(path("torch_7_folder/data")));
+  EXPECT_THAT(shm_->remove({7}, false).removed, IsEmpty()) << "others may have the same ids";
+  EXPECT_THAT(shm_->remove({7}, true).removed,
+              ElementsAre("paddle_7_24_3", "sem.loky-7-ab", "torch_7_1"));
+  EXPECT_TRUE(path_exists(path("torch_7_before")));
+  EXPECT_TRUE(path_exists(path("torch_7_folder/data")));
+}
+
+TEST_F(Leftovers, WhatSomebodyHasOpenStays) {
+  put("psm_held");
+  put("psm_free");
+  put("psm_nobody_saw");
+  shm_->add_used({"psm_held", "psm_free"});
+  const int held = ::open(path("psm_held").c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(held, 0);
+  const auto report = shm_->remove({}, true);
+  ::close(held);
+  EXPECT_THAT(report.removed, ElementsAre("psm_free"));
+  EXPECT_THAT(report.left, ElementsAre("psm_held", "psm_nobody_saw"));
+  EXPECT_THAT(shm_->remove({}, true).removed, ElementsAre("psm_held"));
+}
+
+TEST_F(Leftovers, AnotherUsersFilesAndLinksStay) {
+  put("torch_7_theirs");
+  put("target");
+  ASSERT_EQ(::symlink(path("target").c_str(), path("torch_7_link").c_str()), 0);
+  if (::chown(path("torch_7_theirs").c_str(), 65534, 65534) != 0) {
+    GTEST_SKIP() << "needs root to give a file away";
+  }
+  EXPECT_THAT(shm_->remove({7}, true).removed, IsEmpty());
+}
+
+TEST_F(Leftovers, SeesWhatThisProcessHasOpen) {
+  put("held");
+  const int held = ::open(path("held").c_str(), O_RDONLY | O_CLOEXEC);
+  ProcessFacts self;
+  self.pid = ::getpid();
+  shm_->look({self});
+  ::close(held);
+  EXPECT_THAT(shm_->remove({}, false).removed, ElementsAre("held"));
+}
+
+}  // namespace
+}  // namespace ocrtune
