@@ -37,7 +37,7 @@ std::optional<std::string> hung_reason(const SilenceRule& rule, double silent_se
                                        bool started) {
   const bool busy = cpu_seconds > rule.busy_share * silent_seconds;
   double limit = std::max(rule.min_seconds, rule.step_factor * expected_step_seconds);
-  if (busy && !started) limit = std::max(limit, rule.start_seconds);
+  if (!started) limit = std::max(limit, rule.start_seconds);
   if (busy) limit *= rule.busy_factor;
   if (silent_seconds <= limit) return std::nullopt;
   return fmt::format("silent for {:.0f} s (limit {:.0f} s) while {}", silent_seconds, limit,

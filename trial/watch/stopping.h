@@ -36,13 +36,14 @@ class StoppingRule {
 struct SilenceRule {
   double min_seconds = 10;
   double step_factor = 5;
-  double busy_factor = 4;     // who computes without a word gets this times the limit
-  double busy_share = 0.05;   // of one CPU over the silence: above it the tree computes
-  double start_seconds = 30;  // least limit before the first sign of life (imports, data lists)
+  double busy_factor = 4;    // who computes without a word gets this times the limit
+  double busy_share = 0.05;  // of one CPU over the silence: above it the tree computes
+  // Least limit before the first step: imports from a cold disk, data lists, a rendezvous.
+  double start_seconds = 30;
 };
 
-// Why the trial counts as hung, or empty. `expected_step_seconds` 0: unknown. `started`: something
-// has been reported before.
+// Why the trial counts as hung, or empty. `expected_step_seconds` 0: unknown. `started`: a step has
+// been reported before.
 std::optional<std::string> hung_reason(const SilenceRule& rule, double silent_seconds,
                                        double cpu_seconds, double expected_step_seconds,
                                        bool started);

@@ -1,6 +1,7 @@
 #include "tuner/session/tune_loop.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -33,10 +34,11 @@ class TrialCosts {
   std::vector<double> seconds_;
 };
 
-// A trial that the end of the budget cut short says nothing about its setting.
-void forgive_cut(Trial& trial, bool cut) {
+// A trial that the end of the budget cut short says nothing about its setting. One that hung, or
+// was given up before, did not need the seconds that the budget took from it.
+void forgive_cut(Trial& trial, double cut_seconds) {
   if (trial.cause == "promise") return;  // it ended by itself, before the rate was proved
-  if (!cut || (trial.outcome != Outcome::timed_out && trial.outcome != Outcome::hung)) return;
+  if (trial.outcome != Outcome::timed_out || trial.seconds < cut_seconds) return;
   trial.outcome = Outcome::skipped;
   trial.cause = "budget";
   trial.reason = "the budget ended during this trial";
@@ -111,7 +113,8 @@ Result<TuneLoopEnd> tune_loop(Search& search, Runner& runner, Clock& clock,
     report(&*proposal);
     TrialLimits limits = options.limits;
     const double most = left + kOverrun * options.budget_seconds;
-    const bool cut = most < limits.max_seconds;
+    const double cut_seconds =
+        most < limits.max_seconds ? most : std::numeric_limits<double>::infinity();
     limits.max_seconds = std::min(limits.max_seconds, most);
     std::uint64_t& limit = limits.memory_limit_bytes;
     if (proposal->guard_bytes > 0) {
@@ -126,7 +129,7 @@ Result<TuneLoopEnd> tune_loop(Search& search, Runner& runner, Clock& clock,
     trial.repetition = repetitions[trial.knobs];
     // A trial that Ctrl-C broke is not evidence against its setting.
     if (interrupted() && !trial.ok()) continue;
-    forgive_cut(trial, cut);
+    forgive_cut(trial, cut_seconds);
     if (callbacks.on_trial) {
       const Status kept = callbacks.on_trial(trial);
       if (!kept) return kept.error();

@@ -164,6 +164,44 @@ TEST(TuneLoop, GoesOnFromEarlierTrials) {
                          [](const Trial& a, const Trial& b) { return a.knobs == b.knobs; }));
 }
 
+// Every trial ends after ten seconds, with what it is given.
+class TenSeconds : public Runner {
+ public:
+  TenSeconds(Clock& clock, Outcome outcome) : clock_(clock), outcome_(outcome) {}
+  Trial run(const Knobs&, const TrialLimits& limits) override {
+    Trial trial;
+    trial.outcome = outcome_;
+    trial.cause = outcome_ == Outcome::hung ? "silence" : "";
+    trial.seconds = std::min(10.0, limits.max_seconds);
+    clock_.sleep_seconds(trial.seconds);
+    return trial;
+  }
+
+ private:
+  Clock& clock_;
+  Outcome outcome_;
+};
+
+TEST(TuneLoop, AHangIsNotTheBudgetsEnd) {
+  const Space space(knobs_of(small_table(0.0, 1e9)));
+  const auto outcomes = [&](Outcome outcome) {
+    const auto search = find_strategy("ours")->make(space, {});
+    CountingClock clock;
+    TenSeconds runner(clock, outcome);
+    TuneLoopOptions loop;
+    loop.budget_seconds = 15;
+    loop.limits.max_seconds = 90;  // more than the budget
+    const auto end = tune_loop(*search, runner, clock, loop, {});
+    std::vector<Outcome> all;
+    for (const Trial& trial : end->trials) all.push_back(trial.outcome);
+    return all;
+  };
+  EXPECT_EQ(outcomes(Outcome::hung), (std::vector<Outcome>{Outcome::hung, Outcome::hung}));
+  EXPECT_EQ(outcomes(Outcome::timed_out),
+            (std::vector<Outcome>{Outcome::timed_out, Outcome::skipped}))
+      << "the second had 5.75 seconds of the budget left";
+}
+
 TEST(TuneLoop, StopsWhenTheStoreFails) {
   const RecordedTable table = small_table(0.0, 1e9);
   const Space space(knobs_of(table));

@@ -55,7 +55,8 @@ TEST(HungReason, TakesTheGreaterOfTenSecondsAndFiveSteps) {
   EXPECT_TRUE(hung_reason(rule, 10.1, 0, 0.1, true).has_value());
   EXPECT_FALSE(hung_reason(rule, 49, 0, 10, true).has_value());
   EXPECT_TRUE(hung_reason(rule, 51, 0, 10, true).has_value());
-  EXPECT_TRUE(hung_reason(rule, 10.1, 0, 0, false).has_value()) << "idle before the first word";
+  EXPECT_FALSE(hung_reason(rule, 29, 0, 0, false).has_value()) << "waits for a disk or a peer";
+  EXPECT_TRUE(hung_reason(rule, 31, 0, 0, false).has_value()) << "idle before the first step";
 }
 
 TEST(HungReason, LeavesTimeToWhoComputes) {
