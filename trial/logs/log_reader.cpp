@@ -12,6 +12,9 @@ namespace ocrtune {
 namespace {
 
 constexpr double kWarmUpSeconds = 0.5;
+// A counter that grows by more than this between two lines was not counting.
+constexpr double kMaxStepsOfALine = 1e6, kMaxSamplesOfALine = 1e9;
+constexpr double kJump = 1000;  // times its last growth
 
 class DialectReader : public LogReader {
  public:
@@ -54,7 +57,7 @@ class DialectReader : public LogReader {
   }
 
   // Samples of all ranks and seconds since the last line, or nothing where the line cannot say.
-  std::optional<StepEvent> step_of(const LogReading& reading, double now_seconds) const {
+  std::optional<StepEvent> step_of(const LogReading& reading, double now_seconds) {
     const double between = now_seconds - last_;
     double samples = 0;
     double seconds = reading.seconds.value_or(between);
@@ -67,12 +70,11 @@ class DialectReader : public LogReader {
       steps = *reading.steps_per_second * seconds;
       samples = steps * batch_of_a_step_;
     } else if (reading.step_count && same_counter(reading)) {
-      steps = *reading.step_count - last_reading_.step_count.value_or(*reading.step_count);
+      steps = counted(last_reading_.step_count, *reading.step_count, kMaxStepsOfALine);
       samples = steps * batch_of_a_step_;
     } else if (reading.sample_count && same_counter(reading)) {
       samples =
-          (*reading.sample_count - last_reading_.sample_count.value_or(*reading.sample_count)) *
-          ranks_;
+          counted(last_reading_.sample_count, *reading.sample_count, kMaxSamplesOfALine) * ranks_;
     }
     if (!(samples > 0) || !(seconds > 0) || !(steps > 0)) return std::nullopt;
     StepEvent event;
@@ -86,6 +88,15 @@ class DialectReader : public LogReader {
     return event;
   }
 
+  // How far a counter went since the last line; 0 when it jumped: a time stamp or another counter
+  // was taken for it, or the run was resumed elsewhere, and it starts anew from there.
+  double counted(const std::optional<double>& before, double now, double most) {
+    const double grown = now - before.value_or(now);
+    const bool jumped = grown > most || (usual_growth_ > 0 && grown > kJump * usual_growth_);
+    if (grown > 0 && !jumped) usual_growth_ = grown;
+    return jumped ? 0 : grown;
+  }
+
   bool same_counter(const LogReading& reading) const {
     return reading.counter == last_reading_.counter;
   }
@@ -97,6 +108,7 @@ class DialectReader : public LogReader {
   double ranks_;
   double batch_of_a_step_;
   double first_ = -1, last_ = -1;
+  double usual_growth_ = 0;  // of the counter, between two lines
   bool ready_ = false;
   LogReading last_reading_;
 };

@@ -43,6 +43,18 @@ std::vector<StepEvent> steps_of(const std::string& reader, const LogContext& con
   return steps;
 }
 
+TEST(LogReaders, ACounterThatJumpsStartsAnew) {
+  const std::string reader = "regex:step (?<step>[0-9]+)";
+  LogContext context;
+  context.batch = 8;
+  const auto steps = steps_of(reader, context,
+                              {"step 39", "step 40", "step 1700000000", "step 1700000002",
+                               "step 41", "step 43", "step 90000", "step 90001"});
+  std::vector<std::int64_t> counts;
+  for (const StepEvent& step : steps) counts.push_back(step.steps);
+  EXPECT_THAT(counts, testing::ElementsAre(1, 2, 2, 1));
+}
+
 double rate(const StepEvent& step) { return static_cast<double>(step.samples) / step.seconds; }
 
 std::string paddle3(int step, const std::string& samples, const std::string& ips) {
