@@ -74,6 +74,20 @@ void read_level(const FileRoot& root, const CgroupLevel& level, const MemoryFile
   }
 }
 
+// Where a group is killed as a whole, one greedy trial takes this program along.
+void warn_of_group_kill(const FileRoot& root, const CgroupPath& path, Notes& notes) {
+  for (const CgroupLevel& level : path.levels) {
+    const auto whole = root.read(level.folder + "/memory.oom.group");
+    if (!whole || trim(*whole) != "1") continue;
+    notes.warnings.push_back(fmt::format(
+        "memory.oom.group of control group {} is 1: when memory runs out, the kernel kills every "
+        "process in it, ocrtune included, and nothing restarts the run; leave a margin below the "
+        "limit (--memory-limit), or set it to 0 (kubelet: singleProcessOOMKill: true)",
+        level.name));
+    return;
+  }
+}
+
 void read_cgroup_limits(const FileRoot& root, MemoryFacts& facts, Notes& notes) {
   const auto path = cgroup_path(root, "memory");
   if (!path) {
@@ -83,6 +97,7 @@ void read_cgroup_limits(const FileRoot& root, MemoryFacts& facts, Notes& notes) 
   for (const CgroupLevel& level : path->levels) {
     read_level(root, level, path->version == 2 ? kFilesV2 : kFilesV1, facts, notes);
   }
+  warn_of_group_kill(root, *path, notes);
   if (!path->note.empty()) notes.unknowns.push_back("memory limit: " + path->note);
   if (path->version == 1) {  // the kernel's own minimum, hidden ancestors included
     const auto whole =

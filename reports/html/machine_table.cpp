@@ -93,6 +93,12 @@ const std::vector<Phrase>& machine_table() {
        "measured "
        "now come out low",
        "过去 10 秒中有 {1} % 的时间任务在等待 {0}：机器繁忙，此时测得的数值偏低"},
+      {"memory.oom.group of control group {} is 1: when memory runs out, the kernel kills every "
+       "process in it, ocrtune included, and nothing restarts the run; leave a margin below the "
+       "limit (--memory-limit), or set it to 0 (kubelet: singleProcessOOMKill: true)",
+       "控制组 {} 的 memory.oom.group 为 1：内存耗尽时内核会杀死其中所有进程，包括 ocrtune，"
+       "此后无法自动重启；请在上限之下留出余量（--memory-limit），或将其设为 0（kubelet："
+       "singleProcessOOMKill: true）"},
       {"CPUs {} are isolated from the scheduler and left out", "CPU {} 被调度器隔离，未使用"},
       {"{} CPUs are usable by the rules, but only {} cores' worth of work is done at once: SMT "
        "siblings, a hidden quota, throttling or other load",

@@ -194,6 +194,13 @@ TEST(Probe, SaysWhatItCouldNotSee) {
   EXPECT_EQ(garbage.recommendation.nproc, 0);
 }
 
+TEST(Probe, WarnsWhereOneKillTakesTheWholeGroup) {
+  EXPECT_THAT(probe("kubernetes-namespace").warnings,
+              Contains(HasSubstr("memory.oom.group of control group / is 1")));
+  EXPECT_THAT(probe("docker-quota-in-parent").warnings,
+              testing::Not(Contains(HasSubstr("memory.oom.group"))));
+}
+
 TEST(Probe, GarbageAndMissingFilesAreUnknownNotGuessed) {
   for (const char* name : {"garbage-files", "missing-files"}) {
     const Machine machine = probe(name);
