@@ -10,6 +10,8 @@ namespace {
 
 constexpr double kMegabyte = 1048576;
 constexpr std::size_t kSubjects = 4;
+constexpr double kSettleSeconds = 30;  // after the first step: caches, pools, loaders' queues
+constexpr double kMinSeconds = 60;     // that a slope is watched before it forecasts anything
 
 }  // namespace
 
@@ -40,8 +42,7 @@ std::vector<GrowthWatch::Warning> GrowthWatch::look(const AttemptStatus& status)
        std::max(20.0, 0.05 * real(status.open_files_limit))},
       {{"GPU memory", true}, real(status.gpu_bytes), real(status.gpu_limit_bytes), 256 * kMegabyte},
   };
-  const double settle =
-      std::max(20.0, status.first_progress_seconds < 0 ? 0 : status.first_progress_seconds + 10);
+  const double settle = std::max(0.0, status.first_progress_seconds) + kSettleSeconds;
   const double planned =
       planned_seconds_ > 0 ? std::max(planned_seconds_ - status.seconds, 1.0) : 0;
   std::vector<Warning> warnings;
@@ -50,7 +51,7 @@ std::vector<GrowthWatch::Warning> GrowthWatch::look(const AttemptStatus& status)
     if (one.limit <= 0 || one.value <= 0) continue;
     traces_[i].add(status.seconds, one.value);
     const auto growth = fit_growth(traces_[i].points(), settle);
-    if (!growth) continue;
+    if (!growth || growth->seconds < kMinSeconds) continue;
     if (i == 0) {
       memory_ = GrowthEvidence{growth->per_second, growth->low, growth->high, growth->seconds};
     }

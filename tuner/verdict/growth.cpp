@@ -73,6 +73,10 @@ std::optional<Growth> fit_growth(const std::vector<TracePoint>& trace, double se
   growth.now = windows.back().value;
   set_slope(windows, growth);
   growth.rise = growth.per_second * growth.seconds;
+  Growth recent;
+  set_slope({windows.begin() + static_cast<std::ptrdiff_t>(windows.size() / 2), windows.end()},
+            recent);
+  growth.recent_low = recent.low;
   return growth;
 }
 

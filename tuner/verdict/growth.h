@@ -22,10 +22,13 @@ struct Growth {
   double per_second = 0, low = 0, high = 0;  // slope with its 95 % interval
   double seconds = 0;                        // watched
   double rise = 0;                           // over that time, by the slope
+  double recent_low = 0;                     // the same slope of the last half alone, its lower end
   double now = 0;                            // level of the last window
   int windows = 0;
 
-  bool certain() const { return low > 0; }
+  // It grows, and has not come to an end meanwhile: a start or a ramp that is over forecasts
+  // nothing.
+  bool certain() const { return low > 0 && recent_low > per_second / 4; }
 };
 
 // Empty below 8 points after settling, or when they span no time.

@@ -11,7 +11,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kMinSeconds = 2;
+constexpr double kMinSeconds = 4;  // watched after it settled; shorter is a part of the start
 constexpr double kMinRiseBytes = 512.0 * 1024;
 constexpr double kMinRiseShare = 0.002;  // of what it takes
 constexpr double kSettleShare = 1.0 / 3;

@@ -1,5 +1,6 @@
 #include "supervise/growth_watch.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,38 @@ TEST(GrowthWatch, IsSilentOnASawtooth) {
                 const auto tooth = static_cast<std::uint64_t>(status.seconds) % 37;
                 status.bytes += tooth * (8 << 20);
               }).empty());
+}
+
+// Whether any second of the run brought a warning.
+template <typename Bytes>
+bool ever_warned(double seconds, double first_progress, const Bytes& megabytes) {
+  GrowthWatch watch(std::uint64_t{8} << 30, 24 * 3600);
+  for (double now = 0; now < seconds; now += 1) {
+    AttemptStatus status;
+    status.seconds = now;
+    status.first_progress_seconds = now < first_progress ? -1 : first_progress;
+    status.bytes = static_cast<std::uint64_t>(kMegabyte * megabytes(now));
+    if (!watch.look(status).empty()) return true;
+  }
+  return false;
+}
+
+TEST(GrowthWatch, AStartIsNoGrowth) {
+  const auto ramp = [](double until, double rate) {
+    return [=](double now) { return 500 + rate * std::min(now, until); };
+  };
+  EXPECT_FALSE(ever_warned(600, 2, ramp(17, 60)));
+  EXPECT_FALSE(ever_warned(600, 30, ramp(55, 40))) << "loaders fill their queues after a step";
+  EXPECT_FALSE(ever_warned(600, -1, ramp(25, 100))) << "a program that reports no steps";
+  EXPECT_FALSE(ever_warned(70, 2, ramp(1000, 3))) << "not watched for long enough";
+  EXPECT_TRUE(ever_warned(200, 2, ramp(1000, 3)));
+}
+
+TEST(GrowthWatch, ARampThatEndedIsNoWarning) {
+  const auto ended = watched(600, [](AttemptStatus& status) {
+    status.bytes += static_cast<std::uint64_t>(2 * kMegabyte * std::min(status.seconds, 330.0));
+  });
+  EXPECT_TRUE(ended.empty());
 }
 
 TEST(GrowthWatch, SeesFilesAndSharedMemoryAndTheGpu) {

@@ -39,8 +39,10 @@ TEST(TrialGrowth, IsSilentOnWhatEndsAndWhatReturns) {
   EXPECT_TRUE(silent(8, [](double) { return 200; }));
   EXPECT_TRUE(silent(8, [](double now) { return 200 + (now < 2 ? 20 * now : 40); }));
   EXPECT_TRUE(silent(8, [](double now) { return 200 + 10 * std::fmod(now, 0.7); }));
-  EXPECT_TRUE(silent(8, [](double now) { return 200 + (now > 5 ? 8 : 0); }));  // one step
-  EXPECT_TRUE(silent(1, [](double now) { return 200 + 5 * now; }));            // too short
+  EXPECT_TRUE(silent(8, [](double now) { return 200 + (now > 5 ? 8 : 0); }));        // one step
+  EXPECT_TRUE(silent(1, [](double now) { return 200 + 5 * now; }));                  // too short
+  EXPECT_TRUE(silent(5.5, [](double now) { return 200 + 1.6 * now; }));              // a start
+  EXPECT_TRUE(silent(12, [](double now) { return 200 + 5 * std::min(now, 9.0); }));  // ended
   EXPECT_TRUE(trial_growth(Trial(), 1 << 30).empty());
 }
 
