@@ -33,8 +33,9 @@ struct FailureEvidence {
   bool killed_by_us = false;  // the signal was ocrtune's own: time-out, limit, Ctrl-C
   std::string killed_why;     // its reason
 
-  std::optional<std::int64_t> cgroup_oom_kills;  // growth of oom_kill over the run, all ancestors
-  std::optional<std::int64_t> host_oom_kills;    // growth of oom_kill in /proc/vmstat
+  // Growth of oom_kill over the run, in the control groups that its processes are in; and in
+  // /proc/vmstat, where the whole machine's kills count. 0 when the kernel log names others alone.
+  std::optional<std::int64_t> cgroup_oom_kills, host_oom_kills;
   std::optional<std::uint64_t> peak_bytes, limit_bytes;
   std::optional<std::uint64_t> shm_peak_bytes, shm_size_bytes;
   std::optional<std::int64_t> descriptors_peak, descriptors_limit;

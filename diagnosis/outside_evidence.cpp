@@ -46,9 +46,18 @@ std::vector<std::string> killed_pids(const std::vector<Clue>& clues) {
 
 }  // namespace
 
-// A kill in the kernel log is this run's when pid or name say so.
+// A kill in the kernel log is this run's when pid or name say so, and not when training went on.
 void CauseRanker::weigh_kernel_kill(const Finding& finding, Clue& clue) const {
-  if (finding.captures.size() < 2 || !starts_with(finding.signature->id, "kernel_oom")) return;
+  if (!starts_with(finding.signature->id, "kernel_oom")) return;
+  constexpr double kTolerance = 60;  // seconds between two clocks, and for a last line in a buffer
+  for (const LogScan& log : logs_) {
+    const std::optional<double>& progress = log.last_progress.when;
+    if (finding.last.when && progress && *progress > *finding.last.when + kTolerance) {
+      clue.weight *= 0.15;
+      return;
+    }
+  }
+  if (finding.captures.size() < 2) return;
   const bool pid_first = !finding.captures[0].empty() &&
                          std::all_of(finding.captures[0].begin(), finding.captures[0].end(),
                                      [](char c) { return c >= '0' && c <= '9'; });
@@ -119,13 +128,14 @@ void CauseRanker::hear_exit_code() {
 
 void CauseRanker::hear_counters() {
   const FailureEvidence& e = evidence_;
+  // The killer sends SIGKILL: without one, the kill was of somebody else in the group.
   if (e.cgroup_oom_kills.value_or(0) > 0) {
-    add("cgroup_out_of_memory", Role::proof, 0.96, "counters",
-        fmt::format("oom_kill of the control group grew by {}", *e.cgroup_oom_kills));
-  } else if (e.host_oom_kills.value_or(0) > 0) {
-    // The counter is the whole machine's: without a SIGKILL of our own it is a neighbour's kill.
-    add("host_out_of_memory", sigkill_ ? Role::proof : Role::symptom, sigkill_ ? 0.93 : 0.15,
-        "counters", fmt::format("oom_kill in /proc/vmstat grew by {}", *e.host_oom_kills));
+    add("cgroup_out_of_memory", sigkill_ ? Role::proof : Role::generic, sigkill_ ? 0.96 : 0.2,
+        "counters", fmt::format("oom_kill of the control group grew by {}", *e.cgroup_oom_kills));
+  } else if (sigkill_ && !e.cgroup_oom_kills && e.host_oom_kills.value_or(0) > 0) {
+    // The counter is the whole machine's, and nothing says whose kill it was.
+    add("host_out_of_memory", Role::symptom, 0.5, "counters",
+        fmt::format("oom_kill in /proc/vmstat grew by {}", *e.host_oom_kills));
   }
   if (e.shm_peak_bytes && e.shm_size_bytes && *e.shm_size_bytes > 0 &&
       static_cast<double>(*e.shm_peak_bytes) > 0.95 * static_cast<double>(*e.shm_size_bytes)) {
@@ -188,13 +198,16 @@ void CauseRanker::settle_sigkill() {
         fmt::format("memory reached {} of {}", format_bytes(*e.peak_bytes),
                     format_bytes(*e.limit_bytes)));
   }
-  const bool counted = e.cgroup_oom_kills.has_value() || e.host_oom_kills.has_value();
-  if (counted && !at_limit) {
+  // The machine's count says nothing of whose a kill was, unless it stood still.
+  const bool stood = e.cgroup_oom_kills.has_value() || e.host_oom_kills == 0;
+  if (stood && !at_limit) {
     for (Clue& clue : clues_) {
       if (is_sigkill(clue)) clue.weight *= 0.15;
     }
     add("killed_by_other", Role::primary, 0.75, "counters",
-        "SIGKILL, but the kernel's oom_kill counters did not move");
+        e.host_oom_kills.value_or(0) > 0
+            ? "SIGKILL, but the out-of-memory kill that was counted was not in this control group"
+            : "SIGKILL, but the kernel's oom_kill counters did not move");
   } else if (!at_limit) {
     add("killed_by_other", Role::symptom, 0.25, "no counters",
         "SIGKILL may also come from a person or a batch system");

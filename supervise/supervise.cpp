@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "diagnosis/log_files.h"
 #include "supervise/growth_watch.h"
+#include "trial/observe/memory_sampler.h"
 #include "trial/observe/rank_binding.h"
 
 namespace ocrtune {
@@ -211,6 +212,8 @@ AttemptSummary Supervisor::summary(const AttemptPlan& plan, const AttemptEnd& en
   summary.places = end.last.places;
   summary.memory = growth_.memory_trace();
   summary.warnings = warnings_;
+  std::string unsure = unsure_peak_words(end.peak_bytes, end.possible_peak_bytes);
+  if (!unsure.empty()) summary.warnings.push_back(std::move(unsure));
   return summary;
 }
 
@@ -234,6 +237,9 @@ Result<SuperviseEnd> Supervisor::run() {
     listeners.on_status = [this](const AttemptStatus& status) { watch(status); };
     const auto end = attempt_(*plan, listeners);
     if (!end) return end.error();
+    if (!end->removed_shm.empty()) {
+      journal_.write("removed", {{"from /dev/shm", join(end->removed_shm, ", ")}});
+    }
     AttemptSummary summary = this->summary(*plan, *end);
     const bool clean = end->clean();
     if (clean || end->stop == AttemptStop::interrupted) {

@@ -27,6 +27,7 @@
 #include "trial/observe/oom_watch.h"
 #include "trial/observe/open_files.h"
 #include "trial/observe/rank_binding.h"
+#include "trial/observe/shm_leftovers.h"
 #include "trial/observe/wait_states.h"
 
 namespace ocrtune {
@@ -90,13 +91,15 @@ class Attempt {
   void look_for_stall(double now, const std::vector<ProcessFacts>& members);
   AttemptStop reason_to_stop() const;
   void read_rest();
-  void gather(const OomCounts& before);
+  void remove_shm();
+  void gather();
 
   const AttemptPlan& plan_;
   const AttemptListeners& listeners_;
   ProcessTree tree_;
   Process* root_ = nullptr;
   MemorySampler memory_;
+  ShmLeftovers shm_;
   Appender log_, trace_;
   LineSplitter lines_;
   AttemptEnd end_;
@@ -106,7 +109,7 @@ class Attempt {
   GpuUseNotes gpu_use_;
   std::optional<Stall> stall_;
   double started_ = 0, last_output_ = 0, last_descriptors_ = -kDescriptorsEvery, last_ranks_ = -1;
-  std::set<int> pids_;  // of the tree, ever
+  OomWatch oom_;
   std::uint64_t shm_peak_ = 0;
   OpenFiles files_peak_;
 };
@@ -119,10 +122,11 @@ Status Attempt::open() {
     if (!status) return status;
     trace_.write("seconds,bytes,shm_bytes,processes,progress_lines,open_files,gpu_bytes\n");
   }
+  for (const std::string& group : plan_.process.join_groups) oom_.add_group_file(group);
   auto root = tree_.start(plan_.process);
   if (!root) return root.error();
   root_ = *root;
-  pids_.insert(root_->pid());
+  oom_.add_process(root_->pid());
   return Status();
 }
 
@@ -144,7 +148,7 @@ void Attempt::look(double now) {
   tree_.scan();
   memory_.update(tree_, now, plan_.memory_limit_bytes);
   const std::vector<ProcessFacts>& members = tree_.members();
-  for (const ProcessFacts& member : members) pids_.insert(member.pid);
+  oom_.look(members);
   AttemptStatus& status = end_.last;
   status.seconds = now - started_;
   status.silent_seconds = now - last_output_;
@@ -163,7 +167,7 @@ void Attempt::look(double now) {
   const bool working = status.progress_lines > 0;
   const double every = working && !gpu_use_.any() ? kStatusEvery : kGpusEvery;
   if (auto report = gpu_.look(now, every)) {
-    gpu_use_.take(std::move(*report), pids_, working);
+    gpu_use_.take(std::move(*report), oom_.pids(), working);
     for (std::string& line : gpu_use_.lines()) {
       if (starts_with(line, kIdleGpus)) status.idle_gpus = std::move(line);
     }
@@ -216,19 +220,22 @@ AttemptStop Attempt::reason_to_stop() const {
   return AttemptStop::none;
 }
 
-void Attempt::gather(const OomCounts& before) {
+// A command that ends well may leave there what it likes.
+void Attempt::remove_shm() {
+  if (end_.clean()) return;
+  shm_.add_used(memory_.shm_names());
+  end_.removed_shm = shm_.remove(oom_.pids()).removed;
+}
+
+void Attempt::gather() {
   FailureEvidence& evidence = end_.evidence;
-  note_oom_growth(before, read_oom_counts(FileRoot()), evidence);
+  const KernelLog kernel_log = kernel_log_since(started_);
+  note_oom_growth(oom_.before(), oom_.now(), kernel_log, oom_.pids(), evidence);
   // The kernel names its victims; lines about other programs are not ours to tell.
-  for (const std::string& line : kernel_log_since(started_)) {
-    const bool ours = std::any_of(pids_.begin(), pids_.end(), [&](int pid) {
-      return line.find(fmt::format("pid={},", pid)) != std::string::npos ||
-             line.find(fmt::format("process {} ", pid)) != std::string::npos;
-    });
-    if (ours) end_.kernel_log.push_back(line);
-  }
+  end_.kernel_log = kills_of(kernel_log, oom_.pids());
   evidence.exit_code = end_.exit.signal != 0 ? -end_.exit.signal : end_.exit.code;
   evidence.peak_bytes = end_.peak_bytes = memory_.peak_bytes();
+  end_.possible_peak_bytes = memory_.possible_peak_bytes();
   if (plan_.memory_limit_bytes > 0) evidence.limit_bytes = plan_.memory_limit_bytes;
   evidence.shm_peak_bytes = shm_peak_;
   evidence.shm_size_bytes = shm_size();
@@ -265,7 +272,6 @@ void Attempt::read_rest() {
 
 Result<AttemptEnd> Attempt::run() {
   Clock& clock = steady_clock();
-  const OomCounts before = read_oom_counts(FileRoot());
   started_ = last_output_ = clock.now_seconds();
   const Status opened = open();
   if (!opened) return opened.error();
@@ -291,14 +297,18 @@ Result<AttemptEnd> Attempt::run() {
   }
   const bool ended = root_->poll_exit().has_value();
   read_rest();
-  if (ended) end_.left_over = static_cast<int>(tree_.scan().size());
+  tree_.scan();
+  if (ended) end_.left_over = static_cast<int>(tree_.members().size());
+  oom_.look(tree_.members());
+  shm_.look(tree_.members());
   end_.last.seconds = clock.now_seconds() - started_;
   const StopReport report = tree_.stop(ended ? 1 : plan_.stop_grace_seconds);
   end_.survivors = report.survivors;
   read_rest();
   end_.exit = root_->wait(5).value_or(ProcessExit{0, SIGKILL, 0, 0});
   root_->set_listener({});
-  gather(before);
+  remove_shm();
+  gather();
   return std::move(end_);
 }
 

@@ -54,10 +54,12 @@ struct AttemptEnd {
   AttemptStop stop = AttemptStop::none;
   AttemptStatus last;
   FailureEvidence evidence;
-  std::uint64_t peak_bytes = 0;
-  std::vector<std::string> kernel_log;  // that names one of its processes; empty if unreadable
-  int left_over = 0;                    // processes that the command left and that were ended
-  std::vector<std::string> survivors;   // stuck in the kernel
+  std::uint64_t peak_bytes = 0;           // as measured
+  std::uint64_t possible_peak_bytes = 0;  // above it: may have been held between two readings
+  std::vector<std::string> kernel_log;    // that names one of its processes; empty if unreadable
+  std::vector<std::string> removed_shm;   // of /dev/shm, that killed processes left
+  int left_over = 0;                      // processes that the command left and that were ended
+  std::vector<std::string> survivors;     // stuck in the kernel
 
   bool clean() const { return stop == AttemptStop::none && exit.clean(); }
 };

@@ -94,8 +94,9 @@ CgroupPath climb(const FileRoot& root, const Mount& mount, const std::string& ow
 
 }  // namespace
 
-std::optional<CgroupPath> cgroup_path(const FileRoot& root, std::string_view controller) {
-  const auto text = root.read("/proc/self/cgroup");
+std::optional<CgroupPath> cgroup_path(const FileRoot& root, std::string_view controller,
+                                      const std::string& process) {
+  const auto text = root.read("/proc/" + process + "/cgroup");
   if (!text) return std::nullopt;
   std::optional<std::string> own_v1;
   std::optional<std::string> own_v2;

@@ -29,7 +29,9 @@ struct CgroupPath {
 };
 
 // The path for one controller ("cpu", "cpuset", "memory"); nothing where no hierarchy has it.
-std::optional<CgroupPath> cgroup_path(const FileRoot& root, std::string_view controller);
+// `process`: "self", or the pid of another one.
+std::optional<CgroupPath> cgroup_path(const FileRoot& root, std::string_view controller,
+                                      const std::string& process = "self");
 
 // The number that a limit file holds; nothing for an absent or unreadable file and for "max". A
 // file that holds neither is named in `notes` (where given): its limit is unknown.

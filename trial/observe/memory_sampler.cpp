@@ -177,10 +177,10 @@ double MemorySampler::next_seconds(std::uint64_t limit_bytes) const {
   return last_ + pause;
 }
 
-std::string unsure_peak_words(const MemorySampler& memory) {
-  if (!is_unsure_peak(memory.peak_bytes(), memory.possible_peak_bytes())) return "";
+std::string unsure_peak_words(std::uint64_t peak_bytes, std::uint64_t possible_peak_bytes) {
+  if (!is_unsure_peak(peak_bytes, possible_peak_bytes)) return "";
   return fmt::format("the memory peak is not sure: {} were read, {} are possible between readings",
-                     format_bytes(memory.peak_bytes()), format_bytes(memory.possible_peak_bytes()));
+                     format_bytes(peak_bytes), format_bytes(possible_peak_bytes));
 }
 
 }  // namespace ocrtune

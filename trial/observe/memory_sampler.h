@@ -59,7 +59,8 @@ class MemorySampler {
 std::uint64_t shm_used_bytes();        // of /dev/shm; 0 when it cannot be read
 std::uint64_t host_available_bytes();  // MemAvailable; the largest number when unknown
 
-// "the peak is not sure: 712 MiB were read, 900 MiB are possible between two readings", or empty.
-std::string unsure_peak_words(const MemorySampler& memory);
+// "the memory peak is not sure: 712 MiB were read, 900 MiB are possible between readings"; empty
+// when it is sure.
+std::string unsure_peak_words(std::uint64_t peak_bytes, std::uint64_t possible_peak_bytes);
 
 }  // namespace ocrtune

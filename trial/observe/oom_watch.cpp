@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "probes/host/cgroups.h"
+#include "trial/observe/pid_namespace.h"
 
 namespace ocrtune {
 namespace {
@@ -23,68 +27,142 @@ std::optional<std::uint64_t> count_of(const std::string& text, std::string_view 
   return std::nullopt;
 }
 
-// "Out of memory: Killed process 812 (python) ...", "Memory cgroup out of memory: Killed process".
-bool names_one_of(const std::string& line, const std::vector<int>& pids) {
-  const std::string marker = "Killed process ";
-  const std::size_t at = line.find(marker);
-  if (at == std::string::npos) return false;
-  const int pid = std::atoi(line.c_str() + at + marker.size());  // NOLINT(cert-err34-c)
-  return std::find(pids.begin(), pids.end(), pid) != pids.end();
+// The pid that a line names as killed: "Out of memory: Killed process 812 (python) ...", "Memory
+// cgroup out of memory: Killed process 812", "oom-kill:...,task=python,pid=812,uid=0"; 0: none.
+int victim_of(const std::string& line) {
+  constexpr std::string_view kMarkers[] = {"Killed process ", "Kill process "};
+  for (const std::string_view marker : kMarkers) {
+    const std::size_t at = line.find(marker);
+    if (at != std::string::npos) {
+      return std::atoi(line.c_str() + at + marker.size());  // NOLINT(cert-err34-c)
+    }
+  }
+  const std::size_t at =
+      line.find("oom-kill:") == std::string::npos ? std::string::npos : line.rfind(",pid=");
+  return at == std::string::npos ? 0 : std::atoi(line.c_str() + at + 5);  // NOLINT(cert-err34-c)
+}
+
+std::uint64_t group_growth(const OomCounts& before, const OomCounts& after,
+                           const std::string& group) {
+  const auto then = before.groups.find(group);
+  const auto now = after.groups.find(group);
+  if (then == before.groups.end() || now == after.groups.end()) return 0;
+  return now->second > then->second ? now->second - then->second : 0;
+}
+
+// Victims of the log that are not ours, "812, 815"; empty as well when one of ours is named.
+std::string only_others(const KernelLog& log, const std::set<int>& pids) {
+  std::set<std::string> others;
+  for (const std::string& line : log.readable ? log.lines : std::vector<std::string>()) {
+    const int victim = victim_of(line);
+    if (pids.count(victim) != 0) return "";
+    if (victim > 0) others.insert(std::to_string(victim));
+  }
+  return join({others.begin(), others.end()}, ", ");
+}
+
+std::optional<std::uint64_t> read_count(const FileRoot& root, const std::string& folder) {
+  // memory.events counts the groups below as well, memory.events.local (Linux 5.2) does not.
+  for (const char* file : {"memory.events.local", "memory.events", "memory.oom_control"}) {
+    const auto text = root.read(join_path(folder, file));
+    if (text) return count_of(*text, "oom_kill");
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> read_host_count(const FileRoot& root) {
+  const auto vmstat = root.read("/proc/vmstat");
+  return vmstat ? count_of(*vmstat, "oom_kill") : std::nullopt;
 }
 
 }  // namespace
 
-OomCounts read_oom_counts(const FileRoot& root) {
-  OomCounts counts;
-  const auto vmstat = root.read("/proc/vmstat");
-  if (vmstat) counts.host = count_of(*vmstat, "oom_kill");
-  const auto path = cgroup_path(root, "memory");
-  if (!path) return counts;
-  for (const CgroupLevel& level : path->levels) {
-    const char* file = path->version == 2 ? "memory.events" : "memory.oom_control";
-    const auto text = root.read(join_path(level.folder, file));
-    const auto count = text ? count_of(*text, "oom_kill") : std::nullopt;
-    if (count) counts.groups[level.name] = *count;
-  }
-  return counts;
+std::vector<std::string> kills_of(const KernelLog& log, const std::set<int>& pids) {
+  std::vector<std::string> lines;
+  if (!log.readable) return lines;
+  std::copy_if(log.lines.begin(), log.lines.end(), std::back_inserter(lines),
+               [&](const std::string& line) { return pids.count(victim_of(line)) != 0; });
+  return lines;
 }
 
-OomVerdict judge_oom(const OomCounts& before, const OomCounts& after,
-                     const std::vector<std::string>& kernel_log, const std::vector<int>& pids) {
+OomVerdict judge_oom(const OomCounts& before, const OomCounts& after, const KernelLog& log,
+                     const std::set<int>& pids) {
   OomVerdict verdict;
-  for (const std::string& line : kernel_log) {
-    if (!names_one_of(line, pids)) continue;
-    verdict.killed = true;
-    verdict.cause = line.find("cgroup") != std::string::npos ? "cgroup" : "host";
+  const std::vector<std::string> kills = kills_of(log, pids);
+  for (const std::string& line : kills) {
+    verdict.killed = verdict.named = true;
+    const bool of_group = line.find("Memory cgroup") != std::string::npos ||
+                          line.find("CONSTRAINT_MEMCG") != std::string::npos;
+    if (verdict.cause.empty() || of_group) verdict.cause = of_group ? "cgroup" : "host";
     verdict.evidence.push_back("kernel log: " + line);
   }
+  const std::string others = only_others(log, pids);
   for (const auto& [group, count] : after.groups) {
-    const auto then = before.groups.find(group);
-    if (then == before.groups.end() || count <= then->second) continue;
+    const std::uint64_t grown = group_growth(before, after, group);
+    if (grown == 0 || !others.empty()) continue;
     verdict.killed = true;
     if (verdict.cause.empty()) verdict.cause = "cgroup";
     verdict.evidence.push_back(
-        fmt::format("oom_kill of control group {} grew by {}", group, count - then->second));
+        fmt::format("oom_kill of control group {} grew by {}", group, grown));
   }
-  if (before.host && after.host && *after.host > *before.host) {
-    verdict.killed = true;
-    if (verdict.cause.empty()) verdict.cause = "host";
-    verdict.evidence.push_back(
-        fmt::format("oom_kill of /proc/vmstat grew by {}", *after.host - *before.host));
-  }
+  const bool host = before.host && after.host && *after.host > *before.host;
+  if (verdict.killed || !host) return verdict;
+  verdict.evidence.push_back(
+      others.empty()
+          ? fmt::format("oom_kill of /proc/vmstat grew by {}: some process of this machine",
+                        *after.host - *before.host)
+          : fmt::format("kernel log: the out-of-memory killer ended others (pid {})", others));
   return verdict;
 }
 
-void note_oom_growth(const OomCounts& before, const OomCounts& after, FailureEvidence& evidence) {
+void note_oom_growth(const OomCounts& before, const OomCounts& after, const KernelLog& log,
+                     const std::set<int>& pids, FailureEvidence& evidence) {
+  const bool foreign = !only_others(log, pids).empty();
   if (before.host && after.host) {
-    evidence.host_oom_kills = static_cast<std::int64_t>(*after.host - *before.host);
+    const std::uint64_t grown = *after.host > *before.host ? *after.host - *before.host : 0;
+    evidence.host_oom_kills = static_cast<std::int64_t>(foreign ? 0 : grown);
   }
   for (const auto& [group, count] : after.groups) {
-    const auto was = before.groups.find(group);
-    const auto grown =
-        static_cast<std::int64_t>(count - (was == before.groups.end() ? count : was->second));
-    evidence.cgroup_oom_kills = std::max(evidence.cgroup_oom_kills.value_or(0), grown);
+    const std::uint64_t grown = foreign ? 0 : group_growth(before, after, group);
+    evidence.cgroup_oom_kills =
+        std::max(evidence.cgroup_oom_kills.value_or(0), static_cast<std::int64_t>(grown));
   }
+}
+
+OomWatch::OomWatch(FileRoot root) : root_(std::move(root)) {
+  before_.host = read_host_count(root_);
+  const auto own = cgroup_path(root_, "memory");
+  if (own) add_group(own->levels[0].folder);
+}
+
+void OomWatch::add_group(const std::string& folder) {
+  if (before_.groups.count(folder) != 0) return;
+  if (const auto count = read_count(root_, folder)) before_.groups[folder] = *count;
+}
+
+void OomWatch::add_group_file(const std::string& processes_file) {
+  add_group(parent_path(processes_file));
+}
+
+void OomWatch::look(const std::vector<ProcessFacts>& members) {
+  for (const ProcessFacts& member : members) {
+    pids_.insert(member.pid);
+    if (!looked_at_.insert(member.pid).second) continue;
+    const std::string pid = std::to_string(member.pid);
+    const auto text = root_.read("/proc/" + pid + "/cgroup");
+    if (!text || !memberships_.insert(*text).second) continue;
+    const auto path = cgroup_path(root_, "memory", pid);
+    if (path) add_group(path->levels[0].folder);
+  }
+}
+
+OomCounts OomWatch::now() const {
+  OomCounts counts;
+  counts.host = read_host_count(root_);
+  for (const auto& [folder, before] : before_.groups) {
+    if (const auto count = read_count(root_, folder)) counts.groups[folder] = *count;
+  }
+  return counts;
 }
 
 std::vector<std::string> lines_since(const std::string& log, double since_seconds) {
@@ -101,16 +179,20 @@ std::vector<std::string> lines_since(const std::string& log, double since_second
   return lines;
 }
 
-std::vector<std::string> kernel_log_since(double since_seconds) {
+KernelLog kernel_log_since(double since_seconds) {
   constexpr int kReadAll = 3;
   constexpr int kSizeOfBuffer = 10;
+  KernelLog kernel_log;
+  if (!in_initial_pid_namespace()) return kernel_log;  // it names pids of another namespace
   const int size = ::klogctl(kSizeOfBuffer, nullptr, 0);
-  if (size <= 0) return {};
+  if (size <= 0) return kernel_log;
   std::string log(static_cast<std::size_t>(size), '\0');
   const int got = ::klogctl(kReadAll, log.data(), size);
-  if (got <= 0) return {};
+  if (got <= 0) return kernel_log;
   log.resize(static_cast<std::size_t>(got));
-  return lines_since(log, since_seconds);
+  kernel_log.readable = true;
+  kernel_log.lines = lines_since(log, since_seconds);
+  return kernel_log;
 }
 
 }  // namespace ocrtune

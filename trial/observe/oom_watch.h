@@ -1,43 +1,82 @@
 // Was it the out-of-memory killer? The kernel's own counts before and after a trial, and its log.
 //
-// A process that dies by SIGKILL was killed by somebody; only counters that grew meanwhile, or a
-// line of the kernel log that names the process, make it the kernel.
+// A kill is the trial's when the kernel log names one of its processes, or when the count of a
+// control group that holds one of them grew: the kernel adds each kill to the victim's own group.
+// The count of the whole machine (/proc/vmstat) and those of groups above also grow when somebody
+// else is killed, so they prove nothing.
+// Source: cgroup-v2.rst, memory.events.local; mm/oom_kill.c.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/files.h"
+#include "base/process_tree.h"
 #include "diagnosis/failure_evidence.h"
 
 namespace ocrtune {
 
 struct OomCounts {
   std::optional<std::uint64_t> host;            // oom_kill of /proc/vmstat
-  std::map<std::string, std::uint64_t> groups;  // control group -> its oom_kill
+  std::map<std::string, std::uint64_t> groups;  // folder of a control group -> its oom_kill
 };
 
-OomCounts read_oom_counts(const FileRoot& root);
+struct KernelLog {
+  // It can be read, and its pids are those of this process's namespace.
+  bool readable = false;
+  std::vector<std::string> lines;  // since the trial began
+};
 
 struct OomVerdict {
   bool killed = false;
-  std::string cause;  // "cgroup" or "host"
+  bool named = false;  // the kernel log names a process of the trial: nothing else is needed
+  std::string cause;   // "cgroup" or "host"
   std::vector<std::string> evidence;
 };
 
-// `kernel_log`: lines since the trial began (empty where it may not be read); `pids`: the tree's.
-OomVerdict judge_oom(const OomCounts& before, const OomCounts& after,
-                     const std::vector<std::string>& kernel_log, const std::vector<int>& pids);
+// `pids`: the tree's.
+OomVerdict judge_oom(const OomCounts& before, const OomCounts& after, const KernelLog& log,
+                     const std::set<int>& pids);
 
-// How far the counts grew, for the diagnosis: a kill while they stood still was no lack of memory.
-void note_oom_growth(const OomCounts& before, const OomCounts& after, FailureEvidence& evidence);
+// The lines that name one of `pids` as killed.
+std::vector<std::string> kills_of(const KernelLog& log, const std::set<int>& pids);
+
+// How far the counts grew, for the diagnosis: a kill while they stood still was no lack of memory,
+// and neither is one of a process that the kernel log names and that is not the run's.
+void note_oom_growth(const OomCounts& before, const OomCounts& after, const KernelLog& log,
+                     const std::set<int>& pids, FailureEvidence& evidence);
+
+// What is counted for one tree: this process's own control group, and those of the tree's members.
+class OomWatch {
+ public:
+  explicit OomWatch(FileRoot root = FileRoot());  // the machine's count as of now
+
+  // A group that the tree will be in, by its file cgroup.procs.
+  void add_group_file(const std::string& processes_file);
+  void add_process(int pid) { pids_.insert(pid); }  // that may die before it is looked at
+  // Groups of processes not seen before count from now on. Cheap for those that were.
+  void look(const std::vector<ProcessFacts>& members);
+
+  const OomCounts& before() const { return before_; }
+  OomCounts now() const;
+  const std::set<int>& pids() const { return pids_; }  // of all that were looked at
+
+ private:
+  void add_group(const std::string& folder);
+
+  FileRoot root_;
+  OomCounts before_;
+  std::set<int> pids_, looked_at_;
+  std::set<std::string> memberships_;  // texts of /proc/<pid>/cgroup that were seen
+};
 
 // Lines of the kernel's log with a time stamp at or after `since_seconds` of CLOCK_MONOTONIC, which
-// is near the log's own clock; empty when it may not be read.
-std::vector<std::string> kernel_log_since(double since_seconds);
+// is near the log's own clock.
+KernelLog kernel_log_since(double since_seconds);
 
 // The text of the log as klogctl gives it ("<6>[   12.345678] words"), cut at `since_seconds`.
 std::vector<std::string> lines_since(const std::string& log, double since_seconds);

@@ -42,6 +42,16 @@ std::string in_words(const RankExit& one, bool foreign) {
                  : fmt::format("rank {}: {}", one.rank, one.exit.text());
 }
 
+// What the out-of-memory killer does to a trial: SIGKILL, told by the exit or by a launcher, or a
+// child that is gone. An error of another kind is not its work.
+bool was_killed(const TrialFacts& facts) {
+  const auto killed = [](const RankExit& one) {
+    return one.exit.signal == SIGKILL || decode_exit(one.exit.code).signal == SIGKILL;
+  };
+  return facts.oom.named || facts.vanished > 0 ||
+         std::any_of(facts.exits.begin(), facts.exits.end(), killed);
+}
+
 // True when the facts alone (not our stop) say what happened.
 bool judge_failures(const TrialFacts& facts, Trial& trial) {
   for (const RankExit& one : facts.exits) {
@@ -53,7 +63,7 @@ bool judge_failures(const TrialFacts& facts, Trial& trial) {
   trial.evidence.insert(trial.evidence.end(), facts.oom.evidence.begin(), facts.oom.evidence.end());
   const ErrorEvent* error = first_cause(facts.errors);
   const RankExit* signal = first_signal(facts.exits);
-  if (facts.oom.killed && (error == nullptr || error->cause == "peer")) {
+  if (facts.oom.killed && was_killed(facts) && (error == nullptr || error->cause == "peer")) {
     set(trial, Outcome::out_of_memory, facts.oom.cause,
         fmt::format("the kernel's out-of-memory killer struck ({})", facts.oom.cause));
     return true;

@@ -35,6 +35,7 @@ struct TrialFacts {
   std::vector<RankExit> exits;     // seen before the stop, in order
   std::string broken_event;        // the first line on an event pipe that was no event
   OomVerdict oom;
+  int vanished = 0;              // processes of the tree that were gone before the stop
   int windows = 0;               // closed measuring windows
   int min_windows = 3;           // that make a measurement
   bool foreign = false;          // the user's command: it may end by itself, with 0

@@ -35,6 +35,7 @@ constexpr double kTurnSeconds = 0.02;      // longest sleep of the loop
 constexpr double kScanSeconds = 1.0;       // between looks for new processes, once it measures
 constexpr double kStartScanSeconds = 0.1;  // before that, while they are being made
 constexpr double kSettleSeconds = 0.3;     // after a first failure, to hear what the others say
+constexpr std::int64_t kMaxAlikeSteps = 10000;  // of one event that are kept
 constexpr double kMinWindowSeconds = 0.1;
 constexpr double kMaxWindowSeconds = 2.0;
 constexpr double kHostReserve = 0.01;  // of MemAvailable at the start: below it the trial is ended
@@ -103,7 +104,8 @@ class TrialWatch {
   void look_at_processes();
   void look_at_memory(bool force);
   void look_at_exits();
-  void note_counters(const OomCounts& oom_after);
+  void note_vanished();
+  void note_counters(const OomCounts& oom_after, const KernelLog& kernel_log);
   void look_at_time();
   void stop(StopCause cause, std::string reason);
   void refuse_start(const Error& error) {
@@ -132,7 +134,7 @@ class TrialWatch {
   StoppingRule stopping_;
   FileFollower followed_;
   std::optional<GpuPlaces> gpu_places_;
-  OomCounts oom_before_;
+  OomWatch oom_;
   LoadSnapshot load_;  // at the start of the open window
   struct Share {
     double samples = 0, seconds = 0;
@@ -146,7 +148,6 @@ class TrialWatch {
   std::vector<double> step_seconds_;
   std::vector<double> measured_steps_;  // seconds of each step, once it measures
   EnergyCounter energy_;
-  std::set<int> pids_;
   std::uint64_t host_reserve_ = 0;
   std::uint64_t output_lines_ = 0, output_bytes_ = 0;
   bool measuring_ = false, stopped_ = false;
@@ -157,7 +158,6 @@ class TrialWatch {
 };
 
 bool TrialWatch::start() {
-  oom_before_ = read_oom_counts(FileRoot());
   host_reserve_ =
       static_cast<std::uint64_t>(kHostReserve * static_cast<double>(host_available_bytes()));
   for (std::size_t i = 0; i < plan_.processes.size(); ++i) {
@@ -173,11 +173,13 @@ bool TrialWatch::start() {
       options.descriptors.push_back(pipe->write_descriptor());
       pipes_.push_back(*std::move(pipe));
     }
+    for (const std::string& group : options.join_groups) oom_.add_group_file(group);
     const auto process = tree_.start(options);
     if (!process) {
       refuse_start(process.error());
       return false;
     }
+    oom_.add_process((*process)->pid());
     if (!pipes_.empty()) pipes_.back().close_write();
     lines_.emplace_back();
     news_.push_back(now());
@@ -302,7 +304,9 @@ void TrialWatch::on_step(const StepEvent& step) {
   if (!measuring_) return;
   shares_[step.rank].samples += static_cast<double>(step.samples);
   shares_[step.rank].seconds += step.seconds;
-  measured_steps_.insert(measured_steps_.end(), static_cast<std::size_t>(step.steps),
+  // A line may speak for any number of steps, and they are all alike.
+  measured_steps_.insert(measured_steps_.end(),
+                         static_cast<std::size_t>(std::min(step.steps, kMaxAlikeSteps)),
                          step_seconds_.back());
   const auto sample = windows_.add(step);
   if (sample) close_window(*sample);
@@ -363,7 +367,7 @@ void TrialWatch::look_at_processes() {
   if (now() - last_scan_ < pause) return;
   tree_.scan();
   last_scan_ = now();
-  for (const ProcessFacts& process : tree_.members()) pids_.insert(process.pid);
+  oom_.look(tree_.members());
   if (plan_.binder != nullptr) plan_.binder->look(tree_.members());
 }
 
@@ -462,7 +466,7 @@ void TrialWatch::loop() {
     wait_for_news();
     read_everything();
     look_at_processes();
-    if (gpu_places_) gpu_places_->look(now(), measuring_, pids_);
+    if (gpu_places_) gpu_places_->look(now(), measuring_, oom_.pids());
     look_at_memory(false);
     look_at_exits();
     look_at_time();
@@ -471,16 +475,20 @@ void TrialWatch::loop() {
 
 void TrialWatch::finish() {
   const double joules = energy_.take_joules();
-  if (plan_.shm != nullptr) plan_.shm->look(tree_.scan());
-  for (const ProcessFacts& process : tree_.members()) pids_.insert(process.pid);
-  if (gpu_places_) gpu_places_->finish(pids_);
+  tree_.scan();
+  if (plan_.shm != nullptr) plan_.shm->look(tree_.members());
+  oom_.look(tree_.members());
+  note_vanished();
+  const std::set<int>& pids = oom_.pids();
+  if (gpu_places_) gpu_places_->finish(pids);
   const bool gently = facts_.stop == StopCause::measured || facts_.stop == StopCause::interrupted;
   const StopReport report = tree_.stop(gently ? plan_.stop_grace_seconds : 0);
   if (!report.survivors.empty()) {
     trial_.evidence.push_back("could not be ended: " + join(report.survivors, ", "));
   }
   if (plan_.shm != nullptr) {
-    const auto shm = plan_.shm->remove(pids_);
+    plan_.shm->add_used(memory_.shm_names());
+    const auto shm = plan_.shm->remove(pids);
     if (!shm.removed.empty()) {
       trial_.evidence.push_back("removed from /dev/shm: " + join(shm.removed, ", "));
     }
@@ -490,20 +498,28 @@ void TrialWatch::finish() {
         fmt::format("none of the {} lines printed holds a number that log reader '{}' knows",
                     output_lines_, plan_.reader->name());
   }
-  const OomCounts oom_after = read_oom_counts(FileRoot());
-  facts_.oom =
-      judge_oom(oom_before_, oom_after, kernel_log_since(begin_), {pids_.begin(), pids_.end()});
+  const OomCounts oom_after = oom_.now();
+  const KernelLog kernel_log = kernel_log_since(begin_);
+  facts_.oom = judge_oom(oom_.before(), oom_after, kernel_log, pids);
   judge_trial(facts_, trial_);
-  if (!trial_.ok()) note_counters(oom_after);
+  if (!trial_.ok()) note_counters(oom_after, kernel_log);
   summarise();
   double samples = 0;
   for (const Sample& sample : trial_.samples) samples += sample.samples_per_second * sample.seconds;
   if (samples > 0) trial_.joules_per_sample = joules / samples;
 }
 
-void TrialWatch::note_counters(const OomCounts& oom_after) {
+// A child that is gone although nobody has stopped the trial yet: killed, or ended by itself.
+void TrialWatch::note_vanished() {
+  std::set<int> gone = oom_.pids();
+  for (const ProcessFacts& process : tree_.members()) gone.erase(process.pid);
+  for (const auto& root : tree_.roots()) gone.erase(root->pid());
+  facts_.vanished = static_cast<int>(gone.size());
+}
+
+void TrialWatch::note_counters(const OomCounts& oom_after, const KernelLog& kernel_log) {
   FailureEvidence& counters = trial_.counters;
-  note_oom_growth(oom_before_, oom_after, counters);
+  note_oom_growth(oom_.before(), oom_after, kernel_log, oom_.pids(), counters);
   counters.killed_by_us = facts_.stop != StopCause::none;
   counters.killed_why = facts_.stop_reason;
   for (const RankExit& one : facts_.exits) {
@@ -524,9 +540,8 @@ void TrialWatch::summarise() {
   trial_.samples_per_second = trial_.ok() ? median(clean.empty() ? all : clean) : 0;
   trial_.latency = step_latency(measured_steps_);
   trial_.peak_bytes = memory_.peak_bytes();
-  if (std::string words = unsure_peak_words(memory_); !words.empty()) {
-    trial_.evidence.push_back(std::move(words));
-  }
+  std::string unsure = unsure_peak_words(memory_.peak_bytes(), memory_.possible_peak_bytes());
+  if (!unsure.empty()) trial_.evidence.push_back(std::move(unsure));
   if (!plan_.gpus.empty()) {
     trial_.peak_bytes = gpu_peak_;
     trial_.evidence.push_back(fmt::format(

@@ -60,5 +60,15 @@ TEST_F(MemoryLimit, SharedMemoryOfOthersIsNotItsOwn) {
   EXPECT_LT(end.peak_bytes, 32 * kMiB);
 }
 
+TEST_F(MemoryLimit, SharedMemoryOfAKilledRunIsRemovedAndOfAGoodOneIsLeft) {
+  if (::access("/dev/shm", W_OK) != 0) GTEST_SKIP() << "/dev/shm cannot be written";
+  const std::string name = "ocrtune_test_killed_" + std::to_string(::getpid());
+  EXPECT_TRUE(attempt("shm_open " + name + " 1 wait 0.5", 0).removed_shm.empty());
+  EXPECT_EQ(::unlink(("/dev/shm/" + name).c_str()), 0);
+  const AttemptEnd end = attempt("fork 1 { shm_open " + name + " 1 wait 60 } wait 1.5 die", 0);
+  EXPECT_EQ(end.removed_shm, std::vector<std::string>{name});
+  EXPECT_FALSE(path_exists("/dev/shm/" + name));
+}
+
 }  // namespace
 }  // namespace ocrtune

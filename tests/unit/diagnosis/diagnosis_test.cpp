@@ -92,6 +92,46 @@ TEST(Diagnosis, CountersThatStoodTakeMemoryBack) {
   EXPECT_LT(confidence_of(diagnosis, "host_out_of_memory"), 0.25);
 }
 
+TEST(Diagnosis, AKillOfSomebodyElseIsNotTheRuns) {
+  const std::string key_error =
+      "Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\n"
+      "KeyError: 'label'\n";
+  FailureEvidence evidence;
+  evidence.exit_code = 1;
+  evidence.host_oom_kills = 3;  // anywhere on the machine
+  for (const std::int64_t kills_of_group : {0, 1}) {
+    evidence.cgroup_oom_kills = kills_of_group;
+    const Diagnosis diagnosis = diagnose({scan_text("train.log", key_error)}, evidence);
+    EXPECT_EQ(first_cause(diagnosis), "python_exception") << kills_of_group;
+    EXPECT_LT(confidence_of(diagnosis, "host_out_of_memory"), 0.1);
+    EXPECT_LT(confidence_of(diagnosis, "cgroup_out_of_memory"), 0.25);
+  }
+  evidence.cgroup_oom_kills.reset();
+  EXPECT_EQ(first_cause(diagnose({scan_text("train.log", key_error)}, evidence)),
+            "python_exception");
+  evidence.exit_code = -9;  // killed, but not in this group
+  evidence.cgroup_oom_kills = 0;
+  EXPECT_EQ(first_cause(diagnose({}, evidence)), "killed_by_other");
+  evidence.cgroup_oom_kills.reset();  // nobody knows whose
+  EXPECT_EQ(first_cause(diagnose({}, evidence)), "host_out_of_memory");
+}
+
+TEST(Diagnosis, AKillBeforeTheLastStepIsNotTheRuns) {
+  const std::string kernel =
+      "[Fri Sep 13 14:40:00 2024] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x,"
+      "mems_allowed=0,oom_memcg=/docker/a,task_memcg=/docker/a,task=python,pid=99,uid=0\n"
+      "[Fri Sep 13 14:40:00 2024] Memory cgroup out of memory: Killed process 99 (python) "
+      "total-vm:1kB, anon-rss:1kB\n";
+  const std::string log =
+      "[2024/09/13 15:10:00] ppocr INFO: epoch: [1/5], global_step: 40, loss: 1.0\n"
+      "[2024/09/13 15:10:10] ppocr INFO: epoch: [1/5], global_step: 50, loss: 1.0\n";
+  FailureEvidence evidence;
+  evidence.exit_code = -9;
+  const Diagnosis diagnosis =
+      diagnose({scan_text("workerlog.0", log), scan_text("dmesg", kernel)}, evidence);
+  EXPECT_LT(confidence_of(diagnosis, "cgroup_out_of_memory"), 0.5);
+}
+
 TEST(Diagnosis, CountersThatMovedProveIt) {
   FailureEvidence evidence;
   evidence.exit_code = 137;

@@ -11,34 +11,65 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
+const KernelLog kUnreadable;
+
+KernelLog readable(std::vector<std::string> lines) { return {true, std::move(lines)}; }
+
+OomCounts counts(std::uint64_t host, std::uint64_t group) {
+  OomCounts all;
+  all.host = host;
+  all.groups = {{"/a", group}};
+  return all;
+}
+
 TEST(OomVerdict, NothingGrew) {
-  OomCounts counts;
-  counts.host = 3;
-  counts.groups = {{"/a", 1}};
-  const OomVerdict verdict = judge_oom(counts, counts, {}, {7});
+  const OomVerdict verdict = judge_oom(counts(3, 1), counts(3, 1), kUnreadable, {7});
   EXPECT_FALSE(verdict.killed);
   EXPECT_TRUE(verdict.evidence.empty());
 }
 
-TEST(OomVerdict, GroupBeforeHost) {
-  OomCounts before;
-  before.host = 3;
-  before.groups = {{"/a", 1}, {"/", 5}};
-  OomCounts after = before;
-  after.host = 4;
-  EXPECT_EQ(judge_oom(before, after, {}, {}).cause, "host");
-  after.groups["/a"] = 2;
-  const OomVerdict verdict = judge_oom(before, after, {}, {});
+TEST(OomVerdict, TheOwnGroupsCountIsAKillAndTheMachinesIsAHint) {
+  const OomVerdict hint = judge_oom(counts(3, 1), counts(4, 1), kUnreadable, {});
+  EXPECT_FALSE(hint.killed);
+  EXPECT_THAT(hint.evidence, ElementsAre(HasSubstr("/proc/vmstat grew by 1")));
+  const OomVerdict verdict = judge_oom(counts(3, 1), counts(4, 2), kUnreadable, {});
+  EXPECT_TRUE(verdict.killed);
+  EXPECT_FALSE(verdict.named);
   EXPECT_EQ(verdict.cause, "cgroup");
-  EXPECT_THAT(verdict.evidence,
-              ElementsAre(HasSubstr("/a grew by 1"), HasSubstr("/proc/vmstat grew by 1")));
+  EXPECT_THAT(verdict.evidence, ElementsAre(HasSubstr("/a grew by 1")));
+}
+
+TEST(OomVerdict, AGroupThatWasNotThereBeforeProvesNothing) {
+  EXPECT_FALSE(judge_oom(OomCounts(), counts(0, 5), kUnreadable, {}).killed);
 }
 
 TEST(OomVerdict, KernelLogNamesTheProcess) {
-  const std::vector<std::string> log = {
-      "[12.0] Memory cgroup out of memory: Killed process 812 (python) total-vm:9kB"};
-  EXPECT_EQ(judge_oom({}, {}, log, {811, 812}).cause, "cgroup");
+  const KernelLog log =
+      readable({"[12.0] Memory cgroup out of memory: Killed process 812 (python) total-vm:9kB"});
+  const OomVerdict verdict = judge_oom({}, {}, log, {811, 812});
+  EXPECT_EQ(verdict.cause, "cgroup");
+  EXPECT_TRUE(verdict.named);
   EXPECT_FALSE(judge_oom({}, {}, log, {81}).killed) << "somebody else's process";
+  EXPECT_THAT(kills_of(log, {812}), testing::SizeIs(1));
+  EXPECT_FALSE(judge_oom({}, {}, {false, log.lines}, {812}).killed) << "pids of another namespace";
+  const KernelLog host =
+      readable({"[9] oom-kill:constraint=CONSTRAINT_NONE,task_memcg=/a,task=python,pid=812,uid=0",
+                "[9] Out of memory: Killed process 812 (python) total-vm:9kB"});
+  EXPECT_EQ(judge_oom({}, {}, host, {812}).cause, "host");
+}
+
+TEST(OomVerdict, ALogThatNamesOthersSpeaksAgainst) {
+  const KernelLog log = readable({"[12.0] Out of memory: Killed process 99 (chrome) total-vm:9kB"});
+  const OomVerdict verdict = judge_oom(counts(3, 1), counts(4, 2), log, {812});
+  EXPECT_FALSE(verdict.killed);
+  EXPECT_THAT(verdict.evidence, ElementsAre(HasSubstr("ended others (pid 99)")));
+  FailureEvidence evidence;
+  note_oom_growth(counts(3, 1), counts(4, 2), log, {812}, evidence);
+  EXPECT_EQ(evidence.host_oom_kills, 0);
+  EXPECT_EQ(evidence.cgroup_oom_kills, 0);
+  note_oom_growth(counts(3, 1), counts(4, 2), kUnreadable, {812}, evidence);
+  EXPECT_EQ(evidence.host_oom_kills, 1);
+  EXPECT_EQ(evidence.cgroup_oom_kills, 1);
 }
 
 TEST(KernelLog, IsCutByTime) {
@@ -50,26 +81,47 @@ TEST(KernelLog, IsCutByTime) {
   EXPECT_TRUE(lines_since("", 0).empty());
 }
 
-TEST(OomCounts, ReadsBothVersions) {
-  const auto folder = make_temporary_directory("oom");
-  ASSERT_TRUE(folder.ok());
-  const std::string group = *folder + "/sys/fs/cgroup/job";
-  ASSERT_TRUE(make_directories(group).ok());
-  ASSERT_TRUE(make_directories(*folder + "/proc/self").ok());
-  ASSERT_TRUE(write_file(*folder + "/proc/vmstat", "pswpin 0\noom_kill 12\n").ok());
-  ASSERT_TRUE(write_file(*folder + "/proc/self/cgroup", "0::/job\n").ok());
-  ASSERT_TRUE(write_file(*folder + "/proc/self/mountinfo",
-                         "30 24 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
-                  .ok());
-  ASSERT_TRUE(write_file(*folder + "/sys/fs/cgroup/cgroup.controllers", "cpu memory\n").ok());
-  ASSERT_TRUE(write_file(group + "/cgroup.controllers", "cpu memory\n").ok());
-  ASSERT_TRUE(write_file(group + "/memory.events", "low 0\noom 4\noom_kill 3\n").ok());
-  const OomCounts counts = read_oom_counts(FileRoot(*folder));
-  ASSERT_TRUE(counts.host.has_value());
-  EXPECT_EQ(*counts.host, 12u);
-  EXPECT_EQ(counts.groups.at("/job"), 3u);
-  EXPECT_FALSE(read_oom_counts(FileRoot("/no/such/root")).host.has_value());
-  EXPECT_TRUE(remove_tree(*folder).ok());
+class OomGroups : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = *make_temporary_directory("oom");
+    put("/proc/vmstat", "pswpin 0\noom_kill 12\n");
+    put("/proc/self/cgroup", "0::/pod/job\n");
+    put("/proc/77/cgroup", "0::/pod/other\n");
+    put("/proc/self/mountinfo", "30 24 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    put("/sys/fs/cgroup/pod/memory.events", "oom_kill 9\n");
+    put("/sys/fs/cgroup/pod/job/memory.events", "low 0\noom 4\noom_kill 3\n");
+    put("/sys/fs/cgroup/pod/other/memory.events", "oom_kill 5\n");
+    put("/sys/fs/cgroup/pod/other/memory.events.local", "oom_kill 1\n");
+  }
+  void TearDown() override { EXPECT_TRUE(remove_tree(folder_).ok()); }
+  void put(const std::string& path, const std::string& text) const {
+    ASSERT_TRUE(make_directories(parent_path(folder_ + path)).ok());
+    ASSERT_TRUE(write_file(folder_ + path, text).ok());
+  }
+
+  std::string folder_;
+};
+
+TEST_F(OomGroups, OnlyThoseThatHoldATrialsProcess) {
+  OomWatch watch{FileRoot(folder_)};
+  EXPECT_EQ(watch.before().host, 12u);
+  EXPECT_THAT(watch.before().groups, ElementsAre(testing::Pair("/sys/fs/cgroup/pod/job", 3)));
+  ProcessFacts member;
+  member.pid = 77;
+  watch.look({member});
+  EXPECT_EQ(watch.before().groups.at("/sys/fs/cgroup/pod/other"), 1u) << "not those below it";
+  put("/sys/fs/cgroup/pod/memory.events", "oom_kill 10\n");
+  put("/sys/fs/cgroup/pod/other/memory.events", "oom_kill 6\n");
+  EXPECT_FALSE(judge_oom(watch.before(), watch.now(), kUnreadable, watch.pids()).killed);
+  put("/sys/fs/cgroup/pod/other/memory.events.local", "oom_kill 2\n");
+  EXPECT_TRUE(judge_oom(watch.before(), watch.now(), kUnreadable, watch.pids()).killed);
+}
+
+TEST_F(OomGroups, AMachineWithoutThemCountsNothing) {
+  OomWatch watch{FileRoot("/no/such/root")};
+  EXPECT_FALSE(watch.before().host.has_value());
+  EXPECT_TRUE(watch.before().groups.empty());
 }
 
 }  // namespace

@@ -37,12 +37,31 @@ TEST(TrialVerdict, SigkillWithCountersIs) {
   TrialFacts facts;
   facts.exits = {killed(1, SIGKILL)};
   facts.errors = {{0, Outcome::crashed, "peer", "rank 1 died; its peers cannot go on"}};
-  facts.oom = {true, "cgroup", {"oom_kill of control group /job grew by 1"}};
+  facts.oom = {true, false, "cgroup", {"oom_kill of control group /job grew by 1"}};
   const Trial trial = judged(facts);
   EXPECT_EQ(trial.outcome, Outcome::out_of_memory);
   EXPECT_EQ(trial.cause, "cgroup");
   EXPECT_THAT(trial.evidence, Contains(HasSubstr("/job grew by 1")));
   EXPECT_THAT(trial.evidence, Contains(HasSubstr("rank 1: killed by SIGKILL")));
+}
+
+TEST(TrialVerdict, AKillNearbyDoesNotExplainAnError) {
+  TrialFacts facts;
+  facts.foreign = true;
+  facts.exits = {RankExit{0, ProcessExit{2, 0}}};
+  facts.oom = {true, false, "cgroup", {"oom_kill of control group /pod grew by 1"}};
+  EXPECT_EQ(judged(facts).outcome, Outcome::crashed);
+  EXPECT_EQ(judged(facts).cause, "exit");
+  facts.vanished = 1;
+  EXPECT_EQ(judged(facts).outcome, Outcome::out_of_memory) << "a loader worker is gone";
+  facts.vanished = 0;
+  facts.exits[0].exit.code = 137;
+  EXPECT_EQ(judged(facts).outcome, Outcome::out_of_memory) << "a launcher tells of SIGKILL";
+  facts.exits.clear();
+  facts.stop = StopCause::hung;
+  EXPECT_EQ(judged(facts).outcome, Outcome::hung);
+  facts.oom.named = true;
+  EXPECT_EQ(judged(facts).outcome, Outcome::out_of_memory) << "the kernel log names a process";
 }
 
 TEST(TrialVerdict, OwnErrorBeforePeersComplaint) {
