@@ -19,7 +19,7 @@ namespace {
 constexpr const char* kNodesDimension = "nodes";
 constexpr double kPriorNoise = 0.02;
 constexpr double kAssumedSpread = 0.25;  // of service times, where none was recorded
-constexpr int kDraws = 99;
+constexpr int kBootstrapDraws = 99;
 
 struct Measured {
   Knobs knobs;
@@ -74,7 +74,7 @@ void fit_batch_cost(const std::vector<Measured>& all, NodeMeasurement& node) {
 std::vector<double> spread_draws(double stddev) {
   Random random(17);
   std::vector<double> draws;
-  for (int i = 0; i < kDraws; ++i) draws.push_back(std::exp(stddev * random.normal()));
+  for (int i = 0; i < kBootstrapDraws; ++i) draws.push_back(std::exp(stddev * random.normal()));
   const double centre = mean(draws);
   for (double& draw : draws) draw /= centre;
   return draws;

@@ -210,7 +210,7 @@ Result<int> run_run(const RunFlags& flags) {
   if (!options) return options.error();
   const Status bindable = prepare_binding(*options);
   if (!bindable) return bindable.error();
-  const bool terminal = is_terminal(stderr);
+  const bool terminal = may_redraw(stderr);
   SuperviseListeners listeners;
   listeners.on_note = [terminal](const std::string& line) {
     std::fprintf(stderr, "%s%s\n", terminal ? "\r\x1b[K" : "", line.c_str());

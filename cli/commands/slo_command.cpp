@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -51,6 +52,16 @@ Result<int> run_slo(const SloFlags& flags) {
   served.inputs = flags.inputs;
   const auto target = make_served_target(served);
   if (!target) return target.error();
+  const double began = steady_clock().now_seconds();
+  if (!flags.json)
+    options.on_probe = [began](const RateProbe& probe) {
+      const char* const words[] = {"meets the target", "violates it", "undecided"};
+      std::fprintf(stderr, "%s: %s requests/s: %s ms, %s\n",
+                   format_duration(steady_clock().now_seconds() - began).c_str(),
+                   format_count(probe.requests_per_second).c_str(),
+                   format_count(probe.latency_seconds * 1000).c_str(),
+                   words[static_cast<int>(probe.verdict)]);
+    };
   const auto found = find_highest_rate(**target, steady_clock(), options);
   if (!found) return found.error();
   if (!(*target)->ended().empty()) return Error{ErrorKind::failed, (*target)->ended()};

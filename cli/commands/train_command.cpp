@@ -1,15 +1,18 @@
 // ocrtune train: the built-in core learns a folder of lines, on the CPUs or a process for each GPU.
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <string>
 
+#include "base/clock.h"
 #include "base/cpu_set.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/commands/engine_flags.h"
 #include "cli/label_images.h"
+#include "cli/shell/terminal.h"
 #include "core/data/alphabet.h"
 #include "core/data/samples.h"
 #include "core/synth/line_dataset.h"
@@ -42,11 +45,46 @@ Result<std::string> alphabet_text(const TrainFlags& flags) {
   return alphabet->text();
 }
 
-void print_progress(const TrainingProgress& progress) {
-  std::printf("step %lld loss %.4f label_error_rate %.4f samples_per_second %.1f data_share %.3f\n",
-              static_cast<long long>(progress.step), progress.loss, progress.label_error_rate,
-              progress.samples_per_second, progress.data_share);
-  std::fflush(stdout);
+// One line each, as log readers read it; on a terminal as people do, with the time to go.
+class StepPrinter {
+ public:
+  explicit StepPrinter(std::int64_t steps)
+      : steps_(steps), terminal_(is_terminal(stdout)), began_(steady_clock().now_seconds()) {}
+
+  void print(const TrainingProgress& progress) {
+    const double now = steady_clock().now_seconds();
+    const std::int64_t done = progress.step - last_;
+    if (last_ > 0 && done > 0) step_seconds_ = (now - seen_) / static_cast<double>(done);
+    if (last_ == 0) step_seconds_ = (now - began_) / static_cast<double>(progress.step);
+    last_ = progress.step;
+    seen_ = now;
+    const double left = step_seconds_ * static_cast<double>(steps_ - progress.step);
+    if (terminal_) {
+      std::printf("step %lld/%lld  loss %.4f  label errors %s  %s images/s%s%s\n",
+                  static_cast<long long>(progress.step), static_cast<long long>(steps_),
+                  progress.loss, format_percent(progress.label_error_rate).c_str(),
+                  format_count(progress.samples_per_second).c_str(), left > 0 ? "  ETA " : "",
+                  left > 0 ? format_duration(left).c_str() : "");
+    } else {
+      std::printf(
+          "step %lld loss %.4f label_error_rate %.4f samples_per_second %.1f data_share %.3f "
+          "eta_seconds %.0f\n",
+          static_cast<long long>(progress.step), progress.loss, progress.label_error_rate,
+          progress.samples_per_second, progress.data_share, left);
+    }
+    std::fflush(stdout);
+  }
+
+ private:
+  std::int64_t steps_, last_ = 0;
+  bool terminal_;
+  double began_, seen_ = 0, step_seconds_ = 0;
+};
+
+std::function<void(const TrainingProgress&)> step_printer(std::int64_t steps) {
+  return [printer = std::make_shared<StepPrinter>(steps)](const TrainingProgress& progress) {
+    printer->print(progress);
+  };
 }
 
 // Nothing to say where all batches have one width.
@@ -101,7 +139,7 @@ Result<TrainingOutcome> train_on_gpus(TrainingRunOptions run, const DeviceChoice
   std::fflush(stdout);
   FitOptions options;
   options.program = gpu_worker_program("", process_environment());
-  return run_fit_processes(run, gpus, options, print_progress);
+  return run_fit_processes(run, gpus, options, step_printer(run.steps));
 }
 
 Result<TrainingOutcome> train_somewhere(const TrainFlags& flags, TrainingRunOptions& run) {
@@ -121,7 +159,7 @@ Result<TrainingOutcome> train_somewhere(const TrainFlags& flags, TrainingRunOpti
   run.planned = [width = run.loader.width](const TrainingMemory& memory) {
     print_buckets(memory, width);
   };
-  return run_training(run, print_progress);
+  return run_training(run, step_printer(run.steps));
 }
 
 Result<int> train(TrainFlags flags) {

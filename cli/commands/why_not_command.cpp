@@ -43,7 +43,7 @@ const char* kind_word(WhyNotKind kind) {
   return "unknown";
 }
 
-Json interval_json(const Interval& interval) {
+Json interval_of(const Interval& interval) {
   return {{"median", interval.median}, {"low", interval.low}, {"high", interval.high}};
 }
 
@@ -55,8 +55,8 @@ void print_why_not(const WhyNot& answer, bool json) {
   }
   const Json document = {{"setting", knobs_text(answer.knobs)},
                          {"kind", kind_word(answer.kind)},
-                         {"samples_per_second", interval_json(answer.samples_per_second)},
-                         {"ratio_to_recommended", interval_json(answer.ratio)},
+                         {"samples_per_second", interval_of(answer.samples_per_second)},
+                         {"ratio_to_recommended", interval_of(answer.ratio)},
                          {"peak_bytes", answer.peak_bytes},
                          {"peak_high_bytes", answer.peak_high_bytes},
                          {"answer", answer.answer},

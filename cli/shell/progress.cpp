@@ -1,6 +1,7 @@
 #include "cli/shell/progress.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <utility>
 #include <vector>
@@ -14,11 +15,16 @@
 #include "reports/catalogue/verdict.h"
 
 namespace ocrtune {
+namespace {
+
+constexpr std::size_t kBarWidth = 10;
+
+}  // namespace
 
 Progress::Progress(std::string title, std::int64_t total)
     : title_(std::move(title)),
       total_(total),
-      terminal_(is_terminal(stderr)),
+      terminal_(may_redraw(stderr)),
       started_(steady_clock().now_seconds()) {}
 
 Progress::~Progress() {
@@ -46,14 +52,16 @@ void Progress::show(std::int64_t done, const std::string& remark) {
 
 std::string search_text(const SearchState& state, int width) {
   std::vector<std::string> parts;
-  parts.push_back(state.trials_about > 0 ? fmt::format("trial {} of about {}", state.trial,
-                                                       std::max(state.trials_about, state.trial))
-                                         : fmt::format("trial {}", state.trial));
-  if (state.best.median > 0) {
-    parts.push_back(fmt::format("best {}/s", rate_text(state.best)));
+  std::string first = fmt::format("trial {}", state.trial);
+  if (state.budget_seconds > 0) {
+    const double done = 1 - std::clamp(state.seconds_left / state.budget_seconds, 0.0, 1.0);
+    const auto marks = static_cast<std::size_t>(done * kBarWidth);
+    first += " [" + std::string(marks, '#') + std::string(kBarWidth - marks, '.') + "]";
   }
-  if (state.seconds_left > 0) {
-    parts.push_back(format_duration(state.seconds_left) + " left");
+  if (state.seconds_left > 0) first += " " + format_duration(state.seconds_left) + " left";
+  parts.push_back(first);
+  if (state.best.median > 0) {
+    parts.push_back(fmt::format("best {} {}", rate_text(state.best), state.unit));
   }
   std::string now = state.phase;
   if (!state.setting.empty()) now += (now.empty() ? "" : " ") + plain_line(state.setting);
@@ -62,14 +70,33 @@ std::string search_text(const SearchState& state, int width) {
 }
 
 SearchProgress::SearchProgress(std::FILE* stream)
-    : stream_(stream), enabled_(is_terminal(stream)), colour_(may_colour(stream)) {}
+    : stream_(stream), enabled_(may_redraw(stream)), colour_(may_colour(stream)) {}
 
 SearchProgress::~SearchProgress() { clear(); }
 
 void SearchProgress::show(const SearchState& state) {
   if (!enabled_) return;
+  const std::lock_guard lock(mutex_);
+  state_ = state;
+  shown_at_ = steady_clock().now_seconds();
+  draw(0);
+  if (ticker_.joinable()) return;
+  ended_ = false;
+  ticker_ = std::thread([this] { tick(); });
+}
+
+void SearchProgress::tick() {
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, std::chrono::seconds(1), [this] { return ended_; })) {
+    if (shown_) draw(steady_clock().now_seconds() - shown_at_);
+  }
+}
+
+void SearchProgress::draw(double seconds_since_shown) {
+  SearchState now = state_;
+  now.seconds_left = std::max(0.0, now.seconds_left - seconds_since_shown);
   // The last column stays free: some terminals wrap a line that fills it.
-  const std::string text = search_text(state, terminal_width(stream_) - 1);
+  const std::string text = search_text(now, terminal_width(stream_) - 1);
   std::fprintf(stream_, "\r%s%s%s\x1b[K", colour_ ? "\x1b[2m" : "", text.c_str(),
                colour_ ? "\x1b[0m" : "");
   std::fflush(stream_);
@@ -77,16 +104,31 @@ void SearchProgress::show(const SearchState& state) {
 }
 
 void SearchProgress::note(const std::string& line) {
-  clear();
+  const std::lock_guard lock(mutex_);
+  erase();
   std::fprintf(stream_, "%s\n", plain_line(line).c_str());
   std::fflush(stream_);
 }
 
-void SearchProgress::clear() {
+void SearchProgress::plain(const std::string& line) {
+  if (!enabled_) note(line);
+}
+
+void SearchProgress::erase() {
   if (!shown_) return;
   std::fputs("\r\x1b[K", stream_);
   std::fflush(stream_);
   shown_ = false;
+}
+
+void SearchProgress::clear() {
+  {
+    const std::lock_guard lock(mutex_);
+    erase();
+    ended_ = true;
+  }
+  changed_.notify_all();
+  if (ticker_.joinable()) ticker_.join();
 }
 
 }  // namespace ocrtune

@@ -3,9 +3,12 @@
 // Written to stderr and only where that is a terminal; the answer on stdout is never touched.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <cstdio>
+#include <mutex>
 #include <string>
+#include <thread>
 
 #include "base/stats.h"
 
@@ -31,18 +34,21 @@ class Progress {
 
 // Where a search stands.
 struct SearchState {
-  int trial = 0;         // the one that runs now, from 1
-  int trials_about = 0;  // 0: cannot be said yet
-  Interval best;         // samples per second; all zero before the first success
-  double seconds_left = 0;
-  std::string phase;    // "ladder", "race", ...; may be empty
-  std::string setting;  // knobs of the current trial
+  int trial = 0;               // the one that runs now, from 1
+  Interval best;               // images per second; all zero before the first success
+  double seconds_left = 0;     // of the budget
+  double budget_seconds = 0;   // 0: unknown
+  std::string phase, setting;  // "race"; knobs of the current trial; may be empty
+  const char* unit = "images/s";
 };
 
-// "trial 12 of about 40 | best 212 (207..216)/s | 1 min 20 s left | race nproc=2 threads=4", cut to
-// `width`: what is cut first stands last.
+// "trial 12 [#####.....] 1 min 20 s left | best 212 (207..216) images/s | race nproc=2 threads=4",
+// cut to `width`: what is cut first stands last.
 std::string search_text(const SearchState& state, int width);
 
+// One line at the bottom of a terminal, drawn anew each second so that the time left goes down.
+// Where nothing can be redrawn (a pipe, TERM=dumb) only notes are printed. For one thread; it has
+// one more.
 class SearchProgress {
  public:
   explicit SearchProgress(std::FILE* stream = stderr);
@@ -50,15 +56,24 @@ class SearchProgress {
   SearchProgress(const SearchProgress&) = delete;
   SearchProgress& operator=(const SearchProgress&) = delete;
 
-  void show(const SearchState& state);  // nothing without a terminal
-  // A line that stays, above the progress line; printed without a terminal too.
-  void note(const std::string& line);
-  void clear();  // takes the line away before an answer is printed
+  void show(const SearchState& state);
+  void note(const std::string& line);   // a line that stays, above the progress line
+  void plain(const std::string& line);  // a line for those who see no progress line; else nothing
+  void clear();                         // takes the line away before an answer is printed
 
  private:
+  void draw(double seconds_since_shown);
+  void erase();
+  void tick();
+
   std::FILE* stream_;
   bool enabled_, colour_;
-  bool shown_ = false;
+  std::mutex mutex_;  // guards what follows, and the stream
+  std::condition_variable changed_;
+  SearchState state_;
+  double shown_at_ = 0;
+  bool shown_ = false, ended_ = false;
+  std::thread ticker_;
 };
 
 }  // namespace ocrtune

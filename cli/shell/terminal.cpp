@@ -50,8 +50,8 @@ int help_width(std::FILE* stream) {
   return is_terminal(stream) ? std::min(terminal_width(stream), kReadable) : kReadable;
 }
 
-bool may_colour(std::FILE* stream) {
-  return is_terminal(stream) && environment("NO_COLOR").empty() && environment("TERM") != "dumb";
-}
+bool may_redraw(std::FILE* stream) { return is_terminal(stream) && environment("TERM") != "dumb"; }
+
+bool may_colour(std::FILE* stream) { return may_redraw(stream) && environment("NO_COLOR").empty(); }
 
 }  // namespace ocrtune

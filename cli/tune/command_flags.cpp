@@ -18,8 +18,6 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kMaxShown = 12;  // settings of a dry run
-
 Status read_environment(const CommandFlags& flags, RunOptions& options) {
   for (const std::string& assignment : flags.environment) {
     const std::size_t equals = assignment.find('=');
@@ -152,25 +150,6 @@ Status settle_command(RunOptions& options, const Machine& machine, bool baseline
     if (turned.count(row.name) == 0 && options.axes.count(row.name) == 0) {
       options.axes[row.name] = {knob_text(options.baseline, row.name)};
     }
-  }
-  return Status();
-}
-
-Status print_commands(const RunOptions& options, const Machine& machine, const Space& space) {
-  const auto prepared = prepare_command(command_workload(options), machine);
-  if (!prepared) return prepared.error();
-  std::vector<Knobs> settings = {options.baseline};
-  for (const Knobs& knobs : space.points()) {
-    if (knobs != options.baseline) settings.push_back(knobs);
-  }
-  for (std::size_t i = 0; i < std::min(settings.size(), kMaxShown); ++i) {
-    std::printf("%s%s\n", knobs_text(settings[i]).c_str(), i == 0 ? " (baseline)" : "");
-    for (const auto& line : dry_run_lines(*prepared, machine, settings[i])) {
-      std::printf("  %s\n", line.c_str());
-    }
-  }
-  if (settings.size() > kMaxShown) {
-    std::printf("and %zu settings more\n", settings.size() - kMaxShown);
   }
   return Status();
 }

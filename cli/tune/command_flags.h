@@ -7,7 +7,6 @@
 #include "base/result.h"
 #include "cli/flags.h"
 #include "probes/machine/machine.h"
-#include "tuner/space/space.h"
 #include "tuner/store/run_record.h"
 
 namespace ocrtune {
@@ -30,8 +29,5 @@ double command_trial_seconds(double budget_seconds);
 // knobs that it does not turn, which are pinned to that setting. Warnings go to stderr. Errors as
 // prepare_command(). A server that is reached by its address is settled in the same way.
 Status settle_command(RunOptions& options, const Machine& machine, bool baseline_given);
-
-// What a tune would start, setting by setting.
-Status print_commands(const RunOptions& options, const Machine& machine, const Space& space);
 
 }  // namespace ocrtune

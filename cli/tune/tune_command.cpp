@@ -22,9 +22,11 @@
 #include "cli/shell/progress.h"
 #include "cli/shell/terminal.h"
 #include "cli/tune/command_flags.h"
+#include "cli/tune/dry_run.h"
 #include "cli/tune/objective_flags.h"
 #include "cli/tune/tune_device.h"
 #include "cli/tune/tune_inference.h"
+#include "cli/tune/value_list.h"
 #include "core/data/loader.h"
 #include "core/data/samples.h"
 #include "core/train/trainer.h"
@@ -68,7 +70,10 @@ struct TuneFlags {
 
 Status read_lists(TuneFlags& flags) {
   for (const auto& [name, text] : flags.lists) {
-    if (!text.empty()) flags.options.axes[name] = split(text, ',');
+    if (text.empty()) continue;
+    auto values = read_value_list("--" + name, text, find_knob(name)->number != nullptr);
+    if (!values) return values.error();
+    flags.options.axes[name] = *std::move(values);
   }
   for (const std::string& dim : flags.dims) {
     const std::size_t equals = dim.find('=');
@@ -81,7 +86,9 @@ Status read_lists(TuneFlags& flags) {
     if (knob != nullptr && !theirs) {
       return Error{ErrorKind::usage, "--dim " + name + ": that is a knob; use --" + name};
     }
-    flags.options.axes[name] = split(dim.substr(equals + 1), ',');
+    auto values = read_value_list("--dim " + name, dim.substr(equals + 1), false);
+    if (!values) return values.error();
+    flags.options.axes[name] = *std::move(values);
   }
   for (const auto& [name, values] : flags.options.axes) flags.options.given.insert(name);
   Knobs scratch;
@@ -318,21 +325,28 @@ Result<RunRecord> resumed_run(const TuneFlags& flags, const Store& store) {
   return run;
 }
 
-SearchState search_state(const TuneProgress& progress, double spent_seconds) {
+SearchState search_state(const TuneProgress& progress, const RunOptions& options) {
   SearchState state;
   state.trial = progress.trials + 1;
   state.best.median = progress.best_samples_per_second;
   state.best.low = state.best.high = state.best.median;
   state.seconds_left = std::max(0.0, progress.budget_seconds - progress.seconds);
-  if (progress.trials > 0) {
-    const double each = (progress.seconds + spent_seconds) / progress.trials;
-    state.trials_about = progress.trials + static_cast<int>(state.seconds_left / each);
-  }
+  state.budget_seconds = options.budget_seconds;
+  if (options.serves()) state.unit = "requests/s";
   if (progress.under_way != nullptr) {
     state.phase = progress.under_way->phase;
     state.setting = knobs_text(progress.under_way->knobs);
   }
   return state;
+}
+
+// For logs and CI: what a trial gave, one line each.
+std::string trial_line(const Trial& trial, int number, const RunOptions& options) {
+  const std::string gave = trial.ok() ? fmt::format("{} {}", format_count(trial.samples_per_second),
+                                                    options.serves() ? "requests/s" : "images/s")
+                                      : std::string(outcome_name(trial.outcome));
+  return fmt::format("trial {}: {}: {} in {}", number, knobs_text(trial.knobs), gave,
+                     format_duration(trial.seconds));
 }
 
 Result<TuneLoopEnd> search_and_store(RunRecord& run, const TuneSetup& setup, Store& store,
@@ -348,19 +362,19 @@ Result<TuneLoopEnd> search_and_store(RunRecord& run, const TuneSetup& setup, Sto
   loop.earlier = run.trials;
   SearchProgress line;
   TuneCallbacks callbacks;
-  bool first = run.trials.empty();
+  int number = static_cast<int>(run.trials.size());
   callbacks.on_trial = [&](Trial& trial) {
-    if (std::exchange(first, false) && run.options.prints() && trial.seconds > 0) {
-      std::fprintf(
-          stderr,
-          "A trial takes about %s here, %s of it start-up: the budget pays for about %.0f\n",
-          format_duration(trial.seconds).c_str(), format_duration(trial.start_seconds).c_str(),
-          std::max(1.0, loop.budget_seconds / trial.seconds));
+    if (number++ == 0 && run.options.prints() && trial.seconds > 0) {
+      line.note(fmt::format(
+          "A trial takes about {} here, {} of it start-up: the budget pays for about {:.0f}",
+          format_duration(trial.seconds), format_duration(trial.start_seconds),
+          std::max(1.0, loop.budget_seconds / trial.seconds)));
     }
+    line.plain(trial_line(trial, number, run.options));
     return store.add_trial(run.id, trial);
   };
   callbacks.on_progress = [&](const TuneProgress& progress) {
-    line.show(search_state(progress, spent_seconds));
+    line.show(search_state(progress, run.options));
   };
   return tune_loop(*search, **runner, steady_clock(), loop, callbacks);
 }
@@ -429,32 +443,10 @@ void print_buckets(const TuneFlags& flags, const RunRecord& run) {
               options.widest_bucket, format_bytes(*planned).c_str(), options.baseline.batch);
 }
 
-Result<int> print_plan(const RunRecord& run, const TuneSetup& setup) {
-  std::printf("Baseline: %s (%s)\n", knobs_text(run.options.baseline).c_str(),
-              run.options.baseline_source.c_str());
-  const double budget = run.options.budget_seconds, measuring = run.options.trial_seconds;
-  std::printf("Space: %d settings; ", setup.space.size());
-  if (run.options.prints()) {
-    // A small script and a framework with its first batches.
-    constexpr double kQuickStart = 2, kSlowStart = 25;
-    std::printf(
-        "a trial measures for about %s after the program's own start, which the first trial "
-        "finds out; with %s to %s of start the budget of %s pays for about %.0f to %.0f\n",
-        format_duration(measuring).c_str(), format_duration(kQuickStart).c_str(),
-        format_duration(kSlowStart).c_str(), format_duration(budget).c_str(),
-        std::max(1.0, budget / (measuring + kSlowStart)),
-        std::max(1.0, budget / (measuring + kQuickStart)));
-  } else {
-    std::printf("a trial costs about %s, the budget of %s pays for about %.0f\n",
-                format_duration(setup.search.first_trial_seconds).c_str(),
-                format_duration(budget).c_str(), budget / setup.search.first_trial_seconds);
-  }
-  for (const Axis& axis : setup.space.axes()) {
-    std::printf("  %-10s %s\n", axis.name.c_str(), join(axis.values, " ").c_str());
-  }
-  if (run.options.command.empty()) return kExitOk;
-  const Status printed = print_commands(run.options, run.machine, setup.space);
-  if (!printed) return printed.error();
+Result<int> print_plan(const RunRecord& run, const TuneSetup& setup, bool json) {
+  const auto text = json ? dry_run_json(run, setup) : dry_run_text(run, setup);
+  if (!text) return text.error();
+  std::fputs(text->c_str(), stdout);
   return kExitOk;
 }
 
@@ -489,7 +481,7 @@ Result<int> tune(TuneFlags flags, const std::string& command_line) {
   print_buckets(flags, *run);
   auto setup = tune_setup(run->options, run->machine);
   if (!setup) return setup.error();
-  if (flags.dry_run) return print_plan(*run, *setup);
+  if (flags.dry_run) return print_plan(*run, *setup, flags.json);
   const auto turn = begin(*run, flags, *store, start);
   if (!turn) return turn.error();
   setup = tune_setup(run->options, run->machine);  // of the machine as measured

@@ -33,7 +33,7 @@ Fact<std::string> known(std::string value, std::string source) {
   return {std::move(value), std::move(source)};
 }
 
-std::string first_line(const FileRoot& root, const char* path) {
+std::string first_line_of(const FileRoot& root, const char* path) {
   const std::string text = root.read(path).value_or("");
   return std::string(trim(text.substr(0, text.find('\n'))));
 }
@@ -66,11 +66,11 @@ Fact<std::string> read_container(const FileRoot& root, const Environment& enviro
 }
 
 Fact<std::string> read_virtual_machine(const FileRoot& root) {
-  const std::string vendor = first_line(root, "/sys/class/dmi/id/sys_vendor");
-  const std::string product = first_line(root, "/sys/class/dmi/id/product_name");
+  const std::string vendor = first_line_of(root, "/sys/class/dmi/id/sys_vendor");
+  const std::string product = first_line_of(root, "/sys/class/dmi/id/product_name");
   const std::string cpuinfo = root.read("/proc/cpuinfo").value_or("");
   const bool flagged = has_hypervisor_flag(cpuinfo);
-  const std::string hypervisor = first_line(root, "/sys/hypervisor/type");
+  const std::string hypervisor = first_line_of(root, "/sys/hypervisor/type");
   if (!hypervisor.empty()) return known(hypervisor, "/sys/hypervisor/type");
   for (const Mark& mark : kVendorMarks) {
     const bool vendor_matches = vendor.find(mark.word) != std::string::npos;

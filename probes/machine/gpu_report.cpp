@@ -50,7 +50,7 @@ constexpr Field<double> kMeasures[] = {{"power_watts", &GpuFacts::power_watts},
                                        {"power_limit_watts", &GpuFacts::power_limit_watts}};
 
 template <typename T>
-void get(const Json& at, const char* name, T& value) {
+void read_value(const Json& at, const char* name, T& value) {
   if (at.contains(name) && !at[name].is_null()) at[name].get_to(value);
 }
 
@@ -82,13 +82,13 @@ std::vector<GpuFacts> gpus_from_json(const Json& list) {
   std::vector<GpuFacts> gpus;
   for (const Json& at : list) {
     GpuFacts gpu;
-    for (const auto& field : kTexts) get(at, field.name, gpu.*field.member);
-    for (const auto& field : kNumbers) get(at, field.name, gpu.*field.member);
-    for (const auto& field : kSizes) get(at, field.name, gpu.*field.member);
-    for (const auto& field : kMeasures) get(at, field.name, gpu.*field.member);
-    get(at, "slices", gpu.slices);
-    get(at, "pids", gpu.pids);
-    get(at, "drawing_pids", gpu.drawing_pids);
+    for (const auto& field : kTexts) read_value(at, field.name, gpu.*field.member);
+    for (const auto& field : kNumbers) read_value(at, field.name, gpu.*field.member);
+    for (const auto& field : kSizes) read_value(at, field.name, gpu.*field.member);
+    for (const auto& field : kMeasures) read_value(at, field.name, gpu.*field.member);
+    read_value(at, "slices", gpu.slices);
+    read_value(at, "pids", gpu.pids);
+    read_value(at, "drawing_pids", gpu.drawing_pids);
     gpus.push_back(std::move(gpu));
   }
   return gpus;
@@ -112,13 +112,13 @@ std::vector<GpuLink> links_from_json(const Json& list) {
   std::vector<GpuLink> links;
   for (const Json& at : list) {
     GpuLink link;
-    get(at, "from", link.from);
-    get(at, "to", link.to);
-    get(at, "level", link.level);
-    get(at, "nvlink", link.nvlink);
-    get(at, "read", link.read);
-    get(at, "write", link.write);
-    get(at, "atomics", link.atomics);
+    read_value(at, "from", link.from);
+    read_value(at, "to", link.to);
+    read_value(at, "level", link.level);
+    read_value(at, "nvlink", link.nvlink);
+    read_value(at, "read", link.read);
+    read_value(at, "write", link.write);
+    read_value(at, "atomics", link.atomics);
     links.push_back(std::move(link));
   }
   return links;
@@ -138,9 +138,9 @@ std::vector<SeenGpu> seen_gpus_from_json(const Json& list) {
   std::vector<SeenGpu> gpus;
   for (const Json& at : list) {
     SeenGpu gpu;
-    get(at, "logical", gpu.logical);
-    get(at, "physical", gpu.physical);
-    get(at, "uuid", gpu.uuid);
+    read_value(at, "logical", gpu.logical);
+    read_value(at, "physical", gpu.physical);
+    read_value(at, "uuid", gpu.uuid);
     gpus.push_back(std::move(gpu));
   }
   return gpus;
@@ -168,13 +168,13 @@ Result<GpuReport> find_gpu_report(const std::string& output) {
     const Json line = Json::parse(output.substr(at, end - at));
     const Json& body = line.at("ocrtune_gpu_report");
     GpuReport report;
-    get(body, "state", report.state);
-    get(body, "answered", report.answered);
-    get(body, "cuda_driver_version", report.cuda_driver_version);
-    get(body, "nccl_version", report.nccl_version);
+    read_value(body, "state", report.state);
+    read_value(body, "answered", report.answered);
+    read_value(body, "cuda_driver_version", report.cuda_driver_version);
+    read_value(body, "nccl_version", report.nccl_version);
     report.gpus = gpus_from_json(body.value("gpus", Json::array()));
     report.links = links_from_json(body.value("links", Json::array()));
-    get(body, "unknowns", report.unknowns);
+    read_value(body, "unknowns", report.unknowns);
     return report;
   } catch (const Json::exception& error) {
     return Error{ErrorKind::invalid, std::string("the GPU worker's report: ") + error.what()};

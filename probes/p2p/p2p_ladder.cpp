@@ -42,8 +42,8 @@ void add_try(P2pStep& into, const P2pStep& other) {
   }
 }
 
-bool passed(const P2pStep& step) { return step.result == StepResult::passed; }
-bool failed(const P2pStep& step) { return step.result != StepResult::not_run && !passed(step); }
+bool step_passed(const P2pStep& step) { return step.result == StepResult::passed; }
+bool step_failed(const P2pStep& step) { return step.result != StepResult::not_run && !step_passed(step); }
 
 StepResult result_of(const std::string& outcome) {
   if (outcome == "passed") return StepResult::passed;
@@ -99,7 +99,7 @@ class Ladder {
     if (!devices) return devices.error();
     if (answer_.facts.not_run_because.empty() && !stopped()) {
       run_control();
-      const bool works = !failed(answer_.facts.control) || !base_.empty();
+      const bool works = !step_failed(answer_.facts.control) || !base_.empty();
       if (!stopped() && works) climb_pairs();
       if (!stopped() && options_.soak_seconds > 0) run_soak();
     }
@@ -248,16 +248,16 @@ class Ladder {
   void run_control() {
     P2pFacts& facts = answer_.facts;
     facts.control = as_step(run(nccl_step({{"NCCL_P2P_DISABLE", "1"}}), "NCCL with P2P off"));
-    if (!failed(facts.control) || stopped()) return;
+    if (!step_failed(facts.control) || stopped()) return;
     facts.control_without_cumem_host =
         as_step(run(nccl_step({{"NCCL_P2P_DISABLE", "1"}, {"NCCL_CUMEM_HOST_ENABLE", "0"}}),
                     "NCCL without cuMem host buffers"));
-    if (passed(facts.control_without_cumem_host)) base_ = {{"NCCL_CUMEM_HOST_ENABLE", "0"}};
+    if (step_passed(facts.control_without_cumem_host)) base_ = {{"NCCL_CUMEM_HOST_ENABLE", "0"}};
     if (stopped()) return;
     facts.control_without_shm =
         as_step(run(nccl_step({{"NCCL_P2P_DISABLE", "1"}, {"NCCL_SHM_DISABLE", "1"}}),
                     "NCCL without shared memory"));
-    if (base_.empty() && passed(facts.control_without_shm)) base_ = {{"NCCL_SHM_DISABLE", "1"}};
+    if (base_.empty() && step_passed(facts.control_without_shm)) base_ = {{"NCCL_SHM_DISABLE", "1"}};
   }
 
   // What every NCCL run needs here, and more.
@@ -289,13 +289,13 @@ class Ladder {
     copy.kind = "copy";
     copy.devices = {a.uuid, b.uuid};
     try_rung(copy, name + "copies", &P2pPairFacts::copy, there, back);
-    if (stopped() || !passed(there.copy) || !passed(back.copy)) return;
+    if (stopped() || !step_passed(there.copy) || !step_passed(back.copy)) return;
     GpuStep handshake = copy;
     handshake.kind = "handshake";
     try_rung(handshake, name + "handshake of kernels", &P2pPairFacts::handshake, there, back);
-    if (stopped() || !passed(there.handshake) || !passed(back.handshake)) return;
+    if (stopped() || !step_passed(there.handshake) || !step_passed(back.handshake)) return;
     shake_in_two_processes(handshake, name, there, back);
-    if (stopped() || !passed(there.handshake) || !passed(back.handshake)) return;
+    if (stopped() || !step_passed(there.handshake) || !step_passed(back.handshake)) return;
     run_nccl(copy.devices, name, there, back);
   }
 
@@ -314,7 +314,7 @@ class Ladder {
         const std::string why = both.detail;
         both = alone[i];
         both.detail = "in one process alone" + (why.empty() ? "" : "; in two: " + why);
-      } else if (failed(both)) {
+      } else if (step_failed(both)) {
         both.detail = "in two processes: " + both.detail;
       }
     }
@@ -372,14 +372,14 @@ class Ladder {
     step.ranks = 2;
     const GpuStepResult with = run(step, name + "NCCL with P2P on");
     P2pStep rung = as_step(with);
-    if (passed(rung) && !with.log.uses(NcclTransport::p2p)) {
+    if (step_passed(rung) && !with.log.uses(NcclTransport::p2p)) {
       rung = P2pStep{};
       rung.detail = with.log.channels.empty()
                         ? "its log names no transport"
                         : "it would not use P2P: " + with.log.transports_text();
     }
     there.nccl = back.nccl = rung;
-    if (!passed(rung) || stopped() || !base_.empty()) return;  // without a base: nothing to compare
+    if (!step_passed(rung) || stopped() || !base_.empty()) return;  // without a base: nothing to compare
     step.environment = based({{"NCCL_P2P_DISABLE", "1"}});
     const GpuStepResult without = run(step, name + "NCCL through shared memory");
     there.p2p_bytes_per_second = back.p2p_bytes_per_second = nccl_rate(with);

@@ -19,13 +19,13 @@ constexpr double kMemoryShare = 0.8;
 constexpr int kMaxThreads = 8;
 constexpr int kMaxGpuWorkers = 4;
 
-struct Cores {
+struct CoreCounts {
   int whole = 0;         // distinct allowed cores of the fastest kind
   int cache_groups = 0;  // that they lie in
   bool hybrid = false;
 };
 
-Cores allowed_cores(const CpuFacts& cpu) {
+CoreCounts count_allowed_cores(const CpuFacts& cpu) {
   int fastest = 0;
   int slowest = 0;
   bool first = true;
@@ -74,7 +74,7 @@ void explain_memory(int by_memory, bool squeezed, double room, CautiousSetting& 
   }
 }
 
-void explain_cpus(const Machine& machine, const Cores& cores, int usable, CautiousSetting& out) {
+void explain_cpus(const Machine& machine, const CoreCounts& cores, int usable, CautiousSetting& out) {
   out.reasons.push_back(fmt::format(
       "{:.4g} usable CPUs ({}), {} whole cores in {} cache group{}: threads x processes stay at {}",
       *machine.cpu.usable_cpus.value, machine.cpu.usable_cpus.source, cores.whole,
@@ -123,7 +123,7 @@ CautiousSetting cautious_setting_of(const Machine& machine) {
     out.reasons.push_back("no setting without a CPU count: " + machine.cpu.usable_cpus.source);
     return out;
   }
-  const Cores cores = allowed_cores(machine.cpu);
+  const CoreCounts cores = count_allowed_cores(machine.cpu);
   int usable = std::max(1, static_cast<int>(*machine.cpu.usable_cpus.value));
   if (cores.whole > 0) usable = std::min(usable, cores.whole);
   if (machine.cpu.effective_cores.known()) {

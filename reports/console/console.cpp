@@ -14,7 +14,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr int kMaxLines = 25;
+constexpr int kMaxSummaryLines = 25;
 constexpr int kLabelWidth = 9;
 
 const char* tone_code(Tone tone) {
@@ -186,12 +186,12 @@ std::string console_summary(const RunRecord& run, int width, bool colour) {
     lines.blank();
     add_neighbours(lines, "close", result.close, 3);
     // Two lines are kept for noise and advice, three for failures.
-    add_neighbours(lines, "not", result.rejected, std::max(kMaxLines - lines.count() - 5, 1));
-    add_failures(lines, run, std::min(3, kMaxLines - lines.count() - 2));
+    add_neighbours(lines, "not", result.rejected, std::max(kMaxSummaryLines - lines.count() - 5, 1));
+    add_failures(lines, run, std::min(3, kMaxSummaryLines - lines.count() - 2));
   } else {
     lines.marked("answer", result.answer.empty() ? "no setting was measured" : result.answer,
                  badges(run));
-    add_failures(lines, run, kMaxLines - lines.count() - 8);
+    add_failures(lines, run, kMaxSummaryLines - lines.count() - 8);
     add_rules(lines, result);
   }
   if (!run.trials.empty()) lines.add("noise", noise_text(run));

@@ -24,16 +24,16 @@ const char* verdict_name(PromiseVerdict verdict) {
   return "";
 }
 
-Json known(double value) { return value > 0 && std::isfinite(value) ? Json(value) : Json(); }
+Json known_value(double value) { return value > 0 && std::isfinite(value) ? Json(value) : Json(); }
 
 Json probe_json(const RateProbe& probe) {
   return {{"requests_per_second", probe.requests_per_second},
           {"verdict", verdict_name(probe.verdict)},
           {"stop", std::string(load_stop_name(probe.stop))},
           {"seconds", probe.seconds},
-          {"latency_seconds", known(probe.latency_seconds)},
-          {"median_seconds", known(probe.median_seconds)},
-          {"worst_kind_seconds", known(probe.worst_kind_seconds)},
+          {"latency_seconds", known_value(probe.latency_seconds)},
+          {"median_seconds", known_value(probe.median_seconds)},
+          {"worst_kind_seconds", known_value(probe.worst_kind_seconds)},
           {"judged", probe.judged},
           {"over", probe.over},
           {"design_effect", probe.design_effect}};
@@ -72,12 +72,12 @@ std::string slo_json(const SloSearchResult& result, const Promise& promise) {
   json["promise_percentile"] = promise.percentile;
   json["promise_seconds"] = promise.seconds;
   json["found"] = result.found;
-  json["requests_per_second"] = known(result.requests_per_second);
+  json["requests_per_second"] = known_value(result.requests_per_second);
   json["confirmed"] = result.confirmed;
-  json["broken_at_requests_per_second"] = known(result.broken_at);
-  json["saturated_at_requests_per_second"] = known(result.saturated_at);
-  json["alone_seconds"] = known(result.alone_seconds);
-  json["latency_seconds"] = known(result.latency_seconds);
+  json["broken_at_requests_per_second"] = known_value(result.broken_at);
+  json["saturated_at_requests_per_second"] = known_value(result.saturated_at);
+  json["alone_seconds"] = known_value(result.alone_seconds);
+  json["latency_seconds"] = known_value(result.latency_seconds);
   json["stop_reason"] = result.stop_reason;
   json["probes"] = Json::array();
   for (const RateProbe& probe : result.probes) json["probes"].push_back(probe_json(probe));

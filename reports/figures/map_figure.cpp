@@ -20,7 +20,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kLeft = 56, kTop = 8, kBottom = 44;
+constexpr double kMapLeft = 56, kTop = 8, kBottom = 44;
 constexpr int kShades = 8;
 
 using Place = std::pair<int, int>;  // nproc, batch
@@ -115,7 +115,7 @@ class MapDrawing {
         grid_(std::move(grid)),
         cell_width_(std::clamp(640.0 / static_cast<double>(grid_.batches.size()), 34.0, 84.0)),
         cell_height_(std::clamp(300.0 / static_cast<double>(grid_.nprocs.size()), 22.0, 36.0)),
-        svg_(kLeft + cell_width_ * static_cast<double>(grid_.batches.size()) + 8,
+        svg_(kMapLeft + cell_width_ * static_cast<double>(grid_.batches.size()) + 8,
              kTop + cell_height_ * static_cast<double>(grid_.nprocs.size()) + kBottom,
              say_attribute("aria-label", "Rate by processes and batch size")) {}
 
@@ -134,7 +134,7 @@ class MapDrawing {
   }
 
  private:
-  double x(std::size_t column) const { return kLeft + cell_width_ * static_cast<double>(column); }
+  double x(std::size_t column) const { return kMapLeft + cell_width_ * static_cast<double>(column); }
   // The most processes stand on top.
   double y(std::size_t row) const {
     return kTop + cell_height_ * static_cast<double>(grid_.nprocs.size() - 1 - row);
@@ -281,7 +281,7 @@ class MapDrawing {
                 "tick", Svg::Anchor::middle);
     }
     for (std::size_t row = 0; row < grid_.nprocs.size(); ++row) {
-      svg_.text(kLeft - 7, y(row) + cell_height_ / 2 + 4, fmt::format("{}", grid_.nprocs[row]),
+      svg_.text(kMapLeft - 7, y(row) + cell_height_ / 2 + 4, fmt::format("{}", grid_.nprocs[row]),
                 "tick", Svg::Anchor::end);
     }
     svg_.text(x(0), bottom + 33, say("batch size of each process →", {}, "tspan"), "axis");

@@ -18,8 +18,8 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kWidth = 420, kHeight = 250;
-constexpr double kLeft = 50, kRight = 12, kTop = 12, kBottom = 38;
+constexpr double kScalingWidth = 420, kHeight = 250;
+constexpr double kScalingLeft = 50, kRight = 12, kTop = 12, kBottom = 38;
 
 struct Point {
   int value = 0;
@@ -54,7 +54,7 @@ class ScalingDrawing {
         row_(row),
         points_(points),
         best_(best_of_each(points)),
-        svg_(kWidth, kHeight, say_attribute("aria-label", "Rate by {}", {row.name})) {
+        svg_(kScalingWidth, kHeight, say_attribute("aria-label", "Rate by {}", {row.name})) {
     double highest = 0;
     for (const Point& point : points) {
       highest = std::max(highest, point.setting->samples_per_second.high);
@@ -62,8 +62,8 @@ class ScalingDrawing {
     rate_ = {0, highest * 1.06, kHeight - kBottom, -(kHeight - kBottom - kTop), false};
     // Zero loader workers have a place left of one on a logarithmic axis.
     low_ = best_.begin()->first == 0 ? 0.5 : best_.begin()->first;
-    value_ = {low_, static_cast<double>(best_.rbegin()->first), kLeft + 16,
-              kWidth - kLeft - kRight - 32, true};
+    value_ = {low_, static_cast<double>(best_.rbegin()->first), kScalingLeft + 16,
+              kScalingWidth - kScalingLeft - kRight - 32, true};
   }
 
   std::string draw() {
@@ -87,8 +87,8 @@ class ScalingDrawing {
 
   void draw_axes() {
     for (const double tick : round_ticks(0, rate_.high, 5)) {
-      svg_.line(kLeft, rate_.at(tick), kWidth - kRight, rate_.at(tick), "grid");
-      svg_.text(kLeft - 6, rate_.at(tick) + 4, fmt::format("{:g}", tick), "tick", Svg::Anchor::end);
+      svg_.line(kScalingLeft, rate_.at(tick), kScalingWidth - kRight, rate_.at(tick), "grid");
+      svg_.text(kScalingLeft - 6, rate_.at(tick) + 4, fmt::format("{:g}", tick), "tick", Svg::Anchor::end);
     }
     double last = -1e9;
     for (const auto& [value, setting] : best_) {
@@ -97,9 +97,9 @@ class ScalingDrawing {
       svg_.text(last, kHeight - kBottom + 15, fmt::format("{}", value), "tick",
                 Svg::Anchor::middle);
     }
-    svg_.text(kWidth - kRight, kHeight - 6, fmt::format("{} →", row_.name), "axis",
+    svg_.text(kScalingWidth - kRight, kHeight - 6, fmt::format("{} →", row_.name), "axis",
               Svg::Anchor::end);
-    svg_.text(kLeft, kHeight - 6, say("samples/s ↑", {}, "tspan"), "axis");
+    svg_.text(kScalingLeft, kHeight - 6, say("samples/s ↑", {}, "tspan"), "axis");
   }
 
   // rate(least) x value / least, clipped at the top of the picture.

@@ -14,7 +14,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kWidth = 720, kHeight = 200;
+constexpr double kPictureWidth = 720, kHeight = 200;
 constexpr double kLeft = 80, kRight = 12, kTop = 12, kBottom = 30;
 
 std::string cell(const std::string& text) { return "<td>" + html_text(plain_line(text)) + "</td>"; }
@@ -51,12 +51,12 @@ std::string memory_figure(const AttemptSummary& attempt, int number) {
   if (points.size() < 2) return "";
   double highest = 0;
   for (const TracePoint& point : points) highest = std::max(highest, point.value);
-  Svg svg(kWidth, kHeight, fmt::format(" aria-label=\"Memory of attempt {}\"", number));
-  const Scale time{0, std::max(points.back().seconds, 1.0), kLeft, kWidth - kLeft - kRight, false};
+  Svg svg(kPictureWidth, kHeight, fmt::format(" aria-label=\"Memory of attempt {}\"", number));
+  const Scale time{0, std::max(points.back().seconds, 1.0), kLeft, kPictureWidth - kLeft - kRight, false};
   const Scale bytes{0, std::max(highest, 1.0) * 1.05, kHeight - kBottom,
                     -(kHeight - kBottom - kTop), false};
   for (const double tick : round_ticks(0, highest, 4)) {
-    svg.line(kLeft, bytes.at(tick), kWidth - kRight, bytes.at(tick), "grid");
+    svg.line(kLeft, bytes.at(tick), kPictureWidth - kRight, bytes.at(tick), "grid");
     svg.text(kLeft - 6, bytes.at(tick) + 4, format_bytes(static_cast<std::uint64_t>(tick)), "tick",
              Svg::Anchor::end);
   }

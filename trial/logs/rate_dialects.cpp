@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMaxCharacters = 4000;  // of a line that is looked at
 
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+bool is_decimal_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 template <std::size_t N>
 bool is_one_of(std::string_view word, const std::array<std::string_view, N>& words) {
@@ -112,7 +112,7 @@ std::optional<Rate> rate_at(std::string_view text, std::size_t slash) {
   while (right < text.size() && text[right] == ' ') ++right;
   std::size_t right_end = right;
   while (right_end < text.size() && is_letter(text[right_end])) ++right_end;
-  if (right_end < text.size() && (is_digit(text[right_end]) || text[right_end] == '_')) {
+  if (right_end < text.size() && (is_decimal_digit(text[right_end]) || text[right_end] == '_')) {
     return std::nullopt;
   }
   std::size_t left_end = slash;
@@ -123,7 +123,7 @@ std::optional<Rate> rate_at(std::string_view text, std::size_t slash) {
   const std::string_view below = text.substr(right, right_end - right);
   Rate rate;
   rate.at = left;
-  const bool bare = above.empty() && left > 0 && is_digit(text[left - 1]);  // timm: "731.29/s"
+  const bool bare = above.empty() && left > 0 && is_decimal_digit(text[left - 1]);  // timm: "731.29/s"
   if (is_second(below) && (is_sample_noun(above) || is_step_noun(above) || bare)) {
     rate.unit.of_steps = is_step_noun(above);
   } else if (is_step_noun(below) || is_sample_noun(below)) {
@@ -291,7 +291,7 @@ std::optional<LogReading> read_progress(const std::string& line) {
   const std::size_t arrow = text.find('<');
   std::size_t bracket = text.find(" [");
   while (bracket != std::string::npos && bracket + 2 < text.size() &&
-         !is_digit(text[bracket + 2]) && text[bracket + 2] != '?') {
+         !is_decimal_digit(text[bracket + 2]) && text[bracket + 2] != '?') {
     bracket = text.find(" [", bracket + 1);  // Keras's "[====>" is no time
   }
   const bool tqdm = bracket != std::string::npos && arrow != std::string::npos && arrow > bracket;

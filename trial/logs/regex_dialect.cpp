@@ -15,7 +15,7 @@ namespace ocrtune {
 namespace {
 
 // std::regex recurses for each character: longer lines are not matched.
-constexpr std::size_t kMaxCharacters = 2000;
+constexpr std::size_t kMaxLineCharacters = 2000;
 
 using Setter = void (*)(LogReading&, double);
 
@@ -109,7 +109,7 @@ Result<LogDialect> regex_dialect(const std::string& pattern) {
                      groups = named.groups](const std::string& line) -> std::optional<LogReading> {
     std::smatch match;
     try {
-      if (line.size() > kMaxCharacters || !std::regex_search(line, match, compiled)) {
+      if (line.size() > kMaxLineCharacters || !std::regex_search(line, match, compiled)) {
         return std::nullopt;
       }
     } catch (const std::regex_error&) {

@@ -11,24 +11,24 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kMaxObservations = 160;  // more cost time and teach little
+constexpr std::size_t kMaxForecastObservations = 160;  // more cost time and teach little
 constexpr double kDiscarded = 9;               // times the variance of a clean trial
 constexpr double kPriorDof = 3;                // what the expected noise counts as, in repeats
 constexpr double kSuspicious = 3.5;            // deviations below what the others say
 
 // The fastest three quarters of what may stay, and an even sample of the rest.
 void keep_most_telling(std::vector<Observation>& observations) {
-  if (observations.size() <= kMaxObservations) return;
+  if (observations.size() <= kMaxForecastObservations) return;
   std::stable_sort(
       observations.begin(), observations.end(),
       [](const Observation& a, const Observation& b) { return a.log_rate > b.log_rate; });
-  constexpr std::size_t kFast = kMaxObservations * 3 / 4;
-  constexpr std::size_t kOthers = kMaxObservations - kFast;
+  constexpr std::size_t kFast = kMaxForecastObservations * 3 / 4;
+  constexpr std::size_t kOthers = kMaxForecastObservations - kFast;
   const std::size_t rest = observations.size() - kFast;
   for (std::size_t i = 0; i < kOthers; ++i) {
     observations[kFast + i] = observations[kFast + i * rest / kOthers];
   }
-  observations.resize(kMaxObservations);
+  observations.resize(kMaxForecastObservations);
 }
 
 double doublings(double value) { return std::log2(std::max(value, 1e-9)); }
@@ -144,7 +144,7 @@ void Forecaster::update(const Ledger& ledger) {
   for (Observation& seen : rates) seen.log_rate -= offset(seen.point);
   speed_.fit(rates);
   // Trial by trial while they are few: then slow ones stand out, and what time did to them.
-  if (single.size() > kMaxObservations) {
+  if (single.size() > kMaxForecastObservations) {
     single.clear();
     for (const Observation& seen : observations) single.push_back({seen, -1});
   }

@@ -15,10 +15,10 @@ struct Line {
 };
 
 double density(double z) { return std::exp(-0.5 * z * z) / std::sqrt(2 * std::numbers::pi); }
-double share_below(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
+double normal_share_below(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
 
 // E[max(0, Z - z)] for z >= 0.
-double excess(double z) { return density(z) - z * share_below(-z); }
+double excess(double z) { return density(z) - z * normal_share_below(-z); }
 
 // Lines in ascending order of slope; of equal slopes only the highest.
 std::vector<Line> sorted_lines(const std::vector<double>& means,

@@ -7,7 +7,7 @@
 namespace ocrtune {
 namespace {
 
-double doublings(double from, double to) { return std::fabs(std::log2(to / from)); }
+double doublings_between(double from, double to) { return std::fabs(std::log2(to / from)); }
 
 // The value of the `which`-th switch on a rung: all the first at the bottom, then so that pairs of
 // values of two switches meet.
@@ -78,9 +78,9 @@ Ladder::Ladder(const Space& space, double cores) : space_(&space) {
 double Ladder::distance(std::size_t step, int point) const {
   const Rung& rung = rungs_[step];
   const Knobs& knobs = space_->knobs(point);
-  double distance = doublings(rung.n, knobs.nproc) + doublings(rung.t, knobs.threads);
-  distance += doublings(rung.n * rung.t, static_cast<double>(knobs.nproc) * knobs.threads);
-  distance += doublings(rung.b, knobs.batch) + 0.5 * doublings(rung.w + 1, knobs.workers + 1.0);
+  double distance = doublings_between(rung.n, knobs.nproc) + doublings_between(rung.t, knobs.threads);
+  distance += doublings_between(rung.n * rung.t, static_cast<double>(knobs.nproc) * knobs.threads);
+  distance += doublings_between(rung.b, knobs.batch) + 0.5 * doublings_between(rung.w + 1, knobs.workers + 1.0);
   std::size_t switches = 0;  // axes that the rungs' four numbers leave open, so far
   for (std::size_t a = 0; a < space_->axes().size(); ++a) {
     const Axis& axis = space_->axes()[a];

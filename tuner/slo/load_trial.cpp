@@ -20,7 +20,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kWorthMore = 1.05;  // more in flight must bring this much
+constexpr double kWorthMoreTime = 1.05;  // more in flight must bring this much
 constexpr double kStepShare = 0.06;  // of the time, for each number in flight
 constexpr double kWarmUpSeconds = 0.5;
 constexpr double kMinTrial = 12;      // seconds
@@ -150,7 +150,7 @@ class LoadTrial {
       if (one.latency.count() == 0 && one.failed > 0) return fail_answering();
       events_.say(NoteEvent{
           0, fmt::format("{} in flight: {:.4g} requests/s", next, one.requests_per_second)});
-      const bool worth = one.requests_per_second > kWorthMore * best;
+      const bool worth = one.requests_per_second > kWorthMoreTime * best;
       if (worth) in_flight = next;
       best = std::max(best, one.requests_per_second);
       if (!worth && next > 4) break;

@@ -10,7 +10,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kWide = 1.96;   // standard errors of a 95 % interval
+constexpr double kWideInterval = 1.96;   // standard errors of a 95 % interval
 constexpr double kPriorDof = 4;  // what the pooled noise counts as
 
 struct Gathered {
@@ -76,7 +76,7 @@ double repeat_noise(const std::vector<Trial>& trials, double prior, const Object
 Interval rate_interval(const std::vector<double>& rates, double noise) {
   if (rates.empty()) return {};
   const double centre = median(rates);
-  const double error = kWide * noise / std::sqrt(static_cast<double>(rates.size()));
+  const double error = kWideInterval * noise / std::sqrt(static_cast<double>(rates.size()));
   Interval pooled{centre, centre * std::exp(-error), centre * std::exp(error)};
   if (rates.size() < 6) return pooled;
   const Interval drawn = bootstrap_median(rates, 0.95, 1, 300);

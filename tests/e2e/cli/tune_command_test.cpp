@@ -83,12 +83,27 @@ TEST_F(TuneCommand, DryRunStartsNothing) {
   EXPECT_FALSE(path_exists(db_));
 }
 
+TEST_F(TuneCommand, DryRunAsOneDocument) {
+  const Ran ran = run(small("--nproc 1-2 --batch 4 --dry-run --json 2>/dev/null"));
+  ASSERT_EQ(ran.code, 0) << ran.out;
+  const auto json = nlohmann::json::parse(ran.out, nullptr, false);
+  ASSERT_FALSE(json.is_discarded()) << ran.out;
+  EXPECT_EQ(json["dry_run"], true);
+  EXPECT_EQ(json["space"]["nproc"], (std::vector<std::string>{"1", "2"}));
+  EXPECT_GE(json["settings"].get<int>(), 2);
+  EXPECT_TRUE(json["commands"].empty()) << "the built-in engine starts itself";
+  EXPECT_FALSE(path_exists(db_));
+}
+
 TEST_F(TuneCommand, WrongUseIsOneLineAndCode2) {
   const std::string empty = join_path(folder_, "empty");
   ASSERT_TRUE(make_directories(empty));
   for (const auto& [arguments, word] :
        std::vector<std::pair<std::string, std::string>>{{"--frobnicate", "frobnicate"},
                                                         {"--nproc 0", "nproc"},
+                                                        {"--nproc 5000", "from 1 to 4096"},
+                                                        {"--nproc 1,,2", "an empty value"},
+                                                        {"--nproc 4-1", "the range falls"},
                                                         {"--precision fp8", "fp8"},
                                                         {"--budget 1s", "--budget"},
                                                         {"--budget soon", "soon"},

@@ -5,7 +5,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr auto kFields = [](auto& spec, const auto& visit) {
+constexpr auto kTrialFields = [](auto& spec, const auto& visit) {
   visit("place", spec.place);
   visit("masks", spec.masks);
   visit("exclusive", spec.exclusive);
@@ -28,7 +28,7 @@ constexpr auto kFields = [](auto& spec, const auto& visit) {
 }  // namespace
 
 std::string infer_trial_spec_text(const InferTrialSpec& spec) {
-  FieldsJson json = fields_json(kFields, spec);
+  FieldsJson json = fields_json(kTrialFields, spec);
   json["infer"] = infer_spec_text(spec.infer);
   return json_line(json);
 }
@@ -40,7 +40,7 @@ Result<InferTrialSpec> parse_infer_trial_spec(const std::string& text) {
     spec.infer = std::move(infer).value();
     return Status();
   };
-  return parse_fields<InferTrialSpec>(kFields, text, "inference trial spec", read_infer);
+  return parse_fields<InferTrialSpec>(kTrialFields, text, "inference trial spec", read_infer);
 }
 
 Result<std::vector<CpuSet>> masks_of(const InferTrialSpec& spec) {

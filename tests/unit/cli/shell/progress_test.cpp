@@ -13,7 +13,7 @@ namespace ocrtune {
 namespace {
 
 SearchState half_way() {
-  return {12, 40, {212, 207, 216}, 80, "race", "nproc=2 threads=4 batch=32 binding=compact"};
+  return {12, {212, 207, 216}, 80, 160, "race", "nproc=2 threads=4 batch=32 binding=compact"};
 }
 
 std::string contents(std::FILE* file) {
@@ -25,20 +25,20 @@ std::string contents(std::FILE* file) {
 
 TEST(SearchProgress, SaysHowFarBestAndTimeLeft) {
   EXPECT_EQ(search_text(half_way(), 200),
-            "trial 12 of about 40 | best 212.0 (207.0..216.0)/s | 1 min 20 s left | race nproc=2 "
-            "threads=4 batch=32 binding=compact");
+            "trial 12 [#####.....] 1 min 20 s left | best 212.0 (207.0..216.0) images/s | race "
+            "nproc=2 threads=4 batch=32 binding=compact");
 }
 
 TEST(SearchProgress, LeavesOutWhatIsNotKnownYet) {
-  EXPECT_EQ(search_text({1, 0, {}, 0, "", ""}, 80), "trial 1");
-  EXPECT_EQ(search_text({41, 40, {}, 0, "race", ""}, 80), "trial 41 of about 41 | race")
-      << "never more done than there is";
+  EXPECT_EQ(search_text({1, {}, 0, 0, "", ""}, 80), "trial 1");
+  EXPECT_EQ(search_text({41, {}, -3, 60, "race", ""}, 80), "trial 41 [##########] | race")
+      << "past the budget the bar is full";
 }
 
 TEST(SearchProgress, FitsSixtyColumns) {
   const std::string text = search_text(half_way(), 60);
   EXPECT_LE(display_width(text), 60);
-  EXPECT_NE(text.find("trial 12 of about 40"), std::string::npos);
+  EXPECT_NE(text.find("trial 12 [#####.....]"), std::string::npos);
 }
 
 TEST(SearchProgress, SaysNothingIntoAPipeButNotesStay) {
@@ -48,8 +48,9 @@ TEST(SearchProgress, SaysNothingIntoAPipeButNotesStay) {
     SearchProgress line(file);
     line.show(half_way());
     line.note("kept\x1b[31m");
+    line.plain("trial 1: nproc=2: 12 images/s");
   }
-  EXPECT_EQ(contents(file), "kept\\x1b[31m\n");
+  EXPECT_EQ(contents(file), "kept\\x1b[31m\ntrial 1: nproc=2: 12 images/s\n");
   std::fclose(file);
 }
 

@@ -1,0 +1,17 @@
+// What `tune --dry-run` prints: the space, what the budget pays for, and every command line.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "tuner/session/tune_setup.h"
+#include "tuner/store/run_record.h"
+
+namespace ocrtune {
+
+// As text: at most a dozen command lines.
+Result<std::string> dry_run_text(const RunRecord& run, const TuneSetup& setup);
+// As one document (docs/schema.md).
+Result<std::string> dry_run_json(const RunRecord& run, const TuneSetup& setup);
+
+}  // namespace ocrtune
