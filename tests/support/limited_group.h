@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -39,6 +40,14 @@ class LimitedGroup {
   LimitedGroup& operator=(const LimitedGroup&) = delete;
 
   const std::string& why_not() const { return why_not_; }  // empty: it stands
+  // The most that was ever charged to it; 0: not known.
+  double peak_bytes() const {
+    for (const char* name : {"memory.max_usage_in_bytes", "memory.peak"}) {
+      const auto text = read_file(join_path(path_, name), 64);
+      if (text) return std::strtod(text->c_str(), nullptr);
+    }
+    return 0;
+  }
   std::string processes_file() const { return join_path(path_, "cgroup.procs"); }
 
  private:

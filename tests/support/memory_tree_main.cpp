@@ -2,6 +2,7 @@
 //
 //   own N        N MiB of private memory, touched        shared N    the same, shared with children
 //   copy N       writes to N MiB of what a parent holds  drop        gives all its own back
+//   copy_slowly N R  the same, R MiB a second            read        touches all that it sees
 //   file PATH N  maps N MiB of a file of that path       shm NAME N  N MiB of /dev/shm, mapped
 //   shm_open NAME N  the same, written and not mapped    grow N R    N MiB more, R MiB a second
 //   fork N { ... }   N children run the words between the braces; they end there
@@ -58,6 +59,15 @@ void copy_on_write(std::size_t mib) {
   }
 }
 
+void copy_slowly(std::size_t mib, double mib_per_second) {
+  for (const Block& block : g_blocks) {
+    for (std::size_t at = 0; block.is_private && at < block.size && mib > 0; at += kMiB, --mib) {
+      std::memset(block.bytes + at, 2, kMiB);
+      nap(1 / mib_per_second);
+    }
+  }
+}
+
 void read_all() {
   volatile char sum = 0;
   for (const Block& block : g_blocks) {
@@ -99,6 +109,10 @@ void run(const std::vector<std::string>& words, std::size_t from, std::size_t to
     if (word == "own") take(mib(), MAP_PRIVATE);
     if (word == "shared") take(mib(), MAP_SHARED);
     if (word == "copy") copy_on_write(mib());
+    if (word == "copy_slowly") {
+      const std::size_t all = mib();
+      copy_slowly(all, number());
+    }
     if (word == "read") read_all();
     if (word == "wait") nap(number());
     if (word == "unlink") ::unlink(("/dev/shm/" + text()).c_str());

@@ -1,0 +1,245 @@
+// What is said of a tree's memory against an accounting of its own: the high-water mark of a
+// control group that only the tree is in, or PSS read a hundred times a second where none can be
+// made.
+//
+// The peak is within 5 %, or it is said to be not sure; a limit is held within one reading; no run
+// below its limit is stopped.
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "base/process_tree.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "supervise/supervised_attempt.h"
+#include "tests/support/limited_group.h"
+#include "tests/support/memory_tree.h"
+#include "trial/observe/memory_account.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kMiB = 1 << 20;
+
+// Reads the processes named memory_tree that descend from this one, and how long it was kept from
+// it.
+class PssReader {
+ public:
+  explicit PssReader(bool reads) : thread_([this, reads] { run(reads); }) {}
+  ~PssReader() { stop(); }
+  void stop() {
+    done_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+  double peak_mib() const { return peak_ / 1024; }
+  double longest_gap_seconds() const { return gap_; }
+
+ private:
+  static double pss_kib(int pid) {
+    std::ifstream file(fmt::format("/proc/{}/smaps_rollup", pid));
+    for (std::string line; std::getline(file, line);) {
+      if (line.rfind("Pss:", 0) == 0) return std::stod(line.substr(4));
+    }
+    return 0;
+  }
+  void run(bool reads) {
+    auto last = std::chrono::steady_clock::now();
+    while (!done_) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      double sum = 0;
+      if (reads) {
+        for (const ProcessFacts& process : all_processes()) {
+          if (process.name == "memory_tree") sum += pss_kib(process.pid);
+        }
+      }
+      peak_ = std::max(peak_, sum);
+      const auto now = std::chrono::steady_clock::now();
+      gap_ = std::max(gap_, std::chrono::duration<double>(now - last).count());
+      last = now;
+    }
+  }
+
+  double peak_ = 0, gap_ = 0;
+  std::atomic<bool> done_{false};
+  std::thread thread_;
+};
+
+struct Told {
+  AttemptEnd end;
+  double truth_mib = 0;
+  double gap_seconds = 0;
+};
+
+double mib(std::uint64_t bytes) { return static_cast<double>(bytes) / kMiB; }
+
+class Truth {
+ public:
+  Truth() : folder_(*make_temporary_directory("memory-truth")) {}
+  ~Truth() { EXPECT_TRUE(remove_tree(folder_)); }
+
+  // A script in which @ stands for a name of its own. `limit_mib` 0: none.
+  Told run(std::string script, double limit_mib) {
+    const std::string name = fmt::format("ocrtune_truth_{}_{}", ::getpid(), ++runs_);
+    for (std::size_t at = 0; (at = script.find('@')) != std::string::npos;) {
+      script.replace(at, 1, name);
+    }
+    const LimitedGroup group("truth", std::uint64_t{8} << 30);
+    AttemptPlan plan;
+    plan.process = memory_tree(script);
+    plan.process.directory = folder_;
+    if (group.why_not().empty()) plan.process.join_groups = {group.processes_file()};
+    plan.log_path = join_path(folder_, "log");
+    plan.memory_limit_bytes = static_cast<std::uint64_t>(limit_mib * kMiB);
+    plan.stop_grace_seconds = 0;
+    PssReader reader(!group.why_not().empty());
+    auto end = run_attempt(plan, {});
+    reader.stop();
+    EXPECT_TRUE(end.ok());
+    Told told{*std::move(end), reader.peak_mib(), reader.longest_gap_seconds()};
+    if (group.why_not().empty()) told.truth_mib = group.peak_bytes() / kMiB;
+    for (const char* tail : {"", "_b"}) ::unlink(("/dev/shm/" + name + tail).c_str());
+    ::unlink(join_path(folder_, name).c_str());
+    return told;
+  }
+
+ private:
+  std::string folder_;
+  int runs_ = 0;
+};
+
+// One kind of tree; sizes come from the dice.
+struct Kind {
+  const char* name;
+  std::string (*script)(Random&);
+};
+
+int pick(Random& dice, int low, int high) {
+  return low + static_cast<int>(dice.uniform() * (high - low + 1));
+}
+
+const Kind kHealthy[] = {
+    {"forks_and_shares",
+     [](Random& d) {
+       return fmt::format("own {} wait 0.3 fork {} {{ read wait 0.8 }} join", pick(d, 80, 200),
+                          pick(d, 2, 8));
+     }},
+    {"copies_on_write",
+     [](Random& d) {
+       const int own = pick(d, 60, 120);
+       return fmt::format("own {} fork {} {{ read wait 0.3 copy {} wait 0.7 }} join", own,
+                          pick(d, 2, 4), pick(d, own / 2, own));
+     }},
+    {"maps_files",
+     [](Random& d) {
+       return fmt::format("file @ {} fork {} {{ read own {} wait 0.8 }} join", pick(d, 60, 120),
+                          pick(d, 2, 5), pick(d, 4, 20));
+     }},
+    {"uses_shared_memory",
+     [](Random& d) {
+       return fmt::format("shm @ {} shm_open @_b {} fork {} {{ read own 8 wait 0.8 }} join",
+                          pick(d, 40, 90), pick(d, 20, 60), pick(d, 2, 4));
+     }},
+    {"loses_children",
+     [](Random& d) {
+       return fmt::format("own 60 fork {} {{ read own {} wait 0.5 die }} wait 1 own 20 wait 0.4",
+                          pick(d, 2, 4), pick(d, 30, 70));
+     }},
+    {"gives_back",
+     [](Random& d) {
+       return fmt::format("own {} wait 0.4 drop wait 0.3 own {} wait 0.4", pick(d, 80, 200),
+                          pick(d, 10, 60));
+     }},
+    {"spikes",
+     [](Random& d) {
+       return fmt::format("own 60 wait 0.4 own {} drop wait 0.5", pick(d, 60, 150));
+     }},
+};
+
+void expect_true_peak(const Told& told, const std::string& script) {
+  EXPECT_EQ(told.end.stop, AttemptStop::none) << script;
+  const double peak = mib(told.end.peak_bytes);
+  const bool unsure = is_unsure_peak(told.end.peak_bytes, told.end.possible_peak_bytes);
+  const double slack = 0.05 * told.truth_mib + 4;  // 4 MiB: page tables, stacks, the C library
+  EXPECT_LT(peak, told.truth_mib + slack) << script;
+  if (!unsure) {
+    EXPECT_GT(peak, told.truth_mib - slack) << script << ": and it was said to be sure";
+  } else {
+    EXPECT_GT(mib(told.end.possible_peak_bytes), told.truth_mib - slack) << script;
+  }
+}
+
+void run_healthy(const Kind& kind, int runs, std::uint64_t seed) {
+  Truth truth;
+  Random dice(seed);
+  int unsure = 0;
+  double worst = 0;
+  for (int i = 0; i < runs && !testing::Test::HasFailure(); ++i) {
+    const std::string script = kind.script(dice);
+    const Told free = truth.run(script, 0);
+    expect_true_peak(free, script);
+    if (is_unsure_peak(free.end.peak_bytes, free.end.possible_peak_bytes)) {
+      ++unsure;
+    } else {
+      worst = std::max(worst, std::abs(mib(free.end.peak_bytes) / free.truth_mib - 1));
+    }
+    // The same with a limit that it stays below: it must not be stopped.
+    const Told limited = truth.run(script, 1.12 * free.truth_mib + 8);
+    EXPECT_EQ(limited.end.stop, AttemptStop::none) << script;
+  }
+  std::printf("%-20s %d runs, worst peak %.1f %% off, %d not sure\n", kind.name, runs, 100 * worst,
+              unsure);
+}
+
+// Trees that grow past a limit, at a rate in MiB/s.
+void run_limited(int runs, std::uint64_t seed) {
+  Truth truth;
+  Random dice(seed);
+  double worst = 0;
+  for (int i = 0; i < runs && !testing::Test::HasFailure(); ++i) {
+    const int children = pick(dice, 1, 4), rate = pick(dice, 20, 50), own = pick(dice, 40, 100);
+    const double limit = own + pick(dice, 60, 120);
+    const bool copies = dice.uniform() < 0.3;
+    const std::string work =
+        copies ? fmt::format("own {} fork 4 {{ read wait 0.5 copy_slowly {} {} wait 60 }} join",
+                             own, own, rate)
+               : fmt::format("own {} fork {} {{ read grow 400 {} wait 60 }} join", own, children,
+                             rate);
+    const Told told = truth.run(work, limit);
+    EXPECT_EQ(told.end.stop, AttemptStop::memory) << work;
+    // What it may grow by until it is read again: 0.1 s, and what the machine kept us waiting.
+    const double all_rates = rate * (copies ? 4 : children);
+    const double room = all_rates * (0.3 + 3 * told.gap_seconds) + 0.05 * limit + 8 * 4;
+    EXPECT_LT(told.truth_mib, limit + room) << work << " gap " << told.gap_seconds;
+    worst = std::max(worst, told.truth_mib - limit);
+  }
+  std::printf("%-20s %d runs, at most %.0f MiB above the limit\n", "limited", runs, worst);
+}
+
+TEST(MemoryTruth, PeaksAreTrueAndNoHealthyRunIsStopped) {
+  for (const Kind& kind : kHealthy) run_healthy(kind, 1, 7);
+}
+
+TEST(MemoryTruth, LimitsAreHeld) { run_limited(3, 7); }
+
+class SlowMemoryTruth : public testing::TestWithParam<Kind> {};
+
+TEST_P(SlowMemoryTruth, TwoHundredRuns) { run_healthy(GetParam(), 200, 11); }
+
+INSTANTIATE_TEST_SUITE_P(Trees, SlowMemoryTruth, testing::ValuesIn(kHealthy),
+                         [](const auto& one) { return std::string(one.param.name); });
+
+TEST(SlowMemoryLimit, TwoHundredRuns) { run_limited(200, 11); }
+
+}  // namespace
+}  // namespace ocrtune
