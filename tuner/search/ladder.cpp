@@ -28,9 +28,9 @@ std::vector<int> cpu_shares(const Space& space, const Knobs& own, int cpus) {
   counts.push_back(1);
   for (int n = cpus / 2; n > 1; n /= 2) counts.push_back(n);
   const auto distance = [&](const Knobs& knobs, int n) {
-    double away = 8 * doublings(cpus, static_cast<double>(knobs.nproc) * knobs.threads) +
-                  doublings(own.batch, knobs.batch) +
-                  doublings(own.workers + 1.0, knobs.workers + 1.0);
+    double away = 8 * doublings_between(cpus, static_cast<double>(knobs.nproc) * knobs.threads) +
+                  doublings_between(own.batch, knobs.batch) +
+                  doublings_between(own.workers + 1.0, knobs.workers + 1.0);
     for (const auto& [name, text] : knob_texts(knobs)) {
       const KnobRow* row = find_knob(name);
       const bool word = row == nullptr || row->scale == KnobScale::category;
@@ -78,9 +78,11 @@ Ladder::Ladder(const Space& space, double cores) : space_(&space) {
 double Ladder::distance(std::size_t step, int point) const {
   const Rung& rung = rungs_[step];
   const Knobs& knobs = space_->knobs(point);
-  double distance = doublings_between(rung.n, knobs.nproc) + doublings_between(rung.t, knobs.threads);
+  double distance =
+      doublings_between(rung.n, knobs.nproc) + doublings_between(rung.t, knobs.threads);
   distance += doublings_between(rung.n * rung.t, static_cast<double>(knobs.nproc) * knobs.threads);
-  distance += doublings_between(rung.b, knobs.batch) + 0.5 * doublings_between(rung.w + 1, knobs.workers + 1.0);
+  distance += doublings_between(rung.b, knobs.batch) +
+              0.5 * doublings_between(rung.w + 1, knobs.workers + 1.0);
   std::size_t switches = 0;  // axes that the rungs' four numbers leave open, so far
   for (std::size_t a = 0; a < space_->axes().size(); ++a) {
     const Axis& axis = space_->axes()[a];
