@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "base/byte_text.h"
+
 namespace ocrtune {
 namespace {
 
@@ -26,24 +28,6 @@ Result<double> leading_number(std::string_view text, std::string_view* rest) {
   if (code != std::errc() || !std::isfinite(value)) return not_a("a number", text);
   *rest = std::string_view(stop, static_cast<std::size_t>(end - stop));
   return value;
-}
-
-// Length of the valid UTF-8 sequence at the start of `text`, or 0.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned lead = byte(0);
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 0;
-  if (length == 0 || lead > 0xF4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  const unsigned second = byte(1);
-  if (lead == 0xE0 && second < 0xA0) return 0;  // overlong
-  if (lead == 0xED && second > 0x9F) return 0;  // surrogate
-  if (lead == 0xF0 && second < 0x90) return 0;  // overlong
-  if (lead == 0xF4 && second > 0x8F) return 0;  // beyond U+10FFFF
-  return length;
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -226,7 +210,12 @@ std::string valid_utf8(std::string_view text) {
 std::string shell_quote(std::string_view argument) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-{}";
-  if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string_view::npos) {
+  // Bash expands {a,b} and {1..3}.
+  const bool expands = argument.find('{') != std::string_view::npos &&
+                       (argument.find(',') != std::string_view::npos ||
+                        argument.find("..") != std::string_view::npos);
+  if (!argument.empty() && !expands &&
+      argument.find_first_not_of(kPlain) == std::string_view::npos) {
     return std::string(argument);
   }
   std::string out = "'";

@@ -124,7 +124,7 @@ std::string evidence_json(const FailureEvidence& evidence) {
                         {"high", evidence.growth->high},
                         {"seconds", evidence.growth->seconds}};
   }
-  return object.dump(2) + "\n";
+  return object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace ocrtune

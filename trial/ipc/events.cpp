@@ -155,7 +155,7 @@ Error broken(const std::string& line) {
 
 std::string event_line(const Event& event) {
   const Json object = std::visit([](const auto& one) { return json_of(one); }, event);
-  return object.dump() + "\n";
+  return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 Result<Event> parse_event(const std::string& line) {

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/byte_text.h"
 #include "base/result.h"
 
 namespace ocrtune {
@@ -20,9 +21,19 @@ FieldsJson fields_json(const List& list, const Object& object) {
   return json;
 }
 
-// One line; bytes that are no UTF-8 are replaced.
-inline std::string json_line(const FieldsJson& json) {
-  return json.dump(-1, ' ', false, FieldsJson::error_handler_t::replace);
+// Every text of it through `change`: utf8_of_bytes on the way out, bytes_of_utf8 on the way in.
+template <typename Json>
+void change_texts(Json& json, std::string (*change)(std::string_view)) {
+  if (json.is_string()) json = change(json.template get_ref<const std::string&>());
+  if (json.is_structured()) {
+    for (auto& one : json) change_texts(one, change);
+  }
+}
+
+// One line; a path that is no UTF-8 is carried as base/byte_text.h says.
+inline std::string json_line(FieldsJson json) {
+  change_texts(json, utf8_of_bytes);
+  return json.dump();
 }
 
 // Throws FieldsJson::exception where a field lacks or is of another type.
@@ -38,7 +49,8 @@ template <typename Object, typename List, typename More>
 Result<Object> parse_fields(const List& list, const std::string& text, const char* what,
                             const More& more) {
   try {
-    const FieldsJson json = FieldsJson::parse(text);
+    FieldsJson json = FieldsJson::parse(text);
+    change_texts(json, bytes_of_utf8);
     Object object = read_fields<Object>(list, json);
     if (Status rest = more(json, object); !rest) return rest.error();
     return object;

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "core/comm/reduce_tree.h"
+#include "trial/ipc/json_fields.h"
 
 namespace ocrtune {
 namespace {
@@ -111,15 +112,16 @@ Status check_ranges(const WorkerSpec& spec) {
 std::string spec_text(const WorkerSpec& spec) {
   Json object = Json::object();
   each_field(spec, [&](const char* name, const auto& field) { object[name] = field; });
-  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_line(std::move(object));
 }
 
 Result<WorkerSpec> parse_spec(const std::string& text) {
-  const Json object = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  Json object = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!object.is_object()) {
     return Error{ErrorKind::usage, fmt::format("worker spec is not a JSON object: '{}'",
                                                valid_utf8(text.substr(0, 60)))};
   }
+  change_texts(object, bytes_of_utf8);
   WorkerSpec spec;
   std::set<std::string> known;
   std::string bad;

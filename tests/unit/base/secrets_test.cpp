@@ -1,0 +1,53 @@
+#include "base/secrets.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ocrtune {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(Secrets, AreKnownByTheirNames) {
+  for (const char* name :
+       {"HF_TOKEN", "--api-key", "AWS_SECRET_ACCESS_KEY", "dbPassword", "PGPASSWORD", "apikey",
+        "GITHUB_TOKEN", "MYSQL_PASSWD", "Global.wandb_key", "GOOGLE_CREDENTIALS", "authtoken"}) {
+    EXPECT_TRUE(looks_secret(name)) << name;
+  }
+  for (const char* name :
+       {"", "PATH", "MONKEY", "--tokenizer", "max_tokens", "--key-file", "Train.dataset.keep_keys",
+        "PASSES", "OMP_NUM_THREADS", "PWD", "SSH_KEY_PATH"}) {
+    EXPECT_FALSE(looks_secret(name)) << name;
+  }
+}
+
+TEST(Secrets, AreMaskedInText) {
+  EXPECT_EQ(masked_text("HF_TOKEN=hf_abc123 python t.py"), "HF_TOKEN=*** python t.py");
+  EXPECT_EQ(masked_text("train --api-key abc --batch 4"), "train --api-key *** --batch 4");
+  EXPECT_EQ(masked_text("{'API_KEY': 'abc', 'x': 1}"), "{'API_KEY': '***', 'x': 1}");
+  EXPECT_EQ(masked_text("{\"password\":\"abc\"}"), "{\"password\":\"***\"}");
+  EXPECT_EQ(masked_text("http://me:abc@host:80/x and http://host:80/a@b"),
+            "http://me:***@host:80/x and http://host:80/a@b");
+  EXPECT_EQ(masked_text("HF_TOKEN=\"$HF_TOKEN\" x"), "HF_TOKEN=\"$HF_TOKEN\" x");
+  EXPECT_EQ(masked_text("KeyError: missing key: label"), "KeyError: missing key: label");
+  EXPECT_EQ(masked_text("--max_token=25 loss: 0.5"), "--max_token=25 loss: 0.5");
+  EXPECT_EQ(masked_text("--password=1234"), "--password=***");
+}
+
+TEST(Secrets, AreMaskedInArguments) {
+  EXPECT_THAT(masked_arguments({"t", "--api-key=a b", "--token", "abc", "-o", "K.password=x=y",
+                                "--secret", "--batch", "4", "--password", "{dim}"}),
+              ElementsAre("t", "--api-key=***", "--token", "***", "-o", "K.password=***",
+                          "--secret", "--batch", "4", "--password", "{dim}"));
+  const std::vector<std::string> once = masked_arguments({"--token", "abc", "sh", "-c", "A_KEY=b"});
+  EXPECT_EQ(masked_arguments(once), once);
+}
+
+TEST(Secrets, AreTakenOutByTheirValues) {
+  const auto values = secret_values({{"HF_TOKEN", "hf_abc"}, {"A_KEY", "abc"}, {"HOME", "/root"}});
+  EXPECT_THAT(values, ElementsAre("hf_abc"));
+  EXPECT_EQ(without_secrets("got hf_abc, hf_abc in /root", values), "got ***, *** in /root");
+}
+
+}  // namespace
+}  // namespace ocrtune
