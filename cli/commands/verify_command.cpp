@@ -36,6 +36,7 @@ void print_json(const RunRecord& run, const Verification& verification) {
       {"run_id", run.id},
       {"state", verify_state_name(verification.state)},
       {"reason", valid_utf8(verification.reason)},
+      {"gain_note", verification.gain_note},
       {"recommended", knobs_text(verification.recommended)},
       {"baseline", knobs_text(verification.baseline)},
       {"samples_per_second_then", interval_json(verification.rate_then)},
@@ -55,23 +56,35 @@ void print_json(const RunRecord& run, const Verification& verification) {
 }
 
 std::string rate_text(const Interval& rate) {
-  if (rate.median <= 0) return "none";
-  return fmt::format("{} ({} .. {})", format_count(rate.median), format_count(rate.low),
+  if (rate.median <= 0) return "not measured";
+  return fmt::format("{} ({} .. {}) samples/s", format_count(rate.median), format_count(rate.low),
                      format_count(rate.high));
+}
+
+std::string gain_text(const Verification& verification) {
+  const Interval& then = verification.gain_then;
+  const Interval& now = verification.gain_now;
+  if (then.median <= 0 || now.median <= 0 || verification.baseline == verification.recommended) {
+    return "";
+  }
+  const bool said = verification.reason == verification.gain_note;
+  return fmt::format(
+      "gain\n  then {:.2f}x ({:.2f} .. {:.2f})\n  now  {:.2f}x ({:.2f} .. {:.2f}){}\n", then.median,
+      then.low, then.high, now.median, now.low, now.high,
+      verification.gain_note.empty() || said ? "" : ": " + verification.gain_note);
 }
 
 void print_text(const RunRecord& run, const Verification& verification) {
   const int samples = verification.clean_samples + verification.discarded_samples;
   const std::string text = fmt::format(
-      "recommended  {}\n  then {} samples/s\n  now  {} samples/s, {} at most; {} of {} samples "
-      "spoilt by other load\n"
-      "baseline     {}\n  then {} samples/s\n  now  {} samples/s\n"
+      "recommended  {}\n  then {}\n  now  {}, {} at most; {} of {} samples spoilt by other load\n"
+      "baseline     {}\n  then {}\n  now  {}\n{}"
       "{} trials in {}\n{}: {} (run {})\n",
       knobs_text(verification.recommended), rate_text(verification.rate_then),
       rate_text(verification.rate_now), format_bytes(verification.peak_bytes),
       verification.discarded_samples, samples, knobs_text(verification.baseline),
       rate_text(verification.baseline_then), rate_text(verification.baseline_now),
-      verification.trials.size(), format_duration(verification.seconds),
+      gain_text(verification), verification.trials.size(), format_duration(verification.seconds),
       verify_state_name(verification.state), verification.reason, run.id);
   std::fputs(text.c_str(), stdout);
 }
@@ -135,7 +148,8 @@ CommandRun declare_verify(Flags& cli) {
   auto flags = std::make_shared<VerifyFlags>();
   cli.argument("run", flags->run, "Id of the run or its beginning").from_list("runs");
   cli.option("--for", flags->seconds, "DURATION",
-             "Measure for so long in all; up to twice that while it is undecided");
+             "Measure for so long in all, at least two trials of each setting; up to twice that "
+             "while it is undecided");
   cli.option("--tolerance", flags->tolerance, "SHARE", "Accept a change of the rate by this share")
       .range(0.01, 1);
   cli.store(flags->database);

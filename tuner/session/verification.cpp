@@ -9,6 +9,7 @@
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "tuner/session/tune_setup.h"
+#include "tuner/verdict/settings.h"
 
 namespace ocrtune {
 namespace {
@@ -127,11 +128,23 @@ Compared compare(const RunRecord& run, const Verification& verification) {
   return all;
 }
 
+double noise_of(const RunRecord& run) {
+  constexpr double kUsualNoise = 0.03;
+  return run.result.noise > 0 ? run.result.noise : kUsualNoise;
+}
+
 void fill_figures(const RunRecord& run, const Compared& all, Verification& verification) {
-  verification.rate_now = bootstrap_median(all.now.samples);
-  verification.rate_then = bootstrap_median(all.then.samples);
-  verification.baseline_now = bootstrap_median(all.base_now.samples);
-  verification.baseline_then = bootstrap_median(all.base_then.samples);
+  const TuneResult& told = run.result;
+  const auto figure = [&](const Interval& tuned, const Rates& rates) {
+    return tuned.median > 0 ? tuned : rate_interval(rates.trials, noise_of(run));
+  };
+  verification.rate_now = figure({}, all.now);
+  verification.rate_then = figure(told.recommendation.samples_per_second, all.then);
+  verification.baseline_now = figure({}, all.base_now);
+  verification.baseline_then = figure(told.baseline.samples_per_second, all.base_then);
+  verification.gain_now = all.gain;
+  verification.gain_then =
+      told.gain.median > 0 ? told.gain : trial_ratio(all.then.trials, all.base_then.trials);
   verification.ratio = trial_ratio(all.now.trials, all.then.trials);
   verification.clean_samples = all.now.clean;
   verification.discarded_samples = all.now.discarded;
@@ -143,12 +156,8 @@ void fill_figures(const RunRecord& run, const Compared& all, Verification& verif
     }
   }
   const auto& now = all.now.samples;
-  if (!now.empty() && !all.base_now.samples.empty()) {
-    verification.gain_now = bootstrap_ratio(now, all.base_now.samples);
-    if (!all.same) verification.p_against_baseline = mann_whitney_p(now, all.base_now.samples);
-  }
-  if (!all.then.samples.empty() && !all.base_then.samples.empty()) {
-    verification.gain_then = bootstrap_ratio(all.then.samples, all.base_then.samples);
+  if (!now.empty() && !all.base_now.samples.empty() && !all.same) {
+    verification.p_against_baseline = mann_whitney_p(now, all.base_now.samples);
   }
   if (!now.empty() && !all.then.samples.empty()) {
     verification.p_against_then = mann_whitney_p(now, all.then.samples);
@@ -159,6 +168,20 @@ std::string ratio_text(const Interval& ratio) {
   if (!std::isfinite(ratio.high)) return percent(ratio.median) + ", one trial only";
   return fmt::format("{} ({} .. {})", percent(ratio.median), percent(ratio.low),
                      percent(ratio.high));
+}
+
+std::string times_text(const Interval& gain) {
+  return fmt::format("{:.2f}x ({:.2f} .. {:.2f})", gain.median, gain.low, gain.high);
+}
+
+// What has become of a gain that the tune claimed, where less than half of it is left.
+std::string gain_note(const Compared& all, const Verification& verification) {
+  const Interval& then = verification.gain_then;
+  const Interval& now = all.gain;
+  const bool claimed = !all.same && then.low > 1 && now.median > 0 && std::isfinite(now.high);
+  if (!claimed || now.median >= 1 + (then.median - 1) / 2) return "";
+  return fmt::format("the gain of {} over the baseline is {}: now {}", times_text(then),
+                     now.low <= 1 ? "gone" : "less than half of that", times_text(now));
 }
 
 // Why the rates cannot settle it; empty when they can.
@@ -197,6 +220,10 @@ std::string drift_reason(const VerifyOptions& options, const Compared& all,
     return fmt::format("the recommended setting is now slower than the baseline: {}",
                        ratio_text(all.gain));
   }
+  if (!verification.gain_note.empty() && all.gain.low <= 1 &&
+      all.gain.high < verification.gain_then.low) {
+    return verification.gain_note;
+  }
   const bool excluded = ratio.low > 1 || (ratio.median > 0 && ratio.high < 1);
   const bool slower_by_load = all.now.all_discarded() && ratio.median < 1;
   if (std::fabs(ratio.median - 1) <= options.tolerance || !excluded || slower_by_load ||
@@ -218,6 +245,7 @@ void judge_verification(const RunRecord& run, const VerifyOptions& options,
                         Verification& verification) {
   const Compared all = compare(run, verification);
   fill_figures(run, all, verification);
+  verification.gain_note = gain_note(all, verification);
   verification.reason = danger(run, verification);
   if (!verification.reason.empty()) {
     verification.state = VerifyState::unsafe;

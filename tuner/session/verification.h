@@ -3,6 +3,7 @@
 //
 // UNSAFE: the recommended setting fails, or takes more memory than the limit less the margin.
 // DRIFT: it is no longer faster than the baseline, or its rate is not the one that was claimed.
+// The figures of then are the tune's own.
 // UNDECIDED: the samples do not settle it, and the reason says why; for as long as that is so the
 // measuring goes on, up to twice the given time.
 //
@@ -35,7 +36,8 @@ struct VerifyOptions {
 
 struct Verification {
   VerifyState state = VerifyState::undecided;
-  std::string reason;  // a sentence
+  std::string reason;     // a sentence
+  std::string gain_note;  // a sentence when little or nothing is left of the gain; else empty
   Knobs baseline, recommended;
   std::vector<Trial> trials;             // phase "verify", in the order in which they ran
   Interval rate_then, rate_now;          // of the recommended setting

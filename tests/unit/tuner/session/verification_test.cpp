@@ -173,5 +173,30 @@ TEST_F(VerificationTest, WithoutOldRatesNothingIsDecided) {
   EXPECT_EQ(check().state, VerifyState::undecided);
 }
 
+// The claim holds, but the baseline has become as fast.
+TEST_F(VerificationTest, AGainThatIsGoneIsSaid) {
+  runner_.rates = {{base_, 180}, {best_, 180}};
+  const Verification verification = check();
+  EXPECT_EQ(verification.state, VerifyState::drift) << verification.reason;
+  EXPECT_THAT(verification.gain_note, testing::HasSubstr("over the baseline is gone: now 1.0"));
+  EXPECT_EQ(verification.reason, verification.gain_note);
+  runner_.rates = {{base_, 150}, {best_, 180}};
+  const Verification less = check();
+  EXPECT_THAT(less.gain_note, testing::HasSubstr("is less than half of that: now 1.2"));
+  EXPECT_EQ(less.state, VerifyState::ok) << less.reason;
+  runner_.rates = {{base_, 100}, {best_, 180}};
+  EXPECT_EQ(check().gain_note, "");
+}
+
+TEST_F(VerificationTest, TheFiguresOfThenAreThoseOfTheTune) {
+  run_.result.recommendation.samples_per_second = {181, 170, 190};
+  run_.result.baseline.samples_per_second = {99, 95, 105};
+  run_.result.gain = {1.8, 1.7, 1.9};
+  const Verification verification = check();
+  EXPECT_EQ(verification.rate_then.low, 170);
+  EXPECT_EQ(verification.baseline_then.high, 105);
+  EXPECT_EQ(verification.gain_then.median, 1.8);
+}
+
 }  // namespace
 }  // namespace ocrtune
