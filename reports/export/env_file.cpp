@@ -21,10 +21,13 @@ std::string env_file_text(const TuneResult& result) {
   const Recommendation& recommended = result.recommendation;
   std::string text = fmt::format("# Run {}: {}\n", plain_line(result.run_id),
                                  plain_line(knobs_text(recommended.knobs)));
-  text += "# Use: set -a; . ./ocrtune.env; set +a\n";
-  text += fmt::format("OCRTUNE_NPROC_PER_NODE={}\n", recommended.knobs.nproc);
+  text += "# Use: set -a; . ./ocrtune.env; set +a  or: docker run --env-file ocrtune.env\n";
   for (const auto& [name, value] : recommended.env) {
-    if (is_variable_name(name)) text += fmt::format("{}={}\n", name, shell_quote(value));
+    if (!is_variable_name(name)) continue;
+    // Docker takes quotes for a part of the value.
+    const bool plain = shell_quote(value) == value;
+    text += plain ? fmt::format("{}={}\n", name, value)
+                  : fmt::format("# set by hand: {}={}\n", name, plain_line(shell_quote(value)));
   }
   if (!recommended.command.empty()) {
     text += fmt::format("# {}\n", plain_line(recommended.command, 65536));

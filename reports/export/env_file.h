@@ -1,4 +1,5 @@
-// The recommendation as a file that a shell can source: `set -a; . ocrtune.env; set +a`.
+// The recommendation's variables, for a shell (`set -a; . ocrtune.env; set +a`) and for
+// `docker run --env-file`: values that a shell would want quoted stand in comments.
 #pragma once
 
 #include <string>

@@ -69,16 +69,16 @@ std::optional<int> local_rank_of(const std::string& environment, const std::stri
 std::string rank_cpus_text(const std::vector<CpuSet>& masks) {
   std::vector<std::string> texts;
   for (const CpuSet& mask : masks) texts.push_back(mask.text());
-  return join(texts, ";");
+  return join(texts, ":");
 }
 
 Result<std::vector<CpuSet>> parse_rank_cpus(const std::string& text) {
   std::vector<CpuSet> masks;
-  for (const std::string& one : split(text, ';')) {
+  for (const std::string& one : split(text, text.find(';') == std::string::npos ? ':' : ';')) {
     auto mask = CpuSet::parse(one);
     if (!mask) {
       return Error{ErrorKind::usage, fmt::format("{}: '{}' is not a list of CPUs for each rank, "
-                                                 "such as 0-3;4-7",
+                                                 "such as 0-3:4-7",
                                                  kRankCpusVariable, text)};
     }
     masks.push_back(*std::move(mask));

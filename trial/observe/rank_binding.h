@@ -18,7 +18,7 @@
 
 namespace ocrtune {
 
-inline constexpr const char* kRankCpusVariable = "OCRTUNE_RANK_CPUS";  // "0-3;4-7": rank 0; rank 1
+inline constexpr const char* kRankCpusVariable = "OCRTUNE_RANK_CPUS";  // "0-3:4-7": rank 0, rank 1
 
 // Variables that hold a process's rank on its node, in the order in which they are believed.
 const std::vector<const char*>& local_rank_variables();
