@@ -1,6 +1,7 @@
 #include "supervise/safer_setting.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -47,13 +48,6 @@ const std::vector<QuantityRow>& quantities() {
        0},
   };
   return kRows;
-}
-
-bool has_placeholder(const LaunchSetting& setting, std::string_view name) {
-  const std::string wanted = fmt::format("{{{}}}", name);
-  return std::any_of(setting.command.begin(), setting.command.end(), [&](const std::string& word) {
-    return word.find(wanted) != std::string::npos;
-  });
 }
 
 const char* knob_name(int Knobs::*number) {
@@ -113,29 +107,24 @@ std::string add_override(std::vector<std::string>& command, const QuantityRow& r
 
 std::string apply_quantity(LaunchSetting& setting, const QuantityRow& row) {
   const char* name = knob_name(row.knob);
-  if (setting.knobs && has_placeholder(setting, name)) {
-    int& value = (*setting.knobs).*row.knob;
+  if (names_used(setting.workload).count(name) != 0) {
+    int& value = setting.knobs.*row.knob;
     if (value <= row.least) return "";
     const int half = std::max(row.least, value / 2);
     std::string words = fmt::format("{} {} -> {}", row.words, value, half);
     value = half;
     return words;
   }
-  std::string words = halve_arguments(setting.command, row);
-  return words.empty() ? add_override(setting.command, row) : words;
+  std::string words = halve_arguments(setting.workload.command, row);
+  return words.empty() ? add_override(setting.workload.command, row) : words;
 }
 
-std::string set_variable(LaunchSetting& setting, const std::string& name,
-                         const std::string& value) {
-  auto& environment = setting.environment;
-  const auto found = std::find_if(environment.begin(), environment.end(),
-                                  [&](const auto& entry) { return entry.first == name; });
-  if (found != environment.end() && found->second == value) return "";
-  if (found != environment.end()) {
-    found->second = value;
-  } else {
-    environment.emplace_back(name, value);
-  }
+std::string set_once(LaunchSetting& setting, const std::string& name, const std::string& value) {
+  Variables& environment = setting.workload.environment;
+  const bool held = std::find(environment.begin(), environment.end(), std::pair(name, value)) !=
+                    environment.end();
+  if (held) return "";
+  set_variable(environment, name, value);
   return name + "=" + value;
 }
 
@@ -156,40 +145,14 @@ std::vector<Remedy> ladder(Remedy remedy) {
 
 }  // namespace
 
-Result<std::vector<std::string>> filled_command(const LaunchSetting& setting) {
-  std::vector<std::string> command = setting.command;
-  for (std::string& word : command) {
-    for (const KnobRow& row : knob_table()) {
-      const std::string place = fmt::format("{{{}}}", row.name);
-      for (std::size_t at = word.find(place); at != std::string::npos; at = word.find(place, at)) {
-        if (!setting.knobs) {
-          return Error{ErrorKind::usage, "'" + place +
-                                             "' in the command has no value: name a run "
-                                             "with --from, or write the number"};
-        }
-        const std::string value = knob_text(*setting.knobs, row.name);
-        word.replace(at, place.size(), value);
-        at += value.size();
-      }
-    }
-    if (!setting.knobs) continue;
-    for (const auto& [name, value] : setting.knobs->dims) {
-      const std::string place = fmt::format("{{{}}}", name);
-      const std::size_t at = word.find(place);
-      if (at != std::string::npos) word.replace(at, place.size(), value);
-    }
-  }
-  return command;
-}
-
 std::string make_safer(LaunchSetting& setting, Remedy remedy) {
   for (const Remedy step : ladder(remedy)) {
     std::string words;
-    if (step == Remedy::p2p_off) words = set_variable(setting, "NCCL_P2P_DISABLE", "1");
+    if (step == Remedy::p2p_off) words = set_once(setting, "NCCL_P2P_DISABLE", "1");
     if (step == Remedy::longer_timeout) {
-      words = set_variable(setting, "FLAGS_stop_check_timeout", "7200");
+      words = set_once(setting, "FLAGS_stop_check_timeout", "7200");
     }
-    if (step == Remedy::fewer_threads) words = set_variable(setting, "OMP_NUM_THREADS", "1");
+    if (step == Remedy::fewer_threads) words = set_once(setting, "OMP_NUM_THREADS", "1");
     for (const QuantityRow& row : quantities()) {
       if (row.remedy == step && words.empty()) words = apply_quantity(setting, row);
     }

@@ -2,25 +2,13 @@
 // fewer ranks, a smaller batch or P2P off.
 #pragma once
 
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "base/result.h"
 #include "diagnosis/causes.h"
-#include "trial/knobs.h"
+#include "trial/workloads/command/command_fill.h"
 
 namespace ocrtune {
-
-struct LaunchSetting {
-  std::vector<std::string> command;  // may hold {placeholders} of knobs
-  std::optional<Knobs> knobs;        // that fill them
-  std::vector<std::pair<std::string, std::string>> environment;
-};
-
-// usage: a placeholder without a value.
-Result<std::vector<std::string>> filled_command(const LaunchSetting& setting);
 
 // Applies the remedy, or the next one that this command allows: through a knob's placeholder, a
 // known argument (--nproc_per_node=8, Train.loader.num_workers=8, ...) or, for PaddleOCR's

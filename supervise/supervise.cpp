@@ -3,18 +3,21 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/files.h"
+#include "base/free_port.h"
 #include "base/interrupt.h"
+#include "base/secrets.h"
 #include "base/text.h"
 #include "diagnosis/log_files.h"
 #include "supervise/growth_watch.h"
 #include "trial/observe/memory_sampler.h"
-#include "trial/observe/rank_binding.h"
 
 namespace ocrtune {
 namespace {
@@ -24,6 +27,34 @@ double modified(const std::string& path) {
   if (::stat(path.c_str(), &facts) != 0) return 0;
   return static_cast<double>(facts.st_mtim.tv_sec) +
          1e-9 * static_cast<double>(facts.st_mtim.tv_nsec);
+}
+
+// Where training programs keep their weights and states: Paddle, PyTorch, Lightning, Hugging Face.
+constexpr std::array<const char*, 10> kCheckpointEnds = {
+    ".pdparams", ".pdopt",       ".states", ".pt", ".pth",
+    ".ckpt",     ".safetensors", ".bin",    ".h5", ".npz"};
+constexpr std::array<const char*, 3> kPaddleEnds = {".pdparams", ".pdopt", ".states"};
+
+// The newest in the folder and two levels below; all of a folder named checkpoint-500 counts.
+void look_for_checkpoint(const std::string& folder, int depth, FoundCheckpoint& found) {
+  const std::string own = folder.substr(folder.rfind('/') + 1);
+  const bool whole =
+      depth > 0 && (starts_with(own, "checkpoint") || starts_with(own, "global_step"));
+  for (const std::string& name : list_directory(folder).value_or({})) {
+    const std::string path = join_path(folder, name);
+    if (is_directory(path)) {
+      if (depth < 2) look_for_checkpoint(path, depth + 1, found);
+      continue;
+    }
+    const auto ends = [&](const char* end) { return ends_with(name, end); };
+    const bool kept = std::any_of(kCheckpointEnds.begin(), kCheckpointEnds.end(), ends);
+    const double seconds = whole || kept ? modified(path) : 0;
+    if (seconds <= found.seconds) continue;
+    found.seconds = seconds;
+    if (std::any_of(kPaddleEnds.begin(), kPaddleEnds.end(), ends)) {
+      found.path = path.substr(0, path.rfind('.'));
+    }
+  }
 }
 
 class Supervisor {
@@ -43,6 +74,7 @@ class Supervisor {
  private:
   Result<AttemptPlan> plan_attempt(int number);
   void watch(const AttemptStatus& status);
+  void tell_log_problem(const AttemptStatus& status);
   void warn(const std::string& kind, const std::string& words, double seconds);
   void begin_attempt();
   Diagnosis diagnose_attempt(const AttemptEnd& end, int number, double started);
@@ -65,7 +97,9 @@ class Supervisor {
   std::map<std::string, double> warned_at_;  // kind -> second of this attempt
   std::vector<std::string> warnings_;        // of this attempt
   std::map<int, std::string> places_;
+  bool log_problem_told_ = false;
   int warned_ = 0, failures_ = 0, unchanged_ = 0;
+  int incurable_ = 0;  // failures in a row that a restart cannot cure
 };
 
 std::string places_text(const std::map<int, std::string>& places) {
@@ -83,32 +117,28 @@ void Supervisor::begin_attempt() {
 }
 
 Result<AttemptPlan> Supervisor::plan_attempt(int number) {
-  auto command = filled_command(setting_);
-  if (!command) return command.error();
-  if (!options_.resume_argument.empty() && checkpoint_time(options_.checkpoint) > 0) {
-    *command = resuming_command(*command, options_.resume_argument, options_.checkpoint);
+  // One folder for all attempts: a later one finds what an earlier one saved.
+  const std::string folder =
+      real_path(options_.run_directory).value_or(options_.run_directory);  // it runs elsewhere
+  const TrialPlace place{join_path(folder, "files"), free_port()};
+  auto filled = fill_for(setting_.workload, options_.machine, setting_.knobs, place);
+  if (!filled) return filled.error();
+  if (names_used(setting_.workload).count("trial_dir") != 0) {
+    if (Status made = make_directories(place.trial_dir); !made) return made.error();
+  }
+  const FoundCheckpoint checkpoint = find_checkpoint(options_.checkpoint);
+  if (!options_.resume_argument.empty() && checkpoint.seconds > 0) {
+    filled->launch.arguments = resuming_command(std::move(filled->launch.arguments),
+                                                options_.resume_argument, checkpoint.path);
   }
   AttemptPlan plan;
-  plan.process = options_.process;
-  plan.process.arguments = *command;
-  if (setting_.knobs) {
-    for (const auto& [name, value] : knob_environment(*setting_.knobs)) {
-      plan.process.environment.emplace_back(name, value);
-    }
-  }
-  for (const auto& [name, value] : setting_.environment) {
-    plan.process.environment.emplace_back(name, value);
-  }
+  plan.process = process_options(filled->launch);
+  plan.process.oom_score_adjust = options_.oom_score_adjust;
+  plan.masks = filled->masks;
   plan.log_path = join_path(options_.run_directory, fmt::format("attempt-{}.log", number));
   plan.trace_path = join_path(options_.run_directory, fmt::format("attempt-{}.csv", number));
   plan.silence_seconds = options_.silence_seconds;
   plan.stall_seconds = options_.stall_seconds;
-  if (options_.masks && setting_.knobs) plan.masks = options_.masks(*setting_.knobs);
-  if (!plan.masks.empty()) {
-    // One process without a launcher is its own rank; ranks started by rank-exec bind themselves.
-    if (plan.masks.size() == 1) plan.process.cpus = plan.masks[0];
-    plan.process.environment.emplace_back(kRankCpusVariable, rank_cpus_text(plan.masks));
-  }
   plan.memory_limit_bytes = options_.memory_limit_bytes;
   return plan;
 }
@@ -124,6 +154,11 @@ void Supervisor::warn(const std::string& kind, const std::string& words, double 
   note("warning: " + words);
 }
 
+void Supervisor::tell_log_problem(const AttemptStatus& status) {
+  if (status.log_problem.empty() || std::exchange(log_problem_told_, true)) return;
+  warn("log", status.log_problem + "; the log is cut", status.seconds);
+}
+
 void Supervisor::watch(const AttemptStatus& status) {
   if (status.places != places_) {
     places_ = status.places;
@@ -134,6 +169,7 @@ void Supervisor::watch(const AttemptStatus& status) {
     warn(warning.subject, warning.words, status.seconds);
     if (words.empty()) words = warning.words;
   }
+  tell_log_problem(status);
   if (!status.idle_gpus.empty()) warn("GPUs", status.idle_gpus, status.seconds);
   if (!status.stall.empty()) {
     warn("stall", status.stall, status.seconds);
@@ -153,6 +189,10 @@ Diagnosis Supervisor::diagnose_attempt(const AttemptEnd& end, int number, double
                  [&](const std::string& file) { return modified(file) >= started - 1; });
   }
   std::vector<LogScan> scans;
+  if (!end.last.log_problem.empty()) {  // the file is cut; its end is in memory
+    scans.push_back(scan_text(files[0], end.output));
+    files.erase(files.begin());
+  }
   for (const std::string& file : files) {
     auto scan = scan_log(file);
     if (scan) scans.push_back(std::move(*scan));
@@ -175,13 +215,16 @@ Diagnosis Supervisor::diagnose_attempt(const AttemptEnd& end, int number, double
 std::optional<std::string> Supervisor::next_step(const AttemptEnd& end, const Diagnosis& diagnosis,
                                                  bool moved_on, std::string& why) {
   failures_ = moved_on ? 1 : failures_ + 1;
-  if (failures_ > options_.max_failures) {
-    why = fmt::format("{} failures in a row without a new checkpoint", failures_);
+  if (failures_ >= options_.max_failures) {
+    why = fmt::format("{} failure{} in a row without a new checkpoint", failures_,
+                      failures_ == 1 ? "" : "s");
     return std::nullopt;
   }
   const CauseRow* cause = diagnosis.failed ? diagnosis.causes[0].row : &find_cause("unknown");
   if (end.stop == AttemptStop::memory) cause = &find_cause("host_out_of_memory");
-  if (cause->remedy == Remedy::none && !moved_on) {
+  // A program that saves something before it fails for good would be started for ever.
+  incurable_ = cause->remedy == Remedy::none ? incurable_ + 1 : 0;
+  if (incurable_ > 0 && (!moved_on || incurable_ >= options_.max_failures)) {
     why = fmt::format("{}: a restart cannot cure it. {}", cause->name, cause->fixes[0]);
     return std::nullopt;
   }
@@ -203,7 +246,7 @@ std::optional<std::string> Supervisor::next_step(const AttemptEnd& end, const Di
 
 AttemptSummary Supervisor::summary(const AttemptPlan& plan, const AttemptEnd& end) const {
   AttemptSummary summary;
-  summary.command = plan.process.arguments;
+  summary.command = masked_arguments(plan.process.arguments);
   summary.ending =
       end.stop == AttemptStop::none ? end.exit.text() : "stopped: " + end.evidence.killed_why;
   summary.seconds = end.last.seconds;
@@ -227,12 +270,12 @@ Result<SuperviseEnd> Supervisor::run() {
   for (int number = 1;; ++number) {
     const auto plan = plan_attempt(number);
     if (!plan) return plan.error();
-    const std::string line = shell_join(plan->process.arguments);
+    const std::string line = shell_join(masked_arguments(plan->process.arguments));
     journal_.write("start", {{"attempt", std::to_string(number)}, {"command", line}});
     note(fmt::format("attempt {}: {}", number, line));
     begin_attempt();
     const double started = wall_seconds();
-    const double checkpoint_before = checkpoint_time(options_.checkpoint);
+    const double checkpoint_before = find_checkpoint(options_.checkpoint).seconds;
     AttemptListeners listeners;
     listeners.on_status = [this](const AttemptStatus& status) { watch(status); };
     const auto end = attempt_(*plan, listeners);
@@ -241,6 +284,7 @@ Result<SuperviseEnd> Supervisor::run() {
       journal_.write("removed", {{"from /dev/shm", join(end->removed_shm, ", ")}});
     }
     AttemptSummary summary = this->summary(*plan, *end);
+    tell_log_problem(end->last);
     const bool clean = end->clean();
     if (clean || end->stop == AttemptStop::interrupted) {
       journal_.write(clean ? "done" : "interrupted", {{"ending", summary.ending}});
@@ -255,7 +299,7 @@ Result<SuperviseEnd> Supervisor::run() {
       summary.confidence = cause.confidence;
       if (!cause.evidence.empty()) summary.evidence = cause.evidence[0].text;
     }
-    const bool moved_on = checkpoint_time(options_.checkpoint) > checkpoint_before;
+    const bool moved_on = find_checkpoint(options_.checkpoint).seconds > checkpoint_before;
     const auto change = next_step(*end, all.diagnosis, moved_on, all.reason);
     summary.change = change.value_or("");
     journal_.write("failure", {{"ending", summary.ending},
@@ -282,19 +326,17 @@ Result<SuperviseEnd> Supervisor::run() {
 
 }  // namespace
 
-double checkpoint_time(const std::string& checkpoint) {
-  if (checkpoint.empty()) return 0;
-  double newest = 0;
-  if (is_directory(checkpoint)) {
-    for (const std::string& name : list_directory(checkpoint).value_or({})) {
-      newest = std::max(newest, modified(join_path(checkpoint, name)));
-    }
-    return newest;
+FoundCheckpoint find_checkpoint(const std::string& name) {
+  FoundCheckpoint found{name, 0};
+  if (name.empty()) return found;
+  if (is_directory(name)) {
+    look_for_checkpoint(name, 0, found);
+    return found;
   }
   for (const char* end : {"", ".pdparams", ".pdopt", ".states", ".pt", ".pth"}) {
-    newest = std::max(newest, modified(checkpoint + end));
+    found.seconds = std::max(found.seconds, modified(name + end));
   }
-  return newest;
+  return found;
 }
 
 Result<SuperviseEnd> supervise(const SuperviseOptions& options, const AttemptRunner& attempt,

@@ -21,21 +21,20 @@
 namespace ocrtune {
 
 struct SuperviseOptions {
-  LaunchSetting setting;
+  LaunchSetting setting;          // filled anew for each attempt
+  Machine machine;                // for the setting's binding and {gpus}
   std::string run_directory;      // attempt-N.log, attempt-N.csv, evidence.json, journal.jsonl
   std::string checkpoint;         // file, prefix or folder; empty: start from the beginning
   std::string resume_argument;    // appended once there is a checkpoint
   std::vector<std::string> logs;  // further logs or folders of them, such as the launcher's
-  int max_failures = 5;           // in a row without a new checkpoint
+  int max_failures = 5;           // in a row without a new checkpoint; at least 1
   double pause_seconds = 1;       // before a restart; doubles up to 30 s
   double silence_seconds = 0;
   double stall_seconds = 0;      // no step for so long: stopped and diagnosed; 0: only warned of
   double warning_seconds = 600;  // between two warnings of one kind
-  // The CPUs of each rank under these knobs; empty, or giving none: the ranks are not bound.
-  std::function<std::vector<CpuSet>(const Knobs&)> masks;
   std::uint64_t memory_limit_bytes = 0;
   double planned_seconds = 0;  // of the whole run; 0: unknown
-  ProcessOptions process;      // everything but arguments and environment
+  int oom_score_adjust = 300;  // of the command
 };
 
 struct AttemptSummary {
@@ -75,8 +74,13 @@ using AttemptRunner =
 Result<SuperviseEnd> supervise(const SuperviseOptions& options, const AttemptRunner& attempt,
                                const SuperviseListeners& listeners, Clock& clock);
 
-// Seconds since 1970 of the newest file behind a checkpoint's name: the file, the folder's files,
-// or PREFIX.pdparams and its like. 0 when there is none.
-double checkpoint_time(const std::string& checkpoint);
+// What lies behind a checkpoint's name: the file, PREFIX.pdparams and its like, or in a folder the
+// newest file that a framework keeps weights or optimizer states in; logs and configs beside it do
+// not count.
+struct FoundCheckpoint {
+  std::string path;    // to resume from: the given name, or PREFIX of a folder's PREFIX.pdparams
+  double seconds = 0;  // since 1970; 0: there is none
+};
+FoundCheckpoint find_checkpoint(const std::string& name);
 
 }  // namespace ocrtune

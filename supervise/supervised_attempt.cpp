@@ -44,23 +44,23 @@ constexpr int kLastReads = 2;  // of 1 MiB, which is what the pipe holds
 class Appender {
  public:
   Status open(const std::string& path) {
+    path_ = path;
     descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     return descriptor_ < 0 ? Status(system_error(errno, "open " + path)) : Status();
   }
   ~Appender() {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
-  void write(std::string_view bytes) const {
-    while (descriptor_ >= 0 && !bytes.empty()) {
-      const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) return;
-      bytes.remove_prefix(static_cast<std::size_t>(written));
-    }
+  void write(std::string_view bytes) {
+    if (descriptor_ < 0 || !problem_.empty()) return;
+    const Status written = write_all(descriptor_, bytes, path_);
+    if (!written) problem_ = written.error().what;
   }
+  const std::string& problem() const { return problem_; }
 
  private:
   int descriptor_ = -1;
+  std::string path_, problem_;
 };
 
 std::optional<std::uint64_t> shm_size() {
@@ -177,6 +177,7 @@ void Attempt::look(double now) {
     status.gpu_limit_bytes = gpu->size_bytes;
   }
   look_for_stall(now, members);
+  status.log_problem = log_.problem();
   trace_.write(fmt::format("{:.1f},{},{},{},{},{},{}\n", status.seconds, status.bytes,
                            status.shm_bytes, status.processes, status.progress_lines,
                            status.open_files, status.gpu_bytes));
@@ -307,6 +308,8 @@ Result<AttemptEnd> Attempt::run() {
   read_rest();
   end_.exit = root_->wait(5).value_or(ProcessExit{0, SIGKILL, 0, 0});
   root_->set_listener({});
+  end_.last.log_problem = log_.problem();
+  end_.output = root_->output().contents();
   remove_shm();
   gather();
   return std::move(end_);

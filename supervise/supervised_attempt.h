@@ -44,6 +44,7 @@ struct AttemptStatus {
   std::uint64_t gpu_bytes = 0, gpu_limit_bytes = 0;   // of the fullest GPU; 0: none known
   std::string idle_gpus;                              // that have nothing to do, in words
   std::string stall;                                  // why no step ends, in words; empty: they do
+  std::string log_problem;                            // why the log is cut; empty: it is whole
   std::map<int, std::string> places;                  // local rank -> the CPUs that it may use
 };
 
@@ -54,6 +55,7 @@ struct AttemptEnd {
   AttemptStop stop = AttemptStop::none;
   AttemptStatus last;
   FailureEvidence evidence;
+  std::string output;  // its end, also where the log could not be written
   std::uint64_t peak_bytes = 0;           // as measured
   std::uint64_t possible_peak_bytes = 0;  // above it: may have been held between two readings
   std::vector<std::string> kernel_log;    // that names one of its processes; empty if unreadable

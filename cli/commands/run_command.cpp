@@ -1,4 +1,5 @@
 // ocrtune run: launches a command, watches it, and brings it back after a failure.
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdio>
@@ -15,15 +16,14 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/shell/output_folder.h"
+#include "cli/commands/stored_run.h"
 #include "cli/shell/terminal.h"
-#include "probes/placement/partition.h"
 #include "probes/probe.h"
 #include "reports/console/diagnosis_page.h"
 #include "reports/html/supervised_page.h"
 #include "supervise/supervise.h"
-#include "trial/observe/rank_binding.h"
-#include "tuner/session/tune_setup.h"
-#include "tuner/store/store.h"
+#include "trial/workloads/command/command_prepare.h"
+#include "tuner/session/run_launch.h"
 
 namespace ocrtune {
 namespace {
@@ -37,60 +37,89 @@ struct RunFlags {
   bool json = false;
 };
 
-// The recommendation of a stored run: its knobs, its environment and, without CMD, its command.
-Status apply_stored(const RunFlags& flags, LaunchSetting& setting) {
-  const std::string path = flags.database.empty() ? Store::default_path() : flags.database;
-  const auto store = Store::open(path, Store::Mode::read);
-  if (!store) return store.error();
-  auto run = (*store)->load_run(flags.from);
+// The launch of a stored run's recommendation, or of the command as it was typed.
+Status read_setting(const RunFlags& flags, SuperviseOptions& options) {
+  LaunchSetting& setting = options.setting;
+  setting.workload.command = flags.command;
+  if (flags.from.empty()) return Status();
+  auto run = judged_run(flags.database, flags.from);
   if (!run) return run.error();
-  const Status judged = judge(*run);
-  if (!judged) return judged;
   if (!run->result.found) {
     return Error{ErrorKind::missing,
                  "run " + run->id + " has no recommendation: " + run->result.answer};
   }
-  setting.knobs = run->result.recommendation.knobs;
-  setting.environment = run->result.recommendation.env;
-  // The launch binds by itself, and otherwise once a safer setting has other ranks.
-  std::erase_if(setting.environment,
-                [](const auto& one) { return one.first == kRankCpusVariable; });
-  if (setting.command.empty()) setting.command = run->options.command;
-  if (setting.command.empty()) {
-    return Error{ErrorKind::usage, "run " + run->id +
-                                       " tuned the built-in core: name the command "
-                                       "to launch after --"};
+  auto launch = launch_setting(*run, flags.command, options.machine);
+  if (!launch) return launch.error();
+  setting = *std::move(launch);
+  const std::string& directory = setting.workload.directory;
+  if (!directory.empty() && directory != real_path(".").value_or("")) {
+    std::fprintf(stderr, "ocrtune run: starts in %s, as the trials did\n", directory.c_str());
   }
   return Status();
 }
 
-Result<SuperviseOptions> options_of(const RunFlags& flags) {
-  SuperviseOptions options;
-  options.setting.command = flags.command;
-  if (!flags.from.empty()) {
-    const Status applied = apply_stored(flags, options.setting);
-    if (!applied) return applied.error();
-  }
-  if (!flags.sets.empty()) {
-    auto knobs = options.setting.knobs.value_or(Knobs());
-    for (const std::string& set : flags.sets) {
-      const std::size_t equal = set.find('=');
-      const Status status = equal == std::string::npos
-                                ? Status(Error{ErrorKind::usage, "--set needs NAME=VALUE: " + set})
-                                : set_knob(knobs, set.substr(0, equal), set.substr(equal + 1));
-      if (!status) return status.error();
+// --set and --binding on top; a knob that the command would not see is refused.
+Status read_knobs(const RunFlags& flags, LaunchSetting& setting) {
+  std::vector<std::string> sets = flags.sets;
+  if (!flags.binding.empty()) sets.push_back("binding=" + flags.binding);
+  CommandWorkload& workload = setting.workload;
+  for (const std::string& set : sets) {
+    const std::size_t equal = set.find('=');
+    if (equal == std::string::npos) {
+      return Error{ErrorKind::usage, "--set needs NAME=VALUE: " + set};
     }
-    options.setting.knobs = knobs;
+    const std::string name = set.substr(0, equal);
+    const Status known = set_knob(setting.knobs, name, set.substr(equal + 1));
+    if (!known) return known;
+    if (!turns(workload, name)) workload.knobs.push_back(name);
   }
-  if (!flags.binding.empty()) {
-    auto knobs = options.setting.knobs.value_or(Knobs());
-    const Status known = set_knob(knobs, "binding", flags.binding);
-    if (!known) return known.error();
-    options.setting.knobs = knobs;
+  // Binding needs the number of ranks although the command may know it by itself.
+  if (setting.knobs.binding != "none") workload.fixed.emplace_back("nproc");
+  if (!flags.from.empty()) return Status();
+  for (const std::string& name : names_used(workload)) {
+    if (find_knob(name) == nullptr || turns(workload, name)) continue;
+    return Error{ErrorKind::usage, fmt::format("{{{0}}} in the command has no value: give it by "
+                                               "--set {0}=N, or name a run with --from",
+                                               name)};
   }
-  if (options.setting.command.empty()) {
+  return Status();
+}
+
+// The machine is looked at only where the launch depends on it.
+Status look_at_machine(const RunFlags& flags, SuperviseOptions& options) {
+  CommandWorkload typed;
+  typed.command = flags.command;
+  const bool needed =
+      !flags.from.empty() || !flags.binding.empty() || names_used(typed).count("gpus") != 0 ||
+      std::any_of(flags.sets.begin(), flags.sets.end(),
+                  [](const std::string& set) { return starts_with(set, "binding="); });
+  if (!needed) return Status();
+  ProbeOptions quick;
+  quick.quick = true;
+  auto machine = probe_machine(quick);
+  if (!machine) return machine.error();
+  options.machine = *std::move(machine);
+  return Status();
+}
+
+Status read_launch(const RunFlags& flags, SuperviseOptions& options) {
+  if (flags.command.empty() && flags.from.empty()) {
     return Error{ErrorKind::usage, "name the command to run after --, or a run with --from"};
   }
+  if (Status looked = look_at_machine(flags, options); !looked) return looked;
+  if (Status read = read_setting(flags, options); !read) return read;
+  if (Status set = read_knobs(flags, options.setting); !set) return set;
+  auto ready = prepare_launch(options.setting.workload, options.machine);
+  if (!ready) return ready.error();
+  options.setting.workload = launch_workload(*ready);
+  const auto filled = fill_for(options.setting.workload, options.machine, options.setting.knobs,
+                               TrialPlace{"/", 1});
+  return filled ? Status() : Status(filled.error());  // such as a binding that this machine lacks
+}
+
+Result<SuperviseOptions> options_of(const RunFlags& flags) {
+  SuperviseOptions options;
+  if (Status read = read_launch(flags, options); !read) return read.error();
   for (const auto& [text, into] : {std::pair(&flags.silence, &options.silence_seconds),
                                    std::pair(&flags.stall, &options.stall_seconds),
                                    std::pair(&flags.planned, &options.planned_seconds),
@@ -105,21 +134,25 @@ Result<SuperviseOptions> options_of(const RunFlags& flags) {
     if (!bytes) return bytes.error();
     options.memory_limit_bytes = *bytes;
   }
-  options.checkpoint = flags.checkpoint;
+  // The command names its files from the folder in which it runs.
+  const std::string& directory = options.setting.workload.directory;
+  const auto in_directory = [&](const std::string& path) {
+    return path.empty() || path[0] == '/' ? path : join_path(directory, path);
+  };
+  options.checkpoint = in_directory(flags.checkpoint);
   options.resume_argument = flags.resume_argument;
   if (!flags.resume_argument.empty() && flags.checkpoint.empty()) {
     return Error{ErrorKind::usage, "--resume-arg needs --checkpoint"};
   }
   if (!flags.checkpoint.empty() && flags.resume_argument.empty()) {
-    for (const std::string& word : options.setting.command) {
+    for (const std::string& word : options.setting.workload.command) {
       if (ends_with(word, "tools/train.py")) {
         options.resume_argument = "Global.checkpoints={checkpoint}";
       }
     }
   }
-  options.logs = flags.logs;
+  for (const std::string& log : flags.logs) options.logs.push_back(in_directory(log));
   options.max_failures = flags.tries;
-  options.process.oom_score_adjust = 300;
   const Status folder =
       flags.directory.empty() ? make_data_directory() : make_output_folder(flags.directory);
   if (!folder) return folder.error();
@@ -128,23 +161,6 @@ Result<SuperviseOptions> options_of(const RunFlags& flags) {
           ? join_path(join_path(default_data_directory(), "supervised"), new_run_id())
           : flags.directory;
   return options;
-}
-
-// Masks of the ranks under the knobs' binding; what this machine cannot give is said once.
-Status prepare_binding(SuperviseOptions& options) {
-  if (!options.setting.knobs || options.setting.knobs->binding == "none") return Status();
-  ProbeOptions quick;
-  quick.quick = true;
-  const auto machine = probe_machine(quick);
-  if (!machine) return machine.error();
-  const CpuFacts cpu = machine->cpu;
-  const Knobs& first = *options.setting.knobs;
-  const auto possible = partition_cpus(cpu, first.nproc, first.threads, first.binding);
-  if (!possible) return possible.error();
-  options.masks = [cpu](const Knobs& knobs) {
-    return partition_cpus(cpu, knobs.nproc, knobs.threads, knobs.binding).value_or({});
-  };
-  return Status();
 }
 
 std::string utc_now() {
@@ -176,7 +192,7 @@ nlohmann::ordered_json summary_json(const SuperviseOptions& options, const Super
           {"reason", valid_utf8(end.reason)},
           {"attempts", attempts},
           {"warnings", end.warnings},
-          {"run_directory", options.run_directory}};
+          {"run_directory", valid_utf8(options.run_directory)}};
 }
 
 void print_end(const SuperviseOptions& options, const SuperviseEnd& end) {
@@ -208,8 +224,6 @@ std::string eta_of(const AttemptStatus& status, double planned_seconds) {
 Result<int> run_run(const RunFlags& flags) {
   auto options = options_of(flags);
   if (!options) return options.error();
-  const Status bindable = prepare_binding(*options);
-  if (!bindable) return bindable.error();
   const bool terminal = may_redraw(stderr);
   SuperviseListeners listeners;
   listeners.on_note = [terminal](const std::string& line) {
@@ -242,7 +256,8 @@ Result<int> run_run(const RunFlags& flags) {
                                  supervised_html(*options, *end, utc_now()));
   if (!page) std::fprintf(stderr, "ocrtune run: %s\n", page.error().what.c_str());
   if (flags.json) {
-    std::printf("%s\n", summary_json(*options, *end).dump(2).c_str());
+    constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
+    std::printf("%s\n", summary_json(*options, *end).dump(2, ' ', false, kReplace).c_str());
   } else {
     print_end(*options, *end);
   }
@@ -270,8 +285,8 @@ CommandRun declare_run(Flags& cli) {
              "Append this once there is a checkpoint, such as '--resume {checkpoint}'")
       .default_text("'Global.checkpoints={checkpoint}' for PaddleOCR's tools/train.py");
   cli.option("--tries", flags.tries, "N",
-             "Give up after N failures in a row without a new checkpoint")
-      .range(0, 1000);
+             "Give up after N attempts in a row without a new checkpoint")
+      .range(1, 1000);
   cli.option("--silence", flags.silence, "DURATION", "Restart after so long without output: 30m")
       .default_text("never");
   cli.option("--stall", flags.stall, "DURATION",

@@ -13,6 +13,7 @@
 #include "probes/machine_gpus.h"
 #include "trial/workloads/command/command_prepare.h"
 #include "trial/workloads/command/command_template.h"
+#include "tuner/session/run_launch.h"
 #include "tuner/session/tune_setup.h"
 
 namespace ocrtune {
@@ -21,8 +22,12 @@ namespace {
 Status read_environment(const CommandFlags& flags, RunOptions& options) {
   for (const std::string& assignment : flags.environment) {
     const std::size_t equals = assignment.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      return Error{ErrorKind::usage, "--env " + assignment + ": needs NAME=VALUE"};
+    if (assignment.empty() || equals == 0) {
+      return Error{ErrorKind::usage, "--env " + assignment + ": needs NAME or NAME=VALUE"};
+    }
+    if (equals == std::string::npos) {
+      options.inherited.push_back(assignment);
+      continue;
     }
     options.environment.emplace_back(assignment.substr(0, equals), assignment.substr(equals + 1));
   }
@@ -91,8 +96,9 @@ void declare_command_flags(Flags& cli, CommandFlags& flags, RunOptions& options)
              "Read this file, such as {trial_dir}/log/0, instead of the output")
       .file()
       .under(title);
-  cli.option("--env", flags.environment, "NAME=VALUE",
-             "Set this variable for the command; VALUE may hold placeholders")
+  cli.option("--env", flags.environment, "NAME[=VALUE]",
+             "Set this variable for the command; VALUE may hold placeholders, NAME alone takes it "
+             "from the environment")
       .under(title);
   cli.option("--cwd", options.directory, "DIR", "Run the command in this folder")
       .default_text("this one")
@@ -151,7 +157,7 @@ Status settle_command(RunOptions& options, const Machine& machine, bool baseline
       options.axes[row.name] = {knob_text(options.baseline, row.name)};
     }
   }
-  return Status();
+  return keep_launch(options, machine);
 }
 
 }  // namespace ocrtune

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/interrupt.h"
+#include "base/secrets.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/commands/engine_flags.h"
@@ -45,11 +46,29 @@
 namespace ocrtune {
 namespace {
 
-// As typed, from /proc: the store keeps it so that the run can be started again.
-std::string own_command_line() {
+std::vector<std::string> own_words() {
   std::string bytes = read_file("/proc/self/cmdline").value_or("");
   if (!bytes.empty() && bytes.back() == '\0') bytes.pop_back();
-  return valid_utf8(shell_join(split(bytes, '\0')));
+  return split(bytes, '\0');
+}
+
+// As typed, without secrets: the store keeps it so that the run can be started again.
+std::string own_command_line() { return valid_utf8(shell_join(masked_arguments(own_words()))); }
+
+// A run goes on with the settings that it has.
+Status check_resume() {
+  const std::vector<std::string> free = {"--resume", "--budget", "--db", "--out", "--json"};
+  for (const std::string& word : own_words()) {
+    const std::string name = word.substr(0, word.find('='));
+    if (!starts_with(word, "--") || std::find(free.begin(), free.end(), name) != free.end()) {
+      continue;
+    }
+    return Error{ErrorKind::usage,
+                 fmt::format("--resume goes on with the run's own settings: leave {} out, or start "
+                             "a new tune",
+                             name == "--" ? "the command after --" : name)};
+  }
+  return Status();
 }
 
 // The flags as typed; RunOptions is made of them once they are all known.
@@ -256,9 +275,21 @@ std::uint64_t memory_limit(const Machine& machine) {
   return static_cast<std::uint64_t>(limit);
 }
 
+// The run is measured again from other folders: verify, --resume.
+void make_paths_absolute(RunOptions& options) {
+  std::vector<std::string*> paths = {&options.label_file, &options.place, &options.checkpoint,
+                                     &options.trace};
+  for (std::string& input : options.inputs) paths.push_back(&input);
+  const std::string here = real_path(".").value_or("");
+  for (std::string* path : paths) {
+    if (!path->empty() && path->front() != '/') *path = join_path(here, *path);
+  }
+}
+
 Result<RunRecord> new_run(TuneFlags& flags, const std::string& command_line) {
   const Status data = read_data(flags);
   if (!data) return data.error();
+  make_paths_absolute(flags.options);
   RunRecord run;
   ProbeOptions probe;
   probe.quick = true;  // a mistake is said before anything is measured
@@ -451,6 +482,7 @@ Result<int> print_plan(const RunRecord& run, const TuneSetup& setup, bool json) 
 }
 
 Result<int> tune(TuneFlags flags, const std::string& command_line) {
+  if (const Status fits = check_resume(); flags.resuming && !fits) return fits.error();
   for (const auto& check : {read_lists, read_amounts}) {
     const Status status = check(flags);
     if (!status) return status.error();

@@ -1,5 +1,6 @@
 #include "tuner/session/run_runner.h"
 
+#include "base/files.h"
 #include "trial/watch/control_kernel.h"
 #include "trial/workloads/command/command_prepare.h"
 #include "trial/workloads/command/command_runner.h"
@@ -20,9 +21,22 @@ std::unique_ptr<Runner> controlled(std::unique_ptr<Runner> runner, const Machine
       std::move(runner), [threads]() { return control_kernel_rate(threads, kControlSeconds); });
 }
 
+// What the run was given and cannot be measured without.
+Status check_files(const RunOptions& options) {
+  std::vector<std::string> paths = options.inputs;
+  paths.insert(paths.end(), {options.label_file, options.place, options.checkpoint, options.trace});
+  for (const std::string& path : paths) {
+    if (path.empty() || path_exists(path)) continue;
+    return Error{ErrorKind::missing, "the run measures " + path + ", which is not there" +
+                                         (path[0] == '/' ? "" : " (seen from this folder)")};
+  }
+  return Status();
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Runner>> make_runner(const RunOptions& options, const Machine& machine) {
+  if (Status there = check_files(options); !there) return there.error();
   if (options.infers() && (options.command.empty() || options.serves())) {
     const auto workload = inference_workload(options, machine);
     if (!workload) return workload.error();

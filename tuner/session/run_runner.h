@@ -9,7 +9,8 @@
 
 namespace ocrtune {
 
-// Errors: a command that cannot be tried here (trial/workloads/command/command_prepare.h).
+// missing: the run's data, before any trial. Errors too: a command that cannot be tried here
+// (trial/workloads/command/command_prepare.h).
 Result<std::unique_ptr<Runner>> make_runner(const RunOptions& options, const Machine& machine);
 
 }  // namespace ocrtune

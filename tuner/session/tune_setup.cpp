@@ -13,11 +13,7 @@
 #include "core/graph/batch.h"
 #include "core/infer/recognizer.h"
 #include "core/train/trainer.h"
-#include "probes/placement/partition.h"
-#include "trial/observe/rank_binding.h"
-#include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/command/command_prepare.h"
-#include "tuner/slo/promise_words.h"
 #include "tuner/space/default_space.h"
 #include "tuner/space/reading_memory.h"
 
@@ -250,6 +246,7 @@ CommandWorkload command_workload(const RunOptions& options) {
   workload.command = options.command;
   workload.directory = options.directory;
   workload.environment = options.environment;
+  workload.inherited = options.inherited;
   if (!options.setup.empty()) workload.setup = split(options.setup, '\n');
   if (!options.cleanup.empty()) workload.cleanup = split(options.cleanup, '\n');
   workload.log_reader = options.log_reader;
@@ -289,116 +286,6 @@ Result<InferenceWorkload> inference_workload(const RunOptions& options, const Ma
     workload.command = std::move(prepared).value();
   }
   return workload;
-}
-
-namespace {
-
-// Devices by UUID in front, so that Paddle's ids count within what is visible.
-std::string paddle_gpu_line(const RunOptions& options, const Knobs& knobs) {
-  std::vector<std::string> words;
-  for (const auto& [name, value] : knob_environment(knobs)) words.push_back(name + "=" + value);
-  std::vector<std::string> uuids = options.gpus, ids;
-  uuids.resize(std::min(uuids.size(), static_cast<std::size_t>(knobs.nproc)));
-  for (std::size_t i = 0; i < uuids.size(); ++i) ids.push_back(fmt::format("{}", i));
-  words.push_back("CUDA_VISIBLE_DEVICES=" + join(uuids, ","));
-  words.insert(words.end(), {"python", "-m", "paddle.distributed.launch", "--gpus", join(ids, ","),
-                             "tools/train.py", "-c", "CONFIG.yml", "-o", "Global.use_gpu=true",
-                             fmt::format("Train.loader.batch_size_per_card={}", knobs.batch),
-                             fmt::format("Train.loader.num_workers={}", knobs.workers)});
-  if (knobs.precision == "bf16") {
-    words.insert(words.end(), {"Global.use_amp=true", "Global.amp_dtype=bfloat16"});
-  }
-  return shell_join(words);
-}
-
-// Bound as the core's ranks were, where they were.
-std::string paddle_cpu_line(const Machine& machine, const Knobs& knobs) {
-  PreparedCommand prepared;
-  prepared.workload.command = {"python",
-                               "-m",
-                               "paddle.distributed.launch",
-                               "--nproc_per_node={nproc}",
-                               "tools/train.py",
-                               "-c",
-                               "CONFIG.yml",
-                               "-o",
-                               "Global.use_gpu=false",
-                               "Train.loader.batch_size_per_card={batch}",
-                               "Train.loader.num_workers={workers}"};
-  for (const KnobRow& row : knob_table()) prepared.workload.knobs.emplace_back(row.name);
-  return launch_line(prepared, machine, knobs);
-}
-
-}  // namespace
-
-std::string launch_command(const RunOptions& options, const Machine& machine, const Knobs& knobs) {
-  if (options.infers() && options.command.empty()) {
-    const auto workload = inference_workload(options, machine);
-    return workload ? infer_line(*workload, machine, knobs) : "";
-  }
-  if (!options.command.empty()) {
-    const auto prepared = prepare_command(command_workload(options), machine);
-    // A config that has gone since: the command as it was typed.
-    return prepared ? launch_line(*prepared, machine, knobs) : shell_join(options.command);
-  }
-  if (options.on_gpus()) return paddle_gpu_line(options, knobs);
-  return paddle_cpu_line(machine, knobs);
-}
-
-namespace {
-
-// A command whose threads were left alone was measured without OMP_NUM_THREADS.
-void drop_what_was_not_set(const RunOptions& options,
-                           std::vector<std::pair<std::string, std::string>>& env) {
-  if (options.command.empty() || turns(command_workload(options), "threads")) return;
-  std::erase_if(env, [](const auto& one) { return one.first == "OMP_NUM_THREADS"; });
-}
-
-// What `ocrtune rank-exec` reads, in trials and in the line that is recommended.
-void add_rank_cpus(RunRecord& run) {
-  const Knobs& knobs = run.result.recommendation.knobs;
-  const RunOptions& options = run.options;
-  if (!run.result.found || knobs.binding == "none" || options.infers() || options.on_gpus()) return;
-  if (!options.command.empty() && !turns(command_workload(options), "binding")) return;
-  const auto masks = partition_cpus(run.machine.cpu, knobs.nproc, knobs.threads, knobs.binding);
-  if (!masks) return;
-  run.result.recommendation.env.emplace_back(kRankCpusVariable, rank_cpus_text(*masks));
-}
-
-}  // namespace
-
-Result<std::unique_ptr<Judgement>> judge_run(RunRecord& run) {
-  auto setup = tune_setup(run.options, run.machine);
-  if (!setup) return setup.error();
-  const StrategyRow* strategy = find_strategy(run.options.strategy);
-  if (strategy == nullptr) {
-    return Error{ErrorKind::invalid, "run " + run.id + " used the strategy '" +
-                                         run.options.strategy + "', which this ocrtune lacks"};
-  }
-  auto judgement = std::make_unique<Judgement>();
-  judgement->setup = std::move(*setup);
-  TuneSetup& inputs = judgement->setup;
-  judgement->search = strategy->make(inputs.space, inputs.search);
-  double seconds = 0;
-  for (const Trial& trial : run.trials) {
-    judgement->search->tell(trial);
-    seconds += trial.seconds;
-  }
-  inputs.recommend.run_id = run.id;
-  inputs.recommend.stop_reason = run.stop_reason;
-  inputs.recommend.seconds = seconds;
-  run.result = recommend(inputs.space, *judgement->search, run.trials, inputs.recommend);
-  run.result.recommendation.command =
-      launch_command(run.options, run.machine, run.result.recommendation.knobs);
-  drop_what_was_not_set(run.options, run.result.recommendation.env);
-  add_rank_cpus(run);
-  if (!run.options.promise.empty()) speak_of_promise(run);
-  return judgement;
-}
-
-Status judge(RunRecord& run) {
-  const auto judgement = judge_run(run);
-  return judgement ? Status() : Status(judgement.error());
 }
 
 }  // namespace ocrtune

@@ -36,10 +36,6 @@ CommandWorkload command_workload(const RunOptions& options);
 // those of prepare_command.
 Result<InferenceWorkload> inference_workload(const RunOptions& options, const Machine& machine);
 
-// The command that starts `knobs` for good: the user's own with its placeholders filled, or for the
-// built-in core the Paddle launcher's line with the same settings, or `ocrtune infer`.
-std::string launch_command(const RunOptions& options, const Machine& machine, const Knobs& knobs);
-
 // A search that was told every trial of a run, and the space that it searches.
 struct Judgement {
   TuneSetup setup;

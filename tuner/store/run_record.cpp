@@ -10,11 +10,27 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "base/secrets.h"
+#include "trial/ipc/json_fields.h"
 
 namespace ocrtune {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+// What is stored: a variable that looks secret by its name alone, a secret word with a mask.
+RunOptions without_secrets(RunOptions options) {
+  std::erase_if(options.environment, [&](const auto& one) {
+    if (!looks_secret(one.first)) return false;
+    options.inherited.push_back(one.first);
+    return true;
+  });
+  options.command = masked_arguments(options.command);
+  options.launch = masked_arguments(options.launch);
+  options.setup = masked_text(options.setup);
+  options.cleanup = masked_text(options.cleanup);
+  return options;
+}
 
 }  // namespace
 
@@ -25,10 +41,11 @@ std::string new_run_id() {
   return fmt::format("{:%Y-%m-%d}-{:05x}", fmt::gmtime(now), random.next() >> 44);
 }
 
-std::string run_options_json(const RunOptions& options) {
+std::string run_options_json(const RunOptions& given) {
+  const RunOptions options = without_secrets(given);
   Json baseline = Json::object();
   for (const auto& [name, text] : knob_texts(options.baseline)) baseline[name] = text;
-  const Json json = {
+  Json json = {
       {"mode", options.mode},
       {"model", options.model},
       {"label_file", options.label_file},
@@ -48,12 +65,15 @@ std::string run_options_json(const RunOptions& options) {
       {"url", options.url},
       {"inputs", options.inputs},
       {"command", options.command},
+      {"launch", options.launch},
+      {"launch_gpus", options.launch_gpus},
       {"preset", options.preset},
       {"log_reader", options.log_reader},
       {"metric", options.metric},
       {"metric_of", options.metric_of},
       {"directory", options.directory},
       {"environment", options.environment},
+      {"inherited", options.inherited},
       {"log_file", options.log_file},
       {"setup", options.setup},
       {"cleanup", options.cleanup},
@@ -79,13 +99,15 @@ std::string run_options_json(const RunOptions& options) {
       {"policy", options.policy},
       {"strategy", options.strategy},
   };
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  change_texts(json, utf8_of_bytes);
+  return json.dump();
 }
 
 Result<RunOptions> parse_run_options(const std::string& text) {
   RunOptions options;
   try {
-    const Json json = Json::parse(text);
+    Json json = Json::parse(text);
+    change_texts(json, bytes_of_utf8);
     options.mode = json.value("mode", options.mode);
     options.model = json.value("model", options.model);
     options.label_file = json.value("label_file", options.label_file);
@@ -105,12 +127,15 @@ Result<RunOptions> parse_run_options(const std::string& text) {
     options.url = json.value("url", options.url);
     options.inputs = json.value("inputs", options.inputs);
     options.command = json.value("command", options.command);
+    options.launch = json.value("launch", options.launch);
+    options.launch_gpus = json.value("launch_gpus", options.launch_gpus);
     options.preset = json.value("preset", options.preset);
     options.log_reader = json.value("log_reader", options.log_reader);
     options.metric = json.value("metric", options.metric);
     options.metric_of = json.value("metric_of", options.metric_of);
     options.directory = json.value("directory", options.directory);
     options.environment = json.value("environment", options.environment);
+    options.inherited = json.value("inherited", options.inherited);
     options.log_file = json.value("log_file", options.log_file);
     options.setup = json.value("setup", options.setup);
     options.cleanup = json.value("cleanup", options.cleanup);

@@ -53,9 +53,13 @@ struct RunOptions {
   std::vector<std::string> inputs;  // files to send to it, or to its command
   // The user's own command; empty: the built-in core.
   std::vector<std::string> command;  // with {placeholders}
-  int command_gpus = 0;              // that it may use, one for each process; 0: CPUs
-  std::string directory;             // where it runs
+  std::vector<std::string> launch;   // what its preset makes of it, to be launched for good
+  std::vector<std::string>
+      launch_gpus;        // that {gpus} takes its names from; empty: the visible ones
+  int command_gpus = 0;   // that it may use, one for each process; 0: CPUs
+  std::string directory;  // where it runs
   std::vector<std::pair<std::string, std::string>> environment;
+  std::vector<std::string> inherited;  // variables taken from ocrtune's own environment; no values
   std::string preset, log_reader;
   std::string metric, metric_of;  // NAME[:UNIT]; "", "rank" or "job"
   std::string log_file;           // read instead of the output
@@ -108,6 +112,7 @@ struct RunRecord {
 
 std::string new_run_id();
 
+// Without the values of secrets (base/secrets.h): a variable's name goes to `inherited`.
 std::string run_options_json(const RunOptions& options);
 Result<RunOptions> parse_run_options(const std::string& json);
 

@@ -113,7 +113,9 @@ TEST_F(TuneOwnCommand, RefusesMistakesBeforeAnyTrial) {
   expect_refused("--metric speed --log-reader torch" + std::string(kClient),
                  "leave one of the two");
   expect_refused("--log-reader torhc" + std::string(kClient), "did you mean 'torch'");
-  expect_refused(client + " --env MODE" + std::string(kClient), "--env MODE: needs NAME=VALUE");
+  expect_refused(client + " --env =x" + std::string(kClient), "--env =x: needs NAME or NAME=VALUE");
+  expect_refused(client + " --env OCRTUNE_NOT_SET" + std::string(kClient),
+                 "OCRTUNE_NOT_SET is not in the environment", 3);
   expect_refused(client + " --setup 'no-such-setup'" + std::string(kClient), "no-such-setup", 3);
   expect_refused("--metric speed", "--metric is for a command of your own");
   folder_ += "/no/such/folder";

@@ -1,6 +1,9 @@
 #include "supervise/supervise.h"
 
+#include <unistd.h>
+
 #include <csignal>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -26,7 +29,7 @@ class Supervise : public testing::Test {
   void SetUp() override {
     directory_ = *make_temporary_directory("supervise");
     options_.run_directory = join_path(directory_, "run");
-    options_.setting.command = {"train", "--num_workers", "8", "--nproc_per_node", "4"};
+    options_.setting.workload.command = {"train", "--num_workers", "8", "--nproc_per_node", "4"};
   }
   void TearDown() override { ASSERT_TRUE(remove_tree(directory_)); }
 
@@ -36,6 +39,7 @@ class Supervise : public testing::Test {
     const auto attempt = [&](const AttemptPlan& plan,
                              const AttemptListeners&) -> Result<AttemptEnd> {
       commands_.push_back(join(plan.process.arguments, " "));
+      if (on_attempt_ && next < logs.size()) on_attempt_();
       AttemptEnd end;
       if (next < logs.size()) {
         EXPECT_TRUE(write_file(plan.log_path, logs[next]));
@@ -54,7 +58,15 @@ class Supervise : public testing::Test {
   std::string directory_;
   SuperviseOptions options_;
   std::vector<std::string> commands_;
+  std::function<void()> on_attempt_;  // of those that fail
 };
+
+const char* const kMissing = "FileNotFoundError: [Errno 2] No such file or directory\n";
+
+bool write_file_in(const std::string& folder, const std::string& name) {
+  const std::string path = join_path(folder, name);
+  return make_directories(parent_path(path)).ok() && write_file(path, "x").ok();
+}
 
 const char* const kKilled = "DataLoader process (pid 5) exited is killed by signal: Killed.\n";
 
@@ -83,18 +95,106 @@ TEST_F(Supervise, FailuresInARowAreBounded) {
   options_.max_failures = 3;
   const SuperviseEnd end = scripted(std::vector<std::string>(50, kKilled));
   EXPECT_EQ(end.state, SuperviseState::gave_up);
-  EXPECT_EQ(end.attempts.size(), 4u);
+  EXPECT_EQ(end.attempts.size(), 3u);
+}
+
+TEST_F(Supervise, OneTryIsOneAttempt) {
+  options_.max_failures = 1;
+  const SuperviseEnd end = scripted({kKilled, kKilled});
+  EXPECT_EQ(end.attempts.size(), 1u);
+  EXPECT_EQ(end.reason, "1 failure in a row without a new checkpoint");
+}
+
+TEST_F(Supervise, LogsInTheCheckpointFolderAreNoCheckpoint) {
+  const std::string folder = join_path(directory_, "out");
+  ASSERT_TRUE(make_directories(folder));
+  options_.checkpoint = folder;
+  options_.resume_argument = "Global.checkpoints={checkpoint}";
+  on_attempt_ = [&] {
+    for (const char* name : {"train.log", "config.yml", "events.out.tfevents.1"}) {
+      ASSERT_TRUE(write_file(join_path(folder, name), std::to_string(commands_.size())));
+    }
+  };
+  const SuperviseEnd end = scripted(std::vector<std::string>(9, kMissing));
+  EXPECT_EQ(end.attempts.size(), 1u);
+  EXPECT_THAT(commands_[0], testing::Not(testing::HasSubstr("Global.checkpoints")));
+}
+
+TEST_F(Supervise, ResumesFromWhatTheFolderHolds) {
+  const std::string folder = join_path(directory_, "out");
+  ASSERT_TRUE(make_directories(folder));
+  options_.checkpoint = folder;
+  options_.resume_argument = "Global.checkpoints={checkpoint}";
+  on_attempt_ = [&] { ASSERT_TRUE(write_file(join_path(folder, "latest.pdparams"), "w")); };
+  scripted({kKilled});
+  ASSERT_EQ(commands_.size(), 2u);
+  EXPECT_THAT(commands_[0], testing::Not(testing::HasSubstr("Global.checkpoints")));
+  EXPECT_THAT(commands_[1], testing::HasSubstr("Global.checkpoints=" + folder + "/latest"));
+}
+
+// It saves and then fails for a reason that no restart cures, each time.
+TEST_F(Supervise, ACheckpointDoesNotMakeAnIncurableFailureEndless) {
+  const std::string folder = join_path(directory_, "out");
+  ASSERT_TRUE(make_directories(folder));
+  options_.checkpoint = folder;
+  options_.max_failures = 3;
+  on_attempt_ = [&] {
+    const std::string name = "epoch_" + std::to_string(commands_.size()) + ".pt";
+    ASSERT_TRUE(write_file(join_path(folder, name), "w"));
+  };
+  const SuperviseEnd end = scripted(std::vector<std::string>(50, kMissing));
+  EXPECT_EQ(end.state, SuperviseState::gave_up);
+  EXPECT_EQ(end.attempts.size(), 3u);
+}
+
+TEST(FindCheckpoint, KnowsWhatFrameworksSave) {
+  const std::string folder = *make_temporary_directory("checkpoints");
+  const auto found = [&](const std::string& name) {
+    const std::string one = join_path(folder, "one");
+    EXPECT_TRUE(write_file_in(one, name));
+    const bool any = find_checkpoint(one).seconds > 0;
+    EXPECT_TRUE(remove_tree(one));
+    return any;
+  };
+  for (const char* name : {"best_accuracy.pdparams", "last.ckpt", "a/model.safetensors",
+                           "checkpoint-500/trainer_state.json", "x.pth", "model.pt"}) {
+    EXPECT_TRUE(found(name)) << name;
+  }
+  for (const char* name : {"train.log", "config.yml", "vdl/vdlrecords.1.log", "label.txt"}) {
+    EXPECT_FALSE(found(name)) << name;
+  }
+  EXPECT_EQ(find_checkpoint(folder + "/none").seconds, 0);
+  EXPECT_TRUE(remove_tree(folder));
+}
+
+// The log is on a full device; what the program said is diagnosed all the same, and it is said
+// once.
+TEST_F(Supervise, AnUnwritableLogStillGivesTheCause) {
+  if (!path_exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
+  ASSERT_TRUE(make_directories(options_.run_directory));
+  ASSERT_EQ(::symlink("/dev/full", join_path(options_.run_directory, "attempt-1.log").c_str()), 0);
+  options_.setting.workload.command = {
+      "sh", "-c", "echo \"ModuleNotFoundError: No module named 'lmdb'\"; exit 1"};
+  int told = 0;
+  SuperviseListeners listeners;
+  listeners.on_note = [&](const std::string& line) {
+    told += line.find("attempt-1.log") != std::string::npos ? 1 : 0;
+  };
+  const auto end = supervise(options_, run_attempt, listeners, steady_clock());
+  ASSERT_TRUE(end) << end.error().what;
+  EXPECT_EQ(end->attempts[0].cause, "missing_module");
+  EXPECT_EQ(told, 1);
 }
 
 TEST_F(Supervise, NothingLeftToMakeSaferIsSaid) {
-  options_.setting.command = {"train"};
+  options_.setting.workload.command = {"train"};
   const SuperviseEnd end = scripted(std::vector<std::string>(50, kKilled));
   EXPECT_EQ(end.attempts.size(), 2u);
   EXPECT_THAT(end.reason, testing::HasSubstr("nothing in the command"));
 }
 
 TEST_F(Supervise, ACommandThatCannotStartIsAnError) {
-  options_.setting.command = {"/nowhere/train"};
+  options_.setting.workload.command = {"/nowhere/train"};
   NoWait clock;
   const auto end = supervise(options_, run_attempt, {}, clock);
   ASSERT_FALSE(end);
@@ -111,7 +211,7 @@ Trained train(const std::string& directory, int odds) {
   const std::string work = join_path(directory, "odds" + std::to_string(odds));
   EXPECT_TRUE(make_directories(work));
   SuperviseOptions options;
-  options.setting.command = {OCRTUNE_FAULT_WORKER, "train", work, std::to_string(odds)};
+  options.setting.workload.command = {OCRTUNE_FAULT_WORKER, "train", work, std::to_string(odds)};
   options.run_directory = join_path(work, "run");
   options.checkpoint = join_path(work, "state");
   options.resume_argument = "--resume";

@@ -86,7 +86,7 @@ class SlowClients : public testing::Test {
     EXPECT_TRUE(prepared.ok()) << prepared.error().what;
     if (!prepared) return Trial();
     warnings_ = prepared->warnings;
-    launch_ = launch_line(*prepared, machine, knobs);
+    launch_ = launch_text(*launch_of(*prepared, machine, knobs));
     TrialLimits limits;
     limits.measure_seconds = 2;
     limits.max_seconds = 120;

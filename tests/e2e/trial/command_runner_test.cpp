@@ -304,7 +304,7 @@ TEST(PrepareCommand, ShowsWhatItWouldRun) {
   EXPECT_THAT(lines[0], HasSubstr("mkdir"));
   EXPECT_THAT(lines[1], HasSubstr("OMP_NUM_THREADS=3 sh -c"));
   EXPECT_THAT(lines[1], HasSubstr("{x} $HOME"));
-  EXPECT_THAT(launch_line(*prepared, this_machine(), knobs), HasSubstr("client 2 16"));
+  EXPECT_THAT(launch_text(*launch_of(*prepared, this_machine(), knobs)), HasSubstr("client 2 16"));
 }
 
 }  // namespace

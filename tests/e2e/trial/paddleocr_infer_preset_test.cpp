@@ -100,7 +100,7 @@ TEST_F(PaddleOcrInferPreset, TheGpuLineRuns) {
   ASSERT_TRUE(ready) << ready.error().what;
   Knobs knobs;
   knobs.nproc = 2;
-  ASSERT_EQ(std::system(launch_line(*ready, with_gpus(2), knobs).c_str()), 0);
+  ASSERT_EQ(std::system(launch_text(*launch_of(*ready, with_gpus(2), knobs)).c_str()), 0);
   const std::string said = read_file(folder + "/said").value_or("");
   EXPECT_THAT(said,
               HasSubstr("0 --image_dir=/tmp --use_mp=False --process_id=0 --total_process_num=2"));

@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "probes/gpu/gpu.h"
+#include "tuner/session/run_launch.h"
 #include "tuner/session/tune_setup.h"
 #include "tuner/space/default_space.h"
 

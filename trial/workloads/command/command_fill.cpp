@@ -77,6 +77,19 @@ std::vector<std::string> bound(const CommandWorkload& workload, std::vector<std:
 
 }  // namespace
 
+std::set<std::string> names_used(const CommandWorkload& workload) {
+  std::set<std::string> names;
+  const auto add = [&](const std::string& text) {
+    for (std::string& name : placeholder_names(text)) names.insert(std::move(name));
+  };
+  for (const std::string& argument : workload.command) add(argument);
+  for (const std::string& line : workload.setup) add(line);
+  for (const auto& [name, value] : workload.environment) add(value);
+  if (names.count("global_batch") != 0) names.insert({"nproc", "batch"});
+  if (names.count("gpus") != 0) names.insert("nproc");
+  return names;
+}
+
 bool turns(const CommandWorkload& workload, const std::string& knob) {
   return std::find(workload.knobs.begin(), workload.knobs.end(), knob) != workload.knobs.end();
 }
@@ -90,7 +103,9 @@ Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& m
   FilledCommand filled;
   auto arguments = fill_command(with_rank_exec(workload), values);
   if (!arguments) return arguments.error();
-  filled.arguments = *std::move(arguments);
+  Launch& launch = filled.launch;
+  launch.arguments = *std::move(arguments);
+  launch.directory = workload.directory;
   auto setup = fill_lines(workload.setup, values);
   if (!setup) return setup.error();
   filled.setup = *std::move(setup);
@@ -100,24 +115,22 @@ Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& m
   auto log_file = fill_placeholders(workload.log_file, values);
   if (!log_file) return log_file.error();
   filled.log_file = *std::move(log_file);
-  // A pipe makes Python keep its lines back until 8 KiB have gathered.
-  filled.environment.emplace_back("PYTHONUNBUFFERED", "1");
   for (const auto& [name, value] : knob_environment(knobs)) {
     if (name != "OMP_NUM_THREADS" || turns(workload, "threads")) {
-      filled.environment.emplace_back(name, value);
+      set_variable(launch.environment, name, value);
     }
   }
   if (turns(workload, "binding") && knobs.binding != "none") {
     auto masks = partition_cpus(machine.cpu, knobs.nproc, knobs.threads, knobs.binding);
     if (!masks) return masks.error();
     filled.masks = *std::move(masks);
-    filled.environment.emplace_back(kRankCpusVariable, rank_cpus_text(filled.masks));
-    filled.arguments = bound(workload, std::move(filled.arguments), knobs.nproc);
+    set_variable(launch.environment, kRankCpusVariable, rank_cpus_text(filled.masks));
+    launch.arguments = bound(workload, std::move(launch.arguments), knobs.nproc);
   }
   for (const auto& [name, value] : workload.environment) {
     auto text = fill_placeholders(value, values);
     if (!text) return text.error();
-    filled.environment.emplace_back(name, *std::move(text));
+    set_variable(launch.environment, name, *text);
   }
   return filled;
 }

@@ -1,7 +1,8 @@
-// A prepared command, filled for one setting.
+// A command filled for one setting: the one way from a user's command to what is started.
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,15 +10,21 @@
 #include "base/result.h"
 #include "probes/machine/machine.h"
 #include "trial/workloads/command/command_workload.h"
+#include "trial/workloads/launch.h"
 
 namespace ocrtune {
 
 struct FilledCommand {
-  std::vector<std::string> arguments;
+  Launch launch;
   std::vector<std::vector<std::string>> setup, cleanup;
-  std::vector<std::pair<std::string, std::string>> environment;
   std::string log_file;
   std::vector<CpuSet> masks;  // one for each rank; empty: no binding
+};
+
+// A command and the knobs that fill it.
+struct LaunchSetting {
+  CommandWorkload workload;
+  Knobs knobs;
 };
 
 struct TrialPlace {
@@ -28,6 +35,10 @@ struct TrialPlace {
 // Errors of placeholders and of binding.
 Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& machine,
                                const Knobs& knobs, const TrialPlace& place);
+
+// Every placeholder that the command, its setup and its environment use; {global_batch} stands for
+// nproc and batch as well, {gpus} for nproc.
+std::set<std::string> names_used(const CommandWorkload& workload);
 
 bool turns(const CommandWorkload& workload, const std::string& knob);
 

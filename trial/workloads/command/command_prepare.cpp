@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/files.h"
 #include "base/process.h"
+#include "base/secrets.h"
 #include "base/text.h"
 #include "trial/logs/log_reader.h"
 #include "trial/observe/gpu_names.h"
@@ -25,25 +27,20 @@ bool acts_from_outside(const std::string& knob) {
   return kNames.count(knob) != 0;
 }
 
-std::set<std::string> names_used(const CommandWorkload& workload) {
-  std::set<std::string> names;
-  const auto add = [&](const std::string& text) {
-    for (std::string& name : placeholder_names(text)) names.insert(std::move(name));
-  };
-  for (const std::string& argument : workload.command) add(argument);
-  for (const std::string& line : workload.setup) add(line);
-  for (const auto& [name, value] : workload.environment) add(value);
-  if (names.count("global_batch") != 0) names.insert("batch");
-  if (names.count("gpus") != 0) names.insert("nproc");
-  return names;
-}
-
 Status check_knobs_reach(const CommandWorkload& workload) {
   const std::set<std::string> used = names_used(workload);
+  const auto is_fixed = [&](const std::string& knob) {
+    return std::find(workload.fixed.begin(), workload.fixed.end(), knob) != workload.fixed.end();
+  };
+  for (const auto& [name, value] : workload.environment) {
+    if (name != "OMP_NUM_THREADS" || !turns(workload, "threads") || is_fixed("threads")) continue;
+    if (!placeholder_names(value).empty()) continue;
+    return Error{ErrorKind::usage, "--env OMP_NUM_THREADS=" + value +
+                                       " takes the place of threads: leave it out, or do not vary "
+                                       "--threads"};
+  }
   for (const std::string& knob : workload.knobs) {
-    const auto& fixed = workload.fixed;
-    const bool is_fixed = std::find(fixed.begin(), fixed.end(), knob) != fixed.end();
-    if (used.count(knob) != 0 || acts_from_outside(knob) || is_fixed) continue;
+    if (used.count(knob) != 0 || acts_from_outside(knob) || is_fixed(knob)) continue;
     return Error{
         ErrorKind::usage,
         fmt::format("the command ignores {0}: put {{{0}}} where its value belongs, such as "
@@ -79,6 +76,20 @@ Status check_workload(const CommandWorkload& workload, const Machine& machine) {
   }
   const auto filled = fill_for(workload, machine, sample_knobs(workload), {"/trial", 1});
   if (!filled) return filled.error();
+  for (const std::string& word : workload.command) {
+    if (word != kMask && !ends_with(word, std::string("=") + kMask)) continue;
+    return Error{
+        ErrorKind::usage,
+        fmt::format("the command holds a secret that was not stored ({}): pass it by --env "
+                    "NAME, or name the whole command after --",
+                    word)};
+  }
+  for (const std::string& name : workload.inherited) {
+    if (std::getenv(name.c_str()) == nullptr) {
+      return Error{ErrorKind::missing,
+                   name + " is not in the environment: set it, its value is not stored"};
+    }
+  }
   const Status program = check_program(workload.command[0], workload.directory);
   if (!program) return program;
   for (const auto& lines : {filled->setup, filled->cleanup}) {
@@ -90,10 +101,16 @@ Status check_workload(const CommandWorkload& workload, const Machine& machine) {
   return check_knobs_reach(workload);
 }
 
-std::vector<std::string> general_warnings(const CommandWorkload& workload) {
+std::vector<std::string> general_warnings(const PreparedCommand& prepared) {
+  const CommandWorkload& workload = prepared.workload;
   std::vector<std::string> warnings;
   if (workload.preset == "paddleocr-infer") return warnings;  // nothing is trained
-  if (turns(workload, "nproc") || turns(workload, "batch")) {
+  const auto varies = [&](const char* knob) {                 // asked for, or turned by the preset
+    const auto& turnable = prepared.turnable;
+    return turns(workload, knob) ||
+           std::find(turnable.begin(), turnable.end(), knob) != turnable.end();
+  };
+  if (varies("nproc") || varies("batch")) {
     warnings.emplace_back(
         "the global batch is nproc x batch and changes with both; the learning rate is left as it "
         "is: scale it with the global batch (linearly for SGD, by the square root for Adam)");
@@ -171,7 +188,7 @@ Status count_gpus(PreparedCommand& prepared, const Machine& machine) {
 
 }  // namespace
 
-Result<PreparedCommand> prepare_command(const CommandWorkload& workload, const Machine& machine) {
+Result<PreparedCommand> prepare_launch(const CommandWorkload& workload, const Machine& machine) {
   PreparedCommand prepared;
   prepared.workload = workload;
   if (!workload.preset.empty()) {
@@ -179,59 +196,58 @@ Result<PreparedCommand> prepare_command(const CommandWorkload& workload, const M
     if (!applied) return applied.error();
   }
   if (Status counted = count_gpus(prepared, machine); !counted) return counted.error();
-  if (prepared.workload.serves) {
-    const Status checked = check_workload(prepared.workload, machine);
-    if (!checked) return checked.error();
-    return prepared;
-  }
-  const Status named = name_the_metric(prepared.workload);
-  if (!named) return named.error();
-  const auto reader = make_log_reader(prepared.workload.log_reader, LogContext());
-  if (!reader) return reader.error();
   const Status checked = check_workload(prepared.workload, machine);
   if (!checked) return checked.error();
-  for (std::string& warning : general_warnings(prepared.workload)) {
-    prepared.warnings.push_back(std::move(warning));
+  return prepared;
+}
+
+Result<PreparedCommand> prepare_command(const CommandWorkload& workload, const Machine& machine) {
+  auto prepared = prepare_launch(workload, machine);
+  if (!prepared || prepared->workload.serves) return prepared;
+  const Status named = name_the_metric(prepared->workload);
+  if (!named) return named.error();
+  const auto reader = make_log_reader(prepared->workload.log_reader, LogContext());
+  if (!reader) return reader.error();
+  for (std::string& warning : general_warnings(*prepared)) {
+    prepared->warnings.push_back(std::move(warning));
   }
   return prepared;
 }
 
-namespace {
+CommandWorkload launch_workload(const PreparedCommand& command) {
+  CommandWorkload workload = command.workload;
+  if (!command.launch.empty()) workload.command = command.launch;
+  return workload;
+}
 
-std::vector<std::string> lines_of(const PreparedCommand& command, const Machine& machine,
-                                  const Knobs& knobs, const TrialPlace& place, bool whole) {
-  const auto filled = fill_for(command.workload, machine, knobs, place);
-  if (!filled) return {"# " + filled.error().what};
+std::vector<std::string> shell_lines(const FilledCommand& filled) {
   std::vector<std::string> lines;
-  std::string start;
-  const std::string& directory = command.workload.directory;
-  if (!directory.empty() && directory != real_path(".").value_or("")) {
-    start = "cd " + shell_quote(directory) + " && ";
+  lines.reserve(filled.setup.size());
+  for (const auto& line : filled.setup) lines.push_back(shell_join(masked_arguments(line)));
+  Launch launch = filled.launch;
+  if (!lines.empty()) {  // the folder holds for the lines after it
+    Launch first;
+    first.directory = std::exchange(launch.directory, "");
+    lines[0] = launch_text(first) + lines[0];
   }
-  for (const auto& [name, value] : filled->environment) {
-    if (whole || name != "PYTHONUNBUFFERED") start += name + "=" + shell_quote(value) + " ";
-  }
-  lines.push_back(start + shell_join(filled->arguments));
-  if (!whole) return lines;
-  for (auto line = filled->setup.rbegin(); line != filled->setup.rend(); ++line) {
-    lines.insert(lines.begin(), shell_join(*line));
-  }
-  for (const auto& line : filled->cleanup) lines.push_back(shell_join(line));
+  lines.push_back(launch_text(launch));
+  for (const auto& line : filled.cleanup) lines.push_back(shell_join(masked_arguments(line)));
   return lines;
 }
 
-}  // namespace
-
 std::vector<std::string> dry_run_lines(const PreparedCommand& command, const Machine& machine,
                                        const Knobs& knobs) {
-  return lines_of(command, machine, knobs, {"<trial_dir>", 29500}, true);
+  const auto filled = fill_for(command.workload, machine, knobs, {"<trial_dir>", 29500});
+  if (!filled) return {"# " + filled.error().what};
+  return shell_lines(*filled);
 }
 
-std::string launch_line(const PreparedCommand& command, const Machine& machine,
-                        const Knobs& knobs) {
-  PreparedCommand launch = command;
-  if (!command.launch.empty()) launch.workload.command = command.launch;
-  return lines_of(launch, machine, knobs, {"./run", 29500}, false)[0];
+Result<Launch> launch_of(const PreparedCommand& command, const Machine& machine,
+                         const Knobs& knobs) {
+  const TrialPlace place{join_path(default_data_directory(), "launch"), 29500};
+  auto filled = fill_for(launch_workload(command), machine, knobs, place);
+  if (!filled) return filled.error();
+  return std::move(filled->launch);
 }
 
 }  // namespace ocrtune

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "probes/machine/machine.h"
+#include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/command/command_workload.h"
 
 namespace ocrtune {
@@ -16,11 +17,20 @@ namespace ocrtune {
 // invalid: a config that is not YAML.
 Result<PreparedCommand> prepare_command(const CommandWorkload& workload, const Machine& machine);
 
-// What would be run for these knobs, as lines that a shell accepts: setup, the command, cleanup.
+// The same for a command that is launched for good: what tells its speed is no matter.
+Result<PreparedCommand> prepare_launch(const CommandWorkload& workload, const Machine& machine);
+
+// What is launched for good: without the settings that only a short trial needs.
+CommandWorkload launch_workload(const PreparedCommand& command);
+
+// Setup, the command and cleanup, as lines that a shell accepts in this order.
+std::vector<std::string> shell_lines(const FilledCommand& filled);
+// Those of a trial of these knobs that is not run.
 std::vector<std::string> dry_run_lines(const PreparedCommand& command, const Machine& machine,
                                        const Knobs& knobs);
 
-// The command for the recommendation: ready to paste, {trial_dir} shown as "./run", ports as 29500.
-std::string launch_line(const PreparedCommand& command, const Machine& machine, const Knobs& knobs);
+// What starts `knobs` for good; {trial_dir} is a folder of the user's data directory, {port} 29500.
+Result<Launch> launch_of(const PreparedCommand& command, const Machine& machine,
+                         const Knobs& knobs);
 
 }  // namespace ocrtune

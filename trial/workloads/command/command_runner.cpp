@@ -18,6 +18,7 @@
 #include "trial/watch/trial_watch.h"
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/command/command_prepare.h"
+#include "trial/workloads/hide_secrets.h"
 
 namespace ocrtune {
 namespace {
@@ -25,6 +26,12 @@ namespace {
 constexpr int kOomScoreAdjust = 500;
 constexpr double kSetupSeconds = 600;
 constexpr double kSureCause = 0.5;  // confidence from which a diagnosis names the outcome
+
+// Paddle's launcher writes its whole environment to envlog.0 and default.NAME.log.
+bool is_log(const std::string& name) {
+  return name.find("log") != std::string::npos && !starts_with(name, "envlog") &&
+         !starts_with(name, "default.");
+}
 
 // The ends of log files below `folder`, for what the command itself did not print.
 std::string file_tails(const std::string& folder, int depth = 0) {
@@ -35,7 +42,7 @@ std::string file_tails(const std::string& folder, int depth = 0) {
     const std::string path = join_path(folder, name);
     if (is_directory(path)) {
       tails += file_tails(path, depth + 1);
-    } else if (name.find("log") != std::string::npos && tails.size() < (32U << 10)) {
+    } else if (is_log(name) && tails.size() < (32U << 10)) {
       const auto text = read_file(path, 16 << 20);
       if (!text || text->empty()) continue;
       OutputRing end(4096);
@@ -54,7 +61,9 @@ class CommandRunner : public Runner {
   Trial run(const Knobs& knobs, const TrialLimits& limits) override {
     Trial trial = try_once(knobs, limits);
     trial.knobs = knobs;
-    trial.reproduce = join(dry_run_lines(command_, machine_, knobs), " && ");
+    if (trial.reproduce.empty()) {  // it was not started
+      trial.reproduce = join(dry_run_lines(command_, machine_, knobs), " && ");
+    }
     return trial;
   }
 
@@ -87,6 +96,12 @@ class CommandRunner : public Runner {
     const auto untidy = run_lines(filled->cleanup, *filled, "cleanup");
     if (untidy) trial.evidence.push_back(*untidy);
     finish(trial, *folder);
+    hide_secrets(filled->launch, trial);
+    std::vector<std::string> lines = shell_lines(*filled);
+    if (names_used(command_.workload).count("trial_dir") != 0) {
+      lines.insert(lines.begin(), shell_join({"mkdir", "-p", *folder}));
+    }
+    trial.reproduce = join(lines, " && ");
     return trial;
   }
 
@@ -100,21 +115,18 @@ class CommandRunner : public Runner {
     return folder;
   }
 
-  ProcessOptions options_of(const std::vector<std::string>& arguments,
-                            const FilledCommand& filled) const {
-    ProcessOptions options;
-    options.arguments = arguments;
-    options.directory = command_.workload.directory;
-    for (const auto& [name, value] : filled.environment) {
-      options.environment.emplace_back(name, value);
-    }
+  static ProcessOptions options_of(const std::vector<std::string>& arguments,
+                                   const FilledCommand& filled) {
+    Launch launch = filled.launch;
+    launch.arguments = arguments;
+    ProcessOptions options = process_options(launch);
     options.oom_score_adjust = kOomScoreAdjust;
     return options;
   }
 
   // Why one of the lines failed; empty: all went well.
-  std::optional<std::string> run_lines(const std::vector<std::vector<std::string>>& lines,
-                                       const FilledCommand& filled, const char* what) const {
+  static std::optional<std::string> run_lines(const std::vector<std::vector<std::string>>& lines,
+                                              const FilledCommand& filled, const char* what) {
     for (const auto& line : lines) {
       ProcessTree tree;
       auto process = tree.start(options_of(line, filled));
@@ -139,7 +151,7 @@ class CommandRunner : public Runner {
     RankBinder binder(filled.masks);
     ShmLeftovers shm;
     TrialPlan plan;
-    plan.processes.push_back(options_of(filled.arguments, filled));
+    plan.processes.push_back(options_of(filled.launch.arguments, filled));
     plan.reader = reader->get();
     plan.followed_file = filled.log_file;
     plan.binder = &binder;

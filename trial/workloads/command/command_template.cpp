@@ -28,7 +28,8 @@ void each_piece(const std::string& text, const std::function<void(const std::str
     }
     std::size_t end = at + 1;
     while (end < text.size() && name_character(text[end])) ++end;
-    const bool name = c == '{' && end > at + 1 && end < text.size() && text[end] == '}' &&
+    const bool shell = at > 0 && text[at - 1] == '$';  // ${NAME} is a shell's
+    const bool name = c == '{' && !shell && end > at + 1 && end < text.size() && text[end] == '}' &&
                       std::isalpha(static_cast<unsigned char>(text[at + 1])) != 0;
     if (!name) {
       plain += c;

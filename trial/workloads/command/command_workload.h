@@ -28,12 +28,13 @@ struct CommandWorkload {
   std::string directory;             // working directory; empty: ours
   std::string starter;               // the ocrtune whose rank-exec binds; empty: this program
   std::vector<std::pair<std::string, std::string>> environment;  // values may hold placeholders
-  std::string log_reader;          // a row of log_reader_table(), regex:..., json-lines:...
-  std::vector<std::string> gpus;   // that {gpus} takes its names from; empty: the visible ones
-  std::string metric;              // NAME[:UNIT] of the number that is the speed; may be empty
-  std::optional<bool> per_rank;    // whose numbers the log gives; unset: the reader's habit
-  std::string log_file;            // read this (placeholders) instead of stdout and stderr
-  std::string preset;              // "" or a row of preset_table()
+  std::vector<std::string> inherited;  // variables that it needs from our own environment
+  std::string log_reader;              // a row of log_reader_table(), regex:..., json-lines:...
+  std::vector<std::string> gpus;       // that {gpus} takes its names from; empty: the visible ones
+  std::string metric;                  // NAME[:UNIT] of the number that is the speed; may be empty
+  std::optional<bool> per_rank;        // whose numbers the log gives; unset: the reader's habit
+  std::string log_file;                // read this (placeholders) instead of stdout and stderr
+  std::string preset;                  // "" or a row of preset_table()
   std::vector<std::string> knobs;  // names that the space turns or the user has fixed; others are
                                    // left as the command has them
   std::vector<std::string> fixed;  // of these, the ones with one value: facts about the command,

@@ -316,7 +316,11 @@ Status apply_paddleocr_preset(PreparedCommand& command, const Machine& machine) 
   const bool on_gpus = !workload.gpus.empty();
   command.current = current_setting(workload, *config, workload.gpus.size());
   command.turnable = {"batch", "workers"};
-  if (!on_gpus) command.turnable.emplace_back("threads");
+  // A number of threads that the user sets wins, and is no knob.
+  const bool own_threads =
+      std::any_of(workload.environment.begin(), workload.environment.end(),
+                  [](const auto& one) { return one.first == "OMP_NUM_THREADS"; });
+  if (!on_gpus && !own_threads) command.turnable.emplace_back("threads");
   if (has(workload.command, kLauncher)) {
     command.turnable.insert(command.turnable.end(), {"nproc", "binding"});
     if (workload.gpus.size() > 1) command.turnable.emplace_back("p2p");
@@ -336,6 +340,9 @@ Status apply_paddleocr_preset(PreparedCommand& command, const Machine& machine) 
   command.print_interval = interval;
   for (auto& key : trial_overrides(*config, interval)) keys.push_back(std::move(key));
   if (has(base, kLauncher)) {
+    if (const auto own = flag_value(base, {"--log_dir"}); own && *own != "{trial_dir}/log") {
+      command.warnings.push_back("trials write their logs to folders of their own, not to " + *own);
+    }
     set_launcher_flag(base, "--log_dir", "{trial_dir}/log");
     if (workload.log_file.empty()) workload.log_file = "{trial_dir}/log/workerlog.0";
   }

@@ -14,6 +14,7 @@
 #include "trial/workloads/command/command_prepare.h"
 #include "trial/workloads/engine_infer/infer_trial_spec.h"
 #include "trial/workloads/engine_infer/line_kinds.h"
+#include "trial/workloads/hide_secrets.h"
 
 namespace ocrtune {
 namespace {
@@ -22,6 +23,12 @@ constexpr int kOomScoreAdjust = 500;
 constexpr const char* kUrlVariable = "OCRTUNE_URL";  // tells a started service its address
 constexpr double kQuietSeconds = 150;                // a service may load its model for 2 minutes
 constexpr double kLaterSeconds = 15;
+
+// A service that ocrtune starts is told its address.
+PreparedCommand with_address(PreparedCommand command, const std::string& url) {
+  if (!url.empty()) set_variable(command.workload.environment, kUrlVariable, url);
+  return command;
+}
 
 class InferRunner : public Runner {
  public:
@@ -122,8 +129,7 @@ class InferRunner : public Runner {
 
   Trial run_service(const Knobs& knobs, const TrialLimits& limits) const {
     InferTrialSpec spec = spec_of(knobs, limits);
-    CommandWorkload command = workload_.command.workload;
-    command.environment.emplace_back(kUrlVariable, workload_.url);
+    const CommandWorkload command = with_address(workload_.command, workload_.url).workload;
     if (workload_.command.refuse) {
       if (const auto refusal = workload_.command.refuse(knobs)) {
         Trial trial = unsupported(refusal->cause.c_str(), refusal->reason);
@@ -135,15 +141,17 @@ class InferRunner : public Runner {
     if (!folder) return unsupported("trial_dir", folder.error().what);
     const auto filled = fill_for(command, machine_, knobs, {*folder, free_port()});
     if (!filled) return unsupported("setting", filled.error().what);
-    spec.command = filled->arguments;
+    spec.command = filled->launch.arguments;
     TrialPlan plan = plan_of(spec, knobs);
     plan.event_ranks = 1;
-    for (const auto& [name, value] : filled->environment) {
+    plan.processes[0].directory = filled->launch.directory;
+    for (const auto& [name, value] : filled->launch.environment) {
       if (name == kUrlVariable) spec.url = value;
       plan.processes[0].environment.emplace_back(name, value);
     }
     plan.processes[0].arguments.back() = infer_trial_spec_text(spec);
     Trial trial = watch_trial(plan, limits);
+    hide_secrets(filled->launch, trial);
     (void)remove_tree(*folder);
     return trial;
   }
@@ -175,15 +183,16 @@ Result<std::unique_ptr<Runner>> make_infer_runner(const InferenceWorkload& workl
       std::make_unique<InferRunner>(workload, machine, std::move(folder)));
 }
 
-std::string infer_line(const InferenceWorkload& workload, const Machine& machine,
-                       const Knobs& knobs) {
+Result<Launch> infer_launch(const InferenceWorkload& workload, const Machine& machine,
+                            const Knobs& knobs) {
   if (!workload.command.workload.command.empty()) {
-    return launch_line(workload.command, machine, knobs);
+    return launch_of(with_address(workload.command, workload.url), machine, knobs);
   }
-  if (!workload.url.empty()) return "# the server at " + workload.url + ", as it runs";
-  std::vector<std::string> line;
-  if (knobs.malloc == "arena1") line.emplace_back("MALLOC_ARENA_MAX=1");
-  line.insert(line.end(), {"ocrtune", "infer", workload.place.empty() ? "LINES" : workload.place});
+  Launch launch;
+  if (!workload.url.empty()) return launch;
+  if (knobs.malloc == "arena1") launch.environment.emplace_back("MALLOC_ARENA_MAX", "1");
+  std::vector<std::string>& line = launch.arguments;
+  line = {"ocrtune", "infer", workload.place.empty() ? "LINES" : workload.place};
   const auto add = [&](const char* flag, const std::string& value) {
     line.insert(line.end(), {flag, value});
   };
@@ -204,7 +213,15 @@ std::string infer_line(const InferenceWorkload& workload, const Machine& machine
   }
   if (workload.height != 32) add("--height", fmt::format("{}", workload.height));
   if (workload.width != 320) add("--width", fmt::format("{}", workload.width));
-  return shell_join(line);
+  return launch;
+}
+
+std::string infer_line(const InferenceWorkload& workload, const Machine& machine,
+                       const Knobs& knobs) {
+  const auto launch = infer_launch(workload, machine, knobs);
+  if (!launch) return "# " + launch.error().what;
+  if (launch->arguments.empty()) return "# the server at " + workload.url + ", as it runs";
+  return launch_text(*launch);
 }
 
 }  // namespace ocrtune

@@ -13,6 +13,7 @@
 #include "probes/machine/machine.h"
 #include "trial/runner.h"
 #include "trial/workloads/command/command_workload.h"
+#include "trial/workloads/launch.h"
 
 namespace ocrtune {
 
@@ -50,8 +51,11 @@ int max_chunk_for(int batch);  // and what it may grow to
 Result<std::unique_ptr<Runner>> make_infer_runner(const InferenceWorkload& workload,
                                                   const Machine& machine);
 
-// The trial of `knobs` as a line that can be pasted: `ocrtune infer DIR --nproc 2 ...`, or the
-// command of the service.
+// What starts `knobs`: `ocrtune infer DIR --nproc 2 ...`, or the command of the service. No
+// arguments for a server that runs already.
+Result<Launch> infer_launch(const InferenceWorkload& workload, const Machine& machine,
+                            const Knobs& knobs);
+// The same as a line that can be pasted.
 std::string infer_line(const InferenceWorkload& workload, const Machine& machine,
                        const Knobs& knobs);
 

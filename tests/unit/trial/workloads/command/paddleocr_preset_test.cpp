@@ -188,5 +188,14 @@ TEST_F(PaddleOcrPreset, NamesBadConfigs) {
   EXPECT_THAT(what(one), HasSubstr("need the launcher"));
 }
 
+// Nothing is asked for, and batch and ranks are turned all the same.
+TEST_F(PaddleOcrPreset, ThePlainFormGetsTheNoteOnTheLearningRate) {
+  CommandWorkload one = workload();
+  one.knobs.clear();
+  const auto prepared = prepare_command(one, Machine());
+  ASSERT_TRUE(prepared) << prepared.error().what;
+  EXPECT_THAT(prepared->warnings, Contains(HasSubstr("scale it with the global batch")));
+}
+
 }  // namespace
 }  // namespace ocrtune

@@ -1,4 +1,4 @@
-#include "tuner/session/tune_setup.h"
+#include "tuner/session/run_launch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ Knobs two_ranks(const std::string& binding) {
 TEST(LaunchCommand, OfTheCoreBindsWhatWasMeasuredBound) {
   const std::string line = launch_command({}, four_cores(), two_ranks("compact"));
   EXPECT_THAT(line, HasSubstr("OMP_NUM_THREADS=2"));
-  EXPECT_THAT(line, HasSubstr("OCRTUNE_RANK_CPUS='0-1;2-3'"));
+  EXPECT_THAT(line, HasSubstr("OCRTUNE_RANK_CPUS=0-1:2-3 "));
   EXPECT_THAT(line, HasSubstr("--nproc_per_node=2"));
   EXPECT_THAT(line, HasSubstr(" rank-exec -- python -u tools/train.py -c CONFIG.yml"));
 }

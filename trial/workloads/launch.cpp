@@ -1,0 +1,58 @@
+#include "trial/workloads/launch.h"
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "base/secrets.h"
+#include "base/text.h"
+
+namespace ocrtune {
+
+void set_variable(Variables& environment, const std::string& name, const std::string& value) {
+  const auto found = std::find_if(environment.begin(), environment.end(),
+                                  [&](const auto& one) { return one.first == name; });
+  if (found != environment.end()) {
+    found->second = value;
+  } else {
+    environment.emplace_back(name, value);
+  }
+}
+
+ProcessOptions process_options(const Launch& launch) {
+  ProcessOptions options;
+  options.arguments = launch.arguments;
+  options.directory = launch.directory;
+  // A pipe makes Python keep its lines back until 8 KiB have gathered.
+  options.environment.emplace_back("PYTHONUNBUFFERED", "1");
+  for (const auto& [name, value] : launch.environment) {
+    options.environment.emplace_back(name, value);
+  }
+  return options;
+}
+
+std::string launch_text(const Launch& launch) {
+  std::string text;
+  if (!launch.directory.empty() && launch.directory != real_path(".").value_or("")) {
+    text = "cd " + shell_quote(launch.directory) + " && ";
+  }
+  for (const auto& [name, value] : launch.environment) {
+    text += name + "=" + (looks_secret(name) ? "\"$" + name + "\"" : shell_quote(value)) + " ";
+  }
+  return text + shell_join(masked_arguments(launch.arguments));
+}
+
+std::vector<std::string> secrets_of(const Launch& launch) {
+  Environment environment = process_environment();
+  for (const auto& [name, value] : launch.environment) environment[name] = value;
+  std::vector<std::string> secrets = secret_values(environment);
+  const std::vector<std::string> masked = masked_arguments(launch.arguments);
+  for (std::size_t i = 0; i < masked.size(); ++i) {
+    const std::string& word = launch.arguments[i];
+    if (masked[i] == word || !ends_with(masked[i], kMask)) continue;
+    const std::size_t begin = masked[i].size() - std::string_view(kMask).size();
+    if (word.size() >= begin + 4) secrets.push_back(word.substr(begin));
+  }
+  return secrets;
+}
+
+}  // namespace ocrtune

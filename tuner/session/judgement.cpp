@@ -1,0 +1,60 @@
+// The verdict of tune_setup.h: what a run's trials say, and the launch that it comes to.
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <utility>
+
+#include "base/secrets.h"
+#include "tuner/session/run_launch.h"
+#include "tuner/session/tune_setup.h"
+#include "tuner/slo/promise_words.h"
+
+namespace ocrtune {
+namespace {
+
+// The line, and its environment for a file; a secret is in neither.
+void tell_launch(RunRecord& run) {
+  Recommendation& recommended = run.result.recommendation;
+  recommended.command = launch_command(run.options, run.machine, recommended.knobs);
+  recommended.env.clear();
+  const auto launch = recommended_launch(run.options, run.machine, recommended.knobs);
+  if (!launch || !run.result.found) return;
+  std::copy_if(launch->environment.begin(), launch->environment.end(),
+               std::back_inserter(recommended.env),
+               [](const auto& one) { return !looks_secret(one.first); });
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Judgement>> judge_run(RunRecord& run) {
+  auto setup = tune_setup(run.options, run.machine);
+  if (!setup) return setup.error();
+  const StrategyRow* strategy = find_strategy(run.options.strategy);
+  if (strategy == nullptr) {
+    return Error{ErrorKind::invalid, "run " + run.id + " used the strategy '" +
+                                         run.options.strategy + "', which this ocrtune lacks"};
+  }
+  auto judgement = std::make_unique<Judgement>();
+  judgement->setup = std::move(*setup);
+  TuneSetup& inputs = judgement->setup;
+  judgement->search = strategy->make(inputs.space, inputs.search);
+  double seconds = 0;
+  for (const Trial& trial : run.trials) {
+    judgement->search->tell(trial);
+    seconds += trial.seconds;
+  }
+  inputs.recommend.run_id = run.id;
+  inputs.recommend.stop_reason = run.stop_reason;
+  inputs.recommend.seconds = seconds;
+  run.result = recommend(inputs.space, *judgement->search, run.trials, inputs.recommend);
+  tell_launch(run);
+  if (!run.options.promise.empty()) speak_of_promise(run);
+  return judgement;
+}
+
+Status judge(RunRecord& run) {
+  const auto judgement = judge_run(run);
+  return judgement ? Status() : Status(judgement.error());
+}
+
+}  // namespace ocrtune
