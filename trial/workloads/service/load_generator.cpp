@@ -47,7 +47,7 @@ class LoadRun {
         end_(start_ + plan.max_seconds),
         ledger_(plan.promise, start_ + plan.warm_up_seconds) {
     if (plan.kind_weights.size() > 1) result_.kinds.resize(plan.kind_weights.size());
-    if (plan.promise) next_look_ = min_requests(plan.promise->percentile, plan.confidence);
+    if (plan.promise) next_look_ = min_requests(plan.promise->percentile, confidence());
   }
 
   LoadResult run() {
@@ -126,23 +126,32 @@ class LoadRun {
       return;
     }
     next_look_ = static_cast<std::int64_t>(static_cast<double>(ledger_.judged()) * kLookGrowth);
-    if (decided()) stop(LoadStop::decided);
+    if (decided()) return stop(LoadStop::decided);
+    ++looks_;
   }
 
   double design_effect() const {
     return std::max(plan_.min_design_effect, ledger_.design_effect());
   }
 
+  // Whoever looks often enough sees any verdict by chance. Each look may err with its share of the
+  // doubt, 6 / pi^2 / n^2 for the n-th, and all together with no more than the whole.
+  double confidence() const {
+    if (!plan_.stop_when_decided) return plan_.confidence;
+    const double n = looks_ + 1;
+    return 1 - (1 - plan_.confidence) * 6 / (M_PI * M_PI * n * n);
+  }
+
   PromiseVerdict verdict() const {
     return judge_promise(*plan_.promise, static_cast<double>(ledger_.judged()),
-                         static_cast<double>(ledger_.over()), plan_.confidence, design_effect());
+                         static_cast<double>(ledger_.over()), confidence(), design_effect());
   }
 
   // A burst early on looks like a broken promise: half the requests of a clean proof must be seen.
   bool decided() {
     result_.verdict = verdict();
     if (result_.verdict != PromiseVerdict::broken) return result_.verdict == PromiseVerdict::kept;
-    const auto clean = min_requests(plan_.promise->percentile, plan_.confidence);
+    const auto clean = min_requests(plan_.promise->percentile, confidence());
     return static_cast<double>(ledger_.judged()) >
            0.5 * static_cast<double>(clean) * design_effect();
   }
@@ -192,6 +201,7 @@ class LoadRun {
   std::int64_t next_check_ = 0;
   double next_check_seconds_ = 0;
   std::int64_t next_look_ = 0;
+  int looks_ = 0;  // that did not decide
   bool over_ = false;
 };
 

@@ -26,7 +26,7 @@ struct LoadPlan {
   double max_seconds = 60;     // of sending, warm-up included
   std::int64_t max_requests = INT64_MAX;
   std::optional<Promise> promise;         // judged as requests come in, if set
-  double confidence = 0.99;               // of each verdict
+  double confidence = 0.99;               // of the verdict, however often it was looked at
   double min_design_effect = 1;           // known from earlier runs near this rate
   bool stop_when_decided = true;          // else the verdict is that of all requests
   std::vector<double> kind_weights;       // how often each kind is sent; empty: kind 0 only

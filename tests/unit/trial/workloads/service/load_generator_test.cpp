@@ -98,15 +98,37 @@ TEST(RunLoad, AStallOfABlockingTargetIsNotOmitted) {
   EXPECT_GT(result.design_effect, 20);  // one stall, not hundreds of independent accidents
 }
 
-TEST(RunLoad, KeepsAPromiseAfter459CleanRequests) {
+TEST(RunLoad, KeepsAPromiseAfterFewCleanRequests) {
   LoadPlan plan;
   plan.promise = Promise{0.99, 0.01};
   const LoadResult result = run(fixed(0.001, 4), Arrivals::poisson(500, 3), plan);
   EXPECT_EQ(result.stop, LoadStop::decided);
   EXPECT_EQ(result.verdict, PromiseVerdict::kept);
-  EXPECT_GE(result.judged, 459);
-  EXPECT_LT(result.judged, 459 + 300);
+  EXPECT_GE(result.judged, 508);  // 459 at one look; more looks may follow this one
+  EXPECT_LT(result.judged, 508 + 300);
   EXPECT_EQ(result.over, 0);
+}
+
+// One request in a hundred is late, no less: a verdict of "kept" at 99 % is wrong, and may come in
+// one run of a hundred, however often the run looks.
+TEST(RunLoad, LookingOftenDoesNotKeepAPromise) {
+  constexpr int kRuns = 500;
+  int kept = 0;
+  for (int i = 0; i < kRuns; ++i) {
+    SimulatedService service;
+    service.servers = 64;
+    service.seed = static_cast<std::uint64_t>(i) + 1;
+    service.service_seconds = [](Random& random, int) {
+      return random.uniform() < 0.01 ? 0.02 : 0.001;
+    };
+    LoadPlan plan;
+    plan.promise = Promise{0.99, 0.01};
+    plan.max_requests = 6000;
+    const auto seed = static_cast<std::uint64_t>(i) + 1000;
+    const LoadResult result = run(service, Arrivals::poisson(500, seed), plan);
+    kept += result.verdict == PromiseVerdict::kept ? 1 : 0;
+  }
+  EXPECT_LE(kept, 0.02 * kRuns);
 }
 
 TEST(RunLoad, BreaksAPromiseThatServiceAloneBreaks) {
