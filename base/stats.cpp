@@ -83,6 +83,17 @@ double median_absolute_deviation(const std::vector<double>& values) {
   return 1.4826 * median(std::move(distances));
 }
 
+double median_error(double deviation, int count) {
+  if (count < 1) return 0;
+  // Standard error of the median over that of the mean, normal values; an even count's median is
+  // the mean of two values.
+  static constexpr std::array<double, 11> kRatio = {1,     1,     1,     1.160, 1.092, 1.198,
+                                                    1.135, 1.214, 1.160, 1.223, 1.176};
+  const auto size = static_cast<std::size_t>(count);
+  const double ratio = size < kRatio.size() ? kRatio[size] : 1.2533;
+  return ratio * deviation / std::sqrt(static_cast<double>(count));
+}
+
 double t_quantile_95(double dof) {
   struct Row {
     double dof, errors;

@@ -27,8 +27,10 @@ Result<Outcome> parse_outcome(std::string_view name) {
 }
 
 bool Trial::noisy() const {
-  return ok() && std::none_of(samples.begin(), samples.end(),
-                              [](const Sample& sample) { return sample.clean(); });
+  const auto clean = std::count_if(samples.begin(), samples.end(),
+                                   [](const Sample& sample) { return sample.clean(); });
+  const bool all = clean > 0 && static_cast<std::size_t>(clean) == samples.size();
+  return ok() && !all && clean < kEnoughClean;
 }
 
 }  // namespace ocrtune

@@ -39,6 +39,13 @@ struct StepTimes {
 
 // What else the machine did during a sample. Source of the thresholds: docs/trial.md.
 struct Interference {
+  double observed_seconds = 0;  // between the two looks at the counters; 0: nobody looked
+  double cpu_seconds = 0;       // that the trial's threads ran in that time
+  double available_cpus = 0;    // that the trial could get, quota included; 0: unknown
+  // Waiting for a CPU that somebody else had: the sum over the trial's threads, and that of the
+  // thread that waited longest. The wall time lost lies between the two.
+  double external_wait_seconds = 0;
+  double longest_external_wait_seconds = 0;
   double external_cpus = 0;         // busy CPUs in /proc/stat less the trial's own
   double run_queue_wait_share = 0;  // waiting to run / (running + waiting), trial's threads
   double pressure_share = 0;        // PSI cpu "some" growth / wall time
@@ -58,6 +65,9 @@ struct Sample {
 
   bool clean() const { return interference.spoilt_by.empty(); }
 };
+
+// Clean samples that a rate may rest on alone, where there are others beside them.
+inline constexpr int kEnoughClean = 5;
 
 struct MemoryPoint {
   double seconds = 0;  // since the measuring began
@@ -80,6 +90,7 @@ struct Trial {
   std::string phase;   // baseline | ladder | model | race | rule | sweep | verify
   std::string why;     // what this trial was to find out
   int repetition = 0;  // 0 for the first trial of these knobs in this run
+  int round = 0;       // trials of one round ran side by side in time; 0: of no round
 
   Outcome outcome = Outcome::skipped;
   std::string cause;   // finer than outcome: "predicted", "cgroup", "host", "shm", "gpu", ...
@@ -88,7 +99,7 @@ struct Trial {
   std::string reproduce;  // a shell line that runs this setting again
 
   std::vector<Sample> samples;            // discarded ones included
-  double samples_per_second = 0;          // median of the clean samples; of all, if none is clean
+  double samples_per_second = 0;          // undisturbed: trial/observe/undisturbed_rate.h
   std::uint64_t peak_bytes = 0;           // PSS of the whole tree, shared memory included
   std::vector<MemoryPoint> memory_trace;  // while it measured; not stored
   double seconds = 0;                     // wall time, start-up and stop included
@@ -102,7 +113,8 @@ struct Trial {
   std::string started;           // UTC, ISO 8601
 
   bool ok() const { return outcome == Outcome::ok; }
-  bool noisy() const;  // ok, but every sample is discarded
+  // Ok, but there are not enough clean samples: the rate rests on the disturbed ones as well.
+  bool noisy() const;
 };
 
 }  // namespace ocrtune

@@ -66,6 +66,14 @@ std::vector<Cell> sample_cells(const Sample& sample, int number) {
           whole(seen.swapped_pages)};
 }
 
+// Behind the columns of before: what the windows rest on.
+std::vector<Cell> observation_cells(const Trial& trial, std::size_t number) {
+  if (number >= trial.samples.size()) return std::vector<Cell>(5);
+  const Interference& seen = trial.samples[number].interference;
+  return {seen.observed_seconds, seen.cpu_seconds, seen.available_cpus, seen.external_wait_seconds,
+          seen.longest_external_wait_seconds};
+}
+
 bool contains_knobs(const std::vector<SettingSummary>& settings, const Knobs& knobs) {
   return std::any_of(settings.begin(), settings.end(),
                      [&](const SettingSummary& setting) { return setting.knobs == knobs; });
@@ -172,7 +180,13 @@ Table trials_table(const RunRecord& run) {
                            "throttled_seconds",
                            "steal_share",
                            "swapped_pages",
-                           "reproduce"}) {
+                           "reproduce",
+                           "round",
+                           "observed_seconds",
+                           "cpu_seconds",
+                           "available_cpus",
+                           "external_wait_seconds",
+                           "longest_external_wait_seconds"}) {
     columns.emplace_back(name);
   }
   Table table(std::move(columns));
@@ -186,7 +200,7 @@ Table trials_table(const RunRecord& run) {
           unless_zero(trial.start_seconds), Cell(trial.placement)}) {
       head.push_back(std::move(cell));
     }
-    const std::size_t sample_columns = table.columns().size() - head.size() - 1;
+    const std::size_t sample_columns = table.columns().size() - head.size() - 7;
     for (std::size_t i = 0; i < std::max<std::size_t>(trial.samples.size(), 1); ++i) {
       std::vector<Cell> row = head;
       row.reserve(table.columns().size());
@@ -197,6 +211,8 @@ Table trials_table(const RunRecord& run) {
         std::move(cells.begin(), cells.end(), std::back_inserter(row));
       }
       row.emplace_back(trial.reproduce);
+      row.emplace_back(std::int64_t{trial.round});
+      for (Cell& cell : observation_cells(trial, i)) row.push_back(std::move(cell));
       table.add_row(std::move(row));
     }
   }

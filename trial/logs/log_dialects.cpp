@@ -56,7 +56,10 @@ class PaddleOcr {
     const bool whole = covered == interval_ && std::fmod(*step, interval_) == 0;
     // Epochs shorter than the interval have nothing but tails.
     tails_ = whole ? 0 : tails_ + 1;
-    if (!whole && tails_ < kMaxTails) return std::nullopt;
+    if (!whole && tails_ < kMaxTails) {
+      reading.partial = true;
+      return reading;
+    }
     // Averages are sums over the printing interval, also where the line covers less of it.
     auto samples = number_after(line, "avg_samples: ");
     if (samples) {

@@ -30,6 +30,8 @@ class DialectReader : public LogReader {
     const std::string text = plain_line(line);
     const auto reading = dialect_(text);
     if (!reading) return;
+    ++known_lines_;
+    if (reading->partial) return;
     // Where every rank prints, the first one that was heard speaks for all.
     const auto rank = rank_named(text, nproc_);
     if (rank && !speaker_) speaker_ = rank;
@@ -37,16 +39,18 @@ class DialectReader : public LogReader {
     if (first_ < 0) {
       first_ = now_seconds;
       remember(*reading, now_seconds);
+      events.emplace_back(ReadyEvent());
       return;
     }
     const auto step = step_of(*reading, now_seconds);
+    const bool watched = last_ == first_;  // the whole of this step
     remember(*reading, now_seconds);
     if (!step) return;
-    if (!ready_ && now_seconds - first_ < kWarmUpSeconds && step->seconds < kWarmUpSeconds) return;
-    if (!ready_) events.emplace_back(ReadyEvent());
-    ready_ = true;
+    if (!warm_ && !warm_up_is_over(watched, now_seconds, events)) return;
     events.emplace_back(*step);
   }
+
+  std::int64_t known_lines() const override { return known_lines_; }
 
   std::string name() const override { return name_; }
 
@@ -54,6 +58,14 @@ class DialectReader : public LogReader {
   void remember(const LogReading& reading, double now_seconds) {
     last_ = now_seconds;
     last_reading_ = reading;
+  }
+
+  // A long first step was watched from its begin; short ones are dropped until half a second has
+  // passed, and the watch begins anew.
+  bool warm_up_is_over(bool watched, double now_seconds, std::vector<Event>& events) {
+    warm_ = now_seconds - first_ >= kWarmUpSeconds;
+    if (warm_ && !watched) events.emplace_back(ReadyEvent());
+    return warm_ && watched;
   }
 
   // Samples of all ranks and seconds since the last line, or nothing where the line cannot say.
@@ -109,7 +121,8 @@ class DialectReader : public LogReader {
   double batch_of_a_step_;
   double first_ = -1, last_ = -1;
   double usual_growth_ = 0;  // of the counter, between two lines
-  bool ready_ = false;
+  bool warm_ = false;
+  std::int64_t known_lines_ = 0;
   LogReading last_reading_;
 };
 

@@ -4,6 +4,7 @@
 // (ranks, batch, the time between two lines) is worked out once, for all rows.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,11 +36,12 @@ class LogReader {
  public:
   virtual ~LogReader() = default;
   // One line, as printed (any bytes). Appends what it means; most lines mean nothing. Steps carry
-  // rank 0 and the samples of all ranks together. A ReadyEvent comes once the warm-up is over: the
-  // first line and half a second.
+  // rank 0 and the samples of all ranks together. A ReadyEvent says that what follows is measured:
+  // it comes with the first line, and again where short steps filled half a second of warm-up.
   virtual void read_line(const std::string& line, double now_seconds,
                          std::vector<Event>& events) = 0;
   virtual std::string name() const = 0;
+  virtual std::int64_t known_lines() const = 0;  // so far, that held a number it knows
 };
 
 // `name`: a row's name, "json-lines:KEY[:UNIT]", "metric:NAME[:UNIT]" (trial/logs/metric_unit.h),

@@ -17,7 +17,8 @@ struct LogReading {
   std::optional<double> sample_count;  // samples done so far; likewise
   std::optional<double> data_share;    // part of the time spent waiting for data
   std::optional<double> loss;
-  std::string counter;  // which counter the counts belong to
+  bool partial = false;  // a known number, but of less than a printing interval: not a sample
+  std::string counter;   // which counter the counts belong to
 };
 
 }  // namespace ocrtune

@@ -99,17 +99,39 @@ double self_cpu_seconds() {
          1e-6 * static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
-// Seconds run and waited by the tree's threads in between; a thread born since counts from zero.
-std::pair<double, double> thread_growth(const LoadSnapshot& before, const LoadSnapshot& after) {
+struct ThreadGrowth {
   double run = 0;
   double waited = 0;
+};
+
+// What each of the tree's threads ran and waited in between; one born since counts from zero.
+std::vector<ThreadGrowth> thread_growth(const LoadSnapshot& before, const LoadSnapshot& after) {
+  std::vector<ThreadGrowth> grown;
   for (const auto& [thread, times] : after.threads) {
     const auto found = before.threads.find(thread);
     const auto then = found == before.threads.end() ? std::pair(0.0, 0.0) : found->second;
-    run += std::max(0.0, times.first - then.first);
-    waited += std::max(0.0, times.second - then.second);
+    grown.push_back(
+        {std::max(0.0, times.first - then.first), std::max(0.0, times.second - then.second)});
   }
-  return {run, waited};
+  return grown;
+}
+
+// A thread that waits while a stranger has one of the CPUs would run without the stranger. While it
+// waits all CPUs are taken, by the tree's other threads and by strangers in the measure in which
+// these two ran at all; and a stranger's CPU would help only one of those that wait.
+void blame_waiting(const std::vector<ThreadGrowth>& threads, double own, double wall,
+                   Interference& found) {
+  constexpr double kTinyCpus = 1e-3;
+  const double external = std::max(found.external_cpus, kTinyCpus);
+  for (const ThreadGrowth& thread : threads) {
+    const double others = std::max(0.0, own - thread.run) / wall;
+    const double strangers = found.available_cpus * external / (external + others);
+    const double blamed = thread.waited * std::min(1.0, strangers);
+    found.external_wait_seconds += blamed;
+    found.longest_external_wait_seconds = std::max(found.longest_external_wait_seconds, blamed);
+  }
+  const double most = std::max(external * wall, found.longest_external_wait_seconds);
+  found.external_wait_seconds = std::min(found.external_wait_seconds, most);
 }
 
 std::string judge(const Interference& found, double wall, const LoadDemand& demand,
@@ -162,12 +184,22 @@ Interference interference_between(const LoadSnapshot& before, const LoadSnapshot
   Interference found;
   const double wall = after.seconds - before.seconds;
   if (!(wall > 0)) return found;
-  const auto [run, waited] = thread_growth(before, after);
+  const std::vector<ThreadGrowth> threads = thread_growth(before, after);
+  double run = 0;
+  double waited = 0;
+  for (const ThreadGrowth& thread : threads) {
+    run += thread.run;
+    waited += thread.waited;
+  }
   const double total = after.total_cpu_seconds - before.total_cpu_seconds;
   const double busy = after.busy_cpu_seconds - before.busy_cpu_seconds;
   // Thread times are exact but miss threads that have ended; process times are whole ticks.
   const double own = std::max(run, after.own_cpu_seconds - before.own_cpu_seconds);
   found.external_cpus = std::max(0.0, busy - own) / wall;
+  found.observed_seconds = wall;
+  found.cpu_seconds = after.has_thread_times ? run : own;
+  found.available_cpus = demand.cpus;
+  blame_waiting(threads, own, wall, found);
   if (run + waited > 0) found.run_queue_wait_share = waited / (run + waited);
   found.pressure_share = (after.pressure_seconds - before.pressure_seconds) / wall;
   found.throttled_seconds = after.throttled_seconds - before.throttled_seconds;

@@ -47,4 +47,21 @@ Sample StepWindows::close() const {
   return sample;
 }
 
+Sample merged(const std::vector<Sample>& windows) {
+  if (windows.size() == 1) return windows[0];
+  Sample whole;
+  double samples = 0;
+  for (const Sample& window : windows) {
+    samples += window.samples_per_second * window.seconds;
+    whole.seconds += window.seconds;
+    whole.steps += window.steps;
+    add_times(whole.step, window.step, static_cast<double>(window.steps));
+  }
+  whole.samples_per_second = samples / whole.seconds;
+  StepTimes mean;
+  add_times(mean, whole.step, 1 / static_cast<double>(std::max<std::int64_t>(1, whole.steps)));
+  whole.step = mean;
+  return whole;
+}
+
 }  // namespace ocrtune

@@ -35,4 +35,7 @@ class StepWindows {
   double window_seconds_;
 };
 
+// Several windows, one after the other, as one; `windows` is not empty.
+Sample merged(const std::vector<Sample>& windows);
+
 }  // namespace ocrtune

@@ -24,6 +24,7 @@
 #include "trial/observe/gpu_places.h"
 #include "trial/observe/memory_sampler.h"
 #include "trial/observe/oom_watch.h"
+#include "trial/observe/undisturbed_rate.h"
 #include "trial/observe/wait_states.h"
 #include "trial/watch/step_windows.h"
 #include "trial/watch/trial_verdict.h"
@@ -38,6 +39,7 @@ constexpr double kSettleSeconds = 0.3;     // after a first failure, to hear wha
 constexpr std::int64_t kMaxAlikeSteps = 10000;  // of one event that are kept
 constexpr double kMinWindowSeconds = 0.1;
 constexpr double kMaxWindowSeconds = 2.0;
+constexpr double kMinObserved = 0.5;   // of a window's time, between the looks at its ends
 constexpr double kHostReserve = 0.01;  // of MemAvailable at the start: below it the trial is ended
 
 double window_seconds(const TrialLimits& limits) {
@@ -100,7 +102,7 @@ class TrialWatch {
   void on_memory(const MemoryEvent& memory);
   void weigh_shares();
   void begin_measuring();
-  void close_window(Sample sample);
+  void close_windows();
   void look_at_processes();
   void look_at_memory(bool force);
   void look_at_exits();
@@ -135,7 +137,8 @@ class TrialWatch {
   FileFollower followed_;
   std::optional<GpuPlaces> gpu_places_;
   OomWatch oom_;
-  LoadSnapshot load_;  // at the start of the open window
+  LoadSnapshot load_;             // at the start of the open window
+  std::vector<Sample> unclosed_;  // windows whose end nobody has looked at yet
   struct Share {
     double samples = 0, seconds = 0;
   };
@@ -184,6 +187,7 @@ bool TrialWatch::start() {
     lines_.emplace_back();
     news_.push_back(now());
   }
+  load_ = take_load_snapshot(FileRoot(), tree_, now());
   return true;
 }
 
@@ -229,6 +233,7 @@ void TrialWatch::read_everything() {
                 note_failure();
               });
   }
+  close_windows();
 }
 
 void TrialWatch::on_event(const Event& event) {
@@ -280,13 +285,15 @@ void TrialWatch::on_memory(const MemoryEvent& memory) {
 void TrialWatch::on_ready(int rank) {
   ready_.insert(rank);
   const std::size_t needed = plan_.reader != nullptr ? 1 : plan_.processes.size();
-  if (!measuring_ && ready_.size() >= needed) begin_measuring();
+  const bool again = plan_.reader != nullptr && trial_.samples.empty();
+  if ((!measuring_ || again) && ready_.size() >= needed) begin_measuring();
 }
 
 void TrialWatch::begin_measuring() {
   measuring_ = true;
   measuring_since_ = now();
   windows_.restart();
+  unclosed_.clear();
   energy_.take_joules();
   tree_.scan();
   last_scan_ = now();
@@ -309,7 +316,7 @@ void TrialWatch::on_step(const StepEvent& step) {
                          static_cast<std::size_t>(std::min(step.steps, kMaxAlikeSteps)),
                          step_seconds_.back());
   const auto sample = windows_.add(step);
-  if (sample) close_window(*sample);
+  if (sample) unclosed_.push_back(*sample);
 }
 
 // One figure for the whole time since the measuring began.
@@ -318,6 +325,7 @@ void TrialWatch::on_result(const ResultEvent& result) {
   if (first_step_ < 0) first_step_ = now();
   tree_.refresh();
   Sample sample;
+  unclosed_.clear();
   sample.samples_per_second = result.samples_per_second;
   sample.seconds = result.seconds;
   sample.steps = result.samples;
@@ -346,14 +354,27 @@ void TrialWatch::weigh_shares() {
                   100 * balance));
 }
 
-void TrialWatch::close_window(Sample sample) {
-  tree_.refresh();
+// Windows that came in one read cannot be observed apart: they are one.
+void TrialWatch::close_windows() {
+  if (unclosed_.empty() || stopped_) return;
+  Sample sample = merged(unclosed_);
+  const std::size_t windows = unclosed_.size();
+  unclosed_.clear();
+  tree_.scan();
+  last_scan_ = now();
   LoadSnapshot load = take_load_snapshot(FileRoot(), tree_, now());
   sample.interference = interference_between(load_, load, plan_.demand);
+  const double observed = load.seconds - load_.seconds;
+  if (observed < kMinObserved * sample.seconds) {
+    sample.interference.spoilt_by =
+        fmt::format("observed for {} of its {}", format_duration(std::max(0.0, observed)),
+                    format_duration(sample.seconds));
+    sample.interference.observed_seconds = 0;
+  }
   load_ = std::move(load);
   trial_.samples.push_back(sample);
   stopping_.add(sample.samples_per_second, sample.seconds, sample.clean());
-  ++facts_.windows;
+  facts_.windows += static_cast<int>(windows);
   const auto reason = stopping_.reason();
   if (reason && !failing()) {
     look_at_memory(true);
@@ -427,10 +448,16 @@ void TrialWatch::look_at_time() {
   if (stopped_) return;
   if (interrupted()) return stop(StopCause::interrupted, "interrupted");
   if (now() - begin_ > limits_.max_seconds) {
-    return stop(
-        StopCause::timed_out,
+    std::string reason =
         fmt::format("no measurement within {}: {} intervals measured, {} needed",
-                    format_duration(limits_.max_seconds), facts_.windows, facts_.min_windows));
+                    format_duration(limits_.max_seconds), facts_.windows, facts_.min_windows);
+    if (plan_.reader != nullptr && plan_.reader->known_lines() > 0) {
+      reason += fmt::format(
+          "; {} lines held a speed: its steps are too slow for this trial, or its epochs shorter "
+          "than the printing interval",
+          plan_.reader->known_lines());
+    }
+    return stop(StopCause::timed_out, std::move(reason));
   }
   const double silent = now() - *std::min_element(news_.begin(), news_.end());
   if (silent < plan_.silence.min_seconds) {
@@ -493,7 +520,7 @@ void TrialWatch::finish() {
       trial_.evidence.push_back("removed from /dev/shm: " + join(shm.removed, ", "));
     }
   }
-  if (plan_.reader != nullptr && step_seconds_.empty()) {
+  if (plan_.reader != nullptr && plan_.reader->known_lines() == 0) {
     facts_.no_metric_reason =
         fmt::format("none of the {} lines printed holds a number that log reader '{}' knows",
                     output_lines_, plan_.reader->name());
@@ -531,13 +558,7 @@ void TrialWatch::note_counters(const OomCounts& oom_after, const KernelLog& kern
 
 void TrialWatch::summarise() {
   if (plan_.own_shares) weigh_shares();
-  std::vector<double> clean;
-  std::vector<double> all;
-  for (const Sample& sample : trial_.samples) {
-    all.push_back(sample.samples_per_second);
-    if (sample.clean()) clean.push_back(sample.samples_per_second);
-  }
-  trial_.samples_per_second = trial_.ok() ? median(clean.empty() ? all : clean) : 0;
+  trial_.samples_per_second = trial_.ok() ? undisturbed_rate(trial_.samples).samples_per_second : 0;
   trial_.latency = step_latency(measured_steps_);
   trial_.peak_bytes = memory_.peak_bytes();
   std::string unsure = unsure_peak_words(memory_.peak_bytes(), memory_.possible_peak_bytes());

@@ -156,6 +156,73 @@ Status read_more(const Sqlite& sqlite, const std::string& run_id,
   }
 }
 
+Result<bool> has_table(const Sqlite& sqlite, const char* name) {
+  Statement found = sqlite.prepare("SELECT 1 FROM sqlite_master WHERE name = ?");
+  found << name;
+  return found.step();
+}
+
+Status add_round(const Sqlite& sqlite, const Trial& trial) {
+  if (trial.round == 0) return Status();
+  Statement row = sqlite.prepare("INSERT INTO trial_round VALUES (?, ?)");
+  row << trial.id << std::int64_t{trial.round};
+  return row.run();
+}
+
+Status read_rounds(const Sqlite& sqlite, const std::string& run_id,
+                   const std::map<std::int64_t, std::size_t>& by_id, std::vector<Trial>& trials) {
+  const auto there = has_table(sqlite, "trial_round");
+  if (!there) return there.error();
+  if (!*there) return Status();
+  Statement rows = sqlite.prepare(
+      "SELECT trial_id, round FROM trial_round JOIN trial ON trial.id = trial_id "
+      "WHERE run_id = ?");
+  rows << run_id;
+  while (true) {
+    const auto row = rows.step();
+    if (!row) return row.error();
+    if (!*row) return Status();
+    Trial& trial = trials[by_id.at(rows.integer())];
+    trial.round = static_cast<int>(rows.integer());
+  }
+}
+
+Status add_observation(const Sqlite& sqlite, std::int64_t trial, std::int64_t position,
+                       const Interference& seen) {
+  Statement row = sqlite.prepare("INSERT INTO sample_more VALUES (?, ?, ?, ?, ?, ?, ?)");
+  row << trial << position << seen.observed_seconds << seen.cpu_seconds << seen.available_cpus
+      << seen.external_wait_seconds << seen.longest_external_wait_seconds;
+  return row.run();
+}
+
+// After the samples themselves.
+Status read_observations(const Sqlite& sqlite, const std::string& run_id,
+                         const std::map<std::int64_t, std::size_t>& by_id,
+                         std::vector<Trial>& trials) {
+  const auto there = has_table(sqlite, "sample_more");
+  if (!there) return there.error();
+  if (!*there) return Status();
+  Statement rows = sqlite.prepare(
+      "SELECT trial_id, position, observed_seconds, cpu_seconds, available_cpus, "
+      "external_wait_seconds, longest_external_wait_seconds FROM sample_more "
+      "JOIN trial ON trial.id = trial_id WHERE run_id = ?");
+  rows << run_id;
+  while (true) {
+    const auto row = rows.step();
+    if (!row) return row.error();
+    if (!*row) return Status();
+    std::vector<Sample>& samples = trials[by_id.at(rows.integer())].samples;
+    const auto position = static_cast<std::size_t>(rows.integer());
+    if (position >= samples.size()) continue;
+    Interference& seen = samples[position].interference;
+    seen.observed_seconds = rows.real();
+    seen.cpu_seconds = rows.real();
+    seen.available_cpus = rows.real();
+    seen.external_wait_seconds = rows.real();
+    seen.longest_external_wait_seconds = rows.real();
+  }
+}
+
 }  // namespace
 
 struct Store::Connection {
@@ -242,13 +309,15 @@ Status Store::add_trial(const std::string& run_id, Trial& trial) {
     trial.id = sqlite.last_row_id();
     const Status more = add_more(sqlite, trial);
     if (!more) return more;
+    const Status round = add_round(sqlite, trial);
+    if (!round) return round;
     Statement insert = sqlite.prepare(
         "INSERT INTO sample VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     std::int64_t position = 0;
     for (const Sample& sample : trial.samples) {
       insert.reset();
-      insert << trial.id << position++ << sample.samples_per_second << sample.seconds
-             << sample.steps << sample.step.data_seconds << sample.step.compute_seconds
+      insert << trial.id << position << sample.samples_per_second << sample.seconds << sample.steps
+             << sample.step.data_seconds << sample.step.compute_seconds
              << sample.step.all_reduce_seconds << sample.step.wait_seconds
              << sample.interference.external_cpus << sample.interference.run_queue_wait_share
              << sample.interference.pressure_share << sample.interference.throttled_seconds
@@ -257,6 +326,8 @@ Status Store::add_trial(const std::string& run_id, Trial& trial) {
              << sample.interference.spoilt_by;
       const Status inserted = insert.run();
       if (!inserted) return inserted;
+      const Status seen = add_observation(sqlite, trial.id, position++, sample.interference);
+      if (!seen) return seen;
     }
     return Status();
   });
@@ -371,6 +442,10 @@ Result<RunRecord> Store::load_run(const std::string& id) const {
     const std::int64_t trial_id = samples.integer();
     run.trials[by_id.at(trial_id)].samples.push_back(read_sample(samples));
   }
+  const Status rounds = read_rounds(sqlite, *full, by_id, run.trials);
+  if (!rounds) return rounds.error();
+  const Status seen = read_observations(sqlite, *full, by_id, run.trials);
+  if (!seen) return seen.error();
   return run;
 }
 

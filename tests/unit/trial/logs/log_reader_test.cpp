@@ -71,7 +71,8 @@ TEST(LogReaders, EveryRowReadsItsExample) {
     ASSERT_TRUE(reader.ok());
     std::vector<Event> events;
     (*reader)->read_line(row.example, 1, events);
-    EXPECT_TRUE(events.empty()) << row.name << ": the first line is warm-up";
+    ASSERT_EQ(events.size(), 1U) << row.name << ": the first line is warm-up";
+    EXPECT_TRUE(std::holds_alternative<ReadyEvent>(events[0])) << row.name;
   }
 }
 

@@ -1,0 +1,82 @@
+// Trials of a ScheduledProgram among strangers, through the windows, the interference and the
+// stopping rule of real trials.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tests/support/scheduled_machine.h"
+#include "trial/trial.h"
+#include "trial/watch/step_windows.h"
+#include "trial/watch/stopping.h"
+
+namespace ocrtune {
+
+// Strangers that compute for a while and pause for a while, each for itself.
+struct StrangerLoad {
+  int threads = 0;
+  double share = 0;  // of the time that each of them computes
+  double period_seconds = 2;
+};
+
+inline constexpr int kBusyCpus = 2;
+inline constexpr std::int64_t kBusyBatch = 8;
+
+inline void add_strangers(ScheduledMachine& machine, const StrangerLoad& load) {
+  for (int i = 0; i < load.threads; ++i) {
+    machine.add(true, [&machine, load](ScheduledMachine::Thread& thread) {
+      const double period = load.period_seconds * machine.random().uniform(0.5, 1.5);
+      const bool on = machine.random().uniform() < load.share;
+      (on ? thread.work : thread.sleep) = period;
+    });
+  }
+}
+
+// Samples per second of the program where nobody disturbs it.
+inline double true_rate(const ScheduledProgram& program) {
+  ScheduledMachine machine(kBusyCpus, 0, 99);
+  RunningProgram running(machine, program);
+  while (running.steps() < 20) machine.step();
+  const double begin = machine.now();
+  const std::int64_t first = running.steps();
+  while (machine.now() - begin < 200) machine.step();
+  return static_cast<double>((running.steps() - first) * kBusyBatch * program.ranks) /
+         (machine.now() - begin);
+}
+
+inline std::vector<Sample> busy_samples(const ScheduledProgram& program, const StrangerLoad& load,
+                                        double measure_seconds, double sharing,
+                                        std::uint64_t seed) {
+  ScheduledMachine machine(kBusyCpus, sharing, seed);
+  add_strangers(machine, load);
+  for (int i = 0; i < 2000; ++i) machine.step();
+  RunningProgram running(machine, program);
+  while (running.steps() < 5) machine.step();
+  StepWindows windows(1, measure_seconds / 8);
+  StoppingRule stopping({.measure_seconds = measure_seconds});
+  const LoadDemand demand{program.ranks * (program.loader_seconds > 0 ? 2.0 : 1.0), kBusyCpus};
+  std::vector<Sample> samples;
+  LoadSnapshot load_before = machine.snapshot();
+  double last = machine.now();
+  std::int64_t seen = running.steps();
+  while (!stopping.reason()) {
+    machine.step();
+    if (running.steps() == seen) continue;
+    StepEvent step;
+    step.steps = running.steps() - seen;
+    step.samples = step.steps * kBusyBatch * program.ranks;
+    step.seconds = machine.now() - last;
+    seen = running.steps();
+    last = machine.now();
+    auto sample = windows.add(step);
+    if (!sample) continue;
+    LoadSnapshot load_after = machine.snapshot();
+    sample->interference = interference_between(load_before, load_after, demand);
+    load_before = std::move(load_after);
+    stopping.add(sample->samples_per_second, sample->seconds, sample->clean());
+    samples.push_back(*sample);
+  }
+  return samples;
+}
+
+}  // namespace ocrtune

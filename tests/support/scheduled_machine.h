@@ -1,0 +1,238 @@
+// A machine of a few CPUs whose scheduler shares them among runnable threads, and what runs there:
+// a training program of some threads, and strangers that come and go. For tests of what is
+// concluded from its counters: the counters are those that Linux gives, the truth is known.
+//
+// Time goes in milliseconds. A CPU takes the runnable thread that has had the least; it keeps it
+// for a slice, or until it blocks. A thread computes slower while a stranger has another CPU
+// (shared caches), as long as that lasts.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <vector>
+
+#include "base/random.h"
+#include "trial/observe/interference.h"
+
+namespace ocrtune {
+
+class ScheduledMachine {
+ public:
+  struct Thread {
+    bool stranger = false;
+    double work = 0;   // seconds of CPU until its next decision
+    double sleep = 0;  // seconds until it wants to decide again; work is 0 then
+    bool blocked = false;
+    double ran = 0, waited = 0, had = 0;  // seconds; `had` is what fairness goes by
+    double slice = 0;
+    int cpu = -1;
+    // Called when work and sleep are used up: sets work, sleep or blocked.
+    std::function<void(Thread&)> decide;
+  };
+
+  ScheduledMachine(int cpus, double sharing, std::uint64_t seed)
+      : cpus_(static_cast<std::size_t>(cpus), -1), sharing_(sharing), random_(seed) {}
+
+  Thread& add(bool stranger, std::function<void(Thread&)> decide) {
+    threads_.push_back({});
+    threads_.back().stranger = stranger;
+    threads_.back().decide = std::move(decide);
+    return threads_.back();
+  }
+  double now() const { return now_; }
+  Random& random() { return random_; }
+
+  void step() {
+    for (Thread& thread : threads_) settle(thread);
+    schedule();
+    int strangers = 0;
+    for (const int at : cpus_) strangers += at >= 0 && threads_[index(at)].stranger ? 1 : 0;
+    for (Thread& thread : threads_) {
+      if (thread.cpu >= 0) {
+        const double speed = !thread.stranger && strangers > 0 ? 1 - sharing_ : 1;
+        thread.work -= kTick * speed;
+        thread.ran += kTick;
+        thread.had += kTick;
+        thread.slice -= kTick;
+        busy_ += kTick;
+      } else if (wants(thread)) {
+        thread.waited += kTick;
+      } else if (thread.sleep > 0) {
+        thread.sleep -= kTick;
+      }
+    }
+    now_ += kTick;
+  }
+
+  // What /proc would show: whole ticks for the machine, nanoseconds for the program's threads.
+  LoadSnapshot snapshot() const {
+    LoadSnapshot seen;
+    seen.seconds = now_;
+    seen.busy_cpu_seconds = std::floor(busy_ * 100) / 100;
+    seen.total_cpu_seconds = now_ * static_cast<double>(cpus_.size());
+    seen.has_thread_times = true;
+    int id = 0;
+    for (const Thread& thread : threads_) {
+      ++id;
+      if (thread.stranger) continue;
+      seen.threads[id] = {thread.ran, thread.waited};
+      seen.own_cpu_seconds += std::floor(thread.ran * 100) / 100;
+    }
+    return seen;
+  }
+
+ private:
+  static constexpr double kTick = 0.001;
+  static std::size_t index(int at) { return static_cast<std::size_t>(at); }
+  static bool wants(const Thread& thread) { return thread.work > 0 && !thread.blocked; }
+
+  void settle(Thread& thread) {
+    if (thread.work > 0 || thread.sleep > 0 || thread.blocked) return;
+    thread.decide(thread);
+  }
+
+  void schedule() {
+    double least = 1e300;
+    for (const Thread& thread : threads_) {
+      if (thread.cpu >= 0) least = std::min(least, thread.had);
+    }
+    for (int& at : cpus_) {
+      if (at < 0) continue;
+      Thread& thread = threads_[index(at)];
+      if (wants(thread) && thread.slice > 0) continue;
+      thread.cpu = -1;
+      at = -1;
+    }
+    // Who slept is not owed the whole time that it slept.
+    for (Thread& thread : threads_) {
+      if (thread.cpu < 0 && least < 1e299) thread.had = std::max(thread.had, least - 0.006);
+    }
+    for (std::size_t c = 0; c < cpus_.size(); ++c) {
+      if (cpus_[c] >= 0) continue;
+      int best = -1;
+      for (std::size_t i = 0; i < threads_.size(); ++i) {
+        if (threads_[i].cpu >= 0 || !wants(threads_[i])) continue;
+        if (best < 0 || threads_[i].had < threads_[index(best)].had) best = static_cast<int>(i);
+      }
+      if (best < 0) continue;
+      cpus_[c] = best;
+      threads_[index(best)].cpu = static_cast<int>(c);
+      threads_[index(best)].slice = 0.003 + 0.001 * static_cast<double>(random_.integer(0, 1));
+    }
+  }
+
+  std::deque<Thread> threads_;
+  std::vector<int> cpus_;
+  double sharing_;
+  Random random_;
+  double now_ = 0, busy_ = 0;
+};
+
+// Data-parallel ranks that meet after each step, each fed by a loader if `loader_seconds` > 0.
+struct ScheduledProgram {
+  int ranks = 1;
+  double step_seconds = 0.03;  // of CPU, of one rank, in an average step
+  double loader_seconds = 0;   // of CPU, of one batch
+  double idle_seconds = 0;     // slept in each step: a disk, a device
+  double step_noise = 0.05;    // of the logarithm, step by step
+  double trial_noise = 0.02;   // of the logarithm, of a whole trial
+};
+
+// The program on the machine; counts the steps that all ranks have ended.
+class RunningProgram {
+ public:
+  RunningProgram(ScheduledMachine& machine, const ScheduledProgram& program)
+      : machine_(machine), program_(program) {
+    factor_ = std::exp(program.trial_noise * machine.random().normal());
+    for (int rank = 0; rank < program.ranks; ++rank) add_rank();
+  }
+
+  std::int64_t steps() const { return steps_; }
+
+ private:
+  struct Rank {
+    ScheduledMachine::Thread* trainer = nullptr;
+    ScheduledMachine::Thread* loader = nullptr;
+    int ready = 0;  // batches
+    enum class Next { data, sleep, barrier } next = Next::data;
+    bool loading = false, waits_for_data = false;
+  };
+
+  double noisy(double seconds) {
+    return factor_ * seconds * std::exp(program_.step_noise * machine_.random().normal());
+  }
+
+  void add_rank() {
+    ranks_.push_back({});
+    Rank& rank = ranks_.back();
+    rank.trainer = &machine_.add(
+        false, [this, &rank](ScheduledMachine::Thread& thread) { train(rank, thread); });
+    if (program_.loader_seconds <= 0) return;
+    rank.loader = &machine_.add(
+        false, [this, &rank](ScheduledMachine::Thread& thread) { load(rank, thread); });
+  }
+
+  void load(Rank& rank, ScheduledMachine::Thread& thread) {
+    if (rank.loading) {
+      rank.loading = false;
+      ++rank.ready;
+      if (rank.waits_for_data) {
+        rank.waits_for_data = false;
+        rank.trainer->blocked = false;
+      }
+    }
+    if (rank.ready >= 2) {
+      thread.blocked = true;
+      return;
+    }
+    rank.loading = true;
+    thread.work = noisy(program_.loader_seconds);
+  }
+
+  void train(Rank& rank, ScheduledMachine::Thread& thread) {
+    using Next = Rank::Next;
+    if (rank.next == Next::barrier) return arrive(rank, thread);
+    if (rank.next == Next::sleep) {
+      rank.next = Next::barrier;
+      if (program_.idle_seconds > 0) {
+        thread.sleep = program_.idle_seconds;
+        return;
+      }
+      return arrive(rank, thread);
+    }
+    if (rank.loader != nullptr) {
+      if (rank.ready == 0) {
+        rank.waits_for_data = thread.blocked = true;
+        return;
+      }
+      --rank.ready;
+      rank.loader->blocked = false;
+    }
+    rank.next = Next::sleep;
+    thread.work = noisy(program_.step_seconds);
+  }
+
+  void arrive(Rank& rank, ScheduledMachine::Thread& thread) {
+    rank.next = Rank::Next::data;
+    if (++arrived_ < program_.ranks) {
+      thread.blocked = true;
+      return;
+    }
+    arrived_ = 0;
+    ++steps_;
+    for (Rank& one : ranks_) one.trainer->blocked = false;
+    train(rank, thread);
+  }
+
+  ScheduledMachine& machine_;
+  ScheduledProgram program_;
+  std::deque<Rank> ranks_;
+  double factor_ = 1;
+  int arrived_ = 0;
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace ocrtune

@@ -1,0 +1,115 @@
+#include "trial/observe/undisturbed_rate.h"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/stats.h"
+#include "tests/support/busy_trial.h"
+
+namespace ocrtune {
+namespace {
+
+// How the estimates of many single trials lie around the truth; figures are logarithms.
+struct Found {
+  double bias = 0;
+  double naive = 0;  // bias of the middle of all windows as they are
+  double held = 0;   // share of the 95 % intervals that hold the truth
+};
+
+Found estimates_of(const ScheduledProgram& program, const StrangerLoad& load, int runs) {
+  const double truth = true_rate(program);
+  std::vector<double> errors, naive;
+  int held = 0;
+  for (int run = 0; run < runs; ++run) {
+    const double sharing = 0.02 * (run % 11);  // of caches: differs from machine to machine
+    const auto seed = static_cast<std::uint64_t>(1000 + run);
+    const std::vector<Sample> samples = busy_samples(program, load, 1.5, sharing, seed);
+    const RateEstimate found = undisturbed_rate(samples);
+    errors.push_back(std::log(found.samples_per_second / truth));
+    const double dof = std::max(2.0, static_cast<double>(samples.size()) - 2);
+    const double half = t_quantile_95(dof) * std::hypot(found.error, found.model_error);
+    held += std::fabs(errors.back()) <= half ? 1 : 0;
+    std::vector<double> all;
+    for (const Sample& sample : samples) all.push_back(sample.samples_per_second);
+    naive.push_back(std::log(median(all) / truth));
+  }
+  return {mean(errors), mean(naive), static_cast<double>(held) / runs};
+}
+
+ScheduledProgram program_of(int ranks, double loader_seconds, double idle_seconds) {
+  ScheduledProgram program;
+  program.ranks = ranks;
+  program.loader_seconds = loader_seconds;
+  program.idle_seconds = idle_seconds;
+  program.trial_noise = 0;
+  return program;
+}
+
+TEST(UndisturbedRate, IsNearTheTruthWhateverTheStrangersTake) {
+  const ScheduledProgram programs[] = {program_of(1, 0, 0),     program_of(2, 0, 0),
+                                       program_of(1, 0.012, 0), program_of(2, 0.012, 0),
+                                       program_of(4, 0, 0),     program_of(1, 0, 0.01)};
+  const StrangerLoad loads[] = {{0, 0}, {1, 0.5}, {2, 0.5}, {1, 1}, {2, 1}};
+  std::vector<double> biases;
+  double held = 0;
+  for (const ScheduledProgram& program : programs) {
+    for (const StrangerLoad& load : loads) {
+      const Found found = estimates_of(program, load, 22);
+      const std::string what = std::to_string(program.ranks) + " ranks, " +
+                               std::to_string(load.threads) + " strangers for " +
+                               std::to_string(load.share);
+      EXPECT_NEAR(found.bias, 0, 0.06) << what;
+      if (found.naive < -0.1) EXPECT_LT(std::fabs(found.bias), 0.35 * -found.naive) << what;
+      biases.push_back(found.bias);
+      held += found.held;
+    }
+  }
+  EXPECT_NEAR(mean(biases), 0, 0.01);
+  EXPECT_GT(held / static_cast<double>(biases.size()), 0.93);
+}
+
+Sample window(double rate, const char* spoilt_by) {
+  Sample sample;
+  sample.samples_per_second = rate;
+  sample.seconds = 0.2;
+  sample.interference.spoilt_by = spoilt_by;
+  return sample;
+}
+
+TEST(UndisturbedRate, CleanWindowsAreTheEvidenceWhereThereAreEnough) {
+  std::vector<Sample> samples(5, window(100, ""));
+  samples.resize(12, window(40, "other load"));
+  const RateEstimate found = undisturbed_rate(samples);
+  EXPECT_DOUBLE_EQ(found.samples_per_second, 100);
+  EXPECT_FALSE(found.modelled);
+}
+
+TEST(UndisturbedRate, OneCleanWindowOfManyIsNotTheRate) {
+  std::vector<Sample> samples(1, window(12, ""));
+  for (int i = 0; i < 12; ++i) {
+    Sample sample = window(30, "other processes used 1.00 CPUs");
+    sample.interference.observed_seconds = 0.2;
+    sample.interference.cpu_seconds = 0.2;
+    sample.interference.external_cpus = 1;
+    sample.interference.available_cpus = 2;
+    samples.push_back(sample);
+  }
+  const RateEstimate found = undisturbed_rate(samples);
+  EXPECT_TRUE(found.modelled);
+  EXPECT_GT(found.samples_per_second, 28);
+  EXPECT_GT(found.model_error, 0.02);
+}
+
+TEST(UndisturbedRate, WhatNobodyObservedIsTakenAsItIsAndDoubted) {
+  const RateEstimate found = undisturbed_rate(std::vector<Sample>(8, window(50, "swapped")));
+  EXPECT_DOUBLE_EQ(found.samples_per_second, 50);
+  EXPECT_TRUE(found.modelled);
+  EXPECT_GT(found.model_error, 0.3);
+  EXPECT_DOUBLE_EQ(undisturbed_rate({}).samples_per_second, 0);
+}
+
+}  // namespace
+}  // namespace ocrtune
