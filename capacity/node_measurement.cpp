@@ -154,7 +154,7 @@ std::vector<Measured> measured_settings(const RunRecord& run, double noise) {
   std::vector<Measured> all;
   for (const Setting& setting : settings_of(run.trials, noise)) {
     if (!setting.works()) continue;
-    all.push_back({setting.summary.knobs, setting.judged(), setting.summary.peak_bytes});
+    all.push_back({setting.summary.knobs, setting.rates, setting.summary.peak_bytes});
   }
   return all;
 }

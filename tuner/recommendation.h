@@ -24,6 +24,8 @@ struct SettingSummary {
   double samples_per_joule = 0;  // 0: no counter
   int clean_samples = 0;
   int discarded_samples = 0;
+  bool modelled = false;              // its rate rests on disturbed windows alone
+  double cpu_seconds_per_sample = 0;  // of all its threads; 0: not observed
 };
 
 // A rule of thumb, run as a setting.
@@ -71,6 +73,8 @@ struct TuneResult {
   std::string run_id;
   bool found = false;  // false: no setting worked; `answer` says what to do
   std::string answer;  // the recommendation, or why there is none, in a sentence
+  // Why the trials do not settle which setting is the best, and what is known; empty: they do.
+  std::string inconclusive;
   Recommendation recommendation;
   SettingSummary baseline;
   Interval gain;                     // rate(recommended) / rate(baseline)
@@ -93,6 +97,7 @@ struct TuneResult {
   int space_points = 0;
   int discarded_samples = 0;
   double noise = 0;             // relative standard deviation between repeats
+  bool noise_measured = false;  // false: nothing was repeated, `noise` is what was expected
   std::string noise_statement;  // "too noisy to tell A from B ..."; empty: told apart
   double seconds = 0;
   std::string stop_reason;  // "budget", "improvement under 0.02 %", ...

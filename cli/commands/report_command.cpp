@@ -69,6 +69,8 @@ Result<int> report(const ReportFlags& flags) {
     auto loaded = judged_run(flags.database, flags.runs[0]);
     if (!loaded) return loaded.error();
     earlier = std::move(*loaded);
+    const Status alike = comparable(*earlier, *run);
+    if (!alike) return alike.error();
     const std::string text = comparison_text(compare_runs(*earlier, *run), terminal_width(stdout));
     if (flags.html != "-") std::fputs(text.c_str(), stdout);
   }

@@ -36,7 +36,6 @@ void print_json(const RunRecord& run, const Verification& verification) {
       {"run_id", run.id},
       {"state", verify_state_name(verification.state)},
       {"reason", valid_utf8(verification.reason)},
-      {"gain_note", verification.gain_note},
       {"recommended", knobs_text(verification.recommended)},
       {"baseline", knobs_text(verification.baseline)},
       {"samples_per_second_then", interval_json(verification.rate_then)},
@@ -67,11 +66,9 @@ std::string gain_text(const Verification& verification) {
   if (then.median <= 0 || now.median <= 0 || verification.baseline == verification.recommended) {
     return "";
   }
-  const bool said = verification.reason == verification.gain_note;
   return fmt::format(
-      "gain\n  then {:.2f}x ({:.2f} .. {:.2f})\n  now  {:.2f}x ({:.2f} .. {:.2f}){}\n", then.median,
-      then.low, then.high, now.median, now.low, now.high,
-      verification.gain_note.empty() || said ? "" : ": " + verification.gain_note);
+      "gain\n  then {:.2f}x ({:.2f} .. {:.2f})\n  now  {:.2f}x ({:.2f} .. {:.2f})\n", then.median,
+      then.low, then.high, now.median, now.low, now.high);
 }
 
 void print_text(const RunRecord& run, const Verification& verification) {

@@ -453,7 +453,7 @@ Result<int> finish(RunRecord& run, const TuneFlags& flags) {
   }
   if (!run.result.found) show_last_words(run);
   if (run.state == "interrupted") return kExitInterrupted;
-  return run.result.found ? kExitOk : kExitNegative;
+  return run.result.found && run.result.inconclusive.empty() ? kExitOk : kExitNegative;
 }
 
 // The widest bucket decides the memory; a batch of another bucket takes less.

@@ -69,6 +69,12 @@ const std::vector<Phrase>& phrase_table() {
       {"TIGHT", "内存紧张"},
       {"NOISY HOST", "主机干扰大"},
       {"NO ANSWER", "没有结论"},
+      {"INCONCLUSIVE", "尚无定论"},
+      {"The trials do not settle which setting is the best; this one is no answer.",
+       "这些试验不足以判断哪个配置最好；此配置不能算作结论。"},
+      {"not measured (each setting ran once)", "未测量（每个配置只运行了一次）"},
+      {"your setting is the best of those measured", "您的配置是已测量配置中最好的"},
+      {"a plain start is the best of those measured", "默认启动方式是已测量配置中最好的"},
       {"UNFINISHED", "未完成"},
       {"EXTRAPOLATED", "外推"},
       {"Measured on a drawn batch without a data path; reading your data may be what limits. Tune "
@@ -204,10 +210,10 @@ const std::vector<Phrase>& phrase_table() {
       {"slower", "更慢"},
       {"alike", "相同"},
       {"cannot be told", "无法判断"},
-      {"Rates in samples/s. p: Mann-Whitney U over trials, adjusted for the number of settings; * "
-       "over samples within trials, which makes it too small. Alike: less than 2 % apart.",
-       "速度单位为样本/秒。p：对各次试验做 Mann-Whitney U 检验，并按设置数校正；* "
-       "表示使用同一试验内的采样，p 值偏小。相同：相差小于 2 %。"},
+      {"Rates in samples/s. p: of a difference between trials by chance, adjusted for the number "
+       "of settings; * fewer than 4 trials, which decide nothing. Alike: less than 2 % apart.",
+       "速度单位为样本/秒。p：试验间的差异纯属偶然的概率，已按设置数校正；* "
+       "表示试验少于 4 次，不足以判断。相同：相差小于 2 %。"},
       // Capacity, latency, peers.
       {"Capacity", "容量"},
       {"Latency", "延迟"},

@@ -98,6 +98,18 @@ const std::vector<Phrase>& sentence_table() {
       // tuner/verdict/explain.cpp, possible.cpp, recommend.cpp
       {"left out: other programs were running, and it takes their CPU share",
        "未采用：当时有其他程序在运行，此设置会占用它们的 CPU 份额"},
+      {"Only {} gave a rate, 1 of {} settings: there is nothing to compare it with.",
+       "只有 {} 测得速度，即 {} 个配置中的 1 个：没有可比较的对象。"},
+      {"Other programs disturbed the trials: {} may be faster than {}, {} times ({} to {}) on free "
+       "CPUs. CPU time a sample: {} and {}. Run again when the machine is quieter, or with a "
+       "longer "
+       "budget.",
+       "其他程序干扰了试验：{} 可能比 {} 更快，在空闲 CPU 上约为 {} 倍（{} 至 {}）。每个样本的 CPU "
+       "时间：{} 与 {}。请在机器较空闲时重新运行，或使用更长的预算。"},
+      {"Other programs disturbed the trials: {} may be faster than {}, {} times ({} to {}) on free "
+       "CPUs. Run again when the machine is quieter, or with a longer budget.",
+       "其他程序干扰了试验：{} 可能比 {} 更快，在空闲 CPU 上约为 {} 倍（{} 至 "
+       "{}）。请在机器较空闲时重新运行，或使用更长的预算。"},
       {"Other programs were running: {} settings with more threads than CPUs left out, for what "
        "they "
        "gain then is the others' share.",

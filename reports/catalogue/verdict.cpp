@@ -34,7 +34,10 @@ std::vector<Badge> badges(const RunRecord& run) {
     return found;
   }
   const double free = free_share(result.recommendation);
-  if (free < 0) {
+  if (!result.inconclusive.empty()) {
+    found.push_back({"INCONCLUSIVE", Tone::bad,
+                     "The trials do not settle which setting is the best; this one is no answer."});
+  } else if (free < 0) {
     found.push_back({"MEMORY LIMIT UNKNOWN", Tone::warning,
                      "The memory limit could not be read, so the headroom is not known."});
   } else if (free < run.options.memory_margin) {
@@ -47,7 +50,8 @@ std::vector<Badge> badges(const RunRecord& run) {
     found.push_back({fmt::format("TIE OF {}", result.ties.size()), Tone::neutral,
                      "Other settings are as fast; the safest of them was chosen."});
   }
-  if (result.noise > kNoisySpread || discarded_share(run) > kNoisyShare) {
+  const bool spread = result.noise_measured && result.noise > kNoisySpread;
+  if (spread || discarded_share(run) > kNoisyShare) {
     found.push_back({"NOISY HOST", Tone::warning,
                      "Other load disturbed the measurements; the interval says how much."});
   }
@@ -63,6 +67,20 @@ std::vector<Badge> badges(const RunRecord& run) {
     found.push_back({"UNFINISHED", Tone::warning, "The search was stopped before its end."});
   }
   return found;
+}
+
+std::string verdict_name(const RunRecord& run) {
+  const TuneResult& result = run.result;
+  if (!result.found) return "no_answer";
+  if (!result.inconclusive.empty()) return "inconclusive";
+  const double free = free_share(result.recommendation);
+  if (free < 0) return "memory_limit_unknown";
+  return free < run.options.memory_margin ? "tight" : "safe";
+}
+
+std::string noise_words(const TuneResult& result) {
+  return result.noise_measured ? format_percent(result.noise)
+                               : "not measured (each setting ran once)";
 }
 
 std::string rate_text(const Interval& rate) {

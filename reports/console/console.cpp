@@ -88,6 +88,15 @@ std::string environment_text(const Recommendation& recommended) {
   return join(parts, " ");
 }
 
+// What the interval rests on.
+std::string rate_basis(const RunRecord& run) {
+  for (const SettingSummary& setting : run.result.settings) {
+    if (setting.knobs != run.result.recommendation.knobs || !setting.modelled) continue;
+    return "95 %, put right for other load: run again when quiet";
+  }
+  return "95 % interval";
+}
+
 void add_answer(Lines& lines, const RunRecord& run) {
   const TuneResult& result = run.result;
   const Recommendation& recommended = result.recommendation;
@@ -95,10 +104,10 @@ void add_answer(Lines& lines, const RunRecord& run) {
   if (!recommended.env.empty()) lines.whole("env", environment_text(recommended));
   if (!recommended.command.empty()) lines.whole("command", recommended.command);
   if (run.options.on_gpus()) lines.whole("gpus", gpus_text(run));
-  lines.add("rate", fmt::format("{} {}/s, {}", rate_text(recommended.samples_per_second),
-                                run.options.counts_requests() ? "requests" : "samples",
-                                discarded_share(run) > 0.5 ? "on a busy host: run again when quiet"
-                                                           : "95 % interval"));
+  lines.add("rate",
+            fmt::format("{} {}/s, {}", rate_text(recommended.samples_per_second),
+                        run.options.counts_requests() ? "requests" : "samples", rate_basis(run)));
+  if (!result.inconclusive.empty()) lines.whole("open", result.inconclusive);
   if (!run.options.promise.empty()) {
     const auto promise = parse_promise(run.options.promise);
     if (promise) lines.add("promise", promise_text(*promise));
@@ -108,7 +117,9 @@ void add_answer(Lines& lines, const RunRecord& run) {
                               : run.options.baseline_source == kBaselineFirst
                                   ? "the first of your lists"
                                   : "a plain start";
-    lines.add("gain", result.baseline.samples_per_second.median > 0
+    const bool none = result.baseline.knobs == recommended.knobs && result.settings.size() > 1;
+    lines.add("gain", none ? fmt::format("none: {} is the best of those measured", whose)
+                      : result.baseline.samples_per_second.median > 0
                           ? fmt::format("{} of {}, {}: {}", gain_text(result.gain), whose,
                                         knobs_text(result.baseline.knobs),
                                         rate_text(result.baseline.samples_per_second))
@@ -170,8 +181,7 @@ void add_neighbours(Lines& lines, const char* label, const std::vector<Neighbour
 
 std::string noise_text(const RunRecord& run) {
   return fmt::format("{} between repeats; {} of {} samples spoilt by other load",
-                     format_percent(run.result.noise), run.result.discarded_samples,
-                     count_samples(run));
+                     noise_words(run.result), run.result.discarded_samples, count_samples(run));
 }
 
 }  // namespace

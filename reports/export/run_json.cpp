@@ -40,17 +40,21 @@ Json interval_json(const Interval& interval, bool measured) {
 Json rate_json(const Interval& rate) { return interval_json(rate, rate.median > 0); }
 
 Json setting_json(const SettingSummary& setting) {
-  return {{"knobs", knobs_json(setting.knobs)},
-          {"outcome", outcome_name(setting.outcome)},
-          {"reason", valid_utf8(setting.reason)},
-          {"trials", setting.trials},
-          {"samples_per_second", rate_json(setting.samples_per_second)},
-          {"peak_bytes", setting.peak_bytes},
-          {"step_seconds", setting.step_seconds > 0 ? Json(setting.step_seconds) : Json()},
-          {"samples_per_joule",
-           setting.samples_per_joule > 0 ? Json(setting.samples_per_joule) : Json()},
-          {"clean_samples", setting.clean_samples},
-          {"spoilt_samples", setting.discarded_samples}};
+  return {
+      {"knobs", knobs_json(setting.knobs)},
+      {"outcome", outcome_name(setting.outcome)},
+      {"reason", valid_utf8(setting.reason)},
+      {"trials", setting.trials},
+      {"samples_per_second", rate_json(setting.samples_per_second)},
+      {"peak_bytes", setting.peak_bytes},
+      {"step_seconds", setting.step_seconds > 0 ? Json(setting.step_seconds) : Json()},
+      {"samples_per_joule",
+       setting.samples_per_joule > 0 ? Json(setting.samples_per_joule) : Json()},
+      {"clean_samples", setting.clean_samples},
+      {"spoilt_samples", setting.discarded_samples},
+      {"modelled", setting.modelled},
+      {"cpu_seconds_per_sample",
+       setting.cpu_seconds_per_sample > 0 ? Json(setting.cpu_seconds_per_sample) : Json(nullptr)}};
 }
 
 Json recommendation_json(const RunRecord& run) {
@@ -115,6 +119,8 @@ std::string run_json(const RunRecord& run, int indent) {
       {"machine_fingerprint", run.machine.fingerprint},
       {"versions", run.versions},
       {"found", result.found},
+      {"verdict", verdict_name(run)},
+      {"inconclusive", valid_utf8(result.inconclusive)},
       {"answer", valid_utf8(result.answer)},
       {"recommendation", recommendation_json(run)},
       {"baseline", setting_json(result.baseline)},
@@ -132,7 +138,7 @@ std::string run_json(const RunRecord& run, int indent) {
       {"space_points", result.space_points},
       {"seconds", result.seconds},
       {"outcomes", result.outcomes},
-      {"noise", result.noise},
+      {"noise", result.noise_measured ? Json(result.noise) : Json(nullptr)},
       {"noise_statement", valid_utf8(result.noise_statement)},
       {"spoilt_samples", result.discarded_samples},
       {"stop_reason", valid_utf8(result.stop_reason)},

@@ -151,7 +151,9 @@ std::string reproduce_section(const RunRecord& run) {
   rows.push_back({say("Search ended by"),
                   say_sentence(plain_line(result.stop_reason.empty() ? run.stop_reason
                                                                      : result.stop_reason))});
-  rows.push_back({say("Spread between repeats"), html_text(format_percent(result.noise))});
+  rows.push_back({say("Spread between repeats"),
+                  result.noise_measured ? html_text(noise_words(result))
+                                        : say("not measured (each setting ran once)")});
   rows.push_back(
       {say("Samples spoilt by other load"), fmt::format("{}", result.discarded_samples)});
   return section_html("reproduce", "Reproduce", table_html({"What", "Value"}, rows, "facts"));

@@ -39,7 +39,10 @@ std::string badges_html(const RunRecord& run) {
     out += fmt::format("<span class=\"badge {}\"{}>{}</span>", tone_class(badge.tone),
                        say_attribute("title", badge.meaning), say_sentence(badge.text));
   }
-  return "<p class=\"badges\">" + out + "</p>\n";
+  out = "<p class=\"badges\">" + out + "</p>\n";
+  const std::string& open = run.result.inconclusive;
+  return open.empty() ? out
+                      : out + "<p class=\"note\">" + say_sentence(plain_line(open)) + "</p>\n";
 }
 
 std::string env_lines(const Recommendation& recommended) {
@@ -60,6 +63,11 @@ std::string gain_fact(const RunRecord& run) {
   const SettingSummary& baseline = result.baseline;
   const bool guessed = run.options.baseline_guessed();
   const char* title = guessed ? "Gain over a plain start" : "Gain over your setting";
+  if (baseline.knobs == result.recommendation.knobs && result.settings.size() > 1) {
+    return fact_html(title, "–",
+                     say(guessed ? "a plain start is the best of those measured"
+                                 : "your setting is the best of those measured"));
+  }
   if (baseline.samples_per_second.median > 0) {
     const char* note = guessed ? "{} to {}; nobody said what is used now, so {} was taken, at {}"
                                : "{} to {}; yours is {} at {}";

@@ -67,12 +67,11 @@ std::string comparison_section(const RunComparison& comparison) {
   }
   if (!rows.empty()) {
     body += table_html({"Setting", "#Earlier", "#This run", "#Ratio", "#p", "Change"}, rows);
-    body +=
-        "<p class=\"note\">" +
-        say("Rates in samples/s. p: Mann-Whitney U over trials, adjusted for the number of "
-            "settings; * over samples within trials, which makes it too small. Alike: less than "
-            "2 % apart.") +
-        "</p>";
+    body += "<p class=\"note\">" +
+            say("Rates in samples/s. p: of a difference between trials by chance, adjusted for the "
+                "number of settings; * fewer than 4 trials, which decide nothing. Alike: less than "
+                "2 % apart.") +
+            "</p>";
   }
   return section_html(
       "comparison", "Compared with an earlier run",

@@ -360,7 +360,10 @@ class ModelSearch : public Search {
       }
       return stop(explored_);
     }
-    return board_.propose(*point, "race", fmt::format("round {} of the leaders", race_.round()));
+    Proposal proposal =
+        board_.propose(*point, "race", fmt::format("round {} of the leaders", race_.round()));
+    proposal.round = race_.round();
+    return proposal;
   }
 };
 

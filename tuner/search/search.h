@@ -25,6 +25,7 @@ struct Proposal {
   double expected_samples_per_second = 0;  // 0: no idea yet
   double expected_peak_bytes = 0;          // 0: no idea yet
   std::uint64_t guard_bytes = 0;           // where the trial is to be stopped; 0: at the limit
+  int round = 0;                           // as Trial::round
 };
 
 // What a strategy believes about a setting without running it.

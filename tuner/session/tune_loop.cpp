@@ -88,7 +88,11 @@ Result<TuneLoopEnd> tune_loop(Search& search, Runner& runner, Clock& clock,
     progress.under_way = under_way;
     if (callbacks.on_progress) callbacks.on_progress(progress);
   };
-  for (const Trial& trial : options.earlier) take(trial);
+  int rounds = 0;  // of earlier sessions: theirs are not ours
+  for (const Trial& trial : options.earlier) {
+    rounds = std::max(rounds, trial.round);
+    take(trial);
+  }
 
   const int told = static_cast<int>(end.trials.size());
   while (true) {
@@ -126,6 +130,7 @@ Result<TuneLoopEnd> tune_loop(Search& search, Runner& runner, Clock& clock,
     trial.knobs = proposal->knobs;
     trial.phase = proposal->phase;
     trial.why = proposal->why;
+    trial.round = proposal->round > 0 ? rounds + proposal->round : 0;
     trial.repetition = repetitions[trial.knobs];
     // A trial that Ctrl-C broke is not evidence against its setting.
     if (interrupted() && !trial.ok()) continue;

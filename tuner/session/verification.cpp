@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include <fmt/format.h>
 
@@ -14,70 +13,50 @@
 namespace ocrtune {
 namespace {
 
-// What a setting's successful trials say: the clean samples, or all where none is clean.
+constexpr double kExpectedNoise = 0.03;  // relative, between repeats
+
+// What a setting's successful trials say.
 struct Rates {
-  std::vector<double> samples;
-  std::vector<double> trials;  // the median of each
+  std::vector<double> trials;  // as they were, in order
+  Interval undisturbed;        // all zero: no trial worked
   int clean = 0, discarded = 0;
   std::string spoilt_by;  // the first reason
 
   bool all_discarded() const { return clean == 0 && discarded > 0; }
+  bool known() const { return undisturbed.median > 0; }
 };
 
-Rates rates_of(const std::vector<Trial>& trials, const Knobs& knobs) {
+Rates rates_of(const std::vector<Trial>& trials, const std::vector<Setting>& settings,
+               const Knobs& knobs) {
   Rates rates;
-  const auto mine = [&](const Trial& trial) { return trial.knobs == knobs && trial.ok(); };
   for (const Trial& trial : trials) {
-    for (const Sample& sample : mine(trial) ? trial.samples : std::vector<Sample>()) {
+    if (!(trial.knobs == knobs) || !trial.ok()) continue;
+    std::vector<double> seen;
+    for (const Sample& sample : trial.samples) {
       (sample.clean() ? rates.clean : rates.discarded) += 1;
       if (rates.spoilt_by.empty()) rates.spoilt_by = sample.interference.spoilt_by;
+      seen.push_back(sample.samples_per_second);
     }
+    rates.trials.push_back(seen.empty() ? trial.samples_per_second : median(seen));
   }
-  for (const Trial& trial : trials) {
-    if (!mine(trial)) continue;
-    std::vector<double> own;
-    for (const Sample& sample : trial.samples) {
-      if (sample.clean() || rates.clean == 0) own.push_back(sample.samples_per_second);
-    }
-    if (trial.samples.empty() && trial.samples_per_second > 0) {
-      own.push_back(trial.samples_per_second);
-    }
-    if (own.empty() || median(own) <= 0) continue;
-    rates.trials.push_back(median(own));
-    rates.samples.insert(rates.samples.end(), own.begin(), own.end());
-  }
+  const Setting* setting = find_setting(settings, knobs);
+  if (setting != nullptr) rates.undisturbed = setting->estimate;
   return rates;
 }
 
-// Sum of squared deviations of the logarithms from their mean.
-double log_squares(const std::vector<double>& values) {
-  double mean = 0, sum = 0;
-  for (double value : values) mean += std::log(value) / static_cast<double>(values.size());
-  for (double value : values) sum += (std::log(value) - mean) * (std::log(value) - mean);
-  return sum;
+// Of two rates from different times, each with its own interval.
+Interval ratio_of(const Interval& a, const Interval& b) {
+  if (a.median <= 0 || b.median <= 0 || b.low <= 0) return {};
+  const double half = std::hypot(std::log(a.high / a.median), std::log(b.high / b.median));
+  const double ratio = a.median / b.median;
+  return {ratio, ratio * std::exp(-half), ratio * std::exp(half)};
 }
 
-// 97.5 % point of Student's t: Abramowitz and Stegun 26.7.5, within 1 % from 3 degrees on.
-double t_point(double degrees) {
-  if (degrees < 1.5) return 12.71;
-  if (degrees < 2.5) return 4.30;
-  const double z = 1.96;
-  return z + (z * z * z + z) / (4 * degrees) +
-         (5 * std::pow(z, 5) + 16 * z * z * z + 3 * z) / (96 * degrees * degrees);
-}
-
-// The ratio of two rates with its 95 % interval, from the spread between trials.
-Interval trial_ratio(const std::vector<double>& a, const std::vector<double>& b) {
-  const double below = median(b);
-  if (a.empty() || b.empty() || below <= 0 || median(a) <= 0) return {};
-  const double ratio = median(a) / below;
-  const auto degrees = static_cast<double>(a.size() + b.size()) - 2;
-  if (degrees < 1) return {ratio, 0, std::numeric_limits<double>::infinity()};
-  const double variance = (log_squares(a) + log_squares(b)) / degrees;
-  const double error =
-      std::sqrt(variance * (1 / static_cast<double>(a.size()) + 1 / static_cast<double>(b.size())));
-  const double width = std::exp(t_point(degrees) * error);
-  return {ratio, ratio / width, ratio * width};
+// How likely chance alone puts the ratio so far from 1, two-sided.
+double p_of(const Interval& ratio) {
+  if (ratio.median <= 0) return 1;
+  const double error = std::log(ratio.high / ratio.median) / 1.96;
+  return error > 0 ? std::erfc(std::fabs(std::log(ratio.median)) / error / std::sqrt(2.0)) : 1;
 }
 
 std::string percent(double ratio) { return fmt::format("{:+.1f} %", 100 * (ratio - 1)); }
@@ -111,41 +90,56 @@ std::string_view verify_state_name(VerifyState state) {
 namespace {
 
 struct Compared {
-  Rates now, base_now, then, base_then;
-  bool same = false;  // baseline and recommendation are one
+  Rates now, base_now;
+  Interval then, base_then, gain_then;  // as the run claims them
+  bool same = false;                    // baseline and recommendation are one
   Interval gain, base_ratio;
 };
 
+// The claims are the run's own; a run that was not judged speaks through its trials.
+void claim(const RunRecord& run, const Verification& verification, double noise, Compared& all) {
+  const std::vector<Setting> settings = settings_of(run.trials, noise);
+  const Setting* recommended = find_setting(settings, verification.recommended);
+  const Setting* baseline = find_setting(settings, verification.baseline);
+  all.then = run.result.recommendation.samples_per_second;
+  all.base_then = run.result.baseline.samples_per_second;
+  all.gain_then = run.result.gain;
+  if (all.then.median <= 0 && recommended != nullptr) all.then = recommended->estimate;
+  if (all.base_then.median <= 0 && baseline != nullptr) all.base_then = baseline->estimate;
+  if (all.gain_then.median <= 0 && recommended != nullptr && baseline != nullptr) {
+    all.gain_then = ratio_interval(*recommended, *baseline);
+  }
+}
+
 Compared compare(const RunRecord& run, const Verification& verification) {
+  std::vector<Trial> both = run.trials;
+  both.insert(both.end(), verification.trials.begin(), verification.trials.end());
+  const double noise = repeat_noise(both, kExpectedNoise);
+  const std::vector<Setting> settings = settings_of(verification.trials, noise);
   Compared all;
-  all.now = rates_of(verification.trials, verification.recommended);
-  all.base_now = rates_of(verification.trials, verification.baseline);
-  all.then = rates_of(run.trials, verification.recommended);
-  all.base_then = rates_of(run.trials, verification.baseline);
+  all.now = rates_of(verification.trials, settings, verification.recommended);
+  all.base_now = rates_of(verification.trials, settings, verification.baseline);
   all.same = verification.baseline == verification.recommended;
-  all.gain = trial_ratio(all.now.trials, all.base_now.trials);
-  all.base_ratio = trial_ratio(all.base_now.trials, all.base_then.trials);
+  claim(run, verification, noise, all);
+  const Setting* recommended = find_setting(settings, verification.recommended);
+  const Setting* baseline = find_setting(settings, verification.baseline);
+  if (recommended != nullptr && baseline != nullptr) {
+    all.gain = ratio_interval(*recommended, *baseline);
+  }
+  all.base_ratio = ratio_of(all.base_now.undisturbed, all.base_then);
   return all;
 }
 
-double noise_of(const RunRecord& run) {
-  constexpr double kUsualNoise = 0.03;
-  return run.result.noise > 0 ? run.result.noise : kUsualNoise;
-}
-
 void fill_figures(const RunRecord& run, const Compared& all, Verification& verification) {
-  const TuneResult& told = run.result;
-  const auto figure = [&](const Interval& tuned, const Rates& rates) {
-    return tuned.median > 0 ? tuned : rate_interval(rates.trials, noise_of(run));
-  };
-  verification.rate_now = figure({}, all.now);
-  verification.rate_then = figure(told.recommendation.samples_per_second, all.then);
-  verification.baseline_now = figure({}, all.base_now);
-  verification.baseline_then = figure(told.baseline.samples_per_second, all.base_then);
+  verification.rate_now = all.now.undisturbed;
+  verification.rate_then = all.then;
+  verification.baseline_now = all.base_now.undisturbed;
+  verification.baseline_then = all.base_then;
   verification.gain_now = all.gain;
-  verification.gain_then =
-      told.gain.median > 0 ? told.gain : trial_ratio(all.then.trials, all.base_then.trials);
-  verification.ratio = trial_ratio(all.now.trials, all.then.trials);
+  verification.gain_then = all.gain_then;
+  verification.ratio = ratio_of(all.now.undisturbed, all.then);
+  verification.p_against_then = p_of(verification.ratio);
+  verification.p_against_baseline = all.same ? 1 : p_of(all.gain);
   verification.clean_samples = all.now.clean;
   verification.discarded_samples = all.now.discarded;
   verification.limit_bytes = run.options.limit_bytes();
@@ -155,57 +149,52 @@ void fill_figures(const RunRecord& run, const Compared& all, Verification& verif
       verification.peak_bytes = std::max(verification.peak_bytes, trial.peak_bytes);
     }
   }
-  const auto& now = all.now.samples;
-  if (!now.empty() && !all.base_now.samples.empty() && !all.same) {
-    verification.p_against_baseline = mann_whitney_p(now, all.base_now.samples);
-  }
-  if (!now.empty() && !all.then.samples.empty()) {
-    verification.p_against_then = mann_whitney_p(now, all.then.samples);
-  }
 }
 
 std::string ratio_text(const Interval& ratio) {
-  if (!std::isfinite(ratio.high)) return percent(ratio.median) + ", one trial only";
   return fmt::format("{} ({} .. {})", percent(ratio.median), percent(ratio.low),
                      percent(ratio.high));
 }
 
-std::string times_text(const Interval& gain) {
-  return fmt::format("{:.2f}x ({:.2f} .. {:.2f})", gain.median, gain.low, gain.high);
+std::string gain_text(const Interval& gain) {
+  return fmt::format("{:.2f} ({:.2f} .. {:.2f})", gain.median, gain.low, gain.high);
 }
 
-// What has become of a gain that the tune claimed, where less than half of it is left.
-std::string gain_note(const Compared& all, const Verification& verification) {
-  const Interval& then = verification.gain_then;
-  const Interval& now = all.gain;
-  const bool claimed = !all.same && then.low > 1 && now.median > 0 && std::isfinite(now.high);
-  if (!claimed || now.median >= 1 + (then.median - 1) / 2) return "";
-  return fmt::format("the gain of {} over the baseline is {}: now {}", times_text(then),
-                     now.low <= 1 ? "gone" : "less than half of that", times_text(now));
+// What of the gain is left, beside the claim; empty where there is nothing to compare.
+std::string gain_words(const Compared& all) {
+  if (all.same || all.gain.median <= 0) return "";
+  return fmt::format(", {} times the baseline{}", gain_text(all.gain),
+                     all.gain_then.median > 0
+                         ? fmt::format(" ({:.2f} was claimed)", all.gain_then.median)
+                         : std::string());
 }
 
 // Why the rates cannot settle it; empty when they can.
 std::string undecided_reason(const VerifyOptions& options, const Compared& all,
                              const Interval& ratio) {
-  if (all.now.samples.empty() || all.then.samples.empty()) {
+  if (!all.now.known() || all.then.median <= 0) {
     return "no trial gave a rate to compare; give more time with --for";
   }
+  const std::size_t trials = all.now.trials.size();
+  if (trials < 2) {
+    return fmt::format("{}, but 1 trial does not settle it; give more time with --for",
+                       ratio_text(ratio));
+  }
   const bool slow = ratio.low < 1 - 2 * options.tolerance;
-  if (all.now.all_discarded() && slow) {
+  // Other load only slows: a rate that is as good in spite of it needs no better proof.
+  const bool good_as_it_is = median(all.now.trials) >= (1 - options.tolerance) * all.then.median;
+  if (all.now.all_discarded() && slow && !good_as_it_is) {
     return fmt::format(
         "all {} samples were spoilt by other load ({}), which also makes a sound "
         "setting slow ({}); verify again when the machine is quiet",
         all.now.discarded, all.now.spoilt_by, ratio_text(ratio));
   }
   const bool off = std::fabs(ratio.median - 1) > options.tolerance;
-  if (off || slow) {
-    const std::size_t trials = all.now.trials.size();
+  if ((off || slow) && !(all.now.all_discarded() && good_as_it_is)) {
     return fmt::format(
-        "the rate may have changed: {} against the claim of {:.4g} samples/s, but {}{}; give more "
-        "time with --for",
-        ratio_text(ratio), median(all.then.samples),
-        trials == 1 ? "1 trial does not settle it"
-                    : fmt::format("{} trials do not settle it", trials),
+        "the rate may have changed: {} against the claim of {:.4g} samples/s{}, but {} trials do "
+        "not settle it{}; give more time with --for",
+        ratio_text(ratio), all.then.median, gain_words(all), trials,
         all.now.discarded > all.now.clean ? " while other load spoils most samples" : "");
   }
   return "";
@@ -215,27 +204,25 @@ std::string undecided_reason(const VerifyOptions& options, const Compared& all,
 std::string drift_reason(const VerifyOptions& options, const Compared& all,
                          const Verification& verification) {
   const Interval& ratio = verification.ratio;
-  if (!all.same && all.gain.median > 0 && all.gain.high < 1 &&
-      verification.p_against_baseline < options.significance) {
+  if (!all.same && all.gain.median > 0 && all.gain.high < 1) {
     return fmt::format("the recommended setting is now slower than the baseline: {}",
                        ratio_text(all.gain));
   }
-  if (!verification.gain_note.empty() && all.gain.low <= 1 &&
-      all.gain.high < verification.gain_then.low) {
-    return verification.gain_note;
+  const bool lost = !all.same && all.gain.median > 0 && all.gain.high < all.gain_then.low &&
+                    all.gain.median < (1 - options.tolerance) * all.gain_then.median;
+  if (lost) {
+    return fmt::format("the gain over the baseline is {} where {} was claimed", gain_text(all.gain),
+                       gain_text(all.gain_then));
   }
   const bool excluded = ratio.low > 1 || (ratio.median > 0 && ratio.high < 1);
   const bool slower_by_load = all.now.all_discarded() && ratio.median < 1;
-  if (std::fabs(ratio.median - 1) <= options.tolerance || !excluded || slower_by_load ||
-      verification.p_against_then >= options.significance) {
-    return "";
-  }
+  if (std::fabs(ratio.median - 1) <= options.tolerance || !excluded || slower_by_load) return "";
   const bool both = !all.same && all.base_ratio.median > 0 &&
                     std::fabs(all.base_ratio.median - ratio.median) < options.tolerance;
   return fmt::format(
       "the recommended setting gives {:.4g} samples/s, {} against the claim of "
-      "{:.4g}{}",
-      median(all.now.samples), ratio_text(ratio), median(all.then.samples),
+      "{:.4g}{}{}",
+      all.now.undisturbed.median, ratio_text(ratio), all.then.median, gain_words(all),
       both ? "; the baseline changed alike, so it is the machine" : "");
 }
 
@@ -245,7 +232,6 @@ void judge_verification(const RunRecord& run, const VerifyOptions& options,
                         Verification& verification) {
   const Compared all = compare(run, verification);
   fill_figures(run, all, verification);
-  verification.gain_note = gain_note(all, verification);
   verification.reason = danger(run, verification);
   if (!verification.reason.empty()) {
     verification.state = VerifyState::unsafe;
@@ -263,11 +249,8 @@ void judge_verification(const RunRecord& run, const VerifyOptions& options,
   }
   verification.state = VerifyState::ok;
   verification.reason =
-      fmt::format("{:.4g} samples/s, {} against the claim{}{}", median(all.now.samples),
-                  ratio_text(verification.ratio),
-                  all.same || all.gain.median <= 0
-                      ? std::string()
-                      : fmt::format(", {:.2f} times the baseline", all.gain.median),
+      fmt::format("{:.4g} samples/s, {} against the claim{}{}", all.now.undisturbed.median,
+                  ratio_text(verification.ratio), gain_words(all),
                   all.now.all_discarded() ? "; although other load spoilt all samples" : "");
 }
 
@@ -296,6 +279,8 @@ Verification verify(const RunRecord& run, Runner& runner, Clock& clock,
     Trial trial =
         runner.run(recommended ? verification.recommended : verification.baseline, limits);
     trial.phase = "verify";
+    trial.knobs = recommended ? verification.recommended : verification.baseline;
+    trial.round = i / 2 + 1;
     longest = std::max(longest, clock.now_seconds() - begun);
     if (on_trial) on_trial(trial);
     verification.trials.push_back(std::move(trial));

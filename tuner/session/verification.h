@@ -2,15 +2,13 @@
 // interleaved, and judged.
 //
 // UNSAFE: the recommended setting fails, or takes more memory than the limit less the margin.
-// DRIFT: it is no longer faster than the baseline, or its rate is not the one that was claimed.
-// The figures of then are the tune's own.
-// UNDECIDED: the samples do not settle it, and the reason says why; for as long as that is so the
-// measuring goes on, up to twice the given time.
+// DRIFT: it is no longer faster than the baseline, or gains less than was claimed, or its rate is
+// not the one that was claimed. UNDECIDED: the samples do not settle it, and the reason says why;
+// for as long as that is so the measuring goes on, up to twice the given time.
 //
-// Rates are compared in two ways that must agree. The Mann-Whitney U test looks at the clean
-// samples; but samples of one trial are alike, so a small p alone says little. The interval of the
-// ratio therefore comes from the medians of whole trials, with the spread between them. OK is said
-// only where that interval excludes a loss of twice the tolerance: no news is not good news.
+// What was claimed is the run's own answer; what is measured now comes from the same fit of trials
+// (tuner/verdict/rate_fit.h), baseline and recommendation paired in time. OK is said only where the
+// interval of the ratio excludes a loss of twice the tolerance: no news is not good news.
 #pragma once
 
 #include <cstdint>
@@ -36,16 +34,15 @@ struct VerifyOptions {
 
 struct Verification {
   VerifyState state = VerifyState::undecided;
-  std::string reason;     // a sentence
-  std::string gain_note;  // a sentence when little or nothing is left of the gain; else empty
+  std::string reason;  // a sentence
   Knobs baseline, recommended;
   std::vector<Trial> trials;             // phase "verify", in the order in which they ran
   Interval rate_then, rate_now;          // of the recommended setting
   Interval baseline_then, baseline_now;  // zero when it never worked
   Interval gain_then, gain_now;          // recommended / baseline
   Interval ratio;                        // of the recommended rate, now / then, over trials
-  double p_against_then = 1, p_against_baseline = 1;
-  int clean_samples = 0, discarded_samples = 0;  // of the recommended setting, now
+  double p_against_then = 1, p_against_baseline = 1;  // of differences by chance alone
+  int clean_samples = 0, discarded_samples = 0;       // of the recommended setting, now
   std::uint64_t peak_bytes = 0, limit_bytes = 0;
   double seconds = 0;
 };

@@ -35,7 +35,7 @@ CREATE TABLE event (run_id TEXT REFERENCES run(id), at TEXT, text TEXT);
 CREATE INDEX trial_of_run ON trial(run_id);
 )sql";
 
-// Later columns of a trial and of a run, in tables of their own: a store that an older ocrtune made
+// Later columns of a trial, a run and a sample, in tables of their own: a store that an older ocrtune made
 // gets it on the first write, and reads as well without it.
 constexpr const char* kLaterSchema = R"sql(
 CREATE TABLE IF NOT EXISTS trial_more (trial_id INTEGER PRIMARY KEY REFERENCES trial(id),
@@ -43,6 +43,11 @@ CREATE TABLE IF NOT EXISTS trial_more (trial_id INTEGER PRIMARY KEY REFERENCES t
   joules_per_sample REAL, control_share REAL);
 CREATE TABLE IF NOT EXISTS run_holder (run_id TEXT PRIMARY KEY REFERENCES run(id), pid INTEGER,
   start_ticks INTEGER, boot_id TEXT, pid_namespace TEXT, host TEXT);
+CREATE TABLE IF NOT EXISTS trial_round (trial_id INTEGER PRIMARY KEY REFERENCES trial(id),
+  round INTEGER);
+CREATE TABLE IF NOT EXISTS sample_more (trial_id INTEGER REFERENCES trial(id), position INTEGER,
+  observed_seconds REAL, cpu_seconds REAL, available_cpus REAL, external_wait_seconds REAL,
+  longest_external_wait_seconds REAL, PRIMARY KEY (trial_id, position));
 )sql";
 
 // Ours and of a version that we read?

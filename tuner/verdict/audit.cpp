@@ -34,7 +34,7 @@ std::string loss_words(const Interval& loss) {
 
 std::vector<RuleVerdict> audit_rules(const std::vector<RuleSetting>& rules,
                                      const std::vector<Setting>& settings, const Setting& chosen,
-                                     const Search& search, double noise) {
+                                     const Search& search) {
   std::vector<RuleVerdict> verdicts;
   for (const RuleSetting& rule : rules) {
     RuleVerdict verdict;
@@ -44,7 +44,7 @@ std::vector<RuleVerdict> audit_rules(const std::vector<RuleSetting>& rules,
     const Setting* obeying = best_obeying(rule, settings);
     if (obeying != nullptr) {
       verdict.setting = obeying->summary;
-      const Interval ratio = ratio_interval(*obeying, chosen, noise);
+      const Interval ratio = ratio_interval(*obeying, chosen);
       verdict.loss = {1 - ratio.median, 1 - ratio.high, 1 - ratio.low};
       const bool same = obeying->summary.knobs == chosen.summary.knobs;
       verdict.verdict = same ? "is what is recommended" : loss_words(verdict.loss);

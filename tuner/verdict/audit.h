@@ -14,6 +14,6 @@ namespace ocrtune {
 // verdict says why (it would not fit, it crashed, the budget ended).
 std::vector<RuleVerdict> audit_rules(const std::vector<RuleSetting>& rules,
                                      const std::vector<Setting>& settings, const Setting& chosen,
-                                     const Search& search, double noise);
+                                     const Search& search);
 
 }  // namespace ocrtune

@@ -24,13 +24,25 @@ std::vector<const Setting*> allowed(const std::vector<Setting>& settings,
   return working;
 }
 
+const Setting* best_of(const std::vector<const Setting*>& from) {
+  return *std::max_element(from.begin(), from.end(), [](const Setting* a, const Setting* b) {
+    return a->estimate.median < b->estimate.median;
+  });
+}
+
 std::vector<const Setting*> candidates(const std::vector<const Setting*>& working,
                                        const RecommendOptions& options) {
   std::vector<const Setting*> raced;
   for (const Setting* setting : working) {
-    if (!setting->race_rates.empty()) raced.push_back(setting);
+    if (setting->raced) raced.push_back(setting);
   }
-  return raced.empty() || options.objective.goal == Goal::memory ? working : raced;
+  if (raced.empty() || options.objective.goal == Goal::memory) return working;
+  // One trial that happens to be quick is no reason; one beyond all doubt is.
+  const Setting* best = best_of(raced);
+  for (const Setting* setting : working) {
+    if (!setting->raced && ratio_interval(*setting, *best).low > 1) raced.push_back(setting);
+  }
+  return raced;
 }
 
 bool safer(const Setting* a, const Setting* b) {
@@ -42,12 +54,6 @@ bool safer(const Setting* a, const Setting* b) {
   return weight(a) < weight(b);
 }
 
-const Setting* best_of(const std::vector<const Setting*>& from) {
-  return *std::max_element(from.begin(), from.end(), [](const Setting* a, const Setting* b) {
-    return a->estimate.median < b->estimate.median;
-  });
-}
-
 // Those that do not tie, and yet these trials cannot tell them from the chosen one, however far
 // behind they look.
 void name_near(const std::vector<const Setting*>& working, Verdict& verdict) {
@@ -55,7 +61,7 @@ void name_near(const std::vector<const Setting*>& working, Verdict& verdict) {
     const bool tie =
         std::find(verdict.ties.begin(), verdict.ties.end(), other) != verdict.ties.end();
     if (tie) continue;
-    if (ratio_interval(*other, *verdict.chosen, verdict.noise).high >= 1) {
+    if (ratio_interval(*other, *verdict.chosen).high >= 1) {
       verdict.near.push_back(other);
     }
   }
@@ -109,7 +115,7 @@ Verdict choose(const std::vector<Setting>& settings, const RecommendOptions& opt
   verdict.ties.push_back(best);
   for (const Setting* other : among) {
     if (other == best) continue;
-    const Interval ratio = ratio_interval(*other, *best, noise);
+    const Interval ratio = ratio_interval(*other, *best);
     if (ratio.high < 1) continue;
     const double behind = 1 - other->estimate.median / best->estimate.median;
     const bool close = behind <= options.tie_tolerance;

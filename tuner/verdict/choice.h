@@ -12,7 +12,8 @@ namespace ocrtune {
 bool breaks(const Setting& setting, const Objective& objective);  // one of its constraints
 
 // The candidates are the settings that work, leave the margin of memory free and break no
-// constraint; those of the race, if any of them raced. `settings` must outlive the verdict;
+// constraint; those of the race, if any of them raced, and what is faster than these
+// beyond all doubt. `settings` must outlive the verdict;
 // Verdict::chosen is null if there is no candidate.
 Verdict choose(const std::vector<Setting>& settings, const RecommendOptions& options, double noise);
 

@@ -7,48 +7,40 @@
 
 #include <fmt/format.h>
 
+#include "base/files.h"
 #include "base/random.h"
 #include "base/stats.h"
 #include "base/text.h"
+#include "tuner/verdict/settings.h"
 
 namespace ocrtune {
 namespace {
 
 constexpr double kSignificant = 0.05;
-constexpr double kMinChange = 0.02;  // a smaller one is alike, however sure
-constexpr std::size_t kMinTrials = 4;
-constexpr int kRounds = 400;  // of the bootstrap, for each setting
+constexpr double kMinChange = 0.02;      // a smaller one is alike, however sure
+constexpr std::size_t kMinTrials = 4;    // of either run: fewer decide nothing
+constexpr double kExpectedNoise = 0.03;  // relative, between repeats
+constexpr int kRounds = 400;             // of the bootstrap over settings
 
-struct Rates {
-  std::vector<double> trials, samples;
-};
-
-std::map<Knobs, Rates> rates_of(const RunRecord& run) {
-  std::map<Knobs, Rates> rates;
-  for (const Trial& trial : run.trials) {
-    if (!trial.ok() || trial.noisy() || !(trial.samples_per_second > 0)) continue;
-    Rates& at = rates[trial.knobs];
-    at.trials.push_back(trial.samples_per_second);
-    for (const Sample& sample : trial.samples) {
-      if (sample.clean()) at.samples.push_back(sample.samples_per_second);
-    }
-  }
-  return rates;
-}
-
-SettingChange change_of(const Knobs& knobs, const Rates& before, const Rates& after) {
+SettingChange change_of(const Knobs& knobs, const Setting& before, const Setting& after) {
   SettingChange change;
   change.knobs = knobs;
-  change.from_trials = before.trials.size() >= kMinTrials && after.trials.size() >= kMinTrials;
-  const bool samples = !change.from_trials && before.samples.size() >= kMinTrials &&
-                       after.samples.size() >= kMinTrials;
-  const std::vector<double>& a = samples ? before.samples : before.trials;
-  const std::vector<double>& b = samples ? after.samples : after.trials;
-  change.before = bootstrap_median(a, 0.95, 1, kRounds);
-  change.after = bootstrap_median(b, 0.95, 1, kRounds);
-  change.ratio = bootstrap_ratio(b, a, 0.95, 1, kRounds);
-  change.p = mann_whitney_p(a, b);
+  change.from_trials = before.rates.size() >= kMinTrials && after.rates.size() >= kMinTrials;
+  change.before = before.summary.samples_per_second;
+  change.after = after.summary.samples_per_second;
+  const double half = std::hypot(std::log(change.before.high / change.before.median),
+                                 std::log(change.after.high / change.after.median));
+  const double ratio = change.after.median / change.before.median;
+  change.ratio = {ratio, ratio * std::exp(-half), ratio * std::exp(half)};
+  change.p = half > 0 ? std::erfc(1.96 * std::fabs(std::log(ratio)) / half / std::sqrt(2.0)) : 1;
   return change;
+}
+
+// Between repeats of a setting within either run; what changed from one to the other is no noise.
+double noise_of(const RunRecord& before, const RunRecord& after) {
+  const double a = repeat_noise(before.trials, kExpectedNoise);
+  const double b = repeat_noise(after.trials, kExpectedNoise);
+  return std::sqrt((a * a + b * b) / 2);
 }
 
 // Benjamini-Hochberg: the i-th smallest of m times m / i, never above the one after it.
@@ -84,13 +76,20 @@ Interval overall_ratio_of(const std::vector<SettingChange>& changes) {
 Change classify(const SettingChange& change) {
   const bool large = std::fabs(change.ratio.median - 1) >= kMinChange;
   if (!large) return Change::alike;
-  if (change.p >= kSignificant) return Change::undecided;
+  if (!change.from_trials || change.p >= kSignificant) return Change::undecided;
   return change.ratio.median > 1 ? Change::faster : Change::slower;
 }
 
 template <typename T>
 std::string fact_text(const Fact<T>& fact) {
   return fact.known() ? fmt::format("{}", *fact.value) : "unknown";
+}
+
+// The same file under two names, or a copy of it, is the same data.
+bool same_content(const std::string& a, const std::string& b) {
+  if (a.empty() || b.empty()) return a == b;
+  const auto first = read_file(a), second = read_file(b);
+  return a == b || (first && second && *first == *second);
 }
 
 std::vector<Difference> differences_of(const RunRecord& a, const RunRecord& b) {
@@ -120,7 +119,9 @@ std::vector<Difference> differences_of(const RunRecord& a, const RunRecord& b) {
   for (const std::string& name : names) note(name, version_of(a, name), version_of(b, name));
   note("model", a.options.model, b.options.model);
   note("command", shell_join(a.options.command), shell_join(b.options.command));
-  note("data", a.options.label_file, b.options.label_file);
+  if (!same_content(a.options.label_file, b.options.label_file)) {
+    note("data", a.options.label_file, b.options.label_file);
+  }
   note("image width", std::to_string(a.options.width), std::to_string(b.options.width));
   return found;
 }
@@ -163,6 +164,16 @@ std::string verdict_of(const RunComparison& comparison) {
 
 }  // namespace
 
+Status comparable(const RunRecord& before, const RunRecord& after) {
+  const auto kind = [](const RunRecord& run) {
+    return run.options.infers() ? "inference" : "training";
+  };
+  if (before.options.infers() == after.options.infers()) return Status();
+  return Error{ErrorKind::usage,
+               fmt::format("run {} is of {} and run {} of {}: their rates cannot be compared",
+                           before.id, kind(before), after.id, kind(after))};
+}
+
 RunComparison compare_runs(const RunRecord& before, const RunRecord& after) {
   RunComparison comparison;
   comparison.before_id = before.id;
@@ -170,16 +181,20 @@ RunComparison compare_runs(const RunRecord& before, const RunRecord& after) {
   comparison.same_machine = !before.machine.fingerprint.empty() &&
                             before.machine.fingerprint == after.machine.fingerprint;
   comparison.differences = differences_of(before, after);
-  const auto a = rates_of(before), b = rates_of(after);
-  for (const auto& [knobs, rates] : a) {
-    const auto other = b.find(knobs);
-    if (other == b.end()) {
+  const double noise = noise_of(before, after);
+  const auto a = settings_of(before.trials, noise), b = settings_of(after.trials, noise);
+  for (const Setting& setting : a) {
+    if (!setting.works()) continue;
+    const Setting* other = find_setting(b, setting.summary.knobs);
+    if (other == nullptr || !other->works()) {
       ++comparison.only_before;
     } else {
-      comparison.settings.push_back(change_of(knobs, rates, other->second));
+      comparison.settings.push_back(change_of(setting.summary.knobs, setting, *other));
     }
   }
-  comparison.only_after = static_cast<int>(b.size() - comparison.settings.size());
+  const auto works = [](const Setting& setting) { return setting.works(); };
+  comparison.only_after = static_cast<int>(std::count_if(b.begin(), b.end(), works)) -
+                          static_cast<int>(comparison.settings.size());
   adjust(comparison.settings);
   for (SettingChange& change : comparison.settings) change.change = classify(change);
   std::stable_sort(comparison.settings.begin(), comparison.settings.end(),

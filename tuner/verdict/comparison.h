@@ -1,9 +1,9 @@
 // Two runs side by side: what differs between them, and which settings became faster or slower.
 //
-// Significance: two-sided Mann-Whitney U on the rates of the trials where both runs have at least
-// four of a setting, else on the clean samples of its trials. Samples of one trial are alike, so
-// their p is too small and says "perhaps", never "surely". Of the settings that are called faster
-// or slower at most 5 % are expected to be so by chance (Benjamini and Hochberg 1995).
+// Rates are those of each run's own fit (tuner/verdict/rate_fit.h): whole trials with the noise
+// between them, for windows of one trial are alike and prove nothing of another. A setting with
+// fewer than four trials in either run is undecided. Of the settings that are called faster or
+// slower at most 5 % are expected to be so by chance (Benjamini and Hochberg 1995).
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ struct SettingChange {
   Interval before, after;   // samples per second
   Interval ratio;           // after / before
   double p = 1;             // adjusted for the number of settings
-  bool from_trials = true;  // false: from samples within trials
+  bool from_trials = true;  // false: fewer than four trials in a run
   Change change = Change::alike;
 };
 
@@ -39,6 +39,9 @@ struct RunComparison {
   Interval best_ratio;                  // rate(recommended after) / rate(recommended before)
   std::string verdict;                  // in a sentence
 };
+
+// usage: the two measure different things, so that no ratio of rates means anything.
+Status comparable(const RunRecord& before, const RunRecord& after);
 
 // Both runs judged (RunRecord::result filled).
 RunComparison compare_runs(const RunRecord& before, const RunRecord& after);

@@ -15,6 +15,8 @@ namespace {
 
 constexpr double kWide = 1.96;
 constexpr std::size_t kMaxClose = 5;
+// A rival with such a chance to be so much faster leaves the question open.
+constexpr double kRivalChance = 0.2, kClearlyFaster = 1.05;
 
 // Repeats of each of two settings that would tell this difference of logarithms from nothing.
 int rounds_to_settle(double difference, double noise) {
@@ -50,7 +52,7 @@ std::string why_not(const Setting& other, const Verdict& verdict) {
       summary.peak_bytes > verdict.chosen->summary.peak_bytes) {
     return fmt::format("needs {}", format_bytes(summary.peak_bytes));
   }
-  const Interval ratio = ratio_interval(other, *verdict.chosen, verdict.noise);
+  const Interval ratio = ratio_interval(other, *verdict.chosen);
   std::string words = compared_words(ratio.median, verdict.objective.goal);
   if (ratio.low <= 1 && ratio.high >= 1) words += ", within the noise";
   return words;
@@ -138,7 +140,7 @@ std::vector<std::string> reasons_for(const Verdict& verdict) {
                                   format_count(summary.samples_per_joule)));
   }
   if (verdict.baseline != nullptr && verdict.baseline != &chosen) {
-    const Interval gain = gain_interval(chosen, *verdict.baseline, verdict.noise);
+    const Interval gain = ratio_interval(chosen, *verdict.baseline);
     reasons.push_back(fmt::format("{:.2f} times the baseline ({:.2f} to {:.2f}).", gain.median,
                                   gain.low, gain.high));
   }
@@ -209,13 +211,51 @@ std::vector<Neighbour> close_settings(const Verdict& verdict) {
   return close;
 }
 
+std::string inconclusive_reason(const Verdict& verdict, const std::vector<Setting>& settings,
+                                int space_points) {
+  const Setting& chosen = *verdict.chosen;
+  const auto worked = std::count_if(settings.begin(), settings.end(),
+                                    [](const Setting& setting) { return setting.works(); });
+  if (worked == 1 && space_points > 1) {
+    return fmt::format(
+        "Only {} gave a rate, 1 of {} settings: there is nothing to compare it with.",
+        knobs_text(chosen.summary.knobs), space_points);
+  }
+  if (verdict.objective.goal == Goal::memory) return "";
+  const Setting* rival = nullptr;
+  double most = kRivalChance;
+  for (const Setting& other : settings) {
+    if (&other == &chosen || !other.works() || other.crowds_out) continue;
+    if (!chosen.summary.modelled && !other.summary.modelled) continue;
+    const bool tie =
+        std::find(verdict.ties.begin(), verdict.ties.end(), &other) != verdict.ties.end();
+    const double chance = chosen.fit->chance_above(other.place, chosen.place, kClearlyFaster);
+    if (tie || chance <= most) continue;
+    most = chance;
+    rival = &other;
+  }
+  if (rival == nullptr) return "";
+  const Interval ratio = ratio_interval(*rival, chosen);
+  std::string reason = fmt::format(
+      "Other programs disturbed the trials: {} may be faster than {}, {:.2f} times ({:.2f} to "
+      "{:.2f}) on free CPUs.",
+      knobs_text(rival->summary.knobs), knobs_text(chosen.summary.knobs), ratio.median, ratio.low,
+      ratio.high);
+  const double mine = chosen.summary.cpu_seconds_per_sample;
+  const double theirs = rival->summary.cpu_seconds_per_sample;
+  if (mine > 0 && theirs > 0) {
+    reason += fmt::format(" CPU time a sample: {} and {}.", format_duration(theirs),
+                          format_duration(mine));
+  }
+  return reason + " Run again when the machine is quieter, or with a longer budget.";
+}
+
 std::string noise_statement(const Verdict& verdict) {
   if (verdict.unsettled.empty()) return "";
   const Setting& rival = *verdict.unsettled[0];
   const double behind = std::max(log_behind(*verdict.chosen, rival), 0.0);
   const int wanted = rounds_to_settle(behind, verdict.noise);
-  const int have =
-      static_cast<int>(std::min(verdict.chosen->judged().size(), rival.judged().size()));
+  const int have = static_cast<int>(std::min(verdict.chosen->rates.size(), rival.rates.size()));
   const double seconds = 2.0 * std::max(1, wanted - have) * verdict.trial_seconds;
   return fmt::format(
       "Too noisy to tell {} from {} in this budget (repeats differ by {}); about {} "

@@ -36,6 +36,11 @@ std::vector<Neighbour> rejected_neighbours(const Space& space, const Search& sea
                                            const std::vector<Setting>& settings);
 // A few of Verdict::near.
 std::vector<Neighbour> close_settings(const Verdict& verdict);
+// Why the trials do not settle the question, and what is known; empty: they do. Not settled: a
+// setting that was run is still likely to be clearly faster (20 % for 5 %), and other load is why;
+// or only one of several settings of the space gave a rate.
+std::string inconclusive_reason(const Verdict& verdict, const std::vector<Setting>& settings,
+                                int space_points);
 // Empty when the chosen setting is clearly ahead of all that do not tie with it.
 std::string noise_statement(const Verdict& verdict);
 

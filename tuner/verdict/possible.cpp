@@ -30,7 +30,7 @@ PossibleGain possible_gain(const Space& space, const Search& search, const Verdi
     run.insert(other.summary.knobs);
     if (&other == verdict.chosen || !other.works() || other.crowds_out) continue;
     if (breaks(other, verdict.objective)) continue;
-    most = std::max(most, ratio_interval(other, *verdict.chosen, verdict.noise).high - 1);
+    most = std::max(most, ratio_interval(other, *verdict.chosen).high - 1);
   }
   bool unknown = false;
   for (const Knobs& knobs : space.points()) {
@@ -73,7 +73,7 @@ std::string next_experiment(const Verdict& verdict, const PossibleGain& possible
                        "would tell.",
                        knobs, gain);
   }
-  const int rounds = static_cast<int>(verdict.chosen->judged().size());
+  const int rounds = static_cast<int>(verdict.chosen->rates.size());
   if (rounds == 0 || verdict.noise <= 0) return "";
   const double seconds = std::max(3.0 * rounds * verdict.trial_seconds * 2, 1.0);
   return fmt::format("{} more on {} would halve its interval{}", format_duration(seconds),

@@ -23,14 +23,17 @@ namespace ocrtune {
 namespace {
 
 // Under other load the scheduler gives each runnable thread a share: more of them than CPUs get
-// more than they would have alone. Marks such settings, unless nothing else works; gives their
-// number.
+// more than they would have alone. Windows whose CPU time was observed are put right for it; where
+// most were not, such settings are marked, unless nothing else works. Gives their number.
 int mark_crowding(std::vector<Setting>& settings, const std::vector<Trial>& trials, int cpus) {
   std::size_t samples = 0;
   std::size_t discarded = 0;
   for (const Trial& trial : trials) {
     samples += trial.samples.size();
-    for (const Sample& sample : trial.samples) discarded += sample.clean() ? 0 : 1;
+    for (const Sample& sample : trial.samples) {
+      const bool observed = sample.interference.observed_seconds > 0;
+      discarded += sample.clean() || observed ? 0 : 1;
+    }
   }
   if (cpus <= 0 || 2 * discarded <= samples) return 0;
   const auto crowds = [&](const Setting& setting) {
@@ -168,7 +171,7 @@ void recommend_chosen(TuneResult& result, const Verdict& verdict) {
   if (verdict.baseline == verdict.chosen) {
     result.gain = {1, 1, 1};
   } else if (verdict.baseline != nullptr) {
-    result.gain = gain_interval(*verdict.chosen, *verdict.baseline, verdict.noise);
+    result.gain = ratio_interval(*verdict.chosen, *verdict.baseline);
   }
 }
 
@@ -196,12 +199,9 @@ TuneResult recommend(const Space& space, const Search& search, const std::vector
   result.stop_reason = options.stop_reason;
   result.objective = objective_text(options.objective);
   result.noise = repeat_noise(trials, options.expected_noise, options.objective);
+  result.noise_measured = noise_is_measured(trials, options.objective);
   count_outcomes(result, trials);
   std::vector<Setting> settings = settings_of(trials, result.noise, options.objective);
-  for (Setting& setting : settings) {
-    const Interval modelled = search.predict(setting.summary.knobs).objective_value;
-    if (setting.works() && modelled.median > 0) setting.estimate = modelled;
-  }
   for (const Setting& setting : settings) result.settings.push_back(setting.summary);
   const Objective& objective = options.objective;
   const bool steps = objective.goal == Goal::latency || objective.max_step_seconds > 0;
@@ -225,6 +225,7 @@ TuneResult recommend(const Space& space, const Search& search, const std::vector
   verdict.trial_seconds = result.trials > 0 ? result.seconds / result.trials : 0;
   result.found = true;
   recommend_chosen(result, verdict);
+  result.inconclusive = inconclusive_reason(verdict, settings, space.size());
   const std::string growth = growth_sentence(trials, verdict.chosen->summary.knobs);
   if (!growth.empty()) result.recommendation.reasons.push_back(growth);
   const std::string idle = idle_gpus(trials, verdict.chosen->summary.knobs);
@@ -233,7 +234,7 @@ TuneResult recommend(const Space& space, const Search& search, const std::vector
   result.certified_gap = possible.gain;
   result.certificate =
       certificate(space, possible.gain, verdict, static_cast<int>(settings.size()));
-  result.rules = audit_rules(options.rules, settings, *verdict.chosen, search, result.noise);
+  result.rules = audit_rules(options.rules, settings, *verdict.chosen, search);
   result.close = close_settings(verdict);
   result.rejected = rejected_neighbours(space, search, verdict, settings);
   result.terms = search.terms();

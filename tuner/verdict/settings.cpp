@@ -3,22 +3,27 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "base/stats.h"
+#include "trial/observe/undisturbed_rate.h"
 #include "tuner/models/repeats.h"
 
 namespace ocrtune {
 namespace {
 
-constexpr double kWideInterval = 1.96;   // standard errors of a 95 % interval
-constexpr double kPriorDof = 4;  // what the pooled noise counts as
+constexpr double kDisturbedError = 3;  // times the noise, where nothing says what was lost
 
 struct Gathered {
-  std::vector<double> clean, race, discarded;  // merits
-  std::vector<double> clean_rates, discarded_rates, step_seconds, samples_per_joule;
+  std::vector<double> objective_values, step_seconds, samples_per_joule, cpu_seconds;
   SettingSummary summary;
   int failures = 0;
+  bool raced = false, modelled = true;
 };
+
+bool learns_rates(const Objective& objective) {
+  return objective.goal == Goal::throughput || objective.goal == Goal::memory;
+}
 
 void gather(Gathered& into, const Trial& trial, const Objective& objective) {
   SettingSummary& summary = into.summary;
@@ -38,78 +43,69 @@ void gather(Gathered& into, const Trial& trial, const Objective& objective) {
   if (!(objective_value > 0)) return;
   into.step_seconds.push_back(step_seconds_of(trial, objective));
   if (trial.joules_per_sample > 0) into.samples_per_joule.push_back(1 / trial.joules_per_sample);
-  if (trial.noisy()) {
-    into.discarded.push_back(objective_value);
-    into.discarded_rates.push_back(trial.samples_per_second);
-    return;
-  }
-  into.clean.push_back(objective_value);
-  into.clean_rates.push_back(trial.samples_per_second);
-  if (trial.phase == "race") into.race.push_back(objective_value);
+  into.objective_values.push_back(objective_value);
+  into.raced = into.raced || trial.phase == "race";
+  const RateEstimate rate = undisturbed_rate(trial.samples);
+  into.modelled = into.modelled && rate.modelled;
+  if (rate.cpu_seconds > 0) into.cpu_seconds.push_back(rate.cpu_seconds);
 }
 
-// Standard error of the middle of some repeats: their own spread, pooled with what repeats of other
-// settings show.
-double mean_error(const std::vector<double>& rates, double noise) {
-  std::vector<double> logs;
-  for (double rate : rates) logs.push_back(std::log(rate));
-  const double seen = stddev(logs);
-  const double dof = static_cast<double>(rates.size()) - 1;
-  const double variance = (kPriorDof * noise * noise + dof * seen * seen) / (kPriorDof + dof);
-  return std::sqrt(variance / static_cast<double>(rates.size()));
+// What a trial says of its setting; `value` is its rate, or its merit.
+RateObservation observation_of(const Trial& trial, std::size_t setting, double value, bool rates,
+                               double noise) {
+  RateObservation seen;
+  seen.setting = setting;
+  seen.round = trial.round;
+  seen.log_rate = std::log(value);
+  const RateEstimate estimate = undisturbed_rate(trial.samples);
+  if (!estimate.modelled) return seen;
+  seen.error = rates ? estimate.error : kDisturbedError * noise;
+  seen.model_error = rates ? estimate.model_error : 0;
+  return seen;
+}
+
+std::shared_ptr<const RateFit> fit_of(const std::vector<Trial>& trials,
+                                      const std::map<Knobs, std::size_t>& places, double noise,
+                                      const Objective& objective) {
+  std::vector<RateObservation> seen;
+  for (const Trial& trial : trials) {
+    const double value = objective_value_of(trial, objective);
+    if (trial.outcome == Outcome::skipped || !(value > 0)) continue;
+    seen.push_back(
+        observation_of(trial, places.at(trial.knobs), value, learns_rates(objective), noise));
+  }
+  return std::make_shared<const RateFit>(seen, places.size(), noise);
+}
+
+std::vector<std::vector<double>> repeats_of(const std::vector<Trial>& trials,
+                                            const Objective& objective, bool noisy) {
+  std::map<Knobs, std::vector<double>> objective_values;
+  for (const Trial& trial : trials) {
+    const double value = objective_value_of(trial, objective);
+    if (value > 0 && trial.noisy() == noisy) objective_values[trial.knobs].push_back(value);
+  }
+  std::vector<std::vector<double>> repeats;
+  for (auto& [knobs, values] : objective_values) {
+    if (values.size() > 1) repeats.push_back(std::move(values));
+  }
+  return repeats;
 }
 
 }  // namespace
 
 double repeat_noise(const std::vector<Trial>& trials, double prior, const Objective& objective) {
-  std::map<Knobs, std::vector<double>> objective_values;
-  for (const Trial& trial : trials) {
-    const double objective_value = objective_value_of(trial, objective);
-    if (objective_value > 0 && !trial.noisy())
-      objective_values[trial.knobs].push_back(objective_value);
-  }
-  std::vector<std::vector<double>> repeats;
-  for (auto& [knobs, values] : objective_values) repeats.push_back(std::move(values));
-  return pooled_noise(repeats, prior);
+  const auto quiet = repeats_of(trials, objective, false);
+  return pooled_noise(quiet.empty() ? repeats_of(trials, objective, true) : quiet, prior);
 }
 
-Interval rate_interval(const std::vector<double>& rates, double noise) {
-  if (rates.empty()) return {};
-  const double centre = median(rates);
-  const double error = kWideInterval * noise / std::sqrt(static_cast<double>(rates.size()));
-  Interval pooled{centre, centre * std::exp(-error), centre * std::exp(error)};
-  if (rates.size() < 6) return pooled;
-  const Interval drawn = bootstrap_median(rates, 0.95, 1, 300);
-  return {centre, std::min(pooled.low, drawn.low), std::max(pooled.high, drawn.high)};
+bool noise_is_measured(const std::vector<Trial>& trials, const Objective& objective) {
+  return !repeats_of(trials, objective, false).empty() ||
+         !repeats_of(trials, objective, true).empty();
 }
 
-Interval ratio_interval(const Setting& a, const Setting& b, double noise) {
-  if (a.rates.empty() || b.rates.empty()) return {};
-  double centre = 0;
-  double half = 0;
-  const bool paired = a.race_rates.size() >= 2 && b.race_rates.size() >= 2;
-  if (paired) {
-    const PairedDifference difference = paired_difference(a.race_rates, b.race_rates, noise);
-    centre = difference.mean;
-    half = t_quantile_95(kPriorDof + difference.rounds - 1) * difference.error;
-  } else {
-    centre = std::log(median(a.judged()) / median(b.judged()));
-    const double dof = static_cast<double>(a.judged().size() + b.judged().size()) - 2;
-    half = t_quantile_95(kPriorDof + dof) *
-           std::hypot(mean_error(a.judged(), noise), mean_error(b.judged(), noise));
-  }
-  return {std::exp(centre), std::exp(centre - half), std::exp(centre + half)};
-}
-
-Interval gain_interval(const Setting& chosen, const Setting& baseline, double noise) {
-  Interval gain = ratio_interval(chosen, baseline, noise);
-  if (chosen.race_rates.size() < 3 || baseline.race_rates.size() < 3) return gain;
-  const PairedDifference difference =
-      paired_difference(chosen.race_rates, baseline.race_rates, noise);
-  const double half = t_quantile_95(difference.rounds - 1) * difference.own_error;
-  gain.low = std::min(gain.low, gain.median * std::exp(-half));
-  gain.high = std::max(gain.high, gain.median * std::exp(half));
-  return gain;
+Interval ratio_interval(const Setting& a, const Setting& b) {
+  if (!a.fit || a.fit != b.fit) return {};
+  return a.fit->ratio(a.place, b.place);
 }
 
 std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise,
@@ -118,22 +114,25 @@ std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise,
   for (const Trial& trial : trials) {
     if (trial.outcome != Outcome::skipped) gather(by_knobs[trial.knobs], trial, objective);
   }
+  std::map<Knobs, std::size_t> places;
+  for (const auto& [knobs, gathered] : by_knobs) places.emplace(knobs, places.size());
+  const auto fit = fit_of(trials, places, noise, objective);
+  const auto rates = learns_rates(objective) ? fit : fit_of(trials, places, noise, Objective());
   std::vector<Setting> settings;
   for (auto& [knobs, gathered] : by_knobs) {
-    Setting setting{gathered.summary,
-                    gathered.clean.empty() ? gathered.discarded : gathered.clean,
-                    gathered.race,
-                    {}};
+    Setting setting;
+    setting.summary = gathered.summary;
+    setting.rates = std::move(gathered.objective_values);
+    setting.raced = gathered.raced;
+    setting.fit = fit;
+    setting.place = places.at(knobs);
     // One failure and later successes: chance, kept as ok only if most trials worked.
     const int worked = setting.summary.trials - gathered.failures;
     if (gathered.failures > 0 && worked > gathered.failures) setting.summary.outcome = Outcome::ok;
-    setting.estimate = rate_interval(setting.judged(), noise);
-    setting.summary.samples_per_second = setting.estimate;
-    if (objective.goal == Goal::latency || objective.goal == Goal::energy) {
-      const bool clean = !gathered.clean_rates.empty();
-      setting.summary.samples_per_second =
-          rate_interval(clean ? gathered.clean_rates : gathered.discarded_rates, noise);
-    }
+    setting.estimate = fit->rate(setting.place);
+    setting.summary.samples_per_second = rates->rate(setting.place);
+    setting.summary.modelled = gathered.modelled && !setting.rates.empty();
+    setting.summary.cpu_seconds_per_sample = median(gathered.cpu_seconds);
     setting.summary.step_seconds = median(gathered.step_seconds);
     setting.summary.samples_per_joule = median(gathered.samples_per_joule);
     settings.push_back(std::move(setting));

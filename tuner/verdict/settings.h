@@ -1,27 +1,28 @@
 // Trials put together by setting: the numbers that verdicts and reports are made of.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "trial/trial.h"
 #include "tuner/recommendation.h"
 #include "tuner/space/objective.h"
+#include "tuner/verdict/rate_fit.h"
 
 namespace ocrtune {
 
-// All trials of one setting. Rates are merits: medians of a trial's clean samples, or what else the
-// objective asks for; trials whose samples were all discarded count only for a setting that has
-// nothing else.
+// All trials of one setting. Rates are merits: undisturbed rates of trials, or what else the
+// objective asks for.
 struct Setting {
   SettingSummary summary;
-  std::vector<double> rates;       // of every ok trial, in order
-  std::vector<double> race_rates;  // of the race alone: round 1, 2, ...
-  // What the setting is judged by: the race's rates if there are two or more, else all.
-  const std::vector<double>& judged() const { return race_rates.size() >= 2 ? race_rates : rates; }
-  // What the choice and the claim rest on: the repeats, pooled with the model where there is one.
+  std::vector<double> rates;  // of every ok trial, in order
+  bool raced = false;         // measured again beside the leaders
+  // What choice, claim and every report rest on: read off the one fit of all settings.
   Interval estimate;
   bool crowds_out = false;  // its rate is also what it took from other programs' CPU time
+  std::shared_ptr<const RateFit> fit;
+  std::size_t place = 0;  // in the fit
   bool works() const { return summary.outcome == Outcome::ok && !rates.empty(); }
 };
 
@@ -31,19 +32,17 @@ std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise,
                                  const Objective& objective = {});
 
 // Relative standard deviation between repeats of a setting, pooled; `prior` counts as 3 repeats.
+// Trials that rest on disturbed windows count only where no other setting was repeated.
 double repeat_noise(const std::vector<Trial>& trials, double prior,
                     const Objective& objective = {});
+// Whether any setting was repeated, so that repeat_noise is more than its prior.
+bool noise_is_measured(const std::vector<Trial>& trials, const Objective& objective = {});
 
-// Median with a 95 % interval: resampled from 6 values up, never narrower than the pooled noise of
-// fewer would allow.
-Interval rate_interval(const std::vector<double>& rates, double noise);
-// rate(a) / rate(b) with a 95 % interval; rounds that both ran are paired.
-Interval ratio_interval(const Setting& a, const Setting& b, double noise);
-// The same, and no narrower than their own rounds allow: on a busy host the two may differ more
-// from round to round than repeats elsewhere do.
-Interval gain_interval(const Setting& chosen, const Setting& baseline, double noise);
+// rate(a) / rate(b) with a 95 % interval; both come from one settings_of. Rounds that both ran are
+// paired.
+Interval ratio_interval(const Setting& a, const Setting& b);
 
-// Samples per second: pooled with the model where the model learns rates.
+// Samples per second, whatever the objective asks for.
 const Interval& rate_of(const Setting& setting, const Objective& objective);
 
 std::string outcome_text(Outcome outcome);  // "out of memory"

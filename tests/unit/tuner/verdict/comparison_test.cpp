@@ -1,7 +1,11 @@
 #include "tuner/verdict/comparison.h"
 
+#include <cmath>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "base/random.h"
 
 namespace ocrtune {
 namespace {
@@ -74,14 +78,14 @@ TEST(Comparison, TellsFasterFromSlowerFromAlike) {
   EXPECT_TRUE(found.differences.empty());
 }
 
-TEST(Comparison, FewTrialsAreComparedBySamplesAndSaySo) {
+TEST(Comparison, FewTrialsDecideNothing) {
   RunRecord before = run_of("a", 100), after = run_of("b", 100);
   add(before, setting(1), 50, 2);
   add(after, setting(1), 60, 2);
   const RunComparison found = compare_runs(before, after);
   ASSERT_EQ(found.settings.size(), 1u);
   EXPECT_FALSE(found.settings[0].from_trials);
-  EXPECT_EQ(found.settings[0].change, Change::faster);
+  EXPECT_EQ(found.settings[0].change, Change::undecided);
 }
 
 TEST(Comparison, ALargeChangeOfOneTrialIsUndecided) {
@@ -103,6 +107,43 @@ TEST(Comparison, ManySettingsDoNotMakeChanceSignificant) {
     EXPECT_EQ(change.change, Change::alike);
     EXPECT_GT(change.p, 0.5);
   }
+}
+
+// The same machine twice: trials scatter, windows within a trial hardly do.
+TEST(Comparison, UnchangedSettingsAreSeldomCalledChanged) {
+  constexpr int kComparisons = 100, kSettings = 20;
+  for (const int trials : {2, 4, 6}) {
+    Random random(static_cast<std::uint64_t>(trials));
+    int called = 0, with_calls = 0;
+    for (int i = 0; i < kComparisons; ++i) {
+      RunRecord runs[] = {run_of("a", 100), run_of("b", 100)};
+      for (RunRecord& run : runs) {
+        for (int nproc = 1; nproc <= kSettings; ++nproc) {
+          for (int t = 0; t < trials; ++t) {
+            add(run, setting(nproc), 100 * std::exp(0.03 * random.normal()), 1);
+          }
+        }
+      }
+      int here = 0;
+      for (const SettingChange& change : compare_runs(runs[0], runs[1]).settings) {
+        here += change.change == Change::faster || change.change == Change::slower ? 1 : 0;
+      }
+      called += here;
+      with_calls += here > 0 ? 1 : 0;
+    }
+    EXPECT_LE(called, 0.05 * kComparisons * kSettings) << trials;
+    EXPECT_LE(with_calls, 0.07 * kComparisons) << trials;
+  }
+}
+
+TEST(Comparison, TrainingIsNotComparedWithInference) {
+  RunRecord before = run_of("a", 100), after = run_of("b", 100);
+  EXPECT_TRUE(comparable(before, after));
+  after.options.mode = "infer";
+  const Status refused = comparable(before, after);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::usage);
+  EXPECT_THAT(refused.error().what, HasSubstr("training"));
 }
 
 TEST(Comparison, NamesWhatDiffers) {

@@ -9,10 +9,11 @@
 namespace ocrtune {
 namespace {
 
-Trial ran(int nproc, double rate, const char* phase) {
+Trial ran(int nproc, double rate, const char* phase, int round = 0) {
   Trial trial;
   trial.knobs.nproc = nproc;
   trial.phase = phase;
+  trial.round = round;
   trial.outcome = Outcome::ok;
   trial.samples_per_second = rate;
   Sample sample;
@@ -45,20 +46,20 @@ Coverage coverage_of(const Host& host) {
     const double phase = random.uniform(0, 2 * M_PI);
     int now = 0;
     std::vector<Trial> trials;
-    const auto run = [&](int nproc, double rate, const char* why) {
+    const auto run = [&](int nproc, double rate, const char* why, int round = 0) {
       const double wave = std::sin(phase + 2 * M_PI * now++ / 40);
       double seen = rate * (1 + host.drift * wave);
       seen *= std::exp(random.normal() * host.noise * (nproc == 2 ? host.uneven : 1));
       if (random.uniform() < host.outlier_share) seen *= 1 - random.uniform(0, 0.4);
-      trials.push_back(ran(nproc, seen, why));
+      trials.push_back(ran(nproc, seen, why, round));
     };
     run(1, 100, "baseline");
     for (int i = 0; i < kBefore; ++i) run(3 + i, 200, "model");
     run(2, kTruth * 100, "model");
     for (int round = 0; round < kRounds; ++round) {
-      run(2, kTruth * 100, "race");
-      run(1, 100, "race");
-      run(3, 200, "race");
+      run(2, kTruth * 100, "race", round + 1);
+      run(1, 100, "race", round + 1);
+      run(3, 200, "race", round + 1);
     }
     const double noise = repeat_noise(trials, 0.03);
     const std::vector<Setting> settings = settings_of(trials, noise);
@@ -66,7 +67,7 @@ Coverage coverage_of(const Host& host) {
     one.nproc = 1;
     two.nproc = 2;
     const Interval gain =
-        gain_interval(*find_setting(settings, two), *find_setting(settings, one), noise);
+        ratio_interval(*find_setting(settings, two), *find_setting(settings, one));
     held += gain.low <= kTruth && kTruth <= gain.high ? 1 : 0;
     widths.push_back(std::log(gain.high / gain.low) / 2);
   }
@@ -95,6 +96,29 @@ TEST(GainInterval, DriftCancelsInTheRounds) {
   const double still = coverage_of({0.03, 1, 0, 0}).half_width;
   const double drifting = coverage_of({0.03, 1, 0.2, 0}).half_width;
   EXPECT_LT(drifting, 2.5 * still);
+}
+
+// A round that was thrown away for one of the two must not shift the others against each other.
+TEST(RatioInterval, PairsByRoundNotByOrder) {
+  std::vector<Trial> trials;
+  for (int round = 1; round <= 5; ++round) {
+    const double drift = std::exp(0.05 * round);
+    trials.push_back(ran(1, 100 * drift, "race", round));
+    if (round > 1) trials.push_back(ran(2, 100 * drift, "race", round));
+  }
+  const std::vector<Setting> settings = settings_of(trials, 0.01);
+  Knobs one, two;
+  one.nproc = 1;
+  two.nproc = 2;
+  const Interval ratio = ratio_interval(*find_setting(settings, two), *find_setting(settings, one));
+  EXPECT_NEAR(ratio.median, 1, 0.01);
+  EXPECT_LT(ratio.high, 1.03);
+}
+
+TEST(RepeatNoise, IsNotMeasuredWhereNothingWasRepeated) {
+  const std::vector<Trial> once = {ran(1, 100, "model"), ran(2, 150, "model")};
+  EXPECT_FALSE(noise_is_measured(once));
+  EXPECT_TRUE(noise_is_measured({ran(1, 100, "model"), ran(1, 104, "model")}));
 }
 
 }  // namespace

@@ -1,0 +1,224 @@
+#include "tuner/verdict/rate_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include <Eigen/Dense>
+
+namespace ocrtune {
+namespace {
+
+constexpr double kPriorDof = 4;    // what the pooled noise counts as, for one setting
+constexpr double kOutlierDof = 4;  // of the Student t that doubts single trials
+constexpr int kPasses = 6;
+constexpr double kShares[] = {0, 0.5, 1, 2, 4, 8, 16};  // of the rounds' deviation to the trials'
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+// One fit for given variances; `likelihood` is the restricted one's logarithm.
+struct Solved {
+  VectorXd rates;
+  MatrixXd covariance;
+  VectorXd residuals;
+  double likelihood = 0;
+};
+
+class Problem {
+ public:
+  Problem(const std::vector<RateObservation>& observations, std::size_t settings, double noise)
+      : seen_(observations),
+        noise_(noise),
+        doubt_(observations.size(), 1),
+        own_noise_(settings, noise) {
+    // Only settings that were seen have a column.
+    std::vector<int> column(settings, -1);
+    for (const RateObservation& one : seen_) {
+      if (column[one.setting] < 0) {
+        column[one.setting] = static_cast<int>(columns_.size());
+        columns_.push_back(one.setting);
+      }
+    }
+    design_ = MatrixXd::Zero(rows(), static_cast<Eigen::Index>(columns_.size()));
+    for (Eigen::Index i = 0; i < rows(); ++i) design_(i, column[at(i).setting]) = 1;
+  }
+
+  const std::vector<std::size_t>& columns() const { return columns_; }
+
+  Solved run() {
+    Solved best = likeliest();
+    for (int pass = 0; pass < kPasses; ++pass) {
+      renew(best);
+      best = solve(share_);
+    }
+    return best;
+  }
+
+ private:
+  Eigen::Index rows() const { return static_cast<Eigen::Index>(seen_.size()); }
+  const RateObservation& at(Eigen::Index i) const { return seen_[static_cast<std::size_t>(i)]; }
+
+  double own_variance(Eigen::Index i) const {
+    const double noise = own_noise_[at(i).setting];
+    return noise * noise + at(i).error * at(i).error;
+  }
+
+  MatrixXd variance(double share) const {
+    MatrixXd v = MatrixXd::Zero(rows(), rows());
+    const double rounds = share * share * noise_ * noise_;
+    for (Eigen::Index i = 0; i < rows(); ++i) {
+      v(i, i) = own_variance(i) / doubt_[static_cast<std::size_t>(i)];
+      for (Eigen::Index j = 0; j < rows(); ++j) {
+        if (i == j || (at(i).round > 0 && at(i).round == at(j).round)) v(i, j) += rounds;
+        if (at(i).setting == at(j).setting) v(i, j) += at(i).model_error * at(j).model_error;
+      }
+    }
+    return v;
+  }
+
+  Solved solve(double share) const {
+    Solved solved;
+    const MatrixXd v = variance(share);
+    const Eigen::LDLT<MatrixXd> factor(v);
+    const MatrixXd weighted = factor.solve(design_);
+    const MatrixXd precision = design_.transpose() * weighted;
+    const Eigen::LDLT<MatrixXd> inner(precision);
+    VectorXd values(rows());
+    for (Eigen::Index i = 0; i < rows(); ++i) values[i] = at(i).log_rate;
+    solved.rates = inner.solve(weighted.transpose() * values);
+    solved.covariance = inner.solve(MatrixXd::Identity(precision.rows(), precision.cols()));
+    const VectorXd rest = values - design_ * solved.rates;
+    const VectorXd pull = factor.solve(rest);
+    const auto log_determinant = [](const Eigen::LDLT<MatrixXd>& of) {
+      return of.vectorD().array().max(1e-300).log().sum();
+    };
+    solved.likelihood = -0.5 * (log_determinant(factor) + log_determinant(inner) + rest.dot(pull));
+    // What is left of it once its round and its model's error have taken their part.
+    solved.residuals = pull;
+    for (Eigen::Index i = 0; i < rows(); ++i) {
+      solved.residuals[i] *= own_variance(i) / doubt_[static_cast<std::size_t>(i)];
+    }
+    return solved;
+  }
+
+  bool has_rounds() const {
+    std::map<int, int> sizes;
+    for (const RateObservation& one : seen_) ++sizes[one.round];
+    return std::any_of(sizes.begin(), sizes.end(),
+                       [](const auto& round) { return round.first > 0 && round.second > 1; });
+  }
+
+  Solved likeliest() {
+    Solved best = solve(0);
+    if (!has_rounds()) return best;
+    for (const double share : kShares) {
+      Solved solved = solve(share);
+      if (solved.likelihood <= best.likelihood) continue;
+      best = std::move(solved);
+      share_ = share;
+    }
+    return best;
+  }
+
+  // A setting whose repeats differ more than others' has more noise; a trial far from the others of
+  // its setting counts for less.
+  void renew(const Solved& solved) {
+    std::map<std::size_t, std::pair<double, double>> spread;  // squares, count
+    for (Eigen::Index i = 0; i < rows(); ++i) {
+      const double noise = own_noise_[at(i).setting];
+      double& doubt = doubt_[static_cast<std::size_t>(i)];
+      const double square = solved.residuals[i] * solved.residuals[i];
+      auto& [squares, count] = spread[at(i).setting];
+      squares += doubt * square * noise * noise / own_variance(i);
+      count += 1;
+      doubt = std::min(1.0, (kOutlierDof + 1) / (kOutlierDof + square / own_variance(i)));
+    }
+    for (const auto& [setting, of] : spread) {
+      const double dof = of.second - 1;
+      own_noise_[setting] =
+          std::sqrt((kPriorDof * noise_ * noise_ + (dof > 0 ? of.first : 0)) / (kPriorDof + dof));
+    }
+  }
+
+  const std::vector<RateObservation>& seen_;
+  double noise_;
+  double share_ = 0;
+  std::vector<double> doubt_;
+  std::vector<double> own_noise_;  // by setting
+  std::vector<std::size_t> columns_;
+  MatrixXd design_;
+};
+
+Interval around(double centre, double half) {
+  return {std::exp(centre), std::exp(centre - half), std::exp(centre + half)};
+}
+
+}  // namespace
+
+RateFit::RateFit(const std::vector<RateObservation>& observations, std::size_t settings,
+                 double noise)
+    : settings_(settings),
+      log_rates_(settings, -std::numeric_limits<double>::infinity()),
+      covariance_(settings * settings, 0),
+      dof_(settings, kPriorDof - 1) {
+  if (observations.empty()) return;
+  Problem problem(observations, settings, noise);
+  const Solved solved = problem.run();
+  const auto& columns = problem.columns();
+  for (std::size_t a = 0; a < columns.size(); ++a) {
+    const auto row = static_cast<Eigen::Index>(a);
+    log_rates_[columns[a]] = solved.rates[row];
+    for (std::size_t b = 0; b < columns.size(); ++b) {
+      covariance_[columns[a] * settings + columns[b]] =
+          solved.covariance(row, static_cast<Eigen::Index>(b));
+    }
+  }
+  for (const RateObservation& one : observations) dof_[one.setting] += 1;
+  rounds_.resize(settings);
+  for (const RateObservation& one : observations) {
+    if (one.round > 0) rounds_[one.setting][one.round] = one.log_rate;
+  }
+}
+
+Interval RateFit::rate(std::size_t setting) const {
+  if (!std::isfinite(log_rates_[setting])) return {};
+  const double error = std::sqrt(std::max(0.0, covariance_[setting * settings_ + setting]));
+  return around(log_rates_[setting], t_quantile_95(dof_[setting]) * error);
+}
+
+double RateFit::variance_of_difference(std::size_t a, std::size_t b) const {
+  return std::max(0.0, covariance_[a * settings_ + a] + covariance_[b * settings_ + b] -
+                           2 * covariance_[a * settings_ + b]);
+}
+
+Interval RateFit::ratio(std::size_t a, std::size_t b) const {
+  if (!std::isfinite(log_rates_[a]) || !std::isfinite(log_rates_[b])) return {};
+  if (a == b) return {1, 1, 1};
+  const double half =
+      t_quantile_95(std::min(dof_[a], dof_[b])) * std::sqrt(variance_of_difference(a, b));
+  return around(log_rates_[a] - log_rates_[b], std::max(half, half_by_rounds(a, b)));
+}
+
+double RateFit::half_by_rounds(std::size_t a, std::size_t b) const {
+  std::vector<double> differences;
+  for (const auto& [round, log_rate] : rounds_[a]) {
+    const auto other = rounds_[b].find(round);
+    if (other != rounds_[b].end()) differences.push_back(log_rate - other->second);
+  }
+  const auto count = static_cast<double>(differences.size());
+  if (count < 3) return 0;
+  return t_quantile_95(count + 1) * stddev(differences) / std::sqrt(count);
+}
+
+double RateFit::chance_above(std::size_t a, std::size_t b, double ratio) const {
+  if (!std::isfinite(log_rates_[a]) || !std::isfinite(log_rates_[b])) return 0;
+  const double ahead = log_rates_[a] - log_rates_[b] - std::log(ratio);
+  const double error = std::sqrt(variance_of_difference(a, b));
+  if (!(error > 0)) return ahead > 0 ? 1 : 0;
+  return 0.5 * std::erfc(-ahead / error / std::sqrt(2.0));
+}
+
+}  // namespace ocrtune
