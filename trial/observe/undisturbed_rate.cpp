@@ -14,7 +14,7 @@ namespace {
 // was lost: anything between none and all. What an external CPU's use of shared caches and cores
 // costs a running thread: 0 to 30 % were measured.
 constexpr double kOverlap = 0.5, kOverlapError = 0.29;
-constexpr double kSharing = 0.10, kSharingError = 0.10;
+constexpr double kSharing = 0.10, kSharingError = 0.07;
 constexpr double kFormError =
     0.15;  // of what was put right: the form of the model is not the truth
 constexpr double kWindowNoise = 0.02;  // of a window's rate, at least

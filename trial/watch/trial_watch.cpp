@@ -153,6 +153,7 @@ class TrialWatch {
   EnergyCounter energy_;
   std::uint64_t host_reserve_ = 0;
   std::uint64_t output_lines_ = 0, output_bytes_ = 0;
+  double judged_rate_ = 0;  // that the measured process found for itself
   bool measuring_ = false, stopped_ = false;
   double first_step_ = -1, first_failure_ = -1;
   std::vector<double> news_;  // when each process was last heard of
@@ -332,6 +333,7 @@ void TrialWatch::on_result(const ResultEvent& result) {
   sample.interference =
       interference_between(load_, take_load_snapshot(FileRoot(), tree_, now()), plan_.demand);
   trial_.samples = {sample};
+  judged_rate_ = result.samples_per_second;
   trial_.evidence.push_back(result.text);
   look_at_memory(true);
   check_ranks();
@@ -558,7 +560,9 @@ void TrialWatch::note_counters(const OomCounts& oom_after, const KernelLog& kern
 
 void TrialWatch::summarise() {
   if (plan_.own_shares) weigh_shares();
-  trial_.samples_per_second = trial_.ok() ? undisturbed_rate(trial_.samples).samples_per_second : 0;
+  const double rate =
+      judged_rate_ > 0 ? judged_rate_ : undisturbed_rate(trial_.samples).samples_per_second;
+  trial_.samples_per_second = trial_.ok() ? rate : 0;
   trial_.latency = step_latency(measured_steps_);
   trial_.peak_bytes = memory_.peak_bytes();
   std::string unsure = unsure_peak_words(memory_.peak_bytes(), memory_.possible_peak_bytes());
