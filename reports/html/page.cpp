@@ -152,7 +152,7 @@ std::string reproduce_section(const RunRecord& run) {
                   say_sentence(plain_line(result.stop_reason.empty() ? run.stop_reason
                                                                      : result.stop_reason))});
   rows.push_back({say("Spread between repeats"),
-                  result.noise_measured ? html_text(noise_words(result))
+                  result.noise_measured ? html_text(format_percent(result.noise))
                                         : say("not measured (each setting ran once)")});
   rows.push_back(
       {say("Samples spoilt by other load"), fmt::format("{}", result.discarded_samples)});
