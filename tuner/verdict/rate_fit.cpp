@@ -14,6 +14,7 @@ namespace {
 constexpr double kPriorDof = 4;    // what the pooled noise counts as, for one setting
 constexpr double kOutlierDof = 4;  // of the Student t that doubts single trials
 constexpr int kPasses = 6;
+constexpr std::size_t kMaxJoint = 250;  // trials in one fit: its cost grows with their cube
 constexpr double kShares[] = {0, 0.5, 1, 2, 4, 8, 16};  // of the rounds' deviation to the trials'
 
 using Eigen::MatrixXd;
@@ -152,6 +153,21 @@ class Problem {
   MatrixXd design_;
 };
 
+// The trials of the settings that ran in rounds; none if these are too many, too.
+std::vector<RateObservation> in_rounds(const std::vector<RateObservation>& observations,
+                                       std::size_t settings) {
+  std::vector<bool> raced(settings, false);
+  for (const RateObservation& one : observations) {
+    if (one.round > 0) raced[one.setting] = true;
+  }
+  std::vector<RateObservation> found;
+  for (const RateObservation& one : observations) {
+    if (raced[one.setting]) found.push_back(one);
+  }
+  if (found.size() > kMaxJoint) found.clear();
+  return found;
+}
+
 Interval around(double centre, double half) {
   return {std::exp(centre), std::exp(centre - half), std::exp(centre + half)};
 }
@@ -164,7 +180,49 @@ RateFit::RateFit(const std::vector<RateObservation>& observations, std::size_t s
       log_rates_(settings, -std::numeric_limits<double>::infinity()),
       covariance_(settings * settings, 0),
       dof_(settings, kPriorDof - 1) {
+  std::vector<RateObservation> joint = observations;
+  if (observations.size() > kMaxJoint) {
+    joint = in_rounds(observations, settings);
+    fit_alone(observations, joint, noise);
+  }
+  fit_jointly(joint, noise);
+  for (const RateObservation& one : observations) dof_[one.setting] += 1;
+  rounds_.resize(settings);
+  for (const RateObservation& one : observations) {
+    if (one.round > 0) rounds_[one.setting][one.round] = one.log_rate;
+  }
+}
+
+void RateFit::fit_alone(const std::vector<RateObservation>& observations,
+                        const std::vector<RateObservation>& joint, double noise) {
+  std::vector<bool> left(settings_, true);
+  for (const RateObservation& one : joint) left[one.setting] = false;
+  std::map<std::size_t, std::vector<RateObservation>> by_setting;
+  for (const RateObservation& one : observations) {
+    if (left[one.setting]) by_setting[one.setting].push_back(one);
+  }
+  for (const auto& [setting, seen] : by_setting) {
+    std::vector<double> logs, errors, model_errors;
+    for (const RateObservation& one : seen) {
+      logs.push_back(one.log_rate);
+      errors.push_back(one.error);
+      model_errors.push_back(one.model_error);
+    }
+    const auto count = static_cast<double>(seen.size());
+    const double own = stddev(logs);
+    const double variance =
+        (kPriorDof * noise * noise + (count - 1) * own * own) / (kPriorDof + count - 1);
+    const double error =
+        median_error(std::hypot(std::sqrt(variance), median(errors)), static_cast<int>(count));
+    const double model_error = median(model_errors);
+    log_rates_[setting] = median(logs);
+    covariance_[setting * settings_ + setting] = error * error + model_error * model_error;
+  }
+}
+
+void RateFit::fit_jointly(const std::vector<RateObservation>& observations, double noise) {
   if (observations.empty()) return;
+  const std::size_t settings = settings_;
   Problem problem(observations, settings, noise);
   const Solved solved = problem.run();
   const auto& columns = problem.columns();
@@ -175,11 +233,6 @@ RateFit::RateFit(const std::vector<RateObservation>& observations, std::size_t s
       covariance_[columns[a] * settings + columns[b]] =
           solved.covariance(row, static_cast<Eigen::Index>(b));
     }
-  }
-  for (const RateObservation& one : observations) dof_[one.setting] += 1;
-  rounds_.resize(settings);
-  for (const RateObservation& one : observations) {
-    if (one.round > 0) rounds_[one.setting][one.round] = one.log_rate;
   }
 }
 

@@ -42,6 +42,10 @@ class RateFit {
 
   std::vector<std::map<int, double>> rounds_;  // of each setting: round -> logarithm of its rate
 
+  void fit_jointly(const std::vector<RateObservation>& observations, double noise);
+  // Of a long run: each setting that is not among `joint` by its own trials.
+  void fit_alone(const std::vector<RateObservation>& observations,
+                 const std::vector<RateObservation>& joint, double noise);
   double variance_of_difference(std::size_t a, std::size_t b) const;
   // Two settings may differ more from round to round than repeats elsewhere do. 0: too few rounds.
   double half_by_rounds(std::size_t a, std::size_t b) const;
