@@ -109,17 +109,6 @@ TEST(CommandRunner, PassesKnobsAndGivesAFreshFolder) {
   EXPECT_EQ(run(workload, knobs).outcome, Outcome::ok) << "the second trial's folder is fresh too";
 }
 
-// Not skipped: the search would propose the same setting for ever.
-TEST(CommandRunner, ATrialWithoutItsFolderHasFailed) {
-  const char* before = std::getenv("TMPDIR");
-  const std::string kept = before != nullptr ? before : "";
-  ::setenv("TMPDIR", "/no/such/folder", 1);
-  const Trial trial = run(script(kTrain));
-  before != nullptr ? ::setenv("TMPDIR", kept.c_str(), 1) : ::unsetenv("TMPDIR");
-  EXPECT_EQ(trial.outcome, Outcome::crashed);
-  EXPECT_EQ(trial.cause, "trial_dir");
-}
-
 TEST(CommandRunner, LeavesThreadsAloneUnlessTurned) {
   ::setenv("OMP_NUM_THREADS", "7", 1);
   const Trial trial =
@@ -319,6 +308,17 @@ TEST(PrepareCommand, ShowsWhatItWouldRun) {
   EXPECT_THAT(lines[1], HasSubstr("OMP_NUM_THREADS=3 sh -c"));
   EXPECT_THAT(lines[1], HasSubstr("{x} $HOME"));
   EXPECT_THAT(launch_text(*launch_of(*prepared, this_machine(), knobs)), HasSubstr("client 2 16"));
+}
+
+// Not skipped: the search would propose the same setting for ever.
+TEST(CommandRunner, ATrialWithoutItsFolderHasFailed) {
+  const char* before = std::getenv("TMPDIR");
+  const std::string kept = before != nullptr ? before : "";
+  ::setenv("TMPDIR", "/no/such/folder", 1);
+  const Trial trial = run(script(kTrain));
+  before != nullptr ? ::setenv("TMPDIR", kept.c_str(), 1) : ::unsetenv("TMPDIR");
+  EXPECT_EQ(trial.outcome, Outcome::crashed);
+  EXPECT_EQ(trial.cause, "trial_dir");
 }
 
 }  // namespace

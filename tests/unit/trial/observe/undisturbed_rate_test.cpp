@@ -62,7 +62,9 @@ TEST(UndisturbedRate, IsNearTheTruthWhateverTheStrangersTake) {
                                std::to_string(load.threads) + " strangers for " +
                                std::to_string(load.share);
       EXPECT_NEAR(found.bias, 0, 0.06) << what;
-      if (found.naive < -0.1) EXPECT_LT(std::fabs(found.bias), 0.35 * -found.naive) << what;
+      if (found.naive < -0.1) {
+        EXPECT_LT(std::fabs(found.bias), 0.35 * -found.naive) << what;
+      }
       biases.push_back(found.bias);
       held += found.held;
     }
