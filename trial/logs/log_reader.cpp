@@ -43,9 +43,10 @@ class DialectReader : public LogReader {
       return;
     }
     const auto step = step_of(*reading, now_seconds);
-    const bool watched = last_ == first_;  // the whole of this step
+    const bool watched = !stepped_;  // the whole of this step
     remember(*reading, now_seconds);
     if (!step) return;
+    stepped_ = true;
     if (!warm_ && !warm_up_is_over(watched, now_seconds, events)) return;
     events.emplace_back(*step);
   }
@@ -121,7 +122,7 @@ class DialectReader : public LogReader {
   double batch_of_a_step_;
   double first_ = -1, last_ = -1;
   double usual_growth_ = 0;  // of the counter, between two lines
-  bool warm_ = false;
+  bool stepped_ = false, warm_ = false;
   std::int64_t known_lines_ = 0;
   LogReading last_reading_;
 };
