@@ -26,6 +26,7 @@
 #include "cli/tune/dry_run.h"
 #include "cli/tune/objective_flags.h"
 #include "cli/tune/tune_device.h"
+#include "cli/tune/tune_flags.h"
 #include "cli/tune/tune_inference.h"
 #include "cli/tune/value_list.h"
 #include "core/data/loader.h"
@@ -57,7 +58,8 @@ std::string own_command_line() { return valid_utf8(shell_join(masked_arguments(o
 
 // A run goes on with the settings that it has.
 Status check_resume() {
-  const std::vector<std::string> free = {"--resume", "--budget", "--db", "--out", "--json"};
+  const std::vector<std::string> free = {"--resume", "--budget", "--db",
+                                         "--out",    "--json",   "--no-wait"};
   for (const std::string& word : own_words()) {
     const std::string name = word.substr(0, word.find('='));
     if (!starts_with(word, "--") || std::find(free.begin(), free.end(), name) != free.end()) {
@@ -71,219 +73,11 @@ Status check_resume() {
   return Status();
 }
 
-// The flags as typed; RunOptions is made of them once they are all known.
-struct TuneFlags {
-  RunOptions options;
-  InferenceFlags inference;
-  CommandFlags command;
-  std::string budget, trial_time, memory_limit, data, db, out, resume;
-  std::string buckets;  // of the lines, in words
-  DeviceRequest device;
-  ObjectiveFlags objective;
-  std::vector<std::string> dims;
-  std::string baseline;
-  std::map<std::string, std::string> lists;  // knob -> "1,2,4"
-  bool no_wait = false;
-  bool json = false, dry_run = false, resuming = false, budget_given = false, model_given = false;
-};
-
-Status read_lists(TuneFlags& flags) {
-  for (const auto& [name, text] : flags.lists) {
-    if (text.empty()) continue;
-    auto values = read_value_list("--" + name, text, find_knob(name)->number != nullptr);
-    if (!values) return values.error();
-    flags.options.axes[name] = *std::move(values);
-  }
-  for (const std::string& dim : flags.dims) {
-    const std::size_t equals = dim.find('=');
-    if (equals == std::string::npos || equals == 0 || equals + 1 == dim.size()) {
-      return Error{ErrorKind::usage, "--dim " + dim + ": needs NAME=a,b,c"};
-    }
-    const std::string name = dim.substr(0, equals);
-    const KnobRow* knob = find_knob(name);
-    const bool theirs = knob != nullptr && knob->open && !flags.options.command.empty();
-    if (knob != nullptr && !theirs) {
-      return Error{ErrorKind::usage, "--dim " + name + ": that is a knob; use --" + name};
-    }
-    auto values = read_value_list("--dim " + name, dim.substr(equals + 1), false);
-    if (!values) return values.error();
-    flags.options.axes[name] = *std::move(values);
-  }
-  for (const auto& [name, values] : flags.options.axes) flags.options.given.insert(name);
-  Knobs scratch;
-  for (const auto& [name, values] : flags.options.axes) {
-    for (const std::string& value : values) {
-      const Status status = set_knob(scratch, name, value);
-      if (!status) return Error{status.error().kind, "--" + status.error().what};
-    }
-  }
-  return Status();
-}
-
-// Durations and sizes, each error naming its flag.
-Status read_amounts(TuneFlags& flags) {
-  RunOptions& options = flags.options;
-  if (flags.budget.empty()) flags.budget = options.promise.empty() ? "5m" : "15m";
-  options.trial_seconds = default_trial_seconds(options);
-  const auto budget = parse_duration(flags.budget);
-  if (!budget) return Error{ErrorKind::usage, "--budget: " + budget.error().what};
-  options.budget_seconds = *budget;
-  if (options.prints()) options.trial_seconds = command_trial_seconds(options.budget_seconds);
-  if (!flags.trial_time.empty()) {
-    const auto seconds = parse_duration(flags.trial_time);
-    if (!seconds) return Error{ErrorKind::usage, "--trial-time: " + seconds.error().what};
-    options.trial_seconds = *seconds;
-  }
-  if (options.budget_seconds < 2 * options.trial_seconds) {
-    return Error{
-        ErrorKind::usage,
-        fmt::format("--budget {} is too small: one trial measures for {}, and every start "
-                    "costs about a second more; give at least {}",
-                    format_duration(options.budget_seconds), format_duration(options.trial_seconds),
-                    format_duration(4 * options.trial_seconds))};
-  }
-  if (!flags.memory_limit.empty()) {
-    const auto bytes = parse_bytes(flags.memory_limit);
-    if (!bytes || *bytes == 0) {
-      return Error{ErrorKind::usage,
-                   "--memory-limit: '" + flags.memory_limit + "' is not a size such as 8G"};
-    }
-    options.memory_limit_bytes = *bytes;
-  }
-  const auto objective = flags.objective.read();
-  if (!objective) return objective.error();
-  options.objective = *objective;
-  if (options.memory_margin < 0 || options.memory_margin >= 1) {
-    return Error{ErrorKind::usage, "--memory-margin must be at least 0 and below 1"};
-  }
-  return Status();
-}
-
-// The label file's alphabet and size decide classes and the largest batch.
-Status read_data(TuneFlags& flags) {
-  RunOptions& options = flags.options;
-  const bool trains_on_lines = !flags.data.empty() && !options.infers() && options.command.empty();
-  if (options.width_buckets > 0 && !trains_on_lines) {
-    return Error{ErrorKind::usage,
-                 "--width-buckets is for training the built-in core on the lines of --data"};
-  }
-  if (flags.data.empty() || options.infers()) return Status();
-  options.label_file = samples_path(flags.data);
-  if (path_exists(options.label_file)) {
-    if (Status there = check_label_images(options.label_file); !there) return there;
-  }
-  LoaderOptions loader;
-  loader.label_file = options.label_file;
-  loader.batch = 1;
-  loader.height = options.height;
-  loader.width = options.width;
-  loader.width_buckets = options.width_buckets;
-  const auto opened = Loader::create(loader);
-  if (!opened) return opened.error();
-  options.lines = (*opened)->size();
-  options.classes = static_cast<int>((*opened)->alphabet().size()) + 1;
-  const auto& buckets = (*opened)->width_buckets();
-  if (buckets.empty()) return Status();
-  options.widest_bucket = buckets.back().width;
-  flags.buckets = describe_width_buckets(buckets, options.width);
-  return Status();
-}
-
-// Model and strategy by name, before anything is measured.
-Status check_names(const RunOptions& options) {
-  if (!options.heights.empty() && (options.infers() || !options.command.empty())) {
-    return Error{ErrorKind::usage,
-                 "--heights is for training the built-in core; a command has its own"};
-  }
-  TrainerOptions trainer;
-  trainer.model = options.model;
-  trainer.batch = 1;
-  trainer.height = options.height;
-  trainer.width = options.width;
-  const auto planned = Trainer::footprint_bytes(trainer);
-  if (!planned) return planned.error();
-  const auto backends = options.axes.find("backend");
-  if (options.command.empty() && backends != options.axes.end()) {
-    for (const std::string& backend : backends->second) {
-      if (backend == "cuda" && backends->second.size() == 1) continue;  // --device gpu
-      trainer.backend = backend;
-      const auto known = Trainer::footprint_bytes(trainer);
-      if (!known) return known.error();
-    }
-  }
-  if (find_strategy(options.strategy) != nullptr) return Status();
-  std::vector<std::string> names;
-  for (const StrategyRow& row : strategy_table()) names.emplace_back(row.name);
-  return Error{ErrorKind::usage,
-               "--strategy " + options.strategy + ": not one of " + join(names, ", ")};
-}
-
-// The user's setting as given, or one process on all usable CPUs: what a plain start would be.
-Status read_baseline(TuneFlags& flags, const Machine& machine) {
-  RunOptions& options = flags.options;
-  auto given = parse_knobs(words(flags.baseline));
-  if (!given) return Error{ErrorKind::usage, "--baseline: " + given.error().what};
-  std::vector<std::string> dimensions;
-  for (const auto& [name, values] : options.axes) dimensions.push_back(name);
-  if (Status known = check_knob_names(*given, dimensions, options.command); !known) {
-    return Error{ErrorKind::usage, "--baseline: " + known.error().what};
-  }
-  options.baseline = *given;
-  if (flags.baseline.empty() && !options.command.empty()) {
-    options.baseline_source = kBaselineFirst;
-    for (const auto& [name, values] : options.axes) {
-      const Status status = set_knob(options.baseline, name, values.front());
-      if (!status) return status;
-    }
-  } else if (flags.baseline.empty() && options.on_gpus()) {
-    options.baseline_source = kBaselineGpu;
-  } else if (flags.baseline.empty()) {
-    options.baseline.threads = usable_cpu_count(machine);
-    options.baseline_source = kBaselinePlain;
-  } else {
-    options.baseline_source = kBaselineGiven;
-  }
-  if (options.on_gpus()) {
-    options.baseline.backend = "cuda";
-    if (!options.infers() && options.baseline.nproc > static_cast<int>(options.gpus.size())) {
-      return Error{ErrorKind::usage,
-                   fmt::format("--baseline: {} processes on {} GPUs; each takes one for itself",
-                               options.baseline.nproc, options.gpus.size())};
-    }
-  }
-  for (const auto& [name, values] : options.axes) {
-    // A knob that the user pins to one value is part of the baseline too, and a guess stays within
-    // the user's lists.
-    const std::string own = knob_text(options.baseline, name);
-    const bool outside =
-        options.baseline_guessed() && std::find(values.begin(), values.end(), own) == values.end();
-    if (values.size() == 1 || own.empty() || outside) {
-      const Status status = set_knob(options.baseline, name, values.front());
-      if (!status) return status;
-    }
-    if (outside && options.baseline_source == kBaselinePlain) {
-      options.baseline_source = kBaselineWithin;
-    }
-  }
-  return Status();
-}
-
 std::uint64_t memory_limit(const Machine& machine) {
   double limit = machine.memory.limit_bytes.value_or(0);
   const auto available = static_cast<double>(machine.memory.available_bytes);
   if (available > 0 && (limit == 0 || available < limit)) limit = available;
   return static_cast<std::uint64_t>(limit);
-}
-
-// The run is measured again from other folders: verify, --resume.
-void make_paths_absolute(RunOptions& options) {
-  std::vector<std::string*> paths = {&options.label_file, &options.place, &options.checkpoint,
-                                     &options.trace};
-  for (std::string& input : options.inputs) paths.push_back(&input);
-  const std::string here = real_path(".").value_or("");
-  for (std::string* path : paths) {
-    if (!path->empty() && path->front() != '/') *path = join_path(here, *path);
-  }
 }
 
 Result<RunRecord> new_run(TuneFlags& flags, const std::string& command_line) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/process.h"
+#include "base/stats.h"
 #include "diagnosis/failure_evidence.h"
 
 namespace ocrtune {
@@ -156,6 +157,16 @@ void judge_trial(const TrialFacts& facts, Trial& trial) {
     return;
   }
   judge_ending(facts, trial);
+}
+
+StepLatency step_latency(const std::vector<double>& seconds) {
+  StepLatency latency;
+  latency.steps = static_cast<std::int64_t>(seconds.size());
+  latency.p50_seconds = quantile(seconds, 0.50);
+  latency.p90_seconds = quantile(seconds, 0.90);
+  latency.p95_seconds = quantile(seconds, 0.95);
+  latency.p99_seconds = quantile(seconds, 0.99);
+  return latency;
 }
 
 }  // namespace ocrtune

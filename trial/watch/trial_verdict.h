@@ -50,4 +50,6 @@ struct TrialFacts {
 //   hung, timed_out, wrong_result, unsupported: as the reporter said, or empty
 void judge_trial(const TrialFacts& facts, Trial& trial);
 
+StepLatency step_latency(const std::vector<double>& seconds);  // of every measured step
+
 }  // namespace ocrtune

@@ -60,16 +60,6 @@ std::string utc_now() {
   return text;
 }
 
-StepLatency step_latency(const std::vector<double>& seconds) {
-  StepLatency latency;
-  latency.steps = static_cast<std::int64_t>(seconds.size());
-  latency.p50_seconds = quantile(seconds, 0.50);
-  latency.p90_seconds = quantile(seconds, 0.90);
-  latency.p95_seconds = quantile(seconds, 0.95);
-  latency.p99_seconds = quantile(seconds, 0.99);
-  return latency;
-}
-
 class TrialWatch {
  public:
   TrialWatch(const TrialPlan& plan, const TrialLimits& limits)
