@@ -294,7 +294,7 @@ Surface make_mechanism_surface(SurfaceRequest request) {
   job.block = 1 << random.integer(0, 4);
   if (random.uniform() < 0.35) job.shm_bytes = 64.0 * (1 << 20) * (1 << random.integer(0, 4));
   if (random.uniform() < 0.25) {
-    job.max_processes = static_cast<int>(random.integer(3, 3 * job.cores));
+    job.max_processes = static_cast<int>(random.integer(3, std::int64_t{3} * job.cores));
   }
   if (random.uniform() < 0.2) job.max_descriptors = 1024;
   if (random.uniform() < 0.2) {

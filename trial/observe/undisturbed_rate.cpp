@@ -56,7 +56,9 @@ Corrected correct(const Sample& sample) {
   // While it waited, strangers had all CPUs; what they had beside it slowed it.
   const double others = std::max(0.0, seen.available_cpus - 1);
   const double beside = seen.external_cpus * wall - seen.available_cpus * (wall - longest);
-  window.external_cpus = std::clamp(beside / longest, 0.0, others);
+  // Sharing costs only while something of the trial runs; a program that sleeps loses nothing.
+  const double running = std::min(1.0, seen.cpu_seconds / longest);
+  window.external_cpus = running * std::clamp(beside / longest, 0.0, others);
   window.lost = 1 - longest / wall;
   const double lost = window.lost / kUnevenLoss;
   window.weight = sample.seconds / (1 + lost * lost);

@@ -137,7 +137,7 @@ TEST_F(RunCommand, WrongUseIsOneLine) {
       {{"--set", "nproc"}, "true", 2, "NAME=VALUE"},
       {{"--resume-arg", "--resume"}, "true", 2, "--checkpoint"},
       {{"--from", "no-such-run", "--db", folder_ + "/none.sqlite"}, "true", 3, "none.sqlite"},
-      {{"--binding", "compact", "--set", "nproc=5000"}, "true", 3, "5000"},
+      {{"--binding", "compact", "--set", "nproc=4000"}, "true", 3, "4000"},
   };
   for (const auto& [flags, script, code, word] : cases) {
     EXPECT_EQ(run(flags, script), code) << word << ": " << output_;

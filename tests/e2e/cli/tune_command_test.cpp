@@ -26,7 +26,8 @@ struct Ran {
 
 Ran run(const std::string& arguments) {
   Ran ran;
-  const std::string line = OCRTUNE_BINARY + " " + arguments + " 2>&1";
+  const bool json = arguments.find("--json") != std::string::npos;
+  const std::string line = OCRTUNE_BINARY + " " + arguments + (json ? " 2>/dev/null" : " 2>&1");
   std::FILE* pipe = ::popen(line.c_str(), "r");
   char block[4096];
   for (std::size_t got = 0; (got = std::fread(block, 1, sizeof block, pipe)) > 0;) {

@@ -41,7 +41,7 @@ class PageInBrowser : public testing::Test {
   void drive(const std::string& arguments) {
     const std::string log = join_path(folder_, "log");
     const std::string line = "python3 " + std::string(OCRTUNE_SOURCE_DIR) +
-                             "/tests/reports/drive_page.py " + arguments + " >" + log + " 2>&1";
+                             "/tests/support/drive_page.py " + arguments + " >" + log + " 2>&1";
     const int status = std::system(line.c_str());
     EXPECT_EQ(status, 0) << read_file(log).value_or("no output");
   }

@@ -64,7 +64,7 @@ TEST_F(LineListTest, TruthsOnlyWhereEveryLineHasOne) {
 TEST_F(LineListTest, NothingToReadIsNamed) {
   EXPECT_THAT(read_line_list(folder_).error().what, HasSubstr("no PNG or JPEG"));
   put("readme.txt");
-  EXPECT_THAT(read_line_list(folder_).error().what, HasSubstr("1 other files"));
+  EXPECT_THAT(read_line_list(folder_).error().what, HasSubstr("1 other file)"));
   EXPECT_EQ(read_line_list("/nowhere").error().kind, ErrorKind::missing);
   put("empty.list", "\n\n");
   EXPECT_EQ(read_line_list(folder_ + "/empty.list").error().kind, ErrorKind::missing);
