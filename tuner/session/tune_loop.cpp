@@ -64,6 +64,25 @@ std::string failing_alike(const std::vector<Trial>& trials) {
   return fmt::format("{} settings failed in the same way: {}", settings.size(), trials[0].reason);
 }
 
+// The limits of one trial: at most so many seconds, and the guard's memory where there is one.
+TrialLimits limits_of(const Proposal& proposal, TrialLimits limits, double max_seconds) {
+  limits.max_seconds = std::min(limits.max_seconds, max_seconds);
+  std::uint64_t& limit = limits.memory_limit_bytes;
+  if (proposal.guard_bytes > 0) {
+    limit = limit > 0 ? std::min(limit, proposal.guard_bytes) : proposal.guard_bytes;
+  }
+  return limits;
+}
+
+// What the trial of a proposal belongs to; `rounds` were run in earlier sessions.
+void mark(Trial& trial, const Proposal& proposal, int rounds, int repetition) {
+  trial.knobs = proposal.knobs;
+  trial.phase = proposal.phase;
+  trial.why = proposal.why;
+  trial.round = proposal.round > 0 ? rounds + proposal.round : 0;
+  trial.repetition = repetition;
+}
+
 }  // namespace
 
 Result<TuneLoopEnd> tune_loop(Search& search, Runner& runner, Clock& clock,
@@ -115,23 +134,14 @@ Result<TuneLoopEnd> tune_loop(Search& search, Runner& runner, Clock& clock,
       break;
     }
     report(&*proposal);
-    TrialLimits limits = options.limits;
     const double most = left + kOverrun * options.budget_seconds;
     const double cut_seconds =
-        most < limits.max_seconds ? most : std::numeric_limits<double>::infinity();
-    limits.max_seconds = std::min(limits.max_seconds, most);
-    std::uint64_t& limit = limits.memory_limit_bytes;
-    if (proposal->guard_bytes > 0) {
-      limit = limit > 0 ? std::min(limit, proposal->guard_bytes) : proposal->guard_bytes;
-    }
+        most < options.limits.max_seconds ? most : std::numeric_limits<double>::infinity();
+    const TrialLimits limits = limits_of(*proposal, options.limits, most);
     Trial trial = runner.run(proposal->knobs, limits);
     const std::string growth = trial_growth(trial, limits.memory_limit_bytes);
     if (!growth.empty()) trial.evidence.push_back(growth);
-    trial.knobs = proposal->knobs;
-    trial.phase = proposal->phase;
-    trial.why = proposal->why;
-    trial.round = proposal->round > 0 ? rounds + proposal->round : 0;
-    trial.repetition = repetitions[trial.knobs];
+    mark(trial, *proposal, rounds, repetitions[proposal->knobs]);
     // A trial that Ctrl-C broke is not evidence against its setting.
     if (interrupted() && !trial.ok()) continue;
     forgive_cut(trial, cut_seconds);
