@@ -55,7 +55,7 @@ struct AttemptEnd {
   AttemptStop stop = AttemptStop::none;
   AttemptStatus last;
   FailureEvidence evidence;
-  std::string output;  // its end, also where the log could not be written
+  std::string output;                     // its end, also where the log could not be written
   std::uint64_t peak_bytes = 0;           // as measured
   std::uint64_t possible_peak_bytes = 0;  // above it: may have been held between two readings
   std::vector<std::string> kernel_log;    // that names one of its processes; empty if unreadable

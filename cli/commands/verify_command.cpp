@@ -66,9 +66,8 @@ std::string gain_text(const Verification& verification) {
   if (then.median <= 0 || now.median <= 0 || verification.baseline == verification.recommended) {
     return "";
   }
-  return fmt::format(
-      "gain\n  then {:.2f}x ({:.2f} .. {:.2f})\n  now  {:.2f}x ({:.2f} .. {:.2f})\n", then.median,
-      then.low, then.high, now.median, now.low, now.high);
+  return fmt::format("gain\n  then {:.2f}x ({:.2f} .. {:.2f})\n  now  {:.2f}x ({:.2f} .. {:.2f})\n",
+                     then.median, then.low, then.high, now.median, now.low, now.high);
 }
 
 void print_text(const RunRecord& run, const Verification& verification) {

@@ -43,7 +43,9 @@ void add_try(P2pStep& into, const P2pStep& other) {
 }
 
 bool step_passed(const P2pStep& step) { return step.result == StepResult::passed; }
-bool step_failed(const P2pStep& step) { return step.result != StepResult::not_run && !step_passed(step); }
+bool step_failed(const P2pStep& step) {
+  return step.result != StepResult::not_run && !step_passed(step);
+}
 
 StepResult result_of(const std::string& outcome) {
   if (outcome == "passed") return StepResult::passed;
@@ -257,7 +259,8 @@ class Ladder {
     facts.control_without_shm =
         as_step(run(nccl_step({{"NCCL_P2P_DISABLE", "1"}, {"NCCL_SHM_DISABLE", "1"}}),
                     "NCCL without shared memory"));
-    if (base_.empty() && step_passed(facts.control_without_shm)) base_ = {{"NCCL_SHM_DISABLE", "1"}};
+    if (base_.empty() && step_passed(facts.control_without_shm))
+      base_ = {{"NCCL_SHM_DISABLE", "1"}};
   }
 
   // What every NCCL run needs here, and more.
@@ -379,7 +382,8 @@ class Ladder {
                         : "it would not use P2P: " + with.log.transports_text();
     }
     there.nccl = back.nccl = rung;
-    if (!step_passed(rung) || stopped() || !base_.empty()) return;  // without a base: nothing to compare
+    if (!step_passed(rung) || stopped() || !base_.empty())
+      return;  // without a base: nothing to compare
     step.environment = based({{"NCCL_P2P_DISABLE", "1"}});
     const GpuStepResult without = run(step, name + "NCCL through shared memory");
     there.p2p_bytes_per_second = back.p2p_bytes_per_second = nccl_rate(with);

@@ -74,7 +74,8 @@ void explain_memory(int by_memory, bool squeezed, double room, CautiousSetting& 
   }
 }
 
-void explain_cpus(const Machine& machine, const CoreCounts& cores, int usable, CautiousSetting& out) {
+void explain_cpus(const Machine& machine, const CoreCounts& cores, int usable,
+                  CautiousSetting& out) {
   out.reasons.push_back(fmt::format(
       "{:.4g} usable CPUs ({}), {} whole cores in {} cache group{}: threads x processes stay at {}",
       *machine.cpu.usable_cpus.value, machine.cpu.usable_cpus.source, cores.whole,

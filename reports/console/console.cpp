@@ -196,7 +196,8 @@ std::string console_summary(const RunRecord& run, int width, bool colour) {
     lines.blank();
     add_neighbours(lines, "close", result.close, 3);
     // Two lines are kept for noise and advice, three for failures.
-    add_neighbours(lines, "not", result.rejected, std::max(kMaxSummaryLines - lines.count() - 5, 1));
+    add_neighbours(lines, "not", result.rejected,
+                   std::max(kMaxSummaryLines - lines.count() - 5, 1));
     add_failures(lines, run, std::min(3, kMaxSummaryLines - lines.count() - 2));
   } else {
     lines.marked("answer", result.answer.empty() ? "no setting was measured" : result.answer,

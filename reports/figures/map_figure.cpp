@@ -134,7 +134,9 @@ class MapDrawing {
   }
 
  private:
-  double x(std::size_t column) const { return kMapLeft + cell_width_ * static_cast<double>(column); }
+  double x(std::size_t column) const {
+    return kMapLeft + cell_width_ * static_cast<double>(column);
+  }
   // The most processes stand on top.
   double y(std::size_t row) const {
     return kTop + cell_height_ * static_cast<double>(grid_.nprocs.size() - 1 - row);

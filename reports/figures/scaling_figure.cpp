@@ -88,7 +88,8 @@ class ScalingDrawing {
   void draw_axes() {
     for (const double tick : round_ticks(0, rate_.high, 5)) {
       svg_.line(kScalingLeft, rate_.at(tick), kScalingWidth - kRight, rate_.at(tick), "grid");
-      svg_.text(kScalingLeft - 6, rate_.at(tick) + 4, fmt::format("{:g}", tick), "tick", Svg::Anchor::end);
+      svg_.text(kScalingLeft - 6, rate_.at(tick) + 4, fmt::format("{:g}", tick), "tick",
+                Svg::Anchor::end);
     }
     double last = -1e9;
     for (const auto& [value, setting] : best_) {

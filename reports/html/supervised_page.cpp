@@ -52,7 +52,8 @@ std::string memory_figure(const AttemptSummary& attempt, int number) {
   double highest = 0;
   for (const TracePoint& point : points) highest = std::max(highest, point.value);
   Svg svg(kPictureWidth, kHeight, fmt::format(" aria-label=\"Memory of attempt {}\"", number));
-  const Scale time{0, std::max(points.back().seconds, 1.0), kLeft, kPictureWidth - kLeft - kRight, false};
+  const Scale time{0, std::max(points.back().seconds, 1.0), kLeft, kPictureWidth - kLeft - kRight,
+                   false};
   const Scale bytes{0, std::max(highest, 1.0) * 1.05, kHeight - kBottom,
                     -(kHeight - kBottom - kTop), false};
   for (const double tick : round_ticks(0, highest, 4)) {

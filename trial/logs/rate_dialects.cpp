@@ -123,7 +123,8 @@ std::optional<Rate> rate_at(std::string_view text, std::size_t slash) {
   const std::string_view below = text.substr(right, right_end - right);
   Rate rate;
   rate.at = left;
-  const bool bare = above.empty() && left > 0 && is_decimal_digit(text[left - 1]);  // timm: "731.29/s"
+  const bool bare =
+      above.empty() && left > 0 && is_decimal_digit(text[left - 1]);  // timm: "731.29/s"
   if (is_second(below) && (is_sample_noun(above) || is_step_noun(above) || bare)) {
     rate.unit.of_steps = is_step_noun(above);
   } else if (is_step_noun(below) || is_sample_noun(below)) {

@@ -12,9 +12,9 @@ namespace ocrtune {
 namespace {
 
 constexpr std::size_t kMaxForecastObservations = 160;  // more cost time and teach little
-constexpr double kDiscarded = 9;               // times the variance of a clean trial
-constexpr double kPriorDof = 3;                // what the expected noise counts as, in repeats
-constexpr double kSuspicious = 3.5;            // deviations below what the others say
+constexpr double kDiscarded = 9;                       // times the variance of a clean trial
+constexpr double kPriorDof = 3;      // what the expected noise counts as, in repeats
+constexpr double kSuspicious = 3.5;  // deviations below what the others say
 
 // The fastest three quarters of what may stay, and an even sample of the rest.
 void keep_most_telling(std::vector<Observation>& observations) {

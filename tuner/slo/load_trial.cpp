@@ -21,7 +21,7 @@ namespace ocrtune {
 namespace {
 
 constexpr double kWorthMoreTime = 1.05;  // more in flight must bring this much
-constexpr double kStepShare = 0.06;  // of the time, for each number in flight
+constexpr double kStepShare = 0.06;      // of the time, for each number in flight
 constexpr double kWarmUpSeconds = 0.5;
 constexpr double kMinTrial = 12;      // seconds
 constexpr double kTrialLimits = 250;  // promised times

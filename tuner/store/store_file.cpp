@@ -35,8 +35,8 @@ CREATE TABLE event (run_id TEXT REFERENCES run(id), at TEXT, text TEXT);
 CREATE INDEX trial_of_run ON trial(run_id);
 )sql";
 
-// Later columns of a trial, a run and a sample, in tables of their own: a store that an older ocrtune made
-// gets it on the first write, and reads as well without it.
+// Later columns of a trial, a run and a sample, in tables of their own: a store that an older
+// ocrtune made gets it on the first write, and reads as well without it.
 constexpr const char* kLaterSchema = R"sql(
 CREATE TABLE IF NOT EXISTS trial_more (trial_id INTEGER PRIMARY KEY REFERENCES trial(id),
   latency_steps INTEGER, p50_seconds REAL, p90_seconds REAL, p95_seconds REAL, p99_seconds REAL,

@@ -215,7 +215,8 @@ TEST(Consistency, OneInsertedTransformIsOneDifference) {
   ASSERT_THAT(keys(result.differences), testing::ElementsAre("Train.dataset.transforms[RecAug]"));
   EXPECT_EQ(result.differences[0].values.at("a"), "(absent)");
   EXPECT_EQ(result.differences[0].values.at("b"), "entry 2 of 5");
-  const Consistency no_list = compare({long_list, config("c", "Train: {dataset: {transforms: []}}")});
+  const Consistency no_list =
+      compare({long_list, config("c", "Train: {dataset: {transforms: []}}")});
   EXPECT_THAT(keys(no_list.differences), testing::ElementsAre("Train.dataset.transforms"));
 }
 
