@@ -7,15 +7,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/clock.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/commands/stored_run.h"
 #include "cli/shell/machine_turn.h"
-#include "probes/probe.h"
-#include "tuner/session/run_runner.h"
-#include "tuner/session/tune_setup.h"
-#include "tuner/session/verification.h"
+#include "tuner/session/session.h"
 #include "tuner/store/store.h"
 
 namespace ocrtune {
@@ -85,41 +80,17 @@ void print_text(const RunRecord& run, const Verification& verification) {
   std::fputs(text.c_str(), stdout);
 }
 
-Status keep_answer(const VerifyFlags& flags, const std::string& run_id,
-                   const Verification& verification) {
-  const auto store = Store::open(flags.database.empty() ? Store::default_path() : flags.database,
-                                 Store::Mode::write);
-  if (!store) return store.error();
-  return (*store)->add_event(
-      run_id,
-      fmt::format("verify {}: {}", verify_state_name(verification.state), verification.reason));
-}
+class VerifyLines : public SessionObserver {
+ public:
+  void waits_for(const std::string& holder) override { say_waiting(holder); }
 
-Result<int> run_verify(const VerifyFlags& flags) {
-  VerifyOptions options;
-  const auto seconds = parse_duration(flags.seconds);
-  if (!seconds) return Error{ErrorKind::usage, "--for: " + seconds.error().what};
-  options.seconds = *seconds;
-  options.tolerance = flags.tolerance;
-  auto run = judged_run(flags.database, flags.run);
-  if (!run) return run.error();
-  if (!run->result.found) {
-    return Error{ErrorKind::missing,
-                 "run " + run->id + " has no recommendation to verify: " + run->result.answer};
-  }
-  const auto turn = take_turn(flags.no_wait);
-  if (!turn) return turn.error();
-  ProbeOptions probe;
-  probe.quick = true;
-  const auto machine = probe_machine(probe);
-  if (!machine) return machine.error();
-  if (machine->fingerprint != run->machine.fingerprint) {
+  void begins(const RunRecord& run, const Machine& here, double /*seconds*/) override {
+    if (here.fingerprint == run.machine.fingerprint) return;
     std::fprintf(stderr, "note: run %s was measured on another machine, or this one has changed\n",
-                 run->id.c_str());
+                 run.id.c_str());
   }
-  const auto runner = make_runner(run->options, *machine);
-  if (!runner) return runner.error();
-  const auto on_trial = [](const Trial& trial) {
+
+  void measured(const Trial& trial) override {
     const auto discarded = std::count_if(trial.samples.begin(), trial.samples.end(),
                                          [](const Sample& sample) { return !sample.clean(); });
     const std::string rate =
@@ -129,11 +100,28 @@ Result<int> run_verify(const VerifyFlags& flags) {
                                                  discarded, trial.samples.size()));
     std::fprintf(stderr, "%s: %s\n", knobs_text(trial.knobs).c_str(),
                  trial.ok() ? rate.c_str() : std::string(outcome_name(trial.outcome)).c_str());
-  };
-  const Verification verification = verify(*run, **runner, steady_clock(), options, on_trial);
-  const Status kept = keep_answer(flags, run->id, verification);
-  if (!kept) std::fprintf(stderr, "ocrtune verify: %s\n", kept.error().what.c_str());
-  flags.json ? print_json(*run, verification) : print_text(*run, verification);
+  }
+};
+
+Result<int> run_verify(const VerifyFlags& flags) {
+  VerifyRequest request;
+  request.run = flags.run;
+  const auto seconds = parse_duration(flags.seconds);
+  if (!seconds) return Error{ErrorKind::usage, "--for: " + seconds.error().what};
+  request.options.seconds = *seconds;
+  request.options.tolerance = flags.tolerance;
+  request.wait = !flags.no_wait;
+  const auto store = Store::open(flags.database.empty() ? Store::default_path() : flags.database,
+                                 Store::Mode::read);
+  if (!store) return store.error();
+  VerifyLines lines;
+  const auto answer = verify(request, **store, lines);
+  if (!answer) return answer.error();
+  if (!answer->kept) {
+    std::fprintf(stderr, "ocrtune verify: %s\n", answer->kept.error().what.c_str());
+  }
+  const Verification& verification = answer->verification;
+  flags.json ? print_json(answer->run, verification) : print_text(answer->run, verification);
   if (verification.state == VerifyState::interrupted) return kExitInterrupted;
   return verification.state == VerifyState::ok ? kExitOk : kExitNegative;
 }

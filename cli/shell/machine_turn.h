@@ -1,6 +1,8 @@
 // The turn of a command that measures: others on this machine wait for its end.
 #pragma once
 
+#include <string>
+
 #include "base/result.h"
 #include "tuner/session/machine_lock.h"
 
@@ -8,6 +10,8 @@ namespace ocrtune {
 
 inline constexpr const char* kNoWaitHelp =
     "Fail if another ocrtune is measuring on this machine, instead of waiting for its end";
+
+void say_waiting(const std::string& holder);  // one line on stderr
 
 // Takes the machine's lock; one line on stderr says whom it waits for. Errors: MachineLock::take's.
 Result<MachineLock> take_turn(bool no_wait);

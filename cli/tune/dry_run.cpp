@@ -20,18 +20,19 @@ struct PlannedSetting {
 };
 
 // The baseline first; at most `most` settings. Empty for the built-in engine, which starts itself.
-Result<std::vector<PlannedSetting>> planned_settings(const RunRecord& run, const Space& space,
+Result<std::vector<PlannedSetting>> planned_settings(const RunOptions& options,
+                                                     const Machine& machine, const Space& space,
                                                      std::size_t most) {
   std::vector<PlannedSetting> planned;
-  if (run.options.command.empty()) return planned;
-  const auto prepared = prepare_command(command_workload(run.options), run.machine);
+  if (options.command.empty()) return planned;
+  const auto prepared = prepare_command(command_workload(options), machine);
   if (!prepared) return prepared.error();
-  std::vector<Knobs> settings = {run.options.baseline};
+  std::vector<Knobs> settings = {options.baseline};
   for (const Knobs& knobs : space.points()) {
-    if (knobs != run.options.baseline) settings.push_back(knobs);
+    if (knobs != options.baseline) settings.push_back(knobs);
   }
   for (std::size_t i = 0; i < std::min(settings.size(), most); ++i) {
-    planned.push_back({settings[i], dry_run_lines(*prepared, run.machine, settings[i])});
+    planned.push_back({settings[i], dry_run_lines(*prepared, machine, settings[i])});
   }
   return planned;
 }
@@ -56,12 +57,13 @@ std::string cost_text(const RunOptions& options, const TuneSetup& setup) {
 
 }  // namespace
 
-Result<std::string> dry_run_text(const RunRecord& run, const TuneSetup& setup) {
-  const auto planned = planned_settings(run, setup.space, kMaxShown);
+Result<std::string> dry_run_text(const RunOptions& options, const Machine& machine,
+                                 const TuneSetup& setup) {
+  const auto planned = planned_settings(options, machine, setup.space, kMaxShown);
   if (!planned) return planned.error();
   std::string text =
-      fmt::format("Baseline: {} ({})\nSpace: {} settings; {}\n", knobs_text(run.options.baseline),
-                  run.options.baseline_source, setup.space.size(), cost_text(run.options, setup));
+      fmt::format("Baseline: {} ({})\nSpace: {} settings; {}\n", knobs_text(options.baseline),
+                  options.baseline_source, setup.space.size(), cost_text(options, setup));
   for (const Axis& axis : setup.space.axes()) {
     text += fmt::format("  {:<10} {}\n", axis.name, join(axis.values, " "));
   }
@@ -76,8 +78,10 @@ Result<std::string> dry_run_text(const RunRecord& run, const TuneSetup& setup) {
   return text;
 }
 
-Result<std::string> dry_run_json(const RunRecord& run, const TuneSetup& setup) {
-  const auto planned = planned_settings(run, setup.space, static_cast<std::size_t>(-1));
+Result<std::string> dry_run_json(const RunOptions& options, const Machine& machine,
+                                 const TuneSetup& setup) {
+  const auto planned =
+      planned_settings(options, machine, setup.space, static_cast<std::size_t>(-1));
   if (!planned) return planned.error();
   nlohmann::ordered_json axes = nlohmann::ordered_json::object();
   for (const Axis& axis : setup.space.axes()) axes[valid_utf8(axis.name)] = axis.values;
@@ -87,12 +91,12 @@ Result<std::string> dry_run_json(const RunRecord& run, const TuneSetup& setup) {
   }
   const nlohmann::ordered_json document = {
       {"dry_run", true},
-      {"baseline", knobs_text(run.options.baseline)},
-      {"baseline_source", run.options.baseline_source},
+      {"baseline", knobs_text(options.baseline)},
+      {"baseline_source", options.baseline_source},
       {"settings", setup.space.size()},
       {"first_trial_seconds", setup.search.first_trial_seconds},
-      {"budget_seconds", run.options.budget_seconds},
-      {"trials_in_budget", run.options.budget_seconds / setup.search.first_trial_seconds},
+      {"budget_seconds", options.budget_seconds},
+      {"trials_in_budget", options.budget_seconds / setup.search.first_trial_seconds},
       {"space", axes},
       {"commands", commands}};
   return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";

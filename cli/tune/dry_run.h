@@ -10,8 +10,10 @@
 namespace ocrtune {
 
 // As text: at most a dozen command lines.
-Result<std::string> dry_run_text(const RunRecord& run, const TuneSetup& setup);
+Result<std::string> dry_run_text(const RunOptions& options, const Machine& machine,
+                                 const TuneSetup& setup);
 // As one document (docs/schema.md).
-Result<std::string> dry_run_json(const RunRecord& run, const TuneSetup& setup);
+Result<std::string> dry_run_json(const RunOptions& options, const Machine& machine,
+                                 const TuneSetup& setup);
 
 }  // namespace ocrtune

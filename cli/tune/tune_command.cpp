@@ -1,9 +1,8 @@
 // ocrtune tune: probe, search, commit every trial, and say what to launch.
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,12 +11,10 @@
 
 #include "base/clock.h"
 #include "base/files.h"
-#include "base/interrupt.h"
 #include "base/secrets.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/commands/engine_flags.h"
-#include "cli/label_images.h"
 #include "cli/shell/machine_turn.h"
 #include "cli/shell/output_folder.h"
 #include "cli/shell/progress.h"
@@ -28,20 +25,13 @@
 #include "cli/tune/tune_device.h"
 #include "cli/tune/tune_flags.h"
 #include "cli/tune/tune_inference.h"
-#include "cli/tune/value_list.h"
-#include "core/data/loader.h"
-#include "core/data/samples.h"
 #include "core/train/trainer.h"
 #include "probes/probe.h"
 #include "reports/console/console.h"
 #include "reports/export/run_json.h"
 #include "reports/report_files.h"
-#include "tuner/session/promise_proof.h"
-#include "tuner/session/run_runner.h"
-#include "tuner/session/tune_loop.h"
+#include "tuner/session/session.h"
 #include "tuner/session/tune_setup.h"
-#include "tuner/space/knob_names.h"
-#include "tuner/store/program_versions.h"
 #include "tuner/store/store.h"
 
 namespace ocrtune {
@@ -73,153 +63,69 @@ Status check_resume() {
   return Status();
 }
 
-std::uint64_t memory_limit(const Machine& machine) {
-  double limit = machine.memory.limit_bytes.value_or(0);
-  const auto available = static_cast<double>(machine.memory.available_bytes);
-  if (available > 0 && (limit == 0 || available < limit)) limit = available;
-  return static_cast<std::uint64_t>(limit);
+// What the flags leave open, once the machine was looked at.
+Status settle(TuneFlags& flags, const Machine& machine) {
+  if (const Status device = read_device(flags.options, flags.device, machine); !device) {
+    return device;
+  }
+  if (const Status baseline = read_baseline(flags, machine); !baseline) return baseline;
+  return settle_command(flags.options, machine, !flags.baseline.empty());
 }
 
-Result<RunRecord> new_run(TuneFlags& flags, const std::string& command_line) {
-  const Status data = read_data(flags);
-  if (!data) return data.error();
-  make_paths_absolute(flags.options);
-  RunRecord run;
-  ProbeOptions probe;
-  probe.quick = true;  // a mistake is said before anything is measured
-  auto machine = probe_machine(probe);
-  if (!machine) return machine.error();
-  const Status device = read_device(flags.options, flags.device, *machine);
-  if (!device) return device.error();
-  const Status baseline = read_baseline(flags, *machine);
-  if (!baseline) return baseline.error();
-  const Status command = settle_command(flags.options, *machine, !flags.baseline.empty());
-  if (!command) return command.error();
-  run.machine = std::move(*machine);
-  if (flags.options.memory_limit_bytes == 0) {
-    flags.options.memory_limit_bytes = memory_limit(run.machine);
-  }
-  run.id = new_run_id();
-  run.started = utc_now();
-  run.command_line = command_line;
-  run.versions = {program_versions().begin(), program_versions().end()};
-  run.options = flags.options;
-  return run;
-}
+// A line that says how the search goes, and what is worth a line of its own.
+class TuneLine : public SessionObserver {
+ public:
+  void waits_for(const std::string& holder) override { say_waiting(holder); }
 
-// Waits until nobody else measures on this machine, takes the run, and measures the machine for a
-// new one. `start` is moved by the time that was waited.
-Result<MachineLock> begin(RunRecord& run, const TuneFlags& flags, Store& store, double& start) {
-  if (flags.resuming) {
-    if (Status taken = store.take_run(run.id); !taken) return taken.error();
+  void begins(const RunRecord& run, const Machine& /*here*/, double seconds) override {
+    options_ = run.options;
+    number_ = static_cast<int>(run.trials.size());
+    seconds_ = seconds;
+    line_.emplace();
   }
-  const double before = steady_clock().now_seconds();
-  auto turn = take_turn(flags.no_wait);
-  if (!turn && flags.resuming) {
-    const Status kept = store.finish_run(run.id, "interrupted", run.stop_reason);
-    (void)kept;
-  }
-  start += steady_clock().now_seconds() - before;
-  if (!turn || flags.resuming) return turn;
-  // Measuring the machine takes seconds: a budget of few is for the trials.
-  constexpr double kMinForProbe = 15;
-  if (run.options.budget_seconds >= kMinForProbe) {
-    auto machine = probe_machine({});
-    if (!machine) return machine.error();
-    run.machine = std::move(*machine);
-    if (flags.memory_limit.empty()) run.options.memory_limit_bytes = memory_limit(run.machine);
-  }
-  if (Status begun = store.begin_run(run); !begun) return begun.error();
-  return turn;
-}
 
-// The run to go on with: the newest one that did not end, or the named one.
-Result<RunRecord> resumed_run(const TuneFlags& flags, const Store& store) {
-  auto run = store.load_run(flags.resume.empty() ? "last" : flags.resume);
-  if (!run) return run.error();
-  ProbeOptions quick;
-  quick.quick = true;
-  const auto here = probe_machine(quick);
-  if (!here) return here.error();
-  if (here->fingerprint != run->machine.fingerprint) {
-    return Error{ErrorKind::usage,
-                 fmt::format("run {} was measured on another machine ({}); its trials say nothing "
-                             "about this one: start a new tune without --resume",
-                             run->id, run->machine.host)};
+  void progress(const TuneProgress& progress) override {
+    SearchState state;
+    state.trial = progress.trials + 1;
+    state.best.median = progress.best_samples_per_second;
+    state.best.low = state.best.high = state.best.median;
+    state.seconds_left = std::max(0.0, progress.budget_seconds - progress.seconds);
+    state.budget_seconds = options_.budget_seconds;
+    state.unit = unit();
+    if (progress.under_way != nullptr) {
+      state.phase = progress.under_way->phase;
+      state.setting = knobs_text(progress.under_way->knobs);
+    }
+    line_->show(state);
   }
-  return run;
-}
 
-SearchState search_state(const TuneProgress& progress, const RunOptions& options) {
-  SearchState state;
-  state.trial = progress.trials + 1;
-  state.best.median = progress.best_samples_per_second;
-  state.best.low = state.best.high = state.best.median;
-  state.seconds_left = std::max(0.0, progress.budget_seconds - progress.seconds);
-  state.budget_seconds = options.budget_seconds;
-  if (options.serves()) state.unit = "requests/s";
-  if (progress.under_way != nullptr) {
-    state.phase = progress.under_way->phase;
-    state.setting = knobs_text(progress.under_way->knobs);
-  }
-  return state;
-}
-
-// For logs and CI: what a trial gave, one line each.
-std::string trial_line(const Trial& trial, int number, const RunOptions& options) {
-  const std::string gave = trial.ok() ? fmt::format("{} {}", format_count(trial.samples_per_second),
-                                                    options.serves() ? "requests/s" : "images/s")
-                                      : std::string(outcome_name(trial.outcome));
-  return fmt::format("trial {}: {}: {} in {}", number, knobs_text(trial.knobs), gave,
-                     format_duration(trial.seconds));
-}
-
-Result<TuneLoopEnd> search_and_store(RunRecord& run, const TuneSetup& setup, Store& store,
-                                     double spent_seconds) {
-  const std::unique_ptr<Search> search =
-      find_strategy(run.options.strategy)->make(setup.space, setup.search);
-  const auto runner = make_runner(run.options, run.machine);
-  if (!runner) return runner.error();
-  TuneLoopOptions loop;
-  loop.budget_seconds =
-      std::max(0.0, run.options.budget_seconds - spent_seconds - proof_seconds(run.options));
-  loop.limits = trial_limits(run.options);
-  loop.earlier = run.trials;
-  SearchProgress line;
-  TuneCallbacks callbacks;
-  int number = static_cast<int>(run.trials.size());
-  callbacks.on_trial = [&](Trial& trial) {
-    if (number++ == 0 && run.options.prints() && trial.seconds > 0) {
-      line.note(fmt::format(
+  // For logs and CI: what a trial gave, one line each.
+  void measured(const Trial& trial) override {
+    if (number_++ == 0 && options_.prints() && trial.seconds > 0) {
+      line_->note(fmt::format(
           "A trial takes about {} here, {} of it start-up: the budget pays for about {:.0f}",
           format_duration(trial.seconds), format_duration(trial.start_seconds),
-          std::max(1.0, loop.budget_seconds / trial.seconds)));
+          std::max(1.0, seconds_ / trial.seconds)));
     }
-    line.plain(trial_line(trial, number, run.options));
-    return store.add_trial(run.id, trial);
-  };
-  callbacks.on_progress = [&](const TuneProgress& progress) {
-    line.show(search_state(progress, run.options));
-  };
-  return tune_loop(*search, **runner, steady_clock(), loop, callbacks);
-}
-
-// The promise of the winner, proved at full length; a winner that fails makes room for the next.
-Status prove_promise(RunRecord& run, Store& store, double end_seconds) {
-  constexpr int kMaxWinners = 2;
-  for (int i = 0; i < kMaxWinners && !run.options.promise.empty() && !interrupted(); ++i) {
-    if (Status judged = judge(run); !judged) return judged;
-    const double left = end_seconds - steady_clock().now_seconds();
-    const auto runner = [&](double rate) { return make_proof_runner(run, rate); };
-    if (is_terminal(stderr)) std::fprintf(stderr, "proving the winner's promise at full length\n");
-    auto trial = prove_winner(run, runner, std::min(left, proof_seconds(run.options)));
-    if (!trial) break;
-    if (Status kept = store.add_trial(run.id, *trial); !kept) return kept;
-    run.trials.push_back(std::move(*trial));
-    if (run.trials.back().ok()) break;
+    const std::string gave =
+        trial.ok() ? fmt::format("{} {}", format_count(trial.samples_per_second), unit())
+                   : std::string(outcome_name(trial.outcome));
+    line_->plain(fmt::format("trial {}: {}: {} in {}", number_, knobs_text(trial.knobs), gave,
+                             format_duration(trial.seconds)));
   }
-  return Status();
-}
+
+  void proves() override {
+    if (is_terminal(stderr)) line_->note("proving the winner's promise at full length");
+  }
+
+ private:
+  const char* unit() const { return options_.serves() ? "requests/s" : "images/s"; }
+
+  RunOptions options_;
+  int number_ = 0;
+  double seconds_ = 0;
+  std::optional<SearchProgress> line_;
+};
 
 // What the user's command printed before it failed, where nothing worked.
 void show_last_words(const RunRecord& run) {
@@ -232,9 +138,7 @@ void show_last_words(const RunRecord& run) {
                trial.log_tail.c_str());
 }
 
-Result<int> finish(RunRecord& run, const TuneFlags& flags) {
-  const Status judged = judge(run);
-  if (!judged) return judged.error();
+Result<int> finish(const RunRecord& run, const TuneFlags& flags) {
   if (flags.json) {
     std::printf("%s\n", run_json(run).c_str());
   } else {
@@ -251,9 +155,9 @@ Result<int> finish(RunRecord& run, const TuneFlags& flags) {
 }
 
 // The widest bucket decides the memory; a batch of another bucket takes less.
-void print_buckets(const TuneFlags& flags, const RunRecord& run) {
+void print_buckets(const TuneFlags& flags) {
   if (flags.buckets.empty() || flags.json) return;
-  const RunOptions& options = run.options;
+  const RunOptions& options = flags.options;
   std::printf("Width buckets: %s\n", flags.buckets.c_str());
   TrainerOptions trainer;
   trainer.model = options.model;
@@ -268,67 +172,72 @@ void print_buckets(const TuneFlags& flags, const RunRecord& run) {
               options.widest_bucket, format_bytes(*planned).c_str(), options.baseline.batch);
 }
 
-Result<int> print_plan(const RunRecord& run, const TuneSetup& setup, bool json) {
-  const auto text = json ? dry_run_json(run, setup) : dry_run_text(run, setup);
+Result<int> print_plan(const TuneFlags& flags, const Machine& machine) {
+  const auto setup = tune_setup(flags.options, machine);
+  if (!setup) return setup.error();
+  const auto text = flags.json ? dry_run_json(flags.options, machine, *setup)
+                               : dry_run_text(flags.options, machine, *setup);
   if (!text) return text.error();
   std::fputs(text->c_str(), stdout);
   return kExitOk;
 }
 
-Result<int> tune(TuneFlags flags, const std::string& command_line) {
-  if (const Status fits = check_resume(); flags.resuming && !fits) return fits.error();
-  for (const auto& check : {read_lists, read_amounts}) {
-    const Status status = check(flags);
-    if (!status) return status.error();
+// What is wrong with the flags by themselves.
+Status read_flags(TuneFlags& flags) {
+  if (const Status fits = check_resume(); flags.resuming && !fits) return fits;
+  if (const Status lists = read_lists(flags); !lists) return lists;
+  if (const Status amounts = read_amounts(flags); !amounts) return amounts;
+  if (const Status command = read_command_flags(flags.command, flags.options); !command) {
+    return command;
   }
-  const Status command = read_command_flags(flags.command, flags.options);
-  if (!command) return command.error();
-  const Status movable = check_device_flags(flags.options, flags.device);
-  if (!movable) return movable.error();
+  if (const Status movable = check_device_flags(flags.options, flags.device); !movable) {
+    return movable;
+  }
   const Status asked =
       read_inference(flags.options, flags.inference, flags.data, flags.model_given);
-  if (!asked) return asked.error();
-  const Status names = check_names(flags.options);
-  if (!names) return names.error();
-  double start = steady_clock().now_seconds();
-  const std::string path = flags.db.empty() ? Store::default_path() : flags.db;
-  Result<RunRecord> run = Error{};
+  return asked ? check_names(flags.options) : asked;
+}
+
+Result<RunRecord> resume_run(const TuneFlags& flags, Store& store) {
+  ResumeRequest request;
+  if (!flags.resume.empty()) request.run = flags.resume;
+  if (flags.budget_given) request.budget_seconds = flags.options.budget_seconds;
+  request.wait = !flags.no_wait;
+  TuneLine line;
+  return resume(request, store, line);
+}
+
+Result<int> run_tune(TuneFlags flags, const std::string& command_line) {
+  if (const Status read = read_flags(flags); !read) return read.error();
+  const double start = steady_clock().now_seconds();
   std::unique_ptr<Store> store;
   if (!flags.dry_run) {
     if (Status made = make_output_folder(parent_path(flags.db)); !made) return made.error();
-    auto opened = Store::open(path, Store::Mode::write);
+    auto opened =
+        Store::open(flags.db.empty() ? Store::default_path() : flags.db, Store::Mode::write);
     if (!opened) return opened.error();
     store = std::move(*opened);
   }
   // Better now than after the measuring.
   if (const Status made = make_output_folder(flags.out); !made) return made.error();
-  run = flags.resuming ? resumed_run(flags, *store) : new_run(flags, command_line);
-  if (!run) return run.error();
-  print_buckets(flags, *run);
-  auto setup = tune_setup(run->options, run->machine);
-  if (!setup) return setup.error();
-  if (flags.dry_run) return print_plan(*run, *setup, flags.json);
-  const auto turn = begin(*run, flags, *store, start);
-  if (!turn) return turn.error();
-  setup = tune_setup(run->options, run->machine);  // of the machine as measured
-  if (!setup) return setup.error();
-
-  double spent_seconds = 0;
-  for (const Trial& trial : run->trials) spent_seconds += trial.seconds;
-  if (flags.resuming && flags.budget_given) {
-    run->options.budget_seconds = spent_seconds + flags.options.budget_seconds;
+  if (flags.resuming) {
+    const auto run = resume_run(flags, *store);
+    return run ? finish(*run, flags) : run.error();
   }
-  spent_seconds += steady_clock().now_seconds() - start;  // probing is part of the budget
-  auto end = search_and_store(*run, *setup, *store, spent_seconds);
-  if (!end) return end.error();
-  run->trials = std::move(end->trials);
-  run->stop_reason = end->stop_reason;
-  run->state = end->interrupted ? "interrupted" : "done";
-  const Status proved = prove_promise(*run, *store, start + run->options.budget_seconds);
-  if (!proved) return proved.error();
-  const Status finished = store->finish_run(run->id, run->state, run->stop_reason);
-  if (!finished) return finished.error();
-  return finish(*run, flags);
+  if (const Status data = read_data(flags); !data) return data.error();
+  make_paths_absolute(flags.options);
+  ProbeOptions quick;
+  quick.quick = true;
+  const auto machine = probe_machine(quick);
+  if (!machine) return machine.error();
+  if (const Status settled = settle(flags, *machine); !settled) return settled.error();
+  print_buckets(flags);
+  if (flags.dry_run) return print_plan(flags, *machine);
+  TuneRequest request{flags.options, *machine, command_line, 0, !flags.no_wait};
+  request.spent_seconds = steady_clock().now_seconds() - start;
+  TuneLine line;
+  const auto run = tune(request, *store, line);
+  return run ? finish(*run, flags) : run.error();
 }
 
 // One option for each knob, with the values to try.
@@ -420,7 +329,7 @@ CommandRun declare_tune(Flags& cli) {
   declare_knobs(cli, *flags);
   flags->objective.declare(cli);
   declare_search_flags(cli, *flags);
-  return [flags] { return tune(*flags, own_command_line()); };
+  return [flags] { return run_tune(*flags, own_command_line()); };
 }
 
 }  // namespace ocrtune

@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "base/interrupt.h"
-#include "trial/workloads/engine_infer/infer_runner.h"
 #include "trial/workloads/service/promise.h"
 #include "tuner/session/tune_setup.h"
 #include "tuner/slo/promise_words.h"
@@ -23,13 +22,6 @@ double proof_seconds(const RunOptions& options) {
   const auto promise = parse_promise(options.promise);
   if (options.promise.empty() || !promise) return 0;
   return std::min(kMaxShare * options.budget_seconds, std::max(kLeast, kLimits * promise->seconds));
-}
-
-Result<std::unique_ptr<Runner>> make_proof_runner(const RunRecord& run, double rate) {
-  auto workload = inference_workload(run.options, run.machine);
-  if (!workload) return workload.error();
-  workload->prove_per_second = rate;
-  return make_infer_runner(*workload, run.machine);
 }
 
 std::optional<Trial> prove_winner(const RunRecord& run, const ProofRunner& runner, double seconds) {

@@ -22,7 +22,6 @@ double proof_seconds(const RunOptions& options);
 
 // Who runs `rate` at full length.
 using ProofRunner = std::function<Result<std::unique_ptr<Runner>>(double rate)>;
-Result<std::unique_ptr<Runner>> make_proof_runner(const RunRecord& run, double rate);
 
 // Proves the recommended setting of a run that was judged, in about `seconds`. Nothing: there is
 // nothing to prove, or the time was too short to tell.

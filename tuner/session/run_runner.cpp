@@ -35,11 +35,13 @@ Status check_files(const RunOptions& options) {
 
 }  // namespace
 
-Result<std::unique_ptr<Runner>> make_runner(const RunOptions& options, const Machine& machine) {
+Result<std::unique_ptr<Runner>> make_runner(const RunOptions& options, const Machine& machine,
+                                            double prove_per_second) {
   if (Status there = check_files(options); !there) return there.error();
   if (options.infers() && (options.command.empty() || options.serves())) {
-    const auto workload = inference_workload(options, machine);
+    auto workload = inference_workload(options, machine);
     if (!workload) return workload.error();
+    workload->prove_per_second = prove_per_second;
     return make_infer_runner(*workload, machine);
   }
   if (options.command.empty()) {

@@ -9,8 +9,10 @@
 
 namespace ocrtune {
 
-// missing: the run's data, before any trial. Errors too: a command that cannot be tried here
-// (trial/workloads/command/command_prepare.h).
-Result<std::unique_ptr<Runner>> make_runner(const RunOptions& options, const Machine& machine);
+// With `prove_per_second` above 0 its trials run that rate of requests at full length instead of
+// searching for one. Errors: missing (the run's data, before any trial), and those of a command
+// that cannot be tried here (trial/workloads/command/command_prepare.h).
+Result<std::unique_ptr<Runner>> make_runner(const RunOptions& options, const Machine& machine,
+                                            double prove_per_second = 0);
 
 }  // namespace ocrtune

@@ -254,9 +254,9 @@ void judge_verification(const RunRecord& run, const VerifyOptions& options,
                   all.now.all_discarded() ? "; although other load spoilt all samples" : "");
 }
 
-Verification verify(const RunRecord& run, Runner& runner, Clock& clock,
-                    const VerifyOptions& options,
-                    const std::function<void(const Trial&)>& on_trial) {
+Verification measure_again(const RunRecord& run, Runner& runner, Clock& clock,
+                           const VerifyOptions& options,
+                           const std::function<void(const Trial&)>& on_trial) {
   Verification verification;
   verification.baseline = run.options.baseline;
   verification.recommended = run.result.recommendation.knobs;

@@ -48,9 +48,9 @@ struct Verification {
 };
 
 // `run` was judged (tuner/session/tune_setup.h) and has a recommendation.
-Verification verify(const RunRecord& run, Runner& runner, Clock& clock,
-                    const VerifyOptions& options,
-                    const std::function<void(const Trial&)>& on_trial);
+Verification measure_again(const RunRecord& run, Runner& runner, Clock& clock,
+                           const VerifyOptions& options,
+                           const std::function<void(const Trial&)>& on_trial);
 
 // Fills state, reason and the figures from `trials`: the pure part.
 void judge_verification(const RunRecord& run, const VerifyOptions& options,

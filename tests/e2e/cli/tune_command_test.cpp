@@ -78,13 +78,6 @@ TEST_F(TuneCommand, MeasuresRecommendsAndReports) {
   EXPECT_EQ(kept->state, "done");
 }
 
-TEST_F(TuneCommand, DryRunStartsNothing) {
-  const Ran ran = run(small("--nproc 1,2 --batch 4 --dry-run"));
-  EXPECT_EQ(ran.code, 0) << ran.out;
-  EXPECT_NE(ran.out.find("nproc"), std::string::npos);
-  EXPECT_FALSE(path_exists(db_));
-}
-
 TEST_F(TuneCommand, DryRunAsOneDocument) {
   const Ran ran = run(small("--nproc 1-2 --batch 4 --dry-run --json 2>/dev/null"));
   ASSERT_EQ(ran.code, 0) << ran.out;

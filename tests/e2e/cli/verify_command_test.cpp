@@ -14,7 +14,6 @@
 namespace ocrtune {
 namespace {
 
-using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 class VerifyCommand : public ::testing::Test {
@@ -77,7 +76,8 @@ class VerifyCommand : public ::testing::Test {
   std::string folder_, output_;
 };
 
-TEST_F(VerifyCommand, SaysOkNotOkAndUnsafe) {
+// What else it says of which machine: unit/tuner/session/session_test.cpp.
+TEST_F(VerifyCommand, TheExitCodeSaysWhetherTheRecommendationHolds) {
   tune();
   ASSERT_FALSE(HasFatalFailure());
   // Other load may spoil the samples of a busy machine; then nothing is called proved.
@@ -89,14 +89,7 @@ TEST_F(VerifyCommand, SaysOkNotOkAndUnsafe) {
   EXPECT_EQ(code, busy ? 1 : 0) << output_;
   EXPECT_THAT(output_, HasSubstr(busy ? "UNDECIDED: " : "OK: "));
 
-  ASSERT_TRUE(write_file(folder_ + "/fate", "rate=300\n"));
-  EXPECT_EQ(verify(), 1) << output_;
-  EXPECT_THAT(output_, AnyOf(HasSubstr("DRIFT: "), HasSubstr("UNDECIDED: ")));
-  EXPECT_THAT(output_, testing::ContainsRegex("-(3[5-9]|4[0-4])\\.[0-9] %"));
-
   ASSERT_TRUE(write_file(folder_ + "/fate", "echo 'OSError: [Errno 28] No space left'; exit 1\n"));
-  EXPECT_EQ(verify(), 1) << output_;
-  EXPECT_THAT(output_, HasSubstr("UNSAFE: the recommended setting failed"));
   EXPECT_EQ(verify({"--json"}), 1);
   const auto start = output_.find('{');
   const auto json = nlohmann::json::parse(start == std::string::npos ? "" : output_.substr(start),

@@ -70,7 +70,7 @@ class VerificationTest : public testing::Test {
     }
     runner_.rates = {{base_, 100}, {best_, 180}};
   }
-  Verification check() { return verify(run_, runner_, clock_, {}, {}); }
+  Verification check() { return measure_again(run_, runner_, clock_, {}, {}); }
 
   StepClock clock_;
   ScriptedRunner runner_;
@@ -142,7 +142,7 @@ TEST_F(VerificationTest, FewSamplesAreNoProofThatAllIsWell) {
   options.min_trials = 1;
   options.seconds = 1;
   run_.trials.erase(run_.trials.begin() + 2, run_.trials.end());  // one old trial each
-  const Verification verification = verify(run_, runner_, clock_, options, {});
+  const Verification verification = measure_again(run_, runner_, clock_, options, {});
   EXPECT_EQ(verification.state, VerifyState::undecided) << verification.reason;
 }
 

@@ -1,0 +1,229 @@
+#include "tuner/session/session.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "trial/table_runner.h"
+
+namespace ocrtune {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Four cores: more of them are faster, and so is a larger batch.
+RecordedTable four_cores() {
+  RecordedTable table;
+  for (int nproc : {1, 2}) {
+    for (int threads : {1, 2}) {
+      for (int batch : {4, 8}) {
+        TableRow row;
+        row.knobs.nproc = nproc;
+        row.knobs.threads = threads;
+        row.knobs.batch = batch;
+        row.samples_per_second = 50 * nproc * threads * batch / (batch + 4.0);
+        row.peak_bytes = 100ULL << 20;
+        row.noise_sigma = 0.01;
+        table.rows.push_back(row);
+      }
+    }
+  }
+  return table;
+}
+
+struct Witness : SessionObserver {
+  std::vector<Trial> trials;
+  int begun = 0, shown = 0, proofs = 0;
+  void begins(const RunRecord&, const Machine&, double) override { ++begun; }
+  void progress(const TuneProgress&) override { ++shown; }
+  void measured(const Trial& trial) override { trials.push_back(trial); }
+  void proves() override { ++proofs; }
+};
+
+// Sessions over a recorded table: no process is started and no time passes.
+class SessionTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = *make_temporary_directory("session_test");
+    ::setenv("OCRTUNE_LOCK_DIR", folder_.c_str(), 1);
+    store_ = *Store::open(join_path(folder_, "runs.sqlite"), Store::Mode::write);
+    machine_.fingerprint = "f00d";
+    machine_.host = "box";
+    machine_.cpu.logical_cpus = 4;
+    machine_.memory.available_bytes = 8ULL << 30;
+    doors_.clock = &clock_;
+    doors_.probe = [this](const ProbeOptions& options) {
+      probes_ += options.quick ? 0 : 1;
+      return Result<Machine>(machine_);
+    };
+    doors_.runner = [this](const RunOptions&, const Machine&, double rate) {
+      proved_ = std::max(proved_, rate);
+      return Result<std::unique_ptr<Runner>>(
+          std::make_unique<TableRunner>(table_, clock_, ++seed_));
+    };
+  }
+  void TearDown() override {
+    ::unsetenv("OCRTUNE_LOCK_DIR");
+    store_.reset();
+    EXPECT_TRUE(remove_tree(folder_));
+  }
+
+  TuneRequest request(double budget_seconds) const {
+    TuneRequest request;
+    request.options.axes = {{"nproc", {"1", "2"}}, {"threads", {"1", "2"}},
+                            {"batch", {"4", "8"}}, {"workers", {"0"}},
+                            {"binding", {"none"}}, {"precision", {"fp32"}}};
+    request.options.baseline.batch = 4;
+    request.options.budget_seconds = budget_seconds;
+    request.options.trial_seconds = 1;
+    request.machine = machine_;
+    request.command_line = "ocrtune tune";
+    return request;
+  }
+  Result<RunRecord> tuned(double budget_seconds) {
+    return tune(request(budget_seconds), *store_, witness_, doors_);
+  }
+  static Knobs best() { return *parse_knobs({"nproc=2", "threads=2", "batch=8"}); }
+
+  std::string folder_;
+  std::unique_ptr<Store> store_;
+  Machine machine_;
+  RecordedTable table_ = four_cores();
+  CountingClock clock_;
+  SessionDoors doors_;
+  Witness witness_;
+  std::uint64_t seed_ = 0;
+  int probes_ = 0;
+  double proved_ = 0;
+};
+
+TEST_F(SessionTest, TuneKeepsEveryTrialAndRecommendsTheBest) {
+  const auto run = tuned(30);
+  ASSERT_TRUE(run) << run.error().what;
+  EXPECT_EQ(run->state, "done");
+  EXPECT_EQ(probes_, 1);
+  ASSERT_TRUE(run->result.found);
+  EXPECT_EQ(run->result.recommendation.knobs, best());
+  EXPECT_NEAR(run->result.gain.median, 16 / 3.0, 0.3);
+  EXPECT_EQ(run->options.memory_limit_bytes, 8ULL << 30);
+  EXPECT_EQ(witness_.trials.size(), run->trials.size());
+  EXPECT_EQ(witness_.begun, 1);
+  EXPECT_GT(witness_.shown, 0);
+  const auto kept = judged_run(*store_, "last");
+  ASSERT_TRUE(kept) << kept.error().what;
+  EXPECT_EQ(kept->id, run->id);
+  EXPECT_EQ(kept->state, "done");
+  EXPECT_EQ(kept->trials.size(), run->trials.size());
+  EXPECT_EQ(kept->result.recommendation.knobs, best());
+}
+
+TEST_F(SessionTest, TimeBeforeTheCallIsPartOfTheBudget) {
+  TuneRequest late = request(10);
+  late.spent_seconds = 6;
+  const auto run = tune(late, *store_, witness_, doors_);
+  ASSERT_TRUE(run) << run.error().what;
+  EXPECT_LE(run->trials.size(), 4U);
+  EXPECT_EQ(run->stop_reason, "budget");
+  EXPECT_EQ(probes_, 0) << "ten seconds are for the trials";
+}
+
+TEST_F(SessionTest, AMistakeIsSaidBeforeAnythingIsMeasuredOrKept) {
+  TuneRequest wrong = request(30);
+  wrong.options.constraints = {"batch>=100"};
+  const auto run = tune(wrong, *store_, witness_, doors_);
+  ASSERT_FALSE(run);
+  EXPECT_EQ(run.error().kind, ErrorKind::usage);
+  EXPECT_THAT(run.error().what, HasSubstr("leaves no setting"));
+  EXPECT_EQ(witness_.begun, 0);
+  EXPECT_TRUE((*store_->list_runs()).empty());
+}
+
+TEST_F(SessionTest, ResumeGoesOnFromTheStoredTrials) {
+  const auto stopped = tuned(4);
+  ASSERT_TRUE(stopped) << stopped.error().what;
+  EXPECT_EQ(stopped->stop_reason, "budget");
+  ResumeRequest more;
+  more.budget_seconds = 40;
+  const auto run = resume(more, *store_, witness_, doors_);
+  ASSERT_TRUE(run) << run.error().what;
+  EXPECT_EQ(run->id, stopped->id);
+  EXPECT_GT(run->trials.size(), stopped->trials.size());
+  for (std::size_t i = 0; i < stopped->trials.size(); ++i) {
+    EXPECT_EQ(run->trials[i].id, stopped->trials[i].id);
+  }
+  EXPECT_EQ(run->result.recommendation.knobs, best());
+  EXPECT_EQ(judged_run(*store_, run->id)->trials.size(), run->trials.size());
+}
+
+TEST_F(SessionTest, ResumeWithoutABudgetHasWhatIsLeft) {
+  ASSERT_TRUE(tuned(4));
+  const std::size_t before = witness_.trials.size();
+  const auto run = resume({}, *store_, witness_, doors_);
+  ASSERT_TRUE(run) << run.error().what;
+  EXPECT_EQ(witness_.trials.size(), before);
+  EXPECT_EQ(run->stop_reason, "budget");
+}
+
+TEST_F(SessionTest, ResumeRefusesTheRunOfAnotherMachine) {
+  ASSERT_TRUE(tuned(4));
+  machine_.fingerprint = "beef";
+  const auto run = resume({}, *store_, witness_, doors_);
+  ASSERT_FALSE(run);
+  EXPECT_EQ(run.error().kind, ErrorKind::usage);
+  EXPECT_THAT(run.error().what, HasSubstr("another machine (box)"));
+}
+
+TEST_F(SessionTest, VerifyIsOkAsLongAsTheMachineIsAsItWas) {
+  ASSERT_TRUE(tuned(30));
+  const auto same = verify({}, *store_, witness_, doors_);
+  ASSERT_TRUE(same) << same.error().what;
+  EXPECT_EQ(same->verification.state, VerifyState::ok) << same->verification.reason;
+  EXPECT_EQ(same->verification.recommended, best());
+  ASSERT_TRUE(same->kept);
+  EXPECT_THAT(store_->events(same->run.id)->back().text, HasSubstr("verify OK"));
+
+  for (TableRow& row : table_.rows) row.samples_per_second *= 0.6;
+  const auto slower = verify({}, *store_, witness_, doors_);
+  ASSERT_TRUE(slower) << slower.error().what;
+  EXPECT_EQ(slower->verification.state, VerifyState::drift) << slower->verification.reason;
+
+  for (TableRow& row : table_.rows) {
+    if (row.knobs == best()) row.outcome = Outcome::out_of_memory;
+  }
+  const auto fails = verify({}, *store_, witness_, doors_);
+  ASSERT_TRUE(fails) << fails.error().what;
+  EXPECT_EQ(fails->verification.state, VerifyState::unsafe);
+  EXPECT_EQ(fails->verification.trials.size(), 1U) << "a danger is settled by one look";
+}
+
+TEST_F(SessionTest, VerifyNeedsARecommendation) {
+  for (TableRow& row : table_.rows) row.outcome = Outcome::crashed;
+  const auto run = tuned(20);
+  ASSERT_TRUE(run) << run.error().what;
+  EXPECT_FALSE(run->result.found);
+  EXPECT_THAT(run->stop_reason, HasSubstr("failed in the same way"));
+  const auto answer = verify({}, *store_, witness_, doors_);
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().kind, ErrorKind::missing);
+}
+
+TEST_F(SessionTest, TheWinnersLatencyTargetIsProvedAtFullLength) {
+  TuneRequest promised = request(30);
+  promised.options.mode = "infer";
+  promised.options.promise = "p99=50ms";
+  promised.options.axes["queue"] = {"shared"};
+  const auto run = tune(promised, *store_, witness_, doors_);
+  ASSERT_TRUE(run) << run.error().what;
+  EXPECT_EQ(witness_.proofs, 1);
+  EXPECT_NEAR(proved_, 133, 5) << "the rate that is claimed";
+  EXPECT_EQ(run->trials.back().phase, "proof");
+  EXPECT_EQ(judged_run(*store_, run->id)->trials.back().phase, "proof");
+}
+
+}  // namespace
+}  // namespace ocrtune

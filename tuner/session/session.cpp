@@ -1,0 +1,202 @@
+#include "tuner/session/session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/interrupt.h"
+#include "tuner/session/machine_lock.h"
+#include "tuner/session/promise_proof.h"
+#include "tuner/session/run_runner.h"
+#include "tuner/session/tune_setup.h"
+#include "tuner/store/program_versions.h"
+
+namespace ocrtune {
+namespace {
+
+Result<std::unique_ptr<Runner>> runner_of(const SessionDoors& doors, const RunOptions& options,
+                                          const Machine& machine, double prove_per_second = 0) {
+  return (doors.runner ? doors.runner : make_runner)(options, machine, prove_per_second);
+}
+
+Result<MachineLock> take_turn(bool wait, SessionObserver& observer, const SessionDoors& doors) {
+  return MachineLock::take(
+      wait, [&](const std::string& holder) { observer.waits_for(holder); }, *doors.clock);
+}
+
+Result<Machine> look(const SessionDoors& doors) {
+  ProbeOptions quick;
+  quick.quick = true;
+  return doors.probe(quick);
+}
+
+std::uint64_t memory_limit(const Machine& machine) {
+  const auto limit = static_cast<std::uint64_t>(machine.memory.limit_bytes.value_or(0));
+  const auto available = static_cast<std::uint64_t>(machine.memory.available_bytes);
+  if (limit == 0 || available == 0) return std::max(limit, available);
+  return std::min(limit, available);
+}
+
+double seconds_of(const std::vector<Trial>& trials) {
+  double seconds = 0;
+  for (const Trial& trial : trials) seconds += trial.seconds;
+  return seconds;
+}
+
+// The latency target of the winner, proved at full length; a winner that fails makes room for the
+// next.
+Status prove(RunRecord& run, Store& store, double end_seconds, SessionObserver& observer,
+             const SessionDoors& doors) {
+  constexpr int kMaxWinners = 2;
+  for (int i = 0; i < kMaxWinners && !run.options.promise.empty() && !interrupted(); ++i) {
+    if (Status judged = judge(run); !judged) return judged;
+    const double left = end_seconds - doors.clock->now_seconds();
+    const auto runner = [&](double rate) {
+      return runner_of(doors, run.options, run.machine, rate);
+    };
+    observer.proves();
+    auto trial = prove_winner(run, runner, std::min(left, proof_seconds(run.options)));
+    if (!trial) break;
+    if (Status kept = store.add_trial(run.id, *trial); !kept) return kept;
+    run.trials.push_back(std::move(*trial));
+    if (run.trials.back().ok()) break;
+  }
+  return Status();
+}
+
+// Searches until `end_seconds` of the clock, proves, and judges.
+Result<RunRecord> search(RunRecord run, double end_seconds, Store& store, SessionObserver& observer,
+                         const SessionDoors& doors) {
+  const auto setup = tune_setup(run.options, run.machine);
+  if (!setup) return setup.error();
+  const auto search = find_strategy(run.options.strategy)->make(setup->space, setup->search);
+  const auto runner = runner_of(doors, run.options, run.machine);
+  if (!runner) return runner.error();
+  TuneLoopOptions loop;
+  loop.budget_seconds =
+      std::max(0.0, end_seconds - doors.clock->now_seconds() - proof_seconds(run.options));
+  loop.limits = trial_limits(run.options);
+  loop.earlier = run.trials;
+  TuneCallbacks callbacks;
+  callbacks.on_trial = [&](Trial& trial) {
+    Status kept = store.add_trial(run.id, trial);
+    if (kept) observer.measured(trial);
+    return kept;
+  };
+  callbacks.on_progress = [&](const TuneProgress& progress) { observer.progress(progress); };
+  observer.begins(run, run.machine, loop.budget_seconds);
+  auto end = tune_loop(*search, **runner, *doors.clock, loop, callbacks);
+  if (!end) return end.error();
+  run.trials = std::move(end->trials);
+  run.stop_reason = end->stop_reason;
+  run.state = end->interrupted ? "interrupted" : "done";
+  if (Status proved = prove(run, store, end_seconds, observer, doors); !proved) {
+    return proved.error();
+  }
+  if (Status kept = store.finish_run(run.id, run.state, run.stop_reason); !kept) {
+    return kept.error();
+  }
+  if (Status judged = judge(run); !judged) return judged.error();
+  return run;
+}
+
+}  // namespace
+
+Result<RunRecord> tune(const TuneRequest& request, Store& store, SessionObserver& observer,
+                       const SessionDoors& doors) {
+  double start = doors.clock->now_seconds() - request.spent_seconds;
+  RunRecord run;
+  run.id = new_run_id();
+  run.started = utc_now();
+  run.command_line = request.command_line;
+  run.versions = {program_versions().begin(), program_versions().end()};
+  run.options = request.options;
+  run.machine = request.machine;
+  // A mistake is said before anything is waited for or measured.
+  if (const auto possible = tune_setup(run.options, run.machine); !possible) {
+    return possible.error();
+  }
+  const double before = doors.clock->now_seconds();
+  const auto turn = take_turn(request.wait, observer, doors);
+  if (!turn) return turn.error();
+  start += doors.clock->now_seconds() - before;
+  // Measuring the machine takes seconds: a budget of few is for the trials.
+  constexpr double kMinForProbe = 15;
+  if (run.options.budget_seconds >= kMinForProbe) {
+    auto machine = doors.probe({});
+    if (!machine) return machine.error();
+    run.machine = std::move(*machine);
+  }
+  if (run.options.memory_limit_bytes == 0) {
+    run.options.memory_limit_bytes = memory_limit(run.machine);
+  }
+  if (Status begun = store.begin_run(run); !begun) return begun.error();
+  const double end = start + run.options.budget_seconds;
+  return search(std::move(run), end, store, observer, doors);
+}
+
+Result<RunRecord> resume(const ResumeRequest& request, Store& store, SessionObserver& observer,
+                         const SessionDoors& doors) {
+  double start = doors.clock->now_seconds();
+  auto run = store.load_run(request.run);
+  if (!run) return run.error();
+  const auto here = look(doors);
+  if (!here) return here.error();
+  if (here->fingerprint != run->machine.fingerprint) {
+    return Error{ErrorKind::usage,
+                 fmt::format("run {} was measured on another machine ({}); its trials say nothing "
+                             "about this one: start a new tune without --resume",
+                             run->id, run->machine.host)};
+  }
+  if (Status taken = store.take_run(run->id); !taken) return taken.error();
+  const double before = doors.clock->now_seconds();
+  const auto turn = take_turn(request.wait, observer, doors);
+  if (!turn) {
+    (void)store.finish_run(run->id, "interrupted", run->stop_reason).ok();
+    return turn.error();
+  }
+  start += doors.clock->now_seconds() - before;
+  const double spent = seconds_of(run->trials);
+  if (request.budget_seconds) run->options.budget_seconds = spent + *request.budget_seconds;
+  const double end = start + run->options.budget_seconds - spent;
+  return search(*std::move(run), end, store, observer, doors);
+}
+
+Result<RunRecord> judged_run(const Store& store, const std::string& id) {
+  auto run = store.load_run(id);
+  if (!run) return run;
+  if (Status judged = judge(*run); !judged) return judged.error();
+  return run;
+}
+
+Result<VerifyAnswer> verify(const VerifyRequest& request, const Store& store,
+                            SessionObserver& observer, const SessionDoors& doors) {
+  auto run = judged_run(store, request.run);
+  if (!run) return run.error();
+  if (!run->result.found) {
+    return Error{ErrorKind::missing,
+                 "run " + run->id + " has no recommendation to verify: " + run->result.answer};
+  }
+  const auto turn = take_turn(request.wait, observer, doors);
+  if (!turn) return turn.error();
+  const auto here = look(doors);
+  if (!here) return here.error();
+  const auto runner = runner_of(doors, run->options, *here);
+  if (!runner) return runner.error();
+  observer.begins(*run, *here, request.options.seconds);
+  VerifyAnswer answer;
+  answer.verification = measure_again(*run, **runner, *doors.clock, request.options,
+                                      [&](const Trial& trial) { observer.measured(trial); });
+  answer.run = *std::move(run);
+  auto writable = Store::open(store.path(), Store::Mode::write);
+  answer.kept = writable
+                    ? (*writable)->add_event(
+                          answer.run.id,
+                          fmt::format("verify {}: {}", verify_state_name(answer.verification.state),
+                                      answer.verification.reason))
+                    : Status(writable.error());
+  return answer;
+}
+
+}  // namespace ocrtune

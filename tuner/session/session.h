@@ -1,0 +1,91 @@
+// The verbs of a run as functions: tune, resume, verify. cli/ parses, calls one of them, and
+// prints.
+//
+// Each takes the machine's turn (tuner/session/machine_lock.h), measures, keeps every trial in the
+// store before the next one starts, and gives the run with its verdict.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "probes/probe.h"
+#include "trial/runner.h"
+#include "tuner/session/tune_loop.h"
+#include "tuner/session/verification.h"
+#include "tuner/store/run_record.h"
+#include "tuner/store/store.h"
+
+namespace ocrtune {
+
+// Is told how a session goes, on its thread.
+class SessionObserver {
+ public:
+  virtual ~SessionObserver() = default;
+  virtual void waits_for(const std::string& /*holder*/) {}  // another measurement on this machine
+  // The trials begin, on the machine `here`; they may take so many seconds in all.
+  virtual void begins(const RunRecord& /*run*/, const Machine& /*here*/, double /*seconds*/) {}
+  virtual void progress(const TuneProgress& /*progress*/) {}
+  virtual void measured(const Trial& /*trial*/) {}
+  virtual void proves() {}  // the winner's latency target, at full length
+};
+
+// What a session reaches the outside by; tests bring their own.
+struct SessionDoors {
+  Clock* clock = &steady_clock();
+  std::function<Result<Machine>(const ProbeOptions&)> probe = probe_machine;
+  // Who runs the trials; with `prove_per_second` above 0, who proves that rate.
+  std::function<Result<std::unique_ptr<Runner>>(const RunOptions&, const Machine&,
+                                                double prove_per_second)>
+      runner;  // empty: tuner/session/run_runner.h
+};
+
+struct TuneRequest {
+  RunOptions options;        // memory_limit_bytes 0: what the machine has
+  Machine machine;           // as looked at; measured in a session whose budget allows it
+  std::string command_line;  // as typed, without secrets
+  double spent_seconds = 0;  // of the budget, before the call
+  bool wait = true;          // for the end of another measurement; false: an error
+};
+
+struct ResumeRequest {
+  std::string run = "last";              // its id, or an unambiguous beginning
+  std::optional<double> budget_seconds;  // of this call; unset: what is left of the run's own
+  bool wait = true;
+};
+
+struct VerifyRequest {
+  std::string run = "last";
+  VerifyOptions options;
+  bool wait = true;
+};
+
+struct VerifyAnswer {
+  RunRecord run;
+  Verification verification;
+  Status kept;  // as an event of the run; a store that cannot be written does not undo the answer
+};
+
+// A new run, judged. Errors: usage (options that make no sense), what a door or the store gave,
+// exhausted (another measurement is under way), interrupted while waiting. Failed trials and
+// Ctrl-C between trials are no errors: the run's state and its result say so.
+Result<RunRecord> tune(const TuneRequest& request, Store& store, SessionObserver& observer,
+                       const SessionDoors& doors = {});
+
+// The run goes on with its own settings and trials. Errors also: missing (no such run), usage (of
+// another machine, or held by a living process).
+Result<RunRecord> resume(const ResumeRequest& request, Store& store, SessionObserver& observer,
+                         const SessionDoors& doors = {});
+
+// Is the stored recommendation still right here? Errors also: missing (no such run, or it
+// recommends nothing).
+Result<VerifyAnswer> verify(const VerifyRequest& request, const Store& store,
+                            SessionObserver& observer, const SessionDoors& doors = {});
+
+// A run of the store with its verdict. Errors: missing (no such run), usage (ambiguous), invalid.
+Result<RunRecord> judged_run(const Store& store, const std::string& id);
+
+}  // namespace ocrtune
