@@ -58,7 +58,8 @@ bool parse_stat_line(std::string_view line, ProcessStat& stat) {
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) {
     return false;
   }
-  // Fields after the name: state 0, parent 1, session 3, user 11 and system time 12, start 19.
+  // Fields after the name: state 0, parent 1, session 3, minor faults 7, user 11 and system time
+  // 12, start 19.
   std::array<std::string_view, 20> fields;
   std::size_t at = close + 1;
   for (std::string_view& field : fields) {
@@ -71,7 +72,8 @@ bool parse_stat_line(std::string_view line, ProcessStat& stat) {
   std::uint64_t user = 0, system = 0;
   const bool numbers = parse_field(line.substr(0, open), stat.pid) &&
                        parse_field(fields[1], stat.parent) &&
-                       parse_field(fields[3], stat.session) && parse_field(fields[11], user) &&
+                       parse_field(fields[3], stat.session) &&
+                       parse_field(fields[7], stat.minor_faults) && parse_field(fields[11], user) &&
                        parse_field(fields[12], system) && parse_field(fields[19], stat.start_ticks);
   if (!numbers || stat.pid <= 0 || fields[0].size() != 1) return false;
   stat.state = fields[0][0];

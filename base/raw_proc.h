@@ -14,7 +14,8 @@ struct ProcessStat {
   char state = '?';
   std::uint64_t start_ticks = 0;  // since boot
   std::uint64_t cpu_ticks = 0;    // user and system, threads that have ended included
-  std::string_view name;          // as the kernel has it; points into the line
+  std::uint64_t minor_faults = 0;
+  std::string_view name;  // as the kernel has it; points into the line
 
   bool ended() const { return state == 'Z' || state == 'X'; }
 };

@@ -11,6 +11,7 @@ constexpr double kCostShare = 0.003;  // of all CPUs, for those
 // what only the machine's available memory suggests: other programs may have taken it.
 constexpr double kLimitShare = 0.25, kPeakShare = 0.05, kHintShare = 0.02;
 constexpr double kPeakTolerance = 0.01, kHintTolerance = 0.03, kUnsure = 0.05;
+constexpr double kMaxPatience = 64;
 constexpr double kMegabyte = 1048576;
 constexpr double kSmall = 4 * kMegabyte, kSmallHint = 32 * kMegabyte;
 
@@ -26,7 +27,7 @@ MemoryAccount::MemoryAccount(double cpus) : cpus_(std::max(1.0, cpus)) {}
 
 void MemoryAccount::take_rss(const MemoryReading& reading, double) {
   measured_ = false;
-  bytes_ = unmapped_;
+  bytes_ = bound_ = unmapped_;
   unread_rss_ = 0;
   available_ = reading.available_bytes;
   for (const ProcessMemory& process : reading.processes) {
@@ -37,7 +38,11 @@ void MemoryAccount::take_rss(const MemoryReading& reading, double) {
     }
     const Known& then = found->second;
     const std::uint64_t grown = process.rss_bytes > then.rss ? process.rss_bytes - then.rss : 0;
-    bytes_ += std::min(then.pss + grown, process.rss_bytes);  // PSS is never above RSS
+    const std::uint64_t faulted =
+        process.faulted_bytes > then.faulted ? process.faulted_bytes - then.faulted : 0;
+    // PSS is never above RSS.
+    bytes_ += std::min(then.pss + grown, process.rss_bytes);
+    bound_ += std::min(then.pss + std::max(grown, faulted), process.rss_bytes);
   }
   pending_ = std::max(pending_, bytes_);
 }
@@ -58,14 +63,19 @@ void MemoryAccount::take_pss(const MemoryReading& reading, double now_seconds,
     if (process.peak_rss_bytes > std::max(before, process.rss_bytes)) {
       spike += process.peak_rss_bytes - process.rss_bytes;
     }
-    known[identity] = {process.rss_bytes, process.pss_bytes,
+    known[identity] = {process.rss_bytes, process.faulted_bytes, process.pss_bytes,
                        std::max(before, process.peak_rss_bytes)};
   }
   known_ = std::move(known);
   last_pss_ = now_seconds;
   cost_ = cost_cpu_seconds;
+  if (passes_peak(reading.bytes())) {
+    bound_patience_ = 1;
+  } else if (passes_peak(bound_)) {
+    bound_patience_ = std::min(2 * bound_patience_, kMaxPatience);
+  }
   unmapped_ = reading.unmapped_shm_bytes;
-  bytes_ = read_bytes_ = reading.bytes();
+  bytes_ = bound_ = read_bytes_ = reading.bytes();
   available_ = read_available_ = reading.available_bytes;
   unread_rss_ = 0;
   pending_ = 0;
@@ -80,6 +90,10 @@ std::uint64_t MemoryAccount::hidden_growth() const {
   return read_available_ - available_;
 }
 
+bool MemoryAccount::passes_peak(std::uint64_t bytes) const {
+  return real(bytes) > (1 + kPeakTolerance) * real(peak_) + kSmall;
+}
+
 bool MemoryAccount::wants_pss(double now_seconds, std::uint64_t limit_bytes) const {
   if (last_pss_ < 0) return true;
   const double since = now_seconds - last_pss_;
@@ -89,9 +103,11 @@ bool MemoryAccount::wants_pss(double now_seconds, std::uint64_t limit_bytes) con
       std::max(all, with_hidden) >= limit_bytes) {
     return true;
   }
-  const double peak = real(peak_);
-  if (real(all) > (1 + kPeakTolerance) * peak + kSmall && since >= cost_ / kPeakShare) return true;
-  if (real(with_hidden) > (1 + kHintTolerance) * peak + kSmallHint && since >= cost_ / kHintShare) {
+  if (limit_bytes > 0 && bound_ >= limit_bytes && since >= cost_ / kPeakShare) return true;
+  if (passes_peak(all) && since >= cost_ / kPeakShare) return true;
+  if (passes_peak(bound_) && since >= bound_patience_ * cost_ / kPeakShare) return true;
+  if (real(with_hidden) > (1 + kHintTolerance) * real(peak_) + kSmallHint &&
+      since >= cost_ / kHintShare) {
     return true;
   }
   return since >= std::max(kPssSeconds, cost_ / (kCostShare * cpus_));

@@ -7,8 +7,12 @@
 //   - Only measured PSS becomes the peak.
 //   - Between two readings a known process counts its last PSS plus the growth of its RSS, and a
 //     process that was never read counts nothing.
-//   - Whenever that estimate, the RSS of unread processes, or the fall of what the machine has
-//     available says that a limit or the peak may have been passed, PSS is due at once.
+//   - A page that is copied on write costs memory and shows in no RSS. It takes a minor fault: PSS
+//     plus a page for each fault, at most RSS, bounds what a process may hold.
+//   - Whenever that estimate, that bound, the RSS of unread processes, or the fall of what the
+//     machine has available says that a limit or the peak may have been passed, PSS is due at once.
+//     A program that takes pages and gives them back all the time raises the bound alone: each time
+//     that a reading does not confirm it, the next one waits twice as long.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +26,7 @@ struct ProcessMemory {
   int pid = 0;
   std::uint64_t start_ticks = 0;
   std::uint64_t rss_bytes = 0;
+  std::uint64_t faulted_bytes = 0;     // a page for each minor fault since its start
   std::uint64_t pss_bytes = 0;         // of a full reading only, like the rest
   std::uint64_t pss_shared_bytes = 0;  // of it, shared memory (tmpfs, shm, System V)
   std::uint64_t peak_rss_bytes = 0;    // the kernel's own high-water mark
@@ -58,9 +63,10 @@ class MemoryAccount {
 
  private:
   struct Known {
-    std::uint64_t rss = 0, pss = 0, peak_rss = 0;
+    std::uint64_t rss = 0, faulted = 0, pss = 0, peak_rss = 0;
   };
   std::uint64_t hidden_growth() const;
+  bool passes_peak(std::uint64_t bytes) const;  // by more than a reading is worth
 
   double cpus_;
   std::map<std::pair<int, std::uint64_t>, Known> known_;  // of the last full reading
@@ -68,6 +74,8 @@ class MemoryAccount {
   std::uint64_t read_bytes_ = 0, read_available_ = 0;  // of the last full reading
   std::uint64_t unmapped_ = 0;
   std::uint64_t bytes_ = 0, unread_rss_ = 0, available_ = 0;
+  std::uint64_t bound_ = 0;    // bytes_, had every fault copied a page
+  double bound_patience_ = 1;  // doubles with each bound that was not confirmed
   std::uint64_t peak_ = 0;
   std::uint64_t pending_ = 0;   // highest estimate since the last full reading
   std::uint64_t possible_ = 0;  // highest that was never read

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
+#include "base/raw_proc.h"
 #include "base/text.h"
 #include "trial/observe/shm_files.h"
 
@@ -65,13 +66,21 @@ std::uint64_t resident_bytes(int pid, std::array<char, 4096>& block) {
   return pages * kPage;
 }
 
+std::uint64_t faulted_bytes(int pid) {
+  static const auto kPage = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  char block[kStatBytes];
+  ProcessStat stat;
+  return read_process_stat(pid, block, stat) ? stat.minor_faults * kPage : 0;
+}
+
 }  // namespace
 
 MemoryReading read_memory(const std::vector<ProcessFacts>& members, bool with_pss) {
   MemoryReading reading;
   std::array<char, 4096> block{};
   for (const ProcessFacts& member : members) {
-    ProcessMemory process{member.pid, member.start_ticks, resident_bytes(member.pid, block)};
+    ProcessMemory process{member.pid, member.start_ticks, resident_bytes(member.pid, block),
+                          faulted_bytes(member.pid)};
     if (with_pss) {
       const std::string_view text =
           read_into(fmt::format("/proc/{}/smaps_rollup", member.pid), block);

@@ -1,9 +1,9 @@
 // How much memory a trial's process tree takes, shared pages counted once.
 //
-// Reads /proc for a MemoryAccount (trial/observe/memory_account.h), which says when. RSS is read
-// ten times a second, PSS when it is due. Of /dev/shm only files count that the tree has open or
-// mapped, and of those that were there before only their growth.
-// Source: proc(5), smaps_rollup, statm and status.
+// Reads /proc for a MemoryAccount (trial/observe/memory_account.h), which says when. RSS and
+// page faults are read ten times a second, PSS when it is due. Of /dev/shm only files count that
+// the tree has open or mapped, and of those that were there before only their growth. Source:
+// proc(5), smaps_rollup, stat, statm and status.
 #pragma once
 
 #include <cstdint>

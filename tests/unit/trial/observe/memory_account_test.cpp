@@ -73,6 +73,44 @@ TEST(MemoryAccount, WhatTheMachineLosesCallsForAReading) {
   EXPECT_EQ(account.bytes(), 500 * kMiB) << "others may have taken it";
 }
 
+// MemAvailable stays: another program gives back what the copies take.
+TEST(MemoryAccount, PagesCopiedOnWriteCallForAReading) {
+  const auto after_faults = [](std::uint64_t mib) {
+    MemoryReading all = reading({{1, 500, 250}, {2, 500, 250}}, 4000);
+    all.processes[1].faulted_bytes = mib * kMiB;
+    return all;
+  };
+  MemoryAccount account(1);
+  account.take_pss(after_faults(100), 0, 0.001);
+  account.take_rss(after_faults(104), 0.1);
+  EXPECT_FALSE(account.wants_pss(0.1, 0));
+  account.take_rss(after_faults(300), 0.1);
+  EXPECT_TRUE(account.wants_pss(0.1, 0));
+  EXPECT_EQ(account.bytes(), 500 * kMiB) << "the pages may have been given back";
+  EXPECT_TRUE(account.wants_pss(0.1, 690 * kMiB));
+  MemoryReading copied = after_faults(300);
+  copied.pss_bytes = 700 * kMiB;
+  account.take_pss(copied, 0.1, 0.001);
+  EXPECT_EQ(account.peak_bytes(), 700 * kMiB);
+}
+
+TEST(MemoryAccount, PagesThatComeAndGoCallForFewReadings) {
+  MemoryAccount account(2);
+  double now = 0;
+  std::uint64_t faults = 0;
+  int readings = 0;
+  for (; now < 60; now += 0.1) {
+    MemoryReading churn = reading({{1, 500, 250}, {2, 500, 250}}, 4000);
+    churn.processes[0].faulted_bytes = (faults += 100) * kMiB;
+    account.take_rss(churn, now);
+    if (!account.wants_pss(now, 0)) continue;
+    account.take_pss(churn, now, 0.005);
+    ++readings;
+  }
+  EXPECT_LT(readings, 60 / 0.8 + 10) << "0.005 / (0.3 % of 2 CPUs), and the first ones";
+  EXPECT_FALSE(is_unsure_peak(account.peak_bytes(), account.possible_peak_bytes()));
+}
+
 TEST(MemoryAccount, APeakThatNobodyReadIsSaid) {
   MemoryAccount account(1);
   account.take_pss(reading({{1, 100, 100}}), 0, 0.001);
