@@ -1,6 +1,7 @@
 #include "base/files.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
+#include <mutex>
+#include <set>
 #include <system_error>
 
 namespace ocrtune {
@@ -207,15 +211,94 @@ Result<std::string> real_path(const std::string& path) {
 
 std::string parent_path(const std::string& path) { return fs::path(path).parent_path().string(); }
 
+namespace {
+
+// What is mounted below a folder belongs to others, bind mounts of this file system among it.
+// Source: proc(5), mountinfo: the fifth field, blanks and backslashes as octal numbers.
+bool holds_mount_point(const std::string& path) {
+  const auto real = real_path(path);
+  if (!real) return false;
+  std::string needle = " ";
+  for (const char letter : *real + "/") {
+    if (letter == ' ' || letter == '\\' || letter == '\t' || letter == '\n') {
+      needle += '\\';
+      for (int shift = 6; shift >= 0; shift -= 3) {
+        needle += static_cast<char>('0' + (letter >> shift & 7));
+      }
+    } else {
+      needle += letter;
+    }
+  }
+  return read_file("/proc/self/mountinfo").value_or("").find(needle) != std::string::npos;
+}
+
+constexpr std::string_view kTemporaryPrefix = "ocrtune.tmp.";
+
+// A lock on a folder that its maker holds as long as it lives: who gets it knows that the maker is
+// gone. Below 0, with errno: it is held (EWOULDBLOCK), or it is not this user's, or no lock can be
+// had here (a network file system).
+int lock_directory(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (file < 0) return -1;
+  struct stat facts {};
+  const bool own = ::fstat(file, &facts) == 0 && facts.st_uid == ::geteuid();
+  if (own && ::flock(file, LOCK_EX | LOCK_NB) == 0) return file;
+  const int why = own ? errno : EPERM;
+  ::close(file);
+  errno = why;
+  return -1;
+}
+
+bool is_at(int directory, const std::string& path) {
+  struct stat locked {};
+  struct stat there {};
+  return ::fstat(directory, &locked) == 0 && ::lstat(path.c_str(), &there) == 0 &&
+         locked.st_dev == there.st_dev && locked.st_ino == there.st_ino;
+}
+
+void remove_orphaned_directories(const std::string& base) {
+  for (const std::string& name : list_directory(base).value_or({})) {
+    if (name.rfind(kTemporaryPrefix, 0) != 0) continue;
+    const std::string path = join_path(base, name);
+    const int lock = lock_directory(path);
+    if (lock < 0) continue;
+    if (is_at(lock, path)) static_cast<void>(remove_tree(path));
+    ::close(lock);
+  }
+}
+
+}  // namespace
+
 Result<std::string> make_temporary_directory(const std::string& tag) {
-  const char* base = std::getenv("TMPDIR");
-  std::string name =
-      join_path(base != nullptr && *base != '\0' ? base : "/tmp", "ocrtune." + tag + ".XXXXXX");
-  if (::mkdtemp(name.data()) == nullptr) return system_error(errno, "create folder " + name);
-  return name;
+  static std::mutex mutex;
+  static std::map<std::string, int> locks;  // of those that are still there
+  static std::set<std::string> swept;
+  const std::lock_guard guard(mutex);
+  const char* variable = std::getenv("TMPDIR");
+  const std::string base = variable != nullptr && *variable != '\0' ? variable : "/tmp";
+  std::erase_if(locks, [](const auto& one) {
+    const bool gone = !is_at(one.second, one.first);
+    if (gone) ::close(one.second);
+    return gone;
+  });
+  if (swept.insert(base).second) remove_orphaned_directories(base);
+  while (true) {
+    std::string path = join_path(base, std::string(kTemporaryPrefix) + tag + ".XXXXXX");
+    if (::mkdtemp(path.data()) == nullptr) return system_error(errno, "create folder " + path);
+    const int lock = lock_directory(path);
+    if (lock < 0 && errno != EWOULDBLOCK && errno != ENOENT) return path;  // nobody else gets one
+    if (lock >= 0 && is_at(lock, path)) {
+      locks[path] = lock;
+      return path;
+    }
+    if (lock >= 0) ::close(lock);  // taken for an orphan between two of the lines above
+  }
 }
 
 Status remove_tree(const std::string& path) {
+  if (holds_mount_point(path)) {
+    return Error{ErrorKind::denied, "remove " + path + ": something is mounted in it"};
+  }
   std::error_code code;
   fs::remove_all(path, code);
   if (code) return system_error(code.value(), "remove " + path);

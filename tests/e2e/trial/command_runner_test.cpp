@@ -310,6 +310,26 @@ TEST(PrepareCommand, ShowsWhatItWouldRun) {
   EXPECT_THAT(launch_text(*launch_of(*prepared, this_machine(), knobs)), HasSubstr("client 2 16"));
 }
 
+// The name of a kept folder is not one that is removed with its process.
+TEST(CommandRunner, AFailedTrialKeepsItsFiles) {
+  const auto base = make_temporary_directory("base");
+  ASSERT_TRUE(base.ok());
+  const char* before = std::getenv("TMPDIR");
+  const std::string kept = before != nullptr ? before : "";
+  ::setenv("TMPDIR", base->c_str(), 1);
+  EXPECT_EQ(run(script("exit 3")).outcome, Outcome::crashed);
+  EXPECT_TRUE(list_directory(*base)->empty()) << "an empty folder is not kept";
+  CommandWorkload workload = script("echo x > $3/log; exit 3");
+  workload.command.push_back("{trial_dir}");
+  const Trial trial = run(workload);
+  before != nullptr ? ::setenv("TMPDIR", kept.c_str(), 1) : ::unsetenv("TMPDIR");
+  const auto names = list_directory(*base);
+  ASSERT_EQ(names->size(), 1u);
+  EXPECT_EQ((*names)[0].rfind("ocrtune.trial.", 0), 0u) << (*names)[0];
+  EXPECT_THAT(trial.evidence, testing::Contains("its files: " + join_path(*base, (*names)[0])));
+  EXPECT_TRUE(remove_tree(*base));
+}
+
 // Not skipped: the search would propose the same setting for ever.
 TEST(CommandRunner, ATrialWithoutItsFolderHasFailed) {
   const char* before = std::getenv("TMPDIR");

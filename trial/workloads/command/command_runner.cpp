@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 #include <fmt/format.h>
@@ -165,15 +166,25 @@ class CommandRunner : public Runner {
     return watch_trial(plan, limits);
   }
 
-  // Lets the logs of a failed trial speak, and keeps its folder.
+  // Under a name that is nobody's to remove. Returns it; the old one if that is refused.
+  static std::string keep(const std::string& folder) {
+    const std::string temporary = "ocrtune.tmp.";
+    std::string kept = folder;
+    const std::size_t at = kept.rfind(temporary);
+    if (at != std::string::npos) kept.replace(at, temporary.size(), "ocrtune.");
+    return std::rename(folder.c_str(), kept.c_str()) == 0 ? kept : folder;
+  }
+
+  // Lets the logs of a failed trial speak, and keeps its folder if there is something in it.
   static void finish(Trial& trial, const std::string& folder) {
-    if (trial.ok() || trial.cause == "interrupted") {
+    const bool unused = list_directory(folder).value_or({}).empty();
+    if (trial.ok() || trial.cause == "interrupted" || unused) {
       [[maybe_unused]] const Status removed = remove_tree(folder);
-      return;
+    } else {
+      trial.log_tail += file_tails(folder);
+      trial.evidence.push_back("its files: " + keep(folder));
     }
-    trial.log_tail += file_tails(folder);
-    trial.evidence.push_back("its files: " + folder);
-    if (trial.outcome != Outcome::crashed) return;
+    if (trial.outcome != Outcome::crashed || trial.cause == "interrupted") return;
     const Diagnosis diagnosis = diagnose_text(trial.log_tail, trial.counters);
     if (!diagnosis.failed || diagnosis.causes.empty()) return;
     const Cause& cause = diagnosis.causes[0];
