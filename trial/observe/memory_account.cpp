@@ -10,7 +10,9 @@ constexpr double kCostShare = 0.003;  // of all CPUs, for those
 // Of one CPU, while the figures suggest that the limit, or the peak, was passed; the last is for
 // what only the machine's available memory suggests: other programs may have taken it.
 constexpr double kLimitShare = 0.25, kPeakShare = 0.05, kHintShare = 0.02;
-constexpr double kPeakTolerance = 0.01, kHintTolerance = 0.03, kUnsure = 0.05;
+constexpr double kPeakTolerance = 0.01, kHintTolerance = 0.03;
+// A peak that counts as sure is within 5 % of the truth, page tables and stacks included.
+constexpr double kUnsure = 0.04;
 constexpr double kMaxPatience = 64;
 constexpr double kMegabyte = 1048576;
 constexpr double kSmall = 4 * kMegabyte, kSmallHint = 32 * kMegabyte;

@@ -56,7 +56,7 @@ class MemoryAccount {
 
   std::uint64_t bytes() const { return bytes_; }  // latest estimate, or reading
   std::uint64_t peak_bytes() const { return peak_; }
-  // Above peak_bytes() by more than 5 %: so much may have been held between two readings.
+  // Above peak_bytes() by more than 4 %: so much may have been held between two readings.
   std::uint64_t possible_peak_bytes() const;
   // True after a full reading, until the next cheap one.
   bool measured() const { return measured_; }
