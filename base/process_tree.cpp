@@ -121,9 +121,8 @@ ProcessTree::~ProcessTree() {
 
 Result<Process*> ProcessTree::start(ProcessOptions options) {
   options.environment.emplace_back(kTreeVariable, mark_);
-  auto process = Process::start(options);
-  if (!process) return process.error();
-  roots_.push_back(std::make_unique<Process>(*std::move(process)));
+  auto process = OCRTUNE_TRY(Process::start(options));
+  roots_.push_back(std::make_unique<Process>(std::move(process)));
   if (const auto facts = process_facts(roots_.back()->pid())) {
     seen_.insert({facts->pid, facts->start_ticks});
     if (facts->session != ::getsid(0)) sessions_.insert(facts->session);

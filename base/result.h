@@ -75,6 +75,7 @@ class [[nodiscard]] Result<void> {
 
   bool ok() const { return !error_.has_value(); }
   explicit operator bool() const { return ok(); }
+  void value() const { OCRTUNE_CHECK(ok()); }
   const Error& error() const {
     OCRTUNE_CHECK(!ok());
     return *error_;
@@ -85,6 +86,15 @@ class [[nodiscard]] Result<void> {
 };
 
 using Status = Result<void>;
+
+// The value of a Result; if it has none, the calling function returns its error:
+//   const std::string text = OCRTUNE_TRY(read_file(path));
+#define OCRTUNE_TRY(...)                                \
+  __extension__({                                       \
+    auto ocrtune_result = __VA_ARGS__;                  \
+    if (!ocrtune_result) return ocrtune_result.error(); \
+    std::move(ocrtune_result).value();                  \
+  })
 
 // The error of a failed system call: kind from `code` (an errno), what = "<action>: <strerror>".
 Error system_error(int code, const std::string& action);

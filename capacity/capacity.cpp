@@ -422,7 +422,7 @@ Result<CapacityPlan> plan_capacity(const NodeMeasurement& node, const CapacityDe
   if (node.rates.empty() || median(node.rates) <= 0) {
     return Error{ErrorKind::invalid, node.source + ": no rate was measured"};
   }
-  if (const Status fits = promise_fits(node, demand); !fits) return fits.error();
+  OCRTUNE_TRY(promise_fits(node, demand));
   return Planner(node, demand).plan();
 }
 

@@ -70,11 +70,10 @@ Result<double> parse_rate(const std::string& text) {
 }
 
 Result<DayProfile> read_day_profile(const std::string& path) {
-  const auto text = read_file(path);
-  if (!text) return text.error();
+  const auto text = OCRTUNE_TRY(read_file(path));
   DayProfile profile;
   std::size_t number = 0;
-  for (std::string line : split(*text, '\n')) {
+  for (std::string line : split(text, '\n')) {
     ++number;
     std::replace(line.begin(), line.end(), ',', ' ');
     const std::vector<std::string> fields = words(line);

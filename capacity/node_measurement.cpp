@@ -217,9 +217,8 @@ Result<NodeMeasurement> measure_node(const RunRecord& run) {
 }
 
 Result<std::vector<NodeMeasurement>> measure_settings(const RunRecord& run) {
-  auto first = measure_node(run);
-  if (!first) return first.error();
-  std::vector<NodeMeasurement> nodes = {*std::move(first)};
+  auto first = OCRTUNE_TRY(measure_node(run));
+  std::vector<NodeMeasurement> nodes = {std::move(first)};
   if (!run.options.promise.empty()) return nodes;
   const double noise = repeat_noise(run.trials, kPriorNoise);
   add_others(measured_settings(run, noise), nodes);
@@ -259,9 +258,8 @@ Result<NodeMeasurement> measure_node(const RecordedTable& table, const std::stri
 
 Result<std::vector<NodeMeasurement>> measure_settings(const RecordedTable& table,
                                                       const std::string& name) {
-  auto first = measure_node(table, name);
-  if (!first) return first.error();
-  std::vector<NodeMeasurement> nodes = {*std::move(first)};
+  auto first = OCRTUNE_TRY(measure_node(table, name));
+  std::vector<NodeMeasurement> nodes = {std::move(first)};
   add_others(measured_settings(table), nodes);
   for (std::size_t i = 1; i < nodes.size(); ++i) describe(table, nodes[i]);
   return nodes;

@@ -36,9 +36,8 @@ Gain gain_of(const ScalingFit& fit, int own, int wanted) {
 }  // namespace
 
 Result<Machine> read_machine(const std::string& path) {
-  const auto text = read_file(path, 64U << 20);
-  if (!text) return text.error();
-  const auto json = nlohmann::json::parse(*text, nullptr, false);
+  const auto text = OCRTUNE_TRY(read_file(path, 64U << 20));
+  const auto json = nlohmann::json::parse(text, nullptr, false);
   const auto another = [&](const std::string& why) {
     return Error{ErrorKind::invalid, path + " is no probe file that this version reads: " + why +
                                          " (write one with: ocrtune probe --json > probe.json)"};
@@ -48,7 +47,7 @@ Result<Machine> read_machine(const std::string& path) {
     return another(fmt::format("its schema is {}, and this version reads {}", json["schema"].dump(),
                                kProbeSchema));
   }
-  auto machine = parse_machine_json(*text);
+  auto machine = parse_machine_json(text);
   if (!machine) return another(machine.error().what);
   if (planning_cores(*machine) <= 0) return another("it does not say how many CPUs are usable");
   return machine;
@@ -81,22 +80,21 @@ Status check_scalable(const NodeMeasurement& node) {
 }  // namespace
 
 Result<NodeMeasurement> scale_to_machine(const NodeMeasurement& node, const Machine& machine) {
-  if (Status scalable = check_scalable(node); !scalable) return scalable.error();
+  OCRTUNE_TRY(check_scalable(node));
   NodeMeasurement other = node;
   const double ratio = planning_cores(machine) / node.usable_cores;
   const int wanted = std::max(1, static_cast<int>(std::floor(node.knobs.nproc * ratio + 1e-6)));
-  const auto fit = fit_scaling(node.points);
-  if (!fit) return fit.error();
+  const auto fit = OCRTUNE_TRY(fit_scaling(node.points));
   const double factor = valid_factor(back_tests(node.points));
-  if (wanted > fit->max_processes * factor + 1e-9) {
+  if (wanted > fit.max_processes * factor + 1e-9) {
     return Error{
         ErrorKind::unsupported,
         fmt::format("{:.4g} cores there mean {} processes, and the measurements of {} back at "
                     "most {:.0f}; measure on that machine, or more process counts here",
                     planning_cores(machine), wanted, node.source,
-                    std::floor(fit->max_processes * factor))};
+                    std::floor(fit.max_processes * factor))};
   }
-  Gain gain = gain_of(*fit, node.knobs.nproc, wanted);
+  Gain gain = gain_of(fit, node.knobs.nproc, wanted);
   const double core = machine.cpu.core_multiply_adds_per_second.value_or(0);
   const bool speed_known = core > 0 && node.core_multiply_adds_per_second > 0;
   if (speed_known) gain.factor *= core / node.core_multiply_adds_per_second;

@@ -34,11 +34,10 @@ Result<std::vector<int>> read_lines_per_page(const std::string& number_or_path) 
                  fmt::format("--lines-per-page '{}': neither a number from 1 to {} nor a file",
                              number_or_path, kMaxLines)};
   }
-  const auto text = read_file(number_or_path);
-  if (!text) return text.error();
+  const auto text = OCRTUNE_TRY(read_file(number_or_path));
   std::vector<int> pages;
   int at = 0;
-  for (const std::string& line : split(*text, '\n')) {
+  for (const std::string& line : split(text, '\n')) {
     ++at;
     if (trim(line).empty()) continue;
     const std::int64_t lines = count_of(line);

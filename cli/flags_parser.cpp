@@ -162,12 +162,11 @@ Result<Parsed> parse_flags(const Flags& flags, const std::vector<std::string>& a
   } catch (const CLI::ParseError& error) {
     return complaint(flags, error.what());
   }
-  const auto words = arguments_of(flags, app.remaining());
-  if (!words) return words.error();
+  const auto words = OCRTUNE_TRY(arguments_of(flags, app.remaining()));
   for (const auto& [flag, option] : options) {
-    if (Status stored = store_option(flags, *flag, *option); !stored) return stored.error();
+    OCRTUNE_TRY(store_option(flags, *flag, *option));
   }
-  if (Status stored = store_arguments(flags, *words); !stored) return stored.error();
+  OCRTUNE_TRY(store_arguments(flags, words));
   return Parsed::values;
 }
 

@@ -13,19 +13,18 @@ namespace ocrtune {
 
 Status check_label_images(const std::string& path) {
   if (is_lmdb_folder(path)) return Status();
-  const auto images = LabelFile::look_for_images(path);
-  if (!images) return images.error();
-  if (images->missing > 0) {
+  const auto images = OCRTUNE_TRY(LabelFile::look_for_images(path));
+  if (images.missing > 0) {
     const std::string folder = parent_path(path);
     const std::string what = fmt::format(
         "{} not found ({} of {} missing); paths count from the label file's folder, {}",
-        images->first_missing, images->missing, images->lines, folder.empty() ? "." : folder);
-    const double bearable = LoaderOptions().max_bad_share * static_cast<double>(images->lines);
-    if (static_cast<double>(images->missing) > bearable) return Error{ErrorKind::missing, what};
+        images.first_missing, images.missing, images.lines, folder.empty() ? "." : folder);
+    const double bearable = LoaderOptions().max_bad_share * static_cast<double>(images.lines);
+    if (static_cast<double>(images.missing) > bearable) return Error{ErrorKind::missing, what};
     std::fprintf(stderr, "note: %s\n", what.c_str());
   }
-  if (images->opened > 0 && images->unreadable == images->opened) {
-    return Error{ErrorKind::invalid, images->first_unreadable};
+  if (images.opened > 0 && images.unreadable == images.opened) {
+    return Error{ErrorKind::invalid, images.first_unreadable};
   }
   return Status();
 }

@@ -119,10 +119,9 @@ Result<Table> runs(const std::string& database) {
   const auto store =
       Store::open(database.empty() ? Store::default_path() : database, Store::Mode::read);
   if (!store) return store.error();
-  const auto listings = (*store)->list_runs();
-  if (!listings) return listings.error();
+  const auto listings = OCRTUNE_TRY((*store)->list_runs());
   Table table({"run", "started", "state", "trials", "host", "command"});
-  for (const RunListing& run : *listings) {
+  for (const RunListing& run : listings) {
     table.add_row(
         {run.id, run.started, run.state, std::int64_t{run.trials}, run.host, run.command_line});
   }

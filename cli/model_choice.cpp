@@ -14,9 +14,8 @@ Result<ModelChoice> choose_model(const std::string& checkpoint, const std::strin
   choice.model = model;
   std::string alphabet_file;
   if (!checkpoint.empty()) {
-    const auto head = read_checkpoint_head(checkpoint);
-    if (!head) return head.error();
-    if (choice.model.empty()) choice.model = head->owner.model;
+    const auto head = OCRTUNE_TRY(read_checkpoint_head(checkpoint));
+    if (choice.model.empty()) choice.model = head.owner.model;
     alphabet_file = alphabet_path(checkpoint);
   }
   if (choice.model.empty()) choice.model = "crnn";
@@ -24,12 +23,11 @@ Result<ModelChoice> choose_model(const std::string& checkpoint, const std::strin
     return Error{ErrorKind::usage, "no model " + choice.model + " (see ocrtune list models)"};
   }
   if (!alphabet.empty()) alphabet_file = path_exists(alphabet) ? alphabet : "";
-  const auto read = alphabet_file.empty()
-                        ? Alphabet::from_name(alphabet.empty() ? "alnum" : alphabet)
-                        : Alphabet::load(alphabet_file);
-  if (!read) return read.error();
-  choice.alphabet = read->text();
-  choice.classes = read->classes();
+  const auto read =
+      OCRTUNE_TRY(alphabet_file.empty() ? Alphabet::from_name(alphabet.empty() ? "alnum" : alphabet)
+                                        : Alphabet::load(alphabet_file));
+  choice.alphabet = read.text();
+  choice.classes = read.classes();
   return choice;
 }
 

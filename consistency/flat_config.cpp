@@ -270,47 +270,41 @@ Result<Values> flatten_yaml(const std::string& text, const std::string& file) {
 
 Result<FlatConfig> read_flat_config(const std::string& path) {
   if (is_directory(path)) return Error{ErrorKind::invalid, path + " is a folder"};
-  const auto text = read_file(path, kLargestFile);
-  if (!text) return text.error();
+  const auto text = OCRTUNE_TRY(read_file(path, kLargestFile));
   FlatConfig config{path, parent_path(path), {}, {}};
   const std::string name = lower(path);
   const bool yaml = ends_with(name, ".yml") || ends_with(name, ".yaml") || ends_with(name, ".json");
   const std::string file = name.substr(name.find_last_of('/') + 1);
   const bool environment = starts_with(file, "env") || ends_with(file, ".env");
-  if (!yaml) config.values = read_lines(*text, environment);
+  if (!yaml) config.values = read_lines(text, environment);
   if (config.values.empty()) {
-    if (text->find('\0') != std::string::npos) {
+    if (text.find('\0') != std::string::npos) {
       return Error{ErrorKind::invalid, path + " is not text"};
     }
-    auto values = flatten_yaml(*text, path);
-    if (!values) return values.error();
-    config.values = std::move(*values);
+    auto values = OCRTUNE_TRY(flatten_yaml(text, path));
+    config.values = std::move(values);
   }
   return config;
 }
 
 Result<std::vector<FlatConfig>> read_config_folder(const std::string& path) {
-  const auto names = list_directory(path);
-  if (!names) return names.error();
+  const auto names = OCRTUNE_TRY(list_directory(path));
   std::vector<FlatConfig> nodes;
-  for (const std::string& name : *names) {
+  for (const std::string& name : names) {
     const std::string folder = join_path(path, name);
     if (!is_directory(folder)) continue;
-    const auto inner = list_directory(folder);
-    if (!inner) return inner.error();
+    const auto inner = OCRTUNE_TRY(list_directory(folder));
     FlatConfig node{name, folder, {}, read_contents(folder)};
-    for (const std::string& file : config_files(folder, *inner)) {
-      auto config = read_flat_config(file);
-      if (!config) return config.error();
-      node.values.merge(config->values);
+    for (const std::string& file : config_files(folder, inner)) {
+      auto config = OCRTUNE_TRY(read_flat_config(file));
+      node.values.merge(config.values);
     }
     if (!node.values.empty()) nodes.push_back(std::move(node));
   }
   if (!nodes.empty()) return nodes;
-  for (const std::string& file : config_files(path, *names)) {
-    auto config = read_flat_config(file);
-    if (!config) return config.error();
-    nodes.push_back(std::move(*config));
+  for (const std::string& file : config_files(path, names)) {
+    auto config = OCRTUNE_TRY(read_flat_config(file));
+    nodes.push_back(std::move(config));
   }
   if (nodes.empty()) {
     return Error{ErrorKind::missing, path + " holds no .yml, .yaml, .json, .env or versions.txt"};

@@ -92,24 +92,21 @@ Result<Collected> collect_node(const NodeCollection& node) {
   Collected collected{join_path(node.directory, node.host), {}};
   std::map<std::string, std::string> files, contents;
   for (const std::string& path : node.configs) {
-    const auto config = read_flat_config(path);
-    if (!config) return config.error();
-    auto text = read_file(path);
-    if (!text) return text.error();
-    if (!files.emplace(base_name(path), std::move(*text)).second) {
+    const auto config = OCRTUNE_TRY(read_flat_config(path));
+    auto text = OCRTUNE_TRY(read_file(path));
+    if (!files.emplace(base_name(path), std::move(text)).second) {
       return Error{ErrorKind::usage, path + ": another configuration has the same file name"};
     }
-    add_contents(*config, contents, collected.notes);
+    add_contents(config, contents, collected.notes);
   }
   files[kContentsFile] = "";  // an earlier collection's go
   files["env.txt"] = environment_lines(node.environment);
   files["versions.txt"] = driver_line() + package_lines(node.python, collected.notes);
   for (const auto& [path, text] : contents) files[kContentsFile] += text + " " + path + "\n";
-  if (const Status made = make_directories(collected.folder); !made) return made.error();
+  OCRTUNE_TRY(make_directories(collected.folder));
   for (const auto& [name, text] : files) {
     const std::string path = join_path(collected.folder, name);
-    const Status kept = text.empty() ? remove_tree(path) : write_file(path, text);
-    if (!kept) return kept.error();
+    OCRTUNE_TRY(text.empty() ? remove_tree(path) : write_file(path, text));
   }
   return collected;
 }

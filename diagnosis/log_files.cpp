@@ -24,9 +24,8 @@ bool is_log_name(const std::string& name) {
 }
 
 Status collect(const std::string& directory, int depth, std::vector<std::string>& logs) {
-  auto names = list_directory(directory);
-  if (!names) return names.error();
-  for (const std::string& name : *names) {
+  auto names = OCRTUNE_TRY(list_directory(directory));
+  for (const std::string& name : names) {
     const std::string path = join_path(directory, name);
     if (is_directory(path)) {
       if (depth < kDeepest && name[0] != '.') {
@@ -44,8 +43,7 @@ Status collect(const std::string& directory, int depth, std::vector<std::string>
 
 Result<std::vector<std::string>> find_logs(const std::string& directory) {
   std::vector<std::string> logs;
-  const Status status = collect(directory, 1, logs);
-  if (!status) return status.error();
+  OCRTUNE_TRY(collect(directory, 1, logs));
   std::sort(logs.begin(), logs.end());
   return logs;
 }

@@ -142,14 +142,13 @@ void mark_unmeasured(Machine& machine, const std::string& why) {
 }  // namespace
 
 Result<Machine> probe_machine(const ProbeOptions& options) {
-  const auto root = open_root(options);
-  if (!root) return root.error();
-  const auto topology = read_topology(*root, options.topology);
+  const auto root = OCRTUNE_TRY(open_root(options));
+  const auto topology = read_topology(root, options.topology);
   const bool described = !options.topology.empty();
   if (described && !topology) return topology.error();
-  Machine machine = described && root->is_live() ? described_machine(*topology)
-                                                 : read_machine(*root, options, topology);
-  if (!root->is_live()) {
+  Machine machine = described && root.is_live() ? described_machine(*topology)
+                                                : read_machine(root, options, topology);
+  if (!root.is_live()) {
     mark_unmeasured(machine, "not measured: a saved tree is not this machine");
   } else if (!described && options.quick) {
     mark_unmeasured(machine, "not measured: --quick");

@@ -24,7 +24,7 @@ Status write_all(const std::string& directory, const std::vector<NamedText>& fil
 }  // namespace
 
 Status write_csv_files(const RunRecord& run, const std::string& directory) {
-  if (const auto made = make_folder(directory); !made) return made.error();
+  OCRTUNE_TRY(make_folder(directory));
   return write_all(directory, {{"trials.csv", csv_text(trials_table(run))},
                                {"summary.csv", csv_text(summary_table(run))},
                                {"probe.csv", csv_text(probe_table(run.machine))},

@@ -121,20 +121,19 @@ Result<AttemptPlan> Supervisor::plan_attempt(int number) {
   const std::string folder =
       real_path(options_.run_directory).value_or(options_.run_directory);  // it runs elsewhere
   const TrialPlace place{join_path(folder, "files"), free_port()};
-  auto filled = fill_for(setting_.workload, options_.machine, setting_.knobs, place);
-  if (!filled) return filled.error();
+  auto filled = OCRTUNE_TRY(fill_for(setting_.workload, options_.machine, setting_.knobs, place));
   if (names_used(setting_.workload).count("trial_dir") != 0) {
-    if (Status made = make_directories(place.trial_dir); !made) return made.error();
+    OCRTUNE_TRY(make_directories(place.trial_dir));
   }
   const FoundCheckpoint checkpoint = find_checkpoint(options_.checkpoint);
   if (!options_.resume_argument.empty() && checkpoint.seconds > 0) {
-    filled->launch.arguments = resuming_command(std::move(filled->launch.arguments),
-                                                options_.resume_argument, checkpoint.path);
+    filled.launch.arguments = resuming_command(std::move(filled.launch.arguments),
+                                               options_.resume_argument, checkpoint.path);
   }
   AttemptPlan plan;
-  plan.process = process_options(filled->launch);
+  plan.process = process_options(filled.launch);
   plan.process.oom_score_adjust = options_.oom_score_adjust;
-  plan.masks = filled->masks;
+  plan.masks = filled.masks;
   plan.log_path = join_path(options_.run_directory, fmt::format("attempt-{}.log", number));
   plan.trace_path = join_path(options_.run_directory, fmt::format("attempt-{}.csv", number));
   plan.silence_seconds = options_.silence_seconds;
@@ -268,9 +267,8 @@ void Supervisor::pause() {
 Result<SuperviseEnd> Supervisor::run() {
   SuperviseEnd all;
   for (int number = 1;; ++number) {
-    const auto plan = plan_attempt(number);
-    if (!plan) return plan.error();
-    const std::string line = shell_join(masked_arguments(plan->process.arguments));
+    const auto plan = OCRTUNE_TRY(plan_attempt(number));
+    const std::string line = shell_join(masked_arguments(plan.process.arguments));
     journal_.write("start", {{"attempt", std::to_string(number)}, {"command", line}});
     note(fmt::format("attempt {}: {}", number, line));
     begin_attempt();
@@ -278,21 +276,20 @@ Result<SuperviseEnd> Supervisor::run() {
     const double checkpoint_before = find_checkpoint(options_.checkpoint).seconds;
     AttemptListeners listeners;
     listeners.on_status = [this](const AttemptStatus& status) { watch(status); };
-    const auto end = attempt_(*plan, listeners);
-    if (!end) return end.error();
-    if (!end->removed_shm.empty()) {
-      journal_.write("removed", {{"from /dev/shm", join(end->removed_shm, ", ")}});
+    const auto end = OCRTUNE_TRY(attempt_(plan, listeners));
+    if (!end.removed_shm.empty()) {
+      journal_.write("removed", {{"from /dev/shm", join(end.removed_shm, ", ")}});
     }
-    AttemptSummary summary = this->summary(*plan, *end);
-    tell_log_problem(end->last);
-    const bool clean = end->clean();
-    if (clean || end->stop == AttemptStop::interrupted) {
+    AttemptSummary summary = this->summary(plan, end);
+    tell_log_problem(end.last);
+    const bool clean = end.clean();
+    if (clean || end.stop == AttemptStop::interrupted) {
       journal_.write(clean ? "done" : "interrupted", {{"ending", summary.ending}});
       all.state = clean ? SuperviseState::done : SuperviseState::interrupted;
       all.attempts.push_back(std::move(summary));
       break;
     }
-    all.diagnosis = diagnose_attempt(*end, number, started);
+    all.diagnosis = diagnose_attempt(end, number, started);
     if (all.diagnosis.failed) {
       const Cause& cause = all.diagnosis.causes[0];
       summary.cause = cause.row->name;
@@ -300,7 +297,7 @@ Result<SuperviseEnd> Supervisor::run() {
       if (!cause.evidence.empty()) summary.evidence = cause.evidence[0].text;
     }
     const bool moved_on = find_checkpoint(options_.checkpoint).seconds > checkpoint_before;
-    const auto change = next_step(*end, all.diagnosis, moved_on, all.reason);
+    const auto change = next_step(end, all.diagnosis, moved_on, all.reason);
     summary.change = change.value_or("");
     journal_.write("failure", {{"ending", summary.ending},
                                {"cause", summary.cause},
@@ -341,11 +338,9 @@ FoundCheckpoint find_checkpoint(const std::string& name) {
 
 Result<SuperviseEnd> supervise(const SuperviseOptions& options, const AttemptRunner& attempt,
                                const SuperviseListeners& listeners, Clock& clock) {
-  const Status made = make_directories(options.run_directory);
-  if (!made) return made.error();
-  auto journal = Journal::open(join_path(options.run_directory, "journal.jsonl"));
-  if (!journal) return journal.error();
-  return Supervisor(options, attempt, listeners, clock, std::move(*journal)).run();
+  OCRTUNE_TRY(make_directories(options.run_directory));
+  auto journal = OCRTUNE_TRY(Journal::open(join_path(options.run_directory, "journal.jsonl")));
+  return Supervisor(options, attempt, listeners, clock, std::move(journal)).run();
 }
 
 }  // namespace ocrtune

@@ -123,9 +123,7 @@ Status Attempt::open() {
     trace_.write("seconds,bytes,shm_bytes,processes,progress_lines,open_files,gpu_bytes\n");
   }
   for (const std::string& group : plan_.process.join_groups) oom_.add_group_file(group);
-  auto root = tree_.start(plan_.process);
-  if (!root) return root.error();
-  root_ = *root;
+  root_ = OCRTUNE_TRY(tree_.start(plan_.process));
   oom_.add_process(root_->pid());
   return Status();
 }
@@ -274,8 +272,7 @@ void Attempt::read_rest() {
 Result<AttemptEnd> Attempt::run() {
   Clock& clock = steady_clock();
   started_ = last_output_ = clock.now_seconds();
-  const Status opened = open();
-  if (!opened) return opened.error();
+  OCRTUNE_TRY(open());
   root_->set_listener([this](std::string_view bytes) { listen(bytes); });
   double next_look = started_;
   while (!root_->poll_exit() && end_.stop == AttemptStop::none) {

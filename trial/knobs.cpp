@@ -135,9 +135,8 @@ Result<Knobs> parse_knobs(const std::vector<std::string>& assignments) {
       return Error{ErrorKind::usage,
                    fmt::format("'{}' is not NAME=VALUE, such as nproc=2", assignment)};
     }
-    const auto status = set_knob(knobs, std::string_view(assignment).substr(0, equals),
-                                 std::string_view(assignment).substr(equals + 1));
-    if (!status) return status.error();
+    OCRTUNE_TRY(set_knob(knobs, std::string_view(assignment).substr(0, equals),
+                         std::string_view(assignment).substr(equals + 1)));
   }
   return knobs;
 }

@@ -120,19 +120,16 @@ struct Reader {
     row.outcome = *outcome;
     const bool ok = row.outcome == Outcome::ok;
     if (ok) {
-      const auto rate = number(line, kResults[0], results[kResults[0]], false);
-      if (!rate) return rate.error();
-      if (!(*rate > 0)) return error(line, "an ok setting with samples_per_second 0");
-      row.samples_per_second = *rate;
+      const auto rate = OCRTUNE_TRY(number(line, kResults[0], results[kResults[0]], false));
+      if (!(rate > 0)) return error(line, "an ok setting with samples_per_second 0");
+      row.samples_per_second = rate;
     }
     // A failed run may have left no peak, written as nothing or as NaN.
     const bool no_peak = !ok && lower(results[kResults[1]]) == "nan";
-    const auto peak = number(line, kResults[1], no_peak ? "" : results[kResults[1]], true);
-    if (!peak) return peak.error();
-    row.peak_bytes = static_cast<std::uint64_t>(*peak);
-    const auto sigma = number(line, kResults[3], results[kResults[3]], true);
-    if (!sigma) return sigma.error();
-    row.noise_sigma = *sigma;
+    const auto peak =
+        OCRTUNE_TRY(number(line, kResults[1], no_peak ? "" : results[kResults[1]], true));
+    row.peak_bytes = static_cast<std::uint64_t>(peak);
+    row.noise_sigma = OCRTUNE_TRY(number(line, kResults[3], results[kResults[3]], true));
     row.cause = results["cause"];
     const auto [place, is_new] = lines.try_emplace(row.knobs, line);
     if (!is_new) {
@@ -179,9 +176,8 @@ Result<RecordedTable> parse_table(std::string_view csv, const std::string& name)
 }
 
 Result<RecordedTable> read_table(const std::string& path) {
-  const auto text = read_file(path);
-  if (!text) return text.error();
-  return parse_table(*text, path);
+  const auto text = OCRTUNE_TRY(read_file(path));
+  return parse_table(text, path);
 }
 
 std::string table_csv(const RecordedTable& table) {

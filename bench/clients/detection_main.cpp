@@ -79,11 +79,10 @@ Result<Trial> try_mode(const std::string& mode, const std::string& fault_file,
   quick.quick = true;
   static const auto kMachine = probe_machine(quick);
   if (!kMachine) return kMachine.error();
-  const auto prepared = prepare_command(workload, *kMachine);
-  if (!prepared) return prepared.error();
+  const auto prepared = OCRTUNE_TRY(prepare_command(workload, *kMachine));
   Knobs knobs;
   knobs.batch = kSamplesOfAStep;
-  return make_command_runner(*prepared, *kMachine)->run(knobs, limits);
+  return make_command_runner(prepared, *kMachine)->run(knobs, limits);
 }
 
 bool run_case(const Case& one, const std::string& folder) {

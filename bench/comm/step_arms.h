@@ -34,10 +34,9 @@ inline Batch drawn_batch(const TrainerOptions& options, int rank) {
 inline Status take_steps(Arm& arm, const Batch& batch, int steps) {
   double reduce = 0, wait = 0;
   for (int step = 0; step < steps; ++step) {
-    const auto report = arm.trainer->step(batch);
-    if (!report) return report.error();
-    reduce += report->all_reduce_seconds;
-    wait += report->wait_seconds;
+    const auto report = OCRTUNE_TRY(arm.trainer->step(batch));
+    reduce += report.all_reduce_seconds;
+    wait += report.wait_seconds;
   }
   arm.reduce_seconds.push_back(reduce / steps);
   arm.wait_seconds.push_back(wait / steps);

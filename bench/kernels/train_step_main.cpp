@@ -74,9 +74,7 @@ struct Inference {
     const ocrtune::ModelRow* model = ocrtune::find_model(options.model);
     if (model == nullptr) return ocrtune::Error{ocrtune::ErrorKind::usage, "no such model"};
     omp_set_num_threads(options.threads);
-    auto made = ocrtune::make_backend({options.backend, options.precision});
-    if (!made) return made.error();
-    backend = std::move(*made);
+    backend = OCRTUNE_TRY(ocrtune::make_backend({options.backend, options.precision}));
     trained = model->build(options.classes);
     form = ocrtune::make_inference_form(trained);
     std::vector<float> before(trained.parameter_floats), moving(trained.statistic_floats);
@@ -91,9 +89,8 @@ struct Inference {
     return ocrtune::Status();
   }
   ocrtune::Result<double> run(const Batch& batch) {
-    const auto logits = network->infer(batch, parameters, statistics);
-    if (!logits) return logits.error();
-    return static_cast<double>((*logits)[0]);
+    const auto logits = OCRTUNE_TRY(network->infer(batch, parameters, statistics));
+    return static_cast<double>(logits[0]);
   }
 };
 
@@ -204,9 +201,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   const auto step = [&]() -> ocrtune::Result<double> {
-    const auto report = (*trainer)->step(batch);
-    if (!report) return report.error();
-    return report->loss;
+    const auto report = OCRTUNE_TRY((*trainer)->step(batch));
+    return report.loss;
   };
   return run_windows(step, {options.batch, 3 * flops_of(options), start_bytes}, windows,
                      window_seconds);

@@ -22,10 +22,9 @@ RetoldLog case_named(const std::string& line) {
 }  // namespace
 
 Result<std::vector<RetoldLog>> read_retold_logs(const std::string& path) {
-  const auto text = read_file(path);
-  if (!text) return text.error();
+  const auto text = OCRTUNE_TRY(read_file(path));
   std::vector<RetoldLog> logs;
-  for (const std::string& line : split(*text, '\n')) {
+  for (const std::string& line : split(text, '\n')) {
     if (starts_with(line, "=== ") && line.find(" -> ") != std::string::npos) {
       logs.push_back(case_named(line));
     } else if (logs.empty()) {

@@ -30,13 +30,11 @@ Result<std::vector<FlatConfig>> read_configs(const std::vector<std::string>& pat
   std::set<std::string> names;
   for (const std::string& path : paths) {
     if (is_directory(path)) {
-      auto nodes = read_config_folder(path);
-      if (!nodes) return nodes.error();
-      for (FlatConfig& node : *nodes) configs.push_back(std::move(node));
+      auto nodes = OCRTUNE_TRY(read_config_folder(path));
+      for (FlatConfig& node : nodes) configs.push_back(std::move(node));
     } else {
-      auto config = read_flat_config(path);
-      if (!config) return config.error();
-      configs.push_back(std::move(*config));
+      auto config = OCRTUNE_TRY(read_flat_config(path));
+      configs.push_back(std::move(config));
     }
   }
   for (const FlatConfig& config : configs) {
@@ -61,13 +59,12 @@ Result<int> collect(const CheckFlags& flags) {
   if (node.host.find('/') != std::string::npos || node.host[0] == '.') {
     return Error{ErrorKind::usage, "--host '" + node.host + "' is no name of a folder"};
   }
-  if (Status made = make_output_folder(flags.collect); !made) return made.error();
-  const auto collected = collect_node(node);
-  if (!collected) return collected.error();
-  for (const std::string& note : collected->notes) {
+  OCRTUNE_TRY(make_output_folder(flags.collect));
+  const auto collected = OCRTUNE_TRY(collect_node(node));
+  for (const std::string& note : collected.notes) {
     std::fprintf(stderr, "ocrtune check: note: %s\n", note.c_str());
   }
-  std::printf("Collected in %s; once every node has: ocrtune check %s\n", collected->folder.c_str(),
+  std::printf("Collected in %s; once every node has: ocrtune check %s\n", collected.folder.c_str(),
               shell_quote(flags.collect).c_str());
   return kExitOk;
 }
@@ -85,20 +82,18 @@ Result<int> run_check(const CheckFlags& flags) {
       options.nproc.push_back(static_cast<int>(*number));
     }
   }
-  const auto configs = read_configs(flags.paths);
-  if (!configs) return configs.error();
-  if (configs->size() == 1 && options.nproc.empty()) {
+  const auto configs = OCRTUNE_TRY(read_configs(flags.paths));
+  if (configs.size() == 1 && options.nproc.empty()) {
     return Error{ErrorKind::usage,
-                 (*configs)[0].name +
+                 configs[0].name +
                      " is readable, but there is nothing to compare it with: name the other nodes' "
                      "configurations too, or --nproc N to check its batch and samples alone"};
   }
-  const auto consistency = compare_configs(*configs, options);
-  if (!consistency) return consistency.error();
+  const auto consistency = OCRTUNE_TRY(compare_configs(configs, options));
   const std::string page =
-      flags.json ? consistency_json(*consistency) : consistency_text(*consistency, configs->size());
+      flags.json ? consistency_json(consistency) : consistency_text(consistency, configs.size());
   std::fputs(page.c_str(), stdout);
-  return consistency->consistent() ? kExitOk : kExitNegative;
+  return consistency.consistent() ? kExitOk : kExitNegative;
 }
 
 }  // namespace

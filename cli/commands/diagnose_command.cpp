@@ -33,13 +33,12 @@ Result<std::vector<std::string>> files_of(const DiagnoseFlags& flags) {
       files.push_back(path);
       continue;
     }
-    auto found = find_logs(path);
-    if (!found) return found.error();
-    if (found->empty()) {
+    auto found = OCRTUNE_TRY(find_logs(path));
+    if (found.empty()) {
       return Error{ErrorKind::missing,
                    path + " holds no log (workerlog.*, *.log, *.out, *.err): name the files"};
     }
-    files.insert(files.end(), found->begin(), found->end());
+    files.insert(files.end(), found.begin(), found.end());
   }
   files.insert(files.end(), flags.kernel_logs.begin(), flags.kernel_logs.end());
   return files;
@@ -49,9 +48,8 @@ Result<FailureEvidence> evidence_of(const DiagnoseFlags& flags) {
   FailureEvidence evidence;
   const std::string path = join_path(flags.run_directory, "evidence.json");
   if (!flags.run_directory.empty() && path_exists(path)) {
-    const auto text = read_file(path, 1 << 20);
-    if (!text) return text.error();
-    auto parsed = parse_evidence(*text);
+    const auto text = OCRTUNE_TRY(read_file(path, 1 << 20));
+    auto parsed = parse_evidence(text);
     if (!parsed) return Error{parsed.error().kind, path + ": " + parsed.error().what};
     evidence = *parsed;
   }
@@ -60,20 +58,17 @@ Result<FailureEvidence> evidence_of(const DiagnoseFlags& flags) {
 }
 
 Result<int> run_diagnose(const DiagnoseFlags& flags) {
-  const auto evidence = evidence_of(flags);
-  if (!evidence) return evidence.error();
-  const auto files = files_of(flags);
-  if (!files) return files.error();
-  if (files->empty() && !evidence->exit_code) {
+  const auto evidence = OCRTUNE_TRY(evidence_of(flags));
+  const auto files = OCRTUNE_TRY(files_of(flags));
+  if (files.empty() && !evidence.exit_code) {
     return Error{ErrorKind::usage, "name a log, a folder of logs, or '-' for standard input"};
   }
   std::vector<LogScan> scans;
-  for (const std::string& file : *files) {
-    auto scan = scan_log(file);
-    if (!scan) return scan.error();
-    scans.push_back(std::move(*scan));
+  for (const std::string& file : files) {
+    auto scan = OCRTUNE_TRY(scan_log(file));
+    scans.push_back(std::move(scan));
   }
-  const Diagnosis diagnosis = diagnose(scans, *evidence);
+  const Diagnosis diagnosis = diagnose(scans, evidence);
   const std::string page =
       flags.json ? diagnosis_json(diagnosis, scans) : diagnosis_text(diagnosis, flags.language);
   std::fputs(page.c_str(), stdout);

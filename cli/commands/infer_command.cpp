@@ -48,10 +48,9 @@ struct InferFlags {
 // One process for each GPU, or several where that was asked for, and proof that they may run.
 Status choose_infer_gpus(InferFlags& flags, const Machine& machine) {
   InferJob& job = flags.job;
-  const auto choice = choose_device(flags.device, machine, process_environment());
-  if (!choice) return choice.error();
-  if (!choice->gpu) return Status();
-  const auto count = static_cast<int>(choice->gpus.size());
+  const auto choice = OCRTUNE_TRY(choose_device(flags.device, machine, process_environment()));
+  if (!choice.gpu) return Status();
+  const auto count = static_cast<int>(choice.gpus.size());
   if (flags.nproc == 0) flags.nproc = count;
   if (flags.nproc > count && !job.share_gpus) {
     return Error{ErrorKind::usage,
@@ -59,18 +58,17 @@ Status choose_infer_gpus(InferFlags& flags, const Machine& machine) {
                              flags.nproc, count, count == 1 ? "" : "s")};
   }
   for (int i = 0; i < flags.nproc; ++i) {
-    job.gpus.push_back(choice->gpus[static_cast<std::size_t>(i % count)].uuid);
+    job.gpus.push_back(choice.gpus[static_cast<std::size_t>(i % count)].uuid);
   }
-  const auto bytes = device_reading_bytes(job.spec.recognizer, 97);
-  if (!bytes) return bytes.error();
+  const auto bytes = OCRTUNE_TRY(device_reading_bytes(job.spec.recognizer, 97));
   const auto most = static_cast<std::uint64_t>((flags.nproc + count - 1) / count);
-  if (*bytes * most > choice->memory_bytes) {
+  if (bytes * most > choice.memory_bytes) {
     return Error{
         ErrorKind::exhausted,
         fmt::format("--device gpu: {} process{} of about {} and {} free on the fullest GPU; "
                     "a smaller --batch takes less",
-                    most, most == 1 ? "" : "es", format_bytes(*bytes),
-                    format_bytes(choice->memory_bytes))};
+                    most, most == 1 ? "" : "es", format_bytes(bytes),
+                    format_bytes(choice.memory_bytes))};
   }
   job.program = gpu_worker_program("", process_environment());
   job.silence_seconds = 180;
@@ -140,22 +138,20 @@ class ResultFile {
 Status choose_masks(InferFlags& flags) {
   ProbeOptions quick;
   quick.quick = true;
-  const auto machine = probe_machine(quick);
-  if (!machine) return machine.error();
+  const auto machine = OCRTUNE_TRY(probe_machine(quick));
   const int threads = flags.job.spec.recognizer.threads;
-  if (Status chosen = choose_infer_gpus(flags, *machine); !chosen) return chosen;
+  if (Status chosen = choose_infer_gpus(flags, machine); !chosen) return chosen;
   if (!flags.job.gpus.empty() && !flags.binding_given) flags.binding = "none";
   if (flags.nproc == 0) {
     std::set<int> cores;
-    for (const CpuPlace& place : machine->cpu.places) {
-      if (machine->cpu.allowed.contains(place.cpu)) cores.insert(place.core);
+    for (const CpuPlace& place : machine.cpu.places) {
+      if (machine.cpu.allowed.contains(place.cpu)) cores.insert(place.core);
     }
-    const auto quota = static_cast<int>(machine->cpu.usable_cpus.value_or(1e6));
+    const auto quota = static_cast<int>(machine.cpu.usable_cpus.value_or(1e6));
     flags.nproc = std::max(1, std::min(static_cast<int>(cores.size()), quota) / threads);
   }
-  auto masks = partition_cpus(machine->cpu, flags.nproc, threads, flags.binding);
-  if (!masks) return masks.error();
-  flags.job.masks = std::move(masks).value();
+  auto masks = OCRTUNE_TRY(partition_cpus(machine.cpu, flags.nproc, threads, flags.binding));
+  flags.job.masks = std::move(masks);
   flags.job.exclusive = flags.binding != "none";
   return Status();
 }
@@ -283,21 +279,19 @@ Result<int> verdict(const InferOutcome& outcome, const Status& written) {
 Result<int> infer(InferFlags flags) {
   InferJob& job = flags.job;
   job.policy = flags.queue == "static" ? QueuePolicy::static_shards : QueuePolicy::shared;
-  const auto list = read_line_list(flags.place);
-  if (!list) return list.error();
+  const auto list = OCRTUNE_TRY(read_line_list(flags.place));
   RecognizerOptions& recognizer = job.spec.recognizer;
-  const auto choice = choose_model(recognizer.checkpoint, flags.model, flags.alphabet);
-  if (!choice) return choice.error();
-  recognizer.model = choice->model;
-  job.spec.alphabet = choice->alphabet;
-  if (Status chosen = choose_masks(flags); !chosen) return chosen.error();
+  const auto choice = OCRTUNE_TRY(choose_model(recognizer.checkpoint, flags.model, flags.alphabet));
+  recognizer.model = choice.model;
+  job.spec.alphabet = choice.alphabet;
+  OCRTUNE_TRY(choose_masks(flags));
   if (job.chunk == 0) {
     // A short list is shared out as well.
-    const auto lines = static_cast<int>(std::min<std::size_t>(list->paths.size(), 1 << 20));
+    const auto lines = static_cast<int>(std::min<std::size_t>(list.paths.size(), 1 << 20));
     job.chunk = std::min(chunk_for(recognizer.batch), std::max(1, lines / (2 * flags.nproc)));
     job.max_chunk = max_chunk_for(recognizer.batch);
   }
-  job.paths = list->paths;
+  job.paths = list.paths;
   if (job.gpus.empty()) job.program = own_program();
   if (job.spec.recognizer.checkpoint.empty()) {
     std::fprintf(stderr, "no --checkpoint: seeded weights; the speed is true, the text is not\n");
@@ -305,7 +299,7 @@ Result<int> infer(InferFlags flags) {
   ResultFile results;
   const bool lines_in_json = flags.json && (flags.output.empty() || flags.output == "-");
   if (!lines_in_json) {
-    if (Status opened = results.open(flags.output); !opened) return opened.error();
+    OCRTUNE_TRY(results.open(flags.output));
   }
   Result<InferOutcome> outcome = Error{};
   const auto write = [&](const std::vector<LineAnswer>& answers, std::int64_t first,
@@ -314,13 +308,13 @@ Result<int> infer(InferFlags flags) {
     for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(first + count);
          ++i) {
       if (answers[i].state != LineAnswer::State::open)
-        text += result_line(list->names[i], answers[i]);
+        text += result_line(list.names[i], answers[i]);
     }
     if (!lines_in_json) results.write(text);
   };
   std::int64_t delivered = 0;
   {
-    Progress progress("reading", static_cast<std::int64_t>(list->paths.size()));
+    Progress progress("reading", static_cast<std::int64_t>(list.paths.size()));
     InferWatcher watcher;
     watcher.deliver = [&](const auto& answers, std::int64_t first, std::int64_t count) {
       write(answers, first, count);
@@ -331,13 +325,13 @@ Result<int> infer(InferFlags flags) {
   }
   if (!outcome) return outcome.error();
   // After an early end: what is known beyond the first open line, still in order.
-  write(outcome->answers, delivered, static_cast<std::int64_t>(list->paths.size()) - delivered);
+  write(outcome->answers, delivered, static_cast<std::int64_t>(list.paths.size()) - delivered);
   if (flags.json) {
-    nlohmann::json json = json_of(flags, *list, *outcome);
-    for (std::size_t i = 0; lines_in_json && i < list->names.size(); ++i) {
+    nlohmann::json json = json_of(flags, list, *outcome);
+    for (std::size_t i = 0; lines_in_json && i < list.names.size(); ++i) {
       const LineAnswer& answer = outcome->answers[i];
       const bool read = answer.state == LineAnswer::State::read;
-      json["results"].push_back({{"name", list->names[i]},
+      json["results"].push_back({{"name", list.names[i]},
                                  {"text", read ? answer.text : ""},
                                  {"confidence", answer.confidence},
                                  {"error", read ? "" : answer.text}});
@@ -345,7 +339,7 @@ Result<int> infer(InferFlags flags) {
     const auto replace = nlohmann::json::error_handler_t::replace;
     std::printf("%s\n", json.dump(2, ' ', false, replace).c_str());
   } else {
-    print_summary(flags.output.empty() || flags.output == "-" ? stderr : stdout, flags, *list,
+    print_summary(flags.output.empty() || flags.output == "-" ? stderr : stdout, flags, list,
                   *outcome);
   }
   return verdict(*outcome, results.status());
@@ -407,9 +401,8 @@ CommandRun declare_infer_worker(Flags& cli) {
   cli.option("--spec", *text, "JSON", "Orders of this process")
       .require("--spec is given by ocrtune infer");
   return [text]() -> Result<int> {
-    const auto spec = parse_infer_spec(*text);
-    if (!spec) return spec.error();
-    return run_infer_worker(*spec) ? kExitOk : kExitNegative;
+    const auto spec = OCRTUNE_TRY(parse_infer_spec(*text));
+    return run_infer_worker(spec) ? kExitOk : kExitNegative;
   };
 }
 

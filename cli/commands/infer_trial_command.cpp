@@ -12,12 +12,10 @@ namespace ocrtune {
 namespace {
 
 Result<int> run_infer_trial_process(const std::string& text) {
-  const auto spec = parse_infer_trial_spec(text);
-  if (!spec) return spec.error();
-  auto events = EventWriter::from_environment();
-  if (!events) return events.error();
-  const bool load = spec->foreign() || !spec->promise.empty();
-  const bool done = load ? run_load_trial(*spec, *events) : run_infer_trial(*spec, *events);
+  const auto spec = OCRTUNE_TRY(parse_infer_trial_spec(text));
+  auto events = OCRTUNE_TRY(EventWriter::from_environment());
+  const bool load = spec.foreign() || !spec.promise.empty();
+  const bool done = load ? run_load_trial(spec, events) : run_infer_trial(spec, events);
   return done ? kExitOk : kExitNegative;
 }
 

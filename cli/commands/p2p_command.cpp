@@ -73,10 +73,10 @@ Result<std::vector<LadderGpu>> ladder_gpus(const Machine& machine, const std::st
     environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";  // as every step will have it
   }
   const GpuView view = visible_gpus(physical_gpus(machine.gpus), environment, GpuVendor::nvidia);
-  const Result<GpuChoice> choice = choose_gpus(view, wanted.empty() ? "all" : wanted, environment);
-  if (!choice) return choice.error();
+  const GpuChoice choice =
+      OCRTUNE_TRY(choose_gpus(view, wanted.empty() ? "all" : wanted, environment));
   std::vector<LadderGpu> gpus;
-  for (const VisibleGpu& gpu : choice->gpus) {
+  for (const VisibleGpu& gpu : choice.gpus) {
     if (gpu.physical < 0) return Error{ErrorKind::usage, view.problems.front()};
     gpus.push_back({gpu.physical, gpu.uuid});
   }
@@ -134,9 +134,7 @@ Status read_durations(P2pFlags& flags) {
         {&flags.deadline, &flags.sweep_options.deadline_seconds},
         {&flags.compute, &flags.sweep_options.compute_seconds}}) {
     if (text->empty()) continue;
-    const Result<double> value = parse_duration(*text);
-    if (!value) return value.error();
-    *seconds = *value;
+    *seconds = OCRTUNE_TRY(parse_duration(*text));
   }
   return Status();
 }
@@ -152,29 +150,27 @@ std::string why_open(const LadderAnswer& answer) {
 
 Result<int> climb(const P2pFlags& flags, const Machine& machine, const P2pFacts& facts,
                   const std::vector<LadderGpu>& gpus, const LadderWorld& world) {
-  const auto answer = climb_p2p_ladder(facts, gpus, machine.gpus, flags.ladder, world);
-  if (!answer) return answer.error();
-  bool interrupted = answer->interrupted;
+  const auto answer = OCRTUNE_TRY(climb_p2p_ladder(facts, gpus, machine.gpus, flags.ladder, world));
+  bool interrupted = answer.interrupted;
   Result<int> code = kExitOk;
-  if (flags.sweep && may_sweep(*answer)) {
-    const SweepAnswer sweep = run_nccl_sweep(gpus, sweep_settings(answer->facts, answer->verdict),
+  if (flags.sweep && may_sweep(answer)) {
+    const SweepAnswer sweep = run_nccl_sweep(gpus, sweep_settings(answer.facts, answer.verdict),
                                              flags.sweep_options, world);
     interrupted = interrupted || sweep.interrupted;
-    code = tell_p2p(flags, machine, answer->verdict, &sweep);
-    const Status written = write_sweep(flags, sweep, static_cast<int>(gpus.size()));
-    if (!written) return written.error();
+    code = tell_p2p(flags, machine, answer.verdict, &sweep);
+    OCRTUNE_TRY(write_sweep(flags, sweep, static_cast<int>(gpus.size())));
   } else {
-    code = tell_p2p(flags, machine, answer->verdict);
+    code = tell_p2p(flags, machine, answer.verdict);
   }
   if (code && interrupted) return kExitInterrupted;
-  const bool open = answer->verdict.verdict == P2pClass::inconclusive;
+  const bool open = answer.verdict.verdict == P2pClass::inconclusive;
   if (!code || *code != kExitOk || !open) return code;
-  if (answer->facts.control.result != StepResult::not_run &&
-      answer->facts.control.result != StepResult::passed) {
+  if (answer.facts.control.result != StepResult::not_run &&
+      answer.facts.control.result != StepResult::passed) {
     return kExitNegative;  // no way was found for NCCL to work here
   }
   if (flags.json) return kExitEnvironment;  // the document says it
-  return Error{ErrorKind::unsupported, "P2P could not be checked: " + why_open(*answer)};
+  return Error{ErrorKind::unsupported, "P2P could not be checked: " + why_open(answer)};
 }
 
 std::string left_out(const Machine& machine, const P2pFlags& flags, std::size_t count) {
@@ -187,34 +183,30 @@ std::string left_out(const Machine& machine, const P2pFlags& flags, std::size_t 
 }
 
 Result<int> run_p2p(P2pFlags flags) {
-  const Status durations = read_durations(flags);
-  if (!durations) return durations.error();
-  const Status buckets = read_buckets(flags);
-  if (!buckets) return buckets.error();
+  OCRTUNE_TRY(read_durations(flags));
+  OCRTUNE_TRY(read_buckets(flags));
   ProbeOptions options;
   options.quick = true;
   options.gpu_deadline_seconds = 20;
   options.environment = process_environment();
   if (!flags.nccl.empty()) (*options.environment)["OCRTUNE_NCCL_PATH"] = flags.nccl;
-  const auto machine = probe_machine(options);
-  if (!machine) return machine.error();
-  if (starts_with(machine->gpu_state, "unknown")) {
-    return Error{ErrorKind::failed, "GPUs " + machine->gpu_state};
+  const auto machine = OCRTUNE_TRY(probe_machine(options));
+  if (starts_with(machine.gpu_state, "unknown")) {
+    return Error{ErrorKind::failed, "GPUs " + machine.gpu_state};
   }
-  for (const std::string& unknown : machine->unknowns) {  // "GPU 1: code 15: GPU is lost"
+  for (const std::string& unknown : machine.unknowns) {  // "GPU 1: code 15: GPU is lost"
     if (starts_with(unknown, "GPU ")) flags.notes.push_back(unknown);
   }
-  P2pFacts facts = static_p2p_facts(*machine, FileRoot(), *options.environment);
-  if (flags.only_facts || machine->gpus.size() < 2) {
-    return tell_p2p(flags, *machine, judge_p2p(facts));
+  P2pFacts facts = static_p2p_facts(machine, FileRoot(), *options.environment);
+  if (flags.only_facts || machine.gpus.size() < 2) {
+    return tell_p2p(flags, machine, judge_p2p(facts));
   }
-  const auto gpus = ladder_gpus(*machine, flags.gpus, *options.environment);
-  if (!gpus) return gpus.error();
-  keep_pairs_of(*gpus, facts);
-  if (gpus->size() < machine->gpus.size()) {
-    flags.notes.push_back(left_out(*machine, flags, gpus->size()));
+  const auto gpus = OCRTUNE_TRY(ladder_gpus(machine, flags.gpus, *options.environment));
+  keep_pairs_of(gpus, facts);
+  if (gpus.size() < machine.gpus.size()) {
+    flags.notes.push_back(left_out(machine, flags, gpus.size()));
   }
-  return climb(flags, *machine, facts, *gpus, real_world(*options.environment));
+  return climb(flags, machine, facts, gpus, real_world(*options.environment));
 }
 
 }  // namespace

@@ -42,22 +42,20 @@ Result<double> above_zero(const std::string& flag, const std::string& text) {
 // The load as it came once; its busiest minute is the rate to keep up with.
 Status read_load(const std::string& path, CapacityDemand& demand) {
   double began = 0;
-  auto trace = read_trace(path, &began);
-  if (!trace) return trace.error();
+  auto trace = OCRTUNE_TRY(read_trace(path, &began));
   constexpr double kMinute = 60;
-  demand.requests_per_second = trace->back() < kMinute
-                                   ? trace_rate(*trace)
-                                   : busiest_rate(*trace, kMinute, &demand.busiest_seconds);
-  demand.trace = std::move(trace).value();
+  demand.requests_per_second = trace.back() < kMinute
+                                   ? trace_rate(trace)
+                                   : busiest_rate(trace, kMinute, &demand.busiest_seconds);
+  demand.trace = std::move(trace);
   demand.peak_time = time_of_day_at(began + demand.busiest_seconds);
   return Status();
 }
 
 // A day's profile, scaled to --daily where that is given too: the rate of its busiest part.
 Status read_profile(const std::string& path, CapacityDemand& demand) {
-  auto profile = read_day_profile(path);
-  if (!profile) return profile.error();
-  demand.profile = std::move(profile).value();
+  auto profile = OCRTUNE_TRY(read_day_profile(path));
+  demand.profile = std::move(profile);
   if (demand.daily_requests > 0) {
     demand.profile = scale_to_day(std::move(demand.profile), demand.daily_requests);
   }
@@ -80,10 +78,10 @@ Status read_rate(const PlanFlags& flags, CapacityDemand& demand) {
     demand.requests_per_second = demand.daily_requests / 86400 * demand.peak_factor;
   }
   if (!flags.profile.empty()) {
-    if (const Status read = read_profile(flags.profile, demand); !read) return read.error();
+    OCRTUNE_TRY(read_profile(flags.profile, demand));
   }
   if (!flags.trace.empty()) {
-    if (const Status traced = read_load(flags.trace, demand); !traced) return traced.error();
+    OCRTUNE_TRY(read_load(flags.trace, demand));
   }
   return Status();
 }
@@ -113,9 +111,7 @@ Result<CapacityDemand> demand_of(const PlanFlags& flags) {
   }
   const auto take = [](const char* flag, const std::string& text, double& into) -> Status {
     if (text.empty()) return {};
-    const auto value = above_zero(flag, text);
-    if (!value) return value.error();
-    into = *value;
+    into = OCRTUNE_TRY(above_zero(flag, text));
     return {};
   };
   for (const Status& status : {take("--samples", flags.samples, demand.samples),
@@ -127,16 +123,14 @@ Result<CapacityDemand> demand_of(const PlanFlags& flags) {
   if (demand.peak_factor < 1) {
     return wrong("--peak-factor", flags.peak_factor, "the peak is at least the mean: 1 or more");
   }
-  if (const Status load = read_rate(flags, demand); !load) return load.error();
+  OCRTUNE_TRY(read_rate(flags, demand));
   if (!flags.lines_per_page.empty()) {
     if (training) {
       return Error{ErrorKind::usage,
                    "--lines-per-page is of inference; it goes with --rate, --daily, "
                    "--profile or --trace"};
     }
-    auto lines = read_lines_per_page(flags.lines_per_page);
-    if (!lines) return lines.error();
-    demand.lines_per_page = *std::move(lines);
+    demand.lines_per_page = OCRTUNE_TRY(read_lines_per_page(flags.lines_per_page));
     demand.requests_per_second *= mean_requests(demand.lines_per_page);
   }
   if (!flags.deadline.empty()) {
@@ -152,9 +146,7 @@ Result<CapacityDemand> demand_of(const PlanFlags& flags) {
     demand.promise = *promise;
   }
   if (!flags.cost.empty()) {
-    const auto cost = above_zero("--cost-per-hour", flags.cost);
-    if (!cost) return cost.error();
-    demand.cost_per_hour = *cost;
+    demand.cost_per_hour = OCRTUNE_TRY(above_zero("--cost-per-hour", flags.cost));
   }
   return demand;
 }
@@ -162,59 +154,49 @@ Result<CapacityDemand> demand_of(const PlanFlags& flags) {
 Result<std::vector<NodeMeasurement>> measurements_of(const PlanFlags& flags,
                                                      const CapacityDemand& demand) {
   if (!flags.table.empty()) {
-    const auto table = read_table(flags.table);
-    if (!table) return table.error();
-    return measure_settings(*table, flags.table);
+    const auto table = OCRTUNE_TRY(read_table(flags.table));
+    return measure_settings(table, flags.table);
   }
   if (!path_exists(flags.db)) {
     return Error{ErrorKind::missing, "no run is stored in " + flags.db + "; run `ocrtune tune" +
                                          (demand.inference() ? " --mode infer" : "") +
                                          "` first, or give --table T.csv"};
   }
-  const auto store = Store::open(flags.db, Store::Mode::read);
-  if (!store) return store.error();
-  const auto run = (*store)->load_run(flags.run);
-  if (!run) return run.error();
+  const auto store = OCRTUNE_TRY(Store::open(flags.db, Store::Mode::read));
+  const auto run = OCRTUNE_TRY(store->load_run(flags.run));
   const std::string wanted = demand.inference() ? "infer" : "train";
-  if (run->options.mode != wanted) {
-    return Error{ErrorKind::usage, "run " + run->id + " measured " + run->options.mode +
+  if (run.options.mode != wanted) {
+    return Error{ErrorKind::usage, "run " + run.id + " measured " + run.options.mode +
                                        ", and this plan needs a run of tune --mode " + wanted};
   }
-  return measure_settings(*run);
+  return measure_settings(run);
 }
 
 Result<int> run_plan(const PlanFlags& flags) {
-  auto demand = demand_of(flags);
-  if (!demand) return demand.error();
-  auto settings = measurements_of(flags, *demand);
-  if (!settings) return settings.error();
-  const NodeMeasurement& first = settings->front();
-  if (demand->inference() && !demand->promise && !first.promise.empty()) {
-    demand->promise = *parse_promise(first.promise);  // the one that was measured
+  auto demand = OCRTUNE_TRY(demand_of(flags));
+  auto settings = OCRTUNE_TRY(measurements_of(flags, demand));
+  const NodeMeasurement& first = settings.front();
+  if (demand.inference() && !demand.promise && !first.promise.empty()) {
+    demand.promise = *parse_promise(first.promise);  // the one that was measured
   }
   if (!flags.machine.empty()) {
-    const auto machine = read_machine(flags.machine);
-    if (!machine) return machine.error();
-    const auto scaled = scale_to_machine(first, *machine);
-    if (!scaled) return scaled.error();
-    settings->assign(1, *scaled);
+    const auto machine = OCRTUNE_TRY(read_machine(flags.machine));
+    const auto scaled = OCRTUNE_TRY(scale_to_machine(first, machine));
+    settings.assign(1, scaled);
   }
-  const auto plan = answer_capacity(*settings, *demand);
-  if (!plan) return plan.error();
+  const auto plan = OCRTUNE_TRY(answer_capacity(settings, demand));
   for (const std::string& folder : {flags.csv, flags.out}) {
     if (folder.empty()) continue;
-    if (const Status made = make_output_folder(folder); !made) return made.error();
-    const Status written = write_file(join_path(folder, "capacity.csv"), capacity_csv(*plan));
-    if (!written) return written.error();
+    OCRTUNE_TRY(make_output_folder(folder));
+    OCRTUNE_TRY(write_file(join_path(folder, "capacity.csv"), capacity_csv(plan)));
   }
   if (!flags.out.empty()) {
-    const Status written = write_file(join_path(flags.out, "capacity.json"), capacity_json(*plan));
-    if (!written) return written.error();
+    OCRTUNE_TRY(write_file(join_path(flags.out, "capacity.json"), capacity_json(plan)));
   }
   const std::string page =
-      flags.json ? capacity_json(*plan) : capacity_text(*plan, terminal_width(stdout));
+      flags.json ? capacity_json(plan) : capacity_text(plan, terminal_width(stdout));
   std::fputs(page.c_str(), stdout);
-  return plan->refused ? kExitNegative : kExitOk;
+  return plan.refused ? kExitNegative : kExitOk;
 }
 
 }  // namespace

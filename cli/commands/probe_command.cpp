@@ -16,9 +16,8 @@ struct ProbeFlags {
 };
 
 Result<int> run_probe(const ProbeFlags& flags) {
-  const auto machine = probe_machine(flags.options);
-  if (!machine) return machine.error();
-  const std::string text = flags.json ? machine_json(*machine) + "\n" : machine_card(*machine);
+  const auto machine = OCRTUNE_TRY(probe_machine(flags.options));
+  const std::string text = flags.json ? machine_json(machine) + "\n" : machine_card(machine);
   std::fputs(text.c_str(), stdout);
   if (std::fflush(stdout) != 0) return Error{ErrorKind::failed, "stdout cannot be written"};
   return kExitOk;

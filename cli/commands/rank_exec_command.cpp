@@ -26,22 +26,21 @@ namespace {
 Status bind_this_rank() {
   const char* text = std::getenv(kRankCpusVariable);
   if (text == nullptr || *text == '\0') return Status();
-  const auto masks = parse_rank_cpus(text);
-  if (!masks) return masks.error();
+  const auto masks = OCRTUNE_TRY(parse_rank_cpus(text));
   std::string environment;
   for (char** line = environ; *line != nullptr; ++line) environment += std::string(*line) + '\0';
   const auto rank = local_rank_of(environment, "");
   const auto index = static_cast<std::size_t>(rank.value_or(0));
-  if (!rank && masks->size() > 1) {
+  if (!rank && masks.size() > 1) {
     return Error{ErrorKind::usage,
                  "no rank in the environment (LOCAL_RANK, PADDLE_LOCAL_RANK, ...): start it with "
                  "the launcher"};
   }
-  if (index >= masks->size()) {
+  if (index >= masks.size()) {
     return Error{ErrorKind::usage,
                  std::string(kRankCpusVariable) + " has no CPUs for rank " + std::to_string(index)};
   }
-  return (*masks)[index].empty() ? Status() : set_affinity(0, (*masks)[index]);
+  return masks[index].empty() ? Status() : set_affinity(0, masks[index]);
 }
 
 // This rank sees its own GPU and no other.
@@ -53,10 +52,9 @@ Status take_gpu(const std::string& wanted) {
     return Error{ErrorKind::missing, "--gpu " + wanted + ": " + report.state};
   }
   const GpuView view = visible_gpus(physical_gpus(report.gpus), environment, GpuVendor::nvidia);
-  const auto gpu = gpu_of_rank(view, wanted, environment);
-  if (!gpu) return gpu.error();
-  if (gpu->physical < 0) return Error{ErrorKind::usage, view.problems.front()};
-  for (const auto& [name, value] : gpu_environment(*gpu, GpuVendor::nvidia)) {
+  const auto gpu = OCRTUNE_TRY(gpu_of_rank(view, wanted, environment));
+  if (gpu.physical < 0) return Error{ErrorKind::usage, view.problems.front()};
+  for (const auto& [name, value] : gpu_environment(gpu, GpuVendor::nvidia)) {
     if (value) {
       ::setenv(name.c_str(), value->c_str(), 1);
     } else {
@@ -67,19 +65,16 @@ Status take_gpu(const std::string& wanted) {
 }
 
 Result<int> rank_exec(const std::vector<std::string>& command, const std::string& gpu) {
-  const auto path = find_executable(command[0]);
-  if (!path) return path.error();
-  const Status taken = take_gpu(gpu);
-  if (!taken) return taken.error();
-  const Status bound = bind_this_rank();
-  if (!bound) return bound.error();
+  const auto path = OCRTUNE_TRY(find_executable(command[0]));
+  OCRTUNE_TRY(take_gpu(gpu));
+  OCRTUNE_TRY(bind_this_rank());
   std::vector<char*> arguments;
   for (const std::string& argument : command) {
     arguments.push_back(const_cast<char*>(argument.c_str()));  // NOLINT: execv's old signature
   }
   arguments.push_back(nullptr);
   release_interrupts();  // the program shall not inherit what we block and ignore
-  ::execv(path->c_str(), arguments.data());
+  ::execv(path.c_str(), arguments.data());
   return system_error(errno, "start " + command[0]);
 }
 

@@ -99,10 +99,8 @@ Status check_strategies(const ReplayFlags& flags) {
 }
 
 Result<int> run_replay(const ReplayFlags& flags) {
-  const Status usable = check_strategies(flags);
-  if (!usable) return usable.error();
-  const auto table = read_table(flags.table);
-  if (!table) return table.error();
+  OCRTUNE_TRY(check_strategies(flags));
+  const auto table = OCRTUNE_TRY(read_table(flags.table));
   Json list = Json::array();
   for (const std::string& strategy : flags.strategies) {
     for (int i = 0; i < flags.repeat && !interrupted(); ++i) {
@@ -112,11 +110,11 @@ Result<int> run_replay(const ReplayFlags& flags) {
       options.trials = flags.trials;
       options.seed = played.seed;
       options.margin = flags.margin_percent / 100;
-      auto score = replay(*table, options);
+      auto score = replay(table, options);
       if (!score) return Error{score.error().kind, flags.table + ": " + score.error().what};
       played.score = std::move(*score);
       if (flags.json) {
-        list.push_back(played_json(*table, flags, played));
+        list.push_back(played_json(table, flags, played));
       } else {
         print_played(played);
       }

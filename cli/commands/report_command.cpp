@@ -33,9 +33,8 @@ Status write_page(const RunRecord& run, const RunRecord* earlier, const ReportFl
   if (Status made = make_output_folder(parent_path(flags.html)); !made) return made;
   PageOptions options{flags.language, earlier, {}};
   for (const std::string& path : flags.with) {
-    const auto text = read_file(path);
-    if (!text) return text.error();
-    const Status added = add_document(*text, options.documents);
+    const auto text = OCRTUNE_TRY(read_file(path));
+    const Status added = add_document(text, options.documents);
     if (!added) return Error{added.error().kind, path + ": " + added.error().what};
   }
   const Status written = write_file(flags.html, page_html(run, options));
@@ -61,26 +60,22 @@ Status write_folder(const RunRecord& run) {
 Result<int> report(const ReportFlags& flags) {
   const bool compares = flags.runs.size() == 2;
   const std::string id = flags.runs.empty() ? "last" : flags.runs.back();
-  const auto run = judged_run(
-      compares && !flags.other_database.empty() ? flags.other_database : flags.database, id);
-  if (!run) return run.error();
+  const auto run = OCRTUNE_TRY(judged_run(
+      compares && !flags.other_database.empty() ? flags.other_database : flags.database, id));
   std::optional<RunRecord> earlier;
   if (compares) {
-    auto loaded = judged_run(flags.database, flags.runs[0]);
-    if (!loaded) return loaded.error();
-    earlier = std::move(*loaded);
-    const Status alike = comparable(*earlier, *run);
-    if (!alike) return alike.error();
-    const std::string text = comparison_text(compare_runs(*earlier, *run), terminal_width(stdout));
+    earlier = OCRTUNE_TRY(judged_run(flags.database, flags.runs[0]));
+    OCRTUNE_TRY(comparable(*earlier, run));
+    const std::string text = comparison_text(compare_runs(*earlier, run), terminal_width(stdout));
     if (flags.html != "-") std::fputs(text.c_str(), stdout);
   }
   if (!flags.with.empty() && flags.html.empty()) {
     return Error{ErrorKind::usage, "--with adds to the page; say where it goes with --html"};
   }
   Status written;
-  if (!flags.html.empty()) written = write_page(*run, earlier ? &*earlier : nullptr, flags);
-  if (written && !flags.csv.empty()) written = write_tables(*run, flags.csv);
-  if (flags.html.empty() && flags.csv.empty() && !compares) written = write_folder(*run);
+  if (!flags.html.empty()) written = write_page(run, earlier ? &*earlier : nullptr, flags);
+  if (written && !flags.csv.empty()) written = write_tables(run, flags.csv);
+  if (flags.html.empty() && flags.csv.empty() && !compares) written = write_folder(run);
   if (!written) return written.error();
   return kExitOk;
 }

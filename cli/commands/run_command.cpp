@@ -42,15 +42,12 @@ Status read_setting(const RunFlags& flags, SuperviseOptions& options) {
   LaunchSetting& setting = options.setting;
   setting.workload.command = flags.command;
   if (flags.from.empty()) return Status();
-  auto run = judged_run(flags.database, flags.from);
-  if (!run) return run.error();
-  if (!run->result.found) {
+  auto run = OCRTUNE_TRY(judged_run(flags.database, flags.from));
+  if (!run.result.found) {
     return Error{ErrorKind::missing,
-                 "run " + run->id + " has no recommendation: " + run->result.answer};
+                 "run " + run.id + " has no recommendation: " + run.result.answer};
   }
-  auto launch = launch_setting(*run, flags.command, options.machine);
-  if (!launch) return launch.error();
-  setting = *std::move(launch);
+  setting = OCRTUNE_TRY(launch_setting(run, flags.command, options.machine));
   const std::string& directory = setting.workload.directory;
   if (!directory.empty() && directory != real_path(".").value_or("")) {
     std::fprintf(stderr, "ocrtune run: starts in %s, as the trials did\n", directory.c_str());
@@ -96,9 +93,8 @@ Status look_at_machine(const RunFlags& flags, SuperviseOptions& options) {
   if (!needed) return Status();
   ProbeOptions quick;
   quick.quick = true;
-  auto machine = probe_machine(quick);
-  if (!machine) return machine.error();
-  options.machine = *std::move(machine);
+  auto machine = OCRTUNE_TRY(probe_machine(quick));
+  options.machine = std::move(machine);
   return Status();
 }
 
@@ -109,9 +105,8 @@ Status read_launch(const RunFlags& flags, SuperviseOptions& options) {
   if (Status looked = look_at_machine(flags, options); !looked) return looked;
   if (Status read = read_setting(flags, options); !read) return read;
   if (Status set = read_knobs(flags, options.setting); !set) return set;
-  auto ready = prepare_launch(options.setting.workload, options.machine);
-  if (!ready) return ready.error();
-  options.setting.workload = launch_workload(*ready);
+  auto ready = OCRTUNE_TRY(prepare_launch(options.setting.workload, options.machine));
+  options.setting.workload = launch_workload(ready);
   const auto filled = fill_for(options.setting.workload, options.machine, options.setting.knobs,
                                TrialPlace{"/", 1});
   return filled ? Status() : Status(filled.error());  // such as a binding that this machine lacks
@@ -119,20 +114,16 @@ Status read_launch(const RunFlags& flags, SuperviseOptions& options) {
 
 Result<SuperviseOptions> options_of(const RunFlags& flags) {
   SuperviseOptions options;
-  if (Status read = read_launch(flags, options); !read) return read.error();
+  OCRTUNE_TRY(read_launch(flags, options));
   for (const auto& [text, into] : {std::pair(&flags.silence, &options.silence_seconds),
                                    std::pair(&flags.stall, &options.stall_seconds),
                                    std::pair(&flags.planned, &options.planned_seconds),
                                    std::pair(&flags.pause, &options.pause_seconds)}) {
     if (text->empty()) continue;
-    const auto seconds = parse_duration(*text);
-    if (!seconds) return seconds.error();
-    *into = *seconds;
+    *into = OCRTUNE_TRY(parse_duration(*text));
   }
   if (!flags.memory_limit.empty()) {
-    const auto bytes = parse_bytes(flags.memory_limit);
-    if (!bytes) return bytes.error();
-    options.memory_limit_bytes = *bytes;
+    options.memory_limit_bytes = OCRTUNE_TRY(parse_bytes(flags.memory_limit));
   }
   // The command names its files from the folder in which it runs.
   const std::string& directory = options.setting.workload.directory;
@@ -222,14 +213,13 @@ std::string eta_of(const AttemptStatus& status, double planned_seconds) {
 }
 
 Result<int> run_run(const RunFlags& flags) {
-  auto options = options_of(flags);
-  if (!options) return options.error();
+  auto options = OCRTUNE_TRY(options_of(flags));
   const bool terminal = may_redraw(stderr);
   SuperviseListeners listeners;
   listeners.on_note = [terminal](const std::string& line) {
     std::fprintf(stderr, "%s%s\n", terminal ? "\r\x1b[K" : "", line.c_str());
   };
-  const double planned = options->planned_seconds;
+  const double planned = options.planned_seconds;
   listeners.on_status = [terminal, planned](const AttemptStatus& status,
                                             const std::string& forecast) {
     if (!terminal) return;
@@ -250,19 +240,18 @@ Result<int> run_run(const RunFlags& flags) {
     };
     return run_attempt(plan, with_echo);
   };
-  const auto end = supervise(*options, attempt, listeners, steady_clock());
-  if (!end) return end.error();
-  const Status page = write_file(join_path(options->run_directory, "report.html"),
-                                 supervised_html(*options, *end, utc_now()));
+  const auto end = OCRTUNE_TRY(supervise(options, attempt, listeners, steady_clock()));
+  const Status page = write_file(join_path(options.run_directory, "report.html"),
+                                 supervised_html(options, end, utc_now()));
   if (!page) std::fprintf(stderr, "ocrtune run: %s\n", page.error().what.c_str());
   if (flags.json) {
     constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
-    std::printf("%s\n", summary_json(*options, *end).dump(2, ' ', false, kReplace).c_str());
+    std::printf("%s\n", summary_json(options, end).dump(2, ' ', false, kReplace).c_str());
   } else {
-    print_end(*options, *end);
+    print_end(options, end);
   }
-  if (end->state == SuperviseState::interrupted) return kExitInterrupted;
-  return end->state == SuperviseState::done ? kExitOk : kExitNegative;
+  if (end.state == SuperviseState::interrupted) return kExitInterrupted;
+  return end.state == SuperviseState::done ? kExitOk : kExitNegative;
 }
 
 }  // namespace

@@ -19,13 +19,12 @@ struct ShowFlags {
 };
 
 Result<int> show(const ShowFlags& flags) {
-  const auto run = judged_run(flags.database, flags.run);
-  if (!run) return run.error();
+  const auto run = OCRTUNE_TRY(judged_run(flags.database, flags.run));
   const std::string text = flags.json
-                               ? run_json(*run) + "\n"
-                               : console_summary(*run, console_width(stdout), may_colour(stdout));
+                               ? run_json(run) + "\n"
+                               : console_summary(run, console_width(stdout), may_colour(stdout));
   std::fputs(text.c_str(), stdout);
-  return run->result.found ? kExitOk : kExitNegative;
+  return run.result.found ? kExitOk : kExitNegative;
 }
 
 }  // namespace

@@ -28,9 +28,8 @@ struct SloFlags {
 
 Result<int> run_slo(const SloFlags& flags) {
   SloSearchOptions options;
-  const auto promise = parse_promise(flags.promise);
-  if (!promise) return promise.error();
-  options.promise = *promise;
+  const auto promise = OCRTUNE_TRY(parse_promise(flags.promise));
+  options.promise = promise;
   if (flags.url.empty() == flags.command.empty()) {
     return Error{ErrorKind::usage, "give either --url URL or a command after --"};
   }
@@ -39,19 +38,16 @@ Result<int> run_slo(const SloFlags& flags) {
   options.budget_seconds = *budget;
   options.seed = flags.seed;
   if (!flags.trace.empty()) {
-    auto trace = read_trace(flags.trace);
-    if (!trace) return trace.error();
-    options.trace = std::move(*trace);
+    auto trace = OCRTUNE_TRY(read_trace(flags.trace));
+    options.trace = std::move(trace);
   }
   if (flags.inputs.size() > 1) options.kind_weights.assign(flags.inputs.size(), 1.0);
-  const auto turn = take_turn(flags.no_wait);
-  if (!turn) return turn.error();
+  OCRTUNE_TRY(take_turn(flags.no_wait));
   ServedTargetOptions served;
   served.command = flags.command;
   served.url = flags.url;
   served.inputs = flags.inputs;
-  const auto target = make_served_target(served);
-  if (!target) return target.error();
+  const auto target = OCRTUNE_TRY(make_served_target(served));
   const double began = steady_clock().now_seconds();
   if (!flags.json)
     options.on_probe = [began](const RateProbe& probe) {
@@ -62,14 +58,13 @@ Result<int> run_slo(const SloFlags& flags) {
                    format_count(probe.latency_seconds * 1000).c_str(),
                    words[static_cast<int>(probe.verdict)]);
     };
-  const auto found = find_highest_rate(**target, steady_clock(), options);
-  if (!found) return found.error();
-  if (!(*target)->ended().empty()) return Error{ErrorKind::failed, (*target)->ended()};
+  const auto found = OCRTUNE_TRY(find_highest_rate(*target, steady_clock(), options));
+  if (!target->ended().empty()) return Error{ErrorKind::failed, target->ended()};
   const std::string page =
-      flags.json ? slo_json(*found, *promise) : slo_text(*found, *promise, terminal_width(stdout));
+      flags.json ? slo_json(found, promise) : slo_text(found, promise, terminal_width(stdout));
   std::fputs(page.c_str(), stdout);
   if (interrupted()) return kExitInterrupted;
-  return found->found ? kExitOk : kExitNegative;
+  return found.found ? kExitOk : kExitNegative;
 }
 
 }  // namespace

@@ -40,9 +40,9 @@ Result<std::string> alphabet_text(const TrainFlags& flags) {
   const std::string beside = join_path(parent_path(flags.run.loader.label_file), kAlphabetFileName);
   if (flags.alphabet.empty() && !path_exists(beside)) return std::string();
   const std::string& name = flags.alphabet.empty() ? beside : flags.alphabet;
-  const auto alphabet = path_exists(name) ? Alphabet::load(name) : Alphabet::from_name(name);
-  if (!alphabet) return alphabet.error();
-  return alphabet->text();
+  const auto alphabet =
+      OCRTUNE_TRY(path_exists(name) ? Alphabet::load(name) : Alphabet::from_name(name));
+  return alphabet.text();
 }
 
 // One line each, as log readers read it; on a terminal as people do, with the time to go.
@@ -148,12 +148,11 @@ Result<TrainingOutcome> train_somewhere(const TrainFlags& flags, TrainingRunOpti
   const auto machine = probe_machine(quick);
   if (flags.device.device != "cpu" || !flags.device.gpus.empty()) {
     if (!machine) return machine.error();
-    const auto choice = choose_device(flags.device, *machine, process_environment());
-    if (!choice) return choice.error();
-    if (choice->gpu && flags.backend_given) {
+    const auto choice = OCRTUNE_TRY(choose_device(flags.device, *machine, process_environment()));
+    if (choice.gpu && flags.backend_given) {
       return Error{ErrorKind::usage, "--backend is of the CPUs: not with --device gpu"};
     }
-    if (choice->gpu) return train_on_gpus(run, *choice);
+    if (choice.gpu) return train_on_gpus(run, choice);
   }
   if (machine) run.memory_bytes = machine->memory.available_bytes;
   run.planned = [width = run.loader.width](const TrainingMemory& memory) {
@@ -168,11 +167,10 @@ Result<int> train(TrainFlags flags) {
   if (!flags.evaluation.empty()) run.evaluation_labels = label_file_of(flags.evaluation);
   for (const std::string& labels : {run.loader.label_file, run.evaluation_labels}) {
     if (labels.empty() || !path_exists(labels)) continue;  // said better when it is opened
-    if (Status there = check_label_images(labels); !there) return there.error();
+    OCRTUNE_TRY(check_label_images(labels));
   }
-  auto alphabet = alphabet_text(flags);
-  if (!alphabet) return alphabet.error();
-  run.loader.alphabet = std::move(alphabet).value();
+  auto alphabet = OCRTUNE_TRY(alphabet_text(flags));
+  run.loader.alphabet = std::move(alphabet);
   if (run.resume == "auto") {
     if (run.checkpoint.empty()) {
       return Error{ErrorKind::usage, "--resume auto needs --checkpoint FILE"};
@@ -181,13 +179,12 @@ Result<int> train(TrainFlags flags) {
   }
   if (run.trainer.threads == 0) run.trainer.threads = std::max(current_affinity().count(), 1);
   run.trainer.seed = run.loader.seed;
-  const auto outcome = train_somewhere(flags, run);
-  if (!outcome) return outcome.error();
-  print_outcome(run, *outcome);
-  if (outcome->interrupted) {
+  const auto outcome = OCRTUNE_TRY(train_somewhere(flags, run));
+  print_outcome(run, outcome);
+  if (outcome.interrupted) {
     const std::string kept = run.checkpoint.empty() ? "" : "; go on with --resume auto";
     return Error{ErrorKind::interrupted,
-                 "interrupted after " + std::to_string(outcome->steps) + " steps" + kept};
+                 "interrupted after " + std::to_string(outcome.steps) + " steps" + kept};
   }
   return kExitOk;
 }

@@ -69,27 +69,21 @@ Result<int> why_not_answer(const WhyNotFlags& flags) {
   const auto store =
       Store::open(flags.db.empty() ? Store::default_path() : flags.db, Store::Mode::read);
   if (!store) return store.error();
-  auto run = (*store)->load_run(flags.run);
-  if (!run) return run.error();
-  const auto judgement = judge_run(*run);
-  if (!judgement) return judgement.error();
-  const auto parsed = parse_knobs(flags.knobs);
-  if (!parsed) return parsed.error();
+  auto run = OCRTUNE_TRY((*store)->load_run(flags.run));
+  const auto judgement = OCRTUNE_TRY(judge_run(run));
+  const auto parsed = OCRTUNE_TRY(parse_knobs(flags.knobs));
   std::vector<std::string> own;
-  for (const auto& [name, values] : run->options.axes) own.push_back(name);
-  if (Status known = check_knob_names(*parsed, own, run->options.command); !known) {
-    return known.error();
-  }
-  Knobs knobs = run->result.found ? run->result.recommendation.knobs : run->options.baseline;
+  for (const auto& [name, values] : run.options.axes) own.push_back(name);
+  OCRTUNE_TRY(check_knob_names(parsed, own, run.options.command));
+  Knobs knobs = run.result.found ? run.result.recommendation.knobs : run.options.baseline;
   for (const std::string& assignment : flags.knobs) {
     const std::size_t equals = assignment.find('=');
     const Status status =
         set_knob(knobs, assignment.substr(0, equals), assignment.substr(equals + 1));
     if (!status) return status.error();
   }
-  print_why_not(
-      why_not(knobs, (*judgement)->setup.space, *(*judgement)->search, run->trials, run->result),
-      flags.json);
+  print_why_not(why_not(knobs, judgement->setup.space, *judgement->search, run.trials, run.result),
+                flags.json);
   return kExitOk;
 }
 

@@ -36,8 +36,7 @@ struct WorkerFlags {
 };
 
 Result<int> run_rank(const std::string& text) {
-  const auto spec = parse_spec(text);
-  if (!spec) return spec.error();
+  const auto spec = OCRTUNE_TRY(parse_spec(text));
   int descriptor = STDOUT_FILENO;  // run by hand, the events are the output
   const char* given = std::getenv(kEventDescriptorVariable);
   if (given != nullptr) {
@@ -47,7 +46,7 @@ Result<int> run_rank(const std::string& text) {
     }
     descriptor = static_cast<int>(*number);
   }
-  return run_worker(*spec, descriptor) ? kExitOk : kExitNegative;
+  return run_worker(spec, descriptor) ? kExitOk : kExitNegative;
 }
 
 void print_trial(const Trial& trial) {
@@ -102,41 +101,33 @@ Result<std::unique_ptr<Runner>> runner_of(const WorkerFlags& flags, const Knobs&
   }
   DeviceRequest request = flags.device;
   request.device = "gpu";
-  const auto choice = choose_device(request, machine, process_environment());
-  if (!choice) return choice.error();
+  const auto choice = OCRTUNE_TRY(choose_device(request, machine, process_environment()));
   GpuRunnerOptions options;
-  for (const VisibleGpu& gpu : choice->gpus) options.gpus.push_back(gpu.uuid);
+  for (const VisibleGpu& gpu : choice.gpus) options.gpus.push_back(gpu.uuid);
   return make_gpu_runner(flags.workload, machine, options);
 }
 
 Result<int> run_trial(WorkerFlags flags) {
-  const auto knobs = parse_knobs(flags.knobs);
-  if (!knobs) return knobs.error();
-  if (Status known = check_knob_names(*knobs, {}, {}); !known) return known.error();
+  const auto knobs = OCRTUNE_TRY(parse_knobs(flags.knobs));
+  OCRTUNE_TRY(check_knob_names(knobs, {}, {}));
   if (flags.workload.width_buckets > 0 && flags.workload.label_file.empty()) {
     return Error{ErrorKind::usage, "--width-buckets needs the lines of --data"};
   }
-  const auto seconds = parse_duration(flags.seconds);
-  if (!seconds) return seconds.error();
-  const auto timeout = parse_duration(flags.timeout);
-  if (!timeout) return timeout.error();
+  const auto seconds = OCRTUNE_TRY(parse_duration(flags.seconds));
+  const auto timeout = OCRTUNE_TRY(parse_duration(flags.timeout));
   TrialLimits limits;
-  limits.measure_seconds = *seconds;
-  limits.max_seconds = *timeout;
+  limits.measure_seconds = seconds;
+  limits.max_seconds = timeout;
   if (!flags.memory.empty()) {
-    const auto bytes = parse_bytes(flags.memory);
-    if (!bytes) return bytes.error();
-    limits.memory_limit_bytes = *bytes;
+    limits.memory_limit_bytes = OCRTUNE_TRY(parse_bytes(flags.memory));
   }
   TrainingWorkload& workload = flags.workload;
   workload.label_file = samples_path(workload.label_file);
   ProbeOptions probe;
   probe.quick = true;
-  const auto machine = probe_machine(probe);
-  if (!machine) return machine.error();
-  auto runner = runner_of(flags, *knobs, *machine);
-  if (!runner) return runner.error();
-  const Trial trial = (*runner)->run(*knobs, limits);
+  const auto machine = OCRTUNE_TRY(probe_machine(probe));
+  auto runner = OCRTUNE_TRY(runner_of(flags, knobs, machine));
+  const Trial trial = runner->run(knobs, limits);
   flags.json ? print_json(trial) : print_trial(trial);
   if (trial.cause == "interrupted") return kExitInterrupted;
   return trial.ok() ? kExitOk : kExitNegative;

@@ -8,9 +8,8 @@ namespace ocrtune {
 
 Status make_output_folder(const std::string& path) {
   if (path.empty()) return Status();
-  const auto made = make_folder(path);
-  if (!made) return made.error();
-  if (*made) std::fprintf(stderr, "made the folder %s\n", path.c_str());
+  const auto made = OCRTUNE_TRY(make_folder(path));
+  if (made) std::fprintf(stderr, "made the folder %s\n", path.c_str());
   return Status();
 }
 

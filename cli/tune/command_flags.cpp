@@ -148,9 +148,8 @@ Status settle_command(RunOptions& options, const Machine& machine, bool baseline
   for (const std::string& word : options.command) add_names(word);
   for (const auto& [name, value] : options.environment) add_names(value);
   if (!options.command.empty()) {
-    const auto prepared = look_at_command(options, machine, baseline_given);
-    if (!prepared) return prepared.error();
-    turned.insert(prepared->turnable.begin(), prepared->turnable.end());
+    const auto prepared = OCRTUNE_TRY(look_at_command(options, machine, baseline_given));
+    turned.insert(prepared.turnable.begin(), prepared.turnable.end());
   }
   for (const KnobRow& row : knob_table()) {
     if (turned.count(row.name) == 0 && options.axes.count(row.name) == 0) {

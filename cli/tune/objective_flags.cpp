@@ -50,8 +50,7 @@ Result<Objective> ObjectiveFlags::read() const {
   parsed->min_samples_per_second = min_rate;
   if (!max_latency.empty()) {
     const bool given = objective.find(':') != std::string::npos;
-    const Status latency = read_max_latency(max_latency, given, *parsed);
-    if (!latency) return latency.error();
+    OCRTUNE_TRY(read_max_latency(max_latency, given, *parsed));
   }
   if (!max_memory.empty()) {
     const auto bytes = parse_bytes(max_memory);

@@ -33,13 +33,12 @@ Result<std::uint64_t> min_bytes(const RunOptions& options) {
 }
 
 Status can_compute(const RunOptions& options, const DeviceChoice& choice) {
-  const auto least = min_bytes(options);
-  if (!least) return least.error();
-  if (*least <= choice.memory_bytes) return Status();
+  const auto least = OCRTUNE_TRY(min_bytes(options));
+  if (least <= choice.memory_bytes) return Status();
   return Error{ErrorKind::exhausted,
                fmt::format("--device gpu: {} with a batch of 1 takes about {}, and {} are free on "
                            "the fullest GPU",
-                           options.model, format_bytes(*least), format_bytes(choice.memory_bytes))};
+                           options.model, format_bytes(least), format_bytes(choice.memory_bytes))};
 }
 
 void take_gpus(RunOptions& options, const DeviceChoice& choice) {
@@ -78,14 +77,13 @@ Status read_device(RunOptions& options, DeviceRequest request, const Machine& ma
     request.device = "gpu";
     asked = true;
   }
-  const auto choice = choose_device(request, machine, process_environment());
-  if (!choice) return choice.error();
-  std::string why = choice->because;
-  if (choice->gpu) {
-    const Status fits = can_compute(options, *choice);
+  const auto choice = OCRTUNE_TRY(choose_device(request, machine, process_environment()));
+  std::string why = choice.because;
+  if (choice.gpu) {
+    const Status fits = can_compute(options, choice);
     if (!fits && asked) return fits;
     if (fits) {
-      take_gpus(options, *choice);
+      take_gpus(options, choice);
       return Status();
     }
     why = fits.error().what;

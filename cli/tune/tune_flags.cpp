@@ -21,9 +21,9 @@ namespace ocrtune {
 Status read_lists(TuneFlags& flags) {
   for (const auto& [name, text] : flags.lists) {
     if (text.empty()) continue;
-    auto values = read_value_list("--" + name, text, find_knob(name)->number != nullptr);
-    if (!values) return values.error();
-    flags.options.axes[name] = *std::move(values);
+    auto values =
+        OCRTUNE_TRY(read_value_list("--" + name, text, find_knob(name)->number != nullptr));
+    flags.options.axes[name] = std::move(values);
   }
   for (const std::string& dim : flags.dims) {
     const std::size_t equals = dim.find('=');
@@ -36,9 +36,8 @@ Status read_lists(TuneFlags& flags) {
     if (knob != nullptr && !theirs) {
       return Error{ErrorKind::usage, "--dim " + name + ": that is a knob; use --" + name};
     }
-    auto values = read_value_list("--dim " + name, dim.substr(equals + 1), false);
-    if (!values) return values.error();
-    flags.options.axes[name] = *std::move(values);
+    flags.options.axes[name] =
+        OCRTUNE_TRY(read_value_list("--dim " + name, dim.substr(equals + 1), false));
   }
   for (const auto& [name, values] : flags.options.axes) flags.options.given.insert(name);
   Knobs scratch;
@@ -81,9 +80,8 @@ Status read_amounts(TuneFlags& flags) {
     }
     options.memory_limit_bytes = *bytes;
   }
-  const auto objective = flags.objective.read();
-  if (!objective) return objective.error();
-  options.objective = *objective;
+  const auto objective = OCRTUNE_TRY(flags.objective.read());
+  options.objective = objective;
   if (options.memory_margin < 0 || options.memory_margin >= 1) {
     return Error{ErrorKind::usage, "--memory-margin must be at least 0 and below 1"};
   }
@@ -109,11 +107,10 @@ Status read_data(TuneFlags& flags) {
   loader.height = options.height;
   loader.width = options.width;
   loader.width_buckets = options.width_buckets;
-  const auto opened = Loader::create(loader);
-  if (!opened) return opened.error();
-  options.lines = (*opened)->size();
-  options.classes = static_cast<int>((*opened)->alphabet().size()) + 1;
-  const auto& buckets = (*opened)->width_buckets();
+  const auto opened = OCRTUNE_TRY(Loader::create(loader));
+  options.lines = opened->size();
+  options.classes = static_cast<int>(opened->alphabet().size()) + 1;
+  const auto& buckets = opened->width_buckets();
   if (buckets.empty()) return Status();
   options.widest_bucket = buckets.back().width;
   flags.buckets = describe_width_buckets(buckets, options.width);
@@ -131,15 +128,13 @@ Status check_names(const RunOptions& options) {
   trainer.batch = 1;
   trainer.height = options.height;
   trainer.width = options.width;
-  const auto planned = Trainer::footprint_bytes(trainer);
-  if (!planned) return planned.error();
+  OCRTUNE_TRY(Trainer::footprint_bytes(trainer));
   const auto backends = options.axes.find("backend");
   if (options.command.empty() && backends != options.axes.end()) {
     for (const std::string& backend : backends->second) {
       if (backend == "cuda" && backends->second.size() == 1) continue;  // --device gpu
       trainer.backend = backend;
-      const auto known = Trainer::footprint_bytes(trainer);
-      if (!known) return known.error();
+      OCRTUNE_TRY(Trainer::footprint_bytes(trainer));
     }
   }
   if (find_strategy(options.strategy) != nullptr) return Status();

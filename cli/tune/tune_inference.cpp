@@ -78,12 +78,10 @@ Status read_inference(RunOptions& options, const InferenceFlags& flags, const st
     if (!promise) return usage("--slo: " + promise.error().what);
   }
   if (!options.trace.empty()) {
-    const auto trace = read_trace(options.trace);
-    if (!trace) return trace.error();
+    OCRTUNE_TRY(read_trace(options.trace));
   }
   for (const std::string& input : options.inputs) {
-    const auto bytes = read_file(input);
-    if (!bytes) return bytes.error();
+    OCRTUNE_TRY(read_file(input));
   }
   if (!options.url.empty() && options.command.empty()) {
     HttpTargetOptions http;
@@ -94,8 +92,7 @@ Status read_inference(RunOptions& options, const InferenceFlags& flags, const st
     if (!answers) return answers.error();
   }
   if (options.url.find('{') == std::string::npos) {
-    const Status free = check_address_is_free(options.command, options.url);
-    if (!free) return free.error();
+    OCRTUNE_TRY(check_address_is_free(options.command, options.url));
   }
   const auto choice =
       choose_model(options.checkpoint, model_given ? options.model : "", flags.alphabet);

@@ -77,13 +77,11 @@ Result<std::vector<double>> batch_errors(const GradientCheck& check, const Gradi
   const Graph& graph = *check.graph;
   std::vector<float> statistics(check.statistics.begin(), check.statistics.end());
   std::vector<float> ours(graph.parameter_floats), theirs(graph.parameter_floats);
-  const Result<CtcLoss> loss = make(batch, ours);
-  if (!loss) return loss.error();
-  const Result<CtcLoss> expected = judge.train(batch, check.parameters, statistics, theirs);
-  if (!expected) return expected.error();
+  const CtcLoss loss = OCRTUNE_TRY(make(batch, ours));
+  const CtcLoss expected = OCRTUNE_TRY(judge.train(batch, check.parameters, statistics, theirs));
   std::vector<double> errors = relative_errors(graph, ours, theirs);
   if (check.ends_alone) errors.erase(errors.begin(), errors.end() - 1);
-  errors.push_back(std::fabs(loss->mean - expected->mean) / std::fabs(expected->mean));
+  errors.push_back(std::fabs(loss.mean - expected.mean) / std::fabs(expected.mean));
   return errors;
 }
 
@@ -94,11 +92,10 @@ Result<double> gradient_error(const GradientCheck& check, const GradientMaker& m
   Network judge(*check.graph, *reference);
   std::vector<double> least;
   for (int attempt = 0; attempt < kCheckAttempts; ++attempt) {
-    const Result<std::vector<double>> errors = batch_errors(check, make, judge, attempt);
-    if (!errors) return errors.error();
-    if (least.empty()) least = *errors;
+    const std::vector<double> errors = OCRTUNE_TRY(batch_errors(check, make, judge, attempt));
+    if (least.empty()) least = errors;
     // NaN stays: it is not bad luck.
-    std::transform(least.begin(), least.end(), errors->begin(), least.begin(),
+    std::transform(least.begin(), least.end(), errors.begin(), least.begin(),
                    [](double a, double b) { return b < a ? b : a; });
     if (largest(least) < kCheckGoal || !check.exact) break;
   }

@@ -149,15 +149,13 @@ Status MpiComm::find_place() {
 Result<std::span<float>> MpiComm::gradient_buffer(std::size_t count) {
   OCRTUNE_CHECK(gradients_.size() == 0);
   std::vector<Words> all;
-  if (const Status told = tell({count, 0}, all); !told) return told.error();
+  OCRTUNE_TRY(tell({count, 0}, all));
   for (std::size_t r = 0; r < all.size(); ++r) {
     if (all[r][0] == count) continue;
     return Error{ErrorKind::usage, fmt::format("rank {} has {} parameters, rank {} has {}", r,
                                                all[r][0], place_.rank, count)};
   }
-  auto memory = Memory::allocate(std::max<std::size_t>(count, 1) * sizeof(float));
-  if (!memory) return memory.error();
-  gradients_ = std::move(*memory);
+  gradients_ = OCRTUNE_TRY(Memory::allocate(std::max<std::size_t>(count, 1) * sizeof(float)));
   count_ = count;
   return std::span<float>(gradients_.floats(), count);
 }
@@ -197,9 +195,7 @@ Status MpiComm::find_room(Part& part, std::size_t floats) {
     spare_.erase(fits);
     return Status();
   }
-  auto memory = Memory::allocate(floats * sizeof(float));
-  if (!memory) return memory.error();
-  part.received = std::move(*memory);
+  part.received = OCRTUNE_TRY(Memory::allocate(floats * sizeof(float)));
   return Status();
 }
 
@@ -283,15 +279,13 @@ Status MpiComm::start_mean(std::size_t first, std::size_t count) {
 // Parts are looked at in their order, but do not wait for each other.
 Status MpiComm::advance() {
   for (Part& part : parts_) {
-    const auto arrived = test(part);
-    if (!arrived) return arrived.error();
-    if (!*arrived || part.averaged) continue;
+    const auto arrived = OCRTUNE_TRY(test(part));
+    if (!arrived || part.averaged) continue;
     if (const Status moved = average(part); !moved) return moved;
   }
   while (!parts_.empty() && parts_.front().averaged) {
-    const auto arrived = test(parts_.front());
-    if (!arrived) return arrived.error();
-    if (!*arrived) break;
+    const auto arrived = OCRTUNE_TRY(test(parts_.front()));
+    if (!arrived) break;
     spare_.push_back(std::move(parts_.front().received));
     parts_.pop_front();
   }
@@ -354,9 +348,8 @@ Status MpiComm::tell(const Words& mine, std::vector<Words>& all) {
   }
   const double started = steady_clock().now_seconds();
   while (true) {
-    const auto done = test(messages);
-    if (!done) return done.error();
-    if (*done) return Status();
+    const auto done = OCRTUNE_TRY(test(messages));
+    if (done) return Status();
     const double waited = steady_clock().now_seconds() - started;
     if (waited > options_.silence_seconds || interrupted()) return lost(messages, waited);
     std::this_thread::yield();
@@ -382,12 +375,11 @@ Status MpiComm::barrier() {
 }  // namespace
 
 Result<std::unique_ptr<Comm>> make_mpi_comm(const MpiCommOptions& options) {
-  if (const Status started = start_mpi(); !started) return started.error();
+  OCRTUNE_TRY(start_mpi());
   MPI_Comm world = MPI_COMM_NULL;
-  const Status copied = mpi_status(MPI_Comm_dup(MPI_COMM_WORLD, &world), "copy the world");
-  if (!copied) return copied.error();
+  OCRTUNE_TRY(mpi_status(MPI_Comm_dup(MPI_COMM_WORLD, &world), "copy the world"));
   auto comm = std::make_unique<MpiComm>(options, world);
-  if (const Status placed = comm->find_place(); !placed) return placed.error();
+  OCRTUNE_TRY(comm->find_place());
   return std::unique_ptr<Comm>(std::move(comm));
 }
 

@@ -267,7 +267,7 @@ Result<std::span<float>> ShmComm::gradient_buffer(std::size_t count) {
   status = meet();  // all have read the slots
   if (!status) return status.error();
   if (!outcome) return outcome.error();
-  if (Status mapped = segment_.map_parts(world_size(), bytes); !mapped) return mapped.error();
+  OCRTUNE_TRY(segment_.map_parts(world_size(), bytes));
   for (int r = 0; r < world_size(); ++r) {
     slices_.push_back(reinterpret_cast<float*>(segment_.part(r)));
   }
@@ -411,10 +411,10 @@ Result<std::unique_ptr<Comm>> make_shm_comm(const ShmCommOptions& options) {
   if (place.node_count != 1) {
     return Error{ErrorKind::usage, "shared memory joins the ranks of one node only"};
   }
-  Result<ShmSegment> segment = ShmSegment::attach(options.segment, place.rank, place.world_size);
-  if (!segment) return segment.error();
-  auto comm = std::make_unique<ShmComm>(options, std::move(segment).value());
-  if (Status status = comm->wait_for_all(); !status) return status.error();
+  ShmSegment segment =
+      OCRTUNE_TRY(ShmSegment::attach(options.segment, place.rank, place.world_size));
+  auto comm = std::make_unique<ShmComm>(options, std::move(segment));
+  OCRTUNE_TRY(comm->wait_for_all());
   return std::unique_ptr<Comm>(std::move(comm));
 }
 

@@ -91,9 +91,8 @@ Result<Alphabet> Alphabet::from_name(std::string_view name_or_text) {
 }
 
 Result<Alphabet> Alphabet::load(const std::string& path) {
-  const auto text = read_file(path, 16 << 20);
-  if (!text) return text.error();
-  std::string_view rest = *text;
+  const auto text = OCRTUNE_TRY(read_file(path, 16 << 20));
+  std::string_view rest = text;
   if (rest.substr(0, 3) == "\xEF\xBB\xBF") rest.remove_prefix(3);
   Alphabet alphabet;
   for (int line = 1; !rest.empty(); ++line) {
@@ -128,11 +127,10 @@ std::string Alphabet::file_text() const {
 }
 
 Result<std::vector<int>> Alphabet::encode(std::string_view text) const {
-  auto characters = split_characters(text);
-  if (!characters) return characters.error();
+  auto characters = OCRTUNE_TRY(split_characters(text));
   std::vector<int> classes;
-  classes.reserve(characters->size());
-  for (const std::string& character : *characters) {
+  classes.reserve(characters.size());
+  for (const std::string& character : characters) {
     const auto found = classes_.find(character);
     if (found == classes_.end()) {
       return Error{ErrorKind::invalid, "'" + character + "' is not in the alphabet"};

@@ -14,11 +14,9 @@ constexpr int kMaxAttempts = 100;
 
 Status BatchMaker::write_image(std::int64_t line, const BatchShape& shape,
                                std::span<float> planes) const {
-  const auto bytes = source_->image_bytes(line);
-  if (!bytes) return bytes.error();
-  const auto image = decode_image(*bytes);
-  if (!image) return image.error();
-  write_line(*image, shape.height, shape.width, planes);
+  const auto bytes = OCRTUNE_TRY(source_->image_bytes(line));
+  const auto image = OCRTUNE_TRY(decode_image(bytes));
+  write_line(image, shape.height, shape.width, planes);
   return Status();
 }
 

@@ -59,22 +59,19 @@ Result<std::uint64_t> regular_file_size(const std::string& path) {
 }  // namespace
 
 Result<std::string> read_image_bytes(const std::string& path) {
-  const auto size = regular_file_size(path);
-  if (!size) return size.error();
-  if (*size > 256 << 20) return Error{ErrorKind::invalid, path + ": over 256 MiB"};
+  const auto size = OCRTUNE_TRY(regular_file_size(path));
+  if (size > 256 << 20) return Error{ErrorKind::invalid, path + ": over 256 MiB"};
   return read_file(path);
 }
 
 Result<std::string> read_image_head(const std::string& path, std::uint64_t max_bytes) {
-  const auto size = regular_file_size(path);
-  if (!size) return size.error();
+  OCRTUNE_TRY(regular_file_size(path));
   return read_file(path, max_bytes);
 }
 
 Result<Image> read_image(const std::string& path) {
-  const auto bytes = read_image_bytes(path);
-  if (!bytes) return bytes.error();
-  Result<Image> image = decode_image(*bytes);
+  const auto bytes = OCRTUNE_TRY(read_image_bytes(path));
+  Result<Image> image = decode_image(bytes);
   if (!image) return Error{image.error().kind, path + ": " + image.error().what};
   return image;
 }

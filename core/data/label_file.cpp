@@ -44,9 +44,7 @@ Status LabelFile::make_alphabet(const std::string& alphabet_text) {
     for (const std::string& character : all) text += character;
   }
   if (text.empty()) return Status();  // nothing usable: the caller sees an empty source
-  auto alphabet = Alphabet::from_text(text);
-  if (!alphabet) return alphabet.error();
-  alphabet_ = std::move(alphabet).value();
+  alphabet_ = OCRTUNE_TRY(Alphabet::from_text(text));
   return Status();
 }
 
@@ -72,27 +70,25 @@ Result<std::unique_ptr<LabelFile>> LabelFile::open(const std::string& path) {
   if (is_directory(path)) {
     return Error{ErrorKind::usage, path + " is a folder, not a label file"};
   }
-  auto text = read_file(path, 8ULL << 30);
-  if (!text) return text.error();
+  auto text = OCRTUNE_TRY(read_file(path, 8ULL << 30));
   std::unique_ptr<LabelFile> file(new LabelFile);
   file->folder_ = parent_path(path);
   file->file_name_ = path.substr(path.rfind('/') + 1);
-  file->text_ = std::move(text).value();
+  file->text_ = std::move(text);
   file->split_lines();
   return file;
 }
 
 Result<ImageSearch> LabelFile::look_for_images(const std::string& path) {
   constexpr std::int64_t kToOpen = 8;
-  const auto file = open(path);
-  if (!file) return file.error();
+  const auto file = OCRTUNE_TRY(open(path));
   ImageSearch search;
-  search.lines = (*file)->size();
-  const std::string start = join_path((*file)->folder_, (*file)->file_name_) + ":";
+  search.lines = file->size();
+  const std::string start = join_path(file->folder_, file->file_name_) + ":";
   const std::int64_t step = std::max<std::int64_t>(search.lines / kToOpen, 1);
   for (std::int64_t line = 0; line < search.lines; ++line) {
-    const std::string image = (*file)->image_path(line);
-    const int number = (*file)->lines_[static_cast<std::size_t>(line)].number;
+    const std::string image = file->image_path(line);
+    const int number = file->lines_[static_cast<std::size_t>(line)].number;
     const std::string place = start + std::to_string(number) + ": ";
     if (!path_exists(image)) {
       if (search.missing++ == 0) search.first_missing = place + image;
@@ -109,10 +105,9 @@ Result<ImageSearch> LabelFile::look_for_images(const std::string& path) {
 
 Result<std::unique_ptr<LabelFile>> LabelFile::read(const std::string& path,
                                                    const std::string& alphabet_text) {
-  auto opened = open(path);
-  if (!opened) return opened.error();
-  std::unique_ptr<LabelFile> file = std::move(opened).value();
-  if (Status status = file->make_alphabet(alphabet_text); !status) return status.error();
+  auto opened = OCRTUNE_TRY(open(path));
+  std::unique_ptr<LabelFile> file = std::move(opened);
+  OCRTUNE_TRY(file->make_alphabet(alphabet_text));
   file->encode_labels();
   return file;
 }

@@ -146,9 +146,7 @@ Status LmdbSource::encode_labels(const std::vector<Text>& texts, const std::stri
   std::string all = alphabet_text;
   for (const std::string& character : characters) all += character;
   if (all.empty()) return Status();  // nothing usable: the caller sees an empty source
-  auto alphabet = Alphabet::from_text(all);
-  if (!alphabet) return alphabet.error();
-  alphabet_ = std::move(alphabet).value();
+  alphabet_ = OCRTUNE_TRY(Alphabet::from_text(all));
   for (const Text& text : texts) {
     auto classes = alphabet_.encode(text.text);
     if (classes) {
@@ -172,8 +170,7 @@ Result<std::unique_ptr<LmdbSource>> LmdbSource::open(const std::string& path,
     if (done) done = source->read_texts(folder, texts);
     if (!done) return done.error();
   }
-  const Status encoded = source->encode_labels(texts, alphabet_text);
-  if (!encoded) return encoded.error();
+  OCRTUNE_TRY(source->encode_labels(texts, alphabet_text));
   return source;
 }
 
@@ -182,7 +179,7 @@ Result<std::string> LmdbSource::image_bytes(std::int64_t line) const {
   auto& environment = environments_[which.folder];
   if (environment->pid != ::getpid()) {
     auto own = std::make_unique<Environment>();
-    if (Status opened = own->open(folders_[which.folder]); !opened) return opened.error();
+    OCRTUNE_TRY(own->open(folders_[which.folder]));
     environment = std::move(own);
   }
   return environment->get(key_of("image", which.number));

@@ -88,9 +88,7 @@ class FileLoader final : public Loader {
 
 Status FileLoader::start_workers() {
   if (options_.workers == 0) return Status();
-  auto workers = LoaderWorkers::start(maker_, options_.workers, options_.queue_depth);
-  if (!workers) return workers.error();
-  workers_ = std::move(workers).value();
+  workers_ = OCRTUNE_TRY(LoaderWorkers::start(maker_, options_.workers, options_.queue_depth));
   return Status();
 }
 
@@ -124,11 +122,10 @@ Status FileLoader::make_here(Batch& batch) {
 }
 
 Status FileLoader::take_ready(Batch& batch) {
-  const auto ready = workers_->take(sequence_);
-  if (!ready) return ready.error();
-  if (Status status = account(ready->made, ready->lines, ready->bad); !status) return status;
-  batch.images.assign(ready->images.begin(), ready->images.end());
-  label(batch, ready->lines);
+  const auto ready = OCRTUNE_TRY(workers_->take(sequence_));
+  if (Status status = account(ready.made, ready.lines, ready.bad); !status) return status;
+  batch.images.assign(ready.images.begin(), ready.images.end());
+  label(batch, ready.lines);
   workers_->give_back(sequence_);
   return Status();
 }
@@ -148,8 +145,7 @@ Status FileLoader::next_into(Batch& batch) {
 
 Result<Batch> FileLoader::next() {
   Batch batch;
-  const Status status = next_into(batch);
-  if (!status) return status.error();
+  OCRTUNE_TRY(next_into(batch));
   return batch;
 }
 
@@ -211,21 +207,18 @@ int lines_together(const BatchOrder& order, const LoaderOptions& options) {
 }  // namespace
 
 Result<std::unique_ptr<Loader>> Loader::create(const LoaderOptions& options) {
-  if (Status status = check_options(options); !status) return status.error();
-  auto file = open_samples(options.label_file, options.alphabet);
-  if (!file) return file.error();
-  const UnusableLines& unusable = (*file)->unusable();
-  const std::int64_t lines = (*file)->size();
+  OCRTUNE_TRY(check_options(options));
+  auto file = OCRTUNE_TRY(open_samples(options.label_file, options.alphabet));
+  const UnusableLines& unusable = file->unusable();
+  const std::int64_t lines = file->size();
   if (lines == 0) {
     const std::string why = unusable.count == 0 ? "it is empty" : join(unusable.examples, "; ");
     return Error{ErrorKind::invalid, options.label_file + " has no usable line: " + why};
   }
   const BadCount labels(unusable, lines);
-  if (Status few = labels.within(options.max_bad_share, unusable.count + lines); !few) {
-    return few.error();
-  }
+  OCRTUNE_TRY(labels.within(options.max_bad_share, unusable.count + lines));
   std::vector<WidthBucket> buckets;
-  std::unique_ptr<BatchOrder> order = make_order(options, **file, buckets);
+  std::unique_ptr<BatchOrder> order = make_order(options, *file, buckets);
   if (order->batches_per_epoch() == 0) {
     const int batch = lines_together(*order, options);
     const std::int64_t need = static_cast<std::int64_t>(batch) * options.world_size;
@@ -234,9 +227,9 @@ Result<std::unique_ptr<Loader>> Loader::create(const LoaderOptions& options) {
                                        " ranks with a batch of " + std::to_string(batch) +
                                        " need " + std::to_string(need)};
   }
-  auto loader = std::make_unique<FileLoader>(options, std::move(file).value(), std::move(order),
-                                             std::move(buckets));
-  if (Status started = loader->start_workers(); !started) return started.error();
+  auto loader =
+      std::make_unique<FileLoader>(options, std::move(file), std::move(order), std::move(buckets));
+  OCRTUNE_TRY(loader->start_workers());
   return std::unique_ptr<Loader>(std::move(loader));
 }
 

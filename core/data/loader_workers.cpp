@@ -175,7 +175,7 @@ Result<ReadyBatch> LoaderWorkers::take(std::int64_t sequence) {
   const std::uint32_t wanted = generation(sequence) + 1;
   for (std::uint32_t filled = ready.filled; filled != wanted; filled = ready.filled) {
     if (interrupted()) return Error{ErrorKind::interrupted, "interrupted while loading a batch"};
-    if (Status alive = check_worker(worker); !alive) return alive.error();
+    OCRTUNE_TRY(check_worker(worker));
     sleep_on(ready.filled, filled, 20);
   }
   const auto batch = static_cast<std::size_t>(maker_->order().max_images());

@@ -18,9 +18,8 @@ std::string samples_path(const std::string& place) {
 Result<std::unique_ptr<SampleSource>> open_samples(const std::string& path,
                                                    const std::string& alphabet_text) {
   if (is_lmdb_folder(path)) {
-    auto source = LmdbSource::open(path, alphabet_text);
-    if (!source) return source.error();
-    return std::unique_ptr<SampleSource>(std::move(source).value());
+    auto source = OCRTUNE_TRY(LmdbSource::open(path, alphabet_text));
+    return std::unique_ptr<SampleSource>(std::move(source));
   }
   const std::string folder = parent_path(path);
   if (path == join_path(folder, kLabelFileName) && is_directory(folder) && !path_exists(path)) {
@@ -29,9 +28,8 @@ Result<std::unique_ptr<SampleSource>> open_samples(const std::string& path,
                      " (lines of image<TAB>text) and no data.mdb; `ocrtune make-data " +
                      shell_quote(folder) + "` draws some"};
   }
-  auto source = LabelFile::read(path, alphabet_text);
-  if (!source) return source.error();
-  return std::unique_ptr<SampleSource>(std::move(source).value());
+  auto source = OCRTUNE_TRY(LabelFile::read(path, alphabet_text));
+  return std::unique_ptr<SampleSource>(std::move(source));
 }
 
 }  // namespace ocrtune

@@ -71,10 +71,9 @@ class DeviceBackend final : public Backend {
         return std::unique_ptr<Operator>(std::make_unique<DeviceLinear<Machine, Value>>(
             machine, Linear{conv.out_channels, conv.bias}, in(), conv.activation));
       }
-      auto engine = engine_of(sizes);
-      if (!engine) return engine.error();
+      auto engine = OCRTUNE_TRY(engine_of(sizes));
       return std::unique_ptr<Operator>(
-          std::make_unique<DeviceConv<Machine, Value>>(machine, sizes, std::move(engine).value()));
+          std::make_unique<DeviceConv<Machine, Value>>(machine, sizes, std::move(engine)));
     }
     Made operator()(const BatchNorm& norm) const {
       return make<DeviceNorm<Machine, Value>>(norm, in());

@@ -95,9 +95,8 @@ class LayerCheck {
 
   Status run_reference(const OperatorRequest& request, LayerNumbers& numbers) const {
     const auto backend = make_reference_backend();
-    auto made = backend->create(request);
-    if (!made) return made.error();
-    Operator& op = **made;
+    auto made = OCRTUNE_TRY(backend->create(request));
+    Operator& op = *made;
     std::vector<const float*> inputs, parameters;
     std::vector<float*> statistics, dx, dw;
     for (auto& one : numbers.inputs) inputs.push_back(one.data());
@@ -131,9 +130,9 @@ class LayerCheck {
   };
   template <typename Number>
   Result<Number*> place(Room& room, const Floats& from) {
-    auto buffer = machine_.allocate(std::max<std::size_t>(64, from.size() * sizeof(Number)));
-    if (!buffer) return buffer.error();
-    room.buffers.push_back(std::move(buffer).value());
+    auto buffer =
+        OCRTUNE_TRY(machine_.allocate(std::max<std::size_t>(64, from.size() * sizeof(Number))));
+    room.buffers.push_back(std::move(buffer));
     auto* start = room.buffers.back().template as<Number>();
     const std::vector<Number> numbers(from.begin(), from.end());
     OCRTUNE_DEVICE_TRY(machine_.upload(start, numbers.data(), numbers.size() * sizeof(Number)));
@@ -142,9 +141,8 @@ class LayerCheck {
   template <typename Number, typename Pointer>
   Status place_all(Room& room, const std::vector<Floats>& from, std::vector<Pointer>& to) {
     for (const Floats& one : from) {
-      const Result<Number*> placed = place<Number>(room, one);
-      if (!placed) return placed.error();
-      to.push_back(reinterpret_cast<Pointer>(*placed));
+      const Number* placed = OCRTUNE_TRY(place<Number>(room, one));
+      to.push_back(reinterpret_cast<Pointer>(placed));
     }
     return Status();
   }
@@ -157,9 +155,8 @@ class LayerCheck {
   }
 
   Status run_device(const OperatorRequest& request, LayerNumbers& numbers) {
-    auto made = DeviceBackend<Machine, Value>(machine_).create(request);
-    if (!made) return made.error();
-    Operator& op = **made;
+    auto made = OCRTUNE_TRY(DeviceBackend<Machine, Value>(machine_).create(request));
+    Operator& op = *made;
     const OperatorNeeds& needs = op.needs();
     Room room;
     std::vector<const float*> inputs, parameters;
@@ -235,16 +232,14 @@ template <typename Value, typename Machine>
 Result<LayersChecked> check_layers(Machine& machine, const Graph& graph, const Shape& image,
                                    std::span<const float> parameters,
                                    std::span<const float> statistics, std::uint64_t seed) {
-  const auto shapes = infer_shapes(graph, image);
-  if (!shapes) return shapes.error();
+  const auto shapes = OCRTUNE_TRY(infer_shapes(graph, image));
   LayerCheck<Machine, Value> check(machine, graph, parameters, statistics, seed);
   LayersChecked out;
   for (const Layer& layer : graph.layers) {
     std::vector<Shape> inputs;
-    for (const int input : layer.inputs) inputs.push_back((*shapes)[many(input)]);
-    const auto error = check.run(layer, inputs, (*shapes)[many(layer.output)]);
-    if (!error) return error.error();
-    if (!(*error <= out.error)) out = {*error, layer.name};
+    for (const int input : layer.inputs) inputs.push_back(shapes[many(input)]);
+    const auto error = OCRTUNE_TRY(check.run(layer, inputs, shapes[many(layer.output)]));
+    if (!(error <= out.error)) out = {error, layer.name};
   }
   return out;
 }

@@ -62,14 +62,11 @@ class DeviceNetwork {
   static Result<std::unique_ptr<DeviceNetwork>> create(const Graph& graph, Machine& machine,
                                                        const Shape& image, const DeviceUse& use) {
     std::unique_ptr<DeviceNetwork> network(new DeviceNetwork(graph, machine, use));
-    Result<Plan> plan = make_plan(graph, network->backend_, image, use.training);
-    if (!plan) return plan.error();
-    network->plan_ = std::move(*plan);
+    network->plan_ = OCRTUNE_TRY(make_plan(graph, network->backend_, image, use.training));
     network->parts_ = gradient_parts(graph, network->plan_, use.training ? use.part_floats : 0);
     for (std::size_t k = 0; k < network->parts_.size(); ++k)
       network->training_again_.emplace_back();
-    const Status allocated = network->allocate();
-    if (!allocated) return allocated.error();
+    OCRTUNE_TRY(network->allocate());
     return Result<std::unique_ptr<DeviceNetwork>>(std::move(network));
   }
 
@@ -214,9 +211,7 @@ class DeviceNetwork {
   int classes() const { return output().shape.c; }
 
   Status allocate_one(Buffer& into, std::size_t bytes) {
-    Result<Buffer> made = machine_.allocate(std::max<std::size_t>(bytes, 64));
-    if (!made) return made.error();
-    into = std::move(made).value();
+    into = OCRTUNE_TRY(machine_.allocate(std::max<std::size_t>(bytes, 64)));
     return machine_.clear(into.template as<void>(), std::max<std::size_t>(bytes, 64));
   }
 

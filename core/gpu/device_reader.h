@@ -22,28 +22,22 @@ class DeviceReader final : public LogitMaker {
   Status take(const Graph& graph, std::span<const float> parameters,
               std::span<const float> statistics) override {
     graph_ = &graph;
-    auto weights = machine_.allocate(
-        std::max<std::size_t>(64, (parameters.size() + statistics.size()) * sizeof(float)));
-    if (!weights) return weights.error();
-    weights_ = std::move(weights).value();
+    weights_ = OCRTUNE_TRY(machine_.allocate(
+        std::max<std::size_t>(64, (parameters.size() + statistics.size()) * sizeof(float))));
     auto* start = weights_.template as<float>();
     OCRTUNE_DEVICE_TRY(machine_.upload(start, parameters.data(), parameters.size_bytes()));
     OCRTUNE_DEVICE_TRY(
         machine_.upload(start + parameters.size(), statistics.data(), statistics.size_bytes()));
     if (std::is_same_v<Value, float>) return Status();
-    auto copies = machine_.allocate(std::max<std::size_t>(64, parameters.size() * sizeof(Value)));
-    if (!copies) return copies.error();
-    copies_ = std::move(copies).value();
+    copies_ = OCRTUNE_TRY(
+        machine_.allocate(std::max<std::size_t>(64, parameters.size() * sizeof(Value))));
     return copy_parameters(machine_, start, parameters.size(), copies_.template as<Value>());
   }
 
   Result<std::span<const float>> infer(const Batch& batch) override {
     const Shape shape{batch.count, batch.channels, batch.height, batch.width};
-    const auto network = network_of(shape);
-    if (!network) return network.error();
-    auto logits = (*network)->infer(batch);
-    if (!logits) return logits.error();
-    logits_ = std::move(logits).value();
+    const auto network = OCRTUNE_TRY(network_of(shape));
+    logits_ = OCRTUNE_TRY(network->infer(batch));
     return std::span<const float>(logits_);
   }
 

@@ -38,7 +38,7 @@ class DeviceTrainer final : public Trainer {
     if (!options.heights.empty() || !options.widths.empty()) {
       return Error{ErrorKind::unsupported, "the GPU core takes batches of one shape alone"};
     }
-    if (Status sensible = check_schedule(schedule_of(options)); !sensible) return sensible.error();
+    OCRTUNE_TRY(check_schedule(schedule_of(options)));
     if (options.batch < 1 || options.classes < 2 || options.height < 1 || options.width < 1) {
       return Error{ErrorKind::usage, "batch, classes, height and width must make sense"};
     }
@@ -66,11 +66,10 @@ class DeviceTrainer final : public Trainer {
     settings.clip_norm = options_.clip_norm;
     OCRTUNE_DEVICE_TRY(network_->update(settings));
     OCRTUNE_DEVICE_TRY(machine_.stamp(3));
-    const Result<CtcLoss> loss = network_->finished_loss();
-    if (!loss) return loss.error();
+    const CtcLoss loss = OCRTUNE_TRY(network_->finished_loss());
     StepReport report;
-    report.loss = loss->mean;
-    report.impossible_labels = loss->impossible;
+    report.loss = loss.mean;
+    report.impossible_labels = loss.impossible;
     const Result<double> whole = machine_.seconds_between(0, 3);
     const Result<double> exchange = machine_.seconds_between(1, 2);  // what backward did not hide
     if (!whole) return whole.error();
@@ -108,15 +107,14 @@ class DeviceTrainer final : public Trainer {
     const Result<double> whole = gradient_error(
         check, [&](const Batch& batch, std::span<float> gradients) -> Result<CtcLoss> {
           const Shape image{batch.count, 3, batch.height, batch.width};
-          auto small = Net::create(graph_, machine_, image, {batch.width});
-          if (!small) return small.error();
-          OCRTUNE_DEVICE_TRY((*small)->set_state(parameters, statistics));
-          Result<CtcLoss> loss = (*small)->train(batch);
+          auto small = OCRTUNE_TRY(Net::create(graph_, machine_, image, {batch.width}));
+          OCRTUNE_DEVICE_TRY(small->set_state(parameters, statistics));
+          Result<CtcLoss> loss = small->train(batch);
           for (int run = 1; loss && run < machine_.runs_until_replay(); ++run) {
-            static_cast<void>(loss = (*small)->train(batch));  // what is replayed is checked too
+            static_cast<void>(loss = small->train(batch));  // what is replayed is checked too
           }
           if (!loss) return loss.error();
-          OCRTUNE_DEVICE_TRY((*small)->get_gradients(gradients));
+          OCRTUNE_DEVICE_TRY(small->get_gradients(gradients));
           return loss;
         });
     if (!whole) return whole.error();
@@ -125,10 +123,9 @@ class DeviceTrainer final : public Trainer {
 
   // usage: a batch of another size of image, or a larger one, than the trainer was made for.
   Result<std::vector<float>> logits(const Batch& batch) override {
-    auto rows = network_->infer(filled(batch));
-    if (!rows) return rows.error();
-    rows->resize(rows->size() / many(options_.batch) * many(batch.count));
-    return steps_first(*rows, many(batch.count), many(options_.classes));
+    auto rows = OCRTUNE_TRY(network_->infer(filled(batch)));
+    rows.resize(rows.size() / many(options_.batch) * many(batch.count));
+    return steps_first(rows, many(batch.count), many(options_.classes));
   }
 
   std::size_t parameter_count() const override { return graph_.parameter_count(); }
@@ -145,11 +142,10 @@ class DeviceTrainer final : public Trainer {
 
   Status load(const std::string& path) override {
     HostState state(graph_);
-    const Result<std::int64_t> steps = read_checkpoint(
-        path, owner(), {state.parameters, state.statistics, state.first(), state.second()});
-    if (!steps) return steps.error();
+    const std::int64_t steps = OCRTUNE_TRY(read_checkpoint(
+        path, owner(), {state.parameters, state.statistics, state.first(), state.second()}));
     OCRTUNE_DEVICE_TRY(network_->set_state(state.parameters, state.statistics));
-    return network_->set_moments(state.moments, *steps);
+    return network_->set_moments(state.moments, steps);
   }
 
  private:
@@ -185,9 +181,9 @@ class DeviceTrainer final : public Trainer {
     // A label of one symbol more than there are steps cannot be spelt; longer ones neither.
     use.max_label = options_.width / model_.width_per_step + 1;
     if (several()) {
-      const Result<std::span<float>> gradients = comm_.gradient_buffer(graph_.parameter_floats);
-      if (!gradients) return gradients.error();
-      use.gradients = gradients->data();
+      const std::span<float> gradients =
+          OCRTUNE_TRY(comm_.gradient_buffer(graph_.parameter_floats));
+      use.gradients = gradients.data();
       use.part_floats = options_.bucket_bytes / sizeof(float);
     }
     max_label_ = many(use.max_label);

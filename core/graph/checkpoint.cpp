@@ -86,7 +86,7 @@ Status check_format(const std::string& path, std::string_view file) {
 
 // The bytes between version and CRC, once all three are right.
 Result<std::string_view> verified_body(const std::string& path, std::string_view file) {
-  if (Status format = check_format(path, file); !format) return format.error();
+  OCRTUNE_TRY(check_format(path, file));
   std::uint32_t crc = 0;
   const std::string_view covered = file.substr(0, file.size() - sizeof(crc));
   std::memcpy(&crc, file.data() + covered.size(), sizeof(crc));
@@ -112,10 +112,9 @@ Status check_owner(const std::string& path, const CheckpointOwner& owner, Reader
 
 Result<CheckpointHead> read_checkpoint_head(const std::string& path) {
   constexpr std::uint64_t kMaxBytes = 4096;
-  const Result<std::string> start = read_file(path, kMaxBytes);
-  if (!start) return start.error();
-  if (Status format = check_format(path, *start); !format) return format.error();
-  Reader reader(std::string_view(*start).substr(kMagic.size() + sizeof(kVersion)));
+  const std::string start = OCRTUNE_TRY(read_file(path, kMaxBytes));
+  OCRTUNE_TRY(check_format(path, start));
+  Reader reader(std::string_view(start).substr(kMagic.size() + sizeof(kVersion)));
   const auto length = reader.take<std::uint32_t>();
   if (length > kLongestName) return invalid(path, "damaged");
   CheckpointHead head;
@@ -146,16 +145,12 @@ Status write_checkpoint(const std::string& path, const CheckpointOwner& owner, s
 Result<std::int64_t> read_checkpoint(const std::string& path, const CheckpointOwner& owner,
                                      const std::vector<std::span<float>>& sections) {
   // First what it is: the wrong file may be many GiB of something else.
-  const Result<std::string> start = read_file(path, kMagic.size() + sizeof(kVersion) + 4);
-  if (!start) return start.error();
-  if (Status format = check_format(path, *start); !format) return format.error();
-  const Result<std::string> file = read_file(path, std::uint64_t{1} << 36);
-  if (!file) return file.error();
-  const Result<std::string_view> body = verified_body(path, *file);
-  if (!body) return body.error();
-  Reader reader(*body);
-  const Status owned = check_owner(path, owner, reader);
-  if (!owned) return owned.error();
+  const std::string start = OCRTUNE_TRY(read_file(path, kMagic.size() + sizeof(kVersion) + 4));
+  OCRTUNE_TRY(check_format(path, start));
+  const std::string file = OCRTUNE_TRY(read_file(path, std::uint64_t{1} << 36));
+  const std::string_view body = OCRTUNE_TRY(verified_body(path, file));
+  Reader reader(body);
+  OCRTUNE_TRY(check_owner(path, owner, reader));
   const auto steps = reader.take<std::int64_t>();
   if (reader.take<std::uint32_t>() != sections.size()) return invalid(path, "damaged");
   std::vector<std::string_view> parts;

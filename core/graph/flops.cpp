@@ -30,12 +30,11 @@ double layer_flops(const Layer& layer, const Shape& input, const Shape& output) 
 }
 
 Result<double> forward_flops(const Graph& graph, const Shape& image) {
-  const Result<std::vector<Shape>> shapes = infer_shapes(graph, image);
-  if (!shapes) return shapes.error();
+  const std::vector<Shape> shapes = OCRTUNE_TRY(infer_shapes(graph, image));
   double flops = 0;
   for (const Layer& layer : graph.layers) {
-    flops += layer_flops(layer, (*shapes)[static_cast<std::size_t>(layer.inputs[0])],
-                         (*shapes)[static_cast<std::size_t>(layer.output)]);
+    flops += layer_flops(layer, shapes[static_cast<std::size_t>(layer.inputs[0])],
+                         shapes[static_cast<std::size_t>(layer.output)]);
   }
   return flops;
 }

@@ -229,9 +229,8 @@ struct Network::State {
     auto found = plans.find(key(shape, training));
     if (found == plans.end()) {
       forget_oldest();
-      Result<Plan> plan = make_plan(graph, backend, shape, training);
-      if (!plan) return plan.error();
-      found = plans.emplace(key(shape, training), PlanEntry{std::move(*plan), 0, {}, {}}).first;
+      Plan plan = OCRTUNE_TRY(make_plan(graph, backend, shape, training));
+      found = plans.emplace(key(shape, training), PlanEntry{std::move(plan), 0, {}, {}}).first;
       found->second.final_from = final_gradients(graph, found->second.plan);
       for (const PlanStep& step : found->second.plan.steps) {
         found->second.times.push_back({step.layer == nullptr ? "convert" : step.layer->name, 0, 0});
@@ -240,9 +239,7 @@ struct Network::State {
     found->second.last_use = ++uses;
     if (found->second.plan.arena_bytes > arena.size()) {
       arena = Memory();  // give back first: nothing in it is needed between calls
-      Result<Memory> larger = Memory::allocate(found->second.plan.arena_bytes);
-      if (!larger) return larger.error();
-      arena = std::move(*larger);
+      arena = OCRTUNE_TRY(Memory::allocate(found->second.plan.arena_bytes));
     }
     return &found->second;
   }
@@ -255,9 +252,8 @@ struct Network::State {
       part.n = known->second;
       return part;
     }
-    const Result<Plan> plan = make_plan(graph, backend, whole, false);
-    if (!plan) return plan.error();
-    part.n = images_at_once(whole.n, plan->arena_bytes);
+    const Plan plan = OCRTUNE_TRY(make_plan(graph, backend, whole, false));
+    part.n = images_at_once(whole.n, plan.arena_bytes);
     at_once[key(whole, false)] = part.n;
     return part;
   }
@@ -271,9 +267,7 @@ Network::Network(Network&&) noexcept = default;
 Status Network::prepare(const Shape& image, bool training) {
   Shape shape = image;
   if (!training) {
-    const Result<Shape> part = state_->part_of(image);
-    if (!part) return part.error();
-    shape = *part;
+    shape = OCRTUNE_TRY(state_->part_of(image));
   }
   const Result<PlanEntry*> entry = state_->entry(shape, training);
   return entry ? Status() : Status(entry.error());
@@ -283,45 +277,37 @@ Result<CtcLoss> Network::train(const Batch& batch, std::span<const float> parame
                                std::span<float> statistics, std::span<float> gradients,
                                const GradientWatch& watch) {
   OCRTUNE_CHECK(!state_->fixed_parameters);
-  const Status fits = check_batch(batch);
-  if (!fits) return fits.error();
-  const Result<PlanEntry*> entry = state_->entry(batch_shape(batch), true);
-  if (!entry) return entry.error();
+  OCRTUNE_TRY(check_batch(batch));
+  PlanEntry* entry = OCRTUNE_TRY(state_->entry(batch_shape(batch), true));
   OCRTUNE_CHECK(batch.labels.size() == static_cast<std::size_t>(batch.count));
   OCRTUNE_CHECK(parameters.size() >= state_->graph.parameter_floats &&
                 gradients.size() >= state_->graph.parameter_floats &&
                 statistics.size() >= state_->graph.statistic_floats);
-  Pass pass(state_->graph, **entry, state_->arena.bytes(), batch.images.data(),
+  Pass pass(state_->graph, *entry, state_->arena.bytes(), batch.images.data(),
             {parameters.data(), statistics.data(), gradients.data()}, true);
-  const Status forward = pass.forward();
-  if (!forward) return forward.error();
-  const ImageDesc& output = (*entry)->plan.values[at((*entry)->plan.output)].desc;
+  OCRTUNE_TRY(pass.forward());
+  const ImageDesc& output = entry->plan.values[at(entry->plan.output)].desc;
   CtcLoss loss = ctc_loss({pass.output(), output.floats()}, output.shape.w, output.shape.c,
                           batch.labels, pass.output_gradient());
-  const Status backward = pass.backward(watch);
-  if (!backward) return backward.error();
+  OCRTUNE_TRY(pass.backward(watch));
   return loss;
 }
 
 Result<std::span<const float>> Network::infer(const Batch& batch, std::span<const float> parameters,
                                               std::span<const float> statistics) {
-  const Status fits = check_batch(batch);
-  if (!fits) return fits.error();
-  const Result<Shape> at_once = state_->part_of(batch_shape(batch));
-  if (!at_once) return at_once.error();
+  OCRTUNE_TRY(check_batch(batch));
+  const Shape at_once = OCRTUNE_TRY(state_->part_of(batch_shape(batch)));
   const std::size_t image_floats = batch.images.size() / at(batch.count);
   for (int first = 0; first < batch.count;) {
-    Shape shape = *at_once;
+    Shape shape = at_once;
     shape.n = std::min(shape.n, batch.count - first);
-    const Result<PlanEntry*> entry = state_->entry(shape, false);
-    if (!entry) return entry.error();
+    PlanEntry* entry = OCRTUNE_TRY(state_->entry(shape, false));
     // Inference reads the statistics only; the call's pointer is shared with training.
-    Pass pass(state_->graph, **entry, state_->arena.bytes(),
+    Pass pass(state_->graph, *entry, state_->arena.bytes(),
               batch.images.data() + image_floats * at(first),
               {parameters.data(), const_cast<float*>(statistics.data()), nullptr}, false);
-    const Status forward = pass.forward(state_->fixed_parameters);
-    if (!forward) return forward.error();
-    const std::size_t floats = logit_floats((*entry)->plan);
+    OCRTUNE_TRY(pass.forward(state_->fixed_parameters));
+    const std::size_t floats = logit_floats(entry->plan);
     if (shape.n == batch.count) return std::span<const float>(pass.output(), floats);
     state_->logits.resize(floats / at(shape.n) * at(batch.count));
     std::copy_n(
@@ -347,15 +333,14 @@ std::vector<LayerTime> Network::layer_times(const Shape& image) const {
 
 Result<std::size_t> network_arena_bytes(const Graph& graph, const Backend& backend,
                                         const Shape& image, bool training) {
-  const Result<Plan> plan = make_plan(graph, backend, image, training);
-  if (!plan) return plan.error();
-  const int part = training ? image.n : images_at_once(image.n, plan->arena_bytes);
-  if (part == image.n) return plan->arena_bytes;
-  const Result<Plan> fitting = make_plan(graph, backend, {part, image.c, image.h, image.w}, false);
-  if (!fitting) return fitting.error();
+  const Plan plan = OCRTUNE_TRY(make_plan(graph, backend, image, training));
+  const int part = training ? image.n : images_at_once(image.n, plan.arena_bytes);
+  if (part == image.n) return plan.arena_bytes;
+  const Plan fitting =
+      OCRTUNE_TRY(make_plan(graph, backend, {part, image.c, image.h, image.w}, false));
   // A smaller shape may come closer to what is allowed.
-  return std::max(fitting->arena_bytes, kCachedBytes * at(omp_get_max_threads())) +
-         logit_floats(*plan) * sizeof(float);
+  return std::max(fitting.arena_bytes, kCachedBytes * at(omp_get_max_threads())) +
+         logit_floats(plan) * sizeof(float);
 }
 
 }  // namespace ocrtune

@@ -22,8 +22,7 @@ class Planner {
   }
 
   Result<Plan> make() {
-    const Status steps = add_steps();
-    if (!steps) return steps.error();
+    OCRTUNE_TRY(add_steps());
     mark_wanted_gradients();
     place_values();
     place_scratch();
@@ -48,12 +47,11 @@ class Planner {
   }
 
   Status add_steps() {
-    const Result<std::vector<Shape>> shapes = infer_shapes(graph_, plan_.image);
-    if (!shapes) return shapes.error();
+    const std::vector<Shape> shapes = OCRTUNE_TRY(infer_shapes(graph_, plan_.image));
     plan_value_.assign(at(graph_.value_count), kNowhere);
     plan_value_[0] = add_value({plan_.image, Layout{1}});
     for (const Layer& layer : graph_.layers) {
-      const Status added = add_layer(layer, (*shapes)[at(layer.output)]);
+      const Status added = add_layer(layer, shapes[at(layer.output)]);
       if (!added) return added;
     }
     const int last = plan_value_[at(graph_.output)];
@@ -75,9 +73,8 @@ class Planner {
       request.inputs.push_back(plan_.values[at(step.inputs.back())].desc);
       if (step.inputs.back() != 0) request.wants_input_gradient = true;
     }
-    Result<std::unique_ptr<Operator>> op = backend_.create(request);
-    if (!op) return op.error();
-    step.op = std::move(*op);
+    std::unique_ptr<Operator> op = OCRTUNE_TRY(backend_.create(request));
+    step.op = std::move(op);
     step.output = add_value({output, step.op->needs().output_layout});
     plan_value_[at(layer.output)] = step.output;
     plan_.steps.push_back(std::move(step));

@@ -81,34 +81,30 @@ class NetworkRecognizer final : public Recognizer {
 // Parameters, statistics, and behind them the optimiser's moments of a checkpoint.
 Result<Memory> NetworkRecognizer::trained_weights() const {
   const std::size_t floats = trained_.parameter_floats, moved = trained_.statistic_floats;
-  auto weights = Memory::allocate((3 * floats + moved) * sizeof(float));
-  if (!weights) return weights.error();
-  const std::span<float> all{weights->floats(), 3 * floats + moved};
+  auto weights = OCRTUNE_TRY(Memory::allocate((3 * floats + moved) * sizeof(float)));
+  const std::span<float> all{weights.floats(), 3 * floats + moved};
   const auto parameters = all.first(floats), statistics = all.subspan(floats, moved);
   fill_initial_parameters(trained_, options_.seed, parameters.data());
   fill_initial_statistics(trained_, statistics.data());
   if (options_.checkpoint.empty()) return weights;
-  const auto steps = read_checkpoint(options_.checkpoint, {options_.model, graph_hash(trained_)},
-                                     {parameters, statistics, all.subspan(floats + moved, floats),
-                                      all.subspan(2 * floats + moved, floats)});
-  if (!steps) return steps.error();
+  OCRTUNE_TRY(read_checkpoint(options_.checkpoint, {options_.model, graph_hash(trained_)},
+                              {parameters, statistics, all.subspan(floats + moved, floats),
+                               all.subspan(2 * floats + moved, floats)}));
   return weights;
 }
 
 Status NetworkRecognizer::prepare() {
   omp_set_num_threads(options_.threads);
   const std::size_t floats = form_.graph.parameter_floats;
-  auto weights = Memory::allocate((floats + form_.graph.statistic_floats) * sizeof(float));
-  if (!weights) return weights.error();
-  weights_ = std::move(weights).value();
+  auto weights =
+      OCRTUNE_TRY(Memory::allocate((floats + form_.graph.statistic_floats) * sizeof(float)));
+  weights_ = std::move(weights);
   parameters_ = {weights_.floats(), floats};
   statistics_ = {weights_.floats() + floats, form_.graph.statistic_floats};
   {
-    const auto trained = trained_weights();
-    if (!trained) return trained.error();
-    fold_parameters(form_, trained_, trained->floats(),
-                    trained->floats() + trained_.parameter_floats, parameters_.data(),
-                    statistics_.data());
+    const auto trained = OCRTUNE_TRY(trained_weights());
+    fold_parameters(form_, trained_, trained.floats(), trained.floats() + trained_.parameter_floats,
+                    parameters_.data(), statistics_.data());
   }
   return maker_.take(form_.graph, parameters_, statistics_);
 }
@@ -151,7 +147,7 @@ Result<std::vector<ReadText>> NetworkRecognizer::read(std::span<const Image> ima
   for (const auto& [width, lines] : buckets) {
     for (std::size_t first = 0; first < lines.size(); first += most) {
       const auto which = std::span(lines).subspan(first, std::min(most, lines.size() - first));
-      if (Status read = read_batch(images, which, width, texts); !read) return read.error();
+      OCRTUNE_TRY(read_batch(images, which, width, texts));
     }
   }
   return texts;
@@ -168,22 +164,19 @@ Result<double> NetworkRecognizer::check_against_reference() {
                       static_cast<std::size_t>(batch.width));
   Random random(options_.seed);
   for (float& pixel : batch.images) pixel = static_cast<float>(random.uniform(-1, 1));
-  const auto reference = make_backend({"reference", "fp32"});
-  if (!reference) return reference.error();
+  const auto reference = OCRTUNE_TRY(make_backend({"reference", "fp32"}));
   const auto trained = trained_weights();  // the plain form, as it was trained
   if (!trained) return trained.error();
   const std::span<float> all{trained->floats(),
                              trained_.parameter_floats + trained_.statistic_floats};
-  Network judge(trained_, **reference);
-  const auto rows = maker_.infer(batch);
-  if (!rows) return rows.error();
-  const std::vector<float> ours(rows->begin(), rows->end());
-  const auto theirs = judge.infer(batch, all.first(trained_.parameter_floats),
-                                  all.subspan(trained_.parameter_floats));
-  if (!theirs) return theirs.error();
+  Network judge(trained_, *reference);
+  const auto rows = OCRTUNE_TRY(maker_.infer(batch));
+  const std::vector<float> ours(rows.begin(), rows.end());
+  const auto theirs = OCRTUNE_TRY(judge.infer(batch, all.first(trained_.parameter_floats),
+                                              all.subspan(trained_.parameter_floats)));
   double difference = 0, size = 0;
   for (std::size_t i = 0; i < ours.size(); ++i) {
-    const auto expected = static_cast<double>((*theirs)[i]);
+    const auto expected = static_cast<double>(theirs[i]);
     difference += std::pow(static_cast<double>(ours[i]) - expected, 2);
     size += expected * expected;
   }
@@ -209,15 +202,14 @@ int width_bucket(const Image& image, int height, int max_width) {
 }
 
 Result<std::uint64_t> Recognizer::footprint_bytes(const RecognizerOptions& options, int classes) {
-  if (Status sensible = check_options(options); !sensible) return sensible.error();
-  const auto backend = make_backend({options.backend, options.precision});
-  if (!backend) return backend.error();
+  OCRTUNE_TRY(check_options(options));
+  const auto backend = OCRTUNE_TRY(make_backend({options.backend, options.precision}));
   const int team = omp_get_max_threads();
   omp_set_num_threads(options.threads);  // plans may depend on it
   const Graph trained = find_model(options.model)->build(classes);
   const Graph graph = make_inference_form(trained).graph;
   const Shape largest{options.batch, 3, options.height, options.width};
-  const auto arena = network_arena_bytes(graph, **backend, largest, false);
+  const auto arena = network_arena_bytes(graph, *backend, largest, false);
   omp_set_num_threads(team);
   if (!arena) return arena.error();
   const std::size_t weights = (graph.parameter_floats + graph.statistic_floats) * sizeof(float);
@@ -229,26 +221,25 @@ Result<std::uint64_t> Recognizer::footprint_bytes(const RecognizerOptions& optio
 
 Result<std::unique_ptr<Recognizer>> Recognizer::create(const RecognizerOptions& options,
                                                        const Alphabet& alphabet) {
-  if (Status sensible = check_options(options); !sensible) return sensible.error();
+  OCRTUNE_TRY(check_options(options));
   const ModelRow* model = find_model(options.model);
-  auto backend = make_backend({options.backend, options.precision});
-  if (!backend) return backend.error();
+  auto backend = OCRTUNE_TRY(make_backend({options.backend, options.precision}));
   auto own = std::make_unique<BackendLogits>(
-      std::move(backend).value(), Shape{options.batch, 3, options.height, options.width});
+      std::move(backend), Shape{options.batch, 3, options.height, options.width});
   LogitMaker& maker = *own;
   auto recognizer =
       std::make_unique<NetworkRecognizer>(options, alphabet, *model, std::move(own), maker);
-  if (Status ready = recognizer->prepare(); !ready) return ready.error();
+  OCRTUNE_TRY(recognizer->prepare());
   return std::unique_ptr<Recognizer>(std::move(recognizer));
 }
 
 Result<std::unique_ptr<Recognizer>> Recognizer::create_on(const RecognizerOptions& options,
                                                           const Alphabet& alphabet,
                                                           LogitMaker& maker) {
-  if (Status sensible = check_options(options); !sensible) return sensible.error();
+  OCRTUNE_TRY(check_options(options));
   auto recognizer = std::make_unique<NetworkRecognizer>(options, alphabet,
                                                         *find_model(options.model), nullptr, maker);
-  if (Status ready = recognizer->prepare(); !ready) return ready.error();
+  OCRTUNE_TRY(recognizer->prepare());
   return std::unique_ptr<Recognizer>(std::move(recognizer));
 }
 

@@ -64,13 +64,12 @@ class Drawing {
 };
 
 Status Drawing::draw_line(LinePainter& painter, std::int64_t index) {
-  const Result<DrawnLine> line = painter.draw(index);
-  if (!line) return line.error();
+  const DrawnLine line = OCRTUNE_TRY(painter.draw(index));
   Random random = Random(mix_bits(options_.draw.seed)).fork(static_cast<std::uint64_t>(index));
   const bool jpeg = random.uniform() < options_.jpeg_share;
   const int quality = static_cast<int>(random.integer(60, 95));
   const Result<std::string> bytes =
-      jpeg ? encode_jpeg(line->image, quality) : encode_png(line->image);
+      jpeg ? encode_jpeg(line.image, quality) : encode_png(line.image);
   if (!bytes) return bytes.error();
   char name[64];
   std::snprintf(name, sizeof name, "%s/%06lld.%s", kImageFolder, static_cast<long long>(index),
@@ -78,7 +77,7 @@ Status Drawing::draw_line(LinePainter& painter, std::int64_t index) {
   if (Status written = write_image(join_path(options_.folder, name), *bytes); !written) {
     return written;
   }
-  labels_[static_cast<std::size_t>(index)] = std::string(name) + "\t" + line->text + "\n";
+  labels_[static_cast<std::size_t>(index)] = std::string(name) + "\t" + line.text + "\n";
   bytes_ += bytes->size();
   return Status();
 }
@@ -149,7 +148,7 @@ Status prepare_folder(const DatasetOptions& options) {
     if (Status removed = remove_tree(images); !removed) return removed;
   }
   for (const std::string& folder : {options.folder, images}) {
-    if (const auto made = make_folder(folder); !made) return made.error();
+    OCRTUNE_TRY(make_folder(folder));
   }
   return Status();
 }
@@ -160,11 +159,10 @@ Result<DatasetReport> draw_dataset(const DatasetOptions& options,
                                    const std::function<void(std::int64_t lines)>& progress) {
   std::vector<LinePainter> painters;
   for (int i = 0; i < std::max(options.threads, 1); ++i) {
-    auto painter = LinePainter::create(options.alphabet, options.draw);
-    if (!painter) return painter.error();
-    painters.push_back(std::move(painter).value());
+    auto painter = OCRTUNE_TRY(LinePainter::create(options.alphabet, options.draw));
+    painters.push_back(std::move(painter));
   }
-  if (Status ready = prepare_folder(options); !ready) return ready.error();
+  OCRTUNE_TRY(prepare_folder(options));
   Drawing drawing(options);
   {
     std::vector<std::jthread> threads;
@@ -184,9 +182,7 @@ Result<DatasetReport> draw_dataset(const DatasetOptions& options,
       {kManifestFileName, manifest_text(options, fonts, drawing.lines())},
       {kLabelFileName, drawing.label_text()}};
   for (const auto& [name, text] : files) {
-    if (Status written = write_file(join_path(options.folder, name), text); !written) {
-      return written.error();
-    }
+    OCRTUNE_TRY(write_file(join_path(options.folder, name), text));
   }
   return DatasetReport{drawing.lines(), drawing.bytes(), fonts.size()};
 }

@@ -224,11 +224,10 @@ Result<std::vector<Glyph>> LinePainter::State::render(FT_Face face, const std::s
   const auto fixed = [](double value) { return static_cast<FT_Fixed>(value * 65536); };
   FT_Matrix matrix = {fixed(cosine), fixed(look.slant * cosine - sine), fixed(sine),
                       fixed(look.slant * sine + cosine)};
-  const auto characters = split_characters(text);
-  if (!characters) return characters.error();
+  const auto characters = OCRTUNE_TRY(split_characters(text));
   std::vector<Glyph> glyphs;
   double pen = 0;  // along the baseline, in pixels
-  for (const std::string& character : *characters) {
+  for (const std::string& character : characters) {
     FT_Vector origin = {static_cast<FT_Pos>(pen * cosine * 64),
                         static_cast<FT_Pos>(pen * sine * 64)};
     FT_Set_Transform(face, &matrix, &origin);

@@ -49,11 +49,10 @@ Result<Evaluation> evaluate(Trainer& trainer, const SampleSource& source,
     if (interrupted()) return Error{ErrorKind::interrupted, "interrupted while evaluating"};
     fill_batch(source, options, next, batch, evaluation.unreadable);
     if (batch.count == 0) return evaluation;
-    const auto logits = trainer.logits(batch);
-    if (!logits) return logits.error();
-    const int steps = static_cast<int>(logits->size() / static_cast<std::size_t>(batch.count) /
+    const auto logits = OCRTUNE_TRY(trainer.logits(batch));
+    const int steps = static_cast<int>(logits.size() / static_cast<std::size_t>(batch.count) /
                                        static_cast<std::size_t>(classes));
-    const auto lines = greedy_decode(*logits, steps, batch.count, classes);
+    const auto lines = greedy_decode(logits, steps, batch.count, classes);
     for (std::size_t i = 0; i < lines.size(); ++i) {
       evaluation.errors.add(lines[i].classes, batch.labels[i]);
     }

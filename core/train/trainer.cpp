@@ -101,9 +101,9 @@ class TrainerOnGraph final : public Trainer {
   Status allocate() {
     const TeamScope team(options_.threads);
     const std::size_t floats = graph_.parameter_floats;
-    Result<Memory> state = Memory::allocate((3 * floats + graph_.statistic_floats) * sizeof(float));
-    if (!state) return state.error();
-    state_ = std::move(*state);
+    Memory state =
+        OCRTUNE_TRY(Memory::allocate((3 * floats + graph_.statistic_floats) * sizeof(float)));
+    state_ = std::move(state);
     parameters_ = {state_.floats(), floats};
     moments_.first = {state_.floats() + floats, floats};
     moments_.second = {state_.floats() + 2 * floats, floats};
@@ -114,16 +114,13 @@ class TrainerOnGraph final : public Trainer {
       const Status prepared = network_.prepare({shape.count, 3, shape.height, shape.width}, true);
       if (!prepared) return prepared;
     }
-    const Result<std::span<float>> gradients = comm_.gradient_buffer(floats);
-    if (!gradients) return gradients.error();
-    gradients_ = *gradients;
+    gradients_ = OCRTUNE_TRY(comm_.gradient_buffer(floats));
     return Status();
   }
 
   Result<StepReport> step(const Batch& batch) override {
     const TeamScope team(options_.threads);
-    const Status fits = check_batch(batch);
-    if (!fits) return fits.error();
+    OCRTUNE_TRY(check_batch(batch));
     StepReport report;
     const double start = now_seconds();
     double moving_seconds = 0;  // of it, between the layers of backward
@@ -131,10 +128,8 @@ class TrainerOnGraph final : public Trainer {
         network_.train(batch, parameters_, statistics_, gradients_, gradient_watch(moving_seconds));
     if (!loss) return loss.error();
     const double reduce_start = now_seconds();
-    const Status reduced = overlaps()
-                               ? comm_.finish_means(&report.wait_seconds)
-                               : comm_.all_reduce_mean(0, gradients_.size(), &report.wait_seconds);
-    if (!reduced) return reduced.error();
+    OCRTUNE_TRY(overlaps() ? comm_.finish_means(&report.wait_seconds)
+                           : comm_.all_reduce_mean(0, gradients_.size(), &report.wait_seconds));
     const double reduce_end = now_seconds();
     const AdamW settings{schedule_.rate_at(moments_.steps), options_.weight_decay,
                          options_.clip_norm};
@@ -166,9 +161,9 @@ class TrainerOnGraph final : public Trainer {
 
   Result<std::vector<float>> logits(const Batch& batch) override {
     const TeamScope team(options_.threads);
-    const Result<std::span<const float>> rows = network_.infer(batch, parameters_, statistics_);
-    if (!rows) return rows.error();
-    return steps_first(*rows, static_cast<std::size_t>(batch.count),
+    const std::span<const float> rows =
+        OCRTUNE_TRY(network_.infer(batch, parameters_, statistics_));
+    return steps_first(rows, static_cast<std::size_t>(batch.count),
                        static_cast<std::size_t>(options_.classes));
   }
 
@@ -253,15 +248,13 @@ class TrainerOnGraph final : public Trainer {
 }  // namespace
 
 Result<std::unique_ptr<Trainer>> Trainer::create(const TrainerOptions& options, Comm& comm) {
-  const Status sensible = check_options(options);
-  if (!sensible) return sensible.error();
-  Result<std::unique_ptr<Backend>> backend = make_backend({options.backend, options.precision});
-  if (!backend) return backend.error();
+  OCRTUNE_TRY(check_options(options));
+  std::unique_ptr<Backend> backend =
+      OCRTUNE_TRY(make_backend({options.backend, options.precision}));
   try {
     auto trainer = std::make_unique<TrainerOnGraph>(options, *find_model(options.model),
-                                                    std::move(*backend), comm);
-    const Status allocated = trainer->allocate();
-    if (!allocated) return allocated.error();
+                                                    std::move(backend), comm);
+    OCRTUNE_TRY(trainer->allocate());
     return std::unique_ptr<Trainer>(std::move(trainer));
   } catch (const std::bad_alloc&) {
     return Error{ErrorKind::exhausted, fmt::format("model {}: no memory", options.model)};
@@ -269,8 +262,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const TrainerOptions& options, 
 }
 
 Result<std::uint64_t> Trainer::footprint_bytes(const TrainerOptions& options) {
-  const Status sensible = check_options(options);
-  if (!sensible) return sensible.error();
+  OCRTUNE_TRY(check_options(options));
   const Result<std::unique_ptr<Backend>> backend =
       make_backend({options.backend, options.precision});
   if (!backend) return backend.error();

@@ -59,9 +59,8 @@ Status check_memory(const TrainingRunOptions& run) {
   const std::uint64_t memory_bytes = run.memory_bytes;
   const auto plan = run.planned_bytes ? run.planned_bytes : Trainer::footprint_bytes;
   if (memory_bytes == 0) return Status();
-  const auto planned = plan(trainer);
-  if (!planned) return planned.error();
-  if (*planned <= memory_bytes) return Status();
+  const auto planned = OCRTUNE_TRY(plan(trainer));
+  if (planned <= memory_bytes) return Status();
   std::string way_out = "; not even --batch 1 fits";
   TrainerOptions smaller = trainer;
   while (smaller.batch > 1) {
@@ -72,7 +71,7 @@ Status check_memory(const TrainingRunOptions& run) {
     break;
   }
   return Error{ErrorKind::exhausted, "--batch " + std::to_string(trainer.batch) + " of model " +
-                                         trainer.model + " would take " + format_bytes(*planned) +
+                                         trainer.model + " would take " + format_bytes(planned) +
                                          " of memory, and " + format_bytes(memory_bytes) +
                                          " are available" + way_out};
 }
@@ -88,25 +87,19 @@ Status TrainingRun::prepare() {
   plan_width_buckets(trainer, loader_->width_buckets());
   if (Status fits = check_memory(options_); !fits) return fits;
   if (options_.planned) {
-    const auto memory = plan_memory(trainer, loader_->width_buckets());
-    if (!memory) return memory.error();
-    options_.planned(*memory);
+    const auto memory = OCRTUNE_TRY(plan_memory(trainer, loader_->width_buckets()));
+    options_.planned(memory);
   }
   if (options_.place.world_size > 1) {
-    auto comm = options_.make_comm();
-    if (!comm) return comm.error();
-    comm_ = std::move(comm).value();
+    comm_ = OCRTUNE_TRY(options_.make_comm());
   }
-  auto made = options_.make_trainer ? options_.make_trainer(trainer, *comm_)
-                                    : Trainer::create(trainer, *comm_);
-  if (!made) return made.error();
-  trainer_ = std::move(made).value();
+  trainer_ = OCRTUNE_TRY(options_.make_trainer ? options_.make_trainer(trainer, *comm_)
+                                               : Trainer::create(trainer, *comm_));
   if (options_.resume.empty()) return Status();
-  const auto alphabet = Alphabet::load(alphabet_path(options_.resume));
-  if (!alphabet) return alphabet.error();
-  if (alphabet->characters() != loader_->alphabet()) {
+  const auto alphabet = OCRTUNE_TRY(Alphabet::load(alphabet_path(options_.resume)));
+  if (alphabet.characters() != loader_->alphabet()) {
     return Error{ErrorKind::invalid, options_.resume + " was trained with another alphabet (" +
-                                         std::to_string(alphabet->characters().size()) +
+                                         std::to_string(alphabet.characters().size()) +
                                          " characters) than the data's (" +
                                          std::to_string(loader_->alphabet().size()) + ")"};
   }
@@ -116,9 +109,8 @@ Status TrainingRun::prepare() {
 // A loss that is no number on another rank is in this one's weights before it is in its loss.
 Status TrainingRun::check_weights() {
   if (options_.place.world_size == 1 || batch_.count == 0) return Status();
-  const auto logits = trainer_->logits(batch_);
-  if (!logits) return logits.error();
-  if (std::all_of(logits->begin(), logits->end(), [](float x) { return std::isfinite(x); })) {
+  const auto logits = OCRTUNE_TRY(trainer_->logits(batch_));
+  if (std::all_of(logits.begin(), logits.end(), [](float x) { return std::isfinite(x); })) {
     return Status();
   }
   diverged_ = true;
@@ -152,24 +144,22 @@ Status TrainingRun::step(double& loss_sum, double& data_seconds) {
   const double started = steady_clock().now_seconds();
   if (Status loaded = loader_->next_into(batch_); !loaded) return loaded;
   data_seconds += steady_clock().now_seconds() - started;
-  const auto report = trainer_->step(batch_);
-  if (!report) return report.error();
-  if (!std::isfinite(report->loss)) {
+  const auto report = OCRTUNE_TRY(trainer_->step(batch_));
+  if (!std::isfinite(report.loss)) {
     diverged_ = true;
     return divergence();
   }
-  loss_sum += report->loss;
-  outcome_.impossible_labels += report->impossible_labels;
+  loss_sum += report.loss;
+  outcome_.impossible_labels += report.impossible_labels;
   samples_ += static_cast<std::int64_t>(batch_.count) * options_.place.world_size;
   return Status();
 }
 
 Result<double> TrainingRun::batch_error_rate() {
-  const auto logits = trainer_->logits(batch_);
-  if (!logits) return logits.error();
+  const auto logits = OCRTUNE_TRY(trainer_->logits(batch_));
   const int classes = options_.trainer.classes;
-  const auto steps = static_cast<int>(logits->size()) / batch_.count / classes;
-  const auto lines = greedy_decode(*logits, steps, batch_.count, classes);
+  const auto steps = static_cast<int>(logits.size()) / batch_.count / classes;
+  const auto lines = greedy_decode(logits, steps, batch_.count, classes);
   LabelErrors errors;
   for (std::size_t i = 0; i < lines.size(); ++i) errors.add(lines[i].classes, batch_.labels[i]);
   return errors.rate();
@@ -177,14 +167,13 @@ Result<double> TrainingRun::batch_error_rate() {
 
 Status TrainingRun::evaluate_held_out() {
   if (options_.evaluation_labels.empty()) return Status();
-  const auto source = open_samples(options_.evaluation_labels, text_of(loader_->alphabet()));
-  if (!source) return source.error();
+  const auto source =
+      OCRTUNE_TRY(open_samples(options_.evaluation_labels, text_of(loader_->alphabet())));
   const LoaderOptions& loader = options_.loader;
-  const auto evaluation = evaluate(
-      *trainer_, **source,
-      EvaluationOptions{loader.batch, loader.height, loader.width, options_.max_evaluated});
-  if (!evaluation) return evaluation.error();
-  outcome_.evaluation = evaluation->errors;
+  const auto evaluation = OCRTUNE_TRY(evaluate(
+      *trainer_, *source,
+      EvaluationOptions{loader.batch, loader.height, loader.width, options_.max_evaluated}));
+  outcome_.evaluation = evaluation.errors;
   outcome_.evaluated = true;
   return Status();
 }
@@ -204,10 +193,9 @@ Result<TrainingOutcome> TrainingRun::run(
     const bool due = at % std::max<std::int64_t>(options_.report_every, 1) == 0;
     if (leads() && (due || at == options_.steps)) {
       const double seconds = std::max(steady_clock().now_seconds() - since, 1e-9);
-      const auto error_rate = batch_error_rate();
-      if (!error_rate) return error_rate.error();
+      const auto error_rate = OCRTUNE_TRY(batch_error_rate());
       const auto steps = static_cast<double>(at - since_step);
-      report({at, loss_sum / steps, *error_rate, static_cast<double>(samples_) / seconds,
+      report({at, loss_sum / steps, error_rate, static_cast<double>(samples_) / seconds,
               data_seconds / seconds});
       loss_sum = data_seconds = 0;
       samples_ = 0;
@@ -215,20 +203,20 @@ Result<TrainingOutcome> TrainingRun::run(
       since_step = at;
     }
     if (options_.save_every > 0 && at % options_.save_every == 0 && at < options_.steps) {
-      if (Status saved = save(); !saved) return saved.error();
+      OCRTUNE_TRY(save());
     }
   }
   outcome_.steps = trainer_->steps();
   outcome_.interrupted = interrupted();
   outcome_.counts = loader_->counts();
-  if (Status saved = save(); !saved) return saved.error();
+  OCRTUNE_TRY(save());
   // What a rank handed over last may still be on its way to another: nobody leaves before all are
   // there. Only an interrupted rank goes alone.
   if (!outcome_.interrupted && options_.place.world_size > 1) {
-    if (Status met = comm_->barrier(); !met) return met.error();
+    OCRTUNE_TRY(comm_->barrier());
   }
   if (outcome_.interrupted || !leads()) return outcome_;
-  if (Status evaluated = evaluate_held_out(); !evaluated) return evaluated.error();
+  OCRTUNE_TRY(evaluate_held_out());
   return outcome_;
 }
 
@@ -244,17 +232,14 @@ void plan_width_buckets(TrainerOptions& trainer, const std::vector<WidthBucket>&
 Result<TrainingMemory> plan_memory(const TrainerOptions& trainer,
                                    const std::vector<WidthBucket>& buckets) {
   TrainingMemory memory;
-  const auto planned = Trainer::footprint_bytes(trainer);
-  if (!planned) return planned.error();
-  memory.planned_bytes = *planned;
+  memory.planned_bytes = OCRTUNE_TRY(Trainer::footprint_bytes(trainer));
   memory.buckets = buckets;
   for (const WidthBucket& bucket : buckets) {
     TrainerOptions alone = trainer;
     alone.width = bucket.width;
     alone.widths.clear();
-    const auto own = Trainer::footprint_bytes(alone);
-    if (!own) return own.error();
-    memory.bucket_bytes.push_back(*own);
+    const auto own = OCRTUNE_TRY(Trainer::footprint_bytes(alone));
+    memory.bucket_bytes.push_back(own);
   }
   return memory;
 }
@@ -265,17 +250,15 @@ Result<TrainingOutcome> run_training(const TrainingRunOptions& options,
                                      const std::function<void(const TrainingProgress&)>& report) {
   TrainingRunOptions adjusted = options;
   if (!options.resume.empty()) {
-    const auto head = read_checkpoint_head(options.resume);
-    if (!head) return head.error();
-    adjusted.loader.first_batch = head->steps;
+    const auto head = OCRTUNE_TRY(read_checkpoint_head(options.resume));
+    adjusted.loader.first_batch = head.steps;
   }
   OCRTUNE_CHECK(options.place.world_size == 1 || options.make_comm);
   adjusted.loader.rank = options.place.rank;
   adjusted.loader.world_size = options.place.world_size;
-  auto loader = Loader::create(adjusted.loader);
-  if (!loader) return loader.error();
-  TrainingRun run(adjusted, std::move(loader).value());
-  if (Status ready = run.prepare(); !ready) return ready.error();
+  auto loader = OCRTUNE_TRY(Loader::create(adjusted.loader));
+  TrainingRun run(adjusted, std::move(loader));
+  OCRTUNE_TRY(run.prepare());
   return run.run(report);
 }
 

@@ -242,12 +242,11 @@ Result<GpuChoice> pick_list(const GpuView& view, std::string_view list, const st
   choice.because = fmt::format("{} names {}", who, list);
   std::set<int> seen;
   for (const std::string& entry : split(list, ',')) {
-    const auto gpu = pick(view, entry, who);
-    if (!gpu) return gpu.error();
-    if (!seen.insert(gpu->logical).second) {
+    const auto gpu = OCRTUNE_TRY(pick(view, entry, who));
+    if (!seen.insert(gpu.logical).second) {
       return Error{ErrorKind::usage, fmt::format("{}: {} names a GPU twice", who, list)};
     }
-    choice.gpus.push_back(*gpu);
+    choice.gpus.push_back(gpu);
   }
   return choice;
 }
@@ -303,14 +302,13 @@ Result<GpuChoice> choose_gpus(const GpuView& view, std::string_view wanted,
 Result<VisibleGpu> gpu_of_rank(const GpuView& view, std::string_view wanted,
                                const Environment& environment) {
   if (trim(wanted) == "auto" || trim(wanted).empty()) {
-    const auto choice = choose_gpus(view, "", environment);
-    if (!choice) return choice.error();
-    if (choice->by_default || choice->gpus.size() != 1) {
-      return Error{ErrorKind::usage, choice->by_default
+    const auto choice = OCRTUNE_TRY(choose_gpus(view, "", environment));
+    if (choice.by_default || choice.gpus.size() != 1) {
+      return Error{ErrorKind::usage, choice.by_default
                                          ? visible_text(view) +
                                                " and no rank is in the environment (LOCAL_RANK, "
                                                "PADDLE_LOCAL_RANK, ...): name a device"
-                                         : choice->because + ": one device a rank is wanted"};
+                                         : choice.because + ": one device a rank is wanted"};
     }
     const auto rank = local_rank(environment);
     if (rank && rank->second >= static_cast<std::int64_t>(view.gpus.size()) &&
@@ -318,22 +316,21 @@ Result<VisibleGpu> gpu_of_rank(const GpuView& view, std::string_view wanted,
       return Error{ErrorKind::missing,
                    fmt::format("{}={}, but {}", rank->first, rank->second, visible_text(view))};
     }
-    return choice->gpus.front();
+    return choice.gpus.front();
   }
-  const auto choice = choose_gpus(view, wanted, environment);
-  if (!choice) return choice.error();
-  if (choice->gpus.size() == 1) return choice->gpus.front();
+  const auto choice = OCRTUNE_TRY(choose_gpus(view, wanted, environment));
+  if (choice.gpus.size() == 1) return choice.gpus.front();
   const auto rank = local_rank(environment);
   if (!rank) {
     return Error{ErrorKind::usage, fmt::format("{} names several GPUs, and no rank is in the "
                                                "environment (LOCAL_RANK, PADDLE_LOCAL_RANK, ...)",
                                                wanted)};
   }
-  if (rank->second >= static_cast<std::int64_t>(choice->gpus.size())) {
+  if (rank->second >= static_cast<std::int64_t>(choice.gpus.size())) {
     return Error{ErrorKind::missing, fmt::format("{}={}, but {} names {} GPUs", rank->first,
-                                                 rank->second, wanted, choice->gpus.size())};
+                                                 rank->second, wanted, choice.gpus.size())};
   }
-  return choice->gpus[static_cast<std::size_t>(rank->second)];
+  return choice.gpus[static_cast<std::size_t>(rank->second)];
 }
 
 std::string gpu_uuid_text(const char* bytes, bool slice) {

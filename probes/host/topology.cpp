@@ -223,11 +223,10 @@ Result<Topology> read_topology(const FileRoot& root, const std::string& descript
                                {"HWLOC_FSROOT", std::nullopt},
                                {"HWLOC_COMPONENTS", std::nullopt},
                                {"HWLOC_THISSYSTEM", std::nullopt}});
-  auto topology = begin();
-  if (!topology) return topology.error();
-  if (!description.empty()) return load_description(topology->get(), description);
-  auto found = root.is_live() ? load(topology->get(), "hwloc, this machine")
-                              : load_tree(topology->get(), root);
+  auto topology = OCRTUNE_TRY(begin());
+  if (!description.empty()) return load_description(topology.get(), description);
+  auto found = root.is_live() ? load(topology.get(), "hwloc, this machine")
+                              : load_tree(topology.get(), root);
   if (found) read_intel_kinds(root, *found);
   return found;
 }

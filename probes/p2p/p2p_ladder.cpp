@@ -97,8 +97,7 @@ class Ladder {
   }
 
   Result<LadderAnswer> climb() {
-    const Status devices = ask_devices();
-    if (!devices) return devices.error();
+    OCRTUNE_TRY(ask_devices());
     if (answer_.facts.not_run_because.empty() && !stopped()) {
       run_control();
       const bool works = !step_failed(answer_.facts.control) || !base_.empty();

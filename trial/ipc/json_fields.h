@@ -52,7 +52,7 @@ Result<Object> parse_fields(const List& list, const std::string& text, const cha
     FieldsJson json = FieldsJson::parse(text);
     change_texts(json, bytes_of_utf8);
     Object object = read_fields<Object>(list, json);
-    if (Status rest = more(json, object); !rest) return rest.error();
+    OCRTUNE_TRY(more(json, object));
     return object;
   } catch (const FieldsJson::exception& problem) {
     return Error{ErrorKind::usage, std::string(what) + ": " + problem.what()};

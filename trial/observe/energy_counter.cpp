@@ -15,9 +15,8 @@ bool is_package(const std::string& name) {
 }
 
 Result<std::uint64_t> read_count(const FileRoot& root, const std::string& path) {
-  const auto text = root.read(path);
-  if (!text) return text.error();
-  const auto number = parse_number(std::string(trim(*text)));
+  const auto text = OCRTUNE_TRY(root.read(path));
+  const auto number = parse_number(std::string(trim(text)));
   if (!number || *number < 0) return Error{ErrorKind::invalid, path + " holds no count"};
   return static_cast<std::uint64_t>(*number);
 }

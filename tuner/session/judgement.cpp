@@ -27,15 +27,14 @@ void tell_launch(RunRecord& run) {
 }  // namespace
 
 Result<std::unique_ptr<Judgement>> judge_run(RunRecord& run) {
-  auto setup = tune_setup(run.options, run.machine);
-  if (!setup) return setup.error();
+  auto setup = OCRTUNE_TRY(tune_setup(run.options, run.machine));
   const StrategyRow* strategy = find_strategy(run.options.strategy);
   if (strategy == nullptr) {
     return Error{ErrorKind::invalid, "run " + run.id + " used the strategy '" +
                                          run.options.strategy + "', which this ocrtune lacks"};
   }
   auto judgement = std::make_unique<Judgement>();
-  judgement->setup = std::move(*setup);
+  judgement->setup = std::move(setup);
   TuneSetup& inputs = judgement->setup;
   judgement->search = strategy->make(inputs.space, inputs.search);
   double seconds = 0;

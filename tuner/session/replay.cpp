@@ -81,25 +81,24 @@ Result<ReplayScore> replay(const RecordedTable& table, const ReplayOptions& opti
   TuneLoopOptions loop;
   loop.budget_seconds = options.trials;
   loop.max_trials = options.trials;
-  auto end = tune_loop(*search, runner, clock, loop, {});
-  if (!end) return end.error();
+  auto end = OCRTUNE_TRY(tune_loop(*search, runner, clock, loop, {}));
 
   RecommendOptions recommend_options;
   recommend_options.limit_bytes = table.memory_bytes;
   recommend_options.margin = options.margin;
-  recommend_options.stop_reason = end->stop_reason;
+  recommend_options.stop_reason = end.stop_reason;
   ReplayScore score;
-  score.result = recommend(space, *search, end->trials, recommend_options);
+  score.result = recommend(space, *search, end.trials, recommend_options);
   score.found = score.result.found;
-  score.trials = static_cast<int>(end->trials.size());
+  score.trials = static_cast<int>(end.trials.size());
   score.out_of_memory_trials = runner.out_of_memory_trials();
   score.guarded_stops = runner.guarded_stops();
   double tried = 0;
-  for (const Trial& trial : end->trials) {
+  for (const Trial& trial : end.trials) {
     if (trial.ok()) tried = std::max(tried, truth_of(table, trial.knobs));
   }
   score.tried_regret = 1 - tried / best->samples_per_second;
-  score.run = std::move(end->trials);
+  score.run = std::move(end.trials);
   score_forecasts(table, *search, score);
   if (!score.found) return score;
   score.knobs = score.result.recommendation.knobs;

@@ -91,11 +91,10 @@ CommandWorkload kept_workload(const RunOptions& options) {
 
 // The knobs that a search of the built-in core was about, as far as a command can be told them.
 Result<std::vector<std::string>> knobs_of_core(const RunRecord& run) {
-  const auto setup = tune_setup(run.options, run.machine);
-  if (!setup) return setup.error();
+  const auto setup = OCRTUNE_TRY(tune_setup(run.options, run.machine));
   constexpr std::array<const char*, 3> kOfTheCore = {"precision", "backend", "queue"};
   std::set<std::string> names = run.options.given;
-  for (const Axis& axis : setup->space.axes()) {
+  for (const Axis& axis : setup.space.axes()) {
     if (axis.values.size() > 1) names.insert(axis.name);
   }
   names.insert("threads");
@@ -108,10 +107,9 @@ Result<std::vector<std::string>> knobs_of_core(const RunRecord& run) {
 
 Status keep_launch(RunOptions& options, const Machine& machine) {
   if (options.command.empty()) return Status();
-  const auto prepared = prepare_command(command_workload(options), machine);
-  if (!prepared) return prepared.error();
-  options.launch = launch_workload(*prepared).command;
-  options.launch_gpus = prepared->workload.gpus;
+  const auto prepared = OCRTUNE_TRY(prepare_command(command_workload(options), machine));
+  options.launch = launch_workload(prepared).command;
+  options.launch_gpus = prepared.workload.gpus;
   return Status();
 }
 
@@ -121,18 +119,15 @@ Result<Launch> recommended_launch(const RunOptions& options, const Machine& mach
   if (!options.command.empty()) {
     prepared.workload = kept_workload(options);
     if (!prepared.workload.preset.empty()) {  // stored before the preset's work was kept
-      auto ready = prepare_launch(prepared.workload, machine);
-      if (!ready) return ready.error();
-      prepared = *std::move(ready);
+      prepared = OCRTUNE_TRY(prepare_launch(prepared.workload, machine));
     }
   }
   if (options.infers() && (options.command.empty() || options.serves())) {
     RunOptions bare = options;
     bare.command.clear();
-    auto workload = inference_workload(bare, machine);
-    if (!workload) return workload.error();
-    workload->command = prepared;
-    return infer_launch(*workload, machine, knobs);
+    auto workload = OCRTUNE_TRY(inference_workload(bare, machine));
+    workload.command = prepared;
+    return infer_launch(workload, machine, knobs);
   }
   if (!options.command.empty()) return launch_of(prepared, machine, knobs);
   if (options.on_gpus()) return paddle_gpu_launch(options, knobs);
@@ -166,17 +161,15 @@ Result<LaunchSetting> launch_setting(const RunRecord& run, const std::vector<std
   setting.workload = kept_workload(options);
   CommandWorkload& workload = setting.workload;
   if (of_core) {
-    auto knobs = knobs_of_core(run);
-    if (!knobs) return knobs.error();
-    workload.knobs = *std::move(knobs);
+    auto knobs = OCRTUNE_TRY(knobs_of_core(run));
+    workload.knobs = std::move(knobs);
     workload.fixed.clear();
   }
   if (setting.knobs.nproc == 1 && !starts_ranks(workload.command)) {
     std::erase(workload.knobs, "nproc");  // a plain command is one process
   }
-  const auto prepared = prepare_launch(workload, machine);
-  if (!prepared) return prepared.error();
-  workload = launch_workload(*prepared);
+  const auto prepared = OCRTUNE_TRY(prepare_launch(workload, machine));
+  workload = launch_workload(prepared);
   workload.preset.clear();
   return setting;
 }

@@ -146,8 +146,7 @@ Result<TuneLoopEnd> tune_loop(Search& search, Runner& runner, Clock& clock,
     if (interrupted() && !trial.ok()) continue;
     forgive_cut(trial, cut_seconds);
     if (callbacks.on_trial) {
-      const Status kept = callbacks.on_trial(trial);
-      if (!kept) return kept.error();
+      OCRTUNE_TRY(callbacks.on_trial(trial));
     }
     take(std::move(trial));
     report(nullptr);

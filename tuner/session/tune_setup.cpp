@@ -202,11 +202,10 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) 
   if (options.infers() && options.command.empty() && options.url.empty()) {
     set_inference_space(request, options);
   }
-  auto space = make_space(machine, request);
-  if (!space) return space.error();
+  auto space = OCRTUNE_TRY(make_space(machine, request));
 
   TuneSetup setup;
-  setup.space = std::move(*space);
+  setup.space = std::move(space);
   setup.search.safety.limit_bytes = options.limit_bytes();
   setup.search.safety.memories = std::max(1, static_cast<int>(options.gpus.size()));
   setup.search.safety.margin = options.memory_margin;
@@ -281,9 +280,7 @@ Result<InferenceWorkload> inference_workload(const RunOptions& options, const Ma
   workload.trace = options.trace;
   workload.gpus = options.gpus;
   if (!options.command.empty()) {
-    auto prepared = prepare_command(command_workload(options), machine);
-    if (!prepared) return prepared.error();
-    workload.command = std::move(prepared).value();
+    workload.command = OCRTUNE_TRY(prepare_command(command_workload(options), machine));
   }
   return workload;
 }

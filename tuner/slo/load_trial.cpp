@@ -75,23 +75,20 @@ class LoadTrial {
       options.command = spec_.command;
       options.url = spec_.url;
       options.inputs = spec_.inputs;
-      auto target = make_served_target(options);
-      if (!target) return target.error();
-      asked_.target = std::move(target).value();
+      auto target = OCRTUNE_TRY(make_served_target(options));
+      asked_.target = std::move(target);
       if (spec_.inputs.size() > 1) weights_.assign(spec_.inputs.size(), 1.0);
       return Status();
     }
-    auto job = infer_job_of(spec_);
-    if (!job) return job.error();
-    job->spec.check = true;
+    auto job = OCRTUNE_TRY(infer_job_of(spec_));
+    job.spec.check = true;
     const RecognizerOptions& recognizer = spec_.infer.recognizer;
-    auto kinds = line_kinds(job->paths, recognizer.height, recognizer.width);
+    auto kinds = line_kinds(job.paths, recognizer.height, recognizer.width);
     if (!kinds) return Error{ErrorKind::usage, kinds.error().what};
     weights_ = kinds->weights;
-    auto pool = PoolTarget::start(*job, std::move(kinds).value(), &hung_);
-    if (!pool) return pool.error();
-    asked_.pool = pool->get();
-    asked_.target = std::move(pool).value();
+    auto pool = OCRTUNE_TRY(PoolTarget::start(job, std::move(kinds).value(), &hung_));
+    asked_.pool = pool.get();
+    asked_.target = std::move(pool);
     say_places();
     return Status();
   }

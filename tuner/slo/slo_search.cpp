@@ -31,20 +31,19 @@ class Search {
       : target_(target), clock_(clock), options_(options), start_(clock.now_seconds()) {}
 
   Result<SloSearchResult> run() {
-    if (const Status closed = measure_closed(); !closed) return closed.error();
+    OCRTUNE_TRY(measure_closed());
     if (!impossible()) {
-      if (const Status opened = bisect(); !opened) return opened.error();
+      OCRTUNE_TRY(bisect());
     }
     return finish();
   }
 
   Result<SloSearchResult> prove(double rate) {
     for (const double share : kProofShares) {
-      const auto made = probe(share * rate);
-      if (!made) return made.error();
-      if (made->stop == LoadStop::interrupted) return Error{ErrorKind::interrupted, "interrupted"};
-      if (made->verdict == PromiseVerdict::kept) {
-        kept_.push_back(*made);
+      const auto made = OCRTUNE_TRY(probe(share * rate));
+      if (made.stop == LoadStop::interrupted) return Error{ErrorKind::interrupted, "interrupted"};
+      if (made.verdict == PromiseVerdict::kept) {
+        kept_.push_back(made);
         confirmed_ = true;
         break;
       }
@@ -94,20 +93,18 @@ class Search {
 
   // One request at a time, then more in flight until that brings nothing.
   Status measure_closed() {
-    const auto alone = closed(1);
-    if (!alone) return alone.error();
-    if (alone->latency.count() == 0) {
+    const auto alone = OCRTUNE_TRY(closed(1));
+    if (alone.latency.count() == 0) {
       return Error{ErrorKind::failed, fmt::format("the target gave no answer in {:.3g} s",
                                                   clock_.now_seconds() - start_)};
     }
-    result_.alone_seconds = alone->latency.quantile(options_.promise.percentile);
-    alone_ = *alone;
-    result_.saturated_at = alone->requests_per_second;
+    result_.alone_seconds = alone.latency.quantile(options_.promise.percentile);
+    alone_ = alone;
+    result_.saturated_at = alone.requests_per_second;
     for (int in_flight = 2; in_flight <= kMaxInFlight && left() > 0; in_flight *= 2) {
-      const auto more = closed(in_flight);
-      if (!more) return more.error();
-      const bool worth = more->requests_per_second > kWorthMore * result_.saturated_at;
-      result_.saturated_at = std::max(result_.saturated_at, more->requests_per_second);
+      const auto more = OCRTUNE_TRY(closed(in_flight));
+      const bool worth = more.requests_per_second > kWorthMore * result_.saturated_at;
+      result_.saturated_at = std::max(result_.saturated_at, more.requests_per_second);
       if (!worth && in_flight > 4) break;
     }
     return {};
@@ -248,24 +245,23 @@ class Search {
       const double inner = kInnermost * (high - low);
       const double most = gross && low <= 0 ? kGrossStep * high : high - inner;
       const double rate = close ? low : std::clamp(best, std::min(low + inner, most), most);
-      const auto made = probe(rate);
-      if (!made) return made.error();
-      if (made->stop == LoadStop::interrupted) return note("interrupted");
+      const auto made = OCRTUNE_TRY(probe(rate));
+      if (made.stop == LoadStop::interrupted) return note("interrupted");
       if (close) {
-        confirmed_ = confirms(*made);
+        confirmed_ = confirms(made);
         if (!confirmed_) withdraw(low, high);
-      } else if (made->verdict == PromiseVerdict::kept) {
+      } else if (made.verdict == PromiseVerdict::kept) {
         low = rate;
-        low_latency_ = made->latency_seconds;
-        kept_.push_back(*made);
+        low_latency_ = made.latency_seconds;
+        kept_.push_back(made);
         confirmed_ = false;
         if (!high_seen && high - low < 0.05 * high) high *= 1.3;
       } else {
         high = rate;
-        high_latency_ = made->latency_seconds;
+        high_latency_ = made.latency_seconds;
         high_seen = true;
-        gross = static_cast<double>(made->over) >
-                kGrossShare * (1 - options_.promise.percentile) * static_cast<double>(made->judged);
+        gross = static_cast<double>(made.over) >
+                kGrossShare * (1 - options_.promise.percentile) * static_cast<double>(made.judged);
         result_.broken_at = rate;
       }
     }

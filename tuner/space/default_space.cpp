@@ -195,8 +195,7 @@ Result<std::vector<Knobs>> cross(const std::vector<Axis>& axes, const Knobs& bas
     for (const Knobs& point : points) {
       for (const std::string& value : axis.values) {
         Knobs next = point;
-        const auto set = set_knob(next, axis.name, value);
-        if (!set) return set.error();
+        OCRTUNE_TRY(set_knob(next, axis.name, value));
         grown.push_back(std::move(next));
       }
     }
@@ -276,30 +275,27 @@ std::vector<RuleSetting> rule_settings(const Machine& machine, const Knobs& base
 
 Result<Space> make_space(const Machine& machine, const SpaceRequest& request) {
   const int cpus = usable_cpu_count(machine);
-  const auto axes = merged_axes(machine, request);
-  if (!axes) return axes.error();
-  auto points = cross(*axes, request.base, cpus, request);
-  if (!points) return points.error();
+  const auto axes = OCRTUNE_TRY(merged_axes(machine, request));
+  auto points = OCRTUNE_TRY(cross(axes, request.base, cpus, request));
   std::vector<Constraint> constraints;
   for (const std::string& text : request.constraints) {
-    const auto constraint = parse_constraint(text);
-    if (!constraint) return constraint.error();
-    constraints.push_back(*constraint);
-    for (const std::string& name : constraint->terms) {
+    const auto constraint = OCRTUNE_TRY(parse_constraint(text));
+    constraints.push_back(constraint);
+    for (const std::string& name : constraint.terms) {
       const bool known = find_knob(name) != nullptr || user_gave(request, name);
       if (!known) {
         return Error{ErrorKind::usage,
                      fmt::format("constraint '{}': no knob or dimension '{}'", text, name)};
       }
     }
-    std::erase_if(*points, [&](const Knobs& knobs) { return !satisfies(knobs, *constraint); });
-    if (points->empty()) {
+    std::erase_if(points, [&](const Knobs& knobs) { return !satisfies(knobs, constraint); });
+    if (points.empty()) {
       return Error{
           ErrorKind::usage,
           fmt::format("constraint '{}' leaves no setting to try; loosen it or the lists", text)};
     }
   }
-  if (points->empty()) {
+  if (points.empty()) {
     return Error{ErrorKind::usage, "the lists leave no setting to try on this machine"};
   }
   Bindable bindable(machine.cpu);
@@ -309,17 +305,17 @@ Result<Space> make_space(const Machine& machine, const SpaceRequest& request) {
     if (!why.empty()) refused = fmt::format("binding={}: {}", knobs.binding, why);
     return !why.empty();
   };
-  std::erase_if(*points, unbindable);
-  if (points->empty()) {
+  std::erase_if(points, unbindable);
+  if (points.empty()) {
     return Error{ErrorKind::usage, "the lists leave no setting that can run here: " + refused};
   }
-  thin(*points, cpus, request.max_points);
+  thin(points, cpus, request.max_points);
   for (const Knobs& knobs : request.always) {
     const bool meets = std::all_of(constraints.begin(), constraints.end(),
                                    [&](const auto& one) { return satisfies(knobs, one); });
-    if (knobs == request.base || (meets && !unbindable(knobs))) points->push_back(knobs);
+    if (knobs == request.base || (meets && !unbindable(knobs))) points.push_back(knobs);
   }
-  return Space(std::move(*points));
+  return Space(std::move(points));
 }
 
 }  // namespace ocrtune

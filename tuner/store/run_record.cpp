@@ -142,9 +142,8 @@ Result<RunOptions> parse_run_options(const std::string& text) {
     options.given = json.value("given", options.given);
     options.constraints = json.value("constraints", options.constraints);
     options.axes = json.value("axes", options.axes);
-    const auto objective = parse_objective(json.value("objective", "throughput"));
-    if (!objective) return objective.error();
-    options.objective = *objective;
+    const auto objective = OCRTUNE_TRY(parse_objective(json.value("objective", "throughput")));
+    options.objective = objective;
     Objective& asked = options.objective;
     asked.percentile = json.value("percentile", asked.percentile);
     asked.min_samples_per_second =
@@ -164,8 +163,7 @@ Result<RunOptions> parse_run_options(const std::string& text) {
     options.policy = json.value("policy", options.policy);
     options.strategy = json.value("strategy", options.strategy);
     for (const auto& [name, value] : json.at("baseline").items()) {
-      const Status status = set_knob(options.baseline, name, value.get<std::string>());
-      if (!status) return status.error();
+      OCRTUNE_TRY(set_knob(options.baseline, name, value.get<std::string>()));
     }
   } catch (const Json::exception& error) {
     return Error{ErrorKind::invalid, fmt::format("run options: {}", error.what())};

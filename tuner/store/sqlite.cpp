@@ -95,9 +95,8 @@ Result<bool> Statement::step() {
 
 Status Statement::run() {
   while (true) {
-    const auto row = step();
-    if (!row) return row.error();
-    if (!*row) return Status();
+    const auto row = OCRTUNE_TRY(step());
+    if (!row) return Status();
   }
 }
 
@@ -146,9 +145,8 @@ Status Sqlite::execute(const std::string& sql) const {
 
 Result<std::int64_t> Sqlite::number(std::string_view sql) const {
   Statement statement = prepare(sql);
-  const auto row = statement.step();
-  if (!row) return row.error();
-  return *row ? statement.integer() : 0;
+  const auto row = OCRTUNE_TRY(statement.step());
+  return row ? statement.integer() : 0;
 }
 
 std::int64_t Sqlite::last_row_id() const { return sqlite3_last_insert_rowid(connection_); }

@@ -63,15 +63,14 @@ Status write_holder(const Sqlite& sqlite, const std::string& run_id) {
 // Unknown where no holder is stored: an earlier ocrtune wrote the run.
 Result<HolderState> read_holder(const Sqlite& sqlite, const std::string& run_id,
                                 RunHolder& holder) {
-  const auto there = sqlite.number("SELECT count(*) FROM sqlite_master WHERE name = 'run_holder'");
-  if (!there) return there.error();
-  if (*there == 0) return HolderState::unknown;
+  const auto there =
+      OCRTUNE_TRY(sqlite.number("SELECT count(*) FROM sqlite_master WHERE name = 'run_holder'"));
+  if (there == 0) return HolderState::unknown;
   Statement row = sqlite.prepare(
       "SELECT pid, start_ticks, boot_id, pid_namespace, host FROM run_holder WHERE run_id = ?");
   row << run_id;
-  const auto found = row.step();
-  if (!found) return found.error();
-  if (!*found) return HolderState::unknown;
+  const auto found = OCRTUNE_TRY(row.step());
+  if (!found) return HolderState::unknown;
   holder.pid = static_cast<int>(row.integer());
   holder.start_ticks = static_cast<std::uint64_t>(row.integer());
   holder.boot_id = row.text();
@@ -133,18 +132,17 @@ Status add_more(const Sqlite& sqlite, const Trial& trial) {
 
 Status read_more(const Sqlite& sqlite, const std::string& run_id,
                  const std::map<std::int64_t, std::size_t>& by_id, std::vector<Trial>& trials) {
-  const auto there = sqlite.number("SELECT count(*) FROM sqlite_master WHERE name = 'trial_more'");
-  if (!there) return there.error();
-  if (*there == 0) return Status();
+  const auto there =
+      OCRTUNE_TRY(sqlite.number("SELECT count(*) FROM sqlite_master WHERE name = 'trial_more'"));
+  if (there == 0) return Status();
   Statement rows = sqlite.prepare(
       "SELECT trial_id, latency_steps, p50_seconds, p90_seconds, p95_seconds, p99_seconds, "
       "joules_per_sample, control_share FROM trial_more JOIN trial ON trial.id = trial_id "
       "WHERE run_id = ?");
   rows << run_id;
   while (true) {
-    const auto row = rows.step();
-    if (!row) return row.error();
-    if (!*row) return Status();
+    const auto row = OCRTUNE_TRY(rows.step());
+    if (!row) return Status();
     Trial& trial = trials[by_id.at(rows.integer())];
     trial.latency.steps = rows.integer();
     trial.latency.p50_seconds = rows.real();
@@ -171,17 +169,15 @@ Status add_round(const Sqlite& sqlite, const Trial& trial) {
 
 Status read_rounds(const Sqlite& sqlite, const std::string& run_id,
                    const std::map<std::int64_t, std::size_t>& by_id, std::vector<Trial>& trials) {
-  const auto there = has_table(sqlite, "trial_round");
-  if (!there) return there.error();
-  if (!*there) return Status();
+  const auto there = OCRTUNE_TRY(has_table(sqlite, "trial_round"));
+  if (!there) return Status();
   Statement rows = sqlite.prepare(
       "SELECT trial_id, round FROM trial_round JOIN trial ON trial.id = trial_id "
       "WHERE run_id = ?");
   rows << run_id;
   while (true) {
-    const auto row = rows.step();
-    if (!row) return row.error();
-    if (!*row) return Status();
+    const auto row = OCRTUNE_TRY(rows.step());
+    if (!row) return Status();
     Trial& trial = trials[by_id.at(rows.integer())];
     trial.round = static_cast<int>(rows.integer());
   }
@@ -199,18 +195,16 @@ Status add_observation(const Sqlite& sqlite, std::int64_t trial, std::int64_t po
 Status read_observations(const Sqlite& sqlite, const std::string& run_id,
                          const std::map<std::int64_t, std::size_t>& by_id,
                          std::vector<Trial>& trials) {
-  const auto there = has_table(sqlite, "sample_more");
-  if (!there) return there.error();
-  if (!*there) return Status();
+  const auto there = OCRTUNE_TRY(has_table(sqlite, "sample_more"));
+  if (!there) return Status();
   Statement rows = sqlite.prepare(
       "SELECT trial_id, position, observed_seconds, cpu_seconds, available_cpus, "
       "external_wait_seconds, longest_external_wait_seconds FROM sample_more "
       "JOIN trial ON trial.id = trial_id WHERE run_id = ?");
   rows << run_id;
   while (true) {
-    const auto row = rows.step();
-    if (!row) return row.error();
-    if (!*row) return Status();
+    const auto row = OCRTUNE_TRY(rows.step());
+    if (!row) return Status();
     std::vector<Sample>& samples = trials[by_id.at(rows.integer())].samples;
     const auto position = static_cast<std::size_t>(rows.integer());
     if (position >= samples.size()) continue;
@@ -253,9 +247,9 @@ Store::~Store() = default;
 std::string Store::default_path() { return join_path(default_data_directory(), "runs.sqlite"); }
 
 Result<std::unique_ptr<Store>> Store::open(const std::string& path, Mode mode) {
-  auto sqlite = mode == Mode::write ? open_store_to_write(path) : open_store_to_read(path);
-  if (!sqlite) return sqlite.error();
-  auto connection = std::make_unique<Connection>(Connection{std::move(*sqlite)});
+  auto sqlite =
+      OCRTUNE_TRY(mode == Mode::write ? open_store_to_write(path) : open_store_to_read(path));
+  auto connection = std::make_unique<Connection>(Connection{std::move(sqlite)});
   return std::unique_ptr<Store>(new Store(path, std::move(connection)));
 }
 
@@ -280,9 +274,8 @@ Status Store::take_run(const std::string& run_id) {
   const Sqlite& sqlite = *connection_->sqlite;
   return connection_->transaction([&]() -> Status {
     RunHolder holder;
-    const auto state = read_holder(sqlite, run_id, holder);
-    if (!state) return state.error();
-    if (*state == HolderState::alive) {
+    const auto state = OCRTUNE_TRY(read_holder(sqlite, run_id, holder));
+    if (state == HolderState::alive) {
       return Error{ErrorKind::failed, fmt::format("run {} is still being measured by process {}; "
                                                   "wait for its end, or end it first",
                                                   run_id, holder.pid)};
@@ -355,9 +348,8 @@ Status Store::finish_run(const std::string& run_id, const std::string& state,
 Result<std::string> Store::state_now(const std::string& run_id, const std::string& state) const {
   if (state != "running") return state;
   RunHolder holder;
-  const auto now = read_holder(*connection_->sqlite, run_id, holder);
-  if (!now) return now.error();
-  return std::string(*now == HolderState::dead ? "died" : "running");
+  const auto now = OCRTUNE_TRY(read_holder(*connection_->sqlite, run_id, holder));
+  return std::string(now == HolderState::dead ? "died" : "running");
 }
 
 Result<std::string> Store::full_id(const std::string& id) const {
@@ -367,9 +359,8 @@ Result<std::string> Store::full_id(const std::string& id) const {
   if (id != "last") rows << id;
   std::vector<std::string> found;
   while (true) {
-    const auto row = rows.step();
-    if (!row) return row.error();
-    if (!*row) break;
+    const auto row = OCRTUNE_TRY(rows.step());
+    if (!row) break;
     found.push_back(rows.text());
     if (found.back() == id) return id;
   }
@@ -384,30 +375,25 @@ Result<std::string> Store::full_id(const std::string& id) const {
 }
 
 Result<RunRecord> Store::load_run(const std::string& id) const {
-  const auto full = full_id(id);
-  if (!full) return full.error();
+  const auto full = OCRTUNE_TRY(full_id(id));
   const Sqlite& sqlite = *connection_->sqlite;
   RunRecord run;
   Statement head = sqlite.prepare(
       "SELECT id, started, command_line, state, stop_reason, facts, options, versions FROM run "
       "WHERE id = ?");
-  head << *full;
-  const auto found = head.step();
-  if (!found) return found.error();
+  head << full;
+  OCRTUNE_TRY(head.step());
   run.id = head.text();
   run.started = head.text();
   run.command_line = head.text();
   run.state = head.text();
   run.stop_reason = head.text();
-  auto machine = parse_machine_json(head.text());
-  if (!machine) return machine.error();
-  run.machine = std::move(*machine);
-  auto options = parse_run_options(head.text());
-  if (!options) return options.error();
-  run.options = std::move(*options);
-  const auto state = state_now(run.id, run.state);
-  if (!state) return state.error();
-  run.state = *state;
+  auto machine = OCRTUNE_TRY(parse_machine_json(head.text()));
+  run.machine = std::move(machine);
+  auto options = OCRTUNE_TRY(parse_run_options(head.text()));
+  run.options = std::move(options);
+  const auto state = OCRTUNE_TRY(state_now(run.id, run.state));
+  run.state = state;
   if (run.state == "died") run.stop_reason = "died";
   const Json versions = Json::parse(head.text(), nullptr, false);
   for (const auto& [name, text] : versions.items()) {
@@ -418,34 +404,29 @@ Result<RunRecord> Store::load_run(const std::string& id) const {
       "SELECT id, knobs, phase, why, repetition, outcome, cause, reason, evidence, reproduce, "
       "samples_per_second, peak_bytes, seconds, start_seconds, placement, log_tail, started "
       "FROM trial WHERE run_id = ? ORDER BY id");
-  rows << *full;
+  rows << full;
   std::map<std::int64_t, std::size_t> by_id;
   while (true) {
-    const auto row = rows.step();
-    if (!row) return row.error();
-    if (!*row) break;
+    const auto row = OCRTUNE_TRY(rows.step());
+    if (!row) break;
     run.trials.push_back(read_trial(rows));
     by_id[run.trials.back().id] = run.trials.size() - 1;
   }
-  const Status more = read_more(sqlite, *full, by_id, run.trials);
-  if (!more) return more.error();
+  OCRTUNE_TRY(read_more(sqlite, full, by_id, run.trials));
   Statement samples = sqlite.prepare(
       "SELECT trial_id, sample.samples_per_second, sample.seconds, steps, data_seconds, "
       "compute_seconds, all_reduce_seconds, wait_seconds, foreign_cpus, run_queue_wait_share, "
       "pressure_share, throttled_seconds, steal_share, swapped_pages, spoilt_by "
       "FROM sample JOIN trial ON trial.id = trial_id WHERE run_id = ? ORDER BY trial_id, position");
-  samples << *full;
+  samples << full;
   while (true) {
-    const auto row = samples.step();
-    if (!row) return row.error();
-    if (!*row) break;
+    const auto row = OCRTUNE_TRY(samples.step());
+    if (!row) break;
     const std::int64_t trial_id = samples.integer();
     run.trials[by_id.at(trial_id)].samples.push_back(read_sample(samples));
   }
-  const Status rounds = read_rounds(sqlite, *full, by_id, run.trials);
-  if (!rounds) return rounds.error();
-  const Status seen = read_observations(sqlite, *full, by_id, run.trials);
-  if (!seen) return seen.error();
+  OCRTUNE_TRY(read_rounds(sqlite, full, by_id, run.trials));
+  OCRTUNE_TRY(read_observations(sqlite, full, by_id, run.trials));
   return run;
 }
 
@@ -457,9 +438,8 @@ Result<std::vector<RunListing>> Store::list_runs() const {
       "ORDER BY run.started DESC, run.rowid DESC");
   std::vector<RunListing> listings;
   while (true) {
-    const auto row = rows.step();
-    if (!row) return row.error();
-    if (!*row) return listings;
+    const auto row = OCRTUNE_TRY(rows.step());
+    if (!row) return listings;
     RunListing listing;
     listing.id = rows.text();
     listing.started = rows.text();
@@ -468,9 +448,8 @@ Result<std::vector<RunListing>> Store::list_runs() const {
     listing.host = rows.text();
     listing.fingerprint = rows.text();
     listing.trials = static_cast<int>(rows.integer());
-    const auto state = state_now(listing.id, listing.state);
-    if (!state) return state.error();
-    listing.state = *state;
+    const auto state = OCRTUNE_TRY(state_now(listing.id, listing.state));
+    listing.state = state;
     listings.push_back(std::move(listing));
   }
 }
@@ -481,9 +460,8 @@ Result<std::vector<StoredEvent>> Store::events(const std::string& run_id) const 
   rows << run_id;
   std::vector<StoredEvent> found;
   while (true) {
-    const auto row = rows.step();
-    if (!row) return row.error();
-    if (!*row) return found;
+    const auto row = OCRTUNE_TRY(rows.step());
+    if (!row) return found;
     StoredEvent event;
     event.at = rows.text();
     event.text = rows.text();

@@ -97,25 +97,24 @@ Result<StoreFile> look_at(const std::string& path) {
                  path + " is a folder; name the file, such as " + join_path(path, "runs.sqlite")};
   }
   if (!path_exists(path)) return file;
-  const auto header = read_file(path, kHeaderBytes);
-  if (!header) return header.error();
-  file.empty = header->empty();
+  const auto header = OCRTUNE_TRY(read_file(path, kHeaderBytes));
+  file.empty = header.empty();
   if (file.empty) return file;
-  if (header->size() < kHeaderBytes || !starts_with(*header, "SQLite format 3")) {
+  if (header.size() < kHeaderBytes || !starts_with(header, "SQLite format 3")) {
     return Error{ErrorKind::invalid, path + " is no SQLite file; name another with --db"};
   }
   const auto number = [&](std::size_t at) {
     std::uint32_t value = 0;
     for (std::size_t i = at; i < at + 4; ++i) {
-      value = value << 8 | static_cast<unsigned char>((*header)[i]);
+      value = value << 8 | static_cast<unsigned char>(header[i]);
     }
     return value;
   };
-  file.write_ahead = (*header)[18] == 2;
+  file.write_ahead = header[18] == 2;
   file.journal = path_exists(path + "-journal");
   file.log = file.write_ahead && holds_bytes(path + "-wal");
   if (file.log) return file;  // the log may hold a newer header
-  if (Status ours = accept_ids(number(68), number(60), path); !ours) return ours.error();
+  OCRTUNE_TRY(accept_ids(number(68), number(60), path));
   return file;
 }
 
@@ -123,9 +122,8 @@ Result<StoreFile> look_at(const std::string& path) {
 Status prepare_schema(const Sqlite& sqlite, const std::string& path) {
   if (Status begun = sqlite.execute("BEGIN IMMEDIATE"); !begun) return begun;
   const auto prepared = [&]() -> Status {
-    const auto tables = sqlite.number("SELECT count(*) FROM sqlite_master");
-    if (!tables) return tables.error();
-    if (*tables == 0) {
+    const auto tables = OCRTUNE_TRY(sqlite.number("SELECT count(*) FROM sqlite_master"));
+    if (tables == 0) {
       const Status made =
           sqlite.execute(fmt::format("{} PRAGMA application_id={}; PRAGMA user_version={};",
                                      kSchema, kApplicationId, kSchemaVersion));
@@ -150,21 +148,20 @@ Status create_private(const std::string& path) {
 Result<std::unique_ptr<Sqlite>> open_store_to_write(const std::string& path) {
   const std::string folder = parent_path(path);
   if (folder == default_data_directory()) {
-    if (Status made = make_data_directory(); !made) return made.error();
+    OCRTUNE_TRY(make_data_directory());
   } else if (!folder.empty()) {
-    if (const auto made = make_folder(folder); !made) return made.error();
+    OCRTUNE_TRY(make_folder(folder));
   }
-  const auto file = look_at(path);
-  if (!file) return file.error();
-  if (Status made = create_private(path); !made) return made.error();
+  const auto file = OCRTUNE_TRY(look_at(path));
+  OCRTUNE_TRY(create_private(path));
   auto sqlite = Sqlite::open(path, Sqlite::Access::write);
   if (!sqlite) return sqlite;
-  if (file->write_ahead) {
+  if (file.write_ahead) {
     // Stays as it is while an earlier ocrtune has it open.
     const Status changed = (*sqlite)->execute("PRAGMA journal_mode=DELETE");
     (void)changed;
   }
-  if (Status ready = prepare_schema(**sqlite, path); !ready) return ready.error();
+  OCRTUNE_TRY(prepare_schema(**sqlite, path));
   return sqlite;
 }
 
@@ -175,19 +172,18 @@ Result<std::unique_ptr<Sqlite>> open_store_to_read(const std::string& path) {
                  "no store at " + path + " yet: run `ocrtune tune` first, or name one with --db"};
   }
   if (folder == default_data_directory()) {
-    if (Status own = make_data_directory(); !own) return own.error();
+    OCRTUNE_TRY(make_data_directory());
   }
-  const auto file = look_at(path);
-  if (!file) return file.error();
-  if (file->empty) return Error{ErrorKind::missing, no_runs_in(path)};
+  const auto file = OCRTUNE_TRY(look_at(path));
+  if (file.empty) return Error{ErrorKind::missing, no_runs_in(path)};
   const bool writable = ::access(path.c_str(), W_OK) == 0 &&
                         ::access(folder.empty() ? "." : folder.c_str(), W_OK) == 0;
   Sqlite::Access access = Sqlite::Access::read;
-  if (file->write_ahead && !file->log) access = Sqlite::Access::immutable;
-  if ((file->log || file->journal) && writable) access = Sqlite::Access::write;  // to recover
+  if (file.write_ahead && !file.log) access = Sqlite::Access::immutable;
+  if ((file.log || file.journal) && writable) access = Sqlite::Access::write;  // to recover
   auto sqlite = Sqlite::open(path, access);
   if (!sqlite) return sqlite;
-  if (Status ours = accept_ids(**sqlite, path); !ours) return ours.error();
+  OCRTUNE_TRY(accept_ids(**sqlite, path));
   return sqlite;
 }
 

@@ -28,8 +28,7 @@ Status Rendezvous::meet(const std::string& name) {
   const Status here = publish(fmt::format("{}.{}", name, rank_), "here");
   if (!here) return here;
   for (int other = 0; other < world_; ++other) {
-    const auto there = fetch(fmt::format("{}.{}", name, other));
-    if (!there) return there.error();
+    OCRTUNE_TRY(fetch(fmt::format("{}.{}", name, other)));
   }
   return Status();
 }

@@ -34,11 +34,9 @@ Result<std::vector<std::vector<std::string>>> fill_lines(
     const std::vector<std::string>& lines, const std::map<std::string, std::string>& values) {
   std::vector<std::vector<std::string>> filled;
   for (const std::string& line : lines) {
-    const auto words = split_command(line);
-    if (!words) return words.error();
-    auto one = fill_command(*words, values);
-    if (!one) return one.error();
-    if (!one->empty()) filled.push_back(*std::move(one));
+    const auto words = OCRTUNE_TRY(split_command(line));
+    auto one = OCRTUNE_TRY(fill_command(words, values));
+    if (!one.empty()) filled.push_back(std::move(one));
   }
   return filled;
 }
@@ -101,36 +99,31 @@ Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& m
       workload.gpus.empty() ? visible_gpu_names(machine, process_environment()) : workload.gpus,
       knobs.nproc);
   FilledCommand filled;
-  auto arguments = fill_command(with_rank_exec(workload), values);
-  if (!arguments) return arguments.error();
+  auto arguments = OCRTUNE_TRY(fill_command(with_rank_exec(workload), values));
   Launch& launch = filled.launch;
-  launch.arguments = *std::move(arguments);
+  launch.arguments = std::move(arguments);
   launch.directory = workload.directory;
-  auto setup = fill_lines(workload.setup, values);
-  if (!setup) return setup.error();
-  filled.setup = *std::move(setup);
-  auto cleanup = fill_lines(workload.cleanup, values);
-  if (!cleanup) return cleanup.error();
-  filled.cleanup = *std::move(cleanup);
-  auto log_file = fill_placeholders(workload.log_file, values);
-  if (!log_file) return log_file.error();
-  filled.log_file = *std::move(log_file);
+  auto setup = OCRTUNE_TRY(fill_lines(workload.setup, values));
+  filled.setup = std::move(setup);
+  auto cleanup = OCRTUNE_TRY(fill_lines(workload.cleanup, values));
+  filled.cleanup = std::move(cleanup);
+  auto log_file = OCRTUNE_TRY(fill_placeholders(workload.log_file, values));
+  filled.log_file = std::move(log_file);
   for (const auto& [name, value] : knob_environment(knobs)) {
     if (name != "OMP_NUM_THREADS" || turns(workload, "threads")) {
       set_variable(launch.environment, name, value);
     }
   }
   if (turns(workload, "binding") && knobs.binding != "none") {
-    auto masks = partition_cpus(machine.cpu, knobs.nproc, knobs.threads, knobs.binding);
-    if (!masks) return masks.error();
-    filled.masks = *std::move(masks);
+    auto masks =
+        OCRTUNE_TRY(partition_cpus(machine.cpu, knobs.nproc, knobs.threads, knobs.binding));
+    filled.masks = std::move(masks);
     set_variable(launch.environment, kRankCpusVariable, rank_cpus_text(filled.masks));
     launch.arguments = bound(workload, std::move(launch.arguments), knobs.nproc);
   }
   for (const auto& [name, value] : workload.environment) {
-    auto text = fill_placeholders(value, values);
-    if (!text) return text.error();
-    set_variable(launch.environment, name, *text);
+    auto text = OCRTUNE_TRY(fill_placeholders(value, values));
+    set_variable(launch.environment, name, text);
   }
   return filled;
 }

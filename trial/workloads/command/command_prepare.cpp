@@ -74,8 +74,8 @@ Status check_workload(const CommandWorkload& workload, const Machine& machine) {
   if (!workload.directory.empty() && !is_directory(workload.directory)) {
     return Error{ErrorKind::missing, "no folder " + workload.directory};
   }
-  const auto filled = fill_for(workload, machine, sample_knobs(workload), {"/trial", 1});
-  if (!filled) return filled.error();
+  const auto filled =
+      OCRTUNE_TRY(fill_for(workload, machine, sample_knobs(workload), {"/trial", 1}));
   for (const std::string& word : workload.command) {
     if (word != kMask && !ends_with(word, std::string("=") + kMask)) continue;
     return Error{
@@ -92,7 +92,7 @@ Status check_workload(const CommandWorkload& workload, const Machine& machine) {
   }
   const Status program = check_program(workload.command[0], workload.directory);
   if (!program) return program;
-  for (const auto& lines : {filled->setup, filled->cleanup}) {
+  for (const auto& lines : {filled.setup, filled.cleanup}) {
     for (const auto& line : lines) {
       const Status found = check_program(line[0], workload.directory);
       if (!found) return found;
@@ -192,22 +192,18 @@ Result<PreparedCommand> prepare_launch(const CommandWorkload& workload, const Ma
   PreparedCommand prepared;
   prepared.workload = workload;
   if (!workload.preset.empty()) {
-    const Status applied = apply_preset(prepared, machine);
-    if (!applied) return applied.error();
+    OCRTUNE_TRY(apply_preset(prepared, machine));
   }
-  if (Status counted = count_gpus(prepared, machine); !counted) return counted.error();
-  const Status checked = check_workload(prepared.workload, machine);
-  if (!checked) return checked.error();
+  OCRTUNE_TRY(count_gpus(prepared, machine));
+  OCRTUNE_TRY(check_workload(prepared.workload, machine));
   return prepared;
 }
 
 Result<PreparedCommand> prepare_command(const CommandWorkload& workload, const Machine& machine) {
   auto prepared = prepare_launch(workload, machine);
   if (!prepared || prepared->workload.serves) return prepared;
-  const Status named = name_the_metric(prepared->workload);
-  if (!named) return named.error();
-  const auto reader = make_log_reader(prepared->workload.log_reader, LogContext());
-  if (!reader) return reader.error();
+  OCRTUNE_TRY(name_the_metric(prepared->workload));
+  OCRTUNE_TRY(make_log_reader(prepared->workload.log_reader, LogContext()));
   for (std::string& warning : general_warnings(*prepared)) {
     prepared->warnings.push_back(std::move(warning));
   }
@@ -245,9 +241,8 @@ std::vector<std::string> dry_run_lines(const PreparedCommand& command, const Mac
 Result<Launch> launch_of(const PreparedCommand& command, const Machine& machine,
                          const Knobs& knobs) {
   const TrialPlace place{join_path(default_data_directory(), "launch"), 29500};
-  auto filled = fill_for(launch_workload(command), machine, knobs, place);
-  if (!filled) return filled.error();
-  return std::move(filled->launch);
+  auto filled = OCRTUNE_TRY(fill_for(launch_workload(command), machine, knobs, place));
+  return std::move(filled.launch);
 }
 
 }  // namespace ocrtune

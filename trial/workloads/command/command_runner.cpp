@@ -111,8 +111,7 @@ class CommandRunner : public Runner {
     if (workload.scratch.empty()) return make_temporary_directory("trial");
     std::string folder =
         join_path(workload.scratch, fmt::format("trial-{}-{}", ::getpid(), ++count_));
-    const Status made = make_directories(folder);
-    if (!made) return made.error();
+    OCRTUNE_TRY(make_directories(folder));
     return folder;
   }
 

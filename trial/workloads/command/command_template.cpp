@@ -78,12 +78,11 @@ Result<std::vector<std::string>> fill_command(const std::vector<std::string>& co
                                               const std::map<std::string, std::string>& values) {
   std::vector<std::string> filled;
   for (const std::string& argument : command) {
-    auto text = fill_placeholders(argument, values);
-    if (!text) return text.error();
+    auto text = OCRTUNE_TRY(fill_placeholders(argument, values));
     const auto names = placeholder_names(argument);
     const bool only_one = names.size() == 1 && argument == "{" + names[0] + "}";
-    if (text->empty() && only_one) continue;
-    filled.push_back(*std::move(text));
+    if (text.empty() && only_one) continue;
+    filled.push_back(std::move(text));
   }
   return filled;
 }

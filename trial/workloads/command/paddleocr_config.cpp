@@ -65,12 +65,11 @@ Status count_all_lines(const YAML::Node& dataset, const std::string& directory,
     auto path = scalar<std::string>(files.IsSequence() ? files[i] : files, "");
     if (path.empty()) continue;
     if (path[0] != '/' && !directory.empty()) path = join_path(directory, path);
-    const auto number = count_lines(path);
-    if (!number) return number.error();
+    const auto number = OCRTUNE_TRY(count_lines(path));
     double ratio = 1;
     if (ratios && ratios.IsSequence() && i < ratios.size()) ratio = scalar(ratios[i], 1.0);
     if (ratios && ratios.IsScalar()) ratio = scalar(ratios, 1.0);
-    lines += static_cast<double>(*number) * ratio;
+    lines += static_cast<double>(number) * ratio;
   }
   config.lines = static_cast<std::int64_t>(lines);
   return Status();
@@ -121,8 +120,7 @@ Result<PaddleOcrConfig> read_document(const YAML::Node& document, const std::str
   config.evaluates_by_epoch = scalar(child(global, "eval_batch_epoch"), 0) > 0;
   config.epochs = scalar(child(global, "epoch_num"), 1);
   read_image_size(train, config);
-  const Status counted = count_all_lines(child(train, "dataset"), directory, config);
-  if (!counted) return counted.error();
+  OCRTUNE_TRY(count_all_lines(child(train, "dataset"), directory, config));
   return config;
 }
 
@@ -130,14 +128,12 @@ Result<PaddleOcrConfig> read_document(const YAML::Node& document, const std::str
 
 Result<PaddleOcrConfig> read_paddleocr_config(const std::string& path, const std::string& directory,
                                               const ConfigOverrides& overrides) {
-  const auto text = read_file(path, 16 << 20);
-  if (!text) return text.error();
+  const auto text = OCRTUNE_TRY(read_file(path, 16 << 20));
   try {
-    const YAML::Node document = YAML::Load(*text);
+    const YAML::Node document = YAML::Load(text);
     for (const auto& [key, value] : overrides) {
       if (!document.IsMap() || value.find('{') != std::string::npos) continue;
-      const Status set = override_key(document, key, value);
-      if (!set) return set.error();
+      OCRTUNE_TRY(override_key(document, key, value));
     }
     return read_document(document, path, directory);
   } catch (const YAML::Exception& error) {

@@ -99,12 +99,11 @@ Status InferPool::start(std::size_t worker) {
   spec.check = spec.check && !checked_;  // one answer for all
   checked_ = true;
   if (!job_.gpus.empty()) spec.gpu = job_.gpus[worker];
-  auto started = start_infer_process(tree_, job_.program, spec, job_.masks[worker]);
-  if (!started) return started.error();
+  auto started = OCRTUNE_TRY(start_infer_process(tree_, job_.program, spec, job_.masks[worker]));
   InferWorkerReport& report = outcome_.workers[worker];
-  report.placement.pid = started->process->pid();
+  report.placement.pid = started.process->pid();
   report.placement.meant = job_.masks[worker];
-  live_[worker].emplace(std::move(started).value(), steady_clock().now_seconds());
+  live_[worker].emplace(std::move(started), steady_clock().now_seconds());
   LiveWorker& live = *live_[worker];
   live.max_chunk = lines_in_pipe(live.requests.number, job_.paths);
   live.chunk = std::min(job_.chunk, live.max_chunk);
@@ -323,16 +322,16 @@ void InferPool::explain_open_lines() {
 Result<InferOutcome> InferPool::run() {
   started_ = steady_clock().now_seconds();
   for (std::size_t i = 0; i < live_.size(); ++i) {
-    if (Status status = start(i); !status) return status.error();
+    OCRTUNE_TRY(start(i));
   }
   while (queue_.open() > 0 && anybody_alive() && !interrupted() && outcome_.conflicts.empty() &&
          outcome_.wrong_result.empty() && outcome_.hung.empty()) {
     for (std::size_t i = 0; i < live_.size(); ++i) {
       if (!live_[i]) continue;
-      if (Status fed = feed(i); !fed) return fed.error();
+      OCRTUNE_TRY(feed(i));
     }
     wait_for_answers();
-    if (Status status = bury_the_dead(); !status) return status.error();
+    OCRTUNE_TRY(bury_the_dead());
     if (fatal_) return *fatal_;
     look_at_placement();
     deliver();

@@ -48,10 +48,9 @@ Result<InferProcess> start_infer_process(ProcessTree& tree, const std::string& p
   }
   options.descriptors = {requests[0], answers[1]};
   options.cpus = mask;
-  const auto process = tree.start(options);
-  if (!process) return process.error();
+  const auto process = OCRTUNE_TRY(tree.start(options));
   InferProcess started;
-  started.process.reset(*process);
+  started.process.reset(process);
   started.requests = std::move(request_in);
   started.answers = std::move(answer_out);
   return started;

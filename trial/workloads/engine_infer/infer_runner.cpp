@@ -170,9 +170,7 @@ Result<std::unique_ptr<Runner>> make_infer_runner(const InferenceWorkload& workl
                                                   const Machine& machine) {
   std::string folder;
   if (!workload.foreign() && workload.place.empty()) {
-    auto made = make_temporary_directory("noise");
-    if (!made) return made.error();
-    folder = *std::move(made);
+    folder = OCRTUNE_TRY(make_temporary_directory("noise"));
     const auto written = write_noise_lines(folder, workload.height, workload.width);
     if (!written) {
       (void)remove_tree(folder);

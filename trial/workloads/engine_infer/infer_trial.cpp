@@ -91,13 +91,11 @@ Result<InferJob> infer_job_of(const InferTrialSpec& spec) {
   job.start_seconds = spec.start_seconds;
   job.silence_seconds = spec.silence_seconds;
   job.silence_ends = !spec.gpus.empty();
-  const auto list = read_line_list(spec.place);
-  if (!list) return list.error();
-  job.paths = list->paths;
+  const auto list = OCRTUNE_TRY(read_line_list(spec.place));
+  job.paths = list.paths;
   job.spec = spec.infer;
-  auto masks = masks_of(spec);
-  if (!masks) return masks.error();
-  job.masks = std::move(masks).value();
+  auto masks = OCRTUNE_TRY(masks_of(spec));
+  job.masks = std::move(masks);
   job.exclusive = spec.exclusive;
   job.policy = spec.queue == "static" ? QueuePolicy::static_shards : QueuePolicy::shared;
   job.chunk = spec.chunk;

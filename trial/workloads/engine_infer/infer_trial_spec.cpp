@@ -35,9 +35,8 @@ std::string infer_trial_spec_text(const InferTrialSpec& spec) {
 
 Result<InferTrialSpec> parse_infer_trial_spec(const std::string& text) {
   const auto read_infer = [](const FieldsJson& json, InferTrialSpec& spec) -> Status {
-    auto infer = parse_infer_spec(json.at("infer").get<std::string>());
-    if (!infer) return infer.error();
-    spec.infer = std::move(infer).value();
+    auto infer = OCRTUNE_TRY(parse_infer_spec(json.at("infer").get<std::string>()));
+    spec.infer = std::move(infer);
     return Status();
   };
   return parse_fields<InferTrialSpec>(kTrialFields, text, "inference trial spec", read_infer);
@@ -50,9 +49,8 @@ Result<std::vector<CpuSet>> masks_of(const InferTrialSpec& spec) {
       masks.emplace_back();
       continue;
     }
-    auto mask = CpuSet::parse(text);
-    if (!mask) return mask.error();
-    masks.push_back(std::move(mask).value());
+    auto mask = OCRTUNE_TRY(CpuSet::parse(text));
+    masks.push_back(std::move(mask));
   }
   return masks;
 }

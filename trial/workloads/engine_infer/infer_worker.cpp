@@ -83,14 +83,13 @@ void InferWorker::decode(std::size_t first, std::size_t count) {
 }
 
 Status InferWorker::read_pending(std::string& answers) {
-  const auto texts = recognizer_->read(images_);
-  if (!texts) return texts.error();
+  const auto texts = OCRTUNE_TRY(recognizer_->read(images_));
   cpus_.push_back(::sched_getcpu());
   for (std::size_t i = 0; i < lines_.size(); ++i) {
     std::string body;
     append_number(body, lines_[i]);
-    append_number(body, static_cast<std::uint32_t>(std::lround((*texts)[i].confidence * 1e6)));
-    append_frame(answers, 'R', body + (*texts)[i].text);
+    append_number(body, static_cast<std::uint32_t>(std::lround(texts[i].confidence * 1e6)));
+    append_frame(answers, 'R', body + texts[i].text);
   }
   images_.clear();
   lines_.clear();
@@ -127,28 +126,24 @@ Status InferWorker::read_chunk() {
 }
 
 Status InferWorker::check() {
-  const auto error = recognizer_->check_against_reference();
-  if (!error) return error.error();
+  const auto error = OCRTUNE_TRY(recognizer_->check_against_reference());
   const std::string& precision = spec_.recognizer.precision;
   const double most = precision == "bf16" ? 0.25 : precision == "tf32" ? 0.05 : 0.002;
-  if (*error <= most) return Status();
+  if (error <= most) return Status();
   return say('W', fmt::format("{} {} differs from the reference by {:.2g} (limit {:.2g})",
                               device_ != nullptr ? "cuda" : spec_.recognizer.backend,
-                              spec_.recognizer.precision, *error, most));
+                              spec_.recognizer.precision, error, most));
 }
 
 Result<std::unique_ptr<Recognizer>> InferWorker::open(const Alphabet& alphabet) {
   if (device_ == nullptr) return Recognizer::create(spec_.recognizer, alphabet);
-  if (Status opened = device_->open(); !opened) return opened.error();
+  OCRTUNE_TRY(device_->open());
   return Recognizer::create_on(spec_.recognizer, alphabet, device_->maker());
 }
 
 Status InferWorker::run() {
-  const auto alphabet = Alphabet::from_text(spec_.alphabet);
-  if (!alphabet) return alphabet.error();
-  auto recognizer = open(*alphabet);
-  if (!recognizer) return recognizer.error();
-  recognizer_ = std::move(recognizer).value();
+  const auto alphabet = OCRTUNE_TRY(Alphabet::from_text(spec_.alphabet));
+  recognizer_ = OCRTUNE_TRY(open(alphabet));
   omp_set_num_threads(spec_.recognizer.threads);
   if (spec_.check) {
     if (Status checked = check(); !checked) return checked;
@@ -159,9 +154,8 @@ Status InferWorker::run() {
   if (Status said = say('H', ""); !said) return said;
   FrameReader reader;
   while (!reader.ended() && !interrupted()) {
-    auto frames = reader.read(spec_.request_descriptor);
-    if (!frames) return frames.error();
-    for (Frame& frame : *frames) {
+    auto frames = OCRTUNE_TRY(reader.read(spec_.request_descriptor));
+    for (Frame& frame : frames) {
       std::string_view body = frame.body;
       if (frame.kind == 'I') {
         const std::uint32_t line = take_number(body);

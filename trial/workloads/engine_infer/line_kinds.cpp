@@ -57,10 +57,9 @@ Result<std::vector<std::string>> write_noise_lines(const std::string& folder, in
       Image image{width, height, {}};
       image.pixels.resize(static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * 3);
       for (auto& pixel : image.pixels) pixel = static_cast<std::uint8_t>(random.next());
-      const auto bytes = encode_png(image);
-      if (!bytes) return bytes.error();
+      const auto bytes = OCRTUNE_TRY(encode_png(image));
       paths.push_back(join_path(folder, fmt::format("{:05}-{}.png", width, i)));
-      if (Status written = write_file(paths.back(), *bytes); !written) return written.error();
+      OCRTUNE_TRY(write_file(paths.back(), bytes));
     }
     if (width == max_width) return paths;
   }

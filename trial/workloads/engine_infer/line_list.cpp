@@ -44,11 +44,10 @@ Result<LineList> read_folder(const std::string& folder) {
 }
 
 Result<LineList> read_list(const std::string& path) {
-  const auto text = read_file(path, 8ULL << 30);
-  if (!text) return text.error();
+  const auto text = OCRTUNE_TRY(read_file(path, 8ULL << 30));
   LineList list;
   std::set<std::string> seen;
-  std::string_view rest = *text;
+  std::string_view rest = text;
   if (rest.substr(0, 3) == "\xEF\xBB\xBF") rest.remove_prefix(3);
   bool all_labelled = true;
   while (!rest.empty()) {

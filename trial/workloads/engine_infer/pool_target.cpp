@@ -35,7 +35,7 @@ Result<std::unique_ptr<PoolTarget>> PoolTarget::start(const InferJob& job, LineK
                                                       std::string* hung) {
   std::unique_ptr<PoolTarget> target(new PoolTarget(job, std::move(kinds)));
   for (std::size_t i = 0; i < target->workers_.size(); ++i) {
-    if (Status started = target->start_worker(i); !started) return started.error();
+    OCRTUNE_TRY(target->start_worker(i));
   }
   const Status ready = target->wait_until_ready();
   if (hung != nullptr) *hung = target->hung_;
@@ -47,9 +47,8 @@ Status PoolTarget::start_worker(std::size_t index) {
   InferSpec spec = job_.spec;
   spec.check = spec.check && index == 0 && workers_[0].deaths == 0;
   if (!job_.gpus.empty()) spec.gpu = job_.gpus[index];
-  auto started = start_infer_process(tree_, job_.program, spec, job_.masks[index]);
-  if (!started) return started.error();
-  workers_[index].live = std::move(started).value();
+  workers_[index].live =
+      OCRTUNE_TRY(start_infer_process(tree_, job_.program, spec, job_.masks[index]));
   workers_[index].ready = false;
   workers_[index].heard = now();
   placements_[index] = Placement();

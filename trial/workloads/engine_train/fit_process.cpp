@@ -242,9 +242,8 @@ Result<TrainingOutcome> run_fit_processes(
   OCRTUNE_CHECK(!gpus.empty());
   MeetingPlace place;
   if (gpus.size() > 1) {
-    auto folder = make_temporary_directory("ranks");
-    if (!folder) return folder.error();
-    place.folder = std::move(folder).value();
+    auto folder = OCRTUNE_TRY(make_temporary_directory("ranks"));
+    place.folder = std::move(folder);
   }
   ProcessTree tree;  // ends before the folder goes
   std::vector<Rank> ranks;
@@ -258,9 +257,8 @@ Result<TrainingOutcome> run_fit_processes(
     for (auto& variable : gpu_environment({0, -1, gpu, ""}, GpuVendor::nvidia)) {
       start.environment.push_back(std::move(variable));
     }
-    const auto process = tree.start(start);
-    if (!process) return process.error();
-    ranks.emplace_back(*process, gpu, steady_clock().now_seconds());
+    const auto process = OCRTUNE_TRY(tree.start(start));
+    ranks.emplace_back(process, gpu, steady_clock().now_seconds());
   }
   return Watch(std::move(ranks), place.folder, options, report).run();
 }

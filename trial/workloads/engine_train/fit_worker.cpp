@@ -75,9 +75,7 @@ Result<TrainingOutcome> run(const FitSpec& spec, FitDevice& device, Speaker& spe
   options.planned_bytes = device_training_bytes;
   StepMark mark;
   if (!spec.folder.empty()) {
-    auto made = StepMark::create(step_mark_path(spec.folder, spec.run.place.rank));
-    if (!made) return made.error();
-    mark = std::move(made).value();
+    mark = OCRTUNE_TRY(StepMark::create(step_mark_path(spec.folder, spec.run.place.rank)));
   }
   bool opened = false;
   const auto open = [&]() -> Status {
@@ -87,7 +85,7 @@ Result<TrainingOutcome> run(const FitSpec& spec, FitDevice& device, Speaker& spe
     return device.open();
   };
   options.make_comm = [&]() -> Result<std::unique_ptr<Comm>> {
-    if (Status there = open(); !there) return there.error();
+    OCRTUNE_TRY(open());
     mark.set({0, true});  // waits for the others
     auto comm = device.make_comm();
     mark.set({0, false});
@@ -95,12 +93,11 @@ Result<TrainingOutcome> run(const FitSpec& spec, FitDevice& device, Speaker& spe
   };
   options.make_trainer = [&](const TrainerOptions& trainer,
                              Comm& comm) -> Result<std::unique_ptr<Trainer>> {
-    if (Status there = open(); !there) return there.error();
+    OCRTUNE_TRY(open());
     speaker.say({{"fit", "alive"}, {"step", 0}});
-    auto made = device.make_trainer(trainer, comm);
-    if (!made) return made.error();
+    auto made = OCRTUNE_TRY(device.make_trainer(trainer, comm));
     return std::unique_ptr<Trainer>(
-        std::make_unique<SpokenTrainer>(std::move(made).value(), speaker, mark));
+        std::make_unique<SpokenTrainer>(std::move(made), speaker, mark));
   };
   try {
     return run_training(options, [&](const TrainingProgress& progress) {

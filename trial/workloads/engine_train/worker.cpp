@@ -166,9 +166,7 @@ Status Worker::set_up() {
     loader.rank = spec_.place.rank;
     loader.world_size = spec_.place.world_size;
     loader.seed = spec_.seed;
-    auto created = Loader::create(loader);
-    if (!created) return created.error();
-    loader_ = std::move(*created);
+    loader_ = OCRTUNE_TRY(Loader::create(loader));
     options_.classes = static_cast<int>(loader_->alphabet().size()) + 1;
     plan_width_buckets(options_, loader_->width_buckets());
   } else {
@@ -176,28 +174,22 @@ Status Worker::set_up() {
   }
   if (Status said = say_hello(); !said) return said;
   if (Status met = meet(); !met) return met;
-  auto trainer = device_ != nullptr ? device_->make_trainer(options_, *comm_)
-                                    : Trainer::create(options_, *comm_);
-  if (!trainer) return trainer.error();
-  trainer_ = std::move(*trainer);
+  trainer_ = OCRTUNE_TRY(device_ != nullptr ? device_->make_trainer(options_, *comm_)
+                                            : Trainer::create(options_, *comm_));
   return Status();
 }
 
 Status Worker::meet() {
   std::unique_ptr<Comm> comm;
   if (spec_.place.world_size > 1 && device_ != nullptr) {
-    auto made = device_->make_comm();
-    if (!made) return made.error();
-    comm = std::move(*made);
+    comm = OCRTUNE_TRY(device_->make_comm());
   } else if (spec_.place.world_size > 1) {
     ShmCommOptions shm;
     shm.segment = spec_.segment;
     shm.place = spec_.place;
     shm.threads = spec_.threads;
     std::copy(spec_.groups.begin(), spec_.groups.end(), shm.groups.begin());
-    auto made = make_shm_comm(shm);
-    if (!made) return made.error();
-    comm = std::move(*made);
+    comm = OCRTUNE_TRY(make_shm_comm(shm));
   } else {
     comm = make_single_comm();
   }
@@ -259,9 +251,7 @@ void Worker::draw_batches() {
 Status Worker::check() {
   double error = 0;
   if (spec_.check) {
-    const auto found = trainer_->check_against_reference();
-    if (!found) return found.error();
-    error = *found;
+    error = OCRTUNE_TRY(trainer_->check_against_reference());
     if (!(error <= max_error(spec_.precision))) {
       wrong_ = ErrorEvent{
           spec_.place.rank, Outcome::wrong_result, "reference",
@@ -273,8 +263,7 @@ Status Worker::check() {
   const double begin = now();
   for (int steps = 0; steps < 2 || now() - begin < spec_.warm_up_seconds; ++steps) {
     if (interrupted() || pipe_closed_) return Status();
-    const auto done = step();
-    if (!done) return done.error();
+    OCRTUNE_TRY(step());
   }
   say_memory();
   say(ReadyEvent{spec_.place.rank, error});
@@ -286,21 +275,19 @@ Result<StepEvent> Worker::step() {
   event.rank = spec_.place.rank;
   const double begin = now();
   if (loader_ != nullptr) {
-    const Status loaded = loader_->next_into(loaded_);
-    if (!loaded) return loaded.error();
+    OCRTUNE_TRY(loader_->next_into(loaded_));
   } else if (drawn_.size() > 1) {
     turn_ = (turn_ + 1) % drawn_.size();
   }
   const Batch& batch = loader_ != nullptr ? loaded_ : drawn_[turn_];
   event.times.data_seconds = now() - begin;
-  const auto report = trainer_->step(batch);
-  if (!report) return report.error();
+  const auto report = OCRTUNE_TRY(trainer_->step(batch));
   event.samples = batch.count;
   event.seconds = now() - begin;
-  event.times.compute_seconds = report->compute_seconds;
-  event.times.all_reduce_seconds = report->all_reduce_seconds;
-  event.times.wait_seconds = report->wait_seconds;
-  event.loss = report->loss;
+  event.times.compute_seconds = report.compute_seconds;
+  event.times.all_reduce_seconds = report.all_reduce_seconds;
+  event.times.wait_seconds = report.wait_seconds;
+  event.loss = report.loss;
   return event;
 }
 

@@ -136,8 +136,7 @@ Result<WorkerSpec> parse_spec(const std::string& text) {
       return Error{ErrorKind::usage, "worker spec: unknown field '" + name + "'"};
     }
   }
-  const Status ranges = check_ranges(spec);
-  if (!ranges) return ranges.error();
+  OCRTUNE_TRY(check_ranges(spec));
   return spec;
 }
 

@@ -43,11 +43,10 @@ std::vector<double> take_arrivals(Arrivals arrivals, std::size_t count) {
 }
 
 Result<std::vector<double>> read_trace(const std::string& path, double* began) {
-  const auto text = read_file(path);
-  if (!text) return text.error();
+  const auto text = OCRTUNE_TRY(read_file(path));
   std::vector<double> seconds;
   std::size_t number = 0;
-  for (const std::string& line : split(*text, '\n')) {
+  for (const std::string& line : split(text, '\n')) {
     ++number;
     const std::string_view field = trim(std::string_view(line).substr(0, line.find(',')));
     if (field.empty() || field.front() == '#') continue;

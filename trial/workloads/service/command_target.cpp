@@ -36,9 +36,9 @@ void wait_for(std::vector<pollfd>& descriptors, double seconds) {
 
 Result<std::unique_ptr<CommandTarget>> CommandTarget::start(const CommandTargetOptions& options) {
   if (options.command.empty()) return Error{ErrorKind::usage, "no command is given"};
-  if (const auto found = find_executable(options.command[0]); !found) return found.error();
+  OCRTUNE_TRY(find_executable(options.command[0]));
   std::unique_ptr<CommandTarget> target(new CommandTarget(options.inputs));
-  if (const Status opened = target->open(options); !opened) return opened.error();
+  OCRTUNE_TRY(target->open(options));
   target->start(kFirstRequest, 0);
   std::vector<Completion> finished;
   const double end = steady_clock().now_seconds() + options.start_seconds;

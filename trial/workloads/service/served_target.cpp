@@ -32,9 +32,8 @@ Result<HttpTargetOptions> http_options(const ServedTargetOptions& options) {
   HttpTargetOptions http;
   http.url = options.url;
   for (const std::string& path : options.inputs) {
-    auto bytes = read_file(path);
-    if (!bytes) return bytes.error();
-    http.bodies.push_back({content_type(path), std::move(*bytes)});
+    auto bytes = OCRTUNE_TRY(read_file(path));
+    http.bodies.push_back({content_type(path), std::move(bytes)});
   }
   return http;
 }
@@ -90,9 +89,7 @@ class StartedServer final : public LoadTarget {
 Status StartedServer::open(const ServedTargetOptions& options, const HttpTargetOptions& http) {
   ProcessOptions process;
   process.arguments = options.command;
-  auto started = tree_.start(process);
-  if (!started) return started.error();
-  root_ = *started;
+  root_ = OCRTUNE_TRY(tree_.start(process));
   const double end = steady_clock().now_seconds() + options.start_seconds;
   HttpTargetOptions knock = http;
   knock.timeout_seconds = std::min(http.timeout_seconds, options.start_seconds);
@@ -137,18 +134,14 @@ Result<std::unique_ptr<LoadTarget>> make_served_target(const ServedTargetOptions
     command.command = options.command;
     command.inputs = options.inputs;
     command.start_seconds = options.start_seconds;
-    auto target = CommandTarget::start(command);
-    if (!target) return target.error();
-    return std::unique_ptr<LoadTarget>(std::move(*target));
+    auto target = OCRTUNE_TRY(CommandTarget::start(command));
+    return std::unique_ptr<LoadTarget>(std::move(target));
   }
-  const auto http = http_options(options);
-  if (!http) return http.error();
-  if (options.command.empty()) return make_http_target(*http);
-  const Status free = check_address_is_free(options.command, options.url);
-  if (!free) return free.error();
+  const auto http = OCRTUNE_TRY(http_options(options));
+  if (options.command.empty()) return make_http_target(http);
+  OCRTUNE_TRY(check_address_is_free(options.command, options.url));
   auto server = std::make_unique<StartedServer>();
-  const Status opened = server->open(options, *http);
-  if (!opened) return opened.error();
+  OCRTUNE_TRY(server->open(options, http));
   return std::unique_ptr<LoadTarget>(std::move(server));
 }
 
