@@ -53,7 +53,7 @@ Status sync_and_close(Descriptor& file, const std::string& path) {
 Status write_in_place(const std::string& path, std::string_view contents) {
   Descriptor file{::open(path.c_str(), O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC)};
   if (file.number < 0) return system_error(errno, "write " + path);
-  if (Status status = write_all(file.number, contents, path); !status) return status;
+  OCRTUNE_TRY(write_all(file.number, contents, path));
   return sync_and_close(file, path);
 }
 
@@ -325,7 +325,7 @@ std::string default_data_directory() {
 
 Status make_data_directory() {
   const std::string path = default_data_directory();
-  if (Status made = make_directories(parent_path(path)); !made) return made;
+  OCRTUNE_TRY(make_directories(parent_path(path)));
   if (::mkdir(path.c_str(), 0700) == 0) return Status();
   if (errno != EEXIST) return system_error(errno, "create folder " + path);
   if (!home_data_directory().empty()) return Status();

@@ -194,7 +194,7 @@ Flag& Flags::option(const char* name, std::vector<int>& target, const char* meta
                      fmt::format("{} '{}': an empty value between commas", self.name, text)};
       }
       int value = 0;
-      if (Status taken = take_integer(self, part, value); !taken) return taken;
+      OCRTUNE_TRY(take_integer(self, part, value));
       target.push_back(value);
     }
     return Status();

@@ -74,7 +74,7 @@ Status check_choice(const Flag& flag, const std::string& text) {
 
 Status store_value(const Flag& flag, const std::string& value) {
   if (flag.given != nullptr) *flag.given = true;
-  if (Status known = check_choice(flag, value); !known) return known;
+  OCRTUNE_TRY(check_choice(flag, value));
   return flag.take(flag, value);
 }
 
@@ -103,7 +103,7 @@ Status store_option(const Flags& flags, const Flag& flag, const CLI::Option& opt
                    fmt::format("{} needs a value: {} ({} is an option of its own)", flag.name,
                                flag.metavar, value)};
     }
-    if (Status stored = store_value(flag, value); !stored) return stored;
+    OCRTUNE_TRY(store_value(flag, value));
   }
   if (flag.required() && values.empty()) return Error{ErrorKind::usage, flag.missing};
   return Status();
@@ -117,7 +117,7 @@ Status store_arguments(const Flags& flags, const std::vector<std::string>& words
     if (flag.required() && next == words.size()) return Error{ErrorKind::usage, flag.missing};
     const std::size_t end = flag.repeated ? words.size() : std::min(next + 1, words.size());
     for (; next < end; ++next) {
-      if (Status stored = store_value(flag, words[next]); !stored) return stored;
+      OCRTUNE_TRY(store_value(flag, words[next]));
     }
   }
   if (next == words.size()) return Status();

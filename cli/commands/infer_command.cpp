@@ -140,7 +140,7 @@ Status choose_masks(InferFlags& flags) {
   quick.quick = true;
   const auto machine = OCRTUNE_TRY(probe_machine(quick));
   const int threads = flags.job.spec.recognizer.threads;
-  if (Status chosen = choose_infer_gpus(flags, machine); !chosen) return chosen;
+  OCRTUNE_TRY(choose_infer_gpus(flags, machine));
   if (!flags.job.gpus.empty() && !flags.binding_given) flags.binding = "none";
   if (flags.nproc == 0) {
     std::set<int> cores;

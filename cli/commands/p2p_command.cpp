@@ -113,18 +113,15 @@ Status read_buckets(P2pFlags& flags) {
   return Status();
 }
 
-Status write_sweep(const P2pFlags& flags, const SweepAnswer& sweep, int ranks) {
+Status write_sweep(const P2pFlags& flags, const SweepAnswer& sweep) {
   if (flags.out.empty()) return Status();
-  if (Status made = make_output_folder(flags.out); !made) return made;
+  OCRTUNE_TRY(make_output_folder(flags.out));
   std::string text = "# " + sweep.sentence + "\n";
   for (const std::string& warning : sweep.warnings) text += "# " + warning + "\n";
   for (const auto& [name, value] : sweep.rows[static_cast<std::size_t>(sweep.best)].setting.env) {
     text += "export " + name + "=" + value + "\n";
   }
-  const Status written = write_file(join_path(flags.out, "nccl.env"), text);
-  const std::string table = tuner_plugin_csv(sweep, flags.sweep_options, ranks);
-  if (!written || table.empty()) return written;
-  return write_file(join_path(flags.out, "nccl_tuner.csv"), table);
+  return write_file(join_path(flags.out, "nccl.env"), text);
 }
 
 Status read_durations(P2pFlags& flags) {
@@ -158,7 +155,7 @@ Result<int> climb(const P2pFlags& flags, const Machine& machine, const P2pFacts&
                                              flags.sweep_options, world);
     interrupted = interrupted || sweep.interrupted;
     code = tell_p2p(flags, machine, answer.verdict, &sweep);
-    OCRTUNE_TRY(write_sweep(flags, sweep, static_cast<int>(gpus.size())));
+    OCRTUNE_TRY(write_sweep(flags, sweep));
   } else {
     code = tell_p2p(flags, machine, answer.verdict);
   }
@@ -225,8 +222,7 @@ CommandRun declare_p2p(Flags& cli) {
   cli.option("--model", flags->model, "MODEL", "Reduce the gradients of this model in the sweep")
       .from_list("models");
   cli.option("--compute", flags->compute, "DURATION", "Compute time of the model's step: 80ms");
-  cli.option("--out", flags->out, "DIR", "Write nccl.env and nccl_tuner.csv to this folder")
-      .folder();
+  cli.option("--out", flags->out, "DIR", "Write nccl.env to this folder").folder();
   cli.option("--nccl", flags->nccl, "FILE", "Use this libnccl.so.2, such as your framework's")
       .file();
   cli.json(flags->json);

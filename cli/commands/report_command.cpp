@@ -30,7 +30,7 @@ struct ReportFlags {
 void say_written(const std::string& path) { std::fprintf(stderr, "wrote %s\n", path.c_str()); }
 
 Status write_page(const RunRecord& run, const RunRecord* earlier, const ReportFlags& flags) {
-  if (Status made = make_output_folder(parent_path(flags.html)); !made) return made;
+  OCRTUNE_TRY(make_output_folder(parent_path(flags.html)));
   PageOptions options{flags.language, earlier, {}};
   for (const std::string& path : flags.with) {
     const auto text = OCRTUNE_TRY(read_file(path));
@@ -43,7 +43,7 @@ Status write_page(const RunRecord& run, const RunRecord* earlier, const ReportFl
 }
 
 Status write_tables(const RunRecord& run, const std::string& folder) {
-  if (Status made = make_output_folder(folder); !made) return made;
+  OCRTUNE_TRY(make_output_folder(folder));
   const Status written = write_csv_files(run, folder);
   if (written) say_written(join_path(folder, "*.csv"));
   return written;

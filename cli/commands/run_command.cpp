@@ -102,9 +102,9 @@ Status read_launch(const RunFlags& flags, SuperviseOptions& options) {
   if (flags.command.empty() && flags.from.empty()) {
     return Error{ErrorKind::usage, "name the command to run after --, or a run with --from"};
   }
-  if (Status looked = look_at_machine(flags, options); !looked) return looked;
-  if (Status read = read_setting(flags, options); !read) return read;
-  if (Status set = read_knobs(flags, options.setting); !set) return set;
+  OCRTUNE_TRY(look_at_machine(flags, options));
+  OCRTUNE_TRY(read_setting(flags, options));
+  OCRTUNE_TRY(read_knobs(flags, options.setting));
   auto ready = OCRTUNE_TRY(prepare_launch(options.setting.workload, options.machine));
   options.setting.workload = launch_workload(ready);
   const auto filled = fill_for(options.setting.workload, options.machine, options.setting.knobs,

@@ -99,7 +99,7 @@ Status read_data(TuneFlags& flags) {
   if (flags.data.empty() || options.infers()) return Status();
   options.label_file = samples_path(flags.data);
   if (path_exists(options.label_file)) {
-    if (Status there = check_label_images(options.label_file); !there) return there;
+    OCRTUNE_TRY(check_label_images(options.label_file));
   }
   LoaderOptions loader;
   loader.label_file = options.label_file;

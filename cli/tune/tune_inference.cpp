@@ -71,7 +71,7 @@ void declare_inference_flags(Flags& cli, RunOptions& options, InferenceFlags& fl
 
 Status read_inference(RunOptions& options, const InferenceFlags& flags, const std::string& data,
                       bool model_given) {
-  if (Status together = check_together(options); !together) return together;
+  OCRTUNE_TRY(check_together(options));
   if (!options.infers()) return Status();
   if (!options.promise.empty()) {
     const auto promise = parse_promise(options.promise);

@@ -281,7 +281,7 @@ Status MpiComm::advance() {
   for (Part& part : parts_) {
     const auto arrived = OCRTUNE_TRY(test(part));
     if (!arrived || part.averaged) continue;
-    if (const Status moved = average(part); !moved) return moved;
+    OCRTUNE_TRY(average(part));
   }
   while (!parts_.empty() && parts_.front().averaged) {
     const auto arrived = OCRTUNE_TRY(test(parts_.front()));
@@ -298,7 +298,7 @@ Status MpiComm::finish_means(double* wait_seconds) {
   std::size_t left = parts_.size();
   while (!parts_.empty()) {
     const double before = steady_clock().now_seconds();
-    if (const Status moved = advance(); !moved) return moved;
+    OCRTUNE_TRY(advance());
     const double now = steady_clock().now_seconds();
     if (parts_.size() != left) {
       left = parts_.size();
@@ -320,7 +320,7 @@ Status MpiComm::finish_means(double* wait_seconds) {
 // A range that differs would be received into the wrong place: compared before anything moves.
 Status MpiComm::same_range(std::size_t first, std::size_t count) {
   std::vector<Words> all;
-  if (const Status told = tell({first, count}, all); !told) return told;
+  OCRTUNE_TRY(tell({first, count}, all));
   for (std::size_t r = 0; r < all.size(); ++r) {
     if (all[r] == Words{first, count}) continue;
     return Error{ErrorKind::usage,
@@ -343,7 +343,7 @@ Status MpiComm::tell(const Words& mine, std::vector<Words>& all) {
                                          world_, &request.handle)
                              : MPI_Irecv(all[at(peer)].data(), 2, MPI_UNSIGNED_LONG_LONG, peer,
                                          kTellTag, world_, &request.handle);
-      if (const Status posted = mpi_status(code, "compare notes"); !posted) return posted;
+      OCRTUNE_TRY(mpi_status(code, "compare notes"));
     }
   }
   const double started = steady_clock().now_seconds();

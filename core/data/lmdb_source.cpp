@@ -82,7 +82,7 @@ struct LmdbSource::Environment {
       code = ::mdb_env_open(environment, path.c_str(), MDB_RDONLY | MDB_NOLOCK | MDB_NORDAHEAD, 0);
     }
     if (code == 0) {
-      if (Status whole = check_size(path); !whole) return whole;
+      OCRTUNE_TRY(check_size(path));
       code = ::mdb_txn_begin(environment, nullptr, MDB_RDONLY, &transaction);
     }
     if (code == 0) code = ::mdb_dbi_open(transaction, nullptr, 0, &database);

@@ -116,14 +116,14 @@ Status FileLoader::make_here(Batch& batch) {
   lines_.resize(static_cast<std::size_t>(batch.count));
   std::vector<BadLine> bad;
   const Status made = maker_.make(sequence_, batch.images, lines_, bad);
-  if (Status status = account(made, lines_, bad); !status) return status;
+  OCRTUNE_TRY(account(made, lines_, bad));
   label(batch, lines_);
   return Status();
 }
 
 Status FileLoader::take_ready(Batch& batch) {
   const auto ready = OCRTUNE_TRY(workers_->take(sequence_));
-  if (Status status = account(ready.made, ready.lines, ready.bad); !status) return status;
+  OCRTUNE_TRY(account(ready.made, ready.lines, ready.bad));
   batch.images.assign(ready.images.begin(), ready.images.end());
   label(batch, ready.lines);
   workers_->give_back(sequence_);

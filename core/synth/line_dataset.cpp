@@ -74,9 +74,7 @@ Status Drawing::draw_line(LinePainter& painter, std::int64_t index) {
   char name[64];
   std::snprintf(name, sizeof name, "%s/%06lld.%s", kImageFolder, static_cast<long long>(index),
                 jpeg ? "jpg" : "png");
-  if (Status written = write_image(join_path(options_.folder, name), *bytes); !written) {
-    return written;
-  }
+  OCRTUNE_TRY(write_image(join_path(options_.folder, name), *bytes));
   labels_[static_cast<std::size_t>(index)] = std::string(name) + "\t" + line.text + "\n";
   bytes_ += bytes->size();
   return Status();
@@ -145,7 +143,7 @@ Status prepare_folder(const DatasetOptions& options) {
   const std::string images = join_path(options.folder, kImageFolder);
   // Only a folder that this program drew is emptied.
   if (occupied && path_exists(join_path(options.folder, kManifestFileName))) {
-    if (Status removed = remove_tree(images); !removed) return removed;
+    OCRTUNE_TRY(remove_tree(images));
   }
   for (const std::string& folder : {options.folder, images}) {
     OCRTUNE_TRY(make_folder(folder));

@@ -85,7 +85,7 @@ Status TrainingRun::prepare() {
   trainer.schedule_steps = options_.steps;
   trainer.classes = static_cast<int>(loader_->alphabet().size()) + 1;
   plan_width_buckets(trainer, loader_->width_buckets());
-  if (Status fits = check_memory(options_); !fits) return fits;
+  OCRTUNE_TRY(check_memory(options_));
   if (options_.planned) {
     const auto memory = OCRTUNE_TRY(plan_memory(trainer, loader_->width_buckets()));
     options_.planned(memory);
@@ -119,12 +119,10 @@ Status TrainingRun::check_weights() {
 
 Status TrainingRun::save() {
   if (options_.checkpoint.empty() || !leads()) return Status();
-  if (Status sound = check_weights(); !sound) return sound;
+  OCRTUNE_TRY(check_weights());
   std::string characters;
   for (const std::string& character : loader_->alphabet()) characters += character + "\n";
-  if (Status written = write_file(alphabet_path(options_.checkpoint), characters); !written) {
-    return written;
-  }
+  OCRTUNE_TRY(write_file(alphabet_path(options_.checkpoint), characters));
   Status saved = trainer_->save(options_.checkpoint);
   if (saved) saved_steps_ = trainer_->steps();
   return saved;
@@ -142,7 +140,7 @@ Error TrainingRun::divergence() const {
 
 Status TrainingRun::step(double& loss_sum, double& data_seconds) {
   const double started = steady_clock().now_seconds();
-  if (Status loaded = loader_->next_into(batch_); !loaded) return loaded;
+  OCRTUNE_TRY(loader_->next_into(batch_));
   data_seconds += steady_clock().now_seconds() - started;
   const auto report = OCRTUNE_TRY(trainer_->step(batch_));
   if (!std::isfinite(report.loss)) {

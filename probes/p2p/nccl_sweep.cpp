@@ -231,28 +231,4 @@ SweepAnswer run_nccl_sweep(const std::vector<LadderGpu>& gpus,
   return Sweep(gpus, options, world).run(settings);
 }
 
-std::string tuner_plugin_csv(const SweepAnswer& answer, const SweepOptions& options, int ranks) {
-  const SweepRow& best = answer.rows[static_cast<std::size_t>(answer.best)];
-  const bool channels = names(best.setting.env, "NCCL_MAX_CTAS");
-  if (answer.best == 0 || !(channels || names(best.setting.env, "NCCL_ALGO"))) return "";
-  std::string lines;
-  const std::set<std::uint64_t> sizes(options.bucket_bytes.begin(), options.bucket_bytes.end());
-  for (const std::uint64_t bytes : sizes) {
-    const auto used =
-        std::find_if(best.tunings.begin(), best.tunings.end(), [&](const NcclTuning& tuning) {
-          return tuning.operation == "AllReduce" && tuning.bytes / 4 == bytes / 4;
-        });
-    if (used == best.tunings.end() || lower(used->protocol) == "ll128") continue;
-    lines += fmt::format("allreduce,{},{},{},{},{},1,{},-1,-1\n", used->bytes, used->bytes,
-                         lower(used->algorithm), lower(used->protocol),
-                         channels ? used->last_channel - used->first_channel + 1 : -1, ranks);
-  }
-  if (lines.empty()) return "";
-  return "# NCCL_TUNER_PLUGIN names the plugin, NCCL_TUNER_CONFIG_FILE this file. Not run here.\n"
-         "# "
-         "collective,min_bytes,max_bytes,algorithm,protocol,channels,nodes,ranks,pipe_ops,"
-         "buffers\n" +
-         lines;
-}
-
 }  // namespace ocrtune

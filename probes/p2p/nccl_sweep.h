@@ -63,10 +63,4 @@ SweepAnswer run_nccl_sweep(const std::vector<LadderGpu>& gpus,
                            const std::vector<SweepSetting>& settings, const SweepOptions& options,
                            const LadderWorld& world);
 
-// For NCCL's example tuner plugin (ext-tuner/example, plugins/tuner/example): a line for each size
-// of bucket, asking for what NCCL's log shows that it used under the best setting. "" where that
-// setting names neither an algorithm nor channels, or the log does not say. A size at which NCCL
-// took LL128 gets no line: a table of this kind would force it wherever it is taken to.
-std::string tuner_plugin_csv(const SweepAnswer& answer, const SweepOptions& options, int ranks);
-
 }  // namespace ocrtune

@@ -265,7 +265,7 @@ Status Store::begin_run(const RunRecord& run) {
     head << run.id << run.started << run.command_line << run.state << run.stop_reason
          << run.machine.fingerprint << facts << run_options_json(run.options)
          << json_text(Json(run.versions));
-    if (Status written = head.run(); !written) return written;
+    OCRTUNE_TRY(head.run());
     return write_holder(sqlite, run.id);
   });
 }
@@ -282,7 +282,7 @@ Status Store::take_run(const std::string& run_id) {
     }
     Statement row = sqlite.prepare("UPDATE run SET state = 'running' WHERE id = ?");
     row << run_id;
-    if (Status written = row.run(); !written) return written;
+    OCRTUNE_TRY(row.run());
     return write_holder(sqlite, run_id);
   });
 }
@@ -338,7 +338,7 @@ Status Store::finish_run(const std::string& run_id, const std::string& state,
   return connection_->transaction([&]() -> Status {
     Statement row = sqlite.prepare("UPDATE run SET state = ?, stop_reason = ? WHERE id = ?");
     row << state << stop_reason << run_id;
-    if (Status written = row.run(); !written) return written;
+    OCRTUNE_TRY(row.run());
     Statement holder = sqlite.prepare("DELETE FROM run_holder WHERE run_id = ?");
     holder << run_id;
     return holder.run();

@@ -120,7 +120,7 @@ Result<StoreFile> look_at(const std::string& path) {
 
 // In a transaction of its own, so that of several first starts at once one makes the tables.
 Status prepare_schema(const Sqlite& sqlite, const std::string& path) {
-  if (Status begun = sqlite.execute("BEGIN IMMEDIATE"); !begun) return begun;
+  OCRTUNE_TRY(sqlite.execute("BEGIN IMMEDIATE"));
   const auto prepared = [&]() -> Status {
     const auto tables = OCRTUNE_TRY(sqlite.number("SELECT count(*) FROM sqlite_master"));
     if (tables == 0) {

@@ -163,30 +163,9 @@ TEST(NcclSweep, WithoutABaseOnlyWorkaroundsAreTried) {
   EXPECT_EQ(script.runs, 1 + 5);
 }
 
-TEST(NcclSweep, BucketsAndThePluginsTable) {
+TEST(NcclSweep, CutsGradientsIntoBuckets) {
   EXPECT_EQ(gradient_buckets(60 << 20), (std::vector<std::uint64_t>{25 << 20, 25 << 20, 10 << 20}));
   EXPECT_TRUE(gradient_buckets(0).empty());
-  SweepAnswer answer;
-  answer.rows.resize(2);
-  answer.rows[1].setting = {"Tree", {{"NCCL_ALGO", "Tree"}}};
-  EXPECT_EQ(tuner_plugin_csv(answer, options_of(), 4), "");
-  answer.best = 1;
-  EXPECT_EQ(tuner_plugin_csv(answer, options_of(), 4), "") << "the log names no algorithm";
-  answer.rows[1].tunings = {{"AllGather", 26214400, "RING", "LL", 0, 1},
-                            {"AllReduce", 26214400, "TREE", "SIMPLE", 0, 3},
-                            {"AllReduce", 9437184, "NVLS_TREE", "LL", 2, 3},
-                            {"AllReduce", 77, "RING", "SIMPLE", 0, 0}};
-  const std::string table = tuner_plugin_csv(answer, options_of(), 4);
-  EXPECT_THAT(table, HasSubstr("\nallreduce,9437184,9437184,nvls_tree,ll,-1,1,4,-1,-1\n"
-                               "allreduce,26214400,26214400,tree,simple,-1,1,4,-1,-1\n"));
-  EXPECT_EQ(table.find(",77,"), std::string::npos);
-  answer.rows[1].setting = {"4 CTAs", {{"NCCL_MAX_CTAS", "4"}}};
-  answer.rows[1].tunings[2].protocol = "LL128";  // never forced
-  EXPECT_THAT(tuner_plugin_csv(answer, options_of(), 4),
-              AllOf(HasSubstr("allreduce,26214400,26214400,tree,simple,4,1,4,-1,-1\n"),
-                    Not(HasSubstr("9437184"))));
-  answer.rows[1].setting = {"P2P off", {{"NCCL_P2P_DISABLE", "1"}}};
-  EXPECT_EQ(tuner_plugin_csv(answer, options_of(), 4), "") << "no table can say that";
 }
 
 }  // namespace

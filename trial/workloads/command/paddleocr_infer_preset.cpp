@@ -112,8 +112,8 @@ Knobs current_setting(const Words& command, bool threads_count) {
 
 Status apply_paddleocr_infer_preset(PreparedCommand& command, const Machine& machine) {
   CommandWorkload& workload = command.workload;
-  if (Status program = check_program(workload.command); !program) return program;
-  if (Status images = check_images(workload); !images) return images;
+  OCRTUNE_TRY(check_program(workload.command));
+  OCRTUNE_TRY(check_images(workload));
   bool gpu = is_on(workload.command, "--use_gpu", true);
   Words words = workload.command;
   if (gpu && machine.gpus.empty()) {
@@ -121,7 +121,7 @@ Status apply_paddleocr_infer_preset(PreparedCommand& command, const Machine& mac
     set_flag(words, "--use_gpu", "False");
     command.warnings.push_back("no GPU here: --use_gpu=False is added (" + machine.gpu_state + ")");
   }
-  if (Status knobs = check_knobs(workload, gpu); !knobs) return knobs;
+  OCRTUNE_TRY(check_knobs(workload, gpu));
   const bool threads_count = !gpu && is_on(words, "--enable_mkldnn", false);
   command.current = current_setting(words, threads_count);
   command.turnable = {"nproc", "batch"};

@@ -260,7 +260,7 @@ Status InferPool::bury_the_dead() {
     if (!outcome_.hung.empty()) return Status();
     const std::optional<ProcessExit> exit = live_[i]->process->poll_exit();
     if (!exit) continue;
-    if (Status status = died(i, *exit); !status) return status;
+    OCRTUNE_TRY(died(i, *exit));
   }
   return Status();
 }

@@ -117,7 +117,7 @@ Status InferWorker::read_chunk() {
       append_frame(answers, 'B', body + problems_[i]);
     }
     if (pending_bytes_ < kMaxPendingBytes && first + together < chunk_.size()) continue;
-    if (Status read = read_pending(answers); !read) return read;
+    OCRTUNE_TRY(read_pending(answers));
   }
   if (device_ != nullptr) append_frame(answers, 'P', gpu_place_body(device_->place()));
   append_frame(answers, 'D', CpuSet(cpus_).text());
@@ -146,12 +146,12 @@ Status InferWorker::run() {
   recognizer_ = OCRTUNE_TRY(open(alphabet));
   omp_set_num_threads(spec_.recognizer.threads);
   if (spec_.check) {
-    if (Status checked = check(); !checked) return checked;
+    OCRTUNE_TRY(check());
   }
   if (device_ != nullptr) {
-    if (Status said = say('P', gpu_place_body(device_->place())); !said) return said;
+    OCRTUNE_TRY(say('P', gpu_place_body(device_->place())));
   }
-  if (Status said = say('H', ""); !said) return said;
+  OCRTUNE_TRY(say('H', ""));
   FrameReader reader;
   while (!reader.ended() && !interrupted()) {
     auto frames = OCRTUNE_TRY(reader.read(spec_.request_descriptor));

@@ -172,8 +172,8 @@ Status Worker::set_up() {
   } else {
     draw_batches();
   }
-  if (Status said = say_hello(); !said) return said;
-  if (Status met = meet(); !met) return met;
+  OCRTUNE_TRY(say_hello());
+  OCRTUNE_TRY(meet());
   trainer_ = OCRTUNE_TRY(device_ != nullptr ? device_->make_trainer(options_, *comm_)
                                             : Trainer::create(options_, *comm_));
   return Status();
@@ -213,7 +213,7 @@ Status Worker::say_hello() {
       device_ != nullptr ? device_training_bytes(options_) : Trainer::footprint_bytes(options_);
   if (planned) hello.planned_bytes = *planned;
   if (device_ != nullptr) {
-    if (Status opened = device_->open(hello); !opened) return opened;
+    OCRTUNE_TRY(device_->open(hello));
   }
   hello.versions["openmp"] = fmt::format("{}", _OPENMP);
   hello.versions["compiler"] = __VERSION__;
