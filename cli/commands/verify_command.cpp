@@ -111,17 +111,15 @@ Result<int> run_verify(const VerifyFlags& flags) {
   request.options.seconds = *seconds;
   request.options.tolerance = flags.tolerance;
   request.wait = !flags.no_wait;
-  const auto store = Store::open(flags.database.empty() ? Store::default_path() : flags.database,
-                                 Store::Mode::read);
-  if (!store) return store.error();
+  const auto store = OCRTUNE_TRY(Store::open(
+      flags.database.empty() ? Store::default_path() : flags.database, Store::Mode::read));
   VerifyLines lines;
-  const auto answer = verify(request, **store, lines);
-  if (!answer) return answer.error();
-  if (!answer->kept) {
-    std::fprintf(stderr, "ocrtune verify: %s\n", answer->kept.error().what.c_str());
+  const auto answer = OCRTUNE_TRY(verify(request, *store, lines));
+  if (!answer.kept) {
+    std::fprintf(stderr, "ocrtune verify: %s\n", answer.kept.error().what.c_str());
   }
-  const Verification& verification = answer->verification;
-  flags.json ? print_json(answer->run, verification) : print_text(answer->run, verification);
+  const Verification& verification = answer.verification;
+  flags.json ? print_json(answer.run, verification) : print_text(answer.run, verification);
   if (verification.state == VerifyState::interrupted) return kExitInterrupted;
   return verification.state == VerifyState::ok ? kExitOk : kExitNegative;
 }

@@ -25,14 +25,13 @@ Result<std::vector<PlannedSetting>> planned_settings(const RunOptions& options,
                                                      std::size_t most) {
   std::vector<PlannedSetting> planned;
   if (options.command.empty()) return planned;
-  const auto prepared = prepare_command(command_workload(options), machine);
-  if (!prepared) return prepared.error();
+  const auto prepared = OCRTUNE_TRY(prepare_command(command_workload(options), machine));
   std::vector<Knobs> settings = {options.baseline};
   for (const Knobs& knobs : space.points()) {
     if (knobs != options.baseline) settings.push_back(knobs);
   }
   for (std::size_t i = 0; i < std::min(settings.size(), most); ++i) {
-    planned.push_back({settings[i], dry_run_lines(*prepared, machine, settings[i])});
+    planned.push_back({settings[i], dry_run_lines(prepared, machine, settings[i])});
   }
   return planned;
 }
@@ -59,21 +58,20 @@ std::string cost_text(const RunOptions& options, const TuneSetup& setup) {
 
 Result<std::string> dry_run_text(const RunOptions& options, const Machine& machine,
                                  const TuneSetup& setup) {
-  const auto planned = planned_settings(options, machine, setup.space, kMaxShown);
-  if (!planned) return planned.error();
+  const auto planned = OCRTUNE_TRY(planned_settings(options, machine, setup.space, kMaxShown));
   std::string text =
       fmt::format("Baseline: {} ({})\nSpace: {} settings; {}\n", knobs_text(options.baseline),
                   options.baseline_source, setup.space.size(), cost_text(options, setup));
   for (const Axis& axis : setup.space.axes()) {
     text += fmt::format("  {:<10} {}\n", axis.name, join(axis.values, " "));
   }
-  for (const PlannedSetting& each : *planned) {
-    text += knobs_text(each.knobs) + (&each == &planned->front() ? " (baseline)\n" : "\n");
+  for (const PlannedSetting& each : planned) {
+    text += knobs_text(each.knobs) + (&each == &planned.front() ? " (baseline)\n" : "\n");
     for (const std::string& line : each.lines) text += "  " + line + "\n";
   }
   const auto settings = static_cast<std::size_t>(setup.space.size());
-  if (!planned->empty() && settings > planned->size()) {
-    text += fmt::format("and {} settings more\n", settings - planned->size());
+  if (!planned.empty() && settings > planned.size()) {
+    text += fmt::format("and {} settings more\n", settings - planned.size());
   }
   return text;
 }

@@ -65,10 +65,8 @@ Status check_resume() {
 
 // What the flags leave open, once the machine was looked at.
 Status settle(TuneFlags& flags, const Machine& machine) {
-  if (const Status device = read_device(flags.options, flags.device, machine); !device) {
-    return device;
-  }
-  if (const Status baseline = read_baseline(flags, machine); !baseline) return baseline;
+  OCRTUNE_TRY(read_device(flags.options, flags.device, machine));
+  OCRTUNE_TRY(read_baseline(flags, machine));
   return settle_command(flags.options, machine, !flags.baseline.empty());
 }
 
@@ -145,8 +143,7 @@ Result<int> finish(const RunRecord& run, const TuneFlags& flags) {
     std::fputs(console_summary(run, console_width(stdout), may_colour(stdout)).c_str(), stdout);
   }
   if (!flags.out.empty()) {
-    const Status written = write_reports(run, flags.out);
-    if (!written) return written.error();
+    OCRTUNE_TRY(write_reports(run, flags.out));
     if (!flags.json) std::printf("\nReport: %s/report.html\n", flags.out.c_str());
   }
   if (!run.result.found) show_last_words(run);
@@ -173,26 +170,20 @@ void print_buckets(const TuneFlags& flags) {
 }
 
 Result<int> print_plan(const TuneFlags& flags, const Machine& machine) {
-  const auto setup = tune_setup(flags.options, machine);
-  if (!setup) return setup.error();
-  const auto text = flags.json ? dry_run_json(flags.options, machine, *setup)
-                               : dry_run_text(flags.options, machine, *setup);
-  if (!text) return text.error();
-  std::fputs(text->c_str(), stdout);
+  const auto setup = OCRTUNE_TRY(tune_setup(flags.options, machine));
+  const auto text = OCRTUNE_TRY(flags.json ? dry_run_json(flags.options, machine, setup)
+                                           : dry_run_text(flags.options, machine, setup));
+  std::fputs(text.c_str(), stdout);
   return kExitOk;
 }
 
 // What is wrong with the flags by themselves.
 Status read_flags(TuneFlags& flags) {
   if (const Status fits = check_resume(); flags.resuming && !fits) return fits;
-  if (const Status lists = read_lists(flags); !lists) return lists;
-  if (const Status amounts = read_amounts(flags); !amounts) return amounts;
-  if (const Status command = read_command_flags(flags.command, flags.options); !command) {
-    return command;
-  }
-  if (const Status movable = check_device_flags(flags.options, flags.device); !movable) {
-    return movable;
-  }
+  OCRTUNE_TRY(read_lists(flags));
+  OCRTUNE_TRY(read_amounts(flags));
+  OCRTUNE_TRY(read_command_flags(flags.command, flags.options));
+  OCRTUNE_TRY(check_device_flags(flags.options, flags.device));
   const Status asked =
       read_inference(flags.options, flags.inference, flags.data, flags.model_given);
   return asked ? check_names(flags.options) : asked;
@@ -208,32 +199,31 @@ Result<RunRecord> resume_run(const TuneFlags& flags, Store& store) {
 }
 
 Result<int> run_tune(TuneFlags flags, const std::string& command_line) {
-  if (const Status read = read_flags(flags); !read) return read.error();
+  OCRTUNE_TRY(read_flags(flags));
   const double start = steady_clock().now_seconds();
   std::unique_ptr<Store> store;
   if (!flags.dry_run) {
-    if (Status made = make_output_folder(parent_path(flags.db)); !made) return made.error();
+    OCRTUNE_TRY(make_output_folder(parent_path(flags.db)));
     auto opened =
         Store::open(flags.db.empty() ? Store::default_path() : flags.db, Store::Mode::write);
     if (!opened) return opened.error();
     store = std::move(*opened);
   }
   // Better now than after the measuring.
-  if (const Status made = make_output_folder(flags.out); !made) return made.error();
+  OCRTUNE_TRY(make_output_folder(flags.out));
   if (flags.resuming) {
     const auto run = resume_run(flags, *store);
     return run ? finish(*run, flags) : run.error();
   }
-  if (const Status data = read_data(flags); !data) return data.error();
+  OCRTUNE_TRY(read_data(flags));
   make_paths_absolute(flags.options);
   ProbeOptions quick;
   quick.quick = true;
-  const auto machine = probe_machine(quick);
-  if (!machine) return machine.error();
-  if (const Status settled = settle(flags, *machine); !settled) return settled.error();
+  const auto machine = OCRTUNE_TRY(probe_machine(quick));
+  OCRTUNE_TRY(settle(flags, machine));
   print_buckets(flags);
-  if (flags.dry_run) return print_plan(flags, *machine);
-  TuneRequest request{flags.options, *machine, command_line, 0, !flags.no_wait};
+  if (flags.dry_run) return print_plan(flags, machine);
+  TuneRequest request{flags.options, machine, command_line, 0, !flags.no_wait};
   request.spent_seconds = steady_clock().now_seconds() - start;
   TuneLine line;
   const auto run = tune(request, *store, line);

@@ -37,12 +37,11 @@ Status check_files(const RunOptions& options) {
 
 Result<std::unique_ptr<Runner>> make_runner(const RunOptions& options, const Machine& machine,
                                             double prove_per_second) {
-  if (Status there = check_files(options); !there) return there.error();
+  OCRTUNE_TRY(check_files(options));
   if (options.infers() && (options.command.empty() || options.serves())) {
-    auto workload = inference_workload(options, machine);
-    if (!workload) return workload.error();
-    workload->prove_per_second = prove_per_second;
-    return make_infer_runner(*workload, machine);
+    auto workload = OCRTUNE_TRY(inference_workload(options, machine));
+    workload.prove_per_second = prove_per_second;
+    return make_infer_runner(workload, machine);
   }
   if (options.command.empty()) {
     TrainingWorkload workload;
@@ -61,9 +60,8 @@ Result<std::unique_ptr<Runner>> make_runner(const RunOptions& options, const Mac
     }
     return controlled(make_process_runner(workload, machine), machine);
   }
-  const auto prepared = prepare_command(command_workload(options), machine);
-  if (!prepared) return prepared.error();
-  return controlled(make_command_runner(*prepared, machine), machine);
+  const auto prepared = OCRTUNE_TRY(prepare_command(command_workload(options), machine));
+  return controlled(make_command_runner(prepared, machine), machine);
 }
 
 }  // namespace ocrtune

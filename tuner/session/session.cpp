@@ -50,7 +50,7 @@ Status prove(RunRecord& run, Store& store, double end_seconds, SessionObserver& 
              const SessionDoors& doors) {
   constexpr int kMaxWinners = 2;
   for (int i = 0; i < kMaxWinners && !run.options.promise.empty() && !interrupted(); ++i) {
-    if (Status judged = judge(run); !judged) return judged;
+    OCRTUNE_TRY(judge(run));
     const double left = end_seconds - doors.clock->now_seconds();
     const auto runner = [&](double rate) {
       return runner_of(doors, run.options, run.machine, rate);
@@ -58,7 +58,7 @@ Status prove(RunRecord& run, Store& store, double end_seconds, SessionObserver& 
     observer.proves();
     auto trial = prove_winner(run, runner, std::min(left, proof_seconds(run.options)));
     if (!trial) break;
-    if (Status kept = store.add_trial(run.id, *trial); !kept) return kept;
+    OCRTUNE_TRY(store.add_trial(run.id, *trial));
     run.trials.push_back(std::move(*trial));
     if (run.trials.back().ok()) break;
   }
@@ -68,11 +68,9 @@ Status prove(RunRecord& run, Store& store, double end_seconds, SessionObserver& 
 // Searches until `end_seconds` of the clock, proves, and judges.
 Result<RunRecord> search(RunRecord run, double end_seconds, Store& store, SessionObserver& observer,
                          const SessionDoors& doors) {
-  const auto setup = tune_setup(run.options, run.machine);
-  if (!setup) return setup.error();
-  const auto search = find_strategy(run.options.strategy)->make(setup->space, setup->search);
-  const auto runner = runner_of(doors, run.options, run.machine);
-  if (!runner) return runner.error();
+  const auto setup = OCRTUNE_TRY(tune_setup(run.options, run.machine));
+  const auto search = find_strategy(run.options.strategy)->make(setup.space, setup.search);
+  const auto runner = OCRTUNE_TRY(runner_of(doors, run.options, run.machine));
   TuneLoopOptions loop;
   loop.budget_seconds =
       std::max(0.0, end_seconds - doors.clock->now_seconds() - proof_seconds(run.options));
@@ -86,18 +84,13 @@ Result<RunRecord> search(RunRecord run, double end_seconds, Store& store, Sessio
   };
   callbacks.on_progress = [&](const TuneProgress& progress) { observer.progress(progress); };
   observer.begins(run, run.machine, loop.budget_seconds);
-  auto end = tune_loop(*search, **runner, *doors.clock, loop, callbacks);
-  if (!end) return end.error();
-  run.trials = std::move(end->trials);
-  run.stop_reason = end->stop_reason;
-  run.state = end->interrupted ? "interrupted" : "done";
-  if (Status proved = prove(run, store, end_seconds, observer, doors); !proved) {
-    return proved.error();
-  }
-  if (Status kept = store.finish_run(run.id, run.state, run.stop_reason); !kept) {
-    return kept.error();
-  }
-  if (Status judged = judge(run); !judged) return judged.error();
+  auto end = OCRTUNE_TRY(tune_loop(*search, *runner, *doors.clock, loop, callbacks));
+  run.trials = std::move(end.trials);
+  run.stop_reason = end.stop_reason;
+  run.state = end.interrupted ? "interrupted" : "done";
+  OCRTUNE_TRY(prove(run, store, end_seconds, observer, doors));
+  OCRTUNE_TRY(store.finish_run(run.id, run.state, run.stop_reason));
+  OCRTUNE_TRY(judge(run));
   return run;
 }
 
@@ -114,24 +107,20 @@ Result<RunRecord> tune(const TuneRequest& request, Store& store, SessionObserver
   run.options = request.options;
   run.machine = request.machine;
   // A mistake is said before anything is waited for or measured.
-  if (const auto possible = tune_setup(run.options, run.machine); !possible) {
-    return possible.error();
-  }
+  OCRTUNE_TRY(tune_setup(run.options, run.machine));
   const double before = doors.clock->now_seconds();
-  const auto turn = take_turn(request.wait, observer, doors);
-  if (!turn) return turn.error();
+  OCRTUNE_TRY(take_turn(request.wait, observer, doors));
   start += doors.clock->now_seconds() - before;
   // Measuring the machine takes seconds: a budget of few is for the trials.
   constexpr double kMinForProbe = 15;
   if (run.options.budget_seconds >= kMinForProbe) {
-    auto machine = doors.probe({});
-    if (!machine) return machine.error();
-    run.machine = std::move(*machine);
+    auto machine = OCRTUNE_TRY(doors.probe({}));
+    run.machine = std::move(machine);
   }
   if (run.options.memory_limit_bytes == 0) {
     run.options.memory_limit_bytes = memory_limit(run.machine);
   }
-  if (Status begun = store.begin_run(run); !begun) return begun.error();
+  OCRTUNE_TRY(store.begin_run(run));
   const double end = start + run.options.budget_seconds;
   return search(std::move(run), end, store, observer, doors);
 }
@@ -139,56 +128,50 @@ Result<RunRecord> tune(const TuneRequest& request, Store& store, SessionObserver
 Result<RunRecord> resume(const ResumeRequest& request, Store& store, SessionObserver& observer,
                          const SessionDoors& doors) {
   double start = doors.clock->now_seconds();
-  auto run = store.load_run(request.run);
-  if (!run) return run.error();
-  const auto here = look(doors);
-  if (!here) return here.error();
-  if (here->fingerprint != run->machine.fingerprint) {
+  auto run = OCRTUNE_TRY(store.load_run(request.run));
+  const auto here = OCRTUNE_TRY(look(doors));
+  if (here.fingerprint != run.machine.fingerprint) {
     return Error{ErrorKind::usage,
                  fmt::format("run {} was measured on another machine ({}); its trials say nothing "
                              "about this one: start a new tune without --resume",
-                             run->id, run->machine.host)};
+                             run.id, run.machine.host)};
   }
-  if (Status taken = store.take_run(run->id); !taken) return taken.error();
+  OCRTUNE_TRY(store.take_run(run.id));
   const double before = doors.clock->now_seconds();
   const auto turn = take_turn(request.wait, observer, doors);
   if (!turn) {
-    (void)store.finish_run(run->id, "interrupted", run->stop_reason).ok();
+    (void)store.finish_run(run.id, "interrupted", run.stop_reason).ok();
     return turn.error();
   }
   start += doors.clock->now_seconds() - before;
-  const double spent = seconds_of(run->trials);
-  if (request.budget_seconds) run->options.budget_seconds = spent + *request.budget_seconds;
-  const double end = start + run->options.budget_seconds - spent;
-  return search(*std::move(run), end, store, observer, doors);
+  const double spent = seconds_of(run.trials);
+  if (request.budget_seconds) run.options.budget_seconds = spent + *request.budget_seconds;
+  const double end = start + run.options.budget_seconds - spent;
+  return search(std::move(run), end, store, observer, doors);
 }
 
 Result<RunRecord> judged_run(const Store& store, const std::string& id) {
   auto run = store.load_run(id);
   if (!run) return run;
-  if (Status judged = judge(*run); !judged) return judged.error();
+  OCRTUNE_TRY(judge(*run));
   return run;
 }
 
 Result<VerifyAnswer> verify(const VerifyRequest& request, const Store& store,
                             SessionObserver& observer, const SessionDoors& doors) {
-  auto run = judged_run(store, request.run);
-  if (!run) return run.error();
-  if (!run->result.found) {
+  auto run = OCRTUNE_TRY(judged_run(store, request.run));
+  if (!run.result.found) {
     return Error{ErrorKind::missing,
-                 "run " + run->id + " has no recommendation to verify: " + run->result.answer};
+                 "run " + run.id + " has no recommendation to verify: " + run.result.answer};
   }
-  const auto turn = take_turn(request.wait, observer, doors);
-  if (!turn) return turn.error();
-  const auto here = look(doors);
-  if (!here) return here.error();
-  const auto runner = runner_of(doors, run->options, *here);
-  if (!runner) return runner.error();
-  observer.begins(*run, *here, request.options.seconds);
+  OCRTUNE_TRY(take_turn(request.wait, observer, doors));
+  const auto here = OCRTUNE_TRY(look(doors));
+  const auto runner = OCRTUNE_TRY(runner_of(doors, run.options, here));
+  observer.begins(run, here, request.options.seconds);
   VerifyAnswer answer;
-  answer.verification = measure_again(*run, **runner, *doors.clock, request.options,
+  answer.verification = measure_again(run, *runner, *doors.clock, request.options,
                                       [&](const Trial& trial) { observer.measured(trial); });
-  answer.run = *std::move(run);
+  answer.run = std::move(run);
   auto writable = Store::open(store.path(), Store::Mode::write);
   answer.kept = writable
                     ? (*writable)->add_event(
