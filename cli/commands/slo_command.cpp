@@ -42,7 +42,7 @@ Result<int> run_slo(const SloFlags& flags) {
     options.trace = std::move(trace);
   }
   if (flags.inputs.size() > 1) options.kind_weights.assign(flags.inputs.size(), 1.0);
-  OCRTUNE_TRY(take_turn(flags.no_wait));
+  const MachineLock turn = OCRTUNE_TRY(take_turn(flags.no_wait));
   ServedTargetOptions served;
   served.command = flags.command;
   served.url = flags.url;

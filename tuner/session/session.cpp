@@ -109,7 +109,7 @@ Result<RunRecord> tune(const TuneRequest& request, Store& store, SessionObserver
   // A mistake is said before anything is waited for or measured.
   OCRTUNE_TRY(tune_setup(run.options, run.machine));
   const double before = doors.clock->now_seconds();
-  OCRTUNE_TRY(take_turn(request.wait, observer, doors));
+  const MachineLock turn = OCRTUNE_TRY(take_turn(request.wait, observer, doors));
   start += doors.clock->now_seconds() - before;
   // Measuring the machine takes seconds: a budget of few is for the trials.
   constexpr double kMinForProbe = 15;
@@ -164,7 +164,7 @@ Result<VerifyAnswer> verify(const VerifyRequest& request, const Store& store,
     return Error{ErrorKind::missing,
                  "run " + run.id + " has no recommendation to verify: " + run.result.answer};
   }
-  OCRTUNE_TRY(take_turn(request.wait, observer, doors));
+  const MachineLock turn = OCRTUNE_TRY(take_turn(request.wait, observer, doors));
   const auto here = OCRTUNE_TRY(look(doors));
   const auto runner = OCRTUNE_TRY(runner_of(doors, run.options, here));
   observer.begins(run, here, request.options.seconds);
