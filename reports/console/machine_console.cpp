@@ -250,7 +250,7 @@ std::string rule_text(int value, const char* noun) {
 
 void add_rules(std::vector<std::string>& lines, const Machine& machine) {
   const RulesOfThumb& rules = machine.rules_of_thumb;
-  add(lines, "Folk rules",
+  add(lines, "Rules",
       fmt::format("half the memory in GB: {}; 60 % of the cores: {}; \"at most about {}\"",
                   rule_text(rules.memory_half, "process"),
                   rule_text(rules.cores_60_percent, "process"), rules.seven));

@@ -6,7 +6,8 @@
 // of a trial, a reader, a whole training. `step KIND ...` becomes ocrtune-cuda-worker beside this
 // program, which is there where the build found CUDA (`core`, `ready`: ocrtune-cuda-core, where it
 // found cuDNN too); its findings go to stdout (probes/p2p/steps/gpu_finding.h).
-// OCRTUNE_CUDA_ROOT names where CUDA's libraries lie (probes/gpu/cuda_libraries.h).
+// OCRTUNE_CUDA_ROOT names where CUDA's libraries lie (probes/gpu/cuda_libraries.h); unless it does,
+// they are looked for in the Python environment that this program was installed into.
 #include <unistd.h>
 
 #include <cstdio>
@@ -33,7 +34,9 @@ std::string variable(const char* name) {
 }
 
 std::string library_path() {
-  return ocrtune::cuda_library_path(variable("OCRTUNE_CUDA_ROOT"), variable("LD_LIBRARY_PATH"));
+  std::string root = variable("OCRTUNE_CUDA_ROOT");
+  if (root.empty()) root = ocrtune::parent_path(ocrtune::parent_path(ocrtune::own_program()));
+  return ocrtune::cuda_library_path(root, variable("LD_LIBRARY_PATH"));
 }
 
 int probe() {
