@@ -54,8 +54,8 @@ class LayerCheck {
     OperatorRequest request{layer, {}, output, true, true};
     for (const Shape& shape : inputs) request.inputs.push_back({shape, Layout{1}});
     LayerNumbers judged = numbers;
-    OCRTUNE_DEVICE_TRY(run_reference(request, judged));
-    OCRTUNE_DEVICE_TRY(run_device(request, numbers));
+    OCRTUNE_TRY(run_reference(request, judged));
+    OCRTUNE_TRY(run_device(request, numbers));
     return worst(numbers, judged);
   }
 
@@ -117,7 +117,7 @@ class LayerCheck {
     call.statistics = statistics;
     call.saved = saved->bytes();
     call.scratch = scratch->bytes();
-    OCRTUNE_DEVICE_TRY(op.forward(call));
+    OCRTUNE_TRY(op.forward(call));
     call.output_gradient = numbers.slopes.data();
     call.input_gradients = dx;
     call.parameter_gradients = dw;
@@ -135,13 +135,13 @@ class LayerCheck {
     room.buffers.push_back(std::move(buffer));
     auto* start = room.buffers.back().template as<Number>();
     const std::vector<Number> numbers(from.begin(), from.end());
-    OCRTUNE_DEVICE_TRY(machine_.upload(start, numbers.data(), numbers.size() * sizeof(Number)));
+    OCRTUNE_TRY(machine_.upload(start, numbers.data(), numbers.size() * sizeof(Number)));
     return start;
   }
   template <typename Number, typename Pointer>
   Status place_all(Room& room, const std::vector<Floats>& from, std::vector<Pointer>& to) {
     for (const Floats& one : from) {
-      const Number* placed = OCRTUNE_TRY(place<Number>(room, one));
+      Number* placed = OCRTUNE_TRY(place<Number>(room, one));
       to.push_back(reinterpret_cast<Pointer>(placed));
     }
     return Status();
@@ -149,7 +149,7 @@ class LayerCheck {
   template <typename Number>
   Status fetch(Floats& to, const void* from) {
     std::vector<Number> numbers(to.size());
-    OCRTUNE_DEVICE_TRY(machine_.download(numbers.data(), from, numbers.size() * sizeof(Number)));
+    OCRTUNE_TRY(machine_.download(numbers.data(), from, numbers.size() * sizeof(Number)));
     std::copy(numbers.begin(), numbers.end(), to.begin());
     return Status();
   }
@@ -162,16 +162,16 @@ class LayerCheck {
     std::vector<const float*> inputs, parameters;
     std::vector<const void*> copies;
     std::vector<float*> statistics, dx, dw, ends;
-    OCRTUNE_DEVICE_TRY(place_all<Value>(room, numbers.inputs, inputs));
-    OCRTUNE_DEVICE_TRY(place_all<float>(room, numbers.parameters, parameters));
-    OCRTUNE_DEVICE_TRY(place_all<Value>(room, numbers.parameters, copies));
-    OCRTUNE_DEVICE_TRY(place_all<float>(room, numbers.statistics, statistics));
-    OCRTUNE_DEVICE_TRY(place_all<Value>(room, numbers.input_gradients, dx));
-    OCRTUNE_DEVICE_TRY(place_all<float>(room, numbers.parameter_gradients, dw));
-    OCRTUNE_DEVICE_TRY(place_all<Value>(room, {numbers.output, numbers.slopes}, ends));
+    OCRTUNE_TRY(place_all<Value>(room, numbers.inputs, inputs));
+    OCRTUNE_TRY(place_all<float>(room, numbers.parameters, parameters));
+    OCRTUNE_TRY(place_all<Value>(room, numbers.parameters, copies));
+    OCRTUNE_TRY(place_all<float>(room, numbers.statistics, statistics));
+    OCRTUNE_TRY(place_all<Value>(room, numbers.input_gradients, dx));
+    OCRTUNE_TRY(place_all<float>(room, numbers.parameter_gradients, dw));
+    OCRTUNE_TRY(place_all<Value>(room, {numbers.output, numbers.slopes}, ends));
     const std::size_t work = std::max(needs.forward_scratch_bytes, needs.backward_scratch_bytes);
     std::vector<float*> rooms;
-    OCRTUNE_DEVICE_TRY(place_all<float>(
+    OCRTUNE_TRY(place_all<float>(
         room, {Floats(needs.saved_bytes / sizeof(float) + 16), Floats(work / sizeof(float) + 16)},
         rooms));
     OperatorCall call;
@@ -182,17 +182,17 @@ class LayerCheck {
     call.statistics = statistics;
     call.saved = reinterpret_cast<std::byte*>(rooms[0]);
     call.scratch = reinterpret_cast<std::byte*>(rooms[1]);
-    OCRTUNE_DEVICE_TRY(op.forward(call));
-    OCRTUNE_DEVICE_TRY(fetch<Value>(numbers.output, call.output));
+    OCRTUNE_TRY(op.forward(call));
+    OCRTUNE_TRY(fetch<Value>(numbers.output, call.output));
     call.output_gradient = ends[1];
     call.input_gradients = dx;
     call.parameter_gradients = dw;
-    OCRTUNE_DEVICE_TRY(op.backward(call));
+    OCRTUNE_TRY(op.backward(call));
     for (std::size_t k = 0; k < dx.size(); ++k) {
-      OCRTUNE_DEVICE_TRY(fetch<Value>(numbers.input_gradients[k], dx[k]));
+      OCRTUNE_TRY(fetch<Value>(numbers.input_gradients[k], dx[k]));
     }
     for (std::size_t k = 0; k < dw.size(); ++k) {
-      OCRTUNE_DEVICE_TRY(fetch<float>(numbers.parameter_gradients[k], dw[k]));
+      OCRTUNE_TRY(fetch<float>(numbers.parameter_gradients[k], dw[k]));
     }
     return Status();
   }

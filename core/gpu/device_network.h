@@ -89,10 +89,8 @@ class DeviceNetwork {
   }
 
   Status set_state(std::span<const float> parameters, std::span<const float> statistics) {
-    OCRTUNE_DEVICE_TRY(
-        machine_.upload(this->parameters(), parameters.data(), parameters.size_bytes()));
-    OCRTUNE_DEVICE_TRY(
-        machine_.upload(this->statistics(), statistics.data(), statistics.size_bytes()));
+    OCRTUNE_TRY(machine_.upload(this->parameters(), parameters.data(), parameters.size_bytes()));
+    OCRTUNE_TRY(machine_.upload(this->statistics(), statistics.data(), statistics.size_bytes()));
     if (!kCopies) return Status();
     return copy_parameters(machine_, this->parameters(), graph_.parameter_floats,
                            copies_.template as<Value>());
@@ -130,7 +128,7 @@ class DeviceNetwork {
   // Forward, loss, backward; the gradients lie in gradients() afterwards. usage: another shape or
   // longer labels than the network was made for.
   Result<CtcLoss> train(const Batch& batch) {
-    OCRTUNE_DEVICE_TRY(start_training(batch, {}));
+    OCRTUNE_TRY(start_training(batch, {}));
     return finished_loss();
   }
 
@@ -141,11 +139,11 @@ class DeviceNetwork {
   // The same, only enqueued. Backward is kept and replayed in one piece for each part, so that what
   // `hand_over` (may be empty) does stands between the pieces and is never kept.
   Status start_training(const Batch& batch, const HandOver& hand_over) {
-    OCRTUNE_DEVICE_TRY(upload_batch(batch));
+    OCRTUNE_TRY(upload_batch(batch));
     training_ = true;
     for (std::size_t k = 0; k < parts_.size(); ++k) {
-      OCRTUNE_DEVICE_TRY(machine_.again(training_again_[k], [&] { return enqueue_part(k); }));
-      if (hand_over) OCRTUNE_DEVICE_TRY(hand_over(parts_[k]));
+      OCRTUNE_TRY(machine_.again(training_again_[k], [&] { return enqueue_part(k); }));
+      if (hand_over) OCRTUNE_TRY(hand_over(parts_[k]));
     }
     return Status();
   }
@@ -154,19 +152,19 @@ class DeviceNetwork {
   Result<CtcLoss> finished_loss() {
     CtcLoss loss;
     loss.sample_loss.resize(many(plan_.image.n));
-    OCRTUNE_DEVICE_TRY(machine_.download(loss.sample_loss.data(), ctc_plan().loss,
-                                         loss.sample_loss.size() * sizeof(double)));
+    OCRTUNE_TRY(machine_.download(loss.sample_loss.data(), ctc_plan().loss,
+                                  loss.sample_loss.size() * sizeof(double)));
     sum_up(loss);
     return loss;
   }
 
   // Logits [N, T, classes] with the running statistics; labels are not looked at.
   Result<std::vector<float>> infer(const Batch& batch) {
-    OCRTUNE_DEVICE_TRY(upload_images(batch));
+    OCRTUNE_TRY(upload_images(batch));
     training_ = false;
-    OCRTUNE_DEVICE_TRY(machine_.again(reading_again_, [&] { return enqueue_forward(); }));
+    OCRTUNE_TRY(machine_.again(reading_again_, [&] { return enqueue_forward(); }));
     std::vector<Value> logits(many(plan_.image.n) * many(steps()) * many(classes()));
-    OCRTUNE_DEVICE_TRY(
+    OCRTUNE_TRY(
         machine_.download(logits.data(), value(plan_.output), logits.size() * sizeof(Value)));
     return std::vector<float>(logits.begin(), logits.end());
   }
@@ -178,10 +176,10 @@ class DeviceNetwork {
     const double correction2 = 1 - std::pow(settings.beta2, t);
     auto* share = clipping_.template as<float>();
     if (settings.clip_norm > 0) {
-      OCRTUNE_DEVICE_TRY(sum_channels(machine_, clip_sums(),
-                                      SquareTerm{gradients(), graph_.parameter_floats},
-                                      StoreShare{settings.clip_norm, share},
-                                      clipping_.template as<std::byte>() + kMemoryAlignment));
+      OCRTUNE_TRY(sum_channels(machine_, clip_sums(),
+                               SquareTerm{gradients(), graph_.parameter_floats},
+                               StoreShare{settings.clip_norm, share},
+                               clipping_.template as<std::byte>() + kMemoryAlignment));
     }
     return machine_.each(
         graph_.parameter_floats,
@@ -220,31 +218,30 @@ class DeviceNetwork {
     const std::size_t count = many(plan_.image.n), rows = count * many(steps());
     const std::size_t cells = rows * many(2 * max_label_ + 1);
     if (use_.weights == nullptr) {
-      OCRTUNE_DEVICE_TRY(allocate_one(parameters_, state));
-      OCRTUNE_DEVICE_TRY(allocate_one(statistics_, graph_.statistic_floats * sizeof(float)));
+      OCRTUNE_TRY(allocate_one(parameters_, state));
+      OCRTUNE_TRY(allocate_one(statistics_, graph_.statistic_floats * sizeof(float)));
     }
-    OCRTUNE_DEVICE_TRY(allocate_one(arena_, plan_.arena_bytes));
-    OCRTUNE_DEVICE_TRY(allocate_one(images_, floats(plan_.image) * sizeof(float)));
+    OCRTUNE_TRY(allocate_one(arena_, plan_.arena_bytes));
+    OCRTUNE_TRY(allocate_one(images_, floats(plan_.image) * sizeof(float)));
     if (kCopies) {
-      OCRTUNE_DEVICE_TRY(allocate_one(image_copies_, floats(plan_.image) * sizeof(Value)));
+      OCRTUNE_TRY(allocate_one(image_copies_, floats(plan_.image) * sizeof(Value)));
       if (use_.weights == nullptr) {
-        OCRTUNE_DEVICE_TRY(allocate_one(copies_, graph_.parameter_floats * sizeof(Value)));
+        OCRTUNE_TRY(allocate_one(copies_, graph_.parameter_floats * sizeof(Value)));
       }
     }
     if (!plan_.training) return Status();
-    if (use_.gradients == nullptr) OCRTUNE_DEVICE_TRY(allocate_one(gradients_, state));
-    OCRTUNE_DEVICE_TRY(allocate_one(moments_, 2 * state));
-    OCRTUNE_DEVICE_TRY(
-        allocate_one(clipping_, kMemoryAlignment + clip_sums().bytes(SquareTerm::kSums)));
-    OCRTUNE_DEVICE_TRY(allocate_one(labels_, count * many(max_label_) * sizeof(int)));
-    OCRTUNE_DEVICE_TRY(allocate_one(lengths_, count * sizeof(int)));
-    OCRTUNE_DEVICE_TRY(allocate_one(lattice_, (rows + 2 * cells + count) * sizeof(double)));
+    if (use_.gradients == nullptr) OCRTUNE_TRY(allocate_one(gradients_, state));
+    OCRTUNE_TRY(allocate_one(moments_, 2 * state));
+    OCRTUNE_TRY(allocate_one(clipping_, kMemoryAlignment + clip_sums().bytes(SquareTerm::kSums)));
+    OCRTUNE_TRY(allocate_one(labels_, count * many(max_label_) * sizeof(int)));
+    OCRTUNE_TRY(allocate_one(lengths_, count * sizeof(int)));
+    OCRTUNE_TRY(allocate_one(lattice_, (rows + 2 * cells + count) * sizeof(double)));
     std::vector<std::uint8_t> decays(graph_.parameter_floats, 0);
     for (const Parameter& parameter : graph_.parameters) {
       std::fill_n(decays.begin() + static_cast<std::ptrdiff_t>(parameter.offset), parameter.count,
                   parameter.decays ? std::uint8_t{1} : std::uint8_t{0});
     }
-    OCRTUNE_DEVICE_TRY(allocate_one(decays_, decays.size()));
+    OCRTUNE_TRY(allocate_one(decays_, decays.size()));
     return machine_.upload(decays_.template as<std::uint8_t>(), decays.data(), decays.size());
   }
 
@@ -261,7 +258,7 @@ class DeviceNetwork {
     if (batch.labels.size() != many(batch.count)) {
       return Error{ErrorKind::usage, "a batch with more or fewer labels than images"};
     }
-    OCRTUNE_DEVICE_TRY(upload_images(batch));
+    OCRTUNE_TRY(upload_images(batch));
     std::vector<int> labels(many(batch.count) * many(max_label_), 0), lengths;
     for (std::size_t n = 0; n < batch.labels.size(); ++n) {
       if (batch.labels[n].size() > many(max_label_)) {
@@ -275,7 +272,7 @@ class DeviceNetwork {
                 labels.begin() + static_cast<std::ptrdiff_t>(n * many(max_label_)));
       lengths.push_back(static_cast<int>(batch.labels[n].size()));
     }
-    OCRTUNE_DEVICE_TRY(
+    OCRTUNE_TRY(
         machine_.upload(labels_.template as<int>(), labels.data(), labels.size() * sizeof(int)));
     return machine_.upload(lengths_.template as<int>(), lengths.data(),
                            lengths.size() * sizeof(int));
@@ -306,24 +303,24 @@ class DeviceNetwork {
 
   Status enqueue_forward() {
     if (kCopies) {
-      OCRTUNE_DEVICE_TRY(spans(machine_, floats(plan_.image),
-                               CastSpan<float, Value>{images_.template as<float>(),
-                                                      image_copies_.template as<Value>()}));
+      OCRTUNE_TRY(spans(machine_, floats(plan_.image),
+                        CastSpan<float, Value>{images_.template as<float>(),
+                                               image_copies_.template as<Value>()}));
     }
-    for (const PlanStep& step : plan_.steps) OCRTUNE_DEVICE_TRY(forward_step(step));
+    for (const PlanStep& step : plan_.steps) OCRTUNE_TRY(forward_step(step));
     return Status();
   }
 
   // Backward from where the part before ended; the first begins with forward and the loss.
   Status enqueue_part(std::size_t k) {
     if (k == 0) {
-      OCRTUNE_DEVICE_TRY(enqueue_forward());
-      OCRTUNE_DEVICE_TRY(enqueue_loss());
+      OCRTUNE_TRY(enqueue_forward());
+      OCRTUNE_TRY(enqueue_loss());
     }
     for (std::size_t i = k == 0 ? plan_.steps.size() : parts_[k - 1].step; i-- > parts_[k].step;) {
       const PlanStep& step = plan_.steps[i];
       if (!plan_.values[many(step.output)].wants_gradient) continue;
-      OCRTUNE_DEVICE_TRY(backward_step(step));
+      OCRTUNE_TRY(backward_step(step));
     }
     return Status();
   }
@@ -331,8 +328,8 @@ class DeviceNetwork {
   Status enqueue_loss() {
     const std::size_t count = many(plan_.image.n), rows = count * many(steps());
     const CtcPlan<Value> plan = ctc_plan();
-    OCRTUNE_DEVICE_TRY(machine_.rows(rows, CtcNormalizeRow<Value>{plan}));
-    OCRTUNE_DEVICE_TRY(machine_.rows(count, CtcRecursionRow<Value>{plan}));
+    OCRTUNE_TRY(machine_.rows(rows, CtcNormalizeRow<Value>{plan}));
+    OCRTUNE_TRY(machine_.rows(count, CtcRecursionRow<Value>{plan}));
     return machine_.rows(rows, CtcGradientRow<Value>{plan, as_values(gradient(plan_.output))});
   }
 
@@ -378,8 +375,8 @@ class DeviceNetwork {
       }
     }
     if (step.op == nullptr) {
-      OCRTUNE_DEVICE_TRY(convert(plan_.values[many(step.output)].desc,
-                                 as_values(gradient(step.output)), as_values(targets_[0])));
+      OCRTUNE_TRY(convert(plan_.values[many(step.output)].desc, as_values(gradient(step.output)),
+                          as_values(targets_[0])));
     } else {
       OperatorCall call = make_call(step, step.backward_scratch);
       call.output_gradient = gradient(step.output);
@@ -389,13 +386,13 @@ class DeviceNetwork {
         parameter_gradients_.push_back(gradients() + graph_.parameters[many(index)].offset);
       }
       call.parameter_gradients = parameter_gradients_;
-      OCRTUNE_DEVICE_TRY(step.op->backward(call));
+      OCRTUNE_TRY(step.op->backward(call));
     }
     for (std::size_t k = 0; k < step.inputs.size(); ++k) {
       if (step.rules[k] != GradientRule::add) continue;
       Value* sum = as_values(gradient(step.inputs[k]));
-      OCRTUNE_DEVICE_TRY(spans(machine_, floats(plan_.values[many(step.inputs[k])].desc.shape),
-                               SumSpan<Value>{sum, as_values(targets_[k]), sum}));
+      OCRTUNE_TRY(spans(machine_, floats(plan_.values[many(step.inputs[k])].desc.shape),
+                        SumSpan<Value>{sum, as_values(targets_[k]), sum}));
     }
     return Status();
   }

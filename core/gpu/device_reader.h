@@ -25,8 +25,8 @@ class DeviceReader final : public LogitMaker {
     weights_ = OCRTUNE_TRY(machine_.allocate(
         std::max<std::size_t>(64, (parameters.size() + statistics.size()) * sizeof(float))));
     auto* start = weights_.template as<float>();
-    OCRTUNE_DEVICE_TRY(machine_.upload(start, parameters.data(), parameters.size_bytes()));
-    OCRTUNE_DEVICE_TRY(
+    OCRTUNE_TRY(machine_.upload(start, parameters.data(), parameters.size_bytes()));
+    OCRTUNE_TRY(
         machine_.upload(start + parameters.size(), statistics.data(), statistics.size_bytes()));
     if (std::is_same_v<Value, float>) return Status();
     copies_ = OCRTUNE_TRY(

@@ -47,25 +47,25 @@ class DeviceTrainer final : public Trainer {
       return Error{ErrorKind::usage, "weight decay and most gradient norm are numbers from 0 on"};
     }
     std::unique_ptr<DeviceTrainer> trainer(new DeviceTrainer(options, *model, machine, comm));
-    OCRTUNE_DEVICE_TRY(trainer->prepare());
+    OCRTUNE_TRY(trainer->prepare());
     return std::unique_ptr<Trainer>(std::move(trainer));
   }
 
   Result<StepReport> step(const Batch& batch) override {
-    OCRTUNE_DEVICE_TRY(machine_.stamp(0));
-    OCRTUNE_DEVICE_TRY(network_->start_training(spelt(batch), hand_over()));
-    OCRTUNE_DEVICE_TRY(machine_.stamp(1));
-    if (several() && options_.bucket_bytes > 0) OCRTUNE_DEVICE_TRY(comm_.finish_means(nullptr));
+    OCRTUNE_TRY(machine_.stamp(0));
+    OCRTUNE_TRY(network_->start_training(spelt(batch), hand_over()));
+    OCRTUNE_TRY(machine_.stamp(1));
+    if (several() && options_.bucket_bytes > 0) OCRTUNE_TRY(comm_.finish_means(nullptr));
     if (several() && options_.bucket_bytes == 0) {
-      OCRTUNE_DEVICE_TRY(comm_.all_reduce_mean(0, graph_.parameter_floats, nullptr));
+      OCRTUNE_TRY(comm_.all_reduce_mean(0, graph_.parameter_floats, nullptr));
     }
-    OCRTUNE_DEVICE_TRY(machine_.stamp(2));
+    OCRTUNE_TRY(machine_.stamp(2));
     AdamW settings;
     settings.learning_rate = schedule_of(options_).rate_at(steps());
     settings.weight_decay = options_.weight_decay;
     settings.clip_norm = options_.clip_norm;
-    OCRTUNE_DEVICE_TRY(network_->update(settings));
-    OCRTUNE_DEVICE_TRY(machine_.stamp(3));
+    OCRTUNE_TRY(network_->update(settings));
+    OCRTUNE_TRY(machine_.stamp(3));
     const CtcLoss loss = OCRTUNE_TRY(network_->finished_loss());
     StepReport report;
     report.loss = loss.mean;
@@ -82,8 +82,8 @@ class DeviceTrainer final : public Trainer {
   Result<double> check_against_reference() override {
     const std::size_t floats = graph_.parameter_floats;
     std::vector<float> parameters(floats), statistics(graph_.statistic_floats);
-    OCRTUNE_DEVICE_TRY(network_->get_parameters(parameters));
-    OCRTUNE_DEVICE_TRY(network_->get_statistics(statistics));
+    OCRTUNE_TRY(network_->get_parameters(parameters));
+    OCRTUNE_TRY(network_->get_statistics(statistics));
     constexpr bool kRounds = !std::is_same_v<Value, float>;
     double layers = 0;
     if (kRounds) {
@@ -108,13 +108,13 @@ class DeviceTrainer final : public Trainer {
         check, [&](const Batch& batch, std::span<float> gradients) -> Result<CtcLoss> {
           const Shape image{batch.count, 3, batch.height, batch.width};
           auto small = OCRTUNE_TRY(Net::create(graph_, machine_, image, {batch.width}));
-          OCRTUNE_DEVICE_TRY(small->set_state(parameters, statistics));
+          OCRTUNE_TRY(small->set_state(parameters, statistics));
           Result<CtcLoss> loss = small->train(batch);
           for (int run = 1; loss && run < machine_.runs_until_replay(); ++run) {
             static_cast<void>(loss = small->train(batch));  // what is replayed is checked too
           }
           if (!loss) return loss.error();
-          OCRTUNE_DEVICE_TRY(small->get_gradients(gradients));
+          OCRTUNE_TRY(small->get_gradients(gradients));
           return loss;
         });
     if (!whole) return whole.error();
@@ -133,9 +133,9 @@ class DeviceTrainer final : public Trainer {
 
   Status save(const std::string& path) const override {
     HostState state(graph_);
-    OCRTUNE_DEVICE_TRY(network_->get_parameters(state.parameters));
-    OCRTUNE_DEVICE_TRY(network_->get_statistics(state.statistics));
-    OCRTUNE_DEVICE_TRY(network_->get_moments(state.moments));
+    OCRTUNE_TRY(network_->get_parameters(state.parameters));
+    OCRTUNE_TRY(network_->get_statistics(state.statistics));
+    OCRTUNE_TRY(network_->get_moments(state.moments));
     return write_checkpoint(path, owner(), network_->updates(),
                             {state.parameters, state.statistics, state.first(), state.second()});
   }
@@ -144,7 +144,7 @@ class DeviceTrainer final : public Trainer {
     HostState state(graph_);
     const std::int64_t steps = OCRTUNE_TRY(read_checkpoint(
         path, owner(), {state.parameters, state.statistics, state.first(), state.second()}));
-    OCRTUNE_DEVICE_TRY(network_->set_state(state.parameters, state.statistics));
+    OCRTUNE_TRY(network_->set_state(state.parameters, state.statistics));
     return network_->set_moments(state.moments, steps);
   }
 
@@ -201,7 +201,7 @@ class DeviceTrainer final : public Trainer {
   typename Net::HandOver hand_over() {
     if (!several() || options_.bucket_bytes == 0) return {};
     return [this](const GradientPart& part) -> Status {
-      OCRTUNE_DEVICE_TRY(comm_.start_mean(part.first, part.end - part.first));
+      OCRTUNE_TRY(comm_.start_mean(part.first, part.end - part.first));
       return comm_.advance();
     };
   }

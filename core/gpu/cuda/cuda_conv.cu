@@ -77,16 +77,16 @@ class CudnnConv final : public ConvEngine {
 
   Status open(bool tensor_cores) {
     const Conv& conv = sizes_.conv;
-    OCRTUNE_DEVICE_TRY(tensor(x_, sizes_.in));
-    OCRTUNE_DEVICE_TRY(tensor(y_, sizes_.out));
-    OCRTUNE_DEVICE_TRY(dnn_result(cudnnCreateFilterDescriptor(&w_), "weights"));
-    OCRTUNE_DEVICE_TRY(dnn_result(
+    OCRTUNE_TRY(tensor(x_, sizes_.in));
+    OCRTUNE_TRY(tensor(y_, sizes_.out));
+    OCRTUNE_TRY(dnn_result(cudnnCreateFilterDescriptor(&w_), "weights"));
+    OCRTUNE_TRY(dnn_result(
         cudnnSetFilter4dDescriptor(w_, type(), CUDNN_TENSOR_NCHW, conv.out_channels,
                                    sizes_.in.c / conv.groups, conv.kernel.h, conv.kernel.w),
         "weights"));
     for (cudnnConvolutionDescriptor_t* into :
          {&forward_.descriptor, &input_.descriptor, &weight_.descriptor}) {
-      OCRTUNE_DEVICE_TRY(describe(conv, tensor_cores, *into));
+      OCRTUNE_TRY(describe(conv, tensor_cores, *into));
     }
     tensor_cores_ = tensor_cores;
     return choose(sizes_.training);
@@ -112,7 +112,7 @@ class CudnnConv final : public ConvEngine {
   // cuDNN's sums of bf16 come as bf16, which are then made floats.
   Status backward_weight(const void* x, const void* dy, float* dw, std::byte* scratch) override {
     auto* slopes = reinterpret_cast<Bf16*>(scratch + slopes_at());
-    OCRTUNE_DEVICE_TRY(dnn_result(
+    OCRTUNE_TRY(dnn_result(
         cudnnConvolutionBackwardFilter(handle_, &kOne, x_, x, y_, dy, weight_.descriptor,
                                        weight_.chosen.algo, scratch, weight_.chosen.memory, &kZero,
                                        w_, small() ? static_cast<void*>(slopes) : dw),
@@ -134,19 +134,19 @@ class CudnnConv final : public ConvEngine {
   std::size_t slopes_at() const { return align_up(weight_.chosen.memory, 256); }
 
   Status tensor(cudnnTensorDescriptor_t& into, const Shape& shape) const {
-    OCRTUNE_DEVICE_TRY(dnn_result(cudnnCreateTensorDescriptor(&into), "tensor"));
+    OCRTUNE_TRY(dnn_result(cudnnCreateTensorDescriptor(&into), "tensor"));
     return dnn_result(cudnnSetTensor4dDescriptor(into, CUDNN_TENSOR_NCHW, type(), shape.n, shape.c,
                                                  shape.h, shape.w),
                       "tensor");
   }
 
   Status describe(const Conv& conv, bool tensor_cores, cudnnConvolutionDescriptor_t& into) const {
-    OCRTUNE_DEVICE_TRY(dnn_result(cudnnCreateConvolutionDescriptor(&into), "convolution"));
-    OCRTUNE_DEVICE_TRY(dnn_result(
+    OCRTUNE_TRY(dnn_result(cudnnCreateConvolutionDescriptor(&into), "convolution"));
+    OCRTUNE_TRY(dnn_result(
         cudnnSetConvolution2dDescriptor(into, conv.pad.h, conv.pad.w, conv.stride.h, conv.stride.w,
                                         1, 1, CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
         "convolution"));
-    OCRTUNE_DEVICE_TRY(dnn_result(cudnnSetConvolutionGroupCount(into, conv.groups), "groups"));
+    OCRTUNE_TRY(dnn_result(cudnnSetConvolutionGroupCount(into, conv.groups), "groups"));
     return dnn_result(cudnnSetConvolutionMathType(into, small()        ? CUDNN_TENSOR_OP_MATH
                                                         : tensor_cores ? CUDNN_DEFAULT_MATH
                                                                        : CUDNN_FMA_MATH),
@@ -157,11 +157,10 @@ class CudnnConv final : public ConvEngine {
     constexpr int kMost = 16;  // algorithms come once for each kind of arithmetic
     int count = 0;
     cudnnConvolutionFwdAlgoPerf_t forward[kMost];
-    OCRTUNE_DEVICE_TRY(
-        dnn_result(cudnnGetConvolutionForwardAlgorithm_v7(handle_, x_, w_, forward_.descriptor, y_,
-                                                          kMost, &count, forward),
-                   "forward algorithms"));
-    OCRTUNE_DEVICE_TRY(pick(
+    OCRTUNE_TRY(dnn_result(cudnnGetConvolutionForwardAlgorithm_v7(
+                               handle_, x_, w_, forward_.descriptor, y_, kMost, &count, forward),
+                           "forward algorithms"));
+    OCRTUNE_TRY(pick(
         forward, count, tensor_cores_, "convolution",
         [&](cudnnConvolutionDescriptor_t conv, cudnnConvolutionFwdAlgo_t algo, std::size_t* bytes) {
           return cudnnGetConvolutionForwardWorkspaceSize(handle_, x_, w_, conv, y_, algo, bytes);
@@ -169,10 +168,10 @@ class CudnnConv final : public ConvEngine {
         forward_));
     if (!training) return Status();
     cudnnConvolutionBwdDataAlgoPerf_t input[kMost];
-    OCRTUNE_DEVICE_TRY(dnn_result(cudnnGetConvolutionBackwardDataAlgorithm_v7(
-                                      handle_, w_, y_, input_.descriptor, x_, kMost, &count, input),
-                                  "input gradient algorithms"));
-    OCRTUNE_DEVICE_TRY(pick(
+    OCRTUNE_TRY(dnn_result(cudnnGetConvolutionBackwardDataAlgorithm_v7(
+                               handle_, w_, y_, input_.descriptor, x_, kMost, &count, input),
+                           "input gradient algorithms"));
+    OCRTUNE_TRY(pick(
         input, count, tensor_cores_, "input gradient",
         [&](cudnnConvolutionDescriptor_t conv, cudnnConvolutionBwdDataAlgo_t algo,
             std::size_t* bytes) {
@@ -181,10 +180,9 @@ class CudnnConv final : public ConvEngine {
         },
         input_));
     cudnnConvolutionBwdFilterAlgoPerf_t weight[kMost];
-    OCRTUNE_DEVICE_TRY(
-        dnn_result(cudnnGetConvolutionBackwardFilterAlgorithm_v7(
-                       handle_, x_, y_, weight_.descriptor, w_, kMost, &count, weight),
-                   "weight gradient algorithms"));
+    OCRTUNE_TRY(dnn_result(cudnnGetConvolutionBackwardFilterAlgorithm_v7(
+                               handle_, x_, y_, weight_.descriptor, w_, kMost, &count, weight),
+                           "weight gradient algorithms"));
     return pick(
         weight, count, tensor_cores_, "weight gradient",
         [&](cudnnConvolutionDescriptor_t conv, cudnnConvolutionBwdFilterAlgo_t algo,

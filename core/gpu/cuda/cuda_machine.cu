@@ -39,31 +39,31 @@ Result<std::unique_ptr<CudaMachine>> CudaMachine::open(int device, const CudaOpt
                                          std::to_string(count) + " visible"};
   }
   cudaDeviceProp properties{};
-  OCRTUNE_DEVICE_TRY(cuda_result(cudaGetDeviceProperties(&properties, device), "GPU properties"));
+  OCRTUNE_TRY(cuda_result(cudaGetDeviceProperties(&properties, device), "GPU properties"));
   if (options.precision != Precision::fp32 && properties.major < 8) {
     return Error{ErrorKind::unsupported, std::string(properties.name) + " has compute capability " +
                                              std::to_string(properties.major) + "." +
                                              std::to_string(properties.minor) +
                                              "; tf32 and bf16 need 8.0"};
   }
-  OCRTUNE_DEVICE_TRY(cuda_result(cudaSetDevice(device), "choosing the GPU"));
+  OCRTUNE_TRY(cuda_result(cudaSetDevice(device), "choosing the GPU"));
   std::unique_ptr<CudaMachine> machine(new CudaMachine(options));
-  OCRTUNE_DEVICE_TRY(
+  OCRTUNE_TRY(
       cuda_result(cudaStreamCreateWithFlags(&machine->stream_, cudaStreamNonBlocking), "a stream"));
-  OCRTUNE_DEVICE_TRY(blas_result(cublasCreate(&machine->blas_), "cuBLAS"));
-  OCRTUNE_DEVICE_TRY(blas_result(cublasSetStream(machine->blas_, machine->stream_), "cuBLAS"));
+  OCRTUNE_TRY(blas_result(cublasCreate(&machine->blas_), "cuBLAS"));
+  OCRTUNE_TRY(blas_result(cublasSetStream(machine->blas_, machine->stream_), "cuBLAS"));
   // A workspace of its own, set after the stream (which resets it): with cuBLAS's a capture would
   // hold allocations, and products would not be the same bits every time.
   auto work = machine->allocate(kBlasWorkBytes);
   if (!work) return work.error();
   machine->blas_work_ = std::move(work).value();
-  OCRTUNE_DEVICE_TRY(blas_result(
+  OCRTUNE_TRY(blas_result(
       cublasSetWorkspace(machine->blas_, machine->blas_work_.as<void>(), kBlasWorkBytes),
       "cuBLAS"));
-  OCRTUNE_DEVICE_TRY(dnn_result(cudnnCreate(&machine->dnn_), "cuDNN"));
-  OCRTUNE_DEVICE_TRY(dnn_result(cudnnSetStream(machine->dnn_, machine->stream_), "cuDNN"));
+  OCRTUNE_TRY(dnn_result(cudnnCreate(&machine->dnn_), "cuDNN"));
+  OCRTUNE_TRY(dnn_result(cudnnSetStream(machine->dnn_, machine->stream_), "cuDNN"));
   for (cudaEvent_t& stamp : machine->stamps_) {
-    OCRTUNE_DEVICE_TRY(cuda_result(cudaEventCreate(&stamp), "an event"));
+    OCRTUNE_TRY(cuda_result(cudaEventCreate(&stamp), "an event"));
   }
   return Result<std::unique_ptr<CudaMachine>>(std::move(machine));
 }
@@ -138,13 +138,13 @@ Status CudaMachine::try_out(ConvEngine& engine, const ConvSizes& sizes) {
   for (const auto* buffer : {&x, &y, &w, &dw, &scratch}) {
     if (!*buffer) return buffer->error();
   }
-  OCRTUNE_DEVICE_TRY(clear(x->as<void>(), floats(sizes.in) * sizeof(Bf16)));
-  OCRTUNE_DEVICE_TRY(clear(w->as<void>(), weights * sizeof(Bf16)));
+  OCRTUNE_TRY(clear(x->as<void>(), floats(sizes.in) * sizeof(Bf16)));
+  OCRTUNE_TRY(clear(w->as<void>(), weights * sizeof(Bf16)));
   auto* work = scratch->as<std::byte>();
-  OCRTUNE_DEVICE_TRY(engine.forward(x->as<void>(), w->as<void>(), y->as<void>(), work));
+  OCRTUNE_TRY(engine.forward(x->as<void>(), w->as<void>(), y->as<void>(), work));
   if (sizes.training) {
-    OCRTUNE_DEVICE_TRY(engine.backward_input(w->as<void>(), y->as<void>(), x->as<void>(), work));
-    OCRTUNE_DEVICE_TRY(engine.backward_weight(x->as<void>(), y->as<void>(), dw->as<float>(), work));
+    OCRTUNE_TRY(engine.backward_input(w->as<void>(), y->as<void>(), x->as<void>(), work));
+    OCRTUNE_TRY(engine.backward_weight(x->as<void>(), y->as<void>(), dw->as<float>(), work));
   }
   return wait();
 }
@@ -166,12 +166,12 @@ Result<CudaBuffer> CudaMachine::allocate(std::size_t bytes) {
 Status CudaMachine::make_room(std::size_t bytes) {
   if (staged_ + bytes <= staging_bytes_) return Status();
   const std::size_t wanted = staged_ + bytes;
-  OCRTUNE_DEVICE_TRY(wait());
+  OCRTUNE_TRY(wait());
   if (staging_ != nullptr) cudaFreeHost(staging_);
   staging_ = nullptr;
   staging_bytes_ = 0;
   void* start = nullptr;
-  OCRTUNE_DEVICE_TRY(cuda_result(cudaMallocHost(&start, wanted), "page-locked memory"));
+  OCRTUNE_TRY(cuda_result(cudaMallocHost(&start, wanted), "page-locked memory"));
   staging_ = static_cast<std::byte*>(start);
   staging_bytes_ = wanted;
   return Status();
@@ -188,13 +188,13 @@ Status CudaMachine::upload(void* to, const void* from, std::size_t bytes) {
                        "upload");
   }
   cudaGetLastError();  // page-locked memory that there is not is no lasting error
-  OCRTUNE_DEVICE_TRY(
+  OCRTUNE_TRY(
       cuda_result(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_), "upload"));
   return wait();
 }
 
 Status CudaMachine::download(void* to, const void* from, std::size_t bytes) {
-  OCRTUNE_DEVICE_TRY(
+  OCRTUNE_TRY(
       cuda_result(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_), "download"));
   return wait();
 }
@@ -205,8 +205,8 @@ Status CudaMachine::stamp(int slot) {
 
 Result<double> CudaMachine::seconds_between(int from, int to) {
   float milliseconds = 0;
-  OCRTUNE_DEVICE_TRY(cuda_result(cudaEventSynchronize(stamps_[to]), "an event"));
-  OCRTUNE_DEVICE_TRY(
+  OCRTUNE_TRY(cuda_result(cudaEventSynchronize(stamps_[to]), "an event"));
+  OCRTUNE_TRY(
       cuda_result(cudaEventElapsedTime(&milliseconds, stamps_[from], stamps_[to]), "an event"));
   return milliseconds * 1e-3;
 }

@@ -69,14 +69,14 @@ class DeviceAttention final : public DeviceOperator<Machine, Value> {
       const int batch = heads_ * std::min(at_once_, in_.n - first);
       auto* parts = reinterpret_cast<Value*>(call.scratch);
       Value* scores = reinterpret_cast<Value*>(call.saved) + scores_before(first);
-      OCRTUNE_DEVICE_TRY(lay_apart(this->x(call), first, parts));
-      OCRTUNE_DEVICE_TRY(
+      OCRTUNE_TRY(lay_apart(this->x(call), first, parts));
+      OCRTUNE_TRY(
           this->machine_.product({batch, tokens_, tokens_, depth_, part(parts, 0, true),
                                   part(parts, 1, false), scores, tokens_, square(), scale(), 0}));
-      OCRTUNE_DEVICE_TRY(
+      OCRTUNE_TRY(
           this->machine_.rows(many(batch) * many(tokens_), SoftmaxRow<Value>{tokens_, scores}));
       // out[d, i] = sum over j of v[d, j] p[i, j]
-      OCRTUNE_DEVICE_TRY(this->machine_.product(
+      OCRTUNE_TRY(this->machine_.product(
           {batch, depth_, tokens_, tokens_, part(parts, 2, false), scores_at(scores, true),
            this->y(call) + many(first) * values(), tokens_, head_values(), 1, 0}));
     }
@@ -85,7 +85,7 @@ class DeviceAttention final : public DeviceOperator<Machine, Value> {
   Status backward(const OperatorCall& call) override {
     if (this->dx(call) == nullptr) return Status();
     for (int first = 0; first < in_.n; first += at_once_) {
-      OCRTUNE_DEVICE_TRY(backward_from(call, first));
+      OCRTUNE_TRY(backward_from(call, first));
     }
     return Status();
   }
@@ -123,30 +123,30 @@ class DeviceAttention final : public DeviceOperator<Machine, Value> {
     auto* slopes = reinterpret_cast<Value*>(call.scratch + 2 * parts_bytes());
     const Value* scores = reinterpret_cast<const Value*>(call.saved) + scores_before(first);
     const Value* dy = this->dy(call) + many(first) * values();
-    OCRTUNE_DEVICE_TRY(lay_apart(this->x(call), first, parts));
+    OCRTUNE_TRY(lay_apart(this->x(call), first, parts));
     // dp[i, j] = sum over d of dout[d, i] v[d, j]
-    OCRTUNE_DEVICE_TRY(this->machine_.product({batch,
-                                               tokens_,
-                                               tokens_,
-                                               depth_,
-                                               {dy, tokens_, true, head_values()},
-                                               part(parts, 2, false),
-                                               slopes,
-                                               tokens_,
-                                               square(),
-                                               1,
-                                               0}));
-    OCRTUNE_DEVICE_TRY(this->machine_.rows(many(batch) * many(tokens_),
-                                           SoftmaxBackRow<Value>{tokens_, scores, slopes}));
+    OCRTUNE_TRY(this->machine_.product({batch,
+                                        tokens_,
+                                        tokens_,
+                                        depth_,
+                                        {dy, tokens_, true, head_values()},
+                                        part(parts, 2, false),
+                                        slopes,
+                                        tokens_,
+                                        square(),
+                                        1,
+                                        0}));
+    OCRTUNE_TRY(this->machine_.rows(many(batch) * many(tokens_),
+                                    SoftmaxBackRow<Value>{tokens_, scores, slopes}));
     // dq = k ds^T, dk = q ds, dv = dout p
     const auto back = [&](const DeviceMatrix& a, const DeviceMatrix& b, int which, float factor) {
       return this->machine_.product({batch, depth_, tokens_, tokens_, a, b,
                                      slopes_of_parts + many(which) * many(at_once_) * values(),
                                      tokens_, head_values(), factor, 0});
     };
-    OCRTUNE_DEVICE_TRY(back(part(parts, 1, false), scores_at(slopes, true), 0, scale()));
-    OCRTUNE_DEVICE_TRY(back(part(parts, 0, false), scores_at(slopes, false), 1, scale()));
-    OCRTUNE_DEVICE_TRY(back({dy, tokens_, false, head_values()}, scores_at(scores, false), 2, 1));
+    OCRTUNE_TRY(back(part(parts, 1, false), scores_at(slopes, true), 0, scale()));
+    OCRTUNE_TRY(back(part(parts, 0, false), scores_at(slopes, false), 1, scale()));
+    OCRTUNE_TRY(back({dy, tokens_, false, head_values()}, scores_at(scores, false), 2, 1));
     return move_blocks(this->machine_, blocks_from(first), values(),
                        static_cast<const Value*>(slopes_of_parts), apart(),
                        this->dx(call) + many(first) * 3 * values(), together());

@@ -21,8 +21,7 @@ class DeviceConv final : public DeviceOperator<Machine, Value> {
         std::max(engine_->scratch_bytes(), bias_sums().bytes(PlainTerm<Value>::kSums));
   }
   Status forward(const OperatorCall& call) override {
-    OCRTUNE_DEVICE_TRY(
-        engine_->forward(this->x(call), this->weight(call), this->y(call), call.scratch));
+    OCRTUNE_TRY(engine_->forward(this->x(call), this->weight(call), this->y(call), call.scratch));
     const Activation kind = sizes_.conv.activation;
     if (sizes_.conv.bias) {
       return this->machine_.rows(many(sizes_.out.n) * many(sizes_.out.c),
@@ -35,11 +34,11 @@ class DeviceConv final : public DeviceOperator<Machine, Value> {
   }
   Status backward(const OperatorCall& call) override {
     if (this->dx(call) != nullptr) {
-      OCRTUNE_DEVICE_TRY(engine_->backward_input(this->weight(call), this->dy(call), this->dx(call),
-                                                 call.scratch));
+      OCRTUNE_TRY(engine_->backward_input(this->weight(call), this->dy(call), this->dx(call),
+                                          call.scratch));
     }
-    OCRTUNE_DEVICE_TRY(engine_->backward_weight(this->x(call), this->dy(call),
-                                                call.parameter_gradients[0], call.scratch));
+    OCRTUNE_TRY(engine_->backward_weight(this->x(call), this->dy(call), call.parameter_gradients[0],
+                                         call.scratch));
     if (!sizes_.conv.bias) return Status();
     return sum_channels(this->machine_, bias_sums(), PlainTerm<Value>{this->dy(call)},
                         StoreSum{call.parameter_gradients[1]}, call.scratch);

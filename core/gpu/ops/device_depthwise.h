@@ -150,11 +150,11 @@ class DeviceDepthwise final : public DeviceOperator<Machine, Value> {
   }
   Status backward(const OperatorCall& call) override {
     if (this->dx(call) != nullptr) {
-      OCRTUNE_DEVICE_TRY(this->machine_.rows(
+      OCRTUNE_TRY(this->machine_.rows(
           many(plan_.count) * many(plan_.channels),
           DepthwiseBackInputRow<Value>{plan_, call.parameters[0], this->dy(call), this->dx(call)}));
     }
-    OCRTUNE_DEVICE_TRY(backward_weight(call));
+    OCRTUNE_TRY(backward_weight(call));
     if (!conv_.bias) return Status();
     return sum_channels(this->machine_, bias_sums(), PlainTerm<Value>{this->dy(call)},
                         StoreSum{call.parameter_gradients[1]}, call.scratch);
@@ -183,7 +183,7 @@ class DeviceDepthwise final : public DeviceOperator<Machine, Value> {
   Status backward_weight(const OperatorCall& call) {
     auto* partial = reinterpret_cast<double*>(call.scratch);
     const SumPlan plan = sums();
-    OCRTUNE_DEVICE_TRY(
+    OCRTUNE_TRY(
         this->machine_.rows(plan.rows(), DepthwiseBackWeightRow<kWidth, Value>{
                                              plan_, plan, this->x(call), this->dy(call), partial}));
     return this->machine_.rows(

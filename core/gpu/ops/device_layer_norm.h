@@ -139,7 +139,7 @@ class DeviceLayerNorm final : public DeviceOperator<Machine, Value> {
   Status backward(const OperatorCall& call) override {
     const auto* saved = reinterpret_cast<const float*>(call.saved);
     if (this->dx(call) != nullptr) {
-      OCRTUNE_DEVICE_TRY(this->machine_.rows(
+      OCRTUNE_TRY(this->machine_.rows(
           tiles(), LayerNormBackRow<Value>{plan_, places(), this->x(call), call.parameters[0],
                                            saved, this->dy(call), this->dx(call)}));
     }

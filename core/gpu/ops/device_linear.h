@@ -40,18 +40,17 @@ struct WeightGradient {
     const int parts = groups(), each = count / parts;
     float* to = parts == 1 ? dw : reinterpret_cast<float*>(scratch);
     for (int n = 0; n < each; ++n) {
-      OCRTUNE_DEVICE_TRY(
-          machine.product({parts,
-                           rows,
-                           columns,
-                           plane,
-                           {dy + many(n) * y_step, plane, false, many(each) * y_step},
-                           {x + many(n) * x_step, plane, true, many(each) * x_step},
-                           to,
-                           columns,
-                           weights,
-                           1,
-                           n == 0 ? 0.0F : 1.0F}));
+      OCRTUNE_TRY(machine.product({parts,
+                                   rows,
+                                   columns,
+                                   plane,
+                                   {dy + many(n) * y_step, plane, false, many(each) * y_step},
+                                   {x + many(n) * x_step, plane, true, many(each) * x_step},
+                                   to,
+                                   columns,
+                                   weights,
+                                   1,
+                                   n == 0 ? 0.0F : 1.0F}));
     }
     if (parts == 1) return Status();
     return machine.each(weights, FoldEach{many(parts), weights, to, dw});
@@ -82,7 +81,7 @@ class DeviceLinear final : public DeviceOperator<Machine, Value> {
                                 many(out) * pixels(in_),
                                 1,
                                 0};
-    OCRTUNE_DEVICE_TRY(this->machine_.product(product));
+    OCRTUNE_TRY(this->machine_.product(product));
     if (linear_.bias) {
       return this->machine_.rows(
           many(in_.n) * many(out),
@@ -96,20 +95,20 @@ class DeviceLinear final : public DeviceOperator<Machine, Value> {
     const int out = linear_.out_channels, plane = static_cast<int>(pixels(in_));
     const std::size_t in_step = many(in_.c) * pixels(in_), out_step = many(out) * pixels(in_);
     if (this->dx(call) != nullptr) {
-      OCRTUNE_DEVICE_TRY(this->machine_.product({in_.n,
-                                                 in_.c,
-                                                 plane,
-                                                 out,
-                                                 {this->weight(call), in_.c, true, 0},
-                                                 {this->dy(call), plane, false, out_step},
-                                                 this->dx(call),
-                                                 plane,
-                                                 in_step,
-                                                 1,
-                                                 0}));
+      OCRTUNE_TRY(this->machine_.product({in_.n,
+                                          in_.c,
+                                          plane,
+                                          out,
+                                          {this->weight(call), in_.c, true, 0},
+                                          {this->dy(call), plane, false, out_step},
+                                          this->dx(call),
+                                          plane,
+                                          in_step,
+                                          1,
+                                          0}));
     }
-    OCRTUNE_DEVICE_TRY(weight_gradient().run(this->machine_, this->dy(call), this->x(call),
-                                             call.parameter_gradients[0], call.scratch));
+    OCRTUNE_TRY(weight_gradient().run(this->machine_, this->dy(call), this->x(call),
+                                      call.parameter_gradients[0], call.scratch));
     if (!linear_.bias) return Status();
     return sum_channels(this->machine_, bias_sums(), PlainTerm<Value>{this->dy(call)},
                         StoreSum{call.parameter_gradients[1]}, call.scratch);

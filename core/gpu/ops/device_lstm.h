@@ -112,35 +112,33 @@ class DeviceLstm final : public DeviceOperator<Machine, Value> {
     const Kept kept = kept_in(call.saved);
     auto* from_input = reinterpret_cast<Value*>(call.scratch);
     auto* recurrent = reinterpret_cast<float*>(call.scratch + image_bytes());
-    OCRTUNE_DEVICE_TRY(
-        this->machine_.product({in_.n,
-                                rows,
-                                in_.w,
-                                in_.c,
-                                {this->weight(call), in_.c, false, 0},
-                                {this->x(call), in_.w, false, many(in_.c) * many(in_.w)},
-                                from_input,
-                                in_.w,
-                                many(rows) * many(in_.w),
-                                1,
-                                0}));
+    OCRTUNE_TRY(this->machine_.product({in_.n,
+                                        rows,
+                                        in_.w,
+                                        in_.c,
+                                        {this->weight(call), in_.c, false, 0},
+                                        {this->x(call), in_.w, false, many(in_.c) * many(in_.w)},
+                                        from_input,
+                                        in_.w,
+                                        many(rows) * many(in_.w),
+                                        1,
+                                        0}));
     for (int step = 0; step < plan_.steps; ++step) {
       if (step > 0) {  // [N, h] of the step before, times the transpose of [4h, h]
-        OCRTUNE_DEVICE_TRY(
-            this->machine_.product({2,
-                                    in_.n,
-                                    4 * h,
-                                    h,
-                                    {kept.hidden + plan_.moment(0, step - 1, 0) * many(h), h, false,
-                                     direction_step() * many(h)},
-                                    {this->weight(call, 1), h, true, many(4 * h) * many(h)},
-                                    recurrent,
-                                    4 * h,
-                                    many(in_.n) * many(4 * h),
-                                    1,
-                                    0}));
+        OCRTUNE_TRY(this->machine_.product({2,
+                                            in_.n,
+                                            4 * h,
+                                            h,
+                                            {kept.hidden + plan_.moment(0, step - 1, 0) * many(h),
+                                             h, false, direction_step() * many(h)},
+                                            {this->weight(call, 1), h, true, many(4 * h) * many(h)},
+                                            recurrent,
+                                            4 * h,
+                                            many(in_.n) * many(4 * h),
+                                            1,
+                                            0}));
       }
-      OCRTUNE_DEVICE_TRY(this->machine_.each(
+      OCRTUNE_TRY(this->machine_.each(
           2 * many(in_.n) * many(h),
           LstmCellEach<Value>{plan_, step, from_input, recurrent, call.parameters[2],
                               call.parameters[3], kept.gates, kept.cell, kept.hidden,
@@ -156,26 +154,25 @@ class DeviceLstm final : public DeviceOperator<Machine, Value> {
     auto* dimage = reinterpret_cast<Value*>(call.scratch + gates_bytes());
     auto* carried = reinterpret_cast<float*>(call.scratch + gates_bytes() + image_bytes());
     float* dc = carried + 2 * many(in_.n) * many(h);
-    OCRTUNE_DEVICE_TRY(this->machine_.clear(carried, 4 * many(in_.n) * many(h) * sizeof(float)));
+    OCRTUNE_TRY(this->machine_.clear(carried, 4 * many(in_.n) * many(h) * sizeof(float)));
     for (int step = plan_.steps - 1; step >= 0; --step) {
-      OCRTUNE_DEVICE_TRY(
+      OCRTUNE_TRY(
           this->machine_.each(2 * many(in_.n) * many(h),
                               LstmBackEach<Value>{plan_, step, kept.gates, kept.cell,
                                                   this->dy(call), carried, dc, dgates, dimage}));
       if (step == 0) break;
-      OCRTUNE_DEVICE_TRY(
-          this->machine_.product({2,
-                                  in_.n,
-                                  h,
-                                  4 * h,
-                                  {dgates + plan_.moment(0, step, 0) * many(4 * h), 4 * h, false,
-                                   direction_step() * many(4 * h)},
-                                  {this->weight(call, 1), h, false, many(4 * h) * many(h)},
-                                  carried,
-                                  h,
-                                  many(in_.n) * many(h),
-                                  1,
-                                  0}));
+      OCRTUNE_TRY(this->machine_.product({2,
+                                          in_.n,
+                                          h,
+                                          4 * h,
+                                          {dgates + plan_.moment(0, step, 0) * many(4 * h), 4 * h,
+                                           false, direction_step() * many(4 * h)},
+                                          {this->weight(call, 1), h, false, many(4 * h) * many(h)},
+                                          carried,
+                                          h,
+                                          many(in_.n) * many(h),
+                                          1,
+                                          0}));
     }
     return finish(call, kept, dgates, dimage);
   }
@@ -212,10 +209,10 @@ class DeviceLstm final : public DeviceOperator<Machine, Value> {
     const int h = plan_.hidden, rows = 8 * h, later = (plan_.steps - 1) * in_.n;
     const std::size_t image = many(rows) * many(in_.w), input = many(in_.c) * many(in_.w);
     if (later == 0) {
-      OCRTUNE_DEVICE_TRY(
+      OCRTUNE_TRY(
           this->machine_.clear(call.parameter_gradients[1], many(rows) * many(h) * sizeof(float)));
     } else {  // steps 1.. against the hidden values of steps 0..: both lie behind one another
-      OCRTUNE_DEVICE_TRY(this->machine_.product(
+      OCRTUNE_TRY(this->machine_.product(
           {2,
            4 * h,
            h,
@@ -229,11 +226,11 @@ class DeviceLstm final : public DeviceOperator<Machine, Value> {
            0}));
     }
     // The gates' gradients in the recurrence's order are no longer needed, their place is.
-    OCRTUNE_DEVICE_TRY(weight_gradient().run(this->machine_, dimage, this->x(call),
-                                             call.parameter_gradients[0], call.scratch));
+    OCRTUNE_TRY(weight_gradient().run(this->machine_, dimage, this->x(call),
+                                      call.parameter_gradients[0], call.scratch));
     for (const std::size_t bias : {2, 3}) {
-      OCRTUNE_DEVICE_TRY(sum_channels(this->machine_, bias_sums(), PlainTerm<Value>{dimage},
-                                      StoreSum{call.parameter_gradients[bias]}, call.scratch));
+      OCRTUNE_TRY(sum_channels(this->machine_, bias_sums(), PlainTerm<Value>{dimage},
+                               StoreSum{call.parameter_gradients[bias]}, call.scratch));
     }
     if (this->dx(call) == nullptr) return Status();
     return this->machine_.product({in_.n,

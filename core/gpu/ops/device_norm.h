@@ -229,9 +229,8 @@ class DeviceNorm final : public DeviceOperator<Machine, Value> {
   }
   Status forward(const OperatorCall& call) override {
     auto* saved = reinterpret_cast<float*>(call.saved);
-    OCRTUNE_DEVICE_TRY(measure_norm(this->machine_, in_, plan_.epsilon, call.training,
-                                    this->x(call), call.statistics[0], call.statistics[1], saved,
-                                    call.scratch));
+    OCRTUNE_TRY(measure_norm(this->machine_, in_, plan_.epsilon, call.training, this->x(call),
+                             call.statistics[0], call.statistics[1], saved, call.scratch));
     if (pools()) {
       return this->machine_.each(
           outputs(), NormEach<Value>{plan_, this->x(call), call.parameters[0], call.parameters[1],
@@ -247,15 +246,15 @@ class DeviceNorm final : public DeviceOperator<Machine, Value> {
     if (pools()) {
       auto* dz = reinterpret_cast<Value*>(call.scratch +
                                           align_up(sums().bytes(NormSlopeTerm<Value>::kSums)));
-      OCRTUNE_DEVICE_TRY(this->machine_.clear(dz, floats(in_) * sizeof(Value)));
-      OCRTUNE_DEVICE_TRY(this->machine_.each(
-          outputs(), NormSlopeEach<Value>{plan_, x, gamma, beta, saved, dy, dz}));
+      OCRTUNE_TRY(this->machine_.clear(dz, floats(in_) * sizeof(Value)));
+      OCRTUNE_TRY(this->machine_.each(outputs(),
+                                      NormSlopeEach<Value>{plan_, x, gamma, beta, saved, dy, dz}));
       dy = dz;
     }
     const NormSlope rule{pools() ? Activation::none : plan_.kind, in_.c, gamma, beta, saved};
     float *dgamma = call.parameter_gradients[0], *dbeta = call.parameter_gradients[1];
-    OCRTUNE_DEVICE_TRY(sum_channels(this->machine_, sums(), NormSlopeTerm<Value>{rule, x, dy},
-                                    StoreNormSums{dbeta, dgamma}, call.scratch));
+    OCRTUNE_TRY(sum_channels(this->machine_, sums(), NormSlopeTerm<Value>{rule, x, dy},
+                             StoreNormSums{dbeta, dgamma}, call.scratch));
     if (this->dx(call) == nullptr) return Status();
     return this->machine_.rows(
         planes(), NormBackRow<Value>{plan_, rule, x, dy, dgamma, dbeta, this->dx(call)});

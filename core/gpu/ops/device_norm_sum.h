@@ -120,9 +120,9 @@ class DeviceNormSum final : public DeviceOperator<Machine, Value> {
     auto* saved = reinterpret_cast<float*>(call.saved);
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       const Shape& in = inputs_[i];
-      OCRTUNE_DEVICE_TRY(measure_norm(this->machine_, in, norm_.epsilon, call.training,
-                                      this->x(call, i), call.statistics[2 * i],
-                                      call.statistics[2 * i + 1], saved, call.scratch));
+      OCRTUNE_TRY(measure_norm(this->machine_, in, norm_.epsilon, call.training, this->x(call, i),
+                               call.statistics[2 * i], call.statistics[2 * i + 1], saved,
+                               call.scratch));
       for (int first = 0; first < in.c; first += norm_.channels) {
         row.branch[row.branches++] = {this->x(call, i) + many(first) * plane_,
                                       many(in.c) * plane_,
@@ -142,14 +142,13 @@ class DeviceNormSum final : public DeviceOperator<Machine, Value> {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       const Shape& in = inputs_[i];
       float *dgamma = call.parameter_gradients[2 * i], *dbeta = call.parameter_gradients[2 * i + 1];
-      OCRTUNE_DEVICE_TRY(
-          sum_channels(this->machine_, sum_plan(in.n, in.c, plane_),
-                       NormSumSlopeTerm<Value>{many(in.c), channels, plane_, this->x(call, i),
-                                               saved, this->dy(call)},
-                       StoreNormSums{dbeta, dgamma}, call.scratch));
+      OCRTUNE_TRY(sum_channels(this->machine_, sum_plan(in.n, in.c, plane_),
+                               NormSumSlopeTerm<Value>{many(in.c), channels, plane_,
+                                                       this->x(call, i), saved, this->dy(call)},
+                               StoreNormSums{dbeta, dgamma}, call.scratch));
       if (this->dx(call, i) != nullptr) {
         const auto total = static_cast<float>(plane_) * static_cast<float>(in.n);
-        OCRTUNE_DEVICE_TRY(this->machine_.rows(
+        OCRTUNE_TRY(this->machine_.rows(
             many(in.n) * many(in.c),
             NormSumBackRow<Value>{many(in.c), channels, plane_, total, this->x(call, i),
                                   call.parameters[2 * i], saved, this->dy(call), dgamma, dbeta,
@@ -262,9 +261,9 @@ class DeviceAffine final : public DeviceOperator<Machine, Value> {
     const auto& p = call.parameters;
     const auto& dp = call.parameter_gradients;
     const Value *x = this->x(call), *dy = this->dy(call);
-    OCRTUNE_DEVICE_TRY(sum_channels(this->machine_, sums(),
-                                    AffineTerm<Value>{kind_, x, dy, p[0], p[1], p[2]},
-                                    StoreAffineSums{{dp[0], dp[1], dp[2], dp[3]}}, call.scratch));
+    OCRTUNE_TRY(sum_channels(this->machine_, sums(),
+                             AffineTerm<Value>{kind_, x, dy, p[0], p[1], p[2]},
+                             StoreAffineSums{{dp[0], dp[1], dp[2], dp[3]}}, call.scratch));
     if (this->dx(call) == nullptr) return Status();
     return spans(this->machine_, floats(in_),
                  AffineBackSpan<Value>{kind_, x, dy, p[0], p[1], p[2], this->dx(call)});

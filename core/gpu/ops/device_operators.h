@@ -32,15 +32,15 @@ class DeviceSum final : public DeviceOperator<Machine, Value> {
   Status forward(const OperatorCall& call) override {
     for (std::size_t k = 1; k < call.inputs.size(); ++k) {
       const Value* so_far = k == 1 ? this->x(call) : this->y(call);
-      OCRTUNE_DEVICE_TRY(spans(this->machine_, floats(in_),
-                               SumSpan<Value>{so_far, this->x(call, k), this->y(call)}));
+      OCRTUNE_TRY(spans(this->machine_, floats(in_),
+                        SumSpan<Value>{so_far, this->x(call, k), this->y(call)}));
     }
     return Status();
   }
   Status backward(const OperatorCall& call) override {
     for (std::size_t k = 0; k < call.inputs.size(); ++k) {
       if (this->dx(call, k) == nullptr) continue;
-      OCRTUNE_DEVICE_TRY(
+      OCRTUNE_TRY(
           spans(this->machine_, floats(in_), CopySpan<Value>{this->dy(call), this->dx(call, k)}));
     }
     return Status();
@@ -82,8 +82,8 @@ class DeviceConcat final : public DeviceOperator<Machine, Value> {
   Status forward(const OperatorCall& call) override {
     std::size_t offset = 0;
     for (std::size_t k = 0; k < inputs_.size(); ++k) {
-      OCRTUNE_DEVICE_TRY(move_blocks(this->machine_, many(out_.n), part(k), this->x(call, k),
-                                     {1, part(k), 0, 0}, this->y(call), {1, whole(), 0, offset}));
+      OCRTUNE_TRY(move_blocks(this->machine_, many(out_.n), part(k), this->x(call, k),
+                              {1, part(k), 0, 0}, this->y(call), {1, whole(), 0, offset}));
       offset += part(k);
     }
     return Status();
@@ -92,9 +92,8 @@ class DeviceConcat final : public DeviceOperator<Machine, Value> {
     std::size_t offset = 0;
     for (std::size_t k = 0; k < inputs_.size(); ++k) {
       if (this->dx(call, k) != nullptr) {
-        OCRTUNE_DEVICE_TRY(move_blocks(this->machine_, many(out_.n), part(k), this->dy(call),
-                                       {1, whole(), 0, offset}, this->dx(call, k),
-                                       {1, part(k), 0, 0}));
+        OCRTUNE_TRY(move_blocks(this->machine_, many(out_.n), part(k), this->dy(call),
+                                {1, whole(), 0, offset}, this->dx(call, k), {1, part(k), 0, 0}));
       }
       offset += part(k);
     }
@@ -120,7 +119,7 @@ class DeviceScale final : public DeviceOperator<Machine, Value> {
   }
   Status backward(const OperatorCall& call) override {
     if (this->dx(call) != nullptr) {
-      OCRTUNE_DEVICE_TRY(this->machine_.rows(
+      OCRTUNE_TRY(this->machine_.rows(
           many(in_.n) * many(in_.c),
           ScaleRow<Value>{pixels(in_), this->dy(call), this->x(call, 1), this->dx(call)}));
     }

@@ -97,7 +97,7 @@ class DevicePool final : public DeviceOperator<Machine, Value> {
   Status backward(const OperatorCall& call) override {
     Value* dx = this->dx(call);
     if (dx == nullptr) return Status();
-    OCRTUNE_DEVICE_TRY(this->machine_.clear(dx, floats(in_) * sizeof(Value)));
+    OCRTUNE_TRY(this->machine_.clear(dx, floats(in_) * sizeof(Value)));
     if (average_) {
       return this->machine_.each(outputs(), AverageBackEach<Value>{plan_, this->dy(call), dx});
     }

@@ -12,13 +12,6 @@
 
 namespace ocrtune::device {
 
-// Returns from the calling function where the status is an error.
-#define OCRTUNE_DEVICE_TRY(status)             \
-  do {                                         \
-    const ::ocrtune::Status tried_ = (status); \
-    if (!tried_) return tried_.error();        \
-  } while (false)
-
 inline constexpr int kEnoughRows = 2048;  // groups of 128 lanes that fill the largest GPUs
 
 // Of [count, channels, plane]; samples are cut into `chunks` parts.
@@ -113,7 +106,7 @@ template <typename Machine, typename Term, typename Finish>
 Status sum_channels(Machine& machine, const SumPlan& plan, const Term& term, const Finish& finish,
                     std::byte* partial) {
   auto* sums = reinterpret_cast<double*>(partial);
-  OCRTUNE_DEVICE_TRY(machine.rows(plan.rows(), PartialSumsRow<Term>{plan, term, sums}));
+  OCRTUNE_TRY(machine.rows(plan.rows(), PartialSumsRow<Term>{plan, term, sums}));
   return machine.rows(many(plan.channels), FinishSumsRow<Term::kSums, Finish>{plan, sums, finish});
 }
 

@@ -84,9 +84,9 @@ class UnfoldConv final : public ConvEngine {
   Status forward(const void* x, const void* w, void* y, std::byte* scratch) override {
     return parts([&](int first, int count) -> Status {
       auto* columns = reinterpret_cast<Value*>(scratch);
-      OCRTUNE_DEVICE_TRY(unfold(x, first, count, columns));
+      OCRTUNE_TRY(unfold(x, first, count, columns));
       for (int g = 0; g < groups_; ++g) {
-        OCRTUNE_DEVICE_TRY(
+        OCRTUNE_TRY(
             machine_.product({count,
                               rows(),
                               pixels(),
@@ -106,7 +106,7 @@ class UnfoldConv final : public ConvEngine {
     return parts([&](int first, int count) -> Status {
       auto* columns = reinterpret_cast<Value*>(scratch);
       for (int g = 0; g < groups_; ++g) {
-        OCRTUNE_DEVICE_TRY(machine_.product(
+        OCRTUNE_TRY(machine_.product(
             {count,
              depth(),
              pixels(),
@@ -129,9 +129,9 @@ class UnfoldConv final : public ConvEngine {
   Status backward_weight(const void* x, const void* dy, float* dw, std::byte* scratch) override {
     return parts([&](int first, int count) -> Status {
       auto* columns = reinterpret_cast<Value*>(scratch);
-      OCRTUNE_DEVICE_TRY(unfold(x, first, count, columns));
+      OCRTUNE_TRY(unfold(x, first, count, columns));
       for (int n = 0; n < count; ++n) {
-        OCRTUNE_DEVICE_TRY(machine_.product(
+        OCRTUNE_TRY(machine_.product(
             {groups_,
              rows(),
              depth(),
@@ -162,7 +162,7 @@ class UnfoldConv final : public ConvEngine {
   template <typename Part>
   Status parts(const Part& part) const {
     for (int first = 0; first < count_; first += at_once_) {
-      OCRTUNE_DEVICE_TRY(part(first, std::min(at_once_, count_ - first)));
+      OCRTUNE_TRY(part(first, std::min(at_once_, count_ - first)));
     }
     return Status();
   }

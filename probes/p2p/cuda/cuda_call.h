@@ -14,16 +14,7 @@ namespace ocrtune {
 Status cuda_status(cudaError_t code, const char* what);
 
 // Returns from the calling function where the call fails.
-#define OCRTUNE_CUDA(call)                                                  \
-  do {                                                                      \
-    const ::ocrtune::Status called = ::ocrtune::cuda_status((call), #call); \
-    if (!called) return called.error();                                     \
-  } while (false)
-#define OCRTUNE_TRY(status)                   \
-  do {                                        \
-    const ::ocrtune::Status tried = (status); \
-    if (!tried) return tried.error();         \
-  } while (false)
+#define OCRTUNE_CUDA(call) OCRTUNE_TRY(::ocrtune::cuda_status((call), #call))
 
 // Polls, since a synchronising call on a hung stream never returns. interrupted: the time is up.
 Status await_stream(cudaStream_t stream, double seconds, const std::string& what);
