@@ -54,6 +54,7 @@ bool start_watcher() {
 
 void catch_interrupts() {
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGCHLD,
               SIG_DFL);  // ignored by whoever started us, our children's ends would be lost
   ::sigemptyset(&g_taken);
@@ -74,7 +75,7 @@ void catch_interrupts() {
 void release_interrupts() {
   sigset_t all;
   ::sigemptyset(&all);
-  for (int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+  for (int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ}) {
     std::signal(number, SIG_DFL);
     ::sigaddset(&all, number);
   }

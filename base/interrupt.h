@@ -4,9 +4,9 @@
 namespace ocrtune {
 
 // From here on SIGINT, SIGTERM and SIGHUP set the flag; a second one of any kind, 0.3 s later or
-// more, ends the process at once with the signal's usual effect. SIGPIPE is ignored, so a closed
-// pipe is an error of the write. A SIGHUP that was ignored (nohup) stays ignored; SIGCHLD does not,
-// for then the kernel would throw away how children ended.
+// more, ends the process at once with the signal's usual effect. SIGPIPE and SIGXFSZ are ignored:
+// a closed pipe and a full ulimit -f are errors of the write. A SIGHUP that was ignored (nohup)
+// stays ignored; SIGCHLD does not, for the kernel would throw away how children ended.
 //
 // Call it before any thread is started: the signals are blocked in all threads and taken by one
 // that does nothing else. No handler may run on a working thread, because kernels of oneDNN keep

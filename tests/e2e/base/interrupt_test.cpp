@@ -1,12 +1,15 @@
 // Signals as a flag: in forked children, because the flag is never taken back.
 #include "base/interrupt.h"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <functional>
 
 #include <gtest/gtest.h>
@@ -47,6 +50,17 @@ TEST(Interrupt, TheFirstSignalSetsTheFlagAndTheSecondEnds) {
       EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == second) << first << ": " << status;
     }
   }
+}
+
+TEST(Interrupt, AFileAtItsLimitIsAnErrorOfTheWrite) {
+  EXPECT_EQ(status_of([] {
+              catch_interrupts();
+              const rlimit none{0, 0};
+              std::FILE* file = std::tmpfile();
+              if (file == nullptr || ::setrlimit(RLIMIT_FSIZE, &none) != 0) return 2;
+              return ::write(::fileno(file), "x", 1) < 0 && errno == EFBIG ? 0 : 3;
+            }),
+            0);
 }
 
 // timeout(1) signals its child, then the child's group.

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -185,6 +186,38 @@ TEST(OutputRing, TailsWholeLines) {
   EXPECT_EQ(ring.tail(100), "e\nsecond\nthird");
   ring.append("\xff\xfe broken\n");
   EXPECT_EQ(ring.tail(1), "\xEF\xBF\xBD\xEF\xBF\xBD broken");
+}
+
+// A tracer holds the child at its end, as a dead disk or a driver would.
+TEST(Process, AStuckChildHoldsNobodyUp) {
+  ProcessOptions options;
+  options.arguments = {"sleep", "100"};
+  auto child = std::move(Process::start(options)).value();
+  const int pid = child.pid();
+  int ready[2], go[2];
+  ASSERT_EQ(::pipe2(ready, O_CLOEXEC), 0);
+  ASSERT_EQ(::pipe2(go, O_CLOEXEC), 0);
+  const pid_t tracer = ::fork();
+  if (tracer == 0) {
+    ::close(go[1]);
+    char seized = ::ptrace(PTRACE_SEIZE, pid, nullptr, PTRACE_O_TRACEEXIT) == 0 ? 'y' : 'n';
+    if (::write(ready[1], &seized, 1) != 1 || ::read(go[0], &seized, 1) != 0) ::_exit(1);
+    ::_exit(0);  // lets it go
+  }
+  ::close(go[0]);
+  char seized = 'n';
+  ASSERT_EQ(::read(ready[0], &seized, 1), 1);
+  const double begin = steady_clock().now_seconds();
+  { const Process gone = std::move(child); }
+  const double seconds = steady_clock().now_seconds() - begin;
+  const bool stuck = ::kill(pid, 0) == 0;
+  ::close(go[1]);
+  ::close(ready[0]);
+  ::close(ready[1]);
+  ::waitpid(tracer, nullptr, 0);
+  if (seized != 'y' || !stuck) GTEST_SKIP() << "no child can be held here";
+  EXPECT_GE(seconds, 4) << "it may still come to its end";
+  EXPECT_EQ(::waitpid(pid, nullptr, 0), pid);
 }
 
 }  // namespace
