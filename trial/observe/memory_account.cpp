@@ -47,6 +47,25 @@ void MemoryAccount::take_rss(const MemoryReading& reading, double) {
     bound_ += std::min(then.pss + std::max(grown, faulted), process.rss_bytes);
   }
   pending_ = std::max(pending_, bytes_);
+  note_spikes(reading);
+}
+
+// A high-water mark that has risen and stands above what is held now: a spike between two readings.
+void MemoryAccount::note_spikes(const MemoryReading& reading) {
+  std::uint64_t spike = 0, held = unmapped_;
+  for (const ProcessMemory& process : reading.processes) {
+    std::uint64_t before = 0;
+    const auto found = known_.find({process.pid, process.start_ticks});
+    if (found != known_.end()) {
+      before = found->second.peak_rss;
+      found->second.peak_rss = std::max(before, process.peak_rss_bytes);
+      held += std::min(found->second.pss, process.rss_bytes);
+    }
+    if (process.peak_rss_bytes > std::max(before, process.rss_bytes)) {
+      spike += process.peak_rss_bytes - process.rss_bytes;
+    }
+  }
+  if (spike > 0) possible_ = std::max(possible_, held + spike);
 }
 
 void MemoryAccount::take_pss(const MemoryReading& reading, double now_seconds,
@@ -55,18 +74,12 @@ void MemoryAccount::take_pss(const MemoryReading& reading, double now_seconds,
   if (pending_ > bytes_ && is_unsure_peak(bytes_, pending_)) {
     possible_ = std::max(possible_, pending_);
   }
-  std::uint64_t spike = 0;
   std::map<std::pair<int, std::uint64_t>, Known> known;
   for (const ProcessMemory& process : reading.processes) {
     const std::pair<int, std::uint64_t> identity{process.pid, process.start_ticks};
     const auto found = known_.find(identity);
     const std::uint64_t before = found == known_.end() ? 0 : found->second.peak_rss;
-    // A mark that rose since the last reading and stands above what is held now: a spike between.
-    if (process.peak_rss_bytes > std::max(before, process.rss_bytes)) {
-      spike += process.peak_rss_bytes - process.rss_bytes;
-    }
-    known[identity] = {process.rss_bytes, process.faulted_bytes, process.pss_bytes,
-                       std::max(before, process.peak_rss_bytes)};
+    known[identity] = {process.rss_bytes, process.faulted_bytes, process.pss_bytes, before};
   }
   known_ = std::move(known);
   last_pss_ = now_seconds;
@@ -83,7 +96,7 @@ void MemoryAccount::take_pss(const MemoryReading& reading, double now_seconds,
   pending_ = 0;
   measured_ = true;
   peak_ = std::max(peak_, bytes_);
-  possible_ = std::max(possible_, bytes_ + spike);
+  note_spikes(reading);
 }
 
 // Growth that RSS does not show: pages copied on write, files in shared memory, unread processes.

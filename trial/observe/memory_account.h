@@ -27,9 +27,9 @@ struct ProcessMemory {
   std::uint64_t start_ticks = 0;
   std::uint64_t rss_bytes = 0;
   std::uint64_t faulted_bytes = 0;     // a page for each minor fault since its start
-  std::uint64_t pss_bytes = 0;         // of a full reading only, like the rest
-  std::uint64_t pss_shared_bytes = 0;  // of it, shared memory (tmpfs, shm, System V)
   std::uint64_t peak_rss_bytes = 0;    // the kernel's own high-water mark
+  std::uint64_t pss_bytes = 0;         // of a full reading only, like the next
+  std::uint64_t pss_shared_bytes = 0;  // of it, shared memory (tmpfs, shm, System V)
 };
 
 struct MemoryReading {
@@ -63,8 +63,9 @@ class MemoryAccount {
 
  private:
   struct Known {
-    std::uint64_t rss = 0, faulted = 0, pss = 0, peak_rss = 0;
+    std::uint64_t rss = 0, faulted = 0, pss = 0, peak_rss = 0;  // the last: of any reading
   };
+  void note_spikes(const MemoryReading& reading);
   std::uint64_t hidden_growth() const;
   bool passes_peak(std::uint64_t bytes) const;  // by more than a reading is worth
 

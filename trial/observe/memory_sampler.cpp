@@ -56,14 +56,19 @@ std::uint64_t field_bytes(std::string_view text, std::string_view name) {
   return kib * 1024;
 }
 
-std::uint64_t resident_bytes(int pid, std::array<char, 4096>& block) {
+void read_resident(std::array<char, 4096>& block, ProcessMemory& process) {
   static const auto kPage = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  const std::string_view text = read_into(fmt::format("/proc/{}/statm", pid), block);
+  const std::string_view status = read_into(fmt::format("/proc/{}/status", process.pid), block);
+  process.rss_bytes = field_bytes(status, "\nVmRSS:\t");
+  process.peak_rss_bytes = field_bytes(status, "\nVmHWM:\t");
+  if (process.rss_bytes > 0) return;
+  // It has ended, or its many groups fill the block.
+  const std::string_view text = read_into(fmt::format("/proc/{}/statm", process.pid), block);
   const std::size_t blank = text.find(' ');
-  if (blank == std::string_view::npos) return 0;
+  if (blank == std::string_view::npos) return;
   std::uint64_t pages = 0;
   std::from_chars(text.data() + blank + 1, text.data() + text.size(), pages);
-  return pages * kPage;
+  process.rss_bytes = pages * kPage;
 }
 
 std::uint64_t faulted_bytes(int pid) {
@@ -79,15 +84,16 @@ MemoryReading read_memory(const std::vector<ProcessFacts>& members, bool with_ps
   MemoryReading reading;
   std::array<char, 4096> block{};
   for (const ProcessFacts& member : members) {
-    ProcessMemory process{member.pid, member.start_ticks, resident_bytes(member.pid, block),
-                          faulted_bytes(member.pid)};
+    ProcessMemory process;
+    process.pid = member.pid;
+    process.start_ticks = member.start_ticks;
+    process.faulted_bytes = faulted_bytes(member.pid);
+    read_resident(block, process);
     if (with_pss) {
       const std::string_view text =
           read_into(fmt::format("/proc/{}/smaps_rollup", member.pid), block);
       process.pss_bytes = text.empty() ? process.rss_bytes : field_bytes(text, "\nPss:");
       process.pss_shared_bytes = field_bytes(text, "\nPss_Shmem:");
-      process.peak_rss_bytes =
-          field_bytes(read_into(fmt::format("/proc/{}/status", member.pid), block), "\nVmHWM:\t");
     }
     reading.rss_bytes += process.rss_bytes;
     reading.pss_bytes += process.pss_bytes;
@@ -124,7 +130,7 @@ void MemorySampler::add_unmapped_shm(const std::vector<ProcessFacts>& members,
                                      MemoryReading& reading) {
   std::uint64_t open = 0, mapped = 0;
   for (const ShmFile& file : used_shm_files(members, kShmFolder, reading.pss_shared_bytes > 0)) {
-    if (!file.name.empty()) shm_names_.insert(file.name);
+    if (!file.name.empty() && file.writable) shm_names_.insert(file.name);
     const auto before = shm_before_.find({file.device, file.inode});
     const std::uint64_t old = before == shm_before_.end() ? 0 : before->second;
     (file.mapped ? mapped : open) += file.bytes > old ? file.bytes - old : 0;
@@ -135,19 +141,24 @@ void MemorySampler::add_unmapped_shm(const std::vector<ProcessFacts>& members,
   }
 }
 
-// While a process ends or gives memory back, those read before and after it count the same pages;
-// while one is forked, the pages that the child shares are missing. Such a reading is taken again;
-// when none of them is whole, the lowest counts.
+// While a process ends, gives memory back or begins to share what another has mapped, those read
+// before and after that count the same pages; while one is forked, the pages that the child shares
+// are missing. Such a reading is taken again; when none of them is whole, the lowest counts.
 MemoryReading MemorySampler::read_all(ProcessTree& tree) {
   MemoryReading lowest;
   std::vector<ProcessFacts> members = tree.scan();
   for (int i = 0; i < kTornReadings; ++i) {
+    const MemoryReading before = read_memory(members, false);
     MemoryReading reading = read_memory(members, true);
     add_unmapped_shm(members, reading);
     const MemoryReading after = read_memory(members, false);
     bool torn = false;
     for (std::size_t at = 0; at < reading.processes.size(); ++at) {
-      torn = torn || after.processes[at].rss_bytes + kTornBytes < reading.processes[at].rss_bytes;
+      const std::uint64_t then = before.processes[at].rss_bytes;
+      const std::uint64_t in_it = reading.processes[at].rss_bytes;
+      const std::uint64_t now = after.processes[at].rss_bytes;
+      torn = torn || now + kTornBytes < std::max(then, in_it) ||
+             (members.size() > 1 && now > then + kTornBytes);
     }
     const std::size_t known = members.size();
     members = tree.scan();

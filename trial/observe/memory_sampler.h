@@ -42,7 +42,7 @@ class MemorySampler {
   }
   // When the next reading is due; sooner while memory grows towards `limit_bytes` (0: none).
   double next_seconds(std::uint64_t limit_bytes) const;
-  // Names in /dev/shm that the tree had open or mapped at one of the readings.
+  // Names in /dev/shm that the tree had open or mapped to write at one of the readings.
   const std::set<std::string>& shm_names() const { return shm_names_; }
 
  private:

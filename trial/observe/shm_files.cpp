@@ -66,7 +66,12 @@ void Collector::look_at_descriptors(int pid) {
     const ssize_t size = ::readlink(link.c_str(), target.data(), target.size());
     if (size <= 0) continue;
     const std::string_view path(target.data(), static_cast<std::size_t>(size));
-    if (is_ours(path)) add(path, link);
+    if (!is_ours(path)) continue;
+    struct stat facts {};  // of the link itself: its mode says how the file was opened
+    ShmFile* file = add(path, link);
+    if (file != nullptr && ::lstat(link.c_str(), &facts) == 0 && (facts.st_mode & S_IWUSR) != 0) {
+      file->writable = true;
+    }
   }
 }
 
@@ -92,11 +97,12 @@ void Collector::look_at_maps(int pid) {
     std::from_chars(device, device + colon, major, 16);
     std::from_chars(device + colon + 1, device + fields[3].size(), minor, 16);
     std::from_chars(fields[4].data(), fields[4].data() + fields[4].size(), inode);
-    if (const auto open = files_.find({::makedev(major, minor), inode}); open != files_.end()) {
-      open->second.mapped = true;
-    } else if (!ends_with(path, kDeleted)) {
-      if (ShmFile* file = add(path, std::string(path))) file->mapped = true;
-    }
+    const auto open = files_.find({::makedev(major, minor), inode});
+    ShmFile* file = open != files_.end() ? &open->second : nullptr;
+    if (file == nullptr && !ends_with(path, kDeleted)) file = add(path, std::string(path));
+    if (file == nullptr) continue;
+    file->mapped = true;
+    file->writable = file->writable || fields[1] == "rw-s" || fields[1] == "-w-s";
   }
 }
 

@@ -15,6 +15,7 @@ struct ShmFile {
   std::uint64_t device = 0, inode = 0;
   std::uint64_t bytes = 0;  // allocated, by whomever
   bool mapped = false;      // by one of the processes
+  bool writable = false;    // ... or open, so that it may write; what it only reads is another's
 };
 
 // Regular files below `folder` and anonymous ones (memfd), each once. `maps`: also looks through

@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <csignal>
+#include <ctime>
 #include <string_view>
 
 #include "base/files.h"
@@ -42,6 +43,17 @@ bool carries_pid(std::string_view name, const std::set<int>& pids) {
   return false;
 }
 
+// "ocrtune-<pid>-<random>"
+bool is_segment_name(std::string_view name) {
+  constexpr std::string_view kPrefix = "ocrtune-";
+  if (!starts_with(name, kPrefix)) return false;
+  name.remove_prefix(kPrefix.size());
+  const std::size_t dash = name.find('-');
+  return dash != std::string_view::npos && dash > 0 && dash + 1 < name.size() &&
+         name.find_first_not_of("0123456789", 0) == dash &&
+         name.find_first_not_of("0123456789", dash + 1) == std::string_view::npos;
+}
+
 // Removes a regular file of this user's that nobody has open or mapped: the kernel grants a write
 // lease on no other, whichever container its users are in.
 bool remove_unused(const std::string& path) {
@@ -63,7 +75,21 @@ ShmLeftovers::ShmLeftovers(std::string folder)
     : folder_(std::move(folder)), before_(names_in(folder_)) {}
 
 void ShmLeftovers::look(const std::vector<ProcessFacts>& members) {
-  for (const ShmFile& file : used_shm_files(members, folder_)) used_.insert(file.name);
+  for (const ShmFile& file : used_shm_files(members, folder_)) {
+    if (file.writable) used_.insert(file.name);
+  }
+}
+
+void remove_orphaned_segments(const std::string& folder, double min_age_seconds) {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  for (const std::string& name : names_in(folder)) {
+    const std::string path = join_path(folder, name);
+    struct stat facts {};
+    if (!is_segment_name(name) || ::lstat(path.c_str(), &facts) != 0) continue;
+    const auto age = static_cast<double>(now.tv_sec - facts.st_mtim.tv_sec);
+    if (age >= min_age_seconds) remove_unused(path);
+  }
 }
 
 ShmLeftovers::Report ShmLeftovers::remove(const std::set<int>& pids, bool names_count) const {

@@ -1,10 +1,10 @@
 // Segments in /dev/shm that a killed trial leaves behind: only its own are removed.
 //
 // A file is a trial's own when it was not there before, belongs to this user, and either a process
-// of the tree had it mapped or open, or its name is one that torch, paddle or joblib give with the
-// pid of such a process in its place ("torch_4711_2"). In a container with process ids of its own
-// names prove nothing: /dev/shm may be shared with others that have the same ids. What anybody has
-// open, in whatever container, stays, and so do folders.
+// of the tree had it mapped or open to write, or its name is one that torch, paddle or joblib give
+// with the pid of such a process in its place ("torch_4711_2"). In a container with process ids of
+// its own names prove nothing: /dev/shm may be shared with others that have the same ids. What
+// anybody has open, in whatever container, stays, and so do folders.
 #pragma once
 
 #include <set>
@@ -20,9 +20,9 @@ class ShmLeftovers {
  public:
   explicit ShmLeftovers(std::string folder = "/dev/shm");
 
-  // Notes what the living members have mapped or open: before they are ended.
+  // Notes what the living members may write to: before they are ended.
   void look(const std::vector<ProcessFacts>& members);
-  // Names in the folder that they had mapped or open earlier.
+  // Names in the folder that they might write to earlier.
   void add_used(const std::set<std::string>& names) { used_.insert(names.begin(), names.end()); }
 
   struct Report {
@@ -38,5 +38,9 @@ class ShmLeftovers {
   std::set<std::string> before_;
   std::set<std::string> used_;  // names in the folder
 };
+
+// Removes segments of core/comm/shm_comm.h that are older than `min_age_seconds` and that nobody
+// has open: the ranks of a launch that was killed as they met. Names are never used twice.
+void remove_orphaned_segments(const std::string& folder = "/dev/shm", double min_age_seconds = 60);
 
 }  // namespace ocrtune

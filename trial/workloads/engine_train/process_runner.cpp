@@ -6,6 +6,7 @@
 #include "core/comm/shm_comm.h"
 #include "probes/placement/partition.h"
 #include "probes/placement/rank_groups.h"
+#include "trial/observe/shm_leftovers.h"
 #include "trial/workloads/engine_train/rank_plan.h"
 
 namespace ocrtune {
@@ -33,6 +34,7 @@ class ProcessRunner : public Runner {
       trial.cause = "binding";
       trial.reason = masks.error().what;
     } else {
+      if (knobs.nproc > 1) remove_orphaned_segments();
       const std::string segment = knobs.nproc > 1 ? new_segment_name() : "";
       trial = watch_trial(plan_of(knobs, limits, *masks, segment), limits);
       if (!segment.empty()) remove_segment(segment);

@@ -120,6 +120,23 @@ TEST(MemoryAccount, APeakThatNobodyReadIsSaid) {
   EXPECT_TRUE(is_unsure_peak(account.peak_bytes(), account.possible_peak_bytes()));
 }
 
+// The process ends before its PSS is read again.
+TEST(MemoryAccount, TheKernelsMarkIsSeenWithoutAFullReading) {
+  MemoryAccount account(1);
+  account.take_pss(reading({{1, 130, 130}}), 0, 0.001);
+  account.take_rss(reading({{1, 2, 0, 143}}), 0.1);
+  EXPECT_TRUE(is_unsure_peak(account.peak_bytes(), account.possible_peak_bytes()));
+  EXPECT_EQ(account.possible_peak_bytes(), 143 * kMiB);
+}
+
+TEST(MemoryAccount, ASpikeIsAddedToWhatIsHeldAndNotToAnEstimate) {
+  MemoryAccount account(1);
+  account.take_pss(reading({{1, 100, 100}, {2, 100, 100}}), 0, 0.001);
+  account.take_rss(reading({{1, 100, 0, 110}, {2, 500, 0}}), 0.1);  // 2 maps what others hold, too
+  account.take_pss(reading({{1, 100, 100}, {2, 500, 120}}), 0.1, 0.001);
+  EXPECT_EQ(account.possible_peak_bytes(), 220 * kMiB);
+}
+
 TEST(MemoryAccount, AnEstimateThatWasReadAtOnceIsSettled) {
   MemoryAccount account(1);
   account.take_pss(reading({{1, 100, 50}, {2, 100, 50}}), 0, 0.001);

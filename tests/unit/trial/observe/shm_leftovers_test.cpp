@@ -1,6 +1,7 @@
 #include "trial/observe/shm_leftovers.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <optional>
@@ -46,6 +47,44 @@ TEST_F(Leftovers, ANameNeedsThePidInItsPlace) {
   EXPECT_TRUE(path_exists(path("torch_7_folder/data")));
 }
 
+TEST_F(Leftovers, SegmentsOfKilledLaunchesGo) {
+  for (const char* name : {"ocrtune-17-4", "ocrtune-18-4", "ocrtune-17", "ocrtune-17-4-1",
+                           "ocrtune-a-4", "other-17-4", "xocrtune-17-4"}) {
+    put(name);
+  }
+  remove_orphaned_segments(folder_, 60);
+  EXPECT_TRUE(path_exists(path("ocrtune-17-4"))) << "its ranks may yet come";
+  const int held = ::open(path("ocrtune-18-4").c_str(), O_RDWR | O_CLOEXEC);
+  void* mapped = ::mmap(nullptr, 1, PROT_READ, MAP_SHARED, held, 0);
+  ::close(held);
+  remove_orphaned_segments(folder_, 0);
+  EXPECT_TRUE(path_exists(path("ocrtune-18-4"))) << "mapped by a rank";
+  ::munmap(mapped, 1);
+  EXPECT_FALSE(path_exists(path("ocrtune-17-4")));
+  for (const char* name :
+       {"ocrtune-17", "ocrtune-17-4-1", "ocrtune-a-4", "other-17-4", "xocrtune-17-4"}) {
+    EXPECT_TRUE(path_exists(path(name))) << name;
+  }
+}
+
+// Another job's cache, which the trial only reads; that job has it open at times.
+TEST_F(Leftovers, WhatWasOnlyReadIsNotTheTrials) {
+  put("cache");
+  put("own");
+  const int cache = ::open(path("cache").c_str(), O_RDONLY | O_CLOEXEC);
+  const int own = ::open(path("own").c_str(), O_RDWR | O_CLOEXEC);
+  void* mapped = ::mmap(nullptr, 1, PROT_READ, MAP_SHARED, cache, 0);
+  ProcessFacts self;
+  self.pid = ::getpid();
+  shm_->look({self});
+  ::munmap(mapped, 1);
+  ::close(cache);
+  ::close(own);
+  const auto report = shm_->remove({}, true);
+  EXPECT_THAT(report.removed, ElementsAre("own"));
+  EXPECT_THAT(report.left, ElementsAre("cache"));
+}
+
 TEST_F(Leftovers, WhatSomebodyHasOpenStays) {
   put("psm_held");
   put("psm_free");
@@ -72,7 +111,7 @@ TEST_F(Leftovers, AnotherUsersFilesAndLinksStay) {
 
 TEST_F(Leftovers, SeesWhatThisProcessHasOpen) {
   put("held");
-  const int held = ::open(path("held").c_str(), O_RDONLY | O_CLOEXEC);
+  const int held = ::open(path("held").c_str(), O_RDWR | O_CLOEXEC);
   ProcessFacts self;
   self.pid = ::getpid();
   shm_->look({self});
