@@ -2,12 +2,14 @@
 """Measures settings of the Paddle client by hand: the truth that `ocrtune tune` is held against.
 
     bench/clients/hand_sweep.py [--python PYTHON] [--rounds 2] [--seconds 12] [--out sweep.csv]
-                                [SETTING ...]         # nproc,threads,batch,workers such as 2,1,32,0
+                                [--favour] [SETTING ...]   # nproc,threads,batch,workers such as 2,1,32,0
 
 ocrtune takes no part. The settings (all of a small grid unless named) are visited in rounds, there
 and back. A visit starts the launcher, leaves out all lines of the first two seconds after the first
 one, and prints images/s of the whole job, CPU seconds an image and seconds until the first line. threads
-0 leaves OMP_NUM_THREADS alone. The busy CPUs of everybody else stand beside each visit.
+0 leaves OMP_NUM_THREADS alone. The busy CPUs of everybody else stand beside each visit. --favour gives
+the visit's sessions most of the CPUs where others compute too: Linux shares CPUs out among sessions
+(sched_autogroup), so that the niceness of the others does not count. Needs root.
 """
 
 import argparse
@@ -73,7 +75,15 @@ def end_all(mark):
         time.sleep(0.5)
 
 
-def visit(python, folder, setting, seconds):
+def favour_sessions(mark):
+    for entry in members(mark):
+        try:
+            (entry / "autogroup").write_text("-15")
+        except OSError:
+            pass
+
+
+def visit(python, folder, setting, seconds, favour=False):
     nproc, threads, batch, workers = setting
     logs = folder / "log"
     shutil.rmtree(logs, ignore_errors=True)
@@ -91,12 +101,14 @@ def visit(python, folder, setting, seconds):
     job = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL,
                            stderr=subprocess.DEVNULL, start_new_session=True)
     first = None
-    lines_before, cpu_before, busy_before, since = 0, 0, 0, 0
+    lines_before, cpu_before, busy_before, since = 0, 0, 0, 0.0
     rates = []
     try:
         while True:
             time.sleep(0.25)
             now = time.monotonic()
+            if favour and not since:
+                favour_sessions(mark)
             text = ""
             log = logs / "workerlog.0"
             if log.exists():
@@ -135,6 +147,7 @@ def main():
     parser.add_argument("--python", help="with paddle and yaml; default: tests/clients/install")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=12)
+    parser.add_argument("--favour", action="store_true", help="most of the CPUs for each visit")
     parser.add_argument("--out", help="CSV of all visits")
     given = parser.parse_args()
     python = given.python
@@ -150,7 +163,7 @@ def main():
         (folder / "labels.txt").write_text("".join(f"img_{i}.png\tabc\n" for i in range(4000)))
         for turn in range(given.rounds):
             for setting in settings if turn % 2 == 0 else reversed(settings):
-                seen = visit(python, folder, setting, given.seconds)
+                seen = visit(python, folder, setting, given.seconds, given.favour)
                 if seen:
                     found[setting].append(seen)
     print("nproc,threads,batch,workers | images/s | CPU s an image | others' CPUs | start s")

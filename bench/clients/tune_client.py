@@ -102,10 +102,13 @@ def main():
             left = survivors(mark)
         leaked = of_clients(set(os.listdir("/dev/shm")) - shm)
         folders = sorted(os.listdir(folder / "tmp"))
-    if ran.returncode != 0:
+    if ran.returncode not in (0, 1):
         print(ran.stdout, "exit code", ran.returncode)
         sys.exit(1)
     run = json.loads(ran.stdout)
+    if not run.get("found"):
+        print(run.get("answer"))
+        sys.exit(1)
     best, gain = run["recommendation"], run["gain"]
     rate = best["samples_per_second"]
     row = [given.client, json.dumps(run["baseline"]["knobs"]), json.dumps(best["knobs"]),

@@ -13,8 +13,8 @@ namespace {
 // Beliefs before any window was seen. How much of the bracket between the longest wait and the sum
 // was lost: anything between none and all. What an external CPU's use of shared caches and cores
 // costs a running thread: 0 to 30 % were measured.
-constexpr double kOverlap = 0.5, kOverlapError = 0.29;
-constexpr double kSharing = 0.10, kSharingError = 0.07;
+constexpr double kOverlap = 0.25, kOverlapError = 0.22;
+constexpr double kSharing = 0.12, kSharingError = 0.08;
 constexpr double kFormError =
     0.15;  // of what was put right: the form of the model is not the truth
 constexpr double kWindowNoise = 0.02;  // of a window's rate, at least
@@ -123,8 +123,10 @@ class Regression {
     double lost = 0;
     for (std::size_t i = 0; i < windows_.size(); ++i)
       lost += weights_[i] * windows_[i].lost / weight;
-    estimate.model_error = std::hypot(
-        std::sqrt(std::max(0.0, all * all - estimate.error * estimate.error)), kFormError * lost);
+    estimate.sharing_error = -covariance_[0][2] / kSharingError / parameters_[0];
+    const double rest = all * all - estimate.error * estimate.error -
+                        estimate.sharing_error * estimate.sharing_error;
+    estimate.model_error = std::hypot(std::sqrt(std::max(0.0, rest)), kFormError * lost);
     return estimate;
   }
 

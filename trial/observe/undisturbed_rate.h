@@ -18,8 +18,10 @@ namespace ocrtune {
 struct RateEstimate {
   double samples_per_second = 0;  // 0: no window has a rate
   double error = 0;               // standard error of its logarithm, from the windows
-  // The part of the error that stays however many trials are made: what the model does not know.
-  double model_error = 0;
+  // What the model does not know, which stays however many trials are made: by itself, and by
+  // what external load beside running threads costs. The latter is one unknown of the machine, so
+  // it errs alike in all trials; its sign counts.
+  double model_error = 0, sharing_error = 0;
   bool modelled = false;   // rests on disturbed windows
   double cpu_seconds = 0;  // of one sample, median over the windows; 0: not observed
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/stats.h"
+#include "trial/observe/undisturbed_rate.h"
 #include "tuner/models/repeats.h"
 
 namespace ocrtune {
@@ -31,6 +32,8 @@ int Ledger::add(const Trial& trial) {
   }
   record.samples_per_second.push_back(trial.samples_per_second);
   record.step_seconds.push_back(step_seconds_of(trial, objective_));
+  const double cpu_seconds = undisturbed_rate(trial.samples).cpu_seconds;
+  if (cpu_seconds > 0) record.busy_cpus.push_back(trial.samples_per_second * cpu_seconds);
   if (trial.noisy()) {
     ++record.discarded;
     record.discarded_rates.push_back(objective_value);

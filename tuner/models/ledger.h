@@ -20,6 +20,7 @@ struct PointRecord {
   std::vector<double> discarded_rates;
   std::vector<int> times, discarded_times;               // which trial of the run gave each rate
   std::vector<double> samples_per_second, step_seconds;  // of the ok trials
+  std::vector<double> busy_cpus;                         // of those whose CPU time was observed
   std::uint64_t peak_bytes = 0;                          // worst of its trials
   int trials = 0;
   int failures = 0;
@@ -50,6 +51,8 @@ class Ledger {
   bool eligible(int point) const;
   int best() const;                     // eligible with the highest median merit; -1: none
   double median_rate(int point) const;  // 0 if none worked
+  // CPUs that the point keeps busy when nothing disturbs it; 0: not observed.
+  double busy_cpus(int point) const { return median(record(point).busy_cpus); }
 
   // What the next trial will probably take: an upper quartile of what trials took lately.
   double expected_trial_seconds(double before_any) const;

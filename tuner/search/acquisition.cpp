@@ -99,7 +99,9 @@ double Acquisition::log_floor() const {
 std::vector<int> Acquisition::candidates(Random& random) const {
   const Space& space = *board_->space;
   std::vector<std::pair<double, int>> by_model;
-  const auto allowed = [&](int point) { return board_->open(point) && board_->runnable(point); };
+  const auto allowed = [&](int point) {
+    return board_->open(point) && board_->runnable(point) && !board_->crowded(point);
+  };
   for (int point = 0; point < space.size(); ++point) {
     if (allowed(point)) by_model.emplace_back(-forecaster_->rough_log_rate(point), point);
   }

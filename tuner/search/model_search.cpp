@@ -38,8 +38,9 @@ constexpr double kLastChance = 0.02;  // to fit, of a guarded trial when all els
 constexpr int kScanned = 600;         // points of a large space that one proposal looks at
 constexpr int kRulesFrom = 16;        // trials left beside the race
 constexpr int kMaxShares = 4;
-constexpr int kNoRaceBelow = 6;   // trials: each goes to a setting that was not run
-constexpr double kWideGuess = 5;  // deviations; a model that saw ten trials can be that wrong
+constexpr int kRungsADoubling = 2;  // of the CPUs, beside their shares
+constexpr int kNoRaceBelow = 6;     // trials: each goes to a setting that was not run
+constexpr double kWideGuess = 5;    // deviations; a model that saw ten trials can be that wrong
 
 // `point` with two of its words replaced by a pair that no working trial had: what two words do
 // together cannot be told from either.
@@ -100,8 +101,10 @@ class ModelSearch : public Search {
     if (!forecaster_.ready()) return prediction;
     const SpeedForecast speed = forecaster_.forecast(point);
     const double half = forecaster_.wide() * speed.stddev;
-    prediction.objective_value = {std::exp(speed.log_rate), std::exp(speed.log_rate - half),
-                                  std::exp(speed.log_rate + half)};
+    const double most = board_.most_rate(point);
+    const auto value = [&](double log_rate) { return std::min(std::exp(log_rate), most); };
+    prediction.objective_value = {value(speed.log_rate), value(speed.log_rate - half),
+                                  value(speed.log_rate + half)};
     const Goal goal = board_.options.objective.goal;
     if (goal == Goal::energy) return prediction;
     const double samples =
@@ -190,15 +193,24 @@ class ModelSearch : public Search {
 
   void learn() const { forecaster_.update(board_.ledger); }
 
-  static int max_ladder(int budget) { return std::clamp(budget / 3, 3, 8); }
+  // Two CPUs leave little to learn about processes and threads that their shares do not tell.
+  int max_ladder(int budget) const {
+    const int most = std::clamp(budget / 3, 3, 8);
+    if (shares_.empty()) return most;
+    const int doublings = static_cast<int>(std::ceil(std::log2(board_.options.cpus)));
+    return std::min(most, shares_tried_ + kRungsADoubling * doublings);
+  }
 
   std::function<bool(int)> admitted_and_open() const {
-    return [this](int point) { return board_.open(point) && board_.safety.admitted(point); };
+    return [this](int point) {
+      return board_.open(point) && board_.safety.admitted(point) && !board_.crowded(point);
+    };
   }
 
   std::function<bool(int)> runnable_and_open() const {
     return [this](int point) {
-      return board_.open(point) && board_.runnable(point) && affordable(point);
+      return board_.open(point) && board_.runnable(point) && affordable(point) &&
+             !board_.crowded(point);
     };
   }
 
@@ -230,7 +242,7 @@ class ModelSearch : public Search {
       if (!board_.open(point)) continue;
       const SpeedForecast speed = forecaster_.forecast(point);
       const double high = speed.log_rate + forecaster_.wide() * speed.stddev;
-      if (high <= bar || !affordable(point)) continue;
+      if (high <= bar || !affordable(point) || board_.crowded(point)) continue;
       const Safety& safety = board_.safety;
       if (!safety.admitted(point) && !safety.guardable(point, kLastChance)) continue;
       bar = high;

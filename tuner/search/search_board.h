@@ -1,7 +1,9 @@
 // What every strategy keeps: the ledger, the safe set, and the words it ends with.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +18,8 @@
 namespace ocrtune {
 
 struct SearchBoard {
+  static constexpr double kBusyShare = 0.9;  // of the CPUs: what more can be had is under 10 %
+
   SearchBoard(const Space& space_, const SearchOptions& options_)
       : space(&space_),
         options(options_),
@@ -49,6 +53,32 @@ struct SearchBoard {
     const PointRecord& record = ledger.record(point);
     return record.rates.empty() && record.failures == 0 && record.discarded > 0 &&
            record.discarded < 3;
+  }
+
+  // More processes and threads than another setting that has all CPUs busy by itself: they can only
+  // take turns. Such a setting is not worth a trial, whatever a model hopes of it.
+  bool crowded(int point) const {
+    if (options.cpus <= 0 || options.objective.goal != Goal::throughput) return false;
+    const Knobs& more = space->knobs(point);
+    return std::any_of(ledger.tried().begin(), ledger.tried().end(), [&](int tried) {
+      const Knobs& seen = space->knobs(tried);
+      return more.nproc >= seen.nproc && more.threads >= seen.threads &&
+             more.nproc * more.threads > seen.nproc * seen.threads &&
+             seen.nproc * seen.threads >= options.cpus && ledger.record(tried).works() &&
+             ledger.busy_cpus(tried) >= kBusyShare * options.cpus;
+    });
+  }
+
+  // What a crowded setting may reach at most, by the CPU time that a sample takes: infinity if it
+  // is not crowded.
+  double most_rate(int point) const {
+    if (!crowded(point)) return std::numeric_limits<double>::infinity();
+    double most = 0;
+    for (int tried : ledger.tried()) {
+      const double busy = ledger.busy_cpus(tried);
+      if (busy > 0) most = std::max(most, ledger.median_rate(tried) * options.cpus / busy);
+    }
+    return most;
   }
 
   // The user's setting, for the race; -1: none, or it does not work.

@@ -30,21 +30,6 @@ const Setting* best_of(const std::vector<const Setting*>& from) {
   });
 }
 
-std::vector<const Setting*> candidates(const std::vector<const Setting*>& working,
-                                       const RecommendOptions& options) {
-  std::vector<const Setting*> raced;
-  for (const Setting* setting : working) {
-    if (setting->raced) raced.push_back(setting);
-  }
-  if (raced.empty() || options.objective.goal == Goal::memory) return working;
-  // One trial that happens to be quick is no reason; one beyond all doubt is.
-  const Setting* best = best_of(raced);
-  for (const Setting* setting : working) {
-    if (!setting->raced && ratio_interval(*setting, *best).low > 1) raced.push_back(setting);
-  }
-  return raced;
-}
-
 bool safer(const Setting* a, const Setting* b) {
   const auto weight = [](const Setting* setting) {
     const SettingSummary& summary = setting->summary;
@@ -52,6 +37,26 @@ bool safer(const Setting* a, const Setting* b) {
                            summary.knobs.workers, summary.knobs.batch);
   };
   return weight(a) < weight(b);
+}
+
+std::vector<const Setting*> candidates(const std::vector<const Setting*>& working,
+                                       const RecommendOptions& options) {
+  std::vector<const Setting*> raced;
+  for (const Setting* setting : working) {
+    if (setting->raced) raced.push_back(setting);
+  }
+  // A race of one, cut off by the end of the budget, has told nothing apart.
+  if (raced.size() < 2 || options.objective.goal == Goal::memory) return working;
+  // One trial that happens to be quick is no reason; one beyond all doubt is, and so are two where
+  // less memory is needed.
+  const Setting* best = best_of(raced);
+  for (const Setting* setting : working) {
+    if (setting->raced) continue;
+    const bool lighter = setting->rates.size() > 1 && safer(setting, best) &&
+                         setting->estimate.median >= best->estimate.median;
+    if (lighter || ratio_interval(*setting, *best).low > 1) raced.push_back(setting);
+  }
+  return raced;
 }
 
 // Those that do not tie, and yet these trials cannot tell them from the chosen one, however far

@@ -13,6 +13,8 @@ namespace {
 
 constexpr double kPriorDof = 4;    // what the pooled noise counts as, for one setting
 constexpr double kOutlierDof = 4;  // of the Student t that doubts single trials
+constexpr double kNormal95 = 1.96;
+constexpr double kOwnModel = 0.3;  // of a model's error, what the settings of a team have apart
 constexpr int kPasses = 6;
 constexpr std::size_t kMaxJoint = 250;  // trials in one fit: its cost grows with their cube
 constexpr double kShares[] = {0, 0.5, 1, 2, 4, 8, 16};  // of the rounds' deviation to the trials'
@@ -23,7 +25,7 @@ using Eigen::VectorXd;
 // One fit for given variances; `likelihood` is the restricted one's logarithm.
 struct Solved {
   VectorXd rates;
-  MatrixXd covariance;
+  MatrixXd covariance, model_covariance;  // of all; of what the models do not know
   VectorXd residuals;
   double likelihood = 0;
 };
@@ -74,7 +76,19 @@ class Problem {
       v(i, i) = own_variance(i) / doubt_[static_cast<std::size_t>(i)];
       for (Eigen::Index j = 0; j < rows(); ++j) {
         if (i == j || (at(i).round > 0 && at(i).round == at(j).round)) v(i, j) += rounds;
-        if (at(i).setting == at(j).setting) v(i, j) += at(i).model_error * at(j).model_error;
+      }
+    }
+    return v;
+  }
+
+  MatrixXd model_variance() const {
+    MatrixXd v = MatrixXd::Zero(rows(), rows());
+    for (Eigen::Index i = 0; i < rows(); ++i) {
+      for (Eigen::Index j = 0; j < rows(); ++j) {
+        v(i, j) = at(i).sharing_error * at(j).sharing_error;
+        const double both = at(i).model_error * at(j).model_error;
+        if (at(i).team == at(j).team) v(i, j) += (1 - kOwnModel * kOwnModel) * both;
+        if (at(i).setting == at(j).setting) v(i, j) += kOwnModel * kOwnModel * both;
       }
     }
     return v;
@@ -82,7 +96,8 @@ class Problem {
 
   Solved solve(double share) const {
     Solved solved;
-    const MatrixXd v = variance(share);
+    const MatrixXd model = model_variance();
+    const MatrixXd v = variance(share) + model;
     const Eigen::LDLT<MatrixXd> factor(v);
     const MatrixXd weighted = factor.solve(design_);
     const MatrixXd precision = design_.transpose() * weighted;
@@ -91,6 +106,8 @@ class Problem {
     for (Eigen::Index i = 0; i < rows(); ++i) values[i] = at(i).log_rate;
     solved.rates = inner.solve(weighted.transpose() * values);
     solved.covariance = inner.solve(MatrixXd::Identity(precision.rows(), precision.cols()));
+    const MatrixXd shares = solved.covariance * weighted.transpose();  // of trials in rates
+    solved.model_covariance = shares * model * shares.transpose();
     const VectorXd rest = values - design_ * solved.rates;
     const VectorXd pull = factor.solve(rest);
     const auto log_determinant = [](const Eigen::LDLT<MatrixXd>& of) {
@@ -178,7 +195,8 @@ RateFit::RateFit(const std::vector<RateObservation>& observations, std::size_t s
                  double noise)
     : settings_(settings),
       log_rates_(settings, -std::numeric_limits<double>::infinity()),
-      covariance_(settings * settings, 0),
+      noise_covariance_(settings * settings, 0),
+      model_covariance_(settings * settings, 0),
       dof_(settings, kPriorDof - 1) {
   std::vector<RateObservation> joint = observations;
   if (observations.size() > kMaxJoint) {
@@ -206,7 +224,7 @@ void RateFit::fit_alone(const std::vector<RateObservation>& observations,
     for (const RateObservation& one : seen) {
       logs.push_back(one.log_rate);
       errors.push_back(one.error);
-      model_errors.push_back(one.model_error);
+      model_errors.push_back(std::hypot(one.model_error, one.sharing_error));
     }
     const auto count = static_cast<double>(seen.size());
     const double own = stddev(logs);
@@ -216,7 +234,8 @@ void RateFit::fit_alone(const std::vector<RateObservation>& observations,
         median_error(std::hypot(std::sqrt(variance), median(errors)), static_cast<int>(count));
     const double model_error = median(model_errors);
     log_rates_[setting] = median(logs);
-    covariance_[setting * settings_ + setting] = error * error + model_error * model_error;
+    noise_covariance_[setting * settings_ + setting] = error * error;
+    model_covariance_[setting * settings_ + setting] = model_error * model_error;
   }
 }
 
@@ -230,28 +249,38 @@ void RateFit::fit_jointly(const std::vector<RateObservation>& observations, doub
     const auto row = static_cast<Eigen::Index>(a);
     log_rates_[columns[a]] = solved.rates[row];
     for (std::size_t b = 0; b < columns.size(); ++b) {
-      covariance_[columns[a] * settings + columns[b]] =
-          solved.covariance(row, static_cast<Eigen::Index>(b));
+      const auto column = static_cast<Eigen::Index>(b);
+      const double model = solved.model_covariance(row, column);
+      model_covariance_[columns[a] * settings + columns[b]] = model;
+      noise_covariance_[columns[a] * settings + columns[b]] =
+          solved.covariance(row, column) - model;
     }
   }
 }
 
 Interval RateFit::rate(std::size_t setting) const {
   if (!std::isfinite(log_rates_[setting])) return {};
-  const double error = std::sqrt(std::max(0.0, covariance_[setting * settings_ + setting]));
-  return around(log_rates_[setting], t_quantile_95(dof_[setting]) * error);
+  return around(log_rates_[setting], half_width(setting, setting, dof_[setting]));
 }
 
-double RateFit::variance_of_difference(std::size_t a, std::size_t b) const {
-  return std::max(0.0, covariance_[a * settings_ + a] + covariance_[b * settings_ + b] -
-                           2 * covariance_[a * settings_ + b]);
+double RateFit::variance(const std::vector<double>& covariance, std::size_t a,
+                         std::size_t b) const {
+  const double own = covariance[a * settings_ + a];
+  if (a == b) return std::max(0.0, own);
+  return std::max(0.0, own + covariance[b * settings_ + b] - 2 * covariance[a * settings_ + b]);
+}
+
+// Only the noise is measured by few repeats; what the models do not know is a belief of known
+// width.
+double RateFit::half_width(std::size_t a, std::size_t b, double dof) const {
+  return std::hypot(t_quantile_95(dof) * std::sqrt(variance(noise_covariance_, a, b)),
+                    kNormal95 * std::sqrt(variance(model_covariance_, a, b)));
 }
 
 Interval RateFit::ratio(std::size_t a, std::size_t b) const {
   if (!std::isfinite(log_rates_[a]) || !std::isfinite(log_rates_[b])) return {};
   if (a == b) return {1, 1, 1};
-  const double half =
-      t_quantile_95(std::min(dof_[a], dof_[b])) * std::sqrt(variance_of_difference(a, b));
+  const double half = half_width(a, b, std::min(dof_[a], dof_[b]));
   return around(log_rates_[a] - log_rates_[b], std::max(half, half_by_rounds(a, b)));
 }
 
@@ -269,7 +298,8 @@ double RateFit::half_by_rounds(std::size_t a, std::size_t b) const {
 double RateFit::chance_above(std::size_t a, std::size_t b, double ratio) const {
   if (!std::isfinite(log_rates_[a]) || !std::isfinite(log_rates_[b])) return 0;
   const double ahead = log_rates_[a] - log_rates_[b] - std::log(ratio);
-  const double error = std::sqrt(variance_of_difference(a, b));
+  const double error =
+      std::sqrt(variance(noise_covariance_, a, b) + variance(model_covariance_, a, b));
   if (!(error > 0)) return ahead > 0 ? 1 : 0;
   return 0.5 * std::erfc(-ahead / error / std::sqrt(2.0));
 }

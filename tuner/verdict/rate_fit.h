@@ -21,8 +21,12 @@ struct RateObservation {
   std::size_t setting = 0;  // 0, 1, ...
   int round = 0;            // 0: of none
   double log_rate = 0;
-  double error = 0;        // of its own, beside the noise between trials
-  double model_error = 0;  // shared by the trials of the setting
+  double error = 0;  // of its own, beside the noise between trials
+  // What the model of disturbed windows does not know, each trial in its own measure: how the waits
+  // of such processes and threads add up, which settings of one team have nearly in common; and
+  // what strangers beside running threads cost, which all trials have in common (signed).
+  double model_error = 0, sharing_error = 0;
+  std::size_t team = 0;
 };
 
 class RateFit {
@@ -37,7 +41,8 @@ class RateFit {
  private:
   std::size_t settings_ = 0;
   std::vector<double> log_rates_;
-  std::vector<double> covariance_;  // settings x settings
+  // settings x settings: of noise, which few repeats measure, and of what the model does not know.
+  std::vector<double> noise_covariance_, model_covariance_;
   std::vector<double> dof_;
 
   std::vector<std::map<int, double>> rounds_;  // of each setting: round -> logarithm of its rate
@@ -46,7 +51,9 @@ class RateFit {
   // Of a long run: each setting that is not among `joint` by its own trials.
   void fit_alone(const std::vector<RateObservation>& observations,
                  const std::vector<RateObservation>& joint, double noise);
-  double variance_of_difference(std::size_t a, std::size_t b) const;
+  // Of rate a, or of the difference to b where that is another setting.
+  double variance(const std::vector<double>& covariance, std::size_t a, std::size_t b) const;
+  double half_width(std::size_t a, std::size_t b, double dof) const;  // at 95 %
   // Two settings may differ more from round to round than repeats elsewhere do. 0: too few rounds.
   double half_by_rounds(std::size_t a, std::size_t b) const;
 };

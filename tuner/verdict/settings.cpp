@@ -12,7 +12,8 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kDisturbedError = 3;  // times the noise, where nothing says what was lost
+constexpr std::size_t kMaxThreads = 100000;  // of a process: tells teams apart
+constexpr double kDisturbedError = 3;        // times the noise, where nothing says what was lost
 
 struct Gathered {
   std::vector<double> objective_values, step_seconds, samples_per_joule, cpu_seconds;
@@ -55,12 +56,15 @@ RateObservation observation_of(const Trial& trial, std::size_t setting, double v
                                double noise) {
   RateObservation seen;
   seen.setting = setting;
+  seen.team = static_cast<std::size_t>(trial.knobs.nproc) * kMaxThreads +
+              static_cast<std::size_t>(trial.knobs.threads);
   seen.round = trial.round;
   seen.log_rate = std::log(value);
   const RateEstimate estimate = undisturbed_rate(trial.samples);
   if (!estimate.modelled) return seen;
   seen.error = rates ? estimate.error : kDisturbedError * noise;
   seen.model_error = rates ? estimate.model_error : 0;
+  seen.sharing_error = rates ? estimate.sharing_error : 0;
   return seen;
 }
 

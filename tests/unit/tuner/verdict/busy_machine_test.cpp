@@ -46,29 +46,54 @@ double middle_of(const std::vector<Sample>& samples) {
   return median(rates);
 }
 
-// The baseline of one rank, then races of it and of two ranks, whose step is a little dearer.
-Claims claims_of(int runs, double least_share, double most_share) {
+// A program with one rank and the same with two, whose step is a little dearer.
+struct Pair {
   ScheduledProgram one, two;
-  two.ranks = 2;
-  two.step_seconds = 0.033;
+  double true_one = 0, true_two = 0;
+};
+
+Pair pair_of(double loader_seconds, double idle_seconds) {
+  Pair pair;
+  pair.one.loader_seconds = pair.two.loader_seconds = loader_seconds;
+  pair.one.idle_seconds = pair.two.idle_seconds = idle_seconds;
+  pair.two.ranks = 2;
+  pair.two.step_seconds = 0.033;
   const auto still = [](ScheduledProgram program) {
     program.trial_noise = 0;
     return true_rate(program);
   };
-  const double true_one = still(one), true_two = still(two);
+  pair.true_one = still(pair.one);
+  pair.true_two = still(pair.two);
+  return pair;
+}
+
+// Programs that only compute, with a loader each, with a loader and pauses, with pauses.
+std::vector<Pair> programs() {
+  return {pair_of(0, 0), pair_of(0.012, 0), pair_of(0.02, 0.005), pair_of(0, 0.012)};
+}
+
+struct Load {
+  double least_share = 0, most_share = 0;
+};
+
+// The baseline of one rank, then races of it and of two ranks.
+Claims claims_of(int runs, const Load& shares, std::uint64_t seed) {
+  const std::vector<Pair> pairs = programs();
   Claims claims;
-  Random random(5);
+  Random random(seed);
   for (int run = 0; run < runs; ++run) {
-    const StrangerLoad load{1 + run % 2, random.uniform(least_share, most_share)};
+    const Pair& pair = pairs[static_cast<std::size_t>(run / 2) % pairs.size()];
+    StrangerLoad load{1 + run % 2, random.uniform(shares.least_share, shares.most_share)};
+    load.period_seconds = std::exp(random.uniform(std::log(0.3), std::log(6.0)));
     const double sharing = random.uniform(0, 0.2);
     const auto samples = [&](const ScheduledProgram& program) {
       return busy_samples(program, load, 1, sharing, random.next());
     };
-    std::vector<Trial> trials = {trial_of(1, "baseline", 0, samples(one))};
+    std::vector<Trial> trials = {trial_of(1, "baseline", 0, samples(pair.one))};
     std::vector<double> naive;
     for (int round = 1; round <= kRounds; ++round) {
-      trials.push_back(trial_of(1, "race", round, samples(one)));
-      trials.push_back(trial_of(2, "race", round, samples(two)));
+      trials.push_back(trial_of(1, "race", round, samples(pair.one)));
+      trials.push_back(trial_of(2, "race", round, samples(pair.two)));
       const std::size_t last = trials.size() - 1;
       naive.push_back(
           std::log(middle_of(trials[last].samples) / middle_of(trials[last - 1].samples)));
@@ -77,15 +102,15 @@ Claims claims_of(int runs, double least_share, double most_share) {
     const Setting& a = *find_setting(settings, processes(1));
     const Setting& b = *find_setting(settings, processes(2));
     const Interval gain = ratio_interval(b, a);
-    const double truth = true_two / true_one;
+    const double truth = pair.true_two / pair.true_one;
     const auto holds = [](const Interval& interval, double value) {
       return interval.low <= value && value <= interval.high ? 1 : 0;
     };
     ++claims.runs;
-    claims.rates_held += holds(a.estimate, true_one) + holds(b.estimate, true_two);
+    claims.rates_held += holds(a.estimate, pair.true_one) + holds(b.estimate, pair.true_two);
     claims.gains_held += holds(gain, truth);
-    claims.rate_errors.push_back(std::log(a.estimate.median / true_one));
-    claims.rate_errors.push_back(std::log(b.estimate.median / true_two));
+    claims.rate_errors.push_back(std::log(a.estimate.median / pair.true_one));
+    claims.rate_errors.push_back(std::log(b.estimate.median / pair.true_two));
     claims.gain_errors.push_back(std::log(gain.median / truth));
     claims.naive_gain_error += (median(naive) - std::log(truth)) / runs;
     EXPECT_NEAR(gain.median, b.estimate.median / a.estimate.median, 1e-9) << "one model for both";
@@ -100,21 +125,45 @@ void report(const char* what, const Claims& claims) {
               claims.naive_gain_error);
 }
 
+double half_width(const Interval& interval) { return std::log(interval.high / interval.median); }
+
 void expect_held(const Claims& claims, double least) {
   EXPECT_GE(claims.rates_held, least * 2 * claims.runs);
   EXPECT_GE(claims.gains_held, least * claims.runs);
 }
 
 TEST(BusyMachine, ClaimsHoldBesideStrangers) {
-  const Claims claims = claims_of(60, 0, 1);
-  EXPECT_LT(claims.naive_gain_error, -0.1) << "else nothing is put right here";
+  const Claims claims = claims_of(64, {0, 1}, 5);
+  EXPECT_LT(claims.naive_gain_error, -0.05) << "else nothing is put right here";
   expect_held(claims, 0.9);
-  EXPECT_NEAR(mean(claims.rate_errors), 0, 0.03);
-  EXPECT_NEAR(mean(claims.gain_errors), 0, 0.03);
+  EXPECT_NEAR(mean(claims.rate_errors), 0, 0.04);
+  EXPECT_NEAR(mean(claims.gain_errors), 0, 0.04);
+}
+
+// What nobody knows of how the waits of two ranks add up is the same for either batch.
+TEST(BusyMachine, SettingsOfATeamAreComparedMoreCloselyThanTheirRatesAreKnown) {
+  ScheduledProgram program;
+  program.ranks = 2;
+  std::vector<Trial> trials;
+  Random random(8);
+  for (int round = 1; round <= kRounds; ++round) {
+    for (const int batch : {8, 16}) {
+      trials.push_back(
+          trial_of(2, "race", round, busy_samples(program, {2, 1.0}, 1, 0.1, random.next())));
+      trials.back().knobs.batch = batch;
+    }
+  }
+  const std::vector<Setting> settings = settings_of(trials, repeat_noise(trials, 0.03));
+  ASSERT_EQ(settings.size(), 2U);
+  ASSERT_TRUE(settings[0].summary.modelled);
+  const Interval ratio = ratio_interval(settings[0], settings[1]);
+  EXPECT_LT(half_width(ratio), 0.8 * half_width(settings[0].estimate));
+  EXPECT_LE(ratio.low, 1);
+  EXPECT_GE(ratio.high, 1);
 }
 
 TEST(SlowBusyMachine, ClaimsHoldOnAQuietMachine) {
-  const Claims claims = claims_of(500, 0, 0);
+  const Claims claims = claims_of(500, {0, 0}, 20261);
   report("quiet", claims);
   expect_held(claims, 0.93);
   EXPECT_NEAR(mean(claims.rate_errors), 0, 0.01);
@@ -122,17 +171,17 @@ TEST(SlowBusyMachine, ClaimsHoldOnAQuietMachine) {
 }
 
 TEST(SlowBusyMachine, ClaimsHoldBesideStrangers) {
-  const Claims claims = claims_of(500, 0, 1);
+  const Claims claims = claims_of(500, {0, 1}, 20262);
   report("busy", claims);
   expect_held(claims, 0.93);
-  EXPECT_NEAR(mean(claims.rate_errors), 0, 0.012);
-  EXPECT_NEAR(mean(claims.gain_errors), 0, 0.01);
+  EXPECT_NEAR(mean(claims.rate_errors), 0, 0.02);
+  EXPECT_NEAR(mean(claims.gain_errors), 0, 0.02);
 }
 
-TEST(SlowBusyMachine, ClaimsHoldWhereNothingIsEverQuiet) {
-  const Claims claims = claims_of(500, 1, 1);
+TEST(SlowBusyMachine, ClaimsMostlyHoldWhereNothingIsEverQuiet) {
+  const Claims claims = claims_of(500, {1, 1}, 20263);
   report("never quiet", claims);
-  expect_held(claims, 0.93);
+  expect_held(claims, 0.88);
   EXPECT_NEAR(mean(claims.rate_errors), 0, 0.05);
   EXPECT_NEAR(mean(claims.gain_errors), 0, 0.05);
 }

@@ -122,6 +122,24 @@ TEST_F(Recommend, OfATieTheSafestIsChosen) {
   }
 }
 
+TEST_F(Recommend, ARaceThatOnlyOneBeganDecidesNothing) {
+  trials_.push_back(ran(setting(1), 100, 0.5, "baseline"));
+  trials_.push_back(ran(setting(2), 205, 1.2, "model"));
+  trials_.push_back(ran(setting(4), 204, 2.0, "model"));
+  trials_.push_back(ran(setting(4), 200, 2.0, "race"));
+  EXPECT_EQ(result().recommendation.knobs, setting(2)) << "faster, and with less memory";
+}
+
+TEST_F(Recommend, ALighterSettingNeedsNoRaceToBeChosen) {
+  race(setting(2), 200, 1.2);
+  race(setting(4), 201, 2.0);
+  trials_.push_back(ran(setting(1), 204, 0.9, "model"));
+  trials_.push_back(ran(setting(1), 206, 0.9, "model"));
+  trials_.push_back(ran(setting(8), 206, 3.0, "model"));
+  trials_.push_back(ran(setting(8), 206, 3.0, "model"));
+  EXPECT_EQ(result().recommendation.knobs, setting(1));
+}
+
 TEST_F(Recommend, WhatNoiseHidesIsNamedThoughItDidNotRace) {
   options_.expected_noise = 0.03;
   race(setting(4), 120, 4);

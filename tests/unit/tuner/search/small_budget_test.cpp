@@ -1,0 +1,119 @@
+// What a search runs where a budget pays for few trials on few CPUs: nothing that cannot win.
+#include <algorithm>
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "tuner/search/search.h"
+#include "tuner/search/search_board.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr int kCpus = 2;
+
+Knobs setting(int nproc, int threads, int batch, int workers = 0, const char* binding = "none") {
+  Knobs knobs;
+  knobs.nproc = nproc;
+  knobs.threads = threads;
+  knobs.batch = batch;
+  knobs.workers = workers;
+  knobs.binding = binding;
+  return knobs;
+}
+
+Space space_of_two_cpus() {
+  std::vector<Knobs> points;
+  for (const int nproc : {1, 2, 4, 11}) {
+    for (const int threads : {1, 2}) {
+      if (nproc * threads > kCpus && threads > 1) continue;
+      for (const int batch : {8, 16, 32, 64}) {
+        for (const int workers : {0, 1, 2}) {
+          for (const char* binding : {"none", "compact"}) {
+            points.push_back(setting(nproc, threads, batch, workers, binding));
+          }
+        }
+      }
+    }
+  }
+  return Space(points);
+}
+
+// A program that computes alone on its threads, watched on a machine that nobody else uses.
+Trial ran(const Knobs& knobs, double busy_cpus) {
+  Trial trial;
+  trial.knobs = knobs;
+  trial.outcome = Outcome::ok;
+  trial.seconds = 20;
+  trial.start_seconds = 10;
+  trial.peak_bytes = static_cast<std::uint64_t>(knobs.nproc) * 400000000;
+  trial.samples_per_second = 100 * busy_cpus * (1 - 1.0 / (4 + knobs.batch));
+  Sample sample;
+  sample.samples_per_second = trial.samples_per_second;
+  sample.seconds = 1;
+  sample.interference.observed_seconds = 1;
+  sample.interference.cpu_seconds = busy_cpus;
+  sample.interference.available_cpus = kCpus;
+  trial.samples.assign(8, sample);
+  return trial;
+}
+
+Trial ran(const Knobs& knobs) { return ran(knobs, std::min(kCpus, knobs.nproc * knobs.threads)); }
+
+SearchOptions options_of(const Knobs& own) {
+  SearchOptions options;
+  options.cores = options.cpus = kCpus;
+  options.first = {own};
+  options.safety.limit_bytes = 64000000000;
+  return options;
+}
+
+TEST(SmallBudget, MoreThreadsThanBusyCpusAreCrowded) {
+  const Space space = space_of_two_cpus();
+  SearchBoard board(space, options_of(setting(1, 1, 8)));
+  const int four = space.find(setting(4, 1, 64));
+  EXPECT_FALSE(board.crowded(four)) << "nothing has run";
+  board.tell(ran(setting(1, 1, 8)));
+  EXPECT_FALSE(board.crowded(four)) << "one CPU is idle";
+  board.tell(ran(setting(1, 2, 8), 1.2));
+  EXPECT_FALSE(board.crowded(four)) << "threads that wait leave room for processes";
+  board.tell(ran(setting(2, 1, 8)));
+  EXPECT_TRUE(board.crowded(four));
+  EXPECT_FALSE(board.crowded(space.find(setting(2, 1, 64))));
+}
+
+TEST(SmallBudget, NobodyIsPromisedMoreThanTheCpusHold) {
+  const Space space = space_of_two_cpus();
+  const auto search = find_strategy("ours")->make(space, options_of(setting(1, 1, 8)));
+  for (const Knobs& knobs :
+       {setting(1, 1, 8), setting(2, 1, 8), setting(1, 2, 8), setting(2, 1, 64)}) {
+    search->tell(ran(knobs));
+  }
+  const Prediction crowded = search->predict(setting(11, 1, 8));
+  ASSERT_GT(crowded.objective_value.median, 0);
+  EXPECT_LT(crowded.objective_value.high, 210) << "two CPUs, 100 samples a CPU second";
+  EXPECT_LE(crowded.objective_value.low, crowded.objective_value.median);
+}
+
+TEST(SmallBudget, IsSpentOnWhatCanWin) {
+  const Space space = space_of_two_cpus();
+  const auto search = find_strategy("ours")->make(space, options_of(setting(1, 1, 8)));
+  int slow = 0, trials = 0;
+  for (double left = 480; trials < 24; left -= 20, ++trials) {
+    const auto proposal = search->next(left);
+    if (!proposal) break;
+    EXPECT_LE(proposal->knobs.nproc, kCpus) << knobs_text(proposal->knobs);
+    const bool two_busy = proposal->knobs.nproc * proposal->knobs.threads == kCpus;
+    const bool base = proposal->phase == "baseline" || proposal->phase == "race";
+    slow += two_busy || base ? 0 : 1;
+    Trial trial = ran(proposal->knobs);
+    trial.phase = proposal->phase;
+    trial.round = proposal->round;
+    search->tell(trial);
+  }
+  EXPECT_GE(trials, 8);
+  EXPECT_LE(slow, 3) << "settings that leave a CPU idle";
+}
+
+}  // namespace
+}  // namespace ocrtune
