@@ -28,6 +28,7 @@ bool is_unsure_peak(std::uint64_t peak, std::uint64_t possible) {
 MemoryAccount::MemoryAccount(double cpus) : cpus_(std::max(1.0, cpus)) {}
 
 void MemoryAccount::take_rss(const MemoryReading& reading, double) {
+  note_exchange(reading);
   measured_ = false;
   bytes_ = bound_ = unmapped_;
   unread_rss_ = 0;
@@ -48,6 +49,29 @@ void MemoryAccount::take_rss(const MemoryReading& reading, double) {
   }
   pending_ = std::max(pending_, bytes_);
   note_spikes(reading);
+}
+
+// While some give memory back and others take it, both may have been held: the sum of the larger of
+// the two readings of each process.
+void MemoryAccount::note_exchange(const MemoryReading& reading) {
+  std::uint64_t now = unmapped_, then = unmapped_, either = unmapped_;
+  std::map<std::pair<int, std::uint64_t>, std::uint64_t> estimates;
+  for (const ProcessMemory& process : reading.processes) {
+    const auto found = known_.find({process.pid, process.start_ticks});
+    if (found == known_.end()) continue;
+    const Known& known = found->second;
+    const std::uint64_t grown = process.rss_bytes > known.rss ? process.rss_bytes - known.rss : 0;
+    estimates[found->first] = std::min(known.pss + grown, process.rss_bytes);
+  }
+  for (auto& [identity, known] : known_) {
+    const auto found = estimates.find(identity);
+    const std::uint64_t estimate = found == estimates.end() ? 0 : found->second;
+    now += estimate;
+    then += known.estimate;
+    either += std::max(estimate, known.estimate);
+    known.estimate = estimate;
+  }
+  if (real(either) > real(std::max(now, then)) + kSmall) possible_ = std::max(possible_, either);
 }
 
 // A high-water mark that has risen and stands above what is held now: a spike between two readings.
@@ -79,7 +103,8 @@ void MemoryAccount::take_pss(const MemoryReading& reading, double now_seconds,
     const std::pair<int, std::uint64_t> identity{process.pid, process.start_ticks};
     const auto found = known_.find(identity);
     const std::uint64_t before = found == known_.end() ? 0 : found->second.peak_rss;
-    known[identity] = {process.rss_bytes, process.faulted_bytes, process.pss_bytes, before};
+    known[identity] = {process.rss_bytes, process.faulted_bytes, process.pss_bytes, before,
+                       process.pss_bytes};
   }
   known_ = std::move(known);
   last_pss_ = now_seconds;

@@ -63,9 +63,11 @@ class MemoryAccount {
 
  private:
   struct Known {
-    std::uint64_t rss = 0, faulted = 0, pss = 0, peak_rss = 0;  // the last: of any reading
+    std::uint64_t rss = 0, faulted = 0, pss = 0, peak_rss = 0,
+                  estimate = 0;  // the last two: of any reading
   };
   void note_spikes(const MemoryReading& reading);
+  void note_exchange(const MemoryReading& reading);
   std::uint64_t hidden_growth() const;
   bool passes_peak(std::uint64_t bytes) const;  // by more than a reading is worth
 

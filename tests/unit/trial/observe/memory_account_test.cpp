@@ -129,6 +129,17 @@ TEST(MemoryAccount, TheKernelsMarkIsSeenWithoutAFullReading) {
   EXPECT_EQ(account.possible_peak_bytes(), 143 * kMiB);
 }
 
+TEST(MemoryAccount, WhatOneTakesWhileOthersEndMayHaveBeenHeldWithTheirs) {
+  MemoryAccount account(1);
+  account.take_pss(reading({{1, 60, 60}, {2, 80, 80}, {3, 80, 80}}), 0, 0.001);
+  account.take_rss(reading({{1, 60, 0}, {2, 80, 0}, {3, 80, 0}}), 0.1);
+  EXPECT_EQ(account.possible_peak_bytes(), 220 * kMiB);
+  account.take_rss(reading({{1, 90, 0}}), 0.2);
+  EXPECT_EQ(account.possible_peak_bytes(), 250 * kMiB);
+  account.take_rss(reading({{1, 90, 0}}), 0.3);
+  EXPECT_EQ(account.possible_peak_bytes(), 250 * kMiB);
+}
+
 TEST(MemoryAccount, ASpikeIsAddedToWhatIsHeldAndNotToAnEstimate) {
   MemoryAccount account(1);
   account.take_pss(reading({{1, 100, 100}, {2, 100, 100}}), 0, 0.001);
