@@ -7,7 +7,7 @@
 namespace ocrtune {
 namespace {
 
-TEST(FaultCampaign, NothingIsLostAndNothingIsLeft) {
+TEST(SlowFaultCampaign, NothingIsLostAndNothingIsLeft) {
   ProcessOptions options;
   options.arguments = {"python3",   join_path(OCRTUNE_SOURCE_DIR, "bench/faults"),
                        "--ocrtune", OCRTUNE_BINARY,
