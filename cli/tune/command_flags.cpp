@@ -14,7 +14,7 @@
 #include "trial/workloads/command/command_prepare.h"
 #include "trial/workloads/command/command_template.h"
 #include "tuner/session/run_launch.h"
-#include "tuner/session/tune_setup.h"
+#include "tuner/session/run_workload.h"
 
 namespace ocrtune {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "trial/workloads/command/command_prepare.h"
+#include "tuner/session/run_workload.h"
 
 namespace ocrtune {
 namespace {

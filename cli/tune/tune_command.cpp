@@ -30,6 +30,7 @@
 #include "reports/console/console.h"
 #include "reports/export/run_json.h"
 #include "reports/report_files.h"
+#include "tuner/session/run_workload.h"
 #include "tuner/session/session.h"
 #include "tuner/session/tune_setup.h"
 #include "tuner/store/store.h"
@@ -77,6 +78,7 @@ class TuneLine : public SessionObserver {
 
   void begins(const RunRecord& run, const Machine& /*here*/, double seconds) override {
     options_ = run.options;
+    unit_ = workload_of(options_)->unit();
     number_ = static_cast<int>(run.trials.size());
     seconds_ = seconds;
     line_.emplace();
@@ -89,7 +91,7 @@ class TuneLine : public SessionObserver {
     state.best.low = state.best.high = state.best.median;
     state.seconds_left = std::max(0.0, progress.budget_seconds - progress.seconds);
     state.budget_seconds = options_.budget_seconds;
-    state.unit = unit();
+    state.unit = unit_;
     if (progress.under_way != nullptr) {
       state.phase = progress.under_way->phase;
       state.setting = knobs_text(progress.under_way->knobs);
@@ -106,7 +108,7 @@ class TuneLine : public SessionObserver {
           std::max(1.0, seconds_ / trial.seconds)));
     }
     const std::string gave =
-        trial.ok() ? fmt::format("{} {}", format_count(trial.samples_per_second), unit())
+        trial.ok() ? fmt::format("{} {}", format_count(trial.samples_per_second), unit_)
                    : std::string(outcome_name(trial.outcome));
     line_->plain(fmt::format("trial {}: {}: {} in {}", number_, knobs_text(trial.knobs), gave,
                              format_duration(trial.seconds)));
@@ -117,9 +119,8 @@ class TuneLine : public SessionObserver {
   }
 
  private:
-  const char* unit() const { return options_.serves() ? "requests/s" : "images/s"; }
-
   RunOptions options_;
+  const char* unit_ = "";
   int number_ = 0;
   double seconds_ = 0;
   std::optional<SearchProgress> line_;

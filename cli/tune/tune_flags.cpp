@@ -13,6 +13,7 @@
 #include "core/data/loader.h"
 #include "core/data/samples.h"
 #include "core/train/trainer.h"
+#include "probes/placement/partition.h"
 #include "tuner/session/tune_setup.h"
 #include "tuner/space/knob_names.h"
 
@@ -163,7 +164,7 @@ Status read_baseline(TuneFlags& flags, const Machine& machine) {
   } else if (flags.baseline.empty() && options.on_gpus()) {
     options.baseline_source = kBaselineGpu;
   } else if (flags.baseline.empty()) {
-    options.baseline.threads = usable_cpu_count(machine);
+    options.baseline.threads = usable_cpu_count(machine.cpu);
     options.baseline_source = kBaselinePlain;
   } else {
     options.baseline_source = kBaselineGiven;

@@ -1,6 +1,7 @@
 #include "probes/placement/partition.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -339,6 +340,13 @@ Result<std::vector<CpuSet>> bind(const CpuFacts& cpu, const Job& job) {
 }
 
 }  // namespace
+
+int usable_cpu_count(const CpuFacts& cpu) {
+  double cpus = cpu.usable_cpus.value_or(0);
+  if (cpus <= 0) cpus = cpu.allowed.count();
+  if (cpus <= 0) cpus = cpu.logical_cpus;
+  return std::max(1, static_cast<int>(std::floor(cpus + 1e-9)));
+}
 
 Result<std::vector<CpuSet>> partition_cpus(const CpuFacts& cpu, int nproc, int threads,
                                            std::string_view binding) {

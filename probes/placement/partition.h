@@ -16,6 +16,9 @@
 
 namespace ocrtune {
 
+// CPUs that a trial can have at once: the least of affinity, cpuset and quota, at least 1.
+int usable_cpu_count(const CpuFacts& cpu);
+
 // One mask for each of `nproc` ranks of `threads` threads, by `binding`:
 //   none     every rank may use all allowed CPUs
 //   compact  as few L3 groups as possible, from the first one on

@@ -31,6 +31,7 @@ ProcessOptions process_options(const Launch& launch) {
 }
 
 std::string launch_text(const Launch& launch) {
+  if (!launch.server.empty()) return "# the server at " + launch.server + ", as it runs";
   std::string text;
   if (!launch.directory.empty() && launch.directory != real_path(".").value_or("")) {
     text = "cd " + shell_quote(launch.directory) + " && ";
@@ -39,6 +40,10 @@ std::string launch_text(const Launch& launch) {
     text += name + "=" + (looks_secret(name) ? "\"$" + name + "\"" : shell_quote(value)) + " ";
   }
   return text + shell_join(masked_arguments(launch.arguments));
+}
+
+std::string launch_text(const Result<Launch>& launch) {
+  return launch ? launch_text(*launch) : "# " + launch.error().what;
 }
 
 std::vector<std::string> secrets_of(const Launch& launch) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/process.h"
+#include "base/result.h"
 
 namespace ocrtune {
 
@@ -15,6 +16,7 @@ struct Launch {
   std::vector<std::string> arguments;
   Variables environment;  // added to the inherited one; each name once
   std::string directory;  // empty: the caller's
+  std::string server;     // address of one that runs already, so that nothing is started
 };
 
 // Adds the variable, or gives the one of this name the new value.
@@ -26,6 +28,7 @@ ProcessOptions process_options(const Launch& launch);
 // A line for a POSIX shell: "cd DIR && NAME=value argv"; no cd where DIR is the current folder. A
 // secret (base/secrets.h) is not told: its variable is taken from the shell's own environment.
 std::string launch_text(const Launch& launch);
+std::string launch_text(const Result<Launch>& launch);  // an error as a comment
 
 // What a trial's log and reasons must not hold: the values of secrets in the launch and in our own
 // environment.

@@ -126,7 +126,7 @@ struct MemoryModel::Fit {
   void regress(const std::vector<Seen>& seen, const Coefficients& prior);
 };
 
-MemoryModel::MemoryModel(const Space& space, FootprintPrior prior, int memories)
+MemoryModel::MemoryModel(const Space& space, MemoryPrior prior, int memories)
     : space_(&space), prior_(std::move(prior)), memories_(memories), fit_(std::make_unique<Fit>()) {
   planned_.assign(static_cast<std::size_t>(space.size()), prior_ == nullptr ? 0.0 : -1.0);
   if (space.size() == 0) return;

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "trial/workloads/workload.h"
 #include "tuner/space/space.h"
 
 namespace ocrtune {
@@ -27,15 +28,12 @@ struct MemoryForecast {
 // Processes in the fullest of `memories`, over which `processes` are dealt out in turn.
 int processes_together(int processes, int memories);
 
-// Bytes of the whole setting by plan, before any trial; 0 is "cannot tell".
-using FootprintPrior = std::function<double(const Knobs&)>;
-
 class MemoryModel {
  public:
   // `space` must outlive the model.
   // `memories`: processes take turns on so many memories of their own (GPUs), and peaks and plans
   // are of the fullest one, so that only the processes on it count.
-  MemoryModel(const Space& space, FootprintPrior prior, int memories = 1);
+  MemoryModel(const Space& space, MemoryPrior prior, int memories = 1);
   ~MemoryModel();
   MemoryModel(const MemoryModel&) = delete;
   MemoryModel& operator=(const MemoryModel&) = delete;
@@ -55,7 +53,7 @@ class MemoryModel {
  private:
   struct Fit;
   const Space* space_;
-  FootprintPrior prior_;
+  MemoryPrior prior_;
   int memories_;
   mutable std::vector<double> planned_;  // by prior_, asked once a point; below 0: not yet
   std::vector<int> points_;

@@ -100,7 +100,7 @@ Shortage shortage_of(const Trial& trial) {
 Safety::Safety(const Space& space, SafetyOptions options)
     : space_(&space),
       options_(std::move(options)),
-      memory_(space, options_.footprint, options_.memories),
+      memory_(space, options_.memory.prior, options_.memory.memories),
       lightest_(lightest_of(space)) {}
 
 // Would `point` run short of the same, if more is needed where the numbers are larger?
@@ -267,7 +267,8 @@ double Safety::chance_to_fit(int point) const {
 }
 
 bool Safety::guardable(int point, double min_chance) const {
-  if (!options_.guards || options_.limit_bytes == 0 || near_works_.count(point) == 0) return false;
+  if (!options_.memory.guards || options_.limit_bytes == 0 || near_works_.count(point) == 0)
+    return false;
   return !admitted(point) && chance_to_fit(point) >= min_chance &&
          ruled_out(point).kind == Refusal::none;
 }

@@ -27,9 +27,7 @@ struct SafetyOptions {
   double margin = 0.05;           // share of the limit kept free
   std::uint64_t max_bytes = 0;    // that the user allows, without a margin; 0: no such bound
   double growth = 4;              // without a limit: at most this times the largest peak that ran
-  FootprintPrior footprint;       // may be empty
-  bool guards = true;             // trials can be stopped before they pass a number of bytes
-  int memories = 1;  // peaks and limit are of the fullest of so many: GPUs, taken in turn
+  WorkloadMemory memory;          // without a prior: by observation alone
 };
 
 struct Admission {

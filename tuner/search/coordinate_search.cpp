@@ -165,7 +165,7 @@ std::unique_ptr<Search> make_coordinate_search(const Space& space, const SearchO
   if (!careful) {
     adapted.safety.limit_bytes = 0;
     adapted.safety.growth = 1e18;
-    adapted.safety.footprint = nullptr;
+    adapted.safety.memory.prior = nullptr;
   }
   return std::make_unique<CoordinateSearch>(space, adapted, careful);
 }

@@ -14,7 +14,7 @@ namespace {
 SearchOptions without_foresight(SearchOptions options) {
   options.safety.limit_bytes = 0;
   options.safety.growth = 1e18;
-  options.safety.footprint = nullptr;
+  options.safety.memory.prior = nullptr;
   return options;
 }
 

@@ -107,7 +107,8 @@ struct SearchBoard {
     for (int point : always) {
       if (!open(point)) continue;
       if (point != always[0] && !rules_too) break;
-      const bool as_today = point == always[0] && safety.knows_nothing() && options.safety.guards;
+      const bool as_today =
+          point == always[0] && safety.knows_nothing() && options.safety.memory.guards;
       if (as_today || safety.admitted(point)) return point;
       waiting = true;
     }
@@ -150,7 +151,7 @@ struct SearchBoard {
     proposal.expected_peak_bytes = safety.forecast(point).bytes;
     // The user's own setting may use what margin there is.
     const bool own = !always.empty() && point == always[0];
-    const bool guarded = options.safety.guards && options.safety.limit_bytes > 0;
+    const bool guarded = options.safety.memory.guards && options.safety.limit_bytes > 0;
     if (guarded && open(point) && !own) {
       proposal.guard_bytes = static_cast<std::uint64_t>(safety.usable_bytes());
     }

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/secrets.h"
-#include "tuner/session/run_launch.h"
+#include "tuner/session/run_workload.h"
 #include "tuner/session/tune_setup.h"
 #include "tuner/slo/promise_words.h"
 
@@ -15,9 +15,9 @@ namespace {
 // The line, and its environment for a file; a secret is in neither.
 void tell_launch(RunRecord& run) {
   Recommendation& recommended = run.result.recommendation;
-  recommended.command = launch_command(run.options, run.machine, recommended.knobs);
+  const auto launch = workload_of(run.options)->launch(run.machine, recommended.knobs);
+  recommended.command = launch_text(launch);
   recommended.env.clear();
-  const auto launch = recommended_launch(run.options, run.machine, recommended.knobs);
   if (!launch || !run.result.found) return;
   std::copy_if(launch->environment.begin(), launch->environment.end(),
                std::back_inserter(recommended.env),

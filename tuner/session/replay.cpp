@@ -57,7 +57,7 @@ SearchOptions replay_search(const RecordedTable& table, const ReplayOptions& opt
   SearchOptions search;
   search.safety.limit_bytes = table.memory_bytes;
   search.safety.margin = options.margin;
-  search.safety.memories = std::max(1, table.gpus);
+  search.safety.memory.memories = std::max(1, table.gpus);
   search.cores = table.cores;
   search.first_trial_seconds = 1;
   search.seed = options.seed;

@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "trial/workloads/command/command_prepare.h"
+#include "tuner/session/run_workload.h"
 #include "tuner/session/tune_setup.h"
 
 namespace ocrtune {
@@ -32,61 +33,6 @@ bool is_paddle_ocr(const std::vector<std::string>& command) {
   return config && std::any_of(command.begin(), command.end(), [](const std::string& word) {
            return ends_with(word, "tools/train.py");
          });
-}
-
-// Devices by UUID in front, so that Paddle's ids count within what is visible.
-Launch paddle_gpu_launch(const RunOptions& options, const Knobs& knobs) {
-  Launch launch;
-  launch.environment = knob_environment(knobs);
-  std::vector<std::string> uuids = options.gpus, ids;
-  uuids.resize(std::min(uuids.size(), static_cast<std::size_t>(knobs.nproc)));
-  for (std::size_t i = 0; i < uuids.size(); ++i) ids.push_back(fmt::format("{}", i));
-  set_variable(launch.environment, "CUDA_VISIBLE_DEVICES", join(uuids, ","));
-  launch.arguments = {"python",
-                      "-m",
-                      "paddle.distributed.launch",
-                      "--gpus",
-                      join(ids, ","),
-                      "tools/train.py",
-                      "-c",
-                      "CONFIG.yml",
-                      "-o",
-                      "Global.use_gpu=true",
-                      fmt::format("Train.loader.batch_size_per_card={}", knobs.batch),
-                      fmt::format("Train.loader.num_workers={}", knobs.workers)};
-  if (knobs.precision == "bf16") {
-    launch.arguments.insert(launch.arguments.end(),
-                            {"Global.use_amp=true", "Global.amp_dtype=bfloat16"});
-  }
-  return launch;
-}
-
-// Bound as the core's ranks were, where they were.
-PreparedCommand paddle_on_cpus() {
-  PreparedCommand prepared;
-  prepared.workload.command = {"python",
-                               "-m",
-                               "paddle.distributed.launch",
-                               "--nproc_per_node={nproc}",
-                               "tools/train.py",
-                               "-c",
-                               "CONFIG.yml",
-                               "-o",
-                               "Global.use_gpu=false",
-                               "Train.loader.batch_size_per_card={batch}",
-                               "Train.loader.num_workers={workers}"};
-  for (const KnobRow& row : knob_table()) prepared.workload.knobs.emplace_back(row.name);
-  return prepared;
-}
-
-// The command as it was kept, with its preset worked in.
-CommandWorkload kept_workload(const RunOptions& options) {
-  CommandWorkload workload = command_workload(options);
-  if (options.launch.empty()) return workload;
-  workload.command = options.launch;
-  workload.gpus = options.launch_gpus;
-  workload.preset.clear();
-  return workload;
 }
 
 // The knobs that a search of the built-in core was about, as far as a command can be told them.
@@ -113,34 +59,6 @@ Status keep_launch(RunOptions& options, const Machine& machine) {
   return Status();
 }
 
-Result<Launch> recommended_launch(const RunOptions& options, const Machine& machine,
-                                  const Knobs& knobs) {
-  PreparedCommand prepared;
-  if (!options.command.empty()) {
-    prepared.workload = kept_workload(options);
-    if (!prepared.workload.preset.empty()) {  // stored before the preset's work was kept
-      prepared = OCRTUNE_TRY(prepare_launch(prepared.workload, machine));
-    }
-  }
-  if (options.infers() && (options.command.empty() || options.serves())) {
-    RunOptions bare = options;
-    bare.command.clear();
-    auto workload = OCRTUNE_TRY(inference_workload(bare, machine));
-    workload.command = prepared;
-    return infer_launch(workload, machine, knobs);
-  }
-  if (!options.command.empty()) return launch_of(prepared, machine, knobs);
-  if (options.on_gpus()) return paddle_gpu_launch(options, knobs);
-  return launch_of(paddle_on_cpus(), machine, knobs);
-}
-
-std::string launch_command(const RunOptions& options, const Machine& machine, const Knobs& knobs) {
-  const auto launch = recommended_launch(options, machine, knobs);
-  if (!launch) return "# " + launch.error().what;
-  if (launch->arguments.empty()) return "# the server at " + options.url + ", as it runs";
-  return launch_text(*launch);
-}
-
 Result<LaunchSetting> launch_setting(const RunRecord& run, const std::vector<std::string>& command,
                                      const Machine& machine) {
   LaunchSetting setting;
@@ -158,18 +76,16 @@ Result<LaunchSetting> launch_setting(const RunRecord& run, const std::vector<std
     options.launch.clear();
     if (options.preset.empty() && is_paddle_ocr(command)) options.preset = "paddleocr";
   }
-  setting.workload = kept_workload(options);
+  setting.workload = kept_workload(user_command(options));
   CommandWorkload& workload = setting.workload;
   if (of_core) {
-    auto knobs = OCRTUNE_TRY(knobs_of_core(run));
-    workload.knobs = std::move(knobs);
+    workload.knobs = OCRTUNE_TRY(knobs_of_core(run));
     workload.fixed.clear();
   }
   if (setting.knobs.nproc == 1 && !starts_ranks(workload.command)) {
     std::erase(workload.knobs, "nproc");  // a plain command is one process
   }
-  const auto prepared = OCRTUNE_TRY(prepare_launch(workload, machine));
-  workload = launch_workload(prepared);
+  workload = launch_workload(OCRTUNE_TRY(prepare_launch(workload, machine)));
   workload.preset.clear();
   return setting;
 }

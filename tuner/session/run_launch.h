@@ -1,4 +1,4 @@
-// How a recommendation is started: one Launch for the console, the page, the env file and `run`.
+// What `run` starts of a stored run.
 #pragma once
 
 #include <string>
@@ -13,14 +13,6 @@ namespace ocrtune {
 // Keeps what the preset has made of the user's command, so that later answers do not depend on its
 // config. Errors: those of prepare_command.
 Status keep_launch(RunOptions& options, const Machine& machine);
-
-// The user's own command with its placeholders filled, or for the built-in core the Paddle
-// launcher's with the same settings, or `ocrtune infer`. No arguments for a server that runs
-// already. Errors: those of prepare_launch.
-Result<Launch> recommended_launch(const RunOptions& options, const Machine& machine,
-                                  const Knobs& knobs);
-// The same as a line; where it cannot be made, a comment that says why.
-std::string launch_command(const RunOptions& options, const Machine& machine, const Knobs& knobs);
 
 // What `run --from` starts on `machine`: the run's own command, or `command` in its place, with the
 // recommended knobs. The run was judged and has a recommendation. usage: no command, one that

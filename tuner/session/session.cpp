@@ -8,7 +8,7 @@
 #include "base/interrupt.h"
 #include "tuner/session/machine_lock.h"
 #include "tuner/session/promise_proof.h"
-#include "tuner/session/run_runner.h"
+#include "tuner/session/run_workload.h"
 #include "tuner/session/tune_setup.h"
 #include "tuner/store/program_versions.h"
 
@@ -17,7 +17,8 @@ namespace {
 
 Result<std::unique_ptr<Runner>> runner_of(const SessionDoors& doors, const RunOptions& options,
                                           const Machine& machine, double prove_per_second = 0) {
-  return (doors.runner ? doors.runner : make_runner)(options, machine, prove_per_second);
+  return doors.runner ? doors.runner(options, machine, prove_per_second)
+                      : workload_of(options)->runner(machine, prove_per_second);
 }
 
 Result<MachineLock> take_turn(bool wait, SessionObserver& observer, const SessionDoors& doors) {

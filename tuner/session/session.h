@@ -40,7 +40,7 @@ struct SessionDoors {
   // Who runs the trials; with `prove_per_second` above 0, who proves that rate.
   std::function<Result<std::unique_ptr<Runner>>(const RunOptions&, const Machine&,
                                                 double prove_per_second)>
-      runner;  // empty: tuner/session/run_runner.h
+      runner;  // empty: the workload's own
 };
 
 struct TuneRequest {

@@ -8,8 +8,6 @@
 
 #include "base/result.h"
 #include "trial/runner.h"
-#include "trial/workloads/command/command_workload.h"
-#include "trial/workloads/engine_infer/infer_runner.h"
 #include "tuner/search/search.h"
 #include "tuner/space/space.h"
 #include "tuner/store/run_record.h"
@@ -28,13 +26,6 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine);
 
 // What a trial of these options may take.
 TrialLimits trial_limits(const RunOptions& options);
-
-// The user's command of these options as a workload; the command is not empty.
-CommandWorkload command_workload(const RunOptions& options);
-
-// What `tune --mode infer` measures, unless it is a command that prints its own speed. Errors:
-// those of prepare_command.
-Result<InferenceWorkload> inference_workload(const RunOptions& options, const Machine& machine);
 
 // A search that was told every trial of a run, and the space that it searches.
 struct Judgement {

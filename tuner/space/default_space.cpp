@@ -1,195 +1,35 @@
 #include "tuner/space/default_space.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/random.h"
-#include "base/text.h"
 #include "probes/placement/partition.h"
+#include "trial/workloads/usual_axes.h"
 #include "tuner/space/constraint.h"
 
 namespace ocrtune {
 namespace {
 
-// 1 2 3 4 6 8 12 16 24 ... up to `most`, and `most` itself.
-std::vector<int> half_doublings(int most) {
-  std::vector<int> values;
-  for (int power = 1; power <= most; power *= 2) {
-    values.push_back(power);
-    if (power >= 2 && power + power / 2 <= most) values.push_back(power + power / 2);
-  }
-  if (values.back() != most) values.push_back(most);
-  return values;
-}
-
-std::vector<std::string> texts(const std::vector<int>& numbers) {
-  std::vector<std::string> words;
-  for (int number : numbers) words.push_back(fmt::format("{}", number));
-  return words;
-}
-
-std::vector<int> batches(const SpaceRequest& request) {
-  const int most = std::max(1, request.max_batch);
-  std::vector<int> values;
-  for (int batch = std::max(1, std::min(request.min_batch, most)); batch <= most; batch *= 2) {
-    values.push_back(batch);
-  }
-  return values;
-}
-
-std::vector<std::string> bindings(const Machine& machine) {
-  std::vector<std::string> values = {"none"};
-  if (usable_cpu_count(machine) > 1) values.emplace_back("compact");
-  if (machine.cpu.packages > 1 || machine.cpu.l3_groups > 1) values.emplace_back("spread");
-  if (machine.cpu.numa_nodes > 1) values.emplace_back("numa");
-  return values;
-}
-
-std::vector<Axis> default_axes(const Machine& machine, const SpaceRequest& request) {
-  const int cpus = usable_cpu_count(machine);
-  std::vector<int> processes = half_doublings(cpus);
-  processes.push_back(cpus * 2);  // oversubscribed, to measure what that costs
-  std::vector<int> workers = {0, 1, 2, 4};
-  std::erase_if(workers, [&](int count) { return count > std::max(1, cpus); });
-  std::vector<Axis> axes = {{"nproc", {}, texts(processes)},
-                            {"threads", {}, texts(half_doublings(cpus))},
-                            {"batch", {}, texts(batches(request))},
-                            {"workers", {}, texts(workers)},
-                            {"binding", {}, bindings(machine)}};
-  if (request.precision && machine.cpu.native_bf16.value_or(false)) {
-    axes.push_back({"precision", {}, {"fp32", "bf16"}});
-  }
-  if (request.gpu && machine.gpus.size() > 1) {
-    axes.push_back({"p2p", {}, {"auto", "off"}});
-    axes.push_back({"algo", {}, {"auto", "Ring", "Tree"}});
-    axes.push_back({"ctas", {}, {"auto", "4", "16"}});
-  }
-  return axes;
-}
-
-// On GPUs a process is a GPU, the CPUs only load and hand out work, and batches are larger.
-std::vector<Axis> gpu_axes(const Machine& machine, const SpaceRequest& request) {
-  const int cpus = usable_cpu_count(machine);
-  std::vector<int> workers = {0, 1, 2, 4, 8};
-  std::erase_if(workers, [&](int count) { return count > std::max(1, cpus); });
-  SpaceRequest large = request;
-  large.min_batch = 8;
-  std::vector<Axis> axes = {{"nproc", {}, texts(half_doublings(request.train_gpus))},
-                            {"threads", {}, {"1"}},
-                            {"batch", {}, texts(batches(large))},
-                            {"workers", {}, texts(workers)},
-                            {"backend", {}, {"cuda"}}};
-  if (request.tensor_cores) axes.push_back({"precision", {}, {"fp32", "tf32", "bf16"}});
-  if (request.train_gpus > 1) {
-    axes.push_back({"p2p", {}, {"auto", "off"}});
-    axes.push_back({"ctas", {}, {"auto", "4", "16"}});
-  }
-  return axes;
-}
-
-// A command's batch is tried to a quarter and to four times what it is: its GPUs' memory ends that.
-std::vector<int> batches_around(int now) {
-  std::vector<int> values;
-  for (int batch = std::max(1, now / 4); batch <= 4 * now; batch *= 2) values.push_back(batch);
-  return values;
-}
-
-std::vector<Axis> command_gpu_axes(const Machine& machine, const SpaceRequest& request) {
-  SpaceRequest own = request;
-  own.train_gpus = request.command_gpus;
-  std::vector<Axis> axes = gpu_axes(machine, own);
-  std::erase_if(axes, [](const Axis& axis) {
-    return axis.name == "backend" || axis.name == "precision" || axis.name == "ctas";
-  });
-  for (Axis& axis : axes) {
-    if (axis.name == "batch") axis.values = texts(batches_around(request.base.batch));
-  }
-  axes.push_back({"binding", {}, bindings(machine)});
-  return axes;
-}
-
-// More than a few processes on one GPU only take turns: what one of them leaves idle, while it
-// decodes and writes, two or three fill.
-constexpr int kMaxOnOneGpu = 4;
-
-// Reading on GPUs: threads decode and scale for the GPU.
-std::vector<Axis> gpu_infer_axes(const Machine& machine, const SpaceRequest& request) {
-  const int gpus = request.infer_gpus;
-  std::vector<int> processes = half_doublings(gpus);
-  for (int each = 2; each <= kMaxOnOneGpu; ++each) processes.push_back(each * gpus);
-  std::vector<int> threads;
-  const int most = std::min(16, usable_cpu_count(machine));
-  for (int count = 1; count <= most; count *= 2) threads.push_back(count);
-  return {{"nproc", {}, texts(processes)},
-          {"threads", {}, texts(threads)},
-          {"batch", {}, texts(batches(request))},
-          {"backend", {}, {"cuda"}}};
-}
-
-bool user_gave(const SpaceRequest& request, std::string_view name) {
-  return std::any_of(request.lists.begin(), request.lists.end(),
-                     [&](const Axis& axis) { return axis.name == name; });
-}
-
-// What our own lists leave out when crossed: far oversubscribed compute, more loaders than CPUs can
-// feed. A user's list of both knobs is taken as it is.
-bool sensible(const Knobs& knobs, int cpus, const SpaceRequest& request) {
-  const int train_gpus = std::max(request.train_gpus, request.command_gpus);
-  if (train_gpus > 0) {
-    if (knobs.nproc > train_gpus && !user_gave(request, "nproc")) return false;
-    const auto set = [&](const std::string& value, const char* name) {
-      return value != "auto" && !user_gave(request, name);
-    };
-    // One GPU exchanges nothing.
-    if (knobs.nproc == 1 && (set(knobs.p2p, "p2p") || set(knobs.ctas, "ctas"))) return false;
-    return user_gave(request, "workers") || knobs.nproc * knobs.workers <= 2 * cpus;
-  }
-  const int team = knobs.nproc * knobs.threads;
-  if (request.infer_gpus > 0) {
-    if (knobs.nproc == 1 && knobs.queue != "shared" && !user_gave(request, "queue")) return false;
-    return user_gave(request, "threads") || knobs.threads == 1 || team <= cpus;
-  }
-  if (!(user_gave(request, "nproc") && user_gave(request, "threads"))) {
-    const bool at_double =
-        team == 2 * cpus && (knobs.threads == 1 || knobs.nproc == cpus || knobs.threads == cpus);
-    if (team > cpus && !at_double) return false;
-  }
-  // One process has no one to share a queue with.
-  if (knobs.nproc == 1 && knobs.queue != "shared" && !user_gave(request, "queue")) return false;
-  const bool loaders_ours = !user_gave(request, "workers");
-  return !(loaders_ours && knobs.workers > 1 && knobs.nproc * knobs.workers > 2 * cpus);
-}
-
-Result<std::vector<Axis>> merged_axes(const Machine& machine, const SpaceRequest& request) {
-  std::vector<Axis> axes = request.train_gpus > 0     ? gpu_axes(machine, request)
-                           : request.infer_gpus > 0   ? gpu_infer_axes(machine, request)
-                           : request.command_gpus > 0 ? command_gpu_axes(machine, request)
-                                                      : default_axes(machine, request);
-  std::vector<Axis> lists = request.own_axes;
-  lists.insert(lists.end(), request.lists.begin(), request.lists.end());
-  for (const Axis& list : lists) {
+Result<std::vector<Axis>> merged_axes(const SpaceRequest& request) {
+  std::vector<Axis> axes = request.workload.axes;
+  for (const Axis& list : request.lists) {
     if (list.values.empty()) {
       return Error{ErrorKind::usage, fmt::format("{}: the list of values is empty", list.name)};
     }
-    const auto same = [&](const Axis& axis) { return axis.name == list.name; };
-    const auto found = std::find_if(axes.begin(), axes.end(), same);
-    if (found == axes.end()) {
-      axes.push_back(list);
-    } else {
-      found->values = list.values;
-    }
+    set_axis(axes, list);
   }
   return axes;
 }
 
-Result<std::vector<Knobs>> cross(const std::vector<Axis>& axes, const Knobs& base, int cpus,
-                                 const SpaceRequest& request) {
-  std::vector<Knobs> points = {base};
+Result<std::vector<Knobs>> cross(const std::vector<Axis>& axes, const SpaceRequest& request,
+                                 const std::set<std::string>& listed) {
+  std::vector<Knobs> points = {request.base};
   for (const Axis& axis : axes) {
     std::vector<Knobs> grown;
     for (const Knobs& point : points) {
@@ -205,7 +45,8 @@ Result<std::vector<Knobs>> cross(const std::vector<Axis>& axes, const Knobs& bas
                    "the lists multiply to more than 2000000 settings; shorten one"};
     }
   }
-  std::erase_if(points, [&](const Knobs& knobs) { return !sensible(knobs, cpus, request); });
+  const auto& sensible = request.workload.sensible;
+  std::erase_if(points, [&](const Knobs& knobs) { return sensible && !sensible(knobs, listed); });
   return points;
 }
 
@@ -248,13 +89,6 @@ void thin(std::vector<Knobs>& points, int cpus, std::size_t most) {
 
 }  // namespace
 
-int usable_cpu_count(const Machine& machine) {
-  double cpus = machine.cpu.usable_cpus.value_or(0);
-  if (cpus <= 0) cpus = machine.cpu.allowed.count();
-  if (cpus <= 0) cpus = machine.cpu.logical_cpus;
-  return std::max(1, static_cast<int>(std::floor(cpus + 1e-9)));
-}
-
 std::vector<RuleSetting> rule_settings(const Machine& machine, const Knobs& base) {
   const RulesOfThumb& rules = machine.rules_of_thumb;
   std::vector<RuleSetting> settings;
@@ -262,7 +96,7 @@ std::vector<RuleSetting> rule_settings(const Machine& machine, const Knobs& base
     if (nproc < 1) return;
     Knobs knobs = base;
     knobs.nproc = nproc;
-    knobs.threads = std::max(1, usable_cpu_count(machine) / nproc);
+    knobs.threads = std::max(1, usable_cpu_count(machine.cpu) / nproc);
     settings.push_back({name, std::move(text), knobs});
   };
   add("memory_half", rules.memory_half,
@@ -274,15 +108,19 @@ std::vector<RuleSetting> rule_settings(const Machine& machine, const Knobs& base
 }
 
 Result<Space> make_space(const Machine& machine, const SpaceRequest& request) {
-  const int cpus = usable_cpu_count(machine);
-  const auto axes = OCRTUNE_TRY(merged_axes(machine, request));
-  auto points = OCRTUNE_TRY(cross(axes, request.base, cpus, request));
+  std::set<std::string> listed;
+  for (const Axis& list : request.lists) listed.insert(list.name);
+  const auto axes = OCRTUNE_TRY(merged_axes(request));
+  auto points = OCRTUNE_TRY(cross(axes, request, listed));
+  std::vector<std::string> conditions = request.constraints;
+  conditions.insert(conditions.end(), request.workload.constraints.begin(),
+                    request.workload.constraints.end());
   std::vector<Constraint> constraints;
-  for (const std::string& text : request.constraints) {
+  for (const std::string& text : conditions) {
     const auto constraint = OCRTUNE_TRY(parse_constraint(text));
     constraints.push_back(constraint);
     for (const std::string& name : constraint.terms) {
-      const bool known = find_knob(name) != nullptr || user_gave(request, name);
+      const bool known = find_knob(name) != nullptr || listed.count(name) != 0;
       if (!known) {
         return Error{ErrorKind::usage,
                      fmt::format("constraint '{}': no knob or dimension '{}'", text, name)};
@@ -309,7 +147,7 @@ Result<Space> make_space(const Machine& machine, const SpaceRequest& request) {
   if (points.empty()) {
     return Error{ErrorKind::usage, "the lists leave no setting that can run here: " + refused};
   }
-  thin(points, cpus, request.max_points);
+  thin(points, usable_cpu_count(machine.cpu), request.max_points);
   for (const Knobs& knobs : request.always) {
     const bool meets = std::all_of(constraints.begin(), constraints.end(),
                                    [&](const auto& one) { return satisfies(knobs, one); });

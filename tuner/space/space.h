@@ -9,18 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "trial/knobs.h"
+#include "trial/axis.h"
 
 namespace ocrtune {
-
-// A knob or a user's dimension with more than one value. A dimension whose values are all numbers
-// is a count, in ascending order; other words keep the order in which they came.
-struct Axis {
-  std::string name;
-  KnobScale scale = KnobScale::count;
-  std::vector<std::string> values;
-};
 
 class Space {
  public:
@@ -28,6 +19,7 @@ class Space {
   explicit Space(std::vector<Knobs> points);  // duplicates are dropped, order is kept
 
   const std::vector<Knobs>& points() const { return points_; }
+  // The knobs and dimensions with more than one value.
   const std::vector<Axis>& axes() const { return axes_; }
   int size() const { return static_cast<int>(points_.size()); }
   const Knobs& knobs(int point) const { return points_[static_cast<std::size_t>(point)]; }

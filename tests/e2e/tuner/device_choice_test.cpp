@@ -7,7 +7,7 @@
 
 #include "base/files.h"
 #include "probes/gpu/gpu.h"
-#include "tuner/session/run_launch.h"
+#include "tuner/session/run_workload.h"
 #include "tuner/session/tune_setup.h"
 #include "tuner/space/default_space.h"
 
@@ -193,7 +193,7 @@ TEST(GpuSpace, IsAdmittedByOneGpusMemory) {
   }
   EXPECT_TRUE(of_batch.at({"fp32", 8}));
   EXPECT_FALSE(of_batch.at({"fp32", 1024}));
-  EXPECT_THAT(launch_command(options, sixteen_cpus(), setup->space.knobs(0)),
+  EXPECT_THAT(launch_text(workload_of(options)->launch(sixteen_cpus(), setup->space.knobs(0))),
               HasSubstr("Global.use_gpu=true"));
 }
 

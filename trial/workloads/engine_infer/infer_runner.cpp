@@ -43,7 +43,7 @@ class InferRunner : public Runner {
   Trial run(const Knobs& knobs, const TrialLimits& limits) override {
     Trial trial = workload_.foreign() ? run_service(knobs, limits) : run_core(knobs, limits);
     trial.knobs = knobs;
-    trial.reproduce = infer_line(workload_, machine_, knobs);
+    trial.reproduce = launch_text(infer_launch(workload_, machine_, knobs));
     return trial;
   }
 
@@ -187,7 +187,10 @@ Result<Launch> infer_launch(const InferenceWorkload& workload, const Machine& ma
     return launch_of(with_address(workload.command, workload.url), machine, knobs);
   }
   Launch launch;
-  if (!workload.url.empty()) return launch;
+  if (!workload.url.empty()) {
+    launch.server = workload.url;
+    return launch;
+  }
   if (knobs.malloc == "arena1") launch.environment.emplace_back("MALLOC_ARENA_MAX", "1");
   std::vector<std::string>& line = launch.arguments;
   line = {"ocrtune", "infer", workload.place.empty() ? "LINES" : workload.place};
@@ -212,14 +215,6 @@ Result<Launch> infer_launch(const InferenceWorkload& workload, const Machine& ma
   if (workload.height != 32) add("--height", fmt::format("{}", workload.height));
   if (workload.width != 320) add("--width", fmt::format("{}", workload.width));
   return launch;
-}
-
-std::string infer_line(const InferenceWorkload& workload, const Machine& machine,
-                       const Knobs& knobs) {
-  const auto launch = infer_launch(workload, machine, knobs);
-  if (!launch) return "# " + launch.error().what;
-  if (launch->arguments.empty()) return "# the server at " + workload.url + ", as it runs";
-  return launch_text(*launch);
 }
 
 }  // namespace ocrtune

@@ -51,12 +51,9 @@ int max_chunk_for(int batch);  // and what it may grow to
 Result<std::unique_ptr<Runner>> make_infer_runner(const InferenceWorkload& workload,
                                                   const Machine& machine);
 
-// What starts `knobs`: `ocrtune infer DIR --nproc 2 ...`, or the command of the service. No
-// arguments for a server that runs already.
+// What starts `knobs`: `ocrtune infer DIR --nproc 2 ...`, the command of the service, or nothing
+// for a server that runs already.
 Result<Launch> infer_launch(const InferenceWorkload& workload, const Machine& machine,
                             const Knobs& knobs);
-// The same as a line that can be pasted.
-std::string infer_line(const InferenceWorkload& workload, const Machine& machine,
-                       const Knobs& knobs);
 
 }  // namespace ocrtune

@@ -310,7 +310,7 @@ TEST(Safety, TightMemoryIsExploredStepByStep) {
   EXPECT_FALSE(safety.guardable(two));
   EXPECT_LE(safety.chance_to_fit(point(space, 2, 8, 0)), chance);
   EXPECT_TRUE(safety.admitted(larger) || safety.guardable(larger));
-  options.guards = false;
+  options.memory.guards = false;
   Safety careless(space, options);
   careless.tell(lightest, trial(space, lightest));
   EXPECT_FALSE(careless.guardable(larger));

@@ -203,7 +203,7 @@ TEST(Replay, ProcessesTakeTurnsOnTheGpusOfATable) {
   ASSERT_TRUE(table) << table.error().what;
   EXPECT_EQ(table->gpus, 2);
   EXPECT_EQ(parse_table(table_csv(*table), "again")->gpus, 2);
-  EXPECT_EQ(replay_search(*table, {}).safety.memories, 2);
+  EXPECT_EQ(replay_search(*table, {}).safety.memory.memories, 2);
   ReplayOptions options;
   options.trials = 8;
   const auto score = replay(*table, options);

@@ -6,6 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include "trial/workloads/command/user_command.h"
+#include "trial/workloads/engine_infer/engine_inference.h"
+#include "trial/workloads/engine_train/engine_training.h"
 #include "tuner/space/constraint.h"
 #include "tuner/space/default_space.h"
 
@@ -19,6 +22,13 @@ Machine machine_with(int cpus) {
   machine.cpu.packages = machine.cpu.numa_nodes = machine.cpu.l3_groups = 1;
   machine.rules_of_thumb = {4, 1, 7};
   return machine;
+}
+
+// Of training with the built-in engine.
+SpaceRequest request_on(const Machine& machine) {
+  SpaceRequest request;
+  request.workload = make_engine_training({})->space(machine);
+  return request;
 }
 
 TEST(Space, FindsAxesFromPoints) {
@@ -56,7 +66,7 @@ TEST(Space, NeighboursDifferInOneStep) {
 }
 
 TEST(DefaultSpace, SmallMachineStaysSmall) {
-  const auto space = make_space(machine_with(2), {});
+  const auto space = make_space(machine_with(2), request_on(machine_with(2)));
   ASSERT_TRUE(space.ok());
   EXPECT_LE(space->size(), 150);
   EXPECT_GE(space->size(), 40);
@@ -72,7 +82,7 @@ TEST(DefaultSpace, LargeMachineStaysSearchable) {
   machine.cpu.packages = machine.cpu.numa_nodes = 2;
   machine.cpu.native_bf16 = {true, "test"};
   SpaceRequest request;
-  request.precision = true;
+  request.workload = make_engine_inference({}, 97)->space(machine);
   const auto space = make_space(machine, request);
   ASSERT_TRUE(space.ok());
   EXPECT_LE(space->size(), 5000);
@@ -84,11 +94,10 @@ TEST(DefaultSpace, LargeMachineStaysSearchable) {
 TEST(DefaultSpace, ReadingOnGpusSharesThem) {
   Machine machine;
   machine.cpu.usable_cpus = {8, "online CPUs"};
+  InferenceWorkload inference;
+  inference.gpus = {"GPU-0", "GPU-1"};
   SpaceRequest request;
-  request.infer_gpus = 2;
-  request.min_batch = 8;
-  request.max_batch = 32;
-  request.own_axes.push_back({"queue", {}, {"shared", "static"}});
+  request.workload = make_engine_inference(inference, 97)->space(machine);
   const auto space = make_space(machine, request);
   ASSERT_TRUE(space) << space.error().what;
   std::set<int> processes;
@@ -112,7 +121,7 @@ TEST(DefaultSpace, ReadingOnGpusSharesThem) {
 }
 
 TEST(DefaultSpace, UserListReplacesAnAxis) {
-  SpaceRequest request;
+  SpaceRequest request = request_on(machine_with(4));
   request.lists = {{"batch", KnobScale::count, {"10", "20"}},
                    {"width", KnobScale::count, {"100", "200"}}};
   const auto space = make_space(machine_with(4), request);
@@ -125,7 +134,7 @@ TEST(DefaultSpace, UserListReplacesAnAxis) {
 
 TEST(DefaultSpace, BaselineAndRulesAreAlwaysPoints) {
   const Machine machine = machine_with(2);
-  SpaceRequest request;
+  SpaceRequest request = request_on(machine);
   request.base.batch = 13;
   request.base.workers = 4;
   for (const RuleSetting& rule : rule_settings(machine, request.base)) {
@@ -143,7 +152,7 @@ TEST(DefaultSpace, BaselineAndRulesAreAlwaysPoints) {
 TEST(DefaultSpace, WhatCannotBeBoundIsNoPoint) {
   Machine machine = machine_with(2);
   machine.cpu.allowed = CpuSet::range(0, 1);
-  SpaceRequest request;
+  SpaceRequest request = request_on(machine);
   for (const RuleSetting& rule : rule_settings(machine, request.base)) {
     request.always.push_back(rule.knobs);
     request.always.back().binding = "compact";
@@ -167,9 +176,38 @@ TEST(DefaultSpace, WhatCannotBeBoundIsNoPoint) {
       << refused.error().what;
 }
 
+// Ranks beyond the GPUs and steps beyond the data would only fail.
+TEST(DefaultSpace, WhatTheWorkloadCannotRunIsNoPoint) {
+  const Machine machine = machine_with(8);
+  EngineTrainingOptions training;
+  training.gpus = {"GPU-0", "GPU-1"};
+  UserCommandOptions command;
+  command.gpus = 2;
+  for (const WorkloadSpace& workload :
+       {make_engine_training(training)->space(machine), command_space(command, machine)}) {
+    SpaceRequest request;
+    request.workload = workload;
+    request.lists = {{"nproc", {}, {"1", "2", "4"}}};
+    const auto space = make_space(machine, request);
+    ASSERT_TRUE(space) << space.error().what;
+    for (const Knobs& knobs : space->points()) EXPECT_LE(knobs.nproc, 2) << knobs_text(knobs);
+    request.lists = {{"nproc", {}, {"4"}}};
+    const auto none = make_space(machine, request);
+    ASSERT_FALSE(none);
+    EXPECT_NE(none.error().what.find("nproc<=2"), std::string::npos) << none.error().what;
+  }
+  EngineTrainingOptions few;
+  few.lines = 20;
+  SpaceRequest request;
+  request.workload = make_engine_training(few)->space(machine);
+  const auto space = make_space(machine, request);
+  ASSERT_TRUE(space) << space.error().what;
+  for (const Knobs& knobs : space->points()) EXPECT_LE(knobs.nproc * knobs.batch, 20);
+}
+
 TEST(DefaultSpace, RulesKeepToTheConstraints) {
   const Machine machine = machine_with(2);
-  SpaceRequest request;
+  SpaceRequest request = request_on(machine);
   for (const RuleSetting& rule : rule_settings(machine, request.base)) {
     request.always.push_back(rule.knobs);
   }
@@ -180,26 +218,26 @@ TEST(DefaultSpace, RulesKeepToTheConstraints) {
 }
 
 TEST(DefaultSpace, RefusesWhatMakesNoSense) {
-  SpaceRequest bad_value;
+  SpaceRequest bad_value = request_on(machine_with(2));
   bad_value.lists = {{"precision", KnobScale::category, {"fp17"}}};
   const auto refused = make_space(machine_with(2), bad_value);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().kind, ErrorKind::usage);
   EXPECT_NE(refused.error().what.find("fp17"), std::string::npos);
 
-  SpaceRequest contradiction;
+  SpaceRequest contradiction = request_on(machine_with(2));
   contradiction.constraints = {"nproc>=2", "nproc*threads<=1"};
   const auto empty = make_space(machine_with(2), contradiction);
   ASSERT_FALSE(empty.ok());
   EXPECT_NE(empty.error().what.find("nproc*threads<=1"), std::string::npos);
 
-  SpaceRequest unknown;
+  SpaceRequest unknown = request_on(machine_with(2));
   unknown.constraints = {"procs<=4"};
   const auto no_such = make_space(machine_with(2), unknown);
   ASSERT_FALSE(no_such.ok());
   EXPECT_NE(no_such.error().what.find("procs"), std::string::npos);
 
-  SpaceRequest nothing;
+  SpaceRequest nothing = request_on(machine_with(2));
   nothing.lists = {{"batch", KnobScale::count, {}}};
   EXPECT_FALSE(make_space(machine_with(2), nothing).ok());
 }

@@ -1,5 +1,5 @@
 // A reader on a GPU keeps more than its largest batch.
-#include "tuner/space/reading_memory.h"
+#include "trial/workloads/engine_infer/reading_memory.h"
 
 #include <gtest/gtest.h>
 

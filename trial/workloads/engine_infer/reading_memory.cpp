@@ -1,4 +1,4 @@
-#include "tuner/space/reading_memory.h"
+#include "trial/workloads/engine_infer/reading_memory.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "tuner/session/run_launch.h"
+#include "trial/workloads/engine_train/engine_training.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,16 +29,18 @@ Knobs two_ranks(const std::string& binding) {
   return knobs;
 }
 
-TEST(LaunchCommand, OfTheCoreBindsWhatWasMeasuredBound) {
-  const std::string line = launch_command({}, four_cores(), two_ranks("compact"));
+TEST(EngineTraining, ItsLaunchBindsWhatWasMeasuredBound) {
+  const std::string line =
+      launch_text(make_engine_training({})->launch(four_cores(), two_ranks("compact")));
   EXPECT_THAT(line, HasSubstr("OMP_NUM_THREADS=2"));
   EXPECT_THAT(line, HasSubstr("OCRTUNE_RANK_CPUS=0-1:2-3 "));
   EXPECT_THAT(line, HasSubstr("--nproc_per_node=2"));
   EXPECT_THAT(line, HasSubstr(" rank-exec -- python -u tools/train.py -c CONFIG.yml"));
 }
 
-TEST(LaunchCommand, OfTheCoreIsPlainWithoutBinding) {
-  const std::string line = launch_command({}, four_cores(), two_ranks("none"));
+TEST(EngineTraining, ItsLaunchIsPlainWithoutBinding) {
+  const std::string line =
+      launch_text(make_engine_training({})->launch(four_cores(), two_ranks("none")));
   EXPECT_THAT(line, HasSubstr("--nproc_per_node=2 tools/train.py -c CONFIG.yml"));
   EXPECT_THAT(line, Not(HasSubstr("rank-exec")));
   EXPECT_THAT(line, Not(HasSubstr("OCRTUNE_RANK_CPUS")));

@@ -1,0 +1,98 @@
+#include "trial/workloads/command/user_command.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "trial/workloads/command/command_prepare.h"
+#include "trial/workloads/command/command_runner.h"
+#include "trial/workloads/usual_axes.h"
+
+namespace ocrtune {
+namespace {
+
+class UserCommand : public Workload {
+ public:
+  explicit UserCommand(UserCommandOptions options) : options_(std::move(options)) {}
+
+  WorkloadSpace space(const Machine& machine) const override {
+    return command_space(options_, machine);
+  }
+
+  // A command that is silent is given up by the silence rule; one that prints, but not the metric,
+  // by this.
+  TrialLimits limits(double measure_seconds) const override {
+    TrialLimits limits = Workload::limits(measure_seconds);
+    limits.max_seconds += 60;
+    return limits;
+  }
+
+  // It loads an interpreter, a framework and its lists.
+  double overhead_seconds() const override { return 6; }
+
+  Result<std::unique_ptr<Runner>> runner(const Machine& machine,
+                                         double /*prove_per_second*/) const override {
+    OCRTUNE_TRY(check_measured_files({options_.label_file}));
+    const auto prepared = OCRTUNE_TRY(prepare_command(options_.command, machine));
+    return controlled(make_command_runner(prepared, machine), machine);
+  }
+
+  Result<Launch> launch(const Machine& machine, const Knobs& knobs) const override {
+    return launch_of(OCRTUNE_TRY(kept_command(options_, machine)), machine, knobs);
+  }
+
+ private:
+  UserCommandOptions options_;
+};
+
+}  // namespace
+
+WorkloadSpace command_space(const UserCommandOptions& options, const Machine& machine) {
+  WorkloadSpace space;
+  if (options.lines > 0) space.constraints.push_back(fmt::format("nproc*batch<={}", options.lines));
+  if (options.gpus > 0) {
+    // The batch is tried to a quarter and to four times what it is: the GPUs' memory ends that.
+    const BatchRange around{std::max(1, options.batch / 4), 4 * options.batch};
+    space.axes = gpu_axes(machine, options.gpus, doublings(around));
+    if (options.gpus > 1) space.axes.push_back({"p2p", {}, {"auto", "off"}});
+    space.axes.push_back({"binding", {}, bindings(machine)});
+    space.constraints.push_back(fmt::format("nproc<={}", options.gpus));
+    space.sensible = [machine](const Knobs& knobs, const std::set<std::string>& listed) {
+      return sensible_on_gpus(machine, knobs, listed);
+    };
+    return space;
+  }
+  space.axes = cpu_axes(machine, batches_within({}, options.lines));
+  if (options.trains && machine.gpus.size() > 1) {
+    space.axes.push_back({"p2p", {}, {"auto", "off"}});
+    space.axes.push_back({"algo", {}, {"auto", "Ring", "Tree"}});
+    space.axes.push_back({"ctas", {}, {"auto", "4", "16"}});
+  }
+  space.sensible = [machine](const Knobs& knobs, const std::set<std::string>& listed) {
+    return sensible_on_cpus(machine, knobs, listed);
+  };
+  space.rules_of_thumb = options.trains;
+  return space;
+}
+
+CommandWorkload kept_workload(const UserCommandOptions& options) {
+  CommandWorkload workload = options.command;
+  if (options.launch.empty()) return workload;
+  workload.command = options.launch;
+  workload.gpus = options.launch_gpus;
+  workload.preset.clear();
+  return workload;
+}
+
+Result<PreparedCommand> kept_command(const UserCommandOptions& options, const Machine& machine) {
+  PreparedCommand kept;
+  kept.workload = kept_workload(options);
+  return kept.workload.preset.empty() ? kept : prepare_launch(kept.workload, machine);
+}
+
+std::unique_ptr<const Workload> make_user_command(UserCommandOptions options) {
+  return std::make_unique<UserCommand>(std::move(options));
+}
+
+}  // namespace ocrtune

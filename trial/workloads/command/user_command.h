@@ -1,0 +1,36 @@
+// The kind of workload that is a command of the user's own, which trains or measures itself and
+// prints how fast it is; and what it shares with a command that answers requests.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "trial/workloads/command/command_workload.h"
+#include "trial/workloads/workload.h"
+
+namespace ocrtune {
+
+struct UserCommandOptions {
+  CommandWorkload command;               // as the user typed it
+  std::vector<std::string> launch;       // what its preset makes of it, to be launched for good
+  std::vector<std::string> launch_gpus;  // that {gpus} takes its names from there
+  int gpus = 0;            // that it may use, one for each process; 0: CPUs, or unknown
+  bool trains = true;      // the rules of thumb and NCCL's knobs are about it
+  int batch = 16;          // that it has now
+  std::string label_file;  // what it is known to read; empty: not known
+  std::int64_t lines = 0;  // of it
+};
+
+std::unique_ptr<const Workload> make_user_command(UserCommandOptions options);
+
+WorkloadSpace command_space(const UserCommandOptions& options, const Machine& machine);
+
+// The command as it was kept, with its preset worked in.
+CommandWorkload kept_workload(const UserCommandOptions& options);
+// The same, prepared, for an answer. Errors: those of prepare_launch, for a run that was stored
+// before the preset's work was kept.
+Result<PreparedCommand> kept_command(const UserCommandOptions& options, const Machine& machine);
+
+}  // namespace ocrtune

@@ -1,0 +1,142 @@
+#include "trial/workloads/engine_infer/engine_inference.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/infer/recognizer.h"
+#include "probes/placement/partition.h"
+#include "trial/workloads/engine_infer/reading_memory.h"
+#include "trial/workloads/planned_bytes.h"
+#include "trial/workloads/usual_axes.h"
+
+namespace ocrtune {
+namespace {
+
+// More than a few processes on one GPU only take turns: what one of them leaves idle, while it
+// decodes and writes, two or three fill.
+constexpr int kMaxOnOneGpu = 4;
+
+class EngineInference : public Workload {
+ public:
+  EngineInference(InferenceWorkload inference, int classes)
+      : inference_(std::move(inference)), classes_(classes) {}
+
+  const char* unit() const override { return promised() ? "requests/s" : "images/s"; }
+
+  WorkloadSpace space(const Machine& machine) const override {
+    WorkloadSpace space = on_gpus() ? space_on_gpus(machine) : space_on_cpus(machine);
+    set_axis(space.axes, {"workers", {}, {"0"}});
+    set_axis(space.axes, {"queue", {}, {"shared", "static"}});
+    return space;
+  }
+
+  WorkloadMemory memory() const override {
+    if (!on_gpus()) return {cpu_prior()};
+    return {gpu_prior(), static_cast<int>(inference_.gpus.size()), false};
+  }
+
+  TrialLimits limits(double measure_seconds) const override {
+    TrialLimits limits = Workload::limits(measure_seconds);
+    if (on_gpus()) limits.max_seconds += kGpuStartSeconds;
+    return limits;
+  }
+
+  Result<std::unique_ptr<Runner>> runner(const Machine& machine,
+                                         double prove_per_second) const override {
+    OCRTUNE_TRY(check_measured_files({inference_.place, inference_.checkpoint, inference_.trace}));
+    InferenceWorkload inference = inference_;
+    inference.prove_per_second = prove_per_second;
+    return make_infer_runner(inference, machine);
+  }
+
+  Result<Launch> launch(const Machine& machine, const Knobs& knobs) const override {
+    return infer_launch(inference_, machine, knobs);
+  }
+
+ private:
+  bool promised() const { return !inference_.promise.empty(); }
+  bool on_gpus() const { return !inference_.gpus.empty(); }
+
+  RecognizerOptions recognizer() const {
+    RecognizerOptions recognizer;
+    recognizer.model = inference_.model;
+    recognizer.height = inference_.height;
+    recognizer.width = inference_.width;
+    return recognizer;
+  }
+
+  // A batch that waits for company meets no latency target: small ones are tried as well.
+  WorkloadSpace space_on_cpus(const Machine& machine) const {
+    WorkloadSpace space;
+    space.axes = cpu_axes(machine, promised() ? BatchRange{1, 16} : BatchRange{4, 64});
+    if (machine.cpu.native_bf16.value_or(false)) {
+      space.axes.push_back({"precision", {}, {"fp32", "bf16"}});
+    }
+    space.sensible = [machine](const Knobs& knobs, const std::set<std::string>& listed) {
+      return sensible_on_cpus(machine, knobs, listed);
+    };
+    return space;
+  }
+
+  // Threads decode and scale for the GPU.
+  WorkloadSpace space_on_gpus(const Machine& machine) const {
+    const int gpus = static_cast<int>(inference_.gpus.size());
+    const int cpus = usable_cpu_count(machine.cpu);
+    std::vector<int> processes = half_doublings(gpus);
+    for (int each = 2; each <= kMaxOnOneGpu; ++each) processes.push_back(each * gpus);
+    WorkloadSpace space;
+    space.axes = {{"nproc", {}, number_texts(processes)},
+                  {"threads", {}, doublings({1, std::min(16, cpus)})},
+                  {"batch", {}, doublings(promised() ? BatchRange{1, 32} : BatchRange{8, 256})},
+                  {"backend", {}, {"cuda"}}};
+    space.sensible = [cpus](const Knobs& knobs, const std::set<std::string>& listed) {
+      if (knobs.nproc == 1 && knobs.queue != "shared" && listed.count("queue") == 0) return false;
+      return listed.count("threads") != 0 || knobs.threads == 1 ||
+             knobs.nproc * knobs.threads <= cpus;
+    };
+    return space;
+  }
+
+  MemoryPrior cpu_prior() const {
+    auto plans = std::make_shared<PlannedBytes>(
+        [recognizer = recognizer(), classes = classes_](const Knobs& knobs) {
+          RecognizerOptions process = recognizer;
+          process.backend = knobs.backend;
+          process.precision = knobs.precision;
+          process.batch = knobs.batch;
+          process.threads = knobs.threads;
+          return Recognizer::footprint_bytes(process, classes).value_or(0);
+        });
+    return [plans](const Knobs& knobs) {
+      const double planned = plans->of(knobs);
+      // The process that hands out the lines is one more.
+      return planned == 0 ? 0.0 : kProcessBytes + knobs.nproc * (kProcessBytes + planned);
+    };
+  }
+
+  // Of the processes that read on the fullest GPU.
+  MemoryPrior gpu_prior() const {
+    auto plans = std::make_shared<PlannedBytes>(
+        [recognizer = recognizer(), classes = classes_](const Knobs& knobs) {
+          RecognizerOptions process = recognizer;
+          process.precision = knobs.precision;
+          process.batch = knobs.batch;
+          return all_shapes_reading_bytes(process, classes).value_or(0);
+        });
+    return [plans, gpus = static_cast<int>(inference_.gpus.size())](const Knobs& knobs) {
+      const int together = (knobs.nproc + gpus - 1) / gpus;
+      return together * plans->of(knobs);
+    };
+  }
+
+  InferenceWorkload inference_;
+  int classes_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Workload> make_engine_inference(InferenceWorkload inference, int classes) {
+  return std::make_unique<EngineInference>(std::move(inference), classes);
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,60 @@
+#include "trial/workloads/engine_infer/user_service.h"
+
+#include <utility>
+#include <vector>
+
+#include "trial/workloads/command/command_prepare.h"
+
+namespace ocrtune {
+namespace {
+
+class UserService : public Workload {
+ public:
+  UserService(InferenceWorkload inference, UserCommandOptions command)
+      : inference_(std::move(inference)), command_(std::move(command)) {}
+
+  const char* unit() const override { return "requests/s"; }
+
+  WorkloadSpace space(const Machine& machine) const override {
+    return command_space(command_, machine);
+  }
+
+  // What a server of another's holds is not stopped by us.
+  WorkloadMemory memory() const override { return {{}, 1, inference_.url.empty()}; }
+
+  Result<std::unique_ptr<Runner>> runner(const Machine& machine,
+                                         double prove_per_second) const override {
+    std::vector<std::string> files = inference_.inputs;
+    files.push_back(inference_.trace);
+    OCRTUNE_TRY(check_measured_files(files));
+    InferenceWorkload inference = inference_;
+    inference.prove_per_second = prove_per_second;
+    if (starts()) {
+      inference.command = OCRTUNE_TRY(prepare_command(command_.command, machine));
+    }
+    return make_infer_runner(inference, machine);
+  }
+
+  Result<Launch> launch(const Machine& machine, const Knobs& knobs) const override {
+    InferenceWorkload inference = inference_;
+    if (starts()) {
+      inference.command = OCRTUNE_TRY(kept_command(command_, machine));
+    }
+    return infer_launch(inference, machine, knobs);
+  }
+
+ private:
+  bool starts() const { return !command_.command.command.empty(); }
+
+  InferenceWorkload inference_;
+  UserCommandOptions command_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Workload> make_user_service(InferenceWorkload inference,
+                                                  UserCommandOptions command) {
+  return std::make_unique<UserService>(std::move(inference), std::move(command));
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,71 @@
+// What is tuned. One class for each kind, in the folder of its kind; the search, the answer and
+// `run` know only this.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "probes/machine/machine.h"
+#include "trial/axis.h"
+#include "trial/knobs.h"
+#include "trial/runner.h"
+#include "trial/workloads/launch.h"
+
+namespace ocrtune {
+
+// What is worth a trial, where the user does not say.
+struct WorkloadSpace {
+  std::vector<Axis> axes;                // in the order of a search; a user's list replaces one
+  std::vector<std::string> constraints;  // of what can run at all: "nproc*batch<=1000"
+  // Whether values that were crossed make sense together. `listed` names the knobs whose values the
+  // user gave: these are taken as they are. Empty: all do.
+  std::function<bool(const Knobs& knobs, const std::set<std::string>& listed)> sensible;
+  bool rules_of_thumb = false;  // they speak of this: training on CPUs
+};
+
+// Bytes of the whole setting by plan, before any trial; 0 is "cannot tell".
+using MemoryPrior = std::function<double(const Knobs&)>;
+
+// How a setting's memory is judged.
+struct WorkloadMemory {
+  MemoryPrior prior;   // may be empty
+  int memories = 1;    // peaks and limit are of the fullest of so many: GPUs, taken in turn
+  bool guards = true;  // trials can be stopped before they pass a number of bytes
+};
+
+class Workload {
+ public:
+  virtual ~Workload() = default;
+
+  virtual const char* unit() const { return "images/s"; }  // of a trial's samples_per_second
+  virtual WorkloadSpace space(const Machine& machine) const = 0;
+  virtual WorkloadMemory memory() const { return {}; }
+  // Of a trial that measures for so long; without the limit of its memory.
+  virtual TrialLimits limits(double measure_seconds) const;
+  // Of a trial before and after its measuring, until one has run.
+  virtual double overhead_seconds() const { return 2; }
+
+  // Who measures it. With `prove_per_second` above 0 trials run that rate of requests at full
+  // length instead of searching for one. Errors: missing (what it measures), and those of a command
+  // that cannot be tried here.
+  virtual Result<std::unique_ptr<Runner>> runner(const Machine& machine,
+                                                 double prove_per_second = 0) const = 0;
+  // What starts `knobs` for good: the one way in which an answer, a stored run and `run` make it.
+  virtual Result<Launch> launch(const Machine& machine, const Knobs& knobs) const = 0;
+};
+
+// Contexts, libraries and NCCL's first meeting, which a trial on GPUs may take beside its
+// measuring.
+inline constexpr double kGpuStartSeconds = 150;
+
+// missing: names the first path, of those that are not empty, that is not there.
+Status check_measured_files(const std::vector<std::string>& paths);
+
+// `runner` with the control kernel between its trials (trial/watch/control_kernel.h).
+std::unique_ptr<Runner> controlled(std::unique_ptr<Runner> runner, const Machine& machine);
+
+}  // namespace ocrtune
