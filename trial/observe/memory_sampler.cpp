@@ -146,6 +146,7 @@ void MemorySampler::add_unmapped_shm(const std::vector<ProcessFacts>& members,
 // are missing. Such a reading is taken again; when none of them is whole, the lowest counts.
 MemoryReading MemorySampler::read_all(ProcessTree& tree) {
   MemoryReading lowest;
+  bool lacking = true;
   std::vector<ProcessFacts> members = tree.scan();
   for (int i = 0; i < kTornReadings; ++i) {
     const MemoryReading before = read_memory(members, false);
@@ -162,9 +163,11 @@ MemoryReading MemorySampler::read_all(ProcessTree& tree) {
     }
     const std::size_t known = members.size();
     members = tree.scan();
-    torn = torn || members.size() > known;
-    if (!torn) return reading;
-    if (i == 0 || reading.bytes() < lowest.bytes()) lowest = std::move(reading);
+    const bool more = members.size() > known;
+    if (!torn && !more) return reading;
+    // One that lacks processes is worse than any later one.
+    if (lacking || reading.bytes() < lowest.bytes()) lowest = std::move(reading);
+    lacking = more;
   }
   return lowest;
 }
