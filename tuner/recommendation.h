@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/stats.h"
+#include "trial/reason.h"
 #include "trial/trial.h"
 
 namespace ocrtune {
@@ -16,7 +17,7 @@ namespace ocrtune {
 struct SettingSummary {
   Knobs knobs;
   Outcome outcome = Outcome::ok;  // of the last trial, or the worst repeated one
-  std::string reason;
+  Reason reason;
   int trials = 0;
   Interval samples_per_second;   // all zero unless some trial was ok
   std::uint64_t peak_bytes = 0;  // worst of its trials
@@ -31,15 +32,15 @@ struct SettingSummary {
 // A rule of thumb, run as a setting.
 struct RuleVerdict {
   std::string name;        // "memory_half", "cores_60_percent", "seven"
-  std::string text;        // the rule in words, with its number here
+  Reason text;             // the rule in words, with its number here
   SettingSummary setting;  // the best measured setting that obeys the rule
   Interval loss;           // 1 - rate(rule) / rate(recommended); below 0: the rule is better
-  std::string verdict;     // "costs 23 % (20..26 %)", "ties", "does not fit: ..."
+  Reason verdict;          // costs 23 % (20..26 %), ties, does not fit: ...
 };
 
 struct Neighbour {
   Knobs knobs;
-  std::string reason;  // "12 % slower", "out of memory: 71 GiB of 64 GiB", "ties, more memory"
+  Reason reason;  // 12 % slower; out of memory: 71 GiB of 64 GiB; ties, more memory
 };
 
 struct Recommendation {
@@ -51,13 +52,13 @@ struct Recommendation {
   double step_seconds = 0;       // at the objective's percentile; 0: no idea
   double samples_per_joule = 0;  // 0: no counter
   std::uint64_t limit_bytes = 0;
-  std::vector<std::string> reasons;  // why this one is safe and fast, each a sentence
+  std::vector<Reason> reasons;  // why this one is safe and fast, each a sentence
 };
 
 struct FittedTerm {
   std::string name;  // "serial fraction", "per-process contention", ...
   double value = 0;
-  std::string words;  // "9 % of a step does not speed up with threads"
+  Reason words;  // 9 % of a step does not speed up with threads
 };
 
 // A setting of the space that was not run, as the models see it.
@@ -66,22 +67,21 @@ struct PredictedSetting {
   Interval samples_per_second;   // all zero: no idea
   std::uint64_t peak_bytes = 0;  // 0: no idea
   bool admitted = true;          // false: it would not be launched, `reason` says why
-  std::string reason;
+  Reason reason;
 };
 
 struct TuneResult {
   std::string run_id;
   bool found = false;  // false: no setting worked; `answer` says what to do
-  std::string answer;  // the recommendation, or why there is none, in a sentence
+  Reason answer;       // the recommendation, or why there is none
   // Why the trials do not settle which setting is the best, and what is known; empty: they do.
-  std::string inconclusive;
+  Reason inconclusive;
   Recommendation recommendation;
   SettingSummary baseline;
   Interval gain;                     // rate(recommended) / rate(baseline)
   std::vector<SettingSummary> ties;  // cannot be told from the best; recommended one included
   double certified_gap = -1;         // the best is at most this much faster, at 95 %; -1: unknown
-  std::string
-      certificate;  // "95 %: no setting of the declared space is more than 3 % better; 6 tie"
+  Reason certificate;  // 95 %: no setting of the declared space is more than 3 % better; 6 tie
   std::vector<RuleVerdict> rules;
   std::vector<Neighbour> close;             // behind by less than these trials can tell, and no tie
   std::vector<Neighbour> rejected;          // near the recommended one and worse
@@ -98,10 +98,10 @@ struct TuneResult {
   int discarded_samples = 0;
   double noise = 0;             // relative standard deviation between repeats
   bool noise_measured = false;  // false: nothing was repeated, `noise` is what was expected
-  std::string noise_statement;  // "too noisy to tell A from B ..."; empty: told apart
+  Reason noise_statement;       // too noisy to tell A from B; empty: told apart
   double seconds = 0;
   std::string stop_reason;  // "budget", "improvement under 0.02 %", ...
-  std::string advice;       // next best experiment, in a sentence
+  Reason advice;            // the next best experiment
 };
 
 }  // namespace ocrtune

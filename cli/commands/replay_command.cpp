@@ -10,6 +10,7 @@
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "reports/catalogue/reasons.h"
 #include "tuner/session/replay.h"
 
 namespace ocrtune {
@@ -65,7 +66,7 @@ Json played_json(const RecordedTable& table, const ReplayFlags& flags, const Pla
           {"trials_run", score.trials},
           {"claimed_low_samples_per_second", found ? Json(claim.low) : Json()},
           {"claimed_high_samples_per_second", found ? Json(claim.high) : Json()},
-          {"certificate", score.result.certificate},
+          {"certificate", sentence(score.result.certificate)},
           {"stop_reason", score.result.stop_reason}};
 }
 
@@ -73,7 +74,8 @@ void print_played(const Played& played) {
   const ReplayScore& score = played.score;
   if (!score.found) {
     std::printf("%-12s seed %llu: %s\n", played.strategy.c_str(),
-                static_cast<unsigned long long>(played.seed), score.result.answer.c_str());
+                static_cast<unsigned long long>(played.seed),
+                sentence(score.result.answer).c_str());
     return;
   }
   std::printf(
@@ -83,7 +85,7 @@ void print_played(const Played& played) {
       format_percent(score.regret).c_str(), format_count(score.claimed_samples_per_second).c_str(),
       format_count(score.true_samples_per_second).c_str(), score.out_of_memory_trials, score.trials,
       knobs_text(score.knobs).c_str());
-  std::printf("             %s\n", score.result.certificate.c_str());
+  std::printf("             %s\n", sentence(score.result.certificate).c_str());
 }
 
 Status check_strategies(const ReplayFlags& flags) {

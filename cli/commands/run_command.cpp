@@ -19,6 +19,7 @@
 #include "cli/shell/output_folder.h"
 #include "cli/shell/terminal.h"
 #include "probes/probe.h"
+#include "reports/catalogue/reasons.h"
 #include "reports/console/diagnosis_page.h"
 #include "reports/html/supervised_page.h"
 #include "supervise/supervise.h"
@@ -45,7 +46,7 @@ Status read_setting(const RunFlags& flags, SuperviseOptions& options) {
   auto run = OCRTUNE_TRY(judged_run(flags.database, flags.from));
   if (!run.result.found) {
     return Error{ErrorKind::missing,
-                 "run " + run.id + " has no recommendation: " + run.result.answer};
+                 "run " + run.id + " has no recommendation: " + sentence(run.result.answer)};
   }
   setting = OCRTUNE_TRY(launch_setting(run, flags.command, options.machine));
   const std::string& directory = setting.workload.directory;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "reports/catalogue/reasons.h"
 #include "tuner/session/tune_setup.h"
 #include "tuner/space/knob_names.h"
 #include "tuner/store/store.h"
@@ -49,8 +50,8 @@ Json interval_of(const Interval& interval) {
 
 void print_why_not(const WhyNot& answer, bool json) {
   if (!json) {
-    std::printf("%s: %s\n", knobs_text(answer.knobs).c_str(), answer.answer.c_str());
-    if (!answer.to_find_out.empty()) std::printf("%s\n", answer.to_find_out.c_str());
+    std::printf("%s: %s\n", knobs_text(answer.knobs).c_str(), sentence(answer.answer).c_str());
+    if (!answer.to_find_out.empty()) std::printf("%s\n", sentence(answer.to_find_out).c_str());
     return;
   }
   const Json document = {{"setting", knobs_text(answer.knobs)},
@@ -59,8 +60,9 @@ void print_why_not(const WhyNot& answer, bool json) {
                          {"ratio_to_recommended", interval_of(answer.ratio)},
                          {"peak_bytes", answer.peak_bytes},
                          {"peak_high_bytes", answer.peak_high_bytes},
-                         {"answer", answer.answer},
-                         {"to_find_out", answer.to_find_out}};
+                         {"answer", sentence(answer.answer)},
+                         {"answer_code", row_of(answer.answer.code).name},
+                         {"to_find_out", sentence(answer.to_find_out)}};
   std::printf("%s\n", document.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
 }
 

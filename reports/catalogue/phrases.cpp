@@ -66,11 +66,6 @@ std::optional<std::vector<std::string>> match(std::string_view phrase, std::stri
   return left.empty() ? std::optional(holes) : std::nullopt;
 }
 
-std::string both(const char* tag, const std::string& english, const std::string& chinese) {
-  if (english == chinese) return english;
-  return fmt::format("<{0} lang=\"en\">{1}</{0}><{0} lang=\"zh\">{2}</{0}>", tag, english, chinese);
-}
-
 std::string chinese_of_depth(std::string_view sentence, int depth) {
   if (const Phrase* phrase = find_phrase(sentence)) return std::string(phrase->chinese);
   if (depth > 3) return std::string(sentence);
@@ -88,18 +83,24 @@ std::string chinese_of_depth(std::string_view sentence, int depth) {
 
 }  // namespace
 
+std::string both_languages(const char* tag, const std::string& english,
+                           const std::string& chinese) {
+  if (english == chinese) return english;
+  return fmt::format("<{0} lang=\"en\">{1}</{0}><{0} lang=\"zh\">{2}</{0}>", tag, english, chinese);
+}
+
 std::string say(std::string_view english, const std::vector<std::string>& html_arguments,
                 const char* tag) {
   const Phrase* phrase = find_phrase(english);
   const std::string first = fill(html_text(english), html_arguments);
   if (phrase == nullptr) return first;
-  return both(tag, first, fill(html_text(phrase->chinese), html_arguments));
+  return both_languages(tag, first, fill(html_text(phrase->chinese), html_arguments));
 }
 
 std::string chinese_of(std::string_view sentence) { return chinese_of_depth(sentence, 0); }
 
 std::string say_sentence(std::string_view sentence, const char* tag) {
-  return both(tag, html_text(sentence), html_text(chinese_of(sentence)));
+  return both_languages(tag, html_text(sentence), html_text(chinese_of(sentence)));
 }
 
 std::string say_attribute(const char* attribute, std::string_view english,

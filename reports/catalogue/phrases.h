@@ -33,6 +33,9 @@ std::string say_sentence(std::string_view sentence, const char* tag = "span");
 std::string say_attribute(const char* attribute, std::string_view english,
                           const std::vector<std::string>& plain_arguments = {});
 
+// Both languages as two elements of kind `tag`, of HTML; one text where they are equal.
+std::string both_languages(const char* tag, const std::string& english, const std::string& chinese);
+
 // The Chinese of a composed sentence; the sentence itself when the table does not know it.
 std::string chinese_of(std::string_view sentence);
 

@@ -142,10 +142,4 @@ std::vector<FailureGroup> failure_groups(const RunRecord& run) {
   return groups;
 }
 
-std::string outcome_words(Outcome outcome) {
-  std::string words(outcome_name(outcome));
-  std::replace(words.begin(), words.end(), '_', ' ');
-  return words;
-}
-
 }  // namespace ocrtune

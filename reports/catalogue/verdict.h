@@ -43,7 +43,4 @@ struct FailureGroup {
 };
 std::vector<FailureGroup> failure_groups(const RunRecord& run);
 
-// "out of memory", "wrong result": the outcome as people say it.
-std::string outcome_words(Outcome outcome);
-
 }  // namespace ocrtune

@@ -7,9 +7,11 @@
 
 #include "base/text.h"
 #include "reports/catalogue/plain_text.h"
+#include "reports/catalogue/reasons.h"
 #include "reports/catalogue/verdict.h"
 #include "trial/observe/gpu_places.h"
 #include "trial/workloads/service/promise.h"
+#include "tuner/verdict/settings.h"
 
 namespace ocrtune {
 namespace {
@@ -107,7 +109,7 @@ void add_answer(Lines& lines, const RunRecord& run) {
   lines.add("rate",
             fmt::format("{} {}/s, {}", rate_text(recommended.samples_per_second),
                         run.options.counts_requests() ? "requests" : "samples", rate_basis(run)));
-  if (!result.inconclusive.empty()) lines.whole("open", result.inconclusive);
+  if (!result.inconclusive.empty()) lines.whole("open", sentence(result.inconclusive));
   if (!run.options.promise.empty()) {
     const auto promise = parse_promise(run.options.promise);
     if (promise) lines.add("promise", promise_text(*promise));
@@ -124,7 +126,8 @@ void add_answer(Lines& lines, const RunRecord& run) {
                                         knobs_text(result.baseline.knobs),
                                         rate_text(result.baseline.samples_per_second))
                           : fmt::format("{}, {}, does not run: {}", whose,
-                                        knobs_text(result.baseline.knobs), result.baseline.reason));
+                                        knobs_text(result.baseline.knobs),
+                                        sentence(result.baseline.reason)));
   }
   const double free = free_share(recommended);
   lines.add(
@@ -133,17 +136,17 @@ void add_answer(Lines& lines, const RunRecord& run) {
                : fmt::format("peak {} of {}{}, {:.0f} % free", format_bytes(recommended.peak_bytes),
                              format_bytes(recommended.limit_bytes),
                              run.options.on_gpus() ? " on the fullest GPU" : "", free * 100));
-  if (!result.certificate.empty()) lines.add("certain", result.certificate);
+  if (!result.certificate.empty()) lines.add("certain", sentence(result.certificate));
   std::vector<std::string> ties;
   for (const SettingSummary& tie : result.ties) {
     if (tie.knobs != recommended.knobs) ties.push_back(knobs_text(tie.knobs));
   }
   if (!ties.empty()) lines.add("ties", join(ties, "; "));
   for (std::size_t i = 0; i < std::min<std::size_t>(recommended.reasons.size(), 2); ++i) {
-    lines.add(i == 0 ? "why" : "", recommended.reasons[i]);
+    lines.add(i == 0 ? "why" : "", sentence(recommended.reasons[i]));
   }
-  for (const std::string& reason : recommended.reasons) {
-    if (starts_with(reason, kIdleGpus)) lines.add("GPUs", reason);
+  for (const Reason& reason : recommended.reasons) {
+    if (starts_with(reason.text(0), kIdleGpus)) lines.add("GPUs", sentence(reason));
   }
 }
 
@@ -153,7 +156,8 @@ void add_failures(Lines& lines, const RunRecord& run, int most) {
     const FailureGroup& group = groups[i];
     const Trial& last = *group.trials.back();
     lines.add(i == 0 ? "failed" : "",
-              fmt::format("{}x {}{}: {}: {}", group.trials.size(), outcome_words(group.outcome),
+              fmt::format("{}x {}{}: {}: {}", group.trials.size(),
+                          sentence(outcome_reason(group.outcome)),
                           group.cause.empty() ? "" : " (" + group.cause + ")",
                           knobs_text(last.knobs), last.reason),
               Tone::bad);
@@ -165,7 +169,8 @@ void add_rules(Lines& lines, const TuneResult& result) {
   lines.blank();
   bool first = true;
   for (const RuleVerdict& rule : result.rules) {
-    lines.add(first ? "rules" : "", fmt::format("{}: {}", rule.text, rule.verdict));
+    lines.add(first ? "rules" : "",
+              fmt::format("{}: {}", sentence(rule.text), sentence(rule.verdict)));
     first = false;
   }
 }
@@ -175,7 +180,7 @@ void add_neighbours(Lines& lines, const char* label, const std::vector<Neighbour
   for (std::size_t i = 0; i < neighbours.size() && static_cast<int>(i) < most; ++i) {
     const Neighbour& neighbour = neighbours[i];
     lines.add(i == 0 ? label : "",
-              fmt::format("{}: {}", knobs_text(neighbour.knobs), neighbour.reason));
+              fmt::format("{}: {}", knobs_text(neighbour.knobs), sentence(neighbour.reason)));
   }
 }
 
@@ -200,13 +205,14 @@ std::string console_summary(const RunRecord& run, int width, bool colour) {
                    std::max(kMaxSummaryLines - lines.count() - 5, 1));
     add_failures(lines, run, std::min(3, kMaxSummaryLines - lines.count() - 2));
   } else {
-    lines.marked("answer", result.answer.empty() ? "no setting was measured" : result.answer,
+    lines.marked("answer",
+                 result.answer.empty() ? "no setting was measured" : sentence(result.answer),
                  badges(run));
     add_failures(lines, run, kMaxSummaryLines - lines.count() - 8);
     add_rules(lines, result);
   }
   if (!run.trials.empty()) lines.add("noise", noise_text(run));
-  if (!result.advice.empty()) lines.add("next", result.advice);
+  if (!result.advice.empty()) lines.add("next", sentence(result.advice));
   return lines.text();
 }
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "reports/catalogue/reasons.h"
 #include "reports/catalogue/verdict.h"
 
 namespace ocrtune {
@@ -11,6 +12,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kSchemaVersion = 1;
+
+std::string said(const Reason& reason) { return valid_utf8(sentence(reason)); }
+
+Json code(const Reason& reason) { return reason.empty() ? Json() : Json(row_of(reason.code).name); }
 
 Json texts_json(const std::vector<std::string>& texts) {
   Json list = Json::array();
@@ -43,7 +48,8 @@ Json setting_json(const SettingSummary& setting) {
   return {
       {"knobs", knobs_json(setting.knobs)},
       {"outcome", outcome_name(setting.outcome)},
-      {"reason", valid_utf8(setting.reason)},
+      {"reason", said(setting.reason)},
+      {"reason_code", code(setting.reason)},
       {"trials", setting.trials},
       {"samples_per_second", rate_json(setting.samples_per_second)},
       {"peak_bytes", setting.peak_bytes},
@@ -61,6 +67,11 @@ Json recommendation_json(const RunRecord& run) {
   const TuneResult& result = run.result;
   if (!result.found) return nullptr;
   const Recommendation& recommended = result.recommendation;
+  Json reasons = Json::array(), codes = Json::array();
+  for (const Reason& reason : recommended.reasons) {
+    reasons.push_back(said(reason));
+    codes.push_back(code(reason));
+  }
   Json env = Json::object();
   for (const auto& [name, value] : recommended.env) env[valid_utf8(name)] = valid_utf8(value);
   return {{"knobs", knobs_json(recommended.knobs)},
@@ -70,7 +81,8 @@ Json recommendation_json(const RunRecord& run) {
           {"samples_per_second", rate_json(recommended.samples_per_second)},
           {"peak_bytes", recommended.peak_bytes},
           {"limit_bytes", recommended.limit_bytes == 0 ? Json() : Json(recommended.limit_bytes)},
-          {"reasons", texts_json(recommended.reasons)}};
+          {"reasons", reasons},
+          {"reason_codes", codes}};
 }
 
 Json rules_json(const std::vector<RuleVerdict>& rules) {
@@ -78,10 +90,11 @@ Json rules_json(const std::vector<RuleVerdict>& rules) {
   for (const RuleVerdict& rule : rules) {
     const bool measured = rule.setting.samples_per_second.median > 0;
     list.push_back({{"name", rule.name},
-                    {"text", valid_utf8(rule.text)},
+                    {"text", said(rule.text)},
                     {"setting", setting_json(rule.setting)},
                     {"loss", interval_json(rule.loss, measured)},
-                    {"verdict", valid_utf8(rule.verdict)}});
+                    {"verdict", said(rule.verdict)},
+                    {"verdict_code", code(rule.verdict)}});
   }
   return list;
 }
@@ -89,8 +102,9 @@ Json rules_json(const std::vector<RuleVerdict>& rules) {
 Json neighbours_json(const std::vector<Neighbour>& neighbours) {
   Json list = Json::array();
   for (const Neighbour& neighbour : neighbours) {
-    list.push_back(
-        {{"knobs", knobs_json(neighbour.knobs)}, {"reason", valid_utf8(neighbour.reason)}});
+    list.push_back({{"knobs", knobs_json(neighbour.knobs)},
+                    {"reason", said(neighbour.reason)},
+                    {"reason_code", code(neighbour.reason)}});
   }
   return list;
 }
@@ -106,9 +120,8 @@ std::string run_json(const RunRecord& run, int indent) {
   for (const SettingSummary& setting : result.settings) settings.push_back(setting_json(setting));
   Json terms = Json::array();
   for (const FittedTerm& term : result.terms) {
-    terms.push_back({{"name", valid_utf8(term.name)},
-                     {"value", term.value},
-                     {"words", valid_utf8(term.words)}});
+    terms.push_back(
+        {{"name", valid_utf8(term.name)}, {"value", term.value}, {"words", said(term.words)}});
   }
   const Json json = {
       {"schema", kSchemaVersion},
@@ -120,15 +133,18 @@ std::string run_json(const RunRecord& run, int indent) {
       {"versions", run.versions},
       {"found", result.found},
       {"verdict", verdict_name(run)},
-      {"inconclusive", valid_utf8(result.inconclusive)},
-      {"answer", valid_utf8(result.answer)},
+      {"inconclusive", said(result.inconclusive)},
+      {"inconclusive_code", code(result.inconclusive)},
+      {"answer", said(result.answer)},
+      {"answer_code", code(result.answer)},
       {"recommendation", recommendation_json(run)},
       {"baseline", setting_json(result.baseline)},
       {"gain", interval_json(result.gain, result.gain.median > 0)},
       {"objective", result.objective},
       {"ties", ties},
       {"pareto", {{"axes", result.pareto_axes}, {"settings", pareto}}},
-      {"certificate", valid_utf8(result.certificate)},
+      {"certificate", said(result.certificate)},
+      {"certificate_code", code(result.certificate)},
       {"rules", rules_json(result.rules)},
       {"close", neighbours_json(result.close)},
       {"rejected", neighbours_json(result.rejected)},
@@ -139,10 +155,12 @@ std::string run_json(const RunRecord& run, int indent) {
       {"seconds", result.seconds},
       {"outcomes", result.outcomes},
       {"noise", result.noise_measured ? Json(result.noise) : Json(nullptr)},
-      {"noise_statement", valid_utf8(result.noise_statement)},
+      {"noise_statement", said(result.noise_statement)},
+      {"noise_statement_code", code(result.noise_statement)},
       {"spoilt_samples", result.discarded_samples},
       {"stop_reason", valid_utf8(result.stop_reason)},
-      {"advice", valid_utf8(result.advice)},
+      {"advice", said(result.advice)},
+      {"advice_code", code(result.advice)},
   };
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "reports/catalogue/reasons.h"
 
 namespace ocrtune {
 namespace {
@@ -239,7 +240,7 @@ Table summary_table(const RunRecord& run) {
     for (Cell cell :
          {unless_zero(rate.median), unless_zero(rate.low), unless_zero(rate.high),
           unless_zero(setting.peak_bytes), Cell(std::string(outcome_name(setting.outcome))),
-          Cell(setting.reason), Cell(std::int64_t{setting.trials}),
+          Cell(sentence(setting.reason)), Cell(std::int64_t{setting.trials}),
           Cell(std::int64_t{setting.clean_samples}), Cell(std::int64_t{setting.discarded_samples}),
           Cell(std::int64_t{recommended ? 1 : 0}),
           Cell(std::int64_t{setting.knobs == result.baseline.knobs ? 1 : 0}),

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
+#include "reports/catalogue/reasons.h"
 #include "reports/catalogue/verdict.h"
 #include "reports/markup/page_markup.h"
 #include "reports/markup/svg.h"
@@ -162,9 +163,10 @@ class MapDrawing {
                 filter);
     } else {
       const SettingSummary& setting = *content.measured;
-      draw_failed(failure_letter(setting.outcome), left, top,
-                  name_of(setting.knobs) + ": " + html_text(plain_line(setting.reason), 300),
-                  filter);
+      draw_failed(
+          failure_letter(setting.outcome), left, top,
+          name_of(setting.knobs) + ": " + html_text(plain_line(sentence(setting.reason)), 300),
+          filter);
     }
   }
 
@@ -175,7 +177,8 @@ class MapDrawing {
   void draw_predicted(const PredictedSetting& setting, double left, double top) {
     const std::string name = name_of(setting.knobs);
     if (!setting.admitted) {
-      draw_failed("M", left, top, name + ": " + html_text(plain_line(setting.reason), 300), "");
+      draw_failed("M", left, top,
+                  name + ": " + html_text(plain_line(sentence(setting.reason)), 300), "");
     } else if (telling(setting)) {
       draw_rate(setting.samples_per_second, left, top, " guess",
                 name + ": ~" + html_text(rate_text(setting.samples_per_second)), "");
@@ -257,7 +260,7 @@ class MapDrawing {
       const Place place(rule.setting.knobs.nproc, rule.setting.knobs.batch);
       const double shift = 9.0 * drawn[place]++;
       svg_.path(fmt::format("M{:.4g} {:.4g}l4 7h-8z", left + 7 + shift, top + 3), "rule-mark",
-                html_text(plain_line(rule.text)));
+                html_text(plain_line(sentence(rule.text))));
     }
   }
 

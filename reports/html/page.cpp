@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
+#include "reports/catalogue/reasons.h"
 #include "reports/figures/ledger_table.h"
 #include "reports/figures/map_figure.h"
 #include "reports/figures/run_figures.h"
@@ -101,7 +102,7 @@ std::string scaling_section(const RunRecord& run) {
   if (figures.empty()) return "";
   std::string words;
   for (const FittedTerm& term : run.result.terms) {
-    words += "<li>" + say_sentence(plain_line(term.words)) + "</li>";
+    words += "<li>" + say(term.words) + "</li>";
   }
   if (!words.empty()) words = "<ul>" + words + "</ul>";
   return section_html("scaling", "Scaling", "<div class=\"figures\">" + figures + "</div>" + words);

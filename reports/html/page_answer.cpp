@@ -8,9 +8,11 @@
 #include "base/text.h"
 #include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
+#include "reports/catalogue/reasons.h"
 #include "reports/catalogue/verdict.h"
 #include "reports/export/env_file.h"
 #include "reports/markup/page_markup.h"
+#include "tuner/verdict/settings.h"
 #include "tuner/verdict/trial_cause.h"
 
 namespace ocrtune {
@@ -40,9 +42,8 @@ std::string badges_html(const RunRecord& run) {
                        say_attribute("title", badge.meaning), say_sentence(badge.text));
   }
   out = "<p class=\"badges\">" + out + "</p>\n";
-  const std::string& open = run.result.inconclusive;
-  return open.empty() ? out
-                      : out + "<p class=\"note\">" + say_sentence(plain_line(open)) + "</p>\n";
+  const Reason& open = run.result.inconclusive;
+  return open.empty() ? out : out + "<p class=\"note\">" + say(open) + "</p>\n";
 }
 
 std::string env_lines(const Recommendation& recommended) {
@@ -85,7 +86,7 @@ std::string gain_fact(const RunRecord& run) {
   return fact_html(
       title, "–",
       say(guessed ? "the plain start {} does not run: {}" : "your setting {} does not run: {}",
-          {knobs_html(baseline.knobs), machine_text(baseline.reason)}));
+          {knobs_html(baseline.knobs), "<bdi>" + say(baseline.reason) + "</bdi>"}));
 }
 
 // What the recommendation brings over each rule of thumb that ran.
@@ -94,9 +95,9 @@ std::string rules_fact(const TuneResult& result) {
   for (const RuleVerdict& rule : result.rules) {
     const Interval& loss = rule.loss;
     if (rule.setting.samples_per_second.median <= 0 || loss.high >= 1) continue;
-    items += fmt::format("<li><b>{:.2f}×</b> <small>{:.2f}..{:.2f}×, {}</small></li>",
-                         1 / (1 - loss.median), 1 / (1 - loss.low), 1 / (1 - loss.high),
-                         say_sentence(plain_line(rule.text)));
+    items +=
+        fmt::format("<li><b>{:.2f}×</b> <small>{:.2f}..{:.2f}×, {}</small></li>",
+                    1 / (1 - loss.median), 1 / (1 - loss.low), 1 / (1 - loss.high), say(rule.text));
   }
   if (items.empty()) return "";
   return fact_html("Gain over the rules of thumb", "<ul class=\"gains\">" + items + "</ul>");
@@ -122,14 +123,11 @@ std::string memory_fact(const RunRecord& run) {
 
 std::string reasons_list(const TuneResult& result) {
   std::string items;
-  for (const std::string& reason : result.recommendation.reasons) {
-    items += "<li>" + say_sentence(plain_line(reason)) + "</li>";
-  }
-  if (!result.certificate.empty()) {
-    items += "<li>" + say_sentence(plain_line(result.certificate)) + "</li>";
-  }
-  if (!result.advice.empty()) {
-    items += "<li>" + say_sentence(plain_line(result.advice)) + "</li>";
+  std::vector<Reason> reasons = result.recommendation.reasons;
+  reasons.push_back(result.certificate);
+  reasons.push_back(result.advice);
+  for (const Reason& reason : reasons) {
+    if (!reason.empty()) items += "<li>" + say(reason) + "</li>";
   }
   return items.empty() ? "" : "<ul class=\"reasons\">" + items + "</ul>\n";
 }
@@ -149,12 +147,12 @@ std::string ties_list(const TuneResult& result) {
                      table_html({"Setting", "#samples/s", "#peak memory"}, rows));
 }
 
-std::string neighbours_table(const std::vector<Neighbour>& neighbours, const char* reason) {
+std::string neighbours_table(const std::vector<Neighbour>& neighbours, const char* heading) {
   std::vector<std::vector<std::string>> rows;
   for (const Neighbour& neighbour : neighbours) {
-    rows.push_back({knobs_html(neighbour.knobs), say_sentence(plain_line(neighbour.reason, 1000))});
+    rows.push_back({knobs_html(neighbour.knobs), say(neighbour.reason)});
   }
-  return table_html({"Setting", reason}, rows);
+  return table_html({"Setting", heading}, rows);
 }
 
 std::string close_list(const TuneResult& result) {
@@ -203,11 +201,11 @@ std::string fixes_html(const FailureGroup& group) {
 std::string answer_section(const RunRecord& run) {
   const TuneResult& result = run.result;
   if (!result.found) {
-    const std::string answer = result.answer.empty() ? "No setting was measured." : result.answer;
     return fmt::format(
         "<section id=\"answer\" class=\"card\"><h2>{}</h2>{}<p class=\"no-answer\">{}"
         "</p></section>\n",
-        say("Answer"), badges_html(run), say_sentence(plain_line(answer)));
+        say("Answer"), badges_html(run),
+        result.answer.empty() ? say("No setting was measured.") : say(result.answer));
   }
   const Recommendation& recommended = result.recommendation;
   std::string facts = fact_html("Expected rate",
@@ -235,10 +233,9 @@ std::string rules_section(const TuneResult& result) {
   std::vector<std::vector<std::string>> rows;
   for (const RuleVerdict& rule : result.rules) {
     const bool measured = rule.setting.samples_per_second.median > 0;
-    rows.push_back({say_sentence(plain_line(rule.text)),
-                    rule.setting.trials > 0 ? knobs_html(rule.setting.knobs) : "–",
+    rows.push_back({say(rule.text), rule.setting.trials > 0 ? knobs_html(rule.setting.knobs) : "–",
                     measured ? html_text(rate_text(rule.setting.samples_per_second)) : "–",
-                    say_sentence(plain_line(rule.verdict))});
+                    say(rule.verdict)});
   }
   return section_html("rules", "Rules of thumb, measured",
                       table_html({"Rule", "Its best setting here", "#samples/s", "Verdict"}, rows));
@@ -252,7 +249,7 @@ std::string failures_section(const RunRecord& run) {
   std::vector<std::vector<std::string>> rows;
   bool any_fix = false;
   for (const FailureGroup& group : groups) {
-    rows.push_back({say_sentence(outcome_words(group.outcome)), machine_text(group.cause),
+    rows.push_back({say(outcome_reason(group.outcome)), machine_text(group.cause),
                     fmt::format("{}", group.trials.size()),
                     html_text(format_duration(group.seconds)), failure_items(group)});
     rows.back().push_back(fixes_html(group));

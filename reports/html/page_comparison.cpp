@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
+#include "reports/catalogue/reasons.h"
 #include "reports/catalogue/verdict.h"
 #include "reports/markup/page_markup.h"
 #include "reports/markup/table.h"
@@ -47,7 +48,7 @@ std::string p_text(const SettingChange& change) {
 }  // namespace
 
 std::string comparison_section(const RunComparison& comparison) {
-  std::string body = "<p>" + say_sentence(plain_line(comparison.verdict)) + "</p>";
+  std::string body = "<p>" + say(comparison.verdict) + "</p>";
   if (!comparison.differences.empty()) {
     std::vector<std::vector<std::string>> rows;
     for (const Difference& difference : comparison.differences) {
@@ -82,7 +83,7 @@ std::string comparison_section(const RunComparison& comparison) {
 
 std::string comparison_text(const RunComparison& comparison, int width) {
   std::string out = fmt::format("{} -> {}\n{}\n", plain_line(comparison.before_id),
-                                plain_line(comparison.after_id), comparison.verdict);
+                                plain_line(comparison.after_id), sentence(comparison.verdict));
   if (!comparison.differences.empty()) {
     Table table({"differs", "earlier", "this run"});
     for (const Difference& difference : comparison.differences) {

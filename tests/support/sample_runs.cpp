@@ -99,7 +99,7 @@ std::vector<SettingSummary> summarise(const std::vector<Trial>& trials) {
     std::vector<double> rates;
     for (const Trial* trial : group) {
       setting.outcome = trial->outcome;
-      setting.reason = trial->reason;
+      setting.reason = verbatim(trial->reason);
       setting.peak_bytes = std::max(setting.peak_bytes, trial->peak_bytes);
       for (const Sample& sample : trial->samples) {
         ++(sample.clean() ? setting.clean_samples : setting.discarded_samples);
@@ -120,11 +120,10 @@ Interval ratio(const Interval& a, const Interval& b) {
   return {a.median / b.median, a.low / b.high, a.high / b.low};
 }
 
-RuleVerdict rule(const TuneResult& result, const std::string& name, int cap,
-                 const std::string& text) {
+RuleVerdict rule(const TuneResult& result, const std::string& name, int cap, ReasonCode code) {
   RuleVerdict verdict;
   verdict.name = name;
-  verdict.text = text;
+  verdict.text = {code, {counted(cap)}};
   for (const SettingSummary& setting : result.settings) {
     if (setting.knobs.nproc > cap || setting.samples_per_second.median <= 0) continue;
     verdict.setting = setting;
@@ -133,11 +132,11 @@ RuleVerdict rule(const TuneResult& result, const std::string& name, int cap,
   const Interval share =
       ratio(verdict.setting.samples_per_second, result.recommendation.samples_per_second);
   verdict.loss = {1 - share.median, 1 - share.high, 1 - share.low};
-  verdict.verdict =
-      verdict.loss.median < 0.01
-          ? "ties"
-          : fmt::format("costs {:.0f} % ({:.0f}..{:.0f} %)", 100 * verdict.loss.median,
-                        100 * verdict.loss.low, 100 * verdict.loss.high);
+  verdict.verdict = verdict.loss.median < 0.01
+                        ? reason<ReasonCode::ties>()
+                        : reason<ReasonCode::rule_costs>(decimal(100 * verdict.loss.median, 0),
+                                                         decimal(100 * verdict.loss.low, 0),
+                                                         decimal(100 * verdict.loss.high, 0));
   return verdict;
 }
 
@@ -160,8 +159,10 @@ void judge(RunRecord& run) {
   const SettingSummary* best = result.settings.empty() ? nullptr : &result.settings[0];
   result.found = best != nullptr && best->samples_per_second.median > 0;
   if (!result.found) {
-    result.answer = run.trials.empty() ? "No setting was measured: the budget ended first."
-                                       : "No setting ran: every trial was out of memory.";
+    result.answer = run.trials.empty()
+                        ? reason<ReasonCode::nothing_run>()
+                        : reason<ReasonCode::none_works_unexplained>(
+                              "nproc=1 threads=1", reason<ReasonCode::outcome_out_of_memory>());
     return;
   }
   Recommendation& recommended = result.recommendation;
@@ -174,24 +175,28 @@ void judge(RunRecord& run) {
   recommended.samples_per_second = best->samples_per_second;
   recommended.peak_bytes = best->peak_bytes;
   recommended.limit_bytes = static_cast<std::uint64_t>(60 * kGiB);
-  recommended.reasons = {"12 % faster than the next setting that uses less memory.",
-                         "38.1 % of the memory limit stays free, measured over the whole tree."};
+  recommended.reasons = {
+      reason<ReasonCode::times_the_baseline>(decimal(1.12, 2), decimal(1.1, 2), decimal(1.14, 2)),
+      reason<ReasonCode::peak_of_limit>(in_bytes(37.1 * kGiB), in_bytes(60 * kGiB),
+                                        in_percent(0.381), in_percent(0.1))};
   result.gain = ratio(best->samples_per_second, result.baseline.samples_per_second);
   for (std::size_t i = 0; i < std::min<std::size_t>(result.settings.size(), 3); ++i) {
     result.ties.push_back(result.settings[i]);
   }
-  result.certificate = "95 %: no setting of the declared space is more than 3 % better; 3 tie";
-  result.rules = {rule(result, "memory_half", 32, "half of the memory in GB: 32"),
-                  rule(result, "cores_60_percent", 19, "60 % of the physical cores: 19"),
-                  rule(result, "seven", 7, "at most about 7")};
+  result.certificate =
+      reason<ReasonCode::certified>(counted(3), reason<ReasonCode::number_of_ties>(counted(3)));
+  result.rules = {rule(result, "memory_half", 32, ReasonCode::rule_half_of_memory),
+                  rule(result, "cores_60_percent", 19, ReasonCode::rule_60_percent_of_cores),
+                  rule(result, "seven", 7, ReasonCode::rule_seven)};
   for (const SettingSummary& setting : result.settings) {
     if (result.rejected.size() < 6 && setting.samples_per_second.median <= 0) {
       result.rejected.push_back({setting.knobs, setting.reason});
     }
   }
-  result.close = {{result.settings[3].knobs, "2 % slower, within the noise"}};
-  result.terms = {{"serial fraction", 0.09, "9 % of a step does not speed up with threads"}};
-  result.advice = "3 more minutes on nproc 6..8 would halve the interval; stopping is fine too.";
+  result.close = {{result.settings[3].knobs,
+                   reason<ReasonCode::within_noise>(reason<ReasonCode::slower>(decimal(2, 0)))}};
+  result.terms = {{"serial fraction", 0.09, reason<ReasonCode::term_serial_share>(decimal(9, 0))}};
+  result.advice = reason<ReasonCode::interval_to_halve_or_stop>(in_seconds(180), "nproc=8");
 }
 
 RunRecord bare_run() {
@@ -239,7 +244,7 @@ std::vector<PredictedSetting> predict(const RunRecord& run, const std::vector<Kn
     setting.samples_per_second = {rate, 0.9 * rate, 1.1 * rate};
     setting.peak_bytes = static_cast<std::uint64_t>(bytes);
     setting.admitted = bytes < 57 * kGiB;
-    if (!setting.admitted) setting.reason = "would not fit";
+    if (!setting.admitted) setting.reason = reason<ReasonCode::not_in_space>();
     predicted.push_back(setting);
   }
   return predicted;
@@ -367,17 +372,18 @@ RunRecord hostile_run() {
   result.recommendation.command = hostile_text("command");
   result.recommendation.env.emplace_back(hostile_text("variable"), hostile_text("env"));
   result.recommendation.env.emplace_back("PLAIN_NAME", hostile_text("value"));
-  result.recommendation.reasons = {hostile_text("reason")};
-  result.certificate = hostile_text("certificate");
-  result.advice = hostile_text("advice");
+  result.recommendation.reasons = {verbatim(hostile_text("reason"))};
+  result.certificate = verbatim(hostile_text("certificate"));
+  result.advice = verbatim(hostile_text("advice"));
   result.stop_reason = hostile_text("stop");
   for (RuleVerdict& rule : result.rules) {
-    rule.text = hostile_text("rule");
-    rule.verdict = hostile_text("verdict");
+    rule.text = verbatim(hostile_text("rule"));
+    rule.verdict = verbatim(hostile_text("verdict"));
   }
-  for (Neighbour& neighbour : result.rejected) neighbour.reason = hostile_text("neighbour");
+  for (Neighbour& neighbour : result.rejected)
+    neighbour.reason = verbatim(hostile_text("neighbour"));
   result.close = result.rejected;
-  result.terms = {{hostile_text("term"), 1, hostile_text("words")}};
+  result.terms = {{hostile_text("term"), 1, verbatim(hostile_text("words"))}};
   return run;
 }
 

@@ -7,31 +7,23 @@
 #include <tuple>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "base/text.h"
-
 namespace ocrtune {
 namespace {
 
-std::string bytes_text(double bytes) {
-  return format_bytes(static_cast<std::uint64_t>(std::max(0.0, bytes)));
-}
-
-const char* shortage_words(Shortage shortage) {
+Reason ran_short(Shortage shortage) {
   switch (shortage) {
     case Shortage::gpu_memory:
-      return "GPU memory";
+      return reason<ReasonCode::ran_out_of_gpu_memory>();
     case Shortage::rank_memory:
-      return "memory of one process";
+      return reason<ReasonCode::ran_out_of_rank_memory>();
     case Shortage::shm:
-      return "shared memory";
+      return reason<ReasonCode::ran_out_of_shm>();
     case Shortage::processes:
-      return "processes or descriptors";
+      return reason<ReasonCode::ran_out_of_processes>();
     case Shortage::samples:
-      return "samples";
+      return reason<ReasonCode::ran_out_of_samples>();
     default:
-      return "memory";
+      return reason<ReasonCode::ran_out_of_memory>();
   }
 }
 
@@ -235,20 +227,19 @@ Safety::Refusal Safety::ruled_out(int point) const {
   return {Refusal::none, point};
 }
 
-std::string Safety::words(const Refusal& refusal) const {
-  const std::string by = refusal.by < 0 ? "" : knobs_text(space_->knobs(refusal.by));
+Reason Safety::reason_of(const Refusal& refusal) const {
   switch (refusal.kind) {
     case Refusal::failed_twice:
-      return "failed when it was run";
+      return reason<ReasonCode::failed_when_run>();
     case Refusal::capped:
-      return fmt::format("fails above {} processes here", process_cap());
+      return reason<ReasonCode::fails_above_processes>(counted(process_cap()));
     case Refusal::ran_short:
-      return fmt::format("ran out of {}", shortage_words(refusal.shortage));
+      return ran_short(refusal.shortage);
     case Refusal::dominated:
-      return fmt::format("needs no less than {}, which ran out of {}", by,
-                         shortage_words(refusal.shortage));
+      return reason<ReasonCode::needs_as_much_as>(knobs_text(space_->knobs(refusal.by)),
+                                                  ran_short(refusal.shortage));
     default:
-      return "";
+      return {};
   }
 }
 
@@ -274,10 +265,10 @@ bool Safety::guardable(int point, double min_chance) const {
 }
 
 Admission Safety::admit(int point) const {
-  Admission admission{true, "", memory_.forecast(point)};
-  const auto refuse = [&](std::string reason) {
+  Admission admission{true, {}, memory_.forecast(point)};
+  const auto refuse = [&](Reason why) {
     admission.admitted = false;
-    admission.reason = std::move(reason);
+    admission.reason = std::move(why);
     return admission;
   };
   const Refusal failed = ruled_out(point);
@@ -285,23 +276,21 @@ Admission Safety::admit(int point) const {
   const double usable = usable_bytes();
   const bool too_large = memory.known && usable > 0 && memory.low_bytes > usable;
   admission.may_work = failed.kind == Refusal::none && !too_large;
-  if (failed.kind != Refusal::none) return refuse(words(failed));
+  if (failed.kind != Refusal::none) return refuse(reason_of(failed));
   if (!memory.known) {
     if (told_ == 0 && point != lightest_ && usable > 0) {
-      return refuse("its memory is not known before a lighter setting has run");
+      return refuse(reason<ReasonCode::memory_not_known_yet>());
     }
     return admission;
   }
   if (usable > 0 && memory.high_bytes > usable) {
-    return refuse(fmt::format("predicted peak {} (up to {}) of {} usable", bytes_text(memory.bytes),
-                              bytes_text(memory.high_bytes), bytes_text(usable)));
+    return refuse(reason<ReasonCode::predicted_peak>(
+        in_bytes(memory.bytes), in_bytes(memory.high_bytes), in_bytes(usable)));
   }
   const double grown = options_.growth * largest_ok_peak_;
   if (usable <= 0 && grown > 0 && memory.high_bytes > grown) {
-    return refuse(
-        fmt::format("predicted peak up to {}, more than {:.0f} times what has run; the "
-                    "memory limit is not known",
-                    bytes_text(memory.high_bytes), options_.growth));
+    return refuse(reason<ReasonCode::predicted_growth>(in_bytes(memory.high_bytes),
+                                                       decimal(options_.growth, 0)));
   }
   return admission;
 }

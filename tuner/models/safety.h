@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "trial/reason.h"
 #include "tuner/models/ledger.h"
 #include "tuner/models/memory_model.h"
 
@@ -32,7 +33,7 @@ struct SafetyOptions {
 
 struct Admission {
   bool admitted = true;
-  std::string reason;  // why not, in words
+  Reason reason;  // why not
   MemoryForecast memory;
   bool may_work = true;  // not launched at this point of the search, and yet it may well fit
 };
@@ -105,7 +106,7 @@ class Safety {
     Shortage shortage = Shortage::none;
   };
   Refusal ruled_out(int point) const;
-  std::string words(const Refusal& refusal) const;
+  Reason reason_of(const Refusal& refusal) const;
 };
 
 // x needs at least as much of everything that fills memory as y, and agrees on all else.

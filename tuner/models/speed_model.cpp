@@ -6,8 +6,6 @@
 #include <cstddef>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/stats.h"
 #include "tuner/models/robust_fit.h"
 
@@ -281,30 +279,26 @@ std::vector<FittedTerm> SpeedModel::terms() const {
   const double share = std::min(0.95, at(serial));
   if (state.space->axis("threads") >= 0) {
     terms.push_back(
-        {"serial share", share,
-         fmt::format("{:.0f} % of a step does not speed up with threads", 100 * share)});
+        {"serial share", share, reason<ReasonCode::term_serial_share>(decimal(100 * share, 0))});
   }
   if (state.space->axis("nproc") >= 0) {
     const double sigma = at(contention) / state.stated_cores;
     const double kappa = at(coherence) / (state.stated_cores * state.stated_cores);
     const double turn = std::sqrt(std::max(0.0, (1 - sigma)) / kappa);
     terms.push_back(
-        {"contention", sigma,
-         fmt::format("each further process slows the others by {:.1f} %", 100 * sigma)});
-    terms.push_back({"turning point", turn,
-                     fmt::format("past about {:.0f} processes each added one costs", turn)});
+        {"contention", sigma, reason<ReasonCode::term_contention>(decimal(100 * sigma, 1))});
+    terms.push_back(
+        {"turning point", turn, reason<ReasonCode::term_turning_point>(decimal(turn, 0))});
   }
   if (state.space->axis("batch") >= 0) {
-    terms.push_back(
-        {"step cost", at(step_cost),
-         fmt::format("starting a step costs as much as {:.1f} samples", at(step_cost))});
+    terms.push_back({"step cost", at(step_cost),
+                     reason<ReasonCode::term_step_cost>(decimal(at(step_cost), 1))});
   }
   if (state.space->axis("workers") >= 0) {
-    terms.push_back({"loading", at(loading),
-                     fmt::format("loading a sample takes {:.0f} % of computing it on one thread",
-                                 100 * at(loading))});
+    terms.push_back(
+        {"loading", at(loading), reason<ReasonCode::term_loading>(decimal(100 * at(loading), 0))});
   }
-  terms.push_back({"cores", cores(), fmt::format("it scales as on {:.0f} cores", cores())});
+  terms.push_back({"cores", cores(), reason<ReasonCode::term_cores>(decimal(cores(), 0))});
   return terms;
 }
 

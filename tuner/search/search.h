@@ -35,7 +35,7 @@ struct Prediction {
   MemoryForecast memory;
   bool admitted = true;
   bool may_work = true;  // false: it failed, or surely would; not admitted and true: not known
-  std::string reason;    // why it would not be launched
+  Reason reason;         // why it would not be launched
 };
 
 struct SearchOptions {

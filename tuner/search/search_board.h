@@ -178,7 +178,7 @@ struct SearchBoard {
     if (point < 0) {
       prediction.admitted = false;
       prediction.may_work = false;
-      prediction.reason = "not in the declared space";
+      prediction.reason = reason<ReasonCode::not_in_space>();
       return prediction;
     }
     const Admission admission = safety.admit(point);

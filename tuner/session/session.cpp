@@ -163,7 +163,8 @@ Result<VerifyAnswer> verify(const VerifyRequest& request, const Store& store,
   auto run = OCRTUNE_TRY(judged_run(store, request.run));
   if (!run.result.found) {
     return Error{ErrorKind::missing,
-                 "run " + run.id + " has no recommendation to verify: " + run.result.answer};
+                 fmt::format("run {0} has no recommendation to verify; `ocrtune show {0}` says why",
+                             run.id)};
   }
   const MachineLock turn = OCRTUNE_TRY(take_turn(request.wait, observer, doors));
   const auto here = OCRTUNE_TRY(look(doors));

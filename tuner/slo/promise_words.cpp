@@ -1,10 +1,8 @@
 #include "tuner/slo/promise_words.h"
 
 #include <algorithm>
+#include <utility>
 
-#include <fmt/format.h>
-
-#include "base/text.h"
 #include "trial/workloads/service/promise.h"
 #include "tuner/slo/load_trial.h"
 
@@ -12,7 +10,7 @@ namespace ocrtune {
 namespace {
 
 // By how much the promise is missed where no setting keeps it: the setting that comes nearest.
-std::string promise_missed(const RunRecord& run, const Promise& promise) {
+Reason promise_missed(const RunRecord& run, const Promise& promise) {
   const Trial* nearest = nullptr;
   double least = 0;
   for (const Trial& trial : run.trials) {
@@ -21,33 +19,28 @@ std::string promise_missed(const RunRecord& run, const Promise& promise) {
     nearest = &trial;
     least = *alone;
   }
-  if (nearest == nullptr) return "";
+  if (nearest == nullptr) return {};
+  const Number alone = general(1e3 * least, 3);
   if (least <= promise.seconds) {
-    return fmt::format(
-        "No setting was proved to keep {}; one request alone takes {:.3g} ms with {}, so a longer "
-        "--trial-time may prove a rate.",
-        promise_text(promise), 1e3 * least, knobs_text(nearest->knobs));
+    return reason<ReasonCode::no_rate_proved>(promise_reason(promise), alone,
+                                              knobs_text(nearest->knobs));
   }
-  return fmt::format(
-      "No setting keeps {}: the nearest, {}, takes {:.3g} ms for one request alone, {:.3g} ms too "
-      "long ({:.2g} times the promise).",
-      promise_text(promise), knobs_text(nearest->knobs), 1e3 * least,
-      1e3 * (least - promise.seconds), least / promise.seconds);
+  return reason<ReasonCode::target_missed>(promise_reason(promise), knobs_text(nearest->knobs),
+                                           alone, general(1e3 * (least - promise.seconds), 3),
+                                           general(least / promise.seconds, 2));
 }
 
-std::string proof_words(const RunRecord& run) {
+Reason proof_reason(const RunRecord& run) {
   const Trial* proof = proof_of(run, run.result.recommendation.knobs);
-  if (proof == nullptr) {
-    return "not proved at full length (no time was left for it: a longer --budget has it)";
-  }
+  if (proof == nullptr) return reason<ReasonCode::not_proved_at_length>();
   std::int64_t requests = 0;
   double seconds = 0;
   for (const Sample& sample : proof->samples) {
     requests += sample.steps;
     seconds += sample.seconds;
   }
-  return fmt::format("proved at full length: {} requests in {}",
-                     format_count(static_cast<double>(requests)), format_duration(seconds));
+  return reason<ReasonCode::proved_at_length>(as_rate(static_cast<double>(requests)),
+                                              in_seconds(seconds));
 }
 
 }  // namespace
@@ -64,8 +57,8 @@ void speak_of_promise(RunRecord& run) {
   if (!promise) return;
   TuneResult& result = run.result;
   if (!result.found) {
-    const std::string missed = promise_missed(run, *promise);
-    if (!missed.empty()) result.answer = missed;
+    Reason missed = promise_missed(run, *promise);
+    if (!missed.empty()) result.answer = std::move(missed);
     return;
   }
   // The claim is what was proved; the search's own rates stay in the interval.
@@ -76,17 +69,15 @@ void speak_of_promise(RunRecord& run) {
     rate.low = std::min(rate.low, rate.median);
     rate.high = std::max(rate.high, rate.median);
   }
-  const std::string proof = proof_words(run);
-  result.answer =
-      fmt::format("Launch with {}: {} requests/s with {}, {}.", knobs_text(best.knobs),
-                  format_count(best.samples_per_second.median), promise_text(*promise), proof);
-  best.reasons.insert(best.reasons.begin(), "The rate is " + proof + ".");
-  result.recommendation.reasons.insert(
-      result.recommendation.reasons.begin(),
-      fmt::format("The rate is the highest at which requests that come {} had {}, every width "
-                  "for itself.",
-                  run.options.trace.empty() ? "at random (Poisson)" : "as in the trace",
-                  promise_text(*promise)));
+  const Reason proof = proof_reason(run);
+  const Reason target = promise_reason(*promise);
+  result.answer = reason<ReasonCode::launch_at_target>(
+      knobs_text(best.knobs), as_rate(best.samples_per_second.median), target, proof);
+  best.reasons.insert(
+      best.reasons.begin(),
+      {{run.options.trace.empty() ? ReasonCode::highest_at_random : ReasonCode::highest_as_in_trace,
+        {target}},
+       reason<ReasonCode::rate_is>(proof)});
 }
 
 }  // namespace ocrtune

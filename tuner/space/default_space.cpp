@@ -92,18 +92,16 @@ void thin(std::vector<Knobs>& points, int cpus, std::size_t most) {
 std::vector<RuleSetting> rule_settings(const Machine& machine, const Knobs& base) {
   const RulesOfThumb& rules = machine.rules_of_thumb;
   std::vector<RuleSetting> settings;
-  const auto add = [&](const char* name, int nproc, std::string text) {
+  const auto add = [&](const char* name, int nproc, ReasonCode rule) {
     if (nproc < 1) return;
     Knobs knobs = base;
     knobs.nproc = nproc;
     knobs.threads = std::max(1, usable_cpu_count(machine.cpu) / nproc);
-    settings.push_back({name, std::move(text), knobs});
+    settings.push_back({name, {rule, {counted(nproc)}}, knobs});
   };
-  add("memory_half", rules.memory_half,
-      fmt::format("as many processes as half of the memory in GB: {}", rules.memory_half));
-  add("cores_60_percent", rules.cores_60_percent,
-      fmt::format("processes on 60 % of the physical cores: {}", rules.cores_60_percent));
-  add("seven", rules.seven, fmt::format("about {} processes at most", rules.seven));
+  add("memory_half", rules.memory_half, ReasonCode::rule_half_of_memory);
+  add("cores_60_percent", rules.cores_60_percent, ReasonCode::rule_60_percent_of_cores);
+  add("seven", rules.seven, ReasonCode::rule_seven);
   return settings;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "probes/machine/machine.h"
+#include "trial/reason.h"
 #include "trial/workloads/workload.h"
 #include "tuner/space/space.h"
 
@@ -31,7 +32,7 @@ Result<Space> make_space(const Machine& machine, const SpaceRequest& request);
 // threads, the rest as in `base`. Named as in FolkRules.
 struct RuleSetting {
   std::string name;  // "memory_half", "cores_60_percent", "seven"
-  std::string text;  // in words, with the number for this machine
+  Reason text;       // with the number for this machine
   Knobs knobs;
 };
 std::vector<RuleSetting> rule_settings(const Machine& machine, const Knobs& base);

@@ -12,15 +12,15 @@ namespace {
 struct GoalRow {
   Goal goal;
   const char* name;
-  const char* more;  // what a larger merit is called
-  const char* less;
+  ReasonCode more;  // what a larger merit is called
+  ReasonCode less;
 };
 
 constexpr GoalRow kGoals[] = {
-    {Goal::throughput, "throughput", "{:.0f} % faster", "{:.0f} % slower"},
-    {Goal::latency, "latency", "steps {:.0f} % shorter", "steps {:.0f} % longer"},
-    {Goal::memory, "memory", "{:.0f} % faster", "{:.0f} % slower"},
-    {Goal::energy, "energy", "{:.0f} % more samples a joule", "{:.0f} % fewer samples a joule"},
+    {Goal::throughput, "throughput", ReasonCode::faster, ReasonCode::slower},
+    {Goal::latency, "latency", ReasonCode::steps_shorter, ReasonCode::steps_longer},
+    {Goal::memory, "memory", ReasonCode::faster, ReasonCode::slower},
+    {Goal::energy, "energy", ReasonCode::more_per_joule, ReasonCode::fewer_per_joule},
 };
 
 const GoalRow& row_of(Goal goal) {
@@ -92,33 +92,36 @@ double objective_value_of(const Trial& trial, const Objective& objective) {
   return trial.samples_per_second;
 }
 
-std::string broken_constraint(const Objective& objective, double samples_per_second,
-                              double step_seconds, double peak_bytes) {
+Reason broken_constraint(const Objective& objective, double samples_per_second, double step_seconds,
+                         double peak_bytes) {
   if (samples_per_second > 0 && samples_per_second < objective.min_samples_per_second) {
-    return fmt::format("{} samples/s, at least {} asked", format_count(samples_per_second),
-                       format_count(objective.min_samples_per_second));
+    return reason<ReasonCode::rate_too_low>(as_rate(samples_per_second),
+                                            as_rate(objective.min_samples_per_second));
   }
   if (objective.max_step_seconds > 0 && step_seconds > objective.max_step_seconds) {
-    return fmt::format("{} % of its steps take up to {}, at most {} asked", objective.percentile,
-                       format_duration(step_seconds), format_duration(objective.max_step_seconds));
+    return reason<ReasonCode::steps_too_long>(counted(objective.percentile),
+                                              in_seconds(step_seconds),
+                                              in_seconds(objective.max_step_seconds));
   }
   const auto most = static_cast<double>(objective.max_peak_bytes);
   if (most > 0 && peak_bytes > most) {
-    return fmt::format("peak {}, at most {} asked",
-                       format_bytes(static_cast<std::uint64_t>(peak_bytes)),
-                       format_bytes(objective.max_peak_bytes));
+    return reason<ReasonCode::peak_too_high>(in_bytes(peak_bytes), in_bytes(most));
   }
-  return "";
+  return {};
 }
 
-std::string compared_words(double ratio, Goal goal) {
+Reason compared(double ratio, Goal goal) {
   const GoalRow& row = row_of(goal);
   // A step that takes 1 / 0.8 of the time is 25 % longer, not 20 %.
   const double told = goal == Goal::latency && ratio > 0 ? 2 - 1 / ratio : ratio;
   const double percent = 100 * (told - 1);
-  if (std::fabs(percent) < 0.5) return goal == Goal::energy ? "as frugal" : "as fast";
-  if (goal == Goal::throughput && percent <= -99.5) return "more than 100 times slower";
-  return fmt::format(fmt::runtime(percent < 0 ? row.less : row.more), std::fabs(percent));
+  if (std::fabs(percent) < 0.5) {
+    return goal == Goal::energy ? reason<ReasonCode::as_frugal>() : reason<ReasonCode::as_fast>();
+  }
+  if (goal == Goal::throughput && percent <= -99.5) {
+    return reason<ReasonCode::far_slower>();
+  }
+  return {percent < 0 ? row.less : row.more, {decimal(std::fabs(percent), 0)}};
 }
 
 }  // namespace ocrtune

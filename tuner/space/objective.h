@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "trial/reason.h"
 #include "trial/trial.h"
 
 namespace ocrtune {
@@ -44,11 +45,11 @@ double step_seconds_of(const Trial& trial, const Objective& objective);
 // samples per joule. 0: the trial does not tell.
 double objective_value_of(const Trial& trial, const Objective& objective);
 
-// Which constraint these numbers break, in words; empty: none. Unknown (0) numbers break none.
-std::string broken_constraint(const Objective& objective, double samples_per_second,
-                              double step_seconds, double peak_bytes);
+// Which constraint these numbers break; empty: none. Unknown (0) numbers break none.
+Reason broken_constraint(const Objective& objective, double samples_per_second, double step_seconds,
+                         double peak_bytes);
 
-// The ratio of two merits: "12 % slower", "steps take 12 % longer", "12 % fewer samples per joule".
-std::string compared_words(double ratio, Goal goal = Goal::throughput);
+// The ratio of two merits: 12 % slower, steps 12 % longer, 12 % fewer samples a joule.
+Reason compared(double ratio, Goal goal = Goal::throughput);
 
 }  // namespace ocrtune

@@ -1,11 +1,5 @@
 #include "tuner/verdict/audit.h"
 
-#include <cmath>
-
-#include <fmt/format.h>
-
-#include "base/text.h"
-
 namespace ocrtune {
 namespace {
 
@@ -16,18 +10,18 @@ const Setting* best_obeying(const RuleSetting& rule, const std::vector<Setting>&
   return nullptr;
 }
 
-std::string percent(double fraction) { return fmt::format("{:.0f}", 100 * fraction); }
+Number percent(double fraction) { return decimal(100 * fraction, 0); }
 
-std::string loss_words(const Interval& loss) {
+Reason loss_reason(const Interval& loss) {
   if (loss.low <= 0 && loss.high >= 0) {
-    return fmt::format("ties ({}..{} %)", percent(loss.low), percent(loss.high));
+    return reason<ReasonCode::rule_ties>(percent(loss.low), percent(loss.high));
   }
   if (loss.high < 0) {
-    return fmt::format("better by {} % ({}..{} %)", percent(-loss.median), percent(-loss.high),
-                       percent(-loss.low));
+    return reason<ReasonCode::rule_better>(percent(-loss.median), percent(-loss.high),
+                                           percent(-loss.low));
   }
-  return fmt::format("costs {} % ({}..{} %)", percent(loss.median), percent(loss.low),
-                     percent(loss.high));
+  return reason<ReasonCode::rule_costs>(percent(loss.median), percent(loss.low),
+                                        percent(loss.high));
 }
 
 }  // namespace
@@ -47,20 +41,24 @@ std::vector<RuleVerdict> audit_rules(const std::vector<RuleSetting>& rules,
       const Interval ratio = ratio_interval(*obeying, chosen);
       verdict.loss = {1 - ratio.median, 1 - ratio.high, 1 - ratio.low};
       const bool same = obeying->summary.knobs == chosen.summary.knobs;
-      verdict.verdict = same ? "is what is recommended" : loss_words(verdict.loss);
-      if (obeying->crowds_out) verdict.verdict += ", but takes other programs' CPU share";
+      verdict.verdict =
+          same ? reason<ReasonCode::rule_is_recommended>() : loss_reason(verdict.loss);
+      if (obeying->crowds_out) {
+        verdict.verdict = reason<ReasonCode::rule_crowds_out>(verdict.verdict);
+      }
       if (same) verdict.loss = {};
     } else if (const Setting* failed = find_setting(settings, rule.knobs); failed != nullptr) {
       verdict.setting = failed->summary;
-      verdict.verdict = fmt::format("fails: {}", failed->summary.reason.empty()
-                                                     ? outcome_name(failed->summary.outcome)
-                                                     : failed->summary.reason);
+      verdict.verdict = reason<ReasonCode::rule_fails>(failed->summary.reason.empty()
+                                                           ? outcome_reason(failed->summary.outcome)
+                                                           : failed->summary.reason);
     } else {
       verdict.setting.outcome = Outcome::skipped;
       const Prediction prediction = search.predict(rule.knobs);
       verdict.setting.reason = prediction.reason;
-      verdict.verdict = prediction.admitted ? "not run: the budget ended before it"
-                                            : fmt::format("does not fit: {}", prediction.reason);
+      verdict.verdict = prediction.admitted
+                            ? reason<ReasonCode::rule_not_run>()
+                            : reason<ReasonCode::rule_does_not_fit>(prediction.reason);
     }
     verdicts.push_back(std::move(verdict));
   }

@@ -134,31 +134,30 @@ Interval best_ratio_of(const RunRecord& before, const RunRecord& after) {
   return {b.median / a.median, b.low / a.high, b.high / a.low};
 }
 
-std::string verdict_of(const RunComparison& comparison) {
+std::vector<Reason> verdict_of(const RunComparison& comparison) {
   int faster = 0, slower = 0;
   for (const SettingChange& change : comparison.settings) {
     faster += change.change == Change::faster ? 1 : 0;
     slower += change.change == Change::slower ? 1 : 0;
   }
-  std::string verdict;
+  std::vector<Reason> verdict;
   const Interval& best = comparison.best_ratio;
   if (best.median <= 0) {
-    verdict = "One of the runs has no recommendation.";
+    verdict.push_back(reason<ReasonCode::compared_without_recommendation>());
   } else if (best.low > 1 + kMinChange || best.high < 1 - kMinChange) {
-    verdict = fmt::format("The recommended setting is {} by {:.1f} %.",
-                          best.median > 1 ? "faster" : "slower", 100 * std::fabs(best.median - 1));
+    verdict.push_back({best.median > 1 ? ReasonCode::compared_faster : ReasonCode::compared_slower,
+                       {decimal(100 * std::fabs(best.median - 1), 1)}});
   } else {
-    verdict = "The recommended settings cannot be told apart.";
+    verdict.push_back(reason<ReasonCode::compared_alike>());
   }
-  verdict += fmt::format(" Of {} settings in both runs {} became faster and {} slower.",
-                         comparison.settings.size(), faster, slower);
+  verdict.push_back(reason<ReasonCode::compared_settings>(counted(comparison.settings.size()),
+                                                          counted(faster), counted(slower)));
   const Interval& overall = comparison.overall_ratio;
   if (overall.median > 0) {
-    verdict += fmt::format(
-        " Over all of them the rate is {:.3f} times the earlier one ({:.3f} to {:.3f}).",
-        overall.median, overall.low, overall.high);
+    verdict.push_back(reason<ReasonCode::compared_overall>(
+        decimal(overall.median, 3), decimal(overall.low, 3), decimal(overall.high, 3)));
   }
-  if (!comparison.same_machine) verdict += " The machines differ.";
+  if (!comparison.same_machine) verdict.push_back(reason<ReasonCode::machines_differ>());
   return verdict;
 }
 

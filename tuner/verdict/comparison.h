@@ -37,7 +37,7 @@ struct RunComparison {
   int only_before = 0, only_after = 0;  // settings that the other run lacks
   Interval overall_ratio;               // geometric mean over `settings`, resampling them
   Interval best_ratio;                  // rate(recommended after) / rate(recommended before)
-  std::string verdict;                  // in a sentence
+  std::vector<Reason> verdict;          // a few sentences
 };
 
 // usage: the two measure different things, so that no ratio of rates means anything.

@@ -5,10 +5,7 @@
 #include <map>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/stats.h"
-#include "base/text.h"
 
 namespace ocrtune {
 namespace {
@@ -28,41 +25,36 @@ double log_behind(const Setting& best, const Setting& other) {
   return std::log(best.estimate.median / other.estimate.median);
 }
 
-std::string why_not(const Setting& other, const Verdict& verdict) {
-  if (other.crowds_out)
-    return "left out: other programs were running, and it takes their CPU share";
+Reason why_not(const Setting& other, const Verdict& verdict) {
+  if (other.crowds_out) return reason<ReasonCode::crowds_out>();
   const auto is_other = [&](const Setting* setting) { return setting == &other; };
   if (std::any_of(verdict.ties.begin(), verdict.ties.end(), is_other)) {
-    const std::string more = needs_more(other.summary, verdict.chosen->summary);
-    return more.empty() ? "ties" : "ties, " + more;
+    const Reason more = needs_more(other.summary, verdict.chosen->summary);
+    return more.empty() ? reason<ReasonCode::ties>() : reason<ReasonCode::ties_and_needs>(more);
   }
   const SettingSummary& summary = other.summary;
-  const std::string broken =
-      broken_constraint(verdict.objective, summary.samples_per_second.median, summary.step_seconds,
-                        static_cast<double>(summary.peak_bytes));
+  Reason broken = broken_constraint(verdict.objective, summary.samples_per_second.median,
+                                    summary.step_seconds, static_cast<double>(summary.peak_bytes));
   if (!broken.empty()) return broken;
   const auto peak = static_cast<double>(summary.peak_bytes);
   const auto limit = static_cast<double>(verdict.limit_bytes);
   if (limit > 0 && peak > limit * (1 - verdict.margin)) {
-    return fmt::format("leaves {} of memory free, {} asked",
-                       format_percent(std::max(0.0, 1 - peak / limit)),
-                       format_percent(verdict.margin));
+    return reason<ReasonCode::too_little_free>(in_percent(std::max(0.0, 1 - peak / limit)),
+                                               in_percent(verdict.margin));
   }
   if (verdict.objective.goal == Goal::memory &&
       summary.peak_bytes > verdict.chosen->summary.peak_bytes) {
-    return fmt::format("needs {}", format_bytes(summary.peak_bytes));
+    return reason<ReasonCode::needs_memory>(in_bytes(peak));
   }
   const Interval ratio = ratio_interval(other, *verdict.chosen);
-  std::string words = compared_words(ratio.median, verdict.objective.goal);
-  if (ratio.low <= 1 && ratio.high >= 1) words += ", within the noise";
-  return words;
+  Reason difference = compared(ratio.median, verdict.objective.goal);
+  const bool noise = ratio.low <= 1 && ratio.high >= 1;
+  return noise ? reason<ReasonCode::within_noise>(difference) : difference;
 }
 
-std::string why_not_run(const Prediction& prediction, const Verdict& verdict) {
-  const double here = verdict.chosen->estimate.median;
-  return fmt::format(
-      "predicted {}, not run",
-      compared_words(prediction.objective_value.median / here, verdict.objective.goal));
+Reason why_not_run(const Prediction& prediction, const Verdict& verdict) {
+  const double ratio = prediction.objective_value.median / verdict.chosen->estimate.median;
+  return reason<ReasonCode::predicted_not_run>(compared(ratio, verdict.objective.goal));
 }
 
 // An untried setting is no reason to stay away from it unless even its upper bound is behind.
@@ -93,81 +85,68 @@ std::vector<Neighbour> nearest_failures(const Knobs& chosen, const std::vector<S
   }
   std::vector<Neighbour> failures;
   for (const auto& [outcome, setting] : nearest) {
-    failures.push_back({setting->summary.knobs, failed_words(setting->summary)});
+    failures.push_back({setting->summary.knobs, failure_of(setting->summary)});
   }
   return failures;
 }
 
 }  // namespace
 
-std::string failed_words(const SettingSummary& setting) {
-  const std::string outcome = outcome_text(setting.outcome);
-  const std::string& reason = setting.reason;
-  if (starts_with(reason, outcome)) return reason;
-  return reason.empty() ? outcome : outcome + ": " + reason;
+Reason failure_of(const SettingSummary& setting) {
+  const Reason outcome = outcome_reason(setting.outcome);
+  return setting.reason.empty() ? outcome : reason<ReasonCode::ended_with>(outcome, setting.reason);
 }
 
-std::string needs_more(const SettingSummary& tie, const SettingSummary& chosen) {
+Reason needs_more(const SettingSummary& tie, const SettingSummary& chosen) {
   if (tie.peak_bytes != chosen.peak_bytes) {
-    return tie.peak_bytes > chosen.peak_bytes ? "more memory" : "";
+    return tie.peak_bytes > chosen.peak_bytes ? reason<ReasonCode::more_memory>() : Reason();
   }
   const Knobs &a = tie.knobs, &b = chosen.knobs;
-  const std::pair<int, const char*> needs[] = {{a.nproc - b.nproc, "more processes"},
-                                               {a.threads - b.threads, "more threads"},
-                                               {a.workers - b.workers, "more loaders"},
-                                               {a.batch - b.batch, "a larger batch"}};
-  for (const auto& [more, words] : needs) {
-    if (more != 0) return more > 0 ? words : "";
+  const std::pair<int, ReasonCode> needs[] = {{a.nproc - b.nproc, ReasonCode::more_processes},
+                                              {a.threads - b.threads, ReasonCode::more_threads},
+                                              {a.workers - b.workers, ReasonCode::more_loaders},
+                                              {a.batch - b.batch, ReasonCode::larger_batch}};
+  for (const auto& [more, code] : needs) {
+    if (more != 0) return more > 0 ? Reason{code, {}} : Reason();
   }
-  return "";
+  return {};
 }
 
-std::vector<std::string> reasons_for(const Verdict& verdict) {
-  std::vector<std::string> reasons;
+std::vector<Reason> reasons_for(const Verdict& verdict) {
+  std::vector<Reason> reasons;
   const Setting& chosen = *verdict.chosen;
   const SettingSummary& summary = chosen.summary;
   const Interval& rate = rate_of(chosen, verdict.objective);
-  reasons.push_back(fmt::format("Ran {} time{}: {} samples/s ({} to {}).", summary.trials,
-                                summary.trials == 1 ? "" : "s", format_count(rate.median),
-                                format_count(rate.low), format_count(rate.high)));
+  reasons.push_back(reason<ReasonCode::ran_times>(counted(summary.trials), as_rate(rate.median),
+                                                  as_rate(rate.low), as_rate(rate.high)));
   if (summary.step_seconds > 0 &&
       (verdict.objective.goal == Goal::latency || verdict.objective.max_step_seconds > 0)) {
-    reasons.push_back(fmt::format("{} % of its steps end within {}.", verdict.objective.percentile,
-                                  format_duration(summary.step_seconds)));
+    reasons.push_back(reason<ReasonCode::steps_end_within>(counted(verdict.objective.percentile),
+                                                           in_seconds(summary.step_seconds)));
   }
   if (summary.samples_per_joule > 0) {
-    reasons.push_back(fmt::format("{} samples a joule of the processor packages.",
-                                  format_count(summary.samples_per_joule)));
+    reasons.push_back(reason<ReasonCode::samples_a_joule>(as_rate(summary.samples_per_joule)));
   }
   if (verdict.baseline != nullptr && verdict.baseline != &chosen) {
     const Interval gain = ratio_interval(chosen, *verdict.baseline);
-    reasons.push_back(fmt::format("{:.2f} times the baseline ({:.2f} to {:.2f}).", gain.median,
-                                  gain.low, gain.high));
+    reasons.push_back(reason<ReasonCode::times_the_baseline>(
+        decimal(gain.median, 2), decimal(gain.low, 2), decimal(gain.high, 2)));
   }
-  if (summary.peak_bytes > 0 && verdict.limit_bytes > 0) {
-    const double used = static_cast<double>(summary.peak_bytes);
-    const double limit = static_cast<double>(verdict.limit_bytes);
-    reasons.push_back(
-        fmt::format("Peak memory {} of {}: {} stay free (at least {} asked).",
-                    format_bytes(summary.peak_bytes), format_bytes(verdict.limit_bytes),
-                    format_percent(1 - used / limit), format_percent(verdict.margin)));
-  } else if (summary.peak_bytes > 0) {
-    reasons.push_back(
-        fmt::format("Peak memory {}; no limit is known.", format_bytes(summary.peak_bytes)));
+  const auto peak = static_cast<double>(summary.peak_bytes);
+  const auto limit = static_cast<double>(verdict.limit_bytes);
+  if (peak > 0 && limit > 0) {
+    reasons.push_back(reason<ReasonCode::peak_of_limit>(
+        in_bytes(peak), in_bytes(limit), in_percent(1 - peak / limit), in_percent(verdict.margin)));
+  } else if (peak > 0) {
+    reasons.push_back(reason<ReasonCode::peak_without_limit>(in_bytes(peak)));
   } else {
-    reasons.emplace_back("Its memory could not be measured.");
+    reasons.push_back(reason<ReasonCode::memory_not_measured>());
   }
   if (verdict.crowding > 0) {
-    reasons.push_back(fmt::format(
-        "Other programs were running: {} setting{} with more threads than CPUs left out, "
-        "for what they gain then is the others' share.",
-        verdict.crowding, verdict.crowding == 1 ? "" : "s"));
+    reasons.push_back(reason<ReasonCode::crowding_left_out>(counted(verdict.crowding)));
   }
   if (verdict.ties.size() > 1) {
-    reasons.push_back(
-        fmt::format("{} settings tie; this one needs the least memory, then the "
-                    "fewest processes.",
-                    verdict.ties.size()));
+    reasons.push_back(reason<ReasonCode::safest_of_tie>(counted(verdict.ties.size())));
   }
   return reasons;
 }
@@ -211,17 +190,15 @@ std::vector<Neighbour> close_settings(const Verdict& verdict) {
   return close;
 }
 
-std::string inconclusive_reason(const Verdict& verdict, const std::vector<Setting>& settings,
-                                int space_points) {
+Reason inconclusive_reason(const Verdict& verdict, const std::vector<Setting>& settings,
+                           int space_points) {
   const Setting& chosen = *verdict.chosen;
   const auto worked = std::count_if(settings.begin(), settings.end(),
                                     [](const Setting& setting) { return setting.works(); });
   if (worked == 1 && space_points > 1) {
-    return fmt::format(
-        "Only {} gave a rate, 1 of {} settings: there is nothing to compare it with.",
-        knobs_text(chosen.summary.knobs), space_points);
+    return reason<ReasonCode::only_rate>(knobs_text(chosen.summary.knobs), counted(space_points));
   }
-  if (verdict.objective.goal == Goal::memory) return "";
+  if (verdict.objective.goal == Goal::memory) return {};
   const Setting* rival = nullptr;
   double most = kRivalChance;
   for (const Setting& other : settings) {
@@ -234,34 +211,29 @@ std::string inconclusive_reason(const Verdict& verdict, const std::vector<Settin
     most = chance;
     rival = &other;
   }
-  if (rival == nullptr) return "";
+  if (rival == nullptr) return {};
   const Interval ratio = ratio_interval(*rival, chosen);
-  std::string reason = fmt::format(
-      "Other programs disturbed the trials: {} may be faster than {}, {:.2f} times ({:.2f} to "
-      "{:.2f}) on free CPUs.",
-      knobs_text(rival->summary.knobs), knobs_text(chosen.summary.knobs), ratio.median, ratio.low,
-      ratio.high);
   const double mine = chosen.summary.cpu_seconds_per_sample;
   const double theirs = rival->summary.cpu_seconds_per_sample;
+  Reason cost;
   if (mine > 0 && theirs > 0) {
-    reason += fmt::format(" CPU time a sample: {} and {}.", format_duration(theirs),
-                          format_duration(mine));
+    cost = reason<ReasonCode::cpu_time_a_sample>(in_seconds(theirs), in_seconds(mine));
   }
-  return reason + " Run again when the machine is quieter, or with a longer budget.";
+  return reason<ReasonCode::rival_may_be_faster>(
+      knobs_text(rival->summary.knobs), knobs_text(chosen.summary.knobs), decimal(ratio.median, 2),
+      decimal(ratio.low, 2), decimal(ratio.high, 2), cost);
 }
 
-std::string noise_statement(const Verdict& verdict) {
-  if (verdict.unsettled.empty()) return "";
+Reason noise_statement(const Verdict& verdict) {
+  if (verdict.unsettled.empty()) return {};
   const Setting& rival = *verdict.unsettled[0];
   const double behind = std::max(log_behind(*verdict.chosen, rival), 0.0);
   const int wanted = rounds_to_settle(behind, verdict.noise);
   const int have = static_cast<int>(std::min(verdict.chosen->rates.size(), rival.rates.size()));
   const double seconds = 2.0 * std::max(1, wanted - have) * verdict.trial_seconds;
-  return fmt::format(
-      "Too noisy to tell {} from {} in this budget (repeats differ by {}); about {} "
-      "more would settle it.",
-      knobs_text(verdict.chosen->summary.knobs), knobs_text(rival.summary.knobs),
-      format_percent(verdict.noise), format_duration(seconds));
+  return reason<ReasonCode::too_noisy>(knobs_text(verdict.chosen->summary.knobs),
+                                       knobs_text(rival.summary.knobs), in_percent(verdict.noise),
+                                       in_seconds(seconds));
 }
 
 }  // namespace ocrtune

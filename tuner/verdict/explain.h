@@ -1,4 +1,4 @@
-// A verdict in words: why this setting, why not its neighbours, and what to try next.
+// The reasons of a verdict: why this setting, why not its neighbours, and what to try next.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace ocrtune {
 
-struct Verdict {  // what the words are about
+struct Verdict {  // what the reasons are about
   const Setting* chosen = nullptr;
   const Setting* baseline = nullptr;      // null: none was given, or it failed
   std::vector<const Setting*> ties;       // `chosen` included
@@ -24,13 +24,13 @@ struct Verdict {  // what the words are about
   double trial_seconds = 0;
 };
 
-// How a setting ended that does not work: "out of memory: 71 GiB of 64 GiB".
-std::string failed_words(const SettingSummary& setting);
+// How a setting ended that does not work: out of memory: 71 GiB of 64 GiB.
+Reason failure_of(const SettingSummary& setting);
 
-// What a setting that ties needs more of: "more memory", "more threads"; empty: nothing.
-std::string needs_more(const SettingSummary& tie, const SettingSummary& chosen);
+// What a setting that ties needs more of: more memory, more threads; empty: nothing.
+Reason needs_more(const SettingSummary& tie, const SettingSummary& chosen);
 
-std::vector<std::string> reasons_for(const Verdict& verdict);
+std::vector<Reason> reasons_for(const Verdict& verdict);
 std::vector<Neighbour> rejected_neighbours(const Space& space, const Search& search,
                                            const Verdict& verdict,
                                            const std::vector<Setting>& settings);
@@ -39,9 +39,9 @@ std::vector<Neighbour> close_settings(const Verdict& verdict);
 // Why the trials do not settle the question, and what is known; empty: they do. Not settled: a
 // setting that was run is still likely to be clearly faster (20 % for 5 %), and other load is why;
 // or only one of several settings of the space gave a rate.
-std::string inconclusive_reason(const Verdict& verdict, const std::vector<Setting>& settings,
-                                int space_points);
+Reason inconclusive_reason(const Verdict& verdict, const std::vector<Setting>& settings,
+                           int space_points);
 // Empty when the chosen setting is clearly ahead of all that do not tie with it.
-std::string noise_statement(const Verdict& verdict);
+Reason noise_statement(const Verdict& verdict);
 
 }  // namespace ocrtune

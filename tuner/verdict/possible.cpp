@@ -4,9 +4,6 @@
 #include <cmath>
 #include <set>
 
-#include <fmt/format.h>
-
-#include "base/text.h"
 #include "tuner/verdict/choice.h"
 
 namespace ocrtune {
@@ -55,30 +52,21 @@ int percent_of_gain(double gain) {
   return std::max(1, static_cast<int>(std::ceil(100 * gain - 1e-9)));
 }
 
-std::string next_experiment(const Verdict& verdict, const PossibleGain& possible) {
+Reason next_experiment(const Verdict& verdict, const PossibleGain& possible) {
   const bool small = possible.gain >= 0 && possible.gain <= kSmallGain;
   if (possible.gain < 0 && possible.knobs != nullptr) {
-    return fmt::format(
-        "Not run, and too few trials tell how fast it is: {}; a longer budget would.",
-        knobs_text(*possible.knobs));
+    return reason<ReasonCode::unpredicted_setting>(knobs_text(*possible.knobs));
   }
   if (possible.gain > kNoGain && possible.knobs != nullptr) {
-    const std::string gain =
-        compared_words(1 + 0.01 * percent_of_gain(possible.gain), verdict.objective.goal);
-    const std::string knobs = knobs_text(*possible.knobs);
-    return small ? fmt::format("Next best: {} could be up to {} (not run); stopping is fine.",
-                               knobs, gain)
-                 : fmt::format(
-                       "Not conclusive: {} could be up to {} (not run); a longer budget "
-                       "would tell.",
-                       knobs, gain);
+    const Reason gain = compared(1 + 0.01 * percent_of_gain(possible.gain), verdict.objective.goal);
+    return {small ? ReasonCode::next_best : ReasonCode::not_conclusive,
+            {knobs_text(*possible.knobs), gain}};
   }
   const int rounds = static_cast<int>(verdict.chosen->rates.size());
-  if (rounds == 0 || verdict.noise <= 0) return "";
+  if (rounds == 0 || verdict.noise <= 0) return {};
   const double seconds = std::max(3.0 * rounds * verdict.trial_seconds * 2, 1.0);
-  return fmt::format("{} more on {} would halve its interval{}", format_duration(seconds),
-                     knobs_text(verdict.chosen->summary.knobs),
-                     small ? "; stopping is fine." : ".");
+  return {small ? ReasonCode::interval_to_halve_or_stop : ReasonCode::interval_to_halve,
+          {in_seconds(seconds), knobs_text(verdict.chosen->summary.knobs)}};
 }
 
 }  // namespace ocrtune

@@ -33,6 +33,6 @@ int percent_of_gain(double gain);  // rounded up, at least 1
 
 // What a longer search should try, and whether stopping is fine: it is where nothing else can be
 // kSmallGain faster. Empty when nothing is left to find out.
-std::string next_experiment(const Verdict& verdict, const PossibleGain& possible);
+Reason next_experiment(const Verdict& verdict, const PossibleGain& possible);
 
 }  // namespace ocrtune

@@ -6,8 +6,6 @@
 #include <set>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/stats.h"
 #include "base/text.h"
 #include "trial/observe/gpu_places.h"
@@ -49,15 +47,15 @@ int mark_crowding(std::vector<Setting>& settings, const std::vector<Trial>& tria
   return marked;
 }
 
-std::string certificate(const Space& space, double gain, const Verdict& verdict, int tried) {
-  const std::string ties =
-      verdict.ties.size() > 1 ? fmt::format("; {} tie", verdict.ties.size()) : "";
-  if (gain < 0) {
-    return fmt::format("best of {} of {} settings that were run{}; no claim about the others",
-                       tried, space.size(), ties);
+Reason certificate(const Space& space, double gain, const Verdict& verdict, int tried) {
+  Reason ties;
+  if (verdict.ties.size() > 1) {
+    ties = reason<ReasonCode::number_of_ties>(counted(verdict.ties.size()));
   }
-  return fmt::format("95 %: no setting of the declared space is more than {} % better{}",
-                     percent_of_gain(gain), ties);
+  if (gain < 0) {
+    return reason<ReasonCode::best_of_run>(counted(tried), counted(space.size()), ties);
+  }
+  return reason<ReasonCode::certified>(counted(percent_of_gain(gain)), ties);
 }
 
 std::vector<PredictedSetting> predict_untried(const Space& space, const Search& search,
@@ -86,25 +84,22 @@ void count_outcomes(TuneResult& result, const std::vector<Trial>& trials) {
   if (result.seconds <= 0) result.seconds = seconds;
 }
 
-// Nothing was run: because nothing may be, in the words of the lightest setting, or for want of
-// time.
-std::string nothing_run(const Space& space, const Search& search, const RecommendOptions& options) {
+// Nothing was run: because nothing may be, as the lightest setting has it, or for want of time.
+Reason nothing_run(const Space& space, const Search& search, const RecommendOptions& options) {
   if (options.stop_reason == "interrupted" || options.stop_reason == "died") {
-    return fmt::format(
-        "Interrupted before the first trial ended; go on with: ocrtune tune --resume {}.",
-        options.run_id);
+    return reason<ReasonCode::interrupted_before_first>(options.run_id);
   }
   double min_bytes = 0;
-  std::string why;
+  Reason why;
   for (const Knobs& knobs : space.points()) {
     const Prediction prediction = search.predict(knobs);
-    if (prediction.admitted) return "No setting was run; allow a longer budget.";
+    if (prediction.admitted) return reason<ReasonCode::nothing_run>();
     if (why.empty() || prediction.memory.bytes < min_bytes) {
       min_bytes = prediction.memory.bytes;
-      why = fmt::format("{}: {}", knobs_text(knobs), prediction.reason);
+      why = reason<ReasonCode::nothing_may_launch>(knobs_text(knobs), prediction.reason);
     }
   }
-  return fmt::format("No setting may be launched; the lightest is {}.", why);
+  return why;
 }
 
 // The first trial of the commonest way to fail.
@@ -116,43 +111,39 @@ const Trial& typical_failure(const std::vector<Trial>& trials) {
                            [&](const Trial& a, const Trial& b) { return count(a) < count(b); });
 }
 
-std::string no_answer(const std::vector<Setting>& settings, const std::vector<Trial>& trials,
-                      const Objective& objective) {
+Reason no_answer(const std::vector<Setting>& settings, const std::vector<Trial>& trials,
+                 const Objective& objective) {
   for (const Setting& setting : settings) {
-    if (setting.works() && breaks(setting, objective)) {
-      const SettingSummary& best = setting.summary;
-      return fmt::format(
-          "No setting that was run meets the constraints; {} has {}.", knobs_text(best.knobs),
-          broken_constraint(objective, best.samples_per_second.median, best.step_seconds,
-                            static_cast<double>(best.peak_bytes)));
-    }
-    if (setting.works()) {
-      return fmt::format(
-          "Every setting that works leaves less memory free than asked; the fastest "
-          "is {}. Lower the margin or raise the limit.",
-          knobs_text(setting.summary.knobs));
-    }
+    if (!setting.works()) continue;
+    const SettingSummary& best = setting.summary;
+    const Reason broken =
+        broken_constraint(objective, best.samples_per_second.median, best.step_seconds,
+                          static_cast<double>(best.peak_bytes));
+    return broken.empty() ? reason<ReasonCode::margin_not_met>(knobs_text(best.knobs))
+                          : reason<ReasonCode::constraints_not_met>(knobs_text(best.knobs), broken);
   }
   const Trial& failure = typical_failure(trials);
-  const std::string outcome = outcome_text(failure.outcome);
-  std::string reason = failure.reason;
-  while (!reason.empty() && reason.back() == '.') reason.pop_back();  // ours ends the sentence
-  return fmt::format("No setting works: {} ended with {}{}.", knobs_text(failure.knobs), outcome,
-                     reason.empty() ? "" : ": " + reason);
+  const Reason outcome = outcome_reason(failure.outcome);
+  if (failure.reason.empty()) {
+    return reason<ReasonCode::none_works_unexplained>(knobs_text(failure.knobs), outcome);
+  }
+  return reason<ReasonCode::none_works>(knobs_text(failure.knobs), outcome,
+                                        verbatim(failure.reason));
 }
 
-std::string worth_words(const Recommendation& chosen, const Objective& objective) {
-  const std::string rate = format_count(chosen.samples_per_second.median) + " samples/s";
+Reason worth(const Recommendation& chosen, const Objective& objective) {
+  const Number rate = as_rate(chosen.samples_per_second.median);
   switch (objective.goal) {
     case Goal::latency:
-      return fmt::format("{} % of its steps end within {}, {}", objective.percentile,
-                         format_duration(chosen.step_seconds), rate);
+      return reason<ReasonCode::worth_latency>(counted(objective.percentile),
+                                               in_seconds(chosen.step_seconds), rate);
     case Goal::memory:
-      return fmt::format("peak memory {}, {}", format_bytes(chosen.peak_bytes), rate);
+      return reason<ReasonCode::worth_memory>(in_bytes(static_cast<double>(chosen.peak_bytes)),
+                                              rate);
     case Goal::energy:
-      return fmt::format("{} samples a joule, {}", format_count(chosen.samples_per_joule), rate);
+      return reason<ReasonCode::worth_energy>(as_rate(chosen.samples_per_joule), rate);
     default:
-      return rate;
+      return reason<ReasonCode::worth_rate>(rate);
   }
 }
 
@@ -176,13 +167,13 @@ void recommend_chosen(TuneResult& result, const Verdict& verdict) {
 }
 
 // What the latest trial of these knobs said of GPUs that had nothing to do.
-std::string idle_gpus(const std::vector<Trial>& trials, const Knobs& knobs) {
-  std::string said;
+Reason idle_gpus(const std::vector<Trial>& trials, const Knobs& knobs) {
+  Reason said;
   for (const Trial& trial : trials) {
     if (!trial.ok() || !(trial.knobs == knobs)) continue;
-    said.clear();
+    said = {};
     for (const std::string& line : trial.evidence) {
-      if (starts_with(line, kIdleGpus)) said = line + ".";
+      if (starts_with(line, kIdleGpus)) said = verbatim(line + ".");
     }
   }
   return said;
@@ -226,9 +217,9 @@ TuneResult recommend(const Space& space, const Search& search, const std::vector
   result.found = true;
   recommend_chosen(result, verdict);
   result.inconclusive = inconclusive_reason(verdict, settings, space.size());
-  const std::string growth = growth_sentence(trials, verdict.chosen->summary.knobs);
+  const Reason growth = repeated_growth(trials, verdict.chosen->summary.knobs);
   if (!growth.empty()) result.recommendation.reasons.push_back(growth);
-  const std::string idle = idle_gpus(trials, verdict.chosen->summary.knobs);
+  const Reason idle = idle_gpus(trials, verdict.chosen->summary.knobs);
   if (!idle.empty()) result.recommendation.reasons.push_back(idle);
   const PossibleGain possible = possible_gain(space, search, verdict, settings);
   result.certified_gap = possible.gain;
@@ -240,8 +231,8 @@ TuneResult recommend(const Space& space, const Search& search, const std::vector
   result.terms = search.terms();
   result.noise_statement = noise_statement(verdict);
   result.advice = next_experiment(verdict, possible);
-  result.answer = fmt::format("Launch with {}: {}.", knobs_text(result.recommendation.knobs),
-                              worth_words(result.recommendation, options.objective));
+  result.answer = reason<ReasonCode::launch_with>(knobs_text(result.recommendation.knobs),
+                                                  worth(result.recommendation, options.objective));
   return result;
 }
 

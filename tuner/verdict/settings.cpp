@@ -37,7 +37,7 @@ void gather(Gathered& into, const Trial& trial, const Objective& objective) {
   if (!trial.ok()) {
     ++into.failures;
     summary.outcome = trial.outcome;
-    summary.reason = trial.reason;
+    summary.reason = verbatim(trial.reason);
     return;
   }
   const double objective_value = objective_value_of(trial, objective);
@@ -153,10 +153,26 @@ const Interval& rate_of(const Setting& setting, const Objective& objective) {
   return rates ? setting.estimate : setting.summary.samples_per_second;
 }
 
-std::string outcome_text(Outcome outcome) {
-  std::string text(outcome_name(outcome));
-  std::replace(text.begin(), text.end(), '_', ' ');
-  return text;
+Reason outcome_reason(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::ok:
+      return reason<ReasonCode::outcome_ok>();
+    case Outcome::out_of_memory:
+      return reason<ReasonCode::outcome_out_of_memory>();
+    case Outcome::hung:
+      return reason<ReasonCode::outcome_hung>();
+    case Outcome::timed_out:
+      return reason<ReasonCode::outcome_timed_out>();
+    case Outcome::crashed:
+      return reason<ReasonCode::outcome_crashed>();
+    case Outcome::wrong_result:
+      return reason<ReasonCode::outcome_wrong_result>();
+    case Outcome::unsupported:
+      return reason<ReasonCode::outcome_unsupported>();
+    case Outcome::skipped:
+      return reason<ReasonCode::outcome_skipped>();
+  }
+  return {};
 }
 
 const Setting* find_setting(const std::vector<Setting>& settings, const Knobs& knobs) {

@@ -45,7 +45,7 @@ Interval ratio_interval(const Setting& a, const Setting& b);
 // Samples per second, whatever the objective asks for.
 const Interval& rate_of(const Setting& setting, const Objective& objective);
 
-std::string outcome_text(Outcome outcome);  // "out of memory"
+Reason outcome_reason(Outcome outcome);  // the outcome alone: out of memory
 
 const Setting* find_setting(const std::vector<Setting>& settings, const Knobs& knobs);
 

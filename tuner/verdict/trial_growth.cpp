@@ -36,7 +36,7 @@ std::string trial_growth(const Trial& trial, std::uint64_t limit_bytes) {
   return forecast_growth(*growth, limit, 0, least).words;
 }
 
-std::string growth_sentence(const std::vector<Trial>& trials, const Knobs& knobs) {
+Reason repeated_growth(const std::vector<Trial>& trials, const Knobs& knobs) {
   int all = 0, growing = 0;
   std::string last;
   for (const Trial& trial : trials) {
@@ -48,8 +48,8 @@ std::string growth_sentence(const std::vector<Trial>& trials, const Knobs& knobs
       last = line;
     }
   }
-  if (growing < 2 || 3 * growing < 2 * all) return "";
-  return fmt::format("In {} of {} trials {}.", growing, all, last);
+  if (growing < 2 || 3 * growing < 2 * all) return {};
+  return reason<ReasonCode::memory_grows_in_trials>(counted(growing), counted(all), verbatim(last));
 }
 
 }  // namespace ocrtune

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "trial/reason.h"
 #include "trial/trial.h"
 
 namespace ocrtune {
@@ -14,8 +15,8 @@ namespace ocrtune {
 // "memory grows by 1.2 MiB/s (1.1 .. 1.3): the limit of 22 GiB is met in 5 h (4 h .. 6 h)"
 std::string trial_growth(const Trial& trial, std::uint64_t limit_bytes);
 
-// A sentence when memory grew in most trials of a setting: one alone may be chance. Reads what
+// Not empty when memory grew in most trials of a setting: one alone may be chance. Reads what
 // trial_growth() left among the trials' evidence.
-std::string growth_sentence(const std::vector<Trial>& trials, const Knobs& knobs);
+Reason repeated_growth(const std::vector<Trial>& trials, const Knobs& knobs);
 
 }  // namespace ocrtune

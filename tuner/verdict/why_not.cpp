@@ -2,18 +2,11 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
-#include "base/text.h"
 #include "tuner/verdict/explain.h"
 #include "tuner/verdict/possible.h"
 
 namespace ocrtune {
 namespace {
-
-std::string bytes_text(double bytes) {
-  return format_bytes(static_cast<std::uint64_t>(std::max(0.0, bytes)));
-}
 
 void compare(WhyNot& why, const TuneResult& result) {
   const Interval& chosen = result.recommendation.samples_per_second;
@@ -22,12 +15,13 @@ void compare(WhyNot& why, const TuneResult& result) {
   why.ratio = {rate.median / chosen.median, rate.low / chosen.high, rate.high / chosen.low};
 }
 
-std::string ratio_words(const WhyNot& why) {
-  if (why.ratio.median <= 0) return format_count(why.samples_per_second.median) + " samples/s";
-  const std::string words = compared_words(why.ratio.median);
-  return fmt::format("{} samples/s, {} {} the recommended setting",
-                     format_count(why.samples_per_second.median), words,
-                     words == "as fast" ? "as" : "than");
+Reason rate_beside_recommended(const WhyNot& why) {
+  const Number rate = as_rate(why.samples_per_second.median);
+  if (why.ratio.median <= 0) return reason<ReasonCode::worth_rate>(rate);
+  const Reason difference = compared(why.ratio.median);
+  return difference.is(ReasonCode::as_fast)
+             ? reason<ReasonCode::rate_as_recommended>(rate, difference)
+             : reason<ReasonCode::rate_than_recommended>(rate, difference);
 }
 
 void from_setting(WhyNot& why, const Setting& setting, const TuneResult& result) {
@@ -35,7 +29,7 @@ void from_setting(WhyNot& why, const Setting& setting, const TuneResult& result)
   why.peak_bytes = why.peak_high_bytes = static_cast<double>(summary.peak_bytes);
   if (!setting.works()) {
     why.kind = WhyNotKind::failed;
-    why.answer = fmt::format("It was run and ended with {}.", failed_words(summary));
+    why.answer = reason<ReasonCode::was_run_and_ended>(failure_of(summary));
     return;
   }
   why.kind = WhyNotKind::measured;
@@ -46,21 +40,20 @@ void from_setting(WhyNot& why, const Setting& setting, const TuneResult& result)
     SettingSummary chosen;
     chosen.knobs = result.recommendation.knobs;
     chosen.peak_bytes = result.recommendation.peak_bytes;
-    const std::string more = needs_more(summary, chosen);
-    why.answer = more.empty()
-                     ? "It ties with the recommended setting: either may be launched."
-                     : fmt::format("It ties with the recommended setting and needs {}.", more);
+    const Reason more = needs_more(summary, chosen);
+    why.answer = more.empty() ? reason<ReasonCode::ties_with_recommended>()
+                              : reason<ReasonCode::ties_with_recommended_and_needs>(more);
     return;
   }
   const double limit = static_cast<double>(result.recommendation.limit_bytes);
-  why.answer = fmt::format("Measured {} time{}: {}.", summary.trials,
-                           summary.trials == 1 ? "" : "s", ratio_words(why));
+  Reason peak;
   if (limit > 0 && why.peak_bytes > 0) {
-    why.answer +=
-        fmt::format(" Its peak was {} of {}.", bytes_text(why.peak_bytes), bytes_text(limit));
+    peak = reason<ReasonCode::its_peak>(in_bytes(why.peak_bytes), in_bytes(limit));
   }
+  why.answer =
+      reason<ReasonCode::was_measured>(counted(summary.trials), rate_beside_recommended(why), peak);
   if (why.ratio.low < 1 && why.ratio.high > 1) {
-    why.to_find_out = "measure both again, interleaved: their intervals overlap";
+    why.to_find_out = reason<ReasonCode::measure_both_again>();
   }
 }
 
@@ -79,24 +72,24 @@ void from_prediction(WhyNot& why, const Prediction& prediction, const TuneResult
   compare_prediction(why, result);
   if (!prediction.admitted) {
     why.kind = WhyNotKind::refused;
-    why.answer = fmt::format("It was not launched: {}.", prediction.reason);
-    why.to_find_out = "give it more memory, or a smaller margin";
+    why.answer = reason<ReasonCode::was_not_launched>(prediction.reason);
+    why.to_find_out = reason<ReasonCode::give_more_memory>();
     return;
   }
   if (why.samples_per_second.median <= 0) {
-    why.answer = "It was not run, and too little is known to predict it.";
-    why.to_find_out = "allow a longer budget";
+    why.answer = reason<ReasonCode::was_not_predicted>();
+    why.to_find_out = reason<ReasonCode::allow_longer_budget>();
     return;
   }
   why.kind = WhyNotKind::predicted;
-  why.answer = fmt::format("It was not run; predicted {} ({} to {}).", ratio_words(why),
-                           format_count(why.samples_per_second.low),
-                           format_count(why.samples_per_second.high));
+  Reason better;
   if (why.ratio.high > 1) {
-    why.answer += fmt::format(" It could be up to {} % better, at 95 %.",
-                              percent_of_gain(why.ratio.high - 1));
+    better = reason<ReasonCode::could_be_better>(counted(percent_of_gain(why.ratio.high - 1)));
   }
-  why.to_find_out = "one trial of it";
+  why.answer = reason<ReasonCode::was_predicted>(rate_beside_recommended(why),
+                                                 as_rate(why.samples_per_second.low),
+                                                 as_rate(why.samples_per_second.high), better);
+  why.to_find_out = reason<ReasonCode::one_trial_of_it>();
 }
 
 }  // namespace
@@ -112,13 +105,13 @@ WhyNot why_not(const Knobs& knobs, const Space& space, const Search& search,
     why.samples_per_second = result.recommendation.samples_per_second;
     why.peak_bytes = why.peak_high_bytes = static_cast<double>(result.recommendation.peak_bytes);
     why.ratio = {1, 1, 1};
-    why.answer = "It is the recommended setting.";
+    why.answer = reason<ReasonCode::is_recommended>();
   } else if (setting != nullptr) {
     from_setting(why, *setting, result);
   } else if (space.find(knobs) < 0) {
     why.kind = WhyNotKind::outside;
-    why.answer = "It is not in the space that this run searched.";
-    why.to_find_out = "name its values with the knobs' flags and tune again";
+    why.answer = reason<ReasonCode::outside_searched_space>();
+    why.to_find_out = reason<ReasonCode::name_its_values>();
   } else {
     from_prediction(why, search.predict(knobs), result);
   }

@@ -17,8 +17,8 @@ struct WhyNot {
   Interval ratio;               // to the recommended setting; all zero: not known
   double peak_bytes = 0;        // measured or predicted; 0: not known
   double peak_high_bytes = 0;   // upper bound of a prediction
-  std::string answer;           // one sentence
-  std::string to_find_out;      // how to know for sure; empty when it is known
+  Reason answer;
+  Reason to_find_out;  // how to know for sure; empty when it is known
 };
 
 // `search` was told `trials`; `result` is the verdict on them.

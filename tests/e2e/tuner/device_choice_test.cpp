@@ -220,7 +220,7 @@ TEST(GpuSpace, APeakOfOneRankSpeaksForAll) {
   safety.tell(one, trial);
   const double predicted = safety.forecast(four).bytes;
   EXPECT_NEAR(predicted, 5.0 * (1 << 30), 0.25 * 5 * (1 << 30));
-  EXPECT_TRUE(safety.admitted(four)) << safety.admit(four).reason;
+  EXPECT_TRUE(safety.admitted(four)) << row_of(safety.admit(four).reason.code).name;
 }
 
 TEST(GpuSpace, SurvivesTheStore) {

@@ -69,6 +69,13 @@ std::string promise_text(const Promise& promise) {
   return fmt::format("p{:g} under {:.4g} ms", percent, promise.seconds * 1e3);
 }
 
+Reason promise_reason(const Promise& promise) {
+  const bool slow = promise.seconds >= 1;
+  return {slow ? ReasonCode::target_in_seconds : ReasonCode::target_in_milliseconds,
+          {general(std::round(promise.percentile * 1e6) / 1e4, 6),
+           general(slow ? promise.seconds : promise.seconds * 1e3, 4)}};
+}
+
 double binomial_at_most(double successes, double trials, double share) {
   if (successes < 0) return 0;
   if (successes >= trials) return 1;

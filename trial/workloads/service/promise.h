@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "trial/reason.h"
 
 namespace ocrtune {
 
@@ -21,6 +22,7 @@ struct Promise {
 
 Result<Promise> parse_promise(std::string_view text);  // "p99=50ms", "p99.9=1.5s"
 std::string promise_text(const Promise& promise);      // "p99 under 50 ms"
+Reason promise_reason(const Promise& promise);
 
 // P(X <= successes) for X ~ Binomial(trials, share); trials and successes need not be whole.
 double binomial_at_most(double successes, double trials, double share);

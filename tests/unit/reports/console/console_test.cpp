@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "reports/catalogue/plain_text.h"
+#include "reports/catalogue/reasons.h"
 #include "reports/catalogue/verdict.h"
 #include "reports/export/run_json.h"
 #include "reports/html/page.h"
@@ -40,9 +41,10 @@ TEST(Console, HoldsAllThatTheReaderAsks) {
   for (const std::string& part :
        {knobs_text(recommended.knobs), recommended.command, std::string("OMP_NUM_THREADS="),
         std::string("95 % interval"), std::string("of your setting"), std::string("SAFE"),
-        std::string("TIE OF 3"), run.result.certificate, run.result.rules[2].text,
-        run.result.rules[2].verdict, run.result.rejected[0].reason, std::string("between repeats"),
-        std::string("hung"), run.result.advice}) {
+        std::string("TIE OF 3"), sentence(run.result.certificate),
+        sentence(run.result.rules[2].text), sentence(run.result.rules[2].verdict),
+        sentence(run.result.rejected[0].reason), std::string("between repeats"),
+        std::string("hung"), sentence(run.result.advice)}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
 }
@@ -106,7 +108,7 @@ TEST(Console, NoTextOfTheMachineReachesTheTerminalAsControl) {
 
 TEST(Console, SaysWhyThereIsNoAnswer) {
   const std::string none = console_summary(empty_run(), 80, false);
-  EXPECT_NE(none.find("No setting was measured"), std::string::npos) << none;
+  EXPECT_NE(none.find("No setting was run"), std::string::npos) << none;
   EXPECT_NE(none.find("NO ANSWER"), std::string::npos);
   const std::string failed = console_summary(run_without_success(), 100, false);
   EXPECT_NE(failed.find("out of memory (predicted)"), std::string::npos) << failed;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "reports/catalogue/reasons.h"
 #include "reports/html/page_json.h"
 #include "reports/html/page_parts.h"
 #include "tests/support/sample_runs.h"
@@ -28,10 +29,11 @@ TEST(Page, IsReadableWithoutScript) {
   const RunRecord run = sample_run();
   const std::string page = readable_part(page_html(run));
   for (const std::string& part :
-       {std::string("nproc=16"), run.result.recommendation.command, run.result.rules[0].text,
-        std::string("AMD EPYC 7302"), std::string("memory.max of /docker/ab12"),
-        std::string("no step for 12 s"), std::string("rank 7: futex_wait"),
-        run.result.rejected[0].reason, std::string("<svg"), std::string("trials.csv")}) {
+       {std::string("nproc=16"), run.result.recommendation.command,
+        sentence(run.result.rules[0].text), std::string("AMD EPYC 7302"),
+        std::string("memory.max of /docker/ab12"), std::string("no step for 12 s"),
+        std::string("rank 7: futex_wait"), sentence(run.result.rejected[0].reason),
+        std::string("<svg"), std::string("trials.csv")}) {
     EXPECT_NE(page.find(part), std::string::npos) << part;
   }
 }
@@ -74,7 +76,7 @@ TEST(Page, EmbeddedDataSurvivesHostileTexts) {
 
 TEST(Page, StandsWithoutTrialsAndWithoutSuccess) {
   const std::string none = page_html(empty_run());
-  EXPECT_NE(none.find("No setting was measured"), std::string::npos);
+  EXPECT_NE(none.find("No setting was run"), std::string::npos);
   EXPECT_EQ(none.find("id=\"trials\""), std::string::npos);
   const std::string failed = page_html(run_without_success());
   EXPECT_NE(failed.find("NO ANSWER"), std::string::npos);

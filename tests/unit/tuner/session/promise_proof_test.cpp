@@ -69,8 +69,10 @@ TEST(PromiseProof, ThePromisedRateIsWhatWasProved) {
   speak_of_promise(run);
   EXPECT_EQ(run.result.recommendation.samples_per_second.median, 90);
   EXPECT_EQ(run.result.recommendation.samples_per_second.low, 90);
-  EXPECT_THAT(run.result.answer, HasSubstr("90"));
-  EXPECT_THAT(run.result.answer, HasSubstr("proved at full length: 1100 requests in 12"));
+  EXPECT_EQ(run.result.answer.code, ReasonCode::launch_at_target);
+  EXPECT_EQ(run.result.answer.number(1), 90);
+  EXPECT_EQ(run.result.answer.nested(3).code, ReasonCode::proved_at_length);
+  EXPECT_EQ(run.result.answer.nested(3).number(0), 1100);
 }
 
 TEST(PromiseProof, WithoutAProofItIsSaid) {
@@ -79,7 +81,7 @@ TEST(PromiseProof, WithoutAProofItIsSaid) {
   run.trials.back().knobs = run.result.recommendation.knobs;
   speak_of_promise(run);
   EXPECT_EQ(run.result.recommendation.samples_per_second.median, 100);
-  EXPECT_THAT(run.result.answer, HasSubstr("not proved at full length"));
+  EXPECT_EQ(run.result.answer.nested(3).code, ReasonCode::not_proved_at_length);
 }
 
 TEST(PromiseProof, OnlyARefutedPromiseSpeaksAgainstTheSetting) {

@@ -55,18 +55,25 @@ TEST(Objective, ConstraintsSayWhatTheyMiss) {
   objective.min_samples_per_second = 100;
   objective.max_step_seconds = 0.2;
   objective.max_peak_bytes = 1ULL << 30;
-  EXPECT_EQ(broken_constraint(objective, 120, 0.1, 1e9), "");
-  EXPECT_THAT(broken_constraint(objective, 80, 0.1, 1e9), HasSubstr("at least 100"));
-  EXPECT_THAT(broken_constraint(objective, 120, 0.3, 1e9), HasSubstr("steps take up to"));
-  EXPECT_THAT(broken_constraint(objective, 120, 0.1, 2e9), HasSubstr("1.0 GiB"));
-  EXPECT_EQ(broken_constraint(objective, 0, 0, 0), "") << "unknown breaks nothing";
+  EXPECT_TRUE(broken_constraint(objective, 120, 0.1, 1e9).empty());
+  EXPECT_EQ(broken_constraint(objective, 80, 0.1, 1e9),
+            reason<ReasonCode::rate_too_low>(as_rate(80), as_rate(100)));
+  EXPECT_EQ(broken_constraint(objective, 120, 0.3, 1e9).code, ReasonCode::steps_too_long);
+  EXPECT_EQ(broken_constraint(objective, 120, 0.1, 2e9),
+            reason<ReasonCode::peak_too_high>(in_bytes(2e9), in_bytes(1 << 30)));
+  EXPECT_TRUE(broken_constraint(objective, 0, 0, 0).empty()) << "unknown breaks nothing";
 }
 
-TEST(Objective, ComparesInTheGoalsWords) {
-  EXPECT_EQ(compared_words(0.88), "12 % slower");
-  EXPECT_EQ(compared_words(1.001), "as fast");
-  EXPECT_EQ(compared_words(0.8, Goal::latency), "steps 25 % longer");
-  EXPECT_EQ(compared_words(1.1, Goal::energy), "10 % more samples a joule");
+TEST(Objective, ComparesInTheGoalsTerms) {
+  const auto expect = [](const Reason& said, ReasonCode code, double percent) {
+    EXPECT_EQ(said.code, code);
+    EXPECT_NEAR(said.number(0), percent, 1e-9);
+  };
+  expect(compared(0.88), ReasonCode::slower, 12);
+  expect(compared(1.001), ReasonCode::as_fast, 0);
+  expect(compared(0.001), ReasonCode::far_slower, 0);
+  expect(compared(0.8, Goal::latency), ReasonCode::steps_longer, 25);
+  expect(compared(1.1, Goal::energy), ReasonCode::more_per_joule, 10);
 }
 
 SettingSummary setting(double rate, double gigabytes) {

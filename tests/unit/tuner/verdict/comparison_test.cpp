@@ -72,8 +72,10 @@ TEST(Comparison, TellsFasterFromSlowerFromAlike) {
   EXPECT_NEAR(change_of(found, setting(1))->ratio.median, 0.8, 0.01);
   EXPECT_LT(change_of(found, setting(1))->p, 0.05);
   EXPECT_TRUE(change_of(found, setting(1))->from_trials);
-  EXPECT_THAT(found.verdict, HasSubstr("faster by 10.0 %"));
-  EXPECT_THAT(found.verdict, HasSubstr("Of 3 settings in both runs 1 became faster and 1 slower"));
+  EXPECT_EQ(found.verdict[0].code, ReasonCode::compared_faster);
+  EXPECT_NEAR(found.verdict[0].number(0), 10, 0.05);
+  EXPECT_EQ(found.verdict[1],
+            reason<ReasonCode::compared_settings>(counted(3), counted(1), counted(1)));
   EXPECT_TRUE(found.same_machine);
   EXPECT_TRUE(found.differences.empty());
 }
@@ -158,14 +160,14 @@ TEST(Comparison, NamesWhatDiffers) {
   EXPECT_EQ(found.differences[0].what, "memory limit");
   EXPECT_EQ(found.differences[0].before, "unknown");
   EXPECT_EQ(found.differences[1].after, "2.6.3");
-  EXPECT_THAT(found.verdict, HasSubstr("The machines differ."));
+  EXPECT_EQ(found.verdict.back().code, ReasonCode::machines_differ);
 }
 
 TEST(Comparison, StandsWithoutTrialsAndWithoutAnAnswer) {
   const RunComparison none = compare_runs(RunRecord(), RunRecord());
   EXPECT_TRUE(none.settings.empty());
   EXPECT_FALSE(none.same_machine) << "no fingerprint is no proof of the same machine";
-  EXPECT_THAT(none.verdict, HasSubstr("One of the runs has no recommendation."));
+  EXPECT_EQ(none.verdict[0].code, ReasonCode::compared_without_recommendation);
   RunRecord before = run_of("a", 100);
   add(before, setting(1), 50, 4);
   const RunComparison other = compare_runs(before, run_of("b", 100));

@@ -50,9 +50,10 @@ TEST(TrialGrowth, OneTrialOfSeveralIsChance) {
   Trial calm = traced(8, [](double) { return 200; });
   Trial leaking = calm;
   leaking.evidence = {"memory grows by 1 MiB/s (0.9 MiB .. 1.1 MiB): the limit is met in 5 h"};
-  EXPECT_EQ(growth_sentence({calm, leaking, calm}, calm.knobs), "");
-  EXPECT_THAT(growth_sentence({leaking, leaking, calm}, calm.knobs),
-              testing::StartsWith("In 2 of 3 trials memory grows by 1 MiB/s"));
+  EXPECT_TRUE(repeated_growth({calm, leaking, calm}, calm.knobs).empty());
+  EXPECT_EQ(repeated_growth({leaking, leaking, calm}, calm.knobs),
+            reason<ReasonCode::memory_grows_in_trials>(counted(2), counted(3),
+                                                       verbatim(leaking.evidence[0])));
 }
 
 }  // namespace

@@ -1,0 +1,99 @@
+// Whole sentences are compared here alone; everywhere else codes are.
+#include "reports/catalogue/reasons.h"
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace ocrtune {
+namespace {
+
+std::string chinese(const Reason& said) { return sentence(said, Language::chinese); }
+
+TEST(Reasons, NumbersHaveTheirUnits) {
+  EXPECT_EQ(sentence(reason<ReasonCode::ran_times>(counted(3), as_rate(907.21), as_rate(694.1),
+                                                   as_rate(1186.2))),
+            "Ran 3 times: 907.2 samples/s (694.1 to 1186).");
+  EXPECT_EQ(sentence(reason<ReasonCode::peak_of_limit>(in_bytes(104e6), in_bytes(2e10),
+                                                       in_percent(0.995), in_percent(0.1))),
+            "Peak memory 99.2 MiB of 18.6 GiB: 99.5 % stay free (at least 10.0 % asked).");
+  EXPECT_EQ(sentence(reason<ReasonCode::times_the_baseline>(decimal(1.774, 2), decimal(1.17, 2),
+                                                            decimal(2.68, 2))),
+            "1.77 times the baseline (1.17 to 2.68).");
+  EXPECT_EQ(sentence(reason<ReasonCode::target_in_milliseconds>(general(99, 6), general(20, 4))),
+            "p99 under 20 ms");
+}
+
+TEST(Reasons, OneIsSingular) {
+  const auto ran = [](int times) {
+    return sentence(
+        reason<ReasonCode::ran_times>(counted(times), as_rate(1), as_rate(1), as_rate(1)));
+  };
+  EXPECT_EQ(ran(1), "Ran 1 time: 1 samples/s (1 to 1).");
+  EXPECT_EQ(ran(0), "Ran 0 times: 1 samples/s (1 to 1).");
+}
+
+TEST(Reasons, ReasonsStandInReasons) {
+  const Reason slower = reason<ReasonCode::slower>(decimal(12, 0));
+  const Reason said =
+      reason<ReasonCode::predicted_not_run>(reason<ReasonCode::within_noise>(slower));
+  EXPECT_EQ(sentence(said), "predicted 12 % slower, within the noise, not run");
+  EXPECT_EQ(chinese(said), "预测慢 12 %，在噪声范围内，未运行");
+  const Reason alone = reason<ReasonCode::certified>(counted(3), Reason());
+  EXPECT_EQ(sentence(alone), "95 %: no setting of the declared space is more than 3 % better");
+}
+
+TEST(Reasons, ArgumentsMayChangePlacesInChinese) {
+  EXPECT_EQ(chinese(reason<ReasonCode::memory_grows_in_trials>(counted(2), counted(3), "X")),
+            "3 次试验中有 2 次X。");
+}
+
+TEST(Reasons, AQuotedSentenceEndsOnce) {
+  EXPECT_EQ(sentence(reason<ReasonCode::none_works>(
+                "nproc=1", reason<ReasonCode::outcome_crashed>(), verbatim("no such file."))),
+            "No setting works: nproc=1 ended with crashed: no such file.");
+}
+
+TEST(Reasons, BracesInTextAreText) {
+  EXPECT_EQ(sentence(verbatim("{0:a|b} {} {")), "{0:a|b} {} {");
+}
+
+// A stored reason of another version may have fewer arguments.
+TEST(Reasons, MissingArgumentsLeaveHoles) {
+  EXPECT_EQ(sentence(Reason{ReasonCode::slower, {}}), " % slower");
+  EXPECT_EQ(sentence(Reason()), "");
+}
+
+TEST(Reasons, SentencesFollowOneAnother) {
+  const std::vector<Reason> two = {reason<ReasonCode::compared_alike>(),
+                                   reason<ReasonCode::machines_differ>()};
+  EXPECT_EQ(sentence(two), "The recommended settings cannot be told apart. The machines differ.");
+  EXPECT_EQ(sentence(two, Language::chinese), "两次的推荐设置无法区分快慢。机器不同。");
+  EXPECT_EQ(say(two[1]),
+            "<span lang=\"en\">The machines differ.</span><span lang=\"zh\">机器不同。</span>");
+}
+
+TEST(Reasons, NamesLeadToCodes) {
+  std::set<std::string_view> names;
+  for (const ReasonCodeRow& row : kReasonCodes) {
+    EXPECT_TRUE(names.insert(row.name).second) << row.name;
+    EXPECT_EQ(*parse_reason_code(row.name), row.code);
+  }
+  EXPECT_FALSE(parse_reason_code("no_such_code"));
+}
+
+// Both languages say it in every row, each in its own.
+TEST(Reasons, EveryRowIsWritten) {
+  for (const ReasonCodeRow& row : kReasonCodes) {
+    if (row.code == ReasonCode::none || row.code == ReasonCode::verbatim) continue;
+    const Reason said{row.code, std::vector<Argument>(row.arity, Argument("x"))};
+    EXPECT_NE(sentence(said), "") << row.name;
+    EXPECT_NE(chinese(said), "") << row.name;
+    if (row.code != ReasonCode::ended_with) {
+      EXPECT_NE(chinese(said), sentence(said)) << row.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ocrtune

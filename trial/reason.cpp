@@ -1,0 +1,35 @@
+#include "trial/reason.h"
+
+namespace ocrtune {
+
+Result<ReasonCode> parse_reason_code(std::string_view name) {
+  for (const ReasonCodeRow& row : kReasonCodes) {
+    if (row.name == name) return row.code;
+  }
+  return Error{ErrorKind::invalid, "no reason has the code '" + std::string(name) + "'"};
+}
+
+Argument::Argument(Reason reason) : value(std::vector<Reason>{std::move(reason)}) {}
+
+bool Argument::operator==(const Argument&) const = default;
+
+double Reason::number(std::size_t argument) const {
+  if (argument >= arguments.size()) return 0;
+  const auto* number = std::get_if<Number>(&arguments[argument].value);
+  return number == nullptr ? 0 : number->value;
+}
+
+std::string Reason::text(std::size_t argument) const {
+  if (argument >= arguments.size()) return "";
+  const auto* text = std::get_if<std::string>(&arguments[argument].value);
+  return text == nullptr ? "" : *text;
+}
+
+const Reason& Reason::nested(std::size_t argument) const {
+  static const Reason kNone;
+  if (argument >= arguments.size()) return kNone;
+  const auto* reasons = std::get_if<std::vector<Reason>>(&arguments[argument].value);
+  return reasons == nullptr || reasons->empty() ? kNone : reasons->front();
+}
+
+}  // namespace ocrtune
