@@ -9,9 +9,13 @@ Result<ReasonCode> parse_reason_code(std::string_view name) {
   return Error{ErrorKind::invalid, "no reason has the code '" + std::string(name) + "'"};
 }
 
-Argument::Argument(Reason reason) : value(std::vector<Reason>{std::move(reason)}) {}
+Argument::Argument(Reason reason) : value(std::make_shared<const Reason>(std::move(reason))) {}
 
-bool Argument::operator==(const Argument&) const = default;
+bool Argument::operator==(const Argument& other) const {
+  using Nested = std::shared_ptr<const Reason>;
+  const auto *ours = std::get_if<Nested>(&value), *theirs = std::get_if<Nested>(&other.value);
+  return ours != nullptr && theirs != nullptr ? **ours == **theirs : value == other.value;
+}
 
 double Reason::number(std::size_t argument) const {
   if (argument >= arguments.size()) return 0;
@@ -28,8 +32,8 @@ std::string Reason::text(std::size_t argument) const {
 const Reason& Reason::nested(std::size_t argument) const {
   static const Reason kNone;
   if (argument >= arguments.size()) return kNone;
-  const auto* reasons = std::get_if<std::vector<Reason>>(&arguments[argument].value);
-  return reasons == nullptr || reasons->empty() ? kNone : reasons->front();
+  const auto* nested = std::get_if<std::shared_ptr<const Reason>>(&arguments[argument].value);
+  return nested == nullptr ? kNone : **nested;
 }
 
 }  // namespace ocrtune

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -63,7 +64,7 @@ struct Reason;
 // Text is what has no language: a setting, a path, a line of a log. A reason stands where words go
 // into words.
 struct Argument {
-  std::variant<std::string, Number, std::vector<Reason>> value;  // of reasons exactly one
+  std::variant<std::string, Number, std::shared_ptr<const Reason>> value;
 
   Argument(std::string text) : value(std::move(text)) {}    // NOLINT(google-explicit-constructor)
   Argument(const char* text) : value(std::string(text)) {}  // NOLINT(google-explicit-constructor)

@@ -88,7 +88,7 @@ std::string number_text(const Number& number) {
 std::string text_of(const Argument& argument, Language language) {
   if (const auto* text = std::get_if<std::string>(&argument.value)) return *text;
   if (const auto* number = std::get_if<Number>(&argument.value)) return number_text(*number);
-  return sentence(std::get<std::vector<Reason>>(argument.value), language);
+  return sentence(*std::get<std::shared_ptr<const Reason>>(argument.value), language);
 }
 
 std::string fill(std::string_view text, const Reason& reason, Language language) {
