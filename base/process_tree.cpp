@@ -38,6 +38,7 @@ ProcessFacts facts_of(const ProcessStat& stat) {
   facts.state = stat.state;
   facts.start_ticks = stat.start_ticks;
   facts.cpu_seconds = static_cast<double>(stat.cpu_ticks) / kTicks;
+  facts.children_cpu_seconds = static_cast<double>(stat.children_ticks) / kTicks;
   facts.name = stat.name;
   return facts;
 }

@@ -31,9 +31,10 @@ namespace ocrtune {
 struct ProcessFacts {
   int pid = 0, parent = 0, session = 0;
   char state = '?';
-  std::uint64_t start_ticks = 0;  // since boot: with the pid, a process's identity
-  double cpu_seconds = 0;         // its own threads, those that have ended included
-  std::string name;               // as the kernel has it; for people only
+  std::uint64_t start_ticks = 0;    // since boot: with the pid, a process's identity
+  double cpu_seconds = 0;           // its own threads, those that have ended included
+  double children_cpu_seconds = 0;  // of its children that have ended, and theirs
+  std::string name;                 // as the kernel has it; for people only
 };
 
 Result<ProcessFacts> parse_process_stat(const std::string& line);  // invalid: not such a line

@@ -12,8 +12,9 @@ namespace ocrtune {
 struct ProcessStat {
   int pid = 0, parent = 0, session = 0;
   char state = '?';
-  std::uint64_t start_ticks = 0;  // since boot
-  std::uint64_t cpu_ticks = 0;    // user and system, threads that have ended included
+  std::uint64_t start_ticks = 0;     // since boot
+  std::uint64_t cpu_ticks = 0;       // user and system, threads that have ended included
+  std::uint64_t children_ticks = 0;  // of children that have ended and were waited for
   std::uint64_t minor_faults = 0;
   std::string_view name;  // as the kernel has it; points into the line
 

@@ -121,9 +121,11 @@ std::vector<std::pair<std::string, std::string>> knob_texts(const Knobs& knobs) 
   return texts;
 }
 
-std::string knobs_text(const Knobs& knobs) {
+std::string knobs_text(const Knobs& knobs, const std::set<std::string>& without) {
   std::vector<std::string> parts;
-  for (const auto& [name, text] : knob_texts(knobs)) parts.push_back(name + "=" + text);
+  for (const auto& [name, text] : knob_texts(knobs)) {
+    if (!without.contains(name)) parts.push_back(name + "=" + text);
+  }
   return join(parts, " ");
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -60,7 +61,8 @@ Status set_knob(Knobs& knobs, std::string_view name, std::string_view value);
 // {name, text} of every knob that is not at its default, and of all dims; nproc, threads and batch
 // always.
 std::vector<std::pair<std::string, std::string>> knob_texts(const Knobs& knobs);
-std::string knobs_text(const Knobs& knobs);  // "nproc=2 threads=4 batch=32 binding=compact"
+// "nproc=2 threads=4 batch=32 binding=compact", less the names of `without`
+std::string knobs_text(const Knobs& knobs, const std::set<std::string>& without = {});
 Result<Knobs> parse_knobs(const std::vector<std::string>& assignments);  // {"nproc=2", "batch=64"}
 
 // The environment that a rank needs for these knobs: OMP_NUM_THREADS, MALLOC_ARENA_MAX, NCCL_*.

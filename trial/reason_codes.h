@@ -147,5 +147,13 @@
   X(not_proved_at_length, 0) \
   X(rate_is, 1) \
   X(highest_at_random, 1) \
-  X(highest_as_in_trace, 1)
+  X(highest_as_in_trace, 1) \
+  /* Threads: how they used the CPUs, and knobs without effect. */ \
+  X(oversubscribed, 2) \
+  X(throttled, 3) \
+  X(recommended_is, 1) \
+  X(baseline_is, 1) \
+  X(inert_pool_of, 5) \
+  X(inert_own_pool, 3) \
+  X(inert_one_thread, 3)
 // clang-format on

@@ -69,6 +69,18 @@ struct Sample {
 // Clean samples that a rate may rest on alone, where there are others beside them.
 inline constexpr int kEnoughClean = 5;
 
+// What a trial's threads did while it was measured, means over its windows.
+struct ThreadUse {
+  int alive = 0;        // most at a window's end; 0: not observed
+  double busy = 0;      // threads that ran for a twentieth of a window or more
+  double cpus = 0;      // that they ran on, all together
+  double runnable = 0;  // threads that ran or waited for a CPU
+  double voluntary_switches_per_second = 0;
+  double involuntary_switches_per_second = 0;
+  double throttled_share = 0;         // of the time, by a quota
+  std::vector<std::string> runtimes;  // thread_runtime_table() names that were loaded
+};
+
 struct MemoryPoint {
   double seconds = 0;  // since the measuring began
   std::uint64_t bytes = 0;
@@ -105,6 +117,7 @@ struct Trial {
   double seconds = 0;                     // wall time, start-up and stop included
   double start_seconds = 0;               // until the first step
   StepLatency latency;
+  ThreadUse threads;
   double joules_per_sample = 0;  // of the processor packages; 0: no counter
   double control_share = 0;      // control kernel beside this trial over its usual rate; 0: unknown
   std::string placement;         // CPUs that the ranks really had: "0:0-3 1:4-7"

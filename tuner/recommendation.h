@@ -27,6 +27,7 @@ struct SettingSummary {
   int discarded_samples = 0;
   bool modelled = false;              // its rate rests on disturbed windows alone
   double cpu_seconds_per_sample = 0;  // of all its threads; 0: not observed
+  ThreadUse threads;                  // of the last trial that worked
 };
 
 // A rule of thumb, run as a setting.
@@ -70,6 +71,15 @@ struct PredictedSetting {
   Reason reason;
 };
 
+// A knob that a test showed to change nothing here: every setting has `kept` instead.
+struct InertKnob {
+  std::string name, kept;
+  Interval rate, cpu_seconds;         // ratios at its farthest value to those at `kept`
+  std::vector<std::string> runtimes;  // of threads, that the program has loaded
+  double busy_threads = 0;            // at `kept`
+  double seconds = 0;                 // of the run, until it was known
+};
+
 struct TuneResult {
   std::string run_id;
   bool found = false;  // false: no setting worked; `answer` says what to do
@@ -85,6 +95,7 @@ struct TuneResult {
   std::vector<RuleVerdict> rules;
   std::vector<Neighbour> close;             // behind by less than these trials can tell, and no tie
   std::vector<Neighbour> rejected;          // near the recommended one and worse
+  std::vector<InertKnob> inert;             // left out of the search and of what is launched
   std::vector<FittedTerm> terms;            // the speed model in words; empty on small spaces
   std::vector<SettingSummary> settings;     // all that were tried, best first
   std::vector<SettingSummary> pareto;       // nothing tried is better in one thing and no worse in

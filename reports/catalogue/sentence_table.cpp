@@ -116,6 +116,8 @@ const std::vector<Phrase>& sentence_table() {
       // Phases.
       {"baseline", "基线"},
       {"ladder", "阶梯"},
+      {"inert", "无效检验"},
+      {"does {} change anything here?", "{} 在此是否有影响？"},
       {"model", "模型"},
       {"race", "决赛"},
       {"proof", "证明"},

@@ -245,6 +245,24 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "The rate is the highest at which requests that come as in the trace had {}, every width for "
      "itself.",
      "该速率是请求按记录的时刻到达时满足延迟目标（{}）的最高速率，每种宽度各自满足。"},
+    // Threads: how they used the CPUs, and knobs without effect.
+    {ReasonCode::oversubscribed, "oversubscribed: {} threads want to run on {} CPUs",
+     "超额占用 CPU：{} 个线程争用 {} 个 CPU"},
+    {ReasonCode::throttled,
+     "throttled: {} threads want to run within a quota of {} CPUs, which stopped them {} of the "
+     "time",
+     "受配额限制：{} 个线程争用 {} 个 CPU 的配额，被暂停的时间占 {}"},
+    {ReasonCode::recommended_is, "The recommended setting is {}.", "推荐设置{}。"},
+    {ReasonCode::baseline_is, "The baseline is {}.", "基准设置{}。"},
+    {ReasonCode::inert_pool_of,
+     "{} changed nothing here ({}..{} %): this program sizes its own pool; for {} set {}.",
+     "{} 在此没有任何影响（{}..{} %）：该程序自行决定线程池大小；对 {} 请设置 {}。"},
+    {ReasonCode::inert_own_pool,
+     "{} changed nothing here ({}..{} %): this program sizes its own pool.",
+     "{} 在此没有任何影响（{}..{} %）：该程序自行决定线程池大小。"},
+    {ReasonCode::inert_one_thread,
+     "{} changed nothing here ({}..{} %): this program computes in one thread.",
+     "{} 在此没有任何影响（{}..{} %）：该程序只用一个线程计算。"},
 };
 
 }  // namespace ocrtune

@@ -1,6 +1,7 @@
 #include "reports/console/console.h"
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include "reports/catalogue/verdict.h"
 #include "trial/observe/gpu_places.h"
 #include "trial/workloads/service/promise.h"
+#include "tuner/verdict/explain.h"
 #include "tuner/verdict/settings.h"
 
 namespace ocrtune {
@@ -102,7 +104,9 @@ std::string rate_basis(const RunRecord& run) {
 void add_answer(Lines& lines, const RunRecord& run) {
   const TuneResult& result = run.result;
   const Recommendation& recommended = result.recommendation;
-  lines.marked("launch", knobs_text(recommended.knobs), badges(run));
+  std::set<std::string> inert;
+  for (const InertKnob& knob : result.inert) inert.insert(knob.name);
+  lines.marked("launch", knobs_text(recommended.knobs, inert), badges(run));
   if (!recommended.env.empty()) lines.whole("env", environment_text(recommended));
   if (!recommended.command.empty()) lines.whole("command", recommended.command);
   if (run.options.on_gpus()) lines.whole("gpus", gpus_text(run));
@@ -129,6 +133,7 @@ void add_answer(Lines& lines, const RunRecord& run) {
                                         knobs_text(result.baseline.knobs),
                                         sentence(result.baseline.reason)));
   }
+  for (const InertKnob& knob : result.inert) lines.add("inert", sentence(inert_reason(knob)));
   const double free = free_share(recommended);
   lines.add(
       "memory",

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "reports/catalogue/reasons.h"
 #include "reports/catalogue/verdict.h"
+#include "tuner/verdict/explain.h"
 
 namespace ocrtune {
 namespace {
@@ -44,6 +45,19 @@ Json interval_json(const Interval& interval, bool measured) {
 
 Json rate_json(const Interval& rate) { return interval_json(rate, rate.median > 0); }
 
+// null where no thread was observed.
+Json threads_json(const ThreadUse& use) {
+  if (use.alive == 0) return nullptr;
+  return {{"alive", use.alive},
+          {"busy", use.busy},
+          {"cpus", use.cpus},
+          {"runnable", use.runnable},
+          {"voluntary_switches_per_second", use.voluntary_switches_per_second},
+          {"involuntary_switches_per_second", use.involuntary_switches_per_second},
+          {"throttled_share", use.throttled_share},
+          {"runtimes", texts_json(use.runtimes)}};
+}
+
 Json setting_json(const SettingSummary& setting) {
   return {
       {"knobs", knobs_json(setting.knobs)},
@@ -60,7 +74,8 @@ Json setting_json(const SettingSummary& setting) {
       {"spoilt_samples", setting.discarded_samples},
       {"modelled", setting.modelled},
       {"cpu_seconds_per_sample",
-       setting.cpu_seconds_per_sample > 0 ? Json(setting.cpu_seconds_per_sample) : Json(nullptr)}};
+       setting.cpu_seconds_per_sample > 0 ? Json(setting.cpu_seconds_per_sample) : Json(nullptr)},
+      {"threads", threads_json(setting.threads)}};
 }
 
 Json recommendation_json(const RunRecord& run) {
@@ -83,6 +98,21 @@ Json recommendation_json(const RunRecord& run) {
           {"limit_bytes", recommended.limit_bytes == 0 ? Json() : Json(recommended.limit_bytes)},
           {"reasons", reasons},
           {"reason_codes", codes}};
+}
+
+Json inert_json(const std::vector<InertKnob>& knobs) {
+  Json list = Json::array();
+  for (const InertKnob& knob : knobs) {
+    list.push_back({{"knob", knob.name},
+                    {"kept", knob.kept},
+                    {"rate_ratio", interval_json(knob.rate, true)},
+                    {"cpu_seconds_ratio", interval_json(knob.cpu_seconds, true)},
+                    {"busy_threads", knob.busy_threads},
+                    {"runtimes", texts_json(knob.runtimes)},
+                    {"seconds", knob.seconds},
+                    {"sentence", sentence(inert_reason(knob))}});
+  }
+  return list;
 }
 
 Json rules_json(const std::vector<RuleVerdict>& rules) {
@@ -149,6 +179,7 @@ std::string run_json(const RunRecord& run, int indent) {
       {"close", neighbours_json(result.close)},
       {"rejected", neighbours_json(result.rejected)},
       {"terms", terms},
+      {"inert", inert_json(result.inert)},
       {"settings", settings},
       {"trials", run.trials.size()},
       {"space_points", result.space_points},

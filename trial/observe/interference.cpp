@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -74,6 +75,18 @@ void read_swapping(const FileRoot& root, LoadSnapshot& snapshot) {
       static_cast<std::uint64_t>(named_number(*text, "pswpin") + named_number(*text, "pswpout"));
 }
 
+void read_switches(const std::string& file, ThreadCounters& counters) {
+  const auto text = read_file(file, 8192);
+  if (!text) return;
+  const auto number = [&](const char* name) {
+    const std::size_t at = text->find(name);
+    return at == std::string::npos ? 0
+                                   : std::strtod(text->c_str() + at + std::strlen(name), nullptr);
+  };
+  counters.voluntary_switches = number("\nvoluntary_ctxt_switches:");
+  counters.involuntary_switches = number("\nnonvoluntary_ctxt_switches:");
+}
+
 void read_threads(const std::vector<ProcessFacts>& members, LoadSnapshot& snapshot) {
   for (const ProcessFacts& process : members) {
     const std::string folder = fmt::format("/proc/{}/task", process.pid);
@@ -85,9 +98,11 @@ void read_threads(const std::vector<ProcessFacts>& members, LoadSnapshot& snapsh
       const auto fields = words(*text);
       if (fields.size() < 2) continue;
       snapshot.has_thread_times = true;
-      snapshot.threads[std::atoi(thread.c_str())] = {
-          // NOLINT(cert-err34-c): a folder of numbers
-          1e-9 * number_or_zero(fields[0]), 1e-9 * number_or_zero(fields[1])};
+      ThreadCounters& counters =
+          snapshot.threads[std::atoi(thread.c_str())];  // NOLINT(cert-err34-c): a folder of numbers
+      counters.run_seconds = 1e-9 * number_or_zero(fields[0]);
+      counters.wait_seconds = 1e-9 * number_or_zero(fields[1]);
+      read_switches(folder + "/" + thread + "/status", counters);
     }
   }
 }
@@ -109,11 +124,19 @@ std::vector<ThreadGrowth> thread_growth(const LoadSnapshot& before, const LoadSn
   std::vector<ThreadGrowth> grown;
   for (const auto& [thread, times] : after.threads) {
     const auto found = before.threads.find(thread);
-    const auto then = found == before.threads.end() ? std::pair(0.0, 0.0) : found->second;
-    grown.push_back(
-        {std::max(0.0, times.first - then.first), std::max(0.0, times.second - then.second)});
+    const ThreadCounters then = found == before.threads.end() ? ThreadCounters() : found->second;
+    grown.push_back({std::max(0.0, times.run_seconds - then.run_seconds),
+                     std::max(0.0, times.wait_seconds - then.wait_seconds)});
   }
   return grown;
+}
+
+// Thread times are exact but lack the threads that have ended; the processes' hold these in whole
+// ticks, which are believed where they say clearly more.
+double run_by_tree(double threads, const LoadSnapshot& before, const LoadSnapshot& after) {
+  constexpr double kClearly = 1.1, kTicksUnsure = 4;
+  const double processes = after.tree_cpu_seconds - before.tree_cpu_seconds;
+  return processes > kClearly * threads + kTicksUnsure / ticks_per_second() ? processes : threads;
 }
 
 // A thread that waits while a stranger has one of the CPUs would run without the stranger. While it
@@ -172,10 +195,14 @@ LoadSnapshot take_load_snapshot(const FileRoot& root, const ProcessTree& tree, d
   read_throttling(root, snapshot);
   read_swapping(root, snapshot);
   read_threads(tree.members(), snapshot);
-  snapshot.own_cpu_seconds = tree.gone_cpu_seconds() + self_cpu_seconds();
+  // What ended between two scans is known to its parent alone; what had no such parent, to us.
+  double known = tree.gone_cpu_seconds(), with_children = 0;
   for (const ProcessFacts& process : tree.members()) {
-    snapshot.own_cpu_seconds += process.cpu_seconds;
+    known += process.cpu_seconds;
+    with_children += process.cpu_seconds + process.children_cpu_seconds;
   }
+  snapshot.tree_cpu_seconds = std::max(known, with_children);
+  snapshot.own_cpu_seconds = snapshot.tree_cpu_seconds + self_cpu_seconds();
   return snapshot;
 }
 
@@ -197,7 +224,7 @@ Interference interference_between(const LoadSnapshot& before, const LoadSnapshot
   const double own = std::max(run, after.own_cpu_seconds - before.own_cpu_seconds);
   found.external_cpus = std::max(0.0, busy - own) / wall;
   found.observed_seconds = wall;
-  found.cpu_seconds = after.has_thread_times ? run : own;
+  found.cpu_seconds = after.has_thread_times ? run_by_tree(run, before, after) : own;
   found.available_cpus = demand.cpus;
   blame_waiting(threads, own, wall, found);
   if (run + waited > 0) found.run_queue_wait_share = waited / (run + waited);

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/files.h"
@@ -18,21 +17,28 @@
 
 namespace ocrtune {
 
+// Of one thread since it was born.
+struct ThreadCounters {
+  double run_seconds = 0, wait_seconds = 0;  // on a CPU, and waiting for one
+  double voluntary_switches = 0, involuntary_switches = 0;
+};
+
 struct LoadSnapshot {
   double seconds = 0;            // of a monotonic clock
   double busy_cpu_seconds = 0;   // all CPUs of the machine: user, nice, system, interrupts
   double total_cpu_seconds = 0;  // busy, idle and stolen
   double stolen_cpu_seconds = 0;
+  double tree_cpu_seconds = 0;   // of the tree's processes, ended ones included
   double own_cpu_seconds = 0;    // the tree's, and this process's (which watches)
   double pressure_seconds = 0;   // PSI cpu "some"; stays 0 where there is none
   double throttled_seconds = 0;  // of our own control groups
   std::uint64_t swapped_pages = 0;
-  bool has_thread_times = false;                     // /proc/<pid>/task/<tid>/schedstat is there
-  std::map<int, std::pair<double, double>> threads;  // tid -> seconds run, seconds waited to run
+  bool has_thread_times = false;          // /proc/<pid>/task/<tid>/schedstat is there
+  std::map<int, ThreadCounters> threads;  // by tid
 };
 
 // Reads /proc through `root`, except the members' own counters, which are live. The tree's scan()
-// should be fresh. About 10 us for each thread of the tree.
+// should be fresh. About 20 us for each thread of the tree.
 LoadSnapshot take_load_snapshot(const FileRoot& root, const ProcessTree& tree, double now_seconds);
 
 // What the trial may use, so that its own waiting is not blamed on others.

@@ -24,6 +24,7 @@
 #include "trial/observe/gpu_places.h"
 #include "trial/observe/memory_sampler.h"
 #include "trial/observe/oom_watch.h"
+#include "trial/observe/thread_use.h"
 #include "trial/observe/undisturbed_rate.h"
 #include "trial/observe/wait_states.h"
 #include "trial/watch/step_windows.h"
@@ -127,6 +128,7 @@ class TrialWatch {
   FileFollower followed_;
   std::optional<GpuPlaces> gpu_places_;
   OomWatch oom_;
+  ThreadUseMeter threads_;
   LoadSnapshot load_;             // at the start of the open window
   std::vector<Sample> unclosed_;  // windows whose end nobody has looked at yet
   struct Share {
@@ -145,10 +147,9 @@ class TrialWatch {
   std::uint64_t output_lines_ = 0, output_bytes_ = 0;
   double judged_rate_ = 0;  // that the measured process found for itself
   bool measuring_ = false, stopped_ = false;
-  double first_step_ = -1, first_failure_ = -1;
+  double first_step_ = -1, first_failure_ = -1, last_scan_ = -1, measuring_since_ = 0;
   std::vector<double> news_;  // when each process was last heard of
   double cpu_at_news_ = 0;    // of the tree, when the most silent one was last heard of
-  double last_scan_ = -1, measuring_since_ = 0;
 };
 
 bool TrialWatch::start() {
@@ -363,6 +364,7 @@ void TrialWatch::close_windows() {
                     format_duration(sample.seconds));
     sample.interference.observed_seconds = 0;
   }
+  threads_.add_window(load_, load, sample.interference.cpu_seconds);
   load_ = std::move(load);
   trial_.samples.push_back(sample);
   stopping_.add(sample.samples_per_second, sample.seconds, sample.clean());
@@ -495,6 +497,7 @@ void TrialWatch::loop() {
 void TrialWatch::finish() {
   const double joules = energy_.take_joules();
   tree_.scan();
+  if (plan_.reader != nullptr) threads_.add_runtimes(tree_.members());
   if (plan_.shm != nullptr) plan_.shm->look(tree_.members());
   oom_.look(tree_.members());
   note_vanished();
@@ -555,6 +558,7 @@ void TrialWatch::summarise() {
   trial_.samples_per_second = trial_.ok() ? rate : 0;
   trial_.latency = step_latency(measured_steps_);
   trial_.peak_bytes = memory_.peak_bytes();
+  threads_.tell(trial_, plan_.reader != nullptr ? plan_.demand.cpus : 0);
   std::string unsure = unsure_peak_words(memory_.peak_bytes(), memory_.possible_peak_bytes());
   if (!unsure.empty()) trial_.evidence.push_back(std::move(unsure));
   if (!plan_.gpus.empty()) {

@@ -37,6 +37,12 @@ struct WorkloadMemory {
   bool guards = true;  // trials can be stopped before they pass a number of bytes
 };
 
+// What a run's trials showed of its program.
+struct SeenOfProgram {
+  std::set<std::string> runtimes;  // ThreadUse::runtimes of all
+  std::set<std::string> inert;     // knobs that change nothing
+};
+
 class Workload {
  public:
   virtual ~Workload() = default;
@@ -55,7 +61,9 @@ class Workload {
   virtual Result<std::unique_ptr<Runner>> runner(const Machine& machine,
                                                  double prove_per_second = 0) const = 0;
   // What starts `knobs` for good: the one way in which an answer, a stored run and `run` make it.
-  virtual Result<Launch> launch(const Machine& machine, const Knobs& knobs) const = 0;
+  // Of the variables of thread pools it has those that something of the program reads.
+  virtual Result<Launch> launch(const Machine& machine, const Knobs& knobs,
+                                const SeenOfProgram& seen) const = 0;
 };
 
 // Contexts, libraries and NCCL's first meeting, which a trial on GPUs may take beside its

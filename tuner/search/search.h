@@ -47,6 +47,7 @@ struct SearchOptions {
   double expected_noise = 0.03;    // relative, between repeats
   std::vector<Knobs> first;        // always measured: the user's setting, then the rules'
   std::uint64_t seed = 1;
+  std::vector<std::string> doubted;  // knobs that may never reach the program: tested first
 };
 
 class Search {
@@ -64,7 +65,14 @@ class Search {
   virtual Prediction predict(const Knobs& knobs) const = 0;
   // The speed model in words; empty where there is none.
   virtual std::vector<FittedTerm> terms() const { return {}; }
+  // Knobs that were found to change nothing, and the space without them; null: none was.
+  virtual std::vector<InertKnob> inert() const { return {}; }
+  virtual const Space* narrowed() const { return nullptr; }
 };
+
+// With the inert knobs at what is kept of them.
+Knobs fold(Knobs knobs, const std::vector<InertKnob>& inert);
+Trial folded(Trial trial, const std::vector<InertKnob>& inert);
 
 // One row per strategy: "ours", "coordinate", "random", "exhaustive", "halving".
 struct StrategyRow {

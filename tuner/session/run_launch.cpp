@@ -8,8 +8,10 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "trial/observe/thread_runtimes.h"
 #include "trial/workloads/command/command_prepare.h"
 #include "tuner/session/run_workload.h"
+#include "trial/workloads/command/command_template.h"
 #include "tuner/session/tune_setup.h"
 
 namespace ocrtune {
@@ -51,11 +53,21 @@ Result<std::vector<std::string>> knobs_of_core(const RunRecord& run) {
 
 }  // namespace
 
+SeenOfProgram seen_of_program(const RunRecord& run) {
+  SeenOfProgram seen;
+  for (const Trial& trial : run.trials) {
+    seen.runtimes.insert(trial.threads.runtimes.begin(), trial.threads.runtimes.end());
+  }
+  for (const InertKnob& knob : run.result.inert) seen.inert.insert(knob.name);
+  return seen;
+}
+
 Status keep_launch(RunOptions& options, const Machine& machine) {
   if (options.command.empty()) return Status();
   const auto prepared = OCRTUNE_TRY(prepare_command(command_workload(options), machine));
   options.launch = launch_workload(prepared).command;
   options.launch_gpus = prepared.workload.gpus;
+  options.environment = prepared.workload.environment;  // the preset's variables too
   return Status();
 }
 
@@ -78,6 +90,7 @@ Result<LaunchSetting> launch_setting(const RunRecord& run, const std::vector<std
   }
   setting.workload = kept_workload(user_command(options));
   CommandWorkload& workload = setting.workload;
+  if (command.empty()) leave_out(workload, seen_of_program(run).inert);
   if (of_core) {
     workload.knobs = OCRTUNE_TRY(knobs_of_core(run));
     workload.fixed.clear();

@@ -1,6 +1,7 @@
 // What `run` starts of a stored run.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@ namespace ocrtune {
 // Keeps what the preset has made of the user's command, so that later answers do not depend on its
 // config. Errors: those of prepare_command.
 Status keep_launch(RunOptions& options, const Machine& machine);
+
+SeenOfProgram seen_of_program(const RunRecord& run);  // the run was judged
 
 // What `run --from` starts on `machine`: the run's own command, or `command` in its place, with the
 // recommended knobs. The run was judged and has a recommendation. usage: no command, one that

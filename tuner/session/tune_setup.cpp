@@ -59,6 +59,10 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) 
   setup.search.first_trial_seconds = options.trial_seconds + workload->overhead_seconds();
   setup.search.first = request.always;
   setup.search.seed = options.seed;
+  // Our own engine's pool is the one that OMP_NUM_THREADS sizes.
+  if (options.prints() && options.objective.goal == Goal::throughput) {
+    setup.search.doubted = {"threads"};
+  }
   setup.recommend.cpus = setup.search.cpus;
   setup.recommend.baseline = options.baseline;
   setup.recommend.rules = rules;

@@ -160,6 +160,40 @@ Result<bool> has_table(const Sqlite& sqlite, const char* name) {
   return found.step();
 }
 
+Status add_threads(const Sqlite& sqlite, const Trial& trial) {
+  const ThreadUse& use = trial.threads;
+  if (use.alive == 0 && use.runtimes.empty()) return Status();
+  Statement row = sqlite.prepare("INSERT INTO trial_threads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  row << trial.id << std::int64_t{use.alive} << use.busy << use.cpus << use.runnable
+      << use.voluntary_switches_per_second << use.involuntary_switches_per_second
+      << use.throttled_share << json_text(Json(use.runtimes));
+  return row.run();
+}
+
+Status read_threads(const Sqlite& sqlite, const std::string& run_id,
+                    const std::map<std::int64_t, std::size_t>& by_id, std::vector<Trial>& trials) {
+  if (!OCRTUNE_TRY(has_table(sqlite, "trial_threads"))) return Status();
+  Statement rows = sqlite.prepare(
+      "SELECT trial_id, alive, busy, cpus, runnable, voluntary_switches_per_second, "
+      "involuntary_switches_per_second, throttled_share, runtimes FROM trial_threads "
+      "JOIN trial ON trial.id = trial_id WHERE run_id = ?");
+  rows << run_id;
+  while (true) {
+    if (!OCRTUNE_TRY(rows.step())) return Status();
+    ThreadUse& use = trials[by_id.at(rows.integer())].threads;
+    use.alive = static_cast<int>(rows.integer());
+    use.busy = rows.real();
+    use.cpus = rows.real();
+    use.runnable = rows.real();
+    use.voluntary_switches_per_second = rows.real();
+    use.involuntary_switches_per_second = rows.real();
+    use.throttled_share = rows.real();
+    for (const Json& name : Json::parse(rows.text(), nullptr, false)) {
+      if (name.is_string()) use.runtimes.push_back(name.get<std::string>());
+    }
+  }
+}
+
 Status add_round(const Sqlite& sqlite, const Trial& trial) {
   if (trial.round == 0) return Status();
   Statement row = sqlite.prepare("INSERT INTO trial_round VALUES (?, ?)");
@@ -304,6 +338,7 @@ Status Store::add_trial(const std::string& run_id, Trial& trial) {
     if (!more) return more;
     const Status round = add_round(sqlite, trial);
     if (!round) return round;
+    OCRTUNE_TRY(add_threads(sqlite, trial));
     Statement insert = sqlite.prepare(
         "INSERT INTO sample VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     std::int64_t position = 0;
@@ -426,6 +461,7 @@ Result<RunRecord> Store::load_run(const std::string& id) const {
     run.trials[by_id.at(trial_id)].samples.push_back(read_sample(samples));
   }
   OCRTUNE_TRY(read_rounds(sqlite, full, by_id, run.trials));
+  OCRTUNE_TRY(read_threads(sqlite, full, by_id, run.trials));
   OCRTUNE_TRY(read_observations(sqlite, full, by_id, run.trials));
   return run;
 }

@@ -45,6 +45,9 @@ CREATE TABLE IF NOT EXISTS run_holder (run_id TEXT PRIMARY KEY REFERENCES run(id
   start_ticks INTEGER, boot_id TEXT, pid_namespace TEXT, host TEXT);
 CREATE TABLE IF NOT EXISTS trial_round (trial_id INTEGER PRIMARY KEY REFERENCES trial(id),
   round INTEGER);
+CREATE TABLE IF NOT EXISTS trial_threads (trial_id INTEGER PRIMARY KEY REFERENCES trial(id),
+  alive INTEGER, busy REAL, cpus REAL, runnable REAL, voluntary_switches_per_second REAL,
+  involuntary_switches_per_second REAL, throttled_share REAL, runtimes TEXT);
 CREATE TABLE IF NOT EXISTS sample_more (trial_id INTEGER REFERENCES trial(id), position INTEGER,
   observed_seconds REAL, cpu_seconds REAL, available_cpus REAL, external_wait_seconds REAL,
   longest_external_wait_seconds REAL, PRIMARY KEY (trial_id, position));

@@ -5,7 +5,10 @@
 #include <map>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/stats.h"
+#include "trial/observe/thread_runtimes.h"
 
 namespace ocrtune {
 namespace {
@@ -110,6 +113,21 @@ Reason needs_more(const SettingSummary& tie, const SettingSummary& chosen) {
     if (more != 0) return more > 0 ? Reason{code, {}} : Reason();
   }
   return {};
+}
+
+Reason inert_reason(const InertKnob& knob) {
+  const auto percent = [](double ratio) { return fmt::format("{:+.0f}", 100 * (ratio - 1)); };
+  const std::string low = percent(knob.rate.low), high = percent(knob.rate.high);
+  for (const ThreadRuntime& runtime : thread_runtime_table()) {
+    const auto& loaded = knob.runtimes;
+    if (*runtime.sized_by == '\0' ||
+        std::find(loaded.begin(), loaded.end(), runtime.name) == loaded.end()) {
+      continue;
+    }
+    return reason<ReasonCode::inert_pool_of>(knob.name, low, high, runtime.name, runtime.sized_by);
+  }
+  return knob.busy_threads < 1.5 ? reason<ReasonCode::inert_one_thread>(knob.name, low, high)
+                                 : reason<ReasonCode::inert_own_pool>(knob.name, low, high);
 }
 
 std::vector<Reason> reasons_for(const Verdict& verdict) {

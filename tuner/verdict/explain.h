@@ -30,6 +30,8 @@ Reason failure_of(const SettingSummary& setting);
 // What a setting that ties needs more of: more memory, more threads; empty: nothing.
 Reason needs_more(const SettingSummary& tie, const SettingSummary& chosen);
 
+Reason inert_reason(const InertKnob& knob);  // that it changed nothing here, and why
+
 std::vector<Reason> reasons_for(const Verdict& verdict);
 std::vector<Neighbour> rejected_neighbours(const Space& space, const Search& search,
                                            const Verdict& verdict,

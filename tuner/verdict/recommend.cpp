@@ -9,6 +9,7 @@
 #include "base/stats.h"
 #include "base/text.h"
 #include "trial/observe/gpu_places.h"
+#include "trial/observe/thread_use.h"
 #include "tuner/verdict/audit.h"
 #include "tuner/verdict/choice.h"
 #include "tuner/verdict/explain.h"
@@ -179,11 +180,24 @@ Reason idle_gpus(const std::vector<Trial>& trials, const Knobs& knobs) {
   return said;
 }
 
-}  // namespace
+// What was seen of its threads and of its knobs.
+void tell_threads(TuneResult& result, double cpus) {
+  std::vector<Reason>& reasons = result.recommendation.reasons;
+  for (const InertKnob& knob : result.inert) reasons.push_back(inert_reason(knob));
+  for (const SettingSummary& setting : result.settings) {
+    if (setting.knobs != result.recommendation.knobs) continue;
+    const Reason crowded = crowding(setting.threads, cpus);
+    if (!crowded.empty()) reasons.push_back(reason<ReasonCode::recommended_is>(crowded));
+  }
+  if (result.baseline.knobs == result.recommendation.knobs) return;
+  const Reason crowded = crowding(result.baseline.threads, cpus);
+  if (!crowded.empty()) reasons.push_back(reason<ReasonCode::baseline_is>(crowded));
+}
 
-TuneResult recommend(const Space& space, const Search& search, const std::vector<Trial>& trials,
-                     const RecommendOptions& options) {
+TuneResult judge_trials(const Space& space, const Search& search, const std::vector<Trial>& trials,
+                        const RecommendOptions& options) {
   TuneResult result;
+  result.inert = search.inert();
   result.run_id = options.run_id;
   result.seconds = options.seconds;
   result.space_points = space.size();
@@ -221,6 +235,7 @@ TuneResult recommend(const Space& space, const Search& search, const std::vector
   if (!growth.empty()) result.recommendation.reasons.push_back(growth);
   const Reason idle = idle_gpus(trials, verdict.chosen->summary.knobs);
   if (!idle.empty()) result.recommendation.reasons.push_back(idle);
+  tell_threads(result, options.cpus);
   const PossibleGain possible = possible_gain(space, search, verdict, settings);
   result.certified_gap = possible.gain;
   result.certificate =
@@ -231,9 +246,27 @@ TuneResult recommend(const Space& space, const Search& search, const std::vector
   result.terms = search.terms();
   result.noise_statement = noise_statement(verdict);
   result.advice = next_experiment(verdict, possible);
-  result.answer = reason<ReasonCode::launch_with>(knobs_text(result.recommendation.knobs),
-                                                  worth(result.recommendation, options.objective));
+  std::set<std::string> inert;
+  for (const InertKnob& knob : result.inert) inert.insert(knob.name);
+  result.answer =
+      reason<ReasonCode::launch_with>(knobs_text(result.recommendation.knobs, inert),
+                                      worth(result.recommendation, options.objective));
   return result;
+}
+
+}  // namespace
+
+TuneResult recommend(const Space& space, const Search& search, const std::vector<Trial>& trials,
+                     const RecommendOptions& options) {
+  const std::vector<InertKnob> inert = search.inert();
+  if (search.narrowed() == nullptr) return judge_trials(space, search, trials, options);
+  std::vector<Trial> kept;
+  kept.reserve(trials.size());
+  for (const Trial& trial : trials) kept.push_back(folded(trial, inert));
+  RecommendOptions asked = options;
+  if (asked.baseline) asked.baseline = fold(*asked.baseline, inert);
+  for (RuleSetting& rule : asked.rules) rule.knobs = fold(rule.knobs, inert);
+  return judge_trials(*search.narrowed(), search, kept, asked);
 }
 
 }  // namespace ocrtune

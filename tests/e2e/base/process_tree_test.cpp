@@ -32,7 +32,7 @@ std::size_t wait_for_members(ProcessTree& tree, std::size_t count) {
 
 TEST(ProcessStat, SurvivesNamesWithParentheses) {
   const auto facts = parse_process_stat(
-      "42 (a) b (c) R 7 42 9 0 -1 4194304 93 0 0 0 150 50 0 0 20 0 1 0 12345 2646016 201\n");
+      "42 (a) b (c) R 7 42 9 0 -1 4194304 93 0 0 0 150 50 30 10 20 0 1 0 12345 2646016 201\n");
   ASSERT_TRUE(facts.ok());
   EXPECT_EQ(facts->pid, 42);
   EXPECT_EQ(facts->name, "a) b (c");
@@ -41,6 +41,7 @@ TEST(ProcessStat, SurvivesNamesWithParentheses) {
   EXPECT_EQ(facts->session, 9);
   EXPECT_EQ(facts->start_ticks, 12345u);
   EXPECT_DOUBLE_EQ(facts->cpu_seconds, 200.0 / static_cast<double>(::sysconf(_SC_CLK_TCK)));
+  EXPECT_DOUBLE_EQ(facts->children_cpu_seconds, 40.0 / static_cast<double>(::sysconf(_SC_CLK_TCK)));
 }
 
 TEST(ProcessStat, RefusesGarbage) {

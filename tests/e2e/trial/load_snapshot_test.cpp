@@ -19,7 +19,7 @@ TEST(LoadSnapshot, SeesTheTreesOwnWork) {
   const LoadSnapshot after = take_load_snapshot(FileRoot(), tree, steady_clock().now_seconds());
   if (!after.has_thread_times) GTEST_SKIP() << "this kernel keeps no schedstat";
   double ran = 0;
-  for (const auto& [thread, times] : after.threads) ran += times.first + times.second;
+  for (const auto& [thread, times] : after.threads) ran += times.run_seconds + times.wait_seconds;
   EXPECT_GT(ran, 0.1) << "a spinning shell runs or waits to run";
   EXPECT_GE(after.busy_cpu_seconds, before.busy_cpu_seconds);
 }

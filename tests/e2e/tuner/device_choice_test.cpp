@@ -193,7 +193,7 @@ TEST(GpuSpace, IsAdmittedByOneGpusMemory) {
   }
   EXPECT_TRUE(of_batch.at({"fp32", 8}));
   EXPECT_FALSE(of_batch.at({"fp32", 1024}));
-  EXPECT_THAT(launch_text(workload_of(options)->launch(sixteen_cpus(), setup->space.knobs(0))),
+  EXPECT_THAT(launch_text(workload_of(options)->launch(sixteen_cpus(), setup->space.knobs(0), {})),
               HasSubstr("Global.use_gpu=true"));
 }
 

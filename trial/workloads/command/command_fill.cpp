@@ -9,6 +9,7 @@
 #include "probes/placement/partition.h"
 #include "trial/observe/gpu_names.h"
 #include "trial/observe/rank_binding.h"
+#include "trial/observe/thread_runtimes.h"
 #include "trial/workloads/command/command_template.h"
 #include "trial/workloads/command/rank_starter.h"
 
@@ -73,6 +74,18 @@ std::vector<std::string> bound(const CommandWorkload& workload, std::vector<std:
   return arguments;
 }
 
+// Whatever pool the program computes in. What the user hands on from the own environment stays.
+void set_thread_variables(const CommandWorkload& workload, int threads, Launch& launch) {
+  for (const ThreadRuntime& runtime : thread_runtime_table()) {
+    const std::string name = runtime.variable;
+    const auto among = [&](const std::vector<std::string>& names) {
+      return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    if (name.empty() || among(workload.inherited) || among(workload.unread)) continue;
+    set_variable(launch.environment, name, fmt::format("{}", threads));
+  }
+}
+
 }  // namespace
 
 std::set<std::string> names_used(const CommandWorkload& workload) {
@@ -114,6 +127,7 @@ Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& m
       set_variable(launch.environment, name, value);
     }
   }
+  if (turns(workload, "threads")) set_thread_variables(workload, knobs.threads, launch);
   if (turns(workload, "binding") && knobs.binding != "none") {
     auto masks =
         OCRTUNE_TRY(partition_cpus(machine.cpu, knobs.nproc, knobs.threads, knobs.binding));

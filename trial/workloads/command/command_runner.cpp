@@ -16,6 +16,7 @@
 #include "trial/logs/log_reader.h"
 #include "trial/observe/rank_binding.h"
 #include "trial/observe/shm_leftovers.h"
+#include "trial/observe/thread_runtimes.h"
 #include "trial/watch/trial_watch.h"
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/command/command_prepare.h"
@@ -98,7 +99,11 @@ class CommandRunner : public Runner {
     if (untidy) trial.evidence.push_back(*untidy);
     finish(trial, *folder);
     hide_secrets(filled->launch, trial);
-    std::vector<std::string> lines = shell_lines(*filled);
+    CommandWorkload read = command_.workload;
+    read.unread =
+        unread_thread_variables({trial.threads.runtimes.begin(), trial.threads.runtimes.end()});
+    const auto again = fill_for(read, machine_, knobs, place);
+    std::vector<std::string> lines = shell_lines(again ? *again : *filled);
     if (names_used(command_.workload).count("trial_dir") != 0) {
       lines.insert(lines.begin(), shell_join({"mkdir", "-p", *folder}));
     }

@@ -29,6 +29,7 @@ struct CommandWorkload {
   std::string starter;               // the ocrtune whose rank-exec binds; empty: this program
   std::vector<std::pair<std::string, std::string>> environment;  // values may hold placeholders
   std::vector<std::string> inherited;  // variables that it needs from our own environment
+  std::vector<std::string> unread;     // thread variables that nothing of it reads: left out
   std::string log_reader;              // a row of log_reader_table(), regex:..., json-lines:...
   std::vector<std::string> gpus;       // that {gpus} takes its names from; empty: the visible ones
   std::string metric;                  // NAME[:UNIT] of the number that is the speed; may be empty

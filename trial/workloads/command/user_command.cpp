@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "trial/observe/thread_runtimes.h"
 #include "trial/workloads/command/command_prepare.h"
 #include "trial/workloads/command/command_runner.h"
+#include "trial/workloads/command/command_template.h"
 #include "trial/workloads/usual_axes.h"
 
 namespace ocrtune {
@@ -38,8 +40,11 @@ class UserCommand : public Workload {
     return controlled(make_command_runner(prepared, machine), machine);
   }
 
-  Result<Launch> launch(const Machine& machine, const Knobs& knobs) const override {
-    return launch_of(OCRTUNE_TRY(kept_command(options_, machine)), machine, knobs);
+  Result<Launch> launch(const Machine& machine, const Knobs& knobs,
+                        const SeenOfProgram& seen) const override {
+    PreparedCommand prepared = OCRTUNE_TRY(kept_command(options_, machine));
+    leave_out_unused(prepared.workload, seen);
+    return launch_of(prepared, machine, knobs);
   }
 
  private:
@@ -89,6 +94,20 @@ Result<PreparedCommand> kept_command(const UserCommandOptions& options, const Ma
   PreparedCommand kept;
   kept.workload = kept_workload(options);
   return kept.workload.preset.empty() ? kept : prepare_launch(kept.workload, machine);
+}
+
+void leave_out(CommandWorkload& workload, const std::set<std::string>& inert) {
+  std::erase_if(workload.knobs, [&](const std::string& knob) { return inert.contains(knob); });
+  std::erase_if(workload.environment, [&](const auto& variable) {
+    const auto names = placeholder_names(variable.second);
+    return std::any_of(names.begin(), names.end(),
+                       [&](const std::string& name) { return inert.contains(name); });
+  });
+}
+
+void leave_out_unused(CommandWorkload& workload, const SeenOfProgram& seen) {
+  workload.unread = unread_thread_variables(seen.runtimes);
+  leave_out(workload, seen.inert);
 }
 
 std::unique_ptr<const Workload> make_user_command(UserCommandOptions options) {

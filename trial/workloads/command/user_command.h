@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,5 +33,9 @@ CommandWorkload kept_workload(const UserCommandOptions& options);
 // The same, prepared, for an answer. Errors: those of prepare_launch, for a run that was stored
 // before the preset's work was kept.
 Result<PreparedCommand> kept_command(const UserCommandOptions& options, const Machine& machine);
+
+// Knobs that change nothing, what is set by them, and variables that nothing of the program reads.
+void leave_out(CommandWorkload& workload, const std::set<std::string>& inert);
+void leave_out_unused(CommandWorkload& workload, const SeenOfProgram& seen);
 
 }  // namespace ocrtune

@@ -49,7 +49,8 @@ class EngineInference : public Workload {
     return make_infer_runner(inference, machine);
   }
 
-  Result<Launch> launch(const Machine& machine, const Knobs& knobs) const override {
+  Result<Launch> launch(const Machine& machine, const Knobs& knobs,
+                        const SeenOfProgram& /*seen*/) const override {
     return infer_launch(inference_, machine, knobs);
   }
 

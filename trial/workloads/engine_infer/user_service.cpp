@@ -35,10 +35,12 @@ class UserService : public Workload {
     return make_infer_runner(inference, machine);
   }
 
-  Result<Launch> launch(const Machine& machine, const Knobs& knobs) const override {
+  Result<Launch> launch(const Machine& machine, const Knobs& knobs,
+                        const SeenOfProgram& seen) const override {
     InferenceWorkload inference = inference_;
     if (starts()) {
       inference.command = OCRTUNE_TRY(kept_command(command_, machine));
+      leave_out_unused(inference.command.workload, seen);
     }
     return infer_launch(inference, machine, knobs);
   }

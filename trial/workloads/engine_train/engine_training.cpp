@@ -9,6 +9,7 @@
 #include "core/gpu/device_footprint.h"
 #include "core/graph/batch.h"
 #include "core/train/trainer.h"
+#include "trial/observe/thread_runtimes.h"
 #include "trial/workloads/command/command_prepare.h"
 #include "trial/workloads/engine_train/gpu_runner.h"
 #include "trial/workloads/planned_bytes.h"
@@ -105,6 +106,7 @@ PreparedCommand paddle_on_cpus() {
                                "Train.loader.batch_size_per_card={batch}",
                                "Train.loader.num_workers={workers}"};
   for (const KnobRow& row : knob_table()) prepared.workload.knobs.emplace_back(row.name);
+  prepared.workload.unread = unread_thread_variables({});
   return prepared;
 }
 
@@ -149,7 +151,8 @@ class EngineTraining : public Workload {
     return controlled(make_gpu_runner(options_.training, machine, gpus), machine);
   }
 
-  Result<Launch> launch(const Machine& machine, const Knobs& knobs) const override {
+  Result<Launch> launch(const Machine& machine, const Knobs& knobs,
+                        const SeenOfProgram& /*seen*/) const override {
     return on_gpus() ? paddle_on_gpus(options_.gpus, knobs)
                      : launch_of(paddle_on_cpus(), machine, knobs);
   }

@@ -52,6 +52,18 @@ TEST(Interference, WaitingIsBlamedOnOthersOnlyWhereCpusSuffice) {
   EXPECT_NE(interference_between(before, after, {16, 8}).spoilt_by, "");
 }
 
+TEST(Interference, ProcessesThatEndedInTheWindowCountAsOwn) {
+  // One page, one process: its threads are gone when the window is looked at.
+  LoadSnapshot before = at(10, 100, 50), after = at(11, 101.9, 51.9);
+  before.has_thread_times = after.has_thread_times = true;
+  before.threads = after.threads = {{1, {5.0, 0.0}}};
+  before.tree_cpu_seconds = 49;
+  after.tree_cpu_seconds = 50.8;
+  const auto found = interference_between(before, after, {2, 8});
+  EXPECT_NEAR(found.cpu_seconds, 1.8, 1e-9);
+  EXPECT_EQ(found.spoilt_by, "");
+}
+
 TEST(Interference, ThreadsBornAndEnded) {
   LoadSnapshot before = at(10, 100, 50);
   LoadSnapshot after = at(11, 101, 50.5);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "trial/observe/thread_runtimes.h"
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/command/command_prepare.h"
 
@@ -33,6 +34,7 @@ TEST(Launch, AVariableStandsOnce) {
   workload.command = words("train {nproc}");
   workload.environment = {{"OMP_NUM_THREADS", "1"}, {"RANKS", "r{nproc}"}};
   workload.knobs = {"nproc", "threads"};
+  workload.unread = unread_thread_variables({});
   Knobs knobs;
   knobs.nproc = 2;
   knobs.threads = 1;

@@ -31,7 +31,7 @@ Knobs two_ranks(const std::string& binding) {
 
 TEST(EngineTraining, ItsLaunchBindsWhatWasMeasuredBound) {
   const std::string line =
-      launch_text(make_engine_training({})->launch(four_cores(), two_ranks("compact")));
+      launch_text(make_engine_training({})->launch(four_cores(), two_ranks("compact"), {}));
   EXPECT_THAT(line, HasSubstr("OMP_NUM_THREADS=2"));
   EXPECT_THAT(line, HasSubstr("OCRTUNE_RANK_CPUS=0-1:2-3 "));
   EXPECT_THAT(line, HasSubstr("--nproc_per_node=2"));
@@ -40,7 +40,7 @@ TEST(EngineTraining, ItsLaunchBindsWhatWasMeasuredBound) {
 
 TEST(EngineTraining, ItsLaunchIsPlainWithoutBinding) {
   const std::string line =
-      launch_text(make_engine_training({})->launch(four_cores(), two_ranks("none")));
+      launch_text(make_engine_training({})->launch(four_cores(), two_ranks("none"), {}));
   EXPECT_THAT(line, HasSubstr("--nproc_per_node=2 tools/train.py -c CONFIG.yml"));
   EXPECT_THAT(line, Not(HasSubstr("rank-exec")));
   EXPECT_THAT(line, Not(HasSubstr("OCRTUNE_RANK_CPUS")));
