@@ -73,10 +73,9 @@ Result<Table> log_readers(const std::string& /*database*/) {
 }
 
 Result<Table> presets(const std::string& /*database*/) {
-  Table table({"preset", "help"});
-  for (const PresetRow& row : preset_table()) {
-    table.add_row({std::string(row.name), std::string(row.help)});
-  }
+  const auto rows = OCRTUNE_TRY(preset_table());
+  Table table({"preset", "help", "tried", "file"});
+  for (const PresetRow& row : rows) table.add_row({row.name, row.help, row.tried, row.file});
   return table;
 }
 

@@ -32,6 +32,7 @@ endif()
 if(TARGET ocrtune-cuda-core)
   install(TARGETS ocrtune-cuda-core RUNTIME)
 endif()
+install(DIRECTORY presets/ DESTINATION ${CMAKE_INSTALL_DATADIR}/ocrtune/presets FILES_MATCHING PATTERN *.toml)
 install(FILES ${documents}/ocrtune.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${documents}/ocrtune.bash
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME ocrtune)

@@ -110,7 +110,7 @@ Json inert_json(const std::vector<InertKnob>& knobs) {
                     {"busy_threads", knob.busy_threads},
                     {"runtimes", texts_json(knob.runtimes)},
                     {"seconds", knob.seconds},
-                    {"sentence", sentence(inert_reason(knob))}});
+                    {"sentence", said(inert_reason(knob))}});
   }
   return list;
 }

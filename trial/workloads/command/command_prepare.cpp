@@ -191,9 +191,7 @@ Status count_gpus(PreparedCommand& prepared, const Machine& machine) {
 Result<PreparedCommand> prepare_launch(const CommandWorkload& workload, const Machine& machine) {
   PreparedCommand prepared;
   prepared.workload = workload;
-  if (!workload.preset.empty()) {
-    OCRTUNE_TRY(apply_preset(prepared, machine));
-  }
+  OCRTUNE_TRY(apply_preset(prepared, machine));
   OCRTUNE_TRY(count_gpus(prepared, machine));
   OCRTUNE_TRY(check_workload(prepared.workload, machine));
   return prepared;

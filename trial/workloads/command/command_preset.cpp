@@ -5,28 +5,75 @@
 #include "base/text.h"
 #include "trial/workloads/command/paddleocr_infer_preset.h"
 #include "trial/workloads/command/paddleocr_preset.h"
+#include "trial/workloads/command/preset_apply.h"
 
 namespace ocrtune {
+namespace {
 
-const std::vector<PresetRow>& preset_table() {
-  static const std::vector<PresetRow> kTable = {
+struct BuiltIn {
+  const char* name;
+  const char* help;
+  const char* tried;
+  Status (*apply)(PreparedCommand& command, const Machine& machine);
+};
+
+const std::vector<BuiltIn>& built_in_table() {
+  static const std::vector<BuiltIn> kTable = {
       {"paddleocr", "PaddleOCR's tools/train.py: sets the -o keys that a short trial needs",
-       apply_paddleocr_preset},
+       "paddlepaddle 3.2.2 (2026-11-21)", apply_paddleocr_preset},
       {"paddleocr-infer",
        "PaddleOCR's tools/infer/predict_system.py: one process for each GPU, or use_mp on CPUs",
-       apply_paddleocr_infer_preset},
+       "paddlepaddle 3.2.2 (2026-11-21)", apply_paddleocr_infer_preset},
   };
   return kTable;
 }
 
-Status apply_preset(PreparedCommand& command, const Machine& machine) {
-  std::vector<std::string> names;
-  for (const PresetRow& row : preset_table()) {
-    if (command.workload.preset == row.name) return row.apply(command, machine);
-    names.emplace_back(row.name);
+std::string tried_text(const PresetFile& preset) {
+  std::vector<std::string> texts;
+  for (const auto& [version, date] : preset.tried) texts.push_back(version + " (" + date + ")");
+  return join(texts, ", ");
+}
+
+}  // namespace
+
+Result<std::vector<PresetRow>> preset_table() {
+  std::vector<PresetRow> rows;
+  for (const BuiltIn& preset : built_in_table()) {
+    rows.push_back({preset.name, preset.help, preset.tried, ""});
   }
-  return Error{ErrorKind::usage, fmt::format("no preset '{}'; there is {}", command.workload.preset,
-                                             join(names, ", "))};
+  const std::vector<PresetFile> files = OCRTUNE_TRY(preset_files());
+  for (const PresetFile& preset : files) {
+    rows.push_back({preset.name, preset.help, tried_text(preset), preset.path});
+  }
+  return rows;
+}
+
+Status apply_preset(PreparedCommand& command, const Machine& machine) {
+  const std::string& name = command.workload.preset;
+  for (const BuiltIn& preset : built_in_table()) {
+    if (name == preset.name) return preset.apply(command, machine);
+  }
+  const auto files = preset_files();
+  if (name.empty()) {
+    if (!files) {
+      command.warnings.push_back(files.error().what);
+      return Status();
+    }
+    const auto recognised = recognised_preset(command.workload, *files);
+    if (recognised) add_recognised_variables(command, *recognised);
+    return Status();
+  }
+  if (!files) return files.error();
+  std::vector<std::string> names;
+  for (const BuiltIn& preset : built_in_table()) names.emplace_back(preset.name);
+  for (const PresetFile& preset : *files) {
+    if (name == preset.name) return apply_preset_file(command, preset);
+    names.push_back(preset.name);
+  }
+  const std::string near = nearest_name(name, names);
+  return Error{ErrorKind::usage, fmt::format("no preset '{}'; {}", name,
+                                             near.empty() ? "there is " + join(names, ", ")
+                                                          : "did you mean '" + near + "'?")};
 }
 
 }  // namespace ocrtune

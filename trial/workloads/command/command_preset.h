@@ -1,6 +1,10 @@
 // Presets: what ocrtune knows about a program's command line, so that the user need not.
+//
+// Most are files (trial/workloads/command/preset_file.h); code is for programs whose config has to
+// be read.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -10,14 +14,16 @@
 namespace ocrtune {
 
 struct PresetRow {
-  const char* name;
-  const char* help;
-  Status (*apply)(PreparedCommand& command, const Machine& machine);
+  std::string name, help;
+  std::string tried;  // "5.3.0 (2026-11-22)"; empty: not told
+  std::string file;   // empty: built in
 };
 
-const std::vector<PresetRow>& preset_table();
+// Errors: a preset file that is wrong.
+Result<std::vector<PresetRow>> preset_table();
 
-// Applies command.workload.preset. usage: no such preset.
+// Applies command.workload.preset. usage: no such preset; invalid: a preset file that is wrong.
+// Without one, the variables of a program that is recognised.
 Status apply_preset(PreparedCommand& command, const Machine& machine);
 
 }  // namespace ocrtune

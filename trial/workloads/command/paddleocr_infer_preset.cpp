@@ -11,36 +11,15 @@
 #include "base/text.h"
 #include "trial/observe/gpu_names.h"
 #include "trial/workloads/command/command_fill.h"
+#include "trial/workloads/command/flag_words.h"
 
 namespace ocrtune {
 namespace {
 
 using Words = std::vector<std::string>;
 
-std::optional<std::string> infer_flag_value(const Words& command, const std::string& flag) {
-  for (std::size_t i = 0; i < command.size(); ++i) {
-    if (command[i] == flag && i + 1 < command.size()) return command[i + 1];
-    if (starts_with(command[i], flag + "=")) return command[i].substr(flag.size() + 1);
-  }
-  return std::nullopt;
-}
-
-void set_flag(Words& command, const std::string& flag, const std::string& value) {
-  for (std::size_t i = 0; i < command.size(); ++i) {
-    if (command[i] == flag && i + 1 < command.size()) {
-      command[i + 1] = value;
-      return;
-    }
-    if (starts_with(command[i], flag + "=")) {
-      command[i] = flag + "=" + value;
-      return;
-    }
-  }
-  command.push_back(flag + "=" + value);
-}
-
 bool is_on(const Words& command, const std::string& flag, bool usual) {
-  const auto value = infer_flag_value(command, flag);
+  const auto value = flag_value(command, flag);
   if (!value) return usual;
   const std::string word = lower(*value);
   return word == "true" || word == "t" || word == "1" || word == "yes" || word == "y";
@@ -61,7 +40,7 @@ Status check_program(const Words& command) {
 }
 
 Status check_images(const CommandWorkload& workload) {
-  const auto images = infer_flag_value(workload.command, "--image_dir");
+  const auto images = flag_value(workload.command, "--image_dir");
   if (!images) return Error{ErrorKind::usage, "the command has no --image_dir"};
   const bool relative = !images->empty() && images->front() != '/' && !workload.directory.empty();
   if (path_exists(relative ? join_path(workload.directory, *images) : *images)) return Status();
@@ -94,7 +73,7 @@ Words one_process_each_gpu(const Words& command, const Words& gpus) {
 }
 
 int number_of(const Words& command, const std::string& flag, int otherwise) {
-  const auto text = infer_flag_value(command, flag);
+  const auto text = flag_value(command, flag);
   const auto number = text ? parse_integer(*text) : Result<std::int64_t>(Error());
   return number && *number > 0 && *number < 100000 ? static_cast<int>(*number) : otherwise;
 }

@@ -1,0 +1,171 @@
+#include "trial/workloads/command/preset_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "trial/workloads/command/flag_words.h"
+#include "trial/workloads/command/preset_apply.h"
+
+namespace ocrtune {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+// A program that the code has never heard of.
+constexpr const char* kPageWright = R"(help = "PageWright reads pages"
+words = ["pagewright"]
+notes = ["needs its dictionary beside it"]
+
+[[tried]]
+version = "0.9"
+date = 2026-11-22
+
+[read]
+log_reader = "torch"
+
+[knobs.threads]
+flags = { "--jobs" = "{threads}" }
+environment = { PAGEWRIGHT_POOL = "{threads}" }
+usual = 4
+
+[knobs.batch]
+flags = { "-b" = "{batch}" }
+
+[trial]
+flags = { "--out" = "{trial_dir}/out" }
+)";
+
+PresetFile pagewright() { return parse_preset(kPageWright, "/presets/pagewright.toml").value(); }
+
+TEST(PresetFile, HoldsWhatTheTextSays) {
+  const PresetFile preset = pagewright();
+  EXPECT_EQ(preset.name, "pagewright");
+  EXPECT_THAT(preset.words, ElementsAre("pagewright"));
+  EXPECT_THAT(preset.tried, ElementsAre(Pair("0.9", "2026-11-22")));
+  EXPECT_EQ(preset.log_reader, "torch");
+  EXPECT_THAT(preset.knobs.at("threads").flags, ElementsAre(Pair("--jobs", "{threads}")));
+  EXPECT_EQ(preset.knobs.at("threads").usual, 4);
+  EXPECT_THAT(preset.trial_flags, ElementsAre(Pair("--out", "{trial_dir}/out")));
+}
+
+struct Wrong {
+  const char* text;
+  const char* said;
+};
+
+TEST(PresetFile, AWrongOneGetsFileLineKeyAndTheWayOut) {
+  const Wrong wrong[] = {
+      {"help = \"x\"\nwords = [\n", "p.toml:2: not TOML: "},
+      {"help = \"x\"\nword = [\"y\"]\n", "p.toml:2: word: no such key; did you mean words?"},
+      {"help = 3\n", "p.toml:1: help: needs a text in quotes"},
+      {"words = [\"y\"]\n", "help: is missing: write help = \"one line on the program\""},
+      {"help = \"x\"\nwords = \"y\"\n", "p.toml:2: words: needs a list, such as"},
+      {"help = \"x\"\n[knobs.batch]\nflag = { \"-b\" = \"{batch}\" }\n",
+       "p.toml:3: knobs.batch.flag: no such key; did you mean flags?"},
+      {"help = \"x\"\n[knobs.batch]\nflags = { \"-b\" = 3 }\n",
+       "p.toml:3: knobs.batch.flags.-b: needs a text in quotes"},
+      {"help = \"x\"\n[knobs.batch]\nflags = { \"-b\" = \"{threads}\" }\n",
+       "p.toml:2: knobs.batch: no flag or variable of it holds {batch}"},
+      {"help = \"x\"\n\n[[tried]]\nversion = \"1\"\n",
+       "p.toml:3: tried: needs version = \"1.2\" and date = 2026-01-31"},
+      {"help = \"x\"\nknobs = 3\n", "p.toml:2: knobs: needs a section, [knobs]"},
+      {"help = \"x\"\n[knobs.batch]\nusual = 0\nflags = { \"-b\" = \"{batch}\" }\n",
+       "p.toml:3: knobs.batch.usual: needs a whole number from 1"},
+      {"help = \"x\"\n[read]\nmetric_of = \"all\"\n", "read.metric_of: needs \"rank\" or \"job\""},
+  };
+  for (const Wrong& one : wrong) {
+    const auto preset = parse_preset(one.text, "p.toml");
+    ASSERT_FALSE(preset.ok()) << one.text;
+    EXPECT_EQ(preset.error().kind, ErrorKind::invalid);
+    EXPECT_THAT(preset.error().what, HasSubstr(one.said)) << one.text;
+  }
+}
+
+TEST(PresetFile, ANewProgramNeedsNoCode) {
+  PreparedCommand command;
+  command.workload.command = {"pagewright", "--jobs", "2", "pages"};
+  command.workload.knobs = {"threads", "batch"};
+  ASSERT_TRUE(apply_preset_file(command, pagewright()).ok());
+  EXPECT_THAT(command.launch,
+              ElementsAre("pagewright", "--jobs", "{threads}", "pages", "-b", "{batch}"));
+  EXPECT_THAT(command.workload.command, Contains("--out={trial_dir}/out"));
+  EXPECT_THAT(command.workload.environment, ElementsAre(Pair("PAGEWRIGHT_POOL", "{threads}")));
+  EXPECT_THAT(command.turnable, ElementsAre("batch", "threads"));
+  ASSERT_TRUE(command.current.has_value());
+  EXPECT_EQ(command.current->threads, 2) << "the command's own value, not the usual one";
+  EXPECT_EQ(command.workload.log_reader, "torch");
+  EXPECT_THAT(command.warnings, ElementsAre("needs its dictionary beside it"));
+}
+
+TEST(PresetFile, WhatTheUserSaysWins) {
+  PreparedCommand command;
+  command.workload.command = {"pagewright"};
+  command.workload.knobs = {"threads"};
+  command.workload.environment = {{"PAGEWRIGHT_POOL", "7"}};
+  command.workload.metric = "rate";
+  ASSERT_TRUE(apply_preset_file(command, pagewright()).ok());
+  EXPECT_THAT(command.workload.environment, ElementsAre(Pair("PAGEWRIGHT_POOL", "7")));
+  EXPECT_EQ(command.workload.log_reader, "");
+}
+
+TEST(PresetFile, NamesAFileThatIsNotThere) {
+  PresetFile preset = pagewright();
+  preset.files = {"--image_dir"};
+  PreparedCommand command;
+  command.workload.command = {"pagewright"};
+  EXPECT_EQ(apply_preset_file(command, preset).error().what, "the command has no --image_dir");
+  command.workload.command = {"pagewright", "--image_dir=/nowhere/at/all"};
+  const Status missing = apply_preset_file(command, preset);
+  EXPECT_EQ(missing.error().kind, ErrorKind::missing);
+  EXPECT_EQ(missing.error().what, "--image_dir /nowhere/at/all is not there");
+}
+
+TEST(PresetFile, IsRecognisedByWordsAndScripts) {
+  const auto folder = make_temporary_directory("presets").value();
+  const std::string script = join_path(folder, "pages.sh");
+  ASSERT_TRUE(write_file(script, "for p in *.png; do pagewright $p; done\n").ok());
+  const std::vector<PresetFile> presets = {pagewright()};
+  const auto recognised = [&](std::vector<std::string> words) {
+    CommandWorkload workload;
+    workload.command = std::move(words);
+    return recognised_preset(workload, presets).has_value();
+  };
+  EXPECT_TRUE(recognised({"/usr/bin/pagewright", "x"}));
+  EXPECT_TRUE(recognised({"sh", "-c", "ls | xargs pagewright"}));
+  EXPECT_TRUE(recognised({"sh", script}));
+  EXPECT_FALSE(recognised({"pagewright2", "nopagewright", "page-pagewright-old"}));
+  EXPECT_FALSE(recognised({"sh", "-c", ""}));
+  ASSERT_TRUE(remove_tree(folder).ok());
+}
+
+TEST(PresetFile, ARecognisedProgramGetsVariablesAndNoFlags) {
+  PreparedCommand command;
+  command.workload.command = {"pagewright"};
+  command.workload.knobs = {"threads"};
+  add_recognised_variables(command, pagewright());
+  EXPECT_THAT(command.workload.command, ElementsAre("pagewright"));
+  EXPECT_THAT(command.workload.environment, ElementsAre(Pair("PAGEWRIGHT_POOL", "{threads}")));
+  EXPECT_THAT(command.warnings,
+              ElementsAre("pagewright is recognised: PAGEWRIGHT_POOL follows the knobs too "
+                          "(/presets/pagewright.toml)"));
+}
+
+TEST(FlagWords, KeepTheFormThatTheCommandHas) {
+  std::vector<std::string> command = {"ocr", "--a", "1", "--b=2", "-c", "3"};
+  EXPECT_EQ(flag_value(command, "--b"), "2");
+  EXPECT_EQ(flag_value(command, "--d"), std::nullopt);
+  set_flag(command, "--a", "x");
+  set_flag(command, "--b", "y");
+  set_flag(command, "-c", "z");
+  set_flag(command, "--d", "4");
+  set_flag(command, "-e", "5");
+  EXPECT_THAT(command, ElementsAre("ocr", "--a", "x", "--b=y", "-c", "z", "--d=4", "-e", "5"));
+}
+
+}  // namespace
+}  // namespace ocrtune

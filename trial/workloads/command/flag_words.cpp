@@ -1,0 +1,35 @@
+#include "trial/workloads/command/flag_words.h"
+
+#include "base/text.h"
+
+namespace ocrtune {
+
+std::optional<std::string> flag_value(const std::vector<std::string>& command,
+                                      const std::string& flag) {
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    if (command[i] == flag && i + 1 < command.size()) return command[i + 1];
+    if (starts_with(command[i], flag + "=")) return command[i].substr(flag.size() + 1);
+  }
+  return std::nullopt;
+}
+
+void set_flag(std::vector<std::string>& command, const std::string& flag,
+              const std::string& value) {
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    if (command[i] == flag && i + 1 < command.size()) {
+      command[i + 1] = value;
+      return;
+    }
+    if (starts_with(command[i], flag + "=")) {
+      command[i] = flag + "=" + value;
+      return;
+    }
+  }
+  if (starts_with(flag, "--")) {
+    command.push_back(flag + "=" + value);
+  } else {
+    command.insert(command.end(), {flag, value});
+  }
+}
+
+}  // namespace ocrtune

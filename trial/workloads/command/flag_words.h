@@ -1,0 +1,16 @@
+// Flags in a command's words: "--flag value" and "--flag=value".
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ocrtune {
+
+std::optional<std::string> flag_value(const std::vector<std::string>& command,
+                                      const std::string& flag);
+
+// Gives the flag this value, in the form that the command has; appended where it is absent.
+void set_flag(std::vector<std::string>& command, const std::string& flag, const std::string& value);
+
+}  // namespace ocrtune

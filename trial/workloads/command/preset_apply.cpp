@@ -1,0 +1,135 @@
+#include "trial/workloads/command/preset_apply.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "trial/workloads/command/command_fill.h"
+#include "trial/workloads/command/flag_words.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr std::size_t kMaxScriptBytes = 256 << 10;
+
+std::string in_folder_of(const CommandWorkload& workload, const std::string& path) {
+  const bool relative = !path.empty() && path[0] != '/' && !workload.directory.empty();
+  return relative ? join_path(workload.directory, path) : path;
+}
+
+Status check_files(const CommandWorkload& workload, const PresetFile& preset) {
+  for (const std::string& flag : preset.files) {
+    const auto path = flag_value(workload.command, flag);
+    if (!path) return Error{ErrorKind::usage, "the command has no " + flag};
+    if (path->find('{') != std::string::npos || path_exists(in_folder_of(workload, *path))) {
+      continue;
+    }
+    return Error{ErrorKind::missing, flag + " " + *path + " is not there"};
+  }
+  return Status();
+}
+
+void add_variables(CommandWorkload& workload, const PresetFile& preset) {
+  for (const auto& [name, knob] : preset.knobs) {
+    if (!turns(workload, name)) continue;
+    for (const auto& [variable, value] : knob.environment) {
+      const bool given = std::any_of(workload.environment.begin(), workload.environment.end(),
+                                     [&](const auto& one) { return one.first == variable; });
+      if (!given) workload.environment.emplace_back(variable, value);
+    }
+  }
+}
+
+// What the command has now, of the knobs that are numbers.
+void read_current(PreparedCommand& command, const PresetFile& preset) {
+  Knobs knobs;
+  bool known = false;
+  for (const auto& [name, knob] : preset.knobs) {
+    const KnobRow* row = find_knob(name);
+    if (row == nullptr || row->number == nullptr) continue;
+    std::string value = knob.usual > 0 ? fmt::format("{}", knob.usual) : "";
+    for (const auto& [flag, text] : knob.flags) {
+      const auto given = flag_value(command.workload.command, flag);
+      if (text == "{" + name + "}" && given) value = *given;
+    }
+    if (!value.empty() && set_knob(knobs, name, value)) known = true;
+  }
+  if (known) command.current = knobs;
+}
+
+bool word_character(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
+}
+
+bool holds_word(const std::string& text, const std::string& word) {
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    const bool begins = at == 0 || !word_character(text[at - 1]);
+    const bool ends = end == text.size() || !word_character(text[end]);
+    if (begins && ends) return true;
+  }
+  return false;
+}
+
+// The text of a script that the command names; empty: it is no text file.
+std::string script_text(const CommandWorkload& workload, const std::string& word) {
+  const std::string path = in_folder_of(workload, word);
+  if (word.empty() || word[0] == '-' || !path_exists(path) || is_directory(path)) return "";
+  const auto text = read_file(path, kMaxScriptBytes);
+  return text && text->find('\0') == std::string::npos ? *text : "";
+}
+
+}  // namespace
+
+Status apply_preset_file(PreparedCommand& command, const PresetFile& preset) {
+  CommandWorkload& workload = command.workload;
+  OCRTUNE_TRY(check_files(workload, preset));
+  read_current(command, preset);
+  for (const auto& [name, knob] : preset.knobs) {
+    if (find_knob(name) != nullptr) command.turnable.push_back(name);
+    if (!turns(workload, name)) continue;
+    for (const auto& [flag, value] : knob.flags) set_flag(workload.command, flag, value);
+  }
+  add_variables(workload, preset);
+  command.launch = workload.command;
+  for (const auto& [flag, value] : preset.trial_flags) set_flag(workload.command, flag, value);
+  if (workload.log_reader.empty() && workload.metric.empty()) {
+    workload.log_reader = preset.log_reader;
+    workload.metric = preset.metric;
+    if (!preset.metric_of.empty()) workload.per_rank = preset.metric_of == "rank";
+  }
+  if (workload.log_file.empty()) workload.log_file = preset.log_file;
+  command.warnings.insert(command.warnings.end(), preset.notes.begin(), preset.notes.end());
+  return Status();
+}
+
+std::optional<PresetFile> recognised_preset(const CommandWorkload& workload,
+                                            const std::vector<PresetFile>& presets) {
+  for (const std::string& word : workload.command) {
+    const std::string script = script_text(workload, word);
+    for (const PresetFile& preset : presets) {
+      for (const std::string& wanted : preset.words) {
+        if (holds_word(word, wanted) || holds_word(script, wanted)) return preset;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+void add_recognised_variables(PreparedCommand& command, const PresetFile& preset) {
+  std::vector<std::string> variables;
+  for (const auto& [name, knob] : preset.knobs) {
+    for (const auto& [variable, value] : knob.environment) variables.push_back(variable);
+  }
+  add_variables(command.workload, preset);
+  if (variables.empty()) return;
+  command.warnings.push_back(fmt::format("{} is recognised: {} follows the knobs too ({})",
+                                         preset.name, join(variables, ", "), preset.path));
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,25 @@
+// A preset file worked into a command.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "trial/workloads/command/command_workload.h"
+#include "trial/workloads/command/preset_file.h"
+
+namespace ocrtune {
+
+// Flags and variables of the knobs that are turned, what a short trial needs, how it is read. What
+// the user has said wins. usage: a flag of `files` that the command lacks; missing: what it names.
+Status apply_preset_file(PreparedCommand& command, const PresetFile& preset);
+
+// The preset whose words the command holds, in its own words or in a script that it names.
+std::optional<PresetFile> recognised_preset(const CommandWorkload& workload,
+                                            const std::vector<PresetFile>& presets);
+
+// Of a program that was recognised without being named: the variables of the knobs alone, and a
+// note that says so.
+void add_recognised_variables(PreparedCommand& command, const PresetFile& preset);
+
+}  // namespace ocrtune

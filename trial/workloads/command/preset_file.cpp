@@ -1,0 +1,232 @@
+#include "trial/workloads/command/preset_file.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include <fmt/format.h>
+
+#define TOML_EXCEPTIONS 0
+#define TOML_HEADER_ONLY 1
+#include <toml++/toml.h>
+
+#include "base/files.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "trial/workloads/command/command_template.h"
+
+namespace ocrtune {
+namespace {
+
+// Walks one file; the first thing that is wrong stays.
+class Reader {
+ public:
+  explicit Reader(std::string path) : path_(std::move(path)) {}
+
+  const Status& status() const { return status_; }
+
+  void wrong(const toml::node& at, const std::string& key, const std::string& what) {
+    if (!status_) return;
+    status_ = Error{ErrorKind::invalid,
+                    fmt::format("{}:{}: {}: {}", path_, at.source().begin.line, key, what)};
+  }
+
+  void allow(const toml::table& table, const std::string& prefix,
+             const std::vector<std::string>& keys) {
+    for (const auto& [key, node] : table) {
+      const std::string name(key.str());
+      if (std::find(keys.begin(), keys.end(), name) != keys.end()) continue;
+      const std::string near = nearest_name(name, keys);
+      wrong(node, prefix + name,
+            near.empty() ? "no such key; there are " + join(keys, ", ")
+                         : "no such key; did you mean " + near + "?");
+    }
+  }
+
+  void text(const toml::table& table, const std::string& prefix, const char* key,
+            std::string& into) {
+    const toml::node* node = table.get(key);
+    if (node == nullptr) return;
+    const auto value = node->value_exact<std::string>();
+    if (!value) return wrong(*node, prefix + key, "needs a text in quotes");
+    into = *value;
+  }
+
+  void texts(const toml::table& table, const char* key, std::vector<std::string>& into) {
+    const toml::node* node = table.get(key);
+    if (node == nullptr) return;
+    const toml::array* list = node->as_array();
+    if (list == nullptr) return wrong(*node, key, "needs a list, such as [\"--image_dir\"]");
+    for (const toml::node& one : *list) {
+      const auto value = one.value_exact<std::string>();
+      if (!value) return wrong(one, key, "needs texts in quotes");
+      into.push_back(*value);
+    }
+  }
+
+  void pairs(const toml::table& table, const std::string& prefix, const char* key,
+             NameValues& into) {
+    const toml::node* node = table.get(key);
+    if (node == nullptr) return;
+    const toml::table* values = node->as_table();
+    if (values == nullptr) {
+      return wrong(*node, prefix + key, "needs a table, such as { \"--jobs\" = \"{nproc}\" }");
+    }
+    for (const auto& [name, value] : *values) {
+      const std::string full = prefix + key + "." + std::string(name.str());
+      const auto said = value.value_exact<std::string>();
+      if (!said) return wrong(value, full, "needs a text in quotes, such as \"{threads}\"");
+      into.emplace_back(std::string(name.str()), *said);
+    }
+  }
+
+  const toml::table* section(const toml::table& table, const char* key) {
+    const toml::node* node = table.get(key);
+    if (node == nullptr) return nullptr;
+    if (!node->is_table()) wrong(*node, key, fmt::format("needs a section, [{}]", key));
+    return node->as_table();
+  }
+
+ private:
+  std::string path_;
+  Status status_;
+};
+
+void read_knob(Reader& reader, const toml::table& table, const std::string& name,
+               PresetFile& preset) {
+  const std::string prefix = "knobs." + name + ".";
+  PresetKnob& knob = preset.knobs[name];
+  reader.allow(table, prefix, {"flags", "environment", "usual"});
+  reader.pairs(table, prefix, "flags", knob.flags);
+  reader.pairs(table, prefix, "environment", knob.environment);
+  if (const toml::node* usual = table.get("usual")) {
+    const auto value = usual->value_exact<std::int64_t>();
+    if (!value || *value < 1 || *value > 1000000) {
+      return reader.wrong(*usual, prefix + "usual", "needs a whole number from 1");
+    }
+    knob.usual = static_cast<int>(*value);
+  }
+  NameValues all = knob.flags;
+  all.insert(all.end(), knob.environment.begin(), knob.environment.end());
+  const bool used = std::any_of(all.begin(), all.end(), [&](const auto& one) {
+    const auto names = placeholder_names(one.second);
+    return std::find(names.begin(), names.end(), name) != names.end();
+  });
+  if (used) return;
+  reader.wrong(table, "knobs." + name,
+               fmt::format("no flag or variable of it holds {{{}}}: write flags = {{ \"--{}\" = "
+                           "\"{{{}}}\" }}",
+                           name, name, name));
+}
+
+void read_knobs(Reader& reader, const toml::table& document, PresetFile& preset) {
+  const toml::table* knobs = reader.section(document, "knobs");
+  if (knobs == nullptr) return;
+  for (const auto& [key, node] : *knobs) {
+    const std::string name(key.str());
+    const toml::table* table = node.as_table();
+    if (table == nullptr) {
+      return reader.wrong(node, "knobs." + name, fmt::format("needs a section, [knobs.{}]", name));
+    }
+    read_knob(reader, *table, name, preset);
+  }
+}
+
+void read_tried(Reader& reader, const toml::table& document, PresetFile& preset) {
+  const toml::node* node = document.get("tried");
+  if (node == nullptr) return;
+  const toml::array* list = node->as_array();
+  if (list == nullptr) return reader.wrong(*node, "tried", "needs [[tried]] sections");
+  for (const toml::node& one : *list) {
+    const toml::table* table = one.as_table();
+    const auto version =
+        table == nullptr ? std::nullopt : (*table)["version"].value_exact<std::string>();
+    const auto date = table == nullptr ? std::nullopt : (*table)["date"].value<toml::date>();
+    if (!version || !date) {
+      return reader.wrong(one, "tried", "needs version = \"1.2\" and date = 2026-01-31");
+    }
+    reader.allow(*table, "tried.", {"version", "date"});
+    preset.tried.emplace_back(*version,
+                              fmt::format("{:04}-{:02}-{:02}", date->year, date->month, date->day));
+  }
+}
+
+std::vector<std::string> preset_folders() {
+  std::vector<std::string> folders;
+  const char* config = std::getenv("XDG_CONFIG_HOME");
+  const char* home = std::getenv("HOME");
+  if (config != nullptr && *config != '\0') {
+    folders.push_back(join_path(config, "ocrtune/presets"));
+  } else if (home != nullptr && *home != '\0') {
+    folders.push_back(join_path(home, ".config/ocrtune/presets"));
+  }
+  const std::string program = own_program();
+  const std::string above = program.substr(0, program.rfind('/')) + "/..";
+  folders.push_back(join_path(above, "share/ocrtune/presets"));
+  folders.push_back(join_path(above, "presets"));  // of a build folder in the source tree
+  return folders;
+}
+
+}  // namespace
+
+Result<PresetFile> parse_preset(const std::string& text, const std::string& path) {
+  const toml::parse_result parsed = toml::parse(text, path);
+  if (!parsed) {
+    return Error{ErrorKind::invalid,
+                 fmt::format("{}:{}: not TOML: {}", path, parsed.error().source().begin.line,
+                             parsed.error().description())};
+  }
+  const toml::table& document = parsed.table();
+  Reader reader(path);
+  PresetFile preset;
+  preset.path = path;
+  preset.name = path.substr(path.rfind('/') + 1);
+  preset.name = preset.name.substr(0, preset.name.rfind(".toml"));
+  reader.allow(document, "",
+               {"help", "words", "notes", "files", "tried", "read", "knobs", "trial"});
+  reader.text(document, "", "help", preset.help);
+  reader.texts(document, "words", preset.words);
+  reader.texts(document, "notes", preset.notes);
+  reader.texts(document, "files", preset.files);
+  read_tried(reader, document, preset);
+  if (const toml::table* read = reader.section(document, "read")) {
+    reader.allow(*read, "read.", {"log_reader", "metric", "metric_of", "log_file"});
+    reader.text(*read, "read.", "log_reader", preset.log_reader);
+    reader.text(*read, "read.", "metric", preset.metric);
+    reader.text(*read, "read.", "metric_of", preset.metric_of);
+    reader.text(*read, "read.", "log_file", preset.log_file);
+  }
+  read_knobs(reader, document, preset);
+  if (const toml::table* trial = reader.section(document, "trial")) {
+    reader.allow(*trial, "trial.", {"flags"});
+    reader.pairs(*trial, "trial.", "flags", preset.trial_flags);
+  }
+  if (preset.help.empty()) {
+    reader.wrong(document, "help", "is missing: write help = \"one line on the program\"");
+  }
+  if (!preset.metric_of.empty() && preset.metric_of != "rank" && preset.metric_of != "job") {
+    reader.wrong(document, "read.metric_of", "needs \"rank\" or \"job\"");
+  }
+  if (!reader.status()) return reader.status().error();
+  return preset;
+}
+
+Result<std::vector<PresetFile>> preset_files() {
+  std::map<std::string, PresetFile> by_name;
+  for (const std::string& folder : preset_folders()) {
+    const auto names = list_directory(folder);
+    if (!names) continue;
+    for (const std::string& name : *names) {
+      if (!ends_with(name, ".toml")) continue;
+      const std::string path = real_path(join_path(folder, name)).value_or(join_path(folder, name));
+      const std::string text = OCRTUNE_TRY(read_file(path, 1 << 20));
+      PresetFile preset = OCRTUNE_TRY(parse_preset(text, path));
+      by_name.try_emplace(preset.name, std::move(preset));
+    }
+  }
+  std::vector<PresetFile> presets;
+  for (auto& [name, preset] : by_name) presets.push_back(std::move(preset));
+  return presets;
+}
+
+}  // namespace ocrtune

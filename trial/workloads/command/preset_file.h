@@ -1,0 +1,61 @@
+// Presets as data: what a program's command line looks like, in a TOML file (presets/*.toml).
+//
+//   help = "one line"
+//   words = ["predict.py"]           # recognised by: last part of a path in the command, a word of
+//   a
+//                                    # shell line, or of a script that the command names
+//   notes = ["said before the first trial"]
+//   files = ["--image_dir"]          # flags that name what must be there
+//   [[tried]]                        # with which versions of the program, and when
+//   version = "1.4.4"
+//   date = 2026-11-22
+//   [read]                           # how it tells its speed; as the flags of tune
+//   log_reader = "torch"
+//   metric = "page_time:s/page"
+//   metric_of = "rank"
+//   log_file = "{trial_dir}/log"
+//   [knobs.batch]                    # what ocrtune turns, by its knob's name or an own one
+//   flags = { "--rec_batch_num" = "{batch}" }
+//   environment = { BATCH = "{batch}" }
+//   usual = 6                        # its value where the command has no flag
+//   [trial]                          # what only a short trial needs
+//   flags = { "--out" = "{trial_dir}/out" }
+//
+// The file's name is the preset's. Folders, the first that has a name wins: the user's own,
+// $XDG_CONFIG_HOME/ocrtune/presets, then share/ocrtune/presets beside the program's folder.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace ocrtune {
+
+using NameValues = std::vector<std::pair<std::string, std::string>>;  // values hold placeholders
+
+struct PresetKnob {
+  NameValues flags, environment;
+  int usual = 0;  // 0: not told
+};
+
+struct PresetFile {
+  std::string name, path;
+  std::string help;
+  std::vector<std::string> words, notes, files;
+  std::vector<std::pair<std::string, std::string>> tried;  // version, date
+  std::string log_reader, metric, metric_of, log_file;
+  std::map<std::string, PresetKnob> knobs;
+  NameValues trial_flags;
+};
+
+// invalid: not TOML, or a key that there is not, that is lacking, or of the wrong kind: names file,
+// line and key, and says what is wanted.
+Result<PresetFile> parse_preset(const std::string& text, const std::string& path);
+
+// All preset files, by name. Errors: those of the first one that is wrong.
+Result<std::vector<PresetFile>> preset_files();
+
+}  // namespace ocrtune
