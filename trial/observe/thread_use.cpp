@@ -61,10 +61,10 @@ void ThreadUseMeter::tell(Trial& trial, double cpus) const {
   trial.threads = use();
   const Reason crowded = crowding(trial.threads, cpus);
   if (crowded.empty()) return;
-  trial.evidence.push_back(fmt::format(
-      "{}: {:.1f} threads want to run on {:g} CPUs",
-      crowded.is(ReasonCode::throttled) ? "throttled by a quota" : "oversubscribed",
-      trial.threads.runnable, cpus));
+  trial.evidence.push_back(
+      fmt::format("{}: {:.1f} threads want to run on {:g} CPUs",
+                  crowded.is(ReasonCode::throttled) ? "throttled by a quota" : "oversubscribed",
+                  trial.threads.runnable, cpus));
 }
 
 Reason crowding(const ThreadUse& use, double cpus) {

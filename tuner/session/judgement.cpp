@@ -15,8 +15,8 @@ namespace {
 // The line, and its environment for a file; a secret is in neither.
 void tell_launch(RunRecord& run) {
   Recommendation& recommended = run.result.recommendation;
-  const auto launch = workload_of(run.options)
-                          ->launch(run.machine, recommended.knobs, seen_of_program(run));
+  const auto launch =
+      workload_of(run.options)->launch(run.machine, recommended.knobs, seen_of_program(run));
   recommended.command = launch_text(launch);
   recommended.env.clear();
   if (!launch || !run.result.found) return;

@@ -10,8 +10,8 @@
 #include "base/text.h"
 #include "trial/observe/thread_runtimes.h"
 #include "trial/workloads/command/command_prepare.h"
-#include "tuner/session/run_workload.h"
 #include "trial/workloads/command/command_template.h"
+#include "tuner/session/run_workload.h"
 #include "tuner/session/tune_setup.h"
 
 namespace ocrtune {

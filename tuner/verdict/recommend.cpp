@@ -248,9 +248,8 @@ TuneResult judge_trials(const Space& space, const Search& search, const std::vec
   result.advice = next_experiment(verdict, possible);
   std::set<std::string> inert;
   for (const InertKnob& knob : result.inert) inert.insert(knob.name);
-  result.answer =
-      reason<ReasonCode::launch_with>(knobs_text(result.recommendation.knobs, inert),
-                                      worth(result.recommendation, options.objective));
+  result.answer = reason<ReasonCode::launch_with>(knobs_text(result.recommendation.knobs, inert),
+                                                  worth(result.recommendation, options.objective));
   return result;
 }
 
