@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/secrets.h"
+#include "tuner/session/run_launch.h"
 #include "tuner/session/run_workload.h"
 #include "tuner/session/tune_setup.h"
 #include "tuner/slo/promise_words.h"

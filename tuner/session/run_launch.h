@@ -1,12 +1,12 @@
 // What `run` starts of a stored run.
 #pragma once
 
-#include <set>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "trial/workloads/command/command_fill.h"
+#include "trial/workloads/workload.h"
 #include "tuner/store/run_record.h"
 
 namespace ocrtune {
