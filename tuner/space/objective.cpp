@@ -10,17 +10,17 @@ namespace ocrtune {
 namespace {
 
 struct GoalRow {
-  Goal goal;
   const char* name;
+  Goal goal;
   ReasonCode more;  // what a larger merit is called
   ReasonCode less;
 };
 
 constexpr GoalRow kGoals[] = {
-    {Goal::throughput, "throughput", ReasonCode::faster, ReasonCode::slower},
-    {Goal::latency, "latency", ReasonCode::steps_shorter, ReasonCode::steps_longer},
-    {Goal::memory, "memory", ReasonCode::faster, ReasonCode::slower},
-    {Goal::energy, "energy", ReasonCode::more_per_joule, ReasonCode::fewer_per_joule},
+    {"throughput", Goal::throughput, ReasonCode::faster, ReasonCode::slower},
+    {"latency", Goal::latency, ReasonCode::steps_shorter, ReasonCode::steps_longer},
+    {"memory", Goal::memory, ReasonCode::faster, ReasonCode::slower},
+    {"energy", Goal::energy, ReasonCode::more_per_joule, ReasonCode::fewer_per_joule},
 };
 
 const GoalRow& row_of(Goal goal) {

@@ -89,7 +89,7 @@ TEST_F(TuneOwnCommand, DryRunPrintsEveryCommandAndTheCost) {
   ASSERT_EQ(ran.code, 0) << ran.out;
   EXPECT_THAT(ran.out, HasSubstr("the budget of"));
   EXPECT_THAT(ran.out, HasSubstr("nproc=1 threads=3 batch=2 (baseline)\n"));
-  EXPECT_THAT(ran.out, HasSubstr("OMP_NUM_THREADS=3 MODE=b2 sh client.sh 2 2\n"));
+  EXPECT_THAT(ran.out, HasSubstr("GOMAXPROCS=3 MODE=b2 sh client.sh 2 2\n"));
   EXPECT_THAT(ran.out, HasSubstr("mkdir '<trial_dir>/x'\n  true\n"));
   EXPECT_FALSE(path_exists(db_));
 }

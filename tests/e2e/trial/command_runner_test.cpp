@@ -305,7 +305,7 @@ TEST(PrepareCommand, ShowsWhatItWouldRun) {
   const auto lines = dry_run_lines(*prepared, this_machine(), knobs);
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_THAT(lines[0], HasSubstr("mkdir"));
-  EXPECT_THAT(lines[1], HasSubstr("OMP_NUM_THREADS=3 sh -c"));
+  EXPECT_THAT(lines[1], HasSubstr("GOMAXPROCS=3 sh -c"));
   EXPECT_THAT(lines[1], HasSubstr("{x} $HOME"));
   EXPECT_THAT(launch_text(*launch_of(*prepared, this_machine(), knobs)), HasSubstr("client 2 16"));
 }
