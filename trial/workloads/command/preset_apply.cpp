@@ -38,8 +38,9 @@ void add_variables(CommandWorkload& workload, const PresetFile& preset) {
   for (const auto& [name, knob] : preset.knobs) {
     if (!turns(workload, name)) continue;
     for (const auto& [variable, value] : knob.environment) {
-      const bool given = std::any_of(workload.environment.begin(), workload.environment.end(),
-                                     [&](const auto& one) { return one.first == variable; });
+      const bool given =
+          std::any_of(workload.environment.begin(), workload.environment.end(),
+                      [&own = variable](const auto& one) { return one.first == own; });
       if (!given) workload.environment.emplace_back(variable, value);
     }
   }
