@@ -143,6 +143,12 @@ Result<LogDialect> named_dialect(const std::string& kind, const std::string& arg
   if (name.empty()) {
     return Error{ErrorKind::usage, "say which number is the speed: --metric NAME[:UNIT]"};
   }
+  if (name.find('\\') != std::string::npos || name.find("[0-9") != std::string::npos) {
+    return Error{ErrorKind::usage,
+                 "--metric '" + name +
+                     "' looks like a pattern; it takes the word before the number. Patterns: "
+                     "--log-reader 'regex:(?<samples_per_second>[0-9.]+) pages/s'"};
+  }
   return metric_dialect(name, unit);
 }
 

@@ -344,6 +344,9 @@ TEST(MetricReader, TakesTheNumberBehindTheName) {
   ASSERT_FALSE(bad.ok());
   EXPECT_THAT(bad.error().what, testing::HasSubstr("'furlongs' is not a unit of speed"));
   EXPECT_FALSE(make_log_reader("metric:", context).ok());
+  const auto pattern = make_log_reader("metric:([0-9.]+) pages/s", context);
+  ASSERT_FALSE(pattern.ok());
+  EXPECT_THAT(pattern.error().what, testing::HasSubstr("--log-reader 'regex:"));
   const std::string json = "{\"step_ms\": 250}";
   const auto steps = steps_of("json-lines:step_ms:ms/step", LogContext(), {json, json});
   ASSERT_EQ(steps.size(), 1u);
