@@ -281,8 +281,7 @@ Result<FlatConfig> read_flat_config(const std::string& path) {
     if (text.find('\0') != std::string::npos) {
       return Error{ErrorKind::invalid, path + " is not text"};
     }
-    auto values = OCRTUNE_TRY(flatten_yaml(text, path));
-    config.values = std::move(values);
+    config.values = OCRTUNE_TRY(flatten_yaml(text, path));
   }
   return config;
 }

@@ -150,8 +150,7 @@ Status choose_masks(InferFlags& flags) {
     const auto quota = static_cast<int>(machine.cpu.usable_cpus.value_or(1e6));
     flags.nproc = std::max(1, std::min(static_cast<int>(cores.size()), quota) / threads);
   }
-  auto masks = OCRTUNE_TRY(partition_cpus(machine.cpu, flags.nproc, threads, flags.binding));
-  flags.job.masks = std::move(masks);
+  flags.job.masks = OCRTUNE_TRY(partition_cpus(machine.cpu, flags.nproc, threads, flags.binding));
   flags.job.exclusive = flags.binding != "none";
   return Status();
 }

@@ -27,9 +27,8 @@ Result<int> make_data(MakeDataFlags flags) {
   if (dataset.draw.max_length < dataset.draw.min_length) {
     return Error{ErrorKind::usage, "--max-length is below --min-length"};
   }
-  auto alphabet = OCRTUNE_TRY(path_exists(flags.alphabet) ? Alphabet::load(flags.alphabet)
-                                                          : Alphabet::from_name(flags.alphabet));
-  dataset.alphabet = std::move(alphabet);
+  dataset.alphabet = OCRTUNE_TRY(path_exists(flags.alphabet) ? Alphabet::load(flags.alphabet)
+                                                             : Alphabet::from_name(flags.alphabet));
   auto fonts = OCRTUNE_TRY(find_fonts(flags.fonts.empty() ? font_folders() : flags.fonts));
   dataset.draw.fonts = std::move(fonts);
   dataset.threads = std::clamp(current_affinity().count(), 1, 16);

@@ -54,8 +54,7 @@ Status read_load(const std::string& path, CapacityDemand& demand) {
 
 // A day's profile, scaled to --daily where that is given too: the rate of its busiest part.
 Status read_profile(const std::string& path, CapacityDemand& demand) {
-  auto profile = OCRTUNE_TRY(read_day_profile(path));
-  demand.profile = std::move(profile);
+  demand.profile = OCRTUNE_TRY(read_day_profile(path));
   if (demand.daily_requests > 0) {
     demand.profile = scale_to_day(std::move(demand.profile), demand.daily_requests);
   }

@@ -94,8 +94,7 @@ Status look_at_machine(const RunFlags& flags, SuperviseOptions& options) {
   if (!needed) return Status();
   ProbeOptions quick;
   quick.quick = true;
-  auto machine = OCRTUNE_TRY(probe_machine(quick));
-  options.machine = std::move(machine);
+  options.machine = OCRTUNE_TRY(probe_machine(quick));
   return Status();
 }
 

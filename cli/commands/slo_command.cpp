@@ -38,8 +38,7 @@ Result<int> run_slo(const SloFlags& flags) {
   options.budget_seconds = *budget;
   options.seed = flags.seed;
   if (!flags.trace.empty()) {
-    auto trace = OCRTUNE_TRY(read_trace(flags.trace));
-    options.trace = std::move(trace);
+    options.trace = OCRTUNE_TRY(read_trace(flags.trace));
   }
   if (flags.inputs.size() > 1) options.kind_weights.assign(flags.inputs.size(), 1.0);
   const MachineLock turn = OCRTUNE_TRY(take_turn(flags.no_wait));

@@ -169,8 +169,7 @@ Result<int> train(TrainFlags flags) {
     if (labels.empty() || !path_exists(labels)) continue;  // said better when it is opened
     OCRTUNE_TRY(check_label_images(labels));
   }
-  auto alphabet = OCRTUNE_TRY(alphabet_text(flags));
-  run.loader.alphabet = std::move(alphabet);
+  run.loader.alphabet = OCRTUNE_TRY(alphabet_text(flags));
   if (run.resume == "auto") {
     if (run.checkpoint.empty()) {
       return Error{ErrorKind::usage, "--resume auto needs --checkpoint FILE"};

@@ -22,9 +22,8 @@ namespace ocrtune {
 Status read_lists(TuneFlags& flags) {
   for (const auto& [name, text] : flags.lists) {
     if (text.empty()) continue;
-    auto values =
+    flags.options.axes[name] =
         OCRTUNE_TRY(read_value_list("--" + name, text, find_knob(name)->number != nullptr));
-    flags.options.axes[name] = std::move(values);
   }
   for (const std::string& dim : flags.dims) {
     const std::size_t equals = dim.find('=');
@@ -81,8 +80,7 @@ Status read_amounts(TuneFlags& flags) {
     }
     options.memory_limit_bytes = *bytes;
   }
-  const auto objective = OCRTUNE_TRY(flags.objective.read());
-  options.objective = objective;
+  options.objective = OCRTUNE_TRY(flags.objective.read());
   if (options.memory_margin < 0 || options.memory_margin >= 1) {
     return Error{ErrorKind::usage, "--memory-margin must be at least 0 and below 1"};
   }

@@ -425,6 +425,16 @@ std::string new_segment_name() {
   return "/ocrtune-" + std::to_string(::getpid()) + "-" + std::to_string(random % 1'000'000'007);
 }
 
+bool is_segment_name(std::string_view name) {
+  constexpr std::string_view kPrefix = "ocrtune-";
+  if (!starts_with(name, kPrefix)) return false;
+  name.remove_prefix(kPrefix.size());
+  const std::size_t dash = name.find('-');
+  return dash != std::string_view::npos && dash > 0 && dash + 1 < name.size() &&
+         name.find_first_not_of("0123456789", 0) == dash &&
+         name.find_first_not_of("0123456789", dash + 1) == std::string_view::npos;
+}
+
 void remove_segment(const std::string& name) { ::shm_unlink(name.c_str()); }
 
 }  // namespace ocrtune

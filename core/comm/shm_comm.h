@@ -31,7 +31,8 @@ struct ShmCommOptions {
 // Returns once all ranks are attached; the segment has no name from then on.
 Result<std::unique_ptr<Comm>> make_shm_comm(const ShmCommOptions& options);
 
-std::string new_segment_name();  // "/ocrtune-<pid>-<random>", unique on this host
+std::string new_segment_name();               // "/ocrtune-<pid>-<random>", unique on this host
+bool is_segment_name(std::string_view name);  // of a file in /dev/shm: without the slash
 
 // For the launcher once its ranks have ended: removes the name if ranks were killed while
 // attaching. No error if there is none.

@@ -73,8 +73,7 @@ class Planner {
       request.inputs.push_back(plan_.values[at(step.inputs.back())].desc);
       if (step.inputs.back() != 0) request.wants_input_gradient = true;
     }
-    std::unique_ptr<Operator> op = OCRTUNE_TRY(backend_.create(request));
-    step.op = std::move(op);
+    step.op = OCRTUNE_TRY(backend_.create(request));
     step.output = add_value({output, step.op->needs().output_layout});
     plan_value_[at(layer.output)] = step.output;
     plan_.steps.push_back(std::move(step));

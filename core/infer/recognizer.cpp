@@ -96,9 +96,7 @@ Result<Memory> NetworkRecognizer::trained_weights() const {
 Status NetworkRecognizer::prepare() {
   omp_set_num_threads(options_.threads);
   const std::size_t floats = form_.graph.parameter_floats;
-  auto weights =
-      OCRTUNE_TRY(Memory::allocate((floats + form_.graph.statistic_floats) * sizeof(float)));
-  weights_ = std::move(weights);
+  weights_ = OCRTUNE_TRY(Memory::allocate((floats + form_.graph.statistic_floats) * sizeof(float)));
   parameters_ = {weights_.floats(), floats};
   statistics_ = {weights_.floats() + floats, form_.graph.statistic_floats};
   {

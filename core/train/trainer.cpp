@@ -101,9 +101,7 @@ class TrainerOnGraph final : public Trainer {
   Status allocate() {
     const TeamScope team(options_.threads);
     const std::size_t floats = graph_.parameter_floats;
-    Memory state =
-        OCRTUNE_TRY(Memory::allocate((3 * floats + graph_.statistic_floats) * sizeof(float)));
-    state_ = std::move(state);
+    state_ = OCRTUNE_TRY(Memory::allocate((3 * floats + graph_.statistic_floats) * sizeof(float)));
     parameters_ = {state_.floats(), floats};
     moments_.first = {state_.floats() + floats, floats};
     moments_.second = {state_.floats() + 2 * floats, floats};

@@ -211,9 +211,8 @@ Result<std::unique_ptr<LogReader>> make_log_reader(const std::string& name,
   if (kind == "progress") dialect = progress_dialect();
   if (kind == "burn") dialect = burn_dialect();
   if (kind == "json-lines" || kind == "metric" || kind == "regex") {
-    auto made =
+    dialect =
         OCRTUNE_TRY(kind == "regex" ? regex_dialect(argument) : named_dialect(kind, argument));
-    dialect = std::move(made);
   }
   return std::unique_ptr<LogReader>(std::make_unique<DialectReader>(
       kind, std::move(dialect), context, context.per_rank.value_or(row->per_rank)));

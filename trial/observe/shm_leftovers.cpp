@@ -12,6 +12,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "core/comm/shm_comm.h"
 #include "trial/observe/shm_files.h"
 
 namespace ocrtune {
@@ -41,17 +42,6 @@ bool carries_pid(std::string_view name, const std::set<int>& pids) {
     if (error == std::errc() && rest != end && *rest == pattern.after) return pids.count(pid) != 0;
   }
   return false;
-}
-
-// "ocrtune-<pid>-<random>"
-bool is_segment_name(std::string_view name) {
-  constexpr std::string_view kPrefix = "ocrtune-";
-  if (!starts_with(name, kPrefix)) return false;
-  name.remove_prefix(kPrefix.size());
-  const std::size_t dash = name.find('-');
-  return dash != std::string_view::npos && dash > 0 && dash + 1 < name.size() &&
-         name.find_first_not_of("0123456789", 0) == dash &&
-         name.find_first_not_of("0123456789", dash + 1) == std::string_view::npos;
 }
 
 // Removes a regular file of this user's that nobody has open or mapped: the kernel grants a write

@@ -115,8 +115,7 @@ Result<RunRecord> tune(const TuneRequest& request, Store& store, SessionObserver
   // Measuring the machine takes seconds: a budget of few is for the trials.
   constexpr double kMinForProbe = 15;
   if (run.options.budget_seconds >= kMinForProbe) {
-    auto machine = OCRTUNE_TRY(doors.probe({}));
-    run.machine = std::move(machine);
+    run.machine = OCRTUNE_TRY(doors.probe({}));
   }
   if (run.options.memory_limit_bytes == 0) {
     run.options.memory_limit_bytes = memory_limit(run.machine);

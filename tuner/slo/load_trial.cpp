@@ -75,8 +75,7 @@ class LoadTrial {
       options.command = spec_.command;
       options.url = spec_.url;
       options.inputs = spec_.inputs;
-      auto target = OCRTUNE_TRY(make_served_target(options));
-      asked_.target = std::move(target);
+      asked_.target = OCRTUNE_TRY(make_served_target(options));
       if (spec_.inputs.size() > 1) weights_.assign(spec_.inputs.size(), 1.0);
       return Status();
     }

@@ -142,8 +142,7 @@ Result<RunOptions> parse_run_options(const std::string& text) {
     options.given = json.value("given", options.given);
     options.constraints = json.value("constraints", options.constraints);
     options.axes = json.value("axes", options.axes);
-    const auto objective = OCRTUNE_TRY(parse_objective(json.value("objective", "throughput")));
-    options.objective = objective;
+    options.objective = OCRTUNE_TRY(parse_objective(json.value("objective", "throughput")));
     Objective& asked = options.objective;
     asked.percentile = json.value("percentile", asked.percentile);
     asked.min_samples_per_second =

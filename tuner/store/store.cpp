@@ -423,12 +423,9 @@ Result<RunRecord> Store::load_run(const std::string& id) const {
   run.command_line = head.text();
   run.state = head.text();
   run.stop_reason = head.text();
-  auto machine = OCRTUNE_TRY(parse_machine_json(head.text()));
-  run.machine = std::move(machine);
-  auto options = OCRTUNE_TRY(parse_run_options(head.text()));
-  run.options = std::move(options);
-  const auto state = OCRTUNE_TRY(state_now(run.id, run.state));
-  run.state = state;
+  run.machine = OCRTUNE_TRY(parse_machine_json(head.text()));
+  run.options = OCRTUNE_TRY(parse_run_options(head.text()));
+  run.state = OCRTUNE_TRY(state_now(run.id, run.state));
   if (run.state == "died") run.stop_reason = "died";
   const Json versions = Json::parse(head.text(), nullptr, false);
   for (const auto& [name, text] : versions.items()) {
@@ -484,8 +481,7 @@ Result<std::vector<RunListing>> Store::list_runs() const {
     listing.host = rows.text();
     listing.fingerprint = rows.text();
     listing.trials = static_cast<int>(rows.integer());
-    const auto state = OCRTUNE_TRY(state_now(listing.id, listing.state));
-    listing.state = state;
+    listing.state = OCRTUNE_TRY(state_now(listing.id, listing.state));
     listings.push_back(std::move(listing));
   }
 }

@@ -116,12 +116,9 @@ Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& m
   Launch& launch = filled.launch;
   launch.arguments = std::move(arguments);
   launch.directory = workload.directory;
-  auto setup = OCRTUNE_TRY(fill_lines(workload.setup, values));
-  filled.setup = std::move(setup);
-  auto cleanup = OCRTUNE_TRY(fill_lines(workload.cleanup, values));
-  filled.cleanup = std::move(cleanup);
-  auto log_file = OCRTUNE_TRY(fill_placeholders(workload.log_file, values));
-  filled.log_file = std::move(log_file);
+  filled.setup = OCRTUNE_TRY(fill_lines(workload.setup, values));
+  filled.cleanup = OCRTUNE_TRY(fill_lines(workload.cleanup, values));
+  filled.log_file = OCRTUNE_TRY(fill_placeholders(workload.log_file, values));
   for (const auto& [name, value] : knob_environment(knobs)) {
     if (name != "OMP_NUM_THREADS" || turns(workload, "threads")) {
       set_variable(launch.environment, name, value);
@@ -129,9 +126,8 @@ Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& m
   }
   if (turns(workload, "threads")) set_thread_variables(workload, knobs.threads, launch);
   if (turns(workload, "binding") && knobs.binding != "none") {
-    auto masks =
+    filled.masks =
         OCRTUNE_TRY(partition_cpus(machine.cpu, knobs.nproc, knobs.threads, knobs.binding));
-    filled.masks = std::move(masks);
     set_variable(launch.environment, kRankCpusVariable, rank_cpus_text(filled.masks));
     launch.arguments = bound(workload, std::move(launch.arguments), knobs.nproc);
   }

@@ -94,8 +94,7 @@ Result<InferJob> infer_job_of(const InferTrialSpec& spec) {
   const auto list = OCRTUNE_TRY(read_line_list(spec.place));
   job.paths = list.paths;
   job.spec = spec.infer;
-  auto masks = OCRTUNE_TRY(masks_of(spec));
-  job.masks = std::move(masks);
+  job.masks = OCRTUNE_TRY(masks_of(spec));
   job.exclusive = spec.exclusive;
   job.policy = spec.queue == "static" ? QueuePolicy::static_shards : QueuePolicy::shared;
   job.chunk = spec.chunk;

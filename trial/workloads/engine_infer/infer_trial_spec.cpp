@@ -35,8 +35,7 @@ std::string infer_trial_spec_text(const InferTrialSpec& spec) {
 
 Result<InferTrialSpec> parse_infer_trial_spec(const std::string& text) {
   const auto read_infer = [](const FieldsJson& json, InferTrialSpec& spec) -> Status {
-    auto infer = OCRTUNE_TRY(parse_infer_spec(json.at("infer").get<std::string>()));
-    spec.infer = std::move(infer);
+    spec.infer = OCRTUNE_TRY(parse_infer_spec(json.at("infer").get<std::string>()));
     return Status();
   };
   return parse_fields<InferTrialSpec>(kTrialFields, text, "inference trial spec", read_infer);

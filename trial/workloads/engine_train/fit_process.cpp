@@ -242,8 +242,7 @@ Result<TrainingOutcome> run_fit_processes(
   OCRTUNE_CHECK(!gpus.empty());
   MeetingPlace place;
   if (gpus.size() > 1) {
-    auto folder = OCRTUNE_TRY(make_temporary_directory("ranks"));
-    place.folder = std::move(folder);
+    place.folder = OCRTUNE_TRY(make_temporary_directory("ranks"));
   }
   ProcessTree tree;  // ends before the folder goes
   std::vector<Rank> ranks;
