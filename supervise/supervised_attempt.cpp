@@ -304,6 +304,7 @@ Result<AttemptEnd> Attempt::run() {
   end_.survivors = report.survivors;
   read_rest();
   end_.exit = root_->wait(5).value_or(ProcessExit{0, SIGKILL, 0, 0});
+  memory_.note_exit(end_.exit);
   root_->set_listener({});
   end_.last.log_problem = log_.problem();
   end_.output = root_->output().contents();

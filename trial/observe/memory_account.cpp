@@ -79,6 +79,7 @@ void MemoryAccount::note_spikes(const MemoryReading& reading) {
   std::uint64_t spike = 0, held = unmapped_;
   for (const ProcessMemory& process : reading.processes) {
     std::uint64_t before = 0;
+    seen_peak_rss_ = std::max(seen_peak_rss_, process.peak_rss_bytes);
     const auto found = known_.find({process.pid, process.start_ticks});
     if (found != known_.end()) {
       before = found->second.peak_rss;
@@ -122,6 +123,12 @@ void MemoryAccount::take_pss(const MemoryReading& reading, double now_seconds,
   measured_ = true;
   peak_ = std::max(peak_, bytes_);
   note_spikes(reading);
+}
+
+void MemoryAccount::take_ended(std::uint64_t peak_rss_bytes) {
+  if (peak_rss_bytes > seen_peak_rss_) {
+    possible_ = std::max(possible_, peak_ + (peak_rss_bytes - seen_peak_rss_));
+  }
 }
 
 // Growth that RSS does not show: pages copied on write, files in shared memory, unread processes.

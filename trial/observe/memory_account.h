@@ -51,6 +51,9 @@ class MemoryAccount {
   // `now_seconds` never runs backwards. The PSS fields of a cheap reading are not looked at.
   void take_rss(const MemoryReading& reading, double now_seconds);
   void take_pss(const MemoryReading& reading, double now_seconds, double cost_cpu_seconds);
+  // A process of the tree has ended that once held so much: what no reading has seen of it may
+  // have been held beside the peak.
+  void take_ended(std::uint64_t peak_rss_bytes);
   // Whether the next step must be a full reading. `limit_bytes` 0: none.
   bool wants_pss(double now_seconds, std::uint64_t limit_bytes) const;
 
@@ -80,8 +83,9 @@ class MemoryAccount {
   std::uint64_t bound_ = 0;    // bytes_, had every fault copied a page
   double bound_patience_ = 1;  // doubles with each bound that was not confirmed
   std::uint64_t peak_ = 0;
-  std::uint64_t pending_ = 0;   // highest estimate since the last full reading
-  std::uint64_t possible_ = 0;  // highest that was never read
+  std::uint64_t pending_ = 0;        // highest estimate since the last full reading
+  std::uint64_t possible_ = 0;       // highest that was never read
+  std::uint64_t seen_peak_rss_ = 0;  // of one process
   bool measured_ = false;
 };
 

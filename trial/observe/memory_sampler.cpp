@@ -1,6 +1,7 @@
 #include "trial/observe/memory_sampler.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -188,6 +189,14 @@ void MemorySampler::update(ProcessTree& tree, double now_seconds, std::uint64_t 
               (now_seconds - last_);
   }
   last_ = now_seconds;
+}
+
+void MemorySampler::note_exit(const ProcessExit& exit) {
+  rusage own{};
+  ::getrusage(RUSAGE_SELF, &own);
+  if (exit.peak_rss_bytes > static_cast<std::uint64_t>(own.ru_maxrss) * 1024) {
+    account_.take_ended(exit.peak_rss_bytes);
+  }
 }
 
 double MemorySampler::next_seconds(std::uint64_t limit_bytes) const {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/process.h"
 #include "base/process_tree.h"
 #include "trial/observe/memory_account.h"
 
@@ -31,6 +32,10 @@ class MemorySampler {
   // be missing. `limit_bytes`: that the tree must not pass, 0 for none; `force` takes the PSS now,
   // whatever it costs.
   void update(ProcessTree& tree, double now_seconds, std::uint64_t limit_bytes, bool force = false);
+
+  // A process that was started here has ended: the kernel says how much it once held, if that is
+  // more than what it inherited from this process before exec.
+  void note_exit(const ProcessExit& exit);
 
   std::uint64_t bytes() const { return account_.bytes(); }  // latest estimate
   std::uint64_t peak_bytes() const { return account_.peak_bytes(); }

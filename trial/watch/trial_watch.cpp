@@ -424,9 +424,9 @@ void TrialWatch::look_at_memory(bool force) {
 void TrialWatch::look_at_exits() {
   for (std::size_t i = 0; i < tree_.roots().size(); ++i) {
     const auto& exit = tree_.roots()[i]->poll_exit();
-    const int rank = static_cast<int>(i);
-    if (!exit || !exited_.insert(rank).second) continue;
-    facts_.exits.push_back({rank, *exit});
+    if (!exit || !exited_.insert(static_cast<int>(i)).second) continue;
+    facts_.exits.push_back({static_cast<int>(i), *exit});
+    memory_.note_exit(*exit);
     note_failure();  // even a clean end is one: nobody was asked to end
   }
   if (!failing() || stopped_) return;
@@ -584,7 +584,7 @@ void TrialWatch::summarise() {
 
 Trial TrialWatch::run() {
   trial_.started = utc_now();
-  facts_.foreign = plan_.reader != nullptr;
+  facts_.user_command = plan_.reader != nullptr;
   if (start()) loop();
   finish();
   return std::move(trial_);

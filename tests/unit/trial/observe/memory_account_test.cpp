@@ -44,6 +44,16 @@ TEST(MemoryAccount, SharedPagesOfNewChildrenAreNoPeak) {
   EXPECT_FALSE(is_unsure_peak(account.peak_bytes(), account.possible_peak_bytes()));
 }
 
+TEST(MemoryAccount, WhatOnlyTheEndTellsMakesThePeakUnsure) {
+  MemoryAccount account(2);
+  account.take_pss(reading({{1, 100, 60}}), 0, 0.01);
+  account.take_ended(100 * kMiB);
+  EXPECT_EQ(account.possible_peak_bytes(), 60 * kMiB);  // the rest is others', too
+  account.take_ended(190 * kMiB);
+  EXPECT_EQ(account.peak_bytes(), 60 * kMiB);
+  EXPECT_EQ(account.possible_peak_bytes(), 150 * kMiB);
+}
+
 TEST(MemoryAccount, PrivateGrowthCountsInFull) {
   MemoryAccount account(2);
   account.take_pss(reading({{1, 800, 100}, {2, 800, 100}}), 0, 0.1);
