@@ -6,7 +6,7 @@
 namespace ocrtune {
 
 void check_failed(const char* expression, const char* file, int line) {
-  std::fprintf(stderr, "ocrtune: broken promise: %s at %s:%d\n", expression, file, line);
+  std::fprintf(stderr, "ocrtune: broken invariant: %s at %s:%d\n", expression, file, line);
   std::abort();
 }
 

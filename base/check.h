@@ -1,4 +1,5 @@
-// OCRTUNE_CHECK(condition): our own promise. Prints the expression and its place, and aborts.
+// OCRTUNE_CHECK(condition): an invariant of our own code. Prints the expression and its place, and
+// aborts.
 #pragma once
 
 namespace ocrtune {

@@ -366,7 +366,7 @@ Process& Process::operator=(Process&& other) noexcept {
 Process::~Process() {
   if (pid_ > 0 && !exit_) {
     ::kill(pid_, SIGKILL);
-    // Stuck in the kernel (a dead network disk, a driver): left to whoever inherits it.
+    // Stuck in the kernel (a dead network disk, a driver): left to the process that inherits it.
     const double deadline = steady_clock().now_seconds() + kReapSeconds;
     for (double pause = 0.0002; !poll_exit() && steady_clock().now_seconds() < deadline;) {
       steady_clock().sleep_seconds(pause = std::min(2 * pause, 0.02));

@@ -2,7 +2,7 @@
 //
 // A root is started in a session of its own; launchers give each rank another session, and workers
 // fork on, so a process group reaches almost nothing. This process is made a child subreaper:
-// whoever loses its parent becomes our child. A process belongs to the tree when
+// a process that loses its parent becomes our child. A process belongs to the tree when
 //   - it is a root, or its parent belongs to the tree, or
 //   - it was seen in the tree before (pid and start time), or
 //   - it has become our child without being started here, and its session or the tree's mark in its
@@ -11,7 +11,7 @@
 // ocrtune`) belong to no tree, and neither do strangers that PID 1 of a container inherits. Where
 // there are neither, an orphan without session or mark can only come from a tree, and the only
 // living tree takes it. Never by name. If this process itself dies, even by SIGKILL, a guard
-// process (one for all trees) kills the members it was told of and whoever carries the mark. A
+// process (one for all trees) kills the members it was told of and processes that carry the mark. A
 // process that a daemon starts for the trial (docker run) is not in the tree.
 #pragma once
 
@@ -66,11 +66,11 @@ class ProcessTree {
   const std::vector<ProcessFacts>& members() const { return members_; }  // of the last scan
   double gone_cpu_seconds() const { return gone_cpu_seconds_; }  // of members that have ended
 
-  // SIGTERM from the top down: to the roots, then to whoever has lost its parent, for a shell that
-  // wraps a training dies at once, while a training that saves its state still needs its loader
-  // workers. Near the end of the grace every member is told (a shell with a trap waits for its
-  // child). Who is left after it is frozen by SIGSTOP and killed by SIGKILL. Returns once nobody is
-  // left, or 5 s after the grace.
+  // SIGTERM from the top down: to the roots, then to processes that lost their parent, for a shell
+  // that wraps a training dies at once, while a training that saves its state still needs its
+  // loader workers. Near the end of the grace every member is told (a shell with a trap waits for
+  // its child). Who is left after it is frozen by SIGSTOP and killed by SIGKILL. Returns once
+  // nobody is left, or 5 s after the grace.
   StopReport stop(double grace_seconds, Clock& clock = steady_clock());
 
  private:

@@ -1,7 +1,8 @@
-// What a call gives when the world may say no: a value, or an Error that names the thing.
+// What a call that can fail returns: a value, or an Error that names the thing.
 //
-// Broken promises of our own code abort through OCRTUNE_CHECK (base/check.h); a failed measurement
-// is an Outcome in a Trial (trial/trial.h). Everything else that can fail returns a Result.
+// Broken invariants of our own code abort through OCRTUNE_CHECK (base/check.h); a failed
+// measurement is an Outcome in a Trial (trial/trial.h). Everything else that can fail returns a
+// Result.
 #pragma once
 
 #include <optional>

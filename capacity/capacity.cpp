@@ -67,8 +67,7 @@ QueueModel queue_of(const NodeMeasurement& node, double speed) {
 // Line images per second that a machine of this speed serves within the latency target.
 double served_lines(const NodeMeasurement& node, const CapacityDemand& demand, double speed,
                     int requests) {
-  return highest_rate(queue_of(node, speed), *demand.promise, kSeed, requests,
-                      demand.lines_per_page) *
+  return highest_rate(queue_of(node, speed), *demand.slo, kSeed, requests, demand.lines_per_page) *
          mean_requests(demand.lines_per_page);
 }
 
@@ -103,7 +102,7 @@ class Planner {
     plan_.back_tests = back_tests(node_.points, {demand_.confidence, 200, kSeed});
     note_service();
     if (!serve()) return;
-    const Interval& rate = demand_.promise ? plan_.served_rate : plan_.machine_rate;
+    const Interval& rate = demand_.slo ? plan_.served_rate : plan_.machine_rate;
     const auto need = [&](double each) {
       return std::ceil(demand_.requests_per_second / each - 1e-9);
     };
@@ -117,10 +116,10 @@ class Planner {
     if (!plan_.refused) add_rows([this](int machines) { return inference_row(machines); });
   }
 
-  bool on_trace() const { return demand_.promise && !demand_.trace.empty() && !promised(); }
+  bool on_trace() const { return demand_.slo && !demand_.trace.empty() && !promised(); }
 
-  // The node's rate is one that keeps a promise, so there is nothing to simulate.
-  bool promised() const { return !node_.promise.empty(); }
+  // The node's rate is one that meets an SLO, so there is nothing to simulate.
+  bool promised() const { return !node_.slo.empty(); }
 
   // What one of so many machines gets of the recorded load.
   std::vector<double> trace_share(int machines) const {
@@ -134,15 +133,15 @@ class Planner {
   double trace_latency(int machines, double speed) const {
     return latency_quantile(simulate_pages(queue_of(node_, speed), trace_share(machines),
                                            demand_.lines_per_page, kSeed),
-                            demand_.promise->percentile);
+                            demand_.slo->percentile);
   }
 
-  // The fewest machines on which the recorded load keeps the promise; one too many to refuse.
+  // The fewest machines on which the recorded load meets the SLO; one too many to refuse.
   double machines_on_trace(double speed) const {
     int low = 1, high = static_cast<int>(kMaxSharedNothing) + 1;
     while (low < high) {
       const int middle = low + (high - low) / 2;
-      if (trace_latency(middle, speed) <= demand_.promise->seconds) {
+      if (trace_latency(middle, speed) <= demand_.slo->seconds) {
         high = middle;
       } else {
         low = middle + 1;
@@ -151,15 +150,15 @@ class Planner {
     return low;
   }
 
-  // The least relative speed at which so many machines keep the promise.
+  // The least relative speed at which so many machines meets the SLO.
   double slowest_on_trace(int machines) const {
     double low = 0.25, high = 4;
-    if (trace_latency(machines, high) > demand_.promise->seconds) {
+    if (trace_latency(machines, high) > demand_.slo->seconds) {
       return std::numeric_limits<double>::infinity();
     }
     for (int i = 0; i < 9; ++i) {
       const double middle = std::sqrt(low * high);
-      (trace_latency(machines, middle) <= demand_.promise->seconds ? high : low) = middle;
+      (trace_latency(machines, middle) <= demand_.slo->seconds ? high : low) = middle;
     }
     return high;
   }
@@ -171,14 +170,14 @@ class Planner {
           "pages: recognition of their lines alone was measured; finding the lines on a page comes "
           "on top, in time and in machines");
     }
-    if (!demand_.promise) {
+    if (!demand_.slo) {
       plan_.notes.emplace_back(
-          "no --slo was given: the count keeps up with the load and promises no latency");
+          "no --slo was given: the count keeps up with the load and names no latency target");
       return;
     }
     if (promised()) {
       plan_.notes.push_back("the rate of one machine was measured with " +
-                            promise_text(*demand_.promise) + " kept; nothing is simulated");
+                            slo_target(*demand_.slo) + " kept; nothing is simulated");
       return;
     }
     if (!node_.service_spread_known) {
@@ -193,7 +192,7 @@ class Planner {
 
   // A node that is f times as fast keeps a limit L at f times the rate at which this one keeps f L.
   bool serve() {
-    if (!demand_.promise) return true;
+    if (!demand_.slo) return true;
     if (promised()) {
       plan_.served_rate = plan_.machine_rate;
       return true;
@@ -209,13 +208,13 @@ class Planner {
         simulate_pages(idle,
                        take_arrivals(Arrivals::poisson(1e-3 * saturated_rate(idle, 1), 5), 5000),
                        demand_.lines_per_page, 7),
-        demand_.promise->percentile);
+        demand_.slo->percentile);
     refuse(fmt::format(
         "no measured setting meets {} on any number of machines: with {} one {} alone takes {:.3g} "
         "ms, {:.3g} ms too long; measure a smaller batch or more threads a process",
-        promise_text(*demand_.promise), knobs_text(node_.knobs),
+        slo_target(*demand_.slo), knobs_text(node_.knobs),
         demand_.lines_per_page.empty() ? "request" : "page", 1e3 * alone,
-        1e3 * std::max(0.0, alone - demand_.promise->seconds)));
+        1e3 * std::max(0.0, alone - demand_.slo->seconds)));
     return false;
   }
 
@@ -225,7 +224,7 @@ class Planner {
     row.samples_per_second = times(plan_.machine_rate, machines);
     const double each = demand_.requests_per_second / machines;
     row.busy_share = each / plan_.machine_rate.median;
-    const Interval& rate = demand_.promise ? plan_.served_rate : plan_.machine_rate;
+    const Interval& rate = demand_.slo ? plan_.served_rate : plan_.machine_rate;
     const double scale = rate.median / plan_.machine_rate.median;
     row.probability = share_of([&](double draw) { return draw * scale >= each; });
     if (on_trace()) {
@@ -235,7 +234,7 @@ class Planner {
           share_of([&](double draw) { return draw >= slowest * plan_.machine_rate.median; });
       return row;
     }
-    if (demand_.promise && !promised()) {
+    if (demand_.slo && !promised()) {
       row.latency_seconds = std::numeric_limits<double>::infinity();
       if (row.busy_share < 1) {
         const double lines = mean_requests(demand_.lines_per_page);
@@ -244,7 +243,7 @@ class Planner {
             std::max<std::size_t>(static_cast<std::size_t>(kQueueRequests / lines), 2000));
         row.latency_seconds = latency_quantile(
             simulate_pages(queue_of(node_, 1), arrivals, demand_.lines_per_page, kSeed),
-            demand_.promise->percentile);
+            demand_.slo->percentile);
       }
     }
     return row;
@@ -398,18 +397,18 @@ class Planner {
 
 namespace {
 
-// A run under a promise tells the rate for that promise and for looser ones, and no other.
-Status promise_fits(const NodeMeasurement& node, const CapacityDemand& demand) {
-  const auto kept = parse_promise(node.promise);
-  if (node.promise.empty() || !kept) return Status();
-  if (demand.promise && demand.promise->percentile <= kept->percentile &&
-      demand.promise->seconds >= kept->seconds) {
+// A run under an SLO tells the rate for that SLO and for looser ones, and no other.
+Status slo_fits(const NodeMeasurement& node, const CapacityDemand& demand) {
+  const auto kept = parse_slo(node.slo);
+  if (node.slo.empty() || !kept) return Status();
+  if (demand.slo && demand.slo->percentile <= kept->percentile &&
+      demand.slo->seconds >= kept->seconds) {
     return Status();
   }
   return Error{ErrorKind::usage,
                fmt::format("{} measured the rate that keeps {}: plan with --slo {}, or from a run "
                            "of tune --mode infer without --slo",
-                           node.source, promise_text(*kept), node.promise)};
+                           node.source, slo_target(*kept), node.slo)};
 }
 
 }  // namespace
@@ -422,14 +421,14 @@ Result<CapacityPlan> plan_capacity(const NodeMeasurement& node, const CapacityDe
   if (node.rates.empty() || median(node.rates) <= 0) {
     return Error{ErrorKind::invalid, node.source + ": no rate was measured"};
   }
-  OCRTUNE_TRY(promise_fits(node, demand));
+  OCRTUNE_TRY(slo_fits(node, demand));
   return Planner(node, demand).plan();
 }
 
 Result<CapacityPlan> plan_capacity(const std::vector<NodeMeasurement>& settings,
                                    const CapacityDemand& demand) {
   const NodeMeasurement& first = settings.front();
-  if (!demand.promise || !first.promise.empty() || settings.size() == 1) {
+  if (!demand.slo || !first.slo.empty() || settings.size() == 1) {
     return plan_capacity(first, demand);
   }
   constexpr int kRequestsToCompare = 20000;
@@ -451,7 +450,7 @@ Result<CapacityPlan> plan_capacity(const std::vector<NodeMeasurement>& settings,
             ? fmt::format("{} serves {:.3g} line images/s in time, the fastest setting {} {:.3g}",
                           knobs_text(best->knobs), most, knobs_text(first.knobs), served)
             : fmt::format("the fastest setting {} cannot meet {} at any rate",
-                          knobs_text(first.knobs), promise_text(*demand.promise)));
+                          knobs_text(first.knobs), slo_target(*demand.slo)));
   }
   return plan;
 }

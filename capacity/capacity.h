@@ -22,7 +22,7 @@
 #include "capacity/day_profile.h"
 #include "capacity/node_measurement.h"
 #include "probes/machine/machine.h"
-#include "trial/workloads/service/promise.h"
+#include "trial/workloads/service/slo.h"
 
 namespace ocrtune {
 
@@ -34,7 +34,7 @@ struct CapacityDemand {
   // Line images of pages as they were counted, in any order: the load above came as pages of so
   // many. Empty: it came as line images.
   std::vector<int> lines_per_page;
-  std::optional<Promise> promise;  // of a line image, or of a whole page
+  std::optional<LatencySlo> slo;  // of a line image, or of a whole page
   // Recorded arrivals in seconds from 0, of the whole load; the rate above is that of its busiest
   // minute. Machines take them in turn. Empty: Poisson at the rate.
   std::vector<double> trace;
@@ -66,9 +66,9 @@ struct ValidRange {
 // What would happen with this many machines.
 struct CapacityRow {
   int machines = 1;
-  Interval samples_per_second;  // together, without waiting for a promise
+  Interval samples_per_second;  // together, without waiting for an SLO
   double busy_share = 0;        // load / rate; inference
-  double latency_seconds = 0;   // at the promised percentile; 0: no promise; infinite: overload
+  double latency_seconds = 0;   // at the percentile of the SLO; 0: no SLO; infinite: overload
   Interval seconds;             // until training is done
   double probability = 0;       // that the demand is met
   std::optional<double> cost_per_hour;
@@ -81,7 +81,7 @@ struct CapacityPlan {
   Knobs knobs;                   // on each machine
   std::uint64_t peak_bytes = 0;  // on each machine; 0: unknown
   Interval machine_rate;         // samples per second of one machine
-  Interval served_rate;          // of one machine with the promise kept; zero without one
+  Interval served_rate;          // of one machine with the SLO met; zero without one
   bool extrapolated = false;
   std::string machine_kind;  // "this kind", or the other machine's name
   bool refused = false;

@@ -61,7 +61,7 @@ std::string peak_words(const CapacityPlan& plan, int count) {
   }
   std::string text = " at the " + demand.peak_time + " peak";
   if (demand.profile.parts.empty()) return text;
-  const Interval& each = demand.promise ? plan.served_rate : plan.machine_rate;
+  const Interval& each = demand.slo ? plan.served_rate : plan.machine_rate;
   const std::string times =
       times_above(demand.profile, count * each.median / mean_requests(demand.lines_per_page));
   return times.empty() ? text : text + " (" + times + ")";
@@ -74,15 +74,15 @@ std::string fewer_words(const CapacityPlan& plan) {
   const std::string start =
       fmt::format(" {} {} not enough{}: ", machines(row->machines),
                   row->machines == 1 ? "is" : "are", peak_words(plan, row->machines));
-  if (plan.demand.promise && row->latency_seconds <= 0) {  // measured, not simulated
+  if (plan.demand.slo && row->latency_seconds <= 0) {  // measured, not simulated
     return start +
            fmt::format("the load is {:.0f} % of what they serve in time.", 100 * row->busy_share);
   }
-  if (!plan.demand.promise || !std::isfinite(row->latency_seconds)) {
+  if (!plan.demand.slo || !std::isfinite(row->latency_seconds)) {
     return start + fmt::format("at {:.0f} % load the queue would grow without bound.",
                                100 * row->busy_share);
   }
-  return start + fmt::format("p{:g} would be {:.3g} ms.", 100 * plan.demand.promise->percentile,
+  return start + fmt::format("p{:g} would be {:.3g} ms.", 100 * plan.demand.slo->percentile,
                              1e3 * row->latency_seconds);
 }
 
@@ -103,7 +103,7 @@ std::string load_words(const CapacityPlan& plan) {
                         demand.peak_time.empty() ? format_duration(demand.busiest_seconds) + " in"
                                                  : "at " + demand.peak_time);
   }
-  if (demand.promise) text += " with " + promise_text(*demand.promise);
+  if (demand.slo) text += " with " + slo_target(*demand.slo);
   return text;
 }
 

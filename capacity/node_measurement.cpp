@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "base/stats.h"
 #include "base/text.h"
-#include "tuner/slo/promise_words.h"
+#include "tuner/slo/slo_words.h"
 #include "tuner/verdict/settings.h"
 
 namespace ocrtune {
@@ -134,9 +134,9 @@ Result<NodeMeasurement> assemble(const std::vector<Measured>& all, const std::st
   return node;
 }
 
-// Under a promise the search proves rates over a short time; only the full-length proof is claimed.
+// Under an SLO the search proves rates over a short time; only the full-length proof is claimed.
 void claim_what_was_proved(const RunRecord& run, NodeMeasurement& node) {
-  if (run.options.promise.empty()) return;
+  if (run.options.slo.empty()) return;
   if (const Trial* proof = proof_of(run, node.knobs)) {
     node.rates = {proof->samples_per_second};
     node.notes.emplace_back("the rate of one machine is the one that was proved at full length");
@@ -162,7 +162,7 @@ std::vector<Measured> measured_settings(const RunRecord& run, double noise) {
 // What belongs to the run and not to one of its settings.
 void describe(const RunRecord& run, double noise, NodeMeasurement& node) {
   node.mode = run.options.mode;
-  node.promise = run.options.promise;
+  node.slo = run.options.slo;
   node.noise = noise;
   const auto spread = step_spread(run, node.knobs);
   node.service_spread_known = spread.has_value();
@@ -219,7 +219,7 @@ Result<NodeMeasurement> measure_node(const RunRecord& run) {
 Result<std::vector<NodeMeasurement>> measure_settings(const RunRecord& run) {
   auto first = OCRTUNE_TRY(measure_node(run));
   std::vector<NodeMeasurement> nodes = {std::move(first)};
-  if (!run.options.promise.empty()) return nodes;
+  if (!run.options.slo.empty()) return nodes;
   const double noise = repeat_noise(run.trials, kPriorNoise);
   add_others(measured_settings(run, noise), nodes);
   for (std::size_t i = 1; i < nodes.size(); ++i) describe(run, noise, nodes[i]);

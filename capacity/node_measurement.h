@@ -1,7 +1,7 @@
 // What one machine was measured to do: the base of every capacity plan.
 //
 // Taken from a run's trials or from a recorded table: of a run the recommended setting, under a
-// promise with the rate that was proved at full length; of a table the fastest. The settings that
+// SLO with the rate that was proved at full length; of a table the fastest. The settings that
 // differ from it only in the number of processes form the scaling curve; those that differ only in
 // the batch tell how long a batch of k takes.
 #pragma once
@@ -33,7 +33,7 @@ struct NodeMeasurement {
   ServiceTimes service;              // of one process, for a batch of k
   bool service_spread_known = false;
   bool batch_cost_known = false;  // else a part-filled batch is taken to last as long as a full one
-  std::string promise;            // `rates` are the highest that keep it; empty: saturated ones
+  std::string slo;                // `rates` are the highest that keep it; empty: saturated ones
   double usable_cores = 0;        // 0: unknown
   double core_multiply_adds_per_second = 0;  // of one core; 0: unknown
   std::uint64_t memory_bytes = 0;

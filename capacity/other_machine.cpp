@@ -68,10 +68,10 @@ Status check_scalable(const NodeMeasurement& node) {
                  node.source + " does not say how many cores the measured machine has" +
                      "; a table states them in its first line: # cores=64"};
   }
-  if (!node.promise.empty()) {
+  if (!node.slo.empty()) {
     return Error{ErrorKind::unsupported,
                  node.source +
-                     " measured a rate under a promise, which other cores change in a way "
+                     " measured a rate under a latency target, which other cores change in a way "
                      "that is not known: plan from a run of tune --mode infer without --slo"};
   }
   return Status();

@@ -142,7 +142,7 @@ double mean_requests(const std::vector<int>& requests_per_page) {
   return sum / static_cast<double>(requests_per_page.size());
 }
 
-double highest_rate(const QueueModel& model, const Promise& promise, std::uint64_t seed,
+double highest_rate(const QueueModel& model, const LatencySlo& slo, std::uint64_t seed,
                     int requests, const std::vector<int>& requests_per_page) {
   const double each = mean_requests(requests_per_page);
   const auto pages = std::max<std::size_t>(static_cast<std::size_t>(requests / each), 2000);
@@ -151,7 +151,7 @@ double highest_rate(const QueueModel& model, const Promise& promise, std::uint64
     std::vector<double> arrivals = unit;
     for (double& at : arrivals) at /= rate;
     return latency_quantile(simulate_pages(model, arrivals, requests_per_page, seed),
-                            promise.percentile) <= promise.seconds;
+                            slo.percentile) <= slo.seconds;
   };
   double high = saturated_rate(model, seed) / each;
   double low = high * kIdleShare;

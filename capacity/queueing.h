@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "trial/workloads/service/promise.h"
+#include "trial/workloads/service/slo.h"
 
 namespace ocrtune {
 
@@ -33,7 +33,7 @@ ServiceDraw measured_service(ServiceTimes times);
 struct QueueModel {
   int servers = 1;
   int batch = 1;              // requests that one server takes at once, at most
-  double linger_seconds = 0;  // how long the first of a batch waits for company
+  double linger_seconds = 0;  // how long the first of a batch waits to fill
   ServiceDraw service;
 };
 
@@ -66,7 +66,7 @@ double mean_requests(const std::vector<int>& requests_per_page);  // 1 where it 
 // latency target, to 0.2 %; 0 when even a single one at a time violates it. Every rate sees the
 // same random numbers, so noise does not hide the order of rates. `requests` bounds how many are
 // simulated.
-double highest_rate(const QueueModel& model, const Promise& promise, std::uint64_t seed,
+double highest_rate(const QueueModel& model, const LatencySlo& slo, std::uint64_t seed,
                     int requests = 200000, const std::vector<int>& requests_per_page = {});
 
 }  // namespace ocrtune

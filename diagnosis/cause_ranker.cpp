@@ -388,7 +388,7 @@ std::vector<Cause> CauseRanker::sum_up() const {
 std::vector<Cause> CauseRanker::rank() {
   hear_logs();
   hear_vanished_workers();
-  doubt_foreign_kills();
+  doubt_kills_by_others();
   hear_exit_code();
   sigkill_ = std::any_of(clues_.begin(), clues_.end(), is_sigkill);
   hear_counters();

@@ -51,7 +51,7 @@ class CauseRanker {
   void hear_last_notes();
   // outside_evidence.cpp: exit code, counters, kernel
   void weigh_kernel_kill(const Finding& finding, Clue& clue) const;
-  void doubt_foreign_kills();
+  void doubt_kills_by_others();
   void hear_exit_code();
   void hear_counters();
   void settle_sigkill();

@@ -78,7 +78,7 @@ void CauseRanker::weigh_kernel_kill(const Finding& finding, Clue& clue) const {
 
 // Kernel lines of another kill: long before or after the SIGKILL that the logs tell of. Another pid
 // alone says less, because containers number their processes anew.
-void CauseRanker::doubt_foreign_kills() {
+void CauseRanker::doubt_kills_by_others() {
   constexpr double kFarApart = 600;
   const std::vector<std::string> pids = killed_pids(clues_);
   for (Clue& kernel : clues_) {

@@ -43,7 +43,7 @@ class NullTarget final : public LoadTarget {
 void print_speed(const char* name, LoadTarget& target, double rate, double seconds) {
   LoadPlan plan;
   plan.max_seconds = seconds;
-  plan.promise = Promise{0.99, 0.05};
+  plan.slo = LatencySlo{0.99, 0.05};
   plan.stop_when_decided = false;
   const double before = thread_cpu_seconds();
   const LoadResult result = run_load(target, steady_clock(), Arrivals::poisson(rate, 1), plan);

@@ -22,7 +22,7 @@ struct Case {
   std::string name;
   int servers;
   std::function<double(Random&)> service;
-  Promise promise;
+  LatencySlo slo;
 };
 
 // Services of 1 ms in the mean.
@@ -36,7 +36,7 @@ double true_capacity(const Case& one) {
   model.servers = one.servers;
   model.service = [&](Random& random, int) { return one.service(random); };
   // log(share over the limit) is nearly a line in the rate: fit it where it crosses 1 - p.
-  const double near = highest_rate(model, one.promise, 1, 300000);
+  const double near = highest_rate(model, one.slo, 1, 300000);
   std::vector<double> rates, logs;
   for (int i = -3; i <= 3; ++i) {
     rates.push_back(near * (1 + 0.006 * i));
@@ -44,7 +44,7 @@ double true_capacity(const Case& one) {
     const QueueRun run =
         simulate_queue(model, take_arrivals(Arrivals::poisson(rates.back(), seed), 4000000), seed);
     double over = 0;
-    for (const double latency : run.latency_seconds) over += latency > one.promise.seconds;
+    for (const double latency : run.latency_seconds) over += latency > one.slo.seconds;
     logs.push_back(std::log(over / static_cast<double>(run.latency_seconds.size())));
   }
   const double mean_rate = mean(rates);
@@ -54,7 +54,7 @@ double true_capacity(const Case& one) {
     spread += (rates[i] - mean_rate) * (rates[i] - mean_rate);
   }
   slope /= spread;
-  return mean_rate + (std::log(1 - one.promise.percentile) - mean(logs)) / slope;
+  return mean_rate + (std::log(1 - one.slo.percentile) - mean(logs)) / slope;
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ int main(int argc, char** argv) {
       service.seed = static_cast<std::uint64_t>(run) + 1;
       SimulatedServer server(service);
       SloSearchOptions options;
-      options.promise = one.promise;
+      options.slo = one.slo;
       options.budget_seconds = budget;
       options.seed = static_cast<std::uint64_t>(run) * 7919 + 1;
       const auto found = find_highest_rate(server, server.clock(), options);

@@ -14,7 +14,7 @@ namespace {
 Result<int> run_infer_trial_process(const std::string& text) {
   const auto spec = OCRTUNE_TRY(parse_infer_trial_spec(text));
   auto events = OCRTUNE_TRY(EventWriter::from_environment());
-  const bool load = spec.foreign() || !spec.promise.empty();
+  const bool load = spec.user_service() || !spec.slo.empty();
   const bool done = load ? run_load_trial(spec, events) : run_infer_trial(spec, events);
   return done ? kExitOk : kExitNegative;
 }

@@ -101,9 +101,10 @@ Result<CapacityDemand> demand_of(const PlanFlags& flags) {
     return Error{ErrorKind::usage, "training needs both --samples N and --deadline T"};
   }
   if (training && !flags.slo.empty()) {
-    return Error{ErrorKind::usage,
-                 "--slo is a promise of inference; it goes with --rate, --daily, --profile or "
-                 "--trace"};
+    return Error{
+        ErrorKind::usage,
+        "--slo is a latency target of inference; it goes with --rate, --daily, --profile or "
+        "--trace"};
   }
   if (!flags.peak_factor.empty() && (flags.daily.empty() || !flags.profile.empty())) {
     return Error{ErrorKind::usage, "--peak-factor goes with --daily (a --profile has its own)"};
@@ -140,9 +141,9 @@ Result<CapacityDemand> demand_of(const PlanFlags& flags) {
     demand.deadline_seconds = *deadline;
   }
   if (!flags.slo.empty()) {
-    const auto promise = parse_promise(flags.slo);
-    if (!promise) return Error{ErrorKind::usage, "--slo " + promise.error().what};
-    demand.promise = *promise;
+    const auto slo = parse_slo(flags.slo);
+    if (!slo) return Error{ErrorKind::usage, "--slo " + slo.error().what};
+    demand.slo = *slo;
   }
   if (!flags.cost.empty()) {
     demand.cost_per_hour = OCRTUNE_TRY(above_zero("--cost-per-hour", flags.cost));
@@ -175,8 +176,8 @@ Result<int> run_plan(const PlanFlags& flags) {
   auto demand = OCRTUNE_TRY(demand_of(flags));
   auto settings = OCRTUNE_TRY(measurements_of(flags, demand));
   const NodeMeasurement& first = settings.front();
-  if (demand.inference() && !demand.promise && !first.promise.empty()) {
-    demand.promise = *parse_promise(first.promise);  // the one that was measured
+  if (demand.inference() && !demand.slo && !first.slo.empty()) {
+    demand.slo = *parse_slo(first.slo);  // the one that was measured
   }
   if (!flags.machine.empty()) {
     const auto machine = OCRTUNE_TRY(read_machine(flags.machine));

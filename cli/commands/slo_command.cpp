@@ -1,4 +1,4 @@
-// ocrtune slo: the highest rate at which a server or a command keeps a latency promise.
+// ocrtune slo: the highest rate at which a server or a command keeps a latency SLO.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -19,7 +19,7 @@ namespace ocrtune {
 namespace {
 
 struct SloFlags {
-  std::string promise, url, budget = "2m", trace;
+  std::string slo, url, budget = "2m", trace;
   std::vector<std::string> inputs;
   std::vector<std::string> command;
   std::uint64_t seed = 1;
@@ -28,8 +28,8 @@ struct SloFlags {
 
 Result<int> run_slo(const SloFlags& flags) {
   SloSearchOptions options;
-  const auto promise = OCRTUNE_TRY(parse_promise(flags.promise));
-  options.promise = promise;
+  const auto slo = OCRTUNE_TRY(parse_slo(flags.slo));
+  options.slo = slo;
   if (flags.url.empty() == flags.command.empty()) {
     return Error{ErrorKind::usage, "give either --url URL or a command after --"};
   }
@@ -60,7 +60,7 @@ Result<int> run_slo(const SloFlags& flags) {
   const auto found = OCRTUNE_TRY(find_highest_rate(*target, steady_clock(), options));
   if (!target->ended().empty()) return Error{ErrorKind::failed, target->ended()};
   const std::string page =
-      flags.json ? slo_json(found, promise) : slo_text(found, promise, terminal_width(stdout));
+      flags.json ? slo_json(found, slo) : slo_text(found, slo, terminal_width(stdout));
   std::fputs(page.c_str(), stdout);
   if (interrupted()) return kExitInterrupted;
   return found.found ? kExitOk : kExitNegative;
@@ -70,7 +70,7 @@ Result<int> run_slo(const SloFlags& flags) {
 
 CommandRun declare_slo(Flags& cli) {
   auto flags = std::make_shared<SloFlags>();
-  cli.argument("target", flags->promise, "Latency target, such as p99=50ms: 99 % answered in 50 ms")
+  cli.argument("target", flags->slo, "Latency target, such as p99=50ms: 99 % answered in 50 ms")
       .require(
           "name the latency target, for example: ocrtune slo p99=50ms --url "
           "http://127.0.0.1:8080/");

@@ -1,4 +1,4 @@
-// A run out of the store, judged: what show, report and whoever looks back start from.
+// A run out of the store, judged: what show, report and comparisons start from.
 #pragma once
 
 #include <string>

@@ -68,7 +68,8 @@ std::string gain_text(const Verification& verification) {
 void print_text(const RunRecord& run, const Verification& verification) {
   const int samples = verification.clean_samples + verification.discarded_samples;
   const std::string text = fmt::format(
-      "recommended  {}\n  then {}\n  now  {}, {} at most; {} of {} samples spoilt by other load\n"
+      "recommended  {}\n  then {}\n  now  {}, {} at most; {} of {} windows discarded for other "
+      "load\n"
       "baseline     {}\n  then {}\n  now  {}\n{}"
       "{} trials in {}\n{}: {} (run {})\n",
       knobs_text(verification.recommended), rate_text(verification.rate_then),
@@ -96,7 +97,7 @@ class VerifyLines : public SessionObserver {
     const std::string rate =
         fmt::format("{} samples/s{}", format_count(trial.samples_per_second),
                     discarded == 0 ? std::string()
-                                   : fmt::format(", {} of {} samples spoilt by other load",
+                                   : fmt::format(", {} of {} windows discarded for other load",
                                                  discarded, trial.samples.size()));
     std::fprintf(stderr, "%s: %s\n", knobs_text(trial.knobs).c_str(),
                  trial.ok() ? rate.c_str() : std::string(outcome_name(trial.outcome)).c_str());

@@ -64,7 +64,7 @@ void print_trial(const Trial& trial) {
                 format_duration(sample.step.compute_seconds).c_str(),
                 format_duration(sample.step.all_reduce_seconds).c_str(),
                 format_duration(sample.step.wait_seconds).c_str(),
-                sample.clean() ? "" : "; spoilt: ", sample.interference.spoilt_by.c_str());
+                sample.clean() ? "" : "; discarded: ", sample.interference.spoilt_by.c_str());
   }
   for (const std::string& line : trial.evidence) std::printf("  %s\n", line.c_str());
   if (!trial.ok() && !trial.log_tail.empty()) std::printf("%s\n", trial.log_tail.c_str());

@@ -115,7 +115,7 @@ class TuneLine : public SessionObserver {
   }
 
   void proves() override {
-    if (is_terminal(stderr)) line_->note("proving the winner's promise at full length");
+    if (is_terminal(stderr)) line_->note("proving the winner's rate at full length");
   }
 
  private:

@@ -53,7 +53,7 @@ Status read_lists(TuneFlags& flags) {
 // Durations and sizes, each error naming its flag.
 Status read_amounts(TuneFlags& flags) {
   RunOptions& options = flags.options;
-  if (flags.budget.empty()) flags.budget = options.promise.empty() ? "5m" : "15m";
+  if (flags.budget.empty()) flags.budget = options.slo.empty() ? "5m" : "15m";
   options.trial_seconds = default_trial_seconds(options);
   const auto budget = parse_duration(flags.budget);
   if (!budget) return Error{ErrorKind::usage, "--budget: " + budget.error().what};

@@ -6,8 +6,8 @@
 #include "trial/workloads/engine_infer/line_list.h"
 #include "trial/workloads/service/arrivals.h"
 #include "trial/workloads/service/http_target.h"
-#include "trial/workloads/service/promise.h"
 #include "trial/workloads/service/served_target.h"
+#include "trial/workloads/service/slo.h"
 #include "tuner/slo/load_trial.h"
 
 namespace ocrtune {
@@ -17,20 +17,20 @@ Error usage(std::string what) { return Error{ErrorKind::usage, std::move(what)};
 
 Status check_together(const RunOptions& options) {
   if (!options.infers()) {
-    const bool any = !options.promise.empty() || !options.url.empty() || !options.trace.empty() ||
+    const bool any = !options.slo.empty() || !options.url.empty() || !options.trace.empty() ||
                      !options.inputs.empty() || !options.checkpoint.empty();
     return any ? Status(usage("--slo, --url, --trace, --input and --checkpoint need --mode infer"))
                : Status();
   }
-  if (!options.trace.empty() && options.promise.empty()) {
-    return usage("--trace gives the arrivals of a promise: it needs --slo p99=50ms");
+  if (!options.trace.empty() && options.slo.empty()) {
+    return usage("--trace gives the arrivals for a latency target: it needs --slo p99=50ms");
   }
-  const bool foreign = !options.url.empty() || !options.command.empty();
-  if (!options.inputs.empty() && !foreign) {
+  const bool external = !options.url.empty() || !options.command.empty();
+  if (!options.inputs.empty() && !external) {
     return usage("--input is what your own server is sent; for the core give --data");
   }
-  if (!foreign) return Status();
-  if (!options.serves() && !options.promise.empty()) {
+  if (!external) return Status();
+  if (!options.serves() && !options.slo.empty()) {
     return usage(
         "--slo sends requests to the command, so it cannot be judged by its log: leave "
         "--log-reader and --preset out");
@@ -49,7 +49,7 @@ void declare_inference_flags(Flags& cli, RunOptions& options, InferenceFlags& fl
              "Tune training, or inference with the built-in engine or a service of your own")
       .one_of({"train", "infer"})
       .under(title);
-  cli.option("--slo", options.promise, "TARGET",
+  cli.option("--slo", options.slo, "TARGET",
              "Prefer the highest rate that meets this latency target: p99=50ms")
       .under(title);
   cli.option("--trace", options.trace, "FILE",
@@ -73,9 +73,9 @@ Status read_inference(RunOptions& options, const InferenceFlags& flags, const st
                       bool model_given) {
   OCRTUNE_TRY(check_together(options));
   if (!options.infers()) return Status();
-  if (!options.promise.empty()) {
-    const auto promise = parse_promise(options.promise);
-    if (!promise) return usage("--slo: " + promise.error().what);
+  if (!options.slo.empty()) {
+    const auto slo = parse_slo(options.slo);
+    if (!slo) return usage("--slo: " + slo.error().what);
   }
   if (!options.trace.empty()) {
     OCRTUNE_TRY(read_trace(options.trace));
@@ -108,8 +108,8 @@ Status read_inference(RunOptions& options, const InferenceFlags& flags, const st
 }
 
 double default_trial_seconds(const RunOptions& options) {
-  const auto promise = parse_promise(options.promise);
-  if (!options.promise.empty() && promise) return load_trial_seconds(promise->seconds);
+  const auto slo = parse_slo(options.slo);
+  if (!options.slo.empty() && slo) return load_trial_seconds(slo->seconds);
   const bool service =
       options.infers() && options.serves() && (!options.command.empty() || !options.url.empty());
   return service ? 6 : RunOptions().trial_seconds;

@@ -22,7 +22,7 @@ Error unknown_backend(const std::string& name) {
 const std::vector<BackendRow>& backend_table() {
   static const std::vector<BackendRow> table = {
       {"onednn", "oneDNN convolutions and products, own vector loops for the rest"},
-      {"reference", "plain loops, the judge of the others; slow"},
+      {"reference", "plain loops, the reference for the others; slow"},
   };
   return table;
 }

@@ -72,13 +72,14 @@ constexpr double kCheckGoal = 0.01;
 
 // Of each gradient tensor, then of the loss.
 Result<std::vector<double>> batch_errors(const GradientCheck& check, const GradientMaker& make,
-                                         Network& judge, int attempt) {
+                                         Network& reference_network, int attempt) {
   const Batch batch = draw_check_batch(check, attempt);
   const Graph& graph = *check.graph;
   std::vector<float> statistics(check.statistics.begin(), check.statistics.end());
   std::vector<float> ours(graph.parameter_floats), theirs(graph.parameter_floats);
   const CtcLoss loss = OCRTUNE_TRY(make(batch, ours));
-  const CtcLoss expected = OCRTUNE_TRY(judge.train(batch, check.parameters, statistics, theirs));
+  const CtcLoss expected =
+      OCRTUNE_TRY(reference_network.train(batch, check.parameters, statistics, theirs));
   std::vector<double> errors = relative_errors(graph, ours, theirs);
   if (check.ends_alone) errors.erase(errors.begin(), errors.end() - 1);
   errors.push_back(std::fabs(loss.mean - expected.mean) / std::fabs(expected.mean));
@@ -89,10 +90,11 @@ Result<std::vector<double>> batch_errors(const GradientCheck& check, const Gradi
 
 Result<double> gradient_error(const GradientCheck& check, const GradientMaker& make) {
   const std::unique_ptr<Backend> reference = make_reference_backend();
-  Network judge(*check.graph, *reference);
+  Network reference_network(*check.graph, *reference);
   std::vector<double> least;
   for (int attempt = 0; attempt < kCheckAttempts; ++attempt) {
-    const std::vector<double> errors = OCRTUNE_TRY(batch_errors(check, make, judge, attempt));
+    const std::vector<double> errors =
+        OCRTUNE_TRY(batch_errors(check, make, reference_network, attempt));
     if (least.empty()) least = errors;
     // NaN stays: it is not bad luck.
     std::transform(least.begin(), least.end(), errors.begin(), least.begin(),

@@ -26,7 +26,7 @@ namespace {
 constexpr std::size_t kLine = 64 / sizeof(float);          // shares begin at whole cache lines
 constexpr std::size_t kMaxMessage = std::size_t{1} << 28;  // floats; MPI counts in int
 constexpr int kTagRounds =
-    8192;  // parts under way at once are far fewer; MPI promises tags to 32767
+    8192;  // parts under way at once are far fewer; MPI guarantees tags to 32767
 
 constexpr int kTellTag = 2 * kTagRounds;
 

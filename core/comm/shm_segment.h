@@ -1,9 +1,9 @@
 // The shared memory segment of the ranks of one host: one slot for each rank, then its gradients.
 //
 // Every rank opens the name that the launcher gave; the first makes the control part, the last
-// removes the name, so that nothing is left behind whoever is killed later. Gradient pages are
-// reserved by the rank that uses them: they lie on its NUMA node, and a full /dev/shm is an error
-// here instead of a SIGBUS later.
+// removes the name, so that nothing is left behind no matter which process is killed later.
+// Gradient pages are reserved by the rank that uses them: they lie on its NUMA node, and a full
+// /dev/shm is an error here instead of a SIGBUS later.
 #pragma once
 
 #include <atomic>

@@ -67,7 +67,7 @@ class LayerCheck {
     for (float& one : out) one = Value(static_cast<float>(random_.uniform(-1, 1)));
     return out;
   }
-  // A bf16 copy of the weights is what products read, so the judge gets weights that it holds.
+  // A bf16 copy of the weights is what products read, so the reference gets weights that it holds.
   LayerNumbers draw(const Layer& layer, const std::vector<Shape>& inputs, const Shape& output) {
     LayerNumbers out;
     for (const Shape& shape : inputs) {

@@ -1,5 +1,5 @@
 // The activation functions and their derivatives, one number at a time: the definition that the
-// vectorised loops are judged by.
+// vectorised loops are checked against.
 #pragma once
 
 #include <cmath>

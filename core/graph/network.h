@@ -46,7 +46,7 @@ class Network {
   Result<std::span<const float>> infer(const Batch& batch, std::span<const float> parameters,
                                        std::span<const float> statistics);
 
-  // A promise: all further calls are infer with the same parameters, which never change. Operators
+  // A contract: all further calls are infer with the same parameters, which never change. Operators
   // then keep the weights in the order that their kernels read: as many bytes again as the weights.
   void fix_parameters();
 

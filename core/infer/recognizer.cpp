@@ -167,11 +167,11 @@ Result<double> NetworkRecognizer::check_against_reference() {
   if (!trained) return trained.error();
   const std::span<float> all{trained->floats(),
                              trained_.parameter_floats + trained_.statistic_floats};
-  Network judge(trained_, *reference);
+  Network reference_network(trained_, *reference);
   const auto rows = OCRTUNE_TRY(maker_.infer(batch));
   const std::vector<float> ours(rows.begin(), rows.end());
-  const auto theirs = OCRTUNE_TRY(judge.infer(batch, all.first(trained_.parameter_floats),
-                                              all.subspan(trained_.parameter_floats)));
+  const auto theirs = OCRTUNE_TRY(reference_network.infer(
+      batch, all.first(trained_.parameter_floats), all.subspan(trained_.parameter_floats)));
   double difference = 0, size = 0;
   for (std::size_t i = 0; i < ours.size(); ++i) {
     const auto expected = static_cast<double>(theirs[i]);

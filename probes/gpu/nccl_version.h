@@ -1,4 +1,4 @@
-// Which NCCL a program started here would load. For the GPU worker: it runs foreign code.
+// Which NCCL a program started here would load. For the GPU worker: it runs code of others.
 #pragma once
 
 #include <string>

@@ -87,7 +87,7 @@ struct NvmlApi {
 };
 
 // Opens the library for the life of the process; `path` "" takes libnvidia-ml.so.1 by the usual
-// search. missing: not there; invalid: there, but not NVML. Runs foreign code: call it only in a
+// search. missing: not there; invalid: there, but not NVML. Runs code of others: call it only in a
 // process that may hang or die.
 Result<NvmlApi> open_nvml(const std::string& path);
 

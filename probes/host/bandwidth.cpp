@@ -121,7 +121,7 @@ Plateau climb(const BandwidthPlan& plan, double begin) {
     at.bytes_per_second = at.flat ? std::max(speed, at.bytes_per_second) : speed;
     at.bytes = bytes;
     const bool room = 2 * bytes <= most;
-    // The next rung takes about twice as long as this one, first touch included.
+    // The next size takes about twice as long as this one, first touch included.
     const double spent = steady_clock().now_seconds() - now;
     if (at.flat || !room || steady_clock().now_seconds() + 2 * spent > climb_until) return at;
     bytes *= 2;

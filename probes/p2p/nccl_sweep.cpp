@@ -13,7 +13,7 @@ namespace {
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
-constexpr double kWorthIt = 1.01;  // the low end of the interval must promise at least so much
+constexpr double kWorthIt = 1.01;  // the low end of the interval must be at least so much
 
 Settings with(Settings base, const Settings& more) {
   base.insert(base.end(), more.begin(), more.end());

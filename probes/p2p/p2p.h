@@ -2,7 +2,7 @@
 //
 // A pure function of facts. Drivers, topology tools and even copies whose bytes arrive can all say
 // yes on machines where every collective hangs, because a copy followed by a wait is a weaker
-// promise than what NCCL's resident kernels need. So nothing here is P2P_OK unless a copy, an
+// guarantee than what NCCL's resident kernels need. So nothing here is P2P_OK unless a copy, an
 // in-kernel handshake and a real collective were each run and checked; a failure overrides a
 // driver's yes, and a pass never overrides its no. An out-of-memory kill is considered before any
 // blame of P2P: a loader worker that ends by SIGKILL is that far more often.

@@ -152,7 +152,7 @@ class Ladder {
     });
   }
 
-  // Our processes are gone: whoever is still busy without any has been wedged by the step. The
+  // Our processes are gone: a GPU that is still busy without any has been wedged by the step. The
   // driver's figure is a mean over up to a second, so a busy GPU is looked at again.
   bool any_wedged() {
     for (int look = 0; look < 3; ++look) {

@@ -237,14 +237,15 @@ const std::vector<Phrase>& phrase_table() {
       {"Assumptions", "假设"},
       {"Latency against rate", "延迟与请求速率"},
       {"Latency by rate", "不同请求速率下的延迟"},
-      {"Latency at each rate tried: ● at the promised percentile, a small dot the median. Green "
+      {"Latency at each rate tried: ● at the percentile of the target, a small dot the median. "
+       "Green "
        "kept, "
        "red broken, grey undecided.",
        "各请求速率下的延迟：● 为承诺的百分位，小点为中位数。绿色守住，红色未守住，灰色未定。"},
       {"requests/s →", "请求/秒 →"},
       {"latency in ms ↑", "延迟（毫秒）↑"},
       {"requests/s", "请求/秒"},
-      {"promise", "承诺"},
+      {"target", "目标"},
       {"median in ms", "中位数（毫秒）"},
       {"requests", "请求数"},
       {"too late", "超时数"},
@@ -270,7 +271,7 @@ const std::vector<Phrase>& phrase_table() {
       {"Seed", "随机种子"},
       {"Search ended by", "搜索结束原因"},
       {"Spread between repeats", "重复测量的离散度"},
-      {"Samples spoilt by other load", "受其他负载干扰的采样"},
+      {"Windows discarded for other load", "受其他负载干扰的采样"},
   };
   return kTable;
 }

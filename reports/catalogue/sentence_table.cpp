@@ -75,7 +75,7 @@ const std::vector<Phrase>& sentence_table() {
        "在搜索因{2}结束之前，没有证实任何速率能使 p{0} 低于 {1}"},
       {"no rate keeps p{} under {}: one request at a time already takes {} ms at p{}, {} ms too "
        "long ({} "
-       "times the promise)",
+       "times the target)",
        "没有速率能使 p{} 低于 {}：逐个请求时 p{3} 已需 {2} 毫秒，超出 {4} 毫秒（承诺的 {5} 倍）"},
       {"no rate worth serving keeps p{} under {}: one request alone takes {} ms at p{}, which "
        "leaves no "
@@ -85,7 +85,7 @@ const std::vector<Phrase>& sentence_table() {
        "只测量了一台机器；未测量过超过 100 台的负载均衡"},
       {"machines share nothing but a load balancer that divides evenly",
        "机器之间只共享均匀分配的负载均衡器"},
-      {"no --slo was given: the count keeps up with the load and promises no latency",
+      {"no --slo was given: the count keeps up with the load and names no latency target",
        "未给出 --slo：机器数能跟上负载，但不承诺延迟"},
       {"the spread of service times was not measured; {} % is assumed",
        "未测量服务时间的离散度；假设为 {} %"},

@@ -226,7 +226,7 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "或可证实某个速率。"},
     {ReasonCode::target_missed,
      "No setting keeps {}: the nearest, {}, takes {} ms for one request alone, {} ms too long "
-     "({} times the promise).",
+     "({} times the target).",
      "没有设置满足延迟目标（{}）：最接近的 {} 处理单个请求需 {} 毫秒，超出 {} 毫秒（目标的 {} "
      "倍）。"},
     {ReasonCode::launch_at_target, "Launch with {}: {} requests/s with {}, {}.",

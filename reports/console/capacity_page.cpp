@@ -36,7 +36,7 @@ Json demand_json(const CapacityDemand& demand) {
   json["daily_requests"] = known(demand.daily_requests);
   json["peak_factor"] = demand.peak_factor;
   json["peak_time"] = demand.peak_time.empty() ? Json() : Json(demand.peak_time);
-  json["promise"] = demand.promise ? Json(promise_text(*demand.promise)) : Json();
+  json["promise"] = demand.slo ? Json(slo_target(*demand.slo)) : Json();
   json["samples"] = known(demand.samples);
   json["epochs"] = demand.epochs;
   json["deadline_seconds"] = known(demand.deadline_seconds);
@@ -155,12 +155,12 @@ std::string capacity_text(const CapacityPlan& plan, int width) {
                       plan.valid_range.reason);
   if (!plan.rows.empty()) {
     Table table({"machines", "line images/s", plan.demand.inference() ? "busy" : "takes",
-                 plan.demand.promise ? "latency" : "", "holds", "cost/h"});
+                 plan.demand.slo ? "latency" : "", "holds", "cost/h"});
     for (const CapacityRow& row : plan.rows) {
       const std::string middle = plan.demand.inference() ? format_percent(row.busy_share)
                                                          : format_duration(row.seconds.median);
       std::string latency;
-      if (plan.demand.promise) {
+      if (plan.demand.slo) {
         latency = row.latency_seconds <= 0 ? ""
                   : std::isfinite(row.latency_seconds)
                       ? fmt::format("{:.3g} ms", 1e3 * row.latency_seconds)

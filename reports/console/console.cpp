@@ -11,7 +11,7 @@
 #include "reports/catalogue/reasons.h"
 #include "reports/catalogue/verdict.h"
 #include "trial/observe/gpu_places.h"
-#include "trial/workloads/service/promise.h"
+#include "trial/workloads/service/slo.h"
 #include "tuner/verdict/explain.h"
 #include "tuner/verdict/settings.h"
 
@@ -114,9 +114,9 @@ void add_answer(Lines& lines, const RunRecord& run) {
             fmt::format("{} {}/s, {}", rate_text(recommended.samples_per_second),
                         run.options.counts_requests() ? "requests" : "samples", rate_basis(run)));
   if (!result.inconclusive.empty()) lines.whole("open", sentence(result.inconclusive));
-  if (!run.options.promise.empty()) {
-    const auto promise = parse_promise(run.options.promise);
-    if (promise) lines.add("promise", promise_text(*promise));
+  if (!run.options.slo.empty()) {
+    const auto slo = parse_slo(run.options.slo);
+    if (slo) lines.add("promise", slo_target(*slo));
   }
   if (result.baseline.trials > 0) {
     const std::string whose = !run.options.baseline_guessed() ? "your setting"
@@ -190,7 +190,7 @@ void add_neighbours(Lines& lines, const char* label, const std::vector<Neighbour
 }
 
 std::string noise_text(const RunRecord& run) {
-  return fmt::format("{} between repeats; {} of {} samples spoilt by other load",
+  return fmt::format("{} between repeats; {} of {} windows discarded for other load",
                      noise_words(run.result), run.result.discarded_samples, count_samples(run));
 }
 

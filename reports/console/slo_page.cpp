@@ -12,13 +12,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const char* verdict_name(PromiseVerdict verdict) {
+const char* verdict_name(SloVerdict verdict) {
   switch (verdict) {
-    case PromiseVerdict::kept:
+    case SloVerdict::met:
       return "kept";
-    case PromiseVerdict::broken:
+    case SloVerdict::violated:
       return "broken";
-    case PromiseVerdict::undecided:
+    case SloVerdict::undecided:
       return "undecided";
   }
   return "";
@@ -41,8 +41,8 @@ Json probe_json(const RateProbe& probe) {
 
 }  // namespace
 
-std::string slo_text(const SloSearchResult& result, const Promise& promise, int width) {
-  const double percent = std::round(promise.percentile * 1e4) / 100;
+std::string slo_text(const SloSearchResult& result, const LatencySlo& slo, int width) {
+  const double percent = std::round(slo.percentile * 1e4) / 100;
   std::string text = result.words + ".\n\n";
   text += fmt::format(
       "One request at a time: p{:g} {:.4g} ms; at most {:.4g} requests/s in a closed "
@@ -64,13 +64,13 @@ std::string slo_text(const SloSearchResult& result, const Promise& promise, int 
   return text + "\n" + console_table(table, width);
 }
 
-std::string slo_json(const SloSearchResult& result, const Promise& promise) {
+std::string slo_json(const SloSearchResult& result, const LatencySlo& slo) {
   Json json;
   json["schema"] = 1;
   json["answer"] = result.words;
-  json["promise"] = promise_text(promise);
-  json["promise_percentile"] = promise.percentile;
-  json["promise_seconds"] = promise.seconds;
+  json["promise"] = slo_target(slo);
+  json["promise_percentile"] = slo.percentile;
+  json["promise_seconds"] = slo.seconds;
   json["found"] = result.found;
   json["requests_per_second"] = known_value(result.requests_per_second);
   json["confirmed"] = result.confirmed;

@@ -7,7 +7,7 @@
 
 namespace ocrtune {
 
-std::string slo_text(const SloSearchResult& result, const Promise& promise, int width);
-std::string slo_json(const SloSearchResult& result, const Promise& promise);
+std::string slo_text(const SloSearchResult& result, const LatencySlo& slo, int width);
+std::string slo_json(const SloSearchResult& result, const LatencySlo& slo);
 
 }  // namespace ocrtune

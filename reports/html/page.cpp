@@ -156,7 +156,7 @@ std::string reproduce_section(const RunRecord& run) {
                   result.noise_measured ? html_text(format_percent(result.noise))
                                         : say("not measured (each setting ran once)")});
   rows.push_back(
-      {say("Samples spoilt by other load"), fmt::format("{}", result.discarded_samples)});
+      {say("Windows discarded for other load"), fmt::format("{}", result.discarded_samples)});
   return section_html("reproduce", "Reproduce", table_html({"What", "Value"}, rows, "facts"));
 }
 

@@ -79,7 +79,7 @@ class LatencyDrawing {
  public:
   explicit LatencyDrawing(const LatencyDocument& latency)
       : latency_(latency), svg_(kWidth, kHeight, say_attribute("aria-label", "Latency by rate")) {
-    double rate = 0, low = 1e9, high = latency.promise_seconds;
+    double rate = 0, low = 1e9, high = latency.slo_seconds;
     for (const auto& point : latency.points) {
       rate = std::max(rate, point.requests_per_second);
       for (const double seconds : {point.latency_seconds, point.median_seconds}) {
@@ -95,10 +95,10 @@ class LatencyDrawing {
 
   std::string draw() {
     draw_axes();
-    if (latency_.promise_seconds > 0) {
-      const double y = seconds_.at(latency_.promise_seconds);
+    if (latency_.slo_seconds > 0) {
+      const double y = seconds_.at(latency_.slo_seconds);
       svg_.line(kLeft, y, kWidth - kRight, y, "limit");
-      svg_.text(kLeft + 4, y - 4, html_text(plain_line(latency_.promise, 100)), "tick");
+      svg_.text(kLeft + 4, y - 4, html_text(plain_line(latency_.slo, 100)), "tick");
     }
     for (const auto& point : latency_.points) draw_point(point);
     return svg_.markup();
@@ -176,9 +176,10 @@ std::string capacity_section(const CapacityDocument& capacity) {
 std::string latency_section(const LatencyDocument& latency) {
   std::string body = "<p>" + say_sentence(plain_line(latency.answer, 2000)) + "</p>\n";
   if (latency.points.size() > 1) {
-    body += figure_html(say("Latency at each rate tried: ● at the promised percentile, a small dot "
-                            "the median. Green kept, red broken, grey undecided."),
-                        LatencyDrawing(latency).draw(), "latency");
+    body += figure_html(
+        say("Latency at each rate tried: ● at the percentile of the target, a small dot "
+            "the median. Green kept, red broken, grey undecided."),
+        LatencyDrawing(latency).draw(), "latency");
   }
   std::vector<std::vector<std::string>> rows;
   for (const auto& point : latency.points) {
@@ -188,7 +189,7 @@ std::string latency_section(const LatencyDocument& latency) {
   }
   if (!rows.empty()) {
     body += table_html(
-        {"#requests/s", "promise", "#latency in ms", "#median in ms", "#requests", "#too late"},
+        {"#requests/s", "target", "#latency in ms", "#median in ms", "#requests", "#too late"},
         rows, "compact");
   }
   return section_html("latency", "Latency against rate", body);

@@ -79,8 +79,8 @@ CapacityDocument read_capacity(const Json& in) {
 LatencyDocument read_latency(const Json& in) {
   LatencyDocument out;
   out.answer = text(in, "answer");
-  out.promise = text(in, "promise");
-  out.promise_seconds = number(in, "promise_seconds");
+  out.slo = text(in, "promise");
+  out.slo_seconds = number(in, "promise_seconds");
   out.requests_per_second = number(in, "requests_per_second");
   for (const Json& probe : list(in, "probes")) {
     out.points.push_back({number(probe, "requests_per_second"), number(probe, "latency_seconds"),

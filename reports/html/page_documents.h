@@ -37,8 +37,8 @@ struct LatencyDocument {
     std::string verdict;  // kept, broken, undecided
     double judged = 0, over = 0;
   };
-  std::string answer, promise;     // "p99 under 80 ms"
-  double promise_seconds = 0;      // 0: not said
+  std::string answer, slo;         // "p99 under 80 ms"
+  double slo_seconds = 0;          // 0: not said
   double requests_per_second = 0;  // the highest rate proved; 0: none
   std::vector<Point> points;       // in the order in which they were tried
 };

@@ -19,7 +19,7 @@ class Table {
   const std::vector<std::string>& columns() const { return columns_; }
   std::size_t rows() const { return columns_.empty() ? 0 : cells_.size() / columns_.size(); }
   const Cell& at(std::size_t row, std::size_t column) const;
-  // The cell of a column by its name; an unknown name is a broken promise.
+  // The cell of a column by its name; an unknown name is a broken invariant.
   const Cell& at(std::size_t row, std::string_view column) const;
 
   // Every row has one cell for each column.

@@ -1,4 +1,4 @@
-// libFuzzer over every reader of foreign bytes: scripts/fuzz starts it. One row for each reader;
+// libFuzzer over every reader of untrusted bytes: scripts/fuzz starts it. One row for each reader;
 // OCRTUNE_FUZZ names the row. A reader passes when it neither crashes, hangs nor reads out of
 // bounds.
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// mpi_ranks: what core/comm/mpi_comm.h promises, tried by the ranks that mpirun starts. Each rank
+// mpi_ranks: what core/comm/mpi_comm.h guarantees, tried by the ranks that mpirun starts. Each rank
 // says what went wrong and ends with 1. With an argument, one rank does not come.
 #include <chrono>
 #include <cmath>

@@ -362,7 +362,7 @@ RunRecord hostile_run() {
     trial.log_tail = hostile_text("log") + std::string(10000, 'x');
     trial.evidence = {hostile_text("evidence"), std::string(10000, '<')};
     for (Sample& sample : trial.samples) {
-      if (!sample.clean()) sample.interference.spoilt_by = hostile_text("spoilt");
+      if (!sample.clean()) sample.interference.spoilt_by = hostile_text("discarded");
     }
   }
   run.options.baseline.dims[hostile_text("dim")] = hostile_text("dim value");

@@ -33,5 +33,5 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   const int code = run(argc, argv);
   std::fflush(stdout);
-  std::_Exit(code);  // the runtime's own farewell may hang on a sick GPU
+  std::_Exit(code);  // the runtime's own shutdown may hang on a sick GPU
 }

@@ -14,5 +14,5 @@ int main(int argc, char** argv) {
   }
   const int code = ocrtune::run_cuda_step(*order, OCRTUNE_NCCL_FOLDER);
   std::fflush(stdout);
-  std::_Exit(code);  // the runtime's own farewell may hang on a sick GPU
+  std::_Exit(code);  // the runtime's own shutdown may hang on a sick GPU
 }

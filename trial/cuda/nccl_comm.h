@@ -2,7 +2,8 @@
 // while backward goes on (core/comm/comm.h's start_mean), and the host waits for none of them. For
 // .cu files alone. Never run on hardware so far.
 //
-// A peer that died leaves the others' kernels spinning: whoever started the ranks must end them.
+// A peer that died leaves the others' kernels spinning: the process that started the ranks must end
+// them.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -23,7 +23,7 @@ class DialectReader : public LogReader {
         dialect_(std::move(dialect)),
         nproc_(context.nproc),
         ranks_(per_rank ? context.nproc : 1),
-        // A step of the job is a step of every rank, whoever prints it.
+        // A step of the job is a step of every rank, no matter which rank prints it.
         batch_of_a_step_(static_cast<double>(context.batch) * context.nproc) {}
 
   void read_line(const std::string& line, double now_seconds, std::vector<Event>& events) override {

@@ -18,7 +18,7 @@ class GpuMemoryUse {
 
   // Of `pid`, as the driver counts it; nullopt in containers with their own process ids.
   std::optional<std::uint64_t> of_process(int pid) const;
-  std::optional<std::uint64_t> of_all() const;  // in use on the GPU, whoever uses it
+  std::optional<std::uint64_t> of_all() const;  // in use on the GPU, by any process
 
  private:
   NvmlApi api_;

@@ -161,13 +161,13 @@ std::string judge(const Interference& found, double wall, const LoadDemand& dema
                   double machine_cpus, bool has_thread_times, const InterferenceLimits& limits) {
   const bool within = demand.threads <= demand.cpus;
   const double resolution = 0.5 * std::sqrt(machine_cpus) / ticks_per_second() / wall;
-  const double foreign =
+  const double external =
       std::max(limits.external_cpus, limits.external_share * machine_cpus) + resolution;
-  if (found.external_cpus > foreign) {
+  if (found.external_cpus > external) {
     return fmt::format("other processes used {:.2f} CPUs (limit {:.2f})", found.external_cpus,
-                       foreign);
+                       external);
   }
-  const bool blame_wait = within || found.external_cpus > foreign / 2;
+  const bool blame_wait = within || found.external_cpus > external / 2;
   if (blame_wait && found.run_queue_wait_share > limits.run_queue_wait_share) {
     return fmt::format("threads waited for a CPU {} of their time",
                        format_percent(found.run_queue_wait_share));

@@ -47,10 +47,10 @@ struct LoadDemand {
   double cpus = 1;     // usable CPUs, quota included
 };
 
-// foreign: CPUs used by others, above 1 % of the machine and 0.1 CPU, plus the resolution of
+// external: CPUs used by others, above 1 % of the machine and 0.1 CPU, plus the resolution of
 // /proc/stat (half a tick for each CPU, as independent errors).
 // run queue: share of the tree's threads' time spent waiting for a CPU; its own doing where it has
-// more threads than CPUs, so then only beside foreign load.
+// more threads than CPUs, so then only beside external load.
 struct InterferenceLimits {
   double external_cpus = 0.10;
   double external_share = 0.01;

@@ -117,13 +117,13 @@ OomVerdict judge_oom(const OomCounts& before, const OomCounts& after, const Kern
 
 void note_oom_growth(const OomCounts& before, const OomCounts& after, const KernelLog& log,
                      const std::set<int>& pids, FailureEvidence& evidence) {
-  const bool foreign = !only_others(log, pids).empty();
+  const bool external = !only_others(log, pids).empty();
   if (before.host && after.host) {
     const std::uint64_t grown = *after.host > *before.host ? *after.host - *before.host : 0;
-    evidence.host_oom_kills = static_cast<std::int64_t>(foreign ? 0 : grown);
+    evidence.host_oom_kills = static_cast<std::int64_t>(external ? 0 : grown);
   }
   for (const auto& [group, count] : after.groups) {
-    const std::uint64_t grown = foreign ? 0 : group_growth(before, after, group);
+    const std::uint64_t grown = external ? 0 : group_growth(before, after, group);
     evidence.cgroup_oom_kills =
         std::max(evidence.cgroup_oom_kills.value_or(0), static_cast<std::int64_t>(grown));
   }

@@ -52,7 +52,7 @@ bool remove_unused(const std::string& path) {
   struct stat facts {};
   bool removed = ::fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_nlink == 1 &&
                  facts.st_uid == ::geteuid();
-  // Whoever opens it now breaks the lease; the usual signal for that would end this process.
+  // A process that opens it now breaks the lease; the usual signal for that would end this process.
   removed = removed && ::fcntl(file, F_SETSIG, SIGURG) == 0 &&
             ::fcntl(file, F_SETLEASE, F_WRLCK) == 0 && ::unlink(path.c_str()) == 0;
   ::close(file);

@@ -1,5 +1,5 @@
-// Where a rank is, for whoever must say which one the others wait for: a word of a shared file that
-// costs the rank a store, so that it is true at every step.
+// Where a rank is, for the process that must say which one the others wait for: a word of a shared
+// file that costs the rank a store, so that it is true at every step.
 #pragma once
 
 #include <atomic>

@@ -38,9 +38,9 @@ const RankExit* first_failure(const std::vector<RankExit>& exits) {
   return found == exits.end() ? nullptr : &*found;
 }
 
-std::string in_words(const RankExit& one, bool foreign) {
-  return foreign ? "the command: " + one.exit.text()
-                 : fmt::format("rank {}: {}", one.rank, one.exit.text());
+std::string in_words(const RankExit& one, bool external) {
+  return external ? "the command: " + one.exit.text()
+                  : fmt::format("rank {}: {}", one.rank, one.exit.text());
 }
 
 // What the out-of-memory killer does to a trial: SIGKILL, told by the exit or by a launcher, or a
@@ -56,7 +56,7 @@ bool was_killed(const TrialFacts& facts) {
 // True when the facts alone (not our stop) say what happened.
 bool judge_failures(const TrialFacts& facts, Trial& trial) {
   for (const RankExit& one : facts.exits) {
-    if (!one.exit.clean()) trial.evidence.push_back(in_words(one, facts.foreign));
+    if (!one.exit.clean()) trial.evidence.push_back(in_words(one, facts.user_command));
   }
   for (const ErrorEvent& error : facts.errors) {
     trial.evidence.push_back(fmt::format("rank {} said: {}", error.rank, error.reason));
@@ -74,7 +74,7 @@ bool judge_failures(const TrialFacts& facts, Trial& trial) {
     return true;
   }
   if (signal != nullptr) {
-    std::string reason = in_words(*signal, facts.foreign);
+    std::string reason = in_words(*signal, facts.user_command);
     if (signal->exit.signal == SIGKILL)
       reason += ", sender unknown (no out-of-memory kill counted)";
     if (signal->exit.signal == SIGBUS) reason += "; a full /dev/shm does that";
@@ -86,7 +86,7 @@ bool judge_failures(const TrialFacts& facts, Trial& trial) {
     const auto relayed = decode_exit(failure->exit.code).signal;  // as shells and launchers tell it
     const std::string child =
         relayed ? fmt::format(" (a child was killed by {})", signal_name(*relayed)) : "";
-    set(trial, Outcome::crashed, "exit", in_words(*failure, facts.foreign) + child);
+    set(trial, Outcome::crashed, "exit", in_words(*failure, facts.user_command) + child);
     return true;
   }
   if (error != nullptr) {

@@ -38,7 +38,7 @@ struct TrialFacts {
   int vanished = 0;              // processes of the tree that were gone before the stop
   int windows = 0;               // closed measuring windows
   int min_windows = 3;           // that make a measurement
-  bool foreign = false;          // the user's command: it may end by itself, with 0
+  bool user_command = false;     // the user's command: it may end by itself, with 0
   std::string no_metric_reason;  // why a user command gave no number; empty: it gave some
 };
 

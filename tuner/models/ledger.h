@@ -14,8 +14,8 @@ namespace ocrtune {
 
 // All trials of one point.
 struct PointRecord {
-  std::vector<double> rates;  // merit of each ok trial that was not discarded: samples per second,
-                              // unless the objective is another (tuner/space/objective.h)
+  std::vector<double> rates;  // objective of each ok trial that was not discarded: samples per
+                              // second, unless the objective is another (tuner/space/objective.h)
   std::vector<double> race_rates;  // those of the race alone, by round
   std::vector<double> discarded_rates;
   std::vector<int> times, discarded_times;               // which trial of the run gave each rate
@@ -49,7 +49,7 @@ class Ledger {
   int trials() const { return trials_; }
   // Works, never failed, and breaks no constraint of the objective.
   bool eligible(int point) const;
-  int best() const;                     // eligible with the highest median merit; -1: none
+  int best() const;                     // eligible with the highest median objective; -1: none
   double median_rate(int point) const;  // 0 if none worked
   // CPUs that the point keeps busy when nothing disturbs it; 0: not observed.
   double busy_cpus(int point) const { return median(record(point).busy_cpus); }

@@ -13,7 +13,7 @@
 #include "tuner/models/forecaster.h"
 #include "tuner/search/acquisition.h"
 #include "tuner/search/coordinate_search.h"
-#include "tuner/search/ladder.h"
+#include "tuner/search/initial_design.h"
 #include "tuner/search/race.h"
 #include "tuner/search/search_board.h"
 
@@ -84,7 +84,7 @@ class ModelSearch : public Search {
       : board_(space, options),
         forecaster_(space, options.cores, options.expected_noise,
                     options.objective.goal == Goal::latency),
-        ladder_(space, options.cores > 0 ? options.cores : cores_of_space(space)),
+        design_(space, options.cores > 0 ? options.cores : cores_of_space(space)),
         shares_(board_.cpu_shares_of_baseline()),
         random_(options.seed) {}
 
@@ -123,17 +123,17 @@ class ModelSearch : public Search {
     seconds_left_ = seconds_left;
     // Rules of thumb only where the budget holds far more than them; else they are settings like
     // any other, worth a trial if the model says so.
-    const bool rules_too = ladder_.step() >= 3 && left - reserve >= kRulesFrom;
+    const bool rules_too = design_.step() >= 3 && left - reserve >= kRulesFrom;
     if (const auto next_mandatory = board_.next_mandatory(rules_too))
       return board_.propose_mandatory(*next_mandatory);
     if (const auto share = next_share(budget)) {
       return board_.propose(*share, "ladder", "the CPUs shared out among processes");
     }
     if (race_.started() || (left <= reserve && several_work())) return race(left);
-    if (board_.baseline() >= 0 && !shares_.empty()) ladder_.skip_lightest();
-    if (ladder_.step() < max_ladder(budget) - shares_tried_) {
-      if (const auto point = ladder_.next(admitted_and_open())) {
-        return board_.propose(*point, "ladder", ladder_.why());
+    if (board_.baseline() >= 0 && !shares_.empty()) design_.skip_lightest();
+    if (design_.step() < max_ladder(budget) - shares_tried_) {
+      if (const auto point = design_.next(admitted_and_open())) {
+        return board_.propose(*point, "ladder", design_.why());
       }
     }
     learn();
@@ -169,7 +169,7 @@ class ModelSearch : public Search {
  private:
   SearchBoard board_;
   mutable Forecaster forecaster_;
-  Ladder ladder_;
+  InitialDesign design_;
   std::vector<int> shares_;  // of the CPUs, around the user's setting
   Random random_;
   Race race_;

@@ -11,7 +11,7 @@
 #include "base/stats.h"
 #include "tuner/models/ledger.h"
 #include "tuner/models/safety.h"
-#include "tuner/search/ladder.h"
+#include "tuner/search/initial_design.h"
 #include "tuner/search/race.h"
 #include "tuner/search/search.h"
 

@@ -8,7 +8,7 @@
 #include "tuner/session/run_launch.h"
 #include "tuner/session/run_workload.h"
 #include "tuner/session/tune_setup.h"
-#include "tuner/slo/promise_words.h"
+#include "tuner/slo/slo_words.h"
 
 namespace ocrtune {
 namespace {
@@ -49,7 +49,7 @@ Result<std::unique_ptr<Judgement>> judge_run(RunRecord& run) {
   inputs.recommend.seconds = seconds;
   run.result = recommend(inputs.space, *judgement->search, run.trials, inputs.recommend);
   tell_launch(run);
-  if (!run.options.promise.empty()) speak_of_promise(run);
+  if (!run.options.slo.empty()) speak_of_slo(run);
   return judgement;
 }
 

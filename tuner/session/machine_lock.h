@@ -3,7 +3,7 @@
 // A record lock (fcntl) on a file that all users of the machine share, /tmp/ocrtune.lock, or the
 // one in OCRTUNE_LOCK_DIR. The kernel gives a lock up with its process, so a dead one holds
 // nothing, no child inherits it, and it says whose it is. Nothing is ever written into the file: it
-// belongs to whoever came first. Containers with a /tmp of their own do not see each other.
+// belongs to the first. Containers with a /tmp of their own do not see each other.
 #pragma once
 
 #include <functional>

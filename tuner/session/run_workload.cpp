@@ -38,7 +38,7 @@ InferenceWorkload inference_of(const RunOptions& options) {
   inference.place = options.place;
   inference.url = options.url;
   inference.inputs = options.inputs;
-  inference.promise = options.promise;
+  inference.slo = options.slo;
   inference.trace = options.trace;
   inference.gpus = options.gpus;
   return inference;

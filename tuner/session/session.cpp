@@ -7,8 +7,8 @@
 
 #include "base/interrupt.h"
 #include "tuner/session/machine_lock.h"
-#include "tuner/session/promise_proof.h"
 #include "tuner/session/run_workload.h"
+#include "tuner/session/slo_proof.h"
 #include "tuner/session/tune_setup.h"
 #include "tuner/store/program_versions.h"
 
@@ -50,7 +50,7 @@ double seconds_of(const std::vector<Trial>& trials) {
 Status prove(RunRecord& run, Store& store, double end_seconds, SessionObserver& observer,
              const SessionDoors& doors) {
   constexpr int kMaxWinners = 2;
-  for (int i = 0; i < kMaxWinners && !run.options.promise.empty() && !interrupted(); ++i) {
+  for (int i = 0; i < kMaxWinners && !run.options.slo.empty() && !interrupted(); ++i) {
     OCRTUNE_TRY(judge(run));
     const double left = end_seconds - doors.clock->now_seconds();
     const auto runner = [&](double rate) {

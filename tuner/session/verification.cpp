@@ -185,7 +185,7 @@ std::string undecided_reason(const VerifyOptions& options, const Compared& all,
   const bool good_as_it_is = median(all.now.trials) >= (1 - options.tolerance) * all.then.median;
   if (all.now.all_discarded() && slow && !good_as_it_is) {
     return fmt::format(
-        "all {} samples were spoilt by other load ({}), which also makes a sound "
+        "all {} windows were discarded for other load ({}), which also makes a sound "
         "setting slow ({}); verify again when the machine is quiet",
         all.now.discarded, all.now.spoilt_by, ratio_text(ratio));
   }
@@ -248,10 +248,10 @@ void judge_verification(const RunRecord& run, const VerifyOptions& options,
     return;
   }
   verification.state = VerifyState::ok;
-  verification.reason =
-      fmt::format("{:.4g} samples/s, {} against the claim{}{}", all.now.undisturbed.median,
-                  ratio_text(verification.ratio), gain_words(all),
-                  all.now.all_discarded() ? "; although other load spoilt all samples" : "");
+  verification.reason = fmt::format(
+      "{:.4g} samples/s, {} against the claim{}{}", all.now.undisturbed.median,
+      ratio_text(verification.ratio), gain_words(all),
+      all.now.all_discarded() ? "; although all windows were discarded for other load" : "");
 }
 
 Verification measure_again(const RunRecord& run, Runner& runner, Clock& clock,

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "trial/workloads/service/promise.h"
+#include "trial/workloads/service/slo.h"
 
 namespace ocrtune {
 

@@ -24,7 +24,7 @@ constexpr double kWorthMoreTime = 1.05;  // more in flight must bring this much
 constexpr double kStepShare = 0.06;      // of the time, for each number in flight
 constexpr double kWarmUpSeconds = 0.5;
 constexpr double kMinTrial = 12;      // seconds
-constexpr double kTrialLimits = 250;  // promised times
+constexpr double kTrialLimits = 250;  // multiples of the SLO's time
 constexpr const char* kAloneNote = "one request alone, at the promised percentile: ";
 
 struct Asked {
@@ -41,7 +41,7 @@ class LoadTrial {
     if (!made) return fail(made.error());
     warm_up();
     events_.say(ReadyEvent{0, 0});
-    return spec_.promise.empty() ? most() : promised();
+    return spec_.slo.empty() ? most() : promised();
   }
 
  private:
@@ -49,11 +49,11 @@ class LoadTrial {
     if (interrupted() || error.kind == ErrorKind::interrupted) return true;  // asked to end
     ErrorEvent event = error_event(error);
     if (!hung_.empty()) return hang(hung_);
-    if (error.kind == ErrorKind::invalid && asked_.pool == nullptr && !spec_.foreign()) {
+    if (error.kind == ErrorKind::invalid && asked_.pool == nullptr && !spec_.user_service()) {
       event.outcome = Outcome::wrong_result;
       event.cause = "reference";
     }
-    if (spec_.foreign()) event.cause = "service";
+    if (spec_.user_service()) event.cause = "service";
     events_.say(event);
     return false;
   }
@@ -70,7 +70,7 @@ class LoadTrial {
   }
 
   Status make_target() {
-    if (spec_.foreign()) {
+    if (spec_.user_service()) {
       ServedTargetOptions options;
       options.command = spec_.command;
       options.url = spec_.url;
@@ -132,7 +132,7 @@ class LoadTrial {
     }
   }
 
-  // Nobody promised anything: as many in flight as bring more.
+  // No SLO was asked for: as many in flight as bring more.
   bool most() {
     ClosedPlan plan;
     plan.kind_weights = weights_;
@@ -174,10 +174,10 @@ class LoadTrial {
   }
 
   bool promised() {
-    const auto promise = parse_promise(spec_.promise);
-    if (!promise) return fail(promise.error());
+    const auto slo = parse_slo(spec_.slo);
+    if (!slo) return fail(slo.error());
     SloSearchOptions options;
-    options.promise = *promise;
+    options.slo = *slo;
     options.budget_seconds = spec_.seconds;
     options.seed = spec_.seed;
     options.kind_weights = weights_;
@@ -204,7 +204,7 @@ class LoadTrial {
       events_.say(NoteEvent{0, fmt::format("{}{:.3f} ms", kAloneNote, 1e3 * found->alone_seconds)});
     }
     if (!found->found) {
-      // No rate was refuted for good: that is want of time, not a broken promise.
+      // No rate was refuted for good: that is want of time, not a violated SLO.
       const bool short_of_time = found->stop_reason == "budget" || found->stop_reason == "probes";
       return refuse("promise", found->words,
                     short_of_time ? Outcome::timed_out : Outcome::unsupported);
@@ -216,9 +216,9 @@ class LoadTrial {
   }
 
   void say_probe(const RateProbe& probe) {
-    const char* verdict = probe.verdict == PromiseVerdict::kept     ? "kept"
-                          : probe.verdict == PromiseVerdict::broken ? "broken"
-                                                                    : "undecided";
+    const char* verdict = probe.verdict == SloVerdict::met        ? "kept"
+                          : probe.verdict == SloVerdict::violated ? "broken"
+                                                                  : "undecided";
     std::string worst;
     if (probe.worst_kind_seconds > 0) {
       worst = fmt::format(", slowest width {:.3g} ms", 1e3 * probe.worst_kind_seconds);
@@ -264,8 +264,8 @@ bool run_load_trial(const InferTrialSpec& spec, EventWriter& events) {
   return LoadTrial(spec, events).run();
 }
 
-double load_trial_seconds(double promise_seconds) {
-  return std::max(kMinTrial, kTrialLimits * promise_seconds);
+double load_trial_seconds(double slo_seconds) {
+  return std::max(kMinTrial, kTrialLimits * slo_seconds);
 }
 
 std::optional<double> alone_seconds(const Trial& trial) {

@@ -1,5 +1,5 @@
-// The process of a trial that sends requests: the highest rate that keeps the promise, or without a
-// promise the most that a service answers. Told to the trial as one result.
+// The process of a trial that sends requests: the highest rate that meets the SLO, or without a
+// SLO the most that a service answers. Told to the trial as one result.
 #pragma once
 
 #include <optional>
@@ -12,10 +12,10 @@ namespace ocrtune {
 
 bool run_load_trial(const InferTrialSpec& spec, EventWriter& events);  // false: it failed
 
-// Measuring time of a trial that searches for a rate under this promise.
-double load_trial_seconds(double promise_seconds);
+// Measuring time of a trial that searches for a rate under this SLO.
+double load_trial_seconds(double slo_seconds);
 
-// What one request alone took at the promised percentile, as such a trial noted it.
+// What one request alone took at the percentile of the SLO, as such a trial noted it.
 std::optional<double> alone_seconds(const Trial& trial);
 
 }  // namespace ocrtune

@@ -42,7 +42,7 @@ class Search {
     for (const double share : kProofShares) {
       const auto made = OCRTUNE_TRY(probe(share * rate));
       if (made.stop == LoadStop::interrupted) return Error{ErrorKind::interrupted, "interrupted"};
-      if (made.verdict == PromiseVerdict::kept) {
+      if (made.verdict == SloVerdict::met) {
         kept_.push_back(made);
         confirmed_ = true;
         break;
@@ -78,9 +78,8 @@ class Search {
     ClosedPlan plan;
     plan.in_flight = in_flight;
     plan.max_requests = std::max<std::int64_t>(
-        min_requests(options_.promise.percentile, options_.confidence), 20LL * in_flight);
-    plan.max_seconds =
-        std::max(kClosedShare * options_.budget_seconds, 2 * options_.promise.seconds);
+        min_requests(options_.slo.percentile, options_.confidence), 20LL * in_flight);
+    plan.max_seconds = std::max(kClosedShare * options_.budget_seconds, 2 * options_.slo.seconds);
     plan.kind_weights = options_.kind_weights;
     plan.seed = options_.seed;
     plan.first_request = next_request_;
@@ -98,7 +97,7 @@ class Search {
       return Error{ErrorKind::failed, fmt::format("the target gave no answer in {:.3g} s",
                                                   clock_.now_seconds() - start_)};
     }
-    result_.alone_seconds = alone.latency.quantile(options_.promise.percentile);
+    result_.alone_seconds = alone.latency.quantile(options_.slo.percentile);
     alone_ = alone;
     result_.saturated_at = alone.requests_per_second;
     for (int in_flight = 2; in_flight <= kMaxInFlight && left() > 0; in_flight *= 2) {
@@ -110,11 +109,11 @@ class Search {
     return {};
   }
 
-  // Even one request at a time breaks the promise: more than 1 - p of them are over it.
+  // Even one request at a time violates the SLO: more than 1 - p of them are over it.
   bool impossible() {
     const auto all = static_cast<double>(alone_.latency.count());
-    const auto over = static_cast<double>(alone_.latency.count_over(options_.promise.seconds));
-    if (judge_promise(options_.promise, all, over, options_.confidence) != PromiseVerdict::broken) {
+    const auto over = static_cast<double>(alone_.latency.count_over(options_.slo.seconds));
+    if (judge_slo(options_.slo, all, over, options_.confidence) != SloVerdict::violated) {
       return false;
     }
     result_.stop_reason = "impossible";
@@ -122,9 +121,9 @@ class Search {
   }
 
   Result<RateProbe> probe(double rate) {
-    const double limit = options_.promise.seconds;
+    const double limit = options_.slo.seconds;
     LoadPlan plan;
-    plan.promise = options_.promise;
+    plan.slo = options_.slo;
     plan.confidence = options_.confidence;
     plan.warm_up_seconds = std::min(options_.warm_up_limits * limit, left() / 4);
     plan.min_seconds = options_.min_limits * limit;
@@ -147,17 +146,17 @@ class Search {
     made.verdict = load.verdict;
     made.stop = load.stop;
     made.seconds = clock_.now_seconds() - before;
-    made.latency_seconds = load.latency.quantile(options_.promise.percentile);
+    made.latency_seconds = load.latency.quantile(options_.slo.percentile);
     made.median_seconds = load.latency.quantile(0.5);
     for (const LatencyHistogram& kind : load.kinds) {
       made.worst_kind_seconds =
-          std::max(made.worst_kind_seconds, kind.quantile(options_.promise.percentile));
+          std::max(made.worst_kind_seconds, kind.quantile(options_.slo.percentile));
     }
     made.judged = load.judged;
     made.over = load.over;
     made.design_effect = load.design_effect;
-    if (made.verdict == PromiseVerdict::kept && breaks_a_kind(load)) {
-      made.verdict = PromiseVerdict::broken;
+    if (made.verdict == SloVerdict::met && breaks_a_kind(load)) {
+      made.verdict = SloVerdict::violated;
       made.kind_broken = true;
     }
     result_.probes.push_back(made);
@@ -167,9 +166,9 @@ class Search {
 
   bool breaks_a_kind(const LoadResult& load) const {
     return std::any_of(load.kinds.begin(), load.kinds.end(), [&](const LatencyHistogram& kind) {
-      return judge_promise(options_.promise, static_cast<double>(kind.count()),
-                           static_cast<double>(kind.count_over(options_.promise.seconds)),
-                           options_.confidence, load.design_effect) == PromiseVerdict::broken;
+      return judge_slo(options_.slo, static_cast<double>(kind.count()),
+                       static_cast<double>(kind.count_over(options_.slo.seconds)),
+                       options_.confidence, load.design_effect) == SloVerdict::violated;
     });
   }
 
@@ -185,7 +184,7 @@ class Search {
   }
 
   double probe_seconds() const {
-    const double limit = options_.promise.seconds;
+    const double limit = options_.slo.seconds;
     return std::min(left(),
                     std::max(kProbeShare * left(),
                              (options_.warm_up_limits + 1.5 * options_.min_limits) * limit));
@@ -204,7 +203,7 @@ class Search {
   }
 
   // The rate to try next: the highest that the next probe will most probably prove, by the line
-  // through the shares so far; before there is one, where 1 / latency meets the promise.
+  // through the shares so far; before there is one, where 1 / latency meets the SLO.
   double guess(double low, double high) const {
     std::vector<LateShare> seen;
     for (const RateProbe& one : result_.probes) {
@@ -216,13 +215,13 @@ class Search {
     if (line.known) {
       const double requests = probe_seconds() * high / effect_near(high);
       const double share =
-          provable_share(1 - options_.promise.percentile, requests, options_.confidence);
+          provable_share(1 - options_.slo.percentile, requests, options_.confidence);
       if (share > 0) return line.rate_of(share);
     }
     const double low_speed = low_latency_ > 0 ? 1 / low_latency_ : 0;
     const double high_speed = high_latency_ > 0 ? 1 / high_latency_ : 0;
     if (low_speed <= high_speed) return (low + high) / 2;
-    const double share = (low_speed - 1 / options_.promise.seconds) / (low_speed - high_speed);
+    const double share = (low_speed - 1 / options_.slo.seconds) / (low_speed - high_speed);
     return low + share * (high - low);
   }
 
@@ -250,7 +249,7 @@ class Search {
       if (close) {
         confirmed_ = confirms(made);
         if (!confirmed_) withdraw(low, high);
-      } else if (made.verdict == PromiseVerdict::kept) {
+      } else if (made.verdict == SloVerdict::met) {
         low = rate;
         low_latency_ = made.latency_seconds;
         kept_.push_back(made);
@@ -261,7 +260,7 @@ class Search {
         high_latency_ = made.latency_seconds;
         high_seen = true;
         gross = static_cast<double>(made.over) >
-                kGrossShare * (1 - options_.promise.percentile) * static_cast<double>(made.judged);
+                kGrossShare * (1 - options_.slo.percentile) * static_cast<double>(made.judged);
         result_.broken_at = rate;
       }
     }
@@ -274,16 +273,15 @@ class Search {
     const auto judged = static_cast<double>(first.judged + again.judged);
     const auto over = static_cast<double>(first.over + again.over);
     const double effect = std::max(first.design_effect, again.design_effect);
-    return again.verdict != PromiseVerdict::broken &&
-           judge_promise(options_.promise, judged, over, options_.confidence, effect) ==
-               PromiseVerdict::kept;
+    return again.verdict != SloVerdict::violated &&
+           judge_slo(options_.slo, judged, over, options_.confidence, effect) == SloVerdict::met;
   }
 
   // Back to the proved rate below one that a second run did not confirm.
   void withdraw(double& low, double& high) {
     high = low;
     result_.broken_at = low;
-    high_latency_ = options_.promise.seconds;
+    high_latency_ = options_.slo.seconds;
     kept_.pop_back();
     low = kept_.empty() ? 0 : kept_.back().requests_per_second;
     low_latency_ = kept_.empty() ? result_.alone_seconds : kept_.back().latency_seconds;
@@ -295,28 +293,28 @@ class Search {
   }
 
   std::string words() const {
-    const std::string promise = promise_text(options_.promise);
-    const double percent = std::round(options_.promise.percentile * 1e4) / 100;
+    const std::string slo = slo_target(options_.slo);
+    const double percent = std::round(options_.slo.percentile * 1e4) / 100;
     if (result_.stop_reason == "impossible") {
-      const double ratio = result_.alone_seconds / options_.promise.seconds;
+      const double ratio = result_.alone_seconds / options_.slo.seconds;
       return fmt::format(
           "no rate keeps {}: one request at a time already takes {:.3g} ms at p{:g}, "
-          "{:.3g} ms too long ({:.2g} times the promise)",
-          promise, 1e3 * result_.alone_seconds, percent,
-          1e3 * (result_.alone_seconds - options_.promise.seconds), ratio);
+          "{:.3g} ms too long ({:.2g} times the target)",
+          slo, 1e3 * result_.alone_seconds, percent,
+          1e3 * (result_.alone_seconds - options_.slo.seconds), ratio);
     }
     if (result_.stop_reason == "hopeless") {
       return fmt::format(
           "no rate worth serving keeps {}: one request alone takes {:.3g} ms at p{:g}, "
           "which leaves no time to wait for another",
-          promise, 1e3 * result_.alone_seconds, percent);
+          slo, 1e3 * result_.alone_seconds, percent);
     }
     if (!result_.found) {
-      return fmt::format("no rate was proved to keep {} before the {} ended the search", promise,
+      return fmt::format("no rate was proved to keep {} before the {} ended the search", slo,
                          result_.stop_reason);
     }
     std::string text =
-        fmt::format("{} holds up to {:.4g} requests/s", promise, result_.requests_per_second);
+        fmt::format("{} holds up to {:.4g} requests/s", slo, result_.requests_per_second);
     if (result_.broken_at > 0)
       text += fmt::format(" and is not proved at {:.4g}/s", result_.broken_at);
     if (result_.stop_reason != "resolution") {

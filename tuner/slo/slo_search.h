@@ -1,10 +1,10 @@
-// The highest rate of requests that keeps a latency promise.
+// The highest rate of requests that keeps a latency SLO.
 //
 // A closed load tells what one request takes alone and what the target does at most; then open
 // loads bisect between them (guided by 1 / latency, which falls about linearly with the rate).
-// Every rate is judged by the binomial rule of trial/workloads/service/promise.h, and the claimed
+// Every rate is judged by the binomial rule of trial/workloads/service/slo.h, and the claimed
 // rate is run afresh and must be proved by both runs together: a rate too near the edge to tell
-// counts as broken. With several kinds of request the promise must hold for each: a rate at which
+// counts as broken. With several kinds of request the SLO must hold for each: a rate at which
 // one kind's own requests refute it counts as broken, so wide lines do not hide behind short ones.
 // LoadGen's peak search doubles and bisects likewise, and its rules once asked for five proofs.
 #pragma once
@@ -18,33 +18,33 @@
 #include "base/result.h"
 #include "trial/workloads/service/load_generator.h"
 #include "trial/workloads/service/load_target.h"
-#include "trial/workloads/service/promise.h"
+#include "trial/workloads/service/slo.h"
 
 namespace ocrtune {
 
 // One rate, tried.
 struct RateProbe {
   double requests_per_second = 0;
-  PromiseVerdict verdict = PromiseVerdict::undecided;
+  SloVerdict verdict = SloVerdict::undecided;
   LoadStop stop = LoadStop::seconds;
   double seconds = 0;          // that the probe took
-  double latency_seconds = 0;  // at the promised percentile
+  double latency_seconds = 0;  // at the percentile of the SLO
   double median_seconds = 0;
   double worst_kind_seconds = 0;  // the same percentile of the slowest kind; 0 with one kind
-  bool kind_broken = false;       // all together kept the promise, one kind alone did not
+  bool kind_broken = false;       // all together met the SLO, one kind alone did not
   std::int64_t judged = 0;
   std::int64_t over = 0;
   double design_effect = 1;
 };
 
 struct SloSearchOptions {
-  Promise promise;
+  LatencySlo slo;
   double budget_seconds = 120;  // on the clock, everything included
   double resolution = 0.01;     // stop when proved and refuted rate are this close
   double confidence = 0.99;     // of each verdict
-  double warm_up_limits = 20;   // promised times before requests count: a queue fills
-  double min_limits = 100;      // promised times before a verdict: it must be seen to last
-  std::vector<double> trace;    // recorded arrivals, stretched to each rate; empty: Poisson
+  double warm_up_limits = 20;   // multiples of the SLO's time before requests count: a queue fills
+  double min_limits = 100;  // multiples of the SLO's time before a verdict: it must be seen to last
+  std::vector<double> trace;  // recorded arrivals, stretched to each rate; empty: Poisson
   std::vector<double> kind_weights;
   std::uint64_t seed = 1;
   std::function<void(const RateProbe&)> on_probe;  // after each rate that was tried; may be empty
@@ -56,7 +56,7 @@ struct SloSearchResult {
   bool confirmed = false;          // proved again by a fresh run, as far as the budget reached
   double broken_at = 0;            // the lowest rate that was refuted or not decided; 0: none
   double saturated_at = 0;         // the most that a closed load got
-  double alone_seconds = 0;        // the promised percentile with one request at a time
+  double alone_seconds = 0;        // the percentile of the SLO with one request at a time
   double latency_seconds = 0;      // at the claimed rate
   std::vector<RateProbe> probes;   // in the order in which they ran
   std::string stop_reason;         // resolution, budget, impossible, hopeless, interrupted

@@ -29,7 +29,7 @@ struct SpaceRequest {
 Result<Space> make_space(const Machine& machine, const SpaceRequest& request);
 
 // The settings of the rules of thumb here: nproc as the rule says, the usable CPUs shared out as
-// threads, the rest as in `base`. Named as in FolkRules.
+// threads, the rest as in `base`. Named as in RulesOfThumb.
 struct RuleSetting {
   std::string name;  // "memory_half", "cores_60_percent", "seven"
   Reason text;       // with the number for this machine

@@ -12,7 +12,7 @@ namespace {
 struct GoalRow {
   const char* name;
   Goal goal;
-  ReasonCode more;  // what a larger merit is called
+  ReasonCode more;  // what a larger objective is called
   ReasonCode less;
 };
 

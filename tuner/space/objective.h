@@ -2,7 +2,7 @@
 //
 // Goals: most samples per second; shortest steps at a percentile; least memory; most samples per
 // joule. Constraints on what is measured join any goal; constraints on knobs are
-// tuner/space/constraint.h. A model learns one number of a trial, its merit, of which more is
+// tuner/space/constraint.h. A model learns one number of a trial, its objective, of which more is
 // better.
 #pragma once
 
@@ -49,7 +49,7 @@ double objective_value_of(const Trial& trial, const Objective& objective);
 Reason broken_constraint(const Objective& objective, double samples_per_second, double step_seconds,
                          double peak_bytes);
 
-// The ratio of two merits: 12 % slower, steps 12 % longer, 12 % fewer samples a joule.
+// The ratio of two objectives: 12 % slower, steps 12 % longer, 12 % fewer samples a joule.
 Reason compared(double ratio, Goal goal = Goal::throughput);
 
 }  // namespace ocrtune

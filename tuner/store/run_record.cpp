@@ -60,7 +60,7 @@ std::string run_options_json(const RunOptions& given) {
       {"place", options.place},
       {"checkpoint", options.checkpoint},
       {"alphabet", options.alphabet},
-      {"promise", options.promise},
+      {"promise", options.slo},
       {"trace", options.trace},
       {"url", options.url},
       {"inputs", options.inputs},
@@ -122,7 +122,7 @@ Result<RunOptions> parse_run_options(const std::string& text) {
     options.place = json.value("place", options.place);
     options.checkpoint = json.value("checkpoint", options.checkpoint);
     options.alphabet = json.value("alphabet", options.alphabet);
-    options.promise = json.value("promise", options.promise);
+    options.slo = json.value("promise", options.slo);
     options.trace = json.value("trace", options.trace);
     options.url = json.value("url", options.url);
     options.inputs = json.value("inputs", options.inputs);

@@ -43,11 +43,11 @@ struct RunOptions {
   std::vector<std::string> gpus;
   std::uint64_t gpu_memory_bytes = 0;  // free on the fullest of them at the start
   bool tensor_cores = false;           // all have tf32 and bf16
-  // Inference: the core's lines, and what is asked of whoever answers.
+  // Inference: the core's lines, and what is asked of the service.
   std::string place;       // folder or list of lines; empty: pictures of noise
   std::string checkpoint;  // empty: seeded weights
   std::string alphabet;    // its characters
-  std::string promise;     // "p99=50ms": settings are judged by the highest rate that keeps it
+  std::string slo;         // "p99=50ms": settings are judged by the highest rate that keeps it
   std::string trace;       // file of recorded arrivals; empty: Poisson
   std::string url;         // of the user's own server, with {placeholders}
   std::vector<std::string> inputs;  // files to send to it, or to its command
@@ -76,7 +76,7 @@ struct RunOptions {
   std::uint64_t memory_limit_bytes = 0;  // the machine's, or --memory-limit
   double memory_margin = 0.1;            // share of the limit that stays free
   std::uint64_t seed = 1;
-  std::string policy = "measured";  // measured | cautious (the folk caps apply)
+  std::string policy = "measured";  // measured | cautious (the rules of thumb apply)
   std::string strategy = "ours";
 
   bool infers() const { return mode == "infer"; }
@@ -93,7 +93,7 @@ struct RunOptions {
   // The user's command trains, or measures itself, and prints how fast it is.
   bool prints() const { return !command.empty() && !serves(); }
   bool counts_requests() const {  // not samples
-    return !promise.empty() || (serves() && (!command.empty() || !url.empty()));
+    return !slo.empty() || (serves() && (!command.empty() || !url.empty()));
   }
 };
 
@@ -107,7 +107,7 @@ struct RunRecord {
   RunOptions options;
   Machine machine;
   std::vector<Trial> trials;  // in the order in which they ran
-  TuneResult result;          // empty as loaded; filled by whoever judges
+  TuneResult result;          // empty as loaded; filled by judge()
 };
 
 std::string new_run_id();

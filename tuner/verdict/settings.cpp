@@ -52,7 +52,7 @@ void gather(Gathered& into, const Trial& trial, const Objective& objective) {
   if (rate.cpu_seconds > 0) into.cpu_seconds.push_back(rate.cpu_seconds);
 }
 
-// What a trial says of its setting; `value` is its rate, or its merit.
+// What a trial says of its setting; `value` is its rate, or its objective.
 RateObservation observation_of(const Trial& trial, std::size_t setting, double value, bool rates,
                                double noise) {
   RateObservation seen;

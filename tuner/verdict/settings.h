@@ -12,7 +12,7 @@
 
 namespace ocrtune {
 
-// All trials of one setting. Rates are merits: undisturbed rates of trials, or what else the
+// All trials of one setting. Rates are objectives: undisturbed rates of trials, or what else the
 // objective asks for.
 struct Setting {
   SettingSummary summary;

@@ -22,7 +22,7 @@ struct LayerNormPlan {
 struct LayerNormTile {
   static constexpr std::size_t kPixels = 32;
   int width, depth, column, layer;
-  bool works;  // lanes that fill no layer only keep the others company
+  bool works;  // lanes that fill no layer only keep the barrier complete
 
   template <typename Lane>
   OCRTUNE_BOTH explicit LayerNormTile(const Lane& lane) {

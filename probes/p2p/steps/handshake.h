@@ -3,8 +3,9 @@
 // Each side owns a mailbox. In every round one side stores a payload into the other's mailbox,
 // makes it visible to the whole system, and raises the flag there; the other waits for the flag in
 // its own memory, checks the payload by local reads, and answers in the next round. That is the
-// promise on which collectives rest: a store becomes visible *while both kernels run*. A wait ends
-// with the time limit, so a link that breaks the promise costs an error code and no wedged GPU.
+// guarantee on which collectives rest: a store becomes visible *while both kernels run*. A wait
+// ends with the time limit, so a link that breaks the guarantee costs an error code and no wedged
+// GPU.
 //
 // The logic is one template over a Lane (what a thread can do), so that tests run it on the host
 // with threads for GPUs and with memory that loses, delays or zeroes stores.

@@ -1,4 +1,4 @@
-// The tree by its promises: a right mean, the same bits for all, no race between meetings, no write
+// The tree by its contract: a right mean, the same bits for all, no race between meetings, no write
 // into another group, and the least traffic across groups.
 #include "core/comm/reduce_tree.h"
 

@@ -445,9 +445,9 @@ TEST(Trainer, RefusesDamagedAndForeignCheckpoints) {
   TrainerOptions other = options;
   other.classes = 12;
   ASSERT_TRUE(make(other, *other_comm)->save(path).ok());
-  const Status foreign = trainer->load(path);
-  ASSERT_FALSE(foreign.ok());
-  EXPECT_EQ(foreign.error().kind, ErrorKind::invalid);
+  const Status external = trainer->load(path);
+  ASSERT_FALSE(external.ok());
+  EXPECT_EQ(external.error().kind, ErrorKind::invalid);
   EXPECT_EQ(trainer->load(join_path(folder, "absent")).error().kind, ErrorKind::missing);
   EXPECT_EQ(*trainer->logits(batch), before);
   ASSERT_TRUE(remove_tree(folder).ok());

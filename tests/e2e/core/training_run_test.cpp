@@ -293,10 +293,10 @@ TEST_F(TrainingRunTest, RefusesToResumeFromWhatDoesNotFit) {
   ASSERT_TRUE(run_training(run, quiet));
   TrainingRunOptions other = options(lines("other", 30, 1, "xyzwvu"), 4);
   other.resume = run.checkpoint;
-  const auto foreign = run_training(other, quiet);
-  ASSERT_FALSE(foreign);
-  EXPECT_EQ(foreign.error().kind, ErrorKind::invalid);
-  EXPECT_THAT(foreign.error().what, HasSubstr("another alphabet"));
+  const auto external = run_training(other, quiet);
+  ASSERT_FALSE(external);
+  EXPECT_EQ(external.error().kind, ErrorKind::invalid);
+  EXPECT_THAT(external.error().what, HasSubstr("another alphabet"));
   run.resume = folder_ + "/none.ckpt";
   EXPECT_EQ(run_training(run, quiet).error().kind, ErrorKind::missing);
   const std::string whole = *read_file(run.checkpoint);

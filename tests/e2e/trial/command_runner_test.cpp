@@ -235,25 +235,25 @@ TEST(CommandRunner, RankExecBindsBeforeTheProgramStarts) {
 TEST(CommandRunner, RemovesItsOwnSharedMemoryOnly) {
   const std::string own = std::to_string(::getpid());
   const std::string used = "/dev/shm/ocrtune-test-used-" + own;
-  const std::string foreign = "/dev/shm/ocrtune-test-foreign-" + own;
+  const std::string external = "/dev/shm/ocrtune-test-foreign-" + own;
   const std::string folder = "/dev/shm/ocrtune-test-folder-" + own;
-  const Trial trial = run(script("echo x > /dev/shm/paddle_$$_0; echo x > " + foreign +
+  const Trial trial = run(script("echo x > /dev/shm/paddle_$$_0; echo x > " + external +
                                  "_$$; mkdir " + folder + "_$$; exec 7> " + used + "; " + kTrain));
   ASSERT_EQ(trial.outcome, Outcome::ok) << trial.reason;
   EXPECT_FALSE(path_exists(used)) << "a member had it open";
   std::string pid;
   for (const std::string& name : list_directory("/dev/shm").value_or({})) {
     const std::string path = join_path("/dev/shm", name);
-    if (starts_with(path, foreign) || starts_with(path, folder)) {
+    if (starts_with(path, external) || starts_with(path, folder)) {
       pid = name.substr(name.rfind('_') + 1);
     }
   }
   ASSERT_FALSE(pid.empty()) << "a number in a name proves nothing";
-  EXPECT_TRUE(path_exists(foreign + "_" + pid));
+  EXPECT_TRUE(path_exists(external + "_" + pid));
   EXPECT_TRUE(path_exists(folder + "_" + pid));
   EXPECT_NE(path_exists("/dev/shm/paddle_" + pid + "_0"), in_initial_pid_namespace());
   ::unlink(("/dev/shm/paddle_" + pid + "_0").c_str());
-  ::unlink((foreign + "_" + pid).c_str());
+  ::unlink((external + "_" + pid).c_str());
   ::rmdir((folder + "_" + pid).c_str());
 }
 

@@ -62,7 +62,7 @@ class ReadingOnGpus : public ::testing::Test {
     knobs.batch = 4;
     knobs.backend = "cuda";
     TrialLimits limits;
-    limits.measure_seconds = work_.promise.empty() ? 0.3 : 5;
+    limits.measure_seconds = work_.slo.empty() ? 0.3 : 5;
     limits.max_seconds = 60;
     const auto runner = make_infer_runner(work_, this_machine());
     if (!runner) return Trial();
@@ -105,7 +105,7 @@ TEST_F(ReadingOnGpus, AHungReaderIsCutAndNamed) {
 }
 
 TEST_F(ReadingOnGpus, AHungReaderOfAPromiseIsCutAsWell) {
-  work_.promise = "p90=40ms";
+  work_.slo = "p90=40ms";
   const Trial later = run(2, "hang:GPU-bbbb-1");
   EXPECT_EQ(later.outcome, Outcome::hung) << later.reason;
   EXPECT_EQ(later.reason, "worker 1 on GPU-bbbb-1 was silent for 2 s");
@@ -114,7 +114,7 @@ TEST_F(ReadingOnGpus, AHungReaderOfAPromiseIsCutAsWell) {
 }
 
 TEST_F(ReadingOnGpus, APromiseIsMeasuredWithItsMemory) {
-  work_.promise = "p90=40ms";
+  work_.slo = "p90=40ms";
   work_.gpus = {"GPU-aaaa-0"};
   Trial trial = run(2);
   // A busy machine may prove no rate in so short a time.

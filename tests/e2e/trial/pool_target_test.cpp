@@ -119,14 +119,14 @@ TEST(InferTrialSpec, ComesBackAsItWent) {
   spec.infer.alphabet = "ab\"c";
   spec.masks = {"0-1", ""};
   spec.command = {"serve", "--n", "2"};
-  spec.promise = "p99=50ms";
+  spec.slo = "p99=50ms";
   spec.seconds = 2.5;
   const auto back = parse_infer_trial_spec(infer_trial_spec_text(spec));
   ASSERT_TRUE(back) << back.error().what;
   EXPECT_EQ(back->infer.recognizer.batch, 7);
   EXPECT_EQ(back->infer.alphabet, "ab\"c");
   EXPECT_EQ(back->command, spec.command);
-  EXPECT_EQ(back->promise, spec.promise);
+  EXPECT_EQ(back->slo, spec.slo);
   EXPECT_EQ(back->seconds, 2.5);
   EXPECT_EQ(masks_of(*back)->at(0).text(), "0-1");
   EXPECT_TRUE(masks_of(*back)->at(1).empty());

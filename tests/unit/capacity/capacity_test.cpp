@@ -86,7 +86,7 @@ TEST(MeasureNode, TakesTheRateThatWasProvedUnderAPromise) {
   RunRecord run;
   run.id = "r";
   run.options.mode = "infer";
-  run.options.promise = "p99=50ms";
+  run.options.slo = "p99=50ms";
   run.result.found = true;
   run.result.recommendation.knobs.nproc = 2;
   run.trials = {served(1, 140, "sweep"), served(2, 130, "sweep"), served(2, 128, "race")};
@@ -139,7 +139,7 @@ TEST(PlanCapacity, ALoadNearAStepHasAnInterval) {
 TEST(PlanCapacity, APromiseCostsMachinesAndBreaksBelowThem) {
   CapacityDemand demand = rate_demand(2.9 * kTruth.at(16));
   const double service = 16 / kTruth.at(16);
-  demand.promise = Promise{0.99, 2.2 * service};
+  demand.slo = LatencySlo{0.99, 2.2 * service};
   const auto plan = answer_capacity({node_of(kTable)}, demand);
   ASSERT_TRUE(plan.ok());
   EXPECT_FALSE(plan->refused) << plan->refusal;
@@ -149,7 +149,7 @@ TEST(PlanCapacity, APromiseCostsMachinesAndBreaksBelowThem) {
   for (const CapacityRow& row : plan->rows) {
     EXPECT_LE(row.latency_seconds, before);
     before = row.latency_seconds;
-    EXPECT_EQ(row.latency_seconds <= demand.promise->seconds * 1.01,
+    EXPECT_EQ(row.latency_seconds <= demand.slo->seconds * 1.01,
               row.machines >= plan->machines.median)
         << row.machines;
   }
@@ -158,15 +158,15 @@ TEST(PlanCapacity, APromiseCostsMachinesAndBreaksBelowThem) {
 
 TEST(PlanCapacity, ARateMeasuredUnderThePromiseIsDividedAsItIs) {
   NodeMeasurement node = node_of(kTable);
-  node.promise = "p99=50ms";
+  node.slo = "p99=50ms";
   CapacityDemand demand = rate_demand(2.5 * kTruth.at(16));
   const auto without = plan_capacity(node, demand);
   ASSERT_FALSE(without.ok());
   EXPECT_EQ(without.error().kind, ErrorKind::usage);
   EXPECT_THAT(without.error().what, HasSubstr("--slo p99=50ms"));
-  demand.promise = Promise{0.99, 0.02};  // stricter than what was measured
+  demand.slo = LatencySlo{0.99, 0.02};  // stricter than what was measured
   EXPECT_FALSE(plan_capacity(node, demand).ok());
-  demand.promise = Promise{0.95, 0.05};
+  demand.slo = LatencySlo{0.95, 0.05};
   const auto plan = answer_capacity({node}, demand);
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->machines.median, 3);
@@ -177,7 +177,7 @@ TEST(PlanCapacity, ARateMeasuredUnderThePromiseIsDividedAsItIs) {
 
 TEST(PlanCapacity, SaysByHowMuchNothingMeetsAPromise) {
   CapacityDemand demand = rate_demand(100);
-  demand.promise = Promise{0.99, 0.001};
+  demand.slo = LatencySlo{0.99, 0.001};
   const auto plan = answer_capacity({node_of(kTable)}, demand);
   ASSERT_TRUE(plan.ok());
   EXPECT_TRUE(plan->refused);
@@ -264,13 +264,13 @@ TEST(PlanCapacity, TheSettingThatServesInTimeIsPlannedWith) {
   ASSERT_EQ(settings->size(), 2u);
   EXPECT_EQ(settings->front().knobs.batch, 16);
   CapacityDemand demand = rate_demand(500);
-  demand.promise = Promise{0.99, 0.04};  // a batch of 16 takes 100 ms
+  demand.slo = LatencySlo{0.99, 0.04};  // a batch of 16 takes 100 ms
   const auto plan = answer_capacity(*settings, demand);
   ASSERT_TRUE(plan.ok());
   EXPECT_FALSE(plan->refused) << plan->refusal;
   EXPECT_EQ(plan->knobs.batch, 1);
   EXPECT_THAT(plan->notes, testing::Contains(HasSubstr("in time, the fastest setting")));
-  demand.promise = Promise{0.99, 0.001};
+  demand.slo = LatencySlo{0.99, 0.001};
   const auto none = answer_capacity(*settings, demand);
   EXPECT_TRUE(none->refused);
 }
@@ -293,7 +293,7 @@ TEST(PlanCapacity, APageIsAnsweredWithTheLastOfItsLines) {
   const NodeMeasurement node = node_of(kTable);
   const double service = 16 / kTruth.at(16);
   CapacityDemand demand = rate_demand(2 * kTruth.at(16));
-  demand.promise = Promise{0.99, 6 * service};
+  demand.slo = LatencySlo{0.99, 6 * service};
   const auto lines = answer_capacity({node}, demand);
   demand.lines_per_page = {32};  // the same line images a second, 32 at a time
   const auto pages = answer_capacity({node}, demand);

@@ -63,7 +63,7 @@ TEST(ScaleToMachine, FasterCoresDoMoreAndAreSurer) {
 
 TEST(ScaleToMachine, ARateUnderAPromiseIsNotCarriedOver) {
   NodeMeasurement node = measured();
-  node.promise = "p99=50ms";
+  node.slo = "p99=50ms";
   const auto other = scale_to_machine(node, machine_of(16));
   ASSERT_FALSE(other.ok());
   EXPECT_THAT(other.error().what, HasSubstr("without --slo"));

@@ -55,7 +55,7 @@ class EngineInference : public Workload {
   }
 
  private:
-  bool promised() const { return !inference_.promise.empty(); }
+  bool promised() const { return !inference_.slo.empty(); }
   bool on_gpus() const { return !inference_.gpus.empty(); }
 
   RecognizerOptions recognizer() const {
@@ -66,7 +66,7 @@ class EngineInference : public Workload {
     return recognizer;
   }
 
-  // A batch that waits for company meets no latency target: small ones are tried as well.
+  // A batch that waits to fill meets no latency target: small ones are tried as well.
   WorkloadSpace space_on_cpus(const Machine& machine) const {
     WorkloadSpace space;
     space.axes = cpu_axes(machine, promised() ? BatchRange{1, 16} : BatchRange{4, 64});

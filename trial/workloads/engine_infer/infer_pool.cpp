@@ -34,7 +34,7 @@ struct LiveWorker : InferProcess {
   std::int64_t chunk_answers = 0;  // of that chunk
 };
 
-// Whoever writes more than a pipe holds waits for the reader, and with it all others.
+// A process that writes more than a pipe holds waits for the reader, and with it all others.
 int lines_in_pipe(int descriptor, const std::vector<std::string>& paths) {
   std::size_t longest = 0;
   for (const std::string& path : paths) longest = std::max(longest, path.size());
@@ -73,7 +73,7 @@ class InferPool {
   void take_answer(std::size_t worker, const Frame& frame);
   void end_chunk(std::size_t worker);
   void settle(std::int64_t line, LineAnswer answer);
-  Status bury_the_dead();
+  Status replace_exited();
   Status died(std::size_t worker, const ProcessExit& exit);
   void look_at_placement();
   void deliver();
@@ -253,7 +253,7 @@ bool InferPool::is_silent(std::size_t worker) {
   return true;
 }
 
-Status InferPool::bury_the_dead() {
+Status InferPool::replace_exited() {
   for (std::size_t i = 0; i < live_.size(); ++i) {
     if (!live_[i]) continue;
     if (is_silent(i)) live_[i]->process->signal(SIGKILL);
@@ -331,7 +331,7 @@ Result<InferOutcome> InferPool::run() {
       OCRTUNE_TRY(feed(i));
     }
     wait_for_answers();
-    OCRTUNE_TRY(bury_the_dead());
+    OCRTUNE_TRY(replace_exited());
     if (fatal_) return *fatal_;
     look_at_placement();
     deliver();

@@ -41,7 +41,7 @@ class InferRunner : public Runner {
   InferRunner& operator=(const InferRunner&) = delete;
 
   Trial run(const Knobs& knobs, const TrialLimits& limits) override {
-    Trial trial = workload_.foreign() ? run_service(knobs, limits) : run_core(knobs, limits);
+    Trial trial = workload_.user_service() ? run_service(knobs, limits) : run_core(knobs, limits);
     trial.knobs = knobs;
     trial.reproduce = launch_text(infer_launch(workload_, machine_, knobs));
     return trial;
@@ -59,7 +59,7 @@ class InferRunner : public Runner {
   InferTrialSpec spec_of(const Knobs& knobs, const TrialLimits& limits) const {
     InferTrialSpec spec;
     spec.queue = knobs.queue;
-    spec.promise = workload_.promise;
+    spec.slo = workload_.slo;
     spec.trace = workload_.trace;
     spec.inputs = workload_.inputs;
     spec.seconds = limits.measure_seconds;
@@ -79,7 +79,7 @@ class InferRunner : public Runner {
     plan.demand.threads = static_cast<double>(knobs.nproc) * knobs.threads + 1;
     plan.demand.cpus = machine_.cpu.usable_cpus.value_or(std::max(1, machine_.cpu.allowed.count()));
     plan.gpus = spec.gpus;
-    if (spec.foreign() || !spec.promise.empty()) {
+    if (spec.user_service() || !spec.slo.empty()) {
       plan.silence.min_seconds = kQuietSeconds;
       plan.silence.busy_factor = 1;
     } else if (!spec.gpus.empty()) {
@@ -120,7 +120,7 @@ class InferRunner : public Runner {
       spec.silence_seconds = workload_.silence_seconds;
     }
     TrialPlan plan = plan_of(spec, knobs);
-    plan.own_shares = knobs.queue == "static" && spec.promise.empty();
+    plan.own_shares = knobs.queue == "static" && spec.slo.empty();
     for (const auto& [name, value] : knob_environment(knobs)) {
       plan.processes[0].environment.emplace_back(name, value);
     }
@@ -169,7 +169,7 @@ int max_chunk_for(int batch) { return std::max(32, 16 * batch); }
 Result<std::unique_ptr<Runner>> make_infer_runner(const InferenceWorkload& workload,
                                                   const Machine& machine) {
   std::string folder;
-  if (!workload.foreign() && workload.place.empty()) {
+  if (!workload.user_service() && workload.place.empty()) {
     folder = OCRTUNE_TRY(make_temporary_directory("noise"));
     const auto written = write_noise_lines(folder, workload.height, workload.width);
     if (!written) {

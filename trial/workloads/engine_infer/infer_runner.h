@@ -35,12 +35,12 @@ struct InferenceWorkload {
   std::string url;                  // with {placeholders}
   std::vector<std::string> inputs;  // files to send
   // What is asked.
-  std::string promise;  // empty: the most lines a second
+  std::string slo;  // empty: the most lines a second
   std::string trace;
   std::string program;          // the ocrtune that has infer-trial; empty: this one
   double prove_per_second = 0;  // trials run this rate at full length; 0: they search for one
 
-  bool foreign() const { return !url.empty() || !command.workload.command.empty(); }
+  bool user_service() const { return !url.empty() || !command.workload.command.empty(); }
 };
 
 // Lines handed out at a time for this batch, as `ocrtune infer` does unless it is told.

@@ -18,7 +18,7 @@ constexpr auto kTrialFields = [](auto& spec, const auto& visit) {
   visit("command", spec.command);
   visit("url", spec.url);
   visit("inputs", spec.inputs);
-  visit("promise", spec.promise);
+  visit("promise", spec.slo);
   visit("trace", spec.trace);
   visit("seconds", spec.seconds);
   visit("prove_per_second", spec.prove_per_second);

@@ -28,13 +28,13 @@ struct InferTrialSpec {
   std::string url;
   std::vector<std::string> inputs;  // files to send, one kind each
   // What is asked.
-  std::string promise;          // "p99=50ms"; empty: the most that it does
+  std::string slo;              // "p99=50ms"; empty: the most that it does
   std::string trace;            // file of recorded arrivals; empty: Poisson
   double seconds = 15;          // for the search for a rate
   double prove_per_second = 0;  // this rate at full length instead of a search; 0: search
   std::uint64_t seed = 1;
 
-  bool foreign() const { return !command.empty() || !url.empty(); }
+  bool user_service() const { return !command.empty() || !url.empty(); }
 };
 
 std::string infer_trial_spec_text(const InferTrialSpec& spec);           // one line of JSON

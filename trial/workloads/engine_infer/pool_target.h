@@ -1,6 +1,6 @@
 // A load target made of inference workers: the built-in core as a server would run it.
 //
-// A free worker takes what waits, up to a batch, and never waits for company. With the shared queue
+// A free worker takes what waits, up to a batch, and never waits to fill. With the shared queue
 // any worker takes the oldest requests; with static shards request i belongs to worker i mod n.
 #pragma once
 
@@ -31,7 +31,7 @@ class PoolTarget final : public LoadTarget {
   void collect(double until_seconds, std::vector<Completion>& finished) override;
   std::string failure() const override { return failure_; }
 
-  // Waits for the batches that are under way, where silence ends: a promise may be kept although a
+  // Waits for the batches that are under way, where silence ends: an SLO may be met although a
   // worker that hangs has a few requests.
   void wait_until_idle();
 

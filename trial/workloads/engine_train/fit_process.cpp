@@ -73,7 +73,7 @@ class Watch {
       // Whatever the others say of each other: rank 0's answer is the run's.
       if (leader.ended && leader.outcome) return *leader.outcome;
       if (interrupted() && stopping_ < 0) {
-        // The others keep it company until it has saved.
+        // The others wait with it until it has saved.
         stopping_ = now();
         ranks_[0].process->signal(SIGTERM);
       }

@@ -1,6 +1,6 @@
 // A closed load: always the same number of requests in flight, a new one for each answer.
 //
-// It says nothing about a promise (whoever waits asks less); it tells what one request takes alone
+// It says nothing about an SLO (a waiting client asks less); it tells what one request takes alone
 // and how much a target does at most, from which an open search starts.
 #pragma once
 

@@ -18,7 +18,7 @@ namespace {
 constexpr int kMaxStartsInARow = 64;         // then answers are looked at
 constexpr std::int64_t kCheckEvery = 256;    // requests or ...
 constexpr double kCheckEverySeconds = 0.1;   // ... this long between looks at how it goes
-constexpr double kLookGrowth = 1.3;          // a promise is judged at counts this far apart
+constexpr double kLookGrowth = 1.3;          // an SLO is judged at counts this far apart
 constexpr std::int64_t kFirstFailures = 20;  // a target that answers none of these is given up
 
 // The kernel may wake a thread 50 us late to save power; a load generator asks for 1 ns.
@@ -45,9 +45,9 @@ class LoadRun {
         kinds_(plan.kind_weights, plan.seed),
         start_(clock.now_seconds()),
         end_(start_ + plan.max_seconds),
-        ledger_(plan.promise, start_ + plan.warm_up_seconds) {
+        ledger_(plan.slo, start_ + plan.warm_up_seconds) {
     if (plan.kind_weights.size() > 1) result_.kinds.resize(plan.kind_weights.size());
-    if (plan.promise) next_look_ = min_requests(plan.promise->percentile, confidence());
+    if (plan.slo) next_look_ = min_requests(plan.slo->percentile, confidence());
   }
 
   LoadResult run() {
@@ -121,7 +121,7 @@ class LoadRun {
       return stop(LoadStop::saturated);
     }
     ledger_.settle(at);
-    if (!plan_.promise || !plan_.stop_when_decided || ledger_.judged() < next_look_ ||
+    if (!plan_.slo || !plan_.stop_when_decided || ledger_.judged() < next_look_ ||
         at < start_ + plan_.warm_up_seconds + plan_.min_seconds) {
       return;
     }
@@ -134,43 +134,42 @@ class LoadRun {
     return std::max(plan_.min_design_effect, ledger_.design_effect());
   }
 
-  // Whoever looks often enough sees any verdict by chance. Each look may err with its share of the
-  // doubt, 6 / pi^2 / n^2 for the n-th, and all together with no more than the whole.
+  // A test that looks often enough sees any verdict by chance. Each look may err with its share of
+  // the doubt, 6 / pi^2 / n^2 for the n-th, and all together with no more than the whole.
   double confidence() const {
     if (!plan_.stop_when_decided) return plan_.confidence;
     const double n = looks_ + 1;
     return 1 - (1 - plan_.confidence) * 6 / (M_PI * M_PI * n * n);
   }
 
-  PromiseVerdict verdict() const {
-    return judge_promise(*plan_.promise, static_cast<double>(ledger_.judged()),
-                         static_cast<double>(ledger_.over()), confidence(), design_effect());
+  SloVerdict verdict() const {
+    return judge_slo(*plan_.slo, static_cast<double>(ledger_.judged()),
+                     static_cast<double>(ledger_.over()), confidence(), design_effect());
   }
 
-  // A burst early on looks like a broken promise: half the requests of a clean proof must be seen.
+  // A burst early on looks like a violated SLO: half the requests of a clean proof must be seen.
   bool decided() {
     result_.verdict = verdict();
-    if (result_.verdict != PromiseVerdict::broken) return result_.verdict == PromiseVerdict::kept;
-    const auto clean = min_requests(plan_.promise->percentile, confidence());
+    if (result_.verdict != SloVerdict::violated) return result_.verdict == SloVerdict::met;
+    const auto clean = min_requests(plan_.slo->percentile, confidence());
     return static_cast<double>(ledger_.judged()) >
            0.5 * static_cast<double>(clean) * design_effect();
   }
 
   // A run that was stopped by its verdict keeps it, unless the answers that came later speak
   // against.
-  PromiseVerdict last_verdict() const {
+  SloVerdict last_verdict() const {
     if (result_.stop == LoadStop::saturated || result_.stop == LoadStop::target_failed) {
-      return PromiseVerdict::broken;
+      return SloVerdict::violated;
     }
-    const PromiseVerdict now = verdict();
+    const SloVerdict now = verdict();
     if (result_.stop != LoadStop::decided || now == result_.verdict) return now;
-    return now == PromiseVerdict::undecided ? result_.verdict : PromiseVerdict::undecided;
+    return now == SloVerdict::undecided ? result_.verdict : SloVerdict::undecided;
   }
 
-  // With a promise every fate is known once the promised time has passed.
+  // With an SLO every fate is known once the SLO's time has passed.
   void drain() {
-    const double patience =
-        plan_.promise ? std::min(plan_.promise->seconds, kDrainSeconds) : kDrainSeconds;
+    const double patience = plan_.slo ? std::min(plan_.slo->seconds, kDrainSeconds) : kDrainSeconds;
     const double end = now() + patience * 1.001;
     while (ledger_.unanswered() > 0 && now() < end && !interrupted()) collect(end);
     ledger_.settle(now());
@@ -182,7 +181,7 @@ class LoadRun {
     result_.judged = ledger_.judged();
     result_.over = ledger_.over();
     result_.design_effect = design_effect();
-    if (plan_.promise) result_.verdict = last_verdict();
+    if (plan_.slo) result_.verdict = last_verdict();
     return std::move(result_);
   }
 

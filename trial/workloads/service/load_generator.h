@@ -16,16 +16,16 @@
 #include "trial/workloads/service/arrivals.h"
 #include "trial/workloads/service/latency_histogram.h"
 #include "trial/workloads/service/load_target.h"
-#include "trial/workloads/service/promise.h"
+#include "trial/workloads/service/slo.h"
 
 namespace ocrtune {
 
 struct LoadPlan {
   double warm_up_seconds = 0;  // requests intended before this are sent but not counted
-  double min_seconds = 0;      // of counted time, before a promise is judged
+  double min_seconds = 0;      // of counted time, before an SLO is judged
   double max_seconds = 60;     // of sending, warm-up included
   std::int64_t max_requests = INT64_MAX;
-  std::optional<Promise> promise;         // judged as requests come in, if set
+  std::optional<LatencySlo> slo;          // judged as requests come in, if set
   double confidence = 0.99;               // of the verdict, however often it was looked at
   double min_design_effect = 1;           // known from earlier runs near this rate
   bool stop_when_decided = true;          // else the verdict is that of all requests
@@ -51,18 +51,18 @@ struct LoadResult {
   LatencyHistogram latency;     // counted requests that were answered, failures left out
   std::vector<LatencyHistogram> kinds;  // the same by kind; empty with one kind
   LatencyHistogram lateness;            // real start - intended start: the generator's own part
-  // The promise: counted requests whose fate is known, and those over the limit or failed.
+  // The SLO: counted requests whose fate is known, and those over the limit or failed.
   std::int64_t judged = 0;
   std::int64_t over = 0;
   double design_effect = 1;
-  PromiseVerdict verdict = PromiseVerdict::undecided;
+  SloVerdict verdict = SloVerdict::undecided;
 
   double over_share() const {
     return judged > 0 ? static_cast<double>(over) / static_cast<double>(judged) : 0;
   }
 };
 
-// Sends until the plan ends it, then waits for answers until their fate is known (with a promise)
+// Sends until the plan ends it, then waits for answers until their fate is known (with an SLO)
 // or for `kDrainSeconds`. One thread: the caller's. Ctrl-C ends it with what is known.
 LoadResult run_load(LoadTarget& target, Clock& clock, Arrivals arrivals, const LoadPlan& plan);
 

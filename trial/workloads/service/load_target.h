@@ -11,7 +11,7 @@ namespace ocrtune {
 struct Completion {
   std::uint64_t request = 0;
   double finished_seconds = 0;  // on the clock that the load runs on
-  bool ok = true;               // false: refused, reset, wrong - never a kept promise
+  bool ok = true;               // false: refused, reset, wrong - never counts as in time
 };
 
 class LoadTarget {

@@ -5,9 +5,9 @@
 
 namespace ocrtune {
 
-RequestLedger::RequestLedger(const std::optional<Promise>& promise, double count_from_seconds)
+RequestLedger::RequestLedger(const std::optional<LatencySlo>& slo, double count_from_seconds)
     : count_from_seconds_(count_from_seconds), slots_(4096) {
-  if (promise) limit_seconds_ = promise->seconds;
+  if (slo) limit_seconds_ = slo->seconds;
 }
 
 std::uint64_t RequestLedger::start(double intended_seconds, int kind) {

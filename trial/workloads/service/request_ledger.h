@@ -1,8 +1,8 @@
 // Requests in flight by number, and the fate of each in the order of their intended start.
 //
-// A request is over when it fails, when its answer comes after the promised time, or when that time
+// A request is over when it fails, when its answer comes after the SLO's time, or when that time
 // has passed without an answer. Fates are counted in order of intended start and only up to the
-// first that is still open: whoever counts answers as they come counts the quick ones first.
+// first that is still open: counting answers as they come counts the quick ones first.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 #include <vector>
 
 #include "trial/workloads/service/block_counts.h"
-#include "trial/workloads/service/promise.h"
+#include "trial/workloads/service/slo.h"
 
 namespace ocrtune {
 
 class RequestLedger {
  public:
-  // Requests intended before `count_from_seconds` have no fate. Without a promise only failures are
+  // Requests intended before `count_from_seconds` have no fate. Without an SLO only failures are
   // over.
-  RequestLedger(const std::optional<Promise>& promise, double count_from_seconds);
+  RequestLedger(const std::optional<LatencySlo>& slo, double count_from_seconds);
 
   struct Request {
     double intended_seconds = 0;

@@ -55,7 +55,7 @@ class StartedServer final : public LoadTarget {
     inner_->collect(refused_.empty() ? until_seconds : 0, finished);
     look();
     if (ended_.empty()) return;
-    // Whoever may answer at the address now, it is another server.
+    // Any server may answer at the address now, it is another server.
     for (std::size_t i = before; i < finished.size(); ++i) finished[i].ok = false;
     finished.insert(finished.end(), refused_.begin(), refused_.end());
     refused_.clear();

@@ -12,7 +12,7 @@
 namespace ocrtune {
 
 struct ServedTargetOptions {
-  std::vector<std::string> command;  // empty: whoever answers at `url` runs already
+  std::vector<std::string> command;  // empty: the server that answers at `url` runs already
   std::string url;                   // empty: the command reads and answers JSON lines
   std::vector<std::string> inputs;   // files to send, one kind each
   double start_seconds = 120;        // for the first answer: a model is loaded

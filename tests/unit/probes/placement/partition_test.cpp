@@ -1,4 +1,4 @@
-// The partitioner by its promises, on machines of many shapes.
+// The partitioner by its invariants, on machines of many shapes.
 #include "probes/placement/partition.h"
 
 #include <algorithm>
@@ -66,8 +66,8 @@ int distinct(const CpuFacts& cpu, const CpuSet& mask, int CpuPlace::*field) {
 int core_count(const CpuFacts& cpu) { return distinct(cpu, cpu.allowed, &CpuPlace::core); }
 
 // What every division must hold, whatever the machine.
-void expect_promises(const CpuFacts& cpu, const std::vector<CpuSet>& masks, int nproc, int threads,
-                     const std::string& label) {
+void expect_slo(const CpuFacts& cpu, const std::vector<CpuSet>& masks, int nproc, int threads,
+                const std::string& label) {
   ASSERT_EQ(masks.size(), static_cast<std::size_t>(nproc)) << label;
   std::map<int, int> rank_of_cpu;
   std::map<int, std::set<int>> ranks_of_core;
@@ -121,7 +121,7 @@ TEST(Partition, KeepsItsPromisesOnEveryShape) {
             EXPECT_STREQ(binding, "numa") << label << ": " << masks.error().what;
             continue;
           }
-          expect_promises(shape.cpu, *masks, nproc, threads, label);
+          expect_slo(shape.cpu, *masks, nproc, threads, label);
           if (std::string(binding) == "numa") {
             for (const CpuSet& mask : *masks) {
               EXPECT_EQ(distinct(shape.cpu, mask, &CpuPlace::numa), 1) << label;

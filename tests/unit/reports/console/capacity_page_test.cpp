@@ -17,7 +17,7 @@ using testing::HasSubstr;
 CapacityPlan plan_of() {
   CapacityPlan plan;
   plan.demand.requests_per_second = 2500;
-  plan.demand.promise = Promise{0.99, 0.08};
+  plan.demand.slo = LatencySlo{0.99, 0.08};
   plan.source = "table t";
   plan.machine_kind = "this kind";
   plan.machine_rate = {1000, 950, 1050};

@@ -64,7 +64,7 @@ TEST(PageDocuments, AreRecognisedByTheirKeys) {
   EXPECT_TRUE(documents(kPlan).capacity);
   EXPECT_EQ(documents(kPlan).capacity->rows.size(), 2u);
   EXPECT_TRUE(documents(kSlo).latency);
-  EXPECT_DOUBLE_EQ(documents(kSlo).latency->promise_seconds, 0.08);
+  EXPECT_DOUBLE_EQ(documents(kSlo).latency->slo_seconds, 0.08);
   EXPECT_TRUE(documents(R"({"verdict": "BROKEN", "pairs": []})").peers);
 }
 

@@ -48,7 +48,7 @@ TEST(Interference, WaitingIsBlamedOnOthersOnlyWhereCpusSuffice) {
   EXPECT_THAT(within.spoilt_by, HasSubstr("waited for a CPU"));
   EXPECT_EQ(interference_between(before, after, {16, 8}).spoilt_by, "")
       << "sixteen threads on eight CPUs wait for each other";
-  after.busy_cpu_seconds += 0.09;  // some foreign load beside it
+  after.busy_cpu_seconds += 0.09;  // some external load beside it
   EXPECT_NE(interference_between(before, after, {16, 8}).spoilt_by, "");
 }
 

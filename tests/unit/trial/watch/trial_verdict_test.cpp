@@ -47,7 +47,7 @@ TEST(TrialVerdict, SigkillWithCountersIs) {
 
 TEST(TrialVerdict, AKillNearbyDoesNotExplainAnError) {
   TrialFacts facts;
-  facts.foreign = true;
+  facts.user_command = true;
   facts.exits = {RankExit{0, ProcessExit{2, 0}}};
   facts.oom = {true, false, "cgroup", {"oom_kill of control group /pod grew by 1"}};
   EXPECT_EQ(judged(facts).outcome, Outcome::crashed);
@@ -91,7 +91,7 @@ TEST(TrialVerdict, TimeOutWithEnoughWindowsIsOk) {
 
 TEST(TrialVerdict, ForeignCommandMayEndByItself) {
   TrialFacts facts;
-  facts.foreign = true;
+  facts.user_command = true;
   facts.exits = {RankExit{}};
   facts.windows = 5;
   EXPECT_EQ(judged(facts).outcome, Outcome::ok);

@@ -97,13 +97,13 @@ TEST(Replay, TheWinnerRunsAtManyMoments) {
   EXPECT_GE(before_the_race.back() - before_the_race.front(), 10U);
 }
 
-// What is not launched for want of knowledge of its memory may be the best: the promise counts it.
-TEST(Replay, ThePromiseCountsWhatWasNotAdmittedYet) {
-  int decided = 0;  // promises that such a setting widens
+// What is not launched for want of knowledge of its memory may be the best: the certificate counts it.
+TEST(Replay, TheCertificateCountsWhatWasNotAdmittedYet) {
+  int decided = 0;  // certificates that such a setting widens
   for (std::uint64_t seed = 301; seed < 307; ++seed) {
     const SyntheticMachine machine = make_synthetic_machine({"queue", seed, 1, 1, false});
     const ReplayScore score = play(machine, "ours", 12);
-    if (score.result.certified_gap < 0) continue;  // no promise at all
+    if (score.result.certified_gap < 0) continue;  // no certificate
     const double bound = (1 + score.result.certified_gap) * score.claimed_samples_per_second;
     double admitted = 0, other = 0;  // the highest that the model thinks possible
     for (const PredictedSetting& setting : score.result.predicted) {

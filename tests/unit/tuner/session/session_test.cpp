@@ -215,7 +215,7 @@ TEST_F(SessionTest, VerifyNeedsARecommendation) {
 TEST_F(SessionTest, TheWinnersLatencyTargetIsProvedAtFullLength) {
   TuneRequest promised = request(30);
   promised.options.mode = "infer";
-  promised.options.promise = "p99=50ms";
+  promised.options.slo = "p99=50ms";
   promised.options.axes["queue"] = {"shared"};
   const auto run = tune(promised, *store_, witness_, doors_);
   ASSERT_TRUE(run) << run.error().what;

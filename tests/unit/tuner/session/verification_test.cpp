@@ -151,7 +151,7 @@ TEST_F(VerificationTest, SlownessUnderOtherLoadIsNoDrift) {
   runner_.rates = {{base_, 60}, {best_, 100}};
   const Verification verification = check();
   EXPECT_EQ(verification.state, VerifyState::undecided);
-  EXPECT_THAT(verification.reason, testing::HasSubstr("spoilt by other load"));
+  EXPECT_THAT(verification.reason, testing::HasSubstr("discarded for other load"));
   EXPECT_EQ(verification.clean_samples, 0);
 }
 
@@ -159,7 +159,7 @@ TEST_F(VerificationTest, AGoodRateInSpiteOfOtherLoadIsOkAndSaysSo) {
   runner_.discarded = true;
   const Verification verification = check();
   EXPECT_EQ(verification.state, VerifyState::ok) << verification.reason;
-  EXPECT_THAT(verification.reason, testing::HasSubstr("spoilt"));
+  EXPECT_THAT(verification.reason, testing::HasSubstr("discarded"));
 }
 
 // Load on one of two CPUs costs one process nothing and two processes a third.

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "trial/workloads/service/promise.h"
+#include "trial/workloads/service/slo.h"
 
 namespace ocrtune {
 namespace {
@@ -36,7 +36,7 @@ TEST(ProvableShare, GrowsTowardsTheAllowedShareWithRequests) {
   EXPECT_LT(thousand, 0.005);
   EXPECT_GT(many, 0.008);
   EXPECT_LT(many, 0.01);
-  EXPECT_EQ(judge_promise({0.99, 1}, 100000, many * 100000, 0.99), PromiseVerdict::kept);
+  EXPECT_EQ(judge_slo({0.99, 1}, 100000, many * 100000, 0.99), SloVerdict::met);
 }
 
 }  // namespace

@@ -26,9 +26,9 @@ Result<SloSearchResult> search(const SimulatedService& service, const SloSearchO
   return find_highest_rate(server, server.clock(), options);
 }
 
-SloSearchOptions options_of(const Promise& promise, double budget, std::uint64_t seed = 1) {
+SloSearchOptions options_of(const LatencySlo& slo, double budget, std::uint64_t seed = 1) {
   SloSearchOptions options;
-  options.promise = promise;
+  options.slo = slo;
   options.budget_seconds = budget;
   options.seed = seed;
   return options;

@@ -89,7 +89,7 @@ TEST(RunLoad, AStallOfABlockingTargetIsNotOmitted) {
 
   LoadPlan plan;
   plan.max_seconds = 30;
-  plan.promise = Promise{0.999, 0.05};
+  plan.slo = LatencySlo{0.999, 0.05};
   plan.stop_when_decided = false;
   const LoadResult result = run(service, Arrivals::poisson(1000, 11), plan);
   EXPECT_GT(result.over, 200);
@@ -100,10 +100,10 @@ TEST(RunLoad, AStallOfABlockingTargetIsNotOmitted) {
 
 TEST(RunLoad, KeepsAPromiseAfterFewCleanRequests) {
   LoadPlan plan;
-  plan.promise = Promise{0.99, 0.01};
+  plan.slo = LatencySlo{0.99, 0.01};
   const LoadResult result = run(fixed(0.001, 4), Arrivals::poisson(500, 3), plan);
   EXPECT_EQ(result.stop, LoadStop::decided);
-  EXPECT_EQ(result.verdict, PromiseVerdict::kept);
+  EXPECT_EQ(result.verdict, SloVerdict::met);
   EXPECT_GE(result.judged, 508);  // 459 at one look; more looks may follow this one
   EXPECT_LT(result.judged, 508 + 300);
   EXPECT_EQ(result.over, 0);
@@ -122,31 +122,31 @@ TEST(RunLoad, LookingOftenDoesNotKeepAPromise) {
       return random.uniform() < 0.01 ? 0.02 : 0.001;
     };
     LoadPlan plan;
-    plan.promise = Promise{0.99, 0.01};
+    plan.slo = LatencySlo{0.99, 0.01};
     plan.max_requests = 6000;
     const auto seed = static_cast<std::uint64_t>(i) + 1000;
     const LoadResult result = run(service, Arrivals::poisson(500, seed), plan);
-    kept += result.verdict == PromiseVerdict::kept ? 1 : 0;
+    kept += result.verdict == SloVerdict::met ? 1 : 0;
   }
   EXPECT_LE(kept, 0.02 * kRuns);
 }
 
 TEST(RunLoad, BreaksAPromiseThatServiceAloneBreaks) {
   LoadPlan plan;
-  plan.promise = Promise{0.99, 0.01};
+  plan.slo = LatencySlo{0.99, 0.01};
   const LoadResult result = run(fixed(0.02, 40), Arrivals::poisson(500, 3), plan);
-  EXPECT_EQ(result.verdict, PromiseVerdict::broken);
+  EXPECT_EQ(result.verdict, SloVerdict::violated);
   EXPECT_EQ(result.over, result.judged);
 }
 
 TEST(RunLoad, TooFewRequestsDecideNothing) {
   LoadPlan plan;
-  plan.promise = Promise{0.99, 0.01};
+  plan.slo = LatencySlo{0.99, 0.01};
   plan.max_requests = 400;
   const LoadResult result = run(fixed(0.001, 4), Arrivals::poisson(500, 3), plan);
   EXPECT_EQ(result.stop, LoadStop::requests);
   EXPECT_EQ(result.issued, 400);
-  EXPECT_EQ(result.verdict, PromiseVerdict::undecided);
+  EXPECT_EQ(result.verdict, SloVerdict::undecided);
 }
 
 TEST(RunLoad, CutsOffAnOverloadedServer) {
@@ -180,7 +180,7 @@ TEST(RunLoad, WarmUpIsSentButNotCounted) {
   LoadPlan plan;
   plan.warm_up_seconds = 5;
   plan.max_seconds = 10;
-  plan.promise = Promise{0.99, 0.01};
+  plan.slo = LatencySlo{0.99, 0.01};
   plan.stop_when_decided = false;
   const LoadResult result = run(fixed(0.0001), Arrivals::poisson(1000, 3), plan);
   EXPECT_NEAR(static_cast<double>(result.issued), 10000, 400);
@@ -192,11 +192,11 @@ TEST(RunLoad, FailuresBreakThePromiseAndAreNoLatency) {
   SimulatedService service = fixed(0.0001);
   service.failed_share = 0.05;
   LoadPlan plan;
-  plan.promise = Promise{0.99, 0.01};
+  plan.slo = LatencySlo{0.99, 0.01};
   plan.max_seconds = 10;
   plan.stop_when_decided = false;
   const LoadResult result = run(service, Arrivals::poisson(1000, 3), plan);
-  EXPECT_EQ(result.verdict, PromiseVerdict::broken);
+  EXPECT_EQ(result.verdict, SloVerdict::violated);
   EXPECT_EQ(result.over, result.failed);
   EXPECT_EQ(result.latency.count(), result.completed - result.failed);
   EXPECT_EQ(result.failure, "refused by the script");

@@ -5,10 +5,10 @@
 namespace ocrtune {
 namespace {
 
-const Promise kPromise{0.99, 1.0};
+const LatencySlo kSlo{0.99, 1.0};
 
 TEST(RequestLedger, CountsFatesInOrderOfIntendedStart) {
-  RequestLedger ledger(kPromise, 0);
+  RequestLedger ledger(kSlo, 0);
   ledger.start(0.0, 0);
   ledger.start(0.1, 0);
   ledger.finish(1, 0.2, true);  // the quick one first
@@ -21,7 +21,7 @@ TEST(RequestLedger, CountsFatesInOrderOfIntendedStart) {
 }
 
 TEST(RequestLedger, SilenceBeyondTheLimitIsLate) {
-  RequestLedger ledger(kPromise, 0);
+  RequestLedger ledger(kSlo, 0);
   ledger.start(0.0, 0);
   ledger.settle(1.01);
   EXPECT_EQ(ledger.judged(), 1);
@@ -34,7 +34,7 @@ TEST(RequestLedger, SilenceBeyondTheLimitIsLate) {
 }
 
 TEST(RequestLedger, AnswersNobodyAskedForAreIgnored) {
-  RequestLedger ledger(kPromise, 0);
+  RequestLedger ledger(kSlo, 0);
   ledger.start(0, 3);
   EXPECT_FALSE(ledger.finish(7, 0.1, true).has_value());
   const auto request = ledger.finish(0, 0.1, true);
@@ -57,7 +57,7 @@ TEST(RequestLedger, AFailureIsOverWithoutAPromiseToo) {
 }
 
 TEST(RequestLedger, GrowsPastItsFirstSizeWithOneRequestOutstanding) {
-  RequestLedger ledger(kPromise, 0);
+  RequestLedger ledger(kSlo, 0);
   ledger.start(0, 0);
   for (std::uint64_t i = 1; i < 20000; ++i) {
     ASSERT_EQ(ledger.start(0.0, static_cast<int>(i % 7)), i);

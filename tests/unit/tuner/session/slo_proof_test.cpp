@@ -1,10 +1,10 @@
 // The proof of a winner: what is stored, what is claimed, what is left unproved.
-#include "tuner/session/promise_proof.h"
+#include "tuner/session/slo_proof.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tuner/slo/promise_words.h"
+#include "tuner/slo/slo_words.h"
 
 namespace ocrtune {
 namespace {
@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 RunRecord winner() {
   RunRecord run;
   run.options.mode = "infer";
-  run.options.promise = "p99=50ms";
+  run.options.slo = "p99=50ms";
   run.options.budget_seconds = 900;
   run.result.found = true;
   run.result.recommendation.knobs.nproc = 2;
@@ -58,7 +58,7 @@ Trial proved_at(double rate) {
   return trial;
 }
 
-TEST(PromiseProof, ThePromisedRateIsWhatWasProved) {
+TEST(SloProof, ThePromisedRateIsWhatWasProved) {
   RunRecord run = winner();
   double rate = 0;
   const auto trial = proof(run, proved_at(90), &rate);
@@ -66,7 +66,7 @@ TEST(PromiseProof, ThePromisedRateIsWhatWasProved) {
   EXPECT_EQ(rate, 100);
   EXPECT_EQ(trial->phase, kProofPhase);
   run.trials.push_back(*trial);
-  speak_of_promise(run);
+  speak_of_slo(run);
   EXPECT_EQ(run.result.recommendation.samples_per_second.median, 90);
   EXPECT_EQ(run.result.recommendation.samples_per_second.low, 90);
   EXPECT_EQ(run.result.answer.code, ReasonCode::launch_at_target);
@@ -75,16 +75,16 @@ TEST(PromiseProof, ThePromisedRateIsWhatWasProved) {
   EXPECT_EQ(run.result.answer.nested(3).number(0), 1100);
 }
 
-TEST(PromiseProof, WithoutAProofItIsSaid) {
+TEST(SloProof, WithoutAProofItIsSaid) {
   RunRecord run = winner();
   run.trials.push_back(proved_at(90));  // of the search
   run.trials.back().knobs = run.result.recommendation.knobs;
-  speak_of_promise(run);
+  speak_of_slo(run);
   EXPECT_EQ(run.result.recommendation.samples_per_second.median, 100);
   EXPECT_EQ(run.result.answer.nested(3).code, ReasonCode::not_proved_at_length);
 }
 
-TEST(PromiseProof, OnlyARefutedPromiseSpeaksAgainstTheSetting) {
+TEST(SloProof, OnlyARefutedPromiseSpeaksAgainstTheSetting) {
   const RunRecord run = winner();
   Trial trial;
   trial.outcome = Outcome::timed_out;  // too little time to tell
@@ -96,12 +96,12 @@ TEST(PromiseProof, OnlyARefutedPromiseSpeaksAgainstTheSetting) {
   EXPECT_FALSE(refuted->ok());
 }
 
-TEST(PromiseProof, NothingPromisedNothingProved) {
+TEST(SloProof, NothingPromisedNothingProved) {
   RunRecord run = winner();
   EXPECT_EQ(proof_seconds(run.options), 12);
   run.options.budget_seconds = 10;
   EXPECT_EQ(proof_seconds(run.options), 2);
-  run.options.promise.clear();
+  run.options.slo.clear();
   EXPECT_EQ(proof_seconds(run.options), 0);
   EXPECT_FALSE(proof(run, proved_at(90)));
   run = winner();

@@ -1,31 +1,31 @@
-#include "tuner/session/promise_proof.h"
+#include "tuner/session/slo_proof.h"
 
 #include <algorithm>
 #include <memory>
 
 #include "base/interrupt.h"
-#include "trial/workloads/service/promise.h"
+#include "trial/workloads/service/slo.h"
 #include "tuner/session/tune_setup.h"
-#include "tuner/slo/promise_words.h"
+#include "tuner/slo/slo_words.h"
 
 namespace ocrtune {
 namespace {
 
-constexpr double kLimits = 180;    // promised times that a proof takes, warm-up included
-constexpr double kLeast = 12;      // seconds
+constexpr double kLimits = 180;  // multiples of the SLO's time that a proof takes, warm-up included
+constexpr double kLeast = 12;    // seconds
 constexpr double kMaxShare = 0.2;  // of the budget
 constexpr double kStartSeconds = 30;
 
 }  // namespace
 
 double proof_seconds(const RunOptions& options) {
-  const auto promise = parse_promise(options.promise);
-  if (options.promise.empty() || !promise) return 0;
-  return std::min(kMaxShare * options.budget_seconds, std::max(kLeast, kLimits * promise->seconds));
+  const auto slo = parse_slo(options.slo);
+  if (options.slo.empty() || !slo) return 0;
+  return std::min(kMaxShare * options.budget_seconds, std::max(kLeast, kLimits * slo->seconds));
 }
 
 std::optional<Trial> prove_winner(const RunRecord& run, const ProofRunner& runner, double seconds) {
-  if (run.options.promise.empty() || !run.result.found || seconds <= 0) return std::nullopt;
+  if (run.options.slo.empty() || !run.result.found || seconds <= 0) return std::nullopt;
   const Knobs& knobs = run.result.recommendation.knobs;
   const auto prover = runner(run.result.recommendation.samples_per_second.median);
   if (!prover) return std::nullopt;
@@ -37,7 +37,7 @@ std::optional<Trial> prove_winner(const RunRecord& run, const ProofRunner& runne
   if (interrupted() || (!trial.ok() && !refuted)) return std::nullopt;
   trial.knobs = knobs;
   trial.phase = kProofPhase;
-  trial.why = "proves the promised rate at full length";
+  trial.why = "proves the claimed rate at full length";
   trial.repetition =
       static_cast<int>(std::count_if(run.trials.begin(), run.trials.end(),
                                      [&](const Trial& earlier) { return earlier.knobs == knobs; }));

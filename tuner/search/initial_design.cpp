@@ -1,4 +1,4 @@
-#include "tuner/search/ladder.h"
+#include "tuner/search/initial_design.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,8 +9,8 @@ namespace {
 
 double doublings_between(double from, double to) { return std::fabs(std::log2(to / from)); }
 
-// The value of the `which`-th switch on a rung: all the first at the bottom, then so that pairs of
-// values of two switches meet.
+// The value of the `which`-th switch on a design_step: all the first at the bottom, then so that
+// pairs of values of two switches meet.
 std::size_t turn(std::size_t step, std::size_t which, std::size_t values) {
   return (step + which * (step / values)) % values;
 }
@@ -54,7 +54,7 @@ std::vector<int> cpu_shares(const Space& space, const Knobs& own, int cpus) {
   return shares;
 }
 
-Ladder::Ladder(const Space& space, double cores) : space_(&space) {
+InitialDesign::InitialDesign(const Space& space, double cores) : space_(&space) {
   double least = 1e9;
   double most = 1;
   for (const Knobs& knobs : space.points()) {
@@ -63,7 +63,7 @@ Ladder::Ladder(const Space& space, double cores) : space_(&space) {
   }
   const double middle = std::sqrt(least * most);
   const double c = std::max(1.0, cores);
-  rungs_ = {
+  steps_ = {
       {1, 1, least, 0, "the lightest setting: what one process needs"},
       {std::max(1.0, c / 4), std::min(4.0, c), middle, 1, "all cores, four threads each"},
       {std::max(1.0, c / 2), std::min(2.0, c), 2 * middle, 2, "more processes, larger batch"},
@@ -75,15 +75,16 @@ Ladder::Ladder(const Space& space, double cores) : space_(&space) {
   };
 }
 
-double Ladder::distance(std::size_t step, int point) const {
-  const Rung& rung = rungs_[step];
+double InitialDesign::distance(std::size_t step, int point) const {
+  const DesignStep& design_step = steps_[step];
   const Knobs& knobs = space_->knobs(point);
-  double distance =
-      doublings_between(rung.n, knobs.nproc) + doublings_between(rung.t, knobs.threads);
-  distance += doublings_between(rung.n * rung.t, static_cast<double>(knobs.nproc) * knobs.threads);
-  distance += doublings_between(rung.b, knobs.batch) +
-              0.5 * doublings_between(rung.w + 1, knobs.workers + 1.0);
-  std::size_t switches = 0;  // axes that the rungs' four numbers leave open, so far
+  double distance = doublings_between(design_step.n, knobs.nproc) +
+                    doublings_between(design_step.t, knobs.threads);
+  distance += doublings_between(design_step.n * design_step.t,
+                                static_cast<double>(knobs.nproc) * knobs.threads);
+  distance += doublings_between(design_step.b, knobs.batch) +
+              0.5 * doublings_between(design_step.w + 1, knobs.workers + 1.0);
+  std::size_t switches = 0;  // axes that the design steps' four numbers leave open, so far
   for (std::size_t a = 0; a < space_->axes().size(); ++a) {
     const Axis& axis = space_->axes()[a];
     const auto value = static_cast<std::size_t>(space_->place(point)[a]);
@@ -98,19 +99,19 @@ double Ladder::distance(std::size_t step, int point) const {
   return distance;
 }
 
-std::optional<int> Ladder::next(const std::function<bool(int)>& admitted) {
-  while (step_ < static_cast<int>(rungs_.size())) {
-    const auto rung = static_cast<std::size_t>(step_++);
+std::optional<int> InitialDesign::next(const std::function<bool(int)>& admitted) {
+  while (step_ < static_cast<int>(steps_.size())) {
+    const auto design_step = static_cast<std::size_t>(step_++);
     int best = -1;
     double least = std::numeric_limits<double>::max();
     for (int point = 0; point < space_->size(); ++point) {
-      const double away = distance(rung, point);
+      const double away = distance(design_step, point);
       if (away >= least || !admitted(point)) continue;
       least = away;
       best = point;
     }
     if (best < 0) continue;
-    why_ = rungs_[rung].why;
+    why_ = steps_[design_step].why;
     return best;
   }
   return std::nullopt;

@@ -1,16 +1,16 @@
-#include "tuner/slo/promise_words.h"
+#include "tuner/slo/slo_words.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "trial/workloads/service/promise.h"
+#include "trial/workloads/service/slo.h"
 #include "tuner/slo/load_trial.h"
 
 namespace ocrtune {
 namespace {
 
-// By how much the promise is missed where no setting keeps it: the setting that comes nearest.
-Reason promise_missed(const RunRecord& run, const Promise& promise) {
+// By how much the SLO is missed where no setting keeps it: the setting that comes nearest.
+Reason slo_missed(const RunRecord& run, const LatencySlo& slo) {
   const Trial* nearest = nullptr;
   double least = 0;
   for (const Trial& trial : run.trials) {
@@ -21,13 +21,12 @@ Reason promise_missed(const RunRecord& run, const Promise& promise) {
   }
   if (nearest == nullptr) return {};
   const Number alone = general(1e3 * least, 3);
-  if (least <= promise.seconds) {
-    return reason<ReasonCode::no_rate_proved>(promise_reason(promise), alone,
-                                              knobs_text(nearest->knobs));
+  if (least <= slo.seconds) {
+    return reason<ReasonCode::no_rate_proved>(slo_reason(slo), alone, knobs_text(nearest->knobs));
   }
-  return reason<ReasonCode::target_missed>(promise_reason(promise), knobs_text(nearest->knobs),
-                                           alone, general(1e3 * (least - promise.seconds), 3),
-                                           general(least / promise.seconds, 2));
+  return reason<ReasonCode::target_missed>(slo_reason(slo), knobs_text(nearest->knobs), alone,
+                                           general(1e3 * (least - slo.seconds), 3),
+                                           general(least / slo.seconds, 2));
 }
 
 Reason proof_reason(const RunRecord& run) {
@@ -52,12 +51,12 @@ const Trial* proof_of(const RunRecord& run, const Knobs& knobs) {
   return found == run.trials.rend() ? nullptr : &*found;
 }
 
-void speak_of_promise(RunRecord& run) {
-  const auto promise = parse_promise(run.options.promise);
-  if (!promise) return;
+void speak_of_slo(RunRecord& run) {
+  const auto slo = parse_slo(run.options.slo);
+  if (!slo) return;
   TuneResult& result = run.result;
   if (!result.found) {
-    Reason missed = promise_missed(run, *promise);
+    Reason missed = slo_missed(run, *slo);
     if (!missed.empty()) result.answer = std::move(missed);
     return;
   }
@@ -70,7 +69,7 @@ void speak_of_promise(RunRecord& run) {
     rate.high = std::max(rate.high, rate.median);
   }
   const Reason proof = proof_reason(run);
-  const Reason target = promise_reason(*promise);
+  const Reason target = slo_reason(*slo);
   result.answer = reason<ReasonCode::launch_at_target>(
       knobs_text(best.knobs), as_rate(best.samples_per_second.median), target, proof);
   best.reasons.insert(

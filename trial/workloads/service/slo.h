@@ -1,6 +1,6 @@
-// A latency promise ("p99=50ms") and when enough requests were seen to believe it.
+// A latency SLO ("p99=50ms") and when enough requests were seen to believe it.
 //
-// A percentile is a claim about a share of requests, so it is a binomial test: the promise is kept
+// A percentile is a claim about a share of requests, so it is a binomial test: the SLO is met
 // when so few requests over the limit would be unlikely if more than 1 - p of all were over it.
 // Without any request over the limit, p99 at 99 % confidence takes 459 requests, p95 90, p90 44.
 // The same rule stops MLPerf LoadGen's server runs early.
@@ -15,14 +15,14 @@
 
 namespace ocrtune {
 
-struct Promise {
+struct LatencySlo {
   double percentile = 0.99;  // share of requests that must be answered ...
   double seconds = 0.05;     // ... within this time, counted from the intended start
 };
 
-Result<Promise> parse_promise(std::string_view text);  // "p99=50ms", "p99.9=1.5s"
-std::string promise_text(const Promise& promise);      // "p99 under 50 ms"
-Reason promise_reason(const Promise& promise);
+Result<LatencySlo> parse_slo(std::string_view text);  // "p99=50ms", "p99.9=1.5s"
+std::string slo_target(const LatencySlo& slo);        // "p99 under 50 ms"
+Reason slo_reason(const LatencySlo& slo);
 
 // P(X <= successes) for X ~ Binomial(trials, share); trials and successes need not be whole.
 double binomial_at_most(double successes, double trials, double share);
@@ -30,10 +30,10 @@ double binomial_at_most(double successes, double trials, double share);
 // The fewest requests that prove the percentile at this confidence with `over` of them too late.
 std::int64_t min_requests(double percentile, double confidence, std::int64_t over = 0);
 
-enum class PromiseVerdict { kept, broken, undecided };
+enum class SloVerdict { met, violated, undecided };
 
 // `over` of `requests` were too late; `design_effect` requests count as one (at least 1).
-PromiseVerdict judge_promise(const Promise& promise, double requests, double over,
-                             double confidence, double design_effect = 1);
+SloVerdict judge_slo(const LatencySlo& slo, double requests, double over, double confidence,
+                     double design_effect = 1);
 
 }  // namespace ocrtune

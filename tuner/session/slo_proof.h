@@ -1,7 +1,7 @@
-// The winner of a tune under a promise, run at full length before it is claimed.
+// The winner of a tune under an SLO, run at full length before it is claimed.
 //
 // A trial of the search proves its rate over a short time. After the search the recommended setting
-// runs at the claimed rate until the promise is proved by itself (459 requests without a late one
+// runs at the claimed rate until the SLO is proved by itself (459 requests without a late one
 // at p99), or at lower rates; the rate that this proves is the claim. The proof is a trial of the
 // run like any other, of the phase "proof".
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace ocrtune {
 
-// What a tune keeps of its budget for the proof; 0 where nothing is promised.
+// What a tune keeps of its budget for the proof; 0 without an SLO.
 double proof_seconds(const RunOptions& options);
 
 // Who runs `rate` at full length.

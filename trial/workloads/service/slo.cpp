@@ -1,4 +1,4 @@
-#include "trial/workloads/service/promise.h"
+#include "trial/workloads/service/slo.h"
 
 #include <algorithm>
 #include <cmath>
@@ -45,9 +45,10 @@ double incomplete_beta(double a, double b, double x) {
 
 }  // namespace
 
-Result<Promise> parse_promise(std::string_view text) {
+Result<LatencySlo> parse_slo(std::string_view text) {
   const auto wrong = [&] {
-    return Error{ErrorKind::usage, fmt::format("'{}' is no promise; write it like p99=50ms", text)};
+    return Error{ErrorKind::usage,
+                 fmt::format("'{}' is no latency target; write it like p99=50ms", text)};
   };
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || text.empty() || (text[0] != 'p' && text[0] != 'P')) {
@@ -60,20 +61,20 @@ Result<Promise> parse_promise(std::string_view text) {
     return Error{ErrorKind::usage,
                  fmt::format("'{}': the percentile must lie between p1 and p99.99", text)};
   }
-  return Promise{*percent / 100, *seconds};
+  return LatencySlo{*percent / 100, *seconds};
 }
 
-std::string promise_text(const Promise& promise) {
-  const double percent = std::round(promise.percentile * 1e6) / 1e4;
-  if (promise.seconds >= 1) return fmt::format("p{:g} under {:.4g} s", percent, promise.seconds);
-  return fmt::format("p{:g} under {:.4g} ms", percent, promise.seconds * 1e3);
+std::string slo_target(const LatencySlo& slo) {
+  const double percent = std::round(slo.percentile * 1e6) / 1e4;
+  if (slo.seconds >= 1) return fmt::format("p{:g} under {:.4g} s", percent, slo.seconds);
+  return fmt::format("p{:g} under {:.4g} ms", percent, slo.seconds * 1e3);
 }
 
-Reason promise_reason(const Promise& promise) {
-  const bool slow = promise.seconds >= 1;
+Reason slo_reason(const LatencySlo& slo) {
+  const bool slow = slo.seconds >= 1;
   return {slow ? ReasonCode::target_in_seconds : ReasonCode::target_in_milliseconds,
-          {general(std::round(promise.percentile * 1e6) / 1e4, 6),
-           general(slow ? promise.seconds : promise.seconds * 1e3, 4)}};
+          {general(std::round(slo.percentile * 1e6) / 1e4, 6),
+           general(slow ? slo.seconds : slo.seconds * 1e3, 4)}};
 }
 
 double binomial_at_most(double successes, double trials, double share) {
@@ -97,18 +98,18 @@ std::int64_t min_requests(double percentile, double confidence, std::int64_t ove
   return high;
 }
 
-PromiseVerdict judge_promise(const Promise& promise, double requests, double over,
-                             double confidence, double design_effect) {
+SloVerdict judge_slo(const LatencySlo& slo, double requests, double over, double confidence,
+                     double design_effect) {
   const double effect = std::max(1.0, design_effect);
   const double trials = requests / effect;
   const double late = over / effect;
-  const double allowed = 1 - promise.percentile;
+  const double allowed = 1 - slo.percentile;
   const double doubt = 1 - confidence + 1e-12;
-  if (binomial_at_most(late, trials, allowed) <= doubt) return PromiseVerdict::kept;
+  if (binomial_at_most(late, trials, allowed) <= doubt) return SloVerdict::met;
   if (late > 0 && 1 - binomial_at_most(late - 1, trials, allowed) <= doubt) {
-    return PromiseVerdict::broken;
+    return SloVerdict::violated;
   }
-  return PromiseVerdict::undecided;
+  return SloVerdict::undecided;
 }
 
 }  // namespace ocrtune

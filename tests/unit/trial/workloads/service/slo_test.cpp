@@ -1,4 +1,4 @@
-#include "trial/workloads/service/promise.h"
+#include "trial/workloads/service/slo.h"
 
 #include <cmath>
 #include <string>
@@ -22,22 +22,22 @@ double exact_at_most(int successes, int trials, double share) {
   return sum;
 }
 
-TEST(ParsePromise, ReadsPercentileAndTime) {
-  const auto promise = parse_promise("p99=50ms");
-  ASSERT_TRUE(promise.ok());
-  EXPECT_DOUBLE_EQ(promise->percentile, 0.99);
-  EXPECT_DOUBLE_EQ(promise->seconds, 0.05);
-  EXPECT_NEAR(parse_promise("p99.9=2s")->percentile, 0.999, 1e-12);
-  EXPECT_EQ(promise_text(*promise), "p99 under 50 ms");
+TEST(ParseSlo, ReadsPercentileAndTime) {
+  const auto slo = parse_slo("p99=50ms");
+  ASSERT_TRUE(slo.ok());
+  EXPECT_DOUBLE_EQ(slo->percentile, 0.99);
+  EXPECT_DOUBLE_EQ(slo->seconds, 0.05);
+  EXPECT_NEAR(parse_slo("p99.9=2s")->percentile, 0.999, 1e-12);
+  EXPECT_EQ(slo_target(*slo), "p99 under 50 ms");
 }
 
-TEST(ParsePromise, RefusesInOneLine) {
+TEST(ParseSlo, RefusesInOneLine) {
   for (const char* text : {"", "p99", "99=50ms", "p99=", "p99=fast", "p=50ms", "p0=50ms",
                            "p100=50ms", "p99=-1s", "p99=0"}) {
-    const auto promise = parse_promise(text);
-    ASSERT_FALSE(promise.ok()) << text;
-    EXPECT_EQ(promise.error().kind, ErrorKind::usage);
-    EXPECT_THAT(promise.error().what, testing::HasSubstr(std::string("'") + text + "'"));
+    const auto slo = parse_slo(text);
+    ASSERT_FALSE(slo.ok()) << text;
+    EXPECT_EQ(slo.error().kind, ErrorKind::usage);
+    EXPECT_THAT(slo.error().what, testing::HasSubstr(std::string("'") + text + "'"));
   }
 }
 
@@ -63,22 +63,22 @@ TEST(LeastRequests, MatchTheKnownCounts) {
   EXPECT_EQ(min_requests(0.99, 0.99, 1), 662);
 }
 
-TEST(JudgePromise, TurnsAtTheLeastCount) {
-  const Promise promise{0.99, 0.05};
-  EXPECT_EQ(judge_promise(promise, 458, 0, 0.99), PromiseVerdict::undecided);
-  EXPECT_EQ(judge_promise(promise, 459, 0, 0.99), PromiseVerdict::kept);
-  EXPECT_EQ(judge_promise(promise, 661, 1, 0.99), PromiseVerdict::undecided);
-  EXPECT_EQ(judge_promise(promise, 662, 1, 0.99), PromiseVerdict::kept);
-  EXPECT_EQ(judge_promise(promise, 100, 0, 0.99), PromiseVerdict::undecided);
-  EXPECT_EQ(judge_promise(promise, 100, 6, 0.99), PromiseVerdict::broken);
-  EXPECT_EQ(judge_promise(promise, 0, 0, 0.99), PromiseVerdict::undecided);
+TEST(JudgeSlo, TurnsAtTheLeastCount) {
+  const LatencySlo slo{0.99, 0.05};
+  EXPECT_EQ(judge_slo(slo, 458, 0, 0.99), SloVerdict::undecided);
+  EXPECT_EQ(judge_slo(slo, 459, 0, 0.99), SloVerdict::met);
+  EXPECT_EQ(judge_slo(slo, 661, 1, 0.99), SloVerdict::undecided);
+  EXPECT_EQ(judge_slo(slo, 662, 1, 0.99), SloVerdict::met);
+  EXPECT_EQ(judge_slo(slo, 100, 0, 0.99), SloVerdict::undecided);
+  EXPECT_EQ(judge_slo(slo, 100, 6, 0.99), SloVerdict::violated);
+  EXPECT_EQ(judge_slo(slo, 0, 0, 0.99), SloVerdict::undecided);
 }
 
-TEST(JudgePromise, ClusteredRequestsCountForLess) {
-  const Promise promise{0.99, 0.05};
-  EXPECT_EQ(judge_promise(promise, 459, 0, 0.99, 2), PromiseVerdict::undecided);
-  EXPECT_EQ(judge_promise(promise, 918, 0, 0.99, 2), PromiseVerdict::kept);
-  EXPECT_EQ(judge_promise(promise, 100, 6, 0.99, 6), PromiseVerdict::undecided);
+TEST(JudgeSlo, ClusteredRequestsCountForLess) {
+  const LatencySlo slo{0.99, 0.05};
+  EXPECT_EQ(judge_slo(slo, 459, 0, 0.99, 2), SloVerdict::undecided);
+  EXPECT_EQ(judge_slo(slo, 918, 0, 0.99, 2), SloVerdict::met);
+  EXPECT_EQ(judge_slo(slo, 100, 6, 0.99, 6), SloVerdict::undecided);
 }
 
 TEST(BlockCounts, IndependentEventsCountFully) {

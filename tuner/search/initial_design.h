@@ -16,27 +16,28 @@ namespace ocrtune {
 // first, then halfway, then one process, then the rest. Without those that `own` is.
 std::vector<int> cpu_shares(const Space& space, const Knobs& own, int cpus);
 
-class Ladder {
+class InitialDesign {
  public:
-  Ladder(const Space& space, double cores);  // `space` must outlive the ladder
+  InitialDesign(const Space& space, double cores);  // `space` must outlive the design
 
-  // The admitted point nearest to the next rung; nothing past the last. Each call is one rung.
+  // The admitted point nearest to the next design_step; nothing past the last. Each call is one
+  // design_step.
   std::optional<int> next(const std::function<bool(int)>& admitted);
   int step() const { return step_; }
   void skip_lightest() { step_ = std::max(step_, 1); }
   const std::string& why() const { return why_; }
 
  private:
-  struct Rung {
+  struct DesignStep {
     double n, t, b, w;
     const char* why;
   };
   const Space* space_;
-  std::vector<Rung> rungs_;
+  std::vector<DesignStep> steps_;
   int step_ = 0;
   std::string why_;
 
-  double distance(std::size_t rung, int point) const;
+  double distance(std::size_t design_step, int point) const;
 };
 
 }  // namespace ocrtune

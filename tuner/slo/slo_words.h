@@ -1,4 +1,4 @@
-// What a run under a latency promise answers, in words, and the rate that it claims.
+// What a run under a latency SLO answers, in words, and the rate that it claims.
 #pragma once
 
 #include "tuner/store/run_record.h"
@@ -6,13 +6,13 @@
 namespace ocrtune {
 
 inline constexpr const char* kProofPhase =
-    "proof";  // of trials that prove (tuner/session/promise_proof.h)
+    "proof";  // of trials that prove (tuner/session/slo_proof.h)
 
 // The last proof among the trials of this setting; null: none.
 const Trial* proof_of(const RunRecord& run, const Knobs& knobs);
 
 // For a run that was judged: its answer and first reason, and the claim, which is the proved rate
-// where there is one. Where no setting keeps the promise: by how much it is missed.
-void speak_of_promise(RunRecord& run);
+// where there is one. Where no setting meets the SLO: by how much it is missed.
+void speak_of_slo(RunRecord& run);
 
 }  // namespace ocrtune
