@@ -129,7 +129,7 @@ TEST_F(PaddleOnGpus, TheGpusDecideTheSpace) {
 
 TEST_F(PaddleOnGpus, BothGpusAndTheLargestBatchThatFits) {
   const int code =
-      tune("--workers 0,1 --binding none --budget 14s --trial-time 300ms --json",
+      tune("--workers 0,1 --binding none --budget 40s --trial-time 300ms --json",
            "python3 -m paddle.distributed.launch --gpus 0,1 tools/train.py -c cfg.yml");
   ASSERT_TRUE(answered(code, out_)) << out_;
   const auto start = out_.find("\n{");
