@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -57,15 +58,43 @@ Status write_in_place(const std::string& path, std::string_view contents) {
   return sync_and_close(file, path);
 }
 
-// A new file beside `path`, under a name that nobody else has; `beside` gets it.
+constexpr const char* kBesideBegin = ".ocrtune.";
+constexpr const char* kBesideEnd = ".part";
+
+// Removes what a process that was killed as it wrote left in the folder: nobody holds its lock, and
+// it is a minute old. Once for each folder, for a folder may hold very many files.
+void remove_abandoned(const std::string& folder) {
+  constexpr double kAbandonedSeconds = 60;
+  static std::mutex mutex;
+  static std::set<std::string> seen;
+  {
+    const std::lock_guard lock(mutex);
+    if (!seen.insert(folder).second) return;
+  }
+  for (const std::string& name : list_directory(folder).value_or({})) {
+    if (name.rfind(kBesideBegin, 0) != 0 || fs::path(name).extension() != kBesideEnd) continue;
+    const std::string path = join_path(folder, name);
+    const Descriptor file{::open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
+    struct stat facts {};
+    if (file.number < 0 || ::fstat(file.number, &facts) != 0 || !S_ISREG(facts.st_mode)) continue;
+    if (facts.st_uid != ::geteuid()) continue;
+    if (std::difftime(std::time(nullptr), facts.st_mtime) < kAbandonedSeconds) continue;
+    if (::flock(file.number, LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
+  }
+}
+
+// A new file beside `path`, under a name that nobody else has; `beside` gets it. It is locked as
+// long as it is open.
 int create_beside(const std::string& path, std::string& beside) {
   constexpr int kTries = 100;
   static std::atomic<unsigned> count = 0;
+  remove_abandoned(parent_path(path));
   for (int i = 0; i < kTries; ++i) {
     const std::string name =
-        ".ocrtune." + std::to_string(::getpid()) + "." + std::to_string(count++) + ".part";
+        kBesideBegin + std::to_string(::getpid()) + "." + std::to_string(count++) + kBesideEnd;
     beside = join_path(parent_path(path), name);
     const int file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file >= 0) ::flock(file, LOCK_EX | LOCK_NB);
     if (file >= 0 || errno != EEXIST) return file;
   }
   return -1;

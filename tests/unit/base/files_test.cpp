@@ -1,14 +1,17 @@
 #include "base/files.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -119,6 +122,26 @@ TEST_F(Files, WritersOfOnePathLeaveOneWholeFile) {
   EXPECT_EQ(failed, 0);
   EXPECT_EQ(*read_file(path), big);
   EXPECT_EQ(*list_directory(folder_), std::vector<std::string>{"a.txt"});
+}
+
+// What a write that was killed left; a write of another process goes on.
+TEST_F(Files, AbandonedPartIsRemovedByTheNextWrite) {
+  const timespec old[2] = {{1, 0}, {1, 0}};
+  for (const char* name :
+       {".ocrtune.17.0.part", ".ocrtune.17.1.part", ".ocrtune.17.2.part", "mine.part"}) {
+    std::ofstream(join_path(folder_, name)) << "half";
+    if (name != std::string(".ocrtune.17.2.part")) {
+      ::utimensat(AT_FDCWD, join_path(folder_, name).c_str(), old, 0);
+    }
+  }
+  const int writer = ::open(join_path(folder_, ".ocrtune.17.1.part").c_str(), O_WRONLY | O_CLOEXEC);
+  ASSERT_EQ(::flock(writer, LOCK_EX | LOCK_NB), 0);
+  ASSERT_TRUE(write_file(join_path(folder_, "file"), "whole"));
+  ::close(writer);
+  auto names = *list_directory(folder_);
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, (std::vector<std::string>{".ocrtune.17.1.part", ".ocrtune.17.2.part", "file",
+                                             "mine.part"}));
 }
 
 TEST_F(Files, FolderIsNoFile) {
