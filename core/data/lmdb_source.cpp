@@ -9,11 +9,13 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <set>
 #include <utility>
 
 #include "base/files.h"
 #include "base/text.h"
+#include "core/data/mapped_read.h"
 
 namespace ocrtune {
 
@@ -66,6 +68,7 @@ struct LmdbSource::Environment {
   MDB_env* environment = nullptr;
   MDB_txn* transaction = nullptr;
   MDB_dbi database = 0;
+  std::uint64_t file_bytes = 0;
   int pid = 0;
 
   ~Environment() {
@@ -83,14 +86,18 @@ struct LmdbSource::Environment {
     }
     if (code == 0) {
       OCRTUNE_TRY(check_size(path));
-      code = ::mdb_txn_begin(environment, nullptr, MDB_RDONLY, &transaction);
+      ::mdb_env_set_assert(environment, [](MDB_env*, const char*) { leave_mapped_read(); });
+      const bool whole = read_mapped([&] {
+        code = ::mdb_txn_begin(environment, nullptr, MDB_RDONLY, &transaction);
+        if (code == 0) code = ::mdb_dbi_open(transaction, nullptr, 0, &database);
+      });
+      if (!whole) code = MDB_CORRUPTED;
     }
-    if (code == 0) code = ::mdb_dbi_open(transaction, nullptr, 0, &database);
     return code == 0 ? Status() : Status(database_error(code, "open LMDB " + path));
   }
 
   // LMDB maps the file as long as its head says; to read beyond its end is a SIGBUS.
-  Status check_size(const std::string& path) const {
+  Status check_size(const std::string& path) {
     MDB_envinfo facts = {};
     MDB_stat pages = {};
     mdb_filehandle_t file = -1;
@@ -101,17 +108,27 @@ struct LmdbSource::Environment {
     }
     const std::uint64_t needed = (std::uint64_t{facts.me_last_pgno} + 1) * pages.ms_psize;
     const auto there = static_cast<std::uint64_t>(on_disk.st_size);
+    file_bytes = there;
     if (there >= needed) return Status();
     return Error{ErrorKind::invalid, "LMDB " + path + " is cut short: " + format_bytes(there) +
                                          " of " + format_bytes(needed) + "; copy it again"};
   }
 
+  // LMDB trusts what its pages say of each other, and a disk may give an error.
   Result<std::string> get(const std::string& key) const {
     MDB_val name = {key.size(), const_cast<char*>(key.data())};
     MDB_val value = {};
-    const int code = ::mdb_get(transaction, database, &name, &value);
+    int code = 0;
+    bool whole = read_mapped([&] { code = ::mdb_get(transaction, database, &name, &value); });
+    std::string bytes;
+    if (whole && code == 0) whole = value.mv_size <= file_bytes;
+    if (whole && code == 0) {
+      bytes.resize(value.mv_size);
+      whole = read_mapped([&] { std::memcpy(bytes.data(), value.mv_data, bytes.size()); });
+    }
+    if (!whole) code = MDB_CORRUPTED;
     if (code != 0) return database_error(code, "LMDB key " + key);
-    return std::string(static_cast<const char*>(value.mv_data), value.mv_size);
+    return bytes;
   }
 };
 
@@ -125,6 +142,12 @@ Status LmdbSource::read_texts(std::size_t folder, std::vector<Text>& texts) {
   if (!count || *count < 0 || *count > 999'999'999) {
     return Error{ErrorKind::invalid,
                  folders_[folder] + ": num-samples is '" + valid_utf8(*count_text) + "'"};
+  }
+  constexpr std::uint64_t kMinEntryBytes = 23;  // a node's head and its key
+  if (static_cast<std::uint64_t>(*count) > environment.file_bytes / kMinEntryBytes) {
+    return Error{ErrorKind::invalid, folders_[folder] + ": num-samples is " + *count_text +
+                                         ", more than a file of " +
+                                         format_bytes(environment.file_bytes) + " holds"};
   }
   for (int number = 1; number <= *count; ++number) {
     auto text = environment.get(key_of("label", number));

@@ -84,6 +84,48 @@ TEST_F(LmdbSourceTest, FileThatIsCutShortIsRefused) {
   EXPECT_THAT(source.error().what, HasSubstr(folder_ + " is cut short"));
 }
 
+// As on a disk that gives an error: the pages are not there when they are read.
+TEST_F(LmdbSourceTest, FileThatIsCutWhileItIsReadIsAnError) {
+  put_lines(200);
+  const auto source = LmdbSource::open(folder_, "");
+  ASSERT_TRUE(source);
+  ASSERT_EQ(::truncate((folder_ + "/data.mdb").c_str(), 0), 0);
+  const auto image = (*source)->image_bytes(0);
+  ASSERT_FALSE(image);
+  EXPECT_EQ(image.error().kind, ErrorKind::invalid);
+  EXPECT_THAT(image.error().what, HasSubstr("image-000000001"));
+}
+
+// LMDB itself believes what its pages say.
+TEST_F(LmdbSourceTest, DamagedPagesAreAnErrorOrOtherBytes) {
+  put_lines(200);
+  const std::string path = folder_ + "/data.mdb";
+  const std::string whole = *read_file(path);
+  constexpr std::size_t kFirstPage = 2 * 4096;  // behind the two heads
+  int refused = 0;
+  for (unsigned seed = 1; seed <= 200; ++seed) {
+    std::string damaged = whole;
+    unsigned draw = seed;
+    for (int i = 0; i < 200; ++i) {
+      draw = draw * 1664525U + 1013904223U;
+      damaged[kFirstPage + (draw >> 4) % (damaged.size() - kFirstPage)] =
+          static_cast<char>(draw >> 24);
+    }
+    std::ofstream(path, std::ios::binary) << damaged;
+    const auto source = LmdbSource::open(folder_, "");
+    if (!source) ++refused;
+    for (std::int64_t i = 0; source && i < (*source)->size(); ++i) {
+      if (!(*source)->image_bytes(i)) ++refused;
+    }
+  }
+  EXPECT_GT(refused, 0);
+}
+
+TEST_F(LmdbSourceTest, MoreSamplesThanAFileCanHoldAreRefused) {
+  put({{"num-samples", "999999999"}, {"label-000000001", "x"}});
+  EXPECT_THAT(LmdbSource::open(folder_, "").error().what, HasSubstr("num-samples is 999999999"));
+}
+
 TEST_F(LmdbSourceTest, WalksTheFoldersBelow) {
   for (const auto& [folder, text] : {std::pair{"/b/train", "b"}, std::pair{"/a", "a"}}) {
     ASSERT_TRUE(make_directories(folder_ + folder));
