@@ -27,6 +27,7 @@ struct Cause {
   std::vector<EvidenceLine> evidence;  // the strongest first
   std::vector<std::string> signatures;
   std::vector<std::string> fixes;  // the row's, with the numbers of the printed configuration
+  bool follows = false;            // another cause produces every line that speaks for it
 };
 
 // What an event of a story says; each has its arguments among the fields of StoryEvent.

@@ -45,18 +45,41 @@ bool recovered(const Finding& finding, const LogScan& log) {
   return false;
 }
 
-// How much of a finding's weight is left, given what followed it in the log.
-double survival_factor(const Finding& finding, const LogScan& log) {
+// How much of a finding's weight is left, given what followed it.
+double survival_factor(const Finding& finding, const LogScan& log, bool ended_well) {
   if (finding.signature->role == Role::proof) return 1;
+  const int few = tier(finding.signature->role) == 3 ? 3 : 2;  // lines of other threads
   double factor = recovered(finding, log) ? 0.2 : 1;
   if (finding.earlier_run) factor *= 0.15;
   if (finding.progress_after >= 50) {
     factor *= 0.25;
-  } else if (finding.progress_after >= 3) {
+  } else if (finding.progress_after >= few) {
     factor *= 0.45;
   }
-  if (log.finished) factor *= 0.3;
+  if (log.finished) {
+    factor *= 0.3;
+  } else if (ended_well) {
+    factor *= 0.5;  // trainers that report an error of their own and exit with 0 do exist
+  }
   return factor;
+}
+
+// A line that the program itself calls a warning: "WARNING", "UserWarning: ", "W0812 14:01:22 ...".
+bool is_warning(std::string_view line) {
+  line = line.substr(0, 160);
+  constexpr std::string_view kWords[] = {"Warning: ", "WARNING", " WARN "};
+  const std::size_t lead = starts_with(line, "[") ? 1 : 0;
+  const bool glog = line.size() > lead + 5 && line[lead] == 'W' &&
+                    std::all_of(line.begin() + lead + 1, line.begin() + lead + 4,
+                                [](char c) { return c >= '0' && c <= '9'; });
+  return glog || std::any_of(std::begin(kWords), std::end(kWords), [&](std::string_view word) {
+           return line.find(word) != std::string_view::npos;
+         });
+}
+
+// Names something that is missing or odd, which may be no more than a remark.
+bool is_remark(const Clue& clue) {
+  return clue.signature == "c_no_such_file" || (tier(clue.role) < 4 && is_warning(clue.line.text));
 }
 
 // Keeps, of the signatures that first matched on one line, the most telling one.
@@ -135,10 +158,15 @@ bool is_exception(const Clue& clue) {
          clue.signature == "rust_panic" || clue.signature == "cpp_terminate";
 }
 
-// Did `a` happen before `b`, as far as lines and clocks say? Unknown counts as yes.
+// Did `a` happen before `b`, as far as lines and clocks say? Unknown counts as yes. A cause that
+// the table names for `b` alone may be told a few lines later: a driver, an allocator says why at
+// last.
 bool not_later(const Clue& a, const Clue& b) {
   constexpr double kClockSkew = 5;
-  if (same_actor(a, b) && a.file >= 0) return a.line.line <= b.line.line;
+  constexpr std::int64_t kAfterwards = 20;  // lines
+  const bool close = !is_witness(a.cause->name) && in_table(a.cause->name, b.cause->name);
+  if (same_actor(a, b) && a.file >= 0)
+    return a.line.line <= b.line.line + (close ? kAfterwards : 0);
   return !a.when || !b.when || *a.when <= *b.when + kClockSkew;
 }
 
@@ -185,7 +213,7 @@ void CauseRanker::hear_log(int index) {
     Clue clue{&find_cause(signature.cause), signature.role, signature.weight, signature.id, {},
               finding->first.when,          index,          finding->rank};
     if (too_many_joined(finding->first.text)) clue.cause = &find_cause("rank_mismatch");
-    clue.weight *= survival_factor(*finding, log);
+    clue.weight *= survival_factor(*finding, log, evidence_.exit_code == 0);
     if (signature.role != Role::proof && finding->first.number > termination) clue.weight *= 0.5;
     weigh_kernel_kill(*finding, clue);
     const bool exception = std::string_view(signature.id) == "exception_line";
@@ -256,9 +284,10 @@ void CauseRanker::hear_last_notes() {
   constexpr std::int64_t kTraceback = 4000;  // a recursion prints a thousand frames
   const bool known = std::any_of(clues_.begin(), clues_.end(),
                                  [](const Clue& clue) { return tier(clue.role) >= 2; });
-  if (known || clues_.empty()) return;
+  if (known || clues_.empty() || evidence_.exit_code == 0) return;
   for (std::size_t i = 0; i < logs_.size(); ++i) {
     const LogScan& log = logs_[i];
+    if (log.finished) continue;
     const bool missing = std::any_of(log.findings.begin(), log.findings.end(), [](const auto& f) {
       return std::string_view(f.signature->id) == "ppocr_missing_image";
     });
@@ -335,17 +364,22 @@ void CauseRanker::discount_followers() {
   }
 }
 
-// A line that names a missing file without anything else that failed is mostly a remark.
-void CauseRanker::doubt_lone_words() {
+// A warning, or a line that names a missing file: a remark where nothing else failed, and hardly
+// the cause where something did that does not follow from it.
+void CauseRanker::doubt_remarks() {
   const bool failing = evidence_.exit_code.value_or(0) != 0 ||
                        std::any_of(clues_.begin(), clues_.end(), [](const Clue& clue) {
-                         return clue.signature != "c_no_such_file" && tier(clue.role) > 0;
+                         return !is_remark(clue) && tier(clue.role) > 0 && clue.weight >= 0.1;
                        });
-  if (failing) return;
   for (Clue& clue : clues_) {
-    if (clue.file < 0) continue;
+    if (clue.file < 0 || !is_remark(clue)) continue;
     const LogScan& log = logs_[static_cast<std::size_t>(clue.file)];
-    if (log.lines - clue.line.line > 2) clue.weight *= 0.3;
+    const bool went_on = log.finished || log.lines - clue.line.line > 2;
+    const bool other_root = std::any_of(clues_.begin(), clues_.end(), [&](const Clue& other) {
+      return !is_remark(other) && tier(other.role) >= 3 && other.weight >= 0.4 &&
+             other.cause != clue.cause && !produces(clue.cause->name, other.cause->name);
+    });
+    if (failing ? other_root : went_on) clue.weight *= 0.2;
   }
 }
 
@@ -360,6 +394,8 @@ std::vector<Cause> CauseRanker::sum_up() const {
     Cause& cause = causes[name];
     cause.row = own[0]->cause;
     cause.role = own[0]->role;
+    cause.follows =
+        std::all_of(own.begin(), own.end(), [](const Clue* clue) { return clue->explained; });
     double doubt = 1;
     std::set<std::string> seen;
     for (const Clue* clue : own) {
@@ -397,7 +433,7 @@ std::vector<Cause> CauseRanker::rank() {
   hear_terminations();
   hear_last_notes();
   hear_waiting_ranks();
-  doubt_lone_words();
+  doubt_remarks();
   explain_followers();
   discount_followers();
   return sum_up();

@@ -61,7 +61,7 @@ class CauseRanker {
   // cause_ranker.cpp: what follows from what
   void explain_followers();
   void discount_followers();
-  void doubt_lone_words();
+  void doubt_remarks();
   void add(const char* cause, Role role, double weight, const char* signature, std::string text);
   std::vector<Cause> sum_up() const;
 

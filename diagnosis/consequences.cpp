@@ -38,7 +38,9 @@ constexpr Row kRows[] = {
     {"gpu_out_of_memory", " cuda_library_error "},
     {"disk_full", " checkpoint_damaged "},
     {"shm_full", " host_allocation_failed "},
-    {"storage_failure", " rank_busy_alone missing_file evaluation_hang "},
+    {"storage_failure", " rank_busy_alone missing_file evaluation_hang permission_denied "},
+    {"cuda_driver_too_old", " no_gpu_visible "},
+    {"cuda_library_missing", " no_gpu_visible "},
     {"nccl_network", " rank_mismatch "},
     {"host_out_of_memory", " nccl_network "},
     {"cgroup_out_of_memory", " nccl_network "},
@@ -63,15 +65,17 @@ bool is_generic(std::string_view cause) {
   return among(cause, std::begin(kGenerics), std::end(kGenerics));
 }
 
+bool in_table(std::string_view cause, std::string_view follower) {
+  return std::any_of(std::begin(kRows), std::end(kRows), [&](const Row& row) {
+    return cause == row.cause &&
+           std::string_view(row.followers).find(" " + std::string(follower) + " ") !=
+               std::string_view::npos;
+  });
+}
+
 bool produces(std::string_view cause, std::string_view follower) {
   if (cause == follower) return false;
-  for (const Row& row : kRows) {
-    if (cause == row.cause &&
-        std::string_view(row.followers).find(" " + std::string(follower) + " ") !=
-            std::string_view::npos) {
-      return true;
-    }
-  }
+  if (in_table(cause, follower)) return true;
   if (is_witness(cause)) return false;
   if (is_generic(cause)) return is_witness(follower) && cause != "unknown";
   return is_witness(follower) || is_generic(follower);

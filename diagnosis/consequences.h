@@ -9,6 +9,9 @@ namespace ocrtune {
 // the others time out, lose a peer and get SIGTERM; never the other way round.
 bool produces(std::string_view cause, std::string_view follower);
 
+// The same, but only where the table has a row for the pair itself.
+bool in_table(std::string_view cause, std::string_view follower);
+
 // A failure that only tells of another process's end, or of waiting for it.
 bool is_witness(std::string_view cause);
 

@@ -40,6 +40,14 @@ void add_slowness(const std::vector<LogScan>& logs, Diagnosis& diagnosis) {
   }
 }
 
+bool is_evidence(const std::vector<Cause>& causes, const std::string& file, std::int64_t line) {
+  return std::any_of(causes.begin(), causes.end(), [&](const Cause& cause) {
+    return std::any_of(
+        cause.evidence.begin(), cause.evidence.end(),
+        [&](const EvidenceLine& known) { return known.file == file && known.line == line; });
+  });
+}
+
 void add_notes(const std::vector<LogScan>& logs, const FailureEvidence& evidence,
                const CauseRanker& ranker, Diagnosis& diagnosis) {
   for (const LogScan& log : logs) {
@@ -48,7 +56,8 @@ void add_notes(const std::vector<LogScan>& logs, const FailureEvidence& evidence
       const CauseRow& row = find_cause(signature.cause);
       if (signature.role == Role::consequence) {
         diagnosis.consequences.push_back({log.file, finding.first.number, finding.first.text});
-      } else if (signature.role == Role::note && row.kind == CauseKind::failure) {
+      } else if (signature.role == Role::note && row.kind == CauseKind::failure &&
+                 !is_evidence(diagnosis.causes, log.file, finding.first.number)) {
         diagnosis.notes.push_back(fmt::format("{}:{}: {} ({} times; {})", log.file,
                                               finding.first.number, finding.first.text,
                                               finding.count, row.name));

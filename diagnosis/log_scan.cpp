@@ -24,8 +24,14 @@ constexpr std::size_t kKeptText = 500;
 constexpr std::size_t kKeptSubjects = 16;
 constexpr std::size_t kMaxRanks = 64;  // of one signature in one file
 
+std::size_t find_word(std::string_view text, std::string_view word) {
+  const void* at = ::memmem(text.data(), text.size(), word.data(), word.size());
+  return at == nullptr ? std::string_view::npos
+                       : static_cast<std::size_t>(static_cast<const char*>(at) - text.data());
+}
+
 bool contains(std::string_view text, std::string_view word) {
-  return ::memmem(text.data(), text.size(), word.data(), word.size()) != nullptr;
+  return find_word(text, word) != std::string_view::npos;
 }
 
 // Up to the first '\n' or '\r', or the block's end. Two memchr calls beat a byte loop by far.
@@ -39,9 +45,15 @@ bool is_run_start(std::string_view line) {
 }
 
 bool is_finish(std::string_view line) {
-  return contains(line, "best metric, ") || contains(line, "Training complete") ||
-         contains(line, "training complete") || contains(line, "Training finished") ||
-         contains(line, "max_epochs=") || contains(line, "max_steps=");
+  const std::size_t training = find_word(line, "raining ");
+  if (training != std::string_view::npos) {
+    const std::string_view rest = line.substr(training + 8);
+    for (const char* end : {"complete", "finished", "done"}) {
+      if (starts_with(rest, end)) return true;
+    }
+  }
+  return contains(line, "best metric, ") || contains(line, "max_epochs=") ||
+         contains(line, "max_steps=");
 }
 
 std::string without_colours(std::string_view text) {
@@ -130,7 +142,7 @@ std::optional<int> rank_of_file(const std::string& path) {
 bool is_progress_line(std::string_view line) {
   constexpr std::string_view kWords[] = {"loss",       "ips: ",  "it/s",           "s/it",
                                          "Loss",       "epoch:", "dataloader has", "samples/s",
-                                         "batch_cost", "Epoch ", "global_step"};
+                                         "batch_cost", "Epoch ", "global_step",    "\" 200 OK"};
   return std::any_of(std::begin(kWords), std::end(kWords),
                      [&](std::string_view word) { return contains(line, word); });
 }

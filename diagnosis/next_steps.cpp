@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "diagnosis/consequences.h"
+
 namespace ocrtune {
 namespace {
 
@@ -94,6 +96,15 @@ std::vector<NextStep> next_steps(const std::vector<Cause>& causes) {
     const bool between =
         (first == row.first && suspect(row.second)) || (first == row.second && suspect(row.first));
     if (between) steps.push_back(row);
+  }
+  // A suspect without a row of its own: what confirms the first cause tells them apart.
+  for (auto other = causes.begin() + 1; other != causes.end() && steps.empty(); ++other) {
+    const std::string_view name = other->row->name;
+    if (other->row->kind == CauseKind::failure && other->confidence >= kStillSuspect &&
+        !is_generic(first) && !is_generic(name) && !produces(first, name)) {
+      steps.push_back(
+          {"confirm_first", causes[0].row->name, other->row->name, causes[0].row->confirm});
+    }
   }
   return steps;
 }

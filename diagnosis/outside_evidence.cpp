@@ -26,6 +26,15 @@ bool is_training_process(std::string_view name) {
                      [&](std::string_view part) { return word.find(part) != std::string::npos; });
 }
 
+// `docker inspect` says that the kernel killed nobody in the container.
+bool container_was_within_memory(const std::vector<LogScan>& logs) {
+  return std::any_of(logs.begin(), logs.end(), [](const LogScan& log) {
+    return std::any_of(log.findings.begin(), log.findings.end(), [](const Finding& finding) {
+      return std::string_view(finding.signature->id) == "docker_not_oom";
+    });
+  });
+}
+
 // Pids that the logs name where they tell of a SIGKILL.
 std::vector<std::string> killed_pids(const std::vector<Clue>& clues) {
   std::vector<std::string> pids;
@@ -208,6 +217,12 @@ void CauseRanker::settle_sigkill() {
         e.host_oom_kills.value_or(0) > 0
             ? "SIGKILL, but the out-of-memory kill that was counted was not in this control group"
             : "SIGKILL, but the kernel's oom_kill counters did not move");
+  } else if (!at_limit && container_was_within_memory(logs_)) {
+    for (Clue& clue : clues_) {
+      if (is_sigkill(clue)) clue.weight *= 0.4;  // the whole machine's memory remains
+    }
+    add("killed_by_other", Role::primary, 0.6, "docker_not_oom",
+        "SIGKILL, but the container engine saw no out-of-memory kill in the container");
   } else if (!at_limit) {
     add("killed_by_other", Role::symptom, 0.25, "no counters",
         "SIGKILL may also come from a person or a batch system");

@@ -44,6 +44,8 @@ std::vector<SignatureRow> kernel_rows() {
        R"((?:blk_update_request: (?:critical )?(?:I/O|medium) error|Buffer I/O error on dev|EXT4-fs error \(device|XFS \([^)]*\): .*(?:I/O error|Corruption)|critical (?:medium|target) error, dev))"},
       {"kernel_nfs", "storage_failure", Role::primary, 0.75,
        R"(nfs: server \S+ not responding, (?:still trying|timed out))"},
+      {"kernel_link_down", "nccl_network", Role::primary, 0.75,
+       R"(kernel: .*(?:mlx\d|ens|eth|bond|ixgbe|i40e|ice|bnxt)\S* .*Link (?:is )?[Dd]own)"},
       {"kernel_hung_task", "storage_failure", Role::symptom, 0.3,
        R"(INFO: task (\S+):(\d+) blocked for more than \d+ seconds)"},
   };
@@ -89,6 +91,9 @@ std::vector<SignatureRow> guard_rows() {
        R"(ray\.exceptions\.OutOfMemoryError|Workers? \(tasks / actors\) killed due to memory pressure|were killed due to the node running low on memory)"},
       {"colab_oom", "host_out_of_memory", Role::primary, 0.85,
        R"((?i)your session crashed after using all available RAM)"},
+      {"docker_kill_event", "killed_by_other", Role::proof, 0.9,
+       R"(container kill \S+ .*signal=(?:9|KILL|SIGKILL)\b)"},
+      {"docker_not_oom", "killed_by_other", Role::note, 0.1, R"("OOMKilled": ?false)"},
   };
 }
 

@@ -88,6 +88,7 @@ void Teller::tell_first(const Cause& first, const Clue& clue) {
   StoryCode code = tier(clue.role) == 4 ? StoryCode::reported : StoryCode::failed;
   if (cause_ == "rank_busy_alone") code = StoryCode::busy;
   if (cause_ == "storage_failure" && !clue.rank) code = StoryCode::reported;
+  if (starts_with(clue.signature, "kernel_")) code = StoryCode::reported;
   StoryEvent& event = add(code, clue.when, clue.dated);
   event.cause = first.row->name;
   event.text = clue.line.text;

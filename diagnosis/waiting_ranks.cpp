@@ -57,9 +57,9 @@ std::vector<Waiting> waiting_ranks(const std::vector<LogScan>& logs) {
       one.elements = number_after(text, "NumelIn=");
       const auto milliseconds = number_after(text, " ran for ");
       const auto receive = number_after(text, "Timed out waiting ");
-      if (milliseconds || receive) {
-        one.seconds = static_cast<double>(milliseconds ? *milliseconds : *receive) / 1000;
-      }
+      const auto limit = number_after(text, "timeout:");  // Paddle's
+      const auto waited = milliseconds ? milliseconds : receive ? receive : limit;
+      if (waited) one.seconds = static_cast<double>(*waited) / 1000;
       if (known == all.end()) {
         all.push_back(std::move(one));
       } else if (!known->number && one.number) {
@@ -127,8 +127,8 @@ const Finding* busy_alone(const std::vector<LogScan>& logs, const std::vector<Wa
       const std::optional<int> rank =
           finding.rank ? finding.rank : (shared ? std::optional<int>(0) : std::nullopt);
       if (waits(index, rank) || finding.progress_after > (shared ? 2 : 0)) continue;
-      const auto& when = finding.last.when;
-      if (began && when && (*when < *began - 120)) continue;
+      const auto& when = finding.last.when;  // of a bar without a clock: at the earliest
+      if (began && when && finding.last.dated && *when < *began - 120) continue;
       if (busy != nullptr && busy->signature->weight >= finding.signature->weight) continue;
       busy = &finding;
       *file = index;

@@ -23,7 +23,7 @@ struct Score {
   int healthy = 0, alarms = 0;       // a failure above 0.5 on a healthy log
   double squares = 0;
   int answers = 0;
-  std::map<int, std::pair<int, int>> bins;  // confidence x 5 -> right, all
+  std::map<int, std::pair<int, int>> bins;  // confidence x 10 -> right, all
   std::map<std::string, int> confusions;
 };
 
@@ -52,7 +52,7 @@ void count(const RetoldLog& log, Score& score, bool show) {
   if (diagnosis.failed) {
     score.answers += 1;
     score.squares += (confidence - right) * (confidence - right);
-    auto& bin = score.bins[std::min(static_cast<int>(confidence * 5), 4)];
+    auto& bin = score.bins[std::min(static_cast<int>(confidence * 10), 9)];
     bin.first += right;
     bin.second += 1;
   }
@@ -76,7 +76,7 @@ void print(const Score& score) {
   std::printf("Brier score %.3f over %d answers\n", score.squares / std::max(score.answers, 1),
               score.answers);
   for (const auto& [bin, counts] : score.bins) {
-    std::printf("  said %.1f to %.1f: right %d of %d\n", bin / 5.0, (bin + 1) / 5.0, counts.first,
+    std::printf("  said %.1f to %.1f: right %d of %d\n", bin / 10.0, (bin + 1) / 10.0, counts.first,
                 counts.second);
   }
   for (const auto& [confusion, times] : score.confusions) {

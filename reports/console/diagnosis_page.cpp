@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -19,11 +21,12 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kMaxCauses = 4;  // in text; JSON has all
 constexpr std::size_t kMaxConsequences = 3;
 constexpr double kWorthTelling = 0.12;
+constexpr double kLeads = 0.5;  // the first cause, with what follows from it named below
 
 // The page's own words, in English and Chinese.
 struct Words {
   const char *nothing, *certain, *likely, *possible, *weak, *seen, *confirm, *fix, *story, *settle,
-      *means, *consequences, *notes;
+      *means, *consequences, *notes, *above;
 };
 constexpr Words kEnglish = {"No sign of a failure in what was given.",
                             "nearly certain",
@@ -37,7 +40,8 @@ constexpr Words kEnglish = {"No sign of a failure in what was given.",
                             "What would settle it:",
                             "means",
                             "Consequences, not causes:",
-                            "Notes:"};
+                            "Notes:",
+                            "(above)"};
 constexpr Words kChinese = {"所给内容中没有失败的迹象。",
                             "几乎确定",
                             "很可能",
@@ -50,7 +54,8 @@ constexpr Words kChinese = {"所给内容中没有失败的迹象。",
                             "如何确定：",
                             "说明是",
                             "结果而非原因：",
-                            "说明："};
+                            "说明：",
+                            "（见上）"};
 
 const Words& words_of(bool chinese) { return chinese ? kChinese : kEnglish; }
 
@@ -65,14 +70,20 @@ std::string place(const EvidenceLine& line) {
   return line.line > 0 ? fmt::format("{}:{}", line.file, line.line) : line.file;
 }
 
-std::string cause_text(const Cause& cause, std::size_t number, bool chinese) {
+// Lines that the page has quoted; each is quoted once and referred to afterwards.
+using Quoted = std::set<std::string>;
+
+std::string cause_text(const Cause& cause, std::size_t number, bool chinese, Quoted& quoted) {
   const Words& words = words_of(chinese);
   const auto say_it = [&](const std::string& text) { return chinese ? chinese_of(text) : text; };
   std::string text = fmt::format("{}. {}  ({}, {:.0f} %)\n   {}\n", number, cause.row->name,
                                  confidence_word(cause.confidence, words), 100 * cause.confidence,
                                  meaning_of(*cause.row, chinese));
   for (const EvidenceLine& line : cause.evidence) {
-    text += fmt::format("   {} {}: {}\n", words.seen, place(line), line.text.substr(0, 240));
+    const bool again = line.line > 0 && !quoted.insert(place(line)).second;
+    text += again
+                ? fmt::format("   {} {} {}\n", words.seen, place(line), words.above)
+                : fmt::format("   {} {}: {}\n", words.seen, place(line), line.text.substr(0, 240));
   }
   text += fmt::format("   {} {}\n", words.confirm, cause.row->confirm);
   for (const std::string& fix : cause.fixes) {
@@ -144,14 +155,24 @@ std::string diagnosis_text(const Diagnosis& diagnosis, const std::string& langua
   std::string text = story_text(diagnosis, chinese);
   if (!diagnosis.failed) text += std::string(words.nothing) + "\n";
   std::size_t number = 0;
+  Quoted quoted;
+  std::vector<EvidenceLine> consequences;
   for (const Cause& cause : diagnosis.causes) {
     if (number == kMaxCauses || cause.confidence < kWorthTelling) continue;
-    text += (text.empty() ? "" : "\n") + cause_text(cause, ++number, chinese);
+    if (number > 0 && cause.follows && diagnosis.causes[0].confidence >= kLeads) {
+      consequences.push_back(cause.evidence[0]);
+      continue;
+    }
+    text += (text.empty() ? "" : "\n") + cause_text(cause, ++number, chinese, quoted);
   }
   text += steps_text(diagnosis, chinese);
-  if (!diagnosis.consequences.empty()) text += fmt::format("\n{}\n", words.consequences);
-  for (std::size_t i = 0; i < std::min(kMaxConsequences, diagnosis.consequences.size()); ++i) {
-    const EvidenceLine& line = diagnosis.consequences[i];
+  consequences.insert(consequences.end(), diagnosis.consequences.begin(),
+                      diagnosis.consequences.end());
+  std::size_t told = 0;
+  for (const EvidenceLine& line : consequences) {
+    if (told == kMaxConsequences) break;
+    if (!quoted.insert(place(line)).second) continue;
+    if (told++ == 0) text += fmt::format("\n{}\n", words.consequences);
     text += fmt::format("   {}: {}\n", place(line), line.text.substr(0, 160));
   }
   if (!diagnosis.notes.empty()) text += fmt::format("\n{}\n", words.notes);
@@ -171,6 +192,7 @@ std::string diagnosis_json(const Diagnosis& diagnosis, const std::vector<LogScan
                       {"confirm", cause.row->confirm},
                       {"fixes", cause.fixes},
                       {"remedy", remedy_name(cause.row->remedy)},
+                      {"follows", cause.follows},
                       {"signatures", cause.signatures}});
   }
   Json files = Json::array();

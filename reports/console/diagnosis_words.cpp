@@ -73,6 +73,8 @@ constexpr StepWords kSteps[] = {
     {"port_owner", "another process listens on the port", "nobody does", "该端口被其他进程监听",
      "没有进程监听"},
     {"port_reach", "the port cannot be reached", "it can", "端口无法连通", "端口可以连通"},
+    {"confirm_first", "it shows what the first cause says", "it shows nothing of the kind",
+     "结果与第一个原因所述相符", "结果与之不符"},
     {"card_health", "an Xid or an uncorrected error at that time", "neither",
      "当时有 Xid 或不可纠正的错误", "两者都没有"},
 };

@@ -57,6 +57,54 @@ TEST(Diagnosis, RewordedLogs) { expect_accepted("reworded_cases.txt", 280); }
 // Several ranks, several causes in order.
 TEST(Diagnosis, LogsOfSeveralRanks) { expect_accepted("story_cases.txt", 70); }
 
+// Written before the rules were looked at; these are the half that they were then worked out on.
+TEST(Diagnosis, LogsToLearnFrom) { expect_accepted("../diagnosis/learn_cases.txt", 80); }
+
+TEST(Diagnosis, AWarningIsNoFailureUnlessSomethingFails) {
+  const std::string warning =
+      "WARNING 03-03 09:59:11 [cuda.py:103] ModuleNotFoundError(\"No module named 'x._C'\")\n";
+  const std::string started = "INFO 03-03 10:00:00 a\nINFO 03-03 10:00:01 b\nINFO c\n";
+  EXPECT_FALSE(diagnose_text(warning + started).failed);
+  const std::string full = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1 GiB.\n";
+  const Diagnosis both = diagnose_text(warning + started + full);
+  EXPECT_EQ(first_cause(both), "gpu_out_of_memory");
+  FailureEvidence evidence;
+  evidence.exit_code = 1;
+  const Diagnosis alone = diagnose({scan_text("log", warning + started)}, evidence);
+  EXPECT_EQ(first_cause(alone), "missing_module");
+}
+
+TEST(Diagnosis, AnExitCodeOfZeroSpeaksAgainstAFailure) {
+  const std::string error = "OSError: [Errno 28] No space left on device: '/tmp/cache'\n";
+  FailureEvidence well;
+  well.exit_code = 0;
+  EXPECT_GT(confidence_of(diagnose_text(error), "disk_full"), 0.8);
+  EXPECT_LT(confidence_of(diagnose({scan_text("log", error)}, well), "disk_full"), 0.5);
+}
+
+TEST(Diagnosis, WhatATableProducesMayBeToldBeforeIt) {
+  const std::string text =
+      "[rank0]: RuntimeError: CUDA error: unspecified launch failure\n"
+      "Unable to determine the device handle for GPU0000:41:00.0: GPU is lost.\n";
+  EXPECT_EQ(first_cause(diagnose_text(text)), "gpu_fault");
+}
+
+TEST(Diagnosis, AContainerEngineThatSawNoOutOfMemoryKillSpeaksAgainstOne) {
+  FailureEvidence killed;
+  killed.exit_code = 137;
+  const std::string state = "\"OOMKilled\": false,\n\"ExitCode\": 137,\n";
+  EXPECT_EQ(first_cause(diagnose({scan_text("inspect", state)}, killed)), "killed_by_other");
+}
+
+TEST(NextSteps, SuspectsWithoutARowGetWhatConfirmsTheFirst) {
+  const std::vector<Cause> causes = {
+      {&find_cause("missing_file"), 0.6, Role::primary, {}, {}, {}},
+      {&find_cause("gpu_out_of_memory"), 0.4, Role::primary, {}, {}, {}}};
+  const std::vector<NextStep> steps = next_steps(causes);
+  ASSERT_EQ(steps.size(), 1);
+  EXPECT_STREQ(steps[0].command, find_cause("missing_file").confirm);
+}
+
 TEST(Diagnosis, SigkillIsNeverBlamedOnNccl) {
   const Diagnosis diagnosis = diagnose_text(kKilled);
   for (const Cause& cause : diagnosis.causes) {

@@ -41,6 +41,22 @@ std::map<std::string, std::map<std::string, std::string>> told_stories() {
   return stories;
 }
 
+TEST(DiagnosisPage, NoLineIsQuotedTwice) {
+  for (const RetoldLog& log : retold()) {
+    for (const char* language : {"en", "zh"}) {
+      std::map<std::string, int> places;  // "workerlog.0:12: "
+      for (const std::string& line : split(diagnosis_text(diagnose_retold(log), language), '\n')) {
+        for (const auto& [file, text] : log.files) {
+          const std::size_t at = line.find(file + ":");
+          const std::size_t end = at == std::string::npos ? at : line.find(": ", at);
+          if (end != std::string::npos) places[line.substr(at, end - at)] += 1;
+        }
+      }
+      for (const auto& [place, times] : places) EXPECT_EQ(times, 1) << log.name << " " << place;
+    }
+  }
+}
+
 TEST(DiagnosisWords, TenStoriesInBothLanguages) {
   const auto stories = told_stories();
   ASSERT_EQ(stories.size(), 10u);
@@ -63,7 +79,9 @@ TEST(DiagnosisWords, TenStoriesInBothLanguages) {
 }
 
 TEST(DiagnosisWords, EveryStepHasItsOutcomes) {
-  for (const NextStep& step : next_step_table()) {
+  std::vector<NextStep> steps = next_step_table();
+  steps.push_back({"confirm_first", "missing_file", "disk_full", "ls -l"});
+  for (const NextStep& step : steps) {
     for (const bool chinese : {false, true}) {
       const StepOutcomes outcomes = step_outcomes(step, chinese);
       EXPECT_FALSE(outcomes.first.empty()) << step.code;
