@@ -64,10 +64,11 @@ double survival_factor(const Finding& finding, const LogScan& log, bool ended_we
   return factor;
 }
 
-// A line that the program itself calls a warning: "WARNING", "UserWarning: ", "W0812 14:01:22 ...".
+// A line that the program itself calls no error: "WARNING", "UserWarning: ", "W0812 14:01:22 ...".
 bool is_warning(std::string_view line) {
   line = line.substr(0, 160);
-  constexpr std::string_view kWords[] = {"Warning: ", "WARNING", " WARN "};
+  if (line.find("NCCL WARN ") != std::string_view::npos) return false;  // its word for an error
+  constexpr std::string_view kWords[] = {"Warning: ", "WARNING", " WARN ", "NCCL INFO "};
   const std::size_t lead = starts_with(line, "[") ? 1 : 0;
   const bool glog = line.size() > lead + 5 && line[lead] == 'W' &&
                     std::all_of(line.begin() + lead + 1, line.begin() + lead + 4,
@@ -79,7 +80,8 @@ bool is_warning(std::string_view line) {
 
 // Names something that is missing or odd, which may be no more than a remark.
 bool is_remark(const Clue& clue) {
-  return clue.signature == "c_no_such_file" || (tier(clue.role) < 4 && is_warning(clue.line.text));
+  if (clue.role == Role::proof || clue.role == Role::at_end) return false;
+  return clue.signature == "c_no_such_file" || is_warning(clue.line.text);
 }
 
 // Keeps, of the signatures that first matched on one line, the most telling one.

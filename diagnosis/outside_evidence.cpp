@@ -57,7 +57,15 @@ std::vector<std::string> killed_pids(const std::vector<Clue>& clues) {
 
 // A kill in the kernel log is this run's when pid or name say so, and not when training went on.
 void CauseRanker::weigh_kernel_kill(const Finding& finding, Clue& clue) const {
-  if (!starts_with(finding.signature->id, "kernel_oom")) return;
+  const std::string_view id = finding.signature->id;
+  if (id == "kernel_segfault" || id == "kernel_invalid_opcode" ||
+      id == "kernel_general_protection") {
+    if (!is_training_process(finding.captures.empty() ? "" : finding.captures[0])) {
+      clue.weight *= 0.4;
+    }
+    return;
+  }
+  if (!starts_with(id, "kernel_oom")) return;
   constexpr double kTolerance = 60;  // seconds between two clocks, and for a last line in a buffer
   for (const LogScan& log : logs_) {
     const std::optional<double>& progress = log.last_progress.when;
