@@ -97,6 +97,21 @@ std::string say(std::string_view english, const std::vector<std::string>& html_a
   return both_languages(tag, first, fill(html_text(phrase->chinese), html_arguments));
 }
 
+Bilingual phrase(std::string_view english, const std::vector<Bilingual>& arguments) {
+  const Phrase* row = find_phrase(english);
+  std::vector<std::string> first, second;
+  for (const Bilingual& argument : arguments) {
+    first.push_back(argument.english);
+    second.push_back(argument.chinese);
+  }
+  return {fill(english, first), fill(row == nullptr ? english : row->chinese, second)};
+}
+
+std::string say_text(const Bilingual& text, const char* tag) {
+  return both_languages(tag, html_text(plain_line(text.english)),
+                        html_text(plain_line(text.chinese)));
+}
+
 std::string chinese_of(std::string_view sentence) { return chinese_of_depth(sentence, 0); }
 
 std::string say_sentence(std::string_view sentence, const char* tag) {

@@ -7,6 +7,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ocrtune {
@@ -19,6 +20,20 @@ struct Phrase {
 const std::vector<Phrase>& phrase_table();    // what the page itself says
 const std::vector<Phrase>& sentence_table();  // what tuner/ composes, with holes for values
 const std::vector<Phrase>& machine_table();   // what probes/ and bench/ say of machine and failures
+
+// Plain text in both languages; text without a language is the same in both.
+struct Bilingual {
+  std::string english, chinese;
+
+  Bilingual(std::string text) : english(text), chinese(std::move(text)) {}  // NOLINT
+  Bilingual(std::string in_english, std::string in_chinese)
+      : english(std::move(in_english)), chinese(std::move(in_chinese)) {}
+  Bilingual() = default;
+};
+
+// A phrase of the table with its holes filled; one that is not in the table is English in both.
+Bilingual phrase(std::string_view english, const std::vector<Bilingual>& arguments = {});
+std::string say_text(const Bilingual& text, const char* tag = "span");  // as HTML
 
 // Both languages as two elements of kind `tag` ("span"; "tspan" inside SVG). The phrase is escaped;
 // the arguments are HTML already. A phrase that is not in the table is shown in English.

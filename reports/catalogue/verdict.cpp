@@ -26,6 +26,8 @@ double discarded_share(const RunRecord& run) {
   return samples == 0 ? 0 : run.result.discarded_samples / static_cast<double>(samples);
 }
 
+bool is_disturbed(const RunRecord& run) { return discarded_share(run) > kNoisyShare; }
+
 std::vector<Badge> badges(const RunRecord& run) {
   const TuneResult& result = run.result;
   std::vector<Badge> found;
@@ -51,7 +53,7 @@ std::vector<Badge> badges(const RunRecord& run) {
                      "Other settings are as fast; the safest of them was chosen."});
   }
   const bool spread = result.noise_measured && result.noise > kNoisySpread;
-  if (spread || discarded_share(run) > kNoisyShare) {
+  if (spread || is_disturbed(run)) {
     found.push_back({"NOISY HOST", Tone::warning,
                      "Other load disturbed the measurements; the interval says how much."});
   }

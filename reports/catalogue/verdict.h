@@ -20,6 +20,7 @@ std::vector<Badge> badges(const RunRecord& run);
 
 std::size_t count_samples(const RunRecord& run);
 double discarded_share(const RunRecord& run);  // of all samples, by other load
+bool is_disturbed(const RunRecord& run);       // more of them than a quiet machine has
 
 std::string rate_text(const Interval& rate);  // "212 (207..216)"; "unknown" when never measured
 // The first badge as a word: safe, tight, memory_limit_unknown, inconclusive, no_answer.

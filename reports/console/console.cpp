@@ -1,12 +1,12 @@
 #include "reports/console/console.h"
 
 #include <algorithm>
-#include <set>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "reports/catalogue/headline.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
 #include "reports/catalogue/verdict.h"
@@ -35,13 +35,23 @@ const char* tone_code(Tone tone) {
   return "\x1b[36m";
 }
 
-// Collects lines; label in the margin, text cut to the width.
+// Collects lines; label in the margin, text wrapped at the width.
 class Lines {
  public:
   Lines(int width, bool colour) : width_(std::max(width, 60)), colour_(colour) {}
 
   void add(const std::string& label, const std::string& text, Tone tone = Tone::neutral) {
-    push(label, cut_to_width(plain_line(text), width_ - kLabelWidth), tone);
+    std::string line;
+    const char* at = label.c_str();
+    for (const std::string& word : split(plain_line(text), ' ')) {
+      if (!line.empty() && display_width(line + " " + word) > width_ - kLabelWidth) {
+        push(at, line, tone);
+        at = "";
+        line.clear();
+      }
+      line += (line.empty() ? "" : " ") + word;
+    }
+    push(at, cut_to_width(line, width_ - kLabelWidth), tone);
   }
   // Never cut: for what people copy.
   void whole(const std::string& label, const std::string& text) {
@@ -75,6 +85,9 @@ class Lines {
 
 void add_head(Lines& lines, const RunRecord& run) {
   const TuneResult& result = run.result;
+  const Headline answer = headline(run);
+  lines.add("verdict", answer.sentence.english, answer_tone(answer.answer));
+  lines.add("measured", subject(run).english);
   const std::size_t trials = run.trials.size();
   lines.add("run", fmt::format("{} on {}: {} trial{} in {}{}", run.id, run.machine.host, trials,
                                trials == 1 ? "" : "s", format_duration(result.seconds),
@@ -104,25 +117,20 @@ std::string rate_basis(const RunRecord& run) {
 void add_answer(Lines& lines, const RunRecord& run) {
   const TuneResult& result = run.result;
   const Recommendation& recommended = result.recommendation;
-  std::set<std::string> inert;
-  for (const InertKnob& knob : result.inert) inert.insert(knob.name);
-  lines.marked("launch", knobs_text(recommended.knobs, inert), badges(run));
+  lines.marked("launch", launch_knobs(result), badges(run));
   if (!recommended.env.empty()) lines.whole("env", environment_text(recommended));
   if (!recommended.command.empty()) lines.whole("command", recommended.command);
   if (run.options.on_gpus()) lines.whole("gpus", gpus_text(run));
   lines.add("rate",
-            fmt::format("{} {}/s, {}", rate_text(recommended.samples_per_second),
-                        run.options.counts_requests() ? "requests" : "samples", rate_basis(run)));
+            fmt::format("{} {}, {}", rate_text(recommended.samples_per_second),
+                        rate_unit(run.options), rate_basis(run)));
   if (!result.inconclusive.empty()) lines.whole("open", sentence(result.inconclusive));
   if (!run.options.slo.empty()) {
     const auto slo = parse_slo(run.options.slo);
     if (slo) lines.add("promise", slo_target(*slo));
   }
   if (result.baseline.trials > 0) {
-    const std::string whose = !run.options.baseline_guessed() ? "your setting"
-                              : run.options.baseline_source == kBaselineFirst
-                                  ? "the first of your lists"
-                                  : "a plain start";
+    const char* whose = baseline_phrase(run.options);
     const bool none = result.baseline.knobs == recommended.knobs && result.settings.size() > 1;
     lines.add("gain", none ? fmt::format("none: {} is the best of those measured", whose)
                       : result.baseline.samples_per_second.median > 0
@@ -147,11 +155,8 @@ void add_answer(Lines& lines, const RunRecord& run) {
     if (tie.knobs != recommended.knobs) ties.push_back(knobs_text(tie.knobs));
   }
   if (!ties.empty()) lines.add("ties", join(ties, "; "));
-  for (std::size_t i = 0; i < std::min<std::size_t>(recommended.reasons.size(), 2); ++i) {
-    lines.add(i == 0 ? "why" : "", sentence(recommended.reasons[i]));
-  }
-  for (const Reason& reason : recommended.reasons) {
-    if (starts_with(reason.text(0), kIdleGpus)) lines.add("GPUs", sentence(reason));
+  for (const Reason& reason : further_reasons(recommended)) {
+    lines.add(starts_with(reason.text(0), kIdleGpus) ? "GPUs" : "note", sentence(reason));
   }
 }
 
@@ -210,9 +215,7 @@ std::string console_summary(const RunRecord& run, int width, bool colour) {
                    std::max(kMaxSummaryLines - lines.count() - 5, 1));
     add_failures(lines, run, std::min(3, kMaxSummaryLines - lines.count() - 2));
   } else {
-    lines.marked("answer",
-                 result.answer.empty() ? "no setting was measured" : sentence(result.answer),
-                 badges(run));
+    lines.marked("answer", "", badges(run));
     add_failures(lines, run, kMaxSummaryLines - lines.count() - 8);
     add_rules(lines, result);
   }

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "reports/catalogue/headline.h"
 #include "reports/catalogue/reasons.h"
-#include "reports/catalogue/verdict.h"
 #include "tuner/verdict/explain.h"
 
 namespace ocrtune {
@@ -153,6 +153,7 @@ std::string run_json(const RunRecord& run, int indent) {
     terms.push_back(
         {{"name", valid_utf8(term.name)}, {"value", term.value}, {"words", said(term.words)}});
   }
+  const Headline answer = headline(run);
   const Json json = {
       {"schema", kSchemaVersion},
       {"run_id", run.id},
@@ -163,6 +164,9 @@ std::string run_json(const RunRecord& run, int indent) {
       {"versions", run.versions},
       {"found", result.found},
       {"verdict", verdict_name(run)},
+      {"headline", valid_utf8(answer.sentence.english)},
+      {"headline_code", answer_name(answer.answer)},
+      {"subject", valid_utf8(subject(run).english)},
       {"inconclusive", said(result.inconclusive)},
       {"inconclusive_code", code(result.inconclusive)},
       {"answer", said(result.answer)},

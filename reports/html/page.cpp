@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "reports/catalogue/headline.h"
 #include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
@@ -34,9 +35,9 @@ std::string head_html(const RunRecord& run, const PageOptions& options) {
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
       "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n"
-      "<title>ocrtune {}: {}</title>\n<style>\n{}</style>\n</head>\n",
+      "<title>{} - ocrtune {}</title>\n<style>\n{}</style>\n</head>\n",
       options.language == "zh" ? "zh" : "en", options.language == "zh" ? "zh" : options.language,
-      html_text(plain_line(run.machine.host, 100)), html_text(plain_line(run.id, 100)),
+      html_text(subject(run).english, 200), html_text(plain_line(run.id, 100)),
       page_part("report.css"));
 }
 
@@ -52,7 +53,7 @@ std::string banner_html(const RunRecord& run) {
       "<div class=\"switches script\">"
       "<button type=\"button\" id=\"language\" lang=\"zh\">中文</button>"
       "<button type=\"button\" id=\"theme\">{}</button></div></header>\n",
-      say("Launch settings for {}", {machine_text(plain_line(run.machine.host, 200))}),
+      say("{} on {}", {say_text(subject(run)), machine_text(plain_line(run.machine.host, 200))}),
       say("run {}, {}, {} trials in {}",
           {"<code>" + html_text(plain_line(run.id, 100)) + "</code>",
            html_text(date_text(run.started)), fmt::format("{}", run.trials.size()),

@@ -6,12 +6,14 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "reports/catalogue/headline.h"
 #include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
 #include "reports/catalogue/verdict.h"
 #include "reports/export/env_file.h"
 #include "reports/markup/page_markup.h"
+#include "tuner/verdict/explain.h"
 #include "tuner/verdict/settings.h"
 #include "tuner/verdict/trial_cause.h"
 
@@ -54,9 +56,12 @@ std::string env_lines(const Recommendation& recommended) {
   return join(lines, "\n");
 }
 
-std::string rate_note(const Interval& rate) {
-  return say("95 % interval {} to {}",
-             {html_text(format_count(rate.low)), html_text(format_count(rate.high))});
+std::string rate_fact(const RunRecord& run) {
+  const Interval& rate = run.result.recommendation.samples_per_second;
+  return fact_html("Expected rate",
+                   html_text(format_count(rate.median)) + " " + say(rate_unit(run.options)),
+                   say("95 % interval {} to {}",
+                       {html_text(format_count(rate.low)), html_text(format_count(rate.high))}));
 }
 
 std::string gain_fact(const RunRecord& run) {
@@ -65,13 +70,14 @@ std::string gain_fact(const RunRecord& run) {
   const bool guessed = run.options.baseline_guessed();
   const char* title = guessed ? "Gain over a plain start" : "Gain over your setting";
   if (baseline.knobs == result.recommendation.knobs && result.settings.size() > 1) {
-    return fact_html(title, "–",
+    return fact_html(title, say("none"),
                      say(guessed ? "a plain start is the best of those measured"
                                  : "your setting is the best of those measured"));
   }
   if (baseline.samples_per_second.median > 0) {
-    const char* note = guessed ? "{} to {}; nobody said what is used now, so {} was taken, at {}"
-                               : "{} to {}; yours is {} at {}";
+    const char* note =
+        guessed ? "{} to {}; no --baseline was given, so this is compared with {}, at {}"
+                : "{} to {}; yours is {} at {}";
     return fact_html(
         title, fmt::format("{:.2f}×", result.gain.median),
         say(note, {fmt::format("{:.2f}×", result.gain.low),
@@ -80,11 +86,11 @@ std::string gain_fact(const RunRecord& run) {
   }
   if (baseline.trials == 0) {
     return fact_html(
-        title, "–",
+        title, say("unknown"),
         say(guessed ? "the plain start was not measured" : "your setting was not measured"));
   }
   return fact_html(
-      title, "–",
+      title, say("unknown"),
       say(guessed ? "the plain start {} does not run: {}" : "your setting {} does not run: {}",
           {knobs_html(baseline.knobs), "<bdi>" + say(baseline.reason) + "</bdi>"}));
 }
@@ -100,7 +106,7 @@ std::string rules_fact(const TuneResult& result) {
                     1 / (1 - loss.median), 1 / (1 - loss.low), 1 / (1 - loss.high), say(rule.text));
   }
   if (items.empty()) return "";
-  return fact_html("Gain over the rules of thumb", "<ul class=\"gains\">" + items + "</ul>");
+  return fact_html("Gain over the rules of thumb", "", "<ul class=\"gains\">" + items + "</ul>");
 }
 
 std::string gpus_fact(const RunRecord& run) {
@@ -121,15 +127,17 @@ std::string memory_fact(const RunRecord& run) {
                                                   fmt::format("{:.0f}", free * 100)}));
 }
 
-std::string reasons_list(const TuneResult& result) {
-  std::string items;
-  std::vector<Reason> reasons = result.recommendation.reasons;
-  reasons.push_back(result.certificate);
-  reasons.push_back(result.advice);
-  for (const Reason& reason : reasons) {
-    if (!reason.empty()) items += "<li>" + say(reason) + "</li>";
-  }
-  return items.empty() ? "" : "<ul class=\"reasons\">" + items + "</ul>\n";
+// What the figures above do not say: certainty, the next experiment, remarks.
+std::string remark_facts(const TuneResult& result) {
+  std::string facts;
+  const auto add = [&](const char* label, const Reason& reason) {
+    if (!reason.empty()) facts += fact_html(label, "", say(reason));
+  };
+  add("Certainty", result.certificate);
+  for (const Reason& reason : further_reasons(result.recommendation)) add("Note", reason);
+  for (const InertKnob& knob : result.inert) add("Note", inert_reason(knob));
+  add("Next", result.advice);
+  return facts;
 }
 
 std::string ties_list(const TuneResult& result) {
@@ -158,7 +166,7 @@ std::string neighbours_table(const std::vector<Neighbour>& neighbours, const cha
 std::string close_list(const TuneResult& result) {
   if (result.close.empty()) return "";
   return fmt::format("<details><summary>{}</summary>{}</details>\n",
-                     say("Behind by less than these trials can tell: {}",
+                     say("Close alternatives: {}",
                          {fmt::format("{}", result.close.size())}),
                      neighbours_table(result.close, "How far"));
 }
@@ -200,27 +208,31 @@ std::string fixes_html(const FailureGroup& group) {
 
 std::string answer_section(const RunRecord& run) {
   const TuneResult& result = run.result;
-  if (!result.found) {
-    return fmt::format(
-        "<section id=\"answer\" class=\"card\"><h2>{}</h2>{}<p class=\"no-answer\">{}"
-        "</p></section>\n",
-        say("Answer"), badges_html(run),
-        result.answer.empty() ? say("No setting was measured.") : say(result.answer));
-  }
+  const Headline answer = headline(run);
+  std::string html = fmt::format(
+      "<section id=\"answer\" class=\"card {}\"><h2>{}</h2><p class=\"verdict\">{}</p>{}",
+      tone_class(answer_tone(answer.answer)), say("Answer"), say_text(answer.sentence),
+      badges_html(run));
+  if (!result.found) return html + "</section>\n";
   const Recommendation& recommended = result.recommendation;
-  std::string facts = fact_html("Expected rate",
-                                html_text(format_count(recommended.samples_per_second.median)) +
-                                    " <i>" + say("samples/s") + "</i>",
-                                rate_note(recommended.samples_per_second));
-  facts += gain_fact(run) + rules_fact(result) + memory_fact(run) + gpus_fact(run);
+  // What is not better than the baseline is shown as what was the fastest.
+  const bool settled = answer.answer == Answer::use ||
+                       recommended.knobs == result.baseline.knobs;
+  html += fmt::format("<p class=\"launch\"><span class=\"label\">{}</span> <code>{}</code></p>",
+                      say(settled ? "Launch with" : "Fastest measured"),
+                      html_text(plain_line(launch_knobs(result)), 400));
   std::string blocks;
-  if (!recommended.command.empty()) blocks += copy_block("Command", "command", recommended.command);
+  if (!recommended.command.empty()) {
+    blocks += copy_block(run.options.command.empty() && !run.options.infers()
+                             ? "The same for PaddleOCR (not measured)"
+                             : "Command",
+                         "command", recommended.command);
+  }
   if (!recommended.env.empty()) blocks += copy_block("Environment", "env", env_lines(recommended));
-  return fmt::format(
-      "<section id=\"answer\" class=\"card\"><h2>{}</h2>{}<p class=\"launch\">{}</p>"
-      "<dl class=\"facts\">{}</dl>\n<div class=\"blocks\">{}</div>\n{}{}</section>\n",
-      say("Launch with"), badges_html(run), knobs_html(recommended.knobs), facts, blocks,
-      reasons_list(result), ties_list(result) + close_list(result));
+  const std::string facts = rate_fact(run) + gain_fact(run) + rules_fact(result) +
+                            memory_fact(run) + gpus_fact(run) + remark_facts(result);
+  return html + fmt::format("<div class=\"blocks\">{}</div><dl class=\"facts\">{}</dl>\n{}{}</section>\n",
+                            blocks, facts, ties_list(result), close_list(result));
 }
 
 std::string rejected_section(const TuneResult& result) {

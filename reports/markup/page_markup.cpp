@@ -35,8 +35,9 @@ std::string table_html(const std::vector<std::string>& headings,
 
 std::string fact_html(const std::string& label_phrase, const std::string& value_html,
                       const std::string& note_html) {
-  return fmt::format("<div class=\"fact\"><dt>{}</dt><dd>{}{}</dd></div>\n", say(label_phrase),
-                     value_html, note_html.empty() ? "" : "<small>" + note_html + "</small>");
+  const std::string value = value_html.empty() ? "" : "<b>" + value_html + "</b> ";
+  return fmt::format("<div class=\"fact\"><dt>{}</dt><dd>{}{}</dd></div>\n", say(label_phrase), value,
+                     note_html);
 }
 
 std::string figure_html(const std::string& caption_html, const std::string& picture_html,

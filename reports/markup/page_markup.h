@@ -17,7 +17,7 @@ std::string table_html(const std::vector<std::string>& headings,
                        const std::vector<std::vector<std::string>>& html_rows,
                        const std::string& css = "");
 
-// Label and value under each other, as the answer's facts are shown.
+// Label and value in a row, as the answer's facts are shown; either of value and note may be empty.
 std::string fact_html(const std::string& label_phrase, const std::string& value_html,
                       const std::string& note_html = "");
 

@@ -158,7 +158,7 @@ def check_works(browser, page):
     english = browser.run("return document.querySelector('h1').innerText")
     browser.click("#language")
     chinese = browser.run("return document.querySelector('h1').innerText")
-    expect(english != chinese and "启动设置" in chinese, f"{english} / {chinese}")
+    expect(english != chinese and "内置" in chinese, f"{english} / {chinese}")
     expect(browser.run("return document.documentElement.lang") == "zh", "lang")
     english = browser.run("""return [...document.querySelectorAll('main :is(span, tspan)[lang=en]')]
         .filter((e) => e.getClientRects().length).map((e) => e.textContent)""")

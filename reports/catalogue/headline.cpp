@@ -1,0 +1,176 @@
+#include "reports/catalogue/headline.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "reports/catalogue/plain_text.h"
+#include "reports/catalogue/reasons.h"
+
+namespace ocrtune {
+namespace {
+
+// Columns of a command that still fit the head of a page.
+constexpr int kMaxCommandColumns = 100;
+
+// Below this gain at 95 %, going on is not worth the time.
+constexpr double kWorthTrying = 0.05;
+
+Bilingual both(const Reason& reason) {
+  return {sentence(reason), sentence(reason, Language::chinese)};
+}
+
+std::set<std::string> inert_names(const TuneResult& result) {
+  std::set<std::string> names;
+  for (const InertKnob& knob : result.inert) names.insert(knob.name);
+  return names;
+}
+
+std::string percent(double ratio) { return fmt::format("{:+.0f}", 100 * (ratio - 1)); }
+
+Bilingual open_sentence(const RunRecord& run) {
+  const TuneResult& result = run.result;
+  if (result.inconclusive.is(ReasonCode::only_rate)) {
+    return phrase("Inconclusive: only one setting gave a rate, so there is nothing to compare.");
+  }
+  if (run.state == "interrupted") {
+    return phrase("Inconclusive: interrupted; go on with: ocrtune tune --resume {}", {run.id});
+  }
+  if (is_disturbed(run)) {
+    return phrase(
+        "Inconclusive: {} of {} windows were disturbed by other programs; tune again when the "
+        "machine is idle.",
+        {fmt::format("{}", result.discarded_samples), fmt::format("{}", count_samples(run))});
+  }
+  return phrase("Inconclusive: the leading settings cannot be told apart; allow a longer budget.");
+}
+
+// Rates are compared; another objective has its figures in the answer.
+Headline compared(const RunRecord& run) {
+  const TuneResult& result = run.result;
+  const Recommendation& recommended = result.recommendation;
+  const SettingSummary& baseline = result.baseline;
+  const Bilingual whose = phrase(baseline_phrase(run.options));
+  const std::string knobs = launch_knobs(result);
+  if (baseline.knobs == recommended.knobs && result.settings.size() > 1) {
+    return {Answer::keep, phrase("Keep {}, {}: nothing faster was found among {} measured settings.",
+                                 {whose, knobs, fmt::format("{}", result.settings.size())})};
+  }
+  const Bilingual unit = phrase(rate_unit(run.options));
+  const std::string rate = rate_text(recommended.samples_per_second);
+  if (baseline.trials == 0 || baseline.knobs == recommended.knobs) {
+    return {Answer::use, phrase("Use {}: {} {}; {} was not measured beside it.",
+                                {knobs, rate, unit, whose})};
+  }
+  if (baseline.samples_per_second.median <= 0) {
+    return {Answer::use,
+            phrase("Use {}: {} {}; {} does not run.", {knobs, rate, unit, whose})};
+  }
+  const Interval& gain = result.gain;
+  if (gain.low > 1 || gain.high < 1) {
+    return {Answer::use,
+            phrase("Use {}: {} times the rate of {} ({}..{}).",
+                   {knobs, fmt::format("{:.2f}", gain.median), whose,
+                    fmt::format("{:.2f}", gain.low), fmt::format("{:.2f}", gain.high)})};
+  }
+  return {Answer::keep,
+          phrase("Keep {}, {}: nothing measured is clearly faster ({} %, {}..{} % with {}).",
+                 {whose, knobs_text(baseline.knobs, inert_names(result)), percent(gain.median),
+                  percent(gain.low), percent(gain.high), knobs})};
+}
+
+// What settings that were not run may still bring, where that is not little.
+Bilingual what_is_left(const TuneResult& result) {
+  const auto run = static_cast<int>(result.settings.size());
+  if (result.certified_gap < 0 && run < result.space_points) {
+    return phrase(" Only {} of {} settings were measured.",
+                  {fmt::format("{}", run), fmt::format("{}", result.space_points)});
+  }
+  if (result.certified_gap < kWorthTrying) return {};
+  return phrase(" An unmeasured setting may be up to {} % faster.",
+                {fmt::format("{:.0f}", 100 * result.certified_gap)});
+}
+
+std::string command_words(const std::vector<std::string>& command) {
+  return cut_to_width(plain_line(join(command, " ")), kMaxCommandColumns);
+}
+
+}  // namespace
+
+std::string launch_knobs(const TuneResult& result) {
+  return knobs_text(result.recommendation.knobs, inert_names(result));
+}
+
+std::vector<Reason> further_reasons(const Recommendation& recommended) {
+  constexpr ReasonCode kSaid[] = {ReasonCode::ran_times, ReasonCode::times_the_baseline,
+                                  ReasonCode::peak_of_limit, ReasonCode::peak_without_limit,
+                                  ReasonCode::safest_of_tie};
+  std::vector<Reason> further;
+  for (const Reason& reason : recommended.reasons) {
+    if (std::find(std::begin(kSaid), std::end(kSaid), reason.code) == std::end(kSaid)) {
+      further.push_back(reason);
+    }
+  }
+  return further;
+}
+
+const char* baseline_phrase(const RunOptions& options) {
+  if (!options.baseline_guessed()) return "your setting";
+  return options.baseline_source == kBaselineFirst ? "the first of your lists" : "a plain start";
+}
+
+const char* rate_unit(const RunOptions& options) {
+  return options.counts_requests() ? "requests/s" : "samples/s";
+}
+
+Headline headline(const RunRecord& run) {
+  const TuneResult& result = run.result;
+  if (!result.found) {
+    return {Answer::none,
+            result.answer.empty() ? phrase("No setting was measured.") : both(result.answer)};
+  }
+  if (!result.inconclusive.empty()) return {Answer::inconclusive, open_sentence(run)};
+  if (result.objective != "throughput") return {Answer::use, both(result.answer)};
+  Headline answer = compared(run);
+  const Bilingual left = what_is_left(result);
+  answer.sentence.english += left.english;
+  answer.sentence.chinese += left.chinese;
+  return answer;
+}
+
+const char* answer_name(Answer answer) {
+  constexpr const char* kNames[] = {"use", "keep", "inconclusive", "no_answer"};
+  return kNames[static_cast<int>(answer)];
+}
+
+Tone answer_tone(Answer answer) {
+  constexpr Tone kTones[] = {Tone::good, Tone::neutral, Tone::bad, Tone::bad};
+  return kTones[static_cast<int>(answer)];
+}
+
+Bilingual subject(const RunRecord& run) {
+  const RunOptions& asked = run.options;
+  if (!asked.url.empty()) return phrase("Service at {}", {plain_line(asked.url, 200)});
+  if (!asked.command.empty()) {
+    const char* kind = asked.serves()   ? "Your server, {}"
+                       : asked.infers() ? "Your inference command, {}"
+                       : asked.preset.empty() ? "Your command, {}"
+                                              : "Your training command, {}";
+    return phrase(kind, {command_words(asked.command)});
+  }
+  const Bilingual from =
+      asked.infers()
+          ? (asked.place.empty() ? phrase("noise images")
+                                 : phrase("images of {}", {plain_line(asked.place, 200)}))
+      : asked.label_file.empty() ? phrase("one rendered batch, no data read")
+                                 : phrase("{} lines of {}", {fmt::format("{}", asked.lines),
+                                                             plain_line(asked.label_file, 200)});
+  return phrase(asked.infers() ? "Built-in inference of {}, {}x{} pixels, {}"
+                               : "Built-in training of {}, {}x{} pixels, {}",
+                {plain_line(asked.model, 200), fmt::format("{}", asked.height),
+                 fmt::format("{}", asked.width), from});
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,33 @@
+// What a run measured, and its answer in one sentence: what console, page and JSON begin with.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reports/catalogue/phrases.h"
+#include "reports/catalogue/verdict.h"
+
+namespace ocrtune {
+
+enum class Answer { use, keep, inconclusive, none };
+
+struct Headline {
+  Answer answer = Answer::none;
+  Bilingual sentence;  // "Use nproc=2 batch=8: 1.90 times the rate of your setting (1.81..2.00)."
+};
+
+Headline headline(const RunRecord& run);
+const char* answer_name(Answer answer);  // use, keep, inconclusive, no_answer
+Tone answer_tone(Answer answer);
+
+// "Built-in training of crnn, 32x320 pixels, 400 lines of lines/labels.txt". Plain text.
+Bilingual subject(const RunRecord& run);
+
+// The knobs of the recommended setting, less those that were found to change nothing.
+std::string launch_knobs(const TuneResult& result);
+// The recommendation's reasons, less those that its figures say: rate, gain, memory, ties.
+std::vector<Reason> further_reasons(const Recommendation& recommended);
+const char* baseline_phrase(const RunOptions& options);  // "your setting", "a plain start", ...
+const char* rate_unit(const RunOptions& options);        // samples/s | requests/s
+
+}  // namespace ocrtune

@@ -1,0 +1,107 @@
+#include "reports/catalogue/headline.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "reports/console/console.h"
+#include "reports/export/run_json.h"
+#include "reports/html/page.h"
+#include "tests/support/sample_runs.h"
+
+namespace ocrtune {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+RunRecord with_gain(double median, double low, double high) {
+  RunRecord run = sample_run();
+  run.options.baseline_source = kBaselineGiven;
+  run.result.inconclusive = {};
+  run.result.gain = {median, low, high};
+  return run;
+}
+
+TEST(Headline, AClearGainSaysWhatToUse) {
+  const Headline answer = headline(with_gain(1.9, 1.81, 2.0));
+  EXPECT_EQ(answer.answer, Answer::use);
+  EXPECT_THAT(answer.sentence.english, StartsWith("Use nproc="));
+  EXPECT_THAT(answer.sentence.english,
+              HasSubstr(": 1.90 times the rate of your setting (1.81..2.00)."));
+  EXPECT_THAT(answer.sentence.chinese, HasSubstr("速度为您的配置的 1.90 倍（1.81..2.00）"));
+}
+
+TEST(Headline, WithoutAClearGainTheBaselineIsKept) {
+  const RunRecord run = with_gain(1.01, 0.98, 1.05);
+  const Headline answer = headline(run);
+  EXPECT_EQ(answer.answer, Answer::keep);
+  EXPECT_THAT(answer.sentence.english,
+              StartsWith("Keep your setting, " + knobs_text(run.result.baseline.knobs)));
+  EXPECT_THAT(answer.sentence.english, HasSubstr("(+1 %, -2..+5 % with "));
+}
+
+TEST(Headline, TheBaselineItselfMayBeTheFastest) {
+  RunRecord run = with_gain(1, 1, 1);
+  run.options.baseline_source = kBaselinePlain;
+  run.result.baseline.knobs = run.result.recommendation.knobs;
+  EXPECT_EQ(headline(run).answer, Answer::keep);
+  EXPECT_THAT(headline(run).sentence.english, StartsWith("Keep a plain start, "));
+}
+
+TEST(Headline, ABaselineThatDoesNotRunIsSaid) {
+  RunRecord run = with_gain(0, 0, 0);
+  run.result.baseline.samples_per_second = {};
+  EXPECT_EQ(headline(run).answer, Answer::use);
+  EXPECT_THAT(headline(run).sentence.english, HasSubstr("your setting does not run"));
+}
+
+TEST(Headline, AnOpenResultIsNoAdvice) {
+  RunRecord run = with_gain(1.9, 1.81, 2.0);
+  run.result.inconclusive = reason<ReasonCode::only_rate>("nproc=1", counted(4));
+  EXPECT_EQ(headline(run).answer, Answer::inconclusive);
+  run.result.inconclusive =
+      reason<ReasonCode::too_noisy>("nproc=1", "nproc=2", in_percent(0.2), in_seconds(60));
+  run.result.discarded_samples = 0;
+  EXPECT_THAT(headline(run).sentence.english, HasSubstr("allow a longer budget"));
+  run.result.discarded_samples = static_cast<int>(count_samples(run));
+  EXPECT_THAT(headline(run).sentence.english, HasSubstr("tune again when the machine is idle"));
+  EXPECT_THAT(headline(run).sentence.english, Not(HasSubstr("Use ")));
+}
+
+TEST(Headline, StandsFirstInConsolePageAndJson) {
+  for (const RunRecord& run :
+       {with_gain(1.9, 1.81, 2.0), with_gain(1.01, 0.98, 1.05), run_without_success()}) {
+    const Headline answer = headline(run);
+    const std::string text = console_summary(run, 300, false);
+    EXPECT_THAT(text, StartsWith("verdict  " + answer.sentence.english + "\n"));
+    const auto json = nlohmann::json::parse(run_json(run));
+    EXPECT_EQ(json["headline"], answer.sentence.english);
+    EXPECT_EQ(json["headline_code"], answer_name(answer.answer));
+    const std::string page = page_html(run);
+    const std::string before = page.substr(0, page.find(say_text(answer.sentence)));
+    EXPECT_THAT(before, HasSubstr("<p class=\"verdict\">"));
+    EXPECT_THAT(before, Not(HasSubstr("<table")));
+  }
+}
+
+TEST(Subject, SaysWhatWasMeasured) {
+  RunRecord run = sample_run();
+  run.options.command.clear();
+  run.options.label_file = "lines/labels.txt";
+  run.options.lines = 400;
+  EXPECT_EQ(subject(run).english,
+            "Built-in training of " + run.options.model + ", " +
+                std::to_string(run.options.height) + "x" + std::to_string(run.options.width) +
+                " pixels, 400 lines of lines/labels.txt");
+  EXPECT_THAT(subject(run).chinese, StartsWith("内置训练引擎"));
+  run.options.command = {"python", "train.py"};
+  run.options.preset = "paddleocr";
+  EXPECT_EQ(subject(run).english, "Your training command, python train.py");
+  run.options.url = "http://127.0.0.1:8080/ocr";
+  EXPECT_EQ(subject(run).english, "Service at http://127.0.0.1:8080/ocr");
+}
+
+}  // namespace
+}  // namespace ocrtune
