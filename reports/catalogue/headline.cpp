@@ -13,7 +13,7 @@ namespace ocrtune {
 namespace {
 
 // Columns of a command that still fit the head of a page.
-constexpr int kMaxCommandColumns = 100;
+constexpr int kMaxCommandColumns = 70;
 
 // Below this gain at 95 %, going on is not worth the time.
 constexpr double kWorthTrying = 0.05;
@@ -55,18 +55,18 @@ Headline compared(const RunRecord& run) {
   const Bilingual whose = phrase(baseline_phrase(run.options));
   const std::string knobs = launch_knobs(result);
   if (baseline.knobs == recommended.knobs && result.settings.size() > 1) {
-    return {Answer::keep, phrase("Keep {}, {}: nothing faster was found among {} measured settings.",
-                                 {whose, knobs, fmt::format("{}", result.settings.size())})};
+    return {Answer::keep,
+            phrase("Keep {}, {}: nothing faster was found among {} measured settings.",
+                   {whose, knobs, fmt::format("{}", result.settings.size())})};
   }
   const Bilingual unit = phrase(rate_unit(run.options));
   const std::string rate = rate_text(recommended.samples_per_second);
   if (baseline.trials == 0 || baseline.knobs == recommended.knobs) {
-    return {Answer::use, phrase("Use {}: {} {}; {} was not measured beside it.",
-                                {knobs, rate, unit, whose})};
+    return {Answer::use,
+            phrase("Use {}: {} {}; {} was not measured beside it.", {knobs, rate, unit, whose})};
   }
   if (baseline.samples_per_second.median <= 0) {
-    return {Answer::use,
-            phrase("Use {}: {} {}; {} does not run.", {knobs, rate, unit, whose})};
+    return {Answer::use, phrase("Use {}: {} {}; {} does not run.", {knobs, rate, unit, whose})};
   }
   const Interval& gain = result.gain;
   if (gain.low > 1 || gain.high < 1) {
@@ -121,6 +121,17 @@ const char* baseline_phrase(const RunOptions& options) {
   return options.baseline_source == kBaselineFirst ? "the first of your lists" : "a plain start";
 }
 
+Bilingual phase_text(const std::string& phase) {
+  constexpr std::pair<std::string_view, std::string_view> kPhases[] = {
+      {"baseline", "your start"},  {"ladder", "first look"},   {"inert", "does it matter?"},
+      {"model", "predicted best"}, {"race", "leaders, again"}, {"proof", "latency proof"},
+      {"rule", "rule of thumb"},   {"sweep", "sweep"},         {"verify", "verification"}};
+  for (const auto& [code, words] : kPhases) {
+    if (phase == code) return ocrtune::phrase(words);
+  }
+  return plain_line(phase, 40);
+}
+
 const char* rate_unit(const RunOptions& options) {
   return options.counts_requests() ? "requests/s" : "samples/s";
 }
@@ -154,11 +165,9 @@ Bilingual subject(const RunRecord& run) {
   const RunOptions& asked = run.options;
   if (!asked.url.empty()) return phrase("Service at {}", {plain_line(asked.url, 200)});
   if (!asked.command.empty()) {
-    const char* kind = asked.serves()   ? "Your server, {}"
-                       : asked.infers() ? "Your inference command, {}"
-                       : asked.preset.empty() ? "Your command, {}"
-                                              : "Your training command, {}";
-    return phrase(kind, {command_words(asked.command)});
+    const std::string words = command_words(asked.command);
+    if (!asked.preset.empty()) return phrase("Your {} command, {}", {asked.preset, words});
+    return phrase(asked.serves() ? "Your server, {}" : "Your command, {}", {words});
   }
   const Bilingual from =
       asked.infers()

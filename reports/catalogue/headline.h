@@ -28,6 +28,7 @@ std::string launch_knobs(const TuneResult& result);
 // The recommendation's reasons, less those that its figures say: rate, gain, memory, ties.
 std::vector<Reason> further_reasons(const Recommendation& recommended);
 const char* baseline_phrase(const RunOptions& options);  // "your setting", "a plain start", ...
-const char* rate_unit(const RunOptions& options);        // samples/s | requests/s
+Bilingual phase_text(const std::string& phase);    // of the search: "race" -> "leaders, again"
+const char* rate_unit(const RunOptions& options);  // samples/s | requests/s
 
 }  // namespace ocrtune

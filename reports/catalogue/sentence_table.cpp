@@ -28,16 +28,16 @@ const std::vector<Phrase>& sentence_table() {
       {"GPUs without work: {}; the command used none of them.",
        "没有工作的 GPU：{}；该命令一个也没有使用。"},
       // Why a search stops.
-      {"no setting works", "没有可用的设置"},
-      {"no neighbour is better", "没有更好的相邻设置"},
-      {"no neighbour is better, and the leaders are raced", "没有更好的相邻设置，领先者已决出胜负"},
-      {"every admitted setting tried", "所有可运行的设置都已试过"},
-      {"every setting tried", "所有设置都已试过"},
+      {"no setting works", "没有可用的配置"},
+      {"no neighbour is better", "没有更好的相邻配置"},
+      {"no neighbour is better, and the leaders are raced", "没有更好的相邻配置，领先者已决出胜负"},
+      {"every admitted setting tried", "所有可运行的配置都已试过"},
+      {"every setting tried", "所有配置都已试过"},
       {"improvement under 0.02 %", "预期提升小于 0.02 %"},
       {"probability that anything untried is 3 % better is under 5 %",
-       "未试过的设置快 3 % 以上的概率低于 5 %"},
-      {"one setting is left", "只剩一个设置"},
-      {"all settings tried and the leaders raced", "所有设置都已试过，领先者已决出胜负"},
+       "未试过的配置快 3 % 以上的概率低于 5 %"},
+      {"one setting is left", "只剩一个配置"},
+      {"all settings tried and the leaders raced", "所有配置都已试过，领先者已决出胜负"},
       {"{}, and the leaders raced", "{}，领先者已决出胜负"},
       {"interrupted", "被中断"},
       {"died", "进程已消失"},
@@ -76,7 +76,7 @@ const std::vector<Phrase>& sentence_table() {
       {"no rate keeps p{} under {}: one request at a time already takes {} ms at p{}, {} ms too "
        "long ({} "
        "times the target)",
-       "没有速率能使 p{} 低于 {}：逐个请求时 p{3} 已需 {2} 毫秒，超出 {4} 毫秒（承诺的 {5} 倍）"},
+       "没有速率能使 p{} 低于 {}：逐个请求时 p{3} 已需 {2} 毫秒，超出 {4} 毫秒（目标的 {5} 倍）"},
       {"no rate worth serving keeps p{} under {}: one request alone takes {} ms at p{}, which "
        "leaves no "
        "time to wait for another",
@@ -86,12 +86,12 @@ const std::vector<Phrase>& sentence_table() {
       {"machines share nothing but a load balancer that divides evenly",
        "机器之间只共享均匀分配的负载均衡器"},
       {"no --slo was given: the count keeps up with the load and names no latency target",
-       "未给出 --slo：机器数能跟上负载，但不承诺延迟"},
+       "未给出 --slo：机器数能跟上负载，但不保证延迟"},
       {"the spread of service times was not measured; {} % is assumed",
        "未测量服务时间的离散度；假设为 {} %"},
       {"only one batch size was measured: a part-filled batch is taken to last as long as a full "
        "one",
-       "只测量了一种批大小：假设未装满的批与装满的用时相同"},
+       "只测量了一种 batch size：假设未装满的批与装满的用时相同"},
       {"one node was measured: several are taken to lose between nothing and what its own "
        "processes "
        "lose to each other",
@@ -108,8 +108,8 @@ const std::vector<Phrase>& sentence_table() {
       {"p{} under {} holds up to {} requests/s (the {} ended the search early)",
        "p{} 低于 {}：最高可达 {} 请求/秒（{}使搜索提前结束）"},
       {"p{} under {} holds up to {} requests/s", "p{} 低于 {}：最高可达 {} 请求/秒"},
-      {"kept", "守住"},
-      {"broken", "未守住"},
+      {"kept", "满足"},
+      {"broken", "不满足"},
       {"undecided", "未定"},
       // Reasons of failures.
       {"out of memory: {} of {}", "内存不足：{}，上限 {}"},

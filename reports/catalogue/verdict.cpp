@@ -127,6 +127,10 @@ double free_share(const Recommendation& of) {
                   0.0);
 }
 
+bool is_excluded(Outcome outcome) {
+  return outcome == Outcome::unsupported || outcome == Outcome::skipped;
+}
+
 std::vector<FailureGroup> failure_groups(const RunRecord& run) {
   std::vector<FailureGroup> groups;
   for (const Trial& trial : run.trials) {
@@ -139,6 +143,7 @@ std::vector<FailureGroup> failure_groups(const RunRecord& run) {
     group->seconds += trial.seconds;
   }
   std::stable_sort(groups.begin(), groups.end(), [](const FailureGroup& a, const FailureGroup& b) {
+    if (is_excluded(a.outcome) != is_excluded(b.outcome)) return is_excluded(b.outcome);
     return a.trials.size() > b.trials.size();
   });
   return groups;

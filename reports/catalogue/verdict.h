@@ -35,7 +35,7 @@ std::vector<std::string> used_gpus(const RunRecord& run);  // their UUIDs
 
 double free_share(const Recommendation& of);  // of the limit; negative when the limit is unknown
 
-// "how often x why" of the trials that failed, most frequent first.
+// "how often x why" of the trials that failed, most frequent first; excluded ones last.
 struct FailureGroup {
   Outcome outcome = Outcome::crashed;
   std::string cause;
@@ -43,5 +43,6 @@ struct FailureGroup {
   double seconds = 0;                // time spent on them
 };
 std::vector<FailureGroup> failure_groups(const RunRecord& run);
+bool is_excluded(Outcome outcome);  // not possible here, or not started: no failure
 
 }  // namespace ocrtune

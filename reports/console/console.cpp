@@ -20,6 +20,7 @@ namespace {
 
 constexpr int kMaxSummaryLines = 25;
 constexpr int kLabelWidth = 9;
+constexpr int kMaxLines = 4;  // of one label; our own sentences are shorter
 
 const char* tone_code(Tone tone) {
   switch (tone) {
@@ -43,15 +44,17 @@ class Lines {
   void add(const std::string& label, const std::string& text, Tone tone = Tone::neutral) {
     std::string line;
     const char* at = label.c_str();
-    for (const std::string& word : split(plain_line(text), ' ')) {
-      if (!line.empty() && display_width(line + " " + word) > width_ - kLabelWidth) {
+    const int columns = width_ - kLabelWidth;
+    for (const std::string& word :
+         split(cut_to_width(plain_line(text), kMaxLines * columns), ' ')) {
+      if (!line.empty() && display_width(line + " " + word) > columns) {
         push(at, line, tone);
         at = "";
         line.clear();
       }
       line += (line.empty() ? "" : " ") + word;
     }
-    push(at, cut_to_width(line, width_ - kLabelWidth), tone);
+    push(at, cut_to_width(line, columns), tone);
   }
   // Never cut: for what people copy.
   void whole(const std::string& label, const std::string& text) {
@@ -120,10 +123,13 @@ void add_answer(Lines& lines, const RunRecord& run) {
   lines.marked("launch", launch_knobs(result), badges(run));
   if (!recommended.env.empty()) lines.whole("env", environment_text(recommended));
   if (!recommended.command.empty()) lines.whole("command", recommended.command);
+  if (run.options.command.empty() && !run.options.infers() && !recommended.command.empty()) {
+    lines.add("",
+              "(the same setting for PaddleOCR, not measured; put your own file for CONFIG.yml)");
+  }
   if (run.options.on_gpus()) lines.whole("gpus", gpus_text(run));
-  lines.add("rate",
-            fmt::format("{} {}, {}", rate_text(recommended.samples_per_second),
-                        rate_unit(run.options), rate_basis(run)));
+  lines.add("rate", fmt::format("{} {}, {}", rate_text(recommended.samples_per_second),
+                                rate_unit(run.options), rate_basis(run)));
   if (!result.inconclusive.empty()) lines.whole("open", sentence(result.inconclusive));
   if (!run.options.slo.empty()) {
     const auto slo = parse_slo(run.options.slo);
@@ -165,12 +171,13 @@ void add_failures(Lines& lines, const RunRecord& run, int most) {
   for (std::size_t i = 0; i < groups.size() && static_cast<int>(i) < most; ++i) {
     const FailureGroup& group = groups[i];
     const Trial& last = *group.trials.back();
-    lines.add(i == 0 ? "failed" : "",
+    const bool excluded = is_excluded(group.outcome);
+    lines.add(excluded ? "excluded" : "failed",
               fmt::format("{}x {}{}: {}: {}", group.trials.size(),
                           sentence(outcome_reason(group.outcome)),
                           group.cause.empty() ? "" : " (" + group.cause + ")",
                           knobs_text(last.knobs), last.reason),
-              Tone::bad);
+              excluded ? Tone::neutral : Tone::bad);
   }
 }
 

@@ -99,7 +99,8 @@ std::string ledger_table(const std::vector<Bottleneck>& bottlenecks) {
                      "#if data were free", "#if all-reduce were free", "#if no rank waited"},
                     rows, "ledger") +
          "<p class=\"note\">" +
-         say("The last three columns are upper bounds: ending one waste may show another.") +
+         say("The last three columns are upper bounds: removing one bottleneck may reveal "
+             "another.") +
          "</p>";
 }
 

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "reports/catalogue/headline.h"
 #include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
@@ -21,7 +22,8 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kMapLeft = 56, kTop = 8, kBottom = 44;
+constexpr double kMapLeft = 44, kTop = 26, kBottom = 44;
+constexpr double kNarrowest = 270;  // the axis titles need that much
 constexpr int kShades = 8;
 
 using Place = std::pair<int, int>;  // nproc, batch
@@ -103,9 +105,20 @@ Grid grid_of(const TuneResult& result) {
   return grid;
 }
 
-// The letter of a failed cell: out of Memory, Hung, Timed out, Crashed, Wrong, Unsupported.
-const char* failure_letter(Outcome outcome) {
-  constexpr const char* kLetters[] = {"", "M", "H", "T", "C", "W", "U", "–"};
+// What failed cells show, and what the legend says of it.
+struct Letter {
+  const char *letter, *meaning;
+};
+
+Letter failure_letter(Outcome outcome) {
+  constexpr Letter kLetters[] = {{"", ""},
+                                 {"M", "M out of memory"},
+                                 {"H", "H hung"},
+                                 {"T", "T timed out"},
+                                 {"C", "C crashed"},
+                                 {"W", "W wrong result"},
+                                 {"–", "– not possible here"},
+                                 {"–", "– not possible here"}};
   return kLetters[static_cast<int>(outcome)];
 }
 
@@ -116,9 +129,14 @@ class MapDrawing {
         grid_(std::move(grid)),
         cell_width_(std::clamp(640.0 / static_cast<double>(grid_.batches.size()), 34.0, 84.0)),
         cell_height_(std::clamp(300.0 / static_cast<double>(grid_.nprocs.size()), 22.0, 36.0)),
-        svg_(kMapLeft + cell_width_ * static_cast<double>(grid_.batches.size()) + 8,
+        svg_(std::max(kMapLeft + cell_width_ * static_cast<double>(grid_.batches.size()) + 8,
+                      kNarrowest),
              kTop + cell_height_ * static_cast<double>(grid_.nprocs.size()) + kBottom,
-             say_attribute("aria-label", "Rate by processes and batch size")) {}
+             say_attribute("aria-label",
+                           "Rate by processes and batch size, from {} to {} {}; the table of all "
+                           "trials has each",
+                           {format_count(grid_.slowest), format_count(grid_.fastest),
+                            rate_unit(run.options)})) {}
 
   std::string draw() {
     svg_.raw(kHatch);
@@ -134,7 +152,19 @@ class MapDrawing {
     return svg_.markup();
   }
 
+  // What was drawn, in words.
+  std::string legend() const {
+    std::string out = say("Best rate of each combination of processes and batch size, in {}.",
+                          {say(rate_unit(run_.options))});
+    for (const auto& [meaning, html] : drawn_) out += " " + html + ".";
+    return out;
+  }
+
  private:
+  void explain(const char* phrase, const std::vector<std::string>& arguments = {}) {
+    drawn_.emplace(phrase, say(phrase, arguments));
+  }
+
   double x(std::size_t column) const {
     return kMapLeft + cell_width_ * static_cast<double>(column);
   }
@@ -164,7 +194,7 @@ class MapDrawing {
     } else {
       const SettingSummary& setting = *content.measured;
       draw_failed(
-          failure_letter(setting.outcome), left, top,
+          setting.outcome, left, top,
           name_of(setting.knobs) + ": " + html_text(plain_line(sentence(setting.reason)), 300),
           filter);
     }
@@ -177,14 +207,17 @@ class MapDrawing {
   void draw_predicted(const PredictedSetting& setting, double left, double top) {
     const std::string name = name_of(setting.knobs);
     if (!setting.admitted) {
-      draw_failed("M", left, top,
+      draw_failed(Outcome::out_of_memory, left, top,
                   name + ": " + html_text(plain_line(sentence(setting.reason)), 300), "");
     } else if (telling(setting)) {
       draw_rate(setting.samples_per_second, left, top, " guess",
                 name + ": ~" + html_text(rate_text(setting.samples_per_second)), "");
     } else {
       svg_.rectangle(left, top, cell_width_ - 2, cell_height_ - 2, "cell none", name);
+      explain("Blank: not run");
+      return;
     }
+    explain("Hatched: predicted, not run");
     svg_.rectangle(left, top, cell_width_ - 2, cell_height_ - 2, "hatched");
   }
 
@@ -200,9 +233,16 @@ class MapDrawing {
               fmt::format("cell-text t{}{}", shade, css), Svg::Anchor::middle);
   }
 
-  void draw_failed(const char* letter, double left, double top, const std::string& title,
+  void draw_failed(Outcome outcome, double left, double top, const std::string& title,
                    const std::string& filter) {
     const double width = cell_width_ - 2, height = cell_height_ - 2;
+    const auto [letter, meaning] = failure_letter(outcome);
+    explain(meaning);
+    if (is_excluded(outcome)) {
+      svg_.rectangle(left, top, width, height, "cell none", title, filter);
+      svg_.text(left + width / 2, top + height / 2 + 4, letter, "cell-text", Svg::Anchor::middle);
+      return;
+    }
     svg_.rectangle(left, top, width, height, "cell failed", title, filter);
     svg_.path(fmt::format("M{:.4g} {:.4g}l{:.4g} {:.4g}m0 {:.4g}l{:.4g} {:.4g}", left + 4, top + 4,
                           width - 8, height - 8, 8 - height, 8 - width, height - 8),
@@ -222,7 +262,14 @@ class MapDrawing {
         fmt::format_to(std::back_inserter(path), "{}{:.4g} {:.4g}", path.empty() ? "M" : "L", at,
                        y(row) + cell_height_ / 2);
       }
-      if (!path.empty()) svg_.path(path, share == 1.0 ? "iso whole" : "iso");
+      if (path.empty()) continue;
+      svg_.path(path, share == 1.0 ? "iso whole" : "iso");
+      const std::string bytes = html_text(format_bytes(static_cast<std::uint64_t>(share * limit)));
+      if (share == 1.0) {
+        explain("Red line: peak memory reaches the limit, {}", {bytes});
+      } else {
+        explain("Dashed red line: peak memory {}, half of the limit", {bytes});
+      }
     }
   }
 
@@ -261,6 +308,7 @@ class MapDrawing {
       const double shift = 9.0 * drawn[place]++;
       svg_.path(fmt::format("M{:.4g} {:.4g}l4 7h-8z", left + 7 + shift, top + 3), "rule-mark",
                 html_text(plain_line(sentence(rule.text))));
+      explain("▲ rule of thumb");
     }
   }
 
@@ -277,6 +325,7 @@ class MapDrawing {
                      top + 9 + radius * std::sin(angle));
     }
     svg_.path(star + "z", "star");
+    explain("★ recommended");
   }
 
   void draw_axes() {
@@ -290,15 +339,14 @@ class MapDrawing {
                 "tick", Svg::Anchor::end);
     }
     svg_.text(x(0), bottom + 33, say("batch size of each process →", {}, "tspan"), "axis");
-    svg_.raw(fmt::format("<g transform=\"translate(14 {:.4g}) rotate(-90)\">", bottom));
-    svg_.text(0, 0, say("processes →", {}, "tspan"), "axis");
-    svg_.raw("</g>");
+    svg_.text(4, 14, say("processes", {}, "tspan"), "axis");
   }
 
   const RunRecord& run_;
   Grid grid_;
   double cell_width_, cell_height_;
   Svg svg_;
+  std::map<std::string, std::string> drawn_;  // phrase -> HTML, for the legend
 };
 
 }  // namespace
@@ -306,17 +354,9 @@ class MapDrawing {
 std::string map_figure(const RunRecord& run) {
   Grid grid = grid_of(run.result);
   if (grid.cells.size() < 2) return "";
-  const std::string caption = say(
-      "Best rate of each (processes, batch) in samples/s. ★ chosen, ▲ rules of thumb, × failed: "
-      "M memory, H hung, T timed out, C crashed, W wrong result, U unsupported.");
-  std::string more;
-  if (!run.result.predicted.empty()) more += " " + say("Hatched: predicted, not run.");
-  if (run.options.limit_bytes() > 0) {
-    more += " " + say("Red lines: peak memory {} (dashed) and {}, the limit.",
-                      {html_text(format_bytes(run.options.limit_bytes() / 2)),
-                       html_text(format_bytes(run.options.limit_bytes()))});
-  }
-  return figure_html(caption + more, MapDrawing(run, std::move(grid)).draw(), "map");
+  MapDrawing drawing(run, std::move(grid));
+  const std::string picture = drawing.draw();
+  return figure_html(drawing.legend(), picture, "map");
 }
 
 }  // namespace ocrtune

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "reports/catalogue/headline.h"
 #include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/verdict.h"
@@ -17,8 +18,8 @@ namespace ocrtune {
 namespace {
 
 constexpr double kWidth = 640, kHeight = 300;
-constexpr double kLeft = 54, kRight = 14, kTop = 14, kBottom = 38;
-constexpr double kGiB = 1024.0 * 1024 * 1024;
+constexpr double kLeft = 54, kRight = 14, kTop = 34, kBottom = 38;
+constexpr double kMiB = 1024.0 * 1024, kGiB = 1024 * kMiB;
 // More dots than this hide each other and cost space in the page.
 constexpr std::size_t kMaxDots = 1500;
 
@@ -38,7 +39,7 @@ void draw_axes(Svg& svg, const Scale& x, const Scale& y, const std::string& x_ht
              Svg::Anchor::middle);
   }
   svg.text(kWidth - kRight, kHeight - 6, x_html, "axis", Svg::Anchor::end);
-  svg.text(kLeft, kHeight - 6, y_html, "axis");
+  svg.text(4, 12, y_html, "axis");
 }
 
 void append_point(std::string& path, double x, double y) {
@@ -46,13 +47,13 @@ void append_point(std::string& path, double x, double y) {
 }
 
 struct Dot {
-  double gib, rate;
+  double bytes, rate;
   const SettingSummary* setting;
 };
 
 struct Step {
   const Trial* trial;
-  double minute, best;
+  double seconds, best;  // since the start of the run; the best rate so far
 };
 
 std::vector<Step> steps_of(const RunRecord& run) {
@@ -61,7 +62,7 @@ std::vector<Step> steps_of(const RunRecord& run) {
   for (const Trial& trial : run.trials) {
     seconds += trial.seconds;
     if (trial.ok() && !trial.noisy()) best = std::max(best, trial.samples_per_second);
-    steps.push_back({&trial, seconds / 60, best});
+    steps.push_back({&trial, seconds, best});
   }
   return steps;
 }
@@ -73,14 +74,14 @@ void shade_phases(Svg& svg, const Scale& x, const std::vector<Step>& steps) {
     while (last + 1 < steps.size() && steps[last + 1].trial->phase == steps[first].trial->phase) {
       ++last;
     }
-    const double left = x.at(first == 0 ? 0 : steps[first - 1].minute);
-    const double right = x.at(steps[last].minute);
+    const double left = x.at(first == 0 ? 0 : steps[first - 1].seconds);
+    const double right = x.at(steps[last].seconds);
     svg.rectangle(left, kTop, right - left, kHeight - kBottom - kTop,
                   shaded ? "phase" : "phase other",
-                  html_text(plain_line(steps[first].trial->phase)));
-    const std::string name = plain_line(steps[first].trial->phase, 40);
-    if (right - left > 6.5 * display_width(name)) {
-      svg.text(left + 4, kTop + 11, say_sentence(name, "tspan"), "phase-text");
+                  html_text(phase_text(steps[first].trial->phase).english));
+    const Bilingual name = phase_text(steps[first].trial->phase);
+    if (right - left > 6.5 * display_width(name.english)) {
+      svg.text(left + 4, kTop - 4, say_text(name, "tspan"), "phase-text");
     }
     shaded = !shaded;
     first = last + 1;
@@ -95,28 +96,35 @@ std::string pareto_figure(const RunRecord& run) {
   for (const SettingSummary& setting : run.result.settings) {
     const double rate = setting.samples_per_second.median;
     if (rate <= 0 || setting.peak_bytes == 0 || dots.size() >= kMaxDots) continue;
-    dots.push_back({static_cast<double>(setting.peak_bytes) / kGiB, rate, &setting});
-    most = std::max(most, dots.back().gib);
+    dots.push_back({static_cast<double>(setting.peak_bytes), rate, &setting});
+    most = std::max(most, dots.back().bytes);
     fastest = std::max(fastest, rate);
   }
   if (dots.size() < 3) return "";
-  std::sort(dots.begin(), dots.end(), [](const Dot& a, const Dot& b) { return a.gib < b.gib; });
-  const double limit = static_cast<double>(run.result.recommendation.limit_bytes) / kGiB;
+  std::sort(dots.begin(), dots.end(), [](const Dot& a, const Dot& b) { return a.bytes < b.bytes; });
+  const double limit = static_cast<double>(run.result.recommendation.limit_bytes);
   const bool limit_near = limit > 0 && limit < 2 * most;
-  const Scale x = across(0, 1.04 * (limit_near ? std::max(limit, most) : most));
+  // In the unit that gives short numbers.
+  const double widest = 1.04 * (limit_near ? std::max(limit, most) : most);
+  const double unit = widest < 2 * kGiB ? kMiB : kGiB;
+  const Scale x = across(0, widest / unit);
   const Scale y = upwards(fastest * 1.08);
-  Svg svg(kWidth, kHeight, say_attribute("aria-label", "Rate against peak memory"));
-  draw_axes(svg, x, y, say("peak memory in GiB →", {}, "tspan"), say("samples/s ↑", {}, "tspan"));
+  Svg svg(kWidth, kHeight,
+          say_attribute("aria-label", "Rate against peak memory of {} settings: up to {} {} and {}",
+                        {fmt::format("{}", dots.size()), format_count(fastest),
+                         rate_unit(run.options), format_bytes(static_cast<std::uint64_t>(most))}));
+  draw_axes(svg, x, y, say("peak memory in {} →", {unit == kGiB ? "GiB" : "MiB"}, "tspan"),
+            say(rate_unit(run.options), {}, "tspan"));
   std::string front;
   double best = 0;
   for (const Dot& dot : dots) {
     if (dot.rate > best) {
-      if (best > 0) append_point(front, x.at(dot.gib), y.at(best));
-      append_point(front, x.at(dot.gib), y.at(dot.rate));
+      if (best > 0) append_point(front, x.at(dot.bytes / unit), y.at(best));
+      append_point(front, x.at(dot.bytes / unit), y.at(dot.rate));
       best = dot.rate;
     }
     const bool chosen = run.result.found && dot.setting->knobs == run.result.recommendation.knobs;
-    svg.circle(x.at(dot.gib), y.at(dot.rate), chosen ? 5.5 : 2.6,
+    svg.circle(x.at(dot.bytes / unit), y.at(dot.rate), chosen ? 5.5 : 2.6,
                chosen ? "mark chosen-mark" : "mark small",
                html_text(plain_line(knobs_text(dot.setting->knobs)), 300) + ": " +
                    html_text(rate_text(dot.setting->samples_per_second)),
@@ -124,11 +132,13 @@ std::string pareto_figure(const RunRecord& run) {
   }
   svg.path(front, "curve");
   if (limit_near) {
-    svg.line(x.at(limit), kTop, x.at(limit), kHeight - kBottom, "limit");
-    svg.text(x.at(limit) - 4, kTop + 10, say("limit", {}, "tspan"), "axis", Svg::Anchor::end);
+    svg.line(x.at(limit / unit), kTop, x.at(limit / unit), kHeight - kBottom, "limit");
+    svg.text(x.at(limit / unit) - 4, kTop + 10, say("limit", {}, "tspan"), "axis",
+             Svg::Anchor::end);
   }
   return figure_html(
-      say("Rate against peak memory. The line is the front: nothing is faster with less memory."),
+      say("Each dot is a setting. No setting above the line was measured: those on it are the "
+          "fastest for their memory."),
       svg.markup());
 }
 
@@ -137,34 +147,43 @@ std::string story_figure(const RunRecord& run) {
   const auto worked =
       std::count_if(steps.begin(), steps.end(), [](const Step& step) { return step.trial->ok(); });
   if (worked < 2 || steps.back().best <= 0) return "";
-  const Scale x = across(0, std::max(steps.back().minute, 1e-3));
-  const Scale y = upwards(steps.back().best * 1.08);
-  Svg svg(kWidth, kHeight, say_attribute("aria-label", "The search over time"));
-  shade_phases(svg, x, steps);
-  draw_axes(svg, x, y, say("minutes →", {}, "tspan"), say("samples/s ↑", {}, "tspan"));
+  double fastest = 0;
+  for (const Step& step : steps) fastest = std::max(fastest, step.trial->samples_per_second);
+  const double end = std::max(steps.back().seconds, 0.1);
+  const double unit = end < 180 ? 1 : 60;
+  const Scale x = across(0, end / unit);
+  const Scale y = upwards(fastest * 1.08);
+  Svg svg(kWidth, kHeight,
+          say_attribute("aria-label", "{} trials in {}; the best rate is {} {}",
+                        {fmt::format("{}", steps.size()), format_duration(end),
+                         format_count(steps.back().best), rate_unit(run.options)}));
+  shade_phases(svg, {0, end, x.origin, x.pixels, false}, steps);
+  draw_axes(svg, x, y, say(unit == 1 ? "seconds →" : "minutes →", {}, "tspan"),
+            say(rate_unit(run.options), {}, "tspan"));
   const std::size_t stride = steps.size() / kMaxDots + 1;
   std::string path;
   double drawn = 0;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Step& step = steps[i];
+    const double at = x.at(step.seconds / unit);
     if (step.best != drawn) {
-      if (drawn > 0) append_point(path, x.at(step.minute), y.at(drawn));
-      append_point(path, x.at(step.minute), y.at(step.best));
+      if (drawn > 0) append_point(path, at, y.at(drawn));
+      append_point(path, at, y.at(step.best));
       drawn = step.best;
     }
     if (i % stride != 0) continue;
     if (step.trial->ok()) {
-      svg.circle(x.at(step.minute), y.at(std::min(step.trial->samples_per_second, y.high)), 1.8,
+      svg.circle(at, y.at(step.trial->samples_per_second), 2.2,
                  step.trial->noisy() ? "dot noisy" : "dot");
-    } else {
-      svg.text(x.at(step.minute), kHeight - kBottom - 2, "×", "failure-mark", Svg::Anchor::middle);
+    } else if (!is_excluded(step.trial->outcome)) {
+      svg.text(at, kHeight - kBottom - 2, "×", "failure-mark", Svg::Anchor::middle);
     }
   }
-  append_point(path, x.at(steps.back().minute), y.at(drawn));
+  append_point(path, x.at(end / unit), y.at(drawn));
   svg.path(path, "curve");
   return figure_html(
-      say("Trials over the minutes of the run; the line is the best rate so far, × a "
-          "failure."),
+      say("Each dot is a trial at its rate, a ring one that other programs disturbed, × "
+          "a failure; the line is the best undisturbed rate so far."),
       svg.markup());
 }
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "reports/catalogue/headline.h"
 #include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/verdict.h"
@@ -19,7 +20,7 @@ namespace ocrtune {
 namespace {
 
 constexpr double kScalingWidth = 420, kHeight = 250;
-constexpr double kScalingLeft = 50, kRight = 12, kTop = 12, kBottom = 38;
+constexpr double kScalingLeft = 50, kRight = 12, kTop = 26, kBottom = 38;
 
 struct Point {
   int value = 0;
@@ -54,11 +55,13 @@ class ScalingDrawing {
         row_(row),
         points_(points),
         best_(best_of_each(points)),
-        svg_(kScalingWidth, kHeight, say_attribute("aria-label", "Rate by {}", {row.name})) {
+        svg_(kScalingWidth, kHeight,
+             say_attribute("aria-label", "Best rate by {}: {}", {row.name, best_text()})) {
     double highest = 0;
     for (const Point& point : points) {
       highest = std::max(highest, point.setting->samples_per_second.high);
     }
+    if (shows_ideal()) highest = std::clamp(ideal(best_.rbegin()->first), highest, 1.6 * highest);
     rate_ = {0, highest * 1.06, kHeight - kBottom, -(kHeight - kBottom - kTop), false};
     // Zero loader workers have a place left of one on a logarithmic axis.
     low_ = best_.begin()->first == 0 ? 0.5 : best_.begin()->first;
@@ -68,7 +71,7 @@ class ScalingDrawing {
 
   std::string draw() {
     draw_axes();
-    if (std::string_view(row_.name) == "nproc") draw_ideal();
+    if (shows_ideal()) draw_ideal();
     for (const Point& point : points_) {
       svg_.circle(x(point.value), rate_.at(point.setting->samples_per_second.median), 1.8, "dot");
     }
@@ -83,6 +86,22 @@ class ScalingDrawing {
   }
 
  private:
+  // "1: 109.9, 2: 198.6"
+  std::string best_text() const {
+    std::vector<std::string> texts;
+    for (const auto& [value, setting] : best_) {
+      texts.push_back(
+          fmt::format("{}: {}", value, format_count(setting->samples_per_second.median)));
+    }
+    return join(texts, ", ");
+  }
+
+  bool shows_ideal() const { return std::string_view(row_.name) == "nproc"; }
+  double ideal(double value) const {  // perfect scaling from the fewest processes
+    return best_.begin()->second->samples_per_second.median * value /
+           std::max(best_.begin()->first, 1);
+  }
+
   double x(int value) const { return value_.at(std::max<double>(value, low_)); }
 
   void draw_axes() {
@@ -100,20 +119,18 @@ class ScalingDrawing {
     }
     svg_.text(kScalingWidth - kRight, kHeight - 6, fmt::format("{} →", row_.name), "axis",
               Svg::Anchor::end);
-    svg_.text(kScalingLeft, kHeight - 6, say("samples/s ↑", {}, "tspan"), "axis");
+    svg_.text(4, 12, say(rate_unit(run_.options), {}, "tspan"), "axis");
   }
 
-  // rate(least) x value / least, clipped at the top of the picture.
+  // Clipped at the top of the picture.
   void draw_ideal() {
-    const auto& [least, setting] = *best_.begin();
-    const double unit = setting->samples_per_second.median / std::max(least, 1);
     std::string path;
     constexpr int kSteps = 48;
     for (int i = 0; i <= kSteps; ++i) {
       const double value = low_ * std::pow(value_.high / low_, static_cast<double>(i) / kSteps);
-      if (unit * value > rate_.high) break;
+      if (ideal(value) > rate_.high) break;
       fmt::format_to(std::back_inserter(path), "{}{:.4g} {:.4g}", path.empty() ? "M" : "L",
-                     value_.at(value), rate_.at(unit * value));
+                     value_.at(value), rate_.at(ideal(value)));
     }
     svg_.path(path, "ideal");
   }
@@ -147,8 +164,10 @@ std::string scaling_figure(const RunRecord& run, std::string_view knob) {
   if (row == nullptr || row->number == nullptr) return "";
   const std::vector<Point> points = measured_points(run.result, *row);
   if (best_of_each(points).size() < 2) return "";
-  const std::string caption = say("Best rate at each {}, with its 95 % interval",
-                                  {fmt::format("<code>{}</code>", row->name)});
+  std::string caption =
+      say("Best rate at each {}, with its 95 % interval; small dots are other settings",
+          {fmt::format("<code>{}</code>", row->name)});
+  if (knob == "nproc") caption += say("; dashed: perfect scaling");
   return figure_html(caption, ScalingDrawing(run, *row, points).draw(), "scaling");
 }
 

@@ -20,7 +20,7 @@
 namespace ocrtune {
 namespace {
 
-// Failures of one kind that are listed; the rest is counted.
+// Settings and reasons of one kind of failure that are listed; the rest is counted.
 constexpr std::size_t kMaxListed = 8;
 
 const char* tone_class(Tone tone) {
@@ -45,7 +45,12 @@ std::string badges_html(const RunRecord& run) {
   }
   out = "<p class=\"badges\">" + out + "</p>\n";
   const Reason& open = run.result.inconclusive;
-  return open.empty() ? out : out + "<p class=\"note\">" + say(open) + "</p>\n";
+  if (!open.empty()) out += "<p class=\"note\">" + say(open) + "</p>\n";
+  if (!is_disturbed(run)) return out;
+  for (const std::string& warning : run.machine.warnings) {
+    out += "<p class=\"note warning\">" + say_sentence(plain_line(warning)) + "</p>\n";
+  }
+  return out;
 }
 
 std::string env_lines(const Recommendation& recommended) {
@@ -75,9 +80,9 @@ std::string gain_fact(const RunRecord& run) {
                                  : "your setting is the best of those measured"));
   }
   if (baseline.samples_per_second.median > 0) {
-    const char* note =
-        guessed ? "{} to {}; no --baseline was given, so this is compared with {}, at {}"
-                : "{} to {}; yours is {} at {}";
+    const char* note = guessed
+                           ? "{} to {}; no --baseline was given, so this is compared with {}, at {}"
+                           : "{} to {}; yours is {} at {}";
     return fact_html(
         title, fmt::format("{:.2f}×", result.gain.median),
         say(note, {fmt::format("{:.2f}×", result.gain.low),
@@ -166,30 +171,41 @@ std::string neighbours_table(const std::vector<Neighbour>& neighbours, const cha
 std::string close_list(const TuneResult& result) {
   if (result.close.empty()) return "";
   return fmt::format("<details><summary>{}</summary>{}</details>\n",
-                     say("Close alternatives: {}",
-                         {fmt::format("{}", result.close.size())}),
+                     say("Close alternatives: {}", {fmt::format("{}", result.close.size())}),
                      neighbours_table(result.close, "How far"));
 }
 
-std::string failure_items(const FailureGroup& group) {
-  std::string items;
-  for (std::size_t i = 0; i < std::min(group.trials.size(), kMaxListed); ++i) {
-    const Trial& trial = *group.trials[i];
-    std::string evidence;
-    for (std::size_t e = 0; e < std::min<std::size_t>(trial.evidence.size(), 6); ++e) {
-      evidence += "<li>" + machine_text(plain_line(trial.evidence[e], 1000)) + "</li>";
+// What one group of trials ended with: the reasons and evidence of its trials, each said once.
+std::string group_items(const FailureGroup& group) {
+  std::vector<std::string> items;
+  const auto add = [&](const std::string& html) {
+    if (items.size() < kMaxListed && std::find(items.begin(), items.end(), html) == items.end()) {
+      items.push_back(html);
     }
-    items += fmt::format("<li>{} {}{}</li>", knobs_html(trial.knobs),
-                         "<bdi>" + say_sentence(plain_line(trial.reason, 1000)) + "</bdi>",
-                         evidence.empty() ? "" : "<ul class=\"evidence\">" + evidence + "</ul>");
+  };
+  for (const Trial* trial : group.trials) {
+    add("<bdi>" + say_sentence(plain_line(trial->reason, 1000)) + "</bdi>");
+    for (const std::string& line : trial->evidence) {
+      add("<span class=\"evidence\">" + machine_text(plain_line(line, 1000)) + "</span>");
+    }
   }
-  if (group.trials.size() > kMaxListed) {
-    items +=
-        "<li>" +
-        say("and {} more in failures.csv", {fmt::format("{}", group.trials.size() - kMaxListed)}) +
-        "</li>";
+  return "<ul><li>" + join(items, "</li><li>") + "</li></ul>";
+}
+
+std::string group_settings(const FailureGroup& group) {
+  std::vector<std::string> settings;
+  for (const Trial* trial : group.trials) {
+    const std::string html = knobs_html(trial->knobs);
+    if (std::find(settings.begin(), settings.end(), html) == settings.end()) {
+      settings.push_back(html);
+    }
   }
-  return "<ul>" + items + "</ul>";
+  const std::size_t shown = std::min(settings.size(), kMaxListed);
+  std::string out = join({settings.begin(), settings.begin() + static_cast<long>(shown)}, ", ");
+  if (shown < settings.size()) {
+    out += " " + say("and {} more in failures.csv", {fmt::format("{}", settings.size() - shown)});
+  }
+  return "<p>" + out + "</p>";
 }
 
 // What the group's failures mean and how they are cured, from the table of causes.
@@ -199,9 +215,20 @@ std::string fixes_html(const FailureGroup& group) {
   std::string fixes;
   for (const char* fix : row->fixes) fixes += "<li>" + say_sentence(fix) + "</li>";
   return fmt::format(
-      "<code>{}</code> {}<ul class=\"fixes\">{}</ul><small>{} <code>{}</code></small>",
-      html_text(row->name), say_sentence(row->meaning), fixes, say("To be sure:"),
-      html_text(row->confirm));
+      "<p><b>{}</b> <code>{}</code> {}</p><ul class=\"fixes\">{}</ul><p>{} <code>{}</code></p>",
+      say("What to do"), html_text(row->name), say_sentence(row->meaning), fixes,
+      say("To be sure:"), html_text(row->confirm));
+}
+
+std::string group_html(const FailureGroup& group) {
+  const bool excluded = is_excluded(group.outcome);
+  return fmt::format(
+      "<div class=\"failure{}\"><h3>{}{} <small>{}</small></h3>{}{}{}</div>\n",
+      excluded ? " excluded" : "", say(outcome_reason(group.outcome)),
+      group.cause.empty() ? "" : " (" + machine_text(group.cause) + ")",
+      say(group.trials.size() == 1 ? "{} trial, {}" : "{} trials, {}",
+          {fmt::format("{}", group.trials.size()), html_text(format_duration(group.seconds))}),
+      group_items(group), group_settings(group), excluded ? "" : fixes_html(group));
 }
 
 }  // namespace
@@ -216,8 +243,7 @@ std::string answer_section(const RunRecord& run) {
   if (!result.found) return html + "</section>\n";
   const Recommendation& recommended = result.recommendation;
   // What is not better than the baseline is shown as what was the fastest.
-  const bool settled = answer.answer == Answer::use ||
-                       recommended.knobs == result.baseline.knobs;
+  const bool settled = answer.answer == Answer::use || recommended.knobs == result.baseline.knobs;
   html += fmt::format("<p class=\"launch\"><span class=\"label\">{}</span> <code>{}</code></p>",
                       say(settled ? "Launch with" : "Fastest measured"),
                       html_text(plain_line(launch_knobs(result)), 400));
@@ -231,13 +257,15 @@ std::string answer_section(const RunRecord& run) {
   if (!recommended.env.empty()) blocks += copy_block("Environment", "env", env_lines(recommended));
   const std::string facts = rate_fact(run) + gain_fact(run) + rules_fact(result) +
                             memory_fact(run) + gpus_fact(run) + remark_facts(result);
-  return html + fmt::format("<div class=\"blocks\">{}</div><dl class=\"facts\">{}</dl>\n{}{}</section>\n",
-                            blocks, facts, ties_list(result), close_list(result));
+  return html +
+         fmt::format("<div class=\"blocks\">{}</div><dl class=\"facts\">{}</dl>\n{}{}</section>\n",
+                     blocks, facts, ties_list(result), close_list(result));
 }
 
 std::string rejected_section(const TuneResult& result) {
   if (result.rejected.empty()) return "";
-  return section_html("dont", "Do not launch", neighbours_table(result.rejected, "Why not"));
+  return section_html("dont", "Slower or unsafe alternatives",
+                      neighbours_table(result.rejected, "Why not"));
 }
 
 std::string rules_section(const TuneResult& result) {
@@ -254,25 +282,18 @@ std::string rules_section(const TuneResult& result) {
 }
 
 std::string failures_section(const RunRecord& run) {
-  const auto groups = failure_groups(run);
-  if (groups.empty()) return "";
-  std::vector<std::string> headings = {"Outcome", "Cause", "#Trials", "#Time lost",
-                                       "Settings and evidence"};
-  std::vector<std::vector<std::string>> rows;
-  bool any_fix = false;
-  for (const FailureGroup& group : groups) {
-    rows.push_back({say(outcome_reason(group.outcome)), machine_text(group.cause),
-                    fmt::format("{}", group.trials.size()),
-                    html_text(format_duration(group.seconds)), failure_items(group)});
-    rows.back().push_back(fixes_html(group));
-    any_fix = any_fix || !rows.back().back().empty();
+  std::string failed, excluded;
+  for (const FailureGroup& group : failure_groups(run)) {
+    (is_excluded(group.outcome) ? excluded : failed) += group_html(group);
   }
-  if (any_fix) {
-    headings.emplace_back("What to do");
-  } else {
-    for (auto& row : rows) row.pop_back();
+  if (failed.empty() && excluded.empty()) return "";
+  if (!excluded.empty()) {
+    excluded = "<h3 class=\"apart\">" + say("Not possible here or not finished: no failures") +
+               "</h3>\n" + excluded;
   }
-  return section_html("failures", "Failures by cause", table_html(headings, rows, "top failures"));
+  return section_html("failures",
+                      failed.empty() ? "Settings that were left out" : "Failures by cause",
+                      failed + excluded);
 }
 
 }  // namespace ocrtune

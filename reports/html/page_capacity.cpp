@@ -16,7 +16,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kWidth = 560, kHeight = 260, kLeft = 56, kRight = 16, kTop = 14, kBottom = 40;
+constexpr double kWidth = 560, kHeight = 260, kLeft = 56, kRight = 16, kTop = 28, kBottom = 40;
 
 std::string number(double value) { return html_text(format_count(value)); }
 
@@ -75,10 +75,22 @@ const char* verdict_class(const std::string& verdict) {
   return verdict == "kept" ? "kept" : verdict == "broken" ? "broken" : "undecided";
 }
 
+// "20/s: 31 ms, kept; 40/s: 95 ms, broken"
+std::string points_text(const LatencyDocument& latency) {
+  std::vector<std::string> texts;
+  for (const auto& point : latency.points) {
+    texts.push_back(fmt::format("{}/s: {} ms, {}", format_count(point.requests_per_second),
+                                milliseconds(point.latency_seconds), point.verdict));
+  }
+  return join(texts, "; ");
+}
+
 class LatencyDrawing {
  public:
   explicit LatencyDrawing(const LatencyDocument& latency)
-      : latency_(latency), svg_(kWidth, kHeight, say_attribute("aria-label", "Latency by rate")) {
+      : latency_(latency),
+        svg_(kWidth, kHeight,
+             say_attribute("aria-label", "Latency by rate: {}", {points_text(latency)})) {
     double rate = 0, low = 1e9, high = latency.slo_seconds;
     for (const auto& point : latency.points) {
       rate = std::max(rate, point.requests_per_second);
@@ -122,7 +134,7 @@ class LatencyDrawing {
     }
     svg_.text(kWidth - kRight, kHeight - 6, say("requests/s →", {}, "tspan"), "axis",
               Svg::Anchor::end);
-    svg_.text(kLeft, kHeight - 6, say("latency in ms ↑", {}, "tspan"), "axis");
+    svg_.text(4, 14, say("latency in ms, logarithmic", {}, "tspan"), "axis");
   }
 
   void draw_point(const LatencyDocument::Point& point) {
@@ -135,9 +147,13 @@ class LatencyDrawing {
                 "whisker");
     }
     if (point.median_seconds > 0) svg_.circle(x, seconds_.at(point.median_seconds), 2.4, "dot");
-    if (point.latency_seconds > 0) {
-      svg_.circle(x, seconds_.at(point.latency_seconds), 4.2,
-                  std::string("promise ") + verdict_class(point.verdict), title);
+    if (point.latency_seconds <= 0) return;
+    const double y = seconds_.at(point.latency_seconds);
+    const std::string css = std::string("promise ") + verdict_class(point.verdict);
+    if (point.verdict == "broken") {
+      svg_.path(fmt::format("M{:.4g} {:.4g}l8 8m0 -8l-8 8", x - 4, y - 4), css, title);
+    } else {
+      svg_.circle(x, y, 4.2, css, title);
     }
   }
 
@@ -154,7 +170,7 @@ std::string capacity_section(const CapacityDocument& capacity) {
     body += "<p class=\"badges-inline\"><span class=\"badge warning\">" + say("EXTRAPOLATED") +
             "</span></p>";
   }
-  body += "<p>" + say_sentence(plain_line(capacity.answer, 2000)) + "</p>\n";
+  body += "<p class=\"verdict\">" + say_sentence(plain_line(capacity.answer, 2000)) + "</p>\n";
   if (!capacity.rows.empty()) body += rows_table(capacity);
   if (capacity.valid_high > 0) {
     body += "<p class=\"note\">" +
@@ -174,11 +190,12 @@ std::string capacity_section(const CapacityDocument& capacity) {
 }
 
 std::string latency_section(const LatencyDocument& latency) {
-  std::string body = "<p>" + say_sentence(plain_line(latency.answer, 2000)) + "</p>\n";
+  std::string body =
+      "<p class=\"verdict\">" + say_sentence(plain_line(latency.answer, 2000)) + "</p>\n";
   if (latency.points.size() > 1) {
     body += figure_html(
-        say("Latency at each rate tried: ● at the percentile of the target, a small dot "
-            "the median. Green kept, red broken, grey undecided."),
+        say("Latency at each rate tried, at the percentile of the target: ● met, × missed, ○ "
+            "undecided; the small dot below is the median."),
         LatencyDrawing(latency).draw(), "latency");
   }
   std::vector<std::vector<std::string>> rows;

@@ -1,6 +1,7 @@
 #include "reports/html/page_comparison.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,7 @@
 #include "reports/catalogue/reasons.h"
 #include "reports/catalogue/verdict.h"
 #include "reports/markup/page_markup.h"
+#include "reports/markup/svg.h"
 #include "reports/markup/table.h"
 
 namespace ocrtune {
@@ -36,6 +38,23 @@ const char* change_arrow(Change change) {
   return change == Change::faster ? "▲ " : change == Change::slower ? "▼ " : "";
 }
 
+// The rates of a setting above each other: earlier in grey, with their intervals.
+std::string bars(const SettingChange& change, double fastest) {
+  constexpr double kWidth = 180, kHeight = 22;
+  Svg svg(kWidth, kHeight,
+          say_attribute("aria-label", "before {}, after {}",
+                        {rate_text(change.before), rate_text(change.after)}));
+  const Scale at{0, std::max(fastest, 1e-9), 0, kWidth - 4, false};
+  double top = 1;
+  for (const auto& [rate, css] :
+       {std::pair{change.before, "part-wait"}, {change.after, "part-compute"}}) {
+    svg.rectangle(0, top, at.at(rate.median), 8, css);
+    svg.line(at.at(rate.low), top + 4, at.at(rate.high), top + 4, "whisker");
+    top += 11;
+  }
+  return svg.markup();
+}
+
 std::string ratio_text(const Interval& ratio) {
   return fmt::format("{:.2f} ({:.2f}..{:.2f})", ratio.median, ratio.low, ratio.high);
 }
@@ -48,7 +67,11 @@ std::string p_text(const SettingChange& change) {
 }  // namespace
 
 std::string comparison_section(const RunComparison& comparison) {
-  std::string body = "<p>" + say(comparison.verdict) + "</p>";
+  std::string body =
+      "<p class=\"verdict\">" + say(comparison.verdict) + "</p><p>" +
+      say("Earlier run: {}", {"<code>" + html_text(comparison.before_id, 100) + "</code>"}) +
+      "</p>";
+  std::string differences;
   if (!comparison.differences.empty()) {
     std::vector<std::vector<std::string>> rows;
     for (const Difference& difference : comparison.differences) {
@@ -56,29 +79,30 @@ std::string comparison_section(const RunComparison& comparison) {
                       machine_text(plain_line(difference.before)),
                       machine_text(plain_line(difference.after))});
     }
-    body += table_html({"What differs", "Earlier", "This run"}, rows, "facts");
+    differences = table_html({"What differs", "Earlier", "This run"}, rows, "facts");
   }
   std::vector<std::vector<std::string>> rows;
+  double fastest = 0;
+  for (const SettingChange& change : comparison.settings) {
+    fastest = std::max({fastest, change.before.high, change.after.high});
+  }
   for (std::size_t i = 0; i < std::min(comparison.settings.size(), kMaxShown); ++i) {
     const SettingChange& change = comparison.settings[i];
-    rows.push_back({knobs_html(change.knobs), html_text(rate_text(change.before)),
-                    html_text(rate_text(change.after)), html_text(ratio_text(change.ratio)),
-                    html_text(p_text(change)),
+    rows.push_back({knobs_html(change.knobs), bars(change, fastest),
+                    html_text(rate_text(change.before)), html_text(rate_text(change.after)),
+                    html_text(ratio_text(change.ratio)), html_text(p_text(change)),
                     change_arrow(change.change) + say(change_word(change.change))});
   }
   if (!rows.empty()) {
-    body += table_html({"Setting", "#Earlier", "#This run", "#Ratio", "#p", "Change"}, rows);
+    body += table_html(
+        {"Setting", "Before and after", "#Earlier", "#This run", "#Ratio", "#p", "Change"}, rows);
     body += "<p class=\"note\">" +
             say("Rates in samples/s. p: of a difference between trials by chance, adjusted for the "
                 "number of settings; * fewer than 4 trials, which decide nothing. Alike: less than "
                 "2 % apart.") +
             "</p>";
   }
-  return section_html(
-      "comparison", "Compared with an earlier run",
-      "<p>" +
-          say("Earlier run: {}", {"<code>" + html_text(comparison.before_id, 100) + "</code>"}) +
-          "</p>" + body);
+  return section_html("comparison", "Compared with an earlier run", body + differences);
 }
 
 std::string comparison_text(const RunComparison& comparison, int width) {

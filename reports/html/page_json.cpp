@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "reports/catalogue/headline.h"
 #include "reports/catalogue/plain_text.h"
 
 namespace ocrtune {
@@ -161,11 +162,16 @@ class TrialWriter {
     const auto baseline = setting_or_none(true, result.baseline.knobs);
     nlohmann::json names = nlohmann::json::array();
     for (const std::string& name : knobs_) names.push_back(plain_line(name));
+    nlohmann::json phases = nlohmann::json::object();
+    for (const Trial& trial : run.trials) {
+      const Bilingual words = phase_text(trial.phase);
+      phases[plain_text(trial.phase, kMaxText)] = {words.english, words.chinese};
+    }
     return fmt::format(
         "{{\"knobs\":{},\"strings\":{},\n\"settings\":[{}],\n\"trials\":[{}],\n\"chosen\":{},"
-        "\"baseline\":{},\"limit_bytes\":{},\"cut_logs\":{}}}",
+        "\"baseline\":{},\"limit_bytes\":{},\"cut_logs\":{},\"phases\":{},\"unit\":\"{}\"}}",
         names.dump(), strings_.json(), settings_json_, trials_json_, chosen, baseline,
-        run.options.limit_bytes(), cut_logs);
+        run.options.limit_bytes(), cut_logs, phases.dump(), rate_unit(run.options));
   }
 
  private:

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
+#include "reports/catalogue/verdict.h"
 #include "reports/figures/topology_figure.h"
 #include "reports/markup/page_markup.h"
 
@@ -150,14 +151,35 @@ std::string placement_of_answer(const RunRecord& run) {
 std::string machine_section(const RunRecord& run) {
   const Machine& machine = run.machine;
   const std::vector<std::string> headings = {"Fact", "Value", "From"};
-  std::string body = remarks("Warnings", machine.warnings, "warning");
-  body += topology_figure(machine, placement_of_answer(run));
-  body += "<div class=\"columns\">" + table_html(headings, cpu_rows(machine.cpu), "facts") +
-          table_html(headings, memory_rows(machine.memory), "facts") +
-          table_html(headings, system_rows(machine), "facts") + "</div>\n";
-  body += thread_env_table(machine.thread_env);
-  body += remarks("Unknown", machine.unknowns, "neutral");
-  return section_html("machine", "Machine", body);
+  Rows short_rows;
+  add_row(short_rows, "Processor",
+          machine_text(machine.cpu.model) + "; " +
+              say("{} usable CPUs, {} effective cores",
+                  {fmt::format("{:g}", machine.cpu.usable_cpus.value_or(0)),
+                   fmt::format("{:.2f}", machine.cpu.effective_cores.value_or(0))}),
+          "");
+  add_row(short_rows, "Memory",
+          say("{}, limit {}", {html_text(format_bytes(machine.memory.total_bytes)),
+                               html_text(bytes_text(machine.memory.limit_bytes.value_or(0)))}),
+          "");
+  std::vector<std::string> gpus;
+  for (const GpuFacts& gpu : machine.gpus) {
+    gpus.push_back(fmt::format("{}, {}", gpu.name, format_bytes(gpu.memory_bytes)));
+  }
+  if (gpus.empty()) gpus.push_back(machine.gpu_state);
+  add_row(short_rows, "GPUs", told(join(gpus, "; ")), "");
+  for (auto& row : short_rows) row.pop_back();
+  // Those of a disturbed run stand beside its verdict.
+  std::string body = is_disturbed(run) ? "" : remarks("Warnings", machine.warnings, "warning");
+  body += table_html({"Fact", "Value"}, short_rows, "facts");
+  std::string details = topology_figure(machine, placement_of_answer(run));
+  details += "<div class=\"columns\">" + table_html(headings, cpu_rows(machine.cpu), "facts") +
+             table_html(headings, memory_rows(machine.memory), "facts") +
+             table_html(headings, system_rows(machine), "facts") + "</div>\n";
+  details += thread_env_table(machine.thread_env);
+  details += remarks("Unknown", machine.unknowns, "neutral");
+  return section_html("machine", "Machine",
+                      body + details_html("All facts, limits and versions", details));
 }
 
 }  // namespace ocrtune

@@ -1,5 +1,7 @@
 #include "reports/markup/page_markup.h"
 
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -9,35 +11,48 @@
 namespace ocrtune {
 
 std::string section_html(const std::string& id, const std::string& title, const std::string& html) {
-  return fmt::format("<section id=\"{}\"><h2>{}</h2>\n{}</section>\n", id, say(title), html);
+  // Readers who cannot see the page hear the section's title as the name of its tables.
+  const std::string name = fmt::format("<table aria-labelledby=\"{}-title\"", id);
+  std::string body;
+  std::size_t from = 0;
+  for (std::size_t at; (at = html.find("<table", from)) != std::string::npos; from = at + 6) {
+    body += html.substr(from, at - from) + name;
+  }
+  return fmt::format("<section id=\"{0}\"><h2 id=\"{0}-title\">{1}</h2>\n{2}</section>\n", id,
+                     say(title), body + html.substr(from));
 }
 
 std::string table_html(const std::vector<std::string>& headings,
                        const std::vector<std::vector<std::string>>& html_rows,
                        const std::string& css) {
   std::string out = fmt::format("<div class=\"wide\"><table class=\"{}\"><thead><tr>", css);
-  std::vector<bool> number;
+  std::vector<std::string> cells;  // the beginning of each column's
   for (const std::string& heading : headings) {
-    number.push_back(starts_with(heading, "#"));
-    out += fmt::format("<th scope=\"col\"{}>{}</th>", number.back() ? " class=\"n\"" : "",
-                       say(number.back() ? heading.substr(1) : heading));
+    const bool number = starts_with(heading, "#");
+    const std::string css_class = number ? " class=\"n\"" : "";
+    const std::string words = number ? heading.substr(1) : heading;
+    out += fmt::format("<th scope=\"col\"{}>{}</th>", css_class, say(words));
+    cells.push_back("<td" + css_class + (words.empty() ? "" : say_attribute("data-label", words)) +
+                    ">");
   }
   out += "</tr></thead><tbody>\n";
   for (const auto& row : html_rows) {
     out += "<tr>";
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      out += fmt::format("<td{}>{}</td>", number.at(i) ? " class=\"n\"" : "", row[i]);
-    }
+    for (std::size_t i = 0; i < row.size(); ++i) out += cells.at(i) + row[i] + "</td>";
     out += "</tr>\n";
   }
   return out + "</tbody></table></div>\n";
 }
 
+std::string details_html(const std::string& summary_phrase, const std::string& html) {
+  return fmt::format("<details><summary>{}</summary>{}</details>\n", say(summary_phrase), html);
+}
+
 std::string fact_html(const std::string& label_phrase, const std::string& value_html,
                       const std::string& note_html) {
   const std::string value = value_html.empty() ? "" : "<b>" + value_html + "</b> ";
-  return fmt::format("<div class=\"fact\"><dt>{}</dt><dd>{}{}</dd></div>\n", say(label_phrase), value,
-                     note_html);
+  return fmt::format("<div class=\"fact\"><dt>{}</dt><dd>{}{}</dd></div>\n", say(label_phrase),
+                     value, note_html);
 }
 
 std::string figure_html(const std::string& caption_html, const std::string& picture_html,
@@ -48,11 +63,19 @@ std::string figure_html(const std::string& caption_html, const std::string& pict
 
 std::string copy_block(const std::string& label_phrase, const std::string& id,
                        const std::string& text) {
+  // The one word that the reader has to replace.
+  constexpr std::string_view kPlaceholder = "CONFIG.yml";
+  std::string shown = html_text(text);
+  if (const std::size_t at = shown.find(kPlaceholder); at != std::string::npos) {
+    shown.replace(at, kPlaceholder.size(),
+                  fmt::format("<mark{}>{}</mark>", say_attribute("title", "put your own file here"),
+                              kPlaceholder));
+  }
   return fmt::format(
       "<div class=\"copy\"><div class=\"bar\"><span>{}</span>"
       "<button type=\"button\" data-copy=\"{}\">{}</button></div>"
       "<pre id=\"{}\" dir=\"ltr\">{}</pre></div>\n",
-      say(label_phrase), id, say("Copy"), id, html_text(text));
+      say(label_phrase), id, say("Copy"), id, shown);
 }
 
 std::string knobs_html(const Knobs& knobs) {

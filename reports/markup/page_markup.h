@@ -12,10 +12,15 @@ namespace ocrtune {
 // <section id><h2>title</h2>body</section>; `title` is a phrase (reports/catalogue/phrases.h).
 std::string section_html(const std::string& id, const std::string& title, const std::string& html);
 
-// A real table; a heading that starts with '#' heads a column of numbers. Headings are phrases.
+// A real table, named after its section; cells carry their heading for narrow screens, where a
+// row becomes a card. A heading that starts with '#' heads a column of numbers. Headings are
+// phrases.
 std::string table_html(const std::vector<std::string>& headings,
                        const std::vector<std::vector<std::string>>& html_rows,
                        const std::string& css = "");
+
+// Folded until it is opened.
+std::string details_html(const std::string& summary_phrase, const std::string& html);
 
 // Label and value in a row, as the answer's facts are shown; either of value and note may be empty.
 std::string fact_html(const std::string& label_phrase, const std::string& value_html,

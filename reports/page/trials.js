@@ -1,11 +1,12 @@
-// The table of all trials: sort, filter, expand. Only the rows in sight are in the document, so ten
-// thousand trials scroll like ten. Values enter as text nodes, never as markup.
+// The table of all trials: sort, filter, expand. Up to kWhole rows stand in the document at once; of
+// more, only those in sight, so ten thousand trials scroll like ten. Values enter as text nodes.
 "use strict";
 (() => {
   const holder = document.getElementById("trials-table");
   if (!holder) return;
   const run = JSON.parse(document.getElementById("run").textContent);
   const text = (number) => run.strings[number];
+  const kWhole = 500;
   const kRow = 27;      // pixels of a row, its line included
   const kDetail = 301;  // pixels of an open row's details
 
@@ -23,21 +24,31 @@
 
   const zh = () => document.documentElement.lang === "zh";
   const words = {
-    trial: ["trial", "试验"], phase: ["phase", "阶段"], outcome: ["outcome", "结果"],
-    rate: ["samples/s", "样本/秒"], samples: ["samples", "采样"], peak: ["peak memory", "峰值内存"],
+    trial: ["trial", "试验"], phase: ["tried as", "试验目的"], outcome: ["outcome", "结果"],
+    rate: run.unit === "requests/s" ? ["requests/s", "请求/秒"] : ["samples/s", "样本/秒"],
+    samples: ["windows", "测量窗口"], peak: ["peak memory", "峰值内存"],
     seconds: ["seconds", "秒"], note: ["note", "说明"], all: ["all outcomes", "全部结果"],
-    filter: ["filter: nproc=2 batch>=32 ok race ...", "筛选：nproc=2 batch>=32 ok race ..."],
+    filter: ["filter: nproc=2 batch>=32 outcome=ok ...", "筛选：nproc=2 batch>=32 outcome=ok ..."],
     clear: ["Clear", "清除"], of: ["of", "/"], shown: ["trials", "次试验"],
-    command: ["Run again", "重新运行"], env: ["Environment", "环境变量"], why: ["Why tried", "试验目的"],
+    command: ["Run again", "重新运行"], env: ["Environment", "环境变量"], why: ["Why tried", "试验原因"],
     reason: ["Reason", "原因"], evidence: ["Evidence", "证据"], placement: ["CPUs", "CPU 位置"],
     step: ["Step", "每步耗时"], log: ["Log tail", "日志末尾"], started: ["Started", "开始时间"],
-    setting: ["Setting", "设置"], details: ["details of trial", "试验详情"],
+    setting: ["Setting", "配置"], details: ["details of trial", "试验详情"],
     cutLogs: ["logs of some trials were left out of this page; the store has them",
       "部分试验的日志未放入本页，数据库中仍有"],
     data: ["data", "数据"], compute: ["compute", "计算"], reduce: ["all-reduce", "梯度同步"],
-    wait: ["wait", "等待"], spoilt: ["spoilt", "受干扰"],
+    wait: ["wait", "等待"], spoilt: ["discarded", "已舍弃"],
+    help: ["Windows: each dot is a measured window, a ring one discarded for other load; ▸ opens a trial.",
+      "测量窗口：每个点为一个窗口，空心圆为因其他负载舍弃的窗口；▸ 展开一次试验。"],
   };
   const say = (key) => words[key][zh() ? 1 : 0];
+
+  const outcomes = {
+    ok: "成功", out_of_memory: "内存不足", hung: "卡死", timed_out: "超时", crashed: "崩溃",
+    wrong_result: "结果错误", unsupported: "不可行", skipped: "已跳过",
+  };
+  const outcomeText = (name) => (zh() ? outcomes[name] ?? name
+    : name === "unsupported" ? "not possible" : name.replaceAll("_", " "));
 
   const bytes = (value) => {
     if (!value) return "";
@@ -50,16 +61,16 @@
 
   const columns = [
     { key: "trial", number: true, value: (t) => t.id },
-    { key: "phase", value: (t) => t.phase },
+    { key: "rate", number: true, value: (t) => t.rate, show: (t) => rate(t.rate) },
+    { key: "outcome", value: (t) => t.outcome, show: (t) => outcomeText(t.outcome), css: "outcome" },
     ...run.knobs.map((name, i) => ({
       name, number: trials.every((t) => t.knobs[i] !== "" && !Number.isNaN(Number(t.knobs[i]))),
       value: (t) => t.knobs[i],
     })),
-    { key: "outcome", value: (t) => t.outcome, css: "outcome" },
-    { key: "rate", number: true, value: (t) => t.rate, show: (t) => rate(t.rate) },
     { key: "samples", value: (t) => t.samples.length, draw: spark },
     { key: "peak", number: true, value: (t) => t.peak, show: (t) => bytes(t.peak) },
     { key: "seconds", number: true, value: (t) => t.seconds, show: (t) => t.seconds.toFixed(1) },
+    { key: "phase", value: (t) => run.phases[t.phase][zh() ? 1 : 0] },
     { key: "note", value: (t) => (t.cause ? `${t.cause}: ` : "") + t.reason },
   ];
 
@@ -100,11 +111,8 @@
     "=": (a, b) => a === b, "!=": (a, b) => a !== b, ">=": (a, b) => a >= b,
     "<=": (a, b) => a <= b, ">": (a, b) => a > b, "<": (a, b) => a < b,
   };
-  const names = { trial: 0, phase: 1 };
-  run.knobs.forEach((name, i) => { names[name] = 2 + i; });
-  ["outcome", "rate", "samples", "peak", "seconds"].forEach((name, i) => {
-    names[name] = 2 + run.knobs.length + i;
-  });
+  const names = {};
+  columns.forEach((column, i) => { names[column.name ?? column.key] = i; });
 
   function condition(word) {
     const parts = /^([^<>=!]+)(!=|>=|<=|=|>|<)(.*)$/.exec(word);
@@ -122,7 +130,7 @@
   }
 
   function haystack(trial) {
-    trial.key ??= [trial.phase, trial.outcome, trial.cause, trial.reason,
+    trial.key ??= [trial.phase, ...run.phases[trial.phase], trial.outcome, trial.cause, trial.reason,
       text(run.settings[trial.setting][2]), text(trial.why)].join(" ").toLowerCase();
     return trial.key;
   }
@@ -189,13 +197,15 @@
     const row = make("tr", {}, make("td", {}, button));
     row.dataset.trial = trial.id;
     row.setAttribute("aria-rowindex", String(index + 2));
-    row.classList.toggle("failed", trial.outcome !== "ok");
+    row.classList.toggle("failed", !["ok", "unsupported", "skipped"].includes(trial.outcome));
+    row.classList.toggle("excluded", ["unsupported", "skipped"].includes(trial.outcome));
     row.classList.toggle("chosen-row", trial.setting === run.chosen);
     for (const column of columns) {
       const cell = make("td", { className: (column.number ? "n " : "") + (column.css || "") });
       const value = column.draw ? column.draw(trial)
         : String(column.show ? column.show(trial) : column.value(trial));
       cell.append(value);
+      cell.dataset.label = column.name ?? say(column.key);
       if (column.key === "note") cell.title = value.slice(0, 1000);
       row.append(cell);
     }
@@ -213,8 +223,10 @@
       if (y <= before) return Math.floor(y / kRow);
       return y < before + kDetail ? at : Math.floor((y - kDetail) / kRow);
     };
-    const from = everything ? 0 : Math.max(indexAt(rows.scrollTop) - 10, 0);
-    const to = everything ? Math.min(shown.length, 200)
+    const whole = shown.length <= kWhole;
+    rows.classList.toggle("whole", whole);
+    const from = everything || whole ? 0 : Math.max(indexAt(rows.scrollTop) - 10, 0);
+    const to = whole ? shown.length : everything ? Math.min(shown.length, 200)
       : Math.min(indexAt(rows.scrollTop + rows.clientHeight) + 12, shown.length);
     if (from === first && to === last) return;
     first = from;
@@ -239,7 +251,9 @@
   const body = make("tbody"), headRow = make("tr");
   const table = make("table", {}, make("thead", {}, headRow), body);
   const rows = make("div", { className: "rows", tabIndex: 0 }, table);
-  holder.append(make("div", { className: "tools" }, input, select, clear, count), rows);
+  const help = make("p", { className: "note" });
+  table.prepend(make("caption", { className: "unseen" }));
+  holder.append(make("div", { className: "tools" }, input, select, clear, count), help, rows);
   table.setAttribute("aria-rowcount", String(trials.length + 1));
   rows.setAttribute("role", "region");
 
@@ -247,10 +261,12 @@
     input.placeholder = say("filter");
     input.setAttribute("aria-label", say("filter"));
     clear.textContent = say("clear");
+    help.textContent = say("help");
+    table.caption.textContent = say("shown");
     const outcomes = [...new Set(trials.map((trial) => trial.outcome))].sort();
     const kept = select.value;
     select.replaceChildren(make("option", { value: "", textContent: say("all") }),
-      ...outcomes.map((name) => make("option", { value: name, textContent: name.replaceAll("_", " ") })));
+      ...outcomes.map((name) => make("option", { value: name, textContent: outcomeText(name) })));
     select.value = kept;
     select.setAttribute("aria-label", say("outcome"));
     rows.setAttribute("aria-label", say("shown"));
@@ -275,6 +291,7 @@
   clear.addEventListener("click", () => { input.value = ""; select.value = ""; update(); });
   rows.addEventListener("scroll", () => draw(), { passive: true });
   addEventListener("resize", () => draw());
+  new ResizeObserver(() => draw()).observe(rows);
   addEventListener("beforeprint", () => draw(true));
   addEventListener("afterprint", () => { first = -1; draw(); });
   document.addEventListener("ocrtune-language", () => { drawHead(); update(); });

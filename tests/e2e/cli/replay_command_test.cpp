@@ -78,7 +78,7 @@ TEST_F(Replay, FindsTheBestAndSaysSoToMachines) {
 TEST_F(Replay, SaysHowSureItIs) {
   const Said said = replay(table_of_eight(), {"--trials", "20"});
   ASSERT_EQ(said.code, 0) << said.text;
-  EXPECT_THAT(said.text, HasSubstr("95 %: no setting of the declared space is more than"));
+  EXPECT_THAT(said.text, HasSubstr("with 95 % probability no setting of the space is more than"));
 }
 
 TEST_F(Replay, SameSeedSameAnswer) {

@@ -91,14 +91,14 @@ TEST(Subject, SaysWhatWasMeasured) {
   run.options.command.clear();
   run.options.label_file = "lines/labels.txt";
   run.options.lines = 400;
-  EXPECT_EQ(subject(run).english,
-            "Built-in training of " + run.options.model + ", " +
-                std::to_string(run.options.height) + "x" + std::to_string(run.options.width) +
-                " pixels, 400 lines of lines/labels.txt");
+  EXPECT_EQ(subject(run).english, "Built-in training of " + run.options.model + ", " +
+                                      std::to_string(run.options.height) + "x" +
+                                      std::to_string(run.options.width) +
+                                      " pixels, 400 lines of lines/labels.txt");
   EXPECT_THAT(subject(run).chinese, StartsWith("内置训练引擎"));
   run.options.command = {"python", "train.py"};
   run.options.preset = "paddleocr";
-  EXPECT_EQ(subject(run).english, "Your training command, python train.py");
+  EXPECT_EQ(subject(run).english, "Your paddleocr command, python train.py");
   run.options.url = "http://127.0.0.1:8080/ocr";
   EXPECT_EQ(subject(run).english, "Service at http://127.0.0.1:8080/ocr");
 }

@@ -40,7 +40,8 @@ TEST(Reasons, ReasonsStandInReasons) {
   EXPECT_EQ(sentence(said), "predicted 12 % slower, within the noise, not run");
   EXPECT_EQ(chinese(said), "预测慢 12 %，在噪声范围内，未运行");
   const Reason alone = reason<ReasonCode::certified>(counted(3), Reason());
-  EXPECT_EQ(sentence(alone), "95 %: no setting of the declared space is more than 3 % better");
+  EXPECT_EQ(sentence(alone),
+            "with 95 % probability no setting of the space is more than 3 % better");
 }
 
 TEST(Reasons, ArgumentsMayChangePlacesInChinese) {
@@ -68,7 +69,7 @@ TEST(Reasons, SentencesFollowOneAnother) {
   const std::vector<Reason> two = {reason<ReasonCode::compared_alike>(),
                                    reason<ReasonCode::machines_differ>()};
   EXPECT_EQ(sentence(two), "The recommended settings cannot be told apart. The machines differ.");
-  EXPECT_EQ(sentence(two, Language::chinese), "两次的推荐设置无法区分快慢。机器不同。");
+  EXPECT_EQ(sentence(two, Language::chinese), "两次的推荐配置无法区分快慢。机器不同。");
   EXPECT_EQ(say(two[1]),
             "<span lang=\"en\">The machines differ.</span><span lang=\"zh\">机器不同。</span>");
 }
