@@ -1,0 +1,138 @@
+#include "reports/export/deployment.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/secrets.h"
+#include "base/text.h"
+#include "probes/placement/partition.h"
+#include "reports/catalogue/plain_text.h"
+#include "reports/catalogue/reasons.h"
+#include "tuner/session/run_launch.h"
+#include "tuner/session/run_workload.h"
+
+namespace ocrtune {
+namespace {
+
+// CPUs that the trials of the setting used, never less than its threads ask for.
+int cpus_of(const RunRecord& run, const Knobs& knobs) {
+  double used = knobs.nproc * knobs.threads;
+  for (const SettingSummary& setting : run.result.settings) {
+    if (setting.knobs != knobs) continue;
+    used = std::max(used, setting.cpu_seconds_per_sample * setting.samples_per_second.median);
+  }
+  const int usable = usable_cpu_count(run.machine.cpu);
+  return std::clamp(static_cast<int>(std::ceil(used - 0.01)), 1, std::max(1, usable));
+}
+
+std::string markdown_cell(const std::string& text) {
+  std::string cell;
+  for (const char c : plain_line(text, 4096)) {
+    if (c == '|') cell += '\\';
+    cell += c;
+  }
+  return cell;
+}
+
+std::string rate_text(const Interval& rate) {
+  return fmt::format("{} ({} to {})", format_count(rate.median), format_count(rate.low),
+                     format_count(rate.high));
+}
+
+std::string summary_of(const RunRecord& run) {
+  const TuneResult& result = run.result;
+  const Recommendation& best = result.recommendation;
+  const char* const unit = workload_of(run.options)->unit();
+  std::string text = fmt::format("# {}\n\n{}\n\n", markdown_cell("Run " + run.id),
+                                 markdown_cell(sentence(result.answer)));
+  if (!result.inconclusive.empty()) {
+    text += fmt::format("**Not conclusive:** {}\n\n", markdown_cell(sentence(result.inconclusive)));
+  }
+  text += fmt::format("| | setting | {} | peak memory |\n|---|---|---|---|\n", unit);
+  text += fmt::format("| recommended | {} | {} | {} |\n", markdown_cell(knobs_text(best.knobs)),
+                      rate_text(best.samples_per_second), format_bytes(best.peak_bytes));
+  if (result.baseline.trials > 0) {
+    text += fmt::format(
+        "| baseline | {} | {} | {} |\n", markdown_cell(knobs_text(result.baseline.knobs)),
+        rate_text(result.baseline.samples_per_second), format_bytes(result.baseline.peak_bytes));
+  }
+  text +=
+      fmt::format("\nMachine: {}, {} CPUs. Started {}; {} trial{}.\n",
+                  markdown_cell(run.machine.host), usable_cpu_count(run.machine.cpu),
+                  markdown_cell(run.started), run.trials.size(), run.trials.size() == 1 ? "" : "s");
+  return text;
+}
+
+}  // namespace
+
+Result<Deployment> deployment_of(const RunRecord& run) {
+  if (!run.result.found) {
+    return Error{ErrorKind::missing,
+                 fmt::format("run {0} recommends nothing; `ocrtune show {0}` says why", run.id)};
+  }
+  const Recommendation& best = run.result.recommendation;
+  Deployment deployment;
+  deployment.run_id = plain_line(run.id);
+  deployment.setting = plain_line(knobs_text(best.knobs));
+  deployment.launch =
+      OCRTUNE_TRY(workload_of(run.options)->launch(run.machine, best.knobs, seen_of_program(run)));
+  Launch& launch = deployment.launch;
+  if (!launch.server.empty()) {
+    return Error{ErrorKind::usage, "run " + run.id + " measured the server at " + launch.server +
+                                       ", which ocrtune does not start"};
+  }
+  if (launch.directory.empty()) launch.directory = run.options.directory;
+  launch.arguments = masked_arguments(launch.arguments);
+  for (std::string& argument : launch.arguments) {
+    if (argument == "CONFIG.yml" && run.options.command.empty()) argument = "<CONFIG>";
+  }
+  Variables variables;
+  for (auto& [name, value] : launch.environment) {
+    if (name == "OCRTUNE_RANK_CPUS") {
+      deployment.pinned.emplace_back(name, value);
+    } else {
+      variables.emplace_back(name, looks_secret(name) ? "<" + name + ">" : value);
+    }
+  }
+  launch.environment = std::move(variables);
+  deployment.cpus = cpus_of(run, best.knobs);
+  deployment.memory_bytes = static_cast<std::uint64_t>(static_cast<double>(best.peak_bytes) *
+                                                       (1 + run.options.memory_margin));
+  if (run.options.on_gpus() || run.options.command_gpus > 0) deployment.gpus = best.knobs.nproc;
+  // What stands for the built-in engine was not measured itself: its memory is another's.
+  if (run.options.command.empty()) {
+    deployment.memory_bytes = 0;
+    deployment.caution = "Not measured: the run is of the built-in engine, this is its like";
+  }
+  deployment.summary = summary_of(run);
+  return deployment;
+}
+
+const ExportFormat* find_export_format(const std::string& name) {
+  for (const ExportFormat& format : export_formats()) {
+    if (name == format.name) return &format;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> placeholders_of(const std::string& text) {
+  std::vector<std::string> found;
+  for (std::size_t at = text.find('<'); at != std::string::npos; at = text.find('<', at + 1)) {
+    std::size_t end = at + 1;
+    while (end < text.size() &&
+           (std::isupper(static_cast<unsigned char>(text[end])) != 0 ||
+            std::isdigit(static_cast<unsigned char>(text[end])) != 0 || text[end] == '_')) {
+      ++end;
+    }
+    if (end == at + 1 || end == text.size() || text[end] != '>') continue;
+    const std::string name = text.substr(at, end + 1 - at);
+    if (std::find(found.begin(), found.end(), name) == found.end()) found.push_back(name);
+  }
+  return found;
+}
+
+}  // namespace ocrtune

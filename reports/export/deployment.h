@@ -1,0 +1,45 @@
+// A stored run's recommendation as a file that starts it elsewhere: one writer for each format.
+//
+// What only the user knows stands as a placeholder, "<IMAGE>", in capitals.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "trial/workloads/launch.h"
+#include "tuner/store/run_record.h"
+
+namespace ocrtune {
+
+// What every format is made of.
+struct Deployment {
+  std::string run_id, setting;  // "nproc=2 threads=1 batch=16"
+  Launch launch;                // secrets are placeholders of their variable's name
+  // Variables that name CPUs of the machine that was measured: right there and nowhere else.
+  Variables pinned;
+  int cpus = 1;                    // that the setting kept busy, whole ones
+  std::uint64_t memory_bytes = 0;  // measured peak and the run's margin; 0: not measured
+  int gpus = 0;
+  std::string caution;  // what to know before it is started; empty: nothing
+  std::string summary;  // a Markdown page without its launch part
+};
+
+// missing: the run recommends nothing; usage: it measured a server that was running already.
+Result<Deployment> deployment_of(const RunRecord& run);
+
+struct ExportFormat {
+  const char* name;  // of --format
+  const char* help;
+  std::string (*write)(const Deployment& deployment);
+};
+
+const std::vector<ExportFormat>& export_formats();
+const ExportFormat* find_export_format(const std::string& name);  // null: there is none
+
+// The placeholders of a written file, each once, in order.
+std::vector<std::string> placeholders_of(const std::string& text);
+
+}  // namespace ocrtune

@@ -1,0 +1,299 @@
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/process.h"
+#include "base/text.h"
+#include "reports/catalogue/plain_text.h"
+#include "reports/export/deployment.h"
+#include "reports/export/env_file.h"
+
+namespace ocrtune {
+namespace {
+
+// A double-quoted text of YAML, which takes JSON's.
+std::string yaml_text(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::uint64_t mebibytes(std::uint64_t bytes) { return (bytes + (1 << 20) - 1) >> 20; }
+
+std::string head(const Deployment& deployment, const char* use) {
+  std::string text =
+      fmt::format("# Run {}: {}\n# {}\n", deployment.run_id, deployment.setting, use);
+  if (!deployment.caution.empty()) text += "# " + deployment.caution + "\n";
+  return text;
+}
+
+// Binding as it was measured, where another machine may have other CPUs.
+std::string pinned_text(const Deployment& deployment, const std::string& indent) {
+  std::string text;
+  for (const auto& [name, value] : deployment.pinned) {
+    text += fmt::format("{}# on the machine that was measured: {}={}\n", indent, name,
+                        plain_line(value));
+  }
+  return text;
+}
+
+std::string command_text(const Deployment& deployment) {
+  std::vector<std::string> words;
+  for (const std::string& word : deployment.launch.arguments) {
+    // A placeholder stays readable; whoever fills it in may quote it.
+    words.push_back(placeholders_of(word) == std::vector<std::string>{word} ? "'" + word + "'"
+                                                                            : shell_quote(word));
+  }
+  return join(words, " ");
+}
+
+std::string folder_text(const Deployment& deployment) {
+  return deployment.launch.directory.empty() ? "<DIRECTORY>" : deployment.launch.directory;
+}
+
+std::string exports_text(const Deployment& deployment) {
+  std::string text;
+  for (const auto& [name, value] : deployment.launch.environment) {
+    if (is_variable_name(name)) text += fmt::format("export {}={}\n", name, shell_quote(value));
+  }
+  return text;
+}
+
+std::string write_env(const Deployment& deployment) {
+  std::string text = head(deployment, "Use: . ./FILE, then the command of the last line");
+  text += exports_text(deployment);
+  for (const auto& [name, value] : deployment.pinned) {
+    text +=
+        fmt::format("export {}={}  # of the machine that was measured\n", name, shell_quote(value));
+  }
+  return text + "# " + plain_line(command_text(deployment), 65536) + "\n";
+}
+
+// Docker takes what stands behind "=" as it is, to the end of the line.
+std::string write_docker_env(const Deployment& deployment) {
+  std::string text = head(deployment, "Use: docker run --env-file FILE");
+  for (const auto& [name, value] : deployment.launch.environment) {
+    if (!is_variable_name(name)) continue;
+    const bool one_line = value.find_first_of("\r\n") == std::string::npos;
+    text += fmt::format("{}{}={}\n", one_line ? "" : "# more than one line: ", name,
+                        one_line ? value : plain_line(value));
+  }
+  return text + pinned_text(deployment, "");
+}
+
+std::string write_compose(const Deployment& deployment) {
+  const std::string folder = folder_text(deployment);
+  std::string text = head(deployment, "Use: docker compose -f FILE up");
+  text += "services:\n  ocr:\n    image: \"<IMAGE>\"\n";
+  text += fmt::format(
+      "    working_dir: {}\n    volumes:\n      - {{type: bind, source: {}, target: {}}}\n",
+      yaml_text(folder), yaml_text(folder), yaml_text(folder));
+  text += "    command:\n";
+  for (const std::string& word : deployment.launch.arguments) {
+    // Compose takes "$" for a variable of its own.
+    std::string doubled;
+    for (const char c : word) doubled += c == '$' ? "$$" : std::string(1, c);
+    text += "      - " + yaml_text(doubled) + "\n";
+  }
+  if (!deployment.launch.environment.empty()) text += "    environment:\n";
+  for (const auto& [name, value] : deployment.launch.environment) {
+    std::string doubled;
+    for (const char c : value) doubled += c == '$' ? "$$" : std::string(1, c);
+    text += fmt::format("      {}: {}\n", yaml_text(name), yaml_text(doubled));
+  }
+  text += pinned_text(deployment, "    ");
+  text += fmt::format("    cpus: {}\n", deployment.cpus);
+  if (deployment.memory_bytes > 0) {
+    const std::uint64_t size = mebibytes(deployment.memory_bytes);
+    text += fmt::format("    mem_limit: {}m\n    shm_size: {}m\n", size, size);
+  }
+  if (deployment.gpus > 0) {
+    text += fmt::format(
+        "    deploy:\n      resources:\n        reservations:\n          devices:\n"
+        "            - {{driver: nvidia, count: {}, capabilities: [gpu]}}\n",
+        deployment.gpus);
+  }
+  return text;
+}
+
+std::string write_sbatch(const Deployment& deployment) {
+  std::string text = "#!/bin/bash\n" + head(deployment, "Use: sbatch FILE");
+  text += fmt::format(
+      "#SBATCH --job-name=ocrtune-{}\n#SBATCH --nodes=1\n#SBATCH --ntasks=1\n"
+      "#SBATCH --cpus-per-task={}\n",
+      deployment.run_id, deployment.cpus);
+  if (deployment.memory_bytes > 0) {
+    text += fmt::format("#SBATCH --mem={}M\n", mebibytes(deployment.memory_bytes));
+  }
+  if (deployment.gpus > 0) text += fmt::format("#SBATCH --gpus={}\n", deployment.gpus);
+  text += "#SBATCH --time=<TIME>\n#SBATCH --partition=<PARTITION>\nset -eu\n";
+  text += exports_text(deployment) + pinned_text(deployment, "");
+  const std::string folder = folder_text(deployment);
+  return text + "cd " + shell_quote(folder) + "\nexec " + command_text(deployment) + "\n";
+}
+
+// In double quotes, as systemd.syntax(7) reads them; "%" begins a specifier, "$" a variable.
+std::string systemd_text(const std::string& text, bool variables) {
+  std::string out = "\"";
+  for (const char c : valid_utf8(text)) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (c == '%' || (c == '$' && variables)) out += c;
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+std::string write_systemd(const Deployment& deployment) {
+  std::string text = head(deployment, "Use: /etc/systemd/system/ocr.service");
+  text += fmt::format("[Unit]\nDescription=OCR, run {}\n\n[Service]\nType=exec\nUser=<USER>\n",
+                      deployment.run_id);
+  std::string folder = folder_text(deployment);
+  std::string escaped;
+  for (const char c : folder) escaped += c == '%' ? "%%" : std::string(1, c);
+  text += "WorkingDirectory=" + plain_line(escaped, 4096) + "\n";
+  for (const auto& [name, value] : deployment.launch.environment) {
+    if (!is_variable_name(name)) continue;
+    text += "Environment=" + systemd_text(name + "=" + value, false) + "\n";
+  }
+  text += pinned_text(deployment, "");
+  text += "ExecStart=";
+  bool first = true;
+  for (const std::string& word : deployment.launch.arguments) {
+    // The manager searches fewer folders than a shell.
+    const std::string full = first ? find_executable(word).value_or(word) : word;
+    text += (first ? "" : " ") + systemd_text(full, !first);
+    first = false;
+  }
+  text += fmt::format("\nCPUQuota={}%\n", 100 * deployment.cpus);
+  if (deployment.memory_bytes > 0) {
+    text += fmt::format("MemoryMax={}M\n", mebibytes(deployment.memory_bytes));
+  }
+  return text + "\n[Install]\nWantedBy=multi-user.target\n";
+}
+
+std::string k8s_resources(const Deployment& deployment) {
+  const std::string memory =
+      deployment.memory_bytes > 0
+          ? fmt::format(", memory: \"{}Mi\"", mebibytes(deployment.memory_bytes))
+          : "";
+  const std::string gpus =
+      deployment.gpus > 0 ? fmt::format(", nvidia.com/gpu: \"{}\"", deployment.gpus) : "";
+  const std::string amounts = fmt::format("{{cpu: \"{}\"{}{}}}", deployment.cpus, memory, gpus);
+  return fmt::format("          resources:\n            requests: {0}\n            limits: {0}\n",
+                     amounts);
+}
+
+std::string write_k8s(const Deployment& deployment) {
+  std::string text = head(deployment, "Use: kubectl apply -f FILE");
+  text += fmt::format(
+      "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: {}\nspec:\n  backoffLimit: 0\n"
+      "  template:\n    spec:\n      restartPolicy: Never\n      containers:\n        - name: ocr\n"
+      "          image: \"<IMAGE>\"\n          workingDir: {}\n          command:\n",
+      yaml_text("ocrtune-" + lower(deployment.run_id)), yaml_text(folder_text(deployment)));
+  // Kubernetes takes "$(NAME)" for a variable of its own.
+  const auto own = [](const std::string& value) {
+    std::string doubled;
+    for (const char c : value) doubled += c == '$' ? "$$" : std::string(1, c);
+    return yaml_text(value.find("$(") == std::string::npos ? value : doubled);
+  };
+  for (const std::string& word : deployment.launch.arguments) {
+    text += "            - " + own(word) + "\n";
+  }
+  if (!deployment.launch.environment.empty()) text += "          env:\n";
+  for (const auto& [name, value] : deployment.launch.environment) {
+    text += fmt::format("            - {{name: {}, value: {}}}\n", yaml_text(name), own(value));
+  }
+  text += pinned_text(deployment, "          ");
+  text += k8s_resources(deployment);
+  text += fmt::format(
+      "          volumeMounts:\n            - {{name: data, mountPath: {}}}\n"
+      "            - {{name: shm, mountPath: /dev/shm}}\n"
+      "      volumes:\n        - name: data\n"
+      "          persistentVolumeClaim: {{claimName: \"<CLAIM>\"}}\n"
+      "        - name: shm\n          emptyDir: {{medium: Memory}}\n",
+      yaml_text(folder_text(deployment)));
+  return text;
+}
+
+// Keys of a PaddleOCR config by their dotted path; values are YAML already.
+struct ConfigTree {
+  std::map<std::string, ConfigTree> below;
+  std::string value;
+
+  void write(int depth, std::string& text) const {
+    for (const auto& [key, node] : below) {
+      text += std::string(static_cast<std::size_t>(2 * depth), ' ') + key + ":";
+      text += node.below.empty() ? " " + node.value + "\n" : "\n";
+      node.write(depth + 1, text);
+    }
+  }
+};
+
+bool is_config_word(const std::string& text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("_-./[], ").find(c) != std::string_view::npos;
+  });
+}
+
+std::string write_paddleocr_yaml(const Deployment& deployment) {
+  ConfigTree tree;
+  bool group = false;
+  for (const std::string& word : deployment.launch.arguments) {
+    if (starts_with(word, "-")) group = word == "-o" || word == "--opt";
+    const std::size_t equals = word.find('=');
+    if (!group || equals == std::string::npos || equals == 0) continue;
+    ConfigTree* at = &tree;
+    for (const std::string& key : split(word.substr(0, equals), '.')) {
+      if (!is_config_word(key)) at = nullptr;
+      if (at == nullptr) break;
+      at = &at->below[key];
+    }
+    if (at == nullptr) continue;
+    const std::string value = word.substr(equals + 1);
+    at->value = is_config_word(value) ? value : yaml_text(value);
+  }
+  std::string text = head(deployment, "Use: put these keys into the config given with -c");
+  if (tree.below.empty()) {
+    return text + "# the command sets no keys with -o: this run has nothing for a config\n{}\n";
+  }
+  tree.write(0, text);
+  return text;
+}
+
+std::string write_markdown(const Deployment& deployment) {
+  std::string text = deployment.summary;
+  if (!deployment.caution.empty()) text += "\n" + deployment.caution + ":\n";
+  text += "\n```sh\n" + exports_text(deployment);
+  text += pinned_text(deployment, "");
+  text +=
+      "cd " + shell_quote(folder_text(deployment)) + "\n" + command_text(deployment) + "\n```\n";
+  if (deployment.memory_bytes > 0) {
+    text += fmt::format("\nLimits: {} CPUs, {} of memory (measured peak and margin).\n",
+                        deployment.cpus, format_bytes(deployment.memory_bytes));
+  }
+  return text;
+}
+
+}  // namespace
+
+const std::vector<ExportFormat>& export_formats() {
+  static const std::vector<ExportFormat> kTable = {
+      {"env", "variables for a shell to source", write_env},
+      {"docker-env", "variables for docker run --env-file", write_docker_env},
+      {"compose", "a service for docker compose", write_compose},
+      {"sbatch", "a batch script for Slurm", write_sbatch},
+      {"systemd", "a service unit", write_systemd},
+      {"k8s", "a Job for Kubernetes", write_k8s},
+      {"paddleocr-yaml", "the keys of a PaddleOCR config", write_paddleocr_yaml},
+      {"markdown", "the answer with its command, for a note or a ticket", write_markdown},
+  };
+  return kTable;
+}
+
+}  // namespace ocrtune

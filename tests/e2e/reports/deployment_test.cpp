@@ -1,0 +1,189 @@
+// Exported files, read by those who will read them: shells, YAML parsers, systemd.
+#include "reports/export/deployment.h"
+
+#include <cstdlib>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <yaml-cpp/yaml.h>
+
+#include "base/files.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "tests/support/sample_runs.h"
+
+namespace ocrtune {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr std::uint64_t kGiB = 1ULL << 30;
+
+// What no format may break.
+Deployment odd_deployment() {
+  Deployment deployment;
+  deployment.run_id = "2026-11-22-abcde";
+  deployment.setting = "nproc=2 threads=1";
+  deployment.launch.arguments = {"/bin/sh",
+                                 "-c",
+                                 "echo \"$HOME\" 'a b' 100% \\ #x",
+                                 "",
+                                 "-o",
+                                 "Train.loader.batch_size_per_card=32",
+                                 "Global.use_gpu=False",
+                                 "Global.name=a: b"};
+  deployment.launch.environment = {{"OMP_NUM_THREADS", "2"},
+                                   {"ODD", "a 'b' \"c\" $d 100% \\ # x"},
+                                   {"BAD-NAME", "1"},
+                                   {"MY_TOKEN", "<MY_TOKEN>"}};
+  deployment.launch.directory = "/";
+  deployment.pinned = {{"OCRTUNE_RANK_CPUS", "0-1:2-3"}};
+  deployment.cpus = 2;
+  deployment.memory_bytes = 3 * kGiB / 2;
+  deployment.gpus = 1;
+  deployment.summary = "# Run\n";
+  return deployment;
+}
+
+std::string written(const char* format, const Deployment& deployment = odd_deployment()) {
+  return find_export_format(format)->write(deployment);
+}
+
+class DeploymentFiles : public testing::Test {
+ protected:
+  void SetUp() override { folder_ = *make_temporary_directory("deployment"); }
+  void TearDown() override { EXPECT_TRUE(remove_tree(folder_).ok()); }
+
+  int shell(const std::string& script) {
+    ProcessOptions options;
+    options.arguments = {"bash", "-c", script};
+    options.directory = folder_;
+    Process process = std::move(Process::start(options)).value();
+    const auto& exit = process.wait(60);
+    output_ = process.output().contents();
+    return exit ? exit->code : -1;
+  }
+  void write(const std::string& name, const std::string& text) const {
+    ASSERT_TRUE(write_file(join_path(folder_, name), text));
+  }
+
+  std::string folder_, output_;
+};
+
+TEST_F(DeploymentFiles, EnvGivesAShellTheValuesToTheLetter) {
+  write("x.env", written("env"));
+  EXPECT_EQ(shell("set -eu; . ./x.env; printf '%s|%s|%s' \"$OMP_NUM_THREADS\" \"$ODD\" "
+                  "\"$OCRTUNE_RANK_CPUS\""),
+            0)
+      << output_;
+  EXPECT_EQ(output_, "2|a 'b' \"c\" $d 100% \\ # x|0-1:2-3");
+}
+
+TEST_F(DeploymentFiles, DockerEnvKeepsValuesAsTheyAre) {
+  EXPECT_THAT(written("docker-env"), HasSubstr("\nODD=a 'b' \"c\" $d 100% \\ # x\n"));
+  EXPECT_THAT(written("docker-env"), Not(HasSubstr("BAD-NAME")));
+}
+
+TEST_F(DeploymentFiles, SbatchIsAScriptThatRunsTheCommand) {
+  const std::string text = written("sbatch");
+  write("job", text);
+  EXPECT_EQ(shell("bash -n job"), 0) << output_;
+  EXPECT_THAT(text, HasSubstr("\n#SBATCH --mem=1536M\n"));
+  EXPECT_THAT(text, HasSubstr("\n#SBATCH --cpus-per-task=2\n"));
+  EXPECT_EQ(shell("HOME=/h bash job"), 0) << output_;
+  EXPECT_EQ(output_, "/h a b 100%  #x\n");
+  EXPECT_THAT(text, Not(HasSubstr("\nexport OCRTUNE_RANK_CPUS")));
+}
+
+TEST_F(DeploymentFiles, ComposeIsYamlWithEveryArgument) {
+  const YAML::Node service = YAML::Load(written("compose"))["services"]["ocr"];
+  EXPECT_EQ(service["command"].size(), 8U);
+  EXPECT_EQ(service["command"][2].as<std::string>(), "echo \"$$HOME\" 'a b' 100% \\ #x");
+  EXPECT_EQ(service["environment"]["ODD"].as<std::string>(), "a 'b' \"c\" $$d 100% \\ # x");
+  EXPECT_EQ(service["cpus"].as<int>(), 2);
+  EXPECT_EQ(service["mem_limit"].as<std::string>(), "1536m");
+  EXPECT_EQ(service["shm_size"].as<std::string>(), "1536m");
+  EXPECT_EQ(service["deploy"]["resources"]["reservations"]["devices"][0]["count"].as<int>(), 1);
+}
+
+TEST_F(DeploymentFiles, KubernetesJobIsYamlWithLimits) {
+  const YAML::Node job = YAML::Load(written("k8s"));
+  EXPECT_EQ(job["kind"].as<std::string>(), "Job");
+  const YAML::Node container = job["spec"]["template"]["spec"]["containers"][0];
+  EXPECT_EQ(container["command"].size(), 8U);
+  EXPECT_EQ(container["command"][3].as<std::string>(), "");
+  EXPECT_EQ(container["resources"]["limits"]["memory"].as<std::string>(), "1536Mi");
+  EXPECT_EQ(container["resources"]["limits"]["nvidia.com/gpu"].as<std::string>(), "1");
+  EXPECT_EQ(container["env"][1]["value"].as<std::string>(), "a 'b' \"c\" $d 100% \\ # x");
+}
+
+TEST_F(DeploymentFiles, SystemdTakesTheUnit) {
+  if (shell("systemd-analyze --version") != 0) GTEST_SKIP() << "no systemd-analyze";
+  std::string text = written("systemd");
+  EXPECT_THAT(text, HasSubstr("\nMemoryMax=1536M\n"));
+  EXPECT_THAT(text, HasSubstr("\nCPUQuota=200%\n"));
+  text.replace(text.find("<USER>"), 6, "root");
+  write("ocr.service", text);
+  EXPECT_EQ(shell("systemd-analyze verify --man=no ./ocr.service 2>&1 | grep ocr.service"), 1)
+      << output_;
+}
+
+TEST_F(DeploymentFiles, PaddleOcrKeysAreNested) {
+  const YAML::Node keys = YAML::Load(written("paddleocr-yaml"));
+  EXPECT_EQ(keys["Train"]["loader"]["batch_size_per_card"].as<int>(), 32);
+  EXPECT_FALSE(keys["Global"]["use_gpu"].as<bool>());
+  EXPECT_EQ(keys["Global"]["name"].as<std::string>(), "a: b");
+  Deployment none = odd_deployment();
+  none.launch.arguments = {"python3", "train.py", "a=b"};
+  EXPECT_EQ(YAML::Load(written("paddleocr-yaml", none)).size(), 0U);
+}
+
+TEST_F(DeploymentFiles, PlaceholdersAreCounted) {
+  EXPECT_THAT(placeholders_of(written("k8s")), ElementsAre("<IMAGE>", "<MY_TOKEN>", "<CLAIM>"));
+  EXPECT_THAT(placeholders_of("a <b> < C> <> <D_1> <D_1> <"), ElementsAre("<D_1>"));
+}
+
+TEST_F(DeploymentFiles, SampleRunGoesIntoEveryFormat) {
+  RunRecord run = sample_run();
+  const auto deployment = deployment_of(run);
+  ASSERT_TRUE(deployment) << deployment.error().what;
+  // The engine's memory is no limit for the program that stands for it.
+  EXPECT_EQ(deployment->memory_bytes, 0U);
+  EXPECT_THAT(written("compose", *deployment), Not(HasSubstr("mem_limit")));
+  EXPECT_THAT(written("compose", *deployment), HasSubstr("# Not measured: "));
+  EXPECT_THAT(deployment->launch.arguments, Contains("<CONFIG>"));
+  EXPECT_THAT(written("markdown", *deployment), HasSubstr("| recommended | "));
+  const auto none = deployment_of(run_without_success());
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().kind, ErrorKind::missing);
+}
+
+TEST_F(DeploymentFiles, OwnCommandHasItsPeakAndTheMargin) {
+  RunRecord run = sample_run();
+  run.options.command = {"/bin/sh", "-c", "true", "{batch}"};
+  run.options.memory_margin = 0.5;
+  const auto deployment = deployment_of(run);
+  ASSERT_TRUE(deployment) << deployment.error().what;
+  EXPECT_EQ(deployment->memory_bytes, run.result.recommendation.peak_bytes * 3 / 2);
+  EXPECT_THAT(deployment->launch.arguments, Contains("true"));
+  EXPECT_EQ(deployment->caution, "");
+}
+
+// Line feeds, quotes and escapes in every field stay inside their field.
+TEST_F(DeploymentFiles, HostileTextBreaksNoFormat) {
+  const auto deployment = deployment_of(hostile_run());
+  ASSERT_TRUE(deployment) << deployment.error().what;
+  for (const char* format : {"compose", "k8s", "paddleocr-yaml"}) {
+    EXPECT_NO_THROW(YAML::Load(written(format, *deployment))) << format;
+  }
+  write("job", written("sbatch", *deployment));
+  EXPECT_EQ(shell("bash -n job"), 0) << output_;
+  write("x.env", written("env", *deployment));
+  EXPECT_EQ(shell("bash -n x.env && set -eu && . ./x.env"), 0) << output_;
+}
+
+}  // namespace
+}  // namespace ocrtune
