@@ -13,16 +13,27 @@ constexpr const char* kHidden = "";
 
 // clang-format off
 const std::vector<Command> kTable = {
+    {"init", kFind, "Look around and write ocrtune.toml, which tune runs",
+     "ocrtune init\n"
+     "ocrtune init PaddleOCR/ --force",
+     "Exit code: 0 written, 1 nothing here that could be tuned.", declare_init},
     {"probe", kFind, "Show what this machine allows: CPUs, memory, instructions, GPUs",
      "ocrtune probe --quick\n"
      "ocrtune probe --json > machine.json\n"
      "ocrtune probe --topology 'pack:2 numa:2 l3:2 core:8 pu:2'",
      "", declare_probe},
+    {"doctor", kFind, "Try one step of a tune, and say what would make it fail",
+     "ocrtune doctor\n"
+     "ocrtune doctor --preset paddleocr -- python3 tools/train.py -c rec.yml",
+     "Takes what tune takes, ./ocrtune.toml included. One line each: ok, warning or fails.\n"
+     "Exit code: 0 ready, 1 something would make the tune fail.", declare_doctor},
     {"tune", kFind, "Find the launch settings that are safe and fast on this machine",
      "ocrtune tune --preset paddleocr -- python3 tools/train.py -c rec.yml\n"
      "ocrtune tune --budget 2m --data lines/ --out report/\n"
      "ocrtune tune --mode infer --slo p99=50ms --data lines/\n"
      "ocrtune tune --log-reader torch -- torchrun --nproc_per_node {nproc} train.py --batch {batch}",
+     "Without a command, --data, --mode, --model, --preset or --url the flags come from\n"
+     "./ocrtune.toml, if there is one (ocrtune init): keys are flags without dashes.\n"
      "Exit code: 0 a setting is recommended, 1 none works, 130 interrupted (results are kept).",
      declare_tune},
     {"show", kFind, "Print the recommendation of a stored run",
@@ -38,6 +49,11 @@ const std::vector<Command> kTable = {
      "ocrtune report last --html report.html --with plan.json --with slo.json\n"
      "ocrtune report 2026-11-20-0a3f9 2026-11-21-77e01 --html compared.html",
      "", declare_report},
+    {"export", kLaunch, "Write a recommendation as a file for Docker, Slurm, systemd or Kubernetes",
+     "ocrtune export last --format sbatch --out train.sbatch\n"
+     "ocrtune export last --format compose > compose.yml",
+     "Memory is the measured peak and the run's margin. What only you know stands as <NAME>.\n"
+     "Exit code: 0 written, 3 no such run, or it recommends nothing.", declare_export},
     {"run", kLaunch, "Launch a command, watch it, and bring it back after a failure",
      "ocrtune run --from last --checkpoint output/rec/latest --logs log -- \\\n"
      "  python -m paddle.distributed.launch --nproc_per_node {nproc} tools/train.py -c x.yml",

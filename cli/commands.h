@@ -41,10 +41,13 @@ const Command* find_command(std::string_view name);  // null if there is none
 CommandRun declare_check(Flags& flags);
 CommandRun declare_completion(Flags& flags);
 CommandRun declare_diagnose(Flags& flags);
+CommandRun declare_doctor(Flags& flags);
+CommandRun declare_export(Flags& flags);
 CommandRun declare_help(Flags& flags);
 CommandRun declare_infer(Flags& flags);
 CommandRun declare_infer_trial(Flags& flags);
 CommandRun declare_infer_worker(Flags& flags);
+CommandRun declare_init(Flags& flags);
 CommandRun declare_list(Flags& flags);
 CommandRun declare_make_data(Flags& flags);
 CommandRun declare_man(Flags& flags);

@@ -9,6 +9,7 @@
 #include <list>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -49,6 +50,25 @@ struct Flag {
   Flag& value_optional();           // "--resume" and "--resume RUN"
 };
 
+// The values of one flag as a settings file (cli/settings_file.h) gives them.
+struct FileSetting {
+  std::string flag;   // "--budget"; of a positional argument "command"
+  std::string place;  // that begins an error: "ocrtune.toml:3: budget: "
+  std::vector<std::string> values;
+  bool is_switch = false;
+};
+
+class Flags;
+
+// Where flags that are not on the command line take their values from.
+struct SettingsSource {
+  // None: there is no such file. A flag that the command does not have is passed over.
+  std::function<Result<std::vector<FileSetting>>(const Flags&)> read;
+  // Each of these, as every positional argument, says what to run by itself: nothing is read.
+  std::vector<std::string> unless;
+  std::vector<FileSetting>* used = nullptr;  // gets those that the command line left open
+};
+
 class Flags {
  public:
   // The value's kind follows from the variable, which keeps what it holds unless the flag is given.
@@ -74,11 +94,15 @@ class Flags {
   Flag& json(bool& target);
   Flag& store(std::string& target);
 
+  void take_settings(SettingsSource source) { settings_ = std::move(source); }
+  const SettingsSource& settings() const { return settings_; }
+
   const std::list<Flag>& rows() const { return rows_; }
 
  private:
   Flag& add(const char* name, const char* metavar, std::string help);
 
+  SettingsSource settings_;
   std::list<Flag> rows_;  // references stay valid while more are added
 };
 

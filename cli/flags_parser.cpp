@@ -144,13 +144,43 @@ Result<std::vector<std::string>> arguments_of(const Flags& flags,
   return words;
 }
 
+using Options = std::vector<std::pair<const Flag*, const CLI::Option*>>;
+
+// What the settings file says of flags that are not on the command line.
+Status take_settings(const Flags& flags, const Options& options,
+                     const std::vector<std::string>& words) {
+  const SettingsSource& source = flags.settings();
+  if (!source.read || !words.empty()) return Status();
+  std::vector<std::string> given;
+  for (const auto& [flag, option] : options) {
+    if (option->count() > 0) given.push_back(flag->name);
+  }
+  const auto is_given = [&given](const std::string& name) {
+    return std::find(given.begin(), given.end(), name) != given.end();
+  };
+  if (std::any_of(source.unless.begin(), source.unless.end(), is_given)) return Status();
+  auto settings = OCRTUNE_TRY(source.read(flags));
+  for (FileSetting& setting : settings) {
+    const auto flag = std::find_if(flags.rows().begin(), flags.rows().end(),
+                                   [&](const Flag& row) { return row.name == setting.flag; });
+    if (flag == flags.rows().end() || is_given(setting.flag)) continue;
+    for (const std::string& value : setting.values) {
+      const Status taken =
+          flag->is_switch() ? store_switch(*flag, value) : store_value(*flag, value);
+      if (!taken) return Error{taken.error().kind, setting.place + taken.error().what};
+    }
+    source.used->push_back(std::move(setting));
+  }
+  return Status();
+}
+
 }  // namespace
 
 Result<Parsed> parse_flags(const Flags& flags, const std::vector<std::string>& arguments) {
   CLI::App app;
   app.allow_extras();
   app.set_help_flag("-h,--help");
-  std::vector<std::pair<const Flag*, const CLI::Option*>> options;
+  Options options;
   for (const Flag& flag : flags.rows()) {
     if (!flag.positional) options.emplace_back(&flag, declare_option(app, flag));
   }
@@ -167,6 +197,7 @@ Result<Parsed> parse_flags(const Flags& flags, const std::vector<std::string>& a
     OCRTUNE_TRY(store_option(flags, *flag, *option));
   }
   OCRTUNE_TRY(store_arguments(flags, words));
+  OCRTUNE_TRY(take_settings(flags, options, words));
   return Parsed::values;
 }
 

@@ -7,6 +7,7 @@
 #include "core/models/model.h"
 #include "diagnosis/causes.h"
 #include "diagnosis/signatures.h"
+#include "reports/export/deployment.h"
 #include "trial/knobs.h"
 #include "trial/logs/log_reader.h"
 #include "trial/workloads/command/command_preset.h"
@@ -114,6 +115,14 @@ Result<Table> outcomes(const std::string& /*database*/) {
   return table;
 }
 
+Result<Table> formats(const std::string& /*database*/) {
+  Table table({"format", "help"});
+  for (const ExportFormat& format : export_formats()) {
+    table.add_row({std::string(format.name), std::string(format.help)});
+  }
+  return table;
+}
+
 Result<Table> runs(const std::string& database) {
   const auto store =
       Store::open(database.empty() ? Store::default_path() : database, Store::Mode::read);
@@ -149,6 +158,7 @@ const std::vector<Topic>& list_topics() {
       {"backends", "who computes the operators", backends},
       {"causes", "why runs fail, as diagnose names it", causes},
       {"commands", "what ocrtune can do", commands},
+      {"export-formats", "the files that export writes", formats},
       {"features", "what this build can do", features},
       {"knobs", "the settings that ocrtune turns", knobs},
       {"log-readers", "the dialects in which commands print their speed", log_readers},

@@ -1,7 +1,6 @@
 #include "cli/tune/command_flags.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <set>
 #include <utility>
 
@@ -45,14 +44,12 @@ Status read_directory(RunOptions& options) {
 
 // Mistakes in the command, and what it says of the user's setting now.
 Result<PreparedCommand> look_at_command(RunOptions& options, const Machine& machine,
-                                        bool baseline_given) {
+                                        bool baseline_given, std::vector<std::string>& notes) {
   CommandWorkload workload = command_workload(options);
   workload.knobs.assign(options.given.begin(), options.given.end());
   auto prepared = prepare_command(workload, machine);
   if (!prepared) return prepared;
-  for (const std::string& warning : prepared->warnings) {
-    std::fprintf(stderr, "ocrtune tune: note: %s\n", warning.c_str());
-  }
+  notes = prepared->warnings;
   int ranks = 1;
   const auto nproc = options.axes.find("nproc");
   if (nproc != options.axes.end()) {
@@ -63,7 +60,7 @@ Result<PreparedCommand> look_at_command(RunOptions& options, const Machine& mach
   options.command_gpus = prepared->gpus;
   if (prepared->gpus == 0) {  // else the devices are named
     for (const std::string& note : device_notes(machine, process_environment(), ranks)) {
-      std::fprintf(stderr, "ocrtune tune: note: %s\n", note.c_str());
+      notes.push_back(note);
     }
   }
   if (!baseline_given && prepared->current) {
@@ -139,7 +136,8 @@ double command_trial_seconds(double budget_seconds) {
   return std::clamp(budget_seconds / kTrialsWanted, 1.5, 4.0);
 }
 
-Status settle_command(RunOptions& options, const Machine& machine, bool baseline_given) {
+Status settle_command(RunOptions& options, const Machine& machine, bool baseline_given,
+                      std::vector<std::string>& notes) {
   if (options.command.empty() && options.url.empty()) return Status();
   std::set<std::string> turned = options.given;
   const auto add_names = [&](const std::string& text) {
@@ -148,7 +146,7 @@ Status settle_command(RunOptions& options, const Machine& machine, bool baseline
   for (const std::string& word : options.command) add_names(word);
   for (const auto& [name, value] : options.environment) add_names(value);
   if (!options.command.empty()) {
-    const auto prepared = OCRTUNE_TRY(look_at_command(options, machine, baseline_given));
+    const auto prepared = OCRTUNE_TRY(look_at_command(options, machine, baseline_given, notes));
     turned.insert(prepared.turnable.begin(), prepared.turnable.end());
   }
   for (const KnobRow& row : knob_table()) {

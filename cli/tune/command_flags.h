@@ -26,8 +26,10 @@ Status read_command_flags(const CommandFlags& flags, RunOptions& options);
 double command_trial_seconds(double budget_seconds);
 
 // What the command leaves open: the setting that it has now (unless `baseline_given`), and the
-// knobs that it does not turn, which are pinned to that setting. Warnings go to stderr. Errors as
-// prepare_command(). A server that is reached by its address is settled in the same way.
-Status settle_command(RunOptions& options, const Machine& machine, bool baseline_given);
+// knobs that it does not turn, which are pinned to that setting. `notes` gets what is worth saying
+// before the first trial. Errors as prepare_command(). A server that is reached by its address is
+// settled in the same way.
+Status settle_command(RunOptions& options, const Machine& machine, bool baseline_given,
+                      std::vector<std::string>& notes);
 
 }  // namespace ocrtune

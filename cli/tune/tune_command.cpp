@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/commands/engine_flags.h"
+#include "cli/settings_file.h"
 #include "cli/shell/machine_turn.h"
 #include "cli/shell/output_folder.h"
 #include "cli/shell/progress.h"
@@ -45,7 +46,9 @@ std::vector<std::string> own_words() {
 }
 
 // As typed, without secrets: the store keeps it so that the run can be started again.
-std::string own_command_line() { return valid_utf8(shell_join(masked_arguments(own_words()))); }
+std::string own_command_line(const std::vector<FileSetting>& settings) {
+  return valid_utf8(shell_join(masked_arguments(words_with_settings(own_words(), settings))));
+}
 
 // A run goes on with the settings that it has.
 Status check_resume() {
@@ -62,13 +65,6 @@ Status check_resume() {
                              name == "--" ? "the command after --" : name)};
   }
   return Status();
-}
-
-// What the flags leave open, once the machine was looked at.
-Status settle(TuneFlags& flags, const Machine& machine) {
-  OCRTUNE_TRY(read_device(flags.options, flags.device, machine));
-  OCRTUNE_TRY(read_baseline(flags, machine));
-  return settle_command(flags.options, machine, !flags.baseline.empty());
 }
 
 // A line that says how the search goes, and what is worth a line of its own.
@@ -178,18 +174,6 @@ Result<int> print_plan(const TuneFlags& flags, const Machine& machine) {
   return kExitOk;
 }
 
-// What is wrong with the flags by themselves.
-Status read_flags(TuneFlags& flags) {
-  if (const Status fits = check_resume(); flags.resuming && !fits) return fits;
-  OCRTUNE_TRY(read_lists(flags));
-  OCRTUNE_TRY(read_amounts(flags));
-  OCRTUNE_TRY(read_command_flags(flags.command, flags.options));
-  OCRTUNE_TRY(check_device_flags(flags.options, flags.device));
-  const Status asked =
-      read_inference(flags.options, flags.inference, flags.data, flags.model_given);
-  return asked ? check_names(flags.options) : asked;
-}
-
 Result<RunRecord> resume_run(const TuneFlags& flags, Store& store) {
   ResumeRequest request;
   if (!flags.resume.empty()) request.run = flags.resume;
@@ -200,7 +184,9 @@ Result<RunRecord> resume_run(const TuneFlags& flags, Store& store) {
 }
 
 Result<int> run_tune(TuneFlags flags, const std::string& command_line) {
-  OCRTUNE_TRY(read_flags(flags));
+  if (const Status fits = check_resume(); flags.resuming && !fits) return fits.error();
+  say_settings(flags, "tune");
+  OCRTUNE_TRY(read_tune_flags(flags));
   const double start = steady_clock().now_seconds();
   std::unique_ptr<Store> store;
   if (!flags.dry_run) {
@@ -221,7 +207,11 @@ Result<int> run_tune(TuneFlags flags, const std::string& command_line) {
   ProbeOptions quick;
   quick.quick = true;
   const auto machine = OCRTUNE_TRY(probe_machine(quick));
-  OCRTUNE_TRY(settle(flags, machine));
+  const Status settled = settle_flags(flags, machine);
+  for (const std::string& note : flags.notes) {
+    std::fprintf(stderr, "ocrtune tune: note: %s\n", note.c_str());
+  }
+  if (!settled) return settled.error();
   print_buckets(flags);
   if (flags.dry_run) return print_plan(flags, machine);
   TuneRequest request{flags.options, machine, command_line, 0, !flags.no_wait};
@@ -231,63 +221,11 @@ Result<int> run_tune(TuneFlags flags, const std::string& command_line) {
   return run ? finish(*run, flags) : run.error();
 }
 
-// One option for each knob, with the values to try.
-void declare_knobs(Flags& cli, TuneFlags& flags) {
-  const char* const title = "Knobs (values to try, such as --nproc 1,2,4 or --nproc 1-4)";
-  for (const KnobRow& row : knob_table()) {
-    std::string help = row.help;
-    if (help[0] >= 'a' && help[0] <= 'z') help[0] = static_cast<char>(help[0] - 'a' + 'A');
-    const bool words = *row.choices != '\0';
-    if (words) help += std::string(" (") + row.choices + ")";
-    cli.option(("--" + std::string(row.name)).c_str(), flags.lists[row.name],
-               words ? "WORD,..." : "N,...", help)
-        .under(title);
-  }
-  cli.option("--dim", flags.dims, "NAME=A,B,...", "Try these values of a placeholder of your own")
-      .under(title);
-}
-
-void declare_search_flags(Flags& cli, TuneFlags& flags) {
-  RunOptions& options = flags.options;
-  const char* const title = "Search";
-  cli.option("--constraint", options.constraints, "CONDITION",
-             "Keep only settings for which this holds: nproc*threads<=16")
-      .under(title);
-  cli.option("--baseline", flags.baseline, "SETTING",
-             "Compare with the setting you have now: 'nproc=1 threads=2 batch=32'")
-      .default_text("a plain start")
-      .under(title);
-  cli.option("--policy", options.policy, "POLICY",
-             "Judge by measurements alone, or apply the rules of thumb as well")
-      .one_of({"measured", "cautious"})
-      .under(title);
-  cli.option("--strategy", options.strategy, "NAME", "Search in this way")
-      .from_list("strategies")
-      .under(title);
-  cli.option("--seed", options.seed, "N", "Seed of the search and the trials").under(title);
-  cli.option("--memory-limit", flags.memory_limit, "SIZE",
-             "Let a setting use this much: 8G and 8GiB are 2^33 bytes, 8GB is 8 x 10^9")
-      .default_text("what is available")
-      .under(title);
-  cli.option("--memory-margin", options.memory_margin, "SHARE",
-             "Leave this share of the limit free")
-      .under(title);
-}
-
 }  // namespace
 
 CommandRun declare_tune(Flags& cli) {
   auto flags = std::make_shared<TuneFlags>();
-  RunOptions& options = flags->options;
-  cli.option("--budget", flags->budget, "DURATION", "Spend so long on all trials: 90s, 5m")
-      .default_text("5m; with --slo 15m")
-      .tell(flags->budget_given);
-  cli.option("--trial-time", flags->trial_time, "DURATION", "Measure for so long in a trial")
-      .default_text("1.5s; of your own command 1.5s to 4s");
-  cli.option("--data", flags->data, "DATA",
-             "Folder with labels.txt or data.mdb, or a label file; to infer any folder or list of "
-             "lines")
-      .file();
+  declare_amounts(cli, *flags);
   cli.option("--out", flags->out, "DIR", "Write report.html, the CSV files and ocrtune.env here")
       .folder();
   cli.option("--resume", flags->resume, "RUN", "Go on with a run (the last one without RUN)")
@@ -298,29 +236,12 @@ CommandRun declare_tune(Flags& cli) {
   cli.toggle("--dry-run", flags->dry_run, "Show the space and the cost; start nothing");
   cli.store(flags->db);
   cli.json(flags->json);
-  const char* const engine = "Built-in OCR engine";
-  cli.option("--model", options.model, "MODEL", "Run this model")
-      .from_list("models")
-      .tell(flags->model_given)
-      .under(engine);
-  cli.option("--height", options.height, "PIXELS", "Scale lines to this height")
-      .range(16, 256)
-      .under(engine);
-  cli.option("--width", options.width, "PIXELS", "Squeeze lines that are wider than this")
-      .range(32, 4096)
-      .under(engine);
-  declare_batch_flags(cli, {options.heights, options.width_buckets, options.queue_depth}, 16, 256,
-                      engine);
-  cli.option("--device", flags->device.device, "DEVICE",
-             "Compute on the cpu, the gpu, or auto: GPUs where usable ones are")
-      .under(engine);
-  declare_gpus(cli, flags->device.gpus).under(engine);
-  declare_command_flags(cli, flags->command, flags->options);
-  declare_inference_flags(cli, options, flags->inference);
-  declare_knobs(cli, *flags);
-  flags->objective.declare(cli);
-  declare_search_flags(cli, *flags);
-  return [flags] { return run_tune(*flags, own_command_line()); };
+
+  declare_workload(cli, *flags);
+  return [flags]() -> Result<int> {
+    const auto code = run_tune(*flags, own_command_line(flags->settings));
+    return code ? code : Result<int>(placed(*flags, code.error()));
+  };
 }
 
 }  // namespace ocrtune

@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/flags.h"
 #include "cli/tune/command_flags.h"
 #include "cli/tune/objective_flags.h"
 #include "cli/tune/tune_device.h"
 #include "cli/tune/tune_inference.h"
+#include "probes/machine/machine.h"
 #include "tuner/store/run_record.h"
 
 namespace ocrtune {
@@ -26,9 +28,24 @@ struct TuneFlags {
   std::vector<std::string> dims;
   std::string baseline;
   std::map<std::string, std::string> lists;  // knob -> "1,2,4"
+  std::vector<FileSetting> settings;         // that came from kSettingsFile
+  std::vector<std::string> notes;            // on the command, once it was looked at
   bool no_wait = false;
   bool json = false, dry_run = false, resuming = false, budget_given = false, model_given = false;
 };
+
+// Budget, trial time and data; then what is run, the knobs and the search, and the settings file.
+void declare_amounts(Flags& cli, TuneFlags& flags);
+void declare_workload(Flags& cli, TuneFlags& flags);
+
+// What is wrong with the flags by themselves: those below and all others that need no machine.
+Status read_tune_flags(TuneFlags& flags);
+// What the flags leave open, once the machine was looked at.
+Status settle_flags(TuneFlags& flags, const Machine& machine);
+// On stderr, if a settings file was read.
+void say_settings(const TuneFlags& flags, const char* command);
+// The error with the line of the settings file in front, if it names a flag that came from there.
+Error placed(const TuneFlags& flags, Error error);
 
 // Each reads part of `flags` into flags.options. usage: what is wrong, with the flag's name.
 Status read_lists(TuneFlags& flags);

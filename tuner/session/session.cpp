@@ -150,6 +150,15 @@ Result<RunRecord> resume(const ResumeRequest& request, Store& store, SessionObse
   return search(std::move(run), end, store, observer, doors);
 }
 
+Result<Trial> try_once(const TuneRequest& request, SessionObserver& observer,
+                       const SessionDoors& doors) {
+  RunOptions options = request.options;
+  if (options.memory_limit_bytes == 0) options.memory_limit_bytes = memory_limit(request.machine);
+  const MachineLock turn = OCRTUNE_TRY(take_turn(request.wait, observer, doors));
+  const auto runner = OCRTUNE_TRY(runner_of(doors, options, request.machine));
+  return runner->run(options.baseline, trial_limits(options));
+}
+
 Result<RunRecord> judged_run(const Store& store, const std::string& id) {
   auto run = store.load_run(id);
   if (!run) return run;

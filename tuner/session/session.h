@@ -85,6 +85,11 @@ Result<RunRecord> resume(const ResumeRequest& request, Store& store, SessionObse
 Result<VerifyAnswer> verify(const VerifyRequest& request, const Store& store,
                             SessionObserver& observer, const SessionDoors& doors = {});
 
+// One trial of the baseline, which is stored nowhere: does a step work here, and is its speed
+// understood? A trial that failed is no error. Errors: as of tune, but for the store's.
+Result<Trial> try_once(const TuneRequest& request, SessionObserver& observer,
+                       const SessionDoors& doors = {});
+
 // A run of the store with its verdict. Errors: missing (no such run), usage (ambiguous), invalid.
 Result<RunRecord> judged_run(const Store& store, const std::string& id);
 

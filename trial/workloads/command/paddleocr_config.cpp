@@ -45,6 +45,10 @@ void read_image_size(const YAML::Node& train, PaddleOcrConfig& config) {
   }
 }
 
+std::string in_folder(const std::string& directory, const std::string& path) {
+  return path.empty() || path[0] == '/' || directory.empty() ? path : join_path(directory, path);
+}
+
 Result<std::int64_t> count_lines(const std::string& path) {
   const auto text = read_file(path);
   if (!text) {
@@ -64,7 +68,8 @@ Status count_all_lines(const YAML::Node& dataset, const std::string& directory,
   for (std::size_t i = 0; i < count; ++i) {
     auto path = scalar<std::string>(files.IsSequence() ? files[i] : files, "");
     if (path.empty()) continue;
-    if (path[0] != '/' && !directory.empty()) path = join_path(directory, path);
+    config.label_files.push_back(path);
+    path = in_folder(directory, path);
     const auto number = OCRTUNE_TRY(count_lines(path));
     double ratio = 1;
     if (ratios && ratios.IsSequence() && i < ratios.size()) ratio = scalar(ratios[i], 1.0);
@@ -119,6 +124,8 @@ Result<PaddleOcrConfig> read_document(const YAML::Node& document, const std::str
   config.use_amp = scalar(child(global, "use_amp"), false);
   config.evaluates_by_epoch = scalar(child(global, "eval_batch_epoch"), 0) > 0;
   config.epochs = scalar(child(global, "epoch_num"), 1);
+  config.dictionary = scalar<std::string>(child(global, "character_dict_path"), "");
+  config.data_directory = scalar<std::string>(child(child(train, "dataset"), "data_dir"), "");
   read_image_size(train, config);
   OCRTUNE_TRY(count_all_lines(child(train, "dataset"), directory, config));
   return config;
@@ -140,6 +147,37 @@ Result<PaddleOcrConfig> read_paddleocr_config(const std::string& path, const std
     return Error{ErrorKind::invalid,
                  fmt::format("{}:{}: not YAML: {}", path, error.mark.line + 1, error.msg)};
   }
+}
+
+Status look_for_paddleocr_files(const PaddleOcrConfig& config, const std::string& directory) {
+  constexpr std::size_t kLooked = 100;  // lines of each label file
+  if (!config.dictionary.empty() && !path_exists(in_folder(directory, config.dictionary))) {
+    return Error{
+        ErrorKind::missing,
+        fmt::format("dictionary {} not found (Global.character_dict_path)", config.dictionary)};
+  }
+  for (const std::string& name : config.label_files) {
+    const auto text = OCRTUNE_TRY(read_file(in_folder(directory, name)));
+    std::size_t lines = 0, absent = 0;
+    std::string first;
+    for (std::size_t at = 0; at < text.size() && lines < kLooked; ++lines) {
+      const std::size_t end = std::min(text.find('\n', at), text.size());
+      const std::string image = text.substr(at, std::min(text.find('\t', at), end) - at);
+      at = end + 1;
+      // PaddleOCR takes a list of images, of which it draws one: ["a.png", "b.png"].
+      if (image.empty() || image[0] == '[') continue;
+      if (path_exists(in_folder(directory, in_folder(config.data_directory, image)))) continue;
+      if (absent++ == 0) first = image;
+    }
+    if (absent == 0) continue;
+    return Error{
+        ErrorKind::missing,
+        fmt::format("{}: {} not found in {} ({} of the first {} images are missing; "
+                    "Train.dataset.data_dir is their folder)",
+                    name, first, config.data_directory.empty() ? "." : config.data_directory,
+                    absent, lines)};
+  }
+  return Status();
 }
 
 double shm_need_bytes(const PaddleOcrConfig& config, int batch, int workers) {

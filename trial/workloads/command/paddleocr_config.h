@@ -21,6 +21,10 @@ struct PaddleOcrConfig {
   int epochs = 1;
   int height = 0, width = 0;  // of a training image; 0: unknown
   std::int64_t lines = 0;     // in all label files, after ratio_list; 0: unknown
+  // As the config has them: relative to the folder in which the program runs.
+  std::vector<std::string> label_files;  // Train.dataset.label_file_list
+  std::string data_directory;            // Train.dataset.data_dir, of the images
+  std::string dictionary;                // Global.character_dict_path; empty: the program's own
 };
 
 // -o KEY=VALUE, as dotted path and YAML text.
@@ -32,6 +36,10 @@ using ConfigOverrides = std::vector<std::pair<std::string, std::string>>;
 // file has not, which PaddleOCR refuses too.
 Result<PaddleOcrConfig> read_paddleocr_config(const std::string& path, const std::string& directory,
                                               const ConfigOverrides& overrides = {});
+
+// Whether the dictionary and the images of the label files' first lines are there. missing: the
+// first that is not, as the config names it, with the key to mend.
+Status look_for_paddleocr_files(const PaddleOcrConfig& config, const std::string& directory);
 
 // Bytes of /dev/shm that the training loader of one process fills: its queue of 2 x workers batches
 // of float32 images. 0 where it uses none, or where the image size is unknown.

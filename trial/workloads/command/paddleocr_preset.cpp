@@ -147,6 +147,8 @@ void warn(PreparedCommand& command, const PaddleOcrConfig& config, const Machine
   std::vector<std::string>& warnings = command.warnings;
   const bool cpu_only = machine.gpus.empty();
   const bool on_gpus = config.use_gpu && !cpu_only;
+  const Status files = look_for_paddleocr_files(config, command.workload.directory);
+  if (!files) warnings.push_back(files.error().what);
   if (groups > 1) {
     warnings.push_back(
         fmt::format("the command has {} -o groups, of which PaddleOCR reads the last only; they "

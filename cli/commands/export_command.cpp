@@ -1,0 +1,63 @@
+// ocrtune export: a stored run's recommendation as a file that starts it.
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/commands/stored_run.h"
+#include "cli/shell/output_folder.h"
+#include "reports/export/deployment.h"
+
+namespace ocrtune {
+namespace {
+
+struct ExportFlags {
+  std::string run = "last";
+  std::string format, out = "-", database;
+};
+
+Result<const ExportFormat*> format_named(const std::string& name) {
+  if (const ExportFormat* format = find_export_format(name)) return format;
+  std::vector<std::string> names;
+  for (const ExportFormat& format : export_formats()) names.emplace_back(format.name);
+  const std::string near = nearest_name(lower(name), names);
+  return Error{ErrorKind::usage, "--format '" + name + "': " +
+                                     (near.empty() ? "needs one of " + join(names, ", ")
+                                                   : "did you mean " + near + "?")};
+}
+
+Result<int> export_run(const ExportFlags& flags) {
+  const ExportFormat* const format = OCRTUNE_TRY(format_named(flags.format));
+  const auto run = OCRTUNE_TRY(judged_run(flags.database, flags.run));
+  const auto deployment = OCRTUNE_TRY(deployment_of(run));
+  const std::string text = format->write(deployment);
+  if (flags.out != "-") OCRTUNE_TRY(make_output_folder(parent_path(flags.out)));
+  OCRTUNE_TRY(write_file(flags.out, text));
+  if (!run.result.inconclusive.empty()) {
+    std::fputs("ocrtune export: note: the run is not conclusive (ocrtune show)\n", stderr);
+  }
+  const std::vector<std::string> open = placeholders_of(text);
+  if (!open.empty()) {
+    std::fprintf(stderr, "ocrtune export: note: %zu to fill in: %s\n", open.size(),
+                 join(open, ", ").c_str());
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+CommandRun declare_export(Flags& cli) {
+  auto flags = std::make_shared<ExportFlags>();
+  cli.argument("run", flags->run, "Id of the run or its beginning").from_list("runs");
+  cli.option("--format", flags->format, "FORMAT", "Write this kind of file")
+      .from_list("export-formats")
+      .require("say which kind of file, for example: ocrtune export last --format sbatch");
+  cli.option("--out", flags->out, "FILE", "Write to this file, or - for standard output").file();
+  cli.store(flags->database);
+  return [flags] { return export_run(*flags); };
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,123 @@
+// ocrtune doctor: everything that tune would stumble over, and one step of it, before a long tune.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/shell/machine_turn.h"
+#include "cli/tune/tune_flags.h"
+#include "probes/probe.h"
+#include "tuner/session/checkup.h"
+#include "tuner/session/session.h"
+#include "tuner/session/tune_setup.h"
+
+namespace ocrtune {
+namespace {
+
+using State = Check::State;
+
+class Waiting : public SessionObserver {
+ public:
+  void waits_for(const std::string& holder) override { say_waiting(holder); }
+};
+
+// The lines as they are known; a document at the end.
+class Findings {
+ public:
+  explicit Findings(bool json) : json_(json) {}
+
+  void add(const Check& check) {
+    checks_.push_back(check);
+    if (json_) return;
+    std::printf("%-8s %-8s %s\n", check_state_name(check.state), check.name.c_str(),
+                valid_utf8(check.text).c_str());
+    std::fflush(stdout);
+  }
+  void add(State state, const char* name, const std::string& text) { add({state, name, text}); }
+
+  int end(const std::string& log_tail) const {
+    const bool fails = std::any_of(checks_.begin(), checks_.end(),
+                                   [](const Check& check) { return check.state == State::fails; });
+    if (json_) {
+      nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+      for (const Check& check : checks_) {
+        rows.push_back({{"state", check_state_name(check.state)},
+                        {"name", check.name},
+                        {"text", valid_utf8(check.text)}});
+      }
+      std::printf("%s\n",
+                  nlohmann::ordered_json{{"ready", !fails}, {"checks", rows}}.dump(2).c_str());
+    } else {
+      if (!log_tail.empty()) std::printf("The end of what it printed:\n%s\n", log_tail.c_str());
+      std::puts(fails ? "Not ready: mend what fails, then run ocrtune doctor again."
+                      : "Ready: ocrtune tune");
+    }
+    return fails ? kExitNegative : kExitOk;
+  }
+
+ private:
+  bool json_;
+  std::vector<Check> checks_;
+};
+
+std::string data_text(const TuneFlags& flags) {
+  return fmt::format("{}: {} usable lines, {} classes", flags.options.label_file,
+                     flags.options.lines, flags.options.classes);
+}
+
+Result<int> doctor(TuneFlags flags) {
+  OCRTUNE_TRY(read_tune_flags(flags));
+  Findings findings(flags.json);
+  const Status readable = read_data(flags);
+  if (!readable) findings.add(State::fails, "data", readable.error().what);
+  if (readable && flags.options.lines > 0) findings.add(State::ok, "data", data_text(flags));
+  make_paths_absolute(flags.options);
+  ProbeOptions quick;
+  quick.quick = true;
+  const auto machine = OCRTUNE_TRY(probe_machine(quick));
+  for (const Check& check : machine_checks(machine)) findings.add(check);
+
+  const Status settled = settle_flags(flags, machine);
+  for (const std::string& note : flags.notes) findings.add(State::warning, "command", note);
+  const auto setup = settled ? tune_setup(flags.options, machine) : settled.error();
+  if (!setup) findings.add(State::fails, "command", placed(flags, setup.error()).what);
+  if (!readable || !setup) return findings.end("");
+  findings.add(State::ok, "command",
+               flags.options.command.empty() ? "the built-in engine, model " + flags.options.model
+                                             : shell_join(flags.options.command));
+  Waiting waiting;
+  const auto trial = try_once({flags.options, machine, "", 0, !flags.no_wait}, waiting);
+  if (!trial && trial.error().kind == ErrorKind::interrupted) return trial.error();
+  if (!trial) {
+    findings.add(State::fails, "step", trial.error().what);
+    return findings.end("");
+  }
+  for (const Check& check : step_checks(*trial, flags.options, machine,
+                                        static_cast<std::int64_t>(setup->space.size()))) {
+    findings.add(check);
+  }
+  return findings.end(trial->ok() ? "" : trial->log_tail);
+}
+
+}  // namespace
+
+CommandRun declare_doctor(Flags& cli) {
+  auto flags = std::make_shared<TuneFlags>();
+  declare_amounts(cli, *flags);
+  cli.toggle("--no-wait", flags->no_wait, kNoWaitHelp);
+  cli.json(flags->json);
+  declare_workload(cli, *flags);
+  return [flags]() -> Result<int> {
+    say_settings(*flags, "doctor");
+    const auto code = doctor(*flags);
+    return code ? code : Result<int>(placed(*flags, code.error()));
+  };
+}
+
+}  // namespace ocrtune

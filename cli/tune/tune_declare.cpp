@@ -1,0 +1,140 @@
+// The flags that `tune` and `doctor` share: what is tuned, and how it is searched.
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/commands/engine_flags.h"
+#include "cli/settings_file.h"
+#include "cli/tune/command_flags.h"
+#include "cli/tune/tune_device.h"
+#include "cli/tune/tune_flags.h"
+#include "cli/tune/tune_inference.h"
+
+namespace ocrtune {
+namespace {
+
+// One option for each knob, with the values to try.
+void declare_knobs(Flags& cli, TuneFlags& flags) {
+  const char* const title = "Knobs (values to try, such as --nproc 1,2,4 or --nproc 1-4)";
+  for (const KnobRow& row : knob_table()) {
+    std::string help = row.help;
+    if (help[0] >= 'a' && help[0] <= 'z') help[0] = static_cast<char>(help[0] - 'a' + 'A');
+    const bool words = *row.choices != '\0';
+    if (words) help += std::string(" (") + row.choices + ")";
+    cli.option(("--" + std::string(row.name)).c_str(), flags.lists[row.name],
+               words ? "WORD,..." : "N,...", help)
+        .under(title);
+  }
+  cli.option("--dim", flags.dims, "NAME=A,B,...", "Try these values of a placeholder of your own")
+      .under(title);
+}
+
+void declare_search_flags(Flags& cli, TuneFlags& flags) {
+  RunOptions& options = flags.options;
+  const char* const title = "Search";
+  cli.option("--constraint", options.constraints, "CONDITION",
+             "Keep only settings for which this holds: nproc*threads<=16")
+      .under(title);
+  cli.option("--baseline", flags.baseline, "SETTING",
+             "Compare with the setting you have now: 'nproc=1 threads=2 batch=32'")
+      .default_text("a plain start")
+      .under(title);
+  cli.option("--policy", options.policy, "POLICY",
+             "Judge by measurements alone, or apply the rules of thumb as well")
+      .one_of({"measured", "cautious"})
+      .under(title);
+  cli.option("--strategy", options.strategy, "NAME", "Search in this way")
+      .from_list("strategies")
+      .under(title);
+  cli.option("--seed", options.seed, "N", "Seed of the search and the trials").under(title);
+  cli.option("--memory-limit", flags.memory_limit, "SIZE",
+             "Let a setting use this much: 8G and 8GiB are 2^33 bytes, 8GB is 8 x 10^9")
+      .default_text("what is available")
+      .under(title);
+  cli.option("--memory-margin", options.memory_margin, "SHARE",
+             "Leave this share of the limit free")
+      .under(title);
+}
+
+}  // namespace
+
+void declare_amounts(Flags& cli, TuneFlags& flags) {
+  cli.option("--budget", flags.budget, "DURATION", "Spend so long on all trials: 90s, 5m")
+      .default_text("5m; with --slo 15m")
+      .tell(flags.budget_given);
+  cli.option("--trial-time", flags.trial_time, "DURATION", "Measure for so long in a trial")
+      .default_text("1.5s; of your own command 1.5s to 4s");
+  cli.option("--data", flags.data, "DATA",
+             "Folder with labels.txt or data.mdb, or a label file; to infer any folder or list of "
+             "lines")
+      .file();
+}
+
+void declare_workload(Flags& cli, TuneFlags& flags) {
+  RunOptions& options = flags.options;
+  const char* const engine = "Built-in OCR engine";
+  cli.option("--model", options.model, "MODEL", "Run this model")
+      .from_list("models")
+      .tell(flags.model_given)
+      .under(engine);
+  cli.option("--height", options.height, "PIXELS", "Scale lines to this height")
+      .range(16, 256)
+      .under(engine);
+  cli.option("--width", options.width, "PIXELS", "Squeeze lines that are wider than this")
+      .range(32, 4096)
+      .under(engine);
+  declare_batch_flags(cli, {options.heights, options.width_buckets, options.queue_depth}, 16, 256,
+                      engine);
+  cli.option("--device", flags.device.device, "DEVICE",
+             "Compute on the cpu, the gpu, or auto: GPUs where usable ones are")
+      .under(engine);
+  declare_gpus(cli, flags.device.gpus).under(engine);
+  declare_command_flags(cli, flags.command, flags.options);
+  declare_inference_flags(cli, options, flags.inference);
+  declare_knobs(cli, flags);
+  flags.objective.declare(cli);
+  declare_search_flags(cli, flags);
+  cli.take_settings({[](const Flags&) {
+                       Flags all;  // the file is tune's, whoever reads it
+                       const CommandRun unused = declare_tune(all);
+                       return read_settings(all, kSettingsFile);
+                     },
+                     {"--resume", "--data", "--mode", "--model", "--url", "--preset"},
+                     &flags.settings});
+}
+
+Status read_tune_flags(TuneFlags& flags) {
+  OCRTUNE_TRY(read_lists(flags));
+  OCRTUNE_TRY(read_amounts(flags));
+  OCRTUNE_TRY(read_command_flags(flags.command, flags.options));
+  OCRTUNE_TRY(check_device_flags(flags.options, flags.device));
+  const Status asked =
+      read_inference(flags.options, flags.inference, flags.data, flags.model_given);
+  return asked ? check_names(flags.options) : asked;
+}
+
+Status settle_flags(TuneFlags& flags, const Machine& machine) {
+  OCRTUNE_TRY(read_device(flags.options, flags.device, machine));
+  OCRTUNE_TRY(read_baseline(flags, machine));
+  return settle_command(flags.options, machine, !flags.baseline.empty(), flags.notes);
+}
+
+void say_settings(const TuneFlags& flags, const char* command) {
+  if (flags.settings.empty()) return;
+  std::fprintf(stderr, "ocrtune %s: note: settings from %s\n", command, kSettingsFile);
+}
+
+Error placed(const TuneFlags& flags, Error error) {
+  for (const FileSetting& setting : flags.settings) {
+    const bool named =
+        starts_with(error.what, setting.flag + ":") || starts_with(error.what, setting.flag + " ");
+    if (!named) continue;
+    error.what = setting.place + error.what;
+    break;
+  }
+  return error;
+}
+
+}  // namespace ocrtune

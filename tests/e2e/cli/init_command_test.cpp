@@ -1,0 +1,118 @@
+// ocrtune init and the settings file that it writes, as a newcomer uses them.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "base/process.h"
+
+namespace ocrtune {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class InitCommand : public ::testing::Test {
+ protected:
+  void SetUp() override { folder_ = *make_temporary_directory("init_command"); }
+  void TearDown() override { ASSERT_TRUE(remove_tree(folder_)); }
+
+  int run(const std::vector<std::string>& arguments) {
+    ProcessOptions options;
+    options.arguments = {OCRTUNE_BINARY};
+    options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
+    options.directory = folder_;
+    Process process = std::move(Process::start(options)).value();
+    const auto& exit = process.wait(200);
+    output_ = process.output().contents();
+    return exit ? exit->code : -1;
+  }
+
+  void write(const std::string& name, const std::string& text) const {
+    ASSERT_TRUE(write_file(join_path(folder_, name), text));
+  }
+
+  std::string folder_, output_;
+};
+
+TEST_F(InitCommand, EmptyFolderGetsNoFileAndIsToldWhatToDo) {
+  EXPECT_EQ(run({"init"}), 1);
+  EXPECT_THAT(output_, HasSubstr("Nothing to tune in "));
+  EXPECT_THAT(output_, HasSubstr("ocrtune make-data lines && ocrtune init"));
+  EXPECT_FALSE(path_exists(join_path(folder_, "ocrtune.toml")));
+}
+
+TEST_F(InitCommand, TuneRunsWhatInitHasWritten) {
+  ASSERT_EQ(run({"make-data", "lines", "--count", "20"}), 0) << output_;
+  ASSERT_EQ(run({"init"}), 0) << output_;
+  EXPECT_THAT(output_, HasSubstr("labelled lines: lines"));
+  EXPECT_EQ(run({"tune", "--dry-run"}), 0) << output_;
+  EXPECT_THAT(output_, HasSubstr("settings from ocrtune.toml"));
+  EXPECT_THAT(output_, HasSubstr("the budget of 10 min"));
+  EXPECT_EQ(run({"tune", "--dry-run", "--budget", "7m"}), 0) << output_;
+  EXPECT_THAT(output_, HasSubstr("the budget of 7 min"));
+}
+
+TEST_F(InitCommand, OverwritesOnlyWhenTold) {
+  write("labels.txt", "a.png\tab\n");
+  write("ocrtune.toml", "budget = \"1m\"\n");
+  EXPECT_EQ(run({"init"}), 2);
+  EXPECT_THAT(output_, HasSubstr("ocrtune.toml is there already; --force writes it anew"));
+  EXPECT_EQ(run({"init", "--force"}), 0) << output_;
+  EXPECT_THAT(*read_file(join_path(folder_, "ocrtune.toml")), HasSubstr("data = \".\""));
+}
+
+TEST_F(InitCommand, MistakesInTheFileNameTheirLine) {
+  write("ocrtune.toml", "# mine\nbudget = \"soon\"\ndata = \".\"\n");
+  EXPECT_EQ(run({"tune"}), 2);
+  EXPECT_THAT(output_, HasSubstr("ocrtune tune: ocrtune.toml:2: budget: --budget: "));
+  write("ocrtune.toml", "buget = \"1m\"\n");
+  EXPECT_EQ(run({"tune"}), 2);
+  EXPECT_THAT(output_, HasSubstr("ocrtune.toml:1: buget: no such key; did you mean budget?"));
+  EXPECT_EQ(run({"tune", "--dry-run", "--model", "crnn"}), 0) << output_;
+  EXPECT_THAT(output_, Not(HasSubstr("settings from")));
+}
+
+TEST_F(InitCommand, OneTuneWithTheFileAlone) {
+  write("client.sh",
+        "while :; do echo \"step 1 speed: $(($1 * 100)) lines/s\"; sleep 0.02; done\n");
+  write("ocrtune.toml",
+        "command = [\"sh\", \"client.sh\", \"{batch}\"]\nbatch = [1, 4]\nmetric = "
+        "\"speed:lines/s\"\nbudget = \"6s\"\ntrial-time = \"200ms\"\ndb = \"runs.sqlite\"\n");
+  const int code = run({"tune"});
+  EXPECT_TRUE(code == 0 || code == 1) << output_;
+  EXPECT_EQ(run({"list", "runs", "--db", "runs.sqlite", "--json"}), 0) << output_;
+  EXPECT_THAT(output_, HasSubstr("--metric speed:lines/s"));
+  EXPECT_THAT(output_, HasSubstr("-- sh client.sh {batch}"));
+}
+
+// The same checks as tune's, and one step.
+TEST_F(InitCommand, DoctorTriesOneStepOfTheFile) {
+  write("client.sh", "while :; do echo \"step 1 speed: 100 lines/s\"; sleep 0.02; done\n");
+  write("ocrtune.toml",
+        "command = [\"sh\", \"client.sh\", \"{batch}\"]\nmetric = \"speed:lines/s\"\n");
+  EXPECT_EQ(run({"doctor"}), 0) << output_;
+  EXPECT_THAT(output_, HasSubstr("\nok       step     nproc=1"));
+  EXPECT_THAT(output_, HasSubstr("Ready: ocrtune tune"));
+  EXPECT_EQ(run({"doctor", "--json"}), 0) << output_;
+  EXPECT_THAT(output_, HasSubstr("\"ready\": true"));
+}
+
+TEST_F(InitCommand, DoctorSaysWhatFailsAndShowsTheCommandsLastWords) {
+  EXPECT_EQ(run({"doctor", "--metric", "speed:lines/s", "--", "sh", "-c",
+                 "echo the disk is on fire; exit 3", "{batch}"}),
+            1);
+  EXPECT_THAT(output_, HasSubstr("fails    step     nproc=1"));
+  EXPECT_THAT(output_, HasSubstr("the disk is on fire"));
+  EXPECT_EQ(run({"doctor", "--", "no-such-program-here", "{batch}"}), 1);
+  EXPECT_THAT(output_, HasSubstr("fails    command  "));
+  EXPECT_EQ(run({"doctor", "--data", "nowhere"}), 1);
+  EXPECT_THAT(output_, HasSubstr("fails    data     "));
+  EXPECT_EQ(run({"doctor", "--budget", "never"}), 2);
+}
+
+}  // namespace
+}  // namespace ocrtune

@@ -1,0 +1,138 @@
+// What init finds in a folder, and that what it writes says so.
+#include "tuner/project/project.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+
+namespace ocrtune {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+using Kind = Project::Kind;
+
+constexpr const char* kConfig =
+    "Global:\n  character_dict_path: ./dict.txt\n"
+    "Train:\n  dataset:\n    data_dir: ./train\n    label_file_list: [./train/labels.txt]\n"
+    "  loader:\n    batch_size_per_card: 8\n    num_workers: 2\n";
+
+class LookAround : public testing::Test {
+ protected:
+  void SetUp() override { folder_ = *make_temporary_directory("project"); }
+  void TearDown() override { EXPECT_TRUE(remove_tree(folder_)); }
+
+  void write(const std::string& name, const std::string& text) const {
+    const std::string path = join_path(folder_, name);
+    ASSERT_TRUE(make_directories(parent_path(path)));
+    ASSERT_TRUE(write_file(path, text));
+  }
+
+  void write_checkout() const {
+    write("tools/train.py", "");
+    write("ppocr/__init__.py", "");
+    write("configs/rec/mine.yml", kConfig);
+    write("dict.txt", "a\nb\n");
+    write("train/labels.txt", "a.png\tab\nb.png\tba\n");
+    write("train/a.png", "");
+    write("train/b.png", "");
+  }
+
+  Project look() const {
+    const auto project = look_around(folder_, environment_, [this](const std::string& program) {
+      return program == has_paddle_ ? Result<Python>(Python{program, "3.2.2", "", ""})
+                                    : Result<Python>(Python{program, "", "", ""});
+    });
+    EXPECT_TRUE(project);
+    return project ? *project : Project();
+  }
+
+  std::string folder_, has_paddle_ = "python3";
+  Environment environment_;
+};
+
+TEST_F(LookAround, CompleteCheckoutLacksNothing) {
+  write_checkout();
+  const Project project = look();
+  EXPECT_EQ(project.kind, Kind::paddleocr);
+  EXPECT_EQ(project.config, "configs/rec/mine.yml");
+  EXPECT_EQ(project.python.program, "python3");
+  EXPECT_THAT(project.missing, IsEmpty());
+  EXPECT_THAT(project.found, Contains("data ./train/labels.txt: 2 lines"));
+}
+
+TEST_F(LookAround, ConfigWhoseFilesAreThereComesFirst) {
+  write_checkout();
+  write("configs/rec/a_first.yml",
+        "Train:\n  dataset:\n    label_file_list: [none.txt]\n  loader: {num_workers: 1}\n");
+  write("configs/rec/notes.yml", "a: 1\n");
+  const Project project = look();
+  EXPECT_EQ(project.config, "configs/rec/mine.yml");
+  EXPECT_THAT(project.other_configs, ElementsAre("configs/rec/a_first.yml"));
+}
+
+TEST_F(LookAround, SaysWhichFileOfTheConfigIsMissing) {
+  write_checkout();
+  ASSERT_TRUE(remove_tree(join_path(folder_, "dict.txt")));
+  EXPECT_THAT(look().missing, ElementsAre(HasSubstr("dictionary ./dict.txt not found")));
+  write("dict.txt", "a\n");
+  ASSERT_TRUE(remove_tree(join_path(folder_, "train/b.png")));
+  EXPECT_THAT(look().missing,
+              ElementsAre(HasSubstr("b.png not found in ./train (1 of the first 2")));
+  ASSERT_TRUE(remove_tree(join_path(folder_, "train/labels.txt")));
+  EXPECT_THAT(look().missing, ElementsAre(HasSubstr("labels.txt: No such file")));
+}
+
+TEST_F(LookAround, SaysThatNoPythonHasPaddle) {
+  write_checkout();
+  has_paddle_ = "none";
+  EXPECT_THAT(look().missing, ElementsAre(HasSubstr("python3 cannot import paddle")));
+}
+
+TEST_F(LookAround, ActiveEnvironmentComesBeforePath) {
+  write_checkout();
+  environment_["VIRTUAL_ENV"] = "/my/venv";
+  has_paddle_ = "/my/venv/bin/python";
+  EXPECT_EQ(look().python.program, "/my/venv/bin/python");
+}
+
+TEST_F(LookAround, KnowsOpenOcrByItsPackage) {
+  write("tools/train_rec.py", "");
+  write("openrec/__init__.py", "");
+  write("configs/rec/svtrv2/a.yml", "Train:\n  loader: {batch_size_per_card: 8}\n");
+  const Project project = look();
+  EXPECT_EQ(project.kind, Kind::openocr);
+  const std::string text = settings_text(project, Machine());
+  EXPECT_THAT(text, HasSubstr("log-reader = \"torch\""));
+  EXPECT_THAT(text, HasSubstr("nproc = [1]"));
+}
+
+TEST_F(LookAround, FindsLinesHereOrOneFolderBelow) {
+  write("lines/labels.txt", "a.png\tab\n");
+  EXPECT_EQ(look().kind, Kind::lines);
+  EXPECT_EQ(look().data, "lines");
+  write("labels.txt", "a.png\tab\n");
+  EXPECT_EQ(look().data, ".");
+}
+
+TEST_F(LookAround, EmptyFolderHoldsNothing) {
+  EXPECT_EQ(look().kind, Kind::nothing);
+  const auto absent = look_around(join_path(folder_, "no"), {}, ask_python);
+  ASSERT_FALSE(absent);
+  EXPECT_EQ(absent.error().kind, ErrorKind::missing);
+}
+
+TEST_F(LookAround, OddNamesAreQuotedInTheSettings) {
+  Project project;
+  project.kind = Kind::lines;
+  project.data = "a \"b\"\\c\n";
+  EXPECT_THAT(settings_text(project, Machine()), HasSubstr("data = \"a \\\"b\\\"\\\\c\\u000a\"\n"));
+}
+
+}  // namespace
+}  // namespace ocrtune

@@ -1,0 +1,215 @@
+#include "tuner/project/project.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "trial/workloads/command/paddleocr_config.h"
+
+namespace ocrtune {
+namespace {
+
+using Kind = Project::Kind;
+
+constexpr std::size_t kMaxConfigs = 400;  // looked at; a checkout of PaddleOCR has about 150
+
+// Trainers are known by their start script and the package beside it.
+struct Trainer {
+  Kind kind;
+  const char *name, *script, *package;
+};
+constexpr Trainer kTrainers[] = {{Kind::paddleocr, "PaddleOCR", "tools/train.py", "ppocr"},
+                                 {Kind::openocr, "OpenOCR", "tools/train_rec.py", "openrec"}};
+
+bool is_config_name(const std::string& name) {
+  return ends_with(name, ".yml") || ends_with(name, ".yaml");
+}
+
+// YAML files below `folder`/`under`, by name; hidden folders are left out.
+void collect_configs(const std::string& folder, const std::string& under, int depth,
+                     std::vector<std::string>& configs) {
+  const auto names = list_directory(join_path(folder, under));
+  if (!names) return;
+  for (const std::string& name : *names) {
+    if (configs.size() == kMaxConfigs || name[0] == '.') continue;
+    const std::string path = under.empty() ? name : join_path(under, name);
+    if (is_config_name(name)) {
+      configs.push_back(path);
+    } else if (depth > 0 && is_directory(join_path(folder, path))) {
+      collect_configs(folder, path, depth - 1, configs);
+    }
+  }
+}
+
+// A config whose files are all there is worth more than one whose data is not.
+int readiness(const Project& project, const std::string& config) {
+  const auto read = read_paddleocr_config(join_path(project.folder, config), project.folder);
+  if (!read) return read.error().kind == ErrorKind::missing ? 1 : 0;
+  return look_for_paddleocr_files(*read, project.folder) ? 3 : 2;
+}
+
+void find_config(Project& project) {
+  std::vector<std::string> configs;
+  collect_configs(project.folder, "", 0, configs);  // the user's own lie here
+  collect_configs(project.folder, "configs/rec", 3, configs);
+  collect_configs(project.folder, "configs", 3, configs);
+  std::vector<std::pair<int, std::string>> ranked;
+  for (const std::string& config : configs) {
+    const bool seen = std::any_of(ranked.begin(), ranked.end(),
+                                  [&](const auto& one) { return one.second == config; });
+    const int ready = seen ? 0 : readiness(project, config);
+    if (ready > 0) ranked.emplace_back(ready, config);
+  }
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (const auto& [ready, config] : ranked) project.other_configs.push_back(config);
+  if (ranked.empty()) {
+    project.missing.emplace_back(
+        "no config with a Train section here or in configs/: name yours after -c in the command");
+    return;
+  }
+  project.config = project.other_configs.front();
+  project.other_configs.erase(project.other_configs.begin());
+}
+
+void look_at_config(Project& project) {
+  if (project.config.empty()) return;
+  const auto config =
+      read_paddleocr_config(join_path(project.folder, project.config), project.folder);
+  std::string line = "config " + project.config;
+  if (!project.other_configs.empty()) {
+    line += fmt::format(" (of {})", project.other_configs.size() + 1);
+  }
+  project.found.push_back(line);
+  if (!config) {
+    project.missing.push_back(project.config + ": " + config.error().what);
+    return;
+  }
+  if (config->lines > 0) {
+    project.found.push_back(
+        fmt::format("data {}: {} lines", join(config->label_files, ", "), config->lines));
+  }
+  if (!config->dictionary.empty()) project.found.push_back("dictionary " + config->dictionary);
+  const Status files = look_for_paddleocr_files(*config, project.folder);
+  if (!files) project.missing.push_back(project.config + ": " + files.error().what);
+}
+
+bool find_trainer(Project& project) {
+  for (const Trainer& trainer : kTrainers) {
+    const bool here = path_exists(join_path(project.folder, trainer.script));
+    const bool package = is_directory(join_path(project.folder, trainer.package));
+    // PaddleOCR's script is also known alone, in trees that were cut down.
+    if (!here || (!package && trainer.kind != Kind::paddleocr)) continue;
+    project.kind = trainer.kind;
+    project.script = trainer.script;
+    project.found.push_back(fmt::format("{}: {}", trainer.name, trainer.script));
+    return true;
+  }
+  return false;
+}
+
+bool holds_lines(const std::string& folder) {
+  return path_exists(join_path(folder, "labels.txt")) || path_exists(join_path(folder, "data.mdb"));
+}
+
+void find_lines(Project& project) {
+  if (holds_lines(project.folder)) project.data = ".";
+  for (const std::string& name :
+       list_directory(project.folder).value_or(std::vector<std::string>())) {
+    if (project.data.empty() && holds_lines(join_path(project.folder, name))) project.data = name;
+  }
+  if (project.data.empty()) return;
+  project.kind = Kind::lines;
+  project.found.push_back("labelled lines: " + project.data);
+}
+
+// An interpreter of the folder's own comes first, then the active one, then those of PATH.
+std::vector<std::string> interpreters(const Project& project, const Environment& environment) {
+  std::vector<std::string> programs;
+  for (const char* name : {".venv", "venv", "env"}) {
+    const std::string program = join_path(join_path(project.folder, name), "bin/python");
+    if (path_exists(program)) programs.push_back(program);
+  }
+  const std::string active = environment_value(environment, "VIRTUAL_ENV");
+  if (!active.empty()) programs.push_back(join_path(active, "bin/python"));
+  for (const char* name : {"python3", "python"}) programs.emplace_back(name);
+  return programs;
+}
+
+void find_python(Project& project, const Environment& environment, const AskPython& ask) {
+  const bool wants_paddle = project.kind == Kind::paddleocr;
+  Python first;
+  for (const std::string& program : interpreters(project, environment)) {
+    const auto python = ask(program);
+    if (!python) continue;
+    if (first.program.empty()) first = *python;
+    const std::string& version = wants_paddle ? python->paddle : python->torch;
+    if (version.empty()) continue;
+    project.python = *python;
+    project.found.push_back(
+        fmt::format("{}: {} {}", program, wants_paddle ? "paddle" : "torch", version));
+    return;
+  }
+  project.python = first;
+  const char* const package = wants_paddle ? "paddle" : "torch";
+  if (first.program.empty()) {
+    project.missing.emplace_back("no Python here or in PATH");
+    return;
+  }
+  project.missing.push_back(
+      fmt::format("{} cannot import {}{}: activate the environment that can, and run init again",
+                  first.program, package, first.why.empty() ? "" : " (" + first.why + ")"));
+}
+
+}  // namespace
+
+Result<Python> ask_python(const std::string& program) {
+  ProcessOptions options;
+  options.arguments = {program, "-c",
+                       "for name in ('paddle', 'torch'):\n"
+                       "    try:\n"
+                       "        print('\\nocrtune:', name, __import__(name).__version__)\n"
+                       "    except ModuleNotFoundError as error:\n"
+                       "        if error.name != name: print('\\nocrtune: why', error)\n"
+                       "    except Exception as error:\n"
+                       "        print('\\nocrtune: why', str(error).split('\\n')[0])\n"};
+  auto process = OCRTUNE_TRY(Process::start(options));
+  const auto exit = process.wait(60);
+  if (!exit || !exit->clean()) {
+    return Error{ErrorKind::invalid, program + ": " + (exit ? exit->text() : "no answer in 60 s")};
+  }
+  Python python;
+  python.program = program;
+  for (const std::string& line : split(process.output().contents(), '\n')) {
+    const auto said = [&line](const char* key) {
+      const std::string head = std::string("ocrtune: ") + key + " ";
+      return starts_with(line, head) ? line.substr(head.size()) : "";
+    };
+    if (const std::string version = said("paddle"); !version.empty()) python.paddle = version;
+    if (const std::string version = said("torch"); !version.empty()) python.torch = version;
+    if (const std::string why = said("why"); !why.empty()) python.why = why;
+  }
+  return python;
+}
+
+Result<Project> look_around(const std::string& folder, const Environment& environment,
+                            const AskPython& ask) {
+  Project project;
+  project.folder = OCRTUNE_TRY(real_path(folder));
+  const auto names = list_directory(project.folder);
+  if (!names) return names.error();
+  if (find_trainer(project)) {
+    find_config(project);
+    look_at_config(project);
+    find_python(project, environment, ask);
+    return project;
+  }
+  find_lines(project);
+  return project;
+}
+
+}  // namespace ocrtune

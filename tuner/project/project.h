@@ -1,0 +1,52 @@
+// What a folder holds that ocrtune could tune: a checkout of an OCR trainer with its config, or
+// labelled lines; and which Python would run it.
+//
+// A look at files and at one interpreter; nothing is trained or measured here.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/environment.h"
+#include "base/result.h"
+#include "probes/machine/machine.h"
+
+namespace ocrtune {
+
+// One interpreter and what it can import.
+struct Python {
+  std::string program;        // as a command would name it; empty: none was found
+  std::string paddle, torch;  // versions; empty: cannot be imported
+  std::string why;            // why the wanted one cannot be imported: the exception's line
+};
+
+struct Project {
+  enum class Kind { nothing, paddleocr, openocr, lines };
+
+  Kind kind = Kind::nothing;
+  std::string folder;                      // absolute
+  std::string script;                      // "tools/train.py"; empty for lines
+  std::string config;                      // relative to `folder`; empty: none fits
+  std::vector<std::string> other_configs;  // that could be trained as well, in order of preference
+  std::string data;                        // of lines: folder or label file, relative to `folder`
+  Python python;
+  std::vector<std::string> found;    // what there is, a line each
+  std::vector<std::string> missing;  // what tune would stumble over, each with the way out
+};
+
+// What an interpreter can import of paddle and torch. Errors: as of Process::start; invalid, if it
+// cannot be asked.
+using AskPython = std::function<Result<Python>(const std::string& program)>;
+Result<Python> ask_python(const std::string& program);
+
+// Never fails for what is not there: that is what `missing` and Kind::nothing say. `environment`
+// names an active virtual environment. Errors: missing (no such folder), denied.
+Result<Project> look_around(const std::string& folder, const Environment& environment,
+                            const AskPython& ask);
+
+// The settings file (`ocrtune tune --help` has the keys): what to run and how long, and as comments
+// what could be set. The project is not Kind::nothing.
+std::string settings_text(const Project& project, const Machine& machine);
+
+}  // namespace ocrtune
