@@ -236,11 +236,10 @@ std::string group_html(const FailureGroup& group) {
 std::string answer_section(const RunRecord& run) {
   const TuneResult& result = run.result;
   const Headline answer = headline(run);
-  std::string html = fmt::format(
-      "<section id=\"answer\" class=\"card {}\"><h2>{}</h2><p class=\"verdict\">{}</p>{}",
-      tone_class(answer_tone(answer.answer)), say("Answer"), say_text(answer.sentence),
-      badges_html(run));
-  if (!result.found) return html + "</section>\n";
+  const std::string css = std::string("card ") + tone_class(answer_tone(answer.answer));
+  std::string html =
+      "<p class=\"verdict\">" + say_text(answer.sentence) + "</p>" + badges_html(run);
+  if (!result.found) return section_html("answer", "Answer", html, css);
   const Recommendation& recommended = result.recommendation;
   // What is not better than the baseline is shown as what was the fastest.
   const bool settled = answer.answer == Answer::use || recommended.knobs == result.baseline.knobs;
@@ -257,9 +256,8 @@ std::string answer_section(const RunRecord& run) {
   if (!recommended.env.empty()) blocks += copy_block("Environment", "env", env_lines(recommended));
   const std::string facts = rate_fact(run) + gain_fact(run) + rules_fact(result) +
                             memory_fact(run) + gpus_fact(run) + remark_facts(result);
-  return html +
-         fmt::format("<div class=\"blocks\">{}</div><dl class=\"facts\">{}</dl>\n{}{}</section>\n",
-                     blocks, facts, ties_list(result), close_list(result));
+  html += fmt::format("<div class=\"blocks\">{}</div><dl class=\"facts\">{}</dl>\n", blocks, facts);
+  return section_html("answer", "Answer", html + ties_list(result) + close_list(result), css);
 }
 
 std::string rejected_section(const TuneResult& result) {

@@ -1,14 +1,17 @@
 #include "reports/html/supervised_page.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
-#include "reports/html/page_parts.h"
+#include "reports/html/page_frame.h"
+#include "reports/markup/page_markup.h"
 #include "reports/markup/svg.h"
 
 namespace ocrtune {
@@ -17,43 +20,67 @@ namespace {
 constexpr double kPictureWidth = 720, kHeight = 200;
 constexpr double kLeft = 80, kRight = 12, kTop = 12, kBottom = 30;
 
-std::string cell(const std::string& text) { return "<td>" + html_text(plain_line(text)) + "</td>"; }
-
 std::string code(const std::string& text) {
   return "<code>" + html_text(plain_line(text)) + "</code>";
 }
 
-std::string state_text(const SuperviseEnd& end) {
+std::string told(const std::string& text) {
+  return "<bdi>" + say_sentence(plain_line(text)) + "</bdi>";
+}
+
+std::string state_html(const SuperviseEnd& end) {
   switch (end.state) {
     case SuperviseState::done:
-      return end.attempts.size() > 1
-                 ? fmt::format("It ended well, at attempt {}.", end.attempts.size())
-                 : "It ended well.";
+      return end.attempts.size() > 1 ? say("The run ended well, at attempt {}.",
+                                           {fmt::format("{}", end.attempts.size())})
+                                     : say("The run ended well.");
     case SuperviseState::gave_up:
-      return "Gave up: " + end.reason + ".";
+      return say("Gave up: {}.", {told(end.reason)});
     case SuperviseState::interrupted:
-      return "Interrupted.";
+      return say("Interrupted.");
   }
   return "";
 }
 
-std::string places_text(const AttemptSummary& attempt) {
+std::string answer_html(const SuperviseOptions& options, const SuperviseEnd& end) {
+  const bool well = end.state == SuperviseState::done;
+  std::uint64_t peak = 0;
+  for (const AttemptSummary& attempt : end.attempts) peak = std::max(peak, attempt.peak_bytes);
+  std::string html = "<p class=\"verdict\">" + state_html(end) + "</p>";
+  if (!end.attempts.empty()) {
+    html += "<div class=\"blocks\">" +
+            copy_block("Command", "command", shell_join(end.attempts.back().command)) + "</div>";
+  }
+  html += "<dl class=\"facts\">" + fact_html("Attempts", fmt::format("{}", end.attempts.size())) +
+          fact_html("Peak memory", html_text(format_bytes(peak)),
+                    options.memory_limit_bytes == 0
+                        ? ""
+                        : say("of {}", {html_text(format_bytes(options.memory_limit_bytes))})) +
+          fact_html("Warnings", fmt::format("{}", end.warnings)) +
+          fact_html("Logs, traces and journal", "", code(options.run_directory)) + "</dl>";
+  return section_html("answer", "Answer", html, well ? "card good" : "card bad");
+}
+
+std::string places_html(const AttemptSummary& attempt) {
   std::vector<std::string> texts;
   for (const auto& [rank, cpus] : attempt.places) {
     texts.push_back(fmt::format("rank {}: {}", rank, cpus));
   }
-  return texts.empty() ? "not bound" : join(texts, "; ");
+  return texts.empty() ? say("not bound") : html_text(plain_line(join(texts, "; ")));
 }
 
-// Memory over time of one attempt, from 0 to a little above its peak.
+// Memory over time of one attempt, from 0 to a little above its peak. Two points show nothing.
 std::string memory_figure(const AttemptSummary& attempt, int number) {
   const auto& points = attempt.memory;
-  if (points.size() < 2) return "";
+  if (points.size() < 3) return "";
   double highest = 0;
   for (const TracePoint& point : points) highest = std::max(highest, point.value);
-  Svg svg(kPictureWidth, kHeight, fmt::format(" aria-label=\"Memory of attempt {}\"", number));
-  const Scale time{0, std::max(points.back().seconds, 1.0), kLeft, kPictureWidth - kLeft - kRight,
-                   false};
+  const double end = std::max(points.back().seconds, 1.0);
+  const std::string peak = format_bytes(static_cast<std::uint64_t>(highest));
+  Svg svg(kPictureWidth, kHeight,
+          say_attribute("aria-label", "Memory of attempt {}: up to {} in {}",
+                        {fmt::format("{}", number), peak, format_duration(end)}));
+  const Scale time{0, end, kLeft, kPictureWidth - kLeft - kRight, false};
   const Scale bytes{0, std::max(highest, 1.0) * 1.05, kHeight - kBottom,
                     -(kHeight - kBottom - kTop), false};
   for (const double tick : round_ticks(0, highest, 4)) {
@@ -61,8 +88,8 @@ std::string memory_figure(const AttemptSummary& attempt, int number) {
     svg.text(kLeft - 6, bytes.at(tick) + 4, format_bytes(static_cast<std::uint64_t>(tick)), "tick",
              Svg::Anchor::end);
   }
-  for (const double tick : round_ticks(0, points.back().seconds, 6)) {
-    svg.text(time.at(tick), kHeight - 10, html_text(format_duration(tick)), "tick",
+  for (const double tick : round_ticks(0, end, 6)) {
+    svg.text(time.at(tick), kHeight - 10, tick > 0 ? html_text(format_duration(tick)) : "0", "tick",
              Svg::Anchor::middle);
   }
   std::string path;
@@ -71,76 +98,92 @@ std::string memory_figure(const AttemptSummary& attempt, int number) {
                    time.at(point.seconds), bytes.at(point.value));
   }
   svg.path(path, "curve");
-  return fmt::format("<h3>Memory of attempt {}</h3><figure>{}</figure>\n", number, svg.markup());
+  return figure_html(
+      say("Attempt {}: memory of all its processes over time", {fmt::format("{}", number)}),
+      svg.markup());
 }
 
 std::string attempts_section(const SuperviseEnd& end) {
-  std::string rows, figures, warnings;
+  std::vector<std::vector<std::string>> rows;
+  std::string figures, commands;
   int number = 0;
   for (const AttemptSummary& attempt : end.attempts) {
     ++number;
-    rows += fmt::format("<tr><td>{}</td>", number) + cell(attempt.ending) +
-            cell(format_duration(attempt.seconds)) + cell(format_bytes(attempt.peak_bytes)) +
-            cell(fmt::format("{}", attempt.progress_lines)) + cell(places_text(attempt)) +
-            cell(attempt.cause.empty()
-                     ? ""
-                     : fmt::format("{} ({})", attempt.cause, format_percent(attempt.confidence))) +
-            cell(attempt.change) + "</tr>\n<tr><td></td><td colspan=\"7\">" +
-            code(shell_join(attempt.command)) + "</td></tr>\n";
+    const std::string cause =
+        attempt.cause.empty()
+            ? ""
+            : fmt::format("{} ({})", attempt.cause, format_percent(attempt.confidence));
+    rows.push_back({fmt::format("{}", number), told(attempt.ending),
+                    html_text(format_duration(attempt.seconds)),
+                    html_text(format_bytes(attempt.peak_bytes)),
+                    fmt::format("{}", attempt.progress_lines), places_html(attempt),
+                    html_text(cause), told(attempt.change)});
+    commands += fmt::format("<li value=\"{}\">{}</li>", number, code(shell_join(attempt.command)));
     figures += memory_figure(attempt, number);
+  }
+  const std::string table = table_html(
+      {"#Attempt", "End", "#Ran for", "#Peak memory", "#Steps seen", "CPUs", "Cause", "Next"},
+      rows);
+  std::string html =
+      section_html("attempts", "Attempts",
+                   table + details_html("Commands of the attempts", "<ol>" + commands + "</ol>"));
+  if (!figures.empty()) {
+    html += section_html("memory", "Memory", "<div class=\"figures\">" + figures + "</div>");
+  }
+  return html;
+}
+
+std::string warnings_section(const SuperviseEnd& end) {
+  std::string warnings;
+  int number = 0;
+  for (const AttemptSummary& attempt : end.attempts) {
+    ++number;
     for (const std::string& warning : attempt.warnings) {
-      warnings +=
-          fmt::format("<li>attempt {}, after {}</li>\n", number, html_text(plain_line(warning)));
+      warnings += "<li>" + say("attempt {}, after {}", {fmt::format("{}", number), told(warning)}) +
+                  "</li>\n";
     }
   }
-  if (!warnings.empty()) {
-    warnings = "<section id=\"warnings\"><h2>Warnings</h2><ul>" + warnings + "</ul></section>\n";
-  }
-  return "<section id=\"attempts\"><h2>Attempts</h2><table><tr><th>#</th><th>End</th><th>Ran for"
-         "</th><th>Peak memory</th><th>Steps told of</th><th>CPUs</th><th>Cause</th><th>Next</th>"
-         "</tr>\n" +
-         rows + "</table></section>\n" + warnings + "<section id=\"memory\">" + figures +
-         "</section>\n";
+  return warnings.empty() ? "" : section_html("warnings", "Warnings", "<ul>" + warnings + "</ul>");
 }
 
 std::string diagnosis_section(const Diagnosis& diagnosis) {
   if (!diagnosis.failed) return "";
-  std::string html = "<section id=\"diagnosis\"><h2>What went wrong last</h2>\n";
+  std::string html;
   for (const Cause& cause : diagnosis.causes) {
     if (cause.confidence < kMinConfidence) continue;
-    html += fmt::format("<h3>{} ({})</h3><p>{}</p><ul>\n", cause.row->name,
-                        format_percent(cause.confidence), html_text(cause.row->meaning));
+    html += fmt::format("<div class=\"failure\"><h3>{} ({})</h3><p>{}</p><ul>\n", cause.row->name,
+                        format_percent(cause.confidence), told(cause.row->meaning));
     for (const EvidenceLine& line : cause.evidence) {
       const std::string place =
           line.line > 0 ? fmt::format("{}:{}", line.file, line.line) : line.file;
-      html += "<li>" + code(place) + " " + html_text(plain_line(line.text)) + "</li>\n";
+      html += "<li>" + code(place) + " " + machine_text(plain_line(line.text)) + "</li>\n";
     }
-    html += "</ul><p>To confirm: " + code(cause.row->confirm) + "</p><ul>\n";
-    for (const std::string& fix : cause.fixes) html += "<li>" + code(fix) + "</li>\n";
-    html += "</ul>\n";
+    html += "</ul><p>" + say("To be sure:") + " " + code(cause.row->confirm) + "</p><ul>\n";
+    for (const std::string& fix : cause.fixes) html += "<li>" + told(fix) + "</li>\n";
+    html += "</ul></div>\n";
   }
-  for (const std::string& note : diagnosis.notes) {
-    html += "<p>" + html_text(plain_line(note)) + "</p>\n";
-  }
-  return html + "</section>\n";
+  for (const std::string& note : diagnosis.notes) html += "<p>" + told(note) + "</p>\n";
+  return section_html("diagnosis", "What went wrong last", html);
 }
 
 }  // namespace
 
 std::string supervised_html(const SuperviseOptions& options, const SuperviseEnd& end,
                             const std::string& ended) {
-  return fmt::format(
-             "<!DOCTYPE html>\n<html lang=\"en\" data-language=\"en\">\n<head>\n<meta "
-             "charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, "
-             "initial-scale=1\">\n<meta http-equiv=\"Content-Security-Policy\" "
-             "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n<meta "
-             "name=\"color-scheme\" content=\"light dark\">\n<title>ocrtune run</title>\n<style>\n"
-             "{}</style>\n</head>\n<body>\n<header><div class=\"title\"><h1>{}</h1><p>{}, {} "
-             "warning{}; logs, traces and journal: {}</p></div></header>\n<main>\n",
-             page_part("report.css"), html_text(plain_line(state_text(end))),
-             html_text(plain_line(ended)), end.warnings, end.warnings == 1 ? "" : "s",
-             code(options.run_directory)) +
-         attempts_section(end) + diagnosis_section(end.diagnosis) + "</main>\n</body>\n</html>\n";
+  PageFrame frame;
+  frame.title = "ocrtune run";
+  const std::string command =
+      end.attempts.empty() ? "ocrtune run" : shell_join(end.attempts.front().command);
+  frame.heading_html =
+      say("Supervised run of {}", {html_text(cut_to_width(plain_line(command), 70))});
+  frame.line_html = html_text(plain_line(ended));
+  frame.marks = {{"answer", "Answer"},
+                 {"diagnosis", "What went wrong last"},
+                 {"attempts", "Attempts"},
+                 {"warnings", "Warnings"},
+                 {"memory", "Memory"}};
+  return framed(frame, answer_html(options, end) + diagnosis_section(end.diagnosis) +
+                           warnings_section(end) + attempts_section(end));
 }
 
 }  // namespace ocrtune

@@ -1,5 +1,5 @@
 // The final page of a supervised run: how it ended, each attempt with its memory over time, the
-// warnings, and the diagnosis of what went wrong. No script, no network.
+// warnings, and the diagnosis of what went wrong. No network.
 #pragma once
 
 #include <string>

@@ -10,7 +10,8 @@
 
 namespace ocrtune {
 
-std::string section_html(const std::string& id, const std::string& title, const std::string& html) {
+std::string section_html(const std::string& id, const std::string& title, const std::string& html,
+                         const std::string& css) {
   // Readers who cannot see the page hear the section's title as the name of its tables.
   const std::string name = fmt::format("<table aria-labelledby=\"{}-title\"", id);
   std::string body;
@@ -18,8 +19,9 @@ std::string section_html(const std::string& id, const std::string& title, const 
   for (std::size_t at; (at = html.find("<table", from)) != std::string::npos; from = at + 6) {
     body += html.substr(from, at - from) + name;
   }
-  return fmt::format("<section id=\"{0}\"><h2 id=\"{0}-title\">{1}</h2>\n{2}</section>\n", id,
-                     say(title), body + html.substr(from));
+  return fmt::format("<section id=\"{0}\"{1}><h2 id=\"{0}-title\">{2}</h2>\n{3}</section>\n", id,
+                     css.empty() ? "" : " class=\"" + css + "\"", say(title),
+                     body + html.substr(from));
 }
 
 std::string table_html(const std::vector<std::string>& headings,

@@ -10,7 +10,8 @@
 namespace ocrtune {
 
 // <section id><h2>title</h2>body</section>; `title` is a phrase (reports/catalogue/phrases.h).
-std::string section_html(const std::string& id, const std::string& title, const std::string& html);
+std::string section_html(const std::string& id, const std::string& title, const std::string& html,
+                         const std::string& css = "");
 
 // A real table, named after its section; cells carry their heading for narrow screens, where a
 // row becomes a card. A heading that starts with '#' heads a column of numbers. Headings are

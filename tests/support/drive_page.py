@@ -172,8 +172,11 @@ def check_works(browser, page):
     check_contrast(browser, "second theme")
     browser.click("#theme")
     check_contrast(browser, "first theme")
+    count = browser.run("return document.querySelectorAll('.rows tr[data-trial]').length")
+    expect(count == 300, f"{count} of 300 trials are in the page at load")
     check_table(browser)
     check_keyboard(browser)
+    check_cards(browser)
     # Nothing is wider than the window; wide things scroll inside themselves.
     for width in (390, 1280, 1920):
         browser.resize(width, 900)
@@ -186,11 +189,26 @@ def check_works(browser, page):
     expect(browser.console_errors() == [], "console errors")
 
 
+def check_cards(browser):
+    """On a phone each cell of a table stands under the last and names its column."""
+    browser.resize(390, 844)
+    hidden = browser.run("""return [...document.querySelectorAll('main table[aria-labelledby] td')]
+        .filter((e) => e.getClientRects().length && e.getBoundingClientRect().right > 391).length""")
+    expect(hidden == 0, f"{hidden} cells are cut at the right of a phone")
+    label = browser.run("""return getComputedStyle(
+        document.querySelector('.rows tr[data-trial] td[data-label="samples/s"]'), '::before').content""")
+    expect("samples/s" in label, f"a card without the name of its column: {label}")
+    browser.resize(1280, 900)
+
+
 def check_labels(browser):
     """Every control and picture has a name, every table real headings."""
     nameless = browser.run("""return [...document.querySelectorAll('button, input, select, svg[role=img]')]
         .filter((e) => !(e.getAttribute('aria-label') || e.textContent.trim())).map((e) => e.outerHTML.slice(0, 200))""")
     expect(nameless == [], f"without a name: {nameless}")
+    nameless = browser.run("""return [...document.querySelectorAll('table')]
+        .filter((t) => !t.caption && !document.getElementById(t.getAttribute('aria-labelledby'))).length""")
+    expect(nameless == 0, f"{nameless} tables without a caption")
     bare = browser.run("""return [...document.querySelectorAll('table')]
         .filter((t) => !t.querySelector('th[scope]')).length""")
     expect(bare == 0, "a table without headings")

@@ -51,7 +51,7 @@ TEST_F(RunCommand, AGoodEndIsKeptInJournalAndPage) {
   EXPECT_EQ(run({}, "echo global_step: 1, loss: 0.5"), 0) << output_;
   EXPECT_THAT(kept("journal.jsonl"), HasSubstr("\"event\":\"done\""));
   EXPECT_THAT(kept("attempt-1.log"), HasSubstr("loss: 0.5"));
-  EXPECT_THAT(kept("report.html"), HasSubstr("It ended well."));
+  EXPECT_THAT(kept("report.html"), HasSubstr("The run ended well."));
 }
 
 TEST_F(RunCommand, RestartsFromTheCheckpointWithASaferSetting) {

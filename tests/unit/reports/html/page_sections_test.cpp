@@ -129,6 +129,29 @@ TEST(PageSections, FailuresCarryTheirCure) {
   EXPECT_THAT(failures_section(run), Not(HasSubstr("What to do")));
 }
 
+TEST(PageSections, WhatIsImpossibleIsNoFailure) {
+  RunRecord run = run_without_success();
+  for (Trial& trial : run.trials) trial.outcome = Outcome::unsupported;
+  const std::string html = failures_section(run);
+  EXPECT_THAT(html, HasSubstr("failure excluded"));
+  EXPECT_THAT(html, HasSubstr("Settings that were left out"));
+  EXPECT_THAT(html, Not(HasSubstr("Failures by cause")));
+  run.trials[0].outcome = Outcome::crashed;
+  EXPECT_THAT(failures_section(run), HasSubstr("Failures by cause"));
+}
+
+// Equal reasons of a group are said once.
+TEST(PageSections, AGroupSaysAReasonOnce) {
+  RunRecord run = run_without_success();
+  run.trials.resize(1);
+  run.trials[0].reason = "4 ranks need 4 CPUs";
+  run.trials.push_back(run.trials[0]);
+  run.trials.push_back(run.trials[0]);
+  const std::string html = failures_section(run);
+  EXPECT_EQ(html.find("4 ranks need 4 CPUs"), html.rfind("4 ranks need 4 CPUs"));
+  EXPECT_THAT(html, HasSubstr("3 trials, "));
+}
+
 TEST(PageSections, EachRuleHasItsGain) {
   RunRecord run = sample_run();
   const std::string html = answer_section(run);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "reports/catalogue/phrases.h"
 #include "reports/catalogue/reasons.h"
 #include "reports/html/page_json.h"
 #include "reports/html/page_parts.h"
@@ -94,6 +95,38 @@ TEST(Page, AGuessedBaselineIsNotCalledTheUsersSetting) {
     EXPECT_NE(page.find("Gain over a plain start"), std::string::npos);
     EXPECT_EQ(page.find("Gain over your setting"), std::string::npos);
   }
+}
+
+// The machine's long tables are folded, what is impossible is no failure.
+TEST(Page, KeepsTheLongTablesFolded) {
+  const std::string page = page_html(sample_run());
+  const std::size_t machine = page.find("<section id=\"machine\"");
+  ASSERT_NE(machine, std::string::npos);
+  EXPECT_LT(page.find("<details>", machine), page.find("Instruction sets", machine));
+  EXPECT_LT(page.find("usable CPUs", machine), page.find("<details>", machine));
+  EXPECT_LT(page.find("<section id=\"trials\""), machine);
+}
+
+TEST(Page, WhatWasAskedForStandsFirst) {
+  const RunRecord run = sample_run();
+  PageOptions options;
+  options.earlier = &run;
+  const std::string page = page_html(run, options);
+  EXPECT_LT(page.find("<section id=\"comparison\""), page.find("<section id=\"answer\""));
+  EXPECT_NE(page.find("<th scope=\"col\">" + say("Before and after")), std::string::npos);
+  EXPECT_EQ(page_html(run).find("id=\"comparison\""), std::string::npos);
+}
+
+TEST(Page, TheLegendOfTheMapNamesOnlyWhatIsDrawn) {
+  RunRecord run = sample_run();
+  const std::string page = page_html(run);
+  EXPECT_NE(page.find("★ recommended"), std::string::npos);
+  EXPECT_EQ(page.find("W wrong result"), std::string::npos);
+}
+
+TEST(Page, PicturesTellTheirFigures) {
+  const RunRecord run = sample_run();
+  EXPECT_NE(page_html(run).find("aria-label=\"Best rate by nproc: 1: "), std::string::npos);
 }
 
 TEST(Page, StaysSmall) { EXPECT_LT(page_html(sample_run(1000)).size(), 1500u * 1000); }
