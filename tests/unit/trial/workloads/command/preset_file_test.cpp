@@ -86,6 +86,16 @@ TEST(PresetFile, AWrongOneGetsFileLineKeyAndTheWayOut) {
   }
 }
 
+// The TOML library's own assertion ended the process.
+TEST(PresetFile, AHeaderThatTheLineEndsInIsRefused) {
+  for (const char* text : {"[\n", "[\nc\n*\nba", "[[\n", "[#\n", "a.\n", "\"\n", "a = [\n"}) {
+    const auto preset = parse_preset(text, "p.toml");
+    ASSERT_FALSE(preset) << text;
+    EXPECT_EQ(preset.error().kind, ErrorKind::invalid) << text;
+    EXPECT_THAT(preset.error().what, HasSubstr("p.toml:")) << text;
+  }
+}
+
 TEST(PresetFile, ANewProgramNeedsNoCode) {
   PreparedCommand command;
   command.workload.command = {"pagewright", "--jobs", "2", "pages"};
