@@ -82,7 +82,14 @@ struct LmdbSource::Environment {
     pid = ::getpid();
     int code = ::mdb_env_create(&environment);
     if (code == 0) {
-      code = ::mdb_env_open(environment, path.c_str(), MDB_RDONLY | MDB_NOLOCK | MDB_NORDAHEAD, 0);
+      const bool whole = read_mapped([&] {
+        code =
+            ::mdb_env_open(environment, path.c_str(), MDB_RDONLY | MDB_NOLOCK | MDB_NORDAHEAD, 0);
+      });
+      if (!whole) {
+        environment = nullptr;  // left half open: it cannot be closed
+        code = MDB_CORRUPTED;
+      }
     }
     if (code == 0) {
       OCRTUNE_TRY(check_size(path));

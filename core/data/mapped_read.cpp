@@ -1,5 +1,6 @@
 #include "core/data/mapped_read.h"
 
+#include <array>
 #include <csetjmp>
 #include <csignal>
 #include <mutex>
@@ -10,19 +11,21 @@ namespace ocrtune {
 namespace {
 
 thread_local sigjmp_buf* t_way_out = nullptr;
-struct sigaction g_bus_before, g_segment_before;
+constexpr std::array kFaults = {SIGBUS, SIGSEGV, SIGFPE};
+std::array<struct sigaction, kFaults.size()> g_before;
 
 // A fault of other code: as if this handler were not there, at the same instruction once more.
 void on_fault(int number) {
   if (t_way_out != nullptr) siglongjmp(*t_way_out, 1);
-  ::sigaction(number, number == SIGBUS ? &g_bus_before : &g_segment_before, nullptr);
+  for (std::size_t i = 0; i < kFaults.size(); ++i) {
+    if (kFaults[i] == number) ::sigaction(number, &g_before[i], nullptr);
+  }
 }
 
 void catch_faults() {
   struct sigaction action {};
   action.sa_handler = on_fault;
-  ::sigaction(SIGBUS, &action, &g_bus_before);
-  ::sigaction(SIGSEGV, &action, &g_segment_before);
+  for (std::size_t i = 0; i < kFaults.size(); ++i) ::sigaction(kFaults[i], &action, &g_before[i]);
 }
 
 }  // namespace

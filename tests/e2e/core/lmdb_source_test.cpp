@@ -121,6 +121,26 @@ TEST_F(LmdbSourceTest, DamagedPagesAreAnErrorOrOtherBytes) {
   EXPECT_GT(refused, 0);
 }
 
+TEST_F(LmdbSourceTest, DamagedHeadsAreRefusedOrRead) {
+  put_lines(20);
+  const std::string path = folder_ + "/data.mdb";
+  const std::string whole = *read_file(path);
+  for (std::size_t at = 0; at < 160; ++at) {
+    for (const int byte : {0, 0xff}) {
+      std::string damaged = whole;
+      for (std::size_t head : {0, 4096}) damaged[head + at] = static_cast<char>(byte);
+      std::ofstream(path, std::ios::binary) << damaged;
+      const auto source = LmdbSource::open(folder_, "");
+      for (std::int64_t i = 0; source && i < (*source)->size(); ++i)
+        (void)(*source)->image_bytes(i);
+    }
+  }
+  std::string no_page_size = whole;
+  for (std::size_t head : {0, 4096}) no_page_size.replace(head + 40, 4, 4, '\0');
+  std::ofstream(path, std::ios::binary) << no_page_size;
+  EXPECT_FALSE(LmdbSource::open(folder_, ""));
+}
+
 TEST_F(LmdbSourceTest, MoreSamplesThanAFileCanHoldAreRefused) {
   put({{"num-samples", "999999999"}, {"label-000000001", "x"}});
   EXPECT_THAT(LmdbSource::open(folder_, "").error().what, HasSubstr("num-samples is 999999999"));
