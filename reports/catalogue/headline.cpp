@@ -118,7 +118,9 @@ std::vector<Reason> further_reasons(const Recommendation& recommended) {
 
 const char* baseline_phrase(const RunOptions& options) {
   if (!options.baseline_guessed()) return "your setting";
-  return options.baseline_source == kBaselineFirst ? "the first of your lists" : "a plain start";
+  if (options.baseline_source == kBaselineFirst) return "the first of your lists";
+  return options.baseline_source == kBaselineWithin ? "a plain start within your lists"
+                                                    : "a plain start";
 }
 
 Bilingual phase_text(const std::string& phase) {

@@ -154,9 +154,9 @@ class MapDrawing {
 
   // What was drawn, in words.
   std::string legend() const {
-    std::string out = say("Best rate of each combination of processes and batch size, in {}.",
+    std::string out = say("Best rate of each combination of processes and batch size, in {}",
                           {say(rate_unit(run_.options))});
-    for (const auto& [meaning, html] : drawn_) out += " " + html + ".";
+    for (const auto& [meaning, html] : drawn_) out += " · " + html;
     return out;
   }
 

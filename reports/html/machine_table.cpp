@@ -24,6 +24,7 @@ const std::vector<Phrase>& machine_table() {
       {"docker", "docker"},
       {"{} is not there (usual in virtual machines)", "{} 不存在（虚拟机中常见）"},
       {"{} is not there", "{} 不存在"},
+      {"{} is not there, so no GPU can be asked", "{} 不存在，因此无法查询 GPU"},
       {"measured: multiply-add on {} CPUs together over the fastest alone",
        "实测：{} 个 CPU 同时做乘加与最快单个 CPU 之比"},
       {"{}; others used {} CPUs meanwhile", "{}；期间其他程序占用了 {} 个 CPU"},

@@ -17,8 +17,8 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kPictureWidth = 720, kHeight = 200;
-constexpr double kLeft = 80, kRight = 12, kTop = 12, kBottom = 30;
+constexpr double kPictureWidth = 440, kHeight = 200;
+constexpr double kLeft = 66, kRight = 12, kTop = 12, kBottom = 30;
 
 std::string code(const std::string& text) {
   return "<code>" + html_text(plain_line(text)) + "</code>";
@@ -83,12 +83,14 @@ std::string memory_figure(const AttemptSummary& attempt, int number) {
   const Scale time{0, end, kLeft, kPictureWidth - kLeft - kRight, false};
   const Scale bytes{0, std::max(highest, 1.0) * 1.05, kHeight - kBottom,
                     -(kHeight - kBottom - kTop), false};
-  for (const double tick : round_ticks(0, highest, 4)) {
-    svg.line(kLeft, bytes.at(tick), kPictureWidth - kRight, bytes.at(tick), "grid");
-    svg.text(kLeft - 6, bytes.at(tick) + 4, format_bytes(static_cast<std::uint64_t>(tick)), "tick",
+  const double unit = highest < 2.0 * (1 << 30) ? 1 << 20 : 1 << 30;  // for round numbers
+  for (const double tick : round_ticks(0, highest / unit, 4)) {
+    const double y = bytes.at(tick * unit);
+    svg.line(kLeft, y, kPictureWidth - kRight, y, "grid");
+    svg.text(kLeft - 6, y + 4, fmt::format("{:g} {}", tick, unit > 1 << 20 ? "GiB" : "MiB"), "tick",
              Svg::Anchor::end);
   }
-  for (const double tick : round_ticks(0, end, 6)) {
+  for (const double tick : round_ticks(0, end, 5)) {
     svg.text(time.at(tick), kHeight - 10, tick > 0 ? html_text(format_duration(tick)) : "0", "tick",
              Svg::Anchor::middle);
   }

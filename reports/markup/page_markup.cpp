@@ -52,7 +52,8 @@ std::string details_html(const std::string& summary_phrase, const std::string& h
 
 std::string fact_html(const std::string& label_phrase, const std::string& value_html,
                       const std::string& note_html) {
-  const std::string value = value_html.empty() ? "" : "<b>" + value_html + "</b> ";
+  const std::string value =
+      value_html.empty() ? "" : "<b>" + value_html + (note_html.empty() ? "</b>" : "</b>, ");
   return fmt::format("<div class=\"fact\"><dt>{}</dt><dd>{}{}</dd></div>\n", say(label_phrase),
                      value, note_html);
 }
