@@ -248,18 +248,40 @@ std::string normal_scalar(const std::string& text, bool quoted) {
   return quoted && number ? "\"" + text + "\"" : plain;
 }
 
+// "---" at the start of a line always begins a document and "..." ends one. YAML::LoadAll never
+// ends on a text that begins with a comma (yaml-cpp 0.7).
+bool holds_several_documents(const std::string& text) {
+  bool content = false, ended = false;
+  for (const std::string& line : split(text, '\n')) {
+    const std::string mark = line.substr(0, 3);
+    const bool is_mark =
+        line.size() == mark.size() || line[3] == ' ' || line[3] == '\t' || line[3] == '\r';
+    if (is_mark && mark == "---") {
+      if (content) return true;
+      content = true;
+    } else if (is_mark && mark == "...") {
+      ended = content;
+    } else if (const std::string_view words = trim(line);
+               !words.empty() && words[0] != '#' && words[0] != '%') {
+      if (ended) return true;
+      content = true;
+    }
+  }
+  return false;
+}
+
 Result<Values> flatten_yaml(const std::string& text, const std::string& file) {
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-    if (documents.empty()) return Error{ErrorKind::invalid, file + " is empty"};
-    if (documents.size() > 1) {
+    const YAML::Node document = YAML::Load(text);
+    if (document.IsNull()) return Error{ErrorKind::invalid, file + " is empty"};
+    if (holds_several_documents(text)) {
       return Error{ErrorKind::invalid, file + " holds more than one YAML document"};
     }
-    if (!documents[0].IsMap()) {
+    if (!document.IsMap()) {
       return Error{ErrorKind::invalid, file + " is not a mapping of keys to values"};
     }
     Flattener flat{file, {}, {}};
-    flat.add("", documents[0], 0);
+    flat.add("", document, 0);
     if (!flat.problem.empty()) return Error{ErrorKind::invalid, flat.problem};
     return std::move(flat.values);
   } catch (const YAML::Exception& error) {

@@ -70,7 +70,17 @@ TEST(FlatConfig, BadFilesGiveOneLineWithThePlace) {
   EXPECT_EQ(syntax.error().what.find('\n'), std::string::npos);
   EXPECT_FALSE(flatten_yaml("", "f.yml"));
   EXPECT_FALSE(flatten_yaml("just words", "f.yml"));
-  EXPECT_FALSE(flatten_yaml("a: 1\n---\nb: 2\n", "f.yml"));
+  for (const char* several : {"a: 1\n---\nb: 2\n", "---\na: 1\n---\n", "a: 1\n...\nb: 2\n"}) {
+    EXPECT_FALSE(flatten_yaml(several, "f.yml")) << several;
+  }
+  for (const char* one :
+       {"%YAML 1.2\n---\na: 1\n...\n# end\n", "# x\n\n---\na: 1\n", "a: '---'\n"}) {
+    EXPECT_TRUE(flatten_yaml(one, "f.yml")) << one;
+  }
+  // yaml-cpp makes documents of these for ever.
+  for (const char* endless : {",", ",a: 1\n", "]\n", "}\na: 1\n", ":\n,"}) {
+    EXPECT_FALSE(flatten_yaml(endless, "f.yml")) << endless;
+  }
   EXPECT_FALSE(flatten_yaml("a: *nothing\n", "f.yml"));
   EXPECT_FALSE(read_flat_config("/nowhere/x.yml"));
 }
