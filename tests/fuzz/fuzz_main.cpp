@@ -1,24 +1,36 @@
 // libFuzzer over every reader of untrusted bytes: scripts/fuzz starts it. One row for each reader;
-// OCRTUNE_FUZZ names the row. A reader passes when it neither crashes, hangs nor reads out of
-// bounds.
+// OCRTUNE_FUZZ names the row, and OCRTUNE_FUZZ_EXAMPLE a file that gets a whole input of it. A
+// reader passes when it neither crashes, hangs nor reads out of bounds.
+#include <arpa/inet.h>
+#include <lmdb.h>
+#include <sqlite3.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "base/files.h"
 #include "base/line_splitter.h"
+#include "base/process_tree.h"
 #include "base/text.h"
 #include "capacity/day_profile.h"
 #include "capacity/page_lines.h"
 #include "consistency/flat_config.h"
 #include "core/data/image_file.h"
+#include "core/data/jpeg_codec.h"
 #include "core/data/label_file.h"
 #include "core/data/lmdb_source.h"
+#include "core/data/png_codec.h"
 #include "core/graph/checkpoint.h"
 #include "diagnosis/diagnosis.h"
 #include "diagnosis/log_scan.h"
@@ -28,12 +40,20 @@
 #include "trial/ipc/events.h"
 #include "trial/ipc/frames.h"
 #include "trial/logs/log_reader.h"
+#include "trial/observe/oom_watch.h"
+#include "trial/observe/rank_binding.h"
 #include "trial/table_runner.h"
 #include "trial/workloads/command/command_template.h"
+#include "trial/workloads/command/paddleocr_config.h"
+#include "trial/workloads/command/preset_file.h"
+#include "trial/workloads/engine_infer/infer_device.h"
+#include "trial/workloads/engine_infer/infer_process.h"
 #include "trial/workloads/engine_infer/infer_spec.h"
 #include "trial/workloads/engine_infer/infer_trial_spec.h"
+#include "trial/workloads/engine_train/fit_spec.h"
 #include "trial/workloads/engine_train/worker_spec.h"
 #include "trial/workloads/service/arrivals.h"
+#include "trial/workloads/service/http_target.h"
 #include "tuner/store/store.h"
 
 namespace ocrtune {
@@ -95,59 +115,260 @@ void read_frames(std::string_view bytes) {
   ::close(ends[0]);
 }
 
+void read_kernel_log(std::string_view bytes) {
+  KernelLog log{true, lines_since(std::string(bytes), 12)};
+  const std::set<int> pids = {1, 17, 4711};
+  (void)judge_oom(OomCounts(), OomCounts(), log, pids);
+  FailureEvidence evidence;
+  note_oom_growth(OomCounts(), OomCounts(), log, pids, evidence);
+  (void)diagnose({scan_text("dmesg", bytes)}, evidence);
+}
+
+// Answers each request on loopback with the same bytes, and hangs up.
+class AnsweringServer {
+ public:
+  AnsweringServer() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    ::bind(listener_, reinterpret_cast<sockaddr*>(&address), size);
+    ::listen(listener_, 16);
+    ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
+    url_ = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port)) + "/";
+    std::thread([this] { serve(); }).detach();
+  }
+  const std::string& url() const { return url_; }
+  void answer(std::string_view bytes) {
+    const std::lock_guard lock(mutex_);
+    answer_ = bytes;
+  }
+
+ private:
+  void serve() {
+    for (int peer = 0; (peer = ::accept(listener_, nullptr, nullptr)) >= 0;) {
+      char request[4096];
+      (void)!::read(peer, request, sizeof request);
+      {
+        const std::lock_guard lock(mutex_);
+        (void)!::send(peer, answer_.data(), answer_.size(), MSG_NOSIGNAL);
+      }
+      ::close(peer);
+    }
+  }
+
+  int listener_;
+  std::string url_, answer_;
+  std::mutex mutex_;
+};
+
+void read_answer(std::string_view bytes) {
+  static AnsweringServer server;
+  server.answer(bytes);
+  HttpTargetOptions options;
+  options.url = server.url();
+  options.timeout_seconds = 0.2;
+  (void)make_http_target(options);
+}
+
 void read_store(std::string_view bytes) {
   const auto store = Store::open(as_file(bytes, "runs.sqlite"), Store::Mode::read);
+  if (!store) return;
+  (void)(*store)->list_runs();
+  (void)(*store)->load_run("last");
+}
+
+std::string stored_run() {
+  const std::string path = as_file("", "example.sqlite");
+  (void)remove_tree(path);
+  const auto store = Store::open(path, Store::Mode::write);
+  RunRecord run;
+  run.id = "a-run";
+  run.started = utc_now();
+  (void)(*store)->begin_run(run);
+  Trial trial;
+  trial.samples.resize(2);
+  trial.evidence = {"a line"};
+  trial.threads.runtimes = {"openmp"};
+  (void)(*store)->add_trial(run.id, trial);
+  return *read_file(path);
+}
+
+// The first byte chooses a column of a stored run, the others are what it holds.
+void read_store_row(std::string_view bytes) {
+  static const char* const kColumns[][2] = {{"run", "facts"},
+                                            {"run", "options"},
+                                            {"run", "versions"},
+                                            {"trial", "knobs"},
+                                            {"trial", "outcome"},
+                                            {"trial", "evidence"},
+                                            {"trial", "placement"},
+                                            {"trial_threads", "runtimes"},
+                                            {"trial_threads", "alive"},
+                                            {"sample", "position"},
+                                            {"run", "state"}};
+  static const std::string whole = stored_run();
+  if (bytes.empty()) return;
+  const auto& [table, column] =
+      kColumns[static_cast<unsigned char>(bytes[0]) % std::size(kColumns)];
+  const std::string path = as_file(whole, "row.sqlite");
+  sqlite3* sqlite = nullptr;
+  sqlite3_stmt* update = nullptr;
+  sqlite3_open(path.c_str(), &sqlite);
+  sqlite3_exec(sqlite, "PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF", nullptr, nullptr,
+               nullptr);
+  const std::string sql = std::string("UPDATE ") + table + " SET " + column + " = ?";
+  sqlite3_prepare_v2(sqlite, sql.c_str(), -1, &update, nullptr);
+  sqlite3_bind_text(update, 1, bytes.data() + 1, static_cast<int>(bytes.size() - 1), SQLITE_STATIC);
+  sqlite3_step(update);
+  sqlite3_finalize(update);
+  sqlite3_close(sqlite);
+  const auto store = Store::open(path, Store::Mode::read);
   if (store) (void)(*store)->load_run("last");
 }
 
 void fill_template(std::string_view bytes) {
   const std::string text(bytes);
   (void)fill_placeholders(text, {{"nproc", "2"}, {"batch", "8"}});
+  (void)placeholder_names(text);
   (void)split_command(text);
+}
+
+void read_small_texts(std::string_view bytes) {
+  const std::string text(bytes);
+  (void)parse_process_stat(text);
+  (void)parse_rank_cpus(text);
+  (void)parse_number(text);
+  (void)parse_bytes(text);
+  (void)parse_duration(text);
+}
+
+Image example_image() { return {12, 8, std::vector<std::uint8_t>(12 * 8 * 3, 77)}; }
+
+std::string example_checkpoint() {
+  const std::vector<float> weights(64, 1.5F);
+  const std::string path = as_file("");
+  (void)write_checkpoint(path, {"crnn", 7}, 3, {weights});
+  return *read_file(path);
+}
+
+std::string example_lmdb() {
+  const std::string folder = make_temporary_directory("fuzz").value();
+  MDB_env* environment = nullptr;
+  MDB_txn* transaction = nullptr;
+  MDB_dbi database = 0;
+  ::mdb_env_create(&environment);
+  ::mdb_env_open(environment, folder.c_str(), MDB_NOSYNC, 0600);
+  ::mdb_txn_begin(environment, nullptr, 0, &transaction);
+  ::mdb_dbi_open(transaction, nullptr, 0, &database);
+  const std::map<std::string, std::string> entries = {{"num-samples", "2"},
+                                                      {"label-000000001", "ab"},
+                                                      {"image-000000001", "bytes"},
+                                                      {"label-000000002", "c"},
+                                                      {"image-000000002", std::string(5000, 'x')}};
+  for (const auto& [key, value] : entries) {
+    MDB_val name = {key.size(), const_cast<char*>(key.data())};
+    MDB_val bytes = {value.size(), const_cast<char*>(value.data())};
+    ::mdb_put(transaction, database, &name, &bytes, 0);
+  }
+  ::mdb_txn_commit(transaction);
+  ::mdb_env_close(environment);
+  std::string bytes = *read_file(join_path(folder, "data.mdb"));
+  (void)remove_tree(folder);
+  return bytes;
 }
 
 struct Row {
   const char* name;
   void (*read)(std::string_view bytes);
+  std::string (*example)() = nullptr;  // a whole input, where no fixture is one
 };
 
 const Row kRows[] = {
-    {"labels", read_labels},
-    {"lmdb", read_lmdb},
-    {"image", [](std::string_view bytes) { (void)decode_image(bytes); }},
-    {"checkpoint", read_weights},
+    {"labels", read_labels, [] { return std::string("a.png\tword\n[\"b.png\", \"c.png\"]\tx\n"); }},
+    {"lmdb", read_lmdb, example_lmdb},
+    {"png", [](std::string_view bytes) { (void)decode_png(bytes); },
+     [] { return *encode_png(example_image()); }},
+    {"jpeg", [](std::string_view bytes) { (void)decode_jpeg(bytes); },
+     [] { return *encode_jpeg(example_image(), 80); }},
+    {"checkpoint", read_weights, example_checkpoint},
     {"logs", read_logs},
     {"diagnosis",
      [](std::string_view bytes) { (void)diagnose({scan_text("log", bytes)}, FailureEvidence()); }},
+    {"kernel-log", read_kernel_log,
+     [] {
+       return std::string(
+           "<3>[   12.5] Memory cgroup out of memory: Killed process 17 (python3) "
+           "total-vm:1kB, anon-rss:1kB\n<6>[   13.1] NVRM: Xid (PCI:0000): 79\n");
+     }},
+    {"evidence", [](std::string_view bytes) { (void)parse_evidence(std::string(bytes)); },
+     [] { return evidence_json(FailureEvidence()); }},
     {"config",
      [](std::string_view bytes) { (void)read_flat_config(as_file(bytes, "config.yml")); }},
-    {"table", [](std::string_view bytes) { (void)parse_table(bytes, "t"); }},
-    {"arrivals", [](std::string_view bytes) { (void)read_trace(as_file(bytes)); }},
-    {"day", [](std::string_view bytes) { (void)read_day_profile(as_file(bytes)); }},
-    {"pages", [](std::string_view bytes) { (void)read_lines_per_page(as_file(bytes)); }},
-    {"event", [](std::string_view bytes) { (void)parse_event(std::string(bytes)); }},
-    {"frames", read_frames},
-    {"worker-spec", [](std::string_view bytes) { (void)parse_spec(std::string(bytes)); }},
-    {"infer-spec",
+    {"paddleocr-config",
      [](std::string_view bytes) {
-       (void)parse_infer_spec(std::string(bytes));
-       (void)parse_infer_trial_spec(std::string(bytes));
+       (void)read_paddleocr_config(as_file(bytes, "paddle.yml"), "/nowhere");
      }},
-    {"machine", [](std::string_view bytes) { (void)parse_machine_json(std::string(bytes)); }},
+    {"preset", [](std::string_view bytes) { (void)parse_preset(std::string(bytes), "p.toml"); }},
+    {"table", [](std::string_view bytes) { (void)parse_table(bytes, "t"); }},
+    {"arrivals", [](std::string_view bytes) { (void)read_trace(as_file(bytes)); },
+     [] { return std::string("0.5,3\n2026-11-22T10:00:00Z\n1763800000.25\n"); }},
+    {"day", [](std::string_view bytes) { (void)read_day_profile(as_file(bytes)); },
+     [] { return std::string("# a day\n00:00 5/s\n12:00,300/min\n"); }},
+    {"pages", [](std::string_view bytes) { (void)read_lines_per_page(as_file(bytes)); },
+     [] { return std::string("3\np.png\t[{\"transcription\": \"a\"}]\n"); }},
+    {"event", [](std::string_view bytes) { (void)parse_event(std::string(bytes)); },
+     [] { return event_line(Event()); }},
+    {"frames", read_frames,
+     [] {
+       std::string frames;
+       append_frame(frames, 'r', "body");
+       append_frame(frames, 'e', "");
+       return frames;
+     }},
+    {"infer-answer",
+     [](std::string_view bytes) {
+       (void)parse_error_body(bytes);
+       (void)parse_gpu_place(bytes);
+     },
+     [] {
+       return gpu_place_body({"GPU-1", 1, "NVML"});
+     }},
+    {"worker-spec", [](std::string_view bytes) { (void)parse_spec(std::string(bytes)); },
+     [] { return spec_text(WorkerSpec()); }},
+    {"infer-spec", [](std::string_view bytes) { (void)parse_infer_spec(std::string(bytes)); },
+     [] { return infer_spec_text(InferSpec()); }},
+    {"infer-trial-spec",
+     [](std::string_view bytes) { (void)parse_infer_trial_spec(std::string(bytes)); },
+     [] { return infer_trial_spec_text(InferTrialSpec()); }},
+    {"fit-spec", [](std::string_view bytes) { (void)parse_fit_spec(std::string(bytes)); },
+     [] { return fit_spec_text(FitSpec()); }},
+    {"machine", [](std::string_view bytes) { (void)parse_machine_json(std::string(bytes)); },
+     [] { return machine_json(Machine()); }},
     {"nccl-log", [](std::string_view bytes) { (void)parse_nccl_log(bytes); }},
     {"topology",
      [](std::string_view bytes) { (void)read_topology(FileRoot(), as_file(bytes, "box.xml")); }},
-    {"store", read_store},
-    {"template", fill_template},
+    {"store", read_store, stored_run},
+    {"store-row", read_store_row,
+     [] { return std::string(1, '\1') + run_options_json(RunOptions()); }},
+    {"http", read_answer,
+     [] { return std::string("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"); }},
+    {"template", fill_template, [] { return std::string("python3 a.py --n={nproc} '{{x}}'"); }},
+    {"small", read_small_texts, [] { return std::string("0-3,7:8;1"); }},
 };
 
 const Row* chosen() {
   const char* name = std::getenv("OCRTUNE_FUZZ");
   for (const Row& row : kRows) {
-    if (name != nullptr && std::string_view(row.name) == name) return &row;
+    if (name == nullptr || std::string_view(row.name) != name) continue;
+    if (const char* file = std::getenv("OCRTUNE_FUZZ_EXAMPLE")) {
+      if (row.example != nullptr) (void)write_file(file, row.example());
+    }
+    return &row;
   }
   for (const Row& row : kRows) std::printf("%s\n", row.name);
-  std::exit(name == nullptr ? 0 : 2);
+  std::fflush(stdout);
+  ::_exit(name == nullptr ? 0 : 2);  // libFuzzer takes an exit for a crash
 }
 
 }  // namespace

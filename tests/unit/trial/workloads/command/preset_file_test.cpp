@@ -88,7 +88,8 @@ TEST(PresetFile, AWrongOneGetsFileLineKeyAndTheWayOut) {
 
 // The TOML library's own assertion ended the process.
 TEST(PresetFile, AHeaderThatTheLineEndsInIsRefused) {
-  for (const char* text : {"[\n", "[\nc\n*\nba", "[[\n", "[#\n", "a.\n", "\"\n", "a = [\n"}) {
+  for (const char* text : {"[\n", "[\nc\n*\nba", "[[\n", "[#\n", "a.\n", "\"\n", "a = [\n",
+                           "\xC4\xBF = 1\n", "help = \xC4\xBF\n", "[knobs\xC4\xBF]\n"}) {
     const auto preset = parse_preset(text, "p.toml");
     ASSERT_FALSE(preset) << text;
     EXPECT_EQ(preset.error().kind, ErrorKind::invalid) << text;
