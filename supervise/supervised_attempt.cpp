@@ -37,7 +37,7 @@ constexpr double kStatusEvery = 1.0;
 constexpr double kGpusEvery = 20;
 constexpr double kDescriptorsEvery = 5.0;
 constexpr double kStartSeconds = 60;
-constexpr double kRanksEveryAtStart = 0.1;
+constexpr double kScanEveryAtStart = 0.1;
 constexpr int kLastReads = 2;  // of 1 MiB, which is what the pipe holds
 
 // Appends to a file; the first failure is kept and ends the writing, not the run.
@@ -87,7 +87,7 @@ class Attempt {
   Status open();
   void listen(std::string_view bytes);
   void look(double now);
-  void look_for_ranks(double now);
+  void look_for_processes(double now);
   void look_for_stall(double now, const std::vector<ProcessFacts>& members);
   AttemptStop reason_to_stop() const;
   void read_rest();
@@ -108,7 +108,7 @@ class Attempt {
   GpuMemoryWatch gpu_;
   GpuUseNotes gpu_use_;
   std::optional<Stall> stall_;
-  double started_ = 0, last_output_ = 0, last_descriptors_ = -kDescriptorsEvery, last_ranks_ = -1;
+  double started_ = 0, last_output_ = 0, last_descriptors_ = -kDescriptorsEvery, last_scan_ = -1;
   OomWatch oom_;
   std::uint64_t shm_peak_ = 0;
   OpenFiles files_peak_;
@@ -182,12 +182,17 @@ void Attempt::look(double now) {
   if (listeners_.on_status) listeners_.on_status(status);
 }
 
-// Ranks are bound as soon as they are seen: ten times a second at the start, when they are made.
-void Attempt::look_for_ranks(double now) {
-  const double every = now - started_ < kStartSeconds ? kRanksEveryAtStart : kStatusEvery;
-  if (plan_.masks.empty() || now - last_ranks_ < every) return;
-  last_ranks_ = now;
-  binder_.look(tree_.scan());
+// Ten times a second at the start, when processes are made: ranks are bound as soon as they are
+// seen, and the guard is told of children without our mark while their parents still say whose they
+// are.
+void Attempt::look_for_processes(double now) {
+  const bool starting = now - started_ < kStartSeconds;
+  if (plan_.masks.empty() && !starting) return;  // look() is enough
+  if (now - last_scan_ < (starting ? kScanEveryAtStart : kStatusEvery)) return;
+  last_scan_ = now;
+  tree_.scan();
+  if (plan_.masks.empty()) return;
+  binder_.look(tree_.members());
   end_.last.places = binder_.places(tree_.members());
 }
 
@@ -284,7 +289,7 @@ Result<AttemptEnd> Attempt::run() {
     }
     root_->read_output({});
     const double now = clock.now_seconds();
-    look_for_ranks(now);
+    look_for_processes(now);
     if (now >= next_look) {
       look(now);
       next_look = now + kStatusEvery;
