@@ -13,7 +13,7 @@ namespace ocrtune {
 namespace {
 
 // Columns of a command that still fit the head of a page.
-constexpr int kMaxCommandColumns = 70;
+constexpr int kMaxCommandColumns = 90;
 
 // Below this gain at 95 %, going on is not worth the time.
 constexpr double kWorthTrying = 0.05;
@@ -61,7 +61,11 @@ Headline compared(const RunRecord& run) {
   }
   const Bilingual unit = phrase(rate_unit(run.options));
   const std::string rate = rate_text(recommended.samples_per_second);
-  if (baseline.trials == 0 || baseline.knobs == recommended.knobs) {
+  if (baseline.knobs == recommended.knobs) {
+    return {Answer::use,
+            phrase("Use {}: {} {}; no other setting was measured.", {knobs, rate, unit})};
+  }
+  if (baseline.trials == 0) {
     return {Answer::use,
             phrase("Use {}: {} {}; {} was not measured beside it.", {knobs, rate, unit, whose})};
   }
@@ -93,8 +97,17 @@ Bilingual what_is_left(const TuneResult& result) {
                 {fmt::format("{:.0f}", 100 * result.certified_gap)});
 }
 
+// The program and what it is given, short: no folders, nothing that the trials vary.
 std::string command_words(const std::vector<std::string>& command) {
-  return cut_to_width(plain_line(join(command, " ")), kMaxCommandColumns);
+  std::vector<std::string> words;
+  for (const std::string& word : command) {
+    if (word.find('{') == std::string::npos) {
+      words.push_back(starts_with(word, "/") ? word.substr(word.rfind('/') + 1) : word);
+    } else if (starts_with(word, "{") && !words.empty() && starts_with(words.back(), "-")) {
+      words.pop_back();  // the option whose value it is
+    }
+  }
+  return cut_to_width(plain_line(join(words, " ")), kMaxCommandColumns);
 }
 
 }  // namespace
@@ -118,7 +131,7 @@ std::vector<Reason> further_reasons(const Recommendation& recommended) {
 
 const char* baseline_phrase(const RunOptions& options) {
   if (!options.baseline_guessed()) return "your setting";
-  if (options.baseline_source == kBaselineFirst) return "the first of your lists";
+  if (options.baseline_source == kBaselineFirst) return "the first setting of your lists";
   return options.baseline_source == kBaselineWithin ? "a plain start within your lists"
                                                     : "a plain start";
 }

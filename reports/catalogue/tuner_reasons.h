@@ -163,7 +163,7 @@ inline constexpr ReasonRow kTunerReasons[] = {
     {ReasonCode::needs_memory, "needs {}", "需要 {}"},
     {ReasonCode::within_noise, "{}, within the noise", "{}，在噪声范围内"},
     {ReasonCode::predicted_not_run, "predicted {}, not run", "预测{}，未运行"},
-    {ReasonCode::rule_is_recommended, "is what is recommended", "即推荐配置"},
+    {ReasonCode::rule_is_recommended, "is the recommended setting itself", "即推荐配置"},
     {ReasonCode::rule_crowds_out, "{}, but takes other programs' CPU share",
      "{}，但会占用其他程序的 CPU 份额"},
     {ReasonCode::rule_ties, "ties ({}..{} %)", "并列（{}..{} %）"},

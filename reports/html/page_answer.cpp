@@ -106,6 +106,7 @@ std::string rules_fact(const TuneResult& result) {
   for (const RuleVerdict& rule : result.rules) {
     const Interval& loss = rule.loss;
     if (rule.setting.samples_per_second.median <= 0 || loss.high >= 1) continue;
+    if (rule.setting.knobs == result.recommendation.knobs) continue;
     items += fmt::format("<li><b>{:.2f}×</b> {:.2f}..{:.2f}×, {}</li>", 1 / (1 - loss.median),
                          1 / (1 - loss.low), 1 / (1 - loss.high), say(rule.text));
   }

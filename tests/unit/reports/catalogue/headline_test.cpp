@@ -50,6 +50,13 @@ TEST(Headline, TheBaselineItselfMayBeTheFastest) {
   EXPECT_THAT(headline(run).sentence.english, StartsWith("Keep a plain start, "));
 }
 
+TEST(Headline, ALoneSettingIsComparedWithNothing) {
+  RunRecord run = with_gain(1, 1, 1);
+  run.result.baseline.knobs = run.result.recommendation.knobs;
+  run.result.settings.resize(1);
+  EXPECT_THAT(headline(run).sentence.english, HasSubstr("no other setting was measured."));
+}
+
 TEST(Headline, ABaselineThatDoesNotRunIsSaid) {
   RunRecord run = with_gain(0, 0, 0);
   run.result.baseline.samples_per_second = {};
@@ -99,6 +106,10 @@ TEST(Subject, SaysWhatWasMeasured) {
   run.options.command = {"python", "train.py"};
   run.options.preset = "paddleocr";
   EXPECT_EQ(subject(run).english, "Your paddleocr command, python train.py");
+  run.options.preset.clear();
+  run.options.command = {"/usr/bin/python", "-m",      "launch", "--nproc={nproc}",
+                         "train.py",        "--batch", "{batch}"};
+  EXPECT_EQ(subject(run).english, "Your command, python -m launch train.py");
   run.options.url = "http://127.0.0.1:8080/ocr";
   EXPECT_EQ(subject(run).english, "Service at http://127.0.0.1:8080/ocr");
 }
