@@ -160,13 +160,23 @@ bool is_exception(const Clue& clue) {
          clue.signature == "rust_panic" || clue.signature == "cpp_terminate";
 }
 
+// A probe, a watchdog, an init system that gave up on a process says so in its own words before it
+// sends SIGKILL. A SIGTERM alone explains none.
+bool kill_of_supervisor(const Clue& supervisor, const Clue& kill) {
+  const std::string_view cause = supervisor.cause->name, killed = kill.cause->name;
+  return tier(supervisor.role) >= 3 && (cause == "terminated_from_outside" || cause == "stalled") &&
+         kill.role != Role::proof &&
+         (killed == "host_out_of_memory" || killed == "killed_by_other");
+}
+
 // Did `a` happen before `b`, as far as lines and clocks say? Unknown counts as yes. A cause that
 // the table names for `b` alone may be told a few lines later: a driver, an allocator says why at
 // last.
 bool not_later(const Clue& a, const Clue& b) {
   constexpr double kClockSkew = 5;
-  constexpr std::int64_t kAfterwards = 20;  // lines
-  const bool close = !is_witness(a.cause->name) && in_table(a.cause->name, b.cause->name);
+  constexpr std::int64_t kAfterwards = 40;  // lines
+  const bool close = kill_of_supervisor(a, b) ||
+                     (!is_witness(a.cause->name) && in_table(a.cause->name, b.cause->name));
   if (same_actor(a, b) && a.file >= 0)
     return a.line.line <= b.line.line + (close ? kAfterwards : 0);
   return !a.when || !b.when || *a.when <= *b.when + kClockSkew;
@@ -321,6 +331,8 @@ void CauseRanker::explain_followers() {
     clue.explained = std::any_of(clues_.begin(), clues_.end(), [&](const Clue& other) {
       const int least = level == 3 ? 2 : 1;
       if (&other == &clue || other.weight < 0.25 || tier(other.role) < least) return false;
+      if (kill_of_supervisor(clue, other)) return false;
+      if (kill_of_supervisor(other, clue)) return not_later(other, clue);
       if (!produces(other.cause->name, clue.cause->name)) return false;
       // How the last process ended says nothing of what came before.
       if (other.signature == kProcessEnd && is_generic(other.cause->name)) return false;

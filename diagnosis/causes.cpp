@@ -155,8 +155,9 @@ std::vector<CauseRow> outside_causes() {
        kFailure,
        "crashed",
        Remedy::none,
-       "The pod was evicted because it wrote more to the node's local disk than its limit allows: "
-       "checkpoints, caches, logs and emptyDir volumes all count. Memory has no part in it.",
+       "The pod was evicted because it wrote more to the node's local disk than its limit, or the "
+       "disk, allows: checkpoints, caches, logs and emptyDir volumes all count. Memory has no part "
+       "in it.",
        "kubectl describe pod NAME   # Message: which limit, and how much was used",
        {"resources.limits.ephemeral-storage: 100Gi, or a larger sizeLimit of the emptyDir",
         "write checkpoints and caches to a persistent volume: Global.save_model_dir=/pvc/out"}},

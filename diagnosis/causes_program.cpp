@@ -72,6 +72,16 @@ std::vector<CauseRow> device_causes() {
        "dmesg -T | grep -i xid; nvidia-smi -q -d ECC,PAGE_RETIREMENT",
        {"restart the machine; check power, cooling and seating of the card",
         "run on the other cards: CUDA_VISIBLE_DEVICES=..."}},
+      {"host_hardware_fault",
+       kProgramFailure,
+       "crashed",
+       Remedy::retry,
+       "Memory or a processor of the host is faulty: the kernel met an uncorrectable error and "
+       "ended "
+       "the process that used the page.",
+       "dmesg -T | grep -iE 'mce|edac|memory failure'; ras-mc-ctl --errors",
+       {"take the machine out of service and have its memory tested",
+        "restart from the last checkpoint on another machine"}},
       {"gpu_kernel_fault",
        kProgramFailure,
        "crashed",

@@ -34,6 +34,7 @@ constexpr Row kRows[] = {
     {"rendezvous_failed", " peer_lost terminated_from_outside process_failed aborted unknown "},
     {"nccl_init_hang", " collective_timeout peer_lost nccl_error process_failed aborted unknown "},
     {"terminated_from_outside", " process_failed aborted unknown "},
+    {"host_hardware_fault", " shm_full segmentation_fault gpu_kernel_fault "},
     {"gpu_fault", " gpu_kernel_fault cuda_library_error no_gpu_visible segmentation_fault "},
     {"gpu_out_of_memory", " cuda_library_error "},
     {"disk_full", " checkpoint_damaged "},

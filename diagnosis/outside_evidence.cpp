@@ -19,9 +19,9 @@ bool is_sigkill(const Clue& clue) {
 bool is_training_process(std::string_view name) {
   const std::string word = lower(name);
   if (word.empty()) return true;
-  constexpr std::string_view kNames[] = {"python", "pt_",  "paddle", "train", "torch",
-                                         "ray",    "ocr",  "burn",   "infer", "worker",
-                                         "mpirun", "data", "loader", "gpu"};
+  constexpr std::string_view kNames[] = {"python", "pt_",  "paddle", "train",  "torch",  "ray",
+                                         "ocr",    "burn", "infer",  "worker", "mpirun", "data",
+                                         "loader", "gpu",  "vllm",   "sglang", "engine", "serve"};
   return std::any_of(std::begin(kNames), std::end(kNames),
                      [&](std::string_view part) { return word.find(part) != std::string::npos; });
 }

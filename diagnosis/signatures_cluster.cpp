@@ -13,7 +13,7 @@ namespace {
 std::vector<SignatureRow> pod_rows() {
   return {
       {"kube_storage_limit", "storage_limit_evicted", Role::proof, 0.95,
-       R"(ephemeral local storage usage exceeds the total limit|exceeded its local ephemeral storage limit|Usage of EmptyDir volume .* exceeds the limit)"},
+       R"(ephemeral local storage usage exceeds the total limit|exceeded its local ephemeral storage limit|low on resource: ephemeral-storage|Usage of EmptyDir volume .* exceeds the limit)"},
       {"kube_liveness", "terminated_from_outside", Role::primary, 0.75,
        R"(failed (?:liveness|startup) probe, will be restarted)"},
       {"kube_backoff", "process_failed", Role::generic, 0.4,

@@ -57,7 +57,7 @@ std::vector<SignatureRow> resource_rows() {
 std::vector<SignatureRow> program_rows() {
   return {
       {"no_such_file", "missing_file", Role::primary, 0.8,
-       R"(FileNotFoundError|\[Errno 2\] No such file|NotADirectoryError|IsADirectoryError|NotFound, message: "No such file|os error 2\b|(?i:label_file|dict|config)\S* .*not (?:exist|found))"},
+       R"(FileNotFoundError|\[Errno 2\] No such file|NotADirectoryError|IsADirectoryError|NotFound, message: "No such file|os error 2\b|(?i:label_file|dict|config)\S* .*not (?:exist|found)|Error: .*\bnot find \S+\.\w)"},
       {"c_no_such_file", "missing_file", Role::symptom, 0.55,
        R"(: No such file or directory|没有那个文件或目录|AssertionError: .*(?:does not exist|doesn't exist|not exist)|(?:path|file|folder|directory) \S+ (?:does not|doesn't|not) exist)"},
       {"download_failed", "missing_file", Role::primary, 0.75,
@@ -87,7 +87,7 @@ std::vector<SignatureRow> program_rows() {
       {"checkpoint_shapes", "checkpoint_mismatch", Role::primary, 0.88,
        R"(size mismatch for \S+: copying a param|Error\(s\) in loading state_dict|Missing key\(s\) in state_dict|Unexpected key\(s\) in state_dict|does not match.*(?:checkpoint|state_dict|pretrained))"},
       {"checkpoint_damaged", "checkpoint_damaged", Role::primary, 0.9,
-       R"(PytorchStreamReader failed (?:reading|locating)|UnpicklingError|invalid load key|Ran out of input|pickle data was truncated|failed finding central directory|BadZipFile|corrupt(?:ed)? checkpoint|unexpected EOF, expected \d+ more bytes|tarfile\.ReadError)"},
+       R"(PytorchStreamReader failed (?:reading|locating)|UnpicklingError|invalid load key|Ran out of input|pickle data was truncated|failed finding central directory|BadZipFile|corrupt(?:ed)? checkpoint|SafetensorError: Error while deserializ|unexpected EOF, expected \d+ more bytes|tarfile\.ReadError)"},
       {"image_decode", "bad_training_data", Role::symptom, 0.55,
        R"(cannot identify image file|image file is truncated|Corrupt JPEG data|UnidentifiedImageError|libpng error|Premature end of JPEG|cv2\.error: .*!_src\.empty\(\)|\(-215:Assertion failed\) !_?(?:src|img|ssize)\.empty)"},
       {"unicode_decode", "bad_training_data", Role::symptom, 0.5,
@@ -96,11 +96,12 @@ std::vector<SignatureRow> program_rows() {
        R"(num_samples should be a positive integer value, but got num_samples=0)"},
       {"iterator_end", "dataset_too_small", Role::symptom, 0.3,
        R"(ZeroDivisionError: .*modulo by zero|len\(\w*dataloader\)\s*==? ?0|Train dataset has no)"},
-      {"loss_nan", "loss_diverged", Role::primary, 0.75,
-       R"re((?i)loss(?:: |=|:| = |': )(?:nan|inf)\b|non-finite loss|Function '\S+' returned nan values|NaN or Inf found in|found (?:nan|inf) or (?:nan|inf)|There are (?:NAN|INF) or (?:NAN|INF)|numerics: .*(?:NaN|Inf))re"},
+      {"loss_nan",
+       "loss_diverged", Role::primary, 0.75, R"re((?i)loss(?:: |=|:| = |': )(?:nan|inf)\b|non-finite loss|Function '\S+' returned nan values|NaN or Inf found in|found (?:nan|inf) or (?:nan|inf)|There are (?:NAN|INF) or (?:NAN|INF)|numerics: .*(?:NaN|Inf))re"},
       {"loss_is_nan", "loss_diverged", Role::primary, 0.75,
        R"((?i)loss\b.{0,40} (?:is|are|was|became) (?:nan|inf|infinite)\b)"},
-      {"loss_scale_floor", "loss_diverged", Role::primary, 0.7, R"((?i:minimum loss scale reached|loss is probably exploding)|Current loss scale already at minimum|loss scale.*(?:0\.0*1?\b.*minimum)|Loss scaler reducing loss scale to (?:0|1e-))"},
+      {"loss_scale_floor", "loss_diverged", Role::primary, 0.7,
+       R"((?i:minimum loss scale reached|loss is probably exploding)|Current loss scale already at minimum|loss scale.*(?:0\.0*1?\b.*minimum)|Loss scaler reducing loss scale to (?:0|1e-))"},
       {"cuda_fork", "bad_configuration", Role::primary, 0.85,
        R"(Cannot re-initialize CUDA in forked subprocess|CUDA error\(3\), initialization error|cudaErrorInitializationError)"},
   };

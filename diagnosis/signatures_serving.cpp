@@ -21,6 +21,8 @@ std::vector<SignatureRow> language_model_rows() {
        R"(Please try to increase --mem-fraction-static|Not enough memory\. Please try|KV cache pool is full|Out of memory\. Try to lower your)"},
       {"sglang_child_failed", "process_failed", Role::generic, 0.3,
        R"(Received sigquit from a child proce|Scheduler hit an exception|Subprocess .* crashed with exit code)"},
+      {"server_watchdog", "stalled", Role::primary, 0.8,
+       R"(\[CRITICAL\] WORKER TIMEOUT|Watchdog timeout \(self\.watchdog_timeout)"},
       {"serving_request_failed", "process_failed", Role::note, 0.2,
        R"(500 Internal Server Error|"errorCode": ?500)"},
   };
@@ -48,6 +50,8 @@ std::vector<SignatureRow> inference_rows() {
        R"(as no supported devices found|Device with "\w+" name is not registered|No device with \w+ name is registered)"},
       {"openvino_no_file", "missing_file", Role::primary, 0.85,
        R"(Could not open the file: |Unable to read the model: .* Please check that model format|Model file .* cannot be opened|Empty weights data in bin file)"},
+      {"openvino_memory", "gpu_out_of_memory", Role::primary, 0.85,
+       R"(Exceeded max size of memory (?:object )?allocation)"},
       {"cubecl_memory", "gpu_out_of_memory", Role::primary, 0.85,
        R"(No (?:memory )?pool (?:handles allocation of size|big enough to reserve)|failed to reserve \d+ bytes of device memory|can't allocate buffer of size)"},
       {"cubecl_channel", "native_exception", Role::consequence, 0.2,

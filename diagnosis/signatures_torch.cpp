@@ -44,7 +44,7 @@ std::vector<SignatureRow> torch_memory_rows() {
        R"(cudaErrorMemoryAllocation|CUDA_ERROR_OUT_OF_MEMORY|CUDA (?:error|driver error|failure)[^:]*: ?(?:2 )?'?out of memory|cudaMalloc failed: out of memory|DriverError\(CUDA_ERROR_OUT_OF_MEMORY)"},
       {"cublas_alloc", "gpu_out_of_memory", Role::primary, 0.6, R"(CUBLAS_STATUS_ALLOC_FAILED)"},
       {"tensorrt_oom", "gpu_out_of_memory", Role::primary, 0.8,
-       R"(\[TRT\].*(?:OutOfMemory|out of memory)|Requested amount of GPU memory \(\d+ bytes\) could not be allocated)"},
+       R"(\[TRT\].*(?:OutOfMemory|out of memory)|Error Code \d+: OutOfMemory|Requested amount of GPU memory \(\d+ bytes\) could not be allocated)"},
       {"onnxruntime_oom", "gpu_out_of_memory", Role::primary, 0.75,
        R"(onnxruntime.*(?:Failed to allocate memory for requested buffer of size|BFCArena|CUDA failure 2))"},
       {"tf_oom", "gpu_out_of_memory", Role::primary, 0.7,

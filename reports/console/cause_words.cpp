@@ -39,7 +39,7 @@ constexpr Row kRows[] = {
      "失败而发出，或来自批处理系统、容器运行时、关机或人。"},
     {"preempted_or_evicted", "调度器收回了机器（抢占、驱逐或节点故障）。"},
     {"storage_limit_evicted",
-     "Pod 写入节点本地磁盘的数据超过了上限而被驱逐：检查点、缓存、日志和 emptyDir "
+     "Pod 写入节点本地磁盘的数据超过了上限或磁盘容量而被驱逐：检查点、缓存、日志和 emptyDir "
      "卷都计算在内，与内存无关。"},
     {"time_limit", "达到了作业的时间上限。"},
     {"terminal_hangup", "终端或 ssh 连接关闭，运行随之结束（SIGHUP）。"},
@@ -74,6 +74,8 @@ constexpr Row kRows[] = {
     {"gpu_arch_unsupported", "框架没有适用于这一代 GPU 的代码。"},
     {"cuda_library_missing", "无法加载 CUDA、cuDNN 或 NCCL 库。"},
     {"cuda_library_error", "cuDNN 或 cuBLAS 出错：多为版本与框架或显卡不符，或在库内用尽了显存。"},
+    {"host_hardware_fault",
+     "主机的内存或处理器有故障：内核遇到不可纠正的错误，并终止了使用该内存页的进程。"},
     {"gpu_fault", "GPU 或其链路故障：Xid 事件、不可纠正的显存错误，或显卡从总线上掉线。"},
     {"gpu_kernel_fault", "GPU 上的内核访问了不属于它的内存或断言失败；该进程此后的一切都会失败。"},
     {"label_out_of_range", "标签或索引大于类别数：字典、头部大小与标签不匹配。"},
