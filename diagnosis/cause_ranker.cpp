@@ -28,6 +28,7 @@ struct Recovery {
 };
 constexpr Recovery kRecoveries[] = {{"paddle_store_retry", "paddle_store_connected"},
                                     {"kernel_nfs", "kernel_nfs_ok"},
+                                    {"kube_unschedulable", "kube_scheduled"},
                                     {"onnx_provider", "onnx_fallback"},
                                     {"cuda_library", "onnx_fallback"},
                                     {"c_no_such_file", "onnx_fallback"}};

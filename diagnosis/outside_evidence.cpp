@@ -90,7 +90,7 @@ void CauseRanker::weigh_kernel_kill(const Finding& finding, Clue& clue) const {
       }
     }
   }
-  if (!is_training_process(name)) clue.weight *= 0.4;
+  if (!is_training_process(name)) clue.weight *= 0.25;
 }
 
 // Kernel lines of another kill: long before or after the SIGKILL that the logs tell of. Another pid

@@ -13,7 +13,7 @@ namespace {
 std::vector<SignatureRow> pod_rows() {
   return {
       {"kube_storage_limit", "storage_limit_evicted", Role::proof, 0.95,
-       R"(ephemeral local storage usage exceeds the total limit|exceeded its local ephemeral storage limit|low on resource: ephemeral-storage|Usage of EmptyDir volume .* exceeds the limit)"},
+       R"(ephemeral local storage usage exceeds the total limit|exceeded its local ephemeral storage limit|low on resource: ephemeral-storage|must evict pod\(s\) to reclaim" resourceName="(?:ephemeral|nodefs)|Usage of EmptyDir volume .* exceeds the limit)"},
       {"kube_liveness", "terminated_from_outside", Role::primary, 0.75,
        R"(failed (?:liveness|startup) probe, will be restarted)"},
       {"kube_backoff", "process_failed", Role::generic, 0.4,
@@ -24,6 +24,8 @@ std::vector<SignatureRow> pod_rows() {
        R"(Insufficient (?:nvidia\.com/gpu|amd\.com/gpu|nvidia\.com/mig))"},
       {"kube_unschedulable", "preempted_or_evicted", Role::symptom, 0.3,
        R"(nodes are available: .*(?:Insufficient (?:memory|cpu)|untolerated taint))"},
+      {"kube_scheduled", "preempted_or_evicted", Role::note, 0.1,
+       R"(Successfully assigned \S+ to|Started container)"},
       {"kube_preempted", "preempted_or_evicted", Role::proof, 0.9,
        R"(Preempted by (?:pod )?\S+ on node|TaintManagerEviction|DeletionByTaintManager|NodeShutdown|Pod was terminated in response to imminent node shutdown)"},
       {"cgroup_events_oom", "cgroup_out_of_memory", Role::proof, 0.85,
@@ -39,7 +41,7 @@ std::vector<SignatureRow> storage_rows() {
   return {
       {"kernel_nfs_ok", "storage_failure", Role::note, 0.1, R"(nfs: server \S+ OK)"},
       {"kernel_lustre", "storage_failure", Role::primary, 0.85,
-       R"(LustreError: .*(?:failed: rc = -1\d\d|This client was evicted|rc -1[01]\d)|Lustre: .*(?:Connection to \S+ .*was lost|Request sent has (?:failed|timed out)))"},
+       R"(LustreError: .*(?:failed: rc = -1\d\d|This client was evicted|rc -1[01]\d)|beegfs: .*Communication error|mmfs: .*(?:lost|Disk failure)|Lustre: .*(?:Connection to \S+ .*was lost|Request sent has (?:failed|timed out)))"},
       {"kernel_ceph", "storage_failure", Role::primary, 0.85,
        R"((?:libceph|ceph): .*(?:mds\d+ (?:hung|caps stale|reconnect denied|closed our session|session (?:lost|blocklisted|blacklisted))|osd\d+ (?:down|.*socket closed)|mon\d+ .*session lost))"},
       {"eshutdown", "storage_failure", Role::primary, 0.85,

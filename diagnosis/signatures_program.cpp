@@ -57,7 +57,7 @@ std::vector<SignatureRow> resource_rows() {
 std::vector<SignatureRow> program_rows() {
   return {
       {"no_such_file", "missing_file", Role::primary, 0.8,
-       R"(FileNotFoundError|\[Errno 2\] No such file|NotADirectoryError|IsADirectoryError|NotFound, message: "No such file|os error 2\b|(?i:label_file|dict|config)\S* .*not (?:exist|found)|Error: .*\bnot find \S+\.\w)"},
+       R"(FileNotFoundError|\[Errno 2\] No such file|NotADirectoryError|IsADirectoryError|NotFound, message: "No such file|os error 2\b|(?i:label_file|dict|config)\S* .*not (?:exist|found)|Error: .*\bnot find \S+\.\w|(?:unable to|cannot|could not) find '/)"},
       {"c_no_such_file", "missing_file", Role::symptom, 0.55,
        R"(: No such file or directory|没有那个文件或目录|AssertionError: .*(?:does not exist|doesn't exist|not exist)|(?:path|file|folder|directory) \S+ (?:does not|doesn't|not) exist)"},
       {"download_failed", "missing_file", Role::primary, 0.75,
@@ -75,7 +75,7 @@ std::vector<SignatureRow> program_rows() {
       {"tls_block", "library_conflict", Role::primary, 0.9,
        R"(cannot allocate memory in static TLS block)"},
       {"argparse", "bad_configuration", Role::primary, 0.9,
-       R"(error: (?:unrecognized arguments|the following arguments are required|argument \S+: (?:invalid|expected|not allowed))|error: (?:unexpected argument|a value is required)|There are not enough slots available|Missing key \S+\s*full_key)"},
+       R"(error: (?:unrecognized arguments|the following arguments are required|argument \S+: (?:invalid|expected|not allowed))|error: (?:unexpected argument|a value is required)|There are not enough slots available|detected an attempt to run as root|Missing key \S+\s*full_key)"},
       {"yaml_error", "bad_configuration", Role::primary, 0.92,
        R"(yaml\.(?:scanner|parser|constructor|composer|reader)\.\w*Error|while (?:scanning|parsing) a (?:block|flow|simple|quoted)|mapping values are not allowed here)"},
       {"json_error", "bad_configuration", Role::symptom, 0.6,
@@ -96,8 +96,8 @@ std::vector<SignatureRow> program_rows() {
        R"(num_samples should be a positive integer value, but got num_samples=0)"},
       {"iterator_end", "dataset_too_small", Role::symptom, 0.3,
        R"(ZeroDivisionError: .*modulo by zero|len\(\w*dataloader\)\s*==? ?0|Train dataset has no)"},
-      {"loss_nan",
-       "loss_diverged", Role::primary, 0.75, R"re((?i)loss(?:: |=|:| = |': )(?:nan|inf)\b|non-finite loss|Function '\S+' returned nan values|NaN or Inf found in|found (?:nan|inf) or (?:nan|inf)|There are (?:NAN|INF) or (?:NAN|INF)|numerics: .*(?:NaN|Inf))re"},
+      {"loss_nan", "loss_diverged", Role::primary, 0.75,
+       R"re((?i)loss(?:: |=|:| = |': )(?:nan|inf)\b|non-finite loss|Function '\S+' returned nan values|NaN or Inf found in|found (?:nan|inf) or (?:nan|inf)|There are (?:NAN|INF) or (?:NAN|INF)|numerics: .*(?:NaN|Inf))re"},
       {"loss_is_nan", "loss_diverged", Role::primary, 0.75,
        R"((?i)loss\b.{0,40} (?:is|are|was|became) (?:nan|inf|infinite)\b)"},
       {"loss_scale_floor", "loss_diverged", Role::primary, 0.7,

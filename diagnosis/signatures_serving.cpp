@@ -50,6 +50,8 @@ std::vector<SignatureRow> inference_rows() {
        R"(as no supported devices found|Device with "\w+" name is not registered|No device with \w+ name is registered)"},
       {"openvino_no_file", "missing_file", Role::primary, 0.85,
        R"(Could not open the file: |Unable to read the model: .* Please check that model format|Model file .* cannot be opened|Empty weights data in bin file)"},
+      {"model_version", "bad_configuration", Role::primary, 0.75,
+       R"(Unsupported (?:operator|model IR) version|(?:[Oo]pset|IR) version \d+ is not supported|[Uu]nsupported ONNX opset)"},
       {"openvino_memory", "gpu_out_of_memory", Role::primary, 0.85,
        R"(Exceeded max size of memory (?:object )?allocation)"},
       {"cubecl_memory", "gpu_out_of_memory", Role::primary, 0.85,

@@ -84,7 +84,7 @@ std::vector<SignatureRow> nccl_rows() {
       {"nccl_watchdog", "collective_timeout", Role::symptom, 0.85,
        R"(Watchdog caught collective operation timeout|WorkNCCL\(.*\) ran for \d+ milliseconds before timing out|Some NCCL operations have failed or timed out|Timeout at NCCL work|collective operation timeout: Work)"},
       {"nccl_heartbeat", "collective_timeout", Role::symptom, 0.6,
-       R"(Heartbeat monitor timed out|Process group watchdog thread terminated|Received a (?:global )?(?:dump|timeout) signal (?:from|due to))"},
+       R"(Heartbeat monitor timed out|watchdog got stuck for \d+ seconds|Process group watchdog thread terminated|Received a (?:global )?(?:dump|timeout) signal (?:from|due to))"},
       {"nccl_init_last", "nccl_init_hang", Role::at_end, 0.6,
        R"(NCCL INFO (?:Connected all (?:rings|trees)|Channel \d+/\d+ ?:|comm 0x\w+ rank \d+ nranks \d+.*Init START|Bootstrap ?: Using|Trees \[))"},
       {"torch_barrier_warning", "nccl_init_hang", Role::note, 0.2,
@@ -93,8 +93,8 @@ std::vector<SignatureRow> nccl_rows() {
        R"(Detected mismatch between collectives on ranks|Collectives differ in the following aspects|RuntimeError: Detected mismatch|[Mm]ismatch in collective)"},
       {"torch_shape_ranks", "rank_mismatch", Role::primary, 0.85,
        R"(DDP expects same model across all ranks|Params? .* (?:has|have) different (?:sizes|shapes) .*across|appears not to match (?:strides|sizes) of the same param in process 0|invalid (?:rank|world_?size)|rank .* (?:must be|should be) (?:less than|in) .*world|trainer_?id .*(?:out of range|>=))"},
-      {"torch_unused", "unused_parameters",
-       Role::primary, 0.93, R"(Expected to have finished reduction in the prior iteration|find_unused_parameters=True|parameters (?:that )?were not used in producing loss|[Tt]here are unused parameters|Error happened, when parameter\[)"},
+      {"torch_unused",
+       "unused_parameters", Role::primary, 0.93, R"(Expected to have finished reduction in the prior iteration|find_unused_parameters=True|parameters (?:that )?were not used in producing loss|[Tt]here are unused parameters|Error happened, when parameter\[)"},
   };
 }
 
@@ -106,6 +106,8 @@ std::vector<SignatureRow> rendezvous_rows() {
        R"(pair\.cc:\d+\] (?:Connection closed by peer|[Rr]ead error|[Ww]rite error|Socket closed)|gloo::IoException|(?:Connection reset|Broken pipe|Connection closed) by peer \[)"},
       {"mpi_lost_daemon", "peer_lost", Role::primary, 0.8,
        R"((?:ORTE|PRTE|PMIx) has lost communication|lost communication with a remote daemon)"},
+      {"mpi_no_daemon", "rendezvous_failed", Role::primary, 0.75,
+       R"(unable to reliably start one or more daemons|Host key verification failed|Permission denied \(publickey)"},
       {"gloo_mesh", "rendezvous_failed", Role::primary, 0.75,
        R"([Gg]loo connectFullMesh failed|gloo.*connect .*(?:Connection refused|timed out)|[Cc]onnect(?:ion)? \[\S+\]:\d+: Connection refused|SO_ERROR: Connection refused)"},
       {"gloo_interface", "nccl_network", Role::primary, 0.8,
