@@ -235,6 +235,7 @@ void CauseRanker::hear_log(int index) {
     clue.line = {log.file, line.number, line.text};
     clue.when = line.when;
     clue.dated = line.dated;
+    clue.went_on = log.finished || finding->progress_after > 0 || finding->lines_after > 2;
     if (finding->count > 1) clue.line.text += fmt::format("   ({} such lines)", finding->count);
     clues_.push_back(std::move(clue));
   }
@@ -388,13 +389,11 @@ void CauseRanker::doubt_remarks() {
                        });
   for (Clue& clue : clues_) {
     if (clue.file < 0 || !is_remark(clue)) continue;
-    const LogScan& log = logs_[static_cast<std::size_t>(clue.file)];
-    const bool went_on = log.finished || log.lines - clue.line.line > 2;
     const bool other_root = std::any_of(clues_.begin(), clues_.end(), [&](const Clue& other) {
       return !is_remark(other) && tier(other.role) >= 3 && other.weight >= 0.4 &&
              other.cause != clue.cause && !produces(clue.cause->name, other.cause->name);
     });
-    if (failing ? other_root : went_on) clue.weight *= 0.2;
+    if (failing ? other_root : clue.went_on) clue.weight *= 0.2;
   }
 }
 

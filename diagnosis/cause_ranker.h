@@ -25,6 +25,7 @@ struct Clue {
   std::optional<int> rank{};
   bool explained = false;  // a stronger clue produces it
   bool dated = false;      // `when` is the line's own
+  bool went_on = false;    // the program worked on after it
 };
 
 // 4 who killed whom, 3 a root cause in its own words, 2 a symptom, 1 says little, 0 no cause.

@@ -38,6 +38,8 @@ std::vector<SignatureRow> inference_rows() {
        R"(AssertionError: .* is not exists?|The (?:model|pipeline|config) .{0,80}(?:could not be found|does not exist))"},
       {"onnx_bad_model", "checkpoint_damaged", Role::primary, 0.85,
        R"(INVALID_PROTOBUF|Protobuf parsing failed|ModelProto does not have a graph)"},
+      {"tensorrt_plan", "checkpoint_mismatch", Role::primary, 0.75,
+       R"(engine plan file is (?:generated on an incompatible device|not compatible))"},
       {"onnx_no_model", "missing_file", Role::primary, 0.9,
        R"(NO_SUCHFILE|Load model .* failed\. File doesn't exist)"},
       {"onnx_input", "bad_configuration", Role::primary, 0.7,

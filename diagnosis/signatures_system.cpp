@@ -77,7 +77,7 @@ std::vector<SignatureRow> guard_rows() {
       {"pbs_lsf_memory", "cgroup_out_of_memory", Role::proof, 0.93,
        R"(TERM_MEMLIMIT: job killed|PBS: job killed: (?:mem|vmem) \S+ exceeded limit|exceeded resource limit.*memory)"},
       {"slurm_time_limit", "time_limit", Role::proof, 0.96,
-       R"((?:CANCELLED AT .*)?DUE TO TIME LIMIT|\bTIMEOUT +\d+:\d+|TERM_RUNLIMIT: job killed|PBS: job killed: walltime|^timeout: sending signal \S+ to command)"},
+       R"((?:CANCELLED AT .*)?DUE TO TIME LIMIT|active longer than specified deadline|\bTIMEOUT +\d+:\d+|TERM_RUNLIMIT: job killed|PBS: job killed: walltime|^timeout: sending signal \S+ to command)"},
       {"slurm_preempted", "preempted_or_evicted", Role::proof, 0.95,
        R"(CANCELLED AT .*DUE TO (?:PREEMPTION|NODE FAILURE|JOB REQUEUE)|\bPREEMPTED +\d+:\d+|(?i:\bthe node was low on resource: (?:inodes|pid))|(?i:\bspot (?:instance )?(?:interruption|termination|reclaim)|instance (?:is being|was|has been|will be) (?:preempted|terminated|reclaimed)))"},
       {"systemd_stop_timeout", "terminated_from_outside", Role::proof, 0.85,

@@ -62,6 +62,7 @@ TEST(Diagnosis, LogsToldBeforeTheRulesWereRead) {
   expect_accepted("../diagnosis/learn_cases.txt", 100);
   expect_accepted("../diagnosis/set_aside_cases.txt", 80);
   expect_accepted("../diagnosis/third_cases.txt", 50);
+  expect_accepted("../diagnosis/fourth_cases.txt", 35);
 }
 
 TEST(Diagnosis, ASupervisorsKillIsNotMemory) {
