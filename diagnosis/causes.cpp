@@ -24,7 +24,7 @@ std::vector<CauseRow> resource_causes() {
         "fewer ranks: --nproc_per_node halved; each rank has its own workers",
         "smaller batch: Train.loader.batch_size_per_card and Train.sampler.first_bs halved",
         "read the data from LMDB, so that no worker holds the whole label list",
-        "docker run --memory=... or more RAM, if ocrtune plan says that the run needs it"}},
+        "docker run --memory=... or more RAM; ocrtune tune shows the peak of each setting"}},
       {"cgroup_out_of_memory",
        kFailure,
        "out_of_memory",

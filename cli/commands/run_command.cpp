@@ -190,8 +190,10 @@ void print_end(const SuperviseOptions& options, const SuperviseEnd& end) {
   int number = 0;
   for (const AttemptSummary& attempt : end.attempts) {
     std::printf("%s\n",
-                fmt::format("{}. {} after {}, {} at most{}{}", ++number, attempt.ending,
-                            format_duration(attempt.seconds), format_bytes(attempt.peak_bytes),
+                fmt::format("{}. {} after {}, {}{}{}", ++number, attempt.ending,
+                            format_duration(attempt.seconds),
+                            attempt.peak_bytes == 0 ? "memory not sampled"
+                                                    : format_bytes(attempt.peak_bytes) + " at most",
                             attempt.cause.empty() ? "" : "; " + attempt.cause,
                             attempt.change.empty() ? "" : "; next: " + attempt.change)
                     .c_str());

@@ -116,6 +116,18 @@ std::string launch_knobs(const TuneResult& result) {
   return knobs_text(result.recommendation.knobs, inert_names(result));
 }
 
+Bilingual recipe_note(const RunRecord& run) {
+  const RunOptions& asked = run.options;
+  const bool trains = asked.command.empty() ? !asked.infers() : asked.preset == "paddleocr";
+  const Knobs& used = run.result.baseline.knobs;
+  const Knobs& found = run.result.recommendation.knobs;
+  if (!trains || used.nproc * used.batch == found.nproc * found.batch) return {};
+  return phrase(
+      "global batch (nproc x batch) {} instead of {}: scale the learning rate with it, linearly "
+      "for SGD, by the square root for Adam",
+      {fmt::format("{}", found.nproc * found.batch), fmt::format("{}", used.nproc * used.batch)});
+}
+
 std::vector<Reason> further_reasons(const Recommendation& recommended) {
   constexpr ReasonCode kSaid[] = {ReasonCode::ran_times, ReasonCode::times_the_baseline,
                                   ReasonCode::peak_of_limit, ReasonCode::peak_without_limit,

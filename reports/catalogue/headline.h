@@ -25,6 +25,9 @@ Bilingual subject(const RunRecord& run);
 
 // The knobs of the recommended setting, less those that were found to change nothing.
 std::string launch_knobs(const TuneResult& result);
+// What the recommendation changes in a training recipe: its global batch; empty: nothing.
+Bilingual recipe_note(const RunRecord& run);
+
 // The recommendation's reasons, less those that its figures say: rate, gain, memory, ties.
 std::vector<Reason> further_reasons(const Recommendation& recommended);
 const char* baseline_phrase(const RunOptions& options);  // "your setting", "a plain start", ...

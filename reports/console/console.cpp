@@ -18,7 +18,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr int kMaxSummaryLines = 25;
+constexpr int kMaxSummaryLines = 30;
 constexpr int kLabelWidth = 9;
 constexpr int kMaxLines = 4;  // of one label; our own sentences are shorter
 
@@ -124,8 +124,7 @@ void add_answer(Lines& lines, const RunRecord& run) {
   if (!recommended.env.empty()) lines.whole("env", environment_text(recommended));
   if (!recommended.command.empty()) lines.whole("command", recommended.command);
   if (run.options.command.empty() && !run.options.infers() && !recommended.command.empty()) {
-    lines.add("",
-              "(the same setting for PaddleOCR, not measured; put your own file for CONFIG.yml)");
+    lines.add("", "(the same setting for PaddleOCR, not measured)");
   }
   if (run.options.on_gpus()) lines.whole("gpus", gpus_text(run));
   lines.add("rate", fmt::format("{} {}, {}", rate_text(recommended.samples_per_second),
@@ -133,7 +132,7 @@ void add_answer(Lines& lines, const RunRecord& run) {
   if (!result.inconclusive.empty()) lines.whole("open", sentence(result.inconclusive));
   if (!run.options.slo.empty()) {
     const auto slo = parse_slo(run.options.slo);
-    if (slo) lines.add("promise", slo_target(*slo));
+    if (slo) lines.add("target", slo_target(*slo));
   }
   if (result.baseline.trials > 0) {
     const char* whose = baseline_phrase(run.options);
@@ -155,6 +154,8 @@ void add_answer(Lines& lines, const RunRecord& run) {
                : fmt::format("peak {} of {}{}, {:.0f} % free", format_bytes(recommended.peak_bytes),
                              format_bytes(recommended.limit_bytes),
                              run.options.on_gpus() ? " on the fullest GPU" : "", free * 100));
+  const std::string recipe = recipe_note(run).english;
+  if (!recipe.empty()) lines.add("recipe", recipe);
   if (!result.certificate.empty()) lines.add("certain", sentence(result.certificate));
   std::vector<std::string> ties;
   for (const SettingSummary& tie : result.ties) {

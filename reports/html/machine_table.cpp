@@ -151,8 +151,8 @@ const std::vector<Phrase>& machine_table() {
        "减小 batch size：Train.loader.batch_size_per_card 与 Train.sampler.first_bs 减半"},
       {"read the data from LMDB, so that no worker holds the whole label list",
        "从 LMDB 读取数据，使加载进程不必各自保存整个标签列表"},
-      {"docker run --memory=... or more RAM, if ocrtune plan says that the run needs it",
-       "若 ocrtune plan 表明确有需要，使用 docker run --memory=... 或增加内存"},
+      {"docker run --memory=... or more RAM; ocrtune tune shows the peak of each setting",
+       "使用 docker run --memory=... 或增加内存；ocrtune tune 会给出每个配置的峰值"},
       {"The memory limit of the container, pod, job or unit was reached and the kernel killed a "
        "process inside it; the host itself may still have had memory to spare.",
        "达到了容器、Pod、作业或单元的内存上限，内核终止了其中一个进程；主机本身可能仍有空闲内存。"},

@@ -133,8 +133,11 @@ std::string memory_fact(const RunRecord& run) {
 }
 
 // What the figures above do not say: certainty, the next experiment, remarks.
-std::string remark_facts(const TuneResult& result) {
-  std::string facts;
+std::string remark_facts(const RunRecord& run) {
+  const TuneResult& result = run.result;
+  const Bilingual recipe = recipe_note(run);
+  std::string facts =
+      recipe.english.empty() ? "" : fact_html("Training recipe", "", say_text(recipe));
   const auto add = [&](const char* label, const Reason& reason) {
     if (!reason.empty()) facts += fact_html(label, "", say(reason));
   };
@@ -255,7 +258,7 @@ std::string answer_section(const RunRecord& run) {
   }
   if (!recommended.env.empty()) blocks += copy_block("Environment", "env", env_lines(recommended));
   const std::string facts = rate_fact(run) + gain_fact(run) + rules_fact(result) +
-                            memory_fact(run) + gpus_fact(run) + remark_facts(result);
+                            memory_fact(run) + gpus_fact(run) + remark_facts(run);
   html += fmt::format("<div class=\"blocks\">{}</div><dl class=\"facts\">{}</dl>\n", blocks, facts);
   return section_html("answer", "Answer", html + ties_list(result) + close_list(result), css);
 }

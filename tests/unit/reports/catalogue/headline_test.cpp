@@ -93,6 +93,24 @@ TEST(Headline, StandsFirstInConsolePageAndJson) {
   }
 }
 
+TEST(RecipeNote, AChangedGlobalBatchIsSaid) {
+  RunRecord run = sample_run();
+  run.options.mode = "train";
+  run.options.command.clear();
+  run.result.baseline.knobs.nproc = 1;
+  run.result.baseline.knobs.batch = 8;
+  run.result.recommendation.knobs.nproc = 2;
+  run.result.recommendation.knobs.batch = 64;
+  EXPECT_THAT(recipe_note(run).english, HasSubstr("128 instead of 8"));
+  EXPECT_THAT(console_summary(run, 300, false), HasSubstr("128 instead of 8"));
+  EXPECT_THAT(page_html(run), HasSubstr("128 instead of 8"));
+  run.result.recommendation.knobs.batch = 4;
+  EXPECT_EQ(recipe_note(run).english, "");
+  run.result.recommendation.knobs.batch = 64;
+  run.options.mode = "infer";
+  EXPECT_EQ(recipe_note(run).english, "");
+}
+
 TEST(Subject, SaysWhatWasMeasured) {
   RunRecord run = sample_run();
   run.options.command.clear();

@@ -25,7 +25,7 @@ TEST(Console, AnswersOnOneScreen) {
   const RunRecord run = sample_run();
   for (const int width : {60, 80, 120, 200}) {
     const auto lines = lines_of(console_summary(run, width, false));
-    EXPECT_LE(lines.size(), width >= 80 ? 30u : 40u);
+    EXPECT_LE(lines.size(), width >= 80 ? 35u : 45u);
     for (const std::string& line : lines) {
       if (starts_with(line, "command") || starts_with(line, "env")) continue;
       if (starts_with(line, "launch")) continue;
