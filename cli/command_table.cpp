@@ -47,8 +47,12 @@ const std::vector<Command> kTable = {
     {"report", kFind, "Write the page and the tables of a stored run, or compare two runs",
      "ocrtune report last --html report.html --csv tables\n"
      "ocrtune report last --html report.html --with plan.json --with slo.json\n"
-     "ocrtune report 2026-11-20-0a3f9 2026-11-21-77e01 --html compared.html",
+     "ocrtune report 2026-11-20-0a3f9 2026-11-21-77e01 --html compared.html\n"
+     "ocrtune report --all --html pages/index.html",
      "", declare_report},
+    {"rm", kFind, "Remove runs from the store", "ocrtune rm first-try 2026-11-20",
+     "A run is named by its name, its id or the beginning of it. A run that is being measured\n"
+     "stays. Exit code: 0 all removed, 2 or 3 none of them.", declare_rm},
     {"export", kLaunch, "Write a recommendation as a file for Docker, Slurm, systemd or Kubernetes",
      "ocrtune export last --format sbatch --out train.sbatch\n"
      "ocrtune export last --format compose > compose.yml",

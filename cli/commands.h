@@ -57,6 +57,7 @@ CommandRun declare_probe(Flags& flags);
 CommandRun declare_rank_exec(Flags& flags);
 CommandRun declare_replay(Flags& flags);
 CommandRun declare_report(Flags& flags);
+CommandRun declare_rm(Flags& flags);
 CommandRun declare_run(Flags& flags);
 CommandRun declare_show(Flags& flags);
 CommandRun declare_slo(Flags& flags);

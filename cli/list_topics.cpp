@@ -7,11 +7,13 @@
 #include "core/models/model.h"
 #include "diagnosis/causes.h"
 #include "diagnosis/signatures.h"
+#include "reports/catalogue/verdict.h"
 #include "reports/export/deployment.h"
 #include "trial/knobs.h"
 #include "trial/logs/log_reader.h"
 #include "trial/workloads/command/command_preset.h"
 #include "tuner/search/search.h"
+#include "tuner/session/session.h"
 #include "tuner/store/program_versions.h"
 #include "tuner/store/store.h"
 
@@ -128,10 +130,13 @@ Result<Table> runs(const std::string& database) {
       Store::open(database.empty() ? Store::default_path() : database, Store::Mode::read);
   if (!store) return store.error();
   const auto listings = OCRTUNE_TRY((*store)->list_runs());
-  Table table({"run", "started", "state", "trials", "host", "command"});
+  Table table({"run", "name", "started", "state", "trials", "verdict", "host", "command"});
   for (const RunListing& run : listings) {
-    table.add_row(
-        {run.id, run.started, run.state, std::int64_t{run.trials}, run.host, run.command_line});
+    // A run of a version that knew other strategies has no verdict here.
+    const auto judged = judged_run(**store, run.id);
+    table.add_row({run.id, run.name, run.started, run.state, std::int64_t{run.trials},
+                   judged ? verdict_name(*judged) : std::string("unknown"), run.host,
+                   run.command_line});
   }
   return table;
 }

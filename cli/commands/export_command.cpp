@@ -51,7 +51,8 @@ Result<int> export_run(const ExportFlags& flags) {
 
 CommandRun declare_export(Flags& cli) {
   auto flags = std::make_shared<ExportFlags>();
-  cli.argument("run", flags->run, "Id of the run or its beginning").from_list("runs");
+  cli.argument("run", flags->run, "Name or id of the run, or the beginning of its id")
+      .from_list("runs");
   cli.option("--format", flags->format, "FORMAT", "Write this kind of file")
       .from_list("export-formats")
       .require("say which kind of file, for example: ocrtune export last --format sbatch");

@@ -10,9 +10,13 @@
 #include "cli/commands/stored_run.h"
 #include "cli/shell/output_folder.h"
 #include "cli/shell/terminal.h"
+#include "reports/catalogue/headline.h"
+#include "reports/export/run_index.h"
 #include "reports/html/page.h"
 #include "reports/html/page_comparison.h"
 #include "reports/report_files.h"
+#include "tuner/session/session.h"
+#include "tuner/store/store.h"
 #include "tuner/verdict/comparison.h"
 
 namespace ocrtune {
@@ -24,6 +28,7 @@ struct ReportFlags {
   std::string other_database;
   std::string language = "auto";
   std::vector<std::string> with;
+  bool all = false;
 };
 
 // Where the reader should look is said on stderr: stdout holds answers only.
@@ -80,14 +85,56 @@ Result<int> report(const ReportFlags& flags) {
   return kExitOk;
 }
 
+IndexRow index_row(const RunRecord& run) {
+  IndexRow row{run.id,
+               run.name,
+               run.started,
+               subject(run).english,
+               verdict_name(run),
+               headline(run).sentence.english,
+               "",
+               run.id + ".html"};
+  if (run.result.found) {
+    row.rate =
+        rate_text(run.result.recommendation.samples_per_second) + " " + rate_unit(run.options);
+  }
+  return row;
+}
+
+// The index and, beside it, a page for each run.
+Result<int> report_all(const ReportFlags& flags) {
+  const std::string index = flags.html.empty() ? "ocrtune-reports/index.html" : flags.html;
+  const auto store = OCRTUNE_TRY(Store::open(
+      flags.database.empty() ? Store::default_path() : flags.database, Store::Mode::read));
+  const auto listings = OCRTUNE_TRY(store->list_runs());
+  OCRTUNE_TRY(make_output_folder(parent_path(index)));
+  std::vector<IndexRow> rows;
+  for (const RunListing& listing : listings) {
+    const auto run = judged_run(*store, listing.id);
+    if (!run) {
+      rows.push_back({listing.id, listing.name, listing.started, listing.command_line, "unknown",
+                      run.error().what, "", ""});
+      continue;
+    }
+    rows.push_back(index_row(*run));
+    OCRTUNE_TRY(write_file(join_path(parent_path(index), rows.back().link),
+                           page_html(*run, PageOptions{flags.language, nullptr, {}})));
+  }
+  OCRTUNE_TRY(write_file(index, run_index_html(rows)));
+  say_written(index);
+  return kExitOk;
+}
+
 }  // namespace
 
 CommandRun declare_report(Flags& cli) {
   auto flags = std::make_shared<ReportFlags>();
   cli.argument("runs", flags->runs,
-               "Id of the run or its beginning (the last if left out); with two, the second is "
+               "Name or id of the run, or the beginning of its id (the last if left out); with "
+               "two, the second is "
                "compared with the first")
       .from_list("runs");
+  cli.toggle("--all", flags->all, "Write an index of all runs, with a page for each beside it");
   cli.option("--html", flags->html, "FILE", "Write the page to this file").file();
   cli.option("--csv", flags->csv, "DIR", "Write trials.csv, summary.csv, ... to this folder")
       .folder();
@@ -104,7 +151,11 @@ CommandRun declare_report(Flags& cli) {
     if (flags->runs.size() > 2) {
       return Error{ErrorKind::usage, "at most two runs can be compared (ocrtune report --help)"};
     }
-    return report(*flags);
+    if (!flags->all) return report(*flags);
+    if (!flags->runs.empty() || !flags->csv.empty() || !flags->with.empty() || flags->html == "-") {
+      return Error{ErrorKind::usage, "--all takes --html FILE, --language and --db alone"};
+    }
+    return report_all(*flags);
   };
 }
 

@@ -31,7 +31,8 @@ Result<int> show(const ShowFlags& flags) {
 
 CommandRun declare_show(Flags& cli) {
   auto flags = std::make_shared<ShowFlags>();
-  cli.argument("run", flags->run, "Id of the run or its beginning").from_list("runs");
+  cli.argument("run", flags->run, "Name or id of the run, or the beginning of its id")
+      .from_list("runs");
   cli.json(flags->json);
   cli.store(flags->database);
   return [flags] { return show(*flags); };

@@ -7,9 +7,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/shell/machine_turn.h"
+#include "cli/shell/output_folder.h"
+#include "reports/export/junit.h"
 #include "tuner/session/session.h"
 #include "tuner/store/store.h"
 
@@ -17,7 +20,7 @@ namespace ocrtune {
 namespace {
 
 struct VerifyFlags {
-  std::string run = "last", database, seconds = "60s";
+  std::string run = "last", database, seconds = "60s", junit;
   double tolerance = 0.1;
   bool json = false, no_wait = false;
 };
@@ -114,12 +117,16 @@ Result<int> run_verify(const VerifyFlags& flags) {
   request.wait = !flags.no_wait;
   const auto store = OCRTUNE_TRY(Store::open(
       flags.database.empty() ? Store::default_path() : flags.database, Store::Mode::read));
+  if (!flags.junit.empty()) OCRTUNE_TRY(make_output_folder(parent_path(flags.junit)));
   VerifyLines lines;
   const auto answer = OCRTUNE_TRY(verify(request, *store, lines));
   if (!answer.kept) {
     std::fprintf(stderr, "ocrtune verify: %s\n", answer.kept.error().what.c_str());
   }
   const Verification& verification = answer.verification;
+  if (!flags.junit.empty()) {
+    OCRTUNE_TRY(write_file(flags.junit, junit_text(answer.run, verification)));
+  }
   flags.json ? print_json(answer.run, verification) : print_text(answer.run, verification);
   if (verification.state == VerifyState::interrupted) return kExitInterrupted;
   return verification.state == VerifyState::ok ? kExitOk : kExitNegative;
@@ -129,12 +136,14 @@ Result<int> run_verify(const VerifyFlags& flags) {
 
 CommandRun declare_verify(Flags& cli) {
   auto flags = std::make_shared<VerifyFlags>();
-  cli.argument("run", flags->run, "Id of the run or its beginning").from_list("runs");
+  cli.argument("run", flags->run, "Name or id of the run, or the beginning of its id")
+      .from_list("runs");
   cli.option("--for", flags->seconds, "DURATION",
              "Measure for so long in all, at least two trials of each setting; up to twice that "
              "while it is undecided");
   cli.option("--tolerance", flags->tolerance, "SHARE", "Accept a change of the rate by this share")
       .range(0.01, 1);
+  cli.option("--junit", flags->junit, "FILE", "Write the answer as JUnit's XML too, for CI").file();
   cli.store(flags->database);
   cli.toggle("--no-wait", flags->no_wait, kNoWaitHelp);
   cli.json(flags->json);

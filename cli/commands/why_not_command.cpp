@@ -97,7 +97,8 @@ CommandRun declare_why_not(Flags& cli) {
                "NAME=VALUE of the knobs that differ from the recommendation")
       .require("name the setting, for example: ocrtune why-not nproc=8 batch=64")
       .from_list("knobs");
-  cli.option("--run", flags->run, "RUN", "Id of the run or its beginning").from_list("runs");
+  cli.option("--run", flags->run, "RUN", "Name or id of the run, or the beginning of its id")
+      .from_list("runs");
   cli.store(flags->db);
   cli.json(flags->json);
   return [flags] { return why_not_answer(*flags); };

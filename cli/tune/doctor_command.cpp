@@ -92,7 +92,14 @@ Result<int> doctor(TuneFlags flags) {
                flags.options.command.empty() ? "the built-in engine, model " + flags.options.model
                                              : shell_join(flags.options.command));
   Waiting waiting;
-  const auto trial = try_once({flags.options, machine, "", 0, !flags.no_wait}, waiting);
+  TuneRequest request;
+  request.options = flags.options;
+  // One step, not a search for the highest rate.
+  request.options.slo.clear();
+  request.options.trace.clear();
+  request.machine = machine;
+  request.wait = !flags.no_wait;
+  const auto trial = try_once(request, waiting);
   if (!trial && trial.error().kind == ErrorKind::interrupted) return trial.error();
   if (!trial) {
     findings.add(State::fails, "step", trial.error().what);

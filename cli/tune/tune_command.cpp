@@ -187,6 +187,7 @@ Result<int> run_tune(TuneFlags flags, const std::string& command_line) {
   if (const Status fits = check_resume(); flags.resuming && !fits) return fits.error();
   say_settings(flags, "tune");
   OCRTUNE_TRY(read_tune_flags(flags));
+  if (!flags.name.empty()) OCRTUNE_TRY(check_run_name(flags.name));
   const double start = steady_clock().now_seconds();
   std::unique_ptr<Store> store;
   if (!flags.dry_run) {
@@ -214,7 +215,12 @@ Result<int> run_tune(TuneFlags flags, const std::string& command_line) {
   if (!settled) return settled.error();
   print_buckets(flags);
   if (flags.dry_run) return print_plan(flags, machine);
-  TuneRequest request{flags.options, machine, command_line, 0, !flags.no_wait};
+  TuneRequest request;
+  request.options = flags.options;
+  request.machine = machine;
+  request.command_line = command_line;
+  request.name = flags.name;
+  request.wait = !flags.no_wait;
   request.spent_seconds = steady_clock().now_seconds() - start;
   TuneLine line;
   const auto run = tune(request, *store, line);
@@ -228,6 +234,7 @@ CommandRun declare_tune(Flags& cli) {
   declare_amounts(cli, *flags);
   cli.option("--out", flags->out, "DIR", "Write report.html, the CSV files and ocrtune.env here")
       .folder();
+  cli.option("--name", flags->name, "NAME", "Call the run so, wherever a run is asked for");
   cli.option("--resume", flags->resume, "RUN", "Go on with a run (the last one without RUN)")
       .value_optional()
       .from_list("runs")

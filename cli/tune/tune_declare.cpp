@@ -128,8 +128,9 @@ void say_settings(const TuneFlags& flags, const char* command) {
 
 Error placed(const TuneFlags& flags, Error error) {
   for (const FileSetting& setting : flags.settings) {
-    const bool named =
-        starts_with(error.what, setting.flag + ":") || starts_with(error.what, setting.flag + " ");
+    const bool named = starts_with(error.what, setting.flag + ":") ||
+                       starts_with(error.what, setting.flag + " ") ||
+                       starts_with(error.what, setting.flag + "=");
     if (!named) continue;
     error.what = setting.place + error.what;
     break;

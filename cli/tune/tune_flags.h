@@ -21,7 +21,7 @@ struct TuneFlags {
   RunOptions options;
   InferenceFlags inference;
   CommandFlags command;
-  std::string budget, trial_time, memory_limit, data, db, out, resume;
+  std::string budget, trial_time, memory_limit, data, db, out, resume, name;
   std::string buckets;  // of the lines, in words
   DeviceRequest device;
   ObjectiveFlags objective;

@@ -10,8 +10,9 @@
 #include "base/secrets.h"
 #include "base/text.h"
 #include "probes/placement/partition.h"
+#include "reports/catalogue/headline.h"
 #include "reports/catalogue/plain_text.h"
-#include "reports/catalogue/reasons.h"
+#include "reports/catalogue/verdict.h"
 #include "tuner/session/run_launch.h"
 #include "tuner/session/run_workload.h"
 
@@ -38,20 +39,12 @@ std::string markdown_cell(const std::string& text) {
   return cell;
 }
 
-std::string rate_text(const Interval& rate) {
-  return fmt::format("{} ({} to {})", format_count(rate.median), format_count(rate.low),
-                     format_count(rate.high));
-}
-
 std::string summary_of(const RunRecord& run) {
   const TuneResult& result = run.result;
   const Recommendation& best = result.recommendation;
-  const char* const unit = workload_of(run.options)->unit();
+  const char* const unit = rate_unit(run.options);
   std::string text = fmt::format("# {}\n\n{}\n\n", markdown_cell("Run " + run.id),
-                                 markdown_cell(sentence(result.answer)));
-  if (!result.inconclusive.empty()) {
-    text += fmt::format("**Not conclusive:** {}\n\n", markdown_cell(sentence(result.inconclusive)));
-  }
+                                 markdown_cell(headline(run).sentence.english));
   text += fmt::format("| | setting | {} | peak memory |\n|---|---|---|---|\n", unit);
   text += fmt::format("| recommended | {} | {} | {} |\n", markdown_cell(knobs_text(best.knobs)),
                       rate_text(best.samples_per_second), format_bytes(best.peak_bytes));

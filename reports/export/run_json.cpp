@@ -157,6 +157,7 @@ std::string run_json(const RunRecord& run, int indent) {
   const Json json = {
       {"schema", kSchemaVersion},
       {"run_id", run.id},
+      {"run_name", run.name},
       {"state", run.state},
       {"started", run.started},
       {"host", valid_utf8(run.machine.host)},

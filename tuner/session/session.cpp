@@ -104,11 +104,13 @@ Result<RunRecord> tune(const TuneRequest& request, Store& store, SessionObserver
   run.id = new_run_id();
   run.started = utc_now();
   run.command_line = request.command_line;
+  run.name = request.name;
   run.versions = {program_versions().begin(), program_versions().end()};
   run.options = request.options;
   run.machine = request.machine;
   // A mistake is said before anything is waited for or measured.
   OCRTUNE_TRY(tune_setup(run.options, run.machine));
+  if (!run.name.empty()) OCRTUNE_TRY(store.check_name_free(run.name));
   const double before = doors.clock->now_seconds();
   const MachineLock turn = OCRTUNE_TRY(take_turn(request.wait, observer, doors));
   start += doors.clock->now_seconds() - before;

@@ -49,6 +49,7 @@ struct TuneRequest {
   std::string command_line;  // as typed, without secrets
   double spent_seconds = 0;  // of the budget, before the call
   bool wait = true;          // for the end of another measurement; false: an error
+  std::string name = {};     // of the run; may be empty
 };
 
 struct ResumeRequest {

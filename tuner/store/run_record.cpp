@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <ctime>
 
 #include <fmt/chrono.h>
@@ -33,6 +35,20 @@ RunOptions without_secrets(RunOptions options) {
 }
 
 }  // namespace
+
+Status check_run_name(const std::string& name) {
+  const auto fits = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
+  };
+  // A letter first: an id begins with a digit.
+  const bool good = !name.empty() && name.size() <= 64 && name != "last" &&
+                    std::isalpha(static_cast<unsigned char>(name[0])) != 0 &&
+                    std::all_of(name.begin(), name.end(), fits);
+  if (good) return Status();
+  return Error{ErrorKind::usage,
+               "--name '" + name +
+                   "': needs a letter, then letters, digits, '.', '_' or '-', and not \"last\""};
+}
 
 std::string new_run_id() {
   const auto now = static_cast<std::time_t>(wall_seconds());

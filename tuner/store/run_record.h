@@ -99,6 +99,7 @@ struct RunOptions {
 
 struct RunRecord {
   std::string id;                               // "2026-11-21-a3f9": date and a short random part
+  std::string name;                             // that the user gave it; empty: none
   std::string started;                          // UTC, ISO 8601
   std::string command_line;                     // as typed
   std::string state = "running";                // running | done | interrupted | failed
@@ -111,6 +112,9 @@ struct RunRecord {
 };
 
 std::string new_run_id();
+
+// usage: not 1 to 64 letters, digits, '.', '_' and '-', with a letter first; or "last".
+Status check_run_name(const std::string& name);
 
 // Without the values of secrets (base/secrets.h): a variable's name goes to `inherited`.
 std::string run_options_json(const RunOptions& options);

@@ -160,6 +160,40 @@ Result<bool> has_table(const Sqlite& sqlite, const char* name) {
   return found.step();
 }
 
+// The run of this name; empty: there is none.
+Result<std::string> run_named(const Sqlite& sqlite, const std::string& name) {
+  if (!OCRTUNE_TRY(has_table(sqlite, "run_name"))) return std::string();
+  Statement row = sqlite.prepare("SELECT run_id FROM run_name WHERE name = ?");
+  row << name;
+  if (!OCRTUNE_TRY(row.step())) return std::string();
+  return row.text();
+}
+
+Result<std::string> name_of(const Sqlite& sqlite, const std::string& run_id) {
+  if (!OCRTUNE_TRY(has_table(sqlite, "run_name"))) return std::string();
+  Statement row = sqlite.prepare("SELECT name FROM run_name WHERE run_id = ?");
+  row << run_id;
+  if (!OCRTUNE_TRY(row.step())) return std::string();
+  return row.text();
+}
+
+Status check_free(const Sqlite& sqlite, const std::string& name) {
+  const auto holder = OCRTUNE_TRY(run_named(sqlite, name));
+  if (holder.empty()) return Status();
+  return Error{ErrorKind::usage,
+               fmt::format("--name {0}: run {1} is called so; take another name, or remove that "
+                           "run: ocrtune rm {0}",
+                           name, holder)};
+}
+
+Status add_name(const Sqlite& sqlite, const RunRecord& run) {
+  if (run.name.empty()) return Status();
+  OCRTUNE_TRY(check_free(sqlite, run.name));
+  Statement row = sqlite.prepare("INSERT INTO run_name VALUES (?, ?)");
+  row << run.id << run.name;
+  return row.run();
+}
+
 Status add_threads(const Sqlite& sqlite, const Trial& trial) {
   const ThreadUse& use = trial.threads;
   if (use.alive == 0 && use.runtimes.empty()) return Status();
@@ -300,7 +334,42 @@ Status Store::begin_run(const RunRecord& run) {
          << run.machine.fingerprint << facts << run_options_json(run.options)
          << json_text(Json(run.versions));
     OCRTUNE_TRY(head.run());
+    OCRTUNE_TRY(add_name(sqlite, run));
     return write_holder(sqlite, run.id);
+  });
+}
+
+Status Store::check_name_free(const std::string& name) const {
+  return check_free(*connection_->sqlite, name);
+}
+
+Status Store::remove_run(const std::string& run_id) {
+  const Sqlite& sqlite = *connection_->sqlite;
+  return connection_->transaction([&]() -> Status {
+    RunHolder holder;
+    const auto state = OCRTUNE_TRY(read_holder(sqlite, run_id, holder));
+    if (state == HolderState::alive) {
+      return Error{ErrorKind::usage,
+                   fmt::format("run {} is being measured by process {}; nothing was removed",
+                               run_id, holder.pid)};
+    }
+    for (const char* table :
+         {"sample", "sample_more", "trial_more", "trial_round", "trial_threads"}) {
+      Statement rows = sqlite.prepare(fmt::format(
+          "DELETE FROM {} WHERE trial_id IN (SELECT id FROM trial WHERE run_id = ?)", table));
+      rows << run_id;
+      OCRTUNE_TRY(rows.run());
+    }
+    for (const char* table : {"trial", "event", "run_holder", "run_name"}) {
+      Statement rows = sqlite.prepare(fmt::format("DELETE FROM {} WHERE run_id = ?", table));
+      rows << run_id;
+      OCRTUNE_TRY(rows.run());
+    }
+    Statement head = sqlite.prepare("DELETE FROM run WHERE id = ?");
+    head << run_id;
+    OCRTUNE_TRY(head.run());
+    return sqlite.execute(
+        "DELETE FROM machine WHERE fingerprint NOT IN (SELECT fingerprint FROM run)");
   });
 }
 
@@ -388,6 +457,8 @@ Result<std::string> Store::state_now(const std::string& run_id, const std::strin
 }
 
 Result<std::string> Store::full_id(const std::string& id) const {
+  const auto named = OCRTUNE_TRY(run_named(*connection_->sqlite, id));
+  if (!named.empty()) return named;
   Statement rows = connection_->sqlite->prepare(
       id == "last" ? "SELECT id FROM run ORDER BY started DESC, rowid DESC LIMIT 1"
                    : "SELECT id FROM run WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id LIMIT 2");
@@ -427,6 +498,7 @@ Result<RunRecord> Store::load_run(const std::string& id) const {
   run.options = OCRTUNE_TRY(parse_run_options(head.text()));
   run.state = OCRTUNE_TRY(state_now(run.id, run.state));
   if (run.state == "died") run.stop_reason = "died";
+  run.name = OCRTUNE_TRY(name_of(sqlite, full));
   const Json versions = Json::parse(head.text(), nullptr, false);
   for (const auto& [name, text] : versions.items()) {
     if (text.is_string()) run.versions[name] = text.get<std::string>();
@@ -482,6 +554,7 @@ Result<std::vector<RunListing>> Store::list_runs() const {
     listing.fingerprint = rows.text();
     listing.trials = static_cast<int>(rows.integer());
     listing.state = OCRTUNE_TRY(state_now(listing.id, listing.state));
+    listing.name = OCRTUNE_TRY(name_of(*connection_->sqlite, listing.id));
     listings.push_back(std::move(listing));
   }
 }

@@ -19,7 +19,7 @@
 namespace ocrtune {
 
 struct RunListing {
-  std::string id, started, command_line, state, host, fingerprint;
+  std::string id, name, started, command_line, state, host, fingerprint;
   int trials = 0;
 };
 
@@ -44,7 +44,12 @@ class Store {
   ~Store();
 
   // Writes the run's head (machine, options, versions) without its trials; this process holds it.
+  // Errors: usage if another run has its name.
   Status begin_run(const RunRecord& run);
+  // usage: another run has the name.
+  Status check_name_free(const std::string& name) const;
+  // With all that belongs to it. Errors: missing; usage if a living process measures it.
+  Status remove_run(const std::string& run_id);
   // This process goes on with a stored run. Errors: usage if another living process holds it.
   Status take_run(const std::string& run_id);
   // Commits the trial with its samples and gives it its id.
@@ -53,10 +58,12 @@ class Store {
   Status finish_run(const std::string& run_id, const std::string& state,
                     const std::string& stop_reason);
 
-  // `id` may be any unambiguous beginning, or "last". The result field stays empty.
+  // `id` may be a run's name, any unambiguous beginning of its id, or "last". The result field
+  // stays empty.
   // A run that is "running" by a process that is no longer there is given as "died".
   Result<RunRecord> load_run(const std::string& id) const;
-  Result<std::vector<RunListing>> list_runs() const;  // newest first
+  Result<std::string> full_id(const std::string& id) const;  // of the same
+  Result<std::vector<RunListing>> list_runs() const;         // newest first
   Result<std::vector<StoredEvent>> events(const std::string& run_id) const;
 
   const std::string& path() const { return path_; }
@@ -64,7 +71,6 @@ class Store {
  private:
   struct Connection;
   Store(std::string path, std::unique_ptr<Connection> connection);
-  Result<std::string> full_id(const std::string& id) const;
   Result<std::string> state_now(const std::string& run_id, const std::string& state) const;
 
   std::string path_;

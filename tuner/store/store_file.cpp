@@ -43,6 +43,7 @@ CREATE TABLE IF NOT EXISTS trial_more (trial_id INTEGER PRIMARY KEY REFERENCES t
   joules_per_sample REAL, control_share REAL);
 CREATE TABLE IF NOT EXISTS run_holder (run_id TEXT PRIMARY KEY REFERENCES run(id), pid INTEGER,
   start_ticks INTEGER, boot_id TEXT, pid_namespace TEXT, host TEXT);
+CREATE TABLE IF NOT EXISTS run_name (run_id TEXT PRIMARY KEY REFERENCES run(id), name TEXT UNIQUE);
 CREATE TABLE IF NOT EXISTS trial_round (trial_id INTEGER PRIMARY KEY REFERENCES trial(id),
   round INTEGER);
 CREATE TABLE IF NOT EXISTS trial_threads (trial_id INTEGER PRIMARY KEY REFERENCES trial(id),

@@ -89,6 +89,42 @@ TEST_F(InitCommand, OneTuneWithTheFileAlone) {
   EXPECT_THAT(output_, HasSubstr("-- sh client.sh {batch}"));
 }
 
+TEST_F(InitCommand, RunsAreNamedListedIndexedAndRemoved) {
+  const std::vector<std::string> tune = {"tune", "--db",         "runs.sqlite",   "--budget",
+                                         "3s",   "--trial-time", "200ms",         "--batch",
+                                         "1,4",  "--metric",     "speed:lines/s", "--name"};
+  const auto named = [&](const std::string& name) {
+    std::vector<std::string> words = tune;
+    for (const char* word : {"--", "sh", "client.sh", "{batch}"}) words.emplace_back(word);
+    words.insert(words.begin() + static_cast<std::ptrdiff_t>(tune.size()), name);
+    return run(words);
+  };
+  write("client.sh",
+        "while :; do echo \"step 1 speed: $(($1 * 100)) lines/s\"; sleep 0.02; done\n");
+  EXPECT_EQ(named("2026"), 2) << output_;
+  EXPECT_LE(named("first"), 1) << output_;
+  EXPECT_EQ(named("first"), 2);
+  EXPECT_THAT(output_, HasSubstr("is called so; take another name"));
+  EXPECT_LE(run({"show", "first", "--db", "runs.sqlite"}), 1) << output_;
+  EXPECT_EQ(run({"export", "first", "--format", "sbatch", "--db", "runs.sqlite"}), 0) << output_;
+  EXPECT_THAT(output_, HasSubstr("exec sh client.sh "));
+  EXPECT_EQ(run({"export", "first", "--format", "sbtch", "--db", "runs.sqlite"}), 2);
+  EXPECT_THAT(output_, HasSubstr("did you mean sbatch?"));
+  ASSERT_EQ(run({"list", "runs", "--db", "runs.sqlite", "--json"}), 0);
+  EXPECT_THAT(output_, HasSubstr("\"name\": \"first\""));
+  EXPECT_THAT(output_, HasSubstr("\"verdict\": "));
+  EXPECT_EQ(run({"report", "--all", "--html", "all/index.html", "--db", "runs.sqlite"}), 0)
+      << output_;
+  EXPECT_THAT(*read_file(join_path(folder_, "all/index.html")), HasSubstr(">first</a>"));
+  EXPECT_EQ(list_directory(join_path(folder_, "all"))->size(), 2U);
+  EXPECT_EQ(run({"rm", "first", "second", "--db", "runs.sqlite"}), 3);
+  EXPECT_EQ(run({"rm", "first", "--db", "runs.sqlite"}), 0) << output_;
+  EXPECT_THAT(output_, HasSubstr("removed 2"));
+  EXPECT_EQ(run({"show", "first", "--db", "runs.sqlite"}), 3);
+  EXPECT_EQ(run({"rm", "first", "--db", "none.sqlite"}), 3);
+  EXPECT_FALSE(path_exists(join_path(folder_, "none.sqlite")));
+}
+
 // The same checks as tune's, and one step.
 TEST_F(InitCommand, DoctorTriesOneStepOfTheFile) {
   write("client.sh", "while :; do echo \"step 1 speed: 100 lines/s\"; sleep 0.02; done\n");

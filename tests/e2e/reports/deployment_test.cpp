@@ -10,6 +10,8 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "reports/export/junit.h"
+#include "reports/export/run_index.h"
 #include "tests/support/sample_runs.h"
 
 namespace ocrtune {
@@ -183,6 +185,33 @@ TEST_F(DeploymentFiles, HostileTextBreaksNoFormat) {
   EXPECT_EQ(shell("bash -n job"), 0) << output_;
   write("x.env", written("env", *deployment));
   EXPECT_EQ(shell("bash -n x.env && set -eu && . ./x.env"), 0) << output_;
+}
+
+TEST(RunIndex, HoldsEveryRunAsText) {
+  const std::string page = run_index_html(
+      {{"2026-1", "first", "today", "a <b> & c", "safe", "Use it.", "1 images/s", "2026-1.html"},
+       {"2026-2", "", "now", "x", "unknown", "", "", ""}});
+  EXPECT_THAT(page, HasSubstr("<a href=\"2026-1.html\">first</a><br><small>2026-1</small>"));
+  EXPECT_THAT(page, HasSubstr("a &lt;b&gt; &amp; c"));
+  EXPECT_THAT(page, HasSubstr("<tr><td>2026-2</td>"));
+  EXPECT_THAT(page, HasSubstr("<h1>2 runs</h1>"));
+}
+
+TEST_F(DeploymentFiles, JUnitIsXmlThatFailsUnlessOk) {
+  Verification verification;
+  verification.state = VerifyState::drift;
+  verification.reason = "12 % slower <&>\"\x01";
+  write("bad.xml", junit_text(hostile_run(), verification));
+  const std::string read =
+      "python3 -c \"import sys, xml.etree.ElementTree as t; s = t.parse(sys.argv[1]).find("
+      "'testsuite'); print(s.get('failures'), len(s.findall('testcase/failure')))\" ";
+  if (shell("python3 --version") != 0) GTEST_SKIP() << "no python3 to parse XML with";
+  EXPECT_EQ(shell(read + "bad.xml"), 0) << output_;
+  EXPECT_EQ(output_, "1 1\n");
+  verification.state = VerifyState::ok;
+  write("good.xml", junit_text(sample_run(10), verification));
+  EXPECT_EQ(shell(read + "good.xml"), 0) << output_;
+  EXPECT_EQ(output_, "0 0\n");
 }
 
 }  // namespace

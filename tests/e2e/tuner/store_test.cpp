@@ -254,6 +254,62 @@ TEST_F(StoreTest, FindsRunsByTheirBeginning) {
   EXPECT_EQ(store->load_run("last")->id, "2026-11-21-abfff");
 }
 
+TEST_F(StoreTest, RunsAreFoundByTheirNames) {
+  auto store = open();
+  run_.name = "first";
+  ASSERT_TRUE(store->begin_run(run_));
+  RunRecord other = run_;
+  other.id = "2026-11-22-fffff";
+  other.name = "";
+  ASSERT_TRUE(store->begin_run(other));
+  EXPECT_EQ(store->load_run("first")->id, run_.id);
+  EXPECT_EQ(store->load_run(run_.id)->name, "first");
+  EXPECT_EQ(store->list_runs()->at(0).name, "");
+  EXPECT_EQ(store->list_runs()->at(1).name, "first");
+  EXPECT_EQ(store->load_run("fir").error().kind, ErrorKind::missing);
+  EXPECT_TRUE(store->check_name_free("second"));
+  EXPECT_EQ(store->check_name_free("first").error().kind, ErrorKind::usage);
+  other.id = "2026-11-23-fffff";
+  other.name = "first";
+  EXPECT_EQ(store->begin_run(other).error().kind, ErrorKind::usage);
+  EXPECT_EQ(store->list_runs()->size(), 2U);
+}
+
+// As the version before names left it.
+TEST_F(StoreTest, StoreWithoutNamesIsReadAndGetsThemOnTheFirstWrite) {
+  ASSERT_TRUE(open()->begin_run(run_));
+  execute(path_, "DROP TABLE run_name");
+  EXPECT_EQ(open(Store::Mode::read)->load_run("last")->name, "");
+  EXPECT_EQ(open(Store::Mode::read)->list_runs()->size(), 1U);
+  EXPECT_TRUE(open(Store::Mode::read)->check_name_free("second"));
+  run_.id = "2026-11-22-fffff";
+  run_.name = "second";
+  ASSERT_TRUE(open()->begin_run(run_));
+  EXPECT_EQ(open(Store::Mode::read)->load_run("second")->id, run_.id);
+}
+
+TEST_F(StoreTest, RemovedRunLeavesNothingAndOthersAlone) {
+  auto store = open();
+  run_.name = "first";
+  ASSERT_TRUE(store->begin_run(run_));
+  Trial trial = example_trial();
+  ASSERT_TRUE(store->add_trial(run_.id, trial));
+  ASSERT_TRUE(store->add_event(run_.id, "x"));
+  EXPECT_EQ(store->remove_run(run_.id).error().kind, ErrorKind::usage) << "we measure it";
+  EXPECT_EQ(store->list_runs()->at(0).trials, 1);
+  ASSERT_TRUE(store->finish_run(run_.id, "done", "budget"));
+  RunRecord other = run_;
+  other.id = "2026-11-22-fffff";
+  other.name = "other";
+  ASSERT_TRUE(store->begin_run(other));
+  ASSERT_TRUE(store->add_trial(other.id, trial));
+  ASSERT_TRUE(store->remove_run(run_.id));
+  EXPECT_EQ(store->load_run("first").error().kind, ErrorKind::missing);
+  EXPECT_TRUE(store->events(run_.id)->empty());
+  EXPECT_EQ(store->load_run("other")->trials.at(0).samples.size(), 2U);
+  EXPECT_TRUE(store->check_name_free("first"));
+}
+
 TEST_F(StoreTest, RefusesWhatIsNotItsOwn) {
   EXPECT_EQ(Store::open(path_, Store::Mode::read).error().kind, ErrorKind::missing);
   ASSERT_TRUE(make_directories(parent_path(path_)));
@@ -302,6 +358,14 @@ TEST_F(StoreTest, UnwritablePlaceIsOneClearLine) {
   EXPECT_NE(store.error().what.find("/proc/nowhere"), std::string::npos);
   EXPECT_NE(store.error().what.find("No such file or directory"), std::string::npos);
   EXPECT_EQ(store.error().what.find('\n'), std::string::npos);
+}
+
+TEST(RunRecordTest, NamesAreWordsThatNoIdCanBe) {
+  for (const char* good : {"a", "rec-v2", "A.b_c9"}) EXPECT_TRUE(check_run_name(good)) << good;
+  for (const char* bad : {"", "last", "2026-11", "-a", "a b", "a/b", "a\n"}) {
+    EXPECT_EQ(check_run_name(bad).error().kind, ErrorKind::usage) << bad;
+  }
+  EXPECT_FALSE(check_run_name(std::string(65, 'a')));
 }
 
 TEST(RunRecordTest, OptionsGoBothWays) {
