@@ -93,8 +93,20 @@ void name_unknown(const std::vector<LogScan>& logs, const FailureEvidence& evide
       });
   if (!only_exit) return;
   Cause unknown{&find_cause("unknown"), 0.5, Role::generic, {}, {}, {}};
+  const auto known = std::find_if(
+      diagnosis.causes.begin(), diagnosis.causes.end(),
+      [](const Cause& cause) { return std::string_view(cause.row->name) == "unknown"; });
+  if (known != diagnosis.causes.end()) {  // lines that speak of an error
+    unknown.evidence = std::move(known->evidence);
+    unknown.signatures = std::move(known->signatures);
+    diagnosis.causes.erase(known);
+  }
   for (const LogScan& log : logs) {
-    if (!log.last_line.text.empty()) {
+    const bool quoted = std::any_of(
+        unknown.evidence.begin(), unknown.evidence.end(), [&](const EvidenceLine& line) {
+          return line.file == log.file && line.line == log.last_line.number;
+        });
+    if (!log.last_line.text.empty() && !quoted) {
       unknown.evidence.push_back({log.file, log.last_line.number, log.last_line.text});
     }
   }

@@ -15,7 +15,7 @@ std::vector<SignatureRow> pod_rows() {
       {"kube_storage_limit", "storage_limit_evicted", Role::proof, 0.95,
        R"(ephemeral local storage usage exceeds the total limit|exceeded its local ephemeral storage limit|low on resource: ephemeral-storage|must evict pod\(s\) to reclaim" resourceName="(?:ephemeral|nodefs)|Usage of EmptyDir volume .* exceeds the limit)"},
       {"kube_liveness", "terminated_from_outside", Role::primary, 0.75,
-       R"(failed (?:liveness|startup) probe, will be restarted)"},
+       R"(failed (?:liveness|startup) probe, will be restarted|failed the health check \d+ times)"},
       {"kube_backoff", "process_failed", Role::generic, 0.4,
        R"(Back-off restarting failed container|CrashLoopBackOff)"},
       {"kube_image", "missing_file", Role::primary, 0.75,
@@ -55,6 +55,8 @@ std::vector<SignatureRow> card_rows() {
   return {
       {"kernel_xid_link", "gpu_fault", Role::proof, 0.92,
        R"(NVRM: Xid \([^)]*\): (1(?:44|45|46|47|48|49|50|54|56|58|60))\b)"},
+      {"kernel_amdgpu", "gpu_fault", Role::proof, 0.9,
+       R"(amdgpu: (?:ring \S+ timeout|GPU reset begin|.*[Uu]ncorrectable))"},
       {"kernel_xid_after", "gpu_fault", Role::proof, 0.9, R"(caused by previous Xid (\d+))"},
       {"row_remap_failed", "gpu_fault", Role::proof, 0.9,
        R"(Remapping Failure Occurred +: Yes|[Rr]ow [Rr]emapp\w+ [Ff]ailure|Row remapping failed)"},

@@ -75,7 +75,7 @@ std::vector<SignatureRow> program_rows() {
       {"tls_block", "library_conflict", Role::primary, 0.9,
        R"(cannot allocate memory in static TLS block)"},
       {"argparse", "bad_configuration", Role::primary, 0.9,
-       R"(error: (?:unrecognized arguments|the following arguments are required|argument \S+: (?:invalid|expected|not allowed))|error: (?:unexpected argument|a value is required)|There are not enough slots available|detected an attempt to run as root|Missing key \S+\s*full_key)"},
+       R"(error: (?:unrecognized arguments|the following arguments are required|argument \S+: (?:invalid|expected|not allowed))|error: (?:unexpected argument|a value is required)|There are not enough slots available|detected an attempt to run as root|is not in the \S+ registry|Missing key \S+\s*full_key)"},
       {"yaml_error", "bad_configuration", Role::primary, 0.92,
        R"(yaml\.(?:scanner|parser|constructor|composer|reader)\.\w*Error|while (?:scanning|parsing) a (?:block|flow|simple|quoted)|mapping values are not allowed here)"},
       {"json_error", "bad_configuration", Role::symptom, 0.6,
@@ -88,8 +88,7 @@ std::vector<SignatureRow> program_rows() {
        R"(size mismatch for \S+: copying a param|Error\(s\) in loading state_dict|Missing key\(s\) in state_dict|Unexpected key\(s\) in state_dict|does not match.*(?:checkpoint|state_dict|pretrained))"},
       {"checkpoint_damaged", "checkpoint_damaged", Role::primary, 0.9,
        R"(PytorchStreamReader failed (?:reading|locating)|UnpicklingError|invalid load key|Ran out of input|pickle data was truncated|failed finding central directory|BadZipFile|corrupt(?:ed)? checkpoint|SafetensorError: Error while deserializ|unexpected EOF, expected \d+ more bytes|tarfile\.ReadError)"},
-      {"image_decode", "bad_training_data", Role::symptom, 0.55,
-       R"(cannot identify image file|image file is truncated|Corrupt JPEG data|UnidentifiedImageError|libpng error|Premature end of JPEG|cv2\.error: .*!_src\.empty\(\)|\(-215:Assertion failed\) !_?(?:src|img|ssize)\.empty)"},
+      {"image_decode", "bad_training_data", Role::symptom, 0.55, R"(cannot identify image file|image file is truncated|Corrupt JPEG data|UnidentifiedImageError|libpng error|Premature end of JPEG|cv2\.error: .*!_src\.empty\(\)|\(-215:Assertion failed\) !_?(?:src|img|ssize)\.empty)"},
       {"unicode_decode", "bad_training_data", Role::symptom, 0.5,
        R"(UnicodeDecodeError: 'utf-8' codec can't decode)"},
       {"no_samples", "dataset_too_small", Role::primary, 0.85,
@@ -104,6 +103,22 @@ std::vector<SignatureRow> program_rows() {
        R"((?i:minimum loss scale reached|loss is probably exploding)|Current loss scale already at minimum|loss scale.*(?:0\.0*1?\b.*minimum)|Loss scaler reducing loss scale to (?:0|1e-))"},
       {"cuda_fork", "bad_configuration", Role::primary, 0.85,
        R"(Cannot re-initialize CUDA in forked subprocess|CUDA error\(3\), initialization error|cudaErrorInitializationError)"},
+  };
+}
+
+// What the words of an error say where no program's own row knows it. Weak, so that rows win.
+std::vector<SignatureRow> word_rows() {
+  return {
+      {"words_memory", "host_allocation_failed", Role::symptom, 0.48,
+       R"((?:Error|ERROR|Exception|FATAL|panicked)\b.{0,160}(?i:failed to allocate|allocation (?:of \S+ )?failed|insufficient memory|not enough memory|out of memory))"},
+      {"words_missing", "missing_file", Role::symptom, 0.48,
+       R"((?:Error|ERROR|Exception|FATAL|panicked)\b.{0,160}(?i:(?:file|folder|directory|path|model|checkpoint|weights|font|dictionary)\b.{0,60}(?:not found|not be found|not exist|is missing)|(?:unable to|could not|cannot|can't|failed to) (?:find|open|locate) |opening data file ))"},
+      {"words_damaged", "checkpoint_damaged", Role::symptom, 0.48,
+       R"((?:Error|ERROR|Exception|FATAL|panicked)\b.{0,160}(?i:(?:is|are|was|file|data|header) (?:corrupt|truncated|damaged)|unexpected end of (?:file|data|stream)|(?:bad|invalid) magic|checksum mismatch|crc mismatch|failed to deserialize))"},
+      {"words_setting", "bad_configuration", Role::symptom, 0.48,
+       R"((?:Error|ERROR|Exception|FATAL|panicked)\b.{0,160}(?i:(?:unknown|unrecogni[sz]ed|invalid|unsupported) (?:option|flag|parameter|setting|config\w*|model type|architecture|value for)|must be (?:set|specified|one of|divisible)|is not (?:divisible|a valid)))"},
+      {"words_time", "time_limit", Role::symptom, 0.48,
+       R"((?i)(?:time limit|wall ?time|wall ?clock time|run ?time limit).{0,30}(?:exceeded|reached|expired)|(?:exceeded|reached|over) .{0,20}(?:time limit|wall ?time|wall ?clock time|maximum execution time))"},
   };
 }
 
@@ -141,7 +156,7 @@ std::vector<SignatureRow> crash_rows() {
 
 std::vector<SignatureRow> program_signatures() {
   std::vector<SignatureRow> rows;
-  for (auto& part : {resource_rows(), program_rows(), crash_rows()}) {
+  for (auto& part : {resource_rows(), program_rows(), word_rows(), crash_rows()}) {
     rows.insert(rows.end(), part.begin(), part.end());
   }
   return rows;

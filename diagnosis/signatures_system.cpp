@@ -89,7 +89,7 @@ std::vector<SignatureRow> guard_rows() {
       {"kube_oom_killed", "cgroup_out_of_memory", Role::proof, 0.96,
        R"(\bOOMKilled["']?(?:$|[,}).;]|\s+[A-Za-z0-9(]|\s*[:=]\s*true))"},
       {"container_oom_words", "cgroup_out_of_memory", Role::proof, 0.9,
-       R"((?i)container (?:was |has been )?oom[ -]?killed|\bcontainer oom [0-9a-f]|cgroup memory limit of .{0,40}exceeded|memory usage exceeded (?:request_memory|the limit|its limit))"},
+       R"((?i)container (?:was |has been )?oom[ -]?killed|\bcontainer oom [0-9a-f]|cgroup memory limit of .{0,40}exceeded|gone over memory limit of|memory usage exceeded (?:request_memory|the limit|its limit))"},
       {"ray_oom", "userspace_oom_kill", Role::proof, 0.9,
        R"(ray\.exceptions\.OutOfMemoryError|Workers? \(tasks / actors\) killed due to memory pressure|were killed due to the node running low on memory)"},
       {"colab_oom", "host_out_of_memory", Role::primary, 0.85,
@@ -104,7 +104,7 @@ std::vector<SignatureRow> guard_rows() {
 std::vector<SignatureRow> exit_rows() {
   return {
       {"shell_killed", "host_out_of_memory", Role::symptom, 0.65,
-       R"(^\S*: line \d+: +\d+ Killed\b|^srun: error: \S+: tasks? \S+: Killed|^(?:\[\d+\]\s*[-+]?\s*)?\d*\s*(?i:killed)(?:\s+\S*(?:python|torchrun|sh|mpirun|cargo|paddle|nohup|CUDA|\./).*)?$|^zsh: killed\b|^(?:\S+: 第? ?\d+ ?行[:：]? +\d+ )?已杀死)"},
+       R"(\bsignal: killed\b|KILLED BY SIGNAL: 9\b|^\S*: line \d+: +\d+ Killed\b|^srun: error: \S+: tasks? \S+: Killed|^(?:\[\d+\]\s*[-+]?\s*)?\d*\s*(?i:killed)(?:\s+\S*(?:python|torchrun|sh|mpirun|cargo|paddle|nohup|CUDA|\./).*)?$|^zsh: killed\b|^(?:\S+: 第? ?\d+ ?行[:：]? +\d+ )?已杀死)"},
       {"shell_segfault", "segmentation_fault", Role::symptom, 0.75,
        R"((?i)\bsegmentation fault(?:\s*\((?:core dumped|address|signal)|$)|\(SIGSEGV\)|段错误)"},
       {"shell_bus_error", "shm_full", Role::symptom, 0.6,

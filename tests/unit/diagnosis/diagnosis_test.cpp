@@ -254,11 +254,26 @@ TEST(Diagnosis, UnknownIsSaid) {
   EXPECT_EQ(diagnosis.causes[0].evidence[0].text, "something odd");
 }
 
+TEST(Diagnosis, UnknownIsSaidOnceWithTheLineThatSpeaksOfAnError) {
+  FailureEvidence evidence;
+  evidence.exit_code = 3;
+  const Diagnosis diagnosis =
+      diagnose({scan_text("log", "ERROR: a strange thing\nbye\n")}, evidence);
+  EXPECT_EQ(first_cause(diagnosis), "unknown");
+  EXPECT_EQ(diagnosis.causes[0].evidence[0].text, "ERROR: a strange thing");
+  EXPECT_EQ(diagnosis.causes[0].evidence[1].text, "bye");
+  EXPECT_EQ(
+      std::count_if(diagnosis.causes.begin(), diagnosis.causes.end(),
+                    [](const Cause& cause) { return std::string(cause.row->name) == "unknown"; }),
+      1);
+}
+
 TEST(Diagnosis, EmptyAndBinaryLogsAreSaid) {
   EXPECT_FALSE(diagnose_text("").failed);
   EXPECT_THAT(diagnose_text("").notes, testing::Contains(testing::HasSubstr("empty")));
   std::string noise;
-  for (int i = 0; i < 100000; ++i) noise += static_cast<char>(static_cast<unsigned>(i) * 2654435761U >> 13);
+  for (int i = 0; i < 100000; ++i)
+    noise += static_cast<char>(static_cast<unsigned>(i) * 2654435761U >> 13);
   const Diagnosis diagnosis = diagnose_text(noise);
   EXPECT_FALSE(diagnosis.failed);
   EXPECT_THAT(diagnosis.notes, testing::Contains(testing::HasSubstr("not text")));
