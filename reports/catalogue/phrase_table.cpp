@@ -83,7 +83,6 @@ const std::vector<Phrase>& phrase_table() {
        "{} 至 {}；未给出 --baseline，故与 {} 比较，其速度为 {}"},
       {"the plain start was not measured", "普通启动方式未测量"},
       {"the plain start {} does not run: {}", "普通启动方式 {} 无法运行：{}"},
-      {"Gain over the rules of thumb", "相对经验规则的提升"},
       {"Peak memory", "峰值内存"},
       {"Peak memory of the fullest GPU", "占用最多的 GPU 的峰值显存"},
       {"limit unknown", "上限未知"},

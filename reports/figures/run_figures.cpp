@@ -17,7 +17,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kWidth = 640, kHeight = 300;
+constexpr double kWidth = 460, kHeight = 270;
 constexpr double kLeft = 54, kRight = 14, kTop = 34, kBottom = 38;
 constexpr double kMiB = 1024.0 * 1024, kGiB = 1024 * kMiB;
 // More dots than this hide each other and cost space in the page.
@@ -34,7 +34,7 @@ void draw_axes(Svg& svg, const Scale& x, const Scale& y, const std::string& x_ht
     svg.line(kLeft, y.at(tick), kWidth - kRight, y.at(tick), "grid");
     svg.text(kLeft - 6, y.at(tick) + 4, fmt::format("{:g}", tick), "tick", Svg::Anchor::end);
   }
-  for (const double tick : round_ticks(x.low, x.high, 8)) {
+  for (const double tick : round_ticks(x.low, x.high, 6)) {
     svg.text(x.at(tick), kHeight - kBottom + 15, fmt::format("{:g}", tick), "tick",
              Svg::Anchor::middle);
   }
@@ -139,7 +139,7 @@ std::string pareto_figure(const RunRecord& run) {
   return figure_html(
       say("Each dot is a setting. No setting above the line was measured: those on it are the "
           "fastest for their memory."),
-      svg.markup());
+      svg.markup(), "scaling");
 }
 
 std::string story_figure(const RunRecord& run) {
@@ -184,7 +184,7 @@ std::string story_figure(const RunRecord& run) {
   return figure_html(
       say("Each dot is a trial at its rate, a ring one that other programs disturbed, × "
           "a failure; the line is the best undisturbed rate so far."),
-      svg.markup());
+      svg.markup(), "scaling");
 }
 
 }  // namespace ocrtune

@@ -100,20 +100,6 @@ std::string gain_fact(const RunRecord& run) {
           {knobs_html(baseline.knobs), "<bdi>" + say(baseline.reason) + "</bdi>"}));
 }
 
-// What the recommendation brings over each rule of thumb that ran.
-std::string rules_fact(const TuneResult& result) {
-  std::string items;
-  for (const RuleVerdict& rule : result.rules) {
-    const Interval& loss = rule.loss;
-    if (rule.setting.samples_per_second.median <= 0 || loss.high >= 1) continue;
-    if (rule.setting.knobs == result.recommendation.knobs) continue;
-    items += fmt::format("<li><b>{:.2f}×</b> {:.2f}..{:.2f}×, {}</li>", 1 / (1 - loss.median),
-                         1 / (1 - loss.low), 1 / (1 - loss.high), say(rule.text));
-  }
-  if (items.empty()) return "";
-  return fact_html("Gain over the rules of thumb", "", "<ul class=\"gains\">" + items + "</ul>");
-}
-
 std::string gpus_fact(const RunRecord& run) {
   const std::vector<std::string> gpus = used_gpus(run);
   if (gpus.empty()) return "";
@@ -257,8 +243,8 @@ std::string answer_section(const RunRecord& run) {
                          "command", recommended.command);
   }
   if (!recommended.env.empty()) blocks += copy_block("Environment", "env", env_lines(recommended));
-  const std::string facts = rate_fact(run) + gain_fact(run) + rules_fact(result) +
-                            memory_fact(run) + gpus_fact(run) + remark_facts(run);
+  const std::string facts =
+      rate_fact(run) + gain_fact(run) + memory_fact(run) + gpus_fact(run) + remark_facts(run);
   html += fmt::format("<div class=\"blocks\">{}</div><dl class=\"facts\">{}</dl>\n", blocks, facts);
   return section_html("answer", "Answer", html + ties_list(result) + close_list(result), css);
 }
