@@ -414,8 +414,10 @@ std::vector<Cause> CauseRanker::sum_up() const {
     std::set<std::string> seen;
     for (const Clue* clue : own) {
       const bool again = !seen.insert(clue->signature).second;
-      // Lines of one log speak of one event, so each further one adds only a part of its weight.
-      doubt *= 1 - clue->weight * (again ? 0.15 : clue == own[0] ? 1.0 : 0.5);
+      // Lines of one log speak of one event, so each further one adds only a part of its weight. A
+      // thousand ranks that waited for one say no more than the first of them.
+      const bool echo = again && (is_witness(name) || cause.follows);
+      doubt *= 1 - clue->weight * (echo ? 0.0 : again ? 0.15 : clue == own[0] ? 1.0 : 0.5);
       if (!again) cause.signatures.push_back(clue->signature);
       const bool told =
           std::any_of(cause.evidence.begin(), cause.evidence.end(), [&](const EvidenceLine& line) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -185,6 +186,13 @@ std::vector<StoryEvent> Teller::tell(const FailureEvidence& evidence, const Caus
   tell_witnesses(StoryCode::lost_peer, "peer_lost");
   tell_witnesses(StoryCode::never_met, "rendezvous_failed");
   tell_stopped();
+  for (std::size_t i = 2; i < story_.size(); ++i) {  // the first cause stays first
+    for (std::size_t at = i; at > 1; --at) {
+      const StoryEvent &before = story_[at - 1], &after = story_[at];
+      if (!before.exact || !after.exact || *before.when <= *after.when) break;
+      std::swap(story_[at - 1], story_[at]);
+    }
+  }
   if (evidence.exit_code.value_or(0) != 0) {
     add(StoryCode::ended, std::nullopt, false).text = decode_exit(*evidence.exit_code).text;
   }

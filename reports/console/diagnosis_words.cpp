@@ -98,9 +98,16 @@ std::string who_text(const StoryEvent& event, bool chinese) {
     return chinese ? "其他 rank" : "the other ranks";
   }
   std::vector<std::string> ranks;
-  for (int rank : event.ranks) ranks.push_back(std::to_string(rank));
+  for (std::size_t i = 0; i < event.ranks.size();) {  // in order; three in a row are a range
+    std::size_t end = i + 1;
+    while (end < event.ranks.size() && event.ranks[end] == event.ranks[end - 1] + 1) ++end;
+    if (end - i < 3) end = i + 1;
+    ranks.push_back(end - i < 3 ? std::to_string(event.ranks[i])
+                                : fmt::format("{}-{}", event.ranks[i], event.ranks[end - 1]));
+    i = end;
+  }
   if (chinese) return "rank " + join(ranks, "、");
-  return (ranks.size() == 1 ? "rank " : "ranks ") + join(ranks, ", ");
+  return (event.ranks.size() == 1 ? "rank " : "ranks ") + join(ranks, ", ");
 }
 
 }  // namespace

@@ -131,6 +131,29 @@ TEST(NextSteps, SuspectsWithoutARowGetWhatConfirmsTheFirst) {
   EXPECT_STREQ(steps[0].command, find_cause("missing_file").confirm);
 }
 
+TEST(Diagnosis, ManyRanksThatWaitedSayNoMoreThanOne) {
+  std::vector<LogScan> logs;
+  for (int rank = 0; rank < 64; ++rank) {
+    std::string text = "2026-08-21 02:59:00 step 5 loss 1\n";
+    if (rank == 37) {
+      text += "2026-08-21 03:00:02 x\nOSError: [Errno 5] Input/output error: '/lustre/x'\n";
+    } else {
+      text += fmt::format(
+          "[rank{0}]:[E821 03:10:00.100 ProcessGroupNCCL.cpp:689] [Rank {0}] Watchdog caught "
+          "collective operation timeout: WorkNCCL(SeqNum=71, OpType=ALLREDUCE, NumelIn=1, "
+          "NumelOut=1, Timeout(ms)=600000) ran for 600011 milliseconds before timing out.\n",
+          rank);
+    }
+    logs.push_back(scan_text(fmt::format("rank_{}.log", rank), text));
+  }
+  const Diagnosis diagnosis = diagnose(logs, {});
+  EXPECT_EQ(first_cause(diagnosis), "storage_failure");
+  EXPECT_LT(confidence_of(diagnosis, "collective_timeout"), 0.4);
+  ASSERT_EQ(diagnosis.story.size(), 2);
+  EXPECT_EQ(diagnosis.story[0].ranks, std::vector<int>{37});
+  EXPECT_EQ(diagnosis.story[1].ranks.size(), 63);
+}
+
 TEST(Diagnosis, SigkillIsNeverBlamedOnNccl) {
   const Diagnosis diagnosis = diagnose_text(kKilled);
   for (const Cause& cause : diagnosis.causes) {

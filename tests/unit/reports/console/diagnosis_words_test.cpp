@@ -78,6 +78,15 @@ TEST(DiagnosisWords, TenStoriesInBothLanguages) {
   EXPECT_EQ(told, 10u);
 }
 
+TEST(DiagnosisWords, RanksInARowAreARange) {
+  StoryEvent event;
+  event.code = StoryCode::lost_peer;
+  event.ranks = {0, 1, 2, 3, 5, 6, 9};
+  EXPECT_THAT(story_line(event, false), testing::HasSubstr("  ranks 0-3, 5, 6, 9 lost"));
+  event.ranks = {0, 1, 2};
+  EXPECT_THAT(story_line(event, false), testing::HasSubstr("  ranks 0-2 lost"));
+}
+
 TEST(DiagnosisWords, EveryStepHasItsOutcomes) {
   std::vector<NextStep> steps = next_step_table();
   steps.push_back({"confirm_first", "missing_file", "disk_full", "ls -l"});
