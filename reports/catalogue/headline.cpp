@@ -32,11 +32,13 @@ std::string percent(double ratio) { return fmt::format("{:+.0f}", 100 * (ratio -
 
 Bilingual open_sentence(const RunRecord& run) {
   const TuneResult& result = run.result;
-  if (result.inconclusive.is(ReasonCode::only_rate)) {
-    return phrase("Inconclusive: only one setting gave a rate, so there is nothing to compare.");
-  }
   if (run.state == "interrupted") {
     return phrase("Inconclusive: interrupted; go on with: ocrtune tune --resume {}", {run.id});
+  }
+  if (result.inconclusive.is(ReasonCode::only_rate)) {
+    return phrase(
+        "Inconclusive: only one setting gave a rate, so there is nothing to compare; allow a "
+        "longer budget.");
   }
   if (is_disturbed(run)) {
     return phrase(

@@ -8,6 +8,7 @@ const std::vector<Phrase>& phrase_table() {
   static const std::vector<Phrase> kTable = {
       // Frame.
       {"{} on {}", "{}，机器 {}"},
+      {"run {}, {}, {} trial in {}", "运行 {}，{}，{} 次试验，用时 {}"},
       {"run {}, {}, {} trials in {}", "运行 {}，{}，{} 次试验，用时 {}"},
       {"Sections", "章节"},
       {"Dark", "深色"},
@@ -43,8 +44,9 @@ const std::vector<Phrase>& phrase_table() {
        "保持{} {}：在 {} 个已测量的配置中没有更快的。"},
       {"Keep {}, {}: nothing measured is clearly faster ({} %, {}..{} % with {}).",
        "保持{0} {1}：没有明显更快的配置（{5} 为 {2} %，区间 {3}..{4} %）。"},
-      {"Inconclusive: only one setting gave a rate, so there is nothing to compare.",
-       "尚无定论：只有一个配置测得速度，没有可比较的对象。"},
+      {"Inconclusive: only one setting gave a rate, so there is nothing to compare; allow a longer "
+       "budget.",
+       "尚无定论：只有一个配置测得速度，没有可比较的对象；请延长预算。"},
       {"Inconclusive: interrupted; go on with: ocrtune tune --resume {}",
        "尚无定论：运行被中断；可用 ocrtune tune --resume {} 继续。"},
       {"Inconclusive: {} of {} windows were disturbed by other programs; tune again when the "
@@ -207,6 +209,7 @@ const std::vector<Phrase>& phrase_table() {
       {"Dashed red line: peak memory {}, half of the limit", "红色虚线：峰值内存 {}，上限的一半"},
       {"▲ rule of thumb", "▲ 经验规则"},
       {"★ recommended", "★ 推荐"},
+      {"★ fastest measured", "★ 实测最快"},
       {"Best rate by {}: {}", "各 {} 的最佳速度：{}"},
       {"Best rate at each {}, with its 95 % interval; small dots are other settings",
        "每个 {} 下的最佳速度及其 95 % 区间；小点为其他配置"},

@@ -134,9 +134,10 @@ void add_answer(Lines& lines, const RunRecord& run) {
     const auto slo = parse_slo(run.options.slo);
     if (slo) lines.add("target", slo_target(*slo));
   }
-  if (result.baseline.trials > 0) {
+  // A lone setting is compared with nothing.
+  if (result.baseline.trials > 0 && result.settings.size() > 1) {
     const char* whose = baseline_phrase(run.options);
-    const bool none = result.baseline.knobs == recommended.knobs && result.settings.size() > 1;
+    const bool none = result.baseline.knobs == recommended.knobs;
     lines.add("gain", none ? fmt::format("none: {} is the best of those measured", whose)
                       : result.baseline.samples_per_second.median > 0
                           ? fmt::format("{} of {}, {}: {}", gain_text(result.gain), whose,

@@ -325,7 +325,7 @@ class MapDrawing {
                      top + 9 + radius * std::sin(angle));
     }
     svg_.path(star + "z", "star");
-    explain("★ recommended");
+    explain(run_.result.inconclusive.empty() ? "★ recommended" : "★ fastest measured");
   }
 
   void draw_axes() {

@@ -74,7 +74,8 @@ std::string gain_fact(const RunRecord& run) {
   const SettingSummary& baseline = result.baseline;
   const bool guessed = run.options.baseline_guessed();
   const char* title = guessed ? "Gain over a plain start" : "Gain over your setting";
-  if (baseline.knobs == result.recommendation.knobs && result.settings.size() > 1) {
+  if (result.settings.size() < 2) return "";  // compared with nothing
+  if (baseline.knobs == result.recommendation.knobs) {
     return fact_html(title, say("none"),
                      say(guessed ? "a plain start is the best of those measured"
                                  : "your setting is the best of those measured"));
@@ -231,7 +232,8 @@ std::string answer_section(const RunRecord& run) {
   if (!result.found) return section_html("answer", "Answer", html, css);
   const Recommendation& recommended = result.recommendation;
   // What is not better than the baseline is shown as what was the fastest.
-  const bool settled = answer.answer == Answer::use || recommended.knobs == result.baseline.knobs;
+  const bool settled = answer.answer == Answer::use || (answer.answer == Answer::keep &&
+                                                        recommended.knobs == result.baseline.knobs);
   html += fmt::format("<p class=\"launch\"><span class=\"label\">{}</span> <code>{}</code></p>",
                       say(settled ? "Launch with" : "Fastest measured"),
                       html_text(plain_line(launch_knobs(result)), 400));

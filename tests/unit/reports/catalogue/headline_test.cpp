@@ -55,6 +55,8 @@ TEST(Headline, ALoneSettingIsComparedWithNothing) {
   run.result.baseline.knobs = run.result.recommendation.knobs;
   run.result.settings.resize(1);
   EXPECT_THAT(headline(run).sentence.english, HasSubstr("no other setting was measured."));
+  EXPECT_THAT(console_summary(run, 120, false), Not(HasSubstr("\ngain ")));
+  EXPECT_THAT(page_html(run), Not(HasSubstr("Gain over")));
 }
 
 TEST(Headline, ABaselineThatDoesNotRunIsSaid) {
@@ -75,6 +77,16 @@ TEST(Headline, AnOpenResultIsNoAdvice) {
   run.result.discarded_samples = static_cast<int>(count_samples(run));
   EXPECT_THAT(headline(run).sentence.english, HasSubstr("tune again when the machine is idle"));
   EXPECT_THAT(headline(run).sentence.english, Not(HasSubstr("Use ")));
+  run.result.baseline.knobs = run.result.recommendation.knobs;
+  EXPECT_THAT(page_html(run), Not(HasSubstr("Launch with")));
+  EXPECT_THAT(page_html(run), Not(HasSubstr("★ recommended")));
+}
+
+TEST(Headline, AnInterruptedRunSaysHowItGoesOn) {
+  RunRecord run = with_gain(1, 1, 1);
+  run.state = "interrupted";
+  run.result.inconclusive = reason<ReasonCode::only_rate>("nproc=1", counted(4));
+  EXPECT_THAT(headline(run).sentence.english, HasSubstr("ocrtune tune --resume " + run.id));
 }
 
 TEST(Headline, StandsFirstInConsolePageAndJson) {
