@@ -424,7 +424,9 @@ std::vector<Cause> CauseRanker::sum_up() const {
             return line.file == clue->line.file &&
                    (line.line == clue->line.line || line.text == clue->line.text);
           });
-      if (cause.evidence.size() < kMaxEvidence && !told) cause.evidence.push_back(clue->line);
+      if (cause.evidence.size() < (echo ? 2 : kMaxEvidence) && !told) {
+        cause.evidence.push_back(clue->line);
+      }
     }
     cause.confidence = std::min(1 - doubt, kSurest);
   }

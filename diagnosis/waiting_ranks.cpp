@@ -44,6 +44,8 @@ std::vector<Waiting> waiting_ranks(const std::vector<LogScan>& logs) {
           finding.earlier_run || finding.progress_after >= 3) {
         continue;
       }
+      // Asked by another rank to write its flight record: this one had not begun to wait.
+      if (finding.first.text.find("dump signal") != std::string::npos) continue;
       const auto known = std::find_if(all.begin(), all.end(), [&](const Waiting& one) {
         return one.file == static_cast<int>(i) && one.rank == finding.rank;
       });

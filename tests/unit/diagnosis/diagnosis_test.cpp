@@ -152,6 +152,27 @@ TEST(Diagnosis, ManyRanksThatWaitedSayNoMoreThanOne) {
   ASSERT_EQ(diagnosis.story.size(), 2);
   EXPECT_EQ(diagnosis.story[0].ranks, std::vector<int>{37});
   EXPECT_EQ(diagnosis.story[1].ranks.size(), 63);
+  for (const Cause& cause : diagnosis.causes)
+    EXPECT_LE(cause.evidence.size(), 2) << cause.row->name;
+}
+
+TEST(Diagnosis, TheRankThatOthersAskForItsFlightRecordDidNotArrive) {
+  const std::string waited =
+      "[rank0]:[E901 04:10:40.221 ProcessGroupNCCL.cpp:685] [Rank 0] Watchdog caught collective "
+      "operation timeout: WorkNCCL(SeqNum=50112, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, "
+      "Timeout(ms)=600000) ran for 600031 milliseconds before timing out.\n";
+  const std::string asked =
+      "[rank5]:[E901 04:10:41.021 ProcessGroupNCCL.cpp:1743] [PG ID 0 PG GUID 0(default_pg) Rank "
+      "5] "
+      "Received a dump signal due to a collective timeout from rank 0. Last enqueued NCCL work: "
+      "50111\n";
+  const Diagnosis diagnosis =
+      diagnose({scan_text("rank_0.log", waited), scan_text("rank_5.log", asked)}, {});
+  EXPECT_EQ(first_cause(diagnosis), "collective_timeout");
+  ASSERT_EQ(diagnosis.story.size(), 2);
+  EXPECT_EQ(diagnosis.story[0].code, StoryCode::silent);
+  EXPECT_EQ(diagnosis.story[0].ranks, std::vector<int>{5});
+  EXPECT_EQ(diagnosis.story[1].ranks, std::vector<int>{0});
 }
 
 TEST(Diagnosis, SigkillIsNeverBlamedOnNccl) {
