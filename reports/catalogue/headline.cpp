@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/secrets.h"
 #include "base/text.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
@@ -192,9 +193,9 @@ Tone answer_tone(Answer answer) {
 
 Bilingual subject(const RunRecord& run) {
   const RunOptions& asked = run.options;
-  if (!asked.url.empty()) return phrase("Service at {}", {plain_line(asked.url, 200)});
+  if (!asked.url.empty()) return phrase("Service at {}", {plain_line(masked_text(asked.url), 200)});
   if (!asked.command.empty()) {
-    const std::string words = command_words(asked.command);
+    const std::string words = command_words(masked_arguments(asked.command));
     if (!asked.preset.empty()) return phrase("Your {} command, {}", {asked.preset, words});
     return phrase(asked.serves() ? "Your server, {}" : "Your command, {}", {words});
   }
