@@ -82,6 +82,10 @@ Result<Deployment> deployment_of(const RunRecord& run) {
   launch.arguments = masked_arguments(launch.arguments);
   for (std::string& argument : launch.arguments) {
     if (argument == "CONFIG.yml" && run.options.command.empty()) argument = "<CONFIG>";
+    const std::size_t mask = argument.find(kMask);
+    if (mask != std::string::npos) {
+      argument.replace(mask, std::string_view(kMask).size(), "<SECRET>");
+    }
   }
   Variables variables;
   for (auto& [name, value] : launch.environment) {

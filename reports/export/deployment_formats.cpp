@@ -19,6 +19,13 @@ std::string yaml_text(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+// Compose takes "$NAME" and Kubernetes "$(NAME)" for variables of their own, and "$$" for "$".
+std::string dollars_doubled(const std::string& text) {
+  std::string doubled;
+  for (const char c : text) doubled += c == '$' ? "$$" : std::string(1, c);
+  return doubled;
+}
+
 std::uint64_t mebibytes(std::uint64_t bytes) { return (bytes + (1 << 20) - 1) >> 20; }
 
 std::string head(const Deployment& deployment, const char* use) {
@@ -91,16 +98,11 @@ std::string write_compose(const Deployment& deployment) {
       yaml_text(folder), yaml_text(folder), yaml_text(folder));
   text += "    command:\n";
   for (const std::string& word : deployment.launch.arguments) {
-    // Compose takes "$" for a variable of its own.
-    std::string doubled;
-    for (const char c : word) doubled += c == '$' ? "$$" : std::string(1, c);
-    text += "      - " + yaml_text(doubled) + "\n";
+    text += "      - " + yaml_text(dollars_doubled(word)) + "\n";
   }
   if (!deployment.launch.environment.empty()) text += "    environment:\n";
   for (const auto& [name, value] : deployment.launch.environment) {
-    std::string doubled;
-    for (const char c : value) doubled += c == '$' ? "$$" : std::string(1, c);
-    text += fmt::format("      {}: {}\n", yaml_text(name), yaml_text(doubled));
+    text += fmt::format("      {}: {}\n", yaml_text(name), yaml_text(dollars_doubled(value)));
   }
   text += pinned_text(deployment, "    ");
   text += fmt::format("    cpus: {}\n", deployment.cpus);
@@ -195,18 +197,13 @@ std::string write_k8s(const Deployment& deployment) {
       "  template:\n    spec:\n      restartPolicy: Never\n      containers:\n        - name: ocr\n"
       "          image: \"<IMAGE>\"\n          workingDir: {}\n          command:\n",
       yaml_text("ocrtune-" + lower(deployment.run_id)), yaml_text(folder_text(deployment)));
-  // Kubernetes takes "$(NAME)" for a variable of its own.
-  const auto own = [](const std::string& value) {
-    std::string doubled;
-    for (const char c : value) doubled += c == '$' ? "$$" : std::string(1, c);
-    return yaml_text(value.find("$(") == std::string::npos ? value : doubled);
-  };
   for (const std::string& word : deployment.launch.arguments) {
-    text += "            - " + own(word) + "\n";
+    text += "            - " + yaml_text(dollars_doubled(word)) + "\n";
   }
   if (!deployment.launch.environment.empty()) text += "          env:\n";
   for (const auto& [name, value] : deployment.launch.environment) {
-    text += fmt::format("            - {{name: {}, value: {}}}\n", yaml_text(name), own(value));
+    text += fmt::format("            - {{name: {}, value: {}}}\n", yaml_text(name),
+                        yaml_text(dollars_doubled(value)));
   }
   text += pinned_text(deployment, "          ");
   text += k8s_resources(deployment);

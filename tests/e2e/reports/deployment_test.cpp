@@ -119,7 +119,7 @@ TEST_F(DeploymentFiles, KubernetesJobIsYamlWithLimits) {
   EXPECT_EQ(container["command"][3].as<std::string>(), "");
   EXPECT_EQ(container["resources"]["limits"]["memory"].as<std::string>(), "1536Mi");
   EXPECT_EQ(container["resources"]["limits"]["nvidia.com/gpu"].as<std::string>(), "1");
-  EXPECT_EQ(container["env"][1]["value"].as<std::string>(), "a 'b' \"c\" $d 100% \\ # x");
+  EXPECT_EQ(container["env"][1]["value"].as<std::string>(), "a 'b' \"c\" $$d 100% \\ # x");
 }
 
 TEST_F(DeploymentFiles, SystemdTakesTheUnit) {
@@ -165,12 +165,14 @@ TEST_F(DeploymentFiles, SampleRunGoesIntoEveryFormat) {
 
 TEST_F(DeploymentFiles, OwnCommandHasItsPeakAndTheMargin) {
   RunRecord run = sample_run();
-  run.options.command = {"/bin/sh", "-c", "true", "{batch}"};
+  run.options.command = {"/bin/sh", "-c", "true", "{batch}", "--api-key", "abcdef"};
   run.options.memory_margin = 0.5;
   const auto deployment = deployment_of(run);
   ASSERT_TRUE(deployment) << deployment.error().what;
   EXPECT_EQ(deployment->memory_bytes, run.result.recommendation.peak_bytes * 3 / 2);
   EXPECT_THAT(deployment->launch.arguments, Contains("true"));
+  EXPECT_THAT(deployment->launch.arguments, Contains("<SECRET>"));
+  EXPECT_THAT(deployment->launch.arguments, Not(Contains("abcdef")));
   EXPECT_EQ(deployment->caution, "");
 }
 
