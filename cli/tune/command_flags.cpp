@@ -49,7 +49,7 @@ Result<PreparedCommand> look_at_command(RunOptions& options, const Machine& mach
   workload.knobs.assign(options.given.begin(), options.given.end());
   auto prepared = prepare_command(workload, machine);
   if (!prepared) return prepared;
-  notes = prepared->warnings;
+  notes.insert(notes.end(), prepared->warnings.begin(), prepared->warnings.end());
   int ranks = 1;
   const auto nproc = options.axes.find("nproc");
   if (nproc != options.axes.end()) {

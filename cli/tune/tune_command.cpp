@@ -208,11 +208,11 @@ Result<int> run_tune(TuneFlags flags, const std::string& command_line) {
   ProbeOptions quick;
   quick.quick = true;
   const auto machine = OCRTUNE_TRY(probe_machine(quick));
-  const Status settled = settle_flags(flags, machine);
+  OCRTUNE_TRY(settle_flags(flags, machine));
+  OCRTUNE_TRY(tune_setup(flags.options, machine));  // a mistake is told without the notes
   for (const std::string& note : flags.notes) {
     std::fprintf(stderr, "ocrtune tune: note: %s\n", note.c_str());
   }
-  if (!settled) return settled.error();
   print_buckets(flags);
   if (flags.dry_run) return print_plan(flags, machine);
   TuneRequest request;

@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/commands/engine_flags.h"
@@ -118,6 +120,14 @@ Status read_tune_flags(TuneFlags& flags) {
 Status settle_flags(TuneFlags& flags, const Machine& machine) {
   OCRTUNE_TRY(read_device(flags.options, flags.device, machine));
   OCRTUNE_TRY(read_baseline(flags, machine));
+  const bool said = !flags.options.command.empty() || !flags.options.url.empty() ||
+                    !flags.data.empty() || flags.model_given;
+  if (!said) {
+    flags.notes.push_back(
+        fmt::format("no command, no --data and no {}: this measures the built-in "
+                    "engine on random images; `ocrtune init` looks for your own",
+                    kSettingsFile));
+  }
   return settle_command(flags.options, machine, !flags.baseline.empty(), flags.notes);
 }
 

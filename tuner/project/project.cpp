@@ -89,6 +89,9 @@ void look_at_config(Project& project) {
     project.missing.push_back(project.config + ": " + config.error().what);
     return;
   }
+  project.batch = config->batch;
+  project.workers = config->workers;
+  project.has_sampler = config->has_sampler;
   if (config->lines > 0) {
     project.found.push_back(
         fmt::format("data {}: {} lines", join(config->label_files, ", "), config->lines));

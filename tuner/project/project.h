@@ -29,6 +29,8 @@ struct Project {
   std::string script;                      // "tools/train.py"; empty for lines
   std::string config;                      // relative to `folder`; empty: none fits
   std::vector<std::string> other_configs;  // that could be trained as well, in order of preference
+  int batch = 0, workers = 0;              // of the config; batch 0: it could not be read
+  bool has_sampler = false;                // the config's batch is its sampler's
   std::string data;                        // of lines: folder or label file, relative to `folder`
   Python python;
   std::vector<std::string> found;    // what there is, a line each

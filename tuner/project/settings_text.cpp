@@ -36,20 +36,21 @@ std::vector<std::string> command_of(const Project& project) {
   if (project.kind == Kind::paddleocr) {
     return {python, "-m", "paddle.distributed.launch", project.script, "-c", config};
   }
-  return {python,
-          "-m",
-          "torch.distributed.run",
-          "--nproc_per_node={nproc}",
-          "--master_port={port}",
-          project.script,
-          "--c",
-          config,
-          "-o",
-          "Train.loader.batch_size_per_card={batch}",
-          "Train.sampler.first_bs={batch}",
-          "Train.loader.num_workers={workers}",
-          "Global.output_dir={trial_dir}/output",
-          "Global.print_batch_step=2"};
+  std::vector<std::string> command = {python,
+                                      "-m",
+                                      "torch.distributed.run",
+                                      "--nproc_per_node={nproc}",
+                                      "--master_port={port}",
+                                      project.script,
+                                      "--c",
+                                      config,
+                                      "-o",
+                                      "Train.loader.batch_size_per_card={batch}",
+                                      "Train.loader.num_workers={workers}",
+                                      "Global.output_dir={trial_dir}/output",
+                                      "Global.print_batch_step=2"};
+  if (project.has_sampler) command.emplace_back("Train.sampler.first_bs={batch}");
+  return command;
 }
 
 std::string workload_text(const Project& project, const Machine& machine) {
@@ -60,7 +61,10 @@ std::string workload_text(const Project& project, const Machine& machine) {
            "# model = \"svtrv2\"           # ocrtune list models\n";
   }
   std::string text = "# Your training, started with other settings in each trial.\n";
-  text += project.kind == Kind::paddleocr ? "preset = \"paddleocr\"\n" : "log-reader = \"torch\"\n";
+  text +=
+      project.kind == Kind::paddleocr
+          ? "preset = \"paddleocr\"\n"
+          : "log-reader = \"torch\"\nmetric-of = \"rank\"  # each process tells its own speed\n";
   text += fmt::format("command = {}\n", list_text(command_of(project)));
   for (std::size_t i = 0; i < project.other_configs.size() && i < 5; ++i) {
     if (i == 0) text += "# Other configs:\n";
@@ -68,6 +72,10 @@ std::string workload_text(const Project& project, const Machine& machine) {
   }
   if (project.kind == Kind::openocr && machine.gpus.size() < 2) {
     text += "nproc = [1]  # OpenOCR joins its processes only on several GPUs\n";
+  }
+  if (project.kind == Kind::openocr && project.batch > 0) {
+    text += fmt::format("baseline = \"nproc=1 batch={} workers={}\"  # as the config has it\n",
+                        project.batch, project.workers);
   }
   return text;
 }
@@ -89,8 +97,7 @@ std::string settings_text(const Project& project, const Machine& machine) {
       "\n# Values to try; a line that is left out tries what makes sense here.\n"
       "# nproc = [1, 2, 4]\n"
       "# batch = [16, 32, 64]\n"
-      "# workers = [0, 2, 4]\n"
-      "# baseline = \"nproc=1 batch=32\"  # what you use now, if the config does not say it\n";
+      "# workers = [0, 2, 4]\n";
   return text;
 }
 

@@ -43,6 +43,8 @@ TEST_F(InitCommand, EmptyFolderGetsNoFileAndIsToldWhatToDo) {
   EXPECT_THAT(output_, HasSubstr("Nothing to tune in "));
   EXPECT_THAT(output_, HasSubstr("ocrtune make-data lines && ocrtune init"));
   EXPECT_FALSE(path_exists(join_path(folder_, "ocrtune.toml")));
+  EXPECT_EQ(run({"tune", "--dry-run"}), 0) << output_;
+  EXPECT_THAT(output_, HasSubstr("no command, no --data and no ocrtune.toml"));
 }
 
 TEST_F(InitCommand, TuneRunsWhatInitHasWritten) {

@@ -110,6 +110,11 @@ TEST_F(LookAround, KnowsOpenOcrByItsPackage) {
   const std::string text = settings_text(project, Machine());
   EXPECT_THAT(text, HasSubstr("log-reader = \"torch\""));
   EXPECT_THAT(text, HasSubstr("nproc = [1]"));
+  EXPECT_THAT(text, HasSubstr("baseline = \"nproc=1 batch=8 workers=0\""));
+  EXPECT_THAT(text, Not(HasSubstr("Train.sampler.first_bs")));
+  write("configs/rec/svtrv2/a.yml",
+        "Train:\n  sampler: {first_bs: 4}\n  loader: {batch_size_per_card: 8}\n");
+  EXPECT_THAT(settings_text(look(), Machine()), HasSubstr("Train.sampler.first_bs={batch}"));
 }
 
 TEST_F(LookAround, FindsLinesHereOrOneFolderBelow) {
