@@ -27,6 +27,12 @@ bool is_unsure_peak(std::uint64_t peak, std::uint64_t possible) {
 
 MemoryAccount::MemoryAccount(double cpus) : cpus_(std::max(1.0, cpus)) {}
 
+// PSS then, and what RSS has grown by since; PSS is never above RSS.
+std::uint64_t MemoryAccount::estimate_of(const Known& then, const ProcessMemory& now) {
+  const std::uint64_t grown = now.rss_bytes > then.rss ? now.rss_bytes - then.rss : 0;
+  return std::min(then.pss + grown, now.rss_bytes);
+}
+
 void MemoryAccount::take_rss(const MemoryReading& reading, double) {
   note_exchange(reading);
   measured_ = false;
@@ -40,12 +46,11 @@ void MemoryAccount::take_rss(const MemoryReading& reading, double) {
       continue;
     }
     const Known& then = found->second;
-    const std::uint64_t grown = process.rss_bytes > then.rss ? process.rss_bytes - then.rss : 0;
     const std::uint64_t faulted =
         process.faulted_bytes > then.faulted ? process.faulted_bytes - then.faulted : 0;
-    // PSS is never above RSS.
-    bytes_ += std::min(then.pss + grown, process.rss_bytes);
-    bound_ += std::min(then.pss + std::max(grown, faulted), process.rss_bytes);
+    const std::uint64_t estimate = estimate_of(then, process);
+    bytes_ += estimate;
+    bound_ += std::max(estimate, std::min(then.pss + faulted, process.rss_bytes));
   }
   pending_ = std::max(pending_, bytes_);
   note_spikes(reading);
@@ -59,9 +64,7 @@ void MemoryAccount::note_exchange(const MemoryReading& reading) {
   for (const ProcessMemory& process : reading.processes) {
     const auto found = known_.find({process.pid, process.start_ticks});
     if (found == known_.end()) continue;
-    const Known& known = found->second;
-    const std::uint64_t grown = process.rss_bytes > known.rss ? process.rss_bytes - known.rss : 0;
-    estimates[found->first] = std::min(known.pss + grown, process.rss_bytes);
+    estimates[found->first] = estimate_of(found->second, process);
   }
   for (auto& [identity, known] : known_) {
     const auto found = estimates.find(identity);
@@ -95,8 +98,15 @@ void MemoryAccount::note_spikes(const MemoryReading& reading) {
 
 void MemoryAccount::take_pss(const MemoryReading& reading, double now_seconds,
                              double cost_cpu_seconds) {
-  // What was high before and has not been given back since is what this reading shows.
-  if (pending_ > bytes_ && is_unsure_peak(bytes_, pending_)) {
+  // What was high before and has not been given back since, be it just before this reading, is what
+  // this reading shows.
+  std::uint64_t kept = unmapped_;
+  for (const ProcessMemory& process : reading.processes) {
+    const auto found = known_.find({process.pid, process.start_ticks});
+    if (found != known_.end()) kept += estimate_of(found->second, process);
+  }
+  kept = std::min(kept, bytes_);
+  if (pending_ > kept && is_unsure_peak(kept, pending_)) {
     possible_ = std::max(possible_, pending_);
   }
   std::map<std::pair<int, std::uint64_t>, Known> known;
@@ -126,9 +136,9 @@ void MemoryAccount::take_pss(const MemoryReading& reading, double now_seconds,
 }
 
 void MemoryAccount::take_ended(std::uint64_t peak_rss_bytes) {
-  if (peak_rss_bytes > seen_peak_rss_) {
-    possible_ = std::max(possible_, peak_ + (peak_rss_bytes - seen_peak_rss_));
-  }
+  if (peak_rss_bytes <= seen_peak_rss_) return;
+  possible_ = possible_peak_bytes() + (peak_rss_bytes - seen_peak_rss_);
+  seen_peak_rss_ = peak_rss_bytes;
 }
 
 // Growth that RSS does not show: pages copied on write, files in shared memory, unread processes.

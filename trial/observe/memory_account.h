@@ -69,6 +69,7 @@ class MemoryAccount {
     std::uint64_t rss = 0, faulted = 0, pss = 0, peak_rss = 0,
                   estimate = 0;  // the last two: of any reading
   };
+  static std::uint64_t estimate_of(const Known& then, const ProcessMemory& now);
   void note_spikes(const MemoryReading& reading);
   void note_exchange(const MemoryReading& reading);
   std::uint64_t hidden_growth() const;

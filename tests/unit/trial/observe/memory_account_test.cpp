@@ -54,6 +54,19 @@ TEST(MemoryAccount, WhatOnlyTheEndTellsMakesThePeakUnsure) {
   EXPECT_EQ(account.possible_peak_bytes(), 150 * kMiB);
 }
 
+TEST(MemoryAccount, GrowthThatIsGivenBackBeforeItsReadingMayHaveBeenThePeak) {
+  MemoryAccount account(2);
+  account.take_pss(reading({{1, 60, 60}}), 0, 0.01);
+  account.take_rss(reading({{1, 106, 0}}), 0.1);
+  account.take_pss(reading({{1, 2, 2, 106}}), 0.1, 0.01);
+  EXPECT_EQ(account.peak_bytes(), 60 * kMiB);
+  EXPECT_EQ(account.possible_peak_bytes(), 106 * kMiB);
+  account.take_ended(144 * kMiB);
+  EXPECT_EQ(account.possible_peak_bytes(), 144 * kMiB);
+  account.take_ended(144 * kMiB);
+  EXPECT_EQ(account.possible_peak_bytes(), 144 * kMiB);
+}
+
 TEST(MemoryAccount, PrivateGrowthCountsInFull) {
   MemoryAccount account(2);
   account.take_pss(reading({{1, 800, 100}, {2, 800, 100}}), 0, 0.1);
