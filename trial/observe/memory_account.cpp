@@ -53,7 +53,7 @@ void MemoryAccount::take_rss(const MemoryReading& reading, double) {
     bound_ += std::max(estimate, std::min(then.pss + faulted, process.rss_bytes));
   }
   pending_ = std::max(pending_, bytes_);
-  note_spikes(reading);
+  note_spikes(reading, false);
 }
 
 // While some give memory back and others take it, both may have been held: the sum of the larger of
@@ -78,22 +78,29 @@ void MemoryAccount::note_exchange(const MemoryReading& reading) {
 }
 
 // A high-water mark that has risen and stands above what is held now: a spike between two readings.
-void MemoryAccount::note_spikes(const MemoryReading& reading) {
-  std::uint64_t spike = 0, held = unmapped_;
+// It counts from what is held now, or from the last full reading: while pages are given back, RSS
+// falls behind PSS.
+void MemoryAccount::note_spikes(const MemoryReading& reading, bool with_pss) {
+  bool risen = false;
+  std::uint64_t held = with_pss ? reading.unmapped_shm_bytes : unmapped_;
   for (const ProcessMemory& process : reading.processes) {
-    std::uint64_t before = 0;
-    seen_peak_rss_ = std::max(seen_peak_rss_, process.peak_rss_bytes);
+    const std::uint64_t peak = process.peak_rss_bytes;
+    seen_peak_rss_ = std::max(seen_peak_rss_, peak);
     const auto found = known_.find({process.pid, process.start_ticks});
-    if (found != known_.end()) {
-      before = found->second.peak_rss;
-      found->second.peak_rss = std::max(before, process.peak_rss_bytes);
-      held += std::min(found->second.pss, process.rss_bytes);
+    Known* then = found == known_.end() ? nullptr : &found->second;
+    std::uint64_t now = 0;
+    if (with_pss) now = process.pss_bytes;
+    if (!with_pss && then != nullptr) now = std::min(then->pss, process.rss_bytes);
+    const std::uint64_t before = then == nullptr ? 0 : then->peak_rss;
+    if (peak > std::max(before, process.rss_bytes)) {
+      risen = true;
+      now += peak - process.rss_bytes;
+      if (then != nullptr && peak > then->rss) now = std::max(now, then->pss + peak - then->rss);
     }
-    if (process.peak_rss_bytes > std::max(before, process.rss_bytes)) {
-      spike += process.peak_rss_bytes - process.rss_bytes;
-    }
+    if (then != nullptr) then->peak_rss = std::max(before, peak);
+    held += now;
   }
-  if (spike > 0) possible_ = std::max(possible_, held + spike);
+  if (risen) possible_ = std::max(possible_, held);
 }
 
 void MemoryAccount::take_pss(const MemoryReading& reading, double now_seconds,
@@ -109,13 +116,12 @@ void MemoryAccount::take_pss(const MemoryReading& reading, double now_seconds,
   if (pending_ > kept && is_unsure_peak(kept, pending_)) {
     possible_ = std::max(possible_, pending_);
   }
+  note_spikes(reading, true);
   std::map<std::pair<int, std::uint64_t>, Known> known;
   for (const ProcessMemory& process : reading.processes) {
-    const std::pair<int, std::uint64_t> identity{process.pid, process.start_ticks};
-    const auto found = known_.find(identity);
-    const std::uint64_t before = found == known_.end() ? 0 : found->second.peak_rss;
-    known[identity] = {process.rss_bytes, process.faulted_bytes, process.pss_bytes, before,
-                       process.pss_bytes};
+    known[{process.pid, process.start_ticks}] = {process.rss_bytes, process.faulted_bytes,
+                                                 process.pss_bytes, process.peak_rss_bytes,
+                                                 process.pss_bytes};
   }
   known_ = std::move(known);
   last_pss_ = now_seconds;
@@ -132,7 +138,6 @@ void MemoryAccount::take_pss(const MemoryReading& reading, double now_seconds,
   pending_ = 0;
   measured_ = true;
   peak_ = std::max(peak_, bytes_);
-  note_spikes(reading);
 }
 
 void MemoryAccount::take_ended(std::uint64_t peak_rss_bytes) {

@@ -70,7 +70,7 @@ class MemoryAccount {
                   estimate = 0;  // the last two: of any reading
   };
   static std::uint64_t estimate_of(const Known& then, const ProcessMemory& now);
-  void note_spikes(const MemoryReading& reading);
+  void note_spikes(const MemoryReading& reading, bool with_pss);
   void note_exchange(const MemoryReading& reading);
   std::uint64_t hidden_growth() const;
   bool passes_peak(std::uint64_t bytes) const;  // by more than a reading is worth

@@ -67,6 +67,15 @@ TEST(MemoryAccount, GrowthThatIsGivenBackBeforeItsReadingMayHaveBeenThePeak) {
   EXPECT_EQ(account.possible_peak_bytes(), 144 * kMiB);
 }
 
+TEST(MemoryAccount, ASpikeCountsInFullWhileItsPagesAreGivenBack) {
+  MemoryAccount account(2);
+  account.take_pss(reading({{1, 66, 63}}), 0, 0.01);
+  account.take_rss(reading({{1, 144, 0}}), 0.1);
+  account.take_pss(reading({{1, 87, 1, 160}}), 0.1, 0.01);  // RSS is behind
+  EXPECT_EQ(account.peak_bytes(), 63 * kMiB);
+  EXPECT_EQ(account.possible_peak_bytes(), 157 * kMiB);
+}
+
 TEST(MemoryAccount, PrivateGrowthCountsInFull) {
   MemoryAccount account(2);
   account.take_pss(reading({{1, 800, 100}, {2, 800, 100}}), 0, 0.1);
