@@ -87,7 +87,8 @@ struct LmdbSource::Environment {
             ::mdb_env_open(environment, path.c_str(), MDB_RDONLY | MDB_NOLOCK | MDB_NORDAHEAD, 0);
       });
       if (!whole) {
-        environment = nullptr;  // left half open: it cannot be closed
+        (void)read_mapped([&] { ::mdb_env_close(environment); });
+        environment = nullptr;
         code = MDB_CORRUPTED;
       }
     }
