@@ -108,22 +108,9 @@ const std::vector<Phrase>& sentence_table() {
       {"p{} under {} holds up to {} requests/s (the {} ended the search early)",
        "p{} 低于 {}：最高可达 {} 请求/秒（{}使搜索提前结束）"},
       {"p{} under {} holds up to {} requests/s", "p{} 低于 {}：最高可达 {} 请求/秒"},
-      {"kept", "满足"},
-      {"broken", "不满足"},
-      {"undecided", "未定"},
       // Reasons of failures.
       {"out of memory: {} of {}", "内存不足：{}，上限 {}"},
-      // Phases.
-      {"baseline", "基线"},
-      {"ladder", "阶梯"},
-      {"inert", "无效检验"},
       {"does {} change anything here?", "{} 在此是否有影响？"},
-      {"model", "模型"},
-      {"race", "决赛"},
-      {"proof", "证明"},
-      {"rule", "规则"},
-      {"sweep", "扫描"},
-      {"verify", "验证"},
       {"budget", "预算"},
       // tuner/verdict/comparison.cpp
       {"host", "主机"},

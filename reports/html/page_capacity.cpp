@@ -71,6 +71,10 @@ std::string tests_table(const CapacityDocument& capacity) {
                     "compact");
 }
 
+const char* verdict_phrase(const std::string& verdict) {
+  return verdict == "kept" ? "met" : verdict == "broken" ? "missed" : "undecided";
+}
+
 const char* verdict_class(const std::string& verdict) {
   return verdict == "kept" ? "kept" : verdict == "broken" ? "broken" : "undecided";
 }
@@ -80,7 +84,8 @@ std::string points_text(const LatencyDocument& latency) {
   std::vector<std::string> texts;
   for (const auto& point : latency.points) {
     texts.push_back(fmt::format("{}/s: {} ms, {}", format_count(point.requests_per_second),
-                                milliseconds(point.latency_seconds), point.verdict));
+                                milliseconds(point.latency_seconds),
+                                verdict_phrase(point.verdict)));
   }
   return join(texts, "; ");
 }
@@ -200,7 +205,7 @@ std::string latency_section(const LatencyDocument& latency) {
   }
   std::vector<std::vector<std::string>> rows;
   for (const auto& point : latency.points) {
-    rows.push_back({number(point.requests_per_second), say_sentence(plain_line(point.verdict, 40)),
+    rows.push_back({number(point.requests_per_second), say(verdict_phrase(point.verdict)),
                     milliseconds(point.latency_seconds), milliseconds(point.median_seconds),
                     fmt::format("{:g}", point.judged), fmt::format("{:g}", point.over)});
   }
