@@ -45,7 +45,9 @@ int lightest_of(const Space& space) {
 bool dominates_memory(const Space& space, int x, int y) {
   const Knobs& high = space.knobs(x);
   const Knobs& low = space.knobs(y);
-  if (high.nproc < low.nproc || high.workers < low.workers) return false;
+  if (high.nproc < low.nproc || high.workers < low.workers || high.threads < low.threads) {
+    return false;
+  }
   if (high.nproc * high.batch < low.nproc * low.batch) return false;
   if (high.nproc * high.workers < low.nproc * low.workers) return false;
   for (std::size_t a = 0; a < space.axes().size(); ++a) {

@@ -198,6 +198,29 @@ TEST(Safety, AFailureRulesOutAllThatNeedsMore) {
   EXPECT_TRUE(safety.admit(point(space, 16, 64, 1, "bf16")).admitted) << "other precision";
 }
 
+// Threads hold memory of their own: what fails with eight of them may fit with one.
+TEST(Safety, AFailureSaysNothingOfFewerThreads) {
+  std::vector<Knobs> points;
+  for (int threads : {1, 8}) {
+    for (int workers : {0, 1, 2}) {
+      Knobs knobs;
+      knobs.threads = threads;
+      knobs.workers = workers;
+      points.push_back(knobs);
+    }
+  }
+  const Space space(points);
+  const auto at = [&](int threads, int workers) {
+    Knobs knobs;
+    knobs.threads = threads;
+    knobs.workers = workers;
+    return space.find(knobs);
+  };
+  EXPECT_TRUE(dominates_memory(space, at(8, 2), at(8, 1)));
+  EXPECT_TRUE(dominates_memory(space, at(8, 1), at(1, 1)));
+  EXPECT_FALSE(dominates_memory(space, at(1, 1), at(8, 1)));
+}
+
 TEST(Safety, WithoutALimitItGrowsByBoundedSteps) {
   const Space space = grid();
   Safety safety(space, {0, 0.05, 0, 4, nullptr});

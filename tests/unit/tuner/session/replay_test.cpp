@@ -83,6 +83,17 @@ TEST(Replay, TriesTheOtherValueOfASwitch) {
   EXPECT_EQ(score.knobs.dims.at("SPIN"), "1");
 }
 
+// Threads bring nothing until loaders keep them fed, and with them the most: no trial near the
+// leader tells, and the budget pays for a look elsewhere.
+TEST(Replay, FindsWhatOnlyThreadsAndLoadersDoTogether) {
+  for (const std::uint64_t seed : {9041U, 9154U}) {
+    const SyntheticMachine machine = make_synthetic_machine({"mechanism", seed, 1, 1, false});
+    const ReplayScore score = play(machine, "ours", 60);
+    ASSERT_TRUE(score.found);
+    EXPECT_LE(score.regret, 0.1) << seed;
+  }
+}
+
 // A claim that rests on one moment of a machine that drifts is wrong with it.
 TEST(Replay, TheWinnerRunsAtManyMoments) {
   const SyntheticMachine machine = make_synthetic_machine({"queue", 8, 1, 2, false});
@@ -97,7 +108,8 @@ TEST(Replay, TheWinnerRunsAtManyMoments) {
   EXPECT_GE(before_the_race.back() - before_the_race.front(), 10U);
 }
 
-// What is not launched for want of knowledge of its memory may be the best: the certificate counts it.
+// What is not launched for want of knowledge of its memory may be the best: the certificate counts
+// it.
 TEST(Replay, TheCertificateCountsWhatWasNotAdmittedYet) {
   int decided = 0;  // certificates that such a setting widens
   for (std::uint64_t seed = 301; seed < 307; ++seed) {
