@@ -159,11 +159,11 @@ class ModelSearch : public Search {
       if (const auto point = unchecked(acquisition.ranking())) {
         return board_.propose(*point, "model", "near a leader, in case the model is wrong");
       }
-      if (const auto point = open_question(acquisition.ranking())) {
-        return board_.propose(*point, "model", "nothing else may be as much better");
-      }
       if (const auto point = far_off(acquisition.ranking())) {
         return board_.propose(*point, "model", "far from all trials, in case the model is wrong");
+      }
+      if (const auto point = open_question(acquisition.ranking())) {
+        return board_.propose(*point, "model", "nothing else may be as much better");
       }
     }
     return race(left);
