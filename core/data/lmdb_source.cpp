@@ -110,8 +110,13 @@ struct LmdbSource::Environment {
     MDB_stat pages = {};
     mdb_filehandle_t file = -1;
     struct stat on_disk {};
-    if (::mdb_env_info(environment, &facts) != 0 || ::mdb_env_stat(environment, &pages) != 0 ||
-        ::mdb_env_get_fd(environment, &file) != 0 || ::fstat(file, &on_disk) != 0) {
+    bool known = false;
+    const bool whole = read_mapped([&] {
+      known = ::mdb_env_info(environment, &facts) == 0 &&
+              ::mdb_env_stat(environment, &pages) == 0 &&
+              ::mdb_env_get_fd(environment, &file) == 0 && ::fstat(file, &on_disk) == 0;
+    });
+    if (!whole || !known) {
       return Error{ErrorKind::invalid, "open LMDB " + path + ": no facts about it"};
     }
     const std::uint64_t needed = (std::uint64_t{facts.me_last_pgno} + 1) * pages.ms_psize;

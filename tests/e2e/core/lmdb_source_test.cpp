@@ -135,6 +135,10 @@ TEST_F(LmdbSourceTest, DamagedHeadsAreRefusedOrRead) {
         (void)(*source)->image_bytes(i);
     }
   }
+  for (std::size_t size = 0; size < 8192; size += 512) {
+    std::ofstream(path, std::ios::binary) << whole.substr(0, size);
+    EXPECT_FALSE(LmdbSource::open(folder_, "")) << size;
+  }
   std::string no_page_size = whole;
   for (std::size_t head : {0, 4096}) no_page_size.replace(head + 40, 4, 4, '\0');
   std::ofstream(path, std::ios::binary) << no_page_size;
