@@ -29,9 +29,11 @@ const std::vector<Phrase>& phrase_table() {
       {"Fastest measured", "实测最快"},
       {"The same for PaddleOCR (not measured)", "对应的 PaddleOCR 命令（未实测）"},
       {"Training recipe", "训练方案"},
-      {"global batch (nproc x batch) {} instead of {}: scale the learning rate with it, linearly for "
+      {"global batch (nproc x batch) {} instead of {}: scale the learning rate with it, linearly "
+       "for "
        "SGD, by the square root for Adam",
-       "全局 batch size（nproc x batch）为 {}，原为 {}：学习率须随之调整，SGD 按线性，Adam 按平方根"},
+       "全局 batch size（nproc x batch）为 {}，原为 {}：学习率须随之调整，SGD 按线性，Adam "
+       "按平方根"},
       {"Certainty", "确定程度"},
       {"Note", "说明"},
       {"Next", "下一步"},

@@ -1,4 +1,5 @@
-// Large spaces: a safe initial design, then expected improvement under a model, then a race of the leaders.
+// Large spaces: a safe initial design, then expected improvement under a model, then a race of the
+// leaders.
 #pragma once
 
 #include <memory>
