@@ -1,8 +1,11 @@
 #include "core/data/mapped_read.h"
 
+#include <unistd.h>
+
 #include <array>
 #include <csetjmp>
 #include <csignal>
+#include <ctime>
 #include <mutex>
 
 #include "base/check.h"
@@ -11,12 +14,14 @@ namespace ocrtune {
 namespace {
 
 thread_local sigjmp_buf* t_way_out = nullptr;
-constexpr std::array kFaults = {SIGBUS, SIGSEGV, SIGFPE};
+constexpr std::array kFaults = {SIGBUS, SIGSEGV, SIGFPE, SIGVTALRM};
+constexpr time_t kMaxCpuSeconds = 2;
 std::array<struct sigaction, kFaults.size()> g_before;
 
 // A fault of other code: as if this handler were not there, at the same instruction once more.
 void on_fault(int number) {
   if (t_way_out != nullptr) siglongjmp(*t_way_out, 1);
+  if (number == SIGVTALRM) return;  // the read has just ended
   for (std::size_t i = 0; i < kFaults.size(); ++i) {
     if (kFaults[i] == number) ::sigaction(number, &g_before[i], nullptr);
   }
@@ -28,6 +33,23 @@ void catch_faults() {
   for (std::size_t i = 0; i < kFaults.size(); ++i) ::sigaction(kFaults[i], &action, &g_before[i]);
 }
 
+// SIGVTALRM for this thread when it has computed for so long; 0: never.
+void limit_cpu_seconds(time_t seconds) {
+  thread_local timer_t timer{};
+  thread_local pid_t owner = 0;  // a forked child has none of its parent's timers
+  if (owner != ::getpid()) {
+    sigevent event{};
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = SIGVTALRM;
+    event._sigev_un._tid = ::gettid();
+    if (::timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer) != 0) return;
+    owner = ::getpid();
+  }
+  itimerspec due{};
+  due.it_value.tv_sec = seconds;
+  ::timer_settime(timer, 0, &due, nullptr);
+}
+
 }  // namespace
 
 bool read_mapped(const std::function<void()>& read) {
@@ -37,11 +59,14 @@ bool read_mapped(const std::function<void()>& read) {
   sigjmp_buf way_out;
   if (sigsetjmp(way_out, 1) != 0) {
     t_way_out = nullptr;
+    limit_cpu_seconds(0);
     return false;
   }
   t_way_out = &way_out;
+  limit_cpu_seconds(kMaxCpuSeconds);
   read();
   t_way_out = nullptr;
+  limit_cpu_seconds(0);
   return true;
 }
 

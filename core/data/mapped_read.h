@@ -1,6 +1,6 @@
 // Reads of mapped memory that may fail: a file that is cut or damaged, or a disk that gives an
 // error, shows itself as SIGBUS or SIGSEGV at the reading thread, or as SIGFPE where a size that
-// was read is zero.
+// was read is zero; pages that point in circles show themselves as seconds of computing.
 #pragma once
 
 #include <functional>
