@@ -38,7 +38,7 @@ while :; do echo "loss 1.5 80.0 samples/s"; sleep 0.05; done
   void TearDown() override { EXPECT_TRUE(remove_tree(folder_)); }
 
   std::string tune(const std::string& gpus) const {
-    return ocrtune("tune --batch 8 --log-reader torch --budget 8s --trial-time 500ms --db " +
+    return ocrtune("tune --batch 8 --log-reader torch --budget 12s --trial-time 2s --db " +
                    join_path(folder_, "runs.sqlite") + " -- sh " + join_path(folder_, "client.sh") +
                    " " + gpus + " {batch}");
   }
