@@ -4,13 +4,10 @@
 
 #include <fmt/format.h>
 
-#define TOML_EXCEPTIONS 0
-#define TOML_HEADER_ONLY 1
-#include <toml++/toml.h>
-
 #include "base/files.h"
 #include "base/text.h"
 #include "trial/workloads/command/command_template.h"
+#include "trial/workloads/command/toml_text.h"
 
 namespace ocrtune {
 namespace {
@@ -85,14 +82,10 @@ Result<FileSetting> setting_of(const Flag& flag, const toml::node& node, const s
 
 Result<std::vector<FileSetting>> parse_settings(const Flags& flags, const std::string& text,
                                                 const std::string& path) {
-  const toml::parse_result parsed = toml::parse(text, path);
-  if (!parsed) {
-    return Error{ErrorKind::usage,
-                 fmt::format("{}:{}: not TOML: {}", path, parsed.error().source().begin.line,
-                             parsed.error().description())};
-  }
+  const auto table = parse_toml(text, path);
+  if (!table) return Error{ErrorKind::usage, table.error().what};
   std::vector<FileSetting> settings;
-  for (const auto& [key, node] : parsed.table()) {
+  for (const auto& [key, node] : *table) {
     const std::string name(key.str());
     const std::string place = fmt::format("{}:{}: {}: ", path, key.source().begin.line, name);
     const Flag* flag = flag_of(flags, name);

@@ -11,7 +11,8 @@ foreach(file
   trial/logs/log_text trial/logs/metric_unit trial/logs/rate_dialects trial/logs/regex_dialect
   trial/observe/oom_watch trial/observe/pid_namespace trial/observe/rank_binding
   trial/workloads/command/command_template trial/workloads/command/paddleocr_config
-  trial/workloads/command/preset_file trial/workloads/engine_infer/infer_device
+  trial/workloads/command/preset_file trial/workloads/command/toml_text
+  trial/workloads/engine_infer/infer_device
   trial/workloads/engine_infer/infer_process trial/workloads/engine_infer/infer_spec
   trial/workloads/engine_infer/infer_trial_spec trial/workloads/engine_train/fit_spec
   trial/workloads/engine_train/worker_spec trial/workloads/service/arrivals

@@ -89,6 +89,7 @@ TEST_F(SettingsFile, MistakesNameFileLineAndKey) {
             "a.toml:1: budget: needs a text in quotes, a number, or a list of these");
   EXPECT_EQ(mistake("nproc = []"), "a.toml:1: nproc: an empty list; leave the line out");
   EXPECT_EQ(mistake("budget = \"1m\"\ncount = ").substr(0, 20), "a.toml:2: not TOML: ");
+  EXPECT_EQ(mistake("budget = \"1m\"\n[\n").substr(0, 8), "a.toml:2");
 }
 
 TEST_F(SettingsFile, IsToldAsIfTyped) {

@@ -6,18 +6,11 @@
 
 #include <fmt/format.h>
 
-// toml++ 3.0 asserts, or with NDEBUG assumes, what a wrong file breaks ("[" and a new line); its
-// parser refuses the same a line later.
-#undef NDEBUG
-#define TOML_ASSERT(expression) static_cast<void>(0)
-#define TOML_EXCEPTIONS 0
-#define TOML_HEADER_ONLY 1
-#include <toml++/toml.h>
-
 #include "base/files.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "trial/workloads/command/command_template.h"
+#include "trial/workloads/command/toml_text.h"
 
 namespace ocrtune {
 namespace {
@@ -174,13 +167,7 @@ std::vector<std::string> preset_folders() {
 }  // namespace
 
 Result<PresetFile> parse_preset(const std::string& text, const std::string& path) {
-  const toml::parse_result parsed = toml::parse(text, path);
-  if (!parsed) {
-    return Error{ErrorKind::invalid,
-                 fmt::format("{}:{}: not TOML: {}", path, parsed.error().source().begin.line,
-                             parsed.error().description())};
-  }
-  const toml::table& document = parsed.table();
+  const auto document = OCRTUNE_TRY(parse_toml(text, path));
   Reader reader(path);
   PresetFile preset;
   preset.path = path;
