@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -113,6 +114,12 @@ struct TuneResult {
   double seconds = 0;
   std::string stop_reason;  // "budget", "improvement under 0.02 %", ...
   Reason advice;            // the next best experiment
+
+  std::set<std::string> inert_names() const {
+    std::set<std::string> names;
+    for (const InertKnob& knob : inert) names.insert(knob.name);
+    return names;
+  }
 };
 
 }  // namespace ocrtune

@@ -1,7 +1,6 @@
 #include "reports/catalogue/headline.h"
 
 #include <algorithm>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -21,12 +20,6 @@ constexpr double kWorthTrying = 0.05;
 
 Bilingual both(const Reason& reason) {
   return {sentence(reason), sentence(reason, Language::chinese)};
-}
-
-std::set<std::string> inert_names(const TuneResult& result) {
-  std::set<std::string> names;
-  for (const InertKnob& knob : result.inert) names.insert(knob.name);
-  return names;
 }
 
 std::string percent(double ratio) { return fmt::format("{:+.0f}", 100 * (ratio - 1)); }
@@ -84,7 +77,7 @@ Headline compared(const RunRecord& run) {
   }
   return {Answer::keep,
           phrase("Keep {}, {}: nothing measured is clearly faster ({} %, {}..{} % with {}).",
-                 {whose, knobs_text(baseline.knobs, inert_names(result)), percent(gain.median),
+                 {whose, knobs_text(baseline.knobs, result.inert_names()), percent(gain.median),
                   percent(gain.low), percent(gain.high), knobs})};
 }
 
@@ -116,7 +109,7 @@ std::string command_words(const std::vector<std::string>& command) {
 }  // namespace
 
 std::string launch_knobs(const TuneResult& result) {
-  return knobs_text(result.recommendation.knobs, inert_names(result));
+  return knobs_text(result.recommendation.knobs, result.inert_names());
 }
 
 Bilingual recipe_note(const RunRecord& run) {

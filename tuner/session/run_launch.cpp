@@ -58,7 +58,7 @@ SeenOfProgram seen_of_program(const RunRecord& run) {
   for (const Trial& trial : run.trials) {
     seen.runtimes.insert(trial.threads.runtimes.begin(), trial.threads.runtimes.end());
   }
-  for (const InertKnob& knob : run.result.inert) seen.inert.insert(knob.name);
+  seen.inert = run.result.inert_names();
   return seen;
 }
 

@@ -246,10 +246,9 @@ TuneResult judge_trials(const Space& space, const Search& search, const std::vec
   result.terms = search.terms();
   result.noise_statement = noise_statement(verdict);
   result.advice = next_experiment(verdict, possible);
-  std::set<std::string> inert;
-  for (const InertKnob& knob : result.inert) inert.insert(knob.name);
-  result.answer = reason<ReasonCode::launch_with>(knobs_text(result.recommendation.knobs, inert),
-                                                  worth(result.recommendation, options.objective));
+  result.answer =
+      reason<ReasonCode::launch_with>(knobs_text(result.recommendation.knobs, result.inert_names()),
+                                      worth(result.recommendation, options.objective));
   return result;
 }
 
