@@ -227,13 +227,15 @@ class ModelSearch : public Search {
     return std::nullopt;
   }
 
+  // One point in so many is looked at: kScanned of a large space.
+  int scan_stride() const { return std::max(1, board_.space->size() / kScanned); }
+
   // The setting that could be furthest ahead of the best, if that is more than a certificate should
   // leave open. The search does not end before it was tried.
   std::optional<int> open_question(const std::vector<int>& leaders) const {
     if (leaders.empty()) return std::nullopt;
     // Part of a large space first; all of it only before the search ends.
-    const int size = board_.space->size();
-    const int stride = std::max(1, size / kScanned);
+    const int stride = scan_stride();
     const auto found = most_open(leaders[0], board_.ledger.trials() % stride, stride);
     return found || stride == 1 ? found : most_open(leaders[0], 0, 1);
   }
@@ -249,7 +251,7 @@ class ModelSearch : public Search {
   std::optional<int> far_off(const std::vector<int>& leaders) {
     if (leaders.empty() || far_checked_ >= kMaxFar) return std::nullopt;
     const double bar = forecaster_.forecast(leaders[0]).log_rate;
-    const int stride = std::max(1, board_.space->size() / kScanned);
+    const int stride = scan_stride();
     const auto found = highest_open(bar, kWideGuess, far_checked_ % stride, stride);
     far_checked_ += found ? 1 : 0;
     return found;
