@@ -55,9 +55,8 @@ bool start_watcher() {
 void catch_interrupts() {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
-  std::signal(
-      SIGCHLD,
-      SIG_DFL);  // ignored by the process that started us, our children's ends would be lost
+  // Ignored by the process that started us, our children's ends would be lost.
+  std::signal(SIGCHLD, SIG_DFL);
   ::sigemptyset(&g_taken);
   // A shell's background job starts with SIGINT ignored, and still shall end when it is told to.
   for (int number : {SIGINT, SIGTERM, SIGHUP}) {

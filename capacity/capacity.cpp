@@ -150,7 +150,7 @@ class Planner {
     return low;
   }
 
-  // The least relative speed at which so many machines meets the SLO.
+  // The least relative speed at which so many machines meet the SLO.
   double slowest_on_trace(int machines) const {
     double low = 0.25, high = 4;
     if (trace_latency(machines, high) > demand_.slo->seconds) {

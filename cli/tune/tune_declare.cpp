@@ -99,7 +99,7 @@ void declare_workload(Flags& cli, TuneFlags& flags) {
   flags.objective.declare(cli);
   declare_search_flags(cli, flags);
   cli.take_settings({[](const Flags&) {
-                       Flags all;  // the file is tune's, whoever reads it
+                       Flags all;  // the file holds tune's flags, for doctor as well
                        const CommandRun unused = declare_tune(all);
                        return read_settings(all, kSettingsFile);
                      },

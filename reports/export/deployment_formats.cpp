@@ -48,7 +48,7 @@ std::string pinned_text(const Deployment& deployment, const std::string& indent)
 std::string command_text(const Deployment& deployment) {
   std::vector<std::string> words;
   for (const std::string& word : deployment.launch.arguments) {
-    // A placeholder stays readable; whoever fills it in may quote it.
+    // A placeholder stays readable.
     words.push_back(placeholders_of(word) == std::vector<std::string>{word} ? "'" + word + "'"
                                                                             : shell_quote(word));
   }

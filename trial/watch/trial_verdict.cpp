@@ -38,9 +38,9 @@ const RankExit* first_failure(const std::vector<RankExit>& exits) {
   return found == exits.end() ? nullptr : &*found;
 }
 
-std::string in_words(const RankExit& one, bool external) {
-  return external ? "the command: " + one.exit.text()
-                  : fmt::format("rank {}: {}", one.rank, one.exit.text());
+std::string in_words(const RankExit& one, bool user_command) {
+  return user_command ? "the command: " + one.exit.text()
+                      : fmt::format("rank {}: {}", one.rank, one.exit.text());
 }
 
 // What the out-of-memory killer does to a trial: SIGKILL, told by the exit or by a launcher, or a

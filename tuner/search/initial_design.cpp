@@ -9,7 +9,7 @@ namespace {
 
 double doublings_between(double from, double to) { return std::fabs(std::log2(to / from)); }
 
-// The value of the `which`-th switch on a design_step: all the first at the bottom, then so that
+// The value of the `which`-th switch on a step: all the first at the bottom, then so that
 // pairs of values of two switches meet.
 std::size_t turn(std::size_t step, std::size_t which, std::size_t values) {
   return (step + which * (step / values)) % values;

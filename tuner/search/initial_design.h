@@ -20,8 +20,7 @@ class InitialDesign {
  public:
   InitialDesign(const Space& space, double cores);  // `space` must outlive the design
 
-  // The admitted point nearest to the next design_step; nothing past the last. Each call is one
-  // design_step.
+  // The admitted point nearest to the next step; nothing past the last. Each call is one step.
   std::optional<int> next(const std::function<bool(int)>& admitted);
   int step() const { return step_; }
   void skip_lightest() { step_ = std::max(step_, 1); }
