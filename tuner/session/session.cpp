@@ -158,7 +158,9 @@ Result<Trial> try_once(const TuneRequest& request, SessionObserver& observer,
   if (options.memory_limit_bytes == 0) options.memory_limit_bytes = memory_limit(request.machine);
   const MachineLock turn = OCRTUNE_TRY(take_turn(request.wait, observer, doors));
   const auto runner = OCRTUNE_TRY(runner_of(doors, options, request.machine));
-  return runner->run(options.baseline, trial_limits(options));
+  Trial trial = runner->run(options.baseline, trial_limits(options));
+  if (interrupted()) return Error{ErrorKind::interrupted, "interrupted; nothing is stored"};
+  return trial;
 }
 
 Result<RunRecord> judged_run(const Store& store, const std::string& id) {

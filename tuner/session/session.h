@@ -87,7 +87,8 @@ Result<VerifyAnswer> verify(const VerifyRequest& request, const Store& store,
                             SessionObserver& observer, const SessionDoors& doors = {});
 
 // One trial of the baseline, which is stored nowhere: does a step work here, and is its speed
-// understood? A trial that failed is no error. Errors: as of tune, but for the store's.
+// understood? A trial that failed is no error. Errors: as of tune, but for the store's;
+// interrupted.
 Result<Trial> try_once(const TuneRequest& request, SessionObserver& observer,
                        const SessionDoors& doors = {});
 

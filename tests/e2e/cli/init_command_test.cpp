@@ -1,4 +1,5 @@
 // ocrtune init and the settings file that it writes, as a newcomer uses them.
+#include <csignal>
 #include <string>
 #include <utility>
 #include <vector>
@@ -6,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/process.h"
 
@@ -150,6 +152,24 @@ TEST_F(InitCommand, DoctorSaysWhatFailsAndShowsTheCommandsLastWords) {
   EXPECT_EQ(run({"doctor", "--data", "nowhere"}), 1);
   EXPECT_THAT(output_, HasSubstr("fails    data     "));
   EXPECT_EQ(run({"doctor", "--budget", "never"}), 2);
+}
+
+// However early or late the signal comes.
+TEST_F(InitCommand, AnInterruptedDoctorIsNoVerdict) {
+  ProcessOptions options;
+  options.arguments = {OCRTUNE_BINARY, "doctor", "--trial-time", "60s"};
+  options.directory = folder_;
+  Process process = std::move(Process::start(options)).value();
+  while (!process.poll_exit() &&
+         process.output().contents().find("ok       command") == std::string::npos) {
+    (void)process.read_output({});
+    steady_clock().sleep_seconds(0.02);
+  }
+  process.signal(SIGINT);
+  const auto& exit = process.wait(200);
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->code, 130);
+  EXPECT_THAT(process.output().contents(), Not(HasSubstr("Not ready")));
 }
 
 }  // namespace
