@@ -13,6 +13,7 @@
 #include "capacity/other_machine.h"
 #include "capacity/page_lines.h"
 #include "cli/commands.h"
+#include "cli/commands/stored_run.h"
 #include "cli/shell/output_folder.h"
 #include "cli/shell/terminal.h"
 #include "reports/console/capacity_page.h"
@@ -162,8 +163,7 @@ Result<std::vector<NodeMeasurement>> measurements_of(const PlanFlags& flags,
                                          (demand.inference() ? " --mode infer" : "") +
                                          "` first, or give --table T.csv"};
   }
-  const auto store = OCRTUNE_TRY(Store::open(flags.db, Store::Mode::read));
-  const auto run = OCRTUNE_TRY(store->load_run(flags.run));
+  const auto run = OCRTUNE_TRY(judged_run(flags.db, flags.run));
   const std::string wanted = demand.inference() ? "infer" : "train";
   if (run.options.mode != wanted) {
     return Error{ErrorKind::usage, "run " + run.id + " measured " + run.options.mode +

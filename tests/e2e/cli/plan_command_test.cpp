@@ -11,6 +11,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "tests/support/sample_runs.h"
+#include "tuner/session/session.h"
+#include "tuner/store/store.h"
 
 namespace ocrtune {
 namespace {
@@ -128,6 +131,37 @@ TEST_F(PlanCommand, RefusalIsTheAnswerNo) {
   ASSERT_TRUE(json.is_object()) << out;
   EXPECT_TRUE(json.at("refused"));
   EXPECT_TRUE(json.at("machines").is_null());
+}
+
+// The stored run is judged first: its recommendation and no other setting is planned with, and what
+// disturbed the measurement is told.
+TEST_F(PlanCommand, PlansWithWhatTheRunRecommends) {
+  RunRecord kept = sample_run(200);
+  for (Trial& trial : kept.trials) {
+    if (trial.samples.empty()) continue;
+    for (std::size_t i = 0; i + 1 < trial.samples.size(); ++i) {
+      trial.samples[i].interference.spoilt_by = "external load: 1.4 CPUs";
+    }
+  }
+  const std::string db = join_path(folder_, "runs.sqlite");
+  auto store = Store::open(db, Store::Mode::write);
+  ASSERT_TRUE(store.ok()) << store.error().what;
+  ASSERT_TRUE((*store)->begin_run(kept).ok());
+  for (Trial& trial : kept.trials) ASSERT_TRUE((*store)->add_trial(kept.id, trial).ok());
+  ASSERT_TRUE((*store)->finish_run(kept.id, "done", "budget").ok());
+  const auto told = judged_run(**store, "last");
+  ASSERT_TRUE(told.ok() && told->result.found);
+  const auto [code, out] = run("--json --samples 1e6 --deadline 900h --db " + db);
+  const auto json = nlohmann::json::parse(out, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << out;
+  const Recommendation& recommended = told->result.recommendation;
+  EXPECT_EQ(json["knobs"]["nproc"], recommended.knobs.nproc);
+  EXPECT_EQ(json["knobs"]["threads"], recommended.knobs.threads);
+  EXPECT_EQ(json["knobs"]["batch"], recommended.knobs.batch);
+  EXPECT_NEAR(json["machine_samples_per_second"]["median"].get<double>(),
+              recommended.samples_per_second.median, 1e-6);
+  EXPECT_THAT(json["notes"].dump(), HasSubstr("NOISY HOST"));
+  EXPECT_EQ(code, 0) << out;
 }
 
 TEST_F(PlanCommand, BadInputIsOneClearLine) {
