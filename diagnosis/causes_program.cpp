@@ -196,9 +196,11 @@ std::vector<CauseRow> program_causes() {
        kProgramFailure,
        "crashed",
        Remedy::none,
-       "Installed packages or shared libraries were built against versions that are not here.",
+       "Installed packages need shared libraries or versions that are not here.",
        "pip check; ldd the library that is named",
-       {"pip install 'numpy<2'   # for packages built against numpy 1",
+       {"apt-get install libgomp1 libgl1 libglib2.0-0   # libgomp.so.1 of Paddle, the others of "
+        "OpenCV",
+        "pip install 'numpy<2'   # for packages built against numpy 1",
         "a fresh environment with the versions that the framework pins"}},
       {"bad_configuration",
        kProgramFailure,

@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/shell/machine_turn.h"
 #include "cli/tune/tune_flags.h"
+#include "diagnosis/causes.h"
 #include "probes/probe.h"
 #include "tuner/session/checkup.h"
 #include "tuner/session/session.h"
@@ -41,7 +42,8 @@ class Findings {
   }
   void add(State state, const char* name, const std::string& text) { add({state, name, text}); }
 
-  int end(const std::string& log_tail) const {
+  // `log_tail`: of the step that failed, by `cause` (diagnosis/causes.h).
+  int end(const std::string& log_tail = "", const std::string& cause = "") const {
     const bool fails = std::any_of(checks_.begin(), checks_.end(),
                                    [](const Check& check) { return check.state == State::fails; });
     if (json_) {
@@ -55,6 +57,9 @@ class Findings {
                   nlohmann::ordered_json{{"ready", !fails}, {"checks", rows}}.dump(2).c_str());
     } else {
       if (!log_tail.empty()) std::printf("The end of what it printed:\n%s\n", log_tail.c_str());
+      for (const char* fix : find_cause(cause).fixes) {
+        if (find_cause(cause).name == cause) std::printf("What may help: %s\n", fix);
+      }
       std::puts(fails ? "Not ready: mend what fails, then run ocrtune doctor again."
                       : "Ready: ocrtune tune");
     }
@@ -87,7 +92,7 @@ Result<int> doctor(TuneFlags flags) {
   for (const std::string& note : flags.notes) findings.add(State::warning, "command", note);
   const auto setup = settled ? tune_setup(flags.options, machine) : settled.error();
   if (!setup) findings.add(State::fails, "command", placed(flags, setup.error()).what);
-  if (!readable || !setup) return findings.end("");
+  if (!readable || !setup) return findings.end();
   findings.add(State::ok, "command",
                flags.options.command.empty() ? "the built-in engine, model " + flags.options.model
                                              : shell_join(flags.options.command));
@@ -103,13 +108,13 @@ Result<int> doctor(TuneFlags flags) {
   if (!trial && trial.error().kind == ErrorKind::interrupted) return trial.error();
   if (!trial) {
     findings.add(State::fails, "step", trial.error().what);
-    return findings.end("");
+    return findings.end();
   }
   for (const Check& check : step_checks(*trial, flags.options, machine,
                                         static_cast<std::int64_t>(setup->space.size()))) {
     findings.add(check);
   }
-  return findings.end(trial->ok() ? "" : trial->log_tail);
+  return trial->ok() ? findings.end() : findings.end(trial->log_tail, trial->cause);
 }
 
 }  // namespace

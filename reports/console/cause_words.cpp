@@ -92,7 +92,7 @@ constexpr Row kRows[] = {
     {"missing_file", "运行所需的文件或目录不存在（或不在本节点上）。"},
     {"permission_denied", "运行的用户无权读写某个文件或设备。"},
     {"missing_module", "缺少某个 Python 包，或其版本没有所需的名称。"},
-    {"library_conflict", "已安装的包或共享库是针对这里没有的版本编译的。"},
+    {"library_conflict", "已安装的包需要这里没有的共享库或版本。"},
     {"bad_configuration", "配置或命令行有误：未知的键、选项或语法错误。"},
     {"dataset_too_small", "按 rank 划分后，样本数少于一个 batch。"},
     {"bad_training_data", "样本无法读取或解码；训练时会被悄悄换成别的样本。"},

@@ -163,9 +163,13 @@ void find_python(Project& project, const Environment& environment, const AskPyth
     project.missing.emplace_back("no Python here or in PATH");
     return;
   }
-  project.missing.push_back(
-      fmt::format("{} cannot import {}{}: activate the environment that can, and run init again",
-                  first.program, package, first.why.empty() ? "" : " (" + first.why + ")"));
+  // It is installed, and what it needs of the system is not.
+  const bool lacks_library = first.why.find("cannot open shared object file") != std::string::npos;
+  project.missing.push_back(fmt::format(
+      "{} cannot import {}{}: {}, and run init again", first.program, package,
+      first.why.empty() ? "" : " (" + first.why + ")",
+      lacks_library ? "install the package with that library (libgomp.so.1 is in Debian's libgomp1)"
+                    : "activate the environment that can"));
 }
 
 }  // namespace

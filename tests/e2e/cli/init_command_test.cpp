@@ -147,6 +147,11 @@ TEST_F(InitCommand, DoctorSaysWhatFailsAndShowsTheCommandsLastWords) {
             1);
   EXPECT_THAT(output_, HasSubstr("fails    step     nproc=1"));
   EXPECT_THAT(output_, HasSubstr("the disk is on fire"));
+  EXPECT_EQ(
+      run({"doctor", "--metric", "speed:lines/s", "--", "sh", "-c",
+           "echo ImportError: libgomp.so.1: cannot open shared object file; exit 1", "{batch}"}),
+      1);
+  EXPECT_THAT(output_, HasSubstr("What may help: apt-get install libgomp1"));
   EXPECT_EQ(run({"doctor", "--", "no-such-program-here", "{batch}"}), 1);
   EXPECT_THAT(output_, HasSubstr("fails    command  "));
   EXPECT_EQ(run({"doctor", "--data", "nowhere"}), 1);

@@ -9,6 +9,7 @@
 namespace ocrtune {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -46,13 +47,13 @@ class LookAround : public testing::Test {
   Project look() const {
     const auto project = look_around(folder_, environment_, [this](const std::string& program) {
       return program == has_paddle_ ? Result<Python>(Python{program, "3.2.2", "", ""})
-                                    : Result<Python>(Python{program, "", "", ""});
+                                    : Result<Python>(Python{program, "", "", why_not_});
     });
     EXPECT_TRUE(project);
     return project ? *project : Project();
   }
 
-  std::string folder_, has_paddle_ = "python3";
+  std::string folder_, has_paddle_ = "python3", why_not_;
   Environment environment_;
 };
 
@@ -92,6 +93,14 @@ TEST_F(LookAround, SaysThatNoPythonHasPaddle) {
   write_checkout();
   has_paddle_ = "none";
   EXPECT_THAT(look().missing, ElementsAre(HasSubstr("python3 cannot import paddle")));
+}
+
+TEST_F(LookAround, SaysWhatAnInstalledPaddleNeedsOfTheSystem) {
+  write_checkout();
+  has_paddle_ = "none";
+  why_not_ = "libgomp.so.1: cannot open shared object file: No such file or directory";
+  EXPECT_THAT(look().missing, ElementsAre(AllOf(HasSubstr("install the package with that library"),
+                                                Not(HasSubstr("activate")))));
 }
 
 TEST_F(LookAround, ActiveEnvironmentComesBeforePath) {
