@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -90,6 +91,9 @@ struct TuneResult {
   Recommendation recommendation;
   SettingSummary baseline;
   Interval gain;                     // rate(recommended) / rate(baseline)
+  // Where the baseline stays although another setting looked faster: that one, and its rate over
+  // the baseline's.
+  std::optional<std::pair<Knobs, Interval>> contender;
   std::vector<SettingSummary> ties;  // cannot be told from the best; recommended one included
   double certified_gap = -1;         // the best is at most this much faster, at 95 %; -1: unknown
   Reason certificate;  // 95 %: no setting of the declared space is more than 3 % better; 6 tie

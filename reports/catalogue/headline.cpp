@@ -50,6 +50,13 @@ Headline compared(const RunRecord& run) {
   const SettingSummary& baseline = result.baseline;
   const Bilingual whose = phrase(baseline_phrase(run.options));
   const std::string knobs = launch_knobs(result);
+  if (result.contender) {
+    const auto& [other, gain] = *result.contender;
+    return {Answer::keep,
+            phrase("Keep {}, {}: nothing measured is clearly faster ({} %, {}..{} % with {}).",
+                   {whose, knobs, percent(gain.median), percent(gain.low), percent(gain.high),
+                    knobs_text(other, result.inert_names())})};
+  }
   if (baseline.knobs == recommended.knobs && result.settings.size() > 1) {
     return {Answer::keep,
             phrase("Keep {}, {}: nothing faster was found among {} measured settings.",
@@ -69,16 +76,9 @@ Headline compared(const RunRecord& run) {
     return {Answer::use, phrase("Use {}: {} {}; {} does not run.", {knobs, rate, unit, whose})};
   }
   const Interval& gain = result.gain;
-  if (gain.low > 1 || gain.high < 1) {
-    return {Answer::use,
-            phrase("Use {}: {} times the rate of {} ({}..{}).",
-                   {knobs, fmt::format("{:.2f}", gain.median), whose,
-                    fmt::format("{:.2f}", gain.low), fmt::format("{:.2f}", gain.high)})};
-  }
-  return {Answer::keep,
-          phrase("Keep {}, {}: nothing measured is clearly faster ({} %, {}..{} % with {}).",
-                 {whose, knobs_text(baseline.knobs, result.inert_names()), percent(gain.median),
-                  percent(gain.low), percent(gain.high), knobs})};
+  return {Answer::use, phrase("Use {}: {} times the rate of {} ({}..{}).",
+                              {knobs, fmt::format("{:.2f}", gain.median), whose,
+                               fmt::format("{:.2f}", gain.low), fmt::format("{:.2f}", gain.high)})};
 }
 
 // What settings that were not run may still bring, where that is not little.

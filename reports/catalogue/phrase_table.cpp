@@ -120,8 +120,8 @@ const std::vector<Phrase>& phrase_table() {
       {"The trials do not settle which setting is the best; this one is no answer.",
        "这些试验不足以判断哪个配置最好；此配置不能算作结论。"},
       {"not measured (each setting ran once)", "未测量（每个配置只运行了一次）"},
-      {"your setting is the best of those measured", "您的配置是已测量配置中最好的"},
-      {"a plain start is the best of those measured", "默认启动方式是已测量配置中最好的"},
+      {"nothing is clearly faster than your setting", "没有明显比您的配置更快的配置"},
+      {"nothing is clearly faster than a plain start", "没有明显比默认启动方式更快的配置"},
       {"UNFINISHED", "未完成"},
       {"EXTRAPOLATED", "外推"},
       {"Measured on a drawn batch without a data path; reading your data may be what limits. Tune "

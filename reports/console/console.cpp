@@ -138,7 +138,7 @@ void add_answer(Lines& lines, const RunRecord& run) {
   if (result.baseline.trials > 0 && result.settings.size() > 1) {
     const char* whose = baseline_phrase(run.options);
     const bool none = result.baseline.knobs == recommended.knobs;
-    lines.add("gain", none ? fmt::format("none: {} is the best of those measured", whose)
+    lines.add("gain", none ? fmt::format("none: nothing is clearly faster than {}", whose)
                       : result.baseline.samples_per_second.median > 0
                           ? fmt::format("{} of {}, {}: {}", gain_text(result.gain), whose,
                                         knobs_text(result.baseline.knobs),

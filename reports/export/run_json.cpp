@@ -100,6 +100,12 @@ Json recommendation_json(const RunRecord& run) {
           {"reason_codes", codes}};
 }
 
+Json contender_json(const TuneResult& result) {
+  if (!result.contender) return nullptr;
+  const auto& [knobs, gain] = *result.contender;
+  return {{"knobs", knobs_json(knobs)}, {"gain", interval_json(gain, true)}};
+}
+
 Json inert_json(const std::vector<InertKnob>& knobs) {
   Json list = Json::array();
   for (const InertKnob& knob : knobs) {
@@ -175,6 +181,7 @@ std::string run_json(const RunRecord& run, int indent) {
       {"recommendation", recommendation_json(run)},
       {"baseline", setting_json(result.baseline)},
       {"gain", interval_json(result.gain, result.gain.median > 0)},
+      {"contender", contender_json(result)},
       {"objective", result.objective},
       {"ties", ties},
       {"pareto", {{"axes", result.pareto_axes}, {"settings", pareto}}},

@@ -77,8 +77,8 @@ std::string gain_fact(const RunRecord& run) {
   if (result.settings.size() < 2) return "";  // compared with nothing
   if (baseline.knobs == result.recommendation.knobs) {
     return fact_html(title, say("none"),
-                     say(guessed ? "a plain start is the best of those measured"
-                                 : "your setting is the best of those measured"));
+                     say(guessed ? "nothing is clearly faster than a plain start"
+                                 : "nothing is clearly faster than your setting"));
   }
   if (baseline.samples_per_second.median > 0) {
     const char* note = guessed

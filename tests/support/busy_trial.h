@@ -32,29 +32,40 @@ inline void add_strangers(ScheduledMachine& machine, const StrangerLoad& load) {
   }
 }
 
+inline std::int64_t samples_of_step(const ScheduledProgram& program) {
+  return kBusyBatch * program.ranks;
+}
+inline std::int64_t samples_of_step(const ForkJoinProgram&) { return kBusyBatch; }
+
+inline double threads_of(const ScheduledProgram& program) {
+  return program.ranks * (program.loader_seconds > 0 ? 2.0 : 1.0);
+}
+inline double threads_of(const ForkJoinProgram& program) { return program.threads; }
+
 // Samples per second of the program where nobody disturbs it.
-inline double true_rate(const ScheduledProgram& program) {
+template <class Program>
+double true_rate(const Program& program) {
   ScheduledMachine machine(kBusyCpus, 0, 99);
-  RunningProgram running(machine, program);
+  typename Program::Running running(machine, program);
   while (running.steps() < 20) machine.step();
   const double begin = machine.now();
   const std::int64_t first = running.steps();
   while (machine.now() - begin < 200) machine.step();
-  return static_cast<double>((running.steps() - first) * kBusyBatch * program.ranks) /
+  return static_cast<double>((running.steps() - first) * samples_of_step(program)) /
          (machine.now() - begin);
 }
 
-inline std::vector<Sample> busy_samples(const ScheduledProgram& program, const StrangerLoad& load,
-                                        double measure_seconds, double sharing,
-                                        std::uint64_t seed) {
+template <class Program>
+std::vector<Sample> busy_samples(const Program& program, const StrangerLoad& load,
+                                 double measure_seconds, double sharing, std::uint64_t seed) {
   ScheduledMachine machine(kBusyCpus, sharing, seed);
   add_strangers(machine, load);
   for (int i = 0; i < 2000; ++i) machine.step();
-  RunningProgram running(machine, program);
+  typename Program::Running running(machine, program);
   while (running.steps() < 5) machine.step();
   StepWindows windows(1, measure_seconds / 8);
   StoppingRule stopping({.measure_seconds = measure_seconds});
-  const LoadDemand demand{program.ranks * (program.loader_seconds > 0 ? 2.0 : 1.0), kBusyCpus};
+  const LoadDemand demand{threads_of(program), kBusyCpus};
   std::vector<Sample> samples;
   LoadSnapshot load_before = machine.snapshot();
   double last = machine.now();
@@ -64,7 +75,7 @@ inline std::vector<Sample> busy_samples(const ScheduledProgram& program, const S
     if (running.steps() == seen) continue;
     StepEvent step;
     step.steps = running.steps() - seen;
-    step.samples = step.steps * kBusyBatch * program.ranks;
+    step.samples = step.steps * samples_of_step(program);
     step.seconds = machine.now() - last;
     seen = running.steps();
     last = machine.now();

@@ -133,6 +133,7 @@ class ScheduledMachine {
 
 // Data-parallel ranks that meet after each step, each fed by a loader if `loader_seconds` > 0.
 struct ScheduledProgram {
+  using Running = class RunningProgram;
   int ranks = 1;
   double step_seconds = 0.03;  // of CPU, of one rank, in an average step
   double loader_seconds = 0;   // of CPU, of one batch
@@ -233,6 +234,69 @@ class RunningProgram {
   double factor_ = 1;
   int arrived_ = 0;
   std::int64_t steps_ = 0;
+};
+
+// One rank whose threads share each step in short parallel regions, as OpenMP does it: who comes
+// to a region's end before the others spins for a while, then sleeps.
+struct ForkJoinProgram {
+  using Running = class RunningForkJoin;
+  int threads = 2;
+  int regions = 10;               // in a step
+  double region_seconds = 0.006;  // of CPU, of all threads together
+  double spin_seconds = 0.004;
+  double region_noise = 0.05;  // of the logarithm
+};
+
+class RunningForkJoin {
+ public:
+  RunningForkJoin(ScheduledMachine& machine, const ForkJoinProgram& program)
+      : machine_(machine), program_(program), members_(static_cast<std::size_t>(program.threads)) {
+    for (Member& member : members_) {
+      member.thread = &machine_.add(
+          false, [this, &member](ScheduledMachine::Thread& thread) { go_on(member, thread); });
+    }
+  }
+
+  std::int64_t steps() const { return ended_ / program_.regions; }
+
+ private:
+  static constexpr double kLook = 0.001;  // between two looks of who spins
+  struct Member {
+    ScheduledMachine::Thread* thread = nullptr;
+    std::int64_t arrived = 0;  // at the ends of so many regions
+    bool computes = false;
+    double spun = 0;
+  };
+
+  void go_on(Member& member, ScheduledMachine::Thread& thread) {
+    if (member.computes) arrive(member);
+    if (member.arrived == ended_) {
+      member.computes = true;
+      member.spun = 0;
+      thread.work = program_.region_seconds / program_.threads *
+                    std::exp(program_.region_noise * machine_.random().normal());
+    } else if (member.spun < program_.spin_seconds) {
+      member.spun += kLook;
+      thread.work = kLook;
+    } else {
+      thread.blocked = true;
+    }
+  }
+
+  void arrive(Member& member) {
+    member.computes = false;
+    ++member.arrived;
+    for (const Member& other : members_) {
+      if (other.arrived == ended_) return;
+    }
+    ++ended_;
+    for (Member& other : members_) other.thread->blocked = false;
+  }
+
+  ScheduledMachine& machine_;
+  ForkJoinProgram program_;
+  std::deque<Member> members_;
+  std::int64_t ended_ = 0;  // regions
 };
 
 }  // namespace ocrtune

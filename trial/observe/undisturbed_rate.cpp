@@ -14,6 +14,8 @@ namespace {
 // was lost: anything between none and all. What an external CPU's use of shared caches and cores
 // costs a running thread: 0 to 30 % were measured.
 constexpr double kOverlap = 0.25, kOverlapError = 0.22;
+// Threads that spin meet often: then the waits add up.
+constexpr double kSpinningOverlap = 0.8;
 constexpr double kSharing = 0.12, kSharingError = 0.08;
 constexpr double kFormError =
     0.15;  // of what was put right: the form of the model is not the truth
@@ -27,8 +29,10 @@ constexpr double kBlindError = 0.35;
 // A window put right: seconds a sample if the waits overlapped, what less if they did not, and the
 // external CPUs beside it.
 struct Corrected {
+  double seconds = 0;  // as it was
   double longest = 0;
   double bracket = 0;
+  double spun = 0;  // of the bracket, what spinning shows to be lost
   double external_cpus = 0;
   double lost = 0;    // share of its time
   double weight = 1;  // its length, less what disturbance makes uncertain
@@ -42,17 +46,24 @@ bool can_be_corrected(const Sample& sample) {
          seen.throttled_seconds <= 0.02 * seen.observed_seconds && seen.steal_share <= 0.02;
 }
 
-Corrected correct(const Sample& sample) {
+Corrected correct(const Sample& sample, double least_cpu_seconds) {
   const Interference& seen = sample.interference;
   const double wall = seen.observed_seconds;
-  const double least = seen.available_cpus > 0 ? seen.cpu_seconds / seen.available_cpus : 0;
+  double useful = seen.cpu_seconds;
+  if (least_cpu_seconds > 0) {
+    const double slowed = 1 + kSharing * std::min(1.0, seen.external_cpus);
+    useful = std::min(useful, slowed * least_cpu_seconds * sample.samples_per_second * wall);
+  }
+  const double least = seen.available_cpus > 0 ? useful / seen.available_cpus : 0;
   const double floor = std::clamp(least, 0.02 * wall, wall);
   const double longest = std::clamp(wall - seen.longest_external_wait_seconds, floor, wall);
   const double sum = std::clamp(wall - seen.external_wait_seconds, floor, longest);
   Corrected window;
   const double seconds = 1 / sample.samples_per_second;  // a sample's
+  window.seconds = seconds;
   window.longest = seconds * longest / wall;
   window.bracket = seconds * (longest - sum) / wall;
+  window.spun = std::min(window.bracket, seconds * (seen.cpu_seconds - useful) / wall);
   // While it waited, strangers had all CPUs; what they had beside it slowed it.
   const double others = std::max(0.0, seen.available_cpus - 1);
   const double beside = seen.external_cpus * wall - seen.available_cpus * (wall - longest);
@@ -97,9 +108,15 @@ class Regression {
   explicit Regression(const std::vector<Corrected>& windows) : windows_(windows) {
     std::vector<double> all;
     double most = 0;
+    double spun = 0, brackets = 1e-300;
     for (const Corrected& window : windows) {
-      all.push_back(window.longest - kOverlap * window.bracket);
+      spun += window.weight * window.spun;
+      brackets += window.weight * window.bracket;
       most = std::max(most, window.weight);
+    }
+    overlap_ = kOverlap + (kSpinningOverlap - kOverlap) * spun / brackets;
+    for (const Corrected& window : windows) {
+      all.push_back(window.longest - overlap_ * window.bracket);
     }
     scale_ = median(std::move(all));
     for (const Corrected& window : windows) weights_.push_back(window.weight / most);
@@ -120,13 +137,14 @@ class Regression {
     double weight = 0;
     for (const double one : weights_) weight += one;
     estimate.error = std::min(all, noise_ / std::sqrt(weight) / parameters_[0]);
-    double lost = 0;
+    double gained = 0;
     for (std::size_t i = 0; i < windows_.size(); ++i)
-      lost += weights_[i] * windows_[i].lost / weight;
+      gained += weights_[i] / weight * std::log(windows_[i].seconds / (scale_ * parameters_[0]));
     estimate.sharing_error = -covariance_[0][2] / kSharingError / parameters_[0];
     const double rest = all * all - estimate.error * estimate.error -
                         estimate.sharing_error * estimate.sharing_error;
-    estimate.model_error = std::hypot(std::sqrt(std::max(0.0, rest)), kFormError * lost);
+    estimate.model_error =
+        std::hypot(std::sqrt(std::max(0.0, rest)), kFormError * std::max(0.0, gained));
     return estimate;
   }
 
@@ -141,7 +159,7 @@ class Regression {
     normal[0][0] = 1e-9;
     normal[1][1] = 1 / (kOverlapError * kOverlapError);
     normal[2][2] = 1 / (kSharingError * kSharingError);
-    right[1] = kOverlap * normal[1][1];
+    right[1] = overlap_ * normal[1][1];
     right[2] = kSharing * normal[2][2];
     for (std::size_t i = 0; i < windows_.size(); ++i) {
       const Vector3 x = row(windows_[i]);
@@ -177,6 +195,7 @@ class Regression {
   const std::vector<Corrected>& windows_;
   std::vector<double> weights_;
   double scale_ = 1;
+  double overlap_ = kOverlap;  // believed before
   double noise_ = 0.05;
   Vector3 parameters_{};
   Matrix3 covariance_{};
@@ -194,9 +213,10 @@ RateEstimate middle_of(const std::vector<double>& rates) {
 
 }  // namespace
 
-RateEstimate undisturbed_rate(const std::vector<Sample>& samples) {
+RateEstimate undisturbed_rate(const std::vector<Sample>& samples, double least_cpu_seconds) {
   std::vector<double> clean, all, cpu_seconds;
   std::vector<Corrected> windows;
+  double most_cpus = 1;
   for (const Sample& sample : samples) {
     if (!(sample.samples_per_second > 0)) continue;
     all.push_back(sample.samples_per_second);
@@ -205,7 +225,8 @@ RateEstimate undisturbed_rate(const std::vector<Sample>& samples) {
     if (seen.observed_seconds > 0) {
       cpu_seconds.push_back(seen.cpu_seconds / seen.observed_seconds / sample.samples_per_second);
     }
-    if (can_be_corrected(sample)) windows.push_back(correct(sample));
+    most_cpus = std::max(most_cpus, seen.available_cpus);
+    if (can_be_corrected(sample)) windows.push_back(correct(sample, least_cpu_seconds));
   }
   RateEstimate estimate;
   if (!clean.empty() &&
@@ -213,6 +234,10 @@ RateEstimate undisturbed_rate(const std::vector<Sample>& samples) {
     estimate = middle_of(clean);
   } else if (!windows.empty()) {
     estimate = Regression(windows).run();
+    if (least_cpu_seconds > 0) {
+      const double most = most_cpus / least_cpu_seconds;
+      estimate.samples_per_second = std::min(estimate.samples_per_second, most);
+    }
   }
   if (!(estimate.samples_per_second > 0) && !all.empty()) {
     estimate = middle_of(clean.empty() ? all : clean);

@@ -32,18 +32,33 @@ int Ledger::add(const Trial& trial) {
   }
   record.samples_per_second.push_back(trial.samples_per_second);
   record.step_seconds.push_back(step_seconds_of(trial, objective_));
-  const double cpu_seconds = undisturbed_rate(trial.samples).cpu_seconds;
-  if (cpu_seconds > 0) record.busy_cpus.push_back(trial.samples_per_second * cpu_seconds);
+  const bool more_known = cost_.add(trial);
   if (trial.noisy()) {
     ++record.discarded;
-    record.discarded_rates.push_back(objective_value);
+    record.discarded_rates.push_back(rate_by(cost_, trial, objective_));
     record.discarded_times.push_back(trials_);
-    return point;
+    disturbed_.emplace_back(point, trial);
   }
+  if (more_known) renew();
+  if (trial.noisy()) return point;
   record.rates.push_back(objective_value);
   record.times.push_back(trials_);
   if (trial.phase == "race") record.race_rates.push_back(objective_value);
   return point;
+}
+
+void Ledger::renew() {
+  for (const auto& [point, trial] : disturbed_) {
+    records_[static_cast<std::size_t>(point)].discarded_rates.clear();
+  }
+  for (const auto& [point, trial] : disturbed_) {
+    PointRecord& record = records_[static_cast<std::size_t>(point)];
+    record.discarded_rates.push_back(rate_by(cost_, trial, objective_));
+  }
+}
+
+double Ledger::busy_cpus(int point) const {
+  return median_rate(point) * cost_.least(space_->knobs(point));
 }
 
 bool Ledger::eligible(int point) const {

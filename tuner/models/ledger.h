@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/stats.h"
 #include "trial/trial.h"
+#include "tuner/models/sample_cost.h"
 #include "tuner/space/objective.h"
 #include "tuner/space/space.h"
 
@@ -20,7 +22,6 @@ struct PointRecord {
   std::vector<double> discarded_rates;
   std::vector<int> times, discarded_times;               // which trial of the run gave each rate
   std::vector<double> samples_per_second, step_seconds;  // of the ok trials
-  std::vector<double> busy_cpus;                         // of those whose CPU time was observed
   std::uint64_t peak_bytes = 0;                          // worst of its trials
   int trials = 0;
   int failures = 0;
@@ -51,8 +52,9 @@ class Ledger {
   bool eligible(int point) const;
   int best() const;                     // eligible with the highest median objective; -1: none
   double median_rate(int point) const;  // 0 if none worked
-  // CPUs that the point keeps busy when nothing disturbs it; 0: not observed.
-  double busy_cpus(int point) const { return median(record(point).busy_cpus); }
+  // CPUs that the point keeps busy at least when nothing disturbs it; 0: not observed. Only for
+  // the goal throughput.
+  double busy_cpus(int point) const;
 
   // What the next trial will probably take: an upper quartile of what trials took lately.
   double expected_trial_seconds(double before_any) const;
@@ -64,10 +66,15 @@ class Ledger {
  private:
   const Space* space_;
   Objective objective_;
+  SampleCost cost_;
+  std::vector<std::pair<int, Trial>> disturbed_;  // trials without one clean sample, by point
   std::vector<PointRecord> records_;
   std::vector<int> tried_;
   std::vector<double> seconds_, start_shares_;
   int trials_ = 0;
+
+  // Disturbed rates, by what is known by now of the CPU time of a sample.
+  void renew();
 };
 
 }  // namespace ocrtune

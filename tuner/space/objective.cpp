@@ -92,6 +92,10 @@ double objective_value_of(const Trial& trial, const Objective& objective) {
   return trial.samples_per_second;
 }
 
+bool learns_rates(const Objective& objective) {
+  return objective.goal == Goal::throughput || objective.goal == Goal::memory;
+}
+
 Reason broken_constraint(const Objective& objective, double samples_per_second, double step_seconds,
                          double peak_bytes) {
   if (samples_per_second > 0 && samples_per_second < objective.min_samples_per_second) {

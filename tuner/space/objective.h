@@ -49,6 +49,9 @@ double objective_value_of(const Trial& trial, const Objective& objective);
 Reason broken_constraint(const Objective& objective, double samples_per_second, double step_seconds,
                          double peak_bytes);
 
+// Whether the speed model learns samples per second.
+bool learns_rates(const Objective& objective);
+
 // The ratio of two objectives: 12 % slower, steps 12 % longer, 12 % fewer samples a joule.
 Reason compared(double ratio, Goal goal = Goal::throughput);
 

@@ -72,6 +72,18 @@ void name_near(const std::vector<const Setting*>& working, Verdict& verdict) {
   }
 }
 
+// Where nothing is clearly faster than the start, the start is the answer.
+void keep_baseline(const std::vector<const Setting*>& working, Verdict& verdict) {
+  const auto in = [&](const std::vector<const Setting*>& list) {
+    return std::find(list.begin(), list.end(), verdict.baseline) != list.end();
+  };
+  if (!in(working) || ratio_interval(*verdict.chosen, *verdict.baseline).low > 1) return;
+  if (!in(verdict.ties)) verdict.ties.push_back(verdict.baseline);
+  std::erase(verdict.unsettled, verdict.baseline);
+  if (verdict.chosen != verdict.baseline) verdict.contender = verdict.chosen;
+  verdict.chosen = verdict.baseline;
+}
+
 // Least memory among those that are fast enough; of about the same memory, the fastest.
 void choose_least_memory(std::vector<const Setting*> among, const Objective& objective,
                          Verdict& verdict) {
@@ -127,6 +139,7 @@ Verdict choose(const std::vector<Setting>& settings, const RecommendOptions& opt
     (close ? verdict.ties : verdict.unsettled).push_back(other);
   }
   verdict.chosen = *std::min_element(verdict.ties.begin(), verdict.ties.end(), safer);
+  keep_baseline(working, verdict);
   name_near(working, verdict);
   return verdict;
 }

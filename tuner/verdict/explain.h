@@ -13,6 +13,7 @@ namespace ocrtune {
 struct Verdict {  // what the reasons are about
   const Setting* chosen = nullptr;
   const Setting* baseline = nullptr;      // null: none was given, or it failed
+  const Setting* contender = nullptr;     // what would be chosen, were it clearly faster than that
   std::vector<const Setting*> ties;       // `chosen` included
   std::vector<const Setting*> unsettled;  // of the race; slower on paper, but not clearly
   std::vector<const Setting*> near;       // as `unsettled`, raced or not; best first

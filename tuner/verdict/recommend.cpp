@@ -162,6 +162,10 @@ void recommend_chosen(TuneResult& result, const Verdict& verdict) {
   for (const Setting* tie : verdict.ties) result.ties.push_back(tie->summary);
   if (verdict.baseline == verdict.chosen) {
     result.gain = {1, 1, 1};
+    if (verdict.contender != nullptr) {
+      result.contender = {verdict.contender->summary.knobs,
+                          ratio_interval(*verdict.contender, *verdict.baseline)};
+    }
   } else if (verdict.baseline != nullptr) {
     result.gain = ratio_interval(*verdict.chosen, *verdict.baseline);
   }

@@ -8,6 +8,7 @@
 #include "base/stats.h"
 #include "trial/observe/undisturbed_rate.h"
 #include "tuner/models/repeats.h"
+#include "tuner/models/sample_cost.h"
 
 namespace ocrtune {
 namespace {
@@ -16,15 +17,12 @@ constexpr std::size_t kMaxThreads = 100000;  // of a process: tells teams apart
 constexpr double kDisturbedError = 3;        // times the noise, where nothing says what was lost
 
 struct Gathered {
-  std::vector<double> objective_values, step_seconds, samples_per_joule, cpu_seconds;
+  std::vector<double> objective_values, step_seconds, samples_per_joule;
+  std::vector<double> cpu_seconds, disturbed_cpu_seconds;  // of a sample
   SettingSummary summary;
   int failures = 0;
   bool raced = false, modelled = true;
 };
-
-bool learns_rates(const Objective& objective) {
-  return objective.goal == Goal::throughput || objective.goal == Goal::memory;
-}
 
 void gather(Gathered& into, const Trial& trial, const Objective& objective) {
   SettingSummary& summary = into.summary;
@@ -49,19 +47,22 @@ void gather(Gathered& into, const Trial& trial, const Objective& objective) {
   into.raced = into.raced || trial.phase == "race";
   const RateEstimate rate = undisturbed_rate(trial.samples);
   into.modelled = into.modelled && rate.modelled;
-  if (rate.cpu_seconds > 0) into.cpu_seconds.push_back(rate.cpu_seconds);
+  if (rate.cpu_seconds > 0) {
+    (rate.modelled ? into.disturbed_cpu_seconds : into.cpu_seconds).push_back(rate.cpu_seconds);
+  }
 }
 
 // What a trial says of its setting; `value` is its rate, or its objective.
-RateObservation observation_of(const Trial& trial, std::size_t setting, double value, bool rates,
-                               double noise) {
+RateObservation observation_of(const Trial& trial, std::size_t setting, const SampleCost& cost,
+                               const Objective& objective, double noise) {
+  const bool rates = learns_rates(objective);
   RateObservation seen;
   seen.setting = setting;
   seen.team = static_cast<std::size_t>(trial.knobs.nproc) * kMaxThreads +
               static_cast<std::size_t>(trial.knobs.threads);
   seen.round = trial.round;
-  seen.log_rate = std::log(value);
-  const RateEstimate estimate = undisturbed_rate(trial.samples);
+  seen.log_rate = std::log(rate_by(cost, trial, objective));
+  const RateEstimate estimate = undisturbed_rate(trial.samples, cost.least(trial.knobs));
   if (!estimate.modelled) return seen;
   seen.error = rates ? estimate.error : kDisturbedError * noise;
   seen.model_error = rates ? estimate.model_error : 0;
@@ -72,12 +73,12 @@ RateObservation observation_of(const Trial& trial, std::size_t setting, double v
 std::shared_ptr<const RateFit> fit_of(const std::vector<Trial>& trials,
                                       const std::map<Knobs, std::size_t>& places, double noise,
                                       const Objective& objective) {
+  SampleCost cost;
+  for (const Trial& trial : trials) cost.add(trial);
   std::vector<RateObservation> seen;
   for (const Trial& trial : trials) {
-    const double value = objective_value_of(trial, objective);
-    if (trial.outcome == Outcome::skipped || !(value > 0)) continue;
-    seen.push_back(
-        observation_of(trial, places.at(trial.knobs), value, learns_rates(objective), noise));
+    if (trial.outcome == Outcome::skipped || !(objective_value_of(trial, objective) > 0)) continue;
+    seen.push_back(observation_of(trial, places.at(trial.knobs), cost, objective, noise));
   }
   return std::make_shared<const RateFit>(seen, places.size(), noise);
 }
@@ -137,7 +138,8 @@ std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise,
     setting.estimate = fit->rate(setting.place);
     setting.summary.samples_per_second = rates->rate(setting.place);
     setting.summary.modelled = gathered.modelled && !setting.rates.empty();
-    setting.summary.cpu_seconds_per_sample = median(gathered.cpu_seconds);
+    setting.summary.cpu_seconds_per_sample = median(
+        gathered.cpu_seconds.empty() ? gathered.disturbed_cpu_seconds : gathered.cpu_seconds);
     setting.summary.step_seconds = median(gathered.step_seconds);
     setting.summary.samples_per_joule = median(gathered.samples_per_joule);
     settings.push_back(std::move(setting));
@@ -150,8 +152,7 @@ std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise,
 }
 
 const Interval& rate_of(const Setting& setting, const Objective& objective) {
-  const bool rates = objective.goal == Goal::throughput || objective.goal == Goal::memory;
-  return rates ? setting.estimate : setting.summary.samples_per_second;
+  return learns_rates(objective) ? setting.estimate : setting.summary.samples_per_second;
 }
 
 Reason outcome_reason(Outcome outcome) {

@@ -34,7 +34,9 @@ TEST(Headline, AClearGainSaysWhatToUse) {
 }
 
 TEST(Headline, WithoutAClearGainTheBaselineIsKept) {
-  const RunRecord run = with_gain(1.01, 0.98, 1.05);
+  RunRecord run = with_gain(1, 1, 1);
+  run.result.contender = {run.result.recommendation.knobs, Interval{1.01, 0.98, 1.05}};
+  run.result.recommendation.knobs = run.result.baseline.knobs;
   const Headline answer = headline(run);
   EXPECT_EQ(answer.answer, Answer::keep);
   EXPECT_THAT(answer.sentence.english,

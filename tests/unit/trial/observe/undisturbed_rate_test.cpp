@@ -77,6 +77,32 @@ TEST(UndisturbedRate, IsNearTheTruthWhateverTheStrangersTake) {
   EXPECT_GT(held / static_cast<double>(biases.size()), 0.93);
 }
 
+// What two threads showed that meet every tenth of a millisecond, beside three busy programs: each
+// waits most of the time, and spins most of the rest. Undisturbed they make 209 samples a second.
+TEST(UndisturbedRate, WhatThreadsSpinIsNoWork) {
+  std::vector<Sample> samples;
+  for (const double seconds : {1.49, 1.40, 1.58}) {
+    Sample sample;
+    sample.samples_per_second = 16 / seconds;
+    sample.seconds = seconds;
+    Interference& seen = sample.interference;
+    seen.spoilt_by = "other processes used 1.62 CPUs";
+    seen.observed_seconds = seconds;
+    seen.cpu_seconds = 0.34 * seconds;
+    seen.available_cpus = 2;
+    seen.external_cpus = 1.62;
+    seen.external_wait_seconds = 1.46 * seconds;
+    seen.longest_external_wait_seconds = 0.74 * seconds;
+    samples.push_back(sample);
+  }
+  const RateEstimate believed = undisturbed_rate(samples);
+  EXPECT_LT(std::log(209 / believed.samples_per_second), 1.7);
+  const RateEstimate found = undisturbed_rate(samples, 0.0093);
+  EXPECT_GT(found.samples_per_second, 1.5 * believed.samples_per_second);
+  EXPECT_LT(found.samples_per_second, 2 / 0.0093 + 1) << "two CPUs can do no more";
+  EXPECT_LT(std::log(209 / found.samples_per_second), 1.96 * unknown(found));
+}
+
 Sample window(double rate, const char* spoilt_by) {
   Sample sample;
   sample.samples_per_second = rate;

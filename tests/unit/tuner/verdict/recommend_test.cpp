@@ -110,6 +110,33 @@ TEST_F(Recommend, ChoosesTheFastestAndPricesTheBaseline) {
   EXPECT_TRUE(named);
 }
 
+TEST_F(Recommend, TheStartStaysWhereNothingIsClearlyFaster) {
+  options_.baseline = setting(1);
+  options_.expected_noise = 0.05;
+  trials_.push_back(ran(setting(1), 100, 1, "baseline"));
+  race(setting(2), 104, 6);
+  race(setting(4), 80, 4);
+  const TuneResult found = result();
+  EXPECT_EQ(found.recommendation.knobs, setting(1));
+  EXPECT_EQ(found.gain.median, 1);
+  ASSERT_TRUE(found.contender.has_value());
+  EXPECT_EQ(found.contender->first, setting(2));
+  EXPECT_LT(found.contender->second.low, 1);
+  EXPECT_NEAR(found.contender->second.median, 1.04, 0.02);
+}
+
+TEST_F(Recommend, AStartWithoutHeadroomDoesNotStay) {
+  options_.baseline = setting(8);
+  options_.limit_bytes = 10'000'000'000;
+  options_.margin = 0.15;
+  trials_.push_back(ran(setting(8), 100, 9.5, "baseline"));
+  race(setting(1), 100, 1);
+  race(setting(2), 99, 2);
+  const TuneResult found = result();
+  EXPECT_EQ(found.recommendation.knobs, setting(1));
+  EXPECT_FALSE(found.contender.has_value());
+}
+
 TEST_F(Recommend, OfATieTheSafestIsChosen) {
   options_.expected_noise = 0.01;
   race(setting(2), 119.8, 2);

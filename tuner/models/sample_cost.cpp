@@ -1,0 +1,49 @@
+#include "tuner/models/sample_cost.h"
+
+#include "base/stats.h"
+#include "trial/observe/undisturbed_rate.h"
+
+namespace ocrtune {
+namespace {
+
+// Its knobs, less those that only say how the same work is shared out.
+Knobs work_of(Knobs knobs) {
+  const Knobs any;
+  knobs.nproc = any.nproc;
+  knobs.threads = any.threads;
+  knobs.batch = any.batch;
+  knobs.workers = any.workers;
+  knobs.binding = any.binding;
+  return knobs;
+}
+
+}  // namespace
+
+bool SampleCost::add(const Trial& trial) {
+  if (!trial.ok()) return false;
+  const RateEstimate estimate = undisturbed_rate(trial.samples);
+  if (!(estimate.cpu_seconds > 0)) return false;
+  if (!estimate.modelled) quiet_[trial.knobs].push_back(estimate.cpu_seconds);
+  const auto [found, added] = by_work_.emplace(work_of(trial.knobs), estimate.cpu_seconds);
+  const bool less = estimate.cpu_seconds < found->second;
+  if (less) found->second = estimate.cpu_seconds;
+  return added || less || !estimate.modelled;
+}
+
+double SampleCost::least(const Knobs& knobs) const {
+  const auto own = quiet_.find(knobs);
+  if (own != quiet_.end()) return median(own->second);
+  const auto same = by_work_.find(work_of(knobs));
+  return same != by_work_.end() ? same->second : 0;
+}
+
+double rate_by(const SampleCost& cost, const Trial& trial, const Objective& objective) {
+  const double value = objective_value_of(trial, objective);
+  const double least = cost.least(trial.knobs);
+  if (!learns_rates(objective) || least <= 0) return value;
+  const double believed = undisturbed_rate(trial.samples).samples_per_second;
+  if (!(believed > 0)) return value;
+  return value * undisturbed_rate(trial.samples, least).samples_per_second / believed;
+}
+
+}  // namespace ocrtune
