@@ -78,8 +78,11 @@ void keep_baseline(const std::vector<const Setting*>& working, Verdict& verdict)
     return std::find(list.begin(), list.end(), verdict.baseline) != list.end();
   };
   if (!in(working) || ratio_interval(*verdict.chosen, *verdict.baseline).low > 1) return;
-  if (!in(verdict.ties)) verdict.ties.push_back(verdict.baseline);
-  std::erase(verdict.unsettled, verdict.baseline);
+  if (!in(verdict.ties)) {  // behind, though not clearly
+    std::erase(verdict.unsettled, verdict.baseline);
+    verdict.unsettled.insert(verdict.unsettled.begin(), verdict.ties.begin(), verdict.ties.end());
+    verdict.ties = {verdict.baseline};
+  }
   if (verdict.chosen != verdict.baseline) verdict.contender = verdict.chosen;
   verdict.chosen = verdict.baseline;
 }

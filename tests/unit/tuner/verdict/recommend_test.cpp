@@ -125,6 +125,21 @@ TEST_F(Recommend, TheStartStaysWhereNothingIsClearlyFaster) {
   EXPECT_NEAR(found.contender->second.median, 1.04, 0.02);
 }
 
+// What strangers hide may be much: then the start is no answer either.
+TEST_F(Recommend, AStartThatMayBeFarBehindIsInconclusive) {
+  options_.baseline = setting(1);
+  trials_.push_back(ran(setting(1), 100, 1, "baseline"));
+  race(setting(2), 130, 2, 2);
+  for (Trial& trial : trials_) {
+    trial.samples[0].seconds = 1;
+    trial.samples[0].interference.spoilt_by = "swapped";
+  }
+  const TuneResult found = result();
+  EXPECT_EQ(found.recommendation.knobs, setting(1));
+  EXPECT_EQ(found.ties.size(), 1U);
+  EXPECT_EQ(found.inconclusive.code, ReasonCode::rival_may_be_faster);
+}
+
 TEST_F(Recommend, AStartWithoutHeadroomDoesNotStay) {
   options_.baseline = setting(8);
   options_.limit_bytes = 10'000'000'000;
