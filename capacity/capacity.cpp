@@ -17,7 +17,11 @@ namespace {
 
 constexpr int kDraws = 400;
 constexpr std::uint64_t kSeed = 11;
+constexpr int kQueueDraws = 40;
 constexpr int kQueueRequests = 60000;
+constexpr int kRequestsEach = 3000;  // and at least so many for each machine
+// Of machines of one kind, and of one machine on another day: not seen in one run's repeats.
+constexpr double kMachineSpread = 0.03;
 constexpr double kMaxSharedNothing = 100;  // machines for each measured one
 constexpr int kMaxSearched = 100000;
 
@@ -40,7 +44,7 @@ double rate_error(const NodeMeasurement& node) {
 std::vector<double> rate_draws(const NodeMeasurement& node) {
   Random random(kSeed);
   const double centre = centre_of(node);
-  const double widened = std::hypot(rate_error(node), node.widened);
+  const double widened = std::hypot(rate_error(node), node.widened, kMachineSpread);
   std::vector<double> draws;
   for (int i = 0; i < kDraws; ++i) {
     draws.push_back(centre * std::exp(widened * random.normal()));
@@ -102,69 +106,66 @@ class Planner {
     plan_.back_tests = back_tests(node_.points, {demand_.confidence, 200, kSeed});
     note_service();
     if (!serve()) return;
-    const Interval& rate = demand_.slo ? plan_.served_rate : plan_.machine_rate;
-    const auto need = [&](double each) {
-      return std::ceil(demand_.requests_per_second / each - 1e-9);
-    };
-    if (on_trace()) {
-      const Interval& alone = plan_.machine_rate;
-      settle({machines_on_trace(1), machines_on_trace(alone.high / alone.median),
-              machines_on_trace(alone.low / alone.median)});
-    } else {
-      settle({need(rate.median), need(rate.high), need(rate.low)});
-    }
+    count_machines();
+    const double tail = (1 - demand_.confidence) / 2;
+    settle({count_at(0.5), count_at(tail), count_at(1 - tail)});
     if (!plan_.refused) add_rows([this](int machines) { return inference_row(machines); });
   }
 
-  bool on_trace() const { return demand_.slo && !demand_.trace.empty() && !promised(); }
-
   // The node's rate is one that meets an SLO, so there is nothing to simulate.
   bool promised() const { return !node_.slo.empty(); }
+  bool simulated() const { return demand_.slo && !promised(); }
 
-  // What one of so many machines gets of the recorded load.
-  std::vector<double> trace_share(int machines) const {
-    std::vector<double> share;
-    for (std::size_t i = 0; i < demand_.trace.size(); i += static_cast<std::size_t>(machines)) {
-      share.push_back(demand_.trace[i]);
-    }
-    return share;
-  }
-
-  double trace_latency(int machines, double speed) const {
-    return latency_quantile(simulate_pages(queue_of(node_, speed), trace_share(machines),
-                                           demand_.lines_per_page, kSeed),
-                            demand_.slo->percentile);
-  }
-
-  // The fewest machines on which the recorded load meets the SLO; one too many to refuse.
-  double machines_on_trace(double speed) const {
-    int low = 1, high = static_cast<int>(kMaxSharedNothing) + 1;
-    while (low < high) {
-      const int middle = low + (high - low) / 2;
-      if (trace_latency(middle, speed) <= demand_.slo->seconds) {
-        high = middle;
-      } else {
-        low = middle + 1;
+  // How many machines each draw of their rate and of the load needs.
+  void count_machines() {
+    if (!simulated()) {
+      for (const double draw : draws_) {
+        needed_.push_back(std::ceil(demand_.requests_per_second / draw - 1e-9));
       }
+      return;
     }
-    return low;
+    const auto limit = static_cast<int>(kMaxSharedNothing);
+    Random random(kSeed + 2);
+    const double error = std::sqrt(2.0) * load_error(demand_.trace);  // that of two records
+    double guess = demand_.requests_per_second / plan_.served_rate.median;
+    for (int i = 0; i < kQueueDraws; ++i) {
+      const double rank = (i + 0.5) / kQueueDraws;
+      const double speed = quantile(draws_, rank) / plan_.machine_rate.median;
+      const FleetDemand arrivals = fleet_demand(std::exp(error * random.normal()), kSeed + i);
+      const int count = fewest_machines(queue_of(node_, speed), arrivals, *demand_.slo,
+                                        static_cast<int>(guess), limit, kSeed + i);
+      needed_.push_back(count);
+      guess = std::min<double>(count, limit);  // the next draw is a little faster
+    }
   }
 
-  // The least relative speed at which so many machines meet the SLO.
-  double slowest_on_trace(int machines) const {
-    double low = 0.25, high = 4;
-    if (trace_latency(machines, high) > demand_.slo->seconds) {
-      return std::numeric_limits<double>::infinity();
+  // The load once, at so many times its rate.
+  FleetDemand fleet_demand(double factor, std::uint64_t seed) const {
+    FleetDemand load{demand_.trace, demand_.lines_per_page, demand_.balancer};
+    if (!load.arrivals.empty()) {
+      for (double& at : load.arrivals) at /= factor;
+      return load;
     }
-    for (int i = 0; i < 9; ++i) {
-      const double middle = std::sqrt(low * high);
-      (trace_latency(machines, middle) <= demand_.slo->seconds ? high : low) = middle;
-    }
-    return high;
+    const double lines = mean_requests(demand_.lines_per_page);
+    const double each =
+        std::min(kMaxSharedNothing, demand_.requests_per_second / plan_.machine_rate.median);
+    const double requests = std::max<double>(kQueueRequests, kRequestsEach * each);
+    load.arrivals = take_arrivals(
+        Arrivals::poisson(factor * demand_.requests_per_second / lines, mix_bits(seed)),
+        std::max<std::size_t>(static_cast<std::size_t>(requests / lines), 2000));
+    return load;
   }
 
   void note_service() {
-    plan_.notes.emplace_back("machines share nothing but a load balancer that divides evenly");
+    plan_.notes.emplace_back(
+        demand_.balancer == Balancer::random
+            ? "machines share nothing but a load balancer that sends each request to any of them "
+              "(--balancer turns: to one after the other)"
+            : "machines share nothing but a load balancer that sends requests to one after the "
+              "other");
+    plan_.notes.push_back(
+        fmt::format("machines of one kind, and days, are taken to differ by {:.0f} % in speed",
+                    100 * kMachineSpread));
     if (!demand_.lines_per_page.empty()) {
       plan_.notes.emplace_back(
           "pages: recognition of their lines alone was measured; finding the lines on a page comes "
@@ -224,29 +225,29 @@ class Planner {
     row.samples_per_second = times(plan_.machine_rate, machines);
     const double each = demand_.requests_per_second / machines;
     row.busy_share = each / plan_.machine_rate.median;
-    const Interval& rate = demand_.slo ? plan_.served_rate : plan_.machine_rate;
-    const double scale = rate.median / plan_.machine_rate.median;
-    row.probability = share_of([&](double draw) { return draw * scale >= each; });
-    if (on_trace()) {
-      row.latency_seconds = trace_latency(machines, 1);
-      const double slowest = slowest_on_trace(machines);
-      row.probability =
-          share_of([&](double draw) { return draw >= slowest * plan_.machine_rate.median; });
-      return row;
-    }
-    if (demand_.slo && !promised()) {
+    row.probability = share_enough(machines);
+    if (simulated()) {
       row.latency_seconds = std::numeric_limits<double>::infinity();
-      if (row.busy_share < 1) {
-        const double lines = mean_requests(demand_.lines_per_page);
-        const auto arrivals = take_arrivals(
-            Arrivals::poisson(each / lines, kSeed),
-            std::max<std::size_t>(static_cast<std::size_t>(kQueueRequests / lines), 2000));
-        row.latency_seconds = latency_quantile(
-            simulate_pages(queue_of(node_, 1), arrivals, demand_.lines_per_page, kSeed),
-            demand_.slo->percentile);
+      if (!demand_.trace.empty() || row.busy_share < 1) {
+        row.latency_seconds = fleet_latency(queue_of(node_, 1), fleet_demand(1, kSeed), machines,
+                                            demand_.slo->percentile, kSeed);
       }
     }
     return row;
+  }
+
+  double share_enough(double machines) const {
+    const auto enough = std::count_if(needed_.begin(), needed_.end(),
+                                      [&](double needed) { return needed <= machines; });
+    return static_cast<double>(enough) / static_cast<double>(needed_.size());
+  }
+
+  // The fewest machines that are enough in this share of the draws.
+  double count_at(double share) const {
+    std::vector<double> sorted = needed_;
+    std::sort(sorted.begin(), sorted.end());
+    const auto at = static_cast<std::size_t>(std::ceil(share * static_cast<double>(sorted.size())));
+    return sorted[std::clamp<std::size_t>(at, 1, sorted.size()) - 1];
   }
 
   // --- training: machines that wait for each other ---
@@ -346,13 +347,6 @@ class Planner {
     return {one.median * factor, one.low * factor, one.high * factor};
   }
 
-  template <typename Holds>
-  double share_of(Holds holds) const {
-    double count = 0;
-    for (const double draw : draws_) count += holds(draw);
-    return count / static_cast<double>(draws_.size());
-  }
-
   void refuse(std::string why) {
     plan_.refused = true;
     plan_.refusal = std::move(why);
@@ -389,7 +383,8 @@ class Planner {
 
   const NodeMeasurement& node_;
   const CapacityDemand& demand_;
-  std::vector<double> draws_;
+  std::vector<double> draws_;   // of one machine's rate
+  std::vector<double> needed_;  // machines, in each draw
   CapacityPlan plan_;
 };
 

@@ -2,9 +2,9 @@
 // reach.
 //
 // Rate of one machine: its measured rate with the interval of its measurement. Inference: machines
-// share nothing but the load balancer, so the load is divided evenly; with a latency target each
-// machine serves what a simulated queue of its processes can serve in time (capacity/queueing.h),
-// and all measured settings compete. A page is several line images that come at once and is
+// share nothing but the load balancer; with a latency target the fleet is simulated, each machine a
+// queue of its processes (capacity/fleet_queue.h), and all measured settings compete. One chain of
+// draws leads to the count: the measured rate, what machines and days differ by, the load. A page is several line images that come at once and is
 // answered with the last of them; finding the lines on it is not part of what was measured.
 // Training: machines of one job wait for each other; their common rate comes from a fit over
 // measured node counts, or, with one node measured, lies between no loss and the loss that the
@@ -20,6 +20,7 @@
 #include "base/stats.h"
 #include "capacity/back_test.h"
 #include "capacity/day_profile.h"
+#include "capacity/fleet_queue.h"
 #include "capacity/node_measurement.h"
 #include "probes/machine/machine.h"
 #include "trial/workloads/service/slo.h"
@@ -36,8 +37,9 @@ struct CapacityDemand {
   std::vector<int> lines_per_page;
   std::optional<LatencySlo> slo;  // of a line image, or of a whole page
   // Recorded arrivals in seconds from 0, of the whole load; the rate above is that of its busiest
-  // minute. Machines take them in turn. Empty: Poisson at the rate.
+  // minute. Empty: Poisson at the rate.
   std::vector<double> trace;
+  Balancer balancer = Balancer::random;
   double busiest_seconds = 0;  // when that minute begins
   DayProfile profile;          // the load of a day; the rate above is that of its busiest part
   std::string peak_time;       // of day, of that minute or part: "14:00"; empty: unknown

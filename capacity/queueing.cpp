@@ -89,8 +89,9 @@ QueueRun simulate_queue(const QueueModel& model, const std::vector<double>& arri
   return run;
 }
 
-double latency_quantile(const QueueRun& run, double percentile) {
-  const std::size_t skipped = run.latency_seconds.size() / 10;
+double latency_quantile(const QueueRun& run, double percentile, double skipped_share) {
+  const auto skipped =
+      static_cast<std::size_t>(skipped_share * static_cast<double>(run.latency_seconds.size()));
   std::vector<double> kept(run.latency_seconds.begin() + static_cast<std::ptrdiff_t>(skipped),
                            run.latency_seconds.end());
   if (kept.empty()) return 0;

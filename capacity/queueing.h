@@ -48,8 +48,8 @@ struct QueueRun {
 QueueRun simulate_queue(const QueueModel& model, const std::vector<double>& arrivals,
                         std::uint64_t seed);
 
-// The latency that a share `percentile` of the requests stays under, without the first tenth.
-double latency_quantile(const QueueRun& run, double percentile);
+// The latency that a share `percentile` of the requests stays under, without the first ones.
+double latency_quantile(const QueueRun& run, double percentile, double skipped_share = 0.1);
 
 // Pages: each arrival stands for so many requests at once, drawn from `requests_per_page` (empty:
 // one each), and is answered with the last of them. `arrivals` are those of pages, and so are the

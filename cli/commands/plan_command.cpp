@@ -25,7 +25,8 @@ namespace {
 
 struct PlanFlags {
   std::string rate, slo, daily, samples, epochs, deadline, run = "last", table, machine, cost;
-  std::string peak_factor, csv, trace, profile, out, lines_per_page, db = Store::default_path();
+  std::string peak_factor, csv, trace, profile, out, lines_per_page, balancer = "random";
+  std::string db = Store::default_path();
   bool json = false;
 };
 
@@ -146,6 +147,9 @@ Result<CapacityDemand> demand_of(const PlanFlags& flags) {
     if (!slo) return Error{ErrorKind::usage, "--slo " + slo.error().what};
     demand.slo = *slo;
   }
+  const auto balancer = parse_balancer(flags.balancer);
+  if (!balancer) return Error{ErrorKind::usage, "--balancer " + balancer.error().what};
+  demand.balancer = *balancer;
   if (!flags.cost.empty()) {
     demand.cost_per_hour = OCRTUNE_TRY(above_zero("--cost-per-hour", flags.cost));
   }
@@ -226,6 +230,11 @@ CommandRun declare_plan(Flags& cli) {
       .default_text("1")
       .under(load);
   cli.option("--slo", flags->slo, "TARGET", "Meet this latency target: p99=80ms").under(load);
+  cli.option("--balancer", flags->balancer, "KIND",
+             "Send requests to any machine (random) or to one after the other (turns; also for the "
+             "fewest open requests)")
+      .default_text("random")
+      .under(load);
   const char* const training = "Training to finish";
   cli.option("--samples", flags->samples, "N", "Train on N images").under(training);
   cli.option("--epochs", flags->epochs, "N", "Pass over them N times")

@@ -36,6 +36,7 @@ Json demand_json(const CapacityDemand& demand) {
   json["daily_requests"] = known(demand.daily_requests);
   json["peak_factor"] = demand.peak_factor;
   json["peak_time"] = demand.peak_time.empty() ? Json() : Json(demand.peak_time);
+  json["balancer"] = demand.balancer == Balancer::random ? "random" : "turns";
   json["promise"] = demand.slo ? Json(slo_target(*demand.slo)) : Json();
   json["samples"] = known(demand.samples);
   json["epochs"] = demand.epochs;
