@@ -138,16 +138,18 @@ std::optional<NameTail> after_name(std::string_view line, std::size_t end) {
 std::optional<LogReading> read_metric(const std::string& line, const std::string& name,
                                       const std::optional<MetricUnit>& given) {
   const std::string low = lower(line);
+  const auto as_unit = parse_metric_unit(name);  // "12.5 pages/s"
   for (std::size_t at = low.find(name); at != std::string::npos; at = low.find(name, at + 1)) {
     if (at > 0 && in_a_word(low[at - 1])) continue;
     const auto tail = after_name(low, at + name.size());
-    const auto number = tail ? number_at(line, tail->at) : std::nullopt;
+    auto number = tail ? number_at(line, tail->at) : std::nullopt;
+    if (!number && as_unit) number = number_ending_at(line, at);
     if (!number || number->value <= 0) continue;
     std::string_view rest = std::string_view(line).substr(number->end);
     while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
     std::size_t size = 0;
     while (size < rest.size() && (in_a_word(rest[size]) || rest[size] == '/')) ++size;
-    const auto printed = tail->unit ? tail->unit : parse_metric_unit(rest.substr(0, size));
+    const auto printed = tail && tail->unit ? tail->unit : parse_metric_unit(rest.substr(0, size));
     LogReading reading;
     set_metric(reading, given ? *given : printed.value_or(MetricUnit()), number->value);
     return reading;

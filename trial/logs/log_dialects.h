@@ -32,8 +32,9 @@ LogDialect progress_dialect();
 LogDialect burn_dialect();  // "... items_processed: 320, items_total: 60000 ..."
 // {"samples_per_second": 81.2, "loss": 3.1}; `unit`: of the key's number. No key: the usual names.
 LogDialect json_dialect(const std::string& key, const std::optional<MetricUnit>& unit = {});
-// The number that follows `name` in a line: "throughput: 81.2", "step_time=12.5ms". A unit behind
-// the number is believed, unless `unit` says which it is; neither: samples/s.
+// The number that follows `name` in a line, "throughput: 81.2", "step_time=12.5ms", or stands
+// before it where it is a unit, "81.2 pages/s". A unit behind the number is believed, unless `unit`
+// says which it is; neither: samples/s.
 LogDialect metric_dialect(const std::string& name, const std::optional<MetricUnit>& unit);
 // PATTERN is ECMAScript with named groups: samples_per_second, steps_per_second, seconds_per_step,
 // milliseconds_per_step, samples, seconds, step, sample, loss.

@@ -179,7 +179,9 @@ const std::vector<LogReaderRow>& log_reader_table() {
        true},
       {"json-lines", "objects with samples_per_second, or samples and seconds; of the whole job",
        "{\"step\": 40, \"samples_per_second\": 412.7}", false},
-      {"metric", "--metric NAME[:UNIT]: the number that follows NAME in a line; of one rank",
+      {"metric",
+       "--metric NAME[:UNIT]: the number that follows NAME, or stands before a NAME like pages/s; "
+       "of one rank",
        "metric:throughput   reads   loss 2.31 throughput: 412.7 img/s", true},
       {"regex", "regex:PATTERN with named groups such as (?<samples_per_second>[0-9.]+)",
        "regex:speed (?<samples_per_second>[0-9.]+)", true},

@@ -365,6 +365,10 @@ TEST(MetricReader, TakesUnitsBesideTheNameAndThousands) {
   EXPECT_NEAR(rate_of("speed", "speed: 12.5k samples/s"), 12500, 1);
   EXPECT_NEAR(rate_of("speed", "\x1b[1mspeed\x1b[0m => 80.5"), 80.5, 0.1);
   EXPECT_EQ(rate_of("speed", "speed2: 80.5"), -1);
+  EXPECT_NEAR(rate_of("pages/s", "pages 92, 1.5 pages/s"), 1.5, 1e-9) << "the name is the unit";
+  EXPECT_NEAR(rate_of("ms/step", "3 done, 250 ms/step"), 40, 1e-6);
+  EXPECT_NEAR(rate_of("pages/s", "pages/s: 1.5"), 1.5, 1e-9);
+  EXPECT_EQ(rate_of("speed", "epoch 3 speed: high"), -1);
 }
 
 TEST(JsonReader, KnowsTheUsualNames) {
