@@ -21,7 +21,7 @@ int Ledger::add(const Trial& trial) {
   ++record.trials;
   ++trials_;
   record.peak_bytes = std::max(record.peak_bytes, trial.peak_bytes);
-  if (trial.seconds > 0) seconds_.push_back(trial.seconds);
+  if (trial.seconds > 0) (trial.ok() ? seconds_ : failed_seconds_).push_back(trial.seconds);
   if (trial.ok() && trial.seconds > 0) start_shares_.push_back(trial.start_seconds / trial.seconds);
   const double objective_value = objective_value_of(trial, objective_);
   if (!(objective_value > 0)) {
@@ -81,9 +81,10 @@ int Ledger::best() const {
 double Ledger::median_rate(int point) const { return median(record(point).best_rates()); }
 
 double Ledger::expected_trial_seconds(double before_any) const {
-  if (seconds_.empty()) return before_any;
-  const std::size_t count = std::min<std::size_t>(seconds_.size(), 12);
-  std::vector<double> late(seconds_.end() - static_cast<std::ptrdiff_t>(count), seconds_.end());
+  const std::vector<double>& all = seconds_.empty() ? failed_seconds_ : seconds_;
+  if (all.empty()) return before_any;
+  const std::size_t count = std::min<std::size_t>(all.size(), 12);
+  std::vector<double> late(all.end() - static_cast<std::ptrdiff_t>(count), all.end());
   return quantile(std::move(late), 0.75);
 }
 

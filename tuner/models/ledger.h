@@ -56,7 +56,8 @@ class Ledger {
   // the goal throughput.
   double busy_cpus(int point) const;
 
-  // What the next trial will probably take: an upper quartile of what trials took lately.
+  // What the next trial will probably take: an upper quartile of what trials that worked took
+  // lately, so that one that timed out does not end the search.
   double expected_trial_seconds(double before_any) const;
   // Of a trial's seconds, those before its first step; 0 while nothing is known of that.
   double start_share() const { return median(start_shares_); }
@@ -70,7 +71,7 @@ class Ledger {
   std::vector<std::pair<int, Trial>> disturbed_;  // trials without one clean sample, by point
   std::vector<PointRecord> records_;
   std::vector<int> tried_;
-  std::vector<double> seconds_, start_shares_;
+  std::vector<double> seconds_, failed_seconds_, start_shares_;
   int trials_ = 0;
 
   // Disturbed rates, by what is known by now of the CPU time of a sample.

@@ -95,6 +95,20 @@ TEST(SmallBudget, NobodyIsPromisedMoreThanTheCpusHold) {
   EXPECT_LE(crowded.objective_value.low, crowded.objective_value.median);
 }
 
+TEST(SmallBudget, IsPlannedFromTrialsThatWorked) {
+  const Space space({setting(1, 1, 1), setting(1, 2, 1), setting(2, 1, 1)});
+  Ledger ledger(space);
+  Trial late = ran(setting(1, 2, 1));
+  late.outcome = Outcome::timed_out;
+  late.seconds = 90;
+  ledger.add(late);
+  EXPECT_DOUBLE_EQ(ledger.expected_trial_seconds(5), 90);
+  Trial first = ran(setting(1, 1, 1));
+  first.seconds = 8;
+  ledger.add(first);
+  EXPECT_DOUBLE_EQ(ledger.expected_trial_seconds(5), 8);
+}
+
 TEST(SmallBudget, IsSpentOnWhatCanWin) {
   const Space space = space_of_two_cpus();
   const auto search = find_strategy("ours")->make(space, options_of(setting(1, 1, 8)));
