@@ -45,6 +45,7 @@ struct Launch {
   bool new_session = false;
   bool die_with_us = false;
   int parent = 0;
+  int input = -1;
   int output = -1;
   int report = -1;  // where a failed step writes its errno and number
 };
@@ -91,8 +92,8 @@ bool write_text(const char* path, const char* text, std::size_t size) {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  const int nothing = ::open("/dev/null", O_RDONLY);
-  if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
+  const int input = launch.input >= 0 ? launch.input : ::open("/dev/null", O_RDONLY);
+  if (input >= 0) ::dup2(input, STDIN_FILENO);
   ::dup2(launch.output, STDOUT_FILENO);
   ::dup2(launch.output, STDERR_FILENO);
   close_from_on_exec(3);
@@ -157,6 +158,7 @@ Launch prepare(const ProcessOptions& options, std::string path) {
   if (options.oom_score_adjust > 0) launch.oom_score = fmt::format("{}", options.oom_score_adjust);
   launch.groups = options.join_groups;
   launch.descriptors = options.descriptors;
+  launch.input = options.input;
   launch.data_limit = options.data_limit_bytes;
   launch.address_limit = options.address_limit_bytes;
   launch.new_session = options.new_session;

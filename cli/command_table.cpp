@@ -20,8 +20,9 @@ const std::vector<Command> kTable = {
     {"probe", kFind, "Show what this machine allows: CPUs, memory, instructions, GPUs",
      "ocrtune probe --quick\n"
      "ocrtune probe --json > machine.json\n"
-     "ocrtune probe --topology 'pack:2 numa:2 l3:2 core:8 pu:2'",
-     "", declare_probe},
+     "ocrtune probe --topology 'pack:2 numa:2 l3:2 core:8 pu:2'\n"
+     "ocrtune probe --hosts node1,node2,node3   # what differs, who is slow, which network",
+     "Exit code with --hosts: 0 all answered and reach each other, 1 they do not.", declare_probe},
     {"doctor", kFind, "Try one step of a tune, and say what would make it fail",
      "ocrtune doctor\n"
      "ocrtune doctor --preset paddleocr -- python3 tools/train.py -c rec.yml",
@@ -68,6 +69,7 @@ const std::vector<Command> kTable = {
      declare_diagnose},
     {"check", kLaunch, "Compare the configurations of all nodes before a run",
      "ocrtune check node0/rec.yml node1/rec.yml --nproc 4\n"
+     "ocrtune check --hosts node1,node2 rec.yml   # each host's own file of that path\n"
      "ocrtune check --collect shared/nodes rec.yml   # on every node, then: ocrtune check shared/nodes\n"
      "ocrtune check collected/   # collected/<node>/{rec.yml,env.txt,versions.txt}",
      "Exit code: 0 consistent, 1 differences that break training, 3 unreadable.", declare_check},
@@ -117,6 +119,8 @@ const std::vector<Command> kTable = {
      "", declare_completion},
     {"infer-trial", kHidden, "Run one trial of tune --mode infer; started by it, not by hand",
      "ocrtune tune --mode infer --data lines", "", declare_infer_trial},
+    {"node", kHidden, "Answer for this host; started by probe --hosts, not by hand",
+     "ocrtune probe --hosts a,b", "", declare_node},
     {"infer-worker", kHidden, "Be one process of ocrtune infer; started by it, not by hand",
      "ocrtune infer lines", "", declare_infer_worker},
 };

@@ -51,6 +51,7 @@ CommandRun declare_init(Flags& flags);
 CommandRun declare_list(Flags& flags);
 CommandRun declare_make_data(Flags& flags);
 CommandRun declare_man(Flags& flags);
+CommandRun declare_node(Flags& flags);
 CommandRun declare_p2p(Flags& flags);
 CommandRun declare_plan(Flags& flags);
 CommandRun declare_probe(Flags& flags);

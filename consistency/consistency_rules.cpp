@@ -28,6 +28,8 @@ constexpr const char* kTransport =
     "the two ends of a connection choose different ways to talk: NCCL hangs or fails at the start";
 constexpr const char* kVersion =
     "different builds may speak different protocols (a hang at the start) or round differently";
+constexpr const char* kOwnBuild =
+    "a program built for the other instructions dies with 'Illegal instruction', or is slower here";
 constexpr const char* kRank = "two processes claim the same rank: the rendezvous hangs or refuses";
 
 }  // namespace
@@ -174,6 +176,29 @@ const std::vector<ConsistencyRule>& consistency_rules() {
       {"version.opencv*", Demand::equal, "images and augmentations may differ between the nodes"},
       {"version.albu*", Demand::equal, "augmentations may differ between the nodes"},
       {"version.*", Demand::local, "mostly none: not a package that training depends on"},
+      {"host.kernel", Demand::local, "none on the result; drivers and schedulers of another age"},
+      {"host.os", Demand::local, "none on the result; libraries of another age"},
+      {"host.cpu", Demand::local, kPace},
+      {"host.governor", Demand::local, kPace},
+      {"host.transparent_hugepages", Demand::local, kPace},
+      {"host.numa_nodes", Demand::local, kPace},
+      {"host.virtual_machine", Demand::local, kPace},
+      {"host.container", Demand::local, "paths, limits and libraries may differ inside"},
+      {"host.swap", Demand::local, "where there is swap, a run that is too large slows down first"},
+      {"host.usable_cpus", Demand::equal,
+       "the same number of processes and threads is too many for the smallest host, which sets the "
+       "pace of all"},
+      {"host.cores", Demand::local, kPace},
+      {"host.isa", Demand::equal, kOwnBuild},
+      {"host.memory", Demand::equal,
+       "what fits on the largest host is killed for want of memory on the smallest"},
+      {"host.shm", Demand::equal,
+       "loader workers die with 'Bus error' on the host that has too little of /dev/shm"},
+      {"host.gpus", Demand::equal,
+       "a rank without a GPU of its own fails at the start; a slower GPU sets the pace of all"},
+      {"host.interfaces", Demand::equal,
+       "other names need other NCCL_SOCKET_IFNAME; a smaller MTU or speed holds up all"},
+      {"host.ulimit.*", Demand::equal, "a limit of one host alone ends what the others bear"},
       {"*", Demand::equal, "the ranks run with different settings"},
   };
   return kRules;

@@ -9,9 +9,11 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/commands/host_flags.h"
 #include "cli/shell/output_folder.h"
 #include "consistency/consistency.h"
 #include "consistency/node_collection.h"
+#include "hosts/host_survey.h"
 #include "reports/console/consistency_page.h"
 
 namespace ocrtune {
@@ -22,6 +24,7 @@ struct CheckFlags {
   std::string nproc;
   int lr_nproc = 0;
   std::string collect, host, python = "python3";
+  HostFlags hosts;
   bool json = false;
 };
 
@@ -41,6 +44,30 @@ Result<std::vector<FlatConfig>> read_configs(const std::vector<std::string>& pat
     if (!names.insert(config.name).second) {
       return Error{ErrorKind::usage, config.name + " is named twice"};
     }
+  }
+  return configs;
+}
+
+// Of every host its own files of these names; `notes` gets what a host could not collect.
+Result<std::vector<FlatConfig>> ask_hosts(const CheckFlags& flags,
+                                          std::vector<std::string>& notes) {
+  const HostChoice choice = OCRTUNE_TRY(choose_hosts(flags.hosts));
+  const std::string here = OCRTUNE_TRY(real_path("."));
+  CardRequest request;
+  request.quick = true;
+  request.python = flags.python;
+  for (const std::string& path : flags.paths) {
+    request.configs.push_back(path[0] == '/' ? path : join_path(here, path));
+  }
+  const auto survey = OCRTUNE_TRY(survey_hosts(choice.hosts, choice.options, request));
+  for (const LostHost& lost : survey.lost) {
+    return Error{ErrorKind::missing, lost.host + ": " + lost.reason};
+  }
+  std::vector<FlatConfig> configs;
+  for (const HostCard& card : survey.cards) {
+    configs.push_back(card.config);
+    configs.back().name = card.host;
+    for (const std::string& note : card.notes) notes.push_back(card.host + ": " + note);
   }
   return configs;
 }
@@ -82,14 +109,17 @@ Result<int> run_check(const CheckFlags& flags) {
       options.nproc.push_back(static_cast<int>(*number));
     }
   }
-  const auto configs = OCRTUNE_TRY(read_configs(flags.paths));
+  std::vector<std::string> notes;
+  const auto configs =
+      OCRTUNE_TRY(flags.hosts.given ? ask_hosts(flags, notes) : read_configs(flags.paths));
   if (configs.size() == 1 && options.nproc.empty()) {
     return Error{ErrorKind::usage,
                  configs[0].name +
                      " is readable, but there is nothing to compare it with: name the other nodes' "
                      "configurations too, or --nproc N to check its batch and samples alone"};
   }
-  const auto consistency = OCRTUNE_TRY(compare_configs(configs, options));
+  auto consistency = OCRTUNE_TRY(compare_configs(configs, options));
+  consistency.notes.insert(consistency.notes.end(), notes.begin(), notes.end());
   const std::string page =
       flags.json ? consistency_json(consistency) : consistency_text(consistency, configs.size());
   std::fputs(page.c_str(), stdout);
@@ -118,6 +148,7 @@ CommandRun declare_check(Flags& cli) {
   cli.option("--host", flags->host, "NAME", "Name of this node there")
       .default_text("its host name");
   cli.option("--python", flags->python, "PROGRAM", "Python that trains, for package versions");
+  declare_hosts(cli, flags->hosts);
   cli.json(flags->json);
   return [flags] { return run_check(*flags); };
 }

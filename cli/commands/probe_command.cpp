@@ -3,8 +3,10 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/commands/host_flags.h"
 #include "probes/machine/machine_json.h"
 #include "probes/probe.h"
+#include "reports/console/hosts_page.h"
 #include "reports/console/machine_console.h"
 
 namespace ocrtune {
@@ -12,10 +14,25 @@ namespace {
 
 struct ProbeFlags {
   ProbeOptions options;
+  HostFlags hosts;
   bool json = false;
 };
 
+Result<int> probe_hosts(const ProbeFlags& flags) {
+  if (!flags.options.root.empty() || !flags.options.topology.empty()) {
+    return Error{ErrorKind::usage, "--hosts asks living hosts: leave --root and --topology out"};
+  }
+  const HostChoice choice = OCRTUNE_TRY(choose_hosts(flags.hosts));
+  CardRequest request;
+  request.quick = flags.options.quick;
+  const auto survey = OCRTUNE_TRY(survey_hosts(choice.hosts, choice.options, request));
+  std::fputs((flags.json ? hosts_json(survey) : hosts_text(survey)).c_str(), stdout);
+  if (survey.cards.empty()) return kExitEnvironment;
+  return survey.complete() ? kExitOk : kExitNegative;
+}
+
 Result<int> run_probe(const ProbeFlags& flags) {
+  if (flags.hosts.given) return probe_hosts(flags);
   const auto machine = OCRTUNE_TRY(probe_machine(flags.options));
   const std::string text = flags.json ? machine_json(machine) + "\n" : machine_card(machine);
   std::fputs(text.c_str(), stdout);
@@ -35,6 +52,7 @@ CommandRun declare_probe(Flags& cli) {
   cli.option("--topology", flags->options.topology, "XML|TEXT",
              "Take this hwloc XML file or synthetic description for the topology")
       .file();
+  declare_hosts(cli, flags->hosts);
   cli.json(flags->json);
   return [flags] { return run_probe(*flags); };
 }

@@ -23,14 +23,16 @@ const std::map<std::string, std::set<std::string>> kFloors = {
     {"consistency", {"base"}},
     {"probes", {"base"}},
     {"core", {"base"}},
+    {"hosts", {"base", "consistency", "probes", "core"}},
     {"trial", {"base", "diagnosis", "probes", "core"}},
     {"tuner", {"base", "diagnosis", "probes", "trial"}},
     {"capacity", {"base", "probes", "trial", "tuner"}},
     {"supervise", {"base", "diagnosis", "probes", "trial", "tuner"}},
     {"reports",
-     {"base", "diagnosis", "consistency", "probes", "trial", "tuner", "capacity", "supervise"}},
+     {"base", "diagnosis", "consistency", "probes", "hosts", "trial", "tuner", "capacity",
+      "supervise"}},
     {"cli",
-     {"base", "diagnosis", "consistency", "probes", "core", "trial", "tuner", "capacity",
+     {"base", "diagnosis", "consistency", "probes", "core", "hosts", "trial", "tuner", "capacity",
       "supervise", "reports"}},
 };
 constexpr int kMaxFilesInFolder = 40;

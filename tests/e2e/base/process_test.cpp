@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <string>
 
@@ -45,6 +46,18 @@ TEST(Process, NamesTheSignal) {
   ASSERT_TRUE(process->wait(10).has_value());
   EXPECT_EQ(process->poll_exit()->signal, SIGSEGV);
   EXPECT_EQ(process->poll_exit()->text(), "killed by SIGSEGV");
+}
+
+TEST(Process, ReadsFromTheGivenInputElseFromNothing) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  ASSERT_EQ(::write(ends[1], "said\n", 5), 5);
+  ::close(ends[1]);
+  ProcessOptions options = shell("cat; echo end");
+  options.input = ends[0];
+  EXPECT_EQ(output_of(options), "said\nend\n");
+  ::close(ends[0]);
+  EXPECT_EQ(output_of(shell("cat; echo end")), "end\n");
 }
 
 TEST(Process, TakesArgumentsLiterally) {

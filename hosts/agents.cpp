@@ -1,0 +1,232 @@
+#include "hosts/agents.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "base/line_splitter.h"
+#include "base/process.h"
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kMaxLine = 16 << 20;
+constexpr std::size_t kMaxStarting = 64;  // at once: a launcher is no light process
+constexpr double kBeatSeconds = 2;
+constexpr double kPollSeconds = 0.1;
+constexpr double kFarewellSeconds = 3;
+
+double now() { return steady_clock().now_seconds(); }
+
+}  // namespace
+
+struct Agents::Agent {
+  std::string host;
+  std::optional<Process> process;
+  int input = -1;  // of the agent; we write
+  double started = 0;
+  LineSplitter lines{kMaxLine};
+  std::string last_words;  // what the launcher or a shell said
+  bool greeted = false;
+  std::string lost;
+  std::int64_t awaited = 0;  // id of the request that is open; 0: none
+  std::string reply;
+
+  bool alive() const { return lost.empty() && process.has_value(); }
+  ~Agent() { close_input(); }
+
+  void close_input() {
+    if (input >= 0) ::close(input);
+    input = -1;
+  }
+
+  void take(const std::string& line, const std::string& version) {
+    const Json json = Json::parse(line, nullptr, false);
+    if (!json.is_object()) {
+      last_words = valid_utf8(line).substr(0, 300);
+    } else if (json.value("event", "") == "hello") {
+      greeted = true;
+      const std::string theirs = json.value("version", "?");
+      if (theirs != version || json.value("protocol", 0) != kAgentProtocol) {
+        lost = fmt::format(
+            "runs ocrtune {}, this is {}: unpack the same archive of scripts/portable on all hosts",
+            theirs, version);
+      }
+    } else if (json.contains("id") && json["id"] == awaited) {
+      reply = line;
+      awaited = 0;
+    }
+  }
+
+  // An agent that is stopped leaves the pipe full: then the beat is dropped.
+  bool write(const std::string& text) const {
+    std::size_t done = 0;
+    while (done < text.size()) {
+      const ssize_t put = ::write(input, text.data() + done, text.size() - done);
+      if (put < 0 && errno == EINTR) continue;
+      if (put <= 0) return false;
+      done += static_cast<std::size_t>(put);
+    }
+    return true;
+  }
+
+  Status start(const AgentOptions& options) {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return system_error(errno, "open a pipe");
+    ::fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    input = ends[1];
+    ProcessOptions launch;
+    launch.arguments = remote_command(options.launcher, host, options.program, {"node"});
+    launch.input = ends[0];
+    auto made = Process::start(launch);
+    ::close(ends[0]);
+    if (!made) return made.error();
+    process.emplace(std::move(*made));
+    started = now();
+    return Status();
+  }
+};
+
+Agents::Agents() = default;
+
+Agents::~Agents() {
+  for (auto& agent : agents_) agent->close_input();
+  const double end = now() + kFarewellSeconds;
+  for (auto& agent : agents_) {
+    if (!agent->process) continue;
+    agent->process->wait(std::max(0.0, end - now()));
+    if (agent->process->poll_exit()) continue;
+    agent->process->signal(SIGTERM);  // mpirun and srun end what they started
+    agent->process->wait(1);
+  }
+}
+
+const std::vector<HostName>& Agents::hosts() const { return hosts_; }
+bool Agents::alive(std::size_t host) const { return agents_[host]->alive(); }
+const std::string& Agents::lost_reason(std::size_t host) const { return agents_[host]->lost; }
+
+std::vector<std::size_t> Agents::living() const {
+  std::vector<std::size_t> all;
+  for (std::size_t i = 0; i < agents_.size(); ++i) {
+    if (alive(i)) all.push_back(i);
+  }
+  return all;
+}
+
+void Agents::lose(Agent& agent, std::string reason) {
+  agent.lost = std::move(reason);
+  agent.close_input();
+}
+
+void Agents::read_all() {
+  std::vector<pollfd> polled;
+  for (const auto& agent : agents_) {
+    if (agent->alive() && agent->process->output_descriptor() >= 0) {
+      polled.push_back({agent->process->output_descriptor(), POLLIN, 0});
+    }
+  }
+  ::poll(polled.data(), polled.size(), static_cast<int>(1000 * kPollSeconds));
+  if (now() - last_beat_ > kBeatSeconds) {
+    last_beat_ = now();
+    for (const auto& agent : agents_) {
+      if (agent->alive()) agent->write("\n");
+    }
+  }
+  for (const auto& agent : agents_) {
+    if (!agent->alive()) continue;
+    agent->process->read_output([&](std::string_view piece) {
+      agent->lines.add(piece,
+                       [&](const std::string& line) { agent->take(line, options_.version); });
+    });
+    const auto& exit = agent->process->poll_exit();
+    if (exit && agent->process->output_descriptor() < 0 && agent->lost.empty()) {
+      lose(*agent,
+           fmt::format("{} ended with {}{}{}", launcher_name(options_.launcher), exit->text(),
+                       agent->last_words.empty() ? "" : ": ", agent->last_words));
+    }
+  }
+}
+
+Result<std::unique_ptr<Agents>> Agents::start(std::vector<HostName> hosts, AgentOptions options) {
+  if (hosts.empty()) return Error{ErrorKind::usage, "--hosts: names no host"};
+  std::unique_ptr<Agents> agents(new Agents);
+  agents->options_ = std::move(options);
+  agents->hosts_ = std::move(hosts);
+  for (const HostName& host : agents->hosts_) {
+    agents->agents_.push_back(std::make_unique<Agent>());
+    agents->agents_.back()->host = host.name;
+  }
+  for (auto& agent : agents->agents_) {
+    for (;;) {
+      if (interrupted()) return Error{ErrorKind::interrupted, "interrupted"};
+      const auto starting =
+          std::count_if(agents->agents_.begin(), agents->agents_.end(),
+                        [](const auto& one) { return one->alive() && !one->greeted; });
+      if (static_cast<std::size_t>(starting) < kMaxStarting) break;
+      OCRTUNE_TRY(agents->wait_until(kPollSeconds, [](const Agent& one) { return one.greeted; }));
+    }
+    const auto started = agent->start(agents->options_);
+    if (!started) agents->lose(*agent, started.error().what);
+  }
+  OCRTUNE_TRY(agents->wait_until(agents->options_.deadline_seconds,
+                                 [](const Agent& one) { return one.greeted; }));
+  for (auto& agent : agents->agents_) {
+    if (agent->alive() && !agent->greeted) {
+      agents->lose(*agent, fmt::format("no answer within {} of its start{}{}",
+                                       format_duration(agents->options_.deadline_seconds),
+                                       agent->last_words.empty() ? "" : ": ", agent->last_words));
+    }
+  }
+  return agents;
+}
+
+Status Agents::wait_until(double seconds, bool (*done)(const Agent&)) {
+  const double end = now() + seconds;
+  for (;;) {
+    if (interrupted()) return Error{ErrorKind::interrupted, "interrupted"};
+    const bool all = std::all_of(agents_.begin(), agents_.end(), [&](const auto& agent) {
+      return !agent->alive() || done(*agent);
+    });
+    if (all || now() >= end) return Status();
+    read_all();
+  }
+}
+
+Result<std::vector<std::string>> Agents::ask(const std::vector<AgentRequest>& requests,
+                                             double work_seconds) {
+  for (const AgentRequest& request : requests) {
+    Agent& agent = *agents_[request.host];
+    if (!agent.alive()) continue;
+    Json json = Json::parse(request.body);
+    agent.awaited = json["id"] = ++last_id_;
+    agent.reply.clear();
+    if (!agent.write(json.dump() + "\n")) lose(agent, "its agent takes no request");
+  }
+  OCRTUNE_TRY(wait_until(work_seconds + options_.deadline_seconds,
+                         [](const Agent& one) { return one.awaited == 0; }));
+  std::vector<std::string> replies;
+  for (const AgentRequest& request : requests) {
+    Agent& agent = *agents_[request.host];
+    if (agent.alive() && agent.awaited != 0) {
+      lose(agent, fmt::format("no answer within {}: stopped, overloaded or cut off",
+                              format_duration(work_seconds + options_.deadline_seconds)));
+    }
+    replies.push_back(agent.alive() ? std::exchange(agent.reply, "") : "");
+  }
+  return replies;
+}
+
+}  // namespace ocrtune

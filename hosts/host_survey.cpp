@@ -1,0 +1,197 @@
+#include "hosts/host_survey.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "base/stats.h"
+#include "hosts/network_probe.h"
+#include "hosts/seeded_step.h"
+
+namespace ocrtune {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr double kCardSeconds = 75;  // a minute is Python's for its packages
+constexpr double kStepSeconds = 10 * kStepWindows * kWindowSeconds;
+
+std::vector<AgentRequest> to_all(const Agents& agents, const std::string& body) {
+  std::vector<AgentRequest> requests;
+  for (const std::size_t host : agents.living()) requests.push_back({host, body});
+  return requests;
+}
+
+Status ask_clocks(Agents& agents, std::vector<HostFinding>& findings) {
+  const auto requests = to_all(agents, R"({"ask": "clock"})");
+  const double before = wall_seconds();
+  const auto replies = OCRTUNE_TRY(agents.ask(requests, 0));
+  const double after = wall_seconds();
+  std::vector<ClockReading> readings;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const Json reply = Json::parse(replies[i], nullptr, false);
+    if (!reply.is_object() || !reply.contains("unix_seconds")) continue;
+    const double theirs = reply["unix_seconds"].get<double>();
+    readings.push_back({agents.hosts()[requests[i].host].name, theirs - (before + after) / 2,
+                        (after - before) / 2});
+  }
+  for (HostFinding& finding : clock_findings(readings)) findings.push_back(std::move(finding));
+  return Status();
+}
+
+Status ask_cards(Agents& agents, const CardRequest& request, HostSurvey& survey) {
+  const auto requests = to_all(agents, card_request_json(request));
+  const auto replies = OCRTUNE_TRY(agents.ask(requests, kCardSeconds));
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (replies[i].empty()) continue;  // lost
+    const std::string& name = agents.hosts()[requests[i].host].name;
+    const Json reply = Json::parse(replies[i], nullptr, false);
+    auto card = parse_host_card(replies[i]);
+    if (card) {
+      card->host = name;
+      survey.cards.push_back(std::move(*card));
+    } else {
+      survey.lost.push_back(
+          {name, reply.is_object() ? reply.value("error", card.error().what) : card.error().what});
+    }
+  }
+  return Status();
+}
+
+std::vector<std::size_t> agents_of(const Agents& agents, const HostSurvey& survey) {
+  std::vector<std::size_t> all;
+  for (const HostCard& card : survey.cards) {
+    const auto& hosts = agents.hosts();
+    all.push_back(static_cast<std::size_t>(
+        std::find_if(hosts.begin(), hosts.end(),
+                     [&](const HostName& host) { return host.name == card.host; }) -
+        hosts.begin()));
+  }
+  return all;
+}
+
+Result<std::vector<HostRates>> measure_steps(Agents& agents, const HostSurvey& survey) {
+  const std::vector<std::size_t> agent_of = agents_of(agents, survey);
+  std::vector<AgentRequest> requests;
+  for (const std::size_t agent : agent_of) {
+    requests.push_back({agent, Json{{"ask", "step"}, {"threads", survey.step_threads}}.dump()});
+  }
+  const auto replies = OCRTUNE_TRY(agents.ask(requests, kStepSeconds));
+  std::vector<HostRates> rates;
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    const Json reply = Json::parse(replies[i], nullptr, false);
+    if (!reply.is_object() || !reply.contains("rates")) continue;
+    rates.push_back({survey.cards[i].host, reply["rates"].get<std::vector<double>>()});
+  }
+  return rates;
+}
+
+std::vector<std::string> slow_names(const std::vector<HostRates>& rates) {
+  std::vector<std::string> names;
+  for (const std::size_t i : slow_hosts(rates)) names.push_back(rates[i].host);
+  return names;
+}
+
+double share(double own, std::vector<double> all) {
+  std::erase(all, 0.0);
+  return all.empty() || own <= 0 ? 1 : own / median(all);
+}
+
+// What of a slow host is slow, by what its own card measured.
+std::string why_slow(const HostCard& slow, const std::vector<HostCard>& cards) {
+  std::vector<double> cores, memory;
+  for (const HostCard& card : cards) {
+    cores.push_back(card.machine.cpu.core_multiply_adds_per_second.value_or(0));
+    memory.push_back(card.machine.memory.bandwidth_bytes_per_second.value_or(0));
+  }
+  const double core = share(slow.machine.cpu.core_multiply_adds_per_second.value_or(0), cores);
+  const double bandwidth =
+      share(slow.machine.memory.bandwidth_bytes_per_second.value_or(0), memory);
+  constexpr double kLess = 0.9, kBusyCpus = 0.3;
+  if (slow.machine.cpu.external_cpus > kBusyCpus) {
+    return fmt::format("other programs used {:.1f} of its CPUs", slow.machine.cpu.external_cpus);
+  }
+  if (core < kLess && core <= bandwidth) {
+    return fmt::format("one core does {:.0f} % of the others' arithmetic (clock, power, quota)",
+                       100 * core);
+  }
+  if (bandwidth < kLess) {
+    return fmt::format("its memory gives {:.0f} % of the others' bandwidth", 100 * bandwidth);
+  }
+  return "neither one core nor memory alone is slower: look at its quota, cooling and neighbours";
+}
+
+Status measure_speeds(Agents& agents, HostSurvey& survey) {
+  double least = 0;
+  for (const HostCard& card : survey.cards) {
+    const double cpus = card.machine.cpu.usable_cpus.value_or(1);
+    least = least == 0 ? cpus : std::min(least, cpus);
+  }
+  survey.step_threads = std::max(1, static_cast<int>(least));
+  const auto rates = OCRTUNE_TRY(measure_steps(agents, survey));
+  std::vector<std::string> slow = slow_names(rates);
+  if (!slow.empty()) {
+    const auto again = OCRTUNE_TRY(measure_steps(agents, survey));
+    const std::vector<std::string> still = slow_names(again);
+    std::erase_if(slow, [&](const std::string& name) {
+      return std::find(still.begin(), still.end(), name) == still.end();
+    });
+  }
+  for (const HostRates& one : rates) {
+    const bool is_slow = std::find(slow.begin(), slow.end(), one.host) != slow.end();
+    survey.speeds.push_back({one.host, median(one.rates), is_slow});
+    if (!is_slow) continue;
+    const auto card = std::find_if(survey.cards.begin(), survey.cards.end(),
+                                   [&](const HostCard& each) { return each.host == one.host; });
+    survey.findings.push_back(
+        {one.host, "slow_host",
+         fmt::format("does the same step at {:.0f} % of the others' rate, twice: the slowest rank "
+                     "sets the pace of all; {}",
+                     100 * median(one.rates) / usual_rate(rates), why_slow(*card, survey.cards))});
+  }
+  return Status();
+}
+
+Status measure_links(Agents& agents, HostSurvey& survey) {
+  survey.links = OCRTUNE_TRY(measure_network(agents, survey.cards, agents_of(agents, survey)));
+  survey.network = judge_network(survey.cards, survey.links);
+  for (const HostFinding& finding : survey.network.findings) survey.findings.push_back(finding);
+  if (survey.network.network.empty()) {
+    survey.findings.push_back(
+        {"", "no_network", "no network joins all hosts: a run over all of them cannot start"});
+  }
+  return Status();
+}
+
+}  // namespace
+
+Result<HostSurvey> survey_hosts(const std::vector<HostName>& hosts, const AgentOptions& options,
+                                CardRequest request) {
+  HostSurvey survey;
+  survey.launcher = launcher_name(options.launcher);
+  for (const HostName& host : hosts) {
+    request.names.push_back(host.name.substr(host.name.find('@') + 1));  // "user@node7" is ssh's
+  }
+  const auto agents = OCRTUNE_TRY(Agents::start(hosts, options));
+  OCRTUNE_TRY(ask_clocks(*agents, survey.findings));
+  OCRTUNE_TRY(ask_cards(*agents, request, survey));
+  if (!request.quick && survey.cards.size() > 1) {
+    OCRTUNE_TRY(measure_speeds(*agents, survey));
+    OCRTUNE_TRY(measure_links(*agents, survey));
+  }
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    if (!agents->alive(i)) survey.lost.push_back({hosts[i].name, agents->lost_reason(i)});
+  }
+  for (HostFinding& finding : name_findings(survey.cards)) {
+    survey.findings.push_back(std::move(finding));
+  }
+  if (survey.cards.size() > 1) {
+    survey.consistency = OCRTUNE_TRY(compare_configs(comparable_hosts(survey.cards), {}));
+  }
+  return survey;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,29 @@
+// Network interfaces of this host, as the kernel describes them.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace ocrtune {
+
+// One IPv4 address of an interface that is up; loopback is left out.
+struct Nic {
+  std::string name;     // "eth0"
+  std::string address;  // "10.77.0.1"
+  int prefix = 0;       // 24
+  int mtu = 0;
+  int speed_mbit = 0;  // as negotiated; 0: the driver does not say
+  std::string driver;  // "ixgbe", "veth", "bridge"; "" unknown
+
+  std::string network() const;     // "10.77.0.0/24"
+  bool only_of_this_host() const;  // a bridge of docker or libvirt, or alike
+};
+
+std::vector<Nic> read_nics();
+
+// What each name resolves to here, IPv4; "" where it does not. The system's resolver, and so as
+// slow as it is.
+std::map<std::string, std::string> resolve_names(const std::vector<std::string>& names);
+
+}  // namespace ocrtune

@@ -1,0 +1,104 @@
+#include "hosts/seeded_step.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/stats.h"
+#include "core/comm/comm.h"
+#include "core/train/trainer.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr int kBatch = 8;
+constexpr std::size_t kManyHosts = 4;  // from here on their own spread is one
+constexpr double kSlowLog = 0.05;
+constexpr double kSlowDeviations = 3.5;
+constexpr double kMinDeviation = 0.01;
+
+Batch seeded_batch(const TrainerOptions& options) {
+  Random random(1);
+  Batch batch;
+  batch.count = options.batch;
+  batch.height = options.height;
+  batch.width = options.width;
+  batch.images.resize(image_floats({batch.count, batch.height, batch.width}));
+  for (float& pixel : batch.images) pixel = static_cast<float>(random.uniform(-1, 1));
+  constexpr int kLetters = 10;
+  batch.labels.resize(static_cast<std::size_t>(batch.count));
+  for (auto& label : batch.labels) {
+    for (int i = 0; i < kLetters; ++i) {
+      label.push_back(static_cast<int>(random.integer(1, options.classes - 1)));
+    }
+  }
+  return batch;
+}
+
+std::vector<double> log_medians(const std::vector<HostRates>& hosts) {
+  std::vector<double> logs;
+  for (const HostRates& host : hosts) logs.push_back(std::log(std::max(1e-9, median(host.rates))));
+  return logs;
+}
+
+// Of the windows of each host, the largest.
+double window_deviation(const std::vector<HostRates>& hosts) {
+  double most = 0;
+  for (const HostRates& host : hosts) {
+    std::vector<double> logs;
+    for (const double rate : host.rates) logs.push_back(std::log(std::max(1e-9, rate)));
+    most = std::max(most, median_absolute_deviation(logs));
+  }
+  return most;
+}
+
+double usual_log(const std::vector<double>& logs) {
+  return logs.size() >= kManyHosts ? median(logs) : *std::max_element(logs.begin(), logs.end());
+}
+
+}  // namespace
+
+Result<std::vector<double>> seeded_step_rates(int threads) {
+  TrainerOptions options;
+  options.batch = kBatch;
+  options.threads = threads;
+  const auto comm = make_single_comm();
+  const auto trainer = OCRTUNE_TRY(Trainer::create(options, *comm));
+  const Batch batch = seeded_batch(options);
+  constexpr int kWarmUp = 2;
+  for (int i = 0; i < kWarmUp; ++i) OCRTUNE_TRY(trainer->step(batch));
+  std::vector<double> rates;
+  for (int window = 0; window < kStepWindows; ++window) {
+    const double start = steady_clock().now_seconds();
+    double seconds = 0;
+    int steps = 0;
+    do {
+      OCRTUNE_TRY(trainer->step(batch));
+      ++steps;
+      seconds = steady_clock().now_seconds() - start;
+    } while (seconds < kWindowSeconds);
+    rates.push_back(steps * kBatch / seconds);
+  }
+  return rates;
+}
+
+std::vector<std::size_t> slow_hosts(const std::vector<HostRates>& hosts) {
+  std::vector<std::size_t> slow;
+  if (hosts.size() < 2) return slow;
+  const std::vector<double> logs = log_medians(hosts);
+  const double deviation =
+      std::max(kMinDeviation, hosts.size() >= kManyHosts ? median_absolute_deviation(logs)
+                                                         : window_deviation(hosts));
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    const double behind = usual_log(logs) - logs[i];
+    if (behind > kSlowLog && behind > kSlowDeviations * deviation) slow.push_back(i);
+  }
+  return slow;
+}
+
+double usual_rate(const std::vector<HostRates>& hosts) {
+  return hosts.empty() ? 0 : std::exp(usual_log(log_medians(hosts)));
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,43 @@
+// Commands in the test bed of scripts/hosts: several hosts on this machine.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/process.h"
+#include "tests/support/paths.h"
+
+namespace ocrtune {
+
+struct BedSaid {
+  int code = -1;
+  std::string text;
+};
+
+inline ProcessOptions in_bed(const std::vector<std::string>& hosts, const std::string& script) {
+  ProcessOptions options;
+  options.arguments = {std::string(OCRTUNE_SOURCE_DIR) + "/scripts/hosts"};
+  options.arguments.insert(options.arguments.end(), hosts.begin(), hosts.end());
+  for (const std::string& word :
+       {std::string("--"), std::string("sh"), std::string("-c"), script}) {
+    options.arguments.push_back(word);
+  }
+  options.environment = {{"OCRTUNE", OCRTUNE_BINARY}};
+  options.output_bytes = 4 << 20;
+  return options;
+}
+
+inline BedSaid run_in_bed(const std::vector<std::string>& hosts, const std::string& script) {
+  auto process = Process::start(in_bed(hosts, script));
+  if (!process) return {-1, process.error().what};
+  const auto& exit = process->wait(120);
+  return {exit ? exit->code : -1, process->output().contents()};
+}
+
+// "" where the bed works; else why not, for GTEST_SKIP.
+inline std::string no_bed() {
+  static const BedSaid said = run_in_bed({"a", "b"}, "ssh b true");
+  return said.code == 0 ? "" : "no test bed of hosts here: " + said.text;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,40 @@
+// Which launcher is taken, and what it is given.
+#include "hosts/launcher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ocrtune {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+bool everything(const std::string&) { return true; }
+
+TEST(Launcher, IsSrunWithinAnAllocationElseSshElseMpirun) {
+  EXPECT_EQ(*choose_launcher("auto", {{"SLURM_JOB_ID", "7"}}, everything), Launcher::srun);
+  EXPECT_EQ(*choose_launcher("auto", {}, everything), Launcher::ssh);
+  const auto no_ssh = [](const std::string& name) { return name == "mpirun"; };
+  EXPECT_EQ(*choose_launcher("auto", {}, no_ssh), Launcher::mpirun);
+  EXPECT_EQ(*choose_launcher("mpirun", {{"SLURM_JOB_ID", "7"}}, everything), Launcher::mpirun);
+}
+
+TEST(Launcher, SaysWhatIsNotInstalled) {
+  const auto nothing = [](const std::string&) { return false; };
+  EXPECT_THAT(choose_launcher("auto", {}, nothing).error().what, HasSubstr("neither ssh nor"));
+  EXPECT_THAT(choose_launcher("srun", {}, nothing).error().what,
+              HasSubstr("'srun' is not in PATH"));
+}
+
+TEST(Launcher, StartsTheProgramOnOneHost) {
+  for (const Launcher launcher : {Launcher::ssh, Launcher::mpirun, Launcher::srun}) {
+    const auto command = remote_command(launcher, "n1", "/opt/my tools/ocrtune", {"node"});
+    EXPECT_EQ(command.front(), launcher_name(launcher));
+    EXPECT_THAT(command, Contains(HasSubstr("n1")));
+    EXPECT_THAT(command.back(), HasSubstr("exec '/opt/my tools/ocrtune' node"));
+  }
+}
+
+}  // namespace
+}  // namespace ocrtune
