@@ -1,28 +1,34 @@
-// A small process that outlives this one by a moment: when this process is gone, by whatever end,
-// it kills every process that carries this process's mark in its environment, every process that it
-// was told of, and what these have started.
+// A small process between this one and a child. Whatever descends from the child becomes the
+// guard's when it loses its parent, whether it forked twice, took another session or wiped its
+// environment; and when this process is gone, by whatever end and at whatever moment, the guard
+// kills all of it. It is in force before the child exists, and nobody else's processes can become
+// its children.
 #pragma once
 
-#include <cstdint>
+#include <sys/resource.h>
+#include <sys/types.h>
+
 #include <string>
-#include <vector>
 
 namespace ocrtune {
 
+// In the environment of what ocrtune starts, for people who look for it: <mark>.<tree's number>.
 inline constexpr const char* kTreeVariable = "OCRTUNE_TREE";
 
-// The mark of this process: children get kTreeVariable=<mark>.<anything>. Unique on this machine.
+// The mark of this process, unique on this machine.
 const std::string& process_mark();
 
-// Starts the guard, once for this process; later calls do nothing. False: it could not be started.
-bool start_orphan_guard();
-
-struct GuardedProcess {
-  int pid = 0;
-  std::uint64_t start_ticks = 0;  // as /proc/<pid>/stat has it
+// What the guard says once the child has ended. The child stays a zombie until the guard ends, so
+// that its pid is nobody else's.
+struct GuardedExit {
+  int code = 0;
+  int signal = 0;
+  rusage used = {};
 };
 
-// Processes that may have wiped their environment. Never blocks; without a guard nothing happens.
-void tell_orphan_guard(const std::vector<GuardedProcess>& processes);
+// For a forked process, by system calls only: it becomes a guard, never returns and ends once the
+// other end of `connection` (SOCK_SEQPACKET) is closed and all that descends from it is dead. Says
+// the child's pid there, then a GuardedExit. Returns in the child: the guard's pid; -1: refused.
+pid_t become_guard(int connection);
 
 }  // namespace ocrtune

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@
 
 #include <fmt/format.h>
 
+#include "base/orphan_guard.h"
 #include "base/raw_proc.h"
 #include "base/text.h"
 
@@ -50,7 +52,7 @@ struct Launch {
   int report = -1;  // where a failed step writes its errno and number
 };
 
-enum Step : int { change_folder, enter_group, set_limits, bind_cpus, execute };
+enum Step : int { make_child, change_folder, enter_group, set_limits, bind_cpus, execute };
 
 struct Failure {
   int step;
@@ -170,6 +172,8 @@ Launch prepare(const ProcessOptions& options, std::string path) {
 Error explain(const Failure& failure, const ProcessOptions& options) {
   const std::string& program = options.arguments[0];
   switch (failure.step) {
+    case make_child:
+      return system_error(failure.code, "fork for " + program);
     case change_folder:
       return system_error(failure.code, "change to folder " + options.directory);
     case bind_cpus:
@@ -321,7 +325,10 @@ Result<Process> Process::start(const ProcessOptions& options) {
   if (relative) path = absolute_path(*path);  // the child changes its folder before exec
   Pipe output;
   Pipe report;
-  if (!output.open() || !report.open()) {
+  std::array<int, 2> ends = {-1, -1};
+  if (!output.open() || !report.open() ||
+      (options.guarded &&
+       ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)) {
     return system_error(errno, "open a pipe for " + options.arguments[0]);
   }
   // Refused (pipe-user-pages-soft): the usual 64 KiB do.
@@ -330,8 +337,16 @@ Result<Process> Process::start(const ProcessOptions& options) {
   launch.output = output.write;
   launch.report = report.write;
   const pid_t pid = fork_noted();
-  if (pid < 0) return system_error(errno, "fork for " + options.arguments[0]);
-  if (pid == 0) become(launch);
+  if (pid == 0) {
+    if (options.guarded && (launch.parent = become_guard(ends[1])) < 0) fail(launch, make_child);
+    become(launch);
+  }
+  const int fork_error = errno;
+  Process process(options.output_bytes);
+  process.connection_ = ends[0];
+  if (options.guarded) ::close(ends[1]);
+  if (pid < 0) return system_error(fork_error, "fork for " + options.arguments[0]);
+  (options.guarded ? process.guard_ : process.pid_) = pid;
   output.close_write();
   report.close_write();
   Failure failure{};
@@ -339,18 +354,20 @@ Result<Process> Process::start(const ProcessOptions& options) {
   do {
     got = ::read(report.read, &failure, sizeof failure);
   } while (got < 0 && errno == EINTR);
-  if (got == sizeof failure) {
-    while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
-    }
-    note_reaped(pid);
-    return explain(failure, options);
+  if (got == sizeof failure) return explain(failure, options);
+  while (options.guarded && ::recv(ends[0], &process.pid_, sizeof process.pid_, 0) < 0 &&
+         errno == EINTR) {
   }
+  if (process.pid_ < 0) return Error{ErrorKind::failed, "the guard of " + program + " was killed"};
   ::fcntl(output.read, F_SETFL, O_NONBLOCK);
-  return Process(pid, std::exchange(output.read, -1), options.output_bytes);
+  process.output_ = std::exchange(output.read, -1);
+  return process;
 }
 
 Process::Process(Process&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
+      guard_(std::exchange(other.guard_, -1)),
+      connection_(std::exchange(other.connection_, -1)),
       output_(std::exchange(other.output_, -1)),
       ring_(std::move(other.ring_)),
       listener_(std::move(other.listener_)),
@@ -358,6 +375,8 @@ Process::Process(Process&& other) noexcept
 
 Process& Process::operator=(Process&& other) noexcept {
   std::swap(pid_, other.pid_);
+  std::swap(guard_, other.guard_);
+  std::swap(connection_, other.connection_);
   std::swap(output_, other.output_);
   std::swap(ring_, other.ring_);
   std::swap(listener_, other.listener_);
@@ -365,14 +384,25 @@ Process& Process::operator=(Process&& other) noexcept {
   return *this;
 }
 
+// Waits for `gone`. What is stuck in the kernel (a dead network disk, a driver) is left to the
+// process that inherits it.
+template <typename Fact>
+void wait_for_reap(Fact gone) {
+  const double deadline = steady_clock().now_seconds() + kReapSeconds;
+  for (double pause = 0.0002; !gone() && steady_clock().now_seconds() < deadline;) {
+    steady_clock().sleep_seconds(pause = std::min(2 * pause, 0.02));
+  }
+}
+
 Process::~Process() {
-  if (pid_ > 0 && !exit_) {
+  if (pid_ > 0 && !poll_exit()) {
     ::kill(pid_, SIGKILL);
-    // Stuck in the kernel (a dead network disk, a driver): left to the process that inherits it.
-    const double deadline = steady_clock().now_seconds() + kReapSeconds;
-    for (double pause = 0.0002; !poll_exit() && steady_clock().now_seconds() < deadline;) {
-      steady_clock().sleep_seconds(pause = std::min(2 * pause, 0.02));
-    }
+    wait_for_reap([this] { return poll_exit().has_value(); });
+  }
+  if (connection_ >= 0) ::close(connection_);
+  if (guard_ > 0) {
+    wait_for_reap([this] { return ::waitpid(guard_, nullptr, WNOHANG) != 0; });
+    note_reaped(guard_);
   }
   close_output();
 }
@@ -408,24 +438,30 @@ std::size_t Process::read_output(const std::function<void(std::string_view)>& si
 
 const std::optional<ProcessExit>& Process::poll_exit() {
   if (exit_ || pid_ <= 0) return exit_;
-  int status = 0;
-  rusage used{};
-  const pid_t got = ::wait4(pid_, &status, WNOHANG, &used);
-  if (got == 0 || (got < 0 && errno == EINTR)) return exit_;
-  ProcessExit exit;
-  if (got == pid_) {
-    exit.code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-    exit.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    const auto seconds = [](const timeval& time) {
-      return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-    };
-    exit.cpu_seconds = seconds(used.ru_utime) + seconds(used.ru_stime);
-    exit.peak_rss_bytes = static_cast<std::uint64_t>(used.ru_maxrss) * 1024;
+  GuardedExit ended;
+  if (guard_ > 0) {
+    const ssize_t got = ::recv(connection_, &ended, sizeof ended, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return exit_;
+    if (got != sizeof ended) ended.signal = SIGKILL;  // the guard was killed, and it with the guard
   } else {
-    exit.code = 127;  // reaped behind our back: its true status is lost
+    int status = 0;
+    const pid_t got = ::wait4(pid_, &status, WNOHANG, &ended.used);
+    if (got == 0 || (got < 0 && errno == EINTR)) return exit_;
+    if (got != pid_) {
+      ended.code = 127;  // reaped behind our back: its true status is lost
+    } else if (WIFSIGNALED(status)) {
+      ended.signal = WTERMSIG(status);
+    } else {
+      ended.code = WEXITSTATUS(status);
+    }
+    note_reaped(pid_);
   }
-  exit_ = exit;
-  note_reaped(pid_);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  exit_ = ProcessExit{ended.code, ended.signal,
+                      seconds(ended.used.ru_utime) + seconds(ended.used.ru_stime),
+                      static_cast<std::uint64_t>(ended.used.ru_maxrss) * 1024};
   return exit_;
 }
 

@@ -2,7 +2,8 @@
 // deadline.
 //
 // PR_SET_PDEATHSIG is bound to the *thread* that starts the child: start from a thread that lives
-// as long as the child does. Everything that a child leaves behind is base/process_tree.h's work.
+// as long as the child does, or have it guarded. Everything that a child leaves behind is
+// base/process_tree.h's work.
 #pragma once
 
 #include <sys/types.h>
@@ -33,6 +34,7 @@ struct ProcessOptions {
   CpuSet cpus;                           // affinity mask; empty: inherited
   bool new_session = true;               // setsid: a kill of its group cannot reach us
   bool die_with_us = true;               // SIGKILL when the starting thread ends
+  bool guarded = false;                  // base/orphan_guard.h: so does all that descends from it
   std::vector<std::string> join_groups;  // cgroup.procs files that it enters before it runs
   int oom_score_adjust = 0;  // above 0: the kernel's OOM killer prefers it to us; 0: as we are
   std::uint64_t data_limit_bytes = 0;     // RLIMIT_DATA: private writable memory; 0: as we are
@@ -52,7 +54,8 @@ struct ProcessExit {
 
 std::string own_program();  // the absolute path of this executable
 
-// True for a child that Process::start has started and nobody has reaped yet.
+// True for a child (a guarded one's guard) that Process::start has started and nobody has reaped
+// yet.
 bool started_here(int pid);
 
 std::string signal_name(int number);  // "SIGKILL"; "signal 77" when it has no name
@@ -85,9 +88,12 @@ class Process {
   Process& operator=(Process&& other) noexcept;
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
-  ~Process();  // SIGKILL and reap, if it still runs, for 5 s; descendants are not touched
+  // SIGKILL and reap, if it still runs, for 5 s. Descendants die if it is guarded, and are not
+  // touched otherwise.
+  ~Process();
 
   int pid() const { return pid_; }
+  int guard_pid() const { return guard_; }  // -1: not guarded
   // For poll(); -1 once the output has ended. stdout and stderr share one pipe.
   int output_descriptor() const { return output_; }
   const OutputRing& output() const { return ring_; }
@@ -104,11 +110,12 @@ class Process {
   void signal(int number);  // no effect once it has been reaped
 
  private:
-  Process(int pid, int output, std::size_t output_bytes)
-      : pid_(pid), output_(output), ring_(output_bytes) {}
+  explicit Process(std::size_t output_bytes) : ring_(output_bytes) {}
   void close_output();
 
   int pid_ = -1;
+  int guard_ = -1;
+  int connection_ = -1;  // to the guard
   int output_ = -1;
   OutputRing ring_;
   std::function<void(std::string_view)> listener_;

@@ -1,6 +1,5 @@
 #include "base/process_tree.h"
 
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,11 +7,9 @@
 #include <atomic>
 #include <csignal>
 #include <map>
-#include <mutex>
 
 #include <fmt/format.h>
 
-#include "base/files.h"
 #include "base/orphan_guard.h"
 #include "base/raw_proc.h"
 
@@ -24,10 +21,6 @@ constexpr double kAppealSeconds = 3;   // of the grace, at most, when every memb
 constexpr double kMaxPause = 0.05;     // between two looks while a tree ends
 constexpr double kAgainSeconds = 0.2;  // after a round of SIGKILL, before the next one
 constexpr std::size_t kMaxNamed = 20;
-
-std::atomic<int> g_live_trees{0};
-
-using Identity = std::pair<int, std::uint64_t>;
 
 ProcessFacts facts_of(const ProcessStat& stat) {
   static const double kTicks = static_cast<double>(::sysconf(_SC_CLK_TCK));
@@ -50,38 +43,6 @@ std::optional<ProcessFacts> process_facts(int pid) {
   ProcessStat stat;
   if (!read_process_stat(pid, block, stat)) return std::nullopt;
   return facts_of(stat);
-}
-
-// What this process had for children before its first tree, and whether all later orphans are ours.
-struct Inheritance {
-  std::set<Identity> children;
-  bool orphans_are_ours = false;
-};
-
-std::mutex g_inheritance_mutex;
-
-// Called first before anything is adopted. A forked copy of us takes its own inventory.
-const Inheritance& inheritance() {
-  static std::map<int, Inheritance> by_owner;
-  const std::lock_guard lock(g_inheritance_mutex);
-  const int self = ::getpid();
-  const auto found = by_owner.find(self);
-  if (found != by_owner.end()) return found->second;
-  Inheritance& ours = by_owner[self];
-  for (const ProcessFacts& process : all_processes()) {
-    if (process.parent == self && !started_here(process.pid)) {
-      ours.children.insert({process.pid, process.start_ticks});
-    }
-  }
-  int subreaper = 0;  // kept by exec: orphans of those before us come here already
-  ::prctl(PR_GET_CHILD_SUBREAPER, &subreaper);
-  ours.orphans_are_ours = self != 1 && subreaper == 0 && ours.children.empty();
-  return ours;
-}
-
-bool has_mark(int pid, const std::string& mark) {
-  const auto environment = read_file(fmt::format("/proc/{}/environ", pid), 1 << 20);
-  return environment && environment->find(mark) != std::string::npos;
 }
 
 std::string label(const ProcessFacts& process) {
@@ -108,74 +69,50 @@ std::vector<ProcessFacts> all_processes() {
 
 ProcessTree::ProcessTree() {
   static std::atomic<int> next{0};
-  start_orphan_guard();  // before we adopt: the guard must not become a member of a tree
-  inheritance();
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   mark_ = fmt::format("{}.{}", process_mark(), next++);
-  ++g_live_trees;
 }
 
-ProcessTree::~ProcessTree() {
-  stop(0);
-  --g_live_trees;
-}
+ProcessTree::~ProcessTree() { stop(0); }
 
 Result<Process*> ProcessTree::start(ProcessOptions options) {
   options.environment.emplace_back(kTreeVariable, mark_);
+  options.guarded = true;
   auto process = OCRTUNE_TRY(Process::start(options));
   roots_.push_back(std::make_unique<Process>(std::move(process)));
   if (const auto facts = process_facts(roots_.back()->pid())) {
     seen_.insert({facts->pid, facts->start_ticks});
-    if (facts->session != ::getsid(0)) sessions_.insert(facts->session);
-    tell_orphan_guard({{facts->pid, facts->start_ticks}});
   }
   return roots_.back().get();
-}
-
-// Whether an orphan that has become our child comes from this tree.
-bool ProcessTree::adopted(const ProcessFacts& process) const {
-  const Inheritance& before = inheritance();
-  if (before.children.count({process.pid, process.start_ticks}) != 0) return false;
-  if (sessions_.count(process.session) != 0) return true;
-  if (has_mark(process.pid, fmt::format("{}={}", kTreeVariable, mark_) + '\0')) return true;
-  return before.orphans_are_ours && g_live_trees == 1;
 }
 
 const std::vector<ProcessFacts>& ProcessTree::scan() {
   const std::vector<ProcessFacts> processes = all_processes();
   std::multimap<int, const ProcessFacts*> children;
   std::vector<const ProcessFacts*> found;
-  std::set<int> roots, sessions;
-  for (const auto& root : roots_) {
-    if (!root->poll_exit()) roots.insert(root->pid());
-  }
+  std::set<int> guards;
+  for (const auto& root : roots_) guards.insert(root->guard_pid());
   const int self = ::getpid();
   for (const ProcessFacts& process : processes) {
     children.emplace(process.parent, &process);
-    sessions.insert(process.session);
-    const bool known =
-        roots.count(process.pid) != 0 || seen_.count({process.pid, process.start_ticks}) != 0;
-    const bool orphan = process.parent == self && !started_here(process.pid);
-    if (known || (orphan && !ended(process) && adopted(process))) found.push_back(&process);
-    if (orphan && ended(process)) ::waitpid(process.pid, nullptr, WNOHANG);  // nobody else will
+    const bool ours =
+        guards.count(process.parent) != 0 || seen_.count({process.pid, process.start_ticks}) != 0;
+    if (ours) found.push_back(&process);
+    // As PID 1 of a container we are the parent of strangers, whom nobody else reaps.
+    if (process.parent == self && ended(process) && !started_here(process.pid)) {
+      ::waitpid(process.pid, nullptr, WNOHANG);
+    }
   }
-  // A session that nobody is in any more may be a stranger's the next time its number is seen.
-  std::erase_if(sessions_, [&](int session) { return sessions.count(session) == 0; });
   std::set<int> taken;
   std::vector<ProcessFacts> alive;
-  std::vector<GuardedProcess> fresh;
   for (std::size_t i = 0; i < found.size(); ++i) {
     const ProcessFacts& process = *found[i];
     if (!taken.insert(process.pid).second) continue;
     const auto [first, last] = children.equal_range(process.pid);
     for (auto child = first; child != last; ++child) found.push_back(child->second);
     if (ended(process)) continue;
-    const bool is_new = seen_.insert({process.pid, process.start_ticks}).second;
-    if (is_new) fresh.push_back({process.pid, process.start_ticks});
-    if (process.session != ::getsid(0)) sessions_.insert(process.session);
+    seen_.insert({process.pid, process.start_ticks});
     alive.push_back(process);
   }
-  tell_orphan_guard(fresh);
   replace_members(std::move(alive));
   return members_;
 }

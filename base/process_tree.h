@@ -1,18 +1,14 @@
 // Every process that a trial has started, down to double-forked daemons, and the end of them all.
 //
 // A root is started in a session of its own; launchers give each rank another session, and workers
-// fork on, so a process group reaches almost nothing. This process is made a child subreaper:
-// a process that loses its parent becomes our child. A process belongs to the tree when
-//   - it is a root, or its parent belongs to the tree, or
-//   - it was seen in the tree before (pid and start time), or
-//   - it has become our child without being started here, and its session or the tree's mark in its
-//     environment (OCRTUNE_TREE) says that it was of this tree.
-// Children that this process had before its first tree (a script's background jobs before `exec
-// ocrtune`) belong to no tree, and neither do strangers that PID 1 of a container inherits. Where
-// there are neither, an orphan without session or mark can only come from a tree, and the only
-// living tree takes it. Never by name. If this process itself dies, even by SIGKILL, a guard
-// process (one for all trees) kills the members it was told of and processes that carry the mark. A
-// process that a daemon starts for the trial (docker run) is not in the tree.
+// fork on, so a process group reaches almost nothing. Each root has a guard for its parent
+// (base/orphan_guard.h), which is the subreaper of all that descends from the root, and which kills
+// it should this process die. A process belongs to the tree when
+//   - it is a root, or its parent belongs to the tree or is a root's guard, or
+//   - it was seen in the tree before (pid and start time).
+// So what this process had for children before (a script's background jobs before `exec ocrtune`)
+// and strangers that PID 1 of a container inherits belong to no tree; never by name. A process that
+// a daemon starts for the trial (docker run) is not in the tree.
 #pragma once
 
 #include <cstdint>
@@ -75,7 +71,6 @@ class ProcessTree {
 
  private:
   using Identity = std::pair<int, std::uint64_t>;
-  bool adopted(const ProcessFacts& process) const;
   void replace_members(std::vector<ProcessFacts> alive);
   bool empty();  // drains the output and scans, too
   bool wait_for_end(double grace_seconds, Clock& clock);
@@ -85,7 +80,6 @@ class ProcessTree {
   std::vector<std::unique_ptr<Process>> roots_;
   std::vector<ProcessFacts> members_;
   std::set<Identity> seen_;
-  std::set<int> sessions_;
   double gone_cpu_seconds_ = 0;
 };
 

@@ -183,15 +183,13 @@ void Attempt::look(double now) {
 }
 
 // Ten times a second at the start, when processes are made: ranks are bound as soon as they are
-// seen, and the guard is told of children without our mark while their parents still say whose they
-// are.
+// seen.
 void Attempt::look_for_processes(double now) {
+  if (plan_.masks.empty()) return;  // look() is enough
   const bool starting = now - started_ < kStartSeconds;
-  if (plan_.masks.empty() && !starting) return;  // look() is enough
   if (now - last_scan_ < (starting ? kScanEveryAtStart : kStatusEvery)) return;
   last_scan_ = now;
   tree_.scan();
-  if (plan_.masks.empty()) return;
   binder_.look(tree_.members());
   end_.last.places = binder_.places(tree_.members());
 }

@@ -202,6 +202,18 @@ TEST(ProcessTree, OutrunsAForkingTree) {
   EXPECT_TRUE(tree.scan().empty());
 }
 
+TEST(ProcessTree, ARootDoesNotOutliveItsGuard) {
+  ProcessTree tree;
+  auto root = tree.start(shell("echo up; exec sleep 100"));
+  ASSERT_TRUE(root.ok());
+  EXPECT_TRUE(started_here((*root)->guard_pid()));
+  ::kill((*root)->guard_pid(), SIGKILL);
+  const auto& exit = (*root)->wait(30);
+  ASSERT_TRUE(exit.has_value());
+  EXPECT_EQ(exit->signal, SIGKILL);
+  EXPECT_TRUE(tree.stop(0).survivors.empty());
+}
+
 // Runs a tree in a process that dies by SIGKILL; nothing of it may be left, the guard included.
 // All of them become children of this process, which is a subreaper.
 void expect_no_orphans(const std::function<bool()>& prepare) {
@@ -214,22 +226,20 @@ void expect_no_orphans(const std::function<bool()>& prepare) {
   if (parent == 0) {
     if (!prepare()) ::_exit(9);
     ProcessTree tree;
-    // One with the mark; one without, of whom the guard is told; and a child of the latter that no
-    // scan has seen.
+    // In another session; without environment; and a daemon without parent and environment. No scan
+    // has seen any.
     const auto write_pid = [&](const char* name) {
       return "echo $$ > " + note + name + "; exec sleep 100";
     };
-    const std::string late = "setsid sh -c '" + write_pid(".late") + "' & exec sleep 100";
     const bool started =
-        tree.start(shell("setsid sh -c '" + write_pid(".marked") + "' & exec sleep 100")).ok() &&
-        write_file(note + ".sh", "while [ ! -e " + note + ".go ]; do sleep 0.01; done; " + late) &&
-        tree.start(shell("env -i setsid sh " + note + ".sh & exec sleep 100")).ok();
+        tree.start(shell("setsid sh -c '" + write_pid(".session") + "' & exec sleep 100")).ok() &&
+        tree.start(shell("env -i sh -c '" + write_pid(".bare") + "' & (env -i setsid sh -c '" +
+                         write_pid(".daemon") + "' &) ; exec sleep 100"))
+            .ok();
     if (!started) ::_exit(1);
-    while (!path_exists(note + ".marked") || tree.scan().size() < 4) {
-      steady_clock().sleep_seconds(0.01);
+    for (const char* name : {".session", ".bare", ".daemon"}) {
+      while (!path_exists(note + name)) steady_clock().sleep_seconds(0.01);
     }
-    (void)write_file(note + ".go", "");
-    while (!path_exists(note + ".late")) steady_clock().sleep_seconds(0.01);
     ::kill(::getpid(), SIGKILL);
   }
   int status = 0;
