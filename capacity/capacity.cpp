@@ -83,6 +83,7 @@ class Planner {
   CapacityPlan plan() {
     plan_.demand = demand_;
     plan_.source = node_.source;
+    plan_.unit = node_.unit;
     plan_.knobs = node_.knobs;
     plan_.peak_bytes = node_.peak_bytes;
     plan_.extrapolated = node_.widened > 0;
@@ -416,6 +417,12 @@ Result<CapacityPlan> plan_capacity(const NodeMeasurement& node, const CapacityDe
   if (node.rates.empty() || median(node.rates) <= 0) {
     return Error{ErrorKind::invalid, node.source + ": no rate was measured"};
   }
+  if (!demand.lines_per_page.empty() && node.unit == "requests") {
+    return Error{ErrorKind::usage,
+                 node.source +
+                     " counted requests to your own server: give --rate in those, without "
+                     "--lines-per-page"};
+  }
   OCRTUNE_TRY(slo_fits(node, demand));
   return Planner(node, demand).plan();
 }
@@ -441,11 +448,11 @@ Result<CapacityPlan> plan_capacity(const std::vector<NodeMeasurement>& settings,
   auto plan = plan_capacity(*best, demand);
   if (plan && best != &first) {
     plan->notes.push_back(
-        served > 0
-            ? fmt::format("{} serves {:.3g} line images/s in time, the fastest setting {} {:.3g}",
-                          knobs_text(best->knobs), most, knobs_text(first.knobs), served)
-            : fmt::format("the fastest setting {} cannot meet {} at any rate",
-                          knobs_text(first.knobs), slo_target(*demand.slo)));
+        served > 0 ? fmt::format("{} serves {:.3g} {}/s in time, the fastest setting {} {:.3g}",
+                                 knobs_text(best->knobs), most, best->unit, knobs_text(first.knobs),
+                                 served)
+                   : fmt::format("the fastest setting {} cannot meet {} at any rate",
+                                 knobs_text(first.knobs), slo_target(*demand.slo)));
   }
   return plan;
 }

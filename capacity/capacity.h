@@ -4,11 +4,12 @@
 // Rate of one machine: its measured rate with the interval of its measurement. Inference: machines
 // share nothing but the load balancer; with a latency target the fleet is simulated, each machine a
 // queue of its processes (capacity/fleet_queue.h), and all measured settings compete. One chain of
-// draws leads to the count: the measured rate, what machines and days differ by, the load. A page is several line images that come at once and is
-// answered with the last of them; finding the lines on it is not part of what was measured.
-// Training: machines of one job wait for each other; their common rate comes from a fit over
-// measured node counts, or, with one node measured, lies between no loss and the loss that the
-// node's own processes show. Counts beyond what back-tests support are refused.
+// draws leads to the count: the measured rate, what machines and days differ by, the load. A page
+// is several line images that come at once and is answered with the last of them; finding the lines
+// on it is not part of what was measured. Training: machines of one job wait for each other; their
+// common rate comes from a fit over measured node counts, or, with one node measured, lies between
+// no loss and the loss that the node's own processes show. Counts beyond what back-tests support
+// are refused.
 #pragma once
 
 #include <cstdint>
@@ -80,10 +81,11 @@ struct CapacityRow {
 struct CapacityPlan {
   CapacityDemand demand;
   std::string source;
-  Knobs knobs;                   // on each machine
-  std::uint64_t peak_bytes = 0;  // on each machine; 0: unknown
-  Interval machine_rate;         // samples per second of one machine
-  Interval served_rate;          // of one machine with the SLO met; zero without one
+  std::string unit = "line images";  // that rates count
+  Knobs knobs;                       // on each machine
+  std::uint64_t peak_bytes = 0;      // on each machine; 0: unknown
+  Interval machine_rate;             // samples per second of one machine
+  Interval served_rate;              // of one machine with the SLO met; zero without one
   bool extrapolated = false;
   std::string machine_kind;  // "this kind", or the other machine's name
   bool refused = false;

@@ -91,7 +91,7 @@ std::string load_words(const CapacityPlan& plan) {
   const double lines = mean_requests(demand.lines_per_page);
   std::string text =
       demand.lines_per_page.empty()
-          ? rate_words(demand.requests_per_second, "line images")
+          ? rate_words(demand.requests_per_second, plan.unit)
           : fmt::format("{} ({:.3g} line images each)",
                         rate_words(demand.requests_per_second / lines, "pages"), lines);
   if (demand.daily_requests > 0) {

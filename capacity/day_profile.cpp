@@ -37,11 +37,32 @@ std::optional<int> parse_time(std::string_view text) {
   return static_cast<int>(*hour * 60 + *minute);
 }
 
+constexpr const char* kWeekdays[] = {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"};
+
+struct Weekdays {
+  int first = 0, last = 0;  // from 0: Monday
+};
+
+// "Mon", "Mon-Fri".
+std::optional<Weekdays> parse_weekdays(const std::string& text) {
+  const auto day = [](const std::string& name) {
+    const auto* const found = std::find(std::begin(kWeekdays), std::end(kWeekdays), name);
+    return static_cast<int>(found - std::begin(kWeekdays));
+  };
+  const std::size_t dash = text.find('-');
+  const Weekdays days{day(text.substr(0, dash)),
+                      day(dash == std::string::npos ? text : text.substr(dash + 1))};
+  if (days.first > days.last || days.last >= 7) return std::nullopt;
+  return days;
+}
+
+int period_of(const DayProfile& profile) { return kDayMinutes * (profile.weekly ? 7 : 1); }
+
 int minutes_of(const DayProfile& profile, std::size_t index) {
   const auto& parts = profile.parts;
-  if (parts.size() == 1) return kDayMinutes;
+  if (parts.size() == 1) return period_of(profile);
   const int next = parts[(index + 1) % parts.size()].begins_minute;
-  return (next - parts[index].begins_minute + kDayMinutes) % kDayMinutes;
+  return (next - parts[index].begins_minute + period_of(profile)) % period_of(profile);
 }
 
 // A rate that may be 0.
@@ -76,11 +97,14 @@ Result<DayProfile> read_day_profile(const std::string& path) {
   for (std::string line : split(text, '\n')) {
     ++number;
     std::replace(line.begin(), line.end(), ',', ' ');
-    const std::vector<std::string> fields = words(line);
+    std::vector<std::string> fields = words(line);
     if (fields.empty() || fields[0][0] == '#') continue;
     const auto wrong = [&](const std::string& why) {
       return Error{ErrorKind::invalid, fmt::format("{}:{}: {}", path, number, why)};
     };
+    const auto days = parse_weekdays(fields[0]);
+    if (days) fields.erase(fields.begin());
+    if (fields.empty()) return wrong("wants a time and a rate after the weekday");
     const auto minute = parse_time(fields[0]);
     const bool heading = std::isalpha(static_cast<unsigned char>(fields[0][0])) != 0;
     if (!minute && profile.parts.empty() && heading) continue;
@@ -88,10 +112,20 @@ Result<DayProfile> read_day_profile(const std::string& path) {
     if (fields.size() != 2) return wrong("wants a time and a rate, like '14:00 12000/min'");
     const auto rate = parse_part_rate(fields[1]);
     if (!rate) return wrong(rate.error().what);
-    for (const DayProfile::Part& part : profile.parts) {
-      if (part.begins_minute == *minute) return wrong(time_of_day(*minute) + " stands there twice");
+    if (!profile.parts.empty() && profile.weekly != days.has_value()) {
+      return wrong("weekdays stand before all times or before none");
     }
-    profile.parts.push_back({*minute, *rate});
+    profile.weekly = days.has_value();
+    const Weekdays of = days.value_or(Weekdays{});
+    for (int day = of.first; day <= of.last; ++day) {
+      const int begins = day * kDayMinutes + *minute;
+      for (const DayProfile::Part& part : profile.parts) {
+        if (part.begins_minute == begins) {
+          return wrong(time_in(profile, begins) + " stands there twice");
+        }
+      }
+      profile.parts.push_back({begins, *rate});
+    }
   }
   std::sort(profile.parts.begin(), profile.parts.end(),
             [](const auto& a, const auto& b) { return a.begins_minute < b.begins_minute; });
@@ -107,7 +141,19 @@ double daily_requests(const DayProfile& profile) {
   for (std::size_t i = 0; i < profile.parts.size(); ++i) {
     requests += profile.parts[i].requests_per_second * 60 * minutes_of(profile, i);
   }
-  return requests;
+  return requests / (profile.weekly ? 7 : 1);
+}
+
+std::vector<double> rates_by_minute(const DayProfile& profile) {
+  std::vector<double> rates(static_cast<std::size_t>(period_of(profile)));
+  for (std::size_t i = 0; i < profile.parts.size(); ++i) {
+    const DayProfile::Part& part = profile.parts[i];
+    for (int minute = 0; minute < minutes_of(profile, i); ++minute) {
+      rates[static_cast<std::size_t>(part.begins_minute + minute) % rates.size()] =
+          part.requests_per_second;
+    }
+  }
+  return rates;
 }
 
 DayProfile scale_to_day(DayProfile profile, double requests) {
@@ -125,6 +171,11 @@ const DayProfile::Part& busiest_part(const DayProfile& profile) {
 
 std::string time_of_day(int minute) {
   return fmt::format("{:02}:{:02}", minute / 60 % 24, minute % 60);
+}
+
+std::string time_in(const DayProfile& profile, int minute) {
+  if (!profile.weekly) return time_of_day(minute);
+  return std::string(kWeekdays[minute / kDayMinutes % 7]) + " " + time_of_day(minute);
 }
 
 std::string time_of_day_at(double unix_seconds) {
@@ -149,8 +200,8 @@ std::string times_above(const DayProfile& profile, double requests_per_second) {
     if (!above(i) || above(i + parts.size() - 1)) continue;  // only where a span begins
     std::size_t last = i;
     while (above(last + 1)) ++last;
-    spans.push_back(time_of_day(parts[i].begins_minute) + " to " +
-                    time_of_day(parts[(last + 1) % parts.size()].begins_minute));
+    spans.push_back(time_in(profile, parts[i].begins_minute) + " to " +
+                    time_in(profile, parts[(last + 1) % parts.size()].begins_minute));
   }
   if (ever && always) return "all day";
   return join(spans, " and ");

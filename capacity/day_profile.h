@@ -1,7 +1,8 @@
-// The load of a day, hour by hour: when the peak comes and how long it lasts.
+// The load of a day or of a week, hour by hour: when the peak comes and how long it lasts.
 //
 // A file of lines "14:00 12000/min": from that time of day on the rate is so high, until the next
 // line's time; before the first line it is the last one's, so that one line is a constant load.
+// With weekdays before the times ("Mon-Fri 08:00 12000/min", "Sun 10:00 100/min") it is a week's.
 #pragma once
 
 #include <string>
@@ -13,10 +14,11 @@ namespace ocrtune {
 
 struct DayProfile {
   struct Part {
-    int begins_minute = 0;  // of the day
+    int begins_minute = 0;  // of the day, or of the week from Monday 00:00 on
     double requests_per_second = 0;
   };
   std::vector<Part> parts;  // in order of time; empty: no profile
+  bool weekly = false;
 };
 
 // "200", "200/s", "12000/min", "1e6/h", "5e6/day" as requests per second. Errors (usage) say what
@@ -28,13 +30,16 @@ Result<double> parse_rate(const std::string& text);
 // rate, a time twice, nothing but zeros.
 Result<DayProfile> read_day_profile(const std::string& path);
 
-double daily_requests(const DayProfile& profile);
+double daily_requests(const DayProfile& profile);  // of a week: the mean day's
+// Of every minute of the day or week, its first on.
+std::vector<double> rates_by_minute(const DayProfile& profile);
 // The same shape with so many requests a day.
 DayProfile scale_to_day(DayProfile profile, double requests);
 
 const DayProfile::Part& busiest_part(const DayProfile& profile);  // of equals the first
 
-std::string time_of_day(int minute);  // 842 -> "14:02"
+std::string time_of_day(int minute);                         // 842 -> "14:02"
+std::string time_in(const DayProfile& profile, int minute);  // the same; of a week "Tue 14:02"
 // Local time of day of a Unix time, "14:02"; empty where the seconds count from another start.
 std::string time_of_day_at(double unix_seconds);
 

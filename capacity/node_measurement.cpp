@@ -162,6 +162,10 @@ std::vector<Measured> measured_settings(const RunRecord& run, double noise) {
 // What belongs to the run and not to one of its settings.
 void describe(const RunRecord& run, double noise, NodeMeasurement& node) {
   node.mode = run.options.mode;
+  const bool own = !run.options.command.empty() || !run.options.url.empty();
+  node.unit = !run.options.infers() || run.options.prints() ? "images"
+              : own                                         ? "requests"
+                                                            : "line images";
   node.slo = run.options.slo;
   node.noise = noise;
   const auto spread = step_spread(run, node.knobs);

@@ -19,11 +19,12 @@
 namespace ocrtune {
 
 struct NodeMeasurement {
-  std::string source;         // "run 2026-11-21-a3f9", "table t.csv"
-  std::string mode;           // train | infer; empty: a table does not say
-  Knobs knobs;                // the best setting on one node
-  std::vector<double> rates;  // its repeats, samples per second
-  double noise = 0;           // relative standard deviation of a repeat
+  std::string source;                // "run 2026-11-21-a3f9", "table t.csv"
+  std::string mode;                  // train | infer; empty: a table does not say
+  Knobs knobs;                       // the best setting on one node
+  std::vector<double> rates;         // its repeats, samples per second
+  std::string unit = "line images";  // what `rates` count: line images | requests | images
+  double noise = 0;                  // relative standard deviation of a repeat
   // The rate with its 95 % interval as the run's answer states it; all zero: from `rates`, `noise`.
   Interval stated_rate;
   bool disturbed = false;            // other load took part in most of its windows

@@ -1,7 +1,9 @@
 #include "capacity/page_lines.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -10,16 +12,59 @@ namespace ocrtune {
 namespace {
 
 constexpr std::int64_t kMaxLines = 10000;  // of one page
+constexpr std::size_t kMaxPages = 1000000;
 
-// -1: the text is neither a number nor a page's results.
-std::int64_t count_of(const std::string& text) {
-  if (const auto number = parse_integer(trim(text))) {
-    return *number >= 0 && *number <= kMaxLines ? *number : -1;
+// Elements of the list that begins at `text` and ends with it, in JSON's or Python's notation: as
+// deep as the list that holds one page's results. -1: no such list.
+std::int64_t elements_of(std::string_view text) {
+  std::int64_t elements = 0;
+  int depth = 0;
+  bool waiting = true;  // for the next element of the outer list
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote != 0) {
+      if (c == '\\') {
+        ++i;
+      } else if (c == quote) {
+        quote = 0;
+      }
+      continue;
+    }
+    if (depth == 1 && waiting && c != ' ' && c != ']' && c != ',') {
+      ++elements;
+      waiting = false;
+    }
+    if (c == '"' || c == '\'') quote = c;
+    if (depth == 1 && c == ',') waiting = true;
+    if (c == '[' || c == '{' || c == '(') ++depth;
+    if ((c == ']' || c == '}' || c == ')') && --depth == 0) {
+      return i + 1 == text.size() ? elements : -1;
+    }
   }
-  const std::size_t tab = text.find('\t');
-  if (tab == std::string::npos) return -1;
-  const auto results = nlohmann::json::parse(text.substr(tab + 1), nullptr, false);
-  return results.is_array() ? static_cast<std::int64_t>(results.size()) : -1;
+  return -1;
+}
+
+// Pages, and the lines that each of them has.
+struct Counted {
+  std::int64_t lines = -1, pages = 1;
+};
+
+// -1 lines: neither numbers nor a page's results.
+Counted count_of(const std::string& line) {
+  const std::string text(trim(line));
+  std::string numbers = text;
+  std::replace(numbers.begin(), numbers.end(), ',', ' ');
+  const auto fields = words(numbers);
+  const auto lines = parse_integer(fields.front());
+  const auto pages = parse_integer(fields.size() == 2 ? fields[1] : "1");
+  if (lines && fields.size() <= 2) {
+    const bool fine = pages && *lines >= 0 && *lines <= kMaxLines && *pages >= 0;
+    return fine ? Counted{*lines, *pages} : Counted{};
+  }
+  const std::size_t list = text.find('[');
+  if (list == std::string::npos) return {};
+  return {elements_of(std::string_view(text).substr(list)), 1};
 }
 
 }  // namespace
@@ -40,14 +85,18 @@ Result<std::vector<int>> read_lines_per_page(const std::string& number_or_path) 
   for (const std::string& line : split(text, '\n')) {
     ++at;
     if (trim(line).empty()) continue;
-    const std::int64_t lines = count_of(line);
-    if (lines < 0) {
+    const Counted found = count_of(line);
+    if (found.lines < 0) {
       return Error{ErrorKind::invalid,
-                   fmt::format("{}:{}: neither a number of lines nor a page's results "
-                               "(page.png<TAB>[...])",
+                   fmt::format("{}:{}: neither a number of lines (and one of pages) nor a page's "
+                               "results ([...])",
                                number_or_path, at)};
     }
-    if (lines > 0) pages.push_back(static_cast<int>(lines));
+    const auto room = static_cast<std::int64_t>(kMaxPages - pages.size());
+    if (found.lines > 0) {
+      pages.insert(pages.end(), static_cast<std::size_t>(std::min(found.pages, room)),
+                   static_cast<int>(found.lines));
+    }
   }
   if (pages.empty()) {
     return Error{ErrorKind::invalid, number_or_path + " holds no page with a line of text"};

@@ -6,17 +6,21 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/files.h"
 #include "base/text.h"
 #include "capacity/capacity_answer.h"
 #include "capacity/day_profile.h"
 #include "capacity/other_machine.h"
 #include "capacity/page_lines.h"
+#include "capacity/year.h"
 #include "cli/commands.h"
 #include "cli/commands/stored_run.h"
 #include "cli/shell/output_folder.h"
 #include "cli/shell/terminal.h"
 #include "reports/console/capacity_page.h"
+#include "reports/console/year_page.h"
 #include "trial/workloads/service/arrivals.h"
 #include "tuner/store/store.h"
 
@@ -26,6 +30,7 @@ namespace {
 struct PlanFlags {
   std::string rate, slo, daily, samples, epochs, deadline, run = "last", table, machine, cost;
   std::string peak_factor, csv, trace, profile, out, lines_per_page, balancer = "random";
+  std::string growth, availability, machine_availability, warm_up;
   std::string db = Store::default_path();
   bool json = false;
 };
@@ -64,7 +69,7 @@ Status read_profile(const std::string& path, CapacityDemand& demand) {
   const DayProfile::Part& peak = busiest_part(demand.profile);
   demand.requests_per_second = peak.requests_per_second;
   demand.peak_factor = peak.requests_per_second * 86400 / demand.daily_requests;
-  demand.peak_time = time_of_day(peak.begins_minute);
+  demand.peak_time = time_in(demand.profile, peak.begins_minute);
   return Status();
 }
 
@@ -156,6 +161,41 @@ Result<CapacityDemand> demand_of(const PlanFlags& flags) {
   return demand;
 }
 
+// A share of 1 from a percentage between the two.
+Status take_percent(const std::string& flag, const std::string& text, double low, double high,
+                    double& into) {
+  if (text.empty()) return {};
+  const auto value = parse_number(ends_with(text, "%") ? text.substr(0, text.size() - 1) : text);
+  if (!value || !std::isfinite(*value) || *value < low || *value > high) {
+    return wrong(flag, text, fmt::format("a percentage from {:g} to {:g}", low, high));
+  }
+  into = *value / 100;
+  return {};
+}
+
+// The year, where one of its flags is given.
+Result<std::optional<YearDemand>> year_of(const PlanFlags& flags, const CapacityDemand& demand) {
+  if (flags.growth.empty() && flags.availability.empty() && flags.machine_availability.empty() &&
+      flags.warm_up.empty()) {
+    return std::optional<YearDemand>();
+  }
+  if (!demand.inference()) {
+    return Error{ErrorKind::usage,
+                 "--growth, --availability, --machine-availability and --warm-up are of inference"};
+  }
+  YearDemand year;
+  OCRTUNE_TRY(take_percent("--growth", flags.growth, -50, 100, year.growth));
+  OCRTUNE_TRY(take_percent("--availability", flags.availability, 50, 99.99999, year.availability));
+  OCRTUNE_TRY(take_percent("--machine-availability", flags.machine_availability, 50, 100,
+                           year.machine_availability));
+  if (!flags.warm_up.empty()) {
+    const auto seconds = parse_duration(flags.warm_up);
+    if (!seconds) return wrong("--warm-up", flags.warm_up, "a time above zero, like 5m");
+    year.warm_up_seconds = *seconds;
+  }
+  return std::optional<YearDemand>(year);
+}
+
 Result<std::vector<NodeMeasurement>> measurements_of(const PlanFlags& flags,
                                                      const CapacityDemand& demand) {
   if (!flags.table.empty()) {
@@ -178,6 +218,7 @@ Result<std::vector<NodeMeasurement>> measurements_of(const PlanFlags& flags,
 
 Result<int> run_plan(const PlanFlags& flags) {
   auto demand = OCRTUNE_TRY(demand_of(flags));
+  const auto ahead = OCRTUNE_TRY(year_of(flags, demand));
   auto settings = OCRTUNE_TRY(measurements_of(flags, demand));
   const NodeMeasurement& first = settings.front();
   if (demand.inference() && !demand.slo && !first.slo.empty()) {
@@ -189,16 +230,23 @@ Result<int> run_plan(const PlanFlags& flags) {
     settings.assign(1, scaled);
   }
   const auto plan = OCRTUNE_TRY(answer_capacity(settings, demand));
+  std::optional<YearPlan> year;
+  if (ahead && !plan.refused) year = plan_year(plan, *ahead);
   for (const std::string& folder : {flags.csv, flags.out}) {
     if (folder.empty()) continue;
     OCRTUNE_TRY(make_output_folder(folder));
     OCRTUNE_TRY(write_file(join_path(folder, "capacity.csv"), capacity_csv(plan)));
+    if (year) {
+      OCRTUNE_TRY(write_file(join_path(folder, "year.csv"), csv_text(year_table(*year))));
+    }
   }
+  const std::string json = capacity_json(plan, year ? &*year : nullptr);
   if (!flags.out.empty()) {
-    OCRTUNE_TRY(write_file(join_path(flags.out, "capacity.json"), capacity_json(plan)));
+    OCRTUNE_TRY(write_file(join_path(flags.out, "capacity.json"), json));
   }
-  const std::string page =
-      flags.json ? capacity_json(plan) : capacity_text(plan, terminal_width(stdout));
+  const int width = terminal_width(stdout);
+  std::string page = flags.json ? json : capacity_text(plan, width);
+  if (year && !flags.json) page += year_text(*year, plan, width);
   std::fputs(page.c_str(), stdout);
   return plan.refused ? kExitNegative : kExitOk;
 }
@@ -208,16 +256,17 @@ Result<int> run_plan(const PlanFlags& flags) {
 CommandRun declare_plan(Flags& cli) {
   auto flags = std::make_shared<PlanFlags>();
   const char* const load = "Load to carry";
-  cli.option("--rate", flags->rate, "RATE", "Recognise so many images: 200, 12000/min, 1e6/h")
+  cli.option("--rate", flags->rate, "RATE",
+             "Recognise so many images, pages or requests: 200, 12000/min, 1e6/h")
       .under(load);
   cli.option("--daily", flags->daily, "N", "Recognise N images a day").under(load);
   cli.option("--lines-per-page", flags->lines_per_page, "N|FILE",
-             "Recognise pages with so many lines: a number, or a file with the recognition results "
-             "of your pages (PaddleOCR's text output) or a number a line")
+             "Recognise pages with so many lines: a number, or a file with your pages' results "
+             "(PaddleOCR's or RapidOCR's text output), or with 'LINES PAGES' a line")
       .under(load);
   cli.option("--profile", flags->profile, "FILE",
-             "Take the load of a day from lines such as '14:00 12000/min'; with --daily its shape "
-             "only")
+             "Take the load of a day from lines such as '14:00 12000/min', or of a week from "
+             "'Mon-Fri 14:00 12000/min'; with --daily its shape only")
       .under(load)
       .file();
   cli.option("--trace", flags->trace, "FILE",
@@ -235,6 +284,22 @@ CommandRun declare_plan(Flags& cli) {
              "fewest open requests)")
       .default_text("random")
       .under(load);
+  const char* const year = "The year ahead (where one of these is given)";
+  cli.option("--growth", flags->growth, "PERCENT", "Let the load grow by so much a month")
+      .default_text("0")
+      .under(year);
+  cli.option("--availability", flags->availability, "PERCENT",
+             "Have enough machines for this share of the time: N+k")
+      .default_text("99.9")
+      .under(year);
+  cli.option("--machine-availability", flags->machine_availability, "PERCENT",
+             "Take each machine as up for this share, work on it included")
+      .default_text("99.5")
+      .under(year);
+  cli.option("--warm-up", flags->warm_up, "DURATION",
+             "Start machines so long before a --profile needs them")
+      .default_text("5m")
+      .under(year);
   const char* const training = "Training to finish";
   cli.option("--samples", flags->samples, "N", "Train on N images").under(training);
   cli.option("--epochs", flags->epochs, "N", "Pass over them N times")

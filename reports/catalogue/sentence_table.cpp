@@ -56,6 +56,8 @@ const std::vector<Phrase>& sentence_table() {
       {"{} ({} % sure; {} would do with {} %)", "{}（把握为 {} %；{} 台的把握为 {} %）"},
       {"{} line images/s with p{} under {}", "{} 文本行图像/秒，且 p{} 低于 {}"},
       {"{} line images/s", "{} 文本行图像/秒"},
+      {"{} requests/s with p{} under {}", "{} 请求/秒，且 p{} 低于 {}"},
+      {"{} requests/s", "{} 请求/秒"},
       {"{} pages/s ({} line images each) with p{} under {}",
        "{} 页/秒（每页 {} 个文本行图像），且 p{} 低于 {}"},
       {"{} machine is not enough: {}", "{} 台不够：{}"},

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "reports/console/year_page.h"
 
 namespace ocrtune {
 namespace {
@@ -26,12 +27,12 @@ Cell cell(double value) {
 
 Cell cell(const std::optional<double>& value) { return value ? Cell(*value) : Cell(); }
 
-Json demand_json(const CapacityDemand& demand) {
+Json demand_json(const CapacityDemand& demand, const std::string& unit) {
   Json json;
   json["mode"] = demand.inference() ? "infer" : "train";
   json["requests_per_second"] = known(demand.requests_per_second);
   const double lines = mean_requests(demand.lines_per_page);
-  json["unit"] = demand.lines_per_page.empty() ? "line images" : "pages";
+  json["unit"] = demand.lines_per_page.empty() ? unit : "pages";
   json["lines_per_page"] = demand.lines_per_page.empty() ? Json() : Json(lines);
   json["daily_requests"] = known(demand.daily_requests);
   json["peak_factor"] = demand.peak_factor;
@@ -105,14 +106,14 @@ Table capacity_table(const CapacityPlan& plan) {
 
 std::string capacity_csv(const CapacityPlan& plan) { return csv_text(capacity_table(plan)); }
 
-std::string capacity_json(const CapacityPlan& plan) {
+std::string capacity_json(const CapacityPlan& plan, const YearPlan* year) {
   Json json;
   json["schema"] = 1;
   json["source"] = plan.source;
   json["answer"] = plan.answer;
   json["refused"] = plan.refused;
   json["refusal"] = plan.refused ? Json(plan.refusal) : Json();
-  json["demand"] = demand_json(plan.demand);
+  json["demand"] = demand_json(plan.demand, plan.unit);
   if (plan.refused) {
     json["machines"] = nullptr;
     json["spare_machines"] = nullptr;
@@ -138,14 +139,15 @@ std::string capacity_json(const CapacityPlan& plan) {
   json["rows"] = Json::array();
   for (const CapacityRow& row : plan.rows) json["rows"].push_back(row_json(row, plan.demand));
   json["notes"] = plan.notes;
+  if (year != nullptr) json["year"] = year_json(*year, plan);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string capacity_text(const CapacityPlan& plan, int width) {
   std::string text = plan.answer + "\n\n";
-  text += fmt::format("Each machine: {} -> {:.4g} ({:.4g}-{:.4g}) line images/s",
-                      knobs_text(plan.knobs), plan.machine_rate.median, plan.machine_rate.low,
-                      plan.machine_rate.high);
+  text += fmt::format("Each machine: {} -> {:.4g} ({:.4g}-{:.4g}) {}/s", knobs_text(plan.knobs),
+                      plan.machine_rate.median, plan.machine_rate.low, plan.machine_rate.high,
+                      plan.unit);
   if (plan.served_rate.median > 0) {
     text += fmt::format(", {:.4g} ({:.4g}-{:.4g}) within the latency target",
                         plan.served_rate.median, plan.served_rate.low, plan.served_rate.high);
@@ -155,7 +157,7 @@ std::string capacity_text(const CapacityPlan& plan, int width) {
                       plan.valid_range.high, plan.valid_range.high == 1 ? "" : "s",
                       plan.valid_range.reason);
   if (!plan.rows.empty()) {
-    Table table({"machines", "line images/s", plan.demand.inference() ? "busy" : "takes",
+    Table table({"machines", plan.unit + "/s", plan.demand.inference() ? "busy" : "takes",
                  plan.demand.slo ? "latency" : "", "holds", "cost/h"});
     for (const CapacityRow& row : plan.rows) {
       const std::string middle = plan.demand.inference() ? format_percent(row.busy_share)

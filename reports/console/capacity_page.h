@@ -4,12 +4,14 @@
 #include <string>
 
 #include "capacity/capacity.h"
+#include "capacity/year.h"
 #include "reports/markup/table.h"
 
 namespace ocrtune {
 
 std::string capacity_text(const CapacityPlan& plan, int width);
-std::string capacity_json(const CapacityPlan& plan);
+// `year` may be null.
+std::string capacity_json(const CapacityPlan& plan, const YearPlan* year = nullptr);
 Table capacity_table(const CapacityPlan& plan);  // a row for each machine count
 std::string capacity_csv(const CapacityPlan& plan);
 

@@ -52,7 +52,7 @@ CapacityDocument read_capacity(const Json& in) {
   out.source = text(in, "source");
   out.refused = flag(in, "refused");
   out.extrapolated = flag(in, "extrapolated");
-  out.machines = static_cast<int>(number(part(in, "machines"), "median"));
+  out.machines = static_cast<int>(number(part(in, "machines"), "high"));
   out.spare_machines = static_cast<int>(number(in, "spare_machines"));
   const Json range = part(in, "valid_range");
   out.valid_low = number(range, "low");

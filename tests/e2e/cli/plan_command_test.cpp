@@ -164,6 +164,24 @@ TEST_F(PlanCommand, PlansWithWhatTheRunRecommends) {
   EXPECT_EQ(code, 0) << out;
 }
 
+TEST_F(PlanCommand, TheYearAheadHasSparesAndScaling) {
+  const std::string week = join_path(folder_, "week.txt");
+  ASSERT_TRUE(write_file(week, "Mon-Fri 08:00 5000\nMon-Fri 18:00 500\n").ok());
+  const std::string base =
+      "--table " + table_ + " --profile " + week + " --growth 3% --warm-up 10m";
+  auto [code, out] = run(base + " --cost-per-hour 2 --out " + folder_ + "/out");
+  EXPECT_EQ(code, 0) << out;
+  EXPECT_THAT(out, HasSubstr("at the Mon 08:00 peak"));
+  EXPECT_THAT(out, HasSubstr("in 12 months at +3 % a month"));
+  EXPECT_THAT(out, HasSubstr("Machines from each time on"));
+  EXPECT_THAT(*read_file(folder_ + "/out/year.csv"), HasSubstr("\n12,"));
+  std::tie(code, out) = run(base + " --json");
+  const auto year = nlohmann::json::parse(out).at("year");
+  EXPECT_EQ(year["months"].size(), 13U);
+  EXPECT_EQ(year["hours"].size(), 168U);
+  EXPECT_LT(year["scaled_machine_hours"], year["fixed_machine_hours"]);
+}
+
 TEST_F(PlanCommand, BadInputIsOneClearLine) {
   const std::string table = " --table " + table_;
   const std::string text = table_;
@@ -179,6 +197,11 @@ TEST_F(PlanCommand, BadInputIsOneClearLine) {
         {"--samples 3 --deadline 1h --slo p99=1s" + table, 2, "--slo"},
         {"--rate 5 --slo fast" + table, 2, "p99=50ms"},
         {"--daily 5 --peak-factor 0.5" + table, 2, "1 or more"},
+        {"--rate 5 --growth much" + table, 2, "a percentage from -50 to 100"},
+        {"--rate 5 --availability 100" + table, 2, "--availability '100'"},
+        {"--rate 5 --warm-up 0" + table, 2, "--warm-up"},
+        {"--samples 5 --deadline 1h --growth 3" + table, 2, "are of inference"},
+        {"--rate 5 --balancer robin" + table, 2, "random or turns"},
         {"--rate 5 --lines-per-page many" + table, 2, "neither a number from 1 to"},
         {"--rate 5 --lines-per-page " + text + table, 3, "t.csv:1: neither a number of lines"},
         {"--rate 5 --table /no/such.csv", 3, "/no/such.csv"},

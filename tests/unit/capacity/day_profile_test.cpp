@@ -52,6 +52,24 @@ TEST_F(DayProfileFile, KnowsWhenItIsAboveARate) {
   EXPECT_EQ(times_above(night, 10), "22:00 to 06:00");  // over midnight
 }
 
+TEST_F(DayProfileFile, AWeekHasItsOwnDays) {
+  const auto week = read("Mon-Fri 08:00 100\nMon-Fri 18:00 10\nSat 09:00 20\nSun 00:00 0\n");
+  ASSERT_TRUE(week.ok()) << week.error().what;
+  EXPECT_TRUE(week->weekly);
+  EXPECT_EQ(week->parts.size(), 12U);
+  const auto rates = rates_by_minute(*week);
+  ASSERT_EQ(rates.size(), 7U * 1440);
+  EXPECT_EQ(rates[0], 0);  // Monday 00:00 is still Sunday's
+  EXPECT_EQ(rates[8 * 60], 100);
+  EXPECT_EQ(rates[1440], 10);                // Monday's evening lasts until Tuesday 08:00
+  EXPECT_EQ(rates[5 * 1440 + 10 * 60], 20);  // Saturday
+  double seconds = 0;
+  for (const double rate : rates) seconds += rate * 60;
+  EXPECT_NEAR(daily_requests(*week), seconds / 7, 1e-6);
+  EXPECT_EQ(time_in(*week, busiest_part(*week).begins_minute), "Mon 08:00");
+  EXPECT_THAT(times_above(*week, 50), HasSubstr("Fri 08:00 to Fri 18:00"));
+}
+
 TEST_F(DayProfileFile, NamesTheBadLine) {
   const auto refusal = [&](const std::string& text) {
     const auto day = read(text);
@@ -66,6 +84,8 @@ TEST_F(DayProfileFile, NamesTheBadLine) {
   EXPECT_THAT(refusal("14:00 -5\n"), HasSubstr("must be above zero"));
   EXPECT_THAT(refusal("14:00 5/week\n"), HasSubstr("12000/min"));
   EXPECT_THAT(refusal("14:00 5\n14:00 6\n"), HasSubstr("stands there twice"));
+  EXPECT_THAT(refusal("Mon 14:00 5\n15:00 6\n"), HasSubstr("before all times or before none"));
+  EXPECT_THAT(refusal("Mon\n"), HasSubstr("after the weekday"));
   EXPECT_EQ(read_day_profile("/no/day.txt").error().kind, ErrorKind::missing);
 }
 

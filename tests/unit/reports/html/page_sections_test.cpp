@@ -24,7 +24,7 @@ using ::testing::Not;
 constexpr const char* kPlan =
     R"({"answer": "2 nodes of this kind do 150 images/s; 3 nodes last.",
  "source": "run x", "refused": false, "extrapolated": true,
- "machines": {"median": 2}, "spare_machines": 3, "valid_range": {"low": 1, "high": 8, "reason": "r"},
+ "machines": {"median": 1, "high": 2}, "spare_machines": 3, "valid_range": {"low": 1, "high": 8, "reason": "r"},
  "rows": [{"machines": 1, "samples_per_second": {"median": 90, "low": 88, "high": 92},
            "busy_share": 1.6, "latency_seconds": null, "probability": 0},
           {"machines": 2, "samples_per_second": {"median": 180, "low": 176, "high": 184},

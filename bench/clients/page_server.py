@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Does a plan hold for a real page server? RapidOCR behind HTTP, measured, planned, then asked.
+
+    page_server.py serve --port 8080 [--procs 2] [--threads 1]     # POST a page, get its lines as JSON
+    page_server.py check FOLDER [--ocrtune build/ocrtune] [--slo p95=8s] [--budget 10m] [--seconds 240]
+
+`check` renders pages of 5 to 80 lines, lets `ocrtune tune --mode infer --url` find setting and rate
+within the target, plans with them, and sends Poisson arrivals (drawn here, not by ocrtune) to one
+server: at the rate that the plan gives a machine, and at 1.15 times that. The first should meet the
+target, the second should not. Run it with RapidOCR's python. Prints the load average beside each
+figure: other load makes all of them worthless.
+"""
+
+import argparse
+import http.client
+import http.server
+import json
+import os
+import pathlib
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.parse
+
+from ocr_pages import make
+
+
+class Pages(http.server.BaseHTTPRequestHandler):
+    engine = None
+
+    def do_POST(self):
+        page = self.rfile.read(int(self.headers["Content-Length"]))
+        found, _ = Pages.engine(page)
+        answer = json.dumps([text for _, text, _ in found or []]).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def serve(port, procs, threads):
+    """Processes that accept from one socket, each reading one page at a time."""
+    listening = socket.create_server(("127.0.0.1", port), backlog=1024)
+    children = []
+    for _ in range(procs):
+        child = os.fork()
+        if child == 0:
+            from rapidocr_onnxruntime import RapidOCR
+            Pages.engine = RapidOCR(intra_op_num_threads=threads)
+            server = http.server.HTTPServer(("", 0), Pages, bind_and_activate=False)
+            server.socket = listening
+            server.serve_forever()
+        children.append(child)
+
+    def end(*_):
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+        sys.exit(0)
+
+    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGINT, end)
+    for child in children:
+        os.waitpid(child, 0)
+
+
+def ask(url, body):
+    parts = urllib.parse.urlsplit(url)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=300)
+    try:
+        connection.request("POST", parts.path, body)
+        return connection.getresponse().status == 200
+    except OSError:
+        return False
+    finally:
+        connection.close()
+
+
+def latencies(url, bodies, rate, seconds, seed):
+    """Open loop: each request in its own thread at its own time; unanswered ones are infinite."""
+    draw = random.Random(seed)
+    found, threads = [], []
+    began = time.monotonic()
+
+    def one(due, body):
+        fine = ask(url, body)
+        found.append(time.monotonic() - due if fine else float("inf"))
+
+    due = began
+    while due - began < seconds:
+        due += draw.expovariate(rate)
+        time.sleep(max(0, due - time.monotonic()))
+        thread = threading.Thread(target=one, args=(due, draw.choice(bodies)), daemon=True)
+        thread.start()
+        threads.append(thread)
+    for thread in threads:
+        thread.join(600)
+    return sorted(found + [float("inf")] * (len(threads) - len(found)))
+
+
+def ocrtune_json(command, fine=(0,)):
+    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    if ran.returncode not in fine:
+        sys.exit(f"{' '.join(command)}: exit code {ran.returncode}\n{ran.stdout}")
+    return json.loads(ran.stdout)
+
+
+def check(given):
+    pages = given.folder / "pages"
+    if not pages.exists():
+        for lines in (5, 10, 20, 40, 80):
+            make(pages / str(lines), 1, lines)
+    files = sorted(pages.glob("*/*.png"))
+    bodies = [file.read_bytes() for file in files]
+    database = str(given.folder / "runs.sqlite")
+    server = [sys.executable, __file__, "serve", "--port", "{port}", "--procs", "{nproc}",
+              "--threads", "{threads}"]
+    command = [given.ocrtune, "tune", "--mode", "infer", "--slo", given.slo, "--db", database,
+               "--budget", given.budget, "--nproc", given.nproc, "--threads", given.threads,
+               "--url", "http://127.0.0.1:{port}/", "--json"]
+    for file in files:
+        command += ["--input", str(file)]
+    print(f"load average before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs", flush=True)
+    tuned = ocrtune_json(command + ["--"] + server)
+    plan = ocrtune_json([given.ocrtune, "plan", "--db", database, "--rate", given.rate, "--slo",
+                         given.slo, "--json"])
+    print(tuned["headline"] if "headline" in tuned else "", "\n" + plan["answer"], flush=True)
+    each = plan["served_requests_per_second"]["low"]
+    share, limit = given.slo.split("=")
+    share = float(share[1:]) / 100
+    port = socket.create_server(("127.0.0.1", 0)).getsockname()[1]
+    fill = {"{port}": port, "{nproc}": plan["knobs"]["nproc"], "{threads}": plan["knobs"]["threads"]}
+    running = subprocess.Popen([str(fill.get(word, word)) for word in server])
+    try:
+        url = f"http://127.0.0.1:{port}/"
+        while not ask(url, bodies[0]):
+            time.sleep(0.5)
+        latencies(url, bodies, each, 20, 7)  # every process has read a page
+        for factor in (1, 1.15):
+            found = latencies(url, bodies, factor * each, given.seconds, 11)
+            at = found[min(len(found) - 1, int(share * len(found)))]
+            print(f"{factor:g} x {each:.3g}/s: {len(found)} requests, p{100 * share:g} {at:.2f} s "
+                  f"(target {limit}), load average {os.getloadavg()[0]:.1f}", flush=True)
+    finally:
+        running.terminate()
+        running.wait()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    one = verbs.add_parser("serve")
+    one.add_argument("--port", type=int, required=True)
+    one.add_argument("--procs", type=int, default=1)
+    one.add_argument("--threads", type=int, default=1)
+    two = verbs.add_parser("check")
+    two.add_argument("folder", type=pathlib.Path)
+    two.add_argument("--ocrtune", default="build/ocrtune")
+    two.add_argument("--slo", default="p95=8s")
+    two.add_argument("--rate", default="600/min")
+    two.add_argument("--budget", default="10m")
+    two.add_argument("--nproc", default="1,2")
+    two.add_argument("--threads", default="1")
+    two.add_argument("--seconds", type=float, default=240)
+    given = parser.parse_args()
+    if given.verb == "serve":
+        serve(given.port, given.procs, given.threads)
+    else:
+        check(given)
+
+
+if __name__ == "__main__":
+    main()
