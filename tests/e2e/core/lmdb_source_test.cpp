@@ -4,6 +4,7 @@
 #include <lmdb.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <fstream>
 #include <map>
 
@@ -214,6 +215,42 @@ TEST_F(LmdbSourceTest, TheLoaderTakesAFolderForALabelFile) {
       }
     }
   }
+}
+
+// A read is bounded by the processor time of one search, not by the size of the file: 100 GiB of
+// lines that nobody asks for, most of them holes, lie before those that are read.
+TEST_F(LmdbSourceTest, AFileOf100GiBIsReadLikeAnyOther) {
+  constexpr std::size_t kGiB = std::size_t{1} << 30;
+  MDB_env* environment = nullptr;
+  MDB_txn* transaction = nullptr;
+  MDB_dbi database = 0;
+  ASSERT_EQ(::mdb_env_create(&environment), 0);
+  ASSERT_EQ(::mdb_env_set_mapsize(environment, 101 * kGiB), 0);
+  const unsigned options = MDB_NOSYNC | MDB_WRITEMAP | MDB_NOMEMINIT;
+  if (::mdb_env_open(environment, folder_.c_str(), options, 0600) != 0) {
+    ::mdb_env_close(environment);
+    GTEST_SKIP() << "no sparse file or mapping of 101 GiB here";
+  }
+  ASSERT_EQ(::mdb_txn_begin(environment, nullptr, 0, &transaction), 0);
+  ASSERT_EQ(::mdb_dbi_open(transaction, nullptr, 0, &database), 0);
+  const auto put_one = [&](std::string key, std::size_t size, const std::string& bytes) {
+    MDB_val name = {key.size(), key.data()};
+    MDB_val value = {size, nullptr};
+    ASSERT_EQ(::mdb_put(transaction, database, &name, &value, MDB_RESERVE), 0) << key;
+    std::memcpy(value.mv_data, bytes.data(), bytes.size());
+  };
+  for (int i = 0; i < 100; ++i) put_one("image-1" + std::to_string(i), kGiB - 4096, "");
+  put_one("num-samples", 1, "2");
+  put_one("label-000000001", 1, "a");
+  put_one("image-000000001", 5, "first");
+  put_one("label-000000002", 1, "b");
+  put_one("image-000000002", 6, "second");
+  ASSERT_EQ(::mdb_txn_commit(transaction), 0);
+  ::mdb_env_close(environment);
+  const auto source = LmdbSource::open(folder_, "");
+  ASSERT_TRUE(source) << source.error().what;
+  EXPECT_EQ(*(*source)->image_bytes(0), "first");
+  EXPECT_EQ(*(*source)->image_bytes(1), "second");
 }
 
 // Damaged pages may point at each other in a circle.
