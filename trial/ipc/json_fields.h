@@ -2,8 +2,12 @@
 // visit(name, field) for each. For what one process tells another.
 #pragma once
 
+#include <cstdint>
+#include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -36,11 +40,32 @@ inline std::string json_line(FieldsJson json) {
   return json.dump();
 }
 
-// Throws FieldsJson::exception where a field lacks or is of another type.
+// The library takes any number for any other, which is undefined for what does not fit.
+template <typename Field>
+void read_field(const char* name, const FieldsJson& json, Field& field) {
+  if constexpr (std::is_integral_v<Field> && !std::is_same_v<Field, bool>) {
+    const bool fits =
+        json.is_number_unsigned()
+            ? std::in_range<Field>(json.get<std::uint64_t>())
+            : json.is_number_integer() && std::in_range<Field>(json.get<std::int64_t>());
+    if (!fits) throw std::out_of_range(std::string(name) + " is " + json.dump());
+  }
+  json.get_to(field);
+}
+
+template <typename Element>
+void read_field(const char* name, const FieldsJson& json, std::vector<Element>& field) {
+  field.clear();
+  for (const FieldsJson& one : json.get_ref<const FieldsJson::array_t&>()) {
+    read_field(name, one, field.emplace_back());
+  }
+}
+
+// Throws std::exception where a field lacks, is of another type or out of its range.
 template <typename Object, typename List>
 Object read_fields(const List& list, const FieldsJson& json) {
   Object object;
-  list(object, [&](const char* name, auto& field) { json.at(name).get_to(field); });
+  list(object, [&](const char* name, auto& field) { read_field(name, json.at(name), field); });
   return object;
 }
 
@@ -54,7 +79,7 @@ Result<Object> parse_fields(const List& list, const std::string& text, const cha
     Object object = read_fields<Object>(list, json);
     OCRTUNE_TRY(more(json, object));
     return object;
-  } catch (const FieldsJson::exception& problem) {
+  } catch (const std::exception& problem) {
     return Error{ErrorKind::usage, std::string(what) + ": " + problem.what()};
   }
 }

@@ -120,7 +120,7 @@ class Watch {
       if (what == "error") rank.error = parse_error(json);
       const bool step = what == "alive" && json.value("step", std::int64_t{0}) > 0;
       rank.stepped = rank.stepped || step || what == "progress";
-    } catch (const Json::exception&) {
+    } catch (const std::exception&) {
       rank.noise = line;  // a library's words
     }
   }
