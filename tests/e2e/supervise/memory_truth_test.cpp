@@ -194,8 +194,12 @@ void run_healthy(const Kind& kind, int runs, std::uint64_t seed) {
       worst = std::max(worst, std::abs(mib(free.end.peak_bytes) / free.truth_mib - 1));
     }
     // The same with a limit that it stays below: it must not be stopped.
-    const Told limited = truth.run(script, 1.12 * free.truth_mib + 8);
-    EXPECT_EQ(limited.end.stop, AttemptStop::none) << script;
+    const double limit = 1.12 * free.truth_mib + 8;
+    const Told limited = truth.run(script, limit);
+    // On a busy machine children may meet that did not before: it has then reached the limit.
+    if (limited.truth_mib < limit) {
+      EXPECT_EQ(limited.end.stop, AttemptStop::none) << script;
+    }
   }
   std::printf("%-20s %d runs, worst peak %.1f %% off, %d not sure\n", kind.name, runs, 100 * worst,
               unsure);
