@@ -400,7 +400,7 @@ Process::~Process() {
     wait_for_reap([this] { return poll_exit().has_value(); });
   }
   if (connection_ >= 0) ::close(connection_);
-  if (guard_ > 0) {
+  if (guard_ > 0 && (exit_ || pid_ < 0)) {  // it cannot end before the child does
     wait_for_reap([this] { return ::waitpid(guard_, nullptr, WNOHANG) != 0; });
     note_reaped(guard_);
   }
