@@ -99,7 +99,7 @@ struct StepLatency {
 struct Trial {
   std::int64_t id = 0;  // given by the store
   Knobs knobs;
-  std::string phase;   // baseline | ladder | model | race | rule | sweep | verify
+  std::string phase;   // baseline | earlier | ladder | model | race | rule | sweep | verify
   std::string why;     // what this trial was to find out
   int repetition = 0;  // 0 for the first trial of these knobs in this run
   int round = 0;       // trials of one round ran side by side in time; 0: of no round

@@ -18,6 +18,7 @@
 #include "base/stats.h"
 #include "bench/search/proposal_latency.h"
 #include "bench/synthetic/synthetic_machine.h"
+#include "tuner/search/hints.h"
 #include "tuner/session/replay.h"
 #include "tuner/verdict/possible.h"
 
@@ -44,17 +45,38 @@ struct Flags {
   bool list = false;
   bool trace = false;
   bool latency = false;
+  std::string warm;
 };
 
 struct Subject {
   std::string name;
   SyntheticMachine machine;
+  std::vector<Knobs> hints;
 };
 
 struct Scores {
   std::vector<double> regrets, tried, errors, surprises, certified, gaps, claims, seconds,
       out_of_memory, guarded_stops, trials_a_point;
 };
+
+constexpr int kEarlierTrials = 40;
+
+// What a run found before: with another model on the same machine, or on a machine that has nothing
+// in common with this one.
+std::vector<Knobs> earlier_hints(const Flags& flags, SyntheticRequest request) {
+  if (flags.warm == "model") {
+    request.other_model = true;
+  } else {
+    request.seed += 500000;
+  }
+  const SyntheticMachine machine = make_synthetic_machine(request);
+  ReplayOptions options;
+  options.trials = kEarlierTrials;
+  options.seed = request.seed;
+  options.faults = machine.faults;
+  const auto score = replay(machine.table, options);
+  return score ? hints_of(score->result) : std::vector<Knobs>();
+}
 
 std::vector<Subject> subjects(const Flags& flags) {
   std::vector<Subject> found;
@@ -64,17 +86,18 @@ std::vector<Subject> subjects(const Flags& flags) {
       std::fprintf(stderr, "%s\n", table.error().what.c_str());
       std::exit(3);
     }
-    found.push_back({path, {*table, {}, 0}});
+    found.push_back({path, {*table, {}, 0}, {}});
   }
   if (!flags.tables.empty()) return found;
   for (const std::string& kind : flags.kinds) {
     for (int i = flags.first; i < flags.first + flags.machines; ++i) {
       SyntheticRequest request{kind, static_cast<std::uint64_t>(i) + 1, flags.roughness,
                                flags.noise, flags.small};
-      found.push_back({fmt::format("{}-{}", kind, i), make_synthetic_machine(request)});
+      found.push_back({fmt::format("{}-{}", kind, i), make_synthetic_machine(request), {}});
       if (flags.no_faults) found.back().machine.faults = {};
       found.back().machine.faults.drift *= flags.drift;
       found.back().machine.faults.outlier_share *= flags.outliers;
+      if (!flags.warm.empty()) found.back().hints = earlier_hints(flags, request);
     }
   }
   return found;
@@ -93,6 +116,7 @@ void score_one(const Flags& flags, const Subject& subject, const std::string& st
         std::hash<std::string>()(subject.name) % 1000000 + static_cast<std::uint64_t>(seed);
     options.margin = flags.margin;
     options.faults = subject.machine.faults;
+    options.hints = subject.hints;
     const auto start = std::chrono::steady_clock::now();
     const auto score = replay(subject.machine.table, options);
     const double seconds =
@@ -200,6 +224,9 @@ int main(int argc, char** argv) {
   app.add_flag("--no-faults", flags.no_faults);
   app.add_flag("--list", flags.list, "a line for every search");
   app.add_flag("--trace", flags.trace, "with --list: every trial");
+  app.add_option(
+      "--warm", flags.warm,
+      "start from an earlier run: model (another one on this machine) | machine (another)");
   app.add_flag("--latency", flags.latency, "CPU time of single proposals; the last of --trials");
   CLI11_PARSE(app, argc, argv);
   const std::vector<Subject> machines = subjects(flags);

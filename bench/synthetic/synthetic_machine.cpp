@@ -137,7 +137,7 @@ SyntheticMachine mechanism_machine(const SyntheticRequest& request) {
   static const std::vector<int> kCores = {2, 4, 8, 16, 32};
   const auto most = static_cast<std::int64_t>(kCores.size()) - 1;
   const int cores = kCores[static_cast<std::size_t>(random.integer(0, request.small ? 1 : most))];
-  const Surface surface = make_mechanism_surface({cores, 1, random.fork(1)});
+  const Surface surface = make_mechanism_surface({cores, 1, random.fork(1), request.other_model});
   const double rough = request.roughness * random.uniform(0.002, 0.02);
   const double noise = request.noise * std::exp(random.uniform(std::log(0.005), std::log(0.29)));
   const std::uint64_t seed = random.next();

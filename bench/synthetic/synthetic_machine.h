@@ -20,9 +20,10 @@ namespace ocrtune {
 struct SyntheticRequest {
   std::string kind = "formula";
   std::uint64_t seed = 1;
-  double roughness = 1;  // multiplies the frozen point-to-point irregularity
-  double noise = 1;      // multiplies the noise between repeats
-  bool small = false;    // a machine of 2 to 4 cores: at most 150 settings
+  double roughness = 1;      // multiplies the frozen point-to-point irregularity
+  double noise = 1;          // multiplies the noise between repeats
+  bool small = false;        // a machine of 2 to 4 cores: at most 150 settings
+  bool other_model = false;  // kind mechanism: the same machine and space, a job of other sizes
 };
 
 struct SyntheticMachine {

@@ -301,6 +301,12 @@ Surface make_mechanism_surface(SurfaceRequest request) {
     job.rank_limit_bytes = job.rank_bytes + job.sample_bytes * log_uniform(random, 8, 100);
   }
   if (random.uniform() < 0.25) job.samples = static_cast<int>(log_uniform(random, 60, 2000));
+  if (request.other_model) {
+    for (double* size : {&job.sample_seconds, &job.serial_seconds, &job.working_set,
+                         &job.decode_seconds, &job.reduce_seconds, &job.sample_bytes}) {
+      *size *= log_uniform(random, 0.4, 2.5);
+    }
+  }
   return [job](const Knobs& knobs) {
     SurfacePoint point;
     point.ends_by = ending(job, knobs);

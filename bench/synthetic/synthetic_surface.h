@@ -22,6 +22,7 @@ struct SurfaceRequest {
   int cores = 16;
   int sockets = 1;
   Random random{1};
+  bool other_model = false;
 };
 
 Surface make_formula_surface(SurfaceRequest request);    // bench/synthetic/synthetic_formula.cpp

@@ -43,6 +43,10 @@ void declare_search_flags(Flags& cli, TuneFlags& flags) {
              "Compare with the setting you have now: 'nproc=1 threads=2 batch=32'")
       .default_text("a plain start")
       .under(title);
+  cli.option("--from", flags.from, "RUN",
+             "Try early what this run, or the last one of this store file, found fastest")
+      .from_list("runs")
+      .under(title);
   cli.option("--policy", options.policy, "POLICY",
              "Judge by measurements alone, or apply the rules of thumb as well")
       .one_of({"measured", "cautious"})
@@ -118,6 +122,7 @@ Status read_tune_flags(TuneFlags& flags) {
 }
 
 Status settle_flags(TuneFlags& flags, const Machine& machine) {
+  OCRTUNE_TRY(read_hints(flags));
   OCRTUNE_TRY(read_device(flags.options, flags.device, machine));
   OCRTUNE_TRY(read_baseline(flags, machine));
   const bool said = !flags.options.command.empty() || !flags.options.url.empty() ||

@@ -8,12 +8,14 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "cli/commands/stored_run.h"
 #include "cli/label_images.h"
 #include "cli/tune/value_list.h"
 #include "core/data/loader.h"
 #include "core/data/samples.h"
 #include "core/train/trainer.h"
 #include "probes/placement/partition.h"
+#include "tuner/search/hints.h"
 #include "tuner/session/tune_setup.h"
 #include "tuner/space/knob_names.h"
 
@@ -141,6 +143,21 @@ Status check_names(const RunOptions& options) {
   for (const StrategyRow& row : strategy_table()) names.emplace_back(row.name);
   return Error{ErrorKind::usage,
                "--strategy " + options.strategy + ": not one of " + join(names, ", ")};
+}
+
+Status read_hints(TuneFlags& flags) {
+  if (flags.from.empty()) return Status();
+  const bool file = path_exists(flags.from);
+  const auto earlier =
+      OCRTUNE_TRY(judged_run(file ? flags.from : flags.db, file ? "last" : flags.from));
+  RunOptions& options = flags.options;
+  options.hints = hints_of(earlier.result);
+  const char* why = earlier.options.mode != options.mode ? "measured the other --mode"
+                    : options.hints.empty()              ? "has no setting that works"
+                    : options.strategy != "ours"         ? "helps --strategy ours alone"
+                                                         : nullptr;
+  if (why == nullptr) return Status();
+  return Error{ErrorKind::usage, fmt::format("--from {}: that run {}", flags.from, why)};
 }
 
 Status read_baseline(TuneFlags& flags, const Machine& machine) {

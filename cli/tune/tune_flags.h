@@ -26,7 +26,7 @@ struct TuneFlags {
   DeviceRequest device;
   ObjectiveFlags objective;
   std::vector<std::string> dims;
-  std::string baseline;
+  std::string baseline, from;
   std::map<std::string, std::string> lists;  // knob -> "1,2,4"
   std::vector<FileSetting> settings;         // that came from kSettingsFile
   std::vector<std::string> notes;            // on the command, once it was looked at
@@ -54,6 +54,8 @@ Status read_data(TuneFlags& flags);
 Status check_names(const RunOptions& options);
 // The user's setting as given, or one process on all usable CPUs: what a plain start would be.
 Status read_baseline(TuneFlags& flags, const Machine& machine);
+// What the run of --from found fastest.
+Status read_hints(TuneFlags& flags);
 // The run is measured again from other folders: verify, --resume.
 void make_paths_absolute(RunOptions& options);
 

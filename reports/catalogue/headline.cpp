@@ -146,9 +146,10 @@ const char* baseline_phrase(const RunOptions& options) {
 
 Bilingual phase_text(const std::string& phase) {
   constexpr std::pair<std::string_view, std::string_view> kPhases[] = {
-      {"baseline", "your start"},  {"ladder", "first look"},   {"inert", "does it matter?"},
-      {"model", "predicted best"}, {"race", "leaders, again"}, {"proof", "latency proof"},
-      {"rule", "rule of thumb"},   {"sweep", "sweep"},         {"verify", "verification"}};
+      {"baseline", "your start"}, {"ladder", "first look"},    {"inert", "does it matter?"},
+      {"earlier", "fast before"}, {"model", "predicted best"}, {"race", "leaders, again"},
+      {"proof", "latency proof"}, {"rule", "rule of thumb"},   {"sweep", "sweep"},
+      {"verify", "verification"}};
   for (const auto& [code, words] : kPhases) {
     if (phase == code) return ocrtune::phrase(words);
   }

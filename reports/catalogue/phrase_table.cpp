@@ -231,6 +231,7 @@ const std::vector<Phrase>& phrase_table() {
        "折线为当前未受干扰的最佳速度。"},
       {"your start", "当前配置"},
       {"first look", "初始设计"},
+      {"fast before", "先前较快"},
       {"does it matter?", "有无影响"},
       {"predicted best", "模型建议"},
       {"leaders, again", "领先者复测"},

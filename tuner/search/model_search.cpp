@@ -13,6 +13,7 @@
 #include "tuner/models/forecaster.h"
 #include "tuner/search/acquisition.h"
 #include "tuner/search/coordinate_search.h"
+#include "tuner/search/hints.h"
 #include "tuner/search/initial_design.h"
 #include "tuner/search/race.h"
 #include "tuner/search/search_board.h"
@@ -38,6 +39,7 @@ constexpr double kLastChance = 0.02;  // to fit, of a guarded trial when all els
 constexpr int kScanned = 600;         // points of a large space that one proposal looks at
 constexpr int kRulesFrom = 16;        // trials left beside the race
 constexpr int kMaxShares = 4;
+constexpr int kTrialsAHint = 5;     // of the budget: an earlier run may mislead
 constexpr int kRungsADoubling = 2;  // of the CPUs, beside their shares
 constexpr int kNoRaceBelow = 6;     // trials: each goes to a setting that was not run
 constexpr double kWideGuess = 5;    // deviations; a model that saw ten trials can be that wrong
@@ -86,6 +88,7 @@ class ModelSearch : public Search {
                     options.objective.goal == Goal::latency),
         design_(space, options.cores > 0 ? options.cores : cores_of_space(space)),
         shares_(board_.cpu_shares_of_baseline()),
+        hints_(hint_points(space, options.hints)),
         random_(options.seed) {}
 
   void tell(const Trial& trial) override { board_.tell(trial); }
@@ -126,12 +129,15 @@ class ModelSearch : public Search {
     const bool rules_too = design_.step() >= 3 && left - reserve >= kRulesFrom;
     if (const auto next_mandatory = board_.next_mandatory(rules_too))
       return board_.propose_mandatory(*next_mandatory);
+    if (const auto hint = next_hint(budget)) {
+      return board_.propose(*hint, "earlier", "among the fastest of the earlier run");
+    }
     if (const auto share = next_share(budget)) {
       return board_.propose(*share, "ladder", "the CPUs shared out among processes");
     }
     if (race_.started() || (left <= reserve && several_work())) return race(left);
     if (board_.baseline() >= 0 && !shares_.empty()) design_.skip_lightest();
-    if (design_.step() < max_ladder(budget) - shares_tried_) {
+    if (design_.step() < max_ladder(budget) - shares_tried_ - static_cast<int>(hinted_.size())) {
       if (const auto point = design_.next(admitted_and_open())) {
         return board_.propose(*point, "ladder", design_.why());
       }
@@ -174,6 +180,8 @@ class ModelSearch : public Search {
   mutable Forecaster forecaster_;
   InitialDesign design_;
   std::vector<int> shares_;  // of the CPUs, around the user's setting
+  std::vector<int> hints_;   // left of the earlier run's
+  std::vector<int> hinted_;  // tried
   Random random_;
   Race race_;
   double seconds_left_ = 0;
@@ -215,6 +223,34 @@ class ModelSearch : public Search {
       return board_.open(point) && board_.runnable(point) && affordable(point) &&
              !board_.crowded(point);
     };
+  }
+
+  // The earlier run's word counts as long as it ranks settings as this run does.
+  std::optional<int> next_hint(int budget) {
+    if (static_cast<int>(hinted_.size()) >= std::max(1, budget / kTrialsAHint)) return std::nullopt;
+    if (!hinted_.empty() && !hints_.empty() && !hint_holds()) hints_.clear();
+    for (auto hint = hints_.begin(); hint != hints_.end(); ++hint) {
+      const int point = *hint;
+      if (!board_.open(point) || !board_.runnable(point) || board_.crowded(point)) continue;
+      hints_.erase(hint);
+      hinted_.push_back(point);
+      return point;
+    }
+    return std::nullopt;
+  }
+
+  // The last hint is ahead of the user's setting, and not of the hint before it.
+  bool hint_holds() const {
+    const Ledger& ledger = board_.ledger;
+    const int last = hinted_.back();
+    if (!ledger.eligible(last)) return false;
+    const double slack = 1 + 2 * ledger.noise(board_.options.expected_noise);
+    const int baseline = board_.baseline();
+    const double rate = ledger.median_rate(last);
+    if (baseline >= 0 && baseline != last && rate * slack < ledger.median_rate(baseline)) {
+      return false;
+    }
+    return hinted_.size() < 2 || rate < slack * ledger.median_rate(hinted_[hinted_.size() - 2]);
   }
 
   std::optional<int> next_share(int budget) {

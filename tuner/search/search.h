@@ -46,6 +46,7 @@ struct SearchOptions {
   double first_trial_seconds = 5;  // what a trial is taken to cost before any has run
   double expected_noise = 0.03;    // relative, between repeats
   std::vector<Knobs> first;        // always measured: the user's setting, then the rules'
+  std::vector<Knobs> hints;        // the fastest of an earlier run, best first; may lie outside
   std::uint64_t seed = 1;
   std::vector<std::string> doubted;  // knobs that may never reach the program: tested first
 };

@@ -61,6 +61,7 @@ SearchOptions replay_search(const RecordedTable& table, const ReplayOptions& opt
   search.cores = table.cores;
   search.first_trial_seconds = 1;
   search.seed = options.seed;
+  search.hints = options.hints;
   return search;
 }
 

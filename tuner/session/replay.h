@@ -17,6 +17,7 @@ struct ReplayOptions {
   std::uint64_t seed = 1;
   double margin = 0;  // memory kept free; recorded peaks do not move between runs
   ReplayFaults faults;
+  std::vector<Knobs> hints;  // SearchOptions::hints
 };
 
 struct ReplayScore {

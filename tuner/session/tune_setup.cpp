@@ -58,6 +58,7 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) 
   setup.search.cores = machine.cpu.effective_cores.value_or(setup.search.cpus);
   setup.search.first_trial_seconds = options.trial_seconds + workload->overhead_seconds();
   setup.search.first = request.always;
+  setup.search.hints = options.hints;
   setup.search.seed = options.seed;
   // Our own engine's pool is the one that OMP_NUM_THREADS sizes.
   if (options.prints() && options.objective.goal == Goal::throughput) {

@@ -20,6 +20,19 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+Json knobs_json(const Knobs& knobs) {
+  Json json = Json::object();
+  for (const auto& [name, text] : knob_texts(knobs)) json[name] = text;
+  return json;
+}
+
+Status read_knobs(const Json& json, Knobs& knobs) {
+  for (const auto& [name, value] : json.items()) {
+    OCRTUNE_TRY(set_knob(knobs, name, value.get<std::string>()));
+  }
+  return Status();
+}
+
 // What is stored: a variable that looks secret by its name alone, a secret word with a mask.
 RunOptions without_secrets(RunOptions options) {
   std::erase_if(options.environment, [&](const auto& one) {
@@ -59,8 +72,9 @@ std::string new_run_id() {
 
 std::string run_options_json(const RunOptions& given) {
   const RunOptions options = without_secrets(given);
-  Json baseline = Json::object();
-  for (const auto& [name, text] : knob_texts(options.baseline)) baseline[name] = text;
+  const Json baseline = knobs_json(options.baseline);
+  Json hints = Json::array();
+  for (const Knobs& hint : options.hints) hints.push_back(knobs_json(hint));
   Json json = {
       {"mode", options.mode},
       {"model", options.model},
@@ -96,6 +110,7 @@ std::string run_options_json(const RunOptions& given) {
       {"axes", options.axes},
       {"given", options.given},
       {"constraints", options.constraints},
+      {"hints", hints},
       {"objective", objective_text(options.objective)},
       {"percentile", options.objective.percentile},
       {"least_samples_per_second", options.objective.min_samples_per_second},
@@ -177,8 +192,9 @@ Result<RunOptions> parse_run_options(const std::string& text) {
     options.seed = json.value("seed", options.seed);
     options.policy = json.value("policy", options.policy);
     options.strategy = json.value("strategy", options.strategy);
-    for (const auto& [name, value] : json.at("baseline").items()) {
-      OCRTUNE_TRY(set_knob(options.baseline, name, value.get<std::string>()));
+    OCRTUNE_TRY(read_knobs(json.at("baseline"), options.baseline));
+    for (const Json& hint : json.value("hints", Json::array())) {
+      OCRTUNE_TRY(read_knobs(hint, options.hints.emplace_back()));
     }
   } catch (const Json::exception& error) {
     return Error{ErrorKind::invalid, fmt::format("run options: {}", error.what())};

@@ -71,6 +71,7 @@ struct RunOptions {
   Objective objective;                   // what is best, and the constraints on what is measured
   Knobs baseline;                        // the setting that the user has now
   std::string baseline_source;           // where it comes from: one of kBaseline...
+  std::vector<Knobs> hints;              // what an earlier run found fastest, best first
   double budget_seconds = 300;
   double trial_seconds = 1.5;            // measuring time of one trial
   std::uint64_t memory_limit_bytes = 0;  // the machine's, or --memory-limit
