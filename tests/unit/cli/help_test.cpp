@@ -83,19 +83,22 @@ TEST(Help, TopicsOfValuesExist) {
 }
 
 TEST(Completion, ScriptsNameEveryCommandAndOption) {
-  for (const char* shell : {"bash", "zsh", "fish"}) {
-    const std::string script = completion_script(shell);
+  struct Shell {
+    const char *name, *before, *after;  // what stands around a command that is offered
+  };
+  for (const Shell& shell : {Shell{"bash", " ", " "}, {"zsh", "'", ":"}, {"fish", "-a ", " "}}) {
+    const std::string script = completion_script(shell.name);
     for (const Command& command : command_table()) {
       if (command.hidden()) {
-        EXPECT_THAT(script, Not(HasSubstr(command.name)));
+        EXPECT_THAT(script, Not(HasSubstr(shell.before + std::string(command.name) + shell.after)));
         continue;
       }
       EXPECT_THAT(script, HasSubstr(command.name));
       const Flags flags = flags_of(command);
       for (const Flag& flag : flags.rows()) {
         if (flag.positional) continue;
-        const bool fish = shell == std::string("fish");
-        EXPECT_THAT(script, HasSubstr(fish ? "-l " + flag.name.substr(2) : flag.name)) << shell;
+        const bool fish = shell.name == std::string("fish");
+        EXPECT_THAT(script, HasSubstr(fish ? "-l " + flag.name.substr(2) : flag.name)) << shell.name;
       }
     }
   }
