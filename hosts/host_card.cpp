@@ -25,7 +25,10 @@ Result<FlatConfig> collect_config(const CardRequest& request, std::vector<std::s
   node.host = "node";
   node.configs = request.configs;
   node.python = request.python;
-  for (const auto& [name, value] : process_environment()) node.environment[name] = value;
+  for (const auto& [name, value] : process_environment()) {
+    // A rank in the environment of an agent is one that its launcher gave it.
+    if (rule_for("env." + name).demand != Demand::different) node.environment[name] = value;
+  }
   const auto collected = collect_node(node);
   auto nodes = read_config_folder(folder);
   [[maybe_unused]] const Status removed = remove_tree(folder);

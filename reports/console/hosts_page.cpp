@@ -40,8 +40,9 @@ std::string text_of(const ConfigDifference& difference) {
 
 std::string host_line(const HostCard& card, std::size_t width) {
   const Machine& machine = card.machine;
+  const double cpus = machine.cpu.usable_cpus.value_or(0);
   std::string text =
-      fmt::format("  {:<{}}  {:.4g} CPUs", card.host, width, machine.cpu.usable_cpus.value_or(0));
+      fmt::format("  {:<{}}  {:.4g} CPU{}", card.host, width, cpus, cpus == 1 ? "" : "s");
   if (!machine.cpu.model.empty()) text += " of " + machine.cpu.model;
   if (machine.memory.limit_bytes.known()) {
     text += ", " + format_bytes(static_cast<std::uint64_t>(*machine.memory.limit_bytes.value));

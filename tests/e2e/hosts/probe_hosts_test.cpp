@@ -54,11 +54,13 @@ TEST(ProbeHosts, WorksThroughMpirunAndWithAHostfile) {
   if (!find_executable("mpirun")) GTEST_SKIP() << "no mpirun here";
   const auto folder = make_temporary_directory("hosts-test");
   ASSERT_TRUE(folder && write_file(*folder + "/hostfile", "a slots=2\nb slots=2\n"));
-  const BedSaid said = run_in_bed(
-      {"a", "b"}, "$OCRTUNE probe --launcher mpirun --quick --hosts " + *folder + "/hostfile");
+  const BedSaid said =
+      run_in_bed({"a", "b"}, "RANK=0 $OCRTUNE probe --launcher mpirun --quick --hosts " + *folder +
+                                 "/hostfile");
   EXPECT_EQ(said.code, 0) << said.text;
   EXPECT_THAT(said.text, HasSubstr("2 of 2 hosts answered by mpirun"));
   EXPECT_THAT(said.text, HasSubstr("eth0 10.77.0.2"));
+  EXPECT_THAT(said.text, HasSubstr("No differences"));  // an agent's rank is its launcher's
   EXPECT_TRUE(remove_tree(*folder));
 }
 
