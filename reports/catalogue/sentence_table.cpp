@@ -56,8 +56,6 @@ const std::vector<Phrase>& sentence_table() {
       {"{} ({} % sure; {} would do with {} %)", "{}（把握为 {} %；{} 台的把握为 {} %）"},
       {"{} line images/s with p{} under {}", "{} 文本行图像/秒，且 p{} 低于 {}"},
       {"{} line images/s", "{} 文本行图像/秒"},
-      {"{} requests/s with p{} under {}", "{} 请求/秒，且 p{} 低于 {}"},
-      {"{} requests/s", "{} 请求/秒"},
       {"{} pages/s ({} line images each) with p{} under {}",
        "{} 页/秒（每页 {} 个文本行图像），且 p{} 低于 {}"},
       {"{} machine is not enough: {}", "{} 台不够：{}"},
@@ -127,6 +125,9 @@ const std::vector<Phrase>& sentence_table() {
       {"memory limit", "内存上限"},
       {"command", "命令"},
       {"image width", "图像宽度"},
+      // Last, since their first hole would take in whole sentences.
+      {"{} requests/s with p{} under {}", "{} 请求/秒，且 p{} 低于 {}"},
+      {"{} requests/s", "{} 请求/秒"},
   };
   return kTable;
 }
