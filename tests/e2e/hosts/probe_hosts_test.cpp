@@ -195,18 +195,19 @@ TEST(ProbeHosts, WrongUseIsOneLine) {
     const char* flags;
     int code;
     const char* says;
+    const char* path = "/usr/bin:/bin";
   } cases[] = {
       {"--hosts", 2, "no allocation of Slurm or PBS here"},
       {"--hosts a,-x", 2, "'-x' is no name of a host"},
       {"--hosts ./none", 3, "no such hostfile"},
-      {"--hosts a --launcher srun", 3, "'srun' is not in PATH"},
+      {"--hosts a --launcher srun", 3, "'srun' is not in PATH", "/nowhere"},
       {"--hosts a --launcher pdsh", 2, "--launcher"},
       {"--hosts a --deadline soon", 2, "--deadline"},
       {"--hosts a --root /", 2, "leave --root"},
   };
   for (const auto& one : cases) {
     const BedSaid said =
-        run_in_bed({"a"}, std::string("PATH=/usr/bin:/bin $OCRTUNE probe ") + one.flags);
+        run_in_bed({"a"}, std::string("PATH=") + one.path + " $OCRTUNE probe " + one.flags);
     EXPECT_EQ(said.code, one.code) << one.flags;
     EXPECT_THAT(said.text, HasSubstr(one.says)) << one.flags;
   }
