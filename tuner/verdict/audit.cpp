@@ -14,7 +14,7 @@ Number percent(double fraction) { return decimal(100 * fraction, 0); }
 
 Reason loss_reason(const Interval& loss) {
   if (loss.low <= 0 && loss.high >= 0) {
-    return reason<ReasonCode::rule_ties>(percent(loss.low), percent(loss.high));
+    return reason<ReasonCode::rule_ties>(percent(-loss.low), percent(loss.high));
   }
   if (loss.high < 0) {
     return reason<ReasonCode::rule_better>(percent(-loss.median), percent(-loss.high),

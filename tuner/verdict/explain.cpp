@@ -208,6 +208,37 @@ std::vector<Neighbour> close_settings(const Verdict& verdict) {
   return close;
 }
 
+namespace {
+
+// Of whom the chosen setting is ahead by an estimate alone, for none of its windows was quiet: the
+// baseline, else the next best. Null: some were, or it is the baseline, which needs no proof.
+const Setting* ahead_on_paper(const Verdict& verdict, const std::vector<Setting>& settings) {
+  const SettingSummary& chosen = verdict.chosen->summary;
+  if (chosen.clean_samples > 0 || chosen.discarded_samples == 0) return nullptr;
+  if (verdict.baseline != nullptr) {
+    return verdict.baseline == verdict.chosen ? nullptr : verdict.baseline;
+  }
+  const auto next = std::find_if(settings.begin(), settings.end(), [&](const Setting& setting) {
+    return &setting != verdict.chosen && setting.works();
+  });
+  return next == settings.end() ? nullptr : &*next;
+}
+
+Reason may_be_faster(const Setting& faster, const Setting& slower) {
+  const Interval ratio = ratio_interval(faster, slower);
+  const double faster_cost = faster.summary.cpu_seconds_per_sample;
+  const double slower_cost = slower.summary.cpu_seconds_per_sample;
+  Reason cost;
+  if (faster_cost > 0 && slower_cost > 0) {
+    cost = reason<ReasonCode::cpu_time_a_sample>(in_seconds(faster_cost), in_seconds(slower_cost));
+  }
+  return reason<ReasonCode::rival_may_be_faster>(
+      knobs_text(faster.summary.knobs), knobs_text(slower.summary.knobs), decimal(ratio.median, 2),
+      decimal(ratio.low, 2), decimal(ratio.high, 2), cost);
+}
+
+}  // namespace
+
 Reason inconclusive_reason(const Verdict& verdict, const std::vector<Setting>& settings,
                            int space_points) {
   const Setting& chosen = *verdict.chosen;
@@ -229,17 +260,9 @@ Reason inconclusive_reason(const Verdict& verdict, const std::vector<Setting>& s
     most = chance;
     rival = &other;
   }
-  if (rival == nullptr) return {};
-  const Interval ratio = ratio_interval(*rival, chosen);
-  const double mine = chosen.summary.cpu_seconds_per_sample;
-  const double theirs = rival->summary.cpu_seconds_per_sample;
-  Reason cost;
-  if (mine > 0 && theirs > 0) {
-    cost = reason<ReasonCode::cpu_time_a_sample>(in_seconds(theirs), in_seconds(mine));
-  }
-  return reason<ReasonCode::rival_may_be_faster>(
-      knobs_text(rival->summary.knobs), knobs_text(chosen.summary.knobs), decimal(ratio.median, 2),
-      decimal(ratio.low, 2), decimal(ratio.high, 2), cost);
+  if (rival != nullptr) return may_be_faster(*rival, chosen);
+  const Setting* const behind = ahead_on_paper(verdict, settings);
+  return behind == nullptr ? Reason() : may_be_faster(chosen, *behind);
 }
 
 Reason noise_statement(const Verdict& verdict) {

@@ -39,9 +39,9 @@ std::vector<Neighbour> rejected_neighbours(const Space& space, const Search& sea
                                            const std::vector<Setting>& settings);
 // A few of Verdict::near.
 std::vector<Neighbour> close_settings(const Verdict& verdict);
-// Why the trials do not settle the question, and what is known; empty: they do. Not settled: a
-// setting that was run is still likely to be clearly faster (20 % for 5 %), and other load is why;
-// or only one of several settings of the space gave a rate.
+// Why the trials do not settle the question, and what is known; empty: they do. Not settled: one
+// that ran may be clearly faster (20 % for 5 %) by reason of other load; or other load disturbed
+// all windows of the chosen one, unless it is the baseline; or only one of several gave a rate.
 Reason inconclusive_reason(const Verdict& verdict, const std::vector<Setting>& settings,
                            int space_points);
 // Empty when the chosen setting is clearly ahead of all that do not tie with it.
