@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/shell/machine_turn.h"
 #include "cli/shell/output_folder.h"
+#include "reports/catalogue/headline.h"
 #include "reports/export/junit.h"
 #include "tuner/session/session.h"
 #include "tuner/store/store.h"
@@ -52,10 +53,10 @@ void print_json(const RunRecord& run, const Verification& verification) {
   std::printf("%s\n", document.dump(2).c_str());
 }
 
-std::string rate_text(const Interval& rate) {
+std::string rate_text(const Interval& rate, const RunRecord& run) {
   if (rate.median <= 0) return "not measured";
-  return fmt::format("{} ({} .. {}) samples/s", format_count(rate.median), format_count(rate.low),
-                     format_count(rate.high));
+  return fmt::format("{} ({} .. {}) {}", format_count(rate.median), format_count(rate.low),
+                     format_count(rate.high), rate_unit(run.options));
 }
 
 std::string gain_text(const Verification& verification) {
@@ -75,10 +76,10 @@ void print_text(const RunRecord& run, const Verification& verification) {
       "load\n"
       "baseline     {}\n  then {}\n  now  {}\n{}"
       "{} trials in {}\n{}: {} (run {})\n",
-      knobs_text(verification.recommended), rate_text(verification.rate_then),
-      rate_text(verification.rate_now), format_bytes(verification.peak_bytes),
+      knobs_text(verification.recommended), rate_text(verification.rate_then, run),
+      rate_text(verification.rate_now, run), format_bytes(verification.peak_bytes),
       verification.discarded_samples, samples, knobs_text(verification.baseline),
-      rate_text(verification.baseline_then), rate_text(verification.baseline_now),
+      rate_text(verification.baseline_then, run), rate_text(verification.baseline_now, run),
       gain_text(verification), verification.trials.size(), format_duration(verification.seconds),
       verify_state_name(verification.state), verification.reason, run.id);
   std::fputs(text.c_str(), stdout);
@@ -89,6 +90,7 @@ class VerifyLines : public SessionObserver {
   void waits_for(const std::string& holder) override { say_waiting(holder); }
 
   void begins(const RunRecord& run, const Machine& here, double /*seconds*/) override {
+    unit_ = rate_unit(run.options);
     if (here.fingerprint == run.machine.fingerprint) return;
     std::fprintf(stderr, "note: run %s was measured on another machine, or this one has changed\n",
                  run.id.c_str());
@@ -98,13 +100,16 @@ class VerifyLines : public SessionObserver {
     const auto discarded = std::count_if(trial.samples.begin(), trial.samples.end(),
                                          [](const Sample& sample) { return !sample.clean(); });
     const std::string rate =
-        fmt::format("{} samples/s{}", format_count(trial.samples_per_second),
+        fmt::format("{} {}{}", format_count(trial.samples_per_second), unit_,
                     discarded == 0 ? std::string()
                                    : fmt::format(", {} of {} windows discarded for other load",
                                                  discarded, trial.samples.size()));
     std::fprintf(stderr, "%s: %s\n", knobs_text(trial.knobs).c_str(),
                  trial.ok() ? rate.c_str() : std::string(outcome_name(trial.outcome)).c_str());
   }
+
+ private:
+  const char* unit_ = "";
 };
 
 Result<int> run_verify(const VerifyFlags& flags) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "reports/catalogue/headline.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/verdict.h"
 
@@ -21,10 +22,10 @@ std::string junit_text(const RunRecord& run, const Verification& verification) {
     text += fmt::format("<failure type=\"{}\" message=\"{}\"/>\n", state,
                         html_text(state + ": " + verification.reason));
   }
-  text += fmt::format("<system-out>{}: {}\n{}: then {}, now {} images/s</system-out>\n",
-                      html_text(state), html_text(verification.reason),
-                      html_text(knobs_text(verification.recommended)),
-                      rate_text(verification.rate_then), rate_text(verification.rate_now));
+  text += fmt::format(
+      "<system-out>{}: {}\n{}: then {}, now {} {}</system-out>\n", html_text(state),
+      html_text(verification.reason), html_text(knobs_text(verification.recommended)),
+      rate_text(verification.rate_then), rate_text(verification.rate_now), rate_unit(run.options));
   return text + "</testcase></testsuite></testsuites>\n";
 }
 

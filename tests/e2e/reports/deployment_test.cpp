@@ -216,5 +216,13 @@ TEST_F(DeploymentFiles, JUnitIsXmlThatFailsUnlessOk) {
   EXPECT_EQ(output_, "0 0\n");
 }
 
+TEST_F(DeploymentFiles, JUnitNamesTheUnitOfTheWorkload) {
+  RunRecord run = sample_run(10);
+  EXPECT_THAT(junit_text(run, {}), HasSubstr(" samples/s<"));
+  run.options.mode = "infer";
+  run.options.slo = "p99=80ms";
+  EXPECT_THAT(junit_text(run, {}), HasSubstr(" requests/s<"));
+}
+
 }  // namespace
 }  // namespace ocrtune
