@@ -1,7 +1,9 @@
 // ocrtune init: look around, and write the settings file that tune and doctor run.
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -55,6 +57,13 @@ Result<int> say_nothing_here(const Project& project) {
 Result<int> init(const InitFlags& flags) {
   const std::string path =
       flags.folder == "." ? kSettingsFile : join_path(flags.folder, kSettingsFile);
+  // A link that leads nowhere is not written through either.
+  std::error_code unreadable;
+  const bool link = std::filesystem::is_symlink(path, unreadable);
+  if (link && !path_exists(path)) {
+    return Error{ErrorKind::usage,
+                 path + " is a link to a file that is not there; remove it first"};
+  }
   if (path_exists(path) && !flags.force) {
     return Error{ErrorKind::usage, path + " is there already; --force writes it anew"};
   }

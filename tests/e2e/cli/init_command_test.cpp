@@ -1,4 +1,6 @@
 // ocrtune init and the settings file that it writes, as a newcomer uses them.
+#include <unistd.h>
+
 #include <csignal>
 #include <string>
 #include <utility>
@@ -67,6 +69,18 @@ TEST_F(InitCommand, OverwritesOnlyWhenTold) {
   EXPECT_THAT(output_, HasSubstr("ocrtune.toml is there already; --force writes it anew"));
   EXPECT_EQ(run({"init", "--force"}), 0) << output_;
   EXPECT_THAT(*read_file(join_path(folder_, "ocrtune.toml")), HasSubstr("data = \".\""));
+}
+
+TEST_F(InitCommand, DoesNotWriteThroughALinkThatLeadsNowhere) {
+  write("labels.txt", "a.png\tab\n");
+  const std::string target = join_path(folder_, "elsewhere.toml");
+  ASSERT_EQ(::symlink(target.c_str(), join_path(folder_, "ocrtune.toml").c_str()), 0);
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"init"}, {"init", "--force"}}) {
+    EXPECT_EQ(run(words), 2);
+    EXPECT_THAT(output_, HasSubstr("ocrtune.toml is a link to a file that is not there"));
+  }
+  EXPECT_FALSE(path_exists(target));
 }
 
 TEST_F(InitCommand, MistakesInTheFileNameTheirLine) {
