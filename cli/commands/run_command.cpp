@@ -4,8 +4,10 @@
 #include <csignal>
 #include <cstdio>
 #include <ctime>
+#include <deque>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -21,6 +23,7 @@
 #include "probes/probe.h"
 #include "reports/catalogue/reasons.h"
 #include "reports/console/diagnosis_page.h"
+#include "reports/export/run_metrics.h"
 #include "reports/html/supervised_page.h"
 #include "supervise/supervise.h"
 #include "trial/workloads/command/command_prepare.h"
@@ -32,7 +35,7 @@ namespace {
 struct RunFlags {
   std::vector<std::string> command, sets, logs;
   std::string from, database, checkpoint, resume_argument, directory;
-  std::string silence, stall, planned, memory_limit, binding;
+  std::string silence, stall, planned, memory_limit, binding, metrics;
   std::string pause = "1s";
   int tries = 5;
   bool json = false;
@@ -214,16 +217,75 @@ std::string eta_of(const AttemptStatus& status, double planned_seconds) {
   return "eta " + format_duration(planned_seconds - status.seconds);
 }
 
+// Keeps a file for node_exporter's textfile collector; `path` empty: none.
+class MetricsFile {
+ public:
+  MetricsFile(std::string path, std::string run) : path_(std::move(path)) {
+    metrics_.run = std::move(run);
+  }
+
+  void begin_attempt() {
+    metrics_.restarts = attempts_++;
+    earlier_lines_ = metrics_.progress_lines;
+    write(true);
+  }
+
+  void update(const AttemptStatus& status, bool last = false) {
+    const double now = wall_seconds();
+    if (now - written_ < kWriteSeconds && !last) return;
+    const std::int64_t lines = earlier_lines_ + status.progress_lines;
+    if (lines > metrics_.progress_lines) metrics_.last_progress_seconds = now;
+    metrics_.progress_lines = lines;
+    metrics_.memory_bytes = status.bytes;
+    recent_.emplace_back(now, lines);
+    while (recent_.size() > 2 && now - recent_.front().first > kRateSeconds) recent_.pop_front();
+    const auto& [then, lines_then] = recent_.front();
+    metrics_.progress_lines_per_second =
+        now > then ? static_cast<double>(lines - lines_then) / (now - then) : 0;
+    write(true);
+  }
+
+  ~MetricsFile() {
+    metrics_.memory_bytes = 0;
+    metrics_.progress_lines_per_second = 0;
+    write(false);
+  }
+  MetricsFile(const MetricsFile&) = delete;
+  MetricsFile& operator=(const MetricsFile&) = delete;
+
+ private:
+  static constexpr double kWriteSeconds = 5, kRateSeconds = 60;
+
+  // A run goes on without its metrics; that they cannot be written is said once.
+  void write(bool running) {
+    if (path_.empty() || !writable_) return;
+    written_ = wall_seconds();
+    metrics_.running = running;
+    const Status status = write_file(path_, metrics_text(metrics_));
+    writable_ = status.ok();
+    if (!status) std::fprintf(stderr, "ocrtune run: %s\n", status.error().what.c_str());
+  }
+
+  std::string path_;
+  RunMetrics metrics_;
+  std::int64_t attempts_ = 0, earlier_lines_ = 0;
+  std::deque<std::pair<double, std::int64_t>> recent_;  // when, lines until then
+  double written_ = 0;
+  bool writable_ = true;
+};
+
 Result<int> run_run(const RunFlags& flags) {
   auto options = OCRTUNE_TRY(options_of(flags));
+  MetricsFile metrics(flags.metrics, options.run_directory);
   const bool terminal = may_redraw(stderr);
   SuperviseListeners listeners;
   listeners.on_note = [terminal](const std::string& line) {
     std::fprintf(stderr, "%s%s\n", terminal ? "\r\x1b[K" : "", line.c_str());
   };
   const double planned = options.planned_seconds;
-  listeners.on_status = [terminal, planned](const AttemptStatus& status,
-                                            const std::string& forecast) {
+  listeners.on_status = [terminal, planned, &metrics](const AttemptStatus& status,
+                                                      const std::string& forecast) {
+    metrics.update(status);
     if (!terminal) return;
     const std::string line =
         fmt::format("{} | {} in {} processes | silent {} | {} {}", format_duration(status.seconds),
@@ -232,7 +294,8 @@ Result<int> run_run(const RunFlags& flags) {
     const auto width = static_cast<std::size_t>(terminal_width(stderr) - 1);
     std::fprintf(stderr, "\r\x1b[K%s", valid_utf8(line.substr(0, width)).c_str());
   };
-  const auto attempt = [&flags](const AttemptPlan& plan, const AttemptListeners& given) {
+  const auto attempt = [&](const AttemptPlan& plan, const AttemptListeners& given) {
+    metrics.begin_attempt();
     AttemptListeners with_echo = given;
     // The command's words go to our stdout, or to stderr when stdout is for JSON.
     std::FILE* stream = flags.json ? stderr : stdout;
@@ -240,7 +303,9 @@ Result<int> run_run(const RunFlags& flags) {
       std::fwrite(bytes.data(), 1, bytes.size(), stream);
       std::fflush(stream);
     };
-    return run_attempt(plan, with_echo);
+    auto end = run_attempt(plan, with_echo);
+    if (end) metrics.update(end->last, true);
+    return end;
   };
   const auto end = OCRTUNE_TRY(supervise(options, attempt, listeners, steady_clock()));
   const Status page = write_file(join_path(options.run_directory, "report.html"),
@@ -291,6 +356,10 @@ CommandRun declare_run(Flags& cli) {
   cli.option("--pause", flags.pause, "DURATION", "Wait before a restart; doubles each time");
   cli.option("--logs", flags.logs, "PATH",
              "Read these logs too, or folders of them: the launcher's log/")
+      .file();
+  cli.option(
+         "--metrics", flags.metrics, "FILE",
+         "Keep step rate, memory and restarts in this .prom file, for Prometheus's node_exporter")
       .file();
   cli.option("--run-dir", flags.directory, "DIR",
              "Write logs, traces and the journal to this folder")

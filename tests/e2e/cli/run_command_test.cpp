@@ -54,6 +54,24 @@ TEST_F(RunCommand, AGoodEndIsKeptInJournalAndPage) {
   EXPECT_THAT(kept("report.html"), HasSubstr("The run ended well."));
 }
 
+TEST_F(RunCommand, LeavesItsNumbersForPrometheus) {
+  const std::string file = folder_ + "/ocr.prom", mark = folder_ + "/mark";
+  EXPECT_EQ(run({"--prometheus", file}, "echo global_step: 1, loss: 0.5; sleep 0.5; cat " + file +
+                                            "; [ -e " + mark + " ] && exit 0; touch " + mark +
+                                            "; echo 'OSError: [Errno 24] Too many open files'; "
+                                            "exit 1"),
+            0)
+      << output_;
+  EXPECT_THAT(output_, HasSubstr("ocrtune_run_up{run=\"" + folder_ + "/run\"} 1\n"));
+  const std::string text = read_file(file).value_or("");
+  EXPECT_THAT(text, HasSubstr("ocrtune_run_restarts_total{run=\"" + folder_ + "/run\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("/run\"} 0\n# HELP ocrtune_run_restarts_total"));
+  EXPECT_EQ(list_directory(folder_)->size(), 3U) << "only whole files";
+  // A run does not end for want of its metrics.
+  EXPECT_EQ(run({"--prometheus", folder_ + "/no/such/ocr.prom"}, "true"), 0) << output_;
+  EXPECT_THAT(output_, HasSubstr("ocrtune run: create "));
+}
+
 TEST_F(RunCommand, RestartsFromTheCheckpointWithASaferSetting) {
   const std::string state = folder_ + "/state";
   const std::string script = "echo \"workers $2 resume $4\"; [ -e " + state +
