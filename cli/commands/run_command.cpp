@@ -358,7 +358,7 @@ CommandRun declare_run(Flags& cli) {
              "Read these logs too, or folders of them: the launcher's log/")
       .file();
   cli.option(
-         "--metrics", flags.metrics, "FILE",
+         "--prometheus", flags.metrics, "FILE",
          "Keep step rate, memory and restarts in this .prom file, for Prometheus's node_exporter")
       .file();
   cli.option("--run-dir", flags.directory, "DIR",

@@ -27,10 +27,12 @@
 #include "cli/tune/tune_flags.h"
 #include "cli/tune/tune_inference.h"
 #include "core/train/trainer.h"
+#include "probes/placement/partition.h"
 #include "probes/probe.h"
 #include "reports/console/console.h"
 #include "reports/export/run_json.h"
 #include "reports/report_files.h"
+#include "tuner/session/quiet_wait.h"
 #include "tuner/session/run_workload.h"
 #include "tuner/session/session.h"
 #include "tuner/session/tune_setup.h"
@@ -50,10 +52,12 @@ std::string own_command_line(const std::vector<FileSetting>& settings) {
   return valid_utf8(shell_join(masked_arguments(words_with_settings(own_words(), settings))));
 }
 
+constexpr double kSayAgainSeconds = 30;  // while waiting
+
 // A run goes on with the settings that it has.
 Status check_resume() {
-  const std::vector<std::string> free = {"--resume", "--budget", "--db",
-                                         "--out",    "--json",   "--no-wait"};
+  const std::vector<std::string> free = {"--resume", "--budget",  "--db",         "--out",
+                                         "--json",   "--no-wait", "--wait-quiet", "--progress"};
   for (const std::string& word : own_words()) {
     const std::string name = word.substr(0, word.find('='));
     if (!starts_with(word, "--") || std::find(free.begin(), free.end(), name) != free.end()) {
@@ -70,6 +74,8 @@ Status check_resume() {
 // A line that says how the search goes, and what is worth a line of its own.
 class TuneLine : public SessionObserver {
  public:
+  explicit TuneLine(bool json) : json_(json) {}
+
   void waits_for(const std::string& holder) override { say_waiting(holder); }
 
   void begins(const RunRecord& run, const Machine& /*here*/, double seconds) override {
@@ -77,15 +83,18 @@ class TuneLine : public SessionObserver {
     unit_ = workload_of(options_)->unit();
     number_ = static_cast<int>(run.trials.size());
     seconds_ = seconds;
-    line_.emplace();
+    if (!json_) line_.emplace();
   }
 
   void progress(const TuneProgress& progress) override {
+    best_ = progress.best_samples_per_second;
+    seconds_left_ = std::max(0.0, progress.budget_seconds - progress.seconds);
+    if (json_) return;
     SearchState state;
     state.trial = progress.trials + 1;
-    state.best.median = progress.best_samples_per_second;
+    state.best.median = best_;
     state.best.low = state.best.high = state.best.median;
-    state.seconds_left = std::max(0.0, progress.budget_seconds - progress.seconds);
+    state.seconds_left = seconds_left_;
     state.budget_seconds = options_.budget_seconds;
     state.unit = unit_;
     if (progress.under_way != nullptr) {
@@ -97,6 +106,12 @@ class TuneLine : public SessionObserver {
 
   // For logs and CI: what a trial gave, one line each.
   void measured(const Trial& trial) override {
+    if (json_) {
+      const double best = trial.ok() ? std::max(best_, trial.samples_per_second) : best_;
+      std::fprintf(stderr, "%s\n",
+                   progress_json({++number_, trial, unit_, best, seconds_left_}).c_str());
+      return;
+    }
     if (number_++ == 0 && options_.prints() && trial.seconds > 0) {
       line_->note(fmt::format(
           "A trial takes about {} here, {} of it start-up: the budget pays for about {:.0f}",
@@ -111,14 +126,15 @@ class TuneLine : public SessionObserver {
   }
 
   void proves() override {
-    if (is_terminal(stderr)) line_->note("proving the winner's rate at full length");
+    if (!json_ && is_terminal(stderr)) line_->note("proving the winner's rate at full length");
   }
 
  private:
+  bool json_;
   RunOptions options_;
   const char* unit_ = "";
   int number_ = 0;
-  double seconds_ = 0;
+  double seconds_ = 0, best_ = 0, seconds_left_ = 0;
   std::optional<SearchProgress> line_;
 };
 
@@ -174,12 +190,43 @@ Result<int> print_plan(const TuneFlags& flags, const Machine& machine) {
   return kExitOk;
 }
 
+// 0: do not wait.
+Result<double> quiet_seconds(const TuneFlags& flags) {
+  if (flags.wait_quiet.empty()) return 0.0;
+  const auto seconds = parse_duration(flags.wait_quiet);
+  if (!seconds) return Error{ErrorKind::usage, "--wait-quiet: " + seconds.error().what};
+  return *seconds;
+}
+
+// Whether to measure: the machine has become quiet in that time.
+Result<bool> wait_for_quiet(double max_seconds) {
+  if (max_seconds <= 0) return true;
+  ProbeOptions quick;
+  quick.quick = true;
+  const auto machine = OCRTUNE_TRY(probe_machine(quick));
+  double told = -kSayAgainSeconds;
+  const auto say = [&](const QuietWait& wait) {
+    if (wait.seconds - told < kSayAgainSeconds || wait.seconds >= max_seconds) return;
+    told = wait.seconds;
+    std::fprintf(stderr, "waiting for a quiet machine, %s more at most: %s\n",
+                 format_duration(max_seconds - wait.seconds).c_str(), wait.disturbed_by.c_str());
+  };
+  const auto wait = OCRTUNE_TRY(wait_until_quiet(max_seconds, usable_cpu_count(machine.cpu),
+                                                 steady_clock(), live_look(steady_clock()), say));
+  if (!wait.quiet) {
+    std::fprintf(stderr,
+                 "ocrtune tune: the machine did not become quiet in %s: %s; nothing was measured\n",
+                 format_duration(wait.seconds).c_str(), wait.disturbed_by.c_str());
+  }
+  return wait.quiet;
+}
+
 Result<RunRecord> resume_run(const TuneFlags& flags, Store& store) {
   ResumeRequest request;
   if (!flags.resume.empty()) request.run = flags.resume;
   if (flags.budget_given) request.budget_seconds = flags.options.budget_seconds;
   request.wait = !flags.no_wait;
-  TuneLine line;
+  TuneLine line(flags.progress == "json");
   return resume(request, store, line);
 }
 
@@ -187,6 +234,7 @@ Result<int> run_tune(TuneFlags flags, const std::string& command_line) {
   if (const Status fits = check_resume(); flags.resuming && !fits) return fits.error();
   say_settings(flags, "tune");
   OCRTUNE_TRY(read_tune_flags(flags));
+  const double quiet = OCRTUNE_TRY(quiet_seconds(flags));
   if (!flags.name.empty()) OCRTUNE_TRY(check_run_name(flags.name));
   const double start = steady_clock().now_seconds();
   std::unique_ptr<Store> store;
@@ -200,6 +248,7 @@ Result<int> run_tune(TuneFlags flags, const std::string& command_line) {
   // Better now than after the measuring.
   OCRTUNE_TRY(make_output_folder(flags.out));
   if (flags.resuming) {
+    if (!OCRTUNE_TRY(wait_for_quiet(quiet))) return kExitNegative;
     const auto run = resume_run(flags, *store);
     return run ? finish(*run, flags) : run.error();
   }
@@ -222,7 +271,8 @@ Result<int> run_tune(TuneFlags flags, const std::string& command_line) {
   request.name = flags.name;
   request.wait = !flags.no_wait;
   request.spent_seconds = steady_clock().now_seconds() - start;
-  TuneLine line;
+  if (!OCRTUNE_TRY(wait_for_quiet(quiet))) return kExitNegative;
+  TuneLine line(flags.progress == "json");
   const auto run = tune(request, *store, line);
   return run ? finish(*run, flags) : run.error();
 }
@@ -240,6 +290,12 @@ CommandRun declare_tune(Flags& cli) {
       .from_list("runs")
       .tell(flags->resuming);
   cli.toggle("--no-wait", flags->no_wait, kNoWaitHelp);
+  cli.option(
+      "--wait-quiet", flags->wait_quiet, "DURATION",
+      "Wait so long at most until other programs leave the CPUs alone, else measure nothing");
+  cli.option("--progress", flags->progress, "FORMAT",
+             "Tell of each trial on stderr in this form: text, or json, one object a line")
+      .one_of({"text", "json"});
   cli.toggle("--dry-run", flags->dry_run, "Show the space and the cost; start nothing");
   cli.store(flags->db);
   cli.json(flags->json);

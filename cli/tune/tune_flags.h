@@ -21,7 +21,8 @@ struct TuneFlags {
   RunOptions options;
   InferenceFlags inference;
   CommandFlags command;
-  std::string budget, trial_time, memory_limit, data, db, out, resume, name;
+  std::string budget, trial_time, memory_limit, data, db, out, resume, name, wait_quiet;
+  std::string progress = "text";
   std::string buckets;  // of the lines, in words
   DeviceRequest device;
   ObjectiveFlags objective;

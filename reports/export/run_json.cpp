@@ -1,5 +1,8 @@
 #include "reports/export/run_json.h"
 
+#include <algorithm>
+#include <cstdint>
+
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -206,6 +209,27 @@ std::string run_json(const RunRecord& run, int indent) {
       {"advice_code", code(result.advice)},
   };
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string progress_json(const TrialProgress& progress) {
+  const Trial& trial = progress.trial;
+  const auto measured = [](double rate) { return rate > 0 ? Json(rate) : Json(); };
+  const auto clean = std::count_if(trial.samples.begin(), trial.samples.end(),
+                                   [](const Sample& sample) { return sample.clean(); });
+  const Json json = {{"trial", progress.number},
+                     {"phase", valid_utf8(trial.phase)},
+                     {"knobs", knobs_json(trial.knobs)},
+                     {"outcome", outcome_name(trial.outcome)},
+                     {"reason", valid_utf8(trial.reason)},
+                     {"samples_per_second", measured(trial.ok() ? trial.samples_per_second : 0)},
+                     {"unit", progress.unit},
+                     {"peak_bytes", trial.peak_bytes},
+                     {"clean_samples", clean},
+                     {"spoilt_samples", static_cast<std::int64_t>(trial.samples.size()) - clean},
+                     {"seconds", trial.seconds},
+                     {"best_samples_per_second", measured(progress.best_samples_per_second)},
+                     {"budget_left_seconds", progress.budget_left_seconds}};
+  return json.dump();
 }
 
 }  // namespace ocrtune

@@ -11,4 +11,14 @@ namespace ocrtune {
 
 std::string run_json(const RunRecord& run, int indent = 2);  // indent -1: one line
 
+// One line of `tune --progress json`: a trial that has ended.
+struct TrialProgress {
+  int number = 0;  // of the run, from 1
+  const Trial& trial;
+  const char* unit = "";               // "images/s"
+  double best_samples_per_second = 0;  // highest single trial so far; 0: none
+  double budget_left_seconds = 0;
+};
+std::string progress_json(const TrialProgress& progress);
+
 }  // namespace ocrtune

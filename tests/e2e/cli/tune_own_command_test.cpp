@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/text.h"
 #include "tests/support/answered.h"
 
 namespace ocrtune {
@@ -147,6 +148,40 @@ TEST_F(TuneOwnCommand, ShowsTheEndOfTheLogWhereNoNumberAppears) {
   EXPECT_THAT(ran.out, HasSubstr("holds a number that log reader 'metric' knows"));
   EXPECT_THAT(ran.out, HasSubstr("no such data"));
   EXPECT_THAT(ran.out, Not(HasSubstr("\xff"))) << "bytes that are not UTF-8 are replaced";
+}
+
+TEST_F(TuneOwnCommand, ProgressAsJsonIsOneObjectATrial) {
+  const Ran ran =
+      run("--nproc 1 --batch 2,4 --metric speed --budget 6s --progress json 2>&1 >/dev/null" +
+          std::string(kClient));
+  int trials = 0;
+  for (const std::string& line : split(ran.out, '\n')) {
+    if (line.empty() || line[0] != '{') continue;
+    const auto json = nlohmann::json::parse(line, nullptr, false);
+    ASSERT_TRUE(json.is_object()) << line;
+    EXPECT_EQ(json["trial"], ++trials);
+    EXPECT_TRUE(json["knobs"].is_object());
+  }
+  EXPECT_GE(trials, 2) << ran.out;
+  EXPECT_THAT(ran.out, Not(HasSubstr("\ntrial ")));
+  expect_refused("--progress xml -- sh client.sh {batch}", "--progress");
+}
+
+TEST_F(TuneOwnCommand, WaitsForAQuietMachineAndSaysWhoKeepsItBusy) {
+  const std::string line = "sh -c 'while :; do :; done' & busy=$!; " + OCRTUNE_BINARY +
+                           " tune --db " + db_ + " --metric speed --wait-quiet 1s -- sh " +
+                           folder_ + "/client.sh 1 {batch} 2>&1; code=$?; kill $busy; exit $code";
+  std::string out;
+  std::FILE* pipe = ::popen(line.c_str(), "r");
+  char block[4096];
+  for (std::size_t got = 0; (got = std::fread(block, 1, sizeof block, pipe)) > 0;) {
+    out.append(block, got);
+  }
+  EXPECT_EQ(WEXITSTATUS(::pclose(pipe)), 1) << out;
+  EXPECT_THAT(out, HasSubstr("the machine did not become quiet in "));
+  EXPECT_THAT(out, HasSubstr("; nothing was measured"));
+  EXPECT_THAT(out, Not(HasSubstr("verdict")));
+  expect_refused("--wait-quiet soon -- sh client.sh 1 {batch}", "--wait-quiet");
 }
 
 }  // namespace

@@ -54,6 +54,16 @@ TEST(Schema, JsonHasTheDocumentedKeys) {
   }
 }
 
+TEST(Schema, ProgressIsOneLineWithTheDocumentedKeys) {
+  for (const Trial& trial : hostile_run().trials) {
+    const std::string line = progress_json({3, trial, "images/s", 0, 12.5});
+    EXPECT_EQ(line.find('\n'), std::string::npos);
+    const Json json = Json::parse(line);
+    EXPECT_EQ(keys(json), documented("tune --progress json"));
+    EXPECT_TRUE(json["best_samples_per_second"].is_null());
+  }
+}
+
 TEST(Schema, EveryKnobIsNamedInTheDocument) {
   const std::string text = document();
   for (const KnobRow& row : knob_table()) {
