@@ -3,6 +3,7 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/shell/progress.h"
 #include "core/backends/backend_table.h"
 #include "core/models/model.h"
 #include "diagnosis/causes.h"
@@ -131,7 +132,10 @@ Result<Table> runs(const std::string& database) {
   if (!store) return store.error();
   const auto listings = OCRTUNE_TRY((*store)->list_runs());
   Table table({"run", "name", "started", "state", "trials", "verdict", "host", "command"});
+  Progress progress("judging runs", static_cast<std::int64_t>(listings.size()));
+  std::int64_t done = 0;
   for (const RunListing& run : listings) {
+    progress.show(done++);
     // A run of a version that knew other strategies has no verdict here.
     const auto judged = judged_run(**store, run.id);
     table.add_row({run.id, run.name, run.started, run.state, std::int64_t{run.trials},

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/commands/stored_run.h"
 #include "cli/shell/output_folder.h"
+#include "cli/shell/progress.h"
 #include "cli/shell/terminal.h"
 #include "reports/catalogue/headline.h"
 #include "reports/export/run_index.h"
@@ -109,7 +110,9 @@ Result<int> report_all(const ReportFlags& flags) {
   const auto listings = OCRTUNE_TRY(store->list_runs());
   OCRTUNE_TRY(make_output_folder(parent_path(index)));
   std::vector<IndexRow> rows;
+  Progress progress("writing pages", static_cast<std::int64_t>(listings.size()));
   for (const RunListing& listing : listings) {
+    progress.show(static_cast<std::int64_t>(rows.size()));
     const auto run = judged_run(*store, listing.id);
     if (!run) {
       rows.push_back({listing.id, listing.name, listing.started, listing.command_line, "unknown",
