@@ -98,7 +98,8 @@ TEST(Completion, ScriptsNameEveryCommandAndOption) {
       for (const Flag& flag : flags.rows()) {
         if (flag.positional) continue;
         const bool fish = shell.name == std::string("fish");
-        EXPECT_THAT(script, HasSubstr(fish ? "-l " + flag.name.substr(2) : flag.name)) << shell.name;
+        EXPECT_THAT(script, HasSubstr(fish ? "-l " + flag.name.substr(2) : flag.name))
+            << shell.name;
       }
     }
   }
