@@ -216,6 +216,50 @@ int GraphBuilder::scale(const std::string& name, int input, int factors) {
   return add_layer(Layer{name, Scale{}, {input, factors}, 0, {}, {}}, channels(input));
 }
 
+namespace {
+
+// Adds a layer like `layer` with other inputs.
+struct LayerCopy {
+  GraphBuilder& net;
+  const Layer& layer;
+  const std::vector<int>& inputs;
+
+  int operator()(const Conv& conv) const { return net.conv(layer.name, inputs[0], conv); }
+  int operator()(const BatchNorm& norm) const {
+    return net.batch_norm(layer.name, inputs[0], norm);
+  }
+  int operator()(const BiLstm& lstm) const { return net.bi_lstm(layer.name, inputs[0], lstm); }
+  int operator()(const Linear& linear) const { return net.linear(layer.name, inputs[0], linear); }
+  int operator()(const Sum&) const { return net.sum(layer.name, inputs); }
+  int operator()(const LayerNorm& norm) const {
+    return net.layer_norm(layer.name, inputs[0], norm);
+  }
+  int operator()(const Attention& attention) const {
+    return net.attention(layer.name, inputs[0], attention);
+  }
+  int operator()(const Activate& activate) const {
+    return net.activate(layer.name, inputs[0], activate.activation);
+  }
+  int operator()(const Concat&) const { return net.concat(layer.name, inputs); }
+  int operator()(const AveragePool& pool) const {
+    return net.average_pool(layer.name, inputs[0], pool);
+  }
+  int operator()(const MaxPool& pool) const { return net.max_pool(layer.name, inputs[0], pool); }
+  int operator()(const Scale&) const { return net.scale(layer.name, inputs[0], inputs[1]); }
+  int operator()(const NormSum& norm) const {
+    return net.norm_sum(layer.name, inputs, norm.channels);
+  }
+  int operator()(const Affine& affine) const {
+    return net.affine(layer.name, inputs[0], affine.activation);
+  }
+};
+
+}  // namespace
+
+int GraphBuilder::add(const Layer& like, const std::vector<int>& inputs) {
+  return std::visit(LayerCopy{*this, like, inputs}, like.operation);
+}
+
 Graph GraphBuilder::finish(int output) {
   graph_.output = output;
   return std::move(graph_);

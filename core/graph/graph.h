@@ -158,6 +158,8 @@ class GraphBuilder {
   int average_pool(const std::string& name, int input, const AveragePool& pool);
   int max_pool(const std::string& name, int input, const MaxPool& pool);
   int scale(const std::string& name, int input, int factors);
+  // A layer of the same name and operation as `like`; the operation must fit the inputs.
+  int add(const Layer& like, const std::vector<int>& inputs);
   Graph finish(int output);
 
  private:

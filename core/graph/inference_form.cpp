@@ -12,42 +12,6 @@ namespace {
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-// Adds a layer like `layer` with other inputs.
-struct LayerCopy {
-  GraphBuilder& net;
-  const Layer& layer;
-  const std::vector<int>& inputs;
-
-  int operator()(const Conv& conv) const { return net.conv(layer.name, inputs[0], conv); }
-  int operator()(const BatchNorm& norm) const {
-    return net.batch_norm(layer.name, inputs[0], norm);
-  }
-  int operator()(const BiLstm& lstm) const { return net.bi_lstm(layer.name, inputs[0], lstm); }
-  int operator()(const Linear& linear) const { return net.linear(layer.name, inputs[0], linear); }
-  int operator()(const Sum&) const { return net.sum(layer.name, inputs); }
-  int operator()(const LayerNorm& norm) const {
-    return net.layer_norm(layer.name, inputs[0], norm);
-  }
-  int operator()(const Attention& attention) const {
-    return net.attention(layer.name, inputs[0], attention);
-  }
-  int operator()(const Activate& activate) const {
-    return net.activate(layer.name, inputs[0], activate.activation);
-  }
-  int operator()(const Concat&) const { return net.concat(layer.name, inputs); }
-  int operator()(const AveragePool& pool) const {
-    return net.average_pool(layer.name, inputs[0], pool);
-  }
-  int operator()(const MaxPool& pool) const { return net.max_pool(layer.name, inputs[0], pool); }
-  int operator()(const Scale&) const { return net.scale(layer.name, inputs[0], inputs[1]); }
-  int operator()(const NormSum& norm) const {
-    return net.norm_sum(layer.name, inputs, norm.channels);
-  }
-  int operator()(const Affine& affine) const {
-    return net.affine(layer.name, inputs[0], affine.activation);
-  }
-};
-
 bool fits_a_conv(Activation activation) { return activation != Activation::hard_sigmoid; }
 
 // What one norm layer becomes.
@@ -217,7 +181,7 @@ class Folder {
   void add_same(const Layer& layer) {
     std::vector<int> inputs;
     for (const int input : layer.inputs) inputs.push_back(value_[at(input)]);
-    value_[at(layer.output)] = std::visit(LayerCopy{net_, layer, inputs}, layer.operation);
+    value_[at(layer.output)] = net_.add(layer, inputs);
     copies_.emplace_back(&layer, layers_++);
   }
 
