@@ -5,7 +5,8 @@ file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/base/*.cpp ${CMAKE_SOURC
 foreach(file
   capacity/day_profile capacity/page_lines core/data/alphabet core/data/image_file core/data/jpeg_codec
   core/data/label_file core/data/lmdb_source core/data/mapped_read core/data/png_codec core/data/sample_source
-  core/graph/checkpoint probes/gpu/gpu_ids probes/host/cgroups probes/host/topology
+  core/graph/checkpoint core/graph/graph core/graph/tensor core/onnx/onnx_arithmetic core/onnx/onnx_file
+  core/onnx/onnx_recognizer core/onnx/onnx_translator probes/gpu/gpu_ids probes/host/cgroups probes/host/topology
   probes/machine/gpu_report probes/machine/machine_json probes/p2p/steps/nccl_log trial/ipc/events
   trial/ipc/frames trial/knobs trial/table_runner trial/trial trial/logs/log_dialects trial/logs/log_reader
   trial/logs/log_text trial/logs/metric_unit trial/logs/rate_dialects trial/logs/regex_dialect

@@ -32,11 +32,13 @@
 #include "core/data/lmdb_source.h"
 #include "core/data/png_codec.h"
 #include "core/graph/checkpoint.h"
+#include "core/onnx/onnx_recognizer.h"
 #include "diagnosis/diagnosis.h"
 #include "diagnosis/log_scan.h"
 #include "probes/host/topology.h"
 #include "probes/machine/machine_json.h"
 #include "probes/p2p/steps/nccl_log.h"
+#include "tests/support/onnx_writer.h"
 #include "trial/ipc/events.h"
 #include "trial/ipc/frames.h"
 #include "trial/logs/log_reader.h"
@@ -292,6 +294,8 @@ const Row kRows[] = {
     {"jpeg", [](std::string_view bytes) { (void)decode_jpeg(bytes); },
      [] { return *encode_jpeg(example_image(), 80); }},
     {"checkpoint", read_weights, example_checkpoint},
+    {"onnx", [](std::string_view bytes) { (void)read_onnx_recognizer(bytes, {}); },
+     [] { return tiny_recognizer_with("0\n1\n2\n3", 5); }},
     {"logs", read_logs},
     {"diagnosis",
      [](std::string_view bytes) { (void)diagnose({scan_text("log", bytes)}, FailureEvidence()); }},
