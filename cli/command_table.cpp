@@ -84,6 +84,11 @@ const std::vector<Command> kTable = {
      declare_rank_exec},
     {"infer", kServe, "Recognise line images on all cores, one process for each group of cores",
      "ocrtune infer lines --checkpoint lines.ckpt --output results.tsv", "", declare_infer},
+    {"import", kServe, "Check an exported ONNX recogniser, and write it with its dictionary for infer and tune",
+     "ocrtune import ch_PP-OCRv4_rec_infer.onnx\n"
+     "ocrtune import rec.onnx --alphabet ppocr_keys_v1.txt --height 48 --output rec.ocrtune.onnx",
+     "Exit code: 0 written, 2 a flag contradicts the model, 3 it cannot be read or translated.",
+     declare_import},
     {"slo", kServe, "Find the highest rate at which a server meets its latency target",
      "ocrtune slo p99=50ms --url http://127.0.0.1:8080/ocr --input wide.png --input short.png\n"
      "ocrtune slo p95=80ms --budget 5m --input a.png -- python3 serve_lines.py",

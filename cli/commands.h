@@ -44,6 +44,7 @@ CommandRun declare_diagnose(Flags& flags);
 CommandRun declare_doctor(Flags& flags);
 CommandRun declare_export(Flags& flags);
 CommandRun declare_help(Flags& flags);
+CommandRun declare_import(Flags& flags);
 CommandRun declare_infer(Flags& flags);
 CommandRun declare_infer_trial(Flags& flags);
 CommandRun declare_infer_worker(Flags& flags);

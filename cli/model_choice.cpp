@@ -4,12 +4,31 @@
 #include "core/data/alphabet.h"
 #include "core/graph/checkpoint.h"
 #include "core/models/model.h"
+#include "core/onnx/onnx_recognizer.h"
 #include "core/train/training_run.h"
 
 namespace ocrtune {
 
+namespace {
+
+Result<ModelChoice> choose_onnx(const std::string& checkpoint, const std::string& path,
+                                const std::string& alphabet, int height) {
+  if (!checkpoint.empty()) {
+    return Error{ErrorKind::usage, "--checkpoint: " + path + " holds its own weights"};
+  }
+  if (!alphabet.empty()) {
+    return Error{ErrorKind::usage,
+                 "--alphabet: the dictionary lies in the model; ocrtune import puts another there"};
+  }
+  const auto model = OCRTUNE_TRY(load_onnx_recognizer(path, {height, ""}));
+  return ModelChoice{path, model.alphabet.text(), model.alphabet.classes(), model.height};
+}
+
+}  // namespace
+
 Result<ModelChoice> choose_model(const std::string& checkpoint, const std::string& model,
-                                 const std::string& alphabet) {
+                                 const std::string& alphabet, int height) {
+  if (names_onnx_file(model)) return choose_onnx(checkpoint, model, alphabet, height);
   ModelChoice choice;
   choice.model = model;
   std::string alphabet_file;

@@ -41,7 +41,7 @@ struct InferFlags {
   InferJob job;
   std::string place, alphabet, output, model, binding = "compact", queue = "shared";
   int nproc = 0;
-  bool json = false, binding_given = false;
+  bool json = false, binding_given = false, height_given = false;
   DeviceRequest device{"cpu", "", "", 60};
 };
 
@@ -280,8 +280,10 @@ Result<int> infer(InferFlags flags) {
   job.policy = flags.queue == "static" ? QueuePolicy::static_shards : QueuePolicy::shared;
   const auto list = OCRTUNE_TRY(read_line_list(flags.place));
   RecognizerOptions& recognizer = job.spec.recognizer;
-  const auto choice = OCRTUNE_TRY(choose_model(recognizer.checkpoint, flags.model, flags.alphabet));
+  const auto choice = OCRTUNE_TRY(choose_model(recognizer.checkpoint, flags.model, flags.alphabet,
+                                               flags.height_given ? recognizer.height : 0));
   recognizer.model = choice.model;
+  if (choice.height != 0) recognizer.height = choice.height;
   job.spec.alphabet = choice.alphabet;
   OCRTUNE_TRY(choose_masks(flags));
   if (job.chunk == 0) {
@@ -292,7 +294,7 @@ Result<int> infer(InferFlags flags) {
   }
   job.paths = list.paths;
   if (job.gpus.empty()) job.program = own_program();
-  if (job.spec.recognizer.checkpoint.empty()) {
+  if (recognizer.checkpoint.empty() && choice.height == 0) {
     std::fprintf(stderr, "no --checkpoint: seeded weights; the speed is true, the text is not\n");
   }
   ResultFile results;
@@ -357,7 +359,8 @@ CommandRun declare_infer(Flags& cli) {
       .default_text("random weights")
       .file();
   declare_alphabet(cli, flags->alphabet, "the checkpoint's");
-  cli.option("--model", flags->model, "MODEL", "Recognise with this model")
+  cli.option("--model", flags->model, "MODEL",
+             "Recognise with this model of the table, or with this ONNX file")
       .default_text("the checkpoint's, else crnn")
       .from_list("models");
   cli.option("--backend", recognizer.backend, "BACKEND", "Compute with onednn or reference")
@@ -376,7 +379,9 @@ CommandRun declare_infer(Flags& cli) {
       .range(1, 1024);
   cli.option("--batch", recognizer.batch, "N", "Read at most N lines in one forward pass")
       .range(1, 4096);
-  cli.option("--height", recognizer.height, "PIXELS", "Scale lines to this height").range(8, 1024);
+  cli.option("--height", recognizer.height, "PIXELS", "Scale lines to this height")
+      .range(8, 1024)
+      .tell(flags->height_given);
   cli.option("--width", recognizer.width, "PIXELS", "Squeeze lines that are wider than this")
       .range(8, 65'536);
   cli.option("--binding", flags->binding, "BINDING", "Bind the processes to CPUs")

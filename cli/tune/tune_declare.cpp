@@ -81,12 +81,14 @@ void declare_amounts(Flags& cli, TuneFlags& flags) {
 void declare_workload(Flags& cli, TuneFlags& flags) {
   RunOptions& options = flags.options;
   const char* const engine = "Built-in OCR engine";
-  cli.option("--model", options.model, "MODEL", "Run this model")
+  cli.option("--model", options.model, "MODEL",
+             "Run this model of the table, or read with this ONNX file")
       .from_list("models")
       .tell(flags.model_given)
       .under(engine);
   cli.option("--height", options.height, "PIXELS", "Scale lines to this height")
       .range(16, 256)
+      .tell(flags.inference.height_given)
       .under(engine);
   cli.option("--width", options.width, "PIXELS", "Squeeze lines that are wider than this")
       .range(32, 4096)

@@ -13,6 +13,8 @@
 #include "cli/tune/value_list.h"
 #include "core/data/loader.h"
 #include "core/data/samples.h"
+#include "core/infer/recognizer.h"
+#include "core/onnx/onnx_recognizer.h"
 #include "core/train/trainer.h"
 #include "probes/placement/partition.h"
 #include "tuner/search/hints.h"
@@ -124,18 +126,36 @@ Status check_names(const RunOptions& options) {
     return Error{ErrorKind::usage,
                  "--heights is for training the built-in core; a command has its own"};
   }
-  TrainerOptions trainer;
-  trainer.model = options.model;
-  trainer.batch = 1;
-  trainer.height = options.height;
-  trainer.width = options.width;
-  OCRTUNE_TRY(Trainer::footprint_bytes(trainer));
+  if (names_onnx_file(options.model) && !options.infers()) {
+    return Error{ErrorKind::usage, "--model " + options.model +
+                                       ": ONNX files are read with --mode infer, not trained"};
+  }
+  const auto check = [&](const std::string& backend) -> Status {
+    if (options.infers()) {
+      RecognizerOptions reader;
+      reader.model = options.model;
+      reader.backend = backend;
+      reader.batch = 1;
+      reader.height = options.height;
+      reader.width = options.width;
+      OCRTUNE_TRY(Recognizer::footprint_bytes(reader, options.classes));
+      return Status();
+    }
+    TrainerOptions trainer;
+    trainer.model = options.model;
+    trainer.backend = backend;
+    trainer.batch = 1;
+    trainer.height = options.height;
+    trainer.width = options.width;
+    OCRTUNE_TRY(Trainer::footprint_bytes(trainer));
+    return Status();
+  };
+  OCRTUNE_TRY(check(TrainerOptions().backend));
   const auto backends = options.axes.find("backend");
   if (options.command.empty() && backends != options.axes.end()) {
     for (const std::string& backend : backends->second) {
       if (backend == "cuda" && backends->second.size() == 1) continue;  // --device gpu
-      trainer.backend = backend;
-      OCRTUNE_TRY(Trainer::footprint_bytes(trainer));
+      OCRTUNE_TRY(check(backend));
     }
   }
   if (find_strategy(options.strategy) != nullptr) return Status();
@@ -213,6 +233,7 @@ void make_paths_absolute(RunOptions& options) {
   std::vector<std::string*> paths = {&options.label_file, &options.place, &options.checkpoint,
                                      &options.trace};
   for (std::string& input : options.inputs) paths.push_back(&input);
+  if (names_onnx_file(options.model)) paths.push_back(&options.model);
   const std::string here = real_path(".").value_or("");
   for (std::string* path : paths) {
     if (!path->empty() && path->front() != '/') *path = join_path(here, *path);

@@ -94,9 +94,10 @@ Status read_inference(RunOptions& options, const InferenceFlags& flags, const st
   if (options.url.find('{') == std::string::npos) {
     OCRTUNE_TRY(check_address_is_free(options.command, options.url));
   }
-  const auto choice =
-      choose_model(options.checkpoint, model_given ? options.model : "", flags.alphabet);
+  const auto choice = choose_model(options.checkpoint, model_given ? options.model : "",
+                                   flags.alphabet, flags.height_given ? options.height : 0);
   if (!choice) return choice.error();
+  if (choice->height != 0) options.height = choice->height;
   options.model = choice->model;
   options.alphabet = choice->alphabet;
   options.classes = choice->classes;

@@ -11,6 +11,7 @@ namespace ocrtune {
 
 struct InferenceFlags {
   std::string alphabet;  // as typed
+  bool height_given = false;
 };
 
 void declare_inference_flags(Flags& cli, RunOptions& options, InferenceFlags& flags);

@@ -79,9 +79,9 @@ Result<std::uint64_t> device_training_bytes(const TrainerOptions& options) {
 }
 
 Result<std::uint64_t> device_reading_bytes(const RecognizerOptions& options, int classes) {
-  const ModelRow* model = find_model(options.model);
-  if (model == nullptr) return Error{ErrorKind::usage, "there is no model " + options.model};
-  const Graph graph = make_inference_form(model->build(classes)).graph;
+  const Graph graph =
+      make_inference_form(OCRTUNE_TRY(recognition_graph(options.model, options.height, classes)))
+          .graph;
   return bytes_of(graph, {options.batch, 3, options.height, options.width}, options.precision,
                   {1, false});
 }

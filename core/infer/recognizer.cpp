@@ -17,6 +17,7 @@
 #include "core/graph/tensor.h"
 #include "core/infer/decode.h"
 #include "core/models/model.h"
+#include "core/onnx/onnx_recognizer.h"
 
 namespace ocrtune {
 namespace {
@@ -49,11 +50,11 @@ class BackendLogits final : public LogitMaker {
 
 class NetworkRecognizer final : public Recognizer {
  public:
-  NetworkRecognizer(const RecognizerOptions& options, const Alphabet& alphabet,
-                    const ModelRow& model, std::unique_ptr<LogitMaker> own, LogitMaker& maker)
+  NetworkRecognizer(const RecognizerOptions& options, const Alphabet& alphabet, Graph trained,
+                    std::unique_ptr<LogitMaker> own, LogitMaker& maker)
       : options_(options),
         alphabet_(alphabet),
-        trained_(model.build(alphabet.classes())),
+        trained_(std::move(trained)),
         form_(make_inference_form(trained_)),
         own_(std::move(own)),
         maker_(maker) {}
@@ -84,6 +85,15 @@ Result<Memory> NetworkRecognizer::trained_weights() const {
   auto weights = OCRTUNE_TRY(Memory::allocate((3 * floats + moved) * sizeof(float)));
   const std::span<float> all{weights.floats(), 3 * floats + moved};
   const auto parameters = all.first(floats), statistics = all.subspan(floats, moved);
+  if (names_onnx_file(options_.model)) {
+    const auto file = OCRTUNE_TRY(load_onnx_recognizer(options_.model, {options_.height, ""}));
+    if (graph_hash(file.graph) != graph_hash(trained_)) {
+      return Error{ErrorKind::invalid, options_.model + " has changed while it was read"};
+    }
+    std::copy(file.parameters.begin(), file.parameters.end(), parameters.begin());
+    std::copy(file.statistics.begin(), file.statistics.end(), statistics.begin());
+    return weights;
+  }
   fill_initial_parameters(trained_, options_.seed, parameters.data());
   fill_initial_statistics(trained_, statistics.data());
   if (options_.checkpoint.empty()) return weights;
@@ -182,9 +192,6 @@ Result<double> NetworkRecognizer::check_against_reference() {
 }
 
 Status check_options(const RecognizerOptions& options) {
-  if (find_model(options.model) == nullptr) {
-    return Error{ErrorKind::usage, "no model " + options.model + " (see ocrtune list models)"};
-  }
   if (options.threads < 1 || options.batch < 1 || options.height < 1 || options.width < 1) {
     return Error{ErrorKind::usage, "threads, batch, height and width are at least 1"};
   }
@@ -192,6 +199,15 @@ Status check_options(const RecognizerOptions& options) {
 }
 
 }  // namespace
+
+Result<Graph> recognition_graph(const std::string& model, int height, int classes) {
+  if (names_onnx_file(model)) {
+    return std::move(OCRTUNE_TRY(load_onnx_recognizer(model, {height, ""})).graph);
+  }
+  const ModelRow* row = find_model(model);
+  if (row != nullptr) return row->build(classes);
+  return Error{ErrorKind::usage, "no model " + model + " (see ocrtune list models)"};
+}
 
 int width_bucket(const Image& image, int height, int max_width) {
   const int width = scaled_width(image, height, max_width);
@@ -202,10 +218,11 @@ int width_bucket(const Image& image, int height, int max_width) {
 Result<std::uint64_t> Recognizer::footprint_bytes(const RecognizerOptions& options, int classes) {
   OCRTUNE_TRY(check_options(options));
   const auto backend = OCRTUNE_TRY(make_backend({options.backend, options.precision}));
+  const Graph graph =
+      make_inference_form(OCRTUNE_TRY(recognition_graph(options.model, options.height, classes)))
+          .graph;
   const int team = omp_get_max_threads();
   omp_set_num_threads(options.threads);  // plans may depend on it
-  const Graph trained = find_model(options.model)->build(classes);
-  const Graph graph = make_inference_form(trained).graph;
   const Shape largest{options.batch, 3, options.height, options.width};
   const auto arena = network_arena_bytes(graph, *backend, largest, false);
   omp_set_num_threads(team);
@@ -220,13 +237,13 @@ Result<std::uint64_t> Recognizer::footprint_bytes(const RecognizerOptions& optio
 Result<std::unique_ptr<Recognizer>> Recognizer::create(const RecognizerOptions& options,
                                                        const Alphabet& alphabet) {
   OCRTUNE_TRY(check_options(options));
-  const ModelRow* model = find_model(options.model);
+  auto trained = OCRTUNE_TRY(recognition_graph(options.model, options.height, alphabet.classes()));
   auto backend = OCRTUNE_TRY(make_backend({options.backend, options.precision}));
   auto own = std::make_unique<BackendLogits>(
       std::move(backend), Shape{options.batch, 3, options.height, options.width});
   LogitMaker& maker = *own;
-  auto recognizer =
-      std::make_unique<NetworkRecognizer>(options, alphabet, *model, std::move(own), maker);
+  auto recognizer = std::make_unique<NetworkRecognizer>(options, alphabet, std::move(trained),
+                                                        std::move(own), maker);
   OCRTUNE_TRY(recognizer->prepare());
   return std::unique_ptr<Recognizer>(std::move(recognizer));
 }
@@ -235,8 +252,9 @@ Result<std::unique_ptr<Recognizer>> Recognizer::create_on(const RecognizerOption
                                                           const Alphabet& alphabet,
                                                           LogitMaker& maker) {
   OCRTUNE_TRY(check_options(options));
-  auto recognizer = std::make_unique<NetworkRecognizer>(options, alphabet,
-                                                        *find_model(options.model), nullptr, maker);
+  auto trained = OCRTUNE_TRY(recognition_graph(options.model, options.height, alphabet.classes()));
+  auto recognizer =
+      std::make_unique<NetworkRecognizer>(options, alphabet, std::move(trained), nullptr, maker);
   OCRTUNE_TRY(recognizer->prepare());
   return std::unique_ptr<Recognizer>(std::move(recognizer));
 }

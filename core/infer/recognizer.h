@@ -18,7 +18,7 @@
 namespace ocrtune {
 
 struct RecognizerOptions {
-  std::string model = "crnn";
+  std::string model = "crnn";  // of the table, or an ONNX file (core/onnx), which has its weights
   std::string backend = "onednn";
   std::string precision = "fp32";
   int threads = 1;  // OpenMP team
@@ -43,7 +43,8 @@ class Recognizer {
  public:
   virtual ~Recognizer() = default;
 
-  // usage: unknown model; missing, invalid: the checkpoint; exhausted: no memory.
+  // usage: unknown model; missing, invalid: the checkpoint or the ONNX file; unsupported: an ONNX
+  // file that is no recogniser; exhausted: no memory.
   static Result<std::unique_ptr<Recognizer>> create(const RecognizerOptions& options,
                                                     const Alphabet& alphabet);
   // The same with logits from elsewhere; options.backend is not looked at. `maker` must outlive it.
@@ -59,5 +60,8 @@ class Recognizer {
   // Bytes of one process by plan: weights, activations of the largest batch, scratch.
   static Result<std::uint64_t> footprint_bytes(const RecognizerOptions& options, int classes);
 };
+
+// The graph of a model as it was trained; of an ONNX file `classes` are its own.
+Result<Graph> recognition_graph(const std::string& model, int height, int classes);
 
 }  // namespace ocrtune

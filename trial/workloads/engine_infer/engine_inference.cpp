@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/infer/recognizer.h"
+#include "core/onnx/onnx_recognizer.h"
 #include "probes/placement/partition.h"
 #include "trial/workloads/engine_infer/reading_memory.h"
 #include "trial/workloads/planned_bytes.h"
@@ -43,7 +44,9 @@ class EngineInference : public Workload {
 
   Result<std::unique_ptr<Runner>> runner(const Machine& machine,
                                          double prove_per_second) const override {
-    OCRTUNE_TRY(check_measured_files({inference_.place, inference_.checkpoint, inference_.trace}));
+    const std::string& model = inference_.model;
+    OCRTUNE_TRY(check_measured_files({inference_.place, inference_.checkpoint, inference_.trace,
+                                      names_onnx_file(model) ? model : std::string()}));
     InferenceWorkload inference = inference_;
     inference.prove_per_second = prove_per_second;
     return make_infer_runner(inference, machine);

@@ -1,0 +1,182 @@
+// ocrtune import: checks an exported ONNX recogniser and writes it with its dictionary.
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "core/infer/decode.h"
+#include "core/infer/recognizer.h"
+#include "core/onnx/onnx_file.h"
+#include "core/onnx/onnx_recognizer.h"
+#include "core/synth/fonts.h"
+#include "core/synth/line_images.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kMaxDifference = 2e-3;  // as workers of infer have it
+constexpr int kDrawnLines = 20;
+constexpr int kDrawnWidth = 640;
+
+struct ImportFlags {
+  std::string model, output;
+  OnnxFacts facts;
+  std::string dictionary;  // file
+};
+
+struct SelfTest {
+  double difference = 0;  // relative, from the reference backend
+  int drawn = 0, exact = 0;
+  std::string no_lines;  // why none were drawn
+};
+
+std::string default_output(const std::string& model) {
+  const std::string name = model.substr(model.rfind('/') + 1);
+  return name.substr(0, name.size() - std::string(".onnx").size()) + ".ocrtune.onnx";
+}
+
+// Letters and digits that the model can spell, drawn and read.
+Status read_drawn_lines(const OnnxRecognizer& model, Recognizer& recognizer, SelfTest& test) {
+  const auto plain = OCRTUNE_TRY(Alphabet::from_name("alnum"));
+  std::string known;
+  for (const std::string& character : plain.characters()) {
+    if (model.alphabet.encode(character)) known += character;
+  }
+  const auto fonts = find_fonts(font_folders());
+  if (known.empty() || !fonts || fonts->empty()) {
+    test.no_lines = known.empty() ? "the dictionary has neither Latin letters nor digits"
+                                  : "no font is installed";
+    return Status();
+  }
+  DrawOptions draw;
+  draw.fonts = *fonts;
+  draw.height = model.height;
+  draw.min_length = 4;
+  auto painter = LinePainter::create(OCRTUNE_TRY(Alphabet::from_text(known)), draw);
+  if (!painter) {
+    test.no_lines = painter.error().what;
+    return Status();
+  }
+  for (; test.drawn < kDrawnLines; ++test.drawn) {
+    const DrawnLine line = OCRTUNE_TRY(painter->draw(test.drawn));
+    const auto read = OCRTUNE_TRY(recognizer.read(std::vector<Image>{line.image}));
+    test.exact += read[0].text == line.text ? 1 : 0;
+  }
+  return Status();
+}
+
+Result<SelfTest> test_model(const OnnxRecognizer& model, const std::string& path) {
+  RecognizerOptions options;
+  options.model = path;
+  options.height = model.height;
+  options.width = kDrawnWidth;
+  options.batch = 2;
+  options.threads = 1;  // two seeded lines and twenty drawn ones: a team would only wait
+  const auto recognizer = OCRTUNE_TRY(Recognizer::create(options, model.alphabet));
+  SelfTest test;
+  test.difference = OCRTUNE_TRY(recognizer->check_against_reference());
+  if (!(test.difference <= kMaxDifference)) {
+    return Error{
+        ErrorKind::failed,
+        fmt::format("the onednn backend differs from the reference by {:.2g} (limit {:.2g})",
+                    test.difference, kMaxDifference)};
+  }
+  OCRTUNE_TRY(read_drawn_lines(model, *recognizer, test));
+  return test;
+}
+
+// On a copy in a temporary folder, so that a model that fails leaves nothing behind.
+Result<SelfTest> test_copy(const OnnxRecognizer& model, const std::string& bytes) {
+  const auto folder = OCRTUNE_TRY(make_temporary_directory("import"));
+  const std::string copy = join_path(folder, "model.onnx");
+  const Status written = write_file(copy, bytes);
+  auto test = written ? test_model(model, copy) : Result<SelfTest>(written.error());
+  (void)remove_tree(folder);
+  return test;
+}
+
+void print_report(const OnnxRecognizer& model, const SelfTest& test) {
+  int nodes = 0;
+  for (const auto& [name, count] : model.operators) nodes += count;
+  std::printf("graph       opset %d, %d nodes of %zu operators: %zu layers of the engine\n",
+              model.opset, nodes, model.operators.size(), model.graph.layers.size());
+  std::printf("parameters  %zu\n", model.graph.parameter_count());
+  const bool assumed = model.height_from == OnnxRecognizer::HeightFrom::usual;
+  std::printf("lines       %d pixels high%s, any width, three channels from -1 to 1\n",
+              model.height, assumed ? " (the model leaves it open; --height says otherwise)" : "");
+  const std::size_t characters = model.alphabet.characters().size() - (model.space_added ? 1 : 0);
+  std::printf("dictionary  %zu characters%s and the blank: %d classes, as the output has\n",
+              characters, model.space_added ? ", the space" : "", model.alphabet.classes());
+  std::printf("reference   logits differ from the plain loops' by %.1e (limit %.0e)\n",
+              test.difference, kMaxDifference);
+  if (test.no_lines.empty()) {
+    std::printf("reading     %d of %d drawn lines without an error\n", test.exact, test.drawn);
+  } else {
+    std::printf("reading     not tried: %s\n", test.no_lines.c_str());
+  }
+}
+
+Result<int> import_model(ImportFlags flags) {
+  if (!names_onnx_file(flags.model)) {
+    return Error{ErrorKind::usage, flags.model + ": name a file that ends in .onnx"};
+  }
+  if (flags.output.empty()) flags.output = default_output(flags.model);
+  if (!names_onnx_file(flags.output)) {
+    return Error{ErrorKind::usage, "--output " + flags.output + ": let it end in .onnx"};
+  }
+  std::string bytes = OCRTUNE_TRY(read_file(flags.model, std::uint64_t{2} << 30));
+  if (!flags.dictionary.empty()) {
+    flags.facts.dictionary = OCRTUNE_TRY(read_file(flags.dictionary, 16 << 20));
+    if (flags.facts.dictionary.empty()) {
+      return Error{ErrorKind::invalid, "--alphabet " + flags.dictionary + ": no characters"};
+    }
+  }
+  const auto model = read_onnx_recognizer(bytes, flags.facts);
+  if (!model) return Error{model.error().kind, flags.model + ": " + valid_utf8(model.error().what)};
+  if (!flags.dictionary.empty())
+    bytes += onnx_metadata_bytes(kDictionaryKey, flags.facts.dictionary);
+  if (model->height_from == OnnxRecognizer::HeightFrom::caller) {
+    bytes += onnx_metadata_bytes(kHeightKey, std::to_string(model->height));
+  }
+  const auto test = OCRTUNE_TRY(test_copy(*model, bytes));
+  OCRTUNE_TRY(write_file(flags.output, bytes));
+  print_report(*model, test);
+  std::printf("written     %s, %s\n\n", flags.output.c_str(), format_bytes(bytes.size()).c_str());
+  std::printf("ocrtune infer LINES --model %s\n", shell_quote(flags.output).c_str());
+  std::printf("ocrtune tune --mode infer --data LINES --model %s\n",
+              shell_quote(flags.output).c_str());
+  if (test.drawn > 0 && test.exact == 0) {
+    std::fprintf(
+        stderr,
+        "ocrtune import: no drawn line was read: is the dictionary the model's own, in its "
+        "order?\n");
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+CommandRun declare_import(Flags& cli) {
+  auto flags = std::make_shared<ImportFlags>();
+  cli.argument("model", flags->model, "Recogniser that was exported to ONNX, with CTC classes")
+      .require("name an ONNX file, for example: ocrtune import ch_PP-OCRv4_rec_infer.onnx")
+      .file();
+  cli.option("--alphabet", flags->dictionary, "FILE",
+             "Put this dictionary into the model, one character a line")
+      .default_text("the model's own")
+      .file();
+  cli.option("--height", flags->facts.height, "PIXELS", "Scale lines to this height")
+      .default_text("the model's, else 48")
+      .range(8, 1024);
+  cli.option("--output", flags->output, "FILE", "Write the model to this file")
+      .default_text("NAME.ocrtune.onnx in this folder")
+      .file();
+  return [flags] { return import_model(*flags); };
+}
+
+}  // namespace ocrtune
