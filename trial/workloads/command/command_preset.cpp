@@ -22,8 +22,8 @@ const std::vector<BuiltIn>& built_in_table() {
       {"paddleocr", "PaddleOCR's tools/train.py: sets the -o keys that a short trial needs",
        "paddlepaddle 3.2.2 (2026-11-22)", apply_paddleocr_preset},
       {"paddleocr-infer",
-       "PaddleOCR's tools/infer/predict_system.py: one process for each GPU, or use_mp on CPUs", "",
-       apply_paddleocr_infer_preset},
+       "PaddleOCR's tools/infer/predict_system.py: one process for each GPU, or use_mp on CPUs",
+       "paddlepaddle 3.2.2 (2026-11-22)", apply_paddleocr_infer_preset},
   };
   return kTable;
 }
@@ -31,7 +31,7 @@ const std::vector<BuiltIn>& built_in_table() {
 std::string tried_text(const PresetFile& preset) {
   std::vector<std::string> texts;
   for (const auto& [version, date] : preset.tried) texts.push_back(version + " (" + date + ")");
-  return join(texts, ", ");
+  return texts.empty() ? "not tried" : join(texts, ", ");
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "trial/workloads/command/flag_words.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace ocrtune {
@@ -13,8 +15,8 @@ std::optional<std::string> flag_value(const std::vector<std::string>& command,
   return std::nullopt;
 }
 
-void set_flag(std::vector<std::string>& command, const std::string& flag,
-              const std::string& value) {
+void set_flag(std::vector<std::string>& command, const std::string& flag, const std::string& value,
+              const std::vector<std::string>& behind) {
   for (std::size_t i = 0; i < command.size(); ++i) {
     if (command[i] == flag && i + 1 < command.size()) {
       command[i + 1] = value;
@@ -25,10 +27,15 @@ void set_flag(std::vector<std::string>& command, const std::string& flag,
       return;
     }
   }
+  auto at = std::find_if(command.begin(), command.end(), [&](const std::string& word) {
+    const std::string name = word.substr(word.rfind('/') + 1);
+    return std::find(behind.begin(), behind.end(), name) != behind.end();
+  });
+  if (at != command.end()) ++at;
   if (starts_with(flag, "--")) {
-    command.push_back(flag + "=" + value);
+    command.insert(at, flag + "=" + value);
   } else {
-    command.insert(command.end(), {flag, value});
+    command.insert(at, {flag, value});
   }
 }
 

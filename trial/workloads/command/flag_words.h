@@ -10,7 +10,9 @@ namespace ocrtune {
 std::optional<std::string> flag_value(const std::vector<std::string>& command,
                                       const std::string& flag);
 
-// Gives the flag this value, in the form that the command has; appended where it is absent.
-void set_flag(std::vector<std::string>& command, const std::string& flag, const std::string& value);
+// Gives the flag this value, in the form that the command has. Where it is absent it is put behind
+// the first word (or path to it) of `behind` that the command has, else at its end.
+void set_flag(std::vector<std::string>& command, const std::string& flag, const std::string& value,
+              const std::vector<std::string>& behind = {});
 
 }  // namespace ocrtune

@@ -94,11 +94,13 @@ Status apply_preset_file(PreparedCommand& command, const PresetFile& preset) {
   for (const auto& [name, knob] : preset.knobs) {
     if (find_knob(name) != nullptr) command.turnable.push_back(name);
     if (!turns(workload, name)) continue;
-    for (const auto& [flag, value] : knob.flags) set_flag(workload.command, flag, value);
+    for (const auto& [flag, value] : knob.flags)
+      set_flag(workload.command, flag, value, preset.behind);
   }
   add_variables(workload, preset);
   command.launch = workload.command;
-  for (const auto& [flag, value] : preset.trial_flags) set_flag(workload.command, flag, value);
+  for (const auto& [flag, value] : preset.trial_flags)
+    set_flag(workload.command, flag, value, preset.behind);
   if (workload.log_reader.empty() && workload.metric.empty()) {
     workload.log_reader = preset.log_reader;
     workload.metric = preset.metric;

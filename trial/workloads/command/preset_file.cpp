@@ -10,86 +10,12 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "trial/workloads/command/command_template.h"
-#include "trial/workloads/command/toml_text.h"
+#include "trial/workloads/command/toml_reader.h"
 
 namespace ocrtune {
 namespace {
 
-// Walks one file; the first thing that is wrong stays.
-class Reader {
- public:
-  explicit Reader(std::string path) : path_(std::move(path)) {}
-
-  const Status& status() const { return status_; }
-
-  void wrong(const toml::node& at, const std::string& key, const std::string& what) {
-    if (!status_) return;
-    status_ = Error{ErrorKind::invalid,
-                    fmt::format("{}:{}: {}: {}", path_, at.source().begin.line, key, what)};
-  }
-
-  void allow(const toml::table& table, const std::string& prefix,
-             const std::vector<std::string>& keys) {
-    for (const auto& [key, node] : table) {
-      const std::string name(key.str());
-      if (std::find(keys.begin(), keys.end(), name) != keys.end()) continue;
-      const std::string near = nearest_name(name, keys);
-      wrong(node, prefix + name,
-            near.empty() ? "no such key; there are " + join(keys, ", ")
-                         : "no such key; did you mean " + near + "?");
-    }
-  }
-
-  void text(const toml::table& table, const std::string& prefix, const char* key,
-            std::string& into) {
-    const toml::node* node = table.get(key);
-    if (node == nullptr) return;
-    const auto value = node->value_exact<std::string>();
-    if (!value) return wrong(*node, prefix + key, "needs a text in quotes");
-    into = *value;
-  }
-
-  void texts(const toml::table& table, const char* key, std::vector<std::string>& into) {
-    const toml::node* node = table.get(key);
-    if (node == nullptr) return;
-    const toml::array* list = node->as_array();
-    if (list == nullptr) return wrong(*node, key, "needs a list, such as [\"--image_dir\"]");
-    for (const toml::node& one : *list) {
-      const auto value = one.value_exact<std::string>();
-      if (!value) return wrong(one, key, "needs texts in quotes");
-      into.push_back(*value);
-    }
-  }
-
-  void pairs(const toml::table& table, const std::string& prefix, const char* key,
-             NameValues& into) {
-    const toml::node* node = table.get(key);
-    if (node == nullptr) return;
-    const toml::table* values = node->as_table();
-    if (values == nullptr) {
-      return wrong(*node, prefix + key, "needs a table, such as { \"--jobs\" = \"{nproc}\" }");
-    }
-    for (const auto& [name, value] : *values) {
-      const std::string full = prefix + key + "." + std::string(name.str());
-      const auto said = value.value_exact<std::string>();
-      if (!said) return wrong(value, full, "needs a text in quotes, such as \"{threads}\"");
-      into.emplace_back(std::string(name.str()), *said);
-    }
-  }
-
-  const toml::table* section(const toml::table& table, const char* key) {
-    const toml::node* node = table.get(key);
-    if (node == nullptr) return nullptr;
-    if (!node->is_table()) wrong(*node, key, fmt::format("needs a section, [{}]", key));
-    return node->as_table();
-  }
-
- private:
-  std::string path_;
-  Status status_;
-};
-
-void read_knob(Reader& reader, const toml::table& table, const std::string& name,
+void read_knob(TomlReader& reader, const toml::table& table, const std::string& name,
                PresetFile& preset) {
   const std::string prefix = "knobs." + name + ".";
   PresetKnob& knob = preset.knobs[name];
@@ -116,7 +42,7 @@ void read_knob(Reader& reader, const toml::table& table, const std::string& name
                            name, name, name));
 }
 
-void read_knobs(Reader& reader, const toml::table& document, PresetFile& preset) {
+void read_knobs(TomlReader& reader, const toml::table& document, PresetFile& preset) {
   const toml::table* knobs = reader.section(document, "knobs");
   if (knobs == nullptr) return;
   for (const auto& [key, node] : *knobs) {
@@ -129,7 +55,7 @@ void read_knobs(Reader& reader, const toml::table& document, PresetFile& preset)
   }
 }
 
-void read_tried(Reader& reader, const toml::table& document, PresetFile& preset) {
+void read_tried(TomlReader& reader, const toml::table& document, PresetFile& preset) {
   const toml::node* node = document.get("tried");
   if (node == nullptr) return;
   const toml::array* list = node->as_array();
@@ -168,17 +94,18 @@ std::vector<std::string> preset_folders() {
 
 Result<PresetFile> parse_preset(const std::string& text, const std::string& path) {
   const auto document = OCRTUNE_TRY(parse_toml(text, path));
-  Reader reader(path);
+  TomlReader reader(path);
   PresetFile preset;
   preset.path = path;
   preset.name = path.substr(path.rfind('/') + 1);
   preset.name = preset.name.substr(0, preset.name.rfind(".toml"));
   reader.allow(document, "",
-               {"help", "words", "notes", "files", "tried", "read", "knobs", "trial"});
+               {"help", "words", "notes", "files", "behind", "tried", "read", "knobs", "trial"});
   reader.text(document, "", "help", preset.help);
   reader.texts(document, "words", preset.words);
   reader.texts(document, "notes", preset.notes);
   reader.texts(document, "files", preset.files);
+  reader.texts(document, "behind", preset.behind);
   read_tried(reader, document, preset);
   if (const toml::table* read = reader.section(document, "read")) {
     reader.allow(*read, "read.", {"log_reader", "metric", "metric_of", "log_file"});

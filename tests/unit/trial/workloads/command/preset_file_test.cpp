@@ -76,6 +76,7 @@ TEST(PresetFile, AWrongOneGetsFileLineKeyAndTheWayOut) {
       {"help = \"x\"\nknobs = 3\n", "p.toml:2: knobs: needs a section, [knobs]"},
       {"help = \"x\"\n[knobs.batch]\nusual = 0\nflags = { \"-b\" = \"{batch}\" }\n",
        "p.toml:3: knobs.batch.usual: needs a whole number from 1"},
+      {"help = \"x\"\nbehind = 3\n", "p.toml:2: behind: needs a list"},
       {"help = \"x\"\n[read]\nmetric_of = \"all\"\n", "read.metric_of: needs \"rank\" or \"job\""},
   };
   for (const Wrong& one : wrong) {
@@ -176,6 +177,26 @@ TEST(FlagWords, KeepTheFormThatTheCommandHas) {
   set_flag(command, "--d", "4");
   set_flag(command, "-e", "5");
   EXPECT_THAT(command, ElementsAre("ocr", "--a", "x", "--b=y", "-c", "z", "--d=4", "-e", "5"));
+}
+
+TEST(PresetFile, ALaunchersFlagStandsBehindTheLauncher) {
+  const PresetFile preset = parse_preset(R"(help = "x"
+behind = ["torchrun", "torch.distributed.run"]
+[knobs.nproc]
+flags = { "--nproc_per_node" = "{nproc}" }
+)",
+                                         "p.toml")
+                                .value();
+  PreparedCommand command;
+  command.workload.knobs = {"nproc"};
+  command.workload.command = {"/usr/bin/torchrun", "train.py", "--lr=1"};
+  ASSERT_TRUE(apply_preset_file(command, preset).ok());
+  EXPECT_THAT(command.launch,
+              ElementsAre("/usr/bin/torchrun", "--nproc_per_node={nproc}", "train.py", "--lr=1"));
+  command.workload.command = {"python3", "-m", "torch.distributed.run", "train.py"};
+  ASSERT_TRUE(apply_preset_file(command, preset).ok());
+  EXPECT_THAT(command.launch, ElementsAre("python3", "-m", "torch.distributed.run",
+                                          "--nproc_per_node={nproc}", "train.py"));
 }
 
 }  // namespace
