@@ -76,8 +76,10 @@ CommandRun declare_slo(Flags& cli) {
           "http://127.0.0.1:8080/");
   cli.argument("command", flags->command, "Command that serves, unless --url is given").file();
   cli.option("--url", flags->url, "URL", "Send requests to this HTTP endpoint");
-  cli.option("--input", flags->inputs, "FILE",
-             "Send this file; several are sent equally often, take the widest one too")
+  cli.option(
+         "--input", flags->inputs, "FILE",
+         "Send this file, or what a .request.toml makes of one; several are sent equally often, "
+         "take the widest one too")
       .file();
   cli.option("--budget", flags->budget, "DURATION", "Search for so long");
   cli.option("--trace", flags->trace, "FILE",

@@ -64,7 +64,8 @@ void declare_inference_flags(Flags& cli, RunOptions& options, InferenceFlags& fl
   cli.option("--url", options.url, "URL",
              "Address of your server, which the command after -- starts or which runs already")
       .under(title);
-  cli.option("--input", options.inputs, "FILE", "Send this file; take the widest one too")
+  cli.option("--input", options.inputs, "FILE",
+             "Send this file, or what a .request.toml makes of one; take the widest one too")
       .file()
       .under(title);
 }
@@ -81,13 +82,15 @@ Status read_inference(RunOptions& options, const InferenceFlags& flags, const st
     OCRTUNE_TRY(read_trace(options.trace));
   }
   for (const std::string& input : options.inputs) {
-    OCRTUNE_TRY(read_file(input));
+    OCRTUNE_TRY(read_request(input));
   }
   if (!options.url.empty() && options.command.empty()) {
     HttpTargetOptions http;
     http.url = options.url;
     http.timeout_seconds = 10;
-    for (const std::string& input : options.inputs) http.bodies.push_back({"", *read_file(input)});
+    for (const std::string& input : options.inputs) {
+      http.bodies.push_back(OCRTUNE_TRY(read_request(input)));
+    }
     const auto answers = make_http_target(http);  // now, not after the probing
     if (!answers) return answers.error();
   }

@@ -84,5 +84,23 @@ TEST(HttpTarget, RefusesOtherAddresses) {
   }
 }
 
+TEST(HttpTarget, AnErrorWithinAGoodStatusIsAFailure) {
+  SKIP_WITHOUT_CLIENT();
+  LoopbackServer server(
+      "HTTP/1.1 200 OK\r\nContent-Length: 39\r\n\r\n{\"errorCode\":500,\"errorMsg\":\"no model\"}");
+  HttpTargetOptions options{server.url(), {{"image/png", "PNG", {"errorCode=0"}}}, 10, 4};
+  const auto refused = make_http_target(options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().what, HasSubstr("lacks errorCode=0: {\"errorCode\":500"));
+  options.bodies[0].answer = {"errorCode=500", "errorMsg"};
+  auto target = make_http_target(options);
+  ASSERT_TRUE(target.ok()) << target.error().what;
+  LoadPlan plan;
+  plan.max_requests = 50;
+  const LoadResult result = run_load(**target, steady_clock(), Arrivals::poisson(2000, 1), plan);
+  EXPECT_EQ(result.completed, 50);
+  EXPECT_EQ(result.failed, 0) << (*target)->failure();
+}
+
 }  // namespace
 }  // namespace ocrtune

@@ -76,7 +76,16 @@ void start_curl() {
   std::call_once(g_started, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
 }
 
+constexpr std::size_t kMaxAnswerBytes = 64 << 20;
+
 std::size_t drop(char*, std::size_t size, std::size_t count, void*) { return size * count; }
+
+std::size_t keep(char* bytes, std::size_t size, std::size_t count, void* answer) {
+  auto* text = static_cast<std::string*>(answer);
+  if (text->size() + size * count > kMaxAnswerBytes) return 0;  // ends the transfer as an error
+  text->append(bytes, size * count);
+  return size * count;
+}
 
 std::string plain_words(CURLcode code) {
   switch (code) {
@@ -131,6 +140,7 @@ class HttpTarget final : public LoadTarget {
 
   void start(std::uint64_t request, int kind) override {
     CURL* easy = take_handle();
+    const std::vector<std::string>* wanted = nullptr;
     if (!options_.bodies.empty()) {
       const auto at =
           std::min(static_cast<std::size_t>(std::max(kind, 0)), options_.bodies.size() - 1);
@@ -139,8 +149,13 @@ class HttpTarget final : public LoadTarget {
       curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
                        static_cast<curl_off_t>(body.bytes.size()));
       curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers_[at]);
+      if (!body.answer.empty()) wanted = &body.answer;
     }
-    running_[easy] = request;
+    Request& running = running_[easy];
+    running.id = request;
+    running.wanted = wanted;
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, wanted == nullptr ? drop : keep);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, &running.answer);
     curl_multi_add_handle(multi_, easy);
   }
 
@@ -185,13 +200,19 @@ class HttpTarget final : public LoadTarget {
       const CURLcode code = message->data.result;
       long status = 0;
       curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
-      const bool ok = code == CURLE_OK && status >= 200 && status < 300;
-      if (!ok) {
+      const double now = steady_clock().now_seconds();
+      const bool taken = code == CURLE_OK && status >= 200 && status < 300;
+      const auto found = running_.find(easy);
+      const Request& asked = found->second;
+      const std::string fault =
+          taken && asked.wanted != nullptr ? answer_fault(*asked.wanted, asked.answer) : "";
+      if (!taken) {
         failure_ = code == CURLE_OK ? fmt::format("{} answers HTTP {}", options_.url, status)
                                     : fmt::format("{}: {}", options_.url, plain_words(code));
+      } else if (!fault.empty()) {
+        failure_ = fmt::format("the answer of {} {}", options_.url, fault);
       }
-      const auto found = running_.find(easy);
-      finished.push_back({found->second, steady_clock().now_seconds(), ok});
+      finished.push_back({asked.id, now, taken && fault.empty()});
       running_.erase(found);
       curl_multi_remove_handle(multi_, easy);
       idle_.push_back(easy);
@@ -215,7 +236,12 @@ class HttpTarget final : public LoadTarget {
   CURLM* multi_;
   int timer_;
   std::vector<curl_slist*> headers_;  // by kind
-  std::unordered_map<CURL*, std::uint64_t> running_;
+  struct Request {
+    std::uint64_t id = 0;
+    const std::vector<std::string>* wanted = nullptr;  // of the answer; null: nothing
+    std::string answer;
+  };
+  std::unordered_map<CURL*, Request> running_;
   std::vector<CURL*> idle_;
   std::string failure_;
 };

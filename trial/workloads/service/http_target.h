@@ -1,7 +1,8 @@
 // A load target behind an HTTP address: a GET, or a POST of one body for each kind, by libcurl.
 //
-// An answer of 200 to 299 is a kept request; any other, a refused or a reset connection is a failed
-// one. Connections are kept and used again; the answer's body is read and dropped.
+// An answer of 200 to 299 that holds what is wanted is a kept request; any other, a refused or a
+// reset connection is a failed one. Connections are kept and used again; the answer's body is
+// dropped, unless something is wanted of it.
 #pragma once
 
 #include <memory>
@@ -11,13 +12,9 @@
 
 #include "base/result.h"
 #include "trial/workloads/service/load_target.h"
+#include "trial/workloads/service/request_file.h"
 
 namespace ocrtune {
-
-struct HttpBody {
-  std::string content_type;  // "image/png"
-  std::string bytes;
-};
 
 struct HttpTargetOptions {
   std::string url;               // http:// or https://

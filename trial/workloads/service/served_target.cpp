@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
-#include "base/files.h"
 #include "base/interrupt.h"
 #include "base/process_tree.h"
 #include "base/text.h"
@@ -20,20 +19,11 @@ constexpr double kStopSeconds = 5;
 constexpr double kPauseSeconds = 0.1;  // between two knocks at a server that starts
 constexpr double kScanSeconds = 0.5;   // between two looks for what an ended root left
 
-std::string content_type(const std::string& path) {
-  const std::string name = lower(path);
-  if (ends_with(name, ".png")) return "image/png";
-  if (ends_with(name, ".jpg") || ends_with(name, ".jpeg")) return "image/jpeg";
-  if (ends_with(name, ".json")) return "application/json";
-  return "application/octet-stream";
-}
-
 Result<HttpTargetOptions> http_options(const ServedTargetOptions& options) {
   HttpTargetOptions http;
   http.url = options.url;
   for (const std::string& path : options.inputs) {
-    auto bytes = OCRTUNE_TRY(read_file(path));
-    http.bodies.push_back({content_type(path), std::move(bytes)});
+    http.bodies.push_back(OCRTUNE_TRY(read_request(path)));
   }
   return http;
 }

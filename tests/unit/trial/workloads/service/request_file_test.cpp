@@ -1,0 +1,97 @@
+#include "trial/workloads/service/request_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+
+namespace ocrtune {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class RequestFiles : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = make_temporary_directory("request").value();
+    ASSERT_TRUE(write_file(folder_ + "/a.png", bytes_).ok());
+  }
+  void TearDown() override { EXPECT_TRUE(remove_tree(folder_).ok()); }
+
+  Result<HttpBody> read(const std::string& text) const {
+    const std::string path = folder_ + "/a.request.toml";
+    EXPECT_TRUE(write_file(path, text).ok());
+    return read_request(path);
+  }
+
+  std::string bytes_ = std::string("\xff\x00\x10zq", 5);
+  std::string folder_;
+};
+
+TEST_F(RequestFiles, AnyOtherFileIsSentAsItIs) {
+  const auto plain = read_request(folder_ + "/a.png");
+  ASSERT_TRUE(plain.ok());
+  EXPECT_EQ(plain->content_type, "image/png");
+  EXPECT_EQ(plain->bytes, bytes_);
+}
+
+TEST_F(RequestFiles, JsonHoldsTheFileInBase64) {
+  const auto plain = read(R"(file = "a.png"
+json = '{"file": "{base64}", "name": "{file_name}", "fileType": 1}'
+answer = ["errorCode=0"]
+)");
+  ASSERT_TRUE(plain.ok()) << plain.error().what;
+  EXPECT_EQ(plain->content_type, "application/json");
+  EXPECT_EQ(plain->bytes, R"({"file": "/wAQenE=", "name": "a.png", "fileType": 1})");
+  EXPECT_THAT(plain->answer, ElementsAre("errorCode=0"));
+  const auto chat = read("file = \"a.png\"\njson = '{\"image_url\": {\"url\": \"{data_uri}\"}}'\n");
+  ASSERT_TRUE(chat.ok()) << chat.error().what;
+  EXPECT_EQ(chat->bytes, R"({"image_url": {"url": "data:image/png;base64,/wAQenE="}})");
+}
+
+TEST_F(RequestFiles, AFormHoldsTheFileItself) {
+  const auto form = read("file = \"a.png\"\nform = { image = \"{file}\", lang = \"en\" }\n");
+  ASSERT_TRUE(form.ok()) << form.error().what;
+  EXPECT_EQ(form->content_type, "multipart/form-data; boundary=ocrtune");
+  EXPECT_EQ(form->bytes,
+            "--ocrtune\r\nContent-Disposition: form-data; name=\"image\"; filename=\"a.png\"\r\n"
+            "Content-Type: image/png\r\n\r\n" +
+                bytes_ +
+                "\r\n--ocrtune\r\nContent-Disposition: form-data; name=\"lang\"\r\n\r\nen\r\n"
+                "--ocrtune--\r\n");
+}
+
+TEST_F(RequestFiles, NameFileLineKeyAndTheWayOut) {
+  const auto said = [&](const std::string& text) {
+    const auto request = read(text);
+    return request ? std::string("fine") : request.error().what;
+  };
+  EXPECT_THAT(
+      said("file = \"a.png\"\njson = '{\"file\": \"{base46}\"}'\n"),
+      HasSubstr("a.request.toml:2: json: unknown placeholder {base46}; there are {base64}"));
+  EXPECT_THAT(said("file = \"a.png\"\njson = '{\"file\": {base64}}'\n"),
+              HasSubstr(":2: json: with its placeholders filled it is no JSON"));
+  EXPECT_THAT(said("json = '{}'\n"), HasSubstr("file: is missing: write file = \"page.png\""));
+  EXPECT_THAT(said("file = \"a.png\"\n"), HasSubstr("needs either this or form"));
+  EXPECT_THAT(said("file = \"a.png\"\njson = '{}'\nanswr = []\n"),
+              HasSubstr(":3: answr: no such key; did you mean answer?"));
+  EXPECT_THAT(said("file = \"b.png\"\njson = '{}'\n"), HasSubstr("b.png"));
+}
+
+TEST(AnswerFault, AGoodAnswerHoldsWhatIsWanted) {
+  const std::string good = R"({"errorCode":0,"result":{"ocrResults":[{"text":"a"}]},"empty":[]})";
+  EXPECT_EQ(
+      answer_fault({"errorCode=0", "result.ocrResults.0.text", "result.ocrResults.0.text=a"}, good),
+      "");
+  EXPECT_EQ(answer_fault({}, "anything"), "");
+  for (const char* wanted : {"errorCode=500", "result.lines", "result.ocrResults.1", "empty",
+                             "errorCode.x", "result.ocrResults.text"}) {
+    EXPECT_THAT(answer_fault({wanted}, good), HasSubstr("lacks")) << wanted;
+  }
+  EXPECT_THAT(answer_fault({"errorCode=0"}, "<html>busy"), HasSubstr("is not JSON: <html>busy"));
+  EXPECT_THAT(answer_fault({"ok"}, R"({"ok": false})"), HasSubstr("lacks ok"));
+}
+
+}  // namespace
+}  // namespace ocrtune

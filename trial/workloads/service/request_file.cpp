@@ -1,0 +1,212 @@
+#include "trial/workloads/service/request_file.h"
+
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "trial/workloads/command/toml_reader.h"
+
+namespace ocrtune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Values = std::map<std::string, std::string>;
+
+struct RequestFile {
+  std::string file, json;
+  std::vector<std::pair<std::string, std::string>> form;
+  std::vector<std::string> answer;
+};
+
+constexpr const char* kEnding = ".request.toml";
+constexpr std::size_t kQuoted = 200;  // characters of an answer
+constexpr const char* kFile = "{file}";
+
+std::string base64(const std::string& bytes) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+    std::uint32_t three = 0;
+    for (std::size_t i = 0; i < 3; ++i) {
+      const unsigned char byte =
+          at + i < bytes.size() ? static_cast<unsigned char>(bytes[at + i]) : 0;
+      three = three << 8 | byte;
+    }
+    for (std::size_t i = 0; i < 4; ++i) {
+      const bool there = i == 0 || at + i - 1 < bytes.size();
+      text += there ? kDigits[three >> (18 - 6 * i) & 63] : '=';
+    }
+  }
+  return text;
+}
+
+std::string media_type(const std::string& path) {
+  const std::string name = lower(path);
+  if (ends_with(name, ".png")) return "image/png";
+  if (ends_with(name, ".jpg") || ends_with(name, ".jpeg")) return "image/jpeg";
+  if (ends_with(name, ".json")) return "application/json";
+  if (ends_with(name, ".pdf")) return "application/pdf";
+  return "application/octet-stream";
+}
+
+std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// Values that need no escape within JSON.
+Values values_of(const std::string& path, const std::string& bytes) {
+  Values values;
+  values["media_type"] = media_type(path);
+  values["base64"] = base64(bytes);
+  values["data_uri"] = "data:" + values["media_type"] + ";base64," + values["base64"];
+  const std::string quoted =
+      Json(file_name(path)).dump(-1, ' ', false, Json::error_handler_t::replace);
+  values["file_name"] = quoted.substr(1, quoted.size() - 2);
+  return values;
+}
+
+// Not as in a command: "}}" is common in JSON, and stands for itself.
+Result<std::string> fill(const std::string& text, const Values& values) {
+  constexpr const char* kNameCharacters = "abcdefghijklmnopqrstuvwxyz0123456789_";
+  std::string filled;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find_first_not_of(kNameCharacters, at + 1);
+    const bool name =
+        text[at] == '{' && end != std::string::npos && end > at + 1 && text[end] == '}';
+    if (!name) {
+      filled += text[at++];
+      continue;
+    }
+    const std::string word = text.substr(at + 1, end - at - 1);
+    const auto found = values.find(word);
+    if (found == values.end()) {
+      std::vector<std::string> names;
+      for (const auto& [known, value] : values) names.push_back(known);
+      return Error{ErrorKind::usage, fmt::format("unknown placeholder {{{}}}; there are {{{}}}",
+                                                 word, join(names, "}, {"))};
+    }
+    filled += found->second;
+    at = end + 1;
+  }
+  return filled;
+}
+
+Result<HttpBody> json_body(const RequestFile& request, const Values& values) {
+  auto bytes = OCRTUNE_TRY(fill(request.json, values));
+  return HttpBody{"application/json", std::move(bytes), {}};
+}
+
+Result<HttpBody> form_body(const RequestFile& request, const Values& values,
+                           const std::string& bytes) {
+  std::string boundary = "ocrtune";
+  while (bytes.find("--" + boundary) != std::string::npos) boundary += "-";
+  HttpBody body;
+  body.content_type = "multipart/form-data; boundary=" + boundary;
+  for (const auto& [name, text] : request.form) {
+    const bool is_file = text == kFile;
+    body.bytes +=
+        fmt::format("--{}\r\nContent-Disposition: form-data; name=\"{}\"", boundary, name);
+    if (is_file) {
+      body.bytes += fmt::format("; filename=\"{}\"\r\nContent-Type: {}", values.at("file_name"),
+                                values.at("media_type"));
+    }
+    body.bytes += "\r\n\r\n";
+    body.bytes += is_file ? bytes : OCRTUNE_TRY(fill(text, values));
+    body.bytes += "\r\n";
+  }
+  body.bytes += "--" + boundary + "--\r\n";
+  return body;
+}
+
+// The value at a dotted path; null: it is not there.
+const Json* find_value(const Json& document, const std::string& path) {
+  const Json* at = &document;
+  for (const std::string& name : split(path, '.')) {
+    const auto index = parse_integer(name);
+    if (at->is_array() && index && *index >= 0 && *index < static_cast<std::int64_t>(at->size())) {
+      at = &(*at)[static_cast<std::size_t>(*index)];
+    } else if (at->is_object() && at->contains(name)) {
+      at = &(*at)[name];
+    } else {
+      return nullptr;
+    }
+  }
+  return at;
+}
+
+bool holds(const Json& document, const std::string& wanted) {
+  const std::size_t equals = wanted.find('=');
+  const Json* value = find_value(document, wanted.substr(0, equals));
+  if (value == nullptr) return false;
+  if (equals != std::string::npos) {
+    const std::string text = value->is_string() ? value->get<std::string>() : value->dump();
+    return text == wanted.substr(equals + 1);
+  }
+  const bool blank = value->is_null() || *value == false || *value == "" ||
+                     (value->is_structured() && value->empty());
+  return !blank;
+}
+
+// That the placeholders are known, and that a JSON body is JSON.
+void check_texts(TomlReader& reader, const toml::table& document, const RequestFile& request) {
+  const Values sample = values_of("a.png", "");
+  const auto json = fill(request.json, sample);
+  if (!json) return reader.wrong(*document.get("json"), "json", json.error().what);
+  if (!json->empty() && Json::parse(*json, nullptr, false).is_discarded()) {
+    return reader.wrong(*document.get("json"), "json",
+                        "with its placeholders filled it is no JSON");
+  }
+  for (const auto& [name, value] : request.form) {
+    const auto text = value == kFile ? Result<std::string>("") : fill(value, sample);
+    if (!text) return reader.wrong(*document.get("form"), "form." + name, text.error().what);
+  }
+}
+
+Result<RequestFile> parse_request(const std::string& text, const std::string& path) {
+  const auto document = OCRTUNE_TRY(parse_toml(text, path));
+  TomlReader reader(path);
+  RequestFile request;
+  reader.allow(document, "", {"file", "json", "form", "answer"});
+  reader.text(document, "", "file", request.file);
+  reader.text(document, "", "json", request.json);
+  reader.pairs(document, "", "form", request.form);
+  reader.texts(document, "answer", request.answer);
+  if (request.file.empty()) reader.wrong(document, "file", "is missing: write file = \"page.png\"");
+  if (request.json.empty() == request.form.empty()) {
+    reader.wrong(document, "json", "needs either this or form: a request has one body");
+  }
+  check_texts(reader, document, request);
+  if (!reader.status()) return reader.status().error();
+  return request;
+}
+
+}  // namespace
+
+Result<HttpBody> read_request(const std::string& path) {
+  auto text = OCRTUNE_TRY(read_file(path));
+  if (!ends_with(path, kEnding)) return HttpBody{media_type(path), std::move(text), {}};
+  const RequestFile request = OCRTUNE_TRY(parse_request(text, path));
+  const std::string file =
+      request.file[0] == '/' ? request.file : join_path(parent_path(path), request.file);
+  const std::string bytes = OCRTUNE_TRY(read_file(file));
+  const Values values = values_of(file, bytes);
+  auto body = request.form.empty() ? json_body(request, values) : form_body(request, values, bytes);
+  if (body) body->answer = request.answer;
+  return body;
+}
+
+std::string answer_fault(const std::vector<std::string>& wanted, const std::string& body) {
+  if (wanted.empty()) return "";
+  const Json document = Json::parse(body, nullptr, false);
+  const std::string begin = valid_utf8(body.substr(0, kQuoted));
+  if (document.is_discarded()) return "is not JSON: " + begin;
+  for (const std::string& one : wanted) {
+    if (!holds(document, one)) return "lacks " + one + ": " + begin;
+  }
+  return "";
+}
+
+}  // namespace ocrtune
