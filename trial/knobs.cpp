@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "trial/malloc_environment.h"
 
 namespace ocrtune {
 namespace {
@@ -55,7 +56,9 @@ const std::vector<KnobRow>& knob_table() {
                     "who computes the operators"),
       category("binding", &Knobs::binding, "none|compact|spread|numa",
                "CPU masks: none, neighbours together, far apart, or one NUMA node each"),
-      category("malloc", &Knobs::malloc, "default|arena1", "arena1 sets MALLOC_ARENA_MAX=1"),
+      category("malloc", &Knobs::malloc, "default|arena1|keep|tcmalloc|jemalloc|mimalloc",
+               "who hands out memory: glibc as it is, with one arena, keeping what is freed, or an "
+               "installed allocator by LD_PRELOAD"),
       category("queue", &Knobs::queue, "shared|static",
                "inference: who takes the next lines: any process, or each has its own share"),
       gpu("p2p", &Knobs::p2p, "auto|off|LOC|NVL|PIX|PXB|PHB|SYS",
@@ -144,9 +147,8 @@ Result<Knobs> parse_knobs(const std::vector<std::string>& assignments) {
 }
 
 std::vector<std::pair<std::string, std::string>> knob_environment(const Knobs& knobs) {
-  std::vector<std::pair<std::string, std::string>> env;
-  env.emplace_back("OMP_NUM_THREADS", fmt::format("{}", knobs.threads));
-  if (knobs.malloc == "arena1") env.emplace_back("MALLOC_ARENA_MAX", "1");
+  std::vector<std::pair<std::string, std::string>> env = malloc_environment(knobs.malloc);
+  env.emplace(env.begin(), "OMP_NUM_THREADS", fmt::format("{}", knobs.threads));
   if (knobs.p2p == "off") env.emplace_back("NCCL_P2P_DISABLE", "1");
   if (knobs.p2p != "off" && knobs.p2p != "auto") env.emplace_back("NCCL_P2P_LEVEL", knobs.p2p);
   if (knobs.ctas != "auto") {

@@ -1,5 +1,6 @@
 // The flags that `tune` and `doctor` share: what is tuned, and how it is searched.
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -13,9 +14,39 @@
 #include "cli/tune/tune_device.h"
 #include "cli/tune/tune_flags.h"
 #include "cli/tune/tune_inference.h"
+#include "probes/host/allocators.h"
 
 namespace ocrtune {
 namespace {
+
+// An allocator needs its library here, and no other one in front of it.
+Status check_allocators(const RunOptions& options) {
+  const char* own = std::getenv("LD_PRELOAD");
+  std::string preload = own == nullptr ? "" : own;
+  for (const auto& [name, value] : options.environment) {
+    if (name == "LD_PRELOAD") preload = value;
+  }
+  const auto axis = options.axes.find("malloc");
+  if (axis == options.axes.end()) return Status();
+  for (const std::string& value : axis->second) {
+    const Allocator* allocator = find_allocator(value);
+    if (allocator == nullptr) continue;
+    if (allocator_library(value).empty()) {
+      const auto installed = installed_allocators();
+      return Error{ErrorKind::missing,
+                   fmt::format("--malloc {}: {} is not installed here (Debian's package: {}); "
+                               "installed: {}",
+                               value, allocator->libraries[0], allocator->package,
+                               installed.empty() ? "none" : join(installed, ", "))};
+    }
+    const Allocator* first = preloaded_allocator(preload);
+    if (first == nullptr) continue;
+    return Error{ErrorKind::usage,
+                 fmt::format("--malloc {}: LD_PRELOAD has {} in front of it; start without that",
+                             value, first->name)};
+  }
+  return Status();
+}
 
 // One option for each knob, with the values to try.
 void declare_knobs(Flags& cli, TuneFlags& flags) {
@@ -117,6 +148,7 @@ Status read_tune_flags(TuneFlags& flags) {
   OCRTUNE_TRY(read_lists(flags));
   OCRTUNE_TRY(read_amounts(flags));
   OCRTUNE_TRY(read_command_flags(flags.command, flags.options));
+  OCRTUNE_TRY(check_allocators(flags.options));
   OCRTUNE_TRY(check_device_flags(flags.options, flags.device));
   const Status asked =
       read_inference(flags.options, flags.inference, flags.data, flags.model_given);

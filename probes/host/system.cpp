@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "probes/host/allocators.h"
 #include "probes/host/cgroups.h"
 
 namespace ocrtune {
@@ -120,6 +121,8 @@ std::vector<SystemSetting> read_settings(const FileRoot& root, Notes& notes) {
     const std::string value = first_line(root, row.path);
     if (!value.empty()) settings.push_back({row.name, value.substr(0, 200), row.path});
   }
+  settings.push_back({"allocators", join(installed_allocators(root), ", "), "libraries"});
+  if (settings.back().value.empty()) settings.pop_back();
   read_pressure(root, settings, notes);
   read_throttling(root, settings);
   return settings;

@@ -124,6 +124,23 @@ Bilingual recipe_note(const RunRecord& run) {
       {fmt::format("{}", found.nproc * found.batch), fmt::format("{}", used.nproc * used.batch)});
 }
 
+std::vector<Bilingual> malloc_notes(const RunRecord& run) {
+  const Recommendation& found = run.result.recommendation;
+  std::vector<Bilingual> notes;
+  for (const SettingSummary& other : run.result.settings) {
+    Knobs alike = other.knobs;
+    alike.malloc = found.knobs.malloc;
+    const bool works = other.outcome == Outcome::ok && other.samples_per_second.median > 0;
+    if (!works || other.knobs == found.knobs || alike != found.knobs) continue;
+    notes.push_back(phrase(
+        "malloc={} instead of {}: {} instead of {} {}, a peak of {} instead of {}",
+        {other.knobs.malloc, found.knobs.malloc, format_count(other.samples_per_second.median),
+         format_count(found.samples_per_second.median), std::string(rate_unit(run.options)),
+         format_bytes(other.peak_bytes), format_bytes(found.peak_bytes)}));
+  }
+  return notes;
+}
+
 std::vector<Reason> further_reasons(const Recommendation& recommended) {
   constexpr ReasonCode kSaid[] = {ReasonCode::ran_times, ReasonCode::times_the_baseline,
                                   ReasonCode::peak_of_limit, ReasonCode::peak_without_limit,

@@ -28,6 +28,9 @@ std::string launch_knobs(const TuneResult& result);
 // What the recommendation changes in a training recipe: its global batch; empty: nothing.
 Bilingual recipe_note(const RunRecord& run);
 
+// What other allocators gave, all else alike: rate and memory beside the recommendation's.
+std::vector<Bilingual> malloc_notes(const RunRecord& run);
+
 // The recommendation's reasons, less those that its figures say: rate, gain, memory, ties.
 std::vector<Reason> further_reasons(const Recommendation& recommended);
 const char* baseline_phrase(const RunOptions& options);  // "your setting", "a plain start", ...

@@ -29,6 +29,8 @@ const std::vector<Phrase>& phrase_table() {
       {"Fastest measured", "实测最快"},
       {"The same for PaddleOCR (not measured)", "对应的 PaddleOCR 命令（未实测）"},
       {"Training recipe", "训练方案"},
+      {"malloc={} instead of {}: {} instead of {} {}, a peak of {} instead of {}",
+       "malloc={} 代替 {}：{} 代替 {} {}，内存峰值 {} 代替 {}"},
       {"global batch (nproc x batch) {} instead of {}: scale the learning rate with it, linearly "
        "for "
        "SGD, by the square root for Adam",

@@ -155,6 +155,7 @@ void add_answer(Lines& lines, const RunRecord& run) {
                : fmt::format("peak {} of {}{}, {:.0f} % free", format_bytes(recommended.peak_bytes),
                              format_bytes(recommended.limit_bytes),
                              run.options.on_gpus() ? " on the fullest GPU" : "", free * 100));
+  for (const Bilingual& note : malloc_notes(run)) lines.add("malloc", note.english);
   const std::string recipe = recipe_note(run).english;
   if (!recipe.empty()) lines.add("recipe", recipe);
   if (!result.certificate.empty()) lines.add("certain", sentence(result.certificate));

@@ -60,6 +60,15 @@ std::string summary_of(const RunRecord& run) {
   return text;
 }
 
+// The allocator that the line preloads, which an image or another machine may lack.
+std::string preload_caution(const Launch& launch) {
+  for (const auto& [name, value] : launch.environment) {
+    if (name != "LD_PRELOAD") continue;
+    return "Needs the libraries of LD_PRELOAD where it runs: " + plain_line(value);
+  }
+  return "";
+}
+
 }  // namespace
 
 Result<Deployment> deployment_of(const RunRecord& run) {
@@ -105,6 +114,7 @@ Result<Deployment> deployment_of(const RunRecord& run) {
     deployment.memory_bytes = 0;
     deployment.caution = "Not measured: the run is of the built-in engine, this is its like";
   }
+  if (deployment.caution.empty()) deployment.caution = preload_caution(launch);
   deployment.summary = summary_of(run);
   return deployment;
 }

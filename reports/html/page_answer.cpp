@@ -125,6 +125,7 @@ std::string remark_facts(const RunRecord& run) {
   const Bilingual recipe = recipe_note(run);
   std::string facts =
       recipe.english.empty() ? "" : fact_html("Training recipe", "", say_text(recipe));
+  for (const Bilingual& note : malloc_notes(run)) facts += fact_html("Note", "", say_text(note));
   const auto add = [&](const char* label, const Reason& reason) {
     if (!reason.empty()) facts += fact_html(label, "", say(reason));
   };

@@ -47,6 +47,11 @@ Sample StepWindows::close() const {
   return sample;
 }
 
+double window_seconds(double measure_seconds) {
+  constexpr double kMinSeconds = 0.1, kMaxSeconds = 2.0;
+  return std::clamp(measure_seconds / 8, kMinSeconds, kMaxSeconds);
+}
+
 Sample merged(const std::vector<Sample>& windows) {
   if (windows.size() == 1) return windows[0];
   Sample whole;

@@ -35,6 +35,9 @@ class StepWindows {
   double window_seconds_;
 };
 
+// The least length of a window where a trial measures for so long.
+double window_seconds(double measure_seconds);
+
 // Several windows, one after the other, as one; `windows` is not empty.
 Sample merged(const std::vector<Sample>& windows);
 

@@ -135,6 +135,9 @@ void judge_trial(const TrialFacts& facts, Trial& trial) {
     case StopCause::refused:
       set(trial, Outcome::unsupported, "setting", facts.stop_reason);
       return;
+    case StopCause::not_loaded:
+      set(trial, Outcome::unsupported, "malloc", facts.stop_reason);
+      return;
     case StopCause::exhausted:  // a crash, for those are tried again: another moment may have room
       set(trial, Outcome::crashed, "resources", facts.stop_reason);
       return;

@@ -20,6 +20,7 @@ enum class StopCause {
   host_memory,   // the machine was about to run out
   interrupted,   // Ctrl-C
   refused,       // the setting was not really in force: other CPUs, fewer threads
+  not_loaded,    // nor the allocator
   exhausted,     // no process, descriptor or memory to spare for its start
 };
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "base/file_follower.h"
@@ -27,6 +28,7 @@
 #include "trial/observe/thread_use.h"
 #include "trial/observe/undisturbed_rate.h"
 #include "trial/observe/wait_states.h"
+#include "trial/watch/preload_watch.h"
 #include "trial/watch/step_windows.h"
 #include "trial/watch/trial_verdict.h"
 
@@ -38,27 +40,12 @@ constexpr double kScanSeconds = 1.0;       // between looks for new processes, o
 constexpr double kStartScanSeconds = 0.1;  // before that, while they are being made
 constexpr double kSettleSeconds = 0.3;     // after a first failure, to hear what the others say
 constexpr std::int64_t kMaxAlikeSteps = 10000;  // of one event that are kept
-constexpr double kMinWindowSeconds = 0.1;
-constexpr double kMaxWindowSeconds = 2.0;
-constexpr double kMinObserved = 0.5;   // of a window's time, between the looks at its ends
+constexpr double kMinObserved = 0.5;            // of a window's time, between the looks at its ends
 constexpr double kHostReserve = 0.01;  // of MemAvailable at the start: below it the trial is ended
-
-double window_seconds(const TrialLimits& limits) {
-  return std::clamp(limits.measure_seconds / 8, kMinWindowSeconds, kMaxWindowSeconds);
-}
 
 int ranks_of(const TrialPlan& plan) {
   if (plan.event_ranks > 0) return plan.event_ranks;
   return plan.reader != nullptr ? 1 : static_cast<int>(plan.processes.size());
-}
-
-std::string utc_now() {
-  const std::time_t now = static_cast<std::time_t>(wall_seconds());
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
 }
 
 class TrialWatch {
@@ -69,9 +56,10 @@ class TrialWatch {
         clock_(steady_clock()),
         begin_(clock_.now_seconds()),
         memory_(plan.demand.cpus),
-        windows_(ranks_of(plan), window_seconds(limits)),
+        windows_(ranks_of(plan), window_seconds(limits.measure_seconds)),
         stopping_({.measure_seconds = limits.measure_seconds}),
-        followed_(plan.followed_file) {
+        followed_(plan.followed_file),
+        preload_(plan.preload) {
     if (plan.watch_gpus) gpu_places_.emplace(plan.processes[0]);
   }
 
@@ -79,6 +67,7 @@ class TrialWatch {
 
  private:
   bool start();
+  void check_preload();
   void check_ranks();
   void summarise();
   void loop();
@@ -126,6 +115,7 @@ class TrialWatch {
   StepWindows windows_;
   StoppingRule stopping_;
   FileFollower followed_;
+  PreloadWatch preload_;
   std::optional<GpuPlaces> gpu_places_;
   OomWatch oom_;
   ThreadUseMeter threads_;
@@ -384,9 +374,18 @@ void TrialWatch::look_at_processes() {
   last_scan_ = now();
   oom_.look(tree_.members());
   if (plan_.binder != nullptr) plan_.binder->look(tree_.members());
+  preload_.look(tree_.members());
+  if (measuring_) check_preload();
+}
+
+void TrialWatch::check_preload() {
+  std::string missed = preload_.missed();
+  if (!missed.empty()) stop(StopCause::not_loaded, std::move(missed));
 }
 
 void TrialWatch::check_ranks() {
+  preload_.look(tree_.scan());
+  check_preload();
   if (plan_.binder == nullptr) return;
   plan_.binder->look(tree_.scan());
   const int seen = plan_.binder->ranks_seen();
@@ -583,7 +582,8 @@ void TrialWatch::summarise() {
 }
 
 Trial TrialWatch::run() {
-  trial_.started = utc_now();
+  trial_.started =
+      fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(wall_seconds())));
   facts_.user_command = plan_.reader != nullptr;
   if (start()) loop();
   finish();

@@ -35,6 +35,7 @@ struct TrialPlan {
   std::vector<CpuSet> masks;      // that the ranks must report; empty: not checked
   std::vector<std::string> gpus;  // UUIDs that the ranks must report; empty: not checked
   bool watch_gpus = false;        // of a user command: which it used is noted
+  std::string preload;            // library that the processes must have loaded; empty: none
   int threads = 0;                // team size that the ranks must report; 0: not checked
   SilenceRule silence;
   double stop_grace_seconds = 0.5;

@@ -15,10 +15,8 @@ constexpr double kSlack = 2.6;            // standard deviations of the upper bo
 constexpr double kMinSpread = 0.01;       // of a peak between repeats, relative
 constexpr double kExpectedSpread = 0.02;  // before the residuals say more
 
-// Where threads run and how memory is handed out moves the peak little.
-bool light(const std::string& name) {
-  return name == "binding" || name == "malloc" || name == "queue";
-}
+// Where threads run moves the peak little.
+bool light(const std::string& name) { return name == "binding" || name == "queue"; }
 
 // At most this times the memory when one value takes the place of another, all else alike. Halved
 // numbers never need more; of what is not known, a factor of two is taken.

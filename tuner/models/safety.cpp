@@ -53,7 +53,7 @@ bool dominates_memory(const Space& space, int x, int y) {
   for (std::size_t a = 0; a < space.axes().size(); ++a) {
     const std::string& name = space.axes()[a].name;
     if (name == "nproc" || name == "batch" || name == "workers" || name == "threads") continue;
-    if (name == "binding" || name == "malloc" || name == "queue") continue;
+    if (name == "binding" || name == "queue") continue;
     if (space.place(x)[a] != space.place(y)[a]) return false;
   }
   return high.batch >= low.batch;
@@ -153,6 +153,12 @@ void Safety::tell_success(int point, const Trial& trial) {
 }
 
 void Safety::tell_failure(int point, const Trial& trial) {
+  if (trial.cause == "malloc") {  // the program does without this allocator, whatever else is set
+    for (int other = 0; other < space_->size(); ++other) {
+      if (space_->knobs(other).malloc == trial.knobs.malloc) failures_[other] = 2;
+    }
+    return;
+  }
   const Shortage shortage = shortage_of(trial);
   // Without data for one step, larger steps fail too only if a smaller one is known to work.
   const bool known = shortage != Shortage::samples || !works_.empty();

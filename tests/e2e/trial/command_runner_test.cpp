@@ -14,6 +14,7 @@
 #include "base/orphan_guard.h"
 #include "base/process_tree.h"
 #include "base/text.h"
+#include "probes/host/allocators.h"
 #include "tests/support/this_machine.h"
 #include "trial/observe/pid_namespace.h"
 #include "trial/workloads/command/command_prepare.h"
@@ -339,6 +340,24 @@ TEST(CommandRunner, ATrialWithoutItsFolderHasFailed) {
   before != nullptr ? ::setenv("TMPDIR", kept.c_str(), 1) : ::unsetenv("TMPDIR");
   EXPECT_EQ(trial.outcome, Outcome::crashed);
   EXPECT_EQ(trial.cause, "trial_dir");
+}
+
+TEST(CommandRunner, AnAllocatorIsInTheProgramOrTheTrialSaysWhyNot) {
+  const auto installed = installed_allocators();
+  if (installed.empty()) GTEST_SKIP() << "no allocator library is installed";
+  const char* busy =
+      "while :; do echo '80.0 samples/s'; i=0; while [ $i -lt 9999 ]; do i=$((i+1)); done; done";
+  Knobs knobs;
+  knobs.malloc = installed[0];
+  CommandWorkload workload = script(busy, {"malloc"});
+  const Trial with = run(workload, knobs);
+  EXPECT_EQ(with.outcome, Outcome::ok) << with.reason << with.log_tail;
+  EXPECT_THAT(with.reproduce, HasSubstr("LD_PRELOAD=" + allocator_library(installed[0])));
+  workload.command = {"env", "-u", "LD_PRELOAD", "sh", "-c", busy};
+  const Trial without = run(workload, knobs);
+  EXPECT_EQ(without.outcome, Outcome::unsupported);
+  EXPECT_EQ(without.cause, "malloc");
+  EXPECT_THAT(without.reason, HasSubstr("runs without lib" + installed[0]));
 }
 
 }  // namespace

@@ -1,6 +1,10 @@
 #include "trial/knobs.h"
 
+#include <cstdlib>
+
 #include <gtest/gtest.h>
+
+#include "trial/malloc_environment.h"
 
 namespace ocrtune {
 namespace {
@@ -42,6 +46,20 @@ TEST(KnobsTest, EnvironmentOfTheRanks) {
                                                                      {"NCCL_MIN_CTAS", "4"},
                                                                      {"NCCL_MAX_CTAS", "4"}};
   EXPECT_EQ(knob_environment(knobs), expected);
+}
+
+TEST(KnobsTest, AnAllocatorComesBehindWhatIsPreloadedAlready) {
+  const std::string library = preload_of("jemalloc");
+  EXPECT_NE(library.find("libjemalloc.so.2"), std::string::npos);
+  ASSERT_EQ(::setenv("LD_PRELOAD", "/opt/trace.so", 1), 0);
+  const auto both = malloc_environment("jemalloc");
+  ASSERT_EQ(::unsetenv("LD_PRELOAD"), 0);
+  ASSERT_EQ(both.size(), 1U);
+  EXPECT_EQ(both[0].second, "/opt/trace.so:" + library);
+  EXPECT_EQ(malloc_environment("jemalloc")[0].second, library);
+  EXPECT_TRUE(malloc_environment("default").empty());
+  EXPECT_EQ(malloc_environment("keep").size(), 2U);
+  EXPECT_EQ(preload_of("keep"), "");
 }
 
 }  // namespace

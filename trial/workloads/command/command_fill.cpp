@@ -7,6 +7,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "probes/placement/partition.h"
+#include "trial/malloc_environment.h"
 #include "trial/observe/gpu_names.h"
 #include "trial/observe/rank_binding.h"
 #include "trial/observe/thread_runtimes.h"
@@ -131,9 +132,15 @@ Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& m
     set_variable(launch.environment, kRankCpusVariable, rank_cpus_text(filled.masks));
     launch.arguments = bound(workload, std::move(launch.arguments), knobs.nproc);
   }
+  const std::string preload = preload_of(knobs.malloc);
+  if (!preload.empty() && preload[0] != '/') {
+    return Error{ErrorKind::missing,
+                 fmt::format("malloc={}: {} is not installed here", knobs.malloc, preload)};
+  }
   for (const auto& [name, value] : workload.environment) {
     auto text = OCRTUNE_TRY(fill_placeholders(value, values));
-    set_variable(launch.environment, name, text);
+    const bool both = name == "LD_PRELOAD" && !preload.empty();
+    set_variable(launch.environment, name, both ? with_preload(text, preload) : text);
   }
   return filled;
 }

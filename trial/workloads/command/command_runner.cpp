@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "diagnosis/diagnosis.h"
 #include "trial/logs/log_reader.h"
+#include "trial/malloc_environment.h"
 #include "trial/observe/rank_binding.h"
 #include "trial/observe/shm_leftovers.h"
 #include "trial/observe/thread_runtimes.h"
@@ -162,6 +163,7 @@ class CommandRunner : public Runner {
     plan.binder = &binder;
     plan.ranks = turns(command_.workload, "nproc") ? knobs.nproc : 0;
     plan.shm = &shm;
+    plan.preload = preload_of(knobs.malloc);
     plan.demand.threads = static_cast<double>(knobs.nproc) * (knobs.threads + knobs.workers);
     plan.demand.cpus = machine_.cpu.usable_cpus.value_or(std::max(1, machine_.cpu.allowed.count()));
     plan.watch_gpus = !machine_.gpus.empty();

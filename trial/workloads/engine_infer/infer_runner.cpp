@@ -9,6 +9,7 @@
 #include "base/free_port.h"
 #include "base/text.h"
 #include "probes/placement/partition.h"
+#include "trial/malloc_environment.h"
 #include "trial/watch/trial_watch.h"
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/command/command_prepare.h"
@@ -76,6 +77,7 @@ class InferRunner : public Runner {
     process.oom_score_adjust = kOomScoreAdjust;
     plan.processes.push_back(std::move(process));
     plan.event_ranks = knobs.nproc;
+    plan.preload = preload_of(knobs.malloc);
     plan.demand.threads = static_cast<double>(knobs.nproc) * knobs.threads + 1;
     plan.demand.cpus = machine_.cpu.usable_cpus.value_or(std::max(1, machine_.cpu.allowed.count()));
     plan.gpus = spec.gpus;
@@ -191,7 +193,7 @@ Result<Launch> infer_launch(const InferenceWorkload& workload, const Machine& ma
     launch.server = workload.url;
     return launch;
   }
-  if (knobs.malloc == "arena1") launch.environment.emplace_back("MALLOC_ARENA_MAX", "1");
+  launch.environment = malloc_environment(knobs.malloc);
   std::vector<std::string>& line = launch.arguments;
   line = {"ocrtune", "infer", workload.place.empty() ? "LINES" : workload.place};
   const auto add = [&](const char* flag, const std::string& value) {

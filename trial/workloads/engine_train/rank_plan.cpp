@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "trial/malloc_environment.h"
+
 namespace ocrtune {
 namespace {
 
@@ -28,6 +30,7 @@ TrialPlan plan_ranks(const RankPlanRequest& request, const Knobs& knobs,
     plan.processes.push_back(std::move(process));
   }
   if (bound) plan.masks = masks;
+  plan.preload = preload_of(knobs.malloc);
   plan.threads = knobs.threads;
   plan.demand.threads = static_cast<double>(knobs.nproc) * request.threads_per_rank;
   plan.demand.cpus = request.cpu.usable_cpus.value_or(std::max(1, request.cpu.allowed.count()));

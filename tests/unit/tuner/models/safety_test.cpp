@@ -358,5 +358,25 @@ TEST(Safety, WhatIsUnsupportedIsNotTriedTwice) {
   EXPECT_FALSE(safety.admit(half).admitted);
 }
 
+TEST(Safety, AnAllocatorThatIsNotTakenIsAskedForOnce) {
+  std::vector<Knobs> points;
+  for (const char* malloc : {"default", "jemalloc"}) {
+    for (const int batch : {4, 8}) {
+      Knobs knobs;
+      knobs.malloc = malloc;
+      knobs.batch = batch;
+      points.push_back(knobs);
+    }
+  }
+  const Space space(points);
+  Safety safety(space, {});
+  safety.tell(space.find(points[0]), trial(space, space.find(points[0])));
+  Trial refused = trial(space, space.find(points[2]), Outcome::unsupported);
+  refused.cause = "malloc";
+  safety.tell(space.find(points[2]), refused);
+  EXPECT_FALSE(safety.admitted(space.find(points[3])));
+  EXPECT_TRUE(safety.admitted(space.find(points[1])));
+}
+
 }  // namespace
 }  // namespace ocrtune
