@@ -55,7 +55,7 @@ void declare_knobs(Flags& cli, TuneFlags& flags) {
     std::string help = row.help;
     if (help[0] >= 'a' && help[0] <= 'z') help[0] = static_cast<char>(help[0] - 'a' + 'A');
     const bool words = *row.choices != '\0';
-    if (words) help += std::string(" (") + row.choices + ")";
+    if (words) help += " (" + join(split(row.choices, '|'), ", ") + ")";
     cli.option(("--" + std::string(row.name)).c_str(), flags.lists[row.name],
                words ? "WORD,..." : "N,...", help)
         .under(title);
