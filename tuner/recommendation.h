@@ -90,7 +90,7 @@ struct TuneResult {
   Reason inconclusive;
   Recommendation recommendation;
   SettingSummary baseline;
-  Interval gain;                     // rate(recommended) / rate(baseline)
+  Interval gain;  // rate(recommended) / rate(baseline)
   // Where the baseline stays although another setting looked faster: that one, and its rate over
   // the baseline's.
   std::optional<std::pair<Knobs, Interval>> contender;
