@@ -293,7 +293,8 @@ class FakeFit final : public FitDevice {
   }
   Result<std::unique_ptr<Comm>> make_comm() override {
     ShmCommOptions options;
-    options.segment = "/ocrtune-fit-" + std::to_string(::getppid()) + "-" +
+    const char* owner = std::getenv("OCRTUNE_FAKE_FIT_OWNER");  // of the test that clears up
+    options.segment = std::string("/ocrtune-fit-") + (owner != nullptr ? owner : "0") + "-" +
                       spec_.folder.substr(spec_.folder.rfind('/') + 1);
     options.place = spec_.run.place;
     return make_shm_comm(options);

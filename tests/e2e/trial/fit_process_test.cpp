@@ -113,6 +113,7 @@ class FitRanks : public testing::Test {
   Result<TrainingOutcome> fit(const std::string& mode = "", double start_seconds = 30,
                               double silent_seconds = 30) {
     ::setenv("OCRTUNE_FAKE_FIT", mode.c_str(), 1);
+    ::setenv("OCRTUNE_FAKE_FIT_OWNER", std::to_string(::getpid()).c_str(), 1);
     FitOptions options;
     options.program = OCRTUNE_FAKE_WORKER;
     options.start_seconds = start_seconds;
