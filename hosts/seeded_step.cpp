@@ -13,28 +13,11 @@ namespace ocrtune {
 namespace {
 
 constexpr int kBatch = 8;
+constexpr int kLetters = 10;           // of a line
 constexpr std::size_t kManyHosts = 4;  // from here on their own spread is one
 constexpr double kSlowLog = 0.05;
 constexpr double kSlowDeviations = 3.5;
 constexpr double kMinDeviation = 0.01;
-
-Batch seeded_batch(const TrainerOptions& options) {
-  Random random(1);
-  Batch batch;
-  batch.count = options.batch;
-  batch.height = options.height;
-  batch.width = options.width;
-  batch.images.resize(image_floats({batch.count, batch.height, batch.width}));
-  for (float& pixel : batch.images) pixel = static_cast<float>(random.uniform(-1, 1));
-  constexpr int kLetters = 10;
-  batch.labels.resize(static_cast<std::size_t>(batch.count));
-  for (auto& label : batch.labels) {
-    for (int i = 0; i < kLetters; ++i) {
-      label.push_back(static_cast<int>(random.integer(1, options.classes - 1)));
-    }
-  }
-  return batch;
-}
 
 std::vector<double> log_medians(const std::vector<HostRates>& hosts) {
   std::vector<double> logs;
@@ -65,7 +48,9 @@ Result<std::vector<double>> seeded_step_rates(int threads) {
   options.threads = threads;
   const auto comm = make_single_comm();
   const auto trainer = OCRTUNE_TRY(Trainer::create(options, *comm));
-  const Batch batch = seeded_batch(options);
+  Random random(1);
+  const Batch batch =
+      noise_batch({kBatch, options.height, options.width}, random, kLetters, options.classes);
   constexpr int kWarmUp = 2;
   for (int i = 0; i < kWarmUp; ++i) OCRTUNE_TRY(trainer->step(batch));
   std::vector<double> rates;

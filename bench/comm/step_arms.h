@@ -20,12 +20,7 @@ struct Arm {
 
 inline Batch drawn_batch(const TrainerOptions& options, int rank) {
   Random random(99 + static_cast<std::uint64_t>(rank));
-  Batch batch;
-  batch.count = options.batch;
-  batch.height = options.height;
-  batch.width = options.width;
-  batch.images.resize(image_floats({batch.count, batch.height, batch.width}));
-  for (float& pixel : batch.images) pixel = static_cast<float>(random.uniform(-1, 1));
+  Batch batch = noise_batch({options.batch, options.height, options.width}, random);
   batch.labels.assign(static_cast<std::size_t>(batch.count), {1, 2, 3, 4, 5});
   return batch;
 }

@@ -53,16 +53,6 @@ class Engine {
   Network network_;
 };
 
-Batch batch_of(int count, int height, int width) {
-  Batch batch;
-  batch.count = count;
-  batch.height = height;
-  batch.width = width;
-  batch.images.resize(static_cast<std::size_t>(count) * 3 * static_cast<std::size_t>(height) *
-                      static_cast<std::size_t>(width));
-  return batch;
-}
-
 void put(std::span<const float> floats) {
   std::fwrite(floats.data(), sizeof(float), floats.size(), stdout);
 }
@@ -70,7 +60,11 @@ void put(std::span<const float> floats) {
 int write_logits(const OnnxRecognizer& model, Engine& engine) {
   for (std::string path; std::getline(std::cin, path);) {
     const Image image = read_image(path).value();
-    Batch batch = batch_of(1, model.height, width_bucket(image, model.height, kMaxWidth));
+    Batch batch;
+    batch.count = 1;
+    batch.height = model.height;
+    batch.width = width_bucket(image, model.height, kMaxWidth);
+    batch.images.resize(image_floats({1, batch.height, batch.width}));
     write_line(image, batch.height, batch.width, batch.images);
     const auto logits = engine.infer(batch);
     const int classes = model.alphabet.classes();
@@ -83,9 +77,8 @@ int write_logits(const OnnxRecognizer& model, Engine& engine) {
 }
 
 int print_times(const OnnxRecognizer& model, Engine& engine, int count, int width) {
-  Batch batch = batch_of(count, model.height, width);
   Random random(1);
-  for (float& pixel : batch.images) pixel = static_cast<float>(random.uniform(-1, 1));
+  const Batch batch = noise_batch({count, model.height, width}, random);
   for (std::string line; std::getline(std::cin, line);) {
     const double start = steady_clock().now_seconds();
     (void)engine.infer(batch);

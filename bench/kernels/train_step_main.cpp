@@ -43,20 +43,8 @@ double now_seconds() {
 // Pixels uniform in [-1, 1), then labels; tests/support/torch_models.py draws the same.
 Batch draw_batch(const TrainerOptions& options, int label_length) {
   ocrtune::Random random(99);
-  Batch batch;
-  batch.count = options.batch;
-  batch.height = options.height;
-  batch.width = options.width;
-  batch.images.resize(static_cast<std::size_t>(batch.count) * 3 *
-                      static_cast<std::size_t>(batch.height) *
-                      static_cast<std::size_t>(batch.width));
-  for (float& pixel : batch.images) pixel = static_cast<float>(random.uniform(-1, 1));
-  for (int n = 0; n < batch.count; ++n) {
-    std::vector<int> label(static_cast<std::size_t>(label_length));
-    for (int& symbol : label) symbol = static_cast<int>(random.integer(1, options.classes - 1));
-    batch.labels.push_back(std::move(label));
-  }
-  return batch;
+  return ocrtune::noise_batch({options.batch, options.height, options.width}, random, label_length,
+                              options.classes);
 }
 
 // One step: its loss.

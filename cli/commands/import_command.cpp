@@ -19,7 +19,6 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kMaxDifference = 2e-3;  // as workers of infer have it
 constexpr int kDrawnLines = 20;
 constexpr int kDrawnWidth = 640;
 
@@ -80,11 +79,11 @@ Result<SelfTest> test_model(const OnnxRecognizer& model, const std::string& path
   const auto recognizer = OCRTUNE_TRY(Recognizer::create(options, model.alphabet));
   SelfTest test;
   test.difference = OCRTUNE_TRY(recognizer->check_against_reference());
-  if (!(test.difference <= kMaxDifference)) {
+  if (!(test.difference <= max_reading_error("fp32"))) {
     return Error{
         ErrorKind::failed,
         fmt::format("the onednn backend differs from the reference by {:.2g} (limit {:.2g})",
-                    test.difference, kMaxDifference)};
+                    test.difference, max_reading_error("fp32"))};
   }
   OCRTUNE_TRY(read_drawn_lines(model, *recognizer, test));
   return test;
@@ -113,7 +112,7 @@ void print_report(const OnnxRecognizer& model, const SelfTest& test) {
   std::printf("dictionary  %zu characters%s and the blank: %d classes, as the output has\n",
               characters, model.space_added ? ", the space" : "", model.alphabet.classes());
   std::printf("reference   logits differ from the plain loops' by %.1e (limit %.0e)\n",
-              test.difference, kMaxDifference);
+              test.difference, max_reading_error("fp32"));
   if (test.no_lines.empty()) {
     std::printf("reading     %d of %d drawn lines without an error\n", test.exact, test.drawn);
   } else {

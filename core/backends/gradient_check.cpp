@@ -15,20 +15,10 @@ namespace {
 // A seeded batch for the comparison with the reference; every label can be spelt.
 Batch draw_check_batch(const GradientCheck& check, int attempt) {
   Random random(check.seed + 0x0C0FFEE + static_cast<std::uint64_t>(attempt));
-  Batch batch;
-  batch.count = 2;
-  batch.height = check.height;
-  batch.width =
+  const int width =
       std::min(check.model->check_width, std::max(check.width, check.model->width_per_step));
-  batch.images.resize(ImageDesc{{2, 3, batch.height, batch.width}, Layout{1}}.floats());
-  for (float& pixel : batch.images) pixel = static_cast<float>(random.uniform(-1, 1));
-  const int steps = batch.width / check.model->width_per_step;
-  for (int n = 0; n < batch.count; ++n) {
-    std::vector<int> label(static_cast<std::size_t>(std::max(1, steps / 3)));
-    for (int& symbol : label) symbol = static_cast<int>(random.integer(1, check.classes - 1));
-    batch.labels.push_back(std::move(label));
-  }
-  return batch;
+  const int steps = width / check.model->width_per_step;
+  return noise_batch({2, check.height, width}, random, std::max(1, steps / 3), check.classes);
 }
 
 // |a - b| / |b| (Euclidean norms) of each tensor. One that is nothing but rounding (the gradient of

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/random.h"
+
 namespace ocrtune {
 
 struct Batch {
@@ -22,6 +24,10 @@ struct BatchShape {
 };
 
 std::size_t image_floats(const BatchShape& shape);  // of the whole batch
+
+// Pixels uniform in [-1, 1), then, where `label_length` is above 0, labels of so many of the
+// classes from 1 to below `classes`.
+Batch noise_batch(const BatchShape& shape, Random& random, int label_length = 0, int classes = 0);
 
 // The shapes that batches have. `heights` empty: one, batch x height x width. Otherwise one for
 // each height, `batch` images of the first and of the others as many as hold the same number of

@@ -163,15 +163,10 @@ Result<std::vector<ReadText>> NetworkRecognizer::read(std::span<const Image> ima
 
 Result<double> NetworkRecognizer::check_against_reference() {
   omp_set_num_threads(options_.threads);
-  Batch batch;
-  batch.count = std::min(2, options_.batch);
-  batch.height = options_.height;
-  batch.width = std::min(kLineWidthStep, options_.width);
-  batch.images.resize(static_cast<std::size_t>(batch.count) * 3 *
-                      static_cast<std::size_t>(batch.height) *
-                      static_cast<std::size_t>(batch.width));
   Random random(options_.seed);
-  for (float& pixel : batch.images) pixel = static_cast<float>(random.uniform(-1, 1));
+  const Batch batch = noise_batch(
+      {std::min(2, options_.batch), options_.height, std::min(kLineWidthStep, options_.width)},
+      random);
   const auto reference = OCRTUNE_TRY(make_backend({"reference", "fp32"}));
   const auto trained = trained_weights();  // the plain form, as it was trained
   if (!trained) return trained.error();
@@ -257,6 +252,10 @@ Result<std::unique_ptr<Recognizer>> Recognizer::create_on(const RecognizerOption
       std::make_unique<NetworkRecognizer>(options, alphabet, std::move(trained), nullptr, maker);
   OCRTUNE_TRY(recognizer->prepare());
   return std::unique_ptr<Recognizer>(std::move(recognizer));
+}
+
+double max_reading_error(const std::string& precision) {
+  return precision == "bf16" ? 0.25 : precision == "tf32" ? 0.05 : 0.002;
 }
 
 }  // namespace ocrtune

@@ -61,6 +61,9 @@ class Recognizer {
   static Result<std::uint64_t> footprint_bytes(const RecognizerOptions& options, int classes);
 };
 
+// Of check_against_reference: above it the logits are wrong.
+double max_reading_error(const std::string& precision);
+
 // The graph of a model as it was trained; of an ONNX file `classes` are its own.
 Result<Graph> recognition_graph(const std::string& model, int height, int classes);
 

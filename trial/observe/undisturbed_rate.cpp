@@ -34,7 +34,6 @@ struct Corrected {
   double bracket = 0;
   double spun = 0;  // of the bracket, what spinning shows to be lost
   double external_cpus = 0;
-  double lost = 0;    // share of its time
   double weight = 1;  // its length, less what disturbance makes uncertain
 };
 
@@ -70,8 +69,7 @@ Corrected correct(const Sample& sample, double least_cpu_seconds) {
   // Sharing costs only while something of the trial runs; a program that sleeps loses nothing.
   const double running = std::min(1.0, seen.cpu_seconds / longest);
   window.external_cpus = running * std::clamp(beside / longest, 0.0, others);
-  window.lost = 1 - longest / wall;
-  const double lost = window.lost / kUnevenLoss;
+  const double lost = (1 - longest / wall) / kUnevenLoss;
   window.weight = sample.seconds / (1 + lost * lost);
   return window;
 }

@@ -374,22 +374,24 @@ void TrialWatch::look_at_processes() {
   last_scan_ = now();
   oom_.look(tree_.members());
   if (plan_.binder != nullptr) plan_.binder->look(tree_.members());
-  preload_.look(tree_.members());
-  if (measuring_) check_preload();
+  check_preload();
 }
 
 void TrialWatch::check_preload() {
+  preload_.look(tree_.members());
+  if (!measuring_) return;
   std::string missed = preload_.missed();
   if (!missed.empty()) stop(StopCause::not_loaded, std::move(missed));
 }
 
 void TrialWatch::check_ranks() {
-  preload_.look(tree_.scan());
+  if (plan_.binder == nullptr && plan_.preload.empty()) return;
+  const std::vector<ProcessFacts>& members = tree_.scan();
   check_preload();
   if (plan_.binder == nullptr) return;
-  plan_.binder->look(tree_.scan());
+  plan_.binder->look(members);
   const int seen = plan_.binder->ranks_seen();
-  for (const ProcessFacts& process : tree_.members()) {
+  for (const ProcessFacts& process : members) {
     if (seen == 0 && process.pid == tree_.roots()[0]->pid()) plan_.binder->take_as_rank(process);
   }
   if (plan_.ranks > 0 && seen > 0 && seen != plan_.ranks) {
@@ -397,9 +399,9 @@ void TrialWatch::check_ranks() {
          fmt::format("the command runs {} rank{}, not {}: does it use {{nproc}}?", seen,
                      seen == 1 ? "" : "s", plan_.ranks));
   }
-  const auto misplaced = plan_.binder->misplaced(tree_.members());
+  const auto misplaced = plan_.binder->misplaced(members);
   if (!misplaced.empty()) stop(StopCause::refused, misplaced[0]);
-  for (const auto& [rank, cpus] : plan_.binder->places(tree_.members())) places_[rank] = cpus;
+  for (const auto& [rank, cpus] : plan_.binder->places(members)) places_[rank] = cpus;
 }
 
 void TrialWatch::look_at_memory(bool force) {
@@ -429,12 +431,9 @@ void TrialWatch::look_at_exits() {
     note_failure();  // even a clean end is one: nobody was asked to end
   }
   if (!failing() || stopped_) return;
-  if (exited_.size() == tree_.roots().size()) {
-    read_everything();
-    stop(StopCause::none, "");
-  } else if (now() - first_failure_ > kSettleSeconds) {
-    stop(StopCause::none, "");
-  }
+  const bool all_exited = exited_.size() == tree_.roots().size();
+  if (all_exited) read_everything();
+  if (all_exited || now() - first_failure_ > kSettleSeconds) stop(StopCause::none, "");
 }
 
 void TrialWatch::look_at_time() {
@@ -468,7 +467,7 @@ void TrialWatch::look_at_time() {
   if (!reason) return;
   if (news_.size() > 1) {
     const auto rank = std::min_element(news_.begin(), news_.end()) - news_.begin();
-    reason = fmt::format("rank {} {}", rank, *reason);
+    *reason = fmt::format("rank {} {}", rank, *reason);
   }
   trial_.evidence = wait_states(tree_.members());
   stop(StopCause::hung, *reason);
@@ -593,8 +592,7 @@ Trial TrialWatch::run() {
 }  // namespace
 
 Trial watch_trial(const TrialPlan& plan, const TrialLimits& limits) {
-  TrialWatch watch(plan, limits);
-  return watch.run();
+  return TrialWatch(plan, limits).run();
 }
 
 }  // namespace ocrtune

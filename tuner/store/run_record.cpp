@@ -14,24 +14,12 @@
 #include "base/random.h"
 #include "base/secrets.h"
 #include "trial/ipc/json_fields.h"
+#include "tuner/store/stored_knobs.h"
 
 namespace ocrtune {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json knobs_json(const Knobs& knobs) {
-  Json json = Json::object();
-  for (const auto& [name, text] : knob_texts(knobs)) json[name] = text;
-  return json;
-}
-
-Status read_knobs(const Json& json, Knobs& knobs) {
-  for (const auto& [name, value] : json.items()) {
-    OCRTUNE_TRY(set_knob(knobs, name, value.get<std::string>()));
-  }
-  return Status();
-}
 
 // What is stored: a variable that looks secret by its name alone, a secret word with a mask.
 RunOptions without_secrets(RunOptions options) {
@@ -72,9 +60,9 @@ std::string new_run_id() {
 
 std::string run_options_json(const RunOptions& given) {
   const RunOptions options = without_secrets(given);
-  const Json baseline = knobs_json(options.baseline);
+  const Json baseline = stored_knobs(options.baseline);
   Json hints = Json::array();
-  for (const Knobs& hint : options.hints) hints.push_back(knobs_json(hint));
+  for (const Knobs& hint : options.hints) hints.push_back(stored_knobs(hint));
   Json json = {
       {"mode", options.mode},
       {"model", options.model},
@@ -192,9 +180,9 @@ Result<RunOptions> parse_run_options(const std::string& text) {
     options.seed = json.value("seed", options.seed);
     options.policy = json.value("policy", options.policy);
     options.strategy = json.value("strategy", options.strategy);
-    OCRTUNE_TRY(read_knobs(json.at("baseline"), options.baseline));
+    OCRTUNE_TRY(read_stored_knobs(json.at("baseline"), options.baseline));
     for (const Json& hint : json.value("hints", Json::array())) {
-      OCRTUNE_TRY(read_knobs(hint, options.hints.emplace_back()));
+      OCRTUNE_TRY(read_stored_knobs(hint, options.hints.emplace_back()));
     }
   } catch (const Json::exception& error) {
     return Error{ErrorKind::invalid, fmt::format("run options: {}", error.what())};

@@ -15,6 +15,7 @@
 #include "tuner/store/run_holder.h"
 #include "tuner/store/sqlite.h"
 #include "tuner/store/store_file.h"
+#include "tuner/store/stored_knobs.h"
 
 namespace ocrtune {
 namespace {
@@ -23,23 +24,6 @@ using Json = nlohmann::ordered_json;
 
 std::string json_text(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-std::string knobs_json(const Knobs& knobs) {
-  Json json = Json::object();
-  for (const auto& [name, text] : knob_texts(knobs)) json[name] = text;
-  return json_text(json);
-}
-
-Status parse_knobs_json(const std::string& text, Knobs& knobs) {
-  const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) return Error{ErrorKind::invalid, "knobs are damaged: " + text};
-  for (const auto& [name, value] : json.items()) {
-    if (!value.is_string()) return Error{ErrorKind::invalid, "knobs are damaged: " + text};
-    const Status status = set_knob(knobs, name, value.get<std::string>());
-    if (!status) return status;
-  }
-  return Status();
 }
 
 std::vector<std::string> parse_strings(const std::string& text) {
@@ -83,7 +67,7 @@ Trial read_trial(Statement& row) {
   Trial trial;
   trial.id = row.integer();
   // Damaged knobs leave the defaults; the raw text stays in the file.
-  const Status knobs = parse_knobs_json(row.text(), trial.knobs);
+  const Status knobs = read_stored_knobs(Json::parse(row.text(), nullptr, false), trial.knobs);
   trial.phase = row.text();
   trial.why = row.text();
   trial.repetition = static_cast<int>(row.integer());
@@ -395,7 +379,7 @@ Status Store::add_trial(const std::string& run_id, Trial& trial) {
   return connection_->transaction([&]() -> Status {
     Statement row = sqlite.prepare(
         "INSERT INTO trial VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-    row << run_id << knobs_json(trial.knobs) << trial.phase << trial.why
+    row << run_id << json_text(stored_knobs(trial.knobs)) << trial.phase << trial.why
         << std::int64_t{trial.repetition} << outcome_name(trial.outcome) << trial.cause
         << trial.reason << json_text(Json(trial.evidence)) << trial.reproduce
         << trial.samples_per_second << static_cast<std::int64_t>(trial.peak_bytes) << trial.seconds

@@ -61,18 +61,8 @@ Golden read_golden(const std::string& name) {
 
 Batch draw_batch(const Golden& golden) {
   Random random(99);
-  Batch batch;
-  batch.count = golden.count;
-  batch.height = golden.height;
-  batch.width = golden.width;
-  batch.images.resize(static_cast<std::size_t>(batch.count * 3 * batch.height * batch.width));
-  for (float& pixel : batch.images) pixel = static_cast<float>(random.uniform(-1, 1));
-  for (int n = 0; n < batch.count; ++n) {
-    std::vector<int> label(static_cast<std::size_t>(golden.label_length));
-    for (int& symbol : label) symbol = static_cast<int>(random.integer(1, golden.classes - 1));
-    batch.labels.push_back(label);
-  }
-  return batch;
+  return noise_batch({golden.count, golden.height, golden.width}, random, golden.label_length,
+                     golden.classes);
 }
 
 // Norms start at the identity; here they start beside it, so that a mistake in them shows.

@@ -128,7 +128,7 @@ Status InferWorker::read_chunk() {
 Status InferWorker::check() {
   const auto error = OCRTUNE_TRY(recognizer_->check_against_reference());
   const std::string& precision = spec_.recognizer.precision;
-  const double most = precision == "bf16" ? 0.25 : precision == "tf32" ? 0.05 : 0.002;
+  const double most = max_reading_error(precision);
   if (error <= most) return Status();
   return say('W', fmt::format("{} {} differs from the reference by {:.2g} (limit {:.2g})",
                               device_ != nullptr ? "cuda" : spec_.recognizer.backend,

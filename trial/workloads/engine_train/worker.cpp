@@ -233,12 +233,7 @@ void Worker::draw_batches() {
   const int longest = std::max(1, spec_.width / 16);
   for (const BatchShape& shape :
        batch_shapes(spec_.batch, spec_.height, spec_.width, spec_.heights)) {
-    Batch drawn;
-    drawn.count = shape.count;
-    drawn.height = shape.height;
-    drawn.width = shape.width;
-    drawn.images.resize(image_floats(shape));
-    for (float& pixel : drawn.images) pixel = static_cast<float>(random.uniform(-1, 1));
+    Batch drawn = noise_batch(shape, random);
     for (int i = 0; i < shape.count; ++i) {
       std::vector<int> label(static_cast<std::size_t>(random.integer(1, longest)));
       for (int& letter : label) letter = static_cast<int>(random.integer(1, spec_.classes - 1));
