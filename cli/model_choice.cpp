@@ -3,6 +3,7 @@
 #include "base/files.h"
 #include "core/data/alphabet.h"
 #include "core/graph/checkpoint.h"
+#include "core/infer/initial_model.h"
 #include "core/models/model.h"
 #include "core/onnx/onnx_recognizer.h"
 #include "core/train/training_run.h"
@@ -13,14 +14,18 @@ namespace {
 
 Result<ModelChoice> choose_onnx(const std::string& checkpoint, const std::string& path,
                                 const std::string& alphabet, int height) {
-  if (!checkpoint.empty()) {
-    return Error{ErrorKind::usage, "--checkpoint: " + path + " holds its own weights"};
-  }
   if (!alphabet.empty()) {
     return Error{ErrorKind::usage,
                  "--alphabet: the dictionary lies in the model; ocrtune import puts another there"};
   }
   const auto model = OCRTUNE_TRY(load_onnx_recognizer(path, {height, ""}));
+  if (!checkpoint.empty()) {
+    const auto trained = OCRTUNE_TRY(Alphabet::load(alphabet_path(checkpoint)));
+    if (trained.characters() != model.alphabet.characters()) {
+      return Error{ErrorKind::invalid,
+                   checkpoint + " was trained with another alphabet than " + path + " has"};
+    }
+  }
   return ModelChoice{path, model.alphabet.text(), model.alphabet.classes(), model.height};
 }
 
@@ -34,6 +39,10 @@ Result<ModelChoice> choose_model(const std::string& checkpoint, const std::strin
   std::string alphabet_file;
   if (!checkpoint.empty()) {
     const auto head = OCRTUNE_TRY(read_checkpoint_head(checkpoint));
+    if (choice.model.empty() && head.owner.model == kImportedModel) {
+      return Error{ErrorKind::usage,
+                   checkpoint + " was trained from an imported model: name it, --model FILE.onnx"};
+    }
     if (choice.model.empty()) choice.model = head.owner.model;
     alphabet_file = alphabet_path(checkpoint);
   }

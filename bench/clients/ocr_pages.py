@@ -38,10 +38,11 @@ def make(folder, pages, lines):
     for page in range(pages):
         image = Image.new("RGB", (640, 30 + 42 * lines), "white")
         draw = ImageDraw.Draw(image)
-        for line in range(lines):
-            text = " ".join(random.choice(WORDS) for _ in range(6))
+        texts = [" ".join(random.choice(WORDS) for _ in range(6)) for _ in range(lines)]
+        for line, text in enumerate(texts):
             draw.text((20, 20 + 42 * line), text, fill="black", font=font)
         image.save(folder / f"page{page}.png")
+        (folder / f"page{page}.txt").write_text("\n".join(texts) + "\n")
 
 
 def read_pages(engine, pages, threads, done, first):

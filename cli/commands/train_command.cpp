@@ -12,9 +12,11 @@
 #include "cli/commands.h"
 #include "cli/commands/engine_flags.h"
 #include "cli/label_images.h"
+#include "cli/model_choice.h"
 #include "cli/shell/terminal.h"
 #include "core/data/alphabet.h"
 #include "core/data/samples.h"
+#include "core/onnx/onnx_recognizer.h"
 #include "core/synth/line_dataset.h"
 #include "core/train/training_run.h"
 #include "probes/gpu/gpu_worker_program.h"
@@ -29,20 +31,35 @@ struct TrainFlags {
   TrainingRunOptions run;
   std::string data, evaluation, alphabet;
   DeviceRequest device{"cpu", "", "", 60};
-  bool backend_given = false;
+  bool backend_given = false, height_given = false;
 };
 
 // A folder stands for the label file in it, unless it is an LMDB.
 std::string label_file_of(const std::string& place) { return samples_path(place); }
 
-// The dictionary that was asked for, else the one beside the labels, else none.
-Result<std::string> alphabet_text(const TrainFlags& flags) {
+// The imported model's, else the dictionary that was asked for, the one beside the labels, none.
+Status choose_alphabet(TrainFlags& flags) {
+  LoaderOptions& loader = flags.run.loader;
+  if (names_onnx_file(flags.run.trainer.model)) {
+    if (flags.device.device != "cpu" || !loader.heights.empty()) {
+      return Error{ErrorKind::usage,
+                   "an imported model is trained on the CPUs, at its own height: not with " +
+                       std::string(loader.heights.empty() ? "--device" : "--heights")};
+    }
+    const auto choice =
+        OCRTUNE_TRY(choose_model(flags.run.resume, flags.run.trainer.model, flags.alphabet,
+                                 flags.height_given ? loader.height : 0));
+    loader.alphabet = choice.alphabet;
+    loader.height = choice.height;
+    return Status();
+  }
   const std::string beside = join_path(parent_path(flags.run.loader.label_file), kAlphabetFileName);
-  if (flags.alphabet.empty() && !path_exists(beside)) return std::string();
+  if (flags.alphabet.empty() && !path_exists(beside)) return Status();
   const std::string& name = flags.alphabet.empty() ? beside : flags.alphabet;
   const auto alphabet =
       OCRTUNE_TRY(path_exists(name) ? Alphabet::load(name) : Alphabet::from_name(name));
-  return alphabet.text();
+  loader.alphabet = alphabet.text();
+  return Status();
 }
 
 // One line each, as log readers read it; on a terminal as people do, with the time to go.
@@ -169,7 +186,7 @@ Result<int> train(TrainFlags flags) {
     if (labels.empty() || !path_exists(labels)) continue;  // said better when it is opened
     OCRTUNE_TRY(check_label_images(labels));
   }
-  run.loader.alphabet = OCRTUNE_TRY(alphabet_text(flags));
+  OCRTUNE_TRY(choose_alphabet(flags));
   if (run.resume == "auto") {
     if (run.checkpoint.empty()) {
       return Error{ErrorKind::usage, "--resume auto needs --checkpoint FILE"};
@@ -225,7 +242,8 @@ CommandRun declare_train(Flags& cli) {
       .file();
   cli.option("--evaluate", flags->evaluation, "DATA", "Read these held-out lines at the end")
       .file();
-  cli.option("--model", run.trainer.model, "MODEL", "Train this model").from_list("models");
+  cli.option("--model", run.trainer.model, "MODEL", "Train this model, or go on with FILE.onnx")
+      .from_list("models");
   cli.option("--backend", run.trainer.backend, "BACKEND", "Compute with onednn or reference")
       .from_list("backends")
       .tell(flags->backend_given);
@@ -241,7 +259,8 @@ CommandRun declare_train(Flags& cli) {
   cli.option("--workers", run.loader.workers, "N", "Load with N processes");
   declare_batch_flags(cli, {run.loader.heights, run.loader.width_buckets, run.loader.queue_depth},
                       8, 4096);
-  cli.option("--height", run.loader.height, "PIXELS", "Scale lines to this height");
+  cli.option("--height", run.loader.height, "PIXELS", "Scale lines to this height")
+      .tell(flags->height_given);
   cli.option("--width", run.loader.width, "PIXELS", "Squeeze lines that are wider than this");
   declare_optimizer(cli, run.trainer);
   declare_alphabet(cli, flags->alphabet, "alphabet.txt of the data");

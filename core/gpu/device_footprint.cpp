@@ -5,6 +5,7 @@
 
 #include "core/gpu/device_network.h"
 #include "core/graph/inference_form.h"
+#include "core/infer/initial_model.h"
 #include "core/models/model.h"
 
 namespace ocrtune {

@@ -16,8 +16,7 @@
 #include "core/graph/network.h"
 #include "core/graph/tensor.h"
 #include "core/infer/decode.h"
-#include "core/models/model.h"
-#include "core/onnx/onnx_recognizer.h"
+#include "core/infer/initial_model.h"
 
 namespace ocrtune {
 namespace {
@@ -85,19 +84,12 @@ Result<Memory> NetworkRecognizer::trained_weights() const {
   auto weights = OCRTUNE_TRY(Memory::allocate((3 * floats + moved) * sizeof(float)));
   const std::span<float> all{weights.floats(), 3 * floats + moved};
   const auto parameters = all.first(floats), statistics = all.subspan(floats, moved);
-  if (names_onnx_file(options_.model)) {
-    const auto file = OCRTUNE_TRY(load_onnx_recognizer(options_.model, {options_.height, ""}));
-    if (graph_hash(file.graph) != graph_hash(trained_)) {
-      return Error{ErrorKind::invalid, options_.model + " has changed while it was read"};
-    }
-    std::copy(file.parameters.begin(), file.parameters.end(), parameters.begin());
-    std::copy(file.statistics.begin(), file.statistics.end(), statistics.begin());
+  if (options_.checkpoint.empty()) {
+    OCRTUNE_TRY(fill_initial_weights(options_.model, options_.height, trained_, options_.seed,
+                                     parameters.data(), statistics.data()));
     return weights;
   }
-  fill_initial_parameters(trained_, options_.seed, parameters.data());
-  fill_initial_statistics(trained_, statistics.data());
-  if (options_.checkpoint.empty()) return weights;
-  OCRTUNE_TRY(read_checkpoint(options_.checkpoint, {options_.model, graph_hash(trained_)},
+  OCRTUNE_TRY(read_checkpoint(options_.checkpoint, checkpoint_owner(options_.model, trained_),
                               {parameters, statistics, all.subspan(floats + moved, floats),
                                all.subspan(2 * floats + moved, floats)}));
   return weights;
@@ -194,15 +186,6 @@ Status check_options(const RecognizerOptions& options) {
 }
 
 }  // namespace
-
-Result<Graph> recognition_graph(const std::string& model, int height, int classes) {
-  if (names_onnx_file(model)) {
-    return std::move(OCRTUNE_TRY(load_onnx_recognizer(model, {height, ""})).graph);
-  }
-  const ModelRow* row = find_model(model);
-  if (row != nullptr) return row->build(classes);
-  return Error{ErrorKind::usage, "no model " + model + " (see ocrtune list models)"};
-}
 
 int width_bucket(const Image& image, int height, int max_width) {
   const int width = scaled_width(image, height, max_width);

@@ -26,7 +26,8 @@ struct RecognizerOptions {
   int height = 32;
   int width = 320;         // widest bucket; wider lines are squeezed
   std::uint64_t seed = 1;  // of the weights where there is no checkpoint
-  std::string checkpoint;  // of Trainer::save; empty: seeded weights, whose text means nothing
+  std::string checkpoint;  // of Trainer::save; empty: the initial weights, whose text means nothing
+                           // where they are seeded
 };
 
 inline constexpr int kLineWidthStep = 64;  // pixels: lines are padded to multiples of it
@@ -63,8 +64,5 @@ class Recognizer {
 
 // Of check_against_reference: above it the logits are wrong.
 double max_reading_error(const std::string& precision);
-
-// The graph of a model as it was trained; of an ONNX file `classes` are its own.
-Result<Graph> recognition_graph(const std::string& model, int height, int classes);
 
 }  // namespace ocrtune

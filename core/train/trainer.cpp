@@ -22,7 +22,9 @@
 #include "core/graph/network.h"
 #include "core/graph/optimizer.h"
 #include "core/graph/tensor.h"
+#include "core/infer/initial_model.h"
 #include "core/models/model.h"
+#include "core/onnx/onnx_recognizer.h"
 
 namespace ocrtune {
 namespace {
@@ -45,6 +47,9 @@ constexpr std::size_t kLibraryBytes = std::size_t{7} << 20;
 
 constexpr std::size_t kLineFloats = 16;  // parts of the mean begin at whole cache lines
 
+// What a model of the table says of itself, for an imported one.
+constexpr ModelRow kImportedRow{kImportedModel, "", 48, 320, 8, 64, nullptr};
+
 double now_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -59,7 +64,9 @@ Error unknown_model(const std::string& name) {
 }
 
 Status check_options(const TrainerOptions& options) {
-  if (find_model(options.model) == nullptr) return unknown_model(options.model);
+  if (find_model(options.model) == nullptr && !names_onnx_file(options.model)) {
+    return unknown_model(options.model);
+  }
   if (options.classes < 2 || options.batch < 1 || options.height < 1 || options.width < 1 ||
       options.threads < 1 ||
       std::any_of(options.heights.begin(), options.heights.end(), [](int h) { return h < 1; }) ||
@@ -78,6 +85,19 @@ Status check_options(const TrainerOptions& options) {
   return check_schedule(schedule_of(options));
 }
 
+Result<Graph> graph_of(const TrainerOptions& options) {
+  auto graph = OCRTUNE_TRY(recognition_graph(options.model, options.height, options.classes));
+  if (!names_onnx_file(options.model)) return graph;
+  const auto shapes =
+      OCRTUNE_TRY(infer_shapes(graph, {options.batch, 3, options.height, options.width}));
+  const Shape& logits = shapes[static_cast<std::size_t>(graph.output)];
+  if (logits.c == options.classes && logits.h == 1) return graph;
+  return Error{ErrorKind::usage,
+               fmt::format("model {}: {} classes in {} rows from lines {} pixels high, where {} in "
+                           "one are wanted",
+                           options.model, logits.c, logits.h, options.height, options.classes)};
+}
+
 std::vector<BatchShape> shapes_of(const TrainerOptions& options) {
   auto shapes = batch_shapes(options.batch, options.height, options.width, options.heights);
   for (const int width : options.widths) {
@@ -88,11 +108,10 @@ std::vector<BatchShape> shapes_of(const TrainerOptions& options) {
 
 class TrainerOnGraph final : public Trainer {
  public:
-  TrainerOnGraph(const TrainerOptions& options, const ModelRow& model,
-                 std::unique_ptr<Backend> backend, Comm& comm)
+  TrainerOnGraph(const TrainerOptions& options, Graph graph, std::unique_ptr<Backend> backend,
+                 Comm& comm)
       : options_(options),
-        model_(model),
-        graph_(model.build(options.classes)),
+        graph_(std::move(graph)),
         backend_(std::move(backend)),
         network_(graph_, *backend_),
         comm_(comm),
@@ -106,8 +125,8 @@ class TrainerOnGraph final : public Trainer {
     moments_.first = {state_.floats() + floats, floats};
     moments_.second = {state_.floats() + 2 * floats, floats};
     statistics_ = {state_.floats() + 3 * floats, graph_.statistic_floats};
-    fill_initial_parameters(graph_, options_.seed, parameters_.data());
-    fill_initial_statistics(graph_, statistics_.data());
+    OCRTUNE_TRY(fill_initial_weights(options_.model, options_.height, graph_, options_.seed,
+                                     parameters_.data(), statistics_.data()));
     for (const BatchShape& shape : shapes_of(options_)) {
       const Status prepared = network_.prepare({shape.count, 3, shape.height, shape.width}, true);
       if (!prepared) return prepared;
@@ -142,7 +161,8 @@ class TrainerOnGraph final : public Trainer {
 
   Result<double> check_against_reference() override {
     const TeamScope team(options_.threads);
-    const GradientCheck check{&model_,
+    const ModelRow* row = find_model(options_.model);
+    const GradientCheck check{row != nullptr ? row : &kImportedRow,
                               &graph_,
                               options_.height,
                               options_.width,
@@ -202,7 +222,7 @@ class TrainerOnGraph final : public Trainer {
     };
   }
 
-  CheckpointOwner owner() const { return {options_.model, graph_hash(graph_)}; }
+  CheckpointOwner owner() const { return checkpoint_owner(options_.model, graph_); }
 
   Status check_batch(const Batch& batch) const {
     const std::vector<BatchShape> shapes = shapes_of(options_);
@@ -232,7 +252,6 @@ class TrainerOnGraph final : public Trainer {
   }
 
   TrainerOptions options_;
-  const ModelRow& model_;
   Graph graph_;
   std::unique_ptr<Backend> backend_;
   Network network_;
@@ -250,7 +269,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const TrainerOptions& options, 
   std::unique_ptr<Backend> backend =
       OCRTUNE_TRY(make_backend({options.backend, options.precision}));
   try {
-    auto trainer = std::make_unique<TrainerOnGraph>(options, *find_model(options.model),
+    auto trainer = std::make_unique<TrainerOnGraph>(options, OCRTUNE_TRY(graph_of(options)),
                                                     std::move(backend), comm);
     OCRTUNE_TRY(trainer->allocate());
     return std::unique_ptr<Trainer>(std::move(trainer));
@@ -265,7 +284,7 @@ Result<std::uint64_t> Trainer::footprint_bytes(const TrainerOptions& options) {
       make_backend({options.backend, options.precision});
   if (!backend) return backend.error();
   const TeamScope team(options.threads);
-  const Graph graph = find_model(options.model)->build(options.classes);
+  const Graph graph = OCRTUNE_TRY(graph_of(options));
   std::size_t arena = 0;
   for (const BatchShape& shape : shapes_of(options)) {
     const Result<std::size_t> own =

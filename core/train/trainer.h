@@ -14,7 +14,8 @@
 namespace ocrtune {
 
 struct TrainerOptions {
-  std::string model = "crnn";      // a row of core/models/model.h
+  std::string model = "crnn";      // a row of core/models/model.h, or an ONNX file, which has its
+                                   // weights and its number of classes
   std::string backend = "onednn";  // onednn | reference
   std::string precision = "fp32";  // fp32 | bf16
   int classes = 97;                // alphabet size + 1 for the blank

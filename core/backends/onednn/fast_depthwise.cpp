@@ -47,6 +47,7 @@ class FastDepthwise final : public Operator {
             for (int oh = 0; oh < out_.shape.h; ++oh) {
               forward_row(call, weights, n, cb, b, oh, taps);
             }
+            if (conv_.bias) add_bias(call, n, cb, b);
           }
         }
       }
@@ -57,6 +58,7 @@ class FastDepthwise final : public Operator {
   Status backward(const OperatorCall& call) override {
     if (call.input_gradients[0] != nullptr) backward_input(call);
     backward_weights(call);
+    if (conv_.bias) backward_bias(call);
     return Status();
   }
 
@@ -90,6 +92,36 @@ class FastDepthwise final : public Operator {
       }
     }
     return packed;
+  }
+
+  // Of the channel block: its first channel of the result, and how many it has.
+  int first_channel(int b, int cb) const { return b * in_.shape.c + cb * lanes(); }
+  int channels(int cb) const { return std::min(lanes(), in_.shape.c - cb * lanes()); }
+
+  void add_bias(const OperatorCall& call, int n, int cb, int b) const {
+    const float* bias = call.parameters[1] + first_channel(b, cb);
+    float* y = call.output + row_start(out_, n, out_block(b, cb), 0);
+    for (int pixel = 0; pixel < out_.shape.h * out_.shape.w; ++pixel, y += lanes()) {
+      for (int lane = 0; lane < channels(cb); ++lane) y[lane] += bias[lane];
+    }
+  }
+
+  void backward_bias(const OperatorCall& call) const {
+#pragma omp parallel for collapse(2) schedule(static)
+    for (int b = 0; b < conv_.branches; ++b) {
+      for (int cb = 0; cb < in_.blocks(); ++cb) {
+        double sums[16] = {};
+        for (int n = 0; n < in_.shape.n; ++n) {
+          const float* dy = call.output_gradient + row_start(out_, n, out_block(b, cb), 0);
+          for (int pixel = 0; pixel < out_.shape.h * out_.shape.w; ++pixel, dy += lanes()) {
+            for (int lane = 0; lane < channels(cb); ++lane) sums[lane] += dy[lane];
+          }
+        }
+        for (int lane = 0; lane < channels(cb); ++lane) {
+          call.parameter_gradients[1][first_channel(b, cb) + lane] = static_cast<float>(sums[lane]);
+        }
+      }
+    }
   }
 
   // Output columns whose whole kernel lies in the image.
@@ -270,11 +302,11 @@ class FastDepthwise final : public Operator {
 
 }  // namespace
 
-bool is_fast_depthwise(const Conv& conv, const Shape& in) {
+bool is_fast_depthwise(const Conv& conv, const Shape& in, bool training) {
   const auto small = [](int stride) { return stride == 1 || stride == 2; };
   return in.c > 1 && conv.groups == in.c && conv.out_channels == conv.branches * in.c &&
          conv.kernel.h == conv.kernel.w && conv.kernel.h <= 5 && conv.kernel.h % 2 == 1 &&
-         small(conv.stride.h) && small(conv.stride.w) && !conv.bias &&
+         small(conv.stride.h) && small(conv.stride.w) && (!conv.bias || training) &&
          conv.activation == Activation::none && (conv.branches == 1 || in.c % 8 == 0);
 }
 

@@ -9,8 +9,9 @@
 namespace ocrtune {
 
 // Whether the convolution is one of these: depthwise, square kernel of 1, 3 or 5, strides of 1 or
-// 2, no bias and no activation, and whole channel blocks if there are several branches.
-bool is_fast_depthwise(const Conv& conv, const Shape& in);
+// 2, no activation, a bias only in training, and whole channel blocks if there are several
+// branches.
+bool is_fast_depthwise(const Conv& conv, const Shape& in, bool training = false);
 
 Layout depthwise_layout(const Conv& conv, const ImageDesc& offered, const Layout& preferred);
 

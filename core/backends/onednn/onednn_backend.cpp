@@ -63,7 +63,10 @@ struct Factory {
 
   const ImageDesc& in() const { return request.inputs[0]; }
   Made operator()(const Conv& conv) const {
-    if (is_fast_depthwise(conv, in().shape)) return make_fast_depthwise(conv, request);
+    const bool blocked = in().layout.block == 8 || in().layout.block == 16;
+    if (is_fast_depthwise(conv, in().shape, request.training && blocked)) {
+      return make_fast_depthwise(conv, request);
+    }
     if (conv.branches > 1 && conv.groups > 1) {
       return Error{ErrorKind::unsupported,
                    "layer " + request.layer.name +

@@ -66,6 +66,19 @@ TEST_F(ImportCommand, WritesAModelThatInferReadsWith) {
       << said_;
   EXPECT_THAT(said_, Not(HasSubstr("seeded weights")));
   EXPECT_EQ(split(*read_file(path("results.tsv")), '\n').size(), 14U);
+  // Lines of its own are learned on from the file's weights.
+  ASSERT_EQ(ocrtune({"train", "lines", "--model", "tiny.ocrtune.onnx", "--steps", "3", "--batch",
+                     "4", "--workers", "1", "--threads", "1", "--checkpoint", "tuned"}),
+            0)
+      << said_;
+  EXPECT_EQ(ocrtune({"infer", "lines", "--model", "tiny.ocrtune.onnx", "--checkpoint", "tuned",
+                     "--nproc", "1", "--output", "tuned.tsv"}),
+            0)
+      << said_;
+  EXPECT_EQ(ocrtune({"infer", "lines", "--checkpoint", "tuned"}), 2);
+  EXPECT_THAT(said_, HasSubstr("name it, --model FILE.onnx"));
+  EXPECT_EQ(ocrtune({"train", "lines", "--model", "tiny.ocrtune.onnx", "--device", "gpu"}), 2);
+  EXPECT_THAT(said_, HasSubstr("trained on the CPUs"));
   // Without a dictionary of its own it is named, and so are flags that the model answers.
   EXPECT_EQ(ocrtune({"infer", "lines", "--model", "tiny.onnx"}), 3);
   EXPECT_THAT(said_, HasSubstr("tiny.onnx: it has no dictionary"));

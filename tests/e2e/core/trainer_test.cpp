@@ -13,10 +13,16 @@
 #include "base/files.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "core/backends/backend_table.h"
 #include "core/backends/onednn/onednn_conv.h"
+#include "core/backends/onednn/rows.h"
 #include "core/comm/shm_comm.h"
+#include "core/graph/network.h"
+#include "core/infer/recognizer.h"
 #include "core/models/model.h"
+#include "core/onnx/onnx_recognizer.h"
 #include "tests/support/forked_ranks.h"
+#include "tests/support/onnx_writer.h"
 
 namespace ocrtune {
 namespace {
@@ -31,18 +37,8 @@ TrainerOptions small_options() {
 
 Batch draw_batch(const TrainerOptions& options, int label_length = 3, std::uint64_t seed = 7) {
   Random random(seed);
-  Batch batch;
-  batch.count = options.batch;
-  batch.height = options.height;
-  batch.width = options.width;
-  batch.images.resize(static_cast<std::size_t>(batch.count * 3 * batch.height * batch.width));
-  for (float& pixel : batch.images) pixel = static_cast<float>(random.uniform(-1, 1));
-  for (int n = 0; n < batch.count; ++n) {
-    std::vector<int> label(static_cast<std::size_t>(label_length));
-    for (int& symbol : label) symbol = static_cast<int>(random.integer(1, options.classes - 1));
-    batch.labels.push_back(label);
-  }
-  return batch;
+  return noise_batch({options.batch, options.height, options.width}, random, label_length,
+                     options.classes);
 }
 
 std::unique_ptr<Trainer> make(const TrainerOptions& options, Comm& comm) {
@@ -74,6 +70,40 @@ TEST(Trainer, CheckLeavesEverythingAsItWas) {
     EXPECT_EQ(checked->step(batch)->loss, plain->step(batch)->loss);
   }
   EXPECT_EQ(*checked->logits(batch), *plain->logits(batch));
+}
+
+TEST(Trainer, GoesOnWithAnImportedModel) {
+  const std::string folder = *make_temporary_directory("trainer");
+  TrainerOptions options = small_options();
+  options.model = folder + "/tiny.onnx";
+  options.height = 16;
+  options.classes = 5;
+  options.learning_rate = 0.01;
+  ASSERT_TRUE(write_file(options.model, tiny_recognizer_with("0\n1\n2\n3", 5)).ok());
+  const auto comm = make_single_comm();
+  const auto trainer = make(options, *comm);
+  EXPECT_LT(trainer->check_against_reference().value_or(1), 1e-3);
+  const Batch batch = draw_batch(options);
+  const auto file = load_onnx_recognizer(options.model, {}).value();
+  const auto backend = make_backend({"reference", "fp32"}).value();
+  Network imported(file.graph, *backend);
+  const auto own = imported.infer(batch, file.parameters, file.statistics).value();
+  const auto begun = steps_first(own, 4, 5), ours = trainer->logits(batch).value();
+  for (std::size_t i = 0; i < begun.size(); ++i) ASSERT_NEAR(ours[i], begun[i], 1e-4) << i;
+
+  const double before = trainer->step(batch)->loss;
+  for (int i = 0; i < 60; ++i) ASSERT_TRUE(trainer->step(batch).ok());
+  EXPECT_LT(trainer->step(batch)->loss, before / 2);
+  const std::string checkpoint = folder + "/tuned";
+  ASSERT_TRUE(trainer->save(checkpoint).ok());
+  RecognizerOptions reading;
+  reading.model = options.model;
+  reading.height = 16;
+  reading.checkpoint = checkpoint;
+  EXPECT_TRUE(Recognizer::create(reading, file.alphabet).ok());
+  options.classes = 6;
+  EXPECT_EQ(Trainer::create(options, *comm).error().kind, ErrorKind::usage);
+  ASSERT_TRUE(remove_tree(folder).ok());
 }
 
 TEST(Trainer, LearnsOneBatchByHeart) {

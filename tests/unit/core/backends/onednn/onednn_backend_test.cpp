@@ -63,8 +63,9 @@ TEST(OnednnConv, MatchesReferenceOnOneSampleOfOneRow) {
       conv_case({1, 20, 1, 5}, make_conv(12, {1, 3}, {1, 1}, 1, false), Layout{20}));
 }
 
-LayerCase depthwise_case(const Shape& in, int kernel, Extent stride, int branches, int block) {
-  Conv conv = make_conv(branches * in.c, {kernel, kernel}, stride, in.c, false);
+LayerCase depthwise_case(const Shape& in, int kernel, Extent stride, int branches, int block,
+                         bool bias = false) {
+  Conv conv = make_conv(branches * in.c, {kernel, kernel}, stride, in.c, bias);
   conv.branches = branches;
   return conv_case(in, conv, Layout{block});
 }
@@ -89,6 +90,8 @@ TEST(FastDepthwise, MatchesReferenceOnImagesNarrowerThanTheKernel) {
 
 TEST(FastDepthwise, MatchesReferenceWithPaddedChannels) {
   expect_like_reference(depthwise_case({2, 20, 5, 9}, 3, {1, 1}, 1, 8));
+  expect_like_reference(depthwise_case({2, 20, 5, 9}, 5, {2, 1}, 1, 8, true));
+  expect_like_reference(depthwise_case({3, 32, 5, 9}, 3, {1, 1}, 1, 16, true));
   expect_like_reference(depthwise_case({2, 24, 5, 9}, 5, {1, 1}, 2, 16));  // falls back to 8
 }
 
