@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "base/text.h"
+#include "capacity/job_times.h"
 #include "trial/workloads/service/arrivals.h"
 
 namespace ocrtune {
@@ -23,7 +24,6 @@ constexpr int kRequestsEach = 3000;  // and at least so many for each machine
 // Of machines of one kind, and of one machine on another day: not seen in one run's repeats.
 constexpr double kMachineSpread = 0.03;
 constexpr double kMaxSharedNothing = 100;  // machines for each measured one
-constexpr int kMaxSearched = 100000;
 
 double min_noise(const NodeMeasurement& node) { return std::max(node.noise, 0.01); }
 
@@ -83,17 +83,22 @@ class Planner {
   CapacityPlan plan() {
     plan_.demand = demand_;
     plan_.source = node_.source;
+    plan_.machine = node_.machine;
+    plan_.started = node_.started;
+    plan_.start_seconds = node_.start_seconds;
+    plan_.errors = {rate_error(node_), kMachineSpread, node_.widened, 0, 0};
     plan_.unit = node_.unit;
     plan_.knobs = node_.knobs;
     plan_.peak_bytes = node_.peak_bytes;
     plan_.extrapolated = node_.widened > 0;
+    plan_.trains = node_.mode != "infer";
     plan_.machine_kind = node_.kind.empty() ? "this kind" : node_.kind;
     plan_.notes = node_.notes;
     plan_.machine_rate = interval_of(draws_, centre_of(node_), demand_.confidence);
     if (demand_.inference()) {
       plan_inference();
     } else {
-      plan_training();
+      plan_job();
     }
     return std::move(plan_);
   }
@@ -128,6 +133,7 @@ class Planner {
     const auto limit = static_cast<int>(kMaxSharedNothing);
     Random random(kSeed + 2);
     const double error = std::sqrt(2.0) * load_error(demand_.trace);  // that of two records
+    plan_.errors.load = error;
     double guess = demand_.requests_per_second / plan_.served_rate.median;
     for (int i = 0; i < kQueueDraws; ++i) {
       const double rank = (i + 0.5) / kQueueDraws;
@@ -164,14 +170,8 @@ class Planner {
               "(--balancer turns: to one after the other)"
             : "machines share nothing but a load balancer that sends requests to one after the "
               "other");
-    plan_.notes.push_back(
-        fmt::format("machines of one kind, and days, are taken to differ by {:.0f} % in speed",
-                    100 * kMachineSpread));
-    if (!demand_.lines_per_page.empty()) {
-      plan_.notes.emplace_back(
-          "pages: recognition of their lines alone was measured; finding the lines on a page comes "
-          "on top, in time and in machines");
-    }
+    note_machines();
+    note_pages();
     if (!demand_.slo) {
       plan_.notes.emplace_back(
           "no --slo was given: the count keeps up with the load and names no latency target");
@@ -253,39 +253,104 @@ class Planner {
 
   // --- training: machines that wait for each other ---
 
-  void plan_training() {
-    plan_.back_tests = back_tests(node_.nodes.empty() ? node_.points : node_.nodes,
-                                  {demand_.confidence, 200, kSeed});
+  void plan_job() {
     const bool one_node = node_.nodes.empty();
-    const auto fit =
-        fit_scaling(one_node ? node_.points : node_.nodes, {demand_.confidence, kDraws, kSeed});
-    if (!fit) return refuse(fit.error().what);
-    const double factor = valid_factor(plan_.back_tests);
-    const double reach = one_node ? factor : factor * fit->max_processes;
-    plan_.valid_range = {1, std::max(1.0, std::floor(reach + 1e-9)),
-                         training_reason(one_node, factor)};
-    const double wanted = demand_.total_samples() / demand_.deadline_seconds;
-    const auto needed = [&](double tail) { return machines_for(*fit, wanted, tail); };
+    ScalingFit fit;
+    if (plan_.trains) {
+      const auto& points = one_node ? node_.points : node_.nodes;
+      plan_.back_tests = back_tests(points, {demand_.confidence, 200, kSeed});
+      auto fitted = fit_scaling(points, {demand_.confidence, kDraws, kSeed});
+      if (!fitted) return refuse(fitted.error().what);
+      fit = *std::move(fitted);
+      const double factor = valid_factor(plan_.back_tests);
+      const double reach = one_node ? factor : factor * fit.max_processes;
+      plan_.valid_range = {1, std::max(1.0, std::floor(reach + 1e-9)),
+                           training_reason(one_node, factor)};
+    } else {
+      plan_.valid_range = {1, kMaxSharedNothing, "one machine was measured"};
+    }
+    note_machines();
+    note_pages();
+    JobTimes times(node_,
+                   {demand_.total_samples(), demand_.deadline_seconds, demand_.interruptions,
+                    demand_.confidence},
+                   draws_, std::move(fit));
+    const int most = static_cast<int>(plan_.valid_range.high);
     const double tail = (1 - demand_.confidence) / 2;
-    MachineCount count{needed(0.5), needed(1 - tail), needed(tail)};
-    if (one_node && count.median > 1) {
+    const auto needed = [&](double share) -> double { return times.machines_for(share, most); };
+    const MachineCount count{needed(0.5), needed(tail), needed(1 - tail)};
+    if (plan_.trains && one_node && count.median > 1) {
       plan_.extrapolated = true;
       plan_.notes.emplace_back(
           "one node was measured: several are taken to lose between nothing and what "
           "its own processes lose to each other");
     }
-    if (count.median > plan_.valid_range.high) {
-      const double seconds = demand_.total_samples() / plan_.machine_rate.median;
-      return refuse(
-          fmt::format("one machine needs {} and {} is asked: at least {:.0f} machines with perfect "
-                      "scaling, which is not verified: measurements back {:.0f} ({}); measure more "
-                      "process counts (--nproc 1,2,4,8) or a second node",
-                      format_duration(seconds), format_duration(demand_.deadline_seconds),
-                      std::ceil(wanted / plan_.machine_rate.median), plan_.valid_range.high,
-                      plan_.valid_range.reason));
+    for (std::string& note : interruption_notes(node_, demand_.interruptions, count.high)) {
+      plan_.notes.push_back(std::move(note));
     }
+    if (count.median > plan_.valid_range.high) return refuse_deadline(job_row(times, most));
     settle(count);
-    if (!plan_.refused) add_rows([&](int machines) { return training_row(*fit, machines); });
+    if (plan_.refused) return;
+    add_rows([&](int machines) { return job_row(times, machines); });
+    // What the interval of the time holds beyond that of the rate.
+    const Interval seconds = times.row(static_cast<int>(plan_.machines.high)).seconds;
+    if (!std::isfinite(seconds.high)) return;
+    const double all = std::log(seconds.high / seconds.low) / (2 * 1.645);
+    const double rate = std::hypot(rate_error(node_), node_.widened, kMachineSpread);
+    plan_.errors.interruptions = std::sqrt(std::max(0.0, all * all - rate * rate));
+  }
+
+  CapacityRow job_row(JobTimes& times, int machines) const {
+    const JobRow job = times.row(machines);
+    CapacityRow row;
+    row.machines = machines;
+    row.samples_per_second = job.samples_per_second;
+    row.seconds = job.seconds;
+    row.interruptions = job.interruptions;
+    row.lost_share = job.lost_share;
+    row.probability = job.probability;
+    if (demand_.cost_per_hour && std::isfinite(job.seconds.median)) {
+      row.cost = machines * *demand_.cost_per_hour * job.seconds.median / 3600;
+    }
+    return row;
+  }
+
+  void refuse_deadline(const CapacityRow& row) {
+    if (demand_.interruptions.expected() &&
+        demand_.total_samples() / row.samples_per_second.median < demand_.deadline_seconds) {
+      return refuse(fmt::format(
+          "{} machine{} would be done in time and interruptions keep them from it: checkpoint more "
+          "often (--checkpoint-every), restart faster, or take machines that are interrupted less",
+          row.machines, row.machines == 1 ? "" : "s"));
+    }
+    const double least =
+        demand_.total_samples() / demand_.deadline_seconds / plan_.machine_rate.median;
+    if (!plan_.trains) {
+      return refuse(
+          fmt::format("the job needs at least {:.0f} machines and the measurements back "
+                      "{:.0f}: {}",
+                      std::ceil(least), plan_.valid_range.high, plan_.valid_range.reason));
+    }
+    const double alone = demand_.total_samples() / plan_.machine_rate.median;
+    refuse(fmt::format(
+        "one machine needs {} and {} is asked: at least {:.0f} machines with perfect scaling, "
+        "which is not verified: measurements back {:.0f} ({}); measure more process counts "
+        "(--nproc 1,2,4,8) or a second node",
+        format_duration(alone), format_duration(demand_.deadline_seconds), std::ceil(least),
+        plan_.valid_range.high, plan_.valid_range.reason));
+  }
+
+  void note_machines() {
+    plan_.notes.push_back(
+        fmt::format("machines of one kind, and days, are taken to differ by {:.0f} % in speed",
+                    100 * kMachineSpread));
+  }
+
+  void note_pages() {
+    if (demand_.lines_per_page.empty()) return;
+    plan_.notes.emplace_back(
+        "pages: recognition of their lines alone was measured; finding the lines on a page comes "
+        "on top, in time and in machines");
   }
 
   std::string training_reason(bool one_node, double factor) const {
@@ -295,51 +360,6 @@ class Planner {
     }
     if (factor <= 1) return "extrapolations failed their back-test";
     return fmt::format("extrapolations held in back-tests up to {:.3g} times", factor);
-  }
-
-  // Rates of so many machines: each draw of the node's rate with one of the fit's curves.
-  std::vector<double> training_rates(const ScalingFit& fit, int machines) const {
-    Random random(kSeed + 1);
-    std::vector<double> rates;
-    for (std::size_t i = 0; i < draws_.size(); ++i) {
-      const UslCurve& curve = fit.draws[i % fit.draws.size()];
-      double share = 1;  // of machines x one machine
-      if (!node_.nodes.empty()) {
-        share = curve.at(machines) / (machines * curve.at(1));
-      } else if (machines > 1) {
-        const double n = node_.knobs.nproc;
-        const double loss = curve.at(n * machines) / (machines * curve.at(n));
-        share = std::pow(std::min(1.0, loss), random.uniform());
-      }
-      rates.push_back(draws_[i] * machines * share);
-    }
-    return rates;
-  }
-
-  // The least machines whose rate at this quantile suffices; past the valid range: one more.
-  double machines_for(const ScalingFit& fit, double wanted, double tail) const {
-    const int most = static_cast<int>(std::min<double>(plan_.valid_range.high, kMaxSearched));
-    for (int machines = 1; machines <= most; ++machines) {
-      if (quantile(training_rates(fit, machines), tail) >= wanted) return machines;
-    }
-    return most + 1;
-  }
-
-  CapacityRow training_row(const ScalingFit& fit, int machines) const {
-    CapacityRow row;
-    row.machines = machines;
-    const auto rates = training_rates(fit, machines);
-    row.samples_per_second = interval_of(rates, median(rates), demand_.confidence);
-    const double total = demand_.total_samples();
-    row.seconds = {total / row.samples_per_second.median, total / row.samples_per_second.high,
-                   total / row.samples_per_second.low};
-    double met = 0;
-    for (const double rate : rates) met += total / rate <= demand_.deadline_seconds;
-    row.probability = met / static_cast<double>(rates.size());
-    if (demand_.cost_per_hour) {
-      row.cost = machines * *demand_.cost_per_hour * row.seconds.median / 3600;
-    }
-    return row;
   }
 
   // --- both ---

@@ -9,7 +9,9 @@
 // on it is not part of what was measured. Training: machines of one job wait for each other; their
 // common rate comes from a fit over measured node counts, or, with one node measured, lies between
 // no loss and the loss that the node's own processes show. Counts beyond what back-tests support
-// are refused.
+// are refused. A job with a deadline: the count with which it is done in time in 95 % of the draws,
+// restarts after interruptions included (capacity/deadline.h). An interruption stops all machines
+// of a training, and of a reading job only its own.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +23,10 @@
 #include "base/stats.h"
 #include "capacity/back_test.h"
 #include "capacity/day_profile.h"
+#include "capacity/deadline.h"
 #include "capacity/fleet_queue.h"
 #include "capacity/node_measurement.h"
+#include "capacity/queueing.h"
 #include "probes/machine/machine.h"
 #include "trial/workloads/service/slo.h"
 
@@ -44,16 +48,18 @@ struct CapacityDemand {
   double busiest_seconds = 0;  // when that minute begins
   DayProfile profile;          // the load of a day; the rate above is that of its busiest part
   std::string peak_time;       // of day, of that minute or part: "14:00"; empty: unknown
-  // Training.
-  double samples = 0;  // of one epoch
+  // A job with a deadline: training, or reading so many images.
+  double samples = 0;  // of one epoch; pages where `lines_per_page` is given
   double epochs = 1;
   double deadline_seconds = 0;
+  std::string deadline_time;  // "Fri 27 Nov 18:00"; empty: so long from now
+  Interruptions interruptions;
 
   std::optional<double> cost_per_hour;  // of one machine
   double confidence = 0.9;              // two-sided: the upper end of a count is enough with 95 %
 
   bool inference() const { return requests_per_second > 0; }
-  double total_samples() const { return samples * epochs; }
+  double total_samples() const { return samples * epochs * mean_requests(lines_per_page); }
 };
 
 // Whole numbers. `high` is the count to buy: enough with 95 % probability.
@@ -72,15 +78,29 @@ struct CapacityRow {
   Interval samples_per_second;  // together, without waiting for an SLO
   double busy_share = 0;        // load / rate; inference
   double latency_seconds = 0;   // at the percentile of the SLO; 0: no SLO; infinite: overload
-  Interval seconds;             // until training is done
+  Interval seconds;             // until the job is done; infinite: no end in sight
+  double interruptions = 0;     // of the job, expected
+  double lost_share = 0;        // of its time, to starts, restarts, checkpoints and work done again
   double probability = 0;       // that the demand is met
   std::optional<double> cost_per_hour;
-  std::optional<double> cost;  // of the whole training
+  std::optional<double> cost;  // of the whole job
+};
+
+// What makes a plan unsure: relative deviations of the rate, of the load, of a job's time. 0: none.
+struct ErrorParts {
+  double measurement = 0;    // of the measured rate
+  double machines = 0;       // between machines and between days, assumed
+  double scaling = 0;        // to a machine that was only probed
+  double load = 0;           // between two traces
+  double interruptions = 0;  // with the loss of several machines that train together
 };
 
 struct CapacityPlan {
   CapacityDemand demand;
   std::string source;
+  std::string machine, started;  // that was measured, and when: as in NodeMeasurement
+  double start_seconds = 0;      // of the measured setting
+  ErrorParts errors;
   std::string unit = "line images";  // that rates count
   Knobs knobs;                       // on each machine
   std::uint64_t peak_bytes = 0;      // on each machine; 0: unknown
@@ -88,6 +108,7 @@ struct CapacityPlan {
   Interval served_rate;              // of one machine with the SLO met; zero without one
   bool extrapolated = false;
   std::string machine_kind;  // "this kind", or the other machine's name
+  bool trains = true;        // of a job with a deadline; else it reads
   bool refused = false;
   std::string refusal;     // why, and what to measure
   MachineCount machines;   // zero when refused

@@ -114,20 +114,47 @@ std::string inference_words(const CapacityPlan& plan) {
                      cost_words(plan));
 }
 
-std::string training_words(const CapacityPlan& plan) {
+std::string time_words(double seconds) {
+  return std::isfinite(seconds) ? format_duration(seconds) : "more than can be waited for";
+}
+
+// "within 24 h 00 min", "by Fri 27 Nov 18:00, in 2 d 03 h"
+std::string deadline_words(const CapacityDemand& demand) {
+  const std::string span = format_duration(demand.deadline_seconds);
+  return demand.deadline_time.empty() ? "within " + span
+                                      : fmt::format("by {}, in {}", demand.deadline_time, span);
+}
+
+std::string work_words(const CapacityPlan& plan) {
+  const CapacityDemand& demand = plan.demand;
+  if (plan.trains) {
+    return fmt::format("to train {} images ({:g} epochs)", grouped(demand.total_samples()),
+                       demand.epochs);
+  }
+  if (demand.lines_per_page.empty()) {
+    return fmt::format("to read {} {}", grouped(demand.total_samples()), plan.unit);
+  }
+  return fmt::format("to read {} pages ({:.3g} line images each)",
+                     grouped(demand.samples * demand.epochs), mean_requests(demand.lines_per_page));
+}
+
+std::string job_words(const CapacityPlan& plan) {
   const double count = plan.machines.high;
-  std::string text =
-      fmt::format("You need {} of {} to train {} images ({:g} epochs) within {}{}", machines(count),
-                  plan.machine_kind, grouped(plan.demand.total_samples()), plan.demand.epochs,
-                  format_duration(plan.demand.deadline_seconds), certainty(plan));
-  if (const CapacityRow* row = row_of(plan, count)) {
-    text += fmt::format(": about {} ({} to {})", format_duration(row->seconds.median),
-                        format_duration(row->seconds.low), format_duration(row->seconds.high));
+  std::string text = fmt::format("You need {} of {} {} {}{}", machines(count), plan.machine_kind,
+                                 work_words(plan), deadline_words(plan.demand), certainty(plan));
+  const CapacityRow* row = row_of(plan, count);
+  if (row != nullptr) {
+    text += fmt::format(": about {} ({} to {})", time_words(row->seconds.median),
+                        time_words(row->seconds.low), time_words(row->seconds.high));
   }
   text += ".";
-  if (const CapacityRow* row = row_of(plan, plan.machines.median - 1)) {
-    text += fmt::format(" {} would take {}.", machines(row->machines),
-                        format_duration(row->seconds.median));
+  if (row != nullptr && plan.demand.interruptions.expected()) {
+    text += fmt::format(" About {:.2g} interruptions are expected; {:.0f} % of the time is lost.",
+                        row->interruptions, 100 * row->lost_share);
+  }
+  if (const CapacityRow* fewer = row_of(plan, plan.machines.median - 1)) {
+    text += fmt::format(" {} would take {}.", machines(fewer->machines),
+                        time_words(fewer->seconds.median));
   }
   return text + cost_words(plan);
 }
@@ -143,7 +170,7 @@ std::string rate_words(double per_second, std::string_view unit) {
 
 std::string capacity_answer(const CapacityPlan& plan) {
   if (plan.refused) return "No answer: " + plan.refusal + ".";
-  const std::string text = plan.demand.inference() ? inference_words(plan) : training_words(plan);
+  const std::string text = plan.demand.inference() ? inference_words(plan) : job_words(plan);
   return plan.extrapolated ? text + " [EXTRAPOLATED]" : text;
 }
 

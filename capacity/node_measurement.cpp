@@ -97,6 +97,14 @@ std::optional<double> step_spread(const RunRecord& run, const Knobs& knobs) {
   return std::clamp(window * std::sqrt(steps / static_cast<double>(logs.size())), 0.02, 1.0);
 }
 
+double start_of(const RunRecord& run, const Knobs& knobs) {
+  std::vector<double> starts;
+  for (const Trial& trial : run.trials) {
+    if (trial.ok() && trial.knobs == knobs) starts.push_back(trial.start_seconds);
+  }
+  return median(starts);
+}
+
 void add_point(std::vector<ScalingPoint>& points, int count, const Measured& from) {
   points.push_back({count, from.knobs.threads, from.rates});
 }
@@ -159,14 +167,28 @@ std::vector<Measured> measured_settings(const RunRecord& run, double noise) {
   return all;
 }
 
+std::string machine_words(const RunRecord& run) {
+  const auto& gpus = run.machine.gpus;
+  const auto used = std::max(run.options.gpus.size(),
+                             static_cast<std::size_t>(std::max(0, run.options.command_gpus)));
+  if (used > 0 && !gpus.empty()) return fmt::format("{} x {}", used, gpus.front().name);
+  const CpuFacts& cpu = run.machine.cpu;
+  if (!cpu.usable_cpus.known()) return cpu.model;
+  return fmt::format("{}{}{:g} CPUs", cpu.model, cpu.model.empty() ? "" : ", ",
+                     *cpu.usable_cpus.value);
+}
+
 // What belongs to the run and not to one of its settings.
 void describe(const RunRecord& run, double noise, NodeMeasurement& node) {
   node.mode = run.options.mode;
+  node.machine = machine_words(run);
+  node.started = run.started;
   const bool own = !run.options.command.empty() || !run.options.url.empty();
   node.unit = !run.options.infers() || run.options.prints() ? "images"
               : own                                         ? "requests"
                                                             : "line images";
   node.slo = run.options.slo;
+  node.start_seconds = start_of(run, node.knobs);
   node.noise = noise;
   const auto spread = step_spread(run, node.knobs);
   node.service_spread_known = spread.has_value();

@@ -20,6 +20,8 @@ namespace ocrtune {
 
 struct NodeMeasurement {
   std::string source;                // "run 2026-11-21-a3f9", "table t.csv"
+  std::string machine;               // "AMD EPYC 7763, 16 CPUs", "2 x NVIDIA H100"; empty: unknown
+  std::string started;               // when it was measured, UTC, ISO 8601; empty: unknown
   std::string mode;                  // train | infer; empty: a table does not say
   Knobs knobs;                       // the best setting on one node
   std::vector<double> rates;         // its repeats, samples per second
@@ -29,6 +31,7 @@ struct NodeMeasurement {
   Interval stated_rate;
   bool disturbed = false;            // other load took part in most of its windows
   std::uint64_t peak_bytes = 0;      // of that setting; 0: unknown
+  double start_seconds = 0;          // until its first step; 0: unknown
   std::vector<ScalingPoint> points;  // processes on one node, all else as in `knobs`
   std::vector<ScalingPoint> nodes;   // `processes` here counts nodes; empty: one node was measured
   ServiceTimes service;              // of one process, for a batch of k

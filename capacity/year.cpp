@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "base/check.h"
+#include "capacity/machine_kinds.h"
 
 namespace ocrtune {
 namespace {
@@ -25,9 +26,7 @@ class Fleet {
  public:
   Fleet(const CapacityPlan& plan, const YearDemand& demand)
       : demand_(demand), shape_(shape_of(plan.demand)) {
-    const double load = plan.demand.requests_per_second;
-    const Interval& rate = plan.served_rate.median > 0 ? plan.served_rate : plan.machine_rate;
-    sure_rate = std::max(rate.low, load / plan.machines.high);
+    sure_rate = ocrtune::sure_rate(plan);
   }
 
   int machines_for(double load) const {

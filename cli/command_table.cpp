@@ -98,7 +98,9 @@ const std::vector<Command> kTable = {
     {"plan", kServe, "Say how many machines a load or a deadline takes",
      "ocrtune plan --rate 12000/min --slo p99=80ms --cost-per-hour 1.2\n"
      "ocrtune plan --rate 200/min --lines-per-page 40 --slo p95=2s\n"
-     "ocrtune plan --samples 2000000 --epochs 20 --deadline 24h --table measured.csv",
+     "ocrtune plan cpu.sqlite=0.8 gpu.sqlite=2.9 --rate 3e6/h --out plan\n"
+     "ocrtune plan --samples 2e6 --epochs 20 --deadline 'Fri 18:00' --interruptions 8h "
+     "--checkpoint-every 15m:20s",
      "Exit code: 0 planned, 1 nothing can meet it or it lies beyond the valid range.",
      declare_plan},
     {"make-data", kTrain, "Draw line images with labels, to train and to test on",

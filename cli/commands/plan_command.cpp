@@ -1,6 +1,7 @@
 // ocrtune plan: how many machines a load or a deadline takes.
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,15 +13,18 @@
 #include "base/text.h"
 #include "capacity/capacity_answer.h"
 #include "capacity/day_profile.h"
+#include "capacity/machine_kinds.h"
 #include "capacity/other_machine.h"
 #include "capacity/page_lines.h"
 #include "capacity/year.h"
 #include "cli/commands.h"
-#include "cli/commands/stored_run.h"
+#include "cli/commands/plan_sources.h"
 #include "cli/shell/output_folder.h"
 #include "cli/shell/terminal.h"
 #include "reports/console/capacity_page.h"
+#include "reports/console/kinds_page.h"
 #include "reports/console/year_page.h"
+#include "reports/html/capacity_sheet.h"
 #include "trial/workloads/service/arrivals.h"
 #include "tuner/store/store.h"
 
@@ -28,9 +32,11 @@ namespace ocrtune {
 namespace {
 
 struct PlanFlags {
-  std::string rate, slo, daily, samples, epochs, deadline, run = "last", table, machine, cost;
+  std::string rate, slo, daily, samples, epochs, deadline, run, table, machine, cost;
   std::string peak_factor, csv, trace, profile, out, lines_per_page, balancer = "random";
+  std::string interruptions, checkpoint_every, restart;
   std::string growth, availability, machine_availability, warm_up;
+  std::vector<std::string> machines;
   std::string db = Store::default_path();
   bool json = false;
 };
@@ -92,22 +98,57 @@ Status read_rate(const PlanFlags& flags, CapacityDemand& demand) {
   return Status();
 }
 
+// When a job is due and what interrupts it.
+Status read_job(const PlanFlags& flags, CapacityDemand& demand) {
+  const bool job = !flags.deadline.empty();
+  for (const auto& [flag, text] : {std::pair("--interruptions", &flags.interruptions),
+                                   std::pair("--checkpoint-every", &flags.checkpoint_every),
+                                   std::pair("--restart", &flags.restart)}) {
+    if (!job && !text->empty()) {
+      return Error{ErrorKind::usage, std::string(flag) + " goes with --samples and --deadline"};
+    }
+  }
+  if (!job) return {};
+  const auto named = [](const char* flag, const Error& error) {
+    return Error{error.kind, std::string(flag) + " " + error.what};
+  };
+  const auto deadline = parse_deadline(flags.deadline, std::time(nullptr));
+  if (!deadline) return named("--deadline", deadline.error());
+  demand.deadline_seconds = deadline->seconds;
+  demand.deadline_time = deadline->by;
+  Interruptions& stops = demand.interruptions;
+  if (!flags.interruptions.empty()) {
+    const Status read = parse_interruptions(flags.interruptions, stops);
+    if (!read) return named("--interruptions", read.error());
+  }
+  if (!flags.checkpoint_every.empty()) {
+    const Status read = parse_checkpoints(flags.checkpoint_every, stops);
+    if (!read) return named("--checkpoint-every", read.error());
+  }
+  if (!flags.restart.empty()) {
+    const auto seconds = parse_duration(flags.restart);
+    if (!seconds) return wrong("--restart", flags.restart, "a time above zero, like 5m");
+    stops.restart_seconds = *seconds;
+  }
+  return {};
+}
+
 Result<CapacityDemand> demand_of(const PlanFlags& flags) {
   CapacityDemand demand;
   const bool by_day = !flags.daily.empty() || !flags.profile.empty();  // one, or the two together
   const int loads = static_cast<int>(!flags.rate.empty()) + static_cast<int>(by_day) +
                     static_cast<int>(!flags.trace.empty());
-  const bool training = !flags.samples.empty() || !flags.deadline.empty();
-  if (loads + static_cast<int>(training) != 1) {
+  const bool job = !flags.samples.empty() || !flags.deadline.empty();
+  if (loads + static_cast<int>(job) != 1) {
     return Error{
         ErrorKind::usage,
         "give one of --rate R, --daily N, --profile FILE, --trace FILE, or --samples N with "
         "--deadline T"};
   }
-  if (training && (flags.samples.empty() || flags.deadline.empty())) {
-    return Error{ErrorKind::usage, "training needs both --samples N and --deadline T"};
+  if (job && (flags.samples.empty() || flags.deadline.empty())) {
+    return Error{ErrorKind::usage, "a job needs both --samples N and --deadline T"};
   }
-  if (training && !flags.slo.empty()) {
+  if (job && !flags.slo.empty()) {
     return Error{
         ErrorKind::usage,
         "--slo is a latency target of inference; it goes with --rate, --daily, --profile or "
@@ -132,21 +173,10 @@ Result<CapacityDemand> demand_of(const PlanFlags& flags) {
   }
   OCRTUNE_TRY(read_rate(flags, demand));
   if (!flags.lines_per_page.empty()) {
-    if (training) {
-      return Error{ErrorKind::usage,
-                   "--lines-per-page is of inference; it goes with --rate, --daily, "
-                   "--profile or --trace"};
-    }
     demand.lines_per_page = OCRTUNE_TRY(read_lines_per_page(flags.lines_per_page));
     demand.requests_per_second *= mean_requests(demand.lines_per_page);
   }
-  if (!flags.deadline.empty()) {
-    const auto deadline = parse_duration(flags.deadline);
-    if (!deadline) {
-      return wrong("--deadline", flags.deadline, "a time from now, above zero, like 8h or 90m");
-    }
-    demand.deadline_seconds = *deadline;
-  }
+  OCRTUNE_TRY(read_job(flags, demand));
   if (!flags.slo.empty()) {
     const auto slo = parse_slo(flags.slo);
     if (!slo) return Error{ErrorKind::usage, "--slo " + slo.error().what};
@@ -196,56 +226,89 @@ Result<std::optional<YearDemand>> year_of(const PlanFlags& flags, const Capacity
   return std::optional<YearDemand>(year);
 }
 
-Result<std::vector<NodeMeasurement>> measurements_of(const PlanFlags& flags,
-                                                     const CapacityDemand& demand) {
+// The machines to plan for: those named, or one from --run, --table and --machine.
+Result<std::vector<MachineKind>> kinds_of(const PlanFlags& flags, const CapacityDemand& demand) {
+  const bool single = !flags.run.empty() || !flags.table.empty() || !flags.machine.empty();
+  if (!flags.machines.empty()) {
+    if (!single) return read_kinds(flags.machines, flags.db, demand);
+    return Error{ErrorKind::usage,
+                 "name all machines as arguments, or one with --run, --table and --machine"};
+  }
+  std::vector<MachineKind> kinds;
   if (!flags.table.empty()) {
     const auto table = OCRTUNE_TRY(read_table(flags.table));
-    return measure_settings(table, flags.table);
+    auto settings = OCRTUNE_TRY(measure_settings(table, flags.table));
+    kinds.push_back({flags.table, std::move(settings), {}});
+  } else {
+    kinds = OCRTUNE_TRY(read_kinds({flags.run.empty() ? "last" : flags.run}, flags.db, demand));
   }
-  if (!path_exists(flags.db)) {
-    return Error{ErrorKind::missing, "no run is stored in " + flags.db + "; run `ocrtune tune" +
-                                         (demand.inference() ? " --mode infer" : "") +
-                                         "` first, or give --table T.csv"};
+  if (!flags.machine.empty()) {
+    const auto machine = OCRTUNE_TRY(read_machine(flags.machine));
+    auto scaled = OCRTUNE_TRY(scale_to_machine(kinds.front().settings.front(), machine));
+    kinds.front().settings.assign(1, std::move(scaled));
   }
-  const auto run = OCRTUNE_TRY(judged_run(flags.db, flags.run));
-  const std::string wanted = demand.inference() ? "infer" : "train";
-  if (run.options.mode != wanted) {
-    return Error{ErrorKind::usage, "run " + run.id + " measured " + run.options.mode +
-                                       ", and this plan needs a run of tune --mode " + wanted};
+  return kinds;
+}
+
+// As typed.
+std::string own_command_line() {
+  std::string bytes = read_file("/proc/self/cmdline").value_or("ocrtune plan");
+  if (!bytes.empty() && bytes.back() == '\0') bytes.pop_back();
+  return valid_utf8(shell_join(split(bytes, '\0')));
+}
+
+Status write_sheet(const std::string& folder, const CapacitySheet& sheet) {
+  for (const auto& [name, text] :
+       {std::pair("sheet.html", sheet_html(sheet)),
+        std::pair("sheet.md", sheet_markdown(sheet, SheetLanguage::english)),
+        std::pair("sheet.zh.md", sheet_markdown(sheet, SheetLanguage::chinese)),
+        std::pair("sheet.csv", csv_text(sheet_table(sheet)))}) {
+    OCRTUNE_TRY(write_file(join_path(folder, name), text));
   }
-  return measure_settings(run);
+  return {};
+}
+
+Status write_files(const PlanFlags& flags, const KindsPlan& plans, const YearPlan* year,
+                   const std::string& json) {
+  const CapacityPlan& plan = plans.kinds.front().plan;
+  for (const std::string& folder : {flags.csv, flags.out}) {
+    if (folder.empty()) continue;
+    OCRTUNE_TRY(make_output_folder(folder));
+    OCRTUNE_TRY(write_file(join_path(folder, "capacity.csv"), capacity_csv(plan)));
+    if (year != nullptr) {
+      OCRTUNE_TRY(write_file(join_path(folder, "year.csv"), csv_text(year_table(*year))));
+    }
+    if (plans.kinds.size() > 1) {
+      OCRTUNE_TRY(write_file(join_path(folder, "kinds.csv"), csv_text(kinds_table(plans))));
+    }
+  }
+  if (flags.out.empty()) return {};
+  OCRTUNE_TRY(write_sheet(
+      flags.out, capacity_sheet(plans, year, own_command_line(), utc_now().substr(0, 10))));
+  return write_file(join_path(flags.out, "capacity.json"), json);
 }
 
 Result<int> run_plan(const PlanFlags& flags) {
   auto demand = OCRTUNE_TRY(demand_of(flags));
   const auto ahead = OCRTUNE_TRY(year_of(flags, demand));
-  auto settings = OCRTUNE_TRY(measurements_of(flags, demand));
-  const NodeMeasurement& first = settings.front();
+  const auto kinds = OCRTUNE_TRY(kinds_of(flags, demand));
+  const NodeMeasurement& first = kinds.front().settings.front();
+  if (!demand.inference() && !demand.lines_per_page.empty() && first.mode != "infer") {
+    return Error{ErrorKind::usage,
+                 "--lines-per-page is of inference, and " + first.source + " measured training"};
+  }
   if (demand.inference() && !demand.slo && !first.slo.empty()) {
     demand.slo = *parse_slo(first.slo);  // the one that was measured
   }
-  if (!flags.machine.empty()) {
-    const auto machine = OCRTUNE_TRY(read_machine(flags.machine));
-    const auto scaled = OCRTUNE_TRY(scale_to_machine(first, machine));
-    settings.assign(1, scaled);
-  }
-  const auto plan = OCRTUNE_TRY(answer_capacity(settings, demand));
+  const auto plans = OCRTUNE_TRY(plan_kinds(kinds, demand));
+  const CapacityPlan& plan = plans.kinds.front().plan;
   std::optional<YearPlan> year;
   if (ahead && !plan.refused) year = plan_year(plan, *ahead);
-  for (const std::string& folder : {flags.csv, flags.out}) {
-    if (folder.empty()) continue;
-    OCRTUNE_TRY(make_output_folder(folder));
-    OCRTUNE_TRY(write_file(join_path(folder, "capacity.csv"), capacity_csv(plan)));
-    if (year) {
-      OCRTUNE_TRY(write_file(join_path(folder, "year.csv"), csv_text(year_table(*year))));
-    }
-  }
-  const std::string json = capacity_json(plan, year ? &*year : nullptr);
-  if (!flags.out.empty()) {
-    OCRTUNE_TRY(write_file(join_path(flags.out, "capacity.json"), json));
-  }
+  const YearPlan* const year_ahead = year ? &*year : nullptr;
+  const std::string json = capacity_json(plans, year_ahead);
+  OCRTUNE_TRY(write_files(flags, plans, year_ahead, json));
   const int width = terminal_width(stdout);
-  std::string page = flags.json ? json : capacity_text(plan, width);
+  std::string page = flags.json ? json : kinds_text(plans, width) + capacity_text(plan, width);
   if (year && !flags.json) page += year_text(*year, plan, width);
   std::fputs(page.c_str(), stdout);
   return plan.refused ? kExitNegative : kExitOk;
@@ -255,6 +318,11 @@ Result<int> run_plan(const PlanFlags& flags) {
 
 CommandRun declare_plan(Flags& cli) {
   auto flags = std::make_shared<PlanFlags>();
+  cli.argument(
+      "machines", flags->machines,
+      "Machines to choose from, each with a price an hour behind =: a run, a store file of "
+      "another machine (its last run, or FILE:RUN), a table, or a probe --json to scale the "
+      "first one to (EXTRAPOLATED)");
   const char* const load = "Load to carry";
   cli.option("--rate", flags->rate, "RATE",
              "Recognise so many images, pages or requests: 200, 12000/min, 1e6/h")
@@ -300,14 +368,29 @@ CommandRun declare_plan(Flags& cli) {
              "Start machines so long before a --profile needs them")
       .default_text("5m")
       .under(year);
-  const char* const training = "Training to finish";
-  cli.option("--samples", flags->samples, "N", "Train on N images").under(training);
-  cli.option("--epochs", flags->epochs, "N", "Pass over them N times")
-      .default_text("1")
-      .under(training);
-  cli.option("--deadline", flags->deadline, "DURATION", "Finish within this time: 24h")
-      .under(training);
-  cli.option("--run", flags->run, "RUN", "Plan from this stored run").from_list("runs");
+  const char* const job = "Job to finish";
+  cli.option("--samples", flags->samples, "N",
+             "Train on N images, or read so many where the run measured inference")
+      .under(job);
+  cli.option("--epochs", flags->epochs, "N", "Pass over them N times").default_text("1").under(job);
+  cli.option("--deadline", flags->deadline, "TIME",
+             "Finish within this time, or by it: 24h, 18:00, 'Fri 18:00', '2026-11-27 18:00'")
+      .under(job);
+  cli.option("--interruptions", flags->interruptions, "TIME|N/TIME",
+             "Expect machines to be taken back or to fail: every 8h of one machine, or as often as "
+             "was seen, 3/200h being 3 in 200 machine hours")
+      .default_text("none")
+      .under(job);
+  cli.option("--checkpoint-every", flags->checkpoint_every, "TIME[:TAKES]",
+             "Write a checkpoint so often, and wait for it so long: 15m:20s")
+      .under(job);
+  cli.option("--restart", flags->restart, "DURATION",
+             "Take so long from an interruption to the next step")
+      .default_text("the measured start")
+      .under(job);
+  cli.option("--run", flags->run, "RUN", "Plan from this stored run")
+      .default_text("last")
+      .from_list("runs");
   cli.option("--table", flags->table, "FILE", "Plan from a recorded table instead of a run").file();
   cli.option("--machine", flags->machine, "FILE",
              "Plan for the machine of this probe --json (EXTRAPOLATED)")
@@ -315,7 +398,8 @@ CommandRun declare_plan(Flags& cli) {
   cli.option("--cost-per-hour", flags->cost, "X", "Cost of one machine, in any currency");
   cli.option("--csv", flags->csv, "DIR", "Write capacity.csv to this folder").folder();
   cli.option("--out", flags->out, "DIR",
-             "Write capacity.csv and capacity.json (for report --with) to this folder")
+             "Write a sheet to sign (sheet.html, .md, .csv), capacity.csv and capacity.json (for "
+             "report --with) to this folder")
       .folder();
   cli.store(flags->db);
   cli.json(flags->json);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "reports/console/kinds_page.h"
 #include "reports/console/year_page.h"
 
 namespace ocrtune {
@@ -27,12 +28,23 @@ Cell cell(double value) {
 
 Cell cell(const std::optional<double>& value) { return value ? Cell(*value) : Cell(); }
 
-Json demand_json(const CapacityDemand& demand, const std::string& unit) {
+Json interruptions_json(const Interruptions& stops) {
+  if (!stops.expected()) return nullptr;
+  return {{"seen", stops.seen},
+          {"watched_seconds", stops.watched_seconds},
+          {"counted", stops.counted},
+          {"restart_seconds", known(stops.restart_seconds)},
+          {"checkpoint_every_seconds", known(stops.checkpoint_every_seconds)},
+          {"checkpoint_seconds", stops.checkpoint_seconds}};
+}
+
+Json demand_json(const CapacityPlan& plan) {
+  const CapacityDemand& demand = plan.demand;
   Json json;
-  json["mode"] = demand.inference() ? "infer" : "train";
+  json["mode"] = demand.inference() || !plan.trains ? "infer" : "train";
   json["requests_per_second"] = known(demand.requests_per_second);
   const double lines = mean_requests(demand.lines_per_page);
-  json["unit"] = demand.lines_per_page.empty() ? unit : "pages";
+  json["unit"] = demand.lines_per_page.empty() ? plan.unit : "pages";
   json["lines_per_page"] = demand.lines_per_page.empty() ? Json() : Json(lines);
   json["daily_requests"] = known(demand.daily_requests);
   json["peak_factor"] = demand.peak_factor;
@@ -42,6 +54,8 @@ Json demand_json(const CapacityDemand& demand, const std::string& unit) {
   json["samples"] = known(demand.samples);
   json["epochs"] = demand.epochs;
   json["deadline_seconds"] = known(demand.deadline_seconds);
+  json["deadline_time"] = demand.deadline_time.empty() ? Json() : Json(demand.deadline_time);
+  json["interruptions"] = interruptions_json(demand.interruptions);
   json["confidence"] = demand.confidence;
   return json;
 }
@@ -53,6 +67,7 @@ Json row_json(const CapacityRow& row, const CapacityDemand& demand) {
   json["busy_share"] = known(row.busy_share);
   json["latency_seconds"] = known(row.latency_seconds);
   json["seconds"] = demand.inference() ? Json() : interval_json(row.seconds);
+  json["interruptions"] = demand.inference() ? Json() : Json(row.interruptions);
   json["probability"] = row.probability;
   json["cost_per_hour"] = row.cost_per_hour ? Json(*row.cost_per_hour) : Json();
   json["cost"] = row.cost ? Json(*row.cost) : Json();
@@ -92,28 +107,30 @@ Table capacity_table(const CapacityPlan& plan) {
   Table table({"machines", "samples_per_second", "samples_per_second_low",
                "samples_per_second_high", "busy_share", "latency_seconds", "training_seconds",
                "training_seconds_low", "training_seconds_high", "probability", "cost_per_hour",
-               "cost", "is_median", "is_extrapolated"});
+               "cost", "is_median", "is_extrapolated", "interruptions"});
   for (const CapacityRow& row : plan.rows) {
     table.add_row({std::int64_t{row.machines}, row.samples_per_second.median,
                    row.samples_per_second.low, row.samples_per_second.high, cell(row.busy_share),
                    cell(row.latency_seconds), cell(row.seconds.median), cell(row.seconds.low),
                    cell(row.seconds.high), row.probability, cell(row.cost_per_hour), cell(row.cost),
                    std::int64_t{row.machines == plan.machines.median},
-                   std::int64_t{plan.extrapolated}});
+                   std::int64_t{plan.extrapolated},
+                   plan.demand.interruptions.expected() ? Cell(row.interruptions) : Cell()});
   }
   return table;
 }
 
 std::string capacity_csv(const CapacityPlan& plan) { return csv_text(capacity_table(plan)); }
 
-std::string capacity_json(const CapacityPlan& plan, const YearPlan* year) {
+std::string capacity_json(const KindsPlan& plans, const YearPlan* year) {
+  const CapacityPlan& plan = plans.kinds.front().plan;
   Json json;
   json["schema"] = 1;
   json["source"] = plan.source;
   json["answer"] = plan.answer;
   json["refused"] = plan.refused;
   json["refusal"] = plan.refused ? Json(plan.refusal) : Json();
-  json["demand"] = demand_json(plan.demand, plan.unit);
+  json["demand"] = demand_json(plan);
   if (plan.refused) {
     json["machines"] = nullptr;
     json["spare_machines"] = nullptr;
@@ -123,6 +140,8 @@ std::string capacity_json(const CapacityPlan& plan, const YearPlan* year) {
                         {"high", static_cast<std::int64_t>(plan.machines.high)}};
     json["spare_machines"] = plan.spare_machines;
   }
+  const auto& per_million = plans.kinds.front().cost_per_million;
+  json["cost_per_million"] = per_million ? Json(*per_million) : Json();
   json["machine_kind"] = plan.machine_kind;
   json["knobs"] = knobs_json(plan.knobs);
   json["peak_bytes"] = plan.peak_bytes > 0 ? Json(plan.peak_bytes) : Json();
@@ -140,6 +159,7 @@ std::string capacity_json(const CapacityPlan& plan, const YearPlan* year) {
   for (const CapacityRow& row : plan.rows) json["rows"].push_back(row_json(row, plan.demand));
   json["notes"] = plan.notes;
   if (year != nullptr) json["year"] = year_json(*year, plan);
+  if (plans.kinds.size() > 1) add_kinds(plans, json);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -161,7 +181,9 @@ std::string capacity_text(const CapacityPlan& plan, int width) {
                  plan.demand.slo ? "latency" : "", "holds", "cost/h"});
     for (const CapacityRow& row : plan.rows) {
       const std::string middle = plan.demand.inference() ? format_percent(row.busy_share)
-                                                         : format_duration(row.seconds.median);
+                                 : std::isfinite(row.seconds.median)
+                                     ? format_duration(row.seconds.median)
+                                     : "no end";
       std::string latency;
       if (plan.demand.slo) {
         latency = row.latency_seconds <= 0 ? ""

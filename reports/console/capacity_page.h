@@ -4,14 +4,15 @@
 #include <string>
 
 #include "capacity/capacity.h"
+#include "capacity/machine_kinds.h"
 #include "capacity/year.h"
 #include "reports/markup/table.h"
 
 namespace ocrtune {
 
 std::string capacity_text(const CapacityPlan& plan, int width);
-// `year` may be null.
-std::string capacity_json(const CapacityPlan& plan, const YearPlan* year = nullptr);
+// The first kind's plan, and with several kinds all of them; `year` may be null.
+std::string capacity_json(const KindsPlan& plans, const YearPlan* year = nullptr);
 Table capacity_table(const CapacityPlan& plan);  // a row for each machine count
 std::string capacity_csv(const CapacityPlan& plan);
 

@@ -58,6 +58,22 @@ std::string rows_table(const CapacityDocument& capacity) {
   return table_html(headings, rows, "compact");
 }
 
+std::string kinds_table(const CapacityDocument& capacity) {
+  if (capacity.kinds.empty()) return "";
+  const auto known = [](double value, const char* format) {
+    return value < 0 ? std::string("–") : fmt::format(fmt::runtime(format), value);
+  };
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& kind : capacity.kinds) {
+    rows.push_back({machine_text(plain_line(kind.name)), machine_text(plain_line(kind.machine)),
+                    known(kind.machines, "{:g}"), known(kind.cost_per_hour, "{:.2f}"),
+                    known(kind.cost_per_million, "{:.3g}")});
+  }
+  return "<h3>" + say("Kinds of machine") + "</h3>" +
+         table_html({"Kind", "Machine", "#Machines", "#cost an hour", "#cost of a million"}, rows,
+                    "compact");
+}
+
 std::string tests_table(const CapacityDocument& capacity) {
   if (capacity.back_tests.empty()) return "";
   std::vector<std::vector<std::string>> rows;
@@ -177,6 +193,7 @@ std::string capacity_section(const CapacityDocument& capacity) {
   }
   body += "<p class=\"verdict\">" + say_sentence(plain_line(capacity.answer, 2000)) + "</p>\n";
   if (!capacity.rows.empty()) body += rows_table(capacity);
+  body += kinds_table(capacity);
   if (capacity.valid_high > 0) {
     body += "<p class=\"note\">" +
             say("From {}; valid for {} to {} machines: {}",

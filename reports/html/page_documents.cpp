@@ -72,6 +72,10 @@ CapacityDocument read_capacity(const Json& in) {
                               predicted.high, number(test, "measured_samples_per_second"),
                               number(test, "error")});
   }
+  for (const Json& kind : list(in, "kinds")) {
+    out.kinds.push_back({text(kind, "kind"), text(kind, "machine"), number(kind, "machines", -1),
+                         number(kind, "cost_per_hour", -1), number(kind, "cost_per_million", -1)});
+  }
   out.notes = texts(in, "notes");
   return out;
 }

@@ -28,6 +28,11 @@ struct CapacityDocument {
     double at = 0, predicted = 0, low = 0, high = 0, measured = 0, error = 0;
   };
   std::vector<Test> back_tests;
+  struct Kind {
+    std::string name, machine;
+    double machines = -1, cost_per_hour = -1, cost_per_million = -1;
+  };
+  std::vector<Kind> kinds;  // empty: one kind was asked for
   std::vector<std::string> notes;
 };
 

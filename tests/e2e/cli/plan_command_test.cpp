@@ -182,6 +182,63 @@ TEST_F(PlanCommand, TheYearAheadHasSparesAndScaling) {
   EXPECT_LT(year["scaled_machine_hours"], year["fixed_machine_hours"]);
 }
 
+// A job that reads, and one that trains, by a time of the calendar and with interruptions.
+TEST_F(PlanCommand, AJobIsDoneByItsDeadline) {
+  const std::string spot = "--interruptions 3/20h --checkpoint-every 10m:20s --restart 5m";
+  auto [code, out] = run("--table " + table_ +
+                         " --samples 1e6 --epochs 10 --deadline 'Fri 18:00' --cost-per-hour 2 " +
+                         spot + " --json");
+  EXPECT_LE(code, 1) << out;  // on a Friday afternoon no machine is fast enough
+  auto json = nlohmann::json::parse(out, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << out;
+  EXPECT_THAT(json["demand"]["deadline_time"].get<std::string>(), HasSubstr("18:00"));
+  EXPECT_EQ(json["demand"]["interruptions"]["seen"], 3);
+  std::tie(code, out) =
+      run("--table " + table_ + " --samples 1e6 --epochs 10 --deadline 4h " + spot);
+  EXPECT_EQ(code, 0) << out;
+  EXPECT_THAT(out, HasSubstr("interruptions are expected"));
+  EXPECT_THAT(out, HasSubstr("interruptions: 3 seen in 20 h 00 min of machines"));
+}
+
+// A table of this machine and one of a faster one, each with its price, and a sheet to sign.
+TEST_F(PlanCommand, SeveralKindsOfMachineAreSetSideBySide) {
+  const std::string fast = join_path(folder_, "fast.csv");
+  ASSERT_TRUE(write_file(fast,
+                         "nproc,threads,batch,samples_per_second,peak_bytes,outcome,noise_sigma\n"
+                         "1,1,1,6000,1,ok,0.02\n")
+                  .ok());
+  const std::string out_folder = join_path(folder_, "out");
+  const std::string both = table_ + "=1.5 " + fast + "=6";
+  auto [code, out] = run(both + " --rate 7200 --out " + out_folder);
+  EXPECT_EQ(code, 0) << out;
+  EXPECT_THAT(out, HasSubstr("Cheapest of 2 kinds: "));
+  EXPECT_THAT(out, HasSubstr("Cheaper still, as a mix: "));
+  EXPECT_THAT(*read_file(join_path(out_folder, "kinds.csv")), HasSubstr(fast));
+  for (const char* name : {"sheet.html", "sheet.md", "sheet.zh.md", "sheet.csv"}) {
+    const auto sheet = read_file(join_path(out_folder, name));
+    ASSERT_TRUE(sheet.ok()) << name;
+    EXPECT_THAT(*sheet, HasSubstr("http_requests_total")) << name;
+  }
+  EXPECT_THAT(*read_file(join_path(out_folder, "sheet.md")), HasSubstr("plan " + table_));
+  std::tie(code, out) = run(both + " --rate 7200 --json");
+  const auto json = nlohmann::json::parse(out, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << out;
+  EXPECT_EQ(json["kinds"].size(), 2U);
+  EXPECT_GT(json["cost_per_million"], 0);
+  EXPECT_LT(json["mix"]["cost_per_hour"], json["kinds"][0]["cost_per_hour"]);
+  for (const auto& [arguments, words] :
+       {std::pair<std::string, std::string>{table_ + "=1 " + fast, "=PRICE"},
+        {table_ + "=cheap", "no number above zero"},
+        {table_ + "=1 " + table_ + "=2", "named twice"},
+        {folder_ + "/none.csv", "no such file"},
+        {table_ + " --run last", "name all machines as arguments"}}) {
+    std::tie(code, out) = run(arguments + " --rate 5");
+    EXPECT_GE(code, 2) << arguments;
+    EXPECT_THAT(out, HasSubstr(words)) << arguments;
+    EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 1) << out;
+  }
+}
+
 TEST_F(PlanCommand, BadInputIsOneClearLine) {
   const std::string table = " --table " + table_;
   const std::string text = table_;
@@ -193,6 +250,12 @@ TEST_F(PlanCommand, BadInputIsOneClearLine) {
         {"--rate 5 --samples 3 --deadline 1h" + table, 2, "give one of"},
         {"--samples 3" + table, 2, "both --samples N and --deadline T"},
         {"--samples 3 --deadline 0" + table, 2, "above zero"},
+        {"--samples 3 --deadline 2020-01-01T00:00" + table, 2, "is past"},
+        {"--samples 3 --deadline 1h --interruptions often" + table, 2, "--interruptions 'often'"},
+        {"--samples 3 --deadline 1h --checkpoint-every 0" + table, 2, "15m:20s"},
+        {"--samples 3 --deadline 1h --restart never" + table, 2, "--restart 'never'"},
+        {"--samples 3 --deadline 1h --lines-per-page 5" + table, 2, "is of inference"},
+        {"--rate 3 --interruptions 8h" + table, 2, "goes with --samples and --deadline"},
         {"--samples 3 --deadline -1h" + table, 2, "above zero"},
         {"--samples 3 --deadline 1h --slo p99=1s" + table, 2, "--slo"},
         {"--rate 5 --slo fast" + table, 2, "p99=50ms"},

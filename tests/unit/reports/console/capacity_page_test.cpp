@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "reports/console/kinds_page.h"
 
 namespace ocrtune {
 namespace {
@@ -42,9 +43,18 @@ CapacityPlan plan_of() {
   return plan;
 }
 
+KindsPlan kinds_of(const CapacityPlan& plan, int count) {
+  KindsPlan plans;
+  for (int i = 0; i < count; ++i) {
+    plans.kinds.push_back({i == 0 ? "gpu.db" : "cpu.db", "16 CPUs", plan, 9.0 + 3 * i, 1.25});
+  }
+  if (count > 1) plans.mix = MachineMix{"gpu.db", "cpu.db", 2, 1, 8, 1.1};
+  return plans;
+}
+
 TEST(CapacityCsv, OverloadAndUnknownAreEmptyCells) {
-  EXPECT_THAT(capacity_csv(plan_of()), HasSubstr("\n2,2000,1900,2100,1.25,,,,,0,,,0,0\n"
-                                                 "3,3000,2850,3150,0.83,0.05,,,,0.97,4.5,,1,0\n"));
+  EXPECT_THAT(capacity_csv(plan_of()), HasSubstr("\n2,2000,1900,2100,1.25,,,,,0,,,0,0,\n"
+                                                 "3,3000,2850,3150,0.83,0.05,,,,0.97,4.5,,1,0,\n"));
 }
 
 TEST(CapacityCsv, EveryColumnIsDocumented) {
@@ -55,17 +65,33 @@ TEST(CapacityCsv, EveryColumnIsDocumented) {
   for (const std::string& column : table.columns()) {
     EXPECT_THAT(section, HasSubstr("| `" + column + "` |"));
   }
-  const auto json = nlohmann::json::parse(capacity_json(plan_of()));
+  const Table kinds = kinds_table(kinds_of(plan_of(), 2));
+  for (const std::string& column : kinds.columns()) {
+    EXPECT_THAT(schema->substr(schema->find("## kinds.csv")), HasSubstr("| `" + column + "` |"));
+  }
+  const auto json = nlohmann::json::parse(capacity_json(kinds_of(plan_of(), 2)));
   const std::string keys = schema->substr(schema->find("## plan --json"));
   for (const auto& [key, value] : json.items()) EXPECT_THAT(keys, HasSubstr("| `" + key + "` |"));
 }
 
 TEST(CapacityJson, InfiniteLatencyIsNull) {
-  const auto json = nlohmann::json::parse(capacity_json(plan_of()), nullptr, false);
+  const auto json = nlohmann::json::parse(capacity_json(kinds_of(plan_of(), 1)), nullptr, false);
   ASSERT_TRUE(json.is_object());
   EXPECT_TRUE(json["rows"][0]["latency_seconds"].is_null());
   EXPECT_EQ(json["machines"]["high"], 4);
   EXPECT_EQ(json["back_test"][0]["predicted_at"], 16);
+}
+
+TEST(KindsText, NamesTheCheapestTheMixAndWhatCannot) {
+  KindsPlan plans = kinds_of(plan_of(), 2);
+  plans.kinds[1].plan.refused = true;
+  plans.kinds[1].plan.answer = "No answer: too slow.";
+  const std::string text = kinds_text(plans, 100);
+  EXPECT_THAT(text, testing::StartsWith("Cheapest of 2 kinds: 4 of gpu.db at 9.00 an hour, 1.25 "
+                                        "for a million line images."));
+  EXPECT_THAT(text, HasSubstr("Cheaper still, as a mix: 2 of gpu.db with 1 of cpu.db at 8.00"));
+  EXPECT_THAT(text, HasSubstr("cpu.db: No answer: too slow."));
+  EXPECT_EQ(kinds_text(kinds_of(plan_of(), 1), 100), "");
 }
 
 TEST(CapacityText, PrintsTheBackTestBesideTheAnswer) {
