@@ -69,6 +69,7 @@
   X(none_works_unexplained, 2) \
   X(only_rate, 2) \
   X(rival_may_be_faster, 6) \
+  X(no_quiet_window, 1) \
   X(cpu_time_a_sample, 2) \
   X(too_noisy, 4) \
   X(certified, 2) \

@@ -8,15 +8,14 @@
 #include "base/text.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
+#include "tuner/session/run_workload.h"
+#include "tuner/verdict/possible.h"
 
 namespace ocrtune {
 namespace {
 
 // Columns of a command that still fit the head of a page.
 constexpr int kMaxCommandColumns = 90;
-
-// Below this gain at 95 %, going on is not worth the time.
-constexpr double kWorthTrying = 0.05;
 
 Bilingual both(const Reason& reason) {
   return {sentence(reason), sentence(reason, Language::chinese)};
@@ -88,9 +87,9 @@ Bilingual what_is_left(const TuneResult& result) {
     return phrase(" Only {} of {} settings were measured.",
                   {fmt::format("{}", run), fmt::format("{}", result.space_points)});
   }
-  if (result.certified_gap < kWorthTrying) return {};
+  if (result.certified_gap < kSmallGain) return {};
   return phrase(" An unmeasured setting may be up to {} % faster.",
-                {fmt::format("{:.0f}", 100 * result.certified_gap)});
+                {fmt::format("{}", percent_of_gain(result.certified_gap))});
 }
 
 // The program and what it is given, short: no folders, nothing that the trials vary.
@@ -173,9 +172,7 @@ Bilingual phase_text(const std::string& phase) {
   return plain_line(phase, 40);
 }
 
-const char* rate_unit(const RunOptions& options) {
-  return options.counts_requests() ? "requests/s" : "samples/s";
-}
+const char* rate_unit(const RunOptions& options) { return workload_of(options)->unit(); }
 
 Headline headline(const RunRecord& run) {
   const TuneResult& result = run.result;

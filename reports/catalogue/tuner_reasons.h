@@ -101,6 +101,9 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "CPUs.{} Run again when the machine is quieter, or with a longer budget.",
      "其他程序干扰了试验：{} 可能比 {} 更快，在空闲 CPU 上约为 {} 倍（{} 至 "
      "{}）。{}请在机器较空闲时重新运行，或使用更长的预算。"},
+    {ReasonCode::no_quiet_window,
+     "Other programs disturbed {0} of {0} windows; run again when the machine is quieter.",
+     "其他程序干扰了全部 {0} 个测量窗口；请在机器较空闲时重新运行。"},
     {ReasonCode::cpu_time_a_sample, " CPU time a sample: {} and {}.",
      "每个样本的 CPU 时间：{} 与 {}。"},
     {ReasonCode::too_noisy,

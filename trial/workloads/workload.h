@@ -47,7 +47,8 @@ class Workload {
  public:
   virtual ~Workload() = default;
 
-  virtual const char* unit() const { return "images/s"; }  // of a trial's samples_per_second
+  // Of a trial's samples_per_second: samples/s or requests/s.
+  virtual const char* unit() const { return "samples/s"; }
   virtual WorkloadSpace space(const Machine& machine) const = 0;
   virtual WorkloadMemory memory() const { return {}; }
   // Of a trial that measures for so long; without the limit of its memory.

@@ -93,9 +93,6 @@ struct RunOptions {
   bool serves() const { return infers() && log_reader.empty() && metric.empty() && preset.empty(); }
   // The user's command trains, or measures itself, and prints how fast it is.
   bool prints() const { return !command.empty() && !serves(); }
-  bool counts_requests() const {  // not samples
-    return !slo.empty() || (serves() && (!command.empty() || !url.empty()));
-  }
 };
 
 struct RunRecord {

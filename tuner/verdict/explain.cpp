@@ -211,7 +211,7 @@ std::vector<Neighbour> close_settings(const Verdict& verdict) {
 namespace {
 
 // Of whom the chosen setting is ahead by an estimate alone, for none of its windows was quiet: the
-// baseline, else the next best. Null: some were, or it is the baseline, which needs no proof.
+// baseline, else the next best. Null: some were, or it is the baseline itself.
 const Setting* ahead_on_paper(const Verdict& verdict, const std::vector<Setting>& settings) {
   const SettingSummary& chosen = verdict.chosen->summary;
   if (chosen.clean_samples > 0 || chosen.discarded_samples == 0) return nullptr;
@@ -222,6 +222,17 @@ const Setting* ahead_on_paper(const Verdict& verdict, const std::vector<Setting>
     return &setting != verdict.chosen && setting.works();
   });
   return next == settings.end() ? nullptr : &*next;
+}
+
+// All windows of the settings that work, where each of them was disturbed; else 0.
+int disturbed_windows(const std::vector<Setting>& settings) {
+  int disturbed = 0;
+  for (const Setting& setting : settings) {
+    if (!setting.works()) continue;
+    if (setting.summary.clean_samples > 0) return 0;
+    disturbed += setting.summary.discarded_samples;
+  }
+  return disturbed;
 }
 
 Reason may_be_faster(const Setting& faster, const Setting& slower) {
@@ -262,7 +273,9 @@ Reason inconclusive_reason(const Verdict& verdict, const std::vector<Setting>& s
   }
   if (rival != nullptr) return may_be_faster(*rival, chosen);
   const Setting* const behind = ahead_on_paper(verdict, settings);
-  return behind == nullptr ? Reason() : may_be_faster(chosen, *behind);
+  if (behind != nullptr) return may_be_faster(chosen, *behind);
+  const int disturbed = disturbed_windows(settings);
+  return disturbed > 0 ? reason<ReasonCode::no_quiet_window>(counted(disturbed)) : Reason();
 }
 
 Reason noise_statement(const Verdict& verdict) {

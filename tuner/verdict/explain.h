@@ -41,7 +41,8 @@ std::vector<Neighbour> rejected_neighbours(const Space& space, const Search& sea
 std::vector<Neighbour> close_settings(const Verdict& verdict);
 // Why the trials do not settle the question, and what is known; empty: they do. Not settled: one
 // that ran may be clearly faster (20 % for 5 %) by reason of other load; or other load disturbed
-// all windows of the chosen one, unless it is the baseline; or only one of several gave a rate.
+// all windows of the chosen one or, where that is the baseline, of all settings; or only one of
+// several gave a rate.
 Reason inconclusive_reason(const Verdict& verdict, const std::vector<Setting>& settings,
                            int space_points);
 // Empty when the chosen setting is clearly ahead of all that do not tie with it.

@@ -22,7 +22,7 @@ class EngineInference : public Workload {
   EngineInference(InferenceWorkload inference, int classes)
       : inference_(std::move(inference)), classes_(classes) {}
 
-  const char* unit() const override { return promised() ? "requests/s" : "images/s"; }
+  const char* unit() const override { return promised() ? "requests/s" : "samples/s"; }
 
   WorkloadSpace space(const Machine& machine) const override {
     WorkloadSpace space = on_gpus() ? space_on_gpus(machine) : space_on_cpus(machine);

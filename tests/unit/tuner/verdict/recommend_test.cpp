@@ -140,6 +140,29 @@ TEST_F(Recommend, AStartThatMayBeFarBehindIsInconclusive) {
   EXPECT_EQ(found.inconclusive.code, ReasonCode::rival_may_be_faster);
 }
 
+TEST_F(Recommend, NothingIsSettledWhereNoWindowWasQuiet) {
+  options_.baseline = setting(1);
+  trials_.push_back(ran(setting(1), 100, 1, "baseline"));
+  const auto disturb = [&] {
+    for (Trial& trial : trials_) {
+      trial.samples[0].seconds = 1;
+      trial.samples[0].interference.spoilt_by = "swapped";
+    }
+  };
+  disturb();
+  space_ = Space({setting(1)});
+  EXPECT_EQ(result().inconclusive, reason<ReasonCode::no_quiet_window>(counted(1)));
+  space_ = Space({setting(1), setting(2)});
+  race(setting(1), 100, 1, 4);
+  race(setting(2), 10, 2, 4);
+  disturb();
+  const TuneResult found = result();
+  EXPECT_EQ(found.recommendation.knobs, setting(1));
+  EXPECT_EQ(found.inconclusive, reason<ReasonCode::no_quiet_window>(counted(9)));
+  trials_.back().samples[0].interference = {};
+  EXPECT_TRUE(result().inconclusive.empty());
+}
+
 TEST_F(Recommend, AStartWithoutHeadroomDoesNotStay) {
   options_.baseline = setting(8);
   options_.limit_bytes = 10'000'000'000;
