@@ -295,7 +295,9 @@ Result<int> infer(InferFlags flags) {
   job.paths = list.paths;
   if (job.gpus.empty()) job.program = own_program();
   if (recognizer.checkpoint.empty() && choice.height == 0) {
-    std::fprintf(stderr, "no --checkpoint: seeded weights; the speed is true, the text is not\n");
+    std::fprintf(
+        stderr,
+        "no --checkpoint: random weights; throughput is valid, the recognised text is not\n");
   }
   ResultFile results;
   const bool lines_in_json = flags.json && (flags.output.empty() || flags.output == "-");

@@ -77,7 +77,7 @@ class StepPrinter {
     seen_ = now;
     const double left = step_seconds_ * static_cast<double>(steps_ - progress.step);
     if (terminal_) {
-      std::printf("step %lld/%lld  loss %.4f  label errors %s  %s images/s%s%s\n",
+      std::printf("step %lld/%lld  loss %.4f  label errors %s  %s samples/s%s%s\n",
                   static_cast<long long>(progress.step), static_cast<long long>(steps_),
                   progress.loss, format_percent(progress.label_error_rate).c_str(),
                   format_count(progress.samples_per_second).c_str(), left > 0 ? "  ETA " : "",

@@ -35,14 +35,14 @@ class Progress {
 // Where a search stands.
 struct SearchState {
   int trial = 0;               // the one that runs now, from 1
-  Interval best;               // images per second; all zero before the first success
+  Interval best;               // samples per second; all zero before the first success
   double seconds_left = 0;     // of the budget
   double budget_seconds = 0;   // 0: unknown
   std::string phase, setting;  // "race"; knobs of the current trial; may be empty
-  const char* unit = "images/s";
+  const char* unit = "samples/s";
 };
 
-// "trial 12 [#####.....] 1 min 20 s left | best 212 (207..216) images/s | race nproc=2 threads=4",
+// "trial 12 [#####.....] 1 min 20 s left | best 212 (207..216) samples/s | race nproc=2 threads=4",
 // cut to `width`: what is cut first stands last.
 std::string search_text(const SearchState& state, int width);
 

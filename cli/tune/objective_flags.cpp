@@ -31,7 +31,7 @@ void ObjectiveFlags::declare(Flags& cli) {
   cli.option("--objective", objective, "GOAL",
              "Prefer throughput, latency[:p50|p90|p95|p99], memory or energy")
       .under(title);
-  cli.option("--min-rate", min_rate, "RATE", "Keep settings with at least this many images/s")
+  cli.option("--min-rate", min_rate, "RATE", "Keep settings with at least this many samples/s")
       .default_text("")
       .under(title);
   cli.option("--max-latency", max_latency, "DURATION",

@@ -15,7 +15,7 @@ std::string run_json(const RunRecord& run, int indent = 2);  // indent -1: one l
 struct TrialProgress {
   int number = 0;  // of the run, from 1
   const Trial& trial;
-  const char* unit = "";               // "images/s"
+  const char* unit = "";               // "samples/s"
   double best_samples_per_second = 0;  // highest single trial so far; 0: none
   double budget_left_seconds = 0;
 };

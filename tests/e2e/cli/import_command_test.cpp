@@ -64,7 +64,7 @@ TEST_F(ImportCommand, WritesAModelThatInferReadsWith) {
                      "1", "--output", "results.tsv"}),
             0)
       << said_;
-  EXPECT_THAT(said_, Not(HasSubstr("seeded weights")));
+  EXPECT_THAT(said_, Not(HasSubstr("random weights")));
   EXPECT_EQ(split(*read_file(path("results.tsv")), '\n').size(), 14U);
   // Lines of its own are learned on from the file's weights.
   ASSERT_EQ(ocrtune({"train", "lines", "--model", "tiny.ocrtune.onnx", "--steps", "3", "--batch",

@@ -25,7 +25,7 @@ std::string contents(std::FILE* file) {
 
 TEST(SearchProgress, SaysHowFarBestAndTimeLeft) {
   EXPECT_EQ(search_text(half_way(), 200),
-            "trial 12 [#####.....] 1 min 20 s left | best 212.0 (207.0..216.0) images/s | race "
+            "trial 12 [#####.....] 1 min 20 s left | best 212.0 (207.0..216.0) samples/s | race "
             "nproc=2 threads=4 batch=32 binding=compact");
 }
 
@@ -48,9 +48,9 @@ TEST(SearchProgress, SaysNothingIntoAPipeButNotesStay) {
     SearchProgress line(file);
     line.show(half_way());
     line.note("kept\x1b[31m");
-    line.plain("trial 1: nproc=2: 12 images/s");
+    line.plain("trial 1: nproc=2: 12 samples/s");
   }
-  EXPECT_EQ(contents(file), "kept\\x1b[31m\ntrial 1: nproc=2: 12 images/s\n");
+  EXPECT_EQ(contents(file), "kept\\x1b[31m\ntrial 1: nproc=2: 12 samples/s\n");
   std::fclose(file);
 }
 

@@ -56,7 +56,7 @@ TEST(Schema, JsonHasTheDocumentedKeys) {
 
 TEST(Schema, ProgressIsOneLineWithTheDocumentedKeys) {
   for (const Trial& trial : hostile_run().trials) {
-    const std::string line = progress_json({3, trial, "images/s", 0, 12.5});
+    const std::string line = progress_json({3, trial, "samples/s", 0, 12.5});
     EXPECT_EQ(line.find('\n'), std::string::npos);
     const Json json = Json::parse(line);
     EXPECT_EQ(keys(json), documented("tune --progress json"));
