@@ -13,6 +13,7 @@
 #include "cli/shell/machine_turn.h"
 #include "cli/tune/tune_flags.h"
 #include "diagnosis/causes.h"
+#include "hosts/nics.h"
 #include "probes/probe.h"
 #include "tuner/session/checkup.h"
 #include "tuner/session/session.h"
@@ -87,6 +88,9 @@ Result<int> doctor(TuneFlags flags) {
   quick.quick = true;
   const auto machine = OCRTUNE_TRY(probe_machine(quick));
   for (const Check& check : machine_checks(machine)) findings.add(check);
+  if (flags.options.prints()) {
+    findings.add(own_name_check(machine.host, resolve_names({machine.host})[machine.host]));
+  }
 
   const Status settled = settle_flags(flags, machine);
   for (const std::string& note : flags.notes) findings.add(State::warning, "command", note);

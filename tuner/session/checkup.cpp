@@ -103,6 +103,15 @@ std::vector<Check> machine_checks(const Machine& machine) {
   return checks;
 }
 
+Check own_name_check(const std::string& name, const std::string& address) {
+  if (!address.empty()) return {State::ok, "name", name + " resolves to " + address};
+  return {State::warning, "name",
+          fmt::format("this host's own name {0} does not resolve: ranks of torchrun, Gloo and "
+                      "paddle.distributed may not find each other; add it to /etc/hosts: "
+                      "127.0.0.1 {0}",
+                      name)};
+}
+
 std::vector<Check> step_checks(const Trial& trial, const RunOptions& options,
                                const Machine& machine, std::int64_t settings) {
   if (!trial.ok()) {

@@ -50,6 +50,13 @@ TEST(Checkup, FailedTrialIsTheOnlyLineAndHasItsReason) {
   EXPECT_THAT(checks[0].text, HasSubstr("crashed: exit code 1"));
 }
 
+TEST(Checkup, ANameThatDoesNotResolveIsAWarningWithTheWayOut) {
+  EXPECT_EQ(own_name_check("node7", "10.0.0.7").state, State::ok);
+  const Check check = own_name_check("node7", "");
+  EXPECT_EQ(check.state, State::warning);
+  EXPECT_THAT(check.text, HasSubstr("/etc/hosts: 127.0.0.1 node7"));
+}
+
 TEST(Checkup, MemoryBeyondTheMarginFails) {
   Trial trial = good_trial();
   trial.peak_bytes = 3900ULL << 20;
