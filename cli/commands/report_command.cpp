@@ -11,10 +11,9 @@
 #include "cli/shell/output_folder.h"
 #include "cli/shell/progress.h"
 #include "cli/shell/terminal.h"
-#include "reports/catalogue/headline.h"
-#include "reports/export/run_index.h"
 #include "reports/html/page.h"
 #include "reports/html/page_comparison.h"
+#include "reports/html/run_index.h"
 #include "reports/report_files.h"
 #include "tuner/session/session.h"
 #include "tuner/store/store.h"
@@ -86,22 +85,6 @@ Result<int> report(const ReportFlags& flags) {
   return kExitOk;
 }
 
-IndexRow index_row(const RunRecord& run) {
-  IndexRow row{run.id,
-               run.name,
-               run.started,
-               subject(run).english,
-               verdict_name(run),
-               headline(run).sentence.english,
-               "",
-               run.id + ".html"};
-  if (run.result.found) {
-    row.rate =
-        rate_text(run.result.recommendation.samples_per_second) + " " + rate_unit(run.options);
-  }
-  return row;
-}
-
 // The index and, beside it, a page for each run.
 Result<int> report_all(const ReportFlags& flags) {
   const std::string index = flags.html.empty() ? "ocrtune-reports/index.html" : flags.html;
@@ -115,15 +98,15 @@ Result<int> report_all(const ReportFlags& flags) {
     progress.show(static_cast<std::int64_t>(rows.size()));
     const auto run = judged_run(*store, listing.id);
     if (!run) {
-      rows.push_back({listing.id, listing.name, listing.started, listing.command_line, "unknown",
-                      run.error().what, "", ""});
+      rows.push_back(unreadable_row(listing.id, listing.name, listing.started, listing.command_line,
+                                    run.error().what));
       continue;
     }
     rows.push_back(index_row(*run));
     OCRTUNE_TRY(write_file(join_path(parent_path(index), rows.back().link),
                            page_html(*run, PageOptions{flags.language, nullptr, {}})));
   }
-  OCRTUNE_TRY(write_file(index, run_index_html(rows)));
+  OCRTUNE_TRY(write_file(index, run_index_html(rows, flags.language)));
   say_written(index);
   return kExitOk;
 }

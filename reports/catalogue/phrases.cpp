@@ -1,5 +1,7 @@
 #include "reports/catalogue/phrases.h"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <unordered_map>
 
@@ -66,8 +68,25 @@ std::optional<std::vector<std::string>> match(std::string_view phrase, std::stri
   return left.empty() ? std::optional(holes) : std::nullopt;
 }
 
+// "1 min 51 s" as format_duration() writes it -> "1 分 51 秒"; empty: no duration.
+std::string chinese_duration(std::string_view text) {
+  constexpr std::pair<std::string_view, const char*> kUnits[] = {
+      {"d", "天"}, {"h", "小时"}, {"min", "分"}, {"s", "秒"}, {"ms", "毫秒"}};
+  const std::vector<std::string> parts = words(text);
+  if (parts.size() != 2 && parts.size() != 4) return "";
+  std::vector<std::string> chinese;
+  for (std::size_t i = 0; i < parts.size(); i += 2) {
+    const auto* unit = std::find_if(std::begin(kUnits), std::end(kUnits),
+                                    [&](const auto& row) { return row.first == parts[i + 1]; });
+    if (unit == std::end(kUnits) || !parse_number(parts[i])) return "";
+    chinese.insert(chinese.end(), {parts[i], unit->second});
+  }
+  return join(chinese, " ");
+}
+
 std::string chinese_of_depth(std::string_view sentence, int depth) {
   if (const Phrase* phrase = find_phrase(sentence)) return std::string(phrase->chinese);
+  if (std::string duration = chinese_duration(sentence); !duration.empty()) return duration;
   if (depth > 3) return std::string(sentence);
   for (const auto* table : {&sentence_table(), &machine_table()}) {
     for (const Phrase& phrase : *table) {
@@ -112,6 +131,11 @@ std::string say_text(const Bilingual& text, const char* tag) {
                         html_text(plain_line(text.chinese)));
 }
 
+Bilingual duration_text(double seconds) {
+  const std::string english = format_duration(seconds);
+  return {english, chinese_of(english)};
+}
+
 std::string chinese_of(std::string_view sentence) { return chinese_of_depth(sentence, 0); }
 
 std::string say_sentence(std::string_view sentence, const char* tag) {
@@ -119,12 +143,11 @@ std::string say_sentence(std::string_view sentence, const char* tag) {
 }
 
 std::string say_attribute(const char* attribute, std::string_view english,
-                          const std::vector<std::string>& plain_arguments) {
-  const Phrase* phrase = find_phrase(english);
-  std::string out = fmt::format(" {}=\"{}\"", attribute, html_text(fill(english, plain_arguments)));
-  if (phrase != nullptr) {
-    out += fmt::format(" data-zh-{}=\"{}\"", attribute,
-                       html_text(fill(phrase->chinese, plain_arguments)));
+                          const std::vector<Bilingual>& plain_arguments) {
+  const Bilingual text = phrase(english, plain_arguments);
+  std::string out = fmt::format(" {}=\"{}\"", attribute, html_text(text.english));
+  if (find_phrase(english) != nullptr) {
+    out += fmt::format(" data-zh-{}=\"{}\"", attribute, html_text(text.chinese));
   }
   return out;
 }

@@ -34,6 +34,7 @@ struct Bilingual {
 // A phrase of the table with its holes filled; one that is not in the table is English in both.
 Bilingual phrase(std::string_view english, const std::vector<Bilingual>& arguments = {});
 std::string say_text(const Bilingual& text, const char* tag = "span");  // as HTML
+Bilingual duration_text(double seconds);  // "1 min 51 s", "1 分 51 秒"
 
 // Both languages as two elements of kind `tag` ("span"; "tspan" inside SVG). The phrase is escaped;
 // the arguments are HTML already. A phrase that is not in the table is shown in English.
@@ -41,12 +42,13 @@ std::string say(std::string_view english, const std::vector<std::string>& html_a
                 const char* tag = "span");
 
 // A sentence that a lower floor composed from measured numbers: found in the table by the fixed
-// parts of a phrase, its holes translated in turn. Plain text; unknown ones stay English.
+// parts of a phrase, its holes translated in turn; a duration is one too. Plain text; unknown ones
+// stay English.
 std::string say_sentence(std::string_view sentence, const char* tag = "span");
 
 // ` title="..." data-zh-title="..."`; the script swaps them with the language.
 std::string say_attribute(const char* attribute, std::string_view english,
-                          const std::vector<std::string>& plain_arguments = {});
+                          const std::vector<Bilingual>& plain_arguments = {});
 
 // Both languages as two elements of kind `tag`, of HTML; one text where they are equal.
 std::string both_languages(const char* tag, const std::string& english, const std::string& chinese);

@@ -65,7 +65,7 @@ constexpr bool is_complete(const ReasonRow* rows, std::size_t count) {
 static_assert(is_complete(kTunerReasons, std::size(kTunerReasons)),
               "a row for each code, in order, with a hole for each argument in both languages");
 
-std::string number_text(const Number& number) {
+std::string number_text(const Number& number, Language language) {
   switch (number.unit) {
     case Unit::count:
       return fmt::format("{:.0f}", number.value);
@@ -76,7 +76,8 @@ std::string number_text(const Number& number) {
     case Unit::bytes:
       return format_bytes(static_cast<std::uint64_t>(std::max(0.0, number.value)));
     case Unit::seconds:
-      return format_duration(number.value);
+      return language == Language::english ? format_duration(number.value)
+                                           : duration_text(number.value).chinese;
     case Unit::share:
       return format_percent(number.value);
     case Unit::rate:
@@ -87,7 +88,8 @@ std::string number_text(const Number& number) {
 
 std::string text_of(const Argument& argument, Language language) {
   if (const auto* text = std::get_if<std::string>(&argument.value)) return *text;
-  if (const auto* number = std::get_if<Number>(&argument.value)) return number_text(*number);
+  if (const auto* number = std::get_if<Number>(&argument.value))
+    return number_text(*number, language);
   return sentence(*std::get<std::shared_ptr<const Reason>>(argument.value), language);
 }
 

@@ -15,6 +15,11 @@ constexpr double kNoisyShare = 0.2;
 
 }  // namespace
 
+const char* tone_class(Tone tone) {
+  constexpr const char* kClasses[] = {"good", "neutral", "warning", "bad"};
+  return kClasses[static_cast<int>(tone)];
+}
+
 std::size_t count_samples(const RunRecord& run) {
   std::size_t count = 0;
   for (const Trial& trial : run.trials) count += trial.samples.size();

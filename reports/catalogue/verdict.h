@@ -10,6 +10,8 @@ namespace ocrtune {
 
 enum class Tone { good, neutral, warning, bad };
 
+const char* tone_class(Tone tone);  // in the style sheet: "good", "neutral", "warning", "bad"
+
 struct Badge {
   std::string text;  // "SAFE", "TIE OF 3", "NOISY HOST", "EXTRAPOLATED", "NO ANSWER"
   Tone tone = Tone::neutral;

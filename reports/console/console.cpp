@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kMaxSummaryLines = 30;
 constexpr int kLabelWidth = 9;
-constexpr int kMaxLines = 4;  // of one label; our own sentences are shorter
+constexpr int kMaxLines = 6;  // of one label; our own sentences are shorter
 
 const char* tone_code(Tone tone) {
   switch (tone) {
@@ -129,7 +129,7 @@ void add_answer(Lines& lines, const RunRecord& run) {
   if (run.options.on_gpus()) lines.whole("gpus", gpus_text(run));
   lines.add("rate", fmt::format("{} {}, {}", rate_text(recommended.samples_per_second),
                                 rate_unit(run.options), rate_basis(run)));
-  if (!result.inconclusive.empty()) lines.whole("open", sentence(result.inconclusive));
+  if (!result.inconclusive.empty()) lines.add("open", sentence(result.inconclusive));
   if (!run.options.slo.empty()) {
     const auto slo = parse_slo(run.options.slo);
     if (slo) lines.add("target", slo_target(*slo));
@@ -149,12 +149,12 @@ void add_answer(Lines& lines, const RunRecord& run) {
   }
   for (const InertKnob& knob : result.inert) lines.add("inert", sentence(inert_reason(knob)));
   const double free = free_share(recommended);
-  lines.add(
-      "memory",
-      free < 0 ? fmt::format("peak {}, limit unknown", format_bytes(recommended.peak_bytes))
-               : fmt::format("peak {} of {}{}, {:.0f} % free", format_bytes(recommended.peak_bytes),
-                             format_bytes(recommended.limit_bytes),
-                             run.options.on_gpus() ? " on the fullest GPU" : "", free * 100));
+  lines.add("memory",
+            free < 0 ? fmt::format("peak {}, limit unknown", format_bytes(recommended.peak_bytes))
+                     : fmt::format("peak {} of {}{}, {} used", format_bytes(recommended.peak_bytes),
+                                   format_bytes(recommended.limit_bytes),
+                                   run.options.on_gpus() ? " on the fullest GPU" : "",
+                                   format_percent(1 - free)));
   for (const Bilingual& note : malloc_notes(run)) lines.add("malloc", note.english);
   const std::string recipe = recipe_note(run).english;
   if (!recipe.empty()) lines.add("recipe", recipe);

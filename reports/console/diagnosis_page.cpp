@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "reports/catalogue/cause_words.h"
 #include "reports/catalogue/phrases.h"
-#include "reports/console/cause_words.h"
 #include "reports/console/diagnosis_words.h"
 
 namespace ocrtune {

@@ -88,7 +88,7 @@ std::string ledger_table(const std::vector<Bottleneck>& bottlenecks) {
   for (const Bottleneck& bottleneck : bottlenecks) {
     const double rate = bottleneck.samples_per_second;
     rows.push_back({role_html(bottleneck.role), knobs_html(bottleneck.knobs), bar(bottleneck),
-                    html_text(format_duration(bottleneck.step_seconds())),
+                    say_text(duration_text(bottleneck.step_seconds())),
                     html_text(format_count(rate)),
                     ceiling_cell(bottleneck.ceiling_without_data, rate),
                     ceiling_cell(bottleneck.ceiling_without_all_reduce, rate),

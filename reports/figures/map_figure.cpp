@@ -136,7 +136,7 @@ class MapDrawing {
                            "Rate by processes and batch size, from {} to {} {}; the table of all "
                            "trials has each",
                            {format_count(grid_.slowest), format_count(grid_.fastest),
-                            rate_unit(run.options)})) {}
+                            phrase(rate_unit(run.options))})) {}
 
   std::string draw() {
     svg_.raw(kHatch);

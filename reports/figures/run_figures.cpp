@@ -110,9 +110,10 @@ std::string pareto_figure(const RunRecord& run) {
   const Scale x = across(0, widest / unit);
   const Scale y = upwards(fastest * 1.08);
   Svg svg(kWidth, kHeight,
-          say_attribute("aria-label", "Rate against peak memory of {} settings: up to {} {} and {}",
-                        {fmt::format("{}", dots.size()), format_count(fastest),
-                         rate_unit(run.options), format_bytes(static_cast<std::uint64_t>(most))}));
+          say_attribute(
+              "aria-label", "Rate against peak memory of {} settings: up to {} {} and {}",
+              {fmt::format("{}", dots.size()), format_count(fastest),
+               phrase(rate_unit(run.options)), format_bytes(static_cast<std::uint64_t>(most))}));
   draw_axes(svg, x, y, say("peak memory in {} →", {unit == kGiB ? "GiB" : "MiB"}, "tspan"),
             say(rate_unit(run.options), {}, "tspan"));
   std::string front;
@@ -155,8 +156,8 @@ std::string story_figure(const RunRecord& run) {
   const Scale y = upwards(fastest * 1.08);
   Svg svg(kWidth, kHeight,
           say_attribute("aria-label", "{} trials in {}; the best rate is {} {}",
-                        {fmt::format("{}", steps.size()), format_duration(end),
-                         format_count(steps.back().best), rate_unit(run.options)}));
+                        {fmt::format("{}", steps.size()), duration_text(end),
+                         format_count(steps.back().best), phrase(rate_unit(run.options))}));
   shade_phases(svg, {0, end, x.origin, x.pixels, false}, steps);
   draw_axes(svg, x, y, say(unit == 1 ? "seconds →" : "minutes →", {}, "tspan"),
             say(rate_unit(run.options), {}, "tspan"));

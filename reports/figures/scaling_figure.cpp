@@ -56,7 +56,8 @@ class ScalingDrawing {
         points_(points),
         best_(best_of_each(points)),
         svg_(kScalingWidth, kHeight,
-             say_attribute("aria-label", "Best rate by {}: {}", {row.name, best_text()})) {
+             say_attribute("aria-label", "Best rate by {}: {}",
+                           {std::string(row.name), best_text()})) {
     double highest = 0;
     for (const Point& point : points) {
       highest = std::max(highest, point.setting->samples_per_second.high);

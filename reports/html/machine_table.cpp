@@ -27,6 +27,20 @@ const std::vector<Phrase>& machine_table() {
       {"{} is not there, so no GPU can be asked", "{} 不存在，因此无法查询 GPU"},
       {"measured: multiply-add on {} CPUs together over the fastest alone",
        "实测：{} 个 CPU 同时做乘加与最快单个 CPU 之比"},
+      {"measured: triad with non-temporal stores over {}, on the plateau",
+       "实测：在 {} 上用非临时存储做 triad，带宽已稳定"},
+      {"measured: triad with non-temporal stores over {}; larger arrays might be slower (memory or "
+       "time ended it)",
+       "实测：在 {} 上用非临时存储做 triad；更大的数组可能更慢（因内存或时间而止）"},
+      {"allowed CPUs", "允许的 CPU"},
+      {"cpuset of {}", "{} 的 cpuset"},
+      {"unlimited", "不限"},
+      {"ulimit stack", "栈大小（ulimit）"},
+      {"ulimit core file", "核心转储文件（ulimit）"},
+      {"ulimit processes", "进程数（ulimit）"},
+      {"ulimit open files", "打开的文件数（ulimit）"},
+      {"ulimit locked memory", "锁定内存（ulimit）"},
+      {"ulimit address space", "地址空间（ulimit）"},
       {"{}; others used {} CPUs meanwhile", "{}；期间其他程序占用了 {} 个 CPU"},
       {"{}; threads waited {} for a CPU", "{}；线程等待 CPU 的时间占 {}"},
       // GPUs.
@@ -138,13 +152,7 @@ const std::vector<Phrase>& machine_table() {
       {"wrong result: {}", "结果错误：{}"},
       {"the budget ended during this trial", "试验进行中预算用完"},
       {"the command: {}", "命令：{}"},
-      // Causes and what to do (diagnosis/causes.cpp).
-      {"A process got SIGKILL, which is what the kernel's out-of-memory killer sends: the host (or "
-       "the container) ran out of main memory. Loader workers are the usual victims. GPU memory "
-       "has "
-       "no part in it.",
-       "进程收到 SIGKILL，这正是内核内存不足处理程序发出的信号：主机（或容器）的内存已用完。"
-       "受害的通常是数据加载进程。与显存无关。"},
+      // What to do about a cause (diagnosis/causes.cpp); what it means is in cause_words.cpp.
       {"fewer ranks: --nproc_per_node halved; each rank has its own workers",
        "减少进程：--nproc_per_node 减半；每个进程都有自己的加载进程"},
       {"smaller batch: Train.loader.batch_size_per_card and Train.sampler.first_bs halved",
@@ -153,40 +161,22 @@ const std::vector<Phrase>& machine_table() {
        "从 LMDB 读取数据，使加载进程不必各自保存整个标签列表"},
       {"docker run --memory=... or more RAM; ocrtune tune shows the peak of each setting",
        "使用 docker run --memory=... 或增加内存；ocrtune tune 会给出每个配置的峰值"},
-      {"The memory limit of the container, pod, job or unit was reached and the kernel killed a "
-       "process inside it; the host itself may still have had memory to spare.",
-       "达到了容器、Pod、作业或单元的内存上限，内核终止了其中一个进程；主机本身可能仍有空闲内存。"},
       {"raise the limit: docker run --memory=64g | resources.limits.memory | sbatch --mem=64G",
        "提高上限：docker run --memory=64g | resources.limits.memory | sbatch --mem=64G"},
       {"fewer ranks or a smaller batch per rank", "减少进程，或减小每个进程的 batch size"},
       {"count /dev/shm too: its pages are charged to the same limit",
        "把 /dev/shm 也算进去：它的页面计入同一上限"},
-      {"The system refused an allocation in main memory (ENOMEM): limits, overcommit policy or "
-       "memory "
-       "itself were used up.",
-       "系统拒绝了一次内存分配（ENOMEM）：上限、超额分配策略或内存本身已用尽。"},
       {"fewer ranks and workers, smaller batch", "减少进程和加载进程，减小 batch size"},
-      {"The memory of the GPU was used up by this process or by others on the same card.",
-       "显存被本进程或同一张卡上的其他进程用完。"},
       {"halve Train.loader.batch_size_per_card and Train.sampler.first_bs",
        "将 Train.loader.batch_size_per_card 与 Train.sampler.first_bs 减半"},
       {"stop the other users of the card, or choose another one with CUDA_VISIBLE_DEVICES",
        "停止占用该卡的其他程序，或用 CUDA_VISIBLE_DEVICES 选择另一张卡"},
-      {"/dev/shm, through which loader workers and NCCL hand over their buffers, is full; a "
-       "container "
-       "gets only 64 MiB of it unless told otherwise.",
-       "/dev/shm 已满，而数据加载进程与 NCCL 通过它交换缓冲区；容器默认只有 64 MiB。"},
       {"docker run --shm-size=8g (or --ipc=host); Kubernetes: an emptyDir with medium: Memory",
        "docker run --shm-size=8g（或 --ipc=host）；Kubernetes：使用 medium: Memory 的 emptyDir"},
       {"Train.loader.use_shared_memory=False, or fewer workers",
        "Train.loader.use_shared_memory=False，或减少加载进程"},
-      {"Copies straight from GPU to GPU fail or hang here (driver, IOMMU or PCIe access control).",
-       "此机器上 GPU 之间的直接拷贝失败或卡死（驱动、IOMMU 或 PCIe 访问控制）。"},
       {"update the driver; switch IOMMU/ACS off in the firmware",
        "更新驱动；在固件中关闭 IOMMU/ACS"},
-      {"The process got SIGKILL and nothing says that memory ran out: another program, a person, a "
-       "container runtime or a batch system may have sent it.",
-       "进程收到 SIGKILL，但没有内存用完的迹象：可能由其他程序、人员、容器运行时或作业系统发出。"},
       {"rule out memory first: dmesg -T | grep -i oom", "先排除内存原因：dmesg -T | grep -i oom"},
       {"ask who stops jobs on this machine", "询问谁会终止这台机器上的作业"},
       {"fewer loader workers", "减少数据加载进程"},

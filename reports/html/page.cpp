@@ -28,12 +28,6 @@
 namespace ocrtune {
 namespace {
 
-// "2026-11-21T08:00:00Z" as people write it; other texts as they are.
-std::string date_text(const std::string& utc) {
-  if (utc.size() != 20 || utc[10] != 'T' || utc[19] != 'Z') return plain_line(utc, 100);
-  return utc.substr(0, 10) + " " + utc.substr(11, 5) + " UTC";
-}
-
 PageFrame frame_of(const RunRecord& run, const std::string& language) {
   PageFrame frame;
   frame.language = language;
@@ -43,7 +37,7 @@ PageFrame frame_of(const RunRecord& run, const std::string& language) {
   frame.line_html = say(
       "run {}, {}, {} trials in {}",
       {"<code>" + html_text(plain_line(run.id, 100)) + "</code>", html_text(date_text(run.started)),
-       fmt::format("{}", run.trials.size()), html_text(format_duration(run.result.seconds))});
+       fmt::format("{}", run.trials.size()), say_text(duration_text(run.result.seconds))});
   frame.marks = {{"comparison", "Comparison"},   {"capacity", "Capacity"}, {"latency", "Latency"},
                  {"answer", "Answer"},           {"dont", "Avoid"},        {"rules", "Rules"},
                  {"envelope", "Envelope"},       {"memory", "Memory"},     {"scaling", "Scaling"},
@@ -138,8 +132,7 @@ std::string page_html(const RunRecord& run, const PageOptions& options) {
   // Where nothing works, why is what the reader came for.
   const std::string failures = failures_section(run);
   if (!run.result.found) body += failures;
-  body += "<div class=\"pair\">" + rejected_section(run.result) + rules_section(run.result) +
-          "</div>\n";
+  body += "<div class=\"pair\">" + rejected_section(run.result) + rules_section(run) + "</div>\n";
   body += "<div class=\"pair\">" + envelope_section(run) + memory_section(run) + "</div>\n";
   body += scaling_section(run);
   body += bottleneck_section(run) + search_section(run);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "reports/catalogue/cause_words.h"
 #include "reports/catalogue/headline.h"
 #include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
@@ -23,20 +24,6 @@ namespace {
 // Settings and reasons of one kind of failure that are listed; the rest is counted.
 constexpr std::size_t kMaxListed = 8;
 
-const char* tone_class(Tone tone) {
-  switch (tone) {
-    case Tone::good:
-      return "good";
-    case Tone::warning:
-      return "warning";
-    case Tone::bad:
-      return "bad";
-    case Tone::neutral:
-      break;
-  }
-  return "neutral";
-}
-
 std::string badges_html(const RunRecord& run) {
   std::string out;
   for (const Badge& badge : badges(run)) {
@@ -52,6 +39,8 @@ std::string badges_html(const RunRecord& run) {
   }
   return out;
 }
+
+std::string rate_heading(const RunRecord& run) { return std::string("#") + rate_unit(run.options); }
 
 std::string env_lines(const Recommendation& recommended) {
   std::vector<std::string> lines;
@@ -115,8 +104,8 @@ std::string memory_fact(const RunRecord& run) {
   const std::string peak = html_text(format_bytes(recommended.peak_bytes));
   if (free < 0) return fact_html(title, peak, say("limit unknown"));
   return fact_html(title, peak,
-                   say("of {}; {} % stays free", {html_text(format_bytes(recommended.limit_bytes)),
-                                                  fmt::format("{:.0f}", free * 100)}));
+                   say("of {}, {} used", {html_text(format_bytes(recommended.limit_bytes)),
+                                          format_percent(1 - free)}));
 }
 
 // What the figures above do not say: certainty, the next experiment, remarks.
@@ -136,7 +125,8 @@ std::string remark_facts(const RunRecord& run) {
   return facts;
 }
 
-std::string ties_list(const TuneResult& result) {
+std::string ties_list(const RunRecord& run) {
+  const TuneResult& result = run.result;
   if (result.ties.size() < 2) return "";
   std::vector<std::vector<std::string>> rows;
   for (const SettingSummary& tie : result.ties) {
@@ -148,7 +138,7 @@ std::string ties_list(const TuneResult& result) {
   return fmt::format("<details><summary>{}</summary>{}</details>\n",
                      say("{} settings cannot be told apart; the safest was chosen",
                          {fmt::format("{}", result.ties.size())}),
-                     table_html({"Setting", "#samples/s", "#peak memory"}, rows));
+                     table_html({"Setting", rate_heading(run), "#peak memory"}, rows));
 }
 
 std::string neighbours_table(const std::vector<Neighbour>& neighbours, const char* heading) {
@@ -205,10 +195,10 @@ std::string fixes_html(const FailureGroup& group) {
   if (row == nullptr) return "";
   std::string fixes;
   for (const char* fix : row->fixes) fixes += "<li>" + say_sentence(fix) + "</li>";
-  return fmt::format(
-      "<p><b>{}</b> <code>{}</code> {}</p><ul class=\"fixes\">{}</ul><p>{} <code>{}</code></p>",
-      say("What to do"), html_text(row->name), say_sentence(row->meaning), fixes,
-      say("To be sure:"), html_text(row->confirm));
+  return fmt::format("<p><b>{}</b> {} {}</p><ul class=\"fixes\">{}</ul><p>{} <code>{}</code></p>",
+                     say("What to do"), "<code>" + say_text(cause_name(row->name)) + "</code>",
+                     say_text({meaning_of(*row, false), meaning_of(*row, true)}), fixes,
+                     say("To be sure:"), html_text(row->confirm));
 }
 
 std::string group_html(const FailureGroup& group) {
@@ -216,9 +206,9 @@ std::string group_html(const FailureGroup& group) {
   return fmt::format(
       "<div class=\"failure{}\"><h3>{}{} <small>{}</small></h3>{}{}{}</div>\n",
       excluded ? " excluded" : "", say(outcome_reason(group.outcome)),
-      group.cause.empty() ? "" : " (" + machine_text(group.cause) + ")",
+      group.cause.empty() ? "" : " (" + say_text(cause_name(group.cause)) + ")",
       say(group.trials.size() == 1 ? "{} trial, {}" : "{} trials, {}",
-          {fmt::format("{}", group.trials.size()), html_text(format_duration(group.seconds))}),
+          {fmt::format("{}", group.trials.size()), say_text(duration_text(group.seconds))}),
       group_items(group), group_settings(group), excluded ? "" : fixes_html(group));
 }
 
@@ -249,7 +239,7 @@ std::string answer_section(const RunRecord& run) {
   const std::string facts =
       rate_fact(run) + gain_fact(run) + memory_fact(run) + gpus_fact(run) + remark_facts(run);
   html += fmt::format("<div class=\"blocks\">{}</div><dl class=\"facts\">{}</dl>\n", blocks, facts);
-  return section_html("answer", "Answer", html + ties_list(result) + close_list(result), css);
+  return section_html("answer", "Answer", html + ties_list(run) + close_list(result), css);
 }
 
 std::string rejected_section(const TuneResult& result) {
@@ -258,7 +248,8 @@ std::string rejected_section(const TuneResult& result) {
                       neighbours_table(result.rejected, "Why not"));
 }
 
-std::string rules_section(const TuneResult& result) {
+std::string rules_section(const RunRecord& run) {
+  const TuneResult& result = run.result;
   if (result.rules.empty()) return "";
   std::vector<std::vector<std::string>> rows;
   for (const RuleVerdict& rule : result.rules) {
@@ -267,8 +258,9 @@ std::string rules_section(const TuneResult& result) {
                     measured ? html_text(rate_text(rule.setting.samples_per_second)) : "–",
                     say(rule.verdict)});
   }
-  return section_html("rules", "Rules of thumb, measured",
-                      table_html({"Rule", "Its best setting here", "#samples/s", "Verdict"}, rows));
+  return section_html(
+      "rules", "Rules of thumb, measured",
+      table_html({"Rule", "Its best setting here", rate_heading(run), "Verdict"}, rows));
 }
 
 std::string failures_section(const RunRecord& run) {

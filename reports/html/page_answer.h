@@ -9,7 +9,7 @@ namespace ocrtune {
 
 std::string answer_section(const RunRecord& run);
 std::string rejected_section(const TuneResult& result);
-std::string rules_section(const TuneResult& result);
+std::string rules_section(const RunRecord& run);
 std::string failures_section(const RunRecord& run);
 
 }  // namespace ocrtune

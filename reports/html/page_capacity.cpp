@@ -46,7 +46,7 @@ std::string rows_table(const CapacityDocument& capacity) {
                                       html_text(rate_text(row.samples_per_second))};
     if (busy) cells.push_back(row.busy_share < 0 ? "–" : html_text(format_percent(row.busy_share)));
     if (latency) cells.push_back(milliseconds(row.latency_seconds));
-    if (time) cells.push_back(row.seconds < 0 ? "–" : html_text(format_duration(row.seconds)));
+    if (time) cells.push_back(row.seconds < 0 ? "–" : say_text(duration_text(row.seconds)));
     cells.push_back(fmt::format("{:.0f} %", 100 * row.probability));
     if (cost)
       cells.push_back(row.cost_per_hour < 0 ? "–" : fmt::format("{:.2f}", row.cost_per_hour));

@@ -15,6 +15,7 @@ std::string contents_html(const PageFrame& frame, const std::string& body) {
     if (body.find(fmt::format("<section id=\"{}\"", id)) == std::string::npos) continue;
     links += fmt::format("<a href=\"#{}\">{}</a>", id, say(phrase));
   }
+  if (links.empty()) return "";
   return fmt::format("<nav{}>{}</nav>\n", say_attribute("aria-label", "Sections"), links);
 }
 

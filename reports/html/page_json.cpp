@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "reports/catalogue/cause_words.h"
 #include "reports/catalogue/headline.h"
 #include "reports/catalogue/plain_text.h"
 
@@ -70,6 +71,20 @@ std::vector<std::string> shown_knobs(const RunRecord& run) {
 
 std::string number_text(double value) {
   return std::isfinite(value) ? fmt::format("{:.5g}", value) : "0";
+}
+
+// Texts of the table that have a Chinese: causes and reasons.
+nlohmann::json chinese_words(const RunRecord& run) {
+  nlohmann::json words = nlohmann::json::object();
+  const auto add = [&](const Bilingual& text) {
+    if (text.chinese != text.english) words[plain_text(text.english, kMaxText)] = text.chinese;
+  };
+  std::set<std::string> said;
+  for (const Trial& trial : run.trials) {
+    if (said.insert(trial.cause).second) add(cause_name(trial.cause));
+    if (said.insert(trial.reason).second) add({trial.reason, chinese_of(trial.reason)});
+  }
+  return words;
 }
 
 // Where the logs of failed trials find room first, then those of the others while it lasts.
@@ -168,10 +183,12 @@ class TrialWriter {
       phases[plain_text(trial.phase, kMaxText)] = {words.english, words.chinese};
     }
     return fmt::format(
-        "{{\"knobs\":{},\"strings\":{},\n\"settings\":[{}],\n\"trials\":[{}],\n\"chosen\":{},"
+        "{{\"zh\":{},\"knobs\":{},\"strings\":{},\n\"settings\":[{}],\n\"trials\":[{}],"
+        "\n\"chosen\":{},"
         "\"baseline\":{},\"limit_bytes\":{},\"cut_logs\":{},\"phases\":{},\"unit\":\"{}\"}}",
-        names.dump(), strings_.json(), settings_json_, trials_json_, chosen, baseline,
-        run.options.limit_bytes(), cut_logs, phases.dump(), rate_unit(run.options));
+        chinese_words(run).dump(), names.dump(), strings_.json(), settings_json_, trials_json_,
+        chosen, baseline, run.options.limit_bytes(), cut_logs, phases.dump(),
+        rate_unit(run.options));
   }
 
  private:

@@ -46,11 +46,11 @@ void add_fact(Rows& rows, const std::string& phrase, const Fact<T>& fact, Show s
 
 std::string bytes_text(double bytes) { return format_bytes(static_cast<std::uint64_t>(bytes)); }
 
-std::string limits_text(const std::vector<Limit>& limits, bool bytes) {
+std::string limits_html(const std::vector<Limit>& limits, bool bytes) {
   std::vector<std::string> parts;
   for (const Limit& limit : limits) {
     parts.push_back((bytes ? bytes_text(limit.value) : fmt::format("{:g}", limit.value)) + " (" +
-                    limit.limited_by + ")");
+                    told(limit.limited_by) + ")");
   }
   return join(parts, ", ");
 }
@@ -66,7 +66,7 @@ Rows cpu_rows(const CpuFacts& cpu) {
           "hwloc");
   add_fact(rows, "Usable CPUs", cpu.usable_cpus, [](double v) { return fmt::format("{:g}", v); });
   if (!cpu.limits.empty()) {
-    add_row(rows, "All CPU limits", machine_text(limits_text(cpu.limits, false)), "");
+    add_row(rows, "All CPU limits", limits_html(cpu.limits, false), "");
   }
   add_fact(rows, "Effective cores", cpu.effective_cores,
            [](double v) { return fmt::format("{:.2f}", v); });
@@ -85,7 +85,7 @@ Rows memory_rows(const MemoryFacts& memory) {
           "/proc/meminfo");
   add_fact(rows, "Memory limit", memory.limit_bytes, bytes_text);
   if (memory.limits.size() > 1) {
-    add_row(rows, "All memory limits", machine_text(limits_text(memory.limits, true)), "");
+    add_row(rows, "All memory limits", limits_html(memory.limits, true), "");
   }
   add_fact(rows, "Memory bandwidth", memory.bandwidth_bytes_per_second,
            [](double v) { return fmt::format("{:.1f} GB/s", v / 1e9); });
@@ -112,7 +112,7 @@ Rows system_rows(const Machine& machine) {
                     machine_text(gpu.uuid)});
   }
   for (const auto& [name, value] : machine.ulimits) {
-    rows.push_back({machine_text("ulimit " + name), machine_text(value), ""});
+    rows.push_back({told("ulimit " + name), told(value), ""});
   }
   add_text(rows, "Fingerprint", machine.fingerprint);
   return rows;

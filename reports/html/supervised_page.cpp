@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "reports/catalogue/cause_words.h"
 #include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/html/page_frame.h"
@@ -79,7 +80,7 @@ std::string memory_figure(const AttemptSummary& attempt, int number) {
   const std::string peak = format_bytes(static_cast<std::uint64_t>(highest));
   Svg svg(kPictureWidth, kHeight,
           say_attribute("aria-label", "Memory of attempt {}: up to {} in {}",
-                        {fmt::format("{}", number), peak, format_duration(end)}));
+                        {fmt::format("{}", number), peak, duration_text(end)}));
   const Scale time{0, end, kLeft, kPictureWidth - kLeft - kRight, false};
   const Scale bytes{0, std::max(highest, 1.0) * 1.05, kHeight - kBottom,
                     -(kHeight - kBottom - kTop), false};
@@ -91,8 +92,8 @@ std::string memory_figure(const AttemptSummary& attempt, int number) {
              Svg::Anchor::end);
   }
   for (const double tick : round_ticks(0, end, 5)) {
-    svg.text(time.at(tick), kHeight - 10, tick > 0 ? html_text(format_duration(tick)) : "0", "tick",
-             Svg::Anchor::middle);
+    svg.text(time.at(tick), kHeight - 10, tick > 0 ? say_text(duration_text(tick), "tspan") : "0",
+             "tick", Svg::Anchor::middle);
   }
   std::string path;
   for (const TracePoint& point : points) {
@@ -111,15 +112,14 @@ std::string attempts_section(const SuperviseEnd& end) {
   int number = 0;
   for (const AttemptSummary& attempt : end.attempts) {
     ++number;
-    const std::string cause =
-        attempt.cause.empty()
-            ? ""
-            : fmt::format("{} ({})", attempt.cause, format_percent(attempt.confidence));
-    rows.push_back({fmt::format("{}", number), told(attempt.ending),
-                    html_text(format_duration(attempt.seconds)),
-                    html_text(format_bytes(attempt.peak_bytes)),
-                    fmt::format("{}", attempt.progress_lines), places_html(attempt),
-                    html_text(cause), told(attempt.change)});
+    const std::string cause = attempt.cause.empty()
+                                  ? ""
+                                  : fmt::format("{} ({})", say_text(cause_name(attempt.cause)),
+                                                format_percent(attempt.confidence));
+    rows.push_back(
+        {fmt::format("{}", number), told(attempt.ending), say_text(duration_text(attempt.seconds)),
+         html_text(format_bytes(attempt.peak_bytes)), fmt::format("{}", attempt.progress_lines),
+         places_html(attempt), cause, told(attempt.change)});
     commands += fmt::format("<li value=\"{}\">{}</li>", number, code(shell_join(attempt.command)));
     figures += memory_figure(attempt, number);
   }
@@ -153,8 +153,9 @@ std::string diagnosis_section(const Diagnosis& diagnosis) {
   std::string html;
   for (const Cause& cause : diagnosis.causes) {
     if (cause.confidence < kMinConfidence) continue;
-    html += fmt::format("<div class=\"failure\"><h3>{} ({})</h3><p>{}</p><ul>\n", cause.row->name,
-                        format_percent(cause.confidence), told(cause.row->meaning));
+    html += fmt::format("<div class=\"failure\"><h3>{} ({})</h3><p>{}</p><ul>\n",
+                        say_text(cause_name(cause.row->name)), format_percent(cause.confidence),
+                        say_text({meaning_of(*cause.row, false), meaning_of(*cause.row, true)}));
     for (const EvidenceLine& line : cause.evidence) {
       const std::string place =
           line.line > 0 ? fmt::format("{}:{}", line.file, line.line) : line.file;

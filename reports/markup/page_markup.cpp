@@ -12,6 +12,11 @@ namespace ocrtune {
 
 std::string section_html(const std::string& id, const std::string& title, const std::string& html,
                          const std::string& css) {
+  return titled_section(id, say(title), html, css);
+}
+
+std::string titled_section(const std::string& id, const std::string& title_html,
+                           const std::string& html, const std::string& css) {
   // Readers who cannot see the page hear the section's title as the name of its tables.
   const std::string name = fmt::format("<table aria-labelledby=\"{}-title\"", id);
   std::string body;
@@ -20,8 +25,13 @@ std::string section_html(const std::string& id, const std::string& title, const 
     body += html.substr(from, at - from) + name;
   }
   return fmt::format("<section id=\"{0}\"{1}><h2 id=\"{0}-title\">{2}</h2>\n{3}</section>\n", id,
-                     css.empty() ? "" : " class=\"" + css + "\"", say(title),
+                     css.empty() ? "" : " class=\"" + css + "\"", title_html,
                      body + html.substr(from));
+}
+
+std::string date_text(const std::string& utc) {
+  if (utc.size() != 20 || utc[10] != 'T' || utc[19] != 'Z') return plain_line(utc, 100);
+  return utc.substr(0, 10) + " " + utc.substr(11, 5) + " UTC";
 }
 
 std::string table_html(const std::vector<std::string>& headings,

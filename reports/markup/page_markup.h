@@ -13,6 +13,13 @@ namespace ocrtune {
 std::string section_html(const std::string& id, const std::string& title, const std::string& html,
                          const std::string& css = "");
 
+// The same with a title that is markup.
+std::string titled_section(const std::string& id, const std::string& title_html,
+                           const std::string& html, const std::string& css = "");
+
+// "2026-11-21T08:00:00Z" as people write it; other texts as they are. Plain text.
+std::string date_text(const std::string& utc);
+
 // A real table, named after its section; cells carry their heading for narrow screens, where a
 // row becomes a card. A heading that starts with '#' heads a column of numbers. Headings are
 // phrases.

@@ -25,6 +25,7 @@ class Svg {
             Anchor anchor = Anchor::start);
   void raw(std::string_view markup) { body_ += markup; }
 
+  const std::string& body() const { return body_; }  // the shapes alone
   std::string markup() const;
 
  private:

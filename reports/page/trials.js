@@ -23,6 +23,7 @@
   });
 
   const zh = () => document.documentElement.lang === "zh";
+  const told = (english) => (zh() && run.zh[english]) || english;
   const words = {
     trial: ["trial", "试验"], phase: ["tried as", "试验目的"], outcome: ["outcome", "结果"],
     rate: run.unit === "requests/s" ? ["requests/s", "请求/秒"] : ["samples/s", "样本/秒"],
@@ -71,7 +72,7 @@
     { key: "peak", number: true, value: (t) => t.peak, show: (t) => bytes(t.peak) },
     { key: "seconds", number: true, value: (t) => t.seconds, show: (t) => t.seconds.toFixed(1) },
     { key: "phase", value: (t) => run.phases[t.phase][zh() ? 1 : 0] },
-    { key: "note", value: (t) => (t.cause ? `${t.cause}: ` : "") + t.reason },
+    { key: "note", value: (t) => (t.cause ? `${told(t.cause)}: ` : "") + told(t.reason) },
   ];
 
   const make = (tag, properties = {}, ...children) => {
@@ -169,13 +170,13 @@
     add(say("why"), text(trial.why), "bdi");
     add(say("started"), text(trial.started), "bdi");
     add(say("placement"), text(trial.placement));
-    add(say("reason"), trial.reason, "bdi");
+    add(say("reason"), told(trial.reason), "bdi");
     trial.evidence.forEach((number) => add(say("evidence"), text(number), "bdi"));
     const total = trial.step.reduce((sum, value) => sum + value, 0);
     if (total > 0) {
       const parts = ["data", "compute", "reduce", "wait"].map((key, i) =>
         `${say(key)} ${((trial.step[i] / total) * 100).toFixed(0)} %`);
-      add(say("step"), `${(total * 1e3).toPrecision(4)} ms: ${parts.join(", ")}`, "bdi");
+      add(say("step"), `${(total * 1e3).toPrecision(4)} ${zh() ? "毫秒" : "ms"}: ${parts.join(", ")}`, "bdi");
     }
     add(say("rate"), trial.samples.map((sample) => rate(sample[0]) +
       (text(sample[1]) ? ` (${say("spoilt")}: ${text(sample[1])})` : "")).join(", "), "bdi");

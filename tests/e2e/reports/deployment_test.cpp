@@ -11,7 +11,6 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "reports/export/junit.h"
-#include "reports/export/run_index.h"
 #include "tests/support/sample_runs.h"
 
 namespace ocrtune {
@@ -187,16 +186,6 @@ TEST_F(DeploymentFiles, HostileTextBreaksNoFormat) {
   EXPECT_EQ(shell("bash -n job"), 0) << output_;
   write("x.env", written("env", *deployment));
   EXPECT_EQ(shell("bash -n x.env && set -eu && . ./x.env"), 0) << output_;
-}
-
-TEST(RunIndex, HoldsEveryRunAsText) {
-  const std::string page = run_index_html(
-      {{"2026-1", "first", "today", "a <b> & c", "safe", "Use it.", "1 images/s", "2026-1.html"},
-       {"2026-2", "", "now", "x", "unknown", "", "", ""}});
-  EXPECT_THAT(page, HasSubstr("<a href=\"2026-1.html\">first</a><br><small>2026-1</small>"));
-  EXPECT_THAT(page, HasSubstr("a &lt;b&gt; &amp; c"));
-  EXPECT_THAT(page, HasSubstr("<tr><td>2026-2</td>"));
-  EXPECT_THAT(page, HasSubstr("<h1>2 runs</h1>"));
 }
 
 TEST_F(DeploymentFiles, JUnitIsXmlThatFailsUnlessOk) {

@@ -138,20 +138,19 @@ RunRecord run_where_nothing_is_quiet(std::uint64_t seed, double dearer) {
   return run;
 }
 
-// Hundred runs of each: two processes are faster, as fast as one, and so much slower that nobody
-// doubts the start.
+// In turn two processes are faster, as fast as one, and so much slower that nobody doubts the
+// start.
 TEST(Headline, NoQuietWindowIsNoAdviceHoweverSureTheRates) {
-  for (const double dearer : {1.0, 2.0, 8.0}) {
-    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
-      const RunRecord run = run_where_nothing_is_quiet(seed, dearer);
-      ASSERT_TRUE(run.result.found);
-      ASSERT_EQ(static_cast<std::size_t>(run.result.discarded_samples), count_samples(run));
-      const Headline answer = headline(run);
-      EXPECT_EQ(answer.answer, Answer::inconclusive) << seed << ": " << answer.sentence.english;
-      EXPECT_THAT(answer.sentence.english, HasSubstr("windows were disturbed")) << seed;
-      EXPECT_EQ(verdict_name(run), "inconclusive") << seed;
-      for (const Badge& badge : badges(run)) EXPECT_NE(badge.text, "SAFE") << seed;
-    }
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    const double dearer = seed % 3 == 0 ? 1.0 : seed % 3 == 1 ? 2.0 : 8.0;
+    const RunRecord run = run_where_nothing_is_quiet(seed, dearer);
+    ASSERT_TRUE(run.result.found);
+    ASSERT_EQ(static_cast<std::size_t>(run.result.discarded_samples), count_samples(run));
+    const Headline answer = headline(run);
+    EXPECT_EQ(answer.answer, Answer::inconclusive) << seed << ": " << answer.sentence.english;
+    EXPECT_THAT(answer.sentence.english, HasSubstr("windows were disturbed")) << seed;
+    EXPECT_EQ(verdict_name(run), "inconclusive") << seed;
+    for (const Badge& badge : badges(run)) EXPECT_NE(badge.text, "SAFE") << seed;
   }
 }
 

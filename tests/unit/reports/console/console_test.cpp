@@ -34,6 +34,21 @@ TEST(Console, AnswersOnOneScreen) {
   }
 }
 
+TEST(Console, AnOpenQuestionIsWrappedAndWhole) {
+  RunRecord run = sample_run();
+  run.result.inconclusive = reason<ReasonCode::rival_may_be_faster>(
+      "nproc=1 threads=2 batch=8 workers=1 binding=compact", "nproc=1 threads=2 batch=16 workers=1",
+      decimal(1.14, 2), decimal(0.83, 2), decimal(1.56, 2),
+      reason<ReasonCode::cpu_time_a_sample>(in_seconds(0.0528), in_seconds(0.0093)));
+  std::string text;
+  for (const std::string& line : lines_of(console_summary(run, 80, false))) {
+    if (starts_with(line, "command") || starts_with(line, "env")) continue;
+    EXPECT_LE(display_width(line), 80) << line;
+    for (const std::string& word : words(line)) text += word + " ";
+  }
+  EXPECT_NE(text.find(sentence(run.result.inconclusive)), std::string::npos) << text;
+}
+
 TEST(Console, HoldsAllThatTheReaderAsks) {
   const RunRecord run = sample_run();
   const std::string text = console_summary(run, 120, false);

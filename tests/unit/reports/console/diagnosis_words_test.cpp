@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "bench/synthetic/retold_logs.h"
 #include "diagnosis/next_steps.h"
-#include "reports/console/cause_words.h"
+#include "reports/catalogue/cause_words.h"
 #include "reports/console/diagnosis_page.h"
 
 namespace ocrtune {
@@ -103,7 +103,11 @@ TEST(CauseWords, EveryCauseHasItsChinese) {
   for (const CauseRow& row : cause_table()) {
     EXPECT_NE(meaning_of(row, true), row.meaning) << row.name;
     EXPECT_EQ(meaning_of(row, false), row.meaning) << row.name;
+    EXPECT_NE(cause_name(row.name).chinese, row.name);
+    EXPECT_EQ(cause_name(row.name).english, row.name);
   }
+  EXPECT_EQ(cause_name("binding").chinese, "CPU 绑定");
+  EXPECT_EQ(cause_name("my own").chinese, "my own");
 }
 
 TEST(DiagnosisPage, TellsWhatHappenedAndWhatWouldSettleIt) {

@@ -156,11 +156,12 @@ TEST(PageSections, AGroupSaysAReasonOnce) {
   const std::string html = failures_section(run);
   EXPECT_EQ(html.find("4 ranks need 4 CPUs"), html.rfind("4 ranks need 4 CPUs"));
   EXPECT_THAT(html, HasSubstr("3 trials, "));
+  EXPECT_THAT(html, HasSubstr(" 秒</span>"));
 }
 
 TEST(PageSections, EachRuleHasItsVerdict) {
   const RunRecord run = sample_run();
-  const std::string html = rules_section(run.result);
+  const std::string html = rules_section(run);
   for (const RuleVerdict& rule : run.result.rules) {
     EXPECT_THAT(html, HasSubstr(sentence(rule.text)));
     EXPECT_THAT(html, HasSubstr(sentence(rule.verdict)));
@@ -199,6 +200,18 @@ TEST(Phrases, TheTablesAgreeOnTheirHoles) {
       EXPECT_FALSE(phrase.chinese.empty()) << phrase.english;
     }
   }
+}
+
+TEST(Phrases, DurationsAreChineseToo) {
+  EXPECT_EQ(chinese_of("1 min 05 s"), "1 分 05 秒");
+  EXPECT_EQ(chinese_of("12.0 ms"), "12.0 毫秒");
+  EXPECT_EQ(chinese_of("2 d 03 h"), "2 天 03 小时");
+  EXPECT_EQ(chinese_of("unknown s"), "unknown s");
+  EXPECT_EQ(chinese_of("no measurement within 1 min 40 s: 2 intervals measured, 8 needed"),
+            "1 分 40 秒 内没有得到测量结果：测得 2 段，需要 8 段");
+  EXPECT_EQ(sentence(reason<ReasonCode::worth_latency>(counted(99), in_seconds(0.05), as_rate(80)),
+                     Language::chinese),
+            "99 % 的步在 50.0 毫秒 内完成，80 样本/秒");
 }
 
 TEST(Phrases, ComposedSentencesAreTranslatedWhole) {

@@ -1,0 +1,182 @@
+// What each cause is called and means in Chinese; the English is in diagnosis/causes*.cpp.
+#include "reports/catalogue/cause_words.h"
+
+#include <string_view>
+
+#include "diagnosis/causes.h"
+
+namespace ocrtune {
+namespace {
+
+struct Row {
+  std::string_view cause;
+  const char* name;
+  const char* meaning;  // "": a word that trials use for themselves
+};
+
+constexpr Row kRows[] = {
+    {"host_out_of_memory", "主机内存不足",
+     "进程收到 SIGKILL，这正是内核 OOM killer "
+     "发出的信号：主机（或容器）内存已用完。受害的通常是数据加载进程，与显存无关。"},
+    {"cgroup_out_of_memory", "容器内存不足",
+     "达到了容器、Pod、作业或单元的内存上限，内核终止了其中一个进程；主机本身可能仍有空闲内存。"},
+    {"userspace_oom_kill", "内存守护程序终止",
+     "内存将尽时，用户态的内存守护程序（systemd-"
+     "oomd、earlyoom、nohang）终止了进程；内核计数器不会显示。"},
+    {"host_allocation_failed", "内存分配失败",
+     "系统拒绝了一次内存分配（ENOMEM）：上限、超额分配策略或内存本身已用尽。"},
+    {"memory_leak", "内存泄漏", "每步的工作量不变而内存持续增长，运行迟早会达到上限。"},
+    {"gpu_out_of_memory", "显存不足", "显存被本进程或同一张卡上的其他进程用完。"},
+    {"shm_full", "共享内存已满",
+     "/dev/shm 已满，而数据加载进程与 NCCL 通过它交换缓冲区；容器默认只有 64 MiB。"},
+    {"too_many_open_files", "打开的文件过多",
+     "达到了打开文件数的上限：数据加载进程过多，或每个 epoch 泄漏一组管道（Paddle 2.1.2 之前）。"},
+    {"disk_full", "磁盘已满", "写文件（多为检查点或日志）时磁盘或配额已满。"},
+    {"process_limit", "进程数达到上限",
+     "系统拒绝创建新的线程或进程：达到了用户或容器的进程数上限。"},
+    {"storage_failure", "存储故障", "读写时存储出错或没有响应：磁盘故障，或网络文件系统断开。"},
+    {"killed_by_other", "被其他程序终止",
+     "进程收到 SIGKILL，但没有迹象表明内存用尽：可能来自其他程序、人、容器运行时或批处理系统。"},
+    {"terminated_from_outside", "被外部终止",
+     "进程被要求停止（SIGTERM）：启动器因另一个 rank "
+     "失败而发出，或来自批处理系统、容器运行时、关机或人。"},
+    {"preempted_or_evicted", "被抢占或驱逐", "调度器收回了机器（抢占、驱逐或节点故障）。"},
+    {"storage_limit_evicted", "超出存储限额",
+     "Pod 写入节点本地磁盘的数据超过了上限或磁盘容量而被驱逐：检查点、缓存、日志和 emptyDir "
+     "卷都计算在内，与内存无关。"},
+    {"time_limit", "达到时间上限", "达到了作业的时间上限。"},
+    {"terminal_hangup", "终端断开", "终端或 ssh 连接关闭，运行随之结束（SIGHUP）。"},
+    {"interrupted_by_user", "被用户中断", "有人按了 Ctrl-C（SIGINT）。"},
+    {"communication_stall", "通信停滞",
+     "所有 rank 都还在，但不再有步骤完成：某个集合通信永远不结束，或其他 rank 都在等某一个。"},
+    {"stalled", "停滞", "进程还在，但不再有步骤完成：它在等锁、数据加载进程或存储，或在空转。"},
+    {"nccl_error", "NCCL 错误",
+     "NCCL 自身报错。单行文本很少说明是哪种资源出错，NCCL_DEBUG 的 WARN 行会说明。"},
+    {"nccl_p2p_broken", "P2P 不可用",
+     "GPU 之间的直接复制在这里失败或卡住（驱动、IOMMU 或 PCIe 访问控制）。"},
+    {"nccl_network", "NCCL 网络故障",
+     "NCCL 无法建立或保持网络连接：网卡选错、防火墙或 InfiniBand 故障。"},
+    {"nccl_init_hang", "NCCL 初始化卡死",
+     "日志停在 NCCL 开始连接各 rank 处：缺少某个 rank、网卡选错，或 GPU 之间的复制卡住。"},
+    {"nccl_version_mismatch", "NCCL 版本不一致",
+     "各 rank 之间，或框架与所装库之间，NCCL 或 CUDA 版本不同。"},
+    {"duplicate_gpu", "GPU 重复分配", "两个 rank 分到同一张 GPU，NCCL 拒绝这样做。"},
+    {"collective_timeout", "集合通信超时",
+     "某个 rank 等待其他 rank 的时间超过了时限：另一个 rank "
+     "已死、卡住、批次数不同，或在独自工作（评估与检查点只在 rank 0 上进行）。"},
+    {"rank_busy_alone", "某个 rank 独自忙碌",
+     "某个 rank 独自工作（评估、检查点、建立索引或缓存）的时间，超过了其他 rank "
+     "在集合通信中允许等待的时限。"},
+    {"peer_lost", "与其他 rank 失去连接", "与另一个 rank 的连接因其结束而断开；本进程只是见证者。"},
+    {"rendezvous_failed", "rank 未能会合",
+     "各 rank 启动时没有会合：某个没有启动，地址或端口错误或被阻断，或节点数不一致。"},
+    {"port_in_use", "端口被占用", "会合所用的端口已被占用，常见于之前运行遗留的进程。"},
+    {"rank_mismatch", "rank 设定不一致",
+     "各 rank 的设定不一致：world size、rank 编号、设备列表或集合通信的顺序。"},
+    {"unused_parameters", "有未使用的参数", "有参数没有参与损失的计算，梯度规约会一直等待它。"},
+    {"not_launched", "未用启动器启动", "脚本需要启动器提供的变量，却被直接启动。"},
+    {"no_gpu_visible", "看不到 GPU",
+     "程序需要 GPU 却看不到：没有驱动、容器没有权限，或 CUDA_VISIBLE_DEVICES 为空。"},
+    {"gpu_id_invalid", "GPU 编号无效",
+     "请求的 GPU 编号不在可见范围内；编号从 CUDA_VISIBLE_DEVICES 之内数起。"},
+    {"cuda_driver_too_old", "CUDA 驱动过旧", "驱动比框架所用的 CUDA 版本旧。"},
+    {"gpu_arch_unsupported", "不支持此 GPU 架构", "框架没有适用于这一代 GPU 的代码。"},
+    {"cuda_library_missing", "缺少 CUDA 库", "无法加载 CUDA、cuDNN 或 NCCL 库。"},
+    {"cuda_library_error", "CUDA 库出错",
+     "cuDNN 或 cuBLAS 出错：多为版本与框架或显卡不符，或在库内用尽了显存。"},
+    {"host_hardware_fault", "主机硬件故障",
+     "主机的内存或处理器有故障：内核遇到不可纠正的错误，并终止了使用该内存页的进程。"},
+    {"gpu_fault", "GPU 故障",
+     "GPU 或其链路故障：Xid 事件、不可纠正的显存错误，或显卡从总线上掉线。"},
+    {"gpu_kernel_fault", "GPU 内核出错",
+     "GPU 上的内核访问了不属于它的内存或断言失败；该进程此后的一切都会失败。"},
+    {"label_out_of_range", "标签超出范围", "标签或索引大于类别数：字典、头部大小与标签不匹配。"},
+    {"illegal_instruction", "非法指令",
+     "程序使用了本 CPU 或虚拟机没有的指令（AVX、AVX-512、AMX）。"},
+    {"segmentation_fault", "段错误",
+     "进程访问了不属于它的内存（SIGSEGV）：本机代码有错，或两个库不匹配。"},
+    {"aborted", "程序自行终止", "本机代码中的检查失败后，程序自行终止（SIGABRT）。"},
+    {"openmp_duplicate_runtime", "OpenMP 运行时重复", "一个进程中加载了两个 OpenMP 运行时。"},
+    {"onednn_unsupported", "oneDNN 不支持",
+     "oneDNN（MKL-DNN）遇到该版本 Paddle 无法用它运行的算子或属性（已知于 CPU 上的 3.3.0 与 "
+     "3.3.1）。"},
+    {"cpu_wheel_with_gpu", "框架为 CPU 版本", "配置要求 GPU，但安装的是框架的 CPU 版本。"},
+    {"first_gpu_only", "只用了第一张 GPU",
+     "推理只在第一张 GPU 上进行；其他 GPU 空闲，除非各有自己的进程。"},
+    {"amp_without_effect", "混合精度无效", "在框架会忽略混合精度的设备上要求了混合精度。"},
+    {"missing_file", "缺少文件", "运行所需的文件或目录不存在（或不在本节点上）。"},
+    {"permission_denied", "权限不足", "运行的用户无权读写某个文件或设备。"},
+    {"missing_module", "缺少 Python 包", "缺少某个 Python 包，或其版本没有所需的名称。"},
+    {"library_conflict", "库冲突", "已安装的包需要这里没有的共享库或版本。"},
+    {"bad_configuration", "配置有误", "配置或命令行有误：未知的键、选项或语法错误。"},
+    {"dataset_too_small", "数据集过小", "按 rank 划分后，样本数少于一个 batch。"},
+    {"bad_training_data", "训练数据损坏", "样本无法读取或解码；训练时会被悄悄换成别的样本。"},
+    {"checkpoint_mismatch", "检查点不匹配", "保存的权重与模型不符：结构、字典或版本不同。"},
+    {"checkpoint_damaged", "检查点损坏",
+     "保存的文件被截断或格式不对：保存或下载中断，或磁盘已满。"},
+    {"loader_worker_failed", "数据加载进程失败", "数据加载进程因异常结束，异常文本在途中丢失。"},
+    {"loader_timeout", "数据加载超时",
+     "训练进程一直没有等到一个 batch：数据加载进程已死、卡住或太慢。"},
+    {"evaluation_hang", "评估卡死", "日志停在评估开始处：其数据加载进程互相等待。"},
+    {"loss_diverged", "损失发散", "损失变为 nan 或无穷：此后的训练没有意义。"},
+    {"data_loading_bound", "受数据加载限制", "每步有很大一部分时间在等数据。"},
+    {"thread_oversubscription", "线程过多", "计算线程多于核心：线程把时间花在互相等待上。"},
+    {"single_thread_default", "默认单线程",
+     "Paddle 在导入时若未设置 OMP_NUM_THREADS 就设为 1，因此一个 CPU rank 只用一个核心。"},
+    {"python_exception", "Python 异常", "程序因 ocrtune 表中没有的异常而结束。"},
+    {"native_exception", "本机代码异常",
+     "本机代码（C++ 或 Rust）因表中没有的异常或 panic 而结束。"},
+    {"process_failed", "进程失败", "某个进程以错误码结束；现有的行没有说明原因。"},
+    {"unknown", "原因不明", "现有的行表明有什么失败了，但不符合任何已知原因。"},
+    // Of trials alone (trial/, tuner/).
+    {"binding", "CPU 绑定", ""},
+    {"budget", "预算", ""},
+    {"data", "数据", ""},
+    {"ended", "提前结束", ""},
+    {"interrupted", "被中断", ""},
+    {"malloc", "内存分配器", ""},
+    {"predicted", "按预测", ""},
+    {"protocol", "协议", ""},
+    {"resources", "资源", ""},
+    {"cgroup", "容器", ""},
+    {"error", "错误", ""},
+    {"exit", "退出", ""},
+    {"gpus", "GPU 数量", ""},
+    {"gpu", "GPU", ""},
+    {"host", "主机", ""},
+    {"limit", "上限", ""},
+    {"no_metric", "没有速度读数", ""},
+    {"p2p", "P2P", ""},
+    {"peer", "其他 rank", ""},
+    {"placement", "进程位置", ""},
+    {"process", "进程", ""},
+    {"reference", "与参考结果不符", ""},
+    {"service", "服务", ""},
+    {"setting", "配置", ""},
+    {"setup", "准备命令", ""},
+    {"shm", "共享内存", ""},
+    {"signal", "信号", ""},
+    {"silence", "没有输出", ""},
+    {"trial_dir", "试验目录", ""},
+};
+
+const Row* row_of(std::string_view cause) {
+  for (const Row& row : kRows) {
+    if (row.cause == cause) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Bilingual cause_name(const std::string& cause) {
+  const Row* row = row_of(cause);
+  return row == nullptr ? Bilingual(cause) : Bilingual(cause, row->name);
+}
+
+std::string meaning_of(const CauseRow& cause, bool chinese) {
+  const Row* row = chinese ? row_of(cause.name) : nullptr;
+  return row == nullptr ? cause.meaning : row->meaning;
+}
+
+}  // namespace ocrtune
