@@ -29,6 +29,11 @@ struct Recovery {
 constexpr Recovery kRecoveries[] = {{"paddle_store_retry", "paddle_store_connected"},
                                     {"kernel_nfs", "kernel_nfs_ok"},
                                     {"kube_unschedulable", "kube_scheduled"},
+                                    {"kube_no_gpu", "kube_scheduled"},
+                                    {"kube_image", "kube_pulled"},
+                                    {"dial_failed", "kube_pulled"},
+                                    {"access_refused", "kube_pulled"},
+                                    {"tls_failed", "kube_pulled"},
                                     {"onnx_provider", "onnx_fallback"},
                                     {"cuda_library", "onnx_fallback"},
                                     {"c_no_such_file", "onnx_fallback"}};
@@ -65,11 +70,14 @@ double survival_factor(const Finding& finding, const LogScan& log, bool ended_we
   return factor;
 }
 
-// A line that the program itself calls no error: "WARNING", "UserWarning: ", "W0812 14:01:22 ...".
+// A line that the program itself calls no error: "WARNING", "UserWarning: ", "W0812 14:01:22 ...",
+// or that it tries again after.
 bool is_warning(std::string_view line) {
   line = line.substr(0, 160);
   if (line.find("NCCL WARN ") != std::string_view::npos) return false;  // its word for an error
-  constexpr std::string_view kWords[] = {"Warning: ", "WARNING", " WARN ", "NCCL INFO "};
+  constexpr std::string_view kWords[] = {"Warning: ", "WARNING",    " WARN ",     "NCCL INFO ",
+                                         "retrying",  "will retry", "(retry ",    "retry 1",
+                                         "retry in ", " try ok",    "attempt 1 ", "attempt 1/"};
   const std::size_t lead = starts_with(line, "[") ? 1 : 0;
   const bool glog = line.size() > lead + 5 && line[lead] == 'W' &&
                     std::all_of(line.begin() + lead + 1, line.begin() + lead + 4,
@@ -85,11 +93,15 @@ bool is_remark(const Clue& clue) {
   return clue.signature == "c_no_such_file" || is_warning(clue.line.text);
 }
 
+bool is_no_failure(const Finding& finding) {
+  return finding.signature->role == Role::activity || finding.signature->role == Role::finish;
+}
+
 // Keeps, of the signatures that first matched on one line, the most telling one.
 std::vector<const Finding*> most_telling(const LogScan& log) {
   std::map<std::int64_t, const Finding*> best;
   for (const Finding& finding : log.findings) {
-    if (finding.signature->role == Role::activity) continue;
+    if (is_no_failure(finding)) continue;
     const Finding*& at = best[finding.first.number];
     const auto rank = [](const Finding* f) {
       const bool clean_up = f->signature->role == Role::consequence;  // beats what says little
@@ -99,7 +111,7 @@ std::vector<const Finding*> most_telling(const LogScan& log) {
   }
   std::vector<const Finding*> kept;
   for (const Finding& finding : log.findings) {
-    if (finding.signature->role == Role::activity) continue;
+    if (is_no_failure(finding)) continue;
     const Finding* first = best.at(finding.first.number);
     if (first == &finding ||
         std::string_view(first->signature->cause) == finding.signature->cause) {
@@ -107,6 +119,11 @@ std::vector<const Finding*> most_telling(const LogScan& log) {
     }
   }
   return kept;
+}
+
+bool any_finding(const LogScan& log, std::string_view id) {
+  return std::any_of(log.findings.begin(), log.findings.end(),
+                     [&](const Finding& finding) { return finding.signature->id == id; });
 }
 
 bool stands(const Finding& finding) {
@@ -165,7 +182,9 @@ bool is_exception(const Clue& clue) {
 // sends SIGKILL. A SIGTERM alone explains none.
 bool kill_of_supervisor(const Clue& supervisor, const Clue& kill) {
   const std::string_view cause = supervisor.cause->name, killed = kill.cause->name;
-  return tier(supervisor.role) >= 3 && (cause == "terminated_from_outside" || cause == "stalled") &&
+  return tier(supervisor.role) >= 3 &&
+         (cause == "terminated_from_outside" || cause == "stalled" ||
+          cause == "health_check_failed") &&
          kill.role != Role::proof &&
          (killed == "host_out_of_memory" || killed == "killed_by_other");
 }
@@ -227,6 +246,8 @@ void CauseRanker::hear_log(int index) {
               finding->first.when,          index,          finding->rank};
     if (too_many_joined(finding->first.text)) clue.cause = &find_cause("rank_mismatch");
     clue.weight *= survival_factor(*finding, log, evidence_.exit_code == 0);
+    const bool over = finding->earlier_run || log.finished || recovered(*finding, log);
+    clue.lasting = over ? clue.weight : signature.weight;
     if (signature.role != Role::proof && finding->first.number > termination) clue.weight *= 0.5;
     weigh_kernel_kill(*finding, clue);
     const bool exception = std::string_view(signature.id) == "exception_line";
@@ -302,9 +323,7 @@ void CauseRanker::hear_last_notes() {
   for (std::size_t i = 0; i < logs_.size(); ++i) {
     const LogScan& log = logs_[i];
     if (log.finished) continue;
-    const bool missing = std::any_of(log.findings.begin(), log.findings.end(), [](const auto& f) {
-      return std::string_view(f.signature->id) == "ppocr_missing_image";
-    });
+    const bool missing = any_finding(log, "ppocr_missing_image");
     for (const Finding& finding : log.findings) {
       const SignatureRow& signature = *finding.signature;
       if (signature.role != Role::note || finding.earlier_run || signature.weight < 0.5 ||
@@ -320,7 +339,65 @@ void CauseRanker::hear_last_notes() {
       if (finding.count > 1) clue.line.text += fmt::format("   ({} such lines)", finding.count);
       clue.when = finding.first.when;
       clue.file = static_cast<int>(i);
+      // PaddleOCR takes another sample for each that fails, until the recursion ends it: all
+      // samples fail, and where letters beyond ASCII do, the dictionary may be another language's.
+      const bool letters = std::any_of(finding.first.text.begin(), finding.first.text.end(),
+                                       [](char c) { return (c & 0x80) != 0; });
+      if (std::string_view(signature.id) == "ppocr_line_error" && letters &&
+          any_finding(log, "recursion")) {
+        Clue dictionary = clue;
+        dictionary.cause = &find_cause("label_out_of_range");
+        dictionary.weight = 0.6;
+        clues_.push_back(std::move(dictionary));
+      }
     }
+  }
+}
+
+// Ranks that print different versions of NCCL, in a run that failed.
+void CauseRanker::hear_versions() {
+  std::set<std::string> versions;
+  for (std::size_t i = 0; i < logs_.size() && !clues_.empty(); ++i) {
+    for (const Finding& finding : logs_[i].findings) {
+      if (std::string_view(finding.signature->id) != "nccl_version_line" || finding.earlier_run) {
+        continue;
+      }
+      versions.insert(finding.subjects.begin(), finding.subjects.end());
+      if (versions.size() < 2) continue;
+      add("nccl_version_mismatch", Role::primary, 0.8, finding.signature->id, "");
+      clues_.back().line = {logs_[i].file, finding.first.number,
+                            fmt::format("NCCL {}", join({versions.begin(), versions.end()}, ", "))};
+      clues_.back().file = static_cast<int>(i);
+      return;
+    }
+  }
+}
+
+// A program that finds no device, and a device node that only its group may open.
+void CauseRanker::hear_device_nodes() {
+  if (!any("no_gpu_visible", 2)) return;
+  for (std::size_t i = 0; i < logs_.size(); ++i) {
+    for (const Finding& finding : logs_[i].findings) {
+      if (std::string_view(finding.signature->id) != "device_node") continue;
+      add("permission_denied", Role::primary, 0.7, finding.signature->id, "");
+      clues_.back().line = {logs_[i].file, finding.first.number, finding.first.text};
+      clues_.back().file = static_cast<int>(i);
+      clues_.back().when = finding.first.when;
+      return;
+    }
+  }
+}
+
+// Steps after a failure speak against it, unless what it left behind failed later: a file that a
+// full disk cut short is read hours afterwards.
+void CauseRanker::restore_lasting() {
+  for (Clue& clue : clues_) {
+    if (clue.lasting <= clue.weight || is_witness(clue.cause->name)) continue;
+    const bool followed = std::any_of(clues_.begin(), clues_.end(), [&](const Clue& other) {
+      return in_table(clue.cause->name, other.cause->name) && tier(other.role) >= 2 &&
+             other.weight >= 0.4 && not_later(clue, other);
+    });
+    if (followed) clue.weight = 0.85 * clue.lasting;
   }
 }
 
@@ -377,6 +454,7 @@ void CauseRanker::discount_followers() {
       clue.weight *= clue.explained ? 0.35 : 0.45;
     }
     if (level == 1) clue.weight *= rooted ? 0.35 : seen ? 0.5 : 1.0;
+    if (clue.signature == "cpp_terminate" && clue.explained) clue.weight *= 0.5;
   }
 }
 
@@ -450,8 +528,11 @@ std::vector<Cause> CauseRanker::rank() {
   settle_abort();
   hear_terminations();
   hear_last_notes();
+  hear_versions();
+  hear_device_nodes();
   hear_waiting_ranks();
   doubt_remarks();
+  restore_lasting();
   explain_followers();
   discount_followers();
   return sum_up();

@@ -26,6 +26,7 @@ struct Clue {
   bool explained = false;  // a stronger clue produces it
   bool dated = false;      // `when` is the line's own
   bool went_on = false;    // the program worked on after it
+  double lasting = 0;      // the weight if what failed made later things fail
 };
 
 // 4 who killed whom, 3 a root cause in its own words, 2 a symptom, 1 says little, 0 no cause.
@@ -50,6 +51,8 @@ class CauseRanker {
   void hear_vanished_workers();
   void hear_terminations();
   void hear_last_notes();
+  void hear_versions();
+  void hear_device_nodes();
   // outside_evidence.cpp: exit code, counters, kernel
   void weigh_kernel_kill(const Finding& finding, Clue& clue) const;
   void doubt_kills_by_others();
@@ -60,6 +63,7 @@ class CauseRanker {
   // waiting_ranks.cpp: whom did the ranks wait for that gave up?
   void hear_waiting_ranks();
   // cause_ranker.cpp: what follows from what
+  void restore_lasting();
   void explain_followers();
   void discount_followers();
   void doubt_remarks();

@@ -340,12 +340,13 @@ std::vector<CauseRow> communication_causes() {
 
 std::vector<CauseRow> device_causes();   // diagnosis/causes_program.cpp
 std::vector<CauseRow> program_causes();  // diagnosis/causes_program.cpp
+std::vector<CauseRow> service_causes();  // diagnosis/causes_program.cpp
 
 const std::vector<CauseRow>& cause_table() {
   static const std::vector<CauseRow> kTable = [] {
     std::vector<CauseRow> table;
     for (auto& part : {resource_causes(), outside_causes(), communication_causes(), device_causes(),
-                       program_causes()}) {
+                       program_causes(), service_causes()}) {
       table.insert(table.end(), part.begin(), part.end());
     }
     return table;

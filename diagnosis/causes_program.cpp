@@ -5,6 +5,7 @@ namespace ocrtune {
 
 std::vector<CauseRow> device_causes();
 std::vector<CauseRow> program_causes();
+std::vector<CauseRow> service_causes();
 
 namespace {
 
@@ -40,6 +41,16 @@ std::vector<CauseRow> device_causes() {
        "The driver is older than the CUDA version that the framework was built for.",
        "nvidia-smi   # 'CUDA Version' must be at least that of the wheel",
        {"update the driver, or install the wheel for the driver's CUDA version"}},
+      {"driver_mismatch",
+       kProgramFailure,
+       "unsupported",
+       Remedy::none,
+       "The user-space part of the GPU driver and the loaded kernel module have different "
+       "versions, "
+       "mostly after a package update.",
+       "cat /proc/driver/nvidia/version; nvidia-smi",
+       {"restart the machine, or unload and load the nvidia modules",
+        "apt-mark hold the driver's packages, so that no nightly update replaces them"}},
       {"gpu_arch_unsupported",
        kProgramFailure,
        "unsupported",
@@ -95,8 +106,8 @@ std::vector<CauseRow> device_causes() {
        kProgramFailure,
        "crashed",
        Remedy::none,
-       "A label or index is larger than the number of classes: dictionary, head size and labels do "
-       "not fit together.",
+       "A label or index is outside the classes, or a text holds a character that the dictionary "
+       "lacks: dictionary, head size and labels do not fit together.",
        "compare the dictionary's line count with the head's classes",
        {"Global.character_dict_path: the dictionary that the labels were made with",
         "correct the label file; ocrtune check compares dictionaries by content"}},
@@ -189,7 +200,7 @@ std::vector<CauseRow> program_causes() {
        kProgramFailure,
        "crashed",
        Remedy::none,
-       "A Python package is missing or of a version without the wanted name.",
+       "A Python package or a program is missing, or of a version without the wanted name.",
        "pip show NAME in the environment of the run",
        {"pip install -r requirements.txt", "activate the right environment"}},
       {"library_conflict",
@@ -232,6 +243,25 @@ std::vector<CauseRow> program_causes() {
        "the message lists the parameters and shapes",
        {"use the config and dictionary that the checkpoint was trained with",
         "Global.pretrained_model instead of Global.checkpoints when the head differs"}},
+      {"checkpoint_refused",
+       kProgramFailure,
+       "crashed",
+       Remedy::none,
+       "The file is whole, but the loader refuses it: it holds Python objects, which newer "
+       "versions "
+       "(torch 2.6, numpy) load only when told to.",
+       "does it load with torch.load(PATH, weights_only=False)?",
+       {"torch.serialization.add_safe_globals([CLASS]), or weights_only=False for a trusted file",
+        "save it anew as a plain state_dict or safetensors"}},
+      {"shape_mismatch",
+       kProgramFailure,
+       "crashed",
+       Remedy::none,
+       "Tensors of different shapes, types or devices met in one operation: input size, model and "
+       "batch do not fit together.",
+       "the message names both shapes, types or devices",
+       {"the input size and channels that the model was exported or configured with",
+        "pad or resize all samples of a batch to one size"}},
       {"checkpoint_damaged",
        kProgramFailure,
        "crashed",
@@ -320,6 +350,93 @@ std::vector<CauseRow> program_causes() {
        "The lines at hand show that something failed but fit no known cause.",
        "more of the log, the exit code (--exit-code) and dmesg (--kernel-log)",
        {"ocrtune diagnose LOG... --exit-code N --kernel-log <(dmesg)"}},
+  };
+}
+
+// What a run needs from others: hubs, stores, registries, certificates, clocks, schedulers.
+// NOLINTNEXTLINE(readability-function-size): a table
+std::vector<CauseRow> service_causes() {
+  return {
+      {"remote_unreachable",
+       kProgramFailure,
+       "crashed",
+       Remedy::retry,
+       "A server that the run needs could not be reached (a model hub, an object store, a "
+       "registry, a database): no route, a proxy or firewall, a name that does not resolve, or the "
+       "server is down.",
+       "curl -sv URL from the same machine or container; getent hosts NAME; env | grep -i proxy",
+       {"export HTTPS_PROXY=http://PROXY:PORT   # or NO_PROXY for hosts inside",
+        "download the models once and name their folder; HF_HUB_OFFLINE=1"}},
+      {"access_refused",
+       kProgramFailure,
+       "crashed",
+       Remedy::none,
+       "A server refused the credentials of the run: a token or session that expired, a missing "
+       "login, no right to the object, a licence, or too many requests.",
+       "the same request with the same credentials by hand; when does the token expire?",
+       {"renew the token or key, and let long runs refresh it",
+        "ask for the right to the bucket, image or model that is named"}},
+      {"clock_wrong",
+       kProgramFailure,
+       "crashed",
+       Remedy::none,
+       "The clock of this machine is wrong, so certificates, tokens and signatures are refused as "
+       "not yet valid or out of date.",
+       "date -u; timedatectl; chronyc tracking",
+       {"timedatectl set-ntp true; chronyc makestep",
+        "replace the battery of a clock that starts in an old year"}},
+      {"tls_failed",
+       kProgramFailure,
+       "crashed",
+       Remedy::none,
+       "The certificate of a server could not be verified: it has expired, or a proxy or server "
+       "signs with an authority that is unknown here.",
+       "openssl s_client -connect HOST:443 </dev/null | openssl x509 -noout -issuer -dates",
+       {"add the authority: update-ca-certificates; export REQUESTS_CA_BUNDLE=/path/ca.pem",
+        "renew the server's certificate"}},
+      {"image_pull_failed",
+       kProgramFailure,
+       "crashed",
+       Remedy::retry,
+       "The container image could not be pulled: the name or tag does not exist, the registry "
+       "asks for a login, or it could not be reached.",
+       "docker pull IMAGE (or crictl pull IMAGE) on that node",
+       {"correct the name and tag", "imagePullSecrets, or docker login"}},
+      {"container_setup_failed",
+       kProgramFailure,
+       "crashed",
+       Remedy::none,
+       "The container could not be started: a secret, config map, volume, device or command of its "
+       "description is missing, or its image is for another kind of CPU.",
+       "kubectl describe pod NAME; docker inspect NAME",
+       {"create what is named, in the same namespace",
+        "docker build --platform linux/amd64   # if it says exec format error"}},
+      {"not_scheduled",
+       kProgramFailure,
+       "crashed",
+       Remedy::none,
+       "The scheduler found no place for the job: no node has the GPUs, CPUs or memory that it "
+       "asks "
+       "for, or a quota is used up.",
+       "kubectl describe pod NAME; squeue -j JOB -o %r; sinfo -o '%n %G %m'",
+       {"ask for what one node has", "free the quota, or use another partition or namespace"}},
+      {"health_check_failed",
+       kProgramFailure,
+       "crashed",
+       Remedy::retry,
+       "The container was restarted because its health check failed: often the model loads for "
+       "longer than the probe waits, or requests block the check.",
+       "kubectl describe pod NAME   # probe, delay and period; the time until the model is loaded",
+       {"a startupProbe with failureThreshold x periodSeconds above the load time",
+        "initialDelaySeconds above the load time; answer the check from another thread"}},
+      {"request_too_large",
+       kProgramFailure,
+       "crashed",
+       Remedy::none,
+       "A request or message was larger than a limit of the server or proxy allows.",
+       "the message names the size and the limit",
+       {"client_max_body_size 64m   # nginx", "grpc.max_receive_message_length",
+        "send fewer or smaller pages"}},
   };
 }
 

@@ -114,9 +114,30 @@ void name_unknown(const std::vector<LogScan>& logs, const FailureEvidence& evide
   diagnosis.causes.insert(diagnosis.causes.begin(), std::move(unknown));
 }
 
+// "112.log" is rank 112's among its like; alone it is a file with a number.
+std::vector<LogScan> without_number(const LogScan& log) {
+  LogScan plain = log;
+  for (Finding& finding : plain.findings) {
+    if (finding.rank == log.rank && finding.first.text.find("ank") == std::string::npos) {
+      finding.rank.reset();
+    }
+  }
+  plain.rank.reset();
+  return {std::move(plain)};
+}
+
+bool is_only_numbered(const LogScan& log) {
+  const std::size_t slash = log.file.find_last_of('/');
+  const std::size_t from = slash == std::string::npos ? 0 : slash + 1;
+  return log.rank && from < log.file.size() && log.file[from] >= '0' && log.file[from] <= '9';
+}
+
 }  // namespace
 
 Diagnosis diagnose(const std::vector<LogScan>& logs, const FailureEvidence& evidence) {
+  if (logs.size() == 1 && is_only_numbered(logs[0])) {
+    return diagnose(without_number(logs[0]), evidence);
+  }
   CauseRanker ranker(logs, evidence);
   Diagnosis diagnosis;
   diagnosis.causes = ranker.rank();

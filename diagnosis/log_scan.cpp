@@ -236,7 +236,8 @@ void LogScanner::State::take_line(std::string_view line, bool hot) {
     plain = without_colours(line);
     line = plain;
   }
-  bool failing = false, alone = false;  // alone: nothing that all ranks do
+  bool failing = false, ended = false;
+  bool alone = false;  // nothing that all ranks do
   // Older launchers dump their whole environment in one line when a rank fails.
   if (hot && !starts_with(line, "env {") && may_match(line)) {
     const auto matches = match_line(line);
@@ -246,14 +247,15 @@ void LogScanner::State::take_line(std::string_view line, bool hot) {
         take_match(match, kept);
         const Role role = match.signature->role;
         alone = alone || role == Role::activity;
-        failing = failing || (role != Role::note && role != Role::activity);
+        ended = ended || role == Role::finish;
+        failing = failing || (role != Role::note && role != Role::activity && role != Role::finish);
       }
     }
   }
   failing_since_start = failing_since_start || failing;
   if (!failing && !alone && is_progress_line(line)) take_progress(line);
   if (scan.progress_lines < 8) config.take_line(line);
-  if (is_finish(line)) scan.finished = true;
+  if (ended || is_finish(line)) scan.finished = true;
   if (failing) scan.finished = false;
   if (failing_since_start && is_run_start(line)) {
     for (auto& [key, finding] : findings) finding.earlier_run = true;

@@ -25,8 +25,8 @@ const std::vector<SignatureRow>& signature_table() {
 }
 
 std::string_view role_name(Role role) {
-  constexpr std::string_view kNames[] = {"proof",   "primary",     "at_end", "symptom",
-                                         "generic", "consequence", "note",   "activity"};
+  constexpr std::string_view kNames[] = {"proof",       "primary", "at_end",   "symptom", "generic",
+                                         "consequence", "note",    "activity", "finish"};
   return kNames[static_cast<std::size_t>(role)];
 }
 

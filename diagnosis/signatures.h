@@ -20,7 +20,8 @@ enum class Role {
   generic,      // something failed; says little about why
   consequence,  // the clean-up after a failure: never a cause
   note,         // worth knowing, no failure
-  activity,  // what a rank did alone: evaluation, a checkpoint, an index. A cause if others waited
+  activity,     // what a rank did alone: evaluation, an index, no step. A cause if others waited
+  finish,       // the program says that it came to its end
 };
 
 struct SignatureRow {

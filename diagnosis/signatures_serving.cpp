@@ -1,4 +1,5 @@
-// Lines of programs that serve or infer: PaddleX, vLLM, SGLang, ONNX Runtime, OpenVINO, Burn.
+// Lines of programs that serve or infer (PaddleX, vLLM, SGLang, ONNX Runtime, OpenVINO, Burn) and
+// of the servers that a run needs: hubs, object stores, registries, databases.
 // Sources: vLLM's v1/engine, SGLang's srt/managers, PaddleX's utils/deps, onnxruntime's
 // core/session, OpenVINO's core, CubeCL's memory management.
 #include "diagnosis/signatures.h"
@@ -22,7 +23,7 @@ std::vector<SignatureRow> language_model_rows() {
       {"sglang_child_failed", "process_failed", Role::generic, 0.3,
        R"(Received sigquit from a child proce|Scheduler hit an exception|Subprocess .* crashed with exit code)"},
       {"server_watchdog", "stalled", Role::primary, 0.8,
-       R"(\[CRITICAL\] WORKER TIMEOUT|Watchdog timeout \(self\.watchdog_timeout)"},
+       R"(\[CRITICAL\] WORKER TIMEOUT|Watchdog timeout \((?:self\.watchdog_timeout|limit \d))"},
       {"serving_request_failed", "process_failed", Role::note, 0.2,
        R"(500 Internal Server Error|"errorCode": ?500)"},
   };
@@ -32,10 +33,12 @@ std::vector<SignatureRow> inference_rows() {
   return {
       {"paddlex_dependency", "missing_module", Role::primary, 0.9,
        R"(requires additional dependencies\. To install|plugin is not available\. Please install|DependencyError: )"},
-      {"paddle_model_source", "missing_file", Role::primary, 0.75,
-       R"(No model (?:hoster|source) is available)"},
       {"paddlex_not_exists", "missing_file", Role::primary, 0.8,
        R"(AssertionError: .* is not exists?|The (?:model|pipeline|config) .{0,80}(?:could not be found|does not exist))"},
+      {"program_missing", "missing_module", Role::primary, 0.9,
+       R"(Is poppler installed and in PATH|TesseractNotFoundError|(?:tesseract|ffmpeg|ghostscript|libreoffice|soffice) (?:is )?not (?:found|installed)|No such file or directory: '(?:pdftoppm|pdfinfo|tesseract|ffmpeg|gs|soffice|nvcc|ninja|git)')"},
+      {"damaged_page", "bad_training_data", Role::symptom, 0.55,
+       R"(PdfReadError|PDFSyntaxError|FzErrorFormat|cannot open broken document|(?:fitz|pymupdf)\.\w*(?:FileDataError|EmptyFileError)|PDFPasswordIncorrect|(?i:pdf|document) (?:is encrypted|is damaged)|DecompressionBombError)"},
       {"onnx_bad_model", "checkpoint_damaged", Role::primary, 0.85,
        R"(INVALID_PROTOBUF|Protobuf parsing failed|ModelProto does not have a graph)"},
       {"tensorrt_plan", "checkpoint_mismatch", Role::primary, 0.75,
@@ -65,11 +68,49 @@ std::vector<SignatureRow> inference_rows() {
   };
 }
 
+std::vector<SignatureRow> network_rows() {
+  return {
+      {"hub_unreachable", "remote_unreachable", Role::primary, 0.85,
+       R"(No model (?:hoster|source) is available|No available model hosting platforms|LocalEntryNotFoundError|[Cc]ouldn't connect to '?https?://|outgoing traffic has been disabled|OfflineModeIsEnabled|Cannot (?:reach|connect to) (?:https?://|the (?:model|hub))|[Cc]heck your (?:internet|network) connection)"},
+      {"download_failed", "remote_unreachable", Role::primary, 0.75,
+       R"(HTTPS?ConnectionPool\(host=|urlopen error|Max retries exceeded with url|Downloading from \S+ failed|requests\.exceptions\.(?:ConnectionError|ConnectTimeout|ReadTimeout|ProxyError)|Tunnel connection failed|NewConnectionError|NameResolutionError|Failed to establish a new connection|wget: unable to resolve|EndpointConnectionError|ConnectTimeoutError|ClientConnectorError|httpx\.Connect(?:Error|Timeout)|error sending request for url)"},
+      {"dial_failed", "remote_unreachable", Role::primary, 0.87,
+       R"(dial tcp: lookup |(?:pull|resolve|fetch|Head) .{0,160}https://.{0,200}dial tcp|https://.{0,160}(?:Client\.Timeout exceeded|TLS handshake timeout|net/http: request canceled))"},
+      {"network_words", "remote_unreachable", Role::symptom, 0.45,
+       R"(Network is unreachable|No route to host|curl: \((?:5|6|7|28|35|52|56)\))"},
+      {"store_down", "remote_unreachable", Role::primary, 0.8,
+       R"(redis\.exceptions\.(?:ConnectionError|TimeoutError|BusyLoadingError)|psycopg2?\.(?:errors\.)?OperationalError|sqlalchemy\.exc\.OperationalError|pymongo\.errors\.(?:ServerSelectionTimeoutError|AutoReconnect)|kombu\.exceptions\.OperationalError|consumer: Cannot connect to|NoBrokersAvailable|pika\.exceptions\.AMQP\w*|(?:connect|connection) to (?:redis|postgres\w*|mysql|mongo\w*|rabbitmq|kafka|minio|triton)\S* .{0,60}(?:refused|failed|timed out))"},
+      {"grpc_unavailable", "remote_unreachable", Role::symptom, 0.55,
+       R"(StatusCode\.UNAVAILABLE|failed to connect to all addresses)"},
+      {"object_missing", "missing_file", Role::primary, 0.8,
+       R"(\bNoSuchKey\b|\bNoSuchBucket\b|404 Client Error|HTTP Error 404|RepositoryNotFoundError|RevisionNotFoundError|Repository Not Found)"},
+      {"request_size", "request_too_large", Role::primary, 0.8,
+       R"(client intended to send too large body|Received message larger than max|Sent message larger than max|[Rr]equest body (?:is )?too large|RequestEntityTooLarge)"},
+  };
+}
+
+std::vector<SignatureRow> credential_rows() {
+  return {
+      {"access_refused", "access_refused", Role::primary, 0.9,
+       R"(\b(?:ExpiredToken(?:Exception)?|InvalidAccessKeyId|SignatureDoesNotMatch|AccessDenied(?:Exception)?|TokenRefreshRequired|InvalidClientTokenId|UnrecognizedClientException|NoCredentialsError|PartialCredentialsError|AuthorizationFailure|DefaultCredentialsError|GatedRepoError)\b|Unable to locate credentials|Cannot access gated repo|Access to (?:model|dataset) \S+ is restricted|40[13] Client Error|HTTP Error 40[13]|[Ss]tatus(?: code)?[ :=]+40[13]\b|unexpected status.{0,120}40[13]\b|Invalid (?:username or password|user ?token|API key|credentials)|does not have storage\.objects|\[Errno 12[67]\]|unauthorized: |denied: requested access|no basic auth credentials|pull access denied)"},
+      {"access_words", "access_refused", Role::primary, 0.8,
+       R"((?:[Tt]oken|[Cc]redentials?|[Ll]icen[cs]e|API key|API token) (?:has |have |is |are |was )?(?:already )?(?:expired|revoked|invalid|not valid)|[Ll]icen[cs]e (?:check|server|checkout|key)[^.]{0,40}(?:failed|denied|expired|not found)|Failed checkout licen|invalid_grant|[Aa]uthentication (?:failed|required|is required))"},
+      {"rate_limited", "access_refused", Role::primary, 0.75,
+       R"(429 Client Error|HTTP Error 429|toomanyrequests|pull rate limit|You have reached your .{0,30}rate limit)"},
+      {"clock_wrong", "clock_wrong", Role::primary, 0.9,
+       R"(not yet valid|not valid yet|RequestTimeTooSkewed|Signature not yet current|[Cc]lock skew (?:is )?too (?:great|large)|used before (?:issued|its )|system (?:clock|time) is (?:wrong|in the past|not set|behind|ahead)|before the 'Not Before' time)"},
+      {"tls_expired", "tls_failed", Role::primary, 0.93,
+       R"(current time \S+ is after \d|certificate (?:verify failed: certificate )?has expired \()"},
+      {"tls_failed", "tls_failed", Role::primary, 0.88,
+       R"(CERTIFICATE_VERIFY_FAILED|SSLCertVerificationError|certificate (?:verify failed|has expired)|signed by unknown authority|self[- ]signed certificate|unable to get (?:local )?issuer certificate|SSL certificate problem|WRONG_VERSION_NUMBER|server certificate verification failed|PKIX path building failed|tlsv1 alert|x509: certificate|UnknownIssuer)"},
+  };
+}
+
 }  // namespace
 
 std::vector<SignatureRow> serving_signatures() {
   std::vector<SignatureRow> rows;
-  for (auto& part : {language_model_rows(), inference_rows()}) {
+  for (auto& part : {language_model_rows(), inference_rows(), network_rows(), credential_rows()}) {
     rows.insert(rows.end(), part.begin(), part.end());
   }
   return rows;

@@ -112,8 +112,12 @@ bool at_the_first_collective(const std::vector<Waiting>& waiting,
 const Finding* busy_alone(const std::vector<LogScan>& logs, const std::vector<Waiting>& waiting,
                           int* file) {
   const auto waits = [&](int index, std::optional<int> rank) {
+    // Where lines name their ranks, one without a rank says nothing of this one.
+    const bool named = rank && std::any_of(waiting.begin(), waiting.end(), [&](const Waiting& one) {
+                         return one.file == index && one.rank.has_value();
+                       });
     return std::any_of(waiting.begin(), waiting.end(), [&](const Waiting& one) {
-      return rank && one.rank ? one.rank == rank : one.file == index;
+      return rank && one.rank ? one.rank == rank : one.file == index && !named;
     });
   };
   const auto began = began_to_wait(waiting);
@@ -159,8 +163,8 @@ void CauseRanker::hear_waiting_ranks() {
   };
   if (const Finding* busy = busy_alone(logs_, waiting, &file);
       busy != nullptr && !died(file, busy->rank)) {
-    add_at("rank_busy_alone", Role::primary, busy->signature->weight, busy->signature->id, file,
-           busy->last, busy->rank);
+    add_at(busy->signature->cause, Role::primary, busy->signature->weight, busy->signature->id,
+           file, busy->last, busy->rank);
   } else if (disagree(waiting)) {
     for (const Waiting& one : waiting) {
       add_at("rank_mismatch", Role::primary, 0.6, "waiting_ranks", one.file, one.line, one.rank);

@@ -57,6 +57,18 @@ TEST(Diagnosis, RewordedLogs) { expect_accepted("reworded_cases.txt", 280); }
 // Several ranks, several causes in order.
 TEST(Diagnosis, LogsOfSeveralRanks) { expect_accepted("story_cases.txt", 70); }
 
+// Siblings of one family of messages, and ends after a failure that was overcome.
+TEST(Diagnosis, FamiliesOfMessages) { expect_accepted("family_cases.txt", 38); }
+
+TEST(Diagnosis, ALogThatIsOnlyNumberedIsNoRanks) {
+  const std::string text = "[rank0] step 1\nRuntimeError: CUDA out of memory. Tried 2 GiB\n";
+  const Diagnosis diagnosis = diagnose({scan_text("in/112.log", text)}, {});
+  EXPECT_EQ(first_cause(diagnosis), "gpu_out_of_memory");
+  for (const StoryEvent& event : diagnosis.story) {
+    EXPECT_THAT(event.ranks, testing::Not(testing::Contains(112)));
+  }
+}
+
 // Written before the rules were looked at; bench/RESULTS.md has what the first looks gave.
 TEST(Diagnosis, LogsToldBeforeTheRulesWereRead) {
   expect_accepted("../diagnosis/learn_cases.txt", 100);
@@ -70,8 +82,8 @@ TEST(Diagnosis, ASupervisorsKillIsNotMemory) {
   const std::string probe =
       "  Killing  kubelet  Container ocr failed liveness probe, will be restarted\n";
   EXPECT_EQ(first_cause(diagnose_text(killed)), "host_out_of_memory");
-  EXPECT_EQ(first_cause(diagnose_text(probe + killed)), "terminated_from_outside");
-  EXPECT_EQ(first_cause(diagnose_text(killed + probe)), "terminated_from_outside");
+  EXPECT_EQ(first_cause(diagnose_text(probe + killed)), "health_check_failed");
+  EXPECT_EQ(first_cause(diagnose_text(killed + probe)), "health_check_failed");
   const std::string kernel =
       "[1.0] Memory cgroup out of memory: Killed process 9 (python) total-vm:1kB, anon-rss:1kB\n";
   EXPECT_EQ(first_cause(diagnose_text(killed + probe + kernel)), "cgroup_out_of_memory");
