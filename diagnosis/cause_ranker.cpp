@@ -75,9 +75,10 @@ double survival_factor(const Finding& finding, const LogScan& log, bool ended_we
 bool is_warning(std::string_view line) {
   line = line.substr(0, 160);
   if (line.find("NCCL WARN ") != std::string_view::npos) return false;  // its word for an error
-  constexpr std::string_view kWords[] = {"Warning: ", "WARNING",    " WARN ",     "NCCL INFO ",
-                                         "retrying",  "will retry", "(retry ",    "retry 1",
-                                         "retry in ", " try ok",    "attempt 1 ", "attempt 1/"};
+  constexpr std::string_view kWords[] = {
+      "Warning: ",  "WARNING",    "warning: ",    " WARN ",    "level=warn", "NCCL INFO ",
+      "retrying",   "will retry", "(retry ",      "retry 1",   "retry in ",  " try ok",
+      "attempt 1 ", "attempt 1/", "falling back", ", skipped", "(skipped",   "ignoring "};
   const std::size_t lead = starts_with(line, "[") ? 1 : 0;
   const bool glog = line.size() > lead + 5 && line[lead] == 'W' &&
                     std::all_of(line.begin() + lead + 1, line.begin() + lead + 4,

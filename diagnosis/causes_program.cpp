@@ -41,6 +41,16 @@ std::vector<CauseRow> device_causes() {
        "The driver is older than the CUDA version that the framework was built for.",
        "nvidia-smi   # 'CUDA Version' must be at least that of the wheel",
        {"update the driver, or install the wheel for the driver's CUDA version"}},
+      {"gpu_busy",
+       kProgramFailure,
+       "crashed",
+       Remedy::retry,
+       "The GPU admits no further process: it is in exclusive mode and another process holds it, "
+       "or "
+       "it waits for a reset.",
+       "nvidia-smi --query-gpu=compute_mode --format=csv; nvidia-smi   # who holds it",
+       {"end the process that holds the card, or choose another one with CUDA_VISIBLE_DEVICES",
+        "nvidia-smi -c DEFAULT"}},
       {"driver_mismatch",
        kProgramFailure,
        "unsupported",

@@ -98,7 +98,7 @@ std::vector<SignatureRow> credential_rows() {
       {"rate_limited", "access_refused", Role::primary, 0.75,
        R"(429 Client Error|HTTP Error 429|toomanyrequests|pull rate limit|You have reached your .{0,30}rate limit)"},
       {"clock_wrong", "clock_wrong", Role::primary, 0.9,
-       R"(not yet valid|not valid yet|RequestTimeTooSkewed|Signature not yet current|[Cc]lock skew (?:is )?too (?:great|large)|used before (?:issued|its )|system (?:clock|time) is (?:wrong|in the past|not set|behind|ahead)|before the 'Not Before' time)"},
+       R"(not yet valid|not valid yet|RequestTimeTooSkewed|Signature not yet current|[Cc]lock skew (?:is )?too (?:great|large)|used before (?:issued|its )|system (?:clock|time) is (?:wrong|in the past|not set|behind|ahead)|before the 'Not Before' time|(?:[Ee]xpired|[Rr]ewound) credential|out of sync clocks)"},
       {"tls_expired", "tls_failed", Role::primary, 0.93,
        R"(current time \S+ is after \d|certificate (?:verify failed: certificate )?has expired \()"},
       {"tls_failed", "tls_failed", Role::primary, 0.88,

@@ -97,7 +97,7 @@ std::vector<SignatureRow> guard_rows() {
       {"docker_kill_event", "killed_by_other", Role::proof, 0.9,
        R"(container kill \S+ .*signal=(?:9|KILL|SIGKILL)\b)"},
       {"manual_kill", "killed_by_other", Role::proof, 0.94,
-       R"(COMMAND=\S*kill.{0,40} -(?:9|KILL|SIGKILL)\b|\$ (?:sudo )?kill -(?:9|KILL|SIGKILL) |\$ (?:sudo )?pkill -(?:9|KILL|SIGKILL) |exe="/usr/bin/kill")"},
+       R"(COMMAND=\S*kill.{0,40} -(?:9|KILL|SIGKILL)\b|COMMAND=\S*fuser -k|CMD \(.*kill -(?:9|KILL) |\$ (?:sudo )?kill -(?:9|KILL|SIGKILL) |^ *\d+ +(?:sudo )?kill -(?:9|KILL) \d|\$ (?:sudo )?pkill -(?:9|KILL|SIGKILL) |exe="/usr/bin/kill")"},
       {"docker_not_oom", "killed_by_other", Role::note, 0.1, R"("OOMKilled": ?false)"},
   };
 }
