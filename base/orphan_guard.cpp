@@ -10,8 +10,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
+#include <cstdint>
+#include <cstring>
 #include <ctime>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -26,10 +30,36 @@ constexpr long kMinPause = 1'000'000, kMaxPause = 500'000'000;  // ns, between t
 // SIGCHLD interrupts ppoll, and nothing else.
 void wake(int) {}
 
+// The words of the command line too: who kills ocrtune by a word of it (pkill -f) leaves the guard
+// to clean up.
+void take_own_name() {
+  constexpr std::string_view kName = "orphan-guard";
+  constexpr int kArgumentsBegin = 46;  // blanks before this field of stat, after the name
+  ::prctl(PR_SET_NAME, kName.data());
+  char block[kStatBytes];
+  const int file = ::open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+  const ssize_t got = file < 0 ? 0 : ::read(file, block, sizeof block);
+  ::close(file);
+  const std::string_view line(block, static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  std::size_t at = line.rfind(')');
+  for (int i = 0; i < kArgumentsBegin && at < line.size(); ++i) at = line.find(' ', at + 1);
+  if (at >= line.size()) return;
+  std::uintptr_t begin = 0, end = 0;
+  const char* const last = line.data() + line.size();
+  const auto [next, error] = std::from_chars(line.data() + at + 1, last, begin);
+  if (error != std::errc() || next == last) return;
+  std::from_chars(next + 1, last, end);
+  if (begin == 0 || end < begin + kName.size() + 1) return;
+  auto* const words = reinterpret_cast<char*>(begin);  // NOLINT(performance-no-int-to-ptr)
+  std::memset(words, 0, end - begin);
+  std::copy(kName.begin(), kName.end(), words);
+}
+
 // Everything of this process but the connection goes: others wait for the end of what it has open.
 void let_go(int connection) {
   ::setsid();
-  ::prctl(PR_SET_NAME, "orphan-guard");  // not the name that pkill ends the rest by
+  take_own_name();
+  ::prctl(PR_SET_PDEATHSIG, SIGCONT);  // a stopped guard goes on when it is needed
   for (int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT}) ::signal(number, SIG_IGN);
   ::dup2(connection, kConnection);
   close_from(kConnection + 1);

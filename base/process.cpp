@@ -247,6 +247,13 @@ void note_reaped(int pid) {
   started_pids().erase(pid);
 }
 
+// The child has ended and the guard has not said so: somebody may have stopped it.
+void wake_if_needed(int guard, int child) {
+  char block[kStatBytes];
+  ProcessStat stat;
+  if (read_process_stat(child, block, stat) && stat.ended()) ::kill(guard, SIGCONT);
+}
+
 }  // namespace
 
 bool started_here(int pid) {
@@ -401,6 +408,7 @@ Process::~Process() {
   }
   if (connection_ >= 0) ::close(connection_);
   if (guard_ > 0 && (exit_ || pid_ < 0)) {  // it cannot end before the child does
+    ::kill(guard_, SIGCONT);
     wait_for_reap([this] { return ::waitpid(guard_, nullptr, WNOHANG) != 0; });
     note_reaped(guard_);
   }
@@ -441,7 +449,10 @@ const std::optional<ProcessExit>& Process::poll_exit() {
   GuardedExit ended;
   if (guard_ > 0) {
     const ssize_t got = ::recv(connection_, &ended, sizeof ended, MSG_DONTWAIT);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return exit_;
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+      wake_if_needed(guard_, pid_);
+      return exit_;
+    }
     if (got != sizeof ended) ended.signal = SIGKILL;  // the guard was killed, and it with the guard
   } else {
     int status = 0;

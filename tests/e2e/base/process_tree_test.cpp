@@ -214,9 +214,36 @@ TEST(ProcessTree, ARootDoesNotOutliveItsGuard) {
   EXPECT_TRUE(tree.stop(0).survivors.empty());
 }
 
+TEST(ProcessTree, AStoppedGuardHidesNoEnd) {
+  ProcessTree tree;
+  auto root = tree.start(shell("sleep 0.5; exit 7"));
+  ASSERT_TRUE(root.ok());
+  ::kill((*root)->guard_pid(), SIGSTOP);
+  const auto& exit = (*root)->wait(30);
+  ASSERT_TRUE(exit.has_value());
+  EXPECT_EQ(exit->code, 7);
+  EXPECT_TRUE(tree.stop(0).survivors.empty());
+}
+
+// pkill -f with a word of our command line must not take the guard as well.
+TEST(ProcessTree, AGuardHasNoneOfOurWords) {
+  ProcessTree tree;
+  auto root = tree.start(shell("exec sleep 100"));
+  ASSERT_TRUE(root.ok());
+  const std::string path = "/proc/" + std::to_string((*root)->guard_pid()) + "/cmdline";
+  std::string words;  // it takes its name after the child is there
+  for (int i = 0; i < 1000; ++i) {
+    words = read_file(path).value_or("");
+    if (words.find("tests") == std::string::npos) break;
+    steady_clock().sleep_seconds(0.01);
+  }
+  EXPECT_EQ(words.substr(0, words.find('\0')), "orphan-guard");
+  EXPECT_EQ(words.find_first_not_of('\0', words.find('\0')), std::string::npos) << words;
+}
+
 // Runs a tree in a process that dies by SIGKILL; nothing of it may be left, the guard included.
 // All of them become children of this process, which is a subreaper.
-void expect_no_orphans(const std::function<bool()>& prepare) {
+void expect_no_orphans(const std::function<bool()>& prepare, bool stop_guards = false) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const auto folder = make_temporary_directory("guard");
   ASSERT_TRUE(folder.ok());
@@ -240,6 +267,9 @@ void expect_no_orphans(const std::function<bool()>& prepare) {
     for (const char* name : {".session", ".bare", ".daemon"}) {
       while (!path_exists(note + name)) steady_clock().sleep_seconds(0.01);
     }
+    for (const auto& root : tree.roots()) {
+      if (stop_guards) ::kill(root->guard_pid(), SIGSTOP);
+    }
     ::kill(::getpid(), SIGKILL);
   }
   int status = 0;
@@ -257,6 +287,10 @@ void expect_no_orphans(const std::function<bool()>& prepare) {
 
 TEST(ProcessTree, GuardKillsTheTreeOfADeadParent) {
   expect_no_orphans([] { return true; });
+}
+
+TEST(ProcessTree, AStoppedGuardGoesOnWhenItsParentDies) {
+  expect_no_orphans([] { return true; }, true);
 }
 
 TEST(ProcessTree, GuardNeedsNoNewSystemCalls) {
