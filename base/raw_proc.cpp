@@ -58,8 +58,8 @@ bool parse_stat_line(std::string_view line, ProcessStat& stat) {
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) {
     return false;
   }
-  // Fields after the name: state 0, parent 1, session 3, minor faults 7, user 11 and system time
-  // 12, the same of children 13 and 14, start 19.
+  // Fields after the name: state 0, parent 1, session 3, minor faults 7 and children's 8, user 11
+  // and system time 12, the same of children 13 and 14, start 19.
   std::array<std::string_view, 20> fields;
   std::size_t at = close + 1;
   for (std::string_view& field : fields) {
@@ -73,9 +73,9 @@ bool parse_stat_line(std::string_view line, ProcessStat& stat) {
   const bool numbers =
       parse_field(line.substr(0, open), stat.pid) && parse_field(fields[1], stat.parent) &&
       parse_field(fields[3], stat.session) && parse_field(fields[7], stat.minor_faults) &&
-      parse_field(fields[11], user) && parse_field(fields[12], system) &&
-      parse_field(fields[13], children_user) && parse_field(fields[14], children_system) &&
-      parse_field(fields[19], stat.start_ticks);
+      parse_field(fields[8], stat.children_minor_faults) && parse_field(fields[11], user) &&
+      parse_field(fields[12], system) && parse_field(fields[13], children_user) &&
+      parse_field(fields[14], children_system) && parse_field(fields[19], stat.start_ticks);
   if (!numbers || stat.pid <= 0 || fields[0].size() != 1) return false;
   stat.state = fields[0][0];
   stat.cpu_ticks = user + system;

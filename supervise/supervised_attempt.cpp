@@ -299,7 +299,10 @@ Result<AttemptEnd> Attempt::run() {
   const bool ended = root_->poll_exit().has_value();
   read_rest();
   tree_.scan();
-  if (ended) end_.left_over = static_cast<int>(tree_.members().size());
+  if (ended) {
+    end_.left_over = static_cast<int>(tree_.members().size());
+    memory_.note_exit(tree_, *root_->poll_exit(), clock.now_seconds());
+  }
   oom_.look(tree_.members());
   shm_.look(tree_.members());
   end_.last.seconds = clock.now_seconds() - started_;
@@ -307,7 +310,6 @@ Result<AttemptEnd> Attempt::run() {
   end_.survivors = report.survivors;
   read_rest();
   end_.exit = root_->wait(5).value_or(ProcessExit{0, SIGKILL, 0, 0});
-  memory_.note_exit(end_.exit);
   root_->set_listener({});
   end_.last.log_problem = log_.problem();
   end_.output = root_->output().contents();

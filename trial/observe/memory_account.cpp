@@ -1,6 +1,7 @@
 #include "trial/observe/memory_account.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ocrtune {
 namespace {
@@ -14,10 +15,14 @@ constexpr double kPeakTolerance = 0.01, kHintTolerance = 0.03;
 // A peak that counts as sure is within 5 % of the truth, page tables and stacks included.
 constexpr double kUnsure = 0.04;
 constexpr double kMaxPatience = 64;
+// Readings are due ten times a second; processes do much between two that are this far apart.
+constexpr double kLateSeconds = 0.3;
 constexpr double kMegabyte = 1048576;
 constexpr double kSmall = 4 * kMegabyte, kSmallHint = 32 * kMegabyte;
 
 double real(std::uint64_t bytes) { return static_cast<double>(bytes); }
+
+std::uint64_t grown(std::uint64_t then, std::uint64_t now) { return now > then ? now - then : 0; }
 
 }  // namespace
 
@@ -29,44 +34,121 @@ MemoryAccount::MemoryAccount(double cpus) : cpus_(std::max(1.0, cpus)) {}
 
 // PSS then, and what RSS has grown by since; PSS is never above RSS.
 std::uint64_t MemoryAccount::estimate_of(const Known& then, const ProcessMemory& now) {
-  const std::uint64_t grown = now.rss_bytes > then.rss ? now.rss_bytes - then.rss : 0;
-  return std::min(then.pss + grown, now.rss_bytes);
+  return std::min(then.pss + grown(then.rss, now.rss_bytes), now.rss_bytes);
 }
 
-void MemoryAccount::take_rss(const MemoryReading& reading, double) {
+std::uint64_t MemoryAccount::bound_of(const Known& then, const ProcessMemory& now) {
+  const std::uint64_t faulted = grown(then.faulted, now.faulted_bytes);
+  const std::uint64_t copied = std::min(then.pss + faulted, now.rss_bytes);
+  return then.read ? std::max(estimate_of(then, now), copied) : copied;
+}
+
+MemoryAccount::Known* MemoryAccount::find_read(const ProcessMemory& process) {
+  const auto found = known_.find({process.pid, process.start_ticks});
+  return found == known_.end() || !found->second.read ? nullptr : &found->second;
+}
+
+void MemoryAccount::take_rss(const MemoryReading& reading, double now_seconds) {
+  note_unread(reading, now_seconds, false);
   note_exchange(reading);
   measured_ = false;
   bytes_ = bound_ = unmapped_;
   unread_rss_ = 0;
   available_ = reading.available_bytes;
+  most_hidden_ = std::max(most_hidden_, hidden_growth());
   for (const ProcessMemory& process : reading.processes) {
-    const auto found = known_.find({process.pid, process.start_ticks});
-    if (found == known_.end()) {
+    const Known* then = find_read(process);
+    if (then == nullptr) {
       unread_rss_ += process.rss_bytes;
       continue;
     }
-    const Known& then = found->second;
-    const std::uint64_t faulted =
-        process.faulted_bytes > then.faulted ? process.faulted_bytes - then.faulted : 0;
-    const std::uint64_t estimate = estimate_of(then, process);
-    bytes_ += estimate;
-    bound_ += std::max(estimate, std::min(then.pss + faulted, process.rss_bytes));
+    bytes_ += estimate_of(*then, process);
+    bound_ += bound_of(*then, process);
   }
   pending_ = std::max(pending_, bytes_);
   note_spikes(reading, false);
+}
+
+// Brings what is known of each process up to this reading.
+void MemoryAccount::follow(const MemoryReading& reading, bool late) {
+  std::map<Identity, const ProcessMemory*> here;
+  for (const ProcessMemory& process : reading.processes) {
+    here[{process.pid, process.start_ticks}] = &process;
+    const auto [known, is_new] = known_.try_emplace({process.pid, process.start_ticks});
+    if (!is_new) continue;
+    known->second.last_faulted = process.faulted_bytes;
+    known->second.last_reaped = process.reaped_bytes;
+  }
+  std::uint64_t missed = 0;
+  std::int64_t unclaimed = 0;
+  for (auto& [identity, known] : known_) {
+    const auto found = here.find(identity);
+    const ProcessMemory now = found == here.end() ? ProcessMemory() : *found->second;
+    if (now.rss_bytes > 0) {
+      known.bound = std::max(known.bound, bound_of(known, now));
+      given_back_ = given_back_ || (late && real(now.rss_bytes) + kSmall < real(known.last_rss));
+      known.last_rss = now.rss_bytes;
+    } else if (now.faulted_bytes > 0) {
+      missed += grown(known.last_faulted, now.faulted_bytes);
+    } else {
+      unclaimed -= static_cast<std::int64_t>(known.last_faulted + known.last_reaped);
+    }
+    known.gone = known.gone || now.rss_bytes == 0;
+    unclaimed += static_cast<std::int64_t>(grown(known.last_reaped, now.reaped_bytes));
+    known.last_faulted = now.faulted_bytes;
+    known.last_reaped = now.reaped_bytes;
+  }
+  // One that ends while the others are read is missing now, and in its parent's count next time.
+  const std::int64_t all = unclaimed_ + unclaimed;
+  unclaimed_ = std::clamp<std::int64_t>(all, std::min<std::int64_t>(unclaimed, 0), 0);
+  if (all > 0) missed += static_cast<std::uint64_t>(all);
+  if (late || real(missed) > kSmallHint) unseen_ += missed;
+}
+
+// The sum of the most that each process may have held since the last full reading. What those that
+// live hold still is in the next one.
+std::uint64_t MemoryAccount::held_at_most(const MemoryReading& reading, bool with_pss) const {
+  std::uint64_t held = unmapped_ + unseen_;
+  for (const auto& [identity, known] : known_) held += known.bound;
+  if (!with_pss) return held;
+  for (const ProcessMemory& process : reading.processes) {
+    const Known& known = known_.at({process.pid, process.start_ticks});
+    if (known.bound <= process.rss_bytes) held -= grown(process.pss_bytes, known.bound);
+  }
+  return held;
+}
+
+// Memory that was taken after the last full reading and given back before this one.
+void MemoryAccount::note_unread(const MemoryReading& reading, double now_seconds, bool with_pss) {
+  const bool late = last_look_ >= 0 && now_seconds - last_look_ > kLateSeconds;
+  last_look_ = now_seconds;
+  late_ = late_ || late;
+  follow(reading, late);
+  const bool gone = std::any_of(known_.begin(), known_.end(), [](const auto& one) {
+    return one.second.gone && one.second.bound;
+  });
+  pending_unread_ = 0;
+  if (last_pss_ < 0 || !(gone || given_back_ || unseen_ > 0)) return;
+  pending_unread_ = held_at_most(reading, with_pss);
+  // Where pages come and go all the time, faults say little: unless more than the reading before
+  // the last one may have been missed, the machine's available memory tells as much.
+  if (!late_ && bound_patience_ > 1 && read_available_ > 0) {
+    pending_unread_ = std::min(pending_unread_, read_bytes_ + most_hidden_);
+  }
 }
 
 // While some give memory back and others take it, both may have been held: the sum of the larger of
 // the two readings of each process.
 void MemoryAccount::note_exchange(const MemoryReading& reading) {
   std::uint64_t now = unmapped_, then = unmapped_, either = unmapped_;
-  std::map<std::pair<int, std::uint64_t>, std::uint64_t> estimates;
+  std::map<Identity, std::uint64_t> estimates;
   for (const ProcessMemory& process : reading.processes) {
-    const auto found = known_.find({process.pid, process.start_ticks});
-    if (found == known_.end()) continue;
-    estimates[found->first] = estimate_of(found->second, process);
+    const Known* known = find_read(process);
+    if (known == nullptr) continue;
+    estimates[{process.pid, process.start_ticks}] = estimate_of(*known, process);
   }
   for (auto& [identity, known] : known_) {
+    if (!known.read) continue;
     const auto found = estimates.find(identity);
     const std::uint64_t estimate = found == estimates.end() ? 0 : found->second;
     now += estimate;
@@ -86,8 +168,7 @@ void MemoryAccount::note_spikes(const MemoryReading& reading, bool with_pss) {
   for (const ProcessMemory& process : reading.processes) {
     const std::uint64_t peak = process.peak_rss_bytes;
     seen_peak_rss_ = std::max(seen_peak_rss_, peak);
-    const auto found = known_.find({process.pid, process.start_ticks});
-    Known* then = found == known_.end() ? nullptr : &found->second;
+    Known* then = find_read(process);
     std::uint64_t now = 0;
     if (with_pss) now = process.pss_bytes;
     if (!with_pss && then != nullptr) now = std::min(then->pss, process.rss_bytes);
@@ -105,25 +186,32 @@ void MemoryAccount::note_spikes(const MemoryReading& reading, bool with_pss) {
 
 void MemoryAccount::take_pss(const MemoryReading& reading, double now_seconds,
                              double cost_cpu_seconds) {
+  note_unread(reading, now_seconds, true);
+  possible_ = std::max(possible_, pending_unread_);
   // What was high before and has not been given back since, be it just before this reading, is what
   // this reading shows.
   std::uint64_t kept = unmapped_;
   for (const ProcessMemory& process : reading.processes) {
-    const auto found = known_.find({process.pid, process.start_ticks});
-    if (found != known_.end()) kept += estimate_of(found->second, process);
+    const Known* then = find_read(process);
+    if (then != nullptr) kept += estimate_of(*then, process);
   }
   kept = std::min(kept, bytes_);
   if (pending_ > kept && is_unsure_peak(kept, pending_)) {
     possible_ = std::max(possible_, pending_);
   }
   note_spikes(reading, true);
-  std::map<std::pair<int, std::uint64_t>, Known> known;
+  forget_unread();
   for (const ProcessMemory& process : reading.processes) {
-    known[{process.pid, process.start_ticks}] = {process.rss_bytes, process.faulted_bytes,
-                                                 process.pss_bytes, process.peak_rss_bytes,
-                                                 process.pss_bytes};
+    Known& known = known_[{process.pid, process.start_ticks}];
+    known.last_faulted = known.faulted = process.faulted_bytes;
+    known.last_reaped = process.reaped_bytes;
+    known.gone = process.rss_bytes == 0;
+    if (known.gone) continue;
+    known.read = true;
+    known.rss = known.last_rss = process.rss_bytes;
+    known.pss = known.estimate = known.bound = process.pss_bytes;
+    known.peak_rss = process.peak_rss_bytes;
   }
-  known_ = std::move(known);
   last_pss_ = now_seconds;
   cost_ = cost_cpu_seconds;
   if (passes_peak(reading.bytes())) {
@@ -138,6 +226,12 @@ void MemoryAccount::take_pss(const MemoryReading& reading, double now_seconds,
   pending_ = 0;
   measured_ = true;
   peak_ = std::max(peak_, bytes_);
+}
+
+void MemoryAccount::forget_unread() {
+  known_.clear();
+  late_ = given_back_ = false;
+  unseen_ = most_hidden_ = pending_unread_ = 0;
 }
 
 void MemoryAccount::take_ended(std::uint64_t peak_rss_bytes) {
@@ -176,7 +270,7 @@ bool MemoryAccount::wants_pss(double now_seconds, std::uint64_t limit_bytes) con
 }
 
 std::uint64_t MemoryAccount::possible_peak_bytes() const {
-  return std::max({peak_, possible_, pending_});
+  return std::max({peak_, possible_, pending_, pending_unread_});
 }
 
 }  // namespace ocrtune

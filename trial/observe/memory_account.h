@@ -13,6 +13,10 @@
 //     machine has available says that a limit or the peak may have been passed, PSS is due at once.
 //     A program that takes pages and gives them back all the time raises the bound alone: each time
 //     that a reading does not confirm it, the next one waits twice as long.
+//   - What a process took after the last reading and gave back before the next one is in neither.
+//     Faults bound it: of those that ended, of those that nobody saw (their parents' counts of
+//     reaped children), and on a busy machine, where readings come late, of all. Such a bound above
+//     the peak makes the peak unsure.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +30,8 @@ struct ProcessMemory {
   int pid = 0;
   std::uint64_t start_ticks = 0;
   std::uint64_t rss_bytes = 0;
-  std::uint64_t faulted_bytes = 0;     // a page for each minor fault since its start
+  std::uint64_t faulted_bytes = 0;     // a page for each minor fault since its start; 0: it is gone
+  std::uint64_t reaped_bytes = 0;      // the same of all its children that it has waited for
   std::uint64_t peak_rss_bytes = 0;    // the kernel's own high-water mark
   std::uint64_t pss_bytes = 0;         // of a full reading only, like the next
   std::uint64_t pss_shared_bytes = 0;  // of it, shared memory (tmpfs, shm, System V)
@@ -48,12 +53,18 @@ class MemoryAccount {
   // `cpus`: how many there are; readings that nothing calls for take at most 0.3 % of them.
   explicit MemoryAccount(double cpus);
 
-  // `now_seconds` never runs backwards. The PSS fields of a cheap reading are not looked at.
+  // `now_seconds`, when a reading was complete, never runs backwards. The PSS fields of a cheap
+  // reading are not looked at. A process that has ended and was not waited for yet may stand in a
+  // reading with no RSS and its faults.
   void take_rss(const MemoryReading& reading, double now_seconds);
   void take_pss(const MemoryReading& reading, double now_seconds, double cost_cpu_seconds);
   // A process of the tree has ended that once held so much: what no reading has seen of it may
   // have been held beside the peak.
   void take_ended(std::uint64_t peak_rss_bytes);
+  // A cheap reading after the last one of all: what ended since counts, bytes() stays.
+  void take_last(const MemoryReading& reading, double now_seconds) {
+    note_unread(reading, now_seconds, false);
+  }
   // Whether the next step must be a full reading. `limit_bytes` 0: none.
   bool wants_pss(double now_seconds, std::uint64_t limit_bytes) const;
 
@@ -66,17 +77,29 @@ class MemoryAccount {
 
  private:
   struct Known {
-    std::uint64_t rss = 0, faulted = 0, pss = 0, peak_rss = 0,
-                  estimate = 0;  // the last two: of any reading
+    bool read = false;                            // by the last full reading, which gave these
+    std::uint64_t rss = 0, faulted = 0, pss = 0;  //
+    std::uint64_t peak_rss = 0, estimate = 0;     // of the last reading of any kind, like the next
+    std::uint64_t last_rss = 0, last_faulted = 0, last_reaped = 0;
+    std::uint64_t bound = 0;  // the most since the last full reading, had every fault copied a page
+    bool gone = false;
   };
+  using Identity = std::pair<int, std::uint64_t>;
+  using Processes = std::map<Identity, Known>;
   static std::uint64_t estimate_of(const Known& then, const ProcessMemory& now);
+  static std::uint64_t bound_of(const Known& then, const ProcessMemory& now);
+  Known* find_read(const ProcessMemory& process);
+  void note_unread(const MemoryReading& reading, double now_seconds, bool with_pss);
+  void follow(const MemoryReading& reading, bool late);
+  void forget_unread();
+  std::uint64_t held_at_most(const MemoryReading& reading, bool with_pss) const;
   void note_spikes(const MemoryReading& reading, bool with_pss);
   void note_exchange(const MemoryReading& reading);
   std::uint64_t hidden_growth() const;
   bool passes_peak(std::uint64_t bytes) const;  // by more than a reading is worth
 
   double cpus_;
-  std::map<std::pair<int, std::uint64_t>, Known> known_;  // of the last full reading
+  Processes known_;  // of the last full reading, and who was seen since
   double last_pss_ = -1, cost_ = 0;
   std::uint64_t read_bytes_ = 0, read_available_ = 0;  // of the last full reading
   std::uint64_t unmapped_ = 0;
@@ -88,6 +111,15 @@ class MemoryAccount {
   std::uint64_t possible_ = 0;       // highest that was never read
   std::uint64_t seen_peak_rss_ = 0;  // of one process
   bool measured_ = false;
+
+  // Since the last full reading, for what it and the next one may both have missed:
+  double last_look_ = -1;
+  std::int64_t unclaimed_ = 0;     // below 0: faults of the dead that no parent has counted yet
+  bool late_ = false;              // a reading came late
+  bool given_back_ = false;        // and a process had less than before
+  std::uint64_t unseen_ = 0;       // that the dead took after their last reading, or unseen
+  std::uint64_t most_hidden_ = 0;  // fall of the machine's available memory
+  std::uint64_t pending_unread_ = 0;
 };
 
 // True when `possible` is worth a word beside the measured `peak`.

@@ -72,11 +72,17 @@ void read_resident(std::array<char, 4096>& block, ProcessMemory& process) {
   process.rss_bytes = pages * kPage;
 }
 
-std::uint64_t faulted_bytes(int pid) {
+// Of one that has ended, too, until its parent has waited for it. False: there is no such process.
+bool read_faults(int pid, ProcessMemory& process) {
   static const auto kPage = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   char block[kStatBytes];
   ProcessStat stat;
-  return read_process_stat(pid, block, stat) ? stat.minor_faults * kPage : 0;
+  if (!read_process_stat(pid, block, stat)) return false;
+  process.pid = pid;
+  process.start_ticks = stat.start_ticks;
+  process.faulted_bytes = stat.minor_faults * kPage;
+  process.reaped_bytes = stat.children_minor_faults * kPage;
+  return true;
 }
 
 }  // namespace
@@ -87,8 +93,8 @@ MemoryReading read_memory(const std::vector<ProcessFacts>& members, bool with_ps
   for (const ProcessFacts& member : members) {
     ProcessMemory process;
     process.pid = member.pid;
+    read_faults(member.pid, process);
     process.start_ticks = member.start_ticks;
-    process.faulted_bytes = faulted_bytes(member.pid);
     read_resident(block, process);
     if (with_pss) {
       const std::string_view text =
@@ -173,16 +179,39 @@ MemoryReading MemorySampler::read_all(ProcessTree& tree) {
   return lowest;
 }
 
+// What those say that are no members: who has ended since the reading before and was not waited for
+// yet, and the guards, who wait for orphans.
+void MemorySampler::add_ended(const ProcessTree& tree, MemoryReading& reading) {
+  std::set<int> pids;
+  for (const ProcessMemory& process : reading.processes) pids.insert(process.pid);
+  const auto add = [&](int pid, std::uint64_t start_ticks) {
+    ProcessMemory ended;
+    if (pids.count(pid) != 0 || !read_faults(pid, ended)) return;
+    if (start_ticks == 0 || start_ticks == ended.start_ticks) reading.processes.push_back(ended);
+  };
+  for (const auto& [pid, start_ticks] : looked_at_) add(pid, start_ticks);
+  for (const auto& root : tree.roots()) {
+    if (looked_at_.count(root->guard_pid()) == 0) add(root->guard_pid(), 0);
+  }
+  looked_at_.clear();
+  for (const ProcessMemory& one : reading.processes) looked_at_[one.pid] = one.start_ticks;
+}
+
 void MemorySampler::update(ProcessTree& tree, double now_seconds, std::uint64_t limit_bytes,
                            bool force) {
   const std::uint64_t before = account_.bytes();
+  const double came = steady_clock().now_seconds();
   double began = thread_cpu_seconds();
-  account_.take_rss(read_memory(tree.members(), false), now_seconds);
+  MemoryReading reading = read_memory(tree.members(), false);
+  add_ended(tree, reading);
+  account_.take_rss(reading, now_seconds);
   rss_cost_ = thread_cpu_seconds() - began;
   if (force || account_.wants_pss(now_seconds, limit_bytes)) {
     began = thread_cpu_seconds();
-    const MemoryReading reading = read_all(tree);
-    account_.take_pss(reading, now_seconds, thread_cpu_seconds() - began);
+    reading = read_all(tree);
+    add_ended(tree, reading);
+    account_.take_pss(reading, now_seconds + steady_clock().now_seconds() - came,
+                      thread_cpu_seconds() - began);
   }
   if (last_ >= 0 && now_seconds > last_) {
     growth_ = (static_cast<double>(account_.bytes()) - static_cast<double>(before)) /
@@ -191,7 +220,11 @@ void MemorySampler::update(ProcessTree& tree, double now_seconds, std::uint64_t 
   last_ = now_seconds;
 }
 
-void MemorySampler::note_exit(const ProcessExit& exit) {
+void MemorySampler::note_exit(const ProcessTree& tree, const ProcessExit& exit,
+                              double now_seconds) {
+  MemoryReading reading = read_memory(tree.members(), false);
+  add_ended(tree, reading);
+  account_.take_last(reading, now_seconds);
   rusage own{};
   ::getrusage(RUSAGE_SELF, &own);
   if (exit.peak_rss_bytes > static_cast<std::uint64_t>(own.ru_maxrss) * 1024) {

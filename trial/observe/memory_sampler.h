@@ -33,9 +33,9 @@ class MemorySampler {
   // whatever it costs.
   void update(ProcessTree& tree, double now_seconds, std::uint64_t limit_bytes, bool force = false);
 
-  // A process that was started here has ended: the kernel says how much it once held, if that is
-  // more than what it inherited from this process before exec.
-  void note_exit(const ProcessExit& exit);
+  // A root of the tree has ended: the kernel says how much it once held, if that is more than what
+  // it inherited from this process before exec, and how many pages its children took.
+  void note_exit(const ProcessTree& tree, const ProcessExit& exit, double now_seconds);
 
   std::uint64_t bytes() const { return account_.bytes(); }  // latest estimate
   std::uint64_t peak_bytes() const { return account_.peak_bytes(); }
@@ -53,11 +53,13 @@ class MemorySampler {
  private:
   MemoryReading read_all(ProcessTree& tree);
   void add_unmapped_shm(const std::vector<ProcessFacts>& members, MemoryReading& reading);
+  void add_ended(const ProcessTree& tree, MemoryReading& reading);
 
   double cpus_;
   MemoryAccount account_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> shm_before_;  // device, inode
   std::set<std::string> shm_names_;
+  std::map<int, std::uint64_t> looked_at_;  // pid, start time: of the reading before
   double last_ = -1, rss_cost_ = 0, growth_ = 0;
 };
 

@@ -427,7 +427,7 @@ void TrialWatch::look_at_exits() {
     const auto& exit = tree_.roots()[i]->poll_exit();
     if (!exit || !exited_.insert(static_cast<int>(i)).second) continue;
     facts_.exits.push_back({static_cast<int>(i), *exit});
-    memory_.note_exit(*exit);
+    memory_.note_exit(tree_, *exit, now());
     note_failure();  // even a clean end is one: nobody was asked to end
   }
   if (!failing() || stopped_) return;

@@ -9,7 +9,7 @@ constexpr std::uint64_t kMiB = 1 << 20;
 
 struct Row {
   int pid;
-  std::uint64_t rss, pss, peak_rss = 0;  // MiB
+  std::uint64_t rss, pss, peak_rss = 0, faulted = 0, reaped = 0;  // MiB
 };
 
 MemoryReading reading(const std::vector<Row>& rows, std::uint64_t available = 0) {
@@ -20,6 +20,8 @@ MemoryReading reading(const std::vector<Row>& rows, std::uint64_t available = 0)
     process.rss_bytes = row.rss * kMiB;
     process.pss_bytes = row.pss * kMiB;
     process.peak_rss_bytes = std::max(row.rss, row.peak_rss) * kMiB;
+    process.faulted_bytes = row.faulted * kMiB;
+    process.reaped_bytes = row.reaped * kMiB;
     all.rss_bytes += process.rss_bytes;
     all.pss_bytes += process.pss_bytes;
     all.processes.push_back(process);
@@ -190,6 +192,89 @@ TEST(MemoryAccount, AnEstimateThatWasReadAtOnceIsSettled) {
   account.take_rss(reading({{1, 400, 0}}), 0.3);  // given back, and nobody looked
   account.take_pss(reading({{1, 400, 400}}), 0.3, 0.001);
   EXPECT_TRUE(is_unsure_peak(account.peak_bytes(), account.possible_peak_bytes()));
+}
+
+bool is_unsure(const MemoryAccount& account) {
+  return is_unsure_peak(account.peak_bytes(), account.possible_peak_bytes());
+}
+
+// A parent and three children that copy its 100 MiB after the first reading and end, 80 MiB each.
+// How often each has faulted is known while it is a zombie, and from its parent afterwards.
+TEST(MemoryAccount, CopiesOfThoseThatEndBetweenTwoLateReadingsMakeThePeakUnsure) {
+  const MemoryReading first =
+      reading({{1, 100, 25, 0, 26}, {2, 100, 25}, {3, 100, 25}, {4, 100, 25}});
+  MemoryAccount seen(2);
+  seen.take_pss(first, 0, 0.001);
+  seen.take_rss(reading({{1, 100, 0, 0, 26}, {2, 100, 0, 0, 60}, {3, 100, 0, 0, 50}, {4, 100, 0}}),
+                0.1);
+  // Zombies, and one that was waited for.
+  const MemoryReading ended =
+      reading({{1, 100, 100, 0, 26, 80}, {3, 0, 0, 0, 80}, {4, 0, 0, 0, 80}});
+  seen.take_pss(ended, 0.6, 0.001);
+  EXPECT_EQ(seen.peak_bytes(), 100 * kMiB);
+  EXPECT_TRUE(is_unsure(seen));
+  EXPECT_EQ(seen.possible_peak_bytes(), (100 + 3 * 80) * kMiB);
+
+  MemoryAccount unseen(2);  // not one reading after the first
+  unseen.take_pss(first, 0, 0.001);
+  unseen.take_last(reading({{1, 100, 0, 0, 26, 240}}), 0.6);
+  EXPECT_EQ(unseen.possible_peak_bytes(), (100 + 3 * 80) * kMiB);
+}
+
+TEST(MemoryAccount, CopiesThatARareReadingMissedMakeThePeakUnsure) {
+  MemoryAccount account(2);
+  account.take_pss(reading({{1, 500, 250}, {2, 500, 250}}, 4000), 0, 0.1);
+  account.take_rss(reading({{1, 500, 0}, {2, 500, 0, 0, 200}}, 4000), 0.1);
+  EXPECT_FALSE(account.wants_pss(0.1, 0)) << "0.1 CPU seconds are too dear";
+  account.take_pss(reading({{1, 500, 500, 0, 0, 200}}, 4000), 0.2, 0.1);
+  EXPECT_EQ(account.possible_peak_bytes(), 700 * kMiB);
+}
+
+// 200 MiB for 0.4 s, of children that no reading has seen.
+TEST(MemoryAccount, ChildrenThatALateReadingMissedMakeThePeakUnsure) {
+  for (const double gap : {0.1, 0.5}) {
+    MemoryAccount account(2);
+    account.take_pss(reading({{1, 60, 60, 0, 61}}), 0, 0.001);
+    account.take_rss(reading({{1, 60, 0, 0, 62, 20}}), gap);
+    EXPECT_EQ(is_unsure(account), gap > 0.4) << "20 MiB of short commands, after " << gap << " s";
+    account.take_rss(reading({{1, 60, 0, 0, 62, 220}}), 2 * gap);
+    EXPECT_TRUE(is_unsure(account));
+    EXPECT_GE(account.possible_peak_bytes(), 260 * kMiB);
+  }
+}
+
+TEST(MemoryAccount, WhatALateReadingStillSeesIsSure) {
+  MemoryAccount account(2);
+  account.take_pss(reading({{1, 100, 50, 0, 100}, {2, 100, 50}}), 0, 0.001);
+  account.take_rss(reading({{1, 100, 0, 0, 100}, {2, 100, 0, 0, 80}}), 1);
+  account.take_pss(reading({{1, 100, 90, 0, 100}, {2, 100, 90, 0, 80}}), 2, 0.001);
+  EXPECT_EQ(account.peak_bytes(), 180 * kMiB);
+  EXPECT_FALSE(is_unsure(account));
+  // One ends as the others are read: its parent has counted its faults by the next reading.
+  account.take_pss(reading({{1, 100, 100, 0, 100}}), 3, 0.001);
+  account.take_rss(reading({{1, 100, 0, 0, 100, 80}}), 4);
+  EXPECT_FALSE(is_unsure(account));
+}
+
+// A loader's workers share 400 MiB of 500 with their parent and take and give back pages all the
+// time, at some GB a second; at the end of an epoch they go.
+TEST(MemoryAccount, WorkersThatEndAreNoPeakWhereReadingsCameInTime) {
+  for (const bool late : {false, true}) {
+    MemoryAccount account(2);
+    std::uint64_t faults = 0;
+    double now = 0;
+    const auto workers = [&](bool alive) {
+      std::vector<Row> rows = {{1, 500, 180, 0, 500, alive ? 0 : 3 * faults}};
+      for (int pid = 2; alive && pid < 5; ++pid) rows.push_back({pid, 480, 160, 0, faults});
+      return reading(rows, 4000);
+    };
+    for (; now < 20; now += 0.1, faults += 300) {
+      account.take_rss(workers(true), now);
+      if (account.wants_pss(now, 0)) account.take_pss(workers(true), now, 0.02);
+    }
+    account.take_rss(workers(false), now + (late ? 1 : 0));
+    EXPECT_EQ(is_unsure(account), late);
+  }
 }
 
 TEST(MemoryAccount, ReadingsThatNothingCallsForAreRare) {
