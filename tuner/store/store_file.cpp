@@ -151,11 +151,15 @@ Status create_private(const std::string& path) {
 
 Result<std::unique_ptr<Sqlite>> open_store_to_write(const std::string& path) {
   const std::string folder = parent_path(path);
-  if (folder == default_data_directory()) {
-    OCRTUNE_TRY(make_data_directory());
-  } else if (!folder.empty()) {
-    OCRTUNE_TRY(make_folder(folder));
+  const auto made = [&]() -> Status {
+    if (folder == default_data_directory()) return make_data_directory();
+    if (!folder.empty()) OCRTUNE_TRY(make_folder(folder));
+    return Status();
+  }();
+  if (!made && made.error().kind == ErrorKind::denied) {
+    return Error{ErrorKind::denied, made.error().what + "; name a store elsewhere with --db"};
   }
+  OCRTUNE_TRY(made);
   const auto file = OCRTUNE_TRY(look_at(path));
   OCRTUNE_TRY(create_private(path));
   auto sqlite = Sqlite::open(path, Sqlite::Access::write);

@@ -358,6 +358,10 @@ TEST_F(StoreTest, UnwritablePlaceIsOneClearLine) {
   EXPECT_NE(store.error().what.find("/proc/nowhere"), std::string::npos);
   EXPECT_NE(store.error().what.find("No such file or directory"), std::string::npos);
   EXPECT_EQ(store.error().what.find('\n'), std::string::npos);
+  const auto denied = Store::open("/sys/nowhere/runs.sqlite", Store::Mode::write);
+  ASSERT_FALSE(denied);
+  EXPECT_EQ(denied.error().kind, ErrorKind::denied) << denied.error().what;
+  EXPECT_NE(denied.error().what.find("name a store elsewhere with --db"), std::string::npos);
 }
 
 TEST(RunRecordTest, NamesAreWordsThatNoIdCanBe) {
