@@ -212,6 +212,22 @@ TEST_F(Neighbours, RunThatIsKilledAsADaemonIsBorn) {
   }
 }
 
+// `pkill -9 -f` with words of its command line: the guard has none of them, and cleans up.
+TEST_F(Neighbours, RunThatIsKilledByItsWords) {
+  Process script = begin("$OCRTUNE run --run-dir run -- sh train.sh >run.log 2>&1; true");
+  ASSERT_TRUE(comes_true([this] { return path_exists(at("up")); }));
+  for (const ProcessFacts& process : all_processes()) {
+    const std::string here = "/proc/" + std::to_string(process.pid);
+    if (read_file(here + "/environ").value_or("").find(folder_) == std::string::npos) continue;
+    const std::string line = read_file(here + "/cmdline").value_or("");
+    const bool hit = line.find(OCRTUNE_BINARY) != std::string::npos &&
+                     line.find("--run-dir") != std::string::npos;
+    if (hit) ::kill(process.pid, SIGKILL);
+  }
+  EXPECT_EQ(end_of(script), 0);
+  expect_peace();
+}
+
 TEST_F(Neighbours, RunOnAnOldKernel) { end_a_run_by(SIGKILL, refused_calls() + " ENOSYS"); }
 TEST_F(Neighbours, RunUnderAnOldSeccompProfile) {
   end_a_run_by(SIGINT, refused_calls() + " EPERM");
@@ -312,6 +328,22 @@ TEST_F(Neighbours, AUserWithoutProcessesToSpareGetsAnAnswer) {
   const int code = end_of(script);
   if (code == 77) GTEST_SKIP() << "no other user can be taken here";
   EXPECT_TRUE(code == 0 || code == 3) << code << "\n" << read_file(at("run.log")).value_or("");
+  expect_peace();
+}
+
+// /proc with hidepid=2, in namespaces of its own.
+TEST_F(Neighbours, AUserWhoSeesNobodyElsesProcesses) {
+  write("inner.sh",
+        "mount -t proc -o hidepid=2 proc /proc || exit 77\n"
+        "$as $OCRTUNE run --run-dir run -- sh train.sh 1\n");
+  Process script = begin(
+      "chmod 777 .; export as=\"setpriv --reuid 61357 --regid 61357 --clear-groups\"\n"
+      "$as test -x $OCRTUNE || exit 77\n"
+      "export HOME=$FOLDER; unshare -m -p -f --kill-child bash inner.sh >run.log 2>&1");
+  const int code = end_of(script);
+  if (code == 77) GTEST_SKIP() << "no namespaces and no other user here";
+  EXPECT_EQ(code, 0) << read_file(at("run.log")).value_or("");
+  EXPECT_TRUE(path_exists(at("up")));
   expect_peace();
 }
 

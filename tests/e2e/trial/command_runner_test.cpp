@@ -15,6 +15,8 @@
 #include "base/process_tree.h"
 #include "base/text.h"
 #include "probes/host/allocators.h"
+#include "tests/support/limited_group.h"
+#include "tests/support/memory_tree.h"
 #include "tests/support/this_machine.h"
 #include "trial/observe/pid_namespace.h"
 #include "trial/workloads/command/command_prepare.h"
@@ -173,6 +175,25 @@ TEST(CommandRunner, CountersSayWhetherAKillWasMemory) {
   const Trial own = run(script("kill -9 $$"));
   EXPECT_EQ(own.counters.exit_code, -9);
   EXPECT_EQ(own.cause, "killed_by_other") << own.reason;
+}
+
+// The machine counts the kill while the trial runs; it struck somebody else.
+TEST(CommandRunner, AKillByMemoryInANeighbouringGroupExplainsNoError) {
+  const LimitedGroup group("neighbour", 40 << 20);
+  if (!group.why_not().empty()) GTEST_SKIP() << group.why_not();
+  ProcessOptions neighbour = memory_tree("wait 1 own 200 wait 60");
+  neighbour.join_groups = {group.processes_file()};
+  auto killed = Process::start(neighbour);
+  ASSERT_TRUE(killed.ok());
+  const std::string stat = "/proc/" + std::to_string(killed->pid()) + "/stat";
+  const Trial trial =
+      run(script("until grep -q ') Z' " + stat + "; do sleep 0.05; done; sleep 0.3; " +
+                 "echo 'ValueError: not enough values'; exit 2"));
+  const auto& end = killed->wait(30);
+  ASSERT_TRUE(end.has_value());
+  ASSERT_EQ(end->signal, SIGKILL) << "the group has no limit";
+  EXPECT_EQ(trial.counters.exit_code, 2);
+  EXPECT_EQ(trial.outcome, Outcome::crashed) << trial.cause << " " << trial.reason;
 }
 
 TEST(CommandRunner, NoiseInTheLogDoesNoHarm) {
