@@ -110,7 +110,9 @@ std::vector<std::string> general_warnings(const PreparedCommand& prepared) {
     return turns(workload, knob) ||
            std::find(turnable.begin(), turnable.end(), knob) != turnable.end();
   };
-  if (varies("nproc") || varies("batch")) {
+  const std::string kind = workload.log_reader.substr(0, workload.log_reader.find(':'));
+  // What prints a number of its own and takes no batch may well train nothing: pages/s of a reader.
+  if (varies("batch") || (varies("nproc") && kind != "metric")) {
     warnings.emplace_back(
         "the global batch is nproc x batch and changes with both; the learning rate is left as it "
         "is: scale it with the global batch (linearly for SGD, by the square root for Adam)");
@@ -128,7 +130,6 @@ std::vector<std::string> general_warnings(const PreparedCommand& prepared) {
           "{} is set: it may pin the threads of every rank to the same CPUs; unset it", name));
     }
   }
-  const std::string kind = workload.log_reader.substr(0, workload.log_reader.find(':'));
   for (const LogReaderRow& row : log_reader_table()) {
     if (kind != row.name || workload.per_rank || kind == "paddleocr" || !turns(workload, "nproc")) {
       continue;
