@@ -10,7 +10,6 @@
 #include "cli/commands/stored_run.h"
 #include "cli/shell/output_folder.h"
 #include "cli/shell/progress.h"
-#include "cli/shell/terminal.h"
 #include "reports/html/page.h"
 #include "reports/html/page_comparison.h"
 #include "reports/html/run_index.h"
@@ -71,7 +70,7 @@ Result<int> report(const ReportFlags& flags) {
   if (compares) {
     earlier = OCRTUNE_TRY(judged_run(flags.database, flags.runs[0]));
     OCRTUNE_TRY(comparable(*earlier, run));
-    const std::string text = comparison_text(compare_runs(*earlier, run), terminal_width(stdout));
+    const std::string text = comparison_text(compare_runs(*earlier, run));
     if (flags.html != "-") std::fputs(text.c_str(), stdout);
   }
   if (!flags.with.empty() && flags.html.empty()) {

@@ -33,9 +33,9 @@ Result<int> remove_runs(const RmFlags& flags) {
   for (const RunListing& run : listings) {
     if (ids.count(run.id) == 0) continue;
     OCRTUNE_TRY(store->remove_run(run.id));
-    std::printf("removed %s%s: %d trials, %s\n", run.id.c_str(),
+    std::printf("removed %s%s: %d trial%s, %s\n", run.id.c_str(),
                 run.name.empty() ? "" : (" (" + run.name + ")").c_str(), run.trials,
-                valid_utf8(run.command_line).c_str());
+                run.trials == 1 ? "" : "s", valid_utf8(run.command_line).c_str());
   }
   return kExitOk;
 }

@@ -105,7 +105,8 @@ std::string comparison_section(const RunComparison& comparison) {
   return section_html("comparison", "Compared with an earlier run", body + differences);
 }
 
-std::string comparison_text(const RunComparison& comparison, int width) {
+std::string comparison_text(const RunComparison& comparison) {
+  constexpr int kWhole = 100000;  // columns
   std::string out = fmt::format("{} -> {}\n{}\n", plain_line(comparison.before_id),
                                 plain_line(comparison.after_id), sentence(comparison.verdict));
   if (!comparison.differences.empty()) {
@@ -113,7 +114,7 @@ std::string comparison_text(const RunComparison& comparison, int width) {
     for (const Difference& difference : comparison.differences) {
       table.add_row({difference.what, difference.before, difference.after});
     }
-    out += "\n" + console_table(table, width);
+    out += "\n" + console_table(table, kWhole);
   }
   if (comparison.settings.empty()) return out;
   Table table({"setting", "earlier", "this run", "ratio", "p", "change"});
@@ -123,7 +124,7 @@ std::string comparison_text(const RunComparison& comparison, int width) {
                    ratio_text(change.ratio), p_text(change),
                    std::string(change_word(change.change))});
   }
-  out += "\n" + console_table(table, width);
+  out += "\n" + console_table(table, kWhole);
   if (comparison.settings.size() > kMaxPrinted) {
     out +=
         fmt::format("and {} more; --html shows them\n", comparison.settings.size() - kMaxPrinted);

@@ -9,7 +9,8 @@ namespace ocrtune {
 
 std::string comparison_section(const RunComparison& comparison);
 
-// The same for a terminal: differences, verdict, the settings that changed most.
-std::string comparison_text(const RunComparison& comparison, int width);
+// The same for a terminal: differences, verdict, the settings that changed most. Its lines are
+// whole, for the figures stand last.
+std::string comparison_text(const RunComparison& comparison);
 
 }  // namespace ocrtune

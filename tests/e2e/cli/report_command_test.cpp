@@ -18,6 +18,7 @@
 namespace ocrtune {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -182,6 +183,8 @@ TEST_F(StoredRuns, TwoRunsAreCompared) {
   EXPECT_EQ(said.code, 0) << said.text;
   EXPECT_THAT(said.text, HasSubstr("The recommended setting is faster by 2"));
   EXPECT_THAT(said.text, HasSubstr("oneDNN"));
+  EXPECT_THAT(said.text, ContainsRegex("setting +earlier +this run +ratio +p +change"));
+  EXPECT_THAT(said.text, Not(HasSubstr("...")));
   EXPECT_THAT(*read_file(page), HasSubstr("id=\"comparison\""));
 }
 
