@@ -92,6 +92,7 @@ class Planner {
     plan_.peak_bytes = node_.peak_bytes;
     plan_.extrapolated = node_.widened > 0;
     plan_.trains = node_.mode != "infer";
+    if (!demand_.inference() && plan_.trains) plan_.unit = "images";
     plan_.machine_kind = node_.kind.empty() ? "this kind" : node_.kind;
     plan_.notes = node_.notes;
     plan_.machine_rate = interval_of(draws_, centre_of(node_), demand_.confidence);

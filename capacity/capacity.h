@@ -52,7 +52,7 @@ struct CapacityDemand {
   double samples = 0;  // of one epoch; pages where `lines_per_page` is given
   double epochs = 1;
   double deadline_seconds = 0;
-  std::string deadline_time;  // "Fri 27 Nov 18:00"; empty: so long from now
+  std::string deadline_time;  // "2026-11-27 18:00"; empty: so long from now
   Interruptions interruptions;
 
   std::optional<double> cost_per_hour;  // of one machine

@@ -118,7 +118,7 @@ std::string time_words(double seconds) {
   return std::isfinite(seconds) ? format_duration(seconds) : "more than can be waited for";
 }
 
-// "within 24 h 00 min", "by Fri 27 Nov 18:00, in 2 d 03 h"
+// "within 24 h 00 min", "by 2026-11-27 18:00, in 2 d 03 h"
 std::string deadline_words(const CapacityDemand& demand) {
   const std::string span = format_duration(demand.deadline_seconds);
   return demand.deadline_time.empty() ? "within " + span
@@ -127,6 +127,9 @@ std::string deadline_words(const CapacityDemand& demand) {
 
 std::string work_words(const CapacityPlan& plan) {
   const CapacityDemand& demand = plan.demand;
+  if (plan.trains && demand.epochs == 1) {
+    return fmt::format("to train {} images", grouped(demand.total_samples()));
+  }
   if (plan.trains) {
     return fmt::format("to train {} images ({:g} epochs)", grouped(demand.total_samples()),
                        demand.epochs);

@@ -23,7 +23,7 @@ std::string calendar_text(std::time_t at) {
   std::tm local{};
   ::localtime_r(&at, &local);
   std::array<char, 64> text{};
-  return {text.data(), std::strftime(text.data(), text.size(), "%a %d %b %H:%M", &local)};
+  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M", &local)};
 }
 
 // Jeffreys' posterior of a Poisson count: a gamma variable of shape `seen` + 1/2.

@@ -15,7 +15,7 @@ namespace ocrtune {
 
 struct Deadline {
   double seconds = 0;  // from now
-  std::string by;      // "Fri 27 Nov 18:00", local time; empty: it was given as a duration
+  std::string by;      // "2026-11-27 18:00", local time; empty: it was given as a duration
 };
 
 // "24h"; "18:00", "Fri 18:00": the next such time after `now_unix`; "2026-11-27 18:00".

@@ -39,7 +39,8 @@ Status check_alike(const MachineKind& first, const MachineKind& other) {
     return Error{ErrorKind::usage, "give each machine its price an hour, or none: " +
                                        (first.cost_per_hour ? other.name : first.name) + "=PRICE"};
   }
-  if (a.unit == b.unit && a.mode == b.mode) return {};
+  const bool same_mode = a.mode == b.mode || a.mode.empty() || b.mode.empty();  // of tables
+  if (a.unit == b.unit && same_mode) return {};
   const auto what = [](const NodeMeasurement& node) {
     return node.unit + "/s" + (node.mode.empty() ? "" : " of " + node.mode);
   };

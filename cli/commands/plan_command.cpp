@@ -244,8 +244,8 @@ Result<std::vector<MachineKind>> kinds_of(const PlanFlags& flags, const Capacity
   }
   if (!flags.machine.empty()) {
     const auto machine = OCRTUNE_TRY(read_machine(flags.machine));
-    auto scaled = OCRTUNE_TRY(scale_to_machine(kinds.front().settings.front(), machine));
-    kinds.front().settings.assign(1, std::move(scaled));
+    const auto scaled = OCRTUNE_TRY(scale_to_machine(kinds.front().settings.front(), machine));
+    kinds.front().settings.assign(1, scaled);
   }
   return kinds;
 }
@@ -314,6 +314,48 @@ Result<int> run_plan(const PlanFlags& flags) {
   return plan.refused ? kExitNegative : kExitOk;
 }
 
+void declare_year(Flags& cli, PlanFlags& flags) {
+  const char* const year = "The year ahead (where one of these is given)";
+  cli.option("--growth", flags.growth, "PERCENT", "Let the load grow by so much a month")
+      .default_text("0")
+      .under(year);
+  cli.option("--availability", flags.availability, "PERCENT",
+             "Have enough machines for this share of the time: N+k")
+      .default_text("99.9")
+      .under(year);
+  cli.option("--machine-availability", flags.machine_availability, "PERCENT",
+             "Take each machine as up for this share, work on it included")
+      .default_text("99.5")
+      .under(year);
+  cli.option("--warm-up", flags.warm_up, "DURATION",
+             "Start machines so long before a --profile needs them")
+      .default_text("5m")
+      .under(year);
+}
+
+void declare_job(Flags& cli, PlanFlags& flags) {
+  const char* const job = "Job to finish";
+  cli.option("--samples", flags.samples, "N",
+             "Train on N images, or read so many where the run measured inference")
+      .under(job);
+  cli.option("--epochs", flags.epochs, "N", "Pass over them N times").default_text("1").under(job);
+  cli.option("--deadline", flags.deadline, "TIME",
+             "Finish within this time, or by it: 24h, 18:00, 'Fri 18:00', '2026-11-27 18:00'")
+      .under(job);
+  cli.option("--interruptions", flags.interruptions, "TIME|N/TIME",
+             "Expect machines to be taken back or to fail: every 8h of one machine, or as often as "
+             "was seen, 3/200h being 3 in 200 machine hours")
+      .default_text("none")
+      .under(job);
+  cli.option("--checkpoint-every", flags.checkpoint_every, "TIME[:TAKES]",
+             "Write a checkpoint so often, and wait for it so long: 15m:20s")
+      .under(job);
+  cli.option("--restart", flags.restart, "DURATION",
+             "Take so long from an interruption to the next step")
+      .default_text("the measured start")
+      .under(job);
+}
+
 }  // namespace
 
 CommandRun declare_plan(Flags& cli) {
@@ -352,42 +394,8 @@ CommandRun declare_plan(Flags& cli) {
              "fewest open requests)")
       .default_text("random")
       .under(load);
-  const char* const year = "The year ahead (where one of these is given)";
-  cli.option("--growth", flags->growth, "PERCENT", "Let the load grow by so much a month")
-      .default_text("0")
-      .under(year);
-  cli.option("--availability", flags->availability, "PERCENT",
-             "Have enough machines for this share of the time: N+k")
-      .default_text("99.9")
-      .under(year);
-  cli.option("--machine-availability", flags->machine_availability, "PERCENT",
-             "Take each machine as up for this share, work on it included")
-      .default_text("99.5")
-      .under(year);
-  cli.option("--warm-up", flags->warm_up, "DURATION",
-             "Start machines so long before a --profile needs them")
-      .default_text("5m")
-      .under(year);
-  const char* const job = "Job to finish";
-  cli.option("--samples", flags->samples, "N",
-             "Train on N images, or read so many where the run measured inference")
-      .under(job);
-  cli.option("--epochs", flags->epochs, "N", "Pass over them N times").default_text("1").under(job);
-  cli.option("--deadline", flags->deadline, "TIME",
-             "Finish within this time, or by it: 24h, 18:00, 'Fri 18:00', '2026-11-27 18:00'")
-      .under(job);
-  cli.option("--interruptions", flags->interruptions, "TIME|N/TIME",
-             "Expect machines to be taken back or to fail: every 8h of one machine, or as often as "
-             "was seen, 3/200h being 3 in 200 machine hours")
-      .default_text("none")
-      .under(job);
-  cli.option("--checkpoint-every", flags->checkpoint_every, "TIME[:TAKES]",
-             "Write a checkpoint so often, and wait for it so long: 15m:20s")
-      .under(job);
-  cli.option("--restart", flags->restart, "DURATION",
-             "Take so long from an interruption to the next step")
-      .default_text("the measured start")
-      .under(job);
+  declare_year(cli, *flags);
+  declare_job(cli, *flags);
   cli.option("--run", flags->run, "RUN", "Plan from this stored run")
       .default_text("last")
       .from_list("runs");

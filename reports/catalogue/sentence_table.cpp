@@ -55,6 +55,8 @@ const std::vector<Phrase>& sentence_table() {
        "需要 {} 台同类机器，{}：约 {}（{} 至 {}）。{}"},
       {"train {} images ({} epochs) within {}", "在 {2} 内训练 {0} 张图像（{1} 轮）"},
       {"train {} images ({} epochs) by {}, in {}", "在 {2}（{3} 后）之前训练 {0} 张图像（{1} 轮）"},
+      {"train {} images within {}", "在 {1} 内训练 {0} 张图像"},
+      {"train {} images by {}, in {}", "在 {1}（{2} 后）之前训练 {0} 张图像"},
       {"read {} pages ({} line images each) within {}",
        "在 {2} 内识别 {0} 页（每页 {1} 个文本行图像）"},
       {"read {} pages ({} line images each) by {}, in {}",

@@ -47,29 +47,33 @@ class Sheet {
       watch_job();
     }
     watch_memory();
+    note_queries();
     return std::move(sheet_);
   }
 
  private:
   const CapacityDemand& demand() const { return plan_.demand; }
 
-  void add(const char* item, const Bilingual& value, const char* basis, const Bilingual& source,
-           const std::string& date) {
-    sheet_.rows.push_back({phrase(item), value, basis, source, date});
+  void add(const Bilingual& item, const Bilingual& value, const char* basis,
+           const Bilingual& source, const std::string& date) {
+    sheet_.rows.push_back({item, value, basis, source, date});
   }
   void given(const char* item, const Bilingual& value) {
-    add(item, value, "given", phrase("the command line"), date_);
+    add(phrase(item), value, "given", phrase("the command line"), date_);
   }
   void assumed(const char* item, const Bilingual& value) {
-    add(item, value, "assumed", Bilingual("docs/capacity.md"), "");
+    add(phrase(item), value, "assumed", Bilingual("docs/capacity.md"), "");
   }
   void measured(const char* item, const Bilingual& value) {
-    add(item, value, "measured", Bilingual(plan_.source, chinese_of(plan_.source)),
+    add(phrase(item), value, "measured", Bilingual(plan_.source, chinese_of(plan_.source)),
         plan_.started.substr(0, 10));
   }
-  void simulated(const char* item, const Bilingual& value) {
+  void simulated(const char* item, const Bilingual& value) { simulated(phrase(item), value); }
+  void simulated(const Bilingual& item, const Bilingual& value) {
     add(item, value, "simulated", Bilingual("ocrtune plan"), date_);
   }
+
+  std::string asked_unit() const { return demand().lines_per_page.empty() ? plan_.unit : "pages"; }
 
   const CapacityRow* advised() const {
     for (const CapacityRow& row : plan_.rows) {
@@ -82,7 +86,8 @@ class Sheet {
     if (plan_.refused) return;
     simulated("Machines, 95 % sure", fmt::format("{:.0f}", plan_.machines.high));
     if (const CapacityRow* one = advised()) {
-      simulated("Probability with so many", fmt::format("{:.0f} %", 100 * one->probability));
+      simulated("Probability with so many",
+                one->probability > 0.999 ? "> 99.9 %" : percent(one->probability));
       if (one->latency_seconds > 0) {
         simulated("Latency at the percentile of the target",
                   fmt::format("{:.3g} ms", 1e3 * one->latency_seconds));
@@ -98,8 +103,7 @@ class Sheet {
 
   void add_load() {
     const double lines = mean_requests(demand().lines_per_page);
-    const std::string unit = demand().lines_per_page.empty() ? plan_.unit : "pages";
-    given("Load at the peak", rate_words(demand().requests_per_second / lines, unit));
+    given("Load at the peak", rate_words(demand().requests_per_second / lines, asked_unit()));
     if (!demand().lines_per_page.empty()) given("Lines of a page", fmt::format("{:.3g}", lines));
     if (demand().slo) given("Latency target", slo_target(*demand().slo));
     given("Load balancer", std::string(demand().balancer == Balancer::random ? "random" : "turns"));
@@ -115,7 +119,7 @@ class Sheet {
 
   void add_job() {
     const Interruptions& stops = demand().interruptions;
-    given("Images or pages", fmt::format("{:g} x {:g}", demand().samples, demand().epochs));
+    given("Images or pages", fmt::format("{:.0f} x {:g}", demand().samples, demand().epochs));
     given("Deadline", demand().deadline_time.empty() ? format_duration(demand().deadline_seconds)
                                                      : demand().deadline_time);
     if (!stops.expected()) return assumed("Interruptions", phrase("none"));
@@ -154,7 +158,8 @@ class Sheet {
       given("Price of a machine an hour",
             name + fmt::format("{:.2f}", *kind.plan.demand.cost_per_hour));
       if (!kind.cost_per_million) continue;
-      simulated("Cost of a million", name + fmt::format("{:.3g}", *kind.cost_per_million));
+      simulated(phrase("Cost of a million {}", {phrase(asked_unit())}),
+                name + fmt::format("{:.3g}", *kind.cost_per_million));
     }
     if (!plans_.mix) return;
     const MachineMix& mix = *plans_.mix;
@@ -251,7 +256,7 @@ class Sheet {
     watch("the job goes on",
           fmt::format("time() - ocrtune_run_last_progress_timestamp_seconds > {:.0f}",
                       3 * restart + stops.checkpoint_seconds));
-    watch("the job is as fast as measured",
+    watch("the job keeps its pace",
           fmt::format("avg_over_time(ocrtune_run_progress_lines_per_second[1h]) < {:.3g} * "
                       "quantile_over_time(0.5, ocrtune_run_progress_lines_per_second[1d])",
                       plan_.machine_rate.low / plan_.machine_rate.median));
@@ -260,6 +265,15 @@ class Sheet {
     watch("interruptions are no more frequent",
           fmt::format("increase(ocrtune_run_restarts_total[1d]) > {:.0f}",
                       std::ceil(daily + kRoot90 * std::sqrt(daily))));
+  }
+
+  void note_queries() {
+    sheet_.query_note =
+        demand().inference()
+            ? phrase(
+                  "http_requests_total, http_request_duration_seconds and job=\"ocr\" stand for "
+                  "your server's own names; ocrtune_run_* come from ocrtune run --prometheus.")
+            : phrase("ocrtune_run_* come from ocrtune run --prometheus.");
   }
 
   void watch_memory() {
@@ -274,11 +288,6 @@ class Sheet {
   std::string date_;
   CapacitySheet sheet_;
 };
-
-constexpr const char* kQueryNote =
-    "http_requests_total, http_request_duration_seconds and job=\"ocr\" stand for your server's "
-    "own "
-    "names; ocrtune_run_* come from ocrtune run --prometheus.";
 
 std::string list_html(const std::vector<Bilingual>& texts) {
   std::string html;
@@ -339,7 +348,7 @@ std::string sheet_html(const CapacitySheet& sheet) {
                  section_html(
                      "watch", "Alerts in production (Prometheus)",
                      table_html({"Assumption", "It is broken when", "Owner"}, watches, "compact") +
-                         "<p class=\"note\">" + say(kQueryNote) + "</p>") +
+                         "<p class=\"note\">" + say_text(sheet.query_note) + "</p>") +
                  section_html("signatures", "Signatures", signature));
 }
 
@@ -376,7 +385,7 @@ std::string sheet_markdown(const CapacitySheet& sheet, SheetLanguage language) {
   for (const SheetWatch& watch : sheet.watches) {
     text += "| " + in(watch.assumption) + " | `" + field(watch.query) + "` | |\n";
   }
-  return text + "\n" + word(kQueryNote) + "\n\n## " + word("Signatures") + "\n\n" +
+  return text + "\n" + in(sheet.query_note) + "\n\n## " + word("Signatures") + "\n\n" +
          heading({"Name", "Role", "Date", "Signature"}) + "| | | | |\n";
 }
 

@@ -31,6 +31,7 @@ struct CapacitySheet {
   std::vector<SheetRow> rows;
   std::vector<Bilingual> assumptions, not_measured, next;
   std::vector<SheetWatch> watches;
+  Bilingual query_note;  // whose metrics those are
 };
 
 // `year` may be null. `date`: of today, "2026-11-22".

@@ -37,13 +37,13 @@ TEST_F(ParseDeadline, IsADurationOrTheNextSuchTime) {
   constexpr double kHour = 3600;
   for (const auto& [text, hours, by] :
        {std::tuple<std::string, double, std::string>{"90m", 1.5, ""},
-        {"18:00", 6, "Wed 26 Nov 18:00"},
-        {"12:00", 24, "Thu 27 Nov 12:00"},
-        {"Fri 18:00", 54, "Fri 28 Nov 18:00"},
-        {"Wed 13:30", 1.5, "Wed 26 Nov 13:30"},
-        {"Wed 11:00", 7 * 24 - 1, "Wed 03 Dec 11:00"},
-        {"2025-12-01 00:00", 4 * 24 + 12, "Mon 01 Dec 00:00"},
-        {"2025-12-01T06:00", 4 * 24 + 18, "Mon 01 Dec 06:00"}}) {
+        {"18:00", 6, "2025-11-26 18:00"},
+        {"12:00", 24, "2025-11-27 12:00"},
+        {"Fri 18:00", 54, "2025-11-28 18:00"},
+        {"Wed 13:30", 1.5, "2025-11-26 13:30"},
+        {"Wed 11:00", 7 * 24 - 1, "2025-12-03 11:00"},
+        {"2025-12-01 00:00", 4 * 24 + 12, "2025-12-01 00:00"},
+        {"2025-12-01T06:00", 4 * 24 + 18, "2025-12-01 06:00"}}) {
     const auto deadline = parse_deadline(text, kWednesdayNoon);
     ASSERT_TRUE(deadline.ok()) << text << ": " << deadline.error().what;
     EXPECT_DOUBLE_EQ(deadline->seconds, hours * kHour) << text;
@@ -202,11 +202,19 @@ TEST(PlanJob, MachinesThatReadShareNothing) {
   EXPECT_THAT(plan->answer, HasSubstr("to read 36,000,000 line images within 5 h 30 min"));
 }
 
+TEST(PlanJob, OneEpochIsNotNamed) {
+  CapacityDemand demand = job(1, 6);
+  EXPECT_THAT(answer_capacity({measured("train")}, demand)->answer,
+              HasSubstr("to train 360,000 images within 6 h 00 min"));
+  demand.epochs = 2;
+  EXPECT_THAT(answer_capacity({measured("train")}, demand)->answer, HasSubstr("(2 epochs)"));
+}
+
 TEST(PlanJob, ADeadlineOfTheCalendarIsNamed) {
   CapacityDemand demand = job(1, 6);
-  demand.deadline_time = "Fri 28 Nov 18:00";
+  demand.deadline_time = "2025-11-28 18:00";
   const auto plan = answer_capacity({measured("train")}, demand);
-  EXPECT_THAT(plan->answer, HasSubstr("by Fri 28 Nov 18:00, in 6 h 00 min"));
+  EXPECT_THAT(plan->answer, HasSubstr("by 2025-11-28 18:00, in 6 h 00 min"));
 }
 
 }  // namespace

@@ -95,6 +95,9 @@ TEST(PlanKinds, WantsPricesForAllAndTheSameWork) {
   EXPECT_THAT(priced.error().what, HasSubstr("a=PRICE"));
   MachineKind pages = kind_of("c", 100, 2);
   pages.settings[0].unit = "requests";
+  MachineKind run = kind_of("run", 100, 2);
+  run.settings[0].mode = "infer";  // a table does not say
+  EXPECT_TRUE(plan_kinds({kind_of("b", 100, 2), run}, load_of(50)).ok());
   const auto mixed = plan_kinds({kind_of("b", 100, 2), pages}, load_of(50));
   EXPECT_THAT(mixed.error().what, HasSubstr("cannot be planned side by side"));
 }

@@ -229,7 +229,7 @@ TEST(Phrases, ComposedSentencesAreTranslatedWhole) {
         "load the queue would grow without bound. 4 machines survive the loss of one. Cost: 4.50 "
         "an "
         "hour, 6.00 with the spare one.",
-        "You need 2 machines of this kind to train 2,000,000 images (20 epochs) by Fri 27 Nov "
+        "You need 2 machines of this kind to train 2,000,000 images (20 epochs) by 2026-11-27 "
         "18:00, in 2 d 03 h (95 % sure; 1 would do with 40 %): about 20 h 05 min (18 h 10 min to "
         "23 h 50 min). About 6 interruptions are expected; 9 % of the time is lost. 1 machine "
         "would take more than can be waited for. Cost: 4.50 an hour, 90.00 in all.",
