@@ -10,8 +10,8 @@ using Json = nlohmann::ordered_json;
 
 Cell cell(const std::optional<double>& value) { return value ? Cell(*value) : Cell(); }
 
-Cell price(const std::optional<double>& value) {
-  return value ? Cell(fmt::format("{:.2f}", *value)) : Cell();
+Cell price(const std::optional<double>& value, const char* format) {
+  return value ? Cell(fmt::format(fmt::runtime(format), *value)) : Cell();
 }
 
 Cell count(const CapacityPlan& plan) {
@@ -63,11 +63,11 @@ std::string kinds_text(const KindsPlan& plans, int width) {
                         plans.mix->second, plans.mix->cost_per_hour, plans.mix->cost_per_million);
   }
   if (!text.empty()) text += "\n\n";
-  Table table({"kind", "machine", "count", "cost/h", "cost/million " + unit, ""});
+  Table table({"kind", "machine", "count", "cost/h", "cost/million"});
   for (const KindPlan& kind : plans.kinds) {
-    table.add_row({kind.name, kind.machine, count(kind.plan), price(kind.cost_per_hour),
-                   price(kind.cost_per_million),
-                   std::string(kind.plan.extrapolated ? "EXTRAPOLATED" : "")});
+    table.add_row({kind.name, kind.machine + (kind.plan.extrapolated ? ", EXTRAPOLATED" : ""),
+                   count(kind.plan), price(kind.cost_per_hour, "{:.2f}"),
+                   price(kind.cost_per_million, "{:.3g}")});
   }
   text += console_table(table, width);
   for (const KindPlan& kind : plans.kinds) {

@@ -86,7 +86,9 @@ TEST(KindsText, NamesTheCheapestTheMixAndWhatCannot) {
   KindsPlan plans = kinds_of(plan_of(), 2);
   plans.kinds[1].plan.refused = true;
   plans.kinds[1].plan.answer = "No answer: too slow.";
-  const std::string text = kinds_text(plans, 100);
+  plans.kinds[1].plan.extrapolated = true;
+  const std::string text = kinds_text(plans, 80);
+  EXPECT_THAT(text, HasSubstr("16 CPUs, EXTRAPOLATED"));
   EXPECT_THAT(text, testing::StartsWith("Cheapest of 2 kinds: 4 of gpu.db at 9.00 an hour, 1.25 "
                                         "for a million line images."));
   EXPECT_THAT(text, HasSubstr("Cheaper still, as a mix: 2 of gpu.db with 1 of cpu.db at 8.00"));
