@@ -376,6 +376,7 @@ const std::vector<Phrase>& phrase_table() {
       {"simulated", "模拟"},
       {"extrapolated", "外推"},
       {"the command line", "命令行"},
+      {"the default of {}", "{} 的默认值"},
       {"Machines, 95 % sure", "机器数（把握为 95 %）"},
       {"Probability with so many", "该数量足够的概率"},
       {"Latency at the percentile of the target", "目标百分位处的延迟"},

@@ -85,6 +85,17 @@ const std::vector<Phrase>& sentence_table() {
        "top "
        "(--restart)",
        "重启需 {}，与试验的启动相同；等待另一台机器的时间另计（--restart）"},
+      {"the measurement was disturbed by other load (NOISY HOST): tune again when the machine is "
+       "idle "
+       "to narrow this plan",
+       "测量受到其他负载的干扰（NOISY HOST）：请在机器空闲时重新调优，以缩小本规划的区间"},
+      {"the rate of one machine is the one that was proved at full length",
+       "单台机器的速率取完整时长证实的速率"},
+      {"the rate of one machine was not proved at full length: tune with a longer --budget",
+       "单台机器的速率未经完整时长证实：请用更长的 --budget 调优"},
+      {"pages: recognition of their lines alone was measured; finding the lines on a page comes on "
+       "top, in time and in machines",
+       "页面：只测量了其文本行的识别；在页面上检测文本行所需的时间和机器另计"},
       {"no start was measured: a restart is taken to take no time (--restart)",
        "未测量启动时间：假设重启不需要时间（--restart）"},
       {"results are kept as they come; what is lost is under a second",

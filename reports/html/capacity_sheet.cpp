@@ -24,8 +24,12 @@ std::string interval_text(const Interval& rate, const std::string& unit) {
 
 class Sheet {
  public:
-  Sheet(const KindsPlan& plans, const YearPlan* year, const std::string& date)
-      : plans_(plans), plan_(plans.kinds.front().plan), year_(year), date_(date) {}
+  Sheet(const KindsPlan& plans, const YearPlan* year, const std::string& command_line,
+        const std::string& date)
+      : plans_(plans), plan_(plans.kinds.front().plan), year_(year), date_(date) {
+    sheet_.command_line = command_line;
+    sheet_.date = date;
+  }
 
   CapacitySheet made() {
     const auto told = [](const std::string& text) { return Bilingual(text, chinese_of(text)); };
@@ -60,6 +64,11 @@ class Sheet {
   }
   void given(const char* item, const Bilingual& value) {
     add(phrase(item), value, "given", phrase("the command line"), date_);
+  }
+  // A number that has a default: assumed, where the command line does not hold its flag.
+  void given(const char* item, const Bilingual& value, const std::string& flag) {
+    if (sheet_.command_line.find(flag) != std::string::npos) return given(item, value);
+    add(phrase(item), value, "assumed", phrase("the default of {}", {flag}), "");
   }
   void assumed(const char* item, const Bilingual& value) {
     add(phrase(item), value, "assumed", Bilingual("docs/capacity.md"), "");
@@ -106,15 +115,17 @@ class Sheet {
     given("Load at the peak", rate_words(demand().requests_per_second / lines, asked_unit()));
     if (!demand().lines_per_page.empty()) given("Lines of a page", fmt::format("{:.3g}", lines));
     if (demand().slo) given("Latency target", slo_target(*demand().slo));
-    given("Load balancer", std::string(demand().balancer == Balancer::random ? "random" : "turns"));
+    given("Load balancer", std::string(demand().balancer == Balancer::random ? "random" : "turns"),
+          "--balancer");
     if (demand().trace.empty()) {
       assumed("Arrivals within the peak", phrase("Poisson, at an even rate"));
     }
     if (year_ == nullptr) return;
-    given("Growth a month", percent(year_->demand.growth));
-    given("Time with enough machines", percent(year_->demand.availability));
-    given("Time that a machine is up", percent(year_->demand.machine_availability));
-    given("Warm-up of a machine", format_duration(year_->demand.warm_up_seconds));
+    given("Growth a month", percent(year_->demand.growth), "--growth");
+    given("Time with enough machines", percent(year_->demand.availability), "--availability");
+    given("Time that a machine is up", percent(year_->demand.machine_availability),
+          "--machine-availability");
+    given("Warm-up of a machine", format_duration(year_->demand.warm_up_seconds), "--warm-up");
   }
 
   void add_job() {
@@ -207,7 +218,7 @@ class Sheet {
     for (const Part& part : parts) all += part.deviation * part.deviation;
     double now = all;
     for (const Part& part : parts) {
-      if (part.deviation <= 0 || now <= all / 4) break;
+      if (part.deviation <= 0 || now <= 0.27 * all) break;
       const double before = now;
       now = std::max(0.0, now - (1 - part.left) * part.deviation * part.deviation);
       sheet_.next.push_back(
@@ -313,10 +324,7 @@ std::string field(std::string text) {
 
 CapacitySheet capacity_sheet(const KindsPlan& plans, const YearPlan* year,
                              const std::string& command_line, const std::string& date) {
-  CapacitySheet sheet = Sheet(plans, year, date).made();
-  sheet.command_line = command_line;
-  sheet.date = date;
-  return sheet;
+  return Sheet(plans, year, command_line, date).made();
 }
 
 std::string sheet_html(const CapacitySheet& sheet) {

@@ -110,6 +110,21 @@ TEST(CapacitySheet, TheNextMeasurementsHalveTheInterval) {
   EXPECT_LE(number_behind(sheet.next[1].english, "becomes ±"), 0.51 * from);
 }
 
+TEST(CapacitySheet, WhatNobodyGaveIsAnAssumption) {
+  YearPlan year;
+  const CapacitySheet sheet =
+      capacity_sheet(plans_of(service(), "infer"), &year, "ocrtune plan --growth 3", "2026-11-22");
+  for (const SheetRow& row : sheet.rows) {
+    if (row.item.english == "Growth a month") {
+      EXPECT_EQ(row.basis, "given");
+    }
+    if (row.item.english == "Warm-up of a machine") {
+      EXPECT_EQ(row.basis, "assumed");
+      EXPECT_EQ(row.source.english, "the default of --warm-up");
+    }
+  }
+}
+
 TEST(CapacitySheet, AlertsHoldThePlansOwnNumbers) {
   const CapacitySheet sheet = sheet_of(service(), "infer");
   EXPECT_EQ(query_of(sheet, "the load is at most the peak"),

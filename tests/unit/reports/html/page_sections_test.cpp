@@ -237,6 +237,11 @@ TEST(Phrases, ComposedSentencesAreTranslatedWhole) {
         "h 30 min: about 5 h 02 min (4 h 50 min to 5 h 20 min).",
         "interruptions: 3 seen in 8 d 08 h of machines, at any time alike; each stops the whole "
         "training",
+        "the measurement was disturbed by other load (NOISY HOST): tune again when the machine is "
+        "idle to narrow this plan",
+        "pages: recognition of their lines alone was measured; finding the lines on a page comes "
+        "on "
+        "top, in time and in machines",
         "a restart takes 12.0 s, as the start of its trials did; waiting for another machine comes "
         "on top (--restart)"}) {
     const std::string chinese = chinese_of(sentence);
