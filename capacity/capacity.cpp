@@ -20,31 +20,17 @@ constexpr int kDraws = 400;
 constexpr std::uint64_t kSeed = 11;
 constexpr int kQueueDraws = 40;
 constexpr int kQueueRequests = 60000;
-constexpr int kRequestsEach = 3000;  // and at least so many for each machine
-// Of machines of one kind, and of one machine on another day: not seen in one run's repeats.
-constexpr double kMachineSpread = 0.03;
+// And for each machine at least so many full batches, or pages: at a high load a queue takes some
+// hundred services to settle.
+constexpr int kServicesEach = 2000, kPagesEach = 500;
 constexpr double kMaxSharedNothing = 100;  // machines for each measured one
 
-double min_noise(const NodeMeasurement& node) { return std::max(node.noise, 0.01); }
-
-double centre_of(const NodeMeasurement& node) {
-  return node.stated_rate.median > 0 ? node.stated_rate.median : median(node.rates);
-}
-
-// Relative standard error of the node's rate: of its stated 95 % interval, or of its repeats.
-double rate_error(const NodeMeasurement& node) {
-  const double repeats =
-      min_noise(node) * std::sqrt(1 + 1.57 / static_cast<double>(node.rates.size()));
-  const Interval& stated = node.stated_rate;
-  if (stated.low <= 0 || stated.high <= stated.low) return repeats;
-  return std::max(repeats, std::log(stated.high / stated.low) / (2 * 1.96));
-}
-
-// What another day's measurement of this node might give as its rate.
+// What a machine of this kind may do on the day that counts. The measured one is itself off the
+// mean of its kind, and it was measured on another day.
 std::vector<double> rate_draws(const NodeMeasurement& node) {
   Random random(kSeed);
   const double centre = centre_of(node);
-  const double widened = std::hypot(rate_error(node), node.widened, kMachineSpread);
+  const double widened = std::hypot(rate_error(node), node.widened, speed_error());
   std::vector<double> draws;
   for (int i = 0; i < kDraws; ++i) {
     draws.push_back(centre * std::exp(widened * random.normal()));
@@ -57,14 +43,13 @@ Interval interval_of(std::vector<double> draws, double centre, double confidence
   return {centre, quantile(draws, tail), quantile(std::move(draws), 1 - tail)};
 }
 
+// A machine of so many times the speed that the node's rate states.
 QueueModel queue_of(const NodeMeasurement& node, double speed) {
-  ServiceTimes service = node.service;
-  service.fixed_seconds /= speed;
-  service.seconds_each /= speed;
   QueueModel model;
   model.servers = node.knobs.nproc;
   model.batch = node.knobs.batch;
-  model.service = measured_service(std::move(service));
+  model.service = measured_service(node.service);
+  model.speed = speed * centre_of(node) / median(node.rates);
   return model;
 }
 
@@ -86,7 +71,7 @@ class Planner {
     plan_.machine = node_.machine;
     plan_.started = node_.started;
     plan_.start_seconds = node_.start_seconds;
-    plan_.errors = {rate_error(node_), kMachineSpread, node_.widened, 0, 0};
+    plan_.errors = {rate_error(node_), speed_error(), node_.widened, 0, 0};
     plan_.unit = node_.unit;
     plan_.knobs = node_.knobs;
     plan_.peak_bytes = node_.peak_bytes;
@@ -136,12 +121,14 @@ class Planner {
     const double error = std::sqrt(2.0) * load_error(demand_.trace);  // that of two records
     plan_.errors.load = error;
     double guess = demand_.requests_per_second / plan_.served_rate.median;
+    QueueModel machine = queue_of(node_, 1);
+    const double measured = machine.speed;
     for (int i = 0; i < kQueueDraws; ++i) {
       const double rank = (i + 0.5) / kQueueDraws;
-      const double speed = quantile(draws_, rank) / plan_.machine_rate.median;
+      machine.speed = measured * quantile(draws_, rank) / plan_.machine_rate.median;
       const FleetDemand arrivals = fleet_demand(std::exp(error * random.normal()), kSeed + i);
-      const int count = fewest_machines(queue_of(node_, speed), arrivals, *demand_.slo,
-                                        static_cast<int>(guess), limit, kSeed + i);
+      const int count = fewest_machines(machine, arrivals, *demand_.slo, static_cast<int>(guess),
+                                        limit, kSeed + i);
       needed_.push_back(count);
       guess = std::min<double>(count, limit);  // the next draw is a little faster
     }
@@ -149,7 +136,7 @@ class Planner {
 
   // The load once, at so many times its rate.
   FleetDemand fleet_demand(double factor, std::uint64_t seed) const {
-    FleetDemand load{demand_.trace, demand_.lines_per_page, demand_.balancer};
+    FleetDemand load{demand_.trace, demand_.lines_per_page, demand_.balancer, kMachineSpread};
     if (!load.arrivals.empty()) {
       for (double& at : load.arrivals) at /= factor;
       return load;
@@ -157,10 +144,12 @@ class Planner {
     const double lines = mean_requests(demand_.lines_per_page);
     const double each =
         std::min(kMaxSharedNothing, demand_.requests_per_second / plan_.machine_rate.median);
-    const double requests = std::max<double>(kQueueRequests, kRequestsEach * each);
+    const double pages =
+        std::max<double>({kQueueRequests / lines, kServicesEach * node_.knobs.batch / lines * each,
+                          lines > 1 ? kPagesEach * each : 0, 2000.0});
     load.arrivals = take_arrivals(
         Arrivals::poisson(factor * demand_.requests_per_second / lines, mix_bits(seed)),
-        std::max<std::size_t>(static_cast<std::size_t>(requests / lines), 2000));
+        static_cast<std::size_t>(pages));
     return load;
   }
 
@@ -297,7 +286,7 @@ class Planner {
     const Interval seconds = times.row(static_cast<int>(plan_.machines.high)).seconds;
     if (!std::isfinite(seconds.high)) return;
     const double all = std::log(seconds.high / seconds.low) / (2 * 1.645);
-    const double rate = std::hypot(rate_error(node_), node_.widened, kMachineSpread);
+    const double rate = std::hypot(rate_error(node_), node_.widened, speed_error());
     plan_.errors.interruptions = std::sqrt(std::max(0.0, all * all - rate * rate));
   }
 
@@ -343,8 +332,9 @@ class Planner {
 
   void note_machines() {
     plan_.notes.push_back(
-        fmt::format("machines of one kind, and days, are taken to differ by {:.0f} % in speed",
-                    100 * kMachineSpread));
+        fmt::format("machines of one kind are taken to differ by {:.0f} % in speed, and days by "
+                    "{:.0f} %",
+                    100 * kMachineSpread, 100 * kDaySpread));
   }
 
   void note_pages() {

@@ -4,23 +4,37 @@
 #include <cmath>
 #include <cstddef>
 
+#include "base/random.h"
 #include "base/stats.h"
 
 namespace ocrtune {
 namespace {
 
-constexpr double kRequests = 30000;  // that are simulated at once, over all machines
+constexpr double kRequests = 250000;  // that are simulated at once, over all machines
 
-// The arrivals at the machine `place` of so many.
-std::vector<double> share_of(const FleetDemand& demand, std::size_t place, std::size_t machines,
-                             std::uint64_t seed) {
-  std::vector<double> share;
+// Speeds of `shown` of the machines, evenly taken from the slowest to the fastest.
+std::vector<double> speeds_of(std::size_t machines, std::size_t shown, double spread,
+                              std::uint64_t seed) {
+  Random random(mix_bits(seed ^ mix_bits(machines)));
+  std::vector<double> all;
+  for (std::size_t i = 0; i < machines; ++i) all.push_back(std::exp(spread * random.normal()));
+  if (shown == machines) return all;
+  std::sort(all.begin(), all.end());
+  std::vector<double> some;
+  for (std::size_t i = 0; i < shown; ++i) some.push_back(all[(2 * i + 1) * machines / (2 * shown)]);
+  return some;
+}
+
+// The arrivals at the first `shown` of so many machines.
+std::vector<std::vector<double>> shares_of(const FleetDemand& demand, std::size_t machines,
+                                           std::size_t shown, std::uint64_t seed) {
+  std::vector<std::vector<double>> shares(shown);
   for (std::size_t i = 0; i < demand.arrivals.size(); ++i) {
     const std::size_t to =
         demand.balancer == Balancer::turns ? i % machines : mix_bits(seed + i) % machines;
-    if (to == place) share.push_back(demand.arrivals[i]);
+    if (to < shown) shares[to].push_back(demand.arrivals[i]);
   }
-  return share;
+  return shares;
 }
 
 }  // namespace
@@ -39,10 +53,13 @@ double fleet_latency(const QueueModel& model, const FleetDemand& demand, int mac
   const auto shown = std::clamp<std::size_t>(
       static_cast<std::size_t>(std::ceil(kRequests * machines / std::max(requests, 1.0))), 1,
       count);
+  const auto shares = shares_of(demand, count, shown, seed);
+  const auto speeds = speeds_of(count, shown, demand.machine_spread, seed);
+  QueueModel machine = model;
   QueueRun all;
   for (std::size_t place = 0; place < shown; ++place) {
-    const auto share = share_of(demand, place, count, seed);
-    const auto one = simulate_pages(model, share, demand.requests_per_page, seed + place);
+    machine.speed = model.speed * speeds[place];
+    const auto one = simulate_pages(machine, shares[place], demand.requests_per_page, seed + place);
     const auto skipped = static_cast<std::ptrdiff_t>(one.latency_seconds.size() / 10);
     all.latency_seconds.insert(all.latency_seconds.end(), one.latency_seconds.begin() + skipped,
                                one.latency_seconds.end());

@@ -24,9 +24,13 @@ struct FleetDemand {
   std::vector<double> arrivals;
   std::vector<int> requests_per_page;
   Balancer balancer = Balancer::random;
+  // Relative standard deviation between the speeds of the fleet's machines: each gets the same
+  // share of the load, so the slow ones miss the target first.
+  double machine_spread = 0;
 };
 
-// Latency at the percentile; each machine is one `model`. Deterministic by seed.
+// Latency at the percentile; each machine is one `model`, at its own speed. Of many requests some
+// machines alone are simulated, from the slowest to the fastest. Deterministic by seed.
 double fleet_latency(const QueueModel& model, const FleetDemand& demand, int machines,
                      double percentile, std::uint64_t seed);
 

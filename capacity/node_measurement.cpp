@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
+#include <numbers>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "base/random.h"
 #include "base/stats.h"
 #include "base/text.h"
 #include "tuner/slo/slo_words.h"
@@ -19,12 +21,14 @@ namespace {
 constexpr const char* kNodesDimension = "nodes";
 constexpr double kPriorNoise = 0.02;
 constexpr double kAssumedSpread = 0.25;  // of service times, where none was recorded
-constexpr int kBootstrapDraws = 99;
+constexpr int kServiceDraws = 200;
+constexpr int kEnoughSteps = 100;  // for quantiles up to the 99th
 
 struct Measured {
   Knobs knobs;
   std::vector<double> rates;
   std::uint64_t peak_bytes = 0;
+  std::vector<double> relative;  // service times over their mean; empty: not recorded
 };
 
 int nodes_of(const Knobs& knobs) {
@@ -40,61 +44,117 @@ Knobs on_nodes(Knobs knobs, int nodes) {
   return knobs;
 }
 
-// Seconds of a batch of k are fixed + k x each; a least-squares line through the batches measured.
-void fit_batch_cost(const std::vector<Measured>& all, NodeMeasurement& node) {
-  const double own = node.knobs.nproc * node.knobs.batch / median(node.rates);
-  node.service.fixed_seconds = own;
-  node.service.seconds_each = 0;
-  if (node.knobs.batch == 1) {
-    node.batch_cost_known = true;
-    return;
-  }
-  double count = 0, sum_k = 0, sum_s = 0, sum_kk = 0, sum_ks = 0;
-  for (const Measured& one : all) {
-    Knobs like = one.knobs;
-    like.batch = node.knobs.batch;
-    if (like != node.knobs) continue;
-    const double k = one.knobs.batch;
-    const double seconds = node.knobs.nproc * k / median(one.rates);
-    const double weight = 1 / (seconds * seconds);  // relative errors
-    count += weight;
-    sum_k += weight * k;
-    sum_s += weight * seconds;
-    sum_kk += weight * k * k;
-    sum_ks += weight * k * seconds;
-  }
-  const double spread = count * sum_kk - sum_k * sum_k;
-  if (spread <= 1e-9 * count * sum_kk) return;
-  const double each = (count * sum_ks - sum_k * sum_s) / spread;
-  node.batch_cost_known = true;
-  node.service.seconds_each = std::clamp(each, 0.0, own / node.knobs.batch);
-  node.service.fixed_seconds = own - node.service.seconds_each * node.knobs.batch;
-}
-
-std::vector<double> spread_draws(double stddev) {
-  Random random(17);
+// Equally likely service times relative to their mean, from the quantile at each normal deviate.
+std::vector<double> draws_of(const std::function<double(double)>& relative_at) {
   std::vector<double> draws;
-  for (int i = 0; i < kBootstrapDraws; ++i) draws.push_back(std::exp(stddev * random.normal()));
+  for (int i = 0; i < kServiceDraws; ++i) {
+    draws.push_back(relative_at(normal_quantile((i + 0.5) / kServiceDraws)));
+  }
   const double centre = mean(draws);
   for (double& draw : draws) draw /= centre;
   return draws;
 }
 
+std::vector<double> lognormal_draws(double stddev) {
+  return draws_of([stddev](double z) { return std::exp(stddev * z); });
+}
+
+// As the recorded steps: their logarithm is taken as linear in the normal deviate between the
+// quantiles that are kept, beyond the last as before it, below the median as above it.
+std::vector<double> recorded_draws(const StepLatency& latency) {
+  constexpr double kDeviates[] = {0, 1.2816, 1.6449, 2.3263};  // of p50, p90, p95, p99
+  const double logs[] = {0, std::log(latency.p90_seconds / latency.p50_seconds),
+                         std::log(latency.p95_seconds / latency.p50_seconds),
+                         std::log(latency.p99_seconds / latency.p50_seconds)};
+  return draws_of([&](double z) {
+    std::size_t last = 1;
+    while (last < 3 && std::abs(z) > kDeviates[last]) ++last;
+    const double slope = (logs[last] - logs[last - 1]) / (kDeviates[last] - kDeviates[last - 1]);
+    const double above = logs[last - 1] + slope * (std::abs(z) - kDeviates[last - 1]);
+    return std::exp(z < 0 ? -above : above);
+  });
+}
+
+// A step of the built-in engine is a chunk of several batches.
+double batches_in_step(const std::vector<const Trial*>& trials) {
+  double images = 0, places = 0;
+  for (const Trial* trial : trials) {
+    for (const Sample& sample : trial->samples) {
+      images += sample.samples_per_second * sample.seconds;
+      places += static_cast<double>(sample.steps) * trial->knobs.batch;
+    }
+  }
+  return places > 0 ? std::max(1.0, images / places) : 1;
+}
+
 // Windows average their steps, so the deviation of a step is about root(steps) that of a window.
-std::optional<double> step_spread(const RunRecord& run, const Knobs& knobs) {
-  std::vector<double> logs;
+std::optional<double> window_spread(const std::vector<const Trial*>& trials) {
+  std::vector<double> deviations;
   double steps = 0;
-  for (const Trial& trial : run.trials) {
-    if (!trial.ok() || trial.knobs != knobs) continue;
-    for (const Sample& sample : trial.samples) {
+  for (const Trial* trial : trials) {
+    std::vector<double> logs;
+    for (const Sample& sample : trial->samples) {
       if (!sample.clean() || sample.samples_per_second <= 0 || sample.steps < 1) continue;
       logs.push_back(std::log(sample.samples_per_second));
       steps += static_cast<double>(sample.steps);
     }
+    const double centre = logs.empty() ? 0 : median(logs);  // trials differ by more than steps do
+    for (const double each : logs) deviations.push_back(each - centre);
   }
-  if (logs.size() < 4) return std::nullopt;
-  const double window = median_absolute_deviation(logs);
-  return std::clamp(window * std::sqrt(steps / static_cast<double>(logs.size())), 0.02, 1.0);
+  if (deviations.size() < 4) return std::nullopt;
+  const double window = median_absolute_deviation(deviations);
+  return window * std::sqrt(steps / static_cast<double>(deviations.size()));
+}
+
+// Relative service times of one setting; empty: they were not recorded.
+std::vector<double> relative_times(const RunRecord& run, const Knobs& knobs) {
+  std::vector<const Trial*> trials;
+  const Trial* longest = nullptr;
+  for (const Trial& trial : run.trials) {
+    if (!trial.ok() || trial.knobs != knobs) continue;
+    trials.push_back(&trial);
+    if (longest == nullptr || trial.latency.steps > longest->latency.steps) longest = &trial;
+  }
+  const double batches = batches_in_step(trials);
+  if (longest != nullptr && longest->latency.steps >= kEnoughSteps) {
+    const StepLatency& latency = longest->latency;
+    if (latency.p50_seconds > 0 && latency.p99_seconds > latency.p50_seconds && batches < 1.5) {
+      return recorded_draws(latency);
+    }
+  }
+  const auto spread = window_spread(trials);
+  if (!spread) return {};
+  return lognormal_draws(std::clamp(*spread * std::sqrt(batches), 0.02, 1.0));
+}
+
+bool same_but_for_batch(Knobs knobs, const Knobs& other) {
+  knobs.batch = other.batch;
+  return knobs == other;
+}
+
+// Seconds of a batch of each measured size up to the node's own. Below the smallest one the line
+// through the two smallest goes on.
+void take_service_times(const std::vector<Measured>& all, NodeMeasurement& node) {
+  for (const Measured& one : all) {
+    if (one.knobs.batch > node.knobs.batch || !same_but_for_batch(one.knobs, node.knobs)) continue;
+    BatchTimes times{one.knobs.batch,
+                     one.relative.empty() ? lognormal_draws(kAssumedSpread) : one.relative};
+    const double seconds = one.knobs.nproc * one.knobs.batch / median(one.rates);
+    for (double& each : times.seconds) each *= seconds;
+    node.service.push_back(std::move(times));
+  }
+  std::sort(node.service.begin(), node.service.end(),
+            [](const auto& a, const auto& b) { return a.requests < b.requests; });
+  node.batch_cost_known = node.knobs.batch == 1 || node.service.size() > 1;
+  const BatchTimes& first = node.service.front();
+  if (first.requests == 1 || node.service.size() == 1) return;
+  const BatchTimes& second = node.service[1];
+  const double own = mean(first.seconds);
+  const double each = (mean(second.seconds) - own) / (second.requests - first.requests);
+  const double alone = std::clamp(own - each * (first.requests - 1), own / first.requests, own);
+  BatchTimes single{1, first.seconds};
+  for (double& seconds : single.seconds) seconds *= alone / own;
+  node.service.insert(node.service.begin(), std::move(single));
 }
 
 double start_of(const RunRecord& run, const Knobs& knobs) {
@@ -138,7 +198,8 @@ Result<NodeMeasurement> assemble(const std::vector<Measured>& all, const std::st
     if (one.knobs == on_nodes(best->knobs, nodes)) add_point(node.nodes, nodes, one);
   }
   if (merge_points(node.nodes).size() < 2) node.nodes.clear();
-  fit_batch_cost(all, node);
+  take_service_times(all, node);
+  node.service_spread_known = !best->relative.empty();
   return node;
 }
 
@@ -162,7 +223,8 @@ std::vector<Measured> measured_settings(const RunRecord& run, double noise) {
   std::vector<Measured> all;
   for (const Setting& setting : settings_of(run.trials, noise)) {
     if (!setting.works()) continue;
-    all.push_back({setting.summary.knobs, setting.rates, setting.summary.peak_bytes});
+    const Knobs& knobs = setting.summary.knobs;
+    all.push_back({knobs, setting.rates, setting.summary.peak_bytes, relative_times(run, knobs)});
   }
   return all;
 }
@@ -190,9 +252,6 @@ void describe(const RunRecord& run, double noise, NodeMeasurement& node) {
   node.slo = run.options.slo;
   node.start_seconds = start_of(run, node.knobs);
   node.noise = noise;
-  const auto spread = step_spread(run, node.knobs);
-  node.service_spread_known = spread.has_value();
-  node.service.relative = spread_draws(spread.value_or(kAssumedSpread));
   const Machine& machine = run.machine;
   node.usable_cores = planning_cores(machine);
   node.core_multiply_adds_per_second = machine.cpu.core_multiply_adds_per_second.value_or(0);
@@ -219,6 +278,29 @@ void add_others(const std::vector<Measured>& all, std::vector<NodeMeasurement>& 
 }
 
 }  // namespace
+
+double normal_quantile(double share) {
+  double low = -8, high = 8;
+  while (high - low > 1e-6) {
+    const double middle = 0.5 * (low + high);
+    (0.5 * std::erfc(-middle / std::numbers::sqrt2) < share ? low : high) = middle;
+  }
+  return low;
+}
+
+double speed_error() { return std::hypot(kMachineSpread, std::sqrt(2.0) * kDaySpread); }
+
+double centre_of(const NodeMeasurement& node) {
+  return node.stated_rate.median > 0 ? node.stated_rate.median : median(node.rates);
+}
+
+double rate_error(const NodeMeasurement& node) {
+  const double repeats =
+      median_error(std::max(node.noise, 0.01), static_cast<int>(node.rates.size()));
+  const Interval& stated = node.stated_rate;
+  if (stated.low <= 0 || stated.high <= stated.low) return repeats;
+  return std::max(repeats, std::log(stated.high / stated.low) / (2 * 1.96));
+}
 
 double planning_cores(const Machine& machine) {
   const double usable = machine.cpu.usable_cpus.value_or(0);
@@ -258,7 +340,7 @@ std::vector<Measured> measured_settings(const RecordedTable& table) {
   std::vector<Measured> all;
   for (const TableRow& row : table.rows) {
     if (row.outcome != Outcome::ok || row.samples_per_second <= 0) continue;
-    all.push_back({row.knobs, {row.samples_per_second}, row.peak_bytes});
+    all.push_back({row.knobs, {row.samples_per_second}, row.peak_bytes, {}});
   }
   return all;
 }
@@ -269,7 +351,6 @@ void describe(const RecordedTable& table, NodeMeasurement& node) {
     if (row.outcome == Outcome::ok) noises.push_back(row.noise_sigma);
   }
   node.noise = std::max(kPriorNoise, median(noises));
-  node.service.relative = spread_draws(kAssumedSpread);
   node.usable_cores = table.cores;
   node.memory_bytes = table.memory_bytes;
 }

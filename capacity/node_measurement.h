@@ -34,7 +34,7 @@ struct NodeMeasurement {
   double start_seconds = 0;          // until its first step; 0: unknown
   std::vector<ScalingPoint> points;  // processes on one node, all else as in `knobs`
   std::vector<ScalingPoint> nodes;   // `processes` here counts nodes; empty: one node was measured
-  ServiceTimes service;              // of one process, for a batch of k
+  ServiceTimes service;              // of one process
   bool service_spread_known = false;
   bool batch_cost_known = false;  // else a part-filled batch is taken to last as long as a full one
   std::string slo;                // `rates` are the highest that keep it; empty: saturated ones
@@ -57,6 +57,19 @@ Result<NodeMeasurement> measure_node(const RecordedTable& table, const std::stri
 Result<std::vector<NodeMeasurement>> measure_settings(const RunRecord& run);
 Result<std::vector<NodeMeasurement>> measure_settings(const RecordedTable& table,
                                                       const std::string& name);
+
+// Relative standard deviation between machines of one kind, and between days of one machine: what
+// the repeats of one run do not show. Assumed, and said with every plan.
+inline constexpr double kMachineSpread = 0.02, kDaySpread = 0.02;
+
+// Of the speed of a fleet on one day from that of one machine on another.
+double speed_error();
+
+// The node's rate, and its relative standard error: of the stated 95 % interval, or of the repeats.
+double centre_of(const NodeMeasurement& node);
+double rate_error(const NodeMeasurement& node);
+
+double normal_quantile(double share);  // the normal deviate that this share lies below
 
 // Cores that count for planning: measured ones, but never fewer than the physical cores that may be
 // used, since a measurement beside other load finds fewer. 0: unknown.

@@ -121,8 +121,9 @@ Result<NodeMeasurement> scale_to_machine(const NodeMeasurement& node, const Mach
   for (double* end : {&other.stated_rate.median, &other.stated_rate.low, &other.stated_rate.high}) {
     *end *= gain.factor;
   }
-  other.service.fixed_seconds /= each;
-  other.service.seconds_each /= each;
+  for (BatchTimes& batch : other.service) {
+    for (double& seconds : batch.seconds) seconds /= each;
+  }
   other.kind = fmt::format("the kind of {} ({:.4g} cores)",
                            machine.host.empty() ? "the probed machine" : machine.host,
                            planning_cores(machine));

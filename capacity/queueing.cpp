@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <memory>
 #include <queue>
 #include <utility>
 
@@ -44,12 +45,29 @@ ServiceDraw fixed_service(double seconds) {
   return [seconds](Random&, int) { return seconds; };
 }
 
-ServiceDraw measured_service(ServiceTimes times) {
-  return [times = std::move(times)](Random& random, int requests) {
-    const double seconds = times.fixed_seconds + requests * times.seconds_each;
-    if (times.relative.empty()) return seconds;
-    const auto last = static_cast<std::int64_t>(times.relative.size()) - 1;
-    return seconds * times.relative[static_cast<std::size_t>(random.integer(0, last))];
+ServiceDraw measured_service(const ServiceTimes& times) {
+  OCRTUNE_CHECK(!times.empty());
+  // Draws of every batch size, so that one costs two look-ups.
+  const std::size_t draws = times.front().seconds.size();
+  std::vector<double> table;
+  std::size_t after = 0;  // the first measured batch of this size or above
+  for (int requests = 1; requests <= times.back().requests; ++requests) {
+    if (times[after].requests < requests) ++after;
+    const BatchTimes& high = times[after];
+    const BatchTimes& low = times[after > 0 ? after - 1 : 0];
+    OCRTUNE_CHECK(low.seconds.size() == draws && high.seconds.size() == draws);
+    const int width = high.requests - low.requests;
+    const double share = width > 0 ? static_cast<double>(requests - low.requests) / width : 0;
+    for (std::size_t i = 0; i < draws; ++i) {
+      table.push_back(low.seconds[i] + share * (high.seconds[i] - low.seconds[i]));
+    }
+  }
+  const int most = times.back().requests;
+  return [table = std::make_shared<const std::vector<double>>(std::move(table)), draws, most](
+             Random& random, int requests) {
+    const auto row = static_cast<std::size_t>(std::min(requests, most) - 1) * draws;
+    return (*table)[row + static_cast<std::size_t>(
+                              random.integer(0, static_cast<std::int64_t>(draws) - 1))];
   };
 }
 
@@ -69,7 +87,7 @@ QueueRun simulate_queue(const QueueModel& model, const std::vector<double>& arri
   for (std::size_t first = 0; first < arrivals.size();) {
     const Batch batch = next_batch(model, arrivals, first, free_at.top());
     free_at.pop();
-    const double service = model.service(random, static_cast<int>(batch.end - first));
+    const double service = model.service(random, static_cast<int>(batch.end - first)) / model.speed;
     const double finish = batch.start + service;
     for (std::size_t i = first; i < batch.end; ++i) {
       run.latency_seconds[i] = finish - arrivals[i];
@@ -106,7 +124,7 @@ double saturated_rate(const QueueModel& model, std::uint64_t seed, int draws) {
   Random random(seed);
   double seconds = 0;
   for (int i = 0; i < draws; ++i) seconds += model.service(random, model.batch);
-  return seconds > 0 ? draws / seconds * model.batch * model.servers : 0;
+  return seconds > 0 ? draws / seconds * model.batch * model.servers * model.speed : 0;
 }
 
 QueueRun simulate_pages(const QueueModel& model, const std::vector<double>& arrivals,

@@ -21,20 +21,24 @@ using ServiceDraw = std::function<double(Random& random, int requests)>;
 ServiceDraw exponential_service(double mean_seconds);  // of each batch, whatever its size
 ServiceDraw fixed_service(double seconds);
 
-// Seconds for a batch of k: (fixed + k x each) x a draw from `relative` (mean 1; empty: no spread).
-struct ServiceTimes {
-  double fixed_seconds = 0;
-  double seconds_each = 0;
-  std::vector<double> relative;
+// What one process needs for a batch of so many: seconds that are equally likely, ascending.
+struct BatchTimes {
+  int requests = 1;
+  std::vector<double> seconds;
 };
 
-ServiceDraw measured_service(ServiceTimes times);
+// Measured batches, ascending, not empty. A batch between two of them takes a time between theirs;
+// one below the first or above the last takes as long as that.
+using ServiceTimes = std::vector<BatchTimes>;
+
+ServiceDraw measured_service(const ServiceTimes& times);
 
 struct QueueModel {
   int servers = 1;
   int batch = 1;              // requests that one server takes at once, at most
   double linger_seconds = 0;  // how long the first of a batch waits to fill
   ServiceDraw service;
+  double speed = 1;  // divides the seconds of each service
 };
 
 struct QueueRun {

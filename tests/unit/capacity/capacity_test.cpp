@@ -52,7 +52,8 @@ TEST(MeasureNode, TakesTheBestSettingAndItsCurve) {
   EXPECT_EQ(node.peak_bytes, 16000000000u);
   EXPECT_DOUBLE_EQ(node.usable_cores, 16);
   EXPECT_TRUE(node.batch_cost_known);  // a batch of one needs no model
-  EXPECT_NEAR(node.service.fixed_seconds, 16 / kTruth.at(16), 1e-6);
+  ASSERT_EQ(node.service.size(), 1u);
+  EXPECT_NEAR(mean(node.service[0].seconds), 16 / kTruth.at(16), 1e-6);
 }
 
 TEST(MeasureNode, LearnsWhatABatchCosts) {
@@ -64,13 +65,28 @@ TEST(MeasureNode, LearnsWhatABatchCosts) {
   const NodeMeasurement node = node_of(csv);
   EXPECT_EQ(node.knobs.batch, 16);
   EXPECT_TRUE(node.batch_cost_known);
-  EXPECT_NEAR(node.service.fixed_seconds, 0.010, 1e-4);
-  EXPECT_NEAR(node.service.seconds_each, 0.002, 1e-5);
+  ASSERT_EQ(node.service.size(), 3u);
+  for (const BatchTimes& batch : node.service) {
+    EXPECT_NEAR(mean(batch.seconds), 0.010 + 0.002 * batch.requests, 1e-9);
+  }
+}
+
+TEST(MeasureNode, BelowTheSmallestBatchTheLineGoesOn) {
+  std::string csv = "nproc,threads,batch,samples_per_second,peak_bytes,outcome,noise_sigma\n";
+  for (const int batch : {4, 8}) {
+    csv += "1,1," + std::to_string(batch) + "," + std::to_string(batch / (0.010 + 0.002 * batch)) +
+           ",1,ok,0\n";
+  }
+  const NodeMeasurement node = node_of(csv);
+  ASSERT_EQ(node.service.size(), 3u);
+  EXPECT_EQ(node.service[0].requests, 1);
+  EXPECT_NEAR(mean(node.service[0].seconds), 0.012, 1e-6);
 }
 
 Trial served(int nproc, double rate, const std::string& phase) {
   Trial trial;
   trial.knobs.nproc = nproc;
+  trial.knobs.batch = 1;
   trial.outcome = Outcome::ok;
   trial.samples_per_second = rate;
   trial.phase = phase;
@@ -82,6 +98,39 @@ Trial served(int nproc, double rate, const std::string& phase) {
   return trial;
 }
 
+// A hundredth of the steps are pauses: no window shows them, the recorded quantiles do.
+TEST(MeasureNode, TakesTheServiceTimesThatWereRecorded) {
+  RunRecord run;
+  run.id = "r";
+  run.options.mode = "infer";
+  run.trials = {served(1, 100, "sweep")};
+  run.trials[0].latency = {2500, 0.010, 0.012, 0.013, 0.030};
+  const auto node = measure_node(run);
+  ASSERT_TRUE(node.ok()) << node.error().what;
+  EXPECT_TRUE(node->service_spread_known);
+  const std::vector<double>& seconds = node->service[0].seconds;
+  EXPECT_NEAR(mean(seconds), 0.010, 1e-9);
+  EXPECT_NEAR(quantile(seconds, 0.9) / median(seconds), 1.2, 0.01);
+  EXPECT_NEAR(quantile(seconds, 0.99) / median(seconds), 3, 0.4);
+  EXPECT_LT(seconds.front(), median(seconds));
+}
+
+// What trials differ by is no spread of single steps.
+TEST(MeasureNode, WithoutRecordedStepsTheSpreadIsThatWithinTrials) {
+  RunRecord run;
+  run.id = "r";
+  run.options.mode = "infer";
+  for (const double rate : {80.0, 100.0, 125.0}) {
+    Trial trial = served(1, rate, "sweep");
+    trial.samples.assign(4, trial.samples[0]);
+    run.trials.push_back(trial);
+  }
+  const auto node = measure_node(run);
+  ASSERT_TRUE(node.ok()) << node.error().what;
+  const std::vector<double>& seconds = node->service[0].seconds;
+  EXPECT_LT(quantile(seconds, 0.99) / median(seconds), 1.1);
+}
+
 TEST(MeasureNode, TakesTheRateThatWasProvedUnderAPromise) {
   RunRecord run;
   run.id = "r";
@@ -89,6 +138,7 @@ TEST(MeasureNode, TakesTheRateThatWasProvedUnderAPromise) {
   run.options.slo = "p99=50ms";
   run.result.found = true;
   run.result.recommendation.knobs.nproc = 2;
+  run.result.recommendation.knobs.batch = 1;
   run.trials = {served(1, 140, "sweep"), served(2, 130, "sweep"), served(2, 128, "race")};
   const auto unproved = measure_node(run);
   ASSERT_TRUE(unproved.ok()) << unproved.error().what;

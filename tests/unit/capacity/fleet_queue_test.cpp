@@ -28,6 +28,22 @@ TEST(FleetLatency, TurnsWaitLess) {
   EXPECT_LT(turns, 0.8 * random);
 }
 
+// Of machines that differ each has the same share: the slow ones miss the target first.
+TEST(FleetLatency, MachinesThatDifferWaitLonger) {
+  const QueueModel one{1, 1, 0, exponential_service(1)};
+  for (const int machines : {10, 60}) {  // all of them simulated, and some
+    FleetDemand demand = poisson(0.85 * machines, 400000, Balancer::random);
+    double alike = 0, different = 0;
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {  // of the machines' speeds
+      demand.machine_spread = 0;
+      alike += fleet_latency(one, demand, machines, 0.99, seed);
+      demand.machine_spread = 0.07;
+      different += fleet_latency(one, demand, machines, 0.99, seed);
+    }
+    EXPECT_GT(different, 1.1 * alike) << machines;
+  }
+}
+
 TEST(FewestMachines, FindsTheKnownCountFromAnyGuess) {
   // One after the other and a service of exactly 1 s: n machines keep up with a request each 1/n s.
   const QueueModel one{1, 1, 0, fixed_service(1)};

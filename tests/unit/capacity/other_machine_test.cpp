@@ -20,7 +20,7 @@ NodeMeasurement measured() {
   const UslCurve truth{100, 0.03, 0.0005};
   for (const int n : {1, 2, 4, 8, 12, 16}) node.points.push_back({n, 1, {truth.at(n)}});
   node.rates = {truth.at(16)};
-  node.service.fixed_seconds = 16 / truth.at(16);
+  node.service = {{1, {16 / truth.at(16)}}};
   node.usable_cores = 16;
   node.peak_bytes = 16ULL << 30;
   return node;
@@ -40,7 +40,7 @@ TEST(ScaleToMachine, FewerCoresDoLessWithTheirOwnEfficiency) {
   EXPECT_EQ(other->knobs.nproc, 8);
   const UslCurve truth{100, 0.03, 0.0005};
   EXPECT_NEAR(other->rates[0] / truth.at(8), 1, 0.05);
-  EXPECT_NEAR(other->service.fixed_seconds, 8 / truth.at(8), 0.05 * 8 / truth.at(8));
+  EXPECT_NEAR(other->service[0].seconds[0], 8 / truth.at(8), 0.05 * 8 / truth.at(8));
   EXPECT_GE(other->widened, 0.2);
   EXPECT_EQ(other->peak_bytes, 8ULL << 30);
   ASSERT_FALSE(other->notes.empty());
@@ -56,7 +56,7 @@ TEST(ScaleToMachine, FasterCoresDoMoreAndAreSurer) {
   const auto other = scale_to_machine(node, machine);
   ASSERT_TRUE(other.ok());
   EXPECT_NEAR(other->rates[0] / node.rates[0], 1.5, 1e-9);
-  EXPECT_NEAR(other->service.fixed_seconds / node.service.fixed_seconds, 1 / 1.5, 1e-9);
+  EXPECT_NEAR(other->service[0].seconds[0] / node.service[0].seconds[0], 1 / 1.5, 1e-9);
   EXPECT_NEAR(other->widened, 0.1, 1e-9);
   EXPECT_THAT(other->notes.back(), HasSubstr("1.50 times as fast"));
 }

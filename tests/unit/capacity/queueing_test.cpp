@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/stats.h"
@@ -51,7 +52,7 @@ TEST(SimulateQueue, FixedServiceWaitsHalfAsLong) {
 }
 
 TEST(SimulateQueue, MeasuredTimesMatchPollaczekKhinchine) {
-  const ServiceTimes times{0, 1, {0.5, 0.5, 0.5, 0.5, 3}};
+  const ServiceTimes times{{1, {0.5, 0.5, 0.5, 0.5, 3}}};
   const QueueRun run = run_poisson({1, 1, 0, measured_service(times)}, 0.6);
   const double second_moment = (4 * 0.25 + 9) / 5;
   const double wait = 0.6 * second_moment / (2 * (1 - 0.6));
@@ -64,11 +65,29 @@ TEST(SimulateQueue, ByHandWithTwoServers) {
 }
 
 TEST(SimulateQueue, ABatchTakesWhoeverWaits) {
-  const ServiceTimes times{4, 1, {}};
+  const ServiceTimes times{{1, {5}}, {3, {7}}};
   const QueueRun run = simulate_queue({1, 3, 0, measured_service(times)}, {0, 1, 2, 3, 4}, 1);
   // Alone 0..5; then 1, 2, 3 together 5..12; then 4 alone 12..17.
   EXPECT_EQ(run.latency_seconds, (std::vector<double>{5, 11, 10, 9, 13}));
   EXPECT_DOUBLE_EQ(run.mean_batch, 5.0 / 3);
+}
+
+TEST(MeasuredService, TakesATimeBetweenThoseOfMeasuredBatches) {
+  const ServiceDraw draw = measured_service({{2, {10, 20}}, {4, {20, 60}}});
+  Random random(1);
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_THAT(draw(random, 1), testing::AnyOf(10, 20));  // as long as the smallest measured
+    EXPECT_THAT(draw(random, 2), testing::AnyOf(10, 20));
+    EXPECT_THAT(draw(random, 3), testing::AnyOf(15, 40));
+    EXPECT_THAT(draw(random, 4), testing::AnyOf(20, 60));
+  }
+}
+
+TEST(SimulateQueue, AMachineOfTwiceTheSpeedTakesHalfTheTime) {
+  QueueModel model{1, 1, 0, fixed_service(4)};
+  model.speed = 2;
+  EXPECT_EQ(simulate_queue(model, {0, 1}, 1).latency_seconds, (std::vector<double>{2, 3}));
+  EXPECT_NEAR(saturated_rate(model, 1), 0.5, 1e-9);
 }
 
 TEST(SimulateQueue, LingeringWaitsForCompanyButNotLonger) {
@@ -102,7 +121,7 @@ TEST(HighestRate, IsZeroWhenServiceAloneIsTooSlow) {
 
 TEST(SaturatedRate, CountsServersAndBatches) {
   EXPECT_NEAR(saturated_rate({4, 1, 0, fixed_service(0.5)}, 1), 8, 1e-9);
-  EXPECT_NEAR(saturated_rate({2, 8, 0, measured_service({4, 1, {}})}, 1), 2 * 8 / 12.0, 1e-9);
+  EXPECT_NEAR(saturated_rate({2, 8, 0, measured_service({{8, {12}}})}, 1), 2 * 8 / 12.0, 1e-9);
 }
 
 }  // namespace
