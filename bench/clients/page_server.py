@@ -7,8 +7,8 @@
 `check` renders pages of 5 to 80 lines, lets `ocrtune tune --mode infer --url` find setting and rate
 within the target, plans with them, and sends Poisson arrivals (drawn here, not by ocrtune) to one
 server: at the rate that the plan gives a machine, and at 1.15 times that. The first should meet the
-target, the second should not. Run it with RapidOCR's python. Prints the load average beside each
-figure: other load makes all of them worthless.
+target, the second should not. A FOLDER that holds a measurement already is only asked. Run it with
+RapidOCR's python. Prints the load average beside each figure: other load makes all of them worthless.
 """
 
 import argparse
@@ -132,10 +132,14 @@ def check(given):
     for file in files:
         command += ["--input", str(file)]
     print(f"load average before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs", flush=True)
-    tuned = ocrtune_json(command + ["--"] + server)
+    if not os.path.exists(database):
+        tuned = ocrtune_json(command + ["--"] + server)
+        print(tuned.get("headline", ""), flush=True)
+    if not given.seconds:
+        return
     plan = ocrtune_json([given.ocrtune, "plan", "--db", database, "--rate", given.rate, "--slo",
                          given.slo, "--json"])
-    print(tuned["headline"] if "headline" in tuned else "", "\n" + plan["answer"], flush=True)
+    print(plan["answer"], "\none machine:", plan["served_requests_per_second"], flush=True)
     each = plan["served_requests_per_second"]["low"]
     share, limit = given.slo.split("=")
     share = float(share[1:]) / 100
@@ -172,7 +176,7 @@ def main():
     two.add_argument("--budget", default="10m")
     two.add_argument("--nproc", default="1,2")
     two.add_argument("--threads", default="1")
-    two.add_argument("--seconds", type=float, default=240)
+    two.add_argument("--seconds", type=float, default=240, help="of each rate; 0: measure alone")
     given = parser.parse_args()
     if given.verb == "serve":
         serve(given.port, given.procs, given.threads)
