@@ -19,6 +19,7 @@
 #include "probes/placement/partition.h"
 #include "tuner/search/hints.h"
 #include "tuner/session/tune_setup.h"
+#include "tuner/slo/load_trial.h"
 #include "tuner/space/knob_names.h"
 
 namespace ocrtune {
@@ -63,6 +64,11 @@ Status read_amounts(TuneFlags& flags) {
   if (!budget) return Error{ErrorKind::usage, "--budget: " + budget.error().what};
   options.budget_seconds = *budget;
   if (options.prints()) options.trial_seconds = command_trial_seconds(options.budget_seconds);
+  if (!options.slo.empty()) {  // a service that takes seconds must not ask for hours
+    constexpr double kTrials = 4;
+    options.trial_seconds = std::min(options.trial_seconds,
+                                     std::max(load_trial_seconds(0), *budget / kTrials));
+  }
   if (!flags.trial_time.empty()) {
     const auto seconds = parse_duration(flags.trial_time);
     if (!seconds) return Error{ErrorKind::usage, "--trial-time: " + seconds.error().what};
