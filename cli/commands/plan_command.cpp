@@ -1,4 +1,5 @@
 // ocrtune plan: how many machines a load or a deadline takes.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
@@ -6,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -16,6 +18,7 @@
 #include "capacity/machine_kinds.h"
 #include "capacity/other_machine.h"
 #include "capacity/page_lines.h"
+#include "capacity/store_back_test.h"
 #include "capacity/year.h"
 #include "cli/commands.h"
 #include "cli/commands/plan_sources.h"
@@ -26,6 +29,7 @@
 #include "reports/console/year_page.h"
 #include "reports/html/capacity_sheet.h"
 #include "trial/workloads/service/arrivals.h"
+#include "tuner/session/session.h"
 #include "tuner/store/store.h"
 
 namespace ocrtune {
@@ -38,7 +42,7 @@ struct PlanFlags {
   std::string growth, availability, machine_availability, warm_up;
   std::vector<std::string> machines;
   std::string db = Store::default_path();
-  bool json = false;
+  bool json = false, back_test = false;
 };
 
 Error wrong(const std::string& flag, const std::string& text, const std::string& want) {
@@ -131,6 +135,14 @@ Status read_job(const PlanFlags& flags, CapacityDemand& demand) {
     stops.restart_seconds = *seconds;
   }
   return {};
+}
+
+bool asks_for_load(const PlanFlags& flags) {
+  for (const std::string* flag :
+       {&flags.rate, &flags.daily, &flags.profile, &flags.trace, &flags.samples, &flags.deadline}) {
+    if (!flag->empty()) return true;
+  }
+  return false;
 }
 
 Result<CapacityDemand> demand_of(const PlanFlags& flags) {
@@ -288,7 +300,44 @@ Status write_files(const PlanFlags& flags, const KindsPlan& plans, const YearPla
   return write_file(join_path(flags.out, "capacity.json"), json);
 }
 
+// Every finished run of the store, judged, the oldest first.
+Result<std::vector<RunRecord>> finished_runs(const std::string& db) {
+  const auto store = OCRTUNE_TRY(Store::open(db, Store::Mode::read));
+  std::vector<RunRecord> runs;
+  const auto listings = OCRTUNE_TRY(store->list_runs());
+  for (const RunListing& listing : listings) {
+    if (listing.state != "done") continue;
+    auto run = judged_run(*store, listing.id);
+    if (run) runs.push_back(*std::move(run));
+  }
+  std::reverse(runs.begin(), runs.end());
+  return runs;
+}
+
+Status write_back_tests(const PlanFlags& flags, const std::vector<StoreBackTest>& tests) {
+  for (const std::string& folder : {flags.csv, flags.out}) {
+    if (folder.empty()) continue;
+    OCRTUNE_TRY(make_output_folder(folder));
+    OCRTUNE_TRY(write_file(join_path(folder, "back_test.csv"), csv_text(back_test_table(tests))));
+  }
+  return Status();
+}
+
+// No load is asked for: were plans right so far?
+Result<int> run_back_test_alone(const PlanFlags& flags) {
+  const auto tests = store_back_tests(OCRTUNE_TRY(finished_runs(flags.db)));
+  OCRTUNE_TRY(write_back_tests(flags, tests));
+  const std::string page =
+      flags.json ? back_test_json(tests) : back_test_text(tests, terminal_width(stdout));
+  std::fputs(page.c_str(), stdout);
+  return tests.empty() ? kExitNegative : kExitOk;
+}
+
 Result<int> run_plan(const PlanFlags& flags) {
+  if (flags.back_test && !flags.table.empty()) {
+    return Error{ErrorKind::usage, "--back-test is of stored runs: give no --table with it"};
+  }
+  if (flags.back_test && !asks_for_load(flags)) return run_back_test_alone(flags);
   auto demand = OCRTUNE_TRY(demand_of(flags));
   const auto ahead = OCRTUNE_TRY(year_of(flags, demand));
   const auto kinds = OCRTUNE_TRY(kinds_of(flags, demand));
@@ -304,12 +353,18 @@ Result<int> run_plan(const PlanFlags& flags) {
   const CapacityPlan& plan = plans.kinds.front().plan;
   std::optional<YearPlan> year;
   if (ahead && !plan.refused) year = plan_year(plan, *ahead);
+  std::optional<std::vector<StoreBackTest>> tests;
+  if (flags.back_test) {
+    tests = store_back_tests(OCRTUNE_TRY(finished_runs(flags.db)));
+    OCRTUNE_TRY(write_back_tests(flags, *tests));
+  }
   const YearPlan* const year_ahead = year ? &*year : nullptr;
-  const std::string json = capacity_json(plans, year_ahead);
+  const std::string json = capacity_json(plans, year_ahead, tests ? &*tests : nullptr);
   OCRTUNE_TRY(write_files(flags, plans, year_ahead, json));
   const int width = terminal_width(stdout);
   std::string page = flags.json ? json : kinds_text(plans, width) + capacity_text(plan, width);
   if (year && !flags.json) page += year_text(*year, plan, width);
+  if (tests && !flags.json) page += back_test_text(*tests, width);
   std::fputs(page.c_str(), stdout);
   return plan.refused ? kExitNegative : kExitOk;
 }
@@ -403,6 +458,8 @@ CommandRun declare_plan(Flags& cli) {
   cli.option("--machine", flags->machine, "FILE",
              "Plan for the machine of this probe --json (EXTRAPOLATED)")
       .file();
+  cli.toggle("--back-test", flags->back_test,
+             "Compare what stored runs predict with what others measured, with or without a load");
   cli.option("--cost-per-hour", flags->cost, "X", "Cost of one machine, in any currency");
   cli.option("--csv", flags->csv, "DIR", "Write capacity.csv to this folder").folder();
   cli.option("--out", flags->out, "DIR",

@@ -83,6 +83,40 @@ Json back_test_json(const BackTest& test) {
           {"covered", test.covered}};
 }
 
+const char* figure_name(PredictedFigure figure) {
+  switch (figure) {
+    case PredictedFigure::rate:
+      return "rate";
+    case PredictedFigure::more_processes:
+      return "more processes";
+    case PredictedFigure::served:
+      break;
+  }
+  return "served in time";
+}
+
+Json tests_json(const std::vector<StoreBackTest>& tests) {
+  const StoreBackTestSummary summary = summary_of(tests);
+  Json json = {{"answer", back_test_sentence(tests)},
+               {"tests", summary.tests},
+               {"held", summary.held},
+               {"median_error", summary.median_error},
+               {"p90_error", summary.p90_error},
+               {"rows", Json::array()}};
+  for (const StoreBackTest& test : tests) {
+    json["rows"].push_back({{"figure", figure_name(test.figure)},
+                            {"from", test.from},
+                            {"against", test.against},
+                            {"knobs", knobs_text(test.knobs)},
+                            {"promise", test.slo.empty() ? Json() : Json(test.slo)},
+                            {"predicted_samples_per_second", interval_json(test.predicted)},
+                            {"measured_samples_per_second", test.measured},
+                            {"error", test.error()},
+                            {"held", test.held()}});
+  }
+  return json;
+}
+
 Json knobs_json(const Knobs& knobs) {
   Json json = Json::object();
   for (const auto& [name, value] : knob_texts(knobs)) json[name] = value;
@@ -122,7 +156,8 @@ Table capacity_table(const CapacityPlan& plan) {
 
 std::string capacity_csv(const CapacityPlan& plan) { return csv_text(capacity_table(plan)); }
 
-std::string capacity_json(const KindsPlan& plans, const YearPlan* year) {
+std::string capacity_json(const KindsPlan& plans, const YearPlan* year,
+                          const std::vector<StoreBackTest>* tests) {
   const CapacityPlan& plan = plans.kinds.front().plan;
   Json json;
   json["schema"] = 1;
@@ -160,6 +195,7 @@ std::string capacity_json(const KindsPlan& plans, const YearPlan* year) {
   json["notes"] = plan.notes;
   if (year != nullptr) json["year"] = year_json(*year, plan);
   if (plans.kinds.size() > 1) add_kinds(plans, json);
+  if (tests != nullptr) json["store_back_test"] = tests_json(*tests);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -202,6 +238,51 @@ std::string capacity_text(const CapacityPlan& plan, int width) {
   for (const BackTest& test : plan.back_tests) text += "  " + back_test_words(test) + "\n";
   for (const std::string& note : plan.notes) text += "Note: " + note + "\n";
   return text;
+}
+
+std::string back_test_sentence(const std::vector<StoreBackTest>& tests) {
+  const StoreBackTestSummary summary = summary_of(tests);
+  if (summary.tests == 0) {
+    return "No two stored runs of this machine measured the same setting, and none measured four "
+           "process counts.";
+  }
+  return fmt::format(
+      "{} of {} predictions from stored runs held within their 90 % interval; their error is "
+      "{:.1f} "
+      "% in the middle and {:.1f} % at the 90th percentile.",
+      summary.held, summary.tests, 100 * summary.median_error, 100 * summary.p90_error);
+}
+
+Table back_test_table(const std::vector<StoreBackTest>& tests) {
+  Table table({"figure", "from", "against", "setting", "promise", "predicted", "predicted_low",
+               "predicted_high", "measured", "error", "held"});
+  for (const StoreBackTest& test : tests) {
+    table.add_row({std::string(figure_name(test.figure)), test.from, test.against,
+                   knobs_text(test.knobs), test.slo, test.predicted.median, test.predicted.low,
+                   test.predicted.high, test.measured, test.error(), std::int64_t{test.held()}});
+  }
+  return table;
+}
+
+std::string back_test_text(const std::vector<StoreBackTest>& tests, int width) {
+  std::string text = "\n" + back_test_sentence(tests) + "\n";
+  if (tests.empty()) return text;
+  Table table({"setting", "predicted/s", "measured/s", "error", "", "figure", "from", "against"});
+  for (const StoreBackTest& test : tests) {
+    table.add_row({knobs_text(test.knobs) + (test.slo.empty() ? "" : " " + test.slo),
+                   fmt::format("{:.4g} ({:.4g}-{:.4g})", test.predicted.median, test.predicted.low,
+                               test.predicted.high),
+                   fmt::format("{:.4g}", test.measured),
+                   fmt::format("{:+.1f} %", 100 * test.error()),
+                   std::string(test.held() ? "held" : "outside"),
+                   std::string(figure_name(test.figure)), test.from, test.against});
+  }
+  return text + "\n" + console_table(table, width);
+}
+
+std::string back_test_json(const std::vector<StoreBackTest>& tests) {
+  const Json json = {{"schema", 1}, {"store_back_test", tests_json(tests)}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace ocrtune

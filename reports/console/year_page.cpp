@@ -61,6 +61,7 @@ Json year_json(const YearPlan& year, const CapacityPlan& plan) {
   json["machine_requests_per_second"] = year.sure_rate;
   json["fixed_machine_hours"] = year.fixed_machine_hours;
   json["scaled_machine_hours"] = year.scaled_machine_hours;
+  json["answer"] = year_sentences(year, plan);
   json["months"] = Json::array();
   for (const YearRow& row : year.rows) {
     json["months"].push_back({{"month", row.month},
@@ -80,15 +81,30 @@ Json year_json(const YearPlan& year, const CapacityPlan& plan) {
   return json;
 }
 
-std::string year_text(const YearPlan& year, const CapacityPlan& plan, int width) {
+std::vector<std::string> year_sentences(const YearPlan& year, const CapacityPlan& plan) {
   const YearRow& now = year.rows.front();
   const YearRow& last = year.rows.back();
-  std::string text = fmt::format(
-      "\nOver a year: {}+{} machines now and {}+{} in {} months at {:+.3g} % a month. The spare "
-      "ones "
-      "are for {:g} % of the time with enough machines, each up for {:g} %.\n",
-      now.machines, now.spares, last.machines, last.spares, last.month, 100 * year.demand.growth,
-      100 * year.demand.availability, 100 * year.demand.machine_availability);
+  std::vector<std::string> sentences = {
+      fmt::format("Over a year: {}+{} machines now and {}+{} in {} months at {:+.3g} % a month.",
+                  now.machines, now.spares, last.machines, last.spares, last.month,
+                  100 * year.demand.growth),
+      fmt::format(
+          "The spare ones are for {:g} % of the time with enough machines, each up for {:g} %.",
+          100 * year.demand.availability, 100 * year.demand.machine_availability),
+      fmt::format("Fixed for the last month: {:.0f} machine hours a year{}.",
+                  year.fixed_machine_hours, cost(plan, year.fixed_machine_hours)),
+      fmt::format("Scaled by the minute, {} ahead: {:.0f} machine hours a year{}.",
+                  format_duration(year.demand.warm_up_seconds), year.scaled_machine_hours,
+                  cost(plan, year.scaled_machine_hours))};
+  const std::string hours = hours_words(year, plan);
+  if (!hours.empty()) {
+    sentences.push_back("Machines from each time on, without the spare ones: " + hours + ".");
+  }
+  return sentences;
+}
+
+std::string year_text(const YearPlan& year, const CapacityPlan& plan, int width) {
+  const auto sentences = year_sentences(year, plan);
   Table table({"month", unit(plan) + "/s", "machines", "fixed h", "scaled h", "h at risk"});
   for (const YearRow& row : year.rows) {
     if (row.month % 3 != 0) continue;
@@ -97,16 +113,8 @@ std::string year_text(const YearPlan& year, const CapacityPlan& plan, int width)
          fmt::format("{}+{}", row.machines, row.spares), fmt::format("{:.0f}", row.fixed_hours),
          fmt::format("{:.0f}", row.scaled_hours), fmt::format("{:.2g}", row.scaled_risk_hours)});
   }
-  text += "\n" + console_table(table, width);
-  text += fmt::format(
-      "\nFixed for the last month: {:.0f} machine hours a year{}. Scaled by the minute, {} ahead: "
-      "{:.0f}{}.\n",
-      year.fixed_machine_hours, cost(plan, year.fixed_machine_hours),
-      format_duration(year.demand.warm_up_seconds), year.scaled_machine_hours,
-      cost(plan, year.scaled_machine_hours));
-  const std::string hours = hours_words(year, plan);
-  if (!hours.empty()) text += "Machines from each time on, without the spare ones: " + hours + "\n";
-  return text;
+  return "\n" + sentences[0] + " " + sentences[1] + "\n\n" + console_table(table, width) + "\n" +
+         join({sentences.begin() + 2, sentences.end()}, "\n") + "\n";
 }
 
 }  // namespace ocrtune

@@ -87,6 +87,41 @@ std::string tests_table(const CapacityDocument& capacity) {
                     "compact");
 }
 
+std::string year_part(const CapacityDocument& capacity) {
+  if (capacity.year.empty()) return "";
+  std::string html = "<h3>" + say("The year ahead") + "</h3>";
+  for (const std::string& sentence : capacity.year) {
+    html += "<p>" + say_sentence(plain_line(sentence, 2000)) + "</p>";
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& month : capacity.months) {
+    rows.push_back({fmt::format("{}", month.month),
+                    fmt::format("{}+{}", month.machines, month.spares), number(month.fixed_hours),
+                    number(month.scaled_hours), fmt::format("{:.2g}", month.risk_hours)});
+  }
+  return html + table_html({"#Month", "#Machines and spares", "#machine hours, fixed",
+                            "#machine hours, scaled", "#hours at risk, scaled"},
+                           rows, "compact");
+}
+
+std::string store_part(const CapacityDocument& capacity) {
+  if (capacity.store_answer.empty()) return "";
+  std::string html = "<h3>" + say("Back-test: stored runs against each other") + "</h3><p>" +
+                     say_sentence(plain_line(capacity.store_answer, 1000)) + "</p>";
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& test : capacity.store_tests) {
+    rows.push_back({say(plain_line(test.figure)), html_text(plain_line(test.from)),
+                    html_text(plain_line(test.against)), html_text(plain_line(test.knobs)),
+                    html_text(rate_text(test.predicted)), number(test.measured),
+                    fmt::format("{:+.1f} %", 100 * test.error),
+                    say(test.held ? "held" : "outside")});
+  }
+  if (rows.empty()) return html;
+  return html + table_html({"figure", "from", "against", "Setting", "#predicted", "#measured",
+                            "#error", "90 % interval"},
+                           rows, "compact");
+}
+
 const char* verdict_phrase(const std::string& verdict) {
   return verdict == "kept" ? "met" : verdict == "broken" ? "missed" : "undecided";
 }
@@ -203,6 +238,8 @@ std::string capacity_section(const CapacityDocument& capacity) {
             "</p>\n";
   }
   body += tests_table(capacity);
+  body += store_part(capacity);
+  body += year_part(capacity);
   std::string notes;
   for (const std::string& note : capacity.notes) {
     notes += "<li>" + say_sentence(plain_line(note, 1000)) + "</li>";

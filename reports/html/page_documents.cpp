@@ -46,6 +46,26 @@ Interval interval(const Json& at, const char* key) {
   return {number(whole, "median"), number(whole, "low"), number(whole, "high")};
 }
 
+void read_year(const Json& in, CapacityDocument& out) {
+  out.year = texts(in, "answer");
+  for (const Json& row : list(in, "months")) {
+    out.months.push_back(
+        {static_cast<int>(number(row, "month")), static_cast<int>(number(row, "machines")),
+         static_cast<int>(number(row, "spare_machines")), number(row, "fixed_machine_hours"),
+         number(row, "scaled_machine_hours"), number(row, "scaled_risk_hours")});
+  }
+}
+
+void read_store_tests(const Json& in, CapacityDocument& out) {
+  out.store_answer = text(in, "answer");
+  for (const Json& row : list(in, "rows")) {
+    out.store_tests.push_back({text(row, "figure"), text(row, "from"), text(row, "against"),
+                               text(row, "knobs"), interval(row, "predicted_samples_per_second"),
+                               number(row, "measured_samples_per_second"), number(row, "error"),
+                               flag(row, "held")});
+  }
+}
+
 CapacityDocument read_capacity(const Json& in) {
   CapacityDocument out;
   out.answer = text(in, "answer");
@@ -76,6 +96,8 @@ CapacityDocument read_capacity(const Json& in) {
     out.kinds.push_back({text(kind, "kind"), text(kind, "machine"), number(kind, "machines", -1),
                          number(kind, "cost_per_hour", -1), number(kind, "cost_per_million", -1)});
   }
+  read_year(part(in, "year"), out);
+  read_store_tests(part(in, "store_back_test"), out);
   out.notes = texts(in, "notes");
   return out;
 }

@@ -33,6 +33,20 @@ struct CapacityDocument {
     double machines = -1, cost_per_hour = -1, cost_per_million = -1;
   };
   std::vector<Kind> kinds;  // empty: one kind was asked for
+  struct Month {
+    int month = 0, machines = 0, spares = 0;
+    double fixed_hours = 0, scaled_hours = 0, risk_hours = 0;
+  };
+  std::vector<std::string> year;  // sentences; empty: no year was planned
+  std::vector<Month> months;
+  struct StoreTest {
+    std::string figure, from, against, knobs;
+    Interval predicted;
+    double measured = 0, error = 0;
+    bool held = false;
+  };
+  std::string store_answer;  // of predictions from stored runs; empty: none was asked for
+  std::vector<StoreTest> store_tests;
   std::vector<std::string> notes;
 };
 

@@ -164,6 +164,36 @@ TEST_F(PlanCommand, PlansWithWhatTheRunRecommends) {
   EXPECT_EQ(code, 0) << out;
 }
 
+TEST_F(PlanCommand, StoredRunsAreComparedWithEachOther) {
+  const std::string db = join_path(folder_, "runs.sqlite");
+  auto store = Store::open(db, Store::Mode::write);
+  ASSERT_TRUE(store.ok()) << store.error().what;
+  EXPECT_THAT(run("--back-test --db " + db).second, HasSubstr("No two stored runs"));
+  EXPECT_EQ(run("--back-test --db " + db).first, 1);
+  for (const char* id : {"2026-01-01-aaaaa", "2026-01-02-bbbbb"}) {
+    RunRecord kept = sample_run(60);
+    kept.id = id;
+    kept.started = std::string(id).substr(0, 10) + "T00:00:00Z";
+    ASSERT_TRUE((*store)->begin_run(kept).ok());
+    for (Trial& trial : kept.trials) ASSERT_TRUE((*store)->add_trial(kept.id, trial).ok());
+    ASSERT_TRUE((*store)->finish_run(kept.id, "done", "budget").ok());
+  }
+  auto [code, out] = run("--back-test --json --db " + db);
+  EXPECT_EQ(code, 0) << out;
+  const auto json = nlohmann::json::parse(out, nullptr, false).at("store_back_test");
+  EXPECT_EQ(run("--back-test --db " + db + " --csv " + folder_ + "/out").first, 0);
+  EXPECT_GT(json.at("tests"), 3);
+  EXPECT_EQ(json.at("held"), json.at("tests")) << "the two runs are alike";
+  EXPECT_EQ(json.at("rows").at(0).at("against"), "2026-01-02-bbbbb");
+  EXPECT_THAT(*read_file(folder_ + "/out/back_test.csv"), testing::StartsWith("figure,from,"));
+  // Beside a plan, in its outputs.
+  std::tie(code, out) =
+      run("--back-test --samples 1e6 --deadline 900h --db " + db + " --out " + folder_ + "/out");
+  EXPECT_EQ(code, 0) << out;
+  EXPECT_THAT(out, HasSubstr("predictions from stored runs held"));
+  EXPECT_THAT(*read_file(folder_ + "/out/capacity.json"), HasSubstr("store_back_test"));
+}
+
 TEST_F(PlanCommand, TheYearAheadHasSparesAndScaling) {
   const std::string week = join_path(folder_, "week.txt");
   ASSERT_TRUE(write_file(week, "Mon-Fri 08:00 5000\nMon-Fri 18:00 500\n").ok());
@@ -264,6 +294,7 @@ TEST_F(PlanCommand, BadInputIsOneClearLine) {
         {"--rate 5 --availability 100" + table, 2, "--availability '100'"},
         {"--rate 5 --warm-up 0" + table, 2, "--warm-up"},
         {"--samples 5 --deadline 1h --growth 3" + table, 2, "are of inference"},
+        {"--back-test" + table, 2, "--back-test is of stored runs"},
         {"--rate 5 --balancer robin" + table, 2, "random or turns"},
         {"--rate 5 --lines-per-page many" + table, 2, "neither a number from 1 to"},
         {"--rate 5 --lines-per-page " + text + table, 3, "t.csv:1: neither a number of lines"},

@@ -94,6 +94,32 @@ TEST(PageSections, CapacityNamesTheCountAndWhatIsExtrapolated) {
   EXPECT_THAT(html, HasSubstr("1.25"));
 }
 
+TEST(PageSections, CapacityTellsTheYearAndTheStoredRunsInBothLanguages) {
+  const auto plan = documents(
+      R"({"rows": [], "valid_range": {}, "machines": {"high": 3},
+  "year": {"answer": [
+      "Over a year: 3+1 machines now and 5+2 in 12 months at +3 % a month.",
+      "The spare ones are for 99.9 % of the time with enough machines, each up for 99.5 %.",
+      "Fixed for the last month: 61320 machine hours a year, cost 122640.",
+      "Scaled by the minute, 10 min ahead: 30111 machine hours a year.",
+      "Machines from each time on, without the spare ones: Mon 08:00 3, Mon 18:00 1."],
+    "months": [{"month": 12, "machines": 5, "spare_machines": 2, "fixed_machine_hours": 5110,
+                "scaled_machine_hours": 2500, "scaled_risk_hours": 0.5}]},
+  "store_back_test": {"answer": "9 of 10 predictions from stored runs held within their 90 % interval; their error is 3.1 % in the middle and 8.0 % at the 90th percentile.",
+    "rows": [{"figure": "served in time", "from": "a", "against": "<b>", "knobs": "nproc=2",
+              "predicted_samples_per_second": {"median": 90, "low": 80, "high": 95},
+              "measured_samples_per_second": 85, "error": 0.0588, "held": true}]}})");
+  const std::string html = capacity_section(*plan.capacity);
+  for (const char* part :
+       {"一年之内：现在 3+1 台，12 个月后 5+2 台（每月 +3 %）", "备用机使 99.9 % 的时间内机器足够",
+        "每年 61320 机器小时，费用 122640", "启动）：每年 30111 机器小时",
+        "各时刻起所需机器数（不含备用机）：Mon 08:00 3, Mon 18:00 1", ">5+2</td>",
+        "10 个预测中有 9 个落在 90 % 区间内；误差中位数 3.1 %，第 90 百分位 8.0 %",
+        "按时处理的速率", "落在区间内", "&lt;b&gt;", "+5.9 %"}) {
+    EXPECT_THAT(html, HasSubstr(part));
+  }
+}
+
 TEST(PageSections, LatencyIsDrawnWithThePromise) {
   const std::string html = latency_section(*documents(kSlo).latency);
   EXPECT_THAT(html, HasSubstr("class=\"promise kept\""));
