@@ -36,6 +36,12 @@ std::vector<std::string> parse_strings(const std::string& text) {
   return strings;
 }
 
+Result<bool> has_table(const Sqlite& sqlite, const char* name) {
+  Statement found = sqlite.prepare("SELECT 1 FROM sqlite_master WHERE name = ?");
+  found << name;
+  return found.step();
+}
+
 Status write_holder(const Sqlite& sqlite, const std::string& run_id) {
   const RunHolder holder = this_holder();
   Statement row = sqlite.prepare("INSERT OR REPLACE INTO run_holder VALUES (?, ?, ?, ?, ?, ?)");
@@ -47,9 +53,7 @@ Status write_holder(const Sqlite& sqlite, const std::string& run_id) {
 // Unknown where no holder is stored: an earlier ocrtune wrote the run.
 Result<HolderState> read_holder(const Sqlite& sqlite, const std::string& run_id,
                                 RunHolder& holder) {
-  const auto there =
-      OCRTUNE_TRY(sqlite.number("SELECT count(*) FROM sqlite_master WHERE name = 'run_holder'"));
-  if (there == 0) return HolderState::unknown;
+  if (!OCRTUNE_TRY(has_table(sqlite, "run_holder"))) return HolderState::unknown;
   Statement row = sqlite.prepare(
       "SELECT pid, start_ticks, boot_id, pid_namespace, host FROM run_holder WHERE run_id = ?");
   row << run_id;
@@ -106,42 +110,90 @@ Sample read_sample(Statement& row) {
   return sample;
 }
 
+using TrialPlaces = std::map<std::int64_t, std::size_t>;  // by id, in the run's trials
+
+// Calls read(row, trial) for each row of the table that belongs to a trial of the run, in order. No
+// rows: an earlier ocrtune, which had no such table, wrote the store.
+template <typename Read>
+Status read_rows(const Sqlite& sqlite, const char* table, const char* columns, RunRecord& run,
+                 const TrialPlaces& places, const Read& read) {
+  if (!OCRTUNE_TRY(has_table(sqlite, table))) return Status();
+  Statement rows =
+      sqlite.prepare(fmt::format("SELECT trial_id, {1} FROM {0} JOIN trial ON trial.id = trial_id "
+                                 "WHERE run_id = ? ORDER BY {0}.rowid",
+                                 table, columns));
+  rows << run.id;
+  while (OCRTUNE_TRY(rows.step())) read(rows, run.trials[places.at(rows.integer())]);
+  return Status();
+}
+
+void read_latency(Statement& row, Trial& trial) {
+  trial.latency.steps = row.integer();
+  trial.latency.p50_seconds = row.real();
+  trial.latency.p90_seconds = row.real();
+  trial.latency.p95_seconds = row.real();
+  trial.latency.p99_seconds = row.real();
+  trial.joules_per_sample = row.real();
+  trial.control_share = row.real();
+}
+
+void read_threads(Statement& row, Trial& trial) {
+  ThreadUse& use = trial.threads;
+  use.alive = static_cast<int>(row.integer());
+  use.busy = row.real();
+  use.cpus = row.real();
+  use.runnable = row.real();
+  use.voluntary_switches_per_second = row.real();
+  use.involuntary_switches_per_second = row.real();
+  use.throttled_share = row.real();
+  use.runtimes = parse_strings(row.text());
+}
+
+// After the samples themselves.
+void read_observation(Statement& row, Trial& trial) {
+  const auto position = static_cast<std::size_t>(row.integer());
+  if (position >= trial.samples.size()) return;
+  Interference& seen = trial.samples[position].interference;
+  seen.observed_seconds = row.real();
+  seen.cpu_seconds = row.real();
+  seen.available_cpus = row.real();
+  seen.external_wait_seconds = row.real();
+  seen.longest_external_wait_seconds = row.real();
+}
+
+Status read_parts(const Sqlite& sqlite, RunRecord& run, const TrialPlaces& places) {
+  const auto read = [&](const char* table, const char* columns, const auto& take) {
+    return read_rows(sqlite, table, columns, run, places, take);
+  };
+  OCRTUNE_TRY(read("trial_more",
+                   "latency_steps, p50_seconds, p90_seconds, p95_seconds, p99_seconds, "
+                   "joules_per_sample, control_share",
+                   read_latency));
+  OCRTUNE_TRY(
+      read("sample",
+           "sample.samples_per_second, sample.seconds, steps, data_seconds, compute_seconds, "
+           "all_reduce_seconds, wait_seconds, foreign_cpus, run_queue_wait_share, pressure_share, "
+           "throttled_seconds, steal_share, swapped_pages, spoilt_by",
+           [](Statement& row, Trial& trial) { trial.samples.push_back(read_sample(row)); }));
+  OCRTUNE_TRY(read("trial_round", "round", [](Statement& row, Trial& trial) {
+    trial.round = static_cast<int>(row.integer());
+  }));
+  OCRTUNE_TRY(read("trial_threads",
+                   "alive, busy, cpus, runnable, voluntary_switches_per_second, "
+                   "involuntary_switches_per_second, throttled_share, runtimes",
+                   read_threads));
+  return read("sample_more",
+              "position, observed_seconds, cpu_seconds, available_cpus, external_wait_seconds, "
+              "longest_external_wait_seconds",
+              read_observation);
+}
+
 Status add_more(const Sqlite& sqlite, const Trial& trial) {
   Statement row = sqlite.prepare("INSERT INTO trial_more VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
   row << trial.id << trial.latency.steps << trial.latency.p50_seconds << trial.latency.p90_seconds
       << trial.latency.p95_seconds << trial.latency.p99_seconds << trial.joules_per_sample
       << trial.control_share;
   return row.run();
-}
-
-Status read_more(const Sqlite& sqlite, const std::string& run_id,
-                 const std::map<std::int64_t, std::size_t>& by_id, std::vector<Trial>& trials) {
-  const auto there =
-      OCRTUNE_TRY(sqlite.number("SELECT count(*) FROM sqlite_master WHERE name = 'trial_more'"));
-  if (there == 0) return Status();
-  Statement rows = sqlite.prepare(
-      "SELECT trial_id, latency_steps, p50_seconds, p90_seconds, p95_seconds, p99_seconds, "
-      "joules_per_sample, control_share FROM trial_more JOIN trial ON trial.id = trial_id "
-      "WHERE run_id = ?");
-  rows << run_id;
-  while (true) {
-    const auto row = OCRTUNE_TRY(rows.step());
-    if (!row) return Status();
-    Trial& trial = trials[by_id.at(rows.integer())];
-    trial.latency.steps = rows.integer();
-    trial.latency.p50_seconds = rows.real();
-    trial.latency.p90_seconds = rows.real();
-    trial.latency.p95_seconds = rows.real();
-    trial.latency.p99_seconds = rows.real();
-    trial.joules_per_sample = rows.real();
-    trial.control_share = rows.real();
-  }
-}
-
-Result<bool> has_table(const Sqlite& sqlite, const char* name) {
-  Statement found = sqlite.prepare("SELECT 1 FROM sqlite_master WHERE name = ?");
-  found << name;
-  return found.step();
 }
 
 // The run of this name; empty: there is none.
@@ -188,51 +240,11 @@ Status add_threads(const Sqlite& sqlite, const Trial& trial) {
   return row.run();
 }
 
-Status read_threads(const Sqlite& sqlite, const std::string& run_id,
-                    const std::map<std::int64_t, std::size_t>& by_id, std::vector<Trial>& trials) {
-  if (!OCRTUNE_TRY(has_table(sqlite, "trial_threads"))) return Status();
-  Statement rows = sqlite.prepare(
-      "SELECT trial_id, alive, busy, cpus, runnable, voluntary_switches_per_second, "
-      "involuntary_switches_per_second, throttled_share, runtimes FROM trial_threads "
-      "JOIN trial ON trial.id = trial_id WHERE run_id = ?");
-  rows << run_id;
-  while (true) {
-    if (!OCRTUNE_TRY(rows.step())) return Status();
-    ThreadUse& use = trials[by_id.at(rows.integer())].threads;
-    use.alive = static_cast<int>(rows.integer());
-    use.busy = rows.real();
-    use.cpus = rows.real();
-    use.runnable = rows.real();
-    use.voluntary_switches_per_second = rows.real();
-    use.involuntary_switches_per_second = rows.real();
-    use.throttled_share = rows.real();
-    for (const Json& name : Json::parse(rows.text(), nullptr, false)) {
-      if (name.is_string()) use.runtimes.push_back(name.get<std::string>());
-    }
-  }
-}
-
 Status add_round(const Sqlite& sqlite, const Trial& trial) {
   if (trial.round == 0) return Status();
   Statement row = sqlite.prepare("INSERT INTO trial_round VALUES (?, ?)");
   row << trial.id << std::int64_t{trial.round};
   return row.run();
-}
-
-Status read_rounds(const Sqlite& sqlite, const std::string& run_id,
-                   const std::map<std::int64_t, std::size_t>& by_id, std::vector<Trial>& trials) {
-  const auto there = OCRTUNE_TRY(has_table(sqlite, "trial_round"));
-  if (!there) return Status();
-  Statement rows = sqlite.prepare(
-      "SELECT trial_id, round FROM trial_round JOIN trial ON trial.id = trial_id "
-      "WHERE run_id = ?");
-  rows << run_id;
-  while (true) {
-    const auto row = OCRTUNE_TRY(rows.step());
-    if (!row) return Status();
-    Trial& trial = trials[by_id.at(rows.integer())];
-    trial.round = static_cast<int>(rows.integer());
-  }
 }
 
 Status add_observation(const Sqlite& sqlite, std::int64_t trial, std::int64_t position,
@@ -241,32 +253,6 @@ Status add_observation(const Sqlite& sqlite, std::int64_t trial, std::int64_t po
   row << trial << position << seen.observed_seconds << seen.cpu_seconds << seen.available_cpus
       << seen.external_wait_seconds << seen.longest_external_wait_seconds;
   return row.run();
-}
-
-// After the samples themselves.
-Status read_observations(const Sqlite& sqlite, const std::string& run_id,
-                         const std::map<std::int64_t, std::size_t>& by_id,
-                         std::vector<Trial>& trials) {
-  const auto there = OCRTUNE_TRY(has_table(sqlite, "sample_more"));
-  if (!there) return Status();
-  Statement rows = sqlite.prepare(
-      "SELECT trial_id, position, observed_seconds, cpu_seconds, available_cpus, "
-      "external_wait_seconds, longest_external_wait_seconds FROM sample_more "
-      "JOIN trial ON trial.id = trial_id WHERE run_id = ?");
-  rows << run_id;
-  while (true) {
-    const auto row = OCRTUNE_TRY(rows.step());
-    if (!row) return Status();
-    std::vector<Sample>& samples = trials[by_id.at(rows.integer())].samples;
-    const auto position = static_cast<std::size_t>(rows.integer());
-    if (position >= samples.size()) continue;
-    Interference& seen = samples[position].interference;
-    seen.observed_seconds = rows.real();
-    seen.cpu_seconds = rows.real();
-    seen.available_cpus = rows.real();
-    seen.external_wait_seconds = rows.real();
-    seen.longest_external_wait_seconds = rows.real();
-  }
 }
 
 }  // namespace
@@ -493,29 +479,12 @@ Result<RunRecord> Store::load_run(const std::string& id) const {
       "samples_per_second, peak_bytes, seconds, start_seconds, placement, log_tail, started "
       "FROM trial WHERE run_id = ? ORDER BY id");
   rows << full;
-  std::map<std::int64_t, std::size_t> by_id;
-  while (true) {
-    const auto row = OCRTUNE_TRY(rows.step());
-    if (!row) break;
+  TrialPlaces places;
+  while (OCRTUNE_TRY(rows.step())) {
     run.trials.push_back(read_trial(rows));
-    by_id[run.trials.back().id] = run.trials.size() - 1;
+    places[run.trials.back().id] = run.trials.size() - 1;
   }
-  OCRTUNE_TRY(read_more(sqlite, full, by_id, run.trials));
-  Statement samples = sqlite.prepare(
-      "SELECT trial_id, sample.samples_per_second, sample.seconds, steps, data_seconds, "
-      "compute_seconds, all_reduce_seconds, wait_seconds, foreign_cpus, run_queue_wait_share, "
-      "pressure_share, throttled_seconds, steal_share, swapped_pages, spoilt_by "
-      "FROM sample JOIN trial ON trial.id = trial_id WHERE run_id = ? ORDER BY trial_id, position");
-  samples << full;
-  while (true) {
-    const auto row = OCRTUNE_TRY(samples.step());
-    if (!row) break;
-    const std::int64_t trial_id = samples.integer();
-    run.trials[by_id.at(trial_id)].samples.push_back(read_sample(samples));
-  }
-  OCRTUNE_TRY(read_rounds(sqlite, full, by_id, run.trials));
-  OCRTUNE_TRY(read_threads(sqlite, full, by_id, run.trials));
-  OCRTUNE_TRY(read_observations(sqlite, full, by_id, run.trials));
+  OCRTUNE_TRY(read_parts(sqlite, run, places));
   return run;
 }
 
