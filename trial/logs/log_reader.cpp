@@ -212,6 +212,7 @@ Result<std::unique_ptr<LogReader>> make_log_reader(const std::string& name,
   if (kind == "torch") dialect = rate_dialect();
   if (kind == "progress") dialect = progress_dialect();
   if (kind == "burn") dialect = burn_dialect();
+  if (*row->pattern != '\0') dialect = OCRTUNE_TRY(regex_dialect(row->pattern));
   if (kind == "json-lines" || kind == "metric" || kind == "regex") {
     dialect =
         OCRTUNE_TRY(kind == "regex" ? regex_dialect(argument) : named_dialect(kind, argument));

@@ -26,8 +26,9 @@ struct LogContext {
 struct LogReaderRow {
   const char* name;
   const char* help;
-  const char* example;  // a line that it reads
-  bool per_rank;        // the habit of this dialect: a line speaks of one rank
+  const char* example;       // a line that it reads
+  bool per_rank;             // the habit of this dialect: a line speaks of one rank
+  const char* pattern = "";  // as regex_dialect() takes it; empty: the dialect is written in C++
 };
 
 const std::vector<LogReaderRow>& log_reader_table();
