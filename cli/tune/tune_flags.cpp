@@ -66,8 +66,8 @@ Status read_amounts(TuneFlags& flags) {
   if (options.prints()) options.trial_seconds = command_trial_seconds(options.budget_seconds);
   if (!options.slo.empty()) {  // a service that takes seconds must not ask for hours
     constexpr double kTrials = 4;
-    options.trial_seconds = std::min(options.trial_seconds,
-                                     std::max(load_trial_seconds(0), *budget / kTrials));
+    options.trial_seconds =
+        std::min(options.trial_seconds, std::max(load_trial_seconds(0), *budget / kTrials));
   }
   if (!flags.trial_time.empty()) {
     const auto seconds = parse_duration(flags.trial_time);
