@@ -30,6 +30,11 @@ constexpr Recovery kRecoveries[] = {{"paddle_store_retry", "paddle_store_connect
                                     {"kernel_nfs", "kernel_nfs_ok"},
                                     {"kube_unschedulable", "kube_scheduled"},
                                     {"kube_no_gpu", "kube_scheduled"},
+                                    {"store_down", "reconnected"},
+                                    {"download_failed", "reconnected"},
+                                    {"hub_unreachable", "reconnected"},
+                                    {"grpc_unavailable", "reconnected"},
+                                    {"network_words", "reconnected"},
                                     {"kube_image", "kube_pulled"},
                                     {"dial_failed", "kube_pulled"},
                                     {"access_refused", "kube_pulled"},
@@ -53,7 +58,10 @@ bool recovered(const Finding& finding, const LogScan& log) {
 
 // How much of a finding's weight is left, given what followed it.
 double survival_factor(const Finding& finding, const LogScan& log, bool ended_well) {
-  if (finding.signature->role == Role::proof) return 1;
+  if (finding.signature->role == Role::proof) {
+    return log.finished && finding.progress_after >= 3 ? 0.3
+                                                       : 1;  // another run's, or taken up again
+  }
   const int few = tier(finding.signature->role) == 3 ? 3 : 2;  // lines of other threads
   double factor = recovered(finding, log) ? 0.2 : 1;
   if (finding.earlier_run) factor *= 0.15;
@@ -76,9 +84,10 @@ bool is_warning(std::string_view line) {
   line = line.substr(0, 160);
   if (line.find("NCCL WARN ") != std::string_view::npos) return false;  // its word for an error
   constexpr std::string_view kWords[] = {
-      "Warning: ",  "WARNING",    "warning: ",    " WARN ",    "level=warn", "NCCL INFO ",
-      "retrying",   "will retry", "(retry ",      "retry 1",   "retry in ",  " try ok",
-      "attempt 1 ", "attempt 1/", "falling back", ", skipped", "(skipped",   "ignoring "};
+      "Warning: ",    "WARNING",    "warning: ", " WARN ",     ": W tensorflow",
+      "level=warn",   "NCCL INFO ", "retrying",  "will retry", "(retry ",
+      "retry 1",      "retry in ",  " try ok",   "attempt 1 ", "attempt 1/",
+      "falling back", ", skipped",  "(skipped",  "ignoring "};
   const std::size_t lead = starts_with(line, "[") ? 1 : 0;
   const bool glog = line.size() > lead + 5 && line[lead] == 'W' &&
                     std::all_of(line.begin() + lead + 1, line.begin() + lead + 4,

@@ -53,6 +53,19 @@ const Matcher& matcher() {
   return kMatcher;
 }
 
+// Whatever collects the lines of several processes puts a name before each: srun -l, mpirun, docker
+// compose, journals, torchrun --tee. Patterns that start at "^" mean what comes after it.
+re2::StringPiece without_prefix(re2::StringPiece line) {
+  static const re2::RE2 kPrefix(
+      R"([\w.-]+ +\| |\[[\w.:-]{1,24}\]:? +|\[\d+,\d+\]<std\w+>: ?| *\d{1,4}: |rank ?\d+:? )"
+      R"(|[a-z][A-Za-z0-9.-]{0,24}\d: |host[A-Za-z]: |\(\S+ pid=\d+[^)]*\) )"
+      R"(|[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ [^\s:]+: |\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d[.,\d]*Z? +)");
+  constexpr int kLevels = 3;
+  for (int i = 0; i < kLevels && re2::RE2::Consume(&line, kPrefix); ++i) {
+  }
+  return line;
+}
+
 std::vector<std::string> captures_of(const re2::RE2& pattern, re2::StringPiece line) {
   const int groups = std::min(pattern.NumberOfCapturingGroups(), 3);
   re2::StringPiece pieces[4];
@@ -77,7 +90,13 @@ std::vector<SignatureMatch> match_line(std::string_view line) {
   if (!matcher().literals->Match(text, &atoms)) return matches;
   std::vector<int> ids;
   matcher().patterns.AllMatches(text, atoms, &ids);
+  if (const re2::StringPiece rest = without_prefix(text); rest.size() < text.size()) {
+    std::vector<int> more;
+    matcher().patterns.AllMatches(rest, atoms, &more);
+    ids.insert(ids.end(), more.begin(), more.end());
+  }
   std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   for (int id : ids) {
     const int row = matcher().rows[static_cast<std::size_t>(id)];
     matches.push_back({&signature_table()[static_cast<std::size_t>(row)], row,

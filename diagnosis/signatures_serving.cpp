@@ -42,7 +42,7 @@ std::vector<SignatureRow> inference_rows() {
       {"onnx_bad_model", "checkpoint_damaged", Role::primary, 0.85,
        R"(INVALID_PROTOBUF|Protobuf parsing failed|ModelProto does not have a graph)"},
       {"tensorrt_plan", "checkpoint_mismatch", Role::primary, 0.75,
-       R"(engine plan file is (?:generated on an incompatible device|not compatible))"},
+       R"(engine plan file is (?:generated on an incompatible device|not compatible)|Version tag does not match|serializationVersion failed)"},
       {"onnx_no_model", "missing_file", Role::primary, 0.9,
        R"(NO_SUCHFILE|Load model .* failed\. File doesn't exist)"},
       {"onnx_input", "bad_configuration", Role::primary, 0.7,
@@ -55,7 +55,7 @@ std::vector<SignatureRow> inference_rows() {
        R"(as no supported devices found|Device with "\w+" name is not registered|No device with \w+ name is registered)"},
       {"openvino_no_file", "missing_file", Role::primary, 0.85,
        R"(Could not open the file: |Unable to read the model: .* Please check that model format|Model file .* cannot be opened|Empty weights data in bin file)"},
-      {"model_version", "bad_configuration", Role::primary, 0.75,
+      {"model_version", "bad_configuration", Role::primary, 0.86,
        R"(Unsupported (?:operator|model IR) version|(?:[Oo]pset|IR) version \d+ is not supported|[Uu]nsupported ONNX opset)"},
       {"openvino_memory", "gpu_out_of_memory", Role::primary, 0.85,
        R"(Exceeded max size of memory (?:object )?allocation)"},
@@ -83,7 +83,9 @@ std::vector<SignatureRow> network_rows() {
       {"grpc_unavailable", "remote_unreachable", Role::symptom, 0.55,
        R"(StatusCode\.UNAVAILABLE|failed to connect to all addresses)"},
       {"object_missing", "missing_file", Role::primary, 0.8,
-       R"(\bNoSuchKey\b|\bNoSuchBucket\b|404 Client Error|HTTP Error 404|RepositoryNotFoundError|RevisionNotFoundError|Repository Not Found)"},
+       R"(\bNoSuchKey\b|\bNoSuchBucket\b|404 Client Error|HTTP Error 404|An error occurred \(404\)|does not appear to have a file named|Can't load (?:tokenizer|image processor|feature extractor|the (?:model|configuration)) |RepositoryNotFoundError|RevisionNotFoundError|Repository Not Found)"},
+      {"reconnected", "remote_unreachable", Role::note, 0.05,
+       R"((?i)\bconnected to (?:redis|amqp|postgres|mysql|mongo|kafka|https?:)|connection (?:restored|re-?established)|\breconnected|^\W*(?:\[?rank ?\d+\]? )?downloaded|download (?:complete|finished))"},
       {"request_size", "request_too_large", Role::primary, 0.8,
        R"(client intended to send too large body|Received message larger than max|Sent message larger than max|[Rr]equest body (?:is )?too large|RequestEntityTooLarge)"},
   };
@@ -92,7 +94,7 @@ std::vector<SignatureRow> network_rows() {
 std::vector<SignatureRow> credential_rows() {
   return {
       {"access_refused", "access_refused", Role::primary, 0.9,
-       R"(\b(?:ExpiredToken(?:Exception)?|InvalidAccessKeyId|SignatureDoesNotMatch|AccessDenied(?:Exception)?|TokenRefreshRequired|InvalidClientTokenId|UnrecognizedClientException|NoCredentialsError|PartialCredentialsError|AuthorizationFailure|DefaultCredentialsError|GatedRepoError)\b|Unable to locate credentials|Cannot access gated repo|Access to (?:model|dataset) \S+ is restricted|40[13] Client Error|HTTP Error 40[13]|[Ss]tatus(?: code)?[ :=]+40[13]\b|unexpected status.{0,120}40[13]\b|Invalid (?:username or password|user ?token|API key|credentials)|does not have storage\.objects|\[Errno 12[67]\]|unauthorized: |denied: requested access|no basic auth credentials|pull access denied)"},
+       R"(\b(?:ExpiredToken(?:Exception)?|InvalidAccessKeyId|SignatureDoesNotMatch|AccessDenied(?:Exception)?|TokenRefreshRequired|InvalidClientTokenId|UnrecognizedClientException|NoCredentialsError|PartialCredentialsError|AuthorizationFailure|DefaultCredentialsError|GatedRepoError)\b|Unable to locate credentials|Cannot access gated repo|Access to (?:model|dataset) \S+ is restricted|An error occurred \(40[13]\)|40[13] Client Error|HTTP Error 40[13]|[Ss]tatus(?: code)?[ :=]+40[13]\b|unexpected status.{0,120}40[13]\b|Invalid (?:username or password|user ?token|API key|credentials)|does not have storage\.objects|\[Errno 12[67]\]|unauthorized: |denied: requested access|no basic auth credentials|pull access denied)"},
       {"access_words", "access_refused", Role::primary, 0.8,
        R"((?:[Tt]oken|[Cc]redentials?|[Ll]icen[cs]e|API key|API token) (?:has |have |is |are |was )?(?:already )?(?:expired|revoked|invalid|not valid)|[Ll]icen[cs]e (?:check|server|checkout|key)[^.]{0,40}(?:failed|denied|expired|not found)|Failed checkout licen|invalid_grant|[Aa]uthentication (?:failed|required|is required))"},
       {"rate_limited", "access_refused", Role::primary, 0.75,

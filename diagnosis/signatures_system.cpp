@@ -41,6 +41,8 @@ std::vector<SignatureRow> kernel_rows() {
        R"(mce: \[Hardware Error\]: Machine check)"},
       {"kernel_bad_memory", "host_hardware_fault", Role::proof, 0.9,
        R"(due to hardware memory corruption|Memory failure: 0x\w+: (?:Sending|Killing)|EDAC \S+ (?:\d+ )?UE\b|MCE: Killing|Uncorrected (?:hardware )?(?:memory )?error)"},
+      {"kernel_thermal", "host_hardware_fault", Role::proof, 0.85,
+       R"(critical temperature reached|[Rr]eached critical temperature)"},
       {"kernel_fork_pids", "process_limit", Role::proof, 0.9,
        R"(cgroup: fork rejected by pids controller in (\S+))"},
       {"kernel_io_error", "storage_failure", Role::proof, 0.75,
