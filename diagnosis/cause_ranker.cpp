@@ -58,9 +58,8 @@ bool recovered(const Finding& finding, const LogScan& log) {
 
 // How much of a finding's weight is left, given what followed it.
 double survival_factor(const Finding& finding, const LogScan& log, bool ended_well) {
-  if (finding.signature->role == Role::proof) {
-    return log.finished && finding.progress_after >= 3 ? 0.3
-                                                       : 1;  // another run's, or taken up again
+  if (finding.signature->role == Role::proof) {  // another run's, or this one was taken up again
+    return log.finished && finding.progress_after >= 3 ? 0.2 : 1;
   }
   const int few = tier(finding.signature->role) == 3 ? 3 : 2;  // lines of other threads
   double factor = recovered(finding, log) ? 0.2 : 1;

@@ -1,6 +1,7 @@
 #include "diagnosis/log_matcher.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include <re2/filtered_re2.h>
@@ -93,7 +94,12 @@ std::vector<SignatureMatch> match_line(std::string_view line) {
   if (const re2::StringPiece rest = without_prefix(text); rest.size() < text.size()) {
     std::vector<int> more;
     matcher().patterns.AllMatches(rest, atoms, &more);
-    ids.insert(ids.end(), more.begin(), more.end());
+    // A shell says "Killed" at the line's start; behind a name it is a launcher's, of its children.
+    std::copy_if(more.begin(), more.end(), std::back_inserter(ids), [](int id) {
+      const int row = matcher().rows[static_cast<std::size_t>(id)];
+      return std::string_view(signature_table()[static_cast<std::size_t>(row)].id) !=
+             "shell_killed";
+    });
   }
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());

@@ -147,6 +147,37 @@ bool is_progress_line(std::string_view line) {
                      [&](std::string_view word) { return contains(line, word); });
 }
 
+namespace {
+
+// "[2] ...", " 2: ...", "[1,2]<stderr>: ...": the task that a launcher names before a line.
+std::optional<int> rank_before_line(std::string_view line) {
+  line = line.substr(std::min(line.find_first_not_of(' '), line.size()));
+  const bool bracket = starts_with(line, "[");
+  if (bracket) line.remove_prefix(1);
+  const auto number = [&]() -> std::optional<int> {
+    constexpr std::size_t kMaxDigits = 4;
+    std::size_t end = 0;
+    int task = 0;
+    for (; end < std::min(line.size(), kMaxDigits) && line[end] >= '0' && line[end] <= '9'; ++end) {
+      task = task * 10 + (line[end] - '0');
+    }
+    line.remove_prefix(end);
+    return end > 0 ? std::optional<int>(task) : std::nullopt;
+  };
+  std::optional<int> rank = number();
+  if (rank && bracket && starts_with(line, ",")) {
+    line.remove_prefix(1);
+    rank = number();
+    return starts_with(line, "]<std") ? rank : std::nullopt;
+  }
+  const std::string_view mark = bracket ? "] " : ": ";
+  if (!rank || !starts_with(line, mark) || line.size() < 3) return std::nullopt;
+  const char next = line[2];  // "[1] + 411 killed" is a shell's, "3: 0x7f" a backtrace's
+  return (next >= 'A' && next <= 'z') ? rank : std::nullopt;
+}
+
+}  // namespace
+
 struct LogScanner::State {
   LogScan scan;
   using Key = std::pair<int, int>;  // row of the signature table, rank or -1
@@ -189,6 +220,7 @@ LogLine LogScanner::State::line_of(std::string_view text) const {
 
 void LogScanner::State::take_match(const SignatureMatch& match, const LogLine& line) {
   std::optional<int> rank = rank_of_line(line.text);
+  if (!rank) rank = rank_before_line(line.text);
   Key key{match.index, rank.value_or(-1)};
   if (rank && findings.count(key) == 0 && findings.size() > kMaxRanks * 8) {
     rank.reset();
