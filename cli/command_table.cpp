@@ -32,7 +32,8 @@ const std::vector<Command> kTable = {
      "ocrtune tune --preset paddleocr -- python3 tools/train.py -c rec.yml\n"
      "ocrtune tune --budget 2m --data lines/ --out report/\n"
      "ocrtune tune --mode infer --slo p99=50ms --data lines/\n"
-     "ocrtune tune --log-reader torch -- torchrun --nproc_per_node {nproc} train.py --batch {batch}",
+     "ocrtune tune --log-reader torch -- torchrun --nproc_per_node {nproc} train.py --batch {batch}\n"
+     "ocrtune tune --hosts a,b --preset torchrun --log-reader torch -- torchrun train.py",
      "Without a command, --data, --mode, --model, --preset or --url the flags come from\n"
      "./ocrtune.toml, if there is one (ocrtune init): keys are flags without dashes.\n"
      "Exit code: 0 a setting is recommended, 1 none works, 130 interrupted (results are kept).",

@@ -1,5 +1,6 @@
 // The one file that knows CLI11, which splits the words of a command line into flags and arguments.
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -184,15 +185,19 @@ Result<Parsed> parse_flags(const Flags& flags, const std::vector<std::string>& a
   for (const Flag& flag : flags.rows()) {
     if (!flag.positional) options.emplace_back(&flag, declare_option(app, flag));
   }
+  // CLI11 takes "--" behind an option whose value may lack for the end of its values, and drops it.
+  const auto command = std::find(arguments.begin(), arguments.end(), "--");
   try {
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    std::vector<std::string> reversed(std::make_reverse_iterator(command), arguments.rend());
     app.parse(reversed);
   } catch (const CLI::CallForHelp&) {
     return Parsed::help;
   } catch (const CLI::ParseError& error) {
     return complaint(flags, error.what());
   }
-  const auto words = OCRTUNE_TRY(arguments_of(flags, app.remaining()));
+  std::vector<std::string> remaining = app.remaining();
+  remaining.insert(remaining.end(), command, arguments.end());
+  const auto words = OCRTUNE_TRY(arguments_of(flags, remaining));
   for (const auto& [flag, option] : options) {
     OCRTUNE_TRY(store_option(flags, *flag, *option));
   }

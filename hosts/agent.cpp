@@ -4,9 +4,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -16,44 +19,89 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/free_port.h"
 #include "base/interrupt.h"
 #include "base/line_splitter.h"
 #include "base/text.h"
 #include "hosts/agents.h"
 #include "hosts/host_card.h"
+#include "hosts/host_trial.h"
 #include "hosts/pair_socket.h"
 #include "hosts/seeded_step.h"
+#include "probes/probe.h"
+#include "trial/workloads/command/command_runner.h"
 
 namespace ocrtune {
 namespace {
 
 using Json = nlohmann::json;
 
+Status write_line(const std::string& line) {
+  static std::mutex mutex;  // the listening thread gives its signs of life in between
+  const std::lock_guard lock(mutex);
+  return write_all(STDOUT_FILENO, line + "\n", "standard output");
+}
+
+Status say(const Json& json) {
+  return write_line(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
 // Requests as they come in. Work is done by the main thread, whose children die with it; a thread
 // of its own listens, so that an end of the input ends the work too.
 class Inbox {
  public:
-  std::string next() {
+  Json next() {
     std::unique_lock lock(mutex_);
-    here_.wait(lock, [this] { return !lines_.empty(); });
-    std::string line = std::move(lines_.front());
-    lines_.pop_front();
-    return line;
+    busy_ = false;
+    here_.wait(lock, [this] { return !requests_.empty(); });
+    Json request = std::move(requests_.front());
+    requests_.pop_front();
+    busy_ = request.value("ask", "") == "trial";
+    return request;
   }
 
-  void put(const std::string& line) {
+  // "end" is about all that was asked before it.
+  void put(Json request) {
     const std::lock_guard lock(mutex_);
-    lines_.push_back(line);
+    if (request.value("tell", "") == "end") {
+      ended_ = last_;
+      return;
+    }
+    last_ = request.value("id", std::int64_t{0});
+    requests_.push_back(std::move(request));
     here_.notify_one();
   }
+
+  void end_all() { ended_ = std::numeric_limits<std::int64_t>::max(); }
+  bool ended(std::int64_t id) const { return id <= ended_; }
+  bool busy() const { return busy_; }  // with what takes some time to end
 
  private:
   std::mutex mutex_;
   std::condition_variable here_;
-  std::deque<std::string> lines_;
+  std::deque<Json> requests_;
+  std::int64_t last_ = 0;
+  std::atomic<std::int64_t> ended_ = -1;
+  std::atomic<bool> busy_ = false;
 };
 
-[[noreturn]] void listen_to_launcher(Inbox& inbox) {
+Inbox& inbox() {
+  static Inbox one;
+  return one;
+}
+
+// Ends the process with all that it does: a trial has some seconds to stop what it started and to
+// tidy up, then its guard kills what is left.
+[[noreturn]] void leave() {
+  constexpr double kLeaveSeconds = 8;
+  constexpr auto kLook = std::chrono::milliseconds(20);
+  inbox().end_all();
+  const double end = steady_clock().now_seconds() + kLeaveSeconds;
+  while (inbox().busy() && steady_clock().now_seconds() < end) std::this_thread::sleep_for(kLook);
+  ::_exit(0);
+}
+
+[[noreturn]] void listen_to_launcher() {
   LineSplitter splitter(16 << 20);
   std::array<char, 65536> block;  // NOLINT: not filled on purpose
   double heard = steady_clock().now_seconds();
@@ -66,9 +114,13 @@ class Inbox {
     if (got <= 0) break;
     heard = steady_clock().now_seconds();
     splitter.add(std::string_view(block.data(), static_cast<std::size_t>(got)),
-                 [&](const std::string& line) { inbox.put(line); });
+                 [](const std::string& line) {
+                   Json request = Json::parse(line, nullptr, false);
+                   if (request.is_object()) inbox().put(std::move(request));
+                 });
+    if (!write_line("")) break;  // a sign of life for a sign of life
   }
-  ::_exit(0);
+  leave();
 }
 
 Json answer_card(const Json& request) {
@@ -116,19 +168,53 @@ Json answer_send(const Json& request) {
   return {{"latency_seconds", *latency}};
 }
 
+Json answer_port(const Json&) { return {{"port", free_port()}}; }
+
+// The card's limit, or less where the trial's own is.
+std::uint64_t own_limit(const Machine& machine, std::uint64_t limit) {
+  for (const double bytes : {machine.memory.limit_bytes.value_or(0),
+                             static_cast<double>(machine.memory.available_bytes)}) {
+    const auto own = static_cast<std::uint64_t>(bytes);
+    if (own > 0 && (limit == 0 || own < limit)) limit = own;
+  }
+  return limit;
+}
+
+// This host's part of a trial.
+Json answer_trial(const Json& request) {
+  static std::optional<Machine> machine;
+  if (!machine) {
+    ProbeOptions quick;
+    quick.quick = true;
+    auto here = probe_machine(quick);
+    if (!here) return {{"error", valid_utf8(here.error().what)}};
+    machine = *std::move(here);
+  }
+  auto asked = parse_host_trial(request.dump());
+  if (!asked) return {{"error", valid_utf8(asked.error().what)}};
+  PreparedCommand command;
+  command.workload = asked->workload;
+  command.print_interval = asked->print_interval;
+  HostPart part;
+  part.place = asked->place;
+  part.trial.follows = asked->follows();
+  part.trial.ended = [id = request.value("id", std::int64_t{0})] { return inbox().ended(id); };
+  part.trial.measured = [] { (void)say({{"event", "measured"}}).ok(); };
+  TrialLimits limits = asked->limits;
+  limits.memory_limit_bytes = own_limit(*machine, limits.memory_limit_bytes);
+  const auto runner = make_command_runner(command, *machine, SilenceRule(), part);
+  return Json::parse(part_json(runner->run(asked->knobs, limits)));
+}
+
 Json answer(const Json& request) {
   static const std::map<std::string, Json (*)(const Json&)> kAnswers = {
       {"card", answer_card},     {"clock", answer_clock},     {"step", answer_step},
       {"listen", answer_listen}, {"receive", answer_receive}, {"send", answer_send},
+      {"port", answer_port},     {"trial", answer_trial},
   };
   const auto found = kAnswers.find(request.value("ask", ""));
   if (found == kAnswers.end()) return {{"error", "unknown request"}};
   return found->second(request);
-}
-
-Status say(const Json& json) {
-  return write_all(STDOUT_FILENO, json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n",
-                   "standard output");
 }
 
 }  // namespace
@@ -138,13 +224,11 @@ Result<int> run_agent(const std::string& version) {
                    {"version", version},
                    {"protocol", kAgentProtocol},
                    {"pid", ::getpid()}}));
-  Inbox inbox;
-  std::thread(listen_to_launcher, std::ref(inbox)).detach();
+  std::thread(listen_to_launcher).detach();
   for (;;) {
-    const Json request = Json::parse(inbox.next(), nullptr, false);
-    if (!request.is_object()) continue;
+    const Json request = inbox().next();
     Json reply = answer(request);
-    reply["id"] = request.value("id", 0);
+    reply["id"] = request.value("id", std::int64_t{0});
     OCRTUNE_TRY(say(reply));
   }
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 
 #include <fmt/format.h>
@@ -41,6 +42,8 @@ struct Agents::Agent {
   LineSplitter lines{kMaxLine};
   std::string last_words;  // what the launcher or a shell said
   bool greeted = false;
+  double heard = 0;
+  std::vector<std::string> events;
   std::string lost;
   std::int64_t awaited = 0;  // id of the request that is open; 0: none
   std::string reply;
@@ -65,6 +68,8 @@ struct Agents::Agent {
             "runs ocrtune {}, this is {}: unpack the same archive of scripts/portable on all hosts",
             theirs, version);
       }
+    } else if (json.contains("event")) {
+      events.push_back(json.value("event", ""));
     } else if (json.contains("id") && json["id"] == awaited) {
       reply = line;
       awaited = 0;
@@ -83,16 +88,19 @@ struct Agents::Agent {
     return true;
   }
 
-  Status start(const AgentOptions& options) {
+  Status start(const AgentOptions& options, std::mutex& inputs) {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) return system_error(errno, "open a pipe");
     ::fcntl(ends[1], F_SETFL, O_NONBLOCK);
-    input = ends[1];
     ProcessOptions launch;
     launch.arguments = remote_command(options.launcher, host, options.program, {"node"});
     launch.input = ends[0];
     auto made = Process::start(launch);
     ::close(ends[0]);
+    {
+      const std::lock_guard lock(inputs);
+      input = ends[1];
+    }
     if (!made) return made.error();
     process.emplace(std::move(*made));
     started = now();
@@ -102,8 +110,25 @@ struct Agents::Agent {
 
 Agents::Agents() = default;
 
+// In a thread of its own, for the other one may search or wait between two trials.
+void Agents::keep_beating() {
+  std::unique_lock lock(inputs_);
+  while (!end_.wait_for(lock, std::chrono::duration<double>(kBeatSeconds),
+                        [this] { return ending_; })) {
+    for (const auto& agent : agents_) {
+      if (agent->input >= 0) agent->write("\n");
+    }
+  }
+}
+
 Agents::~Agents() {
-  for (auto& agent : agents_) agent->close_input();
+  {
+    const std::lock_guard lock(inputs_);
+    ending_ = true;
+    for (auto& agent : agents_) agent->close_input();
+  }
+  end_.notify_one();
+  if (beats_.joinable()) beats_.join();
   const double end = now() + kFarewellSeconds;
   for (auto& agent : agents_) {
     if (!agent->process) continue;
@@ -128,10 +153,13 @@ std::vector<std::size_t> Agents::living() const {
 
 void Agents::lose(Agent& agent, std::string reason) {
   agent.lost = std::move(reason);
+  const std::lock_guard lock(inputs_);
   agent.close_input();
 }
 
-void Agents::read_all() {
+void Agents::listen() {
+  // Who did not listen cannot say that nothing was heard.
+  if (now() - listened_ > kBeatSeconds) listening_since_ = now();
   std::vector<pollfd> polled;
   for (const auto& agent : agents_) {
     if (agent->alive() && agent->process->output_descriptor() >= 0) {
@@ -139,15 +167,11 @@ void Agents::read_all() {
     }
   }
   ::poll(polled.data(), polled.size(), static_cast<int>(1000 * kPollSeconds));
-  if (now() - last_beat_ > kBeatSeconds) {
-    last_beat_ = now();
-    for (const auto& agent : agents_) {
-      if (agent->alive()) agent->write("\n");
-    }
-  }
+  listened_ = now();
   for (const auto& agent : agents_) {
     if (!agent->alive()) continue;
     agent->process->read_output([&](std::string_view piece) {
+      agent->heard = listened_;
       agent->lines.add(piece,
                        [&](const std::string& line) { agent->take(line, options_.version); });
     });
@@ -156,6 +180,10 @@ void Agents::read_all() {
       lose(*agent,
            fmt::format("{} ended with {}{}{}", launcher_name(options_.launcher), exit->text(),
                        agent->last_words.empty() ? "" : ": ", agent->last_words));
+    } else if (agent->greeted && agent->lost.empty() &&
+               listened_ - std::max(agent->heard, listening_since_) > kAgentSilenceSeconds) {
+      lose(*agent, fmt::format("silent for {}: stopped, overloaded or cut off",
+                               format_duration(kAgentSilenceSeconds)));
     }
   }
 }
@@ -169,6 +197,7 @@ Result<std::unique_ptr<Agents>> Agents::start(std::vector<HostName> hosts, Agent
     agents->agents_.push_back(std::make_unique<Agent>());
     agents->agents_.back()->host = host.name;
   }
+  agents->beats_ = std::thread([all = agents.get()] { all->keep_beating(); });
   for (auto& agent : agents->agents_) {
     for (;;) {
       if (interrupted()) return Error{ErrorKind::interrupted, "interrupted"};
@@ -178,7 +207,7 @@ Result<std::unique_ptr<Agents>> Agents::start(std::vector<HostName> hosts, Agent
       if (static_cast<std::size_t>(starting) < kMaxStarting) break;
       OCRTUNE_TRY(agents->wait_until(kPollSeconds, [](const Agent& one) { return one.greeted; }));
     }
-    const auto started = agent->start(agents->options_);
+    const auto started = agent->start(agents->options_, agents->inputs_);
     if (!started) agents->lose(*agent, started.error().what);
   }
   OCRTUNE_TRY(agents->wait_until(agents->options_.deadline_seconds,
@@ -201,20 +230,38 @@ Status Agents::wait_until(double seconds, bool (*done)(const Agent&)) {
       return !agent->alive() || done(*agent);
     });
     if (all || now() >= end) return Status();
-    read_all();
+    listen();
   }
+}
+
+void Agents::send(const AgentRequest& request) {
+  Agent& agent = *agents_[request.host];
+  if (!agent.alive()) return;
+  Json json = Json::parse(request.body);
+  if (json.contains("ask")) {
+    agent.awaited = json["id"] = ++last_id_;
+    agent.reply.clear();
+    agent.events.clear();
+  }
+  std::unique_lock lock(inputs_);
+  const bool taken = agent.write(json.dump() + "\n");
+  lock.unlock();
+  if (!taken) lose(agent, "its agent takes no request");
+}
+
+std::optional<std::string> Agents::take_reply(std::size_t host) {
+  Agent& agent = *agents_[host];
+  if (agent.awaited != 0 || agent.reply.empty()) return std::nullopt;
+  return std::exchange(agent.reply, "");
+}
+
+bool Agents::take_event(std::size_t host, const std::string& event) {
+  return std::erase(agents_[host]->events, event) > 0;
 }
 
 Result<std::vector<std::string>> Agents::ask(const std::vector<AgentRequest>& requests,
                                              double work_seconds) {
-  for (const AgentRequest& request : requests) {
-    Agent& agent = *agents_[request.host];
-    if (!agent.alive()) continue;
-    Json json = Json::parse(request.body);
-    agent.awaited = json["id"] = ++last_id_;
-    agent.reply.clear();
-    if (!agent.write(json.dump() + "\n")) lose(agent, "its agent takes no request");
-  }
+  for (const AgentRequest& request : requests) send(request);
   OCRTUNE_TRY(wait_until(work_seconds + options_.deadline_seconds,
                          [](const Agent& one) { return one.awaited == 0; }));
   std::vector<std::string> replies;

@@ -1,15 +1,19 @@
 // Agents on other hosts: `ocrtune node`, one a host, asked in JSON lines through the launcher.
 //
 // The agent speaks first ("hello", with its version). Then each request gets one reply, with the
-// request's number. An agent ends when its input ends or when it hears nothing for 10 s, so nothing
-// is left on a host whose launcher was killed. Whoever does not answer in time is lost for good,
-// with the reason; the others go on.
+// request's number. Both ends give a sign of life every 2 s. An agent ends when its input ends or
+// when it hears nothing for 10 s, so nothing is left on a host whose launcher was killed. Whoever
+// does not answer in time or is silent for 10 s is lost for good, with the reason; the others go
+// on.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -19,7 +23,7 @@
 
 namespace ocrtune {
 
-inline constexpr int kAgentProtocol = 1;
+inline constexpr int kAgentProtocol = 2;
 inline constexpr double kAgentSilenceSeconds = 10;
 
 struct AgentOptions {
@@ -55,18 +59,29 @@ class Agents {
   Result<std::vector<std::string>> ask(const std::vector<AgentRequest>& requests,
                                        double work_seconds);
 
+  // The same for work that is followed while it goes on: send, listen until it is taken. What has
+  // no "ask" is told only, without an answer.
+  void send(const AgentRequest& request);
+  void listen();                                            // up to 0.1 s
+  std::optional<std::string> take_reply(std::size_t host);  // to what was sent last
+  bool take_event(std::size_t host, const std::string& event);
+
  private:
   struct Agent;
   Agents();
   Status wait_until(double seconds, bool (*done)(const Agent&));
-  void read_all();
   void lose(Agent& agent, std::string reason);
+  void keep_beating();
 
   AgentOptions options_;
   std::vector<HostName> hosts_;
   std::vector<std::unique_ptr<Agent>> agents_;
   std::int64_t last_id_ = 0;
-  double last_beat_ = 0;
+  double listened_ = 0, listening_since_ = 0;
+  std::mutex inputs_;  // of the agents: two threads write
+  bool ending_ = false;
+  std::condition_variable end_;
+  std::thread beats_;
 };
 
 }  // namespace ocrtune

@@ -168,22 +168,19 @@ Status measure_links(Agents& agents, HostSurvey& survey) {
 
 }  // namespace
 
-Result<HostSurvey> survey_hosts(const std::vector<HostName>& hosts, const AgentOptions& options,
-                                CardRequest request) {
+Result<HostSurvey> survey_agents(Agents& agents, CardRequest request) {
   HostSurvey survey;
-  survey.launcher = launcher_name(options.launcher);
-  for (const HostName& host : hosts) {
+  for (const HostName& host : agents.hosts()) {
     request.names.push_back(host.name.substr(host.name.find('@') + 1));  // "user@node7" is ssh's
   }
-  const auto agents = OCRTUNE_TRY(Agents::start(hosts, options));
-  OCRTUNE_TRY(ask_clocks(*agents, survey.findings));
-  OCRTUNE_TRY(ask_cards(*agents, request, survey));
+  OCRTUNE_TRY(ask_clocks(agents, survey.findings));
+  OCRTUNE_TRY(ask_cards(agents, request, survey));
   if (!request.quick && survey.cards.size() > 1) {
-    OCRTUNE_TRY(measure_speeds(*agents, survey));
-    OCRTUNE_TRY(measure_links(*agents, survey));
+    OCRTUNE_TRY(measure_speeds(agents, survey));
+    OCRTUNE_TRY(measure_links(agents, survey));
   }
-  for (std::size_t i = 0; i < hosts.size(); ++i) {
-    if (!agents->alive(i)) survey.lost.push_back({hosts[i].name, agents->lost_reason(i)});
+  for (std::size_t i = 0; i < agents.hosts().size(); ++i) {
+    if (!agents.alive(i)) survey.lost.push_back({agents.hosts()[i].name, agents.lost_reason(i)});
   }
   for (HostFinding& finding : name_findings(survey.cards)) {
     survey.findings.push_back(std::move(finding));
@@ -191,6 +188,14 @@ Result<HostSurvey> survey_hosts(const std::vector<HostName>& hosts, const AgentO
   if (survey.cards.size() > 1) {
     survey.consistency = OCRTUNE_TRY(compare_configs(comparable_hosts(survey.cards), {}));
   }
+  return survey;
+}
+
+Result<HostSurvey> survey_hosts(const std::vector<HostName>& hosts, const AgentOptions& options,
+                                CardRequest request) {
+  const auto agents = OCRTUNE_TRY(Agents::start(hosts, options));
+  auto survey = OCRTUNE_TRY(survey_agents(*agents, std::move(request)));
+  survey.launcher = launcher_name(options.launcher);
   return survey;
 }
 

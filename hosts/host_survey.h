@@ -45,5 +45,7 @@ struct HostSurvey {
 // interrupted; a host that does not answer is no error.
 Result<HostSurvey> survey_hosts(const std::vector<HostName>& hosts, const AgentOptions& options,
                                 CardRequest request);
+// The same through agents that live on.
+Result<HostSurvey> survey_agents(Agents& agents, CardRequest request);
 
 }  // namespace ocrtune

@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/commands/job_hosts.h"
 #include "cli/shell/machine_turn.h"
 #include "cli/shell/output_folder.h"
 #include "reports/catalogue/headline.h"
@@ -23,6 +24,7 @@ namespace {
 struct VerifyFlags {
   std::string run = "last", database, seconds = "60s", junit;
   double tolerance = 0.1;
+  HostFlags hosts;
   bool json = false, no_wait = false;
 };
 
@@ -124,7 +126,8 @@ Result<int> run_verify(const VerifyFlags& flags) {
       flags.database.empty() ? Store::default_path() : flags.database, Store::Mode::read));
   if (!flags.junit.empty()) OCRTUNE_TRY(make_output_folder(parent_path(flags.junit)));
   VerifyLines lines;
-  const auto answer = OCRTUNE_TRY(verify(request, *store, lines));
+  const auto doors = OCRTUNE_TRY(doors_of(flags.hosts));
+  const auto answer = OCRTUNE_TRY(verify(request, *store, lines, doors));
   if (!answer.kept) {
     std::fprintf(stderr, "ocrtune verify: %s\n", answer.kept.error().what.c_str());
   }
@@ -149,6 +152,7 @@ CommandRun declare_verify(Flags& cli) {
   cli.option("--tolerance", flags->tolerance, "SHARE", "Accept a change of the rate by this share")
       .range(0.01, 1);
   cli.option("--junit", flags->junit, "FILE", "Write the answer as JUnit's XML too, for CI").file();
+  declare_hosts(cli, flags->hosts);
   cli.store(flags->database);
   cli.toggle("--no-wait", flags->no_wait, kNoWaitHelp);
   cli.json(flags->json);

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/commands/engine_flags.h"
+#include "cli/commands/job_hosts.h"
 #include "cli/settings_file.h"
 #include "cli/shell/machine_turn.h"
 #include "cli/shell/output_folder.h"
@@ -226,8 +227,22 @@ Result<RunRecord> resume_run(const TuneFlags& flags, Store& store) {
   if (!flags.resume.empty()) request.run = flags.resume;
   if (flags.budget_given) request.budget_seconds = flags.options.budget_seconds;
   request.wait = !flags.no_wait;
+  const auto doors = OCRTUNE_TRY(doors_of(flags.hosts));
   TuneLine line(flags.progress == "json");
-  return resume(request, store, line);
+  return resume(request, store, line, doors);
+}
+
+// Where the trials run.
+Result<Machine> look_at_machine(TuneFlags& flags, SessionDoors& doors) {
+  if (flags.chosen.hosts.empty()) {
+    ProbeOptions quick;
+    quick.quick = true;
+    return probe_machine(quick);
+  }
+  const JobHosts job = OCRTUNE_TRY(open_hosts(flags.chosen));
+  flags.notes = job.notes;
+  doors = job.doors();
+  return job.machine;
 }
 
 Result<int> run_tune(TuneFlags flags, const std::string& command_line) {
@@ -254,9 +269,8 @@ Result<int> run_tune(TuneFlags flags, const std::string& command_line) {
   }
   OCRTUNE_TRY(read_data(flags));
   make_paths_absolute(flags.options);
-  ProbeOptions quick;
-  quick.quick = true;
-  const auto machine = OCRTUNE_TRY(probe_machine(quick));
+  SessionDoors doors;
+  const auto machine = OCRTUNE_TRY(look_at_machine(flags, doors));
   OCRTUNE_TRY(settle_flags(flags, machine));
   OCRTUNE_TRY(tune_setup(flags.options, machine));  // a mistake is told without the notes
   for (const std::string& note : flags.notes) {
@@ -273,7 +287,7 @@ Result<int> run_tune(TuneFlags flags, const std::string& command_line) {
   request.spent_seconds = steady_clock().now_seconds() - start;
   if (!OCRTUNE_TRY(wait_for_quiet(quiet))) return kExitNegative;
   TuneLine line(flags.progress == "json");
-  const auto run = tune(request, *store, line);
+  const auto run = tune(request, *store, line, doors);
   return run ? finish(*run, flags) : run.error();
 }
 
@@ -301,6 +315,10 @@ CommandRun declare_tune(Flags& cli) {
   cli.json(flags->json);
 
   declare_workload(cli, *flags);
+  declare_hosts(cli, flags->hosts);
+  cli.option("--nodes", flags->nodes, "N,...", "Try so many of the hosts")
+      .default_text("1, 2, 3, 4, 6, ... and all")
+      .under("Several hosts");
   return [flags]() -> Result<int> {
     const auto code = run_tune(*flags, own_command_line(flags->settings));
     return code ? code : Result<int>(placed(*flags, code.error()));

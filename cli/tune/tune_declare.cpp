@@ -148,6 +148,7 @@ Status read_tune_flags(TuneFlags& flags) {
   OCRTUNE_TRY(read_lists(flags));
   OCRTUNE_TRY(read_amounts(flags));
   OCRTUNE_TRY(read_command_flags(flags.command, flags.options));
+  OCRTUNE_TRY(read_hosts(flags));
   OCRTUNE_TRY(check_allocators(flags.options));
   OCRTUNE_TRY(check_device_flags(flags.options, flags.device));
   const Status asked =

@@ -17,6 +17,7 @@
 #include "core/onnx/onnx_recognizer.h"
 #include "core/train/trainer.h"
 #include "probes/placement/partition.h"
+#include "trial/workloads/usual_axes.h"
 #include "tuner/search/hints.h"
 #include "tuner/session/tune_setup.h"
 #include "tuner/slo/load_trial.h"
@@ -52,6 +53,31 @@ Status read_lists(TuneFlags& flags) {
       if (!status) return Error{status.error().kind, "--" + status.error().what};
     }
   }
+  return Status();
+}
+
+Status read_hosts(TuneFlags& flags) {
+  RunOptions& options = flags.options;
+  if (!flags.hosts.given) {
+    if (flags.nodes.empty()) return Status();
+    return Error{ErrorKind::usage, "--nodes is for several hosts: name them with --hosts"};
+  }
+  if (!options.prints() || options.objective.goal == Goal::latency) {
+    return Error{ErrorKind::usage,
+                 "--hosts is for the throughput of a training command of your own: write it at "
+                 "the end, after --"};
+  }
+  flags.chosen = OCRTUNE_TRY(choose_hosts(flags.hosts));
+  const int most = static_cast<int>(flags.chosen.hosts.size());
+  std::vector<std::string> values = number_texts(half_doublings(most));
+  if (!flags.nodes.empty()) values = OCRTUNE_TRY(read_value_list("--nodes", flags.nodes, true));
+  for (const std::string& value : values) {
+    const auto nodes = parse_integer(value).value_or(0);
+    if (nodes >= 1 && nodes <= most) continue;
+    return Error{ErrorKind::usage, fmt::format("--nodes {}: --hosts names {}", value, most)};
+  }
+  options.axes["nodes"] = std::move(values);
+  options.given.insert("nodes");
   return Status();
 }
 

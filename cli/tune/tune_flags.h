@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/commands/host_flags.h"
 #include "cli/flags.h"
 #include "cli/tune/command_flags.h"
 #include "cli/tune/objective_flags.h"
@@ -21,6 +22,9 @@ struct TuneFlags {
   RunOptions options;
   InferenceFlags inference;
   CommandFlags command;
+  HostFlags hosts;
+  HostChoice chosen;  // of them; empty: this machine alone
+  std::string nodes;  // "1,2"
   std::string budget, trial_time, memory_limit, data, db, out, resume, name, wait_quiet;
   std::string progress = "text";
   std::string buckets;  // of the lines, in words
@@ -50,6 +54,7 @@ Error placed(const TuneFlags& flags, Error error);
 
 // Each reads part of `flags` into flags.options. usage: what is wrong, with the flag's name.
 Status read_lists(TuneFlags& flags);
+Status read_hosts(TuneFlags& flags);  // `nodes` becomes a dimension
 Status read_amounts(TuneFlags& flags);
 Status read_data(TuneFlags& flags);
 Status check_names(const RunOptions& options);

@@ -82,6 +82,10 @@ Result<Deployment> deployment_of(const RunRecord& run) {
   deployment.setting = plain_line(knobs_text(best.knobs));
   deployment.launch =
       OCRTUNE_TRY(workload_of(run.options)->launch(run.machine, best.knobs, seen_of_program(run)));
+  const std::vector<std::string> open = placeholders_of(launch_text(deployment.launch));
+  if (std::find(open.begin(), open.end(), "<NODE_RANK>") != open.end()) {
+    deployment.nodes = nodes_of(best.knobs);
+  }
   Launch& launch = deployment.launch;
   if (!launch.server.empty()) {
     return Error{ErrorKind::usage, "run " + run.id + " measured the server at " + launch.server +

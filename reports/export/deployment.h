@@ -20,7 +20,8 @@ struct Deployment {
   Launch launch;                // secrets are placeholders of their variable's name
   // Variables that name CPUs of the machine that was measured: right there and nowhere else.
   Variables pinned;
-  int cpus = 1;                    // that the setting kept busy, whole ones
+  int nodes = 1;                   // hosts; of several, the launch has <NODE_RANK> and its like
+  int cpus = 1;                    // that the setting kept busy on a host, whole ones
   std::uint64_t memory_bytes = 0;  // measured peak and the run's margin; 0: not measured
   int gpus = 0;
   std::string caution;  // what to know before it is started; empty: nothing

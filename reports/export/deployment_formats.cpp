@@ -119,20 +119,45 @@ std::string write_compose(const Deployment& deployment) {
   return text;
 }
 
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+// Variables and command as each node's task of a job step has them; Slurm tells it its number.
+std::string srun_text(const Deployment& deployment) {
+  std::string script = exports_text(deployment) + "exec " + command_text(deployment);
+  // They stand in single quotes, as every word with such a character does.
+  replace_all(script, "<NODE_RANK>", "'\"$SLURM_NODEID\"'");
+  replace_all(script, "<MASTER_ADDR>", "'\"$OCRTUNE_MASTER\"'");
+  replace_all(script, "<HOSTLIST>", "'\"$OCRTUNE_HOSTLIST\"'");
+  return "export OCRTUNE_HOSTLIST=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | paste -sd,)\n"
+         "export OCRTUNE_MASTER=${OCRTUNE_HOSTLIST%%,*}\n"
+         "exec srun --kill-on-bad-exit=1 sh -c " +
+         shell_quote(script) + "\n";
+}
+
 std::string write_sbatch(const Deployment& deployment) {
   std::string text = "#!/bin/bash\n" + head(deployment, "Use: sbatch FILE");
   text += fmt::format(
-      "#SBATCH --job-name=ocrtune-{}\n#SBATCH --nodes=1\n#SBATCH --ntasks=1\n"
+      "#SBATCH --job-name=ocrtune-{}\n#SBATCH --nodes={}\n{}"
       "#SBATCH --cpus-per-task={}\n",
-      deployment.run_id, deployment.cpus);
+      deployment.run_id, deployment.nodes,
+      deployment.nodes == 1 ? "#SBATCH --ntasks=1\n" : "#SBATCH --ntasks-per-node=1\n",
+      deployment.cpus);
   if (deployment.memory_bytes > 0) {
     text += fmt::format("#SBATCH --mem={}M\n", mebibytes(deployment.memory_bytes));
   }
-  if (deployment.gpus > 0) text += fmt::format("#SBATCH --gpus={}\n", deployment.gpus);
+  if (deployment.gpus > 0) {
+    text += fmt::format("#SBATCH --gpus{}={}\n", deployment.nodes == 1 ? "" : "-per-node",
+                        deployment.gpus);
+  }
   text += "#SBATCH --time=<TIME>\n#SBATCH --partition=<PARTITION>\nset -eu\n";
-  text += exports_text(deployment) + pinned_text(deployment, "");
-  const std::string folder = folder_text(deployment);
-  return text + "cd " + shell_quote(folder) + "\nexec " + command_text(deployment) + "\n";
+  const bool alone = deployment.nodes == 1;
+  if (alone) text += exports_text(deployment);
+  text += pinned_text(deployment, "") + "cd " + shell_quote(folder_text(deployment)) + "\n";
+  return text + (alone ? "exec " + command_text(deployment) + "\n" : srun_text(deployment));
 }
 
 // In double quotes, as systemd.syntax(7) reads them; "%" begins a specifier, "$" a variable.

@@ -1,6 +1,9 @@
 #include "trial/watch/step_windows.h"
 
 #include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
 
 namespace ocrtune {
 namespace {
@@ -67,6 +70,21 @@ Sample merged(const std::vector<Sample>& windows) {
   add_times(mean, whole.step, 1 / static_cast<double>(std::max<std::int64_t>(1, whole.steps)));
   whole.step = mean;
   return whole;
+}
+
+void weigh_shares(const std::map<int, RankShare>& shares, int ranks, Trial& trial) {
+  double slowest = std::numeric_limits<double>::infinity(), sum = 0;
+  for (const auto& [rank, share] : shares) {
+    slowest = std::min(slowest, share.samples / share.seconds);
+    sum += share.samples / share.seconds;
+  }
+  if (static_cast<int>(shares.size()) < ranks || sum <= 0) return;
+  const double balance = ranks * slowest / sum;
+  for (Sample& sample : trial.samples) sample.samples_per_second *= balance;
+  trial.evidence.push_back(
+      fmt::format("own shares: the slowest process has {:.1f} % of the mean speed, so the whole "
+                  "goes at that",
+                  100 * balance));
 }
 
 }  // namespace ocrtune

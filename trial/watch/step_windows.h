@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -40,5 +41,14 @@ double window_seconds(double measure_seconds);
 
 // Several windows, one after the other, as one; `windows` is not empty.
 Sample merged(const std::vector<Sample>& windows);
+
+// What a rank has done since the measuring began.
+struct RankShare {
+  double samples = 0, seconds = 0;
+};
+
+// What a whole takes when each of `ranks` has its own share of it: as long as the slowest one. Puts
+// the rates of the trial's samples right and says so in its evidence, if all ranks are known.
+void weigh_shares(const std::map<int, RankShare>& shares, int ranks, Trial& trial);
 
 }  // namespace ocrtune

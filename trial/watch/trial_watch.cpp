@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -80,9 +79,9 @@ class TrialWatch {
   void on_step(const StepEvent& step);
   void on_result(const ResultEvent& result);
   void on_memory(const MemoryEvent& memory);
-  void weigh_shares();
   void begin_measuring();
   void close_windows();
+  void look_at_part();
   void look_at_processes();
   void look_at_memory(bool force);
   void look_at_exits();
@@ -119,12 +118,9 @@ class TrialWatch {
   std::optional<GpuPlaces> gpu_places_;
   OomWatch oom_;
   ThreadUseMeter threads_;
-  LoadSnapshot load_;             // at the start of the open window
-  std::vector<Sample> unclosed_;  // windows whose end nobody has looked at yet
-  struct Share {
-    double samples = 0, seconds = 0;
-  };
-  std::map<int, Share> shares_;  // of each rank since the measuring began
+  LoadSnapshot load_;                // at the start of the open window
+  std::vector<Sample> unclosed_;     // windows whose end nobody has looked at yet
+  std::map<int, RankShare> shares_;  // of each rank since the measuring began
   std::map<int, std::string> places_;
   std::map<int, std::uint64_t> gpu_bytes_;  // of each rank, at the latest
   std::uint64_t gpu_peak_ = 0;              // of the fullest GPU
@@ -136,7 +132,7 @@ class TrialWatch {
   std::uint64_t host_reserve_ = 0;
   std::uint64_t output_lines_ = 0, output_bytes_ = 0;
   double judged_rate_ = 0;  // that the measured process found for itself
-  bool measuring_ = false, stopped_ = false;
+  bool measuring_ = false, stopped_ = false, part_measured_ = false;
   double first_step_ = -1, first_failure_ = -1, last_scan_ = -1, measuring_since_ = 0;
   std::vector<double> news_;  // when each process was last heard of
   double cpu_at_news_ = 0;    // of the tree, when the most silent one was last heard of
@@ -321,22 +317,6 @@ void TrialWatch::on_result(const ResultEvent& result) {
   stop(StopCause::measured, result.text);
 }
 
-// What a whole takes when each rank has its own share of it: as long as the slowest one.
-void TrialWatch::weigh_shares() {
-  double slowest = std::numeric_limits<double>::infinity(), sum = 0;
-  for (const auto& [rank, share] : shares_) {
-    slowest = std::min(slowest, share.samples / share.seconds);
-    sum += share.samples / share.seconds;
-  }
-  if (static_cast<int>(shares_.size()) < plan_.event_ranks || sum <= 0) return;
-  const double balance = plan_.event_ranks * slowest / sum;
-  for (Sample& sample : trial_.samples) sample.samples_per_second *= balance;
-  trial_.evidence.push_back(
-      fmt::format("own shares: the slowest process has {:.1f} % of the mean speed, so the whole "
-                  "goes at that",
-                  100 * balance));
-}
-
 // Windows that came in one read cannot be observed apart: they are one.
 void TrialWatch::close_windows() {
   if (unclosed_.empty() || stopped_) return;
@@ -360,11 +340,24 @@ void TrialWatch::close_windows() {
   stopping_.add(sample.samples_per_second, sample.seconds, sample.clean());
   facts_.windows += static_cast<int>(windows);
   const auto reason = stopping_.reason();
-  if (reason && !failing()) {
+  if (!reason || failing() || plan_.part.follows) return;
+  if (!part_measured_) {
     look_at_memory(true);
     check_ranks();
-    stop(StopCause::measured, *reason);
   }
+  if (!plan_.part.measured) return stop(StopCause::measured, *reason);
+  if (!part_measured_ && !stopped_) plan_.part.measured();  // all hosts' parts end together
+  part_measured_ = true;
+}
+
+void TrialWatch::look_at_part() {
+  if (stopped_ || !plan_.part.ended || !plan_.part.ended()) return;
+  if (plan_.part.follows) {
+    look_at_memory(true);
+    check_ranks();
+  }
+  const bool measured = plan_.part.follows || part_measured_;
+  stop(measured ? StopCause::measured : StopCause::interrupted, "another host's part ended");
 }
 
 void TrialWatch::look_at_processes() {
@@ -430,7 +423,7 @@ void TrialWatch::look_at_exits() {
     memory_.note_exit(tree_, *exit, now());
     note_failure();  // even a clean end is one: nobody was asked to end
   }
-  if (!failing() || stopped_) return;
+  if (!failing() || stopped_ || part_measured_) return;
   const bool all_exited = exited_.size() == tree_.roots().size();
   if (all_exited) read_everything();
   if (all_exited || now() - first_failure_ > kSettleSeconds) stop(StopCause::none, "");
@@ -439,6 +432,7 @@ void TrialWatch::look_at_exits() {
 void TrialWatch::look_at_time() {
   if (stopped_) return;
   if (interrupted()) return stop(StopCause::interrupted, "interrupted");
+  if (plan_.part.follows || part_measured_) return;  // the end of the trial is another's
   if (now() - begin_ > limits_.max_seconds) {
     std::string reason =
         fmt::format("no measurement within {}: {} intervals measured, {} needed",
@@ -487,6 +481,7 @@ void TrialWatch::loop() {
     look_at_processes();
     if (gpu_places_) gpu_places_->look(now(), measuring_, oom_.pids());
     look_at_memory(false);
+    look_at_part();
     look_at_exits();
     look_at_time();
   }
@@ -550,7 +545,7 @@ void TrialWatch::note_counters(const OomCounts& oom_after, const KernelLog& kern
 }
 
 void TrialWatch::summarise() {
-  if (plan_.own_shares) weigh_shares();
+  if (plan_.own_shares) weigh_shares(shares_, plan_.event_ranks, trial_);
   const double rate =
       judged_rate_ > 0 ? judged_rate_ : undisturbed_rate(trial_.samples).samples_per_second;
   trial_.samples_per_second = trial_.ok() ? rate : 0;

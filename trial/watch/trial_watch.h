@@ -18,6 +18,7 @@
 #include "trial/runner.h"
 #include "trial/trial.h"
 #include "trial/watch/stopping.h"
+#include "trial/watch/trial_part.h"
 
 namespace ocrtune {
 
@@ -38,6 +39,7 @@ struct TrialPlan {
   std::string preload;            // library that the processes must have loaded; empty: none
   int threads = 0;                // team size that the ranks must report; 0: not checked
   SilenceRule silence;
+  TrialPart part;  // of a job over several hosts
   double stop_grace_seconds = 0.5;
   int log_lines = 30;  // kept as Trial::log_tail
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "trial/workloads/command/command_fill.h"
+
 namespace ocrtune {
 namespace {
 
@@ -33,8 +35,8 @@ const Setting* best_of(const std::vector<const Setting*>& from) {
 bool safer(const Setting* a, const Setting* b) {
   const auto weight = [](const Setting* setting) {
     const SettingSummary& summary = setting->summary;
-    return std::make_tuple(summary.peak_bytes, summary.knobs.nproc, summary.knobs.threads,
-                           summary.knobs.workers, summary.knobs.batch);
+    return std::make_tuple(nodes_of(summary.knobs), summary.peak_bytes, summary.knobs.nproc,
+                           summary.knobs.threads, summary.knobs.workers, summary.knobs.batch);
   };
   return weight(a) < weight(b);
 }
@@ -85,6 +87,23 @@ void keep_baseline(const std::vector<const Setting*>& working, Verdict& verdict)
   }
   if (verdict.chosen != verdict.baseline) verdict.contender = verdict.chosen;
   verdict.chosen = verdict.baseline;
+}
+
+// Several hosts have to beat the best that fewer of them give by more than the noise.
+void keep_fewer_nodes(const std::vector<const Setting*>& working, Verdict& verdict) {
+  for (;;) {
+    std::vector<const Setting*> fewer;
+    for (const Setting* setting : working) {
+      if (nodes_of(setting->summary.knobs) < nodes_of(verdict.chosen->summary.knobs)) {
+        fewer.push_back(setting);
+      }
+    }
+    if (fewer.empty()) return;
+    const Setting* best = best_of(fewer);
+    if (ratio_interval(*verdict.chosen, *best).low > 1) return;
+    verdict.chosen = best;
+    verdict.ties = {best};
+  }
 }
 
 // Least memory among those that are fast enough; of about the same memory, the fastest.
@@ -142,6 +161,7 @@ Verdict choose(const std::vector<Setting>& settings, const RecommendOptions& opt
     (close ? verdict.ties : verdict.unsettled).push_back(other);
   }
   verdict.chosen = *std::min_element(verdict.ties.begin(), verdict.ties.end(), safer);
+  keep_fewer_nodes(working, verdict);
   keep_baseline(working, verdict);
   name_near(working, verdict);
   return verdict;

@@ -99,6 +99,24 @@ TEST_F(DeploymentFiles, SbatchIsAScriptThatRunsTheCommand) {
   EXPECT_THAT(text, Not(HasSubstr("\nexport OCRTUNE_RANK_CPUS")));
 }
 
+TEST_F(DeploymentFiles, SbatchOfSeveralHostsTellsEachItsNumber) {
+  Deployment deployment = odd_deployment();
+  deployment.nodes = 2;
+  deployment.launch.arguments = {"printf", "%s\n", "it's --rank=<NODE_RANK>", "<MASTER_ADDR>:29500",
+                                 "<HOSTLIST>"};
+  deployment.launch.environment = {{"OMP_NUM_THREADS", "2"}};
+  const std::string text = written("sbatch", deployment);
+  EXPECT_THAT(text, HasSubstr("\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=1\n"));
+  EXPECT_THAT(text, HasSubstr("\n#SBATCH --gpus-per-node=1\n"));
+  write("job", text);
+  // Stand-ins: two nodes, and the task of the second one.
+  write("scontrol", "#!/bin/sh\nprintf 'n1\\nn2\\n'\n");
+  write("srun", "#!/bin/sh\nshift\nSLURM_NODEID=1 exec \"$@\"\n");
+  EXPECT_EQ(shell("chmod +x srun scontrol; SLURM_JOB_NODELIST=n[1-2] PATH=$PWD:$PATH bash job"), 0)
+      << output_;
+  EXPECT_EQ(output_, "it's --rank=1\nn1:29500\nn1,n2\n");
+}
+
 TEST_F(DeploymentFiles, ComposeIsYamlWithEveryArgument) {
   const YAML::Node service = YAML::Load(written("compose"))["services"]["ocr"];
   EXPECT_EQ(service["command"].size(), 8U);

@@ -94,6 +94,8 @@ TEST_F(FlagsTest, TheValueOfResumeMayLack) {
   EXPECT_EQ(values_.resume, "");
   EXPECT_EQ(mistake({"here", "--resume", "2026"}), "none");
   EXPECT_EQ(values_.resume, "2026");
+  EXPECT_EQ(mistake({"here", "--resume", "2026", "--", "run", "--count"}), "none");
+  EXPECT_THAT(values_.command, ElementsAre("run", "--count"));
 }
 
 // Brackets, dashes, "=" and a second "--" belong to the user's command.

@@ -28,7 +28,13 @@ std::map<std::string, std::string> values_of(const Knobs& knobs, const TrialPlac
   for (const KnobRow& row : knob_table()) values[row.name] = knob_text(knobs, row.name);
   values["trial_dir"] = place.trial_dir;
   values["port"] = fmt::format("{}", place.port);
-  values["global_batch"] = fmt::format("{}", static_cast<long long>(knobs.nproc) * knobs.batch);
+  values.emplace("nodes", "1");
+  values["global_batch"] =
+      fmt::format("{}", static_cast<long long>(nodes_of(knobs)) * knobs.nproc * knobs.batch);
+  values["node_rank"] = place.node_rank;
+  values["master_addr"] = place.master_addr;
+  values["master_port"] = place.master_port.empty() ? values["port"] : place.master_port;
+  values["hostlist"] = join(place.hosts, ",");
   return values;
 }
 
@@ -89,6 +95,30 @@ void set_thread_variables(const CommandWorkload& workload, int threads, Launch& 
 
 }  // namespace
 
+int nodes_of(const Knobs& knobs) {
+  const auto nodes = parse_integer(knob_text(knobs, "nodes"));
+  return nodes && *nodes > 0 && *nodes < 1'000'000 ? static_cast<int>(*nodes) : 1;
+}
+
+TrialPlace host_place(const std::vector<std::string>& hosts, int node_rank, int nodes) {
+  TrialPlace place;
+  if (nodes < 2) return place;
+  place.node_rank = fmt::format("{}", node_rank);
+  place.hosts.assign(hosts.begin(), hosts.begin() + nodes);
+  // As hosts know each other: "user@node7" is ssh's.
+  for (std::string& host : place.hosts) host.erase(0, host.find('@') + 1);
+  place.master_addr = place.hosts.front();
+  return place;
+}
+
+TrialPlace any_host() {
+  TrialPlace place;
+  place.node_rank = "<NODE_RANK>";
+  place.master_addr = "<MASTER_ADDR>";
+  place.hosts = {"<HOSTLIST>"};
+  return place;
+}
+
 std::set<std::string> names_used(const CommandWorkload& workload) {
   std::set<std::string> names;
   const auto add = [&](const std::string& text) {
@@ -99,6 +129,7 @@ std::set<std::string> names_used(const CommandWorkload& workload) {
   for (const auto& [name, value] : workload.environment) add(value);
   if (names.count("global_batch") != 0) names.insert({"nproc", "batch"});
   if (names.count("gpus") != 0) names.insert("nproc");
+  if (names.count("hostlist") != 0) names.insert("nodes");
   return names;
 }
 
@@ -108,6 +139,13 @@ bool turns(const CommandWorkload& workload, const std::string& knob) {
 
 Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& machine,
                                const Knobs& knobs, const TrialPlace& place) {
+  const std::set<std::string> used = names_used(workload);
+  const bool meets = used.contains("node_rank") || used.contains("master_addr");
+  if (nodes_of(knobs) > 1 && meets && place.master_addr == TrialPlace().master_addr) {
+    return Error{
+        ErrorKind::usage,
+        fmt::format("nodes={}: several hosts have to be named with --hosts", nodes_of(knobs))};
+  }
   auto values = values_of(knobs, place);
   values["gpus"] = gpus_text(
       workload.gpus.empty() ? visible_gpu_names(machine, process_environment()) : workload.gpus,

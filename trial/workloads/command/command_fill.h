@@ -30,9 +30,20 @@ struct LaunchSetting {
 struct TrialPlace {
   std::string trial_dir;
   int port = 0;
+  // Of a job over several hosts; {node_rank} {master_addr} {master_port} {hostlist}.
+  std::string node_rank = "0";
+  std::string master_addr = "127.0.0.1";
+  std::string master_port{};                       // empty: `port`
+  std::vector<std::string> hosts = {"127.0.0.1"};  // those of the job, the master first
 };
 
-// Errors of placeholders and of binding.
+int nodes_of(const Knobs& knobs);  // its dimension `nodes`, the number of hosts; 1 without one
+// Of the host with this number of a job over the first `nodes` of `hosts`.
+TrialPlace host_place(const std::vector<std::string>& hosts, int node_rank, int nodes);
+// Of whatever host of several: <NODE_RANK>, <MASTER_ADDR>, <HOSTLIST>.
+TrialPlace any_host();
+
+// Errors of placeholders and of binding; usage: several nodes, and a place that knows of no others.
 Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& machine,
                                const Knobs& knobs, const TrialPlace& place);
 

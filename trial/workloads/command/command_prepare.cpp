@@ -45,7 +45,10 @@ Status check_knobs_reach(const CommandWorkload& workload) {
         ErrorKind::usage,
         fmt::format("the command ignores {0}: put {{{0}}} where its value belongs, such as "
                     "--{1}={{{0}}}, or do not vary it",
-                    knob, knob == "nproc" ? "nproc_per_node" : knob)};
+                    knob,
+                    knob == "nproc"   ? "nproc_per_node"
+                    : knob == "nodes" ? "nnodes"
+                                      : knob)};
   }
   return Status();
 }
@@ -232,14 +235,19 @@ std::vector<std::string> shell_lines(const FilledCommand& filled) {
 
 std::vector<std::string> dry_run_lines(const PreparedCommand& command, const Machine& machine,
                                        const Knobs& knobs) {
-  const auto filled = fill_for(command.workload, machine, knobs, {"<trial_dir>", 29500});
+  TrialPlace place = nodes_of(knobs) > 1 ? any_host() : TrialPlace();
+  place.trial_dir = "<trial_dir>";
+  place.port = 29500;
+  const auto filled = fill_for(command.workload, machine, knobs, place);
   if (!filled) return {"# " + filled.error().what};
   return shell_lines(*filled);
 }
 
 Result<Launch> launch_of(const PreparedCommand& command, const Machine& machine,
                          const Knobs& knobs) {
-  const TrialPlace place{join_path(default_data_directory(), "launch"), 29500};
+  TrialPlace place = nodes_of(knobs) > 1 ? any_host() : TrialPlace();
+  place.trial_dir = join_path(default_data_directory(), "launch");
+  place.port = 29500;
   auto filled = OCRTUNE_TRY(fill_for(launch_workload(command), machine, knobs, place));
   return std::move(filled.launch);
 }

@@ -29,7 +29,8 @@ std::vector<std::string> shell_lines(const FilledCommand& filled);
 std::vector<std::string> dry_run_lines(const PreparedCommand& command, const Machine& machine,
                                        const Knobs& knobs);
 
-// What starts `knobs` for good; {trial_dir} is a folder of the user's data directory, {port} 29500.
+// What starts `knobs` for good; {trial_dir} is a folder of the user's data directory, {port} 29500;
+// of several nodes with any_host() for what tells the hosts apart.
 Result<Launch> launch_of(const PreparedCommand& command, const Machine& machine,
                          const Knobs& knobs);
 

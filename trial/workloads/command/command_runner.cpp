@@ -58,8 +58,12 @@ std::string file_tails(const std::string& folder, int depth = 0) {
 
 class CommandRunner : public Runner {
  public:
-  CommandRunner(PreparedCommand command, const Machine& machine, const SilenceRule& silence)
-      : command_(std::move(command)), machine_(machine), silence_(silence) {}
+  CommandRunner(PreparedCommand command, const Machine& machine, const SilenceRule& silence,
+                HostPart part)
+      : command_(std::move(command)),
+        machine_(machine),
+        silence_(silence),
+        part_(std::move(part)) {}
 
   Trial run(const Knobs& knobs, const TrialLimits& limits) override {
     Trial trial = try_once(knobs, limits);
@@ -86,7 +90,9 @@ class CommandRunner : public Runner {
     }
     auto folder = make_folder();
     if (!folder) return failed(Outcome::crashed, "trial_dir", folder.error().what);
-    const TrialPlace place{*folder, free_port()};
+    TrialPlace place = part_.place;
+    place.trial_dir = *folder;
+    place.port = free_port();
     const auto filled = fill_for(command_.workload, machine_, knobs, place);
     if (!filled) return failed(Outcome::unsupported, "setting", filled.error().what);
     Trial trial;
@@ -148,7 +154,7 @@ class CommandRunner : public Runner {
 
   Trial measure(const FilledCommand& filled, const Knobs& knobs, const TrialLimits& limits) const {
     LogContext context;
-    context.nproc = knobs.nproc;
+    context.nproc = nodes_of(knobs) * knobs.nproc;
     context.batch = knobs.batch;
     context.per_rank = command_.workload.per_rank;
     context.print_interval = command_.print_interval;
@@ -168,6 +174,7 @@ class CommandRunner : public Runner {
     plan.demand.cpus = machine_.cpu.usable_cpus.value_or(std::max(1, machine_.cpu.allowed.count()));
     plan.watch_gpus = !machine_.gpus.empty();
     plan.silence = silence_;
+    plan.part = part_.trial;
     plan.stop_grace_seconds = command_.workload.stop_grace_seconds;
     return watch_trial(plan, limits);
   }
@@ -207,14 +214,15 @@ class CommandRunner : public Runner {
   PreparedCommand command_;
   Machine machine_;
   SilenceRule silence_;
+  HostPart part_;
   int count_ = 0;
 };
 
 }  // namespace
 
 std::unique_ptr<Runner> make_command_runner(const PreparedCommand& command, const Machine& machine,
-                                            const SilenceRule& silence) {
-  return std::make_unique<CommandRunner>(command, machine, silence);
+                                            const SilenceRule& silence, HostPart part) {
+  return std::make_unique<CommandRunner>(command, machine, silence, std::move(part));
 }
 
 }  // namespace ocrtune

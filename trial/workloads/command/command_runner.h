@@ -6,13 +6,22 @@
 #include "probes/machine/machine.h"
 #include "trial/runner.h"
 #include "trial/watch/stopping.h"
+#include "trial/watch/trial_part.h"
+#include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/command/command_workload.h"
 
 namespace ocrtune {
 
+// What this host does of a job over several.
+struct HostPart {
+  TrialPlace place;  // without folder and port
+  TrialPart trial;
+};
+
 // `command` comes from prepare_command(). Each trial has a fresh folder, which is kept, and named
 // in the evidence, when the trial fails.
 std::unique_ptr<Runner> make_command_runner(const PreparedCommand& command, const Machine& machine,
-                                            const SilenceRule& silence = SilenceRule());
+                                            const SilenceRule& silence = SilenceRule(),
+                                            HostPart part = {});
 
 }  // namespace ocrtune

@@ -193,11 +193,12 @@ std::optional<Refusal> refuse(const CommandWorkload& workload, const PaddleOcrCo
                               double shm_bytes, const Knobs& knobs) {
   const int batch = turns(workload, "batch") ? knobs.batch : config.batch;
   const int workers = turns(workload, "workers") ? knobs.workers : config.workers;
-  if (config.lines > 0 && config.lines / knobs.nproc < batch) {
+  const int ranks = nodes_of(knobs) * knobs.nproc;
+  if (config.lines > 0 && config.lines / ranks < batch) {
     return Refusal{Outcome::unsupported, "data",
                    fmt::format("{} training lines give {} to each of {} processes: less than a "
                                "batch of {}",
-                               config.lines, config.lines / knobs.nproc, knobs.nproc, batch)};
+                               config.lines, config.lines / ranks, ranks, batch)};
   }
   const double need = knobs.nproc * shm_need_bytes(config, batch, workers);
   if (shm_bytes > 0 && need > shm_bytes) {
@@ -230,6 +231,11 @@ Status place_launcher(CommandWorkload& workload, std::vector<std::string>& comma
     return Error{ErrorKind::usage,
                  "several processes need the launcher: python -m paddle.distributed.launch "
                  "--nproc_per_node={nproc} tools/train.py ..."};
+  }
+  if (turns(workload, "nodes")) {
+    set_launcher_flag(command, "--nnodes", "{nodes}");
+    set_launcher_flag(command, "--rank", "{node_rank}");
+    set_launcher_flag(command, "--master", "{master_addr}:{master_port}");
   }
   if (!turns(workload, "nproc")) return Status();
   if (workload.gpus.empty()) {

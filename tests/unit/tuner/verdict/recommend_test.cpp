@@ -389,5 +389,22 @@ TEST_F(Recommend, WhyNotAnswersEveryKind) {
   EXPECT_FALSE(ask(1).answer.empty());
 }
 
+Knobs on_hosts(const char* nodes) {
+  Knobs knobs = setting(2);
+  knobs.dims["nodes"] = nodes;
+  return knobs;
+}
+
+TEST_F(Recommend, SeveralHostsHaveToBeatOneByMoreThanTheNoise) {
+  space_ = Space({on_hosts("1"), on_hosts("2")});
+  race(on_hosts("1"), 100, 2);
+  race(on_hosts("2"), 150, 1);
+  EXPECT_EQ(result().recommendation.knobs.dims["nodes"], "2");
+  trials_.clear();
+  race(on_hosts("1"), 100, 2);
+  race(on_hosts("2"), 100.1, 1);  // less memory a host is no reason for another host
+  EXPECT_EQ(result().recommendation.knobs.dims["nodes"], "1");
+}
+
 }  // namespace
 }  // namespace ocrtune

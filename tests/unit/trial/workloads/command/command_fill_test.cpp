@@ -55,5 +55,25 @@ TEST(CommandFill, ThreadsThatAreNotTurnedAreLeftAlone) {
   EXPECT_THAT(environment_of(workload, 3), IsEmpty());
 }
 
+TEST(CommandFill, HostsOfAJobAndTheirNumbers) {
+  CommandWorkload workload;
+  workload.command = {"{nodes}", "{node_rank}", "{master_addr}:{master_port}", "{hostlist}",
+                      "{global_batch}"};
+  const auto filled = [&](const char* knobs, int rank) {
+    const Knobs values = *parse_knobs({knobs, "nproc=3", "batch=4"});
+    TrialPlace place = host_place({"me@a", "b", "c"}, rank, nodes_of(values));
+    place.port = 9;
+    return fill_for(workload, Machine(), values, place)->launch.arguments;
+  };
+  EXPECT_THAT(filled("nodes=2", 1), testing::ElementsAre("2", "1", "a:9", "a,b", "24"));
+  EXPECT_THAT(filled("nodes=1", 0),
+              testing::ElementsAre("1", "0", "127.0.0.1:9", "127.0.0.1", "12"));
+  EXPECT_TRUE(names_used(workload).contains("nodes"));
+  const Knobs several = *parse_knobs({"nodes=2"});
+  EXPECT_FALSE(fill_for(workload, Machine(), several, {"/trial", 1})) << "it knows of no host";
+  TrialPlace place = any_host();
+  EXPECT_EQ(fill_for(workload, Machine(), several, place)->launch.arguments[1], "<NODE_RANK>");
+}
+
 }  // namespace
 }  // namespace ocrtune

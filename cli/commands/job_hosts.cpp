@@ -1,0 +1,95 @@
+#include "cli/commands/job_hosts.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "hosts/host_survey.h"
+#include "hosts/job_runner.h"
+#include "probes/placement/partition.h"
+#include "trial/workloads/command/command_prepare.h"
+#include "tuner/session/run_workload.h"
+
+namespace ocrtune {
+namespace {
+
+// The host with the fewest CPUs, and no more memory than any other has.
+Machine least_machine(const std::vector<HostCard>& cards) {
+  const auto fewest =
+      std::min_element(cards.begin(), cards.end(), [](const auto& a, const auto& b) {
+        return usable_cpu_count(a.machine.cpu) < usable_cpu_count(b.machine.cpu);
+      });
+  Machine machine = fewest->machine;
+  for (const HostCard& card : cards) {
+    const auto& memory = card.machine.memory;
+    const double limit = memory.limit_bytes.value_or(0);
+    if (limit > 0 && limit < machine.memory.limit_bytes.value_or(limit + 1)) {
+      machine.memory.limit_bytes = memory.limit_bytes;
+    }
+    machine.memory.available_bytes =
+        std::min(machine.memory.available_bytes, memory.available_bytes);
+  }
+  return machine;
+}
+
+std::vector<std::string> notes_of(const HostSurvey& survey) {
+  std::vector<std::string> notes;
+  for (const HostFinding& finding : survey.findings) {
+    notes.push_back((finding.host.empty() ? "" : finding.host + ": ") + finding.text);
+  }
+  std::vector<std::string> keys;
+  for (const ConfigDifference& difference : survey.consistency.differences) {
+    keys.push_back(difference.key);
+  }
+  if (!keys.empty()) {
+    notes.push_back(
+        fmt::format("the hosts differ in {}: `ocrtune probe --hosts` says how", join(keys, ", ")));
+  }
+  return notes;
+}
+
+}  // namespace
+
+SessionDoors JobHosts::doors() const {
+  SessionDoors doors;
+  doors.probe = [here = machine](const ProbeOptions&) -> Result<Machine> { return here; };
+  doors.runner = [asked = agents](const RunOptions& options, const Machine& here,
+                                  double) -> Result<std::unique_ptr<Runner>> {
+    const auto prepared = OCRTUNE_TRY(prepare_command(command_workload(options), here));
+    return make_job_runner(asked, prepared, here);
+  };
+  return doors;
+}
+
+Result<JobHosts> open_hosts(const HostChoice& choice) {
+  for (const HostName& host : choice.hosts) {
+    const bool local = host.name == "localhost" || starts_with(host.name, "127.");
+    if (choice.hosts.size() == 1 || !local) continue;
+    return Error{ErrorKind::usage, fmt::format("--hosts {}: the other hosts cannot reach it by "
+                                               "that name; give the one that they know it by",
+                                               host.name)};
+  }
+  JobHosts job;
+  job.agents = OCRTUNE_TRY(Agents::start(choice.hosts, choice.options));
+  CardRequest request;
+  request.quick = true;
+  const auto survey = OCRTUNE_TRY(survey_agents(*job.agents, request));
+  if (!survey.lost.empty()) {
+    std::vector<std::string> lost;
+    for (const LostHost& one : survey.lost) lost.push_back(one.host + ": " + one.reason);
+    return Error{ErrorKind::missing, "--hosts: " + join(lost, "; ")};
+  }
+  job.machine = least_machine(survey.cards);
+  job.notes = notes_of(survey);
+  return job;
+}
+
+Result<SessionDoors> doors_of(const HostFlags& flags) {
+  if (!flags.given) return SessionDoors();
+  const auto choice = OCRTUNE_TRY(choose_hosts(flags));
+  const auto job = OCRTUNE_TRY(open_hosts(choice));
+  return job.doors();
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,183 @@
+#include "hosts/job_runner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "hosts/host_trial.h"
+#include "trial/workloads/command/command_prepare.h"
+
+namespace ocrtune {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr double kSettleSeconds = 3;  // a host whose command ended waits for the first host's word
+constexpr double kEndSeconds = 15;    // beyond the command's grace, to end and to tidy up
+
+double now() { return steady_clock().now_seconds(); }
+
+Trial failure(Outcome outcome, std::string cause, std::string reason) {
+  Trial trial;
+  trial.outcome = outcome;
+  trial.cause = std::move(cause);
+  trial.reason = std::move(reason);
+  return trial;
+}
+
+class JobRunner : public Runner {
+ public:
+  JobRunner(std::shared_ptr<Agents> agents, PreparedCommand command, const Machine& machine)
+      : agents_(std::move(agents)), command_(std::move(command)), machine_(machine) {}
+
+  Trial run(const Knobs& knobs, const TrialLimits& limits) override {
+    Trial trial = try_once(knobs, limits);
+    trial.knobs = knobs;
+    if (trial.reproduce.empty()) {
+      trial.reproduce = join(dry_run_lines(command_, machine_, knobs), " && ");
+    }
+    return trial;
+  }
+
+ private:
+  Trial try_once(const Knobs& knobs, const TrialLimits& limits) {
+    const auto refusal = command_.refuse ? command_.refuse(knobs) : std::nullopt;
+    if (refusal) return failure(refusal->outcome, refusal->cause, refusal->reason);
+    const auto& hosts = agents_->hosts();
+    const auto nodes = static_cast<std::size_t>(nodes_of(knobs));
+    if (nodes > hosts.size()) {
+      return failure(Outcome::unsupported, "nodes",
+                     fmt::format("nodes={}: --hosts names {}", nodes, hosts.size()));
+    }
+    for (std::size_t i = 0; i < nodes; ++i) {
+      if (!agents_->alive(i)) {
+        return failure(Outcome::crashed, "host_lost",
+                       host_name(i) + ": " + agents_->lost_reason(i));
+      }
+    }
+    const int port = ask_port();
+    begin_parts(nodes);
+    for (std::size_t i = 0; i < nodes; ++i) agents_->send({i, request(i, knobs, limits, port)});
+    const double start = now();
+    watch(command_.workload.stop_grace_seconds + kEndSeconds);
+    Trial merged = merge_parts(std::move(parts_));
+    merged.seconds = now() - start;
+    if (interrupted()) return failure(Outcome::skipped, "interrupted", "interrupted");
+    return merged;
+  }
+
+  const std::string& host_name(std::size_t host) const { return agents_->hosts()[host].name; }
+
+  // A free one of the first host; 0 if it does not say.
+  int ask_port() {
+    const auto replies = agents_->ask({{0, R"({"ask": "port"})"}}, 0);
+    if (!replies) return 0;
+    const Json reply = Json::parse((*replies)[0], nullptr, false);
+    return reply.is_object() ? reply.value("port", 0) : 0;
+  }
+
+  std::string request(std::size_t host, const Knobs& knobs, const TrialLimits& limits,
+                      int port) const {
+    HostTrial part;
+    part.workload = command_.workload;
+    part.print_interval = command_.print_interval;
+    part.knobs = knobs;
+    part.limits = limits;
+    std::vector<std::string> names;
+    for (const HostName& one : agents_->hosts()) names.push_back(one.name);
+    part.place = host_place(names, static_cast<int>(host), nodes_of(knobs));
+    if (port > 0) part.place.master_port = fmt::format("{}", port);
+    return host_trial_json(part);
+  }
+
+  void begin_parts(std::size_t nodes) {
+    parts_.assign(nodes, {});
+    answered_ = 0;
+    for (std::size_t i = 0; i < nodes; ++i) parts_[i].host = host_name(i);
+  }
+
+  bool open(std::size_t host) const { return parts_[host].order == 0; }
+
+  // Ends with an answer, or a reason, of every host.
+  void watch(double grace_seconds) {
+    double settled = -1, told = -1;
+    while (answered_ < static_cast<int>(parts_.size())) {
+      agents_->listen();
+      const bool fatal = take_answers();
+      if (answered_ > 0 && settled < 0) settled = now() + kSettleSeconds;
+      const bool over = fatal || interrupted() || agents_->take_event(0, "measured") || !open(0) ||
+                        (settled > 0 && now() > settled);
+      if (over && told < 0) {
+        tell_all(R"({"tell": "end"})");
+        told = now();
+      }
+      if (told > 0 && now() > told + grace_seconds) give_up();
+    }
+  }
+
+  // The first host last: where it stops, the others lose their peer.
+  void tell_all(const std::string& body) {
+    for (std::size_t i = parts_.size(); i-- > 0;) {
+      if (open(i)) agents_->send({i, body});
+    }
+  }
+
+  // True if one of them is a failure, which ends the trial.
+  bool take_answers() {
+    bool fatal = false;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      if (!open(i)) continue;
+      auto reply = agents_->take_reply(i);
+      if (!reply && agents_->alive(i)) continue;
+      AnsweredPart& part = parts_[i];
+      part.order = ++answered_;
+      if (reply) {
+        part.trial = trial_of(*reply);
+        fatal = fatal || (!part.trial.ok() && part.trial.cause != "ended" &&
+                          part.trial.cause != "no_metric");
+      } else {
+        part.lost = fatal = true;
+        part.trial = failure(Outcome::crashed, "host_lost", agents_->lost_reason(i));
+      }
+    }
+    return fatal;
+  }
+
+  static Trial trial_of(const std::string& reply) {
+    const Json json = Json::parse(reply, nullptr, false);
+    if (json.is_object() && json.contains("error")) {
+      return failure(Outcome::crashed, "setting", json["error"].get<std::string>());
+    }
+    auto trial = parse_part(reply);
+    return trial ? *std::move(trial) : failure(Outcome::crashed, "protocol", trial.error().what);
+  }
+
+  void give_up() {
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      if (!open(i)) continue;
+      parts_[i].order = ++answered_;
+      parts_[i].lost = true;
+      parts_[i].trial = failure(Outcome::crashed, "host_lost", "does not end what it started");
+    }
+  }
+
+  std::shared_ptr<Agents> agents_;
+  PreparedCommand command_;
+  Machine machine_;
+  std::vector<AnsweredPart> parts_;  // of the trial under way, by host
+  int answered_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Runner> make_job_runner(std::shared_ptr<Agents> agents,
+                                        const PreparedCommand& command, const Machine& machine) {
+  return std::make_unique<JobRunner>(std::move(agents), command, machine);
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,18 @@
+// The Runner that tries the user's command on several hosts at once, through their agents.
+#pragma once
+
+#include <memory>
+
+#include "hosts/agents.h"
+#include "probes/machine/machine.h"
+#include "trial/runner.h"
+#include "trial/workloads/command/command_workload.h"
+
+namespace ocrtune {
+
+// A trial of `nodes` takes the first ones of the agents' hosts. `command` comes from
+// prepare_command(), `machine` is what any of the hosts is.
+std::unique_ptr<Runner> make_job_runner(std::shared_ptr<Agents> agents,
+                                        const PreparedCommand& command, const Machine& machine);
+
+}  // namespace ocrtune

@@ -1,0 +1,138 @@
+// ocrtune tune --hosts in a test bed of several hosts: a job of one process a host, whose compute
+// is a sleep, so that what the network costs shows on a busy machine too.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "tests/support/answered.h"
+#include "tests/support/host_bed.h"
+
+namespace ocrtune {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Json = nlohmann::json;
+
+class TuneHosts : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string why = no_bed(); !why.empty()) GTEST_SKIP() << why;
+    if (!find_executable("python3")) GTEST_SKIP() << "no python3 here";
+    folder_ = *make_temporary_directory("hosts-test");
+  }
+  void TearDown() override {
+    if (folder_.empty()) return;  // skipped
+    EXPECT_TRUE(remove_tree(folder_));
+  }
+
+  // "$OCRTUNE tune ... -- job", each host with its own numbers.
+  std::string tune(const std::string& flags, const std::string& job = "",
+                   const std::string& trial_time = "500ms") const {
+    return "$OCRTUNE tune --db " + folder_ + "/runs.sqlite --trial-time " + trial_time + " --cwd " +
+           folder_ + " --metric ips --metric-of job --nproc 1 --threads 1 --batch 8 " + flags +
+           " -- python3 " + OCRTUNE_SOURCE_DIR +
+           "/tests/support/host_job.py --nodes {nodes} --rank {node_rank} --master {master_addr} "
+           "--port {master_port} --hosts {hostlist} --batch {batch} " +
+           job;
+  }
+
+  std::string folder_;
+};
+
+// Waits in the bed until nothing of a job and no agent is left on b, else fails with 9.
+constexpr const char* kNothingLeft =
+    "; for i in $(seq 150); do ssh b ps -e -o args | grep -q -e '[h]ost_job' -e 'ocrtune [n]ode' "
+    "|| break; sleep 0.1; done; ssh b ps -e -o args | grep -e '[h]ost_job' -e 'ocrtune [n]ode' && "
+    "exit 9; ";
+
+TEST_F(TuneHosts, TwoHostsWinAndEachRankIsWhereItIsMeantToBe) {
+  const BedSaid said = run_in_bed(
+      {"a", "b"}, tune("--hosts a,b --budget 20s --json 2>/dev/null", "--note .") +
+                      "; code=$?; $OCRTUNE verify last --hosts a,b --for 3s --db " + folder_ +
+                      "/runs.sqlite > " + folder_ + "/verified 2>&1; " + "exit $code");
+  ASSERT_TRUE(answered(said.code, said.text)) << said.text;
+  const Json json = Json::parse(said.text, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << said.text;
+  const Json& best = json["recommendation"];
+  EXPECT_EQ(best["knobs"]["dims"]["nodes"], "2") << said.text;
+  EXPECT_THAT(best["command"].get<std::string>(),
+              HasSubstr("--nodes 2 --rank '<NODE_RANK>' --master '<MASTER_ADDR>' --port 29500"));
+  const std::string verified = read_file(folder_ + "/verified").value_or("");
+  EXPECT_THAT(verified, AllOf(HasSubstr("nodes=2"), Not(HasSubstr("not measured"))));
+  EXPECT_EQ(read_file(folder_ + "/0").value_or(""), "a 0/2 a a,b\n");
+  EXPECT_EQ(read_file(folder_ + "/1").value_or(""), "b 1/2 a a,b\n");
+}
+
+TEST_F(TuneHosts, OneHostIsFasterOnASlowLink) {
+  const BedSaid said = run_in_bed({"a:rate=100mbit", "b:rate=100mbit"},
+                                  tune("--hosts a,b --budget 20s --json 2>/dev/null",
+                                       "--bytes 2000000"));  // 0.32 s of a step of 0.05 s
+  ASSERT_TRUE(answered(said.code, said.text)) << said.text;
+  const Json json = Json::parse(said.text, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << said.text;
+  EXPECT_EQ(json["recommendation"]["knobs"]["dims"]["nodes"], "1") << said.text;
+}
+
+TEST_F(TuneHosts, AFailureIsNamedByItsHost) {
+  const BedSaid said = run_in_bed({"a", "b"}, tune("--hosts a,b --nodes 2 --budget 5s --json "
+                                                   "2>/dev/null",
+                                                   "--fail 1") +
+                                                  kNothingLeft);
+  const Json json = Json::parse(said.text, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << said.text;
+  EXPECT_FALSE(json["found"].get<bool>());
+  EXPECT_THAT(said.text, HasSubstr("b: the command: exit code 7"));
+}
+
+TEST_F(TuneHosts, WrongUseIsOneLine) {
+  const struct {
+    std::string command;
+    int code;
+    const char* says;
+  } cases[] = {
+      {tune("--nodes 2"), 2, "--nodes is for several hosts"},
+      {tune("--hosts a --nodes 2"), 2, "--hosts names 1"},
+      {tune("--hosts a,d"), 3, "d: "},
+      {tune("--hosts localhost,a"), 2, "they know it by"},
+      {"$OCRTUNE tune --hosts a,b", 2, "--hosts is for the throughput"},
+      {"$OCRTUNE tune --hosts a,b --metric ips -- python3 -c 1", 2, "the command ignores nodes"},
+  };
+  for (const auto& one : cases) {
+    const BedSaid said = run_in_bed({"a", "b", "d:down"}, one.command + " 2>&1");
+    EXPECT_EQ(said.code, one.code) << one.command << "\n" << said.text;
+    EXPECT_THAT(said.text, HasSubstr(one.says)) << one.command;
+  }
+}
+
+// Somebody dies or stops in a trial over both hosts.
+TEST_F(TuneHosts, WhoDiesOrStopsIsNamedAndNothingIsLeft) {
+  const struct {
+    const char* what;
+    const char* ends;  // a command in the bed, once the job runs on b
+    const char* says;
+  } cases[] = {
+      {"agent killed", "ssh b \"pkill -o -KILL -f '[o]crtune node'\"", "b: ssh ended with"},
+      {"agent stopped", "ssh b \"pkill -o -STOP -f '[o]crtune node'\"", "b: silent for 10"},
+      {"rank killed", "ssh b pkill -KILL -f '[h]ost_job'", "b: the command: killed by SIGKILL"},
+      {"front end killed", "kill -KILL $pid", ""},
+      {"Ctrl-C", "kill -INT $pid", ""},
+  };
+  for (const auto& one : cases) {
+    const BedSaid said = run_in_bed(
+        {"a", "b"},
+        tune("--hosts a,b --nodes 2 --budget 8s --json > " + folder_ + "/out 2>&1", "", "4s") +
+            " & pid=$!; for i in $(seq 300); do ssh b ps -e -o args | grep -q '[h]ost_job' && "
+            "break; sleep 0.1; done; sleep 1; " +
+            one.ends + "; wait $pid; ssh b \"pkill -CONT -f '[o]crtune node'\"" + kNothingLeft +
+            "cat " + folder_ + "/out");
+    EXPECT_NE(said.code, 9) << one.what << "\n" << said.text;
+    EXPECT_THAT(said.text, HasSubstr(one.says)) << one.what;
+  }
+}
+
+}  // namespace
+}  // namespace ocrtune
