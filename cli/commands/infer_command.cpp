@@ -275,6 +275,21 @@ Result<int> verdict(const InferOutcome& outcome, const Status& written) {
   return outcome.bad > 0 ? kExitNegative : kExitOk;
 }
 
+void print_json(const InferFlags& flags, const LineList& list, const InferOutcome& outcome,
+                bool with_lines) {
+  nlohmann::json json = json_of(flags, list, outcome);
+  for (std::size_t i = 0; with_lines && i < list.names.size(); ++i) {
+    const LineAnswer& answer = outcome.answers[i];
+    const bool read = answer.state == LineAnswer::State::read;
+    json["results"].push_back({{"name", list.names[i]},
+                               {"text", read ? answer.text : ""},
+                               {"confidence", answer.confidence},
+                               {"error", read ? "" : answer.text}});
+  }
+  const auto replace = nlohmann::json::error_handler_t::replace;
+  std::printf("%s\n", json.dump(2, ' ', false, replace).c_str());
+}
+
 Result<int> infer(InferFlags flags) {
   InferJob& job = flags.job;
   job.policy = flags.queue == "static" ? QueuePolicy::static_shards : QueuePolicy::shared;
@@ -330,17 +345,7 @@ Result<int> infer(InferFlags flags) {
   // After an early end: what is known beyond the first open line, still in order.
   write(outcome->answers, delivered, static_cast<std::int64_t>(list.paths.size()) - delivered);
   if (flags.json) {
-    nlohmann::json json = json_of(flags, list, *outcome);
-    for (std::size_t i = 0; lines_in_json && i < list.names.size(); ++i) {
-      const LineAnswer& answer = outcome->answers[i];
-      const bool read = answer.state == LineAnswer::State::read;
-      json["results"].push_back({{"name", list.names[i]},
-                                 {"text", read ? answer.text : ""},
-                                 {"confidence", answer.confidence},
-                                 {"error", read ? "" : answer.text}});
-    }
-    const auto replace = nlohmann::json::error_handler_t::replace;
-    std::printf("%s\n", json.dump(2, ' ', false, replace).c_str());
+    print_json(flags, list, *outcome, lines_in_json);
   } else {
     print_summary(flags.output.empty() || flags.output == "-" ? stderr : stdout, flags, list,
                   *outcome);
