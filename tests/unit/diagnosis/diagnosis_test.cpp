@@ -58,7 +58,7 @@ TEST(Diagnosis, RewordedLogs) { expect_accepted("reworded_cases.txt", 280); }
 TEST(Diagnosis, LogsOfSeveralRanks) { expect_accepted("story_cases.txt", 70); }
 
 // Siblings of one family of messages, and ends after a failure that was overcome.
-TEST(Diagnosis, FamiliesOfMessages) { expect_accepted("family_cases.txt", 49); }
+TEST(Diagnosis, FamiliesOfMessages) { expect_accepted("family_cases.txt", 51); }
 
 TEST(Diagnosis, ALogThatIsOnlyNumberedIsNoRanks) {
   const std::string text = "[rank0] step 1\nRuntimeError: CUDA out of memory. Tried 2 GiB\n";
