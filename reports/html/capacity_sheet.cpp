@@ -331,7 +331,7 @@ std::string sheet_html(const CapacitySheet& sheet) {
   std::vector<std::vector<std::string>> rows, watches;
   for (const SheetRow& row : sheet.rows) {
     rows.push_back({say_text(row.item), say_text(row.value), say(row.basis), say_text(row.source),
-                    html_text(row.date), ""});
+                    "<time>" + html_text(row.date) + "</time>", ""});
   }
   for (const SheetWatch& watch : sheet.watches) {
     watches.push_back({say_text(watch.assumption),
