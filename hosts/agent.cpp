@@ -26,6 +26,7 @@
 #include "hosts/agents.h"
 #include "hosts/host_card.h"
 #include "hosts/host_trial.h"
+#include "hosts/nics.h"
 #include "hosts/pair_socket.h"
 #include "hosts/seeded_step.h"
 #include "probes/probe.h"
@@ -168,7 +169,11 @@ Json answer_send(const Json& request) {
   return {{"latency_seconds", *latency}};
 }
 
-Json answer_port(const Json&) { return {{"port", free_port()}}; }
+Json answer_port(const Json&) {
+  char name[256] = "";
+  ::gethostname(name, sizeof name - 1);
+  return {{"port", free_port()}, {"address", resolve_names({name})[name]}};
+}
 
 // The card's limit, or less where the trial's own is.
 std::uint64_t own_limit(const Machine& machine, std::uint64_t limit) {

@@ -60,9 +60,9 @@ class JobRunner : public Runner {
                        host_name(i) + ": " + agents_->lost_reason(i));
       }
     }
-    const int port = ask_port();
+    const Json meeting = ask_meeting();
     begin_parts(nodes);
-    for (std::size_t i = 0; i < nodes; ++i) agents_->send({i, request(i, knobs, limits, port)});
+    for (std::size_t i = 0; i < nodes; ++i) agents_->send({i, request(i, knobs, limits, meeting)});
     const double start = now();
     watch(command_.workload.stop_grace_seconds + kEndSeconds);
     Trial merged = merge_parts(std::move(parts_));
@@ -73,16 +73,16 @@ class JobRunner : public Runner {
 
   const std::string& host_name(std::size_t host) const { return agents_->hosts()[host].name; }
 
-  // A free one of the first host; 0 if it does not say.
-  int ask_port() {
+  // Of the first host: a free port, and the address that its own name leads to. Paddle's launcher
+  // starts its master on the host whose address --master says, and knows no names.
+  Json ask_meeting() {
     const auto replies = agents_->ask({{0, R"({"ask": "port"})"}}, 0);
-    if (!replies) return 0;
-    const Json reply = Json::parse((*replies)[0], nullptr, false);
-    return reply.is_object() ? reply.value("port", 0) : 0;
+    Json reply = replies ? Json::parse((*replies)[0], nullptr, false) : Json();
+    return reply.is_object() ? reply : Json::object();
   }
 
   std::string request(std::size_t host, const Knobs& knobs, const TrialLimits& limits,
-                      int port) const {
+                      const Json& meeting) const {
     HostTrial part;
     part.workload = command_.workload;
     part.print_interval = command_.print_interval;
@@ -91,7 +91,12 @@ class JobRunner : public Runner {
     std::vector<std::string> names;
     for (const HostName& one : agents_->hosts()) names.push_back(one.name);
     part.place = host_place(names, static_cast<int>(host), nodes_of(knobs));
+    const int port = meeting.value("port", 0);
+    const std::string address = meeting.value("address", "");
     if (port > 0) part.place.master_port = fmt::format("{}", port);
+    if (nodes_of(knobs) > 1 && !address.empty() && !starts_with(address, "127.")) {
+      part.place.master_addr = address;
+    }
     return host_trial_json(part);
   }
 
