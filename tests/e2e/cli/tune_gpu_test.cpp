@@ -240,7 +240,7 @@ TEST_F(TuneOnGpus, APromiseOnGpusIsTuned) {
     json = nlohmann::json::parse(ran.out, nullptr, false);
     ASSERT_TRUE(json.is_object()) << ran.out;
     for (const auto& [outcome, count] : json["outcomes"].items()) {
-      EXPECT_TRUE(outcome == "ok" || outcome == "timed_out") << ran.out;
+      EXPECT_TRUE(outcome == "ok" || outcome == "timed_out" || outcome == "skipped") << ran.out;
     }
   }
   if (!json["found"].get<bool>()) {

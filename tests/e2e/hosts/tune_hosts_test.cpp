@@ -63,8 +63,8 @@ TEST_F(TuneHosts, TwoHostsWinAndEachRankIsWhereItIsMeantToBe) {
               HasSubstr("--nodes 2 --rank '<NODE_RANK>' --master '<MASTER_ADDR>' --port 29500"));
   const std::string verified = read_file(folder_ + "/verified").value_or("");
   EXPECT_THAT(verified, AllOf(HasSubstr("nodes=2"), Not(HasSubstr("not measured"))));
-  EXPECT_EQ(read_file(folder_ + "/0").value_or(""), "a 0/2 a a,b\n");
-  EXPECT_EQ(read_file(folder_ + "/1").value_or(""), "b 1/2 a a,b\n");
+  EXPECT_EQ(read_file(folder_ + "/0").value_or(""), "a 0/2 10.77.0.1 a,b\n");
+  EXPECT_EQ(read_file(folder_ + "/1").value_or(""), "b 1/2 10.77.0.1 a,b\n");
 }
 
 TEST_F(TuneHosts, OneHostIsFasterOnASlowLink) {
