@@ -66,6 +66,7 @@ Result<PreparedCommand> look_at_command(RunOptions& options, const Machine& mach
   if (!baseline_given && prepared->current) {
     options.baseline = *prepared->current;
     options.baseline_source = kBaselineRead;
+    if (options.axes.contains("nodes")) options.baseline.dims["nodes"] = "1";
   }
   return prepared;
 }
