@@ -28,6 +28,8 @@ const std::vector<Phrase>& phrase_table() {
       {"Launch with", "启动配置"},
       {"Fastest measured", "实测最快"},
       {"The same for PaddleOCR (not measured)", "对应的 PaddleOCR 命令（未实测）"},
+      {"The same for PaddleOCR (not measured; a second thread can halve its speed)",
+       "对应的 PaddleOCR 命令（未实测；第二个线程可能使其速度减半）"},
       {"Training recipe", "训练方案"},
       {"malloc={} instead of {}: {} instead of {} {}, a peak of {} instead of {}",
        "malloc={} 代替 {}：{} 代替 {} {}，内存峰值 {} 代替 {}"},

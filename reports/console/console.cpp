@@ -124,7 +124,10 @@ void add_answer(Lines& lines, const RunRecord& run) {
   if (!recommended.env.empty()) lines.whole("env", environment_text(recommended));
   if (!recommended.command.empty()) lines.whole("command", recommended.command);
   if (run.options.command.empty() && !run.options.infers() && !recommended.command.empty()) {
-    lines.add("", "(the same setting for PaddleOCR, not measured)");
+    lines.add("", recommended.knobs.threads > 1
+                      ? "(the same setting for PaddleOCR, not measured; a second thread can halve "
+                        "its speed: tune your own command)"
+                      : "(the same setting for PaddleOCR, not measured)");
   }
   if (run.options.on_gpus()) lines.whole("gpus", gpus_text(run));
   lines.add("rate", fmt::format("{} {}, {}", rate_text(recommended.samples_per_second),

@@ -230,10 +230,13 @@ std::string answer_section(const RunRecord& run) {
                       html_text(plain_line(launch_knobs(result)), 400));
   std::string blocks;
   if (!recommended.command.empty()) {
-    blocks += copy_block(run.options.command.empty() && !run.options.infers()
-                             ? "The same for PaddleOCR (not measured)"
-                             : "Command",
-                         "command", recommended.command);
+    const char* const of_paddle =
+        recommended.knobs.threads > 1
+            ? "The same for PaddleOCR (not measured; a second thread can halve its speed)"
+            : "The same for PaddleOCR (not measured)";
+    blocks +=
+        copy_block(run.options.command.empty() && !run.options.infers() ? of_paddle : "Command",
+                   "command", recommended.command);
   }
   if (!recommended.env.empty()) blocks += copy_block("Environment", "env", env_lines(recommended));
   const std::string facts =
