@@ -86,8 +86,6 @@ void put_sizes(const std::string& key, const std::vector<double>& sizes,
 // "user@node7" is a name for ssh.
 std::string plain_name(const std::string& host) { return host.substr(host.find('@') + 1); }
 
-bool is_loopback(const std::string& address) { return starts_with(address, "127."); }
-
 void find_own_name(const HostCard& card, std::vector<HostFinding>& findings) {
   if (card.own_address.empty()) {
     findings.push_back({card.host, "own_name",

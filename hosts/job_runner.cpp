@@ -10,6 +10,7 @@
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "hosts/host_trial.h"
+#include "hosts/nics.h"
 #include "trial/workloads/command/command_prepare.h"
 
 namespace ocrtune {
@@ -94,7 +95,7 @@ class JobRunner : public Runner {
     const int port = meeting.value("port", 0);
     const std::string address = meeting.value("address", "");
     if (port > 0) part.place.master_port = fmt::format("{}", port);
-    if (nodes_of(knobs) > 1 && !address.empty() && !starts_with(address, "127.")) {
+    if (nodes_of(knobs) > 1 && !address.empty() && !is_loopback(address)) {
       part.place.master_addr = address;
     }
     return host_trial_json(part);

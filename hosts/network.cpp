@@ -263,8 +263,7 @@ std::vector<Link> links_of(const std::vector<HostCard>& cards, HostPair pair) {
   const auto to_b = a.addresses.find(plain_name(b.host)),
              to_a = b.addresses.find(plain_name(a.host));
   if (to_b == a.addresses.end() || to_a == b.addresses.end() || to_b->second.empty() ||
-      to_a->second.empty() || starts_with(to_b->second, "127.") ||
-      starts_with(to_a->second, "127.")) {
+      to_a->second.empty() || is_loopback(to_b->second) || is_loopback(to_a->second)) {
     return links;
   }
   add(kRouted, {nic_of(a, to_a->second), to_a->second, 0, 0, 0, ""},

@@ -103,4 +103,6 @@ std::map<std::string, std::string> resolve_names(const std::vector<std::string>&
   return addresses;
 }
 
+bool is_loopback(const std::string& address) { return starts_with(address, "127."); }
+
 }  // namespace ocrtune

@@ -26,4 +26,7 @@ std::vector<Nic> read_nics();
 // slow as it is.
 std::map<std::string, std::string> resolve_names(const std::vector<std::string>& names);
 
+// 127.0.0.0/8: of no use to another host.
+bool is_loopback(const std::string& address);
+
 }  // namespace ocrtune

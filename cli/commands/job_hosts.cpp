@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "hosts/host_survey.h"
 #include "hosts/job_runner.h"
+#include "hosts/nics.h"
 #include "probes/placement/partition.h"
 #include "trial/workloads/command/command_prepare.h"
 #include "tuner/session/run_workload.h"
@@ -64,7 +65,7 @@ SessionDoors JobHosts::doors() const {
 
 Result<JobHosts> open_hosts(const HostChoice& choice) {
   for (const HostName& host : choice.hosts) {
-    const bool local = host.name == "localhost" || starts_with(host.name, "127.");
+    const bool local = host.name == "localhost" || is_loopback(host.name);
     if (choice.hosts.size() == 1 || !local) continue;
     return Error{ErrorKind::usage, fmt::format("--hosts {}: the other hosts cannot reach it by "
                                                "that name; give the one that they know it by",

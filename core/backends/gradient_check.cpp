@@ -15,9 +15,8 @@ namespace {
 // A seeded batch for the comparison with the reference; every label can be spelt.
 Batch draw_check_batch(const GradientCheck& check, int attempt) {
   Random random(check.seed + 0x0C0FFEE + static_cast<std::uint64_t>(attempt));
-  const int width =
-      std::min(check.model->check_width, std::max(check.width, check.model->width_per_step));
-  const int steps = width / check.model->width_per_step;
+  const int width = std::min(check.check_width, std::max(check.width, check.width_per_step));
+  const int steps = width / check.width_per_step;
   return noise_batch({2, check.height, width}, random, std::max(1, steps / 3), check.classes);
 }
 

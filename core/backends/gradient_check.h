@@ -10,14 +10,13 @@
 #include "core/graph/batch.h"
 #include "core/graph/ctc.h"
 #include "core/graph/graph.h"
-#include "core/models/model.h"
 
 namespace ocrtune {
 
 struct GradientCheck {
-  const ModelRow* model = nullptr;
   const Graph* graph = nullptr;
   int height = 32, width = 320, classes = 97;
+  int check_width = 64, width_per_step = 8;  // of the small batch, as a ModelRow has them
   std::uint64_t seed = 1;
   bool exact = true;  // fp32: several batches, since a kink in one is no fault
   std::span<const float> parameters, statistics;

@@ -20,6 +20,7 @@
 #include "core/gpu/device_check.h"
 #include "core/gpu/device_network.h"
 #include "core/graph/checkpoint.h"
+#include "core/models/model.h"
 #include "core/train/trainer.h"
 
 namespace ocrtune::device {
@@ -94,16 +95,17 @@ class DeviceTrainer final : public Trainer {
       if (!(checked->error <= kMaxLayerError)) return layer_differs(*checked);
       layers = checked->error;
     }
-    const GradientCheck check{&model_,
-                              &graph_,
-                              options_.height,
-                              options_.width,
-                              options_.classes,
-                              options_.seed,
-                              options_.precision == "fp32",
-                              parameters,
-                              statistics,
-                              kRounds};
+    const GradientCheck check{.graph = &graph_,
+                              .height = options_.height,
+                              .width = options_.width,
+                              .classes = options_.classes,
+                              .check_width = model_.check_width,
+                              .width_per_step = model_.width_per_step,
+                              .seed = options_.seed,
+                              .exact = options_.precision == "fp32",
+                              .parameters = parameters,
+                              .statistics = statistics,
+                              .ends_alone = kRounds};
     const Result<double> whole = gradient_error(
         check, [&](const Batch& batch, std::span<float> gradients) -> Result<CtcLoss> {
           const Shape image{batch.count, 3, batch.height, batch.width};

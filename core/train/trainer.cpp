@@ -47,9 +47,6 @@ constexpr std::size_t kLibraryBytes = std::size_t{7} << 20;
 
 constexpr std::size_t kLineFloats = 16;  // parts of the mean begin at whole cache lines
 
-// What a model of the table says of itself, for an imported one.
-constexpr ModelRow kImportedRow{kImportedModel, "", 48, 320, 8, 64, nullptr};
-
 double now_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -161,16 +158,18 @@ class TrainerOnGraph final : public Trainer {
 
   Result<double> check_against_reference() override {
     const TeamScope team(options_.threads);
-    const ModelRow* row = find_model(options_.model);
-    const GradientCheck check{row != nullptr ? row : &kImportedRow,
-                              &graph_,
-                              options_.height,
-                              options_.width,
-                              options_.classes,
-                              options_.seed,
-                              options_.precision == "fp32",
-                              parameters_,
-                              statistics_};
+    GradientCheck check{.graph = &graph_,
+                        .height = options_.height,
+                        .width = options_.width,
+                        .classes = options_.classes,
+                        .seed = options_.seed,
+                        .exact = options_.precision == "fp32",
+                        .parameters = parameters_,
+                        .statistics = statistics_};
+    if (const ModelRow* row = find_model(options_.model)) {
+      check.check_width = row->check_width;
+      check.width_per_step = row->width_per_step;
+    }
     return gradient_error(check, [&](const Batch& batch, std::span<float> gradients) {
       std::vector<float> statistics(statistics_.begin(), statistics_.end());
       return network_.train(batch, parameters_, statistics, gradients);

@@ -44,7 +44,7 @@ Json demand_json(const CapacityPlan& plan) {
   json["mode"] = demand.inference() || !plan.trains ? "infer" : "train";
   json["requests_per_second"] = known(demand.requests_per_second);
   const double lines = mean_requests(demand.lines_per_page);
-  json["unit"] = demand.lines_per_page.empty() ? plan.unit : "pages";
+  json["unit"] = asked_unit(plan);
   json["lines_per_page"] = demand.lines_per_page.empty() ? Json() : Json(lines);
   json["daily_requests"] = known(demand.daily_requests);
   json["peak_factor"] = demand.peak_factor;

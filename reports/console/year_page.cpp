@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "capacity/capacity_answer.h"
+#include "reports/console/kinds_page.h"
 
 namespace ocrtune {
 namespace {
@@ -15,10 +16,6 @@ using Json = nlohmann::ordered_json;
 
 double pages(double requests_per_second, const CapacityPlan& plan) {
   return requests_per_second / mean_requests(plan.demand.lines_per_page);
-}
-
-std::string unit(const CapacityPlan& plan) {
-  return plan.demand.lines_per_page.empty() ? plan.unit : "pages";
 }
 
 std::string cost(const CapacityPlan& plan, double machine_hours) {
@@ -105,7 +102,7 @@ std::vector<std::string> year_sentences(const YearPlan& year, const CapacityPlan
 
 std::string year_text(const YearPlan& year, const CapacityPlan& plan, int width) {
   const auto sentences = year_sentences(year, plan);
-  Table table({"month", unit(plan) + "/s", "machines", "fixed h", "scaled h", "h at risk"});
+  Table table({"month", asked_unit(plan) + "/s", "machines", "fixed h", "scaled h", "h at risk"});
   for (const YearRow& row : year.rows) {
     if (row.month % 3 != 0) continue;
     table.add_row(

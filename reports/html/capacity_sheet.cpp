@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "capacity/capacity_answer.h"
 #include "reports/catalogue/plain_text.h"
+#include "reports/console/kinds_page.h"
 #include "reports/html/page_frame.h"
 #include "reports/markup/page_markup.h"
 
@@ -82,8 +83,6 @@ class Sheet {
     add(item, value, "simulated", Bilingual("ocrtune plan"), date_);
   }
 
-  std::string asked_unit() const { return demand().lines_per_page.empty() ? plan_.unit : "pages"; }
-
   const CapacityRow* advised() const {
     for (const CapacityRow& row : plan_.rows) {
       if (row.machines == static_cast<int>(plan_.machines.high)) return &row;
@@ -112,7 +111,7 @@ class Sheet {
 
   void add_load() {
     const double lines = mean_requests(demand().lines_per_page);
-    given("Load at the peak", rate_words(demand().requests_per_second / lines, asked_unit()));
+    given("Load at the peak", rate_words(demand().requests_per_second / lines, asked_unit(plan_)));
     if (!demand().lines_per_page.empty()) given("Lines of a page", fmt::format("{:.3g}", lines));
     if (demand().slo) given("Latency target", slo_target(*demand().slo));
     given("Load balancer", std::string(demand().balancer == Balancer::random ? "random" : "turns"),
@@ -169,7 +168,7 @@ class Sheet {
       given("Price of a machine an hour",
             name + fmt::format("{:.2f}", *kind.plan.demand.cost_per_hour));
       if (!kind.cost_per_million) continue;
-      simulated(phrase("Cost of a million {}", {phrase(asked_unit())}),
+      simulated(phrase("Cost of a million {}", {phrase(asked_unit(plan_))}),
                 name + fmt::format("{:.3g}", *kind.cost_per_million));
     }
     if (!plans_.mix) return;
