@@ -301,6 +301,16 @@ TEST(ProcessTree, GuardNeedsNoNewSystemCalls) {
   }
 }
 
+TEST(ProcessTree, NoProcessToSpareIsAFullMachineAndNoWrongSetting) {
+  EXPECT_EQ(in_own_process([] {
+              if (!refuse_calls({SYS_clone, SYS_clone3}, EAGAIN)) return 0;
+              ProcessTree tree;
+              const auto root = tree.start(shell("exit 0"));
+              return !root && root.error().kind == ErrorKind::exhausted ? 0 : 1;
+            }),
+            0);
+}
+
 TEST(ProcessTree, StopsWithoutNewSystemCalls) {
   for (const int error : {ENOSYS, EPERM, EMFILE}) {
     EXPECT_EQ(in_own_process([error] {

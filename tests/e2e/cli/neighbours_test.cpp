@@ -276,12 +276,16 @@ TEST_F(Neighbours, SloOfAServerWithChildren) {
 TEST_F(Neighbours, PidOneSparesWhoCameFromOutside) {
   Process script = begin(
       "unshare -p -f --mount-proc true || exit 77\n"
-      "unshare -p -f --mount-proc sh -c 'exec $OCRTUNE run --run-dir run --pause 0.1s --tries 9 -- "
+      "unshare -p -f --mount-proc sh -c 'mount -t tmpfs none /dev/shm && exec $OCRTUNE run "
+      "--run-dir run --pause 0.1s --tries 9 -- "
       "sh -c \"sh daemon.sh & sleep 2; kill -9 \\$\\$\"' >run.log 2>&1 &\n"
       "unshared=$!\n"
       "until [ -e run/attempt-1.log ]; do sleep 0.05; done\n"
       "init=$(cat /proc/$unshared/task/$unshared/children); init=${init% }; echo $init > pid\n"
-      "nsenter -t $init -p -m sh -c '(setsid sh $FOLDER/daemon.sh stranger >/dev/null 2>&1 &)'\n"
+      "nsenter -t $init -p -m sh -c '(setsid sh $FOLDER/daemon.sh stranger >/dev/null 2>&1 &)\n"
+      "for i in $(seq 2 60); do\n"
+      "  echo x > /dev/shm/torch_${i}_1; echo x > /dev/shm/cache_$i; mkdir /dev/shm/job_$i\n"
+      "done'\n"
       "wait $unshared");
   ASSERT_TRUE(
       comes_true([&] { return path_exists(at("run/attempt-3.log")) || script.poll_exit(); }, 60))
@@ -293,6 +297,9 @@ TEST_F(Neighbours, PidOneSparesWhoCameFromOutside) {
     return line.find("stranger") != std::string::npos;
   });
   EXPECT_TRUE(spared) << read_file(at("run.log")).value_or("");
+  // Its files have ids of the namespace in their names, which are those of the runs as well.
+  const std::string shm = "/proc/" + std::to_string(number_in("pid")) + "/root/dev/shm";
+  EXPECT_EQ(list_directory(shm).value_or({}).size(), 3 * 59u);
   ::kill(number_in("pid"), SIGTERM);
   EXPECT_EQ(end_of(script), 130) << read_file(at("run.log")).value_or("");
   expect_peace();  // the stranger ends with its namespace
@@ -350,9 +357,15 @@ TEST_F(Neighbours, AUserWhoSeesNobodyElsesProcesses) {
 // Every command, every end, with and without the newer system calls.
 TEST_F(SlowNeighbours, EveryCommandAndEveryEnd) {
   const std::vector<std::string> commands = {
-      kTune, "$OCRTUNE worker nproc=1 threads=1 batch=2",
+      kTune,
+      "$OCRTUNE worker nproc=1 threads=1 batch=2",
       "$OCRTUNE run --run-dir run --tries 2 -- sh train.sh 6",
-      "$OCRTUNE slo p90=500ms --budget 4s -- sh server.sh"};
+      "$OCRTUNE probe",
+      "$OCRTUNE slo p90=500ms --budget 4s -- sh server.sh",
+      "$OCRTUNE train lines --steps 60 --batch 2 --width 32 --threads 1 --workers 2",
+      "$OCRTUNE infer lines --nproc 2 --batch 1 --output results.tsv"};
+  Process draws = begin("exec $OCRTUNE make-data lines --count 32 >run.log 2>&1");
+  ASSERT_EQ(end_of(draws), 0) << read_file(at("run.log")).value_or("");
   for (const std::string& prefix :
        {std::string(), refused_calls() + " ENOSYS ", refused_calls() + " EPERM "}) {
     for (const std::string& command : commands) {

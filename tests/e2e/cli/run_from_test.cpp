@@ -257,6 +257,18 @@ TEST_F(RunFrom, APathThatIsNoUtf8IsMeasuredAndStored) {
   EXPECT_THAT(output_, Not(HasSubstr("UNSAFE")));
   EXPECT_EQ(ocrtune({"run", "--json", "--run-dir", folder_ + "/" + name + "/run", "--", "true"}), 0)
       << output_;
+  ASSERT_EQ(ocrtune({"train", name, "--steps", "1", "--batch", "2", "--width", "32", "--workers",
+                     "1", "--threads", "1", "--checkpoint", name + "/net"}),
+            0)
+      << output_;
+  EXPECT_EQ(ocrtune({"infer", name, "--checkpoint", name + "/net", "--output", name + "/read"}), 0)
+      << output_;
+  EXPECT_TRUE(path_exists(folder_ + "/" + name + "/read"));
+  EXPECT_LE(
+      ocrtune({"tune", "--mode", "infer", "--data", name, "--checkpoint", name + "/net", "--budget",
+               "4s", "--trial-time", "200ms", "--nproc", "1", "--threads", "1", "--batch", "4"}),
+      1)
+      << output_;
 }
 
 // Somebody else's folder under /tmp is no place to take a command from.

@@ -45,6 +45,7 @@ class Supervise : public testing::Test {
         EXPECT_TRUE(write_file(plan.log_path, logs[next]));
         end.exit.signal = SIGKILL;
         end.evidence.exit_code = -SIGKILL;
+        if (on_end_) on_end_(end);
       }
       next += 1;
       return end;
@@ -58,7 +59,8 @@ class Supervise : public testing::Test {
   std::string directory_;
   SuperviseOptions options_;
   std::vector<std::string> commands_;
-  std::function<void()> on_attempt_;  // of those that fail
+  std::function<void()> on_attempt_;  // of those that fail, like the next
+  std::function<void(AttemptEnd&)> on_end_;
 };
 
 const char* const kMissing = "FileNotFoundError: [Errno 2] No such file or directory\n";
@@ -82,6 +84,21 @@ TEST_F(Supervise, EachFailureGetsTheNextSaferSetting) {
   EXPECT_EQ(end.attempts[0].change, "loader workers 8 -> 4");
   EXPECT_THAT(*read_file(join_path(options_.run_directory, "journal.jsonl")),
               testing::HasSubstr("\"event\":\"done\""));
+}
+
+// A process of another job was killed for memory meanwhile.
+TEST_F(Supervise, AKillOfOthersChangesNoSetting) {
+  on_end_ = [](AttemptEnd& end) {
+    end.exit = {1, 0};
+    end.evidence.exit_code = 1;
+    end.evidence.host_oom_kills = 1;
+  };
+  const SuperviseEnd end = scripted(
+      std::vector<std::string>(2, "Traceback (most recent call last):\nKeyError: 'image'\n"));
+  EXPECT_EQ(end.attempts[0].cause, "python_exception");
+  for (const std::string& command : commands_) {
+    EXPECT_EQ(command, "train --num_workers 8 --nproc_per_node 4");
+  }
 }
 
 TEST_F(Supervise, WhatARestartCannotCureEndsAtOnce) {
