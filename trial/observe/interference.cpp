@@ -157,6 +157,20 @@ void blame_waiting(const std::vector<ThreadGrowth>& threads, double own, double 
   found.external_wait_seconds = std::min(found.external_wait_seconds, most);
 }
 
+// The share of their time that the tree's threads lost to others. Where the tree needs all CPUs its
+// threads also wait for each other and for what the kernel does for them: then what is blamed on
+// strangers counts. Threads that fit and wait beside idle CPUs wait for something that is not seen.
+double share_lost(const Interference& found, double wall, const LoadDemand& demand) {
+  constexpr double kFull = 0.8;  // of the CPUs
+  const double used = found.cpu_seconds / wall + found.external_cpus;
+  if (demand.threads <= demand.cpus && used < kFull * demand.cpus) {
+    return found.run_queue_wait_share;
+  }
+  const double active = found.cpu_seconds / std::max(1e-9, 1 - found.run_queue_wait_share);
+  return std::max(found.longest_external_wait_seconds / wall,
+                  active > 0 ? found.external_wait_seconds / active : 0);
+}
+
 std::string judge(const Interference& found, double wall, const LoadDemand& demand,
                   double machine_cpus, bool has_thread_times, const InterferenceLimits& limits) {
   const bool within = demand.threads <= demand.cpus;
@@ -167,10 +181,9 @@ std::string judge(const Interference& found, double wall, const LoadDemand& dema
     return fmt::format("other processes used {:.2f} CPUs (limit {:.2f})", found.external_cpus,
                        external);
   }
-  const bool blame_wait = within || found.external_cpus > external / 2;
-  if (blame_wait && found.run_queue_wait_share > limits.run_queue_wait_share) {
-    return fmt::format("threads waited for a CPU {} of their time",
-                       format_percent(found.run_queue_wait_share));
+  const double lost = share_lost(found, wall, demand);
+  if (lost > limits.lost_share) {
+    return fmt::format("threads waited for a CPU {} of their time", format_percent(lost));
   }
   if (!has_thread_times && within && found.pressure_share > limits.pressure_share) {
     return fmt::format("CPU pressure {}", format_percent(found.pressure_share));

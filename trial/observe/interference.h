@@ -49,12 +49,11 @@ struct LoadDemand {
 
 // external: CPUs used by others, above 1 % of the machine and 0.1 CPU, plus the resolution of
 // /proc/stat (half a tick for each CPU, as independent errors).
-// run queue: share of the tree's threads' time spent waiting for a CPU; its own doing where it has
-// more threads than CPUs, so then only beside external load.
+// lost: share of the tree's threads' time spent waiting for a CPU that others had.
 struct InterferenceLimits {
   double external_cpus = 0.10;
   double external_share = 0.01;
-  double run_queue_wait_share = 0.05;
+  double lost_share = 0.05;
   double pressure_share = 0.20;   // only where there are no thread times
   double throttled_share = 0.02;  // only where demand is within the quota
   double steal_share = 0.02;

@@ -52,6 +52,24 @@ TEST(Interference, WaitingIsBlamedOnOthersOnlyWhereCpusSuffice) {
   EXPECT_NE(interference_between(before, after, {16, 8}).spoilt_by, "");
 }
 
+TEST(Interference, RanksThatTakeAllCpusWaitForEachOther) {
+  // Two ranks of one thread on two CPUs, and the threads that exchange gradients for them.
+  LoadSnapshot before = at(10, 100, 50), after = at(11, 101.9, 51.84);
+  before.total_cpu_seconds = 20;
+  after.total_cpu_seconds = 22;
+  before.has_thread_times = after.has_thread_times = true;
+  before.threads = {{1, {5.0, 1.0}}, {2, {5.0, 1.0}}, {3, {1.0, 0.1}}};
+  after.threads = {{1, {5.89, 1.11}}, {2, {5.88, 1.12}}, {3, {1.03, 0.13}}};
+  const auto alone = interference_between(before, after, {2, 2});
+  EXPECT_GT(alone.run_queue_wait_share, 0.1);
+  EXPECT_EQ(alone.spoilt_by, "");
+  // A neighbour that has a tenth of a CPU, which by itself is below the limit.
+  after.threads = {{1, {5.74, 1.26}}, {2, {5.74, 1.26}}, {3, {1.02, 0.14}}};
+  after.own_cpu_seconds = 51.6;
+  after.busy_cpu_seconds = 101.7;
+  EXPECT_THAT(interference_between(before, after, {2, 2}).spoilt_by, HasSubstr("waited for a CPU"));
+}
+
 TEST(Interference, ProcessesThatEndedInTheWindowCountAsOwn) {
   // One page, one process: its threads are gone when the window is looked at.
   LoadSnapshot before = at(10, 100, 50), after = at(11, 101.9, 51.9);
