@@ -201,12 +201,13 @@ class Planner {
                        take_arrivals(Arrivals::poisson(1e-3 * saturated_rate(idle, 1), 5), 5000),
                        demand_.lines_per_page, 7),
         demand_.slo->percentile);
-    refuse(fmt::format(
-        "no measured setting meets {} on any number of machines: with {} one {} alone takes {:.3g} "
-        "ms, {:.3g} ms too long; measure a smaller batch or more threads a process",
-        slo_target(*demand_.slo), knobs_text(node_.knobs),
-        demand_.lines_per_page.empty() ? "request" : "page", 1e3 * alone,
-        1e3 * std::max(0.0, alone - demand_.slo->seconds)));
+    refuse(
+        fmt::format("no measured setting meets {} on any number of machines: with {} one {} alone "
+                    "takes {} ms, {} ms "
+                    "too long; measure a smaller batch or more threads a process",
+                    slo_target(*demand_.slo), knobs_text(node_.knobs),
+                    demand_.lines_per_page.empty() ? "request" : "page", milliseconds_text(alone),
+                    milliseconds_text(std::max(0.0, alone - demand_.slo->seconds))));
     return false;
   }
 

@@ -82,8 +82,8 @@ std::string fewer_words(const CapacityPlan& plan) {
     return start + fmt::format("at {:.0f} % load the queue would grow without bound.",
                                100 * row->busy_share);
   }
-  return start + fmt::format("p{:g} would be {:.3g} ms.", 100 * plan.demand.slo->percentile,
-                             1e3 * row->latency_seconds);
+  return start + fmt::format("p{:g} would be {} ms.", 100 * plan.demand.slo->percentile,
+                             milliseconds_text(row->latency_seconds));
 }
 
 std::string load_words(const CapacityPlan& plan) {

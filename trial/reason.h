@@ -44,7 +44,7 @@ Result<ReasonCode> parse_reason_code(std::string_view name);
 enum class Unit : std::uint8_t {
   count,    // a whole number of things
   decimal,  // with so many digits behind the point
-  general,  // with so many digits in all
+  general,  // with so many digits in all, or as a whole number where that has more
   bytes,
   seconds,
   share,  // of one, shown in percent

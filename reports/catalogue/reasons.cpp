@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <optional>
@@ -72,6 +73,8 @@ std::string number_text(const Number& number, Language language) {
     case Unit::decimal:
       return fmt::format("{:.{}f}", number.value, number.digits);
     case Unit::general:
+      if (number.value >= std::pow(10, number.digits) - 0.5)
+        return fmt::format("{:.0f}", number.value);
       return fmt::format("{:.{}g}", number.value, number.digits);
     case Unit::bytes:
       return format_bytes(static_cast<std::uint64_t>(std::max(0.0, number.value)));

@@ -45,9 +45,9 @@ std::string slo_text(const SloSearchResult& result, const LatencySlo& slo, int w
   const double percent = std::round(slo.percentile * 1e4) / 100;
   std::string text = result.words + ".\n\n";
   text += fmt::format(
-      "One request at a time: p{:g} {:.4g} ms; at most {:.4g} requests/s in a closed "
+      "One request at a time: p{:g} {} ms; at most {:.4g} requests/s in a closed "
       "load.\n",
-      percent, 1e3 * result.alone_seconds, result.saturated_at);
+      percent, milliseconds_text(result.alone_seconds), result.saturated_at);
   if (result.found && !result.confirmed) {
     text += "The rate was proved once; the budget did not reach a second proof.\n";
   }
@@ -56,8 +56,8 @@ std::string slo_text(const SloSearchResult& result, const LatencySlo& slo, int w
                "too late", "count as one", "seconds"});
   for (const RateProbe& probe : result.probes) {
     table.add_row({fmt::format("{:.4g}", probe.requests_per_second), verdict_name(probe.verdict),
-                   fmt::format("{:.3g}", 1e3 * probe.latency_seconds),
-                   fmt::format("{:.3g}", 1e3 * probe.median_seconds), probe.judged, probe.over,
+                   milliseconds_text(probe.latency_seconds),
+                   milliseconds_text(probe.median_seconds), probe.judged, probe.over,
                    fmt::format("{:.3g}", probe.design_effect),
                    fmt::format("{:.1f}", probe.seconds)});
   }

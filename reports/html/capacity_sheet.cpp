@@ -98,7 +98,7 @@ class Sheet {
                 one->probability > 0.999 ? "> 99.9 %" : percent(one->probability));
       if (one->latency_seconds > 0) {
         simulated("Latency at the percentile of the target",
-                  fmt::format("{:.3g} ms", 1e3 * one->latency_seconds));
+                  milliseconds_text(one->latency_seconds) + " ms");
       }
       if (!demand().inference()) {
         simulated("Done, 95 % sure, within", format_duration(one->seconds.high));

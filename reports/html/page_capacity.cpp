@@ -12,6 +12,7 @@
 #include "reports/catalogue/verdict.h"
 #include "reports/markup/page_markup.h"
 #include "reports/markup/svg.h"
+#include "trial/workloads/service/slo.h"
 
 namespace ocrtune {
 namespace {
@@ -20,9 +21,7 @@ constexpr double kWidth = 560, kHeight = 260, kLeft = 56, kRight = 16, kTop = 28
 
 std::string number(double value) { return html_text(format_count(value)); }
 
-std::string milliseconds(double seconds) {
-  return seconds > 0 ? fmt::format("{:.3g}", 1e3 * seconds) : "–";
-}
+std::string milliseconds(double seconds) { return seconds > 0 ? milliseconds_text(seconds) : "–"; }
 
 std::string rows_table(const CapacityDocument& capacity) {
   const auto any = [&](auto value) {

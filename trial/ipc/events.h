@@ -63,7 +63,7 @@ struct MemoryEvent {
   std::string source;             // "NVML", "cudaMemGetInfo"
 };
 
-// A line for the trial's evidence, and a sign of life.
+// A line for the trial's evidence, and a sign of life; of an empty text the latter alone.
 struct NoteEvent {
   int rank = 0;
   std::string text;

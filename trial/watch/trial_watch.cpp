@@ -224,7 +224,8 @@ void TrialWatch::on_event(const Event& event) {
   if (const auto* hello = std::get_if<HelloEvent>(&event)) on_hello(*hello);
   if (const auto* ready = std::get_if<ReadyEvent>(&event)) on_ready(ready->rank);
   if (const auto* step = std::get_if<StepEvent>(&event)) on_step(*step);
-  if (const auto* note = std::get_if<NoteEvent>(&event)) trial_.evidence.push_back(note->text);
+  const auto* note = std::get_if<NoteEvent>(&event);
+  if (note != nullptr && !note->text.empty()) trial_.evidence.push_back(note->text);
   if (const auto* result = std::get_if<ResultEvent>(&event)) on_result(*result);
   if (const auto* memory = std::get_if<MemoryEvent>(&event)) on_memory(*memory);
   if (const auto* error = std::get_if<ErrorEvent>(&event)) {

@@ -27,6 +27,30 @@ constexpr double kMinTrial = 12;      // seconds
 constexpr double kTrialLimits = 250;  // multiples of the SLO's time
 constexpr const char* kAloneNote = "one request alone, at the promised percentile: ";
 
+// Tells of answers while they come: a probe of a slow service takes minutes, and is no silence.
+class HeardTarget final : public LoadTarget {
+ public:
+  HeardTarget(std::unique_ptr<LoadTarget> target, EventWriter& events)
+      : target_(std::move(target)), events_(events) {}
+
+  void start(std::uint64_t request, int kind) override { target_->start(request, kind); }
+  void collect(double until_seconds, std::vector<Completion>& finished) override {
+    const std::size_t before = finished.size();
+    target_->collect(until_seconds, finished);
+    if (finished.size() == before || steady_clock().now_seconds() < next_) return;
+    next_ = steady_clock().now_seconds() + kBeatSeconds;
+    events_.say(NoteEvent{});
+  }
+  std::string failure() const override { return target_->failure(); }
+  std::string ended() const override { return target_->ended(); }
+
+ private:
+  static constexpr double kBeatSeconds = 1;
+  std::unique_ptr<LoadTarget> target_;
+  EventWriter& events_;
+  double next_ = 0;
+};
+
 struct Asked {
   std::unique_ptr<LoadTarget> target;
   PoolTarget* pool = nullptr;  // where the target is the core
@@ -39,6 +63,7 @@ class LoadTrial {
   bool run() {
     const Status made = make_target();
     if (!made) return fail(made.error());
+    asked_.target = std::make_unique<HeardTarget>(std::move(asked_.target), events_);
     warm_up();
     events_.say(ReadyEvent{0, 0});
     return spec_.slo.empty() ? most() : promised();
@@ -157,9 +182,10 @@ class LoadTrial {
     if (interrupted()) return true;
     if (last.latency.count() == 0) return fail_answering();
     return finish(last.requests_per_second, plan.max_seconds, last.issued,
-                  fmt::format("{:.4g} requests/s with {} in flight, p50 {:.3g} ms, p99 {:.3g} ms",
-                              last.requests_per_second, in_flight, 1e3 * last.latency.quantile(0.5),
-                              1e3 * last.latency.quantile(0.99)));
+                  fmt::format("{:.4g} requests/s with {} in flight, p50 {} ms, p99 {} ms",
+                              last.requests_per_second, in_flight,
+                              milliseconds_text(last.latency.quantile(0.5)),
+                              milliseconds_text(last.latency.quantile(0.99))));
   }
 
   ClosedResult closed(ClosedPlan& plan) {
@@ -221,12 +247,12 @@ class LoadTrial {
                                                                   : "undecided";
     std::string worst;
     if (probe.worst_kind_seconds > 0) {
-      worst = fmt::format(", slowest width {:.3g} ms", 1e3 * probe.worst_kind_seconds);
+      worst = fmt::format(", slowest width {} ms", milliseconds_text(probe.worst_kind_seconds));
     }
     events_.say(NoteEvent{
-        0, fmt::format("{:.4g} requests/s: {}, {} of {} too late, {:.3g} ms at the percentile{}",
+        0, fmt::format("{:.4g} requests/s: {}, {} of {} too late, {} ms at the percentile{}",
                        probe.requests_per_second, verdict, probe.over, probe.judged,
-                       1e3 * probe.latency_seconds, worst)});
+                       milliseconds_text(probe.latency_seconds), worst)});
   }
 
   bool finish(double rate, double seconds, std::int64_t samples, std::string text) {

@@ -298,16 +298,16 @@ class Search {
     if (result_.stop_reason == "impossible") {
       const double ratio = result_.alone_seconds / options_.slo.seconds;
       return fmt::format(
-          "no rate keeps {}: one request at a time already takes {:.3g} ms at p{:g}, "
-          "{:.3g} ms too long ({:.2g} times the target)",
-          slo, 1e3 * result_.alone_seconds, percent,
-          1e3 * (result_.alone_seconds - options_.slo.seconds), ratio);
+          "no rate keeps {}: one request at a time already takes {} ms at p{:g}, "
+          "{} ms too long ({:.2g} times the target)",
+          slo, milliseconds_text(result_.alone_seconds), percent,
+          milliseconds_text(result_.alone_seconds - options_.slo.seconds), ratio);
     }
     if (result_.stop_reason == "hopeless") {
       return fmt::format(
-          "no rate worth serving keeps {}: one request alone takes {:.3g} ms at p{:g}, "
+          "no rate worth serving keeps {}: one request alone takes {} ms at p{:g}, "
           "which leaves no time to wait for another",
-          slo, 1e3 * result_.alone_seconds, percent);
+          slo, milliseconds_text(result_.alone_seconds), percent);
     }
     if (!result_.found) {
       return fmt::format("no rate was proved to keep {} before the {} ended the search", slo,

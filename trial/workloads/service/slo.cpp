@@ -70,6 +70,12 @@ std::string slo_target(const LatencySlo& slo) {
   return fmt::format("p{:g} under {:.4g} ms", percent, slo.seconds * 1e3);
 }
 
+std::string milliseconds_text(double seconds) {
+  const double milliseconds = 1e3 * seconds;
+  return milliseconds < 999.5 ? fmt::format("{:.3g}", milliseconds)
+                              : fmt::format("{:.0f}", milliseconds);
+}
+
 Reason slo_reason(const LatencySlo& slo) {
   const bool slow = slo.seconds >= 1;
   return {slow ? ReasonCode::target_in_seconds : ReasonCode::target_in_milliseconds,

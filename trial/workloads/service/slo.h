@@ -23,6 +23,7 @@ struct LatencySlo {
 Result<LatencySlo> parse_slo(std::string_view text);  // "p99=50ms", "p99.9=1.5s"
 std::string slo_target(const LatencySlo& slo);        // "p99 under 50 ms"
 Reason slo_reason(const LatencySlo& slo);
+std::string milliseconds_text(double seconds);  // "8.57", "8570": three digits or whole
 
 // P(X <= successes) for X ~ Binomial(trials, share); trials and successes need not be whole.
 double binomial_at_most(double successes, double trials, double share);

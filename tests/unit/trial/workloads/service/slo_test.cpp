@@ -22,6 +22,12 @@ double exact_at_most(int successes, int trials, double share) {
   return sum;
 }
 
+TEST(Slo, MillisecondsHaveThreeDigitsAndNoExponent) {
+  EXPECT_EQ(milliseconds_text(0.00857), "8.57");
+  EXPECT_EQ(milliseconds_text(0.99961), "1000");
+  EXPECT_EQ(milliseconds_text(8.5731), "8573");
+}
+
 TEST(ParseSlo, ReadsPercentileAndTime) {
   const auto slo = parse_slo("p99=50ms");
   ASSERT_TRUE(slo.ok());
