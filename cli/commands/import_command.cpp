@@ -122,7 +122,14 @@ void print_report(const OnnxRecognizer& model, const SelfTest& test) {
 
 Result<int> import_model(ImportFlags flags) {
   if (!names_onnx_file(flags.model)) {
-    return Error{ErrorKind::usage, flags.model + ": name a file that ends in .onnx"};
+    const bool paddle = ends_with(flags.model, ".pdmodel") || ends_with(flags.model, ".pdiparams") ||
+                        ends_with(flags.model, ".json");
+    return Error{ErrorKind::usage,
+                 flags.model + ": name a file that ends in .onnx" +
+                     (paddle ? "; Paddle's own are exported with paddle2onnx --model_dir DIR "
+                               "--model_filename inference.pdmodel --params_filename "
+                               "inference.pdiparams --save_file rec.onnx"
+                             : "")};
   }
   if (flags.output.empty()) flags.output = default_output(flags.model);
   if (!names_onnx_file(flags.output)) {

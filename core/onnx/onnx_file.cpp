@@ -216,6 +216,7 @@ Status read_attribute(std::string_view bytes, OnnxNode& node) {
     if (field.number == 2) attribute.number = float_of(field.value);
     if (field.number == 3) attribute.integer = static_cast<std::int64_t>(field.value);
     if (field.number == 4) attribute.text = field.bytes;
+    if (field.number == 9) attribute.text.append(field.bytes).append(",");
     if (field.number == 8) return add_integers(field, attribute.integers);
     if (field.number == 5) attribute.tensor = OCRTUNE_TRY(read_tensor(field.bytes)).second;
     return Status();

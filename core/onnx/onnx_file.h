@@ -27,7 +27,7 @@ struct OnnxTensor {
 struct OnnxAttribute {
   float number = 0;
   std::int64_t integer = 0;
-  std::string text;
+  std::string text;  // of a list of texts: each followed by a comma
   std::vector<std::int64_t> integers;
   OnnxTensor tensor;
 };

@@ -56,8 +56,8 @@ Result<Extent> padding_of(const OnnxNode& node) {
 std::string reshaped_axes(const std::string& from, const std::vector<std::int64_t>& dims,
                           const Shape& shape) {
   static constexpr std::pair<const char*, const char*> kRules[] = {
-      {"NCHW", "NCT"}, {"NCT", "NCHW"},  {"NTC", "NHWC"},
-      {"NHWC", "NTC"}, {"NTC", "NTQGD"}, {"NTGD", "NTC"}};
+      {"NCHW", "NCT"},  {"NCT", "NCHW"}, {"NTC", "NHWC"}, {"NHWC", "NTC"},
+      {"NTC", "NTQGD"}, {"NTGD", "NTC"}, {"TNRD", "TNC"}};
   const auto fits = [&](const std::string& to) {
     if (to.size() != dims.size()) return false;
     std::int64_t parts = 1;
@@ -77,7 +77,7 @@ std::string reshaped_axes(const std::string& from, const std::vector<std::int64_
   for (const auto& [rule_from, to] : kRules) {
     if (from == rule_from && fits(to)) return to;
   }
-  return from.find_first_of("QGD") == std::string::npos && fits(from) ? from : "";
+  return from.find_first_of("QGRD") == std::string::npos && fits(from) ? from : "";
 }
 
 }  // namespace
@@ -114,11 +114,13 @@ const std::vector<Translator::Row>& Translator::table() {
       {"Div", &Translator::binary},
       {"Dropout", &Translator::same},
       {"Erf", &Translator::activate},
+      {"Expand", &Translator::expand},
       {"Gather", &Translator::gather},
       {"GlobalAveragePool", &Translator::global_pool},
       {"HardSigmoid", &Translator::activate},
       {"HardSwish", &Translator::activate},
       {"Identity", &Translator::same},
+      {"LSTM", &Translator::lstm},
       {"LayerNormalization", &Translator::layer_norm},
       {"MatMul", &Translator::mat_mul},
       {"MaxPool", &Translator::pool},
@@ -232,6 +234,10 @@ Tensor Translator::integer_constant(std::vector<std::int64_t> numbers) {
   made.type = OnnxTensor::Type::integers;
   made.dims = {static_cast<std::int64_t>(numbers.size())};
   made.integers = std::move(numbers);
+  return computed(std::move(made));
+}
+
+Tensor Translator::computed(OnnxTensor made) {
   computed_.push_back(std::move(made));
   Tensor tensor;
   tensor.state = State::constant;
@@ -273,8 +279,9 @@ Result<int> Translator::add_linear(const OnnxNode& node, const Tensor& product,
 
 Result<int> Translator::value_of(const OnnxNode& node, const Tensor& x) {
   if (x.state == State::product) return add_linear(node, x, nullptr);
-  if (x.state != State::feature || x.axes.find_first_of("QGD") != std::string::npos) {
-    return refusal(node, "its input is only known as a step of a layer norm or of attention");
+  if (x.state != State::feature || x.axes.find_first_of("QGRD") != std::string::npos) {
+    return refusal(node,
+                   "its input is only known as a step of a layer norm, of attention or of an LSTM");
   }
   if (x.activation == Activation::none && x.s0 == 1 && x.t0 == 0) return x.value;
   const auto key = std::tuple(x.value, x.s0, x.t0, x.activation, x.s1, x.t1);
@@ -307,7 +314,7 @@ Result<Tensor> Translator::shape(const OnnxNode& node) {
   return integer_constant(x.dims);
 }
 
-// Of a list of integers, or one of q, k, v.
+// Of a constant along its first axis, or one of q, k, v.
 Result<Tensor> Translator::slice(const OnnxNode& node) {
   Tensor x = OCRTUNE_TRY(input(node, 0));
   const auto starts = OCRTUNE_TRY(integers(node, 1, "starts"));
@@ -329,12 +336,37 @@ Result<Tensor> Translator::slice(const OnnxNode& node) {
     const auto& all = x.constant->integers;
     return integer_constant({all.begin() + first, all.begin() + end});
   }
+  if (x.state == State::constant && x.constant->type == OnnxTensor::Type::floats && axis == 0) {
+    const auto& all = x.constant->floats;
+    const std::int64_t row = size > 0 ? static_cast<std::int64_t>(all.size()) / size : 0;
+    OnnxTensor part = *x.constant;
+    part.dims[0] = end - first;
+    part.floats.assign(all.begin() + first * row, all.begin() + end * row);
+    return computed(std::move(part));
+  }
   if (x.state != State::feature || x.axes[at(axis)] != 'Q' || end != first + 1) {
     return refusal(node, "it cuts a tensor that is not q, k and v");
   }
   x.part = static_cast<int>(first);
   x.dims[at(axis)] = 1;
   return x;
+}
+
+// Of one number alone, as the first state of an LSTM is made.
+Result<Tensor> Translator::expand(const OnnxNode& node) {
+  constexpr std::int64_t kMost = 1 << 24;
+  const OnnxTensor* number = OCRTUNE_TRY(floats(node, 0));
+  OnnxTensor all;
+  all.type = OnnxTensor::Type::floats;
+  all.dims = OCRTUNE_TRY(integers(node, 1, "shape"));
+  std::int64_t count = 1;
+  for (const std::int64_t side : all.dims)
+    count = side < 1 || count > kMost ? kMost + 1 : count * side;
+  if (number->floats.size() != 1 || count > kMost) {
+    return refusal(node, "only one number is spread, over a tensor of known size");
+  }
+  all.floats.assign(at(count), number->floats[0]);
+  return computed(std::move(all));
 }
 
 Result<Tensor> Translator::gather(const OnnxNode& node) {

@@ -43,7 +43,8 @@ struct Tensor {
   State state = State::feature;
   const OnnxTensor* constant = nullptr;
   int value = 0;  // of the engine
-  // A letter for each dimension: N, C, H, W; T = H W; C as Q (q, k, v), G heads, D of each.
+  // A letter for each dimension: N, C, H, W; T = H W; C as Q (q, k, v), G heads, D of each; of an
+  // LSTM C as R directions, D of each.
   std::string axes;
   std::vector<std::int64_t> dims;
   double s0 = 1, t0 = 0, s1 = 1, t1 = 0;
@@ -85,6 +86,7 @@ class Translator {
   Result<Tensor> same(const OnnxNode& node);
   Result<Tensor> shape(const OnnxNode& node);
   Result<Tensor> slice(const OnnxNode& node);
+  Result<Tensor> expand(const OnnxNode& node);
   Result<Tensor> gather(const OnnxNode& node);
   Result<Tensor> concat(const OnnxNode& node);
   Result<Tensor> squeeze(const OnnxNode& node);
@@ -104,6 +106,7 @@ class Translator {
   Result<Tensor> layer_norm(const OnnxNode& node);
   Result<Tensor> mat_mul(const OnnxNode& node);
   Result<Tensor> softmax(const OnnxNode& node);
+  Result<Tensor> lstm(const OnnxNode& node);  // onnx_lstm.cpp
 
   Result<Tensor> with_number(const OnnxNode& node, Tensor x, double number, bool number_first);
   Result<Tensor> with_vector(const OnnxNode& node, Tensor x, const OnnxTensor& vector);
@@ -118,6 +121,7 @@ class Translator {
   Result<std::vector<std::int64_t>> integers(const OnnxNode& node, std::size_t index,
                                              const char* attribute);
   Tensor integer_constant(std::vector<std::int64_t> numbers);
+  Tensor computed(OnnxTensor made);
   // The value of the engine that holds the tensor; adds what its meaning still lacks.
   Result<int> value_of(const OnnxNode& node, const Tensor& tensor);
   Result<int> add(const OnnxNode& node, const Operation& operation, std::vector<int> inputs,

@@ -82,6 +82,10 @@ class OnnxWriter {
     return proto_field(
         5, proto_field(1, name) + proto_float(2, number) + proto_field(20, std::int64_t{1}));
   }
+  static std::string attribute(const std::string& name, std::string_view text) {
+    return proto_field(
+        5, proto_field(1, name) + proto_field(4, text) + proto_field(20, std::int64_t{3}));
+  }
   static std::string conv(int kernel, int stride, int group = 1) {
     const int pad = kernel / 2;
     return attribute("kernel_shape", Dims{kernel, kernel}) +
@@ -219,6 +223,42 @@ inline std::string tiny_recognizer(int classes, int opset = 12) {
   net.node("Add", {"product", "classes.bias"}, "logits");
   net.node("Softmax", {"logits"}, "probabilities", OnnxWriter::attribute("axis", std::int64_t{2}));
   return net.model({0, 3, 16, 0}, "probabilities", 3, opset);
+}
+
+// The tail of a CRNN: one convolution, two bidirectional LSTMs, `classes` classes.
+inline std::string tiny_crnn(int classes, const std::string& direction = "bidirectional",
+                             float first_state = 0) {
+  using Dims = OnnxWriter::Dims;
+  constexpr std::int64_t kHidden = 6;
+  OnnxWriter net;
+  net.weights("stem.weight", {8, 3, 3, 3});
+  net.floats("state", {2, 1, kHidden}, std::vector<float>(2 * kHidden, first_state));
+  net.integers("steps first", {0, 0, -1});
+  net.weights("classes.weight", {2 * kHidden, classes}, -2, 2);
+  net.weights("classes.bias", {classes});
+  net.node("Conv", {"image", "stem.weight"}, "stem", OnnxWriter::conv(3, 2));
+  net.node("Relu", {"stem"}, "relu");
+  net.node("AveragePool", {"relu"}, "rows",
+           OnnxWriter::attribute("kernel_shape", Dims{8, 1}) +
+               OnnxWriter::attribute("strides", Dims{8, 1}));
+  net.node("Squeeze", {"rows"}, "steps", OnnxWriter::attribute("axes", Dims{2}));
+  std::string x =
+      net.node("Transpose", {"steps"}, "x", OnnxWriter::attribute("perm", Dims{2, 0, 1}));
+  for (const std::string name : {"lstm1", "lstm2"}) {
+    net.weights(name + ".w", {2, 4 * kHidden, name == "lstm1" ? 8 : 2 * kHidden}, -1, 1);
+    net.weights(name + ".r", {2, 4 * kHidden, kHidden}, -1, 1);
+    net.weights(name + ".b", {2, 8 * kHidden}, -1, 1);
+    net.node("LSTM", {x, name + ".w", name + ".r", name + ".b", "", "state", "state"}, name,
+             OnnxWriter::attribute("direction", direction) +
+                 OnnxWriter::attribute("hidden_size", kHidden));
+    net.node("Transpose", {name}, name + ".turned",
+             OnnxWriter::attribute("perm", Dims{0, 2, 1, 3}));
+    x = net.node("Reshape", {name + ".turned", "steps first"}, name + ".joined");
+  }
+  net.node("Transpose", {x}, "lines", OnnxWriter::attribute("perm", Dims{1, 0, 2}));
+  net.node("MatMul", {"lines", "classes.weight"}, "product");
+  net.node("Add", {"product", "classes.bias"}, "logits");
+  return net.model({0, 3, 16, 0}, "logits", 3);
 }
 
 // With this dictionary in its metadata, one character a line.

@@ -115,6 +115,8 @@ TEST_F(ImportCommand, RefusesBadInputWithOneLineAndWritesNothing) {
   expect_refused({"import", "none.onnx"}, 3, "none.onnx: No such file");
   expect_refused({"import", "folder.onnx"}, 3, "folder.onnx: Is a directory");
   expect_refused({"import", "text.txt"}, 2, "ends in .onnx");
+  write("inference.pdmodel", "x");
+  expect_refused({"import", "inference.pdmodel"}, 2, "paddle2onnx --model_dir DIR");
   expect_refused({"import", "short.onnx"}, 3,
                  "short.onnx: not an ONNX model, truncated or damaged");
   expect_refused({"import", "opset.onnx"}, 3, "opset 8; ocrtune reads 11 to");

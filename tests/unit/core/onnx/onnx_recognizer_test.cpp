@@ -75,6 +75,29 @@ TEST(OnnxRecognizer, GivesTheLogitsOfOnnxRuntime) {
   }
 }
 
+// ONNX Runtime 1.31.1 on the tail of a CRNN: the first, a middle and the last step of the first
+// line.
+constexpr float kGoldenCrnn[] = {-0.745927F, 0.736760F,  -0.905604F, -0.250392F, 0.375052F,
+                                 -1.428340F, 0.147064F,  -1.544345F, -0.933844F, 0.357397F,
+                                 -1.397751F, -0.101828F, -1.357442F, -0.979315F, 0.236436F};
+
+TEST(OnnxRecognizer, ReadsLstmsAsOnnxRuntimeDoes) {
+  const std::string dictionary = onnx_metadata_bytes("character", "0\n1\n2\n3");
+  const auto model = read_onnx_recognizer(tiny_crnn(5) + dictionary, {});
+  ASSERT_TRUE(model.ok()) << model.error().what;
+  for (const char* name : {"reference", "onednn"}) {
+    const auto logits = logits_of(*model, *make_backend({name, "fp32"}).value(), false);
+    ASSERT_EQ(logits.size(), 2U * 16 * 5);
+    for (std::size_t i = 0; i < std::size(kGoldenCrnn); ++i) {
+      const std::size_t step = std::vector<std::size_t>{0, 7, 15}[i / 5];
+      EXPECT_NEAR(logits[5 * step + i % 5], kGoldenCrnn[i], 2e-5) << name << " " << i;
+    }
+  }
+  EXPECT_THAT(refusal_of(tiny_crnn(5, "forward") + dictionary), HasSubstr("only bidirectional"));
+  EXPECT_THAT(refusal_of(tiny_crnn(5, "bidirectional", 0.5F) + dictionary),
+              HasSubstr("operator LSTM (lstm1): it begins with a state that is not zero"));
+}
+
 TEST(OnnxRecognizer, PutsTogetherWhatExportersTakeApart) {
   const auto model = read_onnx_recognizer(tiny(), {}).value();
   EXPECT_EQ(model.height, 16);
