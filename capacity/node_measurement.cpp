@@ -29,6 +29,7 @@ struct Measured {
   std::vector<double> rates;
   std::uint64_t peak_bytes = 0;
   std::vector<double> relative;  // service times over their mean; empty: not recorded
+  Interval stated;               // the rate as the run's answer states it; all zero: a table's row
 };
 
 int nodes_of(const Knobs& knobs) {
@@ -190,6 +191,7 @@ Result<NodeMeasurement> assemble(const std::vector<Measured>& all, const std::st
   node.knobs = best->knobs;
   node.rates = best->rates;
   node.peak_bytes = best->peak_bytes;
+  node.stated_rate = best->stated;
   for (const Measured& one : all) {
     Knobs like = one.knobs;
     like.nproc = best->knobs.nproc;
@@ -224,7 +226,8 @@ std::vector<Measured> measured_settings(const RunRecord& run, double noise) {
   for (const Setting& setting : settings_of(run.trials, noise)) {
     if (!setting.works()) continue;
     const Knobs& knobs = setting.summary.knobs;
-    all.push_back({knobs, setting.rates, setting.summary.peak_bytes, relative_times(run, knobs)});
+    all.push_back({knobs, setting.rates, setting.summary.peak_bytes, relative_times(run, knobs),
+                   setting.estimate});
   }
   return all;
 }
@@ -340,7 +343,7 @@ std::vector<Measured> measured_settings(const RecordedTable& table) {
   std::vector<Measured> all;
   for (const TableRow& row : table.rows) {
     if (row.outcome != Outcome::ok || row.samples_per_second <= 0) continue;
-    all.push_back({row.knobs, {row.samples_per_second}, row.peak_bytes, {}});
+    all.push_back({row.knobs, {row.samples_per_second}, row.peak_bytes, {}, {}});
   }
   return all;
 }
