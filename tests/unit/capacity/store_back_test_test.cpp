@@ -58,6 +58,28 @@ TEST(StoreBackTests, ASettingIsExpectedToDoTheSameOnAnotherDay) {
   EXPECT_NEAR(summary.p90_error, 1 - 100.0 / 130, 0.02);
 }
 
+// The setting that was not recommended ran beside others, and its rate is put right for that.
+TEST(StoreBackTests, ADisturbedSettingPromisesLess) {
+  const auto width = [](bool disturbed) {
+    RunRecord run = run_of("a", {1, 2}, 100);
+    for (Sample& sample : run.trials[0].samples) {
+      if (!disturbed) continue;
+      Interference& others = sample.interference;
+      others.observed_seconds = 1;
+      others.cpu_seconds = 0.6;
+      others.available_cpus = 2;
+      others.external_wait_seconds = others.longest_external_wait_seconds = 0.3;
+      others.external_cpus = 1.4;
+      others.spoilt_by = "other processes used 1.40 CPUs";
+    }
+    for (const StoreBackTest& test : store_back_tests({run, run_of("b", {1, 2}, 100)})) {
+      if (test.knobs.nproc == 1) return std::log(test.predicted.high / test.predicted.low);
+    }
+    return 0.0;
+  };
+  EXPECT_GT(width(true), 1.5 * width(false));
+}
+
 TEST(StoreBackTests, OtherMachinesAndOtherWorkAreNoEvidence) {
   const RunRecord run = run_of("a", {1, 2}, 100);
   RunRecord elsewhere = run_of("b", {1, 2}, 100), other = elsewhere, nowhere = elsewhere;
