@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Does a plan hold for a real page server? RapidOCR behind HTTP, measured, planned, then asked.
+"""Does a plan hold? A server is measured, planned with, then asked for what the plan gives one machine.
 
     page_server.py serve --port 8080 [--procs 2] [--threads 1]     # POST a page, get its lines as JSON
     page_server.py check FOLDER [--ocrtune build/ocrtune] [--slo p95=8s] [--budget 10m] [--seconds 240]
+    page_server.py lines FOLDER [--ocrtune build/ocrtune] [--slo p99=80ms] [--rate 200] [--budget 3m]
 
-`check` renders pages of 5 to 80 lines, lets `ocrtune tune --mode infer --url` find setting and rate
+`check` is of RapidOCR behind HTTP: it renders pages, lets `ocrtune tune --mode infer --url` find setting and rate
 within the target, plans with them, and sends Poisson arrivals (drawn here, not by ocrtune) to one
 server: at the rate that the plan gives a machine, and at 1.15 times that. The first should meet the
 target, the second should not. A FOLDER that holds a measurement already is only asked. Run it with
-RapidOCR's python. Prints the load average beside each figure: other load makes all of them worthless.
+RapidOCR's python. `lines` does the same with the built-in engine, which ocrtune's own load generator
+asks. Prints the load average beside each figure: other load makes all of them worthless.
 """
 
 import argparse
@@ -119,8 +121,8 @@ def ocrtune_json(command, fine=(0,)):
 def check(given):
     pages = given.folder / "pages"
     if not pages.exists():
-        for lines in (5, 10, 20, 40, 80):
-            make(pages / str(lines), 1, lines)
+        for count in given.page_lines.split(","):
+            make(pages / count, 1, int(count))
     files = sorted(pages.glob("*/*.png"))
     bodies = [file.read_bytes() for file in files]
     database = str(given.folder / "runs.sqlite")
@@ -161,6 +163,39 @@ def check(given):
         running.wait()
 
 
+def lines(given):
+    folder, database = str(given.folder / "lines"), str(given.folder / "lines.sqlite")
+    if not os.path.exists(folder):
+        subprocess.run([given.ocrtune, "make-data", folder, "--count", "2000"], check=True)
+    print(f"load average before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs", flush=True)
+    if not os.path.exists(database):
+        tuned = ocrtune_json([given.ocrtune, "tune", "--mode", "infer", "--data", folder, "--slo",
+                              given.slo, "--db", database, "--budget", given.budget, "--json"], (0, 1))
+        print(tuned.get("headline", ""), flush=True)
+    plan = ocrtune_json([given.ocrtune, "plan", "--db", database, "--rate", given.rate, "--slo",
+                         given.slo, "--json"])
+    print(plan["answer"], "\none machine:", plan["served_requests_per_second"], flush=True)
+    knobs = {"backend": "onednn", "precision": "fp32", "binding": "none", **plan["knobs"]}
+    nproc, threads = int(knobs["nproc"]), int(knobs["threads"])
+    cpus = [str(cpu) for cpu in sorted(os.sched_getaffinity(0))]
+    bound = knobs["binding"] != "none"
+    masks = [",".join(cpus[i * threads:(i + 1) * threads]) if bound else "" for i in range(nproc)]
+    reader = {"model": "crnn", "backend": knobs["backend"], "precision": knobs["precision"],
+              "threads": threads, "batch": int(knobs["batch"]), "height": 32, "width": 320, "seed": 1,
+              "checkpoint": "", "alphabet": "", "gpu": "", "check": False, "request_descriptor": -1,
+              "result_descriptor": -1}
+    for factor in (1, 1.15):
+        rate = factor * plan["served_requests_per_second"]["low"]
+        spec = {"infer": json.dumps(reader), "place": folder, "masks": masks, "exclusive": bound,
+                "gpus": [], "start_seconds": 0, "silence_seconds": 120, "queue": knobs.get("queue", "shared"), "chunk": 32,
+                "max_chunk": 0, "command": [], "url": "", "inputs": [], "promise": given.slo,
+                "trace": "", "seconds": 60, "prove_per_second": rate, "seed": 11}
+        ran = subprocess.run([given.ocrtune, "infer-trial", "--spec", json.dumps(spec)],
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        print(f"{factor:g} x {rate / factor:.4g}/s, load average {os.getloadavg()[0]:.1f}:")
+        print(ran.stdout, flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     verbs = parser.add_subparsers(dest="verb", required=True)
@@ -171,15 +206,24 @@ def main():
     two = verbs.add_parser("check")
     two.add_argument("folder", type=pathlib.Path)
     two.add_argument("--ocrtune", default="build/ocrtune")
+    two.add_argument("--page-lines", default="5,10,20,40,80", help="lines of each page")
     two.add_argument("--slo", default="p95=8s")
     two.add_argument("--rate", default="600/min")
     two.add_argument("--budget", default="10m")
     two.add_argument("--nproc", default="1,2")
     two.add_argument("--threads", default="1")
     two.add_argument("--seconds", type=float, default=240, help="of each rate; 0: measure alone")
+    three = verbs.add_parser("lines")
+    three.add_argument("folder", type=pathlib.Path)
+    three.add_argument("--ocrtune", default="build/ocrtune")
+    three.add_argument("--slo", default="p99=80ms")
+    three.add_argument("--rate", default="200")
+    three.add_argument("--budget", default="3m")
     given = parser.parse_args()
     if given.verb == "serve":
         serve(given.port, given.procs, given.threads)
+    elif given.verb == "lines":
+        lines(given)
     else:
         check(given)
 
