@@ -13,7 +13,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::uint64_t kSeed = 12;
+constexpr std::uint64_t kJobSeed = 12;
 constexpr int kFinishDraws = 5;      // for each draw of the rate
 constexpr int kMachinesInTurn = 4;   // more differ less from their mean
 constexpr double kMaxDeadlines = 4;  // a job that takes longer has no end
@@ -35,7 +35,7 @@ JobTimes::JobTimes(const NodeMeasurement& node, Job job, std::vector<double> dra
 
 // Rates of so many machines: each draw of the node's rate with one of the fit's curves.
 std::vector<double> JobTimes::rates(int machines) const {
-  Random random(kSeed + 1);
+  Random random(kJobSeed + 1);
   std::vector<double> rates;
   for (std::size_t i = 0; i < draws_.size(); ++i) {
     double share = 1;  // of machines x one machine
@@ -63,7 +63,7 @@ const JobTimes::Finishes& JobTimes::finishes(int machines) {
   if (!trains_ && stops.checkpoint_every_seconds <= 0) stops.checkpoint_every_seconds = 1;
   const double in_turn = trains_ ? 1 : std::min(machines, kMachinesInTurn);
   const double together = trains_ ? machines : 1;
-  Random random(mix_bits(kSeed + static_cast<std::uint64_t>(machines)));
+  Random random(mix_bits(kJobSeed + static_cast<std::uint64_t>(machines)));
   for (const double rate : rates(machines)) {
     for (int i = 0; i < (stops.expected() ? kFinishDraws : 1); ++i) {
       const Finish finish =

@@ -17,11 +17,6 @@ namespace {
 constexpr std::size_t kMaxEvidence = 6;
 constexpr double kSurest = 0.98;
 
-bool is_sigkill(const Clue& clue) {
-  return std::string_view(clue.cause->name) == "host_out_of_memory" && clue.role != Role::proof &&
-         clue.signature != "colab_oom";
-}
-
 // A line that takes an earlier one back: the retry that connected, the server that answered again.
 struct Recovery {
   std::string_view from, to;  // signatures
@@ -531,7 +526,8 @@ std::vector<Cause> CauseRanker::rank() {
   hear_vanished_workers();
   doubt_kills_by_others();
   hear_exit_code();
-  sigkill_ = std::any_of(clues_.begin(), clues_.end(), is_sigkill);
+  sigkill_ =
+      std::any_of(clues_.begin(), clues_.end(), [](const Clue& clue) { return clue.is_sigkill(); });
   hear_counters();
   settle_sigkill();
   settle_abort();

@@ -27,6 +27,11 @@ struct Clue {
   bool dated = false;      // `when` is the line's own
   bool went_on = false;    // the program worked on after it
   double lasting = 0;      // the weight if what failed made later things fail
+
+  bool is_sigkill() const {
+    return std::string_view(cause->name) == "host_out_of_memory" && role != Role::proof &&
+           signature != "colab_oom";
+  }
 };
 
 // 4 who killed whom, 3 a root cause in its own words, 2 a symptom, 1 says little, 0 no cause.

@@ -11,11 +11,6 @@
 namespace ocrtune {
 namespace {
 
-bool is_sigkill(const Clue& clue) {
-  return std::string_view(clue.cause->name) == "host_out_of_memory" && clue.role != Role::proof &&
-         clue.signature != "colab_oom";
-}
-
 bool is_training_process(std::string_view name) {
   const std::string word = lower(name);
   if (word.empty()) return true;
@@ -39,7 +34,7 @@ bool container_was_within_memory(const std::vector<LogScan>& logs) {
 std::vector<std::string> killed_pids(const std::vector<Clue>& clues) {
   std::vector<std::string> pids;
   for (const Clue& clue : clues) {
-    if (!is_sigkill(clue)) continue;
+    if (!clue.is_sigkill()) continue;
     const std::string& text = clue.line.text;
     for (std::size_t at = text.find("pid"); at != std::string::npos; at = text.find("pid", at)) {
       at += 3;
@@ -102,7 +97,7 @@ void CauseRanker::doubt_kills_by_others() {
     if (!starts_with(kernel.signature, "kernel_oom") || kernel.weight >= 0.99) continue;
     bool near = false, far = false;
     for (const Clue& kill : clues_) {
-      if (!is_sigkill(kill) || !kill.when || !kernel.when) continue;
+      if (!kill.is_sigkill() || !kill.when || !kernel.when) continue;
       const bool apart = std::abs(*kill.when - *kernel.when) > kFarApart;
       (apart ? far : near) = true;
     }
@@ -198,7 +193,7 @@ void CauseRanker::settle_sigkill() {
       const bool loose_kernel_line =
           clue.signature == "kernel_oom_killed_process" || clue.signature == "kernel_oom_invoked" ||
           clue.signature == "kernel_oom_reaper" || clue.signature == "counters";
-      if (is_sigkill(clue) ||
+      if (clue.is_sigkill() ||
           (loose_kernel_line && std::string_view(clue.cause->name) == "host_out_of_memory")) {
         clue.cause = whose;
       }
@@ -219,7 +214,7 @@ void CauseRanker::settle_sigkill() {
   const bool stood = e.cgroup_oom_kills.has_value() || e.host_oom_kills == 0;
   if (stood && !at_limit) {
     for (Clue& clue : clues_) {
-      if (is_sigkill(clue)) clue.weight *= 0.15;
+      if (clue.is_sigkill()) clue.weight *= 0.15;
     }
     add("killed_by_other", Role::primary, 0.75, "counters",
         e.host_oom_kills.value_or(0) > 0
@@ -227,7 +222,7 @@ void CauseRanker::settle_sigkill() {
             : "SIGKILL, but the kernel's oom_kill counters did not move");
   } else if (!at_limit && container_was_within_memory(logs_)) {
     for (Clue& clue : clues_) {
-      if (is_sigkill(clue)) clue.weight *= 0.4;  // the whole machine's memory remains
+      if (clue.is_sigkill()) clue.weight *= 0.4;  // the whole machine's memory remains
     }
     add("killed_by_other", Role::primary, 0.6, "docker_not_oom",
         "SIGKILL, but the container engine saw no out-of-memory kill in the container");

@@ -17,7 +17,7 @@
 namespace ocrtune {
 namespace {
 
-std::optional<std::int64_t> number_after(std::string_view line, std::string_view key) {
+std::optional<std::int64_t> integer_after(std::string_view line, std::string_view key) {
   const std::size_t at = line.find(key);
   if (at == std::string_view::npos) return std::nullopt;
   std::size_t end = at + key.size();
@@ -55,11 +55,11 @@ std::vector<Waiting> waiting_ranks(const std::vector<LogScan>& logs) {
       one.line = finding.first;
       const std::string& text = finding.first.text;
       one.operation = word_after(text, "OpType=");
-      one.number = number_after(text, "SeqNum=");
-      one.elements = number_after(text, "NumelIn=");
-      const auto milliseconds = number_after(text, " ran for ");
-      const auto receive = number_after(text, "Timed out waiting ");
-      const auto limit = number_after(text, "timeout:");  // Paddle's
+      one.number = integer_after(text, "SeqNum=");
+      one.elements = integer_after(text, "NumelIn=");
+      const auto milliseconds = integer_after(text, " ran for ");
+      const auto receive = integer_after(text, "Timed out waiting ");
+      const auto limit = integer_after(text, "timeout:");  // Paddle's
       const auto waited = milliseconds ? milliseconds : receive ? receive : limit;
       if (waited) one.seconds = static_cast<double>(*waited) / 1000;
       if (known == all.end()) {

@@ -97,23 +97,23 @@ Inbox& inbox() {
   constexpr double kLeaveSeconds = 8;
   constexpr auto kLook = std::chrono::milliseconds(20);
   inbox().end_all();
-  const double end = steady_clock().now_seconds() + kLeaveSeconds;
-  while (inbox().busy() && steady_clock().now_seconds() < end) std::this_thread::sleep_for(kLook);
+  const double end = steady_seconds() + kLeaveSeconds;
+  while (inbox().busy() && steady_seconds() < end) std::this_thread::sleep_for(kLook);
   ::_exit(0);
 }
 
 [[noreturn]] void listen_to_launcher() {
   LineSplitter splitter(16 << 20);
   std::array<char, 65536> block;  // NOLINT: not filled on purpose
-  double heard = steady_clock().now_seconds();
-  while (!interrupted() && steady_clock().now_seconds() - heard < kAgentSilenceSeconds) {
+  double heard = steady_seconds();
+  while (!interrupted() && steady_seconds() - heard < kAgentSilenceSeconds) {
     pollfd input{STDIN_FILENO, POLLIN, 0};
     constexpr int kPollMilliseconds = 200;
     if (::poll(&input, 1, kPollMilliseconds) <= 0) continue;
     const ssize_t got = ::read(STDIN_FILENO, block.data(), block.size());
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (got <= 0) break;
-    heard = steady_clock().now_seconds();
+    heard = steady_seconds();
     splitter.add(std::string_view(block.data(), static_cast<std::size_t>(got)),
                  [](const std::string& line) {
                    Json request = Json::parse(line, nullptr, false);

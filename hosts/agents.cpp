@@ -30,8 +30,6 @@ constexpr double kBeatSeconds = 2;
 constexpr double kPollSeconds = 0.1;
 constexpr double kFarewellSeconds = 3;
 
-double now() { return steady_clock().now_seconds(); }
-
 }  // namespace
 
 struct Agents::Agent {
@@ -103,7 +101,7 @@ struct Agents::Agent {
     }
     if (!made) return made.error();
     process.emplace(std::move(*made));
-    started = now();
+    started = steady_seconds();
     return Status();
   }
 };
@@ -129,10 +127,10 @@ Agents::~Agents() {
   }
   end_.notify_one();
   if (beats_.joinable()) beats_.join();
-  const double end = now() + kFarewellSeconds;
+  const double end = steady_seconds() + kFarewellSeconds;
   for (auto& agent : agents_) {
     if (!agent->process) continue;
-    agent->process->wait(std::max(0.0, end - now()));
+    agent->process->wait(std::max(0.0, end - steady_seconds()));
     if (agent->process->poll_exit()) continue;
     agent->process->signal(SIGTERM);  // mpirun and srun end what they started
     agent->process->wait(1);
@@ -159,7 +157,7 @@ void Agents::lose(Agent& agent, std::string reason) {
 
 void Agents::listen() {
   // Who did not listen cannot say that nothing was heard.
-  if (now() - listened_ > kBeatSeconds) listening_since_ = now();
+  if (steady_seconds() - listened_ > kBeatSeconds) listening_since_ = steady_seconds();
   std::vector<pollfd> polled;
   for (const auto& agent : agents_) {
     if (agent->alive() && agent->process->output_descriptor() >= 0) {
@@ -167,7 +165,7 @@ void Agents::listen() {
     }
   }
   ::poll(polled.data(), polled.size(), static_cast<int>(1000 * kPollSeconds));
-  listened_ = now();
+  listened_ = steady_seconds();
   for (const auto& agent : agents_) {
     if (!agent->alive()) continue;
     agent->process->read_output([&](std::string_view piece) {
@@ -223,13 +221,13 @@ Result<std::unique_ptr<Agents>> Agents::start(std::vector<HostName> hosts, Agent
 }
 
 Status Agents::wait_until(double seconds, bool (*done)(const Agent&)) {
-  const double end = now() + seconds;
+  const double end = steady_seconds() + seconds;
   for (;;) {
     if (interrupted()) return Error{ErrorKind::interrupted, "interrupted"};
     const bool all = std::all_of(agents_.begin(), agents_.end(), [&](const auto& agent) {
       return !agent->alive() || done(*agent);
     });
-    if (all || now() >= end) return Status();
+    if (all || steady_seconds() >= end) return Status();
     listen();
   }
 }

@@ -83,9 +83,6 @@ void put_sizes(const std::string& key, const std::vector<double>& sizes,
   }
 }
 
-// "user@node7" is a name for ssh.
-std::string plain_name(const std::string& host) { return host.substr(host.find('@') + 1); }
-
 void find_own_name(const HostCard& card, std::vector<HostFinding>& findings) {
   if (card.own_address.empty()) {
     findings.push_back({card.host, "own_name",
@@ -106,7 +103,7 @@ void find_other_names(const std::vector<HostCard>& cards, std::vector<HostFindin
   for (const HostCard& named : cards) {
     std::map<std::string, std::vector<std::string>> seen;  // address -> by whom
     for (const HostCard& card : cards) {
-      const auto found = card.addresses.find(plain_name(named.host));
+      const auto found = card.addresses.find(named.plain_name());
       if (&card != &named && found != card.addresses.end()) {
         seen[found->second].push_back(card.host);
       }

@@ -21,8 +21,6 @@ using Json = nlohmann::json;
 constexpr double kSettleSeconds = 3;  // a host whose command ended waits for the first host's word
 constexpr double kEndSeconds = 15;    // beyond the command's grace, to end and to tidy up
 
-double now() { return steady_clock().now_seconds(); }
-
 Trial failure(Outcome outcome, std::string cause, std::string reason) {
   Trial trial;
   trial.outcome = outcome;
@@ -64,10 +62,10 @@ class JobRunner : public Runner {
     const Json meeting = ask_meeting();
     begin_parts(nodes);
     for (std::size_t i = 0; i < nodes; ++i) agents_->send({i, request(i, knobs, limits, meeting)});
-    const double start = now();
+    const double start = steady_seconds();
     watch(command_.workload.stop_grace_seconds + kEndSeconds);
     Trial merged = merge_parts(std::move(parts_));
-    merged.seconds = now() - start;
+    merged.seconds = steady_seconds() - start;
     if (interrupted()) return failure(Outcome::skipped, "interrupted", "interrupted");
     return merged;
   }
@@ -115,14 +113,14 @@ class JobRunner : public Runner {
     while (answered_ < static_cast<int>(parts_.size())) {
       agents_->listen();
       const bool fatal = take_answers();
-      if (answered_ > 0 && settled < 0) settled = now() + kSettleSeconds;
+      if (answered_ > 0 && settled < 0) settled = steady_seconds() + kSettleSeconds;
       const bool over = fatal || interrupted() || agents_->take_event(0, "measured") || !open(0) ||
-                        (settled > 0 && now() > settled);
+                        (settled > 0 && steady_seconds() > settled);
       if (over && told < 0) {
         tell_all(R"({"tell": "end"})");
-        told = now();
+        told = steady_seconds();
       }
-      if (told > 0 && now() > told + grace_seconds) give_up();
+      if (told > 0 && steady_seconds() > told + grace_seconds) give_up();
     }
   }
 

@@ -22,8 +22,6 @@ std::string rate_text(double bytes_per_second) {
                       : fmt::format("{:.0f} Mbit/s", mbit);
 }
 
-std::string plain_name(const std::string& host) { return host.substr(host.find('@') + 1); }
-
 bool has_address(const HostCard& card, const std::string& address) {
   return std::any_of(card.nics.begin(), card.nics.end(),
                      [&](const Nic& nic) { return nic.address == address; });
@@ -260,8 +258,7 @@ std::vector<Link> links_of(const std::vector<HostCard>& cards, HostPair pair) {
     }
   }
   if (!links.empty()) return links;
-  const auto to_b = a.addresses.find(plain_name(b.host)),
-             to_a = b.addresses.find(plain_name(a.host));
+  const auto to_b = a.addresses.find(b.plain_name()), to_a = b.addresses.find(a.plain_name());
   if (to_b == a.addresses.end() || to_a == b.addresses.end() || to_b->second.empty() ||
       to_a->second.empty() || is_loopback(to_b->second) || is_loopback(to_a->second)) {
     return links;

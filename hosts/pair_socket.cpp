@@ -24,8 +24,6 @@ constexpr int kPings = 21;
 constexpr double kSlowStartShare = 0.2;  // of the time, before bytes count
 constexpr std::size_t kBlockBytes = 256 << 10;
 
-double now() { return steady_clock().now_seconds(); }
-
 class Socket {
  public:
   explicit Socket(int descriptor) : descriptor_(descriptor) {}
@@ -90,15 +88,15 @@ bool answer_pings(int socket) {
 
 double count_bytes(int socket, double seconds) {
   std::vector<char> block(kBlockBytes);
-  const double start = now(), counting = start + kSlowStartShare * seconds;
+  const double start = steady_seconds(), counting = start + kSlowStartShare * seconds;
   double bytes = 0, last = counting;
-  while (now() < start + seconds) {
-    if (!wait_for(socket, POLLIN, start + seconds - now())) break;
+  while (steady_seconds() < start + seconds) {
+    if (!wait_for(socket, POLLIN, start + seconds - steady_seconds())) break;
     const ssize_t got = ::recv(socket, block.data(), block.size(), 0);
     if (got <= 0) break;
-    if (now() < counting) continue;
+    if (steady_seconds() < counting) continue;
     bytes += static_cast<double>(got);
-    last = now();
+    last = steady_seconds();
   }
   return last > counting ? bytes / (last - counting) : 0;
 }
@@ -141,8 +139,8 @@ PairListener::~PairListener() {
 }
 
 Result<double> PairListener::receive(const std::string& token, double seconds) {
-  const double end = now() + 2 * kPairConnectSeconds;
-  while (now() < end && wait_for(socket_, POLLIN, end - now())) {
+  const double end = steady_seconds() + 2 * kPairConnectSeconds;
+  while (steady_seconds() < end && wait_for(socket_, POLLIN, end - steady_seconds())) {
     const Socket peer(::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC));
     if (peer.get() < 0) continue;
     set_limits(peer.get());
@@ -170,16 +168,16 @@ Result<double> send_pair(const std::string& from, const std::string& to, int por
   std::vector<double> trips;
   char ping = 'p';
   for (int i = 0; i < kPings; ++i) {
-    const double start = now();
+    const double start = steady_seconds();
     if (!send_all(socket.get(), &ping, 1) || !receive_all(socket.get(), &ping, 1)) {
       return system_error(errno == 0 ? ECONNRESET : errno, "ping " + to);
     }
-    trips.push_back(now() - start);
+    trips.push_back(steady_seconds() - start);
   }
   // The receiver hangs up when it has counted enough.
   const std::vector<char> block(kBlockBytes);
-  const double end = now() + seconds + kPairConnectSeconds;
-  while (now() < end && send_all(socket.get(), block.data(), block.size())) {
+  const double end = steady_seconds() + seconds + kPairConnectSeconds;
+  while (steady_seconds() < end && send_all(socket.get(), block.data(), block.size())) {
   }
   return median(trips) / 2;
 }

@@ -55,13 +55,13 @@ Result<std::vector<double>> seeded_step_rates(int threads) {
   for (int i = 0; i < kWarmUp; ++i) OCRTUNE_TRY(trainer->step(batch));
   std::vector<double> rates;
   for (int window = 0; window < kStepWindows; ++window) {
-    const double start = steady_clock().now_seconds();
+    const double start = steady_seconds();
     double seconds = 0;
     int steps = 0;
     do {
       OCRTUNE_TRY(trainer->step(batch));
       ++steps;
-      seconds = steady_clock().now_seconds() - start;
+      seconds = steady_seconds() - start;
     } while (seconds < kWindowSeconds);
     rates.push_back(steps * kBatch / seconds);
   }

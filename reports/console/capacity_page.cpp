@@ -26,8 +26,6 @@ Cell cell(double value) {
   return value;
 }
 
-Cell cell(const std::optional<double>& value) { return value ? Cell(*value) : Cell(); }
-
 Json interruptions_json(const Interruptions& stops) {
   if (!stops.expected()) return nullptr;
   return {{"seen", stops.seen},
@@ -146,8 +144,8 @@ Table capacity_table(const CapacityPlan& plan) {
     table.add_row({std::int64_t{row.machines}, row.samples_per_second.median,
                    row.samples_per_second.low, row.samples_per_second.high, cell(row.busy_share),
                    cell(row.latency_seconds), cell(row.seconds.median), cell(row.seconds.low),
-                   cell(row.seconds.high), row.probability, cell(row.cost_per_hour), cell(row.cost),
-                   std::int64_t{row.machines == plan.machines.median},
+                   cell(row.seconds.high), row.probability, cell_of(row.cost_per_hour),
+                   cell_of(row.cost), std::int64_t{row.machines == plan.machines.median},
                    std::int64_t{plan.extrapolated},
                    plan.demand.interruptions.expected() ? Cell(row.interruptions) : Cell()});
   }
@@ -224,7 +222,7 @@ std::string capacity_text(const CapacityPlan& plan, int width) {
       if (plan.demand.slo) {
         latency = row.latency_seconds <= 0 ? ""
                   : std::isfinite(row.latency_seconds)
-                      ? fmt::format("{:.3g} ms", 1e3 * row.latency_seconds)
+                      ? milliseconds_text(row.latency_seconds) + " ms"
                       : "no end";
       }
       table.add_row({std::int64_t{row.machines},

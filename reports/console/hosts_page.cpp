@@ -25,7 +25,7 @@ std::string names_text(const std::vector<std::string>& names) {
 }
 
 // The value of the most hosts last: the odd one out is what one looks for.
-std::string text_of(const ConfigDifference& difference) {
+std::string difference_text(const ConfigDifference& difference) {
   std::map<std::string, std::vector<std::string>> hosts;  // by value
   for (const auto& [host, value] : difference.values) hosts[value].push_back(host);
   std::vector<std::pair<std::string, std::vector<std::string>>> rows(hosts.begin(), hosts.end());
@@ -163,7 +163,7 @@ std::string hosts_text(const HostSurvey& survey) {
   const auto rows = machine_rows(survey);
   if (survey.cards.size() > 1) {
     text += rows.empty() ? "\nNo differences\n" : "\nDifferences\n";
-    for (const ConfigDifference& row : rows) text += text_of(row);
+    for (const ConfigDifference& row : rows) text += difference_text(row);
   }
   if (!survey.findings.empty()) text += "\nFindings\n";
   for (const HostFinding& finding : survey.findings) {

@@ -8,8 +8,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Cell cell(const std::optional<double>& value) { return value ? Cell(*value) : Cell(); }
-
 Cell price(const std::optional<double>& value, const char* format) {
   return value ? Cell(fmt::format(fmt::runtime(format), *value)) : Cell();
 }
@@ -29,8 +27,8 @@ Table kinds_table(const KindsPlan& plans) {
                "cost_per_million", "is_extrapolated", "refusal"});
   for (const KindPlan& kind : plans.kinds) {
     table.add_row({kind.name, kind.machine, kind.plan.source, count(kind.plan),
-                   cell(kind.plan.demand.cost_per_hour), cell(kind.cost_per_hour),
-                   cell(kind.cost_per_million), std::int64_t{kind.plan.extrapolated},
+                   cell_of(kind.plan.demand.cost_per_hour), cell_of(kind.cost_per_hour),
+                   cell_of(kind.cost_per_million), std::int64_t{kind.plan.extrapolated},
                    kind.plan.refusal});
   }
   return table;

@@ -13,7 +13,7 @@ namespace ocrtune {
 namespace {
 
 constexpr std::size_t kMaxWidth = 118;
-constexpr std::size_t kMaxLines = 25;
+constexpr std::size_t kMaxPageLines = 25;
 
 // "label       text", the label only on the first line of its block.
 void add(std::vector<std::string>& lines, const char* label, std::string text) {
@@ -307,7 +307,7 @@ std::string machine_card(const Machine& machine) {
   add_gpus(lines, machine);
   add_rules(lines, machine);
   add_recommendation(lines, machine.recommendation);
-  const std::size_t left = kMaxLines - std::min(kMaxLines - 2, lines.size());
+  const std::size_t left = kMaxPageLines - std::min(kMaxPageLines - 2, lines.size());
   const std::size_t unknown = machine.unknowns.empty() ? 0 : std::max<std::size_t>(1, left / 3);
   const std::size_t before = lines.size();
   add_list(lines, "Warning", machine.warnings, left - unknown);

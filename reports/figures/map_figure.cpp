@@ -22,7 +22,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kMapLeft = 44, kTop = 26, kBottom = 44;
+constexpr double kMapLeft = 44, kMapTop = 26, kMapBottom = 44;
 constexpr double kNarrowest = 270;  // the axis titles need that much
 constexpr int kShades = 8;
 
@@ -131,7 +131,7 @@ class MapDrawing {
         cell_height_(std::clamp(300.0 / static_cast<double>(grid_.nprocs.size()), 22.0, 36.0)),
         svg_(std::max(kMapLeft + cell_width_ * static_cast<double>(grid_.batches.size()) + 8,
                       kNarrowest),
-             kTop + cell_height_ * static_cast<double>(grid_.nprocs.size()) + kBottom,
+             kMapTop + cell_height_ * static_cast<double>(grid_.nprocs.size()) + kMapBottom,
              say_attribute("aria-label",
                            "Rate by processes and batch size, from {} to {} {}; the table of all "
                            "trials has each",
@@ -170,7 +170,7 @@ class MapDrawing {
   }
   // The most processes stand on top.
   double y(std::size_t row) const {
-    return kTop + cell_height_ * static_cast<double>(grid_.nprocs.size() - 1 - row);
+    return kMapTop + cell_height_ * static_cast<double>(grid_.nprocs.size() - 1 - row);
   }
 
   void draw_cell(std::size_t row, std::size_t column) {
@@ -329,7 +329,7 @@ class MapDrawing {
   }
 
   void draw_axes() {
-    const double bottom = kTop + cell_height_ * static_cast<double>(grid_.nprocs.size());
+    const double bottom = kMapTop + cell_height_ * static_cast<double>(grid_.nprocs.size());
     for (std::size_t column = 0; column < grid_.batches.size(); ++column) {
       svg_.text(x(column) + cell_width_ / 2, bottom + 15, fmt::format("{}", grid_.batches[column]),
                 "tick", Svg::Anchor::middle);

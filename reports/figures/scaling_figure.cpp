@@ -19,8 +19,8 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kScalingWidth = 420, kHeight = 250;
-constexpr double kScalingLeft = 50, kRight = 12, kTop = 26, kBottom = 38;
+constexpr double kScalingWidth = 420, kScalingHeight = 250;
+constexpr double kScalingLeft = 50, kScalingRight = 12, kScalingTop = 26, kScalingBottom = 38;
 
 struct Point {
   int value = 0;
@@ -55,7 +55,7 @@ class ScalingDrawing {
         row_(row),
         points_(points),
         best_(best_of_each(points)),
-        svg_(kScalingWidth, kHeight,
+        svg_(kScalingWidth, kScalingHeight,
              say_attribute("aria-label", "Best rate by {}: {}",
                            {std::string(row.name), best_text()})) {
     double highest = 0;
@@ -63,11 +63,12 @@ class ScalingDrawing {
       highest = std::max(highest, point.setting->samples_per_second.high);
     }
     if (shows_ideal()) highest = std::clamp(ideal(best_.rbegin()->first), highest, 1.6 * highest);
-    rate_ = {0, highest * 1.06, kHeight - kBottom, -(kHeight - kBottom - kTop), false};
+    rate_ = {0, highest * 1.06, kScalingHeight - kScalingBottom,
+             -(kScalingHeight - kScalingBottom - kScalingTop), false};
     // Zero loader workers have a place left of one on a logarithmic axis.
     low_ = best_.begin()->first == 0 ? 0.5 : best_.begin()->first;
     value_ = {low_, static_cast<double>(best_.rbegin()->first), kScalingLeft + 16,
-              kScalingWidth - kScalingLeft - kRight - 32, true};
+              kScalingWidth - kScalingLeft - kScalingRight - 32, true};
   }
 
   std::string draw() {
@@ -107,7 +108,8 @@ class ScalingDrawing {
 
   void draw_axes() {
     for (const double tick : round_ticks(0, rate_.high, 5)) {
-      svg_.line(kScalingLeft, rate_.at(tick), kScalingWidth - kRight, rate_.at(tick), "grid");
+      svg_.line(kScalingLeft, rate_.at(tick), kScalingWidth - kScalingRight, rate_.at(tick),
+                "grid");
       svg_.text(kScalingLeft - 6, rate_.at(tick) + 4, fmt::format("{:g}", tick), "tick",
                 Svg::Anchor::end);
     }
@@ -115,11 +117,11 @@ class ScalingDrawing {
     for (const auto& [value, setting] : best_) {
       if (x(value) - last < 20) continue;
       last = x(value);
-      svg_.text(last, kHeight - kBottom + 15, fmt::format("{}", value), "tick",
+      svg_.text(last, kScalingHeight - kScalingBottom + 15, fmt::format("{}", value), "tick",
                 Svg::Anchor::middle);
     }
-    svg_.text(kScalingWidth - kRight, kHeight - 6, fmt::format("{} →", row_.name), "axis",
-              Svg::Anchor::end);
+    svg_.text(kScalingWidth - kScalingRight, kScalingHeight - 6, fmt::format("{} →", row_.name),
+              "axis", Svg::Anchor::end);
     svg_.text(4, 12, say(rate_unit(run_.options), {}, "tspan"), "axis");
   }
 

@@ -16,8 +16,8 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kWidth = 560, kHeight = 190;
-constexpr double kLeft = 54, kRight = 24, kTop = 24, kBottom = 34;
+constexpr double kTrendWidth = 560, kTrendHeight = 190;
+constexpr double kTrendLeft = 54, kTrendRight = 24, kTrendTop = 24, kTrendBottom = 34;
 // An interval that reaches further than so many times the greatest rate is cut off.
 constexpr double kHighest = 1.5;
 
@@ -45,7 +45,7 @@ class TrendDrawing {
   TrendDrawing(std::vector<TrendPoint> points, const std::string& unit)
       : points_(std::move(points)),
         unit_(unit),
-        svg_(kWidth, kHeight,
+        svg_(kTrendWidth, kTrendHeight,
              say_attribute("aria-label", "{} runs from {} to {}; the last has {} {}",
                            {fmt::format("{}", points_.size()), date_text(points_.front().started),
                             date_text(points_.back().started), rate_text(points_.back().rate),
@@ -56,20 +56,22 @@ class TrendDrawing {
       highest = std::max(highest, point.rate.high);
     }
     const double top = std::max(1.08 * std::min(highest, kHighest * fastest), 1e-9);
-    time_ = {seconds_of(points_.front().started), seconds_of(points_.back().started), kLeft + 10,
-             kWidth - kLeft - kRight - 10, false};
-    rate_ = {0, top, kHeight - kBottom, -(kHeight - kBottom - kTop), false};
+    time_ = {seconds_of(points_.front().started), seconds_of(points_.back().started),
+             kTrendLeft + 10, kTrendWidth - kTrendLeft - kTrendRight - 10, false};
+    rate_ = {0, top, kTrendHeight - kTrendBottom, -(kTrendHeight - kTrendBottom - kTrendTop),
+             false};
   }
 
   std::string draw() {
     for (const double tick : round_ticks(0, rate_.high, 4)) {
-      svg_.line(kLeft, rate_.at(tick), kWidth - kRight, rate_.at(tick), "grid");
-      svg_.text(kLeft - 6, rate_.at(tick) + 4, fmt::format("{:g}", tick), "tick", Svg::Anchor::end);
+      svg_.line(kTrendLeft, rate_.at(tick), kTrendWidth - kTrendRight, rate_.at(tick), "grid");
+      svg_.text(kTrendLeft - 6, rate_.at(tick) + 4, fmt::format("{:g}", tick), "tick",
+                Svg::Anchor::end);
     }
     svg_.text(4, 12, say(unit_, {}, "tspan"), "axis");
-    svg_.text(kLeft, kHeight - 10, html_text(date_text(points_.front().started)), "tick");
-    svg_.text(kWidth - kRight, kHeight - 10, html_text(date_text(points_.back().started)), "tick",
-              Svg::Anchor::end);
+    svg_.text(kTrendLeft, kTrendHeight - 10, html_text(date_text(points_.front().started)), "tick");
+    svg_.text(kTrendWidth - kTrendRight, kTrendHeight - 10,
+              html_text(date_text(points_.back().started)), "tick", Svg::Anchor::end);
     std::string curve;
     for (const TrendPoint& point : points_) {
       if (point.rate.median <= 0) continue;

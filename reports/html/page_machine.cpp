@@ -16,11 +16,6 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-// A sentence of a lower floor in both languages, kept apart from the text around it.
-std::string told(const std::string& sentence) {
-  return "<bdi>" + say_sentence(plain_line(sentence)) + "</bdi>";
-}
-
 std::string unknown_html(const std::string& reason) {
   return "<span class=\"unknown\">" + say("unknown") + "</span>" +
          (reason.empty() ? "" : " " + machine_text(reason));
@@ -28,19 +23,19 @@ std::string unknown_html(const std::string& reason) {
 
 void add_row(Rows& rows, const std::string& phrase, const std::string& value_html,
              const std::string& source) {
-  rows.push_back({say(phrase), value_html, told(source)});
+  rows.push_back({say(phrase), value_html, sentence_html(source)});
 }
 
 void add_text(Rows& rows, const std::string& phrase, const std::string& value) {
-  add_row(rows, phrase, value.empty() ? unknown_html("") : told(value), "");
+  add_row(rows, phrase, value.empty() ? unknown_html("") : sentence_html(value), "");
 }
 
 template <typename T, typename Show>
 void add_fact(Rows& rows, const std::string& phrase, const Fact<T>& fact, Show show) {
   if (fact.known()) {
-    add_row(rows, phrase, told(show(*fact.value)), fact.source);
+    add_row(rows, phrase, sentence_html(show(*fact.value)), fact.source);
   } else {
-    rows.push_back({say(phrase), unknown_html(""), told(fact.source)});
+    rows.push_back({say(phrase), unknown_html(""), sentence_html(fact.source)});
   }
 }
 
@@ -50,7 +45,7 @@ std::string limits_html(const std::vector<Limit>& limits, bool bytes) {
   std::vector<std::string> parts;
   for (const Limit& limit : limits) {
     parts.push_back((bytes ? bytes_text(limit.value) : fmt::format("{:g}", limit.value)) + " (" +
-                    told(limit.limited_by) + ")");
+                    sentence_html(limit.limited_by) + ")");
   }
   return join(parts, ", ");
 }
@@ -112,7 +107,7 @@ Rows system_rows(const Machine& machine) {
                     machine_text(gpu.uuid)});
   }
   for (const auto& [name, value] : machine.ulimits) {
-    rows.push_back({told("ulimit " + name), told(value), ""});
+    rows.push_back({sentence_html("ulimit " + name), sentence_html(value), ""});
   }
   add_text(rows, "Fingerprint", machine.fingerprint);
   return rows;
@@ -123,7 +118,7 @@ std::string thread_env_table(const std::vector<ThreadEnvFact>& facts) {
   Rows rows;
   for (const ThreadEnvFact& fact : facts) {
     rows.push_back({"<code>" + html_text(fact.name + "=" + fact.value, 400) + "</code>",
-                    told(fact.effect), fact.limits ? say("yes") : say("no")});
+                    sentence_html(fact.effect), fact.limits ? say("yes") : say("no")});
   }
   return table_html({"Variable", "Effect", "Binds below the usable CPUs"}, rows);
 }
@@ -132,7 +127,7 @@ std::string remarks(const std::string& phrase, const std::vector<std::string>& t
                     const char* css) {
   if (texts.empty()) return "";
   std::string items;
-  for (const std::string& text : texts) items += "<li>" + told(text) + "</li>";
+  for (const std::string& text : texts) items += "<li>" + sentence_html(text) + "</li>";
   return fmt::format("<div class=\"remarks {}\"><h3>{}</h3><ul>{}</ul></div>\n", css, say(phrase),
                      items);
 }
@@ -167,7 +162,7 @@ std::string machine_section(const RunRecord& run) {
     gpus.push_back(fmt::format("{}, {}", gpu.name, format_bytes(gpu.memory_bytes)));
   }
   if (gpus.empty()) gpus.push_back(machine.gpu_state);
-  add_row(short_rows, "GPUs", told(join(gpus, "; ")), "");
+  add_row(short_rows, "GPUs", sentence_html(join(gpus, "; ")), "");
   for (auto& row : short_rows) row.pop_back();
   // Those of a disturbed run stand beside its verdict.
   std::string body = is_disturbed(run) ? "" : remarks("Warnings", machine.warnings, "warning");

@@ -18,15 +18,11 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kPictureWidth = 440, kHeight = 200;
-constexpr double kLeft = 66, kRight = 12, kTop = 12, kBottom = 30;
+constexpr double kPictureWidth = 440, kPictureHeight = 200;
+constexpr double kPictureLeft = 66, kPictureRight = 12, kPictureTop = 12, kPictureBottom = 30;
 
 std::string code(const std::string& text) {
   return "<code>" + html_text(plain_line(text)) + "</code>";
-}
-
-std::string told(const std::string& text) {
-  return "<bdi>" + say_sentence(plain_line(text)) + "</bdi>";
 }
 
 std::string state_html(const SuperviseEnd& end) {
@@ -36,7 +32,7 @@ std::string state_html(const SuperviseEnd& end) {
                                            {fmt::format("{}", end.attempts.size())})
                                      : say("The run ended well.");
     case SuperviseState::gave_up:
-      return say("Gave up: {}.", {told(end.reason)});
+      return say("Gave up: {}.", {sentence_html(end.reason)});
     case SuperviseState::interrupted:
       return say("Interrupted.");
   }
@@ -78,22 +74,22 @@ std::string memory_figure(const AttemptSummary& attempt, int number) {
   for (const TracePoint& point : points) highest = std::max(highest, point.value);
   const double end = std::max(points.back().seconds, 1.0);
   const std::string peak = format_bytes(static_cast<std::uint64_t>(highest));
-  Svg svg(kPictureWidth, kHeight,
+  Svg svg(kPictureWidth, kPictureHeight,
           say_attribute("aria-label", "Memory of attempt {}: up to {} in {}",
                         {fmt::format("{}", number), peak, duration_text(end)}));
-  const Scale time{0, end, kLeft, kPictureWidth - kLeft - kRight, false};
-  const Scale bytes{0, std::max(highest, 1.0) * 1.05, kHeight - kBottom,
-                    -(kHeight - kBottom - kTop), false};
+  const Scale time{0, end, kPictureLeft, kPictureWidth - kPictureLeft - kPictureRight, false};
+  const Scale bytes{0, std::max(highest, 1.0) * 1.05, kPictureHeight - kPictureBottom,
+                    -(kPictureHeight - kPictureBottom - kPictureTop), false};
   const double unit = highest < 2.0 * (1 << 30) ? 1 << 20 : 1 << 30;  // for round numbers
   for (const double tick : round_ticks(0, highest / unit, 4)) {
     const double y = bytes.at(tick * unit);
-    svg.line(kLeft, y, kPictureWidth - kRight, y, "grid");
-    svg.text(kLeft - 6, y + 4, fmt::format("{:g} {}", tick, unit > 1 << 20 ? "GiB" : "MiB"), "tick",
-             Svg::Anchor::end);
+    svg.line(kPictureLeft, y, kPictureWidth - kPictureRight, y, "grid");
+    svg.text(kPictureLeft - 6, y + 4, fmt::format("{:g} {}", tick, unit > 1 << 20 ? "GiB" : "MiB"),
+             "tick", Svg::Anchor::end);
   }
   for (const double tick : round_ticks(0, end, 5)) {
-    svg.text(time.at(tick), kHeight - 10, tick > 0 ? say_text(duration_text(tick), "tspan") : "0",
-             "tick", Svg::Anchor::middle);
+    svg.text(time.at(tick), kPictureHeight - 10,
+             tick > 0 ? say_text(duration_text(tick), "tspan") : "0", "tick", Svg::Anchor::middle);
   }
   std::string path;
   for (const TracePoint& point : points) {
@@ -116,10 +112,11 @@ std::string attempts_section(const SuperviseEnd& end) {
                                   ? ""
                                   : fmt::format("{} ({})", say_text(cause_name(attempt.cause)),
                                                 format_percent(attempt.confidence));
-    rows.push_back(
-        {fmt::format("{}", number), told(attempt.ending), say_text(duration_text(attempt.seconds)),
-         html_text(format_bytes(attempt.peak_bytes)), fmt::format("{}", attempt.progress_lines),
-         places_html(attempt), cause, told(attempt.change)});
+    rows.push_back({fmt::format("{}", number), sentence_html(attempt.ending),
+                    say_text(duration_text(attempt.seconds)),
+                    html_text(format_bytes(attempt.peak_bytes)),
+                    fmt::format("{}", attempt.progress_lines), places_html(attempt), cause,
+                    sentence_html(attempt.change)});
     commands += fmt::format("<li value=\"{}\">{}</li>", number, code(shell_join(attempt.command)));
     figures += memory_figure(attempt, number);
   }
@@ -141,7 +138,8 @@ std::string warnings_section(const SuperviseEnd& end) {
   for (const AttemptSummary& attempt : end.attempts) {
     ++number;
     for (const std::string& warning : attempt.warnings) {
-      warnings += "<li>" + say("attempt {}, after {}", {fmt::format("{}", number), told(warning)}) +
+      warnings += "<li>" +
+                  say("attempt {}, after {}", {fmt::format("{}", number), sentence_html(warning)}) +
                   "</li>\n";
     }
   }
@@ -162,10 +160,10 @@ std::string diagnosis_section(const Diagnosis& diagnosis) {
       html += "<li>" + code(place) + " " + machine_text(plain_line(line.text)) + "</li>\n";
     }
     html += "</ul><p>" + say("To be sure:") + " " + code(cause.row->confirm) + "</p><ul>\n";
-    for (const std::string& fix : cause.fixes) html += "<li>" + told(fix) + "</li>\n";
+    for (const std::string& fix : cause.fixes) html += "<li>" + sentence_html(fix) + "</li>\n";
     html += "</ul></div>\n";
   }
-  for (const std::string& note : diagnosis.notes) html += "<p>" + told(note) + "</p>\n";
+  for (const std::string& note : diagnosis.notes) html += "<p>" + sentence_html(note) + "</p>\n";
   return section_html("diagnosis", "What went wrong last", html);
 }
 

@@ -99,6 +99,10 @@ std::string knobs_filter(const Knobs& knobs) {
   return fmt::format(" data-filter=\"{}\"", html_text(plain_line(knobs_text(knobs))));
 }
 
+std::string sentence_html(const std::string& sentence) {
+  return "<bdi>" + say_sentence(plain_line(sentence)) + "</bdi>";
+}
+
 std::string machine_text(const std::string& text) {
   return fmt::format("<bdi>{}</bdi>", html_text(text, 4096));
 }

@@ -46,6 +46,9 @@ std::string copy_block(const std::string& label_phrase, const std::string& id,
 std::string knobs_html(const Knobs& knobs);
 std::string knobs_filter(const Knobs& knobs);  // ` data-filter="nproc=2 batch=8"`
 
+// A sentence of a lower floor in both languages, kept apart from the text around it.
+std::string sentence_html(const std::string& sentence);
+
 std::string machine_text(const std::string& text);  // <bdi>escaped</bdi>, so directions stay apart
 
 }  // namespace ocrtune

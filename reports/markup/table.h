@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -11,6 +12,8 @@
 namespace ocrtune {
 
 using Cell = std::variant<std::monostate, std::int64_t, double, std::string>;
+
+inline Cell cell_of(const std::optional<double>& value) { return value ? Cell(*value) : Cell(); }
 
 class Table {
  public:

@@ -115,7 +115,52 @@ void expect_no_circle(Arrows arrows) {
   }
 }
 
+// What a file keeps to itself, by its name, a function with the types of its arguments: what stands
+// at the left margin of its unnamed namespaces.
+std::map<std::string, std::string> private_names(const std::string& text) {
+  const std::regex type("^(?:struct|class|enum|enum class|using) (\\w+).*");
+  const std::regex function("^[^=(]*[ &*>](\\w+\\(.*)");
+  const std::regex constant("[ &*>]([A-Za-z_]\\w*)(?:\\[\\w*\\])*(?: =|\\{|;)");
+  const std::regex argument_name(" \\w+(?=[,)])");
+  std::map<std::string, std::string> names;
+  std::istringstream lines(text);
+  bool inside = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line == "namespace {") inside = true;
+    if (line == "}  // namespace") inside = false;
+    if (!inside || line.empty() || line.find_first_of(" }/#)") == 0) continue;
+    std::smatch match;
+    if (std::regex_match(line, match, type)) {
+      names[match[1]] = line;
+    } else if (std::regex_match(line, match, function)) {
+      names[std::regex_replace(std::string(match[1]), argument_name, "")] = line;
+    }
+    const std::string head = line.substr(0, std::min(line.find('('), line.find("//")));
+    for (std::sregex_iterator it(head.begin(), head.end(), constant), end; it != end; ++it) {
+      names[(*it)[1]] = line;
+    }
+  }
+  return names;
+}
+
 }  // namespace
+
+// OCRTUNE_BATCHES compiles files of a folder as one.
+TEST(Tidy, PrivateNamesOfAFolderStandApart) {
+  std::map<std::string, std::pair<std::string, std::string>> seen;  // name -> file and line
+  int names = 0;
+  for (const SourceFile& file : sources()) {
+    if (file.floor == "core" || !file.name.ends_with(".cpp")) continue;
+    for (const auto& [name, line] : private_names(file.text)) {
+      const auto [other, fresh] = seen.try_emplace(file.folder + ": " + name, file.name, line);
+      const bool alias = line.rfind("using ", 0) == 0 && other->second.second == line;
+      EXPECT_TRUE(fresh || alias) << file.name << " and " << other->second.first << " both have "
+                                  << name << ": share it, or rename one";
+      ++names;
+    }
+  }
+  EXPECT_GT(names, 1000) << "the patterns find nothing";
+}
 
 TEST(Tidy, FloorsIncludeOnlyWhatTheTableAllows) {
   for (const SourceFile& file : sources()) {

@@ -14,7 +14,7 @@ bool is_package(const std::string& name) {
   return starts_with(name, "intel-rapl:") && split(name, ':').size() == 2;
 }
 
-Result<std::uint64_t> read_count(const FileRoot& root, const std::string& path) {
+Result<std::uint64_t> read_microjoules(const FileRoot& root, const std::string& path) {
   const auto text = OCRTUNE_TRY(root.read(path));
   const auto number = parse_number(std::string(trim(text)));
   if (!number || *number < 0) return Error{ErrorKind::invalid, path + " holds no count"};
@@ -30,12 +30,12 @@ EnergyCounter::EnergyCounter(FileRoot root) : root_(std::move(root)) {
   for (const std::string& name : *names) {
     if (!is_package(name)) continue;
     const std::string folder = std::string(kFolder) + "/" + name;
-    const auto now = read_count(root_, folder + "/energy_uj");
+    const auto now = read_microjoules(root_, folder + "/energy_uj");
     if (!now) {
       missing_ = now.error().what;
       continue;
     }
-    const auto range = read_count(root_, folder + "/max_energy_range_uj");
+    const auto range = read_microjoules(root_, folder + "/max_energy_range_uj");
     packages_.push_back({folder + "/energy_uj", *now, range.value_or(0)});
   }
   if (!packages_.empty()) missing_.clear();
@@ -44,7 +44,7 @@ EnergyCounter::EnergyCounter(FileRoot root) : root_(std::move(root)) {
 double EnergyCounter::take_joules() {
   double microjoules = 0;
   for (Package& package : packages_) {
-    const auto now = read_count(root_, package.path);
+    const auto now = read_microjoules(root_, package.path);
     if (!now) continue;
     if (*now >= package.last) {
       microjoules += static_cast<double>(*now - package.last);

@@ -6,8 +6,8 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kPssSeconds = 0.5;   // between two readings that nothing calls for
-constexpr double kCostShare = 0.003;  // of all CPUs, for those
+constexpr double kPssSeconds = 0.5;      // between two readings that nothing calls for
+constexpr double kPssCostShare = 0.003;  // of all CPUs, for those
 // Of one CPU, while the figures suggest that the limit, or the peak, was passed; the last is for
 // what only the machine's available memory suggests: other programs may have taken it.
 constexpr double kLimitShare = 0.25, kPeakShare = 0.05, kHintShare = 0.02;
@@ -266,7 +266,7 @@ bool MemoryAccount::wants_pss(double now_seconds, std::uint64_t limit_bytes) con
       since >= cost_ / kHintShare) {
     return true;
   }
-  return since >= std::max(kPssSeconds, cost_ / (kCostShare * cpus_));
+  return since >= std::max(kPssSeconds, cost_ / (kPssCostShare * cpus_));
 }
 
 std::uint64_t MemoryAccount::possible_peak_bytes() const {

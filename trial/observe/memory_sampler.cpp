@@ -26,7 +26,7 @@ namespace {
 constexpr const char* kShmFolder = "/dev/shm";
 constexpr double kRssSeconds = 0.1;
 constexpr double kMinSeconds = 0.005;
-constexpr double kCostShare = 0.003;  // of all CPUs
+constexpr double kRssCostShare = 0.003;  // of all CPUs
 constexpr int kTornReadings = 3;
 constexpr std::uint64_t kTornBytes = 1 << 20;
 
@@ -233,7 +233,7 @@ void MemorySampler::note_exit(const ProcessTree& tree, const ProcessExit& exit,
 }
 
 double MemorySampler::next_seconds(std::uint64_t limit_bytes) const {
-  double pause = std::max(kRssSeconds, rss_cost_ / (kCostShare * cpus_));
+  double pause = std::max(kRssSeconds, rss_cost_ / (kRssCostShare * cpus_));
   if (limit_bytes > 0 && growth_ > 0) {
     const double room =
         std::max(0.0, static_cast<double>(limit_bytes) - static_cast<double>(account_.bytes()));

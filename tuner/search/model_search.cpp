@@ -28,7 +28,7 @@ constexpr double kSmallImprovement = 0.005;  // below it, is anything much bette
 constexpr double kMuchBetter = 0.03, kSmallChance = 0.05;
 constexpr int kMaxRaceTrials = 24;
 constexpr std::size_t kLeadersToCheck = 5;
-constexpr int kMaxPairs = 12, kMaxOthers = 12, kMaxFar = 8;  // checks of each kind
+constexpr int kMaxPairChecks = 12, kMaxOthers = 12, kMaxFar = 8;  // checks of each kind
 constexpr double kClaimError = 0.01;  // relative: the most that noise alone should do to a claim
 constexpr double kRaceShare = 0.4, kRaceFree = 30;       // of a budget's trials, past the first 30
 constexpr double kLeaderShare = 0.33, kLeaderFree = 20;  // runs of the leader, in the same way
@@ -376,7 +376,7 @@ class ModelSearch : public Search {
     if (leaders.empty()) return std::nullopt;
     const double bar = forecaster_.forecast(leaders[0]).log_rate;
     auto found = most_promising(board_.space->neighbours(leaders[0]), -1e9);
-    if (!found && pairs_checked_ < kMaxPairs) {
+    if (!found && pairs_checked_ < kMaxPairChecks) {
       found = most_promising(new_pairs(*board_.space, board_.ledger, leaders[0]), -1e9);
       pairs_checked_ += found ? 1 : 0;
     }

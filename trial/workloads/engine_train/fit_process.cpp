@@ -23,24 +23,22 @@
 namespace ocrtune {
 namespace {
 
-using Json = FieldsJson;
-
 constexpr int kTurnMilliseconds = 50;
 constexpr int kLastReads = 2;           // of 1 MiB, which is what the pipe holds
 constexpr double kSettleSeconds = 0.3;  // after a first failure, to hear what the others say
 constexpr std::size_t kBucketBytes = std::size_t{4} << 20;  // parts of the gradients' mean
 
-TrainingProgress parse_progress(const Json& json) {
+TrainingProgress parse_progress(const FieldsJson& json) {
   // A loss that is no number is null in JSON.
   const auto number = [&](const char* name) {
-    const Json& at = json.at(name);
+    const FieldsJson& at = json.at(name);
     return at.is_number() ? at.get<double>() : std::nan("");
   };
   return {json.at("step").get<std::int64_t>(), number("loss"), number("label_error_rate"),
           number("samples_per_second"), number("data_share")};
 }
 
-Error parse_error(const Json& json) {
+Error parse_error(const FieldsJson& json) {
   const int kind = json.at("kind").get<int>();
   const bool known = kind >= 0 && kind <= static_cast<int>(ErrorKind::failed);
   return Error{known ? static_cast<ErrorKind>(kind) : ErrorKind::failed,
@@ -112,7 +110,7 @@ class Watch {
 
   void hear(Rank& rank, const std::string& line) {
     try {
-      const Json json = Json::parse(line);
+      const FieldsJson json = FieldsJson::parse(line);
       const std::string what = json.at("fit").get<std::string>();
       rank.heard = now();
       if (what == "progress") report_(parse_progress(json));

@@ -12,14 +12,12 @@
 namespace ocrtune {
 namespace {
 
-using Json = FieldsJson;
-
 constexpr double kWordSeconds = 5;  // a sign of life at least so often
 
 class Speaker {
  public:
   explicit Speaker(int descriptor) : descriptor_(descriptor) {}
-  void say(const Json& json) {
+  void say(const FieldsJson& json) {
     const std::string line = json_line(json) + "\n";
     // Where nobody listens the starter is gone, and this process with it.
     if (!write_all(descriptor_, line, "a word")) return;
@@ -64,8 +62,8 @@ class SpokenTrainer final : public Trainer {
   StepMark& mark_;
 };
 
-Json outcome_json(const TrainingOutcome& outcome) {
-  Json json = fields_json(kOutcomeFields, outcome);
+FieldsJson outcome_json(const TrainingOutcome& outcome) {
+  FieldsJson json = fields_json(kOutcomeFields, outcome);
   json["fit"] = "outcome";
   return json;
 }

@@ -19,7 +19,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::uint64_t kFirstRequest = UINT64_MAX >> 12;  // exact as a JSON number everywhere
+constexpr std::uint64_t kWarmUpRequest = UINT64_MAX >> 12;  // exact as a JSON number everywhere
 constexpr double kEndSeconds = 2;
 constexpr double kLookSeconds = 0.2;  // between two looks for an interrupt
 
@@ -39,7 +39,7 @@ Result<std::unique_ptr<CommandTarget>> CommandTarget::start(const CommandTargetO
   OCRTUNE_TRY(find_executable(options.command[0]));
   std::unique_ptr<CommandTarget> target(new CommandTarget(options.inputs));
   OCRTUNE_TRY(target->open(options));
-  target->start(kFirstRequest, 0);
+  target->start(kWarmUpRequest, 0);
   std::vector<Completion> finished;
   const double end = steady_clock().now_seconds() + options.start_seconds;
   while (finished.empty() && steady_clock().now_seconds() < end) {
