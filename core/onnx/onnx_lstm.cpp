@@ -10,6 +10,9 @@ namespace ocrtune::onnx {
 namespace {
 
 constexpr std::size_t kGates[] = {0, 2, 3, 1};  // of the engine's, ONNX's place
+// Inputs of the node.
+constexpr std::size_t kWeight = 1, kRecurrence = 2, kBias = 3, kLengths = 4, kHidden = 5, kCell = 6,
+                      kPeepholes = 7;
 constexpr const char* kActivations = "Sigmoid,Tanh,Tanh,Sigmoid,Tanh,Tanh,";
 
 // Both directions of [2, 4 h, columns], of which each row of ONNX's is `row` numbers.
@@ -40,16 +43,6 @@ bool has_input(const OnnxNode& node, std::size_t index) {
 }  // namespace
 
 Result<Tensor> Translator::lstm(const OnnxNode& node) {
-  enum Inputs : std::size_t {
-    kX,
-    kWeight,
-    kRecurrence,
-    kBias,
-    kLengths,
-    kHidden,
-    kCell,
-    kPeepholes
-  };
   const std::string activations = text_of(node, "activations");
   const bool plain = text_of(node, "direction") == "bidirectional" &&
                      integer_of(node, "layout", 0) == 0 && number_of(node, "clip", 0) == 0 &&
@@ -57,7 +50,7 @@ Result<Tensor> Translator::lstm(const OnnxNode& node) {
                      (activations.empty() || activations == kActivations) &&
                      !has_input(node, kLengths) && !has_input(node, kPeepholes);
   if (!plain) return refusal(node, "only bidirectional ones with their usual gates are read");
-  const Tensor x = OCRTUNE_TRY(input(node, kX));
+  const Tensor x = OCRTUNE_TRY(input(node, 0));
   if (x.axes != "TNC") return refusal(node, "its input is not [steps, lines, channels]");
   for (const std::size_t state : {kHidden, kCell}) {
     if (!has_input(node, state)) continue;
