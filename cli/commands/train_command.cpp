@@ -186,13 +186,13 @@ Result<int> train(TrainFlags flags) {
     if (labels.empty() || !path_exists(labels)) continue;  // said better when it is opened
     OCRTUNE_TRY(check_label_images(labels));
   }
-  OCRTUNE_TRY(choose_alphabet(flags));
   if (run.resume == "auto") {
     if (run.checkpoint.empty()) {
       return Error{ErrorKind::usage, "--resume auto needs --checkpoint FILE"};
     }
     run.resume = path_exists(run.checkpoint) ? run.checkpoint : "";
   }
+  OCRTUNE_TRY(choose_alphabet(flags));
   if (run.trainer.threads == 0) run.trainer.threads = std::max(current_affinity().count(), 1);
   run.trainer.seed = run.loader.seed;
   const auto outcome = OCRTUNE_TRY(train_somewhere(flags, run));

@@ -71,6 +71,12 @@ TEST_F(ImportCommand, WritesAModelThatInferReadsWith) {
                      "4", "--workers", "1", "--threads", "1", "--checkpoint", "tuned"}),
             0)
       << said_;
+  EXPECT_EQ(
+      ocrtune({"train", "lines", "--model", "tiny.ocrtune.onnx", "--steps", "5", "--batch", "4",
+               "--workers", "1", "--threads", "1", "--checkpoint", "tuned", "--resume", "auto"}),
+      0)
+      << said_;
+  EXPECT_THAT(said_, HasSubstr("5 steps are in tuned"));
   EXPECT_EQ(ocrtune({"infer", "lines", "--model", "tiny.ocrtune.onnx", "--checkpoint", "tuned",
                      "--nproc", "1", "--output", "tuned.tsv"}),
             0)
