@@ -60,6 +60,8 @@ class ProcessTree {
   // Reads the known members' states and CPU times again, without looking for new ones: cheap.
   const std::vector<ProcessFacts>& refresh();
   const std::vector<ProcessFacts>& members() const { return members_; }  // of the last scan
+  // Those of the last scan that have ended and that nobody has waited for yet.
+  const std::vector<ProcessFacts>& unreaped() const { return unreaped_; }
   double gone_cpu_seconds() const { return gone_cpu_seconds_; }  // of members that have ended
 
   // SIGTERM from the top down: to the roots, then to processes that lost their parent, for a shell
@@ -78,7 +80,7 @@ class ProcessTree {
 
   std::string mark_;
   std::vector<std::unique_ptr<Process>> roots_;
-  std::vector<ProcessFacts> members_;
+  std::vector<ProcessFacts> members_, unreaped_;
   std::set<Identity> seen_;
   double gone_cpu_seconds_ = 0;
 };

@@ -30,6 +30,23 @@ bool is_unsure_peak(std::uint64_t peak, std::uint64_t possible) {
   return real(possible) > (1 + kUnsure) * real(peak) + kSmall;
 }
 
+std::uint64_t doubtful_bytes(const MemoryReading& before, const MemoryReading& reading,
+                             const MemoryReading& after) {
+  std::uint64_t doubtful = 0;
+  for (std::size_t at = 0; at < reading.processes.size(); ++at) {
+    const ProcessMemory& process = reading.processes[at];
+    const std::uint64_t then = before.processes[at].rss_bytes;
+    const std::uint64_t now = after.processes[at].rss_bytes;
+    const std::uint64_t top = std::max({then, process.rss_bytes, now});
+    const std::uint64_t change = top - std::min(then, now);
+    // One alone shares with nobody: what it has taken it has.
+    const bool joins = reading.processes.size() > 1 && real(now) > real(then) + kMegabyte;
+    const bool leaves = real(now) + kMegabyte < real(top);
+    if (joins || leaves) doubtful += std::min(change, process.pss_bytes);
+  }
+  return doubtful;
+}
+
 MemoryAccount::MemoryAccount(double cpus) : cpus_(std::max(1.0, cpus)) {}
 
 // PSS then, and what RSS has grown by since; PSS is never above RSS.
@@ -76,7 +93,7 @@ void MemoryAccount::follow(const MemoryReading& reading, bool late) {
     here[{process.pid, process.start_ticks}] = &process;
     const auto [known, is_new] = known_.try_emplace({process.pid, process.start_ticks});
     if (!is_new) continue;
-    known->second.last_faulted = process.faulted_bytes;
+    known->second.last_faulted = process.unseen ? 0 : process.faulted_bytes;
     known->second.last_reaped = process.reaped_bytes;
   }
   std::uint64_t missed = 0;

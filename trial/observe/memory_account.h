@@ -32,6 +32,7 @@ struct ProcessMemory {
   std::uint64_t rss_bytes = 0;
   std::uint64_t faulted_bytes = 0;     // a page for each minor fault since its start; 0: it is gone
   std::uint64_t reaped_bytes = 0;      // the same of all its children that it has waited for
+  bool unseen = false;                 // has ended before any reading saw it
   std::uint64_t peak_rss_bytes = 0;    // the kernel's own high-water mark
   std::uint64_t pss_bytes = 0;         // of a full reading only, like the next
   std::uint64_t pss_shared_bytes = 0;  // of it, shared memory (tmpfs, shm, System V)
@@ -121,6 +122,13 @@ class MemoryAccount {
   std::uint64_t most_hidden_ = 0;  // fall of the machine's available memory
   std::uint64_t pending_unread_ = 0;
 };
+
+// What may be twice in the PSS sum of `reading`, with cheap readings of the same processes before
+// and after it: while a process ends, gives memory back or begins to share what another has mapped,
+// those read before and after that count the same pages. Each process counts less by as much as its
+// RSS has changed, if that is more than 1 MiB; so much the tree did hold.
+std::uint64_t doubtful_bytes(const MemoryReading& before, const MemoryReading& reading,
+                             const MemoryReading& after);
 
 // True when `possible` is worth a word beside the measured `peak`.
 bool is_unsure_peak(std::uint64_t peak, std::uint64_t possible);

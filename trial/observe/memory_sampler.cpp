@@ -28,7 +28,6 @@ constexpr double kRssSeconds = 0.1;
 constexpr double kMinSeconds = 0.005;
 constexpr double kRssCostShare = 0.003;  // of all CPUs
 constexpr int kTornReadings = 3;
-constexpr std::uint64_t kTornBytes = 1 << 20;
 
 double thread_cpu_seconds() {
   timespec now{};
@@ -148,48 +147,41 @@ void MemorySampler::add_unmapped_shm(const std::vector<ProcessFacts>& members,
   }
 }
 
-// While a process ends, gives memory back or begins to share what another has mapped, those read
-// before and after that count the same pages; while one is forked, the pages that the child shares
-// are missing. Such a reading is taken again; when none of them is whole, the lowest counts.
-MemoryReading MemorySampler::read_all(ProcessTree& tree) {
-  MemoryReading lowest;
-  bool lacking = true;
+// A reading during which processes come, go or change is taken again; when none is whole, the
+// highest counts of what the tree did hold.
+MemoryReading MemorySampler::read_all(ProcessTree& tree, std::uint64_t limit_bytes) {
+  MemoryReading highest;
   std::vector<ProcessFacts> members = tree.scan();
   for (int i = 0; i < kTornReadings; ++i) {
     const MemoryReading before = read_memory(members, false);
     MemoryReading reading = read_memory(members, true);
     add_unmapped_shm(members, reading);
-    const MemoryReading after = read_memory(members, false);
-    bool torn = false;
-    for (std::size_t at = 0; at < reading.processes.size(); ++at) {
-      const std::uint64_t then = before.processes[at].rss_bytes;
-      const std::uint64_t in_it = reading.processes[at].rss_bytes;
-      const std::uint64_t now = after.processes[at].rss_bytes;
-      torn = torn || now + kTornBytes < std::max(then, in_it) ||
-             (members.size() > 1 && now > then + kTornBytes);
-    }
+    const std::uint64_t doubtful = doubtful_bytes(before, reading, read_memory(members, false));
+    reading.pss_bytes -= doubtful;
     const std::size_t known = members.size();
     members = tree.scan();
-    const bool more = members.size() > known;
-    if (!torn && !more) return reading;
-    // One that lacks processes is worse than any later one.
-    if (lacking || reading.bytes() < lowest.bytes()) lowest = std::move(reading);
-    lacking = more;
+    const bool whole = doubtful == 0 && members.size() <= known;
+    if (whole || (limit_bytes > 0 && reading.bytes() >= limit_bytes)) return reading;
+    if (reading.bytes() >= highest.bytes()) highest = std::move(reading);
   }
-  return lowest;
+  return highest;
 }
 
-// What those say that are no members: who has ended since the reading before and was not waited for
-// yet, and the guards, who wait for orphans.
+// What those say that are no members: who has ended and was not waited for yet, and the guards, who
+// wait for orphans.
 void MemorySampler::add_ended(const ProcessTree& tree, MemoryReading& reading) {
   std::set<int> pids;
   for (const ProcessMemory& process : reading.processes) pids.insert(process.pid);
-  const auto add = [&](int pid, std::uint64_t start_ticks) {
+  const auto add = [&](int pid, std::uint64_t start_ticks, bool unseen = false) {
     ProcessMemory ended;
     if (pids.count(pid) != 0 || !read_faults(pid, ended)) return;
+    ended.unseen = unseen;
     if (start_ticks == 0 || start_ticks == ended.start_ticks) reading.processes.push_back(ended);
   };
   for (const auto& [pid, start_ticks] : looked_at_) add(pid, start_ticks);
+  for (const ProcessFacts& one : tree.unreaped()) {
+    if (looked_at_.count(one.pid) == 0) add(one.pid, one.start_ticks, true);
+  }
   for (const auto& root : tree.roots()) {
     if (looked_at_.count(root->guard_pid()) == 0) add(root->guard_pid(), 0);
   }
@@ -208,7 +200,7 @@ void MemorySampler::update(ProcessTree& tree, double now_seconds, std::uint64_t 
   rss_cost_ = thread_cpu_seconds() - began;
   if (force || account_.wants_pss(now_seconds, limit_bytes)) {
     began = thread_cpu_seconds();
-    reading = read_all(tree);
+    reading = read_all(tree, limit_bytes);
     add_ended(tree, reading);
     account_.take_pss(reading, now_seconds + steady_clock().now_seconds() - came,
                       thread_cpu_seconds() - began);

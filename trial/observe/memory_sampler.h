@@ -51,7 +51,7 @@ class MemorySampler {
   const std::set<std::string>& shm_names() const { return shm_names_; }
 
  private:
-  MemoryReading read_all(ProcessTree& tree);
+  MemoryReading read_all(ProcessTree& tree, std::uint64_t limit_bytes);
   void add_unmapped_shm(const std::vector<ProcessFacts>& members, MemoryReading& reading);
   void add_ended(const ProcessTree& tree, MemoryReading& reading);
 

@@ -202,6 +202,17 @@ TEST(ProcessTree, OutrunsAForkingTree) {
   EXPECT_TRUE(tree.scan().empty());
 }
 
+TEST(ProcessTree, KnowsWhoHasEndedAndWasNotWaitedFor) {
+  ProcessTree tree;
+  ASSERT_TRUE(tree.start(shell("sh -c 'exit 0' & exec sleep 100")).ok());
+  for (int i = 0; i < 1000 && tree.unreaped().empty(); ++i) {
+    steady_clock().sleep_seconds(0.01);
+    tree.scan();
+  }
+  ASSERT_EQ(tree.unreaped().size(), 1U);
+  EXPECT_EQ(tree.members().size(), 1U);
+}
+
 TEST(ProcessTree, ARootDoesNotOutliveItsGuard) {
   ProcessTree tree;
   auto root = tree.start(shell("echo up; exec sleep 100"));

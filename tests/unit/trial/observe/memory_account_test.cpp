@@ -243,6 +243,46 @@ TEST(MemoryAccount, ChildrenThatALateReadingMissedMakeThePeakUnsure) {
   }
 }
 
+TEST(DoubtfulBytes, SharersThatEndAsTheyAreReadCountOnce) {
+  // 144 MiB that four share, each read as one fewer is left.
+  const MemoryReading before = reading({{1, 144, 0}, {2, 144, 0}, {3, 144, 0}, {4, 144, 0}});
+  const MemoryReading sum = reading({{1, 144, 36}, {2, 144, 36}, {3, 144, 48}, {4, 144, 72}});
+  const MemoryReading after = reading({{1, 144, 0}, {2, 0, 0}, {3, 0, 0}, {4, 0, 0}});
+  EXPECT_GT(sum.pss_bytes, 144 * kMiB);
+  EXPECT_LE(sum.pss_bytes - doubtful_bytes(before, sum, after), 144 * kMiB);
+  EXPECT_EQ(doubtful_bytes(before, sum, before), 0u);
+}
+
+TEST(DoubtfulBytes, WhoBeginsToShareWhatAnotherHasCountsOnce) {
+  const MemoryReading before = reading({{1, 100, 0}, {2, 1, 0}});
+  const MemoryReading sum = reading({{1, 100, 100}, {2, 101, 51}});
+  EXPECT_EQ(doubtful_bytes(before, sum, reading({{1, 100, 0}, {2, 101, 0}})), 51 * kMiB);
+}
+
+TEST(DoubtfulBytes, GrowthIsMemoryAsFarAsItWasThere) {
+  EXPECT_EQ(
+      doubtful_bytes(reading({{1, 100, 0}, {2, 100, 0}}), reading({{1, 104, 104}, {2, 101, 101}}),
+                     reading({{1, 108, 0}, {2, 101, 0}})),
+      8 * kMiB);
+  EXPECT_EQ(
+      doubtful_bytes(reading({{1, 100, 0}}), reading({{1, 104, 104}}), reading({{1, 108, 0}})), 0u)
+      << "alone";
+}
+
+TEST(MemoryAccount, ChildrenThatNoReadingSawAliveMakeThePeakUnsure) {
+  for (const bool unseen : {false, true}) {
+    MemoryAccount account(2);
+    account.take_pss(reading({{1, 60, 60, 0, 61}}), 0, 0.001);
+    MemoryReading zombies = reading({{1, 60, 0, 0, 61}, {2, 0, 0, 0, 55}, {3, 0, 0, 0, 55}});
+    zombies.processes[1].unseen = zombies.processes[2].unseen = unseen;
+    account.take_rss(zombies, 0.1);
+    EXPECT_EQ(account.possible_peak_bytes(), (unseen ? 170 : 60) * kMiB);
+    // That their parent counts them says nothing new.
+    account.take_rss(reading({{1, 60, 0, 0, 61, 110}}), 0.2);
+    EXPECT_EQ(account.possible_peak_bytes(), (unseen ? 170 : 60) * kMiB);
+  }
+}
+
 TEST(MemoryAccount, WhatALateReadingStillSeesIsSure) {
   MemoryAccount account(2);
   account.take_pss(reading({{1, 100, 50, 0, 100}, {2, 100, 50}}), 0, 0.001);
