@@ -14,6 +14,8 @@ namespace {
 constexpr std::size_t kMaxForecastObservations = 160;  // more cost time and teach little
 constexpr double kDiscarded = 9;                       // times the variance of a clean trial
 constexpr double kPriorDof = 3;      // what the expected noise counts as, in repeats
+constexpr double kPlausible = 3;     // nats behind the fit: an explanation 1/20 as likely
+constexpr int kMinToDoubt = 6;       // settings that say how well the model fits
 constexpr double kSuspicious = 3.5;  // deviations below what the others say
 
 // The fastest three quarters of what may stay, and an even sample of the rest.
@@ -32,6 +34,22 @@ void keep_most_telling(std::vector<Observation>& observations) {
 }
 
 double doublings(double value) { return std::log2(std::max(value, 1e-9)); }
+
+// By what factor settings that ran once are further from what the others say of them than is
+// stated, as a root mean square; at least 1. Those that other load slowed do not count.
+double lack_of_fit(const std::vector<GpObservation>& rows, const std::vector<double>& surprises) {
+  double squares = 0;
+  int count = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto runs = std::count_if(rows.begin(), rows.end(), [&](const GpObservation& other) {
+      return other.point == rows[i].point;
+    });
+    if (runs > 1 || surprises[i] < -kSuspicious) continue;
+    squares += surprises[i] * surprises[i];
+    ++count;
+  }
+  return count < kMinToDoubt ? 1 : std::max(1.0, std::sqrt(squares / count));
+}
 
 // Counts, and the two products that features() adds to them.
 int curves_of(const Space& space) {
@@ -155,8 +173,12 @@ void Forecaster::update(const Ledger& ledger) {
     at.row.when = when;
     rows.push_back(std::move(at));
   }
+  seen_.clear();
+  for (const auto& [seen, when] : single) seen_.push_back(seen);
+  explanations_.clear();
   const int steps = rows.size() < 6 ? 0 : rows.size() < 40 ? 16 : rows.size() < 80 ? 8 : 3;
   process_.fit(rows, steps);
+  misfit_ = lack_of_fit(rows, process_.surprises());
   suspicious_.clear();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (process_.surprises()[i] < -kSuspicious) suspicious_.push_back(rows[i].point);
@@ -164,12 +186,54 @@ void Forecaster::update(const Ledger& ledger) {
 }
 
 // The scales of the model are found from the same settings: every second one counts.
-double Forecaster::wide() const { return t_quantile_95(std::max(2.0, 0.5 * settings_seen_)); }
+double Forecaster::wide() const {
+  return misfit_ * t_quantile_95(std::max(2.0, 0.5 * settings_seen_));
+}
 
 SpeedForecast Forecaster::forecast(int point) const {
   const GpRow at = row(point);
   GpForecast rest = process_.forecast(at, point);
-  return {point, base(point, at) + rest.mean, rest.stddev, std::move(rest.covariances)};
+  SpeedForecast speed{point, base(point, at) + rest.mean, rest.stddev, std::move(rest.covariances)};
+  for (std::size_t i = 0; i < explanations_.size(); ++i) {
+    const double log_rate =
+        speed_.log_rate(point, explanations_[i]) + offset(point) + rest.others[i];
+    speed.other_log_rate = std::max(speed.other_log_rate, log_rate);
+  }
+  return speed;
+}
+
+double Forecaster::highest(const SpeedForecast& speed) const {
+  return std::max(speed.log_rate + wide() * speed.stddev, speed.other_log_rate);
+}
+
+std::vector<double> Forecaster::left_over(const std::vector<double>& parameters) const {
+  std::vector<double> values;
+  for (const Observation& seen : seen_) {
+    values.push_back(seen.log_rate - speed_.log_rate(seen.point, parameters) - offset(seen.point));
+  }
+  return values;
+}
+
+void Forecaster::explain() {
+  if (trials_explained_ == trials_seen_ || seen_.empty()) return;
+  trials_explained_ = trials_seen_;
+  std::vector<std::vector<double>> found = speed_.explanations();
+  found.push_back(speed_.parameters());  // the last one: what the others are compared with
+  std::vector<std::vector<double>> values;
+  for (const auto& parameters : found) values.push_back(left_over(parameters));
+  std::vector<double> unlikely = process_.retell(values);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    for (const double z : found[i]) unlikely[i] += 0.5 * z * z;
+  }
+  const double most = unlikely.back() + kPlausible;
+  found.pop_back();
+  values.clear();
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (unlikely[i] > most) continue;
+    values.push_back(left_over(found[i]));
+    explanations_.push_back(std::move(found[i]));
+  }
+  process_.retell(values);
 }
 
 void Forecaster::watch(const std::vector<int>& points) {

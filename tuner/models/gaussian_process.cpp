@@ -97,6 +97,7 @@ struct GaussianProcess::State {
   VectorXd weights;
   Block watched;
   MatrixXd watched_shares;  // [seen, watched]: what the observations explain of each
+  MatrixXd other_weights;   // [seen, others]
 
   std::size_t smooth() const { return curves; }
   std::size_t waves() const { return curves + 1; }
@@ -135,7 +136,11 @@ struct GaussianProcess::State {
   }
 
   VectorXd kernel(const Block& block, const GpRow& row, int point) const {
-    VectorXd value = block.tangent_products(row);
+    return block.tangent_products(row) + kernel_of_parts(block, row, point);
+  }
+
+  VectorXd kernel_of_parts(const Block& block, const GpRow& row, int point) const {
+    VectorXd value = VectorXd::Zero(block.features.rows());
     correlate(block, row, point, [&](std::size_t part, const ArrayXd& correlations) {
       value.array() += variances[part] * correlations;
     });
@@ -273,6 +278,7 @@ void GaussianProcess::fit(const std::vector<GpObservation>& observations, int cl
   }
   state.seen.assign(rows, std::move(points));
   state.watched.assign({}, {});
+  state.other_weights.resize(0, 0);
   state.doubt.assign(observations.size(), 1.0);
   state.surprise.assign(observations.size(), 0.0);
   if (observations.empty()) return;
@@ -298,16 +304,36 @@ void GaussianProcess::watch(const std::vector<GpRow>& rows, const std::vector<in
 
 GpForecast GaussianProcess::forecast(const GpRow& row, int point) const {
   const State& state = *state_;
-  if (state.values.empty()) return {0, 1, {}};
-  const VectorXd k = state.kernel(state.seen, row, point);
+  if (state.values.empty()) return {0, 1, {}, {}};
+  const VectorXd parts = state.kernel_of_parts(state.seen, row, point);
+  const VectorXd k = parts + state.seen.tangent_products(row);
   const VectorXd share = state.factor.matrixL().solve(k);
   const double variance = state.prior(row) - share.squaredNorm();
-  GpForecast forecast{k.dot(state.weights), std::sqrt(std::max(variance, 1e-10)), {}};
+  GpForecast forecast{k.dot(state.weights), std::sqrt(std::max(variance, 1e-10)), {}, {}};
+  if (state.other_weights.cols() > 0) {
+    const VectorXd others = state.other_weights.transpose() * parts;
+    forecast.others.assign(others.data(), others.data() + others.size());
+  }
   if (state.watched.points.empty()) return forecast;
   const VectorXd covariances =
       state.kernel(state.watched, row, point) - state.watched_shares.transpose() * share;
   forecast.covariances.assign(covariances.data(), covariances.data() + covariances.size());
   return forecast;
+}
+
+std::vector<double> GaussianProcess::retell(const std::vector<std::vector<double>>& values) {
+  State& state = *state_;
+  const auto rows = static_cast<Index>(state.values.size());
+  const Eigen::LLT<MatrixXd> factor(state.gram(state.scales) - state.fixed);
+  state.other_weights.resize(rows, static_cast<Index>(values.size()));
+  std::vector<double> unlikely;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Eigen::Map<const VectorXd> told(values[i].data(), rows);
+    const VectorXd weights = factor.solve(told);
+    unlikely.push_back(0.5 * told.dot(weights));
+    state.other_weights.col(static_cast<Index>(i)) = weights;
+  }
+  return unlikely;
 }
 
 const std::vector<double>& GaussianProcess::surprises() const { return state_->surprise; }

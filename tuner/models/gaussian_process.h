@@ -36,6 +36,7 @@ struct GpForecast {
   double mean = 0;
   double stddev = 0;  // of the truth at that point, without the noise of a measurement
   std::vector<double> covariances;  // of the truth with that at each watched row
+  std::vector<double> others;       // means by each of retell()'s values
 };
 
 class GaussianProcess {
@@ -53,6 +54,10 @@ class GaussianProcess {
   // `point` tells whether the row is one of the observed points (which have no roughness left
   // over).
   GpForecast forecast(const GpRow& row, int point) const;
+  // What other structured models leave over of the same observations, one vector of values each:
+  // how unlikely each is by the parts and the noise, in nats but for what all share; and forecasts
+  // give a mean by each from now on, until the next fit. None of them has a tangent.
+  std::vector<double> retell(const std::vector<std::vector<double>>& values);
   // How far an observation is off from what the others say, in standard deviations.
   const std::vector<double>& surprises() const;
   double roughness() const;

@@ -71,7 +71,13 @@ class Descent {
     const Eigen::MatrixXd weighted = weights.asDiagonal() * slopes;
     Eigen::MatrixXd curvature = slopes.transpose() * weighted;
     curvature.diagonal().array() += 1;
-    const Eigen::VectorXd pull = weighted.transpose() * residuals - here;
+    Eigen::VectorXd pull = weighted.transpose() * residuals - here;
+    if (problem_.held >= 0) {
+      curvature.row(problem_.held).setZero();
+      curvature.col(problem_.held).setZero();
+      curvature(problem_.held, problem_.held) = 1;
+      pull[problem_.held] = 0;
+    }
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       Eigen::MatrixXd damped = curvature;
       damped.diagonal() *= 1 + damping_;

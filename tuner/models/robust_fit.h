@@ -13,6 +13,7 @@ struct FitProblem {
   std::vector<double> targets;
   std::vector<double> variances;  // of each target
   double width = 0.06;            // by which the curve itself is expected to miss, as a deviation
+  int held = -1;                  // a parameter that stays where it starts; -1: none
   // The curve at every target for parameters z; its slopes, row by row of targets.size() rows.
   std::function<std::vector<double>(const std::vector<double>& z)> curve;
   std::function<std::vector<double>(const std::vector<double>& z)> slopes;

@@ -90,6 +90,7 @@ struct SpeedModel::State {
   std::vector<PointFacts> facts;
   std::vector<double> z;  // standardised parameters
   bool fitted = false;
+  std::vector<Observation> observed;
   // At z, and with each of the formula's parameters moved by kMove.
   static constexpr double kMove = 1e-4;
   Constants here;
@@ -148,6 +149,34 @@ struct SpeedModel::State {
       into[i] = (near[i].log_rate(x) - middle) / kMove;
     for (std::size_t word : x.words) into[word] += priors[word].width;
     for (const auto& [bend, times] : x.bends) into[bend] += times * priors[bend].width;
+  }
+
+  // Refers to this.
+  FitProblem problem() const {
+    FitProblem problem;
+    for (const Observation& seen : observed) {
+      problem.targets.push_back(seen.log_rate);
+      problem.variances.push_back(seen.variance);
+    }
+    const auto facts_of = [this](const Observation& seen) -> const PointFacts& {
+      return facts[static_cast<std::size_t>(seen.point)];
+    };
+    problem.curve = [this, facts_of](const std::vector<double>& at) {
+      const Constants with = constants(at);
+      std::vector<double> values;
+      for (const Observation& seen : observed) values.push_back(predict(facts_of(seen), with, at));
+      return values;
+    };
+    problem.slopes = [this, facts_of](const std::vector<double>& at) {
+      const Constants with = constants(at);
+      const auto near = moved_constants(at);
+      std::vector<double> rows(observed.size() * at.size());
+      for (std::size_t i = 0; i < observed.size(); ++i) {
+        gradient(facts_of(observed[i]), with, near, rows.data() + i * at.size());
+      }
+      return rows;
+    };
+    return problem;
   }
 };
 
@@ -228,16 +257,39 @@ double SpeedModel::cores() const {
   return state_->stated_cores * std::exp(state_->value(core_count, state_->z));
 }
 
+double SpeedModel::log_rate(int point, const std::vector<double>& parameters) const {
+  const State& state = *state_;
+  return state.predict(state.facts[static_cast<std::size_t>(point)], state.constants(parameters),
+                       parameters);
+}
+
+std::vector<std::vector<double>> SpeedModel::explanations() const {
+  const State& state = *state_;
+  std::vector<std::vector<double>> found;
+  if (!state.fitted) return found;
+  struct Start {
+    Term term;
+    double at;  // in deviations of the prior
+    bool held = true;
+  };
+  constexpr Start kStarts[] = {{loading, 1.8},   {loading, -1.8},   {loading, 3, false},
+                               {step_cost, 1.8}, {step_cost, -1.8}, {serial, 1.8},
+                               {serial, -1.8},   {contention, 1.8}, {contention, -1.8},
+                               {reduction, 1.8}, {reduction, -1.8}, {ceiling, -1.8}};
+  FitProblem problem = state.problem();
+  for (const Start& start : kStarts) {
+    std::vector<double> z = state.z;
+    z[start.term] = start.at;
+    problem.held = start.held ? static_cast<int>(start.term) : -1;
+    found.push_back(fit_robustly(problem, std::move(z)).z);
+  }
+  return found;
+}
+
 void SpeedModel::fit(const std::vector<Observation>& observations) {
   State& state = *state_;
   if (observations.empty()) return;
-  FitProblem problem;
-  std::vector<const PointFacts*> facts;
-  for (const Observation& seen : observations) {
-    problem.targets.push_back(seen.log_rate);
-    problem.variances.push_back(seen.variance);
-    facts.push_back(&state.facts[static_cast<std::size_t>(seen.point)]);
-  }
+  state.observed = observations;
   if (!state.fitted) {
     std::vector<double> gaps;
     for (const Observation& seen : observations) {
@@ -246,21 +298,7 @@ void SpeedModel::fit(const std::vector<Observation>& observations) {
     state.level += median(gaps);
     state.fitted = true;
   }
-  problem.curve = [&](const std::vector<double>& z) {
-    const Constants with = state.constants(z);
-    std::vector<double> values;
-    for (const PointFacts* x : facts) values.push_back(state.predict(*x, with, z));
-    return values;
-  };
-  problem.slopes = [&](const std::vector<double>& z) {
-    const Constants with = state.constants(z);
-    const auto near = state.moved_constants(z);
-    std::vector<double> rows(facts.size() * z.size());
-    for (std::size_t i = 0; i < facts.size(); ++i) {
-      state.gradient(*facts[i], with, near, rows.data() + i * z.size());
-    }
-    return rows;
-  };
+  const FitProblem problem = state.problem();
   Fit best = fit_robustly(problem, state.z);
   // While there is little to hold it, the last fit may be a wrong valley: also from the prior.
   constexpr std::size_t kFew = 40;

@@ -34,6 +34,13 @@ class SpeedModel {
   void fit(const std::vector<Observation>& observations);
 
   double log_rate(int point) const;
+
+  // Other explanations of the observations of the last fit: the parameters that fit best with one
+  // cost of a step held far from what is expected of it (loading, contention, ...). Where the
+  // observations say nothing of that cost they are about as likely as the fit, else far less.
+  // About 1 ms each.
+  std::vector<std::vector<double>> explanations() const;
+  double log_rate(int point, const std::vector<double>& parameters) const;
   // Parameters in units of their prior's standard deviation; fitted values, 0 before the first fit.
   const std::vector<double>& parameters() const;
   // d log_rate / d parameters at the fit; the prior covariance of the parameters is the identity.

@@ -41,6 +41,26 @@ TEST(GaussianProcess, DriftIsNotTakenForADifferenceOfSettings) {
   EXPECT_LT(std::fabs(gap(true)), 0.01);
 }
 
+// Other values of the same observations: as unlikely as they are far off, and forecast beside.
+TEST(GaussianProcess, RetellsWithOtherValues) {
+  GaussianProcess process(1);
+  const std::vector<GpObservation> seen = slowing(0, true);
+  process.fit(seen, 16);
+  std::vector<double> small, large;
+  for (const GpObservation& at : seen) {
+    small.push_back(at.value - 0.1);
+    large.push_back(at.value + 0.9);
+  }
+  const std::vector<double> unlikely = process.retell({small, large});
+  EXPECT_GT(unlikely[1], unlikely[0] + 3);
+  const GpForecast forecast = process.forecast({{0.0}, {1.0}, -1}, 0);
+  ASSERT_EQ(forecast.others.size(), 2U);
+  EXPECT_NEAR(forecast.others[0], 0, 0.02);
+  EXPECT_NEAR(forecast.others[1], 1, 0.05);
+  process.fit(seen, 0);
+  EXPECT_TRUE(process.forecast({{0.0}, {1.0}, -1}, 0).others.empty());
+}
+
 TEST(GaussianProcess, ForecastIsTheMiddleOverTime) {
   GaussianProcess process(1);
   process.fit(slowing(0.03, true), 16);

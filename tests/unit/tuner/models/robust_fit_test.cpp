@@ -47,5 +47,13 @@ TEST(RobustFit, WithoutObservationsThePriorStands) {
   for (double value : fit.z) EXPECT_NEAR(value, 0, 0.05);
 }
 
+TEST(RobustFit, AHeldParameterStaysAndTheOthersMakeUpForIt) {
+  FitProblem problem = problem_of({1.0, 1.3, 1.6, 1.9, 2.2});
+  problem.held = 2;
+  const Fit fit = fit_robustly(problem, {0, 0, 1});
+  EXPECT_EQ(fit.z[2], 1);
+  EXPECT_NEAR(fit.z[0] + std::exp(fit.z[2]), 1.0, 0.02);
+}
+
 }  // namespace
 }  // namespace ocrtune
