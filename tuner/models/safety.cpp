@@ -105,6 +105,9 @@ bool Safety::speaks_against(const Failure& failure, int point) const {
   const auto loaders = [](const Knobs& knobs) { return 1.0 * knobs.nproc * knobs.workers; };
   switch (failure.shortage) {
     case Shortage::memory:
+      // A guard stops what may need no more than the limit and a little: that says nothing of a
+      // setting that needs about as much.
+      if (failure.stopped && dominates_memory(*space_, failure.point, point)) return false;
       return dominates_memory(*space_, point, failure.point);
     case Shortage::gpu_memory:
       return dominates_gpu_memory(*space_, point, failure.point);
@@ -163,7 +166,7 @@ void Safety::tell_failure(int point, const Trial& trial) {
   // Without data for one step, larger steps fail too only if a smaller one is known to work.
   const bool known = shortage != Shortage::samples || !works_.empty();
   if (shortage != Shortage::none && known) {
-    shortages_.push_back({point, shortage, trial.outcome});
+    shortages_.push_back({point, shortage, trial.outcome, trial.cause == "limit"});
     // A success that already contradicts it: this setting alone is affected.
     const auto contradicts = [&](int ok) { return speaks_against(shortages_.back(), ok); };
     if (std::any_of(works_.begin(), works_.end(), contradicts)) {
@@ -282,7 +285,9 @@ Admission Safety::admit(int point) const {
   const Refusal failed = ruled_out(point);
   const MemoryForecast& memory = admission.memory;
   const double usable = usable_bytes();
-  const bool too_large = memory.known && usable > 0 && memory.low_bytes > usable;
+  const bool too_large = memory.known && usable > 0 &&
+                         (memory_.observations() == 0 ? memory.low_bytes > usable
+                                                      : chance_to_fit(point) < kFaintChance);
   admission.may_work = failed.kind == Refusal::none && !too_large;
   if (failed.kind != Refusal::none) return refuse(reason_of(failed));
   if (!memory.known) {

@@ -63,6 +63,9 @@ class Safety {
   // fit: may run under a guard.
   static constexpr double kWorthAGuard = 0.15;  // below it a guarded trial most likely is a stop
   bool guardable(int point, double min_chance = kWorthAGuard) const;
+  // The least chance to fit of what may still work: as a rival of the answer it counts, and a trial
+  // that its certificate waits for may run.
+  static constexpr double kFaintChance = 0.005;
   // Nothing has run and nothing is planned: no forecast says anything yet.
   bool knows_nothing() const { return told_ == 0 && !memory_.forecast(lightest_).known; }
   // That the setting stays within usable_bytes(); 1 where it is admitted or no limit is known.
@@ -79,6 +82,7 @@ class Safety {
     int point = -1;
     Shortage shortage = Shortage::none;
     Outcome outcome = Outcome::crashed;
+    bool stopped = false;  // by the guard: it needs more than is usable, nobody knows how much
   };
 
   const Space* space_;

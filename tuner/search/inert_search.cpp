@@ -95,6 +95,9 @@ class InertSearch : public Search {
     return board_.propose(point, kPhase, fmt::format("does {} change anything here?", knob_));
   }
 
+  std::optional<Proposal> settle(const OpenQuestion& question, double seconds_left) override {
+    return inner_->settle(question, seconds_left);
+  }
   std::string stop_reason() const override { return inner_->stop_reason(); }
   const Objective& objective() const override { return options_.objective; }
   std::vector<FittedTerm> terms() const override { return inner_->terms(); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "tuner/search/coordinate_search.h"
 #include "tuner/search/hints.h"
 #include "tuner/search/initial_design.h"
+#include "tuner/search/memory_trade.h"
 #include "tuner/search/race.h"
 #include "tuner/search/search_board.h"
 
@@ -34,10 +36,11 @@ constexpr double kRaceShare = 0.4, kRaceFree = 30;       // of a budget's trials
 constexpr double kLeaderShare = 0.33, kLeaderFree = 20;  // runs of the leader, in the same way
 constexpr double kLeaderFrom = 0.4;  // of the budget: before it, the best changes
 constexpr double kMinRepeats = 4, kMinGap = 3;
-constexpr double kMaxOpen = 1.1;      // times the best; nothing that may be more is left untried
 constexpr double kLastChance = 0.02;  // to fit, of a guarded trial when all else is known
-constexpr int kScanned = 600;         // points of a large space that one proposal looks at
-constexpr int kRulesFrom = 16;        // trials left beside the race
+constexpr int kTradesFrom = 6, kTrialsATrade = 20;  // trials left beside the race; of the budget
+constexpr double kTradeChance = 0.5;                // to fit
+constexpr int kScanned = 600;   // points of a large space that one proposal looks at
+constexpr int kRulesFrom = 16;  // trials left beside the race
 constexpr int kMaxShares = 4;
 constexpr int kTrialsAHint = 5;     // of the budget: an earlier run may mislead
 constexpr int kRungsADoubling = 2;  // of the CPUs, beside their shares
@@ -80,6 +83,14 @@ std::vector<int> new_pairs(const Space& space, const Ledger& ledger, int point) 
   return points;
 }
 
+int steps_between(const Space& space, int a, int b) {
+  int steps = 0;
+  for (std::size_t i = 0; i < space.axes().size(); ++i) {
+    steps += std::abs(space.place(a)[i] - space.place(b)[i]);
+  }
+  return steps;
+}
+
 class ModelSearch : public Search {
  public:
   ModelSearch(const Space& space, const SearchOptions& options)
@@ -102,12 +113,13 @@ class ModelSearch : public Search {
     if (point < 0) return prediction;
     learn();
     if (!forecaster_.ready()) return prediction;
+    forecaster_.explain();
     const SpeedForecast speed = forecaster_.forecast(point);
     const double half = forecaster_.wide() * speed.stddev;
     const double most = board_.most_rate(point);
     const auto value = [&](double log_rate) { return std::min(std::exp(log_rate), most); };
     prediction.objective_value = {value(speed.log_rate), value(speed.log_rate - half),
-                                  value(speed.log_rate + half)};
+                                  value(forecaster_.highest(speed))};
     const Goal goal = board_.options.objective.goal;
     if (goal == Goal::energy) return prediction;
     const double samples =
@@ -156,6 +168,12 @@ class ModelSearch : public Search {
     if (const auto leader = leader_again(acquisition.ranking(), budget, left - reserve / 2)) {
       return board_.propose(*leader, "model", "the leader again, at another moment");
     }
+    if (left - reserve >= kTradesFrom) {
+      if (const auto point = trade(acquisition.ranking(), budget)) {
+        return board_.propose(*point, "model",
+                              "fewer processes make room for more of another knob");
+      }
+    }
     if (const auto point = acquire(acquisition)) {
       Proposal proposal = board_.propose(*point, "model", "the largest expected improvement");
       proposal.expected_samples_per_second = std::exp(forecaster_.forecast(*point).log_rate);
@@ -175,6 +193,26 @@ class ModelSearch : public Search {
     return race(left);
   }
 
+  std::optional<Proposal> settle(const OpenQuestion& question, double seconds_left) override {
+    const int chosen = board_.space->find(question.chosen);
+    const int rival = board_.space->find(question.rival);
+    if (board_.trials_left(seconds_left) < 1 || chosen < 0 || rival < 0) return std::nullopt;
+    seconds_left_ = seconds_left;
+    const auto runs = [&](int point) { return board_.ledger.record(point).best_rates().size(); };
+    if (!board_.open(rival)) {
+      return board_.propose(runs(chosen) < runs(rival) ? chosen : rival, "race",
+                            "the leader and its strongest rival, whichever ran less");
+    }
+    learn();
+    forecaster_.explain();
+    auto point = towards(rival);
+    if (!point)
+      point = highest_open(std::log(question.objective) + std::log1p(kMaxOpenGain),
+                           forecaster_.wide(), 0, 1, Safety::kFaintChance);
+    if (!point) return std::nullopt;
+    return board_.propose(*point, "model", "nothing else may be as much better");
+  }
+
  private:
   SearchBoard board_;
   mutable Forecaster forecaster_;
@@ -187,7 +225,7 @@ class ModelSearch : public Search {
   double seconds_left_ = 0;
   int shares_tried_ = 0;
   int little_in_a_row_ = 0;
-  int pairs_checked_ = 0, others_checked_ = 0, far_checked_ = 0;
+  int pairs_checked_ = 0, others_checked_ = 0, far_checked_ = 0, trades_ = 0;
   std::string explored_ = "budget";
 
   std::optional<Proposal> stop(std::string reason) {
@@ -268,7 +306,7 @@ class ModelSearch : public Search {
 
   // The setting that could be furthest ahead of the best, if that is more than a certificate should
   // leave open. The search does not end before it was tried.
-  std::optional<int> open_question(const std::vector<int>& leaders) const {
+  std::optional<int> open_question(const std::vector<int>& leaders) {
     if (leaders.empty()) return std::nullopt;
     // Part of a large space first; all of it only before the search ends.
     const int stride = scan_stride();
@@ -276,9 +314,10 @@ class ModelSearch : public Search {
     return found || stride == 1 ? found : most_open(leaders[0], 0, 1);
   }
 
-  std::optional<int> most_open(int leader, int first, int stride) const {
-    const double bar = forecaster_.forecast(leader).log_rate + std::log(kMaxOpen);
-    return highest_open(bar, forecaster_.wide(), first, stride);
+  std::optional<int> most_open(int leader, int first, int stride) {
+    const double bar = forecaster_.forecast(leader).log_rate + std::log1p(kMaxOpenGain);
+    forecaster_.explain();
+    return highest_open(bar, forecaster_.wide(), first, stride, kLastChance);
   }
 
   // The model's word on what no trial was near to is its weakest: what two counts do only together
@@ -288,24 +327,63 @@ class ModelSearch : public Search {
     if (leaders.empty() || far_checked_ >= kMaxFar) return std::nullopt;
     const double bar = forecaster_.forecast(leaders[0]).log_rate;
     const int stride = scan_stride();
-    const auto found = highest_open(bar, kWideGuess, far_checked_ % stride, stride);
+    const auto found = highest_open(bar, kWideGuess, far_checked_ % stride, stride, kLastChance);
     far_checked_ += found ? 1 : 0;
     return found;
   }
 
   // The point that could be furthest above `bar`, a logarithm of a rate, `wide` deviations up.
-  std::optional<int> highest_open(double bar, double wide, int first, int stride) const {
+  std::optional<int> highest_open(double bar, double wide, int first, int stride,
+                                  double min_chance) const {
     std::optional<int> found;
     for (int point = first; point < board_.space->size(); point += stride) {
       if (!board_.open(point)) continue;
       const SpeedForecast speed = forecaster_.forecast(point);
-      const double high = speed.log_rate + wide * speed.stddev;
-      if (high <= bar || !affordable(point) || board_.crowded(point)) continue;
-      const Safety& safety = board_.safety;
-      if (!safety.admitted(point) && !safety.guardable(point, kLastChance)) continue;
+      const double high = std::max(speed.log_rate + wide * speed.stddev, speed.other_log_rate);
+      if (high <= bar || board_.crowded(point) || !may_run(point, min_chance)) continue;
       bar = high;
       found = point;
     }
+    return found;
+  }
+
+  bool may_run(int point, double min_chance) const {
+    const Safety& safety = board_.safety;
+    return board_.open(point) && affordable(point) &&
+           (safety.admitted(point) || safety.guardable(point, min_chance));
+  }
+
+  // `rival`, or where it may not run yet the setting that may and is nearest to it, if that is no
+  // further than all that work.
+  std::optional<int> towards(int rival) const {
+    if (may_run(rival, Safety::kFaintChance)) return rival;
+    const Space& space = *board_.space;
+    int nearest = std::numeric_limits<int>::max();
+    for (const int tried : board_.ledger.tried()) {
+      if (board_.ledger.record(tried).works())
+        nearest = std::min(nearest, steps_between(space, tried, rival));
+    }
+    std::optional<int> found;
+    double most = 0;
+    for (int point = 0; point < space.size(); ++point) {
+      const int steps = steps_between(space, point, rival);
+      if (steps > nearest || !may_run(point, Safety::kFaintChance)) continue;
+      const double high = forecaster_.highest(forecaster_.forecast(point));
+      if (found && steps == nearest && high <= most) continue;
+      nearest = steps;
+      most = high;
+      found = point;
+    }
+    return found;
+  }
+
+  std::optional<int> trade(const std::vector<int>& leaders, int budget) {
+    if (leaders.empty() || trades_ >= std::max(1, budget / kTrialsATrade)) return std::nullopt;
+    const auto found = memory_trade(board_, leaders[0], [this](int point) {
+      return may_run(point, kTradeChance) && !board_.crowded(point) &&
+             board_.safety.chance_to_fit(point) >= kTradeChance;
+    });
+    trades_ += found ? 1 : 0;
     return found;
   }
 

@@ -38,6 +38,16 @@ struct Prediction {
   Reason reason;         // why it would not be launched
 };
 
+// By how much better anything else may be for a search to end by its own rule.
+inline constexpr double kMaxOpenGain = 0.1;
+
+// What may be further ahead than that: the certificate of an answer is as wide.
+struct OpenQuestion {
+  Knobs chosen;          // the answer, were the search to end here
+  Knobs rival;           // the setting that may be furthest ahead of it, tried or not
+  double objective = 0;  // of `chosen`, as the verdict has it
+};
+
 struct SearchOptions {
   SafetyOptions safety;
   Objective objective;
@@ -58,6 +68,12 @@ class Search {
   // Nothing: the search is over, `stop_reason` says why. `seconds_left` is what the whole budget
   // still holds; a strategy shares it out between exploring and the race.
   virtual std::optional<Proposal> next(double seconds_left) = 0;
+  // The trial that tells most about an open question, once the strategy would end. Nothing: no
+  // trial that may run tells more.
+  virtual std::optional<Proposal> settle(const OpenQuestion& /*question*/,
+                                         double /*seconds_left*/) {
+    return std::nullopt;
+  }
   // Trials of points outside the space are ignored.
   virtual void tell(const Trial& trial) = 0;
   virtual std::string stop_reason() const = 0;

@@ -54,6 +54,10 @@ class SweepSearch : public Search {
     return race(left);
   }
 
+  std::optional<Proposal> settle(const OpenQuestion& question, double seconds_left) override {
+    return model_->settle(question, seconds_left);
+  }
+
  private:
   static constexpr int kReserve = 6;  // trials of the race
   SearchBoard board_;

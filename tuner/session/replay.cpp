@@ -82,11 +82,14 @@ Result<ReplayScore> replay(const RecordedTable& table, const ReplayOptions& opti
   TuneLoopOptions loop;
   loop.budget_seconds = options.trials;
   loop.max_trials = options.trials;
-  auto end = OCRTUNE_TRY(tune_loop(*search, runner, clock, loop, {}));
-
   RecommendOptions recommend_options;
   recommend_options.limit_bytes = table.memory_bytes;
   recommend_options.margin = options.margin;
+  loop.open_question = [&](const std::vector<Trial>& trials) {
+    return open_question(space, *search, trials, recommend_options);
+  };
+  auto end = OCRTUNE_TRY(tune_loop(*search, runner, clock, loop, {}));
+
   recommend_options.stop_reason = end.stop_reason;
   ReplayScore score;
   score.result = recommend(space, *search, end.trials, recommend_options);

@@ -77,6 +77,9 @@ Result<RunRecord> search(RunRecord run, double end_seconds, Store& store, Sessio
       std::max(0.0, end_seconds - doors.clock->now_seconds() - proof_seconds(run.options));
   loop.limits = trial_limits(run.options);
   loop.earlier = run.trials;
+  loop.open_question = [&](const std::vector<Trial>& trials) {
+    return open_question(setup.space, *search, trials, setup.recommend);
+  };
   TuneCallbacks callbacks;
   callbacks.on_trial = [&](Trial& trial) {
     Status kept = store.add_trial(run.id, trial);

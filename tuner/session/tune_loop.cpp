@@ -74,6 +74,15 @@ TrialLimits limits_of(const Proposal& proposal, TrialLimits limits, double max_s
   return limits;
 }
 
+// The search's next trial; where it would end by its own rule, the one that its answer still needs.
+std::optional<Proposal> next_trial(Search& search, const TuneLoopOptions& options,
+                                   const std::vector<Trial>& trials, double seconds_left) {
+  auto proposal = search.next(seconds_left);
+  if (proposal || !options.open_question || search.stop_reason() == "budget") return proposal;
+  const auto question = options.open_question(trials);
+  return question ? search.settle(*question, seconds_left) : std::nullopt;
+}
+
 // What the trial of a proposal belongs to; `rounds` were run in earlier sessions.
 void mark(Trial& trial, const Proposal& proposal, int rounds, int repetition) {
   trial.knobs = proposal.knobs;
@@ -128,7 +137,7 @@ Result<TuneLoopEnd> tune_loop(Search& search, Runner& runner, Clock& clock,
     }
     end.stop_reason = failing_alike(end.trials);
     if (!end.stop_reason.empty()) break;
-    const std::optional<Proposal> proposal = search.next(left);
+    const auto proposal = next_trial(search, options, end.trials, left);
     if (!proposal) {
       end.stop_reason = search.stop_reason();
       break;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct TuneLoopOptions {
   int max_trials = 0;  // 0: only the seconds count
   TrialLimits limits;
   std::vector<Trial> earlier;  // of the run that is resumed: told first, not run again
+  // What the trials so far leave open. The search's own rule ends the loop only where that is
+  // nothing, or no trial that may run tells more of it. Empty: that rule alone decides.
+  std::function<std::optional<OpenQuestion>(const std::vector<Trial>&)> open_question;
 };
 
 struct TuneCallbacks {

@@ -27,7 +27,10 @@ PossibleGain possible_gain(const Space& space, const Search& search, const Verdi
     run.insert(other.summary.knobs);
     if (&other == verdict.chosen || !other.works() || other.crowds_out) continue;
     if (breaks(other, verdict.objective)) continue;
-    most = std::max(most, ratio_interval(other, *verdict.chosen).high - 1);
+    const double gain = ratio_interval(other, *verdict.chosen).high - 1;
+    if (gain <= most) continue;
+    most = gain;
+    found.rival = &other.summary.knobs;
   }
   bool unknown = false;
   for (const Knobs& knobs : space.points()) {
@@ -35,14 +38,14 @@ PossibleGain possible_gain(const Space& space, const Search& search, const Verdi
     const Prediction prediction = search.predict(knobs);
     if (!prediction.may_work) continue;
     if (prediction.objective_value.median <= 0) {
-      if (!unknown) found.knobs = &knobs;
+      if (!unknown) found.knobs = found.rival = &knobs;
       unknown = true;
       continue;
     }
     const double gain = possible_ratio(prediction, verdict.chosen->estimate.median) - 1;
     if (gain <= most) continue;
     most = gain;
-    if (!unknown) found.knobs = &knobs;
+    if (!unknown) found.knobs = found.rival = &knobs;
   }
   found.gain = unknown || most > kMaxCertifiedGain ? -1 : most;
   return found;

@@ -21,6 +21,7 @@ inline constexpr double kSmallGain = 0.05;
 struct PossibleGain {
   double gain = -1;              // 95 % bound, relative to the chosen setting; below 0: unknown
   const Knobs* knobs = nullptr;  // whose bound that is, if untried; null: of one that has run
+  const Knobs* rival = nullptr;  // the same, tried or not; null: nothing is left to find out
 };
 
 // What `prediction` may reach at 95 %, over the chosen setting's estimate.

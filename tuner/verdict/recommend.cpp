@@ -198,6 +198,23 @@ void tell_threads(TuneResult& result, double cpus) {
   if (!crowded.empty()) reasons.push_back(reason<ReasonCode::baseline_is>(crowded));
 }
 
+// The settings that ran, and the choice among them.
+struct Chosen {
+  double noise = 0;
+  std::vector<Setting> settings;
+  Verdict verdict;  // points into `settings`
+};
+
+Chosen choose_among(const std::vector<Trial>& trials, const RecommendOptions& options) {
+  Chosen chosen;
+  chosen.noise = repeat_noise(trials, options.expected_noise, options.objective);
+  chosen.settings = settings_of(trials, chosen.noise, options.objective);
+  const int crowding = mark_crowding(chosen.settings, trials, options.cpus);
+  chosen.verdict = choose(chosen.settings, options, chosen.noise);
+  chosen.verdict.crowding = crowding;
+  return chosen;
+}
+
 TuneResult judge_trials(const Space& space, const Search& search, const std::vector<Trial>& trials,
                         const RecommendOptions& options) {
   TuneResult result;
@@ -207,10 +224,12 @@ TuneResult judge_trials(const Space& space, const Search& search, const std::vec
   result.space_points = space.size();
   result.stop_reason = options.stop_reason;
   result.objective = objective_text(options.objective);
-  result.noise = repeat_noise(trials, options.expected_noise, options.objective);
+  Chosen among = choose_among(trials, options);
+  const std::vector<Setting>& settings = among.settings;
+  Verdict& verdict = among.verdict;
+  result.noise = among.noise;
   result.noise_measured = noise_is_measured(trials, options.objective);
   count_outcomes(result, trials);
-  std::vector<Setting> settings = settings_of(trials, result.noise, options.objective);
   for (const Setting& setting : settings) result.settings.push_back(setting.summary);
   const Objective& objective = options.objective;
   const bool steps = objective.goal == Goal::latency || objective.max_step_seconds > 0;
@@ -223,9 +242,6 @@ TuneResult judge_trials(const Space& space, const Search& search, const std::vec
     result.baseline.outcome = Outcome::skipped;
     if (baseline != nullptr) result.baseline = baseline->summary;
   }
-  const int crowding = mark_crowding(settings, trials, options.cpus);
-  Verdict verdict = choose(settings, options, result.noise);
-  verdict.crowding = crowding;
   if (verdict.chosen == nullptr) {
     result.answer = settings.empty() ? nothing_run(space, search, options)
                                      : no_answer(settings, trials, options.objective);
@@ -258,17 +274,50 @@ TuneResult judge_trials(const Space& space, const Search& search, const std::vec
 
 }  // namespace
 
-TuneResult recommend(const Space& space, const Search& search, const std::vector<Trial>& trials,
-                     const RecommendOptions& options) {
+namespace {
+
+// As the search sees them: without the knobs that it found inert.
+template <typename Judge>
+auto judged(const Space& space, const Search& search, const std::vector<Trial>& trials,
+            const RecommendOptions& options, Judge judge) {
   const std::vector<InertKnob> inert = search.inert();
-  if (search.narrowed() == nullptr) return judge_trials(space, search, trials, options);
+  if (search.narrowed() == nullptr) return judge(space, trials, options);
   std::vector<Trial> kept;
   kept.reserve(trials.size());
   for (const Trial& trial : trials) kept.push_back(folded(trial, inert));
   RecommendOptions asked = options;
   if (asked.baseline) asked.baseline = fold(*asked.baseline, inert);
   for (RuleSetting& rule : asked.rules) rule.knobs = fold(rule.knobs, inert);
-  return judge_trials(*search.narrowed(), search, kept, asked);
+  return judge(*search.narrowed(), kept, asked);
+}
+
+}  // namespace
+
+TuneResult recommend(const Space& space, const Search& search, const std::vector<Trial>& trials,
+                     const RecommendOptions& options) {
+  return judged(
+      space, search, trials, options,
+      [&](const Space& seen, const std::vector<Trial>& kept, const RecommendOptions& asked) {
+        return judge_trials(seen, search, kept, asked);
+      });
+}
+
+std::optional<OpenQuestion> open_question(const Space& space, const Search& search,
+                                          const std::vector<Trial>& trials,
+                                          const RecommendOptions& options) {
+  return judged(space, search, trials, options,
+                [&](const Space& seen, const std::vector<Trial>& kept,
+                    const RecommendOptions& asked) -> std::optional<OpenQuestion> {
+                  const Chosen among = choose_among(kept, asked);
+                  const Verdict& verdict = among.verdict;
+                  if (verdict.chosen == nullptr) return std::nullopt;
+                  const PossibleGain possible =
+                      possible_gain(seen, search, verdict, among.settings);
+                  const bool settled = possible.gain >= 0 && possible.gain <= kMaxOpenGain;
+                  if (settled || possible.rival == nullptr) return std::nullopt;
+                  return OpenQuestion{verdict.chosen->summary.knobs, *possible.rival,
+                                      verdict.chosen->estimate.median};
+                });
 }
 
 }  // namespace ocrtune

@@ -339,6 +339,36 @@ TEST(Safety, TightMemoryIsExploredStepByStep) {
   EXPECT_FALSE(careless.guardable(larger));
 }
 
+// What a guard stopped may need hardly more than the limit: the same with another binding may fit,
+// and what needs more of anything does not.
+TEST(Safety, AGuardedStopSaysNothingOfWhatNeedsAsMuch) {
+  std::vector<Knobs> points;
+  for (const int batch : {4, 8, 16}) {
+    for (const char* binding : {"none", "compact"}) {
+      Knobs knobs;
+      knobs.batch = batch;
+      knobs.binding = binding;
+      points.push_back(knobs);
+    }
+  }
+  const Space space(points);
+  const auto at = [&](std::size_t i) { return space.find(points[i]); };
+  SafetyOptions options;
+  options.margin = 0;
+  options.limit_bytes = 1000000000;
+  Safety safety(space, options);
+  Trial fits = trial(space, at(0));
+  fits.peak_bytes = 900000000;
+  safety.tell(at(0), fits);
+  Trial stopped = ended(space, at(3), Outcome::out_of_memory, "limit");
+  stopped.peak_bytes = options.limit_bytes;
+  safety.tell(at(3), stopped);
+  EXPECT_TRUE(safety.admit(at(2)).may_work) << "the same without binding";
+  EXPECT_FALSE(safety.admit(at(3)).may_work);
+  EXPECT_FALSE(safety.admit(at(4)).may_work) << "a larger batch";
+  EXPECT_FALSE(safety.admit(at(5)).may_work);
+}
+
 TEST(Safety, ACrashThatDoesNotComeBackIsForgiven) {
   const Space space = grid();
   Safety safety(space, {0, 0.05, 0, 1e9, nullptr});

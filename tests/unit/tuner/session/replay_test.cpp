@@ -94,6 +94,33 @@ TEST(Replay, FindsWhatOnlyThreadsAndLoadersDoTogether) {
   }
 }
 
+// In tight memory the loaders are the limit: each has to wait for the memory that processes hold.
+TEST(Replay, FewerProcessesMakeRoomForLoaders) {
+  for (const std::uint64_t seed : {21080U, 21081U}) {
+    const SyntheticMachine machine = make_synthetic_machine({"mechanism", seed, 1, 1, false});
+    const ReplayScore score = play(machine, "ours", 60);
+    ASSERT_TRUE(score.found);
+    EXPECT_LE(score.regret, 0.1) << seed;
+  }
+}
+
+// What the certificate leaves open is what the search goes on with.
+TEST(Replay, EndsByItsOwnRuleOnlyWithANarrowCertificate) {
+  int by_rule = 0;
+  for (const char* kind : {"mechanism", "queue"}) {
+    for (std::uint64_t seed = 21005; seed < 21020; ++seed) {
+      const SyntheticMachine machine = make_synthetic_machine({kind, seed, 1, 1, kind[0] == 'q'});
+      if (machine.table.best() == nullptr) continue;
+      const ReplayScore score = play(machine, "ours", 60);
+      if (score.trials == 60) continue;
+      ++by_rule;
+      EXPECT_GE(score.result.certified_gap, 0) << kind << seed;
+      EXPECT_LE(score.result.certified_gap, kMaxOpenGain) << kind << seed;
+    }
+  }
+  EXPECT_GE(by_rule, 5);
+}
+
 // A claim that rests on one moment of a machine that drifts is wrong with it.
 TEST(Replay, TheWinnerRunsAtManyMoments) {
   const SyntheticMachine machine = make_synthetic_machine({"queue", 8, 1, 2, false});

@@ -354,6 +354,18 @@ TEST_F(Recommend, CertificateNextExperimentAndWhyNotAgree) {
   EXPECT_TRUE(named);
 }
 
+// What keeps a search going and what the certificate says are one number.
+TEST_F(Recommend, AWideCertificateIsAnOpenQuestion) {
+  options_.expected_noise = 0.005;
+  race(setting(1), 100, 1);
+  race(setting(2), 190, 2);
+  ASSERT_GT(result().certified_gap < 0 ? 1 : result().certified_gap, kMaxOpenGain);
+  const auto open = open_question(space_, *search_, trials_, options_);
+  ASSERT_TRUE(open.has_value());
+  EXPECT_EQ(open->chosen, setting(2));
+  EXPECT_EQ(result().advice.text(0), knobs_text(open->rival));
+}
+
 TEST_F(Recommend, StoppingIsFineOnlyBelowFivePercent) {
   options_.expected_noise = 0.005;
   space_ = Space({setting(1), setting(2)});
@@ -364,6 +376,7 @@ TEST_F(Recommend, StoppingIsFineOnlyBelowFivePercent) {
   EXPECT_LE(found.certified_gap, kSmallGain);
   EXPECT_THAT(found.advice.code,
               AnyOf(ReasonCode::next_best, ReasonCode::interval_to_halve_or_stop));
+  EXPECT_FALSE(open_question(space_, *search_, trials_, options_).has_value());
 }
 
 TEST_F(Recommend, WhyNotAnswersEveryKind) {

@@ -1,0 +1,66 @@
+// What a search does with the end of its own rule while its answer is an open question.
+#include <gtest/gtest.h>
+
+#include "trial/table_runner.h"
+#include "tuner/session/tune_loop.h"
+
+namespace ocrtune {
+namespace {
+
+// Ends by its own rule before it has run anything, and knows so many trials that tell more.
+class Satisfied : public Search {
+ public:
+  explicit Satisfied(int informative) : informative_(informative) {}
+  std::optional<Proposal> next(double) override { return std::nullopt; }
+  std::optional<Proposal> settle(const OpenQuestion& question, double) override {
+    if (informative_-- == 0) return std::nullopt;
+    return Proposal{question.rival, "model", "", 0, 0, 0, 0};
+  }
+  void tell(const Trial&) override {}
+  std::string stop_reason() const override { return "satisfied"; }
+  const Objective& objective() const override { return objective_; }
+  Prediction predict(const Knobs&) const override { return {}; }
+
+ private:
+  int informative_;
+  Objective objective_;
+};
+
+RecordedTable two_settings() {
+  RecordedTable table;
+  for (const int nproc : {1, 2}) {
+    TableRow row;
+    row.knobs.nproc = nproc;
+    row.samples_per_second = 10 * nproc;
+    table.rows.push_back(row);
+  }
+  return table;
+}
+
+int trials_of(int informative, int open_until, double budget) {
+  const RecordedTable table = two_settings();
+  Satisfied search(informative);
+  CountingClock clock;
+  TableRunner runner(table, clock, 1);
+  TuneLoopOptions loop;
+  loop.budget_seconds = budget;
+  loop.open_question = [&](const std::vector<Trial>& trials) -> std::optional<OpenQuestion> {
+    if (static_cast<int>(trials.size()) >= open_until) return std::nullopt;
+    return OpenQuestion{table.rows[0].knobs, table.rows[1].knobs, 10};
+  };
+  const auto end = tune_loop(search, runner, clock, loop, {});
+  EXPECT_TRUE(end.ok());
+  EXPECT_EQ(end->stop_reason, end->seconds < budget ? "satisfied" : "budget");
+  for (const Trial& trial : end->trials) EXPECT_EQ(trial.knobs, table.rows[1].knobs);
+  return static_cast<int>(end->trials.size());
+}
+
+TEST(OpenQuestion, IsWhatTheSearchGoesOnWith) {
+  EXPECT_EQ(trials_of(100, 0, 50), 0) << "nothing is open";
+  EXPECT_EQ(trials_of(100, 7, 50), 7) << "until it is settled";
+  EXPECT_EQ(trials_of(4, 7, 50), 4) << "while a trial tells more";
+  EXPECT_EQ(trials_of(100, 70, 50), 50) << "until the budget ends";
+}
+
+}  // namespace
+}  // namespace ocrtune
