@@ -54,6 +54,7 @@ struct StoryEvent {
   std::string cause;
   std::string text;
   std::optional<double> seconds;
+  std::string raised_at{};  // "data/lines.py:31", of an exception below a traceback
 };
 
 // Two suspects and the command that tells them apart; what its outcomes mean is in

@@ -54,7 +54,7 @@ bool recovered(const Finding& finding, const LogScan& log) {
 // How much of a finding's weight is left, given what followed it.
 double survival_factor(const Finding& finding, const LogScan& log, bool ended_well) {
   if (finding.signature->role == Role::proof) {  // another run's, or this one was taken up again
-    return log.finished && finding.progress_after >= 3 ? 0.2 : 1;
+    return log.finished && (finding.progress_after >= 3 || ended_well) ? 0.2 : 1;
   }
   const int few = tier(finding.signature->role) == 3 ? 3 : 2;  // lines of other threads
   double factor = recovered(finding, log) ? 0.2 : 1;
@@ -81,7 +81,7 @@ bool is_warning(std::string_view line) {
       "Warning: ",    "WARNING",    "warning: ", " WARN ",     ": W tensorflow",
       "level=warn",   "NCCL INFO ", "retrying",  "will retry", "(retry ",
       "retry 1",      "retry in ",  " try ok",   "attempt 1 ", "attempt 1/",
-      "falling back", ", skipped",  "(skipped",  "ignoring "};
+      "falling back", ", skipped",  "(skipped",  "ignoring ",  "; dlerror: "};
   const std::size_t lead = starts_with(line, "[") ? 1 : 0;
   const bool glog = line.size() > lead + 5 && line[lead] == 'W' &&
                     std::all_of(line.begin() + lead + 1, line.begin() + lead + 4,
@@ -193,6 +193,19 @@ bool kill_of_supervisor(const Clue& supervisor, const Clue& kill) {
          (killed == "host_out_of_memory" || killed == "killed_by_other");
 }
 
+// What `kubectl describe` prints of a pod is how things stand, wherever in the log it was copied
+// to.
+bool is_state(const Clue& clue) {
+  return !clue.dated && (starts_with(clue.signature, "kube_") ||
+                         clue.signature == "container_setup" || clue.signature == "no_place");
+}
+
+// A scheduler's verdict on a job is proof of how it ended, not of why.
+bool is_verdict(const Clue& clue) {
+  const std::string_view cause = clue.cause->name;
+  return cause == "preempted_or_evicted" || cause == "time_limit";
+}
+
 // Did `a` happen before `b`, as far as lines and clocks say? Unknown counts as yes. A cause that
 // the table names for `b` alone may be told a few lines later: a driver, an allocator says why at
 // last.
@@ -201,6 +214,7 @@ bool not_later(const Clue& a, const Clue& b) {
   constexpr std::int64_t kAfterwards = 40;  // lines
   const bool close = kill_of_supervisor(a, b) ||
                      (!is_witness(a.cause->name) && in_table(a.cause->name, b.cause->name));
+  if (is_state(a)) return true;
   if (same_actor(a, b) && a.file >= 0)
     return a.line.line <= b.line.line + (close ? kAfterwards : 0);
   return !a.when || !b.when || *a.when <= *b.when + kClockSkew;
@@ -261,7 +275,9 @@ void CauseRanker::hear_log(int index) {
     clue.when = line.when;
     clue.dated = line.dated;
     clue.went_on = log.finished || finding->progress_after > 0 || finding->lines_after > 2;
+    clue.raised = line.raised;
     if (finding->count > 1) clue.line.text += fmt::format("   ({} such lines)", finding->count);
+    if (!line.raised.place.empty()) clue.line.text += fmt::format("   [{}]", line.raised.place);
     clues_.push_back(std::move(clue));
   }
 }
@@ -358,6 +374,28 @@ void CauseRanker::hear_last_notes() {
   }
 }
 
+// An exception without a row of its own that a configuration's own file raises.
+void CauseRanker::hear_raising_files() {
+  constexpr std::string_view kNames[] = {"config", "argument", "arg_utils", "options", "settings"};
+  const auto told = [](const Clue& clue) { return tier(clue.role) >= 2 && clue.weight >= 0.3; };
+  if (std::any_of(clues_.begin(), clues_.end(), told)) return;
+  std::vector<Clue> more;
+  for (const Clue& clue : clues_) {
+    const std::string& file = clue.raised.file;
+    if (clue.signature != "exception_line" || clue.weight < 0.3) continue;
+    if (std::none_of(std::begin(kNames), std::end(kNames),
+                     [&](std::string_view name) { return file.find(name) != std::string::npos; })) {
+      continue;
+    }
+    more.push_back(clue);
+    more.back().cause = &find_cause("bad_configuration");
+    more.back().role = Role::symptom;
+    more.back().weight *= 1.3;
+    more.back().signature = "raising_file";
+  }
+  clues_.insert(clues_.end(), more.begin(), more.end());
+}
+
 // Ranks that print different versions of NCCL, in a run that failed.
 void CauseRanker::hear_versions() {
   std::set<std::string> versions;
@@ -410,8 +448,13 @@ void CauseRanker::restore_lasting() {
 void CauseRanker::explain_followers() {
   for (Clue& clue : clues_) {
     const int level = tier(clue.role);
-    if (level == 0 || level == 4 || clue.signature == "nccl_no_interface") continue;
+    if (level == 0 || clue.signature == "nccl_no_interface") continue;
+    if (level == 4 && !is_verdict(clue)) continue;
     clue.explained = std::any_of(clues_.begin(), clues_.end(), [&](const Clue& other) {
+      if (level == 4) {
+        return in_table(other.cause->name, clue.cause->name) && tier(other.role) >= 3 &&
+               other.weight >= 0.4 && not_later(other, clue);
+      }
       const int least = level == 3 ? 2 : 1;
       if (&other == &clue || other.weight < 0.25 || tier(other.role) < least) return false;
       if (kill_of_supervisor(clue, other)) return false;
@@ -443,7 +486,7 @@ void CauseRanker::discount_followers() {
     if (first == nullptr || earlier(clue, *first)) first = &clue;
   }
   const bool proved = std::any_of(clues_.begin(), clues_.end(), [](const Clue& clue) {
-    return tier(clue.role) == 4 && clue.weight >= 0.6;
+    return tier(clue.role) == 4 && clue.weight >= 0.6 && !clue.explained;
   });
   const bool rooted = first != nullptr || proved;
   const bool seen = std::any_of(clues_.begin(), clues_.end(), [](const Clue& clue) {
@@ -452,6 +495,7 @@ void CauseRanker::discount_followers() {
   const CauseRow* root = first == nullptr ? nullptr : first->cause;
   for (Clue& clue : clues_) {
     const int level = tier(clue.role);
+    if (level == 4 && clue.explained) clue.weight *= 0.4;
     if (level == 3 && root != nullptr && clue.cause != root) clue.weight *= 0.6;
     if (level == 3 && clue.explained && clue.cause != root) clue.weight *= 0.5;
     if (level == 2 && (rooted ? clue.cause != root : clue.explained)) {
@@ -533,6 +577,7 @@ std::vector<Cause> CauseRanker::rank() {
   settle_abort();
   hear_terminations();
   hear_last_notes();
+  hear_raising_files();
   hear_versions();
   hear_device_nodes();
   hear_waiting_ranks();

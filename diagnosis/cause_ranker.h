@@ -27,6 +27,7 @@ struct Clue {
   bool dated = false;      // `when` is the line's own
   bool went_on = false;    // the program worked on after it
   double lasting = 0;      // the weight if what failed made later things fail
+  RaisedAt raised{};       // of an exception below a traceback
 
   bool is_sigkill() const {
     return std::string_view(cause->name) == "host_out_of_memory" && role != Role::proof &&
@@ -56,6 +57,7 @@ class CauseRanker {
   void hear_vanished_workers();
   void hear_terminations();
   void hear_last_notes();
+  void hear_raising_files();
   void hear_versions();
   void hear_device_nodes();
   // outside_evidence.cpp: exit code, counters, kernel

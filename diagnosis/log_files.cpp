@@ -1,9 +1,9 @@
-#include "diagnosis/log_files.h"
-
+// Which files of a folder are the logs of a run.
 #include <algorithm>
 
 #include "base/files.h"
 #include "base/text.h"
+#include "diagnosis/log_scan.h"
 
 namespace ocrtune {
 namespace {

@@ -60,8 +60,10 @@ re2::StringPiece without_prefix(re2::StringPiece line) {
   static const re2::RE2 kPrefix(
       R"([\w.-]+ +\| |\[[\w.:-]{1,24}\]:? +|\[\d+,\d+\]<std\w+>: ?| *\d{1,4}: |rank ?\d+:? )"
       R"(|[a-z][A-Za-z0-9.-]{0,24}\d: |host[A-Za-z]: |\(\S+ pid=\d+[^)]*\) )"
-      R"(|[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ [^\s:]+: |\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d[.,\d]*Z? +)");
-  constexpr int kLevels = 3;
+      R"(|[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ [^\s:]+: |\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d[.,\d]*Z? +)"
+      R"(|\[\d{4}-\d\d-\d\d [\d:.,]+(?: \w+)?\] |std(?:out|err) [FP] |- [\w.]+ - (?:ERROR|CRITICAL) - )"
+      R"(|(?:ERROR|CRITICAL):? +|\d\d-\d\d \d\d:\d\d:\d\d (?:\[\S+\] )?)");
+  constexpr int kLevels = 4;
   for (int i = 0; i < kLevels && re2::RE2::Consume(&line, kPrefix); ++i) {
   }
   return line;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <map>
 
+#include "base/check.h"
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "diagnosis/log_matcher.h"
@@ -42,6 +43,12 @@ std::size_t line_end(std::string_view block) {
 
 bool is_run_start(std::string_view line) {
   return contains(line, "INFO: train with paddle") || contains(line, "Configuration  ------");
+}
+
+// Whether a block of lines is worth asking is_finish() of each.
+bool may_finish(std::string_view block) {
+  return contains(block, "raining ") || contains(block, "best metric, ") ||
+         contains(block, "max_epochs=") || contains(block, "max_steps=");
 }
 
 bool is_finish(std::string_view line) {
@@ -176,6 +183,24 @@ std::optional<int> rank_before_line(std::string_view line) {
   return (next >= 'A' && next <= 'z') ? rank : std::nullopt;
 }
 
+std::optional<int> rank_of_text(std::string_view line) {
+  const std::optional<int> rank = rank_of_line(line);
+  return rank ? rank : rank_before_line(line);
+}
+
+// What ends a traceback, although no row knows its name.
+const SignatureMatch& exception_match() {
+  static const SignatureMatch kMatch = [] {
+    const auto& table = signature_table();
+    const auto row = std::find_if(table.begin(), table.end(), [](const SignatureRow& one) {
+      return one.id == std::string_view("exception_line");
+    });
+    OCRTUNE_CHECK(row != table.end());
+    return SignatureMatch{&*row, static_cast<int>(row - table.begin()), {}};
+  }();
+  return kMatch;
+}
+
 }  // namespace
 
 struct LogScanner::State {
@@ -184,17 +209,20 @@ struct LogScanner::State {
   std::map<Key, Finding> findings;
   std::map<Key, std::int64_t> progress;  // progress lines before the finding's last line
   PrintedConfig config;
-  std::string rest;   // an unfinished line
-  std::string dated;  // start of the last line that looked dated
+  Tracebacks tracebacks;
+  std::string rest;             // an unfinished line
+  std::string dated;            // start of the last line that looked dated, of earlier blocks
+  std::string_view dated_here;  // the same, of this block
   bool failing_since_start = false;
   bool utf16 = false;
   int odd_bytes = 0, first_bytes = 0;
 
   void look_at_first_bytes(std::string_view bytes);
   void take_block(std::string_view block);
-  void take_line(std::string_view line, bool hot);
+  void take_line(std::string_view line, bool hot, bool finishing);
   void take_progress(std::string_view line);
   void take_match(const SignatureMatch& match, const LogLine& line);
+  std::vector<SignatureMatch> matches_of(std::string_view line, bool hot);
   LogLine line_of(std::string_view text) const;
 };
 
@@ -214,13 +242,12 @@ LogLine LogScanner::State::line_of(std::string_view text) const {
   line.text = kept_text(text);
   line.when = parse_log_time(text);
   line.dated = line.when.has_value();
-  if (!line.when) line.when = parse_log_time(dated);
+  if (!line.when) line.when = parse_log_time(dated_here.empty() ? dated : dated_here);
   return line;
 }
 
 void LogScanner::State::take_match(const SignatureMatch& match, const LogLine& line) {
-  std::optional<int> rank = rank_of_line(line.text);
-  if (!rank) rank = rank_before_line(line.text);
+  std::optional<int> rank = rank_of_text(line.text);
   Key key{match.index, rank.value_or(-1)};
   if (rank && findings.count(key) == 0 && findings.size() > kMaxRanks * 8) {
     rank.reset();
@@ -256,12 +283,38 @@ void LogScanner::State::take_progress(std::string_view line) {
   }
 }
 
-void LogScanner::State::take_line(std::string_view line, bool hot) {
+// Keeps what the line matches.
+std::vector<SignatureMatch> LogScanner::State::matches_of(std::string_view line, bool hot) {
+  std::vector<SignatureMatch> matches;
+  // Older launchers dump their whole environment in one line when a rank fails.
+  if (hot && !starts_with(line, "env {") && may_match(line)) matches = match_line(line);
+  if (matches.empty() && !tracebacks.open()) return matches;
+  const std::optional<RaisedAt> raised = tracebacks.take_line(line);
+  const auto is = [](const char* id) {
+    return
+        [id](const SignatureMatch& match) { return match.signature->id == std::string_view(id); };
+  };
+  // PaddleOCR tells so why it takes another sample, and goes on.
+  const bool skipped = contains(line, "error happened with msg");
+  if (!skipped && std::any_of(matches.begin(), matches.end(), is("traceback"))) {
+    tracebacks.begin(line);
+  }
+  if (raised && std::none_of(matches.begin(), matches.end(), is("exception_line"))) {
+    matches.push_back(exception_match());
+  }
+  if (matches.empty()) return matches;
+  LogLine kept = line_of(line);
+  if (raised) kept.raised = *raised;
+  for (const SignatureMatch& match : matches) take_match(match, kept);
+  return matches;
+}
+
+void LogScanner::State::take_line(std::string_view line, bool hot, bool finishing) {
   if (trim(line).empty()) return;
   const char lead = line[0];
   if (lead == '[' || (lead >= '0' && lead <= '9') || (line.size() > 5 && line[5] == ' ') ||
       contains(line.substr(0, 48), " 20")) {
-    dated.assign(line.substr(0, 64));
+    dated_here = line.substr(0, 64);
   }
   std::string plain;
   if (line.find('\x1b') != std::string_view::npos) {
@@ -270,24 +323,16 @@ void LogScanner::State::take_line(std::string_view line, bool hot) {
   }
   bool failing = false, ended = false;
   bool alone = false;  // nothing that all ranks do
-  // Older launchers dump their whole environment in one line when a rank fails.
-  if (hot && !starts_with(line, "env {") && may_match(line)) {
-    const auto matches = match_line(line);
-    if (!matches.empty()) {
-      const LogLine kept = line_of(line);
-      for (const SignatureMatch& match : matches) {
-        take_match(match, kept);
-        const Role role = match.signature->role;
-        alone = alone || role == Role::activity;
-        ended = ended || role == Role::finish;
-        failing = failing || (role != Role::note && role != Role::activity && role != Role::finish);
-      }
-    }
+  for (const SignatureMatch& match : matches_of(line, hot)) {
+    const Role role = match.signature->role;
+    alone = alone || role == Role::activity;
+    ended = ended || role == Role::finish;
+    failing = failing || (role != Role::note && role != Role::activity && role != Role::finish);
   }
   failing_since_start = failing_since_start || failing;
   if (!failing && !alone && is_progress_line(line)) take_progress(line);
   if (scan.progress_lines < 8) config.take_line(line);
-  if (ended || is_finish(line)) scan.finished = true;
+  if (ended || (finishing && is_finish(line))) scan.finished = true;
   if (failing) scan.finished = false;
   if (failing_since_start && is_run_start(line)) {
     for (auto& [key, finding] : findings) finding.earlier_run = true;
@@ -297,22 +342,27 @@ void LogScanner::State::take_line(std::string_view line, bool hot) {
 
 // A block is whole lines, the last one perhaps cut.
 void LogScanner::State::take_block(std::string_view block) {
-  const bool hot = may_match(block) || block.find('\x1b') != std::string_view::npos;
+  const bool coloured = block.find('\x1b') != std::string_view::npos;
+  const bool hot = coloured || may_match(block), finishing = coloured || may_finish(block);
+  std::string_view last;
   while (!block.empty()) {
     const std::size_t end = line_end(block);
     std::string_view line = block.substr(0, end);
     if (!trim(line).empty()) {
-      scan.last_line.text.assign(line.substr(0, kKeptText));
+      last = line.substr(0, kKeptText);
       scan.last_line.number = scan.lines + 1;
     }
     for (; line.size() > kLongestLine; line.remove_prefix(kLongestLine - 512)) {
-      take_line(line.substr(0, kLongestLine), hot);
+      take_line(line.substr(0, kLongestLine), hot, finishing);
     }
-    take_line(line, hot);
+    take_line(line, hot, finishing);
     if (end == block.size()) break;
     if (block[end] == '\n') scan.lines += 1;
     block.remove_prefix(end + 1);
   }
+  if (!last.empty()) scan.last_line.text.assign(last);
+  if (!dated_here.empty()) dated.assign(dated_here);
+  dated_here = {};
 }
 
 LogScanner::LogScanner(std::string file) : state_(std::make_unique<State>()) {

@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "diagnosis/signatures.h"
+#include "diagnosis/tracebacks.h"
 
 namespace ocrtune {
 
@@ -22,6 +23,7 @@ struct LogLine {
   std::string text;            // valid UTF-8, colours removed, at most 500 bytes
   std::optional<double> when;  // seconds into the year, from the line or the last dated one before
   bool dated = false;          // from the line itself
+  RaisedAt raised;             // of an exception below a traceback
 };
 
 // All lines of one file, and of one rank where the lines name theirs, that match one signature.
@@ -80,5 +82,10 @@ LogScan scan_text(const std::string& file, std::string_view text);
 // "-" is standard input. Polls interrupted(). A compressed file is an error that says how to read
 // it.
 Result<LogScan> scan_log(const std::string& path);
+
+// Log files in a run's folder, at most 4 levels down and 2,000 in number, sorted: workerlog.N,
+// *.log, *.out, *.err, *.txt, stdout, stderr, journal. Launcher dumps of the environment are left
+// out.
+Result<std::vector<std::string>> find_logs(const std::string& directory);
 
 }  // namespace ocrtune

@@ -7,16 +7,14 @@ std::vector<SignatureRow> system_signatures();   // diagnosis/signatures_system.
 std::vector<SignatureRow> paddle_signatures();   // diagnosis/signatures_paddle.cpp
 std::vector<SignatureRow> torch_signatures();    // diagnosis/signatures_torch.cpp
 std::vector<SignatureRow> program_signatures();  // diagnosis/signatures_program.cpp
-std::vector<SignatureRow> exit_signatures();     // diagnosis/signatures_exits.cpp
 std::vector<SignatureRow> serving_signatures();  // diagnosis/signatures_serving.cpp
 std::vector<SignatureRow> cluster_signatures();  // diagnosis/signatures_cluster.cpp
 
 const std::vector<SignatureRow>& signature_table() {
   static const std::vector<SignatureRow> kTable = [] {
     std::vector<SignatureRow> table;
-    for (auto& part :
-         {system_signatures(), paddle_signatures(), torch_signatures(), program_signatures(),
-          exit_signatures(), serving_signatures(), cluster_signatures()}) {
+    for (auto& part : {system_signatures(), paddle_signatures(), torch_signatures(),
+                       program_signatures(), serving_signatures(), cluster_signatures()}) {
       table.insert(table.end(), part.begin(), part.end());
     }
     return table;

@@ -14,8 +14,8 @@ std::vector<SignatureRow> language_model_rows() {
   return {
       {"vllm_cache_memory", "gpu_out_of_memory", Role::primary, 0.9,
        R"(No available memory for the cache blocks|KV cache is needed, which is larger than the available KV cache memory|larger than the maximum number of tokens that can be stored in KV cache|Free memory on device .* is less than desired GPU memory utilization)"},
-      {"vllm_model_unknown", "bad_configuration", Role::primary, 0.8,
-       R"(Model architectures \[.*\] (?:are not supported|failed to be inspected))"},
+      {"vllm_model_unknown", "library_conflict", Role::primary, 0.75,
+       R"(Model architectures \[.*\] (?:are not supported|failed to be inspected)|does not recognize this architecture|data did not match any variant of untagged enum)"},
       {"vllm_engine_dead", "process_failed", Role::generic, 0.35,
        R"(EngineDeadError|EngineCore (?:failed to start|encountered (?:a fatal error|an issue))|Engine core (?:initialization failed|proc \S+ died)|MQEngine is dead|WorkerProc initialization failed|WorkerProc hit an exception)"},
       {"sglang_static_memory", "gpu_out_of_memory", Role::primary, 0.85,
@@ -23,7 +23,7 @@ std::vector<SignatureRow> language_model_rows() {
       {"sglang_child_failed", "process_failed", Role::generic, 0.3,
        R"(Received sigquit from a child proce|Scheduler hit an exception|Subprocess .* crashed with exit code)"},
       {"server_watchdog", "stalled", Role::primary, 0.8,
-       R"(\[CRITICAL\] WORKER TIMEOUT|Watchdog timeout \((?:self\.watchdog_timeout|limit \d))"},
+       R"(\[CRITICAL\] WORKER TIMEOUT|Watchdog timeout \((?:self\.watchdog_timeout|limit \d)|Failed with result 'watchdog')"},
       {"serving_request_failed", "process_failed", Role::note, 0.2,
        R"(500 Internal Server Error|"errorCode": ?500)"},
   };

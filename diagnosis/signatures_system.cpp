@@ -1,4 +1,8 @@
 // Lines of the kernel, shells, container runtimes, batch systems and memory guards.
+#include <deque>
+
+#include <fmt/format.h>
+
 #include "diagnosis/signatures.h"
 
 namespace ocrtune {
@@ -41,6 +45,10 @@ std::vector<SignatureRow> kernel_rows() {
        R"(mce: \[Hardware Error\]: Machine check)"},
       {"kernel_bad_memory", "host_hardware_fault", Role::proof, 0.9,
        R"(due to hardware memory corruption|Memory failure: 0x\w+: (?:Sending|Killing)|EDAC \S+ (?:\d+ )?UE\b|MCE: Killing|Uncorrected (?:hardware )?(?:memory )?error)"},
+      {"kernel_machine_check", "host_hardware_fault", Role::proof, 0.9,
+       R"(Machine Check Exception: \d|Fatal (?:machine check|hardware error)|Uncorrect(?:able|ed) (?:ECC|[Mm]emory)(?: \w+)? ?\| ?Asserted)"},
+      {"kernel_panic", "host_hardware_fault", Role::symptom, 0.5,
+       R"(Kernel panic - not syncing|watchdog: BUG: soft lockup|NMI watchdog: Watchdog detected hard LOCKUP)"},
       {"kernel_thermal", "host_hardware_fault", Role::proof, 0.85,
        R"(critical temperature reached|[Rr]eached critical temperature)"},
       {"kernel_fork_pids", "process_limit", Role::proof, 0.9,
@@ -84,6 +92,8 @@ std::vector<SignatureRow> guard_rows() {
        R"(CANCELLED AT .*DUE TO (?:PREEMPTION|NODE FAILURE|JOB REQUEUE)|\bPREEMPTED +\d+:\d+|(?i:\bthe node was low on resource: (?:inodes|pid))|(?i:\bspot (?:instance )?(?:interruption|termination|reclaim)|instance (?:is being|was|has been|will be) (?:preempted|terminated|reclaimed)))"},
       {"systemd_stop_timeout", "terminated_from_outside", Role::proof, 0.85,
        R"(State '[\w-]+' timed out\. (?:Killing|Terminating)|Killing process \d+ \([^)]*\) with signal SIGKILL)"},
+      {"systemd_start_timeout", "health_check_failed", Role::primary, 0.85,
+       R"(start operation timed out\. Terminating|Failed with result 'timeout')"},
       {"slurm_cancelled", "terminated_from_outside", Role::symptom, 0.7,
        R"(slurmstepd: error: \*\*\* (?:JOB|STEP) \S+ ON \S+ CANCELLED AT)"},
       {"kube_evicted_memory", "host_out_of_memory", Role::proof, 0.9,
@@ -93,7 +103,7 @@ std::vector<SignatureRow> guard_rows() {
       {"container_oom_words", "cgroup_out_of_memory", Role::proof, 0.9,
        R"((?i)container (?:was |has been )?oom[ -]?killed|\bcontainer oom [0-9a-f]|cgroup memory limit of .{0,40}exceeded|gone over memory limit of|memory usage exceeded (?:request_memory|the limit|its limit))"},
       {"ray_oom", "userspace_oom_kill", Role::proof, 0.9,
-       R"(ray\.exceptions\.OutOfMemoryError|Workers? \(tasks / actors\) killed due to memory pressure|were killed due to the node running low on memory)"},
+       R"(ray\.exceptions\.OutOfMemoryError|Workers? \(tasks / actors\) killed due to memory pressure|killed due to the node running low on memory|exceeds the memory usage threshold of \S+ Ray killed)"},
       {"colab_oom", "host_out_of_memory", Role::primary, 0.85,
        R"((?i)your session crashed after using all available RAM)"},
       {"docker_kill_event", "killed_by_other", Role::proof, 0.9,
@@ -109,6 +119,8 @@ std::vector<SignatureRow> exit_rows() {
   return {
       {"shell_killed", "host_out_of_memory", Role::symptom, 0.65,
        R"(\bsignal: killed\b|KILLED BY SIGNAL: 9\b|^\S*: line \d+: +\d+ Killed\b|^srun: error: \S+: tasks? \S+: Killed|^(?:\[\d+\]\s*[-+]?\s*)?\d*\s*(?i:killed)(?:\s+\S*(?:python|torchrun|sh|mpirun|cargo|paddle|nohup|CUDA|\./).*)?$|^zsh: killed\b|^(?:\S+: 第? ?\d+ ?行[:：]? +\d+ )?已杀死)"},
+      {"compiler_killed", "host_out_of_memory", Role::symptom, 0.68,
+       R"(Killed signal terminated program|internal compiler error: Killed)"},
       {"shell_segfault", "segmentation_fault", Role::symptom, 0.75,
        R"((?i)\bsegmentation fault(?:\s*\((?:core dumped|address|signal)|$)|\(SIGSEGV\)|段错误)"},
       {"shell_bus_error", "shm_full", Role::symptom, 0.6,
@@ -132,11 +144,59 @@ std::vector<SignatureRow> exit_rows() {
   };
 }
 
+// How launchers, shells, batch systems and init systems put a child's death by a signal: the same
+// few phrases with every signal.
+struct SignalRow {
+  const char* id;
+  const char* name;  // without SIG
+  const char* cause;
+  const char* also;  // an alternative of this signal's own, or ""
+  double weight;
+  int number;
+  Role role;
+};
+
+constexpr SignalRow kSignals[] = {
+    {"exit_sigkill", "KILL", "host_out_of_memory", "", 0.7, 9, Role::symptom},
+    {"exit_sigbus", "BUS", "shm_full", "", 0.65, 7, Role::symptom},
+    {"exit_sigsegv", "SEGV", "segmentation_fault", "|status_access_violation|0xc0000005", 0.7, 11,
+     Role::symptom},
+    {"exit_sigabrt", "ABRT", "aborted", "", 0.45, 6, Role::symptom},
+    {"exit_sigill", "ILL", "illegal_instruction", "|status_illegal_instruction|0xc000001d", 0.85, 4,
+     Role::symptom},
+    {"exit_sigfpe", "FPE", "native_exception", "", 0.6, 8, Role::symptom},
+    {"exit_sigterm", "TERM", "terminated_from_outside", "", 0.3, 15, Role::consequence},
+};
+
+// Phrases with the signal's number, its name, or the shell's 128 + number. The words stand in one
+// group, because RE2 would factor their common starts into pieces too short for the prefilter.
+std::string phrases(const SignalRow& signal) {
+  constexpr const char* kPhrases =
+      R"((?i)(?:exit code|exitcode|exit_code|exit status|exit value|return code|returncode|exited with code|exited with status|exited with|non-zero exit status)[^0-9A-Za-z-]*(?:-{number}|{shell})\b)"
+      R"(|(?:by|on|with|to|due to|got|received|caught) (?:an? )?(?:unhandled |fatal |death )?signal[ :(]+{number}\b)"
+      R"(|(?:by|on|with|sent|due to) (?:an? )?(?:unhandled |fatal )?(?:signal[ :]+)?sig{name}\b)"
+      R"(|died with <signals\.sig{name}|\(sig{name}\)|sig{name}\(-{number}\)|\bsignal: {number}, sig{name}\b)"
+      R"(|status={number}/{name}\b{also})";
+  return fmt::format(kPhrases, fmt::arg("number", signal.number),
+                     fmt::arg("shell", 128 + signal.number), fmt::arg("name", signal.name),
+                     fmt::arg("also", signal.also));
+}
+
+std::vector<SignatureRow> signal_rows() {
+  static std::deque<std::string> patterns;  // the rows point into it
+  std::vector<SignatureRow> rows;
+  for (const SignalRow& signal : kSignals) {
+    patterns.push_back(phrases(signal));
+    rows.push_back({signal.id, signal.cause, signal.role, signal.weight, patterns.back().c_str()});
+  }
+  return rows;
+}
+
 }  // namespace
 
 std::vector<SignatureRow> system_signatures() {
   std::vector<SignatureRow> rows;
-  for (auto& part : {kernel_rows(), guard_rows(), exit_rows()}) {
+  for (auto& part : {kernel_rows(), guard_rows(), exit_rows(), signal_rows()}) {
     rows.insert(rows.end(), part.begin(), part.end());
   }
   return rows;

@@ -93,6 +93,10 @@ void Teller::tell_first(const Cause& first, const Clue& clue) {
   StoryEvent& event = add(code, clue.when, clue.dated);
   event.cause = first.row->name;
   event.text = clue.line.text;
+  if (!clue.raised.place.empty()) {
+    event.raised_at = clue.raised.place;
+    event.text.resize(event.text.rfind("   ["));
+  }
   join(event, clue.file, clue.rank);
 }
 

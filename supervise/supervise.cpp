@@ -15,7 +15,7 @@
 #include "base/interrupt.h"
 #include "base/secrets.h"
 #include "base/text.h"
-#include "diagnosis/log_files.h"
+#include "diagnosis/log_scan.h"
 #include "supervise/growth_watch.h"
 #include "trial/observe/memory_sampler.h"
 

@@ -8,7 +8,7 @@
 #include "base/files.h"
 #include "cli/commands.h"
 #include "diagnosis/diagnosis.h"
-#include "diagnosis/log_files.h"
+#include "diagnosis/log_scan.h"
 #include "reports/console/diagnosis_page.h"
 
 namespace ocrtune {

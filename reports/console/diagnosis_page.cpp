@@ -123,6 +123,7 @@ Json story_json(const std::vector<StoryEvent>& story) {
                    {"text", event.text}};
     if (event.when) object["second_of_year"] = std::round(*event.when * 1000) / 1000;
     if (event.seconds) object["waited_seconds"] = *event.seconds;
+    if (!event.raised_at.empty()) object["raised_at"] = event.raised_at;
     array.push_back(std::move(object));
   }
   return array;

@@ -13,7 +13,7 @@ std::string diagnosis_text(const Diagnosis& diagnosis, const std::string& langua
 
 // {"failed", "causes": [{"cause", "kind", "confidence", "meaning", "evidence": [{"file", "line",
 // "text"}], "confirm", "fixes", "signatures"}], "story": [{"event", "ranks", "file", "cause",
-// "text", "second_of_year", "waited_seconds"}], "next_steps": [{"between", "command",
+// "text", "second_of_year", "waited_seconds", "raised_at"}], "next_steps": [{"between", "command",
 // "outcomes": {cause: what the command shows}}], "consequences", "notes", "logs": [...]}
 std::string diagnosis_json(const Diagnosis& diagnosis, const std::vector<LogScan>& logs);
 

@@ -77,6 +77,33 @@ constexpr StepWords kSteps[] = {
      "结果与第一个原因所述相符", "结果与之不符"},
     {"card_health", "an Xid or an uncorrected error at that time", "neither",
      "当时有 Xid 或不可纠正的错误", "两者都没有"},
+    {"who_is_pending", "a pod or job is still pending", "all of them run or ran",
+     "有 Pod 或作业仍在排队", "全部在运行或已运行过"},
+    {"pod_events", "the last event is FailedScheduling", "the last event is another failure",
+     "最后的事件是 FailedScheduling", "最后的事件是另一种失败"},
+    {"host_cards", "it fails there too", "it lists the cards", "在主机上同样失败", "能列出 GPU"},
+    {"module_version", "the two name different versions", "the same version, or no module",
+     "两处版本不同", "版本相同，或没有内核模块"},
+    {"pull_by_hand", "unauthorized, denied, 401 or 403", "another error",
+     "unauthorized、denied、401 或 403", "另一种错误"},
+    {"pull_from_registry", "no connection to the registry", "the registry answers: no such image",
+     "连不上镜像仓库", "镜像仓库有响应：没有该镜像"},
+    {"date_and_sync", "the date is wrong or not synchronised", "the date is right",
+     "日期不对或没有同步", "日期正确"},
+    {"handshake", "a verify error", "no connection at all", "证书校验出错", "完全无法连接"},
+    {"small_request", "the small one passes", "it fails in the same way", "小文件可以通过",
+     "同样失败"},
+    {"last_state", "the reason is OOMKilled", "the reason is Error, after a failed probe",
+     "原因是 OOMKilled", "原因是 Error，此前探测失败"},
+    {"start_seconds", "it answers, but later than the check allows", "it never answers",
+     "能响应，但晚于检查允许的时间", "始终没有响应"},
+    {"card_processes", "another process holds the card", "only this run's processes do",
+     "GPU 被其他进程占用", "只有本次运行的进程"},
+    {"load_trusted", "it loads", "it fails too", "可以加载", "同样失败"},
+    {"given_shapes", "it fails in the same way", "it runs", "同样失败", "可以运行"},
+    {"fresh_environment", "it runs there", "it fails in the same way", "在新环境中可以运行",
+     "同样失败"},
+    {"event_log", "an uncorrected error at that time", "none", "当时有不可纠正的错误", "没有"},
 };
 
 std::string clock_text(double when) {
@@ -121,6 +148,7 @@ std::string story_line(const StoryEvent& event, bool chinese) {
   if (const std::size_t mark = text.find("]: "); starts_with(text, "[rank") && mark < 12) {
     text.erase(0, mark + 3);
   }
+  if (!event.raised_at.empty()) text += " [" + event.raised_at + "]";
   std::string duration = event.seconds ? " " + format_duration(*event.seconds) : "";
   if (chinese && event.seconds) duration += " ";
   for (const StoryWords& words : kStory) {

@@ -75,6 +75,8 @@ TEST(Diagnosis, LogsToldBeforeTheRulesWereRead) {
   expect_accepted("../diagnosis/set_aside_cases.txt", 80);
   expect_accepted("../diagnosis/third_cases.txt", 50);
   expect_accepted("../diagnosis/fourth_cases.txt", 35);
+  expect_accepted("../diagnosis/seventh_cases.txt", 30);
+  expect_accepted("../diagnosis/ninth_cases.txt", 25);
 }
 
 TEST(Diagnosis, ASupervisorsKillIsNotMemory) {

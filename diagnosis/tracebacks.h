@@ -1,0 +1,43 @@
+// Follows Python's tracebacks line by line, also where several ranks write into one log.
+//
+// The line that ends one is an exception whatever its class is called ("queue.Empty",
+// "TimeLimitExceeded(300,)"), and the frames above it say where it was raised.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ocrtune {
+
+struct RaisedAt {
+  std::string place;  // "data/lines.py:31", the last frame outside of installed packages
+  std::string file;   // "config.py", the file of the very last frame
+};
+
+class Tracebacks {
+ public:
+  // A line that holds Python's header of a traceback.
+  void begin(std::string_view line);
+
+  bool open() const { return !open_.empty(); }
+
+  // Each line after a begin(). A value: the line is the exception that ends a traceback.
+  std::optional<RaisedAt> take_line(std::string_view line);
+
+ private:
+  struct Traceback {
+    std::string header;                 // before "Traceback"
+    std::optional<std::string> prefix;  // what a logger puts before each line; none: no frame yet
+    RaisedAt at;
+    bool own_code = false;  // `at.place` is not in an installed package
+    int foreign_lines = 0;  // since its last own line
+  };
+  void take_first_frame(std::string_view prefix);
+  static void take_frame(std::string_view frame, Traceback& one);
+
+  std::vector<Traceback> open_;
+};
+
+}  // namespace ocrtune
