@@ -79,7 +79,7 @@ std::vector<SignatureRow> card_rows() {
       {"row_remap_pending", "gpu_fault", Role::symptom, 0.5,
        R"(marked for remapping, reset gpu|Pending Page Blacklist +: Yes)"},
       {"nccl_diag_p2p", "nccl_p2p_broken", Role::primary, 0.9,
-       R"(NCCL DIAG \[INFO\] p2p: (?:only \d+/\d+|.*(?:mismatch|failed|timed out)))"},
+       R"(NCCL DIAG \[INFO\] p2p: (?:(?:only )?\d+/\d+ |.*(?:mismatch|import failed|check failed|unavailable|timed out)))"},
       {"nccl_diag_net", "nccl_network", Role::symptom, 0.5,
        R"(NCCL DIAG \[INFO\] net bw: .*(?:failed|timed out|off median))"},
       {"ras_mismatch", "communication_stall", Role::symptom, 0.75,

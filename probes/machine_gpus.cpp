@@ -1,5 +1,7 @@
 #include "probes/machine_gpus.h"
 
+#include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -7,6 +9,7 @@
 
 #include "base/text.h"
 #include "probes/gpu/gpu.h"
+#include "probes/gpu/mps.h"
 #include "probes/p2p/p2p_static.h"
 
 namespace ocrtune {
@@ -40,6 +43,33 @@ void warn_of(const GpuFacts& gpu, Machine& machine) {
         "and needs a reset",
         gpu.index, gpu.busy_percent));
   }
+}
+
+int cores_of(const GpuFacts& gpu, const std::map<int, int>& cores) {
+  const auto found = cores.find(gpu.index);
+  return found == cores.end() ? 0 : found->second;
+}
+
+std::string card_text(const GpuFacts& gpu, int cores) {
+  std::string text = fmt::format("{}, {}", gpu.name, format_bytes(gpu.memory_bytes));
+  return cores > 0 ? fmt::format("{}, {} cores", text, cores) : text;
+}
+
+// Ranks that wait for each other in every step go as slowly as the slowest card lets them.
+void warn_of_unequal(const std::map<int, int>& cores, Machine& machine) {
+  if (machine.gpus.empty()) return;
+  const GpuFacts& first = machine.gpus.front();
+  const auto other = std::find_if(machine.gpus.begin(), machine.gpus.end(), [&](const auto& gpu) {
+    return gpu.name != first.name || gpu.memory_bytes != first.memory_bytes ||
+           cores_of(gpu, cores) != cores_of(first, cores);
+  });
+  if (other == machine.gpus.end()) return;
+  machine.warnings.push_back(fmt::format(
+      "the GPUs are not alike: GPU {} is {}, GPU {} is {}; in one training the smallest memory "
+      "bounds every rank's batch and the slowest card every step: train on like ones, or give each "
+      "rank a batch of its own where the program takes one",
+      first.index, card_text(first, cores_of(first, cores)), other->index,
+      card_text(*other, cores_of(*other, cores))));
 }
 
 // The kernel's own signs of a device whose driver is not asked here.
@@ -102,11 +132,15 @@ void add_gpus(Machine& machine, const FileRoot& root, const Environment& environ
   machine.cuda_driver_version = report.cuda_driver_version;
   for (std::string& unknown : report.unknowns) machine.unknowns.push_back(std::move(unknown));
   for (const GpuFacts& gpu : machine.gpus) warn_of(gpu, machine);
+  warn_of_unequal(report.cuda_cores, machine);
   add_visibility(environment, machine);
   if (!report.answered) return;  // a driver that was not asked gives no verdict
   const P2pFacts facts = static_p2p_facts(machine, root, environment);
   machine.p2p = p2p_summary(judge_p2p(facts));
-  if (!machine.gpus.empty()) add_settings(facts, report.nccl_version, machine);
+  if (machine.gpus.empty()) return;
+  add_settings(facts, report.nccl_version, machine);
+  const MpsState mps = read_mps(root, environment);
+  machine.settings.push_back({kMpsSetting, mps.on ? "on" : "off", mps.source});
 }
 
 std::vector<std::string> device_notes(const Machine& machine, const Environment& environment,

@@ -11,6 +11,8 @@
 
 namespace ocrtune {
 
+inline constexpr const char* kMpsSetting = "cuda_mps";  // in Machine::settings: "on" or "off"
+
 // Asks the driver through a child process; `deadline_seconds` is reached only when it hangs. Run
 // after everything else that the verdict looks at (container, memory) is filled in.
 void add_gpus(Machine& machine, const FileRoot& root, const Environment& environment,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include <fmt/format.h>
@@ -84,16 +85,13 @@ std::vector<std::string> slices_of(const NvmlApi& api, NvmlDevice device) {
   return uuids;
 }
 
-std::vector<int> pids_of(int (*call)(NvmlDevice, unsigned*, NvmlProcess*), NvmlDevice device) {
-  std::vector<int> pids;
-  if (call == nullptr) return pids;
+std::vector<NvmlProcess> processes_of(int (*call)(NvmlDevice, unsigned*, NvmlProcess*),
+                                      NvmlDevice device) {
   std::vector<NvmlProcess> found(256);
   auto count = static_cast<unsigned>(found.size());
-  if (call(device, &count, found.data()) != kNvmlSuccess) return pids;
-  for (unsigned i = 0; i < count && i < found.size(); ++i) {
-    pids.push_back(static_cast<int>(found[i].pid));
-  }
-  return pids;
+  if (call == nullptr || call(device, &count, found.data()) != kNvmlSuccess) return {};
+  found.resize(std::min<std::size_t>(count, found.size()));
+  return found;
 }
 
 void read_load(const NvmlApi& api, NvmlDevice device, GpuFacts& gpu) {
@@ -109,8 +107,9 @@ void read_load(const NvmlApi& api, NvmlDevice device, GpuFacts& gpu) {
   if (api.utilization != nullptr && api.utilization(device, &busy) == kNvmlSuccess) {
     gpu.busy_percent = static_cast<int>(busy.gpu);
   }
-  gpu.pids = pids_of(api.processes, device);
-  gpu.drawing_pids = pids_of(api.drawing_processes, device);
+  for (const NvmlProcess& process : processes_of(api.drawing_processes, device)) {
+    gpu.drawing_pids.push_back(static_cast<int>(process.pid));
+  }
 }
 
 GpuFacts read_gpu(const NvmlApi& api, NvmlDevice device, int index, const std::string& driver) {
@@ -218,6 +217,19 @@ GpuLink read_link(const NvmlApi& api, const std::vector<NvmlDevice>& devices,
   return link;
 }
 
+// And how many cores the GPU has, which GpuFacts does not hold either.
+void read_processes(const NvmlApi& api, NvmlDevice device, GpuReport& report) {
+  GpuFacts& gpu = report.gpus.back();
+  for (const NvmlProcess& process : processes_of(api.processes, device)) {
+    // All ones: the driver keeps no books here (under MPS, in some containers).
+    const bool told = process.used_bytes != std::numeric_limits<unsigned long long>::max();
+    gpu.pids.push_back(static_cast<int>(process.pid));
+    report.processes.push_back({gpu.index, gpu.pids.back(), told ? process.used_bytes : 0});
+  }
+  const int cores = ask_number(api.cuda_cores, device);
+  if (cores > 0) report.cuda_cores[gpu.index] = cores;
+}
+
 void read_devices(const NvmlApi& api, const std::string& driver, GpuReport& report) {
   std::vector<NvmlDevice> devices;
   std::vector<LinkEnds> ends;
@@ -230,6 +242,7 @@ void read_devices(const NvmlApi& api, const std::string& driver, GpuReport& repo
       continue;
     }
     report.gpus.push_back(read_gpu(api, device, static_cast<int>(i), driver));
+    read_processes(api, device, report);
     devices.push_back(device);
     ends.push_back(link_ends(api, device));
     report.gpus.back().nvlinks = ends.back().active;

@@ -20,6 +20,7 @@ void bind_devices(void* library, NvmlApi& api) {
   bind(library, "nvmlDeviceGetMemoryInfo", api.memory);
   bind(library, "nvmlDeviceGetPciInfo_v3", api.pci);
   bind(library, "nvmlDeviceGetCudaComputeCapability", api.capability);
+  bind(library, "nvmlDeviceGetNumGpuCores", api.cuda_cores);
   bind(library, "nvmlDeviceGetCurrPcieLinkGeneration", api.pcie_generation);
   bind(library, "nvmlDeviceGetCurrPcieLinkWidth", api.pcie_width);
   bind(library, "nvmlDeviceGetMaxPcieLinkGeneration", api.pcie_generation_most);

@@ -59,6 +59,7 @@ struct NvmlApi {
   int (*memory)(NvmlDevice, NvmlMemory*) = nullptr;
   int (*pci)(NvmlDevice, NvmlPci*) = nullptr;
   int (*capability)(NvmlDevice, int*, int*) = nullptr;
+  int (*cuda_cores)(NvmlDevice, unsigned*) = nullptr;
   int (*pcie_generation)(NvmlDevice, unsigned*) = nullptr;
   int (*pcie_width)(NvmlDevice, unsigned*) = nullptr;
   int (*pcie_generation_most)(NvmlDevice, unsigned*) = nullptr;

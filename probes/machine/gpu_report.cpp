@@ -146,6 +146,36 @@ std::vector<SeenGpu> seen_gpus_from_json(const Json& list) {
   return gpus;
 }
 
+namespace {
+
+Json processes_json(const std::vector<GpuProcess>& processes) {
+  Json list = Json::array();
+  for (const GpuProcess& one : processes) list.push_back({one.gpu, one.pid, one.bytes});
+  return list;
+}
+
+std::vector<GpuProcess> processes_from_json(const Json& list) {
+  std::vector<GpuProcess> processes;
+  for (const Json& at : list) {
+    processes.push_back({at.at(0).get<int>(), at.at(1).get<int>(), at.at(2).get<std::uint64_t>()});
+  }
+  return processes;
+}
+
+Json cores_json(const std::map<int, int>& cores) {
+  Json list = Json::array();
+  for (const auto& [gpu, count] : cores) list.push_back({gpu, count});
+  return list;
+}
+
+std::map<int, int> cores_from_json(const Json& list) {
+  std::map<int, int> cores;
+  for (const Json& at : list) cores[at.at(0).get<int>()] = at.at(1).get<int>();
+  return cores;
+}
+
+}  // namespace
+
 std::string gpu_report_line(const GpuReport& report) {
   Json body = {{"state", valid_utf8(report.state)},
                {"answered", report.answered},
@@ -153,6 +183,8 @@ std::string gpu_report_line(const GpuReport& report) {
                {"nccl_version", valid_utf8(report.nccl_version)},
                {"gpus", gpus_json(report.gpus)},
                {"links", links_json(report.links)},
+               {"processes", processes_json(report.processes)},
+               {"cuda_cores", cores_json(report.cuda_cores)},
                {"unknowns", texts_json(report.unknowns)}};
   const Json line = {{"ocrtune_gpu_report", std::move(body)}};
   return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -174,6 +206,8 @@ Result<GpuReport> find_gpu_report(const std::string& output) {
     read_value(body, "nccl_version", report.nccl_version);
     report.gpus = gpus_from_json(body.value("gpus", Json::array()));
     report.links = links_from_json(body.value("links", Json::array()));
+    report.processes = processes_from_json(body.value("processes", Json::array()));
+    report.cuda_cores = cores_from_json(body.value("cuda_cores", Json::array()));
     read_value(body, "unknowns", report.unknowns);
     return report;
   } catch (const Json::exception& error) {

@@ -79,7 +79,7 @@ const char* driver_words(Tri allows) {
 
 P2pClass class_of_pair(const P2pPairFacts& pair, Tri allows) {
   if (allows == Tri::no) return pair.nvlink ? P2pClass::nvlink_fault : P2pClass::unsupported;
-  for (const P2pStep* step : {&pair.copy, &pair.handshake, &pair.nccl}) {
+  for (const P2pStep* step : {&pair.copy, &pair.handshake, &pair.nccl, &pair.diagnostics}) {
     if (sometimes(*step)) return P2pClass::flaky;
     if (failed(*step)) return P2pClass::broken;
   }
@@ -128,6 +128,13 @@ P2pPairVerdict judge_pair(const P2pPairFacts& pair) {
   note_step("copy between the GPUs", pair.copy, out.evidence, out.not_checked);
   note_step("handshake of two kernels", pair.handshake, out.evidence, out.not_checked);
   note_step("NCCL with P2P on", pair.nccl, out.evidence, out.not_checked);
+  if (ran(pair.diagnostics)) {
+    out.evidence.push_back(step_text("NCCL's own diagnostics", pair.diagnostics));
+  }
+  if (pair.rates_from >= 0) {
+    out.evidence.push_back(fmt::format("rates of GPUs {} and {}, the slowest pair at this distance",
+                                       pair.rates_from, pair.rates_to));
+  }
   note_rates(pair, out.evidence);
   return out;
 }

@@ -84,6 +84,9 @@ std::string p2p_json(const P2pVerdict& verdict, const std::string& state, const 
                      {"nccl_p2p_bytes_per_second", known(facts.p2p_bytes_per_second)},
                      {"nccl_shm_bytes_per_second", known(facts.shm_bytes_per_second)},
                      {"round_trip_seconds", known(facts.round_trip_seconds)},
+                     {"rates_of", facts.rates_from < 0
+                                      ? Json(nullptr)
+                                      : Json{{"from", facts.rates_from}, {"to", facts.rates_to}}},
                      {"evidence", list(pair.evidence)},
                      {"not_checked", list(pair.not_checked)}});
   }

@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <future>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "probes/p2p/ladder_plan.h"
+#include "probes/p2p/ladder_rungs.h"
 
 namespace ocrtune {
 namespace {
@@ -15,44 +20,6 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 
 constexpr double kMinFreeBytes = 1.5 * (1ULL << 30);
 constexpr double kRestSeconds = 1.2;
-
-struct StepLimit {
-  const char* kind;
-  double deadline_seconds;  // contexts take up to a minute without persistence mode
-};
-constexpr StepLimit kLimits[] = {
-    {"devices", 60}, {"copy", 90}, {"handshake", 60}, {"nccl", 120}, {"soak", 240}};
-
-P2pStep as_step(const GpuStepResult& result) {
-  P2pStep step;
-  step.result = result.result;
-  step.detail = result.detail;
-  step.tried = result.result == StepResult::not_run ? 0 : 1;
-  step.passed = result.result == StepResult::passed ? 1 : 0;
-  return step;
-}
-
-void add_try(P2pStep& into, const P2pStep& other) {
-  into.tried += other.tried;
-  into.passed += other.passed;
-  if (static_cast<int>(other.result) > static_cast<int>(into.result) || into.detail.empty()) {
-    if (static_cast<int>(other.result) < static_cast<int>(into.result)) return;
-    into.result = other.result;
-    into.detail = other.detail;
-  }
-}
-
-bool step_passed(const P2pStep& step) { return step.result == StepResult::passed; }
-bool step_failed(const P2pStep& step) {
-  return step.result != StepResult::not_run && !step_passed(step);
-}
-
-StepResult result_of(const std::string& outcome) {
-  if (outcome == "passed") return StepResult::passed;
-  if (outcome == "wrong_data") return StepResult::wrong_data;
-  if (outcome == "hung") return StepResult::hung;
-  return outcome == "unsupported" ? StepResult::not_run : StepResult::crashed;
-}
 
 // A busy GPU before anything of ours has run on it belongs to somebody.
 std::optional<Error> in_use(const LadderGpu& gpu, const std::vector<GpuFacts>& seen) {
@@ -118,30 +85,53 @@ class Ladder {
     return uuids;
   }
 
-  GpuStepResult run(GpuStep step, const std::string& words) {
-    for (const StepLimit& limit : kLimits) {
-      if (step.kind == limit.kind) step.deadline_seconds = limit.deadline_seconds;
+  GpuStepResult run(const GpuStep& step, const std::string& words) {
+    return std::move(run_at_once({step}, words).front());
+  }
+
+  // Steps that share no GPU.
+  std::vector<GpuStepResult> run_at_once(std::vector<GpuStep> steps, const std::string& words) {
+    double planned = 0;
+    for (GpuStep& step : steps) {
+      step.deadline_seconds = usual_deadline_seconds(step);
+      if (options_.deadline_seconds > 0) step.deadline_seconds = options_.deadline_seconds;
+      if (step.kind == "soak") step.deadline_seconds += options_.soak_seconds;
+      planned = std::max(planned, planned_seconds(step));
     }
-    if (options_.deadline_seconds > 0) step.deadline_seconds = options_.deadline_seconds;
-    if (step.kind == "soak") step.deadline_seconds += options_.soak_seconds;
+    answer_.planned_seconds += planned;
     if (world_.announce) world_.announce(words);
-    GpuStepResult result = world_.run(step);
-    answer_.interrupted = answer_.interrupted || result.interrupted;
-    if (answer_.facts.nccl_version.empty()) answer_.facts.nccl_version = result.log.version;
-    const bool failure =
-        result.result != StepResult::passed && result.result != StepResult::not_run;
-    if (failure && !result.log.warnings.empty()) {
-      result.detail += "; NCCL says: " + result.log.warnings.front().substr(0, 200);
+    std::vector<std::future<GpuStepResult>> running;
+    for (std::size_t i = 1; i < steps.size(); ++i) {
+      // Deferred where the system has no thread to spare: then one after the other.
+      running.push_back(
+          std::async(std::launch::async | std::launch::deferred,
+                     [&world = world_, &step = steps[i]] { return world.run(step); }));
     }
+    std::vector<GpuStepResult> results;
+    results.push_back(world_.run(steps.front()));
+    for (auto& one : running) results.push_back(one.get());
+    note_ends(results, words);
+    return results;
+  }
+
+  void note_ends(std::vector<GpuStepResult>& results, const std::string& words) {
     const std::string before = answer_.facts.wedged_detail;
-    if (result.stuck) {
+    bool failure = false;
+    for (GpuStepResult& result : results) {
+      answer_.interrupted = answer_.interrupted || result.interrupted;
+      if (answer_.facts.nccl_version.empty()) answer_.facts.nccl_version = result.log.version;
+      const bool failed =
+          result.result != StepResult::passed && result.result != StepResult::not_run;
+      if (failed && !result.log.warnings.empty()) {
+        result.detail += "; NCCL says: " + result.log.warnings.front().substr(0, 200);
+      }
+      failure = failure || failed;
+      if (!result.stuck) continue;
       answer_.facts.wedged = true;
       answer_.facts.wedged_detail = "the driver holds a process of ours that SIGKILL cannot end";
-    } else if (failure) {
-      answer_.facts.wedged = any_wedged();
     }
+    if (failure && !answer_.facts.wedged) answer_.facts.wedged = any_wedged();
     if (answer_.facts.wedged_detail != before) answer_.facts.wedged_detail += ", after: " + words;
-    return result;
   }
 
   // It was so before anything of ours ran: somebody's in another container, at whose side --force
@@ -274,47 +264,86 @@ class Ladder {
            pair.can_access_peer == Tri::yes;
   }
 
+  // Two GPUs that are checked together, and what is known of both directions.
+  struct Pair {
+    int a = 0, b = 0;  // the driver's numbers
+    std::vector<std::string> devices;
+    P2pPairFacts *there = nullptr, *back = nullptr;
+    double crowded_bytes_per_second = 0;  // of a copy while other pairs copied, too
+
+    bool held(P2pStep P2pPairFacts::*rung) const {
+      return step_passed(there->*rung) && step_passed(back->*rung);
+    }
+    double seen_bytes_per_second() const {
+      return crowded_bytes_per_second > 0
+                 ? crowded_bytes_per_second
+                 : std::min(there->copy_bytes_per_second, back->copy_bytes_per_second);
+    }
+  };
+
   void climb_pairs() {
-    for (std::size_t a = 0; a < gpus_.size(); ++a) {
-      for (std::size_t b = a + 1; b < gpus_.size() && !stopped(); ++b) {
-        P2pPairFacts* there = pair(gpus_[a].index, gpus_[b].index);
-        P2pPairFacts* back = pair(gpus_[b].index, gpus_[a].index);
+    for (const auto& round : disjoint_rounds(static_cast<int>(gpus_.size()))) {
+      std::vector<Pair> pairs;
+      for (const auto& [first, second] : round) {
+        const LadderGpu& a = gpus_[at(first)];
+        const LadderGpu& b = gpus_[at(second)];
+        P2pPairFacts* there = pair(a.index, b.index);
+        P2pPairFacts* back = pair(b.index, a.index);
         if (there == nullptr || back == nullptr || !may_try(*there) || !may_try(*back)) continue;
-        climb_pair(gpus_[a], gpus_[b], *there, *back);
+        pairs.push_back({a.index, b.index, {a.uuid, b.uuid}, there, back});
       }
+      if (!stopped()) climb_round(std::move(pairs));
+    }
+    if (!stopped() && base_.empty()) measure_rates();  // with a base there is nothing to compare
+  }
+
+  // Leaves those that may go on.
+  void keep_those_that_held(std::vector<Pair>& pairs, P2pStep P2pPairFacts::*rung) const {
+    std::erase_if(pairs, [&](const Pair& pair) { return stopped() || !pair.held(rung); });
+  }
+
+  void climb_round(std::vector<Pair> pairs) {
+    GpuStep step;
+    step.kind = "copy";
+    try_rung(step, "copies", &P2pPairFacts::copy, pairs);
+    keep_those_that_held(pairs, &P2pPairFacts::copy);
+    step.kind = "handshake";
+    try_rung(step, "handshake of kernels", &P2pPairFacts::handshake, pairs);
+    keep_those_that_held(pairs, &P2pPairFacts::handshake);
+    shake_in_two_processes(step, pairs);
+    keep_those_that_held(pairs, &P2pPairFacts::handshake);
+    run_nccl(pairs);
+    for (const Pair& pair : pairs) {
+      const bool sound =
+          !step_failed(pair.there->diagnostics) && !step_failed(pair.back->diagnostics);
+      if (sound && pair.held(&P2pPairFacts::nccl)) good_.push_back(pair);
     }
   }
 
-  void climb_pair(const LadderGpu& a, const LadderGpu& b, P2pPairFacts& there, P2pPairFacts& back) {
-    const std::string name = fmt::format("GPUs {} and {}: ", a.index, b.index);
-    GpuStep copy;
-    copy.kind = "copy";
-    copy.devices = {a.uuid, b.uuid};
-    try_rung(copy, name + "copies", &P2pPairFacts::copy, there, back);
-    if (stopped() || !step_passed(there.copy) || !step_passed(back.copy)) return;
-    GpuStep handshake = copy;
-    handshake.kind = "handshake";
-    try_rung(handshake, name + "handshake of kernels", &P2pPairFacts::handshake, there, back);
-    if (stopped() || !step_passed(there.handshake) || !step_passed(back.handshake)) return;
-    shake_in_two_processes(handshake, name, there, back);
-    if (stopped() || !step_passed(there.handshake) || !step_passed(back.handshake)) return;
-    run_nccl(copy.devices, name, there, back);
+  static std::string words_of(const std::vector<Pair>& pairs, const std::string& words) {
+    std::string names;
+    for (const Pair& pair : pairs) {
+      names += fmt::format("{}{} and {}", names.empty() ? "GPUs " : ", ", pair.a, pair.b);
+    }
+    return names + ": " + words;
   }
 
   // Training shares memory between processes, which is mapped in another way. A failure here is no
   // contradiction of the pass in one process: it counts by itself.
-  void shake_in_two_processes(GpuStep step, const std::string& name, P2pPairFacts& there,
-                              P2pPairFacts& back) {
-    const P2pStep alone[] = {there.handshake, back.handshake};
-    there.handshake = back.handshake = P2pStep{};
+  void shake_in_two_processes(GpuStep step, std::vector<Pair>& pairs) {
+    std::vector<std::pair<P2pPairFacts*, P2pStep>> alone;
+    for (const Pair& pair : pairs) {
+      for (P2pPairFacts* facts : {pair.there, pair.back}) {
+        alone.emplace_back(facts, std::exchange(facts->handshake, P2pStep{}));
+      }
+    }
     step.ranks = 2;
-    try_rung(step, name + "handshake of processes", &P2pPairFacts::handshake, there, back);
-    P2pPairFacts* const pairs[] = {&there, &back};
-    for (std::size_t i = 0; i < 2; ++i) {
-      P2pStep& both = pairs[i]->handshake;
+    try_rung(step, "handshake of processes", &P2pPairFacts::handshake, pairs);
+    for (const auto& [facts, one] : alone) {
+      P2pStep& both = facts->handshake;
       if (both.result == StepResult::not_run) {
         const std::string why = both.detail;
-        both = alone[i];
+        both = one;
         both.detail = "in one process alone" + (why.empty() ? "" : "; in two: " + why);
       } else if (step_failed(both)) {
         both.detail = "in two processes: " + both.detail;
@@ -325,76 +354,148 @@ class Ladder {
   // Both directions at once. What fails is tried twice more: is it always so? A hang is not: every
   // one of them may cost the GPU.
   void try_rung(const GpuStep& step, const std::string& words, P2pStep P2pPairFacts::*rung,
-                P2pPairFacts& there, P2pPairFacts& back) {
-    for (int attempt = 0; attempt < 3 && !stopped(); ++attempt) {
-      const GpuStepResult result = run(step, words);
-      add_try(there.*rung, direction(result, 0, 1));
-      add_try(back.*rung, direction(result, 1, 0));
-      note_rate(result, 0, 1, there);
-      note_rate(result, 1, 0, back);
-      if (result.result != StepResult::wrong_data && result.result != StepResult::crashed) return;
+                std::vector<Pair>& pairs) {
+    std::vector<Pair*> open;
+    for (Pair& pair : pairs) open.push_back(&pair);
+    for (int attempt = 0; attempt < 3 && !stopped() && !open.empty(); ++attempt) {
+      std::vector<GpuStep> steps;
+      std::vector<Pair> named;
+      for (const Pair* pair : open) {
+        steps.push_back(step);
+        steps.back().devices = pair->devices;
+        named.push_back(*pair);
+      }
+      const auto results = run_at_once(std::move(steps), words_of(named, words));
+      std::vector<Pair*> again;
+      for (std::size_t i = 0; i < open.size(); ++i) {
+        const GpuStepResult& result = results[i];
+        add_try(open[i]->there->*rung, direction_step(result, 0, 1));
+        add_try(open[i]->back->*rung, direction_step(result, 1, 0));
+        note_rates(result, open.size() > 1, *open[i]);
+        if (result.result == StepResult::wrong_data || result.result == StepResult::crashed) {
+          again.push_back(open[i]);
+        }
+      }
+      open = std::move(again);
     }
   }
 
-  // What the step says of one direction; the whole step's end where it says nothing.
-  static P2pStep direction(const GpuStepResult& result, int from, int to) {
-    P2pStep step;
+  // A copy's rate among others tells only which pair is the slowest; a round trip moves next to
+  // nothing and disturbs nobody.
+  static void note_rates(const GpuStepResult& result, bool crowded, Pair& pair) {
     for (const GpuFinding& finding : result.findings) {
-      if (finding.from != from || finding.to != to) continue;
-      P2pStep one;
-      one.result = result_of(finding.outcome);
-      one.detail = finding.detail;
-      one.tried = one.result == StepResult::not_run ? 0 : 1;
-      one.passed = one.result == StepResult::passed ? 1 : 0;
-      if (static_cast<int>(one.result) >= static_cast<int>(step.result)) step = one;
-    }
-    const bool silent = step.result == StepResult::not_run;
-    const bool died = result.result == StepResult::hung || result.result == StepResult::crashed;
-    return silent || (died && step.result == StepResult::passed) ? as_step(result) : step;
-  }
-
-  static void note_rate(const GpuStepResult& result, int from, int to, P2pPairFacts& pair) {
-    for (const GpuFinding& finding : result.findings) {
-      if (finding.from != from || finding.to != to) continue;
-      if (finding.what == "copy") {
-        pair.copy_bytes_per_second =
-            std::max(pair.copy_bytes_per_second, finding.figure("bytes_per_second"));
+      if (finding.from < 0) continue;
+      P2pPairFacts& facts = finding.from == 0 ? *pair.there : *pair.back;
+      const double rate = finding.figure("bytes_per_second");
+      if (finding.what == "copy" && crowded) {
+        double& least = pair.crowded_bytes_per_second;
+        least = least > 0 ? std::min(least, rate) : rate;
+      } else if (finding.what == "copy") {
+        facts.copy_bytes_per_second = std::max(facts.copy_bytes_per_second, rate);
       } else if (finding.figure("round_trip_seconds") > 0) {
-        pair.round_trip_seconds = finding.figure("round_trip_seconds");
+        facts.round_trip_seconds = finding.figure("round_trip_seconds");
       }
     }
   }
 
-  // T4, and the same collective through shared memory for comparison.
-  void run_nccl(const std::vector<std::string>& devices, const std::string& name,
-                P2pPairFacts& there, P2pPairFacts& back) {
-    // NCCL_P2P_DISABLE=0: an /etc/nccl.conf may switch P2P off, and the variable wins.
-    GpuStep step = nccl_step(based({{"NCCL_P2P_LEVEL", "SYS"}, {"NCCL_P2P_DISABLE", "0"}}));
-    step.devices = devices;
+  // T4. NCCL_P2P_DISABLE=0: an /etc/nccl.conf may switch P2P off, and the variable wins. NCCL's
+  // channel buffers hold 4 MiB whatever the message: where others run beside, 16 MiB go through all
+  // protocols, and all sizes where the rates are measured.
+  GpuStep p2p_step(const Pair& pair) const {
+    GpuStep step = nccl_step(based(
+        {{"NCCL_P2P_LEVEL", "SYS"}, {"NCCL_P2P_DISABLE", "0"}, {"NCCL_RUN_DIAGNOSTICS", "1"}}));
+    step.devices = pair.devices;
     step.ranks = 2;
-    const GpuStepResult with = run(step, name + "NCCL with P2P on");
-    P2pStep rung = as_step(with);
-    if (step_passed(rung) && !with.log.uses(NcclTransport::p2p)) {
-      rung = P2pStep{};
-      rung.detail = with.log.channels.empty()
-                        ? "its log names no transport"
-                        : "it would not use P2P: " + with.log.transports_text();
-    }
-    there.nccl = back.nccl = rung;
-    if (!step_passed(rung) || stopped() || !base_.empty())
-      return;  // without a base: nothing to compare
-    step.environment = based({{"NCCL_P2P_DISABLE", "1"}});
-    const GpuStepResult without = run(step, name + "NCCL through shared memory");
-    there.p2p_bytes_per_second = back.p2p_bytes_per_second = nccl_rate(with);
-    there.shm_bytes_per_second = back.shm_bytes_per_second = nccl_rate(without);
+    return step;
   }
 
-  static double nccl_rate(const GpuStepResult& result) {
-    double best = 0;
-    for (const GpuFinding& finding : result.findings) {
-      if (finding.what == "nccl") best = std::max(best, finding.figure("bytes_per_second"));
+  void run_nccl(const std::vector<Pair>& pairs) {
+    if (pairs.empty()) return;
+    std::vector<GpuStep> steps;
+    for (const Pair& pair : pairs) {
+      steps.push_back(p2p_step(pair));
+      if (pairs.size() > 1) steps.back().options = {"--check_bytes=16777216"};
     }
-    return best;
+    const auto results = run_at_once(std::move(steps), words_of(pairs, "NCCL with P2P on"));
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      note_nccl(results[i], pairs[i]);
+      if (pairs.size() == 1) note_p2p_rate(results[i], pairs[i]);
+    }
+  }
+
+  static void note_nccl(const GpuStepResult& result, const Pair& pair) {
+    P2pStep rung = as_step(result);
+    if (step_passed(rung) && !result.log.uses(NcclTransport::p2p)) {
+      rung = P2pStep{};
+      rung.detail = result.log.channels.empty()
+                        ? "its log names no transport"
+                        : "it would not use P2P: " + result.log.transports_text();
+    }
+    add_try(pair.there->nccl, rung);
+    add_try(pair.back->nccl, rung);
+    for (const int from : {0, 1}) {
+      P2pPairFacts& facts = from == 0 ? *pair.there : *pair.back;
+      add_try(facts.diagnostics, diagnosed_step(result.log.diagnostics, from));
+    }
+  }
+
+  static void note_p2p_rate(const GpuStepResult& result, const Pair& pair) {
+    pair.there->p2p_bytes_per_second = pair.back->p2p_bytes_per_second = nccl_rate(result);
+  }
+
+  // Pairs as far apart, over links of the same speed.
+  static std::pair<std::string, std::int64_t> distance_of(const Pair& pair) {
+    const P2pPairFacts& facts = *pair.there;
+    return {facts.nvlink ? "NVL" : facts.level,
+            static_cast<std::int64_t>(facts.expected_bytes_per_second)};
+  }
+
+  void measure_rates() {
+    std::map<std::pair<std::string, std::int64_t>, Pair*> slowest;
+    for (Pair& pair : good_) {
+      Pair*& one = slowest[distance_of(pair)];
+      if (one == nullptr || pair.seen_bytes_per_second() < one->seen_bytes_per_second()) {
+        one = &pair;
+      }
+    }
+    for (const auto& [distance, one] : slowest) {
+      if (!stopped()) measure_pair(*one);
+      for (Pair& pair : good_) {
+        if (stopped() || &pair == one || distance_of(pair) != distance) continue;
+        if (pair.there->p2p_bytes_per_second > 0) {  // it was alone in its round
+          measure_pair(pair);
+        } else {
+          take_rates(*one->there, *pair.there);
+          take_rates(*one->back, *pair.back);
+        }
+      }
+    }
+  }
+
+  static void take_rates(const P2pPairFacts& from, P2pPairFacts& to) {
+    to.copy_bytes_per_second = from.copy_bytes_per_second;
+    to.p2p_bytes_per_second = from.p2p_bytes_per_second;
+    to.shm_bytes_per_second = from.shm_bytes_per_second;
+    to.rates_from = from.from;
+    to.rates_to = from.to;
+  }
+
+  // What the pair's round did not give because others were beside it, and the same collective
+  // through shared memory for comparison.
+  void measure_pair(Pair& pair) {
+    std::vector<Pair> one = {pair};
+    GpuStep copy;
+    copy.kind = "copy";
+    if (pair.there->copy_bytes_per_second <= 0) {
+      try_rung(copy, "copies alone", &P2pPairFacts::copy, one);
+    }
+    if (stopped() || !pair.held(&P2pPairFacts::copy)) return;
+    if (pair.there->p2p_bytes_per_second <= 0) run_nccl(one);
+    if (stopped() || !pair.held(&P2pPairFacts::nccl)) return;
+    GpuStep step = p2p_step(pair);
+    step.environment = {{"NCCL_P2P_DISABLE", "1"}};
+    const GpuStepResult without = run(step, words_of(one, "NCCL through shared memory"));
+    pair.there->shm_bytes_per_second = pair.back->shm_bytes_per_second = nccl_rate(without);
   }
 
   // T5: only where everything below held.
@@ -421,7 +522,8 @@ class Ladder {
   const LadderOptions& options_;
   const LadderWorld& world_;
   LadderAnswer answer_;
-  Settings base_;  // without which NCCL fails here
+  Settings base_;           // without which NCCL fails here
+  std::vector<Pair> good_;  // NCCL works over their links
 };
 
 }  // namespace
@@ -439,7 +541,7 @@ void keep_pairs_of(const std::vector<LadderGpu>& gpus, P2pFacts& facts) {
 Result<LadderAnswer> climb_p2p_ladder(const P2pFacts& facts, const std::vector<LadderGpu>& gpus,
                                       const std::vector<GpuFacts>& seen,
                                       const LadderOptions& options, const LadderWorld& world) {
-  if (gpus.size() < 2) return LadderAnswer{facts, judge_p2p(facts), false};
+  if (gpus.size() < 2) return LadderAnswer{facts, judge_p2p(facts)};
   for (const LadderGpu& gpu : gpus) {
     const auto error = in_use(gpu, seen);
     if (error && (error->kind != ErrorKind::failed || !options.force)) return *error;

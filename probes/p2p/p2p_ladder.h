@@ -1,10 +1,14 @@
 // The rungs that turn a driver's word about peer-to-peer into a verdict: T0 what CUDA says, T1 NCCL
-// with P2P off, T2 copies, T3 a handshake of resident kernels, T4 NCCL with P2P on, T5 a soak, and
-// at the end the recommendation again, as it would be used.
+// with P2P off, T2 copies, T3 a handshake of resident kernels, T4 NCCL with P2P on and its own
+// diagnostics, T5 a soak, and at the end the recommendation again, as it would be used.
 //
 // A rung is climbed only where the one below held: NCCL's kernels, which wait without end, never
 // run over a link at which our bounded ones failed. After every failure the driver is asked whether
 // a GPU is still busy with no process on it; if so, nothing more is run.
+//
+// T2 to T4 ask whether data arrive. All pairs are asked, those that share no GPU at once: n GPUs
+// take n - 1 rounds. Rates would disturb each other, so they are measured afterwards, one pair at a
+// time, for one pair of each distance: the slowest while all copied, so that a degraded link shows.
 #pragma once
 
 #include <functional>
@@ -28,7 +32,7 @@ struct LadderOptions {
 
 // The world as the ladder sees it: tests script it.
 struct LadderWorld {
-  std::function<GpuStepResult(const GpuStep&)> run;
+  std::function<GpuStepResult(const GpuStep&)> run;  // from several threads at once
   std::function<GpuReport()> look;                   // at the GPUs, through the driver
   std::function<void(double)> pause;                 // seconds, for a busy GPU to come to rest
   std::function<void(const std::string&)> announce;  // what is about to run; may be empty
@@ -42,6 +46,7 @@ struct LadderGpu {
 struct LadderAnswer {
   P2pFacts facts;
   P2pVerdict verdict;
+  double planned_seconds = 0;  // of what was run
   bool interrupted = false;
 };
 

@@ -6,9 +6,10 @@
 // Modes: zeros, stale, canary, mirror (wrong data), hang, ignore_sigterm, segv, exit, killed, fail,
 // garbage, silent, partial_line, huge_output, double_fork, log_only (NCCL takes shared memory
 // though P2P was asked for), too_far (P2P beyond NCCL_P2P_LEVEL), warns (fails with a WARN line in
-// its log), no_log, wedge (hangs, and the GPU stays busy), old_driver,
-// little_memory, no_nccl, one_device, unsupported, flaky (every second run is wrong; needs
-// OCRTUNE_FAKE_STATE, a folder), slow.
+// its log), no_log, diag_ok, diag_mismatch, diag_import (NCCL's own diagnostics, where they are
+// asked for), wedge (hangs, and the GPU stays busy), old_driver, little_memory, no_nccl,
+// one_device, unsupported, flaky (every second run is wrong; needs OCRTUNE_FAKE_STATE, a folder),
+// slow.
 #include <unistd.h>
 
 #include <algorithm>
@@ -218,8 +219,33 @@ void write_log(const Fake& fake, const std::string& mode) {
       write_file(join_path(fake.folder, "nccl.host." + std::to_string(::getpid()) + ".log"), text));
 }
 
+// As NCCL 2.32 reports on rank 0's stdout: the way from rank 1 to rank 0 is bad.
+void say_diagnostics(const Fake& fake, const std::string& mode) {
+  if (!starts_with(mode, "diag_") || fake.rank != 0 || variable("NCCL_RUN_DIAGNOSTICS") != "1") {
+    return;
+  }
+  const std::string who = "host:" + std::to_string(::getpid()) + " NCCL DIAG ";
+  say(who + "=== NCCL Diagnostics ===\n");
+  if (mode == "diag_ok") {
+    say(who +
+        "[OK]   p2p: verified P2P access in both directions between every GPU pair (2 peer "
+        "accesses)\n");
+  } else {
+    const std::string ends =
+        " srcRank=1 srcCudaDev=1 srcNvmlDev=" + std::to_string(fake.devices.back()) +
+        " dstRank=0 dstCudaDev=0 dstNvmlDev=" + std::to_string(fake.devices.front()) + " path=PHB";
+    say(who + "[INFO] p2p: only 1/2 GPU-to-GPU peer accesses passed verification\n");
+    say(who + "[INFO] p2p: " +
+        (mode == "diag_import" ? "peer-memory import failed" + ends + " reason=import"
+                               : "write mismatch" + ends + " expected=0x1 got=0x0 verify=0x0") +
+        "; check the pair\n");
+  }
+  say(who + "NCCL diagnostics completed in 12.5 ms across 2 ranks\n");
+}
+
 void say_nccl(const Fake& fake, const std::string& mode) {
   write_log(fake, mode);
+  say_diagnostics(fake, mode);
   GpuFinding one = finding(fake, fake.kind,
                            is_wrong(mode)    ? "wrong_data"
                            : mode == "warns" ? "failed"

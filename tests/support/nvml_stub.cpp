@@ -3,9 +3,10 @@
 //
 //   driver 550.54.15            cuda 12040           init 0|<code>|hang|crash
 //   gpu key=value ...           (name, uuid, bus, memory, used, cc, gen, width, gen_now, width_now,
-//                                links, switch, mig, mig_uuids=a,b, mode, busy, pid=a,b, pid_used,
-//                                drawing_pid, ecc, persistence, clock, clock_most (MHz), power,
-//                                limit (milliwatts), celsius, lost;
+//                                links, switch, mig, mig_uuids=a,b, mode, busy, pid=a,b,
+//                                pid_used=a,b (bytes of each; one: of all alike; -: no books),
+//                                cores, drawing_pid, ecc, persistence, clock, clock_most (MHz),
+//                                power, limit (milliwatts), celsius, lost;
 //                                '_' in a value stands for a blank)
 //   p2p all|<i>-<j> key=value   (read, write, nvlink, atomics, ancestor), later lines win
 #include <unistd.h>
@@ -186,6 +187,7 @@ int nvmlDeviceGetCudaComputeCapability(void* d, int* major, int* minor) {
   if (!has(gpu(d), "cc")) return 3;
   return std::sscanf(gpu(d).at("cc").c_str(), "%d.%d", major, minor) == 2 ? 0 : 3;
 }
+int nvmlDeviceGetNumGpuCores(void* d, unsigned* out) { return give(d, "cores", out); }
 int nvmlDeviceGetCurrPcieLinkGeneration(void* d, unsigned* out) { return give(d, "gen_now", out); }
 int nvmlDeviceGetCurrPcieLinkWidth(void* d, unsigned* out) { return give(d, "width_now", out); }
 int nvmlDeviceGetMaxPcieLinkGeneration(void* d, unsigned* out) { return give(d, "gen", out); }
@@ -213,12 +215,14 @@ int nvmlDeviceGetMigDeviceHandleByIndex(void* d, unsigned index, void** out) {
 }
 int nvmlDeviceGetComputeRunningProcesses_v3(void* d, unsigned* count, ProcessEntry* out) {
   const unsigned room = *count;
-  const long used = has(gpu(d), "pid_used") ? number(gpu(d), "pid_used") : 1;
+  const std::string used = has(gpu(d), "pid_used") ? gpu(d).at("pid_used") : "1";
   std::istringstream pids(has(gpu(d), "pid") ? gpu(d).at("pid") : "");
   *count = 0;
   for (std::string pid; std::getline(pids, pid, ',') && *count < room; ++*count) {
+    std::string own = list_item(used, *count);
+    if (own.empty()) own = list_item(used, 0);
     out[*count] = ProcessEntry{static_cast<unsigned>(std::strtol(pid.c_str(), nullptr, 10)),
-                               static_cast<unsigned long long>(used), 0, 0};
+                               own == "-" ? ~0ULL : std::strtoull(own.c_str(), nullptr, 10), 0, 0};
   }
   return 0;
 }

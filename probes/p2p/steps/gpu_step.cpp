@@ -130,6 +130,9 @@ class StepRun {
       for (GpuFinding& finding : find_gpu_findings(process->output().contents())) {
         out_.findings.push_back(std::move(finding));
       }
+      NcclLog said;  // all else that NCCL says goes to its own files
+      said.diagnostics = parse_nccl_log(process->output().contents()).diagnostics;
+      merge_nccl_log(out_.log, said);
     }
   }
 
@@ -195,16 +198,9 @@ class StepRun {
 
 NcclLog read_logs(const std::string& folder) {
   NcclLog log;
-  bool any = false;
   for (const std::string& name : list_directory(folder).value_or({})) {
     if (!starts_with(name, "nccl.")) continue;
-    const NcclLog one = parse_nccl_log(read_file(join_path(folder, name), 8 << 20).value_or(""));
-    if (any) {
-      merge_nccl_log(log, one);
-    } else {
-      log = one;
-    }
-    any = true;
+    merge_nccl_log(log, parse_nccl_log(read_file(join_path(folder, name), 8 << 20).value_or("")));
   }
   return log;
 }
@@ -236,7 +232,7 @@ GpuStepResult run_gpu_step(const GpuStep& step, const GpuStepPlace& place) {
     return out;
   }
   GpuStepResult out = StepRun(step, place).run(*folder);
-  out.log = read_logs(*folder);
+  merge_nccl_log(out.log, read_logs(*folder));
   static_cast<void>(remove_tree(*folder));
   return out;
 }

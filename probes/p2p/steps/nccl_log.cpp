@@ -140,6 +140,47 @@ bool read_environment(std::string_view text, NcclLog& log) {
   return true;
 }
 
+bool contains(std::string_view text, std::string_view word) {
+  return text.find(word) != std::string_view::npos;
+}
+
+// The number behind `name`, as in "srcRank=3"; -1: there is none.
+int named_number(std::string_view text, std::string_view name) {
+  const std::size_t at = text.find(name);
+  return at == std::string_view::npos ? -1
+                                      : Cursor(text.substr(at + name.size())).number().value_or(-1);
+}
+
+// "host:pid NCCL DIAG [OK]   p2p: ...", "... [INFO] p2p: write mismatch srcRank=0 ... dstRank=1
+// ...". The summaries of 2.31 speak of "directed GPU P2P edges", those of 2.32 of "peer accesses".
+bool read_diagnostics(std::string_view line, NcclDiagnostics& diagnostics) {
+  constexpr std::string_view kMark = "NCCL DIAG ";
+  const std::size_t mark = line.find(kMark);
+  if (mark == std::string_view::npos) return false;
+  const std::string_view text = line.substr(mark + kMark.size());
+  const std::size_t check = text.find("p2p: ");
+  if (check == std::string_view::npos) return true;
+  const std::string_view said = text.substr(check + 5);
+  if (contains(said, "directed GPU P2P edges") || contains(said, "peer accesses")) {
+    std::size_t digit = said.find_first_of("0123456789");
+    while (digit > 0 && digit < said.size() && said[digit - 1] == 'P') {  // of "P2P"
+      digit = said.find_first_of("0123456789", digit + 1);
+    }
+    Cursor at(said.substr(std::min(digit, said.size())));
+    const int passed = at.number().value_or(0);
+    diagnostics.passed += passed;
+    diagnostics.tested += at.skip("/") ? at.number().value_or(0) : passed;
+    return true;
+  }
+  const std::size_t from = said.find("srcRank=");
+  if (from == std::string_view::npos || !starts_with(text, "[INFO]")) return true;
+  if (diagnostics.faults.size() < kMaxKept) {
+    diagnostics.faults.push_back({named_number(said, "srcRank="), named_number(said, "dstRank="),
+                                  valid_utf8(trim(said.substr(0, from)))});
+  }
+  return true;
+}
+
 constexpr std::string_view kNotes[] = {
     "P2P is disabled between",
     "Could not enable P2P between",
@@ -152,10 +193,6 @@ constexpr std::string_view kNotes[] = {
     "nvmlDeviceGetP2PStatus",
     "Abort COMPLETE",
 };
-
-bool contains(std::string_view text, std::string_view word) {
-  return text.find(word) != std::string_view::npos;
-}
 
 template <typename T>
 void keep(std::vector<T>& list, T item) {
@@ -191,6 +228,7 @@ void read_init(std::string_view text, NcclLog& log) {
 }
 
 void read_line(std::string_view line, NcclLog& log) {
+  if (read_diagnostics(line, log.diagnostics)) return;
   const Line stripped = strip_prefix(line);
   const std::string_view text = stripped.text;
   if (read_version(text, log) || !stripped.nccl) return;
@@ -277,6 +315,9 @@ void merge_nccl_log(NcclLog& into, const NcclLog& other) {
   into.init_complete += other.init_complete;
   into.collective_channels = std::max(into.collective_channels, other.collective_channels);
   into.nvls = into.nvls || other.nvls;
+  into.diagnostics.tested += other.diagnostics.tested;
+  into.diagnostics.passed += other.diagnostics.passed;
+  append(into.diagnostics.faults, other.diagnostics.faults);
   into.lines += other.lines;
   into.unreadable_lines += other.unreadable_lines;
 }

@@ -33,6 +33,17 @@ struct NcclTuning {
   int first_channel = 0, last_channel = 0;
 };
 
+// What NCCL_RUN_DIAGNOSTICS=1 reports, from 2.31 on, on rank 0's stdout: every direction between
+// two ranks that may use P2P was written and read once.
+struct NcclDiagnostics {
+  struct Fault {
+    int from = -1, to = -1;  // ranks
+    std::string text;        // "write mismatch", "peer-memory import failed"
+  };
+  int tested = 0, passed = 0;  // directions; 0 tested: no report, or no P2P in it
+  std::vector<Fault> faults;
+};
+
 struct NcclLog {
   std::string version, cuda_version;  // "2.28.9", "13.0"
   std::string network;                // "Socket", "IB", plugin name
@@ -44,6 +55,7 @@ struct NcclLog {
   int init_complete = 0;           // communicators whose init ended well
   int collective_channels = 0;
   bool nvls = false;  // NVLink SHARP is available
+  NcclDiagnostics diagnostics;
   int lines = 0, unreadable_lines = 0;
 
   bool uses(NcclTransport transport) const;

@@ -29,11 +29,14 @@ struct P2pPairFacts {
   Tri driver_read = Tri::unknown, driver_write = Tri::unknown;  // NVML's P2P status
   Tri can_access_peer = Tri::unknown;                           // the CUDA runtime's answer
   P2pStep copy;                                                 // bytes checked by their owner
-  P2pStep handshake;  // two resident kernels, bounded spin
-  P2pStep nccl;       // collectives with P2P on, data checked
+  P2pStep handshake;    // two resident kernels, bounded spin
+  P2pStep nccl;         // collectives with P2P on, data checked
+  P2pStep diagnostics;  // NCCL's own check of this direction, from 2.31 on
   double p2p_bytes_per_second = 0, shm_bytes_per_second = 0;  // at the workload's sizes; 0: unknown
   double copy_bytes_per_second = 0, expected_bytes_per_second = 0;
   double round_trip_seconds = 0;  // of the handshake in two processes, else in one; 0: unknown
+  // The pair whose rates these are: the slowest of this distance. -1: this one.
+  int rates_from = -1, rates_to = -1;
 };
 
 struct P2pFacts {

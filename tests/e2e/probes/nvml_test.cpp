@@ -225,5 +225,39 @@ TEST(NvmlReport, TheMachineCardKeepsEverything) {
   EXPECT_EQ(back->cuda_driver_version, 12040);
 }
 
+TEST(Nvml, UnequalCardsAndTheBooksOfEachProcess) {
+  const GpuReport report = probe("a6000-and-3080");
+  ASSERT_EQ(report.processes.size(), 3U);
+  EXPECT_EQ(report.processes[1].gpu, 0);
+  EXPECT_EQ(report.processes[1].pid, 4002);
+  EXPECT_EQ(report.processes[1].bytes, 2ULL << 30);
+  EXPECT_EQ(report.processes[2].gpu, 1);
+  EXPECT_EQ(report.processes[2].bytes, 0U) << "no books there";
+  EXPECT_EQ(report.cuda_cores.at(1), 8704);
+  const Machine machine = machine_with("a6000-and-3080");
+  EXPECT_THAT(machine.warnings,
+              Contains(HasSubstr("the GPUs are not alike: GPU 0 is NVIDIA RTX A6000, 48.0 GiB, "
+                                 "10752 cores, GPU 1 is NVIDIA GeForce RTX 3080, 10.0 GiB, 8704 "
+                                 "cores; in one training the smallest memory")));
+  EXPECT_THAT(machine_with("2x4090").warnings, testing::Not(Contains(HasSubstr("not alike"))));
+}
+
+TEST(Nvml, SaysWhetherMpsRuns) {
+  const std::string root = make_temporary_directory("mps").value();
+  const auto state = [&] {
+    Machine machine;
+    add_gpus(machine, FileRoot(root), stub("2x4090"), 30);
+    for (const SystemSetting& setting : machine.settings) {
+      if (setting.name == kMpsSetting) return setting.value;
+    }
+    return std::string("not said");
+  };
+  EXPECT_EQ(state(), "off");
+  ASSERT_TRUE(make_directories(join_path(root, "tmp/nvidia-mps")));
+  ASSERT_TRUE(write_file(join_path(root, "tmp/nvidia-mps/nvidia-cuda-mps-control.pid"), "17"));
+  EXPECT_EQ(state(), "on");
+  ASSERT_TRUE(remove_tree(root));
+}
+
 }  // namespace
 }  // namespace ocrtune

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include "base/text.h"
 #include "probes/gpu/gpu.h"
 #include "probes/machine_gpus.h"
+#include "probes/p2p/ladder_plan.h"
 #include "probes/p2p/p2p_static.h"
 
 namespace ocrtune {
@@ -60,8 +63,10 @@ class LadderRun {
       place.environment = environment_;
       place.grace_seconds = 0.2;
       place.last_rank_seconds = 0.3;
-      steps_.push_back(step.kind);
-      return run_gpu_step(step, place);
+      begin(step);
+      GpuStepResult result = run_gpu_step(step, place);
+      end(step);
+      return result;
     };
     world.look = [this] { return probe_gpus(GpuProbeOptions{"", 20}, environment_); };
     world.pause = [](double) {};
@@ -72,14 +77,39 @@ class LadderRun {
   }
 
   void set(const std::string& name, const std::string& value) { environment_[name] = value; }
+  int most_at_once() const { return most_at_once_; }
+  // Steps of this kind during which no other ran.
+  int steps_alone(const std::string& kind) const {
+    return static_cast<int>(std::count(alone_.begin(), alone_.end(), kind));
+  }
   int steps(const std::string& kind) const {
     return static_cast<int>(std::count(steps_.begin(), steps_.end(), kind));
   }
 
  private:
+  void begin(const GpuStep& step) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    steps_.push_back(step.kind);
+    for (const std::string& device : step.devices) {
+      EXPECT_TRUE(busy_.insert(device).second) << device << " is in two steps at once";
+    }
+    crowded_ = running_ > 0 || crowded_;
+    most_at_once_ = std::max(most_at_once_, ++running_);
+  }
+  void end(const GpuStep& step) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const std::string& device : step.devices) busy_.erase(device);
+    if (!crowded_) alone_.push_back(step.kind);
+    if (--running_ == 0) crowded_ = false;
+  }
+
   std::string folder_;
   Environment environment_;
-  std::vector<std::string> steps_;
+  std::mutex mutex_;
+  std::vector<std::string> steps_, alone_;
+  std::set<std::string> busy_;
+  int running_ = 0, most_at_once_ = 0;
+  bool crowded_ = false;
 };
 
 std::string env_text(const P2pVerdict& verdict) {
@@ -142,6 +172,11 @@ TEST(P2pLadder, EveryWayARungCanEnd) {
        "SHM_BROKEN", "NCCL_CUMEM_HOST_ENABLE=0 NCCL_P2P_DISABLE=1", "zeros", 4},
       {"2x4090-old-driver", "nccl mode=warns", "INCONCLUSIVE", "",
        "unhandled system error; NCCL says: failed to extend /dev/shm", 3},
+      {"2x4090-old-driver", "nccl mode=diag_ok", "P2P_OK", "", "NCCL's own diagnostics passed", 3},
+      {"2x4090-old-driver", "nccl mode=diag_mismatch", "BROKEN", "NCCL_P2P_DISABLE=1",
+       "NCCL's own diagnostics gave wrong data: write mismatch", 3},
+      {"2x4090-old-driver", "nccl mode=diag_import", "BROKEN", "NCCL_P2P_DISABLE=1",
+       "NCCL's own diagnostics crashed: peer-memory import failed", 3},
       {"2x4090-old-driver", "devices mode=one_device", "INCONCLUSIVE", "", "", 0},
       {"2x4090-old-driver", "devices mode=unsupported", "INCONCLUSIVE", "", "", 0},
   };
@@ -212,6 +247,71 @@ TEST(P2pLadder, ALevelIsProvedByTheTransports) {
   EXPECT_EQ(p2p_class_name(answer->verdict.verdict), "PARTIAL");
   EXPECT_TRUE(answer->verdict.env.empty());
   EXPECT_THAT(answer->verdict.proof, HasSubstr("does not show the change"));
+}
+
+TEST(P2pLadder, ABoxOfEightTakesUnderThreeMinutesByPlan) {
+  struct Box {
+    const char* name;
+    int distances;
+  };
+  for (const Box& box : {Box{"8xh100-nvswitch", 1}, Box{"8xl40s-pcie", 3}}) {
+    LadderRun ladder(box.name, "copy pair=2-5 mode=slow");
+    LadderOptions options;
+    options.force = true;  // somebody's desktop
+    const auto answer = ladder.climb(options);
+    ASSERT_TRUE(answer) << box.name << ": " << answer.error().what;
+    EXPECT_EQ(p2p_class_name(answer->verdict.verdict), "P2P_OK") << box.name;
+    EXPECT_LT(answer->planned_seconds, 180) << box.name;
+    EXPECT_GT(answer->planned_seconds, 60) << box.name;
+    EXPECT_LE(ladder.most_at_once(), 4);
+    EXPECT_EQ(ladder.steps("copy"), 28 + box.distances);
+    EXPECT_EQ(ladder.steps("handshake"), 2 * 28);
+    EXPECT_EQ(ladder.steps("nccl"), 1 + 28 + 2 * box.distances) << "control, P2P on, the rates";
+    EXPECT_EQ(ladder.steps_alone("copy"), box.distances) << "rates are measured alone";
+    ASSERT_EQ(answer->verdict.pairs.size(), 56U);
+    for (const P2pPairVerdict& pair : answer->verdict.pairs) {
+      for (const P2pStep* step : {&pair.facts.copy, &pair.facts.handshake, &pair.facts.nccl}) {
+        EXPECT_EQ(step->result, StepResult::passed) << pair.from << ">" << pair.to;
+      }
+      EXPECT_GT(pair.facts.p2p_bytes_per_second, 0);
+      EXPECT_GT(pair.facts.shm_bytes_per_second, 0);
+    }
+  }
+}
+
+// The slowest pair of a distance speaks for it, so that a bad link is not averaged away.
+TEST(P2pLadder, RatesAreThoseOfTheSlowestPairAtADistance) {
+  LadderRun ladder("8xl40s-pcie", "copy pair=0-6 mode=slow");
+  const auto answer = ladder.climb();
+  ASSERT_TRUE(answer);
+  int told = 0;
+  for (const P2pPairVerdict& pair : answer->verdict.pairs) {
+    const bool across = pair.from / 4 != pair.to / 4;
+    EXPECT_EQ(pair.facts.copy_bytes_per_second, across ? 1e9 : 2.1e10);
+    if (!across || pair.facts.rates_from < 0) continue;
+    ++told;
+    EXPECT_THAT(
+        pair.evidence,
+        Contains(pair.from < pair.to ? "rates of GPUs 0 and 6, the slowest pair at this distance"
+                                     : "rates of GPUs 6 and 0, the slowest pair at this distance"));
+  }
+  EXPECT_EQ(told, 2 * 16 - 2) << "all pairs across the sockets but the one measured";
+}
+
+TEST(LadderPlan, EverybodyMeetsEverybodyOnceAndNobodyTwiceInARound) {
+  for (int count = 0; count <= 9; ++count) {
+    std::set<std::pair<int, int>> met;
+    for (const auto& round : disjoint_rounds(count)) {
+      std::set<int> here;
+      for (const auto& [a, b] : round) {
+        EXPECT_TRUE(0 <= a && a < b && b < count) << count;
+        EXPECT_TRUE(here.insert(a).second && here.insert(b).second) << count;
+        EXPECT_TRUE(met.insert({a, b}).second) << count;
+      }
+    }
+    EXPECT_EQ(met.size(), static_cast<std::size_t>(count * (count - 1) / 2)) << count;
+    EXPECT_LE(disjoint_rounds(count).size(), static_cast<std::size_t>(std::max(1, count)));
+  }
 }
 
 TEST(P2pLadder, SaysWhatItMeasuredAndWhatIsMissing) {

@@ -117,5 +117,45 @@ TEST(NcclLog, RanksLogsAddUp) {
   EXPECT_EQ(both.environment.size(), 3U);
 }
 
+// Beside it the line that says how long all took, and one that is no finding.
+TEST(NcclLog, ItsOwnDiagnostics) {
+  const NcclDiagnostics fine =
+      parse_nccl_log(
+          "n1:77 NCCL DIAG === NCCL Diagnostics ===\n"
+          "n1:77 NCCL DIAG [INFO] p2p: temporarily enabled context-wide CUDA peer access "
+          "rank=0 cudaDev=0\n"
+          "n1:77 NCCL DIAG [OK]   p2p: verified P2P access in both directions between "
+          "every GPU pair (12 peer accesses)\n"
+          "n1:77 NCCL DIAG NCCL diagnostics completed in 9.8 ms across 4 ranks\n")
+          .diagnostics;
+  EXPECT_EQ(fine.tested, 12);
+  EXPECT_EQ(fine.passed, 12);
+  EXPECT_TRUE(fine.faults.empty());
+
+  const NcclDiagnostics first =  // 2.31
+      parse_nccl_log(
+          "n1:77 NCCL DIAG [INFO] p2p: 3/4 directed GPU P2P edges verified (skipped "
+          "indirect=2)\n"
+          "n1:78 NCCL DIAG [INFO] p2p: read mismatch srcRank=1 srcCudaDev=1 srcNvmlDev=5 "
+          "dstRank=3 dstCudaDev=3 dstNvmlDev=7 path=SYS handle=CUMEM_POSIX_FD "
+          "expected=0x1 got=0x0; look\n")
+          .diagnostics;
+  EXPECT_EQ(first.tested, 4);
+  EXPECT_EQ(first.passed, 3);
+  ASSERT_EQ(first.faults.size(), 1U);
+  EXPECT_EQ(first.faults[0].from, 1);
+  EXPECT_EQ(first.faults[0].to, 3);
+  EXPECT_EQ(first.faults[0].text, "read mismatch");
+
+  const NcclDiagnostics second =  // 2.32
+      parse_nccl_log(
+          "n1:77 NCCL DIAG [INFO] p2p: only 54/56 GPU-to-GPU peer accesses passed "
+          "verification\n")
+          .diagnostics;
+  EXPECT_EQ(second.tested, 56);
+  EXPECT_EQ(second.passed, 54);
+  EXPECT_EQ(parse_nccl_log("NCCL DIAG [INFO] p2p: only / peer accesses").diagnostics.tested, 0);
+}
+
 }  // namespace
 }  // namespace ocrtune
