@@ -13,6 +13,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "core/graph/checkpoint.h"
+#include "tests/support/schema_text.h"
 
 namespace ocrtune {
 namespace {
@@ -103,6 +104,8 @@ TEST_F(InferCommand, EveryLineHasOneAnswerInItsPlace) {
 TEST_F(InferCommand, JsonIsOneDocument) {
   ASSERT_EQ(infer({"--json", "--nproc", "1"}), 0) << said_;
   const auto json = nlohmann::json::parse(said_.substr(said_.find('{')));
+  EXPECT_EQ(undocumented_key("infer --json", json), "");
+  EXPECT_EQ(undocumented_key("infer --json", json["workers"][0]), "");
   EXPECT_EQ(json["read"], 40);
   EXPECT_EQ(json["results"].size(), 40U);
   EXPECT_EQ(json["workers"].size(), 1U);

@@ -12,6 +12,7 @@
 
 #include "base/files.h"
 #include "tests/support/sample_runs.h"
+#include "tests/support/schema_text.h"
 #include "tuner/session/session.h"
 #include "tuner/store/store.h"
 
@@ -116,6 +117,7 @@ TEST_F(PlanCommand, JsonHoldsTheStableNames) {
   EXPECT_EQ(code, 0);
   const auto json = nlohmann::json::parse(out, nullptr, false);
   ASSERT_TRUE(json.is_object()) << out;
+  EXPECT_EQ(undocumented_key("plan --json", json), "");
   EXPECT_EQ(json.at("machines").at("median"), 3);
   EXPECT_LE(json.at("machines").at("low"), json.at("machines").at("high"));
   EXPECT_FALSE(json.at("back_test").empty());

@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/process.h"
+#include "tests/support/schema_text.h"
 
 namespace ocrtune {
 namespace {
@@ -59,6 +60,7 @@ TEST_F(Replay, FindsTheBestAndSaysSoToMachines) {
   ASSERT_EQ(said.code, 0) << said.text;
   const auto list = nlohmann::json::parse(said.text);
   ASSERT_EQ(list.size(), 6U);
+  EXPECT_EQ(undocumented_key("replay --json", list[0]), "");
   for (int i = 0; i < 6; ++i) {
     const auto& one = list[static_cast<std::size_t>(i)];
     EXPECT_EQ(one["strategy"], i < 3 ? "ours" : "random");

@@ -7,11 +7,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "base/cpu_set.h"
 #include "base/files.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "tests/support/schema_text.h"
 
 namespace ocrtune {
 namespace {
@@ -99,7 +101,14 @@ TEST_F(RunCommand, RestartsFromTheCheckpointWithASaferSetting) {
   Process process = std::move(Process::start(options)).value();
   const auto& exit = process.wait(60);
   ASSERT_TRUE(exit);
-  EXPECT_EQ(exit->code, 0) << process.output().contents();
+  const std::string said = process.output().contents();
+  EXPECT_EQ(exit->code, 0) << said;
+  const std::size_t start = said.find("\n{\n");
+  ASSERT_NE(start, std::string::npos) << said;
+  const auto json = nlohmann::json::parse(said.substr(start), nullptr, false);
+  ASSERT_TRUE(json.is_object()) << said;
+  EXPECT_EQ(undocumented_key("run --json", json), "");
+  EXPECT_EQ(undocumented_key("run --json", json["attempts"][0]), "");
   EXPECT_THAT(kept("attempt-1.log"), HasSubstr("workers 8 resume \n"));
   EXPECT_THAT(kept("attempt-2.log"), HasSubstr("workers 4 resume " + state));
   EXPECT_THAT(kept("journal.jsonl"), HasSubstr("loader workers 8 -> 4"));

@@ -61,6 +61,21 @@ TEST(Help, SentencesHaveOneForm) {
   }
 }
 
+TEST(Help, EveryJsonDocumentHasASectionInTheSchema) {
+  std::string headings;
+  for (const std::string& line :
+       split(read_file(OCRTUNE_SOURCE_DIR + "/docs/schema.md").value_or(""), '\n')) {
+    if (starts_with(line, "## ")) headings += line.substr(2) + ",";
+  }
+  for (const Command& command : command_table()) {
+    const Flags flags = flags_of(command);
+    for (const Flag& flag : flags.rows()) {
+      if (flag.name != "--json") continue;
+      EXPECT_THAT(headings, HasSubstr(" " + std::string(command.name) + " --json"));
+    }
+  }
+}
+
 TEST(Help, WrapsOnANarrowTerminal) {
   for (const Command& command : command_table()) {
     const std::string text = command_help(command, flags_of(command), 72);
