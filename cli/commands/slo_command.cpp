@@ -12,6 +12,7 @@
 #include "cli/shell/terminal.h"
 #include "reports/console/slo_page.h"
 #include "trial/workloads/service/arrivals.h"
+#include "trial/workloads/service/request_file.h"
 #include "trial/workloads/service/served_target.h"
 #include "tuner/slo/slo_search.h"
 
@@ -40,6 +41,7 @@ Result<int> run_slo(const SloFlags& flags) {
   if (!flags.trace.empty()) {
     options.trace = OCRTUNE_TRY(read_trace(flags.trace));
   }
+  for (const std::string& input : flags.inputs) OCRTUNE_TRY(read_request(input));
   if (flags.inputs.size() > 1) options.kind_weights.assign(flags.inputs.size(), 1.0);
   const MachineLock turn = OCRTUNE_TRY(take_turn(flags.no_wait));
   ServedTargetOptions served;

@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/schema_text.h"
+
 namespace ocrtune {
 namespace {
 
@@ -33,6 +35,7 @@ TEST(SloCommand, MeasuresACommandOverItsStandardInput) {
   const auto [code, out] = run_slo("p90=200ms --budget 4s --json" + kEcho);
   const auto json = nlohmann::json::parse(out, nullptr, false);
   ASSERT_TRUE(json.is_object()) << out;
+  EXPECT_EQ(undocumented_key("slo --json", json), "");
   EXPECT_EQ(code, json.at("found").get<bool>() ? 0 : 1);
   EXPECT_GT(json.at("saturated_at_requests_per_second").get<double>(), 0);
   EXPECT_EQ(json.at("promise"), "p90 under 200 ms");
@@ -47,6 +50,7 @@ TEST(SloCommand, BadInputIsOneClearLine) {
         {"p99=50ms --budget soon -- cat", 2, "--budget"},
         {"p99=50ms --trace /no/trace -- cat", 3, "/no/trace"},
         {"p99=50ms --input /no/image.png --url http://127.0.0.1:1/", 3, "/no/image.png"},
+        {"p99=50ms --input nothere.png -- cat", 3, "nothere.png"},
         {"p99=50ms -- no-such-program-here", 3, "no-such-program-here"},
         {"p99=50ms -- sh -c 'exit 3'", 3, "exit code 3"}}) {
     const auto [got, out] = run_slo(arguments);

@@ -53,7 +53,7 @@ TEST(HttpTarget, AnErrorStatusIsAFailure) {
   LoopbackServer server("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n");
   const auto target = make_http_target({server.url(), {}, 10, 4});
   ASSERT_FALSE(target.ok());
-  EXPECT_THAT(target.error().what, HasSubstr("answers HTTP 503"));
+  EXPECT_THAT(target.error().what, HasSubstr("answers HTTP 503 to a GET; --input FILE"));
 }
 
 TEST(HttpTarget, AResetConnectionIsAFailureWithItsReason) {

@@ -77,6 +77,7 @@ void start_curl() {
 }
 
 constexpr std::size_t kMaxAnswerBytes = 64 << 20;
+constexpr const char* kWithoutBody = " to a GET; --input FILE posts a file instead";
 
 std::size_t drop(char*, std::size_t size, std::size_t count, void*) { return size * count; }
 
@@ -207,7 +208,8 @@ class HttpTarget final : public LoadTarget {
       const std::string fault =
           taken && asked.wanted != nullptr ? answer_fault(*asked.wanted, asked.answer) : "";
       if (!taken) {
-        failure_ = code == CURLE_OK ? fmt::format("{} answers HTTP {}", options_.url, status)
+        failure_ = code == CURLE_OK ? fmt::format("{} answers HTTP {}{}", options_.url, status,
+                                                  options_.bodies.empty() ? kWithoutBody : "")
                                     : fmt::format("{}: {}", options_.url, plain_words(code));
       } else if (!fault.empty()) {
         failure_ = fmt::format("the answer of {} {}", options_.url, fault);
