@@ -133,6 +133,12 @@ const std::vector<Phrase>& sentence_table() {
       {"{} machines survive the loss of one.", "{} 台可承受损失一台。"},
       {"{} machines survive the loss of one. Cost: {} an hour, {} with the spare one.",
        "{} 台可承受损失一台。费用：每小时 {}，含备用机为 {}。"},
+      {"undecided: {} is too short to prove a rate that keeps p{} under {} ({} requests/s looked "
+       "fine, with {} ms); try --budget {}",
+       "尚无定论：{} 太短，无法证实任何速率能使 p{} 低于 {}（{} 请求/秒时看似可行，为 {} "
+       "毫秒）；请用 --budget {} 再试"},
+      {"undecided: {} is too short to prove a rate that keeps p{} under {}; try --budget {}",
+       "尚无定论：{} 太短，无法证实任何速率能使 p{} 低于 {}；请用 --budget {} 再试"},
       {"no rate was proved to keep p{} under {} before the {} ended the search",
        "在搜索因{2}结束之前，没有证实任何速率能使 p{0} 低于 {1}"},
       {"no rate keeps p{} under {}: one request at a time already takes {} ms at p{}, {} ms too "
@@ -196,6 +202,9 @@ const std::vector<Phrase>& sentence_table() {
       {"p{} under {} holds up to {} requests/s (the {} ended the search early)",
        "p{} 低于 {}：最高可达 {} 请求/秒（{}使搜索提前结束）"},
       {"p{} under {} holds up to {} requests/s", "p{} 低于 {}：最高可达 {} 请求/秒"},
+      // diagnosis/advice.cpp
+      {"Train.loader.num_workers={} Eval.loader.num_workers=0   # it was {}",
+       "Train.loader.num_workers={} Eval.loader.num_workers=0   # 原为 {}"},
       // Reasons of failures.
       {"out of memory: {} of {}", "内存不足：{}，上限 {}"},
       {"does {} change anything here?", "{} 在此是否有影响？"},

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/interrupt.h"
+#include "base/text.h"
 #include "trial/workloads/service/closed_load.h"
 #include "tuner/slo/late_share.h"
 
@@ -292,6 +293,25 @@ class Search {
     return {};
   }
 
+  // No rate was proved; the highest that looked fine, and what to try.
+  std::string too_short() const {
+    double rate = 0, latency = 0;
+    for (const RateProbe& probe : result_.probes) {
+      const bool fine = probe.verdict != SloVerdict::violated && probe.latency_seconds > 0 &&
+                        probe.latency_seconds <= options_.slo.seconds;
+      if (!fine || probe.requests_per_second <= rate) continue;
+      rate = probe.requests_per_second;
+      latency = probe.latency_seconds;
+    }
+    std::string text =
+        fmt::format("undecided: {} is too short to prove a rate that keeps {}",
+                    format_duration(options_.budget_seconds), slo_target(options_.slo));
+    if (rate > 0) {
+      text += fmt::format(" ({:.4g} requests/s looked fine, with {:.3g} ms)", rate, 1e3 * latency);
+    }
+    return text + fmt::format("; try --budget {:.0f}s", 4 * options_.budget_seconds);
+  }
+
   std::string words() const {
     const std::string slo = slo_target(options_.slo);
     const double percent = std::round(options_.slo.percentile * 1e4) / 100;
@@ -309,6 +329,7 @@ class Search {
           "which leaves no time to wait for another",
           slo, milliseconds_text(result_.alone_seconds), percent);
     }
+    if (!result_.found && result_.stop_reason == "budget") return too_short();
     if (!result_.found) {
       return fmt::format("no rate was proved to keep {} before the {} ended the search", slo,
                          result_.stop_reason);

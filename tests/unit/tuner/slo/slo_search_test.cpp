@@ -80,8 +80,18 @@ TEST(FindHighestRate, ASmallBudgetClaimsLessNotMore) {
   ASSERT_TRUE(found.ok());
   EXPECT_LE(found->requests_per_second, kTrueRate);
   if (!found->found) {
-    EXPECT_THAT(found->words, testing::HasSubstr("no rate was proved"));
+    EXPECT_THAT(found->words, testing::HasSubstr("too short to prove"));
   }
+}
+
+TEST(FindHighestRate, ABudgetThatProvesNothingSaysWhatToTry) {
+  const auto found = search(service_of(0.001, 1, false), options_of({0.99, 0.02}, 2));
+  ASSERT_TRUE(found.ok());
+  ASSERT_FALSE(found->found);
+  EXPECT_THAT(found->words,
+              testing::HasSubstr("undecided: 2.0 s is too short to prove a rate that keeps p99 "
+                                 "under 20 ms"));
+  EXPECT_THAT(found->words, testing::HasSubstr("; try --budget 8s"));
 }
 
 TEST(FindHighestRate, ReportsWhyTheTargetFails) {
