@@ -85,7 +85,7 @@ std::string cause_text(const Cause& cause, std::size_t number, bool chinese, Quo
                 ? fmt::format("   {} {} {}\n", words.seen, place(line), words.above)
                 : fmt::format("   {} {}: {}\n", words.seen, place(line), line.text.substr(0, 240));
   }
-  text += fmt::format("   {} {}\n", words.confirm, cause.row->confirm);
+  text += fmt::format("   {} {}\n", words.confirm, say_it(cause.row->confirm));
   for (const std::string& fix : cause.fixes) {
     text += fmt::format("   {} {}\n", words.fix, say_it(fix));
   }

@@ -198,7 +198,7 @@ std::string fixes_html(const FailureGroup& group) {
   return fmt::format("<p><b>{}</b> {} {}</p><ul class=\"fixes\">{}</ul><p>{} <code>{}</code></p>",
                      say("What to do"), "<code>" + say_text(cause_name(row->name)) + "</code>",
                      say_text({meaning_of(*row, false), meaning_of(*row, true)}), fixes,
-                     say("To be sure:"), html_text(row->confirm));
+                     say("To be sure:"), say_sentence(row->confirm));
 }
 
 std::string group_html(const FailureGroup& group) {

@@ -159,7 +159,8 @@ std::string diagnosis_section(const Diagnosis& diagnosis) {
           line.line > 0 ? fmt::format("{}:{}", line.file, line.line) : line.file;
       html += "<li>" + code(place) + " " + machine_text(plain_line(line.text)) + "</li>\n";
     }
-    html += "</ul><p>" + say("To be sure:") + " " + code(cause.row->confirm) + "</p><ul>\n";
+    html += "</ul><p>" + say("To be sure:") + " <code>" + say_sentence(cause.row->confirm) +
+            "</code></p><ul>\n";
     for (const std::string& fix : cause.fixes) html += "<li>" + sentence_html(fix) + "</li>\n";
     html += "</ul></div>\n";
   }

@@ -13,6 +13,7 @@
 #include "bench/synthetic/retold_logs.h"
 #include "diagnosis/next_steps.h"
 #include "reports/catalogue/cause_words.h"
+#include "reports/catalogue/phrases.h"
 #include "reports/console/diagnosis_page.h"
 
 namespace ocrtune {
@@ -97,6 +98,25 @@ TEST(DiagnosisWords, EveryStepHasItsOutcomes) {
       EXPECT_FALSE(outcomes.second.empty()) << step.code;
     }
   }
+}
+
+// A command needs no translation; what holds an English word of prose does.
+TEST(CauseWords, AdviceIsChineseUnlessItIsACommand) {
+  for (const CauseRow& row : cause_table()) {
+    std::vector<const char*> all = row.fixes;
+    all.push_back(row.confirm);
+    for (const char* fix : all) {
+      if (chinese_of(fix) != fix) continue;
+      for (const std::string& word : words(fix)) {
+        for (const char* prose : {"the", "a", "or", "of", "to", "and", "from", "with", "in", "if",
+                                  "fewer", "smaller", "first", "it", "not", "its"}) {
+          EXPECT_NE(word, prose) << fix;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(chinese_of("Train.loader.num_workers=4 Eval.loader.num_workers=0   # it was 8"),
+            "Train.loader.num_workers=4 Eval.loader.num_workers=0   # 原为 8");
 }
 
 TEST(CauseWords, EveryCauseHasItsChinese) {

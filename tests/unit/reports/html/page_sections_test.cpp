@@ -261,6 +261,8 @@ TEST(Phrases, ComposedSentencesAreTranslatedWhole) {
         "would take more than can be waited for. Cost: 4.50 an hour, 90.00 in all.",
         "You need 12 machines of this kind to read 1,000,000 pages (40 line images each) within 5 "
         "h 30 min: about 5 h 02 min (4 h 50 min to 5 h 20 min).",
+        "undecided: 20.0 s is too short to prove a rate that keeps p99 under 50 ms (39 requests/s "
+        "looked fine, with 38 ms); try --budget 80s",
         "interruptions: 3 seen in 8 d 08 h of machines, at any time alike; each stops the whole "
         "training",
         "the measurement was disturbed by other load (NOISY HOST): tune again when the machine is "
