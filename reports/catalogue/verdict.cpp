@@ -85,11 +85,6 @@ std::string verdict_name(const RunRecord& run) {
   return free < run.options.memory_margin ? "tight" : "safe";
 }
 
-std::string noise_words(const TuneResult& result) {
-  return result.noise_measured ? format_percent(result.noise)
-                               : "not measured (each setting ran once)";
-}
-
 std::string rate_text(const Interval& rate) {
   if (rate.median <= 0) return "unknown";
   return fmt::format("{} ({}..{})", format_count(rate.median), format_count(rate.low),

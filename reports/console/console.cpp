@@ -120,7 +120,8 @@ std::string rate_basis(const RunRecord& run) {
 void add_answer(Lines& lines, const RunRecord& run) {
   const TuneResult& result = run.result;
   const Recommendation& recommended = result.recommendation;
-  lines.marked("launch", launch_knobs(result), badges(run));
+  lines.marked(result.inconclusive.empty() ? "launch" : "leading", launch_knobs(result),
+               badges(run));
   if (!recommended.env.empty()) lines.whole("env", environment_text(recommended));
   if (!recommended.command.empty()) lines.whole("command", recommended.command);
   if (run.options.command.empty() && !run.options.infers() && !recommended.command.empty()) {
@@ -208,8 +209,14 @@ void add_neighbours(Lines& lines, const char* label, const std::vector<Neighbour
 }
 
 std::string noise_text(const RunRecord& run) {
-  return fmt::format("{} between repeats; {} of {} windows discarded for other load",
-                     noise_words(run.result), run.result.discarded_samples, count_samples(run));
+  const TuneResult& result = run.result;
+  const std::size_t windows = count_samples(run);
+  const std::string noise = result.noise_measured
+                                ? format_percent(result.noise) + " between repeats"
+                                : "not measured: each setting ran once";
+  if (windows == 0) return noise;
+  return fmt::format("{}; {} of {} windows discarded for other load", noise,
+                     result.discarded_samples, windows);
 }
 
 }  // namespace
@@ -232,7 +239,7 @@ std::string console_summary(const RunRecord& run, int width, bool colour) {
     add_failures(lines, run, kMaxSummaryLines - lines.count() - 8);
     add_rules(lines, result);
   }
-  if (!run.trials.empty()) lines.add("noise", noise_text(run));
+  if (result.found) lines.add("noise", noise_text(run));
   if (!result.advice.empty()) lines.add("next", sentence(result.advice));
   return lines.text();
 }

@@ -80,6 +80,13 @@ std::string role_html(const std::string& role) {
   return html_text(role, 200);
 }
 
+// Steps are shorter than a second or compared as if they were: 288 ms, not 0.3 s.
+Bilingual step_text(double seconds) {
+  if (seconds >= 1) return duration_text(seconds);
+  const std::string milliseconds = fmt::format("{:.3g}", 1e3 * seconds);
+  return {milliseconds + " ms", milliseconds + " 毫秒"};
+}
+
 }  // namespace
 
 std::string ledger_table(const std::vector<Bottleneck>& bottlenecks) {
@@ -88,8 +95,7 @@ std::string ledger_table(const std::vector<Bottleneck>& bottlenecks) {
   for (const Bottleneck& bottleneck : bottlenecks) {
     const double rate = bottleneck.samples_per_second;
     rows.push_back({role_html(bottleneck.role), knobs_html(bottleneck.knobs), bar(bottleneck),
-                    say_text(duration_text(bottleneck.step_seconds())),
-                    html_text(format_count(rate)),
+                    say_text(step_text(bottleneck.step_seconds())), html_text(format_count(rate)),
                     ceiling_cell(bottleneck.ceiling_without_data, rate),
                     ceiling_cell(bottleneck.ceiling_without_all_reduce, rate),
                     ceiling_cell(bottleneck.ceiling_without_wait, rate)});

@@ -19,6 +19,7 @@ namespace {
 
 constexpr double kCore = 22, kGap = 4, kPad = 6, kTitle = 16;
 constexpr double kWidest = 1000;
+constexpr int kShared = -1;  // instead of a rank
 
 struct Core {
   std::vector<int> cpus;
@@ -65,7 +66,8 @@ void measure(Box& box, double widest) {
   box.height = y + line + kTitle + kPad;
 }
 
-// Rank of each CPU from "0:0-3 1:4-7"; behind '@' stands the rank's GPU.
+// Rank of each CPU from "0:0-3 1:4-7"; behind '@' stands the rank's GPU. A CPU that several ranks
+// may use, as without binding, is nobody's.
 std::map<int, int> ranks_of(const std::string& placement) {
   std::map<int, int> ranks;
   for (const std::string& word : words(placement)) {
@@ -74,8 +76,12 @@ std::map<int, int> ranks_of(const std::string& placement) {
     const auto rank = parse_integer(word.substr(0, colon));
     const auto cpus = CpuSet::parse(word.substr(colon + 1, word.find('@') - colon - 1));
     if (!rank || !cpus) continue;
-    for (const int cpu : cpus->cpus()) ranks.emplace(cpu, static_cast<int>(*rank));
+    for (const int cpu : cpus->cpus()) {
+      const auto [at, first] = ranks.emplace(cpu, static_cast<int>(*rank));
+      if (!first) at->second = kShared;
+    }
   }
+  std::erase_if(ranks, [](const auto& one) { return one.second == kShared; });
   return ranks;
 }
 
@@ -217,7 +223,7 @@ std::string topology_figure(const Machine& machine, const std::string& placement
   Box root = boxes_of(machine);
   measure(root, kWidest);
   const std::string caption =
-      placement.empty()
+      ranks_of(placement).empty()
           ? say("Cores by package, NUMA node and cache; a number is the core's first CPU.")
           : say("Cores by package, NUMA node and cache; r0, r1, ... are the ranks of the "
                 "recommended setting.");

@@ -132,6 +132,38 @@ TEST(Console, NoTextOfTheMachineReachesTheTerminalAsControl) {
   EXPECT_LE(lines_of(text).size(), 100u);
 }
 
+TEST(Console, NoiseThatNothingMeasuredIsNoNumber) {
+  RunRecord run = sample_run();
+  EXPECT_NE(console_summary(run, 120, false).find(" % between repeats; "), std::string::npos);
+  run.result.noise_measured = false;
+  const std::string text = console_summary(run, 120, false);
+  EXPECT_NE(text.find("noise    not measured: each setting ran once; "), std::string::npos) << text;
+}
+
+// What the built-in engine measured is no figure of the command that stands beside it.
+TEST(Console, ThePaddleOcrCommandOfTheEngineIsNotMeasured) {
+  RunRecord run = sample_run();
+  run.options.mode = "train";
+  run.options.command.clear();
+  run.result.recommendation.command = "python tools/train.py -c CONFIG.yml";
+  EXPECT_NE(console_summary(run, 200, false).find("(the same setting for PaddleOCR, not measured"),
+            std::string::npos);
+  EXPECT_NE(page_html(run).find("The same for PaddleOCR (not measured"), std::string::npos);
+  run.options.command = {"python", "train.py"};
+  EXPECT_EQ(console_summary(run, 200, false).find("the same setting for PaddleOCR"),
+            std::string::npos);
+  EXPECT_EQ(page_html(run).find("The same for PaddleOCR (not measured"), std::string::npos);
+}
+
+// An open result leads; it is not told to be launched.
+TEST(Console, AnOpenResultIsNoLaunch) {
+  RunRecord run = sample_run();
+  run.result.inconclusive = reason<ReasonCode::only_rate>("nproc=1", counted(4));
+  const std::string text = console_summary(run, 120, false);
+  EXPECT_EQ(text.find("\nlaunch"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nleading  nproc="), std::string::npos) << text;
+}
+
 TEST(Console, SaysWhyThereIsNoAnswer) {
   const std::string none = console_summary(empty_run(), 80, false);
   EXPECT_NE(none.find("No setting was run"), std::string::npos) << none;

@@ -4,8 +4,10 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "reports/console/console.h"
 #include "reports/export/run_json.h"
 #include "reports/export/run_tables.h"
+#include "reports/html/page.h"
 #include "tests/support/sample_runs.h"
 
 namespace ocrtune {
@@ -92,6 +94,28 @@ TEST(Schema, WhatWasNotMeasuredIsNull) {
   EXPECT_TRUE(json["gain"].is_null());
   EXPECT_TRUE(json["settings"][0]["samples_per_second"].is_null());
   EXPECT_FALSE(json["found"]);
+}
+
+TEST(Schema, NoiseIsNullUnlessSomethingRanTwice) {
+  RunRecord run = sample_run();
+  EXPECT_TRUE(Json::parse(run_json(run))["noise"].is_number());
+  run.result.noise_measured = false;
+  EXPECT_TRUE(Json::parse(run_json(run))["noise"].is_null());
+}
+
+// One setting has one rate wherever it is told.
+TEST(RunTables, TheRecommendedRateIsTheSameEverywhere) {
+  const RunRecord run = sample_run();
+  const double rate = run.result.recommendation.samples_per_second.median;
+  const Json json = Json::parse(run_json(run));
+  EXPECT_DOUBLE_EQ(json["recommendation"]["samples_per_second"]["median"], rate);
+  EXPECT_DOUBLE_EQ(json["settings"][0]["samples_per_second"]["median"], rate);
+  const Table summary = summary_table(run);
+  EXPECT_EQ(cell_text(summary.at(0, "is_recommended")), "1");
+  EXPECT_EQ(cell_text(summary.at(0, "samples_per_second")), cell_text(rate));
+  const std::string told = format_count(rate);
+  EXPECT_NE(console_summary(run, 200, false).find("rate     " + told + " ("), std::string::npos);
+  EXPECT_NE(page_html(run).find(told), std::string::npos);
 }
 
 TEST(RunTables, ARowForEachSampleAndOneForATrialWithout) {

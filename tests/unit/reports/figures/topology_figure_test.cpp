@@ -1,0 +1,27 @@
+#include "reports/figures/topology_figure.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/sample_runs.h"
+
+namespace ocrtune {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(TopologyFigure, ACpuOfSeveralRanksIsNobodys) {
+  const Machine machine = sample_machine();
+  const std::string bound = topology_figure(machine, "0:0 1:1");
+  EXPECT_THAT(bound, HasSubstr(">r0<"));
+  EXPECT_THAT(bound, HasSubstr(">r1<"));
+  EXPECT_THAT(bound, HasSubstr("are the ranks of the recommended setting"));
+  const std::string shared = topology_figure(machine, "0:0-1 1:0-1");
+  EXPECT_THAT(shared, Not(HasSubstr(">r0<")));
+  EXPECT_THAT(shared, Not(HasSubstr("are the ranks of the recommended setting")));
+  EXPECT_EQ(shared, topology_figure(machine, ""));
+}
+
+}  // namespace
+}  // namespace ocrtune
