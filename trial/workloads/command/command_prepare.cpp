@@ -115,12 +115,12 @@ std::vector<std::string> general_warnings(const PreparedCommand& prepared) {
   };
   const std::string kind = workload.log_reader.substr(0, workload.log_reader.find(':'));
   // What prints a number of its own and takes no batch may well train nothing: pages/s of a reader.
-  if (varies("batch") || (varies("nproc") && kind != "metric")) {
+  if (prepared.trains && (varies("batch") || (varies("nproc") && kind != "metric"))) {
     warnings.emplace_back(
         "the global batch is nproc x batch and changes with both; the learning rate is left as it "
         "is: scale it with the global batch (linearly for SGD, by the square root for Adam)");
   }
-  if (turns(workload, "nproc") && !turns(workload, "threads") &&
+  if (prepared.trains && turns(workload, "nproc") && !turns(workload, "threads") &&
       std::getenv("OMP_NUM_THREADS") == nullptr) {
     warnings.emplace_back(
         "threads are left to the command (torchrun and Paddle take one for each of several "

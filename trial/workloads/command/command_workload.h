@@ -61,6 +61,7 @@ struct PreparedCommand {
   std::vector<std::string> warnings;  // sentences
   std::optional<Knobs> current;       // the user's own setting, where the preset can read it
   std::vector<std::string> turnable;  // knobs that the preset can turn, asked for or not
+  bool trains = true;                 // as far as a preset knows: it has a learning rate
   int gpus = 0;                       // that the command may use, one for each process; 0: CPUs
   std::optional<int> print_interval;  // steps between two log lines
   std::function<std::optional<Refusal>(const Knobs&)> refuse;  // may be empty

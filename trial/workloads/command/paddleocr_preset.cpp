@@ -115,6 +115,19 @@ std::optional<std::string> installed_paddle(const CommandWorkload& workload) {
 // Paddle's launcher starts one process for each of these, and without them for each visible GPU.
 const std::vector<std::string> kDevices = {"--gpus", "--devices"};
 
+// Where there is no GPU the launcher fails on the ones that are named.
+void drop_devices(PreparedCommand& command, std::vector<std::string>& words) {
+  const auto named = value_of_any(words, kDevices);
+  if (!named) return;
+  for (const std::string& flag : kDevices) {
+    const auto at = std::find(words.begin(), words.end(), flag);
+    if (at != words.end() && at + 1 != words.end()) words.erase(at, at + 2);
+    std::erase_if(words, [&](const std::string& word) { return starts_with(word, flag + "="); });
+  }
+  command.warnings.push_back("the launcher is given GPUs (" + *named +
+                             ") and there is none: they are left out, for processes on CPUs");
+}
+
 // The GPUs that the command would use, as it names them; empty: it computes on CPUs.
 std::vector<std::string> gpus_of(const CommandWorkload& workload, const PaddleOcrConfig& config,
                                  const Machine& machine) {
@@ -336,8 +349,8 @@ Status apply_paddleocr_preset(PreparedCommand& command, const Machine& machine) 
   if (on_gpus)
     command.gpus = has(workload.command, kLauncher) ? static_cast<int>(workload.gpus.size()) : 1;
   std::vector<std::string> base = workload.command;
-  const Status placed = place_launcher(workload, base);
-  if (!placed) return placed;
+  if (machine.gpus.empty()) drop_devices(command, base);
+  OCRTUNE_TRY(place_launcher(workload, base));
 
   Overrides keys = knob_overrides(workload, *config);
   if (machine.gpus.empty() && config->use_gpu) keys.emplace_back("Global.use_gpu", "False");

@@ -89,6 +89,7 @@ std::string script_text(const CommandWorkload& workload, const std::string& word
 
 Status apply_preset_file(PreparedCommand& command, const PresetFile& preset) {
   CommandWorkload& workload = command.workload;
+  command.trains = preset.trains;
   OCRTUNE_TRY(check_files(workload, preset));
   read_current(command, preset);
   for (const auto& [name, knob] : preset.knobs) {
@@ -125,6 +126,7 @@ std::optional<PresetFile> recognised_preset(const CommandWorkload& workload,
 }
 
 void add_recognised_variables(PreparedCommand& command, const PresetFile& preset) {
+  command.trains = preset.trains;
   std::vector<std::string> variables;
   for (const auto& [name, knob] : preset.knobs) {
     for (const auto& [variable, value] : knob.environment) variables.push_back(variable);

@@ -99,13 +99,18 @@ Result<PresetFile> parse_preset(const std::string& text, const std::string& path
   preset.path = path;
   preset.name = path.substr(path.rfind('/') + 1);
   preset.name = preset.name.substr(0, preset.name.rfind(".toml"));
-  reader.allow(document, "",
-               {"help", "words", "notes", "files", "behind", "tried", "read", "knobs", "trial"});
+  reader.allow(
+      document, "",
+      {"help", "words", "notes", "files", "behind", "trains", "tried", "read", "knobs", "trial"});
   reader.text(document, "", "help", preset.help);
   reader.texts(document, "words", preset.words);
   reader.texts(document, "notes", preset.notes);
   reader.texts(document, "files", preset.files);
   reader.texts(document, "behind", preset.behind);
+  if (const toml::node* trains = document.get("trains")) {
+    if (!trains->is_boolean()) reader.wrong(*trains, "trains", "needs true or false");
+    preset.trains = trains->value_or(true);
+  }
   read_tried(reader, document, preset);
   if (const toml::table* read = reader.section(document, "read")) {
     reader.allow(*read, "read.", {"log_reader", "metric", "metric_of", "log_file"});

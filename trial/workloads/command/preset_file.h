@@ -7,6 +7,7 @@
 //   notes = ["said before the first trial"]
 //   files = ["--image_dir"]          # flags that name what must be there
 //   behind = ["torchrun"]            # a flag that the command lacks is put behind this word of it
+//   trains = false                   # it reads or serves: nothing is said of learning rates
 //   [[tried]]                        # with which versions of the program, and when
 //   version = "1.4.4"
 //   date = 2026-11-22
@@ -46,6 +47,7 @@ struct PresetFile {
   std::string name, path;
   std::string help;
   std::vector<std::string> words, notes, files, behind;
+  bool trains = true;
   std::vector<std::pair<std::string, std::string>> tried;  // version, date
   std::string log_reader, metric, metric_of, log_file;
   std::map<std::string, PresetKnob> knobs;

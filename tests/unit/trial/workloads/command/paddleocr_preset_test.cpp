@@ -93,6 +93,22 @@ TEST_F(PaddleOcrPreset, SetsTheKeysOfAShortTrialAndOnlyThoseOfTheLaunch) {
   EXPECT_THAT(prepared->warnings, Contains(HasSubstr("learning rate")));
 }
 
+TEST_F(PaddleOcrPreset, GpusThatAreNotThereAreLeftOut) {
+  for (const std::vector<std::string>& flags :
+       {std::vector<std::string>{"--gpus", "0,1"}, {"--devices=0,1"}}) {
+    CommandWorkload one = workload();
+    one.command.insert(one.command.begin() + 3, flags.begin(), flags.end());
+    const auto prepared = prepare_command(one, Machine());
+    ASSERT_TRUE(prepared) << prepared.error().what;
+    EXPECT_THAT(prepared->warnings, Contains(HasSubstr("is given GPUs (0,1) and there is none")));
+    for (const auto* command : {&prepared->workload.command, &prepared->launch}) {
+      const std::string line = join(*command, " ");
+      EXPECT_THAT(line, Not(HasSubstr("0,1 "))) << line;
+      EXPECT_THAT(line, HasSubstr("--nproc_per_node={nproc}"));
+    }
+  }
+}
+
 TEST_F(PaddleOcrPreset, SamplersTakeTheirOwnBatch) {
   config(
       "  sampler:\n    name: MultiScaleSampler\n    scales: [[320, 32], [320, 48]]\n"

@@ -1,9 +1,17 @@
 #include "trial/workloads/command/preset_file.h"
 
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <utility>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "base/text.h"
+#include "trial/workloads/command/command_prepare.h"
 #include "trial/workloads/command/flag_words.h"
 #include "trial/workloads/command/preset_apply.h"
 
@@ -76,6 +84,7 @@ TEST(PresetFile, AWrongOneGetsFileLineKeyAndTheWayOut) {
       {"help = \"x\"\nknobs = 3\n", "p.toml:2: knobs: needs a section, [knobs]"},
       {"help = \"x\"\n[knobs.batch]\nusual = 0\nflags = { \"-b\" = \"{batch}\" }\n",
        "p.toml:3: knobs.batch.usual: needs a whole number from 1"},
+      {"help = \"x\"\ntrains = 3\n", "p.toml:2: trains: needs true or false"},
       {"help = \"x\"\nbehind = 3\n", "p.toml:2: behind: needs a list"},
       {"help = \"x\"\n[read]\nmetric_of = \"all\"\n", "read.metric_of: needs \"rank\" or \"job\""},
   };
@@ -112,6 +121,32 @@ TEST(PresetFile, ANewProgramNeedsNoCode) {
   EXPECT_EQ(command.current->threads, 2) << "the command's own value, not the usual one";
   EXPECT_EQ(command.workload.log_reader, "torch");
   EXPECT_THAT(command.warnings, ElementsAre("needs its dictionary beside it"));
+}
+
+// The presets that are shipped.
+TEST(PresetFile, AProgramThatReadsGetsNoNoteOnTheLearningRate) {
+  const std::string folder = *make_temporary_directory("presets");
+  ASSERT_TRUE(make_directories(folder + "/ocrtune"));
+  ASSERT_EQ(
+      ::symlink((OCRTUNE_SOURCE_DIR + "/presets").c_str(), (folder + "/ocrtune/presets").c_str()),
+      0);
+  const char* const old = std::getenv("XDG_CONFIG_HOME");
+  const std::string kept = old == nullptr ? "" : old;
+  ASSERT_EQ(::setenv("XDG_CONFIG_HOME", folder.c_str(), 1), 0);
+  for (const auto& [preset, noted] :
+       {std::pair<std::string, bool>{"rapidocr", false}, {"torchrun", true}}) {
+    CommandWorkload workload;
+    workload.command = {"sh", "train.sh", "{batch}"};
+    workload.knobs = {"batch"};
+    workload.preset = preset;
+    workload.log_reader = "torch";
+    const auto prepared = prepare_command(workload, Machine());
+    ASSERT_TRUE(prepared) << prepared.error().what;
+    EXPECT_EQ(join(prepared->warnings, "\n").find("learning rate") != std::string::npos, noted)
+        << preset;
+  }
+  old == nullptr ? ::unsetenv("XDG_CONFIG_HOME") : ::setenv("XDG_CONFIG_HOME", kept.c_str(), 1);
+  EXPECT_TRUE(remove_tree(folder));
 }
 
 TEST(PresetFile, WhatTheUserSaysWins) {
