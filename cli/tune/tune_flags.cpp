@@ -117,6 +117,13 @@ Status read_amounts(TuneFlags& flags) {
     options.memory_limit_bytes = *bytes;
   }
   options.objective = OCRTUNE_TRY(flags.objective.read());
+  const bool steps =
+      options.objective.goal == Goal::latency || options.objective.max_step_seconds > 0;
+  if (steps && options.infers() && options.command.empty() && options.url.empty()) {
+    return Error{ErrorKind::usage,
+                 "--objective latency and --max-latency are of training steps; the built-in engine "
+                 "reads many lines at once: give --slo p99=50ms"};
+  }
   if (options.memory_margin < 0 || options.memory_margin >= 1) {
     return Error{ErrorKind::usage, "--memory-margin must be at least 0 and below 1"};
   }

@@ -111,6 +111,8 @@ TEST_F(TuneInference, WrongUseIsOneLine) {
       {tune("--slo p99=50ms --log-reader rate" + kEcho), 2, "--log-reader"},
       {"tune --slo p99=50ms --db " + db_, 2, "--mode infer"},
       {tune("--mode both"), 2, "--mode"},
+      {tune("--objective latency"), 2, "--slo p99=50ms"},
+      {tune("--max-latency 50ms"), 2, "--slo p99=50ms"},
   };
   for (const auto& [arguments, code, word] : cases) {
     const Ran ran = run(arguments + " 2>&1 >/dev/null");

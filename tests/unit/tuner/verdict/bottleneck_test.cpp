@@ -72,6 +72,10 @@ TEST(Bottleneck, WithoutStepTimesOrAnAnswerThereIsNone) {
   EXPECT_TRUE(bottlenecks(run_with({})).empty()) << "a command that reports no parts";
   EXPECT_TRUE(bottlenecks(RunRecord()).empty());
   RunRecord run = run_with({0.02, 0.08, 0, 0});
+  run.options.mode = "infer";
+  EXPECT_TRUE(bottlenecks(run).empty()) << "a chunk of lines is no step";
+  run.options.mode = "train";
+  EXPECT_FALSE(bottlenecks(run).empty());
   run.trials[0].outcome = Outcome::crashed;
   EXPECT_TRUE(bottlenecks(run).empty());
 }
