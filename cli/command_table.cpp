@@ -36,10 +36,13 @@ const std::vector<Command> kTable = {
      "ocrtune tune --hosts a,b --preset torchrun --log-reader torch -- torchrun train.py",
      "Without a command, --data, --mode, --model, --preset or --url the flags come from\n"
      "./ocrtune.toml, if there is one (ocrtune init): keys are flags without dashes.\n"
-     "Exit code: 0 a setting is recommended, 1 none works, 130 interrupted (results are kept).",
+     "Exit code: 0 a setting is recommended, 1 none works or the trials settle nothing,\n"
+     "130 interrupted (results are kept).",
      declare_tune},
     {"show", kFind, "Print the recommendation of a stored run",
-     "ocrtune show last --json", "", declare_show},
+     "ocrtune show last --json",
+     "Exit code: as of tune; 0 a setting is recommended, 1 none works or nothing is settled.",
+     declare_show},
     {"why-not", kFind, "Say why a setting was not chosen",
      "ocrtune why-not nproc=8 batch=64", "", declare_why_not},
     {"verify", kFind, "Measure a stored recommendation again before it is deployed",

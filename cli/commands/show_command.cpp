@@ -24,7 +24,7 @@ Result<int> show(const ShowFlags& flags) {
                                ? run_json(run) + "\n"
                                : console_summary(run, console_width(stdout), may_colour(stdout));
   std::fputs(text.c_str(), stdout);
-  return run.result.found ? kExitOk : kExitNegative;
+  return exit_code_of(run);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "cli/commands/stored_run.h"
 
+#include "cli/commands.h"
 #include "tuner/session/session.h"
 #include "tuner/store/store.h"
 
@@ -10,6 +11,10 @@ Result<RunRecord> judged_run(const std::string& database, const std::string& id)
       Store::open(database.empty() ? Store::default_path() : database, Store::Mode::read);
   if (!store) return store.error();
   return judged_run(**store, id);
+}
+
+int exit_code_of(const RunRecord& run) {
+  return run.result.found && run.result.inconclusive.empty() ? kExitOk : kExitNegative;
 }
 
 }  // namespace ocrtune

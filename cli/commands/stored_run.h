@@ -12,4 +12,8 @@ namespace ocrtune {
 // missing (no store, no such run), usage (ambiguous), invalid (damaged, from a newer version).
 Result<RunRecord> judged_run(const std::string& database, const std::string& id);
 
+// What tune and show end with: fine if the run recommends a setting, negative if it has none or is
+// inconclusive.
+int exit_code_of(const RunRecord& run);
+
 }  // namespace ocrtune

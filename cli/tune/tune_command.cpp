@@ -16,6 +16,7 @@
 #include "cli/commands.h"
 #include "cli/commands/engine_flags.h"
 #include "cli/commands/job_hosts.h"
+#include "cli/commands/stored_run.h"
 #include "cli/settings_file.h"
 #include "cli/shell/machine_turn.h"
 #include "cli/shell/output_folder.h"
@@ -162,7 +163,7 @@ Result<int> finish(const RunRecord& run, const TuneFlags& flags) {
   }
   if (!run.result.found) show_last_words(run);
   if (run.state == "interrupted") return kExitInterrupted;
-  return run.result.found && run.result.inconclusive.empty() ? kExitOk : kExitNegative;
+  return exit_code_of(run);
 }
 
 // The widest bucket decides the memory; a batch of another bucket takes less.
