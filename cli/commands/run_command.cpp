@@ -28,6 +28,7 @@
 #include "supervise/supervise.h"
 #include "trial/workloads/command/command_prepare.h"
 #include "tuner/session/run_launch.h"
+#include "tuner/space/knob_names.h"
 
 namespace ocrtune {
 namespace {
@@ -51,6 +52,9 @@ Status read_setting(const RunFlags& flags, SuperviseOptions& options) {
     return Error{ErrorKind::missing,
                  "run " + run.id + " has no recommendation: " + sentence(run.result.answer)};
   }
+  if (!run.result.inconclusive.empty()) {
+    std::fputs("ocrtune run: note: the run is not conclusive (ocrtune show)\n", stderr);
+  }
   setting = OCRTUNE_TRY(launch_setting(run, flags.command, options.machine));
   const std::string& directory = setting.workload.directory;
   if (!directory.empty() && directory != real_path(".").value_or("")) {
@@ -64,20 +68,25 @@ Status read_knobs(const RunFlags& flags, LaunchSetting& setting) {
   std::vector<std::string> sets = flags.sets;
   if (!flags.binding.empty()) sets.push_back("binding=" + flags.binding);
   CommandWorkload& workload = setting.workload;
+  Knobs typed;
   for (const std::string& set : sets) {
     const std::size_t equal = set.find('=');
     if (equal == std::string::npos) {
       return Error{ErrorKind::usage, "--set needs NAME=VALUE: " + set};
     }
     const std::string name = set.substr(0, equal);
-    const Status known = set_knob(setting.knobs, name, set.substr(equal + 1));
-    if (!known) return known;
+    OCRTUNE_TRY(set_knob(setting.knobs, name, set.substr(equal + 1)));
+    OCRTUNE_TRY(set_knob(typed, name, set.substr(equal + 1)));
     if (!turns(workload, name)) workload.knobs.push_back(name);
+  }
+  const auto used = names_used(workload);
+  if (const Status known = check_knob_names(typed, {used.begin(), used.end()}, {}); !known) {
+    return Error{ErrorKind::usage, "--set: " + known.error().what};
   }
   // Binding needs the number of ranks although the command may know it by itself.
   if (setting.knobs.binding != "none") workload.fixed.emplace_back("nproc");
   if (!flags.from.empty()) return Status();
-  for (const std::string& name : names_used(workload)) {
+  for (const std::string& name : used) {
     if (find_knob(name) == nullptr || turns(workload, name)) continue;
     return Error{ErrorKind::usage, fmt::format("{{{0}}} in the command has no value: give it by "
                                                "--set {0}=N, or name a run with --from",
