@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "tests/support/schema_text.h"
 
 namespace ocrtune {
 namespace {
@@ -62,6 +63,7 @@ TEST_F(DiagnoseCommand, JsonHasThePromisedShape) {
   const Ran ran = run(log + " --json --exit-code 1");
   const auto json = nlohmann::json::parse(ran.out, nullptr, false);
   ASSERT_TRUE(json.is_object()) << ran.out;
+  EXPECT_EQ(undocumented_key("diagnose --json", json), "");
   const auto& cause = json.at("causes").at(0);
   EXPECT_EQ(cause.at("cause"), "gpu_out_of_memory");
   EXPECT_GT(cause.at("confidence").get<double>(), 0.8);
@@ -102,6 +104,12 @@ TEST_F(DiagnoseCommand, ReadsStandardInput) {
 
 TEST_F(DiagnoseCommand, HealthyAndEmptyLogsAreFine) {
   EXPECT_EQ(run(file("a.log", "epoch: [1/2], loss: 0.5\n")).code, 0);
+  // What ocrtune itself says of a machine without GPUs.
+  EXPECT_EQ(run(file("own.log",
+                     "GPUs        no GPU: no NVIDIA driver (libnvidia-ml.so.1: cannot open shared "
+                     "object file: No such file or directory)\ntrial 1: nproc=1: 120 samples/s\n"))
+                .code,
+            0);
   const Ran empty = run(file("b.log", ""));
   EXPECT_EQ(empty.code, 0);
   EXPECT_THAT(empty.out, HasSubstr("b.log is empty"));

@@ -117,10 +117,13 @@ TEST_F(TuneCommand, WrongUseIsOneLineAndCode2) {
 }
 
 TEST_F(TuneCommand, TheWorldSaysNoIsCode3) {
-  const std::string empty = join_path(folder_, "empty");
+  const std::string empty = join_path(folder_, "empty"), missing = join_path(folder_, "missing");
   ASSERT_TRUE(make_directories(empty));
+  ASSERT_TRUE(make_directories(missing));
+  ASSERT_TRUE(write_file(missing + "/labels.txt", "a.png\tab\nb.png\tcd\n"));
   for (const auto& [arguments, word] : std::vector<std::pair<std::string, std::string>>{
            {"--data " + empty, "labels.txt"},
+           {"--data " + missing, "a.png not found (2 of 2 missing)"},
            {"--data /nonexistent", "/nonexistent"},
            {"--out /proc/nowhere/report", "/proc/nowhere"}}) {
     const Ran ran = run(small("--nproc 1 --batch 4 --budget 10s " + arguments));

@@ -1,8 +1,12 @@
 // `ocrtune tune ... -- CMD` as a user types it: a client of a few shell lines, and the mistakes
 // that are found before anything is started.
+#include <pty.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <set>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -41,9 +45,12 @@ class TuneOwnCommand : public testing::Test {
   }
 
   Ran run(const std::string& arguments) const {
+    return ocrtune("tune --db " + db_ + " --trial-time 200ms --cwd " + folder_ + " " + arguments);
+  }
+
+  static Ran ocrtune(const std::string& arguments) {
     Ran ran;
-    const std::string line = OCRTUNE_BINARY + " tune --db " + db_ + " --trial-time 200ms --cwd " +
-                             folder_ + " " + arguments;
+    const std::string line = OCRTUNE_BINARY + " " + arguments;
     std::FILE* pipe = ::popen(line.c_str(), "r");
     char block[4096];
     for (std::size_t got = 0; (got = std::fread(block, 1, sizeof block, pipe)) > 0;) {
@@ -52,6 +59,31 @@ class TuneOwnCommand : public testing::Test {
     const int status = ::pclose(pipe);
     ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
     return ran;
+  }
+
+  // What a terminal of this kind gets to see.
+  std::string on_terminal(const std::string& term, const std::string& arguments) const {
+    const std::string line =
+        OCRTUNE_BINARY + " tune --db " + db_ + " --cwd " + folder_ + " " + arguments;
+    struct winsize size {
+      24, 100, 0, 0
+    };
+    int terminal = -1;
+    const pid_t child = ::forkpty(&terminal, nullptr, nullptr, &size);
+    if (child == 0) {
+      ::setenv("TERM", term.c_str(), 1);
+      ::execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
+      ::_exit(127);
+    }
+    std::string seen;
+    char block[4096];
+    for (ssize_t got = 0; (got = ::read(terminal, block, sizeof block)) > 0;) {
+      seen.append(block, static_cast<std::size_t>(got));
+    }
+    ::close(terminal);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return seen;
   }
 
   // One line on stderr, exit code 2 or 3, before any trial.
@@ -165,6 +197,23 @@ TEST_F(TuneOwnCommand, ProgressAsJsonIsOneObjectATrial) {
   EXPECT_GE(trials, 2) << ran.out;
   EXPECT_THAT(ran.out, Not(HasSubstr("\ntrial ")));
   expect_refused("--progress xml -- sh client.sh {batch}", "--progress");
+}
+
+// The time left goes down while a trial runs; where nothing can be drawn anew a trial is a line.
+TEST_F(TuneOwnCommand, ProgressTicksOnATerminalAndIsPlainOnADumbOne) {
+  const std::string arguments =
+      "--nproc 1 --batch 4 --metric speed --trial-time 3s --budget 13s" + std::string(kClient);
+  const std::string drawn = on_terminal("xterm", arguments);
+  std::set<std::string> lines;
+  for (const std::string& part : split(drawn, '\r')) {
+    const std::size_t at = part.find("trial 1 [");
+    if (at != std::string::npos) lines.insert(part.substr(at, part.find(" left", at) - at));
+  }
+  EXPECT_GE(lines.size(), 2U) << drawn;
+  const std::string plain = on_terminal("dumb", arguments);
+  EXPECT_THAT(plain, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(plain, Not(HasSubstr("trial 1 [")));
+  EXPECT_THAT(plain, HasSubstr("trial 1: nproc=1 "));
 }
 
 TEST_F(TuneOwnCommand, WaitsForAQuietMachineAndSaysWhoKeepsItBusy) {

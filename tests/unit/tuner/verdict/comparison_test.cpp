@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/files.h"
 #include "base/random.h"
 
 namespace ocrtune {
@@ -146,6 +147,22 @@ TEST(Comparison, TrainingIsNotComparedWithInference) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::usage);
   EXPECT_THAT(refused.error().what, HasSubstr("training"));
+}
+
+TEST(Comparison, DataAreComparedByContent) {
+  const std::string folder = *make_temporary_directory("comparison");
+  ASSERT_TRUE(write_file(folder + "/a.txt", "x.png\tx\n"));
+  ASSERT_TRUE(write_file(folder + "/copy.txt", "x.png\tx\n"));
+  ASSERT_TRUE(write_file(folder + "/other.txt", "y.png\ty\n"));
+  RunRecord before = run_of("a", 100), after = run_of("b", 100);
+  before.options.label_file = folder + "/a.txt";
+  after.options.label_file = folder + "/copy.txt";
+  EXPECT_TRUE(compare_runs(before, after).differences.empty());
+  after.options.label_file = folder + "/other.txt";
+  const auto differences = compare_runs(before, after).differences;
+  ASSERT_EQ(differences.size(), 1u);
+  EXPECT_EQ(differences[0].what, "data");
+  EXPECT_TRUE(remove_tree(folder));
 }
 
 TEST(Comparison, NamesWhatDiffers) {
