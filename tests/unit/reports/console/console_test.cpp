@@ -50,7 +50,8 @@ TEST(Console, AnOpenQuestionIsWrappedAndWhole) {
 }
 
 TEST(Console, HoldsAllThatTheReaderAsks) {
-  const RunRecord run = sample_run();
+  RunRecord run = sample_run();
+  run.result.noise_measured = true;
   const std::string text = console_summary(run, 120, false);
   const Recommendation& recommended = run.result.recommendation;
   for (const std::string& part :
@@ -134,6 +135,7 @@ TEST(Console, NoTextOfTheMachineReachesTheTerminalAsControl) {
 
 TEST(Console, NoiseThatNothingMeasuredIsNoNumber) {
   RunRecord run = sample_run();
+  run.result.noise_measured = true;
   EXPECT_NE(console_summary(run, 120, false).find(" % between repeats; "), std::string::npos);
   run.result.noise_measured = false;
   const std::string text = console_summary(run, 120, false);

@@ -98,6 +98,7 @@ TEST(Schema, WhatWasNotMeasuredIsNull) {
 
 TEST(Schema, NoiseIsNullUnlessSomethingRanTwice) {
   RunRecord run = sample_run();
+  run.result.noise_measured = true;
   EXPECT_TRUE(Json::parse(run_json(run))["noise"].is_number());
   run.result.noise_measured = false;
   EXPECT_TRUE(Json::parse(run_json(run))["noise"].is_null());
