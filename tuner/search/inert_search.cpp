@@ -54,6 +54,25 @@ struct Side {
   double rate = 0, cpu_seconds = 0, busy = 0;
 };
 
+// Listens, and has nothing to say.
+class SilentSearch : public Search {
+ public:
+  explicit SilentSearch(Objective objective) : objective_(std::move(objective)) {}
+
+  std::optional<Proposal> next(double /*seconds_left*/) override { return std::nullopt; }
+  void tell(const Trial& /*trial*/) override {}
+  std::string stop_reason() const override { return ""; }
+  const Objective& objective() const override { return objective_; }
+  Prediction predict(const Knobs& /*knobs*/) const override { return {}; }
+
+ private:
+  Objective objective_;
+};
+
+std::unique_ptr<Search> make_silent_search(const Space& /*space*/, const SearchOptions& options) {
+  return std::make_unique<SilentSearch>(options.objective);
+}
+
 class InertSearch : public Search {
  public:
   InertSearch(const Space& space, const SearchOptions& options, std::string knob, MakeSearch make)
@@ -286,6 +305,11 @@ std::unique_ptr<Search> make_inert_search(const Space& space, const SearchOption
                                           const std::string& knob, MakeSearch inner) {
   if (space.axis(knob) < 0 || options.first.empty()) return inner(space, options);
   return std::make_unique<InertSearch>(space, options, knob, inner);
+}
+
+std::unique_ptr<Search> make_inert_test(const Space& space, const SearchOptions& options) {
+  if (options.doubted.empty()) return make_silent_search(space, options);
+  return make_inert_search(space, options, options.doubted[0], make_silent_search);
 }
 
 Knobs fold(Knobs knobs, const std::vector<InertKnob>& inert) {

@@ -42,4 +42,7 @@ using MakeSearch = std::unique_ptr<Search> (*)(const Space& space, const SearchO
 std::unique_ptr<Search> make_inert_search(const Space& space, const SearchOptions& options,
                                           const std::string& knob, MakeSearch inner);
 
+// The test alone, for runs that are over: it proposes and predicts nothing.
+std::unique_ptr<Search> make_inert_test(const Space& space, const SearchOptions& options);
+
 }  // namespace ocrtune

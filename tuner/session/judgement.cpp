@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/secrets.h"
+#include "tuner/search/inert_search.h"
 #include "tuner/session/run_launch.h"
 #include "tuner/session/run_workload.h"
 #include "tuner/session/tune_setup.h"
@@ -26,15 +27,18 @@ void tell_launch(RunRecord& run) {
                [](const auto& one) { return !looks_secret(one.first); });
 }
 
+Result<const StrategyRow*> strategy_of(const RunRecord& run) {
+  const StrategyRow* strategy = find_strategy(run.options.strategy);
+  if (strategy != nullptr) return strategy;
+  return Error{ErrorKind::invalid, "run " + run.id + " used the strategy '" + run.options.strategy +
+                                       "', which this ocrtune lacks"};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Judgement>> judge_run(RunRecord& run) {
   auto setup = OCRTUNE_TRY(tune_setup(run.options, run.machine));
-  const StrategyRow* strategy = find_strategy(run.options.strategy);
-  if (strategy == nullptr) {
-    return Error{ErrorKind::invalid, "run " + run.id + " used the strategy '" +
-                                         run.options.strategy + "', which this ocrtune lacks"};
-  }
+  const StrategyRow* strategy = OCRTUNE_TRY(strategy_of(run));
   auto judgement = std::make_unique<Judgement>();
   judgement->setup = std::move(setup);
   TuneSetup& inputs = judgement->setup;
@@ -56,6 +60,18 @@ Result<std::unique_ptr<Judgement>> judge_run(RunRecord& run) {
 Status judge(RunRecord& run) {
   const auto judgement = judge_run(run);
   return judgement ? Status() : Status(judgement.error());
+}
+
+Status settle(RunRecord& run) {
+  auto setup = OCRTUNE_TRY(tune_setup(run.options, run.machine));
+  OCRTUNE_TRY(strategy_of(run));
+  if (run.options.strategy != "ours") setup.search.doubted.clear();
+  const auto search = make_inert_test(setup.space, setup.search);
+  for (const Trial& trial : run.trials) search->tell(trial);
+  setup.recommend.run_id = run.id;
+  setup.recommend.stop_reason = run.stop_reason;
+  run.result = settle(setup.space, *search, run.trials, setup.recommend);
+  return Status();
 }
 
 }  // namespace ocrtune

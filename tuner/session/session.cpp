@@ -173,6 +173,12 @@ Result<RunRecord> judged_run(const Store& store, const std::string& id) {
   return run;
 }
 
+Result<RunRecord> settled_run(const Store& store, const std::string& id) {
+  auto run = store.load_run(id);
+  if (run) OCRTUNE_TRY(settle(*run));
+  return run;
+}
+
 Result<VerifyAnswer> verify(const VerifyRequest& request, const Store& store,
                             SessionObserver& observer, const SessionDoors& doors) {
   auto run = OCRTUNE_TRY(judged_run(store, request.run));

@@ -94,5 +94,7 @@ Result<Trial> try_once(const TuneRequest& request, SessionObserver& observer,
 
 // A run of the store with its verdict. Errors: missing (no such run), usage (ambiguous), invalid.
 Result<RunRecord> judged_run(const Store& store, const std::string& id);
+// The same with the part of the verdict that a list shows.
+Result<RunRecord> settled_run(const Store& store, const std::string& id);
 
 }  // namespace ocrtune

@@ -36,5 +36,8 @@ struct Judgement {
 // Fills run.result from run.trials. invalid: the run used a strategy that this ocrtune lacks.
 Result<std::unique_ptr<Judgement>> judge_run(RunRecord& run);
 Status judge(RunRecord& run);  // where the search is not needed any more
+// The part of run.result that settle() of tuner/verdict/recommend.h gives, in a fraction of the
+// time. Errors: as of judge_run.
+Status settle(RunRecord& run);
 
 }  // namespace ocrtune

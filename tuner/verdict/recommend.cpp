@@ -215,42 +215,59 @@ Chosen choose_among(const std::vector<Trial>& trials, const RecommendOptions& op
   return chosen;
 }
 
-TuneResult judge_trials(const Space& space, const Search& search, const std::vector<Trial>& trials,
-                        const RecommendOptions& options) {
+// A verdict without the reasons that need the search.
+struct Settled {
   TuneResult result;
+  Chosen among;
+};
+
+Settled settle_trials(const Space& space, const Search& search, const std::vector<Trial>& trials,
+                      const RecommendOptions& options) {
+  Settled all;
+  all.among = choose_among(trials, options);
+  const std::vector<Setting>& settings = all.among.settings;
+  Verdict& verdict = all.among.verdict;
+  TuneResult& result = all.result;
   result.inert = search.inert();
   result.run_id = options.run_id;
   result.seconds = options.seconds;
   result.space_points = space.size();
   result.stop_reason = options.stop_reason;
   result.objective = objective_text(options.objective);
-  Chosen among = choose_among(trials, options);
-  const std::vector<Setting>& settings = among.settings;
-  Verdict& verdict = among.verdict;
-  result.noise = among.noise;
+  result.noise = all.among.noise;
   result.noise_measured = noise_is_measured(trials, options.objective);
   count_outcomes(result, trials);
   for (const Setting& setting : settings) result.settings.push_back(setting.summary);
-  const Objective& objective = options.objective;
-  const bool steps = objective.goal == Goal::latency || objective.max_step_seconds > 0;
-  result.pareto_axes = pareto_axes(result.settings, steps);
-  result.pareto = pareto_set(result.settings, result.pareto_axes);
-  result.predicted = predict_untried(space, search, settings);
   if (options.baseline) {
     const Setting* baseline = find_setting(settings, *options.baseline);
     result.baseline.knobs = *options.baseline;
     result.baseline.outcome = Outcome::skipped;
     if (baseline != nullptr) result.baseline = baseline->summary;
   }
-  if (verdict.chosen == nullptr) {
-    result.answer = settings.empty() ? nothing_run(space, search, options)
-                                     : no_answer(settings, trials, options.objective);
-    return result;
-  }
   verdict.trial_seconds = result.trials > 0 ? result.seconds / result.trials : 0;
+  if (verdict.chosen == nullptr) return all;
   result.found = true;
   recommend_chosen(result, verdict);
   result.inconclusive = inconclusive_reason(verdict, settings, space.size());
+  return all;
+}
+
+TuneResult judge_trials(const Space& space, const Search& search, const std::vector<Trial>& trials,
+                        const RecommendOptions& options) {
+  Settled all = settle_trials(space, search, trials, options);
+  TuneResult& result = all.result;
+  const Verdict& verdict = all.among.verdict;
+  const std::vector<Setting>& settings = all.among.settings;
+  const Objective& objective = options.objective;
+  const bool steps = objective.goal == Goal::latency || objective.max_step_seconds > 0;
+  result.pareto_axes = pareto_axes(result.settings, steps);
+  result.pareto = pareto_set(result.settings, result.pareto_axes);
+  result.predicted = predict_untried(space, search, settings);
+  if (verdict.chosen == nullptr) {
+    result.answer = settings.empty() ? nothing_run(space, search, options)
+                                     : no_answer(settings, trials, options.objective);
+    return std::move(all.result);
+  }
   const Reason growth = repeated_growth(trials, verdict.chosen->summary.knobs);
   if (!growth.empty()) result.recommendation.reasons.push_back(growth);
   const Reason idle = idle_gpus(trials, verdict.chosen->summary.knobs);
@@ -269,7 +286,7 @@ TuneResult judge_trials(const Space& space, const Search& search, const std::vec
   result.answer =
       reason<ReasonCode::launch_with>(knobs_text(result.recommendation.knobs, result.inert_names()),
                                       worth(result.recommendation, options.objective));
-  return result;
+  return std::move(all.result);
 }
 
 }  // namespace
@@ -299,6 +316,15 @@ TuneResult recommend(const Space& space, const Search& search, const std::vector
       space, search, trials, options,
       [&](const Space& seen, const std::vector<Trial>& kept, const RecommendOptions& asked) {
         return judge_trials(seen, search, kept, asked);
+      });
+}
+
+TuneResult settle(const Space& space, const Search& search, const std::vector<Trial>& trials,
+                  const RecommendOptions& options) {
+  return judged(
+      space, search, trials, options,
+      [&](const Space& seen, const std::vector<Trial>& kept, const RecommendOptions& asked) {
+        return settle_trials(seen, search, kept, asked).result;
       });
 }
 

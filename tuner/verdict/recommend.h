@@ -21,6 +21,11 @@ namespace ocrtune {
 TuneResult recommend(const Space& space, const Search& search, const std::vector<Trial>& trials,
                      const RecommendOptions& options);
 
+// The part that asks the search for nothing but inert knobs: settings, recommendation, gain, ties
+// and whether they are settled, without reasons beyond these. For lists of many runs.
+TuneResult settle(const Space& space, const Search& search, const std::vector<Trial>& trials,
+                  const RecommendOptions& options);
+
 // What keeps the certificate that recommend() would give wider than kMaxOpenGain, or it from giving
 // one. Nothing: it is no wider, or no setting works.
 std::optional<OpenQuestion> open_question(const Space& space, const Search& search,

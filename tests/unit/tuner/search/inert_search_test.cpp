@@ -240,6 +240,11 @@ TEST(InertSearch, AStoredRunIsJudgedAlike) {
   for (const Trial& trial : found.trials) search->tell(trial);
   ASSERT_EQ(search->inert().size(), 1U);
   EXPECT_DOUBLE_EQ(search->inert()[0].rate.median, found.inert[0].rate.median);
+  const auto test = make_inert_test(space, options);
+  for (const Trial& trial : found.trials) test->tell(trial);
+  ASSERT_EQ(test->inert().size(), 1U);
+  EXPECT_EQ(test->inert()[0].kept, search->inert()[0].kept);
+  EXPECT_EQ(test->narrowed()->size(), search->narrowed()->size());
 }
 
 TEST(InertSearch, ABudgetThatHoldsFewTrialsIsNotSpentOnIt) {

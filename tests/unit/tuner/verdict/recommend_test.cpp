@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/random.h"
 #include "tuner/verdict/possible.h"
 #include "tuner/verdict/why_not.h"
 
@@ -204,6 +205,52 @@ TEST_F(Recommend, ALighterSettingNeedsNoRaceToBeChosen) {
   trials_.push_back(ran(setting(8), 206, 3.0, "model"));
   trials_.push_back(ran(setting(8), 206, 3.0, "model"));
   EXPECT_EQ(result().recommendation.knobs, setting(1));
+}
+
+// Whatever was raced, whatever was disturbed: a setting that is faster beyond its interval is
+// chosen, or the result is open.
+TEST_F(Recommend, NothingMeasuredIsSurelyFasterThanTheAnswer) {
+  int settled = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    Random random(seed);
+    trials_.clear();
+    options_.baseline = setting(1);
+    trials_.push_back(ran(setting(1), 100, 1, "baseline"));
+    for (const int nproc : {2, 4, 8}) {
+      const double rate = 60 + 10 * static_cast<double>(random.integer(0, 20));
+      const auto repeats = random.integer(1, 4);
+      for (std::int64_t i = 0; i < repeats; ++i) {
+        Trial trial = ran(setting(nproc), rate * (1 + 0.01 * random.normal()), nproc,
+                          random.integer(0, 1) == 0 ? "race" : "model");
+        if (random.integer(0, 2) == 0) {
+          trial.samples[0].seconds = 1;
+          trial.samples[0].interference.spoilt_by = "swapped";
+        }
+        trials_.push_back(std::move(trial));
+      }
+    }
+    const TuneResult found = result();
+    ASSERT_TRUE(found.found);
+    const TuneResult part = settle(space_, *search_, trials_, options_);
+    EXPECT_EQ(part.recommendation.knobs, found.recommendation.knobs);
+    EXPECT_EQ(part.inconclusive, found.inconclusive);
+    EXPECT_EQ(part.gain.median, found.gain.median);
+    if (!found.inconclusive.empty()) continue;
+    ++settled;
+    for (const SettingSummary& other : found.settings) {
+      if (other.knobs == found.recommendation.knobs) continue;
+      EXPECT_LE(other.samples_per_second.low, found.recommendation.samples_per_second.high)
+          << seed << ": " << knobs_text(other.knobs);
+    }
+  }
+  EXPECT_GT(settled, 20);
+}
+
+TEST_F(Recommend, OneRateOfManySettingsIsInconclusive) {
+  trials_.push_back(ran(setting(2), 100, 1));
+  EXPECT_EQ(result().inconclusive.code, ReasonCode::only_rate);
+  space_ = Space({setting(2)});
+  EXPECT_TRUE(result().inconclusive.empty()) << "there is nothing else to try";
 }
 
 TEST_F(Recommend, WhatNoiseHidesIsNamedThoughItDidNotRace) {
