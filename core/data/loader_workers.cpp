@@ -33,6 +33,14 @@ void put_text(char (&to)[kTextBytes], const std::string& text) {
   to[length] = '\0';
 }
 
+// Ctrl-C reaches the whole group: the parent decides what it means.
+void become_worker(int worker) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::prctl(PR_SET_NAME, ("ocrtune-load" + std::to_string(worker)).c_str());
+  release_interrupts();
+  std::signal(SIGINT, SIG_IGN);
+}
+
 }  // namespace
 
 // In shared memory; then lines[batch], bad[2 * batch + 16], and the images.
@@ -72,8 +80,8 @@ std::uint32_t LoaderWorkers::generation(std::int64_t sequence) const {
   return static_cast<std::uint32_t>(sequence / workers_ / depth_);
 }
 
-Result<std::unique_ptr<LoaderWorkers>> LoaderWorkers::start(const BatchMaker& maker, int workers,
-                                                            int depth) {
+Result<std::unique_ptr<LoaderWorkers>> LoaderWorkers::reserve(const BatchMaker& maker, int workers,
+                                                              int depth) {
   std::unique_ptr<LoaderWorkers> pool(new LoaderWorkers(maker, workers, depth));
   pool->mapped_bytes_ = pool->slot_bytes_ * static_cast<std::size_t>(workers * depth);
   void* memory = ::mmap(nullptr, pool->mapped_bytes_, PROT_READ | PROT_WRITE,
@@ -86,10 +94,20 @@ Result<std::unique_ptr<LoaderWorkers>> LoaderWorkers::start(const BatchMaker& ma
   for (int i = 0; i < workers * depth; ++i) {
     new (pool->memory_ + static_cast<std::size_t>(i) * pool->slot_bytes_) Slot{};
   }
+  return pool;
+}
+
+Result<std::unique_ptr<LoaderWorkers>> LoaderWorkers::start(const BatchMaker& maker, int workers,
+                                                            int depth) {
+  auto pool = OCRTUNE_TRY(reserve(maker, workers, depth));
   const int own_pid = ::getpid();
   for (int worker = 0; worker < workers; ++worker) {
     const int pid = ::fork();
-    if (pid == 0) pool->work(worker, own_pid);
+    if (pid == 0) {
+      become_worker(worker);
+      pool->serve(worker, [own_pid] { return ::getppid() != own_pid; });
+      ::_exit(0);
+    }
     if (pid < 0) return system_error(errno, "start loader worker " + std::to_string(worker));
     pool->pids_.push_back(pid);
   }
@@ -107,20 +125,15 @@ LoaderWorkers::~LoaderWorkers() {
   if (memory_ != nullptr) ::munmap(memory_, mapped_bytes_);
 }
 
-// The body of a worker process. Ctrl-C reaches the whole group: the parent decides what it means.
-void LoaderWorkers::work(int worker, int parent_pid) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ::prctl(PR_SET_NAME, ("ocrtune-load" + std::to_string(worker)).c_str());
-  release_interrupts();
-  std::signal(SIGINT, SIG_IGN);
+void LoaderWorkers::serve(int worker, const std::function<bool()>& ended) {
   for (std::int64_t sequence = worker;; sequence += workers_) {
     Slot& next = slot(sequence);
     const std::uint32_t turn = generation(sequence);
     for (std::uint32_t taken = next.taken; taken != turn; taken = next.taken) {
-      if (::getppid() != parent_pid) ::_exit(0);
+      if (ended()) return;
       sleep_on(next.taken, taken, 500);
     }
-    if (::getppid() != parent_pid) ::_exit(0);
+    if (ended()) return;
     try {
       fill(next, sequence);
     } catch (const std::exception& problem) {
@@ -149,7 +162,7 @@ void LoaderWorkers::fill(Slot& slot, std::int64_t sequence) {
 
 // Whether the worker still runs; its end is remembered, for it can be asked for only once.
 Status LoaderWorkers::check_worker(std::size_t worker) {
-  if (!failure_) return failure_;
+  if (!failure_ || pids_.empty()) return failure_;
   int status = 0;
   const int pid = pids_[worker];
   if (::waitpid(pid, &status, WNOHANG) == 0) return Status();

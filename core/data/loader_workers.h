@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -29,6 +30,11 @@ class LoaderWorkers {
   // exhausted: no memory for workers * depth batches, or no process. `maker` must outlive this.
   static Result<std::unique_ptr<LoaderWorkers>> start(const BatchMaker& maker, int workers,
                                                       int depth);
+  // The two parts of it: the memory, and what each worker does until `ended`, which is asked before
+  // each batch and twice a second.
+  static Result<std::unique_ptr<LoaderWorkers>> reserve(const BatchMaker& maker, int workers,
+                                                        int depth);
+  void serve(int worker, const std::function<bool()>& ended);
   ~LoaderWorkers();  // ends the workers at once
 
   // Waits for batch `sequence`: 0, 1, 2... The spans are valid until give_back(). failed: a worker
@@ -44,7 +50,6 @@ class LoaderWorkers {
   LoaderWorkers(const BatchMaker& maker, int workers, int depth);
   Slot& slot(std::int64_t sequence) const;
   std::uint32_t generation(std::int64_t sequence) const;
-  [[noreturn]] void work(int worker, int parent_pid);
   void fill(Slot& slot, std::int64_t sequence);
   Status check_worker(std::size_t worker);
 

@@ -3,18 +3,25 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <fstream>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/files.h"
 #include "base/text.h"
+#include "core/data/batch_maker.h"
 #include "core/data/jpeg_codec.h"
+#include "core/data/label_file.h"
+#include "core/data/loader_workers.h"
 #include "core/data/png_codec.h"
 #include "tests/support/forked_ranks.h"
 
@@ -217,6 +224,45 @@ TEST_F(LoaderTest, BatchesAreTheSameForEveryNumberOfWorkers) {
     }
   }
   EXPECT_EQ(alone_counts.bad, 2);
+}
+
+class LinesInTurn final : public BatchOrder {
+ public:
+  BatchShape shape(std::int64_t /*sequence*/) const override { return shapes_[0]; }
+  std::int64_t line(std::int64_t sequence, int item, int /*attempt*/) const override {
+    return (4 * sequence + item) % 40;
+  }
+  std::int64_t batches_per_epoch() const override { return 10; }
+  const std::vector<BatchShape>& shapes() const override { return shapes_; }
+
+ private:
+  std::vector<BatchShape> shapes_ = {{4, 8, 24}};
+};
+
+// The thread sanitizer sees nothing of what processes share.
+TEST_F(LoaderTest, AThreadHandsOverAsAWorkerDoes) {
+  make_lines(40);
+  const auto file = LabelFile::read(options_.label_file, "");
+  ASSERT_TRUE(file);
+  const BatchMaker maker(**file, std::make_unique<LinesInTurn>());
+  const auto memory = LoaderWorkers::reserve(maker, 1, 2);
+  ASSERT_TRUE(memory);
+  std::atomic<bool> end = false;
+  std::thread worker([&] { (*memory)->serve(0, [&end] { return end.load(); }); });
+  for (std::int64_t sequence = 0; sequence < 60; ++sequence) {
+    const auto ready = (*memory)->take(sequence);
+    EXPECT_TRUE(ready);
+    if (!ready) break;
+    std::vector<float> expected(ready->images.size());
+    std::vector<std::int64_t> lines(4);
+    std::vector<BadLine> bad;
+    EXPECT_TRUE(maker.make(sequence, expected, lines, bad));
+    EXPECT_TRUE(std::equal(lines.begin(), lines.end(), ready->lines.begin()));
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), ready->images.begin()));
+    (*memory)->give_back(sequence);
+  }
+  end = true;
+  worker.join();
 }
 
 TEST_F(LoaderTest, OrderFollowsTheSeed) {
