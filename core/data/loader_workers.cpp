@@ -21,6 +21,8 @@ namespace {
 
 constexpr std::size_t kTextBytes = 240;
 constexpr std::size_t kAlignment = 4096;
+constexpr int kLookMilliseconds = 20;
+constexpr int kLooksToWake = 50;  // for a worker that somebody has stopped alone
 
 struct BadEntry {
   std::int64_t line;
@@ -186,10 +188,12 @@ Result<ReadyBatch> LoaderWorkers::take(std::int64_t sequence) {
   Slot& ready = slot(sequence);
   const auto worker = static_cast<std::size_t>(sequence % workers_);
   const std::uint32_t wanted = generation(sequence) + 1;
+  int looks = 0;
   for (std::uint32_t filled = ready.filled; filled != wanted; filled = ready.filled) {
     if (interrupted()) return Error{ErrorKind::interrupted, "interrupted while loading a batch"};
     OCRTUNE_TRY(check_worker(worker));
-    sleep_on(ready.filled, filled, 20);
+    sleep_on(ready.filled, filled, kLookMilliseconds);
+    if (++looks % kLooksToWake == 0 && !pids_.empty()) ::kill(pids_[worker], SIGCONT);
   }
   const auto batch = static_cast<std::size_t>(maker_->order().max_images());
   const BatchShape shape = maker_->order().shape(sequence);

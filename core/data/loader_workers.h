@@ -38,7 +38,7 @@ class LoaderWorkers {
   ~LoaderWorkers();  // ends the workers at once
 
   // Waits for batch `sequence`: 0, 1, 2... The spans are valid until give_back(). failed: a worker
-  // died, with its signal or exit code.
+  // died, with its signal or exit code. One that is stopped alone goes on after a second.
   Result<ReadyBatch> take(std::int64_t sequence);
   void give_back(std::int64_t sequence);
 

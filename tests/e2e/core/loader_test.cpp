@@ -378,6 +378,18 @@ TEST_F(LoaderTest, AKilledWorkerIsAnErrorThatNamesTheSignal) {
   EXPECT_FALSE((*loader)->next());  // and stays an error
 }
 
+TEST_F(LoaderTest, AStoppedWorkerGoesOn) {
+  make_lines(40);
+  options_.workers = 2;
+  auto loader = Loader::create(options_);
+  ASSERT_TRUE(loader);
+  ASSERT_TRUE((*loader)->next());
+  ::kill(children_of(::getpid()).at(1), SIGSTOP);
+  ::alarm(60);  // else it would wait for ever
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE((*loader)->next());
+  ::alarm(0);
+}
+
 TEST_F(LoaderTest, NoWorkerOutlivesTheLoader) {
   make_lines(40);
   options_.workers = 3;
