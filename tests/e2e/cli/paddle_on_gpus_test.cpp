@@ -125,6 +125,10 @@ TEST_F(PaddleOnGpus, TheGpusDecideTheSpace) {
   ASSERT_EQ(tune("--dry-run", launch + "tools/train.py -c cfg.yml -o Global.use_gpu=False"), 0);
   EXPECT_THAT(out_, HasSubstr("  threads "));
   EXPECT_THAT(out_, Not(HasSubstr("--gpus")));
+  ASSERT_EQ(tune("--dry-run --nproc 1,2 --batch 32,64",
+                 launch + "tools/train.py -c cfg.yml -o Global.use_gpu=False"),
+            0);
+  EXPECT_THAT(out_, HasSubstr("  threads ")) << "lists of the others leave it a knob";
 }
 
 TEST_F(PaddleOnGpus, BothGpusAndTheLargestBatchThatFits) {

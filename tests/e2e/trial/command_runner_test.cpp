@@ -158,6 +158,11 @@ TEST(CommandRunner, FaultsHaveTheirOutcomes) {
   EXPECT_THAT(trial.reason, HasSubstr("holds a number that log reader 'torch' knows"));
   EXPECT_EQ(trial.samples_per_second, 0);
   trial =
+      run(script("echo '80 samples/s'; while :; do echo waiting; sleep 0.05; done"), Knobs(), 1.0);
+  EXPECT_EQ(trial.outcome, Outcome::timed_out);
+  EXPECT_NE(trial.cause, "no_metric");
+  EXPECT_THAT(trial.reason, HasSubstr("1 lines held a speed"));
+  trial =
       run(script("echo 'RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB'; exit 1"));
   EXPECT_EQ(trial.outcome, Outcome::out_of_memory) << trial.cause << trial.reason;
 }
@@ -350,6 +355,21 @@ TEST(CommandRunner, AFailedTrialKeepsItsFiles) {
   EXPECT_EQ((*names)[0].rfind("ocrtune.trial.", 0), 0u) << (*names)[0];
   EXPECT_THAT(trial.evidence, testing::Contains("its files: " + join_path(*base, (*names)[0])));
   EXPECT_TRUE(remove_tree(*base));
+}
+
+// Paddle's launcher writes its environment there, which may hold secrets.
+TEST(CommandRunner, AnEnvironmentInTheLogFolderIsNotQuoted) {
+  CommandWorkload workload = script(
+      "echo TOKEN=hidden | tee $3/envlog.0 > $3/default.abc.log; echo told > $3/workerlog.0; exit "
+      "3");
+  workload.command.push_back("{trial_dir}");
+  const Trial trial = run(workload);
+  EXPECT_THAT(trial.log_tail, HasSubstr("told"));
+  EXPECT_THAT(trial.log_tail, testing::Not(HasSubstr("hidden")));
+  for (const std::string& line : trial.evidence) {
+    if (!starts_with(line, "its files: ")) continue;
+    EXPECT_TRUE(remove_tree(line.substr(11)));
+  }
 }
 
 // Not skipped: the search would propose the same setting for ever.

@@ -171,7 +171,7 @@ Status look_for_paddleocr_files(const PaddleOcrConfig& config, const std::string
     }
     if (absent == 0) continue;
     return Error{
-        ErrorKind::missing,
+        ErrorKind::invalid,
         fmt::format("{}: {} not found in {} ({} of the first {} images are missing; "
                     "Train.dataset.data_dir is their folder)",
                     name, first, config.data_directory.empty() ? "." : config.data_directory,

@@ -37,8 +37,9 @@ using ConfigOverrides = std::vector<std::pair<std::string, std::string>>;
 Result<PaddleOcrConfig> read_paddleocr_config(const std::string& path, const std::string& directory,
                                               const ConfigOverrides& overrides = {});
 
-// Whether the dictionary and the images of the label files' first lines are there. missing: the
-// first that is not, as the config names it, with the key to mend.
+// Whether the dictionary and the images of the label files' first lines are there. missing: no
+// dictionary or label file, without which nothing starts; invalid: some image is not there. Both
+// name the first as the config does, with the key to mend.
 Status look_for_paddleocr_files(const PaddleOcrConfig& config, const std::string& directory);
 
 // Bytes of /dev/shm that the training loader of one process fills: its queue of 2 x workers batches

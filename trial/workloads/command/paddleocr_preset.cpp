@@ -160,8 +160,6 @@ void warn(PreparedCommand& command, const PaddleOcrConfig& config, const Machine
   std::vector<std::string>& warnings = command.warnings;
   const bool cpu_only = machine.gpus.empty();
   const bool on_gpus = config.use_gpu && !cpu_only;
-  const Status files = look_for_paddleocr_files(config, command.workload.directory);
-  if (!files) warnings.push_back(files.error().what);
   if (groups > 1) {
     warnings.push_back(
         fmt::format("the command has {} -o groups, of which PaddleOCR reads the last only; they "
@@ -333,6 +331,9 @@ Status apply_paddleocr_preset(PreparedCommand& command, const Machine& machine) 
   auto config =
       read_paddleocr_config(in_directory(workload, *path), workload.directory, given.keys);
   if (!config) return config.error();
+  const Status files = look_for_paddleocr_files(*config, workload.directory);
+  if (!files && files.error().kind == ErrorKind::missing) return files;
+  if (!files) command.warnings.push_back(files.error().what);
   workload.gpus = gpus_of(workload, *config, machine);
   const bool on_gpus = !workload.gpus.empty();
   command.current = current_setting(workload, *config, workload.gpus.size());

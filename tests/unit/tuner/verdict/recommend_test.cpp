@@ -111,6 +111,30 @@ TEST_F(Recommend, ChoosesTheFastestAndPricesTheBaseline) {
   EXPECT_TRUE(named);
 }
 
+// The answer, its table and its gain are read off one fit.
+TEST_F(Recommend, OneSettingHasOneFigure) {
+  options_.baseline = setting(1);
+  trials_.push_back(ran(setting(1), 55, 1, "baseline"));
+  race(setting(1), 50, 1);
+  trials_.push_back(ran(setting(4), 150, 4, "model"));
+  race(setting(4), 120, 4);
+  const TuneResult found = result();
+  ASSERT_TRUE(found.found);
+  ASSERT_EQ(found.recommendation.knobs, setting(4));
+  for (const SettingSummary& summary : found.settings) {
+    const Interval& told = summary.knobs == setting(4) ? found.recommendation.samples_per_second
+                                                       : found.baseline.samples_per_second;
+    EXPECT_DOUBLE_EQ(summary.samples_per_second.median, told.median);
+    EXPECT_DOUBLE_EQ(summary.samples_per_second.low, told.low);
+    EXPECT_DOUBLE_EQ(summary.samples_per_second.high, told.high);
+  }
+  EXPECT_EQ(found.settings.size(), 2U);
+  EXPECT_NEAR(
+      found.gain.median,
+      found.recommendation.samples_per_second.median / found.baseline.samples_per_second.median,
+      1e-9);
+}
+
 TEST_F(Recommend, TheStartStaysWhereNothingIsClearlyFaster) {
   options_.baseline = setting(1);
   options_.expected_noise = 0.05;

@@ -204,6 +204,32 @@ TEST_F(PaddleOcrPreset, NamesBadConfigs) {
   EXPECT_THAT(what(one), HasSubstr("need the launcher"));
 }
 
+// A job without its dictionary dies at its start; some images may be missing.
+TEST_F(PaddleOcrPreset, LooksForDictionaryAndImagesBeforeAnyTrial) {
+  CommandWorkload one = workload();
+  EXPECT_THAT(prepare_command(one, Machine())->warnings,
+              Contains(HasSubstr("labels.txt: a.png not found in . (100 of the first 100")));
+  ASSERT_TRUE(write_file(folder_ + "/a.png", "").ok());
+  EXPECT_THAT(prepare_command(one, Machine())->warnings, Not(Contains(HasSubstr("a.png"))));
+  one.command.insert(one.command.end(), {"-o", "Global.character_dict_path=dict.txt"});
+  const auto without = prepare_command(one, Machine());
+  ASSERT_FALSE(without.ok());
+  EXPECT_EQ(without.error().kind, ErrorKind::missing);
+  EXPECT_EQ(without.error().what, "dictionary dict.txt not found (Global.character_dict_path)");
+  ASSERT_TRUE(write_file(folder_ + "/dict.txt", "a\n").ok());
+  EXPECT_TRUE(prepare_command(one, Machine()).ok());
+}
+
+TEST_F(PaddleOcrPreset, TrialsHaveLogFoldersOfTheirOwnAndSaySo) {
+  CommandWorkload one = workload();
+  one.command.insert(one.command.begin() + 3, "--log_dir=mine");
+  const auto prepared = prepare_command(one, Machine());
+  ASSERT_TRUE(prepared.ok()) << prepared.error().what;
+  EXPECT_THAT(prepared->warnings, Contains(HasSubstr("not to mine")));
+  EXPECT_THAT(join(prepared->workload.command, " "), HasSubstr("--log_dir={trial_dir}/log"));
+  EXPECT_THAT(join(prepared->launch, " "), HasSubstr("--log_dir=mine"));
+}
+
 // Nothing is asked for, and batch and ranks are turned all the same.
 TEST_F(PaddleOcrPreset, ThePlainFormGetsTheNoteOnTheLearningRate) {
   CommandWorkload one = workload();
