@@ -20,7 +20,7 @@
 #include "probes/gpu/gpu_ids.h"
 #include "trial/ipc/event_pipe.h"
 #include "trial/observe/energy_counter.h"
-#include "trial/observe/gpu_memory_sum.h"
+#include "trial/observe/gpu_names.h"
 #include "trial/observe/gpu_places.h"
 #include "trial/observe/memory_sampler.h"
 #include "trial/observe/oom_watch.h"

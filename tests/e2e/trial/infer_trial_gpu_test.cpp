@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "tests/support/this_machine.h"
-#include "trial/observe/gpu_memory_sum.h"
+#include "trial/observe/gpu_names.h"
 #include "trial/workloads/engine_infer/infer_runner.h"
 #include "trial/workloads/engine_infer/infer_trial_spec.h"
 
