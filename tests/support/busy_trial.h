@@ -36,11 +36,13 @@ inline std::int64_t samples_of_step(const ScheduledProgram& program) {
   return kBusyBatch * program.ranks;
 }
 inline std::int64_t samples_of_step(const ForkJoinProgram&) { return kBusyBatch; }
+inline std::int64_t samples_of_step(const ForkingProgram&) { return 1; }
 
 inline double threads_of(const ScheduledProgram& program) {
   return program.ranks * (program.loader_seconds > 0 ? 2.0 : 1.0);
 }
 inline double threads_of(const ForkJoinProgram& program) { return program.threads; }
+inline double threads_of(const ForkingProgram& program) { return program.ranks; }
 
 // Samples per second of the program where nobody disturbs it.
 template <class Program>

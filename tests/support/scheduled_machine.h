@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "base/random.h"
@@ -23,8 +24,9 @@ class ScheduledMachine {
  public:
   struct Thread {
     bool stranger = false;
-    double work = 0;   // seconds of CPU until its next decision
-    double sleep = 0;  // seconds until it wants to decide again; work is 0 then
+    bool brief = false;  // stands for processes that come and go: its counters are never seen
+    double work = 0;     // seconds of CPU until its next decision
+    double sleep = 0;    // seconds until it wants to decide again; work is 0 then
     bool blocked = false;
     double ran = 0, waited = 0, had = 0;  // seconds; `had` is what fairness goes by
     double slice = 0;
@@ -65,11 +67,13 @@ class ScheduledMachine {
       }
     }
     now_ += kTick;
+    if (++ticks_ % kLookTicks == 0) look();
   }
 
   // What /proc would show: whole ticks for the machine, nanoseconds for the program's threads.
-  LoadSnapshot snapshot() const {
+  LoadSnapshot snapshot() {
     LoadSnapshot seen;
+    seen.brief = std::exchange(brief_, BriefLives());
     seen.seconds = now_;
     seen.busy_cpu_seconds = std::floor(busy_ * 100) / 100;
     seen.total_cpu_seconds = now_ * static_cast<double>(cpus_.size());
@@ -78,20 +82,33 @@ class ScheduledMachine {
     for (const Thread& thread : threads_) {
       ++id;
       if (thread.stranger) continue;
-      seen.threads[id] = {thread.ran, thread.waited};
+      if (!thread.brief) seen.threads[id] = {thread.ran, thread.waited};
       seen.own_cpu_seconds += std::floor(thread.ran * 100) / 100;
     }
+    seen.tree_cpu_seconds = seen.own_cpu_seconds;
     return seen;
   }
 
  private:
   static constexpr double kTick = 0.001;
+  static constexpr int kLookTicks = 20;
   static std::size_t index(int at) { return static_cast<std::size_t>(at); }
   static bool wants(const Thread& thread) { return thread.work > 0 && !thread.blocked; }
 
   void settle(Thread& thread) {
     if (thread.work > 0 || thread.sleep > 0 || thread.blocked) return;
     thread.decide(thread);
+  }
+
+  // A brief thread descends from the one that was added before it.
+  void look() {
+    brief_.looked_seconds += kLookTicks * kTick;
+    for (std::size_t i = 1; i < threads_.size(); ++i) {
+      if (!threads_[i].brief) continue;
+      const int ancestor = static_cast<int>(i);  // its id
+      brief_.runnable_seconds[ancestor] += wants(threads_[i]) ? kLookTicks * kTick : 0;
+      brief_.ancestor_seconds[ancestor] += wants(threads_[i - 1]) ? kLookTicks * kTick : 0;
+    }
   }
 
   void schedule() {
@@ -129,6 +146,8 @@ class ScheduledMachine {
   double sharing_;
   Random random_;
   double now_ = 0, busy_ = 0;
+  int ticks_ = 0;
+  BriefLives brief_;
 };
 
 // Data-parallel ranks that meet after each step, each fed by a loader if `loader_seconds` > 0.
@@ -297,6 +316,63 @@ class RunningForkJoin {
   ForkJoinProgram program_;
   std::deque<Member> members_;
   std::int64_t ended_ = 0;  // regions
+};
+
+// Ranks that each start one process a page and wait for it.
+struct ForkingProgram {
+  using Running = class RunningForks;
+  int ranks = 1;
+  double page_seconds = 0.06;     // of CPU, of the page's process
+  double parent_seconds = 0.004;  // of CPU, between two pages
+  double page_noise = 0.1;        // of the logarithm
+};
+
+class RunningForks {
+ public:
+  RunningForks(ScheduledMachine& machine, const ForkingProgram& program)
+      : machine_(machine), program_(program), ranks_(static_cast<std::size_t>(program.ranks)) {
+    for (Rank& rank : ranks_) {
+      rank.parent = &machine_.add(
+          false, [this, &rank](ScheduledMachine::Thread& thread) { start(rank, thread); });
+      rank.child = &machine_.add(
+          false, [this, &rank](ScheduledMachine::Thread& thread) { end(rank, thread); });
+      rank.child->brief = true;
+      rank.child->blocked = true;
+    }
+  }
+
+  std::int64_t steps() const { return pages_; }
+
+ private:
+  struct Rank {
+    ScheduledMachine::Thread* parent = nullptr;
+    ScheduledMachine::Thread* child = nullptr;
+    bool between = true;  // pages
+  };
+
+  void start(Rank& rank, ScheduledMachine::Thread& parent) {
+    if (rank.between) {
+      rank.between = false;
+      parent.work = program_.parent_seconds;
+      return;
+    }
+    parent.blocked = true;
+    rank.child->blocked = false;
+    rank.child->work =
+        program_.page_seconds * std::exp(program_.page_noise * machine_.random().normal());
+  }
+
+  void end(Rank& rank, ScheduledMachine::Thread& child) {
+    ++pages_;
+    child.blocked = true;
+    rank.between = true;
+    rank.parent->blocked = false;
+  }
+
+  ScheduledMachine& machine_;
+  ForkingProgram program_;
+  std::deque<Rank> ranks_;
+  std::int64_t pages_ = 0;
 };
 
 }  // namespace ocrtune

@@ -114,21 +114,58 @@ double self_cpu_seconds() {
          1e-6 * static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
+// Share of the CPU time that ended processes used, unseen, from which a window was not observed.
+constexpr double kMostUnseen = 0.3;
+
 struct ThreadGrowth {
   double run = 0;
   double waited = 0;
 };
 
+using Growths = std::map<int, ThreadGrowth>;  // by tid; those that have none are below zero
+
 // What each of the tree's threads ran and waited in between; one born since counts from zero.
-std::vector<ThreadGrowth> thread_growth(const LoadSnapshot& before, const LoadSnapshot& after) {
-  std::vector<ThreadGrowth> grown;
+Growths thread_growth(const LoadSnapshot& before, const LoadSnapshot& after) {
+  Growths grown;
   for (const auto& [thread, times] : after.threads) {
     const auto found = before.threads.find(thread);
     const ThreadCounters then = found == before.threads.end() ? ThreadCounters() : found->second;
-    grown.push_back({std::max(0.0, times.run_seconds - then.run_seconds),
-                     std::max(0.0, times.wait_seconds - then.wait_seconds)});
+    grown[thread] = {std::max(0.0, times.run_seconds - then.run_seconds),
+                     std::max(0.0, times.wait_seconds - then.wait_seconds)};
   }
   return grown;
+}
+
+// Processes that ended took their counters with them. What they ran their parents know; the time
+// that they could run and did not, they waited. Who starts one at a time waits for it: the two are
+// one chain. Those that live side by side are as many chains.
+void add_brief(const BriefLives& brief, double cpu_seconds, double wall, Growths& threads) {
+  constexpr double kOneAtATime = 1.25;
+  double all = 0;
+  for (const auto& [ancestor, seconds] : brief.runnable_seconds) all += seconds;
+  if (!(all > 0 && brief.looked_seconds > 0)) return;
+  for (const int thread : brief.threads) threads.erase(thread);
+  double run = cpu_seconds;
+  for (const auto& [id, thread] : threads) run -= thread.run;
+  run = std::max(0.0, run);
+  int added = 0;
+  for (const auto& [ancestor, seconds] : brief.runnable_seconds) {
+    const double runnable = seconds * wall / brief.looked_seconds;
+    const double ran = run * seconds / all;
+    const double waited = std::max(0.0, runnable - ran);
+    if (runnable <= kOneAtATime * wall) {
+      const auto own = brief.ancestor_seconds.find(ancestor);
+      const double also = own == brief.ancestor_seconds.end() ? 0 : own->second;
+      ThreadGrowth& chain = threads[ancestor];
+      chain.run += ran;
+      const double chained = std::min(wall, runnable + also * wall / brief.looked_seconds);
+      chain.waited = std::max(chain.waited, chained - chain.run);
+      continue;
+    }
+    const long chains = std::lround(runnable / wall);
+    const auto share = static_cast<double>(chains);
+    for (long i = 0; i < chains; ++i) threads[--added] = {ran / share, waited / share};
+  }
 }
 
 // Thread times are exact but lack the threads that have ended; the processes' hold these in whole
@@ -142,11 +179,10 @@ double run_by_tree(double threads, const LoadSnapshot& before, const LoadSnapsho
 // A thread that waits while a stranger has one of the CPUs would run without the stranger. While it
 // waits all CPUs are taken, by the tree's other threads and by strangers in the measure in which
 // these two ran at all; and a stranger's CPU would help only one of those that wait.
-void blame_waiting(const std::vector<ThreadGrowth>& threads, double own, double wall,
-                   Interference& found) {
+void blame_waiting(const Growths& threads, double own, double wall, Interference& found) {
   constexpr double kTinyCpus = 1e-3;
   const double external = std::max(found.external_cpus, kTinyCpus);
-  for (const ThreadGrowth& thread : threads) {
+  for (const auto& [id, thread] : threads) {
     const double others = std::max(0.0, own - thread.run) / wall;
     const double strangers = found.available_cpus * external / (external + others);
     const double blamed = thread.waited * std::min(1.0, strangers);
@@ -224,10 +260,10 @@ Interference interference_between(const LoadSnapshot& before, const LoadSnapshot
   Interference found;
   const double wall = after.seconds - before.seconds;
   if (!(wall > 0)) return found;
-  const std::vector<ThreadGrowth> threads = thread_growth(before, after);
+  Growths threads = thread_growth(before, after);
   double run = 0;
   double waited = 0;
-  for (const ThreadGrowth& thread : threads) {
+  for (const auto& [id, thread] : threads) {
     run += thread.run;
     waited += thread.waited;
   }
@@ -239,6 +275,7 @@ Interference interference_between(const LoadSnapshot& before, const LoadSnapshot
   found.observed_seconds = wall;
   found.cpu_seconds = after.has_thread_times ? run_by_tree(run, before, after) : own;
   found.available_cpus = demand.cpus;
+  add_brief(after.brief, found.cpu_seconds, wall, threads);
   blame_waiting(threads, own, wall, found);
   if (run + waited > 0) found.run_queue_wait_share = waited / (run + waited);
   found.pressure_share = (after.pressure_seconds - before.pressure_seconds) / wall;
@@ -250,6 +287,10 @@ Interference interference_between(const LoadSnapshot& before, const LoadSnapshot
       after.swapped_pages > before.swapped_pages ? after.swapped_pages - before.swapped_pages : 0;
   const double machine_cpus = std::max(1.0, std::round(total / wall));
   found.spoilt_by = judge(found, wall, demand, machine_cpus, after.has_thread_times, limits);
+  const bool unseen = found.cpu_seconds - run > kMostUnseen * found.cpu_seconds;
+  if (unseen && after.brief.runnable_seconds.empty() && !found.spoilt_by.empty()) {
+    found.observed_seconds = 0;  // what it waited is unknown
+  }
   return found;
 }
 

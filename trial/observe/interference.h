@@ -13,6 +13,7 @@
 
 #include "base/files.h"
 #include "base/process_tree.h"
+#include "trial/observe/short_lives.h"
 #include "trial/trial.h"
 
 namespace ocrtune {
@@ -35,6 +36,7 @@ struct LoadSnapshot {
   std::uint64_t swapped_pages = 0;
   bool has_thread_times = false;          // /proc/<pid>/task/<tid>/schedstat is there
   std::map<int, ThreadCounters> threads;  // by tid
+  BriefLives brief;                       // since the snapshot before; not read here
 };
 
 // Reads /proc through `root`, except the members' own counters, which are live. The tree's scan()

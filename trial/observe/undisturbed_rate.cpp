@@ -23,8 +23,8 @@ constexpr double kWindowNoise = 0.02;  // of a window's rate, at least
 constexpr double kUnevenLoss = 0.1;    // share of a window lost that doubles its variance
 constexpr double kDof = 4;             // of the Student t that doubts single windows
 constexpr int kPasses = 8;
-// No counter of the window says what it lost: between nothing and all but this much.
-constexpr double kBlindError = 0.35;
+// No counter of the window says what it lost; the more, the more CPUs strangers had.
+constexpr double kBlindError = 0.35, kBlindErrorOfStrangers = 0.5;
 
 // A window put right: seconds a sample if the waits overlapped, what less if they did not, and the
 // external CPUs beside it.
@@ -212,7 +212,7 @@ RateEstimate middle_of(const std::vector<double>& rates) {
 }  // namespace
 
 RateEstimate undisturbed_rate(const std::vector<Sample>& samples, double least_cpu_seconds) {
-  std::vector<double> clean, all, cpu_seconds;
+  std::vector<double> clean, all, cpu_seconds, strangers;
   std::vector<Corrected> windows;
   double most_cpus = 1;
   for (const Sample& sample : samples) {
@@ -224,6 +224,7 @@ RateEstimate undisturbed_rate(const std::vector<Sample>& samples, double least_c
       cpu_seconds.push_back(seen.cpu_seconds / seen.observed_seconds / sample.samples_per_second);
     }
     most_cpus = std::max(most_cpus, seen.available_cpus);
+    strangers.push_back(std::min(1.0, seen.external_cpus / std::max(1.0, seen.available_cpus)));
     if (can_be_corrected(sample)) windows.push_back(correct(sample, least_cpu_seconds));
   }
   RateEstimate estimate;
@@ -240,7 +241,9 @@ RateEstimate undisturbed_rate(const std::vector<Sample>& samples, double least_c
   if (!(estimate.samples_per_second > 0) && !all.empty()) {
     estimate = middle_of(clean.empty() ? all : clean);
     estimate.modelled = true;
-    estimate.model_error = clean.empty() ? kBlindError : 0;
+    if (clean.empty()) {
+      estimate.model_error = kBlindError + kBlindErrorOfStrangers * median(std::move(strangers));
+    }
   }
   estimate.cpu_seconds = median(std::move(cpu_seconds));
   return estimate;

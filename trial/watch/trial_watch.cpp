@@ -24,6 +24,7 @@
 #include "trial/observe/gpu_places.h"
 #include "trial/observe/memory_sampler.h"
 #include "trial/observe/oom_watch.h"
+#include "trial/observe/short_lives.h"
 #include "trial/observe/thread_use.h"
 #include "trial/observe/undisturbed_rate.h"
 #include "trial/observe/wait_states.h"
@@ -117,6 +118,7 @@ class TrialWatch {
   PreloadWatch preload_;
   std::optional<GpuPlaces> gpu_places_;
   OomWatch oom_;
+  ShortLives short_lives_;
   ThreadUseMeter threads_;
   LoadSnapshot load_;                // at the start of the open window
   std::vector<Sample> unclosed_;     // windows whose end nobody has looked at yet
@@ -282,6 +284,7 @@ void TrialWatch::begin_measuring() {
   }
   memory_.update(tree_, now(), limits_.memory_limit_bytes, true);
   load_ = take_load_snapshot(FileRoot(), tree_, now());
+  short_lives_.begin(tree_);
 }
 
 void TrialWatch::on_step(const StepEvent& step) {
@@ -327,6 +330,7 @@ void TrialWatch::close_windows() {
   tree_.scan();
   last_scan_ = now();
   LoadSnapshot load = take_load_snapshot(FileRoot(), tree_, now());
+  load.brief = short_lives_.take(tree_);
   sample.interference = interference_between(load_, load, plan_.demand);
   const double observed = load.seconds - load_.seconds;
   if (observed < kMinObserved * sample.seconds) {
@@ -362,6 +366,7 @@ void TrialWatch::look_at_part() {
 }
 
 void TrialWatch::look_at_processes() {
+  short_lives_.look(now());
   const double pause = measuring_ ? kScanSeconds : kStartScanSeconds;
   if (now() - last_scan_ < pause) return;
   tree_.scan();

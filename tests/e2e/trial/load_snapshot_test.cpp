@@ -1,8 +1,14 @@
+#include <unistd.h>
+
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "base/process_tree.h"
 #include "trial/observe/interference.h"
+#include "trial/observe/short_lives.h"
 
 namespace ocrtune {
 namespace {
@@ -22,6 +28,39 @@ TEST(LoadSnapshot, SeesTheTreesOwnWork) {
   for (const auto& [thread, times] : after.threads) ran += times.run_seconds + times.wait_seconds;
   EXPECT_GT(ran, 0.1) << "a spinning shell runs or waits to run";
   EXPECT_GE(after.busy_cpu_seconds, before.busy_cpu_seconds);
+}
+
+// One process after another, each of which computes for some hundredths of a second.
+TEST(ShortLives, SeeHowLongProcessesThatEndedCouldRun) {
+  if (!path_exists("/proc/self/task/" + std::to_string(::getpid()) + "/children")) {
+    GTEST_SKIP() << "this kernel does not list children";
+  }
+  ProcessTree tree;
+  ProcessOptions options;
+  options.arguments = {
+      "sh", "-c", "while :; do sh -c 'i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done'; done"};
+  ASSERT_TRUE(tree.start(options).ok());
+  Clock& clock = steady_clock();
+  ShortLives lives;
+  lives.look(clock.now_seconds());
+  EXPECT_EQ(lives.take(tree).looked_seconds, 0) << "nothing has begun";
+  tree.scan();
+  lives.begin(tree);
+  const double begin = clock.now_seconds();
+  BriefLives brief;
+  do {
+    for (int i = 0; i < 100; ++i) {
+      clock.sleep_seconds(0.01);
+      lives.look(clock.now_seconds());
+    }
+    tree.scan();
+    brief = lives.take(tree);
+  } while (brief.runnable_seconds.empty() && clock.now_seconds() - begin < 60);
+  ASSERT_EQ(brief.runnable_seconds.size(), 1U);
+  EXPECT_EQ(brief.runnable_seconds.begin()->first, tree.roots()[0]->pid());
+  EXPECT_GT(brief.runnable_seconds.begin()->second, 0);
+  EXPECT_LE(brief.runnable_seconds.begin()->second, brief.looked_seconds * 1.001)
+      << "one at a time";
 }
 
 }  // namespace

@@ -82,6 +82,35 @@ TEST(Interference, ProcessesThatEndedInTheWindowCountAsOwn) {
   EXPECT_EQ(found.spoilt_by, "");
 }
 
+// Beside eight busy programs, one who starts processes one at a time and waits for each: 0.4 s a
+// CPU second, of which the parent shows its own part alone.
+TEST(Interference, EndedProcessesWaitedAsLongAsTheyCouldRunAndDidNot) {
+  LoadSnapshot before = at(10, 100, 50), after = at(12, 116, 50.4);
+  before.has_thread_times = after.has_thread_times = true;
+  before.threads = {{7, {5.0, 1.0}}};
+  after.threads = {{7, {5.1, 1.3}}};
+  before.tree_cpu_seconds = 49;
+  after.tree_cpu_seconds = 49.5;
+  after.brief = {1.0, {{7, 0.75}}, {{7, 0.2}}, {}};  // looked at for half of the time
+  const auto one = interference_between(before, after, {2, 8});
+  EXPECT_NEAR(one.cpu_seconds, 0.5, 1e-9);
+  EXPECT_NEAR(one.longest_external_wait_seconds, 1.9 - 0.5, 1e-9) << "one chain";
+  EXPECT_NEAR(one.external_wait_seconds, 1.4, 1e-9);
+  EXPECT_GT(one.observed_seconds, 0);
+  after.threads[8] = {0.1, 0.3};  // one that has not ended yet is part of the chain
+  after.brief.threads = {8};
+  EXPECT_NEAR(interference_between(before, after, {2, 8}).longest_external_wait_seconds, 1.4, 1e-9);
+  after.threads.erase(8);
+  after.brief.runnable_seconds[7] = 3;  // three at a time: chains of their own
+  after.tree_cpu_seconds = 49.7;
+  const auto three = interference_between(before, after, {4, 8});
+  EXPECT_NEAR(three.longest_external_wait_seconds, (6 - 0.6) / 3, 1e-9);
+  EXPECT_NEAR(three.external_wait_seconds, 0.3 + 6 - 0.6, 1e-9);
+  after.brief = {};
+  EXPECT_EQ(interference_between(before, after, {2, 8}).observed_seconds, 0)
+      << "nobody saw what those waited that ran most";
+}
+
 TEST(Interference, ThreadsBornAndEnded) {
   LoadSnapshot before = at(10, 100, 50);
   LoadSnapshot after = at(11, 101, 50.5);

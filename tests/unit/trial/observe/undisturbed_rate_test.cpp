@@ -1,6 +1,7 @@
 #include "trial/observe/undisturbed_rate.h"
 
 #include <cmath>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,8 @@ double unknown(const RateEstimate& found) {  // all that a single trial leaves o
   return std::hypot(found.error, found.model_error, found.sharing_error);
 }
 
-Found estimates_of(const ScheduledProgram& program, const StrangerLoad& load, int runs) {
+template <class Program>
+Found estimates_of(const Program& program, const StrangerLoad& load, int runs) {
   const double truth = true_rate(program);
   std::vector<double> errors, naive;
   int held = 0;
@@ -75,6 +77,23 @@ TEST(UndisturbedRate, IsNearTheTruthWhateverTheStrangersTake) {
   }
   EXPECT_NEAR(mean(biases), 0, 0.01);
   EXPECT_GT(held / static_cast<double>(biases.size()), 0.93);
+}
+
+// Nobody sees the counters of processes that are gone.
+TEST(UndisturbedRate, IsNearTheTruthOfProcessesThatComeAndGo) {
+  for (const int ranks : {1, 2}) {
+    for (const int strangers : {2, 4, 8}) {
+      const std::string what =
+          std::to_string(ranks) + " ranks, strangers " + std::to_string(strangers);
+      ForkingProgram program;
+      program.ranks = ranks;
+      const Found found = estimates_of(program, {strangers, 1}, 22);
+      std::printf("%s: bias %+.3f of %+.3f, held %.3f\n", what.c_str(), found.bias, found.naive,
+                  found.held);
+      EXPECT_NEAR(found.bias, 0, 0.15) << what;
+      EXPECT_GT(found.held, 0.8) << what;
+    }
+  }
 }
 
 // What two threads showed that meet every tenth of a millisecond, beside three busy programs: each
