@@ -1,17 +1,24 @@
 // ocrtune rank-exec: started by a launcher in place of the training program; binds, then becomes
-// it.
+// it. With --copies-on it is the launcher of processes that know nothing of each other.
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "base/clock.h"
 #include "base/cpu_set.h"
 #include "base/files.h"
 #include "base/interrupt.h"
+#include "base/line_splitter.h"
 #include "base/process.h"
+#include "base/process_tree.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "probes/gpu/gpu.h"
 #include "probes/gpu/gpu_ids.h"
@@ -78,6 +85,113 @@ Result<int> rank_exec(const std::vector<std::string>& command, const std::string
   return system_error(errno, "start " + command[0]);
 }
 
+constexpr double kStopSeconds = 5;
+
+// The text for copy `number` on the GPU of this name. It sees no other, so its number there is 0.
+std::string filled_for(std::string text, const std::string& gpu, std::size_t number) {
+  const std::pair<std::string, std::string> values[] = {
+      {"CUDA_VISIBLE_DEVICES={gpu}", "CUDA_VISIBLE_DEVICES=" + gpu},
+      {"{gpu}", "0"},
+      {"{copy}", fmt::format("{}", number)}};
+  for (const auto& [name, value] : values) {
+    for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos; at += value.size()) {
+      text.replace(at, name.size(), value);
+    }
+  }
+  return text;
+}
+
+// Copies of a program, one for each name of a list of GPUs. They end together: with the first that
+// fails, with this process, or when all are done.
+class Copies {
+ public:
+  Status start(const std::vector<std::string>& command, const std::vector<std::string>& gpus) {
+    std::vector<CpuSet> masks;
+    if (const char* text = std::getenv(kRankCpusVariable); text != nullptr && *text != '\0') {
+      masks = OCRTUNE_TRY(parse_rank_cpus(text));
+    }
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+      ProcessOptions options;
+      for (const std::string& word : command) {
+        options.arguments.push_back(filled_for(word, gpus[i], i));
+      }
+      for (const auto& [name, value] : process_environment()) {
+        std::string own = filled_for(value, gpus[i], i);
+        if (own != value) options.environment.emplace_back(name, std::move(own));
+      }
+      // Without the variable the names are the driver's numbers, which go by the bus.
+      if (std::getenv("CUDA_VISIBLE_DEVICES") == nullptr) {
+        options.environment.emplace_back("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+      }
+      options.environment.emplace_back("CUDA_VISIBLE_DEVICES", gpus[i]);
+      options.environment.emplace_back(kRankCpusVariable, std::nullopt);
+      if (i < masks.size()) options.cpus = masks[i];
+      copies_.push_back({OCRTUNE_TRY(tree_.start(std::move(options))), LineSplitter(), gpus[i]});
+    }
+    return Status();
+  }
+
+  int run() {
+    while (true) {
+      bool running = false;
+      for (std::size_t i = 0; i < copies_.size(); ++i) {
+        Process& process = *copies_[i].process;
+        pass_on(copies_[i]);
+        const auto& exit = process.poll_exit();
+        running = running || !exit;
+        if (!exit || exit->clean()) continue;
+        pass_on(copies_[i]);
+        std::fputs(fmt::format("ocrtune: copy {} on GPU {}: {}; the others are stopped\n", i,
+                               copies_[i].gpu, exit->text())
+                       .c_str(),
+                   stderr);
+        tree_.stop(kStopSeconds);
+        return exit->signal != 0 ? 128 + exit->signal : exit->code;
+      }
+      std::fflush(stdout);
+      if (!running) return kExitOk;
+      if (interrupted()) {
+        tree_.stop(kStopSeconds);
+        return kExitInterrupted;
+      }
+      steady_clock().sleep_seconds(0.005);
+    }
+  }
+
+ private:
+  struct Copy {
+    Process* process = nullptr;
+    LineSplitter lines;
+    std::string gpu;
+  };
+
+  // Whole lines, so that those of two copies do not mix.
+  static void pass_on(Copy& copy) {
+    const auto print = [](const std::string& line) { std::fputs((line + "\n").c_str(), stdout); };
+    while (copy.process->output_descriptor() >= 0 &&
+           copy.process->read_output(
+               [&](std::string_view bytes) { copy.lines.add(bytes, print); }) > 0) {
+    }
+  }
+
+  ProcessTree tree_;
+  std::vector<Copy> copies_;
+};
+
+Result<int> run_copies(const std::vector<std::string>& command, const std::string& list) {
+  OCRTUNE_TRY(find_executable(command[0]));
+  const std::vector<std::string> gpus = split(list, ',');
+  for (const std::string& gpu : gpus) {
+    if (trim(gpu).empty()) {
+      return Error{ErrorKind::usage,
+                   "--copies-on " + list + ": needs names of GPUs, such as 0,0,1"};
+    }
+  }
+  Copies copies;
+  OCRTUNE_TRY(copies.start(command, gpus));
+  return copies.run();
+}
+
 }  // namespace
 
 CommandRun declare_rank_exec(Flags& cli) {
@@ -88,7 +202,15 @@ CommandRun declare_rank_exec(Flags& cli) {
   auto gpu = std::make_shared<std::string>();
   cli.option("--gpu", *gpu, "auto|IDS",
              "Show rank r only its own GPU (auto) or the r-th of the list, as device 0");
-  return [command, gpu] { return rank_exec(*command, *gpu); };
+  auto copies = std::make_shared<std::string>();
+  cli.option("--copies-on", *copies, "IDS",
+             "Start a copy of the program for each GPU of this list, which it sees as {gpu}, "
+             "device 0; {copy} is its number");
+  return [command, gpu, copies]() -> Result<int> {
+    if (copies->empty()) return rank_exec(*command, *gpu);
+    if (gpu->empty()) return run_copies(*command, *copies);
+    return Error{ErrorKind::usage, "--copies-on names the GPUs: leave --gpu out"};
+  };
 }
 
 }  // namespace ocrtune

@@ -68,6 +68,10 @@ Result<PreparedCommand> look_at_command(RunOptions& options, const Machine& mach
     options.baseline_source = kBaselineRead;
     if (options.axes.contains("nodes")) options.baseline.dims["nodes"] = "1";
   }
+  for (const Axis& axis : prepared->offered) {
+    options.axes[axis.name] = axis.values;
+    options.baseline.dims[axis.name] = axis.values.front();
+  }
   return prepared;
 }
 
@@ -146,6 +150,7 @@ Status settle_command(RunOptions& options, const Machine& machine, bool baseline
   };
   for (const std::string& word : options.command) add_names(word);
   for (const auto& [name, value] : options.environment) add_names(value);
+  if (turned.contains("gpu") && !options.given.contains("gpu")) turned.insert("nproc");  // copies
   if (!options.command.empty()) {
     const auto prepared = OCRTUNE_TRY(look_at_command(options, machine, baseline_given, notes));
     turned.insert(prepared.turnable.begin(), prepared.turnable.end());

@@ -112,7 +112,11 @@ Result<Deployment> deployment_of(const RunRecord& run) {
   deployment.cpus = cpus_of(run, best.knobs);
   deployment.memory_bytes = static_cast<std::uint64_t>(static_cast<double>(best.peak_bytes) *
                                                        (1 + run.options.memory_margin));
-  if (run.options.on_gpus() || run.options.command_gpus > 0) deployment.gpus = best.knobs.nproc;
+  if (run.options.on_gpus() || run.options.command_gpus > 0) {  // processes may share one
+    const auto there =
+        std::max(static_cast<int>(run.options.gpus.size()), run.options.command_gpus);
+    deployment.gpus = std::min(best.knobs.nproc, there);
+  }
   // What stands for the built-in engine was not measured itself: its memory is another's.
   if (run.options.command.empty()) {
     deployment.memory_bytes = 0;

@@ -34,6 +34,15 @@ std::string processes_words(int count) {
   return fmt::format("{} process{}", count, count == 1 ? "" : "es");
 }
 
+// "2 processes (1.0 GiB and 1.2 GiB), ": with the memory of each, where several share a GPU and the
+// driver tells.
+std::string sharers_words(const GpuUse& use) {
+  std::vector<std::string> each;
+  for (const auto& [pid, bytes] : use.process_bytes) each.push_back(format_bytes(bytes));
+  const bool told = use.processes > 1 && static_cast<int>(each.size()) == use.processes;
+  return processes_words(use.processes) + (told ? " (" + join(each, ", ") + ")" : "") + ", ";
+}
+
 }  // namespace
 
 void note_gpu_use(const GpuReport& before, const GpuReport& now, const std::set<int>& pids,
@@ -51,6 +60,11 @@ void note_gpu_use(const GpuReport& before, const GpuReport& now, const std::set<
                                     [&](int pid) { return pids.count(pid) > 0; });
     one.processes = std::max(one.processes, static_cast<int>(ours));
   }
+  for (const GpuProcess& process : now.processes) {
+    if (process.bytes == 0 || pids.count(process.pid) == 0) continue;
+    std::uint64_t& most = use[process.gpu].process_bytes[process.pid];
+    most = std::max(most, process.bytes);
+  }
 }
 
 std::vector<std::string> gpu_use_lines(const std::map<int, GpuUse>& use) {
@@ -65,8 +79,7 @@ std::vector<std::string> gpu_use_lines(const std::map<int, GpuUse>& use) {
       continue;
     }
     processes += one.processes;
-    busy.push_back(fmt::format("GPU {}: {}{} of {} in use", index,
-                               known ? processes_words(one.processes) + ", " : "",
+    busy.push_back(fmt::format("GPU {}: {}{} of {} in use", index, known ? sharers_words(one) : "",
                                format_bytes(one.used_bytes), format_bytes(one.size_bytes)));
   }
   if (busy.empty()) {
@@ -96,6 +109,8 @@ void GpuUseNotes::take(GpuReport report, const std::set<int>& pids, bool working
     for (const VisibleGpu& gpu : view.gpus) allowed_.insert(gpu.physical);
   }
   std::erase_if(report.gpus, [&](const GpuFacts& gpu) { return allowed_.count(gpu.index) == 0; });
+  std::erase_if(report.processes,
+                [&](const GpuProcess& process) { return allowed_.count(process.gpu) == 0; });
   if (!began_) {
     before_ = std::move(report);
     began_ = true;

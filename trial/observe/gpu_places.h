@@ -19,8 +19,9 @@
 namespace ocrtune {
 
 struct GpuUse {
-  int processes = 0;               // of the command, the most at once; 0: none, or not to be told
-  std::uint64_t gained_bytes = 0;  // the most beyond what was taken before it began
+  int processes = 0;  // of the command, the most at once; 0: none, or not to be told
+  std::map<int, std::uint64_t> process_bytes;  // the most of each of them, by pid, as far as told
+  std::uint64_t gained_bytes = 0;              // the most beyond what was taken before it began
   std::uint64_t used_bytes = 0, size_bytes = 0;
 };
 

@@ -92,6 +92,11 @@ bool sensible_on_gpus(const Machine& machine, const Knobs& knobs,
   const auto set = [&](const std::string& value, const char* name) {
     return value != "auto" && listed.count(name) == 0;
   };
+  // Both bind the ranks.
+  const auto near_gpu = knobs.dims.find("numa_binding");
+  if (near_gpu != knobs.dims.end() && near_gpu->second != "none" && knobs.binding != "none") {
+    return false;
+  }
   // One GPU exchanges nothing.
   if (knobs.nproc == 1 && (set(knobs.p2p, "p2p") || set(knobs.ctas, "ctas"))) return false;
   return listed.count("workers") != 0 ||

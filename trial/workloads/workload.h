@@ -32,9 +32,10 @@ using MemoryPrior = std::function<double(const Knobs&)>;
 
 // How a setting's memory is judged.
 struct WorkloadMemory {
-  MemoryPrior prior;   // may be empty
-  int memories = 1;    // peaks and limit are of the fullest of so many: GPUs, taken in turn
-  bool guards = true;  // trials can be stopped before they pass a number of bytes
+  MemoryPrior prior;    // may be empty
+  int memories = 1;     // peaks and limit are of the fullest of so many: GPUs, taken in turn
+  bool guards = true;   // trials can be stopped before they pass a number of bytes
+  int shared_gpus = 0;  // that processes take in turn, several on one; 0: each has one for itself
 };
 
 // What a run's trials showed of its program.

@@ -59,7 +59,11 @@ bool dominates_memory(const Space& space, int x, int y) {
   return high.batch >= low.batch;
 }
 
-bool dominates_gpu_memory(const Space& space, int x, int y) {
+bool dominates_gpu_memory(const Space& space, int x, int y, int shared_gpus) {
+  const auto together = [&](int point) {
+    return shared_gpus > 0 ? processes_together(space.knobs(point).nproc, shared_gpus) : 1;
+  };
+  if (together(x) < together(y)) return false;
   static const std::set<std::string> kOfTheHost = {
       "nproc", "threads", "workers", "binding", "malloc", "queue", "p2p", "algo", "ctas", "batch"};
   for (std::size_t a = 0; a < space.axes().size(); ++a) {
@@ -110,7 +114,7 @@ bool Safety::speaks_against(const Failure& failure, int point) const {
       if (failure.stopped && dominates_memory(*space_, failure.point, point)) return false;
       return dominates_memory(*space_, point, failure.point);
     case Shortage::gpu_memory:
-      return dominates_gpu_memory(*space_, point, failure.point);
+      return dominates_gpu_memory(*space_, point, failure.point, options_.memory.shared_gpus);
     case Shortage::rank_memory:
       return more.batch >= seen.batch && more.threads >= seen.threads &&
              more.workers >= seen.workers;

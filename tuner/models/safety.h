@@ -116,7 +116,8 @@ class Safety {
 // x needs at least as much of everything that fills memory as y, and agrees on all else.
 bool dominates_memory(const Space& space, int x, int y);
 
-// The same of the memory of one GPU: the number of processes and what the host holds do not count.
-bool dominates_gpu_memory(const Space& space, int x, int y);
+// The same of the memory of one GPU: what the host holds does not count, and the number of
+// processes only where they share so many GPUs (0: each has one for itself).
+bool dominates_gpu_memory(const Space& space, int x, int y, int shared_gpus = 0);
 
 }  // namespace ocrtune

@@ -99,6 +99,7 @@ class LoadTrial {
       ServedTargetOptions options;
       options.command = spec_.command;
       options.url = spec_.url;
+      options.copies = spec_.copies;
       options.inputs = spec_.inputs;
       asked_.target = OCRTUNE_TRY(make_served_target(options));
       if (spec_.inputs.size() > 1) weights_.assign(spec_.inputs.size(), 1.0);

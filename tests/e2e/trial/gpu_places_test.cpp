@@ -51,6 +51,21 @@ TEST(GpuUse, OneEach) {
   EXPECT_THAT(lines, ElementsAre(HasSubstr("GPU 0: 1 process, 1.0 GiB of 24.0 GiB in use; GPU 1")));
 }
 
+// By the driver's books, which it keeps for each process.
+TEST(GpuUse, SharersAreToldWithTheirMemory) {
+  GpuReport now = report({{3 * kGiB, {10, 11}}, {2 * kGiB, {12}}});
+  now.processes = {{0, 10, kGiB}, {0, 11, 3 * kGiB / 2}, {1, 12, kGiB}};
+  GpuReport later = now;
+  later.processes = {{0, 10, kGiB / 2}, {0, 11, 2 * kGiB}, {0, 99, 9 * kGiB}};
+  const auto lines = told(report({{0, {}}, {0, {}}}), {now, later}, {10, 11, 12});
+  EXPECT_THAT(lines, ElementsAre("where it computed: GPU 0: 2 processes (1.0 GiB, 2.0 GiB), 3.0 "
+                                 "GiB of 24.0 GiB in use; GPU 1: 1 process, 2.0 GiB of 24.0 GiB "
+                                 "in use"));
+  later.processes = {{0, 10, 0}, {0, 11, 0}};  // no books: under MPS, in some containers
+  EXPECT_THAT(told(report({{0, {}}, {0, {}}}), {later}, {10, 11, 12}),
+              ElementsAre(HasSubstr("GPU 0: 2 processes, 3.0 GiB")));
+}
+
 // In a container the driver's process ids are not ours: the memory tells.
 TEST(GpuUse, ByMemoryWhereProcessIdsAreOthers) {
   const auto lines = told(report({{kGiB, {7}}, {20 * kGiB, {8}}}),

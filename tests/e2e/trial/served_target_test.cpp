@@ -73,5 +73,31 @@ TEST(ServedTarget, WhoAnswersAfterTheServersEndIsNotMeasured) {
   target->reset();
 }
 
+TEST(ServedTarget, EachCopyIsAskedAtItsOwnAddress) {
+  const LoopbackServer server(kFine);
+  ServedTargetOptions options;
+  options.url = server.url() + "/{copy}";
+  options.copies = 3;
+  const auto target = make_served_target(options);
+  if (!target.ok() && target.error().kind == ErrorKind::unsupported) {
+    GTEST_SKIP() << "built without libcurl";
+  }
+  ASSERT_TRUE(target.ok()) << target.error().what;
+  EXPECT_EQ(server.requests, 3) << "each is asked once before the load";
+  for (std::uint64_t request = 0; request < 6; ++request) (*target)->start(request, 0);
+  std::vector<Completion> finished;
+  const double end = steady_clock().now_seconds() + 20;
+  while (finished.size() < 6 && steady_clock().now_seconds() < end) {
+    (*target)->collect(steady_clock().now_seconds() + 0.05, finished);
+  }
+  EXPECT_EQ(finished.size(), 6U);
+  EXPECT_EQ(server.requests, 9);
+
+  options.url = "http://127.0.0.1:1{copy}/";
+  const auto refused = make_served_target(options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().what, HasSubstr("127.0.0.1:10"));
+}
+
 }  // namespace
 }  // namespace ocrtune

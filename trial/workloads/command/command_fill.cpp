@@ -17,10 +17,14 @@
 namespace ocrtune {
 namespace {
 
-// The first `nproc` names of `gpus`, fewer where there are no more.
-std::string gpus_text(std::vector<std::string> gpus, int nproc) {
-  gpus.resize(std::min(gpus.size(), static_cast<std::size_t>(std::max(nproc, 1))));
-  return join(gpus, ",");
+// The first `nproc` names of `gpus`, fewer where there are no more; for copies of a command again
+// from the first.
+std::string gpus_text(const std::vector<std::string>& gpus, int nproc, bool copies) {
+  std::size_t count = static_cast<std::size_t>(std::max(nproc, 1));
+  if (gpus.empty() || !copies) count = std::min(gpus.size(), count);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < count; ++i) names.push_back(gpus[i % gpus.size()]);
+  return join(names, ",");
 }
 
 std::map<std::string, std::string> values_of(const Knobs& knobs, const TrialPlace& place) {
@@ -128,7 +132,7 @@ std::set<std::string> names_used(const CommandWorkload& workload) {
   for (const std::string& line : workload.setup) add(line);
   for (const auto& [name, value] : workload.environment) add(value);
   if (names.count("global_batch") != 0) names.insert({"nproc", "batch"});
-  if (names.count("gpus") != 0) names.insert("nproc");
+  if (names.count("gpus") != 0 || names.count("gpu") != 0) names.insert("nproc");
   if (names.count("hostlist") != 0) names.insert("nodes");
   return names;
 }
@@ -136,6 +140,24 @@ std::set<std::string> names_used(const CommandWorkload& workload) {
 bool turns(const CommandWorkload& workload, const std::string& knob) {
   return std::find(workload.knobs.begin(), workload.knobs.end(), knob) != workload.knobs.end();
 }
+
+bool starts_copies(const CommandWorkload& workload) {
+  return names_used(workload).count("gpu") != 0 && !turns(workload, "gpu");  // no --dim gpu=
+}
+
+namespace {
+
+// `ocrtune rank-exec` starts the copies and fills {gpu} and {copy}.
+void start_copies(const CommandWorkload& workload, const std::string& gpus, Launch& launch) {
+  const std::vector<std::string> starter = {starter_of(workload), "rank-exec", "--copies-on", gpus,
+                                            "--"};
+  launch.arguments.insert(launch.arguments.begin(), starter.begin(), starter.end());
+  std::erase_if(launch.environment, [](const auto& variable) {
+    return variable.first == "CUDA_VISIBLE_DEVICES" && variable.second == "{gpu}";
+  });
+}
+
+}  // namespace
 
 Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& machine,
                                const Knobs& knobs, const TrialPlace& place) {
@@ -147,9 +169,13 @@ Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& m
         fmt::format("nodes={}: several hosts have to be named with --hosts", nodes_of(knobs))};
   }
   auto values = values_of(knobs, place);
+  const bool copies = starts_copies(workload);
+  if (copies) {
+    for (const char* name : {"gpu", "copy"}) values[name] = std::string("{") + name + "}";
+  }
   values["gpus"] = gpus_text(
       workload.gpus.empty() ? visible_gpu_names(machine, process_environment()) : workload.gpus,
-      knobs.nproc);
+      knobs.nproc, copies);
   FilledCommand filled;
   auto arguments = OCRTUNE_TRY(fill_command(with_rank_exec(workload), values));
   Launch& launch = filled.launch;
@@ -168,7 +194,11 @@ Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& m
     filled.masks =
         OCRTUNE_TRY(partition_cpus(machine.cpu, knobs.nproc, knobs.threads, knobs.binding));
     set_variable(launch.environment, kRankCpusVariable, rank_cpus_text(filled.masks));
-    launch.arguments = bound(workload, std::move(launch.arguments), knobs.nproc);
+    if (copies) {
+      filled.masks.clear();  // each copy is started on its own
+    } else {
+      launch.arguments = bound(workload, std::move(launch.arguments), knobs.nproc);
+    }
   }
   const std::string preload = preload_of(knobs.malloc);
   if (!preload.empty() && preload[0] != '/') {
@@ -180,6 +210,7 @@ Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& m
     const bool both = name == "LD_PRELOAD" && !preload.empty();
     set_variable(launch.environment, name, both ? with_preload(text, preload) : text);
   }
+  if (copies) start_copies(workload, values["gpus"], launch);
   return filled;
 }
 

@@ -48,9 +48,13 @@ Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& m
                                const Knobs& knobs, const TrialPlace& place);
 
 // Every placeholder that the command, its setup and its environment use; {global_batch} stands for
-// nproc and batch as well, {gpus} for nproc.
+// nproc and batch as well, {gpus} and {gpu} for nproc.
 std::set<std::string> names_used(const CommandWorkload& workload);
 
 bool turns(const CommandWorkload& workload, const std::string& knob);
+
+// The command holds {gpu}: nproc copies of it are started, several on one GPU where there are more
+// of them than GPUs.
+bool starts_copies(const CommandWorkload& workload);
 
 }  // namespace ocrtune

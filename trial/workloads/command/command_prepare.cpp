@@ -11,6 +11,7 @@
 #include "base/process.h"
 #include "base/secrets.h"
 #include "base/text.h"
+#include "probes/machine_gpus.h"
 #include "trial/logs/log_reader.h"
 #include "trial/observe/gpu_names.h"
 #include "trial/workloads/command/command_fill.h"
@@ -115,12 +116,13 @@ std::vector<std::string> general_warnings(const PreparedCommand& prepared) {
   };
   const std::string kind = workload.log_reader.substr(0, workload.log_reader.find(':'));
   // What prints a number of its own and takes no batch may well train nothing: pages/s of a reader.
-  if (prepared.trains && (varies("batch") || (varies("nproc") && kind != "metric"))) {
+  const bool trains = prepared.trains && !starts_copies(workload);
+  if (trains && (varies("batch") || (varies("nproc") && kind != "metric"))) {
     warnings.emplace_back(
         "the global batch is nproc x batch and changes with both; the learning rate is left as it "
         "is: scale it with the global batch (linearly for SGD, by the square root for Adam)");
   }
-  if (prepared.trains && turns(workload, "nproc") && !turns(workload, "threads") &&
+  if (trains && turns(workload, "nproc") && !turns(workload, "threads") &&
       std::getenv("OMP_NUM_THREADS") == nullptr) {
     warnings.emplace_back(
         "threads are left to the command (torchrun and Paddle take one for each of several "
@@ -167,17 +169,35 @@ Status name_the_metric(CommandWorkload& workload) {
   return Status();
 }
 
-// A command with {gpus} computes on GPUs, one for each process.
+void say_how_they_share(const Machine& machine, std::vector<std::string>& warnings) {
+  for (const SystemSetting& setting : machine.settings) {
+    if (setting.name != kMpsSetting) continue;
+    warnings.push_back(
+        setting.value == "on"
+            ? "CUDA MPS is on: kernels of copies on one GPU run side by side"
+            : "CUDA MPS is off: copies on one GPU take turns; nvidia-cuda-mps-control "
+              "-d starts it");
+  }
+}
+
+// A command with {gpus} computes on GPUs, one for each process; of one with {gpu} several copies
+// may share one.
 Status count_gpus(PreparedCommand& prepared, const Machine& machine) {
   const CommandWorkload& workload = prepared.workload;
-  if (names_used(workload).count("gpus") == 0) return Status();
+  const bool copies = starts_copies(workload);
+  if (names_used(workload).count("gpus") == 0 && !copies) return Status();
   const auto gpus =
       workload.gpus.empty() ? visible_gpu_names(machine, process_environment()) : workload.gpus;
   if (gpus.empty()) {
-    return Error{ErrorKind::unsupported,
-                 "{gpus}: no GPU is visible here (" + machine.gpu_state + ")"};
+    return Error{ErrorKind::unsupported, std::string(copies ? "{gpu}" : "{gpus}") +
+                                             ": no GPU is visible here (" + machine.gpu_state +
+                                             ")"};
   }
   prepared.gpus = static_cast<int>(gpus.size());
+  if (copies) {
+    say_how_they_share(machine, prepared.warnings);
+    return Status();
+  }
   prepared.refuse = [most = prepared.gpus,
                      also = prepared.refuse](const Knobs& knobs) -> std::optional<Refusal> {
     if (knobs.nproc > most) {
@@ -204,7 +224,9 @@ Result<PreparedCommand> prepare_launch(const CommandWorkload& workload, const Ma
 Result<PreparedCommand> prepare_command(const CommandWorkload& workload, const Machine& machine) {
   auto prepared = prepare_launch(workload, machine);
   if (!prepared || prepared->workload.serves) return prepared;
-  OCRTUNE_TRY(name_the_metric(prepared->workload));
+  CommandWorkload& ready = prepared->workload;
+  if (starts_copies(ready) && !ready.per_rank) ready.per_rank = true;  // each tells its own speed
+  OCRTUNE_TRY(name_the_metric(ready));
   OCRTUNE_TRY(make_log_reader(prepared->workload.log_reader, LogContext()));
   for (std::string& warning : general_warnings(*prepared)) {
     prepared->warnings.push_back(std::move(warning));

@@ -67,7 +67,7 @@ Status apply_preset(PreparedCommand& command, const Machine& machine) {
   std::vector<std::string> names;
   for (const BuiltIn& preset : built_in_table()) names.emplace_back(preset.name);
   for (const PresetFile& preset : *files) {
-    if (name == preset.name) return apply_preset_file(command, preset);
+    if (name == preset.name) return apply_preset_file(command, preset, machine);
     names.push_back(preset.name);
   }
   const std::string near = nearest_name(name, names);

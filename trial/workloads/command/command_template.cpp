@@ -1,7 +1,9 @@
 #include "trial/workloads/command/command_template.h"
 
+#include <algorithm>
 #include <cctype>
 #include <functional>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -43,9 +45,26 @@ void each_piece(const std::string& text, const std::function<void(const std::str
   on_text(plain);
 }
 
+// "{name?--flag=}"
+struct OptionalFlag {
+  std::string name, flag;
+};
+
+std::optional<OptionalFlag> optional_flag(const std::string& argument) {
+  const std::size_t mark = argument.find("?-");
+  if (mark == std::string::npos || argument.size() < mark + 3) return std::nullopt;
+  if (argument.front() != '{' || !ends_with(argument, "=}")) return std::nullopt;
+  OptionalFlag found = {argument.substr(1, mark - 1),
+                        argument.substr(mark + 1, argument.size() - mark - 2)};
+  const bool named =
+      !found.name.empty() && std::all_of(found.name.begin(), found.name.end(), name_character);
+  return named ? std::optional<OptionalFlag>(std::move(found)) : std::nullopt;
+}
+
 }  // namespace
 
 std::vector<std::string> placeholder_names(const std::string& text) {
+  if (const auto flag = optional_flag(text)) return {flag->name};
   std::vector<std::string> names;
   each_piece(
       text, [](const std::string&) {}, [&](const std::string& name) { names.push_back(name); });
@@ -78,6 +97,11 @@ Result<std::vector<std::string>> fill_command(const std::vector<std::string>& co
                                               const std::map<std::string, std::string>& values) {
   std::vector<std::string> filled;
   for (const std::string& argument : command) {
+    if (const auto flag = optional_flag(argument)) {
+      const auto value = OCRTUNE_TRY(fill_placeholders("{" + flag->name + "}", values));
+      if (value != "none") filled.push_back(flag->flag + value);
+      continue;
+    }
     auto text = OCRTUNE_TRY(fill_placeholders(argument, values));
     const auto names = placeholder_names(argument);
     const bool only_one = names.size() == 1 && argument == "{" + names[0] + "}";

@@ -9,8 +9,8 @@
 
 namespace ocrtune {
 
-// Names in braces: {nproc}. "{{" and "}}" stand for the braces themselves; braces around anything
-// but a name (JSON, a Python dict), and a shell's ${NAME}, stay as they are.
+// Names in braces: {nproc}, and in {name?--flag=}. "{{" and "}}" stand for the braces themselves;
+// braces around anything but a name (JSON, a Python dict), and a shell's ${NAME}, stay as they are.
 std::vector<std::string> placeholder_names(const std::string& text);
 
 // usage: a name that `values` lacks, with the nearest one that it has.
@@ -18,7 +18,7 @@ Result<std::string> fill_placeholders(const std::string& text,
                                       const std::map<std::string, std::string>& values);
 
 // Fills every argument. An argument that is nothing but one placeholder with an empty value is left
-// out.
+// out. {name?--flag=} is the flag with its value, and left out where the value is "none".
 Result<std::vector<std::string>> fill_command(const std::vector<std::string>& command,
                                               const std::map<std::string, std::string>& values);
 

@@ -5,6 +5,9 @@
 //   {port}          a free TCP port (--master_port={port}), new for each trial
 //   {global_batch}  nproc x batch
 //   {gpus}          "0,1": as many of the visible GPUs as there are processes
+//   {gpu} {copy}    of a command that is one process on one GPU: nproc copies of it are started,
+//                   {copy} on the GPU of this place and again from the first. Each sees its own GPU
+//                   alone, as device {gpu}, 0; behind CUDA_VISIBLE_DEVICES= it is the GPU's name
 //   {rank_exec}     "<ocrtune> rank-exec --": in front of the program that each rank runs, binds it
 // Knobs also act through the environment (OMP_NUM_THREADS, NCCL_*, MALLOC_ARENA_MAX). There is no
 // shell anywhere: write `sh -c '...'` to have one.
@@ -16,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "trial/axis.h"
 #include "trial/knobs.h"
 #include "trial/trial.h"
 
@@ -62,8 +66,9 @@ struct PreparedCommand {
   std::optional<Knobs> current;       // the user's own setting, where the preset can read it
   std::vector<std::string> turnable;  // knobs that the preset can turn, asked for or not
   bool trains = true;                 // as far as a preset knows: it has a learning rate
-  int gpus = 0;                       // that the command may use, one for each process; 0: CPUs
-  std::optional<int> print_interval;  // steps between two log lines
+  std::vector<Axis> offered;  // of its own, worth a look here; their first value is as it is
+  int gpus = 0;               // that the command may use; 0: CPUs
+  std::optional<int> print_interval;                           // steps between two log lines
   std::function<std::optional<Refusal>(const Knobs&)> refuse;  // may be empty
 };
 

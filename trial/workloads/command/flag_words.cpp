@@ -15,6 +15,23 @@ std::optional<std::string> flag_value(const std::vector<std::string>& command,
   return std::nullopt;
 }
 
+namespace {
+
+auto place_behind(std::vector<std::string>& command, const std::vector<std::string>& behind) {
+  auto at = std::find_if(command.begin(), command.end(), [&](const std::string& word) {
+    const std::string name = word.substr(word.rfind('/') + 1);
+    return std::find(behind.begin(), behind.end(), name) != behind.end();
+  });
+  return at == command.end() ? at : at + 1;
+}
+
+}  // namespace
+
+void put_behind(std::vector<std::string>& command, const std::string& word,
+                const std::vector<std::string>& behind) {
+  command.insert(place_behind(command, behind), word);
+}
+
 void set_flag(std::vector<std::string>& command, const std::string& flag, const std::string& value,
               const std::vector<std::string>& behind) {
   for (std::size_t i = 0; i < command.size(); ++i) {
@@ -27,11 +44,7 @@ void set_flag(std::vector<std::string>& command, const std::string& flag, const 
       return;
     }
   }
-  auto at = std::find_if(command.begin(), command.end(), [&](const std::string& word) {
-    const std::string name = word.substr(word.rfind('/') + 1);
-    return std::find(behind.begin(), behind.end(), name) != behind.end();
-  });
-  if (at != command.end()) ++at;
+  const auto at = place_behind(command, behind);
   if (starts_with(flag, "--")) {
     command.insert(at, flag + "=" + value);
   } else {

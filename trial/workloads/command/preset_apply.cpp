@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/command/flag_words.h"
@@ -16,6 +17,7 @@ namespace ocrtune {
 namespace {
 
 constexpr std::size_t kMaxScriptBytes = 256 << 10;
+constexpr double kHelpSeconds = 30;  // a launcher loads its framework to print its help
 
 std::string in_folder_of(const CommandWorkload& workload, const std::string& path) {
   const bool relative = !path.empty() && path[0] != '/' && !workload.directory.empty();
@@ -85,18 +87,71 @@ std::string script_text(const CommandWorkload& workload, const std::string& word
   return text && text->find('\0') == std::string::npos ? *text : "";
 }
 
+bool may_be_left_out(const PresetKnob& knob) {
+  return std::find(knob.values.begin(), knob.values.end(), "none") != knob.values.end();
+}
+
+// The program's --help names all flags of the knob. The program: the command up to the first word
+// of `behind`, as in `python -m torch.distributed.run --help`.
+bool helps_with(const CommandWorkload& workload, const PresetFile& preset, const PresetKnob& knob) {
+  ProcessOptions options;
+  for (const std::string& word : workload.command) {
+    options.arguments.push_back(word);
+    const std::string name = word.substr(word.rfind('/') + 1);
+    const auto& behind = preset.behind;
+    if (std::find(behind.begin(), behind.end(), name) != behind.end()) break;
+  }
+  if (options.arguments.size() == workload.command.size()) return false;  // it names no launcher
+  options.arguments.emplace_back("--help");
+  options.directory = workload.directory;
+  auto process = Process::start(options);
+  if (!process || !process->wait(kHelpSeconds)) return false;
+  const std::string help = process->output().contents();
+  return std::all_of(knob.flags.begin(), knob.flags.end(),
+                     [&](const auto& flag) { return help.find(flag.first) != std::string::npos; });
+}
+
+// A knob of the preset's own that the user has not asked for and that can do something here.
+bool is_offered(const CommandWorkload& workload, const PresetFile& preset, const PresetKnob& knob,
+                const Machine& machine) {
+  if (knob.values.size() < 2) return false;
+  for (const auto& [flag, value] : knob.flags) {
+    if (flag_value(workload.command, flag)) return false;  // the user has set it
+  }
+  bool help = false;
+  for (const std::string& need : knob.needs) {
+    if (need == "gpus" && machine.gpus.empty()) return false;
+    if (need == "numa_nodes" && machine.cpu.numa_nodes < 2) return false;
+    help = help || need == "help";
+    const bool program = need != "gpus" && need != "numa_nodes" && need != "help";
+    if (program && !find_executable(need)) return false;
+  }
+  return !help || helps_with(workload, preset, knob);
+}
+
 }  // namespace
 
-Status apply_preset_file(PreparedCommand& command, const PresetFile& preset) {
+Status apply_preset_file(PreparedCommand& command, const PresetFile& preset,
+                         const Machine& machine) {
   CommandWorkload& workload = command.workload;
   command.trains = preset.trains;
   OCRTUNE_TRY(check_files(workload, preset));
   read_current(command, preset);
   for (const auto& [name, knob] : preset.knobs) {
     if (find_knob(name) != nullptr) command.turnable.push_back(name);
-    if (!turns(workload, name)) continue;
-    for (const auto& [flag, value] : knob.flags)
-      set_flag(workload.command, flag, value, preset.behind);
+    if (!turns(workload, name)) {
+      if (is_offered(workload, preset, knob, machine)) {
+        command.offered.push_back({name, KnobScale::category, knob.values});
+      }
+      continue;
+    }
+    for (const auto& [flag, value] : knob.flags) {
+      if (may_be_left_out(knob)) {
+        put_behind(workload.command, "{" + name + "?" + flag + "=}", preset.behind);
+      } else {
+        set_flag(workload.command, flag, value, preset.behind);
+      }
+    }
   }
   add_variables(workload, preset);
   command.launch = workload.command;

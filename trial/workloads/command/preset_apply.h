@@ -5,14 +5,17 @@
 #include <vector>
 
 #include "base/result.h"
+#include "probes/machine/machine.h"
 #include "trial/workloads/command/command_workload.h"
 #include "trial/workloads/command/preset_file.h"
 
 namespace ocrtune {
 
-// Flags and variables of the knobs that are turned, what a short trial needs, how it is read. What
-// the user has said wins. usage: a flag of `files` that the command lacks; missing: what it names.
-Status apply_preset_file(PreparedCommand& command, const PresetFile& preset);
+// Flags and variables of the knobs that are turned, what a short trial needs, how it is read; knobs
+// of its own that `machine` and the program offer. What the user has said wins. usage: a flag of
+// `files` that the command lacks; missing: what it names.
+Status apply_preset_file(PreparedCommand& command, const PresetFile& preset,
+                         const Machine& machine = Machine());
 
 // The preset whose words the command holds, in its own words or in a script that it names.
 std::optional<PresetFile> recognised_preset(const CommandWorkload& workload,

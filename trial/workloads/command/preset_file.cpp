@@ -19,7 +19,7 @@ void read_knob(TomlReader& reader, const toml::table& table, const std::string& 
                PresetFile& preset) {
   const std::string prefix = "knobs." + name + ".";
   PresetKnob& knob = preset.knobs[name];
-  reader.allow(table, prefix, {"flags", "environment", "usual"});
+  reader.allow(table, prefix, {"flags", "environment", "usual", "values", "needs"});
   reader.pairs(table, prefix, "flags", knob.flags);
   reader.pairs(table, prefix, "environment", knob.environment);
   if (const toml::node* usual = table.get("usual")) {
@@ -29,6 +29,8 @@ void read_knob(TomlReader& reader, const toml::table& table, const std::string& 
     }
     knob.usual = static_cast<int>(*value);
   }
+  reader.texts(table, "values", knob.values);
+  reader.texts(table, "needs", knob.needs);
   NameValues all = knob.flags;
   all.insert(all.end(), knob.environment.begin(), knob.environment.end());
   const bool used = std::any_of(all.begin(), all.end(), [&](const auto& one) {

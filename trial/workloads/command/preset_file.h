@@ -20,6 +20,10 @@
 //   flags = { "--rec_batch_num" = "{batch}" }
 //   environment = { BATCH = "{batch}" }
 //   usual = 6                        # its value where the command has no flag
+//   values = ["none", "a", "b"]      # of an own knob that is tried without being asked for; with
+//                                    # "none" its flags are left out
+//   needs = ["gpus", "numa_nodes", "help", "numactl"]  # else it is not: GPUs, several NUMA nodes,
+//                                    # a --help that names its flags, this program
 //   [trial]                          # what only a short trial needs
 //   flags = { "--out" = "{trial_dir}/out" }
 //
@@ -41,6 +45,7 @@ using NameValues = std::vector<std::pair<std::string, std::string>>;  // values 
 struct PresetKnob {
   NameValues flags, environment;
   int usual = 0;  // 0: not told
+  std::vector<std::string> values, needs;
 };
 
 struct PresetFile {

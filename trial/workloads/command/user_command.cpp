@@ -30,6 +30,8 @@ class UserCommand : public Workload {
     return limits;
   }
 
+  WorkloadMemory memory() const override { return command_memory(options_); }
+
   // It loads an interpreter, a framework and its lists.
   double overhead_seconds() const override { return 6; }
 
@@ -51,6 +53,13 @@ class UserCommand : public Workload {
   UserCommandOptions options_;
 };
 
+// One copy for each GPU and fewer, then up to four that share one.
+std::vector<std::string> copies_on(int gpus) {
+  std::vector<int> counts = half_doublings(gpus);
+  for (int share = 2; share <= 4; ++share) counts.push_back(share * gpus);
+  return number_texts(counts);
+}
+
 }  // namespace
 
 WorkloadSpace command_space(const UserCommandOptions& options, const Machine& machine) {
@@ -60,9 +69,13 @@ WorkloadSpace command_space(const UserCommandOptions& options, const Machine& ma
     // The batch is tried to a quarter and to four times what it is: the GPUs' memory ends that.
     const BatchRange around{std::max(1, options.batch / 4), 4 * options.batch};
     space.axes = gpu_axes(machine, options.gpus, doublings(around));
-    if (options.gpus > 1) space.axes.push_back({"p2p", {}, {"auto", "off"}});
+    if (starts_copies(options.command)) {
+      set_axis(space.axes, {"nproc", {}, copies_on(options.gpus)});
+    } else {
+      if (options.gpus > 1) space.axes.push_back({"p2p", {}, {"auto", "off"}});
+      space.constraints.push_back(fmt::format("nproc<={}", options.gpus));
+    }
     space.axes.push_back({"binding", {}, bindings(machine)});
-    space.constraints.push_back(fmt::format("nproc<={}", options.gpus));
     space.sensible = [machine](const Knobs& knobs, const std::set<std::string>& listed) {
       return sensible_on_gpus(machine, knobs, listed);
     };
@@ -79,6 +92,13 @@ WorkloadSpace command_space(const UserCommandOptions& options, const Machine& ma
   };
   space.rules_of_thumb = options.trains;
   return space;
+}
+
+WorkloadMemory command_memory(const UserCommandOptions& options, bool guards) {
+  WorkloadMemory memory;
+  memory.guards = guards;
+  if (options.gpus > 0 && starts_copies(options.command)) memory.shared_gpus = options.gpus;
+  return memory;
 }
 
 CommandWorkload kept_workload(const UserCommandOptions& options) {

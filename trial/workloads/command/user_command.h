@@ -17,16 +17,17 @@ struct UserCommandOptions {
   CommandWorkload command;               // as the user typed it
   std::vector<std::string> launch;       // what its preset makes of it, to be launched for good
   std::vector<std::string> launch_gpus;  // that {gpus} takes its names from there
-  int gpus = 0;            // that it may use, one for each process; 0: CPUs, or unknown
-  bool trains = true;      // the rules of thumb and NCCL's knobs are about it
-  int batch = 16;          // that it has now
-  std::string label_file;  // what it is known to read; empty: not known
-  std::int64_t lines = 0;  // of it
+  int gpus = 0;                          // that it may use; 0: CPUs, or unknown
+  bool trains = true;                    // the rules of thumb and NCCL's knobs are about it
+  int batch = 16;                        // that it has now
+  std::string label_file;                // what it is known to read; empty: not known
+  std::int64_t lines = 0;                // of it
 };
 
 std::unique_ptr<const Workload> make_user_command(UserCommandOptions options);
 
 WorkloadSpace command_space(const UserCommandOptions& options, const Machine& machine);
+WorkloadMemory command_memory(const UserCommandOptions& options, bool guards = true);
 
 // The command as it was kept, with its preset worked in.
 CommandWorkload kept_workload(const UserCommandOptions& options);

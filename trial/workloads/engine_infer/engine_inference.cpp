@@ -33,7 +33,8 @@ class EngineInference : public Workload {
 
   WorkloadMemory memory() const override {
     if (!on_gpus()) return {cpu_prior()};
-    return {gpu_prior(), static_cast<int>(inference_.gpus.size()), false};
+    const auto gpus = static_cast<int>(inference_.gpus.size());
+    return {gpu_prior(), gpus, false, gpus};
   }
 
   TrialLimits limits(double measure_seconds) const override {

@@ -139,6 +139,14 @@ class InferRunner : public Runner {
         return trial;
       }
     }
+    if (starts_copies(command)) {
+      if (workload_.url.find("{copy}") == std::string::npos) {
+        return unsupported("setting",
+                           "copies of a server are told apart by --url with {copy}, such as "
+                           "http://127.0.0.1:808{copy}/");
+      }
+      spec.copies = knobs.nproc;
+    }
     const auto folder = make_temporary_directory("trial");
     if (!folder) return unsupported("trial_dir", folder.error().what);
     const auto filled = fill_for(command, machine_, knobs, {*folder, free_port()});

@@ -20,7 +20,9 @@ class UserService : public Workload {
   }
 
   // What a server of another's holds is not stopped by us.
-  WorkloadMemory memory() const override { return {{}, 1, inference_.url.empty()}; }
+  WorkloadMemory memory() const override {
+    return command_memory(command_, inference_.url.empty());
+  }
 
   Result<std::unique_ptr<Runner>> runner(const Machine& machine,
                                          double prove_per_second) const override {

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "trial/workloads/service/command_target.h"
 #include "trial/workloads/service/http_target.h"
+#include "trial/workloads/service/spread_target.h"
 
 namespace ocrtune {
 namespace {
@@ -26,6 +27,30 @@ Result<HttpTargetOptions> http_options(const ServedTargetOptions& options) {
     http.bodies.push_back(OCRTUNE_TRY(read_request(path)));
   }
   return http;
+}
+
+std::vector<std::string> urls_of(const ServedTargetOptions& options) {
+  const std::string name = "{copy}";
+  const std::size_t at = options.url.find(name);
+  if (at == std::string::npos) return {options.url};
+  std::vector<std::string> urls;
+  for (int copy = 0; copy < options.copies; ++copy) {
+    urls.push_back(options.url);
+    urls.back().replace(at, name.size(), fmt::format("{}", copy));
+  }
+  return urls;
+}
+
+// All that answer at these addresses. Errors: those of the first that does not.
+Result<std::unique_ptr<LoadTarget>> make_http_targets(const std::vector<std::string>& urls,
+                                                      HttpTargetOptions http) {
+  std::vector<std::unique_ptr<LoadTarget>> targets;
+  for (const std::string& url : urls) {
+    http.url = url;
+    targets.push_back(OCRTUNE_TRY(make_http_target(http)));
+  }
+  if (targets.size() == 1) return std::move(targets.front());
+  return std::unique_ptr<LoadTarget>(std::make_unique<SpreadTarget>(std::move(targets)));
 }
 
 // A server that was started here, and the requests to it.
@@ -85,7 +110,7 @@ Status StartedServer::open(const ServedTargetOptions& options, const HttpTargetO
   knock.timeout_seconds = std::min(http.timeout_seconds, options.start_seconds);
   while (true) {
     if (interrupted()) return Error{ErrorKind::interrupted, "interrupted"};
-    auto target = make_http_target(knock);
+    auto target = make_http_targets(urls_of(options), knock);
     root_->wait(target ? 0 : kPauseSeconds);
     next_scan_ = 0;
     look();
@@ -128,8 +153,10 @@ Result<std::unique_ptr<LoadTarget>> make_served_target(const ServedTargetOptions
     return std::unique_ptr<LoadTarget>(std::move(target));
   }
   const auto http = OCRTUNE_TRY(http_options(options));
-  if (options.command.empty()) return make_http_target(http);
-  OCRTUNE_TRY(check_address_is_free(options.command, options.url));
+  if (options.command.empty()) return make_http_targets(urls_of(options), http);
+  for (const std::string& url : urls_of(options)) {
+    OCRTUNE_TRY(check_address_is_free(options.command, url));
+  }
   auto server = std::make_unique<StartedServer>();
   OCRTUNE_TRY(server->open(options, http));
   return std::unique_ptr<LoadTarget>(std::move(server));

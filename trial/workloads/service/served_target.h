@@ -13,9 +13,12 @@ namespace ocrtune {
 
 struct ServedTargetOptions {
   std::vector<std::string> command;  // empty: the server that answers at `url` runs already
-  std::string url;                   // empty: the command reads and answers JSON lines
-  std::vector<std::string> inputs;   // files to send, one kind each
-  double start_seconds = 120;        // for the first answer: a model is loaded
+  // Empty: the command reads and answers JSON lines. With {copy} there are several servers, and
+  // each request goes to one with the fewest under way.
+  std::string url;
+  std::vector<std::string> inputs;  // files to send, one kind each
+  double start_seconds = 120;       // for the first answer: a model is loaded
+  int copies = 1;
 };
 
 // Errors: as of http_target.h and command_target.h; failed: another program listens at the URL

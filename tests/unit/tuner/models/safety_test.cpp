@@ -76,6 +76,16 @@ TEST(Safety, AFullGpuRulesOutLargerBatchesAlone) {
   EXPECT_TRUE(safety.admit(point(space, 1, 32, 0, "bf16")).admitted);
 }
 
+// Four copies on two GPUs fill them: two, one each, may fit.
+TEST(Safety, AGpuThatIsSharedCountsItsProcesses) {
+  const Space space = grid();
+  const int full = point(space, 4, 32, 0);
+  EXPECT_TRUE(dominates_gpu_memory(space, point(space, 8, 32, 0), full, 2));
+  EXPECT_TRUE(dominates_gpu_memory(space, point(space, 4, 64, 0), full, 2));
+  EXPECT_FALSE(dominates_gpu_memory(space, point(space, 2, 64, 0), full, 2));
+  EXPECT_TRUE(dominates_gpu_memory(space, point(space, 2, 64, 0), full)) << "each has its own";
+}
+
 TEST(MemoryModel, BoundsHoldFromTheFirstTrialOn) {
   const Space space = grid();
   MemoryModel model(space, nullptr);

@@ -75,5 +75,54 @@ TEST(CommandFill, HostsOfAJobAndTheirNumbers) {
   EXPECT_EQ(fill_for(workload, Machine(), several, place)->launch.arguments[1], "<NODE_RANK>");
 }
 
+Machine with_gpus(int count) {
+  Machine machine;
+  machine.gpus.resize(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) machine.gpus[static_cast<std::size_t>(i)].index = i;
+  return machine;
+}
+
+TEST(CommandFill, CopiesTakeTheGpusInTurn) {
+  CommandWorkload workload;
+  workload.starter = "/bin/ocrtune";
+  workload.command = {"read", "--device", "{gpu}", "--port=808{copy}"};
+  workload.environment = {{"CUDA_VISIBLE_DEVICES", "{gpu}"}, {"CACHE", "/tmp/{copy}"}};
+  workload.gpus = {"0", "3"};
+  const auto launch = [&](const char* nproc) {
+    return fill_for(workload, with_gpus(4), *parse_knobs({nproc}), {"/trial", 1})->launch;
+  };
+  EXPECT_TRUE(starts_copies(workload));
+  EXPECT_EQ(names_used(workload).count("nproc"), 1U);
+  EXPECT_THAT(launch("nproc=3").arguments,
+              testing::ElementsAre("/bin/ocrtune", "rank-exec", "--copies-on", "0,3,0", "--",
+                                   "read", "--device", "{gpu}", "--port=808{copy}"));
+  EXPECT_EQ(launch("nproc=1").arguments[3], "0");
+  const Variables environment = launch("nproc=3").environment;
+  EXPECT_THAT(environment, Contains(Pair("CACHE", "/tmp/{copy}")));
+  EXPECT_THAT(environment, Not(Contains(Key("CUDA_VISIBLE_DEVICES")))) << "each has its own";
+}
+
+TEST(CommandFill, ADimensionOfThatNameIsTheUsersOwn) {
+  CommandWorkload workload;
+  workload.command = {"read", "{gpu}"};
+  workload.knobs = {"gpu"};
+  EXPECT_FALSE(starts_copies(workload));
+  const auto filled = fill_for(workload, with_gpus(2), *parse_knobs({"gpu=1"}), {"/trial", 1});
+  EXPECT_THAT(filled->launch.arguments, testing::ElementsAre("read", "1"));
+}
+
+TEST(CommandFill, AFlagIsLeftOutWhereItsValueIsNone) {
+  CommandWorkload workload;
+  workload.command = {"torchrun", "{numa_binding?--numa-binding=}", "{?--x=}", "train.py"};
+  workload.knobs = {"numa_binding"};
+  const auto filled = [&](const char* value) {
+    return fill_for(workload, Machine(), *parse_knobs({value}), {"/trial", 1})->launch.arguments;
+  };
+  EXPECT_THAT(filled("numa_binding=node"),
+              testing::ElementsAre("torchrun", "--numa-binding=node", "{?--x=}", "train.py"));
+  EXPECT_THAT(filled("numa_binding=none"), testing::ElementsAre("torchrun", "{?--x=}", "train.py"));
+  EXPECT_EQ(names_used(workload).count("numa_binding"), 1U);
+}
+
 }  // namespace
 }  // namespace ocrtune

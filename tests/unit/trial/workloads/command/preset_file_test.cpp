@@ -234,5 +234,45 @@ flags = { "--nproc_per_node" = "{nproc}" }
                                           "--nproc_per_node={nproc}", "train.py"));
 }
 
+PresetFile with_own_knob(const std::string& needs) {
+  return parse_preset(R"(help = "x"
+behind = ["torchrun"]
+[knobs.numa_binding]
+flags = { "--numa-binding" = "{numa_binding}" }
+values = ["none", "node"]
+needs = [)" + needs + "]\n",
+                      "p.toml")
+      .value();
+}
+
+TEST(PresetFile, AnOwnKnobIsOfferedWhereItCanDoSomething) {
+  Machine machine;
+  machine.gpus.resize(1);
+  machine.cpu.numa_nodes = 2;
+  const auto offered = [&](const std::string& needs, std::vector<std::string> words) {
+    PreparedCommand command;
+    command.workload.command = std::move(words);
+    EXPECT_TRUE(apply_preset_file(command, with_own_knob(needs), machine).ok());
+    EXPECT_THAT(command.launch, Not(Contains(HasSubstr("numa_binding")))) << "not asked for yet";
+    return !command.offered.empty() && command.offered[0].name == "numa_binding";
+  };
+  EXPECT_TRUE(offered(R"("gpus", "numa_nodes")", {"torchrun", "t.py"}));
+  EXPECT_FALSE(offered(R"("gpus", "no_such_program_here")", {"torchrun", "t.py"}));
+  EXPECT_FALSE(offered("", {"torchrun", "--numa-binding=socket", "t.py"})) << "the user has set it";
+  machine.cpu.numa_nodes = 1;
+  EXPECT_FALSE(offered(R"("gpus", "numa_nodes")", {"torchrun", "t.py"}));
+  machine.gpus.clear();
+  EXPECT_FALSE(offered(R"("gpus")", {"torchrun", "t.py"}));
+}
+
+TEST(PresetFile, AnOwnKnobThatIsTurnedStandsBehindTheLauncher) {
+  PreparedCommand command;
+  command.workload.command = {"torchrun", "t.py"};
+  command.workload.knobs = {"numa_binding"};
+  ASSERT_TRUE(apply_preset_file(command, with_own_knob("")).ok());
+  EXPECT_THAT(command.launch, ElementsAre("torchrun", "{numa_binding?--numa-binding=}", "t.py"));
+  EXPECT_TRUE(command.offered.empty());
+}
+
 }  // namespace
 }  // namespace ocrtune

@@ -1,0 +1,104 @@
+// Several copies of a command on one GPU: `ocrtune rank-exec --copies-on` and the tune that finds
+// how many; the GPUs are out of a text file.
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "base/process_tree.h"
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::UnorderedElementsAre;
+
+struct Said {
+  int code = -1;
+  std::string out;
+};
+
+Said ocrtune(const std::string& arguments, const std::string& before = "") {
+  const std::string line = before + " OCRTUNE_NVML_PATH=" + OCRTUNE_NVML_STUB_LIBRARY +
+                           " OCRTUNE_NVML_STUB=" + OCRTUNE_SOURCE_DIR +
+                           "/tests/fixtures/gpu_boxes/2x4090.txt " + OCRTUNE_BINARY + " " +
+                           arguments + " 2>&1";
+  Said said;
+  std::FILE* pipe = ::popen(line.c_str(), "r");
+  char block[4096];
+  for (std::size_t got = 0; (got = std::fread(block, 1, sizeof block, pipe)) > 0;) {
+    said.out.append(block, got);
+  }
+  const int status = ::pclose(pipe);
+  if (WIFEXITED(status)) said.code = WEXITSTATUS(status);
+  return said;
+}
+
+TEST(Copies, EachSeesItsOwnGpuAsTheFirst) {
+  const Said said = ocrtune(
+      "rank-exec --copies-on 0,1,0 -- sh -c 'echo $0 $CUDA_VISIBLE_DEVICES $CUDA_DEVICE_ORDER "
+      "{gpu} "
+      "CUDA_VISIBLE_DEVICES={gpu} $CACHE' {copy}",
+      "env -u CUDA_VISIBLE_DEVICES CACHE=c{copy}");
+  EXPECT_EQ(said.code, 0) << said.out;
+  EXPECT_THAT(split(trim(said.out), '\n'),
+              UnorderedElementsAre("0 0 PCI_BUS_ID 0 CUDA_VISIBLE_DEVICES=0 c0",
+                                   "1 1 PCI_BUS_ID 0 CUDA_VISIBLE_DEVICES=1 c1",
+                                   "2 0 PCI_BUS_ID 0 CUDA_VISIBLE_DEVICES=0 c2"));
+}
+
+TEST(Copies, TheFirstThatFailsEndsAll) {
+  const std::string folder = make_temporary_directory("copies").value();
+  const Said said = ocrtune(
+      "rank-exec --copies-on 0,0 -- sh -c 'if [ $0 = 1 ]; then exit 7; fi; "
+      "exec sleep 1000' {copy}",
+      "OCRTUNE_TEST_MARK=" + folder);
+  EXPECT_EQ(said.code, 7) << said.out;
+  EXPECT_THAT(said.out, HasSubstr("copy 1 on GPU 0: exit code 7; the others are stopped"));
+  for (const ProcessFacts& process : all_processes()) {
+    const auto block = read_file("/proc/" + std::to_string(process.pid) + "/environ");
+    EXPECT_FALSE(block && block->find(folder) != std::string::npos && process.state != 'Z')
+        << process.name << " was left behind";
+  }
+  ASSERT_TRUE(remove_tree(folder));
+}
+
+TEST(Copies, WrongUseIsOneLine) {
+  EXPECT_EQ(ocrtune("rank-exec --copies-on 0,,1 -- true").code, 2);
+  EXPECT_EQ(ocrtune("rank-exec --copies-on 0 --gpu auto -- true").code, 2);
+  EXPECT_EQ(ocrtune("rank-exec --copies-on 0 -- /no/such/program").code, 3);
+}
+
+TEST(Copies, TheSpaceHasSeveralOnEachGpu) {
+  const Said said = ocrtune(
+      "tune --env CUDA_VISIBLE_DEVICES={gpu} --metric rate --dry-run -- sh -c 'echo rate 5'");
+  ASSERT_EQ(said.code, 0) << said.out;
+  EXPECT_THAT(said.out, HasSubstr("  nproc      1 2 4 6 8\n"));
+  EXPECT_THAT(said.out, HasSubstr("rank-exec --copies-on 0,1,0,1 -- sh"));
+  EXPECT_THAT(said.out, HasSubstr("CUDA MPS is off"));
+  EXPECT_THAT(said.out, Not(HasSubstr("learning rate"))) << "nothing is trained together";
+  EXPECT_THAT(said.out, Not(HasSubstr("  p2p ")));
+}
+
+// Each copy tells its own speed.
+TEST(Copies, ARunAddsThemUp) {
+  const std::string folder = make_temporary_directory("copies").value();
+  const Said said = ocrtune(
+      "tune --env CUDA_VISIBLE_DEVICES={gpu} --metric rate --nproc 4 --baseline nproc=4 "
+      "--budget 6s --trial-time 400ms --db " +
+      join_path(folder, "runs.sqlite") + " -- sh -c 'while :; do echo rate 5; sleep 0.05; done'");
+  EXPECT_TRUE(said.code == 0 || said.code == 1) << said.out;
+  EXPECT_THAT(said.out, HasSubstr("20")) << said.out;
+  EXPECT_THAT(said.out, HasSubstr("--copies-on 0,1,0,1")) << said.out;
+  ASSERT_TRUE(remove_tree(folder));
+}
+
+}  // namespace
+}  // namespace ocrtune
