@@ -31,7 +31,7 @@ Found estimates_of(const Program& program, const StrangerLoad& load, int runs) {
   int held = 0;
   for (int run = 0; run < runs; ++run) {
     const double sharing = 0.02 * (run % 11);  // of caches: differs from machine to machine
-    const auto seed = static_cast<std::uint64_t>(1000 + run);
+    const std::uint64_t seed = 1000U + static_cast<std::uint64_t>(run);
     const std::vector<Sample> samples = busy_samples(program, load, 1.5, sharing, seed);
     const RateEstimate found = undisturbed_rate(samples);
     errors.push_back(std::log(found.samples_per_second / truth));
