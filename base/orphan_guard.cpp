@@ -25,7 +25,8 @@ namespace ocrtune {
 namespace {
 
 constexpr int kConnection = 3;
-constexpr long kMinRoundPause = 1'000'000, kMaxRoundPause = 500'000'000;  // ns, between two rounds of kills
+constexpr long kMinRoundPause = 1'000'000,
+               kMaxRoundPause = 500'000'000;  // ns, between two rounds of kills
 
 // SIGCHLD interrupts ppoll, and nothing else.
 void wake(int) {}
@@ -111,7 +112,8 @@ void kill_if_child(int pid, void* self) {
 void kill_descendants(pid_t child) {
   pid_t self = ::getpid();
   ::kill(child, SIGKILL);
-  for (timespec pause{0, kMinRoundPause};; pause.tv_nsec = std::min(2 * pause.tv_nsec, kMaxRoundPause)) {
+  for (timespec pause{0, kMinRoundPause};;
+       pause.tv_nsec = std::min(2 * pause.tv_nsec, kMaxRoundPause)) {
     pid_t reaped = 0;
     while ((reaped = ::waitpid(-1, nullptr, WNOHANG)) > 0) pause.tv_nsec = kMinRoundPause;
     if (reaped < 0 && errno == ECHILD) return;

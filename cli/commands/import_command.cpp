@@ -122,8 +122,8 @@ void print_report(const OnnxRecognizer& model, const SelfTest& test) {
 
 Result<int> import_model(ImportFlags flags) {
   if (!names_onnx_file(flags.model)) {
-    const bool paddle = ends_with(flags.model, ".pdmodel") || ends_with(flags.model, ".pdiparams") ||
-                        ends_with(flags.model, ".json");
+    const bool paddle = ends_with(flags.model, ".pdmodel") ||
+                        ends_with(flags.model, ".pdiparams") || ends_with(flags.model, ".json");
     return Error{ErrorKind::usage,
                  flags.model + ": name a file that ends in .onnx" +
                      (paddle ? "; Paddle's own are exported with paddle2onnx --model_dir DIR "
