@@ -57,7 +57,7 @@ struct Side {
 // Listens, and has nothing to say.
 class SilentSearch : public Search {
  public:
-  explicit SilentSearch(Objective objective) : objective_(std::move(objective)) {}
+  explicit SilentSearch(const Objective& objective) : objective_(objective) {}
 
   std::optional<Proposal> next(double /*seconds_left*/) override { return std::nullopt; }
   void tell(const Trial& /*trial*/) override {}
