@@ -17,6 +17,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/byte_text.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/free_port.h"
@@ -24,6 +25,7 @@
 #include "base/line_splitter.h"
 #include "base/text.h"
 #include "hosts/agents.h"
+#include "hosts/host_attempt.h"
 #include "hosts/host_card.h"
 #include "hosts/host_trial.h"
 #include "hosts/nics.h"
@@ -37,10 +39,22 @@ namespace {
 
 using Json = nlohmann::json;
 
+std::mutex& output() {  // the listening thread gives its signs of life in between
+  static std::mutex mutex;
+  return mutex;
+}
+
 Status write_line(const std::string& line) {
-  static std::mutex mutex;  // the listening thread gives its signs of life in between
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(output());
   return write_all(STDOUT_FILENO, line + "\n", "standard output");
+}
+
+// Where nobody reads any more it is left out: who waits for a reader does not listen.
+Status give_sign_of_life() {
+  const std::unique_lock lock(output(), std::try_to_lock);
+  pollfd room{STDOUT_FILENO, POLLOUT, 0};
+  if (!lock || ::poll(&room, 1, 0) <= 0) return Status();
+  return write_all(STDOUT_FILENO, "\n", "standard output");
 }
 
 Status say(const Json& json) {
@@ -57,7 +71,8 @@ class Inbox {
     here_.wait(lock, [this] { return !requests_.empty(); });
     Json request = std::move(requests_.front());
     requests_.pop_front();
-    busy_ = request.value("ask", "") == "trial";
+    const std::string ask = request.value("ask", "");
+    busy_ = ask == "trial" || ask == "attempt";
     return request;
   }
 
@@ -119,7 +134,7 @@ Inbox& inbox() {
                    Json request = Json::parse(line, nullptr, false);
                    if (request.is_object()) inbox().put(std::move(request));
                  });
-    if (!write_line("")) break;  // a sign of life for a sign of life
+    if (!give_sign_of_life()) break;  // one for one
   }
   leave();
 }
@@ -185,16 +200,20 @@ std::uint64_t own_limit(const Machine& machine, std::uint64_t limit) {
   return limit;
 }
 
-// This host's part of a trial.
-Json answer_trial(const Json& request) {
-  static std::optional<Machine> machine;
-  if (!machine) {
+// Probed once.
+const Result<Machine>& this_machine() {
+  static const Result<Machine> machine = [] {
     ProbeOptions quick;
     quick.quick = true;
-    auto here = probe_machine(quick);
-    if (!here) return {{"error", valid_utf8(here.error().what)}};
-    machine = *std::move(here);
-  }
+    return probe_machine(quick);
+  }();
+  return machine;
+}
+
+// This host's part of a trial.
+Json answer_trial(const Json& request) {
+  const Result<Machine>& machine = this_machine();
+  if (!machine) return {{"error", valid_utf8(machine.error().what)}};
   auto asked = parse_host_trial(request.dump());
   if (!asked) return {{"error", valid_utf8(asked.error().what)}};
   PreparedCommand command;
@@ -203,19 +222,44 @@ Json answer_trial(const Json& request) {
   HostPart part;
   part.place = asked->place;
   part.trial.follows = asked->follows();
+  const LinkWatch links;
   part.trial.ended = [id = request.value("id", std::int64_t{0})] { return inbox().ended(id); };
   part.trial.measured = [] { (void)say({{"event", "measured"}}).ok(); };
   TrialLimits limits = asked->limits;
   limits.memory_limit_bytes = own_limit(*machine, limits.memory_limit_bytes);
   const auto runner = make_command_runner(command, *machine, SilenceRule(), part);
-  return Json::parse(part_json(runner->run(asked->knobs, limits)));
+  Trial trial = runner->run(asked->knobs, limits);
+  const auto down = links.down();
+  if (!down.empty()) trial.evidence.push_back(kLinkDown + join(down, ", "));
+  return Json::parse(part_json(trial));
+}
+
+// This host's part of an attempt, whose output is told as it comes.
+Json answer_attempt(const Json& request) {
+  const Result<Machine>& machine = this_machine();
+  if (!machine) return {{"error", valid_utf8(machine.error().what)}};
+  const auto plan = parse_host_attempt(request.dump(), *machine);
+  if (!plan) return {{"error", valid_utf8(plan.error().what)}};
+  AttemptListeners listeners;
+  listeners.on_output = [](std::string_view bytes) {
+    (void)say({{"event", "output"}, {"text", utf8_of_bytes(bytes)}}).ok();
+  };
+  listeners.on_status = [](const AttemptStatus& status) {
+    (void)write_line(attempt_status_json(status)).ok();
+  };
+  listeners.ended = [id = request.value("id", std::int64_t{0})] { return inbox().ended(id); };
+  const LinkWatch links;
+  auto end = run_attempt(*plan, listeners);
+  if (!end) return {{"error", valid_utf8(end.error().what)}};
+  end->links_down = links.down();
+  return Json::parse(attempt_end_json(*end));
 }
 
 Json answer(const Json& request) {
   static const std::map<std::string, Json (*)(const Json&)> kAnswers = {
       {"card", answer_card},     {"clock", answer_clock},     {"step", answer_step},
       {"listen", answer_listen}, {"receive", answer_receive}, {"send", answer_send},
-      {"port", answer_port},     {"trial", answer_trial},
+      {"port", answer_port},     {"trial", answer_trial},     {"attempt", answer_attempt},
   };
   const auto found = kAnswers.find(request.value("ask", ""));
   if (found == kAnswers.end()) return {{"error", "unknown request"}};

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <deque>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -41,7 +42,7 @@ struct Agents::Agent {
   std::string last_words;  // what the launcher or a shell said
   bool greeted = false;
   double heard = 0;
-  std::vector<std::string> events;
+  std::deque<std::pair<std::string, std::string>> events;  // name, line
   std::string lost;
   std::int64_t awaited = 0;  // id of the request that is open; 0: none
   std::string reply;
@@ -67,7 +68,7 @@ struct Agents::Agent {
             theirs, version);
       }
     } else if (json.contains("event")) {
-      events.push_back(json.value("event", ""));
+      events.emplace_back(json.value("event", ""), line);
     } else if (json.contains("id") && json["id"] == awaited) {
       reply = line;
       awaited = 0;
@@ -253,8 +254,14 @@ std::optional<std::string> Agents::take_reply(std::size_t host) {
   return std::exchange(agent.reply, "");
 }
 
-bool Agents::take_event(std::size_t host, const std::string& event) {
-  return std::erase(agents_[host]->events, event) > 0;
+std::optional<std::string> Agents::take_event(std::size_t host, const std::string& event) {
+  auto& events = agents_[host]->events;
+  const auto found = std::find_if(events.begin(), events.end(),
+                                  [&](const auto& one) { return one.first == event; });
+  if (found == events.end()) return std::nullopt;
+  std::string line = std::move(found->second);
+  events.erase(found);
+  return line;
 }
 
 Result<std::vector<std::string>> Agents::ask(const std::vector<AgentRequest>& requests,

@@ -23,7 +23,7 @@
 
 namespace ocrtune {
 
-inline constexpr int kAgentProtocol = 2;
+inline constexpr int kAgentProtocol = 3;
 inline constexpr double kAgentSilenceSeconds = 10;
 
 struct AgentOptions {
@@ -64,7 +64,8 @@ class Agents {
   void send(const AgentRequest& request);
   void listen();                                            // up to 0.1 s
   std::optional<std::string> take_reply(std::size_t host);  // to what was sent last
-  bool take_event(std::size_t host, const std::string& event);
+  // The oldest of this name that the agent has told since it was asked, as JSON text.
+  std::optional<std::string> take_event(std::size_t host, const std::string& event);
 
  private:
   struct Agent;

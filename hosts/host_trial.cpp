@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "hosts/nics.h"
 #include "trial/ipc/json_fields.h"
 
 namespace ocrtune {
@@ -123,6 +124,24 @@ const AnsweredPart* first_failure(const std::vector<AnsweredPart>& parts) {
 
 }  // namespace
 
+std::vector<TrialPlace> meeting_places(Agents& agents, int nodes) {
+  const auto replies = agents.ask({{0, R"({"ask": "port"})"}}, 0);
+  FieldsJson meeting = replies ? FieldsJson::parse((*replies)[0], nullptr, false) : FieldsJson();
+  if (!meeting.is_object()) meeting = FieldsJson::object();
+  const int port = meeting.value("port", 0);
+  const std::string address = meeting.value("address", "");
+  std::vector<std::string> names;
+  for (const HostName& one : agents.hosts()) names.push_back(one.name);
+  std::vector<TrialPlace> places;
+  for (int i = 0; i < nodes; ++i) {
+    TrialPlace place = host_place(names, i, nodes);
+    if (port > 0) place.master_port = fmt::format("{}", port);
+    if (nodes > 1 && !address.empty() && !is_loopback(address)) place.master_addr = address;
+    places.push_back(std::move(place));
+  }
+  return places;
+}
+
 std::string host_trial_json(const HostTrial& trial) {
   CommandWorkload workload = trial.workload;
   for (const std::string& name : workload.inherited) {
@@ -190,6 +209,12 @@ Trial merge_parts(std::vector<AnsweredPart> parts) {
     merged.cause = failure->trial.cause;
     merged.reason = failure->host + ": " + failure->trial.reason;
     merged.samples_per_second = 0;
+  }
+  for (const AnsweredPart& part : parts) {
+    for (const std::string& line : part.trial.evidence) {
+      if (!merged.ok() && starts_with(line, kLinkDown))
+        merged.reason += "; " + part.host + ": " + line;
+    }
   }
   merged.evidence.clear();
   merged.log_tail.clear();

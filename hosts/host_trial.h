@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "hosts/agents.h"
 #include "trial/runner.h"
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/command/command_workload.h"
@@ -24,12 +25,19 @@ struct HostTrial {
   bool follows() const { return place.node_rank != "0"; }
 };
 
+// Of the first `nodes` hosts: a port that is free on the first one, and the address that its own
+// name leads to, for Paddle's launcher starts its master on the host whose address --master says,
+// and knows no names.
+std::vector<TrialPlace> meeting_places(Agents& agents, int nodes);
+
 // With the values of the variables that the workload takes from this process's environment.
 std::string host_trial_json(const HostTrial& trial);
 Result<HostTrial> parse_host_trial(const std::string& text);
 
 std::string part_json(const Trial& trial);  // what a host's part came to, less its knobs
 Result<Trial> parse_part(const std::string& text);
+
+inline constexpr const char* kLinkDown = "network interface down: ";  // begins a line of evidence
 
 struct AnsweredPart {
   std::string host;
@@ -39,7 +47,8 @@ struct AnsweredPart {
 };
 
 // The first host's trial, with the memory of the fullest host and what was seen on each. Any host's
-// failure is the trial's, named by host: one of memory first, then a lost host, then the earliest.
+// failure is the trial's, named by host: one of memory first, then a lost host, then the earliest;
+// links that went down are named with it, for it is another host that waits for them.
 Trial merge_parts(std::vector<AnsweredPart> parts);
 
 }  // namespace ocrtune

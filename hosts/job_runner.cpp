@@ -10,7 +10,6 @@
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "hosts/host_trial.h"
-#include "hosts/nics.h"
 #include "trial/workloads/command/command_prepare.h"
 
 namespace ocrtune {
@@ -59,9 +58,9 @@ class JobRunner : public Runner {
                        host_name(i) + ": " + agents_->lost_reason(i));
       }
     }
-    const Json meeting = ask_meeting();
+    const auto places = meeting_places(*agents_, static_cast<int>(nodes));
     begin_parts(nodes);
-    for (std::size_t i = 0; i < nodes; ++i) agents_->send({i, request(i, knobs, limits, meeting)});
+    for (std::size_t i = 0; i < nodes; ++i) agents_->send({i, request(places[i], knobs, limits)});
     const double start = steady_seconds();
     watch(command_.workload.stop_grace_seconds + kEndSeconds);
     Trial merged = merge_parts(std::move(parts_));
@@ -72,30 +71,14 @@ class JobRunner : public Runner {
 
   const std::string& host_name(std::size_t host) const { return agents_->hosts()[host].name; }
 
-  // Of the first host: a free port, and the address that its own name leads to. Paddle's launcher
-  // starts its master on the host whose address --master says, and knows no names.
-  Json ask_meeting() {
-    const auto replies = agents_->ask({{0, R"({"ask": "port"})"}}, 0);
-    Json reply = replies ? Json::parse((*replies)[0], nullptr, false) : Json();
-    return reply.is_object() ? reply : Json::object();
-  }
-
-  std::string request(std::size_t host, const Knobs& knobs, const TrialLimits& limits,
-                      const Json& meeting) const {
+  std::string request(const TrialPlace& place, const Knobs& knobs,
+                      const TrialLimits& limits) const {
     HostTrial part;
     part.workload = command_.workload;
     part.print_interval = command_.print_interval;
     part.knobs = knobs;
     part.limits = limits;
-    std::vector<std::string> names;
-    for (const HostName& one : agents_->hosts()) names.push_back(one.name);
-    part.place = host_place(names, static_cast<int>(host), nodes_of(knobs));
-    const int port = meeting.value("port", 0);
-    const std::string address = meeting.value("address", "");
-    if (port > 0) part.place.master_port = fmt::format("{}", port);
-    if (nodes_of(knobs) > 1 && !address.empty() && !is_loopback(address)) {
-      part.place.master_addr = address;
-    }
+    part.place = place;
     return host_trial_json(part);
   }
 

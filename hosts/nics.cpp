@@ -10,9 +10,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <net/if.h>
@@ -101,6 +103,31 @@ std::map<std::string, std::string> resolve_names(const std::vector<std::string>&
     if (known) ::freeaddrinfo(found);
   }
   return addresses;
+}
+
+namespace {
+
+std::set<std::string> links_up() {
+  std::set<std::string> names;
+  ifaddrs* first = nullptr;
+  if (::getifaddrs(&first) != 0) return names;
+  for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next) {
+    const bool loopback = (one->ifa_flags & IFF_LOOPBACK) != 0;
+    if ((one->ifa_flags & IFF_RUNNING) != 0 && !loopback) names.insert(one->ifa_name);
+  }
+  ::freeifaddrs(first);
+  return names;
+}
+
+}  // namespace
+
+LinkWatch::LinkWatch() : up_(links_up()) {}
+
+std::vector<std::string> LinkWatch::down() const {
+  const auto now = links_up();
+  std::vector<std::string> lost;
+  std::set_difference(up_.begin(), up_.end(), now.begin(), now.end(), std::back_inserter(lost));
+  return lost;
 }
 
 bool is_loopback(const std::string& address) { return starts_with(address, "127."); }

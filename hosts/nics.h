@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,16 @@ struct Nic {
 };
 
 std::vector<Nic> read_nics();
+
+// Those that were up once and are not, or have lost their cable, since this object was made.
+class LinkWatch {
+ public:
+  LinkWatch();
+  std::vector<std::string> down() const;
+
+ private:
+  std::set<std::string> up_;
+};
 
 // What each name resolves to here, IPv4; "" where it does not. The system's resolver, and so as
 // slow as it is.

@@ -120,17 +120,22 @@ Result<AttemptPlan> Supervisor::plan_attempt(int number) {
   // One folder for all attempts: a later one finds what an earlier one saved.
   const std::string folder =
       real_path(options_.run_directory).value_or(options_.run_directory);  // it runs elsewhere
-  const TrialPlace place{join_path(folder, "files"), free_port()};
-  auto filled = OCRTUNE_TRY(fill_for(setting_.workload, options_.machine, setting_.knobs, place));
-  if (names_used(setting_.workload).count("trial_dir") != 0) {
-    OCRTUNE_TRY(make_directories(place.trial_dir));
-  }
+  TrialPlace place = options_.place;
+  place.trial_dir = join_path(folder, "files");
+  place.port = free_port();
+  AttemptPlan plan;
+  plan.setting = setting_;
+  plan.trial_dir = place.trial_dir;
+  CommandWorkload& workload = plan.setting.workload;
   const FoundCheckpoint checkpoint = find_checkpoint(options_.checkpoint);
   if (!options_.resume_argument.empty() && checkpoint.seconds > 0) {
-    filled.launch.arguments = resuming_command(std::move(filled.launch.arguments),
-                                               options_.resume_argument, checkpoint.path);
+    workload.command =
+        resuming_command(std::move(workload.command), options_.resume_argument, checkpoint.path);
   }
-  AttemptPlan plan;
+  auto filled = OCRTUNE_TRY(fill_for(workload, options_.machine, setting_.knobs, place));
+  if (names_used(workload).count("trial_dir") != 0) {
+    OCRTUNE_TRY(make_directories(place.trial_dir));
+  }
   plan.process = process_options(filled.launch);
   plan.process.oom_score_adjust = options_.oom_score_adjust;
   plan.masks = filled.masks;
@@ -246,8 +251,7 @@ std::optional<std::string> Supervisor::next_step(const AttemptEnd& end, const Di
 AttemptSummary Supervisor::summary(const AttemptPlan& plan, const AttemptEnd& end) const {
   AttemptSummary summary;
   summary.command = masked_arguments(plan.process.arguments);
-  summary.ending =
-      end.stop == AttemptStop::none ? end.exit.text() : "stopped: " + end.evidence.killed_why;
+  summary.ending = end.text();
   summary.seconds = end.last.seconds;
   summary.peak_bytes = end.peak_bytes;
   summary.progress_lines = end.last.progress_lines;

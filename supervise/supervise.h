@@ -23,6 +23,7 @@ namespace ocrtune {
 struct SuperviseOptions {
   LaunchSetting setting;          // filled anew for each attempt
   Machine machine;                // for the setting's binding and {gpus}
+  TrialPlace place;               // any_host() on several; folder and port are each attempt's
   std::string run_directory;      // attempt-N.log, attempt-N.csv, evidence.json, journal.jsonl
   std::string checkpoint;         // file, prefix or folder; empty: start from the beginning
   std::string resume_argument;    // appended once there is a checkpoint

@@ -31,17 +31,8 @@
 #include "trial/observe/wait_states.h"
 
 namespace ocrtune {
-namespace {
-
-constexpr double kStatusEvery = 1.0;
-constexpr double kGpusEvery = 20;
-constexpr double kDescriptorsEvery = 5.0;
-constexpr double kStartSeconds = 60;
-constexpr double kScanEveryAtStart = 0.1;
-constexpr int kLastReads = 2;  // of 1 MiB, which is what the pipe holds
-
 // Appends to a file; the first failure is kept and ends the writing, not the run.
-class Appender {
+class AttemptFiles::Appender {
  public:
   Status open(const std::string& path) {
     path_ = path;
@@ -62,6 +53,45 @@ class Appender {
   int descriptor_ = -1;
   std::string path_, problem_;
 };
+
+AttemptFiles::AttemptFiles() : log_(new Appender), trace_(new Appender) {}
+AttemptFiles::~AttemptFiles() = default;
+
+Status AttemptFiles::open(const AttemptPlan& plan) {
+  OCRTUNE_TRY(log_->open(plan.log_path));
+  if (plan.trace_path.empty()) return Status();
+  OCRTUNE_TRY(trace_->open(plan.trace_path));
+  trace_->write("seconds,bytes,shm_bytes,processes,progress_lines,open_files,gpu_bytes\n");
+  return Status();
+}
+
+void AttemptFiles::write_output(std::string_view bytes) { log_->write(bytes); }
+
+const std::string& AttemptFiles::log_problem() const { return log_->problem(); }
+
+void AttemptFiles::write_status(const AttemptStatus& status) {
+  trace_->write(fmt::format("{:.1f},{},{},{},{},{},{}\n", status.seconds, status.bytes,
+                            status.shm_bytes, status.processes, status.progress_lines,
+                            status.open_files, status.gpu_bytes));
+}
+
+std::string AttemptEnd::text() const {
+  std::string words = exit.text();
+  if (stop != AttemptStop::none) words = evidence.killed_why;
+  if (stop != AttemptStop::none && stop != AttemptStop::host_lost) words = "stopped: " + words;
+  if (!host.empty()) words = host + ": " + words;
+  if (!links_down.empty()) words += "; network interface down: " + join(links_down, ", ");
+  return words;
+}
+
+namespace {
+
+constexpr double kStatusEvery = 1.0;
+constexpr double kGpusEvery = 20;
+constexpr double kDescriptorsEvery = 5.0;
+constexpr double kStartSeconds = 60;
+constexpr double kScanEveryAtStart = 0.1;
+constexpr int kLastReads = 2;  // of 1 MiB, which is what the pipe holds
 
 std::optional<std::uint64_t> shm_size() {
   struct statvfs facts {};
@@ -100,7 +130,7 @@ class Attempt {
   Process* root_ = nullptr;
   MemorySampler memory_;
   ShmLeftovers shm_;
-  Appender log_, trace_;
+  AttemptFiles files_;
   LineSplitter lines_;
   AttemptEnd end_;
   RankBinder binder_;
@@ -115,13 +145,7 @@ class Attempt {
 };
 
 Status Attempt::open() {
-  Status status = log_.open(plan_.log_path);
-  if (!status) return status;
-  if (!plan_.trace_path.empty()) {
-    status = trace_.open(plan_.trace_path);
-    if (!status) return status;
-    trace_.write("seconds,bytes,shm_bytes,processes,progress_lines,open_files,gpu_bytes\n");
-  }
+  OCRTUNE_TRY(files_.open(plan_));
   for (const std::string& group : plan_.process.join_groups) oom_.add_group_file(group);
   root_ = OCRTUNE_TRY(tree_.start(plan_.process));
   oom_.add_process(root_->pid());
@@ -130,7 +154,7 @@ Status Attempt::open() {
 
 void Attempt::listen(std::string_view bytes) {
   last_output_ = steady_clock().now_seconds();
-  log_.write(bytes);
+  files_.write_output(bytes);
   if (listeners_.on_output) listeners_.on_output(bytes);
   lines_.add(bytes, [this](const std::string& line) {
     if (!is_progress_line(line)) return;
@@ -175,10 +199,8 @@ void Attempt::look(double now) {
     status.gpu_limit_bytes = gpu->size_bytes;
   }
   look_for_stall(now, members);
-  status.log_problem = log_.problem();
-  trace_.write(fmt::format("{:.1f},{},{},{},{},{},{}\n", status.seconds, status.bytes,
-                           status.shm_bytes, status.processes, status.progress_lines,
-                           status.open_files, status.gpu_bytes));
+  status.log_problem = files_.log_problem();
+  files_.write_status(status);
   if (listeners_.on_status) listeners_.on_status(status);
 }
 
@@ -211,7 +233,7 @@ void Attempt::look_for_stall(double now, const std::vector<ProcessFacts>& member
 }
 
 AttemptStop Attempt::reason_to_stop() const {
-  if (interrupted()) return AttemptStop::interrupted;
+  if (interrupted() || (listeners_.ended && listeners_.ended())) return AttemptStop::interrupted;
   if (plan_.silence_seconds > 0 && end_.last.silent_seconds > plan_.silence_seconds) {
     return AttemptStop::silent;
   }
@@ -311,7 +333,7 @@ Result<AttemptEnd> Attempt::run() {
   read_rest();
   end_.exit = root_->wait(5).value_or(ProcessExit{0, SIGKILL, 0, 0});
   root_->set_listener({});
-  end_.last.log_problem = log_.problem();
+  end_.last.log_problem = files_.log_problem();
   end_.output = root_->output().contents();
   remove_shm();
   gather();

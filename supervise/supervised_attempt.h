@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,11 +17,14 @@
 #include "base/cpu_set.h"
 #include "base/process.h"
 #include "diagnosis/failure_evidence.h"
+#include "trial/workloads/command/command_fill.h"
 
 namespace ocrtune {
 
 struct AttemptPlan {
   ProcessOptions process;
+  LaunchSetting setting;                 // what it was filled from, for who fills it elsewhere
+  std::string trial_dir;                 // ... with this {trial_dir}
   std::string log_path;                  // stdout and stderr are appended to it
   std::string trace_path;                // CSV of memory over time; empty: none
   double silence_seconds = 0;            // no output for so long: hung; 0: never
@@ -48,11 +52,12 @@ struct AttemptStatus {
   std::map<int, std::string> places;                  // local rank -> the CPUs that it may use
 };
 
-enum class AttemptStop { none, interrupted, silent, memory, stalled };
+enum class AttemptStop { none, interrupted, silent, memory, stalled, host_lost };
 
 struct AttemptEnd {
   ProcessExit exit;  // of the command itself
   AttemptStop stop = AttemptStop::none;
+  std::string host;  // of several, whose end this is; empty: this one's, or all ended well
   AttemptStatus last;
   FailureEvidence evidence;
   std::string output;                     // its end, also where the log could not be written
@@ -60,15 +65,33 @@ struct AttemptEnd {
   std::uint64_t possible_peak_bytes = 0;  // above it: may have been held between two readings
   std::vector<std::string> kernel_log;    // that names one of its processes; empty if unreadable
   std::vector<std::string> removed_shm;   // of /dev/shm, that killed processes left
+  std::vector<std::string> links_down;    // "b: eth0": of several hosts, during the attempt
   int left_over = 0;                      // processes that the command left and that were ended
   std::vector<std::string> survivors;     // stuck in the kernel
 
   bool clean() const { return stop == AttemptStop::none && exit.clean(); }
+  std::string text() const;  // "exit code 3", "b: killed by SIGKILL", "stopped: silent for 30 min"
 };
 
 struct AttemptListeners {
   std::function<void(std::string_view)> on_output;      // may be empty
   std::function<void(const AttemptStatus&)> on_status;  // about once a second; may be empty
+  std::function<bool()> ended;  // true: stop it, as Ctrl-C does; may be empty
+};
+
+// What an attempt leaves on the disk: its output, and once a second a row of the trace.
+class AttemptFiles {
+ public:
+  AttemptFiles();
+  ~AttemptFiles();
+  Status open(const AttemptPlan& plan);
+  void write_output(std::string_view bytes);
+  void write_status(const AttemptStatus& status);
+  const std::string& log_problem() const;  // why the log is cut; empty: it is whole
+
+ private:
+  class Appender;
+  std::unique_ptr<Appender> log_, trace_;
 };
 
 // Errors: the command cannot be started, or its log cannot be written.

@@ -17,9 +17,11 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/commands/job_hosts.h"
 #include "cli/commands/stored_run.h"
 #include "cli/shell/output_folder.h"
 #include "cli/shell/terminal.h"
+#include "hosts/host_attempt.h"
 #include "probes/probe.h"
 #include "reports/catalogue/reasons.h"
 #include "reports/console/diagnosis_page.h"
@@ -40,21 +42,16 @@ struct RunFlags {
   std::string pause = "1s";
   int tries = 5;
   bool json = false;
+  HostFlags hosts;
+  HostChoice chosen;               // of --hosts
+  std::shared_ptr<Agents> agents;  // on them; null: the command runs here
 };
 
 // The launch of a stored run's recommendation, or of the command as it was typed.
-Status read_setting(const RunFlags& flags, SuperviseOptions& options) {
+Status read_setting(const RunFlags& flags, const RunRecord& run, SuperviseOptions& options) {
   LaunchSetting& setting = options.setting;
   setting.workload.command = flags.command;
   if (flags.from.empty()) return Status();
-  auto run = OCRTUNE_TRY(judged_run(flags.database, flags.from));
-  if (!run.result.found) {
-    return Error{ErrorKind::missing,
-                 "run " + run.id + " has no recommendation: " + sentence(run.result.answer)};
-  }
-  if (!run.result.inconclusive.empty()) {
-    std::fputs("ocrtune run: note: the run is not conclusive (ocrtune show)\n", stderr);
-  }
   setting = OCRTUNE_TRY(launch_setting(run, flags.command, options.machine));
   const std::string& directory = setting.workload.directory;
   if (!directory.empty() && directory != real_path(".").value_or("")) {
@@ -95,8 +92,51 @@ Status read_knobs(const RunFlags& flags, LaunchSetting& setting) {
   return Status();
 }
 
+// Of --from.
+Result<RunRecord> stored_run(const RunFlags& flags) {
+  if (flags.from.empty()) return RunRecord();
+  auto run = OCRTUNE_TRY(judged_run(flags.database, flags.from));
+  if (!run.result.found) {
+    return Error{ErrorKind::missing,
+                 "run " + run.id + " has no recommendation: " + sentence(run.result.answer)};
+  }
+  if (!run.result.inconclusive.empty()) {
+    std::fputs("ocrtune run: note: the run is not conclusive (ocrtune show)\n", stderr);
+  }
+  return run;
+}
+
+// What each of the hosts has at least.
+Status look_at_hosts(RunFlags& flags, SuperviseOptions& options) {
+  flags.chosen = OCRTUNE_TRY(choose_hosts(flags.hosts));
+  const JobHosts job = OCRTUNE_TRY(open_hosts(flags.chosen));
+  for (const std::string& note : job.notes) {
+    std::fprintf(stderr, "ocrtune run: %s\n", note.c_str());
+  }
+  flags.agents = job.agents;
+  options.machine = job.machine;
+  return Status();
+}
+
+// All hosts, where neither --set nor a stored run says how many.
+Status count_hosts(const RunFlags& flags, SuperviseOptions& options) {
+  LaunchSetting& setting = options.setting;
+  const auto hosts = static_cast<int>(flags.chosen.hosts.size());
+  if (flags.from.empty() && hosts > 1 && !turns(setting.workload, "nodes")) {
+    OCRTUNE_TRY(set_knob(setting.knobs, "nodes", fmt::format("{}", hosts)));
+    setting.workload.knobs.emplace_back("nodes");
+  }
+  const int nodes = nodes_of(setting.knobs);
+  if (nodes > hosts) {
+    return Error{ErrorKind::usage, fmt::format("nodes={}: --hosts names {}", nodes, hosts)};
+  }
+  if (nodes > 1) options.place = any_host();
+  return Status();
+}
+
 // The machine is looked at only where the launch depends on it.
-Status look_at_machine(const RunFlags& flags, SuperviseOptions& options) {
+Status look_at_machine(RunFlags& flags, SuperviseOptions& options) {
+  if (flags.hosts.given) return look_at_hosts(flags, options);
   CommandWorkload typed;
   typed.command = flags.command;
   const bool needed =
@@ -110,21 +150,25 @@ Status look_at_machine(const RunFlags& flags, SuperviseOptions& options) {
   return Status();
 }
 
-Status read_launch(const RunFlags& flags, SuperviseOptions& options) {
+Status read_launch(RunFlags& flags, SuperviseOptions& options) {
   if (flags.command.empty() && flags.from.empty()) {
     return Error{ErrorKind::usage, "name the command to run after --, or a run with --from"};
   }
+  const RunRecord run = OCRTUNE_TRY(stored_run(flags));
   OCRTUNE_TRY(look_at_machine(flags, options));
-  OCRTUNE_TRY(read_setting(flags, options));
+  OCRTUNE_TRY(read_setting(flags, run, options));
   OCRTUNE_TRY(read_knobs(flags, options.setting));
+  if (flags.agents) OCRTUNE_TRY(count_hosts(flags, options));
   auto ready = OCRTUNE_TRY(prepare_launch(options.setting.workload, options.machine));
   options.setting.workload = launch_workload(ready);
-  const auto filled = fill_for(options.setting.workload, options.machine, options.setting.knobs,
-                               TrialPlace{"/", 1});
+  TrialPlace place = options.place;
+  place.trial_dir = "/";
+  const auto filled =
+      fill_for(options.setting.workload, options.machine, options.setting.knobs, place);
   return filled ? Status() : Status(filled.error());  // such as a binding that this machine lacks
 }
 
-Result<SuperviseOptions> options_of(const RunFlags& flags) {
+Result<SuperviseOptions> options_of(RunFlags& flags) {
   SuperviseOptions options;
   OCRTUNE_TRY(read_launch(flags, options));
   for (const auto& [text, into] : {std::pair(&flags.silence, &options.silence_seconds),
@@ -283,7 +327,7 @@ class MetricsFile {
   bool writable_ = true;
 };
 
-Result<int> run_run(const RunFlags& flags) {
+Result<int> run_run(RunFlags flags) {
   auto options = OCRTUNE_TRY(options_of(flags));
   MetricsFile metrics(flags.metrics, options.run_directory);
   const bool terminal = may_redraw(stderr);
@@ -303,6 +347,9 @@ Result<int> run_run(const RunFlags& flags) {
     const auto width = static_cast<std::size_t>(terminal_width(stderr) - 1);
     std::fprintf(stderr, "\r\x1b[K%s", valid_utf8(line.substr(0, width)).c_str());
   };
+  const AttemptRunner start =
+      flags.agents ? attempts_on(flags.chosen.hosts, flags.chosen.options, std::move(flags.agents))
+                   : AttemptRunner(run_attempt);
   const auto attempt = [&](const AttemptPlan& plan, const AttemptListeners& given) {
     metrics.begin_attempt();
     AttemptListeners with_echo = given;
@@ -312,7 +359,7 @@ Result<int> run_run(const RunFlags& flags) {
       std::fwrite(bytes.data(), 1, bytes.size(), stream);
       std::fflush(stream);
     };
-    auto end = run_attempt(plan, with_echo);
+    auto end = start(plan, with_echo);
     if (end) metrics.update(end->last, true);
     return end;
   };
@@ -374,6 +421,7 @@ CommandRun declare_run(Flags& cli) {
              "Write logs, traces and the journal to this folder")
       .default_text("a new one beside the store")
       .folder();
+  declare_hosts(cli, flags.hosts);
   cli.json(flags.json);
   return [shared] { return run_run(*shared); };
 }

@@ -24,7 +24,7 @@ const std::map<std::string, std::set<std::string>> kFloors = {
     {"probes", {"base"}},
     {"core", {"base"}},
     {"trial", {"base", "diagnosis", "probes", "core"}},
-    {"hosts", {"base", "consistency", "probes", "core", "trial"}},
+    {"hosts", {"base", "consistency", "probes", "core", "trial", "supervise"}},
     {"tuner", {"base", "diagnosis", "probes", "trial"}},
     {"capacity", {"base", "probes", "trial", "tuner"}},
     {"supervise", {"base", "diagnosis", "probes", "trial", "tuner"}},

@@ -116,10 +116,8 @@ TEST_F(TuneHosts, WhoDiesOrStopsIsNamedAndNothingIsLeft) {
     const char* says;
   } cases[] = {
       {"agent killed", "ssh b \"pkill -o -KILL -f '[o]crtune node'\"", "b: ssh ended with"},
-      {"agent stopped", "ssh b \"pkill -o -STOP -f '[o]crtune node'\"", "b: silent for 10"},
       {"rank killed", "ssh b pkill -KILL -f '[h]ost_job'", "b: the command: killed by SIGKILL"},
       {"front end killed", "kill -KILL $pid", ""},
-      {"Ctrl-C", "kill -INT $pid", ""},
   };
   for (const auto& one : cases) {
     const BedSaid said = run_in_bed(

@@ -1,0 +1,360 @@
+#include "hosts/host_attempt.h"
+
+#include <algorithm>
+#include <csignal>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/free_port.h"
+#include "base/interrupt.h"
+#include "base/line_splitter.h"
+#include "base/text.h"
+#include "hosts/host_trial.h"
+#include "trial/ipc/json_fields.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kFailTogetherSeconds =
+    2;  // hosts that fail at the same time are told apart by theirs
+constexpr double kEndOnHostSeconds = 15;  // beyond the grace, to end and to tidy up
+constexpr double kHostStatusEvery = 1;
+constexpr std::size_t kHostOutputBytes = 64 << 10;
+
+constexpr auto kAttemptFields = [](auto& plan, const auto& visit) {
+  visit("trial_dir", plan.trial_dir);
+  visit("oom_score_adjust", plan.process.oom_score_adjust);
+  visit("stall_seconds", plan.stall_seconds);
+  visit("memory_limit_bytes", plan.memory_limit_bytes);
+  visit("stop_grace_seconds", plan.stop_grace_seconds);
+};
+
+constexpr auto kStatusFields = [](auto& status, const auto& visit) {
+  visit("seconds", status.seconds);
+  visit("silent_seconds", status.silent_seconds);
+  visit("bytes", status.bytes);
+  visit("shm_bytes", status.shm_bytes);
+  visit("shm_limit_bytes", status.shm_limit_bytes);
+  visit("processes", status.processes);
+  visit("progress_lines", status.progress_lines);
+  visit("first_progress_seconds", status.first_progress_seconds);
+  visit("last_progress", status.last_progress);
+  visit("open_files", status.open_files);
+  visit("open_files_limit", status.open_files_limit);
+  visit("gpu_bytes", status.gpu_bytes);
+  visit("gpu_limit_bytes", status.gpu_limit_bytes);
+  visit("idle_gpus", status.idle_gpus);
+  visit("stall", status.stall);
+  visit("places", status.places);
+};
+
+constexpr auto kAttemptEndFields = [](auto& end, const auto& visit) {
+  visit("code", end.exit.code);
+  visit("signal", end.exit.signal);
+  visit("peak_bytes", end.peak_bytes);
+  visit("possible_peak_bytes", end.possible_peak_bytes);
+  visit("kernel_log", end.kernel_log);
+  visit("removed_shm", end.removed_shm);
+  visit("links_down", end.links_down);
+  visit("left_over", end.left_over);
+  visit("survivors", end.survivors);
+};
+
+AttemptEnd lost_end(std::string reason) {
+  AttemptEnd end;
+  end.stop = AttemptStop::host_lost;
+  end.evidence.killed_by_us = true;  // what it ended with is not known
+  end.evidence.killed_why = std::move(reason);
+  return end;
+}
+
+Result<AttemptEnd> parse_end(const std::string& text) {
+  return parse_fields<AttemptEnd>(
+      kAttemptEndFields, text, "a host's attempt",
+      [](const FieldsJson& json, AttemptEnd& end) -> Status {
+        end.stop = static_cast<AttemptStop>(json.at("stop").get<int>());
+        end.last = read_fields<AttemptStatus>(kStatusFields, json.at("last"));
+        end.evidence = OCRTUNE_TRY(parse_evidence(json.at("evidence").get<std::string>()));
+        return Status();
+      });
+}
+
+// Of all hosts: the first one's progress, the memory of the fullest.
+AttemptStatus merge_status(const std::vector<EndedPart>& parts) {
+  AttemptStatus all = parts.front().end.last;
+  all.processes = 0;
+  for (const EndedPart& part : parts) {
+    const AttemptStatus& own = part.end.last;
+    all.seconds = std::max(all.seconds, own.seconds);
+    all.bytes = std::max(all.bytes, own.bytes);
+    all.processes += own.processes;
+    if (own.shm_bytes > all.shm_bytes) {
+      std::tie(all.shm_bytes, all.shm_limit_bytes) = std::tie(own.shm_bytes, own.shm_limit_bytes);
+    }
+    if (own.open_files > all.open_files) {
+      std::tie(all.open_files, all.open_files_limit) =
+          std::tie(own.open_files, own.open_files_limit);
+    }
+    if (own.gpu_bytes > all.gpu_bytes) {
+      std::tie(all.gpu_bytes, all.gpu_limit_bytes) = std::tie(own.gpu_bytes, own.gpu_limit_bytes);
+    }
+    for (const auto& [words, into] :
+         {std::pair(&own.idle_gpus, &all.idle_gpus), std::pair(&own.stall, &all.stall)}) {
+      if (!words->empty() && &part != &parts.front()) *into = part.host + ": " + *words;
+    }
+  }
+  return all;
+}
+
+class HostAttempt {
+ public:
+  HostAttempt(Agents& agents, const AttemptPlan& plan, const AttemptListeners& listeners)
+      : agents_(agents),
+        plan_(plan),
+        listeners_(listeners),
+        nodes_(static_cast<std::size_t>(nodes_of(plan.setting.knobs))),
+        parts_(nodes_),
+        lines_(nodes_),
+        ended_(nodes_) {
+    for (std::size_t i = 0; i < nodes_; ++i) {
+      const std::string& name = agents.hosts()[i].name;
+      parts_[i].host = name.substr(name.find('@') + 1);
+    }
+  }
+
+  Result<AttemptEnd> run() {
+    OCRTUNE_TRY(files_.open(plan_));
+    started_ = last_output_ = steady_seconds();
+    const auto places = meeting_places(agents_, static_cast<int>(nodes_));
+    for (std::size_t i = 0; i < nodes_; ++i) agents_.send({i, request(places[i])});
+    double failed = -1, told = -1, status_at = started_;
+    while (std::count(ended_.begin(), ended_.end(), false) > 0) {
+      agents_.listen();
+      for (std::size_t i = 0; i < nodes_; ++i) take(i);
+      if (failed < 0 && std::any_of(parts_.begin(), parts_.end(), has_failed))
+        failed = steady_seconds();
+      if (steady_seconds() - status_at >= kHostStatusEvery) {
+        status_at = steady_seconds();
+        tell_status();
+      }
+      stop_ = told < 0 ? reason_to_stop() : stop_;
+      if (told < 0 && (stop_ != AttemptStop::none ||
+                       (failed > 0 && steady_seconds() > failed + kFailTogetherSeconds))) {
+        told = steady_seconds();
+        tell_end();
+      }
+      if (told > 0 && steady_seconds() > told + plan_.stop_grace_seconds + kEndOnHostSeconds)
+        give_up();
+    }
+    return merged();
+  }
+
+ private:
+  static bool has_failed(const EndedPart& part) {
+    return !part.end.clean() && part.end.stop != AttemptStop::interrupted;
+  }
+
+  std::string request(const TrialPlace& place) const {
+    HostTrial part;
+    part.workload = plan_.setting.workload;
+    if (part.workload.directory.empty()) part.workload.directory = real_path(".").value_or("");
+    part.knobs = plan_.setting.knobs;
+    part.place = place;
+    FieldsJson json = FieldsJson::parse(host_trial_json(part));
+    json["ask"] = "attempt";
+    json["plan"] = FieldsJson::parse(json_line(fields_json(kAttemptFields, plan_)));
+    return json.dump();
+  }
+
+  void take(std::size_t host) {
+    while (const auto event = agents_.take_event(host, "output")) {
+      const auto text = FieldsJson::parse(*event, nullptr, false);
+      listen(host, bytes_of_utf8(text.value("text", "")));
+    }
+    while (const auto event = agents_.take_event(host, "status")) {
+      if (auto status = parse_fields<AttemptStatus>(kStatusFields, *event, "a host's status")) {
+        parts_[host].end.last = *std::move(status);
+      }
+    }
+    if (ended_[host]) return;
+    const auto reply = agents_.take_reply(host);
+    if (!reply && agents_.alive(host)) return;
+    ended_[host] = true;
+    if (nodes_ > 1 && !lines_[host].open_line().empty()) listen(host, "\n");
+    if (!reply) {
+      parts_[host].end = lost_end(agents_.lost_reason(host));
+      parts_[host].end.last.seconds = steady_seconds() - started_;
+      return;
+    }
+    const auto json = FieldsJson::parse(*reply, nullptr, false);
+    auto end = parse_end(*reply);
+    parts_[host].end = end ? *std::move(end) : lost_end(json.value("error", end.error().what));
+  }
+
+  void listen(std::size_t host, std::string_view bytes) {
+    last_output_ = steady_seconds();
+    std::string text;
+    if (nodes_ == 1) {
+      text = bytes;
+    } else {
+      lines_[host].add(
+          bytes, [&](const std::string& line) { text += parts_[host].host + " | " + line + "\n"; });
+    }
+    files_.write_output(text);
+    output_ += text;
+    if (output_.size() > 2 * kHostOutputBytes) output_.erase(0, output_.size() - kHostOutputBytes);
+    if (listeners_.on_output) listeners_.on_output(text);
+  }
+
+  void tell_status() {
+    AttemptStatus status = merge_status(parts_);
+    status.silent_seconds = steady_seconds() - last_output_;
+    status.log_problem = files_.log_problem();
+    files_.write_status(status);
+    if (listeners_.on_status) listeners_.on_status(status);
+  }
+
+  AttemptStop reason_to_stop() const {
+    if (interrupted()) return AttemptStop::interrupted;
+    const bool silent =
+        plan_.silence_seconds > 0 && steady_seconds() - last_output_ > plan_.silence_seconds;
+    return silent ? AttemptStop::silent : AttemptStop::none;
+  }
+
+  // The first host last: where it stops, the others lose their peer.
+  void tell_end() {
+    for (std::size_t i = nodes_; i-- > 0;) {
+      if (!ended_[i]) agents_.send({i, R"({"tell": "end"})"});
+    }
+  }
+
+  void give_up() {
+    for (std::size_t i = 0; i < nodes_; ++i) {
+      if (ended_[i]) continue;
+      ended_[i] = true;
+      parts_[i].end = lost_end("does not end what it started");
+      parts_[i].end.last.seconds = steady_seconds() - started_;
+    }
+  }
+
+  AttemptEnd merged() {
+    AttemptEnd end = merge_ends(std::move(parts_));
+    end.output = std::move(output_);
+    end.last.log_problem = files_.log_problem();
+    end.last.silent_seconds = steady_seconds() - last_output_;
+    if (stop_ == AttemptStop::none) return end;
+    end.stop = stop_;
+    end.host.clear();
+    end.evidence.killed_by_us = true;
+    end.evidence.killed_why = stop_ == AttemptStop::interrupted
+                                  ? "interrupted"
+                                  : "silent for " + format_duration(end.last.silent_seconds);
+    return end;
+  }
+
+  Agents& agents_;
+  const AttemptPlan& plan_;
+  const AttemptListeners& listeners_;
+  std::size_t nodes_;
+  AttemptFiles files_;
+  std::vector<EndedPart> parts_;
+  std::vector<LineSplitter> lines_;
+  std::vector<bool> ended_;
+  std::string output_;  // its end
+  AttemptStop stop_ = AttemptStop::none;
+  double started_ = 0, last_output_ = 0;
+};
+
+std::string first_lost(const Agents& agents, int nodes) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(nodes); ++i) {
+    if (!agents.alive(i)) return agents.hosts()[i].name + ": " + agents.lost_reason(i);
+  }
+  return "";
+}
+
+}  // namespace
+
+AttemptRunner attempts_on(std::vector<HostName> hosts, AgentOptions options,
+                          std::shared_ptr<Agents> agents) {
+  return [hosts = std::move(hosts), options = std::move(options), agents = std::move(agents)](
+             const AttemptPlan& plan,
+             const AttemptListeners& listeners) mutable -> Result<AttemptEnd> {
+    const int nodes = nodes_of(plan.setting.knobs);
+    if (!agents || !first_lost(*agents, nodes).empty()) {
+      agents.reset();
+      agents = OCRTUNE_TRY(Agents::start(hosts, options));
+    }
+    if (const std::string lost = first_lost(*agents, nodes); !lost.empty()) return lost_end(lost);
+    return HostAttempt(*agents, plan, listeners).run();
+  };
+}
+
+Result<AttemptPlan> parse_host_attempt(const std::string& text, const Machine& machine) {
+  auto asked = OCRTUNE_TRY(parse_host_trial(text));
+  AttemptPlan plan = OCRTUNE_TRY(parse_fields<AttemptPlan>(
+      kAttemptFields, FieldsJson::parse(text).value("plan", FieldsJson()).dump(),
+      "a host's attempt"));
+  asked.place.trial_dir = plan.trial_dir;
+  asked.place.port = free_port();
+  auto filled = OCRTUNE_TRY(fill_for(asked.workload, machine, asked.knobs, asked.place));
+  if (names_used(asked.workload).count("trial_dir") != 0) {
+    OCRTUNE_TRY(make_directories(plan.trial_dir));
+  }
+  const int oom_score_adjust = plan.process.oom_score_adjust;
+  plan.process = process_options(filled.launch);
+  plan.process.oom_score_adjust = oom_score_adjust;
+  plan.masks = std::move(filled.masks);
+  plan.log_path = "/dev/null";  // the words go to where the attempt was asked for
+  return plan;
+}
+
+std::string attempt_status_json(const AttemptStatus& status) {
+  FieldsJson json = fields_json(kStatusFields, status);
+  json["event"] = "status";
+  return json_line(json);
+}
+
+std::string attempt_end_json(const AttemptEnd& end) {
+  FieldsJson json = fields_json(kAttemptEndFields, end);
+  json["stop"] = static_cast<int>(end.stop);
+  json["last"] = fields_json(kStatusFields, end.last);
+  json["evidence"] = evidence_json(end.evidence);
+  return json_line(json);
+}
+
+AttemptEnd merge_ends(std::vector<EndedPart> parts) {
+  const auto rank = [](const EndedPart& part) {
+    const AttemptEnd& end = part.end;
+    const bool killed = end.stop == AttemptStop::memory ||
+                        (end.stop == AttemptStop::none && end.exit.signal == SIGKILL);
+    return std::make_tuple(end.clean() || end.stop == AttemptStop::interrupted, !killed,
+                           end.stop != AttemptStop::host_lost, end.last.seconds);
+  };
+  const EndedPart& first = *std::min_element(
+      parts.begin(), parts.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  AttemptEnd merged = first.end;
+  if (!merged.clean()) merged.host = first.host;
+  merged.last = merge_status(parts);
+  merged.removed_shm.clear();
+  merged.survivors.clear();
+  merged.links_down.clear();
+  merged.left_over = 0;
+  for (const EndedPart& part : parts) {
+    const AttemptEnd& own = part.end;
+    merged.peak_bytes = std::max(merged.peak_bytes, own.peak_bytes);
+    merged.possible_peak_bytes = std::max(merged.possible_peak_bytes, own.possible_peak_bytes);
+    merged.left_over += own.left_over;
+    for (const auto& [from, into] : {std::pair(&own.removed_shm, &merged.removed_shm),
+                                     std::pair(&own.survivors, &merged.survivors),
+                                     std::pair(&own.links_down, &merged.links_down)}) {
+      for (const std::string& name : *from) into->push_back(part.host + ": " + name);
+    }
+  }
+  return merged;
+}
+
+}  // namespace ocrtune
