@@ -116,7 +116,12 @@ void GpuUseNotes::take(GpuReport report, const std::set<int>& pids, bool working
     began_ = true;
   } else if (working) {
     note_gpu_use(before_, report, pids, use_);
+    last_ = std::move(report);
   }
+}
+
+void GpuUseNotes::know(const std::set<int>& pids) {
+  if (any()) note_gpu_use(before_, last_, pids, use_);
 }
 
 void GpuPlaces::take(const std::set<int>& pids) {
@@ -143,9 +148,9 @@ void GpuPlaces::look(double now_seconds, bool measuring, const std::set<int>& pi
 }
 
 void GpuPlaces::finish(const std::set<int>& pids) {
-  if (!asked_.valid()) return;
   const auto most = std::chrono::duration<double>(kWaitSeconds);
-  if (asked_.wait_for(most) == std::future_status::ready) take(pids);
+  if (asked_.valid() && asked_.wait_for(most) == std::future_status::ready) take(pids);
+  notes_.know(pids);
 }
 
 }  // namespace ocrtune

@@ -41,6 +41,8 @@ class GpuUseNotes {
   explicit GpuUseNotes(const ProcessOptions& command);
   // `working`: the command is past its start. The first report is what was before.
   void take(GpuReport report, const std::set<int>& pids, bool working);
+  // All of the command's, at its end: some may have been seen by the driver before they were by us.
+  void know(const std::set<int>& pids);
   bool any() const { return !use_.empty(); }
   std::vector<std::string> lines() const { return gpu_use_lines(use_); }
 
@@ -48,7 +50,7 @@ class GpuUseNotes {
   Environment environment_;
   std::set<int> allowed_;
   bool began_ = false;
-  GpuReport before_;
+  GpuReport before_, last_;
   std::map<int, GpuUse> use_;
 };
 

@@ -108,8 +108,12 @@ TEST_F(TuneOwnCommand, FindsTheLargestBatchByAMetricOfItsOwn) {
   const auto json = nlohmann::json::parse(ran.out, nullptr, false);
   ASSERT_TRUE(json.is_object()) << ran.out;
   EXPECT_EQ(json["recommendation"]["knobs"]["batch"], 4);
-  EXPECT_NEAR(json["recommendation"]["samples_per_second"]["median"].get<double>(), 400, 40);
-  EXPECT_NEAR(json["gain"]["median"].get<double>(), 2, 0.2);
+  const auto holds = [](const nlohmann::json& interval, double truth) {
+    EXPECT_LT(interval["low"].get<double>(), 1.1 * truth) << interval;
+    EXPECT_GT(interval["high"].get<double>(), 0.9 * truth) << interval;
+  };
+  holds(json["recommendation"]["samples_per_second"], 400);
+  holds(json["gain"], 2);
   EXPECT_THAT(json["recommendation"]["command"].get<std::string>(), HasSubstr("sh client.sh"));
 }
 

@@ -66,6 +66,16 @@ TEST(GpuUse, SharersAreToldWithTheirMemory) {
               ElementsAre(HasSubstr("GPU 0: 2 processes, 3.0 GiB")));
 }
 
+// The driver may list a process before the trial's own look at its processes has found it.
+TEST(GpuUse, AProcessThatIsFoundLaterCounts) {
+  GpuUseNotes notes{ProcessOptions()};
+  notes.take(report({{0, {}}, {0, {}}}), {}, false);
+  notes.take(report({{kGiB, {10}}, {kGiB, {11}}}), {10}, true);
+  EXPECT_THAT(notes.lines(), ElementsAre(HasSubstr("GPU 0"), HasSubstr("GPUs without work: 1")));
+  notes.know({10, 11});
+  EXPECT_THAT(notes.lines(), ElementsAre(HasSubstr("GPU 1: 1 process")));
+}
+
 // In a container the driver's process ids are not ours: the memory tells.
 TEST(GpuUse, ByMemoryWhereProcessIdsAreOthers) {
   const auto lines = told(report({{kGiB, {7}}, {20 * kGiB, {8}}}),

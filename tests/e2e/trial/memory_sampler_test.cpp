@@ -32,9 +32,11 @@ std::uint64_t rss_of(ProcessTree& tree) { return read_memory(tree.members(), fal
 TEST(ReadMemory, CountsSharedPagesOnce) {
   ProcessTree tree;
   ASSERT_TRUE(tree.start(memory_tree("shared 64 fork 3 { read own 8 wait 60 } wait 60")).ok());
-  ASSERT_TRUE(wait_for(tree, 4, [&] { return rss_of(tree) > (4 * 64 + 3 * 8) * kMiB; }));
-  const MemoryReading reading = read_memory(tree.members(), true);
-  EXPECT_GT(reading.pss_bytes, (64 + 20) * kMiB);
+  MemoryReading reading;
+  ASSERT_TRUE(wait_for(tree, 4, [&] {
+    reading = read_memory(tree.members(), true);
+    return reading.pss_bytes > (64 + 20) * kMiB;
+  }));
   EXPECT_LT(reading.pss_bytes, (64 + 24 + 12) * kMiB);
   EXPECT_GT(reading.pss_shared_bytes, 63 * kMiB);
   EXPECT_EQ(read_memory(tree.members(), false).pss_bytes, 0u);
