@@ -180,20 +180,28 @@ def lines(given):
     cpus = [str(cpu) for cpu in sorted(os.sched_getaffinity(0))]
     bound = knobs["binding"] != "none"
     masks = [",".join(cpus[i * threads:(i + 1) * threads]) if bound else "" for i in range(nproc)]
+    alphabet = (given.folder / "lines" / "alphabet.txt").read_text().replace("\n", "")
     reader = {"model": "crnn", "backend": knobs["backend"], "precision": knobs["precision"],
               "threads": threads, "batch": int(knobs["batch"]), "height": 32, "width": 320, "seed": 1,
-              "checkpoint": "", "alphabet": "", "gpu": "", "check": False, "request_descriptor": -1,
+              "checkpoint": "", "alphabet": alphabet, "gpu": "", "check": False, "request_descriptor": -1,
               "result_descriptor": -1}
     for factor in (1, 1.15):
         rate = factor * plan["served_requests_per_second"]["low"]
         spec = {"infer": json.dumps(reader), "place": folder, "masks": masks, "exclusive": bound,
                 "gpus": [], "start_seconds": 0, "silence_seconds": 120, "queue": knobs.get("queue", "shared"), "chunk": 32,
-                "max_chunk": 0, "command": [], "url": "", "inputs": [], "promise": given.slo,
+                "max_chunk": 0, "copies": 1, "command": [], "url": "", "inputs": [], "promise": given.slo,
                 "trace": "", "seconds": 60, "prove_per_second": rate, "seed": 11}
-        ran = subprocess.run([given.ocrtune, "infer-trial", "--spec", json.dumps(spec)],
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        print(f"{factor:g} x {rate / factor:.4g}/s, load average {os.getloadavg()[0]:.1f}:")
-        print(ran.stdout, flush=True)
+        print(f"{factor:g} x {rate / factor:.4g}/s, load average {os.getloadavg()[0]:.1f}:", flush=True)
+        trial = subprocess.Popen([given.ocrtune, "infer-trial", "--spec", json.dumps(spec)],
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        for line in trial.stdout:  # it waits for its end once it has told the result
+            event = json.loads(line) if line.startswith("{") else {"text": line.strip()}
+            if event.get("text") or event.get("reason"):
+                print(" ", event.get("text") or event["reason"], flush=True)
+            if event.get("event") in ("result", "error"):
+                break
+        trial.kill()
+        trial.wait()
 
 
 def main():
