@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "trial/workloads/command/command_template.h"
 
 namespace ocrtune {
 namespace {
@@ -168,6 +169,7 @@ std::vector<std::string> resuming_command(std::vector<std::string> command,
     const std::string place = "{checkpoint}";
     const std::size_t at = word.find(place);
     if (at != std::string::npos) word.replace(at, place.size(), checkpoint);
+    word = template_of(word);
     const std::size_t equal = word.find('=');
     if (equal == std::string::npos || word[0] == '-') {
       if (std::find(command.begin(), command.end(), word) == command.end()) command.push_back(word);

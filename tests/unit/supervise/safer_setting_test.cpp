@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "trial/workloads/command/command_template.h"
 
 namespace ocrtune {
 namespace {
@@ -64,6 +65,13 @@ TEST(ResumingCommand, AppendsOnce) {
   EXPECT_EQ(resuming_command(once, "Global.checkpoints={checkpoint}", "out/latest"), once);
   EXPECT_THAT(resuming_command({"train"}, "--resume {checkpoint}", "a b"),
               ElementsAre("train", "--resume", "a b"));
+}
+
+TEST(ResumingCommand, BracesInAPathAreNoPlaceholders) {
+  const auto resumed =
+      resuming_command({"train", "{nproc}"}, "--resume={checkpoint} {a}", "{run}/{{b}}");
+  EXPECT_THAT(*fill_command(resumed, {{"nproc", "2"}}),
+              ElementsAre("train", "2", "--resume={run}/{{b}}", "{a}"));
 }
 
 }  // namespace

@@ -93,6 +93,15 @@ Result<std::string> fill_placeholders(const std::string& text,
                            join(names, "}, {"), unknown)};
 }
 
+std::string template_of(const std::string& text) {
+  std::string doubled;
+  for (const char c : text) {
+    doubled += c;
+    if (c == '{' || c == '}') doubled += c;
+  }
+  return doubled;
+}
+
 Result<std::vector<std::string>> fill_command(const std::vector<std::string>& command,
                                               const std::map<std::string, std::string>& values) {
   std::vector<std::string> filled;

@@ -22,6 +22,9 @@ Result<std::string> fill_placeholders(const std::string& text,
 Result<std::vector<std::string>> fill_command(const std::vector<std::string>& command,
                                               const std::map<std::string, std::string>& values);
 
+// The text as a template: filling it gives the text again, whatever stands in its braces.
+std::string template_of(const std::string& text);
+
 // A line as a shell would split it into words: blanks, '...', "..." and backslashes; no variables,
 // no globs. usage: a quote that is not closed.
 Result<std::vector<std::string>> split_command(const std::string& line);
