@@ -121,8 +121,7 @@ class HostAttempt {
         lines_(nodes_),
         ended_(nodes_) {
     for (std::size_t i = 0; i < nodes_; ++i) {
-      const std::string& name = agents.hosts()[i].name;
-      parts_[i].host = name.substr(name.find('@') + 1);
+      parts_[i].host = plain_host(agents.hosts()[i].name);
     }
   }
 
@@ -300,14 +299,9 @@ Result<AttemptPlan> parse_host_attempt(const std::string& text, const Machine& m
       "a host's attempt"));
   asked.place.trial_dir = plan.trial_dir;
   asked.place.port = free_port();
-  auto filled = OCRTUNE_TRY(fill_for(asked.workload, machine, asked.knobs, asked.place));
-  if (names_used(asked.workload).count("trial_dir") != 0) {
-    OCRTUNE_TRY(make_directories(plan.trial_dir));
-  }
-  const int oom_score_adjust = plan.process.oom_score_adjust;
-  plan.process = process_options(filled.launch);
-  plan.process.oom_score_adjust = oom_score_adjust;
-  plan.masks = std::move(filled.masks);
+  plan.setting.workload = std::move(asked.workload);
+  plan.setting.knobs = asked.knobs;
+  OCRTUNE_TRY(fill_attempt(machine, asked.place, plan));
   plan.log_path = "/dev/null";  // the words go to where the attempt was asked for
   return plan;
 }

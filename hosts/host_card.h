@@ -28,9 +28,6 @@ struct HostCard {
   std::vector<Nic> nics;
   FlatConfig config;  // variables, versions and configurations that training depends on
   std::vector<std::string> notes;  // what could not be read, each a sentence
-
-  // "user@node7" is a name for ssh.
-  std::string plain_name() const { return host.substr(host.find('@') + 1); }
 };
 
 // Of this machine. Errors: a configuration that cannot be read, and those of probe_machine().

@@ -9,6 +9,7 @@
 
 #include "base/stats.h"
 #include "base/text.h"
+#include "trial/workloads/command/command_fill.h"
 
 namespace ocrtune {
 namespace {
@@ -103,7 +104,7 @@ void find_other_names(const std::vector<HostCard>& cards, std::vector<HostFindin
   for (const HostCard& named : cards) {
     std::map<std::string, std::vector<std::string>> seen;  // address -> by whom
     for (const HostCard& card : cards) {
-      const auto found = card.addresses.find(named.plain_name());
+      const auto found = card.addresses.find(plain_host(named.host));
       if (&card != &named && found != card.addresses.end()) {
         seen[found->second].push_back(card.host);
       }

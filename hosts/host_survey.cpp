@@ -10,6 +10,7 @@
 #include "base/stats.h"
 #include "hosts/network_probe.h"
 #include "hosts/seeded_step.h"
+#include "trial/workloads/command/command_fill.h"
 
 namespace ocrtune {
 namespace {
@@ -171,7 +172,7 @@ Status measure_links(Agents& agents, HostSurvey& survey) {
 Result<HostSurvey> survey_agents(Agents& agents, CardRequest request) {
   HostSurvey survey;
   for (const HostName& host : agents.hosts()) {
-    request.names.push_back(host.name.substr(host.name.find('@') + 1));  // "user@node7" is ssh's
+    request.names.push_back(plain_host(host.name));
   }
   OCRTUNE_TRY(ask_clocks(agents, survey.findings));
   OCRTUNE_TRY(ask_cards(agents, request, survey));

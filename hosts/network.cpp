@@ -8,6 +8,7 @@
 
 #include "base/stats.h"
 #include "base/text.h"
+#include "trial/workloads/command/command_fill.h"
 
 namespace ocrtune {
 namespace {
@@ -258,7 +259,8 @@ std::vector<Link> links_of(const std::vector<HostCard>& cards, HostPair pair) {
     }
   }
   if (!links.empty()) return links;
-  const auto to_b = a.addresses.find(b.plain_name()), to_a = b.addresses.find(a.plain_name());
+  const auto to_b = a.addresses.find(plain_host(b.host)),
+             to_a = b.addresses.find(plain_host(a.host));
   if (to_b == a.addresses.end() || to_a == b.addresses.end() || to_b->second.empty() ||
       to_a->second.empty() || is_loopback(to_b->second) || is_loopback(to_a->second)) {
     return links;

@@ -132,13 +132,8 @@ Result<AttemptPlan> Supervisor::plan_attempt(int number) {
     workload.command =
         resuming_command(std::move(workload.command), options_.resume_argument, checkpoint.path);
   }
-  auto filled = OCRTUNE_TRY(fill_for(workload, options_.machine, setting_.knobs, place));
-  if (names_used(workload).count("trial_dir") != 0) {
-    OCRTUNE_TRY(make_directories(place.trial_dir));
-  }
-  plan.process = process_options(filled.launch);
   plan.process.oom_score_adjust = options_.oom_score_adjust;
-  plan.masks = filled.masks;
+  OCRTUNE_TRY(fill_attempt(options_.machine, place, plan));
   plan.log_path = join_path(options_.run_directory, fmt::format("attempt-{}.log", number));
   plan.trace_path = join_path(options_.run_directory, fmt::format("attempt-{}.csv", number));
   plan.silence_seconds = options_.silence_seconds;

@@ -75,6 +75,19 @@ void AttemptFiles::write_status(const AttemptStatus& status) {
                             status.open_files, status.gpu_bytes));
 }
 
+Status fill_attempt(const Machine& machine, const TrialPlace& place, AttemptPlan& plan) {
+  const LaunchSetting& setting = plan.setting;
+  auto filled = OCRTUNE_TRY(fill_for(setting.workload, machine, setting.knobs, place));
+  if (names_used(setting.workload).count("trial_dir") != 0) {
+    OCRTUNE_TRY(make_directories(place.trial_dir));
+  }
+  const int oom_score_adjust = plan.process.oom_score_adjust;
+  plan.process = process_options(filled.launch);
+  plan.process.oom_score_adjust = oom_score_adjust;
+  plan.masks = std::move(filled.masks);
+  return Status();
+}
+
 std::string AttemptEnd::text() const {
   std::string words = exit.text();
   if (stop != AttemptStop::none) words = evidence.killed_why;

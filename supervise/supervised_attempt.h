@@ -79,6 +79,10 @@ struct AttemptListeners {
   std::function<bool()> ended;  // true: stop it, as Ctrl-C does; may be empty
 };
 
+// What the plan starts: its setting filled for this place, whose folder is made where it is named.
+// Errors: of fill_for(), and of the folder.
+Status fill_attempt(const Machine& machine, const TrialPlace& place, AttemptPlan& plan);
+
 // What an attempt leaves on the disk: its output, and once a second a row of the trace.
 class AttemptFiles {
  public:

@@ -104,13 +104,14 @@ int nodes_of(const Knobs& knobs) {
   return nodes && *nodes > 0 && *nodes < 1'000'000 ? static_cast<int>(*nodes) : 1;
 }
 
+std::string plain_host(const std::string& name) { return name.substr(name.find('@') + 1); }
+
 TrialPlace host_place(const std::vector<std::string>& hosts, int node_rank, int nodes) {
   TrialPlace place;
   if (nodes < 2) return place;
   place.node_rank = fmt::format("{}", node_rank);
   place.hosts.assign(hosts.begin(), hosts.begin() + nodes);
-  // As hosts know each other: "user@node7" is ssh's.
-  for (std::string& host : place.hosts) host.erase(0, host.find('@') + 1);
+  for (std::string& host : place.hosts) host = plain_host(host);
   place.master_addr = place.hosts.front();
   return place;
 }

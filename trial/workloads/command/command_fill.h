@@ -38,6 +38,8 @@ struct TrialPlace {
 };
 
 int nodes_of(const Knobs& knobs);  // its dimension `nodes`, the number of hosts; 1 without one
+// As hosts know each other: "user@node7" is a name for ssh.
+std::string plain_host(const std::string& name);
 // Of the host with this number of a job over the first `nodes` of `hosts`.
 TrialPlace host_place(const std::vector<std::string>& hosts, int node_rank, int nodes);
 // Of whatever host of several: <NODE_RANK>, <MASTER_ADDR>, <HOSTLIST>.

@@ -6,30 +6,35 @@
 
 namespace ocrtune {
 
-std::optional<std::string> flag_value(const std::vector<std::string>& command,
-                                      const std::string& flag) {
+std::optional<std::string> first_flag_value(const std::vector<std::string>& command,
+                                            const std::vector<std::string>& flags) {
   for (std::size_t i = 0; i < command.size(); ++i) {
-    if (command[i] == flag && i + 1 < command.size()) return command[i + 1];
-    if (starts_with(command[i], flag + "=")) return command[i].substr(flag.size() + 1);
+    for (const std::string& flag : flags) {
+      if (command[i] == flag && i + 1 < command.size()) return command[i + 1];
+      if (starts_with(command[i], flag + "=")) return command[i].substr(flag.size() + 1);
+    }
   }
   return std::nullopt;
 }
 
-namespace {
+std::optional<std::string> flag_value(const std::vector<std::string>& command,
+                                      const std::string& flag) {
+  return first_flag_value(command, {flag});
+}
 
-auto place_behind(std::vector<std::string>& command, const std::vector<std::string>& behind) {
-  auto at = std::find_if(command.begin(), command.end(), [&](const std::string& word) {
+std::size_t place_behind(const std::vector<std::string>& command,
+                         const std::vector<std::string>& behind) {
+  const auto at = std::find_if(command.begin(), command.end(), [&](const std::string& word) {
     const std::string name = word.substr(word.rfind('/') + 1);
     return std::find(behind.begin(), behind.end(), name) != behind.end();
   });
-  return at == command.end() ? at : at + 1;
+  return static_cast<std::size_t>(at - command.begin()) + (at == command.end() ? 0 : 1);
 }
-
-}  // namespace
 
 void put_behind(std::vector<std::string>& command, const std::string& word,
                 const std::vector<std::string>& behind) {
-  command.insert(place_behind(command, behind), word);
+  command.insert(command.begin() + static_cast<std::ptrdiff_t>(place_behind(command, behind)),
+                 word);
 }
 
 void set_flag(std::vector<std::string>& command, const std::string& flag, const std::string& value,
@@ -44,11 +49,11 @@ void set_flag(std::vector<std::string>& command, const std::string& flag, const 
       return;
     }
   }
-  const auto at = place_behind(command, behind);
   if (starts_with(flag, "--")) {
-    command.insert(at, flag + "=" + value);
+    put_behind(command, flag + "=" + value, behind);
   } else {
-    command.insert(at, {flag, value});
+    const auto at = static_cast<std::ptrdiff_t>(place_behind(command, behind));
+    command.insert(command.begin() + at, {flag, value});
   }
 }
 

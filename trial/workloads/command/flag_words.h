@@ -7,16 +7,21 @@
 
 namespace ocrtune {
 
+// Of the first of these flags that the command has.
+std::optional<std::string> first_flag_value(const std::vector<std::string>& command,
+                                            const std::vector<std::string>& flags);
 std::optional<std::string> flag_value(const std::vector<std::string>& command,
                                       const std::string& flag);
 
-// Puts the word behind the first word (or path to it) of `behind` that the command has, else at its
-// end.
+// The place behind the first word (or path to it) of `behind` that the command has, else its end.
+std::size_t place_behind(const std::vector<std::string>& command,
+                         const std::vector<std::string>& behind);
+
 void put_behind(std::vector<std::string>& command, const std::string& word,
                 const std::vector<std::string>& behind);
 
 // Gives the flag this value, in the form that the command has. Where it is absent it is put behind
-// the first word (or path to it) of `behind` that the command has, else at its end.
+// `behind`.
 void set_flag(std::vector<std::string>& command, const std::string& flag, const std::string& value,
               const std::vector<std::string>& behind = {});
 

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "trial/observe/gpu_names.h"
 #include "trial/workloads/command/command_fill.h"
+#include "trial/workloads/command/flag_words.h"
 #include "trial/workloads/command/paddleocr_config.h"
 
 namespace ocrtune {
@@ -25,19 +26,6 @@ bool has(const std::vector<std::string>& command, const std::string& text) {
   return std::any_of(command.begin(), command.end(), [&](const std::string& argument) {
     return argument.find(text) != std::string::npos;
   });
-}
-
-// The value of "--flag value" or "--flag=value"; with `replacement`, sets it (and adds the flag
-// after `after` where it is absent).
-std::optional<std::string> value_of_any(const std::vector<std::string>& command,
-                                        const std::vector<std::string>& names) {
-  for (std::size_t i = 0; i < command.size(); ++i) {
-    for (const std::string& name : names) {
-      if (command[i] == name && i + 1 < command.size()) return command[i + 1];
-      if (starts_with(command[i], name + "=")) return command[i].substr(name.size() + 1);
-    }
-  }
-  return std::nullopt;
 }
 
 void set_launcher_flag(std::vector<std::string>& command, const std::string& name,
@@ -117,7 +105,7 @@ const std::vector<std::string> kDevices = {"--gpus", "--devices"};
 
 // Where there is no GPU the launcher fails on the ones that are named.
 void drop_devices(PreparedCommand& command, std::vector<std::string>& words) {
-  const auto named = value_of_any(words, kDevices);
+  const auto named = first_flag_value(words, kDevices);
   if (!named) return;
   for (const std::string& flag : kDevices) {
     const auto at = std::find(words.begin(), words.end(), flag);
@@ -132,7 +120,7 @@ void drop_devices(PreparedCommand& command, std::vector<std::string>& words) {
 std::vector<std::string> gpus_of(const CommandWorkload& workload, const PaddleOcrConfig& config,
                                  const Machine& machine) {
   if (!config.use_gpu || machine.gpus.empty()) return {};
-  const auto named = value_of_any(workload.command, kDevices);
+  const auto named = first_flag_value(workload.command, kDevices);
   return named && named->find('{') == std::string::npos
              ? split(*named, ',')
              : visible_gpu_names(machine, process_environment());
@@ -227,7 +215,7 @@ Knobs current_setting(const CommandWorkload& workload, const PaddleOcrConfig& co
   if (has(workload.command, kLauncher)) knobs.nproc = std::max(1, static_cast<int>(gpus));
   knobs.batch = config.batch;
   knobs.workers = config.workers;
-  const auto nproc = value_of_any(workload.command, {"--nproc_per_node"});
+  const auto nproc = flag_value(workload.command, "--nproc_per_node");
   const auto count = nproc ? parse_integer(*nproc) : Result<std::int64_t>(Error());
   if (count && *count > 0 && *count < 100000) knobs.nproc = static_cast<int>(*count);
   const char* threads = std::getenv("OMP_NUM_THREADS");
@@ -252,9 +240,9 @@ Status place_launcher(CommandWorkload& workload, std::vector<std::string>& comma
   if (workload.gpus.empty()) {
     set_launcher_flag(command, "--nproc_per_node", "{nproc}");
   } else {
-    const bool newer = value_of_any(command, {kDevices[1]}).has_value();
+    const bool newer = flag_value(command, kDevices[1]).has_value();
     set_launcher_flag(command, newer ? kDevices[1] : kDevices[0], "{gpus}");
-    if (value_of_any(command, {"--nproc_per_node"})) {
+    if (flag_value(command, "--nproc_per_node")) {
       set_launcher_flag(command, "--nproc_per_node", "{nproc}");
     }
   }
@@ -319,7 +307,7 @@ std::vector<std::string> merge_overrides(const std::vector<std::string>& command
 
 Status apply_paddleocr_preset(PreparedCommand& command, const Machine& machine) {
   CommandWorkload& workload = command.workload;
-  const auto path = value_of_any(workload.command, {"-c", "--config"});
+  const auto path = first_flag_value(workload.command, {"-c", "--config"});
   if (!path) {
     return Error{ErrorKind::usage, "--preset paddleocr needs -c CONFIG.yml in the command"};
   }
@@ -362,7 +350,7 @@ Status apply_paddleocr_preset(PreparedCommand& command, const Machine& machine) 
   command.print_interval = interval;
   for (auto& key : trial_overrides(*config, interval)) keys.push_back(std::move(key));
   if (has(base, kLauncher)) {
-    if (const auto own = value_of_any(base, {"--log_dir"}); own && *own != "{trial_dir}/log") {
+    if (const auto own = flag_value(base, "--log_dir"); own && *own != "{trial_dir}/log") {
       command.warnings.push_back("trials write their logs to folders of their own, not to " + *own);
     }
     set_launcher_flag(base, "--log_dir", "{trial_dir}/log");

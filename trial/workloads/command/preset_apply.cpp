@@ -95,13 +95,10 @@ bool may_be_left_out(const PresetKnob& knob) {
 // of `behind`, as in `python -m torch.distributed.run --help`.
 bool helps_with(const CommandWorkload& workload, const PresetFile& preset, const PresetKnob& knob) {
   ProcessOptions options;
-  for (const std::string& word : workload.command) {
-    options.arguments.push_back(word);
-    const std::string name = word.substr(word.rfind('/') + 1);
-    const auto& behind = preset.behind;
-    if (std::find(behind.begin(), behind.end(), name) != behind.end()) break;
-  }
-  if (options.arguments.size() == workload.command.size()) return false;  // it names no launcher
+  const std::size_t words = place_behind(workload.command, preset.behind);
+  if (words == workload.command.size()) return false;  // it names no launcher
+  options.arguments.assign(workload.command.begin(),
+                           workload.command.begin() + static_cast<std::ptrdiff_t>(words));
   options.arguments.emplace_back("--help");
   options.directory = workload.directory;
   auto process = Process::start(options);

@@ -19,8 +19,6 @@ namespace {
 constexpr double kReadySeconds = 120;
 constexpr int kMaxDeaths = 3;
 
-double now() { return steady_clock().now_seconds(); }
-
 }  // namespace
 
 PoolTarget::PoolTarget(InferJob job, LineKinds kinds)
@@ -50,7 +48,7 @@ Status PoolTarget::start_worker(std::size_t index) {
   workers_[index].live =
       OCRTUNE_TRY(start_infer_process(tree_, job_.program, spec, job_.masks[index]));
   workers_[index].ready = false;
-  workers_[index].heard = now();
+  workers_[index].heard = steady_seconds();
   placements_[index] = Placement();
   gpu_places_[index] = GpuPlace();
   placements_[index].pid = workers_[index].live->process->pid();
@@ -59,7 +57,7 @@ Status PoolTarget::start_worker(std::size_t index) {
 }
 
 Status PoolTarget::wait_until_ready() {
-  const double end = now() + std::max(kReadySeconds, job_.start_seconds);
+  const double end = steady_seconds() + std::max(kReadySeconds, job_.start_seconds);
   const auto all_ready = [&] {
     return std::all_of(workers_.begin(), workers_.end(), [](const auto& one) { return one.ready; });
   };
@@ -69,7 +67,8 @@ Status PoolTarget::wait_until_ready() {
     if (!hung_.empty()) return Error{ErrorKind::failed, hung_};
     if (fatal_) return *fatal_;
     if (!failure_.empty()) return Error{ErrorKind::failed, failure_};
-    if (now() > end) return Error{ErrorKind::failed, "a worker was not ready within 2 min"};
+    if (steady_seconds() > end)
+      return Error{ErrorKind::failed, "a worker was not ready within 2 min"};
   }
   return Status();
 }
@@ -92,7 +91,7 @@ void PoolTarget::feed(std::size_t index) {
         !hung_.empty() || std::none_of(workers_.begin(), workers_.end(),
                                        [](const Worker& one) { return one.live.has_value(); });
     while ((own || none) && !from.empty()) {
-      answers_.push_back({from.front().number, now(), false});
+      answers_.push_back({from.front().number, steady_seconds(), false});
       from.pop_front();
     }
     return;
@@ -110,7 +109,7 @@ void PoolTarget::feed(std::size_t index) {
     append_frame(frames, 'I', body + paths[next_path_[kind]++ % paths.size()]);
     worker.reading.push_back(request.number);
   }
-  worker.heard = now();
+  worker.heard = steady_seconds();
   append_frame(frames, 'G', "");
   // A worker that has just died is noticed by its closed pipe.
   (void)write_frames(worker.live->requests.number, frames);
@@ -139,7 +138,7 @@ void PoolTarget::take(std::size_t index, const Frame& frame) {
     if (place >= worker.reading.size()) return;
     const bool ok = frame.kind == 'R';
     if (!ok) failure_ = body;
-    answers_.push_back({worker.reading[place], now(), ok});
+    answers_.push_back({worker.reading[place], steady_seconds(), ok});
   }
 }
 
@@ -150,7 +149,7 @@ void PoolTarget::hear(std::size_t index) {
     live.process->signal(SIGKILL);  // it talks nonsense: treated as any death
     return bury(index);
   }
-  workers_[index].heard = now();
+  workers_[index].heard = steady_seconds();
   for (const Frame& frame : *frames) take(index, frame);
   if (live.reader.ended()) bury(index);
 }
@@ -160,7 +159,8 @@ void PoolTarget::bury(std::size_t index) {
   Worker& worker = workers_[index];
   const auto& exit = worker.live->process->wait(2);
   failure_ = "worker " + std::to_string(index) + ": " + (exit ? exit->text() : "closed its pipe");
-  for (const std::uint64_t request : worker.reading) answers_.push_back({request, now(), false});
+  for (const std::uint64_t request : worker.reading)
+    answers_.push_back({request, steady_seconds(), false});
   worker.reading.clear();
   worker.live.reset();
   worker.ready = false;
@@ -175,14 +175,14 @@ void PoolTarget::look_for_silence() {
     if (!worker.live || (worker.ready && worker.reading.empty())) continue;
     const double most =
         !worker.ready && job_.start_seconds > 0 ? job_.start_seconds : job_.silence_seconds;
-    if (now() - worker.heard <= most) continue;
+    if (steady_seconds() - worker.heard <= most) continue;
     failure_ = hung_ = fmt::format("worker {}{} was silent for {:.3g} s{}", i,
                                    job_.gpus.empty() ? "" : " on " + job_.gpus[i], most,
                                    worker.ready ? "" : " before it was ready");
   }
   for (std::size_t i = 0; i < workers_.size() && !hung_.empty(); ++i) {
     for (const std::uint64_t request : workers_[i].reading) {
-      answers_.push_back({request, now(), false});
+      answers_.push_back({request, steady_seconds(), false});
     }
     workers_[i].reading.clear();
     workers_[i].live.reset();
@@ -212,11 +212,11 @@ void PoolTarget::poll_once(double seconds) {
 
 void PoolTarget::collect(double until_seconds, std::vector<Completion>& finished) {
   bool first = true;
-  while (answers_.empty() && (first || now() < until_seconds) && !interrupted()) {
+  while (answers_.empty() && (first || steady_seconds() < until_seconds) && !interrupted()) {
     first = false;
     for (std::size_t i = 0; i < workers_.size(); ++i) feed(i);
     if (!answers_.empty()) break;
-    poll_once(std::min(until_seconds - now(), 0.1));
+    poll_once(std::min(until_seconds - steady_seconds(), 0.1));
   }
   for (std::size_t i = 0; i < workers_.size(); ++i) feed(i);
   finished.insert(finished.end(), answers_.begin(), answers_.end());

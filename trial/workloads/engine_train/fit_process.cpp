@@ -72,7 +72,7 @@ class Watch {
       if (leader.ended && leader.outcome) return *leader.outcome;
       if (interrupted() && stopping_ < 0) {
         // The others wait with it until it has saved.
-        stopping_ = now();
+        stopping_ = steady_seconds();
         ranks_[0].process->signal(SIGTERM);
       }
       if (const auto error = stopping_ >= 0 ? shutdown_grace() : failure()) return *error;
@@ -81,8 +81,6 @@ class Watch {
   }
 
  private:
-  static double now() { return steady_clock().now_seconds(); }
-
   std::string name(const Rank& rank) const {
     if (ranks_.size() == 1) return "the GPU's process";
     return fmt::format("rank {} on {}", &rank - ranks_.data(), rank.gpu);
@@ -99,7 +97,7 @@ class Watch {
     for (int more = 0; more < kLastReads && read(rank) > 0; ++more) {
     }
     const bool fine = rank.outcome && !rank.outcome->interrupted;
-    if (!fine && failed_at_ < 0) failed_at_ = now();
+    if (!fine && failed_at_ < 0) failed_at_ = steady_seconds();
   }
 
   std::size_t read(Rank& rank) {
@@ -112,7 +110,7 @@ class Watch {
     try {
       const FieldsJson json = FieldsJson::parse(line);
       const std::string what = json.at("fit").get<std::string>();
-      rank.heard = now();
+      rank.heard = steady_seconds();
       if (what == "progress") report_(parse_progress(json));
       if (what == "outcome") rank.outcome = read_fields<TrainingOutcome>(kOutcomeFields, json);
       if (what == "error") rank.error = parse_error(json);
@@ -126,7 +124,7 @@ class Watch {
   // After an interrupt: only rank 0 has something to say.
   std::optional<Error> shutdown_grace() const {
     if (ranks_[0].ended) return end_of(ranks_[0]);
-    if (now() - stopping_ <= options_.shutdown_grace_seconds) return std::nullopt;
+    if (steady_seconds() - stopping_ <= options_.shutdown_grace_seconds) return std::nullopt;
     return Error{ErrorKind::failed, name(ranks_[0]) +
                                         " was interrupted and did not end: the last checkpoint "
                                         "that was written is kept"};
@@ -134,12 +132,12 @@ class Watch {
 
   std::optional<Error> failure() const {
     if (failed_at_ >= 0) {
-      if (ranks_.size() > 1 && now() - failed_at_ < kSettleSeconds) return std::nullopt;
+      if (ranks_.size() > 1 && steady_seconds() - failed_at_ < kSettleSeconds) return std::nullopt;
       return first_failure();
     }
     const Rank* silent = nullptr;
     for (const Rank& rank : ranks_) {
-      if (rank.ended || now() - rank.heard <= allowed(rank)) continue;
+      if (rank.ended || steady_seconds() - rank.heard <= allowed(rank)) continue;
       if (silent == nullptr || rank.heard < silent->heard) silent = &rank;
     }
     if (silent == nullptr) return std::nullopt;
