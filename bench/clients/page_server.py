@@ -164,6 +164,7 @@ def check(given):
 
 
 def lines(given):
+    given.folder.mkdir(parents=True, exist_ok=True)
     folder, database = str(given.folder / "lines"), str(given.folder / "lines.sqlite")
     if not os.path.exists(folder):
         subprocess.run([given.ocrtune, "make-data", folder, "--count", "2000"], check=True)
