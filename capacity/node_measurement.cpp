@@ -215,6 +215,11 @@ void claim_what_was_proved(const RunRecord& run, NodeMeasurement& node) {
     node.notes.emplace_back(
         "the rate of one machine was not proved at full length: tune with a longer --budget");
   }
+  if (rate_may_be_higher(run, node.knobs)) {
+    node.notes.emplace_back(
+        "the time was too short to try a higher rate on one machine: fewer machines may do; tune "
+        "with a longer --budget");
+  }
 }
 
 }  // namespace

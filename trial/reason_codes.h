@@ -149,6 +149,7 @@
   X(rate_is, 1) \
   X(highest_at_random, 1) \
   X(highest_as_in_trace, 1) \
+  X(rate_may_be_higher, 0) \
   /* Threads: how they used the CPUs, and knobs without effect. */ \
   X(oversubscribed, 2) \
   X(throttled, 3) \

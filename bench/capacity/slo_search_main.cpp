@@ -1,6 +1,8 @@
 // Does the search for the highest rate find the known capacity of simulated servers?
 //
-//   build/capacity_slo_search [runs for each server] [budget in scripted seconds]
+//   build/capacity_slo_search [runs for each server] [budget in scripted seconds] [service]
+//
+// With the mean seconds of a service (else 1 ms) the search is that of one trial of a sweep.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -25,11 +27,11 @@ struct Case {
   LatencySlo slo;
 };
 
-// Services of 1 ms in the mean.
-double exponential(Random& random) { return random.exponential(1000); }
-double fixed(Random&) { return 0.001; }
-double lognormal(Random& random) { return 0.001 * std::exp(0.5 * random.normal() - 0.125); }
-double two_widths(Random& random) { return random.uniform() < 0.8 ? 0.0007 : 0.0022; }
+// Services of 1 in the mean.
+double exponential(Random& random) { return random.exponential(1); }
+double fixed(Random&) { return 1; }
+double lognormal(Random& random) { return std::exp(0.5 * random.normal() - 0.125); }
+double two_widths(Random& random) { return random.uniform() < 0.8 ? 0.7 : 2.2; }
 
 double true_capacity(const Case& one) {
   QueueModel model;
@@ -62,23 +64,34 @@ double true_capacity(const Case& one) {
 int main(int argc, char** argv) {
   const int runs = argc > 1 ? std::atoi(argv[1]) : 20;
   const double budget = argc > 2 ? std::atof(argv[2]) : 3600;
-  const std::vector<Case> cases = {
-      {"M/M/1, p99 under 20 services", 1, exponential, {0.99, 0.02}},
-      {"M/M/4, p99 under 10 services", 4, exponential, {0.99, 0.01}},
-      {"M/D/1, p99 under 8 services", 1, fixed, {0.99, 0.008}},
-      {"M/D/8, p95 under 3 services", 8, fixed, {0.95, 0.003}},
-      {"M/G/2, lognormal, p99 under 12 services", 2, lognormal, {0.99, 0.012}},
-      {"M/G/8, two widths, p99 under 5 services", 8, two_widths, {0.99, 0.005}},
+  const bool trial = argc > 3;
+  const double unit = trial ? std::atof(argv[3]) : 0.001;
+  std::vector<Case> cases = {
+      {"M/M/1, p99 under 20 services", 1, exponential, {0.99, 20}},
+      {"M/M/4, p99 under 10 services", 4, exponential, {0.99, 10}},
+      {"M/D/1, p99 under 8 services", 1, fixed, {0.99, 8}},
+      {"M/D/8, p95 under 3 services", 8, fixed, {0.95, 3}},
+      {"M/G/2, lognormal, p99 under 12 services", 2, lognormal, {0.99, 12}},
+      {"M/G/8, two widths, p99 under 5 services", 8, two_widths, {0.99, 5}},
   };
+  if (trial) {
+    cases.push_back({"M/G/2, lognormal, p90 under 2.5 services", 2, lognormal, {0.9, 2.5}});
+    cases.push_back({"M/G/2, two widths, p90 under 4 services", 2, two_widths, {0.9, 4}});
+  }
+  for (Case& one : cases) {
+    one.slo.seconds *= unit;
+    one.service = [unit, relative = one.service](Random& r) { return unit * relative(r); };
+  }
   std::printf(
       "| server | capacity | claimed, median | error, median | error, worst | over the truth | "
-      "probes | scripted s |\n|--|--|--|--|--|--|--|--|\n");
+      "probes | scripted s | nothing proved |\n|--|--|--|--|--|--|--|--|--|\n");
   int all = 0;
   int over = 0;
   std::vector<double> all_errors;
   for (const Case& one : cases) {
     const double truth = true_capacity(one);
     std::vector<double> claims, errors, probes, seconds;
+    int nothing = 0;
     int above = 0;
     for (int run = 0; run < runs; ++run) {
       SimulatedService service;
@@ -86,12 +99,13 @@ int main(int argc, char** argv) {
       service.service_seconds = [&](Random& random, int) { return one.service(random); };
       service.seed = static_cast<std::uint64_t>(run) + 1;
       SimulatedServer server(service);
-      SloSearchOptions options;
+      SloSearchOptions options = trial ? search_of_a_trial() : SloSearchOptions();
       options.slo = one.slo;
       options.budget_seconds = budget;
       options.seed = static_cast<std::uint64_t>(run) * 7919 + 1;
       const auto found = find_highest_rate(server, server.clock(), options);
-      if (!found) continue;
+      nothing += !found || !found->found;
+      if (!found || !found->found) continue;
       claims.push_back(found->requests_per_second);
       errors.push_back(std::abs(claims.back() / truth - 1));
       all_errors.push_back(errors.back());
@@ -101,12 +115,12 @@ int main(int argc, char** argv) {
       ++all;
     }
     over += above;
-    std::printf("| %s | %.0f/s | %.0f/s | %.1f %% | %.1f %% | %d of %d | %.0f | %.0f |\n",
+    std::printf("| %s | %.3g/s | %.3g/s | %.1f %% | %.1f %% | %d of %d | %.0f | %.0f | %d |\n",
                 one.name.c_str(), truth, median(claims), 100 * median(errors),
-                100 * quantile(errors, 1), above, runs, median(probes), median(seconds));
+                100 * quantile(errors, 1), above, runs, median(probes), median(seconds), nothing);
     std::fflush(stdout);
   }
-  std::printf("| all | | | %.1f %% | %.1f %% | %d of %d | | |\n", 100 * median(all_errors),
+  std::printf("| all | | | %.1f %% | %.1f %% | %d of %d | | | |\n", 100 * median(all_errors),
               100 * quantile(all_errors, 1), over, all);
   return 0;
 }

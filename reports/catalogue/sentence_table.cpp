@@ -91,6 +91,9 @@ const std::vector<Phrase>& sentence_table() {
        "测量受到其他负载的干扰（NOISY HOST）：请在机器空闲时重新调优，以缩小本规划的区间"},
       {"the rate of one machine is the one that was proved at full length",
        "单台机器的速率取完整时长证实的速率"},
+      {"the time was too short to try a higher rate on one machine: fewer machines may do; tune "
+       "with a longer --budget",
+       "时间不够，未能在单台机器上尝试更高的速率：所需机器可能更少；请用更长的 --budget 调优"},
       {"the rate of one machine was not proved at full length: tune with a longer --budget",
        "单台机器的速率未经完整时长证实：请用更长的 --budget 调优"},
       {"pages: recognition of their lines alone was measured; finding the lines on a page comes on "
@@ -194,13 +197,12 @@ const std::vector<Phrase>& sentence_table() {
        "测量的进程数少于四种，因此没有检验过外推"},
       {"extrapolations held in back-tests up to {} times", "回测表明外推在 {} 倍以内成立"},
       {"extrapolations failed their back-test", "外推未通过回测"},
-      {"p{} under {} holds up to {} requests/s and is not proved at {}/s (the {} ended the search "
-       "early)",
-       "p{} 低于 {}：最高可达 {} 请求/秒，在 {}/秒 时未能证实（{}使搜索提前结束）"},
+      {"p{} under {} holds up to {} requests/s and is not proved at {}/s (the search ended early)",
+       "p{} 低于 {}：最高可达 {} 请求/秒，在 {}/秒 时未能证实（搜索提前结束）"},
       {"p{} under {} holds up to {} requests/s and is not proved at {}/s",
        "p{} 低于 {}：最高可达 {} 请求/秒，在 {}/秒 时未能证实"},
-      {"p{} under {} holds up to {} requests/s (the {} ended the search early)",
-       "p{} 低于 {}：最高可达 {} 请求/秒（{}使搜索提前结束）"},
+      {"p{} under {} holds up to {} requests/s (the search ended early)",
+       "p{} 低于 {}：最高可达 {} 请求/秒（搜索提前结束）"},
       {"p{} under {} holds up to {} requests/s", "p{} 低于 {}：最高可达 {} 请求/秒"},
       // What to do about a cause of failure, and what would confirm it (diagnosis/causes*.cpp).
       // A command alone has no row.

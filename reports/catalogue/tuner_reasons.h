@@ -253,6 +253,10 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "The rate is the highest at which requests that come as in the trace had {}, for each image "
      "width separately.",
      "该速率是请求按记录的时刻到达时满足延迟目标（{}）的最高速率，每种宽度各自满足。"},
+    {ReasonCode::rate_may_be_higher,
+     "A higher rate may keep the target too: the time was too short to try one (a longer --budget "
+     "has it).",
+     "更高的速率也可能满足延迟目标：时间不够，未能尝试（更长的 --budget 可以尝试）。"},
     // Threads: how they used the CPUs, and knobs without effect.
     {ReasonCode::oversubscribed, "oversubscribed: {} threads want to run on {} CPUs",
      "超额占用 CPU：{} 个线程争用 {} 个 CPU"},

@@ -203,18 +203,12 @@ class LoadTrial {
   bool promised() {
     const auto slo = parse_slo(spec_.slo);
     if (!slo) return fail(slo.error());
-    SloSearchOptions options;
+    const double claimed = spec_.prove_per_second;
+    SloSearchOptions options = claimed > 0 ? SloSearchOptions() : search_of_a_trial();
     options.slo = *slo;
     options.budget_seconds = spec_.seconds;
     options.seed = spec_.seed;
     options.kind_weights = weights_;
-    const double claimed = spec_.prove_per_second;
-    if (claimed <= 0) {
-      // One trial of many: the leaders are measured again and again.
-      options.resolution = 0.03;
-      options.warm_up_limits = 8;
-      options.min_limits = 25;
-    }
     options.on_probe = [this](const RateProbe& probe) { say_probe(probe); };
     if (!spec_.trace.empty()) {
       auto trace = read_trace(spec_.trace);
@@ -302,6 +296,11 @@ std::optional<double> alone_seconds(const Trial& trial) {
     if (milliseconds) return 1e-3 * *milliseconds;
   }
   return std::nullopt;
+}
+
+bool search_ended_early(const Trial& trial) {
+  return std::any_of(trial.evidence.begin(), trial.evidence.end(),
+                     [](const std::string& line) { return ends_with(line, kSearchEndedEarly); });
 }
 
 }  // namespace ocrtune

@@ -18,4 +18,7 @@ double load_trial_seconds(double slo_seconds);
 // What one request alone took at the percentile of the SLO, as such a trial noted it.
 std::optional<double> alone_seconds(const Trial& trial);
 
+// Its time was over before any rate close above its own was seen to break the SLO.
+bool search_ended_early(const Trial& trial);
+
 }  // namespace ocrtune

@@ -15,6 +15,8 @@ namespace ocrtune {
 namespace {
 
 constexpr double kProbeShare = 0.4;    // of what is left of the budget, at most, for one rate
+constexpr double kMinShare = 0.2;      // of the time that a rate should be seen for
+constexpr double kProofRoom = 1.2;     // times the fewest requests that prove a rate
 constexpr double kClosedShare = 0.05;  // of the budget, at most, for one closed load
 constexpr int kMaxInFlight = 1024;
 constexpr double kWorthMore = 1.05;   // more in flight must bring this much
@@ -126,9 +128,9 @@ class Search {
     LoadPlan plan;
     plan.slo = options_.slo;
     plan.confidence = options_.confidence;
-    plan.warm_up_seconds = std::min(options_.warm_up_limits * limit, left() / 4);
-    plan.min_seconds = options_.min_limits * limit;
-    plan.max_seconds = std::max(plan.warm_up_seconds + limit, probe_seconds());
+    plan.warm_up_seconds = std::min(seen_share_ * options_.warm_up_limits * limit, left() / 4);
+    plan.min_seconds = seen_share_ * options_.min_limits * limit;
+    plan.max_seconds = std::max(plan.warm_up_seconds + limit, probe_seconds(rate));
     plan.min_design_effect = effect_near(rate);
     plan.kind_weights = options_.kind_weights;
     plan.seed = options_.seed + probes_made_;
@@ -184,11 +186,25 @@ class Search {
     }
   }
 
-  double probe_seconds() const {
-    const double limit = options_.slo.seconds;
-    return std::min(left(),
-                    std::max(kProbeShare * left(),
-                             (options_.warm_up_limits + 1.5 * options_.min_limits) * limit));
+  double probe_seconds(double rate) const {
+    const double steady =
+        (options_.warm_up_limits + 1.5 * options_.min_limits) * options_.slo.seconds;
+    const double least = options_.min_rates > 0 ? proof_seconds(rate) : 0;
+    return std::min(left(), std::max({kProbeShare * left(), seen_share_ * steady, least}));
+  }
+
+  // For a rate that keeps the target with ease.
+  double proof_seconds(double rate) const {
+    return seen_share_ * options_.warm_up_limits * options_.slo.seconds +
+           kProofRoom *
+               static_cast<double>(min_requests(options_.slo.percentile, options_.confidence)) /
+               rate;
+  }
+
+  void make_room() {
+    if (options_.min_rates <= 0) return;
+    const double each = (options_.warm_up_limits + options_.min_limits) * options_.slo.seconds;
+    seen_share_ = std::clamp(left() / (options_.min_rates * each), kMinShare, 1.0);
   }
 
   // How many requests count as one near this rate, by the probes at and below it.
@@ -214,7 +230,7 @@ class Search {
     }
     const LateShareLine line = fit_late_share(seen);
     if (line.known) {
-      const double requests = probe_seconds() * high / effect_near(high);
+      const double requests = probe_seconds(high) * high / effect_near(high);
       const double share =
           provable_share(1 - options_.slo.percentile, requests, options_.confidence);
       if (share > 0) return line.rate_of(share);
@@ -232,6 +248,7 @@ class Search {
     low_latency_ = result_.alone_seconds;
     bool gross = false;      // `high` was refuted by far
     bool high_seen = false;  // else a closed load's estimate, which a kept rate may pass
+    make_room();
     for (int i = 0; i < kMaxProbes; ++i) {
       if (interrupted()) return note("interrupted");
       if (left() <= 0) return note("budget");
@@ -245,6 +262,7 @@ class Search {
       const double inner = kInnermost * (high - low);
       const double most = gross && low <= 0 ? kGrossStep * high : high - inner;
       const double rate = close ? low : std::clamp(best, std::min(low + inner, most), most);
+      if (low > 0 && left() < proof_seconds(rate)) return note("budget");
       const auto made = OCRTUNE_TRY(probe(rate));
       if (made.stop == LoadStop::interrupted) return note("interrupted");
       if (close) {
@@ -338,9 +356,7 @@ class Search {
         fmt::format("{} holds up to {:.4g} requests/s", slo, result_.requests_per_second);
     if (result_.broken_at > 0)
       text += fmt::format(" and is not proved at {:.4g}/s", result_.broken_at);
-    if (result_.stop_reason != "resolution") {
-      text += fmt::format(" (the {} ended the search early)", result_.stop_reason);
-    }
+    if (result_.open()) text += kSearchEndedEarly;
     return text;
   }
 
@@ -353,12 +369,23 @@ class Search {
   std::uint64_t next_request_ = 0;
   std::uint64_t probes_made_ = 0;
   bool confirmed_ = false;
+  double seen_share_ = 1;  // of the time that a rate should be seen for
   double low_latency_ = 0;
   double high_latency_ = 0;
   double start_ = 0;
 };
 
 }  // namespace
+
+SloSearchOptions search_of_a_trial() {
+  SloSearchOptions options;
+  options.resolution = 0.03;
+  options.warm_up_limits = 8;
+  options.min_limits = 25;
+  options.min_rates = 4;
+  options.confidence = 0.9;  // the rate that is claimed in the end is proved apart
+  return options;
+}
 
 Result<SloSearchResult> find_highest_rate(LoadTarget& target, Clock& clock,
                                           const SloSearchOptions& options) {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -44,11 +45,15 @@ struct SloSearchOptions {
   double confidence = 0.99;     // of each verdict
   double warm_up_limits = 20;   // multiples of the SLO's time before requests count: a queue fills
   double min_limits = 100;  // multiples of the SLO's time before a verdict: it must be seen to last
+  double min_rates = 0;     // where the budget is short each is seen for less, so that so many fit
   std::vector<double> trace;  // recorded arrivals, stretched to each rate; empty: Poisson
   std::vector<double> kind_weights;
   std::uint64_t seed = 1;
   std::function<void(const RateProbe&)> on_probe;  // after each rate that was tried; may be empty
 };
+
+// Of one trial of a sweep, whose leaders are measured again and again: coarser and shorter.
+SloSearchOptions search_of_a_trial();
 
 struct SloSearchResult {
   bool found = false;
@@ -61,7 +66,15 @@ struct SloSearchResult {
   std::vector<RateProbe> probes;   // in the order in which they ran
   std::string stop_reason;         // resolution, budget, impossible, hopeless, interrupted
   std::string words;               // the answer in a sentence
+
+  // A rate was found, and none close above it was seen to break the target.
+  bool open() const {
+    return found && stop_reason != "resolution" &&
+           (broken_at <= 0 || broken_at > 1.1 * requests_per_second);
+  }
 };
+
+inline constexpr std::string_view kSearchEndedEarly = " (the search ended early)";
 
 // Errors: failed when the target answers nothing right (with its reason).
 Result<SloSearchResult> find_highest_rate(LoadTarget& target, Clock& clock,

@@ -51,6 +51,16 @@ const Trial* proof_of(const RunRecord& run, const Knobs& knobs) {
   return found == run.trials.rend() ? nullptr : &*found;
 }
 
+bool rate_may_be_higher(const RunRecord& run, const Knobs& knobs) {
+  bool searched = false;
+  for (const Trial& trial : run.trials) {
+    if (!trial.ok() || trial.phase == kProofPhase || trial.knobs != knobs) continue;
+    if (!search_ended_early(trial)) return false;
+    searched = true;
+  }
+  return searched;
+}
+
 void speak_of_slo(RunRecord& run) {
   const auto slo = parse_slo(run.options.slo);
   if (!slo) return;
@@ -77,6 +87,9 @@ void speak_of_slo(RunRecord& run) {
       {{run.options.trace.empty() ? ReasonCode::highest_at_random : ReasonCode::highest_as_in_trace,
         {target}},
        reason<ReasonCode::rate_is>(proof)});
+  if (rate_may_be_higher(run, best.knobs)) {
+    best.reasons.insert(best.reasons.begin() + 2, reason<ReasonCode::rate_may_be_higher>());
+  }
 }
 
 }  // namespace ocrtune

@@ -9,7 +9,8 @@
 namespace ocrtune {
 namespace {
 
-using ::testing::HasSubstr;
+using ::testing::Contains;
+using ::testing::Not;
 
 RunRecord winner() {
   RunRecord run;
@@ -82,6 +83,25 @@ TEST(SloProof, WithoutAProofItIsSaid) {
   speak_of_slo(run);
   EXPECT_EQ(run.result.recommendation.samples_per_second.median, 100);
   EXPECT_EQ(run.result.answer.nested(3).code, ReasonCode::not_proved_at_length);
+}
+
+TEST(SloProof, AHigherRateThatThereWasNoTimeForIsSaid) {
+  const auto codes = [](const std::vector<std::string>& said) {
+    RunRecord run = winner();
+    for (const std::string& words : said) {
+      run.trials.push_back(proved_at(90));
+      run.trials.back().knobs = run.result.recommendation.knobs;
+      run.trials.back().evidence = {words};
+    }
+    speak_of_slo(run);
+    std::vector<ReasonCode> found;
+    for (const Reason& one : run.result.recommendation.reasons) found.push_back(one.code);
+    return found;
+  };
+  const std::string early = "p99 under 50 ms holds up to 90 requests/s (the search ended early)";
+  const std::string closed = "p99 under 50 ms holds up to 90 requests/s and is not proved at 95/s";
+  EXPECT_THAT(codes({early, early}), Contains(ReasonCode::rate_may_be_higher));
+  EXPECT_THAT(codes({early, closed}), Not(Contains(ReasonCode::rate_may_be_higher)));
 }
 
 TEST(SloProof, OnlyARefutedPromiseSpeaksAgainstTheSetting) {

@@ -84,6 +84,35 @@ TEST(FindHighestRate, ASmallBudgetClaimsLessNotMore) {
   }
 }
 
+TEST(FindHighestRate, ATrialOfASlowServiceTriesSeveralRates) {
+  // As many requests as prove p90 take a minute here; the budget has three.
+  SloSearchOptions options = search_of_a_trial();
+  options.slo = {0.9, 4};
+  options.budget_seconds = 180;
+  const auto found = search(service_of(1.2, 2, true), options);
+  ASSERT_TRUE(found.ok());
+  ASSERT_TRUE(found->found);
+  EXPECT_GE(found->probes.size(), 2U);
+  EXPECT_GT(found->requests_per_second, 0.7 * 2 / 1.2);
+  EXPECT_LT(found->requests_per_second, 2 / 1.2);
+}
+
+TEST(FindHighestRate, ASearchThatWasCutShortIsOpen) {
+  SloSearchOptions options = search_of_a_trial();
+  options.slo = {0.9, 4};
+  options.budget_seconds = 100;
+  const auto cut = search(service_of(1.2, 2, true), options);
+  ASSERT_TRUE(cut.ok());
+  ASSERT_TRUE(cut->found);
+  EXPECT_TRUE(cut->open());
+  EXPECT_THAT(cut->words, testing::EndsWith(std::string(kSearchEndedEarly)));
+  options.budget_seconds = 3600;
+  const auto whole = search(service_of(1.2, 2, true), options);
+  ASSERT_TRUE(whole.ok());
+  EXPECT_FALSE(whole->open());
+  EXPECT_GT(whole->requests_per_second, cut->requests_per_second);
+}
+
 TEST(FindHighestRate, ABudgetThatProvesNothingSaysWhatToTry) {
   const auto found = search(service_of(0.001, 1, false), options_of({0.99, 0.02}, 2));
   ASSERT_TRUE(found.ok());
