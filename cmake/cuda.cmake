@@ -60,7 +60,8 @@ function(compile_cuda objects)
   set(${objects} ${all} PARENT_SCOPE)
 endfunction()
 
-file(GLOB cuda_sources RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/probes/p2p/cuda/*.cu)
+file(GLOB cuda_sources RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/base/cuda/*.cu
+     ${CMAKE_SOURCE_DIR}/probes/p2p/cuda/*.cu)
 compile_cuda(cuda_objects ${cuda_sources})
 get_filename_component(nccl_root ${OCRTUNE_NCCL_INCLUDE} DIRECTORY)
 add_executable(ocrtune-cuda-worker trial/cuda/cuda_worker_main.cpp ${cuda_objects})

@@ -6,16 +6,9 @@
 #include <cstddef>
 #include <string>
 
-#include "base/result.h"
+#include "base/cuda/device_memory.h"
 
 namespace ocrtune::device {
-
-inline Status cuda_result(cudaError_t code, const char* what) {
-  if (code == cudaSuccess) return Status();
-  const bool memory = code == cudaErrorMemoryAllocation;
-  return Error{memory ? ErrorKind::exhausted : ErrorKind::failed,
-               std::string(what) + ": " + cudaGetErrorString(code)};
-}
 
 // A block of threads as a Lane.
 struct BlockLane {
@@ -69,7 +62,7 @@ Status launch_each(cudaStream_t stream, std::size_t count, const Work& work) {
   const unsigned threads = count < kLittleWork ? 64 : 256;
   each_kernel<<<static_cast<unsigned>((count + threads - 1) / threads), threads, 0, stream>>>(count,
                                                                                               work);
-  return cuda_result(cudaGetLastError(), "kernel");
+  return cuda_status(cudaGetLastError(), "kernel");
 }
 
 inline constexpr int kRowThreads = 128;  // a multiple of 32

@@ -3,7 +3,6 @@
 #include <cstring>
 #include <string>
 
-#include "base/text.h"
 #include "core/gpu/cuda/cuda_conv.h"
 #include "core/gpu/cuda/cuda_machine.h"
 
@@ -39,17 +38,16 @@ Result<std::unique_ptr<CudaMachine>> CudaMachine::open(int device, const CudaOpt
                                          std::to_string(count) + " visible"};
   }
   cudaDeviceProp properties{};
-  OCRTUNE_TRY(cuda_result(cudaGetDeviceProperties(&properties, device), "GPU properties"));
+  OCRTUNE_CUDA(cudaGetDeviceProperties(&properties, device));
   if (options.precision != Precision::fp32 && properties.major < 8) {
     return Error{ErrorKind::unsupported, std::string(properties.name) + " has compute capability " +
                                              std::to_string(properties.major) + "." +
                                              std::to_string(properties.minor) +
                                              "; tf32 and bf16 need 8.0"};
   }
-  OCRTUNE_TRY(cuda_result(cudaSetDevice(device), "choosing the GPU"));
-  std::unique_ptr<CudaMachine> machine(new CudaMachine(options));
-  OCRTUNE_TRY(
-      cuda_result(cudaStreamCreateWithFlags(&machine->stream_, cudaStreamNonBlocking), "a stream"));
+  OCRTUNE_CUDA(cudaSetDevice(device));
+  std::unique_ptr<CudaMachine> machine(new CudaMachine(device, options));
+  OCRTUNE_CUDA(cudaStreamCreateWithFlags(&machine->stream_, cudaStreamNonBlocking));
   OCRTUNE_TRY(blas_result(cublasCreate(&machine->blas_), "cuBLAS"));
   OCRTUNE_TRY(blas_result(cublasSetStream(machine->blas_, machine->stream_), "cuBLAS"));
   // A workspace of its own, set after the stream (which resets it): with cuBLAS's a capture would
@@ -63,7 +61,7 @@ Result<std::unique_ptr<CudaMachine>> CudaMachine::open(int device, const CudaOpt
   OCRTUNE_TRY(dnn_result(cudnnCreate(&machine->dnn_), "cuDNN"));
   OCRTUNE_TRY(dnn_result(cudnnSetStream(machine->dnn_, machine->stream_), "cuDNN"));
   for (cudaEvent_t& stamp : machine->stamps_) {
-    OCRTUNE_TRY(cuda_result(cudaEventCreate(&stamp), "an event"));
+    OCRTUNE_CUDA(cudaEventCreate(&stamp));
   }
   return Result<std::unique_ptr<CudaMachine>>(std::move(machine));
 }
@@ -102,7 +100,7 @@ Status CudaMachine::product(const DeviceProduct& p) {
 }
 
 Status CudaMachine::begin_capture() {
-  return cuda_result(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "capture");
+  return cuda_status(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "capture");
 }
 
 Status CudaMachine::end_capture(Recording& into, const Status& recorded) {
@@ -111,11 +109,11 @@ Status CudaMachine::end_capture(Recording& into, const Status& recorded) {
   if (code == cudaSuccess && recorded) code = cudaGraphInstantiate(&into.graph, graph, 0);
   if (graph != nullptr) cudaGraphDestroy(graph);
   if (code != cudaSuccess) cudaGetLastError();  // a capture that failed is no lasting error
-  return recorded ? cuda_result(code, "capture") : recorded;
+  return recorded ? cuda_status(code, "capture") : recorded;
 }
 
 Status CudaMachine::clear(void* start, std::size_t bytes) {
-  return cuda_result(cudaMemsetAsync(start, 0, bytes, stream_), "clearing");
+  return cuda_status(cudaMemsetAsync(start, 0, bytes, stream_), "clearing");
 }
 
 Result<std::unique_ptr<ConvEngine>> CudaMachine::make_conv(const ConvSizes& sizes) {
@@ -149,17 +147,10 @@ Status CudaMachine::try_out(ConvEngine& engine, const ConvSizes& sizes) {
   return wait();
 }
 
-Result<CudaBuffer> CudaMachine::allocate(std::size_t bytes) {
-  void* start = nullptr;
-  const cudaError_t code = cudaMalloc(&start, bytes);
-  if (code == cudaSuccess) return CudaBuffer(start);
-  std::size_t free = 0;
-  std::size_t total = 0;
-  cudaGetLastError();  // a failed allocation is no lasting error
-  cudaMemGetInfo(&free, &total);
-  return Error{ErrorKind::exhausted, "the GPU has " + format_bytes(free) + " free of " +
-                                         format_bytes(total) + "; " + format_bytes(bytes) +
-                                         " more are needed"};
+Result<DeviceMemory> CudaMachine::allocate(std::size_t bytes) {
+  DeviceMemory memory;
+  OCRTUNE_TRY(memory.allocate(device_, bytes));
+  return Result<DeviceMemory>(std::move(memory));
 }
 
 // Grows to what one step uploads, so that only the first step waits.
@@ -171,7 +162,7 @@ Status CudaMachine::make_room(std::size_t bytes) {
   staging_ = nullptr;
   staging_bytes_ = 0;
   void* start = nullptr;
-  OCRTUNE_TRY(cuda_result(cudaMallocHost(&start, wanted), "page-locked memory"));
+  OCRTUNE_CUDA(cudaMallocHost(&start, wanted));
   staging_ = static_cast<std::byte*>(start);
   staging_bytes_ = wanted;
   return Status();
@@ -184,36 +175,33 @@ Status CudaMachine::upload(void* to, const void* from, std::size_t bytes) {
     std::byte* place = staging_ + staged_;
     staged_ += align_up(bytes);
     std::memcpy(place, from, bytes);
-    return cuda_result(cudaMemcpyAsync(to, place, bytes, cudaMemcpyHostToDevice, stream_),
+    return cuda_status(cudaMemcpyAsync(to, place, bytes, cudaMemcpyHostToDevice, stream_),
                        "upload");
   }
   cudaGetLastError();  // page-locked memory that there is not is no lasting error
-  OCRTUNE_TRY(
-      cuda_result(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_), "upload"));
+  OCRTUNE_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_));
   return wait();
 }
 
 Status CudaMachine::download(void* to, const void* from, std::size_t bytes) {
-  OCRTUNE_TRY(
-      cuda_result(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_), "download"));
+  OCRTUNE_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_));
   return wait();
 }
 
 Status CudaMachine::stamp(int slot) {
-  return cuda_result(cudaEventRecord(stamps_[slot], stream_), "an event");
+  return cuda_status(cudaEventRecord(stamps_[slot], stream_), "an event");
 }
 
 Result<double> CudaMachine::seconds_between(int from, int to) {
   float milliseconds = 0;
-  OCRTUNE_TRY(cuda_result(cudaEventSynchronize(stamps_[to]), "an event"));
-  OCRTUNE_TRY(
-      cuda_result(cudaEventElapsedTime(&milliseconds, stamps_[from], stamps_[to]), "an event"));
+  OCRTUNE_CUDA(cudaEventSynchronize(stamps_[to]));
+  OCRTUNE_CUDA(cudaEventElapsedTime(&milliseconds, stamps_[from], stamps_[to]));
   return milliseconds * 1e-3;
 }
 
 Status CudaMachine::wait() {
   staged_ = 0;  // all of it has been read; after an error nothing is read any more
-  return cuda_result(cudaStreamSynchronize(stream_), "waiting");
+  return cuda_status(cudaStreamSynchronize(stream_), "waiting");
 }
 
 }  // namespace ocrtune::device

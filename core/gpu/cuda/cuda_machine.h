@@ -18,28 +18,6 @@
 
 namespace ocrtune::device {
 
-// Memory of the current device.
-class CudaBuffer {
- public:
-  CudaBuffer() = default;
-  explicit CudaBuffer(void* start) : start_(start) {}
-  CudaBuffer(CudaBuffer&& other) noexcept : start_(other.start_) { other.start_ = nullptr; }
-  CudaBuffer& operator=(CudaBuffer&& other) noexcept {
-    std::swap(start_, other.start_);
-    return *this;
-  }
-  ~CudaBuffer() {
-    if (start_ != nullptr) cudaFree(start_);
-  }
-  template <typename T>
-  T* as() const {
-    return static_cast<T*>(start_);
-  }
-
- private:
-  void* start_ = nullptr;
-};
-
 enum class Precision { fp32, tf32, bf16 };
 Result<Precision> precision_named(const std::string& name);  // usage: none of them
 
@@ -64,7 +42,7 @@ struct CudaRecording {
 
 class CudaMachine {
  public:
-  using Buffer = CudaBuffer;
+  using Buffer = DeviceMemory;
   using Recording = CudaRecording;
 
   // unsupported: no GPU, or one without the precision (tf32 and bf16 need compute capability 8.0).
@@ -81,7 +59,7 @@ class CudaMachine {
   Status rows(std::size_t count, const Work& work) {
     if (count == 0) return Status();
     rows_kernel<<<static_cast<unsigned>(count), kRowThreads, 0, stream_>>>(work);
-    return cuda_result(cudaGetLastError(), "kernel");
+    return cuda_status(cudaGetLastError(), "kernel");
   }
   template <typename Work>
   Status again(Recording& into, const Work& work) {
@@ -94,7 +72,7 @@ class CudaMachine {
         return work();  // a capture that failed ran nothing
       }
     }
-    return cuda_result(cudaGraphLaunch(into.graph, stream_), "a graph");
+    return cuda_status(cudaGraphLaunch(into.graph, stream_), "a graph");
   }
   int runs_until_replay() const { return options_.graphs ? 3 : 1; }
   // Why the last capture failed; "" where none did.
@@ -114,7 +92,7 @@ class CudaMachine {
   Precision precision() const { return options_.precision; }
 
  private:
-  explicit CudaMachine(const CudaOptions& options) : options_(options) {}
+  CudaMachine(int device, const CudaOptions& options) : device_(device), options_(options) {}
   template <typename Work>
   Status capture(Recording& into, const Work& work) {
     const Status begun = begin_capture();
@@ -125,11 +103,12 @@ class CudaMachine {
   Status begin_capture();
   Status end_capture(Recording& into, const Status& recorded);
 
+  int device_ = 0;
   CudaOptions options_;
   std::string capture_refusal_;
   cudaStream_t stream_ = nullptr;
   cublasHandle_t blas_ = nullptr;
-  CudaBuffer blas_work_;
+  DeviceMemory blas_work_;
   cudnnHandle_t dnn_ = nullptr;
   cudaEvent_t stamps_[4] = {};
   std::byte* staging_ = nullptr;  // page-locked

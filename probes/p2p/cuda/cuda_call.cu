@@ -1,16 +1,8 @@
-// CUDA calls as results: see probes/p2p/cuda/cuda_call.h.
+// Waits that end: see probes/p2p/cuda/cuda_call.h.
 #include "base/clock.h"
 #include "probes/p2p/cuda/cuda_call.h"
 
 namespace ocrtune {
-
-Status cuda_status(cudaError_t code, const char* what) {
-  if (code == cudaSuccess) return Status();
-  const std::string call = std::string(what).substr(0, std::string(what).find('('));
-  const bool memory = code == cudaErrorMemoryAllocation;
-  return Error{memory ? ErrorKind::exhausted : ErrorKind::failed,
-               call + ": " + cudaGetErrorString(code) + " (" + cudaGetErrorName(code) + ")"};
-}
 
 Status await_stream(cudaStream_t stream, double seconds, const std::string& what) {
   const double start = steady_clock().now_seconds();
@@ -38,20 +30,6 @@ std::string outcome_of(const Error& error) {
     default:
       return "failed";
   }
-}
-
-DeviceMemory::~DeviceMemory() {
-  if (start_ == nullptr) return;
-  cudaSetDevice(device_);
-  cudaFree(start_);
-}
-
-Status DeviceMemory::allocate(int device, std::size_t bytes) {
-  device_ = device;
-  OCRTUNE_CUDA(cudaSetDevice(device));
-  OCRTUNE_CUDA(cudaMalloc(&start_, bytes));
-  bytes_ = bytes;
-  return Status();
 }
 
 }  // namespace ocrtune
