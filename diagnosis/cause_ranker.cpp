@@ -130,9 +130,22 @@ bool any_finding(const LogScan& log, std::string_view id) {
                      [&](const Finding& finding) { return finding.signature->id == id; });
 }
 
-bool stands(const Finding& finding) {
+// Did something fail after it in its own words? Who gave up waiting says no more than that it
+// was waited for.
+bool failed_after(const Finding& finding, const LogScan& log) {
+  return std::any_of(log.findings.begin(), log.findings.end(), [&](const Finding& other) {
+    const Role role = other.signature->role;
+    const std::string_view cause = other.signature->cause;
+    return other.first.number > finding.last.number &&
+           (role == Role::primary || cause == "nccl_error") && cause != finding.signature->cause;
+  });
+}
+
+bool stands(const Finding& finding, const LogScan& log) {
   const Role role = finding.signature->role;
-  if (role == Role::at_end) return finding.progress_after == 0 && finding.lines_after <= 60;
+  if (role == Role::at_end) {
+    return finding.progress_after == 0 && finding.lines_after <= 60 && !failed_after(finding, log);
+  }
   return role != Role::note && role != Role::consequence;
 }
 
@@ -180,6 +193,12 @@ bool same_actor(const Clue& a, const Clue& b) {
 bool is_exception(const Clue& clue) {
   return clue.signature == "exception_line" || clue.signature == "recursion" ||
          clue.signature == "rust_panic" || clue.signature == "cpp_terminate";
+}
+
+// "lightning.exceptions.MisconfigurationException: x" -> "MisconfigurationException"
+std::string_view exception_name(std::string_view line) {
+  line = line.substr(0, line.find(": "));
+  return line.substr(line.find_last_of(". ") + 1);
 }
 
 // A probe, a watchdog, an init system that gave up on a process says so in its own words before it
@@ -256,7 +275,7 @@ void CauseRanker::hear_log(int index) {
   const LogScan& log = logs_[static_cast<std::size_t>(index)];
   const std::int64_t termination = first_termination(log);
   for (const Finding* finding : most_telling(log)) {
-    if (!stands(*finding)) continue;
+    if (!stands(*finding, log)) continue;
     const SignatureRow& signature = *finding->signature;
     // No program needs the library of NVIDIA's tools: they say so and go on.
     if (finding->first.text.find("libnvidia-ml") != std::string::npos) continue;
@@ -374,7 +393,8 @@ void CauseRanker::hear_last_notes() {
   }
 }
 
-// An exception without a row of its own that a configuration's own file raises.
+// An exception without a row of its own that a configuration's own file raises, or that is called
+// after it.
 void CauseRanker::hear_raising_files() {
   constexpr std::string_view kNames[] = {"config", "argument", "arg_utils", "options", "settings"};
   const auto told = [](const Clue& clue) { return tier(clue.role) >= 2 && clue.weight >= 0.3; };
@@ -383,7 +403,8 @@ void CauseRanker::hear_raising_files() {
   for (const Clue& clue : clues_) {
     const std::string& file = clue.raised.file;
     if (clue.signature != "exception_line" || clue.weight < 0.3) continue;
-    if (std::none_of(std::begin(kNames), std::end(kNames),
+    if (exception_name(clue.line.text).find("onfig") == std::string_view::npos &&
+        std::none_of(std::begin(kNames), std::end(kNames),
                      [&](std::string_view name) { return file.find(name) != std::string::npos; })) {
       continue;
     }
@@ -394,25 +415,6 @@ void CauseRanker::hear_raising_files() {
     more.back().signature = "raising_file";
   }
   clues_.insert(clues_.end(), more.begin(), more.end());
-}
-
-// Ranks that print different versions of NCCL, in a run that failed.
-void CauseRanker::hear_versions() {
-  std::set<std::string> versions;
-  for (std::size_t i = 0; i < logs_.size() && !clues_.empty(); ++i) {
-    for (const Finding& finding : logs_[i].findings) {
-      if (std::string_view(finding.signature->id) != "nccl_version_line" || finding.earlier_run) {
-        continue;
-      }
-      versions.insert(finding.subjects.begin(), finding.subjects.end());
-      if (versions.size() < 2) continue;
-      add("nccl_version_mismatch", Role::primary, 0.8, finding.signature->id, "");
-      clues_.back().line = {logs_[i].file, finding.first.number,
-                            fmt::format("NCCL {}", join({versions.begin(), versions.end()}, ", "))};
-      clues_.back().file = static_cast<int>(i);
-      return;
-    }
-  }
 }
 
 // A program that finds no device, and a device node that only its group may open.

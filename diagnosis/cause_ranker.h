@@ -58,7 +58,6 @@ class CauseRanker {
   void hear_terminations();
   void hear_last_notes();
   void hear_raising_files();
-  void hear_versions();
   void hear_device_nodes();
   // outside_evidence.cpp: exit code, counters, kernel
   void weigh_kernel_kill(const Finding& finding, Clue& clue) const;
@@ -69,6 +68,7 @@ class CauseRanker {
   void settle_abort();
   // waiting_ranks.cpp: whom did the ranks wait for that gave up?
   void hear_waiting_ranks();
+  void hear_versions();
   // cause_ranker.cpp: what follows from what
   void restore_lasting();
   void explain_followers();

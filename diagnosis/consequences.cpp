@@ -43,6 +43,7 @@ constexpr Row kRows[] = {
     {"no_gpu_visible", " container_setup_failed "},
     {"health_check_failed", " host_out_of_memory killed_by_other "},
     {"label_out_of_range", " gpu_kernel_fault "},
+    {"library_conflict", " segmentation_fault illegal_instruction "},
     {"host_hardware_fault", " shm_full segmentation_fault gpu_kernel_fault preempted_or_evicted "},
     {"gpu_fault",
      " gpu_kernel_fault cuda_library_error no_gpu_visible segmentation_fault "

@@ -45,24 +45,6 @@ bool is_run_start(std::string_view line) {
   return contains(line, "INFO: train with paddle") || contains(line, "Configuration  ------");
 }
 
-// Whether a block of lines is worth asking is_finish() of each.
-bool may_finish(std::string_view block) {
-  return contains(block, "raining ") || contains(block, "best metric, ") ||
-         contains(block, "max_epochs=") || contains(block, "max_steps=");
-}
-
-bool is_finish(std::string_view line) {
-  const std::size_t training = find_word(line, "raining ");
-  if (training != std::string_view::npos) {
-    const std::string_view rest = line.substr(training + 8);
-    for (const char* end : {"complete", "finished", "done"}) {
-      if (starts_with(rest, end)) return true;
-    }
-  }
-  return contains(line, "best metric, ") || contains(line, "max_epochs=") ||
-         contains(line, "max_steps=");
-}
-
 std::string without_colours(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -219,7 +201,7 @@ struct LogScanner::State {
 
   void look_at_first_bytes(std::string_view bytes);
   void take_block(std::string_view block);
-  void take_line(std::string_view line, bool hot, bool finishing);
+  void take_line(std::string_view line, bool hot);
   void take_progress(std::string_view line);
   void take_match(const SignatureMatch& match, const LogLine& line);
   std::vector<SignatureMatch> matches_of(std::string_view line, bool hot);
@@ -309,7 +291,7 @@ std::vector<SignatureMatch> LogScanner::State::matches_of(std::string_view line,
   return matches;
 }
 
-void LogScanner::State::take_line(std::string_view line, bool hot, bool finishing) {
+void LogScanner::State::take_line(std::string_view line, bool hot) {
   if (trim(line).empty()) return;
   const char lead = line[0];
   if (lead == '[' || (lead >= '0' && lead <= '9') || (line.size() > 5 && line[5] == ' ') ||
@@ -332,7 +314,7 @@ void LogScanner::State::take_line(std::string_view line, bool hot, bool finishin
   failing_since_start = failing_since_start || failing;
   if (!failing && !alone && is_progress_line(line)) take_progress(line);
   if (scan.progress_lines < 8) config.take_line(line);
-  if (ended || (finishing && is_finish(line))) scan.finished = true;
+  if (ended) scan.finished = true;
   if (failing) scan.finished = false;
   if (failing_since_start && is_run_start(line)) {
     for (auto& [key, finding] : findings) finding.earlier_run = true;
@@ -343,7 +325,7 @@ void LogScanner::State::take_line(std::string_view line, bool hot, bool finishin
 // A block is whole lines, the last one perhaps cut.
 void LogScanner::State::take_block(std::string_view block) {
   const bool coloured = block.find('\x1b') != std::string_view::npos;
-  const bool hot = coloured || may_match(block), finishing = coloured || may_finish(block);
+  const bool hot = coloured || may_match(block);
   std::string_view last;
   while (!block.empty()) {
     const std::size_t end = line_end(block);
@@ -353,9 +335,9 @@ void LogScanner::State::take_block(std::string_view block) {
       scan.last_line.number = scan.lines + 1;
     }
     for (; line.size() > kLongestLine; line.remove_prefix(kLongestLine - 512)) {
-      take_line(line.substr(0, kLongestLine), hot, finishing);
+      take_line(line.substr(0, kLongestLine), hot);
     }
-    take_line(line, hot, finishing);
+    take_line(line, hot);
     if (end == block.size()) break;
     if (block[end] == '\n') scan.lines += 1;
     block.remove_prefix(end + 1);

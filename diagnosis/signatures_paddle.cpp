@@ -43,7 +43,7 @@ std::vector<SignatureRow> loader_rows() {
       {"paddle_loader_timeout", "loader_timeout", Role::primary, 0.6,
        R"(DataLoader timed out after \d+|DataLoader reader process (?:\S+ )?timeout)"},
       {"loader_queue_timeout", "loader_timeout", Role::symptom, 0.5,
-       R"((?i:(?:DataLoader|reader|blocking queue).{0,80}(?:timed out|timeout after)))"},
+       R"((?i:(?:DataLoader|\bread\w*r|blocking queue).{0,80}(?:timed out|timeout after)))"},
       {"paddle_shm_create", "shm_full", Role::primary, 0.75,
        R"(Fail to (?:allocate|truncate|create|map) (?:shared memory|a file descriptor|mmap)|File descriptor .* open failed, unable in read-write mode|mmap failed: Cannot allocate memory.*shm|shm_open failed)"},
       {"paddle_bvar_busy", "host_out_of_memory", Role::note, 0.1,

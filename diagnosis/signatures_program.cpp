@@ -73,6 +73,9 @@ std::vector<SignatureRow> program_rows() {
        R"(numpy\.core\.multiarray failed to import|module compiled against (?:ABI|API) version|numpy\.(?:dtype|ndarray) size changed|A module that was compiled using NumPy 1\.x cannot be run in|has no attribute 'sctypes')"},
       {"module_attribute", "library_conflict", Role::primary, 0.75,
        R"(AttributeError: (?:partially initialized )?module '\S+' has no attribute)"},
+      // The class is written with its module: one of an extension, older or newer than its caller.
+      {"native_attribute", "library_conflict", Role::symptom, 0.6,
+       R"('\w+(?:\.\w+)+' object has no attribute ')"},
       {"version_mismatch", "library_conflict", Role::primary, 0.85,
        R"(does not match the version \S+ was compiled with|CUDAMismatchException|VersionConflict|is required for a normal functioning of this module|unsupported pickle protocol|has no attribute '(?:ANTIALIAS|getsize)'|module 'numpy' has no attribute|CUDA_HOME (?:environment variable is not set|does not exist)|requires a different Python|unsupported operand type\(s\) for \|: 'type'|(?:was|were) compiled (?:with|for|against) .{0,60}\b(?:but|while)\b .{0,60}(?:found|installed|runtime|loaded|is))"},
       {"glibc", "library_conflict", Role::primary, 0.92,
@@ -111,9 +114,9 @@ std::vector<SignatureRow> program_rows() {
       {"checksum", "checkpoint_damaged", Role::primary, 0.8,
        R"((?i)(?:sha256|sha1|md5|checksum|hash) ?(?:sum)? ?(?:mismatch|does not match|did not match|verification failed)|DO NOT MATCH THE HASHES)"},
       {"checkpoint_damaged", "checkpoint_damaged", Role::primary, 0.9,
-       R"(PytorchStreamReader failed (?:reading|locating)|UnpicklingError|invalid load key|Ran out of input|pickle data was truncated|failed finding central directory|BadZipFile|corrupt(?:ed)? checkpoint|SafetensorError: Error while deserializ|unexpected EOF, expected \d+ more bytes|tarfile\.ReadError)"},
+       R"(PytorchStreamReader failed (?:reading|locating)|UnpicklingError|invalid load key|Ran out of input|pickle data was truncated|failed finding central directory|BadZipFile|corrupt(?:ed)? checkpoint|invalid magic (?:characters|number)|SafetensorError: Error while deserializ|unexpected EOF, expected \d+ more bytes|tarfile\.ReadError)"},
       {"image_decode", "bad_training_data", Role::symptom, 0.55,
-       R"(cannot identify image file|image file is truncated|Corrupt JPEG data|UnidentifiedImageError|libpng error|Premature end of JPEG|cv2\.error: .*!_src\.empty\(\)|\(-215:Assertion failed\) !_?(?:src|img|ssize)\.empty)"},
+       R"(cannot identify image file|image file is truncated|imread_?\(.{0,200}can't open/read file|Corrupt JPEG data|UnidentifiedImageError|libpng error|Premature end of JPEG|cv2\.error: .*!_src\.empty\(\)|\(-215:Assertion failed\) !_?(?:src|img|ssize)\.empty)"},
       {"label_line", "bad_training_data", Role::symptom, 0.6,
        R"((?i)label (?:file|line)\b.{0,80}(?:no tab|malformed|cannot be parsed|wrong (?:format|delimiter|number)))"},
       {"unicode_decode", "bad_training_data", Role::symptom, 0.5,
@@ -129,7 +132,9 @@ std::vector<SignatureRow> program_rows() {
       {"loss_scale_floor", "loss_diverged", Role::primary, 0.7,
        R"((?i:minimum loss scale reached|loss is probably exploding)|Current loss scale already at minimum|loss scale.*(?:0\.0*1?\b.*minimum)|Loss scaler reducing loss scale to (?:0|1e-))"},
       {"cuda_fork", "bad_configuration", Role::primary, 0.85,
-       R"(Cannot re-initialize CUDA in forked subprocess|CUDA error\(3\), initialization error|cudaErrorInitializationError)"},
+       R"(Cannot re-initialize CUDA in forked subprocess)"},
+      {"cuda_start", "bad_configuration", Role::symptom, 0.5,
+       R"(CUDA error\(3\), initialization error|cudaErrorInitializationError)"},
   };
 }
 
@@ -176,6 +181,8 @@ std::vector<SignatureRow> crash_rows() {
        R"(^Error Message Summary:|\[Hint: |EnforceNotMet|PreconditionNotMetError|InvalidArgumentError|FatalError:|ExternalError:|UnimplementedError|UnavailableError)"},
       {"finish_words", "unknown", Role::finish, 0.05,
        R"((?i)(?:completed|finished|ended|exited) successfully|successfully (?:completed|finished)|(?:training|job|run|batch|evaluation|pipeline) (?:is |has |was )?(?:completed?|finished)[.!]?(?:\s*$| in \d| after \d)|\b(?:all|everything|training|job) done[.!]?\s*$|^exit (?:status|code)[ :=]+0$|^\+ exit 0$|finished with exit (?:status|code)[ :=]+0\b|saved? (?:the )?final (?:model|checkpoint)|final (?:model|checkpoint) saved|\bdone in [\d.]+|\b0/1 +Completed\b|(?:Status|[Pp]hase"?): +"?Succeeded)"},
+      {"finish_trainer", "unknown", Role::finish, 0.05,
+       R"(raining (?:complete|finished|done)|best metric, |max_(?:epochs|steps)=)"},
       {"device_node", "permission_denied", Role::note, 0.4,
        R"(crw-rw----.{0,60}(?:renderD\d|card\d|nvidia\d|nvidiactl|kfd|accel\d))"},
       {"exit_code", "process_failed", Role::generic, 0.3,

@@ -40,7 +40,8 @@ std::vector<SignatureRow> kernel_rows() {
        R"(NVRM: Xid \([^)]*\): (48|61|62|63|64|74|79|92|94|95|119|120|121|122|123|136|140|143)\b)"},
       {"kernel_xid_program", "gpu_kernel_fault", Role::proof, 0.7,
        R"(NVRM: Xid \([^)]*\): (13|31|43|45|68|69)\b)"},
-      {"kernel_fell_off_bus", "gpu_fault", Role::proof, 0.95, R"(GPU has fallen off the bus)"},
+      {"kernel_fell_off_bus", "gpu_fault", Role::proof, 0.95,
+       R"(fallen off the bus\b|NVRM: .*(?:RmInitAdapter failed|Cannot attach gpu))"},
       {"kernel_mce", "host_hardware_fault", Role::note, 0.3,
        R"(mce: \[Hardware Error\]: Machine check)"},
       {"kernel_bad_memory", "host_hardware_fault", Role::proof, 0.9,
@@ -59,7 +60,7 @@ std::vector<SignatureRow> kernel_rows() {
        R"(nfs: server \S+ not responding, (?:still trying|timed out))"},
       {"kernel_link_down", "nccl_network", Role::primary, 0.75,
        R"(kernel: .*(?:mlx\d|ens|eth|bond|ixgbe|i40e|ice|bnxt)\S* .*Link (?:is )?[Dd]own)"},
-      {"kernel_hung_task", "storage_failure", Role::symptom, 0.3,
+      {"kernel_hung_task", "storage_failure", Role::symptom, 0.2,
        R"(INFO: task (\S+):(\d+) blocked for more than \d+ seconds)"},
   };
 }
@@ -89,7 +90,7 @@ std::vector<SignatureRow> guard_rows() {
       {"slurm_time_limit", "time_limit", Role::proof, 0.96,
        R"((?:CANCELLED AT .*)?DUE TO TIME LIMIT|active longer than specified deadline|\bTIMEOUT +\d+:\d+|TERM_RUNLIMIT: job killed|PBS: job killed: walltime|^timeout: sending signal \S+ to command)"},
       {"slurm_preempted", "preempted_or_evicted", Role::proof, 0.95,
-       R"(CANCELLED AT .*DUE TO (?:PREEMPTION|NODE FAILURE|JOB REQUEUE)|\bPREEMPTED +\d+:\d+|(?i:\bthe node was low on resource: (?:inodes|pid))|(?i:\bspot (?:instance )?(?:interruption|termination|reclaim)|instance (?:is being|was|has been|will be) (?:preempted|terminated|reclaimed)))"},
+       R"(CANCELLED AT .*DUE TO (?:PREEMPTION|NODE FAILURE|JOB REQUEUE)|\bPREEMPTED +\d+:\d+|(?i:\bthe node was low on resource: (?:inodes|pid))|(?i:\bspot (?:instance )?(?:interruption|termination|reclaim)|interruption notice|preemption (?:notice|warning)|instance (?:is being|was|has been|will be) (?:preempted|terminated|reclaimed)))"},
       {"systemd_stop_timeout", "terminated_from_outside", Role::proof, 0.85,
        R"(State '[\w-]+' timed out\. (?:Killing|Terminating)|Killing process \d+ \([^)]*\) with signal SIGKILL)"},
       {"systemd_start_timeout", "health_check_failed", Role::primary, 0.85,

@@ -53,7 +53,7 @@ bool names_exception(std::string_view text) {
   if (!rest.empty()) return rest[0] == '(' || rest == ":" || starts_with(rest, ": ");
   // Alone in its line, "Killed" is a shell's.
   return name.find('.') != std::string_view::npos || ends_with(name, "Error") ||
-         ends_with(name, "Exception");
+         ends_with(name, "Exception") || ends_with(name, "Iteration");
 }
 
 bool is_installed(std::string_view path) {

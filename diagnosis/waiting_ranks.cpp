@@ -143,6 +143,29 @@ const Finding* busy_alone(const std::vector<LogScan>& logs, const std::vector<Wa
   return busy;
 }
 
+namespace {
+
+// A task that the kernel saw hang while the ranks waited: storage, mostly.
+const Finding* hung_meanwhile(const std::vector<LogScan>& logs, const std::vector<Waiting>& waiting,
+                              int* file) {
+  const auto began = began_to_wait(waiting);
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    for (const Finding& finding : logs[i].findings) {
+      if (std::string_view(finding.signature->id) != "kernel_hung_task") continue;
+      const auto& when = finding.first.when;
+      const bool later = std::all_of(waiting.begin(), waiting.end(), [&](const Waiting& one) {
+        return when && one.line.when && *when > *one.line.when;
+      });
+      if (later || (began && when && *when < *began - 120)) continue;
+      *file = static_cast<int>(i);
+      return &finding;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 void CauseRanker::hear_waiting_ranks() {
   const std::vector<Waiting> waiting = waiting_ranks(logs_);
   if (waiting.empty()) return;
@@ -161,8 +184,10 @@ void CauseRanker::hear_waiting_ranks() {
              clue.weight >= 0.4;
     });
   };
-  if (const Finding* busy = busy_alone(logs_, waiting, &file);
-      busy != nullptr && !died(file, busy->rank)) {
+  if (const Finding* hung = hung_meanwhile(logs_, waiting, &file); hung != nullptr) {
+    add_at("storage_failure", Role::primary, 0.65, hung->signature->id, file, hung->first, {});
+  } else if (const Finding* busy = busy_alone(logs_, waiting, &file);
+             busy != nullptr && !died(file, busy->rank)) {
     add_at(busy->signature->cause, Role::primary, busy->signature->weight, busy->signature->id,
            file, busy->last, busy->rank);
   } else if (disagree(waiting)) {
@@ -172,6 +197,25 @@ void CauseRanker::hear_waiting_ranks() {
   } else if (at_the_first_collective(waiting, logs_)) {
     add_at("nccl_init_hang", Role::primary, 0.65, "waiting_ranks", waiting[0].file, waiting[0].line,
            waiting[0].rank);
+  }
+}
+
+// Ranks that print different versions of NCCL, in a run that failed.
+void CauseRanker::hear_versions() {
+  std::set<std::string> versions;
+  for (std::size_t i = 0; i < logs_.size() && !clues_.empty(); ++i) {
+    for (const Finding& finding : logs_[i].findings) {
+      if (std::string_view(finding.signature->id) != "nccl_version_line" || finding.earlier_run) {
+        continue;
+      }
+      versions.insert(finding.subjects.begin(), finding.subjects.end());
+      if (versions.size() < 2) continue;
+      add("nccl_version_mismatch", Role::primary, 0.8, finding.signature->id, "");
+      clues_.back().line = {logs_[i].file, finding.first.number,
+                            fmt::format("NCCL {}", join({versions.begin(), versions.end()}, ", "))};
+      clues_.back().file = static_cast<int>(i);
+      return;
+    }
   }
 }
 

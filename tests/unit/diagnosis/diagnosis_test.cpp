@@ -77,6 +77,7 @@ TEST(Diagnosis, LogsToldBeforeTheRulesWereRead) {
   expect_accepted("../diagnosis/fourth_cases.txt", 35);
   expect_accepted("../diagnosis/seventh_cases.txt", 30);
   expect_accepted("../diagnosis/ninth_cases.txt", 25);
+  expect_accepted("../diagnosis/eleventh_cases.txt", 40);
 }
 
 TEST(Diagnosis, ASupervisorsKillIsNotMemory) {

@@ -51,6 +51,64 @@ TEST(OrderOfCauses, ARunThatWasTakenUpAgainAndEndedWellDidNotFail) {
   EXPECT_FALSE(diagnose({scan}, well).failed);
 }
 
+constexpr const char* kGaveUp =
+    "[rank0]:[E114 03:30:01.112 ProcessGroupNCCL.cpp:632] [Rank 0] Watchdog caught collective "
+    "operation timeout: WorkNCCL(SeqNum=9911, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, "
+    "Timeout(ms)=1800000) ran for 1800012 milliseconds before timing out.\n";
+
+TEST(OrderOfCauses, ATaskThatHungWhileOthersWaitedIsStorage) {
+  const auto first = [](const std::string& clock) {
+    const Diagnosis diagnosis = diagnose(
+        {scan_text("train.log", kGaveUp),
+         scan_text("kern.log", "Jan 14 " + clock +
+                                   " n7 kernel: INFO: task python3:55120 blocked for more than 122 "
+                                   "seconds.\n")},
+        {});
+    return std::string(diagnosis.causes[0].row->name);
+  };
+  EXPECT_EQ(first("03:03:12"), "storage_failure");
+  EXPECT_EQ(first("01:03:12"), "collective_timeout");  // long before they began to wait
+  EXPECT_EQ(first("04:03:12"), "collective_timeout");  // after they gave up
+}
+
+TEST(OrderOfCauses, AnEndIsNoneWhereSomethingFailedAfterIt) {
+  const std::string last = "n1:9:9 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC/read\n";
+  EXPECT_EQ(first_cause(last), "nccl_init_hang");
+  EXPECT_EQ(first_cause(last + "Test NCCL failure common.cu:958 'internal error'\n"), "nccl_error");
+}
+
+TEST(OrderOfCauses, AWatchdogThatHandsOnAnotherErrorDidNotTimeOut) {
+  EXPECT_NE(first_cause("[rank2]:[E412 03:21:40.112 ProcessGroupNCCL.cpp:2057] [Rank 2] Process "
+                        "group watchdog thread terminated with exception: NCCL error: remote "
+                        "process exited or there was a network error, NCCL version 2.24.3\n"),
+            "collective_timeout");
+}
+
+TEST(OrderOfCauses, AnAddressOfAnotherHostIsNoPortInUse) {
+  const std::string listen =
+      "torch.distributed.DistNetworkError: The server socket has failed to listen on any local "
+      "network address. port: 29501, useIpv6: 0, code: ";
+  EXPECT_EQ(first_cause(listen + "-98, name: EADDRINUSE, message: address already in use\n"),
+            "port_in_use");
+  EXPECT_EQ(first_cause(listen + "-99, name: EADDRNOTAVAIL, message: Cannot assign requested "
+                                 "address\n"),
+            "rendezvous_failed");
+}
+
+TEST(OrderOfCauses, AWarningOfAnotherVersionExplainsACrash) {
+  EXPECT_EQ(first_cause("W1012 10:10:10.110000 914 device_context.cc:377] WARNING: device: 0. The "
+                        "installed Paddle is compiled with CUDNN 7.6, but CUDNN version in your "
+                        "machine is 7.3\nSegmentation fault (core dumped)\n"),
+            "library_conflict");
+}
+
+TEST(OrderOfCauses, AnExceptionMayBeCalledAfterTheConfiguration) {
+  EXPECT_EQ(first_cause("Traceback (most recent call last):\n"
+                        "  File \"/opt/train.py\", line 10, in <module>\n"
+                        "fabric.exceptions.MisconfigurationException: You requested gpu: [0, 1]\n"),
+            "bad_configuration");
+}
+
 TEST(OrderOfCauses, ACompilerThatWasKilledIsAKill) {
   const std::string killed =
       "c++: fatal error: Killed signal terminated program cc1plus\n"

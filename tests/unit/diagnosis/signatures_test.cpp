@@ -49,6 +49,20 @@ TEST(Signatures, EachMatchesItsExample) {
   }
 }
 
+// What a training prints most must not reach the patterns: that would cost the most by far.
+TEST(Signatures, StepsDoNotPassThePrefilter) {
+  for (const char* step :
+       {"[2025/01/01 10:00:00] ppocr INFO: epoch: [3/500], global_step: 1210, lr: 0.000987, acc: "
+        "0.512, norm_edit_dis: 0.71, loss: 11.1, avg_reader_cost: 0.00010 s, avg_batch_cost: "
+        "0.21 s, avg_samples: 64.0, ips: 232.4 samples/s, eta: 9:31:10, max_mem_reserved: 5120 "
+        "MB, max_mem_allocated: 4411 MB",
+        "Epoch 10:  93%|#########3| 18626/20000 [5:43:21<25:19,  0.90it/s, train_loss=3.970]",
+        "{'loss': 1.21, 'grad_norm': 0.8, 'learning_rate': 1e-05, 'epoch': 0.31}",
+        "INFO:     10.0.0.3:41122 - \"POST /v1/chat/completions HTTP/1.1\" 200 OK"}) {
+    EXPECT_FALSE(may_match(step)) << step;
+  }
+}
+
 TEST(Signatures, HealthyLinesMatchNothingThatFails) {
   for (const std::string& line : split(fixture("healthy.txt"), '\n')) {
     for (const SignatureMatch& match : match_line(line)) {

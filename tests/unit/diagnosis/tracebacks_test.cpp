@@ -76,6 +76,13 @@ TEST(Tracebacks, WordsBeforeAColonAreNoException) {
             "t.py:5|t.py\n");
 }
 
+TEST(Tracebacks, AnIteratorThatEndsIsAnException) {
+  EXPECT_EQ(ends_of("Traceback (most recent call last):\n"
+                    "  File \"t.py\", line 5, in <module>\n"
+                    "StopIteration\n"),
+            "t.py:5|t.py\n");
+}
+
 TEST(Diagnosis, AnExceptionOfAnyNameIsToldWithItsPlace) {
   std::string log =
       "[rank0]: step 10 loss 1\n"
