@@ -24,6 +24,7 @@
 #include "base/interrupt.h"
 #include "base/line_splitter.h"
 #include "base/text.h"
+#include "hosts/agent_messages.h"
 #include "hosts/agents.h"
 #include "hosts/host_attempt.h"
 #include "hosts/host_card.h"

@@ -19,6 +19,7 @@
 #include "base/line_splitter.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "hosts/agent_messages.h"
 
 namespace ocrtune {
 namespace {
@@ -56,20 +57,19 @@ struct Agents::Agent {
   }
 
   void take(const std::string& line, const std::string& version) {
-    const Json json = Json::parse(line, nullptr, false);
-    if (!json.is_object()) {
+    AgentLine said = parse_agent_line(line);
+    if (said.kind == AgentLine::Kind::words) {
       last_words = valid_utf8(line).substr(0, 300);
-    } else if (json.value("event", "") == "hello") {
+    } else if (said.kind == AgentLine::Kind::hello) {
       greeted = true;
-      const std::string theirs = json.value("version", "?");
-      if (theirs != version || json.value("protocol", 0) != kAgentProtocol) {
+      if (said.version != version || said.protocol != kAgentProtocol) {
         lost = fmt::format(
             "runs ocrtune {}, this is {}: unpack the same archive of scripts/portable on all hosts",
-            theirs, version);
+            said.version, version);
       }
-    } else if (json.contains("event")) {
-      events.emplace_back(json.value("event", ""), line);
-    } else if (json.contains("id") && json["id"] == awaited) {
+    } else if (said.kind == AgentLine::Kind::event) {
+      events.emplace_back(std::move(said.event), line);
+    } else if (awaited != 0 && said.id == awaited) {
       reply = line;
       awaited = 0;
     }

@@ -13,6 +13,7 @@
 #include "base/interrupt.h"
 #include "base/line_splitter.h"
 #include "base/text.h"
+#include "hosts/agent_messages.h"
 #include "hosts/host_trial.h"
 #include "trial/ipc/json_fields.h"
 
@@ -33,54 +34,12 @@ constexpr auto kAttemptFields = [](auto& plan, const auto& visit) {
   visit("stop_grace_seconds", plan.stop_grace_seconds);
 };
 
-constexpr auto kStatusFields = [](auto& status, const auto& visit) {
-  visit("seconds", status.seconds);
-  visit("silent_seconds", status.silent_seconds);
-  visit("bytes", status.bytes);
-  visit("shm_bytes", status.shm_bytes);
-  visit("shm_limit_bytes", status.shm_limit_bytes);
-  visit("processes", status.processes);
-  visit("progress_lines", status.progress_lines);
-  visit("first_progress_seconds", status.first_progress_seconds);
-  visit("last_progress", status.last_progress);
-  visit("open_files", status.open_files);
-  visit("open_files_limit", status.open_files_limit);
-  visit("gpu_bytes", status.gpu_bytes);
-  visit("gpu_limit_bytes", status.gpu_limit_bytes);
-  visit("idle_gpus", status.idle_gpus);
-  visit("stall", status.stall);
-  visit("places", status.places);
-};
-
-constexpr auto kAttemptEndFields = [](auto& end, const auto& visit) {
-  visit("code", end.exit.code);
-  visit("signal", end.exit.signal);
-  visit("peak_bytes", end.peak_bytes);
-  visit("possible_peak_bytes", end.possible_peak_bytes);
-  visit("kernel_log", end.kernel_log);
-  visit("removed_shm", end.removed_shm);
-  visit("links_down", end.links_down);
-  visit("left_over", end.left_over);
-  visit("survivors", end.survivors);
-};
-
 AttemptEnd lost_end(std::string reason) {
   AttemptEnd end;
   end.stop = AttemptStop::host_lost;
   end.evidence.killed_by_us = true;  // what it ended with is not known
   end.evidence.killed_why = std::move(reason);
   return end;
-}
-
-Result<AttemptEnd> parse_end(const std::string& text) {
-  return parse_fields<AttemptEnd>(
-      kAttemptEndFields, text, "a host's attempt",
-      [](const FieldsJson& json, AttemptEnd& end) -> Status {
-        end.stop = static_cast<AttemptStop>(json.at("stop").get<int>());
-        end.last = read_fields<AttemptStatus>(kStatusFields, json.at("last"));
-        end.evidence = OCRTUNE_TRY(parse_evidence(json.at("evidence").get<std::string>()));
-        return Status();
-      });
 }
 
 // Of all hosts: the first one's progress, the memory of the fullest.
@@ -171,13 +130,10 @@ class HostAttempt {
 
   void take(std::size_t host) {
     while (const auto event = agents_.take_event(host, "output")) {
-      const auto text = FieldsJson::parse(*event, nullptr, false);
-      listen(host, bytes_of_utf8(text.value("text", "")));
+      listen(host, bytes_of_utf8(message_field<std::string>(parse_message(*event), "text", "")));
     }
     while (const auto event = agents_.take_event(host, "status")) {
-      if (auto status = parse_fields<AttemptStatus>(kStatusFields, *event, "a host's status")) {
-        parts_[host].end.last = *std::move(status);
-      }
+      if (auto status = parse_attempt_status(*event)) parts_[host].end.last = *std::move(status);
     }
     if (ended_[host]) return;
     const auto reply = agents_.take_reply(host);
@@ -189,9 +145,10 @@ class HostAttempt {
       parts_[host].end.last.seconds = steady_seconds() - started_;
       return;
     }
-    const auto json = FieldsJson::parse(*reply, nullptr, false);
-    auto end = parse_end(*reply);
-    parts_[host].end = end ? *std::move(end) : lost_end(json.value("error", end.error().what));
+    auto end = parse_attempt_end(*reply);
+    parts_[host].end =
+        end ? *std::move(end)
+            : lost_end(message_field(parse_message(*reply), "error", end.error().what));
   }
 
   void listen(std::size_t host, std::string_view bytes) {
@@ -304,20 +261,6 @@ Result<AttemptPlan> parse_host_attempt(const std::string& text, const Machine& m
   OCRTUNE_TRY(fill_attempt(machine, asked.place, plan));
   plan.log_path = "/dev/null";  // the words go to where the attempt was asked for
   return plan;
-}
-
-std::string attempt_status_json(const AttemptStatus& status) {
-  FieldsJson json = fields_json(kStatusFields, status);
-  json["event"] = "status";
-  return json_line(json);
-}
-
-std::string attempt_end_json(const AttemptEnd& end) {
-  FieldsJson json = fields_json(kAttemptEndFields, end);
-  json["stop"] = static_cast<int>(end.stop);
-  json["last"] = fields_json(kStatusFields, end.last);
-  json["evidence"] = evidence_json(end.evidence);
-  return json_line(json);
 }
 
 AttemptEnd merge_ends(std::vector<EndedPart> parts) {

@@ -22,8 +22,6 @@ AttemptRunner attempts_on(std::vector<HostName> hosts, AgentOptions options,
 
 // The agent's side: what it is asked, filled for this host.
 Result<AttemptPlan> parse_host_attempt(const std::string& text, const Machine& machine);
-std::string attempt_status_json(const AttemptStatus& status);  // the event "status"
-std::string attempt_end_json(const AttemptEnd& end);
 
 struct EndedPart {
   std::string host;

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/stats.h"
+#include "hosts/agent_messages.h"
 #include "hosts/network_probe.h"
 #include "hosts/seeded_step.h"
 #include "trial/workloads/command/command_fill.h"
@@ -33,9 +34,8 @@ Status ask_clocks(Agents& agents, std::vector<HostFinding>& findings) {
   const double after = wall_seconds();
   std::vector<ClockReading> readings;
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    const Json reply = Json::parse(replies[i], nullptr, false);
-    if (!reply.is_object() || !reply.contains("unix_seconds")) continue;
-    const double theirs = reply["unix_seconds"].get<double>();
+    const double theirs = message_field(parse_message(replies[i]), "unix_seconds", 0.0);
+    if (theirs <= 0) continue;
     readings.push_back({agents.hosts()[requests[i].host].name, theirs - (before + after) / 2,
                         (after - before) / 2});
   }
@@ -49,14 +49,13 @@ Status ask_cards(Agents& agents, const CardRequest& request, HostSurvey& survey)
   for (std::size_t i = 0; i < requests.size(); ++i) {
     if (replies[i].empty()) continue;  // lost
     const std::string& name = agents.hosts()[requests[i].host].name;
-    const Json reply = Json::parse(replies[i], nullptr, false);
     auto card = parse_host_card(replies[i]);
     if (card) {
       card->host = name;
       survey.cards.push_back(std::move(*card));
     } else {
       survey.lost.push_back(
-          {name, reply.is_object() ? reply.value("error", card.error().what) : card.error().what});
+          {name, message_field(parse_message(replies[i]), "error", card.error().what)});
     }
   }
   return Status();
@@ -83,9 +82,8 @@ Result<std::vector<HostRates>> measure_steps(Agents& agents, const HostSurvey& s
   const auto replies = OCRTUNE_TRY(agents.ask(requests, kStepSeconds));
   std::vector<HostRates> rates;
   for (std::size_t i = 0; i < replies.size(); ++i) {
-    const Json reply = Json::parse(replies[i], nullptr, false);
-    if (!reply.is_object() || !reply.contains("rates")) continue;
-    rates.push_back({survey.cards[i].host, reply["rates"].get<std::vector<double>>()});
+    auto measured = message_field(parse_message(replies[i]), "rates", std::vector<double>());
+    if (!measured.empty()) rates.push_back({survey.cards[i].host, std::move(measured)});
   }
   return rates;
 }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "hosts/agent_messages.h"
 #include "hosts/nics.h"
 #include "trial/ipc/json_fields.h"
 
@@ -126,10 +127,9 @@ const AnsweredPart* first_failure(const std::vector<AnsweredPart>& parts) {
 
 std::vector<TrialPlace> meeting_places(Agents& agents, int nodes) {
   const auto replies = agents.ask({{0, R"({"ask": "port"})"}}, 0);
-  FieldsJson meeting = replies ? FieldsJson::parse((*replies)[0], nullptr, false) : FieldsJson();
-  if (!meeting.is_object()) meeting = FieldsJson::object();
-  const int port = meeting.value("port", 0);
-  const std::string address = meeting.value("address", "");
+  const FieldsJson meeting = replies ? parse_message((*replies)[0]) : FieldsJson();
+  const int port = message_field(meeting, "port", 0);
+  const auto address = message_field<std::string>(meeting, "address", "");
   std::vector<std::string> names;
   for (const HostName& one : agents.hosts()) names.push_back(one.name);
   std::vector<TrialPlace> places;

@@ -4,18 +4,16 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "hosts/agent_messages.h"
 #include "hosts/host_trial.h"
 #include "trial/workloads/command/command_prepare.h"
 
 namespace ocrtune {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr double kSettleSeconds = 3;  // a host whose command ended waits for the first host's word
 constexpr double kEndSeconds = 15;    // beyond the command's grace, to end and to tidy up
@@ -136,10 +134,8 @@ class JobRunner : public Runner {
   }
 
   static Trial trial_of(const std::string& reply) {
-    const Json json = Json::parse(reply, nullptr, false);
-    if (json.is_object() && json.contains("error")) {
-      return failure(Outcome::crashed, "setting", json["error"].get<std::string>());
-    }
+    const auto problem = message_field<std::string>(parse_message(reply), "error", "");
+    if (!problem.empty()) return failure(Outcome::crashed, "setting", problem);
     auto trial = parse_part(reply);
     return trial ? *std::move(trial) : failure(Outcome::crashed, "protocol", trial.error().what);
   }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "hosts/agent_messages.h"
 #include "hosts/pair_socket.h"
 
 namespace ocrtune {
@@ -18,7 +19,7 @@ std::string new_token() {
 }
 
 Json parsed(const std::string& reply) {
-  Json json = Json::parse(reply, nullptr, false);
+  Json json = parse_message(reply);
   return json.is_object() ? json : Json{{"error", "its agent did not answer"}};
 }
 
@@ -41,13 +42,13 @@ class NetworkProbe {
     for (std::size_t i = 0; i < links.size(); ++i) {
       Link& link = *links[i];
       const Json port = parsed(ports[i]);
-      link.error = port.value("error", "");
+      link.error = message_field<std::string>(port, "error", "");
       if (!link.error.empty()) continue;
       open.push_back(&link);
       const Json receive = {{"ask", "receive"}, {"token", token}, {"seconds", kPairSeconds}};
       const Json send = {
           {"ask", "send"},         {"from", link.from_nic.empty() ? "" : link.from_address},
-          {"to", link.to_address}, {"port", port.value("port", 0)},
+          {"to", link.to_address}, {"port", message_field(port, "port", 0)},
           {"token", token},        {"seconds", kPairSeconds}};
       work.push_back({agent_of_[link.to], receive.dump()});
       work.push_back({agent_of_[link.from], send.dump()});
@@ -55,9 +56,10 @@ class NetworkProbe {
     const auto replies = OCRTUNE_TRY(agents_.ask(work, 3 * kPairConnectSeconds));
     for (std::size_t i = 0; i < open.size(); ++i) {
       const Json received = parsed(replies[2 * i]), sent = parsed(replies[2 * i + 1]);
-      open[i]->error = sent.value("error", received.value("error", ""));
-      open[i]->latency_seconds = sent.value("latency_seconds", 0.0);
-      open[i]->bytes_per_second = received.value("bytes_per_second", 0.0);
+      open[i]->error =
+          message_field(sent, "error", message_field<std::string>(received, "error", ""));
+      open[i]->latency_seconds = message_field(sent, "latency_seconds", 0.0);
+      open[i]->bytes_per_second = message_field(received, "bytes_per_second", 0.0);
     }
     return Status();
   }

@@ -25,6 +25,8 @@
 #include "base/text.h"
 #include "capacity/day_profile.h"
 #include "capacity/page_lines.h"
+#include "cli/flags.h"
+#include "cli/settings_file.h"
 #include "consistency/flat_config.h"
 #include "core/data/image_file.h"
 #include "core/data/jpeg_codec.h"
@@ -35,6 +37,9 @@
 #include "core/onnx/onnx_recognizer.h"
 #include "diagnosis/diagnosis.h"
 #include "diagnosis/log_scan.h"
+#include "hosts/agent_messages.h"
+#include "hosts/host_list.h"
+#include "hosts/host_trial.h"
 #include "probes/host/topology.h"
 #include "probes/machine/machine_json.h"
 #include "probes/p2p/steps/nccl_log.h"
@@ -56,6 +61,7 @@
 #include "trial/workloads/engine_train/worker_spec.h"
 #include "trial/workloads/service/arrivals.h"
 #include "trial/workloads/service/http_target.h"
+#include "trial/workloads/service/request_file.h"
 #include "tuner/store/store.h"
 
 namespace ocrtune {
@@ -229,6 +235,60 @@ void read_store_row(std::string_view bytes) {
   if (store) (void)(*store)->load_run("last");
 }
 
+// Where a request file names another, it is this one.
+void read_request_file(std::string_view bytes) {
+  (void)read_request(as_file(bytes, "page.request.toml"));
+}
+
+void read_wanted_answer(std::string_view bytes) {
+  static const std::vector<std::string> kWanted = {"errorCode=0", "result.ocrResults.0.text",
+                                                   "pages.1", "ok=true"};
+  (void)answer_fault(kWanted, std::string(bytes));
+  const std::size_t end = bytes.find('\n');
+  if (end != std::string_view::npos) {
+    (void)answer_fault({std::string(bytes.substr(0, end))}, std::string(bytes.substr(end + 1)));
+  }
+}
+
+void read_host_names(std::string_view bytes) {
+  const std::string text(bytes);
+  (void)parse_host_list(text);
+  (void)parse_hostfile(text, "hosts");
+  (void)expand_node_list(text);
+}
+
+void read_host_messages(std::string_view bytes) {
+  const std::string text(bytes);
+  const auto asked = parse_host_trial(text);
+  if (asked) (void)parse_host_trial(host_trial_json(*asked));
+  auto part = parse_part(text);
+  if (part) (void)merge_parts({{"a", std::move(*part)}, {"b", Trial()}});
+}
+
+void read_agent_messages(std::string_view bytes) {
+  const std::string text(bytes);
+  (void)parse_agent_line(text);
+  if (auto status = parse_attempt_status(text)) (void)attempt_status_json(*status);
+  if (auto end = parse_attempt_end(text)) {
+    const auto again = parse_attempt_end(attempt_end_json(*end));
+    if (!again || again->stop != end->stop) std::abort();
+  }
+}
+
+void read_settings_file(std::string_view bytes) {
+  static std::string budget;
+  static std::vector<std::string> command;
+  static bool no_wait = false;
+  static Flags flags;
+  if (flags.rows().empty()) {
+    flags.option("--budget", budget, "DURATION", "Budget");
+    flags.toggle("--no-wait", no_wait, "Do not wait");
+    flags.argument("command", command, "Command");
+  }
+  const auto settings = parse_settings(flags, std::string(bytes), "ocrtune.toml");
+  if (settings) (void)words_with_settings({"ocrtune", "tune", "--resume"}, *settings);
+}
+
 void fill_template(std::string_view bytes) {
   const std::string text(bytes);
   (void)fill_placeholders(text, {{"nproc", "2"}, {"batch", "8"}});
@@ -296,6 +356,8 @@ const Row kRows[] = {
     {"checkpoint", read_weights, example_checkpoint},
     {"onnx", [](std::string_view bytes) { (void)read_onnx_recognizer(bytes, {}); },
      [] { return tiny_recognizer_with("0\n1\n2\n3", 5); }},
+    {"onnx-lstm", [](std::string_view bytes) { (void)read_onnx_recognizer(bytes, {}); },
+     [] { return tiny_crnn(5) + onnx_metadata_bytes("character", "0\n1\n2\n3"); }},
     {"logs", read_logs},
     {"diagnosis",
      [](std::string_view bytes) { (void)diagnose({scan_text("log", bytes)}, FailureEvidence()); }},
@@ -357,6 +419,20 @@ const Row kRows[] = {
      [] { return std::string(1, '\1') + run_options_json(RunOptions()); }},
     {"http", read_answer,
      [] { return std::string("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"); }},
+    {"request-file", read_request_file,
+     [] {
+       return std::string(
+           "file = \"page.request.toml\"\njson = '{\"file\": \"{base64}\"}'\n"
+           "answer = [\"errorCode=0\"]\n");
+     }},
+    {"answer", read_wanted_answer,
+     [] { return std::string("result.0.text=a\n{\"result\": [{\"text\": \"a\"}]}"); }},
+    {"hosts", read_host_names,
+     [] { return std::string("a slots=4 max_slots=8\nb:2,c\nn[01-03,7],rack[1-2]-gpu\n"); }},
+    {"host-messages", read_host_messages, [] { return host_trial_json(HostTrial()); }},
+    {"agent-messages", read_agent_messages, [] { return attempt_end_json(AttemptEnd()); }},
+    {"settings", read_settings_file,
+     [] { return std::string("budget = \"10m\"\ncommand = [\"a\", \"b\"]\nno-wait = true\n"); }},
     {"template", fill_template, [] { return std::string("python3 a.py --n={nproc} '{{x}}'"); }},
     {"small", read_small_texts, [] { return std::string("0-3,7:8;1"); }},
 };
