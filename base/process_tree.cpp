@@ -151,7 +151,8 @@ bool ProcessTree::empty() {
   return scan().empty() && !running;
 }
 
-bool ProcessTree::wait_for_end(double grace_seconds, Clock& clock) {
+bool ProcessTree::wait_for_end(double grace_seconds, const std::function<bool()>& cut,
+                               Clock& clock) {
   const double begin = clock.now_seconds();
   const double appeal = begin + grace_seconds - std::min(grace_seconds / 2, kAppealSeconds);
   std::set<Identity> told;
@@ -163,7 +164,7 @@ bool ProcessTree::wait_for_end(double grace_seconds, Clock& clock) {
       if (!told.insert({process.pid, process.start_ticks}).second) continue;
       signal_exactly(process.pid, process.start_ticks, SIGTERM);
     }
-    if (now >= begin + grace_seconds) return false;
+    if (now >= begin + grace_seconds || (cut && cut())) return false;
     clock.sleep_seconds(std::clamp((now - begin) / 10, 0.002, kMaxPause));
   }
   return true;
@@ -197,11 +198,11 @@ void ProcessTree::kill_all(StopReport& report, Clock& clock) {
   for (const ProcessFacts& process : scan()) report.survivors.push_back(label(process));
 }
 
-StopReport ProcessTree::stop(double grace_seconds, Clock& clock) {
+StopReport ProcessTree::stop(double grace_seconds, const std::function<bool()>& cut, Clock& clock) {
   StopReport report;
   if (empty()) return report;
   const auto before = static_cast<int>(members_.size());
-  const bool ended = grace_seconds > 0 && wait_for_end(grace_seconds, clock);
+  const bool ended = grace_seconds > 0 && wait_for_end(grace_seconds, cut, clock);
   report.terminated = std::max(0, before - static_cast<int>(members_.size()));
   if (!ended) kill_all(report, clock);
   return report;

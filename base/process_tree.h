@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -67,15 +68,16 @@ class ProcessTree {
   // SIGTERM from the top down: to the roots, then to processes that lost their parent, for a shell
   // that wraps a training dies at once, while a training that saves its state still needs its
   // loader workers. Near the end of the grace every member is told (a shell with a trap waits for
-  // its child). Who is left after it is frozen by SIGSTOP and killed by SIGKILL. Returns once
-  // nobody is left, or 5 s after the grace.
-  StopReport stop(double grace_seconds, Clock& clock = steady_clock());
+  // its child). Who is left after it, or once `cut` is true, is frozen by SIGSTOP and killed by
+  // SIGKILL. Returns once nobody is left, or 5 s after the grace.
+  StopReport stop(double grace_seconds, const std::function<bool()>& cut = {},
+                  Clock& clock = steady_clock());
 
  private:
   using Identity = std::pair<int, std::uint64_t>;
   void replace_members(std::vector<ProcessFacts> alive);
   bool empty();  // drains the output and scans, too
-  bool wait_for_end(double grace_seconds, Clock& clock);
+  bool wait_for_end(double grace_seconds, const std::function<bool()>& cut, Clock& clock);
   void kill_all(StopReport& report, Clock& clock);
 
   std::string mark_;

@@ -104,7 +104,8 @@ constexpr double kGpusEvery = 20;
 constexpr double kDescriptorsEvery = 5.0;
 constexpr double kStartSeconds = 60;
 constexpr double kScanEveryAtStart = 0.1;
-constexpr int kLastReads = 2;  // of 1 MiB, which is what the pipe holds
+constexpr std::uint64_t kGrowsOn = 20;  // by a 20th of what it held at its limit
+constexpr int kLastReads = 2;           // of 1 MiB, which is what the pipe holds
 
 std::optional<std::uint64_t> shm_size() {
   struct statvfs facts {};
@@ -133,6 +134,7 @@ class Attempt {
   void look_for_processes(double now);
   void look_for_stall(double now, const std::vector<ProcessFacts>& members);
   AttemptStop reason_to_stop() const;
+  StopReport stop_tree(bool ended);
   void read_rest();
   void remove_shm();
   void gather();
@@ -257,6 +259,19 @@ AttemptStop Attempt::reason_to_stop() const {
   return AttemptStop::none;
 }
 
+// Who has reached the memory limit may save its state, and is killed at once should it grow on.
+StopReport Attempt::stop_tree(bool ended) {
+  const double grace_seconds = ended ? 1 : plan_.stop_grace_seconds;
+  if (end_.stop != AttemptStop::memory) return tree_.stop(grace_seconds);
+  end_.last.bytes = memory_.bytes();
+  const std::uint64_t bound = end_.last.bytes + end_.last.bytes / kGrowsOn;
+  return tree_.stop(grace_seconds, [&] {
+    const double now = steady_clock().now_seconds();
+    if (now >= memory_.next_seconds(bound)) memory_.update(tree_, now, bound);
+    return memory_.reached(bound);
+  });
+}
+
 // A command that ends well may leave there what it likes.
 void Attempt::remove_shm() {
   if (end_.clean()) return;
@@ -296,7 +311,7 @@ void Attempt::gather() {
   }
   if (end_.stop == AttemptStop::memory) {
     evidence.killed_why =
-        fmt::format("memory {} reached the limit of {}", format_bytes(memory_.bytes()),
+        fmt::format("memory {} reached the limit of {}", format_bytes(end_.last.bytes),
                     format_bytes(plan_.memory_limit_bytes));
   }
 }
@@ -341,8 +356,7 @@ Result<AttemptEnd> Attempt::run() {
   oom_.look(tree_.members());
   shm_.look(tree_.members());
   end_.last.seconds = clock.now_seconds() - started_;
-  const StopReport report = tree_.stop(ended ? 1 : plan_.stop_grace_seconds);
-  end_.survivors = report.survivors;
+  end_.survivors = stop_tree(ended).survivors;
   read_rest();
   end_.exit = root_->wait(5).value_or(ProcessExit{0, SIGKILL, 0, 0});
   root_->set_listener({});

@@ -1,8 +1,11 @@
 // A supervised run is stopped at its memory limit when the tree holds so much, and never before.
 #include <unistd.h>
 
+#include <csignal>
 #include <string>
+#include <utility>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/files.h"
@@ -22,11 +25,14 @@ class MemoryLimit : public testing::Test {
   void TearDown() override { EXPECT_TRUE(remove_tree(folder_)); }
 
   AttemptEnd attempt(const std::string& script, std::uint64_t limit_bytes) {
+    return attempt(memory_tree(script), limit_bytes, 0);
+  }
+  AttemptEnd attempt(ProcessOptions process, std::uint64_t limit_bytes, double grace_seconds) {
     AttemptPlan plan;
-    plan.process = memory_tree(script);
+    plan.process = std::move(process);
     plan.log_path = join_path(folder_, "log");
     plan.memory_limit_bytes = limit_bytes;
-    plan.stop_grace_seconds = 0;
+    plan.stop_grace_seconds = grace_seconds;
     auto end = run_attempt(plan, {});
     EXPECT_TRUE(end.ok());
     return *end;
@@ -47,6 +53,31 @@ TEST_F(MemoryLimit, WhatChildrenCopyOnWriteIsStopped) {
       attempt("own 96 wait 0.4 fork 6 { read wait 1 copy 96 wait 60 } join", 250 * kMiB);
   EXPECT_EQ(end.stop, AttemptStop::memory);
   EXPECT_GE(end.peak_bytes, 250 * kMiB);
+}
+
+// It ignores SIGTERM, as a training does that saves its state first.
+TEST_F(MemoryLimit, GraceEndsWhereMemoryGrowsOn) {
+  ProcessOptions deaf = memory_tree("own 100 wait 0.3 grow 900 90");
+  deaf.arguments.insert(deaf.arguments.begin(),
+                        {"sh", "-c", "trap '' TERM; \"$@\"; echo has them all", "sh"});
+  const AttemptEnd end = attempt(deaf, 150 * kMiB, 60);
+  EXPECT_EQ(end.stop, AttemptStop::memory);
+  EXPECT_EQ(end.exit.signal, SIGKILL);
+  EXPECT_EQ(end.output, "");
+}
+
+TEST_F(MemoryLimit, WhoGrowsNoMoreHasItsGrace) {
+  ProcessOptions saving;
+  saving.arguments = {"sh", "-c", "trap 'sleep 1; echo saved >&2; exit 5' TERM; \"$@\" & wait",
+                      "sh"};
+  for (const std::string& word : memory_tree_command("own 100 grow 56 100 wait 60")) {
+    saving.arguments.push_back(word);
+  }
+  const AttemptEnd end = attempt(saving, 150 * kMiB, 30);
+  EXPECT_EQ(end.stop, AttemptStop::memory);
+  EXPECT_EQ(end.exit.code, 5);
+  EXPECT_THAT(end.output, testing::HasSubstr("saved"));
+  EXPECT_THAT(end.evidence.killed_why, testing::HasSubstr("reached the limit of 150"));
 }
 
 TEST_F(MemoryLimit, SharedMemoryOfOthersIsNotItsOwn) {
