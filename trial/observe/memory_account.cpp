@@ -69,7 +69,7 @@ void MemoryAccount::take_rss(const MemoryReading& reading, double now_seconds) {
   note_unread(reading, now_seconds, false);
   note_exchange(reading);
   measured_ = false;
-  bytes_ = bound_ = unmapped_;
+  bytes_ = bound_ = beside_;
   unread_rss_ = 0;
   available_ = reading.available_bytes;
   most_hidden_ = std::max(most_hidden_, hidden_growth());
@@ -125,7 +125,7 @@ void MemoryAccount::follow(const MemoryReading& reading, bool late) {
 // The sum of the most that each process may have held since the last full reading. What those that
 // live hold still is in the next one.
 std::uint64_t MemoryAccount::held_at_most(const MemoryReading& reading, bool with_pss) const {
-  std::uint64_t held = unmapped_ + unseen_;
+  std::uint64_t held = beside_ + unseen_;
   for (const auto& [identity, known] : known_) held += known.bound;
   if (!with_pss) return held;
   for (const ProcessMemory& process : reading.processes) {
@@ -157,7 +157,7 @@ void MemoryAccount::note_unread(const MemoryReading& reading, double now_seconds
 // While some give memory back and others take it, both may have been held: the sum of the larger of
 // the two readings of each process.
 void MemoryAccount::note_exchange(const MemoryReading& reading) {
-  std::uint64_t now = unmapped_, then = unmapped_, either = unmapped_;
+  std::uint64_t now = beside_, then = beside_, either = beside_;
   std::map<Identity, std::uint64_t> estimates;
   for (const ProcessMemory& process : reading.processes) {
     const Known* known = find_read(process);
@@ -181,10 +181,10 @@ void MemoryAccount::note_exchange(const MemoryReading& reading) {
 // falls behind PSS.
 void MemoryAccount::note_spikes(const MemoryReading& reading, bool with_pss) {
   bool risen = false;
-  std::uint64_t held = with_pss ? reading.unmapped_shm_bytes : unmapped_;
+  std::uint64_t held = with_pss ? reading.beside_bytes() : beside_;
   for (const ProcessMemory& process : reading.processes) {
-    const std::uint64_t peak = process.peak_rss_bytes;
-    seen_peak_rss_ = std::max(seen_peak_rss_, peak);
+    const std::uint64_t peak = grown(process.file_rss_bytes, process.peak_rss_bytes);
+    seen_peak_rss_ = std::max(seen_peak_rss_, process.peak_rss_bytes);
     Known* then = find_read(process);
     std::uint64_t now = 0;
     if (with_pss) now = process.pss_bytes;
@@ -207,7 +207,7 @@ void MemoryAccount::take_pss(const MemoryReading& reading, double now_seconds,
   possible_ = std::max(possible_, pending_unread_);
   // What was high before and has not been given back since, be it just before this reading, is what
   // this reading shows.
-  std::uint64_t kept = unmapped_;
+  std::uint64_t kept = beside_;
   for (const ProcessMemory& process : reading.processes) {
     const Known* then = find_read(process);
     if (then != nullptr) kept += estimate_of(*then, process);
@@ -227,7 +227,7 @@ void MemoryAccount::take_pss(const MemoryReading& reading, double now_seconds,
     known.read = true;
     known.rss = known.last_rss = process.rss_bytes;
     known.pss = known.estimate = known.bound = process.pss_bytes;
-    known.peak_rss = process.peak_rss_bytes;
+    known.peak_rss = grown(process.file_rss_bytes, process.peak_rss_bytes);
   }
   last_pss_ = now_seconds;
   cost_ = cost_cpu_seconds;
@@ -236,7 +236,7 @@ void MemoryAccount::take_pss(const MemoryReading& reading, double now_seconds,
   } else if (passes_peak(bound_)) {
     bound_patience_ = std::min(2 * bound_patience_, kMaxPatience);
   }
-  unmapped_ = reading.unmapped_shm_bytes;
+  beside_ = reading.beside_bytes();
   bytes_ = bound_ = read_bytes_ = reading.bytes();
   available_ = read_available_ = reading.available_bytes;
   unread_rss_ = 0;

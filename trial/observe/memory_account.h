@@ -3,7 +3,9 @@
 //
 // PSS divides each shared page among its users, so its sum over the tree is what the tree costs. It
 // is dear to read (some milliseconds a GiB, under the process's memory lock); RSS is cheap, but
-// counts a page that four forked workers share four times. So:
+// counts a page that four forked workers share four times. Both are of anonymous and shared memory:
+// pages of mapped files are cache that the kernel takes back (an LMDB data set would count as
+// memory as far as it was read), and only the programs' code counts beside them. So:
 //   - Only measured PSS becomes the peak.
 //   - Between two readings a known process counts its last PSS plus the growth of its RSS, and a
 //     process that was never read counts nothing.
@@ -32,8 +34,10 @@ struct ProcessMemory {
   std::uint64_t rss_bytes = 0;
   std::uint64_t faulted_bytes = 0;     // a page for each minor fault since its start; 0: it is gone
   std::uint64_t reaped_bytes = 0;      // the same of all its children that it has waited for
+  std::uint64_t code_bytes = 0;        // size of the program and its libraries in memory
   bool unseen = false;                 // has ended before any reading saw it
-  std::uint64_t peak_rss_bytes = 0;    // the kernel's own high-water mark
+  std::uint64_t peak_rss_bytes = 0;    // the kernel's own high-water mark, mapped files included
+  std::uint64_t file_rss_bytes = 0;    // of mapped files, which are not in rss_bytes
   std::uint64_t pss_bytes = 0;         // of a full reading only, like the next
   std::uint64_t pss_shared_bytes = 0;  // of it, shared memory (tmpfs, shm, System V)
 };
@@ -44,9 +48,11 @@ struct MemoryReading {
   std::uint64_t pss_bytes = 0;
   std::uint64_t pss_shared_bytes = 0;
   std::uint64_t unmapped_shm_bytes = 0;  // in files that the tree has open and not mapped
+  std::uint64_t code_bytes = 0;          // of mapped files, as far as they can be code
   std::uint64_t available_bytes = 0;     // MemAvailable of the machine; 0: unknown
 
-  std::uint64_t bytes() const { return pss_bytes + unmapped_shm_bytes; }
+  std::uint64_t beside_bytes() const { return unmapped_shm_bytes + code_bytes; }
+  std::uint64_t bytes() const { return pss_bytes + beside_bytes(); }
 };
 
 class MemoryAccount {
@@ -103,7 +109,7 @@ class MemoryAccount {
   Processes known_;  // of the last full reading, and who was seen since
   double last_pss_ = -1, cost_ = 0;
   std::uint64_t read_bytes_ = 0, read_available_ = 0;  // of the last full reading
-  std::uint64_t unmapped_ = 0;
+  std::uint64_t beside_ = 0;                           // the processes' own
   std::uint64_t bytes_ = 0, unread_rss_ = 0, available_ = 0;
   std::uint64_t bound_ = 0;    // bytes_, had every fault copied a page
   double bound_patience_ = 1;  // doubles with each bound that was not confirmed

@@ -56,12 +56,29 @@ std::uint64_t field_bytes(std::string_view text, std::string_view name) {
   return kib * 1024;
 }
 
+// Whether this kernel says of PSS what of it is mapped files (Linux 5.3).
+bool tells_files() {
+  static const bool tells = [] {
+    std::array<char, 4096> block{};
+    return read_into("/proc/self/smaps_rollup", block).find("\nPss_File:") !=
+           std::string_view::npos;
+  }();
+  return tells;
+}
+
 void read_resident(std::array<char, 4096>& block, ProcessMemory& process) {
   static const auto kPage = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   const std::string_view status = read_into(fmt::format("/proc/{}/status", process.pid), block);
   process.rss_bytes = field_bytes(status, "\nVmRSS:\t");
   process.peak_rss_bytes = field_bytes(status, "\nVmHWM:\t");
-  if (process.rss_bytes > 0) return;
+  if (process.rss_bytes > 0) {
+    if (!tells_files()) return;
+    process.file_rss_bytes =
+        std::min(field_bytes(status, "\nRssFile:\t"), process.rss_bytes - kPage);
+    process.rss_bytes -= process.file_rss_bytes;
+    process.code_bytes = field_bytes(status, "\nVmExe:\t") + field_bytes(status, "\nVmLib:\t");
+    return;
+  }
   // It has ended, or its many groups fill the block.
   const std::string_view text = read_into(fmt::format("/proc/{}/statm", process.pid), block);
   const std::size_t blank = text.find(' ');
@@ -89,6 +106,7 @@ bool read_faults(int pid, ProcessMemory& process) {
 MemoryReading read_memory(const std::vector<ProcessFacts>& members, bool with_pss) {
   MemoryReading reading;
   std::array<char, 4096> block{};
+  std::uint64_t files = 0;
   for (const ProcessFacts& member : members) {
     ProcessMemory process;
     process.pid = member.pid;
@@ -98,14 +116,18 @@ MemoryReading read_memory(const std::vector<ProcessFacts>& members, bool with_ps
     if (with_pss) {
       const std::string_view text =
           read_into(fmt::format("/proc/{}/smaps_rollup", member.pid), block);
-      process.pss_bytes = text.empty() ? process.rss_bytes : field_bytes(text, "\nPss:");
+      const std::uint64_t file = field_bytes(text, "\nPss_File:");
+      process.pss_bytes = text.empty() ? process.rss_bytes : field_bytes(text, "\nPss:") - file;
       process.pss_shared_bytes = field_bytes(text, "\nPss_Shmem:");
+      files += file;
     }
+    reading.code_bytes = std::max(reading.code_bytes, process.code_bytes);
     reading.rss_bytes += process.rss_bytes;
     reading.pss_bytes += process.pss_bytes;
     reading.pss_shared_bytes += process.pss_shared_bytes;
     reading.processes.push_back(process);
   }
+  reading.code_bytes = std::min(reading.code_bytes, files);
   const std::uint64_t available = host_available_bytes();
   reading.available_bytes = available == std::numeric_limits<std::uint64_t>::max() ? 0 : available;
   return reading;

@@ -1,4 +1,6 @@
 // A supervised run is stopped at its memory limit when the tree holds so much, and never before.
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -53,6 +55,21 @@ TEST_F(MemoryLimit, WhatChildrenCopyOnWriteIsStopped) {
       attempt("own 96 wait 0.4 fork 6 { read wait 1 copy 96 wait 60 } join", 250 * kMiB);
   EXPECT_EQ(end.stop, AttemptStop::memory);
   EXPECT_GE(end.peak_bytes, 250 * kMiB);
+}
+
+// As an LMDB data set is: the kernel takes its pages back before anybody lacks memory.
+TEST_F(MemoryLimit, MappedFilesAreCache) {
+  struct statfs facts {};
+  ASSERT_EQ(::statfs(folder_.c_str(), &facts), 0);
+  if (facts.f_type == TMPFS_MAGIC) GTEST_SKIP() << folder_ << " is memory itself";
+  const AttemptEnd end = attempt("file " + join_path(folder_, "data.mdb") +
+                                     " 300 fork 2 { read own 8 wait 1.5 } join own 8 wait 0.5",
+                                 150 * kMiB);
+  EXPECT_EQ(end.stop, AttemptStop::none);
+  EXPECT_TRUE(end.exit.clean());
+  EXPECT_GT(end.peak_bytes, 14 * kMiB);
+  EXPECT_LT(end.peak_bytes, 100 * kMiB);
+  EXPECT_LT(end.possible_peak_bytes, 150 * kMiB);
 }
 
 // It ignores SIGTERM, as a training does that saves its state first.

@@ -56,6 +56,25 @@ TEST(MemoryAccount, WhatOnlyTheEndTellsMakesThePeakUnsure) {
   EXPECT_EQ(account.possible_peak_bytes(), 150 * kMiB);
 }
 
+TEST(MemoryAccount, CodeCountsAndOtherMappedFilesAreNoSpike) {
+  const auto mapping = [](std::uint64_t file, std::uint64_t code) {
+    MemoryReading all = reading({{1, 100, 60, 100 + file}});
+    all.processes[0].file_rss_bytes = file * kMiB;
+    all.code_bytes = code * kMiB;
+    return all;
+  };
+  MemoryAccount account(2);
+  account.take_pss(mapping(10, 7), 0, 0.01);
+  EXPECT_EQ(account.peak_bytes(), 67 * kMiB);
+  account.take_rss(mapping(3000, 7), 0.1);
+  EXPECT_EQ(account.bytes(), 67 * kMiB);
+  EXPECT_FALSE(account.wants_pss(0.1, 1000 * kMiB));
+  account.take_pss(mapping(3000, 7), 0.2, 0.01);
+  account.take_ended(3100 * kMiB);
+  EXPECT_EQ(account.peak_bytes(), 67 * kMiB);
+  EXPECT_FALSE(is_unsure_peak(account.peak_bytes(), account.possible_peak_bytes()));
+}
+
 TEST(MemoryAccount, GrowthThatIsGivenBackBeforeItsReadingMayHaveBeenThePeak) {
   MemoryAccount account(2);
   account.take_pss(reading({{1, 60, 60}}), 0, 0.01);
