@@ -99,6 +99,7 @@ void MemoryAccount::follow(const MemoryReading& reading, bool late) {
   std::uint64_t missed = 0;
   std::int64_t unclaimed = 0;
   for (auto& [identity, known] : known_) {
+    known.left = known.gone;
     const auto found = here.find(identity);
     const ProcessMemory now = found == here.end() ? ProcessMemory() : *found->second;
     if (now.rss_bytes > 0) {
@@ -122,15 +123,27 @@ void MemoryAccount::follow(const MemoryReading& reading, bool late) {
   if (late || real(missed) > kSmallHint) unseen_ += missed;
 }
 
-// The sum of the most that each process may have held since the last full reading. What those that
-// live hold still is in the next one.
+// The sum of the most that each process may have held since the last full reading, less those that
+// had left before: what they shared is their sharers' now. What those that live hold still is in
+// the next full reading.
 std::uint64_t MemoryAccount::held_at_most(const MemoryReading& reading, bool with_pss) const {
-  std::uint64_t held = beside_ + unseen_;
-  for (const auto& [identity, known] : known_) held += known.bound;
-  if (!with_pss) return held;
+  std::uint64_t held = beside_ + unseen_, left = 0, room = 0;
+  for (const auto& [identity, known] : known_) (known.left ? left : held) += known.bound;
   for (const ProcessMemory& process : reading.processes) {
     const Known& known = known_.at({process.pid, process.start_ticks});
-    if (known.bound <= process.rss_bytes) held -= grown(process.pss_bytes, known.bound);
+    room += grown(known.bound, process.rss_bytes);
+    if (with_pss && known.bound <= process.rss_bytes) {
+      held -= grown(process.pss_bytes, known.bound);
+    }
+  }
+  return with_pss ? held : held + std::min(left, room);
+}
+
+std::uint64_t MemoryAccount::held_at_mark(const MemoryReading& reading, bool with_pss) const {
+  std::uint64_t held = mark_;
+  for (const ProcessMemory& process : reading.processes) {
+    const std::uint64_t bound = known_.at({process.pid, process.start_ticks}).at_mark;
+    if (with_pss && bound <= process.rss_bytes) held -= grown(process.pss_bytes, bound);
   }
   return held;
 }
@@ -141,12 +154,19 @@ void MemoryAccount::note_unread(const MemoryReading& reading, double now_seconds
   last_look_ = now_seconds;
   late_ = late_ || late;
   follow(reading, late);
-  const bool gone = std::any_of(known_.begin(), known_.end(), [](const auto& one) {
-    return one.second.gone && one.second.bound;
-  });
+  bool gone = false, ends = false;
+  for (const auto& [identity, known] : known_) {
+    gone = gone || (known.gone && known.bound > 0);
+    ends = ends || (known.gone && known.bound > 0 && !known.left);
+  }
   pending_unread_ = 0;
   if (last_pss_ < 0 || !(gone || given_back_ || unseen_ > 0)) return;
-  pending_unread_ = held_at_most(reading, with_pss);
+  const std::uint64_t held = held_at_most(reading, with_pss);
+  if (ends && !with_pss && held > mark_) {
+    mark_ = held;
+    for (auto& [identity, known] : known_) known.at_mark = known.left ? 0 : known.bound;
+  }
+  pending_unread_ = std::max(held, held_at_mark(reading, with_pss));
   // Where pages come and go all the time, faults say little: unless more than the reading before
   // the last one may have been missed, the machine's available memory tells as much.
   if (!late_ && bound_patience_ > 1 && read_available_ > 0) {
@@ -248,7 +268,7 @@ void MemoryAccount::take_pss(const MemoryReading& reading, double now_seconds,
 void MemoryAccount::forget_unread() {
   known_.clear();
   late_ = given_back_ = false;
-  unseen_ = most_hidden_ = pending_unread_ = 0;
+  unseen_ = most_hidden_ = pending_unread_ = mark_ = 0;
 }
 
 void MemoryAccount::take_ended(std::uint64_t peak_rss_bytes) {

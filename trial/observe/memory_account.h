@@ -90,6 +90,8 @@ class MemoryAccount {
     std::uint64_t last_rss = 0, last_faulted = 0, last_reaped = 0;
     std::uint64_t bound = 0;  // the most since the last full reading, had every fault copied a page
     bool gone = false;
+    bool left = false;          // gone before the reading before this one
+    std::uint64_t at_mark = 0;  // its bound at the mark
   };
   using Identity = std::pair<int, std::uint64_t>;
   using Processes = std::map<Identity, Known>;
@@ -100,6 +102,7 @@ class MemoryAccount {
   void follow(const MemoryReading& reading, bool late);
   void forget_unread();
   std::uint64_t held_at_most(const MemoryReading& reading, bool with_pss) const;
+  std::uint64_t held_at_mark(const MemoryReading& reading, bool with_pss) const;
   void note_spikes(const MemoryReading& reading, bool with_pss);
   void note_exchange(const MemoryReading& reading);
   std::uint64_t hidden_growth() const;
@@ -127,6 +130,7 @@ class MemoryAccount {
   std::uint64_t unseen_ = 0;       // that the dead took after their last reading, or unseen
   std::uint64_t most_hidden_ = 0;  // fall of the machine's available memory
   std::uint64_t pending_unread_ = 0;
+  std::uint64_t mark_ = 0;  // most that was held where one ends: what comes later is not beside it
 };
 
 // What may be twice in the PSS sum of `reading`, with cheap readings of the same processes before

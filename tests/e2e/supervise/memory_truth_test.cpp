@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -240,14 +241,19 @@ TEST(MemoryTruth, PeaksAreTrueAndNoHealthyRunIsStopped) {
 
 TEST(MemoryTruth, LimitsAreHeld) { run_limited(3, 7); }
 
+int slow_runs() {
+  const char* text = std::getenv("OCRTUNE_TRUTH_RUNS");
+  return text == nullptr ? 200 : std::atoi(text);
+}
+
 class SlowMemoryTruth : public testing::TestWithParam<Kind> {};
 
-TEST_P(SlowMemoryTruth, TwoHundredRuns) { run_healthy(GetParam(), 200, 11); }
+TEST_P(SlowMemoryTruth, ManyRuns) { run_healthy(GetParam(), slow_runs(), 11); }
 
 INSTANTIATE_TEST_SUITE_P(Trees, SlowMemoryTruth, testing::ValuesIn(kHealthy),
                          [](const auto& one) { return std::string(one.param.name); });
 
-TEST(SlowMemoryLimit, TwoHundredRuns) { run_limited(200, 11); }
+TEST(SlowMemoryLimit, ManyRuns) { run_limited(slow_runs(), 11); }
 
 }  // namespace
 }  // namespace ocrtune

@@ -315,6 +315,26 @@ TEST(MemoryAccount, WhatALateReadingStillSeesIsSure) {
   EXPECT_FALSE(is_unsure(account));
 }
 
+// Who ends before another grows was not there beside it; what they shared is the other's now.
+TEST(MemoryAccount, WhatIsTakenAfterAnEndIsNotBesideIt) {
+  MemoryAccount account(2);
+  account.take_pss(reading({{1, 60, 20, 0, 61}, {2, 100, 60, 0, 41}, {3, 100, 60, 0, 41}}), 0,
+                   0.01);
+  account.take_rss(reading({{1, 60, 0, 0, 61}, {2, 0, 0, 0, 41}, {3, 0, 0, 0, 41}}), 0.1);
+  for (const double now : {0.2, 0.3}) {
+    account.take_rss(reading({{1, 80, 0, 0, 81}, {2, 0, 0, 0, 41}, {3, 0, 0, 0, 41}}), now);
+    EXPECT_EQ(account.possible_peak_bytes(), 140 * kMiB);
+  }
+  account.take_pss(reading({{1, 80, 80, 0, 81}, {2, 0, 0, 0, 41}, {3, 0, 0, 0, 41}}), 0.4, 0.01);
+  EXPECT_EQ(account.possible_peak_bytes(), 140 * kMiB);
+
+  MemoryAccount shared(2);
+  shared.take_pss(reading({{1, 700, 350, 0, 700}, {2, 700, 350}}), 0, 0.1);
+  shared.take_rss(reading({{1, 700, 0, 0, 700}}), 0.1);
+  shared.take_rss(reading({{1, 800, 0, 0, 800}}), 0.2);
+  EXPECT_EQ(shared.possible_peak_bytes(), 800 * kMiB) << "all its pages are its own";
+}
+
 // A loader's workers share 400 MiB of 500 with their parent and take and give back pages all the
 // time, at some GB a second; at the end of an epoch they go.
 TEST(MemoryAccount, WorkersThatEndAreNoPeakWhereReadingsCameInTime) {
