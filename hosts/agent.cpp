@@ -224,12 +224,24 @@ Json answer_trial(const Json& request) {
   part.place = asked->place;
   part.trial.follows = asked->follows();
   const LinkWatch links;
-  part.trial.ended = [id = request.value("id", std::int64_t{0})] { return inbox().ended(id); };
-  part.trial.measured = [] { (void)say({{"event", "measured"}}).ok(); };
+  NicMeter meter;  // until it is measured
+  bool measured = false;
+  part.trial.ended = [&, id = request.value("id", std::int64_t{0})] {
+    if (!measured && !asked->follows()) meter.look(steady_clock().now_seconds());
+    return inbox().ended(id);
+  };
+  part.trial.measured = [&] {
+    measured = true;
+    (void)say({{"event", "measured"}}).ok();
+  };
   TrialLimits limits = asked->limits;
   limits.memory_limit_bytes = own_limit(*machine, limits.memory_limit_bytes);
   const auto runner = make_command_runner(command, *machine, SilenceRule(), part);
   Trial trial = runner->run(asked->knobs, limits);
+  double seconds = 0;
+  for (const Sample& sample : trial.samples) seconds += sample.seconds;
+  const bool meets = nodes_of(asked->knobs) > 1 && measured;
+  if (meets) trial.network_bytes_per_second = meter.bytes_per_second(seconds);
   const auto down = links.down();
   if (!down.empty()) trial.evidence.push_back(kLinkDown + join(down, ", "));
   return Json::parse(part_json(trial));

@@ -23,7 +23,7 @@
 
 namespace ocrtune {
 
-inline constexpr int kAgentProtocol = 3;
+inline constexpr int kAgentProtocol = 4;
 inline constexpr double kAgentSilenceSeconds = 10;
 
 struct AgentOptions {

@@ -55,6 +55,7 @@ constexpr auto kPartFields = [](auto& trial, const auto& visit) {
   visit("seconds", trial.seconds);
   visit("start_seconds", trial.start_seconds);
   visit("joules_per_sample", trial.joules_per_sample);
+  visit("network_bytes_per_second", trial.network_bytes_per_second);
   visit("placement", trial.placement);
   visit("log_tail", trial.log_tail);
   visit("started", trial.started);

@@ -15,10 +15,12 @@
 #include <bit>
 #include <cstring>
 #include <iterator>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <net/if.h>
 
+#include "base/files.h"
 #include "base/text.h"
 
 namespace ocrtune {
@@ -105,6 +107,26 @@ std::map<std::string, std::string> resolve_names(const std::vector<std::string>&
   return addresses;
 }
 
+std::map<std::string, double> parse_nic_bytes(const std::string& text) {
+  constexpr std::size_t kReceived = 0, kSent = 8;  // columns behind the name
+  std::map<std::string, double> bytes;
+  for (const std::string& line : split(text, '\n')) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;  // the two headers
+    const std::string name(trim(line.substr(0, colon)));
+    std::istringstream columns(line.substr(colon + 1));
+    const std::vector<double> numbers{std::istream_iterator<double>(columns), {}};
+    if (name == "lo" || numbers.size() <= kSent) continue;
+    bytes[name] = std::max(numbers[kReceived], numbers[kSent]);
+  }
+  return bytes;
+}
+
+std::map<std::string, double> read_nic_bytes() {
+  if (!list_directory("/sys/class/infiniband").value_or({}).empty()) return {};
+  return parse_nic_bytes(read_file("/proc/net/dev").value_or(""));
+}
+
 namespace {
 
 std::set<std::string> links_up() {
@@ -128,6 +150,29 @@ std::vector<std::string> LinkWatch::down() const {
   std::vector<std::string> lost;
   std::set_difference(up_.begin(), up_.end(), now.begin(), now.end(), std::back_inserter(lost));
   return lost;
+}
+
+void NicMeter::look(double now) {
+  constexpr double kEverySeconds = 0.2;
+  constexpr std::size_t kMost = 3000;  // ten minutes
+  if (!seen_.empty() && now < seen_.back().first + kEverySeconds) return;
+  seen_.emplace_back(now, read_nic_bytes());
+  if (seen_.size() > kMost) seen_.pop_front();
+}
+
+double NicMeter::bytes_per_second(double seconds) const {
+  if (seen_.size() < 2) return 0;
+  const auto& [end, last] = seen_.back();
+  const auto first = std::find_if(seen_.begin(), seen_.end(), [&](const auto& one) {
+    return one.first >= seen_.back().first - seconds;
+  });
+  if (first->first >= end) return 0;
+  double most = 0;
+  for (const auto& [name, bytes] : last) {
+    const auto before = first->second.find(name);
+    if (before != first->second.end()) most = std::max(most, bytes - before->second);
+  }
+  return most / (end - first->first);
 }
 
 bool is_loopback(const std::string& address) { return starts_with(address, "127."); }

@@ -1,9 +1,11 @@
 // Network interfaces of this host, as the kernel describes them.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ocrtune {
@@ -23,6 +25,11 @@ struct Nic {
 
 std::vector<Nic> read_nics();
 
+// Bytes so far, the larger of both directions, of each interface but loopback: /proc/net/dev. Empty
+// where a fabric past the kernel's network (InfiniBand, RoCE) may carry more than these.
+std::map<std::string, double> read_nic_bytes();
+std::map<std::string, double> parse_nic_bytes(const std::string& text);
+
 // Those that were up once and are not, or have lost their cable, since this object was made.
 class LinkWatch {
  public:
@@ -31,6 +38,17 @@ class LinkWatch {
 
  private:
   std::set<std::string> up_;
+};
+
+// How much a job moves while it is measured, from this host's view. No thread: look() comes often.
+class NicMeter {
+ public:
+  void look(double now);
+  // Of the busiest interface over the last `seconds`, as far as it was looked at; 0: unknown.
+  double bytes_per_second(double seconds) const;
+
+ private:
+  std::deque<std::pair<double, std::map<std::string, double>>> seen_;  // when, bytes
 };
 
 // What each name resolves to here, IPv4; "" where it does not. The system's resolver, and so as

@@ -91,6 +91,8 @@
   X(crowding_left_out, 1) \
   X(safest_of_tie, 1) \
   X(memory_grows_in_trials, 3) \
+  X(one_host_is_faster, 5) \
+  X(one_host_is_faster_unknown, 3) \
   /* tuner/verdict: why not another one. */ \
   X(crowds_out, 0) \
   X(ties, 0) \

@@ -118,12 +118,13 @@ struct Trial {
   double start_seconds = 0;               // until the first step
   StepLatency latency;
   ThreadUse threads;
-  double joules_per_sample = 0;  // of the processor packages; 0: no counter
-  double control_share = 0;      // control kernel beside this trial over its usual rate; 0: unknown
-  std::string placement;         // CPUs that the ranks really had: "0:0-3 1:4-7"
-  std::string log_tail;          // last lines of stdout and stderr
-  FailureEvidence counters;      // of a failed trial, for its diagnosis; not stored
-  std::string started;           // UTC, ISO 8601
+  double joules_per_sample = 0;         // of the processor packages; 0: no counter
+  double network_bytes_per_second = 0;  // of a job over several hosts, the first one's; 0: unknown
+  double control_share = 0;  // control kernel beside this trial over its usual rate; 0: unknown
+  std::string placement;     // CPUs that the ranks really had: "0:0-3 1:4-7"
+  std::string log_tail;      // last lines of stdout and stderr
+  FailureEvidence counters;  // of a failed trial, for its diagnosis; not stored
+  std::string started;       // UTC, ISO 8601
 
   bool ok() const { return outcome == Outcome::ok; }
   // Ok, but there are not enough clean samples: the rate rests on the disturbed ones as well.

@@ -27,9 +27,10 @@ struct SettingSummary {
   double samples_per_joule = 0;  // 0: no counter
   int clean_samples = 0;
   int discarded_samples = 0;
-  bool modelled = false;              // its rate rests on disturbed windows alone
-  double cpu_seconds_per_sample = 0;  // of all its threads; 0: not observed
-  ThreadUse threads;                  // of the last trial that worked
+  bool modelled = false;                // its rate rests on disturbed windows alone
+  double cpu_seconds_per_sample = 0;    // of all its threads; 0: not observed
+  double network_bytes_per_second = 0;  // of several hosts, the last trial's; 0: unknown
+  ThreadUse threads;                    // of the last trial that worked
 };
 
 // A rule of thumb, run as a setting.

@@ -92,8 +92,8 @@ Status read_knobs(const RunFlags& flags, LaunchSetting& setting) {
   return Status();
 }
 
-// Of --from.
-Result<RunRecord> stored_run(const RunFlags& flags) {
+// Of --from: with the hosts that it recommends, unless others are named.
+Result<RunRecord> stored_run(RunFlags& flags) {
   if (flags.from.empty()) return RunRecord();
   auto run = OCRTUNE_TRY(judged_run(flags.database, flags.from));
   if (!run.result.found) {
@@ -102,6 +102,11 @@ Result<RunRecord> stored_run(const RunFlags& flags) {
   }
   if (!run.result.inconclusive.empty()) {
     std::fputs("ocrtune run: note: the run is not conclusive (ocrtune show)\n", stderr);
+  }
+  if (const auto hosts = recommended_hosts(run); !flags.hosts.given && !hosts.empty()) {
+    flags.hosts.given = true;
+    flags.hosts.hosts = join(hosts, ",");
+    if (flags.hosts.launcher == "auto") flags.hosts.launcher = run.options.launcher;
   }
   return run;
 }

@@ -76,6 +76,8 @@ Status read_hosts(TuneFlags& flags) {
     if (nodes >= 1 && nodes <= most) continue;
     return Error{ErrorKind::usage, fmt::format("--nodes {}: --hosts names {}", value, most)};
   }
+  for (const HostName& host : flags.chosen.hosts) options.hosts.push_back(host.name);
+  options.launcher = launcher_name(flags.chosen.options.launcher);
   options.axes["nodes"] = std::move(values);
   options.given.insert("nodes");
   return Status();

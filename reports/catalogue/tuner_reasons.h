@@ -154,6 +154,20 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "{} settings tie; this one needs the least memory, then the fewest processes.",
      "{} 个配置并列；此配置所需内存最少，其次进程最少。"},
     {ReasonCode::memory_grows_in_trials, "In {} of {} trials {}.", "{1} 次试验中有 {0} 次{2}。"},
+    {ReasonCode::one_host_is_faster,
+     "One host is faster than {}: {} of the time there goes to the network and to waiting. The "
+     "network would have to give {} Gbit/s, it gave {}; or gradients would have to be summed over "
+     "{} {4:step|steps} before they are exchanged, which makes the effective batch so much larger.",
+     "单机比 {} 台主机更快：多机时 {} 的时间用于网络传输和等待。网络需要达到 {} Gbit/s，实测为 "
+     "{}；或者每累积 {} "
+     "步梯度再交换一次，有效 batch size 也随之增大同样倍数。"},
+    {ReasonCode::one_host_is_faster_unknown,
+     "One host is faster than {}: {} of the time there goes to the network and to waiting. How "
+     "many bytes that is was not counted, so what the network would have to give is not known; "
+     "it would have to take {} of the time at most.",
+     "单机比 {} 台主机更快：多机时 {} "
+     "的时间用于网络传输和等待。未能统计传输的字节数，因此无法得知网络需要达到的"
+     "速率；其占比最多只能为 {}。"},
     // Why not another one.
     {ReasonCode::crowds_out, "left out: other programs were running, and it takes their CPU share",
      "未采用：当时有其他程序在运行，此配置会占用它们的 CPU 份额"},

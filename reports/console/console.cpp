@@ -10,6 +10,7 @@
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
 #include "reports/catalogue/verdict.h"
+#include "reports/export/deployment.h"
 #include "trial/observe/gpu_places.h"
 #include "trial/workloads/service/slo.h"
 #include "tuner/verdict/explain.h"
@@ -124,6 +125,8 @@ void add_answer(Lines& lines, const RunRecord& run) {
                badges(run));
   if (!recommended.env.empty()) lines.whole("env", environment_text(recommended));
   if (!recommended.command.empty()) lines.whole("command", recommended.command);
+  const std::string on_hosts = run_on_hosts_line(run);
+  if (!on_hosts.empty()) lines.whole("on hosts", on_hosts);
   if (run.options.command.empty() && !run.options.infers() && !recommended.command.empty()) {
     lines.add("", recommended.knobs.threads > 1
                       ? "(the same setting for PaddleOCR, not measured; a second thread can halve "

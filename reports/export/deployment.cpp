@@ -71,6 +71,17 @@ std::string preload_caution(const Launch& launch) {
 
 }  // namespace
 
+std::string run_on_hosts_line(const RunRecord& run) {
+  const auto hosts = recommended_hosts(run);
+  if (hosts.empty()) return "";
+  std::vector<std::string> words = {"ocrtune", "run",     "--from",
+                                    run.id,    "--hosts", join(hosts, ",")};
+  if (run.options.launcher != "ssh") {
+    words.insert(words.end(), {"--launcher", run.options.launcher});
+  }
+  return shell_join(words);
+}
+
 Result<Deployment> deployment_of(const RunRecord& run) {
   if (!run.result.found) {
     return Error{ErrorKind::missing,
@@ -85,6 +96,11 @@ Result<Deployment> deployment_of(const RunRecord& run) {
   const std::vector<std::string> open = placeholders_of(launch_text(deployment.launch));
   if (std::find(open.begin(), open.end(), "<NODE_RANK>") != open.end()) {
     deployment.nodes = nodes_of(best.knobs);
+  }
+  for (const std::string& host : recommended_hosts(run))
+    deployment.hosts.push_back(plain_line(host));
+  for (int i = 0; deployment.hosts.empty() && i < deployment.nodes; ++i) {
+    deployment.hosts.push_back(fmt::format("<HOST_{}>", i));
   }
   Launch& launch = deployment.launch;
   if (!launch.server.empty()) {

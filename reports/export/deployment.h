@@ -21,12 +21,16 @@ struct Deployment {
   // Variables that name CPUs of the machine that was measured: right there and nowhere else.
   Variables pinned;
   int nodes = 1;                   // hosts; of several, the launch has <NODE_RANK> and its like
+  std::vector<std::string> hosts;  // so many; not known: <HOST_0>, <HOST_1>
   int cpus = 1;                    // that the setting kept busy on a host, whole ones
   std::uint64_t memory_bytes = 0;  // measured peak and the run's margin; 0: not measured
   int gpus = 0;
   std::string caution;  // what to know before it is started; empty: nothing
   std::string summary;  // a Markdown page without its launch part
 };
+
+// What starts a recommendation of several hosts on all of them from here; empty: it is of one.
+std::string run_on_hosts_line(const RunRecord& run);
 
 // missing: the run recommends nothing; usage: it measured a server that was running already.
 Result<Deployment> deployment_of(const RunRecord& run);

@@ -10,6 +10,7 @@
 #include "reports/catalogue/plain_text.h"
 #include "reports/export/deployment.h"
 #include "reports/export/env_file.h"
+#include "trial/workloads/command/command_fill.h"
 
 namespace ocrtune {
 namespace {
@@ -158,6 +159,23 @@ std::string write_sbatch(const Deployment& deployment) {
   if (alone) text += exports_text(deployment);
   text += pinned_text(deployment, "") + "cd " + shell_quote(folder_text(deployment)) + "\n";
   return text + (alone ? "exec " + command_text(deployment) + "\n" : srun_text(deployment));
+}
+
+// One ssh a host, each with its own number; the exit code is of one that failed.
+std::string write_hosts(const Deployment& deployment) {
+  std::string text = "#!/bin/sh\n" + head(deployment, "Use: sh FILE, where ssh reaches the hosts");
+  std::vector<std::string> names;
+  for (const std::string& host : deployment.hosts) names.push_back(plain_host(host));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    std::string script = "set -e\ncd " + shell_quote(folder_text(deployment)) + "\n" +
+                         exports_text(deployment) + "exec " + command_text(deployment);
+    replace_all(script, "<NODE_RANK>", fmt::format("{}", i));
+    replace_all(script, "<MASTER_ADDR>", names[0]);
+    replace_all(script, "<HOSTLIST>", join(names, ","));
+    text += "ssh -n " + shell_quote(deployment.hosts[i]) + " " + shell_quote(script) +
+            " & pids=\"$pids $!\"\n";
+  }
+  return text + "code=0\nfor pid in $pids; do wait \"$pid\" || code=$?; done\nexit $code\n";
 }
 
 // In double quotes, as systemd.syntax(7) reads them; "%" begins a specifier, "$" a variable.
@@ -310,6 +328,7 @@ const std::vector<ExportFormat>& export_formats() {
       {"docker-env", "variables for docker run --env-file", write_docker_env},
       {"compose", "a service for docker compose", write_compose},
       {"sbatch", "a batch script for Slurm", write_sbatch},
+      {"hosts", "a script of one ssh a host", write_hosts},
       {"systemd", "a service unit", write_systemd},
       {"k8s", "a Job for Kubernetes", write_k8s},
       {"paddleocr-yaml", "the keys of a PaddleOCR config", write_paddleocr_yaml},

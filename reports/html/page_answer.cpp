@@ -12,6 +12,7 @@
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
 #include "reports/catalogue/verdict.h"
+#include "reports/export/deployment.h"
 #include "reports/export/env_file.h"
 #include "reports/markup/page_markup.h"
 #include "tuner/verdict/explain.h"
@@ -238,6 +239,8 @@ std::string answer_section(const RunRecord& run) {
         copy_block(run.options.command.empty() && !run.options.infers() ? of_paddle : "Command",
                    "command", recommended.command);
   }
+  const std::string on_hosts = run_on_hosts_line(run);
+  if (!on_hosts.empty()) blocks += copy_block("On all hosts, from here", "hosts", on_hosts);
   if (!recommended.env.empty()) blocks += copy_block("Environment", "env", env_lines(recommended));
   const std::string facts =
       rate_fact(run) + gain_fact(run) + memory_fact(run) + gpus_fact(run) + remark_facts(run);

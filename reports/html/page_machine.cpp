@@ -157,6 +157,11 @@ std::string machine_section(const RunRecord& run) {
           say("{}, limit {}", {html_text(format_bytes(machine.memory.total_bytes)),
                                html_text(bytes_text(machine.memory.limit_bytes.value_or(0)))}),
           "");
+  if (!run.options.hosts.empty()) {  // of which `machine` is what each has at least
+    const std::string hosts = join(run.options.hosts, ", ");
+    add_row(short_rows, "Hosts", machine_text(fmt::format("{} ({})", hosts, run.options.launcher)),
+            "");
+  }
   std::vector<std::string> gpus;
   for (const GpuFacts& gpu : machine.gpus) {
     gpus.push_back(fmt::format("{}, {}", gpu.name, format_bytes(gpu.memory_bytes)));

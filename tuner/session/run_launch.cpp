@@ -53,6 +53,13 @@ Result<std::vector<std::string>> knobs_of_core(const RunRecord& run) {
 
 }  // namespace
 
+std::vector<std::string> recommended_hosts(const RunRecord& run) {
+  const auto nodes = static_cast<std::size_t>(nodes_of(run.result.recommendation.knobs));
+  const auto& named = run.options.hosts;
+  if (nodes < 2 || named.size() < nodes) return {};
+  return {named.begin(), named.begin() + static_cast<std::ptrdiff_t>(nodes)};
+}
+
 SeenOfProgram seen_of_program(const RunRecord& run) {
   SeenOfProgram seen;
   for (const Trial& trial : run.trials) {

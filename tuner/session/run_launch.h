@@ -15,6 +15,9 @@ namespace ocrtune {
 // config. Errors: those of prepare_command.
 Status keep_launch(RunOptions& options, const Machine& machine);
 
+// The hosts that it recommends, the first one being the master; empty: this one, or not known.
+std::vector<std::string> recommended_hosts(const RunRecord& run);
+
 SeenOfProgram seen_of_program(const RunRecord& run);  // the run was judged
 
 // What `run --from` starts on `machine`: the run's own command, or `command` in its place, with the

@@ -59,6 +59,8 @@ void visit_options(Options& options, const Visit& visit) {
   visit("command", options.command);
   visit("launch", options.launch);
   visit("launch_gpus", options.launch_gpus);
+  visit("hosts", options.hosts);
+  visit("launcher", options.launcher);
   visit("preset", options.preset);
   visit("log_reader", options.log_reader);
   visit("metric", options.metric);

@@ -60,6 +60,8 @@ struct RunOptions {
   std::string directory;  // where it runs
   std::vector<std::pair<std::string, std::string>> environment;
   std::vector<std::string> inherited;  // variables taken from ocrtune's own environment; no values
+  std::vector<std::string> hosts;      // of --hosts, the master first; empty: this one
+  std::string launcher;                // that starts programs on them: "ssh"
   std::string preset, log_reader;
   std::string metric, metric_of;  // NAME[:UNIT]; "", "rank" or "job"
   std::string log_file;           // read instead of the output

@@ -178,6 +178,9 @@ Status read_parts(const Sqlite& sqlite, RunRecord& run, const TrialPlaces& place
   OCRTUNE_TRY(read("trial_round", "round", [](Statement& row, Trial& trial) {
     trial.round = static_cast<int>(row.integer());
   }));
+  OCRTUNE_TRY(read("trial_network", "bytes_per_second", [](Statement& row, Trial& trial) {
+    trial.network_bytes_per_second = row.real();
+  }));
   OCRTUNE_TRY(read("trial_threads",
                    "alive, busy, cpus, runnable, voluntary_switches_per_second, "
                    "involuntary_switches_per_second, throttled_share, runtimes",
@@ -244,6 +247,13 @@ Status add_round(const Sqlite& sqlite, const Trial& trial) {
   if (trial.round == 0) return Status();
   Statement row = sqlite.prepare("INSERT INTO trial_round VALUES (?, ?)");
   row << trial.id << std::int64_t{trial.round};
+  return row.run();
+}
+
+Status add_network(const Sqlite& sqlite, const Trial& trial) {
+  if (trial.network_bytes_per_second == 0) return Status();
+  Statement row = sqlite.prepare("INSERT INTO trial_network VALUES (?, ?)");
+  row << trial.id << trial.network_bytes_per_second;
   return row.run();
 }
 
@@ -324,7 +334,7 @@ Status Store::remove_run(const std::string& run_id) {
                                run_id, holder.pid)};
     }
     for (const char* table :
-         {"sample", "sample_more", "trial_more", "trial_round", "trial_threads"}) {
+         {"sample", "sample_more", "trial_more", "trial_network", "trial_round", "trial_threads"}) {
       Statement rows = sqlite.prepare(fmt::format(
           "DELETE FROM {} WHERE trial_id IN (SELECT id FROM trial WHERE run_id = ?)", table));
       rows << run_id;
@@ -377,6 +387,7 @@ Status Store::add_trial(const std::string& run_id, Trial& trial) {
     if (!more) return more;
     const Status round = add_round(sqlite, trial);
     if (!round) return round;
+    OCRTUNE_TRY(add_network(sqlite, trial));
     OCRTUNE_TRY(add_threads(sqlite, trial));
     Statement insert = sqlite.prepare(
         "INSERT INTO sample VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");

@@ -46,6 +46,8 @@ CREATE TABLE IF NOT EXISTS run_holder (run_id TEXT PRIMARY KEY REFERENCES run(id
 CREATE TABLE IF NOT EXISTS run_name (run_id TEXT PRIMARY KEY REFERENCES run(id), name TEXT UNIQUE);
 CREATE TABLE IF NOT EXISTS trial_round (trial_id INTEGER PRIMARY KEY REFERENCES trial(id),
   round INTEGER);
+CREATE TABLE IF NOT EXISTS trial_network (trial_id INTEGER PRIMARY KEY REFERENCES trial(id),
+  bytes_per_second REAL);
 CREATE TABLE IF NOT EXISTS trial_threads (trial_id INTEGER PRIMARY KEY REFERENCES trial(id),
   alive INTEGER, busy REAL, cpus REAL, runnable REAL, voluntary_switches_per_second REAL,
   involuntary_switches_per_second REAL, throttled_share REAL, runtimes TEXT);

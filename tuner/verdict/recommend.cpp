@@ -13,6 +13,7 @@
 #include "tuner/verdict/audit.h"
 #include "tuner/verdict/choice.h"
 #include "tuner/verdict/explain.h"
+#include "tuner/verdict/hosts_needed.h"
 #include "tuner/verdict/pareto.h"
 #include "tuner/verdict/possible.h"
 #include "tuner/verdict/settings.h"
@@ -270,6 +271,8 @@ TuneResult judge_trials(const Space& space, const Search& search, const std::vec
   }
   const Reason growth = repeated_growth(trials, verdict.chosen->summary.knobs);
   if (!growth.empty()) result.recommendation.reasons.push_back(growth);
+  const Reason hosts = one_host_reason(*verdict.chosen, settings);
+  if (!hosts.empty()) result.recommendation.reasons.push_back(hosts);
   const Reason idle = idle_gpus(trials, verdict.chosen->summary.knobs);
   if (!idle.empty()) result.recommendation.reasons.push_back(idle);
   tell_threads(result, options.cpus);

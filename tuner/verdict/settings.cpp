@@ -41,6 +41,9 @@ void gather(Gathered& into, const Trial& trial, const Objective& objective) {
   const double objective_value = objective_value_of(trial, objective);
   if (!(objective_value > 0)) return;
   if (trial.threads.alive > 0) summary.threads = trial.threads;
+  if (trial.network_bytes_per_second > 0) {
+    summary.network_bytes_per_second = trial.network_bytes_per_second;
+  }
   into.step_seconds.push_back(step_seconds_of(trial, objective));
   if (trial.joules_per_sample > 0) into.samples_per_joule.push_back(1 / trial.joules_per_sample);
   into.objective_values.push_back(objective_value);

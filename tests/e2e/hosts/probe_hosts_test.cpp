@@ -78,10 +78,10 @@ TEST(ProbeHosts, AnotherVersionAStoppedAgentAndNoProgramAreNamed) {
     const char* fake;
     const char* says;
   } cases[] = {
-      {"echo '{\"event\": \"hello\", \"version\": \"0.0.9\", \"protocol\": 3}'; sleep 60\n",
+      {"echo '{\"event\": \"hello\", \"version\": \"0.0.9\", \"protocol\": 4}'; sleep 60\n",
        "b: runs ocrtune 0.0.9, this is "},
       {"echo '{\"event\": \"hello\", \"version\": \"'$(\"$OCRTUNE_REAL\" --version | awk 'NR == 1 "
-       "{print $2}')'\", \"protocol\": 3}'; kill -STOP $$\n",
+       "{print $2}')'\", \"protocol\": 4}'; kill -STOP $$\n",
        "b: no answer within 3.0 s"},
       {"echo 'ocrtune: no command node' >&2; exit 2\n", "ended with exit code 2: ocrtune: no"},
       {"sleep 60\n", "b: no answer within 3.0 s of its start"},

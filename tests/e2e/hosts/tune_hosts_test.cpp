@@ -75,6 +75,8 @@ TEST_F(TuneHosts, OneHostIsFasterOnASlowLink) {
   const Json json = Json::parse(said.text, nullptr, false);
   ASSERT_TRUE(json.is_object()) << said.text;
   EXPECT_EQ(json["recommendation"]["knobs"]["dims"]["nodes"], "1") << said.text;
+  EXPECT_THAT(said.text, HasSubstr("One host is faster than 2"));
+  EXPECT_THAT(said.text, HasSubstr("The network would have to give"));
 }
 
 TEST_F(TuneHosts, AFailureIsNamedByItsHost) {
@@ -116,6 +118,10 @@ TEST_F(TuneHosts, WhoDiesOrStopsIsNamedAndNothingIsLeft) {
     const char* says;
   } cases[] = {
       {"agent killed", "ssh b \"pkill -o -KILL -f '[o]crtune node'\"", "b: ssh ended with"},
+      {"launcher killed",
+       "pkill -KILL -P $pid -f \"^nsenter --target $(cat $(dirname $(dirname $(command -v "
+       "ssh)))/b.pid) \"",
+       "b: ssh ended with"},
       {"rank killed", "ssh b pkill -KILL -f '[h]ost_job'", "b: the command: killed by SIGKILL"},
       {"front end killed", "kill -KILL $pid", ""},
   };

@@ -117,6 +117,20 @@ TEST_F(DeploymentFiles, SbatchOfSeveralHostsTellsEachItsNumber) {
   EXPECT_EQ(output_, "it's --rank=1\nn1:29500\nn1,n2\n");
 }
 
+TEST_F(DeploymentFiles, HostsGetOneSshEachWithTheirNumbers) {
+  Deployment deployment = odd_deployment();
+  deployment.nodes = 2;
+  deployment.hosts = {"me@n1", "n2"};
+  deployment.launch.directory = "/";
+  deployment.launch.arguments = {"sh", "-c",
+                                 "echo \"it's <NODE_RANK> $A <MASTER_ADDR> <HOSTLIST>\""};
+  deployment.launch.environment = {{"A", "b c"}};
+  write("job", written("hosts", deployment));
+  write("ssh", "#!/bin/sh\nshift; host=$1; shift; sh -c \"$*\" > $host; [ $host = me@n1 ]\n");
+  EXPECT_EQ(shell("chmod +x ssh; PATH=$PWD:$PATH sh job; echo $?; cat me@n1 n2"), 0) << output_;
+  EXPECT_EQ(output_, "1\nit's 0 b c n1 n1,n2\nit's 1 b c n1 n1,n2\n");
+}
+
 TEST_F(DeploymentFiles, ComposeIsYamlWithEveryArgument) {
   const YAML::Node service = YAML::Load(written("compose"))["services"]["ocr"];
   EXPECT_EQ(service["command"].size(), 8U);
@@ -191,6 +205,18 @@ TEST_F(DeploymentFiles, OwnCommandHasItsPeakAndTheMargin) {
   EXPECT_THAT(deployment->launch.arguments, Contains("<SECRET>"));
   EXPECT_THAT(deployment->launch.arguments, Not(Contains("abcdef")));
   EXPECT_EQ(deployment->caution, "");
+}
+
+TEST_F(DeploymentFiles, HostsOfARunAreThoseThatItRecommends) {
+  RunRecord run = sample_run();
+  run.options.command = {"/bin/sh", "train", "{nodes}", "{node_rank}"};
+  run.options.hosts = {"me@n1", "n2", "n3"};
+  run.options.launcher = "mpirun";
+  EXPECT_EQ(run_on_hosts_line(run), "");
+  run.result.recommendation.knobs.dims["nodes"] = "2";
+  EXPECT_EQ(run_on_hosts_line(run),
+            "ocrtune run --from " + run.id + " --hosts me@n1,n2 --launcher mpirun");
+  EXPECT_THAT(deployment_of(run)->hosts, ElementsAre("me@n1", "n2"));
 }
 
 // Line feeds, quotes and escapes in every field stay inside their field.

@@ -29,6 +29,7 @@ Trial example_trial() {
   trial.samples_per_second = 123.25;
   trial.peak_bytes = 5ULL << 33;
   trial.seconds = 2.5;
+  trial.network_bytes_per_second = 1.5e9;
   trial.placement = "0:0-3 1:4-7";
   trial.log_tail = "last\nlines";
   Sample sample;
@@ -96,6 +97,7 @@ TEST_F(StoreTest, KeepsEveryFieldOfARun) {
   EXPECT_EQ(trial.evidence, expected.evidence);
   EXPECT_EQ(trial.peak_bytes, expected.peak_bytes);
   EXPECT_EQ(trial.log_tail, expected.log_tail);
+  EXPECT_EQ(trial.network_bytes_per_second, 1.5e9);
   ASSERT_EQ(trial.samples.size(), 2U);
   EXPECT_EQ(trial.samples[0].interference.spoilt_by, "foreign CPUs 0.50");
   EXPECT_EQ(trial.samples[0].steps, 7);
@@ -382,6 +384,8 @@ TEST(RunRecordTest, OptionsGoBothWays) {
   options.queue_depth = 5;
   options.width_buckets = 4;
   options.widest_bucket = 208;
+  options.hosts = {"a", "b"};
+  options.launcher = "srun";
   options.axes = {{"batch", {"8", "16"}}, {"flavour", {"mild"}}};
   const auto parsed = parse_run_options(run_options_json(options));
   ASSERT_TRUE(parsed);
@@ -391,6 +395,8 @@ TEST(RunRecordTest, OptionsGoBothWays) {
   EXPECT_EQ(parsed->queue_depth, 5);
   EXPECT_EQ(parsed->width_buckets, 4);
   EXPECT_EQ(parsed->widest_bucket, 208);
+  EXPECT_EQ(parsed->hosts, options.hosts);
+  EXPECT_EQ(parsed->launcher, "srun");
   EXPECT_DOUBLE_EQ(parsed->budget_seconds, 77);
   EXPECT_FALSE(parse_run_options("{"));
   EXPECT_FALSE(parse_run_options("[1]"));

@@ -63,6 +63,7 @@ TEST(HostTrial, APartGoesThroughJson) {
   trial.samples[1].samples_per_second = 3.5;
   trial.samples[1].interference.spoilt_by = "steal";
   trial.latency.p99_seconds = 0.25;
+  trial.network_bytes_per_second = 1.25e8;
   trial.threads.runtimes = {"OpenMP"};
   trial.log_tail = "bad \xff byte";
   const auto again = parse_part(part_json(trial));
@@ -73,6 +74,7 @@ TEST(HostTrial, APartGoesThroughJson) {
   EXPECT_EQ(again->samples[1].samples_per_second, 3.5);
   EXPECT_EQ(again->samples[1].interference.spoilt_by, "steal");
   EXPECT_EQ(again->latency.p99_seconds, 0.25);
+  EXPECT_EQ(again->network_bytes_per_second, 1.25e8);
   EXPECT_EQ(again->threads.runtimes, trial.threads.runtimes);
   EXPECT_EQ(again->log_tail, trial.log_tail);
 }

@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "hosts/nics.h"
+
 namespace ocrtune {
 namespace {
 
@@ -15,6 +17,18 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 constexpr double kGbit = 1e9 / 8;
+
+TEST(NicBytes, TheLargerDirectionOfEachInterfaceButLoopback) {
+  const std::string text =
+      "Inter-|   Receive                            |  Transmit\n"
+      " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs\n"
+      "    lo: 9000 1 0 0 0 0 0 0 9000 1 0 0 0 0 0 0\n"
+      "  eth0: 100 1 0 0 0 0 0 0 250 2 0 0 0 0 0 0\n"
+      "enp3s0:700 1 0 0 0 0 0 0 3 2 0 0 0 0 0 0\n"
+      "  cut: 5\n";
+  const auto bytes = parse_nic_bytes(text);
+  EXPECT_THAT(bytes, ElementsAre(testing::Pair("enp3s0", 700), testing::Pair("eth0", 250)));
+}
 
 TEST(PairRounds, EveryPairOnceAndNoHostTwiceInARound) {
   for (std::size_t hosts = 2; hosts <= 18; ++hosts) {

@@ -49,6 +49,16 @@ TEST(Console, AnOpenQuestionIsWrappedAndWhole) {
   EXPECT_NE(text.find(sentence(run.result.inconclusive)), std::string::npos) << text;
 }
 
+TEST(Console, TellsHowSeveralHostsAreStarted) {
+  RunRecord run = sample_run();
+  run.options.hosts = {"n1", "n2"};
+  run.options.launcher = "ssh";
+  const std::string line = "ocrtune run --from " + run.id + " --hosts n1,n2";
+  EXPECT_EQ(console_summary(run, 120, false).find(line), std::string::npos);
+  run.result.recommendation.knobs.dims["nodes"] = "2";
+  EXPECT_NE(console_summary(run, 120, false).find(line), std::string::npos);
+}
+
 TEST(Console, HoldsAllThatTheReaderAsks) {
   RunRecord run = sample_run();
   run.result.noise_measured = true;
