@@ -27,10 +27,11 @@ inline ProcessOptions in_bed(const std::vector<std::string>& hosts, const std::s
   return options;
 }
 
-inline BedSaid run_in_bed(const std::vector<std::string>& hosts, const std::string& script) {
+inline BedSaid run_in_bed(const std::vector<std::string>& hosts, const std::string& script,
+                          double max_seconds = 120) {
   auto process = Process::start(in_bed(hosts, script));
   if (!process) return {-1, process.error().what};
-  const auto& exit = process->wait(120);
+  const auto& exit = process->wait(max_seconds);
   return {exit ? exit->code : -1, process->output().contents()};
 }
 

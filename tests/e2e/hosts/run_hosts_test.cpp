@@ -81,6 +81,10 @@ start() {
   $OCRTUNE run --hosts a,b --tries 1 --run-dir $D/$what "$@" -- \
     sh -c 'echo {nodes}; sleep 61.5 & wait $!; exit 7' > $D/$what.out 2>&1 & pid=$!
 }
+launcher() {
+  b=$(cat $(dirname $(dirname $(command -v ssh)))/b.pid)
+  pkill -KILL -P $pid -f "^(nsenter --target $b|mpirun --host b|srun --nodelist=b) "
+}
 up() { for i in $(seq 200); do ssh b "pgrep -f '[s]leep 61.5'" >/dev/null && return; sleep 0.1; done; }
 running() { ssh $1 ps -e -o args | grep -e '[s]leep 61.5' -e '[o]crtune node'; }
 end() {
@@ -97,13 +101,14 @@ TEST_F(RunHosts, WhoDiesOrIsCutOffIsNamedAndNothingIsLeft) {
   const BedSaid said = run_in_bed(
       {"a", "b"}, "D=" + folder_ + kWays +
                       "start agent; up; ssh b \"pkill -o -KILL -f '[o]crtune node'\"; end;"
+                      "start launcher; up; launcher; end;"
                       "start rank; up; ssh b \"pkill -KILL -f '[s]h -c echo'\"; end;"
                       "start silent --silence 3s; up; ssh b ip link set eth0 down; end");
   EXPECT_THAT(said.text, Not(HasSubstr("LEFT")));
   EXPECT_THAT(said.text, HasSubstr("network interface down: b: eth0"));
   for (const char* line :
        {"agent: code 1\n1. b: ssh ended with", "rank: code 1\n1. b: killed by SIGKILL",
-        "silent: code 1\n1. stopped: silent for 3."}) {
+        "launcher: code 1\n1. b: ssh ended with", "silent: code 1\n1. stopped: silent for 3."}) {
     EXPECT_THAT(said.text, HasSubstr(line));
   }
 }
@@ -121,20 +126,29 @@ TEST_F(RunHosts, AStoppedHostIsNamedAndAKilledFrontEndLeavesNothing) {
   }
 }
 
-// OCRTUNE_TEST_KILLS=20: more of them. The job ends well by itself where nobody was hit.
+// OCRTUNE_TEST_KILLS=20: more of them; OCRTUNE_TEST_LAUNCHER=mpirun or srun: through that one. The
+// job ends well by itself where nobody was hit.
 TEST_F(RunHosts, KillsAtAnyTimeLeaveNothing) {
   const char* asked = std::getenv("OCRTUNE_TEST_KILLS");
   const int kills = asked == nullptr ? 4 : std::atoi(asked);
-  const char* const victims[] = {"ssh b \"pkill -o -KILL -f '[o]crtune node'\"",
+  const char* named = std::getenv("OCRTUNE_TEST_LAUNCHER");
+  const std::string with = named == nullptr ? "ssh" : named;
+  const char* const victims[] = {"launcher", "ssh b \"pkill -o -KILL -f '[o]crtune node'\"",
                                  "ssh b \"pkill -KILL -f '[s]leep 61.5'\"", "kill -KILL $pid"};
   std::mt19937 random(21);
   std::uniform_real_distribution<double> seconds(0, 2);
   std::string script = "D=" + folder_ + kWays;
   for (int i = 0; i < kills; ++i) {
-    script += fmt::format("start {}; sleep {:.2f}; {} || kill -INT $pid; end\n", i, seconds(random),
-                          victims[i % 3]);
+    script += fmt::format("start {} --launcher {}; sleep {:.2f}; {} || kill -INT $pid; end\n", i,
+                          with, seconds(random), victims[i % 4]);
   }
-  const BedSaid said = run_in_bed({"a", "b"}, script);
+  if (with == "srun") {
+    ASSERT_TRUE(write_file(folder_ + "/script", script));
+    script = fmt::format("{}/scripts/slurm a b -- salloc -Q -N2 sh {}/script", OCRTUNE_SOURCE_DIR,
+                         folder_);
+  }
+  const BedSaid said = run_in_bed({"a", "b"}, script, 60 + 25 * kills);
+  if (asked != nullptr) std::puts(said.text.c_str());
   for (int i = 0; i < kills; ++i) EXPECT_THAT(said.text, HasSubstr(fmt::format("{}: code", i)));
   EXPECT_THAT(said.text, AllOf(Not(HasSubstr("LEFT")), Not(HasSubstr("code 0"))));
 }

@@ -1,0 +1,130 @@
+// Real launchers over the hosts of scripts/hosts: torchrun with gloo, mpirun, and Slurm. Skipped
+// with the reason where they are not installed (Debian: python3-torch, openmpi-bin, slurm-wlm and
+// munge).
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "tests/support/answered.h"
+#include "tests/support/host_bed.h"
+
+namespace ocrtune {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Json = nlohmann::json;
+
+const std::string kSource = OCRTUNE_SOURCE_DIR;
+
+class SlowLaunchers : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string why = no_bed(); !why.empty()) GTEST_SKIP() << why;
+    folder_ = *make_temporary_directory("hosts-test");
+  }
+  void TearDown() override {
+    if (folder_.empty()) return;  // skipped
+    EXPECT_TRUE(remove_tree(folder_));
+  }
+
+  std::string tune(const std::string& flags) const {
+    return "$OCRTUNE tune --db " + folder_ + "/runs.sqlite --cwd " + folder_ +
+           " --nproc 1 --threads 1 --batch 8 " + flags;
+  }
+
+  // Its compute is a sleep.
+  static std::string job() {
+    return " --metric ips --metric-of job -- python3 " + kSource +
+           "/tests/support/host_job.py --nodes {nodes} --rank {node_rank} --master {master_addr} "
+           "--port {master_port} --batch {batch}";
+  }
+
+  std::string folder_;
+};
+
+// Both counts of hosts were measured, and one of them is recommended.
+void expect_both_measured(const BedSaid& said) {
+  ASSERT_TRUE(answered(said.code, said.text)) << said.text;
+  const Json json = Json::parse(said.text, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << said.text;
+  std::set<std::string> measured;
+  for (const Json& setting : json["settings"]) {
+    if (setting["outcome"] == "ok") measured.insert(setting["knobs"]["dims"]["nodes"]);
+  }
+  EXPECT_THAT(measured, testing::ElementsAre("1", "2")) << said.text;
+  EXPECT_THAT(json["recommendation"]["command"].get<std::string>(), Not(HasSubstr("{")));
+}
+
+TEST_F(SlowLaunchers, TorchrunWithGlooToARecommendation) {
+  auto found = run_in_bed({"a"}, kSource + "/tests/clients/install torch " + folder_);
+  if (found.code != 0) GTEST_SKIP() << found.text;
+  found.text.pop_back();
+  // torch 1.13 fails under Python 3.11 with --redirects=0, its default.
+  expect_both_measured(run_in_bed(
+      {"a", "b"},
+      tune("--hosts a,b --budget 40s --preset torchrun --log-reader torch --json") + " -- " +
+          found.text + " -m torch.distributed.run --redirects=1 --tee=1 --log_dir={trial_dir} " +
+          kSource + "/tests/clients/torch_train.py --batch {batch} 2>" + folder_ + "/errors"));
+}
+
+TEST_F(SlowLaunchers, MpirunToARecommendation) {
+  if (!find_executable("mpirun")) GTEST_SKIP() << "no mpirun here";
+  expect_both_measured(run_in_bed(
+      {"a", "b"}, tune("--hosts a,b --launcher mpirun --budget 15s --trial-time 500ms --json") +
+                      job() + " 2>/dev/null"));
+}
+
+class SlowSlurm : public SlowLaunchers {
+ protected:
+  void SetUp() override {
+    SlowLaunchers::SetUp();
+    if (folder_.empty()) return;
+    const BedSaid said = in_slurm("true");
+    if (said.code != 0) GTEST_SKIP() << said.text;
+  }
+
+  // A script on the first host.
+  BedSaid in_slurm(const std::string& script) const {
+    EXPECT_TRUE(write_file(folder_ + "/script", script + "\n"));
+    return run_in_bed({"a", "b"}, kSource + "/scripts/slurm a b -- sh " + folder_ + "/script");
+  }
+};
+
+TEST_F(SlowSlurm, TuneWithinAnAllocationToARecommendation) {
+  expect_both_measured(in_slurm("exec salloc -Q -N2 " +
+                                tune("--hosts --budget 15s --trial-time 500ms --json") + job() +
+                                " 2>" + folder_ + "/errors"));
+}
+
+TEST_F(SlowSlurm, ACancelledJobLeavesNothing) {
+  ASSERT_TRUE(write_file(folder_ + "/batch", "#!/bin/sh\n" +
+                                                 tune("--hosts --nodes 2 --budget 60s "
+                                                      "--trial-time 20s") +
+                                                 job() + "\n"));
+  const BedSaid said = in_slurm(
+      "running() { for host in a b; do ssh $host ps -e -o args | grep -e '[h]ost_job' "
+      "-e 'ocrtune [n]ode' -e 'ocrtune [t]une'; done; }\n"
+      "up() { for i in $(seq 300); do ssh b ps -e -o args | grep -q '[h]ost_job' && return; "
+      "sleep 0.1; done; echo never ran; }\n"
+      "gone() { for i in $(seq 200); do [ -z \"$(running)\" ] && echo nothing left && return; "
+      "sleep 0.1; done; running; }\n"
+      "sbatch -N2 -o " +
+      folder_ + "/said " + folder_ +
+      "/batch\n"
+      "up; scancel --user=root; gone\n"
+      "salloc -Q -N2 sh " +
+      folder_ + "/batch >" + folder_ +
+      "/held 2>&1 & pid=$!\n"
+      "up; scancel --user=root; gone; wait $pid; cat " +
+      folder_ + "/said " + folder_ + "/held");
+  EXPECT_THAT(said.text,
+              AllOf(HasSubstr("nothing left\nnothing left\n"), Not(HasSubstr("never ran"))));
+}
+
+}  // namespace
+}  // namespace ocrtune
