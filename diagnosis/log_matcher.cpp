@@ -58,7 +58,7 @@ const Matcher& matcher() {
 // compose, journals, torchrun --tee. Patterns that start at "^" mean what comes after it.
 re2::StringPiece without_prefix(re2::StringPiece line) {
   static const re2::RE2 kPrefix(
-      R"([\w.-]+ +\| |\[[\w.:-]{1,24}\]:? +|\[\d+,\d+\]<std\w+>: ?| *\d{1,4}: |rank ?\d+:? )"
+      R"([\w.-]+ +\| |.{1,80}? \|\| |\[[\w.:-]{1,24}\]:? +|\[\d+,\d+\]<std\w+>: ?| *\d{1,4}: |rank ?\d+:? )"
       R"(|[a-z][A-Za-z0-9.-]{0,24}\d: |host[A-Za-z]: |\(\S+ pid=\d+[^)]*\) )"
       R"(|[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ [^\s:]+: |\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d[.,\d]*Z? +)"
       R"(|\[\d{4}-\d\d-\d\d [\d:.,]+(?: \w+)?\] |std(?:out|err) [FP] |- [\w.]+ - (?:ERROR|CRITICAL) - )"

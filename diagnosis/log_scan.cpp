@@ -129,9 +129,10 @@ std::optional<int> rank_of_file(const std::string& path) {
 }
 
 bool is_progress_line(std::string_view line) {
-  constexpr std::string_view kWords[] = {"loss",       "ips: ",  "it/s",           "s/it",
-                                         "Loss",       "epoch:", "dataloader has", "samples/s",
-                                         "batch_cost", "Epoch ", "global_step",    "\" 200 OK"};
+  constexpr std::string_view kWords[] = {"loss",         "ips: ",  "it/s",           "s/it",
+                                         "Loss",         "epoch:", "dataloader has", "samples/s",
+                                         "batch_cost",   "Epoch ", "global_step",    "\" 200 OK",
+                                         "succeeded in "};
   return std::any_of(std::begin(kWords), std::end(kWords),
                      [&](std::string_view word) { return contains(line, word); });
 }

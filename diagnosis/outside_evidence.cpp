@@ -15,9 +15,10 @@ bool is_training_process(std::string_view name) {
   const std::string word = lower(name);
   if (word.empty()) return true;
   constexpr std::string_view kNames[] = {
-      "python", "pt_",    "paddle", "train",  "torch",  "ray",      "ocr",
-      "burn",   "infer",  "worker", "mpirun", "data",   "loader",   "gpu",
-      "vllm",   "sglang", "engine", "serve",  "celery", "gunicorn", "uvicorn"};
+      "python", "pt_",     "paddle", "train",  "torch",     "ray",      "ocr",
+      "burn",   "infer",   "worker", "mpirun", "data",      "loader",   "gpu",
+      "vllm",   "sglang",  "engine", "serve",  "celery",    "gunicorn", "uvicorn",
+      "mineru", "docling", "marker", "surya",  "tesseract", "api"};
   return std::any_of(std::begin(kNames), std::end(kNames),
                      [&](std::string_view part) { return word.find(part) != std::string::npos; });
 }

@@ -36,7 +36,7 @@ std::vector<SignatureRow> language_model_rows() {
 std::vector<SignatureRow> inference_rows() {
   return {
       {"paddlex_dependency", "missing_module", Role::primary, 0.9,
-       R"(requires additional dependencies\. To install|plugin is not available\. Please install|DependencyError: )"},
+       R"(requires additional dependencies\. To install|plugin is not available\. Please install|[Dd]ependency error occurred|DependencyError: )"},
       {"paddlex_not_exists", "missing_file", Role::primary, 0.8,
        R"(AssertionError: .* is not exists?|The (?:model|pipeline|config) .{0,80}(?:could not be found|does not exist))"},
       {"program_missing", "missing_module", Role::primary, 0.9,
@@ -46,7 +46,7 @@ std::vector<SignatureRow> inference_rows() {
       {"onnx_bad_model", "checkpoint_damaged", Role::primary, 0.85,
        R"(INVALID_PROTOBUF|Protobuf parsing failed|ModelProto does not have a graph)"},
       {"tensorrt_plan", "checkpoint_mismatch", Role::primary, 0.75,
-       R"(engine plan file is (?:generated on an incompatible device|not compatible)|Version tag does not match|serializationVersion failed)"},
+       R"(engine plan file is (?:generated on an incompatible device|not compatible)|(?:Version|Magic) tag does not match|Engine deserialization failed|serializationVersion failed)"},
       {"onnx_no_model", "missing_file", Role::primary, 0.9,
        R"(NO_SUCHFILE|Load model .* failed\. File doesn't exist)"},
       {"onnx_input", "bad_configuration", Role::primary, 0.7,
@@ -90,15 +90,15 @@ std::vector<SignatureRow> network_rows() {
        R"(\bNoSuchKey\b|\bNoSuchBucket\b|404 Client Error|HTTP Error 404|An error occurred \(404\)|does not appear to have a file named|Can't load (?:tokenizer|image processor|feature extractor|the (?:model|configuration)) |RepositoryNotFoundError|RevisionNotFoundError|Repository Not Found)"},
       {"reconnected", "remote_unreachable", Role::note, 0.05,
        R"((?i)\bconnected to (?:redis|amqp|postgres|mysql|mongo|kafka|https?:)|connection (?:restored|re-?established)|\breconnected|^\W*(?:\[?rank ?\d+\]? )?downloaded|download (?:complete|finished))"},
-      {"request_size", "request_too_large", Role::primary, 0.8,
-       R"(client intended to send too large body|Received message larger than max|Sent message larger than max|[Rr]equest body (?:is )?too large|RequestEntityTooLarge)"},
+      {"request_size",
+       "request_too_large", Role::primary, 0.8, R"(client intended to send too large body|longer than the maximum model length|maximum context length is \d|Received message larger than max|Sent message larger than max|[Rr]equest body (?:is )?too large|RequestEntityTooLarge)"},
   };
 }
 
 std::vector<SignatureRow> credential_rows() {
   return {
       {"access_refused", "access_refused", Role::primary, 0.9,
-       R"(\b(?:ExpiredToken(?:Exception)?|InvalidAccessKeyId|SignatureDoesNotMatch|AccessDenied(?:Exception)?|TokenRefreshRequired|InvalidClientTokenId|UnrecognizedClientException|NoCredentialsError|PartialCredentialsError|AuthorizationFailure|DefaultCredentialsError|GatedRepoError)\b|Unable to locate credentials|Cannot access gated repo|Access to (?:model|dataset) \S+ is restricted|An error occurred \(40[13]\)|40[13] Client Error|HTTP Error 40[13]|[Ss]tatus(?: code)?[ :=]+40[13]\b|unexpected status.{0,120}40[13]\b|Invalid (?:username or password|user ?token|API key|credentials)|does not have storage\.objects|\[Errno 12[67]\]|unauthorized: |denied: requested access|no basic auth credentials|pull access denied)"},
+       R"(\b(?:ExpiredToken(?:Exception)?|InvalidAccessKeyId|SignatureDoesNotMatch|AccessDenied(?:Exception)?|TokenRefreshRequired|InvalidClientTokenId|UnrecognizedClientException|NoCredentialsError|PartialCredentialsError|AuthorizationFailure|DefaultCredentialsError|GatedRepoError)\b|Unable to locate credentials|api_key not configured|Cannot access gated repo|Access to (?:model|dataset) \S+ is restricted|An error occurred \(40[13]\)|40[13] Client Error|HTTP Error 40[13]|[Ss]tatus(?: code)?[ :=]+40[13]\b|unexpected status.{0,120}40[13]\b|Invalid (?:username or password|user ?token|API key|credentials)|does not have storage\.objects|\[Errno 12[67]\]|unauthorized: |denied: requested access|no basic auth credentials|pull access denied)"},
       {"access_words", "access_refused", Role::primary, 0.8,
        R"((?:[Tt]oken|[Cc]redentials?|[Ll]icen[cs]e|API key|API token) (?:has |have |is |are |was )?(?:already )?(?:expired|revoked|invalid|not valid)|[Ll]icen[cs]e (?:check|server|checkout|key)[^.]{0,40}(?:failed|denied|expired|not found)|Failed checkout licen|invalid_grant|[Aa]uthentication (?:failed|required|is required))"},
       {"rate_limited", "access_refused", Role::primary, 0.75,

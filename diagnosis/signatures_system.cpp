@@ -123,13 +123,13 @@ std::vector<SignatureRow> exit_rows() {
       {"compiler_killed", "host_out_of_memory", Role::symptom, 0.68,
        R"(Killed signal terminated program|internal compiler error: Killed)"},
       {"shell_segfault", "segmentation_fault", Role::symptom, 0.75,
-       R"((?i)\bsegmentation fault(?:\s*\((?:core dumped|address|signal)|$)|\(SIGSEGV\)|段错误)"},
+       R"((?i)\bsegmentation fault(?:\s*\((?:core dumped|address|signal|11\))|$)|\(SIGSEGV\)|段错误)"},
       {"shell_bus_error", "shm_full", Role::symptom, 0.6,
        R"((?i)\bbus error(?:\s*\((?:core dumped|\d+|signal)|$)|\(SIGBUS\)|signal: Bus error|总线错误)"},
       {"shell_illegal_instruction", "illegal_instruction", Role::primary, 0.93,
        R"((?i)\billegal instruction(?:\s*\((?:core dumped|signal)|$|: \d)|\(SIGILL\)|Signals\.SIGILL|SIGILL)"},
       {"shell_aborted", "aborted", Role::symptom, 0.5,
-       R"((?i)\baborted\s*\(core dumped\)|^Aborted$|: line \d+: +\d+ Aborted\b|\(SIGABRT\)|Signals\.SIGABRT)"},
+       R"((?i)\baborted\s*\((?:core dumped|6)\)|^Aborted$|: line \d+: +\d+ Aborted\b|\(SIGABRT\)|Signals\.SIGABRT)"},
       {"sighup", "terminal_hangup", Role::primary, 0.9,
        R"(got signal: 1$|got signal: SIGHUP|\bReceived SIGHUP\b|death signal,? shutting down.*SIGHUP|Received (?:Signals\.SIGHUP|1) death signal)"},
       {"sigint", "interrupted_by_user", Role::symptom, 0.6,
@@ -173,7 +173,7 @@ constexpr SignalRow kSignals[] = {
 // group, because RE2 would factor their common starts into pieces too short for the prefilter.
 std::string phrases(const SignalRow& signal) {
   constexpr const char* kPhrases =
-      R"((?i)(?:exit code|exitcode|exit_code|exit status|exit value|return code|returncode|exited with code|exited with status|exited with|non-zero exit status)[^0-9A-Za-z-]*(?:-{number}|{shell})\b)"
+      R"((?i)(?:exit code|exitcode|exit_code|exit status|exit value|return code|returncode|exited with code|exited with status|exited with|non-zero exit status)(?: is| was)?[^0-9A-Za-z-]*(?:-{number}|{shell})\b)"
       R"(|(?:by|on|with|to|due to|got|received|caught) (?:an? )?(?:unhandled |fatal |death )?signal[ :(]+{number}\b)"
       R"(|(?:by|on|with|sent|due to) (?:an? )?(?:unhandled |fatal )?(?:signal[ :]+)?sig{name}\b)"
       R"(|died with <signals\.sig{name}|\(sig{name}\)|sig{name}\(-{number}\)|\bsignal: {number}, sig{name}\b)"

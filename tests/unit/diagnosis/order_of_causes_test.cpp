@@ -102,6 +102,24 @@ TEST(OrderOfCauses, AWarningOfAnotherVersionExplainsACrash) {
             "library_conflict");
 }
 
+TEST(OrderOfCauses, WhatIsWrongWithASettingStandsBelowTheValidationsHeader) {
+  const std::string header = "pydantic_core.ValidationError: 1 validation error for ModelConfig\n";
+  EXPECT_EQ(first_cause(header), "bad_configuration");
+  EXPECT_EQ(first_cause(header + "  Value error, Model architectures ['NewOCRForCausalLM'] are not "
+                                 "supported for now.\n"),
+            "library_conflict");
+}
+
+TEST(OrderOfCauses, AWorkerThatAnotherTookOverFromIsNoAlarm) {
+  std::string log =
+      "[ERROR/MainProcess] Process 'ForkPoolWorker-3' exited with 'signal 9 (SIGKILL)'\n";
+  EXPECT_EQ(first_cause(log), "host_out_of_memory");
+  for (int i = 0; i < 4; ++i)
+    log += "[INFO/ForkPoolWorker-4] Task ocr.page[1f] succeeded in 2.9s\n";
+  const Diagnosis diagnosis = diagnose_text(log);
+  EXPECT_LT(diagnosis.causes[0].confidence, 0.5);
+}
+
 TEST(OrderOfCauses, AnExceptionMayBeCalledAfterTheConfiguration) {
   EXPECT_EQ(first_cause("Traceback (most recent call last):\n"
                         "  File \"/opt/train.py\", line 10, in <module>\n"
