@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "hosts/agent_messages.h"
 #include "hosts/host_trial.h"
+#include "hosts/job_runner.h"
 #include "trial/ipc/json_fields.h"
 
 namespace ocrtune {

@@ -8,8 +8,6 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "hosts/agent_messages.h"
-#include "hosts/nics.h"
 #include "trial/ipc/json_fields.h"
 
 namespace ocrtune {
@@ -125,23 +123,6 @@ const AnsweredPart* first_failure(const std::vector<AnsweredPart>& parts) {
 }
 
 }  // namespace
-
-std::vector<TrialPlace> meeting_places(Agents& agents, int nodes) {
-  const auto replies = agents.ask({{0, R"({"ask": "port"})"}}, 0);
-  const FieldsJson meeting = replies ? parse_message((*replies)[0]) : FieldsJson();
-  const int port = message_field(meeting, "port", 0);
-  const auto address = message_field<std::string>(meeting, "address", "");
-  std::vector<std::string> names;
-  for (const HostName& one : agents.hosts()) names.push_back(one.name);
-  std::vector<TrialPlace> places;
-  for (int i = 0; i < nodes; ++i) {
-    TrialPlace place = host_place(names, i, nodes);
-    if (port > 0) place.master_port = fmt::format("{}", port);
-    if (nodes > 1 && !address.empty() && !is_loopback(address)) place.master_addr = address;
-    places.push_back(std::move(place));
-  }
-  return places;
-}
 
 std::string host_trial_json(const HostTrial& trial) {
   CommandWorkload workload = trial.workload;

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "hosts/agents.h"
 #include "trial/runner.h"
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/command/command_workload.h"
@@ -24,11 +23,6 @@ struct HostTrial {
   TrialPlace place;  // without folder and port
   bool follows() const { return place.node_rank != "0"; }
 };
-
-// Of the first `nodes` hosts: a port that is free on the first one, and the address that its own
-// name leads to, for Paddle's launcher starts its master on the host whose address --master says,
-// and knows no names.
-std::vector<TrialPlace> meeting_places(Agents& agents, int nodes);
 
 // With the values of the variables that the workload takes from this process's environment.
 std::string host_trial_json(const HostTrial& trial);

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "hosts/agent_messages.h"
 #include "hosts/host_trial.h"
+#include "hosts/nics.h"
 #include "trial/workloads/command/command_prepare.h"
 
 namespace ocrtune {
@@ -157,6 +158,23 @@ class JobRunner : public Runner {
 };
 
 }  // namespace
+
+std::vector<TrialPlace> meeting_places(Agents& agents, int nodes) {
+  const auto replies = agents.ask({{0, R"({"ask": "port"})"}}, 0);
+  const FieldsJson meeting = replies ? parse_message((*replies)[0]) : FieldsJson();
+  const int port = message_field(meeting, "port", 0);
+  const auto address = message_field<std::string>(meeting, "address", "");
+  std::vector<std::string> names;
+  for (const HostName& one : agents.hosts()) names.push_back(one.name);
+  std::vector<TrialPlace> places;
+  for (int i = 0; i < nodes; ++i) {
+    TrialPlace place = host_place(names, i, nodes);
+    if (port > 0) place.master_port = fmt::format("{}", port);
+    if (nodes > 1 && !address.empty() && !is_loopback(address)) place.master_addr = address;
+    places.push_back(std::move(place));
+  }
+  return places;
+}
 
 std::unique_ptr<Runner> make_job_runner(std::shared_ptr<Agents> agents,
                                         const PreparedCommand& command, const Machine& machine) {

@@ -2,13 +2,20 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "hosts/agents.h"
 #include "probes/machine/machine.h"
 #include "trial/runner.h"
+#include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/command/command_workload.h"
 
 namespace ocrtune {
+
+// Of the first `nodes` hosts: a port that is free on the first one, and the address that its own
+// name leads to, for Paddle's launcher starts its master on the host whose address --master says,
+// and knows no names.
+std::vector<TrialPlace> meeting_places(Agents& agents, int nodes);
 
 // A trial of `nodes` takes the first ones of the agents' hosts. `command` comes from
 // prepare_command(), `machine` is what any of the hosts is.
