@@ -131,9 +131,13 @@ void Teller::tell_waiting() {
       event.exact = one.line.dated;
     }
     if (one.seconds) event.seconds = std::max(event.seconds.value_or(0), *one.seconds);
+    std::string operation = one.operation;
+    if (one.number) operation += fmt::format(" {}", *one.number);
+    if (cause_ == "rank_mismatch" && one.elements) operation += fmt::format(" [{}]", *one.elements);
     if (event.text.empty()) {
-      event.text = one.operation;
-      if (one.number) event.text += fmt::format(" {}", *one.number);
+      event.text = operation;
+    } else if (cause_ == "rank_mismatch" && event.text.find(operation) == std::string::npos) {
+      event.text += " / " + operation;
     }
   }
   keep(std::move(event));
@@ -144,7 +148,11 @@ void Teller::tell_witnesses(StoryCode code, std::string_view cause) {
   StoryEvent event;
   event.code = code;
   for (const Clue& clue : ranker_.clues()) {
-    if (clue.cause->name != cause || clue.file < 0 || is_first(clue.file, clue.rank)) continue;
+    // NCCL's own error says so of a peer that is gone, too.
+    const bool told =
+        clue.cause->name == cause ||
+        (cause == "peer_lost" && clue.line.text.find("remote process exited") != std::string::npos);
+    if (!told || clue.file < 0 || is_first(clue.file, clue.rank)) continue;
     join(event, clue.file, clue.rank);
     if (!event.when || (clue.when && *clue.when < *event.when)) {
       event.when = clue.when;

@@ -135,6 +135,27 @@ TEST(OrderOfCauses, ACompilerThatWasKilledIsAKill) {
   EXPECT_EQ(first_cause(killed), "host_out_of_memory");
 }
 
+TEST(Story, RanksThatDisagreeAreToldWithWhatEachWaitedIn) {
+  std::string log = kGaveUp;
+  std::string other = kGaveUp;
+  other.replace(other.find("[rank0]"), 7, "[rank1]").replace(other.find("[Rank 0]"), 8, "[Rank 1]");
+  other.replace(other.find("NumelIn=1"), 9, "NumelIn=64");
+  const Diagnosis diagnosis = diagnose_text(log + other);
+  EXPECT_STREQ(diagnosis.causes[0].row->name, "rank_mismatch");
+  ASSERT_FALSE(diagnosis.story.empty());
+  EXPECT_EQ(diagnosis.story[0].text, "ALLREDUCE 9911 [1] / ALLREDUCE 9911 [64]");
+}
+
+TEST(Story, AnErrorOfNcclTellsOfALostPeer) {
+  const Diagnosis diagnosis = diagnose_text(
+      "[rank2]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1 GiB.\n"
+      "[rank0]: torch.distributed.DistBackendError: NCCL error in: NCCLUtils.hpp:268, remote "
+      "process exited or there was a network error, NCCL version 2.23.4\n");
+  ASSERT_EQ(diagnosis.story.size(), 2);
+  EXPECT_EQ(diagnosis.story[1].code, StoryCode::lost_peer);
+  EXPECT_EQ(diagnosis.story[1].ranks, std::vector<int>{0});
+}
+
 TEST(NextSteps, CausesOfServersContainersAndVersionsHaveAPair) {
   for (const char* cause : {"driver_mismatch", "checkpoint_refused", "shape_mismatch",
                             "remote_unreachable", "access_refused", "clock_wrong", "tls_failed",
