@@ -2,6 +2,7 @@
 // command placeholder and environment variable of each come.
 #pragma once
 
+#include <compare>
 #include <map>
 #include <set>
 #include <string>
@@ -12,6 +13,17 @@
 #include "base/result.h"
 
 namespace ocrtune {
+
+// What a command of the user's own is never told; the knob of that name says nothing then. No part
+// of a setting: all compare equal.
+struct Untold {
+  bool batch = false;
+
+  friend constexpr bool operator==(Untold, Untold) { return true; }
+  friend constexpr std::strong_ordering operator<=>(Untold, Untold) {
+    return std::strong_ordering::equal;
+  }
+};
 
 // One point of the space. `nproc`, `threads`, `batch` and `workers` are per node, per process,
 // per process and per process.
@@ -32,6 +44,7 @@ struct Knobs {
   std::string cumem_host = "auto";          // auto | 0 | 1
   std::string nvls = "auto";                // auto | 0 | 1
   std::map<std::string, std::string> dims;  // the user's own --dim NAME=a,b,c
+  Untold untold;
 
   friend bool operator==(const Knobs&, const Knobs&) = default;
   friend auto operator<=>(const Knobs&, const Knobs&) = default;
@@ -59,7 +72,7 @@ std::string knob_text(const Knobs& knobs, std::string_view name);
 // Refuses values that the table does not allow; unknown names go to `dims`.
 Status set_knob(Knobs& knobs, std::string_view name, std::string_view value);
 // {name, text} of every knob that is not at its default, and of all dims; nproc, threads and batch
-// always.
+// always, but for a batch that is not told.
 std::vector<std::pair<std::string, std::string>> knob_texts(const Knobs& knobs);
 // "nproc=2 threads=4 batch=32 binding=compact", less the names of `without`
 std::string knobs_text(const Knobs& knobs, const std::set<std::string>& without = {});

@@ -141,7 +141,7 @@ double command_trial_seconds(double budget_seconds) {
   return std::clamp(budget_seconds / kTrialsWanted, 1.5, 4.0);
 }
 
-Status settle_command(RunOptions& options, const Machine& machine, bool baseline_given,
+Status settle_command(RunOptions& options, const Machine& machine, const std::string& baseline,
                       std::vector<std::string>& notes) {
   if (options.command.empty() && options.url.empty()) return Status();
   std::set<std::string> turned = options.given;
@@ -152,9 +152,13 @@ Status settle_command(RunOptions& options, const Machine& machine, bool baseline
   for (const auto& [name, value] : options.environment) add_names(value);
   if (turned.contains("gpu") && !options.given.contains("gpu")) turned.insert("nproc");  // copies
   if (!options.command.empty()) {
-    const auto prepared = OCRTUNE_TRY(look_at_command(options, machine, baseline_given, notes));
+    const auto prepared = OCRTUNE_TRY(look_at_command(options, machine, !baseline.empty(), notes));
     turned.insert(prepared.turnable.begin(), prepared.turnable.end());
   }
+  const bool told = turned.contains("batch") || turned.contains("global_batch") ||
+                    options.axes.contains("batch") ||
+                    options.url.find("{batch}") != options.url.npos;
+  options.baseline.untold.batch = !told && (" " + baseline).find(" batch=") == baseline.npos;
   for (const KnobRow& row : knob_table()) {
     if (turned.count(row.name) == 0 && options.axes.count(row.name) == 0) {
       options.axes[row.name] = {knob_text(options.baseline, row.name)};

@@ -25,11 +25,11 @@ Status read_command_flags(const CommandFlags& flags, RunOptions& options);
 // the core's, as far as the budget allows.
 double command_trial_seconds(double budget_seconds);
 
-// What the command leaves open: the setting that it has now (unless `baseline_given`), and the
-// knobs that it does not turn, which are pinned to that setting. `notes` gets what is worth saying
-// before the first trial. Errors as prepare_command(). A server that is reached by its address is
-// settled in the same way.
-Status settle_command(RunOptions& options, const Machine& machine, bool baseline_given,
+// What the command leaves open: the setting that it has now (unless the user's `baseline` says
+// it), and the knobs that it does not turn, which are pinned to that setting. `notes` gets what is
+// worth saying before the first trial. Errors as prepare_command(). A server that is reached by its
+// address is settled in the same way.
+Status settle_command(RunOptions& options, const Machine& machine, const std::string& baseline,
                       std::vector<std::string>& notes);
 
 }  // namespace ocrtune

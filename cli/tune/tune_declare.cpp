@@ -168,7 +168,7 @@ Status settle_flags(TuneFlags& flags, const Machine& machine) {
                     "engine on random images; `ocrtune init` looks for your own",
                     kSettingsFile));
   }
-  return settle_command(flags.options, machine, !flags.baseline.empty(), flags.notes);
+  return settle_command(flags.options, machine, flags.baseline, flags.notes);
 }
 
 void say_settings(const TuneFlags& flags, const char* command) {

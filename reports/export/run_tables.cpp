@@ -38,7 +38,9 @@ void add_knob_columns(std::vector<std::string>& columns, const std::vector<std::
 void add_knob_cells(std::vector<Cell>& cells, const Knobs& knobs,
                     const std::vector<std::string>& dims) {
   for (const KnobRow& row : knob_table()) {
-    if (row.number != nullptr) {
+    if (row.number == &Knobs::batch && knobs.untold.batch) {
+      cells.emplace_back();
+    } else if (row.number != nullptr) {
       cells.emplace_back(std::int64_t{knobs.*row.number});
     } else {
       cells.emplace_back(knobs.*row.word);

@@ -325,7 +325,7 @@ class MapDrawing {
                      top + 9 + radius * std::sin(angle));
     }
     svg_.path(star + "z", "star");
-    explain(run_.result.inconclusive.empty() ? "★ recommended" : "★ fastest measured");
+    explain(run_.result.inconclusive.empty() ? "★ recommended" : "★ leading");
   }
 
   void draw_axes() {
@@ -353,7 +353,7 @@ class MapDrawing {
 
 std::string map_figure(const RunRecord& run) {
   Grid grid = grid_of(run.result);
-  if (grid.cells.size() < 2) return "";
+  if (grid.cells.size() < 2 || run.options.baseline.untold.batch) return "";
   MapDrawing drawing(run, std::move(grid));
   const std::string picture = drawing.draw();
   return figure_html(drawing.legend(), picture, "map");

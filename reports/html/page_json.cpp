@@ -49,7 +49,10 @@ class Strings {
 // Knobs that vary in this run, in the table's order; nproc, threads and batch always.
 std::vector<std::string> shown_knobs(const RunRecord& run) {
   std::vector<std::string> names;
-  for (const KnobRow& row : knob_table()) names.emplace_back(row.name);
+  for (const KnobRow& row : knob_table()) {
+    if (row.number != &Knobs::batch || !run.options.baseline.untold.batch)
+      names.emplace_back(row.name);
+  }
   std::set<std::string> dims;
   for (const Trial& trial : run.trials) {
     for (const auto& [name, value] : trial.knobs.dims) dims.insert(name);

@@ -20,6 +20,7 @@ Status read_stored_knobs(const nlohmann::ordered_json& json, Knobs& knobs) {
     if (!value.is_string()) return damaged;
     OCRTUNE_TRY(set_knob(knobs, name, value.get<std::string>()));
   }
+  knobs.untold.batch = !json.contains("batch");
   return Status();
 }
 

@@ -131,6 +131,15 @@ TEST_F(TuneOwnCommand, DryRunPrintsEveryCommandAndTheCost) {
   EXPECT_FALSE(path_exists(db_));
 }
 
+TEST_F(TuneOwnCommand, WhatIsNeverToldABatchIsShownWithoutOne) {
+  const std::string line = "--nproc 1,2 --metric speed --dry-run ";
+  const std::string command = "2>/dev/null -- sh client.sh {nproc} 8";
+  EXPECT_THAT(run(line + command).out, Not(HasSubstr("batch=")));
+  EXPECT_THAT(run(line + "--baseline 'nproc=2' " + command).out, Not(HasSubstr("batch=")));
+  EXPECT_THAT(run(line + "--baseline 'nproc=2 batch=8' " + command).out, HasSubstr("batch=8"));
+  EXPECT_THAT(run(line + "2>/dev/null -- sh client.sh {nproc} {batch}").out, HasSubstr("batch="));
+}
+
 TEST_F(TuneOwnCommand, TakesADimensionOfItsOwnEvenIfOursHasTheName) {
   const Ran ran =
       run("--dim backend=tch,ndarray --batch 2 --metric speed --dry-run 2>/dev/null -- "

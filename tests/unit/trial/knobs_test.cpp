@@ -20,6 +20,13 @@ TEST(KnobsTest, TextAndValueGoBothWays) {
   EXPECT_EQ(knobs_text(parsed), "nproc=2 threads=1 batch=64 binding=compact flavour=mild");
 }
 
+TEST(KnobsTest, ABatchThatIsNotTakenIsNotTold) {
+  Knobs knobs;
+  knobs.nproc = 2;
+  knobs.untold.batch = true;
+  EXPECT_EQ(knobs_text(knobs), "nproc=2 threads=1");
+}
+
 TEST(KnobsTest, RefusesWhatTheTableDoesNotAllow) {
   Knobs knobs;
   for (const auto& [name, value] :

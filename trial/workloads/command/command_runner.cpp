@@ -155,7 +155,7 @@ class CommandRunner : public Runner {
   Trial measure(const FilledCommand& filled, const Knobs& knobs, const TrialLimits& limits) const {
     LogContext context;
     context.nproc = nodes_of(knobs) * knobs.nproc;
-    context.batch = knobs.batch;
+    context.batch = knobs.untold.batch ? 1 : knobs.batch;  // else a step is all that is known
     context.per_rank = command_.workload.per_rank;
     context.print_interval = command_.print_interval;
     auto reader = make_log_reader(command_.workload.log_reader, context);

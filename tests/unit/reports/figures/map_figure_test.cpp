@@ -45,5 +45,12 @@ TEST(MapFigure, ACellFailsOnlyWithAllOfItsSettings) {
   EXPECT_THAT(map_figure(run), HasSubstr("not possible here"));
 }
 
+TEST(MapFigure, ACommandWithoutABatchHasNoMapByBatch) {
+  RunRecord run = run_with_a_guess({357, 300, 420});
+  EXPECT_NE(map_figure(run), "");
+  run.options.baseline.untold.batch = true;
+  EXPECT_EQ(map_figure(run), "");
+}
+
 }  // namespace
 }  // namespace ocrtune
