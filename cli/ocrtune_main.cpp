@@ -5,6 +5,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -62,7 +63,12 @@ int finish_output(int code) {
   return kExitEnvironment;
 }
 
-int fail(const Command& command, const Error& error, const std::string& tail) {
+// Rooms below say that they were interrupted, and not what is left of it.
+constexpr std::string_view kGoOn = ": nothing is stored, run it again";
+
+int fail(const Command& command, const Error& error, std::string tail) {
+  const bool bare = error.kind == ErrorKind::interrupted && error.what.find(';') == error.what.npos;
+  if (bare) tail += kGoOn;
   std::fprintf(stderr, "ocrtune %s: %s%s\n", command.name, error.what.c_str(), tail.c_str());
   return exit_code(error);
 }

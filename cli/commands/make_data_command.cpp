@@ -41,7 +41,8 @@ Result<int> make_data(MakeDataFlags flags) {
   std::printf("%lld lines with %zu fonts, %s, in %s\n", static_cast<long long>(report->lines),
               report->fonts, format_bytes(report->bytes).c_str(), dataset.folder.c_str());
   if (report->lines < dataset.count) {
-    return Error{ErrorKind::interrupted, "interrupted; labels.txt has the lines that are drawn"};
+    return Error{ErrorKind::interrupted,
+                 "interrupted; labels.txt has the lines that are drawn: --force draws all of them"};
   }
   return kExitOk;
 }

@@ -159,7 +159,10 @@ Result<int> climb(const P2pFlags& flags, const Machine& machine, const P2pFacts&
   } else {
     code = tell_p2p(flags, machine, answer.verdict);
   }
-  if (code && interrupted) return kExitInterrupted;
+  if (code && interrupted) {
+    return Error{ErrorKind::interrupted,
+                 "interrupted; what was not checked is named above: run it again"};
+  }
   const bool open = answer.verdict.verdict == P2pClass::inconclusive;
   if (!code || *code != kExitOk || !open) return code;
   if (answer.facts.control.result != StepResult::not_run &&

@@ -2,8 +2,10 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/interrupt.h"
 #include "cli/commands.h"
 #include "cli/commands/host_flags.h"
+#include "cli/shell/terminal.h"
 #include "probes/machine/machine_json.h"
 #include "probes/probe.h"
 #include "reports/console/hosts_page.h"
@@ -33,8 +35,18 @@ Result<int> probe_hosts(const ProbeFlags& flags) {
 
 Result<int> run_probe(const ProbeFlags& flags) {
   if (flags.hosts.given) return probe_hosts(flags);
-  const auto machine = OCRTUNE_TRY(probe_machine(flags.options));
-  const std::string text = flags.json ? machine_json(machine) + "\n" : machine_card(machine);
+  const ProbeOptions& asked = flags.options;
+  const bool measures = !asked.quick && asked.root.empty() && asked.topology.empty();
+  const bool says_so = measures && may_redraw(stderr);
+  if (says_so) std::fputs("measuring CPUs and memory for about 4 s ...", stderr);
+  const auto machine = probe_machine(asked);
+  if (says_so) std::fputs("\r\x1b[K", stderr);
+  if (!machine) return machine.error();
+  if (interrupted()) {
+    return Error{ErrorKind::interrupted,
+                 "interrupted; --quick measures nothing and takes under 1 s"};
+  }
+  const std::string text = flags.json ? machine_json(*machine) + "\n" : machine_card(*machine);
   std::fputs(text.c_str(), stdout);
   if (std::fflush(stdout) != 0) return Error{ErrorKind::failed, "stdout cannot be written"};
   return kExitOk;

@@ -125,7 +125,10 @@ Result<int> run_replay(const ReplayFlags& flags) {
   if (flags.json) {
     std::printf("%s\n", list.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
   }
-  return interrupted() ? kExitInterrupted : kExitOk;
+  if (interrupted()) {
+    return Error{ErrorKind::interrupted, "interrupted; the searches above have ended, no other"};
+  }
+  return kExitOk;
 }
 
 }  // namespace

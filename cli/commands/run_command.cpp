@@ -378,7 +378,12 @@ Result<int> run_run(RunFlags flags) {
   } else {
     print_end(options, end);
   }
-  if (end.state == SuperviseState::interrupted) return kExitInterrupted;
+  if (end.state == SuperviseState::interrupted) {
+    return Error{ErrorKind::interrupted,
+                 options.checkpoint.empty()
+                     ? "interrupted; the same line starts it anew"
+                     : "interrupted; the same line goes on from " + options.checkpoint};
+  }
   return end.state == SuperviseState::done ? kExitOk : kExitNegative;
 }
 

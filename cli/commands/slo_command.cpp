@@ -64,7 +64,9 @@ Result<int> run_slo(const SloFlags& flags) {
   const std::string page =
       flags.json ? slo_json(found, slo) : slo_text(found, slo, terminal_width(stdout));
   std::fputs(page.c_str(), stdout);
-  if (interrupted()) return kExitInterrupted;
+  if (interrupted()) {
+    return Error{ErrorKind::interrupted, "interrupted; the rates above stand, nothing is stored"};
+  }
   return found.found ? kExitOk : kExitNegative;
 }
 

@@ -129,7 +129,9 @@ Result<int> run_trial(WorkerFlags flags) {
   auto runner = OCRTUNE_TRY(runner_of(flags, knobs, machine));
   const Trial trial = runner->run(knobs, limits);
   flags.json ? print_json(trial) : print_trial(trial);
-  if (trial.cause == "interrupted") return kExitInterrupted;
+  if (trial.cause == "interrupted") {
+    return Error{ErrorKind::interrupted, "interrupted; nothing is stored: run it again"};
+  }
   return trial.ok() ? kExitOk : kExitNegative;
 }
 

@@ -31,6 +31,7 @@
 #include "core/train/trainer.h"
 #include "probes/placement/partition.h"
 #include "probes/probe.h"
+#include "reports/catalogue/headline.h"
 #include "reports/console/console.h"
 #include "reports/export/run_json.h"
 #include "reports/report_files.h"
@@ -100,7 +101,7 @@ class TuneLine : public SessionObserver {
     state.budget_seconds = options_.budget_seconds;
     state.unit = unit_;
     if (progress.under_way != nullptr) {
-      state.phase = progress.under_way->phase;
+      state.phase = phase_text(progress.under_way->phase).english;
       state.setting = knobs_text(progress.under_way->knobs);
     }
     line_->show(state);

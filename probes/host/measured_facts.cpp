@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/interrupt.h"
 #include "base/text.h"
 #include "probes/host/bandwidth.h"
 #include "probes/host/effective_cores.h"
@@ -36,6 +37,7 @@ void add_measured_facts(Machine& machine) {
   cpu.scaling = std::move(cores.scaling);
   cpu.core_multiply_adds_per_second = std::move(cores.multiply_adds_per_second);
   cpu.external_cpus = cores.external_cpus;
+  if (interrupted()) return;  // the caller is about to end
   BandwidthPlan plan;
   const auto count = static_cast<std::size_t>(cpu.physical_cores);
   plan.cpus = {order.begin(),
