@@ -55,8 +55,8 @@ int percent_of_gain(double gain) {
   return std::max(1, static_cast<int>(std::ceil(100 * gain - 1e-9)));
 }
 
-Reason next_experiment(const Verdict& verdict, const PossibleGain& possible) {
-  const bool small = possible.gain >= 0 && possible.gain <= kSmallGain;
+Reason next_experiment(const Verdict& verdict, const PossibleGain& possible, bool settled) {
+  const bool small = settled && possible.gain >= 0 && possible.gain <= kSmallGain;
   if (possible.gain < 0 && possible.knobs != nullptr) {
     return reason<ReasonCode::unpredicted_setting>(knobs_text(*possible.knobs));
   }

@@ -32,8 +32,8 @@ PossibleGain possible_gain(const Space& space, const Search& search, const Verdi
 
 int percent_of_gain(double gain);  // rounded up, at least 1
 
-// What a longer search should try, and whether stopping is fine: it is where nothing else can be
-// kSmallGain faster. Empty when nothing is left to find out.
-Reason next_experiment(const Verdict& verdict, const PossibleGain& possible);
+// What a longer search should try, and whether stopping is fine: it is where the answer is
+// `settled` and nothing else can be kSmallGain faster. Empty when nothing is left to find out.
+Reason next_experiment(const Verdict& verdict, const PossibleGain& possible, bool settled);
 
 }  // namespace ocrtune

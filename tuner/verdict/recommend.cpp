@@ -285,7 +285,7 @@ TuneResult judge_trials(const Space& space, const Search& search, const std::vec
   result.rejected = rejected_neighbours(space, search, verdict, settings);
   result.terms = search.terms();
   result.noise_statement = noise_statement(verdict);
-  result.advice = next_experiment(verdict, possible);
+  result.advice = next_experiment(verdict, possible, result.inconclusive.empty());
   result.answer =
       reason<ReasonCode::launch_with>(knobs_text(result.recommendation.knobs, result.inert_names()),
                                       worth(result.recommendation, options.objective));

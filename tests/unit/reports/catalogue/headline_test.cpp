@@ -7,11 +7,7 @@
 #include "reports/console/console.h"
 #include "reports/export/run_json.h"
 #include "reports/html/page.h"
-#include "tests/support/busy_trial.h"
 #include "tests/support/sample_runs.h"
-#include "trial/observe/undisturbed_rate.h"
-#include "tuner/search/search.h"
-#include "tuner/verdict/recommend.h"
 
 namespace ocrtune {
 namespace {
@@ -95,63 +91,6 @@ TEST(Headline, AnOpenResultIsNoAdvice) {
   run.result.baseline.knobs = run.result.recommendation.knobs;
   EXPECT_THAT(page_html(run), Not(HasSubstr("Launch with")));
   EXPECT_THAT(page_html(run), Not(HasSubstr("★ recommended")));
-}
-
-// A plain start of one process, and two processes whose step takes `dearer` times as long, among
-// strangers that never rest.
-RunRecord run_where_nothing_is_quiet(std::uint64_t seed, double dearer) {
-  const auto knobs = [](int nproc) {
-    Knobs made;
-    made.nproc = nproc;
-    return made;
-  };
-  Random random(seed);
-  RunRecord run = sample_run();
-  run.trials.clear();
-  run.options.command.clear();
-  for (const char* phase : {"baseline", "ladder", "race", "race"}) {
-    for (const int nproc : {1, 2}) {
-      ScheduledProgram program;
-      program.ranks = nproc;
-      if (nproc == 2) program.step_seconds *= dearer;
-      Trial trial;
-      trial.knobs = knobs(nproc);
-      trial.phase = phase;
-      trial.round = static_cast<int>(run.trials.size()) / 2;
-      trial.peak_bytes = 1000000000;
-      trial.outcome = Outcome::ok;
-      trial.samples = busy_samples(program, {2, 1.0}, 0.5, 0.1, random.next());
-      std::erase_if(trial.samples, [](const Sample& sample) { return sample.clean(); });
-      trial.samples_per_second = undisturbed_rate(trial.samples).samples_per_second;
-      run.trials.push_back(std::move(trial));
-    }
-  }
-  const Space space(std::vector<Knobs>{knobs(1), knobs(2)});
-  RecommendOptions options;
-  options.baseline = knobs(1);
-  options.limit_bytes = 64000000000;
-  SearchOptions search_options;
-  search_options.safety.limit_bytes = options.limit_bytes;
-  const auto search = find_strategy("ours")->make(space, search_options);
-  for (const Trial& trial : run.trials) search->tell(trial);
-  run.result = recommend(space, *search, run.trials, options);
-  return run;
-}
-
-// In turn two processes are faster, as fast as one, and so much slower that nobody doubts the
-// start.
-TEST(Headline, NoQuietWindowIsNoAdviceHoweverSureTheRates) {
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
-    const double dearer = seed % 3 == 0 ? 1.0 : seed % 3 == 1 ? 2.0 : 8.0;
-    const RunRecord run = run_where_nothing_is_quiet(seed, dearer);
-    ASSERT_TRUE(run.result.found);
-    ASSERT_EQ(static_cast<std::size_t>(run.result.discarded_samples), count_samples(run));
-    const Headline answer = headline(run);
-    EXPECT_EQ(answer.answer, Answer::inconclusive) << seed << ": " << answer.sentence.english;
-    EXPECT_THAT(answer.sentence.english, HasSubstr("windows were disturbed")) << seed;
-    EXPECT_EQ(verdict_name(run), "inconclusive") << seed;
-    for (const Badge& badge : badges(run)) EXPECT_NE(badge.text, "SAFE") << seed;
-  }
 }
 
 TEST(Headline, AnInterruptedRunSaysHowItGoesOn) {
