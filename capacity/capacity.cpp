@@ -459,12 +459,12 @@ Result<CapacityPlan> plan_capacity(const std::vector<NodeMeasurement>& settings,
   }
   auto plan = plan_capacity(*best, demand);
   if (plan && best != &first) {
-    plan->notes.push_back(
-        served > 0 ? fmt::format("{} serves {:.3g} {}/s in time, the fastest setting {} {:.3g}",
-                                 knobs_text(best->knobs), most, best->unit, knobs_text(first.knobs),
-                                 served)
-                   : fmt::format("the fastest setting {} cannot meet {} at any rate",
-                                 knobs_text(first.knobs), slo_target(*demand.slo)));
+    plan->notes.push_back(served > 0
+                              ? fmt::format("{} serves {} {}/s in time, the fastest setting {} {}",
+                                            knobs_text(best->knobs), format_count(most), best->unit,
+                                            knobs_text(first.knobs), format_count(served))
+                              : fmt::format("the fastest setting {} cannot meet {} at any rate",
+                                            knobs_text(first.knobs), slo_target(*demand.slo)));
   }
   return plan;
 }

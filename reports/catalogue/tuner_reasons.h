@@ -68,7 +68,7 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "每步固定开销相当于 {} 个样本"},
     {ReasonCode::term_loading, "loading a sample takes {} % of computing it on one thread",
      "加载一个样本的时间是单线程计算它的 {} %"},
-    {ReasonCode::term_cores, "behaves like {} cores", "其扩展性相当于 {} 个核心"},
+    {ReasonCode::term_cores, "behaves like {} {0:core|cores}", "其扩展性相当于 {} 个核心"},
     // The answer.
     {ReasonCode::launch_with, "Launch with {}: {}.", "使用 {} 启动：{}。"},
     {ReasonCode::worth_rate, "{} samples/s", "{} 样本/秒"},

@@ -115,24 +115,33 @@ Json tests_json(const std::vector<StoreBackTest>& tests) {
   return json;
 }
 
+std::string count_text(double value) {
+  return value < 9999.5 ? fmt::format("{:.4g}", value) : format_count(value);
+}
+
+// "123 (118-130)"
+std::string rates_text(const Interval& rate) {
+  return fmt::format("{} ({}-{})", count_text(rate.median), count_text(rate.low),
+                     count_text(rate.high));
+}
+
 Json knobs_json(const Knobs& knobs) {
   Json json = Json::object();
   for (const auto& [name, value] : knob_texts(knobs)) json[name] = value;
   for (const char* count : {"nproc", "threads", "batch"}) {
     json[count] = knobs.*(find_knob(count)->number);
   }
+  if (knobs.untold.batch) json["batch"] = nullptr;
   return json;
 }
 
 }  // namespace
 
 std::string back_test_words(const BackTest& test) {
-  return fmt::format(
-      "fit on up to {} -> predicts {:.4g} ({:.4g}-{:.4g}) samples/s at {}, measured "
-      "{:.4g}: {:+.1f} %{}",
-      test.fitted_up_to, test.predicted.median, test.predicted.low, test.predicted.high,
-      test.predicted_at, test.measured, 100 * test.error,
-      test.covered ? "" : ", outside its interval");
+  return fmt::format("fit on up to {} -> predicts {} samples/s at {}, measured {}: {:+.1f} %{}",
+                     test.fitted_up_to, rates_text(test.predicted), test.predicted_at,
+                     count_text(test.measured), 100 * test.error,
+                     test.covered ? "" : ", outside its interval");
 }
 
 Table capacity_table(const CapacityPlan& plan) {
@@ -199,12 +208,10 @@ std::string capacity_json(const KindsPlan& plans, const YearPlan* year,
 
 std::string capacity_text(const CapacityPlan& plan, int width) {
   std::string text = plan.answer + "\n\n";
-  text += fmt::format("Each machine: {} -> {:.4g} ({:.4g}-{:.4g}) {}/s", knobs_text(plan.knobs),
-                      plan.machine_rate.median, plan.machine_rate.low, plan.machine_rate.high,
-                      plan.unit);
+  text += fmt::format("Each machine: {} -> {} {}/s", knobs_text(plan.knobs),
+                      rates_text(plan.machine_rate), plan.unit);
   if (plan.served_rate.median > 0) {
-    text += fmt::format(", {:.4g} ({:.4g}-{:.4g}) within the latency target",
-                        plan.served_rate.median, plan.served_rate.low, plan.served_rate.high);
+    text += fmt::format(", {} within the latency target", rates_text(plan.served_rate));
   }
   if (plan.peak_bytes > 0) text += ", " + format_bytes(plan.peak_bytes) + " of memory";
   text += fmt::format("\nFrom {}; valid for up to {:.0f} machine{} ({})\n", plan.source,
@@ -225,9 +232,8 @@ std::string capacity_text(const CapacityPlan& plan, int width) {
                       ? milliseconds_text(row.latency_seconds) + " ms"
                       : "no end";
       }
-      table.add_row({std::int64_t{row.machines},
-                     fmt::format("{:.4g}", row.samples_per_second.median), middle, latency,
-                     fmt::format("{:.0f} %", 100 * row.probability),
+      table.add_row({std::int64_t{row.machines}, count_text(row.samples_per_second.median),
+                     middle, latency, fmt::format("{:.0f} %", 100 * row.probability),
                      row.cost_per_hour ? Cell(fmt::format("{:.2f}", *row.cost_per_hour)) : Cell()});
     }
     text += "\n" + console_table(table, width);
@@ -268,9 +274,7 @@ std::string back_test_text(const std::vector<StoreBackTest>& tests, int width) {
   Table table({"setting", "predicted/s", "measured/s", "error", "", "figure", "from", "against"});
   for (const StoreBackTest& test : tests) {
     table.add_row({knobs_text(test.knobs) + (test.slo.empty() ? "" : " " + test.slo),
-                   fmt::format("{:.4g} ({:.4g}-{:.4g})", test.predicted.median, test.predicted.low,
-                               test.predicted.high),
-                   fmt::format("{:.4g}", test.measured),
+                   rates_text(test.predicted), count_text(test.measured),
                    fmt::format("{:+.1f} %", 100 * test.error()),
                    std::string(test.held() ? "held" : "outside"),
                    std::string(figure_name(test.figure)), test.from, test.against});

@@ -1,10 +1,12 @@
 #include "reports/console/slo_page.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "reports/markup/table.h"
 
 namespace ocrtune {
@@ -12,6 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Of JSON; stable.
 const char* verdict_name(SloVerdict verdict) {
   switch (verdict) {
     case SloVerdict::met:
@@ -39,26 +42,32 @@ Json probe_json(const RateProbe& probe) {
           {"design_effect", probe.design_effect}};
 }
 
+const char* verdict_word(SloVerdict verdict) {
+  constexpr const char* kWords[] = {"met", "violated", "undecided"};
+  return kWords[static_cast<int>(verdict)];
+}
+
 }  // namespace
 
 std::string slo_text(const SloSearchResult& result, const LatencySlo& slo, int width) {
   const double percent = std::round(slo.percentile * 1e4) / 100;
   std::string text = result.words + ".\n\n";
   text += fmt::format(
-      "One request at a time: p{:g} {} ms; at most {:.4g} requests/s in a closed "
+      "One request at a time: p{:g} {} ms; at most {} requests/s in a closed "
       "load.\n",
-      percent, milliseconds_text(result.alone_seconds), result.saturated_at);
+      percent, milliseconds_text(result.alone_seconds), format_count(result.saturated_at));
   if (result.found && !result.confirmed) {
     text += "The rate was proved once; the budget did not reach a second proof.\n";
   }
   if (result.probes.empty()) return text;
   Table table({"requests/s", "verdict", fmt::format("p{:g} ms", percent), "p50 ms", "requests",
-               "too late", "count as one", "seconds"});
+               "too late", "effective sample", "seconds"});
   for (const RateProbe& probe : result.probes) {
-    table.add_row({fmt::format("{:.4g}", probe.requests_per_second), verdict_name(probe.verdict),
+    table.add_row({format_count(probe.requests_per_second), verdict_word(probe.verdict),
                    milliseconds_text(probe.latency_seconds),
                    milliseconds_text(probe.median_seconds), probe.judged, probe.over,
-                   fmt::format("{:.3g}", probe.design_effect),
+                   fmt::format("{:.0f}", static_cast<double>(probe.judged) /
+                                             std::max(1.0, probe.design_effect)),
                    fmt::format("{:.1f}", probe.seconds)});
   }
   return text + "\n" + console_table(table, width);

@@ -105,10 +105,10 @@ std::string year_text(const YearPlan& year, const CapacityPlan& plan, int width)
   Table table({"month", asked_unit(plan) + "/s", "machines", "fixed h", "scaled h", "h at risk"});
   for (const YearRow& row : year.rows) {
     if (row.month % 3 != 0) continue;
-    table.add_row(
-        {std::int64_t{row.month}, fmt::format("{:.4g}", pages(row.requests_per_second, plan)),
-         fmt::format("{}+{}", row.machines, row.spares), fmt::format("{:.0f}", row.fixed_hours),
-         fmt::format("{:.0f}", row.scaled_hours), fmt::format("{:.2g}", row.scaled_risk_hours)});
+    table.add_row({std::int64_t{row.month}, format_count(pages(row.requests_per_second, plan)),
+                   fmt::format("{}+{}", row.machines, row.spares),
+                   fmt::format("{:.0f}", row.fixed_hours), fmt::format("{:.0f}", row.scaled_hours),
+                   fmt::format("{:.2g}", row.scaled_risk_hours)});
   }
   return "\n" + sentences[0] + " " + sentences[1] + "\n\n" + console_table(table, width) + "\n" +
          join({sentences.begin() + 2, sentences.end()}, "\n") + "\n";

@@ -20,7 +20,8 @@ constexpr double kRoot90 = 1.645;  // deviations from the middle to either end o
 std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share); }
 
 std::string interval_text(const Interval& rate, const std::string& unit) {
-  return fmt::format("{:.4g} ({:.4g}-{:.4g}) {}/s", rate.median, rate.low, rate.high, unit);
+  return fmt::format("{} ({}-{}) {}/s", format_count(rate.median), format_count(rate.low),
+                     format_count(rate.high), unit);
 }
 
 class Sheet {

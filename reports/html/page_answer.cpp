@@ -1,6 +1,8 @@
 #include "reports/html/page_answer.h"
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -63,12 +65,15 @@ std::string gain_fact(const RunRecord& run) {
   const TuneResult& result = run.result;
   const SettingSummary& baseline = result.baseline;
   const bool guessed = run.options.baseline_guessed();
-  const char* title = guessed ? "Gain over a plain start" : "Gain over your setting";
+  const bool first = run.options.baseline_source == kBaselineFirst;
+  const char* title = !guessed ? "Gain over your setting"
+                      : first  ? "Gain over the first setting of your lists"
+                               : "Gain over a plain start";
   if (result.settings.size() < 2) return "";  // compared with nothing
   if (baseline.knobs == result.recommendation.knobs) {
-    return fact_html(title, say("none"),
-                     say(guessed ? "nothing is clearly faster than a plain start"
-                                 : "nothing is clearly faster than your setting"));
+    return fact_html(
+        title, say("none"),
+        say("nothing is clearly faster than {}", {say_text(phrase(baseline_phrase(run.options)))}));
   }
   if (baseline.samples_per_second.median > 0) {
     const char* note = guessed
@@ -157,6 +162,13 @@ std::string close_list(const TuneResult& result) {
                      neighbours_table(result.close, "How far"));
 }
 
+// Whether the reason says it already.
+bool is_in_reason(const Trial& trial, const std::string& line) {
+  constexpr std::string_view kLog = "log: ";
+  return trial.reason.find(starts_with(line, kLog) ? line.substr(kLog.size()) : line) !=
+         std::string::npos;
+}
+
 // What one group of trials ended with: the reasons and evidence of its trials, each said once.
 std::string group_items(const FailureGroup& group) {
   std::vector<std::string> items;
@@ -168,6 +180,7 @@ std::string group_items(const FailureGroup& group) {
   for (const Trial* trial : group.trials) {
     add("<bdi>" + say_sentence(plain_line(trial->reason, 1000)) + "</bdi>");
     for (const std::string& line : trial->evidence) {
+      if (is_in_reason(*trial, line)) continue;
       add("<span class=\"evidence\">" + machine_text(plain_line(line, 1000)) + "</span>");
     }
   }
@@ -227,7 +240,7 @@ std::string answer_section(const RunRecord& run) {
   const bool settled = answer.answer == Answer::use || (answer.answer == Answer::keep &&
                                                         recommended.knobs == result.baseline.knobs);
   html += fmt::format("<p class=\"launch\"><span class=\"label\">{}</span> <code>{}</code></p>",
-                      say(settled ? "Launch with" : "Fastest measured"),
+                      say(settled ? "Launch with" : "Leading"),
                       html_text(plain_line(launch_knobs(result)), 400));
   std::string blocks;
   if (!recommended.command.empty()) {

@@ -146,13 +146,16 @@ std::string placement_of_answer(const RunRecord& run) {
 std::string machine_section(const RunRecord& run) {
   const Machine& machine = run.machine;
   const std::vector<std::string> headings = {"Fact", "Value", "From"};
+  const auto known = [](const auto& fact, const char* format) {
+    return fact.known() ? fmt::format(fmt::runtime(format), *fact.value) : say("unknown");
+  };
   Rows short_rows;
-  add_row(short_rows, "Processor",
-          machine_text(machine.cpu.model) + "; " +
-              say("{} usable CPUs, {} effective cores",
-                  {fmt::format("{:g}", machine.cpu.usable_cpus.value_or(0)),
-                   fmt::format("{:.2f}", machine.cpu.effective_cores.value_or(0))}),
-          "");
+  add_row(
+      short_rows, "Processor",
+      machine_text(machine.cpu.model) + "; " +
+          say("{} usable CPUs, {} effective cores", {known(machine.cpu.usable_cpus, "{:g}"),
+                                                     known(machine.cpu.effective_cores, "{:.2f}")}),
+      "");
   add_row(short_rows, "Memory",
           say("{}, limit {}", {html_text(format_bytes(machine.memory.total_bytes)),
                                html_text(bytes_text(machine.memory.limit_bytes.value_or(0)))}),

@@ -192,9 +192,9 @@ std::string undecided_reason(const VerifyOptions& options, const Compared& all,
   const bool off = std::fabs(ratio.median - 1) > options.tolerance;
   if ((off || slow) && !(all.now.all_discarded() && good_as_it_is)) {
     return fmt::format(
-        "the rate may have changed: {} against the claim of {:.4g} samples/s{}, but {} trials do "
+        "the rate may have changed: {} against the claim of {} samples/s{}, but {} trials do "
         "not settle it{}; give more time with --for",
-        ratio_text(ratio), all.then.median, gain_words(all), trials,
+        ratio_text(ratio), format_count(all.then.median), gain_words(all), trials,
         all.now.discarded > all.now.clean ? " while other load spoils most samples" : "");
   }
   return "";
@@ -220,10 +220,10 @@ std::string drift_reason(const VerifyOptions& options, const Compared& all,
   const bool both = !all.same && all.base_ratio.median > 0 &&
                     std::fabs(all.base_ratio.median - ratio.median) < options.tolerance;
   return fmt::format(
-      "the recommended setting gives {:.4g} samples/s, {} against the claim of "
-      "{:.4g}{}{}",
-      all.now.undisturbed.median, ratio_text(ratio), all.then.median, gain_words(all),
-      both ? "; the baseline changed alike, so it is the machine" : "");
+      "the recommended setting gives {} samples/s, {} against the claim of "
+      "{}{}{}",
+      format_count(all.now.undisturbed.median), ratio_text(ratio), format_count(all.then.median),
+      gain_words(all), both ? "; the baseline changed alike, so it is the machine" : "");
 }
 
 }  // namespace
@@ -249,7 +249,7 @@ void judge_verification(const RunRecord& run, const VerifyOptions& options,
   }
   verification.state = VerifyState::ok;
   verification.reason = fmt::format(
-      "{:.4g} samples/s, {} against the claim{}{}", all.now.undisturbed.median,
+      "{} samples/s, {} against the claim{}{}", format_count(all.now.undisturbed.median),
       ratio_text(verification.ratio), gain_words(all),
       all.now.all_discarded() ? "; although all windows were discarded for other load" : "");
 }

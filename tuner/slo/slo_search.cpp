@@ -325,7 +325,8 @@ class Search {
         fmt::format("undecided: {} is too short to prove a rate that keeps {}",
                     format_duration(options_.budget_seconds), slo_target(options_.slo));
     if (rate > 0) {
-      text += fmt::format(" ({:.4g} requests/s looked fine, with {:.3g} ms)", rate, 1e3 * latency);
+      text += fmt::format(" ({} requests/s looked fine, with {:.3g} ms)", format_count(rate),
+                          1e3 * latency);
     }
     return text + fmt::format("; try --budget {:.0f}s", 4 * options_.budget_seconds);
   }
@@ -353,9 +354,9 @@ class Search {
                          result_.stop_reason);
     }
     std::string text =
-        fmt::format("{} holds up to {:.4g} requests/s", slo, result_.requests_per_second);
+        fmt::format("{} holds up to {} requests/s", slo, format_count(result_.requests_per_second));
     if (result_.broken_at > 0)
-      text += fmt::format(" and is not proved at {:.4g}/s", result_.broken_at);
+      text += fmt::format(" and is not proved at {}/s", format_count(result_.broken_at));
     if (result_.open()) text += kSearchEndedEarly;
     return text;
   }

@@ -172,6 +172,19 @@ TEST(PageSections, WhatIsImpossibleIsNoFailure) {
   EXPECT_THAT(failures_section(run), HasSubstr("Failures by cause"));
 }
 
+TEST(PageSections, EvidenceThatTheReasonSaysIsNotSaidAgain) {
+  RunRecord run = run_without_success();
+  run.trials.resize(1);
+  Trial& trial = run.trials[0];
+  trial.reason = "the command: exit code 1: ImportError: no such thing";
+  trial.evidence = {"the command: exit code 1", "log: ImportError: no such thing",
+                    "log: a line before"};
+  const std::string html = failures_section(run);
+  EXPECT_THAT(html, HasSubstr("a line before"));
+  EXPECT_THAT(html, Not(HasSubstr("log: ImportError")));
+  EXPECT_EQ(html.find("evidence"), html.rfind("evidence")) << html;
+}
+
 // Equal reasons of a group are said once.
 TEST(PageSections, AGroupSaysAReasonOnce) {
   RunRecord run = run_without_success();

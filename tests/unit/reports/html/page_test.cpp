@@ -85,6 +85,14 @@ TEST(Page, StandsWithoutTrialsAndWithoutSuccess) {
   EXPECT_EQ(failed.find("id=\"scaling\""), std::string::npos);
 }
 
+TEST(Page, WhatWasNotMeasuredIsNoZero) {
+  RunRecord run = sample_run();
+  run.machine.cpu.effective_cores = {};
+  const std::string page = page_html(run);
+  EXPECT_EQ(page.find("0.00 effective cores"), std::string::npos);
+  EXPECT_NE(page.find("effective cores"), std::string::npos);
+}
+
 TEST(Page, AGuessedBaselineIsNotCalledTheUsersSetting) {
   RunRecord run = sample_run();
   run.options.baseline_source = kBaselineGiven;
@@ -92,7 +100,10 @@ TEST(Page, AGuessedBaselineIsNotCalledTheUsersSetting) {
   for (const char* guess : {kBaselinePlain, kBaselineFirst, kBaselineWithin}) {
     run.options.baseline_source = guess;
     const std::string page = page_html(run);
-    EXPECT_NE(page.find("Gain over a plain start"), std::string::npos);
+    const bool first = run.options.baseline_source == kBaselineFirst;
+    EXPECT_NE(
+        page.find(first ? "Gain over the first setting of your lists" : "Gain over a plain start"),
+        std::string::npos);
     EXPECT_EQ(page.find("Gain over your setting"), std::string::npos);
   }
 }
