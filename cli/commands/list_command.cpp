@@ -45,7 +45,7 @@ Result<int> list_topic(const ListFlags& flags) {
   }
   if (!table) return table.error();
   // Whole lines into a pipe; cut ones only where they would wrap.
-  const int width = is_terminal(stdout) ? terminal_width(stdout) : 100000;
+  const int width = console_width(stdout);
   const std::string text = flags.json ? table_json(*table) + "\n" : console_table(*table, width);
   std::fputs(text.c_str(), stdout);
   return kExitOk;

@@ -328,7 +328,7 @@ Result<int> run_back_test_alone(const PlanFlags& flags) {
   const auto tests = store_back_tests(OCRTUNE_TRY(finished_runs(flags.db)));
   OCRTUNE_TRY(write_back_tests(flags, tests));
   const std::string page =
-      flags.json ? back_test_json(tests) : back_test_text(tests, terminal_width(stdout));
+      flags.json ? back_test_json(tests) : back_test_text(tests, console_width(stdout));
   std::fputs(page.c_str(), stdout);
   return tests.empty() ? kExitNegative : kExitOk;
 }
@@ -361,7 +361,7 @@ Result<int> run_plan(const PlanFlags& flags) {
   const YearPlan* const year_ahead = year ? &*year : nullptr;
   const std::string json = capacity_json(plans, year_ahead, tests ? &*tests : nullptr);
   OCRTUNE_TRY(write_files(flags, plans, year_ahead, json));
-  const int width = terminal_width(stdout);
+  const int width = console_width(stdout);
   std::string page = flags.json ? json : kinds_text(plans, width) + capacity_text(plan, width);
   if (year && !flags.json) page += year_text(*year, plan, width);
   if (tests && !flags.json) page += back_test_text(*tests, width);

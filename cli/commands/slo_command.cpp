@@ -62,7 +62,7 @@ Result<int> run_slo(const SloFlags& flags) {
   const auto found = OCRTUNE_TRY(find_highest_rate(*target, steady_clock(), options));
   if (!target->ended().empty()) return Error{ErrorKind::failed, target->ended()};
   const std::string page =
-      flags.json ? slo_json(found, slo) : slo_text(found, slo, terminal_width(stdout));
+      flags.json ? slo_json(found, slo) : slo_text(found, slo, console_width(stdout));
   std::fputs(page.c_str(), stdout);
   if (interrupted()) {
     return Error{ErrorKind::interrupted, "interrupted; the rates above stand, nothing is stored"};

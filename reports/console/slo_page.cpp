@@ -61,7 +61,7 @@ std::string slo_text(const SloSearchResult& result, const LatencySlo& slo, int w
   }
   if (result.probes.empty()) return text;
   Table table({"requests/s", "verdict", fmt::format("p{:g} ms", percent), "p50 ms", "requests",
-               "too late", "effective sample", "seconds"});
+               "too late", "effective", "seconds"});
   for (const RateProbe& probe : result.probes) {
     table.add_row({format_count(probe.requests_per_second), verdict_word(probe.verdict),
                    milliseconds_text(probe.latency_seconds),

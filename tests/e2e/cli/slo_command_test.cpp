@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -39,6 +40,14 @@ TEST(SloCommand, MeasuresACommandOverItsStandardInput) {
   EXPECT_EQ(code, json.at("found").get<bool>() ? 0 : 1);
   EXPECT_GT(json.at("saturated_at_requests_per_second").get<double>(), 0);
   EXPECT_EQ(json.at("promise"), "p90 under 200 ms");
+}
+
+TEST(SloCommand, NothingIsCutInAPipe) {
+  ::setenv("COLUMNS", "60", 1);
+  const auto [code, out] = run_slo("p90=200ms --budget 3s" + kEcho);
+  ::unsetenv("COLUMNS");
+  EXPECT_THAT(out, HasSubstr("too late  effective  seconds\n"));
+  EXPECT_THAT(out, testing::Not(HasSubstr("...")));
 }
 
 TEST(SloCommand, BadInputIsOneClearLine) {
