@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "base/text.h"
 #include "bench/synthetic/retold_logs.h"

@@ -2,7 +2,6 @@
 // (bench/other_frameworks.py).
 #include <cstdio>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include <CLI/CLI.hpp>

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "bench/synthetic/synthetic_surface.h"
