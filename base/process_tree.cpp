@@ -201,9 +201,7 @@ void ProcessTree::kill_all(StopReport& report, Clock& clock) {
 StopReport ProcessTree::stop(double grace_seconds, const std::function<bool()>& cut, Clock& clock) {
   StopReport report;
   if (empty()) return report;
-  const auto before = static_cast<int>(members_.size());
   const bool ended = grace_seconds > 0 && wait_for_end(grace_seconds, cut, clock);
-  report.terminated = std::max(0, before - static_cast<int>(members_.size()));
   if (!ended) kill_all(report, clock);
   return report;
 }

@@ -38,7 +38,6 @@ Result<ProcessFacts> parse_process_stat(const std::string& line);  // invalid: n
 std::vector<ProcessFacts> all_processes();                         // of this PID namespace
 
 struct StopReport {
-  int terminated = 0;                  // ended within the grace after SIGTERM
   int killed = 0;                      // needed SIGKILL
   std::vector<std::string> forced;     // "1234 (python)", those that needed SIGKILL, at most 20
   std::vector<std::string> survivors;  // still there 5 s after SIGKILL: stuck in the kernel

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <functional>
 #include <utility>
 
 #include "base/random.h"
@@ -22,29 +21,6 @@ std::vector<double> resample(const std::vector<double>& values, Random& random) 
 Interval percentile_interval(double centre, const std::vector<double>& draws, double confidence) {
   const double tail = (1 - confidence) / 2;
   return Interval{centre, quantile(draws, tail), quantile(draws, 1 - tail)};
-}
-
-// P(U <= u) for two samples of sizes m and n without ties, by counting arrangements.
-double exact_lower_tail(std::size_t m, std::size_t n, double u) {
-  // ways[i][s]: arrangements of i values of the first sample with U = s, built value by value.
-  std::vector<std::vector<double>> ways(m + 1, std::vector<double>(m * n + 1, 0.0));
-  for (std::size_t i = 0; i <= m; ++i) ways[i][0] = 1;
-  for (std::size_t j = 1; j <= n; ++j) {
-    std::vector<std::vector<double>> grown = ways;
-    for (std::size_t i = 1; i <= m; ++i) {
-      for (std::size_t s = 0; s <= m * n; ++s) {
-        grown[i][s] = ways[i][s] + (s >= j ? grown[i - 1][s - j] : 0.0);
-      }
-    }
-    ways = std::move(grown);
-  }
-  double below = 0;
-  double all = 0;
-  for (std::size_t s = 0; s <= m * n; ++s) {
-    all += ways[m][s];
-    if (static_cast<double>(s) <= u) below += ways[m][s];
-  }
-  return below / all;
 }
 
 }  // namespace
@@ -146,36 +122,6 @@ Interval bootstrap_ratio(const std::vector<double>& a, const std::vector<double>
   return percentile_interval(median(a) / median(b), draws, confidence);
 }
 
-double mann_whitney_p(const std::vector<double>& a, const std::vector<double>& b) {
-  if (a.empty() || b.empty()) return 1;
-  double u = 0;
-  for (double x : a) {
-    for (double y : b) u += x > y ? 1.0 : x == y ? 0.5 : 0.0;
-  }
-  const auto m = static_cast<double>(a.size());
-  const auto n = static_cast<double>(b.size());
-  const double smaller = std::min(u, m * n - u);
-  std::vector<double> all = a;
-  all.insert(all.end(), b.begin(), b.end());
-  std::sort(all.begin(), all.end());
-  double tie_sum = 0;
-  for (std::size_t i = 0; i < all.size();) {
-    std::size_t j = i;
-    while (j < all.size() && all[j] == all[i]) ++j;
-    const auto run = static_cast<double>(j - i);
-    tie_sum += run * run * run - run;
-    i = j;
-  }
-  if (tie_sum == 0 && a.size() <= 20 && b.size() <= 20) {
-    return std::min(1.0, 2 * exact_lower_tail(a.size(), b.size(), smaller));
-  }
-  const double count = m + n;
-  const double variance = m * n / 12 * (count + 1 - tie_sum / (count * (count - 1)));
-  if (variance <= 0) return 1;
-  const double z = std::max(0.0, m * n / 2 - smaller - 0.5) / std::sqrt(variance);
-  return std::min(1.0, std::erfc(z / std::sqrt(2.0)));
-}
-
 PairedDifference paired_difference(const std::vector<double>& a, const std::vector<double>& b,
                                    double noise) {
   PairedDifference difference;
@@ -191,7 +137,6 @@ PairedDifference paired_difference(const std::vector<double>& a, const std::vect
   const double dof = std::max(0.0, count - 1);
   const double variance = (4 * prior * prior + dof * seen * seen) / (4 + dof);
   difference.error = rounds == 0 ? 1e9 : std::sqrt(variance / count);
-  difference.own_error = rounds < 2 ? difference.error : seen / std::sqrt(count);
   return difference;
 }
 

@@ -36,16 +36,11 @@ Interval bootstrap_median(const std::vector<double>& values, double confidence =
 Interval bootstrap_ratio(const std::vector<double>& a, const std::vector<double>& b,
                          double confidence = 0.95, std::uint64_t seed = 1, int rounds = 2000);
 
-// Two-sided Mann-Whitney U test: the probability of ranks this far apart if a and b are alike.
-// Exact up to 20 values a side without ties, else the normal approximation with tie correction.
-double mann_whitney_p(const std::vector<double>& a, const std::vector<double>& b);
-
 // log(rate a) - log(rate b) over the rounds that both took part in: the middle, with its standard
 // error.
 struct PairedDifference {
   double mean = 0;
-  double error = 0;      // large when no round is shared
-  double own_error = 0;  // from these rounds alone
+  double error = 0;  // large when no round is shared
   int rounds = 0;
 };
 PairedDifference paired_difference(const std::vector<double>& a, const std::vector<double>& b,

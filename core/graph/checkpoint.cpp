@@ -3,7 +3,6 @@
 #include <array>
 #include <cstring>
 #include <string_view>
-#include <utility>
 
 #include <fmt/core.h>
 

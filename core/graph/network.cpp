@@ -3,7 +3,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -26,10 +25,6 @@ constexpr std::size_t kCachedBytes = std::size_t{19} << 19;
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-double now_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 void add_to(float* target, const float* source, std::size_t count) {
 #pragma omp parallel for simd schedule(static)
   for (std::size_t i = 0; i < count; ++i) target[i] += source[i];
@@ -38,7 +33,6 @@ void add_to(float* target, const float* source, std::size_t count) {
 struct PlanEntry {
   Plan plan;
   std::uint64_t last_use = 0;
-  std::vector<LayerTime> times;
   std::vector<std::size_t> final_from;  // what Network::train's watch hears after each step
 };
 
@@ -55,7 +49,6 @@ class Pass {
        const FlatBuffers& buffers, bool training)
       : graph_(graph),
         plan_(entry.plan),
-        times_(entry.times),
         final_from_(entry.final_from),
         arena_(arena),
         images_(images),
@@ -64,12 +57,7 @@ class Pass {
 
   Status forward(bool fixed_parameters = false) {
     fixed_parameters_ = fixed_parameters;
-    for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
-      const double start = now_seconds();
-      const Status done = forward_step(plan_.steps[i]);
-      if (!done) return done;
-      times_[i].forward_seconds += now_seconds() - start;
-    }
+    for (const PlanStep& step : plan_.steps) OCRTUNE_TRY(forward_step(step));
     return Status();
   }
 
@@ -77,13 +65,9 @@ class Pass {
     for (std::size_t i = plan_.steps.size(); i-- > 0;) {
       const PlanStep& step = plan_.steps[i];
       if (!plan_.values[at(step.output)].wants_gradient) continue;
-      const double start = now_seconds();
-      const Status done = backward_step(step);
-      if (!done) return done;
-      times_[i].backward_seconds += now_seconds() - start;
+      OCRTUNE_TRY(backward_step(step));
       if (!watch || step.layer == nullptr || step.layer->parameters.empty()) continue;
-      const Status heard = watch(final_from_[i]);
-      if (!heard) return heard;
+      OCRTUNE_TRY(watch(final_from_[i]));
     }
     return Status();
   }
@@ -165,7 +149,6 @@ class Pass {
 
   const Graph& graph_;
   const Plan& plan_;
-  std::vector<LayerTime>& times_;
   const std::vector<std::size_t>& final_from_;
   std::byte* arena_;
   const float* images_;
@@ -230,11 +213,8 @@ struct Network::State {
     if (found == plans.end()) {
       forget_oldest();
       Plan plan = OCRTUNE_TRY(make_plan(graph, backend, shape, training));
-      found = plans.emplace(key(shape, training), PlanEntry{std::move(plan), 0, {}, {}}).first;
+      found = plans.emplace(key(shape, training), PlanEntry{std::move(plan), 0, {}}).first;
       found->second.final_from = final_gradients(graph, found->second.plan);
-      for (const PlanStep& step : found->second.plan.steps) {
-        found->second.times.push_back({step.layer == nullptr ? "convert" : step.layer->name, 0, 0});
-      }
     }
     found->second.last_use = ++uses;
     if (found->second.plan.arena_bytes > arena.size()) {
@@ -319,17 +299,6 @@ Result<std::span<const float>> Network::infer(const Batch& batch, std::span<cons
 }
 
 void Network::fix_parameters() { state_->fixed_parameters = true; }
-
-std::vector<LayerTime> Network::layer_times(const Shape& image) const {
-  for (const bool training : {true, false}) {
-    Shape shape = image;
-    const auto part = state_->at_once.find(State::key(image, false));
-    if (!training && part != state_->at_once.end()) shape.n = part->second;
-    const auto found = state_->plans.find(State::key(shape, training));
-    if (found != state_->plans.end()) return found->second.times;
-  }
-  return {};
-}
 
 Result<std::size_t> network_arena_bytes(const Graph& graph, const Backend& backend,
                                         const Shape& image, bool training) {

@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -15,12 +14,6 @@
 #include "core/graph/graph.h"
 
 namespace ocrtune {
-
-// Seconds of one layer since the network was made, over all calls of one plan.
-struct LayerTime {
-  std::string name;
-  double forward_seconds = 0, backward_seconds = 0;
-};
 
 class Network {
  public:
@@ -49,8 +42,6 @@ class Network {
   // A contract: all further calls are infer with the same parameters, which never change. Operators
   // then keep the weights in the order that their kernels read: as many bytes again as the weights.
   void fix_parameters();
-
-  std::vector<LayerTime> layer_times(const Shape& image) const;
 
  private:
   struct State;

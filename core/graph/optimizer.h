@@ -1,7 +1,6 @@
 // AdamW over flat buffers. Source: Loshchilov and Hutter 2019; epsilon and order as in PyTorch.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <vector>
 
 #include "base/result.h"
 

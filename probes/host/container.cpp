@@ -1,7 +1,5 @@
 #include "probes/host/container.h"
 
-#include <string_view>
-
 #include "base/text.h"
 
 namespace ocrtune {

@@ -6,7 +6,6 @@
 // neighbours.
 #pragma once
 
-#include <string>
 #include <utility>
 #include <vector>
 

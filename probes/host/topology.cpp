@@ -124,13 +124,6 @@ void fill_caches(hwloc_topology_t topology, Topology& out) {
   }
 }
 
-void fill_memory(hwloc_topology_t topology, Topology& out) {
-  hwloc_obj_t node = nullptr;
-  while ((node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node)) != nullptr) {
-    out.numa_memory_bytes += node->attr->numanode.local_memory;
-  }
-}
-
 std::string cpu_model(hwloc_topology_t topology) {
   hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
   if (package == nullptr) package = hwloc_get_root_obj(topology);
@@ -158,7 +151,6 @@ Result<Topology> load(hwloc_topology_t topology, const std::string& source) {
   }
   out.cpu_kinds = static_cast<int>(kinds.size());
   fill_caches(topology, out);
-  fill_memory(topology, out);
   out.cpu_model = cpu_model(topology);
   return out;
 }

@@ -24,8 +24,7 @@ struct Topology {
   std::vector<CpuPlace> places;
   int packages = 0, numa_nodes = 0, l3_groups = 0, physical_cores = 0, logical_cpus = 0;
   int cpu_kinds = 0;
-  std::uint64_t l3_bytes_each = 0;      // of the smallest group; 0: none or unknown
-  std::uint64_t numa_memory_bytes = 0;  // sum over nodes as described; 0: unknown
+  std::uint64_t l3_bytes_each = 0;  // of the smallest group; 0: none or unknown
 
   CpuSet cpus() const;
 };

@@ -1,8 +1,6 @@
 // What the end of a step says about a rung of the ladder.
 #pragma once
 
-#include <string>
-
 #include "probes/p2p/steps/gpu_step.h"
 #include "probes/p2p/steps/p2p_facts.h"
 

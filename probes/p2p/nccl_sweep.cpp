@@ -1,7 +1,6 @@
 #include "probes/p2p/nccl_sweep.h"
 
 #include <algorithm>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -110,7 +109,6 @@ class Sweep {
     }
     row.step_seconds.push_back(slowest);
     row.transports = result.log.transports_text();
-    row.tunings = result.log.tunings;
     row.env_proved = row.env_proved &&
                      (row.setting.env.empty() || proves_environment(row.setting.env, result.log));
   }

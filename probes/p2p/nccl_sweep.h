@@ -7,7 +7,6 @@
 // a failing control run.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,9 +36,8 @@ struct SweepRow {
   std::vector<double> step_seconds;  // a median for each round
   double all_reduce_seconds = 0, bytes_per_second = 0;
   std::string transports;
-  std::vector<NcclTuning> tunings;  // what NCCL chose for its all-reduces
-  bool env_proved = true;           // NCCL's log shows that it took the settings over
-  Interval speedup;                 // of the base's median over this one's; 1 for the base itself
+  bool env_proved = true;  // NCCL's log shows that it took the settings over
+  Interval speedup;        // of the base's median over this one's; 1 for the base itself
 };
 
 struct SweepAnswer {

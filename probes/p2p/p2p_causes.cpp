@@ -1,7 +1,6 @@
 #include "probes/p2p/p2p_causes.h"
 
 #include <algorithm>
-#include <cstddef>
 
 #include <fmt/format.h>
 

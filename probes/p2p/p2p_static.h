@@ -1,10 +1,6 @@
 // The facts about GPU peer-to-peer that can be had without running anything on a GPU.
 #pragma once
 
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "base/environment.h"
 #include "base/files.h"
 #include "probes/machine/machine.h"

@@ -1,7 +1,6 @@
 #include "tuner/models/ledger.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/stats.h"
 #include "trial/observe/undisturbed_rate.h"
@@ -26,7 +25,6 @@ int Ledger::add(const Trial& trial) {
   const double objective_value = objective_value_of(trial, objective_);
   if (!(objective_value > 0)) {
     ++record.failures;
-    record.last_failure = trial.ok() ? Outcome::crashed : trial.outcome;
     record.reason = trial.reason;
     return point;
   }
@@ -43,7 +41,6 @@ int Ledger::add(const Trial& trial) {
   if (trial.noisy()) return point;
   record.rates.push_back(objective_value);
   record.times.push_back(trials_);
-  if (trial.phase == "race") record.race_rates.push_back(objective_value);
   return point;
 }
 

@@ -18,15 +18,13 @@ namespace ocrtune {
 struct PointRecord {
   std::vector<double> rates;  // objective of each ok trial that was not discarded: samples per
                               // second, unless the objective is another (tuner/space/objective.h)
-  std::vector<double> race_rates;  // those of the race alone, by round
   std::vector<double> discarded_rates;
   std::vector<int> times, discarded_times;               // which trial of the run gave each rate
   std::vector<double> samples_per_second, step_seconds;  // of the ok trials
   std::uint64_t peak_bytes = 0;                          // worst of its trials
   int trials = 0;
   int failures = 0;
-  int discarded = 0;  // trials without one clean sample
-  Outcome last_failure = Outcome::ok;
+  int discarded = 0;   // trials without one clean sample
   std::string reason;  // of the last failure
 
   bool tried() const { return trials > 0; }

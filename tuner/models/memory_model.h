@@ -7,8 +7,6 @@
 // single observation by the largest ratio of parts. The upper bound is the lesser of both.
 #pragma once
 
-#include <cstdint>
-#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>

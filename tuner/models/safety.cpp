@@ -1,7 +1,6 @@
 #include "tuner/models/safety.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <string_view>
 #include <tuple>

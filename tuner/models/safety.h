@@ -12,9 +12,7 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "trial/reason.h"

@@ -175,9 +175,7 @@ class ModelSearch : public Search {
       }
     }
     if (const auto point = acquire(acquisition)) {
-      Proposal proposal = board_.propose(*point, "model", "the largest expected improvement");
-      proposal.expected_samples_per_second = std::exp(forecaster_.forecast(*point).log_rate);
-      return proposal;
+      return board_.propose(*point, "model", "the largest expected improvement");
     }
     if (!race_.started()) {
       if (const auto point = unchecked(acquisition.ranking())) {

@@ -20,12 +20,10 @@ namespace ocrtune {
 
 struct Proposal {
   Knobs knobs;
-  std::string phase;                       // baseline | rule | ladder | model | sweep | race
-  std::string why;                         // what this trial is to find out, in words
-  double expected_samples_per_second = 0;  // 0: no idea yet
-  double expected_peak_bytes = 0;          // 0: no idea yet
-  std::uint64_t guard_bytes = 0;           // where the trial is to be stopped; 0: at the limit
-  int round = 0;                           // as Trial::round
+  std::string phase;              // baseline | rule | ladder | model | sweep | race
+  std::string why;                // what this trial is to find out, in words
+  std::uint64_t guard_bytes = 0;  // where the trial is to be stopped; 0: at the limit
+  int round = 0;                  // as Trial::round
 };
 
 // What a strategy believes about a setting without running it.

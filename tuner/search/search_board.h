@@ -146,9 +146,7 @@ struct SearchBoard {
   }
 
   Proposal propose(int point, std::string phase, std::string why) const {
-    Proposal proposal{space->knobs(point), std::move(phase), std::move(why), 0, 0, 0};
-    proposal.expected_samples_per_second = ledger.median_rate(point);
-    proposal.expected_peak_bytes = safety.forecast(point).bytes;
+    Proposal proposal{space->knobs(point), std::move(phase), std::move(why)};
     // The user's own setting may use what margin there is.
     const bool own = !always.empty() && point == always[0];
     const bool guarded = options.safety.memory.guards && options.safety.limit_bytes > 0;

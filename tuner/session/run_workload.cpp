@@ -1,7 +1,5 @@
 #include "tuner/session/run_workload.h"
 
-#include <utility>
-
 #include "base/text.h"
 #include "trial/workloads/engine_infer/engine_inference.h"
 #include "trial/workloads/engine_infer/user_service.h"

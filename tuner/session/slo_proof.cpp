@@ -1,7 +1,6 @@
 #include "tuner/session/slo_proof.h"
 
 #include <algorithm>
-#include <memory>
 
 #include "base/interrupt.h"
 #include "trial/workloads/service/slo.h"

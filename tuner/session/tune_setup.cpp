@@ -1,7 +1,6 @@
 #include "tuner/session/tune_setup.h"
 
 #include <algorithm>
-#include <utility>
 
 #include <fmt/format.h>
 

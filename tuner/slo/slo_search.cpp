@@ -160,7 +160,6 @@ class Search {
     made.design_effect = load.design_effect;
     if (made.verdict == SloVerdict::met && breaks_a_kind(load)) {
       made.verdict = SloVerdict::violated;
-      made.kind_broken = true;
     }
     result_.probes.push_back(made);
     if (options_.on_probe) options_.on_probe(made);

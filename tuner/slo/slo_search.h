@@ -32,7 +32,6 @@ struct RateProbe {
   double latency_seconds = 0;  // at the percentile of the SLO
   double median_seconds = 0;
   double worst_kind_seconds = 0;  // the same percentile of the slowest kind; 0 with one kind
-  bool kind_broken = false;       // all together met the SLO, one kind alone did not
   std::int64_t judged = 0;
   std::int64_t over = 0;
   double design_effect = 1;

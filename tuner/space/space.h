@@ -5,8 +5,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "trial/axis.h"

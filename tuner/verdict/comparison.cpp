@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -185,15 +184,9 @@ RunComparison compare_runs(const RunRecord& before, const RunRecord& after) {
   for (const Setting& setting : a) {
     if (!setting.works()) continue;
     const Setting* other = find_setting(b, setting.summary.knobs);
-    if (other == nullptr || !other->works()) {
-      ++comparison.only_before;
-    } else {
-      comparison.settings.push_back(change_of(setting.summary.knobs, setting, *other));
-    }
+    if (other == nullptr || !other->works()) continue;
+    comparison.settings.push_back(change_of(setting.summary.knobs, setting, *other));
   }
-  const auto works = [](const Setting& setting) { return setting.works(); };
-  comparison.only_after = static_cast<int>(std::count_if(b.begin(), b.end(), works)) -
-                          static_cast<int>(comparison.settings.size());
   adjust(comparison.settings);
   for (SettingChange& change : comparison.settings) change.change = classify(change);
   std::stable_sort(comparison.settings.begin(), comparison.settings.end(),

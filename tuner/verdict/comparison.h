@@ -34,7 +34,6 @@ struct RunComparison {
   bool same_machine = false;            // equal fingerprints
   std::vector<Difference> differences;  // of machine, versions and options
   std::vector<SettingChange> settings;  // ran in both, most changed first
-  int only_before = 0, only_after = 0;  // settings that the other run lacks
   Interval overall_ratio;               // geometric mean over `settings`, resampling them
   Interval best_ratio;                  // rate(recommended after) / rate(recommended before)
   std::vector<Reason> verdict;          // a few sentences

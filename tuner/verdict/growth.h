@@ -6,7 +6,6 @@
 // not move it. What happens before `settle` seconds (caches, first batches) is left out.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

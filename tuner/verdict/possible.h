@@ -5,7 +5,6 @@
 // known well enough count too.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "tuner/search/search.h"

@@ -1,7 +1,6 @@
 #include "tuner/verdict/recommend.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 #include <utility>

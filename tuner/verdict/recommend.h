@@ -6,9 +6,7 @@
 // trials.
 #pragma once
 
-#include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "tuner/recommendation.h"

@@ -18,7 +18,6 @@ constexpr double kPriorNoiseDof = 2;   // worth that many residuals
 constexpr double kSigmaSpread = 0.2;   // prior deviation of sigma
 constexpr double kKappaSpread = 0.02;  // prior deviation of kappa
 constexpr double kHuber = 2.0;         // residuals beyond this many deviations lose weight
-constexpr double kOutlierStddevs = 4;  // and beyond this are named
 constexpr double kMinNoise = 0.002;    // a table without noise still has rounding
 
 struct Observation {
@@ -129,8 +128,6 @@ Vector3 start_of(const std::vector<Observation>& seen) {
 // towards kPriorNoise because a handful of points cannot tell.
 double noise_of(const std::vector<Observation>& seen, const Vector3& theta) {
   double sum = kPriorNoiseDof * kPriorNoise * kPriorNoise;
-  double most = 0;
-  for (const Observation& one : seen) most = std::max(most, one.processes);
   for (const Observation& one : seen) {
     const double r = one.log_rate - std::log(curve_of(theta).at(one.processes));
     const double held = std::min(std::abs(r), kHuber * one.stddev);
@@ -184,42 +181,11 @@ std::vector<UslCurve> bootstrap(const std::vector<Observation>& seen, const Vect
   return draws;
 }
 
-template <typename Get>
-Interval interval_of(const ScalingFit& fit, double centre, Get get) {
-  std::vector<double> values;
-  for (const UslCurve& draw : fit.draws) values.push_back(get(draw));
-  std::sort(values.begin(), values.end());
-  const auto pick = [&](double p) {  // no interpolation: infinities stay what they are
-    return values[static_cast<std::size_t>(
-        std::lround(p * static_cast<double>(values.size() - 1)))];
-  };
-  const double tail = (1 - fit.confidence) / 2;
-  return {centre, std::min(centre, pick(tail)), std::max(centre, pick(1 - tail))};
-}
-
-// Judged by the repeats alone: the distance from a curve that cannot bend upwards proves nothing.
-bool faster_than_alone(const std::vector<Observation>& seen) {
-  const auto variance = [](const Observation& one) {
-    return std::max(one.repeat_variance, kPriorNoise * kPriorNoise);
-  };
-  const Observation& first = seen.front();
-  return std::any_of(seen.begin() + 1, seen.end(), [&](const Observation& one) {
-    const double gain =
-        one.log_rate - std::log(one.processes) - first.log_rate + std::log(first.processes);
-    return gain > 3 * std::sqrt(variance(one) + variance(first));
-  });
-}
-
 }  // namespace
 
 double UslCurve::at(double processes) const {
   const double n = processes;
   return gamma * n / (1 + sigma * (n - 1) + kappa * n * (n - 1));
-}
-
-double UslCurve::peak_processes() const {
-  if (kappa <= 0) return std::numeric_limits<double>::infinity();
-  return std::max(1.0, std::sqrt(std::max(0.0, 1 - sigma) / kappa));
 }
 
 std::vector<ScalingPoint> merge_points(const std::vector<ScalingPoint>& points) {
@@ -257,22 +223,8 @@ Result<ScalingFit> fit_scaling(const std::vector<ScalingPoint>& points,
   fit.curve = curve_of(theta);
   fit.noise = noise;
   fit.confidence = options.confidence;
-  fit.distinct = static_cast<int>(seen.size());
-  fit.min_processes = merged.front().processes;
   fit.max_processes = merged.back().processes;
-  fit.gain = std::exp(seen.back().log_rate - seen.front().log_rate);
-  fit.superlinear = faster_than_alone(seen);
-  for (const Observation& one : seen) {
-    if (std::abs(residual(one, theta)) > kOutlierStddevs) {
-      fit.outliers.push_back(static_cast<int>(one.processes));
-    }
-  }
   fit.draws = bootstrap(seen, theta, options);
-  fit.gamma = interval_of(fit, fit.curve.gamma, [](const UslCurve& c) { return c.gamma; });
-  fit.sigma = interval_of(fit, fit.curve.sigma, [](const UslCurve& c) { return c.sigma; });
-  fit.kappa = interval_of(fit, fit.curve.kappa, [](const UslCurve& c) { return c.kappa; });
-  fit.peak_processes = interval_of(fit, fit.curve.peak_processes(),
-                                   [](const UslCurve& c) { return c.peak_processes(); });
   return fit;
 }
 

@@ -33,22 +33,14 @@ struct UslCurve {
   double kappa = 0;  // coherence, at least 0
 
   double at(double processes) const;
-  double peak_processes() const;  // where X is highest; infinite when it never falls
 };
 
 struct ScalingFit {
   UslCurve curve;
   std::vector<UslCurve> draws;  // the bootstrap
-  Interval gamma, sigma, kappa;
-  Interval peak_processes;  // entries may be infinite
-  double noise = 0;         // relative deviation of a point from the curve, shrunk to 2 % when few
-  int distinct = 0;         // different process counts
-  int min_processes = 0;
+  double noise = 0;  // relative deviation of a point from the curve, shrunk to 2 % when few
   int max_processes = 0;
-  double gain = 1;            // measured rate at max_processes / at min_processes
-  std::vector<int> outliers;  // counts that lie too far off the curve to be noise
-  bool superlinear = false;  // faster per process than alone, beyond noise: the law cannot say that
-  double confidence = 0;     // of every interval here
+  double confidence = 0;  // of the rates that are predicted
 };
 
 struct ScalingOptions {

@@ -1,8 +1,6 @@
 // Why a setting was not chosen: measured, predicted, or not to be launched at all.
 #pragma once
 
-#include <string>
-
 #include "tuner/search/search.h"
 #include "tuner/verdict/settings.h"
 

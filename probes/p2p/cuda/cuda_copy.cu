@@ -5,7 +5,6 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <vector>
 
 #include "base/clock.h"
 #include "probes/p2p/cuda/cuda_call.h"

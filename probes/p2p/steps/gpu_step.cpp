@@ -1,7 +1,6 @@
 #include "probes/p2p/steps/gpu_step.h"
 
 #include <algorithm>
-#include <csignal>
 #include <optional>
 
 #include <fmt/format.h>

@@ -11,7 +11,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kMaxKept = 200;  // warnings, notes: a hung job can repeat one for hours
+constexpr std::size_t kMaxKept = 200;  // warnings: a hung job can repeat one for hours
 
 // A cursor over one line; every step gives nothing when the line is of another form.
 class Cursor {
@@ -37,13 +37,12 @@ class Cursor {
     return static_cast<int>(*value);
   }
   // "[...]", whatever is inside: a device number, a bus id, or "send".
-  std::optional<std::string> bracket() {
+  bool bracket() {
     blanks();
     const std::size_t close = text_.find(']');
-    if (text_.empty() || text_[0] != '[' || close == std::string_view::npos) return std::nullopt;
-    std::string inside(text_.substr(1, close - 1));
+    if (text_.empty() || text_[0] != '[' || close == std::string_view::npos) return false;
     text_.remove_prefix(close + 1);
-    return inside;
+    return true;
   }
   std::string_view rest() {
     blanks();
@@ -71,48 +70,18 @@ NcclTransport transport_of(std::string_view via) {
 std::optional<NcclChannel> channel_of(std::string_view text) {
   Cursor at(text);
   if (!at.skip("Channel") && !at.skip("Ring")) return std::nullopt;
-  NcclChannel found;
-  const auto channel = at.number();
-  if (!channel) return std::nullopt;
+  if (!at.number()) return std::nullopt;
   if (at.skip("/")) static_cast<void>(at.number());
   if (!at.skip(":")) return std::nullopt;
   const auto from = at.number();
   if (!from || !at.bracket() || !at.skip("->")) return std::nullopt;
   const auto to = at.number();
   if (!to || !at.bracket()) return std::nullopt;
-  if (const auto direction = at.bracket()) found.direction = *direction;
+  at.bracket();  // "[send]", where the log says it
   if (!at.skip("via")) return std::nullopt;
-  found.channel = *channel;
-  found.from = *from;
-  found.to = *to;
-  found.via = std::string(trim(at.rest()));
-  if (found.via.empty()) return std::nullopt;  // cut off: not a proof of anything
-  found.transport = transport_of(found.via);
-  return found;
-}
-
-// "AllReduce: 4194304 Bytes -> Algo RING proto SIMPLE channel{Lo..Hi}={0..1}".
-std::optional<NcclTuning> tuning_of(std::string_view text) {
-  const std::size_t arrow = text.find(" Bytes -> Algo ");
-  const std::size_t colon = text.find(": ");
-  if (arrow == std::string_view::npos || colon == std::string_view::npos || colon > arrow) {
-    return std::nullopt;
-  }
-  NcclTuning found;
-  found.operation = std::string(trim(text.substr(0, colon)));
-  const auto bytes = parse_integer(trim(text.substr(colon + 2, arrow - colon - 2)));
-  const auto fields = words(text.substr(arrow + 15));
-  if (!bytes || *bytes < 0 || fields.size() < 3 || fields[1] != "proto") return std::nullopt;
-  found.bytes = static_cast<std::uint64_t>(*bytes);
-  found.algorithm = fields[0];
-  found.protocol = fields[2];
-  const std::size_t range = text.find("={");
-  if (range != std::string_view::npos) {
-    Cursor at(text.substr(range + 2));
-    found.first_channel = at.number().value_or(0);
-    if (at.skip("..")) found.last_channel = at.number().value_or(found.first_channel);
-  }
-  return found;
+  const std::string_view via = trim(at.rest());
+  if (via.empty()) return std::nullopt;  // cut off: not a proof of anything
+  return NcclChannel{*from, *to, transport_of(via)};
 }
 
 // "NCCL version 2.28.9+cuda13.0", "NCCL version 2.28.9 compiled with CUDA 13.0".
@@ -123,21 +92,18 @@ bool read_version(std::string_view text, NcclLog& log) {
   if (fields.empty() || std::isdigit(static_cast<unsigned char>(fields[0][0])) == 0) return false;
   const std::size_t plus = fields[0].find("+cuda");
   log.version = fields[0].substr(0, plus);
-  if (plus != std::string::npos) log.cuda_version = fields[0].substr(plus + 5);
-  if (fields.size() > 4 && fields[3] == "CUDA") log.cuda_version = fields[4];
   return true;
 }
 
 // "NCCL_P2P_DISABLE set by environment to 1.", with or without the stop and quotes.
-bool read_environment(std::string_view text, NcclLog& log) {
+void read_environment(std::string_view text, NcclLog& log) {
   constexpr std::string_view kWords = " set by environment to ";
   const std::size_t at = text.find(kWords);
   const std::size_t name = text.find("NCCL_");
-  if (at == std::string_view::npos || name == std::string_view::npos || name > at) return false;
+  if (at == std::string_view::npos || name == std::string_view::npos || name > at) return;
   std::string value(trim(text.substr(at + kWords.size())));
   if (ends_with(value, ".")) value.pop_back();
   log.environment.emplace_back(std::string(trim(text.substr(name, at - name))), value);
-  return true;
 }
 
 bool contains(std::string_view text, std::string_view word) {
@@ -181,24 +147,6 @@ bool read_diagnostics(std::string_view line, NcclDiagnostics& diagnostics) {
   return true;
 }
 
-constexpr std::string_view kNotes[] = {
-    "P2P is disabled between",
-    "Could not enable P2P between",
-    "cuMem host allocations do not",
-    "isAllDirectP2p",
-    "No transport found",
-    "failed to extend",
-    "Failed to open libibverbs",
-    "Could not find peer",
-    "nvmlDeviceGetP2PStatus",
-    "Abort COMPLETE",
-};
-
-template <typename T>
-void keep(std::vector<T>& list, T item) {
-  if (list.size() < kMaxKept) list.push_back(std::move(item));
-}
-
 // The text behind "host:pid:tid [device] NCCL INFO ", and whether it was a warning.
 struct Line {
   std::string_view text;
@@ -215,39 +163,17 @@ Line strip_prefix(std::string_view line) {
   return {trim(line), false, false};
 }
 
-void read_init(std::string_view text, NcclLog& log) {
-  if (contains(text, "Init COMPLETE")) ++log.init_complete;
-  if (contains(text, "NVLS multicast support is available")) log.nvls = true;
-  const std::size_t network = text.find("Using network ");
-  if (network != std::string_view::npos) log.network = std::string(trim(text.substr(network + 14)));
-  const std::size_t channels = text.find(" coll channels");
-  if (channels != std::string_view::npos) {
-    Cursor at(text);
-    log.collective_channels = std::max(log.collective_channels, at.number().value_or(0));
-  }
-}
-
 void read_line(std::string_view line, NcclLog& log) {
   if (read_diagnostics(line, log.diagnostics)) return;
   const Line stripped = strip_prefix(line);
   const std::string_view text = stripped.text;
   if (read_version(text, log) || !stripped.nccl) return;
-  if (stripped.warning) keep(log.warnings, valid_utf8(text));
+  if (stripped.warning && log.warnings.size() < kMaxKept) log.warnings.push_back(valid_utf8(text));
   if (auto channel = channel_of(text)) {
     log.channels.push_back(std::move(*channel));
     return;
   }
-  if (auto tuning = tuning_of(text)) {
-    keep(log.tunings, std::move(*tuning));
-    return;
-  }
-  if (read_environment(text, log)) return;
-  const bool cut = starts_with(text, "Channel ") && contains(text, "->");
-  if (text.empty() || cut) ++log.unreadable_lines;
-  read_init(text, log);
-  const bool noted = std::any_of(std::begin(kNotes), std::end(kNotes),
-                                 [&](std::string_view note) { return contains(text, note); });
-  if (noted && !stripped.warning) keep(log.notes, valid_utf8(text));
+  read_environment(text, log);
 }
 
 }  // namespace
@@ -289,7 +215,6 @@ NcclLog parse_nccl_log(std::string_view text) {
   NcclLog log;
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
-    ++log.lines;
     read_line(text.substr(0, end), log);
     if (end == std::string_view::npos) break;
     text.remove_prefix(end + 1);
@@ -302,24 +227,15 @@ void merge_nccl_log(NcclLog& into, const NcclLog& other) {
     to.insert(to.end(), from.begin(), from.end());
   };
   if (into.version.empty()) into.version = other.version;
-  if (into.cuda_version.empty()) into.cuda_version = other.cuda_version;
-  if (into.network.empty()) into.network = other.network;
   append(into.channels, other.channels);
-  append(into.tunings, other.tunings);
   for (const auto& setting : other.environment) {
     const auto known = std::find(into.environment.begin(), into.environment.end(), setting);
     if (known == into.environment.end()) into.environment.push_back(setting);
   }
   append(into.warnings, other.warnings);
-  append(into.notes, other.notes);
-  into.init_complete += other.init_complete;
-  into.collective_channels = std::max(into.collective_channels, other.collective_channels);
-  into.nvls = into.nvls || other.nvls;
   into.diagnostics.tested += other.diagnostics.tested;
   into.diagnostics.passed += other.diagnostics.passed;
   append(into.diagnostics.faults, other.diagnostics.faults);
-  into.lines += other.lines;
-  into.unreadable_lines += other.unreadable_lines;
 }
 
 }  // namespace ocrtune

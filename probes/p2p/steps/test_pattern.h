@@ -2,7 +2,6 @@
 // be told apart. The same function fills buffers on a GPU and checks them on the host.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>

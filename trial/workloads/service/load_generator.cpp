@@ -59,7 +59,6 @@ class LoadRun {
     }
     const double seconds = std::max(now() - start_, 1e-9);
     result_.issued = ledger_.started();
-    result_.offered_rate = static_cast<double>(result_.issued) / seconds;
     result_.completed_rate = static_cast<double>(result_.completed - result_.failed) / seconds;
     drain();
     return finish();
@@ -82,7 +81,6 @@ class LoadRun {
       if (ledger_.started() >= plan_.max_requests) return stop(LoadStop::requests);
       const int kind = kinds_.next();
       const std::uint64_t number = ledger_.start(intended_, kind);
-      result_.lateness.add(at - intended_);
       target_.start(plan_.first_request + number, kind);
       intended_ = next_intended();
       if (intended_ > at) at = now();

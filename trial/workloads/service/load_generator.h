@@ -42,7 +42,6 @@ std::string_view load_stop_name(LoadStop stop);
 struct LoadResult {
   LoadStop stop = LoadStop::seconds;
   std::string failure;          // of the target; empty when no request failed
-  double offered_rate = 0;      // intended requests a second, over the time of sending
   double completed_rate = 0;    // answered ones a second, failures left out, over the same time
   std::int64_t issued = 0;      // warm-up included
   std::int64_t completed = 0;   // warm-up included
@@ -50,16 +49,11 @@ struct LoadResult {
   std::int64_t unanswered = 0;  // when the run gave up waiting
   LatencyHistogram latency;     // counted requests that were answered, failures left out
   std::vector<LatencyHistogram> kinds;  // the same by kind; empty with one kind
-  LatencyHistogram lateness;            // real start - intended start: the generator's own part
   // The SLO: counted requests whose fate is known, and those over the limit or failed.
   std::int64_t judged = 0;
   std::int64_t over = 0;
   double design_effect = 1;
   SloVerdict verdict = SloVerdict::undecided;
-
-  double over_share() const {
-    return judged > 0 ? static_cast<double>(over) / static_cast<double>(judged) : 0;
-  }
 };
 
 // Sends until the plan ends it, then waits for answers until their fate is known (with an SLO)

@@ -1,7 +1,6 @@
 #include "trial/workloads/service/request_ledger.h"
 
 #include <algorithm>
-#include <cstddef>
 
 namespace ocrtune {
 

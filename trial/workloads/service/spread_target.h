@@ -1,7 +1,6 @@
 // Several targets as one: each request goes to the one with the fewest requests under way.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>

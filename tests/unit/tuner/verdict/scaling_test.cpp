@@ -1,14 +1,12 @@
 #include "tuner/verdict/scaling.h"
 
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "tuner/verdict/scaling_words.h"
 
 namespace ocrtune {
 namespace {
@@ -27,18 +25,10 @@ std::vector<ScalingPoint> measure(const UslCurve& truth, const std::vector<int>&
   return points;
 }
 
-std::string all_words(const ScalingFit& fit) {
-  std::string text;
-  for (const std::string& sentence : scaling_words(fit)) text += sentence + "\n";
-  return text;
-}
-
 TEST(UslCurve, MatchesTheLawByHand) {
   const UslCurve curve{100, 0.1, 0.01};
   EXPECT_DOUBLE_EQ(curve.at(1), 100);
   EXPECT_DOUBLE_EQ(curve.at(4), 400 / (1 + 0.3 + 0.12));
-  EXPECT_NEAR(curve.peak_processes(), std::sqrt(0.9 / 0.01), 1e-12);
-  EXPECT_EQ((UslCurve{100, 0.1, 0}).peak_processes(), std::numeric_limits<double>::infinity());
 }
 
 TEST(FitScaling, RecoversACurveWithoutNoise) {
@@ -49,8 +39,6 @@ TEST(FitScaling, RecoversACurveWithoutNoise) {
   EXPECT_NEAR(fit->curve.sigma, 0.06, 0.004);
   EXPECT_NEAR(fit->curve.kappa, 0.002, 0.0003);
   EXPECT_NEAR(fit->curve.at(16) / truth.at(16), 1, 0.003);
-  EXPECT_TRUE(fit->outliers.empty());
-  EXPECT_FALSE(fit->superlinear);
 }
 
 TEST(FitScaling, IntervalsHoldTheTruthUnderNoise) {
@@ -75,17 +63,15 @@ TEST(FitScaling, SameSeedSameAnswer) {
   const auto two = fit_scaling(points);
   ASSERT_TRUE(one.ok() && two.ok());
   EXPECT_EQ(predict_rate(*one, 32).low, predict_rate(*two, 32).low);
-  EXPECT_EQ(one->sigma.high, two->sigma.high);
+  EXPECT_EQ(predict_rate(*one, 32).high, predict_rate(*two, 32).high);
 }
 
 TEST(FitScaling, OnePointKnowsOnlyItself) {
   const auto fit = fit_scaling({{4, 2, {200, 202, 198}}});
   ASSERT_TRUE(fit.ok());
-  EXPECT_EQ(fit->distinct, 1);
   EXPECT_NEAR(predict_rate(*fit, 4).median, 200, 8);
   const Interval far = predict_rate(*fit, 16);
   EXPECT_GT(far.high / far.low, 1.5);  // not certain of anything
-  EXPECT_THAT(all_words(*fit), testing::HasSubstr("only 4 processes were measured"));
 }
 
 TEST(FitScaling, TwoPointsStayWideBeyondThem) {
@@ -95,42 +81,34 @@ TEST(FitScaling, TwoPointsStayWideBeyondThem) {
   const Interval far = predict_rate(*fit, 16);
   EXPECT_LT(near.high / near.low, 1.2);
   EXPECT_GT(far.high / far.low, 1.5);
-  EXPECT_THAT(all_words(*fit), testing::HasSubstr("measure a third"));
 }
 
-TEST(FitScaling, FlatDataSaysSo) {
+TEST(FitScaling, FlatDataStaysFlat) {
   const auto fit = fit_scaling(measure({100, 1, 0}, {1, 2, 4, 8}, 0.005));
   ASSERT_TRUE(fit.ok());
   EXPECT_NEAR(predict_rate(*fit, 8).median, 100, 4);
-  EXPECT_THAT(all_words(*fit), testing::HasSubstr("gain nothing"));
 }
 
-TEST(FitScaling, RetrogradeDataHasAPeak) {
+TEST(FitScaling, RetrogradeDataFalls) {
   const UslCurve truth{100, 0.02, 0.03};
   const auto fit = fit_scaling(measure(truth, {1, 2, 4, 8, 16}, 0.01));
   ASSERT_TRUE(fit.ok());
-  EXPECT_NEAR(fit->peak_processes.median, truth.peak_processes(), 0.8);
   EXPECT_LT(fit->curve.at(16), fit->curve.at(6));
-  EXPECT_THAT(all_words(*fit), testing::HasSubstr("you lose"));
 }
 
-TEST(FitScaling, AnOutlierIsNamedAndHardlyBendsTheCurve) {
+TEST(FitScaling, AnOutlierHardlyBendsTheCurve) {
   const UslCurve truth{100, 0.04, 0.001};
   auto points = measure(truth, {1, 2, 3, 4, 6, 8, 12, 16}, 0.01);
   for (double& rate : points[4].samples_per_second) rate *= 0.5;
   const auto fit = fit_scaling(points);
   ASSERT_TRUE(fit.ok());
-  EXPECT_THAT(fit->outliers, testing::ElementsAre(6));
   EXPECT_NEAR(fit->curve.at(16) / truth.at(16), 1, 0.06);
-  EXPECT_THAT(all_words(*fit), testing::HasSubstr("6 processes lie off the curve"));
 }
 
-TEST(FitScaling, SuperlinearGrowthIsClampedAndSaid) {
+TEST(FitScaling, SuperlinearGrowthIsClamped) {
   const auto fit = fit_scaling({{1, 1, {100}}, {2, 1, {230}}, {4, 1, {480}}});
   ASSERT_TRUE(fit.ok());
-  EXPECT_TRUE(fit->superlinear);
   EXPECT_LT(fit->curve.sigma, 0.02);
-  EXPECT_THAT(all_words(*fit), testing::HasSubstr("faster per process"));
 }
 
 TEST(FitScaling, RefusesWhatWasNotMeasured) {

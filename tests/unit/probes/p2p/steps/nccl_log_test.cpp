@@ -25,53 +25,31 @@ NcclLog parse(const std::string& name) { return parse_nccl_log(log_text(name)); 
 TEST(NcclLog, PeerToPeerByCumem) {
   const NcclLog log = parse("2.28-p2p-cumem.log");
   EXPECT_EQ(log.version, "2.28.9");
-  EXPECT_EQ(log.cuda_version, "13.0");
-  EXPECT_EQ(log.network, "Socket");
   ASSERT_EQ(log.channels.size(), 2U);
-  EXPECT_EQ(log.channels[1].channel, 1);
   EXPECT_EQ(log.channels[1].from, 0);
   EXPECT_EQ(log.channels[1].to, 1);
-  EXPECT_EQ(log.channels[1].via, "P2P/CUMEM/read");
   EXPECT_TRUE(log.uses(NcclTransport::p2p));
   EXPECT_FALSE(log.uses(NcclTransport::shm));
   EXPECT_EQ(log.transports_text(), "P2P x 2");
-  EXPECT_EQ(log.collective_channels, 2);
-  EXPECT_EQ(log.init_complete, 1);
-  EXPECT_FALSE(log.nvls);
   EXPECT_THAT(log.environment,
               ElementsAre(Pair("NCCL_DEBUG", "INFO"), Pair("NCCL_RUNTIME_CONNECT", "0")));
-  ASSERT_EQ(log.tunings.size(), 2U);
-  EXPECT_EQ(log.tunings[0].operation, "AllReduce");
-  EXPECT_EQ(log.tunings[0].bytes, 4194304U);
-  EXPECT_EQ(log.tunings[0].algorithm, "RING");
-  EXPECT_EQ(log.tunings[0].protocol, "SIMPLE");
-  EXPECT_EQ(log.tunings[0].last_channel, 1);
-  EXPECT_EQ(log.tunings[1].protocol, "LL");
-  EXPECT_THAT(log.notes, Contains(HasSubstr("isAllDirectP2p 1")));
-  EXPECT_EQ(log.unreadable_lines, 0);
 }
 
 TEST(NcclLog, PeerToPeerOffIsProvedBySharedMemory) {
   const NcclLog log = parse("2.28-p2p-off-shm.log");
   EXPECT_FALSE(log.uses(NcclTransport::p2p));
   EXPECT_EQ(log.channel_counts().at(NcclTransport::shm), 4);
-  EXPECT_EQ(log.init_complete, 2);
   EXPECT_THAT(log.environment, Contains(Pair("NCCL_P2P_DISABLE", "1")));
-  EXPECT_THAT(log.notes, Contains(HasSubstr("P2P is disabled between connected GPUs")));
 }
 
 TEST(NcclLog, EveryVersionsForms) {
   const NcclLog newest = parse("2.30-shm.log");
   EXPECT_EQ(newest.version, "2.30.7");
-  EXPECT_EQ(newest.cuda_version, "13.0");
-  EXPECT_TRUE(newest.nvls);
   EXPECT_EQ(newest.transports_text(), "SHM x 1");
 
   const NcclLog sockets = parse("2.18-socket.log");
   EXPECT_EQ(sockets.version, "2.18.5");
   EXPECT_EQ(sockets.transports_text(), "NET x 3");
-  EXPECT_EQ(sockets.channels[0].direction, "receive");
-  EXPECT_EQ(sockets.channels[2].via, "NET/IB/1(0)/GDRDMA/Shared");
   EXPECT_THAT(sockets.environment, Contains(Pair("NCCL_SOCKET_IFNAME", "eth0")));
 
   const NcclLog oldest = parse("2.7-legacy.log");
@@ -84,8 +62,6 @@ TEST(NcclLog, FaultsAndCutLines) {
   const NcclLog log = parse("2.26-faults.log");
   EXPECT_THAT(log.warnings, ElementsAre(HasSubstr("Could not enable P2P between dev 0"),
                                         HasSubstr("failed to extend /dev/shm/nccl-aBcDeF")));
-  EXPECT_THAT(log.notes, Contains(HasSubstr("cuMem host allocations do not")));
-  EXPECT_EQ(log.unreadable_lines, 3);
   EXPECT_FALSE(log.uses(NcclTransport::p2p));  // a line without a transport proves nothing
 }
 
@@ -102,7 +78,7 @@ TEST(NcclLog, AnyTextIsSurvived) {
     const NcclLog log = parse_nccl_log(damaged);
     EXPECT_LE(log.channels.size(), 2U);
   }
-  EXPECT_EQ(parse_nccl_log("").lines, 0);
+  EXPECT_EQ(parse_nccl_log("").channels.size(), 0U);
   EXPECT_EQ(parse_nccl_log("hello\nworld").channels.size(), 0U);
   EXPECT_EQ(parse_nccl_log("NCCL version unknown").version, "");
   EXPECT_EQ(
@@ -113,7 +89,6 @@ TEST(NcclLog, RanksLogsAddUp) {
   NcclLog both = parse("2.28-p2p-cumem.log");
   merge_nccl_log(both, parse("2.28-p2p-off-shm.log"));
   EXPECT_EQ(both.transports_text(), "P2P x 2, SHM x 4");
-  EXPECT_EQ(both.init_complete, 3);
   EXPECT_EQ(both.environment.size(), 3U);
 }
 

@@ -94,7 +94,6 @@ TEST(RunLoad, AStallOfABlockingTargetIsNotOmitted) {
   const LoadResult result = run(service, Arrivals::poisson(1000, 11), plan);
   EXPECT_GT(result.over, 200);
   EXPECT_LT(result.over, 600);
-  EXPECT_NEAR(result.lateness.max_seconds(), 0.2, 0.01);
   EXPECT_GT(result.design_effect, 20);  // one stall, not hundreds of independent accidents
 }
 
