@@ -1,7 +1,6 @@
 #include "cli/help.h"
 
 #include <algorithm>
-#include <set>
 #include <vector>
 
 #include <fmt/format.h>

@@ -4,7 +4,6 @@
 #include <cctype>
 #include <charconv>
 #include <cstdint>
-#include <set>
 
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>

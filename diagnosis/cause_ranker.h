@@ -1,7 +1,6 @@
 // Weighs every reason to believe in a cause against the others; the private half of diagnosis.h.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

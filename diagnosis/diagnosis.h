@@ -6,7 +6,6 @@
 // counters that stood still take that back.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>

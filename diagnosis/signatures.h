@@ -5,7 +5,6 @@
 // so that the scanner's prefilter can pass over healthy lines.
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <vector>
 

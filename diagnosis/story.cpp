@@ -1,7 +1,6 @@
 #include "diagnosis/story.h"
 
 #include <algorithm>
-#include <set>
 #include <string_view>
 #include <utility>
 

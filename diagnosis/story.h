@@ -3,8 +3,6 @@
 // Codes with arguments; the sentences are in reports/console/diagnosis_words.cpp.
 #pragma once
 
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "diagnosis/cause_ranker.h"

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <future>
 #include <optional>
-#include <string>
 
 #include "probes/machine/gpu_report.h"
 

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <set>
 #include <thread>
 
 #include <fmt/format.h>

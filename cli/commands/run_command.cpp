@@ -1,7 +1,6 @@
 // ocrtune run: launches a command, watches it, and brings it back after a failure.
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <cstdio>
 #include <ctime>
 #include <deque>

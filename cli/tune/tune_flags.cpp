@@ -1,7 +1,6 @@
 #include "cli/tune/tune_flags.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 #include <fmt/format.h>

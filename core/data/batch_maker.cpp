@@ -1,7 +1,5 @@
 #include "core/data/batch_maker.h"
 
-#include <utility>
-
 #include "core/data/image_file.h"
 #include "core/data/resize.h"
 

@@ -4,7 +4,6 @@
 #include <jpeglib.h>
 
 #include <csetjmp>
-#include <cstdio>
 #include <cstdlib>
 
 namespace ocrtune {

@@ -1,7 +1,6 @@
 #include "core/data/loader.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "base/text.h"

@@ -6,7 +6,6 @@
 // worker is killed by the kernel when the thread that started it ends.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>

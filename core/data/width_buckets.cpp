@@ -1,7 +1,6 @@
 #include "core/data/width_buckets.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include <fmt/core.h>

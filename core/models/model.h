@@ -1,8 +1,6 @@
 // The models: each a list of layers that can be laid beside the paper it comes from.
 #pragma once
 
-#include <cstddef>
-#include <string>
 #include <string_view>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // The nodes that compute with numbers, and what several of them together mean.
 #include <cmath>
 #include <numbers>
-#include <utility>
 
 #include <fmt/format.h>
 

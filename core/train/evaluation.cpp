@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <span>
-#include <vector>
 
 #include "base/interrupt.h"
 #include "core/data/image_file.h"

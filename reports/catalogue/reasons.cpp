@@ -1,11 +1,9 @@
 #include "reports/catalogue/reasons.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
-#include <optional>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,6 @@
 #include "reports/console/capacity_page.h"
 
 #include <cmath>
-#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,5 @@
 #include "reports/console/year_page.h"
 
-#include <cmath>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <map>
-#include <memory>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

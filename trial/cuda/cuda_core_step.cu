@@ -1,7 +1,6 @@
 // The steps of ocrtune-cuda-core: see trial/cuda/cuda_core_step.h.
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "base/clock.h"
 #include "base/random.h"

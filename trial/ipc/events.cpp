@@ -1,7 +1,6 @@
 #include "trial/ipc/events.h"
 
 #include <type_traits>
-#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -7,7 +7,6 @@
 #include <map>
 #include <string>
 #include <variant>
-#include <vector>
 
 #include "base/result.h"
 #include "trial/trial.h"

@@ -6,7 +6,6 @@
 #include <stdexcept>
 #include <string>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>

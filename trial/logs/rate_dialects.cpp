@@ -3,7 +3,6 @@
 #include <array>
 #include <cctype>
 #include <string_view>
-#include <vector>
 
 #include "base/text.h"
 #include "trial/logs/log_dialects.h"

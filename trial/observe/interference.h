@@ -8,8 +8,6 @@
 
 #include <cstdint>
 #include <map>
-#include <string>
-#include <vector>
 
 #include "base/files.h"
 #include "base/process_tree.h"

@@ -1,7 +1,6 @@
 #include "trial/observe/memory_account.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace ocrtune {
 namespace {

@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <iterator>
 #include <string>
-#include <vector>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,6 @@
 #include "trial/observe/thread_use.h"
 
 #include <algorithm>
-#include <utility>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,5 @@
 #include "trial/observe/wait_states.h"
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>

@@ -4,9 +4,7 @@
 // output goes through a log reader).
 #pragma once
 
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/clock.h"

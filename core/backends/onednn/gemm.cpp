@@ -2,8 +2,6 @@
 
 #include <dnnl.h>
 
-#include <cstring>
-
 namespace ocrtune {
 namespace {
 

@@ -1,7 +1,6 @@
 #include "core/backends/reference/reference_backend.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/backends/reference/reference_attention.h"
 #include "core/backends/reference/reference_branches.h"

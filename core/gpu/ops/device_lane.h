@@ -6,8 +6,6 @@
 // every lane must call these, and each gets the result.
 #pragma once
 
-#include <cstddef>
-
 #ifndef OCRTUNE_BOTH
 #ifdef __CUDACC__
 #define OCRTUNE_BOTH __host__ __device__

@@ -14,7 +14,6 @@
 // (core/gpu/ops/device_value.h).
 #pragma once
 
-#include <memory>
 #include <utility>
 
 #include "core/gpu/ops/device_map.h"

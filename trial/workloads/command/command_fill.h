@@ -1,10 +1,8 @@
 // A command filled for one setting: the one way from a user's command to what is started.
 #pragma once
 
-#include <map>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"

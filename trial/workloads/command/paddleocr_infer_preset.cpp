@@ -1,6 +1,5 @@
 #include "trial/workloads/command/paddleocr_infer_preset.h"
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>

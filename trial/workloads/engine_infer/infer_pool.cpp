@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <memory>
 #include <optional>
 #include <utility>
 
