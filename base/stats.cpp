@@ -122,22 +122,4 @@ Interval bootstrap_ratio(const std::vector<double>& a, const std::vector<double>
   return percentile_interval(median(a) / median(b), draws, confidence);
 }
 
-PairedDifference paired_difference(const std::vector<double>& a, const std::vector<double>& b,
-                                   double noise) {
-  PairedDifference difference;
-  const std::size_t rounds = std::min(a.size(), b.size());
-  std::vector<double> logs;
-  for (std::size_t i = 0; i < rounds; ++i) logs.push_back(std::log(a[i] / b[i]));
-  difference.rounds = static_cast<int>(rounds);
-  difference.mean = median(logs);
-  // The spread of few pairs says little: it is pooled with what repeats show elsewhere.
-  const double prior = noise * std::sqrt(2.0);
-  const double seen = stddev(logs);
-  const auto count = static_cast<double>(rounds);
-  const double dof = std::max(0.0, count - 1);
-  const double variance = (4 * prior * prior + dof * seen * seen) / (4 + dof);
-  difference.error = rounds == 0 ? 1e9 : std::sqrt(variance / count);
-  return difference;
-}
-
 }  // namespace ocrtune

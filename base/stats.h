@@ -36,14 +36,4 @@ Interval bootstrap_median(const std::vector<double>& values, double confidence =
 Interval bootstrap_ratio(const std::vector<double>& a, const std::vector<double>& b,
                          double confidence = 0.95, std::uint64_t seed = 1, int rounds = 2000);
 
-// log(rate a) - log(rate b) over the rounds that both took part in: the middle, with its standard
-// error.
-struct PairedDifference {
-  double mean = 0;
-  double error = 0;  // large when no round is shared
-  int rounds = 0;
-};
-PairedDifference paired_difference(const std::vector<double>& a, const std::vector<double>& b,
-                                   double noise);
-
 }  // namespace ocrtune

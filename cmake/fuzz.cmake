@@ -4,12 +4,12 @@ file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/base/*.cpp ${CMAKE_SOURC
      ${CMAKE_SOURCE_DIR}/diagnosis/*.cpp)
 foreach(file
   capacity/day_profile capacity/page_lines cli/flags cli/settings_file core/data/alphabet core/data/image_file
-  core/data/jpeg_codec core/data/label_file core/data/lmdb_source core/data/mapped_read core/data/png_codec
+  core/data/label_file core/data/lmdb_source
   core/data/sample_source core/graph/checkpoint core/graph/graph core/graph/tensor core/onnx/onnx_arithmetic
   core/onnx/onnx_file core/onnx/onnx_lstm core/onnx/onnx_recognizer core/onnx/onnx_translator hosts/agent_messages
   hosts/host_list hosts/host_trial probes/gpu/gpu_ids probes/host/allocators probes/host/cgroups probes/host/topology
   probes/machine/gpu_report probes/machine/machine_json probes/p2p/steps/nccl_log trial/ipc/events trial/ipc/frames
-  trial/knobs trial/logs/log_dialects trial/logs/log_reader trial/logs/log_text trial/logs/metric_unit
+  trial/knobs trial/logs/log_dialects trial/logs/log_reader trial/logs/log_text
   trial/logs/rate_dialects trial/logs/regex_dialect trial/malloc_environment trial/observe/oom_watch
   trial/observe/pid_namespace trial/observe/rank_binding trial/table_runner trial/trial
   trial/workloads/command/command_template trial/workloads/command/paddleocr_config

@@ -9,7 +9,6 @@
 
 #include "base/text.h"
 #include "probes/gpu/gpu.h"
-#include "probes/gpu/mps.h"
 #include "probes/p2p/p2p_static.h"
 
 namespace ocrtune {
@@ -172,6 +171,13 @@ std::vector<PhysicalGpu> physical_gpus(const std::vector<GpuFacts>& gpus) {
     all.push_back({gpu.index, gpu.uuid, gpu.name, gpu.mig == "on", gpu.slices});
   }
   return all;
+}
+
+MpsState read_mps(const FileRoot& root, const Environment& environment) {
+  const std::string named = environment_value(environment, "CUDA_MPS_PIPE_DIRECTORY");
+  const std::string folder = named.empty() ? "/tmp/nvidia-mps" : named;
+  const std::string path = join_path(folder, "nvidia-cuda-mps-control.pid");
+  return {root.exists(path), path};
 }
 
 }  // namespace ocrtune

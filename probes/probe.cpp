@@ -1,12 +1,14 @@
 #include "probes/probe.h"
 
+#include <cmath>
+#include <cstdint>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/files.h"
 #include "base/text.h"
-#include "probes/host/container.h"
 #include "probes/host/cpu_limits.h"
 #include "probes/host/isa.h"
 #include "probes/host/measured_facts.h"
@@ -15,12 +17,34 @@
 #include "probes/host/system.h"
 #include "probes/host/thread_env.h"
 #include "probes/host/topology.h"
-#include "probes/machine/fingerprint.h"
+#include "probes/machine/machine.h"
 #include "probes/machine_gpus.h"
 #include "probes/placement/cautious_setting.h"
 
 namespace ocrtune {
 namespace {
+
+// FNV-1a: short, stable over builds and machines; nobody attacks it.
+std::uint64_t fnv1a(const std::string& text) {
+  std::uint64_t hash = 0xCBF29CE484222325ULL;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
+  return hash;
+}
+
+// 16 hexadecimal digits over CPU model, topology, instruction set, usable CPUs, memory limit (to
+// 1 GiB), and GPUs with their driver; not over host name, kernel or anything measured.
+std::string fingerprint_of(const Machine& machine) {
+  const CpuFacts& cpu = machine.cpu;
+  const double limit_gib = machine.memory.limit_bytes.value_or(0) / (1024.0 * 1024 * 1024);
+  std::string text =
+      fmt::format("{}|{}|{}|{}|{}|{}|{}|{:.2f}|{}", cpu.model, cpu.packages, cpu.numa_nodes,
+                  cpu.l3_groups, cpu.physical_cores, cpu.logical_cpus, join(cpu.isa, ","),
+                  cpu.usable_cpus.value_or(0), std::lround(limit_gib));
+  for (const GpuFacts& gpu : machine.gpus) {
+    text += fmt::format("|{}|{}|{}", gpu.name, gpu.memory_bytes, gpu.driver);
+  }
+  return fmt::format("{:016x}", fnv1a(text));
+}
 
 Result<FileRoot> open_root(const ProbeOptions& options) {
   if (options.root.empty()) return FileRoot();

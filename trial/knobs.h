@@ -81,4 +81,13 @@ Result<Knobs> parse_knobs(const std::vector<std::string>& assignments);  // {"np
 // The environment that a rank needs for these knobs: OMP_NUM_THREADS, MALLOC_ARENA_MAX, NCCL_*.
 std::vector<std::pair<std::string, std::string>> knob_environment(const Knobs& knobs);
 
+// A knob or a dimension of the user's, and the values of it that a search may try. A dimension
+// whose values are all numbers is a count, in ascending order; other words keep the order in which
+// they came.
+struct Axis {
+  std::string name;
+  KnobScale scale = KnobScale::count;
+  std::vector<std::string> values;
+};
+
 }  // namespace ocrtune

@@ -2,13 +2,6 @@
 
 namespace ocrtune {
 
-Result<ReasonCode> parse_reason_code(std::string_view name) {
-  for (const ReasonCodeRow& row : kReasonCodes) {
-    if (row.name == name) return row.code;
-  }
-  return Error{ErrorKind::invalid, "no reason has the code '" + std::string(name) + "'"};
-}
-
 Argument::Argument(Reason reason) : value(std::make_shared<const Reason>(std::move(reason))) {}
 
 bool Argument::operator==(const Argument& other) const {

@@ -39,7 +39,6 @@ inline constexpr ReasonCodeRow kReasonCodes[] = {
 constexpr const ReasonCodeRow& row_of(ReasonCode code) {
   return kReasonCodes[static_cast<std::size_t>(code)];
 }
-Result<ReasonCode> parse_reason_code(std::string_view name);
 
 enum class Unit : std::uint8_t {
   count,    // a whole number of things

@@ -29,7 +29,7 @@
 #include "supervise/supervise.h"
 #include "trial/workloads/command/command_prepare.h"
 #include "tuner/session/run_launch.h"
-#include "tuner/space/knob_names.h"
+#include "tuner/space/space.h"
 
 namespace ocrtune {
 namespace {

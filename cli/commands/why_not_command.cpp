@@ -9,7 +9,7 @@
 #include "cli/commands.h"
 #include "reports/catalogue/reasons.h"
 #include "tuner/session/tune_setup.h"
-#include "tuner/space/knob_names.h"
+#include "tuner/space/space.h"
 #include "tuner/store/store.h"
 #include "tuner/verdict/why_not.h"
 

@@ -21,7 +21,7 @@
 #include "trial/workloads/engine_train/process_runner.h"
 #include "trial/workloads/engine_train/worker.h"
 #include "tuner/space/device_choice.h"
-#include "tuner/space/knob_names.h"
+#include "tuner/space/space.h"
 
 namespace ocrtune {
 namespace {

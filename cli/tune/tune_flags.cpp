@@ -1,6 +1,7 @@
 #include "cli/tune/tune_flags.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,7 +10,6 @@
 #include "base/text.h"
 #include "cli/commands/stored_run.h"
 #include "cli/label_images.h"
-#include "cli/tune/value_list.h"
 #include "core/data/loader.h"
 #include "core/data/samples.h"
 #include "core/infer/recognizer.h"
@@ -20,9 +20,18 @@
 #include "tuner/search/hints.h"
 #include "tuner/session/tune_setup.h"
 #include "tuner/slo/load_trial.h"
-#include "tuner/space/knob_names.h"
+#include "tuner/space/space.h"
 
 namespace ocrtune {
+namespace {
+
+constexpr std::int64_t kMaxRange = 64;  // more are hardly meant, and more than a search can try
+
+Error list_error(const std::string& flag, const std::string& text, const std::string& what) {
+  return {ErrorKind::usage, fmt::format("{} '{}': {}", flag, text, what)};
+}
+
+}  // namespace
 
 Status read_lists(TuneFlags& flags) {
   for (const auto& [name, text] : flags.lists) {
@@ -278,6 +287,34 @@ void make_paths_absolute(RunOptions& options) {
   for (std::string* path : paths) {
     if (!path->empty() && path->front() != '/') *path = join_path(here, *path);
   }
+}
+
+Result<std::vector<std::string>> read_value_list(const std::string& flag, const std::string& text,
+                                                 bool counts) {
+  std::vector<std::string> values;
+  for (const std::string& part : split(text, ',')) {
+    if (part.empty()) {
+      return list_error(flag, text, "an empty value; write values as 1,2,4 without blanks");
+    }
+    const std::size_t dash = part.find('-');
+    const auto first = parse_integer(part.substr(0, dash));
+    const auto last = dash == std::string::npos ? first : parse_integer(part.substr(dash + 1));
+    if (!counts || dash == std::string::npos || !first || !last) {
+      values.push_back(part);
+      continue;
+    }
+    if (*last < *first) return list_error(flag, text, "the range falls; write it as 1-4");
+    if (*last - *first >= kMaxRange) {
+      return list_error(flag, text,
+                        fmt::format("a range of more than {} numbers; name those to try, such as "
+                                    "1,2,4,8",
+                                    kMaxRange));
+    }
+    for (std::int64_t value = *first; value <= *last; ++value) {
+      values.push_back(fmt::format("{}", value));
+    }
+  }
+  return values;
 }
 
 }  // namespace ocrtune

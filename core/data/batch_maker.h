@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "core/data/batch_order.h"
+#include "core/data/batch_plan.h"
 #include "core/data/sample_source.h"
 
 namespace ocrtune {

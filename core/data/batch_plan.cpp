@@ -6,6 +6,29 @@
 #include "base/random.h"
 
 namespace ocrtune {
+namespace {
+
+class RoundOrder final : public BatchOrder {
+ public:
+  RoundOrder(const BatchPlan& plan, const BatchSchedule& schedule)
+      : plan_(plan), schedule_(schedule) {}
+
+  BatchShape shape(std::int64_t sequence) const override { return schedule_.place(sequence).shape; }
+  std::int64_t line(std::int64_t sequence, int item, int attempt) const override {
+    const BatchSchedule::Place place = schedule_.place(sequence);
+    return plan_.line(place.round, place.first_item + item, attempt);
+  }
+  std::int64_t batches_per_epoch() const override {
+    return plan_.batches_per_epoch() * static_cast<std::int64_t>(schedule_.shapes.size());
+  }
+  const std::vector<BatchShape>& shapes() const override { return schedule_.shapes; }
+
+ private:
+  BatchPlan plan_;
+  BatchSchedule schedule_;
+};
+
+}  // namespace
 
 std::int64_t permuted(std::int64_t index, std::int64_t size, std::uint64_t key) {
   const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size) - 1));
@@ -57,6 +80,22 @@ std::int64_t BatchPlan::line(std::int64_t sequence, int item, int attempt) const
   if (attempt == 0) return permuted(place, lines, key);
   const auto where = static_cast<std::uint64_t>(place);
   return Random(key).fork(where).fork(static_cast<std::uint64_t>(attempt)).integer(0, lines - 1);
+}
+
+int BatchOrder::max_images() const {
+  int most = 0;
+  for (const BatchShape& shape : shapes()) most = std::max(most, shape.count);
+  return most;
+}
+
+std::size_t BatchOrder::max_floats() const {
+  std::size_t most = 0;
+  for (const BatchShape& shape : shapes()) most = std::max(most, image_floats(shape));
+  return most;
+}
+
+std::unique_ptr<BatchOrder> make_round_order(const BatchPlan& plan, const BatchSchedule& schedule) {
+  return std::make_unique<RoundOrder>(plan, schedule);
 }
 
 }  // namespace ocrtune

@@ -6,7 +6,9 @@
 // thus see together what one rank with batch N * B sees.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/graph/batch.h"
@@ -46,5 +48,22 @@ struct BatchSchedule {
 // A permutation of 0..size-1 that needs no memory: a Feistel network over the next power of four,
 // walked until it falls inside. Source: Black and Rogaway, CT-RSA 2002.
 std::int64_t permuted(std::int64_t index, std::int64_t size, std::uint64_t key);
+
+// Which lines, in which shape, stand in batch number k of a rank: what loader and workers agree on.
+class BatchOrder {
+ public:
+  virtual ~BatchOrder() = default;
+  virtual BatchShape shape(std::int64_t sequence) const = 0;
+  // The line at place `item`; `attempt` as BatchPlan::line.
+  virtual std::int64_t line(std::int64_t sequence, int item, int attempt) const = 0;
+  virtual std::int64_t batches_per_epoch() const = 0;         // of this rank; 0: too few lines
+  virtual const std::vector<BatchShape>& shapes() const = 0;  // all that batches can have
+
+  int max_images() const;
+  std::size_t max_floats() const;  // of a batch of images
+};
+
+// Rounds of `plan`, cut into the shapes of `schedule`.
+std::unique_ptr<BatchOrder> make_round_order(const BatchPlan& plan, const BatchSchedule& schedule);
 
 }  // namespace ocrtune

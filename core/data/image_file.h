@@ -4,11 +4,25 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
-#include "core/data/image.h"
 
 namespace ocrtune {
+
+// A picture as 8-bit RGB.
+struct Image {
+  int width = 0;
+  int height = 0;
+  std::vector<std::uint8_t> pixels;  // [height, width, 3], red first
+};
+
+struct PictureSize {
+  int width = 0, height = 0;
+};
+
+// A file whose header claims more is refused before anything is allocated.
+inline constexpr std::int64_t kMaxPixels = 50'000'000;
 
 // PNG (any depth, grey, palette, alpha over white) or JPEG (grey or colour), by their first bytes.
 Result<Image> decode_image(std::string_view bytes);
@@ -21,5 +35,17 @@ Result<PictureSize> picture_size(std::string_view head);
 Result<std::string> read_image_bytes(const std::string& path);
 Result<std::string> read_image_head(const std::string& path, std::uint64_t max_bytes);
 Result<Image> read_image(const std::string& path);  // errors begin with the path
+
+// Through libpng's simplified calls, in which its long jumps stay inside the library.
+Result<Image> decode_png(std::string_view bytes);
+
+// Fast rather than small. The same image gives the same bytes for one version of zlib and libpng.
+Result<std::string> encode_png(const Image& image);
+
+// Through libjpeg, whose error jumps end in this room. A file that ends too early is an error,
+// though libjpeg would fill the rest with grey.
+Result<Image> decode_jpeg(std::string_view bytes);
+
+Result<std::string> encode_jpeg(const Image& image, int quality);  // quality 1 to 100
 
 }  // namespace ocrtune

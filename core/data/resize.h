@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "core/data/image.h"
+#include "core/data/image_file.h"
 
 namespace ocrtune {
 

@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 #include "core/data/alphabet.h"
-#include "core/data/image.h"
+#include "core/data/image_file.h"
 #include "core/infer/logit_maker.h"
 
 namespace ocrtune {

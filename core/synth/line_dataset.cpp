@@ -15,8 +15,7 @@
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "base/random.h"
-#include "core/data/jpeg_codec.h"
-#include "core/data/png_codec.h"
+#include "core/data/image_file.h"
 
 namespace ocrtune {
 namespace {

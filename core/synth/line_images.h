@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "core/data/alphabet.h"
-#include "core/data/image.h"
+#include "core/data/image_file.h"
 
 namespace ocrtune {
 

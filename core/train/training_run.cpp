@@ -2,22 +2,88 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/interrupt.h"
+#include "base/result.h"
 #include "base/text.h"
 #include "core/comm/comm.h"
 #include "core/data/alphabet.h"
+#include "core/data/image_file.h"
+#include "core/data/resize.h"
+#include "core/data/sample_source.h"
 #include "core/data/samples.h"
+#include "core/graph/batch.h"
 #include "core/graph/checkpoint.h"
-#include "core/train/evaluation.h"
+#include "core/infer/decode.h"
+#include "core/train/trainer.h"
 
 namespace ocrtune {
 namespace {
+
+struct EvaluationOptions {
+  int batch = 16;
+  int height = 32;
+  int width = 320;
+  std::int64_t max_lines = 2000;  // the first ones of the source
+};
+
+struct Evaluation {
+  LabelErrors errors;
+  std::int64_t unreadable = 0;  // images that are bad; not in `errors`
+};
+
+// Fills `batch` with lines from `next` on, skipping bad ones; fewer than wanted at the end.
+void fill_batch(const SampleSource& source, const EvaluationOptions& options, std::int64_t& next,
+                Batch& batch, std::int64_t& unreadable) {
+  const std::int64_t end = std::min(source.size(), options.max_lines);
+  const std::size_t floats =
+      3 * static_cast<std::size_t>(options.height) * static_cast<std::size_t>(options.width);
+  batch.count = 0;
+  batch.height = options.height;
+  batch.width = options.width;
+  batch.labels.clear();
+  batch.images.clear();
+  for (; next < end && batch.count < options.batch; ++next) {
+    const auto bytes = source.image_bytes(next);
+    const auto image = bytes ? decode_image(*bytes) : Result<Image>(bytes.error());
+    if (!image) {
+      ++unreadable;
+      continue;
+    }
+    batch.images.resize(batch.images.size() + floats);
+    write_line(*image, options.height, options.width, std::span<float>(batch.images).last(floats));
+    const std::span<const int> label = source.label(next);
+    batch.labels.emplace_back(label.begin(), label.end());
+    ++batch.count;
+  }
+}
+
+// Reads the lines in order with the inference form. The source's alphabet must be the trainer's.
+Result<Evaluation> evaluate(Trainer& trainer, const SampleSource& source,
+                            const EvaluationOptions& options) {
+  Evaluation evaluation;
+  Batch batch;
+  const int classes = static_cast<int>(source.alphabet().size()) + 1;
+  for (std::int64_t next = 0;;) {
+    if (interrupted()) return Error{ErrorKind::interrupted, "interrupted while evaluating"};
+    fill_batch(source, options, next, batch, evaluation.unreadable);
+    if (batch.count == 0) return evaluation;
+    const auto logits = OCRTUNE_TRY(trainer.logits(batch));
+    const int steps = static_cast<int>(logits.size() / static_cast<std::size_t>(batch.count) /
+                                       static_cast<std::size_t>(classes));
+    const auto lines = greedy_decode(logits, steps, batch.count, classes);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      evaluation.errors.add(lines[i].classes, batch.labels[i]);
+    }
+  }
+}
 
 std::string text_of(const std::vector<std::string>& characters) {
   std::string text;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/environment.h"
 #include "base/files.h"
 #include "probes/host/notes.h"
 #include "probes/machine/machine.h"
@@ -25,5 +26,13 @@ Fact<std::string> read_governor(const FileRoot& root);
 // NUMA balancing, clock source, SMT control, huge pages, pressure, throttling so far: each with its
 // file. Only those that are there.
 std::vector<SystemSetting> read_settings(const FileRoot& root, Notes& notes);
+
+// Are we in a container, a batch job or a virtual machine: they hide limits and neighbours.
+
+// "docker", "podman", "kubernetes", "lxc", "systemd-nspawn", "slurm" ..., or "none".
+Fact<std::string> read_container(const FileRoot& root, const Environment& environment);
+
+// "kvm", "vmware", "hyper-v", "xen", "virtual machine" (of unknown make), or "none".
+Fact<std::string> read_virtual_machine(const FileRoot& root);
 
 }  // namespace ocrtune

@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "probes/p2p/ladder_plan.h"
 #include "probes/p2p/ladder_rungs.h"
 
 namespace ocrtune {

@@ -96,10 +96,6 @@ std::string gain_text(const Interval& gain) {
   return fmt::format("{:.2f}x ({:.2f}x..{:.2f}x)", gain.median, gain.low, gain.high);
 }
 
-std::string percent_range(const Interval& of) {
-  return fmt::format("{:.0f} % ({:.0f}..{:.0f} %)", of.median * 100, of.low * 100, of.high * 100);
-}
-
 std::vector<std::string> used_gpus(const RunRecord& run) {
   if (!run.result.found) return {};
   std::vector<std::string> gpus = run.options.gpus;

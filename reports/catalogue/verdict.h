@@ -27,8 +27,7 @@ bool is_disturbed(const RunRecord& run);       // more of them than a quiet mach
 std::string rate_text(const Interval& rate);  // "212 (207..216)"; "unknown" when never measured
 // The first badge as a word: safe, tight, memory_limit_unknown, inconclusive, no_answer.
 std::string verdict_name(const RunRecord& run);
-std::string gain_text(const Interval& gain);    // "1.34x (1.29x..1.40x)"
-std::string percent_range(const Interval& of);  // "23 % (20..26 %)"
+std::string gain_text(const Interval& gain);  // "1.34x (1.29x..1.40x)"
 // On which GPUs the recommended setting ran: "2 processes on each of GPU-a, GPU-b"; empty: the
 // CPUs, or nothing is recommended.
 std::string gpus_text(const RunRecord& run);

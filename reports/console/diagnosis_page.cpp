@@ -214,22 +214,4 @@ std::string diagnosis_json(const Diagnosis& diagnosis, const std::vector<LogScan
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string cause_list() {
-  std::string text;
-  for (const CauseRow& row : cause_table()) {
-    text += fmt::format("{:<26} {:<9} {}\n", row.name,
-                        row.kind == CauseKind::failure ? "failure" : "slowness", row.meaning);
-  }
-  return text;
-}
-
-std::string signature_list() {
-  std::string text;
-  for (const SignatureRow& row : signature_table()) {
-    text += fmt::format("{:<28} {:<26} {:<11} {:.2f}  {}\n", row.id, row.cause, role_name(row.role),
-                        row.weight, row.pattern);
-  }
-  return text;
-}
-
 }  // namespace ocrtune

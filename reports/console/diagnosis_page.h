@@ -17,8 +17,4 @@ std::string diagnosis_text(const Diagnosis& diagnosis, const std::string& langua
 // "outcomes": {cause: what the command shows}}], "consequences", "notes", "logs": [...]}
 std::string diagnosis_json(const Diagnosis& diagnosis, const std::vector<LogScan>& logs);
 
-// All causes, or all signatures, as a table of text (for `ocrtune list`).
-std::string cause_list();
-std::string signature_list();
-
 }  // namespace ocrtune

@@ -18,7 +18,6 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "probes/gpu/cuda_libraries.h"
-#include "probes/gpu/nccl_version.h"
 #include "probes/gpu/nvml.h"
 #include "probes/p2p/steps/gpu_finding.h"
 

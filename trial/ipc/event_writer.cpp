@@ -1,9 +1,13 @@
 #include "trial/ipc/event_writer.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -23,6 +27,49 @@ Result<EventWriter> EventWriter::from_environment() {
 bool EventWriter::say(const Event& event) {
   if (!closed_) closed_ = !write_all(descriptor_, event_line(event), "an event");
   return !closed_;
+}
+
+Result<EventPipe> EventPipe::open() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return system_error(errno, "open an event pipe");
+  ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  return EventPipe(ends[0], ends[1]);
+}
+
+EventPipe::EventPipe(EventPipe&& other) noexcept
+    : read_(std::exchange(other.read_, -1)),
+      write_(std::exchange(other.write_, -1)),
+      lines_(std::move(other.lines_)) {}
+
+EventPipe::~EventPipe() {
+  close_write();
+  if (read_ >= 0) ::close(read_);
+}
+
+void EventPipe::close_write() {
+  if (write_ >= 0) ::close(write_);
+  write_ = -1;
+}
+
+void EventPipe::read(const std::function<void(const Event&)>& sink,
+                     const std::function<void(const std::string&)>& broken) {
+  std::array<char, 65536> block;  // NOLINT: not filled on purpose
+  for (int blocks = 0; read_ >= 0 && blocks < 16; ++blocks) {
+    const ssize_t got = ::read(read_, block.data(), block.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) return;
+    if (got <= 0) {
+      if (!lines_.open_line().empty()) broken("cut off: " + lines_.open_line());
+      ::close(read_);
+      read_ = -1;
+      return;
+    }
+    lines_.add(std::string_view(block.data(), static_cast<std::size_t>(got)),
+               [&](const std::string& line) {
+                 const auto event = parse_event(line);
+                 event ? sink(*event) : broken(event.error().what);
+               });
+  }
 }
 
 }  // namespace ocrtune

@@ -1,6 +1,10 @@
-// Writes events to the descriptor that a trial listens on.
+// Both ends of the pipe on which a worker tells a trial of its events.
 #pragma once
 
+#include <functional>
+#include <string>
+
+#include "base/line_splitter.h"
 #include "base/result.h"
 #include "trial/ipc/events.h"
 
@@ -19,6 +23,29 @@ class EventWriter {
  private:
   int descriptor_;
   bool closed_ = false;
+};
+
+// The parent's end of the pipe on which a worker writes its events.
+class EventPipe {
+ public:
+  static Result<EventPipe> open();
+  EventPipe(EventPipe&& other) noexcept;
+  EventPipe& operator=(EventPipe&&) = delete;
+  ~EventPipe();
+
+  int read_descriptor() const { return read_; }    // for poll(); -1 once it has ended
+  int write_descriptor() const { return write_; }  // for the child
+  void close_write();                              // once the child has it
+
+  // Reads what is there without blocking. `broken` gets lines that are no events.
+  void read(const std::function<void(const Event&)>& sink,
+            const std::function<void(const std::string&)>& broken);
+
+ private:
+  EventPipe(int read, int write) : read_(read), write_(write) {}
+  int read_ = -1;
+  int write_ = -1;
+  LineSplitter lines_;
 };
 
 }  // namespace ocrtune

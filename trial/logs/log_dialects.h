@@ -8,12 +8,41 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
-#include "trial/logs/log_reading.h"
-#include "trial/logs/metric_unit.h"
 
 namespace ocrtune {
+
+// What one line says; everything that it does not say is empty.
+struct LogReading {
+  std::optional<double> samples_per_second;
+  std::optional<double> samples;  // in the interval that the line closes
+  std::optional<double> seconds;  // of that interval
+  std::optional<double> steps;    // in that interval
+  std::optional<double> steps_per_second;
+  std::optional<double> step_count;    // steps done so far; the line's arrival is the clock
+  std::optional<double> sample_count;  // samples done so far; likewise
+  std::optional<double> data_share;    // part of the time spent waiting for data
+  std::optional<double> loss;
+  bool partial = false;  // a known number, but of less than a printing interval: not a sample
+  std::string counter;   // which counter the counts belong to
+};
+
+// A unit in which programs say how fast they are: samples/s, it/s, s/step, ms/sample ...
+struct MetricUnit {
+  bool of_steps = false;  // it/s, s/step: else of samples
+  bool inverse = false;   // seconds for each one, not ones in each second
+  double seconds = 1;     // that the time word stands for: 0.001 for ms, 60 for min
+};
+
+// "img/s", "samples/sec", "it/s", "s/it", "ms/step", "s", "ms", ... A noun that is no step word
+// counts samples; a bare time is of a step. Empty: no such unit.
+std::optional<MetricUnit> parse_metric_unit(std::string_view text);
+// As above; usage, with examples, for what is no unit.
+Result<MetricUnit> metric_unit(const std::string& text);
+
+void set_metric(LogReading& reading, const MetricUnit& unit, double value);  // value > 0
 
 using LogDialect = std::function<std::optional<LogReading>(const std::string& line)>;
 

@@ -45,7 +45,7 @@ class LogReader {
   virtual std::int64_t known_lines() const = 0;  // so far, that held a number it knows
 };
 
-// `name`: a row's name, "json-lines:KEY[:UNIT]", "metric:NAME[:UNIT]" (trial/logs/metric_unit.h),
+// `name`: a row's name, "json-lines:KEY[:UNIT]", "metric:NAME[:UNIT]" (trial/logs/log_dialects.h),
 // or "regex:PATTERN" with named groups (trial/logs/log_dialects.h). usage: no such row, a pattern
 // that does not compile or names no known number.
 Result<std::unique_ptr<LogReader>> make_log_reader(const std::string& name,

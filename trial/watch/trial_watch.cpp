@@ -18,7 +18,7 @@
 #include "base/stats.h"
 #include "base/text.h"
 #include "probes/gpu/gpu_ids.h"
-#include "trial/ipc/event_pipe.h"
+#include "trial/ipc/event_writer.h"
 #include "trial/observe/energy_counter.h"
 #include "trial/observe/gpu_names.h"
 #include "trial/observe/gpu_places.h"

@@ -4,6 +4,7 @@
 // output goes through a log reader).
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,15 @@
 #include "trial/runner.h"
 #include "trial/trial.h"
 #include "trial/watch/stopping.h"
-#include "trial/watch/trial_part.h"
 
 namespace ocrtune {
+
+// One host's part of a trial that runs over several hosts at once.
+struct TrialPart {
+  bool follows = false;            // another part prints the speed; this one ends when it is told
+  std::function<void()> measured;  // told once this part knows its speed; it goes on until `ended`
+  std::function<bool()> ended;     // every part is to end now; empty: no part of anything
+};
 
 struct TrialPlan {
   std::vector<ProcessOptions> processes;  // process i is rank i, unless there is a reader

@@ -7,6 +7,7 @@
 
 #include "base/process.h"
 #include "base/result.h"
+#include "trial/trial.h"
 
 namespace ocrtune {
 
@@ -33,5 +34,8 @@ std::string launch_text(const Result<Launch>& launch);  // an error as a comment
 // What a trial's log and reasons must not hold: the values of secrets in the launch and in our own
 // environment.
 std::vector<std::string> secrets_of(const Launch& launch);
+
+// Takes the secrets of a launch out of what its trial keeps: log, reason and evidence.
+void hide_secrets(const Launch& launch, Trial& trial);
 
 }  // namespace ocrtune

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "probes/machine/machine.h"
-#include "trial/axis.h"
+#include "trial/knobs.h"
 
 namespace ocrtune {
 

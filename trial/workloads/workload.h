@@ -10,7 +10,6 @@
 
 #include "base/result.h"
 #include "probes/machine/machine.h"
-#include "trial/axis.h"
 #include "trial/knobs.h"
 #include "trial/runner.h"
 #include "trial/workloads/launch.h"

@@ -44,7 +44,6 @@ class Forecaster {
   double noise() const { return noise_; }
   // Deviations of a 95 % interval: more than 1.96 while few settings stand behind the deviation.
   double wide() const;
-  double roughness() const { return process_.roughness(); }
   const std::vector<int>& suspicious() const { return suspicious_; }  // far below what others say
   const SpeedModel& speed() const { return speed_; }
 

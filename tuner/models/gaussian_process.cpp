@@ -337,6 +337,5 @@ std::vector<double> GaussianProcess::retell(const std::vector<std::vector<double
 }
 
 const std::vector<double>& GaussianProcess::surprises() const { return state_->surprise; }
-double GaussianProcess::roughness() const { return std::exp(state_->scales[state_->rough()]); }
 
 }  // namespace ocrtune

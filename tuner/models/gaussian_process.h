@@ -60,7 +60,6 @@ class GaussianProcess {
   std::vector<double> retell(const std::vector<std::vector<double>>& values);
   // How far an observation is off from what the others say, in standard deviations.
   const std::vector<double>& surprises() const;
-  double roughness() const;
 
  private:
   struct State;

@@ -48,4 +48,10 @@ class Acquisition {
   double min_log_rate(int point) const;
 };
 
+// E[max_i (means[i] + slopes[i] Z)] - max_i means[i] for Z standard normal; at least 0. `slopes[i]`
+// is by how much a measurement one deviation above its expectation raises belief i. Source:
+// Frazier, Powell and Dayanik 2009, "The knowledge-gradient policy for correlated normal beliefs",
+// section 4.
+double knowledge_gradient(const std::vector<double>& means, const std::vector<double>& slopes);
+
 }  // namespace ocrtune

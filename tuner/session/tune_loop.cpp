@@ -10,7 +10,7 @@
 
 #include "base/interrupt.h"
 #include "base/stats.h"
-#include "tuner/verdict/trial_growth.h"
+#include "tuner/verdict/growth.h"
 
 namespace ocrtune {
 namespace {

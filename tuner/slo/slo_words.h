@@ -6,7 +6,7 @@
 namespace ocrtune {
 
 inline constexpr const char* kProofPhase =
-    "proof";  // of trials that prove (tuner/session/slo_proof.h)
+    "proof";  // of trials that prove (tuner/session/session.h)
 
 // The last proof among the trials of this setting; null: none.
 const Trial* proof_of(const RunRecord& run, const Knobs& knobs);

@@ -5,9 +5,11 @@
 #pragma once
 
 #include <map>
+#include <string>
 #include <vector>
 
-#include "trial/axis.h"
+#include "base/result.h"
+#include "trial/knobs.h"
 
 namespace ocrtune {
 
@@ -45,5 +47,10 @@ class Space {
 
 // The largest n x t that is not oversubscribed in a space that says nothing else about its machine.
 double cores_of_space(const Space& space);
+
+// `own` are the user's dimensions; a {placeholder} of `command` is one too. Errors: usage for any
+// other name that is no knob, with the nearest one.
+Status check_knob_names(const Knobs& knobs, const std::vector<std::string>& own,
+                        const std::vector<std::string>& command);
 
 }  // namespace ocrtune

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <ctime>
+#include <string>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -14,7 +15,6 @@
 #include "base/random.h"
 #include "base/secrets.h"
 #include "trial/ipc/json_fields.h"
-#include "tuner/store/stored_knobs.h"
 
 namespace ocrtune {
 namespace {
@@ -143,6 +143,26 @@ Result<RunOptions> parse_run_options(const std::string& text) {
     return Error{ErrorKind::invalid, fmt::format("run options: {}", error.what())};
   }
   return options;
+}
+
+nlohmann::ordered_json stored_knobs(const Knobs& knobs) {
+  auto json = nlohmann::ordered_json::object();
+  for (const auto& [name, text] : knob_texts(knobs)) json[name] = text;
+  return json;
+}
+
+Status read_stored_knobs(const nlohmann::ordered_json& json, Knobs& knobs) {
+  const Error damaged{
+      ErrorKind::invalid,
+      "knobs are damaged: " +
+          json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)};
+  if (!json.is_object()) return damaged;
+  for (const auto& [name, value] : json.items()) {
+    if (!value.is_string()) return damaged;
+    OCRTUNE_TRY(set_knob(knobs, name, value.get<std::string>()));
+  }
+  knobs.untold.batch = !json.contains("batch");
+  return Status();
 }
 
 }  // namespace ocrtune

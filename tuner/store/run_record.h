@@ -11,7 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/result.h"
 #include "probes/machine/machine.h"
+#include "trial/knobs.h"
 #include "trial/trial.h"
 #include "tuner/recommendation.h"
 #include "tuner/space/objective.h"
@@ -119,5 +123,12 @@ Status check_run_name(const std::string& name);
 // Without the values of secrets (base/secrets.h): a variable's name goes to `inherited`.
 std::string run_options_json(const RunOptions& options);
 Result<RunOptions> parse_run_options(const std::string& json);
+
+// Knobs as the store keeps them: an object of those that are not at their default, as texts.
+nlohmann::ordered_json stored_knobs(const Knobs& knobs);
+
+// Into `knobs`, which keep what is not named. invalid: no such object; usage: a value that the
+// table refuses.
+Status read_stored_knobs(const nlohmann::ordered_json& json, Knobs& knobs);
 
 }  // namespace ocrtune

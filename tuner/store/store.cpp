@@ -13,9 +13,9 @@
 #include "base/text.h"
 #include "probes/machine/machine_json.h"
 #include "tuner/store/run_holder.h"
+#include "tuner/store/run_record.h"
 #include "tuner/store/sqlite.h"
 #include "tuner/store/store_file.h"
-#include "tuner/store/stored_knobs.h"
 
 namespace ocrtune {
 namespace {

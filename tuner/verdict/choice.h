@@ -1,13 +1,34 @@
 // Which of the tried settings is launched: the best that breaks nothing, the safest of a tie.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "tuner/space/default_space.h"
+#include "tuner/space/objective.h"
 #include "tuner/verdict/explain.h"
-#include "tuner/verdict/recommend_options.h"
 #include "tuner/verdict/settings.h"
 
 namespace ocrtune {
+
+// What a verdict depends on beside the trials.
+struct RecommendOptions {
+  std::string run_id;
+  std::optional<Knobs> baseline;  // the user's current setting
+  std::vector<RuleSetting> rules;
+  std::uint64_t limit_bytes = 0;  // 0: unknown
+  double margin = 0.05;
+  Objective objective;  // as in SearchOptions
+  // Usable CPUs; 0: unknown. On a host where other load discarded most samples, settings with more
+  // processes x threads than these win by taking the others' share, and are not chosen.
+  int cpus = 0;
+  double expected_noise = 0.03;  // as in SearchOptions
+  double tie_tolerance = 0.005;  // settings further apart than this never tie
+  double seconds = 0;
+  std::string stop_reason;
+};
 
 bool breaks(const Setting& setting, const Objective& objective);  // one of its constraints
 

@@ -11,7 +11,7 @@
 
 #include "tuner/recommendation.h"
 #include "tuner/search/search.h"
-#include "tuner/verdict/recommend_options.h"
+#include "tuner/verdict/choice.h"
 
 namespace ocrtune {
 

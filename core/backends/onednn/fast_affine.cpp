@@ -1,7 +1,6 @@
-#include "core/backends/onednn/fast_affine.h"
-
 #include <algorithm>
 
+#include "core/backends/onednn/fast_operators.h"
 #include "core/backends/onednn/vector_activation.h"
 #include "core/simd/simd.h"
 

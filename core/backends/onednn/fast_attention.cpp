@@ -1,11 +1,10 @@
-#include "core/backends/onednn/fast_attention.h"
-
 #include <omp.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
+#include "core/backends/onednn/fast_operators.h"
 #include "core/backends/onednn/gemm.h"
 #include "core/simd/simd.h"
 #include "core/simd/vector_math.h"

@@ -1,11 +1,10 @@
-#include "core/backends/onednn/fast_depthwise.h"
-
 #include <omp.h>
 
 #include <algorithm>
 #include <vector>
 
 #include "core/backends/onednn/depthwise_kernels.h"
+#include "core/backends/onednn/fast_operators.h"
 
 namespace ocrtune {
 namespace {

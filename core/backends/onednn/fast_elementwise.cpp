@@ -1,9 +1,8 @@
-#include "core/backends/onednn/fast_elementwise.h"
-
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
+#include "core/backends/onednn/fast_operators.h"
 #include "core/backends/onednn/vector_activation.h"
 #include "core/simd/simd.h"
 

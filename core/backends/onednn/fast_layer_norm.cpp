@@ -1,10 +1,9 @@
-#include "core/backends/onednn/fast_layer_norm.h"
-
 #include <omp.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "core/backends/onednn/fast_operators.h"
 #include "core/simd/simd.h"
 
 namespace ocrtune {

@@ -1,5 +1,4 @@
-#include "core/backends/onednn/fast_linear.h"
-
+#include "core/backends/onednn/fast_operators.h"
 #include "core/backends/onednn/gemm.h"
 #include "core/backends/onednn/rows.h"
 

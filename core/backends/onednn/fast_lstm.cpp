@@ -1,11 +1,10 @@
-#include "core/backends/onednn/fast_lstm.h"
-
 #include <omp.h>
 
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
+#include "core/backends/onednn/fast_operators.h"
 #include "core/backends/onednn/gemm.h"
 #include "core/backends/onednn/rows.h"
 #include "core/simd/simd.h"

@@ -1,5 +1,3 @@
-#include "core/backends/onednn/fast_norm_sum.h"
-
 #include <omp.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "core/backends/onednn/fast_operators.h"
 #include "core/backends/onednn/norm_kernels.h"
 #include "core/backends/reference/reference_norm.h"
 

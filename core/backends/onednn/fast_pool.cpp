@@ -1,7 +1,6 @@
-#include "core/backends/onednn/fast_pool.h"
-
 #include <algorithm>
 
+#include "core/backends/onednn/fast_operators.h"
 #include "core/backends/reference/reference_attention.h"
 #include "core/simd/simd.h"
 

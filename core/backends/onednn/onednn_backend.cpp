@@ -2,16 +2,7 @@
 
 #include <variant>
 
-#include "core/backends/onednn/fast_affine.h"
-#include "core/backends/onednn/fast_attention.h"
-#include "core/backends/onednn/fast_depthwise.h"
-#include "core/backends/onednn/fast_elementwise.h"
-#include "core/backends/onednn/fast_layer_norm.h"
-#include "core/backends/onednn/fast_linear.h"
-#include "core/backends/onednn/fast_lstm.h"
-#include "core/backends/onednn/fast_norm.h"
-#include "core/backends/onednn/fast_norm_sum.h"
-#include "core/backends/onednn/fast_pool.h"
+#include "core/backends/onednn/fast_operators.h"
 #include "core/backends/onednn/onednn_conv.h"
 
 namespace ocrtune {

@@ -520,9 +520,4 @@ bool has_native_bf16() {
   return (isa & needed) == needed;
 }
 
-std::string onednn_version() {
-  const dnnl_version_t* version = dnnl_version();
-  return fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
-}
-
 }  // namespace ocrtune

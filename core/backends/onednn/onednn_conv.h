@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "base/result.h"
 #include "core/graph/backend.h"
@@ -26,6 +25,5 @@ Result<std::unique_ptr<Operator>> make_onednn_conv(const Conv& conv, const Opera
 
 // Whether convolutions in bfloat16 run on bfloat16 instructions of this CPU.
 bool has_native_bf16();
-std::string onednn_version();  // "2.6.3"
 
 }  // namespace ocrtune

@@ -12,9 +12,8 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "core/data/image_file.h"
 #include "core/data/loader.h"
-#include "core/data/mapped_read.h"
-#include "core/data/png_codec.h"
 #include "core/data/samples.h"
 
 namespace ocrtune {

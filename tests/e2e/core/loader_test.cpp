@@ -19,10 +19,9 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "core/data/batch_maker.h"
-#include "core/data/jpeg_codec.h"
+#include "core/data/image_file.h"
 #include "core/data/label_file.h"
 #include "core/data/loader_workers.h"
-#include "core/data/png_codec.h"
 #include "tests/support/forked_ranks.h"
 
 namespace ocrtune {

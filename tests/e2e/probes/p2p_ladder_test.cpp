@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "probes/gpu/gpu.h"
 #include "probes/machine_gpus.h"
-#include "probes/p2p/ladder_plan.h"
+#include "probes/p2p/ladder_rungs.h"
 #include "probes/p2p/p2p_static.h"
 
 namespace ocrtune {

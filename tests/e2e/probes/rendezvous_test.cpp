@@ -1,5 +1,4 @@
 // Ranks meet through a folder, and a rank that never comes costs the deadline and no more.
-#include "probes/p2p/steps/rendezvous.h"
 
 #include <string>
 #include <thread>

@@ -13,7 +13,7 @@
 #include "base/files.h"
 #include "base/random.h"
 #include "base/text.h"
-#include "core/data/png_codec.h"
+#include "core/data/image_file.h"
 #include "core/graph/checkpoint.h"
 #include "trial/observe/step_mark.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/files.h"
 #include "base/random.h"
-#include "core/data/png_codec.h"
+#include "core/data/image_file.h"
 #include "trial/workloads/engine_infer/infer_pool.h"
 
 namespace ocrtune {

@@ -10,7 +10,7 @@
 
 #include "base/files.h"
 #include "base/random.h"
-#include "core/data/png_codec.h"
+#include "core/data/image_file.h"
 #include "trial/workloads/engine_infer/line_list.h"
 
 namespace ocrtune {

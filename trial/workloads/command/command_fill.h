@@ -1,6 +1,7 @@
 // A command filled for one setting: the one way from a user's command to what is started.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -56,5 +57,14 @@ bool turns(const CommandWorkload& workload, const std::string& knob);
 // The command holds {gpu}: nproc copies of it are started, several on one GPU where there are more
 // of them than GPUs.
 bool starts_copies(const CommandWorkload& workload);
+
+// Puts `ocrtune rank-exec` between a launcher and the program that its ranks run, so that each rank
+// is on its CPUs before its first instruction, in a trial and in the line that is recommended.
+// Paddle's launcher starts by python what ends in .py and anything else as it is; torchrun does so
+// with --no_python. Sources: paddle/distributed/launch/controllers/controller.py (3.2),
+// torch/distributed/run.py (1.13). `starter`: the path of ocrtune. Empty: not a launcher that is
+// known (paddle.distributed.launch, torchrun, torch.distributed.run), or one that starts a module.
+std::optional<std::vector<std::string>> with_rank_starter(const std::vector<std::string>& command,
+                                                          const std::string& starter);
 
 }  // namespace ocrtune

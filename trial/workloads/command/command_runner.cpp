@@ -21,7 +21,7 @@
 #include "trial/watch/trial_watch.h"
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/command/command_prepare.h"
-#include "trial/workloads/hide_secrets.h"
+#include "trial/workloads/launch.h"
 
 namespace ocrtune {
 namespace {

@@ -6,7 +6,7 @@
 #include "probes/machine/machine.h"
 #include "trial/runner.h"
 #include "trial/watch/stopping.h"
-#include "trial/watch/trial_part.h"
+#include "trial/watch/trial_watch.h"
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/command/command_workload.h"
 

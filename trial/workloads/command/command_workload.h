@@ -19,7 +19,6 @@
 #include <utility>
 #include <vector>
 
-#include "trial/axis.h"
 #include "trial/knobs.h"
 #include "trial/trial.h"
 

@@ -15,7 +15,7 @@
 #include "trial/workloads/command/command_prepare.h"
 #include "trial/workloads/engine_infer/infer_trial_spec.h"
 #include "trial/workloads/engine_infer/line_kinds.h"
-#include "trial/workloads/hide_secrets.h"
+#include "trial/workloads/launch.h"
 
 namespace ocrtune {
 namespace {

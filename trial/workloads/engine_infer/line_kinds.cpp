@@ -8,7 +8,6 @@
 #include "base/files.h"
 #include "base/random.h"
 #include "core/data/image_file.h"
-#include "core/data/png_codec.h"
 #include "core/infer/recognizer.h"
 
 namespace ocrtune {

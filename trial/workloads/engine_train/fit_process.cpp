@@ -16,8 +16,9 @@
 #include "base/line_splitter.h"
 #include "base/process_tree.h"
 #include "probes/gpu/gpu_ids.h"
+#include "trial/ipc/json_fields.h"
 #include "trial/observe/step_mark.h"
-#include "trial/workloads/engine_train/fit_words.h"
+#include "trial/workloads/engine_train/fit_spec.h"
 
 namespace ocrtune {
 namespace {

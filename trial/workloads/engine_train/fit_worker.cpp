@@ -5,9 +5,10 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "core/gpu/device_footprint.h"
+#include "trial/ipc/json_fields.h"
 #include "trial/observe/step_mark.h"
 #include "trial/workloads/engine_train/fit_process.h"
-#include "trial/workloads/engine_train/fit_words.h"
+#include "trial/workloads/engine_train/fit_spec.h"
 
 namespace ocrtune {
 namespace {

@@ -50,4 +50,15 @@ double trace_rate(const std::vector<double>& seconds);
 double busiest_rate(const std::vector<double>& seconds, double window_seconds,
                     double* begins = nullptr);
 
+// Which kind of request comes next: drawn by weight.
+class KindDraw {
+ public:
+  KindDraw(const std::vector<double>& weights, std::uint64_t seed);
+  int next();  // 0 with fewer than two weights
+
+ private:
+  std::vector<double> upper_;  // running sums
+  Random random_;
+};
+
 }  // namespace ocrtune

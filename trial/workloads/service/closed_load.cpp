@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "base/interrupt.h"
-#include "trial/workloads/service/kind_draw.h"
+#include "trial/workloads/service/arrivals.h"
 
 namespace ocrtune {
 

@@ -34,13 +34,6 @@ void LatencyHistogram::add(double seconds) {
   max_seconds_ = std::max(max_seconds_, seconds);
 }
 
-void LatencyHistogram::merge(const LatencyHistogram& other) {
-  for (std::size_t i = 0; i < kBuckets; ++i) buckets_[i] += other.buckets_[i];
-  count_ += other.count_;
-  sum_ += other.sum_;
-  max_seconds_ = std::max(max_seconds_, other.max_seconds_);
-}
-
 double LatencyHistogram::quantile(double p) const {
   if (count_ == 0) return 0;
   const double wanted = std::ceil(std::clamp(p, 0.0, 1.0) * static_cast<double>(count_));

@@ -10,7 +10,6 @@
 #include <optional>
 #include <vector>
 
-#include "trial/workloads/service/block_counts.h"
 #include "trial/workloads/service/slo.h"
 
 namespace ocrtune {
@@ -34,7 +33,6 @@ class RequestLedger {
 
   std::int64_t started() const { return static_cast<std::int64_t>(next_); }
   std::int64_t unanswered() const { return started() - finished_; }
-  bool all_settled() const { return judged_up_to_ == next_; }
   std::int64_t judged() const { return over_.requests(); }
   std::int64_t over() const { return over_.events(); }
   // The larger one of late requests and of those past half the limit, which show the clusters of a

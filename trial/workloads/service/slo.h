@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "trial/reason.h"
@@ -36,5 +37,29 @@ enum class SloVerdict { met, violated, undecided };
 // `over` of `requests` were too late; `design_effect` requests count as one (at least 1).
 SloVerdict judge_slo(const LatencySlo& slo, double requests, double over, double confidence,
                      double design_effect = 1);
+
+// An event counted in blocks of consecutive requests, because those of one run are not independent:
+// a queue that is long stays long, so late requests come in clusters. The design effect (Kish,
+// Survey Sampling, 1965: the variance of a clustered share over that of an independent one) divides
+// the number of requests before a test believes them. Memory stays bounded: blocks double in length
+// when there are many.
+class BlockCounts {
+ public:
+  void add(bool event);
+  std::int64_t events() const { return events_; }
+  std::int64_t requests() const { return requests_; }
+  // 1 while there are fewer than 10 events or 16 blocks to judge by.
+  double design_effect() const;
+
+ private:
+  void halve();
+
+  std::vector<std::int64_t> blocks_;  // events in each full block
+  std::int64_t block_requests_ = 16;
+  std::int64_t open_requests_ = 0;
+  std::int64_t open_events_ = 0;
+  std::int64_t events_ = 0;
+  std::int64_t requests_ = 0;
+};
 
 }  // namespace ocrtune

@@ -1,7 +1,7 @@
-#include "cli/tune/value_list.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "cli/tune/tune_flags.h"
 
 namespace ocrtune {
 namespace {

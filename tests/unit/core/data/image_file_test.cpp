@@ -11,8 +11,6 @@
 
 #include "base/files.h"
 #include "base/random.h"
-#include "core/data/jpeg_codec.h"
-#include "core/data/png_codec.h"
 
 namespace ocrtune {
 namespace {

@@ -1,10 +1,9 @@
-#include "probes/gpu/mps.h"
-
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "probes/machine_gpus.h"
 
 namespace ocrtune {
 namespace {

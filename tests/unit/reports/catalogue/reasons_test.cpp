@@ -74,13 +74,11 @@ TEST(Reasons, SentencesFollowOneAnother) {
             "<span lang=\"en\">The machines differ.</span><span lang=\"zh\">机器不同。</span>");
 }
 
-TEST(Reasons, NamesLeadToCodes) {
+TEST(Reasons, NamesAreUnique) {
   std::set<std::string_view> names;
   for (const ReasonCodeRow& row : kReasonCodes) {
     EXPECT_TRUE(names.insert(row.name).second) << row.name;
-    EXPECT_EQ(*parse_reason_code(row.name), row.code);
   }
-  EXPECT_FALSE(parse_reason_code("no_such_code"));
 }
 
 // Both languages say it in every row, each in its own.

@@ -1,10 +1,9 @@
-#include "tuner/search/knowledge_gradient.h"
-
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "tuner/search/acquisition.h"
 
 namespace ocrtune {
 namespace {

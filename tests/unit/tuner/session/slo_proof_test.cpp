@@ -1,9 +1,8 @@
 // The proof of a winner: what is stored, what is claimed, what is left unproved.
-#include "tuner/session/slo_proof.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tuner/session/session.h"
 #include "tuner/slo/slo_words.h"
 
 namespace ocrtune {

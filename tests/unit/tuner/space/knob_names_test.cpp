@@ -1,6 +1,6 @@
-#include "tuner/space/knob_names.h"
-
 #include <gtest/gtest.h>
+
+#include "tuner/space/space.h"
 
 namespace ocrtune {
 namespace {

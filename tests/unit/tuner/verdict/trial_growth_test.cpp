@@ -1,5 +1,3 @@
-#include "tuner/verdict/trial_growth.h"
-
 #include <cmath>
 #include <functional>
 
@@ -7,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "tuner/verdict/growth.h"
 
 namespace ocrtune {
 namespace {

@@ -1,5 +1,3 @@
-#include "trial/workloads/command/rank_starter.h"
-
 #include <string>
 #include <vector>
 
@@ -7,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "trial/workloads/command/command_fill.h"
 
 namespace ocrtune {
 namespace {

@@ -1,9 +1,8 @@
 // A reader on a GPU keeps more than its largest batch.
-#include "trial/workloads/engine_infer/reading_memory.h"
-
 #include <gtest/gtest.h>
 
 #include "core/gpu/device_footprint.h"
+#include "trial/workloads/engine_infer/engine_inference.h"
 
 namespace ocrtune {
 namespace {

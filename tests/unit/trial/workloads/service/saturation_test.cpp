@@ -1,9 +1,9 @@
-#include "trial/workloads/service/saturation.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
+
+#include "trial/workloads/service/load_generator.h"
 
 namespace ocrtune {
 namespace {

@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "trial/workloads/service/block_counts.h"
 
 namespace ocrtune {
 namespace {
