@@ -102,7 +102,7 @@ int run_rank(const std::string& segment, int rank, const std::vector<int>& group
   ShmCommOptions options;
   options.groups[0] = groups[static_cast<std::size_t>(rank)];
   options.segment = segment;
-  options.place = RankPlace{rank, world_size};
+  options.place = RankPlace{rank, world_size, rank, world_size, 0, 1};
   auto comm = make_shm_comm(options);
   if (!comm) return std::fprintf(stderr, "%s\n", comm.error().what.c_str()), 1;
   auto buffer = (*comm)->gradient_buffer(kSizes[std::size(kSizes) - 1] / sizeof(float));

@@ -10,17 +10,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
-#include "base/random.h"
-#include "base/result.h"
 #include "base/stats.h"
 #include "base/text.h"
+#include "bench/comm/step_arms.h"
 #include "core/comm/shm_comm.h"
-#include "core/graph/batch.h"
 #include "core/models/model.h"
 #include "core/train/trainer.h"
 
@@ -33,33 +30,6 @@ struct Setting {
 };
 
 constexpr std::size_t kArms[] = {0, 256 << 10, 1 << 20, 4 << 20, 25 << 20};
-
-// A way to average gradients: a trainer on its own ranks.
-struct Arm {
-  std::unique_ptr<Comm> comm;
-  std::unique_ptr<Trainer> trainer;
-  std::vector<double> step_seconds, reduce_seconds, wait_seconds;  // of each window, per step
-};
-
-Batch drawn_batch(const TrainerOptions& options, int rank) {
-  Random random(99 + static_cast<std::uint64_t>(rank));
-  Batch batch = noise_batch({options.batch, options.height, options.width}, random);
-  batch.labels.assign(static_cast<std::size_t>(batch.count), {1, 2, 3, 4, 5});
-  return batch;
-}
-
-// Steps of one window; what they took in all is the caller's to time.
-Status take_steps(Arm& arm, const Batch& batch, int steps) {
-  double reduce = 0, wait = 0;
-  for (int step = 0; step < steps; ++step) {
-    const auto report = OCRTUNE_TRY(arm.trainer->step(batch));
-    reduce += report.all_reduce_seconds;
-    wait += report.wait_seconds;
-  }
-  arm.reduce_seconds.push_back(reduce / steps);
-  arm.wait_seconds.push_back(wait / steps);
-  return Status();
-}
 
 template <typename Value>
 Value or_exit(Result<Value> value) {
@@ -98,7 +68,7 @@ void run_rank(const Setting& setting, const std::vector<std::string>& segments, 
   for (std::size_t i = 0; i < std::size(kArms); ++i) {
     ShmCommOptions shm;
     shm.segment = segments[i];
-    shm.place = RankPlace{rank, setting.ranks};
+    shm.place = RankPlace{rank, setting.ranks, rank, setting.ranks, 0, 1};
     shm.threads = setting.threads;
     options.bucket_bytes = kArms[i];
     Arm arm;

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "bench/synthetic/retold_logs.h"

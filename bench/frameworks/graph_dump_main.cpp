@@ -2,6 +2,7 @@
 // (bench/other_frameworks.py).
 #include <cstdio>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <CLI/CLI.hpp>

@@ -9,8 +9,10 @@
 //                                            of N noise lines; OMP_NUM_THREADS is the team
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"

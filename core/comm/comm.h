@@ -1,8 +1,8 @@
 // Ranks of one data-parallel job: who I am, and the mean of everybody's gradients.
 //
-// Rows: single (one rank), shm (one host, core/comm/shm_comm.h), NCCL (trial/cuda/nccl_comm.h). A
-// peer that died or stays silent past the deadline ends every call with an error that names the
-// rank; nobody spins forever.
+// Rows: single (one rank), shm (one host, core/comm/shm_comm.h), mpi (mpirun,
+// core/comm/mpi_comm.h). A peer that died or stays silent past the deadline ends every call with an
+// error that names the rank; nobody spins forever.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,9 @@
 namespace ocrtune {
 
 struct RankPlace {
-  int rank = 0, world_size = 1;
+  int rank = 0, world_size = 1;        // over all nodes
+  int local_rank = 0, local_size = 1;  // on this node
+  int node = 0, node_count = 1;
 };
 
 class Comm {

@@ -408,6 +408,9 @@ Result<std::unique_ptr<Comm>> make_shm_comm(const ShmCommOptions& options) {
     return Error{ErrorKind::usage, "no rank " + std::to_string(place.rank) + " of " +
                                        std::to_string(place.world_size)};
   }
+  if (place.node_count != 1) {
+    return Error{ErrorKind::usage, "shared memory joins the ranks of one node only"};
+  }
   ShmSegment segment =
       OCRTUNE_TRY(ShmSegment::attach(options.segment, place.rank, place.world_size));
   auto comm = std::make_unique<ShmComm>(options, std::move(segment));

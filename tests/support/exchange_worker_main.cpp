@@ -42,7 +42,7 @@ ocrtune::Batch batch_of(std::int64_t step, int rank) {
 int run_rank(const Job& job, const std::string& segment, int rank) {
   ocrtune::ShmCommOptions shared;
   shared.segment = segment;
-  shared.place = {rank, kRanks};
+  shared.place = {rank, kRanks, rank, kRanks, 0, 1};
   auto comm = ocrtune::make_shm_comm(shared);
   if (!comm) return 1;
   ocrtune::TrainerOptions options;

@@ -113,7 +113,7 @@ std::vector<float> two_ranks(std::size_t bucket_bytes, int steps = 1, bool repla
     omp_set_num_threads(1);  // a team of the parent's does not survive a fork
     ShmCommOptions shm;
     shm.segment = segment;
-    shm.place = {rank, 2};
+    shm.place = {rank, 2, rank, 2, 0, 1};
     auto comm = make_shm_comm(shm);
     if (!comm) return "comm";
     TrainerOptions options = small();
@@ -162,7 +162,7 @@ TEST(DeviceTrainer, ReplayedPartsChangeNoBit) {
 // Two ranks, as far as the trainer knows; counts what is handed over.
 class CountingComm final : public Comm {
  public:
-  RankPlace place() const override { return {0, 2}; }
+  RankPlace place() const override { return {0, 2, 0, 2, 0, 1}; }
   Result<std::span<float>> gradient_buffer(std::size_t count) override {
     buffer_.resize(count);
     return std::span<float>(buffer_);

@@ -25,7 +25,7 @@ using ::testing::HasSubstr;
 ShmCommOptions options_of(const std::string& segment, int rank, int world_size) {
   ShmCommOptions options;
   options.segment = segment;
-  options.place = RankPlace{rank, world_size};
+  options.place = RankPlace{rank, world_size, rank, world_size, 0, 1};
   return options;
 }
 
@@ -419,6 +419,9 @@ TEST(ShmComm, WrongUseIsRefused) {
     ASSERT_FALSE(comm);
     EXPECT_EQ(comm.error().kind, ErrorKind::usage);
   }
+  ShmCommOptions two_nodes = options_of(new_segment_name(), 0, 2);
+  two_nodes.place.node_count = 2;
+  EXPECT_FALSE(make_shm_comm(two_nodes));
 }
 
 TEST(ShmComm, ForeignSegmentIsRefused) {

@@ -216,7 +216,7 @@ auto train_on_two_ranks(const TrainerOptions& options, const Work& work) {
   return fork_ranks(2, [&](int rank) -> std::string {
     ShmCommOptions shm;
     shm.segment = segment;
-    shm.place = RankPlace{rank, 2};
+    shm.place = RankPlace{rank, 2, rank, 2, 0, 1};
     const auto comm = make_shm_comm(shm);
     if (!comm) return comm.error().what;
     const auto trainer = Trainer::create(options, **comm);
@@ -267,7 +267,7 @@ std::vector<std::string> losses_of_two_ranks(TrainerOptions options) {
   for (const RankEnd& end : fork_ranks(2, [&](int rank) -> std::string {
          ShmCommOptions shm;
          shm.segment = segment;
-         shm.place = RankPlace{rank, 2};
+         shm.place = RankPlace{rank, 2, rank, 2, 0, 1};
          const auto comm = make_shm_comm(shm);
          if (!comm) return comm.error().what;
          const auto trainer = Trainer::create(options, **comm);

@@ -160,7 +160,7 @@ std::vector<RankEnd> train_two_ranks(
   const std::string segment = new_segment_name();
   return fork_ranks(2, [&](int rank) -> std::string {
     TrainingRunOptions run = options;
-    run.place = {rank, 2};
+    run.place = {rank, 2, rank, 2, 0, 1};
     run.make_comm = [&] {
       ShmCommOptions shm;
       shm.segment = segment;

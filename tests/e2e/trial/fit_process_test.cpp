@@ -37,7 +37,7 @@ TEST(FitSpec, ComesBackAsItWas) {
   EXPECT_EQ(fit_spec_text(*back), fit_spec_text(spec));
   EXPECT_EQ(back->run.loader.alphabet, "äb中");
   EXPECT_EQ(back->run.memory_bytes, std::uint64_t{5} << 33);
-  spec.run.place = {1, 2};
+  spec.run.place = {1, 2, 1, 2, 0, 1};
   EXPECT_EQ(parse_fit_spec(fit_spec_text(spec)).error().kind, ErrorKind::usage) << "no folder";
   spec.folder = "/tmp/x";
   EXPECT_EQ(parse_fit_spec(fit_spec_text(spec))->run.place.rank, 1);

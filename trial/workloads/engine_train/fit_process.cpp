@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <cmath>
 #include <csignal>
 #include <optional>
 #include <utility>
@@ -245,7 +246,7 @@ Result<TrainingOutcome> run_fit_processes(
   for (const std::string& gpu : gpus) {
     FitSpec spec{run, gpu, place.folder};
     const auto rank = static_cast<int>(ranks.size()), count = static_cast<int>(gpus.size());
-    spec.run.place = {rank, count};
+    spec.run.place = {rank, count, rank, count, 0, 1};
     if (count > 1) spec.run.trainer.bucket_bytes = kBucketBytes;
     ProcessOptions start;
     start.arguments = {options.program, "fit", "--spec", fit_spec_text(spec)};

@@ -39,6 +39,8 @@ constexpr auto kFields = [](auto& spec, const auto& visit) {
   visit("bucket_bytes", trainer.bucket_bytes);
   visit("rank", spec.run.place.rank);
   visit("world_size", spec.run.place.world_size);
+  visit("local_rank", spec.run.place.local_rank);
+  visit("local_size", spec.run.place.local_size);
   visit("folder", spec.folder);
 };
 

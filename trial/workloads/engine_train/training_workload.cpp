@@ -26,7 +26,7 @@ WorkerSpec rank_spec(const TrainingWorkload& workload, const Knobs& knobs, int r
   spec.label_file = workload.label_file;
   spec.alphabet = workload.alphabet;
   spec.loader_workers = knobs.workers;
-  spec.place = {rank, knobs.nproc};
+  spec.place = {rank, knobs.nproc, rank, knobs.nproc, 0, 1};
   return spec;
 }
 

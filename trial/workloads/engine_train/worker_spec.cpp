@@ -36,6 +36,10 @@ void each_field(Spec& spec, const Visit& visit) {
   visit("queue_depth", spec.queue_depth);
   visit("rank", spec.place.rank);
   visit("world_size", spec.place.world_size);
+  visit("local_rank", spec.place.local_rank);
+  visit("local_size", spec.place.local_size);
+  visit("node", spec.place.node);
+  visit("node_count", spec.place.node_count);
   visit("groups", spec.groups);
   visit("bucket_kib", spec.bucket_kib);
   visit("segment", spec.segment);
@@ -90,7 +94,8 @@ Status check_ranges(const WorkerSpec& spec) {
     return usage("worker spec: heights must be positive");
   }
   const RankPlace& place = spec.place;
-  if (place.world_size < 1 || place.rank >= place.world_size) {
+  if (place.world_size < 1 || place.rank >= place.world_size || place.local_size < 1 ||
+      place.local_rank >= place.local_size) {
     return usage(fmt::format("worker spec: no rank {} of {}", place.rank, place.world_size));
   }
   if (spec.groups.size() > kMaxGroupLevels) {

@@ -14,7 +14,7 @@ TEST(WorkerSpec, SurvivesItsText) {
   spec.threads = 3;
   spec.label_file = "/data/a \"b\"/labels.txt";
   spec.alphabet = "0123\xE4\xBD\xA0";
-  spec.place = {1, 4};
+  spec.place = {1, 4, 1, 4, 0, 1};
   spec.groups = {3, 1};
   spec.segment = "/ocrtune-1";
   spec.seed = 1ULL << 60;
