@@ -52,7 +52,6 @@ TEST(GpuNccl, OneRankIsExact) {
   const GpuStepResult result = run("nccl", {"--check_bytes=16777216"});
   if (run("devices", {}).result == StepResult::not_run) GTEST_SKIP() << "no GPU";
   EXPECT_EQ(result.result, StepResult::passed) << result.detail;
-  EXPECT_GT(result.log.init_complete, 0);
 }
 
 // What this machine cannot do is said, whichever it is.

@@ -14,7 +14,7 @@ class Satisfied : public Search {
   std::optional<Proposal> next(double) override { return std::nullopt; }
   std::optional<Proposal> settle(const OpenQuestion& question, double) override {
     if (informative_-- == 0) return std::nullopt;
-    return Proposal{question.rival, "model", "", 0, 0, 0, 0};
+    return Proposal{question.rival, "model", "", 0, 0};
   }
   void tell(const Trial&) override {}
   std::string stop_reason() const override { return "satisfied"; }
