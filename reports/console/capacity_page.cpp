@@ -231,8 +231,8 @@ std::string capacity_text(const CapacityPlan& plan, int width) {
                       ? milliseconds_text(row.latency_seconds) + " ms"
                       : "no end";
       }
-      table.add_row({std::int64_t{row.machines}, count_text(row.samples_per_second.median),
-                     middle, latency, fmt::format("{:.0f} %", 100 * row.probability),
+      table.add_row({std::int64_t{row.machines}, count_text(row.samples_per_second.median), middle,
+                     latency, fmt::format("{:.0f} %", 100 * row.probability),
                      row.cost_per_hour ? Cell(fmt::format("{:.2f}", *row.cost_per_hour)) : Cell()});
     }
     text += "\n" + console_table(table, width);
