@@ -170,7 +170,7 @@ void read_line(std::string_view line, NcclLog& log) {
   if (read_version(text, log) || !stripped.nccl) return;
   if (stripped.warning && log.warnings.size() < kMaxKept) log.warnings.push_back(valid_utf8(text));
   if (auto channel = channel_of(text)) {
-    log.channels.push_back(std::move(*channel));
+    log.channels.push_back(*channel);
     return;
   }
   read_environment(text, log);
