@@ -102,7 +102,7 @@ std::vector<SignatureRow> program_rows() {
 }
 
 // Labels, shapes, checkpoints, images and losses.
-std::vector<SignatureRow> training_rows() {
+std::vector<SignatureRow> label_rows() {
   return {
       {"label_character", "label_out_of_range", Role::symptom, 0.62,
        R"((?i)(?:character|symbol|token|label)s? .{0,40}(?:not (?:found )?in|outside(?: of)?|missing (?:in|from)) (?:the )?(?:dict\w*|char(?:acter)? ?(?:set|list|dict)|charset|vocab\w*|alphabet|label ?map)|out[- ]of[- ]vocabulary|(?:charset|dictionary|vocabulary|alphabet) .{0,40}(?:mismatch|does not match|differs))"},
@@ -206,7 +206,7 @@ std::vector<SignatureRow> crash_rows() {
 
 std::vector<SignatureRow> program_signatures() {
   std::vector<SignatureRow> rows;
-  for (auto& part : {resource_rows(), program_rows(), training_rows(), word_rows(), crash_rows()}) {
+  for (auto& part : {resource_rows(), program_rows(), label_rows(), word_rows(), crash_rows()}) {
     rows.insert(rows.end(), part.begin(), part.end());
   }
   return rows;
