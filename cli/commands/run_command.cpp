@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -175,15 +176,23 @@ Status read_launch(RunFlags& flags, SuperviseOptions& options) {
 Result<SuperviseOptions> options_of(RunFlags& flags) {
   SuperviseOptions options;
   OCRTUNE_TRY(read_launch(flags, options));
-  for (const auto& [text, into] : {std::pair(&flags.silence, &options.silence_seconds),
-                                   std::pair(&flags.stall, &options.stall_seconds),
-                                   std::pair(&flags.planned, &options.planned_seconds),
-                                   std::pair(&flags.pause, &options.pause_seconds)}) {
+  for (const auto& [flag, text, into] :
+       {std::tuple("--silence", &flags.silence, &options.silence_seconds),
+        std::tuple("--stall", &flags.stall, &options.stall_seconds),
+        std::tuple("--planned", &flags.planned, &options.planned_seconds),
+        std::tuple("--pause", &flags.pause, &options.pause_seconds)}) {
     if (text->empty()) continue;
-    *into = OCRTUNE_TRY(parse_duration(*text));
+    const auto seconds = parse_duration(*text);
+    if (!seconds) return Error{ErrorKind::usage, fmt::format("{}: {}", flag, seconds.error().what)};
+    *into = *seconds;
   }
   if (!flags.memory_limit.empty()) {
-    options.memory_limit_bytes = OCRTUNE_TRY(parse_bytes(flags.memory_limit));
+    const auto bytes = parse_bytes(flags.memory_limit);
+    if (!bytes || *bytes == 0) {
+      return Error{ErrorKind::usage,
+                   "--memory-limit: '" + flags.memory_limit + "' is not a size such as 8G"};
+    }
+    options.memory_limit_bytes = *bytes;
   }
   // The command names its files from the folder in which it runs.
   const std::string& directory = options.setting.workload.directory;

@@ -158,8 +158,9 @@ TEST_F(RunCommand, AnInterruptEndsTheCommandToo) {
 TEST_F(RunCommand, WrongUseIsOneLine) {
   const std::vector<std::tuple<std::vector<std::string>, std::string, int, std::string>> cases = {
       {{}, "", 2, "after --"},
-      {{"--silence", "soon"}, "true", 2, "soon"},
+      {{"--silence", "soon"}, "true", 2, "--silence: 'soon'"},
       {{"--stall", "-3s"}, "true", 2, "-3s"},
+      {{"--memory-limit", "0"}, "true", 2, "--memory-limit: '0'"},
       {{"--binding", "tight"}, "true", 2, "tight"},
       {{"--set", "nproc"}, "true", 2, "NAME=VALUE"},
       {{"--resume-arg", "--resume"}, "true", 2, "--checkpoint"},
