@@ -236,4 +236,10 @@ Flag& Flags::store(std::string& target) {
       .file();
 }
 
+Result<std::uint64_t> read_size(const char* flag, const std::string& text) {
+  const auto bytes = parse_bytes(text);
+  if (bytes && *bytes > 0) return *bytes;
+  return Error{ErrorKind::usage, fmt::format("{}: '{}' is not a size such as 8G", flag, text)};
+}
+
 }  // namespace ocrtune

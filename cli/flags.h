@@ -108,6 +108,9 @@ class Flags {
 
 enum class Parsed { values, help };
 
+// Bytes, above 0, of a flag's "8G". usage: it is no such size.
+Result<std::uint64_t> read_size(const char* flag, const std::string& text);
+
 // Stores the values of `arguments`, the words after the command's name. usage: the first mistake,
 // in one line that names the flag.
 Result<Parsed> parse_flags(const Flags& flags, const std::vector<std::string>& arguments);

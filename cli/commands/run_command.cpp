@@ -187,12 +187,7 @@ Result<SuperviseOptions> options_of(RunFlags& flags) {
     *into = *seconds;
   }
   if (!flags.memory_limit.empty()) {
-    const auto bytes = parse_bytes(flags.memory_limit);
-    if (!bytes || *bytes == 0) {
-      return Error{ErrorKind::usage,
-                   "--memory-limit: '" + flags.memory_limit + "' is not a size such as 8G"};
-    }
-    options.memory_limit_bytes = *bytes;
+    options.memory_limit_bytes = OCRTUNE_TRY(read_size("--memory-limit", flags.memory_limit));
   }
   // The command names its files from the folder in which it runs.
   const std::string& directory = options.setting.workload.directory;

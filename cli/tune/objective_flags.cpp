@@ -53,11 +53,7 @@ Result<Objective> ObjectiveFlags::read() const {
     OCRTUNE_TRY(read_max_latency(max_latency, given, *parsed));
   }
   if (!max_memory.empty()) {
-    const auto bytes = parse_bytes(max_memory);
-    if (!bytes || *bytes == 0) {
-      return Error{ErrorKind::usage, "--max-memory: '" + max_memory + "' is not a size such as 8G"};
-    }
-    parsed->max_peak_bytes = *bytes;
+    parsed->max_peak_bytes = OCRTUNE_TRY(read_size("--max-memory", max_memory));
   }
   if (parsed->goal != Goal::energy) return parsed;
   const EnergyCounter counter;

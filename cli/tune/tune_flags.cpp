@@ -119,12 +119,7 @@ Status read_amounts(TuneFlags& flags) {
                     format_duration(4 * options.trial_seconds))};
   }
   if (!flags.memory_limit.empty()) {
-    const auto bytes = parse_bytes(flags.memory_limit);
-    if (!bytes || *bytes == 0) {
-      return Error{ErrorKind::usage,
-                   "--memory-limit: '" + flags.memory_limit + "' is not a size such as 8G"};
-    }
-    options.memory_limit_bytes = *bytes;
+    options.memory_limit_bytes = OCRTUNE_TRY(read_size("--memory-limit", flags.memory_limit));
   }
   options.objective = OCRTUNE_TRY(flags.objective.read());
   const bool steps =
