@@ -12,13 +12,13 @@
 
 #include "base/stats.h"
 #include "base/text.h"
+#include "trial/workloads/command/command_fill.h"
 #include "tuner/slo/slo_words.h"
 #include "tuner/verdict/settings.h"
 
 namespace ocrtune {
 namespace {
 
-constexpr const char* kNodesDimension = "nodes";
 constexpr double kPriorNoise = 0.02;
 constexpr double kAssumedSpread = 0.25;  // of service times, where none was recorded
 constexpr int kServiceDraws = 200;
@@ -31,19 +31,6 @@ struct Measured {
   std::vector<double> relative;  // service times over their mean; empty: not recorded
   Interval stated;               // the rate as the run's answer states it; all zero: a table's row
 };
-
-int nodes_of(const Knobs& knobs) {
-  const auto found = knobs.dims.find(kNodesDimension);
-  if (found == knobs.dims.end()) return 1;
-  const auto nodes = parse_integer(found->second);
-  return nodes && *nodes > 0 ? static_cast<int>(*nodes) : 1;
-}
-
-Knobs on_nodes(Knobs knobs, int nodes) {
-  const auto found = knobs.dims.find(kNodesDimension);
-  if (found != knobs.dims.end()) found->second = std::to_string(nodes);
-  return knobs;
-}
 
 // Equally likely service times relative to their mean, from the quantile at each normal deviate.
 std::vector<double> draws_of(const std::function<double(double)>& relative_at) {

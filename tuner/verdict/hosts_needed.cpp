@@ -9,11 +9,6 @@ namespace {
 
 double rate(const Setting& setting) { return setting.summary.samples_per_second.median; }
 
-Knobs on_nodes(Knobs knobs, int nodes) {
-  knobs.dims["nodes"] = std::to_string(nodes);
-  return knobs;
-}
-
 // The chosen setting's own on most hosts, else the fastest of several.
 const Setting* of_several(const Setting& chosen, const std::vector<Setting>& settings) {
   const Setting* found = nullptr;

@@ -142,6 +142,12 @@ int nodes_of(const Knobs& knobs) {
   return nodes && *nodes > 0 && *nodes < 1'000'000 ? static_cast<int>(*nodes) : 1;
 }
 
+Knobs on_nodes(Knobs knobs, int nodes) {
+  const auto found = knobs.dims.find("nodes");
+  if (found != knobs.dims.end()) found->second = fmt::format("{}", nodes);
+  return knobs;
+}
+
 std::string plain_host(const std::string& name) { return name.substr(name.find('@') + 1); }
 
 TrialPlace host_place(const std::vector<std::string>& hosts, int node_rank, int nodes) {

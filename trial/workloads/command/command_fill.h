@@ -37,6 +37,7 @@ struct TrialPlace {
 };
 
 int nodes_of(const Knobs& knobs);  // its dimension `nodes`, the number of hosts; 1 without one
+Knobs on_nodes(Knobs knobs, int nodes);  // with that dimension so, if it has it
 // As hosts know each other: "user@node7" is a name for ssh.
 std::string plain_host(const std::string& name);
 // Of the host with this number of a job over the first `nodes` of `hosts`.
