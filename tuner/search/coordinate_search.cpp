@@ -47,17 +47,12 @@ std::vector<int> trades(const Space& space, int point) {
   return found;
 }
 
-class CoordinateSearch : public Search {
+class CoordinateSearch : public BoardSearch {
  public:
   CoordinateSearch(const Space& space, const SearchOptions& options, bool careful)
-      : board_(space, options), careful_(careful) {
+      : BoardSearch(space, options), careful_(careful) {
     cores_ = options.cores > 0 ? options.cores : cores_of_space(space);
   }
-
-  void tell(const Trial& trial) override { board_.tell(trial); }
-  std::string stop_reason() const override { return board_.stop_reason; }
-  const Objective& objective() const override { return board_.options.objective; }
-  Prediction predict(const Knobs& knobs) const override { return board_.measured(knobs); }
 
   std::optional<Proposal> next(double seconds_left) override {
     const int left = board_.trials_left(seconds_left);
@@ -74,7 +69,6 @@ class CoordinateSearch : public Search {
   }
 
  private:
-  SearchBoard board_;
   bool careful_;
   double cores_ = 1;
   Race race_;

@@ -188,4 +188,18 @@ struct SearchBoard {
   }
 };
 
+// A strategy that knows no more than the board.
+class BoardSearch : public Search {
+ public:
+  void tell(const Trial& trial) override { board_.tell(trial); }
+  std::string stop_reason() const override { return board_.stop_reason; }
+  const Objective& objective() const override { return board_.options.objective; }
+  Prediction predict(const Knobs& knobs) const override { return board_.measured(knobs); }
+
+ protected:
+  BoardSearch(const Space& space, const SearchOptions& options) : board_(space, options) {}
+
+  SearchBoard board_;
+};
+
 }  // namespace ocrtune

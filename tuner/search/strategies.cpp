@@ -29,15 +29,10 @@ SearchOptions without_foresight(SearchOptions options) {
 // out by running out of it.
 
 // A fixed list of points, run once each.
-class ListSearch : public Search {
+class ListSearch : public BoardSearch {
  public:
   ListSearch(const Space& space, const SearchOptions& options, std::vector<int> order)
-      : board_(space, without_foresight(options)), order_(std::move(order)) {}
-
-  void tell(const Trial& trial) override { board_.tell(trial); }
-  std::string stop_reason() const override { return board_.stop_reason; }
-  const Objective& objective() const override { return board_.options.objective; }
-  Prediction predict(const Knobs& knobs) const override { return board_.measured(knobs); }
+      : BoardSearch(space, without_foresight(options)), order_(std::move(order)) {}
 
   std::optional<Proposal> next(double seconds_left) override {
     if (board_.trials_left(seconds_left) < 1) {
@@ -56,20 +51,14 @@ class ListSearch : public Search {
   }
 
  private:
-  SearchBoard board_;
   std::vector<int> order_;
   std::size_t next_ = 0;
 };
 
-class HalvingSearch : public Search {
+class HalvingSearch : public BoardSearch {
  public:
   HalvingSearch(const Space& space, const SearchOptions& options)
-      : board_(space, without_foresight(options)), random_(options.seed) {}
-
-  void tell(const Trial& trial) override { board_.tell(trial); }
-  std::string stop_reason() const override { return board_.stop_reason; }
-  const Objective& objective() const override { return board_.options.objective; }
-  Prediction predict(const Knobs& knobs) const override { return board_.measured(knobs); }
+      : BoardSearch(space, without_foresight(options)), random_(options.seed) {}
 
   std::optional<Proposal> next(double seconds_left) override {
     const int left = board_.trials_left(seconds_left);
@@ -92,7 +81,6 @@ class HalvingSearch : public Search {
   }
 
  private:
-  SearchBoard board_;
   Random random_;
   std::vector<int> queue_, alive_;
   int round_ = 0;
