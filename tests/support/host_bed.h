@@ -4,6 +4,9 @@
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
+
+#include "base/files.h"
 #include "base/process.h"
 #include "tests/support/paths.h"
 
@@ -40,5 +43,20 @@ inline std::string no_bed() {
   static const BedSaid said = run_in_bed({"a", "b"}, "ssh b true");
   return said.code == 0 ? "" : "no test bed of hosts here: " + said.text;
 }
+
+// A folder of its own for each test; skipped where there is no bed.
+class HostBedTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string why = no_bed(); !why.empty()) GTEST_SKIP() << why;
+    folder_ = *make_temporary_directory("hosts-test");
+  }
+  void TearDown() override {
+    if (folder_.empty()) return;  // skipped
+    EXPECT_TRUE(remove_tree(folder_));
+  }
+
+  std::string folder_;
+};
 
 }  // namespace ocrtune

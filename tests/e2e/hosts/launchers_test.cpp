@@ -21,17 +21,8 @@ using Json = nlohmann::json;
 
 const std::string kSource = OCRTUNE_SOURCE_DIR;
 
-class SlowLaunchers : public ::testing::Test {
+class SlowLaunchers : public HostBedTest {
  protected:
-  void SetUp() override {
-    if (const std::string why = no_bed(); !why.empty()) GTEST_SKIP() << why;
-    folder_ = *make_temporary_directory("hosts-test");
-  }
-  void TearDown() override {
-    if (folder_.empty()) return;  // skipped
-    EXPECT_TRUE(remove_tree(folder_));
-  }
-
   std::string tune(const std::string& flags) const {
     return "$OCRTUNE tune --db " + folder_ + "/runs.sqlite --cwd " + folder_ +
            " --nproc 1 --threads 1 --batch 8 " + flags;
@@ -43,8 +34,6 @@ class SlowLaunchers : public ::testing::Test {
            "/tests/support/host_job.py --nodes {nodes} --rank {node_rank} --master {master_addr} "
            "--port {master_port} --batch {batch}";
   }
-
-  std::string folder_;
 };
 
 // Both counts of hosts were measured, and one of them is recommended.

@@ -17,24 +17,13 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class RunHosts : public ::testing::Test {
+class RunHosts : public HostBedTest {
  protected:
-  void SetUp() override {
-    if (const std::string why = no_bed(); !why.empty()) GTEST_SKIP() << why;
-    folder_ = *make_temporary_directory("hosts-test");
-  }
-  void TearDown() override {
-    if (folder_.empty()) return;  // skipped
-    EXPECT_TRUE(remove_tree(folder_));
-  }
-
   // "$OCRTUNE run --hosts a,b ... -- sh -c 'job'"
   std::string run(const std::string& flags, const std::string& job) const {
     return "$OCRTUNE run --hosts a,b --pause 100ms --run-dir " + folder_ + "/$((n = n + 1)) " +
            flags + " -- sh -c '" + job + "' {nodes}";
   }
-
-  std::string folder_;
 };
 
 TEST_F(RunHosts, EachHostStartsItsPartAndAnswersForIt) {

@@ -17,16 +17,11 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Json = nlohmann::json;
 
-class TuneHosts : public ::testing::Test {
+class TuneHosts : public HostBedTest {
  protected:
   void SetUp() override {
-    if (const std::string why = no_bed(); !why.empty()) GTEST_SKIP() << why;
     if (!find_executable("python3")) GTEST_SKIP() << "no python3 here";
-    folder_ = *make_temporary_directory("hosts-test");
-  }
-  void TearDown() override {
-    if (folder_.empty()) return;  // skipped
-    EXPECT_TRUE(remove_tree(folder_));
+    HostBedTest::SetUp();
   }
 
   // "$OCRTUNE tune ... -- job", each host with its own numbers.
@@ -39,8 +34,6 @@ class TuneHosts : public ::testing::Test {
            "--port {master_port} --hosts {hostlist} --batch {batch} " +
            job;
   }
-
-  std::string folder_;
 };
 
 // Waits in the bed until nothing of a job and no agent is left on b, else fails with 9.
