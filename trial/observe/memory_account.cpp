@@ -8,7 +8,8 @@ namespace {
 constexpr double kPssSeconds = 0.5;      // between two readings that nothing calls for
 constexpr double kPssCostShare = 0.003;  // of all CPUs, for those
 // Of one CPU, while the figures suggest that the limit, or the peak, was passed; the last is for
-// what only the machine's available memory suggests: other programs may have taken it.
+// what is known from RSS already, and for what only the machine's available memory suggests: other
+// programs may have taken it.
 constexpr double kLimitShare = 0.25, kPeakShare = 0.05, kHintShare = 0.02;
 constexpr double kPeakTolerance = 0.01, kHintTolerance = 0.03;
 // A peak that counts as sure is within 5 % of the truth, page tables and stacks included.
@@ -23,7 +24,13 @@ double real(std::uint64_t bytes) { return static_cast<double>(bytes); }
 
 std::uint64_t grown(std::uint64_t then, std::uint64_t now) { return now > then ? now - then : 0; }
 
+bool maps_no_shm(const ProcessMemory& process) { return real(process.shm_rss_bytes) < kMegabyte; }
+
 }  // namespace
+
+bool ProcessMemory::shares_nothing() const {
+  return real(pss_bytes) + kMegabyte >= real(rss_bytes) && maps_no_shm(*this);
+}
 
 bool is_unsure_peak(std::uint64_t peak, std::uint64_t possible) {
   return real(possible) > (1 + kUnsure) * real(peak) + kSmall;
@@ -34,6 +41,7 @@ std::uint64_t doubtful_bytes(const MemoryReading& before, const MemoryReading& r
   std::uint64_t doubtful = 0;
   for (std::size_t at = 0; at < reading.processes.size(); ++at) {
     const ProcessMemory& process = reading.processes[at];
+    if (process.shares_nothing() && maps_no_shm(after.processes[at])) continue;
     const std::uint64_t then = before.processes[at].rss_bytes;
     const std::uint64_t now = after.processes[at].rss_bytes;
     const std::uint64_t top = std::max({then, process.rss_bytes, now});
@@ -70,6 +78,7 @@ void MemoryAccount::take_rss(const MemoryReading& reading, double now_seconds) {
   measured_ = false;
   bytes_ = bound_ = beside_;
   unread_rss_ = 0;
+  alone_ = true;
   available_ = reading.available_bytes;
   most_hidden_ = std::max(most_hidden_, hidden_growth());
   for (const ProcessMemory& process : reading.processes) {
@@ -80,7 +89,10 @@ void MemoryAccount::take_rss(const MemoryReading& reading, double now_seconds) {
     }
     bytes_ += estimate_of(*then, process);
     bound_ += bound_of(*then, process);
+    alone_ = alone_ && then->alone && maps_no_shm(process);
   }
+  alone_ = alone_ && unread_rss_ == 0;
+  if (alone_) peak_ = std::max(peak_, bytes_);
   pending_ = std::max(pending_, bytes_);
   note_spikes(reading, false);
 }
@@ -244,6 +256,7 @@ void MemoryAccount::take_pss(const MemoryReading& reading, double now_seconds,
     known.gone = process.rss_bytes == 0;
     if (known.gone) continue;
     known.read = true;
+    known.alone = process.shares_nothing();
     known.rss = known.last_rss = process.rss_bytes;
     known.pss = known.estimate = known.bound = process.pss_bytes;
     known.peak_rss = grown(process.file_rss_bytes, process.peak_rss_bytes);
@@ -261,7 +274,7 @@ void MemoryAccount::take_pss(const MemoryReading& reading, double now_seconds,
   unread_rss_ = 0;
   pending_ = 0;
   measured_ = true;
-  peak_ = std::max(peak_, bytes_);
+  peak_ = confirmed_ = std::max(peak_, bytes_);
 }
 
 void MemoryAccount::forget_unread() {
@@ -283,7 +296,7 @@ std::uint64_t MemoryAccount::hidden_growth() const {
 }
 
 bool MemoryAccount::passes_peak(std::uint64_t bytes) const {
-  return real(bytes) > (1 + kPeakTolerance) * real(peak_) + kSmall;
+  return real(bytes) > (1 + kPeakTolerance) * real(confirmed_) + kSmall;
 }
 
 bool MemoryAccount::wants_pss(double now_seconds, std::uint64_t limit_bytes) const {
@@ -296,8 +309,9 @@ bool MemoryAccount::wants_pss(double now_seconds, std::uint64_t limit_bytes) con
     return true;
   }
   if (limit_bytes > 0 && bound_ >= limit_bytes && since >= cost_ / kPeakShare) return true;
-  if (passes_peak(all) && since >= cost_ / kPeakShare) return true;
-  if (passes_peak(bound_) && since >= bound_patience_ * cost_ / kPeakShare) return true;
+  const double at_once = cost_ / (alone_ ? kHintShare : kPeakShare);
+  if (passes_peak(all) && since >= at_once) return true;
+  if (passes_peak(bound_) && since >= bound_patience_ * at_once) return true;
   if (real(with_hidden) > (1 + kHintTolerance) * real(peak_) + kSmallHint &&
       since >= cost_ / kHintShare) {
     return true;

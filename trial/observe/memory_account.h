@@ -6,7 +6,10 @@
 // counts a page that four forked workers share four times. Both are of anonymous and shared memory:
 // pages of mapped files are cache that the kernel takes back (an LMDB data set would count as
 // memory as far as it was read), and only the programs' code counts beside them. So:
-//   - Only measured PSS becomes the peak.
+//   - Only measured PSS becomes the peak, and the RSS of a tree whose processes share nothing: a
+//   full
+//     reading found their PSS to be their RSS. It is confirmed by a full reading all the same,
+//     which sees children, but not in haste: it takes time from the very ranks that are timed.
 //   - Between two readings a known process counts its last PSS plus the growth of its RSS, and a
 //     process that was never read counts nothing.
 //   - A page that is copied on write costs memory and shows in no RSS. It takes a minor fault: PSS
@@ -38,8 +41,11 @@ struct ProcessMemory {
   bool unseen = false;                 // has ended before any reading saw it
   std::uint64_t peak_rss_bytes = 0;    // the kernel's own high-water mark, mapped files included
   std::uint64_t file_rss_bytes = 0;    // of mapped files, which are not in rss_bytes
+  std::uint64_t shm_rss_bytes = 0;     // of rss_bytes, shared memory
   std::uint64_t pss_bytes = 0;         // of a full reading only, like the next
   std::uint64_t pss_shared_bytes = 0;  // of it, shared memory (tmpfs, shm, System V)
+
+  bool shares_nothing() const;  // of a full reading
 };
 
 struct MemoryReading {
@@ -85,6 +91,7 @@ class MemoryAccount {
  private:
   struct Known {
     bool read = false;                            // by the last full reading, which gave these
+    bool alone = false;                           // and shared nothing
     std::uint64_t rss = 0, faulted = 0, pss = 0;  //
     std::uint64_t peak_rss = 0, estimate = 0;     // of the last reading of any kind, like the next
     std::uint64_t last_rss = 0, last_faulted = 0, last_reaped = 0;
@@ -106,7 +113,7 @@ class MemoryAccount {
   void note_spikes(const MemoryReading& reading, bool with_pss);
   void note_exchange(const MemoryReading& reading);
   std::uint64_t hidden_growth() const;
-  bool passes_peak(std::uint64_t bytes) const;  // by more than a reading is worth
+  bool passes_peak(std::uint64_t bytes) const;  // confirmed_, by more than a reading is worth
 
   double cpus_;
   Processes known_;  // of the last full reading, and who was seen since
@@ -116,7 +123,9 @@ class MemoryAccount {
   std::uint64_t bytes_ = 0, unread_rss_ = 0, available_ = 0;
   std::uint64_t bound_ = 0;    // bytes_, had every fault copied a page
   double bound_patience_ = 1;  // doubles with each bound that was not confirmed
+  bool alone_ = false;         // at the last reading, nobody shared anything
   std::uint64_t peak_ = 0;
+  std::uint64_t confirmed_ = 0;      // peak_ after the last full reading
   std::uint64_t pending_ = 0;        // highest estimate since the last full reading
   std::uint64_t possible_ = 0;       // highest that was never read
   std::uint64_t seen_peak_rss_ = 0;  // of one process

@@ -72,7 +72,9 @@ void read_resident(std::array<char, 4096>& block, ProcessMemory& process) {
   process.rss_bytes = field_bytes(status, "\nVmRSS:\t");
   process.peak_rss_bytes = field_bytes(status, "\nVmHWM:\t");
   if (process.rss_bytes > 0) {
+    process.shm_rss_bytes = process.rss_bytes;  // unless it is known
     if (!tells_files()) return;
+    process.shm_rss_bytes = field_bytes(status, "\nRssShmem:\t");
     process.file_rss_bytes =
         std::min(field_bytes(status, "\nRssFile:\t"), process.rss_bytes - kPage);
     process.rss_bytes -= process.file_rss_bytes;
@@ -85,7 +87,7 @@ void read_resident(std::array<char, 4096>& block, ProcessMemory& process) {
   if (blank == std::string_view::npos) return;
   std::uint64_t pages = 0;
   std::from_chars(text.data() + blank + 1, text.data() + text.size(), pages);
-  process.rss_bytes = pages * kPage;
+  process.rss_bytes = process.shm_rss_bytes = pages * kPage;
 }
 
 // Of one that has ended, too, until its parent has waited for it. False: there is no such process.

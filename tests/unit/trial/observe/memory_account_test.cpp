@@ -46,6 +46,23 @@ TEST(MemoryAccount, SharedPagesOfNewChildrenAreNoPeak) {
   EXPECT_FALSE(is_unsure_peak(account.peak_bytes(), account.possible_peak_bytes()));
 }
 
+TEST(MemoryAccount, ATreeThatSharesNothingIsReadInFullWithoutHaste) {
+  MemoryAccount account(2);
+  account.take_pss(reading({{1, 100, 100}, {2, 300, 299}}), 0, 0.1);
+  account.take_rss(reading({{1, 180, 0}, {2, 320, 0}}), 0.1);
+  EXPECT_EQ(account.peak_bytes(), 499 * kMiB) << "as RSS grew";
+  EXPECT_FALSE(account.wants_pss(2.1, 2000 * kMiB));
+  EXPECT_TRUE(account.wants_pss(5.1, 2000 * kMiB)) << "to see children";
+  EXPECT_TRUE(account.wants_pss(0.5, 400 * kMiB)) << "who is stopped is read first";
+
+  // What both have attached may be the same memory.
+  MemoryReading attached = reading({{1, 580, 0}, {2, 720, 0}});
+  for (ProcessMemory& process : attached.processes) process.shm_rss_bytes = 400 * kMiB;
+  account.take_rss(attached, 2.1);
+  EXPECT_EQ(account.peak_bytes(), 499 * kMiB);
+  EXPECT_TRUE(account.wants_pss(2.1, 0));
+}
+
 TEST(MemoryAccount, WhatOnlyTheEndTellsMakesThePeakUnsure) {
   MemoryAccount account(2);
   account.take_pss(reading({{1, 100, 60}}), 0, 0.01);
@@ -77,15 +94,15 @@ TEST(MemoryAccount, CodeCountsAndOtherMappedFilesAreNoSpike) {
 
 TEST(MemoryAccount, GrowthThatIsGivenBackBeforeItsReadingMayHaveBeenThePeak) {
   MemoryAccount account(2);
-  account.take_pss(reading({{1, 60, 60}}), 0, 0.01);
+  account.take_pss(reading({{1, 60, 58}}), 0, 0.01);
   account.take_rss(reading({{1, 106, 0}}), 0.1);
   account.take_pss(reading({{1, 2, 2, 106}}), 0.1, 0.01);
-  EXPECT_EQ(account.peak_bytes(), 60 * kMiB);
-  EXPECT_EQ(account.possible_peak_bytes(), 106 * kMiB);
+  EXPECT_EQ(account.peak_bytes(), 58 * kMiB);
+  EXPECT_EQ(account.possible_peak_bytes(), 104 * kMiB);
   account.take_ended(144 * kMiB);
-  EXPECT_EQ(account.possible_peak_bytes(), 144 * kMiB);
+  EXPECT_EQ(account.possible_peak_bytes(), 142 * kMiB);
   account.take_ended(144 * kMiB);
-  EXPECT_EQ(account.possible_peak_bytes(), 144 * kMiB);
+  EXPECT_EQ(account.possible_peak_bytes(), 142 * kMiB);
 }
 
 TEST(MemoryAccount, ASpikeCountsInFullWhileItsPagesAreGivenBack) {
@@ -196,7 +213,9 @@ TEST(MemoryAccount, WhatOneTakesWhileOthersEndMayHaveBeenHeldWithTheirs) {
 TEST(MemoryAccount, ASpikeIsAddedToWhatIsHeldAndNotToAnEstimate) {
   MemoryAccount account(1);
   account.take_pss(reading({{1, 100, 100}, {2, 100, 100}}), 0, 0.001);
-  account.take_rss(reading({{1, 100, 0, 110}, {2, 500, 0}}), 0.1);  // 2 maps what others hold, too
+  MemoryReading mapping = reading({{1, 100, 0, 110}, {2, 500, 0}});
+  mapping.processes[1].shm_rss_bytes = 400 * kMiB;  // what others hold, too
+  account.take_rss(mapping, 0.1);
   account.take_pss(reading({{1, 100, 100}, {2, 500, 120}}), 0.1, 0.001);
   EXPECT_EQ(account.possible_peak_bytes(), 220 * kMiB);
 }
