@@ -167,7 +167,9 @@ Status settle_flags(TuneFlags& flags, const Machine& machine) {
                     "engine on random images; `ocrtune init` looks for your own",
                     kSettingsFile));
   }
-  return settle_command(flags.options, machine, flags.baseline, flags.notes);
+  OCRTUNE_TRY(settle_command(flags.options, machine, flags.baseline, flags.notes));
+  share_budget(flags, machine);
+  return Status();
 }
 
 void say_settings(const TuneFlags& flags, const char* command) {

@@ -16,6 +16,7 @@
 #include "core/onnx/onnx_recognizer.h"
 #include "core/train/trainer.h"
 #include "probes/placement/partition.h"
+#include "trial/workloads/service/slo.h"
 #include "trial/workloads/usual_axes.h"
 #include "tuner/search/hints.h"
 #include "tuner/session/tune_setup.h"
@@ -91,6 +92,8 @@ Status read_hosts(TuneFlags& flags) {
   return Status();
 }
 
+constexpr double kPromiseTrials = 4;  // that fit a budget, where a target asks for long ones
+
 // Durations and sizes, each error naming its flag.
 Status read_amounts(TuneFlags& flags) {
   RunOptions& options = flags.options;
@@ -101,9 +104,8 @@ Status read_amounts(TuneFlags& flags) {
   options.budget_seconds = *budget;
   if (options.prints()) options.trial_seconds = command_trial_seconds(options.budget_seconds);
   if (!options.slo.empty()) {  // a service that takes seconds must not ask for hours
-    constexpr double kTrials = 4;
     options.trial_seconds =
-        std::min(options.trial_seconds, std::max(load_trial_seconds(0), *budget / kTrials));
+        std::min(options.trial_seconds, std::max(load_trial_seconds(0), *budget / kPromiseTrials));
   }
   if (!flags.trial_time.empty()) {
     const auto seconds = parse_duration(flags.trial_time);
@@ -271,6 +273,19 @@ Status read_baseline(TuneFlags& flags, const Machine& machine) {
     }
   }
   return Status();
+}
+
+void share_budget(TuneFlags& flags, const Machine& machine) {
+  RunOptions& options = flags.options;
+  const auto slo = parse_slo(options.slo);
+  if (options.slo.empty() || !slo || !flags.trial_time.empty()) return;
+  const auto setup = tune_setup(options, machine);
+  if (!setup) return;  // told by who makes it for good
+  // One more trial proves what the search claims.
+  const double trials = std::min(kPromiseTrials, setup->space.size() + 1.0);
+  options.trial_seconds =
+      std::min(load_trial_seconds(slo->seconds),
+               std::max(options.trial_seconds, options.budget_seconds / trials));
 }
 
 void make_paths_absolute(RunOptions& options) {

@@ -62,6 +62,8 @@ Status check_names(const RunOptions& options);
 Status read_baseline(TuneFlags& flags, const Machine& machine);
 // What the run of --from found fastest.
 Status read_hints(TuneFlags& flags);
+// Where few settings are possible, each has more of the budget to find a rate that keeps a target.
+void share_budget(TuneFlags& flags, const Machine& machine);
 // The run is measured again from other folders: verify, --resume.
 void make_paths_absolute(RunOptions& options);
 

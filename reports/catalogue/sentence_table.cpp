@@ -137,11 +137,11 @@ const std::vector<Phrase>& sentence_table() {
       {"{} machines survive the loss of one. Cost: {} an hour, {} with the spare one.",
        "{} 台可承受损失一台。费用：每小时 {}，含备用机为 {}。"},
       {"undecided: {} is too short to prove a rate that keeps p{} under {} ({} requests/s looked "
-       "fine, with {} ms); try --budget {}",
+       "fine, with {} ms); try {} {}",
        "尚无定论：{} 太短，无法证实任何速率能使 p{} 低于 {}（{} 请求/秒时看似可行，为 {} "
-       "毫秒）；请用 --budget {} 再试"},
-      {"undecided: {} is too short to prove a rate that keeps p{} under {}; try --budget {}",
-       "尚无定论：{} 太短，无法证实任何速率能使 p{} 低于 {}；请用 --budget {} 再试"},
+       "毫秒）；请用 {} {} 再试"},
+      {"undecided: {} is too short to prove a rate that keeps p{} under {}; try {} {}",
+       "尚无定论：{} 太短，无法证实任何速率能使 p{} 低于 {}；请用 {} {} 再试"},
       {"no rate was proved to keep p{} under {} before the {} ended the search",
        "在搜索因{2}结束之前，没有证实任何速率能使 p{0} 低于 {1}"},
       {"no rate keeps p{} under {}: one request at a time already takes {} ms at p{}, {} ms too "

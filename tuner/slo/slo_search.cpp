@@ -327,7 +327,8 @@ class Search {
       text += fmt::format(" ({} requests/s looked fine, with {:.3g} ms)", format_count(rate),
                           1e3 * latency);
     }
-    return text + fmt::format("; try --budget {:.0f}s", 4 * options_.budget_seconds);
+    return text +
+           fmt::format("; try {} {:.0f}s", options_.budget_flag, 4 * options_.budget_seconds);
   }
 
   std::string words() const {
@@ -383,6 +384,7 @@ SloSearchOptions search_of_a_trial() {
   options.warm_up_limits = 8;
   options.min_limits = 25;
   options.min_rates = 4;
+  options.budget_flag = "--trial-time";
   options.confidence = 0.9;  // the rate that is claimed in the end is proved apart
   return options;
 }

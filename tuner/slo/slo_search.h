@@ -44,6 +44,7 @@ struct SloSearchOptions {
   double confidence = 0.99;     // of each verdict
   double warm_up_limits = 20;   // multiples of the SLO's time before requests count: a queue fills
   double min_limits = 100;  // multiples of the SLO's time before a verdict: it must be seen to last
+  const char* budget_flag = "--budget";
   double min_rates = 0;     // where the budget is short each is seen for less, so that so many fit
   std::vector<double> trace;  // recorded arrivals, stretched to each rate; empty: Poisson
   std::vector<double> kind_weights;

@@ -90,6 +90,20 @@ TEST_F(TuneCommand, DryRunAsOneDocument) {
   EXPECT_FALSE(path_exists(db_));
 }
 
+TEST_F(TuneCommand, FewSettingsShareTheBudgetOfATarget) {
+  const auto trial_seconds = [&](const std::string& knobs) {
+    const Ran ran = run("tune --db " + db_ +
+                        " --mode infer --model crnn-mv3 --slo p90=4s --budget 12m --dry-run --json "
+                        "--threads 1 --batch 1 --precision fp32 " +
+                        knobs + " 2>/dev/null");
+    return nlohmann::json::parse(ran.out).at("first_trial_seconds").get<double>();
+  };
+  const double start = trial_seconds("--binding none,compact --nproc 1,2") - 720.0 / 4;
+  EXPECT_EQ(trial_seconds("--binding none --nproc 1"), 720.0 / 2 + start) << "and one that proves";
+  EXPECT_EQ(trial_seconds("--binding none,compact --nproc 1"), 720.0 / 3 + start);
+  EXPECT_EQ(trial_seconds("--binding none --nproc 1 --trial-time 30s"), 30 + start);
+}
+
 TEST_F(TuneCommand, WrongUseIsOneLineAndCode2) {
   const std::string empty = join_path(folder_, "empty");
   ASSERT_TRUE(make_directories(empty));
