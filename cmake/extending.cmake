@@ -27,24 +27,29 @@ function(write_example name text)
   file(COPY_FILE ${examples}/${name}.new ${examples}/${name} ONLY_IF_DIFFERENT)
 endfunction()
 
-# The row comes first in the first table of its file.
-set(example_sources)
-foreach(table diagnosis/signatures_program.cpp trial/logs/log_reader.cpp)
+# Puts the document's rows for that file into a copy of it, behind the first line that matches `head`.
+function(write_table table head)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${table})
   take_block("cpp ${table}" row)
   file(READ ${CMAKE_SOURCE_DIR}/${table} text)
-  string(REGEX MATCH "\n  (static const [^\n]*= |return ){\n" head "${text}")
-  string(FIND "${text}" "${head}" at)
-  if(row STREQUAL "" OR head STREQUAL "")
+  string(REGEX MATCH "\n${head}{\n" line "${text}")
+  string(FIND "${text}" "${line}" at)
+  if(row STREQUAL "" OR line STREQUAL "")
     message(FATAL_ERROR "docs/extending.md has no row for ${table}, or that has no table")
   endif()
-  string(LENGTH "${head}" length)
+  string(LENGTH "${line}" length)
   math(EXPR at "${at} + ${length}")
   string(SUBSTRING "${text}" 0 ${at} before)
   string(SUBSTRING "${text}" ${at} -1 after)
   write_example(${table} "${before}${row}${after}")
-  list(APPEND example_sources ${examples}/${table})
-endforeach()
+  set(document "${document}" PARENT_SCOPE)
+endfunction()
+
+set(row_head "  (static const [^\n]*= |return )")
+write_table(trial/knobs.h "struct Knobs ")
+write_table(trial/knobs.cpp "${row_head}")
+write_table(diagnosis/signatures_program.cpp "${row_head}")
+write_table(trial/logs/log_reader.cpp "${row_head}")
 
 take_block("toml presets/pagewright.toml" preset)
 write_example(config/ocrtune/presets/pagewright.toml "${preset}")
@@ -57,7 +62,18 @@ while(NOT test STREQUAL "")
 endwhile()
 write_example(extending_test.cpp "${tests}")
 
-add_executable(extending_tests ${examples}/extending_test.cpp ${example_sources})
+add_executable(extending_tests ${examples}/extending_test.cpp ${examples}/diagnosis/signatures_program.cpp
+               ${examples}/trial/logs/log_reader.cpp)
 target_compile_definitions(extending_tests PRIVATE OCRTUNE_EXAMPLE_CONFIG="${examples}/config")
 target_link_libraries(extending_tests PRIVATE test_paths ocrtune_trial GTest::gtest_main GTest::gmock)
 label_tests(extending_tests house/ unit)
+
+# A knob is a field of every setting: no file that knows the other form of `Knobs` may be linked with it. The
+# table's own tests hold for the row as well.
+take_block("cpp test of trial/knobs" test)
+write_example(extending_knob_test.cpp "#include \"trial/knobs.h\"\n\n#include <gtest/gtest.h>\n\nusing namespace ocrtune;  // NOLINT\n\n${test}")
+add_executable(extending_knob_tests ${examples}/extending_knob_test.cpp ${examples}/trial/knobs.cpp
+               ${CMAKE_CURRENT_SOURCE_DIR}/unit/trial/knobs_test.cpp)
+target_include_directories(extending_knob_tests BEFORE PRIVATE ${examples})
+target_link_libraries(extending_knob_tests PRIVATE test_paths ocrtune_trial GTest::gtest_main)
+label_tests(extending_knob_tests house/ unit)

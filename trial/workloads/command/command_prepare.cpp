@@ -12,6 +12,7 @@
 #include "base/secrets.h"
 #include "base/text.h"
 #include "probes/machine_gpus.h"
+#include "trial/knobs.h"
 #include "trial/logs/log_reader.h"
 #include "trial/observe/gpu_names.h"
 #include "trial/workloads/command/command_fill.h"
@@ -23,9 +24,8 @@ namespace {
 
 // Knobs that reach the command without a placeholder: by the environment, or from outside.
 bool acts_from_outside(const std::string& knob) {
-  static const std::set<std::string> kNames = {"threads", "binding",  "malloc",     "p2p", "ctas",
-                                               "algo",    "buffsize", "cumem_host", "nvls"};
-  return kNames.count(knob) != 0;
+  const KnobRow* row = find_knob(knob);
+  return knob == "threads" || knob == "binding" || knob == "malloc" || (row != nullptr && row->gpu);
 }
 
 Status check_knobs_reach(const CommandWorkload& workload) {
