@@ -1,4 +1,5 @@
-// README.md and README.zh.md say the same: sections, command lines, pictures.
+// README.md and README.zh.md say the same: sections, command lines, pictures. What documents name
+// is there.
 #include <regex>
 #include <string>
 #include <vector>
@@ -54,6 +55,25 @@ TEST(Readme, PicturesAreThereAndSmall) {
     }
     EXPECT_GE(count, 4) << name;
   }
+}
+
+// "`tuner/store/store.cpp`": a path of the tree between backticks, tests by their folders and
+// files.
+TEST(Documents, NameFilesThatAreThere) {
+  const std::regex path(
+      "`((?:base|bench|capacity|cli|consistency|core|diagnosis|docs|hosts|presets|probes|reports|"
+      "scripts|supervise|tests|trial|tuner)/[A-Za-z0-9_/.-]+)`");
+  int named = 0;
+  for (const char* name : {"README.md", "README.zh.md", "CONTRIBUTING.md", "docs/architecture.md",
+                           "docs/extending.md"}) {
+    const std::string text = text_of(name);
+    for (std::sregex_iterator it(text.begin(), text.end(), path), end; it != end; ++it) {
+      EXPECT_TRUE(path_exists(OCRTUNE_SOURCE_DIR + "/" + (*it)[1].str()))
+          << name << ": " << (*it)[1];
+      ++named;
+    }
+  }
+  EXPECT_GT(named, 25);
 }
 
 }  // namespace
