@@ -23,7 +23,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kLine = 64 / sizeof(float);          // shares begin at whole cache lines
+constexpr std::size_t kCacheLine = 64 / sizeof(float);     // shares begin at whole cache lines
 constexpr std::size_t kMaxMessage = std::size_t{1} << 28;  // floats; MPI counts in int
 constexpr int kTagRounds =
     8192;  // parts under way at once are far fewer; MPI guarantees tags to 32767
@@ -95,9 +95,10 @@ class MpiComm final : public Comm {
   };
   // Of the range, by whole cache lines, as the ranks of shared memory divide it.
   Share share_of(const Part& part, int rank) const {
-    const std::size_t lines = (part.count + kLine - 1) / kLine, ranks = at(place_.world_size);
-    const std::size_t from = std::min(part.count, lines * at(rank) / ranks * kLine);
-    const std::size_t to = std::min(part.count, lines * (at(rank) + 1) / ranks * kLine);
+    const std::size_t lines = (part.count + kCacheLine - 1) / kCacheLine,
+                      ranks = at(place_.world_size);
+    const std::size_t from = std::min(part.count, lines * at(rank) / ranks * kCacheLine);
+    const std::size_t to = std::min(part.count, lines * (at(rank) + 1) / ranks * kCacheLine);
     return {part.first + from, to - from};
   }
   using Words = std::array<unsigned long long, 2>;

@@ -10,15 +10,6 @@
 namespace ocrtune {
 namespace {
 
-Conv square_conv(int out, int kernel, Extent stride) {
-  Conv conv;
-  conv.out_channels = out;
-  conv.kernel = {kernel, kernel};
-  conv.stride = stride;
-  conv.pad = {kernel / 2, kernel / 2};
-  return conv;
-}
-
 struct RepSizes {
   int out = 0, kernel = 1;
   Extent stride{1, 1};

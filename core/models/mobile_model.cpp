@@ -7,24 +7,6 @@
 namespace ocrtune {
 namespace {
 
-int add_conv_norm(GraphBuilder& net, const std::string& name, int x, const Conv& conv,
-                  Activation activation) {
-  x = net.conv(name + ".conv", x, conv);
-  BatchNorm norm;
-  norm.activation = activation;
-  return net.batch_norm(name + ".norm", x, norm);
-}
-
-Conv square_conv(int out, int kernel, Extent stride, int groups = 1) {
-  Conv conv;
-  conv.out_channels = out;
-  conv.kernel = {kernel, kernel};
-  conv.stride = stride;
-  conv.pad = {kernel / 2, kernel / 2};
-  conv.groups = groups;
-  return conv;
-}
-
 int add_unit(GraphBuilder& net, const std::string& name, int input, const InvertedResidual& unit) {
   int x = add_conv_norm(net, name + ".expand", input, square_conv(unit.expanded, 1, {1, 1}),
                         unit.activation);
@@ -37,6 +19,24 @@ int add_unit(GraphBuilder& net, const std::string& name, int input, const Invert
 }
 
 }  // namespace
+
+Conv square_conv(int out, int kernel, Extent stride, int groups) {
+  Conv conv;
+  conv.out_channels = out;
+  conv.kernel = {kernel, kernel};
+  conv.stride = stride;
+  conv.pad = {kernel / 2, kernel / 2};
+  conv.groups = groups;
+  return conv;
+}
+
+int add_conv_norm(GraphBuilder& net, const std::string& name, int x, const Conv& conv,
+                  Activation activation) {
+  x = net.conv(name + ".conv", x, conv);
+  BatchNorm norm;
+  norm.activation = activation;
+  return net.batch_norm(name + ".norm", x, norm);
+}
 
 int add_squeeze_excite(GraphBuilder& net, const std::string& name, int x) {
   const int channels = net.channels(x);

@@ -29,6 +29,11 @@ struct Mv3Sizes {
 Mv3Sizes crnn_mv3_sizes();
 Graph build_crnn_mv3(const char* name, int classes, const Mv3Sizes& sizes);
 
+// A square kernel, padded so that a stride of 1 keeps the extent.
+Conv square_conv(int out, int kernel, Extent stride, int groups = 1);
+// activation(batch_norm(conv(x))): layers <name>.conv and <name>.norm.
+int add_conv_norm(GraphBuilder& net, const std::string& name, int x, const Conv& conv,
+                  Activation activation);
 // x * hard_sigmoid(W2 relu(W1 mean(x))), narrowed by 4 in between. Source: Hu et al. 2018.
 int add_squeeze_excite(GraphBuilder& net, const std::string& name, int x);
 

@@ -4,6 +4,8 @@
 
 #include <fmt/core.h>
 
+#include "core/models/mobile_model.h"
+
 namespace ocrtune {
 namespace {
 
@@ -18,14 +20,6 @@ Conv make_conv(int out, Extent kernel, Extent stride, bool bias, int groups = 1)
   conv.bias = bias;
   conv.groups = groups;
   return conv;
-}
-
-int add_conv_norm(GraphBuilder& net, const std::string& name, int x, const Conv& conv,
-                  Activation activation) {
-  x = net.conv(name + ".conv", x, conv);
-  BatchNorm norm;
-  norm.activation = activation;
-  return net.batch_norm(name + ".norm", x, norm);
 }
 
 int add_mlp(GraphBuilder& net, const std::string& name, int x, int hidden, Activation activation) {
