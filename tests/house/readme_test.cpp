@@ -25,7 +25,7 @@ std::size_t sections_of(const std::string& text) {
 
 // The lines that a reader would type, without the remarks behind them.
 std::vector<std::string> typed_lines(const std::string& text) {
-  const std::regex typed("^    (\\$ )?((ocrtune |scripts/[a-z]|cmake |cd ).*?)( +#.*)?$");
+  const std::regex typed("^    (\\$ )?((ocrtune |scripts/[a-z]|cmake |cpack ).*?)( +#.*)?$");
   std::vector<std::string> lines;
   for (const std::string& line : split(text, '\n')) {
     std::smatch found;
