@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/plural.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "capacity/job_times.h"
@@ -309,9 +310,9 @@ class Planner {
     if (demand_.interruptions.expected() &&
         demand_.total_samples() / row.samples_per_second.median < demand_.deadline_seconds) {
       return refuse(fmt::format(
-          "{} machine{} would be done in time and interruptions keep them from it: checkpoint more "
+          "{} would be done in time but for interruptions: checkpoint more "
           "often (--checkpoint-every), restart faster, or take machines that are interrupted less",
-          row.machines, row.machines == 1 ? "" : "s"));
+          how_many(row.machines, "machine")));
     }
     const double least =
         demand_.total_samples() / demand_.deadline_seconds / plan_.machine_rate.median;

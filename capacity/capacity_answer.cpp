@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/plural.h"
 #include "base/text.h"
 
 namespace ocrtune {
@@ -16,9 +17,7 @@ std::string grouped(double value) {  // 12000 -> "12,000"
   return digits;
 }
 
-std::string machines(double count) {
-  return fmt::format("{} machine{}", grouped(count), count == 1 ? "" : "s");
-}
+std::string machines(double count) { return grouped(count) + " " + noun_after(count, "machine"); }
 
 const CapacityRow* row_of(const CapacityPlan& plan, double count) {
   const auto found = std::find_if(plan.rows.begin(), plan.rows.end(), [&](const CapacityRow& row) {
@@ -89,11 +88,11 @@ std::string fewer_words(const CapacityPlan& plan) {
 std::string load_words(const CapacityPlan& plan) {
   const CapacityDemand& demand = plan.demand;
   const double lines = mean_requests(demand.lines_per_page);
-  std::string text =
-      demand.lines_per_page.empty()
-          ? rate_words(demand.requests_per_second, plan.unit)
-          : fmt::format("{} ({:.3g} line images each)",
-                        rate_words(demand.requests_per_second / lines, "pages"), lines);
+  std::string text = demand.lines_per_page.empty()
+                         ? rate_words(demand.requests_per_second, plan.unit)
+                         : fmt::format("{} ({:.3g} {} each)",
+                                       rate_words(demand.requests_per_second / lines, "pages"),
+                                       lines, noun_after(lines, "line image"));
   if (demand.daily_requests > 0) {
     text += fmt::format(" (the peak of {} a day at {:.3g} times the mean)",
                         grouped(demand.daily_requests), demand.peak_factor);
@@ -137,8 +136,9 @@ std::string work_words(const CapacityPlan& plan) {
   if (demand.lines_per_page.empty()) {
     return fmt::format("to read {} {}", grouped(demand.total_samples()), plan.unit);
   }
-  return fmt::format("to read {} pages ({:.3g} line images each)",
-                     grouped(demand.samples * demand.epochs), mean_requests(demand.lines_per_page));
+  const double lines = mean_requests(demand.lines_per_page);
+  return fmt::format("to read {} pages ({:.3g} {} each)", grouped(demand.samples * demand.epochs),
+                     lines, noun_after(lines, "line image"));
 }
 
 std::string job_words(const CapacityPlan& plan) {
@@ -152,8 +152,10 @@ std::string job_words(const CapacityPlan& plan) {
   }
   text += ".";
   if (row != nullptr && plan.demand.interruptions.expected()) {
-    text += fmt::format(" About {:.2g} interruptions are expected; {:.0f} % of the time is lost.",
-                        row->interruptions, 100 * row->lost_share);
+    const std::string stops = fmt::format("{:.2g}", row->interruptions);
+    text +=
+        fmt::format(" About {} {} expected; {:.0f} % of the time is lost.", stops,
+                    stops == "1" ? "interruption is" : "interruptions are", 100 * row->lost_share);
   }
   if (const CapacityRow* fewer = row_of(plan, plan.machines.median - 1)) {
     text += fmt::format(" {} would take {}.", machines(fewer->machines),

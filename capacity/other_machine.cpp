@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/plural.h"
 #include "base/text.h"
 #include "capacity/back_test.h"
 #include "probes/machine/machine_json.h"
@@ -87,12 +88,11 @@ Result<NodeMeasurement> scale_to_machine(const NodeMeasurement& node, const Mach
   const auto fit = OCRTUNE_TRY(fit_scaling(node.points));
   const double factor = valid_factor(back_tests(node.points));
   if (wanted > fit.max_processes * factor + 1e-9) {
-    return Error{
-        ErrorKind::unsupported,
-        fmt::format("{:.4g} cores there mean {} processes, and the measurements of {} back at "
-                    "most {:.0f}; measure on that machine, or more process counts here",
-                    planning_cores(machine), wanted, node.source,
-                    std::floor(fit.max_processes * factor))};
+    return Error{ErrorKind::unsupported,
+                 fmt::format("{:.4g} cores there mean {}, and the measurements of {} back at "
+                             "most {:.0f}; measure on that machine, or more process counts here",
+                             planning_cores(machine), how_many(wanted, "process"), node.source,
+                             std::floor(fit.max_processes * factor))};
   }
   Gain gain = gain_of(fit, node.knobs.nproc, wanted);
   const double core = machine.cpu.core_multiply_adds_per_second.value_or(0);
@@ -111,7 +111,7 @@ Result<NodeMeasurement> scale_to_machine(const NodeMeasurement& node, const Mach
       static_cast<std::uint64_t>(static_cast<double>(node.peak_bytes) * wanted / node.knobs.nproc);
   if (memory > 0 && static_cast<double>(other.peak_bytes) > memory) {
     return Error{ErrorKind::unsupported,
-                 fmt::format("{} processes there need about {} of {}", wanted,
+                 fmt::format("{} there take about {} of {}", how_many(wanted, "process"),
                              format_bytes(other.peak_bytes),
                              format_bytes(static_cast<std::uint64_t>(memory)))};
   }
@@ -131,9 +131,9 @@ Result<NodeMeasurement> scale_to_machine(const NodeMeasurement& node, const Mach
   other.usable_cores = planning_cores(machine);
   other.memory_bytes = static_cast<std::uint64_t>(memory);
   other.notes.push_back(fmt::format(
-      "EXTRAPOLATED to a machine that was only probed: {} processes instead of {}, rate "
+      "EXTRAPOLATED to a machine that was only probed: {} instead of {}, rate "
       "times {:.3g}; {}",
-      wanted, node.knobs.nproc, gain.factor,
+      how_many(wanted, "process"), node.knobs.nproc, gain.factor,
       speed_known ? fmt::format("its cores were measured {:.2f} times as fast, and that holds for "
                                 "this work within 10 %",
                                 core / node.core_multiply_adds_per_second)

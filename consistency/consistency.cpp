@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
+#include "base/plural.h"
 #include "base/text.h"
 
 namespace ocrtune {
@@ -182,8 +183,8 @@ void Comparison::compare_files(const std::string& key, const ConsistencyRule& ru
     file_names.insert(value.substr(value.find_last_of('/') + 1));
     if (const auto content = content_of(value, config)) {
       hashes.insert(content->hash);
-      shown[config.name] =
-          fmt::format("{} ({} lines, content {:016x})", value, content->lines, content->hash);
+      shown[config.name] = fmt::format("{} ({}, content {:016x})", value,
+                                       how_many(content->lines, "line"), content->hash);
     } else {
       unread.push_back(fmt::format("{} of {}", value, config.name));
     }
@@ -227,8 +228,8 @@ void Comparison::check_learning_rate(double global_batch) {
     const double scaled = *rate * world / *lr_nproc_;
     result_.differences.push_back(
         {"Optimizer.lr.learning_rate against the number of processes",
-         {{"now", fmt::format("{} with {} processes", *rate, world)},
-          {"chosen for", fmt::format("{} processes", *lr_nproc_)}},
+         {{"now", fmt::format("{} with {}", *rate, how_many(world, "process"))},
+          {"chosen for", how_many(*lr_nproc_, "process")}},
          fmt::format("the global batch is {:.3g} times what the rate was chosen for; by the linear "
                      "rule it would be {:.3g}",
                      static_cast<double>(world) / *lr_nproc_, scaled)});
@@ -254,7 +255,7 @@ void Comparison::check_batches() {
     global += *batch * nproc_[i];
   }
   const int world = std::accumulate(nproc_.begin(), nproc_.end(), 0);
-  result_.notes.push_back(fmt::format("{} processes, global batch {}", world, global));
+  result_.notes.push_back(fmt::format("{}, global batch {}", how_many(world, "process"), global));
   check_learning_rate(global);
 }
 
@@ -276,8 +277,8 @@ void Comparison::check_samples() {
     if (static_cast<double>(samples) / world < *batch) {
       result_.differences.push_back(
           {"samples against processes",
-           {{config.name,
-             fmt::format("{} samples, {} processes, batch {}", samples, world, *batch)}},
+           {{config.name, fmt::format("{}, {}, batch {}", how_many(samples, "sample"),
+                                      how_many(world, "process"), *batch)}},
            "a rank has fewer samples than one batch: PaddleOCR stops with 'No Images in train "
            "dataset'"});
       return;

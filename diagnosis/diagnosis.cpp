@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/plural.h"
 #include "base/text.h"
 #include "diagnosis/advice.h"
 #include "diagnosis/cause_ranker.h"
@@ -58,9 +59,9 @@ void add_notes(const std::vector<LogScan>& logs, const FailureEvidence& evidence
         diagnosis.consequences.push_back({log.file, finding.first.number, finding.first.text});
       } else if (signature.role == Role::note && row.kind == CauseKind::failure &&
                  !is_evidence(diagnosis.causes, log.file, finding.first.number)) {
-        diagnosis.notes.push_back(fmt::format("{}:{}: {} ({} times; {})", log.file,
-                                              finding.first.number, finding.first.text,
-                                              finding.count, row.name));
+        diagnosis.notes.push_back(fmt::format("{}:{}: {} ({}; {})", log.file, finding.first.number,
+                                              finding.first.text, how_many(finding.count, "time"),
+                                              row.name));
       }
     }
     if (log.binary) diagnosis.notes.push_back(log.file + " is mostly not text");

@@ -20,7 +20,6 @@
 #include "base/byte_text.h"
 #include "base/clock.h"
 #include "base/files.h"
-#include "base/free_port.h"
 #include "base/interrupt.h"
 #include "base/line_splitter.h"
 #include "base/text.h"
@@ -33,6 +32,7 @@
 #include "hosts/pair_socket.h"
 #include "hosts/seeded_step.h"
 #include "probes/probe.h"
+#include "trial/free_port.h"
 #include "trial/workloads/command/command_runner.h"
 
 namespace ocrtune {

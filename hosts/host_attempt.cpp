@@ -9,13 +9,13 @@
 
 #include "base/clock.h"
 #include "base/files.h"
-#include "base/free_port.h"
 #include "base/interrupt.h"
 #include "base/line_splitter.h"
 #include "base/text.h"
 #include "hosts/agent_messages.h"
 #include "hosts/host_trial.h"
 #include "hosts/job_runner.h"
+#include "trial/free_port.h"
 #include "trial/ipc/json_fields.h"
 
 namespace ocrtune {

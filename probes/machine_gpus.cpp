@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/plural.h"
 #include "base/text.h"
 #include "probes/gpu/gpu.h"
 #include "probes/p2p/p2p_static.h"
@@ -51,7 +52,7 @@ int cores_of(const GpuFacts& gpu, const std::map<int, int>& cores) {
 
 std::string card_text(const GpuFacts& gpu, int cores) {
   std::string text = fmt::format("{}, {}", gpu.name, format_bytes(gpu.memory_bytes));
-  return cores > 0 ? fmt::format("{}, {} cores", text, cores) : text;
+  return cores > 0 ? text + ", " + how_many(cores, "core") : text;
 }
 
 // Ranks that wait for each other in every step go as slowly as the slowest card lets them.

@@ -11,12 +11,13 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
-#include "base/free_port.h"
 #include "base/interrupt.h"
+#include "base/plural.h"
 #include "base/secrets.h"
 #include "base/text.h"
 #include "diagnosis/log_scan.h"
 #include "supervise/growth_watch.h"
+#include "trial/free_port.h"
 #include "trial/observe/memory_sampler.h"
 
 namespace ocrtune {
@@ -215,8 +216,7 @@ std::optional<std::string> Supervisor::next_step(const AttemptEnd& end, const Di
                                                  bool moved_on, std::string& why) {
   failures_ = moved_on ? 1 : failures_ + 1;
   if (failures_ >= options_.max_failures) {
-    why = fmt::format("{} failure{} in a row without a new checkpoint", failures_,
-                      failures_ == 1 ? "" : "s");
+    why = how_many(failures_, "failure") + " in a row without a new checkpoint";
     return std::nullopt;
   }
   const CauseRow* cause = diagnosis.failed ? diagnosis.causes[0].row : &find_cause("unknown");

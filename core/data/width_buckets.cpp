@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "base/check.h"
+#include "base/plural.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "core/data/image_file.h"
@@ -203,7 +204,7 @@ std::string describe_width_buckets(std::span<const WidthBucket> buckets, int max
   std::vector<std::string> parts;
   for (const WidthBucket& bucket : buckets) {
     parts.push_back(fmt::format(
-        "{} px: {} lines ({})", bucket.width, bucket.lines,
+        "{} px: {} ({})", bucket.width, how_many(bucket.lines, "line"),
         format_percent(static_cast<double>(bucket.lines) / static_cast<double>(total))));
   }
   const PaddingShare padding = padding_share(buckets, max_width);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
+#include "base/plural.h"
 #include "base/text.h"
 #include "probes/gpu/nvml_api.h"
 
@@ -283,9 +284,9 @@ GpuReport read_nvml(const std::string& library) {
   report.cuda_driver_version = ask<int>(api->cuda_driver_version, 0);
   read_devices(*api, driver, report);
   report.answered = true;
-  report.state = report.gpus.empty() ? fmt::format("no GPU: driver {} sees none", driver)
-                                     : fmt::format("{} GPU{}, driver {}", report.gpus.size(),
-                                                   report.gpus.size() == 1 ? "" : "s", driver);
+  report.state = report.gpus.empty()
+                     ? fmt::format("no GPU: driver {} sees none", driver)
+                     : fmt::format("{}, driver {}", how_many(report.gpus.size(), "GPU"), driver);
   if (api->shutdown != nullptr) api->shutdown();
   return report;
 }

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/plural.h"
 #include "base/text.h"
 
 namespace ocrtune {
@@ -83,7 +84,7 @@ std::optional<double> leading_count(const std::string& value) {
 }
 
 std::string threads_text(double count) {
-  return count == 1 ? "1 thread" : fmt::format("{:.0f} threads", count);
+  return fmt::format("{:.0f} {}", count, noun_after(count, "thread"));
 }
 
 // What the two OpenMP variables give together, where both are set.
@@ -141,9 +142,9 @@ std::vector<ThreadEnvFact> read_thread_env(const Environment& environment, doubl
     fact.limits = !beaten && counts && count && usable_cpus > 0 && *count + 0.999 < usable_cpus;
     if (row.kind == Kind::team && count && usable_cpus > 0 && *count > std::ceil(usable_cpus)) {
       notes.warnings.push_back(fmt::format(
-          "{}={} starts more threads than the {:.4g} usable CPUs in every process: threads that "
+          "{}={} starts more threads than the {:.4g} usable {} in every process: threads that "
           "wait for one another run many times slower",
-          row.name, set->second, usable_cpus));
+          row.name, set->second, usable_cpus, noun_after(usable_cpus, "CPU")));
     }
     if (beaten) fact.effect += fmt::format("; {} wins over it", row.stronger);
     if (binds_ranks_together(row, set->second)) {

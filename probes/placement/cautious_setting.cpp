@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/plural.h"
 #include "base/text.h"
 
 namespace ocrtune {
@@ -66,8 +67,8 @@ void explain_memory(int by_memory, bool squeezed, double room, CautiousSetting& 
         free));
   } else if (squeezed) {
     out.reasons.push_back(
-        fmt::format("only {} processes by memory: 2 GiB each (an assumption) in 80 % of {} free",
-                    by_memory, free));
+        fmt::format("only {} by memory: 2 GiB each (an assumption) in 80 % of {} free",
+                    how_many(by_memory, "process"), free));
   } else {
     out.reasons.push_back(
         fmt::format("memory does not limit: 2 GiB a process (an assumption), {} free", free));
@@ -76,10 +77,11 @@ void explain_memory(int by_memory, bool squeezed, double room, CautiousSetting& 
 
 void explain_cpus(const Machine& machine, const CoreCounts& cores, int usable,
                   CautiousSetting& out) {
-  out.reasons.push_back(fmt::format(
-      "{:.4g} usable CPUs ({}), {} whole cores in {} cache group{}: threads x processes stay at {}",
-      *machine.cpu.usable_cpus.value, machine.cpu.usable_cpus.source, cores.whole,
-      cores.cache_groups, cores.cache_groups == 1 ? "" : "s", usable));
+  out.reasons.push_back(
+      fmt::format("{:.4g} usable {} ({}), {} in {}: threads x processes stay at {}",
+                  *machine.cpu.usable_cpus.value, noun_after(*machine.cpu.usable_cpus.value, "CPU"),
+                  machine.cpu.usable_cpus.source, how_many(cores.whole, "whole core"),
+                  how_many(cores.cache_groups, "cache group"), usable));
   if (cores.hybrid) {
     out.reasons.emplace_back("fast cores only: one slow core would hold up every step");
   }
@@ -94,9 +96,8 @@ void set_for_gpus(const Machine& machine, int usable, CautiousSetting& out) {
   out.nproc = gpus;
   out.threads = 1;
   out.workers = std::clamp(usable / gpus - 1, 0, kMaxGpuWorkers);
-  out.reasons.push_back(
-      fmt::format("{} visible GPU{}: one process for each, the CPUs load for them", gpus,
-                  gpus == 1 ? "" : "s"));
+  out.reasons.push_back(how_many(gpus, "visible GPU") +
+                        ": one process for each, the CPUs load for them");
   if (gpus == 1) return;
   out.env.insert(out.env.end(), machine.p2p.env.begin(), machine.p2p.env.end());
   if (machine.p2p.verdict != "P2P_OK") {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -11,6 +12,8 @@
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "base/plural.h"
 
 namespace ocrtune {
 namespace {
@@ -294,10 +297,11 @@ bool wide_enough(const std::vector<CpuSet>& masks, int threads) {
 }
 
 Error too_few(const CpuFacts& cpu, int nproc, int threads, const std::string& why) {
-  return Error{ErrorKind::unsupported,
-               fmt::format("{} ranks x {} threads need {} CPUs of the {} allowed ({}): {}", nproc,
-                           threads, static_cast<long>(nproc) * threads, cpu.allowed.count(),
-                           cpu.allowed.text(), why)};
+  return Error{
+      ErrorKind::unsupported,
+      fmt::format("{} x {} need {} of the {} allowed ({}): {}", how_many(nproc, "rank"),
+                  how_many(threads, "thread"), how_many(std::int64_t{nproc} * threads, "CPU"),
+                  cpu.allowed.count(), cpu.allowed.text(), why)};
 }
 
 struct Job {

@@ -35,8 +35,8 @@ Bilingual open_sentence(const RunRecord& run) {
   }
   if (is_disturbed(run)) {
     return phrase(
-        "Inconclusive: {} of {} windows were disturbed by other programs; tune again when the "
-        "machine is idle.",
+        "Inconclusive: {} of {} {1:window|windows} {0:was|were} disturbed by other programs; tune "
+        "again when the machine is idle.",
         {fmt::format("{}", result.discarded_samples), fmt::format("{}", count_samples(run))});
   }
   return phrase("Inconclusive: the leading settings cannot be told apart; allow a longer budget.");
@@ -84,7 +84,7 @@ Headline compared(const RunRecord& run) {
 Bilingual what_is_left(const TuneResult& result) {
   const auto run = static_cast<int>(result.settings.size());
   if (result.certified_gap < 0 && run < result.space_points) {
-    return phrase(" Only {} of {} settings were measured.",
+    return phrase(" Only {} of {} {1:setting|settings} {0:was|were} measured.",
                   {fmt::format("{}", run), fmt::format("{}", result.space_points)});
   }
   if (result.certified_gap < kSmallGain) return {};
@@ -211,9 +211,10 @@ Bilingual subject(const RunRecord& run) {
       asked.infers()
           ? (asked.place.empty() ? phrase("noise images")
                                  : phrase("images of {}", {plain_line(asked.place, 200)}))
-      : asked.label_file.empty() ? phrase("one rendered batch, no data read")
-                                 : phrase("{} lines of {}", {fmt::format("{}", asked.lines),
-                                                             plain_line(asked.label_file, 200)});
+      : asked.label_file.empty()
+          ? phrase("one rendered batch, no data read")
+          : phrase("{} {0:line|lines} of {}",
+                   {fmt::format("{}", asked.lines), plain_line(asked.label_file, 200)});
   return phrase(asked.infers() ? "Built-in inference of {}, {}x{} pixels, {}"
                                : "Built-in training of {}, {}x{} pixels, {}",
                 {plain_line(asked.model, 200), fmt::format("{}", asked.height),

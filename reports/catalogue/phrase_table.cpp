@@ -8,8 +8,7 @@ const std::vector<Phrase>& phrase_table() {
   static const std::vector<Phrase> kTable = {
       // Frame.
       {"{} on {}", "{}，机器 {}"},
-      {"run {}, {}, {} trial in {}", "运行 {}，{}，{} 次试验，用时 {}"},
-      {"run {}, {}, {} trials in {}", "运行 {}，{}，{} 次试验，用时 {}"},
+      {"run {}, {}, {} {2:trial|trials} in {}", "运行 {}，{}，{} 次试验，用时 {}"},
       {"Sections", "章节"},
       {"Dark", "深色"},
       {"Answer", "结论"},
@@ -55,12 +54,13 @@ const std::vector<Phrase>& phrase_table() {
        "尚无定论：只有一个配置测得速度，没有可比较的对象；请延长预算。"},
       {"Inconclusive: interrupted; go on with: ocrtune tune --resume {}",
        "尚无定论：运行被中断；可用 ocrtune tune --resume {} 继续。"},
-      {"Inconclusive: {} of {} windows were disturbed by other programs; tune again when the "
-       "machine is idle.",
+      {"Inconclusive: {} of {} {1:window|windows} {0:was|were} disturbed by other programs; tune "
+       "again when the machine is idle.",
        "尚无定论：{1} 个测量窗口中有 {0} 个受其他程序干扰；请在机器空闲时重新调优。"},
       {"Inconclusive: the leading settings cannot be told apart; allow a longer budget.",
        "尚无定论：领先的配置无法区分快慢；请延长预算。"},
-      {" Only {} of {} settings were measured.", "只测量了 {1} 个配置中的 {0} 个。"},
+      {" Only {} of {} {1:setting|settings} {0:was|were} measured.",
+       "只测量了 {1} 个配置中的 {0} 个。"},
       {" An unmeasured setting may be up to {} % faster.", "未测量的配置至多可能快 {} %。"},
       {"your setting", "您的配置"},
       {"a plain start", "默认启动方式"},
@@ -74,7 +74,7 @@ const std::vector<Phrase>& phrase_table() {
       {"Built-in inference of {}, {}x{} pixels, {}", "内置推理引擎：{}，{}x{} 像素，{}"},
       {"noise images", "噪声图像"},
       {"images of {}", "{} 中的图像"},
-      {"{} lines of {}", "{1} 的 {0} 行"},
+      {"{} {0:line|lines} of {}", "{1} 的 {0} 行"},
       {"one rendered batch, no data read", "渲染的一个 batch，不读取数据"},
       {"Copy", "复制"},
       {"Command", "命令"},
@@ -91,8 +91,8 @@ const std::vector<Phrase>& phrase_table() {
       {"Gain over the first setting of your lists", "相对您所列首个配置的提升"},
       {"{} to {}; no --baseline was given, so this is compared with {}, at {}",
        "{} 至 {}；未给出 --baseline，故与 {} 比较，其速度为 {}"},
-      {"the plain start was not measured", "普通启动方式未测量"},
-      {"the plain start {} does not run: {}", "普通启动方式 {} 无法运行：{}"},
+      {"the plain start was not measured", "默认启动方式未测量"},
+      {"the plain start {} does not run: {}", "默认启动方式 {} 无法运行：{}"},
       {"Peak memory", "峰值内存"},
       {"Peak memory of the fullest GPU", "占用最多的 GPU 的峰值显存"},
       {"limit unknown", "上限未知"},
@@ -113,8 +113,7 @@ const std::vector<Phrase>& phrase_table() {
       {"Cause", "原因"},
       {"Settings that were left out", "未采用的配置"},
       {"Not possible here or not finished: no failures", "在此不可行或未完成，不计为失败"},
-      {"{} trial, {}", "{} 次试验，{}"},
-      {"{} trials, {}", "{} 次试验，{}"},
+      {"{} {0:trial|trials}, {}", "{} 次试验，{}"},
       {"and {} more in failures.csv", "另有 {} 个，见 failures.csv"},
       {"No setting was measured.", "没有测量任何配置。"},
       // Badges.
@@ -132,7 +131,7 @@ const std::vector<Phrase>& phrase_table() {
       {"Measured on a drawn batch without a data path; reading your data may be what limits. Tune "
        "with "
        "--data.",
-       "在绘制的一批图像上测量，不含数据读取；读取您的数据可能才是瓶颈。请使用 --data 调优。"},
+       "在渲染的一个 batch 上测量，不含数据读取；读取您的数据可能才是瓶颈。请使用 --data 调优。"},
       {"MEMORY LIMIT UNKNOWN", "内存上限未知"},
       {"No setting ran to the end.", "没有配置能运行完成。"},
       {"The memory limit could not be read, so the headroom is not known.",
@@ -163,7 +162,7 @@ const std::vector<Phrase>& phrase_table() {
       {"From", "来源"},
       {"What", "项目"},
       {"All facts, limits and versions", "全部参数、限制与版本"},
-      {"{} usable CPUs, {} effective cores", "{} 个可用 CPU，{} 个有效核心"},
+      {"{} usable {0:CPU|CPUs}, {} effective cores", "{} 个可用 CPU，{} 个有效核心"},
       {"{}, limit {}", "{}，上限 {}"},
       {"Processor", "处理器"},
       {"Counted", "数量"},
@@ -222,7 +221,7 @@ const std::vector<Phrase>& phrase_table() {
       {"Best rate at each {}, with its 95 % interval; small dots are other settings",
        "每个 {} 下的最佳速度及其 95 % 区间；小点为其他配置"},
       {"; dashed: perfect scaling", "；虚线：理想扩展"},
-      {"Rate against peak memory of {} settings: up to {} {} and {}",
+      {"Rate against peak memory of {} {0:setting|settings}: up to {} {} and {}",
        "{} 个配置的速度与峰值内存：最高 {} {} 与 {}"},
       {"peak memory in {} →", "峰值内存（{}）→"},
       {"Each dot is a setting. No setting above the line was measured: those on it are the fastest "
@@ -283,7 +282,7 @@ const std::vector<Phrase>& phrase_table() {
       {"Speed against memory", "速度与内存"},
       {"Search story", "搜索过程"},
       {"Search", "搜索"},
-      {"Stopped: {}. {} of {} settings of the space were run.",
+      {"Stopped: {}. {} of {} {2:setting|settings} of the space {1:was|were} run.",
        "停止原因：{}。空间中 {2} 个配置里运行了 {1} 个。"},
       // Comparison.
       {"Comparison", "比较"},
@@ -316,7 +315,8 @@ const std::vector<Phrase>& phrase_table() {
       {"cost an hour", "每小时费用"},
       {"enough", "足够"},
       {"with one to spare", "含一台备用"},
-      {"From {}; valid for {} to {} machines: {}", "依据 {}；适用于 {} 至 {} 台机器：{}"},
+      {"From {}; valid for {} to {} {2:machine|machines}: {}",
+       "依据 {}；适用于 {} 至 {} 台机器：{}"},
       {"Back-test: fitted on the smaller counts, asked for the larger",
        "回测：用较小的数量拟合，预测较大的数量"},
       {"Processes or machines", "进程或机器数"},
@@ -485,10 +485,8 @@ const std::vector<Phrase>& phrase_table() {
       {"attempt {}, after {}", "第 {} 次尝试，{}"},
       {"What went wrong last", "最后一次的故障"},
       // All runs.
-      {"{} run", "{} 次运行"},
-      {"{} runs", "{} 次运行"},
-      {"{} workload", "{} 个工作负载"},
-      {"{} workloads", "{} 个工作负载"},
+      {"{} {0:run|runs}", "{} 次运行"},
+      {"{} {0:workload|workloads}", "{} 个工作负载"},
       {"Run", "运行"},
       {"Rate", "速度"},
       {"Started", "开始时间"},
@@ -504,7 +502,7 @@ const std::vector<Phrase>& phrase_table() {
       {"Seed", "随机种子"},
       {"Search ended by", "搜索结束原因"},
       {"Spread between repeats", "重复测量的离散度"},
-      {"Windows discarded for other load", "受其他负载干扰的采样"},
+      {"Windows discarded for other load", "因其他负载而剔除的窗口"},
   };
   return kTable;
 }

@@ -4,10 +4,12 @@
 #include <iterator>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "reports/catalogue/holes.h"
 #include "reports/catalogue/plain_text.h"
 
 namespace ocrtune {
@@ -25,7 +27,7 @@ const Phrase* find_phrase(std::string_view english) {
   return found == kIndex.end() ? nullptr : found->second;
 }
 
-// Puts the arguments into the holes: {} takes the next one, {2} the third.
+// Puts the arguments into the holes (holes.h), and the words that they choose.
 std::string fill(std::string_view phrase, const std::vector<std::string>& arguments) {
   std::string out;
   std::size_t next = 0;
@@ -35,13 +37,54 @@ std::string fill(std::string_view phrase, const std::vector<std::string>& argume
       out += phrase[i];
       continue;
     }
-    const std::string_view number = phrase.substr(i + 1, close - i - 1);
-    const std::size_t index =
-        number.empty() ? next++ : static_cast<std::size_t>(parse_integer(number).value_or(0));
-    if (index < arguments.size()) out += arguments[index];
+    const Hole hole = read_hole(phrase.substr(i + 1, close - i - 1), next);
+    const std::string_view argument =
+        hole.argument < arguments.size() ? std::string_view(arguments[hole.argument]) : "";
+    if (hole.chooses()) {
+      out += argument == "1" ? hole.one : hole.many;
+    } else {
+      out += argument;
+    }
     i = close;
   }
   return out;
+}
+
+// A row as sentences have it: a pattern for each choice of its words, with holes for values only.
+struct Pattern {
+  std::string english;
+  std::string_view chinese;
+};
+
+void add_patterns(std::string english, std::string_view chinese, std::vector<Pattern>& patterns) {
+  for (std::size_t open = english.find('{'); open != std::string::npos;
+       open = english.find('{', open + 1)) {
+    const std::size_t close = english.find('}', open);
+    std::size_t next = 0;
+    const std::string words = english.substr(open + 1, close - open - 1);
+    const Hole hole = read_hole(words, next);
+    if (!hole.chooses()) continue;
+    for (const std::string_view word : {hole.one, hole.many}) {
+      std::string chosen = english;
+      add_patterns(chosen.replace(open, close - open + 1, word), chinese, patterns);
+    }
+    return;
+  }
+  patterns.push_back({std::move(english), chinese});
+}
+
+const std::vector<Pattern>& patterns() {
+  static const std::vector<Pattern> kPatterns = [] {
+    std::vector<Pattern> found;
+    for (const auto* table : {&sentence_table(), &machine_table()}) {
+      for (const Phrase& row : *table) {
+        if (row.english.find("{}") == std::string_view::npos) continue;
+        add_patterns(std::string(row.english), row.chinese, found);
+      }
+    }
+    return found;
+  }();
+  return kPatterns;
 }
 
 // What stands in the holes of `phrase` when it is `sentence`; nothing when it is not.
@@ -88,14 +131,11 @@ std::string chinese_of_depth(std::string_view sentence, int depth) {
   if (const Phrase* phrase = find_phrase(sentence)) return std::string(phrase->chinese);
   if (std::string duration = chinese_duration(sentence); !duration.empty()) return duration;
   if (depth > 3) return std::string(sentence);
-  for (const auto* table : {&sentence_table(), &machine_table()}) {
-    for (const Phrase& phrase : *table) {
-      if (phrase.english.find("{}") == std::string_view::npos) continue;
-      auto holes = match(phrase.english, sentence);
-      if (!holes) continue;
-      for (std::string& hole : *holes) hole = chinese_of_depth(hole, depth + 1);
-      return fill(phrase.chinese, *holes);
-    }
+  for (const Pattern& pattern : patterns()) {
+    auto holes = match(pattern.english, sentence);
+    if (!holes) continue;
+    for (std::string& hole : *holes) hole = chinese_of_depth(hole, depth + 1);
+    return fill(pattern.chinese, *holes);
   }
   return std::string(sentence);
 }

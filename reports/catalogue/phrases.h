@@ -2,7 +2,8 @@
 // machine_table.cpp).
 //
 // Both languages stand in the page and the style sheet shows one, so that switching needs no
-// network and the page can be read without script. A phrase may have holes: "{} of {} samples".
+// network and the page can be read without script. A phrase may have holes (holes.h):
+// "{} of {} {1:sample|samples}".
 #pragma once
 
 #include <string>
@@ -13,7 +14,7 @@
 namespace ocrtune {
 
 struct Phrase {
-  std::string_view english;  // holes as {}, filled in order
+  std::string_view english;  // holes as {}, filled in order; {0:one|many} between them
   std::string_view chinese;  // holes as {}, or {0} {1} where the order differs
 };
 

@@ -8,36 +8,13 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "reports/catalogue/holes.h"
 #include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/tuner_reasons.h"
 
 namespace ocrtune {
 namespace {
-
-// What stands between braces: an argument, and two words where its number chooses one of them.
-struct Hole {
-  std::size_t argument = 0;
-  std::string_view one, many;
-
-  constexpr bool chooses() const { return !one.empty() || !many.empty(); }
-};
-
-// Reads the hole that `text` begins with, without its braces; `next` is the argument of "{}".
-constexpr Hole read_hole(std::string_view text, std::size_t& next) {
-  Hole hole;
-  if (text.empty()) {
-    hole.argument = next++;
-    return hole;
-  }
-  hole.argument = static_cast<std::size_t>(text[0] - '0');
-  if (text.size() > 1) {
-    const std::size_t bar = text.find('|');
-    hole.one = text.substr(2, bar - 2);
-    hole.many = text.substr(bar + 1);
-  }
-  return hole;
-}
 
 // A bit for each argument that is shown.
 constexpr std::uint32_t holes_of(std::string_view text) {
@@ -107,10 +84,13 @@ std::string fill(std::string_view text, const Reason& reason, Language language)
     }
     const std::size_t close = text.find('}', at);
     const Hole hole = read_hole(text.substr(at + 1, close - at - 1), next);
+    const std::string shown = hole.argument < reason.arguments.size()
+                                  ? text_of(reason.arguments[hole.argument], language)
+                                  : "";
     if (hole.chooses()) {
-      out += reason.number(hole.argument) == 1 ? hole.one : hole.many;
-    } else if (hole.argument < reason.arguments.size()) {
-      out += text_of(reason.arguments[hole.argument], language);
+      out += shown == "1" ? hole.one : hole.many;  // as it is read, not as it was computed
+    } else {
+      out += shown;
     }
     at = close;
   }

@@ -10,12 +10,11 @@ const std::vector<Phrase>& sentence_table() {
   static const std::vector<Phrase> kTable = {
       {"TIE OF {}", "{} 个并列"},
       // reports/catalogue/verdict.cpp, trial/observe/gpu_places.cpp
-      {"{} process on each of {}", "每个 GPU 上 {} 个进程：{}"},
-      {"{} processes on each of {}", "每个 GPU 上 {} 个进程：{}"},
-      {"{} process on {}", "{} 个进程，在 {} 上"},
-      {"{} processes on {}", "{} 个进程，在 {} 上"},
+      {"{} {0:process|processes} on each of {}", "每个 GPU 上 {} 个进程：{}"},
+      {"{} {0:process|processes} on {}", "{} 个进程，在 {} 上"},
       {"{} processes, in turn, on {}", "{} 个进程，轮流分配到 {}"},
-      {"GPUs without work: {} while {} processes shared the rest; start each process through "
+      {"GPUs without work: {} while {} {1:process|processes} shared the rest; start each process "
+       "through "
        "'ocrtune "
        "rank-exec --gpu auto --', or name the GPUs in the command.",
        "没有工作的 GPU：{}，而 {} 个进程挤在其余 GPU 上；请用 'ocrtune rank-exec --gpu auto --' "
@@ -27,6 +26,15 @@ const std::vector<Phrase>& sentence_table() {
        "GPU。"},
       {"GPUs without work: {}; the command used none of them.",
        "没有工作的 GPU：{}；该命令一个也没有使用。"},
+      // Why a supervised run gives up, and what it tries next (supervise/supervise.cpp).
+      {"{} {0:failure|failures} in a row without a new checkpoint",
+       "连续 {} 次失败且没有新的检查点"},
+      {"{}: a restart cannot cure it. {}", "{}：重启无法解决。{}"},
+      {"{}, and nothing in the command is left to make safer",
+       "{}，且命令中已没有可以调得更安全之处"},
+      {"the same setting (nothing in the command to make safer)",
+       "同一配置（命令中没有可以调得更安全之处）"},
+      {"the same setting", "同一配置"},
       // Why a search stops.
       {"no setting works", "没有可用的配置"},
       {"no neighbour is better", "没有更好的相邻配置"},
@@ -43,34 +51,28 @@ const std::vector<Phrase>& sentence_table() {
       {"died", "进程已消失"},
       // Capacity and latency (capacity/capacity_answer.cpp, capacity.cpp, slo_search.cpp).
       {"No answer: {}.", "没有结论：{}。"},
-      {"You need {} machine of this kind for {}. {}", "需要 {} 台同类机器来处理 {}。{}"},
-      {"You need {} machines of this kind for {}. {}", "需要 {} 台同类机器来处理 {}。{}"},
-      {"You need {} machine of this kind to {}: about {} ({} to {}).",
+      {"You need {} {0:machine|machines} of this kind for {}. {}",
+       "需要 {} 台同类机器来处理 {}。{}"},
+      {"You need {} {0:machine|machines} of this kind to {}: about {} ({} to {}).",
        "需要 {} 台同类机器，{}：约 {}（{} 至 {}）。"},
-      {"You need {} machine of this kind to {}: about {} ({} to {}). {}",
-       "需要 {} 台同类机器，{}：约 {}（{} 至 {}）。{}"},
-      {"You need {} machines of this kind to {}: about {} ({} to {}).",
-       "需要 {} 台同类机器，{}：约 {}（{} 至 {}）。"},
-      {"You need {} machines of this kind to {}: about {} ({} to {}). {}",
+      {"You need {} {0:machine|machines} of this kind to {}: about {} ({} to {}). {}",
        "需要 {} 台同类机器，{}：约 {}（{} 至 {}）。{}"},
       {"train {} images ({} epochs) within {}", "在 {2} 内训练 {0} 张图像（{1} 轮）"},
       {"train {} images ({} epochs) by {}, in {}", "在 {2}（{3} 后）之前训练 {0} 张图像（{1} 轮）"},
       {"train {} images within {}", "在 {1} 内训练 {0} 张图像"},
       {"train {} images by {}, in {}", "在 {1}（{2} 后）之前训练 {0} 张图像"},
-      {"read {} pages ({} line images each) within {}",
+      {"read {} pages ({} {1:line image|line images} each) within {}",
        "在 {2} 内识别 {0} 页（每页 {1} 个文本行图像）"},
-      {"read {} pages ({} line images each) by {}, in {}",
+      {"read {} pages ({} {1:line image|line images} each) by {}, in {}",
        "在 {2}（{3} 后）之前识别 {0} 页（每页 {1} 个文本行图像）"},
       {"read {} line images within {}", "在 {1} 内识别 {0} 个文本行图像"},
       {"read {} line images by {}, in {}", "在 {1}（{2} 后）之前识别 {0} 个文本行图像"},
-      {"About {} interruptions are expected; {} % of the time is lost.",
+      {"About {} {0:interruption is|interruptions are} expected; {} % of the time is lost.",
        "预计约 {} 次中断；损失 {} % 的时间。"},
-      {"About {} interruptions are expected; {} % of the time is lost. {}",
+      {"About {} {0:interruption is|interruptions are} expected; {} % of the time is lost. {}",
        "预计约 {} 次中断；损失 {} % 的时间。{}"},
-      {"{} machine would take {}. {}", "{} 台则需 {}。{}"},
-      {"{} machines would take {}. {}", "{} 台则需 {}。{}"},
-      {"{} machine would take {}.", "{} 台则需 {}。"},
-      {"{} machines would take {}.", "{} 台则需 {}。"},
+      {"{} {0:machine|machines} would take {}. {}", "{} 台则需 {}。{}"},
+      {"{} {0:machine|machines} would take {}.", "{} 台则需 {}。"},
       {"Cost: {} an hour, {} in all.", "费用：每小时 {}，共 {}。"},
       {"more than can be waited for", "无法等到的时间"},
       {"no interruptions are expected (--interruptions 8h: one every 8 hours of a machine)",
@@ -106,12 +108,7 @@ const std::vector<Phrase>& sentence_table() {
       {"no --checkpoint-every was given: what is interrupted starts from the beginning",
        "未给出 --checkpoint-every：被中断的工作从头开始"},
       {"a checkpoint about every {} would lose least time", "约每 {} 写一次检查点，损失的时间最少"},
-      {"{} machine would be done in time and interruptions keep them from it: checkpoint more "
-       "often "
-       "(--checkpoint-every), restart faster, or take machines that are interrupted less",
-       "{} 台本可按时完成，但被中断所阻：请更频繁地写检查点（--checkpoint-every）、更快地重启，"
-       "或选用中断较少的机器"},
-      {"{} machines would be done in time and interruptions keep them from it: checkpoint more "
+      {"{} {0:machine|machines} would be done in time but for interruptions: checkpoint more "
        "often (--checkpoint-every), restart faster, or take machines that are interrupted less",
        "{} 台本可按时完成，但被中断所阻：请更频繁地写检查点（--checkpoint-every）、更快地重启，"
        "或选用中断较少的机器"},
@@ -121,13 +118,10 @@ const std::vector<Phrase>& sentence_table() {
       {"{} ({} % sure; {} would do with {} %)", "{}（把握为 {} %；{} 台的把握为 {} %）"},
       {"{} line images/s with p{} under {}", "{} 文本行图像/秒，且 p{} 低于 {}"},
       {"{} line images/s", "{} 文本行图像/秒"},
-      {"{} pages/s ({} line images each) with p{} under {}",
+      {"{} pages/s ({} {1:line image|line images} each) with p{} under {}",
        "{} 页/秒（每页 {} 个文本行图像），且 p{} 低于 {}"},
-      {"{} machine is not enough: {}", "{} 台不够：{}"},
-      {"{} machines are not enough: {}", "{} 台不够：{}"},
-      {"{} machine is not enough at the {} peak ({} to {}): {}",
-       "{} 台在 {} 的高峰（{} 至 {}）不够：{}"},
-      {"{} machines are not enough at the {} peak ({} to {}): {}",
+      {"{} {0:machine is|machines are} not enough: {}", "{} 台不够：{}"},
+      {"{} {0:machine is|machines are} not enough at the {} peak ({} to {}): {}",
        "{} 台在 {} 的高峰（{} 至 {}）不够：{}"},
       {"at {} % load the queue would grow without bound. {}",
        "负载为其能力的 {} %，队列会无限增长。{}"},
@@ -175,7 +169,8 @@ const std::vector<Phrase>& sentence_table() {
        "按分钟伸缩（提前 {} 启动）：每年 {} 机器小时。"},
       {"Machines from each time on, without the spare ones: {}.",
        "各时刻起所需机器数（不含备用机）：{}。"},
-      {"{} of {} predictions from stored runs held within their {} % interval; their error is {} % "
+      {"{} of {} {1:prediction|predictions} from stored runs held within the {} % interval; the "
+       "error is {} % "
        "in the middle and {} % at the {}th percentile.",
        "已存运行的 {1} 个预测中有 {0} 个落在 {2} % 区间内；误差中位数 {3} %，第 {5} 百分位 {4} "
        "%。"},

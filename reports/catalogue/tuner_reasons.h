@@ -8,9 +8,8 @@
 namespace ocrtune {
 
 // A row of the catalogue: the sentence of one code in both languages. The rows stand in the order
-// of the codes and have as many holes as a code has arguments; the compiler checks both. {} takes
-// the next argument, {2} the third; {0:time|times} is the first word if the first argument is 1,
-// else the second.
+// of the codes and have as many holes (reports/catalogue/holes.h) as a code has arguments; the
+// compiler checks both.
 struct ReasonRow {
   ReasonCode code;
   std::string_view english, chinese;
@@ -50,7 +49,7 @@ inline constexpr ReasonRow kTunerReasons[] = {
     {ReasonCode::peak_too_high, "peak {}, at most {} asked", "峰值内存 {}，要求至多 {}"},
     // What keeps a setting from being launched; the terms of the speed model.
     {ReasonCode::failed_when_run, "failed when it was run", "运行时失败"},
-    {ReasonCode::fails_above_processes, "fails above {} processes here",
+    {ReasonCode::fails_above_processes, "fails above {} {0:process|processes} here",
      "此机器上超过 {} 个进程会失败"},
     {ReasonCode::ran_out_of_memory, "ran out of memory", "内存不足"},
     {ReasonCode::ran_out_of_gpu_memory, "ran out of GPU memory", "显存不足"},
@@ -105,15 +104,18 @@ inline constexpr ReasonRow kTunerReasons[] = {
     {ReasonCode::none_works_unexplained, "No setting works: {} ended with {}.",
      "没有可用的配置：{} 以{}结束。"},
     {ReasonCode::only_rate,
-     "Only {} gave a rate, 1 of {} settings: there is nothing to compare it with.",
+     "Only {} gave a rate, 1 of {} {1:setting|settings}: there is nothing to compare it with.",
      "只有 {} 测得速度，即 {} 个配置中的 1 个：没有可比较的对象。"},
     {ReasonCode::rival_may_be_faster,
-     "Other programs disturbed the trials: {} may be faster than {}, {} times ({} to {}) on free "
-     "CPUs.{} Run again when the machine is quieter, or with a longer budget.",
-     "其他程序干扰了试验：{} 可能比 {} 更快，在空闲 CPU 上约为 {} 倍（{} 至 "
+     "Other programs disturbed the trials, which leaves open whether {} is faster than {}: {} "
+     "times "
+     "its rate ({} to {}) on free CPUs.{} Run again when the machine is quieter, or with a longer "
+     "budget.",
+     "其他程序干扰了试验，尚不能确定 {} 是否比 {} 更快：在空闲 CPU 上约为其 {} 倍（{} 至 "
      "{}）。{}请在机器较空闲时重新运行，或使用更长的预算。"},
     {ReasonCode::no_quiet_window,
-     "Other programs disturbed {0} of {0} windows; run again when the machine is quieter.",
+     "Other programs disturbed {0} of {0} {0:window|windows}; run again when the machine is "
+     "quieter.",
      "其他程序干扰了全部 {0} 个测量窗口；请在机器较空闲时重新运行。"},
     {ReasonCode::cpu_time_a_sample, " CPU time a sample: {} and {}.",
      "每个样本的 CPU 时间：{} 与 {}。"},
@@ -125,7 +127,7 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "with 95 % probability no setting of the space is more than {} % better{}",
      "未测量的配置最多还可能好 {} %（置信度 95 %）{}"},
     {ReasonCode::best_of_run,
-     "best of {} of {} settings that were run{}; no claim about the others",
+     "best of {} of {} {1:setting|settings} that were run{}; no claim about the others",
      "已运行的 {} 个（共 {} 个）配置中最佳{}；对其余配置不作断言"},
     {ReasonCode::number_of_ties, "; {} tie", "；{} 个并列"},
     {ReasonCode::unpredicted_setting,
@@ -164,7 +166,8 @@ inline constexpr ReasonRow kTunerReasons[] = {
     {ReasonCode::safest_of_tie,
      "{} settings tie; this one needs the least memory, then the fewest processes.",
      "{} 个配置并列；此配置所需内存最少，其次进程最少。"},
-    {ReasonCode::memory_grows_in_trials, "In {} of {} trials {}.", "{1} 次试验中有 {0} 次{2}。"},
+    {ReasonCode::memory_grows_in_trials, "In {} of {} {1:trial|trials} {}.",
+     "{1} 次试验中有 {0} 次{2}。"},
     {ReasonCode::one_host_is_faster,
      "One host is faster than {}: {} of the time there goes to the network and to waiting. The "
      "network would have to give {} Gbit/s, it gave {}; or gradients would have to be summed over "
@@ -283,10 +286,11 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "has it).",
      "更高的速率也可能满足延迟目标：时间不够，未能尝试（更长的 --budget 可以尝试）。"},
     // Threads: how they used the CPUs, and knobs without effect.
-    {ReasonCode::oversubscribed, "oversubscribed: {} threads want to run on {} CPUs",
+    {ReasonCode::oversubscribed, "oversubscribed: {} threads want to run on {} {1:CPU|CPUs}",
      "超额占用 CPU：{} 个线程争用 {} 个 CPU"},
     {ReasonCode::throttled,
-     "throttled: {} threads want to run within a quota of {} CPUs, which stopped them {} of the "
+     "throttled: {} threads want to run within a quota of {} {1:CPU|CPUs}, which stopped them {} "
+     "of the "
      "time",
      "受配额限制：{} 个线程争用 {} 个 CPU 的配额，被暂停的时间占 {}"},
     {ReasonCode::recommended_is, "The recommended setting is {}.", "推荐配置{}。"},

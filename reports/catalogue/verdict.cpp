@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/plural.h"
 #include "base/text.h"
 
 namespace ocrtune {
@@ -111,8 +112,7 @@ std::string gpus_text(const RunRecord& run) {
   const int processes = run.result.recommendation.knobs.nproc;
   const std::string how =
       processes % count == 0
-          ? fmt::format("{} process{} on {}", processes / count, processes == count ? "" : "es",
-                        count > 1 ? "each of " : "")
+          ? how_many(processes / count, "process") + (count > 1 ? " on each of " : " on ")
           : fmt::format("{} processes, in turn, on ", processes);
   return how + join(gpus, ", ");
 }

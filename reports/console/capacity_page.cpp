@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/plural.h"
 #include "base/text.h"
 #include "reports/console/kinds_page.h"
 #include "reports/console/year_page.h"
@@ -213,9 +214,9 @@ std::string capacity_text(const CapacityPlan& plan, int width) {
     text += fmt::format(", {} within the latency target", rates_text(plan.served_rate));
   }
   if (plan.peak_bytes > 0) text += ", " + format_bytes(plan.peak_bytes) + " of memory";
-  text += fmt::format("\nFrom {}; valid for up to {:.0f} machine{} ({})\n", plan.source,
-                      plan.valid_range.high, plan.valid_range.high == 1 ? "" : "s",
-                      plan.valid_range.reason);
+  text +=
+      fmt::format("\nFrom {}; valid for up to {:.0f} {} ({})\n", plan.source, plan.valid_range.high,
+                  noun_after(plan.valid_range.high, "machine"), plan.valid_range.reason);
   if (!plan.rows.empty()) {
     Table table({"machines", plan.unit + "/s", plan.demand.inference() ? "busy" : "takes",
                  plan.demand.slo ? "latency" : "", "holds", "cost/h"});
@@ -250,10 +251,11 @@ std::string back_test_sentence(const std::vector<StoreBackTest>& tests) {
            "process counts.";
   }
   return fmt::format(
-      "{} of {} predictions from stored runs held within their 90 % interval; their error is "
-      "{:.1f} "
-      "% in the middle and {:.1f} % at the 90th percentile.",
-      summary.held, summary.tests, 100 * summary.median_error, 100 * summary.p90_error);
+      "{} of {} from stored runs held within the 90 % interval; the error is {:.1f} % in the "
+      "middle "
+      "and {:.1f} % at the 90th percentile.",
+      summary.held, how_many(summary.tests, "prediction"), 100 * summary.median_error,
+      100 * summary.p90_error);
 }
 
 Table back_test_table(const std::vector<StoreBackTest>& tests) {

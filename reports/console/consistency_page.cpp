@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/plural.h"
 #include "base/text.h"
 
 namespace ocrtune {
@@ -37,7 +38,8 @@ std::string consistency_text(const Consistency& consistency, std::size_t configs
   for (const ConfigDifference& difference : consistency.differences)
     text += text_of(difference) + "\n";
   if (!consistency.local.empty()) {
-    text += fmt::format("{} keys differ and may: ", consistency.local.size());
+    text += how_many(consistency.local.size(), "key") +
+            (consistency.local.size() == 1 ? " differs and may: " : " differ and may: ");
     std::vector<std::string> keys;
     for (const ConfigDifference& difference : consistency.local) keys.push_back(difference.key);
     text += join(keys, ", ") + "\n";
@@ -48,7 +50,7 @@ std::string consistency_text(const Consistency& consistency, std::size_t configs
     return text + fmt::format("INCONSISTENT: {} difference{} training.\n", found,
                               found == 1 ? " that breaks" : "s that break");
   }
-  return text + fmt::format("Consistent: {} configuration{}.\n", configs, configs == 1 ? "" : "s");
+  return text + "Consistent: " + how_many(configs, "configuration") + ".\n";
 }
 
 std::string consistency_json(const Consistency& consistency) {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/plural.h"
 #include "base/text.h"
 #include "reports/catalogue/headline.h"
 #include "reports/catalogue/plain_text.h"
@@ -92,10 +93,10 @@ void add_head(Lines& lines, const RunRecord& run) {
   const Headline answer = headline(run);
   lines.add("verdict", answer.sentence.english, answer_tone(answer.answer));
   lines.add("measured", subject(run).english);
-  const std::size_t trials = run.trials.size();
-  lines.add("run", fmt::format("{} on {}: {} trial{} in {}{}", run.id, run.machine.host, trials,
-                               trials == 1 ? "" : "s", format_duration(result.seconds),
-                               run.state == "done" ? "" : ", " + run.state));
+  lines.add("run",
+            fmt::format("{} on {}: {} in {}{}", run.id, run.machine.host,
+                        how_many(run.trials.size(), "trial"), format_duration(result.seconds),
+                        run.state == "done" ? "" : ", " + run.state));
   if (run.state == "died") {
     lines.add("", "its process is gone; go on with: ocrtune tune --resume " + run.id,
               Tone::warning);
@@ -218,8 +219,8 @@ std::string noise_text(const RunRecord& run) {
                                 ? format_percent(result.noise) + " between repeats"
                                 : "not measured: each setting ran once";
   if (windows == 0) return noise;
-  return fmt::format("{}; {} of {} windows discarded for other load", noise,
-                     result.discarded_samples, windows);
+  return fmt::format("{}; {} of {} discarded for other load", noise, result.discarded_samples,
+                     how_many(windows, "window"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/plural.h"
 #include "base/stats.h"
 #include "base/text.h"
 #include "probes/machine/machine_json.h"
@@ -42,7 +43,7 @@ std::string host_line(const HostCard& card, std::size_t width) {
   const Machine& machine = card.machine;
   const double cpus = machine.cpu.usable_cpus.value_or(0);
   std::string text =
-      fmt::format("  {:<{}}  {:.4g} CPU{}", card.host, width, cpus, cpus == 1 ? "" : "s");
+      fmt::format("  {:<{}}  {:.4g} {}", card.host, width, cpus, noun_after(cpus, "CPU"));
   if (!machine.cpu.model.empty()) text += " of " + machine.cpu.model;
   if (machine.memory.limit_bytes.known()) {
     text += ", " + format_bytes(static_cast<std::uint64_t>(*machine.memory.limit_bytes.value));
@@ -61,8 +62,8 @@ std::string mbit_text(double bytes_per_second) {
 
 std::string speeds_text(const HostSurvey& survey) {
   if (survey.speeds.empty()) return "";
-  std::string text = fmt::format("\nThe same training step, {} thread{}\n", survey.step_threads,
-                                 survey.step_threads == 1 ? "" : "s");
+  std::string text =
+      fmt::format("\nThe same training step, {}\n", how_many(survey.step_threads, "thread"));
   for (const HostSpeed& speed : survey.speeds) {
     text += fmt::format("  {}: {:.1f} lines/s{}\n", speed.host, speed.lines_per_second,
                         speed.slow ? ", slow" : "");
@@ -156,8 +157,8 @@ Json network_json(const HostSurvey& survey) {
 
 std::string hosts_text(const HostSurvey& survey) {
   const std::size_t all = survey.cards.size() + survey.lost.size();
-  std::string text = fmt::format("{} of {} host{} answered by {}\n", survey.cards.size(), all,
-                                 all == 1 ? "" : "s", survey.launcher);
+  std::string text = fmt::format("{} of {} answered by {}\n", survey.cards.size(),
+                                 how_many(all, "host"), survey.launcher);
   for (const LostHost& lost : survey.lost)
     text += fmt::format("  {}: {}\n", lost.host, lost.reason);
   const auto rows = machine_rows(survey);

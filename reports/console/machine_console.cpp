@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/plural.h"
 #include "base/text.h"
 
 namespace ocrtune {
@@ -15,26 +16,22 @@ namespace {
 constexpr std::size_t kMaxWidth = 118;
 constexpr std::size_t kMaxPageLines = 25;
 
+constexpr std::size_t kMargin = 12;  // the label's
+
 // "label       text", the label only on the first line of its block.
-void add(std::vector<std::string>& lines, const char* label, std::string text) {
-  if (text.size() > kMaxWidth) text = text.substr(0, kMaxWidth - 3) + "...";
-  lines.push_back(fmt::format("{:<12}{}", label, text));
+void add(std::vector<std::string>& lines, const char* label, const std::string& text) {
+  lines.push_back(fmt::format("{:<{}}{}", label, kMargin, text));
 }
 
-std::vector<std::string> wrap(const std::string& text) {
+std::vector<std::string> wrap(const std::string& text, std::size_t width = kMaxWidth) {
   std::vector<std::string> lines(1);
   for (const std::string& word : words(text)) {
-    if (!lines.back().empty() && lines.back().size() + 1 + word.size() > kMaxWidth) {
+    if (!lines.back().empty() && lines.back().size() + 1 + word.size() > width) {
       lines.emplace_back();
     }
     lines.back() += (lines.back().empty() ? "" : " ") + word;
   }
   return lines;
-}
-
-std::string plural(long count, const char* noun) {
-  const char* ending = count == 1 ? "" : ends_with(noun, "s") ? "es" : "s";
-  return fmt::format("{} {}{}", count, noun, ending);
 }
 
 std::string cpus_text(double cpus) { return fmt::format("{:.4g}", cpus); }
@@ -62,10 +59,10 @@ std::string identity(const Machine& machine) {
 std::string topology_text(const CpuFacts& cpu) {
   if (cpu.places.empty()) return "topology unknown: " + cpu.topology_source;
   std::string text =
-      fmt::format("{} in {}, {}", plural(cpu.physical_cores, "core"),
-                  plural(cpu.packages, "package"), plural(cpu.numa_nodes, "NUMA node"));
+      fmt::format("{} in {}, {}", how_many(cpu.physical_cores, "core"),
+                  how_many(cpu.packages, "package"), how_many(cpu.numa_nodes, "NUMA node"));
   if (cpu.l3_groups > 0) {
-    text += fmt::format(", {} of {}", plural(cpu.l3_groups, "L3 group"),
+    text += fmt::format(", {} of {}", how_many(cpu.l3_groups, "L3 group"),
                         format_bytes(cpu.l3_bytes_each));
   }
   const auto fastest =
@@ -74,7 +71,7 @@ std::string topology_text(const CpuFacts& cpu) {
   if (fastest->kind > 0) {
     const auto slow = std::count_if(cpu.places.begin(), cpu.places.end(),
                                     [&](const CpuPlace& p) { return p.kind < fastest->kind; });
-    text += fmt::format(", hybrid ({} on slower cores)", plural(slow, "CPU"));
+    text += fmt::format(", hybrid ({} on slower cores)", how_many(slow, "CPU"));
   }
   return text;
 }
@@ -180,7 +177,7 @@ std::string lasting_text(const GpuFacts& gpu) {
 std::string work_text(const GpuFacts& gpu) {
   const std::size_t processes = gpu.pids.size() + gpu.drawing_pids.size();
   if (gpu.busy_percent <= 0 && processes == 0) return "";
-  std::string text = fmt::format("{} process{}, {} used", processes, processes == 1 ? "" : "es",
+  std::string text = fmt::format("{}, {} used", how_many(processes, "process"),
                                  format_bytes(gpu.memory_used_bytes));
   if (gpu.busy_percent > 0) text += fmt::format(", {} % busy", gpu.busy_percent);
   if (gpu.sm_clock_mhz > 0) text += fmt::format(", {} MHz", gpu.sm_clock_mhz);
@@ -207,7 +204,7 @@ void add_alike(std::vector<std::string>& lines, const std::vector<GpuFacts>& gpu
     add(lines, "", join(groups[i].second, " ") + ": " + groups[i].first);
   }
   if (groups.size() > kMaxKinds) {
-    add(lines, "", fmt::format("and {} more kinds: --json", groups.size() - kMaxKinds));
+    add(lines, "", fmt::format("and {}: --json", how_many(groups.size() - kMaxKinds, "more kind")));
   }
 }
 
@@ -245,7 +242,7 @@ void add_gpus(std::vector<std::string>& lines, const Machine& machine) {
 }
 
 std::string rule_text(int value, const char* noun) {
-  return value > 0 ? plural(value, noun) : "unknown";
+  return value > 0 ? how_many(value, noun) : "unknown";
 }
 
 void add_rules(std::vector<std::string>& lines, const Machine& machine) {
@@ -256,7 +253,8 @@ void add_rules(std::vector<std::string>& lines, const Machine& machine) {
                   rule_text(rules.cores_60_percent, "process"), rules.seven));
   const CpuFacts& cpu = machine.cpu;
   std::vector<std::string> limits;
-  limits.push_back(cpu.usable_cpus.known() ? cpus_text(*cpu.usable_cpus.value) + " usable CPUs"
+  limits.push_back(cpu.usable_cpus.known() ? cpus_text(*cpu.usable_cpus.value) + " " +
+                                                 noun_after(*cpu.usable_cpus.value, "usable CPU")
                                            : "usable CPUs unknown");
   limits.push_back(cpu.effective_cores.known()
                        ? fmt::format("{:.2f} effective cores", *cpu.effective_cores.value)
@@ -298,7 +296,7 @@ void add_list(std::vector<std::string>& lines, const char* label,
 
 }  // namespace
 
-std::string machine_card(const Machine& machine) {
+std::string machine_card(const Machine& machine, int width) {
   std::vector<std::string> lines;
   add(lines, "Machine", identity(machine));
   add_cpus(lines, machine);
@@ -312,8 +310,17 @@ std::string machine_card(const Machine& machine) {
   const std::size_t before = lines.size();
   add_list(lines, "Warning", machine.warnings, left - unknown);
   add_list(lines, "Unknown", machine.unknowns, left - (lines.size() - before));
-  for (std::string& line : lines) line = valid_utf8(line);
-  return join(lines, "\n") + "\n";
+  std::string text;
+  for (const std::string& line : lines) {
+    const auto columns = static_cast<std::size_t>(width);
+    const std::string told = line.substr(kMargin);
+    const auto parts = line.size() > columns ? wrap(told, columns - kMargin) : std::vector{told};
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      text += (i == 0 ? line.substr(0, kMargin) : std::string(kMargin, ' ')) +
+              valid_utf8(parts[i]) + "\n";
+    }
+  }
+  return text;
 }
 
 }  // namespace ocrtune

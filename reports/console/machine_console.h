@@ -1,4 +1,4 @@
-// The machine card for a terminal: what limits a launch here, on at most 25 lines.
+// The machine card for people: what limits a launch here, on at most 25 lines where they are wide.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace ocrtune {
 
-// Long lists are cut with a count of what is left out; machine_json holds everything.
-std::string machine_card(const Machine& machine);
+// Lines are wrapped to `width` columns, at least 60. Long lists are cut with a count of what is
+// left out; machine_json holds everything.
+std::string machine_card(const Machine& machine, int width = 100000);
 
 }  // namespace ocrtune

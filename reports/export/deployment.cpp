@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/plural.h"
 #include "base/secrets.h"
 #include "base/text.h"
 #include "probes/placement/partition.h"
@@ -52,10 +53,9 @@ std::string summary_of(const RunRecord& run) {
         "| baseline | {} | {} | {} |\n", markdown_cell(knobs_text(result.baseline.knobs)),
         rate_text(result.baseline.samples_per_second), format_bytes(result.baseline.peak_bytes));
   }
-  text +=
-      fmt::format("\nMachine: {}, {} CPUs. Started {}; {} trial{}.\n",
-                  markdown_cell(run.machine.host), usable_cpu_count(run.machine.cpu),
-                  markdown_cell(run.started), run.trials.size(), run.trials.size() == 1 ? "" : "s");
+  text += fmt::format("\nMachine: {}, {}. Started {}; {}.\n", markdown_cell(run.machine.host),
+                      how_many(usable_cpu_count(run.machine.cpu), "CPU"),
+                      markdown_cell(run.started), how_many(run.trials.size(), "trial"));
   return text;
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/plural.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "reports/catalogue/plain_text.h"
@@ -313,8 +314,8 @@ std::string write_markdown(const Deployment& deployment) {
   text +=
       "cd " + shell_quote(folder_text(deployment)) + "\n" + command_text(deployment) + "\n```\n";
   if (deployment.memory_bytes > 0) {
-    text += fmt::format("\nLimits: {} CPUs, {} of memory (measured peak and margin).\n",
-                        deployment.cpus, format_bytes(deployment.memory_bytes));
+    text += fmt::format("\nLimits: {}, {} of memory (measured peak and margin).\n",
+                        how_many(deployment.cpus, "CPU"), format_bytes(deployment.memory_bytes));
   }
   return text;
 }

@@ -13,6 +13,11 @@
 namespace ocrtune {
 namespace {
 
+// In the order of the run, from 1; the store's own number counts the trials of all its runs.
+std::int64_t number_of(const RunRecord& run, const Trial& trial) {
+  return &trial - run.trials.data() + 1;
+}
+
 std::int64_t whole(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 
 // A size or time of 0 stands for "was not measured" in a Trial.
@@ -194,8 +199,8 @@ Table trials_table(const RunRecord& run) {
   }
   Table table(std::move(columns));
   for (const Trial& trial : run.trials) {
-    std::vector<Cell> head = {run.id,      trial.id,  trial.started,
-                              trial.phase, trial.why, std::int64_t{trial.repetition}};
+    std::vector<Cell> head = {run.id,    number_of(run, trial),         trial.started, trial.phase,
+                              trial.why, std::int64_t{trial.repetition}};
     add_knob_cells(head, trial.knobs, dims);
     for (Cell cell :
          {Cell(std::string(outcome_name(trial.outcome))), Cell(trial.cause), Cell(trial.reason),
@@ -289,7 +294,7 @@ Table failures_table(const RunRecord& run) {
                "trial_seconds", "peak_bytes", "reproduce"});
   for (const Trial& trial : run.trials) {
     if (trial.ok()) continue;
-    table.add_row({run.id, trial.id, trial.started, knobs_text(trial.knobs),
+    table.add_row({run.id, number_of(run, trial), trial.started, knobs_text(trial.knobs),
                    std::string(outcome_name(trial.outcome)), trial.cause, trial.reason,
                    join(trial.evidence, "\n"), trial.seconds, unless_zero(trial.peak_bytes),
                    trial.reproduce});

@@ -109,11 +109,12 @@ std::string pareto_figure(const RunRecord& run) {
   const double unit = widest < 2 * kGiB ? kMiB : kGiB;
   const Scale x = across(0, widest / unit);
   const Scale y = upwards(fastest * 1.08);
-  Svg svg(kWidth, kHeight,
-          say_attribute(
-              "aria-label", "Rate against peak memory of {} settings: up to {} {} and {}",
-              {fmt::format("{}", dots.size()), format_count(fastest),
-               phrase(rate_unit(run.options)), format_bytes(static_cast<std::uint64_t>(most))}));
+  Svg svg(
+      kWidth, kHeight,
+      say_attribute(
+          "aria-label", "Rate against peak memory of {} {0:setting|settings}: up to {} {} and {}",
+          {fmt::format("{}", dots.size()), format_count(fastest), phrase(rate_unit(run.options)),
+           format_bytes(static_cast<std::uint64_t>(most))}));
   draw_axes(svg, x, y, say("peak memory in {} →", {unit == kGiB ? "GiB" : "MiB"}, "tspan"),
             say(rate_unit(run.options), {}, "tspan"));
   std::string front;

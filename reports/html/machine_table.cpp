@@ -44,6 +44,7 @@ const std::vector<Phrase>& machine_table() {
       {"{}; others used {} CPUs meanwhile", "{}；期间其他程序占用了 {} 个 CPU"},
       {"{}; threads waited {} for a CPU", "{}；线程等待 CPU 的时间占 {}"},
       // GPUs.
+      {"unknown: {}", "未知：{}"},
       {"no GPU: no NVIDIA driver ({})", "没有 GPU：没有 NVIDIA 驱动（{}）"},
       {"no GPU: no NVIDIA driver", "没有 GPU：没有 NVIDIA 驱动"},
       {"there is no GPU, so there is no P2P", "没有 GPU，因此没有 P2P"},
@@ -83,9 +84,9 @@ const std::vector<Phrase>& machine_table() {
       {"NCCL_* variables do not cover copies that a framework makes itself in one process",
        "NCCL_* 变量不影响框架在同一进程内自行做的拷贝"},
       // Thread variables.
-      {"OpenMP teams have at most {} thread", "OpenMP 线程组最多 {} 个线程"},
-      {"{} starts {} in each process{}", "{} 在每个进程中启动 {}{}"},
-      {"{} never has more than {} in a process", "{} 在一个进程中不超过 {}"},
+      {"{} starts {} {1:thread|threads} in each process{}", "{} 在每个进程中启动 {} 个线程{}"},
+      {"{} never has more than {} {1:thread|threads} in a process",
+       "{} 在一个进程中不超过 {} 个线程"},
       {"not a thread count: {} ignores it", "不是线程数：{} 会忽略它"},
       {"limits the instructions that {} uses", "限制 {} 使用的指令集"},
       {"binds OpenMP threads to places", "把 OpenMP 线程绑定到位置"},
@@ -134,7 +135,8 @@ const std::vector<Phrase>& machine_table() {
       {"frequency governor: {}", "调频策略：{}"},
       {"GPUs: {}", "GPU：{}"},
       // Why trials fail (bench/).
-      {"{} ranks x {} threads need {} CPUs of the {} allowed ({}): binding=none lets ranks share "
+      {"{} {0:rank|ranks} x {} {1:thread|threads} need {} {2:CPU|CPUs} of the {} allowed ({}): "
+       "binding=none lets ranks share "
        "CPUs",
        "{} 个进程 × {} 个线程需要 {} 个 CPU，允许 {} 个（{}）：binding=none 可让进程共享 CPU"},
       {"the kernel's out-of-memory killer struck ({})", "被内核的内存不足处理程序终止（{}）"},
@@ -143,7 +145,7 @@ const std::vector<Phrase>& machine_table() {
        "已停止：机器只剩 {} 内存，其中试验占用 {}"},
       {"the memory peak is not sure: {} were read, {} are possible between readings",
        "内存峰值不确定：读到 {}，两次读取之间可能达到 {}"},
-      {"no measurement within {}: {} intervals measured, {} needed",
+      {"no measurement within {}: {} {1:interval|intervals} measured, {} needed",
        "{} 内没有得到测量结果：测得 {} 段，需要 {} 段"},
       {"out of memory: {}", "内存不足：{}"},
       {"hung: {}", "卡死：{}"},

@@ -35,7 +35,7 @@ PageFrame frame_of(const RunRecord& run, const std::string& language) {
   frame.heading_html =
       say("{} on {}", {say_text(subject(run)), machine_text(plain_line(run.machine.host, 200))});
   frame.line_html = say(
-      "run {}, {}, {} trials in {}",
+      "run {}, {}, {} {2:trial|trials} in {}",
       {"<code>" + html_text(plain_line(run.id, 100)) + "</code>", html_text(date_text(run.started)),
        fmt::format("{}", run.trials.size()), say_text(duration_text(run.result.seconds))});
   frame.marks = {{"comparison", "Comparison"},   {"capacity", "Capacity"}, {"latency", "Latency"},
@@ -82,7 +82,7 @@ std::string search_section(const RunRecord& run) {
   const TuneResult& result = run.result;
   const std::string words =
       "<p>" +
-      say("Stopped: {}. {} of {} settings of the space were run.",
+      say("Stopped: {}. {} of {} {2:setting|settings} of the space {1:was|were} run.",
           {say_sentence(plain_line(result.stop_reason)), fmt::format("{}", result.settings.size()),
            fmt::format("{}", result.space_points)}) +
       "</p>";

@@ -217,13 +217,12 @@ std::string fixes_html(const FailureGroup& group) {
 
 std::string group_html(const FailureGroup& group) {
   const bool excluded = is_excluded(group.outcome);
-  return fmt::format(
-      "<div class=\"failure{}\"><h3>{}{} <small>{}</small></h3>{}{}{}</div>\n",
-      excluded ? " excluded" : "", say(outcome_reason(group.outcome)),
-      group.cause.empty() ? "" : " (" + say_text(cause_name(group.cause)) + ")",
-      say(group.trials.size() == 1 ? "{} trial, {}" : "{} trials, {}",
-          {fmt::format("{}", group.trials.size()), say_text(duration_text(group.seconds))}),
-      group_items(group), group_settings(group), excluded ? "" : fixes_html(group));
+  return fmt::format("<div class=\"failure{}\"><h3>{}{} <small>{}</small></h3>{}{}{}</div>\n",
+                     excluded ? " excluded" : "", say(outcome_reason(group.outcome)),
+                     group.cause.empty() ? "" : " (" + say_text(cause_name(group.cause)) + ")",
+                     say("{} {0:trial|trials}, {}", {fmt::format("{}", group.trials.size()),
+                                                     say_text(duration_text(group.seconds))}),
+                     group_items(group), group_settings(group), excluded ? "" : fixes_html(group));
 }
 
 }  // namespace

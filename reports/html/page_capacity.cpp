@@ -230,7 +230,7 @@ std::string capacity_section(const CapacityDocument& capacity) {
   body += kinds_table(capacity);
   if (capacity.valid_high > 0) {
     body += "<p class=\"note\">" +
-            say("From {}; valid for {} to {} machines: {}",
+            say("From {}; valid for {} to {} {2:machine|machines}: {}",
                 {say_sentence(plain_line(capacity.source)), fmt::format("{:g}", capacity.valid_low),
                  fmt::format("{:g}", capacity.valid_high),
                  say_sentence(plain_line(capacity.valid_reason))}) +

@@ -148,7 +148,7 @@ class TrialWriter {
     const auto text = [this](std::string_view value) { return strings_.number(value); };
     auto out = std::back_inserter(trials_json_);
     if (!trials_json_.empty()) trials_json_ += ",\n";
-    fmt::format_to(out, "[{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},[", trial.id,
+    fmt::format_to(out, "[{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},[", ++trials_,
                    setting(trial.knobs), text(trial.phase), trial.repetition,
                    text(outcome_name(trial.outcome)), text(trial.cause),
                    number_text(trial.samples_per_second), trial.peak_bytes,
@@ -199,6 +199,7 @@ class TrialWriter {
   Strings strings_;
   std::map<Knobs, std::size_t> settings_;
   std::string settings_json_, trials_json_;
+  int trials_ = 0;  // so far, which numbers them
 };
 
 }  // namespace

@@ -150,12 +150,12 @@ std::string machine_section(const RunRecord& run) {
     return fact.known() ? fmt::format(fmt::runtime(format), *fact.value) : say("unknown");
   };
   Rows short_rows;
-  add_row(
-      short_rows, "Processor",
-      machine_text(machine.cpu.model) + "; " +
-          say("{} usable CPUs, {} effective cores", {known(machine.cpu.usable_cpus, "{:g}"),
-                                                     known(machine.cpu.effective_cores, "{:.2f}")}),
-      "");
+  add_row(short_rows, "Processor",
+          machine_text(machine.cpu.model) + "; " +
+              say("{} usable {0:CPU|CPUs}, {} effective cores",
+                  {known(machine.cpu.usable_cpus, "{:g}"),
+                   known(machine.cpu.effective_cores, "{:.2f}")}),
+          "");
   add_row(short_rows, "Memory",
           say("{}, limit {}", {html_text(format_bytes(machine.memory.total_bytes)),
                                html_text(bytes_text(machine.memory.limit_bytes.value_or(0)))}),

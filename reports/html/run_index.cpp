@@ -99,10 +99,8 @@ std::string run_index_html(const std::vector<IndexRow>& rows, const std::string&
   PageFrame frame;
   frame.language = language;
   frame.title = "ocrtune runs";
-  frame.heading_html =
-      say(rows.size() == 1 ? "{} run" : "{} runs", {fmt::format("{}", rows.size())});
-  frame.line_html = say(workloads.size() == 1 ? "{} workload" : "{} workloads",
-                        {fmt::format("{}", workloads.size())});
+  frame.heading_html = say("{} {0:run|runs}", {fmt::format("{}", rows.size())});
+  frame.line_html = say("{} {0:workload|workloads}", {fmt::format("{}", workloads.size())});
   return framed(frame, body);
 }
 

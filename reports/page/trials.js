@@ -30,7 +30,7 @@
     samples: ["windows", "测量窗口"], peak: ["peak memory", "峰值内存"],
     seconds: ["seconds", "秒"], note: ["note", "说明"], all: ["all outcomes", "全部结果"],
     filter: ["filter: nproc=2 batch>=32 outcome=ok ...", "筛选：nproc=2 batch>=32 outcome=ok ..."],
-    clear: ["Clear", "清除"], of: ["of", "/"], shown: ["trials", "次试验"],
+    clear: ["Clear", "清除"], of: ["of", "/"], shown: ["trials", "次试验"], one: ["trial", "次试验"],
     command: ["Run again", "重新运行"], env: ["Environment", "环境变量"], why: ["Why tried", "试验原因"],
     reason: ["Reason", "原因"], evidence: ["Evidence", "证据"], placement: ["CPUs", "CPU 位置"],
     step: ["Step", "每步耗时"], log: ["Log tail", "日志末尾"], started: ["Started", "开始时间"],
@@ -151,7 +151,7 @@
       shown = [...shown].sort((a, b) => missing(a) - missing(b) || sign * order(a, b) || a.id - b.id);
     }
     if (open && !shown.includes(open)) open = null;
-    count.textContent = `${shown.length} ${say("of")} ${trials.length} ${say("shown")}` +
+    count.textContent = `${shown.length} ${say("of")} ${trials.length} ${say(trials.length === 1 ? "one" : "shown")}` +
       (run.cut_logs ? `; ${say("cutLogs")}` : "");
     first = -1;
     draw();

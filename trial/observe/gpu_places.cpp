@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/plural.h"
 #include "base/text.h"
 #include "probes/gpu/gpu.h"
 #include "probes/gpu/gpu_ids.h"
@@ -30,17 +31,13 @@ bool worked(const GpuUse& use, bool pids_are_known) {
   return pids_are_known ? use.processes > 0 : use.gained_bytes >= kMinGainBytes;
 }
 
-std::string processes_words(int count) {
-  return fmt::format("{} process{}", count, count == 1 ? "" : "es");
-}
-
 // "2 processes (1.0 GiB and 1.2 GiB), ": with the memory of each, where several share a GPU and the
 // driver tells.
 std::string sharers_words(const GpuUse& use) {
   std::vector<std::string> each;
   for (const auto& [pid, bytes] : use.process_bytes) each.push_back(format_bytes(bytes));
   const bool told = use.processes > 1 && static_cast<int>(each.size()) == use.processes;
-  return processes_words(use.processes) + (told ? " (" + join(each, ", ") + ")" : "") + ", ";
+  return how_many(use.processes, "process") + (told ? " (" + join(each, ", ") + ")" : "") + ", ";
 }
 
 }  // namespace
@@ -92,7 +89,8 @@ std::vector<std::string> gpu_use_lines(const std::map<int, GpuUse>& use) {
       "the "
       "command",
       kIdleGpus, join(idle, ", "),
-      processes > 1 ? fmt::format(" while {} shared the rest", processes_words(processes)) : ""));
+      processes > 1 ? fmt::format(" while {} shared the rest", how_many(processes, "process"))
+                    : ""));
   return lines;
 }
 

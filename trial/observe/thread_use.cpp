@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/plural.h"
 #include "base/text.h"
 #include "trial/observe/thread_runtimes.h"
 
@@ -61,9 +62,9 @@ void ThreadUseMeter::tell(Trial& trial, double cpus) const {
   const Reason crowded = crowding(trial.threads, cpus);
   if (crowded.empty()) return;
   trial.evidence.push_back(
-      fmt::format("{}: {:.1f} threads want to run on {:g} CPUs",
+      fmt::format("{}: {:.1f} threads want to run on {:g} {}",
                   crowded.is(ReasonCode::throttled) ? "throttled by a quota" : "oversubscribed",
-                  trial.threads.runnable, cpus));
+                  trial.threads.runnable, cpus, noun_after(cpus, "CPU")));
 }
 
 Reason crowding(const ThreadUse& use, double cpus) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
+#include "base/plural.h"
 #include "base/text.h"
 
 namespace ocrtune {
@@ -60,9 +61,9 @@ std::vector<std::string> wait_states(const std::vector<ProcessFacts>& members) {
     for (int pid : group.pids) {
       if (pids.size() < 8) pids.push_back(fmt::format("{}", pid));
     }
-    lines.push_back(fmt::format("{} thread{} of {} {}{} (pid{} {})", group.threads,
-                                group.threads == 1 ? "" : "s", name, state_word(state),
-                                place.empty() ? "" : " in " + place, pids.size() == 1 ? "" : "s",
+    lines.push_back(fmt::format("{} of {} {}{} ({} {})", how_many(group.threads, "thread"), name,
+                                state_word(state), place.empty() ? "" : " in " + place,
+                                noun_after(static_cast<double>(pids.size()), "pid"),
                                 join(pids, ", ")));
     if (lines.size() == kMaxLines) break;
   }

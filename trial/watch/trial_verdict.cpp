@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/plural.h"
 #include "base/process.h"
 #include "base/stats.h"
 #include "diagnosis/failure_evidence.h"
@@ -111,9 +112,9 @@ void judge_ending(const TrialFacts& facts, Trial& trial) {
     return;
   }
   set(trial, Outcome::crashed, "ended",
-      fmt::format("ended by itself after {} measured intervals; {} are needed: give it more data, "
+      fmt::format("ended by itself after {}; {} are needed: give it more data, "
                   "more epochs or a shorter logging interval",
-                  facts.windows, facts.min_windows));
+                  how_many(facts.windows, "measured interval"), facts.min_windows));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 
 #include "base/file_follower.h"
 #include "base/interrupt.h"
+#include "base/plural.h"
 #include "base/process_tree.h"
 #include "base/stats.h"
 #include "base/text.h"
@@ -394,9 +395,8 @@ void TrialWatch::check_ranks() {
     if (seen == 0 && process.pid == tree_.roots()[0]->pid()) plan_.binder->take_as_rank(process);
   }
   if (plan_.ranks > 0 && seen > 0 && seen != plan_.ranks) {
-    stop(StopCause::refused,
-         fmt::format("the command runs {} rank{}, not {}: does it use {{nproc}}?", seen,
-                     seen == 1 ? "" : "s", plan_.ranks));
+    stop(StopCause::refused, fmt::format("the command runs {}, not {}: does it use {{nproc}}?",
+                                         how_many(seen, "rank"), plan_.ranks));
   }
   const auto misplaced = plan_.binder->misplaced(members);
   if (!misplaced.empty()) stop(StopCause::refused, misplaced[0]);
@@ -440,14 +440,14 @@ void TrialWatch::look_at_time() {
   if (interrupted()) return stop(StopCause::interrupted, "interrupted");
   if (plan_.part.follows || part_measured_) return;  // the end of the trial is another's
   if (now() - begin_ > limits_.max_seconds) {
-    std::string reason =
-        fmt::format("no measurement within {}: {} intervals measured, {} needed",
-                    format_duration(limits_.max_seconds), facts_.windows, facts_.min_windows);
+    std::string reason = fmt::format("no measurement within {}: {} measured, {} needed",
+                                     format_duration(limits_.max_seconds),
+                                     how_many(facts_.windows, "interval"), facts_.min_windows);
     if (plan_.reader != nullptr && plan_.reader->known_lines() > 0) {
       reason += fmt::format(
-          "; {} lines held a speed: its steps are too slow for this trial, or its epochs shorter "
+          "; {} held a speed: its steps are too slow for this trial, or its epochs shorter "
           "than the printing interval",
-          plan_.reader->known_lines());
+          how_many(plan_.reader->known_lines(), "line"));
     }
     return stop(StopCause::timed_out, std::move(reason));
   }
@@ -516,8 +516,8 @@ void TrialWatch::finish() {
   }
   if (plan_.reader != nullptr && plan_.reader->known_lines() == 0) {
     facts_.no_metric_reason =
-        fmt::format("none of the {} lines printed holds a number that log reader '{}' knows",
-                    output_lines_, plan_.reader->name());
+        fmt::format("no number that log reader '{1}' knows is in what was printed, {0}",
+                    how_many(output_lines_, "line"), plan_.reader->name());
   }
   const OomCounts oom_after = oom_.now();
   const KernelLog kernel_log = kernel_log_since(begin_);

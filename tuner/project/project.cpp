@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
+#include "base/plural.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "trial/workloads/command/paddleocr_config.h"
@@ -93,8 +94,8 @@ void look_at_config(Project& project) {
   project.workers = config->workers;
   project.has_sampler = config->has_sampler;
   if (config->lines > 0) {
-    project.found.push_back(
-        fmt::format("data {}: {} lines", join(config->label_files, ", "), config->lines));
+    project.found.push_back(fmt::format("data {}: {}", join(config->label_files, ", "),
+                                        how_many(config->lines, "line")));
   }
   if (!config->dictionary.empty()) project.found.push_back("dictionary " + config->dictionary);
   const Status files = look_for_paddleocr_files(*config, project.folder);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/plural.h"
 #include "base/text.h"
 #include "probes/placement/partition.h"
 #include "tuner/session/run_workload.h"
@@ -33,7 +34,7 @@ Check speed_check(const Trial& trial, const RunOptions& options) {
   std::string text =
       fmt::format("{}: {} {}", knobs_text(trial.knobs), format_count(trial.samples_per_second),
                   workload_of(options)->unit());
-  if (steps > 0) text += fmt::format(" over {} steps", steps);
+  if (steps > 0) text += " over " + how_many(steps, "step");
   text += fmt::format(", after a start of {}", format_duration(trial.start_seconds));
   return {State::ok, "step", text};
 }
@@ -60,8 +61,9 @@ Check memory_check(const Trial& trial, const RunOptions& options, const Machine&
 Check budget_check(const Trial& trial, const RunOptions& options, std::int64_t settings) {
   const double trials = options.budget_seconds / std::max(trial.seconds, 0.01);
   const std::string text = fmt::format(
-      "a trial takes {}: {} pays for about {:.0f} trials; there are {} settings",
-      format_duration(trial.seconds), format_duration(options.budget_seconds), trials, settings);
+      "a trial takes {}: {} pays for about {}; there {} {}", format_duration(trial.seconds),
+      format_duration(options.budget_seconds), how_many(std::llround(trials), "trial"),
+      settings == 1 ? "is" : "are", how_many(settings, "setting"));
   if (trials >= std::min(kFewTrials, static_cast<double>(settings))) {
     return {State::ok, "budget", text};
   }
@@ -85,7 +87,7 @@ const char* check_state_name(State state) {
 }
 
 std::vector<Check> machine_checks(const Machine& machine) {
-  std::string text = fmt::format("{} CPUs", usable_cpu_count(machine.cpu));
+  std::string text = how_many(usable_cpu_count(machine.cpu), "CPU");
   if (machine.cpu.usable_cpus.known()) text += " (" + machine.cpu.usable_cpus.source + ")";
   if (machine.memory.limit_bytes.known()) {
     text += fmt::format("; memory {} ({})",

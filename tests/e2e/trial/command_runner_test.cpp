@@ -161,7 +161,7 @@ TEST(CommandRunner, FaultsHaveTheirOutcomes) {
       run(script("echo '80 samples/s'; while :; do echo waiting; sleep 0.05; done"), Knobs(), 1.0);
   EXPECT_EQ(trial.outcome, Outcome::timed_out);
   EXPECT_NE(trial.cause, "no_metric");
-  EXPECT_THAT(trial.reason, HasSubstr("1 lines held a speed"));
+  EXPECT_THAT(trial.reason, HasSubstr("1 line held a speed"));
   trial =
       run(script("echo 'RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB'; exit 1"));
   EXPECT_EQ(trial.outcome, Outcome::out_of_memory) << trial.cause << trial.reason;

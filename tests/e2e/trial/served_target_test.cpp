@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "base/clock.h"
-#include "base/free_port.h"
 #include "tests/support/loopback_server.h"
+#include "trial/free_port.h"
 
 namespace ocrtune {
 namespace {

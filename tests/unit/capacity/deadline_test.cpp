@@ -187,7 +187,7 @@ TEST(PlanJob, WithoutCheckpointsInterruptionsAreTheReason) {
   const auto plan = answer_capacity({measured("train")}, demand);
   ASSERT_TRUE(plan.ok());
   EXPECT_TRUE(plan->refused);
-  EXPECT_THAT(plan->refusal, HasSubstr("interruptions keep"));
+  EXPECT_THAT(plan->refusal, HasSubstr("in time but for interruptions"));
   EXPECT_THAT(plan->notes, testing::Contains(HasSubstr("starts from the beginning")));
 }
 

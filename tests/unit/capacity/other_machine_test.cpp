@@ -94,7 +94,7 @@ TEST(ScaleToMachine, RefusesWhatNothingBacks) {
   EXPECT_EQ(far.error().kind, ErrorKind::unsupported);
   const auto small = scale_to_machine(measured(), machine_of(16, 8));
   ASSERT_FALSE(small.ok());
-  EXPECT_THAT(small.error().what, HasSubstr("need about 16.0 GiB of 8.0 GiB"));
+  EXPECT_THAT(small.error().what, HasSubstr("16 processes there take about 16.0 GiB of 8.0 GiB"));
   NodeMeasurement unknown = measured();
   unknown.usable_cores = 0;
   EXPECT_FALSE(scale_to_machine(unknown, machine_of(8)).ok());

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
+#include "base/plural.h"
 #include "base/process.h"
 #include "base/secrets.h"
 #include "base/text.h"
@@ -202,8 +203,8 @@ Status count_gpus(PreparedCommand& prepared, const Machine& machine) {
                      also = prepared.refuse](const Knobs& knobs) -> std::optional<Refusal> {
     if (knobs.nproc > most) {
       return Refusal{Outcome::unsupported, "gpus",
-                     fmt::format("{} processes on {} GPU{}: each takes one for itself", knobs.nproc,
-                                 most, most == 1 ? "" : "s")};
+                     fmt::format("{} on {}: each takes one for itself",
+                                 how_many(knobs.nproc, "process"), how_many(most, "GPU"))};
     }
     return also ? also(knobs) : std::nullopt;
   };

@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
-#include "base/free_port.h"
 #include "base/process_tree.h"
 #include "base/text.h"
 #include "diagnosis/diagnosis.h"
+#include "trial/free_port.h"
 #include "trial/logs/log_reader.h"
 #include "trial/malloc_environment.h"
 #include "trial/observe/rank_binding.h"

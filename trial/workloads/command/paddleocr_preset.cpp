@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
+#include "base/plural.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "trial/observe/gpu_names.h"
@@ -180,11 +181,11 @@ void warn(PreparedCommand& command, const PaddleOcrConfig& config, const Machine
   const double shm = static_cast<double>(machine.memory.shm_bytes.value_or(0));
   const double need = shm_need_bytes(config, config.batch, config.workers);
   if (machine.memory.shm_bytes.known() && need > 0) {
-    warnings.push_back(
-        fmt::format("each process keeps about {} in /dev/shm (batch {}, {} workers); it holds {}{}",
-                    format_bytes(static_cast<std::uint64_t>(need)), config.batch, config.workers,
-                    format_bytes(static_cast<std::uint64_t>(shm)),
-                    need > shm ? ": too little (docker: --shm-size)" : ""));
+    warnings.push_back(fmt::format(
+        "each process keeps about {} in /dev/shm (batch {}, {}); it holds {}{}",
+        format_bytes(static_cast<std::uint64_t>(need)), config.batch,
+        how_many(config.workers, "worker"), format_bytes(static_cast<std::uint64_t>(shm)),
+        need > shm ? ": too little (docker: --shm-size)" : ""));
   }
 }
 
@@ -195,9 +196,10 @@ std::optional<Refusal> refuse(const CommandWorkload& workload, const PaddleOcrCo
   const int ranks = nodes_of(knobs) * knobs.nproc;
   if (config.lines > 0 && config.lines / ranks < batch) {
     return Refusal{Outcome::unsupported, "data",
-                   fmt::format("{} training lines give {} to each of {} processes: less than a "
+                   fmt::format("{} for each of {} ({} in all): less than a "
                                "batch of {}",
-                               config.lines, config.lines / ranks, ranks, batch)};
+                               how_many(config.lines / ranks, "training line"),
+                               how_many(ranks, "process"), config.lines, batch)};
   }
   const double need = knobs.nproc * shm_need_bytes(config, batch, workers);
   if (shm_bytes > 0 && need > shm_bytes) {

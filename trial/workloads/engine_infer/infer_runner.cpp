@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
-#include "base/free_port.h"
 #include "base/text.h"
 #include "probes/placement/partition.h"
+#include "trial/free_port.h"
 #include "trial/malloc_environment.h"
 #include "trial/watch/trial_watch.h"
 #include "trial/workloads/command/command_fill.h"

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "base/files.h"
+#include "base/plural.h"
 #include "base/text.h"
 
 namespace ocrtune {
@@ -37,8 +38,7 @@ Result<LineList> read_folder(const std::string& folder) {
     list.names.push_back(fs::path(path).lexically_relative(folder).string());
   }
   if (!list.paths.empty()) return list;
-  const std::string others =
-      std::to_string(list.other_files) + (list.other_files == 1 ? " other file)" : " other files)");
+  const std::string others = how_many(list.other_files, "other file") + ")";
   return Error{ErrorKind::missing, folder + " holds no PNG or JPEG images" +
                                        (list.other_files == 0 ? "" : " (and " + others)};
 }

@@ -31,6 +31,8 @@ TEST(Reasons, OneIsSingular) {
   };
   EXPECT_EQ(ran(1), "Ran 1 time: 1 samples/s (1 to 1).");
   EXPECT_EQ(ran(0), "Ran 0 times: 1 samples/s (1 to 1).");
+  EXPECT_EQ(sentence(reason<ReasonCode::term_cores>(general(0.998, 2))), "behaves like 1 core")
+      << "the number as it is shown";
 }
 
 TEST(Reasons, ReasonsStandInReasons) {

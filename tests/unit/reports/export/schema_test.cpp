@@ -137,6 +137,14 @@ TEST(RunTables, ARowForEachSampleAndOneForATrialWithout) {
   }
 }
 
+// A store numbers the trials of all its runs.
+TEST(RunTables, TrialsAreNumberedInTheirRun) {
+  RunRecord run = sample_run(10);
+  for (Trial& trial : run.trials) trial.id += 40;
+  EXPECT_EQ(cell_text(trials_table(run).at(0, "trial")), "1");
+  EXPECT_NE(page_html(run).find("\"trials\":[[1,"), std::string::npos);
+}
+
 TEST(RunTables, TheUsersDimensionsAreColumns) {
   RunRecord run = sample_run(10);
   run.trials[3].knobs.dims["ratio"] = "0.5";

@@ -105,7 +105,7 @@ TEST(PageSections, CapacityTellsTheYearAndTheStoredRunsInBothLanguages) {
       "Machines from each time on, without the spare ones: Mon 08:00 3, Mon 18:00 1."],
     "months": [{"month": 12, "machines": 5, "spare_machines": 2, "fixed_machine_hours": 5110,
                 "scaled_machine_hours": 2500, "scaled_risk_hours": 0.5}]},
-  "store_back_test": {"answer": "9 of 10 predictions from stored runs held within their 90 % interval; their error is 3.1 % in the middle and 8.0 % at the 90th percentile.",
+  "store_back_test": {"answer": "9 of 10 predictions from stored runs held within the 90 % interval; the error is 3.1 % in the middle and 8.0 % at the 90th percentile.",
     "rows": [{"figure": "served in time", "from": "a", "against": "<b>", "knobs": "nproc=2",
               "predicted_samples_per_second": {"median": 90, "low": 80, "high": 95},
               "measured_samples_per_second": 85, "error": 0.0588, "held": true}]}})");
@@ -229,7 +229,7 @@ TEST(Phrases, TheTablesAgreeOnTheirHoles) {
     std::size_t count = 0;
     for (std::size_t at = text.find('{'); at != std::string_view::npos;
          at = text.find('{', at + 1)) {
-      ++count;
+      if (text.find('|', at) > text.find('}', at)) ++count;
     }
     return count;
   };
@@ -239,6 +239,27 @@ TEST(Phrases, TheTablesAgreeOnTheirHoles) {
       EXPECT_FALSE(phrase.chinese.empty()) << phrase.english;
     }
   }
+}
+
+TEST(Phrases, ANumberChoosesTheWordBehindIt) {
+  const auto said = [](const char* words, const std::string& first, const std::string& second) {
+    return phrase(words, {first, second}).english;
+  };
+  EXPECT_EQ(said("{} {0:trial|trials}, {}", "1", "2 s"), "1 trial, 2 s");
+  EXPECT_EQ(said("{} {0:trial|trials}, {}", "12", "2 s"), "12 trials, 2 s");
+  EXPECT_EQ(said(" Only {} of {} {1:setting|settings} {0:was|were} measured.", "1", "9"),
+            " Only 1 of 9 settings was measured.");
+}
+
+TEST(Phrases, ComposedSentencesAreKnownInSingularAndPlural) {
+  EXPECT_EQ(chinese_of("1 failure in a row without a new checkpoint"),
+            "连续 1 次失败且没有新的检查点");
+  EXPECT_EQ(chinese_of("1 rank x 3 threads need 3 CPUs of the 2 allowed (0-1): binding=none lets "
+                       "ranks share CPUs"),
+            "1 个进程 × 3 个线程需要 3 个 CPU，允许 2 个（0-1）：binding=none 可让进程共享 CPU");
+  EXPECT_EQ(chinese_of("4 ranks x 1 thread need 4 CPUs of the 2 allowed (0-1): binding=none lets "
+                       "ranks share CPUs"),
+            "4 个进程 × 1 个线程需要 4 个 CPU，允许 2 个（0-1）：binding=none 可让进程共享 CPU");
 }
 
 TEST(Phrases, DurationsAreChineseToo) {

@@ -168,7 +168,7 @@ TEST_F(PaddleOcrPreset, RefusesWhatCannotWork) {
   const auto small = prepared->refuse(knobs);
   ASSERT_TRUE(small.has_value());
   EXPECT_EQ(small->outcome, Outcome::unsupported);
-  EXPECT_THAT(small->reason, HasSubstr("100 training lines give 12 to each of 8"));
+  EXPECT_THAT(small->reason, HasSubstr("12 training lines for each of 8 processes (100 in all)"));
   knobs.nproc = 1;
   knobs.batch = 90;
   knobs.workers = 8;

@@ -1,4 +1,4 @@
-#include "base/free_port.h"
+#include "trial/free_port.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
