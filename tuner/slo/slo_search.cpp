@@ -14,10 +14,11 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kProbeShare = 0.4;    // of what is left of the budget, at most, for one rate
-constexpr double kMinShare = 0.2;      // of the time that a rate should be seen for
-constexpr double kProofRoom = 1.2;     // times the fewest requests that prove a rate
-constexpr double kClosedShare = 0.05;  // of the budget, at most, for one closed load
+constexpr double kProbeShare = 0.4;      // of what is left of the budget, at most, for one rate
+constexpr double kMinShare = 0.2;        // of the time that a rate should be seen for
+constexpr double kProofRoom = 1.2;       // times the fewest requests that prove a rate
+constexpr double kClosedShare = 0.05;    // of the budget, at most, for one closed load
+constexpr double kAllClosedShare = 0.3;  // after so much of it no further one begins
 constexpr int kMaxInFlight = 1024;
 constexpr double kWorthMore = 1.05;   // more in flight must bring this much
 constexpr double kHopeless = 0.01;    // of the saturated rate: below this the search gives up
@@ -103,7 +104,8 @@ class Search {
     result_.alone_seconds = alone.latency.quantile(options_.slo.percentile);
     alone_ = alone;
     result_.saturated_at = alone.requests_per_second;
-    for (int in_flight = 2; in_flight <= kMaxInFlight && left() > 0; in_flight *= 2) {
+    for (int in_flight = 2; in_flight <= kMaxInFlight; in_flight *= 2) {
+      if (spent() > kAllClosedShare * options_.budget_seconds) break;
       const auto more = OCRTUNE_TRY(closed(in_flight));
       const bool worth = more.requests_per_second > kWorthMore * result_.saturated_at;
       result_.saturated_at = std::max(result_.saturated_at, more.requests_per_second);

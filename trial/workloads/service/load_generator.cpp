@@ -62,7 +62,7 @@ class LoadRun {
       if (!over_) check();
     }
     const double seconds = std::max(now() - start_, 1e-9);
-    result_.issued = ledger_.started();
+    result_.issued = ledger_.started() - unsent_;
     result_.completed_rate = static_cast<double>(result_.completed - result_.failed) / seconds;
     drain();
     return finish();
@@ -78,8 +78,25 @@ class LoadRun {
     over_ = true;
   }
 
+  // How long after its intended start a request may still be answered in time.
+  double patience() const {
+    return plan_.slo ? std::min(plan_.slo->seconds, kDrainSeconds) : kDrainSeconds;
+  }
+
+  // Sending has fallen so far behind that all that is left to send is late already: it counts so
+  // and is not sent, or a generator of half the speed takes twice the time.
+  void skip_unsent() {
+    for (; intended_ <= end_ && ledger_.started() < plan_.max_requests;
+         intended_ = next_intended()) {
+      ledger_.start(intended_, kinds_.next());
+      ++unsent_;
+    }
+    stop(LoadStop::seconds);
+  }
+
   void issue_due() {
     double at = now();
+    if (at > end_ + patience()) return skip_unsent();
     for (int i = 0; i < kMaxStartsInARow && intended_ <= at; ++i) {
       if (intended_ > end_) break;
       if (ledger_.started() >= plan_.max_requests) return stop(LoadStop::requests);
@@ -171,15 +188,14 @@ class LoadRun {
 
   // With an SLO every fate is known once the SLO's time has passed.
   void drain() {
-    const double patience = plan_.slo ? std::min(plan_.slo->seconds, kDrainSeconds) : kDrainSeconds;
-    const double end = now() + patience * 1.001;
-    while (ledger_.unanswered() > 0 && now() < end && !interrupted()) collect(end);
+    const double end = now() + patience() * 1.001;
+    while (ledger_.unanswered() > unsent_ && now() < end && !interrupted()) collect(end);
     ledger_.settle(now());
   }
 
   LoadResult finish() {
     result_.failure = target_.failure();
-    result_.unanswered = ledger_.unanswered();
+    result_.unanswered = ledger_.unanswered() - unsent_;
     result_.judged = ledger_.judged();
     result_.over = ledger_.over();
     result_.design_effect = design_effect();
@@ -202,7 +218,8 @@ class LoadRun {
   std::int64_t next_check_ = 0;
   double next_check_seconds_ = 0;
   std::int64_t next_look_ = 0;
-  int looks_ = 0;  // that did not decide
+  int looks_ = 0;            // that did not decide
+  std::int64_t unsent_ = 0;  // that are in the ledger all the same
   bool over_ = false;
 };
 

@@ -58,7 +58,9 @@ struct LoadResult {
 };
 
 // Sends until the plan ends it, then waits for answers until their fate is known (with an SLO)
-// or for `kDrainSeconds`. One thread: the caller's. Ctrl-C ends it with what is known.
+// or for `kDrainSeconds`. A generator that cannot send as fast as planned stops as long after
+// `max_seconds`, and what it did not send counts as late. One thread: the caller's. Ctrl-C ends it
+// with what is known.
 LoadResult run_load(LoadTarget& target, Clock& clock, Arrivals arrivals, const LoadPlan& plan);
 
 inline constexpr double kDrainSeconds = 10;

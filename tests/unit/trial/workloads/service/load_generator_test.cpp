@@ -71,6 +71,22 @@ TEST(RunLoad, MeasuresAnExponentialServerTruly) {
   expect_true_latencies(exponential(0.0007), 1000);
 }
 
+TEST(RunLoad, AGeneratorThatCannotKeepUpEndsInTime) {
+  SimulatedService service = fixed(0.01);
+  service.blocks_caller = true;  // 100 requests a second at most
+  LoadPlan plan;
+  plan.max_seconds = 5;
+  plan.slo = LatencySlo{0.99, 0.1};
+  plan.stop_when_decided = false;
+  SimulatedServer server(service);
+  const LoadResult result = run_load(server, server.clock(), Arrivals::poisson(300, 3), plan);
+  EXPECT_LT(server.clock().now_seconds(), 6.5);
+  EXPECT_LT(result.issued, 650);
+  EXPECT_EQ(result.unanswered, 0);
+  EXPECT_NEAR(static_cast<double>(result.judged), 1500, 150) << "what was not sent counts";
+  EXPECT_EQ(result.verdict, SloVerdict::violated);
+}
+
 TEST(RunLoad, AStallMakesEveryDelayedRequestLate) {
   SimulatedService service = fixed(0.0005);
   service.stall_at_seconds = 10;
