@@ -7,10 +7,12 @@
 
 #include "base/environment.h"
 #include "base/files.h"
+#include "base/plural.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/commands/host_flags.h"
 #include "cli/shell/output_folder.h"
+#include "cli/shell/progress.h"
 #include "consistency/consistency.h"
 #include "consistency/node_collection.h"
 #include "hosts/host_survey.h"
@@ -59,7 +61,10 @@ Result<std::vector<FlatConfig>> ask_hosts(const CheckFlags& flags,
   for (const std::string& path : flags.paths) {
     request.configs.push_back(path[0] == '/' ? path : join_path(here, path));
   }
-  const auto survey = OCRTUNE_TRY(survey_hosts(choice.hosts, choice.options, request));
+  const auto survey = OCRTUNE_TRY([&] {
+    const WorkLine line("asking " + how_many(choice.hosts.size(), "host"), flags.json);
+    return survey_hosts(choice.hosts, choice.options, request);
+  }());
   for (const LostHost& lost : survey.lost) {
     return Error{ErrorKind::missing, lost.host + ": " + lost.reason};
   }

@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/shell/progress.h"
 #include "core/infer/decode.h"
 #include "core/infer/recognizer.h"
 #include "core/onnx/onnx_file.h"
@@ -149,7 +150,10 @@ Result<int> import_model(ImportFlags flags) {
   if (model->height_from == OnnxRecognizer::HeightFrom::caller) {
     bytes += onnx_metadata_bytes(kHeightKey, std::to_string(model->height));
   }
-  const auto test = OCRTUNE_TRY(test_copy(*model, bytes));
+  const auto test = OCRTUNE_TRY([&] {
+    const WorkLine line("reading drawn lines with it");
+    return test_copy(*model, bytes);
+  }());
   OCRTUNE_TRY(write_file(flags.output, bytes));
   print_report(*model, test);
   std::printf("written     %s, %s\n\n", flags.output.c_str(), format_bytes(bytes.size()).c_str());

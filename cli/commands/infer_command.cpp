@@ -16,12 +16,14 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/plural.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/commands/engine_flags.h"
 #include "cli/model_choice.h"
 #include "cli/shell/progress.h"
+#include "cli/shell/terminal.h"
 #include "core/gpu/device_footprint.h"
 #include "core/infer/decode.h"
 #include "probes/gpu/gpu_worker_program.h"
@@ -54,8 +56,8 @@ Status choose_infer_gpus(InferFlags& flags, const Machine& machine) {
   if (flags.nproc == 0) flags.nproc = count;
   if (flags.nproc > count && !job.share_gpus) {
     return Error{ErrorKind::usage,
-                 fmt::format("--nproc {} on {} GPU{}: some would share one; --share-gpus allows it",
-                             flags.nproc, count, count == 1 ? "" : "s")};
+                 fmt::format("--nproc {} on {}: some would share one; --share-gpus allows it",
+                             flags.nproc, how_many(count, "GPU"))};
   }
   for (int i = 0; i < flags.nproc; ++i) {
     job.gpus.push_back(choice.gpus[static_cast<std::size_t>(i % count)].uuid);
@@ -63,12 +65,11 @@ Status choose_infer_gpus(InferFlags& flags, const Machine& machine) {
   const auto bytes = OCRTUNE_TRY(device_reading_bytes(job.spec.recognizer, 97));
   const auto most = static_cast<std::uint64_t>((flags.nproc + count - 1) / count);
   if (bytes * most > choice.memory_bytes) {
-    return Error{
-        ErrorKind::exhausted,
-        fmt::format("--device gpu: {} process{} of about {} and {} free on the fullest GPU; "
-                    "a smaller --batch takes less",
-                    most, most == 1 ? "" : "es", format_bytes(bytes),
-                    format_bytes(choice.memory_bytes))};
+    return Error{ErrorKind::exhausted,
+                 fmt::format("--device gpu: {} of about {} and {} free on the fullest GPU; "
+                             "a smaller --batch takes less",
+                             how_many(static_cast<std::int64_t>(most), "process"),
+                             format_bytes(bytes), format_bytes(choice.memory_bytes))};
   }
   job.program = gpu_worker_program("", process_environment());
   job.silence_seconds = 180;
@@ -212,29 +213,30 @@ nlohmann::json json_of(const InferFlags& flags, const LineList& list, const Infe
 void print_summary(std::FILE* to, const InferFlags& flags, const LineList& list,
                    const InferOutcome& outcome) {
   std::fprintf(
-      to, "%lld of %zu lines read in %s: %s lines/s, %d processes x %d threads, %s queue\n",
-      static_cast<long long>(outcome.read), list.paths.size(),
+      to, "%lld of %s read in %s: %s lines/s, %s x %s, %s queue\n",
+      static_cast<long long>(outcome.read), how_many(list.paths.size(), "line").c_str(),
       format_duration(outcome.seconds).c_str(),
       format_count(static_cast<double>(outcome.read) / std::max(outcome.seconds, 1e-9)).c_str(),
-      flags.nproc, flags.job.spec.recognizer.threads, flags.queue.c_str());
+      how_many(flags.nproc, "process").c_str(),
+      how_many(flags.job.spec.recognizer.threads, "thread").c_str(), flags.queue.c_str());
   for (std::size_t i = 0; i < outcome.workers.size(); ++i) {
     const InferWorkerReport& worker = outcome.workers[i];
     if (worker.lines == 0 && worker.restarts == 0 && !worker.given_up) {
       std::fprintf(to, "  worker %zu: idle\n", i);
       continue;
     }
-    std::fprintf(
-        to, "  worker %zu (pid %d): %lld lines; allowed CPU %s, ran on %s (inside), %s (/proc)", i,
-        worker.placement.pid, static_cast<long long>(worker.lines),
-        worker.placement.allowed.text().c_str(), worker.placement.seen_inside.text().c_str(),
-        worker.placement.seen_outside.text().c_str());
+    std::fprintf(to, "  worker %zu (pid %d): %s; allowed CPU %s, ran on %s (inside), %s (/proc)", i,
+                 worker.placement.pid, how_many(worker.lines, "line").c_str(),
+                 worker.placement.allowed.text().c_str(),
+                 worker.placement.seen_inside.text().c_str(),
+                 worker.placement.seen_outside.text().c_str());
     if (!worker.gpu.uuid.empty()) {
       std::fprintf(to, "; on %s with %s (%s)", worker.gpu.uuid.c_str(),
                    format_bytes(worker.gpu.bytes).c_str(), worker.gpu.source.c_str());
     }
     if (worker.restarts > 0 || worker.given_up) {
-      std::fprintf(to, "; %d restarts, %s%s", worker.restarts, worker.last_end.c_str(),
-                   worker.given_up ? ", given up" : "");
+      std::fprintf(to, "; %s, %s%s", how_many(worker.restarts, "restart").c_str(),
+                   worker.last_end.c_str(), worker.given_up ? ", given up" : "");
     }
     std::fputc('\n', to);
   }
@@ -243,22 +245,21 @@ void print_summary(std::FILE* to, const InferFlags& flags, const LineList& list,
     if (errors.lines == 0) {
       std::fprintf(to, "label_error_rate not available: no line was read\n");
     } else {
-      std::fprintf(to, "label_error_rate %.4f, %lld of %lld lines without an error\n",
-                   errors.rate(), static_cast<long long>(errors.exact_lines),
-                   static_cast<long long>(errors.lines));
+      std::fprintf(to, "label_error_rate %.4f, %lld of %s without an error\n", errors.rate(),
+                   static_cast<long long>(errors.exact_lines),
+                   how_many(errors.lines, "line").c_str());
     }
   }
   if (outcome.bad > 0) {
-    std::fprintf(to, "%lld images could not be read; the column error says why\n",
-                 static_cast<long long>(outcome.bad));
+    std::fprintf(to, "%s could not be read; the column error says why\n",
+                 how_many(outcome.bad, "image").c_str());
   }
   if (list.other_files > 0) {
-    std::fprintf(to, "%lld other files were passed over\n",
-                 static_cast<long long>(list.other_files));
+    std::fprintf(to, "passed over: %s\n", how_many(list.other_files, "other file").c_str());
   }
   if (list.repeated > 0) {
-    std::fprintf(to, "%lld names stand in the list more than once; each line has its answer\n",
-                 static_cast<long long>(list.repeated));
+    std::fprintf(to, "in the list more than once: %s; each line has its answer\n",
+                 how_many(list.repeated, "name").c_str());
   }
 }
 
@@ -339,7 +340,12 @@ Result<int> infer(InferFlags flags) {
       write(answers, first, count);
       delivered = first + count;
     };
-    watcher.progress = [&](std::int64_t done) { progress.show(done); };
+    // Where the answers themselves run over the terminal they say enough.
+    const bool to_stdout = flags.output.empty() || flags.output == "-";
+    const bool rows_in_sight = !flags.json && to_stdout && is_terminal(stdout);
+    watcher.progress = [&](std::int64_t done) {
+      if (!rows_in_sight) progress.show(done);
+    };
     outcome = run_inference(job, watcher);
   }
   if (!outcome) return outcome.error();

@@ -9,6 +9,7 @@
 
 #include "base/environment.h"
 #include "base/files.h"
+#include "base/plural.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/settings_file.h"
@@ -25,7 +26,7 @@ struct InitFlags {
 };
 
 std::string machine_text(const Machine& machine) {
-  std::string text = fmt::format("machine: {} CPUs", usable_cpu_count(machine.cpu));
+  std::string text = "machine: " + how_many(usable_cpu_count(machine.cpu), "CPU");
   const auto limit = machine.memory.limit_bytes;
   if (limit.known()) {
     text += fmt::format(", {} of memory ({})",

@@ -7,6 +7,7 @@
 
 #include "base/cpu_set.h"
 #include "base/files.h"
+#include "base/plural.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/shell/progress.h"
@@ -38,8 +39,9 @@ Result<int> make_data(MakeDataFlags flags) {
     report = draw_dataset(dataset, [&](std::int64_t lines) { progress.show(lines); });
   }
   if (!report) return report.error();
-  std::printf("%lld lines with %zu fonts, %s, in %s\n", static_cast<long long>(report->lines),
-              report->fonts, format_bytes(report->bytes).c_str(), dataset.folder.c_str());
+  std::printf("%s with %s, %s, in %s\n", how_many(report->lines, "line").c_str(),
+              how_many(report->fonts, "font").c_str(), format_bytes(report->bytes).c_str(),
+              dataset.folder.c_str());
   if (report->lines < dataset.count) {
     return Error{ErrorKind::interrupted,
                  "interrupted; labels.txt has the lines that are drawn: --force draws all of them"};

@@ -7,9 +7,11 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/interrupt.h"
+#include "base/plural.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/shell/output_folder.h"
+#include "cli/shell/progress.h"
 #include "cli/shell/terminal.h"
 #include "core/models/model.h"
 #include "probes/gpu/gpu.h"
@@ -147,12 +149,18 @@ std::string why_open(const LadderAnswer& answer) {
 
 Result<int> climb(const P2pFlags& flags, const Machine& machine, const P2pFacts& facts,
                   const std::vector<LadderGpu>& gpus, const LadderWorld& world) {
-  const auto answer = OCRTUNE_TRY(climb_p2p_ladder(facts, gpus, machine.gpus, flags.ladder, world));
+  const auto answer = OCRTUNE_TRY([&] {
+    const WorkLine line("checking " + how_many(gpus.size(), "GPU"), flags.json);
+    return climb_p2p_ladder(facts, gpus, machine.gpus, flags.ladder, world);
+  }());
   bool interrupted = answer.interrupted;
   Result<int> code = kExitOk;
   if (flags.sweep && may_sweep(answer)) {
-    const SweepAnswer sweep = run_nccl_sweep(gpus, sweep_settings(answer.facts, answer.verdict),
-                                             flags.sweep_options, world);
+    const SweepAnswer sweep = [&] {
+      const WorkLine line("timing a step under several NCCL settings", flags.json);
+      return run_nccl_sweep(gpus, sweep_settings(answer.facts, answer.verdict), flags.sweep_options,
+                            world);
+    }();
     interrupted = interrupted || sweep.interrupted;
     code = tell_p2p(flags, machine, answer.verdict, &sweep);
     OCRTUNE_TRY(write_sweep(flags, sweep));
@@ -175,7 +183,8 @@ Result<int> climb(const P2pFlags& flags, const Machine& machine, const P2pFacts&
 
 std::string left_out(const Machine& machine, const P2pFlags& flags, std::size_t count) {
   const std::string by = flags.gpus.empty() ? machine.gpu_visibility : "--gpus " + flags.gpus;
-  std::string text = fmt::format("{} leaves {} of {} GPUs", by, count, machine.gpus.size());
+  std::string text =
+      fmt::format("{} leaves {} of {}", by, count, how_many(machine.gpus.size(), "GPU"));
   for (const std::string& warning : machine.warnings) {
     if (flags.gpus.empty() && starts_with(warning, "CUDA_VISIBLE_DEVICES=")) text += "; " + warning;
   }

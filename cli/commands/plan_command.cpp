@@ -23,6 +23,7 @@
 #include "cli/commands.h"
 #include "cli/commands/plan_sources.h"
 #include "cli/shell/output_folder.h"
+#include "cli/shell/progress.h"
 #include "cli/shell/terminal.h"
 #include "reports/console/capacity_page.h"
 #include "reports/console/kinds_page.h"
@@ -325,7 +326,9 @@ Status write_back_tests(const PlanFlags& flags, const std::vector<StoreBackTest>
 
 // No load is asked for: were plans right so far?
 Result<int> run_back_test_alone(const PlanFlags& flags) {
+  std::optional<WorkLine> line(std::in_place, "comparing stored runs", flags.json);
   const auto tests = store_back_tests(OCRTUNE_TRY(finished_runs(flags.db)));
+  line.reset();
   OCRTUNE_TRY(write_back_tests(flags, tests));
   const std::string page =
       flags.json ? back_test_json(tests) : back_test_text(tests, console_width(stdout));
@@ -338,6 +341,7 @@ Result<int> run_plan(const PlanFlags& flags) {
     return Error{ErrorKind::usage, "--back-test is of stored runs: give no --table with it"};
   }
   if (flags.back_test && !asks_for_load(flags)) return run_back_test_alone(flags);
+  std::optional<WorkLine> line(std::in_place, "planning", flags.json);
   auto demand = OCRTUNE_TRY(demand_of(flags));
   const auto ahead = OCRTUNE_TRY(year_of(flags, demand));
   const auto kinds = OCRTUNE_TRY(kinds_of(flags, demand));
@@ -365,6 +369,7 @@ Result<int> run_plan(const PlanFlags& flags) {
   std::string page = flags.json ? json : kinds_text(plans, width) + capacity_text(plan, width);
   if (year && !flags.json) page += year_text(*year, plan, width);
   if (tests && !flags.json) page += back_test_text(*tests, width);
+  line.reset();
   std::fputs(page.c_str(), stdout);
   return plan.refused ? kExitNegative : kExitOk;
 }

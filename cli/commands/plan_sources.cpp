@@ -45,7 +45,7 @@ Result<Source> parse_source(const std::string& text) {
   } else if (colon != std::string::npos && path_exists(source.name.substr(0, colon))) {
     source.path = source.name.substr(0, colon);
     source.run = source.name.substr(colon + 1);
-  } else if (source.name.find('/') != std::string::npos) {
+  } else if (source.name.find('/') != std::string::npos || ends_with(source.name, ".sqlite")) {
     return Error{ErrorKind::missing, source.name + ": no such file"};
   }
   return source;

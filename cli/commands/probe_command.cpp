@@ -3,8 +3,10 @@
 #include <memory>
 
 #include "base/interrupt.h"
+#include "base/plural.h"
 #include "cli/commands.h"
 #include "cli/commands/host_flags.h"
+#include "cli/shell/progress.h"
 #include "cli/shell/terminal.h"
 #include "probes/machine/machine_json.h"
 #include "probes/probe.h"
@@ -27,7 +29,10 @@ Result<int> probe_hosts(const ProbeFlags& flags) {
   const HostChoice choice = OCRTUNE_TRY(choose_hosts(flags.hosts));
   CardRequest request;
   request.quick = flags.options.quick;
-  const auto survey = OCRTUNE_TRY(survey_hosts(choice.hosts, choice.options, request));
+  const auto survey = OCRTUNE_TRY([&] {
+    const WorkLine line("asking " + how_many(choice.hosts.size(), "host"), flags.json);
+    return survey_hosts(choice.hosts, choice.options, request);
+  }());
   std::fputs((flags.json ? hosts_json(survey) : hosts_text(survey)).c_str(), stdout);
   if (survey.cards.empty()) return kExitEnvironment;
   return survey.complete() ? kExitOk : kExitNegative;
@@ -37,16 +42,17 @@ Result<int> run_probe(const ProbeFlags& flags) {
   if (flags.hosts.given) return probe_hosts(flags);
   const ProbeOptions& asked = flags.options;
   const bool measures = !asked.quick && asked.root.empty() && asked.topology.empty();
-  const bool says_so = measures && may_redraw(stderr);
-  if (says_so) std::fputs("measuring CPUs and memory for about 4 s ...", stderr);
-  const auto machine = probe_machine(asked);
-  if (says_so) std::fputs("\r\x1b[K", stderr);
+  const auto machine = [&] {
+    const WorkLine line("measuring CPUs and memory", !measures || flags.json);
+    return probe_machine(asked);
+  }();
   if (!machine) return machine.error();
   if (interrupted()) {
     return Error{ErrorKind::interrupted,
                  "interrupted; --quick measures nothing and takes under 1 s"};
   }
-  const std::string text = flags.json ? machine_json(*machine) + "\n" : machine_card(*machine);
+  const std::string text =
+      flags.json ? machine_json(*machine) + "\n" : machine_card(*machine, console_width(stdout));
   std::fputs(text.c_str(), stdout);
   if (std::fflush(stdout) != 0) return Error{ErrorKind::failed, "stdout cannot be written"};
   return kExitOk;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/plural.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "tuner/store/store.h"
@@ -33,9 +34,9 @@ Result<int> remove_runs(const RmFlags& flags) {
   for (const RunListing& run : listings) {
     if (ids.count(run.id) == 0) continue;
     OCRTUNE_TRY(store->remove_run(run.id));
-    std::printf("removed %s%s: %d trial%s, %s\n", run.id.c_str(),
-                run.name.empty() ? "" : (" (" + run.name + ")").c_str(), run.trials,
-                run.trials == 1 ? "" : "s", valid_utf8(run.command_line).c_str());
+    std::printf("removed %s%s: %s, %s\n", run.id.c_str(),
+                run.name.empty() ? "" : (" (" + run.name + ")").c_str(),
+                how_many(run.trials, "trial").c_str(), valid_utf8(run.command_line).c_str());
   }
   return kExitOk;
 }

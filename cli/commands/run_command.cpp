@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/plural.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/commands/job_hosts.h"
@@ -349,8 +350,8 @@ Result<int> run_run(RunFlags flags) {
     metrics.update(status);
     if (!terminal) return;
     const std::string line =
-        fmt::format("{} | {} in {} processes | silent {} | {} {}", format_duration(status.seconds),
-                    format_bytes(status.bytes), status.processes,
+        fmt::format("{} | {} in {} | silent {} | {} {}", format_duration(status.seconds),
+                    format_bytes(status.bytes), how_many(status.processes, "process"),
                     format_duration(status.silent_seconds), eta_of(status, planned), forecast);
     const auto width = static_cast<std::size_t>(terminal_width(stderr) - 1);
     std::fprintf(stderr, "\r\x1b[K%s", valid_utf8(line.substr(0, width)).c_str());

@@ -1,14 +1,18 @@
 // ocrtune slo: the highest rate at which a server or a command keeps a latency SLO.
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/shell/machine_turn.h"
+#include "cli/shell/progress.h"
 #include "cli/shell/terminal.h"
 #include "reports/console/slo_page.h"
 #include "trial/workloads/service/arrivals.h"
@@ -25,6 +29,43 @@ struct SloFlags {
   std::vector<std::string> command;
   std::uint64_t seed = 1;
   bool json = false, no_wait = false;
+};
+
+constexpr double kSlowStart = 2;  // seconds; worth a word
+
+// A line for each rate that was tried; on a terminal one below that ticks.
+class RateLines {
+ public:
+  explicit RateLines(double seconds) : began_(steady_clock().now_seconds()) {
+    state_.trial = 1;
+    state_.seconds_left = state_.budget_seconds = seconds;
+    state_.unit = "requests/s";
+    line_.show(state_);
+  }
+
+  void tell(const RateProbe& probe) {
+    const char* const words[] = {"meets the target", "violates it", "undecided"};
+    const double seconds = steady_clock().now_seconds() - began_;
+    line_.note(fmt::format("{}: {} requests/s: {} ms, {}", format_duration(seconds),
+                           format_count(probe.requests_per_second),
+                           format_count(probe.latency_seconds * 1000),
+                           words[static_cast<int>(probe.verdict)]));
+    ++state_.trial;
+    state_.seconds_left = state_.budget_seconds - seconds;
+    if (probe.verdict == SloVerdict::met) {
+      const double best = std::max(state_.best.median, probe.requests_per_second);
+      state_.best = {best, best, best};
+    }
+    line_.show(state_);
+  }
+
+  void note(const std::string& line) { line_.note(line); }
+  void clear() { line_.clear(); }
+
+ private:
+  double began_;
+  SearchState state_;
+  SearchProgress line_;
 };
 
 Result<int> run_slo(const SloFlags& flags) {
@@ -48,18 +89,19 @@ Result<int> run_slo(const SloFlags& flags) {
   served.command = flags.command;
   served.url = flags.url;
   served.inputs = flags.inputs;
-  const auto target = OCRTUNE_TRY(make_served_target(served));
-  const double began = steady_clock().now_seconds();
-  if (!flags.json)
-    options.on_probe = [began](const RateProbe& probe) {
-      const char* const words[] = {"meets the target", "violates it", "undecided"};
-      std::fprintf(stderr, "%s: %s requests/s: %s ms, %s\n",
-                   format_duration(steady_clock().now_seconds() - began).c_str(),
-                   format_count(probe.requests_per_second).c_str(),
-                   format_count(probe.latency_seconds * 1000).c_str(),
-                   words[static_cast<int>(probe.verdict)]);
-    };
+  const double asked = steady_clock().now_seconds();
+  const auto target = OCRTUNE_TRY([&] {
+    const WorkLine line("waiting for a first answer", flags.json);
+    return make_served_target(served);
+  }());
+  const double start = steady_clock().now_seconds() - asked;
+  RateLines lines(options.budget_seconds);
+  if (!flags.json && start > kSlowStart) {
+    lines.note("first answer after " + format_duration(start) + "; the budget begins here");
+  }
+  if (!flags.json) options.on_probe = [&](const RateProbe& probe) { lines.tell(probe); };
   const auto found = OCRTUNE_TRY(find_highest_rate(*target, steady_clock(), options));
+  lines.clear();
   if (!target->ended().empty()) return Error{ErrorKind::failed, target->ended()};
   const std::string page =
       flags.json ? slo_json(found, slo) : slo_text(found, slo, console_width(stdout));
@@ -85,7 +127,7 @@ CommandRun declare_slo(Flags& cli) {
          "Send this file, or what a .request.toml makes of one; several are sent equally often, "
          "take the widest one too")
       .file();
-  cli.option("--budget", flags->budget, "DURATION", "Search for so long");
+  cli.option("--budget", flags->budget, "DURATION", "Search for so long, from the first answer on");
   cli.option("--trace", flags->trace, "FILE",
              "Send at recorded arrivals, a time in seconds a line, instead of Poisson's")
       .file();

@@ -3,16 +3,20 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/cpu_set.h"
 #include "base/files.h"
+#include "base/plural.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/commands/engine_flags.h"
 #include "cli/label_images.h"
 #include "cli/model_choice.h"
+#include "cli/shell/progress.h"
 #include "cli/shell/terminal.h"
 #include "core/data/alphabet.h"
 #include "core/data/samples.h"
@@ -69,6 +73,7 @@ class StepPrinter {
       : steps_(steps), terminal_(is_terminal(stdout)), began_(steady_clock().now_seconds()) {}
 
   void print(const TrainingProgress& progress) {
+    first_.reset();
     const double now = steady_clock().now_seconds();
     const std::int64_t done = progress.step - last_;
     if (last_ > 0 && done > 0) step_seconds_ = (now - seen_) / static_cast<double>(done);
@@ -96,6 +101,7 @@ class StepPrinter {
   std::int64_t steps_, last_ = 0;
   bool terminal_;
   double began_, seen_ = 0, step_seconds_ = 0;
+  std::optional<WorkLine> first_{std::in_place, "first steps"};  // until there is a line of one
 };
 
 std::function<void(const TrainingProgress&)> step_printer(std::int64_t steps) {
@@ -119,22 +125,20 @@ void print_buckets(const TrainingMemory& memory, int width) {
 
 void print_outcome(const TrainingRunOptions& run, const TrainingOutcome& outcome) {
   if (outcome.counts.bad > 0) {
-    std::printf("%lld bad lines, replaced by others: %s\n",
-                static_cast<long long>(outcome.counts.bad),
+    std::printf("%s, replaced by others: %s\n", how_many(outcome.counts.bad, "bad line").c_str(),
                 join(outcome.counts.bad_examples, "; ").c_str());
   }
   if (outcome.impossible_labels > 0) {
-    std::printf("%lld samples had labels too long for --width %d; nothing was learned from them\n",
-                static_cast<long long>(outcome.impossible_labels), run.loader.width);
+    std::printf("labels too long for --width %d, nothing was learned from them: %s\n",
+                run.loader.width, how_many(outcome.impossible_labels, "sample").c_str());
   }
   if (outcome.evaluated) {
-    std::printf("held out: label_error_rate %.4f, %lld of %lld lines without an error\n",
+    std::printf("held out: label_error_rate %.4f, %lld of %s without an error\n",
                 outcome.evaluation.rate(), static_cast<long long>(outcome.evaluation.exact_lines),
-                static_cast<long long>(outcome.evaluation.lines));
+                how_many(outcome.evaluation.lines, "line").c_str());
   }
   if (!run.checkpoint.empty()) {
-    std::printf("%lld steps are in %s\n", static_cast<long long>(outcome.steps),
-                run.checkpoint.c_str());
+    std::printf("%s holds %s\n", run.checkpoint.c_str(), how_many(outcome.steps, "step").c_str());
   }
 }
 
@@ -150,7 +154,8 @@ Result<TrainingOutcome> train_on_gpus(TrainingRunOptions run, const DeviceChoice
   run.memory_bytes = choice.memory_bytes;
   std::printf("training on %s", join(gpus, ", ").c_str());
   if (gpus.size() > 1) {
-    std::printf(": %zu ranks, %d lines of each a step", gpus.size(), run.loader.batch);
+    std::printf(": %zu ranks, each with %s a step", gpus.size(),
+                how_many(run.loader.batch, "line").c_str());
   }
   std::printf("\n");
   std::fflush(stdout);
@@ -200,7 +205,7 @@ Result<int> train(TrainFlags flags) {
   if (outcome.interrupted) {
     const std::string kept = run.checkpoint.empty() ? "" : "; go on with --resume auto";
     return Error{ErrorKind::interrupted,
-                 "interrupted after " + std::to_string(outcome.steps) + " steps" + kept};
+                 "interrupted after " + how_many(outcome.steps, "step") + kept};
   }
   return kExitOk;
 }

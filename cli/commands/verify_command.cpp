@@ -7,12 +7,15 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "base/files.h"
+#include "base/plural.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/commands/job_hosts.h"
 #include "cli/shell/machine_turn.h"
 #include "cli/shell/output_folder.h"
+#include "cli/shell/progress.h"
 #include "reports/catalogue/headline.h"
 #include "reports/export/junit.h"
 #include "tuner/session/session.h"
@@ -74,44 +77,60 @@ std::string gain_text(const Verification& verification) {
 void print_text(const RunRecord& run, const Verification& verification) {
   const int samples = verification.clean_samples + verification.discarded_samples;
   const std::string text = fmt::format(
-      "recommended  {}\n  then {}\n  now  {}, {} at most; {} of {} windows discarded for other "
+      "recommended  {}\n  then {}\n  now  {}, {} at most; {} of {} discarded for other "
       "load\n"
       "baseline     {}\n  then {}\n  now  {}\n{}"
-      "{} trials in {}\n{}: {} (run {})\n",
+      "{} in {}\n{}: {} (run {})\n",
       knobs_text(verification.recommended), rate_text(verification.rate_then, run),
       rate_text(verification.rate_now, run), format_bytes(verification.peak_bytes),
-      verification.discarded_samples, samples, knobs_text(verification.baseline),
-      rate_text(verification.baseline_then, run), rate_text(verification.baseline_now, run),
-      gain_text(verification), verification.trials.size(), format_duration(verification.seconds),
+      verification.discarded_samples, how_many(samples, "window"),
+      knobs_text(verification.baseline), rate_text(verification.baseline_then, run),
+      rate_text(verification.baseline_now, run), gain_text(verification),
+      how_many(verification.trials.size(), "trial"), format_duration(verification.seconds),
       verify_state_name(verification.state), verification.reason, run.id);
   std::fputs(text.c_str(), stdout);
 }
 
 class VerifyLines : public SessionObserver {
  public:
-  void waits_for(const std::string& holder) override { say_waiting(holder); }
+  void waits_for(const std::string& holder) override { line_.note(waiting_text(holder)); }
 
-  void begins(const RunRecord& run, const Machine& here, double /*seconds*/) override {
-    unit_ = rate_unit(run.options);
-    if (here.fingerprint == run.machine.fingerprint) return;
-    std::fprintf(stderr, "note: run %s was measured on another machine, or this one has changed\n",
-                 run.id.c_str());
+  void begins(const RunRecord& run, const Machine& here, double seconds) override {
+    state_.unit = rate_unit(run.options);
+    state_.budget_seconds = seconds;
+    end_ = steady_clock().now_seconds() + seconds;
+    if (here.fingerprint != run.machine.fingerprint) {
+      line_.note("note: run " + run.id +
+                 " was measured on another machine, or this one has changed");
+    }
+    show_next();
   }
 
   void measured(const Trial& trial) override {
     const auto discarded = std::count_if(trial.samples.begin(), trial.samples.end(),
                                          [](const Sample& sample) { return !sample.clean(); });
     const std::string rate =
-        fmt::format("{} {}{}", format_count(trial.samples_per_second), unit_,
+        fmt::format("{} {}{}", format_count(trial.samples_per_second), state_.unit,
                     discarded == 0 ? std::string()
-                                   : fmt::format(", {} of {} windows discarded for other load",
-                                                 discarded, trial.samples.size()));
-    std::fprintf(stderr, "%s: %s\n", knobs_text(trial.knobs).c_str(),
-                 trial.ok() ? rate.c_str() : std::string(outcome_name(trial.outcome)).c_str());
+                                   : fmt::format(", {} of {} discarded for other load", discarded,
+                                                 how_many(trial.samples.size(), "window")));
+    line_.note(knobs_text(trial.knobs) + ": " +
+               (trial.ok() ? rate : std::string(outcome_name(trial.outcome))));
+    show_next();
   }
 
+  void clear() { line_.clear(); }
+
  private:
-  const char* unit_ = "";
+  void show_next() {
+    ++state_.trial;
+    state_.seconds_left = end_ - steady_clock().now_seconds();
+    line_.show(state_);
+  }
+
+  SearchState state_;
+  double end_ = 0;
+  SearchProgress line_;
 };
 
 Result<int> run_verify(const VerifyFlags& flags) {
@@ -128,6 +147,7 @@ Result<int> run_verify(const VerifyFlags& flags) {
   VerifyLines lines;
   const auto doors = OCRTUNE_TRY(doors_of(flags.hosts));
   const auto answer = OCRTUNE_TRY(verify(request, *store, lines, doors));
+  lines.clear();
   if (!answer.kept) {
     std::fprintf(stderr, "ocrtune verify: %s\n", answer.kept.error().what.c_str());
   }

@@ -4,9 +4,12 @@
 
 namespace ocrtune {
 
+std::string waiting_text(const std::string& holder) {
+  return "waiting: " + holder + " is measuring on this machine (--no-wait fails instead)";
+}
+
 void say_waiting(const std::string& holder) {
-  std::fprintf(stderr, "waiting: %s is measuring on this machine (--no-wait fails instead)\n",
-               holder.c_str());
+  std::fprintf(stderr, "%s\n", waiting_text(holder).c_str());
 }
 
 Result<MachineLock> take_turn(bool no_wait) { return MachineLock::take(!no_wait, say_waiting); }

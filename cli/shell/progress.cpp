@@ -18,6 +18,9 @@ namespace ocrtune {
 namespace {
 
 constexpr std::size_t kBarWidth = 10;
+constexpr double kRedrawSeconds = 0.2;
+constexpr double kLineSeconds = 10;  // between lines that stay
+constexpr auto kQuickWork = std::chrono::seconds(2);
 
 }  // namespace
 
@@ -25,47 +28,51 @@ Progress::Progress(std::string title, std::int64_t total)
     : title_(std::move(title)),
       total_(total),
       terminal_(may_redraw(stderr)),
-      started_(steady_clock().now_seconds()) {}
+      started_(steady_clock().now_seconds()),
+      last_(terminal_ ? -1 : started_) {}
 
 Progress::~Progress() {
   if (shown_) std::fputs("\r\033[K", stderr);
 }
 
 void Progress::show(std::int64_t done, const std::string& remark) {
-  if (!terminal_) return;
   const double now = steady_clock().now_seconds();
-  if (last_ >= 0 && now - last_ < 0.2 && done < total_) return;
+  const bool early = last_ >= 0 && now - last_ < (terminal_ ? kRedrawSeconds : kLineSeconds);
+  if (early && (!terminal_ || done < total_)) return;
   last_ = now;
-  shown_ = true;
+  shown_ = terminal_;
   const double share =
       static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(total_, 1));
   std::string left = "";
   if (done > 0 && done < total_ && now - started_ > 0.5) {
     left = ", " + format_duration((now - started_) * (1 - share) / share) + " left";
   }
-  std::fprintf(stderr, "\r\033[K%s %lld of %lld (%s)%s%s%s", title_.c_str(),
-               static_cast<long long>(done), static_cast<long long>(total_),
+  std::fprintf(stderr, "%s%s %lld of %lld (%s)%s%s%s%s", terminal_ ? "\r\033[K" : "",
+               title_.c_str(), static_cast<long long>(done), static_cast<long long>(total_),
                format_percent(share).c_str(), left.c_str(), remark.empty() ? "" : ", ",
-               remark.c_str());
+               remark.c_str(), terminal_ ? "" : "\n");
   std::fflush(stderr);
 }
 
 std::string search_text(const SearchState& state, int width) {
   std::vector<std::string> parts;
-  std::string first = fmt::format("trial {}", state.trial);
+  std::string first = state.trial > 0 ? fmt::format("trial {}", state.trial) : "";
   if (state.budget_seconds > 0) {
     const double done = 1 - std::clamp(state.seconds_left / state.budget_seconds, 0.0, 1.0);
     const auto marks = static_cast<std::size_t>(done * kBarWidth);
     first += " [" + std::string(marks, '#') + std::string(kBarWidth - marks, '.') + "]";
   }
   if (state.seconds_left > 0) first += " " + format_duration(state.seconds_left) + " left";
-  parts.push_back(first);
+  if (!first.empty()) parts.push_back(std::string(trim(first)));
   if (state.best.median > 0) {
-    parts.push_back(fmt::format("best {} {}", rate_text(state.best), state.unit));
+    const bool exact = state.best.low == state.best.high;
+    parts.push_back(fmt::format(
+        "best {} {}", exact ? format_count(state.best.median) : rate_text(state.best), state.unit));
   }
   std::string now = state.phase;
   if (!state.setting.empty()) now += (now.empty() ? "" : " ") + plain_line(state.setting);
   if (!now.empty()) parts.push_back(now);
+  if (state.seconds > 0) parts.push_back(format_duration(state.seconds));
   return cut_to_width(join(parts, " | "), width);
 }
 
@@ -95,6 +102,7 @@ void SearchProgress::tick() {
 void SearchProgress::draw(double seconds_since_shown) {
   SearchState now = state_;
   now.seconds_left = std::max(0.0, now.seconds_left - seconds_since_shown);
+  if (now.seconds > 0) now.seconds += seconds_since_shown;
   // The last column stays free: some terminals wrap a line that fills it.
   const std::string text = search_text(now, terminal_width(stream_) - 1);
   std::fprintf(stream_, "\r%s%s%s\x1b[K", colour_ ? "\x1b[2m" : "", text.c_str(),
@@ -129,6 +137,28 @@ void SearchProgress::clear() {
   }
   changed_.notify_all();
   if (ticker_.joinable()) ticker_.join();
+}
+
+WorkLine::WorkLine(std::string what, bool silent) {
+  if (silent) return;
+  waiter_ = std::thread([this, what = std::move(what)] {
+    std::unique_lock lock(mutex_);
+    if (changed_.wait_for(lock, kQuickWork, [this] { return ended_; })) return;
+    SearchState state;
+    state.phase = what;
+    state.seconds = std::chrono::duration<double>(kQuickWork).count();
+    line_.show(state);
+    line_.plain(what);
+  });
+}
+
+WorkLine::~WorkLine() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  changed_.notify_all();
+  if (waiter_.joinable()) waiter_.join();
 }
 
 }  // namespace ocrtune

@@ -1,6 +1,7 @@
 // One line at the bottom of the terminal while long work goes on: how far, best so far, time left.
 //
-// Written to stderr and only where that is a terminal; the answer on stdout is never touched.
+// Written to stderr; the answer on stdout is never touched. Where nothing can be redrawn (a pipe,
+// TERM=dumb) whole lines are printed, and few of them.
 #pragma once
 
 #include <condition_variable>
@@ -14,7 +15,7 @@
 
 namespace ocrtune {
 
-// Work of a known number of equal steps. Redrawn a few times a second.
+// Work of a known number of equal steps. Redrawn a few times a second; a line each 10 s elsewhere.
 class Progress {
  public:
   Progress(std::string title, std::int64_t total);  // "drawing"
@@ -29,17 +30,18 @@ class Progress {
   std::int64_t total_;
   bool terminal_;
   bool shown_ = false;
-  double started_, last_ = -1;
+  double started_, last_;
 };
 
-// Where a search stands.
+// Where a search, or other work, stands.
 struct SearchState {
-  int trial = 0;               // the one that runs now, from 1
+  int trial = 0;               // the one that runs now, from 1; 0: there are none
   Interval best;               // samples per second; all zero before the first success
   double seconds_left = 0;     // of the budget
   double budget_seconds = 0;   // 0: unknown
   std::string phase, setting;  // "race"; knobs of the current trial; may be empty
   const char* unit = "samples/s";
+  double seconds = 0;  // so far; shown where no budget is known
 };
 
 // "trial 12 [#####.....] 1 min 20 s left | best 212 (207..216) samples/s | race nproc=2 threads=4",
@@ -74,6 +76,26 @@ class SearchProgress {
   double shown_at_ = 0;
   bool shown_ = false, ended_ = false;
   std::thread ticker_;
+};
+
+// Work of unknown length: "asking 12 hosts | 8.0 s", drawn anew each second; elsewhere "asking 12
+// hosts" once. Nothing at all for work that ends within 2 s.
+class WorkLine {
+ public:
+  // `silent`: notes alone, where the answer is a document.
+  explicit WorkLine(std::string what, bool silent = false);
+  ~WorkLine();
+  WorkLine(const WorkLine&) = delete;
+  WorkLine& operator=(const WorkLine&) = delete;
+
+  void note(const std::string& line) { line_.note(line); }
+
+ private:
+  SearchProgress line_;
+  std::mutex mutex_;  // guards ended_
+  std::condition_variable changed_;
+  bool ended_ = false;
+  std::thread waiter_;
 };
 
 }  // namespace ocrtune

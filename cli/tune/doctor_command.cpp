@@ -8,9 +8,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/plural.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/shell/machine_turn.h"
+#include "cli/shell/progress.h"
 #include "cli/tune/tune_flags.h"
 #include "diagnosis/causes.h"
 #include "hosts/nics.h"
@@ -24,9 +26,14 @@ namespace {
 
 using State = Check::State;
 
-class Waiting : public SessionObserver {
+class StepLine : public SessionObserver {
  public:
-  void waits_for(const std::string& holder) override { say_waiting(holder); }
+  explicit StepLine(bool json) : line_("trying one step", json) {}
+
+  void waits_for(const std::string& holder) override { line_.note(waiting_text(holder)); }
+
+ private:
+  WorkLine line_;
 };
 
 // The lines as they are known; a document at the end.
@@ -73,8 +80,9 @@ class Findings {
 };
 
 std::string data_text(const TuneFlags& flags) {
-  return fmt::format("{}: {} usable lines, {} classes", flags.options.label_file,
-                     flags.options.lines, flags.options.classes);
+  return fmt::format("{}: {}, {}", flags.options.label_file,
+                     how_many(flags.options.lines, "usable line"),
+                     how_many(flags.options.classes, "class"));
 }
 
 Result<int> doctor(TuneFlags flags) {
@@ -100,7 +108,6 @@ Result<int> doctor(TuneFlags flags) {
   findings.add(State::ok, "command",
                flags.options.command.empty() ? "the built-in engine, model " + flags.options.model
                                              : shell_join(flags.options.command));
-  Waiting waiting;
   TuneRequest request;
   request.options = flags.options;
   // One step, not a search for the highest rate.
@@ -108,7 +115,10 @@ Result<int> doctor(TuneFlags flags) {
   request.options.trace.clear();
   request.machine = machine;
   request.wait = !flags.no_wait;
-  const auto trial = try_once(request, waiting);
+  const auto trial = [&] {
+    StepLine line(flags.json);
+    return try_once(request, line);
+  }();
   if (!trial && trial.error().kind == ErrorKind::interrupted) return trial.error();
   if (!trial) {
     findings.add(State::fails, "step", trial.error().what);

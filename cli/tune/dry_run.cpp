@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/plural.h"
 #include "base/text.h"
 #include "trial/workloads/command/command_prepare.h"
 #include "tuner/session/run_workload.h"
@@ -60,9 +61,9 @@ std::string cost_text(const RunOptions& options, const TuneSetup& setup) {
 Result<std::string> dry_run_text(const RunOptions& options, const Machine& machine,
                                  const TuneSetup& setup) {
   const auto planned = OCRTUNE_TRY(planned_settings(options, machine, setup.space, kMaxShown));
-  std::string text =
-      fmt::format("Baseline: {} ({})\nSpace: {} settings; {}\n", knobs_text(options.baseline),
-                  options.baseline_source, setup.space.size(), cost_text(options, setup));
+  std::string text = fmt::format("Baseline: {} ({})\nSpace: {}; {}\n", knobs_text(options.baseline),
+                                 options.baseline_source, how_many(setup.space.size(), "setting"),
+                                 cost_text(options, setup));
   for (const Axis& axis : setup.space.axes()) {
     text += fmt::format("  {:<10} {}\n", axis.name, join(axis.values, " "));
   }
@@ -72,7 +73,7 @@ Result<std::string> dry_run_text(const RunOptions& options, const Machine& machi
   }
   const auto settings = static_cast<std::size_t>(setup.space.size());
   if (!planned.empty() && settings > planned.size()) {
-    text += fmt::format("and {} settings more\n", settings - planned.size());
+    text += fmt::format("and {}\n", how_many(settings - planned.size(), "more setting"));
   }
   return text;
 }

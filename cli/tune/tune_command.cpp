@@ -81,7 +81,12 @@ class TuneLine : public SessionObserver {
 
   void waits_for(const std::string& holder) override { say_waiting(holder); }
 
+  void probes() override {
+    if (!json_) probing_.emplace("measuring CPUs and memory");
+  }
+
   void begins(const RunRecord& run, const Machine& /*here*/, double seconds) override {
+    probing_.reset();
     options_ = run.options;
     unit_ = workload_of(options_)->unit();
     number_ = static_cast<int>(run.trials.size());
@@ -138,6 +143,7 @@ class TuneLine : public SessionObserver {
   const char* unit_ = "";
   int number_ = 0;
   double seconds_ = 0, best_ = 0, seconds_left_ = 0;
+  std::optional<WorkLine> probing_;
   std::optional<SearchProgress> line_;
 };
 
@@ -288,8 +294,10 @@ Result<int> run_tune(TuneFlags flags, const std::string& command_line) {
   request.wait = !flags.no_wait;
   request.spent_seconds = steady_clock().now_seconds() - start;
   if (!OCRTUNE_TRY(wait_for_quiet(quiet))) return kExitNegative;
-  TuneLine line(flags.progress == "json");
-  const auto run = tune(request, *store, line, doors);
+  const auto run = [&] {  // the line is gone before the answer is printed
+    TuneLine line(flags.progress == "json");
+    return tune(request, *store, line, doors);
+  }();
   return run ? finish(*run, flags) : run.error();
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/plural.h"
 #include "base/text.h"
 #include "core/gpu/device_footprint.h"
 
@@ -50,9 +51,8 @@ void take_gpus(RunOptions& options, const DeviceChoice& choice) {
   }
   options.gpu_memory_bytes = choice.memory_bytes;
   options.tensor_cores = choice.tensor_cores;
-  std::fprintf(stderr, "on %zu GPU%s (%s): %s\n", options.gpus.size(),
-               options.gpus.size() == 1 ? "" : "s", choice.because.c_str(),
-               join(options.gpus, ", ").c_str());
+  std::fprintf(stderr, "on %s (%s): %s\n", how_many(options.gpus.size(), "GPU").c_str(),
+               choice.because.c_str(), join(options.gpus, ", ").c_str());
 }
 
 }  // namespace

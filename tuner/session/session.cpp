@@ -126,6 +126,7 @@ Result<RunRecord> tune(const TuneRequest& request, Store& store, SessionObserver
   // Measuring the machine takes seconds: a budget of few is for the trials.
   constexpr double kMinForProbe = 15;
   if (run.options.budget_seconds >= kMinForProbe) {
+    observer.probes();
     run.machine = OCRTUNE_TRY(doors.probe({}));
   }
   if (run.options.memory_limit_bytes == 0) {

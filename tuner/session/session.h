@@ -27,6 +27,7 @@ class SessionObserver {
  public:
   virtual ~SessionObserver() = default;
   virtual void waits_for(const std::string& /*holder*/) {}  // another measurement on this machine
+  virtual void probes() {}  // the machine itself is measured now, for seconds
   // The trials begin, on the machine `here`; they may take so many seconds in all.
   virtual void begins(const RunRecord& /*run*/, const Machine& /*here*/, double /*seconds*/) {}
   virtual void progress(const TuneProgress& /*progress*/) {}

@@ -76,7 +76,7 @@ TEST_F(ImportCommand, WritesAModelThatInferReadsWith) {
                "--workers", "1", "--threads", "1", "--checkpoint", "tuned", "--resume", "auto"}),
       0)
       << said_;
-  EXPECT_THAT(said_, HasSubstr("5 steps are in tuned"));
+  EXPECT_THAT(said_, HasSubstr("holds 5 steps"));
   EXPECT_EQ(ocrtune({"infer", "lines", "--model", "tiny.ocrtune.onnx", "--checkpoint", "tuned",
                      "--nproc", "1", "--output", "tuned.tsv"}),
             0)

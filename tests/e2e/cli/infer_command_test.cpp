@@ -116,7 +116,7 @@ TEST_F(InferCommand, JsonIsOneDocument) {
 TEST_F(InferCommand, BadImagesAreNamedAndTheOthersAreRead) {
   std::ofstream(lines() + "/images/000003.png") << "rubbish";
   EXPECT_EQ(infer({"--output", results()}), 1) << said_;
-  EXPECT_THAT(said_, HasSubstr("1 images could not be read"));
+  EXPECT_THAT(said_, HasSubstr("1 image could not be read"));
   EXPECT_THAT(result_lines()[4], HasSubstr("neither PNG nor JPEG"));
 }
 

@@ -263,6 +263,7 @@ TEST_F(PlanCommand, SeveralKindsOfMachineAreSetSideBySide) {
         {table_ + "=cheap", "no number above zero"},
         {table_ + "=1 " + table_ + "=2", "named twice"},
         {folder_ + "/none.csv", "no such file"},
+        {"none.sqlite=0.8", "no such file"},
         {table_ + " --run last", "name all machines as arguments"}}) {
     std::tie(code, out) = run(arguments + " --rate 5");
     EXPECT_GE(code, 2) << arguments;

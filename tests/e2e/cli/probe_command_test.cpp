@@ -51,6 +51,12 @@ TEST(ProbeCommand, TheFlagFormIsTheSameCommand) {
   EXPECT_THAT(verb.text, HasSubstr("16 usable of 16"));
 }
 
+TEST(ProbeCommand, MeasuringSaysSoInAPipeToo) {
+  const Said said = probe({});
+  EXPECT_EQ(said.code, 0);
+  EXPECT_THAT(said.text, StartsWith("measuring CPUs and memory\n"));
+}
+
 TEST(ProbeCommand, BadInputIsOneLineAndItsExitCode) {
   struct Case {
     std::vector<std::string> flags;

@@ -113,7 +113,7 @@ TEST_F(TuneOnGpus, TrainsOnAllThatAreNamed) {
                             "--checkpoint " + kept + " --report-every 2 --resume auto ";
   const Ran two = run("2x4090", train + "--gpus 0,1 --steps 4 --evaluate " + lines);
   EXPECT_EQ(two.code, 0) << two.out;
-  EXPECT_NE(two.out.find("training on GPU-4090-0, GPU-4090-1: 2 ranks, 4 lines of each a step\n"),
+  EXPECT_NE(two.out.find("training on GPU-4090-0, GPU-4090-1: 2 ranks, each with 4 lines a step\n"),
             std::string::npos)
       << two.out;
   EXPECT_NE(two.out.find("step 4 loss "), std::string::npos) << two.out;

@@ -35,6 +35,19 @@ TEST(SearchProgress, LeavesOutWhatIsNotKnownYet) {
       << "past the budget the bar is full";
 }
 
+TEST(SearchProgress, TellsTheTimeSoFarWhereNoBudgetIsKnown) {
+  SearchState state;
+  state.phase = "trying one step";
+  state.seconds = 8;
+  EXPECT_EQ(search_text(state, 80), "trying one step | 8.0 s");
+}
+
+TEST(SearchProgress, OneBestRateHasNoInterval) {
+  SearchState state = half_way();
+  state.best = {212, 212, 212};
+  EXPECT_NE(search_text(state, 200).find("| best 212.0 samples/s |"), std::string::npos);
+}
+
 TEST(SearchProgress, FitsSixtyColumns) {
   const std::string text = search_text(half_way(), 60);
   EXPECT_LE(display_width(text), 60);
