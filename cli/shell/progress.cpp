@@ -113,9 +113,11 @@ void SearchProgress::draw(double seconds_since_shown) {
 
 void SearchProgress::note(const std::string& line) {
   const std::lock_guard lock(mutex_);
+  const bool below = shown_;
   erase();
   std::fprintf(stream_, "%s\n", plain_line(line).c_str());
   std::fflush(stream_);
+  if (below) draw(steady_clock().now_seconds() - shown_at_);
 }
 
 void SearchProgress::plain(const std::string& line) {

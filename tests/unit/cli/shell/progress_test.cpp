@@ -1,8 +1,11 @@
 #include "cli/shell/progress.h"
 
+#include <pty.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -65,6 +68,25 @@ TEST(SearchProgress, SaysNothingIntoAPipeButNotesStay) {
   }
   EXPECT_EQ(contents(file), "kept\\x1b[31m\ntrial 1: nproc=2: 12 samples/s\n");
   std::fclose(file);
+}
+
+TEST(SearchProgress, GoesOnBelowANote) {
+  int seen = -1, written = -1;
+  ASSERT_EQ(::openpty(&seen, &written, nullptr, nullptr, nullptr), 0);
+  ::setenv("TERM", "xterm", 1);
+  std::FILE* terminal = ::fdopen(written, "w");
+  SearchProgress line(terminal);
+  line.show(half_way());
+  line.note("a rate was tried");
+  std::string text(4096, '\0');
+  const ssize_t got = ::read(seen, text.data(), text.size());
+  line.clear();
+  std::fclose(terminal);
+  ::close(seen);
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  const std::size_t note = text.find("a rate was tried");
+  ASSERT_NE(note, std::string::npos) << text;
+  EXPECT_NE(text.find("trial 12", note), std::string::npos) << text;
 }
 
 TEST(Terminal, AFileIsNeitherTerminalNorColoured) {
