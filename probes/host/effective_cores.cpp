@@ -76,7 +76,8 @@ TeamSpeed team_speed(const std::vector<int>& cpus, double seconds) {
     speed.rounds_per_second += share.rounds_per_second;
     speed.wait_share += share.waited_seconds;
   }
-  speed.wait_share /= seconds * static_cast<double>(cpus.size());
+  // A thread may wait a little longer than it was to run.
+  speed.wait_share = std::min(1.0, speed.wait_share / (seconds * static_cast<double>(cpus.size())));
   return speed;
 }
 
