@@ -516,7 +516,7 @@ void TrialWatch::finish() {
   }
   if (plan_.reader != nullptr && plan_.reader->known_lines() == 0) {
     facts_.no_metric_reason =
-        fmt::format("no number that log reader '{1}' knows is in what was printed, {0}",
+        fmt::format("not one of {} printed holds a number that log reader '{}' knows",
                     how_many(output_lines_, "line"), plan_.reader->name());
   }
   const OomCounts oom_after = oom_.now();
