@@ -26,18 +26,26 @@ std::vector<double> proposal_milliseconds(const SyntheticMachine& machine, int t
   options.margin = 0;
   options.seed = seed;
   const auto search = find_strategy("ours")->make(space, replay_search(machine.table, options));
+  RecommendOptions answer;
+  answer.limit_bytes = machine.table.memory_bytes;
+  answer.margin = options.margin;
+  std::vector<Trial> done;
   CountingClock clock;
   TableRunner runner(machine.table, clock, seed, machine.faults);
   std::vector<double> spent;
   for (int trial = 0; trial < trials; ++trial) {
     const double before = cpu_milliseconds();
-    const auto proposal = search->next(trials - trial);
+    auto proposal = search->next(trials - trial);
+    if (!proposal && search->stop_reason() != "budget") {
+      const auto question = open_question(space, *search, done, answer);
+      if (question) proposal = search->settle(*question, trials - trial);
+    }
     spent.push_back(cpu_milliseconds() - before);
     if (!proposal) break;
-    Trial done = runner.run(proposal->knobs, {});
-    done.phase = proposal->phase;
+    done.push_back(runner.run(proposal->knobs, {}));
+    done.back().phase = proposal->phase;
     const double told = cpu_milliseconds();
-    search->tell(done);
+    search->tell(done.back());
     spent.back() += cpu_milliseconds() - told;
   }
   return spent;
