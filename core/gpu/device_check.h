@@ -35,14 +35,14 @@ struct LayerNumbers {
   std::vector<Floats> input_gradients, parameter_gradients;
 };
 
-template <typename Machine, typename Value>
+template <typename Executor, typename Value>
 class LayerCheck {
  public:
   using Floats = std::vector<float>;
   // `parameters` and `statistics` are the graph's.
-  LayerCheck(Machine& machine, const Graph& graph, std::span<const float> parameters,
+  LayerCheck(Executor& executor, const Graph& graph, std::span<const float> parameters,
              std::span<const float> statistics, std::uint64_t seed)
-      : machine_(machine),
+      : executor_(executor),
         graph_(graph),
         parameters_(parameters),
         statistics_(statistics),
@@ -53,14 +53,14 @@ class LayerCheck {
     LayerNumbers numbers = draw(layer, inputs, output);
     OperatorRequest request{layer, {}, output, true, true};
     for (const Shape& shape : inputs) request.inputs.push_back({shape, Layout{1}});
-    LayerNumbers judged = numbers;
-    OCRTUNE_TRY(run_reference(request, judged));
+    LayerNumbers expected = numbers;
+    OCRTUNE_TRY(run_reference(request, expected));
     OCRTUNE_TRY(run_device(request, numbers));
-    return worst(numbers, judged);
+    return worst(numbers, expected);
   }
 
  private:
-  using Buffer = typename Machine::Buffer;
+  using Buffer = typename Executor::Buffer;
 
   Floats drawn(std::size_t count) {
     Floats out(count);
@@ -131,11 +131,11 @@ class LayerCheck {
   template <typename Number>
   Result<Number*> place(Room& room, const Floats& from) {
     auto buffer =
-        OCRTUNE_TRY(machine_.allocate(std::max<std::size_t>(64, from.size() * sizeof(Number))));
+        OCRTUNE_TRY(executor_.allocate(std::max<std::size_t>(64, from.size() * sizeof(Number))));
     room.buffers.push_back(std::move(buffer));
     auto* start = room.buffers.back().template as<Number>();
     const std::vector<Number> numbers(from.begin(), from.end());
-    OCRTUNE_TRY(machine_.upload(start, numbers.data(), numbers.size() * sizeof(Number)));
+    OCRTUNE_TRY(executor_.upload(start, numbers.data(), numbers.size() * sizeof(Number)));
     return start;
   }
   template <typename Number, typename Pointer>
@@ -149,13 +149,13 @@ class LayerCheck {
   template <typename Number>
   Status fetch(Floats& to, const void* from) {
     std::vector<Number> numbers(to.size());
-    OCRTUNE_TRY(machine_.download(numbers.data(), from, numbers.size() * sizeof(Number)));
+    OCRTUNE_TRY(executor_.download(numbers.data(), from, numbers.size() * sizeof(Number)));
     std::copy(numbers.begin(), numbers.end(), to.begin());
     return Status();
   }
 
   Status run_device(const OperatorRequest& request, LayerNumbers& numbers) {
-    auto made = OCRTUNE_TRY(DeviceBackend<Machine, Value>(machine_).create(request));
+    auto made = OCRTUNE_TRY(DeviceBackend<Executor, Value>(executor_).create(request));
     Operator& op = *made;
     const OperatorNeeds& needs = op.needs();
     Room room;
@@ -197,23 +197,23 @@ class LayerCheck {
     return Status();
   }
 
-  static double worst(const LayerNumbers& ours, const LayerNumbers& judged) {
+  static double worst(const LayerNumbers& ours, const LayerNumbers& expected) {
     double largest = 0;
     const auto count = [&](const Floats& a, const Floats& b) {
       const double apart = relative_distance(a, b);
       if (!(apart <= largest)) largest = apart;
     };
-    count(ours.output, judged.output);
-    for (std::size_t k = 0; k < judged.input_gradients.size(); ++k) {
-      count(ours.input_gradients[k], judged.input_gradients[k]);
+    count(ours.output, expected.output);
+    for (std::size_t k = 0; k < expected.input_gradients.size(); ++k) {
+      count(ours.input_gradients[k], expected.input_gradients[k]);
     }
-    for (std::size_t k = 0; k < judged.parameter_gradients.size(); ++k) {
-      count(ours.parameter_gradients[k], judged.parameter_gradients[k]);
+    for (std::size_t k = 0; k < expected.parameter_gradients.size(); ++k) {
+      count(ours.parameter_gradients[k], expected.parameter_gradients[k]);
     }
     return largest;
   }
 
-  Machine& machine_;
+  Executor& executor_;
   const Graph& graph_;
   std::span<const float> parameters_, statistics_;
   Random random_;
@@ -228,12 +228,12 @@ struct LayersChecked {
 };
 
 // Every layer of the graph, for a batch of this shape.
-template <typename Value, typename Machine>
-Result<LayersChecked> check_layers(Machine& machine, const Graph& graph, const Shape& image,
+template <typename Value, typename Executor>
+Result<LayersChecked> check_layers(Executor& executor, const Graph& graph, const Shape& image,
                                    std::span<const float> parameters,
                                    std::span<const float> statistics, std::uint64_t seed) {
   const auto shapes = OCRTUNE_TRY(infer_shapes(graph, image));
-  LayerCheck<Machine, Value> check(machine, graph, parameters, statistics, seed);
+  LayerCheck<Executor, Value> check(executor, graph, parameters, statistics, seed);
   LayersChecked out;
   for (const Layer& layer : graph.layers) {
     std::vector<Shape> inputs;

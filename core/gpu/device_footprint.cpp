@@ -24,7 +24,7 @@ class NoConv final : public ConvEngine {
 };
 
 // Has no memory and computes nothing: a network on it is a plan.
-struct PlanningMachine {
+struct PlanningExecutor {
   struct Buffer {
     template <typename T>
     T* as() const {
@@ -33,7 +33,7 @@ struct PlanningMachine {
   };
   struct Recording {};
   template <typename Work>
-  Status each(std::size_t, const Work&) {
+  Status for_each(std::size_t, const Work&) {
     return Status();
   }
   template <typename Work>
@@ -54,9 +54,9 @@ struct PlanningMachine {
 template <typename Value>
 Result<std::uint64_t> planned_bytes(const Graph& graph, const Shape& image,
                                     const device::DeviceUse& use) {
-  PlanningMachine machine;
+  PlanningExecutor executor;
   const auto network =
-      device::DeviceNetwork<PlanningMachine, Value>::create(graph, machine, image, use);
+      device::DeviceNetwork<PlanningExecutor, Value>::create(graph, executor, image, use);
   if (!network) return network.error();
   return (*network)->footprint().total() + kLibraryBytes;
 }

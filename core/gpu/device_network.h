@@ -1,10 +1,11 @@
 // A graph on a GPU for one batch shape: plan, arena, forward, CTC loss, backward, AdamW - all on
 // the device; the host sees the losses. Templates over the Value that activations are kept as and
-// a Machine (core/gpu/ops/device_operator.h), which also has
+// an Executor (core/gpu/ops/device_operator.h), which also has
 //   allocate(bytes) -> Result<Buffer>, a move-only owner with as<T>()
 //   upload(to, from, bytes)     has taken `from` when it returns; what is enqueued later sees it
 //   download(to, from, bytes)   waits for all that is enqueued
-//   again(recording, work)   does what `work` enqueues; may keep it and, from a later call on with
+//   capture_or_replay(recording, work)   does what `work` enqueues; may keep it and, from a later
+//   call on with
 //                            the same Recording, replay what it kept without asking `work`
 #pragma once
 
@@ -47,25 +48,25 @@ struct DeviceUse {
 };
 
 // All parameters once more as Values: what products and convolutions read.
-template <typename Value, typename Machine>
-Status copy_parameters(Machine& machine, const float* from, std::size_t count, Value* to) {
-  return spans(machine, count, CastSpan<float, Value>{from, to});
+template <typename Value, typename Executor>
+Status copy_parameters(Executor& executor, const float* from, std::size_t count, Value* to) {
+  return spans(executor, count, CastSpan<float, Value>{from, to});
 }
 
-template <typename Machine, typename Value = float>
+template <typename Executor, typename Value = float>
 class DeviceNetwork {
  public:
-  using Buffer = typename Machine::Buffer;
+  using Buffer = typename Executor::Buffer;
 
-  // `graph` and `machine` must outlive the network. exhausted: the device has too little memory;
+  // `graph` and `executor` must outlive the network. exhausted: the device has too little memory;
   // usage: images too small for the graph.
-  static Result<std::unique_ptr<DeviceNetwork>> create(const Graph& graph, Machine& machine,
+  static Result<std::unique_ptr<DeviceNetwork>> create(const Graph& graph, Executor& executor,
                                                        const Shape& image, const DeviceUse& use) {
-    std::unique_ptr<DeviceNetwork> network(new DeviceNetwork(graph, machine, use));
+    std::unique_ptr<DeviceNetwork> network(new DeviceNetwork(graph, executor, use));
     network->plan_ = OCRTUNE_TRY(make_plan(graph, network->backend_, image, use.training));
     network->parts_ = gradient_parts(graph, network->plan_, use.training ? use.part_floats : 0);
     for (std::size_t k = 0; k < network->parts_.size(); ++k)
-      network->training_again_.emplace_back();
+      network->training_recording_.emplace_back();
     OCRTUNE_TRY(network->allocate());
     return Result<std::unique_ptr<DeviceNetwork>>(std::move(network));
   }
@@ -89,28 +90,28 @@ class DeviceNetwork {
   }
 
   Status set_state(std::span<const float> parameters, std::span<const float> statistics) {
-    OCRTUNE_TRY(machine_.upload(this->parameters(), parameters.data(), parameters.size_bytes()));
-    OCRTUNE_TRY(machine_.upload(this->statistics(), statistics.data(), statistics.size_bytes()));
+    OCRTUNE_TRY(executor_.upload(this->parameters(), parameters.data(), parameters.size_bytes()));
+    OCRTUNE_TRY(executor_.upload(this->statistics(), statistics.data(), statistics.size_bytes()));
     if (!kCopies) return Status();
-    return copy_parameters(machine_, this->parameters(), graph_.parameter_floats,
+    return copy_parameters(executor_, this->parameters(), graph_.parameter_floats,
                            copies_.template as<Value>());
   }
   Status get_parameters(std::span<float> to) {
-    return machine_.download(to.data(), parameters(), to.size_bytes());
+    return executor_.download(to.data(), parameters(), to.size_bytes());
   }
   Status get_gradients(std::span<float> to) {
-    return machine_.download(to.data(), gradients(), to.size_bytes());
+    return executor_.download(to.data(), gradients(), to.size_bytes());
   }
   Status get_statistics(std::span<float> to) {
-    return machine_.download(to.data(), statistics(), to.size_bytes());
+    return executor_.download(to.data(), statistics(), to.size_bytes());
   }
   // First and second moments, one behind the other, and the updates so far.
   Status get_moments(std::span<float> to) {
-    return machine_.download(to.data(), moments_.template as<float>(), to.size_bytes());
+    return executor_.download(to.data(), moments_.template as<float>(), to.size_bytes());
   }
   Status set_moments(std::span<const float> from, std::int64_t updates) {
     updates_ = updates;
-    return machine_.upload(moments_.template as<float>(), from.data(), from.size_bytes());
+    return executor_.upload(moments_.template as<float>(), from.data(), from.size_bytes());
   }
   std::int64_t updates() const { return updates_; }
   float* gradients() const {
@@ -142,7 +143,8 @@ class DeviceNetwork {
     OCRTUNE_TRY(upload_batch(batch));
     training_ = true;
     for (std::size_t k = 0; k < parts_.size(); ++k) {
-      OCRTUNE_TRY(machine_.again(training_again_[k], [&] { return enqueue_part(k); }));
+      OCRTUNE_TRY(
+          executor_.capture_or_replay(training_recording_[k], [&] { return enqueue_part(k); }));
       if (hand_over) OCRTUNE_TRY(hand_over(parts_[k]));
     }
     return Status();
@@ -152,8 +154,8 @@ class DeviceNetwork {
   Result<CtcLoss> finished_loss() {
     CtcLoss loss;
     loss.sample_loss.resize(many(plan_.image.n));
-    OCRTUNE_TRY(machine_.download(loss.sample_loss.data(), ctc_plan().loss,
-                                  loss.sample_loss.size() * sizeof(double)));
+    OCRTUNE_TRY(executor_.download(loss.sample_loss.data(), ctc_sizes().loss,
+                                   loss.sample_loss.size() * sizeof(double)));
     sum_up(loss);
     return loss;
   }
@@ -162,10 +164,10 @@ class DeviceNetwork {
   Result<std::vector<float>> infer(const Batch& batch) {
     OCRTUNE_TRY(upload_images(batch));
     training_ = false;
-    OCRTUNE_TRY(machine_.again(reading_again_, [&] { return enqueue_forward(); }));
+    OCRTUNE_TRY(executor_.capture_or_replay(reading_recording_, [&] { return enqueue_forward(); }));
     std::vector<Value> logits(many(plan_.image.n) * many(steps()) * many(classes()));
     OCRTUNE_TRY(
-        machine_.download(logits.data(), value(plan_.output), logits.size() * sizeof(Value)));
+        executor_.download(logits.data(), value(plan_.output), logits.size() * sizeof(Value)));
     return std::vector<float>(logits.begin(), logits.end());
   }
 
@@ -176,12 +178,12 @@ class DeviceNetwork {
     const double correction2 = 1 - std::pow(settings.beta2, t);
     auto* share = clipping_.template as<float>();
     if (settings.clip_norm > 0) {
-      OCRTUNE_TRY(sum_channels(machine_, clip_sums(),
+      OCRTUNE_TRY(sum_channels(executor_, clip_sums(),
                                SquareTerm{gradients(), graph_.parameter_floats},
                                StoreShare{settings.clip_norm, share},
                                clipping_.template as<std::byte>() + kMemoryAlignment));
     }
-    return machine_.each(
+    return executor_.for_each(
         graph_.parameter_floats,
         AdamWEach<Value>{static_cast<float>(1 - settings.learning_rate * settings.weight_decay),
                          static_cast<float>(settings.beta1), static_cast<float>(settings.beta2),
@@ -198,10 +200,10 @@ class DeviceNetwork {
   // Whether activations are no floats, so that images and parameters are kept as Values as well.
   static constexpr bool kCopies = !std::is_same_v<Value, float>;
 
-  DeviceNetwork(const Graph& graph, Machine& machine, const DeviceUse& use)
+  DeviceNetwork(const Graph& graph, Executor& executor, const DeviceUse& use)
       : graph_(graph),
-        machine_(machine),
-        backend_(machine),
+        executor_(executor),
+        backend_(executor),
         use_(use),
         max_label_(std::max(1, use.max_label)) {}
 
@@ -209,8 +211,8 @@ class DeviceNetwork {
   int classes() const { return output().shape.c; }
 
   Status allocate_one(Buffer& into, std::size_t bytes) {
-    into = OCRTUNE_TRY(machine_.allocate(std::max<std::size_t>(bytes, 64)));
-    return machine_.clear(into.template as<void>(), std::max<std::size_t>(bytes, 64));
+    into = OCRTUNE_TRY(executor_.allocate(std::max<std::size_t>(bytes, 64)));
+    return executor_.clear(into.template as<void>(), std::max<std::size_t>(bytes, 64));
   }
 
   Status allocate() {
@@ -242,7 +244,7 @@ class DeviceNetwork {
                   parameter.decays ? std::uint8_t{1} : std::uint8_t{0});
     }
     OCRTUNE_TRY(allocate_one(decays_, decays.size()));
-    return machine_.upload(decays_.template as<std::uint8_t>(), decays.data(), decays.size());
+    return executor_.upload(decays_.template as<std::uint8_t>(), decays.data(), decays.size());
   }
 
   Status upload_images(const Batch& batch) {
@@ -250,8 +252,8 @@ class DeviceNetwork {
     if (shape != plan_.image || batch.images.size() != floats(shape)) {
       return Error{ErrorKind::usage, "a batch of another shape than the network was made for"};
     }
-    return machine_.upload(images_.template as<float>(), batch.images.data(),
-                           batch.images.size() * sizeof(float));
+    return executor_.upload(images_.template as<float>(), batch.images.data(),
+                            batch.images.size() * sizeof(float));
   }
 
   Status upload_batch(const Batch& batch) {
@@ -273,18 +275,18 @@ class DeviceNetwork {
       lengths.push_back(static_cast<int>(batch.labels[n].size()));
     }
     OCRTUNE_TRY(
-        machine_.upload(labels_.template as<int>(), labels.data(), labels.size() * sizeof(int)));
-    return machine_.upload(lengths_.template as<int>(), lengths.data(),
-                           lengths.size() * sizeof(int));
+        executor_.upload(labels_.template as<int>(), labels.data(), labels.size() * sizeof(int)));
+    return executor_.upload(lengths_.template as<int>(), lengths.data(),
+                            lengths.size() * sizeof(int));
   }
 
   // All gradients as one channel of many samples.
-  SumPlan clip_sums() const {
+  SumSizes clip_sums() const {
     constexpr std::size_t kPlane = 1024;
-    return sum_plan(static_cast<int>((graph_.parameter_floats + kPlane - 1) / kPlane), 1, kPlane);
+    return sum_sizes(static_cast<int>((graph_.parameter_floats + kPlane - 1) / kPlane), 1, kPlane);
   }
 
-  CtcPlan<Value> ctc_plan() const {
+  CtcSizes<Value> ctc_sizes() const {
     const std::size_t rows = many(plan_.image.n) * many(steps());
     const std::size_t cells = rows * many(2 * max_label_ + 1);
     auto* work = lattice_.template as<double>();
@@ -303,7 +305,7 @@ class DeviceNetwork {
 
   Status enqueue_forward() {
     if (kCopies) {
-      OCRTUNE_TRY(spans(machine_, floats(plan_.image),
+      OCRTUNE_TRY(spans(executor_, floats(plan_.image),
                         CastSpan<float, Value>{images_.template as<float>(),
                                                image_copies_.template as<Value>()}));
     }
@@ -327,10 +329,10 @@ class DeviceNetwork {
 
   Status enqueue_loss() {
     const std::size_t count = many(plan_.image.n), rows = count * many(steps());
-    const CtcPlan<Value> plan = ctc_plan();
-    OCRTUNE_TRY(machine_.rows(rows, CtcNormalizeRow<Value>{plan}));
-    OCRTUNE_TRY(machine_.rows(count, CtcRecursionRow<Value>{plan}));
-    return machine_.rows(rows, CtcGradientRow<Value>{plan, as_values(gradient(plan_.output))});
+    const CtcSizes<Value> plan = ctc_sizes();
+    OCRTUNE_TRY(executor_.rows(rows, CtcNormalizeRow<Value>{plan}));
+    OCRTUNE_TRY(executor_.rows(count, CtcRecursionRow<Value>{plan}));
+    return executor_.rows(rows, CtcGradientRow<Value>{plan, as_values(gradient(plan_.output))});
   }
 
   std::byte* place(int index) const {
@@ -353,9 +355,9 @@ class DeviceNetwork {
   Status convert(const ImageDesc& from, const Value* source, Value* to) {
     const int plane = static_cast<int>(pixels(from.shape));
     const bool to_tokens = from.layout.block == 1;
-    return machine_.each(floats(from.shape),
-                         SwapEach<Value>{to_tokens ? from.shape.c : plane,
-                                         many(to_tokens ? plane : from.shape.c), source, to});
+    return executor_.for_each(floats(from.shape),
+                              SwapEach<Value>{to_tokens ? from.shape.c : plane,
+                                              many(to_tokens ? plane : from.shape.c), source, to});
   }
 
   Status forward_step(const PlanStep& step) {
@@ -391,7 +393,7 @@ class DeviceNetwork {
     for (std::size_t k = 0; k < step.inputs.size(); ++k) {
       if (step.rules[k] != GradientRule::add) continue;
       Value* sum = as_values(gradient(step.inputs[k]));
-      OCRTUNE_TRY(spans(machine_, floats(plan_.values[many(step.inputs[k])].desc.shape),
+      OCRTUNE_TRY(spans(executor_, floats(plan_.values[many(step.inputs[k])].desc.shape),
                         SumSpan<Value>{sum, as_values(targets_[k]), sum}));
     }
     return Status();
@@ -434,8 +436,8 @@ class DeviceNetwork {
   }
 
   const Graph& graph_;
-  Machine& machine_;
-  DeviceBackend<Machine, Value> backend_;
+  Executor& executor_;
+  DeviceBackend<Executor, Value> backend_;
   DeviceUse use_;
   int max_label_;
   bool training_ = true;
@@ -443,8 +445,8 @@ class DeviceNetwork {
   std::vector<GradientPart> parts_;
   Buffer parameters_, gradients_, moments_, statistics_, arena_, images_, labels_, lengths_,
       lattice_, decays_, clipping_, copies_, image_copies_;
-  std::deque<typename Machine::Recording> training_again_;  // one for each part
-  typename Machine::Recording reading_again_;               // gone before what they use
+  std::deque<typename Executor::Recording> training_recording_;  // one for each part
+  typename Executor::Recording reading_recording_;               // gone before what they use
   std::int64_t updates_ = 0;
   std::vector<const float*> inputs_, parameter_pointers_;
   std::vector<const void*> copy_pointers_;

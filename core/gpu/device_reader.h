@@ -1,4 +1,4 @@
-// Logits of lines on a GPU, for any Machine of core/gpu/device_network.h: one network for each
+// Logits of lines on a GPU, for any Executor of core/gpu/device_network.h: one network for each
 // shape of batch, all with the same weights.
 #pragma once
 
@@ -13,25 +13,25 @@
 
 namespace ocrtune::device {
 
-template <typename Machine, typename Value = float>
+template <typename Executor, typename Value = float>
 class DeviceReader final : public LogitMaker {
  public:
-  // `machine` must outlive the reader.
-  explicit DeviceReader(Machine& machine) : machine_(machine) {}
+  // `executor` must outlive the reader.
+  explicit DeviceReader(Executor& executor) : executor_(executor) {}
 
   Status take(const Graph& graph, std::span<const float> parameters,
               std::span<const float> statistics) override {
     graph_ = &graph;
-    weights_ = OCRTUNE_TRY(machine_.allocate(
+    weights_ = OCRTUNE_TRY(executor_.allocate(
         std::max<std::size_t>(64, (parameters.size() + statistics.size()) * sizeof(float))));
     auto* start = weights_.template as<float>();
-    OCRTUNE_TRY(machine_.upload(start, parameters.data(), parameters.size_bytes()));
+    OCRTUNE_TRY(executor_.upload(start, parameters.data(), parameters.size_bytes()));
     OCRTUNE_TRY(
-        machine_.upload(start + parameters.size(), statistics.data(), statistics.size_bytes()));
+        executor_.upload(start + parameters.size(), statistics.data(), statistics.size_bytes()));
     if (std::is_same_v<Value, float>) return Status();
     copies_ = OCRTUNE_TRY(
-        machine_.allocate(std::max<std::size_t>(64, parameters.size() * sizeof(Value))));
-    return copy_parameters(machine_, start, parameters.size(), copies_.template as<Value>());
+        executor_.allocate(std::max<std::size_t>(64, parameters.size() * sizeof(Value))));
+    return copy_parameters(executor_, start, parameters.size(), copies_.template as<Value>());
   }
 
   Result<std::span<const float>> infer(const Batch& batch) override {
@@ -42,7 +42,7 @@ class DeviceReader final : public LogitMaker {
   }
 
  private:
-  using Net = DeviceNetwork<Machine, Value>;
+  using Net = DeviceNetwork<Executor, Value>;
 
   struct Entry {
     Shape shape;
@@ -70,7 +70,7 @@ class DeviceReader final : public LogitMaker {
     use.training = false;
     use.weights = weights_.template as<float>();
     use.copies = copies_.template as<void>();
-    return Net::create(*graph_, machine_, shape, use);
+    return Net::create(*graph_, executor_, shape, use);
   }
 
   Result<Net*> keep(const Shape& shape, Result<std::unique_ptr<Net>> made) {
@@ -79,9 +79,9 @@ class DeviceReader final : public LogitMaker {
     return entries_.front().network.get();
   }
 
-  Machine& machine_;
+  Executor& executor_;
   const Graph* graph_ = nullptr;
-  typename Machine::Buffer weights_, copies_;
+  typename Executor::Buffer weights_, copies_;
   std::list<Entry> entries_;  // the latest first; the one longest unused goes
   std::vector<float> logits_;
 };

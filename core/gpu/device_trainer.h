@@ -1,4 +1,4 @@
-// A training rank on a GPU behind the Trainer seam (core/train/trainer.h), for any Machine of
+// A training rank on a GPU behind the Trainer seam (core/train/trainer.h), for any Executor of
 // core/gpu/device_network.h, which also has
 //   stamp(slot)                 marks the place behind what is enqueued; four slots
 //   seconds_between(from, to)   of two marks that have passed
@@ -25,14 +25,14 @@
 
 namespace ocrtune::device {
 
-template <typename Machine, typename Value = float>
+template <typename Executor, typename Value = float>
 class DeviceTrainer final : public Trainer {
  public:
-  using Net = DeviceNetwork<Machine, Value>;
+  using Net = DeviceNetwork<Executor, Value>;
 
-  // `machine` and `comm` must outlive the trainer. Errors as Trainer::create; unsupported too:
+  // `executor` and `comm` must outlive the trainer. Errors as Trainer::create; unsupported too:
   // multi-scale batches, a model with layers that the GPU core lacks.
-  static Result<std::unique_ptr<Trainer>> create(const TrainerOptions& options, Machine& machine,
+  static Result<std::unique_ptr<Trainer>> create(const TrainerOptions& options, Executor& executor,
                                                  Comm& comm) {
     const ModelRow* model = find_model(options.model);
     if (model == nullptr) return Error{ErrorKind::usage, "there is no model " + options.model};
@@ -47,32 +47,32 @@ class DeviceTrainer final : public Trainer {
       if (std::isfinite(value) && value >= 0) continue;
       return Error{ErrorKind::usage, "weight decay and most gradient norm are numbers from 0 on"};
     }
-    std::unique_ptr<DeviceTrainer> trainer(new DeviceTrainer(options, *model, machine, comm));
+    std::unique_ptr<DeviceTrainer> trainer(new DeviceTrainer(options, *model, executor, comm));
     OCRTUNE_TRY(trainer->prepare());
     return std::unique_ptr<Trainer>(std::move(trainer));
   }
 
   Result<StepReport> step(const Batch& batch) override {
-    OCRTUNE_TRY(machine_.stamp(0));
+    OCRTUNE_TRY(executor_.stamp(0));
     OCRTUNE_TRY(network_->start_training(spelt(batch), hand_over()));
-    OCRTUNE_TRY(machine_.stamp(1));
+    OCRTUNE_TRY(executor_.stamp(1));
     if (several() && options_.bucket_bytes > 0) OCRTUNE_TRY(comm_.finish_means(nullptr));
     if (several() && options_.bucket_bytes == 0) {
       OCRTUNE_TRY(comm_.all_reduce_mean(0, graph_.parameter_floats, nullptr));
     }
-    OCRTUNE_TRY(machine_.stamp(2));
+    OCRTUNE_TRY(executor_.stamp(2));
     AdamW settings;
     settings.learning_rate = schedule_of(options_).rate_at(steps());
     settings.weight_decay = options_.weight_decay;
     settings.clip_norm = options_.clip_norm;
     OCRTUNE_TRY(network_->update(settings));
-    OCRTUNE_TRY(machine_.stamp(3));
+    OCRTUNE_TRY(executor_.stamp(3));
     const CtcLoss loss = OCRTUNE_TRY(network_->finished_loss());
     StepReport report;
     report.loss = loss.mean;
     report.impossible_labels = loss.impossible;
-    const Result<double> whole = machine_.seconds_between(0, 3);
-    const Result<double> exchange = machine_.seconds_between(1, 2);  // what backward did not hide
+    const Result<double> whole = executor_.seconds_between(0, 3);
+    const Result<double> exchange = executor_.seconds_between(1, 2);  // what backward did not hide
     if (!whole) return whole.error();
     if (!exchange) return exchange.error();
     report.all_reduce_seconds = several() ? *exchange : 0;
@@ -90,7 +90,7 @@ class DeviceTrainer final : public Trainer {
     if (kRounds) {
       const Shape image{2, 3, options_.height, std::min(options_.width, model_.check_width)};
       const auto checked =
-          check_layers<Value>(machine_, graph_, image, parameters, statistics, options_.seed);
+          check_layers<Value>(executor_, graph_, image, parameters, statistics, options_.seed);
       if (!checked) return checked.error();
       if (!(checked->error <= kMaxLayerError)) return layer_differs(*checked);
       layers = checked->error;
@@ -109,10 +109,10 @@ class DeviceTrainer final : public Trainer {
     const Result<double> whole = gradient_error(
         check, [&](const Batch& batch, std::span<float> gradients) -> Result<CtcLoss> {
           const Shape image{batch.count, 3, batch.height, batch.width};
-          auto small = OCRTUNE_TRY(Net::create(graph_, machine_, image, {batch.width}));
+          auto small = OCRTUNE_TRY(Net::create(graph_, executor_, image, {batch.width}));
           OCRTUNE_TRY(small->set_state(parameters, statistics));
           Result<CtcLoss> loss = small->train(batch);
-          for (int run = 1; loss && run < machine_.runs_until_replay(); ++run) {
+          for (int run = 1; loss && run < executor_.runs_until_replay(); ++run) {
             static_cast<void>(loss = small->train(batch));  // what is replayed is checked too
           }
           if (!loss) return loss.error();
@@ -161,11 +161,12 @@ class DeviceTrainer final : public Trainer {
     std::vector<float> parameters, statistics, moments;
   };
 
-  DeviceTrainer(const TrainerOptions& options, const ModelRow& model, Machine& machine, Comm& comm)
+  DeviceTrainer(const TrainerOptions& options, const ModelRow& model, Executor& executor,
+                Comm& comm)
       : options_(options),
         model_(model),
         graph_(model.build(options.classes)),
-        machine_(machine),
+        executor_(executor),
         comm_(comm) {}
 
   static Error layer_differs(const LayersChecked& checked) {
@@ -190,7 +191,7 @@ class DeviceTrainer final : public Trainer {
     }
     max_label_ = many(use.max_label);
     auto network =
-        Net::create(graph_, machine_, {options_.batch, 3, options_.height, options_.width}, use);
+        Net::create(graph_, executor_, {options_.batch, 3, options_.height, options_.width}, use);
     if (!network) return network.error();
     network_ = std::move(*network);
     HostState state(graph_);
@@ -229,7 +230,7 @@ class DeviceTrainer final : public Trainer {
   TrainerOptions options_;
   const ModelRow& model_;
   Graph graph_;
-  Machine& machine_;
+  Executor& executor_;
   Comm& comm_;
   std::unique_ptr<Net> network_;
   std::size_t max_label_ = 1;

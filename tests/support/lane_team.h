@@ -18,7 +18,7 @@ class LaneTeam {
     int me;
     int index() const { return me; }
     int count() const { return team->count(); }
-    void join() const { team->meet(me); }
+    void sync() const { team->meet(me); }
     double sum(double value) const {
       team->slots_[static_cast<std::size_t>(me)] = value;
       team->meet(me);
@@ -37,7 +37,7 @@ class LaneTeam {
       team->meet(me);
       return total;
     }
-    float most(float value) const {
+    float reduce_max(float value) const {
       team->slots_[static_cast<std::size_t>(me)] = static_cast<double>(value);
       team->meet(me);
       double largest = team->slots_[0];

@@ -89,7 +89,7 @@ Status within(double error, double bound, const char* what) {
 // What is measured, and all that it needs. Never destroyed: after a fault the runtime may hang.
 struct Bench {
   Job job;
-  std::unique_ptr<device::CudaMachine> machine;
+  std::unique_ptr<device::CudaExecutor> executor;
   std::unique_ptr<Comm> comm;
   std::unique_ptr<Trainer> trainer;
   InferenceForm form;
@@ -102,11 +102,11 @@ Status open_trainer(Bench& bench, const GpuStepOrder& order) {
   } else {
     auto comm =
         NcclComm::open({order.rank, order.world, order.rank, order.world, 0, 1}, order.folder,
-                       OCRTUNE_NCCL_FOLDER, bench.machine->stream(), bench.job.device);
+                       OCRTUNE_NCCL_FOLDER, bench.executor->stream(), bench.job.device);
     if (!comm) return comm.error();
     bench.comm = std::move(*comm);
   }
-  auto trainer = make_cuda_trainer(bench.job.options, *bench.machine, *bench.comm);
+  auto trainer = make_cuda_trainer(bench.job.options, *bench.executor, *bench.comm);
   if (!trainer) return trainer.error();
   bench.trainer = std::move(*trainer);
   return Status();
@@ -142,16 +142,16 @@ Result<double> open_reader(Bench& bench) {
       kept(bench.form.graph.statistic_floats);
   fold_parameters(bench.form, trained, weights.data(), statistics.data(), folded.data(),
                   kept.data());
-  bench.reader = make_cuda_reader(*bench.machine);
+  bench.reader = make_cuda_reader(*bench.executor);
   OCRTUNE_TRY(bench.reader->take(bench.form.graph, folded, kept));
 
   const Batch batch = draw_batch(bench.job, 2, bench.job.model->check_width);
   const auto backend = make_reference_backend();
-  Network judge(trained, *backend);
-  const auto expected = judge.infer(batch, weights, statistics);
+  Network reference(trained, *backend);
+  const auto expected = reference.infer(batch, weights, statistics);
   if (!expected) return expected.error();
   double worst = 0;
-  for (int run = 0; run < bench.machine->runs_until_replay(); ++run) {
+  for (int run = 0; run < bench.executor->runs_until_replay(); ++run) {
     const auto ours = bench.reader->infer(batch);
     if (!ours) return ours.error();
     double size = 0, difference = 0;
@@ -192,9 +192,9 @@ Status run_core(const GpuStepOrder& order, GpuFinding& finding) {
   if (const auto planned = device_training_bytes(job->options)) {
     finding.figures["footprint_bytes"] = static_cast<double>(*planned);
   }
-  auto machine = device::CudaMachine::open(bench.job.device, bench.job.cuda);
-  if (!machine) return machine.error();
-  bench.machine = std::move(*machine);
+  auto executor = device::CudaExecutor::open(bench.job.device, bench.job.cuda);
+  if (!executor) return executor.error();
+  bench.executor = std::move(*executor);
   std::size_t before = 0;
   std::size_t after = 0;
   std::size_t total = 0;
@@ -205,9 +205,11 @@ Status run_core(const GpuStepOrder& order, GpuFinding& finding) {
   finding.figures["used_bytes"] = before > after ? static_cast<double>(before - after) : 0;
   if (order.world == 1) OCRTUNE_TRY(time_reading(bench, finding));
   finding.words["graphs"] = !job->cuda.graphs                          ? "off"
-                            : bench.machine->capture_refusal().empty() ? "replayed"
+                            : bench.executor->capture_refusal().empty() ? "replayed"
                                                                        : "refused";
-  if (!bench.machine->capture_refusal().empty()) finding.detail = bench.machine->capture_refusal();
+  if (!bench.executor->capture_refusal().empty()) {
+    finding.detail = bench.executor->capture_refusal();
+  }
   return Status();
 }
 
@@ -219,8 +221,8 @@ int ready_step(const GpuStepOrder& order) {
   if (code != cudaSuccess || count == 0) return say_no_device(order, code);
   say_versions(order, OCRTUNE_NCCL_FOLDER);
   for (int index = 0; index < count; ++index) {
-    const auto machine = device::CudaMachine::open(index, {});
-    const Status said = machine ? say_device(order, index) : Status(machine.error());
+    const auto executor = device::CudaExecutor::open(index, {});
+    const Status said = executor ? say_device(order, index) : Status(executor.error());
     if (!said) return say_end(order, outcome_of(said.error()), said.error().what);
   }
   return say_end(order, "passed", "");

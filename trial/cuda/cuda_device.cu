@@ -28,9 +28,9 @@ Result<CudaDevice> CudaDevice::open(const std::string& precision, const std::str
   }
   const char* graphs = std::getenv("OCRTUNE_CUDA_GRAPHS");
   const bool off = graphs != nullptr && std::string_view(graphs) == "0";
-  auto machine = device::CudaMachine::open(0, {*wanted, !off});
-  if (!machine) return machine.error();
-  out.machine_ = std::move(*machine);
+  auto executor = device::CudaExecutor::open(0, {*wanted, !off});
+  if (!executor) return executor.error();
+  out.executor_ = std::move(*executor);
   cudaDeviceProp properties{};
   OCRTUNE_CUDA(cudaGetDeviceProperties(&properties, 0));
   out.name_ = properties.name;

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "core/gpu/cuda/cuda_machine.h"
+#include "core/gpu/cuda/cuda_executor.h"
 #include "trial/observe/gpu_memory_use.h"
 
 namespace ocrtune {
@@ -18,7 +18,7 @@ class CudaDevice {
   // unless OCRTUNE_CUDA_GRAPHS is 0.
   static Result<CudaDevice> open(const std::string& precision, const std::string& meant);
 
-  device::CudaMachine& machine() { return *machine_; }
+  device::CudaExecutor& executor() { return *executor_; }
   const std::string& uuid() const { return uuid_; }
   const std::string& name() const { return name_; }
 
@@ -30,7 +30,7 @@ class CudaDevice {
   Result<Use> memory() const;
 
  private:
-  std::unique_ptr<device::CudaMachine> machine_;
+  std::unique_ptr<device::CudaExecutor> executor_;
   std::unique_ptr<GpuMemoryUse> books_;
   std::string uuid_, name_;
   std::uint64_t external_bytes_ = 0;  // in use before this process came

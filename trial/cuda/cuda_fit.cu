@@ -26,11 +26,11 @@ class GpuFit final : public FitDevice {
   }
   Result<std::unique_ptr<Comm>> make_comm() override {
     return NcclComm::open(spec_.run.place, spec_.folder, OCRTUNE_NCCL_FOLDER,
-                          device_->machine().stream());
+                          device_->executor().stream());
   }
   Result<std::unique_ptr<Trainer>> make_trainer(const TrainerOptions& options,
                                                 Comm& comm) override {
-    return make_cuda_trainer(options, device_->machine(), comm);
+    return make_cuda_trainer(options, device_->executor(), comm);
   }
 
  private:

@@ -18,7 +18,7 @@ class GpuInfer final : public InferDevice {
     auto device = CudaDevice::open(spec_.recognizer.precision, spec_.gpu);
     if (!device) return device.error();
     device_ = std::make_unique<CudaDevice>(std::move(*device));
-    reader_ = make_cuda_reader(device_->machine());
+    reader_ = make_cuda_reader(device_->executor());
     return Status();
   }
   LogitMaker& maker() override { return *reader_; }

@@ -36,12 +36,12 @@ class GpuRank final : public WorkerDevice {
 
   Result<std::unique_ptr<Comm>> make_comm() override {
     return NcclComm::open(spec_.place, spec_.segment, OCRTUNE_NCCL_FOLDER,
-                          device_->machine().stream());
+                          device_->executor().stream());
   }
 
   Result<std::unique_ptr<Trainer>> make_trainer(const TrainerOptions& options,
                                                 Comm& comm) override {
-    return make_cuda_trainer(options, device_->machine(), comm);
+    return make_cuda_trainer(options, device_->executor(), comm);
   }
 
   std::optional<MemoryEvent> memory() override {

@@ -15,7 +15,7 @@ struct BlockLane {
   double* slots;  // shared, one for each lane
   __device__ int index() const { return static_cast<int>(threadIdx.x); }
   __device__ int count() const { return static_cast<int>(blockDim.x); }
-  __device__ void join() const { __syncthreads(); }
+  __device__ void sync() const { __syncthreads(); }
   __device__ double sum(double value) const {
     for (int step = 16; step > 0; step /= 2) value += __shfl_down_sync(~0U, value, step);
     if (threadIdx.x % 32 == 0) slots[threadIdx.x / 32] = value;
@@ -35,7 +35,7 @@ struct BlockLane {
     __syncthreads();
     return total;
   }
-  __device__ float most(float value) const {
+  __device__ float reduce_max(float value) const {
     for (int step = 16; step > 0; step /= 2) {
       value = fmaxf(value, __shfl_down_sync(~0U, value, step));
     }

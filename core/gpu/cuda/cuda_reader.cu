@@ -4,12 +4,12 @@
 
 namespace ocrtune {
 
-std::unique_ptr<LogitMaker> make_cuda_reader(device::CudaMachine& machine) {
-  using Machine = device::CudaMachine;
-  if (machine.precision() == device::Precision::bf16) {
-    return std::make_unique<device::DeviceReader<Machine, Bf16>>(machine);
+std::unique_ptr<LogitMaker> make_cuda_reader(device::CudaExecutor& executor) {
+  using Executor = device::CudaExecutor;
+  if (executor.precision() == device::Precision::bf16) {
+    return std::make_unique<device::DeviceReader<Executor, Bf16>>(executor);
   }
-  return std::make_unique<device::DeviceReader<Machine, float>>(machine);
+  return std::make_unique<device::DeviceReader<Executor, float>>(executor);
 }
 
 }  // namespace ocrtune

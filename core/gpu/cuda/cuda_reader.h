@@ -3,11 +3,11 @@
 
 #include <memory>
 
-#include "core/gpu/cuda/cuda_machine.h"
+#include "core/gpu/cuda/cuda_executor.h"
 #include "core/infer/logit_maker.h"
 
 namespace ocrtune {
 
-std::unique_ptr<LogitMaker> make_cuda_reader(device::CudaMachine& machine);
+std::unique_ptr<LogitMaker> make_cuda_reader(device::CudaExecutor& executor);
 
 }  // namespace ocrtune

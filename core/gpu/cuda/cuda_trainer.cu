@@ -5,12 +5,12 @@
 namespace ocrtune {
 
 Result<std::unique_ptr<Trainer>> make_cuda_trainer(const TrainerOptions& options,
-                                                   device::CudaMachine& machine, Comm& comm) {
-  using Machine = device::CudaMachine;
+                                                   device::CudaExecutor& executor, Comm& comm) {
+  using Executor = device::CudaExecutor;
   if (options.precision == "bf16") {
-    return device::DeviceTrainer<Machine, Bf16>::create(options, machine, comm);
+    return device::DeviceTrainer<Executor, Bf16>::create(options, executor, comm);
   }
-  return device::DeviceTrainer<Machine, float>::create(options, machine, comm);
+  return device::DeviceTrainer<Executor, float>::create(options, executor, comm);
 }
 
 }  // namespace ocrtune

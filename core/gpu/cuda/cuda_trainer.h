@@ -3,13 +3,13 @@
 
 #include <memory>
 
-#include "core/gpu/cuda/cuda_machine.h"
+#include "core/gpu/cuda/cuda_executor.h"
 #include "core/train/trainer.h"
 
 namespace ocrtune {
 
 // As DeviceTrainer::create (core/gpu/device_trainer.h).
 Result<std::unique_ptr<Trainer>> make_cuda_trainer(const TrainerOptions& options,
-                                                   device::CudaMachine& machine, Comm& comm);
+                                                   device::CudaExecutor& executor, Comm& comm);
 
 }  // namespace ocrtune

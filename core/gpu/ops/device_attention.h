@@ -19,7 +19,7 @@ struct SoftmaxRow {
     Value* at = scores + row * many(columns);
     float most = -3.0e38F;
     for (int k = lane.index(); k < columns; k += lane.count()) most = at[k] > most ? at[k] : most;
-    most = lane.most(most);
+    most = lane.reduce_max(most);
     double sum = 0;
     for (int k = lane.index(); k < columns; k += lane.count()) sum += expf(at[k] - most);
     const auto share = static_cast<float>(1 / lane.sum(sum));
@@ -48,18 +48,18 @@ struct SoftmaxBackRow {
 
 // All heads of so many samples at once as fit a bounded scratch. q, k and v are laid apart first,
 // so that every matrix is a step from the one before. Probabilities are kept: [N, heads, T, T].
-template <typename Machine, typename Value>
-class DeviceAttention final : public DeviceOperator<Machine, Value> {
+template <typename Executor, typename Value>
+class DeviceAttention final : public DeviceOperator<Executor, Value> {
  public:
-  DeviceAttention(Machine& machine, const Attention& attention, const Shape& in)
-      : DeviceOperator<Machine, Value>(machine),
+  DeviceAttention(Executor& executor, const Attention& attention, const Shape& in)
+      : DeviceOperator<Executor, Value>(executor),
         in_(in),
         heads_(attention.heads),
         depth_(in.c / 3 / attention.heads),
         tokens_(static_cast<int>(pixels(in))) {
     const std::size_t each = (many(heads_) * square() + 6 * values()) * sizeof(Value);
     at_once_ =
-        static_cast<int>(std::clamp<std::size_t>(machine.max_scratch() / each, 1, many(in.n)));
+        static_cast<int>(std::clamp<std::size_t>(executor.max_scratch() / each, 1, many(in.n)));
     this->needs_.saved_bytes = many(in.n) * many(heads_) * square() * sizeof(Value);
     this->needs_.forward_scratch_bytes = parts_bytes();
     this->needs_.backward_scratch_bytes = 2 * parts_bytes() + slopes_bytes();
@@ -71,12 +71,12 @@ class DeviceAttention final : public DeviceOperator<Machine, Value> {
       Value* scores = reinterpret_cast<Value*>(call.saved) + scores_before(first);
       OCRTUNE_TRY(lay_apart(this->x(call), first, parts));
       OCRTUNE_TRY(
-          this->machine_.product({batch, tokens_, tokens_, depth_, part(parts, 0, true),
-                                  part(parts, 1, false), scores, tokens_, square(), scale(), 0}));
+          this->executor_.product({batch, tokens_, tokens_, depth_, part(parts, 0, true),
+                                   part(parts, 1, false), scores, tokens_, square(), scale(), 0}));
       OCRTUNE_TRY(
-          this->machine_.rows(many(batch) * many(tokens_), SoftmaxRow<Value>{tokens_, scores}));
+          this->executor_.rows(many(batch) * many(tokens_), SoftmaxRow<Value>{tokens_, scores}));
       // out[d, i] = sum over j of v[d, j] p[i, j]
-      OCRTUNE_TRY(this->machine_.product(
+      OCRTUNE_TRY(this->executor_.product(
           {batch, depth_, tokens_, tokens_, part(parts, 2, false), scores_at(scores, true),
            this->y(call) + many(first) * values(), tokens_, head_values(), 1, 0}));
     }
@@ -112,8 +112,8 @@ class DeviceAttention final : public DeviceOperator<Machine, Value> {
   BlockPlaces apart() const { return {3, values(), many(at_once_) * values(), 0}; }
   std::size_t blocks_from(int first) const { return 3 * many(std::min(at_once_, in_.n - first)); }
   Status lay_apart(const Value* x, int first, Value* parts) {
-    return move_blocks(this->machine_, blocks_from(first), values(), x + many(first) * 3 * values(),
-                       together(), parts, apart());
+    return move_blocks(this->executor_, blocks_from(first), values(),
+                       x + many(first) * 3 * values(), together(), parts, apart());
   }
 
   Status backward_from(const OperatorCall& call, int first) {
@@ -125,29 +125,29 @@ class DeviceAttention final : public DeviceOperator<Machine, Value> {
     const Value* dy = this->dy(call) + many(first) * values();
     OCRTUNE_TRY(lay_apart(this->x(call), first, parts));
     // dp[i, j] = sum over d of dout[d, i] v[d, j]
-    OCRTUNE_TRY(this->machine_.product({batch,
-                                        tokens_,
-                                        tokens_,
-                                        depth_,
-                                        {dy, tokens_, true, head_values()},
-                                        part(parts, 2, false),
-                                        slopes,
-                                        tokens_,
-                                        square(),
-                                        1,
-                                        0}));
-    OCRTUNE_TRY(this->machine_.rows(many(batch) * many(tokens_),
-                                    SoftmaxBackRow<Value>{tokens_, scores, slopes}));
+    OCRTUNE_TRY(this->executor_.product({batch,
+                                         tokens_,
+                                         tokens_,
+                                         depth_,
+                                         {dy, tokens_, true, head_values()},
+                                         part(parts, 2, false),
+                                         slopes,
+                                         tokens_,
+                                         square(),
+                                         1,
+                                         0}));
+    OCRTUNE_TRY(this->executor_.rows(many(batch) * many(tokens_),
+                                     SoftmaxBackRow<Value>{tokens_, scores, slopes}));
     // dq = k ds^T, dk = q ds, dv = dout p
     const auto back = [&](const DeviceMatrix& a, const DeviceMatrix& b, int which, float factor) {
-      return this->machine_.product({batch, depth_, tokens_, tokens_, a, b,
-                                     slopes_of_parts + many(which) * many(at_once_) * values(),
-                                     tokens_, head_values(), factor, 0});
+      return this->executor_.product({batch, depth_, tokens_, tokens_, a, b,
+                                      slopes_of_parts + many(which) * many(at_once_) * values(),
+                                      tokens_, head_values(), factor, 0});
     };
     OCRTUNE_TRY(back(part(parts, 1, false), scores_at(slopes, true), 0, scale()));
     OCRTUNE_TRY(back(part(parts, 0, false), scores_at(slopes, false), 1, scale()));
     OCRTUNE_TRY(back({dy, tokens_, false, head_values()}, scores_at(scores, false), 2, 1));
-    return move_blocks(this->machine_, blocks_from(first), values(),
+    return move_blocks(this->executor_, blocks_from(first), values(),
                        static_cast<const Value*>(slopes_of_parts), apart(),
                        this->dx(call) + many(first) * 3 * values(), together());
   }

@@ -1,4 +1,4 @@
-// Convolutions of the GPU core by the Machine's engine, with bias and activation behind it.
+// Convolutions of the GPU core by the Executor's engine, with bias and activation behind it.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +9,11 @@
 
 namespace ocrtune::device {
 
-template <typename Machine, typename Value>
-class DeviceConv final : public DeviceOperator<Machine, Value> {
+template <typename Executor, typename Value>
+class DeviceConv final : public DeviceOperator<Executor, Value> {
  public:
-  DeviceConv(Machine& machine, const ConvSizes& sizes, std::unique_ptr<ConvEngine> engine)
-      : DeviceOperator<Machine, Value>(machine), sizes_(sizes), engine_(std::move(engine)) {
+  DeviceConv(Executor& executor, const ConvSizes& sizes, std::unique_ptr<ConvEngine> engine)
+      : DeviceOperator<Executor, Value>(executor), sizes_(sizes), engine_(std::move(engine)) {
     this->needs_.forward_scratch_bytes = engine_->scratch_bytes();
     this->needs_.backward_scratch_bytes = engine_->scratch_bytes();
     if (!sizes.conv.bias) return;
@@ -24,12 +24,12 @@ class DeviceConv final : public DeviceOperator<Machine, Value> {
     OCRTUNE_TRY(engine_->forward(this->x(call), this->weight(call), this->y(call), call.scratch));
     const Activation kind = sizes_.conv.activation;
     if (sizes_.conv.bias) {
-      return this->machine_.rows(many(sizes_.out.n) * many(sizes_.out.c),
-                                 BiasRow<Value>{call.parameters[1], sizes_.out.c,
-                                                pixels(sizes_.out), kind, this->y(call)});
+      return this->executor_.rows(many(sizes_.out.n) * many(sizes_.out.c),
+                                  BiasRow<Value>{call.parameters[1], sizes_.out.c,
+                                                 pixels(sizes_.out), kind, this->y(call)});
     }
     if (kind == Activation::none) return Status();
-    return spans(this->machine_, floats(sizes_.out),
+    return spans(this->executor_, floats(sizes_.out),
                  ActivateSpan<Value>{kind, this->y(call), this->y(call)});
   }
   Status backward(const OperatorCall& call) override {
@@ -40,12 +40,12 @@ class DeviceConv final : public DeviceOperator<Machine, Value> {
     OCRTUNE_TRY(engine_->backward_weight(this->x(call), this->dy(call), call.parameter_gradients[0],
                                          call.scratch));
     if (!sizes_.conv.bias) return Status();
-    return sum_channels(this->machine_, bias_sums(), PlainTerm<Value>{this->dy(call)},
+    return sum_channels(this->executor_, bias_sums(), PlainTerm<Value>{this->dy(call)},
                         StoreSum{call.parameter_gradients[1]}, call.scratch);
   }
 
  private:
-  SumPlan bias_sums() const { return sum_plan(sizes_.out.n, sizes_.out.c, pixels(sizes_.out)); }
+  SumSizes bias_sums() const { return sum_sizes(sizes_.out.n, sizes_.out.c, pixels(sizes_.out)); }
   ConvSizes sizes_;
   std::unique_ptr<ConvEngine> engine_;
 };

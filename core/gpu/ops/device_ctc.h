@@ -12,7 +12,7 @@ namespace ocrtune::device {
 // logits [N, T, K]; labels [N, max_label] padded, lengths [N]. Work areas: normalizer [N, T],
 // alpha and beta [N, T, 2 max_label + 1].
 template <typename Value>
-struct CtcPlan {
+struct CtcSizes {
   int count, steps, classes, max_label;
   const Value* logits;
   const int *labels, *lengths;
@@ -48,7 +48,7 @@ OCRTUNE_BOTH inline double log_sum(double a, double b, double c) {
 // log of the softmax's denominator; a row is a time step of a sample.
 template <typename Value>
 struct CtcNormalizeRow {
-  CtcPlan<Value> plan;
+  CtcSizes<Value> plan;
   template <typename Lane>
   OCRTUNE_BOTH void operator()(Lane& lane, std::size_t row) const {
     const Value* at = plan.logits + row * many(plan.classes);
@@ -56,7 +56,7 @@ struct CtcNormalizeRow {
     for (int k = lane.index(); k < plan.classes; k += lane.count()) {
       most = at[k] > most ? at[k] : most;
     }
-    most = lane.most(most);
+    most = lane.reduce_max(most);
     double sum = 0;
     for (int k = lane.index(); k < plan.classes; k += lane.count()) sum += expf(at[k] - most);
     sum = lane.sum(sum);
@@ -68,7 +68,7 @@ struct CtcNormalizeRow {
 // before, so the lanes meet after every step.
 template <typename Value>
 struct CtcRecursionRow {
-  CtcPlan<Value> plan;
+  CtcSizes<Value> plan;
   template <typename Lane>
   OCRTUNE_BOTH void operator()(Lane& lane, std::size_t n) const {
     const int states = plan.states_of(n), last = plan.steps - 1;
@@ -83,7 +83,7 @@ struct CtcRecursionRow {
                                                  plan.may_jump(n, s) ? before[s - 2] : -INFINITY) +
                                          plan.emission(n, t, s);
       }
-      lane.join();
+      lane.sync();
     }
     for (int t = last; t >= 0; --t) {
       for (int s = lane.index(); s < states; s += lane.count()) {
@@ -93,7 +93,7 @@ struct CtcRecursionRow {
                                 s + 2 < states && plan.may_jump(n, s + 2) ? after(n, t, s + 2)
                                                                           : -INFINITY);
       }
-      lane.join();
+      lane.sync();
     }
     if (lane.index() != 0) return;
     const double* end = plan.alpha + plan.cell(n, last, 0);
@@ -107,7 +107,7 @@ struct CtcRecursionRow {
 // d(sum of the finite losses / N) / d(logits); a row is a time step of a sample.
 template <typename Value>
 struct CtcGradientRow {
-  CtcPlan<Value> plan;
+  CtcSizes<Value> plan;
   Value* gradient;
   template <typename Lane>
   OCRTUNE_BOTH void operator()(Lane& lane, std::size_t row) const {
@@ -122,7 +122,7 @@ struct CtcGradientRow {
     for (int k = lane.index(); k < plan.classes; k += lane.count()) {
       out[k] = finite ? static_cast<float>(scale * expf(logits[k] - normalizer)) : 0.0F;
     }
-    lane.join();
+    lane.sync();
     if (!finite) return;
     for (int s = lane.index(); s < plan.states_of(n); s += lane.count()) {
       const int k = plan.symbol(n, s);

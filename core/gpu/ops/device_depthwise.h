@@ -7,7 +7,7 @@
 
 namespace ocrtune::device {
 
-struct DepthwisePlan {
+struct DepthwiseSizes {
   int count, channels, branches;
   int in_h, in_w, out_h, out_w;
   Extent kernel, stride, pad;
@@ -19,7 +19,7 @@ struct DepthwisePlan {
 
 template <typename Value>
 struct DepthwiseRow {  // a row is an output channel of a sample
-  DepthwisePlan plan;
+  DepthwiseSizes plan;
   const Value* x;
   const float *w, *bias;  // bias may be null
   Activation kind;
@@ -49,7 +49,7 @@ struct DepthwiseRow {  // a row is an output channel of a sample
 
 template <typename Value>
 struct DepthwiseBackInputRow {  // a row is an input channel of a sample
-  DepthwisePlan plan;
+  DepthwiseSizes plan;
   const float* w;
   const Value* dy;
   Value* dx;
@@ -83,8 +83,8 @@ struct DepthwiseBackInputRow {  // a row is an input channel of a sample
 // kernel's. partial [chunks, branches C kh, kWidth].
 template <int kWidth, typename Value>
 struct DepthwiseBackWeightRow {
-  DepthwisePlan plan;
-  SumPlan sums;
+  DepthwiseSizes plan;
+  SumSizes sums;
   const Value *x, *dy;
   double* partial;
   template <typename Lane>
@@ -130,11 +130,11 @@ inline bool is_device_depthwise(const Conv& conv, const Shape& in) {
          conv.kernel.w % 2 == 1 && conv.kernel.w <= 7;
 }
 
-template <typename Machine, typename Value>
-class DeviceDepthwise final : public DeviceOperator<Machine, Value> {
+template <typename Executor, typename Value>
+class DeviceDepthwise final : public DeviceOperator<Executor, Value> {
  public:
-  DeviceDepthwise(Machine& machine, const Conv& conv, const Shape& in, const Shape& out)
-      : DeviceOperator<Machine, Value>(machine),
+  DeviceDepthwise(Executor& executor, const Conv& conv, const Shape& in, const Shape& out)
+      : DeviceOperator<Executor, Value>(executor),
         conv_(conv),
         out_(out),
         plan_{in.n,  in.c,  conv.branches, in.h,        in.w,
@@ -143,29 +143,29 @@ class DeviceDepthwise final : public DeviceOperator<Machine, Value> {
         std::max(sums().bytes(conv.kernel.w), bias_sums().bytes(PlainTerm<Value>::kSums));
   }
   Status forward(const OperatorCall& call) override {
-    return this->machine_.rows(many(plan_.count) * plan_.out_channels(),
-                               DepthwiseRow<Value>{plan_, this->x(call), call.parameters[0],
-                                                   conv_.bias ? call.parameters[1] : nullptr,
-                                                   conv_.activation, this->y(call)});
+    return this->executor_.rows(many(plan_.count) * plan_.out_channels(),
+                                DepthwiseRow<Value>{plan_, this->x(call), call.parameters[0],
+                                                    conv_.bias ? call.parameters[1] : nullptr,
+                                                    conv_.activation, this->y(call)});
   }
   Status backward(const OperatorCall& call) override {
     if (this->dx(call) != nullptr) {
-      OCRTUNE_TRY(this->machine_.rows(
+      OCRTUNE_TRY(this->executor_.rows(
           many(plan_.count) * many(plan_.channels),
           DepthwiseBackInputRow<Value>{plan_, call.parameters[0], this->dy(call), this->dx(call)}));
     }
     OCRTUNE_TRY(backward_weight(call));
     if (!conv_.bias) return Status();
-    return sum_channels(this->machine_, bias_sums(), PlainTerm<Value>{this->dy(call)},
+    return sum_channels(this->executor_, bias_sums(), PlainTerm<Value>{this->dy(call)},
                         StoreSum{call.parameter_gradients[1]}, call.scratch);
   }
 
  private:
   // A "channel" is a row of taps of an output channel.
-  SumPlan sums() const {
-    return sum_plan(plan_.count, conv_.out_channels * conv_.kernel.h, plan_.out_plane());
+  SumSizes sums() const {
+    return sum_sizes(plan_.count, conv_.out_channels * conv_.kernel.h, plan_.out_plane());
   }
-  SumPlan bias_sums() const { return sum_plan(plan_.count, out_.c, plan_.out_plane()); }
+  SumSizes bias_sums() const { return sum_sizes(plan_.count, out_.c, plan_.out_plane()); }
 
   Status backward_weight(const OperatorCall& call) {
     switch (conv_.kernel.w) {
@@ -182,18 +182,18 @@ class DeviceDepthwise final : public DeviceOperator<Machine, Value> {
   template <int kWidth>
   Status backward_weight(const OperatorCall& call) {
     auto* partial = reinterpret_cast<double*>(call.scratch);
-    const SumPlan plan = sums();
-    OCRTUNE_TRY(
-        this->machine_.rows(plan.rows(), DepthwiseBackWeightRow<kWidth, Value>{
-                                             plan_, plan, this->x(call), this->dy(call), partial}));
-    return this->machine_.rows(
+    const SumSizes plan = sums();
+    OCRTUNE_TRY(this->executor_.rows(
+        plan.rows(), DepthwiseBackWeightRow<kWidth, Value>{plan_, plan, this->x(call),
+                                                           this->dy(call), partial}));
+    return this->executor_.rows(
         many(plan.channels),
         FinishSumsRow<kWidth, StoreTaps<kWidth>>{plan, partial, {call.parameter_gradients[0]}});
   }
 
   Conv conv_;
   Shape out_;
-  DepthwisePlan plan_;
+  DepthwiseSizes plan_;
 };
 
 }  // namespace ocrtune::device

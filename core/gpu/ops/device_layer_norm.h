@@ -7,7 +7,7 @@
 
 namespace ocrtune::device {
 
-struct LayerNormPlan {
+struct LayerNormSizes {
   int channels;
   std::size_t plane;
   double epsilon;
@@ -37,7 +37,7 @@ struct LayerNormTile {
 
 template <typename Value>
 struct LayerNormRow {
-  LayerNormPlan plan;
+  LayerNormSizes plan;
   std::size_t count;  // pixels of all samples
   const Value* x;
   const float *gamma, *beta;
@@ -74,7 +74,7 @@ struct LayerNormRow {
 
 template <typename Value>
 struct LayerNormBackRow {
-  LayerNormPlan plan;
+  LayerNormSizes plan;
   std::size_t count;
   const Value* x;
   const float *gamma, *saved;
@@ -110,11 +110,11 @@ template <typename Value>
 struct LayerNormTerm {
   static constexpr int kSums = 2;
   using Sum = float;
-  LayerNormPlan plan;
+  LayerNormSizes plan;
   const Value* x;
   const float* saved;
   const Value* dy;
-  OCRTUNE_BOTH void add(float (&sums)[kSums], const SumPlace& place) const {
+  OCRTUNE_BOTH void add(float (&sums)[kSums], const SumElement& place) const {
     const std::size_t pixel = place.n * plan.plane + place.p;
     const float slope = dy[place.at];
     sums[0] += slope;
@@ -122,16 +122,16 @@ struct LayerNormTerm {
   }
 };
 
-template <typename Machine, typename Value>
-class DeviceLayerNorm final : public DeviceOperator<Machine, Value> {
+template <typename Executor, typename Value>
+class DeviceLayerNorm final : public DeviceOperator<Executor, Value> {
  public:
-  DeviceLayerNorm(Machine& machine, const LayerNorm& norm, const Shape& in)
-      : DeviceOperator<Machine, Value>(machine), in_(in), plan_{in.c, pixels(in), norm.epsilon} {
+  DeviceLayerNorm(Executor& executor, const LayerNorm& norm, const Shape& in)
+      : DeviceOperator<Executor, Value>(executor), in_(in), plan_{in.c, pixels(in), norm.epsilon} {
     this->needs_.saved_bytes = 2 * places() * sizeof(float);
     this->needs_.backward_scratch_bytes = sums().bytes(LayerNormTerm<Value>::kSums);
   }
   Status forward(const OperatorCall& call) override {
-    return this->machine_.rows(
+    return this->executor_.rows(
         tiles(),
         LayerNormRow<Value>{plan_, places(), this->x(call), call.parameters[0], call.parameters[1],
                             this->y(call), reinterpret_cast<float*>(call.saved)});
@@ -139,23 +139,23 @@ class DeviceLayerNorm final : public DeviceOperator<Machine, Value> {
   Status backward(const OperatorCall& call) override {
     const auto* saved = reinterpret_cast<const float*>(call.saved);
     if (this->dx(call) != nullptr) {
-      OCRTUNE_TRY(this->machine_.rows(
+      OCRTUNE_TRY(this->executor_.rows(
           tiles(), LayerNormBackRow<Value>{plan_, places(), this->x(call), call.parameters[0],
                                            saved, this->dy(call), this->dx(call)}));
     }
     return sum_channels(
-        this->machine_, sums(), LayerNormTerm<Value>{plan_, this->x(call), saved, this->dy(call)},
+        this->executor_, sums(), LayerNormTerm<Value>{plan_, this->x(call), saved, this->dy(call)},
         StoreNormSums{call.parameter_gradients[1], call.parameter_gradients[0]}, call.scratch);
   }
 
  private:
-  SumPlan sums() const { return sum_plan(in_.n, in_.c, pixels(in_)); }
+  SumSizes sums() const { return sum_sizes(in_.n, in_.c, pixels(in_)); }
   std::size_t tiles() const {
     return (places() + LayerNormTile::kPixels - 1) / LayerNormTile::kPixels;
   }
   std::size_t places() const { return many(in_.n) * pixels(in_); }
   Shape in_;
-  LayerNormPlan plan_;
+  LayerNormSizes plan_;
 };
 
 }  // namespace ocrtune::device

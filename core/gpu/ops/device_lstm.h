@@ -9,7 +9,7 @@ namespace ocrtune::device {
 
 // Kept by forward, each indexed [direction][step in its own order][sample]:
 //   gates [4h] after their functions, cell [h], hidden [h].
-struct LstmPlan {
+struct LstmSizes {
   int count, channels, steps, hidden;
   OCRTUNE_BOTH std::size_t moment(int direction, int step, std::size_t n) const {
     return (many(direction) * many(steps) + many(step)) * many(count) + n;
@@ -26,7 +26,7 @@ OCRTUNE_BOTH inline float sigmoid(float x) { return 1 / (1 + expf(-x)); }
 // i counts [direction][n][k]. `from_input` [N, 8h, T] and `recurrent` [2, N, 4h] are the products.
 template <typename Value>
 struct LstmCellEach {
-  LstmPlan plan;
+  LstmSizes plan;
   int step;
   const Value* from_input;
   const float *recurrent, *bias_ih, *bias_hh;
@@ -63,7 +63,7 @@ struct LstmCellEach {
 // h] d(cell), both zero at the last step.
 template <typename Value>
 struct LstmBackEach {
-  LstmPlan plan;
+  LstmSizes plan;
   int step;
   const Value* gates;
   const float* cell;
@@ -94,11 +94,11 @@ struct LstmBackEach {
   }
 };
 
-template <typename Machine, typename Value>
-class DeviceLstm final : public DeviceOperator<Machine, Value> {
+template <typename Executor, typename Value>
+class DeviceLstm final : public DeviceOperator<Executor, Value> {
  public:
-  DeviceLstm(Machine& machine, const BiLstm& lstm, const Shape& in)
-      : DeviceOperator<Machine, Value>(machine), in_(in), plan_{in.n, in.c, in.w, lstm.hidden} {
+  DeviceLstm(Executor& executor, const BiLstm& lstm, const Shape& in)
+      : DeviceOperator<Executor, Value>(executor), in_(in), plan_{in.n, in.c, in.w, lstm.hidden} {
     const std::size_t h = many(lstm.hidden);
     this->needs_.saved_bytes = cell_bytes() + align_up(plan_.moments() * 4 * h * sizeof(Value)) +
                                plan_.moments() * h * sizeof(Value);
@@ -112,33 +112,34 @@ class DeviceLstm final : public DeviceOperator<Machine, Value> {
     const Kept kept = kept_in(call.saved);
     auto* from_input = reinterpret_cast<Value*>(call.scratch);
     auto* recurrent = reinterpret_cast<float*>(call.scratch + image_bytes());
-    OCRTUNE_TRY(this->machine_.product({in_.n,
-                                        rows,
-                                        in_.w,
-                                        in_.c,
-                                        {this->weight(call), in_.c, false, 0},
-                                        {this->x(call), in_.w, false, many(in_.c) * many(in_.w)},
-                                        from_input,
-                                        in_.w,
-                                        many(rows) * many(in_.w),
-                                        1,
-                                        0}));
+    OCRTUNE_TRY(this->executor_.product({in_.n,
+                                         rows,
+                                         in_.w,
+                                         in_.c,
+                                         {this->weight(call), in_.c, false, 0},
+                                         {this->x(call), in_.w, false, many(in_.c) * many(in_.w)},
+                                         from_input,
+                                         in_.w,
+                                         many(rows) * many(in_.w),
+                                         1,
+                                         0}));
     for (int step = 0; step < plan_.steps; ++step) {
       if (step > 0) {  // [N, h] of the step before, times the transpose of [4h, h]
-        OCRTUNE_TRY(this->machine_.product({2,
-                                            in_.n,
-                                            4 * h,
-                                            h,
-                                            {kept.hidden + plan_.moment(0, step - 1, 0) * many(h),
-                                             h, false, direction_step() * many(h)},
-                                            {this->weight(call, 1), h, true, many(4 * h) * many(h)},
-                                            recurrent,
-                                            4 * h,
-                                            many(in_.n) * many(4 * h),
-                                            1,
-                                            0}));
+        OCRTUNE_TRY(
+            this->executor_.product({2,
+                                     in_.n,
+                                     4 * h,
+                                     h,
+                                     {kept.hidden + plan_.moment(0, step - 1, 0) * many(h), h,
+                                      false, direction_step() * many(h)},
+                                     {this->weight(call, 1), h, true, many(4 * h) * many(h)},
+                                     recurrent,
+                                     4 * h,
+                                     many(in_.n) * many(4 * h),
+                                     1,
+                                     0}));
       }
-      OCRTUNE_TRY(this->machine_.each(
+      OCRTUNE_TRY(this->executor_.for_each(
           2 * many(in_.n) * many(h),
           LstmCellEach<Value>{plan_, step, from_input, recurrent, call.parameters[2],
                               call.parameters[3], kept.gates, kept.cell, kept.hidden,
@@ -154,25 +155,25 @@ class DeviceLstm final : public DeviceOperator<Machine, Value> {
     auto* dimage = reinterpret_cast<Value*>(call.scratch + gates_bytes());
     auto* carried = reinterpret_cast<float*>(call.scratch + gates_bytes() + image_bytes());
     float* dc = carried + 2 * many(in_.n) * many(h);
-    OCRTUNE_TRY(this->machine_.clear(carried, 4 * many(in_.n) * many(h) * sizeof(float)));
+    OCRTUNE_TRY(this->executor_.clear(carried, 4 * many(in_.n) * many(h) * sizeof(float)));
     for (int step = plan_.steps - 1; step >= 0; --step) {
-      OCRTUNE_TRY(
-          this->machine_.each(2 * many(in_.n) * many(h),
-                              LstmBackEach<Value>{plan_, step, kept.gates, kept.cell,
-                                                  this->dy(call), carried, dc, dgates, dimage}));
+      OCRTUNE_TRY(this->executor_.for_each(
+          2 * many(in_.n) * many(h),
+          LstmBackEach<Value>{plan_, step, kept.gates, kept.cell, this->dy(call), carried, dc,
+                              dgates, dimage}));
       if (step == 0) break;
-      OCRTUNE_TRY(this->machine_.product({2,
-                                          in_.n,
-                                          h,
-                                          4 * h,
-                                          {dgates + plan_.moment(0, step, 0) * many(4 * h), 4 * h,
-                                           false, direction_step() * many(4 * h)},
-                                          {this->weight(call, 1), h, false, many(4 * h) * many(h)},
-                                          carried,
-                                          h,
-                                          many(in_.n) * many(h),
-                                          1,
-                                          0}));
+      OCRTUNE_TRY(this->executor_.product({2,
+                                           in_.n,
+                                           h,
+                                           4 * h,
+                                           {dgates + plan_.moment(0, step, 0) * many(4 * h), 4 * h,
+                                            false, direction_step() * many(4 * h)},
+                                           {this->weight(call, 1), h, false, many(4 * h) * many(h)},
+                                           carried,
+                                           h,
+                                           many(in_.n) * many(h),
+                                           1,
+                                           0}));
     }
     return finish(call, kept, dgates, dimage);
   }
@@ -194,7 +195,7 @@ class DeviceLstm final : public DeviceOperator<Machine, Value> {
     return align_up(many(in_.n) * many(8 * plan_.hidden) * many(in_.w) * sizeof(Value));
   }
   WeightGradient weight_gradient() const { return {in_.n, 8 * plan_.hidden, in_.c, in_.w}; }
-  SumPlan bias_sums() const { return sum_plan(in_.n, 8 * plan_.hidden, many(in_.w)); }
+  SumSizes bias_sums() const { return sum_sizes(in_.n, 8 * plan_.hidden, many(in_.w)); }
   // The place of the gates' gradients in the recurrence's order, which finish() uses again.
   std::size_t gates_bytes() const {
     return align_up(
@@ -210,9 +211,9 @@ class DeviceLstm final : public DeviceOperator<Machine, Value> {
     const std::size_t image = many(rows) * many(in_.w), input = many(in_.c) * many(in_.w);
     if (later == 0) {
       OCRTUNE_TRY(
-          this->machine_.clear(call.parameter_gradients[1], many(rows) * many(h) * sizeof(float)));
+          this->executor_.clear(call.parameter_gradients[1], many(rows) * many(h) * sizeof(float)));
     } else {  // steps 1.. against the hidden values of steps 0..: both lie behind one another
-      OCRTUNE_TRY(this->machine_.product(
+      OCRTUNE_TRY(this->executor_.product(
           {2,
            4 * h,
            h,
@@ -226,28 +227,28 @@ class DeviceLstm final : public DeviceOperator<Machine, Value> {
            0}));
     }
     // The gates' gradients in the recurrence's order are no longer needed, their place is.
-    OCRTUNE_TRY(weight_gradient().run(this->machine_, dimage, this->x(call),
+    OCRTUNE_TRY(weight_gradient().run(this->executor_, dimage, this->x(call),
                                       call.parameter_gradients[0], call.scratch));
     for (const std::size_t bias : {2, 3}) {
-      OCRTUNE_TRY(sum_channels(this->machine_, bias_sums(), PlainTerm<Value>{dimage},
+      OCRTUNE_TRY(sum_channels(this->executor_, bias_sums(), PlainTerm<Value>{dimage},
                                StoreSum{call.parameter_gradients[bias]}, call.scratch));
     }
     if (this->dx(call) == nullptr) return Status();
-    return this->machine_.product({in_.n,
-                                   in_.c,
-                                   in_.w,
-                                   rows,
-                                   {this->weight(call), in_.c, true, 0},
-                                   {dimage, in_.w, false, image},
-                                   this->dx(call),
-                                   in_.w,
-                                   input,
-                                   1,
-                                   0});
+    return this->executor_.product({in_.n,
+                                    in_.c,
+                                    in_.w,
+                                    rows,
+                                    {this->weight(call), in_.c, true, 0},
+                                    {dimage, in_.w, false, image},
+                                    this->dx(call),
+                                    in_.w,
+                                    input,
+                                    1,
+                                    0});
   }
 
   Shape in_;
-  LstmPlan plan_;
+  LstmSizes plan_;
 };
 
 }  // namespace ocrtune::device

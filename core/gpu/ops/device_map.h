@@ -64,9 +64,9 @@ struct SpanRow {
   }
 };
 
-template <typename Machine, typename Work>
-Status spans(Machine& machine, std::size_t count, const Work& work) {
-  return machine.rows((count + kSpan - 1) / kSpan, SpanRow<Work>{count, work});
+template <typename Executor, typename Work>
+Status spans(Executor& executor, std::size_t count, const Work& work) {
+  return executor.rows((count + kSpan - 1) / kSpan, SpanRow<Work>{count, work});
 }
 
 template <typename From, typename To>
@@ -178,12 +178,12 @@ struct MoveBlocksRow {
   }
 };
 
-template <typename Machine, typename Value>
-Status move_blocks(Machine& machine, std::size_t blocks, std::size_t size, const Value* from,
+template <typename Executor, typename Value>
+Status move_blocks(Executor& executor, std::size_t blocks, std::size_t size, const Value* from,
                    const BlockPlaces& from_places, Value* to, const BlockPlaces& to_places) {
   const std::size_t cuts = (size + kSpan - 1) / kSpan;
-  return machine.rows(blocks * cuts,
-                      MoveBlocksRow<Value>{size, cuts, from, from_places, to, to_places});
+  return executor.rows(blocks * cuts,
+                       MoveBlocksRow<Value>{size, cuts, from, from_places, to, to_places});
 }
 
 }  // namespace ocrtune::device

@@ -8,7 +8,7 @@
 
 namespace ocrtune::device {
 
-struct NormPlan {
+struct NormSizes {
   int count, channels, height, width;  // of the input
   int pool_h, pool_w;
   Activation kind;
@@ -28,7 +28,7 @@ struct NormMeasureTerm {
   using Sum = float;
   const Value* x;
   std::size_t plane;
-  OCRTUNE_BOTH void add(float (&sums)[kSums], const SumPlace& place) const {
+  OCRTUNE_BOTH void add(float (&sums)[kSums], const SumElement& place) const {
     const float d = static_cast<float>(x[place.at]) - x[place.c * plane];
     sums[0] += d;
     sums[1] += d * d;
@@ -68,17 +68,17 @@ struct NormRecallEach {
 };
 
 // Fills saved [2, C] for one value; `partial` as sum_channels.
-template <typename Machine, typename Value>
-Status measure_norm(Machine& machine, const Shape& in, double epsilon, bool training,
+template <typename Executor, typename Value>
+Status measure_norm(Executor& executor, const Shape& in, double epsilon, bool training,
                     const Value* x, float* running_mean, float* running_variance, float* saved,
                     std::byte* partial) {
   const std::size_t channels = many(in.c), plane = pixels(in);
   if (!training) {
-    return machine.each(channels,
-                        NormRecallEach{channels, epsilon, running_mean, running_variance, saved});
+    return executor.for_each(
+        channels, NormRecallEach{channels, epsilon, running_mean, running_variance, saved});
   }
   const double total = static_cast<double>(plane) * in.n;
-  return sum_channels(machine, sum_plan(in.n, in.c, plane), NormMeasureTerm<Value>{x, plane},
+  return sum_channels(executor, sum_sizes(in.n, in.c, plane), NormMeasureTerm<Value>{x, plane},
                       NormMeasured<Value>{channels, plane, total, epsilon, x, running_mean,
                                           running_variance, saved},
                       partial);
@@ -86,7 +86,7 @@ Status measure_norm(Machine& machine, const Shape& in, double epsilon, bool trai
 
 // The largest of the pool window of output i: its index in the input, and the normalised value.
 template <typename Value>
-OCRTUNE_BOTH std::size_t window_best(const NormPlan& plan, std::size_t i, const Value* x,
+OCRTUNE_BOTH std::size_t window_best(const NormSizes& plan, std::size_t i, const Value* x,
                                      const float* gamma, const float* beta, const float* saved,
                                      float* value) {
   const std::size_t ow = i % many(plan.out_w()), oh = i / many(plan.out_w()) % many(plan.out_h());
@@ -115,7 +115,7 @@ OCRTUNE_BOTH std::size_t window_best(const NormPlan& plan, std::size_t i, const 
 
 template <typename Value>
 struct NormEach {
-  NormPlan plan;
+  NormSizes plan;
   const Value* x;
   const float *gamma, *beta, *saved;
   Value* y;
@@ -129,7 +129,7 @@ struct NormEach {
 // dz (zero before) gets the slope at each window's largest; windows do not overlap.
 template <typename Value>
 struct NormSlopeEach {
-  NormPlan plan;
+  NormSizes plan;
   const Value* x;
   const float *gamma, *beta, *saved;
   const Value* dy;
@@ -144,7 +144,7 @@ struct NormSlopeEach {
 // Without a pool: a row is a channel of a sample, and slopes are not kept but made again.
 template <typename Value>
 struct NormRow {
-  NormPlan plan;
+  NormSizes plan;
   const Value* x;
   const float *gamma, *beta, *saved;
   Value* y;
@@ -177,7 +177,7 @@ struct NormSlopeTerm {
   using Sum = float;
   NormSlope rule;
   const Value *x, *dy;
-  OCRTUNE_BOTH void add(float (&sums)[kSums], const SumPlace& place) const {
+  OCRTUNE_BOTH void add(float (&sums)[kSums], const SumElement& place) const {
     const float value = x[place.at];
     const float slope = rule.of(place.c, value, dy[place.at]);
     sums[0] += slope;
@@ -187,7 +187,7 @@ struct NormSlopeTerm {
 
 template <typename Value>
 struct NormBackRow {  // a row is a channel of a sample
-  NormPlan plan;
+  NormSizes plan;
   NormSlope rule;
   const Value *x, *dy;
   const float *dgamma, *dbeta;
@@ -208,11 +208,11 @@ struct NormBackRow {  // a row is a channel of a sample
   }
 };
 
-template <typename Machine, typename Value>
-class DeviceNorm final : public DeviceOperator<Machine, Value> {
+template <typename Executor, typename Value>
+class DeviceNorm final : public DeviceOperator<Executor, Value> {
  public:
-  DeviceNorm(Machine& machine, const BatchNorm& norm, const Shape& in)
-      : DeviceOperator<Machine, Value>(machine),
+  DeviceNorm(Executor& executor, const BatchNorm& norm, const Shape& in)
+      : DeviceOperator<Executor, Value>(executor),
         in_(in),
         plan_{in.n,
               in.c,
@@ -229,15 +229,15 @@ class DeviceNorm final : public DeviceOperator<Machine, Value> {
   }
   Status forward(const OperatorCall& call) override {
     auto* saved = reinterpret_cast<float*>(call.saved);
-    OCRTUNE_TRY(measure_norm(this->machine_, in_, plan_.epsilon, call.training, this->x(call),
+    OCRTUNE_TRY(measure_norm(this->executor_, in_, plan_.epsilon, call.training, this->x(call),
                              call.statistics[0], call.statistics[1], saved, call.scratch));
     if (pools()) {
-      return this->machine_.each(
+      return this->executor_.for_each(
           outputs(), NormEach<Value>{plan_, this->x(call), call.parameters[0], call.parameters[1],
                                      saved, this->y(call)});
     }
-    return this->machine_.rows(planes(), NormRow<Value>{plan_, this->x(call), call.parameters[0],
-                                                        call.parameters[1], saved, this->y(call)});
+    return this->executor_.rows(planes(), NormRow<Value>{plan_, this->x(call), call.parameters[0],
+                                                         call.parameters[1], saved, this->y(call)});
   }
   Status backward(const OperatorCall& call) override {
     const auto* saved = reinterpret_cast<const float*>(call.saved);
@@ -246,29 +246,29 @@ class DeviceNorm final : public DeviceOperator<Machine, Value> {
     if (pools()) {
       auto* dz = reinterpret_cast<Value*>(call.scratch +
                                           align_up(sums().bytes(NormSlopeTerm<Value>::kSums)));
-      OCRTUNE_TRY(this->machine_.clear(dz, floats(in_) * sizeof(Value)));
-      OCRTUNE_TRY(this->machine_.each(outputs(),
-                                      NormSlopeEach<Value>{plan_, x, gamma, beta, saved, dy, dz}));
+      OCRTUNE_TRY(this->executor_.clear(dz, floats(in_) * sizeof(Value)));
+      OCRTUNE_TRY(this->executor_.for_each(
+          outputs(), NormSlopeEach<Value>{plan_, x, gamma, beta, saved, dy, dz}));
       dy = dz;
     }
     const NormSlope rule{pools() ? Activation::none : plan_.kind, in_.c, gamma, beta, saved};
     float *dgamma = call.parameter_gradients[0], *dbeta = call.parameter_gradients[1];
-    OCRTUNE_TRY(sum_channels(this->machine_, sums(), NormSlopeTerm<Value>{rule, x, dy},
+    OCRTUNE_TRY(sum_channels(this->executor_, sums(), NormSlopeTerm<Value>{rule, x, dy},
                              StoreNormSums{dbeta, dgamma}, call.scratch));
     if (this->dx(call) == nullptr) return Status();
-    return this->machine_.rows(
+    return this->executor_.rows(
         planes(), NormBackRow<Value>{plan_, rule, x, dy, dgamma, dbeta, this->dx(call)});
   }
 
  private:
-  SumPlan sums() const { return sum_plan(in_.n, in_.c, pixels(in_)); }
+  SumSizes sums() const { return sum_sizes(in_.n, in_.c, pixels(in_)); }
   bool pools() const { return plan_.pool_h != 1 || plan_.pool_w != 1; }
   std::size_t planes() const { return many(in_.n) * many(in_.c); }
   std::size_t outputs() const {
     return many(in_.n) * many(in_.c) * many(plan_.out_h()) * many(plan_.out_w());
   }
   Shape in_;
-  NormPlan plan_;
+  NormSizes plan_;
 };
 
 }  // namespace ocrtune::device

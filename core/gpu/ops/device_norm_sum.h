@@ -68,7 +68,7 @@ struct NormSumSlopeTerm {
   const Value* x;
   const float* saved;
   const Value* dy;
-  OCRTUNE_BOTH void add(float (&sums)[kSums], const SumPlace& place) const {
+  OCRTUNE_BOTH void add(float (&sums)[kSums], const SumElement& place) const {
     const float slope = dy[(place.n * channels + place.c % channels) * plane + place.p];
     sums[0] += slope;
     sums[1] += slope * (x[place.at] - saved[place.c]) * saved[own + place.c];
@@ -100,13 +100,13 @@ struct NormSumBackRow {  // a row is a channel of a sample of one input
   }
 };
 
-template <typename Machine, typename Value>
-class DeviceNormSum final : public DeviceOperator<Machine, Value> {
+template <typename Executor, typename Value>
+class DeviceNormSum final : public DeviceOperator<Executor, Value> {
  public:
   // unsupported: more branches than one pass takes.
-  static Result<std::unique_ptr<Operator>> create(Machine& machine, const NormSum& norm,
+  static Result<std::unique_ptr<Operator>> create(Executor& executor, const NormSum& norm,
                                                   const OperatorRequest& request) {
-    std::unique_ptr<DeviceNormSum> made(new DeviceNormSum(machine, norm, request));
+    std::unique_ptr<DeviceNormSum> made(new DeviceNormSum(executor, norm, request));
     if (made->branches() > kMaxSummed) {
       return Error{ErrorKind::unsupported,
                    "layer " + request.layer.name + ": " + std::to_string(made->branches()) +
@@ -120,7 +120,7 @@ class DeviceNormSum final : public DeviceOperator<Machine, Value> {
     auto* saved = reinterpret_cast<float*>(call.saved);
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       const Shape& in = inputs_[i];
-      OCRTUNE_TRY(measure_norm(this->machine_, in, norm_.epsilon, call.training, this->x(call, i),
+      OCRTUNE_TRY(measure_norm(this->executor_, in, norm_.epsilon, call.training, this->x(call, i),
                                call.statistics[2 * i], call.statistics[2 * i + 1], saved,
                                call.scratch));
       for (int first = 0; first < in.c; first += norm_.channels) {
@@ -133,7 +133,7 @@ class DeviceNormSum final : public DeviceOperator<Machine, Value> {
       }
       saved += 2 * many(in.c);
     }
-    return this->machine_.rows(many(inputs_[0].n) * many(norm_.channels), row);
+    return this->executor_.rows(many(inputs_[0].n) * many(norm_.channels), row);
   }
 
   Status backward(const OperatorCall& call) override {
@@ -142,13 +142,13 @@ class DeviceNormSum final : public DeviceOperator<Machine, Value> {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       const Shape& in = inputs_[i];
       float *dgamma = call.parameter_gradients[2 * i], *dbeta = call.parameter_gradients[2 * i + 1];
-      OCRTUNE_TRY(sum_channels(this->machine_, sum_plan(in.n, in.c, plane_),
+      OCRTUNE_TRY(sum_channels(this->executor_, sum_sizes(in.n, in.c, plane_),
                                NormSumSlopeTerm<Value>{many(in.c), channels, plane_,
                                                        this->x(call, i), saved, this->dy(call)},
                                StoreNormSums{dbeta, dgamma}, call.scratch));
       if (this->dx(call, i) != nullptr) {
         const auto total = static_cast<float>(plane_) * static_cast<float>(in.n);
-        OCRTUNE_TRY(this->machine_.rows(
+        OCRTUNE_TRY(this->executor_.rows(
             many(in.n) * many(in.c),
             NormSumBackRow<Value>{many(in.c), channels, plane_, total, this->x(call, i),
                                   call.parameters[2 * i], saved, this->dy(call), dgamma, dbeta,
@@ -160,15 +160,15 @@ class DeviceNormSum final : public DeviceOperator<Machine, Value> {
   }
 
  private:
-  DeviceNormSum(Machine& machine, const NormSum& norm, const OperatorRequest& request)
-      : DeviceOperator<Machine, Value>(machine), norm_(norm), plane_(pixels(request.output)) {
+  DeviceNormSum(Executor& executor, const NormSum& norm, const OperatorRequest& request)
+      : DeviceOperator<Executor, Value>(executor), norm_(norm), plane_(pixels(request.output)) {
     std::size_t channels = 0, partial = 0;
     for (const ImageDesc& input : request.inputs) {
       const Shape& in = input.shape;
       inputs_.push_back(in);
       channels += many(in.c);
       partial =
-          std::max(partial, sum_plan(in.n, in.c, plane_).bytes(NormSumSlopeTerm<Value>::kSums));
+          std::max(partial, sum_sizes(in.n, in.c, plane_).bytes(NormSumSlopeTerm<Value>::kSums));
     }
     this->needs_.saved_bytes = 2 * channels * sizeof(float);
     this->needs_.forward_scratch_bytes = this->needs_.backward_scratch_bytes = partial;
@@ -210,7 +210,7 @@ struct AffineTerm {
   Activation kind;
   const Value *x, *dy;
   const float *s0, *t0, *s1;
-  OCRTUNE_BOTH void add(float (&sums)[kSums], const SumPlace& place) const {
+  OCRTUNE_BOTH void add(float (&sums)[kSums], const SumElement& place) const {
     const float inner = *s0 * x[place.at] + *t0, dout = dy[place.at];
     const float slope = *s1 * activated_slope(kind, inner) * dout;
     sums[0] += slope * x[place.at];
@@ -245,33 +245,33 @@ struct AffineBackSpan {
   }
 };
 
-template <typename Machine, typename Value>
-class DeviceAffine final : public DeviceOperator<Machine, Value> {
+template <typename Executor, typename Value>
+class DeviceAffine final : public DeviceOperator<Executor, Value> {
  public:
-  DeviceAffine(Machine& machine, const Affine& affine, const Shape& in)
-      : DeviceOperator<Machine, Value>(machine), kind_(affine.activation), in_(in) {
+  DeviceAffine(Executor& executor, const Affine& affine, const Shape& in)
+      : DeviceOperator<Executor, Value>(executor), kind_(affine.activation), in_(in) {
     this->needs_.backward_scratch_bytes = sums().bytes(AffineTerm<Value>::kSums);
   }
   Status forward(const OperatorCall& call) override {
     const auto& p = call.parameters;
-    return spans(this->machine_, floats(in_),
+    return spans(this->executor_, floats(in_),
                  AffineSpan<Value>{kind_, this->x(call), p[0], p[1], p[2], p[3], this->y(call)});
   }
   Status backward(const OperatorCall& call) override {
     const auto& p = call.parameters;
     const auto& dp = call.parameter_gradients;
     const Value *x = this->x(call), *dy = this->dy(call);
-    OCRTUNE_TRY(sum_channels(this->machine_, sums(),
+    OCRTUNE_TRY(sum_channels(this->executor_, sums(),
                              AffineTerm<Value>{kind_, x, dy, p[0], p[1], p[2]},
                              StoreAffineSums{{dp[0], dp[1], dp[2], dp[3]}}, call.scratch));
     if (this->dx(call) == nullptr) return Status();
-    return spans(this->machine_, floats(in_),
+    return spans(this->executor_, floats(in_),
                  AffineBackSpan<Value>{kind_, x, dy, p[0], p[1], p[2], this->dx(call)});
   }
 
  private:
   // One channel of many samples: each plane of the input is a sample.
-  SumPlan sums() const { return sum_plan(in_.n * in_.c, 1, pixels(in_)); }
+  SumSizes sums() const { return sum_sizes(in_.n * in_.c, 1, pixels(in_)); }
   Activation kind_;
   Shape in_;
 };

@@ -2,10 +2,10 @@
 // that no layout is ever converted between them: a linear layer and attention's products are
 // batched products over the samples.
 //
-// Templates over a Machine, which runs kernels, products and convolutions:
-// core/gpu/cuda/cuda_machine.h on a GPU, loops on the host in tests, where they are compared with
-// the reference backend. A Machine has
-//   each(count, work), rows(count, work)   run core/gpu/ops/device_rows.h's kinds
+// Templates over an Executor, which runs kernels, products and convolutions:
+// core/gpu/cuda/cuda_executor.h on a GPU, loops on the host in tests, where they are compared with
+// the reference backend. An Executor has
+//   for_each(count, work), rows(count, work)   run core/gpu/ops/device_rows.h's kinds
 //   product(DeviceProduct)                 a batched matrix product
 //   clear(start, bytes)                    sets zeros
 //   make_conv(ConvSizes)                   an engine for one convolution
@@ -51,10 +51,10 @@ inline std::size_t floats(const Shape& shape) {
   return many(shape.n) * many(shape.c) * pixels(shape);
 }
 
-template <typename Machine, typename Value>
+template <typename Executor, typename Value>
 class DeviceOperator : public Operator {
  public:
-  explicit DeviceOperator(Machine& machine) : machine_(machine) {}
+  explicit DeviceOperator(Executor& executor) : executor_(executor) {}
   const OperatorNeeds& needs() const override { return needs_; }
 
  protected:
@@ -76,7 +76,7 @@ class DeviceOperator : public Operator {
   }
 
   // NOLINTBEGIN(readability-identifier-naming): the underscore of private members, for heirs
-  Machine& machine_;
+  Executor& executor_;
   OperatorNeeds needs_{Layout{1}, true, false, 0, 0, 0};
   // NOLINTEND(readability-identifier-naming)
 };

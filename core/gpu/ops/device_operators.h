@@ -23,16 +23,17 @@ struct ScaleSumRow {  // a row is a channel of a sample
   }
 };
 
-template <typename Machine, typename Value>
-class DeviceSum final : public DeviceOperator<Machine, Value> {
+template <typename Executor, typename Value>
+class DeviceSum final : public DeviceOperator<Executor, Value> {
  public:
-  DeviceSum(Machine& machine, const Shape& in) : DeviceOperator<Machine, Value>(machine), in_(in) {
+  DeviceSum(Executor& executor, const Shape& in)
+      : DeviceOperator<Executor, Value>(executor), in_(in) {
     this->needs_.backward_reads_inputs = false;
   }
   Status forward(const OperatorCall& call) override {
     for (std::size_t k = 1; k < call.inputs.size(); ++k) {
       const Value* so_far = k == 1 ? this->x(call) : this->y(call);
-      OCRTUNE_TRY(spans(this->machine_, floats(in_),
+      OCRTUNE_TRY(spans(this->executor_, floats(in_),
                         SumSpan<Value>{so_far, this->x(call, k), this->y(call)}));
     }
     return Status();
@@ -41,7 +42,7 @@ class DeviceSum final : public DeviceOperator<Machine, Value> {
     for (std::size_t k = 0; k < call.inputs.size(); ++k) {
       if (this->dx(call, k) == nullptr) continue;
       OCRTUNE_TRY(
-          spans(this->machine_, floats(in_), CopySpan<Value>{this->dy(call), this->dx(call, k)}));
+          spans(this->executor_, floats(in_), CopySpan<Value>{this->dy(call), this->dx(call, k)}));
     }
     return Status();
   }
@@ -50,18 +51,18 @@ class DeviceSum final : public DeviceOperator<Machine, Value> {
   Shape in_;
 };
 
-template <typename Machine, typename Value>
-class DeviceActivate final : public DeviceOperator<Machine, Value> {
+template <typename Executor, typename Value>
+class DeviceActivate final : public DeviceOperator<Executor, Value> {
  public:
-  DeviceActivate(Machine& machine, const Activate& activate, const Shape& in)
-      : DeviceOperator<Machine, Value>(machine), kind_(activate.activation), in_(in) {}
+  DeviceActivate(Executor& executor, const Activate& activate, const Shape& in)
+      : DeviceOperator<Executor, Value>(executor), kind_(activate.activation), in_(in) {}
   Status forward(const OperatorCall& call) override {
-    return spans(this->machine_, floats(in_),
+    return spans(this->executor_, floats(in_),
                  ActivateSpan<Value>{kind_, this->x(call), this->y(call)});
   }
   Status backward(const OperatorCall& call) override {
     if (this->dx(call) == nullptr) return Status();
-    return spans(this->machine_, floats(in_),
+    return spans(this->executor_, floats(in_),
                  ActivateBackSpan<Value>{kind_, this->x(call), this->dy(call), this->dx(call)});
   }
 
@@ -70,11 +71,11 @@ class DeviceActivate final : public DeviceOperator<Machine, Value> {
   Shape in_;
 };
 
-template <typename Machine, typename Value>
-class DeviceConcat final : public DeviceOperator<Machine, Value> {
+template <typename Executor, typename Value>
+class DeviceConcat final : public DeviceOperator<Executor, Value> {
  public:
-  DeviceConcat(Machine& machine, const OperatorRequest& request)
-      : DeviceOperator<Machine, Value>(machine), out_(request.output) {
+  DeviceConcat(Executor& executor, const OperatorRequest& request)
+      : DeviceOperator<Executor, Value>(executor), out_(request.output) {
     this->needs_.backward_reads_inputs = false;
     for (const ImageDesc& input : request.inputs) inputs_.push_back(input.shape);
   }
@@ -82,7 +83,7 @@ class DeviceConcat final : public DeviceOperator<Machine, Value> {
   Status forward(const OperatorCall& call) override {
     std::size_t offset = 0;
     for (std::size_t k = 0; k < inputs_.size(); ++k) {
-      OCRTUNE_TRY(move_blocks(this->machine_, many(out_.n), part(k), this->x(call, k),
+      OCRTUNE_TRY(move_blocks(this->executor_, many(out_.n), part(k), this->x(call, k),
                               {1, part(k), 0, 0}, this->y(call), {1, whole(), 0, offset}));
       offset += part(k);
     }
@@ -92,7 +93,7 @@ class DeviceConcat final : public DeviceOperator<Machine, Value> {
     std::size_t offset = 0;
     for (std::size_t k = 0; k < inputs_.size(); ++k) {
       if (this->dx(call, k) != nullptr) {
-        OCRTUNE_TRY(move_blocks(this->machine_, many(out_.n), part(k), this->dy(call),
+        OCRTUNE_TRY(move_blocks(this->executor_, many(out_.n), part(k), this->dy(call),
                                 {1, whole(), 0, offset}, this->dx(call, k), {1, part(k), 0, 0}));
       }
       offset += part(k);
@@ -107,24 +108,24 @@ class DeviceConcat final : public DeviceOperator<Machine, Value> {
   std::vector<Shape> inputs_;
 };
 
-template <typename Machine, typename Value>
-class DeviceScale final : public DeviceOperator<Machine, Value> {
+template <typename Executor, typename Value>
+class DeviceScale final : public DeviceOperator<Executor, Value> {
  public:
-  DeviceScale(Machine& machine, const Shape& in)
-      : DeviceOperator<Machine, Value>(machine), in_(in) {}
+  DeviceScale(Executor& executor, const Shape& in)
+      : DeviceOperator<Executor, Value>(executor), in_(in) {}
   Status forward(const OperatorCall& call) override {
-    return this->machine_.rows(
+    return this->executor_.rows(
         many(in_.n) * many(in_.c),
         ScaleRow<Value>{pixels(in_), this->x(call), this->x(call, 1), this->y(call)});
   }
   Status backward(const OperatorCall& call) override {
     if (this->dx(call) != nullptr) {
-      OCRTUNE_TRY(this->machine_.rows(
+      OCRTUNE_TRY(this->executor_.rows(
           many(in_.n) * many(in_.c),
           ScaleRow<Value>{pixels(in_), this->dy(call), this->x(call, 1), this->dx(call)}));
     }
     if (this->dx(call, 1) == nullptr) return Status();
-    return this->machine_.rows(
+    return this->executor_.rows(
         many(in_.n) * many(in_.c),
         ScaleSumRow<Value>{pixels(in_), this->x(call), this->dy(call), this->dx(call, 1)});
   }

@@ -5,7 +5,7 @@
 
 namespace ocrtune::device {
 
-struct PoolPlan {
+struct PoolSizes {
   int height, width, kernel_h, kernel_w;  // of the input
   OCRTUNE_BOTH int out_h() const { return height / kernel_h; }
   OCRTUNE_BOTH int out_w() const { return width / kernel_w; }
@@ -19,7 +19,7 @@ struct PoolPlan {
 
 template <typename Value>
 struct AverageEach {
-  PoolPlan plan;
+  PoolSizes plan;
   const Value* x;
   Value* y;
   OCRTUNE_BOTH void operator()(std::size_t i) const {
@@ -35,7 +35,7 @@ struct AverageEach {
 
 template <typename Value>
 struct AverageBackEach {  // dx is zero before: windows may leave a margin out
-  PoolPlan plan;
+  PoolSizes plan;
   const Value* dy;
   Value* dx;
   OCRTUNE_BOTH void operator()(std::size_t i) const {
@@ -49,7 +49,7 @@ struct AverageBackEach {  // dx is zero before: windows may leave a margin out
 };
 
 template <typename Value>
-OCRTUNE_BOTH std::size_t largest_of_window(const PoolPlan& plan, std::size_t i, const Value* x) {
+OCRTUNE_BOTH std::size_t largest_of_window(const PoolSizes& plan, std::size_t i, const Value* x) {
   const std::size_t first = plan.first(i);
   std::size_t best = first;
   for (int h = 0; h < plan.kernel_h; ++h) {
@@ -63,7 +63,7 @@ OCRTUNE_BOTH std::size_t largest_of_window(const PoolPlan& plan, std::size_t i, 
 
 template <typename Value>
 struct MaxEach {
-  PoolPlan plan;
+  PoolSizes plan;
   const Value* x;
   Value* y;
   OCRTUNE_BOTH void operator()(std::size_t i) const { y[i] = x[largest_of_window(plan, i, x)]; }
@@ -71,17 +71,17 @@ struct MaxEach {
 
 template <typename Value>
 struct MaxBackEach {  // dx is zero before
-  PoolPlan plan;
+  PoolSizes plan;
   const Value *x, *dy;
   Value* dx;
   OCRTUNE_BOTH void operator()(std::size_t i) const { dx[largest_of_window(plan, i, x)] = dy[i]; }
 };
 
-template <typename Machine, typename Value>
-class DevicePool final : public DeviceOperator<Machine, Value> {
+template <typename Executor, typename Value>
+class DevicePool final : public DeviceOperator<Executor, Value> {
  public:
-  DevicePool(Machine& machine, const Extent& kernel, bool average, const Shape& in)
-      : DeviceOperator<Machine, Value>(machine),
+  DevicePool(Executor& executor, const Extent& kernel, bool average, const Shape& in)
+      : DeviceOperator<Executor, Value>(executor),
         in_(in),
         average_(average),
         plan_{in.h, in.w, kernel.h == 0 ? in.h : kernel.h, kernel.w == 0 ? in.w : kernel.w} {
@@ -89,20 +89,20 @@ class DevicePool final : public DeviceOperator<Machine, Value> {
   }
   Status forward(const OperatorCall& call) override {
     if (average_) {
-      return this->machine_.each(outputs(),
-                                 AverageEach<Value>{plan_, this->x(call), this->y(call)});
+      return this->executor_.for_each(outputs(),
+                                      AverageEach<Value>{plan_, this->x(call), this->y(call)});
     }
-    return this->machine_.each(outputs(), MaxEach<Value>{plan_, this->x(call), this->y(call)});
+    return this->executor_.for_each(outputs(), MaxEach<Value>{plan_, this->x(call), this->y(call)});
   }
   Status backward(const OperatorCall& call) override {
     Value* dx = this->dx(call);
     if (dx == nullptr) return Status();
-    OCRTUNE_TRY(this->machine_.clear(dx, floats(in_) * sizeof(Value)));
+    OCRTUNE_TRY(this->executor_.clear(dx, floats(in_) * sizeof(Value)));
     if (average_) {
-      return this->machine_.each(outputs(), AverageBackEach<Value>{plan_, this->dy(call), dx});
+      return this->executor_.for_each(outputs(), AverageBackEach<Value>{plan_, this->dy(call), dx});
     }
-    return this->machine_.each(outputs(),
-                               MaxBackEach<Value>{plan_, this->x(call), this->dy(call), dx});
+    return this->executor_.for_each(outputs(),
+                                    MaxBackEach<Value>{plan_, this->x(call), this->dy(call), dx});
   }
 
  private:
@@ -111,7 +111,7 @@ class DevicePool final : public DeviceOperator<Machine, Value> {
   }
   Shape in_;
   bool average_;
-  PoolPlan plan_;
+  PoolSizes plan_;
 };
 
 }  // namespace ocrtune::device

@@ -15,7 +15,7 @@ namespace ocrtune::device {
 inline constexpr int kEnoughRows = 2048;  // groups of 128 lanes that fill the largest GPUs
 
 // Of [count, channels, plane]; samples are cut into `chunks` parts.
-struct SumPlan {
+struct SumSizes {
   int count, channels;
   std::size_t plane;
   int chunks;
@@ -33,12 +33,12 @@ inline int chunks_of(int count, std::size_t rows) {
   return std::clamp(static_cast<int>(wanted), 1, std::max(1, count));
 }
 
-inline SumPlan sum_plan(int count, int channels, std::size_t plane) {
+inline SumSizes sum_sizes(int count, int channels, std::size_t plane) {
   return {count, channels, plane, chunks_of(count, many(channels))};
 }
 
 // One element: sample, channel, pixel, and its index.
-struct SumPlace {
+struct SumElement {
   std::size_t n, c, p, at;
 };
 
@@ -49,7 +49,7 @@ inline constexpr int kRunLength = 16;
 // A Term has kSums, the type Sum and add(sums, place). partial [chunks, channels, kSums].
 template <typename Term>
 struct PartialSumsRow {
-  SumPlan plan;
+  SumSizes plan;
   Term term;
   double* partial;
   template <typename Lane>
@@ -68,7 +68,7 @@ struct PartialSumsRow {
     for (std::size_t n = plan.first(chunk); n < plan.first(chunk + 1); ++n) {
       const std::size_t first = (n * many(plan.channels) + c) * plan.plane;
       for (std::size_t p = many(lane.index()); p < plan.plane; p += many(lane.count())) {
-        term.add(run, SumPlace{n, c, p, first + p});
+        term.add(run, SumElement{n, c, p, first + p});
         if (++length == kRunLength) close_run();
       }
     }
@@ -83,7 +83,7 @@ struct PartialSumsRow {
 // finish(c, sums) is called once for each channel.
 template <int kSums, typename Finish>
 struct FinishSumsRow {
-  SumPlan plan;
+  SumSizes plan;
   const double* partial;
   Finish finish;
   template <typename Lane>
@@ -102,12 +102,12 @@ struct FinishSumsRow {
 };
 
 // `partial` holds plan.bytes(Term::kSums).
-template <typename Machine, typename Term, typename Finish>
-Status sum_channels(Machine& machine, const SumPlan& plan, const Term& term, const Finish& finish,
-                    std::byte* partial) {
+template <typename Executor, typename Term, typename Finish>
+Status sum_channels(Executor& executor, const SumSizes& plan, const Term& term,
+                    const Finish& finish, std::byte* partial) {
   auto* sums = reinterpret_cast<double*>(partial);
-  OCRTUNE_TRY(machine.rows(plan.rows(), PartialSumsRow<Term>{plan, term, sums}));
-  return machine.rows(many(plan.channels), FinishSumsRow<Term::kSums, Finish>{plan, sums, finish});
+  OCRTUNE_TRY(executor.rows(plan.rows(), PartialSumsRow<Term>{plan, term, sums}));
+  return executor.rows(many(plan.channels), FinishSumsRow<Term::kSums, Finish>{plan, sums, finish});
 }
 
 // --- one number for each channel: a bias's gradient --------------------------------------------
@@ -117,7 +117,7 @@ struct PlainTerm {
   static constexpr int kSums = 1;
   using Sum = float;
   const Value* x;
-  OCRTUNE_BOTH void add(float (&sums)[kSums], const SumPlace& place) const {
+  OCRTUNE_BOTH void add(float (&sums)[kSums], const SumElement& place) const {
     sums[0] += x[place.at];
   }
 };
@@ -136,7 +136,7 @@ struct SquareTerm {
   using Sum = double;
   const float* x;
   std::size_t size;  // the last sample may be short of it
-  OCRTUNE_BOTH void add(Sum (&sums)[kSums], const SumPlace& place) const {
+  OCRTUNE_BOTH void add(Sum (&sums)[kSums], const SumElement& place) const {
     if (place.at < size) sums[0] += static_cast<double>(x[place.at]) * x[place.at];
   }
 };

@@ -1,5 +1,5 @@
-// Convolutions of the GPU core as products, where the Machine's library has no engine for them: the
-// pixels under each weight are laid out as a matrix, a few samples at a time.
+// Convolutions of the GPU core as products, where the Executor's library has no engine for them:
+// the pixels under each weight are laid out as a matrix, a few samples at a time.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace ocrtune::device {
 
-struct UnfoldPlan {
+struct UnfoldSizes {
   int channels, in_h, in_w, out_h, out_w;
   Extent kernel, stride, pad;
   OCRTUNE_BOTH std::size_t in_plane() const { return many(in_h) * many(in_w); }
@@ -20,7 +20,7 @@ struct UnfoldPlan {
 // x [n, C, H, W] to columns [n, C, taps, pixels of the output]; a row is one of them.
 template <typename Value>
 struct UnfoldRow {
-  UnfoldPlan plan;
+  UnfoldSizes plan;
   const Value* x;
   Value* columns;
   template <typename Lane>
@@ -40,7 +40,7 @@ struct UnfoldRow {
 // The way back: a pixel gets the sum of its places in the columns. A row is a channel of a sample.
 template <typename Value>
 struct FoldBackRow {
-  UnfoldPlan plan;
+  UnfoldSizes plan;
   const Value* columns;
   Value* dx;
   template <typename Lane>
@@ -65,17 +65,17 @@ struct FoldBackRow {
   }
 };
 
-template <typename Machine, typename Value>
+template <typename Executor, typename Value>
 class UnfoldConv final : public ConvEngine {
  public:
-  UnfoldConv(Machine& machine, const ConvSizes& sizes)
-      : machine_(machine),
+  UnfoldConv(Executor& executor, const ConvSizes& sizes)
+      : executor_(executor),
         groups_(sizes.conv.groups),
         count_(sizes.in.n),
         out_(sizes.out.c),
         plan_{sizes.in.c,  sizes.in.h,        sizes.in.w,        sizes.out.h,
               sizes.out.w, sizes.conv.kernel, sizes.conv.stride, sizes.conv.pad} {
-    const std::size_t fit = machine.max_scratch() / (plan_.columns() * sizeof(Value));
+    const std::size_t fit = executor.max_scratch() / (plan_.columns() * sizeof(Value));
     at_once_ = static_cast<int>(std::clamp<std::size_t>(fit, 1, many(count_)));
   }
   std::size_t scratch_bytes() const override {
@@ -87,17 +87,17 @@ class UnfoldConv final : public ConvEngine {
       OCRTUNE_TRY(unfold(x, first, count, columns));
       for (int g = 0; g < groups_; ++g) {
         OCRTUNE_TRY(
-            machine_.product({count,
-                              rows(),
-                              pixels(),
-                              depth(),
-                              {static_cast<const Value*>(w) + group_weights(g), depth(), false, 0},
-                              {columns + group_columns(g), pixels(), false, plan_.columns()},
-                              static_cast<Value*>(y) + many(first) * out_step() + group_out(g),
-                              pixels(),
-                              out_step(),
-                              1,
-                              0}));
+            executor_.product({count,
+                               rows(),
+                               pixels(),
+                               depth(),
+                               {static_cast<const Value*>(w) + group_weights(g), depth(), false, 0},
+                               {columns + group_columns(g), pixels(), false, plan_.columns()},
+                               static_cast<Value*>(y) + many(first) * out_step() + group_out(g),
+                               pixels(),
+                               out_step(),
+                               1,
+                               0}));
       }
       return Status();
     });
@@ -106,7 +106,7 @@ class UnfoldConv final : public ConvEngine {
     return parts([&](int first, int count) -> Status {
       auto* columns = reinterpret_cast<Value*>(scratch);
       for (int g = 0; g < groups_; ++g) {
-        OCRTUNE_TRY(machine_.product(
+        OCRTUNE_TRY(executor_.product(
             {count,
              depth(),
              pixels(),
@@ -120,7 +120,7 @@ class UnfoldConv final : public ConvEngine {
              1,
              0}));
       }
-      return machine_.rows(
+      return executor_.rows(
           many(count) * many(plan_.channels),
           FoldBackRow<Value>{plan_, columns, static_cast<Value*>(dx) + many(first) * in_step()});
     });
@@ -131,7 +131,7 @@ class UnfoldConv final : public ConvEngine {
       auto* columns = reinterpret_cast<Value*>(scratch);
       OCRTUNE_TRY(unfold(x, first, count, columns));
       for (int n = 0; n < count; ++n) {
-        OCRTUNE_TRY(machine_.product(
+        OCRTUNE_TRY(executor_.product(
             {groups_,
              rows(),
              depth(),
@@ -167,14 +167,14 @@ class UnfoldConv final : public ConvEngine {
     return Status();
   }
   Status unfold(const void* x, int first, int count, Value* columns) const {
-    return machine_.rows(
+    return executor_.rows(
         many(count) * many(plan_.channels) * plan_.taps(),
         UnfoldRow<Value>{plan_, static_cast<const Value*>(x) + many(first) * in_step(), columns});
   }
 
-  Machine& machine_;
+  Executor& executor_;
   int groups_, count_, out_, at_once_ = 1;
-  UnfoldPlan plan_;
+  UnfoldSizes plan_;
 };
 
 }  // namespace ocrtune::device

@@ -16,7 +16,7 @@
 #include "core/gpu/device_trainer.h"
 #include "core/graph/network.h"
 #include "core/models/model.h"
-#include "tests/support/host_machine.h"
+#include "tests/support/host_executor.h"
 #include "tests/support/narrow_models.h"
 
 namespace ocrtune {
@@ -44,7 +44,7 @@ TEST(Bf16, RoundsToTheNearestAndTiesToEven) {
             std::numeric_limits<float>::infinity());
 }
 
-struct Case {
+struct Bf16Case {
   const char* model;
   int height, width;
   // Of the whole gradient of a step. PyTorch's own autocast is at 0.37 of its double for crnn-mv3;
@@ -53,11 +53,11 @@ struct Case {
   double whole;
 };
 
-const Case kCases[] = {{"crnn", 32, 32, 0.15},
-                       {"crnn-mv3", 32, 32, 0.7},
-                       {"svtrv2-small", 48, 24, 0.3},
-                       {"ppocr-mobile", 48, 32, 0},
-                       {"svtrv2", 48, 24, 0.5}};
+const Bf16Case kCases[] = {{"crnn", 32, 32, 0.15},
+                           {"crnn-mv3", 32, 32, 0.7},
+                           {"svtrv2-small", 48, 24, 0.3},
+                           {"ppocr-mobile", 48, 32, 0},
+                           {"svtrv2", 48, 24, 0.5}};
 
 struct Weights {
   explicit Weights(Graph built)
@@ -83,14 +83,14 @@ Batch draw_batch(int count, int height, int width) {
   return batch;
 }
 
-class Bf16Models : public testing::TestWithParam<Case> {};
+class Bf16Models : public testing::TestWithParam<Bf16Case> {};
 
 TEST_P(Bf16Models, EveryLayerIsWithinItsRounding) {
   if (std::string(GetParam().model) == "svtrv2") return;  // svtrv2-small's layers, wider
   const Weights start(find_model(GetParam().model)->build(12));
   const Shape image{2, 3, GetParam().height, GetParam().width};
-  HostMachine machine;
-  const auto checked = device::check_layers<Bf16>(machine, start.graph, image, start.parameters,
+  HostExecutor executor;
+  const auto checked = device::check_layers<Bf16>(executor, start.graph, image, start.parameters,
                                                   start.statistics, 3);
   ASSERT_TRUE(checked) << checked.error().what;
   EXPECT_LT(checked->error, device::kMaxLayerError / 2) << checked->layer;
@@ -100,9 +100,9 @@ TEST_P(Bf16Models, EveryLayerIsWithinItsRounding) {
 TEST_P(Bf16Models, AStepIsNearTheReference) {
   Weights start(find_model(GetParam().model)->build(12));
   const Batch batch = draw_batch(2, GetParam().height, GetParam().width);
-  HostMachine machine;
-  auto network = device::DeviceNetwork<HostMachine, Bf16>::create(
-      start.graph, machine, {2, 3, batch.height, batch.width}, {2});
+  HostExecutor executor;
+  auto network = device::DeviceNetwork<HostExecutor, Bf16>::create(
+      start.graph, executor, {2, 3, batch.height, batch.width}, {2});
   ASSERT_TRUE(network) << network.error().what;
   ASSERT_TRUE((*network)->set_state(start.parameters, start.statistics));
   const auto loss = (*network)->train(batch);
@@ -142,27 +142,27 @@ class Bf16Narrow : public testing::TestWithParam<Small> {};
 TEST_P(Bf16Narrow, UnfoldedConvolutionsAreTheReferences) {
   const Weights start(GetParam().build());
   const Shape image{5, 3, GetParam().height, GetParam().width};
-  HostMachine machine;
-  machine.convs = false;
-  machine.scratch = 1;
-  const auto plain = device::check_layers<float>(machine, start.graph, image, start.parameters,
+  HostExecutor executor;
+  executor.convs = false;
+  executor.scratch = 1;
+  const auto plain = device::check_layers<float>(executor, start.graph, image, start.parameters,
                                                  start.statistics, 4);
   ASSERT_TRUE(plain) << plain.error().what;
   EXPECT_LT(plain->error, 2e-5) << plain->layer;
-  machine.scratch = device::kMaxScratch;
-  const auto rounded = device::check_layers<Bf16>(machine, start.graph, image, start.parameters,
+  executor.scratch = device::kMaxScratch;
+  const auto rounded = device::check_layers<Bf16>(executor, start.graph, image, start.parameters,
                                                   start.statistics, 4);
   ASSERT_TRUE(rounded) << rounded.error().what;
   EXPECT_LT(rounded->error, device::kMaxLayerError / 2) << rounded->layer;
-  EXPECT_GT(machine.products, 0);
+  EXPECT_GT(executor.products, 0);
 }
 
 TEST_P(Bf16Narrow, TrainingLowersTheLoss) {
   const Weights start(GetParam().build());
   const Batch batch = draw_batch(5, GetParam().height, GetParam().width);
-  HostMachine machine;
-  auto network = device::DeviceNetwork<HostMachine, Bf16>::create(
-      start.graph, machine, {5, 3, batch.height, batch.width}, {2});
+  HostExecutor executor;
+  auto network = device::DeviceNetwork<HostExecutor, Bf16>::create(
+      start.graph, executor, {5, 3, batch.height, batch.width}, {2});
   ASSERT_TRUE(network) << network.error().what;
   ASSERT_TRUE((*network)->set_state(start.parameters, start.statistics));
   AdamW settings;
@@ -195,8 +195,8 @@ TrainerOptions small_training(const char* model) {
 TEST(Bf16Training, TheCheckOfATrainerPasses) {
   const TrainerOptions options = small_training("crnn-mv3");
   const auto comm = make_single_comm();
-  HostMachine machine;
-  auto trainer = device::DeviceTrainer<HostMachine, Bf16>::create(options, machine, *comm);
+  HostExecutor executor;
+  auto trainer = device::DeviceTrainer<HostExecutor, Bf16>::create(options, executor, *comm);
   ASSERT_TRUE(trainer) << trainer.error().what;
   const auto error = (*trainer)->check_against_reference();
   ASSERT_TRUE(error) << error.error().what;
@@ -204,9 +204,9 @@ TEST(Bf16Training, TheCheckOfATrainerPasses) {
 }
 
 // Rounds a product's results to another type than they are read as.
-struct WrongCastMachine : HostMachine {
+struct WrongCastExecutor : HostExecutor {
   Status product(const DeviceProduct& p) {
-    if (Status done = HostMachine::product(p); !done) return done;
+    if (Status done = HostExecutor::product(p); !done) return done;
     if (p.c.element != Element::bf16) return Status();
     return enqueue([p] {
       auto* cells = static_cast<Bf16*>(p.c.start);
@@ -225,8 +225,8 @@ struct WrongCastMachine : HostMachine {
 TEST(Bf16Training, AWrongCastFailsTheCheck) {
   const TrainerOptions options = small_training("crnn");
   const auto comm = make_single_comm();
-  WrongCastMachine machine;
-  auto trainer = device::DeviceTrainer<WrongCastMachine, Bf16>::create(options, machine, *comm);
+  WrongCastExecutor executor;
+  auto trainer = device::DeviceTrainer<WrongCastExecutor, Bf16>::create(options, executor, *comm);
   ASSERT_TRUE(trainer) << trainer.error().what;
   const auto error = (*trainer)->check_against_reference();
   ASSERT_FALSE(error) << *error;
@@ -235,11 +235,12 @@ TEST(Bf16Training, AWrongCastFailsTheCheck) {
 }
 
 TEST(Bf16Training, MixedFactorsAreRefused) {
-  HostMachine machine;
+  HostExecutor executor;
   float a = 1, c = 0;
   Bf16 b(1);
-  EXPECT_FALSE(machine.product({1, 1, 1, 1, {&a, 1, false, 0}, {&b, 1, false, 0}, &c, 1, 0, 1, 0}));
-  EXPECT_TRUE(machine.product({1, 1, 1, 1, {&b, 1, false, 0}, {&b, 1, false, 0}, &c, 1, 0, 1, 0}));
+  EXPECT_FALSE(
+      executor.product({1, 1, 1, 1, {&a, 1, false, 0}, {&b, 1, false, 0}, &c, 1, 0, 1, 0}));
+  EXPECT_TRUE(executor.product({1, 1, 1, 1, {&b, 1, false, 0}, {&b, 1, false, 0}, &c, 1, 0, 1, 0}));
   EXPECT_EQ(c, 1);
 }
 

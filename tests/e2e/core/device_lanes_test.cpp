@@ -10,7 +10,7 @@
 #include "core/gpu/device_check.h"
 #include "core/gpu/device_network.h"
 #include "core/graph/optimizer.h"
-#include "tests/support/host_machine.h"
+#include "tests/support/host_executor.h"
 #include "tests/support/narrow_models.h"
 
 namespace ocrtune {
@@ -42,12 +42,12 @@ struct Start {
 };
 
 template <typename Value>
-using Net = device::DeviceNetwork<HostMachine, Value>;
+using Net = device::DeviceNetwork<HostExecutor, Value>;
 
 template <typename Value>
-std::vector<float> gradients_of(Start& start, HostMachine& machine) {
+std::vector<float> gradients_of(Start& start, HostExecutor& executor) {
   std::vector<float> gradients(start.graph.parameter_floats);
-  auto network = Net<Value>::create(start.graph, machine, start.image(), {2});
+  auto network = Net<Value>::create(start.graph, executor, start.image(), {2});
   EXPECT_TRUE(network);
   EXPECT_TRUE((*network)->set_state(start.parameters, start.statistics));
   const auto loss = (*network)->train(start.batch);
@@ -70,10 +70,10 @@ class LanesOf : public testing::TestWithParam<Small> {};
 
 TEST_P(LanesOf, AGroupComputesWhatOneLaneDoes) {
   Start start(GetParam());
-  HostMachine one;
+  HostExecutor one;
   const std::vector<float> expected = gradients_of<float>(start, one);
   for (const bool backwards : {false, true}) {
-    HostMachine several;
+    HostExecutor several;
     several.lanes = 5;  // no row of any kernel is a multiple of it
     several.backwards = backwards;
     EXPECT_LT(difference(gradients_of<float>(start, several), expected), 1e-4)
@@ -91,7 +91,7 @@ TEST_P(LanesOf, AGroupComputesWhatOneLaneDoes) {
 // more.
 TEST_P(LanesOf, AGroupComputesWhatOneLaneDoesInBf16) {
   Start start(GetParam());
-  HostMachine one, several;
+  HostExecutor one, several;
   several.lanes = 5;
   EXPECT_LT(difference(gradients_of<Bf16>(start, several), gradients_of<Bf16>(start, one)), 0.05);
 }
@@ -102,9 +102,9 @@ void expect_replays(const Small& small) {
   std::vector<float> results[2];
   for (const bool replays : {false, true}) {
     Start start(small);
-    HostMachine machine;
-    machine.replays = replays;
-    auto network = Net<Value>::create(start.graph, machine, start.image(), {2});
+    HostExecutor executor;
+    executor.replays = replays;
+    auto network = Net<Value>::create(start.graph, executor, start.image(), {2});
     ASSERT_TRUE(network);
     ASSERT_TRUE((*network)->set_state(start.parameters, start.statistics));
     std::vector<float>& result = results[replays ? 1 : 0];
@@ -122,7 +122,7 @@ void expect_replays(const Small& small) {
     std::vector<float> state(start.graph.parameter_floats);
     ASSERT_TRUE((*network)->get_parameters(state));
     result.insert(result.end(), state.begin(), state.end());
-    EXPECT_EQ(machine.replayed, replays ? 4 : 0);
+    EXPECT_EQ(executor.replayed, replays ? 4 : 0);
   }
   EXPECT_EQ(results[0], results[1]);
 }
@@ -143,7 +143,7 @@ struct HandOnRow {
   template <typename Lane>
   void operator()(Lane& lane, std::size_t) const {
     mailbox[lane.index()] = lane.index() + 1;
-    if (meets) lane.join();
+    if (meets) lane.sync();
     got[lane.index()] = mailbox[(lane.index() + 1) % lane.count()];
   }
 };
@@ -151,7 +151,7 @@ struct HandOnRow {
 struct PartingRow {
   template <typename Lane>
   void operator()(Lane& lane, std::size_t) const {
-    if (lane.index() == 0) lane.join();
+    if (lane.index() == 0) lane.sync();
   }
 };
 

@@ -17,7 +17,7 @@
 #include "core/graph/network.h"
 #include "core/graph/optimizer.h"
 #include "core/models/model.h"
-#include "tests/support/host_machine.h"
+#include "tests/support/host_executor.h"
 
 namespace ocrtune {
 namespace {
@@ -66,9 +66,9 @@ TEST(DeviceNetwork, AStepAgreesWithTheReference) {
     fill_initial_parameters(graph, 5, parameters.data());
     fill_initial_statistics(graph, statistics.data());
 
-    HostMachine machine;
-    auto network = device::DeviceNetwork<HostMachine>::create(
-        graph, machine, {2, 3, given.height, given.width}, {4});
+    HostExecutor executor;
+    auto network = device::DeviceNetwork<HostExecutor>::create(
+        graph, executor, {2, 3, given.height, given.width}, {4});
     ASSERT_TRUE(network) << given.model;
     ASSERT_TRUE((*network)->set_state(parameters, statistics));
     const auto loss = (*network)->train(batch);
@@ -110,8 +110,8 @@ TEST(DeviceNetwork, AStepAgreesWithTheReference) {
 
 TEST(DeviceNetwork, LabelsThatCannotBeSpeltCostNothing) {
   const Graph graph = find_model("crnn")->build(12);
-  HostMachine machine;
-  auto network = device::DeviceNetwork<HostMachine>::create(graph, machine, {2, 3, 32, 16}, {9});
+  HostExecutor executor;
+  auto network = device::DeviceNetwork<HostExecutor>::create(graph, executor, {2, 3, 32, 16}, {9});
   ASSERT_TRUE(network);
   std::vector<float> parameters(graph.parameter_floats), statistics(graph.statistic_floats);
   fill_initial_parameters(graph, 5, parameters.data());
@@ -128,8 +128,8 @@ TEST(DeviceNetwork, LabelsThatCannotBeSpeltCostNothing) {
 
 TEST(DeviceNetwork, BatchesOfAnotherShapeAreRefused) {
   const Graph graph = find_model("crnn")->build(12);
-  HostMachine machine;
-  auto network = device::DeviceNetwork<HostMachine>::create(graph, machine, {2, 3, 32, 40}, {4});
+  HostExecutor executor;
+  auto network = device::DeviceNetwork<HostExecutor>::create(graph, executor, {2, 3, 32, 40}, {4});
   ASSERT_TRUE(network);
   EXPECT_FALSE((*network)->train(draw_batch(2, 32, 48, 12, 3)));
   EXPECT_FALSE((*network)->train(draw_batch(3, 32, 40, 12, 3)));
@@ -152,9 +152,9 @@ TEST(DeviceNetwork, ReadsAsTheReference) {
     const int height = find_model(model)->height;
     const Batch batch = draw_batch(1, height, 24, 12, 1);
 
-    HostMachine machine;
-    auto network = device::DeviceNetwork<HostMachine>::create(form.graph, machine,
-                                                              {1, 3, height, 24}, {1, false});
+    HostExecutor executor;
+    auto network = device::DeviceNetwork<HostExecutor>::create(form.graph, executor,
+                                                               {1, 3, height, 24}, {1, false});
     ASSERT_TRUE(network) << model << ": " << network.error().what;
     ASSERT_TRUE((*network)->set_state(folded, moved));
     const auto ours = (*network)->infer(batch);

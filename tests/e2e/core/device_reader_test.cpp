@@ -5,7 +5,7 @@
 
 #include "base/random.h"
 #include "core/infer/recognizer.h"
-#include "tests/support/host_machine.h"
+#include "tests/support/host_executor.h"
 
 namespace ocrtune {
 namespace {
@@ -30,8 +30,8 @@ TEST(DeviceReader, ReadsWhatTheCpusRead) {
   options.width = 128;
   const auto alphabet = Alphabet::from_text("0123456789abcdef");
   ASSERT_TRUE(alphabet);
-  HostMachine machine;
-  device::DeviceReader<HostMachine> reader(machine);
+  HostExecutor executor;
+  device::DeviceReader<HostExecutor> reader(executor);
   const auto ours = Recognizer::create_on(options, *alphabet, reader);
   ASSERT_TRUE(ours) << ours.error().what;
   const auto theirs = Recognizer::create(options, *alphabet);

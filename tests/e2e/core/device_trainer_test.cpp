@@ -16,12 +16,12 @@
 #include "core/gpu/device_footprint.h"
 #include "core/models/model.h"
 #include "tests/support/forked_ranks.h"
-#include "tests/support/host_machine.h"
+#include "tests/support/host_executor.h"
 
 namespace ocrtune {
 namespace {
 
-using HostTrainer = device::DeviceTrainer<HostMachine>;
+using HostTrainer = device::DeviceTrainer<HostExecutor>;
 
 TrainerOptions small() {
   TrainerOptions options;
@@ -51,8 +51,8 @@ Batch draw(const TrainerOptions& options, std::uint64_t seed, int label = 3) {
 
 TEST(DeviceTrainer, StepsAsTheCpuTrainer) {
   const auto comm = make_single_comm();
-  HostMachine machine;
-  auto ours = HostTrainer::create(small(), machine, *comm);
+  HostExecutor executor;
+  auto ours = HostTrainer::create(small(), executor, *comm);
   ASSERT_TRUE(ours) << ours.error().what;
   auto theirs = Trainer::create(small(), *comm);
   ASSERT_TRUE(theirs);
@@ -77,8 +77,8 @@ TEST(DeviceTrainer, CheckpointsAreTheCpuTrainers) {
   ASSERT_TRUE(folder);
   const std::string path = join_path(*folder, "a.ckpt");
   const auto comm = make_single_comm();
-  HostMachine machine;
-  auto ours = HostTrainer::create(small(), machine, *comm);
+  HostExecutor executor;
+  auto ours = HostTrainer::create(small(), executor, *comm);
   ASSERT_TRUE(ours);
   ASSERT_TRUE((*ours)->step(draw(small(), 1)));
   ASSERT_TRUE((*ours)->save(path));
@@ -86,7 +86,7 @@ TEST(DeviceTrainer, CheckpointsAreTheCpuTrainers) {
   ASSERT_TRUE(theirs);
   ASSERT_TRUE((*theirs)->load(path));
   EXPECT_EQ((*theirs)->steps(), 1);
-  auto again = HostTrainer::create(small(), machine, *comm);
+  auto again = HostTrainer::create(small(), executor, *comm);
   ASSERT_TRUE(again);
   ASSERT_TRUE((*again)->load(path));
   const Batch batch = draw(small(), 2);
@@ -118,16 +118,17 @@ std::vector<float> two_ranks(std::size_t bucket_bytes, int steps = 1, bool repla
     if (!comm) return "comm";
     TrainerOptions options = small();
     options.bucket_bytes = bucket_bytes;
-    HostMachine machine;
-    machine.replays = replays;
-    auto trainer = HostTrainer::create(options, machine, **comm);
+    HostExecutor executor;
+    executor.replays = replays;
+    auto trainer = HostTrainer::create(options, executor, **comm);
     if (!trainer) return "trainer";
     for (int step = 0; step < steps; ++step) {
       if (!(*trainer)->step(draw(options, static_cast<std::uint64_t>(2 * step + rank)))) {
         return "step";
       }
     }
-    if (replays && steps > 2 && machine.replayed < (bucket_bytes > 0 ? 2 * (steps - 1) : steps - 1))
+    if (replays && steps > 2 &&
+        executor.replayed < (bucket_bytes > 0 ? 2 * (steps - 1) : steps - 1))
       return "nothing was replayed";
     const auto logits = (*trainer)->logits(draw(options, 99));
     if (!logits) return "logits";
@@ -146,9 +147,9 @@ std::vector<float> two_ranks(std::size_t bucket_bytes, int steps = 1, bool repla
 TEST(DeviceTrainer, ExchangeDuringBackwardChangesNoBit) {
   const std::vector<float> whole = two_ranks(0);
   EXPECT_EQ(two_ranks(1 << 16), whole);
-  HostMachine machine;
+  HostExecutor executor;
   const auto comm = make_single_comm();
-  auto alone = HostTrainer::create(small(), machine, *comm);
+  auto alone = HostTrainer::create(small(), executor, *comm);
   ASSERT_TRUE(alone);
   ASSERT_TRUE((*alone)->step(draw(small(), 0)));
   EXPECT_NE(*(*alone)->logits(draw(small(), 99)), whole) << "nothing was exchanged";
@@ -201,10 +202,10 @@ class CountingComm final : public Comm {
 
 TEST(DeviceTrainer, HandsOverTheSameFinalPartsInEveryStep) {
   CountingComm comm;
-  HostMachine machine;
+  HostExecutor executor;
   TrainerOptions options = small();
   options.bucket_bytes = 1 << 16;
-  auto trainer = HostTrainer::create(options, machine, comm);
+  auto trainer = HostTrainer::create(options, executor, comm);
   ASSERT_TRUE(trainer) << trainer.error().what;
   for (std::uint64_t seed = 1; seed <= 3; ++seed)
     ASSERT_TRUE((*trainer)->step(draw(options, seed)));
@@ -220,14 +221,14 @@ TEST(DeviceTrainer, HandsOverTheSameFinalPartsInEveryStep) {
   EXPECT_EQ(end, 0u) << "some gradients were not handed over";
   for (const auto& parts : comm.steps) EXPECT_EQ(parts, comm.steps[0]);
   EXPECT_EQ(comm.changed, 0) << "gradients were written after they had been handed over";
-  EXPECT_EQ(machine.replayed, static_cast<int>(2 * comm.steps[0].size()));
+  EXPECT_EQ(executor.replayed, static_cast<int>(2 * comm.steps[0].size()));
 }
 
 // As an evaluation ends.
 TEST(DeviceTrainer, ReadsASmallerBatch) {
   const auto comm = make_single_comm();
-  HostMachine machine;
-  auto trainer = HostTrainer::create(small(), machine, *comm);
+  HostExecutor executor;
+  auto trainer = HostTrainer::create(small(), executor, *comm);
   ASSERT_TRUE(trainer);
   const Batch both = draw(small(), 4);
   Batch one = both;
@@ -246,8 +247,8 @@ TEST(DeviceTrainer, ReadsASmallerBatch) {
 
 TEST(DeviceTrainer, LabelsBeyondAnyLengthAreImpossible) {
   const auto comm = make_single_comm();
-  HostMachine machine;
-  auto trainer = HostTrainer::create(small(), machine, *comm);
+  HostExecutor executor;
+  auto trainer = HostTrainer::create(small(), executor, *comm);
   ASSERT_TRUE(trainer);
   const auto report = (*trainer)->step(draw(small(), 1, 500));
   ASSERT_TRUE(report) << report.error().what;
@@ -257,18 +258,18 @@ TEST(DeviceTrainer, LabelsBeyondAnyLengthAreImpossible) {
 
 TEST(DeviceTrainer, RefusesWhatItLacks) {
   const auto comm = make_single_comm();
-  HostMachine machine;
+  HostExecutor executor;
   TrainerOptions options = small();
   options.heights = {32, 48};
-  auto trainer = HostTrainer::create(options, machine, *comm);
+  auto trainer = HostTrainer::create(options, executor, *comm);
   ASSERT_FALSE(trainer);
   EXPECT_EQ(trainer.error().kind, ErrorKind::unsupported);
   EXPECT_EQ(device_training_bytes(options).error().kind, ErrorKind::unsupported);
   options = small();
   options.model = "nonesuch";
-  EXPECT_EQ(HostTrainer::create(options, machine, *comm).error().kind, ErrorKind::usage);
+  EXPECT_EQ(HostTrainer::create(options, executor, *comm).error().kind, ErrorKind::usage);
   EXPECT_EQ(device_training_bytes(options).error().kind, ErrorKind::usage);
-  ASSERT_TRUE((trainer = HostTrainer::create(small(), machine, *comm)));
+  ASSERT_TRUE((trainer = HostTrainer::create(small(), executor, *comm)));
   Batch other = draw(small(), 1);
   other.count = 1;
   EXPECT_EQ((*trainer)->step(other).error().kind, ErrorKind::usage);

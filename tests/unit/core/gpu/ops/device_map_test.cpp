@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/host_machine.h"
+#include "tests/support/host_executor.h"
 
 namespace ocrtune {
 namespace {
@@ -33,11 +33,11 @@ TEST(DeviceMap, PacksAndSinglesComputeTheSame) {
   for (const int lanes : {1, 5}) {
     for (const std::size_t count : {1, 3, 4, 8, 61, 64, 240}) {
       for (const std::size_t shift : {0, 1, 4}) {
-        HostMachine machine;
-        machine.lanes = lanes;
+        HostExecutor executor;
+        executor.lanes = lanes;
         const auto x = counted<Bf16>(count + shift);
         std::vector<float> y(count + shift + 1, -1.0F);
-        ASSERT_TRUE(machine.rows(1, SquareRow{count, shift, x.data(), y.data()}));
+        ASSERT_TRUE(executor.rows(1, SquareRow{count, shift, x.data(), y.data()}));
         for (std::size_t i = shift; i < count + shift; ++i) {
           ASSERT_EQ(y[i], static_cast<float>(x[i]) * x[i]) << count << " from " << shift;
         }
@@ -52,12 +52,12 @@ TEST(DeviceMap, PacksAndSinglesComputeTheSame) {
 
 TEST(DeviceMap, SpansCoverTheWhole) {
   for (const std::size_t count : {std::size_t{1}, device::kSpan, 2 * device::kSpan + 5}) {
-    HostMachine machine;
+    HostExecutor executor;
     const auto from = counted<float>(count);
     std::vector<Bf16> to(count + 1);
     to[count] = 7.0F;
     ASSERT_TRUE(
-        device::spans(machine, count, device::CastSpan<float, Bf16>{from.data(), to.data()}));
+        device::spans(executor, count, device::CastSpan<float, Bf16>{from.data(), to.data()}));
     for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(to[i], from[i]) << i;
     EXPECT_EQ(to[count], 7) << "beyond the end";
   }
@@ -66,11 +66,11 @@ TEST(DeviceMap, SpansCoverTheWhole) {
 // [2, 3, size] to [3, 2, size] and back; blocks longer than a span.
 TEST(DeviceMap, BlocksMoveThereAndBack) {
   for (const std::size_t size : {std::size_t{5}, device::kSpan + 12}) {
-    HostMachine machine;
+    HostExecutor executor;
     const auto from = counted<float>(6 * size);
     std::vector<float> apart(6 * size), back(6 * size);
     const device::BlockPlaces together{1, size, 0, 0}, split{3, size, 2 * size, 0};
-    ASSERT_TRUE(device::move_blocks(machine, 6, size, from.data(), together, apart.data(), split));
+    ASSERT_TRUE(device::move_blocks(executor, 6, size, from.data(), together, apart.data(), split));
     for (std::size_t n = 0; n < 2; ++n) {
       for (std::size_t k = 0; k < 3; ++k) {
         for (std::size_t i = 0; i < size; ++i) {
@@ -79,7 +79,7 @@ TEST(DeviceMap, BlocksMoveThereAndBack) {
       }
     }
     const float* middle = apart.data();
-    ASSERT_TRUE(device::move_blocks(machine, 6, size, middle, split, back.data(), together));
+    ASSERT_TRUE(device::move_blocks(executor, 6, size, middle, split, back.data(), together));
     EXPECT_EQ(back, from);
   }
 }

@@ -1,5 +1,5 @@
-// The Machine of core/gpu/ops/device_operator.h on one GPU: own kernels, cuBLAS for products, cuDNN
-// for convolutions, all on one stream. For .cu files alone. Never run on hardware so far.
+// The Executor of core/gpu/ops/device_operator.h on one GPU: own kernels, cuBLAS for products,
+// cuDNN for convolutions, all on one stream. For .cu files alone. Never run on hardware so far.
 //
 // Precisions: fp32 is plain; tf32 lets tensor cores round the factors of products and convolutions
 // to 10 bits; bf16 keeps activations, their gradients and the weights that are multiplied as bf16.
@@ -40,19 +40,19 @@ struct CudaRecording {
   cudaGraphExec_t graph = nullptr;
 };
 
-class CudaMachine {
+class CudaExecutor {
  public:
   using Buffer = DeviceMemory;
   using Recording = CudaRecording;
 
   // unsupported: no GPU, or one without the precision (tf32 and bf16 need compute capability 8.0).
-  static Result<std::unique_ptr<CudaMachine>> open(int device, const CudaOptions& options);
-  CudaMachine(const CudaMachine&) = delete;
-  CudaMachine& operator=(const CudaMachine&) = delete;
-  ~CudaMachine();
+  static Result<std::unique_ptr<CudaExecutor>> open(int device, const CudaOptions& options);
+  CudaExecutor(const CudaExecutor&) = delete;
+  CudaExecutor& operator=(const CudaExecutor&) = delete;
+  ~CudaExecutor();
 
   template <typename Work>
-  Status each(std::size_t count, const Work& work) {
+  Status for_each(std::size_t count, const Work& work) {
     return launch_each(stream_, count, work);
   }
   template <typename Work>
@@ -62,7 +62,7 @@ class CudaMachine {
     return cuda_status(cudaGetLastError(), "kernel");
   }
   template <typename Work>
-  Status again(Recording& into, const Work& work) {
+  Status capture_or_replay(Recording& into, const Work& work) {
     if (!options_.graphs || into.refused || into.runs++ == 0) return work();
     if (into.graph == nullptr) {
       const Status captured = capture(into, work);
@@ -92,7 +92,7 @@ class CudaMachine {
   Precision precision() const { return options_.precision; }
 
  private:
-  CudaMachine(int device, const CudaOptions& options) : device_(device), options_(options) {}
+  CudaExecutor(int device, const CudaOptions& options) : device_(device), options_(options) {}
   template <typename Work>
   Status capture(Recording& into, const Work& work) {
     const Status begun = begin_capture();

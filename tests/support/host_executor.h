@@ -1,4 +1,4 @@
-// The GPU core's Machine as loops on the host. Work that is run again is kept and replayed, as a
+// The GPU core's Executor as loops on the host. Work that is run again is kept and replayed, as a
 // CUDA graph would be: what it was given the first time is what it computes with.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace ocrtune {
 
-struct HostMachine {
+struct HostExecutor {
   struct Buffer {
     std::vector<double> words;  // aligned for everything
     template <typename T>
@@ -43,7 +43,7 @@ struct HostMachine {
 
   // Plainly first, then kept and replayed.
   template <typename Work>
-  Status again(Recording& into, const Work& work) {
+  Status capture_or_replay(Recording& into, const Work& work) {
     if (into.runs++ == 0 || !replays) return work();
     if (into.kept.empty()) {
       recording = &into;
@@ -66,7 +66,7 @@ struct HostMachine {
   }
 
   template <typename Work>
-  Status each(std::size_t count, const Work& work) {
+  Status for_each(std::size_t count, const Work& work) {
     return enqueue([count, work] {
 #pragma omp parallel for schedule(static)
       for (std::size_t i = 0; i < count; ++i) work(i);
@@ -162,13 +162,13 @@ struct HostMachine {
 // The reference's loops over floats, and over bf16 by way of floats.
 class HostConv final : public ConvEngine {
  public:
-  HostConv(HostMachine& machine, const ConvSizes& sizes)
-      : machine_(machine), sizes_(sizes), loop_{sizes.conv, sizes.in, sizes.out} {
+  HostConv(HostExecutor& executor, const ConvSizes& sizes)
+      : executor_(executor), sizes_(sizes), loop_{sizes.conv, sizes.in, sizes.out} {
     loop_.conv.activation = Activation::none;  // the operator's, behind the bias
   }
   std::size_t scratch_bytes() const override { return 0; }
   Status forward(const void* x, const void* w, void* y, std::byte*) override {
-    return machine_.enqueue([this, x, w, y] {
+    return executor_.enqueue([this, x, w, y] {
       const Floats from = floats_at(x, in()), weight = floats_at(w, weights());
       Floats to(out());
       reference::conv_forward(loop_, from.data(), weight.data(), static_cast<const float*>(nullptr),
@@ -178,7 +178,7 @@ class HostConv final : public ConvEngine {
     });
   }
   Status backward_input(const void* w, const void* dy, void* dx, std::byte*) override {
-    return machine_.enqueue([this, w, dy, dx] {
+    return executor_.enqueue([this, w, dy, dx] {
       const Floats weight = floats_at(w, weights()), slopes = floats_at(dy, out());
       Floats to(in());
       reference::conv_backward_input(loop_, weight.data(), slopes.data(), to.data());
@@ -187,7 +187,7 @@ class HostConv final : public ConvEngine {
     });
   }
   Status backward_weight(const void* x, const void* dy, float* dw, std::byte*) override {
-    return machine_.enqueue([this, x, dy, dw] {
+    return executor_.enqueue([this, x, dy, dw] {
       const Floats from = floats_at(x, in()), slopes = floats_at(dy, out());
       reference::conv_backward_weight(loop_, from.data(), slopes.data(), dw,
                                       static_cast<float*>(nullptr));
@@ -216,12 +216,12 @@ class HostConv final : public ConvEngine {
     }
   }
 
-  HostMachine& machine_;
+  HostExecutor& executor_;
   ConvSizes sizes_;
   reference::ConvLoop loop_;
 };
 
-inline Result<std::unique_ptr<ConvEngine>> HostMachine::make_conv(const ConvSizes& sizes) {
+inline Result<std::unique_ptr<ConvEngine>> HostExecutor::make_conv(const ConvSizes& sizes) {
   if (!convs) return Error{ErrorKind::unsupported, "no engine"};
   return std::unique_ptr<ConvEngine>(std::make_unique<HostConv>(*this, sizes));
 }

@@ -1,10 +1,10 @@
-// The Machine of the GPU core: see core/gpu/cuda/cuda_machine.h.
+// The Executor of the GPU core: see core/gpu/cuda/cuda_executor.h.
 #include <algorithm>
 #include <cstring>
 #include <string>
 
 #include "core/gpu/cuda/cuda_conv.h"
-#include "core/gpu/cuda/cuda_machine.h"
+#include "core/gpu/cuda/cuda_executor.h"
 
 namespace ocrtune::device {
 
@@ -27,7 +27,7 @@ constexpr std::size_t kBlasWorkBytes = std::size_t{32} << 20;  // what NVIDIA as
 
 }  // namespace
 
-Result<std::unique_ptr<CudaMachine>> CudaMachine::open(int device, const CudaOptions& options) {
+Result<std::unique_ptr<CudaExecutor>> CudaExecutor::open(int device, const CudaOptions& options) {
   int count = 0;
   const cudaError_t asked = cudaGetDeviceCount(&count);
   if (asked != cudaSuccess || count == 0) {
@@ -46,27 +46,27 @@ Result<std::unique_ptr<CudaMachine>> CudaMachine::open(int device, const CudaOpt
                                              "; tf32 and bf16 need 8.0"};
   }
   OCRTUNE_CUDA(cudaSetDevice(device));
-  std::unique_ptr<CudaMachine> machine(new CudaMachine(device, options));
-  OCRTUNE_CUDA(cudaStreamCreateWithFlags(&machine->stream_, cudaStreamNonBlocking));
-  OCRTUNE_TRY(blas_result(cublasCreate(&machine->blas_), "cuBLAS"));
-  OCRTUNE_TRY(blas_result(cublasSetStream(machine->blas_, machine->stream_), "cuBLAS"));
+  std::unique_ptr<CudaExecutor> executor(new CudaExecutor(device, options));
+  OCRTUNE_CUDA(cudaStreamCreateWithFlags(&executor->stream_, cudaStreamNonBlocking));
+  OCRTUNE_TRY(blas_result(cublasCreate(&executor->blas_), "cuBLAS"));
+  OCRTUNE_TRY(blas_result(cublasSetStream(executor->blas_, executor->stream_), "cuBLAS"));
   // A workspace of its own, set after the stream (which resets it): with cuBLAS's a capture would
   // hold allocations, and products would not be the same bits every time.
-  auto work = machine->allocate(kBlasWorkBytes);
+  auto work = executor->allocate(kBlasWorkBytes);
   if (!work) return work.error();
-  machine->blas_work_ = std::move(work).value();
+  executor->blas_work_ = std::move(work).value();
   OCRTUNE_TRY(blas_result(
-      cublasSetWorkspace(machine->blas_, machine->blas_work_.as<void>(), kBlasWorkBytes),
+      cublasSetWorkspace(executor->blas_, executor->blas_work_.as<void>(), kBlasWorkBytes),
       "cuBLAS"));
-  OCRTUNE_TRY(dnn_result(cudnnCreate(&machine->dnn_), "cuDNN"));
-  OCRTUNE_TRY(dnn_result(cudnnSetStream(machine->dnn_, machine->stream_), "cuDNN"));
-  for (cudaEvent_t& stamp : machine->stamps_) {
+  OCRTUNE_TRY(dnn_result(cudnnCreate(&executor->dnn_), "cuDNN"));
+  OCRTUNE_TRY(dnn_result(cudnnSetStream(executor->dnn_, executor->stream_), "cuDNN"));
+  for (cudaEvent_t& stamp : executor->stamps_) {
     OCRTUNE_CUDA(cudaEventCreate(&stamp));
   }
-  return Result<std::unique_ptr<CudaMachine>>(std::move(machine));
+  return Result<std::unique_ptr<CudaExecutor>>(std::move(executor));
 }
 
-CudaMachine::~CudaMachine() {
+CudaExecutor::~CudaExecutor() {
   if (staging_ != nullptr) cudaFreeHost(staging_);
   for (cudaEvent_t stamp : stamps_) {
     if (stamp != nullptr) cudaEventDestroy(stamp);
@@ -77,7 +77,7 @@ CudaMachine::~CudaMachine() {
 }
 
 // A row-major matrix is its transpose to cuBLAS, so C = A B is asked for as C' = B' A'.
-Status CudaMachine::product(const DeviceProduct& p) {
+Status CudaExecutor::product(const DeviceProduct& p) {
   if (p.a.element != p.b.element) {
     return Error{ErrorKind::failed, "a product: its factors are of two types"};
   }
@@ -99,11 +99,11 @@ Status CudaMachine::product(const DeviceProduct& p) {
       "a product");
 }
 
-Status CudaMachine::begin_capture() {
+Status CudaExecutor::begin_capture() {
   return cuda_status(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "capture");
 }
 
-Status CudaMachine::end_capture(Recording& into, const Status& recorded) {
+Status CudaExecutor::end_capture(Recording& into, const Status& recorded) {
   cudaGraph_t graph = nullptr;
   cudaError_t code = cudaStreamEndCapture(stream_, &graph);
   if (code == cudaSuccess && recorded) code = cudaGraphInstantiate(&into.graph, graph, 0);
@@ -112,11 +112,11 @@ Status CudaMachine::end_capture(Recording& into, const Status& recorded) {
   return recorded ? cuda_status(code, "capture") : recorded;
 }
 
-Status CudaMachine::clear(void* start, std::size_t bytes) {
+Status CudaExecutor::clear(void* start, std::size_t bytes) {
   return cuda_status(cudaMemsetAsync(start, 0, bytes, stream_), "clearing");
 }
 
-Result<std::unique_ptr<ConvEngine>> CudaMachine::make_conv(const ConvSizes& sizes) {
+Result<std::unique_ptr<ConvEngine>> CudaExecutor::make_conv(const ConvSizes& sizes) {
   auto engine = make_cudnn_conv(dnn_, stream_, sizes, options_.precision != Precision::fp32);
   if (!engine || sizes.element == Element::fp32) return engine;
   const Status ran = try_out(**engine, sizes);
@@ -125,7 +125,7 @@ Result<std::unique_ptr<ConvEngine>> CudaMachine::make_conv(const ConvSizes& size
 }
 
 // On zeros: an algorithm may be listed for bf16 and not be there.
-Status CudaMachine::try_out(ConvEngine& engine, const ConvSizes& sizes) {
+Status CudaExecutor::try_out(ConvEngine& engine, const ConvSizes& sizes) {
   const Conv& conv = sizes.conv;
   const std::size_t weights = many(conv.out_channels) * many(sizes.in.c / conv.groups) *
                               many(conv.kernel.h) * many(conv.kernel.w);
@@ -147,14 +147,14 @@ Status CudaMachine::try_out(ConvEngine& engine, const ConvSizes& sizes) {
   return wait();
 }
 
-Result<DeviceMemory> CudaMachine::allocate(std::size_t bytes) {
+Result<DeviceMemory> CudaExecutor::allocate(std::size_t bytes) {
   DeviceMemory memory;
   OCRTUNE_TRY(memory.allocate(device_, bytes));
   return Result<DeviceMemory>(std::move(memory));
 }
 
 // Grows to what one step uploads, so that only the first step waits.
-Status CudaMachine::make_room(std::size_t bytes) {
+Status CudaExecutor::make_room(std::size_t bytes) {
   if (staged_ + bytes <= staging_bytes_) return Status();
   const std::size_t wanted = staged_ + bytes;
   OCRTUNE_TRY(wait());
@@ -168,7 +168,7 @@ Status CudaMachine::make_room(std::size_t bytes) {
   return Status();
 }
 
-Status CudaMachine::upload(void* to, const void* from, std::size_t bytes) {
+Status CudaExecutor::upload(void* to, const void* from, std::size_t bytes) {
   constexpr std::size_t kMaxStaged = std::size_t{64} << 20;
   const bool staged = bytes <= kMaxStaged && staged_ + bytes <= 2 * kMaxStaged;
   if (staged && make_room(align_up(bytes))) {
@@ -183,23 +183,23 @@ Status CudaMachine::upload(void* to, const void* from, std::size_t bytes) {
   return wait();
 }
 
-Status CudaMachine::download(void* to, const void* from, std::size_t bytes) {
+Status CudaExecutor::download(void* to, const void* from, std::size_t bytes) {
   OCRTUNE_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_));
   return wait();
 }
 
-Status CudaMachine::stamp(int slot) {
+Status CudaExecutor::stamp(int slot) {
   return cuda_status(cudaEventRecord(stamps_[slot], stream_), "an event");
 }
 
-Result<double> CudaMachine::seconds_between(int from, int to) {
+Result<double> CudaExecutor::seconds_between(int from, int to) {
   float milliseconds = 0;
   OCRTUNE_CUDA(cudaEventSynchronize(stamps_[to]));
   OCRTUNE_CUDA(cudaEventElapsedTime(&milliseconds, stamps_[from], stamps_[to]));
   return milliseconds * 1e-3;
 }
 
-Status CudaMachine::wait() {
+Status CudaExecutor::wait() {
   staged_ = 0;  // all of it has been read; after an error nothing is read any more
   return cuda_status(cudaStreamSynchronize(stream_), "waiting");
 }
