@@ -105,8 +105,8 @@ class Planner {
   }
 
   // The node's rate is one that meets an SLO, so there is nothing to simulate.
-  bool promised() const { return !node_.slo.empty(); }
-  bool simulated() const { return demand_.slo && !promised(); }
+  bool has_slo() const { return !node_.slo.empty(); }
+  bool simulated() const { return demand_.slo && !has_slo(); }
 
   // How many machines each draw of their rate and of the load needs.
   void count_machines() {
@@ -167,7 +167,7 @@ class Planner {
           "no --slo was given: the count keeps up with the load and names no latency target");
       return;
     }
-    if (promised()) {
+    if (has_slo()) {
       plan_.notes.push_back("the rate of one machine was measured with " +
                             slo_target(*demand_.slo) + " kept; nothing is simulated");
       return;
@@ -185,7 +185,7 @@ class Planner {
   // A node that is f times as fast keeps a limit L at f times the rate at which this one keeps f L.
   bool serve() {
     if (!demand_.slo) return true;
-    if (promised()) {
+    if (has_slo()) {
       plan_.served_rate = plan_.machine_rate;
       return true;
     }
@@ -400,10 +400,6 @@ class Planner {
   std::vector<double> needed_;  // machines, in each draw
   CapacityPlan plan_;
 };
-
-}  // namespace
-
-namespace {
 
 // A run under an SLO tells the rate for that SLO and for looser ones, and no other.
 Status slo_fits(const NodeMeasurement& node, const CapacityDemand& demand) {

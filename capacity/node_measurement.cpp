@@ -209,10 +209,6 @@ void claim_what_was_proved(const RunRecord& run, NodeMeasurement& node) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 std::vector<Measured> measured_settings(const RunRecord& run, double noise) {
   std::vector<Measured> all;
   for (const Setting& setting : settings_of(run.trials, noise)) {

@@ -102,7 +102,7 @@ bool is_no_failure(const Finding& finding) {
 }
 
 // Keeps, of the signatures that first matched on one line, the most telling one.
-std::vector<const Finding*> most_telling(const LogScan& log) {
+std::vector<const Finding*> telling_findings(const LogScan& log) {
   std::map<std::int64_t, const Finding*> best;
   for (const Finding& finding : log.findings) {
     if (is_no_failure(finding)) continue;
@@ -274,7 +274,7 @@ bool CauseRanker::any(const char* cause, int min_tier) const {
 void CauseRanker::hear_log(int index) {
   const LogScan& log = logs_[static_cast<std::size_t>(index)];
   const std::int64_t termination = first_termination(log);
-  for (const Finding* finding : most_telling(log)) {
+  for (const Finding* finding : telling_findings(log)) {
     if (!stands(*finding, log)) continue;
     const SignatureRow& signature = *finding->signature;
     // No program needs the library of NVIDIA's tools: they say so and go on.

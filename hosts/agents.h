@@ -2,9 +2,9 @@
 //
 // The agent speaks first ("hello", with its version). Then each request gets one reply, with the
 // request's number. Both ends give a sign of life every 2 s. An agent ends when its input ends or
-// when it hears nothing for 10 s, so nothing is left on a host whose launcher was killed. Whoever
-// does not answer in time or is silent for 10 s is lost for good, with the reason; the others go
-// on.
+// when it hears nothing for 10 s, so nothing is left on a host whose launcher was killed. A host
+// that does not answer in time or is silent for 10 s is lost for good, with the reason; the others
+// go on.
 #pragma once
 
 #include <condition_variable>

@@ -123,7 +123,8 @@ std::map<std::string, double> parse_nic_bytes(const std::string& text) {
 }
 
 std::map<std::string, double> read_nic_bytes() {
-  if (!list_directory("/sys/class/infiniband").value_or({}).empty()) return {};
+  static const bool kUnseen = !list_directory("/sys/class/infiniband").value_or({}).empty();
+  if (kUnseen) return {};
   return parse_nic_bytes(read_file("/proc/net/dev").value_or(""));
 }
 

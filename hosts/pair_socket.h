@@ -20,7 +20,7 @@ class PairListener {
   ~PairListener();
 
   int port() const { return port_; }
-  // Answers the pings of whoever sends the token, then counts what arrives for `seconds` and closes
+  // Answers the pings of all that send the token, then counts what arrives for `seconds` and closes
   // the connection. Bytes a second; 0: pings came and large messages did not. failed: nobody came.
   Result<double> receive(const std::string& token, double seconds);
 

@@ -129,7 +129,7 @@ std::string set_once(LaunchSetting& setting, const std::string& name, const std:
   return name + "=" + value;
 }
 
-std::vector<Remedy> ladder(Remedy remedy) {
+std::vector<Remedy> remedies_from(Remedy remedy) {
   switch (remedy) {
     case Remedy::fewer_workers:
       return {Remedy::fewer_workers, Remedy::fewer_ranks, Remedy::smaller_batch};
@@ -147,7 +147,7 @@ std::vector<Remedy> ladder(Remedy remedy) {
 }  // namespace
 
 std::string make_safer(LaunchSetting& setting, Remedy remedy) {
-  for (const Remedy step : ladder(remedy)) {
+  for (const Remedy step : remedies_from(remedy)) {
     std::string words;
     if (step == Remedy::p2p_off) words = set_once(setting, "NCCL_P2P_DISABLE", "1");
     if (step == Remedy::longer_timeout) {

@@ -34,7 +34,7 @@ KnobRow open_category(const char* name, std::string Knobs::*word, const char* ch
 }
 
 // More processes, threads or loader workers than any node has are a slip of the finger.
-int most_of(const KnobRow& row) { return row.number == &Knobs::batch ? 1'000'000 : 4096; }
+int max_of(const KnobRow& row) { return row.number == &Knobs::batch ? 1'000'000 : 4096; }
 
 bool allowed(const KnobRow& row, std::string_view value) {
   if (row.open || *row.choices == '\0') return !value.empty();
@@ -103,9 +103,9 @@ Status set_knob(Knobs& knobs, std::string_view name, std::string_view value) {
     return Status();
   }
   const auto number = parse_integer(value);
-  if (!number || *number < row->least || *number > most_of(*row)) {
+  if (!number || *number < row->least || *number > max_of(*row)) {
     return Error{ErrorKind::usage, fmt::format("{}={}: needs a whole number from {} to {}", name,
-                                               value, row->least, most_of(*row))};
+                                               value, row->least, max_of(*row))};
   }
   knobs.*row->number = static_cast<int>(*number);
   return Status();

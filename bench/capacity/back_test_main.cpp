@@ -35,7 +35,7 @@ constexpr Family kFamilies[] = {
 };
 
 // The truth of one machine: parts of it are outside the law's family on purpose.
-struct Machine {
+struct SimulatedMachine {
   double gamma, sigma, kappa, ceiling, all_reduce;
 
   double rate(double n) const {
@@ -45,8 +45,8 @@ struct Machine {
   }
 };
 
-Machine draw_machine(const Family& family, int most, Random& random) {
-  Machine machine{};
+SimulatedMachine draw_machine(const Family& family, int most, Random& random) {
+  SimulatedMachine machine{};
   machine.gamma = std::exp(random.uniform(std::log(5.0), std::log(500.0)));
   machine.sigma = random.uniform() < 0.2 ? 0 : random.uniform(0, 0.12);
   machine.kappa = random.uniform() < 0.3 ? 0 : random.uniform(0, 1.0) / (most * most);
@@ -56,10 +56,10 @@ Machine draw_machine(const Family& family, int most, Random& random) {
 }
 
 std::vector<ScalingPoint> draw_table(const Family& family, Random& random) {
-  const std::vector<std::vector<int>> ladders = {
+  const std::vector<std::vector<int>> counts_tried = {
       {1, 2, 3, 4, 6, 8}, {1, 2, 4, 6, 8, 12, 16}, {1, 2, 4, 8, 12, 16, 24, 32}, {1, 2, 4, 8, 16}};
-  const auto& counts = ladders[static_cast<std::size_t>(random.integer(0, 3))];
-  const Machine machine = draw_machine(family, counts.back(), random);
+  const auto& counts = counts_tried[static_cast<std::size_t>(random.integer(0, 3))];
+  const SimulatedMachine machine = draw_machine(family, counts.back(), random);
   const double noise = random.uniform(family.min_noise, family.max_noise);
   const auto repeats = random.integer(1, 5);
   std::vector<ScalingPoint> table;

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Reads drawn lines with `ocrtune infer`: all workers together against each alone, and with kills.
+"""Recognises rendered lines with `ocrtune infer`: all workers together against each alone, and with kills.
 
   bench/capacity/infer_throughput.py [--lines 20000] [--rounds 3] [--ocrtune build/ocrtune]
 

@@ -219,7 +219,7 @@ CapacityDemand demand_of(const Job& job, Random& random) {
 
 struct Tally {
   int cases = 0, held = 0, in_time = 0, refused = 0;
-  double promised = 0;  // sum of the stated probabilities to be in time
+  double stated = 0;  // sum of the stated probabilities to be in time
 };
 
 }  // namespace
@@ -250,7 +250,7 @@ int main(int argc, char** argv) {
                                 .done_at(20 * demand.deadline_seconds);
         ++tally.cases;
         tally.held += done <= row.seconds.high;
-        tally.promised += row.probability;
+        tally.stated += row.probability;
         tally.in_time += done <= demand.deadline_seconds;
       }
     }
@@ -260,7 +260,7 @@ int main(int argc, char** argv) {
         "%-20s %4d cases, %3d refused: done by the stated 95 %% time in %.1f %%, by the "
         "deadline in %.1f %% (stated %.1f %%)\n",
         kind.c_str(), tally.cases, tally.refused, 100.0 * tally.held / tally.cases,
-        100.0 * tally.in_time / tally.cases, 100.0 * tally.promised / tally.cases);
+        100.0 * tally.in_time / tally.cases, 100.0 * tally.stated / tally.cases);
   }
   return 0;
 }

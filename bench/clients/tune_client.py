@@ -56,7 +56,7 @@ ARGUMENTS = {"paddle": paddle_arguments, "torch": torch_arguments, "burn": burn_
 
 
 def survivors(mark):
-    """Processes with the mark in their environment: the children of this run, whoever adopted them."""
+    """Processes with the mark in their environment: the children of this run, even if adopted by another."""
     found = []
     for entry in pathlib.Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():

@@ -69,9 +69,9 @@ def measure_all(program, grid, rounds, seconds, path):
             sigma = statistics.stdev(logs) if len(logs) > 1 else 0
             peak = max(run["peak_bytes"] for run in runs)
             table.write(",".join(map(str, [*point.values(), rate, peak, outcome, sigma])) + "\n")
-    spoilt = sum(run["spoilt_samples"] for runs in trials for run in runs)
+    discarded = sum(run["spoilt_samples"] for runs in trials for run in runs)
     samples = sum(run["samples"] for runs in trials for run in runs)
-    print(f"{len(points)} settings, {spoilt} of {samples} samples spoilt by other load")
+    print(f"{len(points)} settings, {discarded} of {samples} windows discarded for other load")
     return time.monotonic() - begin
 
 

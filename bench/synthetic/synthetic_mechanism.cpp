@@ -113,7 +113,7 @@ class Play {
     }
     for (Loader& loader : loaders_) {
       const bool idle = !loader.reads && !loader.decodes;
-      if (!idle || promised(loader.rank) >= room_) continue;
+      if (!idle || reserved(loader.rank) >= room_) continue;
       loader.reads = true;
       loader.left = knobs_.batch * job_.read_seconds;
     }
@@ -125,7 +125,7 @@ class Play {
     }
   }
 
-  int promised(int rank) const {
+  int reserved(int rank) const {
     int count = ranks_[static_cast<std::size_t>(rank)].batches;
     for (const Loader& loader : loaders_) {
       count += loader.rank == rank && (loader.reads || loader.decodes) ? 1 : 0;

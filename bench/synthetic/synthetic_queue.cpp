@@ -2,7 +2,7 @@
 //
 // Nothing here is a scaling law. A step is a row of fork-join phases; a phase is a number of chunks
 // dealt to threads, so uneven deals cost whole chunks; chunks run at the speed of a core that
-// shares its pipeline, its socket's clock and its socket's memory channels with whoever else runs
+// shares its pipeline, its socket's clock and its socket's memory channels with what else runs
 // there. Loaders feed a bounded queue; a step starts when its batch is there and the slowest rank
 // is done.
 #include <algorithm>

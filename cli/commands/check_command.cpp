@@ -16,7 +16,7 @@
 #include "consistency/consistency.h"
 #include "consistency/node_collection.h"
 #include "hosts/host_survey.h"
-#include "reports/console/consistency_page.h"
+#include "reports/console/consistency_text.h"
 
 namespace ocrtune {
 namespace {

@@ -9,7 +9,7 @@
 #include "cli/commands.h"
 #include "diagnosis/diagnosis.h"
 #include "diagnosis/log_scan.h"
-#include "reports/console/diagnosis_page.h"
+#include "reports/console/diagnosis_text.h"
 
 namespace ocrtune {
 namespace {

@@ -115,7 +115,7 @@ void print_report(const OnnxRecognizer& model, const SelfTest& test) {
   std::printf("reference   logits differ from the plain loops' by %.1e (limit %.0e)\n",
               test.difference, max_reading_error("fp32"));
   if (test.no_lines.empty()) {
-    std::printf("reading     %d of %d drawn lines without an error\n", test.exact, test.drawn);
+    std::printf("reading     %d of %d rendered lines without an error\n", test.exact, test.drawn);
   } else {
     std::printf("reading     not tried: %s\n", test.no_lines.c_str());
   }
@@ -151,7 +151,7 @@ Result<int> import_model(ImportFlags flags) {
     bytes += onnx_metadata_bytes(kHeightKey, std::to_string(model->height));
   }
   const auto test = OCRTUNE_TRY([&] {
-    const WorkLine line("reading drawn lines with it");
+    const WorkLine line("reading rendered lines with it");
     return test_copy(*model, bytes);
   }());
   OCRTUNE_TRY(write_file(flags.output, bytes));

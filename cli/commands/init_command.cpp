@@ -49,7 +49,7 @@ Result<int> say_nothing_here(const Project& project) {
       "data.mdb.\n"
       "Go on with one of these:\n"
       "  ocrtune init PaddleOCR/                     # where your checkout is\n"
-      "  ocrtune make-data lines && ocrtune init     # drawn lines, to try the built-in engine\n"
+      "  ocrtune make-data lines && ocrtune init     # rendered lines, to try the built-in engine\n"
       "  ocrtune tune -- CMD --batch {batch}         # any command that prints its speed\n",
       project.folder.c_str());
   return kExitNegative;

@@ -16,7 +16,7 @@ namespace ocrtune {
 namespace {
 
 // The host with the fewest CPUs, and no more memory than any other has.
-Machine least_machine(const std::vector<HostCard>& cards) {
+Machine smallest_machine(const std::vector<HostCard>& cards) {
   const auto fewest =
       std::min_element(cards.begin(), cards.end(), [](const auto& a, const auto& b) {
         return usable_cpu_count(a.machine.cpu) < usable_cpu_count(b.machine.cpu);
@@ -81,7 +81,7 @@ Result<JobHosts> open_hosts(const HostChoice& choice) {
     for (const LostHost& one : survey.lost) lost.push_back(one.host + ": " + one.reason);
     return Error{ErrorKind::missing, "--hosts: " + join(lost, "; ")};
   }
-  job.machine = least_machine(survey.cards);
+  job.machine = smallest_machine(survey.cards);
   job.notes = notes_of(survey);
   return job;
 }

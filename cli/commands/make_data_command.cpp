@@ -1,4 +1,4 @@
-// ocrtune make-data: draws line images with labels.
+// ocrtune make-data: renders line images with labels.
 #include <algorithm>
 #include <cstdio>
 #include <memory>

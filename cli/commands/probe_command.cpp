@@ -10,7 +10,7 @@
 #include "cli/shell/terminal.h"
 #include "probes/machine/machine_json.h"
 #include "probes/probe.h"
-#include "reports/console/hosts_page.h"
+#include "reports/console/hosts_text.h"
 #include "reports/console/machine_console.h"
 
 namespace ocrtune {

@@ -25,7 +25,7 @@
 #include "hosts/host_attempt.h"
 #include "probes/probe.h"
 #include "reports/catalogue/reasons.h"
-#include "reports/console/diagnosis_page.h"
+#include "reports/console/diagnosis_text.h"
 #include "reports/export/run_metrics.h"
 #include "reports/html/supervised_page.h"
 #include "supervise/supervise.h"

@@ -14,7 +14,7 @@
 #include "cli/shell/machine_turn.h"
 #include "cli/shell/progress.h"
 #include "cli/shell/terminal.h"
-#include "reports/console/slo_page.h"
+#include "reports/console/slo_text.h"
 #include "trial/workloads/service/arrivals.h"
 #include "trial/workloads/service/request_file.h"
 #include "trial/workloads/service/served_target.h"

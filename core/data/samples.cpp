@@ -26,7 +26,7 @@ Result<std::unique_ptr<SampleSource>> open_samples(const std::string& path,
     return Error{ErrorKind::missing,
                  folder + " has no " + kLabelFileName +
                      " (lines of image<TAB>text) and no data.mdb; `ocrtune make-data " +
-                     shell_quote(folder) + "` draws some"};
+                     shell_quote(folder) + "` renders some"};
   }
   auto source = OCRTUNE_TRY(LabelFile::read(path, alphabet_text));
   return std::unique_ptr<SampleSource>(std::move(source));

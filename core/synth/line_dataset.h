@@ -1,4 +1,4 @@
-// A folder of drawn lines in PaddleOCR's form: images/, labels.txt with "path<TAB>text" lines,
+// A folder of rendered lines in PaddleOCR's form: images/, labels.txt with "path<TAB>text" lines,
 // alphabet.txt with one character a line, and manifest.txt with everything that the bytes depend
 // on. The same options with the same fonts give the same bytes.
 #pragma once

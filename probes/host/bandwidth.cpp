@@ -104,7 +104,7 @@ struct Plateau {
 };
 
 // Doubles the arrays until the figure no longer falls.
-Plateau climb(const BandwidthPlan& plan, double begin) {
+Plateau climb(const BandwidthOptions& plan, double begin) {
   Plateau at;
   const std::uint64_t most = std::min(plan.memory_bytes, kMaxBytes);
   // Each array four times the caches; less where touching so much would eat the time.
@@ -130,7 +130,7 @@ Plateau climb(const BandwidthPlan& plan, double begin) {
 
 }  // namespace
 
-Bandwidth measure_bandwidth(const BandwidthPlan& plan) {
+Bandwidth measure_bandwidth(const BandwidthOptions& plan) {
   Bandwidth found;
   const std::uint64_t least = std::max(kMinBytes, 2 * plan.cache_bytes);
   if (plan.cpus.empty() || plan.memory_bytes < least) {

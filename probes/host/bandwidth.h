@@ -20,7 +20,7 @@ struct Bandwidth {
   std::vector<std::pair<int, double>> by_team;  // (threads, bytes per second): 1, half, all
 };
 
-struct BandwidthPlan {
+struct BandwidthOptions {
   std::vector<int> cpus;           // whole cores first
   std::uint64_t cache_bytes = 0;   // all last-level caches together; 0: unknown
   int cache_groups = 1;            // that they are divided into
@@ -29,6 +29,6 @@ struct BandwidthPlan {
 };
 
 // Unknown with a reason when there is too little memory for arrays beyond the caches.
-Bandwidth measure_bandwidth(const BandwidthPlan& plan);
+Bandwidth measure_bandwidth(const BandwidthOptions& plan);
 
 }  // namespace ocrtune

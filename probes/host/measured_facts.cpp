@@ -38,7 +38,7 @@ void add_measured_facts(Machine& machine) {
   cpu.core_multiply_adds_per_second = std::move(cores.multiply_adds_per_second);
   cpu.external_cpus = cores.external_cpus;
   if (interrupted()) return;  // the caller is about to end
-  BandwidthPlan plan;
+  BandwidthOptions plan;
   const auto count = static_cast<std::size_t>(cpu.physical_cores);
   plan.cpus = {order.begin(),
                order.begin() + static_cast<std::ptrdiff_t>(std::min(count, order.size()))};

@@ -166,7 +166,7 @@ void add_answer(Lines& lines, const RunRecord& run) {
   for (const Bilingual& note : malloc_notes(run)) lines.add("malloc", note.english);
   const std::string recipe = recipe_note(run).english;
   if (!recipe.empty()) lines.add("recipe", recipe);
-  if (!result.certificate.empty()) lines.add("certain", sentence(result.certificate));
+  if (!result.certificate.empty()) lines.add("bound", sentence(result.certificate));
   std::vector<std::string> ties;
   for (const SettingSummary& tie : result.ties) {
     if (tie.knobs != recommended.knobs) ties.push_back(knobs_text(tie.knobs));
@@ -233,9 +233,9 @@ std::string console_summary(const RunRecord& run, int width, bool colour) {
     add_answer(lines, run);
     add_rules(lines, result);
     lines.blank();
-    add_neighbours(lines, "close", result.close, 3);
+    add_neighbours(lines, "similar", result.close, 3);
     // Two lines are kept for noise and advice, three for failures.
-    add_neighbours(lines, "not", result.rejected,
+    add_neighbours(lines, "avoid", result.rejected,
                    std::max(kMaxSummaryLines - lines.count() - 5, 1));
     add_failures(lines, run, std::min(3, kMaxSummaryLines - lines.count() - 2));
   } else {

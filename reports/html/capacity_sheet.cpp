@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "capacity/capacity_answer.h"
 #include "reports/catalogue/plain_text.h"
-#include "reports/console/kinds_page.h"
+#include "reports/console/kinds_text.h"
 #include "reports/html/page_frame.h"
 #include "reports/markup/page_markup.h"
 

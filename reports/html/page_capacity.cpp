@@ -125,10 +125,6 @@ const char* verdict_phrase(const std::string& verdict) {
   return verdict == "kept" ? "met" : verdict == "broken" ? "missed" : "undecided";
 }
 
-const char* verdict_class(const std::string& verdict) {
-  return verdict == "kept" ? "kept" : verdict == "broken" ? "broken" : "undecided";
-}
-
 // "20/s: 31 ms, kept; 40/s: 95 ms, broken"
 std::string points_text(const LatencyDocument& latency) {
   std::vector<std::string> texts;
@@ -204,7 +200,7 @@ class LatencyDrawing {
     if (point.median_seconds > 0) svg_.circle(x, seconds_.at(point.median_seconds), 2.4, "dot");
     if (point.latency_seconds <= 0) return;
     const double y = seconds_.at(point.latency_seconds);
-    const std::string css = std::string("promise ") + verdict_class(point.verdict);
+    const std::string css = std::string("slo ") + verdict_phrase(point.verdict);
     if (point.verdict == "broken") {
       svg_.path(fmt::format("M{:.4g} {:.4g}l8 8m0 -8l-8 8", x - 4, y - 4), css, title);
     } else {

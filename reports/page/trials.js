@@ -38,7 +38,7 @@
     cutLogs: ["logs of some trials were left out of this page; the store has them",
       "部分试验的日志未放入本页，数据库中仍有"],
     data: ["data", "数据"], compute: ["compute", "计算"], reduce: ["all-reduce", "梯度同步"],
-    wait: ["wait", "等待"], spoilt: ["discarded", "已舍弃"],
+    wait: ["wait", "等待"], discarded: ["discarded", "已舍弃"],
     help: ["Windows: each dot is a measured window, a ring one discarded for other load; ▸ opens a trial.",
       "测量窗口：每个点为一个窗口，空心圆为因其他负载舍弃的窗口；▸ 展开一次试验。"],
   };
@@ -92,14 +92,14 @@
     svg.setAttribute("width", "64");
     svg.setAttribute("height", "16");
     svg.setAttribute("role", "img");
-    const spoilt = trial.samples.filter((sample) => text(sample[1])).length;
-    svg.setAttribute("aria-label", `${rates.map(rate).join(", ")}; ${spoilt} ${say("spoilt")}`);
+    const discarded = trial.samples.filter((sample) => text(sample[1])).length;
+    svg.setAttribute("aria-label", `${rates.map(rate).join(", ")}; ${discarded} ${say("discarded")}`);
     trial.samples.slice(0, 20).forEach((sample, i, shown) => {
       const circle = document.createElementNS(kSvg, "circle");
       circle.setAttribute("cx", String(3 + (58 * i) / Math.max(shown.length - 1, 1)));
       circle.setAttribute("cy", String(13 - (10 * (sample[0] - low)) / span));
       circle.setAttribute("r", "1.8");
-      if (text(sample[1])) circle.setAttribute("class", "spoilt");
+      if (text(sample[1])) circle.setAttribute("class", "discarded");
       svg.append(circle);
     });
     return svg;
@@ -179,7 +179,7 @@
       add(say("step"), `${(total * 1e3).toPrecision(4)} ${zh() ? "毫秒" : "ms"}: ${parts.join(", ")}`, "bdi");
     }
     add(say("rate"), trial.samples.map((sample) => rate(sample[0]) +
-      (text(sample[1]) ? ` (${say("spoilt")}: ${text(sample[1])})` : "")).join(", "), "bdi");
+      (text(sample[1]) ? ` (${say("discarded")}: ${text(sample[1])})` : "")).join(", "), "bdi");
     add(say("log"), text(trial.log), "pre");
     return make("tr", {}, make("td", { className: "detail", colSpan: columns.length + 1 },
       make("div", { tabIndex: 0 }, list)));

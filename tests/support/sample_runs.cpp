@@ -37,7 +37,7 @@ std::vector<Sample> samples_of(double rate, Random& random) {
     if (random.uniform() < 0.03) {
       sample.samples_per_second *= 0.6;
       sample.interference.external_cpus = 1.4;
-      sample.interference.spoilt_by = "foreign load: 1.4 CPUs";
+      sample.interference.spoilt_by = "external load: 1.4 CPUs";
     }
     samples.push_back(sample);
   }

@@ -80,7 +80,7 @@ void MemoryAccount::take_rss(const MemoryReading& reading, double now_seconds) {
   unread_rss_ = 0;
   alone_ = true;
   available_ = reading.available_bytes;
-  most_hidden_ = std::max(most_hidden_, hidden_growth());
+  max_hidden_ = std::max(max_hidden_, hidden_growth());
   for (const ProcessMemory& process : reading.processes) {
     const Known* then = find_read(process);
     if (then == nullptr) {
@@ -181,7 +181,7 @@ void MemoryAccount::note_unread(const MemoryReading& reading, double now_seconds
   // Where pages come and go all the time, faults say little: unless more than the reading before
   // the last one may have been missed, the machine's available memory tells as much.
   if (!late_ && bound_patience_ > 1 && read_available_ > 0) {
-    pending_unread_ = std::min(pending_unread_, read_bytes_ + most_hidden_);
+    pending_unread_ = std::min(pending_unread_, read_bytes_ + max_hidden_);
   }
 }
 
@@ -280,7 +280,7 @@ void MemoryAccount::take_pss(const MemoryReading& reading, double now_seconds,
 void MemoryAccount::forget_unread() {
   known_.clear();
   late_ = given_back_ = false;
-  unseen_ = most_hidden_ = pending_unread_ = mark_ = 0;
+  unseen_ = max_hidden_ = pending_unread_ = mark_ = 0;
 }
 
 void MemoryAccount::take_ended(std::uint64_t peak_rss_bytes) {

@@ -133,11 +133,11 @@ class MemoryAccount {
 
   // Since the last full reading, for what it and the next one may both have missed:
   double last_look_ = -1;
-  std::int64_t unclaimed_ = 0;     // below 0: faults of the dead that no parent has counted yet
-  bool late_ = false;              // a reading came late
-  bool given_back_ = false;        // and a process had less than before
-  std::uint64_t unseen_ = 0;       // that the dead took after their last reading, or unseen
-  std::uint64_t most_hidden_ = 0;  // fall of the machine's available memory
+  std::int64_t unclaimed_ = 0;    // below 0: faults of the dead that no parent has counted yet
+  bool late_ = false;             // a reading came late
+  bool given_back_ = false;       // and a process had less than before
+  std::uint64_t unseen_ = 0;      // that the dead took after their last reading, or unseen
+  std::uint64_t max_hidden_ = 0;  // fall of the machine's available memory
   std::uint64_t pending_unread_ = 0;
   std::uint64_t mark_ = 0;  // most that was held where one ends: what comes later is not beside it
 };

@@ -23,7 +23,7 @@ struct BriefLives {
 
 class ShortLives {
  public:
-  // Whoever is in the tree stays. Looks come to nothing before.
+  // What is in the tree stays. Looks come to nothing before.
   void begin(const ProcessTree& tree);
   // Looks if it is time to: every 20 ms while processes come and go, else every second; a look
   // never takes more than some 2 % of the time. Reads /proc/<pid>/task/<tid>/children, so on a

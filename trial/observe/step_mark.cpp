@@ -38,7 +38,7 @@ StepMark::~StepMark() {
   if (word_ != nullptr) ::munmap(word_, sizeof(std::int64_t));
 }
 
-void StepMark::set(const StepPlace& place) {
+void StepMark::set(const StepCounter& place) {
   if (word_ != nullptr) word_->store(2 * place.steps + (place.inside ? 1 : 0));
 }
 
@@ -46,12 +46,12 @@ std::string step_mark_path(const std::string& folder, int rank) {
   return join_path(folder, "step." + std::to_string(rank));
 }
 
-std::optional<StepPlace> read_step_mark(const std::string& path) {
+std::optional<StepCounter> read_step_mark(const std::string& path) {
   const auto bytes = read_file(path);
   std::int64_t word = 0;
   if (!bytes || bytes->size() != sizeof word) return std::nullopt;
   std::memcpy(&word, bytes->data(), sizeof word);
-  return StepPlace{word / 2, word % 2 != 0};
+  return StepCounter{word / 2, word % 2 != 0};
 }
 
 }  // namespace ocrtune

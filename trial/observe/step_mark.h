@@ -11,7 +11,7 @@
 
 namespace ocrtune {
 
-struct StepPlace {
+struct StepCounter {
   std::int64_t steps = 0;  // done
   bool inside = false;     // the next one has begun
 };
@@ -24,7 +24,7 @@ class StepMark {
   StepMark& operator=(StepMark&& other) noexcept;
   ~StepMark();
 
-  void set(const StepPlace& place);
+  void set(const StepCounter& place);
 
  private:
   std::atomic<std::int64_t>* word_ = nullptr;
@@ -32,6 +32,6 @@ class StepMark {
 
 std::string step_mark_path(const std::string& folder, int rank);
 // Of a rank that may be hung or dead; nullopt: it has not begun.
-std::optional<StepPlace> read_step_mark(const std::string& path);
+std::optional<StepCounter> read_step_mark(const std::string& path);
 
 }  // namespace ocrtune

@@ -45,13 +45,13 @@ bool can_be_corrected(const Sample& sample) {
          seen.throttled_seconds <= 0.02 * seen.observed_seconds && seen.steal_share <= 0.02;
 }
 
-Corrected correct(const Sample& sample, double least_cpu_seconds) {
+Corrected correct(const Sample& sample, double min_cpu_seconds) {
   const Interference& seen = sample.interference;
   const double wall = seen.observed_seconds;
   double useful = seen.cpu_seconds;
-  if (least_cpu_seconds > 0) {
+  if (min_cpu_seconds > 0) {
     const double slowed = 1 + kSharing * std::min(1.0, seen.external_cpus);
-    useful = std::min(useful, slowed * least_cpu_seconds * sample.samples_per_second * wall);
+    useful = std::min(useful, slowed * min_cpu_seconds * sample.samples_per_second * wall);
   }
   const double least = seen.available_cpus > 0 ? useful / seen.available_cpus : 0;
   const double floor = std::clamp(least, 0.02 * wall, wall);
@@ -211,10 +211,10 @@ RateEstimate middle_of(const std::vector<double>& rates) {
 
 }  // namespace
 
-RateEstimate undisturbed_rate(const std::vector<Sample>& samples, double least_cpu_seconds) {
+RateEstimate undisturbed_rate(const std::vector<Sample>& samples, double min_cpu_seconds) {
   std::vector<double> clean, all, cpu_seconds, strangers;
   std::vector<Corrected> windows;
-  double most_cpus = 1;
+  double max_cpus = 1;
   for (const Sample& sample : samples) {
     if (!(sample.samples_per_second > 0)) continue;
     all.push_back(sample.samples_per_second);
@@ -223,9 +223,9 @@ RateEstimate undisturbed_rate(const std::vector<Sample>& samples, double least_c
     if (seen.observed_seconds > 0) {
       cpu_seconds.push_back(seen.cpu_seconds / seen.observed_seconds / sample.samples_per_second);
     }
-    most_cpus = std::max(most_cpus, seen.available_cpus);
+    max_cpus = std::max(max_cpus, seen.available_cpus);
     strangers.push_back(std::min(1.0, seen.external_cpus / std::max(1.0, seen.available_cpus)));
-    if (can_be_corrected(sample)) windows.push_back(correct(sample, least_cpu_seconds));
+    if (can_be_corrected(sample)) windows.push_back(correct(sample, min_cpu_seconds));
   }
   RateEstimate estimate;
   if (!clean.empty() &&
@@ -233,8 +233,8 @@ RateEstimate undisturbed_rate(const std::vector<Sample>& samples, double least_c
     estimate = middle_of(clean);
   } else if (!windows.empty()) {
     estimate = Regression(windows).run();
-    if (least_cpu_seconds > 0) {
-      const double most = most_cpus / least_cpu_seconds;
+    if (min_cpu_seconds > 0) {
+      const double most = max_cpus / min_cpu_seconds;
       estimate.samples_per_second = std::min(estimate.samples_per_second, most);
     }
   }

@@ -26,8 +26,8 @@ struct RateEstimate {
   double cpu_seconds = 0;  // of one sample, median over the windows; 0: not observed
 };
 
-// `least_cpu_seconds`: of one sample where no thread spins for another that waits for a CPU; what
+// `min_cpu_seconds`: of one sample where no thread spins for another that waits for a CPU; what
 // disturbed windows took beyond it, they may have spun. 0: not known, they did not spin.
-RateEstimate undisturbed_rate(const std::vector<Sample>& samples, double least_cpu_seconds = 0);
+RateEstimate undisturbed_rate(const std::vector<Sample>& samples, double min_cpu_seconds = 0);
 
 }  // namespace ocrtune

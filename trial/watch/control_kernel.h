@@ -32,7 +32,7 @@ class ControlHistory {
 };
 
 // Runs `kernel` before and after each trial of `inner` (one reading serves two trials), notes the
-// lower share in Trial::control_share, and marks the clean samples of a trial beside a clearly slow
+// lower share in Trial::control_share, and marks the valid windows of a trial beside a clearly slow
 // reading as discarded.
 std::unique_ptr<Runner> make_controlled_runner(std::unique_ptr<Runner> inner,
                                                std::function<double()> kernel);

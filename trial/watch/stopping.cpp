@@ -27,7 +27,7 @@ std::optional<std::string> StoppingRule::reason() const {
     }
   }
   if (all_seconds_ >= options_.max_factor * options_.measure_seconds) {
-    return fmt::format("stretched to {:.1f} s: too few clean samples", all_seconds_);
+    return fmt::format("stretched to {:.1f} s: too few valid windows", all_seconds_);
   }
   return std::nullopt;
 }

@@ -20,7 +20,7 @@ class StoppingRule {
 
   void add(double samples_per_second, double seconds, bool clean);
   // Why to stop now, in words; empty: go on. Rules, in order: "measured 1.5 s", "interval within
-  // 1 %" (not before half of the aim), "stretched to 4.5 s: too few clean samples".
+  // 1 %" (not before half of the aim), "stretched to 4.5 s: too few valid windows".
   std::optional<std::string> reason() const;
 
  private:

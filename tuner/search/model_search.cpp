@@ -116,7 +116,7 @@ class ModelSearch : public Search {
     forecaster_.explain();
     const SpeedForecast speed = forecaster_.forecast(point);
     const double half = forecaster_.wide() * speed.stddev;
-    const double most = board_.most_rate(point);
+    const double most = board_.max_rate(point);
     const auto value = [&](double log_rate) { return std::min(std::exp(log_rate), most); };
     prediction.objective_value = {value(speed.log_rate), value(speed.log_rate - half),
                                   value(forecaster_.highest(speed))};
@@ -308,11 +308,11 @@ class ModelSearch : public Search {
     if (leaders.empty()) return std::nullopt;
     // Part of a large space first; all of it only before the search ends.
     const int stride = scan_stride();
-    const auto found = most_open(leaders[0], board_.ledger.trials() % stride, stride);
-    return found || stride == 1 ? found : most_open(leaders[0], 0, 1);
+    const auto found = widest_open(leaders[0], board_.ledger.trials() % stride, stride);
+    return found || stride == 1 ? found : widest_open(leaders[0], 0, 1);
   }
 
-  std::optional<int> most_open(int leader, int first, int stride) {
+  std::optional<int> widest_open(int leader, int first, int stride) {
     const double bar = forecaster_.forecast(leader).log_rate + std::log1p(kMaxOpenGain);
     forecaster_.explain();
     return highest_open(bar, forecaster_.wide(), first, stride, kLastChance);
@@ -451,9 +451,9 @@ class ModelSearch : public Search {
   std::optional<int> unchecked(const std::vector<int>& leaders) {
     if (leaders.empty()) return std::nullopt;
     const double bar = forecaster_.forecast(leaders[0]).log_rate;
-    auto found = most_promising(board_.space->neighbours(leaders[0]), -1e9);
+    auto found = best_candidate(board_.space->neighbours(leaders[0]), -1e9);
     if (!found && pairs_checked_ < kMaxPairChecks) {
-      found = most_promising(new_pairs(*board_.space, board_.ledger, leaders[0]), -1e9);
+      found = best_candidate(new_pairs(*board_.space, board_.ledger, leaders[0]), -1e9);
       pairs_checked_ += found ? 1 : 0;
     }
     std::vector<int> others;
@@ -462,14 +462,14 @@ class ModelSearch : public Search {
       others.insert(others.end(), near.begin(), near.end());
     }
     if (!found && others_checked_ < kMaxOthers) {
-      found = most_promising(others, bar);
+      found = best_candidate(others, bar);
       others_checked_ += found ? 1 : 0;
     }
     return found;
   }
 
   // Of those that may run, the one that could be fastest, if it could pass `bar`.
-  std::optional<int> most_promising(const std::vector<int>& points, double bar) const {
+  std::optional<int> best_candidate(const std::vector<int>& points, double bar) const {
     const auto allowed = runnable_and_open();
     std::optional<int> found;
     for (const int point : points) {

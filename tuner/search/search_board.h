@@ -71,7 +71,7 @@ struct SearchBoard {
 
   // What a crowded setting may reach at most, by the CPU time that a sample takes: infinity if it
   // is not crowded.
-  double most_rate(int point) const {
+  double max_rate(int point) const {
     if (!crowded(point)) return std::numeric_limits<double>::infinity();
     double most = 0;
     for (int tried : ledger.tried()) {

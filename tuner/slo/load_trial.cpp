@@ -66,7 +66,7 @@ class LoadTrial {
     asked_.target = std::make_unique<HeardTarget>(std::move(asked_.target), events_);
     warm_up();
     events_.say(ReadyEvent{0, 0});
-    return spec_.slo.empty() ? most() : promised();
+    return spec_.slo.empty() ? saturated() : within_slo();
   }
 
  private:
@@ -159,7 +159,7 @@ class LoadTrial {
   }
 
   // No SLO was asked for: as many in flight as bring more.
-  bool most() {
+  bool saturated() {
     ClosedPlan plan;
     plan.kind_weights = weights_;
     plan.max_requests = 100000000;
@@ -200,7 +200,7 @@ class LoadTrial {
     return fail({ErrorKind::failed, "it answers no request" + (why.empty() ? "" : ": " + why)});
   }
 
-  bool promised() {
+  bool within_slo() {
     const auto slo = parse_slo(spec_.slo);
     if (!slo) return fail(slo.error());
     const double claimed = spec_.prove_per_second;

@@ -13,7 +13,7 @@ struct Bottleneck {
   std::string role;  // "recommended", "yours", or the name of a rule of thumb
   Knobs knobs;
   double samples_per_second = 0;
-  StepTimes step;  // mean over the clean samples of all its trials
+  StepTimes step;  // mean over the valid windows of all its trials
   // Rates if the part took no time: an infinitely fast loader, free gradients, equal ranks. Upper
   // bounds: a part that ends may show another one that it hid.
   double ceiling_without_data = 0;
@@ -27,7 +27,7 @@ struct Bottleneck {
 // setting with two roles stands once, under the first.
 std::vector<Bottleneck> bottlenecks(const RunRecord& run);
 
-// The mean step of a setting's clean samples; all zero when none reported its parts.
+// The mean step of a setting's valid windows; all zero when none reported its parts.
 StepTimes mean_step(const std::vector<Trial>& trials, const Knobs& knobs);
 
 }  // namespace ocrtune

@@ -356,10 +356,6 @@ TuneResult judge_trials(const Space& space, const Search& search, const std::vec
   return std::move(all.result);
 }
 
-}  // namespace
-
-namespace {
-
 // As the search sees them: without the knobs that it found inert.
 template <typename Judge>
 auto judged(const Space& space, const Search& search, const std::vector<Trial>& trials,

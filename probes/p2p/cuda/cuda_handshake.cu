@@ -34,7 +34,7 @@ struct BlockLane {
     return *reinterpret_cast<const volatile std::uint32_t*>(from);
   }
   __device__ void fence() const { __threadfence_system(); }
-  __device__ void join() const { __syncthreads(); }
+  __device__ void sync() const { __syncthreads(); }
   __device__ std::uint64_t now() const {
     unsigned long long time = 0;
     asm volatile("mov.u64 %0, %globaltimer;" : "=l"(time));
@@ -47,7 +47,7 @@ struct BlockLane {
   __device__ std::uint32_t add(std::uint32_t* counter) const { return atomicAdd(counter, 1U); }
 };
 
-__global__ void handshake_kernel(Mailbox* mine, Mailbox* peer, HandshakePlan plan,
+__global__ void handshake_kernel(Mailbox* mine, Mailbox* peer, HandshakeRules plan,
                                  HandshakeResult* result) {
   __shared__ bool flag;
   BlockLane lane{&flag, 0, 0};
@@ -79,7 +79,7 @@ struct Side {
 
   Status launch(Mailbox* peer, int side, int rounds) {
     OCRTUNE_CUDA(cudaSetDevice(device));
-    const HandshakePlan plan{7777, side, rounds, kLimitNanoseconds};
+    const HandshakeRules plan{7777, side, rounds, kLimitNanoseconds};
     handshake_kernel<<<1, 128, 0, stream>>>(mailbox.as<Mailbox>(), peer, plan,
                                             result.as<HandshakeResult>());
     OCRTUNE_CUDA(cudaGetLastError());

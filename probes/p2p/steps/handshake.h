@@ -25,7 +25,7 @@ struct Mailbox {
   std::uint32_t payload[kPayloadWords] = {};
 };
 
-struct HandshakePlan {
+struct HandshakeRules {
   std::uint32_t seed = 1;
   int side = 0;  // 0 begins
   int rounds = 0;
@@ -42,14 +42,14 @@ struct HandshakeResult {
 };
 
 template <typename Lane>
-OCRTUNE_BOTH void send_round(Lane& lane, Mailbox* peer, const HandshakePlan& plan, int round) {
+OCRTUNE_BOTH void send_round(Lane& lane, Mailbox* peer, const HandshakeRules& plan, int round) {
   for (int i = lane.index(); i < kPayloadWords; i += lane.count()) {
     lane.store(&peer->payload[i],
                pattern_word(plan.seed + static_cast<std::uint32_t>(round),
                             static_cast<std::uint32_t>(plan.side), static_cast<std::uint64_t>(i)));
   }
   lane.fence();
-  lane.join();
+  lane.sync();
   if (lane.index() == 0) {
     lane.store(&peer->flag, static_cast<std::uint32_t>(round) + 1);
     lane.fence();
@@ -58,8 +58,8 @@ OCRTUNE_BOTH void send_round(Lane& lane, Mailbox* peer, const HandshakePlan& pla
 
 // False: the time was up.
 template <typename Lane>
-OCRTUNE_BOTH bool await_round(Lane& lane, const Mailbox* mine, const HandshakePlan& plan, int round,
-                              std::uint64_t start) {
+OCRTUNE_BOTH bool await_round(Lane& lane, const Mailbox* mine, const HandshakeRules& plan,
+                              int round, std::uint64_t start) {
   if (lane.index() == 0) {
     bool there = false;
     do {
@@ -68,13 +68,13 @@ OCRTUNE_BOTH bool await_round(Lane& lane, const Mailbox* mine, const HandshakePl
     lane.fence();
     lane.share(there);
   }
-  lane.join();
+  lane.sync();
   return lane.shared();
 }
 
 template <typename Lane>
-OCRTUNE_BOTH void check_round(Lane& lane, const Mailbox* mine, const HandshakePlan& plan, int round,
-                              HandshakeResult* result) {
+OCRTUNE_BOTH void check_round(Lane& lane, const Mailbox* mine, const HandshakeRules& plan,
+                              int round, HandshakeResult* result) {
   for (int i = lane.index(); i < kPayloadWords; i += lane.count()) {
     const std::uint32_t word = lane.load(&mine->payload[i]);
     const std::uint32_t wanted =
@@ -86,12 +86,12 @@ OCRTUNE_BOTH void check_round(Lane& lane, const Mailbox* mine, const HandshakePl
       result->got = word;
     }
   }
-  lane.join();
+  lane.sync();
 }
 
 // Rounds of one side; even rounds are sent by side 0. `result` is this side's own.
 template <typename Lane>
-OCRTUNE_BOTH void shake_hands(Lane& lane, Mailbox* mine, Mailbox* peer, const HandshakePlan& plan,
+OCRTUNE_BOTH void shake_hands(Lane& lane, Mailbox* mine, Mailbox* peer, const HandshakeRules& plan,
                               HandshakeResult* result) {
   const std::uint64_t start = lane.now();
   int round = 0;

@@ -18,7 +18,7 @@
 namespace ocrtune {
 namespace {
 
-ProcessOptions shell(const std::string& script) {
+ProcessOptions shell_process(const std::string& script) {
   ProcessOptions options;
   options.arguments = {"sh", "-c", script};
   return options;
@@ -52,8 +52,8 @@ TEST(ProcessStat, RefusesGarbage) {
 
 TEST(ProcessTree, StopsPolitelyFirst) {
   ProcessTree tree;
-  auto root =
-      tree.start(shell("trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.01; done"));
+  auto root = tree.start(
+      shell_process("trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.01; done"));
   ASSERT_TRUE(root.ok());
   while ((*root)->output().contents().empty()) (*root)->read_output({});
   const StopReport report = tree.stop(5);
@@ -65,7 +65,7 @@ TEST(ProcessTree, StopsPolitelyFirst) {
 
 TEST(ProcessTree, KillsWhoIgnoresSigterm) {
   ProcessTree tree;
-  auto root = tree.start(shell("trap '' TERM; echo up; while :; do sleep 0.01; done"));
+  auto root = tree.start(shell_process("trap '' TERM; echo up; while :; do sleep 0.01; done"));
   ASSERT_TRUE(root.ok());
   while ((*root)->output().contents().empty()) (*root)->read_output({});
   const StopReport report = tree.stop(0.1);
@@ -77,7 +77,8 @@ TEST(ProcessTree, KillsWhoIgnoresSigterm) {
 TEST(ProcessTree, FindsDoubleForkedSessions) {
   ProcessTree tree;
   // Two generations gone, a session of its own, the environment wiped: only adoption finds it.
-  auto root = tree.start(shell("(setsid env -i sleep 100 &) ; (setsid sleep 100 &) ; exit 0"));
+  auto root =
+      tree.start(shell_process("(setsid env -i sleep 100 &) ; (setsid sleep 100 &) ; exit 0"));
   ASSERT_TRUE(root.ok());
   ASSERT_TRUE((*root)->wait(10).has_value());
   EXPECT_EQ(wait_for_members(tree, 2), 2u);
@@ -88,15 +89,15 @@ TEST(ProcessTree, FindsDoubleForkedSessions) {
 }
 
 TEST(ProcessTree, SparesTheBystanderAndTheOtherTree) {
-  auto bystander = Process::start(shell("exec sleep 100"));
+  auto bystander = Process::start(shell_process("exec sleep 100"));
   ASSERT_TRUE(bystander.ok());
   ProcessTree other;
-  auto kept = other.start(shell("(setsid sleep 100 &) ; exec sleep 100"));
+  auto kept = other.start(shell_process("(setsid sleep 100 &) ; exec sleep 100"));
   ASSERT_TRUE(kept.ok());
   ASSERT_EQ(wait_for_members(other, 2), 2u);
   {
     ProcessTree tree;
-    auto root = tree.start(shell("(setsid sleep 100 &) ; sleep 100 & exec sleep 100"));
+    auto root = tree.start(shell_process("(setsid sleep 100 &) ; sleep 100 & exec sleep 100"));
     ASSERT_TRUE(root.ok());
     ASSERT_EQ(wait_for_members(tree, 3), 3u);
     const StopReport report = tree.stop(0.1);
@@ -140,7 +141,7 @@ TEST(ProcessTree, SparesWhatWasThereBeforeIt) {
               int daemon = 0;
               {
                 ProcessTree tree;
-                auto root = tree.start(shell("(setsid sleep 100 &) ; exec sleep 100"));
+                auto root = tree.start(shell_process("(setsid sleep 100 &) ; exec sleep 100"));
                 if (!root || wait_for_members(tree, 2) != 2) return 1;
                 if (!write_file(note + ".go", "")) return 2;
                 for (int i = 0; i < 500 && daemon == 0; ++i) {
@@ -163,12 +164,12 @@ TEST(ProcessTree, TellsTheTrainingUnderAShellToEnd) {
   const auto folder = make_temporary_directory("wrapped");
   const std::string note = join_path(*folder, "saved");
   ProcessTree tree;
-  // The shell dies of SIGTERM at once. The training needs a second to save, and cannot if its
+  // The script dies of SIGTERM at once. The training needs a second to save, and cannot if its
   // worker dies before; the worker would die at once.
-  auto root = tree.start(
-      shell("sh -c 'sleep 100 & worker=$!; "
-            "trap \"sleep 1; kill -0 $worker && echo saved > " +
-            note + "; kill $worker; exit\" TERM; echo up; while :; do sleep 0.05; done'; exit 0"));
+  auto root = tree.start(shell_process(
+      "sh -c 'sleep 100 & worker=$!; "
+      "trap \"sleep 1; kill -0 $worker && echo saved > " +
+      note + "; kill $worker; exit\" TERM; echo up; while :; do sleep 0.05; done'; exit 0"));
   ASSERT_TRUE(root.ok());
   while ((*root)->output().contents().empty()) (*root)->read_output({});
   const StopReport report = tree.stop(20);
@@ -181,8 +182,8 @@ TEST(ProcessTree, TellsTheTrainingUnderAShellThatWaitsForIt) {
   ProcessTree tree;
   // A trap runs once the foreground child has ended, so the child must hear of it as well.
   auto root =
-      tree.start(shell("trap 'echo end; exit' TERM; sh -c 'trap \"exit 3\" TERM; echo up; "
-                       "while :; do sleep 0.05; done'; echo code $?"));
+      tree.start(shell_process("trap 'echo end; exit' TERM; sh -c 'trap \"exit 3\" TERM; echo up; "
+                               "while :; do sleep 0.05; done'; echo code $?"));
   ASSERT_TRUE(root.ok());
   while ((*root)->output().contents().empty()) (*root)->read_output({});
   const StopReport report = tree.stop(4);
@@ -192,7 +193,7 @@ TEST(ProcessTree, TellsTheTrainingUnderAShellThatWaitsForIt) {
 
 TEST(ProcessTree, OutrunsAForkingTree) {
   ProcessTree tree;
-  auto root = tree.start(shell(
+  auto root = tree.start(shell_process(
       "trap '' TERM; f() { while :; do (setsid sleep 0.05 &); sleep 0.005; done; }; f & f & f"));
   ASSERT_TRUE(root.ok());
   wait_for_members(tree, 6);
@@ -203,7 +204,7 @@ TEST(ProcessTree, OutrunsAForkingTree) {
 
 TEST(ProcessTree, KnowsWhoHasEndedAndWasNotWaitedFor) {
   ProcessTree tree;
-  ASSERT_TRUE(tree.start(shell("sh -c 'exit 0' & exec sleep 100")).ok());
+  ASSERT_TRUE(tree.start(shell_process("sh -c 'exit 0' & exec sleep 100")).ok());
   for (int i = 0; i < 1000 && tree.unreaped().empty(); ++i) {
     steady_clock().sleep_seconds(0.01);
     tree.scan();
@@ -214,7 +215,7 @@ TEST(ProcessTree, KnowsWhoHasEndedAndWasNotWaitedFor) {
 
 TEST(ProcessTree, ARootDoesNotOutliveItsGuard) {
   ProcessTree tree;
-  auto root = tree.start(shell("echo up; exec sleep 100"));
+  auto root = tree.start(shell_process("echo up; exec sleep 100"));
   ASSERT_TRUE(root.ok());
   EXPECT_TRUE(started_here((*root)->guard_pid()));
   ::kill((*root)->guard_pid(), SIGKILL);
@@ -226,7 +227,7 @@ TEST(ProcessTree, ARootDoesNotOutliveItsGuard) {
 
 TEST(ProcessTree, AStoppedGuardHidesNoEnd) {
   ProcessTree tree;
-  auto root = tree.start(shell("sleep 0.5; exit 7"));
+  auto root = tree.start(shell_process("sleep 0.5; exit 7"));
   ASSERT_TRUE(root.ok());
   ::kill((*root)->guard_pid(), SIGSTOP);
   const auto& exit = (*root)->wait(30);
@@ -238,7 +239,7 @@ TEST(ProcessTree, AStoppedGuardHidesNoEnd) {
 // pkill -f with a word of our command line must not take the guard as well.
 TEST(ProcessTree, AGuardHasNoneOfOurWords) {
   ProcessTree tree;
-  auto root = tree.start(shell("exec sleep 100"));
+  auto root = tree.start(shell_process("exec sleep 100"));
   ASSERT_TRUE(root.ok());
   const std::string path = "/proc/" + std::to_string((*root)->guard_pid()) + "/cmdline";
   std::string words;  // it takes its name after the child is there
@@ -269,9 +270,11 @@ void expect_no_orphans(const std::function<bool()>& prepare, bool stop_guards = 
       return "echo $$ > " + note + name + "; exec sleep 100";
     };
     const bool started =
-        tree.start(shell("setsid sh -c '" + write_pid(".session") + "' & exec sleep 100")).ok() &&
-        tree.start(shell("env -i sh -c '" + write_pid(".bare") + "' & (env -i setsid sh -c '" +
-                         write_pid(".daemon") + "' &) ; exec sleep 100"))
+        tree.start(shell_process("setsid sh -c '" + write_pid(".session") + "' & exec sleep 100"))
+            .ok() &&
+        tree.start(shell_process("env -i sh -c '" + write_pid(".bare") +
+                                 "' & (env -i setsid sh -c '" + write_pid(".daemon") +
+                                 "' &) ; exec sleep 100"))
             .ok();
     if (!started) ::_exit(1);
     for (const char* name : {".session", ".bare", ".daemon"}) {
@@ -315,7 +318,7 @@ TEST(ProcessTree, NoProcessToSpareIsAFullMachineAndNoWrongSetting) {
   EXPECT_EQ(in_own_process([] {
               if (!refuse_calls({SYS_clone, SYS_clone3}, EAGAIN)) return 0;
               ProcessTree tree;
-              const auto root = tree.start(shell("exit 0"));
+              const auto root = tree.start(shell_process("exit 0"));
               return !root && root.error().kind == ErrorKind::exhausted ? 0 : 1;
             }),
             0);
@@ -326,7 +329,7 @@ TEST(ProcessTree, StopsWithoutNewSystemCalls) {
     EXPECT_EQ(in_own_process([error] {
                 if (!refuse_calls({SYS_close_range, SYS_pidfd_open}, error)) return 0;
                 ProcessTree tree;
-                auto root = tree.start(shell("trap '' TERM; sleep 100 & exec sleep 100"));
+                auto root = tree.start(shell_process("trap '' TERM; sleep 100 & exec sleep 100"));
                 if (!root || wait_for_members(tree, 2) != 2) return 1;
                 return tree.stop(0.1).survivors.empty() && tree.scan().empty() ? 0 : 2;
               }),

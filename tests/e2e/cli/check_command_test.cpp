@@ -1,7 +1,3 @@
-#include <sys/wait.h>
-
-#include <array>
-#include <cstdio>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -9,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "tests/support/ran.h"
 #include "tests/support/schema_text.h"
 
 namespace ocrtune {
@@ -18,16 +15,8 @@ using testing::HasSubstr;
 
 const std::string kConfigs = std::string(OCRTUNE_SOURCE_DIR) + "/tests/fixtures/configs/";
 
-std::pair<int, std::string> run_check(const std::string& arguments) {
-  const std::string command = std::string(OCRTUNE_BINARY) + " check " + arguments + " 2>&1";
-  FILE* pipe = ::popen(command.c_str(), "r");
-  std::string out;
-  std::array<char, 4096> block{};
-  for (std::size_t got = 0; (got = std::fread(block.data(), 1, block.size(), pipe)) > 0;) {
-    out.append(block.data(), got);
-  }
-  const int status = ::pclose(pipe);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, out};
+Ran run_check(const std::string& arguments) {
+  return run_line(OCRTUNE_BINARY + " check " + arguments + " 2>&1");
 }
 
 TEST(CheckCommand, EqualConfigsAreFine) {
@@ -100,8 +89,8 @@ TEST(CheckCommand, NodesCollectThemselvesAndAreCompared) {
   EXPECT_THAT(told, HasSubstr("character_dict_path"));
   EXPECT_THAT(told, HasSubstr("env.NCCL_ALGO"));
   EXPECT_THAT(told, HasSubstr("2 differences"));
-  EXPECT_EQ(run_check("--collect " + all + " --host ../x " + kConfigs + "node0.yml").first, 2);
-  EXPECT_EQ(run_check("--collect " + all + " /nowhere.yml").first, 3);
+  EXPECT_EQ(run_check("--collect " + all + " --host ../x " + kConfigs + "node0.yml").code, 2);
+  EXPECT_EQ(run_check("--collect " + all + " /nowhere.yml").code, 3);
   EXPECT_TRUE(remove_tree(folder));
 }
 
@@ -109,7 +98,7 @@ TEST(CheckCommand, OneConfigurationAloneIsNoAllClear) {
   const auto [alone, what] = run_check(kConfigs + "node0.yml");
   EXPECT_EQ(alone, 2);
   EXPECT_THAT(what, HasSubstr("nothing to compare it with"));
-  EXPECT_EQ(run_check(kConfigs + "node0.yml --nproc 2").first, 0);
+  EXPECT_EQ(run_check(kConfigs + "node0.yml --nproc 2").code, 0);
 }
 
 TEST(CheckCommand, OneDifferenceIsSingular) {
@@ -126,9 +115,9 @@ TEST(CheckCommand, BadInputIsOneLine) {
   const auto [missing, what] = run_check("/nowhere.yml");
   EXPECT_EQ(missing, 3);
   EXPECT_EQ(what, "ocrtune check: open /nowhere.yml: No such file or directory\n");
-  EXPECT_EQ(run_check("").first, 2);
-  EXPECT_EQ(run_check(kConfigs + "node0.yml --nproc two").first, 2);
-  EXPECT_EQ(run_check(kConfigs + "node0.yml " + kConfigs + "node0.yml").first, 2);
+  EXPECT_EQ(run_check("").code, 2);
+  EXPECT_EQ(run_check(kConfigs + "node0.yml --nproc two").code, 2);
+  EXPECT_EQ(run_check(kConfigs + "node0.yml " + kConfigs + "node0.yml").code, 2);
 }
 
 }  // namespace

@@ -1,9 +1,6 @@
-// Several copies of a command on one GPU: `ocrtune rank-exec --copies-on` and the tune that finds
-// how many; the GPUs are out of a text file.
-#include <sys/wait.h>
-
+// Several copies of a command on one GPU: `ocrtune rank-exec --copies-on` and the tune that
+// finds how many; the GPUs are out of a text file.
 #include <algorithm>
-#include <cstdio>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -12,6 +9,7 @@
 #include "base/files.h"
 #include "base/process_tree.h"
 #include "base/text.h"
+#include "tests/support/ran.h"
 
 namespace ocrtune {
 namespace {
@@ -20,29 +18,15 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::UnorderedElementsAre;
 
-struct Said {
-  int code = -1;
-  std::string out;
-};
-
-Said ocrtune(const std::string& arguments, const std::string& before = "") {
-  const std::string line = before + " OCRTUNE_NVML_PATH=" + OCRTUNE_NVML_STUB_LIBRARY +
-                           " OCRTUNE_NVML_STUB=" + OCRTUNE_SOURCE_DIR +
-                           "/tests/fixtures/gpu_boxes/2x4090.txt " + OCRTUNE_BINARY + " " +
-                           arguments + " 2>&1";
-  Said said;
-  std::FILE* pipe = ::popen(line.c_str(), "r");
-  char block[4096];
-  for (std::size_t got = 0; (got = std::fread(block, 1, sizeof block, pipe)) > 0;) {
-    said.out.append(block, got);
-  }
-  const int status = ::pclose(pipe);
-  if (WIFEXITED(status)) said.code = WEXITSTATUS(status);
-  return said;
+Ran on_two_gpus(const std::string& arguments, const std::string& before = "") {
+  return run_line(before + " OCRTUNE_NVML_PATH=" + OCRTUNE_NVML_STUB_LIBRARY +
+                  " OCRTUNE_NVML_STUB=" + OCRTUNE_SOURCE_DIR +
+                  "/tests/fixtures/gpu_boxes/2x4090.txt " + OCRTUNE_BINARY + " " + arguments +
+                  " 2>&1");
 }
 
 TEST(Copies, EachSeesItsOwnGpuAsTheFirst) {
-  const Said said = ocrtune(
+  const Ran said = on_two_gpus(
       "rank-exec --copies-on 0,1,0 -- sh -c 'echo $0 $CUDA_VISIBLE_DEVICES $CUDA_DEVICE_ORDER "
       "{gpu} "
       "CUDA_VISIBLE_DEVICES={gpu} $CACHE' {copy}",
@@ -56,7 +40,7 @@ TEST(Copies, EachSeesItsOwnGpuAsTheFirst) {
 
 TEST(Copies, TheFirstThatFailsEndsAll) {
   const std::string folder = make_temporary_directory("copies").value();
-  const Said said = ocrtune(
+  const Ran said = on_two_gpus(
       "rank-exec --copies-on 0,0 -- sh -c 'if [ $0 = 1 ]; then exit 7; fi; "
       "exec sleep 1000' {copy}",
       "OCRTUNE_TEST_MARK=" + folder);
@@ -71,13 +55,13 @@ TEST(Copies, TheFirstThatFailsEndsAll) {
 }
 
 TEST(Copies, WrongUseIsOneLine) {
-  EXPECT_EQ(ocrtune("rank-exec --copies-on 0,,1 -- true").code, 2);
-  EXPECT_EQ(ocrtune("rank-exec --copies-on 0 --gpu auto -- true").code, 2);
-  EXPECT_EQ(ocrtune("rank-exec --copies-on 0 -- /no/such/program").code, 3);
+  EXPECT_EQ(on_two_gpus("rank-exec --copies-on 0,,1 -- true").code, 2);
+  EXPECT_EQ(on_two_gpus("rank-exec --copies-on 0 --gpu auto -- true").code, 2);
+  EXPECT_EQ(on_two_gpus("rank-exec --copies-on 0 -- /no/such/program").code, 3);
 }
 
 TEST(Copies, TheSpaceHasSeveralOnEachGpu) {
-  const Said said = ocrtune(
+  const Ran said = on_two_gpus(
       "tune --env CUDA_VISIBLE_DEVICES={gpu} --metric rate --dry-run -- sh -c 'echo rate 5'");
   ASSERT_EQ(said.code, 0) << said.out;
   EXPECT_THAT(said.out, HasSubstr("  nproc      1 2 4 6 8\n"));
@@ -90,7 +74,7 @@ TEST(Copies, TheSpaceHasSeveralOnEachGpu) {
 // Each copy tells its own speed.
 TEST(Copies, ARunAddsThemUp) {
   const std::string folder = make_temporary_directory("copies").value();
-  const Said said = ocrtune(
+  const Ran said = on_two_gpus(
       "tune --env CUDA_VISIBLE_DEVICES={gpu} --metric rate --nproc 4 --baseline nproc=4 "
       "--budget 6s --trial-time 400ms --db " +
       join_path(folder, "runs.sqlite") + " -- sh -c 'while :; do echo rate 5; sleep 0.05; done'");

@@ -2,8 +2,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstdio>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -11,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "tests/support/ran.h"
 #include "tests/support/schema_text.h"
 
 namespace ocrtune {
@@ -18,22 +17,8 @@ namespace {
 
 using testing::HasSubstr;
 
-struct Ran {
-  int code = -1;
-  std::string out;  // both streams
-};
-
-Ran run(const std::string& arguments) {
-  Ran ran;
-  FILE* pipe =
-      ::popen((std::string(OCRTUNE_BINARY) + " diagnose " + arguments + " 2>&1").c_str(), "r");
-  std::array<char, 4096> block{};
-  for (std::size_t got = 0; (got = std::fread(block.data(), 1, block.size(), pipe)) > 0;) {
-    ran.out.append(block.data(), got);
-  }
-  const int status = ::pclose(pipe);
-  ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return ran;
+Ran diagnose(const std::string& arguments) {
+  return run_line(OCRTUNE_BINARY + " diagnose " + arguments + " 2>&1");
 }
 
 class DiagnoseCommand : public testing::Test {
@@ -50,7 +35,7 @@ class DiagnoseCommand : public testing::Test {
 
 TEST_F(DiagnoseCommand, SaysTheCauseAndTheWayOut) {
   const Ran ran =
-      run(file("a.log", "DataLoader process (pid 5) exited is killed by signal: Killed.\n"));
+      diagnose(file("a.log", "DataLoader process (pid 5) exited is killed by signal: Killed.\n"));
   EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.out, HasSubstr("host_out_of_memory"));
   EXPECT_THAT(ran.out, HasSubstr("a.log:1"));
@@ -58,9 +43,9 @@ TEST_F(DiagnoseCommand, SaysTheCauseAndTheWayOut) {
   EXPECT_THAT(ran.out, HasSubstr("NCCL_P2P_DISABLE=1"));
 }
 
-TEST_F(DiagnoseCommand, JsonHasThePromisedShape) {
+TEST_F(DiagnoseCommand, JsonHasTheDocumentedShape) {
   const std::string log = file("a.log", "one\nCUDA out of memory\n");
-  const Ran ran = run(log + " --json --exit-code 1");
+  const Ran ran = diagnose(log + " --json --exit-code 1");
   const auto json = nlohmann::json::parse(ran.out, nullptr, false);
   ASSERT_TRUE(json.is_object()) << ran.out;
   EXPECT_EQ(undocumented_key("diagnose --json", json), "");
@@ -79,7 +64,7 @@ TEST_F(DiagnoseCommand, AFolderMeansItsLogs) {
        "operating system.\n");
   file("workerlog.1", "[2024/01/01 10:00:10] x\nOSError: [Errno 28] No space left on device\n");
   file("envlog.1", "CUDA out of memory\n");
-  const Ran ran = run("--run-dir " + directory_);
+  const Ran ran = diagnose("--run-dir " + directory_);
   EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.out, HasSubstr("1. disk_full"));
   EXPECT_THAT(ran.out, testing::Not(HasSubstr("gpu_out_of_memory")));
@@ -88,42 +73,43 @@ TEST_F(DiagnoseCommand, AFolderMeansItsLogs) {
 TEST_F(DiagnoseCommand, EvidenceOfASupervisedRunCounts) {
   file("rank.log", "loss: 1\n");
   file("evidence.json", R"({"exit_code": -9, "cgroup_oom_kills": 0, "host_oom_kills": 0})");
-  EXPECT_THAT(run("--run-dir " + directory_).out, HasSubstr("1. killed_by_other"));
+  EXPECT_THAT(diagnose("--run-dir " + directory_).out, HasSubstr("1. killed_by_other"));
   file("evidence.json", R"({"exit_code": -9, "cgroup_oom_kills": 2})");
-  EXPECT_THAT(run("--run-dir " + directory_).out, HasSubstr("1. cgroup_out_of_memory"));
+  EXPECT_THAT(diagnose("--run-dir " + directory_).out, HasSubstr("1. cgroup_out_of_memory"));
   file("evidence.json", "{");
-  const Ran damaged = run("--run-dir " + directory_);
+  const Ran damaged = diagnose("--run-dir " + directory_);
   EXPECT_EQ(damaged.code, 3);
   EXPECT_THAT(damaged.out, HasSubstr("evidence.json"));
 }
 
 TEST_F(DiagnoseCommand, ReadsStandardInput) {
   const std::string log = file("a.log", "CUDA out of memory\n");
-  EXPECT_THAT(run("- < " + log).out, HasSubstr("gpu_out_of_memory"));
+  EXPECT_THAT(diagnose("- < " + log).out, HasSubstr("gpu_out_of_memory"));
 }
 
 TEST_F(DiagnoseCommand, HealthyAndEmptyLogsAreFine) {
-  EXPECT_EQ(run(file("a.log", "epoch: [1/2], loss: 0.5\n")).code, 0);
+  EXPECT_EQ(diagnose(file("a.log", "epoch: [1/2], loss: 0.5\n")).code, 0);
   // What ocrtune itself says of a machine without GPUs.
-  EXPECT_EQ(run(file("own.log",
-                     "GPUs        no GPU: no NVIDIA driver (libnvidia-ml.so.1: cannot open shared "
-                     "object file: No such file or directory)\ntrial 1: nproc=1: 120 samples/s\n"))
-                .code,
-            0);
-  const Ran empty = run(file("b.log", ""));
+  EXPECT_EQ(
+      diagnose(file("own.log",
+                    "GPUs        no GPU: no NVIDIA driver (libnvidia-ml.so.1: cannot open shared "
+                    "object file: No such file or directory)\ntrial 1: nproc=1: 120 samples/s\n"))
+          .code,
+      0);
+  const Ran empty = diagnose(file("b.log", ""));
   EXPECT_EQ(empty.code, 0);
   EXPECT_THAT(empty.out, HasSubstr("b.log is empty"));
 }
 
 TEST_F(DiagnoseCommand, BadUseIsOneClearLine) {
-  const Ran missing = run("/nowhere/a.log");
+  const Ran missing = diagnose("/nowhere/a.log");
   EXPECT_EQ(missing.code, 3);
   EXPECT_EQ(missing.out, "ocrtune diagnose: open /nowhere/a.log: No such file or directory\n");
-  const Ran nothing = run("");
+  const Ran nothing = diagnose("");
   EXPECT_EQ(nothing.code, 2);
   EXPECT_THAT(nothing.out, HasSubstr("name a log"));
-  EXPECT_EQ(run("--exit-code many").code, 2);
-  const Ran folder = run(directory_);
+  EXPECT_EQ(diagnose("--exit-code many").code, 2);
+  const Ran folder = diagnose(directory_);
   EXPECT_EQ(folder.code, 3);
   EXPECT_THAT(folder.out, HasSubstr("holds no log"));
 }

@@ -1,10 +1,10 @@
 // `ocrtune tune -- COMMAND` on two GPUs out of a text file, of which the command uses one.
-#include <cstdio>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "tests/support/ran.h"
 
 namespace ocrtune {
 namespace {
@@ -43,17 +43,9 @@ while :; do echo "loss 1.5 80.0 samples/s"; sleep 0.05; done
                    " " + gpus + " {batch}");
   }
   std::string ocrtune(const std::string& arguments) const {
-    const std::string line = "OCRTUNE_NVML_PATH=" + std::string(OCRTUNE_NVML_STUB_LIBRARY) +
-                             " OCRTUNE_NVML_STUB=" + box_ + " " + OCRTUNE_BINARY + " " + arguments +
-                             " 2>&1";
-    std::string out;
-    std::FILE* pipe = ::popen(line.c_str(), "r");
-    char block[4096];
-    for (std::size_t got = 0; (got = std::fread(block, 1, sizeof block, pipe)) > 0;) {
-      out.append(block, got);
-    }
-    ::pclose(pipe);
-    return out;
+    return run_line("OCRTUNE_NVML_PATH=" + std::string(OCRTUNE_NVML_STUB_LIBRARY) +
+                    " OCRTUNE_NVML_STUB=" + box_ + " " + OCRTUNE_BINARY + " " + arguments + " 2>&1")
+        .out;
   }
 
   std::string folder_, box_;

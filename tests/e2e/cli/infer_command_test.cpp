@@ -13,6 +13,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "core/graph/checkpoint.h"
+#include "tests/support/ran.h"
 #include "tests/support/schema_text.h"
 
 namespace ocrtune {
@@ -21,23 +22,11 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-Process start(const std::vector<std::string>& arguments) {
-  ProcessOptions options;
-  options.arguments = {OCRTUNE_BINARY};
-  options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
-  return std::move(Process::start(options)).value();
-}
-
-int finish(Process& process) {
-  const auto& exit = process.wait(100);
-  return exit && exit->signal == 0 ? exit->code : -1;
-}
-
 class InferCommand : public ::testing::Test {
  protected:
   void SetUp() override {
     folder_ = *make_temporary_directory("infer_command");
-    Process draw = start({"make-data", lines(), "--count", "40", "--max-length", "4"});
+    Process draw = start_ocrtune({"make-data", lines(), "--count", "40", "--max-length", "4"});
     if (finish(draw) != 0) GTEST_SKIP() << draw.output().contents();
   }
   void TearDown() override { (void)remove_tree(folder_); }
@@ -46,7 +35,7 @@ class InferCommand : public ::testing::Test {
     std::vector<std::string> arguments = {"infer", lines(),      "--width",
                                           "64",    "--alphabet", "digits"};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    Process process = start(arguments);
+    Process process = start_ocrtune(arguments);
     const int code = finish(process);
     said_ = process.output().contents();
     return code;
@@ -132,7 +121,7 @@ TEST_F(InferCommand, WrongUseIsOneLine) {
     EXPECT_EQ(infer(flags), code) << flags[0] << ": " << said_;
     EXPECT_THAT(said_, HasSubstr("ocrtune"));
   }
-  Process empty = start({"infer", folder_ + "/lines/none"});
+  Process empty = start_ocrtune({"infer", folder_ + "/lines/none"});
   EXPECT_EQ(finish(empty), 3);
 }
 
@@ -140,8 +129,8 @@ TEST_F(InferCommand, AnInterruptKeepsWhatIsRead) {
   std::string list;
   for (int i = 0; i < 500; ++i) list += *read_file(lines() + "/labels.txt");
   std::ofstream(lines() + "/long.txt") << list;
-  Process process = start({"infer", lines() + "/long.txt", "--width", "64", "--alphabet", "digits",
-                           "--output", results()});
+  Process process = start_ocrtune({"infer", lines() + "/long.txt", "--width", "64", "--alphabet",
+                                   "digits", "--output", results()});
   while (read_file(results()).value_or("").size() < 1000) {
     ASSERT_FALSE(process.wait(0.02)) << process.output().contents();
   }

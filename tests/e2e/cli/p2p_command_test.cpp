@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "base/process.h"
+#include "tests/support/ran.h"
 
 namespace ocrtune {
 namespace {
@@ -16,36 +17,24 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-struct Said {
-  int code = -1;
-  std::string text;
-};
-
 // `more` adds variables; with OCRTUNE_FAKE_GPU among them a worker with faults takes the steps.
-Said run(std::vector<std::string> arguments, const std::string& box,
-         const std::vector<std::pair<std::string, std::string>>& more = {}) {
-  ProcessOptions options;
-  options.arguments = {OCRTUNE_BINARY};
-  options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
+Ran run(const std::vector<std::string>& arguments, const std::string& box,
+        const std::vector<std::pair<std::string, std::string>>& more = {}) {
+  std::vector<std::pair<std::string, std::string>> environment = more;
   if (!box.empty()) {
-    options.environment = {
-        {"OCRTUNE_NVML_PATH", OCRTUNE_NVML_STUB_LIBRARY},
-        {"OCRTUNE_NVML_STUB", OCRTUNE_SOURCE_DIR + "/tests/fixtures/gpu_boxes/" + box + ".txt"}};
+    const std::string file = OCRTUNE_SOURCE_DIR + "/tests/fixtures/gpu_boxes/" + box + ".txt";
+    environment.insert(environment.begin(), {{"OCRTUNE_NVML_PATH", OCRTUNE_NVML_STUB_LIBRARY},
+                                             {"OCRTUNE_NVML_STUB", file}});
   }
-  for (const auto& [name, value] : more) options.environment.emplace_back(name, value);
-  auto process = Process::start(options);
-  if (!process) return Said{-1, process.error().what};
-  const auto& exit = process->wait(60);
-  if (!exit || exit->signal != 0) return Said{-2, process->output().contents()};
-  return Said{exit->code, process->output().contents()};
+  return run_ocrtune(arguments, environment);
 }
 
 TEST(P2pCommand, NoGpuIsAPlainAnswer) {
   for (const char* box : {"no-driver", "no-gpu"}) {
-    const Said said = run({"p2p"}, box);
-    EXPECT_EQ(said.code, 0) << said.text;
-    EXPECT_THAT(said.text, HasSubstr("no GPU: "));
-    const auto json = nlohmann::json::parse(run({"p2p", "--json"}, box).text);
+    const Ran said = run({"p2p"}, box);
+    EXPECT_EQ(said.code, 0) << said.out;
+    EXPECT_THAT(said.out, HasSubstr("no GPU: "));
+    const auto json = nlohmann::json::parse(run({"p2p", "--json"}, box).out);
     EXPECT_EQ(json["pairs"], nlohmann::json::array());
     EXPECT_EQ(json["env"], nlohmann::json::object());
     EXPECT_EQ(json["verdict"], "NOT_APPLICABLE");
@@ -67,9 +56,9 @@ TEST(P2pCommand, VerdictsAndExitCodes) {
                         {"driver-mismatch", 3, "restart after a driver update"},
                         {"driver-crashes", 3, "SIGABRT"}};
   for (const Case& given : cases) {
-    const Said said = run({"p2p"}, given.box);
-    EXPECT_EQ(said.code, given.code) << given.box << ": " << said.text;
-    EXPECT_THAT(said.text, HasSubstr(given.says)) << given.box;
+    const Ran said = run({"p2p"}, given.box);
+    EXPECT_EQ(said.code, given.code) << given.box << ": " << said.out;
+    EXPECT_THAT(said.out, HasSubstr(given.says)) << given.box;
   }
 }
 
@@ -80,34 +69,34 @@ TEST(P2pCommand, TheLadderFromFaultToProvedSetting) {
       {"OCRTUNE_GPU_WORKER", OCRTUNE_FAKE_GPU_WORKER},
       {"OCRTUNE_FAKE_GPU", join_path(folder, "faults")},
       {"OCRTUNE_FAKE_STATE", folder}};
-  const Said broken = run({"p2p"}, "2x4090-old-driver", fake);
-  EXPECT_EQ(broken.code, 1) << broken.text;
-  EXPECT_THAT(broken.text, HasSubstr("BROKEN, confidence medium"));
-  EXPECT_THAT(broken.text, HasSubstr("Set         NCCL_P2P_DISABLE=1"));
-  EXPECT_THAT(broken.text, HasSubstr("NCCL ran again with NCCL_P2P_DISABLE=1 and passed"));
-  const auto json = nlohmann::json::parse(run({"p2p", "--json"}, "2x4090-old-driver", fake).text);
+  const Ran broken = run({"p2p"}, "2x4090-old-driver", fake);
+  EXPECT_EQ(broken.code, 1) << broken.out;
+  EXPECT_THAT(broken.out, HasSubstr("BROKEN, confidence medium"));
+  EXPECT_THAT(broken.out, HasSubstr("Set         NCCL_P2P_DISABLE=1"));
+  EXPECT_THAT(broken.out, HasSubstr("NCCL ran again with NCCL_P2P_DISABLE=1 and passed"));
+  const auto json = nlohmann::json::parse(run({"p2p", "--json"}, "2x4090-old-driver", fake).out);
   EXPECT_EQ(json["env"]["NCCL_P2P_DISABLE"], "1");
   EXPECT_THAT(json["proof"].get<std::string>(), HasSubstr("SHM"));
-  const Said swept =
+  const Ran swept =
       run({"p2p", "--sweep", "--out", join_path(folder, "out")}, "2x4090-old-driver", fake);
   EXPECT_EQ(swept.code, 1);
-  EXPECT_THAT(swept.text, HasSubstr("4 CTAs"));
+  EXPECT_THAT(swept.out, HasSubstr("4 CTAs"));
   const std::string env = read_file(join_path(folder, "out/nccl.env")).value_or("");
   EXPECT_THAT(env, HasSubstr("export NCCL_P2P_DISABLE=1\nexport NCCL_MIN_CTAS=4\n"));
   EXPECT_THAT(env, HasSubstr("debugging variables"));
-  const Said facts = run({"p2p", "--static"}, "2x4090-old-driver", fake);
+  const Ran facts = run({"p2p", "--static"}, "2x4090-old-driver", fake);
   EXPECT_EQ(facts.code, 0);
-  EXPECT_THAT(facts.text, HasSubstr("INCONCLUSIVE"));
+  EXPECT_THAT(facts.out, HasSubstr("INCONCLUSIVE"));
   static_cast<void>(remove_tree(folder));
 }
 
 TEST(P2pCommand, TheDocumentNamesEveryKey) {
   const std::string schema = read_file(OCRTUNE_SOURCE_DIR + "/docs/schema.md").value_or("");
-  const auto p2p = nlohmann::json::parse(run({"p2p", "--json"}, "2x4090").text);
+  const auto p2p = nlohmann::json::parse(run({"p2p", "--json"}, "2x4090").out);
   for (const auto& item : p2p.items()) {
     EXPECT_THAT(schema, HasSubstr("`" + item.key() + "`"));
   }
-  const auto probe = nlohmann::json::parse(run({"probe", "--quick", "--json"}, "2x4090").text);
+  const auto probe = nlohmann::json::parse(run({"probe", "--quick", "--json"}, "2x4090").out);
   for (const auto& [key, value] : probe["gpus"][0].items()) EXPECT_THAT(schema, HasSubstr(key));
   for (const char* key : {"gpu_links", "cuda_driver_version", "visible_gpus", "gpu_visibility"}) {
     EXPECT_TRUE(probe.contains(key)) << key;
@@ -128,10 +117,10 @@ TEST(P2pCommand, EveryRankTakesItsOwnGpu) {
       {{{"CUDA_VISIBLE_DEVICES", "0,1"}}, 2, "no rank is in the environment"},
       {{{"LOCAL_RANK", "0"}, {"CUDA_VISIBLE_DEVICES", "-1"}}, 3, "no GPU is visible"}};
   for (const Case& given : cases) {
-    const Said said =
+    const Ran said =
         run({"rank-exec", "--gpu", "auto", "--", "env"}, "4xa40-pcie", given.environment);
-    EXPECT_EQ(said.code, given.code) << said.text;
-    EXPECT_THAT(said.text, HasSubstr(given.says));
+    EXPECT_EQ(said.code, given.code) << said.out;
+    EXPECT_THAT(said.out, HasSubstr(given.says));
   }
   EXPECT_EQ(run({"rank-exec", "--gpu", "0", "--", "env"}, "no-driver").code, 3);
 }
@@ -155,19 +144,19 @@ TEST(P2pCommand, WrongDevicesAreNamed) {
   for (const Case& given : cases) {
     std::vector<std::pair<std::string, std::string>> more;
     if (given.visible != nullptr) more.emplace_back("CUDA_VISIBLE_DEVICES", given.visible);
-    const Said said = run(given.arguments, "2x4090-old-driver", more);
-    EXPECT_EQ(said.code, given.code) << given.says << ": " << said.text;
-    EXPECT_THAT(said.text, HasSubstr(given.says));
+    const Ran said = run(given.arguments, "2x4090-old-driver", more);
+    EXPECT_EQ(said.code, given.code) << given.says << ": " << said.out;
+    EXPECT_THAT(said.out, HasSubstr(given.says));
   }
-  const Said busy = run({"p2p"}, "2x3090-busy");
+  const Ran busy = run({"p2p"}, "2x3090-busy");
   EXPECT_EQ(busy.code, 3);
-  EXPECT_THAT(busy.text, HasSubstr("--force"));
+  EXPECT_THAT(busy.out, HasSubstr("--force"));
 }
 
 TEST(P2pCommand, JsonNamesEveryPair) {
-  const Said said = run({"p2p", "--json"}, "4xa40-pcie");
+  const Ran said = run({"p2p", "--json"}, "4xa40-pcie");
   EXPECT_EQ(said.code, 3) << "not checked is not fine";
-  const auto json = nlohmann::json::parse(said.text);
+  const auto json = nlohmann::json::parse(said.out);
   ASSERT_EQ(json["pairs"].size(), 12U);
   EXPECT_EQ(json["pairs"][0]["level"], "PXB");
   EXPECT_TRUE(json["pairs"][0]["copy_bytes_per_second"].is_null());
@@ -179,18 +168,18 @@ TEST(P2pCommand, JsonNamesEveryPair) {
 }
 
 TEST(P2pCommand, TheMachineCardShowsTheGpus) {
-  const Said card = run({"probe", "--quick"}, "8xh100-nvswitch");
+  const Ran card = run({"probe", "--quick"}, "8xh100-nvswitch");
   EXPECT_EQ(card.code, 0);
-  EXPECT_THAT(card.text, HasSubstr("8 GPUs, driver 550.54.15"));
-  EXPECT_THAT(card.text, HasSubstr("8 x NVIDIA H100 80GB HBM3, 79.6 GiB"));
-  EXPECT_THAT(card.text, HasSubstr("0 1 2 3 4 5 6: PCIe 5 x16, 18 NVLinks\n"));
-  EXPECT_THAT(card.text,
+  EXPECT_THAT(card.out, HasSubstr("8 GPUs, driver 550.54.15"));
+  EXPECT_THAT(card.out, HasSubstr("8 x NVIDIA H100 80GB HBM3, 79.6 GiB"));
+  EXPECT_THAT(card.out, HasSubstr("0 1 2 3 4 5 6: PCIe 5 x16, 18 NVLinks\n"));
+  EXPECT_THAT(card.out,
               HasSubstr("7: PCIe 5 x16, 18 NVLinks, 1980 MHz, 700 W, ECC on, persistence on\n"));
-  EXPECT_THAT(card.text, HasSubstr("7: 1 process, 1.0 MiB used, 345 MHz, 72 W, 31 C\n"));
-  EXPECT_THAT(card.text, HasSubstr("P2P INCONCLUSIVE"));
-  EXPECT_THAT(card.text, Not(HasSubstr("noise")));
-  EXPECT_LE(std::count(card.text.begin(), card.text.end(), '\n'), 25);
-  const auto json = nlohmann::json::parse(run({"probe", "--quick", "--json"}, "2x4090").text);
+  EXPECT_THAT(card.out, HasSubstr("7: 1 process, 1.0 MiB used, 345 MHz, 72 W, 31 C\n"));
+  EXPECT_THAT(card.out, HasSubstr("P2P INCONCLUSIVE"));
+  EXPECT_THAT(card.out, Not(HasSubstr("noise")));
+  EXPECT_LE(std::count(card.out.begin(), card.out.end(), '\n'), 25);
+  const auto json = nlohmann::json::parse(run({"probe", "--quick", "--json"}, "2x4090").out);
   EXPECT_EQ(json["gpus"].size(), 2U);
   EXPECT_EQ(json["p2p"]["verdict"], "UNSUPPORTED");
 }

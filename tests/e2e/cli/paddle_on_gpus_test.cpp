@@ -1,9 +1,7 @@
 // `ocrtune tune --preset paddleocr` on two GPUs out of a text file, with programs that behave like
 // Paddle's launcher and PaddleOCR's trainer: a GPU holds a batch of 256 and not one of 512.
-#include <sys/wait.h>
-
-#include <cstdio>
 #include <string>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +9,7 @@
 
 #include "base/files.h"
 #include "tests/support/answered.h"
+#include "tests/support/ran.h"
 
 namespace ocrtune {
 namespace {
@@ -87,14 +86,9 @@ class PaddleOnGpus : public testing::Test {
                              "/tests/fixtures/gpu_boxes/2x4090.txt " + more + " " + OCRTUNE_BINARY +
                              " tune --preset paddleocr --db runs.sqlite " + flags + " -- " +
                              command + " 2>&1";
-    out_.clear();
-    std::FILE* pipe = ::popen(line.c_str(), "r");
-    char block[4096];
-    for (std::size_t got = 0; (got = std::fread(block, 1, sizeof block, pipe)) > 0;) {
-      out_.append(block, got);
-    }
-    const int status = ::pclose(pipe);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    Ran ran = run_line(line);
+    out_ = std::move(ran.out);
+    return ran.code;
   }
 
   std::string folder_, out_;
@@ -160,14 +154,9 @@ TEST_F(PaddleOnGpus, ACommandOfAnyKindNamesItsGpus) {
                              " OCRTUNE_NVML_STUB=" + OCRTUNE_SOURCE_DIR +
                              "/tests/fixtures/gpu_boxes/" + box + ".txt " + OCRTUNE_BINARY + flags +
                              "--dry-run" + torch + " 2>&1";
-    out_.clear();
-    std::FILE* pipe = ::popen(line.c_str(), "r");
-    char block[4096];
-    for (std::size_t got = 0; (got = std::fread(block, 1, sizeof block, pipe)) > 0;) {
-      out_.append(block, got);
-    }
-    const int status = ::pclose(pipe);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    Ran ran = run_line(line);
+    out_ = std::move(ran.out);
+    return ran.code;
   };
   ASSERT_EQ(run("2x4090"), 0) << out_;
   EXPECT_THAT(out_, HasSubstr("CUDA_VISIBLE_DEVICES=0 sh"));

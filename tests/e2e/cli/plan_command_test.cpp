@@ -1,7 +1,3 @@
-#include <sys/wait.h>
-
-#include <array>
-#include <cstdio>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -11,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "tests/support/ran.h"
 #include "tests/support/sample_runs.h"
 #include "tests/support/schema_text.h"
 #include "tuner/session/session.h"
@@ -36,15 +33,8 @@ class PlanCommand : public testing::Test {
   void TearDown() override { EXPECT_TRUE(remove_tree(folder_).ok()); }
 
   std::pair<int, std::string> run(const std::string& arguments) {
-    const std::string command = std::string(OCRTUNE_BINARY) + " plan " + arguments + " 2>&1";
-    FILE* pipe = ::popen(command.c_str(), "r");
-    std::string out;
-    std::array<char, 4096> block{};
-    for (std::size_t got = 0; (got = std::fread(block.data(), 1, block.size(), pipe)) > 0;) {
-      out.append(block.data(), got);
-    }
-    const int status = ::pclose(pipe);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, out};
+    Ran ran = run_line(OCRTUNE_BINARY + " plan " + arguments + " 2>&1");
+    return {ran.code, std::move(ran.out)};
   }
 
   std::string folder_, table_;
@@ -63,7 +53,7 @@ TEST_F(PlanCommand, AnswersARecordedLoad) {
   EXPECT_EQ(code, 0) << out;
   EXPECT_THAT(out, HasSubstr("2 machines of this kind"));
   EXPECT_THAT(out, HasSubstr("1,500 line images/s (the busiest minute of the trace, 20 min"));
-  EXPECT_THAT(out, HasSubstr("1 machine is not enough in the trace"));
+  EXPECT_THAT(out, HasSubstr("1 machine is not enough"));
   const auto json = read_file(join_path(out_folder, "capacity.json"));
   ASSERT_TRUE(json.ok());
   EXPECT_EQ(nlohmann::json::parse(*json)["machines"]["median"], 2);
@@ -73,7 +63,7 @@ TEST_F(PlanCommand, AnswersARecordedLoad) {
   EXPECT_EQ(run("--table " + table_ + " --rate 3 --trace " + trace).first, 2);
 }
 
-TEST_F(PlanCommand, SaysAtWhichTimeOfDayThePromiseBreaks) {
+TEST_F(PlanCommand, SaysAtWhichTimeOfDayTheSloIsViolated) {
   const std::string day = join_path(folder_, "day.txt");
   ASSERT_TRUE(write_file(day, "00:00 20\n08:00 1300\n14:00 2500\n16:00 1300\n20:00 20\n").ok());
   auto [code, out] = run("--table " + table_ + " --slo p99=80ms --profile " + day);

@@ -8,6 +8,7 @@
 
 #include "base/process.h"
 #include "probes/machine/machine_json.h"
+#include "tests/support/ran.h"
 
 namespace ocrtune {
 namespace {
@@ -15,20 +16,9 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-struct Said {
-  int code = -1;
-  std::string text;
-};
-
-Said probe(std::vector<std::string> flags, const std::string& verb = "probe") {
-  ProcessOptions options;
-  options.arguments = {OCRTUNE_BINARY, verb};
-  options.arguments.insert(options.arguments.end(), flags.begin(), flags.end());
-  auto process = Process::start(options);
-  if (!process) return Said{-1, process.error().what};
-  const auto& exit = process->wait(60);
-  if (!exit || exit->signal != 0) return Said{-2, process->output().contents()};
-  return Said{exit->code, process->output().contents()};
+Ran probe(std::vector<std::string> flags, const std::string& verb = "probe") {
+  flags.insert(flags.begin(), verb);
+  return run_ocrtune(flags);
 }
 
 std::string machine_folder(const char* name) {
@@ -36,25 +26,25 @@ std::string machine_folder(const char* name) {
 }
 
 TEST(ProbeCommand, JsonIsOneDocumentThatReadsBack) {
-  const Said said = probe({"--quick", "--json"});
+  const Ran said = probe({"--quick", "--json"});
   EXPECT_EQ(said.code, 0);
-  const auto machine = parse_machine_json(said.text);
-  ASSERT_TRUE(machine) << machine.error().what << said.text;
+  const auto machine = parse_machine_json(said.out);
+  ASSERT_TRUE(machine) << machine.error().what << said.out;
   EXPECT_TRUE(machine->cpu.usable_cpus.known());
 }
 
 TEST(ProbeCommand, TheFlagFormIsTheSameCommand) {
-  const Said flag = probe({"--root", machine_folder("two-socket-server")}, "--probe");
-  const Said verb = probe({"--root", machine_folder("two-socket-server")});
+  const Ran flag = probe({"--root", machine_folder("two-socket-server")}, "--probe");
+  const Ran verb = probe({"--root", machine_folder("two-socket-server")});
   EXPECT_EQ(flag.code, 0);
-  EXPECT_EQ(flag.text, verb.text);
-  EXPECT_THAT(verb.text, HasSubstr("16 usable of 16"));
+  EXPECT_EQ(flag.out, verb.out);
+  EXPECT_THAT(verb.out, HasSubstr("16 usable of 16"));
 }
 
 TEST(ProbeCommand, MeasuringSaysSoInAPipeToo) {
-  const Said said = probe({});
+  const Ran said = probe({});
   EXPECT_EQ(said.code, 0);
-  EXPECT_THAT(said.text, StartsWith("measuring CPUs and memory\n"));
+  EXPECT_THAT(said.out, StartsWith("measuring CPUs and memory\n"));
 }
 
 TEST(ProbeCommand, BadInputIsOneLineAndItsExitCode) {
@@ -72,11 +62,11 @@ TEST(ProbeCommand, BadInputIsOneLineAndItsExitCode) {
                         {{"--quik"}, 2, "--quik"},
                         {{"surplus"}, 2, "surplus"}};
   for (const Case& wrong : cases) {
-    const Said said = probe(wrong.flags);
-    EXPECT_EQ(said.code, wrong.code) << said.text;
-    EXPECT_THAT(said.text, HasSubstr(wrong.says));
-    EXPECT_THAT(said.text, StartsWith("ocrtune"));
-    EXPECT_EQ(std::count(said.text.begin(), said.text.end(), '\n'), 1) << said.text;
+    const Ran said = probe(wrong.flags);
+    EXPECT_EQ(said.code, wrong.code) << said.out;
+    EXPECT_THAT(said.out, HasSubstr(wrong.says));
+    EXPECT_THAT(said.out, StartsWith("ocrtune"));
+    EXPECT_EQ(std::count(said.out.begin(), said.out.end(), '\n'), 1) << said.out;
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/process.h"
+#include "tests/support/ran.h"
 #include "tests/support/schema_text.h"
 
 namespace ocrtune {
@@ -15,26 +16,15 @@ namespace {
 
 using ::testing::HasSubstr;
 
-struct Said {
-  int code = -1;
-  std::string text;
-};
-
 class Replay : public ::testing::Test {
  protected:
   void SetUp() override { folder_ = *make_temporary_directory("replay"); }
   void TearDown() override { (void)remove_tree(folder_); }
 
-  Said replay(const std::string& table, std::vector<std::string> flags) {
+  Ran replay(const std::string& table, std::vector<std::string> flags) {
     EXPECT_TRUE(write_file(folder_ + "/t.csv", table).ok());
-    ProcessOptions options;
-    options.arguments = {OCRTUNE_BINARY, "replay", "--table", folder_ + "/t.csv"};
-    options.arguments.insert(options.arguments.end(), flags.begin(), flags.end());
-    auto process = Process::start(options);
-    if (!process) return Said{-1, process.error().what};
-    const auto& exit = process->wait(60);
-    if (!exit || exit->signal != 0) return Said{-2, process->output().contents()};
-    return Said{exit->code, process->output().contents()};
+    flags.insert(flags.begin(), {"replay", "--table", folder_ + "/t.csv"});
+    return run_ocrtune(flags);
   }
   std::string folder_;
 };
@@ -55,10 +45,10 @@ std::string table_of_eight() {
 }
 
 TEST_F(Replay, FindsTheBestAndSaysSoToMachines) {
-  const Said said = replay(table_of_eight(), {"--trials", "20", "--repeat", "3", "--seed", "5",
-                                              "--strategy", "ours,random", "--json"});
-  ASSERT_EQ(said.code, 0) << said.text;
-  const auto list = nlohmann::json::parse(said.text);
+  const Ran said = replay(table_of_eight(), {"--trials", "20", "--repeat", "3", "--seed", "5",
+                                             "--strategy", "ours,random", "--json"});
+  ASSERT_EQ(said.code, 0) << said.out;
+  const auto list = nlohmann::json::parse(said.out);
   ASSERT_EQ(list.size(), 6U);
   EXPECT_EQ(undocumented_key("replay --json", list[0]), "");
   for (int i = 0; i < 6; ++i) {
@@ -78,21 +68,21 @@ TEST_F(Replay, FindsTheBestAndSaysSoToMachines) {
 }
 
 TEST_F(Replay, SaysHowSureItIs) {
-  const Said said = replay(table_of_eight(), {"--trials", "20"});
-  ASSERT_EQ(said.code, 0) << said.text;
-  EXPECT_THAT(said.text, HasSubstr("with 95 % probability no setting of the space is more than"));
+  const Ran said = replay(table_of_eight(), {"--trials", "20"});
+  ASSERT_EQ(said.code, 0) << said.out;
+  EXPECT_THAT(said.out, HasSubstr("with 95 % probability no setting"));
 }
 
 TEST_F(Replay, SameSeedSameAnswer) {
   const std::vector<std::string> flags = {"--trials", "9", "--seed", "7", "--json"};
-  EXPECT_EQ(replay(table_of_eight(), flags).text, replay(table_of_eight(), flags).text);
+  EXPECT_EQ(replay(table_of_eight(), flags).out, replay(table_of_eight(), flags).out);
 }
 
 TEST_F(Replay, OnePointIsAnAnswer) {
-  const Said said =
+  const Ran said =
       replay(std::string(kHeader) + "2,8,320,10.5,1000,ok,0\n", {"--trials", "5", "--json"});
-  ASSERT_EQ(said.code, 0) << said.text;
-  EXPECT_EQ(nlohmann::json::parse(said.text)[0]["regret"], 0.0);
+  ASSERT_EQ(said.code, 0) << said.out;
+  EXPECT_EQ(nlohmann::json::parse(said.out)[0]["regret"], 0.0);
 }
 
 TEST_F(Replay, BadTablesGetOneClearLine) {
@@ -121,16 +111,16 @@ TEST_F(Replay, BadTablesGetOneClearLine) {
            {header + "2,8,320,0,1000,crashed,0\n", "every setting of the table failed"},
            {"# cores=none\n" + header + row, "cores=none"},
        }) {
-    const Said said = replay(bad.table, {"--trials", "5"});
+    const Ran said = replay(bad.table, {"--trials", "5"});
     EXPECT_EQ(said.code, 3) << bad.says;
-    EXPECT_EQ(std::count(said.text.begin(), said.text.end(), '\n'), 1) << said.text;
-    EXPECT_THAT(said.text, HasSubstr(bad.says));
+    EXPECT_EQ(std::count(said.out.begin(), said.out.end(), '\n'), 1) << said.out;
+    EXPECT_THAT(said.out, HasSubstr(bad.says));
   }
 }
 
 TEST_F(Replay, WrongUse) {
   EXPECT_EQ(replay(table_of_eight(), {"--strategy", "luck"}).code, 2);
-  EXPECT_THAT(replay(table_of_eight(), {"--strategy", "luck"}).text, HasSubstr("coordinate"));
+  EXPECT_THAT(replay(table_of_eight(), {"--strategy", "luck"}).out, HasSubstr("coordinate"));
   EXPECT_EQ(replay(table_of_eight(), {"--trials", "0"}).code, 2);
   EXPECT_EQ(replay(table_of_eight(), {"--trials", "many"}).code, 2);
   EXPECT_EQ(replay(table_of_eight(), {"--repeat", "0"}).code, 2);

@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "tests/support/ran.h"
 #include "tests/support/sample_runs.h"
 #include "tests/support/schema_text.h"
 #include "tuner/store/store.h"
@@ -22,23 +23,6 @@ namespace {
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-struct Said {
-  int code = -1;
-  std::string text;
-};
-
-Said ocrtune(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), OCRTUNE_BINARY);
-  ProcessOptions options;
-  options.arguments = arguments;
-  options.output_bytes = 1 << 20;
-  auto process = Process::start(options);
-  if (!process) return Said{-1, process.error().what};
-  const auto& exit = process->wait(60);
-  if (!exit || exit->signal != 0) return Said{-2, process->output().contents()};
-  return Said{exit->code, process->output().contents()};
-}
 
 void keep(Store& store, RunRecord run) {
   ASSERT_TRUE(store.begin_run(run).ok());
@@ -76,9 +60,9 @@ class StoredRuns : public ::testing::Test {
   static void TearDownTestSuite() { (void)remove_tree(folder_); }
 
   static std::string database() { return folder_ + "/runs.sqlite"; }
-  static Said with_store(std::vector<std::string> arguments) {
+  static Ran with_store(std::vector<std::string> arguments) {
     arguments.insert(arguments.end(), {"--db", database()});
-    return ocrtune(std::move(arguments));
+    return run_ocrtune(arguments);
   }
 
   static std::string folder_;
@@ -88,39 +72,39 @@ std::string StoredRuns::folder_;
 // A list says of each run what the run's own answer says.
 void expect_the_verdicts_of_show(const std::string& database) {
   const auto runs = nlohmann::json::parse(
-      ocrtune({"list", "runs", "--db", database, "--json"}).text, nullptr, false);
+      run_ocrtune({"list", "runs", "--db", database, "--json"}).out, nullptr, false);
   ASSERT_TRUE(runs.is_array());
   ASSERT_GE(runs.size(), 4U);
   for (const auto& run : runs) {
     const std::string id = run["run"];
-    const auto shown = nlohmann::json::parse(ocrtune({"show", id, "--db", database, "--json"}).text,
-                                             nullptr, false);
+    const auto shown = nlohmann::json::parse(
+        run_ocrtune({"show", id, "--db", database, "--json"}).out, nullptr, false);
     EXPECT_EQ(run["verdict"], shown["verdict"]) << id;
   }
 }
 
 TEST_F(StoredRuns, ShowGivesTheLastRunsAnswer) {
-  const Said said = with_store({"show"});
-  EXPECT_EQ(said.code, 0) << said.text;
-  EXPECT_THAT(said.text, HasSubstr("run      2026-11-21-0a3f9 on ocr-node-07"));
-  EXPECT_THAT(said.text, HasSubstr("launch   nproc="));
-  EXPECT_THAT(said.text, Not(HasSubstr("\x1b"))) << "no colour in a pipe";
+  const Ran said = with_store({"show"});
+  EXPECT_EQ(said.code, 0) << said.out;
+  EXPECT_THAT(said.out, HasSubstr("run      2026-11-21-0a3f9 on ocr-node-07"));
+  EXPECT_THAT(said.out, HasSubstr("launch   nproc="));
+  EXPECT_THAT(said.out, Not(HasSubstr("\x1b"))) << "no colour in a pipe";
 }
 
 TEST_F(StoredRuns, ShowAsJsonIsOneDocument) {
-  const Said said = with_store({"show", "2026-11-20-1", "--json"});
+  const Ran said = with_store({"show", "2026-11-20-1", "--json"});
   EXPECT_EQ(said.code, 0);
-  const auto json = nlohmann::json::parse(said.text, nullptr, false);
-  ASSERT_FALSE(json.is_discarded()) << said.text;
+  const auto json = nlohmann::json::parse(said.out, nullptr, false);
+  ASSERT_FALSE(json.is_discarded()) << said.out;
   EXPECT_EQ(json["run_id"], "2026-11-20-11111");
   EXPECT_EQ(json["trials"], 60);
 }
 
 TEST_F(StoredRuns, ARunWithoutAnAnswerSaysNo) {
   for (const char* id : {"2026-11-20-22222", "2026-11-20-33333"}) {
-    const Said said = with_store({"show", id});
-    EXPECT_EQ(said.code, 1) << said.text;
-    EXPECT_THAT(said.text, HasSubstr("NO ANSWER"));
+    const Ran said = with_store({"show", id});
+    EXPECT_EQ(said.code, 1) << said.out;
+    EXPECT_THAT(said.out, HasSubstr("NO ANSWER"));
     const std::string page = folder_ + "/none.html";
     EXPECT_EQ(with_store({"report", id, "--html", page}).code, 0);
     EXPECT_THAT(*read_file(page), HasSubstr("NO ANSWER"));
@@ -129,39 +113,39 @@ TEST_F(StoredRuns, ARunWithoutAnAnswerSaysNo) {
 
 TEST_F(StoredRuns, ReportWritesWhatItIsAskedFor) {
   const std::string page = folder_ + "/sub/page.html", tables = folder_ + "/tables";
-  const Said said = with_store({"report", "--html", page, "--csv", tables, "--language", "zh"});
-  EXPECT_EQ(said.code, 0) << said.text;
+  const Ran said = with_store({"report", "--html", page, "--csv", tables, "--language", "zh"});
+  EXPECT_EQ(said.code, 0) << said.out;
   EXPECT_THAT(*read_file(page), HasSubstr("lang=\"zh\" data-language=\"zh\""));
   EXPECT_EQ(list_directory(tables)->size(), 4U);
   EXPECT_FALSE(path_exists(tables + "/report.html"));
 }
 
 TEST_F(StoredRuns, MistypedFolderIsNotMade) {
-  const Said said = with_store({"report", "--html", folder_ + "/no/such/page.html"});
+  const Ran said = with_store({"report", "--html", folder_ + "/no/such/page.html"});
   EXPECT_EQ(said.code, 3);
-  EXPECT_THAT(said.text, HasSubstr("there is no folder " + folder_ + "/no"));
+  EXPECT_THAT(said.out, HasSubstr("there is no folder " + folder_ + "/no"));
   EXPECT_FALSE(path_exists(folder_ + "/no"));
-  const Said made = with_store({"report", "--html", folder_ + "/new/page.html"});
+  const Ran made = with_store({"report", "--html", folder_ + "/new/page.html"});
   EXPECT_EQ(made.code, 0);
-  EXPECT_THAT(made.text, HasSubstr("made the folder " + folder_ + "/new"));
+  EXPECT_THAT(made.out, HasSubstr("made the folder " + folder_ + "/new"));
 }
 
 TEST_F(StoredRuns, PageGoesToStandardOutput) {
-  const Said said = with_store({"report", "--html", "-"});
+  const Ran said = with_store({"report", "--html", "-"});
   EXPECT_EQ(said.code, 0);
-  EXPECT_THAT(said.text, ::testing::StartsWith("<!"));
+  EXPECT_THAT(said.out, ::testing::StartsWith("<!"));
   EXPECT_FALSE(path_exists("-"));
 }
 
 // A shell runs the command, as Process gives no place for standard output.
-Said in_shell(const std::string& line) {
+Ran in_shell(const std::string& line) {
   ProcessOptions options;
   options.arguments = {"/bin/bash", "-o", "pipefail", "-c", line};
   options.output_bytes = 1 << 20;
   auto process = Process::start(options);
-  if (!process) return Said{-1, process.error().what};
+  if (!process) return Ran{-1, process.error().what};
   const auto& exit = process->wait(60);
-  return Said{exit ? exit->code : -2, process->output().contents()};
+  return Ran{exit ? exit->code : -2, process->output().contents()};
 }
 
 TEST_F(StoredRuns, FullDiskIsAnErrorOfEveryCommand) {
@@ -169,17 +153,17 @@ TEST_F(StoredRuns, FullDiskIsAnErrorOfEveryCommand) {
   for (const std::string& arguments :
        {"show" + store, "show --json" + store, "list runs" + store, std::string("man"),
         std::string("list knobs"), std::string("--help"), std::string("completion bash")}) {
-    const Said said = in_shell(OCRTUNE_BINARY + " " + arguments + " > /dev/full");
+    const Ran said = in_shell(OCRTUNE_BINARY + " " + arguments + " > /dev/full");
     EXPECT_EQ(said.code, 3) << arguments;
-    EXPECT_THAT(said.text, HasSubstr("ocrtune: write standard output: "));
+    EXPECT_THAT(said.out, HasSubstr("ocrtune: write standard output: "));
   }
 }
 
 TEST_F(StoredRuns, ReaderThatHasSeenEnoughIsNoError) {
-  const Said said =
+  const Ran said =
       in_shell(OCRTUNE_BINARY + " report --html - --db " + database() + " | head -c 2");
   EXPECT_TRUE(said.code == 0 || said.code == 141) << said.code;
-  EXPECT_EQ(said.text, "<!");
+  EXPECT_EQ(said.out, "<!");
 }
 
 TEST_F(StoredRuns, ReadingLeavesNothingBesideTheStore) {
@@ -188,25 +172,25 @@ TEST_F(StoredRuns, ReadingLeavesNothingBesideTheStore) {
   EXPECT_FALSE(path_exists(database() + "-wal"));
   EXPECT_FALSE(path_exists(database() + "-shm"));
   const std::string none = folder_ + "/none.sqlite";
-  EXPECT_EQ(ocrtune({"verify", "--db", none}).code, 3);
+  EXPECT_EQ(run_ocrtune({"verify", "--db", none}).code, 3);
   EXPECT_FALSE(path_exists(none));
 }
 
 TEST_F(StoredRuns, TwoRunsAreCompared) {
   const std::string page = folder_ + "/compared.html";
-  const Said said = with_store({"report", "2026-11-20-11111", "2026-11-21-0a3f9", "--html", page});
-  EXPECT_EQ(said.code, 0) << said.text;
-  EXPECT_THAT(said.text, HasSubstr("The recommended setting is faster by 2"));
-  EXPECT_THAT(said.text, HasSubstr("oneDNN"));
-  EXPECT_THAT(said.text, ContainsRegex("setting +earlier +this run +ratio +p +change"));
-  EXPECT_THAT(said.text, Not(HasSubstr("...")));
+  const Ran said = with_store({"report", "2026-11-20-11111", "2026-11-21-0a3f9", "--html", page});
+  EXPECT_EQ(said.code, 0) << said.out;
+  EXPECT_THAT(said.out, HasSubstr("The recommended setting is faster by 2"));
+  EXPECT_THAT(said.out, HasSubstr("oneDNN"));
+  EXPECT_THAT(said.out, ContainsRegex("setting +earlier +this run +ratio +p +change"));
+  EXPECT_THAT(said.out, Not(HasSubstr("...")));
   EXPECT_THAT(*read_file(page), HasSubstr("id=\"comparison\""));
 }
 
 TEST_F(StoredRuns, ListRuns) {
-  const Said said = with_store({"list", "runs"});
+  const Ran said = with_store({"list", "runs"});
   EXPECT_EQ(said.code, 0);
-  const auto lines = split(said.text, '\n');
+  const auto lines = split(said.out, '\n');
   ASSERT_GE(lines.size(), 5u);
   EXPECT_THAT(lines[1], HasSubstr("2026-11-21-0a3f9")) << "newest first";
   expect_the_verdicts_of_show(database());
@@ -214,9 +198,9 @@ TEST_F(StoredRuns, ListRuns) {
 
 TEST_F(StoredRuns, JsonOfAStoredRunIsDocumented) {
   const auto json_of = [&](const std::vector<std::string>& arguments) {
-    const Said said = with_store(arguments);
-    auto json = nlohmann::json::parse(said.text, nullptr, false);
-    EXPECT_FALSE(json.is_discarded()) << said.text;
+    const Ran said = with_store(arguments);
+    auto json = nlohmann::json::parse(said.out, nullptr, false);
+    EXPECT_FALSE(json.is_discarded()) << said.out;
     return json;
   };
   EXPECT_EQ(undocumented_key("list --json", json_of({"list", "runs", "--json"}).at(0)), "");
@@ -259,28 +243,28 @@ TEST_F(StoredRuns, BadInputIsOneLineWithTheWayOut) {
       {{"list", "everything"}, 2, "backends, causes, commands"},
   };
   for (const auto& [arguments, code, says] : kCases) {
-    const Said said = ocrtune(arguments);
-    EXPECT_EQ(said.code, code) << join(arguments, " ") << ": " << said.text;
-    EXPECT_THAT(said.text, HasSubstr(says));
-    EXPECT_EQ(std::count(said.text.begin(), said.text.end(), '\n'), 1) << said.text;
+    const Ran said = run_ocrtune(arguments);
+    EXPECT_EQ(said.code, code) << join(arguments, " ") << ": " << said.out;
+    EXPECT_THAT(said.out, HasSubstr(says));
+    EXPECT_EQ(std::count(said.out.begin(), said.out.end(), '\n'), 1) << said.out;
   }
 }
 
 TEST(ListCommand, EveryTopicIsATableAndJson) {
-  const Said topics = ocrtune({"list", "--json"});
-  const auto names = nlohmann::json::parse(topics.text, nullptr, false);
+  const Ran topics = run_ocrtune({"list", "--json"});
+  const auto names = nlohmann::json::parse(topics.out, nullptr, false);
   ASSERT_FALSE(names.is_discarded());
   EXPECT_GE(names.size(), 8u);
   for (const auto& row : names) {
     const std::string topic = row["topic"];
     if (topic == "runs") continue;
-    const Said plain = ocrtune({"list", topic});
+    const Ran plain = run_ocrtune({"list", topic});
     EXPECT_EQ(plain.code, 0) << topic;
-    const Said said = ocrtune({"list", topic, "--json"});
-    const auto json = nlohmann::json::parse(said.text, nullptr, false);
+    const Ran said = run_ocrtune({"list", topic, "--json"});
+    const auto json = nlohmann::json::parse(said.out, nullptr, false);
     ASSERT_FALSE(json.is_discarded()) << topic;
     EXPECT_GE(json.size(), 1u) << topic;
-    EXPECT_EQ(std::count(plain.text.begin(), plain.text.end(), '\n'),
+    EXPECT_EQ(std::count(plain.out.begin(), plain.out.end(), '\n'),
               static_cast<std::ptrdiff_t>(json.size()) + 1);
   }
 }
@@ -325,14 +309,14 @@ TEST_F(EarlierStore, OpensWithAllItsRunsPagesAndReasons) {
     ASSERT_TRUE(store.ok()) << store.error().what;
     EXPECT_EQ((*store)->list_runs()->size(), 4U);
     EXPECT_EQ((*store)->load_run(row.id)->trials.size(), row.trials);
-    const Said shown = ocrtune({"show", row.id, "--db", database(), "--json"});
-    EXPECT_LE(shown.code, 1) << shown.text;  // newer rules may find otherwise
-    const auto json = nlohmann::json::parse(shown.text, nullptr, false);
-    ASSERT_FALSE(json.is_discarded()) << shown.text;
+    const Ran shown = run_ocrtune({"show", row.id, "--db", database(), "--json"});
+    EXPECT_LE(shown.code, 1) << shown.out;  // newer rules may find otherwise
+    const auto json = nlohmann::json::parse(shown.out, nullptr, false);
+    ASSERT_FALSE(json.is_discarded()) << shown.out;
     const std::string page = folder_ + "/page.html", tables = folder_ + "/tables";
-    const Said report =
-        ocrtune({"report", row.id, "--db", database(), "--html", page, "--csv", tables});
-    EXPECT_EQ(report.code, 0) << report.text;
+    const Ran report =
+        run_ocrtune({"report", row.id, "--db", database(), "--html", page, "--csv", tables});
+    EXPECT_EQ(report.code, 0) << report.out;
     const std::string html = *read_file(page);
     EXPECT_THAT(html, HasSubstr(row.setting));
     for (const char* sentence : row.says) EXPECT_THAT(html, HasSubstr(sentence)) << row.id;
@@ -343,9 +327,9 @@ TEST_F(EarlierStore, OpensWithAllItsRunsPagesAndReasons) {
 TEST_F(EarlierStore, IsListedWithTheVerdictsOfShow) { expect_the_verdicts_of_show(database()); }
 
 TEST_F(EarlierStore, ShowOfAnOpenRunEndsAsItsTuneDid) {
-  const Said said = ocrtune({"show", "2026-11-22-43d75", "--db", database()});
-  EXPECT_EQ(said.code, 1) << said.text;
-  EXPECT_THAT(said.text, HasSubstr("INCONCLUSIVE"));
+  const Ran said = run_ocrtune({"show", "2026-11-22-43d75", "--db", database()});
+  EXPECT_EQ(said.code, 1) << said.out;
+  EXPECT_THAT(said.out, HasSubstr("INCONCLUSIVE"));
 }
 
 TEST_F(EarlierStore, TakesANewRunBesideTheOthers) {
@@ -356,10 +340,10 @@ TEST_F(EarlierStore, TakesANewRunBesideTheOthers) {
     run.name = "fresh";
     keep(**store, run);
   }
-  EXPECT_EQ(ocrtune({"show", "fresh", "--db", database()}).code, 0);
-  EXPECT_LE(ocrtune({"show", "2026-11-22-6e130", "--db", database()}).code, 1);
+  EXPECT_EQ(run_ocrtune({"show", "fresh", "--db", database()}).code, 0);
+  EXPECT_LE(run_ocrtune({"show", "2026-11-22-6e130", "--db", database()}).code, 1);
   const auto runs = nlohmann::json::parse(
-      ocrtune({"list", "runs", "--db", database(), "--json"}).text, nullptr, false);
+      run_ocrtune({"list", "runs", "--db", database(), "--json"}).out, nullptr, false);
   EXPECT_EQ(runs.size(), 5U);
 }
 

@@ -18,11 +18,12 @@
 namespace ocrtune {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 
-constexpr const char* kClient = R"(
+constexpr const char* kJobClient = R"(
 echo "in $PWD args $* mode $MODE token $HF_TOKEN threads $OMP_NUM_THREADS" >> )";
 
 // PaddleOCR's line; the shell script stands for python and takes the place of tools/train.py.
@@ -41,8 +42,8 @@ class RunFrom : public ::testing::Test {
     folder_ = *make_temporary_directory("run_from");
     std::string steps = kSteps;
     steps.replace(steps.find("DIR"), 3, folder_);
-    put("job/client.sh", kClient + folder_ + "/started\n" + steps);
-    put("job/tools/train.py", kClient + folder_ + "/started\n" + steps);
+    put("job/client.sh", kJobClient + folder_ + "/started\n" + steps);
+    put("job/tools/train.py", kJobClient + folder_ + "/started\n" + steps);
     std::string lines;
     for (int i = 0; i < 400; ++i) lines += "a.png\tb\n";
     put("job/labels.txt", lines);
@@ -209,7 +210,7 @@ TEST_F(RunFrom, PlaceholdersWithoutValuesAreRefused) {
   EXPECT_EQ(run({"--", "echo", "{foo}"}), 2);
   EXPECT_THAT(output_, HasSubstr("unknown placeholder {foo}"));
   EXPECT_EQ(run({"--set", "thread=2", "--", "echo", "{threads}"}), 2);
-  EXPECT_THAT(output_, HasSubstr("--set: no knob thread; did you mean threads?"));
+  EXPECT_THAT(output_, AllOf(HasSubstr("--set: no knob thread;"), HasSubstr(" threads?")));
   EXPECT_EQ(run({"--set", "batch=4", "--", "echo", "none"}), 2);
   EXPECT_THAT(output_, HasSubstr("the command ignores batch"));
   EXPECT_EQ(run({"--set", "batch=4", "--", "sh", "-c", "A=b; echo ${A}{batch} {{x}}"}), 0)
@@ -294,7 +295,7 @@ TEST_F(RunFrom, AStoreThatOthersCanWriteToIsRefused) {
   const std::string said = process.output().contents();
   ASSERT_TRUE(remove_tree(theirs));
   if (exit && (exit->code == 127 || exit->code == 126)) GTEST_SKIP() << said;
-  EXPECT_THAT(said, HasSubstr("is no folder of this user's own"));
+  EXPECT_THAT(said, HasSubstr("is no folder of this user's"));
 }
 
 // What the built-in core found out is told to PaddleOCR's trainer, and no knob is dropped in
@@ -308,7 +309,7 @@ TEST_F(RunFrom, TheCoresAnswerReachesACommand) {
   EXPECT_THAT(output_, HasSubstr("name the command to launch after --"));
   EXPECT_EQ(run({"--from", "last", "--", "true"}), 2);
   EXPECT_THAT(output_, HasSubstr("the command ignores batch"));
-  put("tools/train.py", kClient + folder_ + "/started\n");
+  put("tools/train.py", kJobClient + folder_ + "/started\n");
   put("labels.txt", read_file(folder_ + "/job/labels.txt").value_or(""));
   put("cfg.yml", read_file(folder_ + "/job/cfg.yml").value_or(""));
   ASSERT_EQ(run({"--from", "last", "--", "sh", "tools/train.py", "-c", "cfg.yml"}), 0) << output_;

@@ -1,7 +1,3 @@
-#include <sys/wait.h>
-
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <utility>
@@ -10,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/ran.h"
 #include "tests/support/schema_text.h"
 
 namespace ocrtune {
@@ -17,23 +14,15 @@ namespace {
 
 using testing::HasSubstr;
 
-std::pair<int, std::string> run_slo(const std::string& arguments) {
-  const std::string command = std::string(OCRTUNE_BINARY) + " slo " + arguments + " 2>&1";
-  FILE* pipe = ::popen(command.c_str(), "r");
-  std::string out;
-  std::array<char, 4096> block{};
-  for (std::size_t got = 0; (got = std::fread(block.data(), 1, block.size(), pipe)) > 0;) {
-    out.append(block.data(), got);
-  }
-  const int status = ::pclose(pipe);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, out};
+Ran run_slo(const std::string& arguments) {
+  return run_line(OCRTUNE_BINARY + " slo " + arguments + " 2>&1");
 }
 
-const std::string kEcho = " -- sed -u 's/.*\"id\": *\\([0-9]*\\).*/{\"id\": \\1}/'";
+const std::string kEchoIds = " -- sed -u 's/.*\"id\": *\\([0-9]*\\).*/{\"id\": \\1}/'";
 
 TEST(SloCommand, MeasuresACommandOverItsStandardInput) {
   // What rate a busy machine proves is not asserted; that every request was answered is.
-  const auto [code, out] = run_slo("p90=200ms --budget 4s --json" + kEcho);
+  const auto [code, out] = run_slo("p90=200ms --budget 4s --json" + kEchoIds);
   const auto json = nlohmann::json::parse(out, nullptr, false);
   ASSERT_TRUE(json.is_object()) << out;
   EXPECT_EQ(undocumented_key("slo --json", json), "");
@@ -44,7 +33,7 @@ TEST(SloCommand, MeasuresACommandOverItsStandardInput) {
 
 TEST(SloCommand, NothingIsCutInAPipe) {
   ::setenv("COLUMNS", "60", 1);
-  const auto [code, out] = run_slo("p90=200ms --budget 3s" + kEcho);
+  const auto [code, out] = run_slo("p90=200ms --budget 3s" + kEchoIds);
   ::unsetenv("COLUMNS");
   EXPECT_THAT(out, HasSubstr("too late  effective  seconds\n"));
   EXPECT_THAT(out, testing::Not(HasSubstr("...")));

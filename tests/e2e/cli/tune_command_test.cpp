@@ -14,28 +14,15 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "tests/support/answered.h"
+#include "tests/support/ran.h"
 #include "tuner/store/store.h"
 
 namespace ocrtune {
 namespace {
 
-struct Ran {
-  int code = -1;
-  std::string out;
-};
-
-Ran run(const std::string& arguments) {
-  Ran ran;
+Ran ocrtune(const std::string& arguments) {
   const bool json = arguments.find("--json") != std::string::npos;
-  const std::string line = OCRTUNE_BINARY + " " + arguments + (json ? " 2>/dev/null" : " 2>&1");
-  std::FILE* pipe = ::popen(line.c_str(), "r");
-  char block[4096];
-  for (std::size_t got = 0; (got = std::fread(block, 1, sizeof block, pipe)) > 0;) {
-    ran.out.append(block, got);
-  }
-  const int status = ::pclose(pipe);
-  ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-  return ran;
+  return run_line(OCRTUNE_BINARY + " " + arguments + (json ? " 2>/dev/null" : " 2>&1"));
 }
 
 class TuneCommand : public testing::Test {
@@ -57,7 +44,7 @@ class TuneCommand : public testing::Test {
 TEST_F(TuneCommand, MeasuresRecommendsAndReports) {
   const std::string out = join_path(folder_, "report");
   const Ran ran =
-      run(small("--nproc 1,2 --batch 4,8 --budget 25s --json --out " + out + " 2>/dev/null"));
+      ocrtune(small("--nproc 1,2 --batch 4,8 --budget 25s --json --out " + out + " 2>/dev/null"));
   ASSERT_TRUE(answered(ran.code, ran.out)) << ran.out;
   const auto json = nlohmann::json::parse(ran.out, nullptr, false);
   ASSERT_TRUE(json.is_object()) << ran.out;
@@ -79,7 +66,7 @@ TEST_F(TuneCommand, MeasuresRecommendsAndReports) {
 }
 
 TEST_F(TuneCommand, DryRunAsOneDocument) {
-  const Ran ran = run(small("--nproc 1-2 --batch 4 --dry-run --json 2>/dev/null"));
+  const Ran ran = ocrtune(small("--nproc 1-2 --batch 4 --dry-run --json 2>/dev/null"));
   ASSERT_EQ(ran.code, 0) << ran.out;
   const auto json = nlohmann::json::parse(ran.out, nullptr, false);
   ASSERT_FALSE(json.is_discarded()) << ran.out;
@@ -92,10 +79,11 @@ TEST_F(TuneCommand, DryRunAsOneDocument) {
 
 TEST_F(TuneCommand, FewSettingsShareTheBudgetOfATarget) {
   const auto trial_seconds = [&](const std::string& knobs) {
-    const Ran ran = run("tune --db " + db_ +
-                        " --mode infer --model crnn-mv3 --slo p90=4s --budget 12m --dry-run --json "
-                        "--threads 1 --batch 1 --precision fp32 " +
-                        knobs + " 2>/dev/null");
+    const Ran ran =
+        ocrtune("tune --db " + db_ +
+                " --mode infer --model crnn-mv3 --slo p90=4s --budget 12m --dry-run --json "
+                "--threads 1 --batch 1 --precision fp32 " +
+                knobs + " 2>/dev/null");
     return nlohmann::json::parse(ran.out).at("first_trial_seconds").get<double>();
   };
   const double start = trial_seconds("--binding none,compact --nproc 1,2") - 720.0 / 4;
@@ -123,7 +111,7 @@ TEST_F(TuneCommand, WrongUseIsOneLineAndCode2) {
                                                         {"--memory-limit lots", "lots"},
                                                         {"--model nonesuch", "nonesuch"},
                                                         {"--strategy luck", "luck"}}) {
-    const Ran ran = run("tune --db " + db_ + " --dry-run " + arguments);
+    const Ran ran = ocrtune("tune --db " + db_ + " --dry-run " + arguments);
     EXPECT_EQ(ran.code, 2) << arguments << ": " << ran.out;
     EXPECT_NE(ran.out.find(word), std::string::npos) << ran.out;
     EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 1) << ran.out;
@@ -140,12 +128,12 @@ TEST_F(TuneCommand, TheWorldSaysNoIsCode3) {
            {"--data " + missing, "a.png not found (2 of 2 missing)"},
            {"--data /nonexistent", "/nonexistent"},
            {"--out /proc/nowhere/report", "/proc/nowhere"}}) {
-    const Ran ran = run(small("--nproc 1 --batch 4 --budget 10s " + arguments));
+    const Ran ran = ocrtune(small("--nproc 1 --batch 4 --budget 10s " + arguments));
     EXPECT_EQ(ran.code, 3) << arguments << ": " << ran.out;
     EXPECT_NE(ran.out.find(word), std::string::npos) << ran.out;
     EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 1) << ran.out;
   }
-  const Ran store = run("tune --db /proc/nowhere/x.sqlite --budget 10s");
+  const Ran store = ocrtune("tune --db /proc/nowhere/x.sqlite --budget 10s");
   EXPECT_EQ(store.code, 3) << store.out;
 }
 
@@ -193,7 +181,7 @@ TEST_F(TuneCommand, InterruptKeepsWhatIsDoneAndResumeGoesOn) {
     trials = kept->trials.size();
     EXPECT_GE(trials, 1U);
   }
-  const Ran ran = run("tune --db " + db_ + " --resume --budget 6s --json 2>/dev/null");
+  const Ran ran = ocrtune("tune --db " + db_ + " --resume --budget 6s --json 2>/dev/null");
   ASSERT_TRUE(answered(ran.code, ran.out)) << ran.out;
   const auto json = nlohmann::json::parse(ran.out, nullptr, false);
   EXPECT_GT(json["trials"].get<std::size_t>(), trials);

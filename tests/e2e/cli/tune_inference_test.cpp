@@ -1,7 +1,4 @@
 // `ocrtune tune --mode infer` as a user types it: the core, a command that answers, and misuse.
-#include <sys/wait.h>
-
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -11,30 +8,16 @@
 
 #include "base/files.h"
 #include "tests/support/answered.h"
+#include "tests/support/ran.h"
 
 namespace ocrtune {
 namespace {
 
 using ::testing::HasSubstr;
 
-struct Ran {
-  int code = -1;
-  std::string out;
-  nlohmann::json json() const { return nlohmann::json::parse(out, nullptr, false); }
-};
+Ran run(const std::string& arguments) { return run_line(OCRTUNE_BINARY + " " + arguments); }
 
-Ran run(const std::string& arguments) {
-  Ran ran;
-  const std::string line = OCRTUNE_BINARY + " " + arguments;
-  std::FILE* pipe = ::popen(line.c_str(), "r");
-  char block[4096];
-  for (std::size_t got = 0; (got = std::fread(block, 1, sizeof block, pipe)) > 0;) {
-    ran.out.append(block, got);
-  }
-  const int status = ::pclose(pipe);
-  ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return ran;
-}
+nlohmann::json json_of(const Ran& ran) { return nlohmann::json::parse(ran.out, nullptr, false); }
 
 // Answers every request with its number.
 const std::string kEcho = " -- sed -u 's/.*\"id\": *\\([0-9]*\\).*/{\"id\": \\1}/'";
@@ -57,7 +40,7 @@ TEST_F(TuneInference, TheCoreIsSweptRecommendedAndPlannedFrom) {
       tune("--nproc 1,2 --threads 1 --batch 4 --precision fp32 --binding none --trial-time 200ms "
            "--budget 5s --json 2>/dev/null"));
   ASSERT_TRUE(answered(ran.code, ran.out)) << ran.out;
-  const auto json = ran.json();
+  const auto json = json_of(ran);
   ASSERT_TRUE(json.is_object()) << ran.out;
   EXPECT_GT(json["recommendation"]["samples_per_second"]["median"].get<double>(), 0);
   EXPECT_THAT(json["recommendation"]["command"].get<std::string>(),
@@ -65,30 +48,30 @@ TEST_F(TuneInference, TheCoreIsSweptRecommendedAndPlannedFrom) {
   EXPECT_GT(json["recommendation"]["peak_bytes"].get<double>(), 10e6);
   const Ran plan = run("plan --rate 100/h --json --db " + db_);
   EXPECT_EQ(plan.code, 0) << plan.out;
-  EXPECT_EQ(plan.json()["machines"]["median"], 1);
+  EXPECT_EQ(json_of(plan)["machines"]["median"], 1);
   const Ran job = run("plan --samples 1000 --deadline 1h --db " + db_ + " 2>&1");
   EXPECT_EQ(job.code, 0);
   EXPECT_THAT(job.out, HasSubstr("1 machine of this kind to read 1,000 line images within 1 h"));
 }
 
-TEST_F(TuneInference, APromiseThatNothingKeepsSaysByHowMuch) {
+TEST_F(TuneInference, AnSloThatNoSettingMeetsSaysByHowMuch) {
   const Ran ran =
       run(tune("--slo p99=0.02ms --nproc 1 --threads 1 --batch 1,2 --precision fp32 --binding none "
                "--queue shared --trial-time 500ms --budget 5s --json 2>/dev/null"));
   ASSERT_EQ(ran.code, 1) << ran.out;
-  EXPECT_THAT(ran.json()["answer"].get<std::string>(), HasSubstr("ms too long"));
-  EXPECT_THAT(ran.json()["answer"].get<std::string>(), HasSubstr("p99 under 0.02 ms"));
+  EXPECT_THAT(json_of(ran)["answer"].get<std::string>(), HasSubstr("ms too long"));
+  EXPECT_THAT(json_of(ran)["answer"].get<std::string>(), HasSubstr("p99 under 0.02 ms"));
 }
 
 TEST_F(TuneInference, ACommandThatAnswersIsATarget) {
   const Ran most = run(tune("--trial-time 300ms --budget 4s --json" + kEcho + " 2>/dev/null"));
   ASSERT_TRUE(answered(most.code, most.out)) << most.out;
-  EXPECT_GT(most.json()["recommendation"]["samples_per_second"]["median"].get<double>(), 100);
-  EXPECT_THAT(most.json()["recommendation"]["command"].get<std::string>(), HasSubstr("sed -u"));
+  EXPECT_GT(json_of(most)["recommendation"]["samples_per_second"]["median"].get<double>(), 100);
+  EXPECT_THAT(json_of(most)["recommendation"]["command"].get<std::string>(), HasSubstr("sed -u"));
   const Ran ended =
       run(tune("--trial-time 300ms --budget 4s --json -- sh -c 'exit 3' 2>/dev/null"));
   ASSERT_EQ(ended.code, 1) << ended.out;
-  EXPECT_THAT(ended.json()["answer"].get<std::string>(), HasSubstr("exit code 3"));
+  EXPECT_THAT(json_of(ended)["answer"].get<std::string>(), HasSubstr("exit code 3"));
 }
 
 TEST_F(TuneInference, WrongUseIsOneLine) {

@@ -101,7 +101,7 @@ TEST_F(VerifyCommand, TheExitCodeSaysWhetherTheRecommendationHolds) {
 }
 
 TEST_F(VerifyCommand, WrongUseIsOneLine) {
-  ASSERT_TRUE(write_file(folder_ + "/text.sqlite", "not a store at all, only a line of text\n"));
+  ASSERT_TRUE(write_file(folder_ + "/text.sqlite", "not a store\n"));
   const std::vector<std::tuple<std::vector<std::string>, int, std::string>> cases = {
       {{"verify", "last", "--db", folder_ + "/none.sqlite"}, 3, "none.sqlite"},
       {{"verify", "last", "--db", folder_ + "/text.sqlite"}, 3, "text.sqlite"},

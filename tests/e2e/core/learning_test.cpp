@@ -1,4 +1,4 @@
-// From drawn lines through loader, training and decoding: does the core learn to read?
+// From rendered lines through loader, training and decoding: does the core learn to read?
 #include <vector>
 
 #include <gtest/gtest.h>

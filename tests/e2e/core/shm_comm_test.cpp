@@ -30,7 +30,7 @@ ShmCommOptions options_of(const std::string& segment, int rank, int world_size) 
 }
 
 // What rank r holds at index i in the tests: a different small number everywhere, exact in a float.
-float value_at(int rank, std::size_t i) {
+float element_at(int rank, std::size_t i) {
   return static_cast<float>((i * 7 + static_cast<std::size_t>(rank) * 13) % 1024);
 }
 
@@ -47,7 +47,7 @@ std::string reduce_and_compare(const std::string& segment, int rank, int world_s
   }
   const std::size_t first = count / 3;  // ranges that are not the whole, nor aligned
   for (int step = 0; step < 3; ++step) {
-    for (std::size_t i = 0; i < count; ++i) (*buffer)[i] = value_at(rank + step, i);
+    for (std::size_t i = 0; i < count; ++i) (*buffer)[i] = element_at(rank + step, i);
     double wait_seconds = -1;
     for (const auto& [from, length] : {std::pair{std::size_t{0}, first}, {first, count - first}}) {
       const Status status = (*comm)->all_reduce_mean(from, length, &wait_seconds);
@@ -57,7 +57,7 @@ std::string reduce_and_compare(const std::string& segment, int rank, int world_s
     for (std::size_t i = 0; i < count; ++i) {
       double mean = 0;
       for (int r = 0; r < world_size; ++r)
-        mean += static_cast<double>(value_at(r + step, i)) / world_size;
+        mean += static_cast<double>(element_at(r + step, i)) / world_size;
       if (std::abs((*buffer)[i] - mean) > 1e-3) return "wrong mean at " + std::to_string(i);
     }
     if (Status status = (*comm)->barrier(); !status) return status.error().what;
@@ -124,7 +124,7 @@ std::string reduce_in_parts(const std::string& one, const std::string& two, int 
   if (!ours || !theirs) return "no buffer";
   for (int step = 0; step < 20; ++step) {
     for (std::size_t i = 0; i < kCount; ++i) {
-      (*theirs)[i] = 1.0F / (1.0F + value_at(rank + step, i));
+      (*theirs)[i] = 1.0F / (1.0F + element_at(rank + step, i));
     }
     std::fill(ours->begin(), ours->end(), 0.0F);
     std::size_t end = kCount;
@@ -177,7 +177,7 @@ std::string reduce_in_groups(const std::vector<std::string>& segments, int rank,
     if (!buffer) return buffer.error().what;
     for (int step = 0; step < 3; ++step) {
       for (std::size_t i = 0; i < kCount; ++i) {
-        (*buffer)[i] = 1.0F / (1.0F + value_at(rank + step, i));
+        (*buffer)[i] = 1.0F / (1.0F + element_at(rank + step, i));
       }
       if (&segment == &segments.back()) {
         for (const std::size_t from : {3200UL, 1600UL, 0UL}) {
@@ -194,7 +194,7 @@ std::string reduce_in_groups(const std::vector<std::string>& segments, int rank,
     for (std::size_t i = 0; i < kCount; ++i) {
       double mean = 0;
       for (int r = 0; r < static_cast<int>(groups.size()); ++r) {
-        mean += 1.0 / (1.0 + static_cast<double>(value_at(r + 2, i)));
+        mean += 1.0 / (1.0 + static_cast<double>(element_at(r + 2, i)));
       }
       mean /= static_cast<double>(groups.size());
       if (std::abs(static_cast<double>((*buffer)[i]) - mean) > 1e-6) return "wrong mean";
@@ -444,7 +444,7 @@ TEST(GradientMean, EqualsThePlainMean) {
       std::vector<std::vector<float>> arrays(ranks, std::vector<float>(count));
       std::vector<float*> slices;
       for (std::size_t r = 0; r < ranks; ++r) {
-        for (std::size_t i = 0; i < count; ++i) arrays[r][i] = value_at(static_cast<int>(r), i);
+        for (std::size_t i = 0; i < count; ++i) arrays[r][i] = element_at(static_cast<int>(r), i);
         slices.push_back(arrays[r].data());
       }
       average_slices(slices, 1, count - 2, threads);
@@ -452,10 +452,10 @@ TEST(GradientMean, EqualsThePlainMean) {
            {std::size_t{0}, std::size_t{1}, std::size_t{2047}, count / 2, count - 2, count - 1}) {
         const bool inside = i > 0 && i < count - 1;
         double mean = 0;
-        for (std::size_t r = 0; r < ranks; ++r) mean += value_at(static_cast<int>(r), i);
+        for (std::size_t r = 0; r < ranks; ++r) mean += element_at(static_cast<int>(r), i);
         for (std::size_t r = 0; r < ranks; ++r) {
           const double want =
-              inside ? mean / static_cast<double>(ranks) : value_at(static_cast<int>(r), i);
+              inside ? mean / static_cast<double>(ranks) : element_at(static_cast<int>(r), i);
           EXPECT_NEAR(arrays[r][i], want, 1e-3) << ranks << " ranks at " << i;
         }
       }

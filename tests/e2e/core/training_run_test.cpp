@@ -149,8 +149,8 @@ TEST_F(TrainingRunTest, ADivergedRunEndsAtItsStepAndKeepsTheLastGoodCheckpoint) 
   EXPECT_LT(kept, 10);
   EXPECT_THAT(
       diverged.error().what,
-      HasSubstr("the training diverged: the loss of step " + std::to_string(kept + 1) +
-                " is no number; " + run.checkpoint + " holds step " + std::to_string(kept)));
+      HasSubstr("diverged: the loss of step " + std::to_string(kept + 1) + " is no number; " +
+                run.checkpoint + " holds step " + std::to_string(kept)));
 }
 
 // What each of two ranks that share memory says: its steps and counts, or its error.

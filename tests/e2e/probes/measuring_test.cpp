@@ -67,7 +67,7 @@ TEST(EffectiveCores, SiblingsComeAfterAllCores) {
 }
 
 TEST(Bandwidth, MeasuresOneAndAll) {
-  BandwidthPlan plan;
+  BandwidthOptions plan;
   plan.cpus = current_affinity().cpus();
   plan.memory_bytes = 128ULL << 20;
   plan.seconds = 0.1;
@@ -82,7 +82,7 @@ TEST(Bandwidth, MeasuresOneAndAll) {
 }
 
 TEST(Bandwidth, TooLittleMemoryIsUnknown) {
-  BandwidthPlan plan;
+  BandwidthOptions plan;
   plan.cpus = {0};
   plan.memory_bytes = 1ULL << 20;
   const Bandwidth found = measure_bandwidth(plan);

@@ -236,9 +236,8 @@ TEST(Nvml, UnequalCardsAndTheBooksOfEachProcess) {
   EXPECT_EQ(report.cuda_cores.at(1), 8704);
   const Machine machine = machine_with("a6000-and-3080");
   EXPECT_THAT(machine.warnings,
-              Contains(HasSubstr("the GPUs are not alike: GPU 0 is NVIDIA RTX A6000, 48.0 GiB, "
-                                 "10752 cores, GPU 1 is NVIDIA GeForce RTX 3080, 10.0 GiB, 8704 "
-                                 "cores; in one training the smallest memory")));
+              Contains(HasSubstr("not alike: GPU 0 is NVIDIA RTX A6000, 48.0 GiB, 10752 cores, "
+                                 "GPU 1 is NVIDIA GeForce RTX 3080, 10.0 GiB, 8704 cores")));
   EXPECT_THAT(machine_with("2x4090").warnings, testing::Not(Contains(HasSubstr("not alike"))));
 }
 

@@ -24,6 +24,7 @@
 namespace ocrtune {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
@@ -77,7 +78,7 @@ class LadderRun {
   }
 
   void set(const std::string& name, const std::string& value) { environment_[name] = value; }
-  int most_at_once() const { return most_at_once_; }
+  int max_at_once() const { return max_at_once_; }
   // Steps of this kind during which no other ran.
   int steps_alone(const std::string& kind) const {
     return static_cast<int>(std::count(alone_.begin(), alone_.end(), kind));
@@ -94,7 +95,7 @@ class LadderRun {
       EXPECT_TRUE(busy_.insert(device).second) << device << " is in two steps at once";
     }
     crowded_ = running_ > 0 || crowded_;
-    most_at_once_ = std::max(most_at_once_, ++running_);
+    max_at_once_ = std::max(max_at_once_, ++running_);
   }
   void end(const GpuStep& step) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -108,7 +109,7 @@ class LadderRun {
   std::mutex mutex_;
   std::vector<std::string> steps_, alone_;
   std::set<std::string> busy_;
-  int running_ = 0, most_at_once_ = 0;
+  int running_ = 0, max_at_once_ = 0;
   bool crowded_ = false;
 };
 
@@ -218,9 +219,8 @@ TEST(P2pLadder, AWedgedGpuStopsEverything) {
   ASSERT_TRUE(answer);
   EXPECT_EQ(p2p_class_name(answer->verdict.verdict), "GPU_WEDGED");
   EXPECT_TRUE(answer->verdict.env.empty());
-  EXPECT_THAT(
-      answer->verdict.evidence,
-      Contains("GPU 0 stays 100 % busy with no process on it, after: GPUs 0 and 1: copies"));
+  EXPECT_THAT(answer->verdict.evidence, Contains(AllOf(HasSubstr("GPU 0 stays 100 % busy"),
+                                                       HasSubstr("after: GPUs 0 and 1: copies"))));
   EXPECT_EQ(ladder.steps("handshake") + ladder.steps("nccl"), 1);
 }
 
@@ -263,7 +263,7 @@ TEST(P2pLadder, ABoxOfEightTakesUnderThreeMinutesByPlan) {
     EXPECT_EQ(p2p_class_name(answer->verdict.verdict), "P2P_OK") << box.name;
     EXPECT_LT(answer->planned_seconds, 180) << box.name;
     EXPECT_GT(answer->planned_seconds, 60) << box.name;
-    EXPECT_LE(ladder.most_at_once(), 4);
+    EXPECT_LE(ladder.max_at_once(), 4);
     EXPECT_EQ(ladder.steps("copy"), 28 + box.distances);
     EXPECT_EQ(ladder.steps("handshake"), 2 * 28);
     EXPECT_EQ(ladder.steps("nccl"), 1 + 28 + 2 * box.distances) << "control, P2P on, the rates";
@@ -321,8 +321,7 @@ TEST(P2pLadder, SaysWhatItMeasuredAndWhatIsMissing) {
   const P2pPairFacts& pair = answer->verdict.pairs[0].facts;
   EXPECT_EQ(pair.round_trip_seconds, 2.5e-6);
   EXPECT_EQ(pair.copy_bytes_per_second, 2.1e10);
-  EXPECT_THAT(answer->verdict.pairs[0].evidence,
-              Contains("a round trip of two kernels takes 2.5 us"));
+  EXPECT_THAT(answer->verdict.pairs[0].evidence, Contains(HasSubstr("takes 2.5 us")));
   EXPECT_THAT(answer->verdict.hints, Contains(HasSubstr("libnccl.so.2")));
   LadderRun hidden("2x4090-old-driver", "devices mode=one_device");
   const auto open = hidden.climb();

@@ -49,7 +49,7 @@ P2pFacts box(int gpus, const std::string& level, Tri allowed, P2pStep step = kPa
   return facts;
 }
 
-std::string env_text(const P2pVerdict& verdict) {
+std::string environment_text(const P2pVerdict& verdict) {
   std::string text;
   for (const auto& [name, value] : verdict.env)
     text += (text.empty() ? "" : " ") + name + "=" + value;
@@ -196,7 +196,7 @@ TEST(P2p, Verdicts) {
   for (const Case& given : cases()) {
     const P2pVerdict verdict = judge_p2p(given.facts);
     EXPECT_EQ(p2p_class_name(verdict.verdict), p2p_class_name(given.verdict)) << given.name;
-    EXPECT_EQ(env_text(verdict), given.env) << given.name;
+    EXPECT_EQ(environment_text(verdict), given.env) << given.name;
     EXPECT_EQ(verdict.confidence, given.confidence) << given.name;
     EXPECT_FALSE(verdict.sentence.empty()) << given.name;
     EXPECT_EQ(verdict.pairs.size(), given.facts.pairs.size()) << given.name;
@@ -230,8 +230,7 @@ TEST(P2p, EvidenceSaysWhatHappenedAndWhatDidNot) {
   facts.pairs[0].handshake = fails(StepResult::hung, "no answer within 2 s");
   facts.pairs[0].nccl = kNotRun;
   const P2pVerdict verdict = judge_p2p(facts);
-  EXPECT_THAT(verdict.pairs[0].evidence,
-              Contains("handshake of two kernels hung: no answer within 2 s"));
+  EXPECT_THAT(verdict.pairs[0].evidence, Contains(HasSubstr("hung: no answer within 2 s")));
   EXPECT_THAT(verdict.pairs[0].not_checked, Contains("NCCL with P2P on"));
   EXPECT_EQ(verdict.pairs[1].verdict, P2pClass::ok);
   EXPECT_THAT(verdict.not_checked, Contains("NCCL with P2P on"));

@@ -19,7 +19,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20;
+constexpr std::uint64_t kMebibyte = 1 << 20;
 
 class MemoryLimit : public testing::Test {
  protected:
@@ -44,17 +44,17 @@ class MemoryLimit : public testing::Test {
 };
 
 TEST_F(MemoryLimit, ChildrenThatShareTheirParentsPagesMayRun) {
-  const AttemptEnd end = attempt("own 700 wait 1.2 fork 6 { read wait 2 } join", 1500 * kMiB);
+  const AttemptEnd end = attempt("own 700 wait 1.2 fork 6 { read wait 2 } join", 1500 * kMebibyte);
   EXPECT_EQ(end.stop, AttemptStop::none);
   EXPECT_TRUE(end.exit.clean());
-  EXPECT_LT(end.peak_bytes, 750 * kMiB);
+  EXPECT_LT(end.peak_bytes, 750 * kMebibyte);
 }
 
 TEST_F(MemoryLimit, WhatChildrenCopyOnWriteIsStopped) {
   const AttemptEnd end =
-      attempt("own 96 wait 0.4 fork 6 { read wait 1 copy 96 wait 60 } join", 250 * kMiB);
+      attempt("own 96 wait 0.4 fork 6 { read wait 1 copy 96 wait 60 } join", 250 * kMebibyte);
   EXPECT_EQ(end.stop, AttemptStop::memory);
-  EXPECT_GE(end.peak_bytes, 250 * kMiB);
+  EXPECT_GE(end.peak_bytes, 250 * kMebibyte);
 }
 
 // As an LMDB data set is: the kernel takes its pages back before anybody lacks memory.
@@ -64,12 +64,12 @@ TEST_F(MemoryLimit, MappedFilesAreCache) {
   if (facts.f_type == TMPFS_MAGIC) GTEST_SKIP() << folder_ << " is memory itself";
   const AttemptEnd end = attempt("file " + join_path(folder_, "data.mdb") +
                                      " 300 fork 2 { read own 8 wait 1.5 } join own 8 wait 0.5",
-                                 150 * kMiB);
+                                 150 * kMebibyte);
   EXPECT_EQ(end.stop, AttemptStop::none);
   EXPECT_TRUE(end.exit.clean());
-  EXPECT_GT(end.peak_bytes, 14 * kMiB);
-  EXPECT_LT(end.peak_bytes, 100 * kMiB);
-  EXPECT_LT(end.possible_peak_bytes, 150 * kMiB);
+  EXPECT_GT(end.peak_bytes, 14 * kMebibyte);
+  EXPECT_LT(end.peak_bytes, 100 * kMebibyte);
+  EXPECT_LT(end.possible_peak_bytes, 150 * kMebibyte);
 }
 
 // It ignores SIGTERM, as a training does that saves its state first.
@@ -77,7 +77,7 @@ TEST_F(MemoryLimit, GraceEndsWhereMemoryGrowsOn) {
   ProcessOptions deaf = memory_tree("own 100 wait 0.3 grow 900 90");
   deaf.arguments.insert(deaf.arguments.begin(),
                         {"sh", "-c", "trap '' TERM; \"$@\"; echo has them all", "sh"});
-  const AttemptEnd end = attempt(deaf, 150 * kMiB, 60);
+  const AttemptEnd end = attempt(deaf, 150 * kMebibyte, 60);
   EXPECT_EQ(end.stop, AttemptStop::memory);
   EXPECT_EQ(end.exit.signal, SIGKILL);
   EXPECT_EQ(end.output, "");
@@ -90,7 +90,7 @@ TEST_F(MemoryLimit, WhoGrowsNoMoreHasItsGrace) {
   for (const std::string& word : memory_tree_command("own 100 grow 56 100 wait 60")) {
     saving.arguments.push_back(word);
   }
-  const AttemptEnd end = attempt(saving, 150 * kMiB, 30);
+  const AttemptEnd end = attempt(saving, 150 * kMebibyte, 30);
   EXPECT_EQ(end.stop, AttemptStop::memory);
   EXPECT_EQ(end.exit.code, 5);
   EXPECT_THAT(end.output, testing::HasSubstr("saved"));
@@ -102,10 +102,10 @@ TEST_F(MemoryLimit, SharedMemoryOfOthersIsNotItsOwn) {
   const std::string name = "ocrtune_test_others_" + std::to_string(::getpid());
   ProcessTree others;
   ASSERT_TRUE(others.start(memory_tree("wait 0.7 shm_open " + name + " 96 wait 60")).ok());
-  const AttemptEnd end = attempt("own 8 wait 2.5", 64 * kMiB);
+  const AttemptEnd end = attempt("own 8 wait 2.5", 64 * kMebibyte);
   ::unlink(("/dev/shm/" + name).c_str());
   EXPECT_EQ(end.stop, AttemptStop::none);
-  EXPECT_LT(end.peak_bytes, 32 * kMiB);
+  EXPECT_LT(end.peak_bytes, 32 * kMebibyte);
 }
 
 TEST_F(MemoryLimit, SharedMemoryOfAKilledRunIsRemovedAndOfAGoodOneIsLeft) {

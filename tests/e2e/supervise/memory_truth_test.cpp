@@ -31,7 +31,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kMiB = 1 << 20;
+constexpr double kMiBytes = 1 << 20;
 constexpr int kMappedMiB = 120;
 
 // Reads the processes named memory_tree that descend from this one, and how long it was kept from
@@ -83,7 +83,7 @@ struct Told {
   double gap_seconds = 0;
 };
 
-double mib(std::uint64_t bytes) { return static_cast<double>(bytes) / kMiB; }
+double mib(std::uint64_t bytes) { return static_cast<double>(bytes) / kMiBytes; }
 
 class Truth {
  public:
@@ -105,14 +105,14 @@ class Truth {
     plan.process.directory = folder_;
     if (group.why_not().empty()) plan.process.join_groups = {group.processes_file()};
     plan.log_path = join_path(folder_, "log");
-    plan.memory_limit_bytes = static_cast<std::uint64_t>(limit_mib * kMiB);
+    plan.memory_limit_bytes = static_cast<std::uint64_t>(limit_mib * kMiBytes);
     plan.stop_grace_seconds = 0;
     PssReader reader(!group.why_not().empty());
     auto end = run_attempt(plan, {});
     reader.stop();
     EXPECT_TRUE(end.ok());
     Told told{*std::move(end), reader.peak_mib(), reader.longest_gap_seconds()};
-    if (group.why_not().empty()) told.truth_mib = group.peak_bytes() / kMiB;
+    if (group.why_not().empty()) told.truth_mib = group.peak_bytes() / kMiBytes;
     for (const char* tail : {"", "_b"}) ::unlink(("/dev/shm/" + name + tail).c_str());
     ::unlink(join_path(folder_, name).c_str());
     return told;

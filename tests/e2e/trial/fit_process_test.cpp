@@ -20,6 +20,7 @@
 namespace ocrtune {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 TEST(FitSpec, ComesBackAsItWas) {
@@ -173,18 +174,16 @@ TEST_F(FitRanks, TheRankThatHoldsTheOthersUpIsNamed) {
   for (const std::string gpu : {"GPU-aaaa-0", "GPU-bbbb-1"}) {
     const auto later = fit("hang-between:" + gpu, 20, 2);
     ASSERT_FALSE(later);
-    EXPECT_THAT(later.error().what, HasSubstr("on " + gpu +
-                                              " did not come to step 3, where the "
-                                              "others wait for it; silent for 2 s"));
+    EXPECT_THAT(later.error().what, AllOf(HasSubstr("on " + gpu + " did not come to step 3"),
+                                          HasSubstr("silent for 2 s")));
   }
   const auto inside = fit("hang-later", 20, 2);
   ASSERT_FALSE(inside);
   EXPECT_THAT(inside.error().what, HasSubstr("no rank came out of step 3, rank "));
   const auto early = fit("hang:GPU-bbbb-1", 4);
   ASSERT_FALSE(early);
-  EXPECT_EQ(early.error().what,
-            "rank 1 on GPU-bbbb-1 did not come to the start, where the others wait for it; silent "
-            "for 4 s, so all ranks were ended; the last checkpoint is kept");
+  EXPECT_THAT(early.error().what, AllOf(HasSubstr("rank 1 on GPU-bbbb-1 did not come to the start"),
+                                        HasSubstr("silent for 4 s")));
 }
 
 TEST(StepMark, IsReadWhileItsRankLives) {

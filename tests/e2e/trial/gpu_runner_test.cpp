@@ -20,7 +20,7 @@ Knobs ranks(int nproc) {
   return knobs;
 }
 
-TrialLimits quick() {
+TrialLimits quick_limits() {
   TrialLimits limits;
   limits.measure_seconds = 0.2;
   limits.max_seconds = 30;
@@ -36,7 +36,7 @@ Trial run(const std::string& mode, const Knobs& knobs,
     options.silence.min_seconds = options.silence.start_seconds = 0.4;
   }
   options.stop_grace_seconds = 0.2;
-  return make_gpu_runner(TrainingWorkload(), this_machine(), options)->run(knobs, quick());
+  return make_gpu_runner(TrainingWorkload(), this_machine(), options)->run(knobs, quick_limits());
 }
 
 TEST(GpusOfATrial, EachRankGetsItsOwnAndProvesIt) {
@@ -97,7 +97,7 @@ TEST(GpusOfATrial, AWorkerThatIsMissingIsAnOutcome) {
   options.gpus = {"GPU-aaaa-0"};
   options.worker_command = {"/no/such/worker"};
   const Trial trial =
-      make_gpu_runner(TrainingWorkload(), this_machine(), options)->run(ranks(1), quick());
+      make_gpu_runner(TrainingWorkload(), this_machine(), options)->run(ranks(1), quick_limits());
   EXPECT_FALSE(trial.ok());
   EXPECT_THAT(trial.reason, HasSubstr("/no/such/worker"));
 }

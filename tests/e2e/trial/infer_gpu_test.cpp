@@ -57,7 +57,8 @@ class InferOnGpus : public ::testing::Test {
     job_.exclusive = false;
     job_.masks.resize(2);
     job_.gpus = {"GPU-aaaa-0", "GPU-bbbb-1"};
-    job_.policy = QueuePolicy::static_shards;  // so that both have lines, whoever is ready first
+    job_.policy =
+        QueuePolicy::static_shards;  // so that both have lines, no matter which is ready first
     for (int i = 0; i < 12; ++i) {
       Random random(static_cast<std::uint64_t>(i));
       Image image{40, 32, {}};

@@ -95,7 +95,7 @@ TEST_F(ReadingOnGpus, TwoOnOneGpuAddUp) {
   EXPECT_THAT(run(1).reproduce, Not(HasSubstr("--share-gpus")));
 }
 
-TEST_F(ReadingOnGpus, AHungReaderIsCutAndNamed) {
+TEST_F(ReadingOnGpus, AHungWorkerIsCutAndNamed) {
   const Trial later = run(2, "hang:GPU-bbbb-1");
   EXPECT_EQ(later.outcome, Outcome::hung) << later.reason;
   EXPECT_EQ(later.reason, "worker 1 on GPU-bbbb-1 was silent for 2 s");
@@ -104,7 +104,7 @@ TEST_F(ReadingOnGpus, AHungReaderIsCutAndNamed) {
   EXPECT_EQ(at_once.reason, "worker 0 on GPU-aaaa-0 was silent for 2 s before it was ready");
 }
 
-TEST_F(ReadingOnGpus, AHungReaderOfAPromiseIsCutAsWell) {
+TEST_F(ReadingOnGpus, AHungWorkerUnderAnSloIsCutAsWell) {
   work_.slo = "p90=40ms";
   const Trial later = run(2, "hang:GPU-bbbb-1");
   EXPECT_EQ(later.outcome, Outcome::hung) << later.reason;
@@ -113,7 +113,7 @@ TEST_F(ReadingOnGpus, AHungReaderOfAPromiseIsCutAsWell) {
   EXPECT_EQ(at_once.outcome, Outcome::hung) << at_once.reason;
 }
 
-TEST_F(ReadingOnGpus, APromiseIsMeasuredWithItsMemory) {
+TEST_F(ReadingOnGpus, AnSloIsMeasuredWithItsMemory) {
   work_.slo = "p90=40ms";
   work_.gpus = {"GPU-aaaa-0"};
   Trial trial = run(2);

@@ -17,12 +17,12 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr const char* kFine = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+constexpr const char* kOkAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 std::string url_of(int port) { return "http://127.0.0.1:" + std::to_string(port) + "/ocr"; }
 
 TEST(ServedTarget, RefusesAnAddressWhereAnotherListens) {
-  const LoopbackServer stranger(kFine);
+  const LoopbackServer stranger(kOkAnswer);
   const auto target = make_served_target({{"sleep", "100"}, stranger.url(), {}, 5});
   ASSERT_FALSE(target.ok());
   if (target.error().kind == ErrorKind::unsupported) GTEST_SKIP() << "built without libcurl";
@@ -44,7 +44,7 @@ TEST(ServedTarget, WhoAnswersAfterTheServersEndIsNotMeasured) {
   std::unique_ptr<LoopbackServer> stranger;
   std::thread later([&] {
     steady_clock().sleep_seconds(0.5);
-    stranger = std::make_unique<LoopbackServer>(kFine, port);
+    stranger = std::make_unique<LoopbackServer>(kOkAnswer, port);
   });
   auto target = make_served_target(
       {{"sh", "-c", "echo address in use; sleep 2; exit 3"}, url_of(port), {}, 20});
@@ -74,7 +74,7 @@ TEST(ServedTarget, WhoAnswersAfterTheServersEndIsNotMeasured) {
 }
 
 TEST(ServedTarget, EachCopyIsAskedAtItsOwnAddress) {
-  const LoopbackServer server(kFine);
+  const LoopbackServer server(kOkAnswer);
   ServedTargetOptions options;
   options.url = server.url() + "/{copy}";
   options.copies = 3;

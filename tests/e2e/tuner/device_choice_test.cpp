@@ -166,7 +166,7 @@ TEST(GpuSpace, IsMadeOfGpus) {
   EXPECT_EQ(most, 4);
   EXPECT_EQ(largest, 1024);
   EXPECT_EQ(precisions, (std::set<std::string>{"fp32", "tf32", "bf16"}));
-  EXPECT_TRUE(setup->recommend.rules.empty()) << "the folk rules speak of CPUs";
+  EXPECT_TRUE(setup->recommend.rules.empty()) << "the rules of thumb speak of CPUs";
   RunOptions old = on_gpus(1);
   old.tensor_cores = false;
   const auto one = tune_setup(old, sixteen_cpus());

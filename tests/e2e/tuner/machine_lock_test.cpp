@@ -62,7 +62,7 @@ class MachineLockTest : public testing::Test {
   pid_t holder_ = -1;
 };
 
-// Each sleep of whoever waits runs `each`.
+// Each sleep of a waiting run runs `each`.
 class WaitingClock final : public Clock {
  public:
   explicit WaitingClock(std::function<void()> each) : each_(std::move(each)) {}

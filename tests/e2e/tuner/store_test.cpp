@@ -37,7 +37,7 @@ Trial example_trial() {
   sample.steps = 7;
   sample.step.wait_seconds = 0.125;
   sample.interference.external_cpus = 0.5;
-  sample.interference.spoilt_by = "foreign CPUs 0.50";
+  sample.interference.spoilt_by = "external CPUs 0.50";
   trial.samples = {sample, Sample{}};
   return trial;
 }
@@ -99,7 +99,7 @@ TEST_F(StoreTest, KeepsEveryFieldOfARun) {
   EXPECT_EQ(trial.log_tail, expected.log_tail);
   EXPECT_EQ(trial.network_bytes_per_second, 1.5e9);
   ASSERT_EQ(trial.samples.size(), 2U);
-  EXPECT_EQ(trial.samples[0].interference.spoilt_by, "foreign CPUs 0.50");
+  EXPECT_EQ(trial.samples[0].interference.spoilt_by, "external CPUs 0.50");
   EXPECT_EQ(trial.samples[0].steps, 7);
   EXPECT_DOUBLE_EQ(trial.samples[0].step.wait_seconds, 0.125);
   EXPECT_EQ(store->events(run_.id)->at(0).text, "paused");

@@ -64,7 +64,7 @@ TEST(SimulateQueue, ByHandWithTwoServers) {
   EXPECT_EQ(run.latency_seconds, (std::vector<double>{10, 10, 18, 10}));
 }
 
-TEST(SimulateQueue, ABatchTakesWhoeverWaits) {
+TEST(SimulateQueue, ABatchTakesAllThatWait) {
   const ServiceTimes times{{1, {5}}, {3, {7}}};
   const QueueRun run = simulate_queue({1, 3, 0, measured_service(times)}, {0, 1, 2, 3, 4}, 1);
   // Alone 0..5; then 1, 2, 3 together 5..12; then 4 alone 12..17.

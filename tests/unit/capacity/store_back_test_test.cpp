@@ -59,7 +59,7 @@ TEST(StoreBackTests, ASettingIsExpectedToDoTheSameOnAnotherDay) {
 }
 
 // The setting that was not recommended ran beside others, and its rate is put right for that.
-TEST(StoreBackTests, ADisturbedSettingPromisesLess) {
+TEST(StoreBackTests, ADisturbedSettingIsExpectedToGiveLess) {
   const auto width = [](bool disturbed) {
     RunRecord run = run_of("a", {1, 2}, 100);
     for (Sample& sample : run.trials[0].samples) {

@@ -7,7 +7,9 @@
 namespace ocrtune {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 class SettingsFile : public testing::Test {
@@ -75,19 +77,19 @@ TEST_F(SettingsFile, IsNotReadWhereTheCommandLineSaysWhatToRun) {
 }
 
 TEST_F(SettingsFile, MistakesNameFileLineAndKey) {
-  EXPECT_EQ(mistake("\nbudgte = \"1m\""), "a.toml:2: budgte: no such key; did you mean budget?");
-  EXPECT_EQ(mistake("memory_margin = 0.1"),
-            "a.toml:1: memory_margin: no such key; did you mean memory-margin?");
-  EXPECT_EQ(mistake("[tune]\nbudget = \"1m\""),
-            "a.toml:1: tune: no such key; the keys are the flags of ocrtune tune --help without "
-            "their dashes");
+  EXPECT_THAT(mistake("\nbudgte = \"1m\""),
+              AllOf(HasSubstr("a.toml:2: budgte: "), HasSubstr(" budget?")));
+  EXPECT_THAT(mistake("memory_margin = 0.1"),
+              AllOf(HasSubstr("a.toml:1: memory_margin: "), HasSubstr(" memory-margin?")));
+  EXPECT_THAT(mistake("[tune]\nbudget = \"1m\""),
+              AllOf(HasSubstr("a.toml:1: tune: "), HasSubstr("ocrtune tune --help")));
   EXPECT_EQ(mistake("resume = \"last\"").substr(0, 30), "a.toml:1: resume: no such key;");
   EXPECT_EQ(mistake("count = 11"),
             "a.toml:1: count: --count '11': needs a whole number from 1 to 10");
   EXPECT_EQ(mistake("no-wait = 1"), "a.toml:1: no-wait: needs true or false");
-  EXPECT_EQ(mistake("budget = 2026-01-01"),
-            "a.toml:1: budget: needs a text in quotes, a number, or a list of these");
-  EXPECT_EQ(mistake("nproc = []"), "a.toml:1: nproc: an empty list; leave the line out");
+  EXPECT_THAT(mistake("budget = 2026-01-01"),
+              HasSubstr("a.toml:1: budget: needs a text in quotes"));
+  EXPECT_THAT(mistake("nproc = []"), HasSubstr("a.toml:1: nproc: an empty list"));
   EXPECT_EQ(mistake("budget = \"1m\"\ncount = ").substr(0, 20), "a.toml:2: not TOML: ");
   EXPECT_EQ(mistake("budget = \"1m\"\n[\n").substr(0, 8), "a.toml:2");
 }

@@ -23,28 +23,28 @@ const Finding* find(const LogScan& scan, const std::string& id) {
   return nullptr;
 }
 
-const char* const kKilled = "DataLoader process (pid 77) exited is killed by signal: Killed.";
+const char* const kKilledWorker = "DataLoader process (pid 77) exited is killed by signal: Killed.";
 
 TEST(LogScan, FindsTheLineInAnyLineEnding) {
   for (const std::string end : {"\n", "\r\n"}) {
-    const LogScan scan = scan_text("x", "one" + end + "two" + end + kKilled + end);
+    const LogScan scan = scan_text("x", "one" + end + "two" + end + kKilledWorker + end);
     const Finding* finding = find(scan, "paddle_worker_sigkill");
     ASSERT_NE(finding, nullptr);
     EXPECT_EQ(finding->first.number, 3);
-    EXPECT_EQ(finding->first.text, kKilled);
+    EXPECT_EQ(finding->first.text, kKilledWorker);
     EXPECT_THAT(finding->subjects, testing::ElementsAre("77"));
   }
 }
 
 TEST(LogScan, ALastLineWithoutItsEndCounts) {
-  const LogScan scan = scan_text("x", std::string("one\n") + kKilled);
+  const LogScan scan = scan_text("x", std::string("one\n") + kKilledWorker);
   EXPECT_NE(find(scan, "paddle_worker_sigkill"), nullptr);
   EXPECT_EQ(scan.lines, 2);
 }
 
 TEST(LogScan, ProgressBarsDoNotCountAsLines) {
   const LogScan scan =
-      scan_text("x", std::string("eval:  1%| 1it/s\reval:  2%| 1it/s\r") + kKilled + "\n");
+      scan_text("x", std::string("eval:  1%| 1it/s\reval:  2%| 1it/s\r") + kKilledWorker + "\n");
   ASSERT_NE(find(scan, "paddle_worker_sigkill"), nullptr);
   EXPECT_EQ(find(scan, "paddle_worker_sigkill")->first.number, 1);
   EXPECT_EQ(scan.progress_lines, 2);
@@ -66,7 +66,7 @@ TEST(LogScan, Utf16IsRead) {
 }
 
 TEST(LogScan, PiecesOfAnySizeGiveTheSame) {
-  const std::string text = std::string("a\nb\r\n") + kKilled + "\nCUDA out of memory\n";
+  const std::string text = std::string("a\nb\r\n") + kKilledWorker + "\nCUDA out of memory\n";
   for (std::size_t piece : {1u, 2u, 7u, 64u}) {
     LogScanner scanner("x");
     for (std::size_t i = 0; i < text.size(); i += piece) scanner.feed(text.substr(i, piece));
@@ -118,9 +118,9 @@ TEST(SlowLogScan, TwoGigabytesInBoundedMemory) {
   constexpr int kBlocks = 512;
   for (int i = 0; i < kBlocks; ++i) std::fwrite(healthy.data(), 1, healthy.size(), file);
   ASSERT_EQ(std::fseek(file, kSize, SEEK_SET), 0);
-  std::fputs((std::string("\n") + kKilled + "\n").c_str(), file);
+  std::fputs((std::string("\n") + kKilledWorker + "\n").c_str(), file);
   ASSERT_EQ(std::fclose(file), 0);
-  scan_text("warm", kKilled);
+  scan_text("warm", kKilledWorker);
   const std::int64_t before = peak_kilobytes();
   const auto scan = scan_log(path);
   const std::int64_t grown = peak_kilobytes() - before;

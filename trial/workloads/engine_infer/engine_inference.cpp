@@ -41,7 +41,7 @@ class EngineInference : public Workload {
   EngineInference(InferenceWorkload inference, int classes)
       : inference_(std::move(inference)), classes_(classes) {}
 
-  const char* unit() const override { return promised() ? "requests/s" : "samples/s"; }
+  const char* unit() const override { return has_slo() ? "requests/s" : "samples/s"; }
 
   WorkloadSpace space(const Machine& machine) const override {
     WorkloadSpace space = on_gpus() ? space_on_gpus(machine) : space_on_cpus(machine);
@@ -78,7 +78,7 @@ class EngineInference : public Workload {
   }
 
  private:
-  bool promised() const { return !inference_.slo.empty(); }
+  bool has_slo() const { return !inference_.slo.empty(); }
   bool on_gpus() const { return !inference_.gpus.empty(); }
 
   RecognizerOptions recognizer() const {
@@ -92,7 +92,7 @@ class EngineInference : public Workload {
   // A batch that waits to fill meets no latency target: small ones are tried as well.
   WorkloadSpace space_on_cpus(const Machine& machine) const {
     WorkloadSpace space;
-    space.axes = cpu_axes(machine, promised() ? BatchRange{1, 16} : BatchRange{4, 64});
+    space.axes = cpu_axes(machine, has_slo() ? BatchRange{1, 16} : BatchRange{4, 64});
     if (machine.cpu.native_bf16.value_or(false)) {
       space.axes.push_back({"precision", {}, {"fp32", "bf16"}});
     }
@@ -111,7 +111,7 @@ class EngineInference : public Workload {
     WorkloadSpace space;
     space.axes = {{"nproc", {}, number_texts(processes)},
                   {"threads", {}, doublings({1, std::min(16, cpus)})},
-                  {"batch", {}, doublings(promised() ? BatchRange{1, 32} : BatchRange{8, 256})},
+                  {"batch", {}, doublings(has_slo() ? BatchRange{1, 32} : BatchRange{8, 256})},
                   {"backend", {}, {"cuda"}}};
     space.sensible = [cpus](const Knobs& knobs, const std::set<std::string>& listed) {
       if (knobs.nproc == 1 && knobs.queue != "shared" && listed.count("queue") == 0) return false;

@@ -14,7 +14,7 @@ namespace ocrtune {
 // the line of `ocrtune infer`.
 std::unique_ptr<const Workload> make_engine_inference(InferenceWorkload inference, int classes);
 
-// GPU memory of a process that reads lines of every width, by plan.
+// GPU memory of a process that recognises lines of every width, by plan.
 // core/gpu/device_footprint.h's plan is that of the largest batch; a reader keeps a network ready
 // for each shape that comes often (core/infer/logit_maker.h), whose activations come on top: in
 // proportion to their lines and widths. Errors: as device_reading_bytes.

@@ -85,7 +85,7 @@ class InferRunner : public Runner {
       plan.silence.min_seconds = kQuietSeconds;
       plan.silence.busy_factor = 1;
     } else if (!spec.gpus.empty()) {
-      // The process that started the readers knows first which one is silent.
+      // The process that started the workers knows first which one is silent.
       plan.silence.min_seconds = kLaterSeconds + workload_.start_seconds;
       plan.silence.busy_factor = 1;
     }

@@ -12,7 +12,7 @@
 namespace ocrtune {
 
 struct InferTrialSpec {
-  // The built-in core: processes that read the lines of a place.
+  // The built-in core: processes that recognise the lines of a place.
   InferSpec infer;
   std::string place;               // folder or list of lines
   std::vector<std::string> masks;  // CPUs of each process; "" leaves one free

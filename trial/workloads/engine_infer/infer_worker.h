@@ -1,4 +1,4 @@
-// The process that reads lines for an InferPool.
+// The process that recognises lines for an InferPool.
 //
 // Requests: 'I' number and path of a line, 'G' the chunk is complete; the pipe's end is the end.
 // Answers: 'H' ready; 'R' number, confidence in millionths, text; 'B' number, why it is bad;

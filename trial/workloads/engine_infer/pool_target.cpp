@@ -147,15 +147,15 @@ void PoolTarget::hear(std::size_t index) {
   const auto frames = live.reader.read(live.answers.number);
   if (!frames) {
     live.process->signal(SIGKILL);  // it talks nonsense: treated as any death
-    return bury(index);
+    return reap(index);
   }
   workers_[index].heard = steady_seconds();
   for (const Frame& frame : *frames) take(index, frame);
-  if (live.reader.ended()) bury(index);
+  if (live.reader.ended()) reap(index);
 }
 
 // What it had is answered as failed, never silently lost; it is started anew a few times.
-void PoolTarget::bury(std::size_t index) {
+void PoolTarget::reap(std::size_t index) {
   Worker& worker = workers_[index];
   const auto& exit = worker.live->process->wait(2);
   failure_ = "worker " + std::to_string(index) + ": " + (exit ? exit->text() : "closed its pipe");

@@ -62,7 +62,7 @@ class PoolTarget final : public LoadTarget {
   void feed(std::size_t index);
   void hear(std::size_t index);
   void take(std::size_t index, const Frame& frame);
-  void bury(std::size_t index);
+  void reap(std::size_t index);
   void poll_once(double seconds);
   void look_for_silence();
 

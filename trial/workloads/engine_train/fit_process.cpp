@@ -224,9 +224,9 @@ class Watch {
 };
 
 // Whatever becomes of the ranks, their folder goes.
-struct MeetingPlace {
+struct MeetingFolder {
   std::string folder;
-  ~MeetingPlace() {
+  ~MeetingFolder() {
     if (!folder.empty()) (void)remove_tree(folder);
   }
 };
@@ -237,7 +237,7 @@ Result<TrainingOutcome> run_fit_processes(
     const TrainingRunOptions& run, const std::vector<std::string>& gpus, const FitOptions& options,
     const std::function<void(const TrainingProgress&)>& report) {
   OCRTUNE_CHECK(!gpus.empty());
-  MeetingPlace place;
+  MeetingFolder place;
   if (gpus.size() > 1) {
     place.folder = OCRTUNE_TRY(make_temporary_directory("ranks"));
   }

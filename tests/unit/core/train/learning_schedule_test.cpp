@@ -52,10 +52,8 @@ TEST(LearningSchedule, RefusesTheRestInOneLine) {
     EXPECT_EQ(checked.error().kind, ErrorKind::usage);
     return checked.error().what;
   };
-  EXPECT_EQ(complaint({"cosin", 1e-3, 0, 10}),
-            "learning rate schedule cosin: did you mean cosine?");
-  EXPECT_EQ(complaint({"step", 1e-3, 0, 10}),
-            "learning rate schedule step: there is constant, cosine");
+  EXPECT_THAT(complaint({"cosin", 1e-3, 0, 10}), HasSubstr("cosin: did you mean cosine?"));
+  EXPECT_THAT(complaint({"step", 1e-3, 0, 10}), HasSubstr("step: there is constant, cosine"));
   EXPECT_THAT(complaint({"cosine", 1e-3, 10, 10}), HasSubstr("no step left to fall in"));
   EXPECT_THAT(complaint({"constant", 1e-3, -1, 10}), HasSubstr("warm-up of -1 steps"));
   for (const double rate : {0.0, -1e-3, std::numeric_limits<double>::quiet_NaN(),

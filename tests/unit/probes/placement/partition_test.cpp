@@ -107,7 +107,7 @@ std::vector<Shape> shapes() {
   return all;
 }
 
-TEST(Partition, KeepsItsPromisesOnEveryShape) {
+TEST(Partition, HoldsItsInvariantsOnEveryShape) {
   int divided = 0;
   for (const Shape& shape : shapes()) {
     const int most = shape.cpu.allowed.count();

@@ -82,7 +82,7 @@ TEST(Console, AGuessedBaselineIsNotCalledTheUsersSetting) {
   EXPECT_EQ(text.find("your setting"), std::string::npos) << text;
   EXPECT_NE(text.find("of a plain start"), std::string::npos) << text;
   run.options.baseline_source = kBaselineFirst;
-  EXPECT_NE(console_summary(run, 120, false).find("of the first setting of your lists"),
+  EXPECT_NE(console_summary(run, 120, false).find("the first setting of your lists"),
             std::string::npos);
   for (const char* said : {kBaselineGiven, kBaselineRead}) {
     run.options.baseline_source = said;

@@ -14,7 +14,7 @@
 #include "diagnosis/next_steps.h"
 #include "reports/catalogue/cause_words.h"
 #include "reports/catalogue/phrases.h"
-#include "reports/console/diagnosis_page.h"
+#include "reports/console/diagnosis_text.h"
 
 namespace ocrtune {
 namespace {

@@ -120,10 +120,10 @@ TEST(PageSections, CapacityTellsTheYearAndTheStoredRunsInBothLanguages) {
   }
 }
 
-TEST(PageSections, LatencyIsDrawnWithThePromise) {
+TEST(PageSections, LatencyIsDrawnWithTheTarget) {
   const std::string html = latency_section(*documents(kSlo).latency);
-  EXPECT_THAT(html, HasSubstr("class=\"promise kept\""));
-  EXPECT_THAT(html, HasSubstr("class=\"promise broken\""));
+  EXPECT_THAT(html, HasSubstr("class=\"slo met\""));
+  EXPECT_THAT(html, HasSubstr("class=\"slo missed\""));
   EXPECT_THAT(html, HasSubstr("p99 under 80 ms</text>"));
   EXPECT_THAT(html, HasSubstr("最高可达 41 请求/秒"));
   LatencyDocument empty;

@@ -25,7 +25,7 @@ TEST(Interference, QuietMachineIsClean) {
   EXPECT_EQ(found.spoilt_by, "");
 }
 
-TEST(Interference, ForeignLoadSpoils) {
+TEST(Interference, ExternalLoadDiscardsAWindow) {
   const auto found = interference_between(at(10, 100, 50), at(11, 103.4, 52), {2, 8});
   EXPECT_NEAR(found.external_cpus, 1.4, 1e-9);
   EXPECT_THAT(found.spoilt_by, HasSubstr("other processes used 1.40 CPUs"));

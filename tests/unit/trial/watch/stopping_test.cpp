@@ -37,7 +37,7 @@ TEST(StoppingRule, SpoiltSamplesDoNotCountButDoNotLastForEver) {
   }
   rule.add(50, 0.1001, false);
   ASSERT_TRUE(rule.reason().has_value());
-  EXPECT_THAT(*rule.reason(), HasSubstr("too few clean"));
+  EXPECT_THAT(*rule.reason(), HasSubstr("too few valid"));
 }
 
 TEST(StoppingRule, LongStepsNeedTheLeastNumberOfSamples) {

@@ -89,7 +89,7 @@ TEST(TrialVerdict, TimeOutWithEnoughWindowsIsOk) {
   EXPECT_EQ(judged(facts).outcome, Outcome::ok);
 }
 
-TEST(TrialVerdict, ForeignCommandMayEndByItself) {
+TEST(TrialVerdict, UserCommandMayEndByItself) {
   TrialFacts facts;
   facts.user_command = true;
   facts.exits = {RankExit{}};

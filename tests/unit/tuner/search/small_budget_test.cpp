@@ -10,7 +10,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr int kCpus = 2;
+constexpr int kTwoCpus = 2;
 
 Knobs setting(int nproc, int threads, int batch, int workers = 0, const char* binding = "none") {
   Knobs knobs;
@@ -26,7 +26,7 @@ Space space_of_two_cpus() {
   std::vector<Knobs> points;
   for (const int nproc : {1, 2, 4, 11}) {
     for (const int threads : {1, 2}) {
-      if (nproc * threads > kCpus && threads > 1) continue;
+      if (nproc * threads > kTwoCpus && threads > 1) continue;
       for (const int batch : {8, 16, 32, 64}) {
         for (const int workers : {0, 1, 2}) {
           for (const char* binding : {"none", "compact"}) {
@@ -40,7 +40,7 @@ Space space_of_two_cpus() {
 }
 
 // A program that computes alone on its threads, watched on a machine that nobody else uses.
-Trial ran(const Knobs& knobs, double busy_cpus) {
+Trial observed(const Knobs& knobs, double busy_cpus) {
   Trial trial;
   trial.knobs = knobs;
   trial.outcome = Outcome::ok;
@@ -53,16 +53,18 @@ Trial ran(const Knobs& knobs, double busy_cpus) {
   sample.seconds = 1;
   sample.interference.observed_seconds = 1;
   sample.interference.cpu_seconds = busy_cpus;
-  sample.interference.available_cpus = kCpus;
+  sample.interference.available_cpus = kTwoCpus;
   trial.samples.assign(8, sample);
   return trial;
 }
 
-Trial ran(const Knobs& knobs) { return ran(knobs, std::min(kCpus, knobs.nproc * knobs.threads)); }
+Trial observed(const Knobs& knobs) {
+  return observed(knobs, std::min(kTwoCpus, knobs.nproc * knobs.threads));
+}
 
 SearchOptions options_of(const Knobs& own) {
   SearchOptions options;
-  options.cores = options.cpus = kCpus;
+  options.cores = options.cpus = kTwoCpus;
   options.first = {own};
   options.safety.limit_bytes = 64000000000;
   return options;
@@ -73,21 +75,21 @@ TEST(SmallBudget, MoreThreadsThanBusyCpusAreCrowded) {
   SearchBoard board(space, options_of(setting(1, 1, 8)));
   const int four = space.find(setting(4, 1, 64));
   EXPECT_FALSE(board.crowded(four)) << "nothing has run";
-  board.tell(ran(setting(1, 1, 8)));
+  board.tell(observed(setting(1, 1, 8)));
   EXPECT_FALSE(board.crowded(four)) << "one CPU is idle";
-  board.tell(ran(setting(1, 2, 8), 1.2));
+  board.tell(observed(setting(1, 2, 8), 1.2));
   EXPECT_FALSE(board.crowded(four)) << "threads that wait leave room for processes";
-  board.tell(ran(setting(2, 1, 8)));
+  board.tell(observed(setting(2, 1, 8)));
   EXPECT_TRUE(board.crowded(four));
   EXPECT_FALSE(board.crowded(space.find(setting(2, 1, 64))));
 }
 
-TEST(SmallBudget, NobodyIsPromisedMoreThanTheCpusHold) {
+TEST(SmallBudget, NoGainIsExpectedBeyondTheCpus) {
   const Space space = space_of_two_cpus();
   const auto search = find_strategy("ours")->make(space, options_of(setting(1, 1, 8)));
   for (const Knobs& knobs :
        {setting(1, 1, 8), setting(2, 1, 8), setting(1, 2, 8), setting(2, 1, 64)}) {
-    search->tell(ran(knobs));
+    search->tell(observed(knobs));
   }
   const Prediction crowded = search->predict(setting(11, 1, 8));
   ASSERT_GT(crowded.objective_value.median, 0);
@@ -98,12 +100,12 @@ TEST(SmallBudget, NobodyIsPromisedMoreThanTheCpusHold) {
 TEST(SmallBudget, IsPlannedFromTrialsThatWorked) {
   const Space space({setting(1, 1, 1), setting(1, 2, 1), setting(2, 1, 1)});
   Ledger ledger(space);
-  Trial late = ran(setting(1, 2, 1));
+  Trial late = observed(setting(1, 2, 1));
   late.outcome = Outcome::timed_out;
   late.seconds = 90;
   ledger.add(late);
   EXPECT_DOUBLE_EQ(ledger.expected_trial_seconds(5), 90);
-  Trial first = ran(setting(1, 1, 1));
+  Trial first = observed(setting(1, 1, 1));
   first.seconds = 8;
   ledger.add(first);
   EXPECT_DOUBLE_EQ(ledger.expected_trial_seconds(5), 8);
@@ -116,11 +118,11 @@ TEST(SmallBudget, IsSpentOnWhatCanWin) {
   for (double left = 480; trials < 24; left -= 20, ++trials) {
     const auto proposal = search->next(left);
     if (!proposal) break;
-    EXPECT_LE(proposal->knobs.nproc, kCpus) << knobs_text(proposal->knobs);
-    const bool two_busy = proposal->knobs.nproc * proposal->knobs.threads == kCpus;
+    EXPECT_LE(proposal->knobs.nproc, kTwoCpus) << knobs_text(proposal->knobs);
+    const bool two_busy = proposal->knobs.nproc * proposal->knobs.threads == kTwoCpus;
     const bool base = proposal->phase == "baseline" || proposal->phase == "race";
     slow += two_busy || base ? 0 : 1;
-    Trial trial = ran(proposal->knobs);
+    Trial trial = observed(proposal->knobs);
     trial.phase = proposal->phase;
     trial.round = proposal->round;
     search->tell(trial);

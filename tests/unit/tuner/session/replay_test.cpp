@@ -159,7 +159,7 @@ TEST(Replay, TheCertificateCountsWhatWasNotAdmittedYet) {
 }
 
 // "Within 96 % of the best" and "up to 2366 % faster" say nothing.
-TEST(Replay, AFewTrialsMakeNoPromise) {
+TEST(Replay, AFewTrialsGiveNoCertificate) {
   const SyntheticMachine machine = make_synthetic_machine({"queue", 5, 1, 1, false});
   const ReplayScore score = play(machine, "ours", 5);
   ASSERT_TRUE(score.found);

@@ -213,11 +213,11 @@ TEST_F(SessionTest, VerifyNeedsARecommendation) {
 }
 
 TEST_F(SessionTest, TheWinnersLatencyTargetIsProvedAtFullLength) {
-  TuneRequest promised = request(30);
-  promised.options.mode = "infer";
-  promised.options.slo = "p99=50ms";
-  promised.options.axes["queue"] = {"shared"};
-  const auto run = tune(promised, *store_, witness_, doors_);
+  TuneRequest bounded = request(30);
+  bounded.options.mode = "infer";
+  bounded.options.slo = "p99=50ms";
+  bounded.options.axes["queue"] = {"shared"};
+  const auto run = tune(bounded, *store_, witness_, doors_);
   ASSERT_TRUE(run) << run.error().what;
   EXPECT_EQ(witness_.proofs, 1);
   EXPECT_NEAR(proved_, 133, 5) << "the rate that is claimed";

@@ -58,7 +58,7 @@ Trial proved_at(double rate) {
   return trial;
 }
 
-TEST(SloProof, ThePromisedRateIsWhatWasProved) {
+TEST(SloProof, TheRateWithinTheSloIsWhatWasProved) {
   RunRecord run = winner();
   double rate = 0;
   const auto trial = proof(run, proved_at(90), &rate);
@@ -103,7 +103,7 @@ TEST(SloProof, AHigherRateThatThereWasNoTimeForIsSaid) {
   EXPECT_THAT(codes({early, closed}), Not(Contains(ReasonCode::rate_may_be_higher)));
 }
 
-TEST(SloProof, OnlyARefutedPromiseSpeaksAgainstTheSetting) {
+TEST(SloProof, OnlyAViolatedSloSpeaksAgainstTheSetting) {
   const RunRecord run = winner();
   Trial trial;
   trial.outcome = Outcome::timed_out;  // too little time to tell
@@ -115,7 +115,7 @@ TEST(SloProof, OnlyARefutedPromiseSpeaksAgainstTheSetting) {
   EXPECT_FALSE(refuted->ok());
 }
 
-TEST(SloProof, NothingPromisedNothingProved) {
+TEST(SloProof, NoSloNothingProved) {
   RunRecord run = winner();
   EXPECT_EQ(proof_seconds(run.options), 12);
   run.options.budget_seconds = 10;

@@ -59,7 +59,7 @@ TEST(FindHighestRate, FindsTheCapacityOfManyServers) {
   EXPECT_LE(found->requests_per_second, 7328);
 }
 
-TEST(FindHighestRate, SaysByHowMuchAPromiseIsImpossible) {
+TEST(FindHighestRate, SaysByHowMuchAnSloIsImpossible) {
   const auto found = search(service_of(0.08, 4, true), options_of({0.99, 0.05}, 60));
   ASSERT_TRUE(found.ok());
   EXPECT_FALSE(found->found);
@@ -68,7 +68,7 @@ TEST(FindHighestRate, SaysByHowMuchAPromiseIsImpossible) {
   EXPECT_TRUE(found->probes.empty());
 }
 
-TEST(FindHighestRate, AServiceAsLongAsThePromiseIsHopeless) {
+TEST(FindHighestRate, AServiceAsLongAsTheSloIsHopeless) {
   const auto found = search(service_of(0.0499, 1, true), options_of({0.99, 0.05}, 3600));
   ASSERT_TRUE(found.ok());
   EXPECT_FALSE(found->found);
@@ -117,9 +117,8 @@ TEST(FindHighestRate, ABudgetThatProvesNothingSaysWhatToTry) {
   const auto found = search(service_of(0.001, 1, false), options_of({0.99, 0.02}, 2));
   ASSERT_TRUE(found.ok());
   ASSERT_FALSE(found->found);
-  EXPECT_THAT(found->words,
-              testing::HasSubstr("undecided: 2.0 s is too short to prove a rate that keeps p99 "
-                                 "under 20 ms"));
+  EXPECT_THAT(found->words, testing::AllOf(testing::HasSubstr("undecided: 2.0 s is too short"),
+                                           testing::HasSubstr("p99 under 20 ms")));
   EXPECT_THAT(found->words, testing::HasSubstr("; try --budget 8s"));
 }
 
@@ -132,7 +131,7 @@ TEST(FindHighestRate, ReportsWhyTheTargetFails) {
   EXPECT_THAT(found.error().what, testing::HasSubstr("refused by the script"));
 }
 
-TEST(FindHighestRate, CountsFailuresAgainstThePromise) {
+TEST(FindHighestRate, CountsFailuresAgainstTheSlo) {
   SimulatedService service = service_of(0.001, 4, true);
   service.failed_share = 0.03;  // p99 cannot hold at any rate
   const auto found = search(service, options_of({0.99, 0.02}, 200));

@@ -17,8 +17,8 @@ TEST(KnobNames, KnobsAndTheUsersOwnAreKnown) {
 }
 
 TEST(KnobNames, MistypedOneIsRefusedWithTheNearest) {
-  EXPECT_EQ(refusal("thread"), "no knob thread; did you mean threads?");
-  EXPECT_EQ(refusal("flavor"), "no knob flavor; did you mean flavour?");
+  EXPECT_NE(refusal("thread").find("did you mean threads?"), std::string::npos);
+  EXPECT_NE(refusal("flavor").find("did you mean flavour?"), std::string::npos);
   EXPECT_EQ(refusal("zzzzzzzz"), "no knob zzzzzzzz; `ocrtune list knobs` shows them");
 }
 

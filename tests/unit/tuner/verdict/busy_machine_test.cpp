@@ -73,7 +73,7 @@ std::vector<Pair> programs() {
 }
 
 struct Load {
-  double least_share = 0, most_share = 0;
+  double min_share = 0, max_share = 0;
 };
 
 // The baseline of one rank, then races of it and of two ranks.
@@ -83,7 +83,7 @@ Claims claims_of(int runs, const Load& shares, std::uint64_t seed) {
   Random random(seed);
   for (int run = 0; run < runs; ++run) {
     const Pair& pair = pairs[static_cast<std::size_t>(run / 2) % pairs.size()];
-    StrangerLoad load{1 + run % 2, random.uniform(shares.least_share, shares.most_share)};
+    StrangerLoad load{1 + run % 2, random.uniform(shares.min_share, shares.max_share)};
     load.period_seconds = std::exp(random.uniform(std::log(0.3), std::log(6.0)));
     const double sharing = random.uniform(0, 0.2);
     const auto samples = [&](const ScheduledProgram& program) {

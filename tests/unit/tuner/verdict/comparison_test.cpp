@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Knobs setting(int nproc) {
+Knobs setting_of(int nproc) {
   Knobs knobs;
   knobs.nproc = nproc;
   knobs.threads = 1;
@@ -21,7 +21,7 @@ Knobs setting(int nproc) {
   return knobs;
 }
 
-// `count` trials that spread by 1 % around `rate`, with three clean samples each.
+// `count` trials that spread by 1 % around `rate`, with three valid windows each.
 void add(RunRecord& run, const Knobs& knobs, double rate, int count) {
   for (int i = 0; i < count; ++i) {
     Trial trial;
@@ -44,7 +44,7 @@ RunRecord run_of(const char* id, double rate) {
   run.machine.fingerprint = "f";
   run.machine.host = "node";
   run.result.found = true;
-  run.result.recommendation.knobs = setting(2);
+  run.result.recommendation.knobs = setting_of(2);
   run.result.recommendation.samples_per_second = {rate, 0.99 * rate, 1.01 * rate};
   return run;
 }
@@ -58,21 +58,21 @@ const SettingChange* change_of(const RunComparison& comparison, const Knobs& kno
 
 TEST(Comparison, TellsFasterFromSlowerFromAlike) {
   RunRecord before = run_of("a", 100), after = run_of("b", 110);
-  add(before, setting(1), 50, 8);
-  add(after, setting(1), 40, 8);
-  add(before, setting(2), 100, 8);
-  add(after, setting(2), 110, 8);
-  add(before, setting(4), 80, 8);
-  add(after, setting(4), 80.4, 8);
+  add(before, setting_of(1), 50, 8);
+  add(after, setting_of(1), 40, 8);
+  add(before, setting_of(2), 100, 8);
+  add(after, setting_of(2), 110, 8);
+  add(before, setting_of(4), 80, 8);
+  add(after, setting_of(4), 80.4, 8);
   const RunComparison found = compare_runs(before, after);
   ASSERT_EQ(found.settings.size(), 3u);
-  EXPECT_EQ(found.settings[0].knobs, setting(1)) << "the most changed first";
-  EXPECT_EQ(change_of(found, setting(1))->change, Change::slower);
-  EXPECT_EQ(change_of(found, setting(2))->change, Change::faster);
-  EXPECT_EQ(change_of(found, setting(4))->change, Change::alike);
-  EXPECT_NEAR(change_of(found, setting(1))->ratio.median, 0.8, 0.01);
-  EXPECT_LT(change_of(found, setting(1))->p, 0.05);
-  EXPECT_TRUE(change_of(found, setting(1))->from_trials);
+  EXPECT_EQ(found.settings[0].knobs, setting_of(1)) << "the most changed first";
+  EXPECT_EQ(change_of(found, setting_of(1))->change, Change::slower);
+  EXPECT_EQ(change_of(found, setting_of(2))->change, Change::faster);
+  EXPECT_EQ(change_of(found, setting_of(4))->change, Change::alike);
+  EXPECT_NEAR(change_of(found, setting_of(1))->ratio.median, 0.8, 0.01);
+  EXPECT_LT(change_of(found, setting_of(1))->p, 0.05);
+  EXPECT_TRUE(change_of(found, setting_of(1))->from_trials);
   EXPECT_EQ(found.verdict[0].code, ReasonCode::compared_faster);
   EXPECT_NEAR(found.verdict[0].number(0), 10, 0.05);
   EXPECT_EQ(found.verdict[1],
@@ -83,8 +83,8 @@ TEST(Comparison, TellsFasterFromSlowerFromAlike) {
 
 TEST(Comparison, FewTrialsDecideNothing) {
   RunRecord before = run_of("a", 100), after = run_of("b", 100);
-  add(before, setting(1), 50, 2);
-  add(after, setting(1), 60, 2);
+  add(before, setting_of(1), 50, 2);
+  add(after, setting_of(1), 60, 2);
   const RunComparison found = compare_runs(before, after);
   ASSERT_EQ(found.settings.size(), 1u);
   EXPECT_FALSE(found.settings[0].from_trials);
@@ -93,8 +93,8 @@ TEST(Comparison, FewTrialsDecideNothing) {
 
 TEST(Comparison, ALargeChangeOfOneTrialIsUndecided) {
   RunRecord before = run_of("a", 100), after = run_of("b", 100);
-  add(before, setting(1), 50, 1);  // three samples: too few to stand for trials
-  add(after, setting(1), 60, 1);
+  add(before, setting_of(1), 50, 1);  // three samples: too few to stand for trials
+  add(after, setting_of(1), 60, 1);
   const RunComparison found = compare_runs(before, after);
   ASSERT_EQ(found.settings.size(), 1u);
   EXPECT_EQ(found.settings[0].change, Change::undecided);
@@ -103,8 +103,8 @@ TEST(Comparison, ALargeChangeOfOneTrialIsUndecided) {
 TEST(Comparison, ManySettingsDoNotMakeChanceSignificant) {
   RunRecord before = run_of("a", 100), after = run_of("b", 100);
   for (int nproc = 1; nproc <= 40; ++nproc) {
-    add(before, setting(nproc), 100 + nproc, 5);
-    add(after, setting(nproc), 100 + nproc, 5);
+    add(before, setting_of(nproc), 100 + nproc, 5);
+    add(after, setting_of(nproc), 100 + nproc, 5);
   }
   for (const SettingChange& change : compare_runs(before, after).settings) {
     EXPECT_EQ(change.change, Change::alike);
@@ -123,7 +123,7 @@ TEST(Comparison, UnchangedSettingsAreSeldomCalledChanged) {
       for (RunRecord& run : runs) {
         for (int nproc = 1; nproc <= kSettings; ++nproc) {
           for (int t = 0; t < trials; ++t) {
-            add(run, setting(nproc), 100 * std::exp(0.03 * random.normal()), 1);
+            add(run, setting_of(nproc), 100 * std::exp(0.03 * random.normal()), 1);
           }
         }
       }
@@ -186,7 +186,7 @@ TEST(Comparison, StandsWithoutTrialsAndWithoutAnAnswer) {
   EXPECT_FALSE(none.same_machine) << "no fingerprint is no proof of the same machine";
   EXPECT_EQ(none.verdict[0].code, ReasonCode::compared_without_recommendation);
   RunRecord before = run_of("a", 100);
-  add(before, setting(1), 50, 4);
+  add(before, setting_of(1), 50, 4);
   EXPECT_TRUE(compare_runs(before, run_of("b", 100)).settings.empty());
 }
 

@@ -1,5 +1,5 @@
-// The GPU handshake's own logic on the host: two threads for two GPUs, over memory that keeps its
-// promise and memory that does not. What it must never do is run on without end.
+// The GPU handshake's own logic on the host: two threads for two GPUs, over memory that is
+// coherent and memory that is not. What it must never do is run on without end.
 #include "probes/p2p/steps/handshake.h"
 
 #include <atomic>
@@ -34,7 +34,7 @@ struct ThreadLane {
         .load(std::memory_order_acquire);
   }
   void fence() const { std::atomic_thread_fence(std::memory_order_seq_cst); }
-  void join() const {}
+  void sync() const {}
   std::uint64_t now() const {
     return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
                                       std::chrono::nanoseconds(1));
@@ -61,14 +61,14 @@ Hands shake(Fault fault, int rounds, std::uint64_t limit_nanoseconds) {
     sides[side] = std::thread([&, side] {
       ThreadLane lane{side == 0 ? fault : Fault::none, &boxes[1 - side], false};
       shake_hands(lane, &boxes[side], &boxes[1 - side],
-                  HandshakePlan{7, side, rounds, limit_nanoseconds}, &out.results[side]);
+                  HandshakeRules{7, side, rounds, limit_nanoseconds}, &out.results[side]);
     });
   }
   for (std::thread& side : sides) side.join();
   return out;
 }
 
-TEST(Handshake, PassesOverMemoryThatKeepsItsPromise) {
+TEST(Handshake, PassesOverCoherentMemory) {
   const Hands hands = shake(Fault::none, 40, 20'000'000'000);
   for (const HandshakeResult& result : hands.results) {
     EXPECT_EQ(result.timed_out, 0);

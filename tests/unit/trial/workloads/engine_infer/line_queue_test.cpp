@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(LineQueue, SharedChunksGoToWhoeverAsks) {
+TEST(LineQueue, SharedChunksGoToAnyThatAsks) {
   LineQueue queue(5, 2, QueuePolicy::shared, 2);
   EXPECT_THAT(queue.take(1), ElementsAre(0, 1));
   EXPECT_THAT(queue.take(0), ElementsAre(2, 3));

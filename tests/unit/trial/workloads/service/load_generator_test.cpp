@@ -113,7 +113,7 @@ TEST(RunLoad, AStallOfABlockingTargetIsNotOmitted) {
   EXPECT_GT(result.design_effect, 20);  // one stall, not hundreds of independent accidents
 }
 
-TEST(RunLoad, KeepsAPromiseAfterFewCleanRequests) {
+TEST(RunLoad, MeetsAnSloAfterFewRequests) {
   LoadPlan plan;
   plan.slo = LatencySlo{0.99, 0.01};
   const LoadResult result = run(fixed(0.001, 4), Arrivals::poisson(500, 3), plan);
@@ -126,7 +126,7 @@ TEST(RunLoad, KeepsAPromiseAfterFewCleanRequests) {
 
 // One request in a hundred is late, no less: a verdict of "kept" at 99 % is wrong, and may come in
 // one run of a hundred, however often the run looks.
-TEST(RunLoad, LookingOftenDoesNotKeepAPromise) {
+TEST(RunLoad, LookingOftenDoesNotMeetAnSlo) {
   constexpr int kRuns = 500;
   int kept = 0;
   for (int i = 0; i < kRuns; ++i) {
@@ -146,7 +146,7 @@ TEST(RunLoad, LookingOftenDoesNotKeepAPromise) {
   EXPECT_LE(kept, 0.02 * kRuns);
 }
 
-TEST(RunLoad, BreaksAPromiseThatServiceAloneBreaks) {
+TEST(RunLoad, ViolatesAnSloThatServiceAloneViolates) {
   LoadPlan plan;
   plan.slo = LatencySlo{0.99, 0.01};
   const LoadResult result = run(fixed(0.02, 40), Arrivals::poisson(500, 3), plan);
@@ -203,7 +203,7 @@ TEST(RunLoad, WarmUpIsSentButNotCounted) {
   EXPECT_EQ(result.latency.count(), result.judged);
 }
 
-TEST(RunLoad, FailuresBreakThePromiseAndAreNoLatency) {
+TEST(RunLoad, FailuresViolateTheSloAndAreNoLatency) {
   SimulatedService service = fixed(0.0001);
   service.failed_share = 0.05;
   LoadPlan plan;

@@ -8,6 +8,7 @@
 namespace ocrtune {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -71,11 +72,11 @@ TEST_F(RequestFiles, NameFileLineKeyAndTheWayOut) {
       said("file = \"a.png\"\njson = '{\"file\": \"{base46}\"}'\n"),
       HasSubstr("a.request.toml:2: json: unknown placeholder {base46}; there are {base64}"));
   EXPECT_THAT(said("file = \"a.png\"\njson = '{\"file\": {base64}}'\n"),
-              HasSubstr(":2: json: with its placeholders filled it is no JSON"));
+              HasSubstr(":2: json: with its placeholders filled"));
   EXPECT_THAT(said("json = '{}'\n"), HasSubstr("file: is missing: write file = \"page.png\""));
   EXPECT_THAT(said("file = \"a.png\"\n"), HasSubstr("needs either this or form"));
   EXPECT_THAT(said("file = \"a.png\"\njson = '{}'\nanswr = []\n"),
-              HasSubstr(":3: answr: no such key; did you mean answer?"));
+              AllOf(HasSubstr(":3: answr: "), HasSubstr(" answer?")));
   EXPECT_THAT(said("file = \"b.png\"\njson = '{}'\n"), HasSubstr("b.png"));
 }
 

@@ -45,7 +45,7 @@ TEST(RequestLedger, AnswersNobodyAskedForAreIgnored) {
   EXPECT_FALSE(ledger.finish(0, 0.3, true).has_value());  // long gone
 }
 
-TEST(RequestLedger, AFailureIsOverWithoutAPromiseToo) {
+TEST(RequestLedger, AFailureIsOverWithoutAnSloToo) {
   RequestLedger ledger(std::nullopt, 0);
   ledger.start(0, 0);
   ledger.start(0, 0);

@@ -1,4 +1,4 @@
-#include "reports/console/kinds_page.h"
+#include "reports/console/kinds_text.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

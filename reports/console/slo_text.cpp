@@ -1,4 +1,4 @@
-#include "reports/console/slo_page.h"
+#include "reports/console/slo_text.h"
 
 #include <algorithm>
 #include <cmath>

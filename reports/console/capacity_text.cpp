@@ -1,4 +1,4 @@
-#include "reports/console/capacity_page.h"
+#include "reports/console/capacity_text.h"
 
 #include <cmath>
 
@@ -7,8 +7,8 @@
 
 #include "base/plural.h"
 #include "base/text.h"
-#include "reports/console/kinds_page.h"
-#include "reports/console/year_page.h"
+#include "reports/console/kinds_text.h"
+#include "reports/console/year_text.h"
 
 namespace ocrtune {
 namespace {

@@ -1,4 +1,4 @@
-#include "reports/console/capacity_page.h"
+#include "reports/console/capacity_text.h"
 
 #include <limits>
 #include <string>
@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
-#include "reports/console/kinds_page.h"
+#include "reports/console/kinds_text.h"
 
 namespace ocrtune {
 namespace {

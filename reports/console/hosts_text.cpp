@@ -1,4 +1,4 @@
-#include "reports/console/hosts_page.h"
+#include "reports/console/hosts_text.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "reports/console/diagnosis_page.h"
+#include "reports/console/diagnosis_text.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,11 +1,11 @@
-#include "reports/console/year_page.h"
+#include "reports/console/year_text.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "capacity/capacity_answer.h"
-#include "reports/console/kinds_page.h"
+#include "reports/console/kinds_text.h"
 
 namespace ocrtune {
 namespace {
