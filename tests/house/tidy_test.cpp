@@ -61,16 +61,18 @@ bool is_source(const fs::path& path) {
 
 std::vector<SourceFile> read_sources() {
   std::vector<SourceFile> files;
-  const std::regex include("#include \"([a-z0-9_]+/[a-z0-9_/]+\\.h)\"");
+  const std::string include = "#include \"";
   const fs::path root(OCRTUNE_SOURCE_DIR);
   for (const auto& [floor, allowed] : kFloors) {
     for (const auto& entry : fs::recursive_directory_iterator(root / floor)) {
       if (!is_source(entry.path())) continue;
       const std::string name = fs::relative(entry.path(), root).string();
       SourceFile file{floor, folder_of(name), name, read(entry.path()), {}};
-      for (std::sregex_iterator it(file.text.begin(), file.text.end(), include), end; it != end;
-           ++it) {
-        file.includes.push_back((*it)[1]);
+      for (std::size_t at = file.text.find(include); at != std::string::npos;
+           at = file.text.find(include, at)) {
+        at += include.size();
+        const std::string target = file.text.substr(at, file.text.find('"', at) - at);
+        if (target.find('/') != std::string::npos) file.includes.push_back(target);
       }
       files.push_back(std::move(file));
     }
