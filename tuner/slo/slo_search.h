@@ -45,7 +45,7 @@ struct SloSearchOptions {
   double warm_up_limits = 20;   // multiples of the SLO's time before requests count: a queue fills
   double min_limits = 100;  // multiples of the SLO's time before a verdict: it must be seen to last
   const char* budget_flag = "--budget";
-  double min_rates = 0;     // where the budget is short each is seen for less, so that so many fit
+  double min_rates = 0;  // where the budget is short each is seen for less, so that so many fit
   std::vector<double> trace;  // recorded arrivals, stretched to each rate; empty: Poisson
   std::vector<double> kind_weights;
   std::uint64_t seed = 1;
