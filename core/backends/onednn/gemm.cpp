@@ -110,16 +110,20 @@ __attribute__((target("avx2,fma"))) void multiply_avx2(const Tile& tile, std::si
   multiply<6, 1, 6>(tile, rows, columns);
 }
 
+#if !defined(OCRTUNE_AVX2_ONLY)
 __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,fma"))) void multiply_avx512(
     const Tile& tile, std::size_t rows, std::size_t columns) {
   multiply<8, 3, 16>(tile, rows, columns);
 }
+#endif
 
 Multiply choose_multiply() {
+#if !defined(OCRTUNE_AVX2_ONLY)
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw")) {
     return multiply_avx512;
   }
+#endif
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return multiply_avx2;
   return multiply_plain;
 }
