@@ -1,4 +1,4 @@
-"""An exported recogniser: the built-in engine beside ONNX Runtime.
+"""An exported recogniser: the built-in engine beside ONNX Runtime and OpenVINO.
 
 The engine reads the ONNX file as `ocrtune infer --model` does. Both get the same image tensors (the
 engine's scaling and padding), so that only the networks are compared.
@@ -6,9 +6,11 @@ engine's scaling and padding), so that only the networks are compared.
     python3 bench/frameworks/onnx_compare.py --onnx-logits build/onnx_logits --model rec.onnx --lines lines/
     python3 bench/frameworks/onnx_compare.py --onnx-logits build/onnx_logits --model rec.onnx --times
 
-Needs onnxruntime, onnx and numpy. With --lines: over all images of the folder, the share of lines with
-the same characters, the largest difference of a logit, of a probability and of a line's confidence. With
---times: seconds of one batch, both programs warm, asked in turns; medians and their ratio.
+Needs onnxruntime, onnx and numpy; openvino where it is to be timed. With --lines: over all images of the
+folder, the share of lines with the same characters, the largest difference of a logit, of a probability and
+of a line's confidence. With --times: seconds of one batch, all programs warm, asked in turns with a pause
+between them, so that no team of threads still spins when the next one runs; medians and their ratios, and
+the load average beside each cell. --precision is the engine's; the others compute in fp32.
 """
 
 import argparse
@@ -21,6 +23,13 @@ import time
 import numpy
 import onnx
 import onnxruntime
+
+try:
+    import openvino
+except ImportError:
+    openvino = None
+
+PAUSE_SECONDS = 0.05
 
 
 def session_of(path, threads):
@@ -58,7 +67,7 @@ def compare(options):
     paths = [os.path.join(options.lines, name) for name in names]
     session = session_of(options.model, 1)
     feed = session.get_inputs()[0].name
-    engine = subprocess.Popen([options.onnx_logits, options.model, "logits"], stdin=subprocess.PIPE,
+    engine = subprocess.Popen([options.onnx_logits, options.model, options.precision, "logits"], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, env={**os.environ, "OMP_NUM_THREADS": "1"})
     same_lines = characters = same_characters = 0
     logit = relative = probability = confidence = 0.0
@@ -90,13 +99,24 @@ def compare(options):
           f"(Euclidean norm, relative), of a probability {probability:.2g}, of a confidence {confidence:.2g}")
 
 
+def openvino_runner(path, threads, image):
+    """Compiled for this one shape, with its hint for one request at a time, in fp32: its default may be bf16."""
+    core = openvino.Core()
+    model = core.read_model(path)
+    model.reshape(list(image.shape))
+    compiled = core.compile_model(model, "CPU", {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": threads,
+                                                 "INFERENCE_PRECISION_HINT": "f32"})
+    request = compiled.create_infer_request()
+    return lambda: request.infer([image], share_inputs=True, share_outputs=True)
+
+
 def time_cell(options, batch, threads):
     session = session_of(options.model, threads)
     name = session.get_inputs()[0].name
     image = numpy.random.default_rng(1).uniform(-1, 1, (batch, 3, options.height, options.width)).astype(numpy.float32)
     output = [session.get_outputs()[0].name]
     environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
-    engine = subprocess.Popen([options.onnx_logits, options.model, "time", str(batch), str(options.width)],
+    engine = subprocess.Popen([options.onnx_logits, options.model, options.precision, "time", str(batch), str(options.width)],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
 
     def ours():
@@ -104,20 +124,32 @@ def time_cell(options, batch, threads):
         engine.stdin.flush()
         return float(engine.stdout.readline())
 
-    def theirs():
-        start = time.perf_counter()
-        session.run(output, {name: image})
-        return time.perf_counter() - start
+    def timed(run):
+        def measure():
+            start = time.perf_counter()
+            run()
+            return time.perf_counter() - start
+        return measure
 
+    sides = [ours, timed(lambda: session.run(output, {name: image}))]
+    if openvino:
+        sides.append(timed(openvino_runner(options.model, threads, image)))
     for _ in range(2):
-        ours(), theirs()
-    pairs = [(ours(), theirs()) for _ in range(options.samples)]
+        [side() for side in sides]
+    rounds = []
+    for _ in range(options.samples):
+        rounds.append([])
+        for side in sides:
+            time.sleep(PAUSE_SECONDS)
+            rounds[-1].append(side())
     engine.stdin.close()
     engine.wait()
-    mine, other = (statistics.median(side) for side in zip(*pairs))
-    ratios = sorted(b / a for a, b in pairs)
-    print(f"| {batch} | {threads} | {1e3 * mine:.1f} | {1e3 * other:.1f} | {statistics.median(ratios):.2f} | "
-          f"{ratios[len(ratios) // 4]:.2f} to {ratios[3 * len(ratios) // 4]:.2f} |", flush=True)
+    cells = [f"{1e3 * statistics.median(each[0] for each in rounds):.1f}"]
+    for i in range(1, len(sides)):
+        ratios = sorted(each[i] / each[0] for each in rounds)
+        cells.append(f"{1e3 * statistics.median(each[i] for each in rounds):.1f}")
+        cells.append(f"{statistics.median(ratios):.2f} ({ratios[len(ratios) // 4]:.2f}..{ratios[3 * len(ratios) // 4]:.2f})")
+    print(f"| {batch} | {threads} | {' | '.join(cells)} | {os.getloadavg()[0]:.1f} |", flush=True)
 
 
 def main():
@@ -129,15 +161,20 @@ def main():
     parser.add_argument("--height", type=int, default=48)
     parser.add_argument("--width", type=int, default=320)
     parser.add_argument("--samples", type=int, default=30)
+    parser.add_argument("--precision", default="fp32")
+    parser.add_argument("--batches", default="1,8,32")
+    parser.add_argument("--thread-counts", default="1,2")
     options = parser.parse_args()
     print(f"onnxruntime {onnxruntime.__version__}")
     if options.lines:
         compare(options)
     if options.times:
-        print("| lines | threads | ocrtune ms | ONNX Runtime ms | ratio | middle half |\n| --- | --- | --- | --- | --- | --- |")
-        for batch in (1, 8, 32):
-            for threads in (1, 2):
-                time_cell(options, batch, threads)
+        others = ["ONNX Runtime"] + ([f"OpenVINO {openvino.__version__}"] if openvino else [])
+        print("| lines | threads | ocrtune ms | " + " | ".join(f"{other} ms | ratio" for other in others) + " | load |")
+        print("|" + "--|" * (4 + 2 * len(others)))
+        for batch in options.batches.split(","):
+            for threads in options.thread_counts.split(","):
+                time_cell(options, int(batch), int(threads))
 
 
 main()

@@ -1,12 +1,11 @@
 // The logits of an exported ONNX recogniser, by the built-in engine, for onnx_compare.py.
 //
-//   onnx_logits MODEL.onnx logits <LIST      one path a line. For each line image, on standard
-//   output:
-//                                            int32 width, steps, classes; the image [3, H, width]
-//                                            and the logits [steps, classes] as floats
-//   onnx_logits MODEL.onnx time N WIDTH      for each line of standard input the seconds of one
-//   batch
-//                                            of N noise lines; OMP_NUM_THREADS is the team
+//   onnx_logits MODEL.onnx PRECISION logits <LIST
+//       one path a line. For each line image, on standard output: int32 width, steps, classes; the
+//       image [3, H, width] and the logits [steps, classes] as floats
+//   onnx_logits MODEL.onnx PRECISION time N WIDTH
+//       for each line of standard input the seconds of one batch of N noise lines; OMP_NUM_THREADS
+//       is the team
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -32,11 +31,11 @@ constexpr int kMaxWidth = 4096;
 
 class Engine {
  public:
-  explicit Engine(const OnnxRecognizer& model)
-      : form_(make_inference_form(model.graph)),
+  Engine(const OnnxRecognizer& model, const std::string& precision)
+      : form_(make_inference_form(model.graph, true)),
         parameters_(form_.graph.parameter_floats),
         statistics_(form_.graph.statistic_floats),
-        backend_(std::move(make_backend({"onednn", "fp32"})).value()),
+        backend_(std::move(make_backend({"onednn", precision})).value()),
         network_(form_.graph, *backend_) {
     fold_parameters(form_, model.graph, model.parameters.data(), model.statistics.data(),
                     parameters_.data(), statistics_.data());
@@ -94,17 +93,17 @@ int run(const std::vector<std::string>& words) {
     std::fprintf(stderr, "%s\n", model.error().what.c_str());
     return 3;
   }
-  Engine engine(*model);
-  if (words.at(1) == "logits") return write_logits(*model, engine);
-  return print_times(*model, engine, std::stoi(words.at(2)), std::stoi(words.at(3)));
+  Engine engine(*model, words.at(1));
+  if (words.at(2) == "logits") return write_logits(*model, engine);
+  return print_times(*model, engine, std::stoi(words.at(3)), std::stoi(words.at(4)));
 }
 
 }  // namespace
 }  // namespace ocrtune
 
 int main(int count, char** words) {
-  if (count < 3) {
-    std::fprintf(stderr, "onnx_logits MODEL.onnx logits|time [LINES WIDTH]\n");
+  if (count < 4) {
+    std::fprintf(stderr, "onnx_logits MODEL.onnx PRECISION logits|time [LINES WIDTH]\n");
     return 2;
   }
   return ocrtune::run({words + 1, words + count});

@@ -64,7 +64,7 @@ struct Inference {
     omp_set_num_threads(options.threads);
     backend = OCRTUNE_TRY(ocrtune::make_backend({options.backend, options.precision}));
     trained = model->build(options.classes);
-    form = ocrtune::make_inference_form(trained);
+    form = ocrtune::make_inference_form(trained, true);
     std::vector<float> before(trained.parameter_floats), moving(trained.statistic_floats);
     ocrtune::fill_initial_parameters(trained, options.seed, before.data());
     ocrtune::fill_initial_statistics(trained, moving.data());

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -158,17 +157,10 @@ Status choose_masks(InferFlags& flags) {
 
 LabelErrors label_errors(const LineList& list, const std::vector<LineAnswer>& answers) {
   LabelErrors errors;
-  std::map<std::string, int> numbers;
-  const auto numbered = [&](const std::string& text) {
-    std::vector<int> line;
-    for (const std::string& character : split_characters(text).value_or({})) {
-      line.push_back(numbers.emplace(character, static_cast<int>(numbers.size())).first->second);
-    }
-    return line;
-  };
   for (std::size_t i = 0; i < list.truths.size(); ++i) {
-    if (answers[i].state != LineAnswer::State::read) continue;
-    errors.add(numbered(answers[i].text), numbered(list.truths[i]));
+    if (answers[i].state == LineAnswer::State::read) {
+      errors.add_text(answers[i].text, list.truths[i]);
+    }
   }
   return errors;
 }
@@ -380,7 +372,7 @@ CommandRun declare_infer(Flags& cli) {
   cli.option("--backend", recognizer.backend, "BACKEND", "Compute with onednn or reference")
       .from_list("backends");
   cli.option("--precision", recognizer.precision, "TYPE",
-             "Compute in fp32, bf16 or, on GPUs, tf32");
+             "Compute in fp32, bf16, int8 (8-bit integers, on the CPUs alone) or, on GPUs, tf32");
   cli.option("--device", flags->device.device, "DEVICE",
              "Compute on the cpu, the gpu (one process for each), or auto: GPUs where usable ones "
              "are");

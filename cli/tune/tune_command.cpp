@@ -25,6 +25,7 @@
 #include "cli/tune/command_flags.h"
 #include "cli/tune/dry_run.h"
 #include "cli/tune/objective_flags.h"
+#include "cli/tune/reading_price.h"
 #include "cli/tune/tune_device.h"
 #include "cli/tune/tune_flags.h"
 #include "cli/tune/tune_inference.h"
@@ -163,6 +164,11 @@ Result<int> finish(const RunRecord& run, const TuneFlags& flags) {
     std::printf("%s\n", run_json(run).c_str());
   } else {
     std::fputs(console_summary(run, console_width(stdout), may_colour(stdout)).c_str(), stdout);
+  }
+  const auto price = reading_price(run);
+  if (!price || !price->empty()) {
+    std::fprintf(flags.json ? stderr : stdout, "\nPrecision: %s\n",
+                 price ? price->c_str() : price.error().what.c_str());
   }
   if (!flags.out.empty()) {
     OCRTUNE_TRY(write_reports(run, flags.out));

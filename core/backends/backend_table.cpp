@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/text.h"
+#include "core/backends/onednn/int8_kernels.h"
 #include "core/backends/onednn/onednn_backend.h"
 #include "core/backends/onednn/onednn_conv.h"
 #include "core/backends/reference/reference_backend.h"
@@ -28,14 +29,17 @@ const std::vector<BackendRow>& backend_table() {
 }
 
 Result<std::unique_ptr<Backend>> make_backend(const BackendOptions& options) {
-  const bool bf16 = options.precision == "bf16";
-  if (!bf16 && options.precision != "fp32") {
+  const bool bf16 = options.precision == "bf16", int8 = options.precision == "int8";
+  if (!bf16 && !int8 && options.precision != "fp32") {
     return Error{ErrorKind::usage,
-                 fmt::format("precision {}: there is fp32 and bf16", options.precision)};
+                 fmt::format("precision {}: there is fp32, bf16 and, for inference, int8",
+                             options.precision)};
   }
   if (options.name == "reference") {
-    if (bf16) {
-      return Error{ErrorKind::unsupported, "precision bf16: the reference backend has fp32 only"};
+    if (bf16 || int8) {
+      return Error{
+          ErrorKind::unsupported,
+          fmt::format("precision {}: the reference backend has fp32 only", options.precision)};
     }
     return make_reference_backend();
   }
@@ -45,7 +49,13 @@ Result<std::unique_ptr<Backend>> make_backend(const BackendOptions& options) {
                  "precision bf16: this CPU has neither AVX512_BF16 nor AMX, so bfloat16 would only "
                  "be emulated, slower than fp32"};
   }
-  return make_onednn_backend(bf16);
+  if (int8 && !has_native_int8()) {
+    return Error{ErrorKind::unsupported,
+                 "precision int8: this CPU has no AVX512_VNNI; read in fp32"};
+  }
+  return make_onednn_backend(bf16   ? OnednnPrecision::bf16
+                             : int8 ? OnednnPrecision::int8
+                                    : OnednnPrecision::fp32);
 }
 
 }  // namespace ocrtune

@@ -19,7 +19,7 @@ const std::vector<BackendRow>& backend_table();
 
 struct BackendOptions {
   std::string name = "onednn";
-  std::string precision = "fp32";  // fp32 | bf16
+  std::string precision = "fp32";  // fp32 | bf16 | int8, for inference alone
 };
 
 // usage: no such backend or precision; unsupported: this CPU would only emulate the precision.

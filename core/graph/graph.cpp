@@ -111,6 +111,10 @@ int GraphBuilder::conv(const std::string& name, int input, const Conv& conv) {
     layer.parameters.push_back(
         add_parameter(name + ".bias", {conv.out_channels}, -bias, bias, false));
   }
+  if (conv.affine) {
+    layer.parameters.push_back(add_parameter(name + ".scale1", {1}, 1, 1, false));
+    layer.parameters.push_back(add_parameter(name + ".shift1", {1}, 0, 0, false));
+  }
   return add_layer(std::move(layer), conv.out_channels);
 }
 

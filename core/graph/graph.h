@@ -31,7 +31,10 @@ struct Conv {
   Extent kernel{3, 3}, stride{1, 1}, pad{1, 1};
   int groups = 1, branches = 1;
   bool bias = false;
-  Activation activation = Activation::none;  // after the bias; inference graphs only
+  // After the bias, in inference graphs only: an activation, and behind it scale [1] and shift [1],
+  // which stand as parameters behind the bias.
+  Activation activation = Activation::none;
+  bool affine = false;
 };
 
 // scale [C], shift [C]; statistics: running mean [C], running variance [C]. Then the activation,

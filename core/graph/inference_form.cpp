@@ -14,17 +14,19 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 bool fits_a_conv(Activation activation) { return activation != Activation::hard_sigmoid; }
 
-// What one norm layer becomes.
+// What one norm or affine layer becomes.
 struct Folding {
   Conv conv;
   int source = 0;  // value of the trained graph that the convolution reads
   std::vector<FoldedBranch> branches;
+  std::vector<int> affine;
 };
 
 class Folder {
  public:
-  explicit Folder(const Graph& trained)
+  Folder(const Graph& trained, bool join_affines)
       : trained_(trained),
+        join_affines_(join_affines),
         net_(trained.name, 3),
         producer_(at(trained.value_count), nullptr),
         uses_(at(trained.value_count), 0),
@@ -54,9 +56,7 @@ class Folder {
     form_.graph = net_.finish(value_[at(trained_.output)]);
     for (const auto& [from, to] : copies_) copy_tensors(*from, form_.graph.layers[to]);
     for (std::size_t i = 0; i < form_.convs.size(); ++i) {
-      const Layer& conv = form_.graph.layers[folded_layers_[i]];
-      form_.convs[i].weight = conv.parameters[0];
-      form_.convs[i].bias = conv.parameters[1];
+      form_.convs[i].parameters = form_.graph.layers[folded_layers_[i]].parameters;
     }
     return std::move(form_);
   }
@@ -73,13 +73,39 @@ class Folder {
   std::optional<Folding> fold(const Layer& layer) const {
     if (const auto* norm = std::get_if<BatchNorm>(&layer.operation)) return fold_norm(layer, *norm);
     if (const auto* norm = std::get_if<NormSum>(&layer.operation)) return fold_sum(layer, *norm);
+    if (const auto* affine = std::get_if<Affine>(&layer.operation)) {
+      return fold_affine(layer, *affine);
+    }
     return std::nullopt;
+  }
+
+  // Behind a convolution, or behind the norms of some.
+  std::optional<Folding> fold_affine(const Layer& layer, const Affine& affine) const {
+    const Layer* before = producer_[at(layer.inputs[0])];
+    if (!join_affines_ || before == nullptr || uses_[at(layer.inputs[0])] != 1 ||
+        !fits_a_conv(affine.activation)) {
+      return std::nullopt;
+    }
+    std::optional<Folding> folding = fold(*before);
+    if (const auto* conv = std::get_if<Conv>(&before->operation)) {
+      folding = Folding{*conv, before->inputs[0], {bare_branch_of(*before)}, {}};
+      if (conv->branches != 1) return std::nullopt;
+    }
+    const auto* norm = std::get_if<BatchNorm>(&before->operation);
+    const bool pools = norm != nullptr && norm->pool != Extent{1, 1};
+    if (!folding || pools || folding->conv.activation != Activation::none || folding->conv.affine) {
+      return std::nullopt;
+    }
+    folding->conv.activation = affine.activation;
+    folding->conv.bias = folding->conv.affine = true;
+    folding->affine = layer.parameters;
+    return folding;
   }
 
   std::optional<Folding> fold_norm(const Layer& layer, const BatchNorm& norm) const {
     const Layer* before = sole_conv(layer.inputs[0]);
     if (before == nullptr || !fits_a_conv(norm.activation)) return std::nullopt;
-    Folding folding{std::get<Conv>(before->operation), before->inputs[0], {}};
+    Folding folding{std::get<Conv>(before->operation), before->inputs[0], {}, {}};
     if (folding.conv.branches != 1) return std::nullopt;
     folding.branches = {branch_of(*before, layer, 0, 0, norm.epsilon)};
     folding.conv.activation = norm.activation;
@@ -97,7 +123,7 @@ class Folder {
       if (widest == nullptr || height(*conv) > height(*widest)) widest = conv;
     }
     if (widest == nullptr) return std::nullopt;
-    Folding folding{std::get<Conv>(widest->operation), widest->inputs[0], {}};
+    Folding folding{std::get<Conv>(widest->operation), widest->inputs[0], {}, {}};
     for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
       const int input = layer.inputs[i];
       const Layer* before = sole_conv(input);
@@ -155,7 +181,10 @@ class Folder {
   }
   static FoldedBranch branch_of(const Layer& conv, const Layer& norm, std::size_t input, int first,
                                 double epsilon) {
-    FoldedBranch branch = norm_of(norm, input, first, epsilon);
+    return with_conv(norm_of(norm, input, first, epsilon), conv);
+  }
+  static FoldedBranch bare_branch_of(const Layer& conv) { return with_conv({}, conv); }
+  static FoldedBranch with_conv(FoldedBranch branch, const Layer& conv) {
     branch.weight = conv.parameters[0];
     if (conv.parameters.size() > 1) branch.bias = conv.parameters[1];
     branch.kernel = std::get<Conv>(conv.operation).kernel;
@@ -167,6 +196,7 @@ class Folder {
     FoldedConv folded;
     folded.in_per_group = net_.channels(input) / folding.conv.groups;
     folded.branches = std::move(folding.branches);
+    folded.affine = std::move(folding.affine);
     int x = net_.conv(layer.name, input, folding.conv);
     folded_layers_.push_back(layers_++);
     form_.convs.push_back(std::move(folded));
@@ -195,6 +225,7 @@ class Folder {
   }
 
   const Graph& trained_;
+  bool join_affines_;
   GraphBuilder net_;
   InferenceForm form_;
   std::vector<const Layer*> producer_;
@@ -223,7 +254,9 @@ void add_branch(const FoldedConv& conv, const FoldedBranch& branch, const Extent
 
 }  // namespace
 
-InferenceForm make_inference_form(const Graph& trained) { return Folder(trained).make(); }
+InferenceForm make_inference_form(const Graph& trained, bool join_affines) {
+  return Folder(trained, join_affines).make();
+}
 
 void fold_parameters(const InferenceForm& form, const Graph& trained, const float* parameters,
                      const float* statistics, float* folded_parameters, float* folded_statistics) {
@@ -247,18 +280,32 @@ void fold_parameters(const InferenceForm& form, const Graph& trained, const floa
     return statistics + trained.statistics[at(index)].offset;
   };
   for (const FoldedConv& conv : form.convs) {
-    const Parameter& weight = form.graph.parameters[at(conv.weight)];
-    const Parameter& bias = form.graph.parameters[at(conv.bias)];
+    const auto folded_at = [&](std::size_t i) -> const Parameter& {
+      return form.graph.parameters[at(conv.parameters[i])];
+    };
+    const Parameter &weight = folded_at(0), &bias = folded_at(1);
+    double outer_scale = 1, outer_shift = 0;
+    if (!conv.affine.empty()) {
+      outer_scale = *trained_at(conv.affine[0]);
+      outer_shift = *trained_at(conv.affine[1]);
+      folded_parameters[folded_at(2).offset] = *trained_at(conv.affine[2]);
+      folded_parameters[folded_at(3).offset] = *trained_at(conv.affine[3]);
+    }
     const Extent kernel{weight.extent[2], weight.extent[3]};
     for (int channel = 0; channel < weight.extent[0]; ++channel) {
       std::vector<double> sums(weight.count / at(weight.extent[0]), 0.0);
-      double shift = 0;
+      double shift = outer_shift;
       for (const FoldedBranch& branch : conv.branches) {
         const std::size_t c = at(branch.first + channel);
-        const double scale = trained_at(branch.scale)[c] /
-                             std::sqrt(statistic_at(branch.variance)[c] + branch.epsilon);
-        const double before = branch.bias < 0 ? 0.0 : trained_at(branch.bias)[c];
-        shift += trained_at(branch.shift)[c] + scale * (before - statistic_at(branch.mean)[c]);
+        double scale = outer_scale;
+        double before = branch.bias < 0 ? 0.0 : trained_at(branch.bias)[c];
+        if (branch.scale >= 0) {
+          scale *= trained_at(branch.scale)[c] /
+                   std::sqrt(statistic_at(branch.variance)[c] + branch.epsilon);
+          before -= statistic_at(branch.mean)[c];
+          shift += outer_scale * trained_at(branch.shift)[c];
+        }
+        shift += scale * before;
         if (branch.weight < 0) {
           const int own = channel % conv.in_per_group;
           sums[at((own * kernel.h + kernel.h / 2) * kernel.w + kernel.w / 2)] += scale;

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <string>
 
 #include "base/check.h"
+#include "core/data/alphabet.h"
 
 namespace ocrtune {
 namespace {
@@ -63,6 +66,19 @@ void LabelErrors::add(std::span<const int> read, std::span<const int> truth) {
   length += static_cast<std::int64_t>(truth.size());
   lines += 1;
   exact_lines += distance == 0 ? 1 : 0;
+}
+
+void LabelErrors::add_text(std::string_view read, std::string_view truth) {
+  std::map<std::string, int> numbers;
+  const auto numbered = [&](std::string_view text) {
+    std::vector<int> line;
+    for (const std::string& character : split_characters(text).value_or({})) {
+      line.push_back(numbers.emplace(character, static_cast<int>(numbers.size())).first->second);
+    }
+    return line;
+  };
+  const std::vector<int> ours = numbered(read);
+  add(ours, numbered(truth));
 }
 
 double LabelErrors::rate() const {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace ocrtune {
@@ -28,6 +29,7 @@ struct LabelErrors {
   std::int64_t exact_lines = 0;
 
   void add(std::span<const int> read, std::span<const int> truth);
+  void add_text(std::string_view read, std::string_view truth);  // by characters; UTF-8
   double rate() const;  // 0 for no lines; edits where every truth is empty
 };
 

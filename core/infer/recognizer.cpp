@@ -54,7 +54,7 @@ class NetworkRecognizer final : public Recognizer {
       : options_(options),
         alphabet_(alphabet),
         trained_(std::move(trained)),
-        form_(make_inference_form(trained_)),
+        form_(make_inference_form(trained_, own != nullptr)),
         own_(std::move(own)),
         maker_(maker) {}
 
@@ -197,7 +197,8 @@ Result<std::uint64_t> Recognizer::footprint_bytes(const RecognizerOptions& optio
   OCRTUNE_TRY(check_options(options));
   const auto backend = OCRTUNE_TRY(make_backend({options.backend, options.precision}));
   const Graph graph =
-      make_inference_form(OCRTUNE_TRY(recognition_graph(options.model, options.height, classes)))
+      make_inference_form(OCRTUNE_TRY(recognition_graph(options.model, options.height, classes)),
+                          true)
           .graph;
   const int team = omp_get_max_threads();
   omp_set_num_threads(options.threads);  // plans may depend on it
@@ -238,7 +239,7 @@ Result<std::unique_ptr<Recognizer>> Recognizer::create_on(const RecognizerOption
 }
 
 double max_reading_error(const std::string& precision) {
-  return precision == "bf16" ? 0.25 : precision == "tf32" ? 0.05 : 0.002;
+  return precision == "bf16" || precision == "int8" ? 0.25 : precision == "tf32" ? 0.05 : 0.002;
 }
 
 }  // namespace ocrtune

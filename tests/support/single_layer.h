@@ -109,6 +109,9 @@ inline LayerRun run_layer(const LayerCase& test, const std::string& backend_name
   EXPECT_TRUE(op.forward(call).ok());
   run.output.resize(plain_floats(*out));
   copy_layout(output.data(), out_desc, run.output.data(), Layout{1});
+  Floats padded(output.size());
+  copy_layout(run.output.data(), {*out, Layout{1}}, padded.data(), needs.output_layout);
+  EXPECT_EQ(output, padded) << "padding channels are not 0";
   if (!test.training) return run;
   call.scratch = backward.bytes();
   call.output_gradient = output_gradient.data();

@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "core/backends/onednn/fast_operators.h"
+#include "core/backends/onednn/int8_conv.h"
 #include "core/backends/onednn/onednn_conv.h"
 
 namespace ocrtune {
@@ -48,12 +49,26 @@ struct WantedLayout {
   Layout operator()(const Concat&) const { return tokens(); }
 };
 
+// A matrix product is a convolution of one pixel after another.
+Conv pointwise(const Linear& linear) {
+  Conv conv;
+  conv.out_channels = linear.out_channels;
+  conv.kernel = {1, 1};
+  conv.pad = {0, 0};
+  conv.bias = linear.bias;
+  return conv;
+}
+
 struct Factory {
   const OperatorRequest& request;
-  ConvPrecision precision;
+  OnednnPrecision precision;
 
   const ImageDesc& in() const { return request.inputs[0]; }
+  bool in_int8(const Conv& conv) const {
+    return precision == OnednnPrecision::int8 && fits_int8(conv, in());
+  }
   Made operator()(const Conv& conv) const {
+    if (in_int8(conv)) return make_int8_conv(conv, request);
     const bool blocked = in().layout.block == 8 || in().layout.block == 16;
     if (is_fast_depthwise(conv, in().shape, request.training && blocked)) {
       return make_fast_depthwise(conv, request);
@@ -64,12 +79,27 @@ struct Factory {
                        ": branches of grouped convolutions must be depthwise, with a multiple of 8 "
                        "channels"};
     }
-    return make_onednn_conv(conv, request, precision);
+    return make_onednn_conv(conv, request, {precision == OnednnPrecision::bf16});
   }
   Made operator()(const BatchNorm& norm) const { return make_fast_norm(norm, in()); }
   Made operator()(const Sum&) const { return make_fast_sum(in()); }
   Made operator()(const BiLstm& lstm) const { return make_fast_lstm(lstm, in().shape); }
-  Made operator()(const Linear& linear) const { return make_fast_linear(linear, in().shape); }
+  Made operator()(const Linear& linear) const {
+    const Conv conv = pointwise(linear);
+    if (in_int8(conv)) return make_int8_conv(conv, request);
+    if (!request.training && keeps_tokens(conv, in())) return make_kept_linear(conv, linear);
+    return make_fast_linear(linear, in().shape);
+  }
+  // Of weights that are kept in the kernel's order; all pixels as one row.
+  Made make_kept_linear(const Conv& conv, const Linear& linear) const {
+    OperatorRequest row = request;
+    for (Shape* shape : {&row.inputs[0].shape, &row.output}) {
+      *shape = {1, shape->c, 1, shape->n * shape->h * shape->w};
+    }
+    auto made = make_onednn_conv(conv, row, {precision == OnednnPrecision::bf16});
+    if (made && !(*made)->needs().runs_plain_loops) return made;
+    return make_fast_linear(linear, in().shape);
+  }
   Made operator()(const LayerNorm& norm) const { return make_fast_layer_norm(norm, in().shape); }
   Made operator()(const Attention& attention) const {
     return make_fast_attention(attention, in().shape);
@@ -85,24 +115,28 @@ struct Factory {
 
 class OnednnBackend final : public Backend {
  public:
-  explicit OnednnBackend(bool bf16) : precision_{bf16} {}
+  explicit OnednnBackend(OnednnPrecision precision) : precision_(precision) {}
   const char* name() const override { return "onednn"; }
   Layout wanted_layout(const Layer& layer, std::span<const ImageDesc> offered, const Shape& output,
                        int index) const override {
     return std::visit(WantedLayout{offered, output, index}, layer.operation);
   }
   Made create(const OperatorRequest& request) const override {
+    if (request.training && precision_ == OnednnPrecision::int8) {
+      return Error{ErrorKind::unsupported,
+                   "precision int8 is for inference; train in fp32 or bf16"};
+    }
     return std::visit(Factory{request, precision_}, request.layer.operation);
   }
 
  private:
-  ConvPrecision precision_;
+  OnednnPrecision precision_;
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> make_onednn_backend(bool bf16) {
-  return std::make_unique<OnednnBackend>(bf16);
+std::unique_ptr<Backend> make_onednn_backend(OnednnPrecision precision) {
+  return std::make_unique<OnednnBackend>(precision);
 }
 
 }  // namespace ocrtune

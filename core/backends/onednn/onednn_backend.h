@@ -8,6 +8,10 @@
 
 namespace ocrtune {
 
-std::unique_ptr<Backend> make_onednn_backend(bool bf16);
+// bf16: convolutions round to bfloat16; int8: convolutions and matrix products of inference compute
+// in 8-bit integers (int8_conv.h), and training is refused.
+enum class OnednnPrecision { fp32, bf16, int8 };
+
+std::unique_ptr<Backend> make_onednn_backend(OnednnPrecision precision);
 
 }  // namespace ocrtune

@@ -125,7 +125,11 @@ dnnl::primitive_attr user_scratchpad() {
   return attr;
 }
 
-dnnl::primitive_attr with_activation(Activation activation) {
+memory::desc one_number() { return {{1, 1, 1, 1}, Type::f32, Tag::nchw}; }
+
+// What comes behind the convolution: an activation, then a scale and a shift.
+dnnl::primitive_attr with_followers(const Conv& conv) {
+  const Activation activation = conv.activation;
   dnnl::primitive_attr attr = user_scratchpad();
   dnnl::post_ops after;
   if (activation == Activation::relu) append_activation(after, algorithm::eltwise_relu, 0, 0);
@@ -134,6 +138,10 @@ dnnl::primitive_attr with_activation(Activation activation) {
   }
   if (activation == Activation::gelu) append_activation(after, algorithm::eltwise_gelu_erf, 0, 0);
   if (activation == Activation::swish) append_activation(after, algorithm::eltwise_swish, 1, 0);
+  if (conv.affine) {
+    after.append_binary(algorithm::binary_mul, one_number());
+    after.append_binary(algorithm::binary_add, one_number());
+  }
   attr.set_post_ops(after);
   return attr;
 }
@@ -146,8 +154,8 @@ convolution_forward::primitive_desc describe_forward(const Conv& conv, const Sha
   const auto kind = training ? prop_kind::forward_training : prop_kind::forward_inference;
   const memory::desc bias = conv.bias ? memory::desc(dims.bias, Type::f32, Tag::x) : memory::desc();
   return describe_first<convolution_forward>(
-      with_activation(conv.activation), kind, algorithm::convolution_direct, src,
-      dims.any_weights(weight_type), bias, dst, dims.strides, dims.pad, dims.pad);
+      with_followers(conv), kind, algorithm::convolution_direct, src, dims.any_weights(weight_type),
+      bias, dst, dims.strides, dims.pad, dims.pad);
 }
 
 // One argument of a primitive whose address is given again at every call.
@@ -286,6 +294,9 @@ class ForwardPass {
     plain_loops_ = is_reference(desc);
     scratch_bytes_ = align_up(desc.scratchpad_desc().get_size());
     has_bias_ = conv.bias;
+    if (!conv.affine) return;
+    first_affine_ = conv.activation == Activation::none ? 0 : 1;
+    affine_ = {Argument(one_number()), Argument(one_number())};
   }
   std::size_t scratch_bytes() const {
     return source_.scratch_bytes() + weights_.scratch_bytes() + scratch_bytes_;
@@ -302,6 +313,12 @@ class ForwardPass {
         {DNNL_ARG_DST, target_.at(call.output)},
         {DNNL_ARG_SCRATCHPAD, scratch_.at(weight_room + weights_.scratch_bytes())}};
     if (has_bias_) arguments.insert({DNNL_ARG_BIAS, bias_.at(call.parameters[1])});
+    for (std::size_t i = 0; i < affine_.size(); ++i) {
+      const float* number = call.parameters[(has_bias_ ? 2 : 1) + i];
+      const int follower = first_affine_ + static_cast<int>(i);
+      arguments.insert(
+          {DNNL_ARG_ATTR_MULTIPLE_POST_OP(follower) | DNNL_ARG_SRC_1, affine_[i].at(number)});
+    }
     primitive_.execute(device().stream, arguments);
   }
 
@@ -309,6 +326,8 @@ class ForwardPass {
   convolution_forward primitive_;
   Conversion source_, weights_;
   Argument target_, bias_, scratch_;
+  std::vector<Argument> affine_;  // scale and shift
+  int first_affine_ = 0;          // which follower the scale is
   std::size_t scratch_bytes_ = 0;
   bool has_bias_ = false, plain_loops_ = false;
 };

@@ -28,6 +28,11 @@ class ConvOperator final : public ReferenceOperator {
   Status forward(const OperatorCall& call) override {
     conv_forward(loop_, call.inputs[0], call.parameters[0],
                  loop_.conv.bias ? call.parameters[1] : nullptr, call.output);
+    if (!loop_.conv.affine) return Status();
+    const std::size_t behind = loop_.conv.bias ? 2 : 1;
+    const float scale = *call.parameters[behind], shift = *call.parameters[behind + 1];
+    const std::size_t count = Indexer{loop_.out}.size();
+    for (std::size_t i = 0; i < count; ++i) call.output[i] = scale * call.output[i] + shift;
     return Status();
   }
   Status backward(const OperatorCall& call) override {

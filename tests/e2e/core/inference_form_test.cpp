@@ -64,8 +64,8 @@ std::vector<float> infer(const Graph& graph, const Batch& batch,
 }
 
 std::vector<float> infer_folded(const TrainedNetwork& trained, const Batch& batch,
-                                const char* backend) {
-  const InferenceForm form = make_inference_form(trained.graph);
+                                const char* backend, bool join_affines = false) {
+  const InferenceForm form = make_inference_form(trained.graph, join_affines);
   std::vector<float> parameters(form.graph.parameter_floats);
   std::vector<float> statistics(form.graph.statistic_floats);
   fold_parameters(form, trained.graph, trained.parameters.data(), trained.statistics.data(),
@@ -91,6 +91,34 @@ TEST(InferenceForm, GivesTheLogitsOfTheTrainedFormForEveryModel) {
     const auto expected =
         infer(trained.graph, batch, trained.parameters, trained.statistics, "onednn");
     EXPECT_LT(relative_error(infer_folded(trained, batch, "onednn"), expected), 1e-4);
+    EXPECT_LT(relative_error(infer_folded(trained, batch, "onednn", true), expected), 1e-4);
+  }
+}
+
+TEST(InferenceForm, JoinsAffinesToTheConvolutionsBeforeThem) {
+  const auto affines = [](const Graph& graph) {
+    return std::count_if(graph.layers.begin(), graph.layers.end(), [](const Layer& layer) {
+      return std::holds_alternative<Affine>(layer.operation);
+    });
+  };
+  const Graph mobile = find_model("ppocr-mobile")->build(11);
+  EXPECT_GT(affines(make_inference_form(mobile).graph), 0);
+  EXPECT_EQ(affines(make_inference_form(mobile, true).graph), 0);
+  // One convolution with a bias and without a norm, one whose result is read twice.
+  GraphBuilder net("test", 3);
+  Conv conv;
+  conv.out_channels = 8;
+  conv.bias = true;
+  int x = net.affine("joined", net.conv("conv1", net.image(), conv), Activation::hard_swish);
+  const int y = net.conv("conv2", x, conv);
+  x = net.sum("sum", {net.affine("kept", y, Activation::none), y});
+  const TrainedNetwork trained(net.finish(net.linear("classes", x, Linear{5})));
+  EXPECT_EQ(affines(make_inference_form(trained.graph, true).graph), 1);
+  const Batch batch = draw_images(2, 1, 6);
+  const auto expected =
+      infer(trained.graph, batch, trained.parameters, trained.statistics, "reference");
+  for (const char* backend : {"reference", "onednn"}) {
+    EXPECT_LT(relative_error(infer_folded(trained, batch, backend, true), expected), 1e-5);
   }
 }
 

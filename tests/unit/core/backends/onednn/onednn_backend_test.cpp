@@ -3,6 +3,7 @@
 
 #include <tuple>
 
+#include "core/backends/onednn/int8_kernels.h"
 #include "core/graph/inference_form.h"
 #include "core/graph/plan.h"
 #include "core/models/model.h"
@@ -61,6 +62,76 @@ TEST(OnednnConv, MatchesReferenceOnGroupedTokens) {
 TEST(OnednnConv, MatchesReferenceOnOneSampleOfOneRow) {
   expect_like_reference(
       conv_case({1, 20, 1, 5}, make_conv(12, {1, 3}, {1, 1}, 1, false), Layout{20}));
+}
+
+// As inference has it, with what was joined to the convolution.
+LayerCase followed_case(const Shape& in, Conv conv, Activation activation, bool affine,
+                        Layout offered) {
+  conv.activation = activation;
+  conv.affine = affine;
+  LayerCase test = conv_case(in, conv, offered);
+  test.training = false;
+  return test;
+}
+
+TEST(OnednnConv, MatchesReferenceWithWhatFollows) {
+  for (const Activation activation : {Activation::none, Activation::hard_swish}) {
+    for (const bool bias : {false, true}) {
+      SCOPED_TRACE(bias);
+      const auto check = [&](const Shape& in, const Conv& conv, int block) {
+        expect_like_reference(followed_case(in, conv, activation, true, Layout{block}));
+      };
+      check({2, 24, 6, 10}, make_conv(40, {1, 1}, {1, 1}, 1, bias), 16);
+      check({2, 24, 6, 10}, make_conv(24, {5, 5}, {2, 1}, 24, bias), 16);
+      check({1, 3, 6, 10}, make_conv(12, {3, 3}, {2, 2}, 1, bias), 1);
+      check({1, 20, 1, 9}, make_conv(12, {1, 3}, {1, 1}, 1, bias), 20);
+    }
+  }
+}
+
+// Each factor is off by at most half a step of 255 or 127, and errors cancel: of the largest number
+// of the result a few thousandths are left.
+TEST(Int8Conv, IsNearTheReferenceInEveryLayout) {
+  if (!has_native_int8()) GTEST_SKIP() << "this CPU has no AVX512_VNNI";
+  constexpr double kInt8Tolerance = 0.02;
+  for (const Activation activation : {Activation::none, Activation::hard_swish, Activation::gelu}) {
+    for (const bool bias : {false, true}) {
+      const auto check = [&](const Shape& in, const Conv& conv, int block, bool affine) {
+        SCOPED_TRACE(in.c * 1000 + conv.out_channels);
+        const LayerCase test = followed_case(in, conv, activation, affine, Layout{block});
+        const Floats ours = run_layer(test, "onednn", "int8").output;
+        const Floats exact = run_layer(test, "reference").output;
+        EXPECT_LT(relative_error(ours, exact), kInt8Tolerance);
+        EXPECT_NE(ours, run_layer(test, "onednn").output) << "it was computed in floats";
+      };
+      check({2, 32, 6, 10}, make_conv(64, {1, 1}, {1, 1}, 1, bias), 16, true);
+      check({2, 24, 5, 13}, make_conv(40, {1, 1}, {1, 1}, 1, bias), 16, true);
+      check({1, 48, 7, 11}, make_conv(130, {3, 3}, {2, 1}, 1, bias), 16, false);
+      check({3, 20, 2, 9}, make_conv(37, {1, 3}, {1, 1}, 1, bias), 20, true);
+    }
+  }
+}
+
+TEST(Int8Conv, ReadsALineAlikeWhateverItsBatch) {
+  if (!has_native_int8()) GTEST_SKIP() << "this CPU has no AVX512_VNNI";
+  const Conv conv = make_conv(32, {1, 1}, {1, 1}, 1, true);
+  const LayerCase one = followed_case({1, 32, 2, 16}, conv, Activation::none, false, Layout{16});
+  const LayerCase two = followed_case({2, 32, 2, 16}, conv, Activation::none, false, Layout{16});
+  const Floats alone = run_layer(one, "onednn", "int8").output;
+  Floats first = run_layer(two, "onednn", "int8").output;
+  first.resize(alone.size());
+  EXPECT_EQ(alone, first);
+}
+
+TEST(OnednnBackend, TrainsInNoEightBits) {
+  if (!has_native_int8()) GTEST_SKIP() << "this CPU has no AVX512_VNNI";
+  const LayerCase test = conv_case({1, 16, 4, 4}, make_conv(16, {1, 1}, {1, 1}, 1, false));
+  const auto backend = make_backend({"onednn", "int8"});
+  const auto made = (*backend)->create(
+      {test.graph.layers[0], {{test.inputs[0], Layout{16}}}, {1, 16, 4, 4}, true, true});
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().kind, ErrorKind::unsupported);
+  EXPECT_NE(made.error().what.find("int8 is for inference"), std::string::npos);
 }
 
 LayerCase depthwise_case(const Shape& in, int kernel, Extent stride, int branches, int block,
@@ -267,7 +338,8 @@ TEST(FastSum, TakesAllInputsInTheLayoutOfTheFirst) {
   const Layer layer = net.finish(net.sum("sum", {0, 0})).layers[0];
   const Shape shape{1, 24, 2, 2};
   const std::vector<ImageDesc> offered = {{shape, Layout{16}}, {shape, Layout{24}}};
-  EXPECT_EQ(make_onednn_backend(false)->wanted_layout(layer, offered, shape, 1), Layout{16});
+  EXPECT_EQ(make_onednn_backend(OnednnPrecision::fp32)->wanted_layout(layer, offered, shape, 1),
+            Layout{16});
 }
 
 TEST(FastLayerNorm, MatchesReference) {
@@ -354,6 +426,7 @@ TEST(OnednnBackend, RunsNoLayerOfAnyModelOnPlainLoops) {
       const Shape image{count, 3, model.height, model.width};
       expect_kernels(graph, image, true);
       expect_kernels(make_inference_form(graph).graph, image, false);
+      expect_kernels(make_inference_form(graph, true).graph, image, false);
     }
   }
 }
