@@ -90,7 +90,8 @@ const std::vector<Command> kTable = {
      "ocrtune infer lines --checkpoint lines.ckpt --output results.tsv", "", declare_infer},
     {"import", kServe, "Check an exported ONNX recogniser, and write it with its dictionary for infer and tune",
      "ocrtune import ch_PP-OCRv4_rec_infer.onnx\n"
-     "ocrtune import rec.onnx --alphabet ppocr_keys_v1.txt --height 48 --output rec.ocrtune.onnx",
+     "ocrtune import rec.onnx --alphabet ppocr_keys_v1.txt --height 48 --output rec.ocrtune.onnx\n"
+     "ocrtune import rec.onnx --checkpoint tuned --output tuned.onnx",
      "Exit code: 0 written, 2 a flag contradicts the model, 3 it cannot be read or translated.",
      declare_import},
     {"slo", kServe, "Find the highest rate at which a server meets its latency target",

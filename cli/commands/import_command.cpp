@@ -1,4 +1,6 @@
-// ocrtune import: checks an exported ONNX recogniser and writes it with its dictionary.
+// ocrtune import: checks an exported ONNX recogniser and writes it with its dictionary, or with
+// what it was trained to.
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -10,12 +12,18 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/shell/progress.h"
+#include "core/backends/backend_table.h"
+#include "core/graph/inference_form.h"
+#include "core/graph/network.h"
 #include "core/infer/decode.h"
+#include "core/infer/initial_model.h"
 #include "core/infer/recognizer.h"
+#include "core/onnx/onnx_export.h"
 #include "core/onnx/onnx_file.h"
 #include "core/onnx/onnx_recognizer.h"
 #include "core/synth/fonts.h"
 #include "core/synth/line_images.h"
+#include "core/train/training_run.h"
 
 namespace ocrtune {
 namespace {
@@ -24,7 +32,7 @@ constexpr int kDrawnLines = 20;
 constexpr int kDrawnWidth = 640;
 
 struct ImportFlags {
-  std::string model, output;
+  std::string model, output, checkpoint;
   OnnxFacts facts;
   std::string dictionary;  // file
 };
@@ -34,6 +42,60 @@ struct SelfTest {
   int drawn = 0, exact = 0;
   std::string no_lines;  // why none were drawn
 };
+
+Result<std::vector<float>> logits_of(const Graph& graph, std::span<const float> parameters,
+                                     std::span<const float> statistics, const Batch& batch) {
+  const auto backend = OCRTUNE_TRY(make_backend({}));
+  Network network(graph, *backend);
+  const auto logits = OCRTUNE_TRY(network.infer(batch, parameters, statistics));
+  return std::vector<float>(logits.begin(), logits.end());
+}
+
+// Replaces the weights by those that it was trained to. The file is written anew, in the form that
+// inference runs: batch norms are part of the convolutions before them.
+struct TrainedModel {
+  OnnxRecognizer model;
+  std::string bytes;
+  double difference = 0;  // of the written model's logits from the trained one's, relative
+};
+Result<TrainedModel> with_checkpoint(OnnxRecognizer model, const std::string& path) {
+  const auto alphabet = OCRTUNE_TRY(Alphabet::load(alphabet_path(path)));
+  if (alphabet.characters() != model.alphabet.characters()) {
+    return Error{ErrorKind::invalid,
+                 path + " was trained with another alphabet than the model has"};
+  }
+  std::vector<float> moments(2 * model.parameters.size());
+  const std::span<float> both(moments);
+  OCRTUNE_TRY(
+      read_checkpoint(path, {kImportedModel, graph_hash(model.graph)},
+                      {model.parameters, model.statistics, both.first(model.parameters.size()),
+                       both.subspan(model.parameters.size())}));
+  const InferenceForm form = make_inference_form(model.graph, true);
+  std::vector<float> parameters(form.graph.parameter_floats);
+  std::vector<float> statistics(form.graph.statistic_floats);
+  fold_parameters(form, model.graph, model.parameters.data(), model.statistics.data(),
+                  parameters.data(), statistics.data());
+  TrainedModel trained;
+  trained.bytes = OCRTUNE_TRY(
+      write_onnx_recognizer(form.graph, parameters, statistics, model.alphabet, model.height));
+  trained.model = OCRTUNE_TRY(read_onnx_recognizer(trained.bytes, {}));
+  Random random(1);
+  const Batch batch = noise_batch({1, model.height, kDrawnWidth / 2}, random);
+  const auto expected =
+      OCRTUNE_TRY(logits_of(model.graph, model.parameters, model.statistics, batch));
+  const auto written = OCRTUNE_TRY(
+      logits_of(trained.model.graph, trained.model.parameters, trained.model.statistics, batch));
+  double difference = 0, size = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    difference += std::pow(static_cast<double>(written[i]) - static_cast<double>(expected[i]), 2);
+    size += std::pow(static_cast<double>(expected[i]), 2);
+  }
+  trained.difference = std::sqrt(difference / size);
+  if (trained.difference <= max_reading_error("fp32")) return trained;
+  return Error{ErrorKind::failed,
+               fmt::format("the written model's logits differ from the trained one's by {:.2g}",
+                           trained.difference)};
+}
 
 std::string default_output(const std::string& model) {
   const std::string name = model.substr(model.rfind('/') + 1);
@@ -143,12 +205,19 @@ Result<int> import_model(ImportFlags flags) {
       return Error{ErrorKind::invalid, "--alphabet " + flags.dictionary + ": no characters"};
     }
   }
-  const auto model = read_onnx_recognizer(bytes, flags.facts);
+  auto model = read_onnx_recognizer(bytes, flags.facts);
   if (!model) return Error{model.error().kind, flags.model + ": " + valid_utf8(model.error().what)};
   if (!flags.dictionary.empty())
     bytes += onnx_metadata_bytes(kDictionaryKey, flags.facts.dictionary);
   if (model->height_from == OnnxRecognizer::HeightFrom::caller) {
     bytes += onnx_metadata_bytes(kHeightKey, std::to_string(model->height));
+  }
+  double difference = 0;
+  if (!flags.checkpoint.empty()) {
+    auto trained = OCRTUNE_TRY(with_checkpoint(std::move(*model), flags.checkpoint));
+    model = std::move(trained.model);
+    bytes = std::move(trained.bytes);
+    difference = trained.difference;
   }
   const auto test = OCRTUNE_TRY([&] {
     const WorkLine line("reading rendered lines with it");
@@ -156,6 +225,10 @@ Result<int> import_model(ImportFlags flags) {
   }());
   OCRTUNE_TRY(write_file(flags.output, bytes));
   print_report(*model, test);
+  if (!flags.checkpoint.empty()) {
+    std::printf("checkpoint  weights of %s: logits differ from its own by %.1e (limit %.0e)\n",
+                flags.checkpoint.c_str(), difference, max_reading_error("fp32"));
+  }
   std::printf("written     %s, %s\n\n", flags.output.c_str(), format_bytes(bytes.size()).c_str());
   std::printf("ocrtune infer LINES --model %s\n", shell_quote(flags.output).c_str());
   std::printf("ocrtune tune --mode infer --data LINES --model %s\n",
@@ -179,6 +252,10 @@ CommandRun declare_import(Flags& cli) {
   cli.option("--alphabet", flags->dictionary, "FILE",
              "Put this dictionary into the model, one character a line")
       .default_text("the model's own")
+      .file();
+  cli.option("--checkpoint", flags->checkpoint, "FILE",
+             "Write the model with these weights, of ocrtune train --model MODEL")
+      .default_text("its own weights")
       .file();
   cli.option("--height", flags->facts.height, "PIXELS", "Scale lines to this height")
       .default_text("the model's, else 48")

@@ -5,6 +5,8 @@
 
 #include <fmt/core.h>
 
+#include "core/onnx/onnx_bytes.h"
+
 namespace ocrtune {
 namespace {
 
@@ -287,14 +289,6 @@ Result<std::pair<Field, Field>> read_pair(std::string_view bytes) {
   return pair;
 }
 
-std::string length_prefixed(int number, std::string_view bytes) {
-  std::string text(1, static_cast<char>(number << 3 | 2));
-  std::size_t length = bytes.size();
-  for (; length >= 0x80; length >>= 7) text += static_cast<char>(length | 0x80);
-  text += static_cast<char>(length);
-  return text.append(bytes);
-}
-
 }  // namespace
 
 Result<OnnxFile> parse_onnx(std::string_view bytes) {
@@ -318,7 +312,7 @@ Result<OnnxFile> parse_onnx(std::string_view bytes) {
 }
 
 std::string onnx_metadata_bytes(std::string_view key, std::string_view value) {
-  return length_prefixed(14, length_prefixed(1, key) + length_prefixed(2, value));
+  return onnx::bytes_field(14, onnx::bytes_field(1, key) + onnx::bytes_field(2, value));
 }
 
 }  // namespace ocrtune

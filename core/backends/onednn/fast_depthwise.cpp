@@ -306,7 +306,8 @@ bool is_fast_depthwise(const Conv& conv, const Shape& in, bool training) {
   return in.c > 1 && conv.groups == in.c && conv.out_channels == conv.branches * in.c &&
          conv.kernel.h == conv.kernel.w && conv.kernel.h <= 5 && conv.kernel.h % 2 == 1 &&
          small(conv.stride.h) && small(conv.stride.w) && (!conv.bias || training) &&
-         conv.activation == Activation::none && (conv.branches == 1 || in.c % 8 == 0);
+         conv.activation == Activation::none && !conv.affine &&
+         (conv.branches == 1 || in.c % 8 == 0);
 }
 
 Layout depthwise_layout(const Conv& conv, const ImageDesc& offered, const Layout& preferred) {

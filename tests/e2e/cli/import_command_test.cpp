@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "core/backends/onednn/int8_kernels.h"
 #include "tests/support/answered.h"
 #include "tests/support/onnx_writer.h"
 
@@ -81,6 +82,26 @@ TEST_F(ImportCommand, WritesAModelThatInferReadsWith) {
                      "--nproc", "1", "--output", "tuned.tsv"}),
             0)
       << said_;
+  // Written back, it reads without the checkpoint what it read with it.
+  EXPECT_EQ(
+      ocrtune({"import", "tiny.ocrtune.onnx", "--checkpoint", "tuned", "--output", "tuned.onnx"}),
+      0)
+      << said_;
+  EXPECT_THAT(said_, AllOf(HasSubstr("checkpoint  weights of tuned: logits differ"),
+                           HasSubstr("written     tuned.onnx")));
+  EXPECT_EQ(
+      ocrtune({"infer", "lines", "--model", "tuned.onnx", "--nproc", "1", "--output", "back.tsv"}),
+      0)
+      << said_;
+  const auto texts = [&](const char* table) {
+    std::vector<std::string> rows = split(*read_file(path(table)), '\n');
+    for (std::string& row : rows) row = row.substr(0, row.rfind('\t', row.rfind('\t') - 1));
+    return rows;
+  };
+  EXPECT_EQ(texts("back.tsv"), texts("tuned.tsv"));
+  write("other.onnx", tiny_recognizer_with("a\nb\nc\nd", 5));
+  expect_refused({"import", "other.onnx", "--checkpoint", "tuned"}, 3, "another alphabet");
+  expect_refused({"import", "tiny.ocrtune.onnx", "--checkpoint", "nothing"}, 3, "nothing");
   EXPECT_EQ(ocrtune({"infer", "lines", "--checkpoint", "tuned"}), 2);
   EXPECT_THAT(said_, HasSubstr("name it, --model FILE.onnx"));
   EXPECT_EQ(ocrtune({"train", "lines", "--model", "tiny.ocrtune.onnx", "--device", "gpu"}), 2);
@@ -108,6 +129,21 @@ TEST_F(ImportCommand, TuneMeasuresTheModel) {
               AllOf(HasSubstr("--model " + path("tiny.onnx")), HasSubstr("--height 16")));
   EXPECT_EQ(ocrtune({"tune", "--model", "tiny.onnx", "--db", path("runs")}), 2);
   EXPECT_THAT(said_, HasSubstr("ONNX files are read with --mode infer"));
+}
+
+TEST_F(ImportCommand, TuneSaysWhatAnotherPrecisionCosts) {
+  if (!has_native_int8()) GTEST_SKIP() << "this CPU has no AVX512_VNNI";
+  write("tiny.onnx", tiny_recognizer_with("0\n1\n2\n3", 5));
+  if (ocrtune({"make-data", "lines", "--count", "12", "--alphabet", "0123"}) != 0) {
+    GTEST_SKIP() << said_;
+  }
+  ocrtune({"tune",  "--mode",      "infer",      "--model",   "tiny.onnx", "--data",
+           "lines", "--db",        path("runs"), "--budget",  "5s",        "--trial-time",
+           "200ms", "--nproc",     "1",          "--threads", "1",         "--batch",
+           "4",     "--precision", "int8",       "--binding", "none",      "--width",
+           "64"});
+  EXPECT_THAT(said_, AllOf(HasSubstr("Precision: int8 reads"), HasSubstr("of 12 lines otherwise"),
+                           HasSubstr("label error rate")));
 }
 
 TEST_F(ImportCommand, RefusesBadInputWithOneLineAndWritesNothing) {
