@@ -33,6 +33,7 @@ struct Cause {
 // What an event of a story says; each has its arguments among the fields of StoryEvent.
 enum class StoryCode {
   failed,     // ranks or place, cause, text
+  died,       // ranks, text: how; what a launcher saw first
   reported,   // place (a kernel, a scheduler) says cause, text
   busy,       // ranks or place, text: what it did alone
   silent,     // ranks or place, text: the last line of the rank that did not give up

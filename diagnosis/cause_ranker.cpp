@@ -17,80 +17,6 @@ namespace {
 constexpr std::size_t kMaxEvidence = 6;
 constexpr double kSurest = 0.98;
 
-// A line that takes an earlier one back: the retry that connected, the server that answered again.
-struct Recovery {
-  std::string_view from, to;  // signatures
-};
-constexpr Recovery kRecoveries[] = {{"paddle_store_retry", "paddle_store_connected"},
-                                    {"kernel_nfs", "kernel_nfs_ok"},
-                                    {"kube_unschedulable", "kube_scheduled"},
-                                    {"kube_no_gpu", "kube_scheduled"},
-                                    {"store_down", "reconnected"},
-                                    {"download_failed", "reconnected"},
-                                    {"hub_unreachable", "reconnected"},
-                                    {"grpc_unavailable", "reconnected"},
-                                    {"network_words", "reconnected"},
-                                    {"kube_image", "kube_pulled"},
-                                    {"dial_failed", "kube_pulled"},
-                                    {"access_refused", "kube_pulled"},
-                                    {"tls_failed", "kube_pulled"},
-                                    {"onnx_provider", "onnx_fallback"},
-                                    {"cuda_library", "onnx_fallback"},
-                                    {"c_no_such_file", "onnx_fallback"}};
-
-bool recovered(const Finding& finding, const LogScan& log) {
-  constexpr double kLongStall = 60;  // seconds: long enough for somebody to give up
-  for (const Recovery& pair : kRecoveries) {
-    if (pair.from != finding.signature->id) continue;
-    for (const Finding& other : log.findings) {
-      if (pair.to != other.signature->id || other.last.number <= finding.last.number) continue;
-      const auto &from = finding.first.when, &to = other.last.when;
-      return !from || !to || *to - *from < kLongStall;
-    }
-  }
-  return false;
-}
-
-// How much of a finding's weight is left, given what followed it.
-double survival_factor(const Finding& finding, const LogScan& log, bool ended_well) {
-  if (finding.signature->role == Role::proof) {  // another run's, or this one was taken up again
-    return log.finished && (finding.progress_after >= 3 || ended_well) ? 0.2 : 1;
-  }
-  const int few = tier(finding.signature->role) == 3 ? 3 : 2;  // lines of other threads
-  double factor = recovered(finding, log) ? 0.2 : 1;
-  if (finding.earlier_run) factor *= 0.15;
-  if (finding.progress_after >= 50) {
-    factor *= 0.25;
-  } else if (finding.progress_after >= few) {
-    factor *= 0.45;
-  }
-  if (log.finished) {
-    factor *= 0.3;
-  } else if (ended_well) {
-    factor *= 0.5;  // trainers that report an error of their own and exit with 0 do exist
-  }
-  return factor;
-}
-
-// A line that the program itself calls no error: "WARNING", "UserWarning: ", "W0812 14:01:22 ...",
-// or that it tries again after.
-bool is_warning(std::string_view line) {
-  line = line.substr(0, 160);
-  if (line.find("NCCL WARN ") != std::string_view::npos) return false;  // its word for an error
-  constexpr std::string_view kWords[] = {
-      "Warning: ",    "WARNING",    "warning: ", " WARN ",     ": W tensorflow",
-      "level=warn",   "NCCL INFO ", "retrying",  "will retry", "(retry ",
-      "retry 1",      "retry in ",  " try ok",   "attempt 1 ", "attempt 1/",
-      "falling back", ", skipped",  "(skipped",  "ignoring ",  "; dlerror: "};
-  const std::size_t lead = starts_with(line, "[") ? 1 : 0;
-  const bool glog = line.size() > lead + 5 && line[lead] == 'W' &&
-                    std::all_of(line.begin() + lead + 1, line.begin() + lead + 4,
-                                [](char c) { return c >= '0' && c <= '9'; });
-  return glog || std::any_of(std::begin(kWords), std::end(kWords), [&](std::string_view word) {
-           return line.find(word) != std::string_view::npos;
-         });
-}
-
 // Names something that is missing or odd, which may be no more than a remark.
 bool is_remark(const Clue& clue) {
   if (clue.role == Role::proof || clue.role == Role::at_end) return false;
@@ -234,28 +160,16 @@ bool not_later(const Clue& a, const Clue& b) {
   const bool close = kill_of_supervisor(a, b) ||
                      (!is_witness(a.cause->name) && in_table(a.cause->name, b.cause->name));
   if (is_state(a)) return true;
+  // What a kernel or a controller noted is mostly looked up, and pasted, after the end.
+  if (a.role == Role::proof && !is_verdict(a) && is_witness(b.cause->name)) {
+    return !a.dated || !b.dated || *a.when <= *b.when + kClockSkew;
+  }
   if (same_actor(a, b) && a.file >= 0)
     return a.line.line <= b.line.line + (close ? kAfterwards : 0);
   return !a.when || !b.when || *a.when <= *b.when + kClockSkew;
 }
 
 }  // namespace
-
-int tier(Role role) {
-  switch (role) {
-    case Role::proof:
-      return 4;
-    case Role::primary:
-      return 3;
-    case Role::at_end:
-    case Role::symptom:
-      return 2;
-    case Role::generic:
-      return 1;
-    default:
-      return 0;
-  }
-}
 
 void CauseRanker::add(const char* cause, Role role, double weight, const char* signature,
                       std::string text) {
@@ -282,6 +196,10 @@ void CauseRanker::hear_log(int index) {
     Clue clue{&find_cause(signature.cause), signature.role, signature.weight, signature.id, {},
               finding->first.when,          index,          finding->rank};
     if (too_many_joined(finding->first.text)) clue.cause = &find_cause("rank_mismatch");
+    if (clue.cause->name == std::string_view("checkpoint_damaged") &&
+        reads_samples(*finding, log)) {
+      clue.cause = &find_cause("bad_training_data");
+    }
     clue.weight *= survival_factor(*finding, log, evidence_.exit_code == 0);
     const bool over = finding->earlier_run || log.finished || recovered(*finding, log);
     clue.lasting = over ? clue.weight : signature.weight;
@@ -445,6 +363,52 @@ void CauseRanker::restore_lasting() {
   }
 }
 
+// The process that launchers saw fail first: the earliest of the last run's reports.
+void CauseRanker::hear_launchers() {
+  constexpr double kOneRun = 7200;  // seconds from the first rank's death to the last report
+  double latest = 0;
+  for (const LogScan& log : logs_) {
+    for (const FirstFailure& one : log.first_failures) {
+      latest = std::max(latest, one.when.value_or(0));
+    }
+  }
+  for (const LogScan& log : logs_) {
+    for (const FirstFailure& one : log.first_failures) {
+      if (one.when.value_or(latest) < latest - kOneRun) continue;
+      const bool sooner =
+          first_failed_ && one.when && first_failed_->when && *one.when < *first_failed_->when;
+      if (!first_failed_ || sooner) first_failed_ = one;
+    }
+  }
+  for (const LogScan& log : logs_) {
+    for (const Finding& finding : log.findings) {
+      const std::string_view id = finding.signature->id;
+      if (first_failed_ || finding.earlier_run || finding.captures.empty()) continue;
+      if (!starts_with(id, "paddle_container_") && id != "paddle_legacy_abort") continue;
+      const auto rank = parse_integer(split(finding.captures[0], ',')[0]);
+      if (!rank || *rank < 0) continue;
+      first_failed_ = FirstFailure{static_cast<int>(*rank), {}, finding.first.when};
+    }
+  }
+}
+
+// Their word stands above the order in which the lines of several ranks reached a log.
+void CauseRanker::explain_by_launchers() {
+  if (!first_failed_) return;
+  constexpr double kClockSkew = 5;
+  const int first = first_failed_->rank;
+  for (Clue& clue : clues_) {
+    const int level = tier(clue.role);
+    if (level == 0 || level == 4 || !clue.rank || clue.rank == first || clue.explained) continue;
+    clue.explained = std::any_of(clues_.begin(), clues_.end(), [&](const Clue& own) {
+      const bool told = is_exception(own) ? level <= 2 : tier(own.role) >= std::max(level, 2);
+      const bool sooner = clue.dated && own.dated && *clue.when + kClockSkew < *own.when;
+      return own.rank == first && !own.explained && own.weight >= 0.3 && told && !sooner &&
+             !is_witness(own.cause->name) && own.cause != clue.cause;
+    });
+  }
+}
+
 // Marks what another clue produces: the table says that it may, and nothing says that it came
 // first. Exceptions and panics count as causes of what other ranks report.
 void CauseRanker::explain_followers() {
@@ -479,7 +443,11 @@ void CauseRanker::explain_followers() {
 // Whatever is later than the first root cause, or weaker in kind, follows from it.
 void CauseRanker::discount_followers() {
   const Clue* first = nullptr;
-  const auto earlier = [](const Clue& a, const Clue& b) {
+  const auto earlier = [&](const Clue& a, const Clue& b) {
+    if (first_failed_ && a.rank && b.rank && a.rank != b.rank) {
+      if (a.rank == first_failed_->rank) return true;
+      if (b.rank == first_failed_->rank) return false;
+    }
     if (a.when && b.when && *a.when != *b.when) return *a.when < *b.when;
     return std::pair(a.file, a.line.line) < std::pair(b.file, b.line.line);
   };
@@ -585,7 +553,9 @@ std::vector<Cause> CauseRanker::rank() {
   hear_waiting_ranks();
   doubt_remarks();
   restore_lasting();
+  hear_launchers();
   explain_followers();
+  explain_by_launchers();
   discount_followers();
   return sum_up();
 }

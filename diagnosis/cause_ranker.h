@@ -34,9 +34,6 @@ struct Clue {
   }
 };
 
-// 4 who killed whom, 3 a root cause in its own words, 2 a symptom, 1 says little, 0 no cause.
-int tier(Role role);
-
 class CauseRanker {
  public:
   CauseRanker(const std::vector<LogScan>& logs, const FailureEvidence& evidence)
@@ -48,6 +45,7 @@ class CauseRanker {
   bool sigkill() const { return sigkill_; }
   bool any(const char* cause, int min_tier) const;
   const std::vector<Clue>& clues() const { return clues_; }
+  const std::optional<FirstFailure>& first_failed() const { return first_failed_; }
 
  private:
   // cause_ranker.cpp: what the logs say
@@ -70,6 +68,8 @@ class CauseRanker {
   void hear_versions();
   // cause_ranker.cpp: what follows from what
   void restore_lasting();
+  void hear_launchers();
+  void explain_by_launchers();
   void explain_followers();
   void discount_followers();
   void doubt_remarks();
@@ -79,6 +79,7 @@ class CauseRanker {
   const std::vector<LogScan>& logs_;
   const FailureEvidence& evidence_;
   std::vector<Clue> clues_;
+  std::optional<FirstFailure> first_failed_;  // as launchers say
   bool sigkill_ = false;
   bool sigkill_proved_ = false;
 };

@@ -44,7 +44,9 @@ constexpr Row kRows[] = {
     {"health_check_failed", " host_out_of_memory killed_by_other "},
     {"label_out_of_range", " gpu_kernel_fault "},
     {"library_conflict", " segmentation_fault illegal_instruction "},
-    {"host_hardware_fault", " shm_full segmentation_fault gpu_kernel_fault preempted_or_evicted "},
+    {"host_hardware_fault",
+     " peer_lost rendezvous_failed shm_full segmentation_fault gpu_kernel_fault "
+     "preempted_or_evicted "},
     {"gpu_fault",
      " gpu_kernel_fault cuda_library_error no_gpu_visible segmentation_fault "
      "preempted_or_evicted "},
@@ -95,6 +97,132 @@ bool produces(std::string_view cause, std::string_view follower) {
   if (is_witness(cause)) return false;
   if (is_generic(cause)) return is_witness(follower) && cause != "unknown";
   return is_witness(follower) || is_generic(follower);
+}
+
+namespace {
+
+// A line that takes an earlier one back: the retry that connected, the server that answered again.
+struct Recovery {
+  std::string_view from, to;  // signatures; from "": whatever one request may meet
+};
+constexpr Recovery kRecoveries[] = {{"paddle_store_retry", "paddle_store_connected"},
+                                    {"kernel_nfs", "kernel_nfs_ok"},
+                                    {"kube_unschedulable", "kube_scheduled"},
+                                    {"kube_no_gpu", "kube_scheduled"},
+                                    {"store_down", "reconnected"},
+                                    {"download_failed", "reconnected"},
+                                    {"hub_unreachable", "reconnected"},
+                                    {"grpc_unavailable", "reconnected"},
+                                    {"network_words", "reconnected"},
+                                    {"kube_image", "kube_pulled"},
+                                    {"dial_failed", "kube_pulled"},
+                                    {"access_refused", "kube_pulled"},
+                                    {"tls_failed", "kube_pulled"},
+                                    {"onnx_provider", "onnx_fallback"},
+                                    {"cuda_library", "onnx_fallback"},
+                                    {"c_no_such_file", "onnx_fallback"},
+                                    {"pod_mount", "kube_pulling"},
+                                    {"", "retried_ok"},
+                                    {"", "request_refused"}};
+
+// What one request or one page may meet while the program lives on: its own words are weak, and
+// what a server answers with a client's error was the client's.
+bool may_be_of_one_request(const Finding& finding) {
+  constexpr std::string_view kCauses[] = {
+      "python_exception",  "native_exception",  "unknown",        "missing_file",
+      "bad_training_data", "process_failed",    "shape_mismatch", "checkpoint_damaged",
+      "bad_configuration", "remote_unreachable"};
+  return tier(finding.signature->role) <= 2 &&
+         std::find(std::begin(kCauses), std::end(kCauses), finding.signature->cause) !=
+             std::end(kCauses);
+}
+
+}  // namespace
+
+bool recovered(const Finding& finding, const LogScan& log) {
+  constexpr double kLongStall = 60;  // seconds: long enough for somebody to give up
+  for (const Recovery& pair : kRecoveries) {
+    if (pair.from.empty() ? !may_be_of_one_request(finding) : pair.from != finding.signature->id) {
+      continue;
+    }
+    for (const Finding& other : log.findings) {
+      if (pair.to != other.signature->id || other.last.number <= finding.last.number) continue;
+      const auto &from = finding.first.when, &to = other.last.when;
+      return !from || !to || *to - *from < kLongStall;
+    }
+  }
+  return false;
+}
+
+double survival_factor(const Finding& finding, const LogScan& log, bool ended_well) {
+  if (finding.signature->role == Role::proof) {  // another run's, or this one was taken up again
+    return log.finished && (finding.progress_after >= 3 || ended_well) ? 0.2 : 1;
+  }
+  const int few = tier(finding.signature->role) == 3 ? 3 : 2;  // lines of other threads
+  double factor = recovered(finding, log) ? 0.2 : 1;
+  if (finding.earlier_run) factor *= 0.15;
+  if (finding.progress_after >= 50) {
+    factor *= 0.25;
+  } else if (finding.progress_after >= few) {
+    factor *= 0.45;
+  }
+  if (log.finished) {
+    factor *= 0.3;
+  } else if (ended_well) {
+    factor *= 0.5;  // trainers that report an error of their own and exit with 0 do exist
+  }
+  return factor;
+}
+
+bool is_warning(std::string_view line) {
+  line = line.substr(0, 160);
+  if (line.find("NCCL WARN ") != std::string_view::npos) return false;  // its word for an error
+  constexpr std::string_view kWords[] = {
+      "Warning: ",    "WARNING",    "warning: ", " WARN ",     ": W tensorflow",
+      "level=warn",   "NCCL INFO ", "retrying",  "will retry", "(retry ",
+      "retry 1",      "retry in ",  " try ok",   "attempt 1 ", "attempt 1/",
+      "falling back", ", skipped",  "(skipped",  "ignoring ",  "; dlerror: ",
+      " caught)",     " caught, ",  ", using ",  "; using ",   "(ignored)"};
+  const std::size_t lead = starts_with(line, "[") ? 1 : 0;
+  const bool glog = line.size() > lead + 5 && line[lead] == 'W' &&
+                    std::all_of(line.begin() + lead + 1, line.begin() + lead + 4,
+                                [](char c) { return c >= '0' && c <= '9'; });
+  return glog || std::any_of(std::begin(kWords), std::end(kWords), [&](std::string_view word) {
+           return line.find(word) != std::string_view::npos;
+         });
+}
+
+bool reads_samples(const Finding& finding, const LogScan& log) {
+  const auto holds = [](std::string_view text, const auto& words) {
+    return std::any_of(std::begin(words), std::end(words), [&](std::string_view word) {
+      return text.find(word) != std::string_view::npos;
+    });
+  };
+  constexpr std::string_view kWeights[] = {"model", "weight", "ckpt",      "checkpoint",
+                                           ".pth",  ".pt'",   "pdparams",  "safetensors",
+                                           ".onnx", "engine", "serialize", "serialization"};
+  constexpr std::string_view kSamples[] = {"dataset", "loader", "sampler", "reader", "/data/",
+                                           "data.py", "lmdb",   "shard",   "parquet"};
+  constexpr std::string_view kFiles[] = {".tar",     "shard",    ".lmdb",  ".mdb",
+                                         "tfrecord", ".parquet", ".arrow", ".rec",
+                                         ".jsonl",   ".jpg",     ".png",   ".tif"};
+  const LogLine& line = finding.first;
+  if (holds(line.text, kWeights) || holds(line.raised.place, kWeights) ||
+      holds(line.raised.file, kWeights)) {
+    return false;
+  }
+  if (holds(line.text, kFiles) || holds(line.raised.place, kSamples) ||
+      holds(line.raised.file, kSamples)) {
+    return true;
+  }
+  // The same traceback says that a worker of a loader met it.
+  constexpr std::int64_t kTraceback = 60;  // lines
+  return std::any_of(log.findings.begin(), log.findings.end(), [&](const Finding& other) {
+    const std::string_view id = other.signature->id;
+    return (id == "torch_worker_traceback" || id == "paddle_worker_caught") &&
+           other.first.number <= line.number + kTraceback &&
+           line.number <= other.last.number + kTraceback;
+  });
 }
 
 }  // namespace ocrtune

@@ -1,7 +1,10 @@
-// Which failure produces which: the table behind "the first cause, not the loudest line".
+// Which failure produces which: the table behind "the first cause, not the loudest line"; and what
+// the lines around one say of it.
 #pragma once
 
 #include <string_view>
+
+#include "diagnosis/log_scan.h"
 
 namespace ocrtune {
 
@@ -17,5 +20,18 @@ bool is_witness(std::string_view cause);
 
 // A failure whose name says little about why: an exception, a panic, an exit code.
 bool is_generic(std::string_view cause);
+
+// Did a later line take it back: the retry that connected, the request that was refused?
+bool recovered(const Finding& finding, const LogScan& log);
+
+// How much of a finding's weight is left, given what followed it.
+double survival_factor(const Finding& finding, const LogScan& log, bool ended_well);
+
+// A line that the program itself calls no error: "WARNING", "UserWarning: ", "W0812 14:01:22 ...",
+// or that it tries again after.
+bool is_warning(std::string_view line);
+
+// Something damaged was read: was it samples, not weights?
+bool reads_samples(const Finding& finding, const LogScan& log);
 
 }  // namespace ocrtune

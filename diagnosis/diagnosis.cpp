@@ -16,11 +16,33 @@
 namespace ocrtune {
 namespace {
 
+std::int64_t number_before(std::string_view text, std::string_view unit) {
+  const std::size_t end = std::min(text.find(unit), text.size());
+  const std::size_t before = end == 0 ? end : text.find_last_not_of("0123456789", end - 1);
+  const std::size_t from = before == std::string_view::npos ? 0 : before + 1;
+  return parse_integer(text.substr(from, end - from)).value_or(0);
+}
+
+// nvidia-smi's rows of cards: one works, and another holds nothing.
+bool one_card_works(const Finding& rows) {
+  constexpr std::int64_t kBusyPercent = 20, kIdlePercent = 5, kIdleMebibytes = 200;
+  int busy = 0, idle = 0;
+  for (const std::string& row : rows.subjects) {
+    const std::int64_t load = number_before(row, "%");
+    busy += load >= kBusyPercent;
+    idle += load <= kIdlePercent && number_before(row, "MiB") < kIdleMebibytes;
+  }
+  return busy == 1 && idle > 0;
+}
+
 void add_slowness(const std::vector<LogScan>& logs, Diagnosis& diagnosis) {
   for (const LogScan& log : logs) {
     for (const Finding& finding : log.findings) {
       const CauseRow& row = find_cause(finding.signature->cause);
       if (finding.signature->role != Role::note || row.kind != CauseKind::slowness) continue;
+      if (finding.signature->id == std::string_view("smi_card") && !one_card_works(finding)) {
+        continue;
+      }
       diagnosis.causes.push_back({&row,
                                   finding.signature->weight,
                                   Role::note,
@@ -119,7 +141,7 @@ void name_unknown(const std::vector<LogScan>& logs, const FailureEvidence& evide
 std::vector<LogScan> without_number(const LogScan& log) {
   LogScan plain = log;
   for (Finding& finding : plain.findings) {
-    if (finding.rank == log.rank && finding.first.text.find("ank") == std::string::npos) {
+    if (finding.rank == log.rank && rank_of_line(finding.first.text) != log.rank) {
       finding.rank.reset();
     }
   }

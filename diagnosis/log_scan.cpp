@@ -9,11 +9,12 @@
 #include <map>
 
 #include "base/check.h"
+#include "base/files.h"
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "diagnosis/log_encoding.h"
 #include "diagnosis/log_matcher.h"
 #include "diagnosis/log_time.h"
-#include "diagnosis/printed_config.h"
 
 namespace ocrtune {
 namespace {
@@ -66,13 +67,20 @@ std::string kept_text(std::string_view text) {
   return std::string(trim(out));
 }
 
+// How trainers say how long a step took and how much of it waited for data: PaddleOCR, MMEngine,
+// PyTorch's ImageNet example and its many children.
+struct StepWords {
+  std::string_view reader, step;
+};
+constexpr StepWords kStepWords[] = {
+    {"reader_cost: ", "batch_cost: "}, {"data_time: ", " time: "}, {"Data ", "Time "}};
+
 // "reader_cost: 0.00010 s" -> 0.0001
 std::optional<double> number_after(std::string_view line, std::string_view key) {
   const std::size_t at = line.find(key);
   if (at == std::string_view::npos) return std::nullopt;
-  std::string_view rest = line.substr(at + key.size());
-  rest = rest.substr(0, rest.find(' '));
-  const auto value = parse_number(rest);
+  const std::string_view rest = trim(line.substr(at + key.size(), 24));
+  const auto value = parse_number(rest.substr(0, rest.find(' ')));
   return value ? std::optional<double>(*value) : std::nullopt;
 }
 
@@ -167,6 +175,10 @@ std::optional<int> rank_before_line(std::string_view line) {
 
 std::optional<int> rank_of_text(std::string_view line) {
   const std::optional<int> rank = rank_of_line(line);
+  constexpr std::string_view kWorker = "workerlog.";  // "workerlog.3: ...", as grep and tail put it
+  if (!rank && starts_with(line, kWorker)) {
+    return rank_of_file(std::string(line.substr(0, line.find(':'))));
+  }
   return rank ? rank : rank_before_line(line);
 }
 
@@ -191,12 +203,13 @@ struct LogScanner::State {
   std::map<Key, Finding> findings;
   std::map<Key, std::int64_t> progress;  // progress lines before the finding's last line
   PrintedConfig config;
+  LauncherReport report;
   Tracebacks tracebacks;
   std::string rest;             // an unfinished line
   std::string dated;            // start of the last line that looked dated, of earlier blocks
   std::string_view dated_here;  // the same, of this block
   bool failing_since_start = false;
-  bool utf16 = false;
+  std::optional<Utf16Decoder> utf16;
   int odd_bytes = 0, first_bytes = 0;
 
   void look_at_first_bytes(std::string_view bytes);
@@ -209,9 +222,7 @@ struct LogScanner::State {
 };
 
 void LogScanner::State::look_at_first_bytes(std::string_view bytes) {
-  if (first_bytes == 0 && bytes.size() >= 2) {
-    utf16 = bytes.substr(0, 2) == "\xFF\xFE" || bytes.substr(0, 2) == "\xFE\xFF";
-  }
+  if (first_bytes == 0) utf16 = Utf16Decoder::of_first_bytes(bytes);
   for (std::size_t i = 0; i < bytes.size() && first_bytes < 65536; ++i, ++first_bytes) {
     const auto c = static_cast<unsigned char>(bytes[i]);
     if (c < 0x20 && c != '\n' && c != '\r' && c != '\t' && c != '\x1b' && c != '\b') ++odd_bytes;
@@ -257,17 +268,24 @@ void LogScanner::State::take_progress(std::string_view line) {
   scan.progress_lines += 1;
   if (scan.progress_lines % 16 == 1 || scan.progress_lines < 16) scan.last_progress = line_of(line);
   scan.last_progress.number = scan.lines + 1;
-  const auto reader = number_after(line, "reader_cost: ");
-  const auto batch = number_after(line, "batch_cost: ");
-  if (reader && batch && scan.progress_lines > 1) {
-    scan.reader_seconds += *reader;
-    scan.batch_seconds += *batch;
+  for (const StepWords& words : kStepWords) {
+    const auto reader = number_after(line, words.reader);
+    if (!reader) continue;
+    const auto step = number_after(line, words.step);
+    if (step && scan.progress_lines > 1) {
+      scan.reader_seconds += *reader;
+      scan.batch_seconds += *step;
+    }
+    return;
   }
 }
 
 // Keeps what the line matches.
 std::vector<SignatureMatch> LogScanner::State::matches_of(std::string_view line, bool hot) {
   std::vector<SignatureMatch> matches;
+  if (report.open() || (hot && LauncherReport::begins(line))) {
+    report.take_line(line, scan.lines + 1);
+  }
   // Older launchers dump their whole environment in one line when a rank fails.
   if (hot && !starts_with(line, "env {") && may_match(line)) matches = match_line(line);
   if (matches.empty() && !tracebacks.open()) return matches;
@@ -324,6 +342,8 @@ void LogScanner::State::take_line(std::string_view line, bool hot) {
 
 // A block is whole lines, the last one perhaps cut.
 void LogScanner::State::take_block(std::string_view block) {
+  const std::optional<std::string> read = without_gbk(block);
+  if (read) block = *read;
   const bool coloured = block.find('\x1b') != std::string_view::npos;
   const bool hot = coloured || may_match(block);
   std::string_view last;
@@ -360,8 +380,7 @@ void LogScanner::feed(std::string_view bytes) {
   state.scan.bytes += static_cast<std::int64_t>(bytes.size());
   std::string text;
   if (state.utf16) {
-    std::copy_if(bytes.begin(), bytes.end(), std::back_inserter(text),
-                 [](char c) { return c > 0 && c < 0x7F; });
+    text = state.utf16->decode(bytes);
     bytes = text;
   }
   state.rest.append(bytes);
@@ -384,6 +403,7 @@ LogScan LogScanner::finish() {
   if (!scan.last_line.when) scan.last_line.when = parse_log_time(state.dated);
   scan.last_line.text = kept_text(without_colours(scan.last_line.text));
   scan.config = state.config.values();
+  scan.first_failures = state.report.failures();
   scan.binary = !state.utf16 && state.odd_bytes * 10 > state.first_bytes;
   for (auto& [key, finding] : state.findings) {
     finding.progress_after = scan.progress_lines - state.progress[key];
@@ -426,6 +446,48 @@ Result<LogScan> scan_log(const std::string& path) {
   ::close(descriptor);
   if (error) return *error;
   return scanner.finish();
+}
+
+namespace {
+
+constexpr int kDeepest = 4;
+constexpr std::size_t kMost = 2000;
+
+bool is_log_name(const std::string& name) {
+  if (starts_with(name, "envlog.") || starts_with(name, "backup_env")) return false;
+  if (starts_with(name, "workerlog.") || starts_with(name, "serverlog.")) return true;
+  if (name == "stdout" || name == "stderr" || name == "log" || starts_with(name, "dmesg")) {
+    return true;
+  }
+  constexpr std::string_view kEnds[] = {".log", ".out", ".err", ".txt"};
+  return std::any_of(std::begin(kEnds), std::end(kEnds),
+                     [&](std::string_view end) { return ends_with(name, end); }) &&
+         !ends_with(name, ".gpu.log");
+}
+
+Status collect(const std::string& directory, int depth, std::vector<std::string>& logs) {
+  auto names = OCRTUNE_TRY(list_directory(directory));
+  for (const std::string& name : names) {
+    const std::string path = join_path(directory, name);
+    if (is_directory(path)) {
+      if (depth < kDeepest && name[0] != '.') {
+        const Status status = collect(path, depth + 1, logs);
+        if (!status && status.error().kind != ErrorKind::denied) return status;
+      }
+    } else if (is_log_name(name) && logs.size() < kMost) {
+      logs.push_back(path);
+    }
+  }
+  return Status();
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> find_logs(const std::string& directory) {
+  std::vector<std::string> logs;
+  OCRTUNE_TRY(collect(directory, 1, logs));
+  std::sort(logs.begin(), logs.end());
+  return logs;
 }
 
 }  // namespace ocrtune

@@ -1,7 +1,8 @@
 // Reads a log of any size once, in bounded memory, and keeps the lines that bear on a failure.
 //
 // Matching is RE2's: a literal prefilter over whole blocks, then the patterns whose literals occur.
-// Binary bytes, CRLF, progress bars with bare CR, ANSI colours and UTF-16 are taken as they come.
+// Binary bytes, CRLF, progress bars with bare CR, ANSI colours, UTF-16 and GBK are taken as they
+// come.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "diagnosis/printed_blocks.h"
 #include "diagnosis/signatures.h"
 #include "diagnosis/tracebacks.h"
 
@@ -47,12 +49,13 @@ struct LogScan {
   std::int64_t progress_lines = 0;
   LogLine last_progress;
   LogLine last_line;          // that is not blank; dated like any other line
-  double reader_seconds = 0;  // sums over PaddleOCR's progress lines, the first left out
+  double reader_seconds = 0;  // sums over progress lines, the first left out
   double batch_seconds = 0;
   bool finished = false;  // the log says that the run came to its end
   bool binary = false;    // more than a tenth of its first bytes are no text
   // Of the configuration that PaddleOCR prints at its start: "Train.loader.num_workers" -> "8".
   std::map<std::string, std::string> config;
+  std::vector<FirstFailure> first_failures;  // as launchers report them
   std::vector<Finding> findings;
 };
 

@@ -229,8 +229,13 @@ void CauseRanker::settle_sigkill() {
     add("killed_by_other", Role::primary, 0.6, "docker_not_oom",
         "SIGKILL, but the container engine saw no out-of-memory kill in the container");
   } else if (!at_limit) {
-    add("killed_by_other", Role::symptom, 0.25, "no counters",
-        "SIGKILL may also come from a person or a batch system");
+    double strongest = 0;  // of a SIGKILL that the run survived, little is left
+    for (const Clue& clue : clues_) {
+      if (clue.is_sigkill()) strongest = std::max(strongest, clue.weight);
+    }
+    constexpr double kWholeWeight = 0.6;
+    add("killed_by_other", Role::symptom, 0.25 * std::min(1.0, strongest / kWholeWeight),
+        "no counters", "SIGKILL may also come from a person or a batch system");
   }
 }
 

@@ -8,13 +8,12 @@ std::vector<SignatureRow> paddle_signatures();   // diagnosis/signatures_paddle.
 std::vector<SignatureRow> torch_signatures();    // diagnosis/signatures_torch.cpp
 std::vector<SignatureRow> program_signatures();  // diagnosis/signatures_program.cpp
 std::vector<SignatureRow> serving_signatures();  // diagnosis/signatures_serving.cpp
-std::vector<SignatureRow> cluster_signatures();  // diagnosis/signatures_cluster.cpp
 
 const std::vector<SignatureRow>& signature_table() {
   static const std::vector<SignatureRow> kTable = [] {
     std::vector<SignatureRow> table;
     for (auto& part : {system_signatures(), paddle_signatures(), torch_signatures(),
-                       program_signatures(), serving_signatures(), cluster_signatures()}) {
+                       program_signatures(), serving_signatures()}) {
       table.insert(table.end(), part.begin(), part.end());
     }
     return table;
@@ -26,6 +25,22 @@ std::string_view role_name(Role role) {
   constexpr std::string_view kNames[] = {"proof",       "primary", "at_end",   "symptom", "generic",
                                          "consequence", "note",    "activity", "finish"};
   return kNames[static_cast<std::size_t>(role)];
+}
+
+int tier(Role role) {
+  switch (role) {
+    case Role::proof:
+      return 4;
+    case Role::primary:
+      return 3;
+    case Role::at_end:
+    case Role::symptom:
+      return 2;
+    case Role::generic:
+      return 1;
+    default:
+      return 0;
+  }
 }
 
 }  // namespace ocrtune

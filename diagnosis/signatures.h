@@ -33,5 +33,7 @@ struct SignatureRow {
 
 const std::vector<SignatureRow>& signature_table();
 std::string_view role_name(Role role);
+// 4 who killed whom, 3 a root cause in its own words, 2 a symptom, 1 says little, 0 no cause.
+int tier(Role role);
 
 }  // namespace ocrtune

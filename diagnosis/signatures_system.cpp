@@ -1,4 +1,8 @@
-// Lines of the kernel, shells, container runtimes, batch systems and memory guards.
+// Lines of the kernel, shells, container runtimes, batch systems and memory guards; pods and their
+// events, network file systems, the health of cards, NCCL's own checks, and what a rank did while
+// others waited for it.
+// Sources: kubelet's eviction manager, the kernel's nfs, lustre and ceph clients, NVIDIA's Xid
+// catalogue, NCCL 2.24 to 2.31 (RAS and active diagnostics).
 #include <deque>
 
 #include <fmt/format.h>
@@ -47,7 +51,10 @@ std::vector<SignatureRow> kernel_rows() {
       {"kernel_bad_memory", "host_hardware_fault", Role::proof, 0.9,
        R"(due to hardware memory corruption|Memory failure: 0x\w+: (?:Sending|Killing)|EDAC \S+ (?:\d+ )?UE\b|MCE: Killing|Uncorrected (?:hardware )?(?:memory )?error)"},
       {"kernel_machine_check", "host_hardware_fault", Role::proof, 0.9,
-       R"(Machine Check Exception: \d|Fatal (?:machine check|hardware error)|Uncorrect(?:able|ed) (?:ECC|[Mm]emory)(?: \w+)? ?\| ?Asserted)"},
+       R"(Machine Check Exception: \d|Fatal (?:machine check|hardware error)|Uncorrect(?:able|ed) (?:ECC|[Mm]emory|machine check|PCI Express)(?: \w+)? ?\| ?Asserted|\| (?:IERR|CATERR|Thermal Trip|Bus (?:Fatal|Uncorrectable) [Ee]rror|Fatal NMI) ?\| ?Asserted)"},
+      // `last -x` of a host that went down without a shutdown.
+      {"host_crashed", "host_hardware_fault", Role::symptom, 0.55,
+       R"(^reboot +system boot .* - crash)"},
       {"kernel_panic", "host_hardware_fault", Role::symptom, 0.5,
        R"(Kernel panic - not syncing|watchdog: BUG: soft lockup|NMI watchdog: Watchdog detected hard LOCKUP)"},
       {"kernel_thermal", "host_hardware_fault", Role::proof, 0.85,
@@ -88,7 +95,7 @@ std::vector<SignatureRow> guard_rows() {
       {"pbs_lsf_memory", "cgroup_out_of_memory", Role::proof, 0.93,
        R"(TERM_MEMLIMIT: job killed|PBS: job killed: (?:mem|vmem) \S+ exceeded limit|exceeded resource limit.*memory)"},
       {"slurm_time_limit", "time_limit", Role::proof, 0.96,
-       R"((?:CANCELLED AT .*)?DUE TO TIME LIMIT|active longer than specified deadline|\bTIMEOUT +\d+:\d+|TERM_RUNLIMIT: job killed|PBS: job killed: walltime|^timeout: sending signal \S+ to command)"},
+       R"((?:CANCELLED AT .*)?DUE TO TIME LIMIT|active (?:on the node )?longer than (?:the )?specified deadline|MaxRuntimeExceeded|\bTIMEOUT +\d+:\d+|TERM_RUNLIMIT: job killed|PBS: job killed: walltime|^timeout: sending signal \S+ to command)"},
       {"slurm_preempted", "preempted_or_evicted", Role::proof, 0.95,
        R"(CANCELLED AT .*DUE TO (?:PREEMPTION|NODE FAILURE|JOB REQUEUE)|\bPREEMPTED +\d+:\d+|(?i:\bthe node was low on resource: (?:inodes|pid))|(?i:\bspot (?:instance )?(?:interruption|termination|reclaim)|interruption notice|preemption (?:notice|warning)|instance (?:is being|was|has been|will be) (?:preempted|terminated|reclaimed)))"},
       {"systemd_stop_timeout", "terminated_from_outside", Role::proof, 0.85,
@@ -110,7 +117,9 @@ std::vector<SignatureRow> guard_rows() {
       {"docker_kill_event", "killed_by_other", Role::proof, 0.9,
        R"(container kill \S+ .*signal=(?:9|KILL|SIGKILL)\b)"},
       {"manual_kill", "killed_by_other", Role::proof, 0.94,
-       R"(COMMAND=\S*kill.{0,40} -(?:9|KILL|SIGKILL)\b|COMMAND=\S*fuser -k|CMD \(.*kill -(?:9|KILL) |\$ (?:sudo )?kill -(?:9|KILL|SIGKILL) |^ *\d+ +(?:sudo )?kill -(?:9|KILL) \d|\$ (?:sudo )?pkill -(?:9|KILL|SIGKILL) |exe="/usr/bin/kill")"},
+       R"(COMMAND=\S*kill.{0,40} -(?:9|KILL|SIGKILL)\b|COMMAND=\S*fuser -k|CMD \(.*kill -(?:9|KILL) |\$ (?:sudo )?kill -(?:9|KILL|SIGKILL) |^ *\d+ +(?:sudo )?kill -(?:9|KILL) \d|\$ (?:sudo )?pkill -(?:9|KILL|SIGKILL) |exe="/usr/bin/kill"|\bsyscall=(?:kill|62)\b.* a1=(?:SIGKILL|9)\b)"},
+      {"reaper_kill", "killed_by_other", Role::primary, 0.8,
+       R"(pid[ =:]*\d+ ?-> ?SIGKILL|(?i:\b(?:killed|killing|reaped|reaping)\b.{0,40}\bpid[ =:]*\d+.{0,40}(?:reservation|quota|policy|idle|owner|limit)))"},
       {"docker_not_oom", "killed_by_other", Role::note, 0.1, R"("OOMKilled": ?false)"},
   };
 }
@@ -131,11 +140,13 @@ std::vector<SignatureRow> exit_rows() {
       {"shell_aborted", "aborted", Role::symptom, 0.5,
        R"((?i)\baborted\s*\((?:core dumped|6)\)|^Aborted$|: line \d+: +\d+ Aborted\b|\(SIGABRT\)|Signals\.SIGABRT)"},
       {"sighup", "terminal_hangup", Role::primary, 0.9,
-       R"(got signal: 1$|got signal: SIGHUP|\bReceived SIGHUP\b|death signal,? shutting down.*SIGHUP|Received (?:Signals\.SIGHUP|1) death signal)"},
+       R"(got signal: 1$|got signal: SIGHUP|\bReceived SIGHUP\b|death signal,? shutting down.*SIGHUP|Received (?:Signals\.SIGHUP|1) death signal|: line \d+: +\d+ Hangup\b|^Hangup$)"},
       {"sigint", "interrupted_by_user", Role::symptom, 0.6,
        R"(^(?:\S+: )?KeyboardInterrupt\b|got signal: 2$|Received (?:Signals\.SIGINT|2) death signal)"},
       {"sigterm_elastic", "terminated_from_outside", Role::symptom, 0.5,
        R"((?i:\b(?:got|received|caught) (?:\w+ )?(?:\w+ )?SIGTERM\b|(?:got|received|caught) signal:? 15\b)|Received (?:Signals\.SIGTERM|15) death signal)"},
+      {"shell_terminated", "terminated_from_outside", Role::symptom, 0.5,
+       R"(: line \d+: +\d+ Terminated\b|^Terminated$|^zsh: terminated\b|^\[\d+\]\s*[-+]?\s*\d*\s*[Tt]erminated\b|^已终止$|\bCANCELLED by \d|Force Terminated|[Rr]eceived terminat\w+ signal)"},
       {"closing_signal", "terminated_from_outside", Role::consequence, 0.2,
        R"(Sending process \d+ closing signal SIG|forcefully exiting via SIGKILL|Unable to shutdown process \d+ via)"},
       {"mpi_child_exit", "process_failed", Role::generic, 0.4,
@@ -175,7 +186,7 @@ std::string phrases(const SignalRow& signal) {
   constexpr const char* kPhrases =
       R"((?i)(?:exit code|exitcode|exit_code|exit status|exit value|return code|returncode|exited with code|exited with status|exited with|non-zero exit status)(?: is| was)?[^0-9A-Za-z-]*(?:-{number}|{shell})\b)"
       R"(|(?:by|on|with|to|due to|got|received|caught) (?:an? )?(?:unhandled |fatal |death )?signal[ :(]+{number}\b)"
-      R"(|(?:by|on|with|sent|due to) (?:an? )?(?:unhandled |fatal )?(?:signal[ :]+)?sig{name}\b)"
+      R"(|(?:by|on|with|sent|via|due to) (?:an? )?(?:unhandled |fatal )?(?:signal[ :]+)?\[?sig{name}\b|\*\*\* .{{0,80}}error {shell}\b)"
       R"(|died with <signals\.sig{name}|\(sig{name}\)|sig{name}\(-{number}\)|\bsignal: {number}, sig{name}\b)"
       R"(|status={number}/{name}\b{also})";
   return fmt::format(kPhrases, fmt::arg("number", signal.number),
@@ -193,11 +204,117 @@ std::vector<SignatureRow> signal_rows() {
   return rows;
 }
 
+std::vector<SignatureRow> pod_rows() {
+  return {
+      {"kube_storage_limit", "storage_limit_evicted", Role::proof, 0.95,
+       R"(ephemeral local storage usage exceeds the total limit|exceeded its local ephemeral storage limit|low on resource: ephemeral-storage|must evict pod\(s\) to reclaim" resourceName="(?:ephemeral|nodefs)|Usage of EmptyDir volume .* exceeds the limit)"},
+      {"kube_liveness", "health_check_failed", Role::primary, 0.85,
+       R"(failed (?:liveness|startup) probe, will be restarted|failed the health check \d+ times|failed (?:ELB|container) health checks|(?i:unhealthy).{0,60}(?:restarting|killing|replacing))"},
+      {"kube_probe_failed", "health_check_failed", Role::symptom, 0.4,
+       R"((?:Liveness|Startup) probe failed|Health check exceeded timeout)"},
+      {"kube_backoff", "process_failed", Role::generic, 0.4,
+       R"(Back-off restarting failed container|CrashLoopBackOff)"},
+      {"kube_image", "image_pull_failed", Role::primary, 0.86,
+       R"(ImagePullBackOff|ErrImagePull|Failed to pull image|failed to pull and unpack image|manifest (?:for \S+ not found|unknown)|repository does not exist|InvalidImageName|ErrImageNeverPull|no matching manifest for|unable to retrieve some image pull secrets)"},
+      {"kube_pulled", "image_pull_failed", Role::note, 0.05,
+       R"(Successfully pulled image|Container image .* already present|Downloaded newer image|Image is up to date)"},
+      {"container_setup", "container_setup_failed", Role::primary, 0.85,
+       R"(CreateContainerConfigError|CreateContainerError|RunContainerError|(?:secret|configmap|persistentvolumeclaim) "[^"]+" not found|couldn't find key \S+ in (?:Secret|ConfigMap)|[Ee]xec format error|OCI runtime create failed|failed to create shim task|FailedCreatePodSandBox|executable file not found in \$PATH|no matching entries in passwd|exec /\S+: no such file|unbound immediate PersistentVolumeClaims)"},
+      {"pod_mount", "container_setup_failed", Role::primary, 0.85,
+       R"(MountVolume\.\w+ failed|Unable to attach or mount volumes|FailedAttachVolume|Multi-Attach error)"},
+      // The kubelet pulls after it has mounted.
+      {"kube_pulling", "container_setup_failed", Role::note, 0.05,
+       R"(Pulling image "|Container image .* already present|Started container )"},
+      {"no_place", "not_scheduled", Role::primary, 0.8,
+       R"(exceeded quota: |UnexpectedAdmissionError|Requested node configuration is not available|QOSMax\w+|AssocGrp\w+Limit|Unable to allocate resources: |Unable to create step for job|More processors requested than permitted|Batch job submission failed)"},
+      {"kube_no_gpu", "not_scheduled", Role::primary, 0.85,
+       R"(Insufficient (?:nvidia\.com/gpu|amd\.com/gpu|nvidia\.com/mig))"},
+      {"kube_unschedulable", "not_scheduled", Role::symptom, 0.5,
+       R"(nodes are available: .*(?:Insufficient (?:memory|cpu)|untolerated taint|didn't match|unschedulable|had no available))"},
+      {"kube_scheduled", "preempted_or_evicted", Role::note, 0.1,
+       R"(Successfully assigned \S+ to|Started container)"},
+      {"kube_preempted", "preempted_or_evicted", Role::proof, 0.9,
+       R"(Preempted by (?:pod )?\S+ on node|TaintManagerEviction|DeletionByTaintManager|NodeShutdown|Pod was terminated in response to imminent node shutdown|Warning +NodeNotReady|Marking for deletion Pod|DisruptionTarget +True)"},
+      {"cgroup_events_oom", "cgroup_out_of_memory", Role::proof, 0.85,
+       R"(^oom_kill [1-9]\d*$|^under_oom 1$)"},
+      {"srun_node_failed", "preempted_or_evicted", Role::proof, 0.9,
+       R"(srun: error: Node failure on|NODE_FAIL\b|\b[Nn]odes? \S+ (?:is )?not responding, (?:setting|job killed))"},
+      {"elastic_heartbeat", "peer_lost", Role::primary, 0.83,
+       R"(failed to send a keep-alive heartbeat to the rendezvous|has failed to shutdown the rendezvous)"},
+  };
+}
+
+std::vector<SignatureRow> storage_rows() {
+  return {
+      {"kernel_nfs_ok", "storage_failure", Role::note, 0.1, R"(nfs: server \S+ OK)"},
+      {"kernel_lustre", "storage_failure", Role::primary, 0.85,
+       R"(LustreError: .*(?:failed: rc = -1\d\d|This client was evicted|rc -1[01]\d)|beegfs: .*Communication error|mmfs: .*(?:lost|Disk failure)|Lustre: .*(?:Connection to \S+ .*was lost|Request sent has (?:failed|timed out)))"},
+      {"kernel_ceph", "storage_failure", Role::primary, 0.85,
+       R"((?:libceph|ceph): .*(?:mds\d+ (?:hung|caps stale|reconnect denied|closed our session|session (?:lost|blocklisted|blacklisted))|osd\d+ (?:down|.*socket closed)|mon\d+ .*session lost)|Health check failed: .*\b(?:osds?|mons?|mds|data availability|slow ops)|\d+ slow (?:requests|ops)\b)"},
+      {"eshutdown", "storage_failure", Role::primary, 0.85,
+       R"(\[Errno 108\]|Cannot send after transport endpoint shutdown|\[Errno 110\] Connection timed out: '/|\[Errno 121\] Remote I/O error|\[Errno 112\] Host is down: '/)"},
+      {"mount_refused", "permission_denied", Role::primary, 0.9,
+       R"(mount\.nfs\S*: access denied|access denied by server while mounting)"},
+      {"mount_failed", "storage_failure", Role::primary, 0.9,
+       R"(mount\.(?:nfs|cifs|lustre|ceph)\S*: .*(?:timed out|refused|No route|error|not responding)|Remounting filesystem read-only)"},
+      {"fuse_lost", "storage_failure", Role::primary, 0.8,
+       R"(Transport endpoint is not connected|\[Errno 107\]|Software caused connection abort: '/)"},
+  };
+}
+
+std::vector<SignatureRow> card_rows() {
+  return {
+      {"kernel_xid_link", "gpu_fault", Role::proof, 0.92,
+       R"(NVRM: Xid \([^)]*\): (1(?:44|45|46|47|48|49|50|54|56|58|60))\b)"},
+      {"kernel_amdgpu", "gpu_fault", Role::proof, 0.9,
+       R"(amdgpu: (?:ring \S+ timeout|GPU reset begin|.*[Uu]ncorrectable))"},
+      {"kernel_sxid", "gpu_fault", Role::proof, 0.85, R"(SXid \([^)]*\): \d+, Fatal)"},
+      {"card_counts_errors", "gpu_fault", Role::symptom, 0.6,
+       R"((?:DRAM|SRAM|Aggregate|Volatile) Uncorrectable(?: \w+)* *: [1-9]|Double Bit ECC *: [1-9]|Uncorrectable Error *: Yes)"},
+      {"kernel_iommu", "nccl_p2p_broken", Role::primary, 0.75,
+       R"((?:nvidia|NVRM).{0,60}IO_PAGE_FAULT|DMAR: .*DMA (?:Read|Write).* fault addr)"},
+      {"pcie_fatal", "gpu_fault", Role::symptom, 0.6,
+       R"(PCIe Bus Error: severity=Uncorrect\w+|AER: Uncorrected \(Fatal\))"},
+      {"device_lost", "gpu_fault", Role::symptom, 0.6,
+       R"(VK_ERROR_DEVICE_LOST|ERROR_DEVICE_LOST|[Dd]evice (?:is |was )?lost\b|context is lost\b|hipErrorLaunchFailure)"},
+      {"kernel_xid_after", "gpu_fault", Role::proof, 0.9, R"(caused by previous Xid (\d+))"},
+      {"row_remap_failed", "gpu_fault", Role::proof, 0.9,
+       R"(Remapping Failure Occurred +: Yes|[Rr]ow [Rr]emapp\w+ [Ff]ailure|Row remapping failed)"},
+      {"row_remap_pending", "gpu_fault", Role::symptom, 0.5,
+       R"(marked for remapping, reset gpu|Pending Page Blacklist +: Yes)"},
+      {"nccl_diag_p2p", "nccl_p2p_broken", Role::primary, 0.9,
+       R"(NCCL DIAG \[INFO\] p2p: (?:(?:only )?\d+/\d+ |.*(?:mismatch|import failed|check failed|unavailable|timed out)))"},
+      {"nccl_diag_net", "nccl_network", Role::symptom, 0.5,
+       R"(NCCL DIAG \[INFO\] net bw: .*(?:failed|timed out|off median))"},
+      {"ras_mismatch", "communication_stall", Role::symptom, 0.75,
+       R"(Communicator ranks have different \w+ operation counts|\d+ ranks have launched up to operation)"},
+      {"ras_dead", "peer_lost", Role::symptom, 0.7,
+       R"(Missing communicator data from \d+ job process|job process(?:es)? (?:is|are) considered dead)"},
+  };
+}
+
+// What holds the other ranks up: all of these run on one rank alone in common trainers.
+std::vector<SignatureRow> activity_rows() {
+  return {
+      {"busy_evaluation", "rank_busy_alone", Role::activity, 0.8,
+       R"(eval model:: +\d{1,2}%|(?i:(?:starting|running|beginning) (?:the )?(?:full )?(?:validation|evaluation)|(?:validation|evaluation) on rank 0|(?:validation|evaluation|validating|evaluating)\b.{0,60} \d{1,2} ?%|\bval .{0,60}\d% done))"},
+      {"busy_checkpoint", "rank_busy_alone", Role::activity, 0.75,
+       R"((?i)(?:saving|writing|uploading|serialising|serializing) (?:the )?(?:model |full |optimizer )?(?:checkpoint|snapshot|weights|state|model to)|checkpoint (?:written|saved|uploaded) in \d)"},
+      {"busy_index", "rank_busy_alone", Role::activity, 0.75,
+       R"((?i)(?:building|scanning|creating|generating|computing|caching|indexing|tokenizing|tokenising|preprocessing|downloading|extracting|copying) .{0,60}(?:index|labels?|files?|lmdb|dataset|samples?|images|cache|shards?|archive)|\bindexed \d|(?:index|cache|manifest|vocabulary|label list)\b.{0,60}(?:building it|creating it|rebuilding|being built|not found, build\w+)|(?:index|cache):? +[\d.]+ ?[kM]? ?(?:/|of) ?[\d.]+|\b(?:fetching|downloading|pulling) .{0,80}\d ?[KMGT]i?B\b)"},
+      {"busy_compile", "rank_busy_alone", Role::activity, 0.7,
+       R"((?i)\bwaiting for (?:a |the )?(?:file ?)?lock\b|\b(?:compiling|autotuning|warming up|quantizing|exporting|converting|merging|verifying|hashing|uploading) .{0,60}(?:kernels?|engine|model|checksums?|onnx|tensorrt|graph|files|shards|predictions))"},
+      {"skipped_step", "rank_mismatch", Role::activity, 0.75,
+       R"((?i)(?:batch|sample|loss)\b.{0,40}(?:\bempty|has no |\bNone\b|not finite).{0,40}skipp(?:ed|ing)|skipp(?:ed|ing).{0,40}(?:\bempty|on (?:this rank|rank \d))|no backward|(?:loader|iterator|dataset|shard)s? (?:is |was )?(?:exhausted|ended early|ran out)|ran out of (?:data|batches|samples))"},
+  };
+}
+
 }  // namespace
 
 std::vector<SignatureRow> system_signatures() {
   std::vector<SignatureRow> rows;
-  for (auto& part : {kernel_rows(), guard_rows(), exit_rows(), signal_rows()}) {
+  for (auto& part : {kernel_rows(), guard_rows(), exit_rows(), signal_rows(), pod_rows(),
+                     storage_rows(), card_rows(), activity_rows()}) {
     rows.insert(rows.end(), part.begin(), part.end());
   }
   return rows;

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "diagnosis/consequences.h"
+#include "diagnosis/log_time.h"
 #include "diagnosis/waiting_ranks.h"
 
 namespace ocrtune {
@@ -24,6 +25,64 @@ const Clue* clue_of(const CauseRanker& ranker, const Cause& cause) {
   return best;
 }
 
+// "Jul 15 02:52:18 " before a line of a journal.
+std::string_view without_clock(std::string_view line) {
+  constexpr std::size_t kLength = 16;
+  const bool clock = line.size() > kLength && line[3] == ' ' && line[9] == ':' && line[12] == ':' &&
+                     line[15] == ' ' && parse_log_time(line.substr(0, kLength));
+  return clock ? line.substr(kLength) : line;
+}
+
+// How the name before a line ends, with what belongs to it: "w2 | x", "[node-b] x", "ib1: x",
+// "rig1> x", "tower:7001:7122 [0] x". 0: no name.
+std::size_t name_end(std::string_view rest, bool bracket) {
+  if (bracket) return starts_with(rest, "] ") ? 2 : 0;
+  for (const std::string_view mark : {" | ", ": ", "> "}) {
+    if (starts_with(rest, mark)) return mark.size();
+  }
+  constexpr std::size_t kLongestTag = 24;
+  const std::size_t tag = rest.find("] ");
+  const bool process = rest.size() > 1 && rest[0] == ':' && rest[1] >= '0' && rest[1] <= '9';
+  return process && tag < kLongestTag ? tag + 2 : 0;
+}
+
+struct NamedLine {
+  std::string_view name, text;  // empty name: text is the line
+};
+
+// A line of a file in which the lines of several processes were collected, apart from its name.
+NamedLine take_name(std::string_view line) {
+  constexpr std::size_t kLongest = 24;
+  const NamedLine plain{"", line};
+  line = without_clock(line);
+  const bool bracket = starts_with(line, "[");
+  if (bracket) line.remove_prefix(1);
+  const std::size_t end =
+      std::min(line.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-"), line.size());
+  const std::string_view name = line.substr(0, end), rest = line.substr(end);
+  if (name.empty() || end > kLongest || name[0] < 'a' || name[0] > 'z') return plain;
+  if (starts_with(name, "rank") || starts_with(name, "python")) return plain;
+  const bool digit = name.back() >= '0' && name.back() <= '9';
+  const std::size_t mark = name_end(rest, bracket);
+  const bool process = starts_with(rest, ":") && !starts_with(rest, ": ");
+  if (mark > 0 && (process || digit || name.find('-') != std::string_view::npos)) {
+    return {name, rest.substr(mark)};
+  }
+  if (!bracket && digit && starts_with(rest, " ")) return {name, trim(rest)};
+  return plain;
+}
+
+// A line without the names that stand before it, and "rank3: ".
+std::string without_names(std::string_view text) {
+  for (NamedLine line = take_name(text); !line.name.empty(); line = take_name(text)) {
+    text = line.text;
+  }
+  constexpr std::size_t kLongestRank = 12;
+  const std::size_t colon = text.find(": ");
+  if (starts_with(text, "rank") && colon < kLongestRank) text.remove_prefix(colon + 2);
+  return join(words(text), " ");
+}
+
 class Teller {
  public:
   Teller(const std::vector<LogScan>& logs, const CauseRanker& ranker)
@@ -33,12 +92,22 @@ class Teller {
 
  private:
   void tell_first(const Cause& first, const Clue& clue);
+  void tell_first_dead();
   void tell_silent();
   void tell_waiting();
   void tell_witnesses(StoryCode code, std::string_view cause);
   void tell_stopped();
-  bool is_first(int file, std::optional<int> rank) const {
-    return file == file_ && (!rank || !rank_ || rank == rank_);
+  bool is_first(int file, std::optional<int> rank, std::string_view line) const {
+    if (file != file_ || (rank && rank_ && rank != rank_)) return false;
+    return (rank && rank_) || take_name(line).name == name_;
+  }
+  std::optional<int> dead_rank() const {
+    const auto& dead = ranker_.first_failed();
+    return dead ? std::optional<int>(dead->rank) : std::nullopt;
+  }
+  bool waits(std::optional<int> rank) const {
+    return std::any_of(waiting_.begin(), waiting_.end(),
+                       [&](const Waiting& one) { return rank && one.rank == rank; });
   }
   StoryEvent& add(StoryCode code, std::optional<double> when, bool exact) {
     story_.push_back({});
@@ -52,7 +121,7 @@ class Teller {
     if (event.ranks.empty() && event.place.empty() && event.cause.empty()) return;
     story_.push_back(std::move(event));
   }
-  void join(StoryEvent& event, int file, std::optional<int> rank) const;
+  void join(StoryEvent& event, int file, std::optional<int> rank, std::string_view line) const;
 
   const std::vector<LogScan>& logs_;
   const CauseRanker& ranker_;
@@ -60,12 +129,16 @@ class Teller {
   std::vector<StoryEvent> story_;
   int file_ = -1;  // where the first cause was seen
   std::optional<int> rank_;
+  std::string name_;  // of the host or pod before its line
   std::string_view cause_;
 };
 
-// Adds a rank, or a file, to those that an event speaks of. Files where each host counts anew.
-void Teller::join(StoryEvent& event, int file, std::optional<int> rank) const {
-  const std::string& name = logs_[static_cast<std::size_t>(file)].file;
+// Adds a rank, a host or a file to those that an event speaks of. Files where each host counts
+// anew.
+void Teller::join(StoryEvent& event, int file, std::optional<int> rank,
+                  std::string_view line) const {
+  std::string name(logs_.size() == 1 ? take_name(line).name : "");
+  if (name.empty()) name = logs_[static_cast<std::size_t>(file)].file;
   const bool twice = rank && std::count_if(logs_.begin(), logs_.end(), [&](const LogScan& log) {
                                return log.rank == rank;
                              }) > 1;
@@ -73,7 +146,8 @@ void Teller::join(StoryEvent& event, int file, std::optional<int> rank) const {
     if (std::find(event.ranks.begin(), event.ranks.end(), *rank) == event.ranks.end()) {
       event.ranks.push_back(*rank);
     }
-  } else if (event.place.find(name) == std::string::npos && event.place.size() < 200) {
+  } else if ((", " + event.place + ",").find(", " + name + ",") == std::string::npos &&
+             event.place.size() < 200) {
     event.place += (event.place.empty() ? "" : ", ") + name;
   }
 }
@@ -85,6 +159,8 @@ void Teller::tell_first(const Cause& first, const Clue& clue) {
   if (waiting) return;  // told below, with the others that waited
   file_ = clue.file;
   rank_ = clue.rank;
+  name_ = take_name(clue.line.text).name;
+  if (!rank_ && clue.role != Role::proof && !waits(dead_rank())) rank_ = dead_rank();
   StoryCode code = tier(clue.role) == 4 ? StoryCode::reported : StoryCode::failed;
   if (cause_ == "rank_busy_alone") code = StoryCode::busy;
   if (cause_ == "storage_failure" && !clue.rank) code = StoryCode::reported;
@@ -96,7 +172,17 @@ void Teller::tell_first(const Cause& first, const Clue& clue) {
     event.raised_at = clue.raised.place;
     event.text.resize(event.text.rfind("   ["));
   }
-  join(event, clue.file, clue.rank);
+  join(event, clue.file, rank_, event.text);
+  event.text = without_names(event.text);
+}
+
+// A kernel or a scheduler says who killed; a launcher, which rank that was.
+void Teller::tell_first_dead() {
+  const auto& dead = ranker_.first_failed();
+  if (!dead || rank_ || file_ < 0 || !dead->exit_code || waits(dead->rank)) return;
+  StoryEvent& event = add(StoryCode::died, dead->when, dead->when.has_value());
+  event.ranks = {dead->rank};
+  event.text = decode_exit(*dead->exit_code).text;
 }
 
 // Who did not give up, when others did, was the one they waited for.
@@ -124,7 +210,7 @@ void Teller::tell_waiting() {
   event.code = StoryCode::waited;
   for (const Waiting& one : waiting_) {
     if (one.file == file_ && rank_ && one.rank == rank_) continue;
-    join(event, one.file, one.rank);
+    join(event, one.file, one.rank, one.line.text);
     if (!event.when || (one.line.when && *one.line.when < *event.when)) {
       event.when = one.line.when;
       event.exact = one.line.dated;
@@ -151,8 +237,8 @@ void Teller::tell_witnesses(StoryCode code, std::string_view cause) {
     const bool told =
         clue.cause->name == cause ||
         (cause == "peer_lost" && clue.line.text.find("remote process exited") != std::string::npos);
-    if (!told || clue.file < 0 || is_first(clue.file, clue.rank)) continue;
-    join(event, clue.file, clue.rank);
+    if (!told || clue.file < 0 || is_first(clue.file, clue.rank, clue.line.text)) continue;
+    join(event, clue.file, clue.rank, clue.line.text);
     if (!event.when || (clue.when && *clue.when < *event.when)) {
       event.when = clue.when;
       event.exact = clue.dated;
@@ -173,7 +259,7 @@ void Teller::tell_stopped() {
                        id == "sigterm_elastic";
       const bool launcher = id == "closing_signal" || id == "paddle_terminate_all";
       if ((!own && !launcher) || finding.earlier_run) continue;
-      if (own) join(event, static_cast<int>(i), finding.rank);
+      if (own) join(event, static_cast<int>(i), finding.rank, finding.first.text);
       if (launcher) event.cause = kLauncher;
       if (!event.when && finding.first.dated) {
         event.when = finding.first.when;
@@ -192,6 +278,7 @@ void Teller::tell_stopped() {
 std::vector<StoryEvent> Teller::tell(const FailureEvidence& evidence, const Cause& first) {
   cause_ = first.row->name;
   if (const Clue* clue = clue_of(ranker_, first)) tell_first(first, *clue);
+  tell_first_dead();
   tell_silent();
   tell_waiting();
   tell_witnesses(StoryCode::lost_peer, "peer_lost");

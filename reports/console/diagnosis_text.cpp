@@ -112,8 +112,8 @@ std::string steps_text(const Diagnosis& diagnosis, bool chinese) {
 }
 
 Json story_json(const std::vector<StoryEvent>& story) {
-  constexpr const char* kCodes[] = {"failed",    "reported",  "busy",    "silent", "waited",
-                                    "lost_peer", "never_met", "stopped", "ended"};
+  constexpr const char* kCodes[] = {"failed", "died",      "reported",  "busy",    "silent",
+                                    "waited", "lost_peer", "never_met", "stopped", "ended"};
   Json array = Json::array();
   for (const StoryEvent& event : story) {
     Json object = {{"event", kCodes[static_cast<std::size_t>(event.code)]},

@@ -22,6 +22,8 @@ struct StoryWords {
 
 constexpr StoryWords kStory[] = {
     {StoryCode::failed, "{0} failed first, with {1}: {2}", "{0} 最先失败，原因 {1}：{2}"},
+    {StoryCode::died, "{0} was the first that the launcher saw end: {2}",
+     "{0} 是启动器最先发现结束的：{2}"},
     {StoryCode::reported, "{0} reports {1}: {2}", "{0} 报告 {1}：{2}"},
     {StoryCode::busy, "{0} was busy alone: {2}", "{0} 独自忙于：{2}"},
     {StoryCode::silent, "{0} did not give up; its last line: {2}",
@@ -137,6 +139,16 @@ std::string who_text(const StoryEvent& event, bool chinese) {
   return (event.ranks.size() == 1 ? "rank " : "ranks ") + join(ranks, ", ");
 }
 
+// Chinese has no blank between two of its own characters.
+std::string without_inner_blanks(const std::string& line) {
+  const auto wide = [&](std::size_t i) { return i < line.size() && (line[i] & 0x80) != 0; };
+  std::string out;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] != ' ' || i == 0 || !wide(i - 1) || !wide(i + 1)) out += line[i];
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string story_line(const StoryEvent& event, bool chinese) {
@@ -157,7 +169,7 @@ std::string story_line(const StoryEvent& event, bool chinese) {
     if (stopped && text.empty()) form = chinese ? "{0} 被 SIGTERM 停止" : "SIGTERM stopped {0}";
     const std::string line =
         fmt::format(fmt::runtime(form), who_text(event, chinese), event.cause, text, duration);
-    return time_text(event, chinese) + "  " + line;
+    return time_text(event, chinese) + "  " + (stopped ? without_inner_blanks(line) : line);
   }
   OCRTUNE_CHECK(false);
   return "";

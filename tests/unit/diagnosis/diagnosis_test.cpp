@@ -80,6 +80,8 @@ TEST(Diagnosis, LogsToldBeforeTheRulesWereRead) {
   expect_accepted("../diagnosis/eleventh_cases.txt", 40);
 }
 
+TEST(Diagnosis, LogsOfAStranger) { expect_accepted("../diagnosis/thirteenth_cases.txt", 32); }
+
 TEST(Diagnosis, ASupervisorsKillIsNotMemory) {
   const std::string killed = "    Last State:     Terminated\n      Exit Code:    137\n";
   const std::string probe =

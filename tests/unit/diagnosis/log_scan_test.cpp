@@ -175,6 +175,17 @@ TEST(LogScan, RanksInOneFileAreKeptApart) {
   EXPECT_THAT(found, testing::UnorderedElementsAre(testing::Pair(0, 1), testing::Pair(1, 2)));
 }
 
+TEST(LogScan, WaitingForDataIsReadInTheWordsOfThreeTrainers) {
+  for (const std::string line :
+       {"epoch: [1/9], loss: 1.1, avg_reader_cost: 1.5 s, avg_batch_cost: 2.0 s, ips: 64\n",
+        "Epoch(train) [1][50/900]  lr: 1e-03  time: 2.0  data_time: 1.5  memory: 50  loss: 1.2\n",
+        "Epoch: [0][10/500]\tTime  2.0 ( 2.1)\tData  1.5 ( 1.4)\tLoss 6.9e+00 (7.0e+00)\n"}) {
+    const LogScan scan = scan_text("log", line + line + line);
+    EXPECT_NEAR(scan.reader_seconds, 3, 1e-9) << line;
+    EXPECT_NEAR(scan.batch_seconds, 4, 1e-9) << line;
+  }
+}
+
 TEST(LogTime, ReadsTheUsualForms) {
   const double day = 86400;
   EXPECT_NEAR(*parse_log_time("[2024/01/02 00:00:01] ppocr INFO: x"), day + 1, 1e-9);

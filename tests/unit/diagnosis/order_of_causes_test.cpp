@@ -135,6 +135,173 @@ TEST(OrderOfCauses, ACompilerThatWasKilledIsAKill) {
   EXPECT_EQ(first_cause(killed), "host_out_of_memory");
 }
 
+// Python's logging of three ranks reached the file in another order than they failed in.
+constexpr const char* kThreeRanks =
+    "[rank2]: ValueError: no boxes in page 7\n"
+    "[rank0]: KeyError: 'charset'\n"
+    "Root Cause (first observed failure):\n"
+    "[0]:\n"
+    "  time      : 2025-04-01_10:00:00\n"
+    "  host      : n1\n"
+    "  rank      : 0 (local_rank: 0)\n"
+    "  exitcode  : 1 (pid: 77)\n";
+
+TEST(OrderOfCauses, ALauncherKnowsWhoFailedFirst) {
+  const LogScan scan = scan_text("train.log", kThreeRanks);
+  ASSERT_EQ(scan.first_failures.size(), 1);
+  EXPECT_EQ(scan.first_failures[0].rank, 0);
+  EXPECT_EQ(scan.first_failures[0].exit_code, 1);
+  EXPECT_EQ(scan.first_failures[0].first_line, 3);
+  EXPECT_TRUE(scan.first_failures[0].when);
+  const std::string two_roots =
+      "[rank2]: OSError: [Errno 28] No space left on device\n"
+      "[rank0]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB\n";
+  EXPECT_EQ(first_cause(two_roots), "disk_full");
+  EXPECT_EQ(first_cause(two_roots + kThreeRanks), "gpu_out_of_memory");
+}
+
+TEST(OrderOfCauses, MpiSaysWhichProcessWasFirst) {
+  const LogScan scan = scan_text("log",
+                                 "the job to be terminated. The first process to do so was:\n\n"
+                                 "  Process name: [[41882,1],3]\n  Exit code:    134\n");
+  ASSERT_EQ(scan.first_failures.size(), 1);
+  EXPECT_EQ(scan.first_failures[0].rank, 3);
+  EXPECT_EQ(scan.first_failures[0].exit_code, 134);
+}
+
+TEST(OrderOfCauses, WhatWasDamagedDependsOnWhoReadIt) {
+  const auto raised = [](const std::string& frame, const std::string& error) {
+    return first_cause("Traceback (most recent call last):\n  File \"" + frame +
+                       "\", line 9, in f\n" + error + "\n");
+  };
+  EXPECT_EQ(raised("/app/line_dataset.py", "zipfile.BadZipFile: File is not a zip file"),
+            "bad_training_data");
+  EXPECT_EQ(raised("/app/restore.py", "zipfile.BadZipFile: File is not a zip file"),
+            "checkpoint_damaged");
+  EXPECT_EQ(raised("/app/model_loader.py", "EOFError: Ran out of input"), "checkpoint_damaged");
+  EXPECT_EQ(first_cause("RuntimeError: Caught EOFError in DataLoader worker process 3.\n"
+                        "EOFError: Ran out of input\n"),
+            "bad_training_data");
+  EXPECT_EQ(first_cause("tarfile.ReadError: unexpected end of data in /s/rec-1.tar\n"),
+            "bad_training_data");
+  EXPECT_EQ(first_cause("tarfile.ReadError: unexpected end of data in /s/model.pth.tar\n"),
+            "checkpoint_damaged");
+}
+
+TEST(OrderOfCauses, ARequestThatWasRefusedIsNoFailureOfTheServer) {
+  const std::string error =
+      "ERROR 10-30 08:31:00 ValueError: Failed to load image: cannot identify image file <x>\n";
+  EXPECT_EQ(first_cause(error), "bad_training_data");
+  const std::string answered =
+      "INFO:     10.3.0.9:50120 - \"POST /v1/chat/completions HTTP/1.1\" 400 Bad Request\n";
+  EXPECT_EQ(first_cause(error + answered), "none");
+  EXPECT_EQ(first_cause(answered + error), "bad_training_data");
+  const std::string panic = "thread 'worker' panicked at src/page.rs:8:14:\n";
+  EXPECT_EQ(first_cause(panic), "native_exception");
+  EXPECT_EQ(first_cause(panic + "WARN task 7 panicked, again\nINFO task 7 ok on attempt 2\n"),
+            "none");
+}
+
+TEST(OrderOfCauses, AMountThatWasFollowedByAPullWasOvercome) {
+  const std::string mount =
+      "  Warning  FailedMount  kubelet  MountVolume.SetUp failed for volume\n";
+  EXPECT_EQ(first_cause(mount), "container_setup_failed");
+  EXPECT_EQ(first_cause(mount + "  Normal   Pulling  kubelet  Pulling image \"ocr:4\"\n"
+                                "  Warning  Failed   kubelet  Error: ErrImagePull\n"),
+            "image_pull_failed");
+}
+
+TEST(OrderOfCauses, WhatAControllerNotedIsPastedAfterTheEnd) {
+  EXPECT_EQ(first_cause("RendezvousConnectionError: The connection to the C10d store has failed.\n"
+                        "$ ssh n4 ipmitool sel list\n"
+                        " 1a1 | 10/29/2025 | 06:01:58 | Processor #0xfa | IERR | Asserted\n"),
+            "host_hardware_fault");
+}
+
+TEST(OrderOfCauses, WhoSentASigkillIsInTheAudit) {
+  EXPECT_EQ(first_cause("Killed\n"), "host_out_of_memory");
+  EXPECT_EQ(first_cause("Killed\n$ sudo ausearch -sc kill -i\n"
+                        "type=SYSCALL msg=audit(1) : arch=x86_64 syscall=kill success=yes a0=0x1f "
+                        "a1=SIGKILL a2=0x0 auid=root comm=guard exe=/usr/bin/bash\n"),
+            "killed_by_other");
+}
+
+TEST(OrderOfCauses, ASigkillThatARunSurvivedLeavesNoSuspect) {
+  std::string log = "failed (exitcode: -9) local_rank: 0 (pid: 8120) of binary: python3\n";
+  EXPECT_TRUE(diagnose_text(log).failed);
+  for (int i = 0; i < 60; ++i) log += "step " + std::to_string(i) + " loss 0.9\n";
+  EXPECT_FALSE(diagnose_text(log + "worker group successfully finished.\n").failed);
+}
+
+TEST(OrderOfCauses, OneCardOfSeveralThatWorksIsTold) {
+  const std::string busy =
+      "| N/A   66C    P0   371W / 400W |   31022MiB /  40960MiB |     99%  Default |\n";
+  const std::string idle =
+      "| N/A   31C    P0    51W / 400W |       4MiB /  40960MiB |      0%  Default |\n";
+  std::string other = busy;
+  other.replace(other.find("371W"), 4, "364W");
+  const auto told = [](const std::string& text) {
+    const Diagnosis diagnosis = diagnose_text(text);
+    return !diagnosis.causes.empty() &&
+           diagnosis.causes[0].row->name == std::string_view("first_gpu_only");
+  };
+  EXPECT_TRUE(told(busy + idle + idle));
+  EXPECT_FALSE(told(busy + other + idle));
+  EXPECT_FALSE(told(idle + idle));
+  EXPECT_FALSE(told(busy));
+}
+
+// Who, where a collector put a name before each line.
+TEST(Story, CollectedLinesNameTheirHosts) {
+  const auto story = [](const std::string& text) {
+    return diagnose({scan_text("all.log", text)}, {}).story;
+  };
+  const auto lost = story(
+      "w2 | FileNotFoundError: [Errno 2] No such file or directory: '/s/l.tsv'\n"
+      "w0 | RuntimeError: [gloo/transport/tcp/pair.cc:534] Connection closed by peer "
+      "[10.4.1.2]:4\n");
+  ASSERT_EQ(lost.size(), 2);
+  EXPECT_EQ(lost[0].place, "w2");
+  EXPECT_EQ(lost[0].text, "FileNotFoundError: [Errno 2] No such file or directory: '/s/l.tsv'");
+  EXPECT_EQ(lost[1].place, "w0");
+  const auto nccl = story(
+      "node-b:901:971 [0] misc/socket.cc:484 NCCL WARN socketStartConnect: Connect to "
+      "172.17.0.1<47503> failed : Connection refused\n" +
+      std::string(kGaveUp));
+  ASSERT_EQ(nccl.size(), 2);
+  EXPECT_EQ(nccl[0].place, "node-b");
+}
+
+TEST(Story, ALauncherNamesTheRankThatTheKernelKilled) {
+  const auto story =
+      diagnose(
+          {scan_text("all.log",
+                     "Jul 15 02:52:18 gn204 kernel: Memory cgroup out of memory: Killed process "
+                     "81 (python) total-vm:1kB, anon-rss:1kB\n"
+                     "Root Cause (first observed failure):\n[0]:\n"
+                     "  time      : 2025-07-15_02:52:20\n"
+                     "  rank      : 3 (local_rank: 3)\n"
+                     "  exitcode  : -9 (pid: 131)\n")},
+          {})
+          .story;
+  ASSERT_EQ(story.size(), 2);
+  EXPECT_EQ(story[0].code, StoryCode::reported);
+  EXPECT_EQ(story[0].place, "gn204");
+  EXPECT_EQ(story[1].code, StoryCode::died);
+  EXPECT_EQ(story[1].ranks, std::vector<int>{3});
+}
+
+TEST(Story, AFileThatIsOnlyNumberedNamesNoRank) {
+  const auto diagnosis = diagnose(
+      {scan_text(
+          "51.log",
+          "rig1:33:35 [0] bootstrap.cc:122 NCCL WARN Mismatched NCCL version detected : rank "
+          "1 version 22105 rank 0 version 22602\n" +
+              std::string(kGaveUp))},
+      {});
+  for (const StoryEvent& event : diagnosis.story) EXPECT_NE(event.ranks, std::vector<int>{51});
+}
+
 TEST(Story, RanksThatDisagreeAreToldWithWhatEachWaitedIn) {
   std::string log = kGaveUp;
   std::string other = kGaveUp;

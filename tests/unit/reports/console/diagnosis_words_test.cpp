@@ -88,6 +88,15 @@ TEST(DiagnosisWords, RanksInARowAreARange) {
   EXPECT_THAT(story_line(event, false), testing::HasSubstr("  ranks 0-2 lost"));
 }
 
+TEST(DiagnosisWords, ChineseHasNoBlanksBetweenItsOwnCharacters) {
+  StoryEvent event;
+  event.code = StoryCode::stopped;
+  event.cause = kLauncher;
+  EXPECT_THAT(story_line(event, true), testing::HasSubstr("  启动器用 SIGTERM 停止了其他 rank"));
+  event.ranks = {2};
+  EXPECT_THAT(story_line(event, true), testing::HasSubstr("  启动器用 SIGTERM 停止了 rank 2"));
+}
+
 TEST(DiagnosisWords, EveryStepHasItsOutcomes) {
   std::vector<NextStep> steps = next_step_table();
   steps.push_back({"confirm_first", "missing_file", "disk_full", "ls -l"});

@@ -1,0 +1,61 @@
+// Blocks of lines that programs print into a log and that say more together than line by line.
+//
+// PaddleOCR prints its configuration before the first step:
+//   [2025/01/01 10:00:00] ppocr INFO:     loader :
+//   [2025/01/01 10:00:00] ppocr INFO:         num_workers : 8
+// Source: PaddleOCR's tools/program.py, print_dict: four blanks a level, lists are left out.
+//
+// A launcher says which process it saw fail first:
+//   Root Cause (first observed failure):
+//   [0]:
+//     time      : 2025-01-01_10:00:00
+//     rank      : 3 (local_rank: 3)
+//     exitcode  : -9 (pid: 131)
+// Sources: torch/distributed/elastic/multiprocessing/errors, ChildFailedError.format_msg; Open
+// MPI's help-orterun.txt.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ocrtune {
+
+class PrintedConfig {
+ public:
+  void take_line(std::string_view line);
+  // "Train.loader.num_workers" -> "8": only keys of Global, Train and Eval.
+  const std::map<std::string, std::string>& values() const { return values_; }
+
+ private:
+  std::vector<std::pair<std::size_t, std::string>> path_;  // indent and key of the open mappings
+  std::map<std::string, std::string> values_;
+};
+
+// Of the processes that one launcher watched, the one that it saw fail first.
+struct FirstFailure {
+  int rank = -1;
+  std::optional<std::int64_t> exit_code;
+  std::optional<double> when;                  // seconds into the year
+  std::int64_t first_line = 0, last_line = 0;  // of the block
+};
+
+class LauncherReport {
+ public:
+  static bool begins(std::string_view line);
+  bool open() const { return lines_left_ > 0; }
+  // A line that begins a report, and those after it while it is open.
+  void take_line(std::string_view line, std::int64_t number);
+  const std::vector<FirstFailure>& failures() const { return failures_; }
+
+ private:
+  int lines_left_ = 0;
+  FirstFailure now_;
+  std::vector<FirstFailure> failures_;
+};
+
+}  // namespace ocrtune
