@@ -184,6 +184,7 @@ const std::vector<Phrase>& phrase_table() {
       {"Huge pages", "大页"},
       {"Host", "主机"},
       {"Hosts", "主机"},
+      {"With the recommended setting", "采用推荐配置时"},
       {"System", "系统"},
       {"Kernel", "内核"},
       {"Container", "容器"},

@@ -124,6 +124,7 @@ Result<Deployment> deployment_of(const RunRecord& run) {
     }
   }
   launch.environment = std::move(variables);
+  deployment.ranks = best.knobs.nproc;
   deployment.cpus = cpus_of(run, best.knobs);
   deployment.memory_bytes = static_cast<std::uint64_t>(static_cast<double>(best.peak_bytes) *
                                                        (1 + run.options.memory_margin));

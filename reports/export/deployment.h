@@ -21,6 +21,7 @@ struct Deployment {
   Variables pinned;
   int nodes = 1;                   // hosts; of several, the launch has <NODE_RANK> and its like
   std::vector<std::string> hosts;  // so many; not known: <HOST_0>, <HOST_1>
+  int ranks = 1;                   // processes on a host
   int cpus = 1;                    // that the setting kept busy on a host, whole ones
   std::uint64_t memory_bytes = 0;  // measured peak and the run's margin; 0: not measured
   int gpus = 0;

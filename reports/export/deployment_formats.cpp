@@ -178,6 +178,15 @@ std::string write_hosts(const Deployment& deployment) {
   return text + "code=0\nfor pid in $pids; do wait \"$pid\" || code=$?; done\nexit $code\n";
 }
 
+std::string write_hostfile(const Deployment& deployment) {
+  std::string text = head(
+      deployment, "Use: mpirun --hostfile FILE, deepspeed --hostfile FILE, ocrtune --hosts FILE");
+  for (const std::string& host : deployment.hosts) {
+    text += fmt::format("{} slots={}\n", plain_host(host), deployment.ranks);
+  }
+  return text;
+}
+
 // In double quotes, as systemd.syntax(7) reads them; "%" begins a specifier, "$" a variable.
 std::string systemd_text(const std::string& text, bool variables) {
   std::string out = "\"";
@@ -329,6 +338,7 @@ const std::vector<ExportFormat>& export_formats() {
       {"compose", "a service for docker compose", write_compose},
       {"sbatch", "a batch script for Slurm", write_sbatch},
       {"hosts", "a script of one ssh a host", write_hosts},
+      {"hostfile", "the hosts with their processes, for Open MPI and DeepSpeed", write_hostfile},
       {"systemd", "a service unit", write_systemd},
       {"k8s", "a Job for Kubernetes", write_k8s},
       {"paddleocr-yaml", "the keys of a PaddleOCR config", write_paddleocr_yaml},

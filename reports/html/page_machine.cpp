@@ -132,13 +132,33 @@ std::string remarks(const std::string& phrase, const std::vector<std::string>& t
                      items);
 }
 
-// The CPUs that the ranks of the recommended setting had when it was last run.
-std::string placement_of_answer(const RunRecord& run) {
-  if (!run.result.found) return "";
+// The last one of the recommended setting; null: there is none.
+const Trial* trial_of_answer(const RunRecord& run) {
+  if (!run.result.found) return nullptr;
   for (auto trial = run.trials.rbegin(); trial != run.trials.rend(); ++trial) {
-    if (trial->ok() && trial->knobs == run.result.recommendation.knobs) return trial->placement;
+    if (trial->ok() && trial->knobs == run.result.recommendation.knobs) return &*trial;
   }
-  return "";
+  return nullptr;
+}
+
+// The CPUs that its ranks had.
+std::string placement_of_answer(const RunRecord& run) {
+  const Trial* trial = trial_of_answer(run);
+  return trial == nullptr ? "" : trial->placement;
+}
+
+// What each host said of it: memory, CPUs, and where the time of a step went.
+std::string hosts_table(const RunRecord& run) {
+  const Trial* trial = trial_of_answer(run);
+  if (trial == nullptr) return "";
+  Rows rows;
+  for (const std::string& line : trial->evidence) {
+    for (const std::string& host : run.options.hosts) {
+      if (!starts_with(line, host + ": ")) continue;
+      rows.push_back({machine_text(host), machine_text(line.substr(host.size() + 2))});
+    }
+  }
+  return rows.empty() ? "" : table_html({"Host", "With the recommended setting"}, rows, "facts");
 }
 
 }  // namespace
@@ -174,7 +194,7 @@ std::string machine_section(const RunRecord& run) {
   for (auto& row : short_rows) row.pop_back();
   // Those of a disturbed run stand beside its verdict.
   std::string body = is_disturbed(run) ? "" : remarks("Warnings", machine.warnings, "warning");
-  body += table_html({"Fact", "Value"}, short_rows, "facts");
+  body += table_html({"Fact", "Value"}, short_rows, "facts") + hosts_table(run);
   std::string details = topology_figure(machine, placement_of_answer(run));
   details += "<div class=\"columns\">" + table_html(headings, cpu_rows(machine.cpu), "facts") +
              table_html(headings, memory_rows(machine.memory), "facts") +

@@ -131,6 +131,13 @@ TEST_F(DeploymentFiles, HostsGetOneSshEachWithTheirNumbers) {
   EXPECT_EQ(output_, "1\nit's 0 b c n1 n1,n2\nit's 1 b c n1 n1,n2\n");
 }
 
+TEST_F(DeploymentFiles, AHostfileNamesHostsAndTheirProcesses) {
+  Deployment deployment = odd_deployment();
+  deployment.nodes = deployment.ranks = 2;
+  deployment.hosts = {"me@n1", "n2"};
+  EXPECT_THAT(written("hostfile", deployment), HasSubstr("\nn1 slots=2\nn2 slots=2\n"));
+}
+
 TEST_F(DeploymentFiles, ComposeIsYamlWithEveryArgument) {
   const YAML::Node service = YAML::Load(written("compose"))["services"]["ocr"];
   EXPECT_EQ(service["command"].size(), 8U);

@@ -1,4 +1,5 @@
 // The page's sections on peers, capacity, latency and failures, and their Chinese.
+#include <algorithm>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -12,6 +13,7 @@
 #include "reports/html/page_answer.h"
 #include "reports/html/page_capacity.h"
 #include "reports/html/page_documents.h"
+#include "reports/html/page_machine.h"
 #include "reports/html/page_p2p.h"
 #include "tests/support/sample_runs.h"
 
@@ -146,6 +148,20 @@ TEST(PageSections, PeersAreAMatrix) {
   EXPECT_THAT(other, HasSubstr("class=\"peer bad\""));
   EXPECT_THAT(other, HasSubstr("class=\"peer good\""));
   EXPECT_EQ(p2p_section(sample_run(20), nullptr), "") << "no GPU, no section";
+}
+
+TEST(PageSections, HostsSayWhereTheTimeOfAStepWent) {
+  RunRecord run = sample_run(20);
+  const auto answer = std::find_if(run.trials.rbegin(), run.trials.rend(), [&](const Trial& trial) {
+    return trial.ok() && trial.knobs == run.result.recommendation.knobs;
+  });
+  ASSERT_NE(answer, run.trials.rend());
+  answer->evidence = {"n1: peak 1 MiB; a step of <3> ms", "n9: not of this run"};
+  EXPECT_THAT(machine_section(run), Not(HasSubstr("a step of")));
+  run.options.hosts = {"n1", "n2"};
+  const std::string section = machine_section(run);
+  EXPECT_THAT(section, HasSubstr("peak 1 MiB; a step of &lt;3&gt; ms"));
+  EXPECT_THAT(section, Not(HasSubstr("not of this run")));
 }
 
 TEST(PageSections, FailuresCarryTheirCure) {
