@@ -206,19 +206,40 @@ Result<std::unique_ptr<Agents>> Agents::start(std::vector<HostName> hosts, Agent
       if (static_cast<std::size_t>(starting) < kMaxStarting) break;
       OCRTUNE_TRY(agents->wait_until(kPollSeconds, [](const Agent& one) { return one.greeted; }));
     }
-    const auto started = agent->start(agents->options_, agents->inputs_);
-    if (!started) agents->lose(*agent, started.error().what);
+    agents->launch(*agent);
   }
-  OCRTUNE_TRY(agents->wait_until(agents->options_.deadline_seconds,
-                                 [](const Agent& one) { return one.greeted; }));
-  for (auto& agent : agents->agents_) {
+  OCRTUNE_TRY(agents->await_hellos());
+  return agents;
+}
+
+void Agents::launch(Agent& agent) {
+  const auto started = agent.start(options_, inputs_);
+  if (!started) lose(agent, started.error().what);
+}
+
+Status Agents::await_hellos() {
+  OCRTUNE_TRY(wait_until(options_.deadline_seconds, [](const Agent& one) { return one.greeted; }));
+  for (auto& agent : agents_) {
     if (agent->alive() && !agent->greeted) {
-      agents->lose(*agent, fmt::format("no answer within {} of its start{}{}",
-                                       format_duration(agents->options_.deadline_seconds),
-                                       agent->last_words.empty() ? "" : ": ", agent->last_words));
+      lose(*agent, fmt::format("no answer within {} of its start{}{}",
+                               format_duration(options_.deadline_seconds),
+                               agent->last_words.empty() ? "" : ": ", agent->last_words));
     }
   }
-  return agents;
+  return Status();
+}
+
+Status Agents::restart(std::size_t host) {
+  auto fresh = std::make_unique<Agent>();
+  fresh->host = hosts_[host].name;
+  {
+    const std::lock_guard lock(inputs_);
+    agents_[host]->close_input();
+    std::swap(agents_[host], fresh);
+  }
+  fresh.reset();  // the launcher of the old one, if it still runs
+  launch(*agents_[host]);
+  return await_hellos();
 }
 
 Status Agents::wait_until(double seconds, bool (*done)(const Agent&)) {

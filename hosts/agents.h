@@ -3,8 +3,8 @@
 // The agent speaks first ("hello", with its version). Then each request gets one reply, with the
 // request's number. Both ends give a sign of life every 2 s. An agent ends when its input ends or
 // when it hears nothing for 10 s, so nothing is left on a host whose launcher was killed. A host
-// that does not answer in time or is silent for 10 s is lost for good, with the reason; the others
-// go on.
+// that does not answer in time or is silent for 10 s is lost until its agent is started anew, with
+// the reason; the others go on.
 #pragma once
 
 #include <condition_variable>
@@ -52,6 +52,9 @@ class Agents {
   bool alive(std::size_t host) const;
   const std::string& lost_reason(std::size_t host) const;  // empty: alive
   std::vector<std::size_t> living() const;
+  // A new agent on a host that was lost: its link may have been all that broke. It stays lost where
+  // this one does not answer either. interrupted.
+  Status restart(std::size_t host);
 
   // The answers, one a request in the same order, as JSON text of an object; empty from a host that
   // is lost or gets lost by not answering within `work_seconds` and the deadline. An agent answers
@@ -70,6 +73,8 @@ class Agents {
  private:
   struct Agent;
   Agents();
+  void launch(Agent& agent);
+  Status await_hellos();
   Status wait_until(double seconds, bool (*done)(const Agent&));
   void lose(Agent& agent, std::string reason);
   void keep_beating();

@@ -16,6 +16,8 @@
 namespace ocrtune {
 namespace {
 
+constexpr const char* kHostLost = "host_lost";
+constexpr double kLeaveAloneSeconds = 30;  // a host that does not come back
 constexpr double kSettleSeconds = 3;  // a host whose command ended waits for the first host's word
 constexpr double kEndSeconds = 15;    // beyond the command's grace, to end and to tidy up
 
@@ -29,11 +31,23 @@ Trial failure(Outcome outcome, std::string cause, std::string reason) {
 
 class JobRunner : public Runner {
  public:
-  JobRunner(std::shared_ptr<Agents> agents, PreparedCommand command, const Machine& machine)
-      : agents_(std::move(agents)), command_(std::move(command)), machine_(machine) {}
+  JobRunner(const JobRunnerOptions& options, PreparedCommand command, const Machine& machine)
+      : agents_(options.agents),
+        tell_(options.tell),
+        command_(std::move(command)),
+        machine_(machine),
+        next_start_(agents_->hosts().size(), 0) {}
 
   Trial run(const Knobs& knobs, const TrialLimits& limits) override {
+    const double start = steady_seconds();
     Trial trial = try_once(knobs, limits);
+    if (ran_ && trial.cause == kHostLost && !interrupted()) {
+      if (tell_) tell_(trial.reason + "; its trial is run once more");
+      std::string evidence = "run once more after: " + trial.reason;
+      trial = try_once(knobs, limits);
+      trial.evidence.push_back(std::move(evidence));
+    }
+    trial.seconds = steady_seconds() - start;
     trial.knobs = knobs;
     if (trial.reproduce.empty()) {
       trial.reproduce = join(dry_run_lines(command_, machine_, knobs), " && ");
@@ -42,7 +56,21 @@ class JobRunner : public Runner {
   }
 
  private:
+  // Of the first `nodes` hosts the first that is lost and stays so; empty: all are there.
+  std::string lost_host(std::size_t nodes) {
+    for (std::size_t i = 0; i < nodes; ++i) {
+      if (agents_->alive(i)) continue;
+      if (steady_seconds() >= next_start_[i]) {
+        if (!agents_->restart(i)) return host_name(i) + ": interrupted";
+        next_start_[i] = agents_->alive(i) ? 0 : steady_seconds() + kLeaveAloneSeconds;
+      }
+      if (!agents_->alive(i)) return host_name(i) + ": " + agents_->lost_reason(i);
+    }
+    return "";
+  }
+
   Trial try_once(const Knobs& knobs, const TrialLimits& limits) {
+    ran_ = false;
     const auto refusal = command_.refuse ? command_.refuse(knobs) : std::nullopt;
     if (refusal) return failure(refusal->outcome, refusal->cause, refusal->reason);
     const auto& hosts = agents_->hosts();
@@ -51,19 +79,15 @@ class JobRunner : public Runner {
       return failure(Outcome::unsupported, "nodes",
                      fmt::format("nodes={}: --hosts names {}", nodes, hosts.size()));
     }
-    for (std::size_t i = 0; i < nodes; ++i) {
-      if (!agents_->alive(i)) {
-        return failure(Outcome::crashed, "host_lost",
-                       host_name(i) + ": " + agents_->lost_reason(i));
-      }
+    if (std::string lost = lost_host(nodes); !lost.empty()) {
+      return failure(Outcome::crashed, kHostLost, std::move(lost));
     }
     const auto places = meeting_places(*agents_, static_cast<int>(nodes));
     begin_parts(nodes);
     for (std::size_t i = 0; i < nodes; ++i) agents_->send({i, request(places[i], knobs, limits)});
-    const double start = steady_seconds();
+    ran_ = true;
     watch(command_.workload.stop_grace_seconds + kEndSeconds);
     Trial merged = merge_parts(std::move(parts_));
-    merged.seconds = steady_seconds() - start;
     if (interrupted()) return failure(Outcome::skipped, "interrupted", "interrupted");
     return merged;
   }
@@ -128,7 +152,7 @@ class JobRunner : public Runner {
                           part.trial.cause != "no_metric");
       } else {
         part.lost = fatal = true;
-        part.trial = failure(Outcome::crashed, "host_lost", agents_->lost_reason(i));
+        part.trial = failure(Outcome::crashed, kHostLost, agents_->lost_reason(i));
       }
     }
     return fatal;
@@ -146,15 +170,18 @@ class JobRunner : public Runner {
       if (!open(i)) continue;
       parts_[i].order = ++answered_;
       parts_[i].lost = true;
-      parts_[i].trial = failure(Outcome::crashed, "host_lost", "does not end what it started");
+      parts_[i].trial = failure(Outcome::crashed, kHostLost, "does not end what it started");
     }
   }
 
   std::shared_ptr<Agents> agents_;
+  std::function<void(const std::string&)> tell_;
   PreparedCommand command_;
   Machine machine_;
+  std::vector<double> next_start_;   // of an agent on each host that did not come back
   std::vector<AnsweredPart> parts_;  // of the trial under way, by host
   int answered_ = 0;
+  bool ran_ = false;  // all hosts were there when it began
 };
 
 }  // namespace
@@ -176,9 +203,9 @@ std::vector<TrialPlace> meeting_places(Agents& agents, int nodes) {
   return places;
 }
 
-std::unique_ptr<Runner> make_job_runner(std::shared_ptr<Agents> agents,
+std::unique_ptr<Runner> make_job_runner(const JobRunnerOptions& options,
                                         const PreparedCommand& command, const Machine& machine) {
-  return std::make_unique<JobRunner>(std::move(agents), command, machine);
+  return std::make_unique<JobRunner>(options, command, machine);
 }
 
 }  // namespace ocrtune

@@ -1,7 +1,9 @@
 // The Runner that tries the user's command on several hosts at once, through their agents.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "hosts/agents.h"
@@ -17,9 +19,16 @@ namespace ocrtune {
 // and knows no names.
 std::vector<TrialPlace> meeting_places(Agents& agents, int nodes);
 
-// A trial of `nodes` takes the first ones of the agents' hosts. `command` comes from
-// prepare_command(), `machine` is what any of the hosts is.
-std::unique_ptr<Runner> make_job_runner(std::shared_ptr<Agents> agents,
+// A trial of `nodes` takes the first ones of the agents' hosts. Where a host is lost, a new agent
+// is started on it and the trial run once more; `tell` hears which one, and why. A host that does
+// not answer then either is left alone for half a minute.
+struct JobRunnerOptions {
+  std::shared_ptr<Agents> agents;
+  std::function<void(const std::string& note)> tell;
+};
+
+// `command` comes from prepare_command(), `machine` is what any of the hosts is.
+std::unique_ptr<Runner> make_job_runner(const JobRunnerOptions& options,
                                         const PreparedCommand& command, const Machine& machine);
 
 }  // namespace ocrtune

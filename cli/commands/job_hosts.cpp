@@ -1,6 +1,7 @@
 #include "cli/commands/job_hosts.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include <fmt/format.h>
 
@@ -57,8 +58,11 @@ SessionDoors JobHosts::doors() const {
   doors.probe = [here = machine](const ProbeOptions&) -> Result<Machine> { return here; };
   doors.runner = [asked = agents](const RunOptions& options, const Machine& here,
                                   double) -> Result<std::unique_ptr<Runner>> {
+    const JobRunnerOptions job = {asked, [](const std::string& note) {
+                                    std::fprintf(stderr, "ocrtune: note: %s\n", note.c_str());
+                                  }};
     const auto prepared = OCRTUNE_TRY(prepare_command(command_workload(options), here));
-    return make_job_runner(asked, prepared, here);
+    return make_job_runner(job, prepared, here);
   };
   return doors;
 }
@@ -86,7 +90,16 @@ Result<JobHosts> open_hosts(const HostChoice& choice) {
   return job;
 }
 
-Result<SessionDoors> doors_of(const HostFlags& flags) {
+void take_hosts(const std::vector<std::string>& hosts, const std::string& launcher,
+                HostFlags& flags) {
+  if (flags.given || hosts.empty()) return;
+  flags.given = true;
+  flags.hosts = join(hosts, ",");
+  if (flags.launcher == "auto") flags.launcher = launcher;
+}
+
+Result<SessionDoors> doors_of(HostFlags flags, const RunOptions& stored) {
+  take_hosts(stored.hosts, stored.launcher, flags);
   if (!flags.given) return SessionDoors();
   const auto choice = OCRTUNE_TRY(choose_hosts(flags));
   const auto job = OCRTUNE_TRY(open_hosts(choice));

@@ -22,7 +22,10 @@ struct JobHosts {
 
 // Starts an agent on each host. missing: a host that does not answer, by name; interrupted.
 Result<JobHosts> open_hosts(const HostChoice& choice);
-// Of a command that goes on with a run; without --hosts, the doors of this machine.
-Result<SessionDoors> doors_of(const HostFlags& flags);
+// The hosts of a stored run, unless the flags name others.
+void take_hosts(const std::vector<std::string>& hosts, const std::string& launcher,
+                HostFlags& flags);
+// Of a command that goes on with a run: on the flags' hosts or its own, else on this machine.
+Result<SessionDoors> doors_of(HostFlags flags, const RunOptions& stored);
 
 }  // namespace ocrtune

@@ -104,11 +104,7 @@ Result<RunRecord> stored_run(RunFlags& flags) {
   if (!run.result.inconclusive.empty()) {
     std::fputs("ocrtune run: note: the run is not conclusive (ocrtune show)\n", stderr);
   }
-  if (const auto hosts = recommended_hosts(run); !flags.hosts.given && !hosts.empty()) {
-    flags.hosts.given = true;
-    flags.hosts.hosts = join(hosts, ",");
-    if (flags.hosts.launcher == "auto") flags.hosts.launcher = run.options.launcher;
-  }
+  take_hosts(recommended_hosts(run), run.options.launcher, flags.hosts);
   return run;
 }
 

@@ -145,7 +145,8 @@ Result<int> run_verify(const VerifyFlags& flags) {
       flags.database.empty() ? Store::default_path() : flags.database, Store::Mode::read));
   if (!flags.junit.empty()) OCRTUNE_TRY(make_output_folder(parent_path(flags.junit)));
   VerifyLines lines;
-  const auto doors = OCRTUNE_TRY(doors_of(flags.hosts));
+  const RunRecord stored = OCRTUNE_TRY(store->load_run(request.run));
+  const auto doors = OCRTUNE_TRY(doors_of(flags.hosts, stored.options));
   const auto answer = OCRTUNE_TRY(verify(request, *store, lines, doors));
   lines.clear();
   if (!answer.kept) {

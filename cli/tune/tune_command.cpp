@@ -241,7 +241,8 @@ Result<RunRecord> resume_run(const TuneFlags& flags, Store& store) {
   if (!flags.resume.empty()) request.run = flags.resume;
   if (flags.budget_given) request.budget_seconds = flags.options.budget_seconds;
   request.wait = !flags.no_wait;
-  const auto doors = OCRTUNE_TRY(doors_of(flags.hosts));
+  const RunRecord stored = OCRTUNE_TRY(store.load_run(request.run));
+  const auto doors = OCRTUNE_TRY(doors_of(flags.hosts, stored.options));
   TuneLine line(flags.progress == "json");
   return resume(request, store, line, doors);
 }

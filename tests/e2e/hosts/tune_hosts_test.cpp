@@ -45,8 +45,10 @@ constexpr const char* kNothingLeft =
 TEST_F(TuneHosts, TwoHostsWinAndEachRankIsWhereItIsMeantToBe) {
   const BedSaid said = run_in_bed(
       {"a", "b"}, tune("--hosts a,b --budget 20s --json 2>/dev/null", "--note .") +
-                      "; code=$?; $OCRTUNE verify last --hosts a,b --for 3s --db " + folder_ +
-                      "/runs.sqlite > " + folder_ + "/verified 2>&1; " + "exit $code");
+                      "; code=$?; $OCRTUNE verify last --for 3s --db " + folder_ +
+                      "/runs.sqlite > " + folder_ + "/verified 2>&1; $OCRTUNE tune --resume " +
+                      "--budget 4s --db " + folder_ + "/runs.sqlite > " + folder_ +
+                      "/resumed 2>&1; exit $code");
   ASSERT_TRUE(answered(said.code, said.text)) << said.text;
   const Json json = Json::parse(said.text, nullptr, false);
   ASSERT_TRUE(json.is_object()) << said.text;
@@ -56,6 +58,8 @@ TEST_F(TuneHosts, TwoHostsWinAndEachRankIsWhereItIsMeantToBe) {
               HasSubstr("--nodes 2 --rank '<NODE_RANK>' --master '<MASTER_ADDR>' --port 29500"));
   const std::string verified = read_file(folder_ + "/verified").value_or("");
   EXPECT_THAT(verified, AllOf(HasSubstr("nodes=2"), Not(HasSubstr("not measured"))));
+  EXPECT_THAT(read_file(folder_ + "/resumed").value_or(""),
+              AllOf(HasSubstr("nodes=2"), Not(HasSubstr("host_lost"))));
   EXPECT_EQ(read_file(folder_ + "/0").value_or(""), "a 0/2 10.77.0.1 a,b\n");
   EXPECT_EQ(read_file(folder_ + "/1").value_or(""), "b 1/2 10.77.0.1 a,b\n");
 }
@@ -101,6 +105,20 @@ TEST_F(TuneHosts, WrongUseIsOneLine) {
     EXPECT_EQ(said.code, one.code) << one.command << "\n" << said.text;
     EXPECT_THAT(said.text, HasSubstr(one.says)) << one.command;
   }
+}
+
+TEST_F(TuneHosts, ABrokenLinkIsMadeAnewAndItsTrialRunOnceMore) {
+  const BedSaid said = run_in_bed(
+      {"a", "b"},
+      tune("--hosts a,b --nodes 2 --budget 12s --json 2>" + folder_ + "/notes", "", "1s") +
+          " & pid=$!; for i in $(seq 300); do ssh b ps -e -o args | grep -q '[h]ost_job' && "
+          "break; sleep 0.1; done; ssh b \"pkill -o -KILL -f '[o]crtune node'\"; wait $pid");
+  ASSERT_TRUE(answered(said.code, said.text)) << said.text;
+  EXPECT_THAT(read_file(folder_ + "/notes").value_or(""), HasSubstr("note: b: ssh ended with"));
+  const Json json = Json::parse(said.text, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << said.text;
+  EXPECT_TRUE(json["found"].get<bool>()) << said.text;
+  EXPECT_THAT(said.text, Not(HasSubstr("host_lost")));
 }
 
 // Somebody dies or stops in a trial over both hosts.
