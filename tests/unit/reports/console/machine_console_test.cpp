@@ -37,7 +37,10 @@ TEST(MachineCard, WrapsToANarrowTerminalAndLosesNothing) {
   const auto joined = [](const std::string& card) { return join(words(card), " "); };
   const std::string card = machine_card(machine, 70);
   std::istringstream lines(card);
-  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 70U) << line;
+  for (std::string line; std::getline(lines, line);) {
+    const bool one_long_word = words(line).size() == 1;  // the path of this checkout
+    EXPECT_TRUE(line.size() <= 70 || one_long_word) << line;
+  }
   EXPECT_EQ(joined(card), joined(machine_card(machine)));
 }
 

@@ -298,10 +298,11 @@ TEST(DoubtfulBytes, WhoBeginsToShareWhatAnotherHasCountsOnce) {
 }
 
 TEST(DoubtfulBytes, GrowthIsMemoryAsFarAsItWasThere) {
-  EXPECT_EQ(
-      doubtful_bytes(reading({{1, 100, 0}, {2, 100, 0}}), reading({{1, 104, 104}, {2, 101, 101}}),
-                     reading({{1, 108, 0}, {2, 101, 0}})),
-      8 * kMiB);
+  const MemoryReading before = reading({{1, 100, 0}, {2, 100, 0}});
+  const MemoryReading after = reading({{1, 108, 0}, {2, 101, 0}});
+  EXPECT_EQ(doubtful_bytes(before, reading({{1, 104, 80}, {2, 101, 60}}), after), 8 * kMiB);
+  EXPECT_EQ(doubtful_bytes(before, reading({{1, 104, 104}, {2, 101, 101}}), after), 0u)
+      << "of those that share nothing";
   EXPECT_EQ(
       doubtful_bytes(reading({{1, 100, 0}}), reading({{1, 104, 104}}), reading({{1, 108, 0}})), 0u)
       << "alone";
