@@ -49,8 +49,8 @@ Result<std::vector<ReadText>> texts_of(const RunOptions& run, const Knobs& knobs
   options.width = run.width;
   options.seed = run.seed;
   options.checkpoint = run.checkpoint;
-  auto alphabet = OCRTUNE_TRY(Alphabet::from_text(run.alphabet));
-  const auto recognizer = OCRTUNE_TRY(Recognizer::create(options, std::move(alphabet)));
+  const auto alphabet = OCRTUNE_TRY(Alphabet::from_text(run.alphabet));
+  const auto recognizer = OCRTUNE_TRY(Recognizer::create(options, alphabet));
   return recognizer->read(images);
 }
 

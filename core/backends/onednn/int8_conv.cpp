@@ -151,13 +151,13 @@ class Int8Conv final : public Operator {
     for (int i = 0; i < in_.shape.n * kParts; ++i) {
       const std::size_t first = std::min(floats, many(i % kParts) * part);
       find_extremes(x + many(i / kParts) * floats + first, std::min(part, floats - first),
-                    extremes[2 * i], extremes[2 * i + 1]);
+                    extremes[many(2 * i)], extremes[many(2 * i + 1)]);
     }
     for (int n = 0; n < in_.shape.n; ++n) {
       float low = 0, high = 0;
       for (int i = n * kParts; i < (n + 1) * kParts; ++i) {
-        low = std::min(low, extremes[2 * i]);
-        high = std::max(high, extremes[2 * i + 1]);
+        low = std::min(low, extremes[many(2 * i)]);
+        high = std::max(high, extremes[many(2 * i + 1)]);
       }
       scales[n].scale = high > low ? (high - low) / 255 : 1;
       scales[n].zero = std::round(-low / scales[n].scale);
@@ -181,7 +181,7 @@ class Int8Conv final : public Operator {
         x + (many(n * blocks) * many(plane) + many(source * in_.shape.w)) * many(block);
     quantise({in_.shape.w, blocks, block, depth_, many(plane) * many(block), 1 / scale.scale,
               scale.zero},
-             from, row + conv_.pad.w * depth_);
+             from, row + many(conv_.pad.w * depth_));
   }
 
   struct ChunkPlace {
@@ -212,8 +212,9 @@ class Int8Conv final : public Operator {
       tile.first = row + w * step;
       multiply_int8(tile, pixels, vectors, sums);
       for (int v = 0; v < vectors; ++v) {
-        finish(call, {at.n, first + v, at.h, w}, factors + v * kInt8Lanes, shifts + v * kInt8Lanes,
-               sums + v * kInt8Lanes, vectors * kInt8Lanes, pixels);
+        const std::size_t lane = many(v * kInt8Lanes);
+        finish(call, {at.n, first + v, at.h, w}, factors + lane, shifts + lane, sums + lane,
+               vectors * kInt8Lanes, pixels);
       }
     }
   }

@@ -29,7 +29,7 @@ OCRTUNE_VNNI void int8_tile(const Int8Tile& tile, std::int32_t* out) {
   const std::int8_t* weights = tile.weights;
   for (int t = 0; t < tile.tap_count; ++t) {
     const std::uint8_t* from = tile.first + tile.taps[t];
-    for (int d = 0; d < tile.depth; d += 4, weights += 64 * kVectors) {
+    for (int d = 0; d < tile.depth; d += 4, weights += std::ptrdiff_t{64} * kVectors) {
       __m512i b[kVectors];
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v)
@@ -48,7 +48,7 @@ OCRTUNE_VNNI void int8_tile(const Int8Tile& tile, std::int32_t* out) {
   for (int p = 0; p < kPixels; ++p) {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
-      _mm512_storeu_si512(out + (p * kVectors + v) * kInt8Lanes, sums[p][v]);
+      _mm512_storeu_si512(out + std::ptrdiff_t{p * kVectors + v} * kInt8Lanes, sums[p][v]);
     }
   }
 }
@@ -122,7 +122,7 @@ OCRTUNE_SIMD void quantise(const Int8Row& row, const float* __restrict x,
     if (row.block == kInt8Lanes) {
       for (int b = 0; b < row.blocks; ++b) {
         quantise_run(x + static_cast<std::size_t>(b) * row.block_step, kInt8Lanes, row.factor,
-                     row.zero, to + b * kInt8Lanes);
+                     row.zero, to + std::ptrdiff_t{b} * kInt8Lanes);
       }
       continue;
     }
