@@ -55,14 +55,14 @@ class CoordinateSearch : public BoardSearch {
   }
 
   std::optional<Proposal> next(double seconds_left) override {
-    const int left = board_.trials_left(seconds_left);
+    const int left = board.trials_left(seconds_left);
     if (left < 1) return stop("budget");
-    if (const auto next_mandatory = board_.next_mandatory())
-      return board_.propose_mandatory(*next_mandatory);
-    const int budget = board_.ledger.trials() + left;
+    if (const auto next_mandatory = board.next_mandatory())
+      return board.propose_mandatory(*next_mandatory);
+    const int budget = board.ledger.trials() + left;
     const int reserve = careful_ ? std::clamp(budget / 5, 2, 24) : 0;
-    if (!race_.started() && (left > reserve || board_.ledger.best() < 0)) {
-      if (const auto point = descend()) return board_.propose(*point, "model", "one knob on");
+    if (!race_.started() && (left > reserve || board.ledger.best() < 0)) {
+      if (const auto point = descend()) return board.propose(*point, "model", "one knob on");
     }
     if (!careful_) return stop("no neighbour is better");
     return race(left);
@@ -74,36 +74,36 @@ class CoordinateSearch : public BoardSearch {
   Race race_;
 
   std::optional<Proposal> stop(std::string reason) {
-    board_.stop_reason = std::move(reason);
+    board.stop_reason = std::move(reason);
     return std::nullopt;
   }
 
   std::optional<int> descend() {
     const auto admitted = [&](int point) {
-      return board_.open(point) && board_.safety.admitted(point);
+      return board.open(point) && board.safety.admitted(point);
     };
-    const int lightest = board_.safety.lightest();
-    if (careful_ && board_.ledger.trials() == 0 && admitted(lightest)) return lightest;
-    return coordinate_step(board_.ledger, sane_start(*board_.space, cores_, admitted), admitted);
+    const int lightest = board.safety.lightest();
+    if (careful_ && board.ledger.trials() == 0 && admitted(lightest)) return lightest;
+    return coordinate_step(board.ledger, sane_start(*board.space, cores_, admitted), admitted);
   }
 
   std::optional<Proposal> race(int left) {
     if (!race_.started()) {
       std::vector<int> leaders;
-      for (int point : board_.ledger.tried()) {
-        const PointRecord& record = board_.ledger.record(point);
+      for (int point : board.ledger.tried()) {
+        const PointRecord& record = board.ledger.record(point);
         if (record.works() && record.failures == 0) leaders.push_back(point);
       }
       std::sort(leaders.begin(), leaders.end(), [&](int a, int b) {
-        return board_.ledger.median_rate(a) > board_.ledger.median_rate(b);
+        return board.ledger.median_rate(a) > board.ledger.median_rate(b);
       });
       leaders.resize(std::min(leaders.size(), static_cast<std::size_t>(std::max(2, left / 3))));
       if (leaders.empty()) return stop("no setting works");
-      race_ = Race(std::move(leaders), {24, 0.004, board_.options.seed + 1});
+      race_ = Race(std::move(leaders), {24, 0.004, board.options.seed + 1});
     }
-    const auto point = race_.next(board_.ledger, board_.own_standing(), left);
+    const auto point = race_.next(board.ledger, board.own_standing(), left);
     if (!point) return stop("no neighbour is better, and the leaders are raced");
-    return board_.propose(*point, "race", fmt::format("round {} of the leaders", race_.round()));
+    return board.propose(*point, "race", fmt::format("round {} of the leaders", race_.round()));
   }
 };
 

@@ -191,15 +191,15 @@ struct SearchBoard {
 // A strategy that knows no more than the board.
 class BoardSearch : public Search {
  public:
-  void tell(const Trial& trial) override { board_.tell(trial); }
-  std::string stop_reason() const override { return board_.stop_reason; }
-  const Objective& objective() const override { return board_.options.objective; }
-  Prediction predict(const Knobs& knobs) const override { return board_.measured(knobs); }
+  void tell(const Trial& trial) override { board.tell(trial); }
+  std::string stop_reason() const override { return board.stop_reason; }
+  const Objective& objective() const override { return board.options.objective; }
+  Prediction predict(const Knobs& knobs) const override { return board.measured(knobs); }
 
  protected:
-  BoardSearch(const Space& space, const SearchOptions& options) : board_(space, options) {}
+  BoardSearch(const Space& space, const SearchOptions& options) : board(space, options) {}
 
-  SearchBoard board_;
+  SearchBoard board;
 };
 
 }  // namespace ocrtune

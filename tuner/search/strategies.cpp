@@ -35,19 +35,19 @@ class ListSearch : public BoardSearch {
       : BoardSearch(space, without_foresight(options)), order_(std::move(order)) {}
 
   std::optional<Proposal> next(double seconds_left) override {
-    if (board_.trials_left(seconds_left) < 1) {
-      board_.stop_reason = "budget";
+    if (board.trials_left(seconds_left) < 1) {
+      board.stop_reason = "budget";
       return std::nullopt;
     }
-    for (int point : board_.always) {
-      if (board_.open(point)) return board_.propose_mandatory(point);
+    for (int point : board.always) {
+      if (board.open(point)) return board.propose_mandatory(point);
     }
-    while (next_ < order_.size() && board_.ledger.record(order_[next_]).tried()) ++next_;
+    while (next_ < order_.size() && board.ledger.record(order_[next_]).tried()) ++next_;
     if (next_ == order_.size()) {
-      board_.stop_reason = "every setting tried";
+      board.stop_reason = "every setting tried";
       return std::nullopt;
     }
-    return board_.propose(order_[next_], "sweep", "next in the list");
+    return board.propose(order_[next_], "sweep", "next in the list");
   }
 
  private:
@@ -61,23 +61,23 @@ class HalvingSearch : public BoardSearch {
       : BoardSearch(space, without_foresight(options)), random_(options.seed) {}
 
   std::optional<Proposal> next(double seconds_left) override {
-    const int left = board_.trials_left(seconds_left);
+    const int left = board.trials_left(seconds_left);
     if (left < 1) {
-      board_.stop_reason = "budget";
+      board.stop_reason = "budget";
       return std::nullopt;
     }
-    for (int point : board_.always) {
-      if (board_.open(point)) return board_.propose_mandatory(point);
+    for (int point : board.always) {
+      if (board.open(point)) return board.propose_mandatory(point);
     }
     if (round_ == 0) draw(left);
     if (queue_.empty()) halve();
     if (queue_.empty()) {
-      board_.stop_reason = "one setting is left";
+      board.stop_reason = "one setting is left";
       return std::nullopt;
     }
     const int point = queue_.back();
     queue_.pop_back();
-    return board_.propose(point, round_ == 1 ? "sweep" : "race", "the better half again");
+    return board.propose(point, round_ == 1 ? "sweep" : "race", "the better half again");
   }
 
  private:
@@ -86,7 +86,7 @@ class HalvingSearch : public BoardSearch {
   int round_ = 0;
 
   void draw(int left) {
-    std::vector<int> all(static_cast<std::size_t>(board_.space->size()));
+    std::vector<int> all(static_cast<std::size_t>(board.space->size()));
     std::iota(all.begin(), all.end(), 0);
     random_.shuffle(all);
     // n + n/2 x 2 + n/4 x 4 + ...: a third of the budget buys about three halvings.
@@ -96,9 +96,9 @@ class HalvingSearch : public BoardSearch {
   }
 
   void halve() {
-    std::erase_if(alive_, [&](int point) { return !board_.ledger.record(point).works(); });
+    std::erase_if(alive_, [&](int point) { return !board.ledger.record(point).works(); });
     std::sort(alive_.begin(), alive_.end(), [&](int a, int b) {
-      return board_.ledger.median_rate(a) > board_.ledger.median_rate(b);
+      return board.ledger.median_rate(a) > board.ledger.median_rate(b);
     });
     if (alive_.size() <= 1) return;
     alive_.resize((alive_.size() + 1) / 2);
