@@ -1,6 +1,5 @@
 // ocrtune import: checks an exported ONNX recogniser and writes it with its dictionary, or with
 // what it was trained to.
-#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -85,12 +84,7 @@ Result<TrainedModel> with_checkpoint(OnnxRecognizer model, const std::string& pa
       OCRTUNE_TRY(logits_of(model.graph, model.parameters, model.statistics, batch));
   const auto written = OCRTUNE_TRY(
       logits_of(trained.model.graph, trained.model.parameters, trained.model.statistics, batch));
-  double difference = 0, size = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    difference += std::pow(static_cast<double>(written[i]) - static_cast<double>(expected[i]), 2);
-    size += std::pow(static_cast<double>(expected[i]), 2);
-  }
-  trained.difference = std::sqrt(difference / size);
+  trained.difference = relative_difference(written, expected);
   if (trained.difference <= max_reading_error("fp32")) return trained;
   return Error{ErrorKind::failed,
                fmt::format("the written model's logits differ from the trained one's by {:.2g}",

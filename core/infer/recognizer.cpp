@@ -169,13 +169,7 @@ Result<double> NetworkRecognizer::check_against_reference() {
   const std::vector<float> ours(rows.begin(), rows.end());
   const auto theirs = OCRTUNE_TRY(reference_network.infer(
       batch, all.first(trained_.parameter_floats), all.subspan(trained_.parameter_floats)));
-  double difference = 0, size = 0;
-  for (std::size_t i = 0; i < ours.size(); ++i) {
-    const auto expected = static_cast<double>(theirs[i]);
-    difference += std::pow(static_cast<double>(ours[i]) - expected, 2);
-    size += expected * expected;
-  }
-  return std::sqrt(difference / size);
+  return relative_difference(ours, theirs);
 }
 
 Status check_options(const RecognizerOptions& options) {
@@ -236,6 +230,16 @@ Result<std::unique_ptr<Recognizer>> Recognizer::create_on(const RecognizerOption
       std::make_unique<NetworkRecognizer>(options, alphabet, std::move(trained), nullptr, maker);
   OCRTUNE_TRY(recognizer->prepare());
   return std::unique_ptr<Recognizer>(std::move(recognizer));
+}
+
+double relative_difference(std::span<const float> ours, std::span<const float> theirs) {
+  double difference = 0, size = 0;
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    const auto expected = static_cast<double>(theirs[i]);
+    difference += std::pow(static_cast<double>(ours[i]) - expected, 2);
+    size += expected * expected;
+  }
+  return std::sqrt(difference / size);
 }
 
 double max_reading_error(const std::string& precision) {

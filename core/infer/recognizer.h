@@ -62,6 +62,9 @@ class Recognizer {
   static Result<std::uint64_t> footprint_bytes(const RecognizerOptions& options, int classes);
 };
 
+// |ours - theirs| / |theirs|, Euclidean norms; as many of each.
+double relative_difference(std::span<const float> ours, std::span<const float> theirs);
+
 // Of check_against_reference: above it the logits are wrong.
 double max_reading_error(const std::string& precision);
 

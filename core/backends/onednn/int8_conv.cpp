@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <mutex>
+#include <variant>
 #include <vector>
 
 #include "core/backends/onednn/int8_kernels.h"
+#include "core/backends/onednn/kept_copies.h"
 
 namespace ocrtune {
 namespace {
@@ -29,23 +30,11 @@ struct Int8Weights {
   std::vector<std::int32_t> sums;  // of the bytes of each
 };
 
-// Packed weights that never change, one copy for the operators of all shapes.
-std::shared_ptr<const Int8Weights> kept_or(const float* start, const auto& make) {
-  struct Kept {
-    const float* start;
-    std::weak_ptr<const Int8Weights> weights;
-  };
-  static std::mutex mutex;
-  static std::vector<Kept> all;
-  const std::lock_guard lock(mutex);
-  std::erase_if(all, [](const Kept& kept) { return kept.weights.expired(); });
-  for (const Kept& kept : all) {
-    if (kept.start != start) continue;
-    if (auto found = kept.weights.lock()) return found;
-  }
-  std::shared_ptr<const Int8Weights> made = make();
-  all.push_back({start, made});
-  return made;
+// Their one order.
+using PackedWeights = KeptCopies<std::monostate, const Int8Weights>;
+PackedWeights& packed_weights() {
+  static PackedWeights all;
+  return all;
 }
 
 struct SampleScale {
@@ -81,7 +70,8 @@ class Int8Conv final : public Operator {
   Status forward(const OperatorCall& call) override {
     if (!call.fixed_parameters || weights_ == nullptr || weights_for_ != call.parameters[0]) {
       const auto make = [&] { return pack(call.parameters[0]); };
-      weights_ = call.fixed_parameters ? kept_or(call.parameters[0], make) : make();
+      weights_ =
+          call.fixed_parameters ? packed_weights().find(call.parameters[0], {}, make) : make();
       weights_for_ = call.parameters[0];
     }
     auto* image = reinterpret_cast<std::uint8_t*>(call.scratch);

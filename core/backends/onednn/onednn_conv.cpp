@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -12,6 +11,7 @@
 #include <fmt/core.h>
 
 #include "base/check.h"
+#include "core/backends/onednn/kept_copies.h"
 
 namespace ocrtune {
 namespace {
@@ -175,36 +175,10 @@ class Argument {
   const void* start_ = nullptr;
 };
 
-// Copies of weights that never change, shared by the operators of all shapes as long as one uses
-// them.
-class KeptWeights {
- public:
-  // The copy in `order` of the weights at `start`; fill(copy) makes it where there is none yet.
-  template <typename Fill>
-  static std::shared_ptr<memory> find(const void* start, const memory::desc& order,
-                                      const Fill& fill) {
-    static KeptWeights all;
-    const std::lock_guard lock(all.mutex_);
-    std::erase_if(all.copies_, [](const Copy& copy) { return copy.weights.expired(); });
-    for (const Copy& copy : all.copies_) {
-      if (copy.start != start || copy.order != order) continue;
-      if (auto found = copy.weights.lock()) return found;
-    }
-    auto made = std::make_shared<memory>(order, device().engine);
-    fill(*made);
-    all.copies_.push_back({start, order, made});
-    return made;
-  }
-
- private:
-  struct Copy {
-    const void* start;
-    memory::desc order;
-    std::weak_ptr<memory> weights;
-  };
-  std::mutex mutex_;
-  std::vector<Copy> copies_;
-};
+KeptCopies<memory::desc, memory>& kept_weights() {
+  static KeptCopies<memory::desc, memory> all;
+  return all;
+}
 
 // A copy into the order and type that a primitive wants, if it is not there already.
 class Conversion {
@@ -232,10 +206,12 @@ class Conversion {
   const dnnl::memory& convert_once(const void* start, std::byte* room) {
     if (!copy_) return from_.at(start);
     if (kept_ == nullptr || kept_for_ != start) {
-      kept_ = KeptWeights::find(start, order_, [&](memory& copy) {
+      kept_ = kept_weights().find(start, order_, [&] {
+        auto copy = std::make_shared<memory>(order_, device().engine);
         copy_.execute(device().stream, {{DNNL_ARG_FROM, from_.at(start)},
-                                        {DNNL_ARG_TO, copy},
+                                        {DNNL_ARG_TO, *copy},
                                         {DNNL_ARG_SCRATCHPAD, scratch_.at(room + to_bytes_)}});
+        return copy;
       });
       kept_for_ = start;
     }
