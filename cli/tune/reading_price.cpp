@@ -1,11 +1,13 @@
 #include "cli/tune/reading_price.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "cli/shell/progress.h"
 #include "core/infer/decode.h"
 #include "core/infer/recognizer.h"
 #include "core/onnx/onnx_recognizer.h"
@@ -62,7 +64,7 @@ double error_rate(const std::vector<ReadText>& read, const std::vector<std::stri
 
 }  // namespace
 
-Result<std::string> reading_price(const RunRecord& run) {
+Result<std::string> reading_price(const RunRecord& run, bool quiet) {
   const RunOptions& options = run.options;
   const Knobs& knobs = run.result.recommendation.knobs;
   const bool own_weights = !options.checkpoint.empty() || names_onnx_file(options.model);
@@ -70,9 +72,11 @@ Result<std::string> reading_price(const RunRecord& run) {
       options.on_gpus() || options.place.empty() || !own_weights || knobs.precision == "fp32") {
     return std::string();
   }
+  std::optional<WorkLine> work(std::in_place, "reading lines in fp32 as well", quiet);
   const PricedLines lines = OCRTUNE_TRY(lines_to_price(options.place));
   const auto exact = OCRTUNE_TRY(texts_of(options, knobs, "fp32", lines.images));
   const auto fast = OCRTUNE_TRY(texts_of(options, knobs, knobs.precision, lines.images));
+  work.reset();
   int different = 0;
   for (std::size_t i = 0; i < exact.size(); ++i) different += exact[i].text != fast[i].text ? 1 : 0;
   std::string price = fmt::format("{} reads {} of {} lines otherwise than fp32", knobs.precision,

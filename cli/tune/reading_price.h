@@ -10,7 +10,8 @@
 namespace ocrtune {
 
 // Reads up to 200 of the run's lines in both precisions, one line of words. Empty where nothing was
-// given up: fp32, noise in place of lines, seeded weights, GPUs, a service of the user's.
-Result<std::string> reading_price(const RunRecord& run);
+// given up: fp32, noise in place of lines, seeded weights, GPUs, a service of the user's. Tells on
+// stderr that it works, unless `quiet`.
+Result<std::string> reading_price(const RunRecord& run, bool quiet);
 
 }  // namespace ocrtune

@@ -165,17 +165,17 @@ Result<int> finish(const RunRecord& run, const TuneFlags& flags) {
   } else {
     std::fputs(console_summary(run, console_width(stdout), may_colour(stdout)).c_str(), stdout);
   }
-  const auto price = reading_price(run);
-  if (!price || !price->empty()) {
-    std::fprintf(flags.json ? stderr : stdout, "\nPrecision: %s\n",
-                 price ? price->c_str() : price.error().what.c_str());
-  }
   if (!flags.out.empty()) {
     OCRTUNE_TRY(write_reports(run, flags.out));
     if (!flags.json) std::printf("\nReport: %s/report.html\n", flags.out.c_str());
   }
   if (!run.result.found) show_last_words(run);
   if (run.state == "interrupted") return kExitInterrupted;
+  const auto price = reading_price(run, flags.json);
+  if (!price || !price->empty()) {
+    std::fprintf(flags.json ? stderr : stdout, "\nPrecision: %s\n",
+                 price ? price->c_str() : price.error().what.c_str());
+  }
   return exit_code_of(run);
 }
 

@@ -1,5 +1,6 @@
 #include "core/onnx/onnx_export.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
