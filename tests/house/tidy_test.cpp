@@ -59,29 +59,29 @@ bool is_source(const fs::path& path) {
   return std::set<std::string>{".h", ".cpp", ".cu"}.count(path.extension().string()) > 0;
 }
 
-std::vector<SourceFile> read_sources() {
-  std::vector<SourceFile> files;
+void read_floor(const std::string& floor, std::vector<SourceFile>& files) {
   const std::string include = "#include \"";
   const fs::path root(OCRTUNE_SOURCE_DIR);
-  for (const auto& [floor, allowed] : kFloors) {
-    for (const auto& entry : fs::recursive_directory_iterator(root / floor)) {
-      if (!is_source(entry.path())) continue;
-      const std::string name = fs::relative(entry.path(), root).string();
-      SourceFile file{floor, folder_of(name), name, read(entry.path()), {}};
-      for (std::size_t at = file.text.find(include); at != std::string::npos;
-           at = file.text.find(include, at)) {
-        at += include.size();
-        const std::string target = file.text.substr(at, file.text.find('"', at) - at);
-        if (target.find('/') != std::string::npos) file.includes.push_back(target);
-      }
-      files.push_back(std::move(file));
+  for (const auto& entry : fs::recursive_directory_iterator(root / floor)) {
+    if (!is_source(entry.path())) continue;
+    const std::string name = fs::relative(entry.path(), root).string();
+    SourceFile file{floor, folder_of(name), name, read(entry.path()), {}};
+    for (std::size_t at = file.text.find(include); at != std::string::npos;
+         at = file.text.find(include, at)) {
+      at += include.size();
+      const std::string target = file.text.substr(at, file.text.find('"', at) - at);
+      if (target.find('/') != std::string::npos) file.includes.push_back(target);
     }
+    files.push_back(std::move(file));
   }
-  return files;
 }
 
 const std::vector<SourceFile>& sources() {
-  static const std::vector<SourceFile> files = read_sources();
+  static const std::vector<SourceFile> files = [] {
+    std::vector<SourceFile> read;
+    for (const auto& [floor, allowed] : kFloors) read_floor(floor, read);
+    return read;
+  }();
   return files;
 }
 
@@ -120,7 +120,7 @@ void expect_no_circle(Arrows arrows) {
 // What a file keeps to itself, by its name, a function with the types of its arguments: what stands
 // at the left margin of its unnamed namespaces.
 std::map<std::string, std::string> private_names(const std::string& text) {
-  const std::regex type("^(?:struct|class|enum|enum class|using) (\\w+).*");
+  const std::regex type("^(?:(?:struct|class|enum|enum class) (\\w+)|using (\\w+) =).*");
   const std::regex function("^[^=(]*[ &*>](\\w+\\(.*)");
   const std::regex constant("[ &*>]([A-Za-z_]\\w*)(?:\\[\\w*\\])*(?: =|\\{|;)");
   const std::regex argument_name(" \\w+(?=[,)])");
@@ -133,7 +133,7 @@ std::map<std::string, std::string> private_names(const std::string& text) {
     if (!inside || line.empty() || line.find_first_of(" }/#)") == 0) continue;
     std::smatch match;
     if (std::regex_match(line, match, type)) {
-      names[match[1]] = line;
+      names[match[1].matched ? match[1] : match[2]] = line;
     } else if (std::regex_match(line, match, function)) {
       names[std::regex_replace(std::string(match[1]), argument_name, "")] = line;
     }
@@ -151,7 +151,10 @@ std::map<std::string, std::string> private_names(const std::string& text) {
 TEST(Tidy, PrivateNamesOfAFolderStandApart) {
   std::map<std::string, std::pair<std::string, std::string>> seen;  // name -> file and line
   int names = 0;
-  for (const SourceFile& file : sources()) {
+  std::vector<SourceFile> files = sources();
+  read_floor("tests/unit", files);
+  read_floor("tests/e2e", files);
+  for (const SourceFile& file : files) {
     const bool alone =
         file.folder.starts_with("core/backends") || file.folder.starts_with("core/graph");
     if (alone || !file.name.ends_with(".cpp")) continue;

@@ -66,7 +66,7 @@ HostCard card(const std::string& name, int number) {
   return card;
 }
 
-std::vector<HostCard> three() { return {card("a", 1), card("b", 2), card("c", 3)}; }
+std::vector<HostCard> three_hosts() { return {card("a", 1), card("b", 2), card("c", 3)}; }
 
 std::vector<Link> all_links(const std::vector<HostCard>& cards, double rate) {
   std::vector<Link> links;
@@ -90,7 +90,7 @@ std::string findings_of(const NetworkAnswer& answer) {
 }
 
 TEST(Links, JoinTheNetworksThatBothHave) {
-  auto cards = three();
+  auto cards = three_hosts();
   for (std::size_t i = 0; i < 2; ++i) {
     cards[i].nics.push_back({"docker0", "172.17.0.1", 16, 1500, 0, "bridge"});
     cards[i].nics.push_back({"p4p1", "192.168.7.1" + std::to_string(i), 24, 9000, 0, "mlx5"});
@@ -104,7 +104,7 @@ TEST(Links, JoinTheNetworksThatBothHave) {
 }
 
 TEST(Links, WithoutACommonNetworkFollowTheNames) {
-  auto cards = three();
+  auto cards = three_hosts();
   cards[1].nics[0] = {"ens3", "10.1.0.2", 24, 1500, 0, "virtio_net"};
   cards[0].addresses = {{"b", "10.1.0.2"}};
   cards[1].addresses = {{"a", "10.0.0.1"}};
@@ -117,7 +117,7 @@ TEST(Links, WithoutACommonNetworkFollowTheNames) {
 }
 
 TEST(Network, EqualLinksGiveNoFindingAndTheirInterface) {
-  const auto cards = three();
+  const auto cards = three_hosts();
   const auto answer = judge_network(cards, all_links(cards, 9 * kGbit));
   EXPECT_EQ(findings_of(answer), "");
   EXPECT_EQ(answer.network, "10.0.0.0/24");
@@ -128,7 +128,7 @@ TEST(Network, EqualLinksGiveNoFindingAndTheirInterface) {
 }
 
 TEST(Network, AHostThatSendsSlowlyIsNamedOnce) {
-  const auto cards = three();
+  const auto cards = three_hosts();
   auto links = all_links(cards, 9 * kGbit);
   for (Link& link : links) {
     if (link.from == 1) link.bytes_per_second = 0.95 * kGbit;
@@ -140,7 +140,7 @@ TEST(Network, AHostThatSendsSlowlyIsNamedOnce) {
 }
 
 TEST(Network, OneSlowLinkAndOneSlowDirectionOfTwoHostsAreNamed) {
-  const auto cards = three();
+  const auto cards = three_hosts();
   auto links = all_links(cards, 9 * kGbit);
   links[0].bytes_per_second = kGbit;  // a to b alone
   EXPECT_THAT(findings_of(judge_network(cards, links)),
@@ -160,7 +160,7 @@ TEST(Network, FarBelowTheNegotiatedSpeedIsNamedForTwoEqualLinks) {
 }
 
 TEST(Network, WhoCannotBeReachedRulesTheNetworkOut) {
-  auto cards = three();
+  auto cards = three_hosts();
   for (std::size_t i = 0; i < 3; ++i) {
     cards[i].nics.push_back({"eth1", "10.5.0." + std::to_string(i + 1), 24, 1500, 0, "igb"});
   }
@@ -177,7 +177,7 @@ TEST(Network, WhoCannotBeReachedRulesTheNetworkOut) {
 }
 
 TEST(Network, LargeMessagesThatDoNotArriveAreAnMtu) {
-  const auto cards = three();
+  const auto cards = three_hosts();
   auto links = all_links(cards, 9 * kGbit);
   links[0].bytes_per_second = 0;
   const auto answer = judge_network(cards, links);
@@ -186,7 +186,7 @@ TEST(Network, LargeMessagesThatDoNotArriveAreAnMtu) {
 }
 
 TEST(Network, APrefixOfAnotherInterfaceIsMeantExactly) {
-  auto cards = three();
+  auto cards = three_hosts();
   cards[0].nics.push_back({"eth01", "10.8.0.1", 24, 1500, 0, ""});
   const auto answer = judge_network(cards, all_links(cards, kGbit));
   EXPECT_EQ(answer.env[0][0].second, "=eth0");

@@ -12,7 +12,8 @@ namespace {
 
 constexpr int kTwoCpus = 2;
 
-Knobs setting(int nproc, int threads, int batch, int workers = 0, const char* binding = "none") {
+Knobs grid_setting(int nproc, int threads, int batch, int workers = 0,
+                   const char* binding = "none") {
   Knobs knobs;
   knobs.nproc = nproc;
   knobs.threads = threads;
@@ -30,7 +31,7 @@ Space space_of_two_cpus() {
       for (const int batch : {8, 16, 32, 64}) {
         for (const int workers : {0, 1, 2}) {
           for (const char* binding : {"none", "compact"}) {
-            points.push_back(setting(nproc, threads, batch, workers, binding));
+            points.push_back(grid_setting(nproc, threads, batch, workers, binding));
           }
         }
       }
@@ -72,40 +73,40 @@ SearchOptions options_of(const Knobs& own) {
 
 TEST(SmallBudget, MoreThreadsThanBusyCpusAreCrowded) {
   const Space space = space_of_two_cpus();
-  SearchBoard board(space, options_of(setting(1, 1, 8)));
-  const int four = space.find(setting(4, 1, 64));
+  SearchBoard board(space, options_of(grid_setting(1, 1, 8)));
+  const int four = space.find(grid_setting(4, 1, 64));
   EXPECT_FALSE(board.crowded(four)) << "nothing has run";
-  board.tell(observed(setting(1, 1, 8)));
+  board.tell(observed(grid_setting(1, 1, 8)));
   EXPECT_FALSE(board.crowded(four)) << "one CPU is idle";
-  board.tell(observed(setting(1, 2, 8), 1.2));
+  board.tell(observed(grid_setting(1, 2, 8), 1.2));
   EXPECT_FALSE(board.crowded(four)) << "threads that wait leave room for processes";
-  board.tell(observed(setting(2, 1, 8)));
+  board.tell(observed(grid_setting(2, 1, 8)));
   EXPECT_TRUE(board.crowded(four));
-  EXPECT_FALSE(board.crowded(space.find(setting(2, 1, 64))));
+  EXPECT_FALSE(board.crowded(space.find(grid_setting(2, 1, 64))));
 }
 
 TEST(SmallBudget, NoGainIsExpectedBeyondTheCpus) {
   const Space space = space_of_two_cpus();
-  const auto search = find_strategy("ours")->make(space, options_of(setting(1, 1, 8)));
-  for (const Knobs& knobs :
-       {setting(1, 1, 8), setting(2, 1, 8), setting(1, 2, 8), setting(2, 1, 64)}) {
+  const auto search = find_strategy("ours")->make(space, options_of(grid_setting(1, 1, 8)));
+  for (const Knobs& knobs : {grid_setting(1, 1, 8), grid_setting(2, 1, 8), grid_setting(1, 2, 8),
+                             grid_setting(2, 1, 64)}) {
     search->tell(observed(knobs));
   }
-  const Prediction crowded = search->predict(setting(11, 1, 8));
+  const Prediction crowded = search->predict(grid_setting(11, 1, 8));
   ASSERT_GT(crowded.objective_value.median, 0);
   EXPECT_LT(crowded.objective_value.high, 210) << "two CPUs, 100 samples a CPU second";
   EXPECT_LE(crowded.objective_value.low, crowded.objective_value.median);
 }
 
 TEST(SmallBudget, IsPlannedFromTrialsThatWorked) {
-  const Space space({setting(1, 1, 1), setting(1, 2, 1), setting(2, 1, 1)});
+  const Space space({grid_setting(1, 1, 1), grid_setting(1, 2, 1), grid_setting(2, 1, 1)});
   Ledger ledger(space);
-  Trial late = observed(setting(1, 2, 1));
+  Trial late = observed(grid_setting(1, 2, 1));
   late.outcome = Outcome::timed_out;
   late.seconds = 90;
   ledger.add(late);
   EXPECT_DOUBLE_EQ(ledger.expected_trial_seconds(5), 90);
-  Trial first = observed(setting(1, 1, 1));
+  Trial first = observed(grid_setting(1, 1, 1));
   first.seconds = 8;
   ledger.add(first);
   EXPECT_DOUBLE_EQ(ledger.expected_trial_seconds(5), 8);
@@ -113,7 +114,7 @@ TEST(SmallBudget, IsPlannedFromTrialsThatWorked) {
 
 TEST(SmallBudget, IsSpentOnWhatCanWin) {
   const Space space = space_of_two_cpus();
-  const auto search = find_strategy("ours")->make(space, options_of(setting(1, 1, 8)));
+  const auto search = find_strategy("ours")->make(space, options_of(grid_setting(1, 1, 8)));
   int slow = 0, trials = 0;
   for (double left = 480; trials < 24; left -= 20, ++trials) {
     const auto proposal = search->next(left);

@@ -5,7 +5,7 @@
 namespace ocrtune {
 namespace {
 
-Knobs setting(int nproc) {
+Knobs on_processes(int nproc) {
   Knobs knobs;
   knobs.nproc = nproc;
   knobs.threads = 1;
@@ -28,9 +28,9 @@ Trial trial_of(const Knobs& knobs, const StepTimes& step, int steps = 10) {
 
 RunRecord run_with(const StepTimes& step) {
   RunRecord run;
-  run.trials = {trial_of(setting(2), step)};
+  run.trials = {trial_of(on_processes(2), step)};
   run.result.found = true;
-  run.result.recommendation.knobs = setting(2);
+  run.result.recommendation.knobs = on_processes(2);
   run.result.recommendation.samples_per_second = {100, 99, 101};
   return run;
 }
@@ -54,12 +54,12 @@ TEST(Bottleneck, AStepThatOnlyLoadsHasNoCeiling) {
 
 TEST(Bottleneck, ASettingStandsOnceUnderItsFirstRole) {
   RunRecord run = run_with({0.02, 0.08, 0, 0});
-  run.trials.push_back(trial_of(setting(1), {0.01, 0.09, 0, 0}));
-  run.result.baseline.knobs = setting(2);
+  run.trials.push_back(trial_of(on_processes(1), {0.01, 0.09, 0, 0}));
+  run.result.baseline.knobs = on_processes(2);
   run.result.baseline.samples_per_second = {100, 99, 101};
   RuleVerdict rule;
   rule.name = "seven";
-  rule.setting.knobs = setting(1);
+  rule.setting.knobs = on_processes(1);
   rule.setting.samples_per_second = {80, 79, 81};
   run.result.rules = {rule};
   const auto found = bottlenecks(run);
@@ -81,13 +81,13 @@ TEST(Bottleneck, WithoutStepTimesOrAnAnswerThereIsNone) {
 }
 
 TEST(Bottleneck, SpoiltSamplesDoNotCountAndLongOnesCountMore) {
-  Trial trial = trial_of(setting(1), {0.1, 0, 0, 0}, 30);
-  trial.samples.push_back(trial_of(setting(1), {0, 0.1, 0, 0}, 10).samples[0]);
+  Trial trial = trial_of(on_processes(1), {0.1, 0, 0, 0}, 30);
+  trial.samples.push_back(trial_of(on_processes(1), {0, 0.1, 0, 0}, 10).samples[0]);
   Sample discarded = trial.samples[0];
   discarded.step = {0, 0, 5, 0};
   discarded.interference.spoilt_by = "other load";
   trial.samples.push_back(discarded);
-  const StepTimes mean = mean_step({trial}, setting(1));
+  const StepTimes mean = mean_step({trial}, on_processes(1));
   EXPECT_NEAR(mean.data_seconds, 0.075, 1e-12);
   EXPECT_NEAR(mean.compute_seconds, 0.025, 1e-12);
   EXPECT_EQ(mean.all_reduce_seconds, 0);
