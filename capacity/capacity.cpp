@@ -187,6 +187,7 @@ class Planner {
     if (!demand_.slo) return true;
     if (has_slo()) {
       plan_.served_rate = plan_.machine_rate;
+      plan_.served_measured = true;
       return true;
     }
     const auto served = [&](double rate) {

@@ -106,6 +106,7 @@ struct CapacityPlan {
   std::uint64_t peak_bytes = 0;      // on each machine; 0: unknown
   Interval machine_rate;             // samples per second of one machine
   Interval served_rate;              // of one machine with the SLO met; zero without one
+  bool served_measured = false;      // ... while it was met; else simulated from machine_rate
   bool extrapolated = false;
   std::string machine_kind;  // "this kind", or the other machine's name
   bool trains = true;        // of a job with a deadline; else it reads

@@ -152,8 +152,9 @@ class Sheet {
     measured("Rate of one machine, 90 %", interval_text(plan_.machine_rate, plan_.unit));
     sheet_.rows.back().basis = basis;
     if (plan_.served_rate.median > 0) {
-      simulated("Rate within the latency target, 90 %",
-                interval_text(plan_.served_rate, plan_.unit));
+      const char* const item = "Rate within the latency target, 90 %";
+      const std::string rate = interval_text(plan_.served_rate, plan_.unit);
+      plan_.served_measured ? measured(item, rate) : simulated(item, rate);
     }
     if (plan_.peak_bytes > 0) measured("Memory of one machine", format_bytes(plan_.peak_bytes));
     assumed("Spread of machines and days", "±" + percent(plan_.errors.machines));

@@ -221,6 +221,7 @@ TEST(PlanCapacity, ARateMeasuredWithinTheSloIsDividedAsItIs) {
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->machines.median, 3);
   EXPECT_NEAR(plan->served_rate.median, kTruth.at(16), 1e-3);
+  EXPECT_TRUE(plan->served_measured);
   EXPECT_THAT(plan->answer, HasSubstr("not enough: the load is 125 %"));
 }
 

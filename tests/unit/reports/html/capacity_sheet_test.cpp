@@ -17,13 +17,15 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-KindsPlan plans_of(const CapacityDemand& demand, const std::string& mode) {
+KindsPlan plans_of(const CapacityDemand& demand, const std::string& mode,
+                   const std::string& kept = "") {
   const std::string csv =
       "# cores=16\nnproc,threads,batch,samples_per_second,peak_bytes,outcome,noise_sigma\n"
       "1,1,1,100,1000000,ok,0.02\n2,1,1,192,2000000,ok,0.02\n4,1,1,360,4000000,ok,0.02\n"
       "8,1,1,640,8000000,ok,0.02\n";
   NodeMeasurement node = measure_node(parse_table(csv, "t").value(), "t").value();
   node.mode = mode;
+  node.slo = kept;
   node.machine = "16 CPUs | a <b>";
   node.started = "2026-11-20T07:40:08Z";
   return plan_kinds({{"t", {node}, 2.0}}, demand).value();
@@ -58,6 +60,17 @@ std::string query_of(const CapacitySheet& sheet, const std::string& assumption) 
     if (watch.assumption.english.find(assumption) != std::string::npos) return watch.query;
   }
   return "";
+}
+
+TEST(CapacitySheet, ARateThatWasMeasuredWithinTheTargetIsNotSimulated) {
+  for (const std::string kept : {"", "p99=80ms"}) {
+    const CapacitySheet sheet = capacity_sheet(plans_of(service(), "infer", kept), nullptr, "", "");
+    std::vector<std::string> bases;
+    for (const SheetRow& row : sheet.rows) {
+      if (row.item.english.starts_with("Rate within the latency")) bases.push_back(row.basis);
+    }
+    EXPECT_THAT(bases, testing::ElementsAre(kept.empty() ? "simulated" : "measured"));
+  }
 }
 
 TEST(CapacitySheet, EveryNumberHasABasisASourceAndADate) {
