@@ -76,7 +76,9 @@ class HostAttempt {
       : agents_(agents),
         plan_(plan),
         listeners_(listeners),
-        nodes_(static_cast<std::size_t>(nodes_of(plan.setting.knobs))),
+        nodes_(starts_other_hosts(plan.setting.workload)
+                   ? 1
+                   : static_cast<std::size_t>(nodes_of(plan.setting.knobs))),
         parts_(nodes_),
         lines_(nodes_),
         ended_(nodes_) {
@@ -88,7 +90,7 @@ class HostAttempt {
   Result<AttemptEnd> run() {
     OCRTUNE_TRY(files_.open(plan_));
     started_ = last_output_ = steady_seconds();
-    const auto places = meeting_places(agents_, static_cast<int>(nodes_));
+    const auto places = meeting_places(agents_, nodes_of(plan_.setting.knobs));
     for (std::size_t i = 0; i < nodes_; ++i) agents_.send({i, request(places[i])});
     double failed = -1, told = -1, status_at = started_;
     while (std::count(ended_.begin(), ended_.end(), false) > 0) {

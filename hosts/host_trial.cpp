@@ -63,6 +63,10 @@ constexpr auto kSampleFields = [](auto& sample, const auto& visit) {
   visit("samples_per_second", sample.samples_per_second);
   visit("seconds", sample.seconds);
   visit("steps", sample.steps);
+  visit("data_seconds", sample.step.data_seconds);
+  visit("compute_seconds", sample.step.compute_seconds);
+  visit("all_reduce_seconds", sample.step.all_reduce_seconds);
+  visit("wait_seconds", sample.step.wait_seconds);
   auto& seen = sample.interference;
   visit("observed_seconds", seen.observed_seconds);
   visit("cpu_seconds", seen.cpu_seconds);

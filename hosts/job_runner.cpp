@@ -83,8 +83,9 @@ class JobRunner : public Runner {
       return failure(Outcome::crashed, kHostLost, std::move(lost));
     }
     const auto places = meeting_places(*agents_, static_cast<int>(nodes));
-    begin_parts(nodes);
-    for (std::size_t i = 0; i < nodes; ++i) agents_->send({i, request(places[i], knobs, limits)});
+    const std::size_t parts = starts_other_hosts(command_.workload) ? 1 : nodes;
+    begin_parts(parts);
+    for (std::size_t i = 0; i < parts; ++i) agents_->send({i, request(places[i], knobs, limits)});
     ran_ = true;
     watch(command_.workload.stop_grace_seconds + kEndSeconds);
     Trial merged = merge_parts(std::move(parts_));
@@ -105,10 +106,10 @@ class JobRunner : public Runner {
     return host_trial_json(part);
   }
 
-  void begin_parts(std::size_t nodes) {
-    parts_.assign(nodes, {});
+  void begin_parts(std::size_t count) {
+    parts_.assign(count, {});
     answered_ = 0;
-    for (std::size_t i = 0; i < nodes; ++i) parts_[i].host = host_name(i);
+    for (std::size_t i = 0; i < count; ++i) parts_[i].host = host_name(i);
   }
 
   bool open(std::size_t host) const { return parts_[host].order == 0; }

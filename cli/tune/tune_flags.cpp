@@ -16,9 +16,11 @@
 #include "core/onnx/onnx_recognizer.h"
 #include "core/train/trainer.h"
 #include "probes/placement/partition.h"
+#include "trial/workloads/engine_train/mpi_training.h"
 #include "trial/workloads/service/slo.h"
 #include "trial/workloads/usual_axes.h"
 #include "tuner/search/hints.h"
+#include "tuner/session/run_workload.h"
 #include "tuner/session/tune_setup.h"
 #include "tuner/slo/load_trial.h"
 #include "tuner/space/space.h"
@@ -65,6 +67,20 @@ Status read_lists(TuneFlags& flags) {
   return Status();
 }
 
+Status take_engine_on_hosts(TuneFlags& flags) {
+  RunOptions& options = flags.options;
+  const bool own = !options.command.empty() || !options.url.empty() || !options.preset.empty();
+  if (!flags.hosts.given || own || options.infers() || !options.slo.empty()) return Status();
+  if (!flags.data.empty()) {
+    options.label_file = samples_path(flags.data);
+    make_paths_absolute(options);
+  }
+  options.command = OCRTUNE_TRY(training_over_mpi(training_workload(options)));
+  options.log_reader = "ocrtune";
+  options.axes["binding"] = {"none"};  // mpirun's own business
+  return Status();
+}
+
 Status read_hosts(TuneFlags& flags) {
   RunOptions& options = flags.options;
   if (!flags.hosts.given) {
@@ -73,8 +89,8 @@ Status read_hosts(TuneFlags& flags) {
   }
   if (!options.prints() || options.objective.goal == Goal::latency) {
     return Error{ErrorKind::usage,
-                 "--hosts is for the throughput of a training command of your own: write it at "
-                 "the end, after --"};
+                 "--hosts is for the throughput of a training: the built-in engine's, or that of a "
+                 "command of yours, at the end, after --"};
   }
   flags.chosen = OCRTUNE_TRY(choose_hosts(flags.hosts));
   const int most = static_cast<int>(flags.chosen.hosts.size());

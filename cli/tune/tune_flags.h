@@ -53,6 +53,7 @@ void say_settings(const TuneFlags& flags, const char* command);
 Error placed(const TuneFlags& flags, Error error);
 
 // Each reads part of `flags` into flags.options. usage: what is wrong, with the flag's name.
+Status take_engine_on_hosts(TuneFlags& flags);  // without a command: the engine's, over MPI
 Status read_lists(TuneFlags& flags);
 Status read_hosts(TuneFlags& flags);  // `nodes` becomes a dimension
 Status read_amounts(TuneFlags& flags);

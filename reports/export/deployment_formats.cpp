@@ -126,6 +126,14 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
   }
 }
 
+// The command starts the other hosts' part itself: trial/workloads/command/command_fill.h.
+bool starts_other_hosts(const Deployment& deployment) {
+  const std::string text = exports_text(deployment) + command_text(deployment);
+  return text.find("<HOSTLIST>") != std::string::npos &&
+         text.find("<NODE_RANK>") == std::string::npos &&
+         text.find("<MASTER_ADDR>") == std::string::npos;
+}
+
 // Variables and command as each node's task of a job step has them; Slurm tells it its number.
 std::string srun_text(const Deployment& deployment) {
   std::string script = exports_text(deployment) + "exec " + command_text(deployment);
@@ -134,9 +142,11 @@ std::string srun_text(const Deployment& deployment) {
   replace_all(script, "<MASTER_ADDR>", "'\"$OCRTUNE_MASTER\"'");
   replace_all(script, "<HOSTLIST>", "'\"$OCRTUNE_HOSTLIST\"'");
   return "export OCRTUNE_HOSTLIST=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | paste -sd,)\n"
-         "export OCRTUNE_MASTER=${OCRTUNE_HOSTLIST%%,*}\n"
-         "exec srun --kill-on-bad-exit=1 sh -c " +
-         shell_quote(script) + "\n";
+         "export OCRTUNE_MASTER=${OCRTUNE_HOSTLIST%%,*}\n" +
+         (starts_other_hosts(deployment)
+              ? script
+              : "exec srun --kill-on-bad-exit=1 sh -c " + shell_quote(script)) +
+         "\n";
 }
 
 std::string write_sbatch(const Deployment& deployment) {
@@ -161,12 +171,14 @@ std::string write_sbatch(const Deployment& deployment) {
   return text + (alone ? "exec " + command_text(deployment) + "\n" : srun_text(deployment));
 }
 
-// One ssh a host, each with its own number; the exit code is of one that failed.
+// One ssh a host that is to be started, each with its own number; the exit code is of one that
+// failed.
 std::string write_hosts(const Deployment& deployment) {
   std::string text = "#!/bin/sh\n" + head(deployment, "Use: sh FILE, where ssh reaches the hosts");
   std::vector<std::string> names;
   for (const std::string& host : deployment.hosts) names.push_back(plain_host(host));
-  for (std::size_t i = 0; i < names.size(); ++i) {
+  const std::size_t started = starts_other_hosts(deployment) ? 1 : names.size();
+  for (std::size_t i = 0; i < started; ++i) {
     std::string script = "set -e\ncd " + shell_quote(folder_text(deployment)) + "\n" +
                          exports_text(deployment) + "exec " + command_text(deployment);
     replace_all(script, "<NODE_RANK>", fmt::format("{}", i));

@@ -21,7 +21,8 @@ Json json_of(const HelloEvent& event) {
           {"team_size", event.team_size},
           {"versions", event.versions},
           {"planned_bytes", event.planned_bytes},
-          {"gpu", event.gpu}};
+          {"gpu", event.gpu},
+          {"host", valid_utf8(event.host)}};
 }
 
 Json json_of(const ReadyEvent& event) {
@@ -103,6 +104,7 @@ HelloEvent hello_of(const Json& object) {
   event.team_size = whole(object, "team_size", 0);
   event.planned_bytes = whole<std::uint64_t>(object, "planned_bytes", 0);
   event.gpu = word(object, "gpu");
+  event.host = word(object, "host");
   const auto versions = object.find("versions");
   if (versions == object.end() || !versions->is_object()) return event;
   for (const auto& [name, version] : versions->items()) {

@@ -23,6 +23,7 @@ struct HelloEvent {
   std::map<std::string, std::string> versions;
   std::uint64_t planned_bytes = 0;  // Trainer::footprint_bytes; 0: unknown
   std::string gpu;                  // UUID of the GPU that it computes on, by CUDA; empty: none
+  std::string host{};               // that it runs on
 };
 
 struct ReadyEvent {  // result check and warm-up passed

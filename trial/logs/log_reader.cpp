@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "trial/logs/event_reader.h"
 #include "trial/logs/log_dialects.h"
 #include "trial/logs/log_text.h"
 
@@ -127,6 +128,20 @@ class DialectReader : public LogReader {
   LogReading last_reading_;
 };
 
+class EventLines : public LogReader {
+ public:
+  explicit EventLines(int ranks) : reader_(ranks) {}
+  void read_line(const std::string& line, double /*now_seconds*/,
+                 std::vector<Event>& events) override {
+    reader_.read_line(line, events);
+  }
+  std::string name() const override { return "ocrtune"; }
+  std::int64_t known_lines() const override { return reader_.known_lines(); }
+
+ private:
+  EventReader reader_;
+};
+
 // "NAME" or "NAME:UNIT"; a colon inside of a name is not a unit's.
 Result<LogDialect> named_dialect(const std::string& kind, const std::string& argument) {
   const std::size_t colon = argument.rfind(':');
@@ -183,6 +198,8 @@ const std::vector<LogReaderRow>& log_reader_table() {
        "--metric NAME[:UNIT]: the number that follows NAME, or stands before a NAME like pages/s; "
        "of one rank",
        "metric:throughput   reads   loss 2.31 throughput: 412.7 img/s", true},
+      {"ocrtune", "events of ocrtune-mpi-worker, all ranks in one output",
+       R"({"check_error": 0.0001, "event": "ready", "rank": 0})", false},
       {"regex", "regex:PATTERN with named groups such as (?<samples_per_second>[0-9.]+)",
        "regex:speed (?<samples_per_second>[0-9.]+)", true},
   };
@@ -205,6 +222,9 @@ Result<std::unique_ptr<LogReader>> make_log_reader(const std::string& name,
     return Error{ErrorKind::usage,
                  fmt::format("log reader '{}': {}there are {}", kind,
                              near.empty() ? "" : "did you mean '" + near + "'? ", table_names())};
+  }
+  if (kind == "ocrtune") {
+    return std::unique_ptr<LogReader>(std::make_unique<EventLines>(context.nproc));
   }
   LogDialect dialect;
   if (kind == "paddleocr") dialect = paddleocr_dialect(context.print_interval);

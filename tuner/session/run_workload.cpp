@@ -10,15 +10,7 @@ namespace {
 
 EngineTrainingOptions training_of(const RunOptions& options) {
   EngineTrainingOptions engine;
-  TrainingWorkload& training = engine.training;
-  training.model = options.model;
-  training.label_file = options.label_file;
-  training.height = options.height;
-  training.width = options.width;
-  training.heights = options.heights;
-  training.width_buckets = options.width_buckets;
-  training.queue_depth = options.queue_depth;
-  training.classes = options.classes;
+  engine.training = training_workload(options);
   engine.lines = options.lines;
   engine.widest_bucket = options.widest_bucket;
   engine.gpus = options.gpus;
@@ -43,6 +35,19 @@ InferenceWorkload inference_of(const RunOptions& options) {
 }
 
 }  // namespace
+
+TrainingWorkload training_workload(const RunOptions& options) {
+  TrainingWorkload training;
+  training.model = options.model;
+  training.label_file = options.label_file;
+  training.height = options.height;
+  training.width = options.width;
+  training.heights = options.heights;
+  training.width_buckets = options.width_buckets;
+  training.queue_depth = options.queue_depth;
+  training.classes = options.classes;
+  return training;
+}
 
 std::unique_ptr<const Workload> workload_of(const RunOptions& options) {
   if (options.prints()) return make_user_command(user_command(options));

@@ -1,5 +1,7 @@
 // ocrtune tune --hosts in a test bed of several hosts: a job of one process a host, whose compute
 // is a sleep, so that what the network costs shows on a busy machine too.
+#include <set>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -76,6 +78,33 @@ TEST_F(TuneHosts, OneHostIsFasterOnASlowLink) {
   EXPECT_THAT(said.text, HasSubstr("The network would have to give"));
 }
 
+// Over MPI: every rank trains, the slow host is named, and nothing stays behind.
+TEST_F(TuneHosts, TheBuiltInEngineRunsOnBothHosts) {
+  if (!find_executable("mpirun")) GTEST_SKIP() << "no mpirun here";
+  if (!path_exists(parent_path(OCRTUNE_BINARY) + "/ocrtune-mpi-worker")) {
+    GTEST_SKIP() << "this build has no MPI part";
+  }
+  const BedSaid said =
+      run_in_bed({"a", "b"},
+                 "$OCRTUNE tune --db " + folder_ +
+                     "/runs.sqlite --hosts a,b --budget 20s --trial-time 1s --model crnn --nproc 1 "
+                     "--threads 1 --batch 4 --json --out " +
+                     folder_ + "/out 2>" + folder_ +
+                     "/errors; code=$?; ssh b ps -e -o args | grep '[o]crtune-mpi' && code=9; "
+                     "exit $code");
+  ASSERT_TRUE(answered(said.code, said.text))
+      << said.text << read_file(folder_ + "/errors").value_or("");
+  const Json json = Json::parse(said.text, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << said.text;
+  std::set<std::string> measured;
+  for (const Json& setting : json["settings"]) {
+    if (setting["outcome"] == "ok") measured.insert(setting["knobs"]["dims"]["nodes"]);
+  }
+  EXPECT_THAT(measured, testing::ElementsAre("1", "2")) << said.text;
+  const std::string page = read_file(folder_ + "/out/report.html").value_or("");
+  EXPECT_THAT(page, HasSubstr("a step by host: a: computing "));
+}
+
 TEST_F(TuneHosts, AFailureIsNamedByItsHost) {
   const BedSaid said = run_in_bed({"a", "b"}, tune("--hosts a,b --nodes 2 --budget 5s --json "
                                                    "2>/dev/null",
@@ -97,7 +126,7 @@ TEST_F(TuneHosts, WrongUseIsOneLine) {
       {tune("--hosts a --nodes 2"), 2, "--hosts names 1"},
       {tune("--hosts a,d"), 3, "d: "},
       {tune("--hosts localhost,a"), 2, "they know it by"},
-      {"$OCRTUNE tune --hosts a,b", 2, "--hosts is for the throughput"},
+      {"$OCRTUNE tune --hosts a,b --mode infer", 2, "--hosts is for the throughput"},
       {"$OCRTUNE tune --hosts a,b --metric ips -- python3 -c 1", 2, "the command ignores nodes"},
   };
   for (const auto& one : cases) {

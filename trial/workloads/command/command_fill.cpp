@@ -182,6 +182,11 @@ std::set<std::string> names_used(const CommandWorkload& workload) {
   return names;
 }
 
+bool starts_other_hosts(const CommandWorkload& workload) {
+  const std::set<std::string> used = names_used(workload);
+  return used.contains("hostlist") && !used.contains("node_rank") && !used.contains("master_addr");
+}
+
 bool turns(const CommandWorkload& workload, const std::string& knob) {
   return std::find(workload.knobs.begin(), workload.knobs.end(), knob) != workload.knobs.end();
 }

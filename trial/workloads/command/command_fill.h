@@ -33,7 +33,7 @@ struct TrialPlace {
   std::string node_rank = "0";
   std::string master_addr = "127.0.0.1";
   std::string master_port{};                       // empty: `port`
-  std::vector<std::string> hosts = {"127.0.0.1"};  // those of the job, the master first
+  std::vector<std::string> hosts = {"localhost"};  // those of the job, the master first
 };
 
 int nodes_of(const Knobs& knobs);  // its dimension `nodes`, the number of hosts; 1 without one
@@ -52,6 +52,10 @@ Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& m
 // Every placeholder that the command, its setup and its environment use; {global_batch} stands for
 // nproc and batch as well, {gpus} and {gpu} for nproc.
 std::set<std::string> names_used(const CommandWorkload& workload);
+
+// The command names {hostlist} and not what differs from host to host: it starts the others' part
+// itself, as mpirun and srun do, and runs on the first one alone.
+bool starts_other_hosts(const CommandWorkload& workload);
 
 bool turns(const CommandWorkload& workload, const std::string& knob);
 

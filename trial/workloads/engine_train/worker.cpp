@@ -31,6 +31,12 @@ double max_error(const std::string& precision) {
   return precision == "bf16" ? 0.25 : precision == "tf32" ? 0.05 : 0.02;
 }
 
+std::string host_name() {
+  char name[256] = "";
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
 constexpr double kMemorySeconds = 0.5;  // between two looks at a device's memory
 
 // Passes calls on and remembers whether it was the peers that failed.
@@ -65,8 +71,8 @@ class WatchedComm : public Comm {
 
 class Worker {
  public:
-  Worker(const WorkerSpec& spec, WorkerDevice* device, int descriptor)
-      : spec_(spec), device_(device), descriptor_(descriptor) {}
+  Worker(const WorkerSpec& spec, WorkerDevice* device, Meeting meet, int descriptor)
+      : spec_(spec), device_(device), meet_(std::move(meet)), descriptor_(descriptor) {}
 
   bool run() {
     try {
@@ -95,6 +101,7 @@ class Worker {
 
   const WorkerSpec& spec_;
   WorkerDevice* device_;  // null: the CPUs
+  Meeting meet_;
   int descriptor_;
   std::unique_ptr<Loader> loader_;
   std::unique_ptr<WatchedComm> comm_;
@@ -183,6 +190,8 @@ Status Worker::meet() {
   std::unique_ptr<Comm> comm;
   if (spec_.place.world_size > 1 && device_ != nullptr) {
     comm = OCRTUNE_TRY(device_->make_comm());
+  } else if (spec_.place.world_size > 1 && meet_) {
+    comm = OCRTUNE_TRY(meet_());
   } else if (spec_.place.world_size > 1) {
     ShmCommOptions shm;
     shm.segment = spec_.segment;
@@ -202,6 +211,7 @@ Status Worker::say_hello() {
   hello.rank = spec_.place.rank;
   hello.world_size = spec_.place.world_size;
   hello.pid = ::getpid();
+  hello.host = host_name();
   hello.cpus = current_affinity().text();
   omp_set_num_threads(spec_.threads);
 #pragma omp parallel
@@ -328,13 +338,13 @@ bool Worker::train() {
 
 }  // namespace
 
-bool run_worker(const WorkerSpec& spec, int event_descriptor) {
-  Worker worker(spec, nullptr, event_descriptor);
+bool run_worker(const WorkerSpec& spec, int event_descriptor, const Meeting& meet) {
+  Worker worker(spec, nullptr, meet, event_descriptor);
   return worker.run();
 }
 
 bool run_worker_on(const WorkerSpec& spec, WorkerDevice& device, int event_descriptor) {
-  Worker worker(spec, &device, event_descriptor);
+  Worker worker(spec, &device, {}, event_descriptor);
   return worker.run();
 }
 

@@ -115,6 +115,15 @@ std::string spec_text(const WorkerSpec& spec) {
   return json_line(std::move(object));
 }
 
+std::string short_spec_text(const WorkerSpec& spec) {
+  const Json usual = Json::parse(spec_text(WorkerSpec()));
+  Json object = Json::parse(spec_text(spec));
+  for (const auto& [name, value] : usual.items()) {
+    if (object[name] == value) object.erase(name);
+  }
+  return json_line(std::move(object));
+}
+
 Result<WorkerSpec> parse_spec(const std::string& text) {
   Json object = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!object.is_object()) {

@@ -40,6 +40,7 @@ struct WorkerSpec {
 };
 
 std::string spec_text(const WorkerSpec& spec);           // one line of JSON
+std::string short_spec_text(const WorkerSpec& spec);     // of what is not as in WorkerSpec()
 Result<WorkerSpec> parse_spec(const std::string& text);  // usage: names the bad field
 
 }  // namespace ocrtune

@@ -55,6 +55,16 @@ TEST(CommandFill, ThreadsThatAreNotTurnedAreLeftAlone) {
   EXPECT_THAT(environment_of(workload, 3), IsEmpty());
 }
 
+TEST(CommandFill, ALauncherOfAllHostsNamesThemAndNothingOfOneHost) {
+  CommandWorkload workload;
+  workload.command = {"mpirun", "--host", "{hostlist}", "train"};
+  EXPECT_TRUE(starts_other_hosts(workload));
+  workload.command.emplace_back("{node_rank}");
+  EXPECT_FALSE(starts_other_hosts(workload));
+  workload.command = {"torchrun", "--nnodes={nodes}"};
+  EXPECT_FALSE(starts_other_hosts(workload));
+}
+
 TEST(CommandFill, HostsOfAJobAndTheirNumbers) {
   CommandWorkload workload;
   workload.command = {"{nodes}", "{node_rank}", "{master_addr}:{master_port}", "{hostlist}",
@@ -67,7 +77,7 @@ TEST(CommandFill, HostsOfAJobAndTheirNumbers) {
   };
   EXPECT_THAT(filled("nodes=2", 1), testing::ElementsAre("2", "1", "a:9", "a,b", "24"));
   EXPECT_THAT(filled("nodes=1", 0),
-              testing::ElementsAre("1", "0", "127.0.0.1:9", "127.0.0.1", "12"));
+              testing::ElementsAre("1", "0", "127.0.0.1:9", "localhost", "12"));
   EXPECT_TRUE(names_used(workload).contains("nodes"));
   const Knobs several = *parse_knobs({"nodes=2"});
   EXPECT_FALSE(fill_for(workload, Machine(), several, {"/trial", 1})) << "it knows of no host";

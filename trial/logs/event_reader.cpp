@@ -1,0 +1,95 @@
+#include "trial/logs/event_reader.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/stats.h"
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr std::int64_t kToldAfter = 8;  // reports of rank 0
+constexpr double kSlow = 0.05;          // of a step, that a host costs the others
+
+void add(StepTimes& sum, const StepTimes& one, double share = 1) {
+  sum.data_seconds += share * one.data_seconds;
+  sum.compute_seconds += share * one.compute_seconds;
+  sum.all_reduce_seconds += share * one.all_reduce_seconds;
+  sum.wait_seconds += share * one.wait_seconds;
+}
+
+std::string milliseconds(double seconds) { return fmt::format("{:.3g} ms", 1e3 * seconds); }
+
+}  // namespace
+
+void EventReader::read_line(const std::string& line, std::vector<Event>& events) {
+  const std::size_t from = line.find('{');
+  if (from == std::string::npos) return;
+  const auto event = parse_event(line.substr(from));
+  if (!event) return;
+  if (const auto* hello = std::get_if<HelloEvent>(&*event)) {
+    if (!hello->host.empty()) hosts_[hello->rank] = hello->host;
+  } else if (const auto* ready = std::get_if<ReadyEvent>(&*event)) {
+    if (ready->rank == 0) events.emplace_back(ReadyEvent());
+  } else if (const auto* step = std::get_if<StepEvent>(&*event)) {
+    on_step(*step, events);
+  } else if (const auto* error = std::get_if<ErrorEvent>(&*event)) {
+    ErrorEvent placed = *error;
+    const auto host = hosts_.find(error->rank);
+    if (host != hosts_.end()) placed.reason = host->second + ": " + placed.reason;
+    placed.rank = 0;
+    events.emplace_back(std::move(placed));
+  }
+}
+
+void EventReader::on_step(const StepEvent& step, std::vector<Event>& events) {
+  ++known_lines_;
+  latest_[step.rank] = step.times;
+  const auto host = hosts_.find(step.rank);
+  if (host != hosts_.end()) {
+    HostTimes& times = times_[host->second];
+    add(times.sum, step.times);
+    ++times.reports;
+  }
+  if (step.rank != 0) return;
+  StepEvent job = step;
+  job.samples *= ranks_;
+  job.times = StepTimes();
+  for (const auto& [rank, times] : latest_) {
+    add(job.times, times, 1 / static_cast<double>(latest_.size()));
+  }
+  events.emplace_back(job);
+  if (++reports_ == kToldAfter && times_.size() > 1) events.emplace_back(NoteEvent{0, split()});
+}
+
+std::string EventReader::split() const {
+  std::vector<std::string> parts;
+  std::vector<std::pair<double, std::string>> computing;
+  double step = 0;
+  for (const auto& [host, times] : times_) {
+    StepTimes mean;
+    add(mean, times.sum, 1 / times.reports);
+    parts.push_back(fmt::format("{}: computing {}, moving gradients {}, waiting {}", host,
+                                milliseconds(mean.compute_seconds + mean.data_seconds),
+                                milliseconds(mean.all_reduce_seconds),
+                                milliseconds(mean.wait_seconds)));
+    computing.emplace_back(mean.compute_seconds + mean.data_seconds, host);
+    step = std::max(step, computing.back().first + mean.all_reduce_seconds + mean.wait_seconds);
+  }
+  std::sort(computing.begin(), computing.end());
+  std::vector<double> others;
+  for (std::size_t i = 0; i + 1 < computing.size(); ++i) others.push_back(computing[i].first);
+  const double cost = (computing.back().first - median(others)) / step;
+  std::string text = "a step by host: " + join(parts, "; ");
+  if (cost > kSlow) {
+    text += fmt::format("; {} costs the others {} of it", computing.back().second,
+                        format_percent(cost));
+  }
+  return text;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,32 @@
+#include "trial/workloads/engine_train/mpi_training.h"
+
+#include <unistd.h>
+
+#include "base/files.h"
+#include "base/process.h"
+
+namespace ocrtune {
+
+Result<std::vector<std::string>> training_over_mpi(const TrainingWorkload& workload) {
+  const std::string program = join_path(parent_path(own_program()), "ocrtune-mpi-worker");
+  if (!path_exists(program)) {
+    return Error{ErrorKind::missing,
+                 "the built-in engine on several hosts needs " + program +
+                     ": build ocrtune where MPI is (libopenmpi-dev, openmpi-bin)"};
+  }
+  if (!find_executable("mpirun")) {
+    return Error{ErrorKind::missing,
+                 "the built-in engine on several hosts needs mpirun, which is not in PATH "
+                 "(openmpi-bin)"};
+  }
+  std::vector<std::string> command = {
+      "mpirun",           "--host",          "{hostlist}", "--map-by",
+      "ppr:{nproc}:node", "--oversubscribe", "--bind-to",  "none"};
+  if (::geteuid() == 0) command.emplace_back("--allow-run-as-root");
+  command.insert(command.end(), {program, "batch={batch}", "threads={threads}"});
+  if (!workload.label_file.empty()) command.emplace_back("workers={workers}");
+  command.insert(command.end(), {"--spec", short_spec_text(rank_spec(workload, Knobs(), 0))});
+  return command;
+}
+
+}  // namespace ocrtune
