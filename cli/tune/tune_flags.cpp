@@ -77,6 +77,7 @@ Status take_engine_on_hosts(TuneFlags& flags) {
   }
   options.command = OCRTUNE_TRY(training_over_mpi(training_workload(options)));
   options.log_reader = "ocrtune";
+  options.metric_of = "job";
   options.axes["binding"] = {"none"};  // mpirun's own business
   return Status();
 }
