@@ -443,10 +443,10 @@ std::vector<CauseRow> service_causes() {
        kProgramFailure,
        "crashed",
        Remedy::none,
-       "A request or message was larger than a limit of the server or proxy allows.",
+       "A page, request or message was larger than a limit of the program, server or proxy allows.",
        "the message names the size and the limit",
-       {"client_max_body_size 64m   # nginx", "grpc.max_receive_message_length",
-        "send fewer or smaller pages"}},
+       {"send fewer or smaller pages", "--max-image-mpixels 500   # OCRmyPDF",
+        "client_max_body_size 64m   # nginx", "grpc.max_receive_message_length"}},
   };
 }
 

@@ -45,6 +45,14 @@ bool is_run_start(std::string_view line) {
   return contains(line, "INFO: train with paddle") || contains(line, "Configuration  ------");
 }
 
+// What a person typed, "me@host:~$ docker inspect ...": it says what was asked, not what was so.
+bool is_typed_command(std::string_view line) {
+  if (starts_with(line, "$ ")) return true;
+  const std::string_view head = line.substr(0, line.find_first_of(" \t"));
+  return head.find('@') != std::string_view::npos && head.find(':') != std::string_view::npos &&
+         (head.back() == '$' || head.back() == '#');
+}
+
 std::string without_colours(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -287,7 +295,9 @@ std::vector<SignatureMatch> LogScanner::State::matches_of(std::string_view line,
     report.take_line(line, scan.lines + 1);
   }
   // Older launchers dump their whole environment in one line when a rank fails.
-  if (hot && !starts_with(line, "env {") && may_match(line)) matches = match_line(line);
+  if (hot && !starts_with(line, "env {") && may_match(line) && !is_typed_command(line)) {
+    matches = match_line(line);
+  }
   if (matches.empty() && !tracebacks.open()) return matches;
   const std::optional<RaisedAt> raised = tracebacks.take_line(line);
   const auto is = [](const char* id) {

@@ -48,7 +48,7 @@ std::vector<SignatureRow> inference_rows() {
       {"data_package", "missing_file", Role::primary, 0.85,
        R"(couldn't load any languages|OSError: cannot open resource|Resource \S+ not found\.|Can't find model ')"},
       {"damaged_page", "bad_training_data", Role::symptom, 0.55,
-       R"(PdfReadError|PDFSyntaxError|FzErrorFormat|cannot open broken document|(?:fitz|pymupdf)\.\w*(?:FileDataError|EmptyFileError)|PDFPasswordIncorrect|(?i:pdf|document) (?:is encrypted|is damaged)|DecompressionBombError)"},
+       R"(PdfReadError|PDFSyntaxError|FzErrorFormat|cannot open broken document|(?:fitz|pymupdf)\.\w*(?:FileDataError|EmptyFileError)|PDFPasswordIncorrect|(?i:pdf|document) (?:is encrypted|is damaged))"},
       {"onnx_bad_model", "checkpoint_damaged", Role::primary, 0.85,
        R"(INVALID_PROTOBUF|Protobuf parsing failed|ModelProto does not have a graph)"},
       {"tensorrt_plan", "checkpoint_mismatch", Role::primary, 0.75,
@@ -96,8 +96,8 @@ std::vector<SignatureRow> network_rows() {
        R"(\bNoSuchKey\b|\bNoSuchBucket\b|404 Client Error|HTTP Error 404|An error occurred \(404\)|does not appear to have a file named|Can't load (?:tokenizer|image processor|feature extractor|the (?:model|configuration)) |RepositoryNotFoundError|RevisionNotFoundError|Repository Not Found)"},
       {"reconnected", "remote_unreachable", Role::note, 0.05,
        R"((?i)\bconnected to (?:redis|amqp|postgres|mysql|mongo|kafka|https?:)|connection (?:restored|re-?established)|\breconnected|^\W*(?:\[?rank ?\d+\]? )?downloaded|download (?:complete|finished))"},
-      {"request_size", "request_too_large",
-       Role::primary, 0.8, R"(client intended to send too large body|longer than the maximum model length|maximum context length is \d|Received message larger than max|Sent message larger than max|[Rr]equest body (?:is )?too large|RequestEntityTooLarge)"},
+      {"request_size", "request_too_large", Role::primary, 0.8,
+       R"(client intended to send too large body|longer than the maximum model length|maximum context length is \d|Received message larger than max|Sent message larger than max|[Rr]equest body (?:is )?too large|RequestEntityTooLarge|exceeds limit of \d+ pixels)"},
   };
 }
 

@@ -301,7 +301,7 @@ std::vector<SignatureRow> activity_rows() {
       {"busy_checkpoint", "rank_busy_alone", Role::activity, 0.75,
        R"((?i)(?:saving|writing|uploading|serialising|serializing) (?:the )?(?:model |full |optimizer )?(?:checkpoint|snapshot|weights|state|model to)|checkpoint (?:written|saved|uploaded) in \d)"},
       {"busy_index", "rank_busy_alone", Role::activity, 0.75,
-       R"((?i)(?:building|scanning|creating|generating|computing|caching|indexing|tokenizing|tokenising|preprocessing|downloading|extracting|copying) .{0,60}(?:index|labels?|files?|lmdb|dataset|samples?|images|cache|shards?|archive)|\bindexed \d|(?:index|cache|manifest|vocabulary|label list)\b.{0,60}(?:building it|creating it|rebuilding|being built|not found, build\w+)|(?:index|cache):? +[\d.]+ ?[kM]? ?(?:/|of) ?[\d.]+|\b(?:fetching|downloading|pulling) .{0,80}\d ?[KMGT]i?B\b)"},
+       R"((?i)(?:building|scanning|creating|generating|computing|caching|indexing|tokenizing|tokenising|preprocessing|downloading|extracting|copying) .{0,60}(?:index|labels?|files?|lmdb|dataset|samples?|images|cache|shards?|archive)|\bindexed \d|(?:index|cache|manifest|vocabulary|label list)\b.{0,60}(?:building it|creating it|rebuilding|being built|not found, build\w+)|(?:index|cache):? +[\d.]+ ?[kM]? ?(?:/|of) ?[\d.]+|\b(?:fetching|downloading|pulling) .{0,80}\d ?[KMGT]i?B\b|^Running \w+ on dataset)"},
       {"busy_compile", "rank_busy_alone", Role::activity, 0.7,
        R"((?i)\bwaiting for (?:a |the )?(?:file ?)?lock\b|\b(?:compiling|autotuning|warming up|quantizing|exporting|converting|merging|verifying|hashing|uploading) .{0,60}(?:kernels?|engine|model|checksums?|onnx|tensorrt|graph|files|shards|predictions))"},
       {"skipped_step", "rank_mismatch", Role::activity, 0.75,

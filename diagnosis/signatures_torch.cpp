@@ -164,6 +164,9 @@ std::vector<SignatureRow> cuda_rows() {
        R"(invalid device ordinal|is larger than the number of available GPUs|cudaErrorInvalidDevice|Attempting to deserialize object on CUDA device \d+|Invalid device id|CUDA error\(101\)|device < num_gpus|[Bb]ut your machine only has: \[)"},
       {"torch_no_cuda", "cpu_wheel_with_gpu", Role::primary, 0.93,
        R"(Torch not compiled with CUDA enabled|torch\.cuda\.is_available\(\) is False|without ATen_cuda library|Could not run '\S+' with arguments from the 'CUDA' backend|built without CUDA)"},
+      // torch.__version__, torch.version.cuda and torch.cuda.is_available(), as people print them.
+      {"torch_cpu_version", "cpu_wheel_with_gpu", Role::symptom, 0.6,
+       R"(\b\d+\.\d+\.\d+\+cpu (?:None )?False$)"},
       {"onnx_no_cuda", "cpu_wheel_with_gpu", Role::symptom, 0.55,
        R"(Specified provider '(?:CUDA|Tensorrt|ROCM)ExecutionProvider' is not in available provider names)"},
       {"cuda_driver_old", "cuda_driver_too_old", Role::primary, 0.94,

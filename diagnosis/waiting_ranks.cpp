@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "diagnosis/cause_ranker.h"
+#include "diagnosis/consequences.h"
 
 namespace ocrtune {
 namespace {
@@ -33,17 +34,32 @@ std::string word_after(std::string_view line, std::string_view key) {
   return std::string(rest.substr(0, std::min(rest.find_first_of(", )"), rest.size())));
 }
 
+// "[1] is setting up NCCL communicator and retrieving ncclUniqueId from [0] ...": it waited for
+// rank 0 to come to the first collective.
+constexpr std::string_view kFirstMeeting = "] is setting up NCCL communicator";
+
+bool gave_up_waiting(const Finding& finding) {
+  const bool waited = std::string_view(finding.signature->cause) == "collective_timeout" ||
+                      finding.first.text.find(kFirstMeeting) != std::string::npos;
+  return waited && finding.signature->role != Role::note && !finding.earlier_run &&
+         finding.progress_after < 3;
+}
+
+std::optional<int> rank_at_first_meeting(std::string_view line) {
+  const std::size_t end = line.find(kFirstMeeting);
+  if (end == std::string_view::npos) return std::nullopt;
+  const std::size_t begin = line.rfind('[', end) + 1;
+  const auto rank = parse_integer(line.substr(begin, end - begin));
+  return rank ? std::optional<int>(static_cast<int>(*rank)) : std::nullopt;
+}
+
 }  // namespace
 
 std::vector<Waiting> waiting_ranks(const std::vector<LogScan>& logs) {
   std::vector<Waiting> all;
   for (std::size_t i = 0; i < logs.size(); ++i) {
     for (const Finding& finding : logs[i].findings) {
-      const std::string_view cause = finding.signature->cause;
-      if (cause != "collective_timeout" || finding.signature->role == Role::note ||
-          finding.earlier_run || finding.progress_after >= 3) {
-        continue;
-      }
+      if (!gave_up_waiting(finding)) continue;
       // Asked by another rank to write its flight record: this one had not begun to wait.
       if (finding.first.text.find("dump signal") != std::string::npos) continue;
       const auto known = std::find_if(all.begin(), all.end(), [&](const Waiting& one) {
@@ -51,7 +67,7 @@ std::vector<Waiting> waiting_ranks(const std::vector<LogScan>& logs) {
       });
       Waiting one;
       one.file = static_cast<int>(i);
-      one.rank = finding.rank;
+      one.rank = finding.rank ? finding.rank : rank_at_first_meeting(finding.first.text);
       one.line = finding.first;
       const std::string& text = finding.first.text;
       one.operation = word_after(text, "OpType=");
@@ -181,15 +197,18 @@ void CauseRanker::hear_waiting_ranks() {
   const auto died = [&](int index, std::optional<int> rank) {
     return std::any_of(clues_.begin(), clues_.end(), [&](const Clue& clue) {
       return clue.file == index && (!rank || clue.rank == rank) && tier(clue.role) == 3 &&
-             clue.weight >= 0.4;
+             clue.weight >= 0.4 && !is_witness(clue.cause->name);
     });
   };
   if (const Finding* hung = hung_meanwhile(logs_, waiting, &file); hung != nullptr) {
     add_at("storage_failure", Role::primary, 0.65, hung->signature->id, file, hung->first, {});
   } else if (const Finding* busy = busy_alone(logs_, waiting, &file);
              busy != nullptr && !died(file, busy->rank)) {
+    const bool went_on = std::any_of(waiting.begin(), waiting.end(), [&](const Waiting& one) {
+      return one.file == file && one.line.number < busy->last.number;
+    });
     add_at(busy->signature->cause, Role::primary, busy->signature->weight, busy->signature->id,
-           file, busy->last, busy->rank);
+           file, went_on ? busy->first : busy->last, busy->rank);
   } else if (disagree(waiting)) {
     for (const Waiting& one : waiting) {
       add_at("rank_mismatch", Role::primary, 0.6, "waiting_ranks", one.file, one.line, one.rank);

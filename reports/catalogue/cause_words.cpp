@@ -148,7 +148,7 @@ constexpr Row kRows[] = {
      "调度器找不到可用的位置：没有节点具备作业要求的 GPU、CPU 或内存，或配额已用完。"},
     {"health_check_failed", "健康检查失败",
      "健康检查失败，容器被重启：常见原因是模型加载时间超过探针的等待时间，或请求阻塞了检查。"},
-    {"request_too_large", "请求过大", "请求或消息超过了服务器或代理允许的大小。"},
+    {"request_too_large", "请求过大", "页面、请求或消息超过了程序、服务器或代理允许的大小。"},
     {"data_loading_bound", "受数据加载限制", "每步有很大一部分时间在等数据。"},
     {"thread_oversubscription", "线程过多", "计算线程多于核心：线程把时间花在互相等待上。"},
     {"single_thread_default", "默认单线程",

@@ -80,7 +80,10 @@ TEST(Diagnosis, LogsToldBeforeTheRulesWereRead) {
   expect_accepted("../diagnosis/eleventh_cases.txt", 40);
 }
 
-TEST(Diagnosis, LogsOfAStranger) { expect_accepted("../diagnosis/thirteenth_cases.txt", 32); }
+TEST(Diagnosis, LogsOfStrangers) {
+  expect_accepted("../diagnosis/thirteenth_cases.txt", 32);
+  expect_accepted("../diagnosis/fourteenth_cases.txt", 29);
+}
 
 TEST(Diagnosis, ASupervisorsKillIsNotMemory) {
   const std::string killed = "    Last State:     Terminated\n      Exit Code:    137\n";

@@ -56,6 +56,25 @@ constexpr const char* kGaveUp =
     "operation timeout: WorkNCCL(SeqNum=9911, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, "
     "Timeout(ms)=1800000) ran for 1800012 milliseconds before timing out.\n";
 
+TEST(OrderOfCauses, WhatSomebodyTypedIsNoEvidence) {
+  const std::string said = "python: Illegal instruction (core dumped)\n";
+  const std::string typed = "me@vm:/opt/ocr$ docker inspect web --format '{{.State.OOMKilled}}'\n";
+  for (const std::string& prompt : {typed, "$ " + typed.substr(typed.find("docker"))}) {
+    EXPECT_EQ(first_cause(said + prompt + "false\n"), "illegal_instruction");
+    EXPECT_EQ(diagnose_text(said + prompt + "false\n").causes.size(), 1U);
+  }
+  EXPECT_EQ(first_cause("    Reason: OOMKilled\n"), "cgroup_out_of_memory");
+}
+
+TEST(OrderOfCauses, RankZeroMayBeBusyBeforeTheFirstMeeting) {
+  const std::string gave_up =
+      "RuntimeError: [1] is setting up NCCL communicator and retrieving ncclUniqueId from [0] via "
+      "c10d key-value store by key '0', but store->get('0') got error: Socket Timeout\n";
+  EXPECT_EQ(first_cause(gave_up), "rendezvous_failed");
+  const std::string bar = "Running tokenizer on dataset:  88%|####### | 3837/4336 [29:55<03:25]\n";
+  EXPECT_EQ(first_cause(bar + gave_up), "rank_busy_alone");
+}
+
 TEST(OrderOfCauses, ATaskThatHungWhileOthersWaitedIsStorage) {
   const auto first = [](const std::string& clock) {
     const Diagnosis diagnosis = diagnose(
