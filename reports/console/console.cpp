@@ -12,7 +12,9 @@
 #include "reports/catalogue/reasons.h"
 #include "reports/catalogue/verdict.h"
 #include "reports/export/deployment.h"
+#include "trial/logs/event_reader.h"
 #include "trial/observe/gpu_places.h"
+#include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/service/slo.h"
 #include "tuner/verdict/explain.h"
 #include "tuner/verdict/settings.h"
@@ -119,6 +121,18 @@ std::string rate_basis(const RunRecord& run) {
   return "95 % interval";
 }
 
+// Of the last trial on several hosts, the line of the one that the others wait for; empty: none.
+std::string slow_host(const RunRecord& run) {
+  for (auto trial = run.trials.rbegin(); trial != run.trials.rend(); ++trial) {
+    if (!trial->ok() || nodes_of(trial->knobs) < 2) continue;
+    const auto slow = std::find_if(
+        trial->evidence.begin(), trial->evidence.end(),
+        [](const std::string& line) { return line.find(kCostsOthers) != std::string::npos; });
+    return slow == trial->evidence.end() ? "" : *slow;
+  }
+  return "";
+}
+
 void add_answer(Lines& lines, const RunRecord& run) {
   const TuneResult& result = run.result;
   const Recommendation& recommended = result.recommendation;
@@ -128,6 +142,7 @@ void add_answer(Lines& lines, const RunRecord& run) {
   if (!recommended.command.empty()) lines.whole("command", recommended.command);
   const std::string on_hosts = run_on_hosts_line(run);
   if (!on_hosts.empty()) lines.whole("on hosts", on_hosts);
+  if (const std::string slow = slow_host(run); !slow.empty()) lines.whole("slow host", slow);
   if (run.options.command.empty() && !run.options.infers() && !recommended.command.empty()) {
     lines.add("", recommended.knobs.threads > 1
                       ? "(the same setting for PaddleOCR, not measured; a second thread can halve "

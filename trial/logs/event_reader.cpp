@@ -1,8 +1,7 @@
 #include "trial/logs/event_reader.h"
 
 #include <algorithm>
-#include <map>
-#include <vector>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -63,33 +62,31 @@ void EventReader::on_step(const StepEvent& step, std::vector<Event>& events) {
     add(job.times, times, 1 / static_cast<double>(latest_.size()));
   }
   events.emplace_back(job);
-  if (++reports_ == kToldAfter && times_.size() > 1) events.emplace_back(NoteEvent{0, split()});
+  if (++reports_ != kToldAfter || times_.size() < 2) return;
+  for (std::string& line : split()) events.emplace_back(NoteEvent{0, std::move(line)});
 }
 
-std::string EventReader::split() const {
-  std::vector<std::string> parts;
-  std::vector<std::pair<double, std::string>> computing;
+std::vector<std::string> EventReader::split() const {
+  std::vector<std::string> lines;
+  std::vector<double> computing;  // of each host
   double step = 0;
   for (const auto& [host, times] : times_) {
     StepTimes mean;
     add(mean, times.sum, 1 / times.reports);
-    parts.push_back(fmt::format("{}: computing {}, moving gradients {}, waiting {}", host,
-                                milliseconds(mean.compute_seconds + mean.data_seconds),
+    computing.push_back(mean.compute_seconds + mean.data_seconds);
+    lines.push_back(fmt::format("{}: of a step, computing {}, moving gradients {}, waiting {}",
+                                host, milliseconds(computing.back()),
                                 milliseconds(mean.all_reduce_seconds),
                                 milliseconds(mean.wait_seconds)));
-    computing.emplace_back(mean.compute_seconds + mean.data_seconds, host);
-    step = std::max(step, computing.back().first + mean.all_reduce_seconds + mean.wait_seconds);
+    step = std::max(step, computing.back() + mean.all_reduce_seconds + mean.wait_seconds);
   }
-  std::sort(computing.begin(), computing.end());
-  std::vector<double> others;
-  for (std::size_t i = 0; i + 1 < computing.size(); ++i) others.push_back(computing[i].first);
-  const double cost = (computing.back().first - median(others)) / step;
-  std::string text = "a step by host: " + join(parts, "; ");
-  if (cost > kSlow) {
-    text += fmt::format("; {} costs the others {} of it", computing.back().second,
-                        format_percent(cost));
-  }
-  return text;
+  const auto slowest = std::max_element(computing.begin(), computing.end());
+  std::string& line = lines[static_cast<std::size_t>(slowest - computing.begin())];
+  const double longest = *slowest;
+  computing.erase(slowest);
+  const double cost = (longest - median(computing)) / step;
+  if (cost > kSlow) line += kCostsOthers + format_percent(cost) + " of it";
+  return lines;
 }
 
 }  // namespace ocrtune

@@ -102,7 +102,7 @@ TEST_F(TuneHosts, TheBuiltInEngineRunsOnBothHosts) {
   }
   EXPECT_THAT(measured, testing::ElementsAre("1", "2")) << said.text;
   const std::string page = read_file(folder_ + "/out/report.html").value_or("");
-  EXPECT_THAT(page, HasSubstr("a step by host: a: computing "));
+  EXPECT_THAT(page, HasSubstr("a: of a step, computing "));
 }
 
 TEST_F(TuneHosts, AFailureIsNamedByItsHost) {

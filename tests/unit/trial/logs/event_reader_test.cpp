@@ -42,7 +42,7 @@ Heard heard(const std::vector<std::string>& lines) {
   Heard all;
   for (const Event& event : events) {
     if (const auto* one = std::get_if<StepEvent>(&event)) all.steps.push_back(*one);
-    if (const auto* one = std::get_if<NoteEvent>(&event)) all.note += one->text;
+    if (const auto* one = std::get_if<NoteEvent>(&event)) all.note += one->text + "\n";
     if (const auto* one = std::get_if<ErrorEvent>(&event)) all.errors.push_back(*one);
     all.ready += std::holds_alternative<ReadyEvent>(event) ? 1 : 0;
   }
@@ -71,9 +71,10 @@ TEST(EventReader, AJobsStepIsOfAllRanks) {
 
 TEST(EventReader, TheHostThatTheOthersWaitForIsNamedWithWhatItCosts) {
   const std::string note = heard(run_of(0.3)).note;
-  EXPECT_THAT(note, HasSubstr("a: computing 200 ms, moving gradients 100 ms, waiting 100 ms"));
-  EXPECT_THAT(note, HasSubstr("b: computing 300 ms"));
-  EXPECT_THAT(note, HasSubstr("b costs the others 25.0 % of it"));
+  EXPECT_THAT(
+      note, HasSubstr("a: of a step, computing 200 ms, moving gradients 100 ms, waiting 100 ms\n"));
+  EXPECT_THAT(note, HasSubstr("b: of a step, computing 300 ms"));
+  EXPECT_THAT(note, HasSubstr("waiting 0 ms; costs the others 25.0 % of it\n"));
   EXPECT_THAT(heard(run_of(0.201)).note, Not(HasSubstr("costs")));
 }
 
