@@ -350,6 +350,28 @@ void CauseRanker::hear_device_nodes() {
   }
 }
 
+// PaddleOCR leaves out weights that do not fit, as a head of another dictionary; a training that
+// then reads nothing right to its end had too few lines to learn them.
+void CauseRanker::hear_unfitting_weights() {
+  const auto last_of = [](const LogScan& log, std::string_view id) {
+    std::int64_t last = 0;
+    for (const Finding& finding : log.findings) {
+      if (finding.signature->id == id) last = std::max(last, finding.last.number);
+    }
+    return last;
+  };
+  for (const LogScan& log : logs_) {
+    const std::int64_t nothing = last_of(log, "ppocr_learnt_nothing");
+    if (nothing == 0 || nothing < last_of(log, "finish_trainer")) continue;
+    for (const Finding& finding : log.findings) {
+      if (std::string_view(finding.signature->id) != "ppocr_param_shape") continue;
+      add("checkpoint_mismatch", Role::symptom, 0.6, finding.signature->id, "");
+      clues_.back().line = {log.file, finding.first.number, finding.first.text};
+      return;
+    }
+  }
+}
+
 // Steps after a failure speak against it, unless what it left behind failed later: a file that a
 // full disk cut short is read hours afterwards.
 void CauseRanker::restore_lasting() {
@@ -550,6 +572,7 @@ std::vector<Cause> CauseRanker::rank() {
   hear_raising_files();
   hear_versions();
   hear_device_nodes();
+  hear_unfitting_weights();
   hear_waiting_ranks();
   doubt_remarks();
   restore_lasting();

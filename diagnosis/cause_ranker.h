@@ -56,6 +56,7 @@ class CauseRanker {
   void hear_last_notes();
   void hear_raising_files();
   void hear_device_nodes();
+  void hear_unfitting_weights();
   // outside_evidence.cpp: exit code, counters, kernel
   void weigh_kernel_kill(const Finding& finding, Clue& clue) const;
   void doubt_kills_by_others();

@@ -164,6 +164,8 @@ std::vector<SignatureRow> training_rows() {
       {"ppocr_line_error", "bad_training_data", Role::note, 0.5, R"(When parsing line (.{0,80}))"},
       {"ppocr_missing_image", "missing_file", Role::note, 0.55,
        R"(Exception: (\S.*) does not exist!|(?:img_path|image|file)\S* .*does not exist!)"},
+      {"ppocr_learnt_nothing", "checkpoint_mismatch", Role::note, 0.3,
+       R"(best metric, (?:acc|hmean): 0(?:\.0+)?,)"},
       {"ppocr_param_shape", "checkpoint_mismatch", Role::note, 0.55,
        R"(The shape of model params \S+ \[.*\] not matched with loaded params|The pretrained params \S+ not in model)"},
       {"paddle_state_shape", "checkpoint_mismatch", Role::note, 0.5,

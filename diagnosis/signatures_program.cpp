@@ -43,6 +43,8 @@ std::vector<SignatureRow> resource_rows() {
        R"(can't start new thread|pthread_create failed|Thread creation failed|[Rr]esource temporarily unavailable.*(?:thread|fork|clone)|(?:fork|clone|thread).{0,60}[Rr]esource temporarily unavailable|BlockingIOError: \[Errno 11\]|libgomp: Thread creation failed|fork: retry|cannot fork|Cannot create (?:a )?thread|std::system_error'?\s*what\(\): *Resource temporarily|failed to spawn thread|unable to create (?:new )?native thread)"},
       {"omp_resource", "process_limit", Role::primary, 0.93,
        R"(OMP: Error #(?:34|35|179|14)\b|OMP: System error #(?:11|12)\b|unable to allocate necessary resources for OMP thread)"},
+      {"registry_import", "library_conflict", Role::primary, 0.85,
+       R"(Failed to import `\w+\.registry` make sure)"},
       {"omp_duplicate", "openmp_duplicate_runtime", Role::primary, 0.95,
        R"(OMP: Error #15\b|already initialized\.?.*(?:iomp|omp)|multiple copies of the OpenMP runtime)"},
       {"load_in_hundreds", "thread_oversubscription", Role::note, 0.35,

@@ -83,6 +83,7 @@ TEST(Diagnosis, LogsToldBeforeTheRulesWereRead) {
 TEST(Diagnosis, LogsOfStrangers) {
   expect_accepted("../diagnosis/thirteenth_cases.txt", 32);
   expect_accepted("../diagnosis/fourteenth_cases.txt", 29);
+  expect_accepted("../diagnosis/fifteenth_cases.txt", 45);
 }
 
 TEST(Diagnosis, ASupervisorsKillIsNotMemory) {
