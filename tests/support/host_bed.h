@@ -1,10 +1,12 @@
 // Commands in the test bed of scripts/hosts: several hosts on this machine.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "base/files.h"
 #include "base/process.h"
@@ -36,6 +38,15 @@ inline BedSaid run_in_bed(const std::vector<std::string>& hosts, const std::stri
   if (!process) return {-1, process.error().what};
   const auto& exit = process->wait(max_seconds);
   return {exit ? exit->code : -1, process->output().contents()};
+}
+
+// Of the answer of `tune --json`: the counts of hosts that gave a rate.
+inline std::set<std::string> measured_nodes(const nlohmann::json& answer) {
+  std::set<std::string> measured;
+  for (const nlohmann::json& setting : answer["settings"]) {
+    if (setting["outcome"] == "ok") measured.insert(setting["knobs"]["dims"]["nodes"]);
+  }
+  return measured;
 }
 
 // "" where the bed works; else why not, for GTEST_SKIP.

@@ -1,8 +1,6 @@
 // Real launchers over the hosts of scripts/hosts: torchrun with gloo, mpirun, and Slurm. Skipped
 // with the reason where they are not installed (Debian: python3-torch, openmpi-bin, slurm-wlm and
 // munge).
-#include <set>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -41,11 +39,7 @@ void expect_both_measured(const BedSaid& said) {
   ASSERT_TRUE(answered(said.code, said.text)) << said.text;
   const Json json = Json::parse(said.text, nullptr, false);
   ASSERT_TRUE(json.is_object()) << said.text;
-  std::set<std::string> measured;
-  for (const Json& setting : json["settings"]) {
-    if (setting["outcome"] == "ok") measured.insert(setting["knobs"]["dims"]["nodes"]);
-  }
-  EXPECT_THAT(measured, testing::ElementsAre("1", "2")) << said.text;
+  EXPECT_THAT(measured_nodes(json), testing::ElementsAre("1", "2")) << said.text;
   EXPECT_THAT(json["recommendation"]["command"].get<std::string>(), Not(HasSubstr("{")));
 }
 

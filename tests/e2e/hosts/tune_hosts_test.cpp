@@ -1,7 +1,5 @@
 // ocrtune tune --hosts in a test bed of several hosts: a job of one process a host, whose compute
 // is a sleep, so that what the network costs shows on a busy machine too.
-#include <set>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -96,11 +94,7 @@ TEST_F(TuneHosts, TheBuiltInEngineRunsOnBothHosts) {
       << said.text << read_file(folder_ + "/errors").value_or("");
   const Json json = Json::parse(said.text, nullptr, false);
   ASSERT_TRUE(json.is_object()) << said.text;
-  std::set<std::string> measured;
-  for (const Json& setting : json["settings"]) {
-    if (setting["outcome"] == "ok") measured.insert(setting["knobs"]["dims"]["nodes"]);
-  }
-  EXPECT_THAT(measured, testing::ElementsAre("1", "2")) << said.text;
+  EXPECT_THAT(measured_nodes(json), testing::ElementsAre("1", "2")) << said.text;
   const std::string page = read_file(folder_ + "/out/report.html").value_or("");
   EXPECT_THAT(page, HasSubstr("a: of a step, computing "));
 }
