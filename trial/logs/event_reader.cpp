@@ -11,8 +11,9 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::int64_t kToldAfter = 8;  // reports of rank 0
-constexpr double kSlow = 0.05;          // of a step, that a host costs the others
+constexpr std::int64_t kToldAfter = 8;                // reports of rank 0
+constexpr double kSlow = 0.05;                        // of a step, that a host costs the others
+constexpr std::int64_t kMostSamples = 1'000'000'000;  // of a rank in a report
 
 void add(StepTimes& sum, const StepTimes& one, double share = 1) {
   sum.data_seconds += share * one.data_seconds;
@@ -46,6 +47,8 @@ void EventReader::read_line(const std::string& line, std::vector<Event>& events)
 }
 
 void EventReader::on_step(const StepEvent& step, std::vector<Event>& events) {
+  const bool ours = step.rank >= 0 && step.rank < ranks_;
+  if (!ours || step.samples < 1 || step.samples > kMostSamples || !(step.seconds > 0)) return;
   ++known_lines_;
   latest_[step.rank] = step.times;
   const auto host = hosts_.find(step.rank);

@@ -87,6 +87,19 @@ TEST(EventReader, OneHostHasNoSplitAndOtherOutputMeansNothing) {
   EXPECT_EQ(all.note, "");
 }
 
+TEST(EventReader, ReportsThatNoRankOfTheJobCanGiveMeanNothing) {
+  StepEvent event;
+  event.seconds = 0.4;
+  std::vector<std::string> lines;
+  for (const auto& [rank, samples] :
+       {std::pair<int, std::int64_t>(-1, 8), {2, 8}, {0, -8}, {0, std::int64_t{1} << 62}}) {
+    event.rank = rank;
+    event.samples = samples;
+    lines.push_back(event_line(event));
+  }
+  EXPECT_TRUE(heard(lines).steps.empty());
+}
+
 TEST(EventReader, AFailureHasItsHost) {
   const Heard all =
       heard({hello(0, "a"), hello(1, "b"),
