@@ -191,8 +191,9 @@ void CauseRanker::hear_log(int index) {
   for (const Finding* finding : telling_findings(log)) {
     if (!stands(*finding, log)) continue;
     const SignatureRow& signature = *finding->signature;
-    // No program needs the library of NVIDIA's tools: they say so and go on.
-    if (finding->first.text.find("libnvidia-ml") != std::string::npos) continue;
+    // No program needs the library of NVIDIA's tools, nor NCCL a plugin: they say so and go on.
+    const std::string& text = finding->first.text;
+    if (text.find("libnvidia-ml") != text.npos || text.find("libnccl-net") != text.npos) continue;
     Clue clue{&find_cause(signature.cause), signature.role, signature.weight, signature.id, {},
               finding->first.when,          index,          finding->rank};
     if (too_many_joined(finding->first.text)) clue.cause = &find_cause("rank_mismatch");

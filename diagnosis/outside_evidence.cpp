@@ -229,13 +229,21 @@ void CauseRanker::settle_sigkill() {
     add("killed_by_other", Role::primary, 0.6, "docker_not_oom",
         "SIGKILL, but the container engine saw no out-of-memory kill in the container");
   } else if (!at_limit) {
-    double strongest = 0;  // of a SIGKILL that the run survived, little is left
-    for (const Clue& clue : clues_) {
-      if (clue.is_sigkill()) strongest = std::max(strongest, clue.weight);
+    // A launcher, a shell and an exit status that tell of one death are one witness. Memory is a
+    // loader worker's usual end; of a rank nobody knows.
+    constexpr double kWhole = 0.6, kOfARank = 0.6, kEcho = 0.05;
+    Clue* strongest = nullptr;  // of a SIGKILL that the run survived, little is left
+    for (Clue& clue : clues_) {
+      if (!clue.is_sigkill()) continue;
+      const bool more = strongest == nullptr || clue.weight > strongest->weight;
+      if (more && strongest != nullptr) strongest->weight *= kEcho;
+      if (more) strongest = &clue;
+      if (!more) clue.weight *= kEcho;
     }
-    constexpr double kWholeWeight = 0.6;
-    add("killed_by_other", Role::symptom, 0.25 * std::min(1.0, strongest / kWholeWeight),
-        "no counters", "SIGKILL may also come from a person or a batch system");
+    const double told = strongest->weight;
+    if (tier(strongest->role) < 3) strongest->weight = std::min(told, kOfARank);
+    add("killed_by_other", Role::symptom, 0.25 * std::min(1.0, told / kWhole), "no counters",
+        "SIGKILL may also come from a person or a batch system");
   }
 }
 

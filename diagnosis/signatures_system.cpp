@@ -119,7 +119,7 @@ std::vector<SignatureRow> guard_rows() {
       {"docker_kill_event", "killed_by_other", Role::proof, 0.9,
        R"(container kill \S+ .*signal=(?:9|KILL|SIGKILL)\b)"},
       {"manual_kill", "killed_by_other", Role::proof, 0.94,
-       R"(COMMAND=\S*kill.{0,40} -(?:9|KILL|SIGKILL)\b|COMMAND=\S*fuser -k|CMD \(.*kill -(?:9|KILL) |\$ (?:sudo )?kill -(?:9|KILL|SIGKILL) |^ *\d+ +(?:sudo )?kill -(?:9|KILL) \d|\$ (?:sudo )?pkill -(?:9|KILL|SIGKILL) |exe="/usr/bin/kill"|\bsyscall=(?:kill|62)\b.* a1=(?:SIGKILL|9)\b)"},
+       R"(COMMAND=\S*kill.{0,40} -(?:9|KILL|SIGKILL)\b|COMMAND=\S*fuser -k|CMD \(.*kill -(?:9|KILL) |\$ (?:sudo )?kill -(?:9|KILL|SIGKILL) |^ *\d+ +(?:sudo )?kill -(?:9|KILL) \d|\$ (?:sudo )?pkill -(?:9|KILL|SIGKILL) |\w\[\d+\]: .{0,20}\bp?kill -(?:9|KILL|SIGKILL) |exe="/usr/bin/kill"|\bsyscall=(?:kill|62)\b.* a1=(?:SIGKILL|9)\b)"},
       {"reaper_kill", "killed_by_other", Role::primary, 0.8,
        R"(pid[ =:]*\d+ ?-> ?SIGKILL|(?i:\b(?:killed|killing|reaped|reaping)\b.{0,40}\bpid[ =:]*\d+.{0,40}(?:reservation|quota|policy|idle|owner|limit)))"},
       {"docker_not_oom", "killed_by_other", Role::note, 0.1, R"("OOMKilled": ?false)"},

@@ -41,7 +41,7 @@ std::vector<SignatureRow> torch_memory_rows() {
       {"torch_gpu_oom", "gpu_out_of_memory", Role::primary, 0.95,
        R"((?:CUDA|HIP|[NX]PU|MLU|MUSA) out of memory|Device\(id:\d+\) memory isn't enough|torch\.(?:cuda\.)?OutOfMemoryError|MPS backend out of memory)"},
       {"cuda_oom", "gpu_out_of_memory", Role::primary, 0.9,
-       R"(cudaErrorMemoryAllocation|CUDA_ERROR_OUT_OF_MEMORY|CUDA (?:error|driver error|failure)[^:]*: ?(?:2 )?'?out of memory|cudaMalloc failed: out of memory|DriverError\(CUDA_ERROR_OUT_OF_MEMORY)"},
+       R"(cudaErrorMemoryAllocation|CUDA_ERROR_OUT_OF_MEMORY|C(?:UDA|uda) (?:error|driver error|failure)(?:[^:]*:)? ?(?:2 )?'?out of memory|cudaMalloc failed: out of memory|DriverError\(CUDA_ERROR_OUT_OF_MEMORY)"},
       {"cublas_alloc", "gpu_out_of_memory", Role::primary, 0.6, R"(CUBLAS_STATUS_ALLOC_FAILED)"},
       {"tensorrt_oom", "gpu_out_of_memory", Role::primary, 0.8,
        R"(\[TRT\].*(?:OutOfMemory|out of memory)|Error Code \d+: OutOfMemory|Requested amount of GPU memory \(\d+ bytes\) could not be allocated)"},
