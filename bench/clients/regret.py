@@ -5,8 +5,8 @@
                             [--favour] [--keep DIR] [--python PYTHON] [--ocrtune build/ocrtune]
 
 Each run tunes the client as its user would; with --load beside a neighbour that takes 0 to 1.5 CPUs, on
-and off. Then baseline, answer and --best (the best setting of bench/clients/hand_sweep.py)
-are visited by hand in rounds, without ocrtune. One row for each run: the stated gain with its
+and off. Then, without that neighbour and without ocrtune, baseline, answer and --best (the best setting
+of bench/clients/hand_sweep.py) are visited by hand in rounds. One row for each run: the stated gain with its
 interval, the gain by hand, whether the interval holds it, and what the answer loses to --best. --keep
 keeps each run's report, answer.json in it: every trial can be read there.
 """
@@ -96,10 +96,11 @@ def main():
     held, regrets = 0, []
     print("load | s | trials | answer | verdict | stated gain | gain by hand | holds | regret")
     for run in range(given.runs):
-        with tempfile.TemporaryDirectory() as name, neighbour(given.load, run):
+        with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             report = pathlib.Path(given.keep).resolve() / f"run{run}" if given.keep else None
-            answer, seconds = tune(given, given.python, folder, report)
+            with neighbour(given.load, run):
+                answer, seconds = tune(given, given.python, folder, report)
             recommended = answer.get("recommendation") or {}
             base = setting_of(answer["baseline"]["knobs"])
             best = setting_of(recommended["knobs"]) if recommended.get("knobs") else base

@@ -12,9 +12,7 @@
 namespace ocrtune {
 namespace {
 
-// Two ranks of Paddle speed up by 3.7 % in their first 4 s, most of it in the first 1.1 s; they take
-// 10 s to get there. What starts faster is warm sooner, and no start is worth more than 2 s of it.
-constexpr double kWarmUpSeconds = 0.5, kWarmUpOfStart = 0.125, kMostWarmUpSeconds = 2;
+constexpr double kWarmUpSeconds = 0.5;
 // A counter that grows by more than this between two lines was not counting.
 constexpr double kMaxStepsOfALine = 1e6, kMaxSamplesOfALine = 1e9;
 constexpr double kJump = 1000;  // times its last growth
@@ -25,7 +23,6 @@ class DialectReader : public LogReader {
       : name_(std::move(name)),
         dialect_(std::move(dialect)),
         nproc_(context.nproc),
-        started_(context.started_seconds),
         ranks_(per_rank ? context.nproc : 1),
         // A step of the job is a step of every rank, no matter which rank prints it.
         batch_of_a_step_(static_cast<double>(context.batch) * context.nproc) {}
@@ -65,12 +62,10 @@ class DialectReader : public LogReader {
     last_reading_ = reading;
   }
 
-  // A long first step was watched from its begin; short ones are dropped until the warm-up is over,
-  // and the watch begins anew.
+  // A long first step was watched from its begin; short ones are dropped until half a second has
+  // passed, and the watch begins anew.
   bool warm_up_is_over(bool watched, double now_seconds, std::vector<Event>& events) {
-    const double start = first_ - started_.value_or(first_);
-    warm_ = now_seconds - first_ >=
-            std::clamp(start * kWarmUpOfStart, kWarmUpSeconds, kMostWarmUpSeconds);
+    warm_ = now_seconds - first_ >= kWarmUpSeconds;
     if (warm_ && !watched) events.emplace_back(ReadyEvent());
     return warm_ && watched;
   }
@@ -123,7 +118,6 @@ class DialectReader : public LogReader {
   std::string name_;
   LogDialect dialect_;
   int nproc_;
-  std::optional<double> started_;
   std::optional<int> speaker_;
   double ranks_;
   double batch_of_a_step_;

@@ -21,8 +21,6 @@ struct LogContext {
   // Whose numbers a line gives: true multiplies by nproc. Unset: the row's own habit.
   std::optional<bool> per_rank;
   std::optional<int> print_interval;  // steps between two lines, where it is known
-  // When the program was started, by the clock of read_line(): a slow start warms up longer.
-  std::optional<double> started_seconds;
 };
 
 struct LogReaderRow {
@@ -40,8 +38,7 @@ class LogReader {
   virtual ~LogReader() = default;
   // One line, as printed (any bytes). Appends what it means; most lines mean nothing. Steps carry
   // rank 0 and the samples of all ranks together. A ReadyEvent says that what follows is measured:
-  // it comes with the first line, and again where short steps filled the
-  // warm-up, an eighth of the start but 0.5 to 2 s.
+  // it comes with the first line, and again where short steps filled half a second of warm-up.
   virtual void read_line(const std::string& line, double now_seconds,
                          std::vector<Event>& events) = 0;
   virtual std::string name() const = 0;

@@ -1,9 +1,13 @@
 #include "trial/watch/step_windows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
+
+#include "base/stats.h"
+#include "base/text.h"
 
 namespace ocrtune {
 namespace {
@@ -70,6 +74,25 @@ Sample merged(const std::vector<Sample>& windows) {
   add_times(mean, whole.step, 1 / static_cast<double>(std::max<std::int64_t>(1, whole.steps)));
   whole.step = mean;
   return whole;
+}
+
+void leave_out_warm_up(Trial& trial) {
+  constexpr std::size_t kLeast = 4;
+  constexpr double kDeviations = 3, kOfNormal = 1.4826, kShare = 0.02;
+  std::vector<double> rates, distances;
+  for (std::size_t i = 1; i < trial.samples.size(); ++i) {
+    if (trial.samples[i].clean()) rates.push_back(trial.samples[i].samples_per_second);
+  }
+  if (rates.size() < kLeast || !trial.samples[0].clean()) return;
+  const double usual = median(rates);
+  for (const double rate : rates) distances.push_back(std::fabs(rate - usual));
+  const double first = trial.samples[0].samples_per_second;
+  const double deviation = kOfNormal * median(distances);
+  if (std::fabs(first - usual) <= std::max(kDeviations * deviation, kShare * usual)) return;
+  trial.evidence.push_back(fmt::format("left out as warm-up: the first {} at {} samples/s, then {}",
+                                       format_duration(trial.samples[0].seconds),
+                                       format_count(first), format_count(usual)));
+  trial.samples.erase(trial.samples.begin());
 }
 
 void weigh_shares(const std::map<int, RankShare>& shares, int ranks, Trial& trial) {

@@ -42,6 +42,10 @@ double window_seconds(double measure_seconds);
 // Several windows, one after the other, as one; `windows` is not empty.
 Sample merged(const std::vector<Sample>& windows);
 
+// A first window unlike all that follow (of at least 4, by more than 3 of their robust deviations
+// and 2 %) was still warm-up: it is taken out of the trial's samples, and its evidence says so.
+void leave_out_warm_up(Trial& trial);
+
 // What a rank has done since the measuring began.
 struct RankShare {
   double samples = 0, seconds = 0;

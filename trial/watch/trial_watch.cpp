@@ -551,6 +551,7 @@ void TrialWatch::note_counters(const OomCounts& oom_after, const KernelLog& kern
 }
 
 void TrialWatch::summarise() {
+  leave_out_warm_up(trial_);
   if (plan_.own_shares) weigh_shares(shares_, plan_.event_ranks, trial_);
   const double rate =
       judged_rate_ > 0 ? judged_rate_ : undisturbed_rate(trial_.samples).samples_per_second;

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "base/clock.h"
 #include "base/files.h"
 #include "base/process_tree.h"
 #include "base/text.h"
@@ -159,7 +158,6 @@ class CommandRunner : public Runner {
     context.batch = knobs.untold.batch ? 1 : knobs.batch;  // else a step is all that is known
     context.per_rank = command_.workload.per_rank;
     context.print_interval = command_.print_interval;
-    context.started_seconds = steady_clock().now_seconds();
     auto reader = make_log_reader(command_.workload.log_reader, context);
     if (!reader) return failed(Outcome::unsupported, "setting", reader.error().what);
     RankBinder binder(filled.masks);

@@ -10,7 +10,7 @@ namespace ocrtune {
 namespace {
 
 TEST(LogReader, CountsTheImagesOfPaddleOcrInference) {
-  const auto reader = make_log_reader("paddleocr-infer", LogContext{4, 8, {}, {}, {}});
+  const auto reader = make_log_reader("paddleocr-infer", LogContext{4, 8, {}, {}});
   ASSERT_TRUE(reader);
   std::vector<Event> events;
   double now = 0;
@@ -53,27 +53,6 @@ TEST(LogReaders, ACounterThatJumpsStartsAnew) {
   std::vector<std::int64_t> counts;
   for (const StepEvent& step : steps) counts.push_back(step.steps);
   EXPECT_THAT(counts, testing::ElementsAre(1, 2, 2, 1));
-}
-
-// Seconds from the first line to the first step that counts, of steps of 0.1 s.
-double warm_up_after(double start_seconds) {
-  LogContext context;
-  context.started_seconds = 100;
-  auto reader = make_log_reader("regex:step (?<step>[0-9]+)", context);
-  EXPECT_TRUE(reader.ok());
-  std::vector<Event> events;
-  double now = 100 + start_seconds;
-  for (int step = 0; events.size() < 3; ++step, now += 0.1) {
-    (*reader)->read_line("step " + std::to_string(step), now, events);
-  }
-  EXPECT_TRUE(std::holds_alternative<ReadyEvent>(events[1])) << "the watch begins anew";
-  return now - 0.2 - 100 - start_seconds;
-}
-
-TEST(LogReaders, WhatStartsSlowlyWarmsUpLonger) {
-  EXPECT_NEAR(warm_up_after(0.2), 0.5, 0.11);
-  EXPECT_NEAR(warm_up_after(10), 1.25, 0.11);
-  EXPECT_NEAR(warm_up_after(300), 2, 0.11);
 }
 
 double rate(const StepEvent& step) { return static_cast<double>(step.samples) / step.seconds; }

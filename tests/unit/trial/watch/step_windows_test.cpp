@@ -53,6 +53,43 @@ TEST(StepWindows, OneStepLongerThanAWindowIsAWindow) {
   ASSERT_TRUE(windows.add(step(0, 4, 7)).has_value());
 }
 
+Trial trial_at(const std::vector<double>& rates) {
+  Trial trial;
+  for (const double rate : rates) {
+    Sample sample;
+    sample.samples_per_second = rate;
+    sample.seconds = 0.5;
+    trial.samples.push_back(sample);
+  }
+  return trial;
+}
+
+// Of the figures that two ranks of Paddle gave.
+TEST(WarmUp, AFirstWindowUnlikeTheRestIsLeftOut) {
+  const struct {
+    std::vector<double> rates;
+    bool left_out;
+  } cases[] = {
+      {{186, 218, 216, 234, 221, 231, 245}, true},
+      {{206, 224, 226, 227, 212, 215, 229}, true},
+      {{227, 215, 236, 231, 223, 227, 223, 234}, false},
+      {{115, 114, 118, 118, 117, 116, 117, 116}, false},
+      {{100, 100.5, 100.5, 100.5, 100.5}, false},  // less than 2 %
+      {{300, 224, 226, 227, 222}, true},           // a burst is no steady state either
+      {{186, 218, 216, 234}, false},               // of three nothing can be said
+  };
+  for (const auto& one : cases) {
+    Trial trial = trial_at(one.rates);
+    leave_out_warm_up(trial);
+    EXPECT_EQ(trial.samples.size(), one.rates.size() - (one.left_out ? 1 : 0)) << one.rates[0];
+    EXPECT_EQ(trial.evidence.size(), one.left_out ? 1U : 0U) << one.rates[0];
+  }
+  Trial disturbed = trial_at({186, 218, 216, 234, 221, 231, 245});
+  disturbed.samples[0].interference.spoilt_by = "a neighbour";
+  leave_out_warm_up(disturbed);
+  EXPECT_EQ(disturbed.samples.size(), 7U) << "it does not count anyway";
+}
+
 TEST(StepWindows, ForgetsAndIgnores) {
   StepWindows windows(2, 0.1);
   windows.add(step(0, 1000, 0.1));
