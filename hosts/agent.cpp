@@ -27,12 +27,14 @@
 #include "hosts/agents.h"
 #include "hosts/host_attempt.h"
 #include "hosts/host_card.h"
+#include "hosts/host_guard.h"
 #include "hosts/host_trial.h"
 #include "hosts/nics.h"
 #include "hosts/pair_socket.h"
 #include "hosts/seeded_step.h"
 #include "probes/probe.h"
 #include "trial/free_port.h"
+#include "trial/observe/memory_sampler.h"
 #include "trial/workloads/command/command_runner.h"
 
 namespace ocrtune {
@@ -211,24 +213,35 @@ const Result<Machine>& this_machine() {
   return machine;
 }
 
+void add_links_down(const LinkWatch& links, Trial& trial) {
+  const auto down = links.down();
+  if (!down.empty()) trial.evidence.push_back(kLinkDown + join(down, ", "));
+}
+
 // This host's part of a trial.
 Json answer_trial(const Json& request) {
   const Result<Machine>& machine = this_machine();
   if (!machine) return {{"error", valid_utf8(machine.error().what)}};
   auto asked = parse_host_trial(request.dump());
   if (!asked) return {{"error", valid_utf8(asked.error().what)}};
+  const auto ended = [id = request.value("id", std::int64_t{0})] { return inbox().ended(id); };
+  const LinkWatch links;
+  if (asked->guards) {
+    Trial trial = guard_memory(host_available_bytes, ended);
+    add_links_down(links, trial);
+    return Json::parse(part_json(trial));
+  }
   PreparedCommand command;
   command.workload = asked->workload;
   command.print_interval = asked->print_interval;
   HostPart part;
   part.place = asked->place;
   part.trial.follows = asked->follows();
-  const LinkWatch links;
   NicMeter meter;  // until it is measured
   bool measured = false;
-  part.trial.ended = [&, id = request.value("id", std::int64_t{0})] {
+  part.trial.ended = [&] {
     if (!measured && !asked->follows()) meter.look(steady_clock().now_seconds());
-    return inbox().ended(id);
+    return ended();
   };
   part.trial.measured = [&] {
     measured = true;
@@ -242,8 +255,7 @@ Json answer_trial(const Json& request) {
   for (const Sample& sample : trial.samples) seconds += sample.seconds;
   const bool meets = nodes_of(asked->knobs) > 1 && measured;
   if (meets) trial.network_bytes_per_second = meter.bytes_per_second(seconds);
-  const auto down = links.down();
-  if (!down.empty()) trial.evidence.push_back(kLinkDown + join(down, ", "));
+  add_links_down(links, trial);
   return Json::parse(part_json(trial));
 }
 

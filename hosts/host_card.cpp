@@ -17,6 +17,8 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr double kBandwidthSeconds = 1;  // hosts are compared, not described
+
 // As `check --collect` would put it into a shared folder.
 Result<FlatConfig> collect_config(const CardRequest& request, std::vector<std::string>& notes) {
   const auto folder = OCRTUNE_TRY(make_temporary_directory("node"));
@@ -50,6 +52,7 @@ Result<HostCard> read_host_card(const CardRequest& request) {
   HostCard card;
   ProbeOptions options;
   options.quick = request.quick;
+  options.bandwidth_seconds = kBandwidthSeconds;
   card.machine = OCRTUNE_TRY(probe_machine(options));
   card.own_name = card.machine.host;
   card.own_address = resolve_names({card.own_name})[card.own_name];

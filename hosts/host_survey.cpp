@@ -154,7 +154,9 @@ Status measure_speeds(Agents& agents, HostSurvey& survey) {
   return Status();
 }
 
-Status measure_links(Agents& agents, HostSurvey& survey) {
+}  // namespace
+
+Status survey_links(Agents& agents, HostSurvey& survey) {
   survey.links = OCRTUNE_TRY(measure_network(agents, survey.cards, agents_of(agents, survey)));
   survey.network = judge_network(survey.cards, survey.links);
   for (const HostFinding& finding : survey.network.findings) survey.findings.push_back(finding);
@@ -165,8 +167,6 @@ Status measure_links(Agents& agents, HostSurvey& survey) {
   return Status();
 }
 
-}  // namespace
-
 Result<HostSurvey> survey_agents(Agents& agents, CardRequest request) {
   HostSurvey survey;
   for (const HostName& host : agents.hosts()) {
@@ -176,7 +176,7 @@ Result<HostSurvey> survey_agents(Agents& agents, CardRequest request) {
   OCRTUNE_TRY(ask_cards(agents, request, survey));
   if (!request.quick && survey.cards.size() > 1) {
     OCRTUNE_TRY(measure_speeds(agents, survey));
-    OCRTUNE_TRY(measure_links(agents, survey));
+    OCRTUNE_TRY(survey_links(agents, survey));
   }
   for (std::size_t i = 0; i < agents.hosts().size(); ++i) {
     if (!agents.alive(i)) survey.lost.push_back({agents.hosts()[i].name, agents.lost_reason(i)});

@@ -47,5 +47,7 @@ Result<HostSurvey> survey_hosts(const std::vector<HostName>& hosts, const AgentO
                                 CardRequest request);
 // The same through agents that live on.
 Result<HostSurvey> survey_agents(Agents& agents, CardRequest request);
+// Adds the links between the hosts that have a card, and what is found by them.
+Status survey_links(Agents& agents, HostSurvey& survey);
 
 }  // namespace ocrtune

@@ -141,6 +141,7 @@ std::string host_trial_json(const HostTrial& trial) {
   json["knob_values"] = knob_texts(trial.knobs);
   json["limits"] = fields_json(kLimitFields, trial.limits);
   json["place"] = fields_json(kPlaceFields, trial.place);
+  json["guards"] = trial.guards;
   return json_line(json);
 }
 
@@ -157,6 +158,7 @@ Result<HostTrial> parse_host_trial(const std::string& text) {
     }
     trial.limits = read_fields<TrialLimits>(kLimitFields, json.at("limits"));
     trial.place = read_fields<TrialPlace>(kPlaceFields, json.at("place"));
+    trial.guards = json.value("guards", false);
     return Status();
   };
   trial.workload =
@@ -206,24 +208,31 @@ Trial merge_parts(std::vector<AnsweredPart> parts) {
   }
   merged.evidence.clear();
   merged.log_tail.clear();
-  merged.reproduce.clear();
+  std::vector<std::string> starts;
+  const auto names_host = [&](const std::string& line) {
+    return std::any_of(parts.begin(), parts.end(), [&](const AnsweredPart& part) {
+      return starts_with(line, part.host + ": ");
+    });
+  };
   for (const AnsweredPart& part : parts) {
     const Trial& own = part.trial;
     merged.peak_bytes = std::max(merged.peak_bytes, own.peak_bytes);
     merged.seconds = std::max(merged.seconds, own.seconds);
     if (!own.reproduce.empty()) {
-      merged.reproduce += "ssh " + part.host + " " + shell_quote(own.reproduce) + " & ";
+      starts.push_back("ssh " + part.host + " " + shell_quote(own.reproduce) + " & ");
     }
-    if (!part.lost) {
+    if (!part.lost && own.peak_bytes > 0) {
       merged.evidence.push_back(
           fmt::format("{}: peak {}{}", part.host, format_bytes(own.peak_bytes),
                       own.placement.empty() ? "" : ", ranks on CPUs " + own.placement));
     }
     if (failed(part)) merged.evidence.push_back(part.host + ": " + own.reason);
-    for (const std::string& line : own.evidence) merged.evidence.push_back(part.host + ": " + line);
+    for (const std::string& line : own.evidence) {
+      merged.evidence.push_back(names_host(line) ? line : part.host + ": " + line);
+    }
     if (!own.log_tail.empty()) merged.log_tail += "--- " + part.host + "\n" + own.log_tail;
   }
-  if (!merged.reproduce.empty()) merged.reproduce += "wait";
+  if (starts.size() > 1) merged.reproduce = join(starts, "") + "wait";
   return merged;
 }
 

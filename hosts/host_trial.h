@@ -20,7 +20,8 @@ struct HostTrial {
   std::optional<int> print_interval;
   Knobs knobs;
   TrialLimits limits;
-  TrialPlace place;  // without folder and port
+  TrialPlace place;     // without folder and port
+  bool guards = false;  // another host's command starts the ranks here: hosts/host_guard.h
   bool follows() const { return place.node_rank != "0"; }
 };
 

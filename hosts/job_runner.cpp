@@ -83,9 +83,8 @@ class JobRunner : public Runner {
       return failure(Outcome::crashed, kHostLost, std::move(lost));
     }
     const auto places = meeting_places(*agents_, static_cast<int>(nodes));
-    const std::size_t parts = starts_other_hosts(command_.workload) ? 1 : nodes;
-    begin_parts(parts);
-    for (std::size_t i = 0; i < parts; ++i) agents_->send({i, request(places[i], knobs, limits)});
+    begin_parts(nodes);
+    for (std::size_t i = 0; i < nodes; ++i) agents_->send({i, request(places[i], knobs, limits)});
     ran_ = true;
     watch(command_.workload.stop_grace_seconds + kEndSeconds);
     Trial merged = merge_parts(std::move(parts_));
@@ -103,6 +102,7 @@ class JobRunner : public Runner {
     part.knobs = knobs;
     part.limits = limits;
     part.place = place;
+    part.guards = part.follows() && starts_other_hosts(command_.workload);
     return host_trial_json(part);
   }
 

@@ -177,7 +177,7 @@ Result<Machine> probe_machine(const ProbeOptions& options) {
   } else if (!described && options.quick) {
     mark_unmeasured(machine, "not measured: --quick");
   } else if (!described) {
-    add_measured_facts(machine);
+    add_measured_facts(machine, options.bandwidth_seconds);
   }
   machine.rules_of_thumb = rules_of_thumb_of(machine);
   machine.recommendation = cautious_setting_of(machine);

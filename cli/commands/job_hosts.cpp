@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "hosts/host_survey.h"
 #include "hosts/job_runner.h"
 #include "hosts/nics.h"
 #include "probes/placement/partition.h"
+#include "reports/console/hosts_text.h"
 #include "trial/workloads/command/command_prepare.h"
 #include "tuner/session/run_workload.h"
 
@@ -53,6 +53,14 @@ std::vector<std::string> notes_of(const HostSurvey& survey) {
 
 }  // namespace
 
+Status JobHosts::measure_links() {
+  if (survey.cards.size() < 2) return Status();
+  OCRTUNE_TRY(survey_links(*agents, survey));
+  machine.links = link_lines(survey);
+  notes = notes_of(survey);
+  return Status();
+}
+
 SessionDoors JobHosts::doors() const {
   SessionDoors doors;
   doors.probe = [here = machine](const ProbeOptions&) -> Result<Machine> { return here; };
@@ -79,14 +87,14 @@ Result<JobHosts> open_hosts(const HostChoice& choice) {
   job.agents = OCRTUNE_TRY(Agents::start(choice.hosts, choice.options));
   CardRequest request;
   request.quick = true;
-  const auto survey = OCRTUNE_TRY(survey_agents(*job.agents, request));
-  if (!survey.lost.empty()) {
+  job.survey = OCRTUNE_TRY(survey_agents(*job.agents, request));
+  if (!job.survey.lost.empty()) {
     std::vector<std::string> lost;
-    for (const LostHost& one : survey.lost) lost.push_back(one.host + ": " + one.reason);
+    for (const LostHost& one : job.survey.lost) lost.push_back(one.host + ": " + one.reason);
     return Error{ErrorKind::missing, "--hosts: " + join(lost, "; ")};
   }
-  job.machine = smallest_machine(survey.cards);
-  job.notes = notes_of(survey);
+  job.machine = smallest_machine(job.survey.cards);
+  job.notes = notes_of(job.survey);
   return job;
 }
 

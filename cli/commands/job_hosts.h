@@ -8,15 +8,18 @@
 #include "base/result.h"
 #include "cli/commands/host_flags.h"
 #include "hosts/agents.h"
+#include "hosts/host_survey.h"
 #include "tuner/session/session.h"
 
 namespace ocrtune {
 
 struct JobHosts {
   std::shared_ptr<Agents> agents;
+  HostSurvey survey;
   Machine machine;                 // what every host has at least
   std::vector<std::string> notes;  // how they differ, and what is wrong with their names
 
+  Status measure_links();  // into the machine and the notes; interrupted
   SessionDoors doors() const;
 };
 

@@ -254,7 +254,8 @@ Result<Machine> look_at_machine(TuneFlags& flags, SessionDoors& doors) {
     quick.quick = true;
     return probe_machine(quick);
   }
-  const JobHosts job = OCRTUNE_TRY(open_hosts(flags.chosen));
+  JobHosts job = OCRTUNE_TRY(open_hosts(flags.chosen));
+  if (!flags.dry_run) OCRTUNE_TRY(job.measure_links());
   flags.notes = job.notes;
   doors = job.doors();
   return job.machine;

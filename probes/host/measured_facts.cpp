@@ -27,7 +27,7 @@ int reached_cache_groups(const CpuFacts& cpu) {
 
 }  // namespace
 
-void add_measured_facts(Machine& machine) {
+void add_measured_facts(Machine& machine, double bandwidth_seconds) {
   Notes notes;
   CpuFacts& cpu = machine.cpu;
   MemoryFacts& memory = machine.memory;
@@ -39,6 +39,7 @@ void add_measured_facts(Machine& machine) {
   cpu.external_cpus = cores.external_cpus;
   if (interrupted()) return;  // the caller is about to end
   BandwidthOptions plan;
+  plan.seconds = bandwidth_seconds;
   const auto count = static_cast<std::size_t>(cpu.physical_cores);
   plan.cpus = {order.begin(),
                order.begin() + static_cast<std::ptrdiff_t>(std::min(count, order.size()))};

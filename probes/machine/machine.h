@@ -178,6 +178,7 @@ struct Machine {
   CautiousSetting recommendation;
   std::vector<std::string> unknowns;  // what could not be known, and why
   std::vector<std::string> warnings;  // in words, with the way out
+  std::vector<std::string> links;     // between the hosts of a run, each "a to b (...): so fast"
 };
 
 }  // namespace ocrtune

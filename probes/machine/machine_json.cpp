@@ -289,6 +289,7 @@ Machine read_machine(const Json& in) {
   read_system(in.value("system", Json::object()), machine);
   get(in, "unknowns", machine.unknowns);
   get(in, "warnings", machine.warnings);
+  get(in, "links", machine.links);
   return machine;
 }
 
@@ -330,6 +331,7 @@ std::string machine_json(const Machine& machine, int indent) {
   out["recommendation"] = write_recommendation(machine.recommendation);
   out["unknowns"] = utf8_list(machine.unknowns);
   out["warnings"] = utf8_list(machine.warnings);
+  if (!machine.links.empty()) out["links"] = utf8_list(machine.links);
   out["cpu"] = write_cpu(cpu, writer);
   out["memory"] = write_memory(memory, writer);
   out["system"] = write_system(machine);

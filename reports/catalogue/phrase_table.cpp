@@ -32,11 +32,9 @@ const std::vector<Phrase>& phrase_table() {
       {"Training recipe", "训练方案"},
       {"malloc={} instead of {}: {} instead of {} {}, a peak of {} instead of {}",
        "malloc={} 代替 {}：{} 代替 {} {}，内存峰值 {} 代替 {}"},
-      {"global batch (nproc x batch) {} instead of {}: scale the learning rate with it, linearly "
-       "for "
-       "SGD, by the square root for Adam",
-       "全局 batch size（nproc x batch）为 {}，原为 {}：学习率须随之调整，SGD 按线性，Adam "
-       "按平方根"},
+      {"global batch ({}) {} instead of {}: scale the learning rate with it, linearly for SGD, by "
+       "the square root for Adam",
+       "全局 batch size（{}）为 {}，原为 {}：学习率须随之调整，SGD 按线性，Adam 按平方根"},
       {"Certainty", "确定程度"},
       {"Note", "说明"},
       {"Next", "下一步"},
@@ -184,6 +182,8 @@ const std::vector<Phrase>& phrase_table() {
       {"Huge pages", "大页"},
       {"Host", "主机"},
       {"Hosts", "主机"},
+      {"Network, one way", "网络（单向）"},
+      {"Before the trials", "试验之前"},
       {"With the recommended setting", "采用推荐配置时"},
       {"System", "系统"},
       {"Kernel", "内核"},

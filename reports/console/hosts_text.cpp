@@ -71,28 +71,10 @@ std::string speeds_text(const HostSurvey& survey) {
   return text;
 }
 
-// A few pairs are shown one by one; of many, each network's slowest and median.
 std::string network_text(const HostSurvey& survey) {
-  constexpr std::size_t kMaxLinks = 24;
   std::string text;
   if (!survey.links.empty()) text += "\nNetwork, one way\n";
-  std::map<std::string, std::vector<double>> rates;
-  for (const Link& link : survey.links) {
-    const bool ok = link.error.empty();
-    if (ok) rates[link.network].push_back(link.bytes_per_second);
-    if (survey.links.size() > kMaxLinks) continue;
-    text += fmt::format("  {} to {} ({}, {}): {}\n", survey.cards[link.from].host,
-                        survey.cards[link.to].host, link.to_nic, link.network,
-                        ok ? fmt::format("{}, {:.0f} us", mbit_text(link.bytes_per_second),
-                                         1e6 * link.latency_seconds)
-                           : link.error);
-  }
-  for (const auto& [network, all] : rates) {
-    if (survey.links.size() <= kMaxLinks) break;
-    text +=
-        fmt::format("  {}: {} links, {} at the median, {} the slowest\n", network, all.size(),
-                    mbit_text(median(all)), mbit_text(*std::min_element(all.begin(), all.end())));
-  }
+  for (const std::string& line : link_lines(survey)) text += "  " + line + "\n";
   if (survey.network.network.empty()) return text;
   text += fmt::format("\nUse {}, {} at least\n", survey.network.network,
                       mbit_text(survey.network.bytes_per_second));
@@ -154,6 +136,29 @@ Json network_json(const HostSurvey& survey) {
 }
 
 }  // namespace
+
+std::vector<std::string> link_lines(const HostSurvey& survey) {
+  constexpr std::size_t kMaxLinks = 24;
+  std::vector<std::string> lines;
+  std::map<std::string, std::vector<double>> rates;
+  for (const Link& link : survey.links) {
+    const bool ok = link.error.empty();
+    if (ok) rates[link.network].push_back(link.bytes_per_second);
+    if (survey.links.size() > kMaxLinks) continue;
+    lines.push_back(fmt::format("{} to {} ({}, {}): {}", survey.cards[link.from].host,
+                                survey.cards[link.to].host, link.to_nic, link.network,
+                                ok ? fmt::format("{}, {:.0f} us", mbit_text(link.bytes_per_second),
+                                                 1e6 * link.latency_seconds)
+                                   : link.error));
+  }
+  if (survey.links.size() <= kMaxLinks) return lines;
+  for (const auto& [network, all] : rates) {
+    lines.push_back(fmt::format("{}: {} links, {} at the median, {} the slowest", network,
+                                all.size(), mbit_text(median(all)),
+                                mbit_text(*std::min_element(all.begin(), all.end()))));
+  }
+  return lines;
+}
 
 std::string hosts_text(const HostSurvey& survey) {
   const std::size_t all = survey.cards.size() + survey.lost.size();

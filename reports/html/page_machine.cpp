@@ -161,6 +161,16 @@ std::string hosts_table(const RunRecord& run) {
   return rows.empty() ? "" : table_html({"Host", "With the recommended setting"}, rows, "facts");
 }
 
+std::string links_table(const Machine& machine) {
+  Rows rows;
+  for (const std::string& line : machine.links) {
+    const std::size_t colon = line.find(": ");
+    rows.push_back({machine_text(line.substr(0, colon)),
+                    machine_text(colon == line.npos ? "" : line.substr(colon + 2))});
+  }
+  return rows.empty() ? "" : table_html({"Network, one way", "Before the trials"}, rows, "facts");
+}
+
 }  // namespace
 
 std::string machine_section(const RunRecord& run) {
@@ -194,7 +204,8 @@ std::string machine_section(const RunRecord& run) {
   for (auto& row : short_rows) row.pop_back();
   // Those of a disturbed run stand beside its verdict.
   std::string body = is_disturbed(run) ? "" : remarks("Warnings", machine.warnings, "warning");
-  body += table_html({"Fact", "Value"}, short_rows, "facts") + hosts_table(run);
+  body += table_html({"Fact", "Value"}, short_rows, "facts") + hosts_table(run) +
+          links_table(machine);
   std::string details = topology_figure(machine, placement_of_answer(run));
   details += "<div class=\"columns\">" + table_html(headings, cpu_rows(machine.cpu), "facts") +
              table_html(headings, memory_rows(machine.memory), "facts") +

@@ -86,7 +86,7 @@ TEST_F(TuneHosts, TheBuiltInEngineRunsOnBothHosts) {
       run_in_bed({"a", "b"},
                  "$OCRTUNE tune --db " + folder_ +
                      "/runs.sqlite --hosts a,b --budget 20s --trial-time 1s --model crnn --nproc 1 "
-                     "--threads 1 --batch 4 --json --out " +
+                     "--threads 1 --batch 4 --accumulate 2 --json --out " +
                      folder_ + "/out 2>" + folder_ +
                      "/errors; code=$?; ssh b ps -e -o args | grep '[o]crtune-mpi' && code=9; "
                      "exit $code");
@@ -97,6 +97,10 @@ TEST_F(TuneHosts, TheBuiltInEngineRunsOnBothHosts) {
   EXPECT_THAT(measured_nodes(json), testing::ElementsAre("1", "2")) << said.text;
   const std::string page = read_file(folder_ + "/out/report.html").value_or("");
   EXPECT_THAT(page, HasSubstr("a: of a step, computing "));
+  EXPECT_THAT(page, HasSubstr("a to b ("));
+  EXPECT_THAT(page, HasSubstr("b: its available memory fell by "));
+  EXPECT_EQ(json["recommendation"]["knobs"]["accumulate"], 2) << said.text;
+  EXPECT_THAT(said.text, HasSubstr("accumulate=2"));
 }
 
 TEST_F(TuneHosts, AFailureIsNamedByItsHost) {
@@ -120,6 +124,7 @@ TEST_F(TuneHosts, WrongUseIsOneLine) {
       {tune("--hosts a --nodes 2"), 2, "--hosts names 1"},
       {tune("--hosts a,d"), 3, "d: "},
       {tune("--hosts localhost,a"), 2, "they know it by"},
+      {"$OCRTUNE tune --accumulate 2 --model crnn", 2, "--accumulate is for a training over"},
       {"$OCRTUNE tune --hosts a,b --mode infer", 2, "--hosts is for the throughput"},
       {"$OCRTUNE tune --hosts a,b --metric ips -- python3 -c 1", 2, "the command ignores nodes"},
   };

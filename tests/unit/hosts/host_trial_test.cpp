@@ -42,6 +42,9 @@ TEST(HostTrial, GoesThroughJsonWithTheValuesOfInheritedVariables) {
   EXPECT_EQ(again->place.master_port, "2345");
   EXPECT_THAT(again->place.hosts, ElementsAre("a", "b"));
   EXPECT_TRUE(again->follows());
+  EXPECT_FALSE(again->guards);
+  trial.guards = true;
+  EXPECT_TRUE(parse_host_trial(host_trial_json(trial))->guards);
   EXPECT_FALSE(parse_host_trial("{}"));
 }
 
@@ -89,6 +92,21 @@ TEST(HostTrial, TheFirstHostHasTheSpeedAndTheFullestTheMemory) {
   EXPECT_EQ(merged.samples_per_second, 100);
   EXPECT_EQ(merged.peak_bytes, 30U);
   EXPECT_THAT(merged.evidence, Contains(HasSubstr("b: peak 30 B, ranks on CPUs 0:0-1")));
+}
+
+// As of a job that mpirun starts: the first host speaks of all, the others guard their memory.
+TEST(HostTrial, WhatAlreadyNamesAHostIsNotNamedAgain) {
+  AnsweredPart first = part("a", Outcome::ok, "", 2, 100);
+  first.trial.evidence = {"b: of a step, computing 1 ms", "own"};
+  first.trial.reproduce = "mpirun train";
+  AnsweredPart guard = part("b", Outcome::ok, "", 1);
+  guard.trial.evidence = {"its available memory fell"};
+  const Trial merged = merge_parts({first, guard});
+  EXPECT_THAT(merged.evidence, ElementsAre("a: peak 100 B", "b: of a step, computing 1 ms",
+                                           "a: own", "b: its available memory fell"));
+  EXPECT_EQ(merged.reproduce, "mpirun train");
+  guard.trial = part("b", Outcome::out_of_memory, "host", 1).trial;
+  EXPECT_EQ(merge_parts({first, guard}).reason, "b: because of host");
 }
 
 TEST(HostTrial, AFailureIsNamedByItsHost) {
