@@ -50,6 +50,9 @@ const std::vector<KnobRow>& knob_table() {
       count("threads", &Knobs::threads, 1, "compute threads of each process (OMP_NUM_THREADS)"),
       count("batch", &Knobs::batch, 1, "samples of each process in one step"),
       count("workers", &Knobs::workers, 0, "loader workers of each process; 0 loads in the rank"),
+      count("accumulate", &Knobs::accumulate, 1,
+            "steps of each process whose gradients are summed before they are exchanged; the "
+            "effective batch is so many times larger"),
       category("precision", &Knobs::precision, "fp32|tf32|bf16|int8",
                "arithmetic of the compute; tf32 on GPUs alone, int8 for inference on CPUs alone"),
       open_category("backend", &Knobs::backend, "onednn|reference|cuda",

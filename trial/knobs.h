@@ -32,6 +32,7 @@ struct Knobs {
   int threads = 1;
   int batch = 16;
   int workers = 0;                          // loader workers; 0: the rank loads its own batches
+  int accumulate = 1;                       // steps of a process between exchanges of gradients
   std::string precision = "fp32";           // fp32 | bf16
   std::string backend = "onednn";           // onednn | reference | cuda
   std::string binding = "none";             // none | compact | spread | numa

@@ -70,7 +70,13 @@ Status read_lists(TuneFlags& flags) {
 Status take_engine_on_hosts(TuneFlags& flags) {
   RunOptions& options = flags.options;
   const bool own = !options.command.empty() || !options.url.empty() || !options.preset.empty();
-  if (!flags.hosts.given || own || options.infers() || !options.slo.empty()) return Status();
+  const bool over_mpi = flags.hosts.given && !own && !options.infers() && options.slo.empty();
+  if (!own && !over_mpi && options.axes.contains("accumulate")) {
+    return Error{ErrorKind::usage,
+                 "--accumulate is for a training over --hosts, or for a command of yours that is "
+                 "told {accumulate}"};
+  }
+  if (!over_mpi) return Status();
   if (!flags.data.empty()) {
     options.label_file = samples_path(flags.data);
     make_paths_absolute(options);
@@ -78,7 +84,8 @@ Status take_engine_on_hosts(TuneFlags& flags) {
   options.command = OCRTUNE_TRY(training_over_mpi(training_workload(options)));
   options.log_reader = "ocrtune";
   options.metric_of = "job";
-  options.axes["binding"] = {"none"};  // mpirun's own business
+  options.axes["binding"] = {"none"};         // mpirun's own business
+  options.axes.try_emplace("accumulate", 1, "1");  // more changes the recipe: only if asked for
   return Status();
 }
 

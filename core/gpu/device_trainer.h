@@ -39,6 +39,9 @@ class DeviceTrainer final : public Trainer {
     if (!options.heights.empty() || !options.widths.empty()) {
       return Error{ErrorKind::unsupported, "the GPU core takes batches of one shape alone"};
     }
+    if (options.accumulate != 1) {
+      return Error{ErrorKind::unsupported, "the GPU core exchanges the gradients of each step"};
+    }
     OCRTUNE_TRY(check_schedule(schedule_of(options)));
     if (options.batch < 1 || options.classes < 2 || options.height < 1 || options.width < 1) {
       return Error{ErrorKind::usage, "batch, classes, height and width must make sense"};

@@ -64,14 +64,14 @@ Status check_options(const TrainerOptions& options) {
     return unknown_model(options.model);
   }
   if (options.classes < 2 || options.batch < 1 || options.height < 1 || options.width < 1 ||
-      options.threads < 1 ||
+      options.threads < 1 || options.accumulate < 1 ||
       std::any_of(options.heights.begin(), options.heights.end(), [](int h) { return h < 1; }) ||
       std::any_of(options.widths.begin(), options.widths.end(), [](int w) { return w < 1; })) {
     return Error{ErrorKind::usage,
                  fmt::format("model {}: classes {} (at least 2), batch {}, images {} x {} and "
-                             "threads {} (at least 1) make no sense",
+                             "threads {} (at least 1), accumulate {} (at least 1) make no sense",
                              options.model, options.classes, options.batch, options.height,
-                             options.width, options.threads)};
+                             options.width, options.threads, options.accumulate)};
   }
   for (const auto& [name, value] : {std::pair{"weight decay", options.weight_decay},
                                     std::pair{"most gradient norm", options.clip_norm}}) {
@@ -128,6 +128,7 @@ class TrainerOnGraph final : public Trainer {
       if (!prepared) return prepared;
     }
     gradients_ = OCRTUNE_TRY(comm_.gradient_buffer(floats));
+    if (options_.accumulate > 1) sums_ = OCRTUNE_TRY(Memory::allocate(floats * sizeof(float)));
     return Status();
   }
 
@@ -137,9 +138,20 @@ class TrainerOnGraph final : public Trainer {
     StepReport report;
     const double start = now_seconds();
     double moving_seconds = 0;  // of it, between the layers of backward
+    const bool last = held_ + 1 == options_.accumulate;  // before the weights change
     const Result<CtcLoss> loss =
-        network_.train(batch, parameters_, statistics_, gradients_, gradient_watch(moving_seconds));
+        network_.train(batch, parameters_, statistics_, gradients_,
+                       last ? gradient_watch(moving_seconds) : Network::GradientWatch());
     if (!loss) return loss.error();
+    report.loss = loss->mean;
+    report.impossible_labels = loss->impossible;
+    if (!last) {
+      hold_gradients();
+      report.compute_seconds = now_seconds() - start;
+      return report;
+    }
+    held_ = 0;
+    if (!overlaps()) add_held(0, gradients_.size());
     const double reduce_start = now_seconds();
     OCRTUNE_TRY(overlaps() ? comm_.finish_means(&report.wait_seconds)
                            : comm_.all_reduce_mean(0, gradients_.size(), &report.wait_seconds));
@@ -147,8 +159,6 @@ class TrainerOnGraph final : public Trainer {
     const AdamW settings{schedule_.rate_at(moments_.steps), options_.weight_decay,
                          options_.clip_norm};
     update_parameters(settings, graph_, gradients_, moments_, parameters_);
-    report.loss = loss->mean;
-    report.impossible_labels = loss->impossible;
     report.all_reduce_seconds =
         std::max(0.0, reduce_end - reduce_start - report.wait_seconds) + moving_seconds;
     report.compute_seconds = now_seconds() - reduce_end + reduce_start - start - moving_seconds;
@@ -202,6 +212,25 @@ class TrainerOnGraph final : public Trainer {
  private:
   bool overlaps() const { return options_.bucket_bytes > 0 && comm_.place().world_size > 1; }
 
+  void hold_gradients() {
+    float* const sums = sums_.floats();
+#pragma omp parallel for simd
+    for (std::size_t i = 0; i < gradients_.size(); ++i) sums[i] += gradients_[i];
+    ++held_;
+  }
+
+  // The mean of these gradients and those held of the steps before; nothing is held of them then.
+  void add_held(std::size_t first, std::size_t count) {
+    if (options_.accumulate == 1) return;
+    float* const sums = sums_.floats();
+    const float share = 1.0F / static_cast<float>(options_.accumulate);
+#pragma omp parallel for simd
+    for (std::size_t i = first; i < first + count; ++i) {
+      gradients_[i] = (sums[i] + gradients_[i]) * share;
+      sums[i] = 0;
+    }
+  }
+
   // Starts a part as soon as enough gradients are final, and moves what all ranks have started.
   Network::GradientWatch gradient_watch(double& moving_seconds) {
     if (!overlaps()) return {};
@@ -211,6 +240,7 @@ class TrainerOnGraph final : public Trainer {
       from = (from + kLineFloats - 1) / kLineFloats * kLineFloats;  // what is between is padding
       Status status;
       if (end > from && (end - from >= least || from == 0)) {
+        add_held(from, end - from);
         status = comm_.start_mean(from, end - from);
         end = from;
       }
@@ -256,6 +286,8 @@ class TrainerOnGraph final : public Trainer {
   Comm& comm_;
   LearningSchedule schedule_;
   Memory state_;  // parameters, both moments, statistics
+  Memory sums_;   // of the gradients of steps that did not change the weights
+  int held_ = 0;  // of those
   std::span<float> parameters_, statistics_, gradients_;
   AdamWState moments_;
 };
@@ -290,7 +322,9 @@ Result<std::uint64_t> Trainer::footprint_bytes(const TrainerOptions& options) {
     if (!own) return own.error();
     arena = std::max(arena, *own);
   }
-  const std::size_t state = (4 * graph.parameter_floats + graph.statistic_floats) * sizeof(float);
+  const std::size_t copies = options.accumulate > 1 ? 5 : 4;
+  const std::size_t state =
+      (copies * graph.parameter_floats + graph.statistic_floats) * sizeof(float);
   return state + arena + kLibraryBytes;
 }
 

@@ -25,6 +25,7 @@ struct TrainerOptions {
   std::vector<int> heights;  // multi-scale batches, see core/graph/batch.h; empty: `height` alone
   std::vector<int> widths;   // of further buckets, none wider than `width`: planned in advance
   int threads = 1;           // OpenMP team of this rank
+  int accumulate = 1;        // steps whose gradients are averaged before the weights change
   // Several ranks: gradients are averaged in parts of at least so many bytes between the layers of
   // backward, once all ranks have them; 0: all at once after it. Changes no bit of the result.
   std::size_t bucket_bytes = 0;
@@ -63,7 +64,8 @@ class Trainer {
   // Bytes of one rank by plan: weights, gradients, optimiser state, activations, scratch.
   static Result<std::uint64_t> footprint_bytes(const TrainerOptions& options);
 
-  // usage: a batch, image or label beyond the options.
+  // One batch; every `accumulate`th call changes the weights, and those between them exchange
+  // nothing. usage: a batch, image or label beyond the options.
   virtual Result<StepReport> step(const Batch& batch) = 0;
 
   // Forward and backward of small seeded batches against the reference backend: the largest

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
+#include "trial/workloads/command/command_fill.h"
 #include "tuner/session/run_workload.h"
 #include "tuner/verdict/possible.h"
 
@@ -113,14 +114,19 @@ std::string launch_knobs(const TuneResult& result) {
 
 Bilingual recipe_note(const RunRecord& run) {
   const RunOptions& asked = run.options;
-  const bool trains = asked.command.empty() ? !asked.infers() : asked.preset == "paddleocr";
   const Knobs& used = run.result.baseline.knobs;
   const Knobs& found = run.result.recommendation.knobs;
-  if (!trains || used.nproc * used.batch == found.nproc * found.batch) return {};
+  const bool sums = used.accumulate != found.accumulate;
+  const bool trains = asked.command.empty() ? !asked.infers()
+                                            : asked.preset == "paddleocr" ||
+                                                  asked.log_reader == "ocrtune" || sums;
+  if (!trains || global_batch(used) == global_batch(found)) return {};
+  std::string factors = nodes_of(used) * nodes_of(found) > 1 ? "nodes x nproc x batch" : "nproc x batch";
+  if (sums) factors += " x accumulate";
   return phrase(
-      "global batch (nproc x batch) {} instead of {}: scale the learning rate with it, linearly "
-      "for SGD, by the square root for Adam",
-      {fmt::format("{}", found.nproc * found.batch), fmt::format("{}", used.nproc * used.batch)});
+      "global batch ({}) {} instead of {}: scale the learning rate with it, linearly for SGD, by "
+      "the square root for Adam",
+      {factors, fmt::format("{}", global_batch(found)), fmt::format("{}", global_batch(used))});
 }
 
 std::vector<Bilingual> malloc_notes(const RunRecord& run) {

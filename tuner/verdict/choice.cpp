@@ -36,7 +36,8 @@ bool safer(const Setting* a, const Setting* b) {
   const auto weight = [](const Setting* setting) {
     const SettingSummary& summary = setting->summary;
     return std::make_tuple(nodes_of(summary.knobs), summary.peak_bytes, summary.knobs.nproc,
-                           summary.knobs.threads, summary.knobs.workers, summary.knobs.batch);
+                           summary.knobs.threads, summary.knobs.workers, summary.knobs.batch,
+                           summary.knobs.accumulate);
   };
   return weight(a) < weight(b);
 }

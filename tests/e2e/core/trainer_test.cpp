@@ -259,7 +259,8 @@ TEST(Trainer, TwoRanksStepLikeOneWithBothHalves) {
   }
 }
 
-// Losses of five steps, exactly, of two ranks whose batches differ.
+// Losses of five steps, exactly, of two ranks whose batches differ; each step of them is as many as
+// the weights wait for.
 std::vector<std::string> losses_of_two_ranks(TrainerOptions options) {
   options.batch = 2;
   const std::string segment = new_segment_name();
@@ -274,10 +275,10 @@ std::vector<std::string> losses_of_two_ranks(TrainerOptions options) {
          if (!trainer) return trainer.error().what;
          const Batch batch = draw_batch(options, 3, 7 + static_cast<std::uint64_t>(rank));
          std::ostringstream losses;
-         for (int i = 0; i < 5; ++i) {
+         for (int i = 0; i < 5 * options.accumulate; ++i) {
            const auto report = (*trainer)->step(batch);
            if (!report) return report.error().what;
-           losses << std::hexfloat << report->loss << ' ';
+           if (i % options.accumulate == 0) losses << std::hexfloat << report->loss << ' ';
          }
          return losses.str();
        })) {
@@ -298,6 +299,42 @@ TEST(Trainer, AveragingBetweenTheLayersOfBackwardChangesNoBit) {
       EXPECT_EQ(losses_of_two_ranks(options), after) << model << ", parts of " << bytes;
     }
   }
+}
+
+// What two ranks see at once, one may see in two steps.
+TEST(Trainer, AccumulatingTwoStepsIsATwoRankStepToTheBit) {
+  TrainerOptions options = small_options();
+  const auto of_ranks = losses_of_two_ranks(options);
+  options.batch = 2;
+  options.accumulate = 2;
+  const auto comm = make_single_comm();
+  const auto trainer = make(options, *comm);
+  std::ostringstream said[2];
+  for (int i = 0; i < 10; ++i) {
+    const auto report = trainer->step(draw_batch(options, 3, 7 + i % 2));
+    ASSERT_TRUE(report.ok());
+    said[i % 2] << std::hexfloat << report->loss << ' ';
+  }
+  EXPECT_EQ(said[0].str(), of_ranks[0]);
+  EXPECT_EQ(said[1].str(), of_ranks[1]);
+  EXPECT_EQ(trainer->steps(), 5) << "updates of the weights";
+}
+
+TEST(Trainer, RanksThatAccumulateExchangeOnceInSoManySteps) {
+  TrainerOptions options = small_options();
+  options.accumulate = 2;
+  const auto after = losses_of_two_ranks(options);
+  EXPECT_EQ(words(after[0]).size(), 5U) << after[0];
+  EXPECT_EQ(after, losses_of_two_ranks(small_options())) << "the same batch twice is that batch";
+  for (const std::size_t bytes : {4096UL, 1UL << 20}) {
+    options.bucket_bytes = bytes;
+    EXPECT_EQ(losses_of_two_ranks(options), after) << "parts of " << bytes;
+  }
+  const std::uint64_t held = *Trainer::footprint_bytes(options);
+  options.accumulate = 1;
+  EXPECT_GT(held, *Trainer::footprint_bytes(options));
+  options.accumulate = 0;
+  EXPECT_FALSE(Trainer::footprint_bytes(options).ok());
 }
 
 // After batches of their own, both read a common one to the same bit: the weights are the same.

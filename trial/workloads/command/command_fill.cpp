@@ -71,8 +71,7 @@ std::map<std::string, std::string> values_of(const Knobs& knobs, const TrialPlac
   values["trial_dir"] = place.trial_dir;
   values["port"] = fmt::format("{}", place.port);
   values.emplace("nodes", "1");
-  values["global_batch"] =
-      fmt::format("{}", static_cast<long long>(nodes_of(knobs)) * knobs.nproc * knobs.batch);
+  values["global_batch"] = fmt::format("{}", global_batch(knobs));
   values["node_rank"] = place.node_rank;
   values["master_addr"] = place.master_addr;
   values["master_port"] = place.master_port.empty() ? values["port"] : place.master_port;
@@ -142,6 +141,10 @@ int nodes_of(const Knobs& knobs) {
   return nodes && *nodes > 0 && *nodes < 1'000'000 ? static_cast<int>(*nodes) : 1;
 }
 
+std::int64_t global_batch(const Knobs& knobs) {
+  return std::int64_t{1} * nodes_of(knobs) * knobs.nproc * knobs.batch * knobs.accumulate;
+}
+
 Knobs on_nodes(Knobs knobs, int nodes) {
   const auto found = knobs.dims.find("nodes");
   if (found != knobs.dims.end()) found->second = fmt::format("{}", nodes);
@@ -176,7 +179,7 @@ std::set<std::string> names_used(const CommandWorkload& workload) {
   for (const std::string& argument : workload.command) add(argument);
   for (const std::string& line : workload.setup) add(line);
   for (const auto& [name, value] : workload.environment) add(value);
-  if (names.count("global_batch") != 0) names.insert({"nproc", "batch"});
+  if (names.count("global_batch") != 0) names.insert({"nproc", "batch", "accumulate"});
   if (names.count("gpus") != 0 || names.count("gpu") != 0) names.insert("nproc");
   if (names.count("hostlist") != 0) names.insert("nodes");
   return names;

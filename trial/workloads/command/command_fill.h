@@ -1,6 +1,7 @@
 // A command filled for one setting: the one way from a user's command to what is started.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -37,6 +38,8 @@ struct TrialPlace {
 };
 
 int nodes_of(const Knobs& knobs);  // its dimension `nodes`, the number of hosts; 1 without one
+// Samples between two updates of the weights: nodes x nproc x batch x accumulate.
+std::int64_t global_batch(const Knobs& knobs);
 Knobs on_nodes(Knobs knobs, int nodes);  // with that dimension so, if it has it
 // As hosts know each other: "user@node7" is a name for ssh.
 std::string plain_host(const std::string& name);
@@ -50,7 +53,7 @@ Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& m
                                const Knobs& knobs, const TrialPlace& place);
 
 // Every placeholder that the command, its setup and its environment use; {global_batch} stands for
-// nproc and batch as well, {gpus} and {gpu} for nproc.
+// nproc, batch and accumulate as well, {gpus} and {gpu} for nproc.
 std::set<std::string> names_used(const CommandWorkload& workload);
 
 // The command names {hostlist} and not what differs from host to host: it starts the others' part

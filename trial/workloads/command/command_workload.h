@@ -3,7 +3,7 @@
 // Placeholders: every knob ({nproc} {threads} {batch} {workers} ...) and --dim by its name, and
 //   {trial_dir}     a fresh folder of this trial
 //   {port}          a free TCP port (--master_port={port}), new for each trial
-//   {global_batch}  nproc x batch
+//   {global_batch}  samples between two updates: nodes x nproc x batch x accumulate
 //   {gpus}          "0,1": as many of the visible GPUs as there are processes
 //   {gpu} {copy}    of a command that is one process on one GPU: nproc copies of it are started,
 //                   {copy} on the GPU of this place and again from the first. Each sees its own GPU

@@ -36,6 +36,7 @@ MemoryPrior cpu_prior(const EngineTrainingOptions& options) {
     rank.precision = knobs.precision;
     rank.batch = knobs.batch;
     rank.threads = knobs.threads;
+    rank.accumulate = knobs.accumulate;
     return Trainer::footprint_bytes(rank).value_or(0);
   });
   return [trainer, plans, depth = options.training.queue_depth](const Knobs& knobs) {

@@ -57,6 +57,7 @@ Result<WorkerSpec> read_arguments(int argc, char** argv) {
     OCRTUNE_TRY(set_knob(knobs, word.substr(0, equals), word.substr(equals + 1)));
   }
   spec.batch = knobs.batch;
+  spec.accumulate = knobs.accumulate;
   spec.threads = knobs.threads;
   spec.loader_workers = knobs.workers;
   spec.bucket_kib = kPartKib;

@@ -14,6 +14,7 @@ WorkerSpec rank_spec(const TrainingWorkload& workload, const Knobs& knobs, int r
   spec.precision = knobs.precision;
   spec.threads = knobs.threads;
   spec.batch = knobs.batch;
+  spec.accumulate = knobs.accumulate;
   spec.height = workload.height;
   spec.width = workload.width;
   spec.heights = workload.heights;

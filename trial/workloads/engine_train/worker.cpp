@@ -152,6 +152,7 @@ Status Worker::set_up() {
   options_.precision = spec_.precision;
   options_.classes = spec_.classes;
   options_.batch = spec_.batch;
+  options_.accumulate = spec_.accumulate;
   options_.height = spec_.height;
   options_.width = spec_.width;
   options_.heights = spec_.heights;

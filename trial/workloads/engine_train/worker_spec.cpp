@@ -23,6 +23,7 @@ void each_field(Spec& spec, const Visit& visit) {
   visit("precision", spec.precision);
   visit("threads", spec.threads);
   visit("batch", spec.batch);
+  visit("accumulate", spec.accumulate);
   visit("height", spec.height);
   visit("width", spec.width);
   visit("heights", spec.heights);
@@ -87,8 +88,10 @@ bool get(const Json& value, double& field) {
 
 Status check_ranges(const WorkerSpec& spec) {
   const auto usage = [](std::string what) { return Error{ErrorKind::usage, std::move(what)}; };
-  if (spec.threads < 1 || spec.batch < 1 || spec.height < 1 || spec.width < 1 || spec.classes < 2) {
-    return usage("worker spec: threads, batch, height, width and classes must be positive");
+  if (spec.threads < 1 || spec.batch < 1 || spec.accumulate < 1 || spec.height < 1 ||
+      spec.width < 1 || spec.classes < 2) {
+    return usage("worker spec: threads, batch, accumulate, height, width and classes must be "
+                 "positive");
   }
   if (std::any_of(spec.heights.begin(), spec.heights.end(), [](int h) { return h < 1; })) {
     return usage("worker spec: heights must be positive");

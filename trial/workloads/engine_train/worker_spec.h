@@ -16,6 +16,7 @@ struct WorkerSpec {
   std::string precision = "fp32";
   int threads = 1;
   int batch = 16;
+  int accumulate = 1;  // as TrainerOptions::accumulate
   int height = 32;
   int width = 320;
   std::vector<int> heights;  // multi-scale batches, see core/graph/batch.h; empty: `height` alone

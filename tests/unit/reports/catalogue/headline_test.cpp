@@ -132,6 +132,11 @@ TEST(RecipeNote, AChangedGlobalBatchIsSaid) {
   run.result.recommendation.knobs.batch = 64;
   run.options.mode = "infer";
   EXPECT_EQ(recipe_note(run).english, "");
+  run.options.command = {"mpirun", "--host", "{hostlist}", "train", "{accumulate}"};
+  run.result.recommendation.knobs.dims["nodes"] = "2";
+  run.result.recommendation.knobs.accumulate = 4;
+  EXPECT_THAT(recipe_note(run).english,
+              HasSubstr("global batch (nodes x nproc x batch x accumulate) 1024 instead of 8"));
 }
 
 TEST(Subject, SaysWhatWasMeasured) {

@@ -78,7 +78,9 @@ TEST(CommandFill, HostsOfAJobAndTheirNumbers) {
   EXPECT_THAT(filled("nodes=2", 1), testing::ElementsAre("2", "1", "a:9", "a,b", "24"));
   EXPECT_THAT(filled("nodes=1", 0),
               testing::ElementsAre("1", "0", "127.0.0.1:9", "localhost", "12"));
+  EXPECT_EQ(filled("accumulate=5", 0)[4], "60");
   EXPECT_TRUE(names_used(workload).contains("nodes"));
+  EXPECT_TRUE(names_used(workload).contains("accumulate")) << "by the global batch";
   const Knobs several = *parse_knobs({"nodes=2"});
   EXPECT_FALSE(fill_for(workload, Machine(), several, {"/trial", 1})) << "it knows of no host";
   TrialPlace place = any_host();
