@@ -23,6 +23,15 @@ bool is_remark(const Clue& clue) {
   return clue.signature == "c_no_such_file" || is_warning(clue.line.text);
 }
 
+// No program needs the library of NVIDIA's tools, nor NCCL a plugin, nor DeepSpeed the very CUDA:
+// they say so and go on.
+bool is_accepted(const std::string& line) {
+  constexpr std::string_view kWords[] = {"libnvidia-ml", "libnccl-net",
+                                         "accepting this combination"};
+  return std::any_of(std::begin(kWords), std::end(kWords),
+                     [&](std::string_view words) { return line.find(words) != line.npos; });
+}
+
 bool is_no_failure(const Finding& finding) {
   return finding.signature->role == Role::activity || finding.signature->role == Role::finish;
 }
@@ -191,9 +200,7 @@ void CauseRanker::hear_log(int index) {
   for (const Finding* finding : telling_findings(log)) {
     if (!stands(*finding, log)) continue;
     const SignatureRow& signature = *finding->signature;
-    // No program needs the library of NVIDIA's tools, nor NCCL a plugin: they say so and go on.
-    const std::string& text = finding->first.text;
-    if (text.find("libnvidia-ml") != text.npos || text.find("libnccl-net") != text.npos) continue;
+    if (is_accepted(finding->first.text)) continue;
     Clue clue{&find_cause(signature.cause), signature.role, signature.weight, signature.id, {},
               finding->first.when,          index,          finding->rank};
     if (too_many_joined(finding->first.text)) clue.cause = &find_cause("rank_mismatch");

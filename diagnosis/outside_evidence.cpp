@@ -90,6 +90,15 @@ void CauseRanker::weigh_kernel_kill(const Finding& finding, Clue& clue) const {
   if (!is_training_process(name)) clue.weight *= 0.25;
 }
 
+// Seconds by which the clock `a` is in another time zone than `b`, if that explains all but a few
+// seconds between them: containers and hosts log in zones of their own. 0: it does not.
+double zone_between(double a, double b) {
+  constexpr double kZoneStep = 900, kFarthest = 14 * 3600, kSkew = 5;
+  const double zone = std::round((a - b) / kZoneStep) * kZoneStep;
+  const bool explains = std::abs(a - b - zone) <= kSkew && std::abs(zone) <= kFarthest;
+  return explains ? zone : 0;
+}
+
 // Kernel lines of another kill: long before or after the SIGKILL that the logs tell of. Another pid
 // alone says less, because containers number their processes anew.
 void CauseRanker::doubt_kills_by_others() {
@@ -100,6 +109,7 @@ void CauseRanker::doubt_kills_by_others() {
     bool near = false, far = false;
     for (const Clue& kill : clues_) {
       if (!kill.is_sigkill() || !kill.when || !kernel.when) continue;
+      *kernel.when -= zone_between(*kernel.when, *kill.when);
       const bool apart = std::abs(*kill.when - *kernel.when) > kFarApart;
       (apart ? far : near) = true;
     }
@@ -231,7 +241,7 @@ void CauseRanker::settle_sigkill() {
   } else if (!at_limit) {
     // A launcher, a shell and an exit status that tell of one death are one witness. Memory is a
     // loader worker's usual end; of a rank nobody knows.
-    constexpr double kWhole = 0.6, kOfARank = 0.6, kEcho = 0.05;
+    constexpr double kWhole = 0.6, kOfARank = 0.48, kEcho = 0.05;
     Clue* strongest = nullptr;  // of a SIGKILL that the run survived, little is left
     for (Clue& clue : clues_) {
       if (!clue.is_sigkill()) continue;

@@ -76,6 +76,7 @@ std::vector<SignatureRow> program_rows() {
   return {
       {"no_such_file", "missing_file", Role::primary, 0.8,
        R"(FileNotFoundError|\[Errno 2\] No such file|系统找不到指定的|NotADirectoryError|IsADirectoryError|NotFound, message: "No such file|os error 2\b|(?i:label_file|dict|config)\S* .*not (?:exist|found)|Error: .*\bnot find \S+\.\w|(?:unable to|cannot|could not) find '/)"},
+      {"tesseract_config", "missing_file", Role::primary, 0.85, R"(read_params_file: Can't open)"},
       {"c_no_such_file", "missing_file", Role::symptom, 0.55,
        R"(: [Nn]o such file or directory|没有那个文件或目录|AssertionError: .*(?:does not exist|doesn't exist|not exist)|(?:path|file|folder|directory) \S+ (?:does not|doesn't|not) exist)"},
       {"no_module", "missing_module", Role::primary, 0.9,
@@ -204,7 +205,7 @@ std::vector<SignatureRow> crash_rows() {
       {"paddle_error_summary", "python_exception", Role::generic, 0.3,
        R"(^Error Message Summary:|\[Hint: |EnforceNotMet|PreconditionNotMetError|InvalidArgumentError|FatalError:|ExternalError:|UnimplementedError|UnavailableError)"},
       {"finish_words", "unknown", Role::finish, 0.05,
-       R"((?i)(?:completed|finished|ended|exited) successfully|successfully (?:completed|finished)|(?:training|job|run|batch|evaluation|pipeline) (?:is |has |was )?(?:completed?|finished)[.!]?(?:\s*$| in \d| after \d)|\b(?:all|everything|training|job) done[.!]?\s*$|^exit (?:status|code)[ :=]+0$|^\+ exit 0$|finished with exit (?:status|code)[ :=]+0\b|saved? (?:the )?final (?:model|checkpoint)|final (?:model|checkpoint) saved|\bdone in [\d.]+|\b0/1 +Completed\b|(?:Status|[Pp]hase"?): +"?Succeeded|^\d+(?:_\d+)? .*\bCOMPLETED +0:0\b|\b\d+ of \d+ (?:done|ok|finished|processed), 0 failed|\bfinished\b.{0,80}\bfailed[=: ]+0\b|训练(?:完成|结束)|正常结束|全部完成|任务完成)"},
+       R"((?i)(?:completed|finished|ended|exited) successfully|successfully (?:completed|finished)|(?:training|job|run|batch|evaluation|pipeline) (?:is |has |was )?(?:completed?|finished)[.!]?(?:\s*$| in \d| after \d)|\b(?:all|everything|training|job) done[.!]?\s*$|^exit (?:status|code)[ :=]+0$|^\+ exit 0$|finished with exit (?:status|code)[ :=]+0\b|saved? (?:the )?final (?:model|checkpoint)|final (?:model|checkpoint) saved|\bdone in [\d.]+|\b0/1 +Completed\b|(?:Status|[Pp]hase"?): +"?Succeeded|^\d+(?:_\d+)? .*\bCOMPLETED +0:0\b|\b\d+ of \d+ (?:done|ok|finished|processed), 0 failed|\b(?:finished|ok)\b.{0,80}\bfailed[=: ]+0\b|训练(?:完成|结束)|正常结束|全部完成|任务完成)"},
       {"finish_trainer", "unknown", Role::finish, 0.05,
        R"(raining (?:complete|finished|done)|best metric, |max_(?:epochs|steps)=)"},
       {"device_node", "permission_denied", Role::note, 0.4,

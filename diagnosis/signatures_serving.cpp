@@ -99,7 +99,7 @@ std::vector<SignatureRow> network_rows() {
       {"reconnected", "remote_unreachable", Role::note, 0.05,
        R"((?i)\bconnected to (?:redis|amqp|postgres|mysql|mongo|kafka|https?:)|connection (?:restored|re-?established)|\breconnected|^\W*(?:\[?rank ?\d+\]? )?downloaded|download (?:complete|finished))"},
       {"request_size", "request_too_large", Role::primary, 0.8,
-       R"(client intended to send too large body|longer than the maximum model length|maximum context length is \d|Received message larger than max|Sent message larger than max|[Rr]equest body (?:is )?too large|RequestEntityTooLarge|exceeds limit of \d+ pixels)"},
+       R"(client intended to send too large body|longer than the maximum model length|is too long to fit into the model|maximum context length is \d|Received message larger than max|Sent message larger than max|[Rr]equest body (?:is )?too large|RequestEntityTooLarge|exceeds limit of \d+ pixels)"},
   };
 }
 

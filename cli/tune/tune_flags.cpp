@@ -71,7 +71,7 @@ Status take_engine_on_hosts(TuneFlags& flags) {
   RunOptions& options = flags.options;
   const bool own = !options.command.empty() || !options.url.empty() || !options.preset.empty();
   const bool over_mpi = flags.hosts.given && !own && !options.infers() && options.slo.empty();
-  if (!own && !over_mpi && options.axes.contains("accumulate")) {
+  if (!own && !over_mpi && !flags.lists["accumulate"].empty()) {
     return Error{ErrorKind::usage,
                  "--accumulate is for a training over --hosts, or for a command of yours that is "
                  "told {accumulate}"};
