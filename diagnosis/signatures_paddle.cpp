@@ -56,7 +56,7 @@ std::vector<SignatureRow> memory_rows() {
       {"paddle_gpu_oom", "gpu_out_of_memory", Role::primary, 0.95,
        R"(Out of memory error on (?:GPU|XPU|NPU|MLU|\w+) ?(\d+)?\.? ?(?:Cannot allocate|\.))"},
       {"paddle_gpu_oom_short", "gpu_out_of_memory", Role::primary, 0.9,
-       R"(ResourceExhaustedError: .*(?:GPU|device \d|device memory)|CUDA error\(2\), ?(?:out of memory|cudaErrorMemoryAllocation)|Cannot malloc \S+ MB GPU memory)"},
+       R"(Please check whether there is any other process using GPU|ResourceExhaustedError: .*(?:GPU|device \d|device memory)|CUDA error\(2\), ?(?:out of memory|cudaErrorMemoryAllocation)|Cannot malloc \S+ MB GPU memory)"},
       {"paddle_exhausted", "gpu_out_of_memory", Role::symptom, 0.6, R"(ResourceExhaustedError)"},
       {"paddle_host_alloc", "host_allocation_failed", Role::primary, 0.9,
        R"(Fail to alloc memory of (\d+) size, error code is (\d+))"},

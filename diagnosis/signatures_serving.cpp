@@ -12,18 +12,25 @@ namespace {
 
 std::vector<SignatureRow> language_model_rows() {
   return {
+      {"page_program_failed", "process_failed", Role::generic, 0.5,
+       R"(SubprocessOutputError|Ghostscript rasterizing failed)"},
       {"vllm_cache_memory", "gpu_out_of_memory", Role::primary, 0.9,
        R"(No available memory for the cache blocks|KV cache is needed, which is larger than the available KV cache memory|larger than the maximum number of tokens that can be stored in KV cache|Free memory on device .* is less than desired GPU memory utilization)"},
       {"vllm_model_unknown", "library_conflict", Role::primary, 0.75,
        R"(Model architectures \[.*\] (?:are not supported|failed to be inspected)|does not recognize this architecture|data did not match any variant of untagged enum)"},
       {"vllm_engine_echo", "process_failed", Role::consequence, 0.1,
        R"(EngineDeadError: EngineCore encountered an issue)"},
-      {"vllm_engine_dead", "process_failed", Role::generic, 0.35,
+      {"vllm_engine_dead", "process_failed", Role::generic, 0.46,
        R"(EngineCore (?:failed to start|encountered a fatal error)|Engine core (?:initialization failed|proc \S+ died)|MQEngine is dead|WorkerProc initialization failed|WorkerProc hit an exception)"},
+      {"sglang_request_slots", "bad_configuration", Role::primary, 0.8,
+       R"(Please set a smaller number for `--max-running-requests`)"},
+      {"ggml_abort", "aborted", Role::primary, 0.7, R"(GGML_ASSERT\(|exit status 0xc0000409)"},
       {"sglang_static_memory", "gpu_out_of_memory", Role::primary, 0.85,
        R"(Please try to increase --mem-fraction-static|Not enough memory\. Please try|KV cache pool is full|Out of memory\. Try to lower your)"},
       {"sglang_child_failed", "process_failed", Role::generic, 0.3,
        R"(Received sigquit from a child proce|Scheduler hit an exception|Subprocess .* crashed with exit code)"},
+      {"ascend_stream_timeout", "communication_stall", Role::primary, 0.6,
+       R"(stream sync timeout|Stream synchronize timeout)"},
       {"vllm_block_wait", "communication_stall", Role::at_end, 0.5,
        R"(No available shared memory broadcast block found)"},
       {"vllm_call_timeout", "communication_stall", Role::symptom, 0.7,
@@ -50,7 +57,7 @@ std::vector<SignatureRow> inference_rows() {
       {"data_package", "missing_file", Role::primary, 0.85,
        R"(couldn't load any languages|OSError: cannot open resource|Resource \S+ not found\.|Can't find model ')"},
       {"damaged_page", "bad_training_data", Role::symptom, 0.55,
-       R"(PdfReadError|PDFSyntaxError|FzErrorFormat|cannot open broken document|(?:fitz|pymupdf)\.\w*(?:FileDataError|EmptyFileError)|PDFPasswordIncorrect|(?i:pdf|document) (?:is encrypted|is damaged))"},
+       R"(PdfiumError: Failed to load document|PdfReadError|PDFSyntaxError|FzErrorFormat|cannot open broken document|(?:fitz|pymupdf)\.\w*(?:FileDataError|EmptyFileError)|PDFPasswordIncorrect|(?i:pdf|document) (?:is encrypted|is damaged))"},
       {"onnx_bad_model", "checkpoint_damaged", Role::primary, 0.85,
        R"(INVALID_PROTOBUF|Protobuf parsing failed|ModelProto does not have a graph)"},
       {"tensorrt_plan", "checkpoint_mismatch", Role::primary, 0.75,
@@ -85,7 +92,7 @@ std::vector<SignatureRow> network_rows() {
       {"hub_unreachable", "remote_unreachable", Role::primary, 0.85,
        R"(No model (?:hoster|source) is available|No available model hosting platforms|LocalEntryNotFoundError|[Cc]ouldn't connect to '?https?://|outgoing traffic has been disabled|OfflineModeIsEnabled|Cannot (?:reach|connect to) (?:https?://|the (?:model|hub))|[Cc]heck your (?:internet|network) connection)"},
       {"download_failed", "remote_unreachable", Role::primary, 0.75,
-       R"(HTTPS?ConnectionPool\(host=|urlopen error|Max retries exceeded with url|Downloading from \S+ failed|requests\.exceptions\.(?:ConnectionError|ConnectTimeout|ReadTimeout|ProxyError)|Tunnel connection failed|NewConnectionError|NameResolutionError|Failed to establish a new connection|wget: unable to resolve|EndpointConnectionError|ConnectTimeoutError|ClientConnectorError|httpx\.Connect(?:Error|Timeout)|error sending request for url)"},
+       R"(Failed downloading url|50\d Server Error: |communicate with backend after|HTTPS?ConnectionPool\(host=|urlopen error|Max retries exceeded with url|Downloading from \S+ failed|requests\.exceptions\.(?:ConnectionError|ConnectTimeout|ReadTimeout|ProxyError)|Tunnel connection failed|NewConnectionError|NameResolutionError|Failed to establish a new connection|wget: unable to resolve|EndpointConnectionError|ConnectTimeoutError|ClientConnectorError|httpx\.Connect(?:Error|Timeout)|error sending request for url)"},
       {"dial_failed", "remote_unreachable", Role::primary, 0.87,
        R"(dial tcp: lookup |(?:pull|resolve|fetch|Head) .{0,160}https://.{0,200}dial tcp|https://.{0,160}(?:Client\.Timeout exceeded|TLS handshake timeout|net/http: request canceled))"},
       {"network_words", "remote_unreachable", Role::symptom, 0.45,
@@ -96,10 +103,10 @@ std::vector<SignatureRow> network_rows() {
        R"(StatusCode\.UNAVAILABLE|failed to connect to all addresses)"},
       {"object_missing", "missing_file", Role::primary, 0.8,
        R"(\bNoSuchKey\b|\bNoSuchBucket\b|404 Client Error|HTTP Error 404|An error occurred \(404\)|does not appear to have a file named|Can't load (?:tokenizer|image processor|feature extractor|the (?:model|configuration)) |RepositoryNotFoundError|RevisionNotFoundError|Repository Not Found)"},
-      {"reconnected", "remote_unreachable", Role::note, 0.05,
-       R"((?i)\bconnected to (?:redis|amqp|postgres|mysql|mongo|kafka|https?:)|connection (?:restored|re-?established)|\breconnected|^\W*(?:\[?rank ?\d+\]? )?downloaded|download (?:complete|finished))"},
+      {"reconnected",
+       "remote_unreachable", Role::note, 0.05, R"((?i)\bconnected to (?:redis|amqp|postgres|mysql|mongo|kafka|https?:)|connection (?:restored|re-?established)|\breconnected|^\W*(?:\[?rank ?\d+\]? )?downloaded|download (?:complete|finished))"},
       {"request_size", "request_too_large", Role::primary, 0.8,
-       R"(client intended to send too large body|longer than the maximum model length|is too long to fit into the model|maximum context length is \d|Received message larger than max|Sent message larger than max|[Rr]equest body (?:is )?too large|RequestEntityTooLarge|exceeds limit of \d+ pixels)"},
+       R"(413 Request Entity Too Large|413 Content Too Large|client intended to send too large body|longer than the maximum model length|is too long to fit into the model|maximum context length is \d|Received message larger than max|Sent message larger than max|[Rr]equest body (?:is )?too large|RequestEntityTooLarge|exceeds limit of \d+ pixels)"},
   };
 }
 
@@ -108,7 +115,7 @@ std::vector<SignatureRow> credential_rows() {
       {"access_refused", "access_refused", Role::primary, 0.9,
        R"(\b(?:ExpiredToken(?:Exception)?|InvalidAccessKeyId|SignatureDoesNotMatch|AccessDenied(?:Exception)?|TokenRefreshRequired|InvalidClientTokenId|UnrecognizedClientException|NoCredentialsError|PartialCredentialsError|AuthorizationFailure|DefaultCredentialsError|GatedRepoError)\b|Unable to locate credentials|api_key not configured|Cannot access gated repo|Access to (?:model|dataset) \S+ is restricted|An error occurred \(40[13]\)|40[13] Client Error|HTTP Error 40[13]|[Ss]tatus(?: code)?[ :=]+40[13]\b|unexpected status.{0,120}40[13]\b|Invalid (?:username or password|user ?token|API key|credentials)|does not have storage\.objects|\[Errno 12[67]\]|unauthorized: |denied: requested access|no basic auth credentials|pull access denied)"},
       {"access_words", "access_refused", Role::primary, 0.8,
-       R"((?:[Tt]oken|[Cc]redentials?|[Ll]icen[cs]e|API key|API token) (?:has |have |is |are |was )?(?:already )?(?:expired|revoked|invalid|not valid)|[Ll]icen[cs]e (?:check|server|checkout|key)[^.]{0,40}(?:failed|denied|expired|not found)|Failed checkout licen|invalid_grant|[Aa]uthentication (?:failed|required|is required))"},
+       R"(Error uploading run: returned error 40[0-9]|(?:[Tt]oken|[Cc]redentials?|[Ll]icen[cs]e|API key|API token) (?:has |have |is |are |was )?(?:already )?(?:expired|revoked|invalid|not valid)|[Ll]icen[cs]e (?:check|server|checkout|key)[^.]{0,40}(?:failed|denied|expired|not found)|Failed checkout licen|invalid_grant|[Aa]uthentication (?:failed|required|is required))"},
       {"rate_limited", "access_refused", Role::primary, 0.75,
        R"(429 Client Error|HTTP Error 429|toomanyrequests|pull rate limit|You have reached your .{0,30}rate limit)"},
       {"clock_wrong", "clock_wrong", Role::primary, 0.9,
@@ -117,8 +124,8 @@ std::vector<SignatureRow> credential_rows() {
        R"(System clock synchronized: no)"},
       {"tls_expired", "tls_failed", Role::primary, 0.93,
        R"(current time \S+ is after \d|certificate (?:verify failed: certificate )?has expired \()"},
-      {"tls_failed", "tls_failed", Role::primary, 0.88,
-       R"(CERTIFICATE_VERIFY_FAILED|SSLCertVerificationError|certificate (?:verify failed|has expired)|signed by unknown authority|self[- ]signed certificate|unable to get (?:local )?issuer certificate|SSL certificate problem|WRONG_VERSION_NUMBER|server certificate verification failed|PKIX path building failed|tlsv1 alert|x509: certificate|UnknownIssuer)"},
+      {"tls_failed",
+       "tls_failed", Role::primary, 0.88, R"(CERTIFICATE_VERIFY_FAILED|SSLCertVerificationError|certificate (?:verify failed|has expired)|signed by unknown authority|self[- ]signed certificate|unable to get (?:local )?issuer certificate|SSL certificate problem|WRONG_VERSION_NUMBER|server certificate verification failed|PKIX path building failed|tlsv1 alert|x509: certificate|UnknownIssuer)"},
   };
 }
 

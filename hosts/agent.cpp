@@ -294,6 +294,7 @@ Json answer(const Json& request) {
 }  // namespace
 
 Result<int> run_agent(const std::string& version) {
+  OCRTUNE_TRY(write_line(""));  // ends what a login shell may have left open
   OCRTUNE_TRY(say({{"event", "hello"},
                    {"version", version},
                    {"protocol", kAgentProtocol},

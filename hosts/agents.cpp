@@ -59,7 +59,7 @@ struct Agents::Agent {
   void take(const std::string& line, const std::string& version) {
     AgentLine said = parse_agent_line(line);
     if (said.kind == AgentLine::Kind::words) {
-      last_words = valid_utf8(line).substr(0, 300);
+      if (!line.empty()) last_words = valid_utf8(line).substr(0, 300);
     } else if (said.kind == AgentLine::Kind::hello) {
       greeted = true;
       if (said.version != version || said.protocol != kAgentProtocol) {

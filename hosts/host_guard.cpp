@@ -27,8 +27,8 @@ Trial guard_memory(const std::function<std::uint64_t()>& available,
     trial.cause = "host";
     trial.reason = fmt::format("stopped: the machine had {} of memory left", format_bytes(least));
   }
-  trial.evidence.push_back(
-      fmt::format("its available memory fell by {}, by all programs on it", format_bytes(before - least)));
+  trial.evidence.push_back(fmt::format("its available memory fell by {}, by all programs on it",
+                                       format_bytes(before - least)));
   return trial;
 }
 

@@ -118,8 +118,10 @@ const AnsweredPart* first_failure(const std::vector<AnsweredPart>& parts) {
     return std::make_tuple(part.trial.outcome != Outcome::out_of_memory, !part.lost,
                            just_ended(part.trial), part.order);
   };
+  const Trial& told = parts.front().trial;  // the job's
   for (const AnsweredPart& part : parts) {
-    const bool harmless = &part != &parts.front() && just_ended(part.trial) && !part.lost;
+    const bool harmless = &part != &parts.front() && just_ended(part.trial) && !part.lost &&
+                          (told.ok() || just_ended(told));
     if (!failed(part) || harmless) continue;
     if (first == nullptr || rank(part) < rank(*first)) first = &part;
   }

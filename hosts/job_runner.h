@@ -20,8 +20,8 @@ namespace ocrtune {
 std::vector<TrialPlace> meeting_places(Agents& agents, int nodes);
 
 // A trial of `nodes` takes the first ones of the agents' hosts. Where a host is lost, a new agent
-// is started on it and the trial run once more; `tell` hears which one, and why. A host that does
-// not answer then either is left alone for half a minute.
+// is started on it and the trial run once more; `tell` hears which one, and why. Where it does
+// not answer then either, trials that need it are skipped, each after half a minute.
 struct JobRunnerOptions {
   std::shared_ptr<Agents> agents;
   std::function<void(const std::string& note)> tell;

@@ -50,7 +50,10 @@ std::vector<std::string> remote_command(Launcher launcher, const std::string& ho
       path, rest);
   switch (launcher) {
     case Launcher::ssh:
-      return {"ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", host, script};
+      return {"ssh", "-T",
+              "-o",  "BatchMode=yes",
+              "-o",  "ConnectTimeout=10",
+              host,  "exec sh -c " + shell_quote(script)};  // the login shell may be tcsh or fish
     case Launcher::mpirun: {
       std::vector<std::string> command{"mpirun", "--host", host, "-n", "1", "--bind-to", "none"};
       if (::geteuid() == 0) command.emplace_back("--allow-run-as-root");

@@ -11,9 +11,9 @@
 namespace ocrtune {
 
 struct ProbeOptions {
-  std::string root;      // a saved tree with /proc, /sys and cgroups; "": this machine
-  std::string topology;  // hwloc XML file or synthetic description; "": of root
-  bool quick = false;    // true: nothing is measured (under 1 s); false: under 6 s
+  std::string root;              // a saved tree with /proc, /sys and cgroups; "": this machine
+  std::string topology;          // hwloc XML file or synthetic description; "": of root
+  bool quick = false;            // true: nothing is measured (under 1 s); false: under 6 s
   double bandwidth_seconds = 3;  // about so long for the memory's
   // Absent: of this process when live, of <root>/proc/self/environ otherwise.
   std::optional<Environment> environment;

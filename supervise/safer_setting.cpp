@@ -165,20 +165,40 @@ std::string make_safer(LaunchSetting& setting, Remedy remedy) {
 std::vector<std::string> resuming_command(std::vector<std::string> command,
                                           const std::string& resume_argument,
                                           const std::string& checkpoint) {
-  for (std::string word : words(resume_argument)) {
+  std::vector<std::string> more = words(resume_argument);
+  for (std::string& word : more) {
     const std::string place = "{checkpoint}";
     const std::size_t at = word.find(place);
     if (at != std::string::npos) word.replace(at, place.size(), checkpoint);
     word = template_of(word);
+  }
+  for (std::size_t i = 0; i < more.size(); ++i) {
+    const std::string& word = more[i];
+    const bool flag = word[0] == '-';
     const std::size_t equal = word.find('=');
-    if (equal == std::string::npos || word[0] == '-') {
-      if (std::find(command.begin(), command.end(), word) == command.end()) command.push_back(word);
+    if (equal != std::string::npos) {
+      std::erase_if(command, [&](const std::string& old) {
+        return starts_with(old, std::string_view(word).substr(0, equal + 1));
+      });
+      if (flag) command.push_back(word);
+      if (!flag) insert_override(command, word);
       continue;
     }
-    std::erase_if(command, [&](const std::string& old) {
-      return starts_with(old, std::string_view(word).substr(0, equal + 1));
-    });
-    insert_override(command, word);
+    const auto at = std::find(command.begin(), command.end(), word);
+    const bool has_value = flag && i + 1 < more.size() && more[i + 1][0] != '-' &&
+                           more[i + 1].find('=') == std::string::npos;
+    if (!has_value) {
+      if (at == command.end()) command.push_back(word);
+      continue;
+    }
+    const std::string& value = more[++i];
+    if (at == command.end()) {
+      command.insert(command.end(), {word, value});
+    } else if (at + 1 != command.end() && !starts_with(*(at + 1), "-")) {
+      *(at + 1) = value;
+    } else {
+      command.insert(at + 1, value);
+    }
   }
   return command;
 }

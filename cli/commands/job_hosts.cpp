@@ -77,7 +77,7 @@ SessionDoors JobHosts::doors() const {
 
 Result<JobHosts> open_hosts(const HostChoice& choice) {
   for (const HostName& host : choice.hosts) {
-    const bool local = host.name == "localhost" || is_loopback(host.name);
+    const bool local = plain_host(host.name) == "localhost" || is_loopback(plain_host(host.name));
     if (choice.hosts.size() == 1 || !local) continue;
     return Error{ErrorKind::usage, fmt::format("--hosts {}: the other hosts cannot reach it by "
                                                "that name; give the one that they know it by",

@@ -84,7 +84,7 @@ Status take_engine_on_hosts(TuneFlags& flags) {
   options.command = OCRTUNE_TRY(training_over_mpi(training_workload(options)));
   options.log_reader = "ocrtune";
   options.metric_of = "job";
-  options.axes["binding"] = {"none"};         // mpirun's own business
+  options.axes["binding"] = {"none"};              // mpirun's own business
   options.axes.try_emplace("accumulate", 1, "1");  // more changes the recipe: only if asked for
   return Status();
 }

@@ -137,7 +137,7 @@ class TrainerOnGraph final : public Trainer {
     OCRTUNE_TRY(check_batch(batch));
     StepReport report;
     const double start = now_seconds();
-    double moving_seconds = 0;  // of it, between the layers of backward
+    double moving_seconds = 0;                           // of it, between the layers of backward
     const bool last = held_ + 1 == options_.accumulate;  // before the weights change
     const Result<CtcLoss> loss =
         network_.train(batch, parameters_, statistics_, gradients_,

@@ -117,11 +117,12 @@ Bilingual recipe_note(const RunRecord& run) {
   const Knobs& used = run.result.baseline.knobs;
   const Knobs& found = run.result.recommendation.knobs;
   const bool sums = used.accumulate != found.accumulate;
-  const bool trains = asked.command.empty() ? !asked.infers()
-                                            : asked.preset == "paddleocr" ||
-                                                  asked.log_reader == "ocrtune" || sums;
+  const bool trains = asked.command.empty()
+                          ? !asked.infers()
+                          : asked.preset == "paddleocr" || asked.log_reader == "ocrtune" || sums;
   if (!trains || global_batch(used) == global_batch(found)) return {};
-  std::string factors = nodes_of(used) * nodes_of(found) > 1 ? "nodes x nproc x batch" : "nproc x batch";
+  std::string factors =
+      nodes_of(used) * nodes_of(found) > 1 ? "nodes x nproc x batch" : "nproc x batch";
   if (sums) factors += " x accumulate";
   return phrase(
       "global batch ({}) {} instead of {}: scale the learning rate with it, linearly for SGD, by "

@@ -204,8 +204,8 @@ std::string machine_section(const RunRecord& run) {
   for (auto& row : short_rows) row.pop_back();
   // Those of a disturbed run stand beside its verdict.
   std::string body = is_disturbed(run) ? "" : remarks("Warnings", machine.warnings, "warning");
-  body += table_html({"Fact", "Value"}, short_rows, "facts") + hosts_table(run) +
-          links_table(machine);
+  body +=
+      table_html({"Fact", "Value"}, short_rows, "facts") + hosts_table(run) + links_table(machine);
   std::string details = topology_figure(machine, placement_of_answer(run));
   details += "<div class=\"columns\">" + table_html(headings, cpu_rows(machine.cpu), "facts") +
              table_html(headings, memory_rows(machine.memory), "facts") +

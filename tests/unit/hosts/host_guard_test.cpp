@@ -19,7 +19,8 @@ TEST(HostGuard, LooksUntilTheTrialEnds) {
       [&] { return ++looks > 4; });
   EXPECT_TRUE(trial.ok());
   EXPECT_EQ(looks, 5);
-  EXPECT_THAT(trial.evidence, ElementsAre("its available memory fell by 4.0 GiB, by all programs on it"));
+  EXPECT_THAT(trial.evidence,
+              ElementsAre("its available memory fell by 4.0 GiB, by all programs on it"));
 }
 
 TEST(HostGuard, AHostThatRunsFullEndsTheTrial) {

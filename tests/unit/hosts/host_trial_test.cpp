@@ -129,6 +129,11 @@ TEST(HostTrial, AFailureIsNamedByItsHost) {
   // A host of which nothing was to be read may end before the first one.
   EXPECT_TRUE(
       merge_parts({part("a", Outcome::ok, "", 2), part("b", Outcome::crashed, "ended", 1)}).ok());
+  EXPECT_EQ(merge_parts({part("a", Outcome::skipped, "interrupted", 2),
+                         part("b", Outcome::crashed, "ended", 1)})
+                .reason,
+            "b: because of ended")
+      << "the first host was only told to end";
   EXPECT_EQ(merge_parts({part("a", Outcome::timed_out, "no_metric", 2),
                          part("b", Outcome::crashed, "no_metric", 1)})
                 .reason,

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "trial/workloads/command/command_template.h"
+
 namespace ocrtune {
 namespace {
 
@@ -32,7 +34,11 @@ TEST(Launcher, StartsTheProgramOnOneHost) {
     const auto command = remote_command(launcher, "n1", "/opt/my tools/ocrtune", {"node"});
     EXPECT_EQ(command.front(), launcher_name(launcher));
     EXPECT_THAT(command, Contains(HasSubstr("n1")));
-    EXPECT_THAT(command.back(), HasSubstr("exec '/opt/my tools/ocrtune' node"));
+    // Whatever shell the login has, it is sh that reads the script.
+    const auto words = launcher == Launcher::ssh ? *split_command(command.back()) : command;
+    ASSERT_GE(words.size(), 3U);
+    EXPECT_EQ(words[words.size() - 3], "sh");
+    EXPECT_THAT(words.back(), HasSubstr("exec '/opt/my tools/ocrtune' node"));
   }
 }
 

@@ -65,6 +65,12 @@ TEST(ResumingCommand, AppendsOnce) {
   EXPECT_EQ(resuming_command(once, "Global.checkpoints={checkpoint}", "out/latest"), once);
   EXPECT_THAT(resuming_command({"train"}, "--resume {checkpoint}", "a b"),
               ElementsAre("train", "--resume", "a b"));
+  EXPECT_THAT(resuming_command({"train", "--output_dir", "out"}, "--resume {checkpoint}", "out"),
+              ElementsAre("train", "--output_dir", "out", "--resume", "out"));
+  EXPECT_THAT(resuming_command({"train", "--resume", "old", "-v"}, "--resume {checkpoint}", "new"),
+              ElementsAre("train", "--resume", "new", "-v"));
+  EXPECT_THAT(resuming_command({"train", "--resume=old"}, "--resume={checkpoint}", "new"),
+              ElementsAre("train", "--resume=new"));
 }
 
 TEST(ResumingCommand, BracesInAPathAreNoPlaceholders) {

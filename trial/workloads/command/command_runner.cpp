@@ -8,7 +8,9 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "base/files.h"
+#include "base/interrupt.h"
 #include "base/process_tree.h"
 #include "base/text.h"
 #include "diagnosis/diagnosis.h"
@@ -97,7 +99,9 @@ class CommandRunner : public Runner {
     if (!filled) return failed(Outcome::unsupported, "setting", filled.error().what);
     Trial trial;
     const auto broken = run_lines(filled->setup, *filled, "setup");
-    if (broken) {
+    if (broken && interrupted()) {
+      trial = failed(Outcome::skipped, "interrupted", "interrupted");
+    } else if (broken) {
       trial = failed(Outcome::crashed, "setup", *broken);
     } else {
       trial = measure(*filled, knobs, limits);
@@ -136,6 +140,16 @@ class CommandRunner : public Runner {
     return options;
   }
 
+  // Ctrl-C ends a setup, but no cleanup: a second one does.
+  static std::optional<ProcessExit> wait_for(Process& process, std::string_view what) {
+    constexpr double kSlice = 0.2;
+    const double end = steady_clock().now_seconds() + kSetupSeconds;
+    while (steady_clock().now_seconds() < end && !(what == "setup" && interrupted())) {
+      if (const auto& exit = process.wait(kSlice)) return exit;
+    }
+    return std::nullopt;
+  }
+
   // Why one of the lines failed; empty: all went well.
   static std::optional<std::string> run_lines(const std::vector<std::vector<std::string>>& lines,
                                               const FilledCommand& filled, const char* what) {
@@ -143,7 +157,7 @@ class CommandRunner : public Runner {
       ProcessTree tree;
       auto process = tree.start(options_of(line, filled));
       if (!process) return fmt::format("{}: {}", what, process.error().what);
-      const auto exit = (*process)->wait(kSetupSeconds);
+      const auto exit = wait_for(**process, what);
       if (exit && exit->clean()) continue;
       return fmt::format("{} '{}': {}: {}", what, shell_join(line),
                          exit ? exit->text() : "still running after 10 min",

@@ -23,8 +23,8 @@ Result<std::vector<std::string>> training_over_mpi(const TrainingWorkload& workl
       "mpirun",           "--host",          "{hostlist}", "--map-by",
       "ppr:{nproc}:node", "--oversubscribe", "--bind-to",  "none"};
   if (::geteuid() == 0) command.emplace_back("--allow-run-as-root");
-  command.insert(command.end(), {program, "batch={batch}", "threads={threads}",
-                                    "accumulate={accumulate}"});
+  command.insert(command.end(),
+                 {program, "batch={batch}", "threads={threads}", "accumulate={accumulate}"});
   if (!workload.label_file.empty()) command.emplace_back("workers={workers}");
   command.insert(command.end(), {"--spec", short_spec_text(rank_spec(workload, Knobs(), 0))});
   return command;

@@ -90,8 +90,9 @@ Status check_ranges(const WorkerSpec& spec) {
   const auto usage = [](std::string what) { return Error{ErrorKind::usage, std::move(what)}; };
   if (spec.threads < 1 || spec.batch < 1 || spec.accumulate < 1 || spec.height < 1 ||
       spec.width < 1 || spec.classes < 2) {
-    return usage("worker spec: threads, batch, accumulate, height, width and classes must be "
-                 "positive");
+    return usage(
+        "worker spec: threads, batch, accumulate, height, width and classes must be "
+        "positive");
   }
   if (std::any_of(spec.heights.begin(), spec.heights.end(), [](int h) { return h < 1; })) {
     return usage("worker spec: heights must be positive");
