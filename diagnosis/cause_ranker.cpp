@@ -23,12 +23,17 @@ bool is_remark(const Clue& clue) {
   return clue.signature == "c_no_such_file" || is_warning(clue.line.text);
 }
 
-// No program needs the library of NVIDIA's tools, nor NCCL a plugin, nor DeepSpeed the very CUDA:
-// they say so and go on.
+// No program needs the library of NVIDIA's tools, nor NCCL a plugin, nor DeepSpeed the very CUDA,
+// nor anybody what is optional: they say so and go on.
 bool is_accepted(const std::string& line) {
-  constexpr std::string_view kWords[] = {
-      "libnvidia-ml", "libnccl-net", "accepting this combination",
-      "will proceed with training with local", "'paddle.fluid.core_avx'"};
+  constexpr std::string_view kWords[] = {"libnvidia-ml",
+                                         "libnccl-net",
+                                         "accepting this combination",
+                                         "will proceed with training with local",
+                                         "'paddle.fluid.core_avx'",
+                                         "is optional and",
+                                         "optional dependency",
+                                         "If you don't plan on using"};
   return std::any_of(std::begin(kWords), std::end(kWords),
                      [&](std::string_view words) { return line.find(words) != line.npos; });
 }

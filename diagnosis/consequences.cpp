@@ -58,7 +58,7 @@ constexpr Row kRows[] = {
     {"shm_full", " host_allocation_failed "},
     {"storage_failure", " rank_busy_alone missing_file evaluation_hang permission_denied "},
     {"cuda_driver_too_old", " no_gpu_visible "},
-    {"cuda_library_missing", " no_gpu_visible "},
+    {"cuda_library_missing", " no_gpu_visible time_limit "},  // on CPUs it takes days
     {"nccl_network", " rank_mismatch "},
     {"host_out_of_memory", " nccl_network "},
     {"cgroup_out_of_memory", " nccl_network "},
@@ -177,12 +177,34 @@ double survival_factor(const Finding& finding, const LogScan& log, bool ended_we
 bool is_warning(std::string_view line) {
   line = line.substr(0, 160);
   if (line.find("NCCL WARN ") != std::string_view::npos) return false;  // its word for an error
-  constexpr std::string_view kWords[] = {
-      "Warning: ",    "WARNING",    "warning: ", " WARN ",     ": W tensorflow",
-      "level=warn",   "NCCL INFO ", "retrying",  "will retry", "(retry ",
-      "retry 1",      "retry in ",  " try ok",   "attempt 1 ", "attempt 1/",
-      "falling back", ", skipped",  "(skipped",  "ignoring ",  "; dlerror: ",
-      " caught)",     " caught, ",  ", using ",  "; using ",   "(ignored)"};
+  constexpr std::string_view kWords[] = {"Warning: ",
+                                         "WARNING",
+                                         "warning: ",
+                                         " WARN ",
+                                         ": W tensorflow",
+                                         "level=warn",
+                                         "NCCL INFO ",
+                                         "retrying",
+                                         "will retry",
+                                         "(retry ",
+                                         "retry 1",
+                                         "retry in ",
+                                         " try ok",
+                                         "attempt 1 ",
+                                         "attempt 1/",
+                                         "falling back",
+                                         ", skipped",
+                                         "(skipped",
+                                         "ignoring ",
+                                         "; dlerror: ",
+                                         " caught)",
+                                         " caught, ",
+                                         ", using ",
+                                         "; using ",
+                                         "(ignored)",
+                                         "thrown while requesting",
+                                         "Error while downloading from",
+                                         "UserWarning: "};
   const std::size_t lead = starts_with(line, "[") ? 1 : 0;
   const bool glog = line.size() > lead + 5 && line[lead] == 'W' &&
                     std::all_of(line.begin() + lead + 1, line.begin() + lead + 4,

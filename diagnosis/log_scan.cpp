@@ -49,8 +49,15 @@ bool is_run_start(std::string_view line) {
 bool is_typed_command(std::string_view line) {
   if (starts_with(line, "$ ")) return true;
   const std::string_view head = line.substr(0, line.find_first_of(" \t"));
-  return head.find('@') != std::string_view::npos && head.find(':') != std::string_view::npos &&
-         (head.back() == '$' || head.back() == '#');
+  return head.find(':') != std::string_view::npos && (head.back() == '$' || head.back() == '#');
+}
+
+// The answer to `docker inspect -f '{{.State.OOMKilled}}'`, with its name as the whole output has
+// it.
+std::string named_answer(std::string_view line) {
+  const bool yes = contains(line, "true"), no = contains(line, "false");
+  if (yes == no) return std::string(line);
+  return yes ? R"("OOMKilled": true)" : R"("OOMKilled": false)";
 }
 
 std::string without_colours(std::string_view text) {
@@ -217,6 +224,7 @@ struct LogScanner::State {
   std::string dated;            // start of the last line that looked dated, of earlier blocks
   std::string_view dated_here;  // the same, of this block
   bool failing_since_start = false;
+  bool asked = false;  // the line before is a command that asks for OOMKilled
   std::optional<Utf16Decoder> utf16;
   int odd_bytes = 0, first_bytes = 0;
 
@@ -331,6 +339,12 @@ void LogScanner::State::take_line(std::string_view line, bool hot) {
     plain = without_colours(line);
     line = plain;
   }
+  std::string answer;
+  if (asked) {
+    answer = named_answer(line);
+    line = answer;
+  }
+  asked = hot && is_typed_command(line) && contains(line, ".OOMKilled}}");
   bool failing = false, ended = false;
   bool alone = false;  // nothing that all ranks do
   for (const SignatureMatch& match : matches_of(line, hot)) {

@@ -23,12 +23,10 @@ bool is_training_process(std::string_view name) {
                      [&](std::string_view part) { return word.find(part) != std::string::npos; });
 }
 
-// `docker inspect` says that the kernel killed nobody in the container.
-bool container_was_within_memory(const std::vector<LogScan>& logs) {
-  return std::any_of(logs.begin(), logs.end(), [](const LogScan& log) {
-    return std::any_of(log.findings.begin(), log.findings.end(), [](const Finding& finding) {
-      return std::string_view(finding.signature->id) == "docker_not_oom";
-    });
+bool any_says(const std::vector<LogScan>& logs, std::string_view signature) {
+  return std::any_of(logs.begin(), logs.end(), [&](const LogScan& log) {
+    return std::any_of(log.findings.begin(), log.findings.end(),
+                       [&](const Finding& finding) { return finding.signature->id == signature; });
   });
 }
 
@@ -232,7 +230,11 @@ void CauseRanker::settle_sigkill() {
         e.host_oom_kills.value_or(0) > 0
             ? "SIGKILL, but the out-of-memory kill that was counted was not in this control group"
             : "SIGKILL, but the kernel's oom_kill counters did not move");
-  } else if (!at_limit && container_was_within_memory(logs_)) {
+  } else if (!at_limit && any_says(logs_, "kills_the_rest")) {
+    for (Clue& clue : clues_) {
+      if (clue.is_sigkill()) clue.weight *= 0.15;
+    }
+  } else if (!at_limit && any_says(logs_, "docker_not_oom")) {  // nobody in the container
     for (Clue& clue : clues_) {
       if (clue.is_sigkill()) clue.weight *= 0.4;  // the whole machine's memory remains
     }

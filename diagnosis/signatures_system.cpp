@@ -120,8 +120,8 @@ std::vector<SignatureRow> guard_rows() {
        R"(container kill \S+ .*signal=(?:9|KILL|SIGKILL)\b)"},
       {"manual_kill", "killed_by_other", Role::proof, 0.94,
        R"(COMMAND=\S*kill.{0,40} -(?:9|KILL|SIGKILL)\b|COMMAND=\S*fuser -k|CMD \(.*kill -(?:9|KILL) |\$ (?:sudo )?kill -(?:9|KILL|SIGKILL) |^ *\d+ +(?:sudo )?kill -(?:9|KILL) \d|\$ (?:sudo )?pkill -(?:9|KILL|SIGKILL) |\w\[\d+\]: .{0,20}\bp?kill -(?:9|KILL|SIGKILL) |exe="/usr/bin/kill"|\bsyscall=(?:kill|62)\b.* a1=(?:SIGKILL|9)\b)"},
-      {"reaper_kill", "killed_by_other", Role::primary, 0.8,
-       R"(pid[ =:]*\d+ ?-> ?SIGKILL|(?i:\b(?:killed|killing|reaped|reaping)\b.{0,40}\bpid[ =:]*\d+.{0,40}(?:reservation|quota|policy|idle|owner|limit)))"},
+      {"reaper_kill",
+       "killed_by_other", Role::primary, 0.8, R"(pid[ =:]*\d+ ?-> ?SIGKILL|(?i:\b(?:killed|killing|reaped|reaping)\b.{0,40}\bpid[ =:]*\d+.{0,40}(?:reservation|quota|policy|idle|owner|limit))|process reaper|\bterminated because it exceeded the limits for interactive|interactive process is killed if|failed to exit within \S+ of signal \S+ - using the force|did not (?:exit|stop) (?:with)?in .{0,20}(?:sending|using|resorting to) SIGKILL)"},
       {"docker_not_oom", "killed_by_other", Role::note, 0.1, R"("OOMKilled": ?false)"},
   };
 }
@@ -151,6 +151,8 @@ std::vector<SignatureRow> exit_rows() {
        R"(: line \d+: +\d+ Terminated\b|^Terminated$|^zsh: terminated\b|^\[\d+\]\s*[-+]?\s*\d*\s*[Tt]erminated\b|^已终止$|Force Terminated|[Rr]eceived terminat\w+ signal)"},
       {"closing_signal", "terminated_from_outside", Role::consequence, 0.2,
        R"(Sending process \d+ closing signal SIG|forcefully exiting via SIGKILL|Unable to shutdown process \d+ via)"},
+      {"kills_the_rest", "terminated_from_outside", Role::consequence, 0.2,
+       R"(Forcefully terminating all other processes)"},
       {"mpi_child_exit", "process_failed", Role::generic, 0.4,
        R"(mpirun detected that one or more processes exited with non-zero status|Primary job +terminated normally, but \d+ process|MPI_ABORT was invoked on rank)"},
       {"command_not_found", "missing_file", Role::primary, 0.85,
@@ -303,7 +305,7 @@ std::vector<SignatureRow> activity_rows() {
       {"busy_checkpoint", "rank_busy_alone", Role::activity, 0.75,
        R"((?i)(?:saving|writing|uploading|serialising|serializing) (?:the )?(?:model |full |optimizer )?(?:checkpoint|snapshot|weights|state|model to)|checkpoint (?:written|saved|uploaded) in \d)"},
       {"busy_index", "rank_busy_alone", Role::activity, 0.75,
-       R"((?i)(?:building|scanning|creating|generating|computing|caching|indexing|tokenizing|tokenising|preprocessing|downloading|extracting|copying) .{0,60}(?:index|labels?|files?|lmdb|dataset|samples?|images|cache|shards?|archive)|\bindexed \d|(?:index|cache|manifest|vocabulary|label list)\b.{0,60}(?:building it|creating it|rebuilding|being built|not found, build\w+)|(?:index|cache):? +[\d.]+ ?[kM]? ?(?:/|of) ?[\d.]+|\b(?:fetching|downloading|pulling) .{0,80}\d ?[KMGT]i?B\b|^Running \w+ on dataset|skip_first_batches|[Ss]kipping (?:the )?(?:first )?\d+ batches)"},
+       R"((?i)(?:building|scanning|creating|generating|computing|caching|indexing|tokenizing|tokenising|preprocessing|downloading|extracting|copying) .{0,60}(?:index|labels?|files?|lmdb|dataset|samples?|images|cache|shards?|archive)|\bindexed \d|(?:index|cache|manifest|vocabulary|label list)\b.{0,60}(?:building it|creating it|rebuilding|being built|not found, build\w+)|(?:index|cache):? +[\d.]+ ?[kM]? ?(?:/|of) ?[\d.]+|\b(?:fetching|downloading|pulling) .{0,80}\d ?[KMGT]i?B\b|^Running \w+ on dataset|\b(?:once|only|alone),? (?:by|on|in|for)? ?(?:the )?global rank[ _]?(?:zero|0)\b|skip_first_batches|[Ss]kipping (?:the )?(?:first )?\d+ batches)"},
       {"busy_compile", "rank_busy_alone", Role::activity, 0.7,
        R"((?i)\bwaiting for (?:a |the )?(?:file ?)?lock\b|\b(?:compiling|autotuning|warming up|quantizing|exporting|converting|merging|verifying|hashing|uploading) .{0,60}(?:kernels?|engine|model|checksums?|onnx|tensorrt|graph|files|shards|predictions))"},
       {"skipped_step", "rank_mismatch", Role::activity, 0.75,

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <deque>
 #include <limits>
 #include <map>
@@ -117,7 +118,7 @@ Inbox& inbox() {
   inbox().end_all();
   const double end = steady_seconds() + kLeaveSeconds;
   while (inbox().busy() && steady_seconds() < end) std::this_thread::sleep_for(kLook);
-  ::_exit(0);
+  ::_exit(interrupted() ? 128 + SIGTERM : 0);
 }
 
 [[noreturn]] void listen_to_launcher() {
@@ -303,6 +304,7 @@ Result<int> run_agent(const std::string& version) {
   for (;;) {
     const Json request = inbox().next();
     Json reply = answer(request);
+    if (interrupted()) continue;  // by whom the launcher does not know: for it this host is lost
     reply["id"] = request.value("id", std::int64_t{0});
     OCRTUNE_TRY(say(reply));
   }

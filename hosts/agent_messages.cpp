@@ -7,6 +7,7 @@ constexpr auto kStatusFields = [](auto& status, const auto& visit) {
   visit("seconds", status.seconds);
   visit("silent_seconds", status.silent_seconds);
   visit("bytes", status.bytes);
+  visit("available_bytes", status.available_bytes);
   visit("shm_bytes", status.shm_bytes);
   visit("shm_limit_bytes", status.shm_limit_bytes);
   visit("processes", status.processes);

@@ -156,6 +156,10 @@ void Agents::lose(Agent& agent, std::string reason) {
   agent.close_input();
 }
 
+void Agents::give_up(std::size_t host, std::string reason) {
+  if (alive(host)) lose(*agents_[host], std::move(reason));
+}
+
 void Agents::listen() {
   // Who did not listen cannot say that nothing was heard.
   if (steady_seconds() - listened_ > kBeatSeconds) listening_since_ = steady_seconds();

@@ -52,6 +52,7 @@ class Agents {
   bool alive(std::size_t host) const;
   const std::string& lost_reason(std::size_t host) const;  // empty: alive
   std::vector<std::size_t> living() const;
+  void give_up(std::size_t host, std::string reason);  // it is lost from now on
   // A new agent on a host that was lost: its link may have been all that broke. It stays lost where
   // this one does not answer either. interrupted.
   Status restart(std::size_t host);

@@ -43,6 +43,12 @@ AttemptEnd lost_end(std::string reason) {
   return end;
 }
 
+// The share that the run has of what its machine could give it, and its bytes.
+std::pair<double, std::uint64_t> fullness(const AttemptStatus& status) {
+  const auto bytes = static_cast<double>(status.bytes);
+  return {bytes / std::max(1.0, bytes + static_cast<double>(status.available_bytes)), status.bytes};
+}
+
 // Of all hosts: the first one's progress, the memory of the fullest.
 AttemptStatus merge_status(const std::vector<EndedPart>& parts) {
   AttemptStatus all = parts.front().end.last;
@@ -50,7 +56,9 @@ AttemptStatus merge_status(const std::vector<EndedPart>& parts) {
   for (const EndedPart& part : parts) {
     const AttemptStatus& own = part.end.last;
     all.seconds = std::max(all.seconds, own.seconds);
-    all.bytes = std::max(all.bytes, own.bytes);
+    if (fullness(own) > fullness(all)) {
+      std::tie(all.bytes, all.available_bytes) = std::tie(own.bytes, own.available_bytes);
+    }
     all.processes += own.processes;
     if (own.shm_bytes > all.shm_bytes) {
       std::tie(all.shm_bytes, all.shm_limit_bytes) = std::tie(own.shm_bytes, own.shm_limit_bytes);
@@ -195,7 +203,8 @@ class HostAttempt {
     for (std::size_t i = 0; i < nodes_; ++i) {
       if (ended_[i]) continue;
       ended_[i] = true;
-      parts_[i].end = lost_end("does not end what it started");
+      agents_.give_up(i, "does not end what it started");
+      parts_[i].end = lost_end(agents_.lost_reason(i));
       parts_[i].end.last.seconds = steady_seconds() - started_;
     }
   }

@@ -14,6 +14,7 @@
 #include "hosts/host_trial.h"
 #include "hosts/nics.h"
 #include "trial/workloads/command/command_prepare.h"
+#include "trial/workloads/command/command_runner.h"
 
 namespace ocrtune {
 namespace {
@@ -21,7 +22,8 @@ namespace {
 constexpr const char* kHostLost = "host_lost";
 constexpr double kLeaveAloneSeconds = 30;  // a host that does not come back
 constexpr double kSettleSeconds = 3;  // a host whose command ended waits for the first host's word
-constexpr double kEndSeconds = 15;    // beyond the command's grace, to end and to tidy up
+constexpr double kOrphanSeconds = 1;  // of an agent that lost its launcher, beyond the grace
+constexpr double kEndSeconds = 15;    // beyond the command's grace and its cleanup
 
 Trial failure(Outcome outcome, std::string cause, std::string reason) {
   Trial trial;
@@ -29,6 +31,12 @@ Trial failure(Outcome outcome, std::string cause, std::string reason) {
   trial.cause = std::move(cause);
   trial.reason = std::move(reason);
   return trial;
+}
+
+void pause_until(double seconds) {
+  while (steady_seconds() < seconds && !interrupted()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
 }
 
 class JobRunner : public Runner {
@@ -46,6 +54,8 @@ class JobRunner : public Runner {
     if (ran_ && trial.cause == kHostLost && !interrupted()) {
       if (tell_) tell_(trial.reason + "; its trial is run once more");
       std::string evidence = "run once more after: " + trial.reason;
+      // What the lost agent started ends with it, and must not meet what comes next.
+      pause_until(steady_seconds() + command_.workload.stop_grace_seconds + kOrphanSeconds);
       trial = try_once(knobs, limits);
       trial.evidence.push_back(std::move(evidence));
     }
@@ -62,9 +72,7 @@ class JobRunner : public Runner {
   std::string lost_host(std::size_t nodes) {
     for (std::size_t i = 0; i < nodes; ++i) {
       if (agents_->alive(i)) continue;
-      while (steady_seconds() < next_start_[i] && !interrupted()) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(100));
-      }
+      pause_until(next_start_[i]);
       if (!agents_->restart(i)) return host_name(i) + ": interrupted";
       next_start_[i] = agents_->alive(i) ? 0 : steady_seconds() + kLeaveAloneSeconds;
       if (!agents_->alive(i)) return host_name(i) + ": " + agents_->lost_reason(i);
@@ -89,7 +97,8 @@ class JobRunner : public Runner {
     begin_parts(nodes);
     for (std::size_t i = 0; i < nodes; ++i) agents_->send({i, request(places[i], knobs, limits)});
     ran_ = true;
-    watch(command_.workload.stop_grace_seconds + kEndSeconds);
+    const auto cleanups = static_cast<double>(command_.workload.cleanup.size());
+    watch(command_.workload.stop_grace_seconds + kEndSeconds + kSetupSeconds * cleanups);
     Trial merged = merge_parts(std::move(parts_));
     if (interrupted()) return failure(Outcome::skipped, "interrupted", "interrupted");
     return merged;
@@ -174,7 +183,8 @@ class JobRunner : public Runner {
       if (!open(i)) continue;
       parts_[i].order = ++answered_;
       parts_[i].lost = true;
-      parts_[i].trial = failure(Outcome::crashed, kHostLost, "does not end what it started");
+      agents_->give_up(i, "does not end what it started");
+      parts_[i].trial = failure(Outcome::crashed, kHostLost, agents_->lost_reason(i));
     }
   }
 
@@ -201,7 +211,10 @@ std::vector<TrialPlace> meeting_places(Agents& agents, int nodes) {
   for (int i = 0; i < nodes; ++i) {
     TrialPlace place = host_place(names, i, nodes);
     if (port > 0) place.master_port = fmt::format("{}", port);
-    if (nodes > 1 && !address.empty() && !is_loopback(address)) place.master_addr = address;
+    const bool chosen = is_address(plain_host(names.front()));  // by the user, among others
+    if (nodes > 1 && !chosen && !address.empty() && !is_loopback(address)) {
+      place.master_addr = address;
+    }
     places.push_back(std::move(place));
   }
   return places;

@@ -16,7 +16,7 @@ namespace ocrtune {
 
 // Of the first `nodes` hosts: a port that is free on the first one, and the address that its own
 // name leads to, for Paddle's launcher starts its master on the host whose address --master says,
-// and knows no names.
+// and knows no names. A host that the user gave by its address keeps it.
 std::vector<TrialPlace> meeting_places(Agents& agents, int nodes);
 
 // A trial of `nodes` takes the first ones of the agents' hosts. Where a host is lost, a new agent

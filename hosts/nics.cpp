@@ -176,6 +176,12 @@ double NicMeter::bytes_per_second(double seconds) const {
   return most / (end - first->first);
 }
 
+bool is_address(const std::string& name) {
+  in6_addr any{};
+  return ::inet_pton(AF_INET, name.c_str(), &any) == 1 ||
+         ::inet_pton(AF_INET6, name.c_str(), &any) == 1;
+}
+
 bool is_loopback(const std::string& address) { return starts_with(address, "127."); }
 
 }  // namespace ocrtune

@@ -55,6 +55,7 @@ class NicMeter {
 // slow as it is.
 std::map<std::string, std::string> resolve_names(const std::vector<std::string>& names);
 
+bool is_address(const std::string& name);  // IPv4 or IPv6 in figures
 // 127.0.0.0/8: of no use to another host.
 bool is_loopback(const std::string& address);
 

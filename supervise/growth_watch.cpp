@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "trial/observe/memory_sampler.h"
-
 namespace ocrtune {
 namespace {
 
@@ -28,8 +26,11 @@ GrowthWatch::GrowthWatch(std::uint64_t memory_limit_bytes, double planned_second
 
 std::vector<GrowthWatch::Warning> GrowthWatch::look(const AttemptStatus& status) {
   const auto real = [](auto number) { return static_cast<double>(number); };
-  const double left = real(status.bytes) + real(host_available_bytes());
-  const double limit = memory_limit_ > 0 ? std::min(left, memory_limit_) : left;
+  double limit = memory_limit_;
+  if (status.available_bytes > 0) {
+    const double machine = real(status.bytes) + real(status.available_bytes);
+    limit = limit > 0 ? std::min(limit, machine) : machine;
+  }
   const Watched all[kSubjects] = {
       {{"memory", true}, real(status.bytes), limit, 64 * kMegabyte},
       {{"/dev/shm", true},

@@ -189,6 +189,7 @@ void Attempt::look(double now) {
   status.seconds = now - started_;
   status.silent_seconds = now - last_output_;
   status.bytes = memory_.bytes();
+  status.available_bytes = host_available_bytes();
   status.shm_bytes = shm_used_bytes();
   status.shm_limit_bytes = shm_size().value_or(0);
   status.processes = static_cast<int>(members.size());

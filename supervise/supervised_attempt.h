@@ -35,9 +35,10 @@ struct AttemptPlan {
 };
 
 struct AttemptStatus {
-  double seconds = 0;         // since the start
-  double silent_seconds = 0;  // since the last output
-  std::uint64_t bytes = 0;    // PSS of the tree, shared memory included
+  double seconds = 0;                 // since the start
+  double silent_seconds = 0;          // since the last output
+  std::uint64_t bytes = 0;            // PSS of the tree, shared memory included
+  std::uint64_t available_bytes = 0;  // MemAvailable of its machine; 0: unknown
   std::uint64_t shm_bytes = 0, shm_limit_bytes = 0;
   int processes = 0;
   std::int64_t progress_lines = 0;

@@ -1,30 +1,23 @@
 #!/usr/bin/env python3
-"""OCR programs that people run, as a job to tune and as the hand sweep that it is held against.
+"""OCR programs that people run, as a job to tune; command_sweep.py measures it by hand.
 
     ocr_pages.py make FOLDER [--pages 8] [--lines 4]          # pages of rendered text (Pillow)
     ocr_pages.py work tesseract|rapidocr FOLDER [--procs N] [--threads N]   # until it is ended
-    ocr_pages.py sweep tesseract|rapidocr FOLDER [--procs 1,2] [--threads 1,2,4] [--rounds 3]
 
 `work` prints "pages 12, 3.41 pages/s" for every half second or more. Tesseract is one process a page,
 its threads are OMP_THREAD_LIMIT's; RapidOCR lives in each process, --threads are its
-intra_op_num_threads and 0 leaves its default. `sweep` visits all settings in rounds, there and back,
-and prints pages/s of each visit, best first; ocrtune takes no part.
+intra_op_num_threads and 0 leaves its default.
 """
 
 import argparse
 import itertools
 import multiprocessing
-import os
 import pathlib
 import random
-import re
-import signal
-import statistics
 import subprocess
 import sys
 import time
 
-LINE = re.compile(r"pages \d+, ([0-9.]+) pages/s")
 WORDS = ("the quick brown fox jumps over lazy dog while seven wizards quietly mix jugs of cold paper "
          "invoice total amount due number date street city order").split()
 FONT = "/usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf"
@@ -85,53 +78,6 @@ def work(engine, folder, procs, threads):
     sys.exit("a worker ended")
 
 
-def visit(engine, folder, procs, threads, seconds):
-    environment = dict(os.environ, OMP_THREAD_LIMIT=str(threads))
-    if engine == "rapidocr":
-        del environment["OMP_THREAD_LIMIT"]
-    job = subprocess.Popen([sys.executable, __file__, "work", engine, str(folder), "--procs",
-                            str(procs), "--threads", str(threads)], env=environment, text=True,
-                           stdout=subprocess.PIPE, start_new_session=True)
-    first, pages, began = None, 0, None
-    last_total = None
-    try:
-        for line in job.stdout:
-            if not LINE.search(line):
-                continue
-            now, total = time.monotonic(), int(line.split()[1].rstrip(","))
-            if first is None:
-                first = now
-            if began is None:
-                if now - first >= 1.5:
-                    began, pages = now, total
-                continue
-            last_total = total
-            if now - began >= seconds:
-                return (last_total - pages) / (now - began)
-    finally:
-        os.killpg(job.pid, signal.SIGKILL)
-        job.wait()
-    return None
-
-
-def sweep(engine, folder, procs, threads, rounds, seconds):
-    settings = list(itertools.product(procs, threads))
-    found = {setting: [] for setting in settings}
-    for turn in range(rounds):
-        for setting in settings if turn % 2 == 0 else reversed(settings):
-            rate = visit(engine, folder, *setting, seconds)
-            if rate:
-                found[setting].append(rate)
-    print("procs,threads | pages/s of each visit | median")
-    for setting, rates in sorted(found.items(), key=lambda x: -statistics.median(x[1] or [0])):
-        print("{},{} | {} | {:.3f}".format(*setting, " ".join(f"{r:.3f}" for r in rates),
-                                          statistics.median(rates or [0])), flush=True)
-
-
-def numbers(text):
-    return [int(x) for x in text.split(",")]
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     verbs = parser.add_subparsers(dest="verb", required=True)
@@ -139,21 +85,16 @@ def main():
     one.add_argument("folder", type=pathlib.Path)
     one.add_argument("--pages", type=int, default=8)
     one.add_argument("--lines", type=int, default=4)
-    for name, kind in (("work", int), ("sweep", numbers)):
-        one = verbs.add_parser(name)
-        one.add_argument("engine", choices=("tesseract", "rapidocr"))
-        one.add_argument("folder", type=pathlib.Path)
-        one.add_argument("--procs", type=kind, default=kind("1"))
-        one.add_argument("--threads", type=kind, default=kind("0"))
-    one.add_argument("--rounds", type=int, default=3)
-    one.add_argument("--seconds", type=float, default=6)
+    one = verbs.add_parser("work")
+    one.add_argument("engine", choices=("tesseract", "rapidocr"))
+    one.add_argument("folder", type=pathlib.Path)
+    one.add_argument("--procs", type=int, default=1)
+    one.add_argument("--threads", type=int, default=0)
     given = parser.parse_args()
     if given.verb == "make":
         make(given.folder, given.pages, given.lines)
-    elif given.verb == "work":
-        work(given.engine, given.folder, given.procs, given.threads)
     else:
-        sweep(given.engine, given.folder, given.procs, given.threads, given.rounds, given.seconds)
+        work(given.engine, given.folder, given.procs, given.threads)
 
 
 if __name__ == "__main__":

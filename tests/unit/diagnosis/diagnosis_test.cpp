@@ -85,6 +85,7 @@ TEST(Diagnosis, LogsOfStrangers) {
   expect_accepted("../diagnosis/fourteenth_cases.txt", 29);
   expect_accepted("../diagnosis/fifteenth_cases.txt", 45);
   expect_accepted("../diagnosis/sixteenth_cases.txt", 25);
+  expect_accepted("../diagnosis/seventeenth_cases.txt", 25);
 }
 
 TEST(Diagnosis, ASupervisorsKillIsNotMemory) {

@@ -47,10 +47,16 @@ TEST(MergeEnds, MemoryIsTheFullestHostsAndWhatWasSeenIsNamed) {
   b.end.last.shm_bytes = 3;
   b.end.last.shm_limit_bytes = 4;
   b.end.links_down = {"eth0"};
+  a.end.last.bytes = 200;
+  a.end.last.available_bytes = 800;
+  b.end.last.bytes = 100;
+  b.end.last.available_bytes = 20;
   const AttemptEnd end = merge_ends({a, b});
   EXPECT_EQ(end.peak_bytes, 7U);
   EXPECT_EQ(end.last.progress_lines, 30);
   EXPECT_EQ(end.last.shm_limit_bytes, 4U);
+  EXPECT_EQ(end.last.bytes, 100U) << "of the host that has the least left";
+  EXPECT_EQ(end.last.available_bytes, 20U);
   EXPECT_THAT(end.links_down, ElementsAre("b: eth0"));
   EXPECT_EQ(end.text(), "b: exit code 1; network interface down: b: eth0");
 }

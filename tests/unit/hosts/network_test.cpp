@@ -19,6 +19,12 @@ using ::testing::SizeIs;
 
 constexpr double kGbit = 1e9 / 8;
 
+TEST(Addresses, AreToldFromNames) {
+  for (const char* address : {"10.0.0.7", "127.0.1.1", "fe80::1"}) EXPECT_TRUE(is_address(address));
+  for (const char* name : {"node7", "10", "a.b", ""}) EXPECT_FALSE(is_address(name)) << name;
+  EXPECT_TRUE(is_loopback("127.0.1.1"));
+}
+
 TEST(NicBytes, TheLargerDirectionOfEachInterfaceButLoopback) {
   const std::string text =
       "Inter-|   Receive                            |  Transmit\n"

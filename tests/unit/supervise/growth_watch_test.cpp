@@ -42,6 +42,18 @@ TEST(GrowthWatch, WarnsHoursAheadOfMemoryWithinAFifth) {
   }
 }
 
+TEST(GrowthWatch, TheMachineOfTheRunMayBeTheSmallerLimit) {
+  const auto seconds_left = [](std::uint64_t available) {
+    const auto warnings = watched(900, [&](AttemptStatus& status) {
+      status.bytes += static_cast<std::uint64_t>(kMegabyte * status.seconds);
+      status.available_bytes = available;
+    });
+    return warnings.empty() ? -1.0 : warnings[0].seconds_left;
+  };
+  EXPECT_NEAR(seconds_left(std::uint64_t{1} << 30), 1024, 0.2 * 1024);
+  EXPECT_NEAR(seconds_left(std::uint64_t{64} << 30), 7.0 * 1024 - 900, 0.2 * 6268);
+}
+
 TEST(GrowthWatch, IsSilentOnASawtooth) {
   EXPECT_TRUE(watched(900, [](AttemptStatus& status) {
                 const auto tooth = static_cast<std::uint64_t>(status.seconds) % 37;

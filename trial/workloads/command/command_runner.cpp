@@ -29,7 +29,6 @@ namespace ocrtune {
 namespace {
 
 constexpr int kOomScoreAdjust = 500;
-constexpr double kSetupSeconds = 600;
 constexpr double kSureCause = 0.5;  // confidence from which a diagnosis names the outcome
 
 // Paddle's launcher writes its whole environment to envlog.0 and default.NAME.log.
@@ -99,7 +98,7 @@ class CommandRunner : public Runner {
     if (!filled) return failed(Outcome::unsupported, "setting", filled.error().what);
     Trial trial;
     const auto broken = run_lines(filled->setup, *filled, "setup");
-    if (broken && interrupted()) {
+    if (broken && to_end()) {
       trial = failed(Outcome::skipped, "interrupted", "interrupted");
     } else if (broken) {
       trial = failed(Outcome::crashed, "setup", *broken);
@@ -140,24 +139,26 @@ class CommandRunner : public Runner {
     return options;
   }
 
-  // Ctrl-C ends a setup, but no cleanup: a second one does.
-  static std::optional<ProcessExit> wait_for(Process& process, std::string_view what) {
+  // A setup ends where the trial is to end, a cleanup only by a second Ctrl-C.
+  std::optional<ProcessExit> wait_for(Process& process, bool ends) const {
     constexpr double kSlice = 0.2;
     const double end = steady_clock().now_seconds() + kSetupSeconds;
-    while (steady_clock().now_seconds() < end && !(what == "setup" && interrupted())) {
+    while (steady_clock().now_seconds() < end && !(ends && to_end())) {
       if (const auto& exit = process.wait(kSlice)) return exit;
     }
     return std::nullopt;
   }
 
+  bool to_end() const { return interrupted() || (part_.trial.ended && part_.trial.ended()); }
+
   // Why one of the lines failed; empty: all went well.
-  static std::optional<std::string> run_lines(const std::vector<std::vector<std::string>>& lines,
-                                              const FilledCommand& filled, const char* what) {
+  std::optional<std::string> run_lines(const std::vector<std::vector<std::string>>& lines,
+                                       const FilledCommand& filled, std::string_view what) const {
     for (const auto& line : lines) {
       ProcessTree tree;
       auto process = tree.start(options_of(line, filled));
       if (!process) return fmt::format("{}: {}", what, process.error().what);
-      const auto exit = wait_for(**process, what);
+      const auto exit = wait_for(**process, what == "setup");
       if (exit && exit->clean()) continue;
       return fmt::format("{} '{}': {}: {}", what, shell_join(line),
                          exit ? exit->text() : "still running after 10 min",

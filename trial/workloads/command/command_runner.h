@@ -12,6 +12,8 @@
 
 namespace ocrtune {
 
+inline constexpr double kSetupSeconds = 600;  // for a line of setup or cleanup
+
 // What this host does of a job over several.
 struct HostPart {
   TrialPlace place;  // without folder and port
