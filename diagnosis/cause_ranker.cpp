@@ -525,7 +525,11 @@ void CauseRanker::doubt_remarks() {
       return !is_remark(other) && tier(other.role) >= 3 && other.weight >= 0.4 &&
              other.cause != clue.cause && !produces(clue.cause->name, other.cause->name);
     });
-    if (failing ? other_root : clue.went_on) clue.weight *= 0.2;
+    if (failing ? other_root : clue.went_on) {
+      clue.weight *= 0.2;
+    } else if (is_warning(clue.line.text) && clue.went_on) {
+      clue.weight *= 0.5;
+    }
   }
 }
 

@@ -156,7 +156,7 @@ bool recovered(const Finding& finding, const LogScan& log) {
 
 double survival_factor(const Finding& finding, const LogScan& log, bool ended_well) {
   if (finding.signature->role == Role::proof) {  // another run's, or this one was taken up again
-    return log.finished && (finding.progress_after >= 3 || ended_well) ? 0.2 : 1;
+    return log.finished && (finding.progress_after > 0 || ended_well) ? 0.2 : 1;
   }
   const int few = tier(finding.signature->role) == 3 ? 3 : 2;  // lines of other threads
   double factor = recovered(finding, log) ? 0.2 : 1;

@@ -90,7 +90,7 @@ std::vector<SignatureRow> inference_rows() {
 std::vector<SignatureRow> network_rows() {
   return {
       {"hub_unreachable", "remote_unreachable", Role::primary, 0.85,
-       R"(No model (?:hoster|source) is available|No available model hosting platforms|LocalEntryNotFoundError|[Cc]ouldn't connect to '?https?://|outgoing traffic has been disabled|OfflineModeIsEnabled|Cannot (?:reach|connect to) (?:https?://|the (?:model|hub))|[Cc]heck your (?:internet|network) connection)"},
+       R"(No model (?:hoster|source) is available|No available model hosting platforms|LocalEntryNotFoundError|[Cc]ouldn't connect to '?https?://|outgoing traffic has been disabled|OfflineModeIsEnabled|[Dd]ownload failed: https?:|Cannot (?:reach|connect to) (?:https?://|the (?:model|hub))|[Cc]heck your (?:internet|network) connection)"},
       {"download_failed", "remote_unreachable", Role::primary, 0.75,
        R"(Failed downloading url|50\d Server Error: |communicate with backend after|HTTPS?ConnectionPool\(host=|urlopen error|Max retries exceeded with url|Downloading from \S+ failed|requests\.exceptions\.(?:ConnectionError|ConnectTimeout|ReadTimeout|ProxyError)|Tunnel connection failed|NewConnectionError|NameResolutionError|Failed to establish a new connection|wget: unable to resolve|EndpointConnectionError|ConnectTimeoutError|ClientConnectorError|httpx\.Connect(?:Error|Timeout)|error sending request for url)"},
       {"dial_failed", "remote_unreachable", Role::primary, 0.87,
@@ -103,8 +103,7 @@ std::vector<SignatureRow> network_rows() {
        R"(StatusCode\.UNAVAILABLE|failed to connect to all addresses)"},
       {"object_missing", "missing_file", Role::primary, 0.8,
        R"(\bNoSuchKey\b|\bNoSuchBucket\b|404 Client Error|HTTP Error 404|An error occurred \(404\)|does not appear to have a file named|Can't load (?:tokenizer|image processor|feature extractor|the (?:model|configuration)) |RepositoryNotFoundError|RevisionNotFoundError|Repository Not Found)"},
-      {"reconnected",
-       "remote_unreachable", Role::note, 0.05, R"((?i)\bconnected to (?:redis|amqp|postgres|mysql|mongo|kafka|https?:)|connection (?:restored|re-?established)|\breconnected|^\W*(?:\[?rank ?\d+\]? )?downloaded|download (?:complete|finished))"},
+      {"reconnected", "remote_unreachable", Role::note, 0.05, R"((?i)\bconnected to (?:redis|amqp|postgres|mysql|mongo|kafka|https?:)|connection (?:restored|re-?established)|\breconnected|^\W*(?:\[?rank ?\d+\]? )?downloaded|download (?:complete|finished))"},
       {"request_size", "request_too_large", Role::primary, 0.8,
        R"(413 Request Entity Too Large|413 Content Too Large|client intended to send too large body|longer than the maximum model length|is too long to fit into the model|maximum context length is \d|Received message larger than max|Sent message larger than max|[Rr]equest body (?:is )?too large|RequestEntityTooLarge|exceeds limit of \d+ pixels)"},
   };

@@ -193,11 +193,13 @@ void CauseRanker::hear_waiting_ranks() {
     clue.dated = line.dated;
     clues_.push_back(std::move(clue));
   };
-  // A rank that died has stopped being busy.
+  // A rank that died has stopped being busy. Where several share a log, what names no rank is
+  // mostly rank 0's.
   const auto died = [&](int index, std::optional<int> rank) {
     return std::any_of(clues_.begin(), clues_.end(), [&](const Clue& clue) {
-      return clue.file == index && (!rank || clue.rank == rank) && tier(clue.role) == 3 &&
-             clue.weight >= 0.4 && !is_witness(clue.cause->name);
+      return clue.file == index && (!rank || clue.rank.value_or(0) == *rank) &&
+             tier(clue.role) >= 2 && clue.weight >= 0.4 && !is_witness(clue.cause->name) &&
+             !is_generic(clue.cause->name);
     });
   };
   if (const Finding* hung = hung_meanwhile(logs_, waiting, &file); hung != nullptr) {

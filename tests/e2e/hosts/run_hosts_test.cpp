@@ -90,14 +90,16 @@ TEST_F(RunHosts, WhoDiesOrIsCutOffIsNamedAndNothingIsLeft) {
   const BedSaid said = run_in_bed(
       {"a", "b"}, "D=" + folder_ + kWays +
                       "start agent; up; ssh b \"pkill -o -KILL -f '[o]crtune node'\"; end;"
+                      "start ended; up; ssh b \"pkill -o -TERM -f '[o]crtune node'\"; end;"
                       "start launcher; up; launcher; end;"
                       "start rank; up; ssh b \"pkill -KILL -f '[s]h -c echo'\"; end;"
                       "start silent --silence 3s; up; ssh b ip link set eth0 down; end");
   EXPECT_THAT(said.text, Not(HasSubstr("LEFT")));
   EXPECT_THAT(said.text, HasSubstr("network interface down: b: eth0"));
   for (const char* line :
-       {"agent: code 1\n1. b: ssh ended with", "rank: code 1\n1. b: killed by SIGKILL",
-        "launcher: code 1\n1. b: ssh ended with", "silent: code 1\n1. stopped: silent for 3."}) {
+       {"agent: code 1\n1. b: ssh ended with", "ended: code 1\n1. b: ssh ended with exit code 143",
+        "rank: code 1\n1. b: killed by SIGKILL", "launcher: code 1\n1. b: ssh ended with",
+        "silent: code 1\n1. stopped: silent for 3."}) {
     EXPECT_THAT(said.text, HasSubstr(line));
   }
 }

@@ -136,17 +136,20 @@ TEST_F(TuneHosts, WrongUseIsOneLine) {
 }
 
 TEST_F(TuneHosts, ABrokenLinkIsMadeAnewAndItsTrialRunOnceMore) {
-  const BedSaid said = run_in_bed(
-      {"a", "b"},
-      tune("--hosts a,b --nodes 2 --budget 12s --json 2>" + folder_ + "/notes", "", "1s") +
-          " & pid=$!; for i in $(seq 300); do ssh b ps -e -o args | grep -q '[h]ost_job' && "
-          "break; sleep 0.1; done; ssh b \"pkill -o -KILL -f '[o]crtune node'\"; wait $pid");
-  ASSERT_TRUE(answered(said.code, said.text)) << said.text;
-  EXPECT_THAT(read_file(folder_ + "/notes").value_or(""), HasSubstr("note: b: ssh ended with"));
-  const Json json = Json::parse(said.text, nullptr, false);
-  ASSERT_TRUE(json.is_object()) << said.text;
-  EXPECT_TRUE(json["found"].get<bool>()) << said.text;
-  EXPECT_THAT(said.text, Not(HasSubstr("host_lost")));
+  for (const std::string sign : {"KILL", "TERM"}) {
+    const BedSaid said = run_in_bed(
+        {"a", "b"},
+        tune("--hosts a,b --nodes 2 --budget 12s --json 2>" + folder_ + "/notes", "", "1s") +
+            " & pid=$!; for i in $(seq 300); do ssh b ps -e -o args | grep -q '[h]ost_job' && "
+            "break; sleep 0.1; done; ssh b \"pkill -o -" +
+            sign + " -f '[o]crtune node'\"; wait $pid");
+    ASSERT_TRUE(answered(said.code, said.text)) << said.text;
+    EXPECT_THAT(read_file(folder_ + "/notes").value_or(""), HasSubstr("note: b: ssh ended with"));
+    const Json json = Json::parse(said.text, nullptr, false);
+    ASSERT_TRUE(json.is_object()) << said.text;
+    EXPECT_TRUE(json["found"].get<bool>()) << said.text;
+    EXPECT_THAT(said.text, Not(HasSubstr("host_lost")));
+  }
 }
 
 // Somebody dies or stops in a trial over both hosts.

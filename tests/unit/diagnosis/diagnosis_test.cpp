@@ -86,6 +86,7 @@ TEST(Diagnosis, LogsOfStrangers) {
   expect_accepted("../diagnosis/fifteenth_cases.txt", 45);
   expect_accepted("../diagnosis/sixteenth_cases.txt", 25);
   expect_accepted("../diagnosis/seventeenth_cases.txt", 25);
+  expect_accepted("../diagnosis/eighteenth_cases.txt", 28);
 }
 
 TEST(Diagnosis, ASupervisorsKillIsNotMemory) {
