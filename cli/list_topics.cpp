@@ -7,7 +7,7 @@
 #include "core/backends/backend_table.h"
 #include "core/models/model.h"
 #include "diagnosis/causes.h"
-#include "diagnosis/signatures.h"
+#include "diagnosis/signatures/signatures.h"
 #include "reports/catalogue/verdict.h"
 #include "reports/export/deployment.h"
 #include "trial/knobs.h"

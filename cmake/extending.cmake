@@ -48,7 +48,7 @@ endfunction()
 set(row_head "  (static const [^\n]*= |return )")
 write_table(trial/knobs.h "struct Knobs ")
 write_table(trial/knobs.cpp "${row_head}")
-write_table(diagnosis/signatures_program.cpp "${row_head}")
+write_table(diagnosis/signatures/signatures_program.cpp "${row_head}")
 write_table(trial/logs/log_reader.cpp "${row_head}")
 
 take_block("toml presets/pagewright.toml" preset)
@@ -62,7 +62,7 @@ while(NOT test STREQUAL "")
 endwhile()
 write_example(extending_test.cpp "${tests}")
 
-add_executable(extending_tests ${examples}/extending_test.cpp ${examples}/diagnosis/signatures_program.cpp
+add_executable(extending_tests ${examples}/extending_test.cpp ${examples}/diagnosis/signatures/signatures_program.cpp
                ${examples}/trial/logs/log_reader.cpp)
 target_compile_definitions(extending_tests PRIVATE OCRTUNE_EXAMPLE_CONFIG="${examples}/config")
 target_link_libraries(extending_tests PRIVATE test_paths ocrtune_trial GTest::gtest_main GTest::gmock)

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "diagnosis/causes.h"
-#include "diagnosis/signatures.h"
+#include "diagnosis/signatures/signatures.h"
 
 namespace ocrtune {
 

@@ -126,62 +126,10 @@ bool too_many_joined(std::string_view line) {
   return joined > 0 && world > 0 && joined > world;
 }
 
-bool same_actor(const Clue& a, const Clue& b) {
-  return a.file == b.file && (!a.rank || !b.rank || a.rank == b.rank);
-}
-
-// The line of an exception or panic itself, not a header or a summary around it.
-bool is_exception(const Clue& clue) {
-  return clue.signature == "exception_line" || clue.signature == "recursion" ||
-         clue.signature == "rust_panic" || clue.signature == "cpp_terminate";
-}
-
 // "lightning.exceptions.MisconfigurationException: x" -> "MisconfigurationException"
 std::string_view exception_name(std::string_view line) {
   line = line.substr(0, line.find(": "));
   return line.substr(line.find_last_of(". ") + 1);
-}
-
-// A probe, a watchdog, an init system that gave up on a process says so in its own words before it
-// sends SIGKILL. A SIGTERM alone explains none.
-bool kill_of_supervisor(const Clue& supervisor, const Clue& kill) {
-  const std::string_view cause = supervisor.cause->name, killed = kill.cause->name;
-  return tier(supervisor.role) >= 3 &&
-         (cause == "terminated_from_outside" || cause == "stalled" ||
-          cause == "health_check_failed") &&
-         kill.role != Role::proof &&
-         (killed == "host_out_of_memory" || killed == "killed_by_other");
-}
-
-// What `kubectl describe` prints of a pod is how things stand, wherever in the log it was copied
-// to.
-bool is_state(const Clue& clue) {
-  return !clue.dated && (starts_with(clue.signature, "kube_") ||
-                         clue.signature == "container_setup" || clue.signature == "no_place");
-}
-
-// A scheduler's verdict on a job is proof of how it ended, not of why.
-bool is_verdict(const Clue& clue) {
-  const std::string_view cause = clue.cause->name;
-  return cause == "preempted_or_evicted" || cause == "time_limit";
-}
-
-// Did `a` happen before `b`, as far as lines and clocks say? Unknown counts as yes. A cause that
-// the table names for `b` alone may be told a few lines later: a driver, an allocator says why at
-// last.
-bool not_later(const Clue& a, const Clue& b) {
-  constexpr double kClockSkew = 5;
-  constexpr std::int64_t kAfterwards = 40;  // lines
-  const bool close = kill_of_supervisor(a, b) ||
-                     (!is_witness(a.cause->name) && in_table(a.cause->name, b.cause->name));
-  if (is_state(a)) return true;
-  // What a kernel or a controller noted is mostly looked up, and pasted, after the end.
-  if (a.role == Role::proof && !is_verdict(a) && is_witness(b.cause->name)) {
-    return !a.dated || !b.dated || *a.when <= *b.when + kClockSkew;
-  }
-  if (same_actor(a, b) && a.file >= 0)
-    return a.line.line <= b.line.line + (close ? kAfterwards : 0);
-  return !a.when || !b.when || *a.when <= *b.when + kClockSkew;
 }
 
 }  // namespace
@@ -269,7 +217,7 @@ void CauseRanker::hear_vanished_workers() {
 // Only lines of a clean-up: the process was told to stop, most likely by its launcher.
 void CauseRanker::hear_terminations() {
   const bool known = std::any_of(clues_.begin(), clues_.end(), [](const Clue& clue) {
-    return (tier(clue.role) >= 2 && clue.weight >= 0.3) || is_exception(clue);
+    return (tier(clue.role) >= 2 && clue.weight >= 0.3) || clue.is_exception();
   });
   if (known) return;
   for (const LogScan& log : logs_) {
@@ -383,132 +331,6 @@ void CauseRanker::hear_unfitting_weights() {
       clues_.back().line = {log.file, finding.first.number, finding.first.text};
       return;
     }
-  }
-}
-
-// Steps after a failure speak against it, unless what it left behind failed later: a file that a
-// full disk cut short is read hours afterwards.
-void CauseRanker::restore_lasting() {
-  for (Clue& clue : clues_) {
-    if (clue.lasting <= clue.weight || is_witness(clue.cause->name)) continue;
-    const bool followed = std::any_of(clues_.begin(), clues_.end(), [&](const Clue& other) {
-      return in_table(clue.cause->name, other.cause->name) && tier(other.role) >= 2 &&
-             other.weight >= 0.4 && not_later(clue, other);
-    });
-    if (followed) clue.weight = 0.85 * clue.lasting;
-  }
-}
-
-// The process that launchers saw fail first: the earliest of the last run's reports.
-void CauseRanker::hear_launchers() {
-  constexpr double kOneRun = 7200;  // seconds from the first rank's death to the last report
-  double latest = 0;
-  for (const LogScan& log : logs_) {
-    for (const FirstFailure& one : log.first_failures) {
-      latest = std::max(latest, one.when.value_or(0));
-    }
-  }
-  for (const LogScan& log : logs_) {
-    for (const FirstFailure& one : log.first_failures) {
-      if (one.when.value_or(latest) < latest - kOneRun) continue;
-      const bool sooner =
-          first_failed_ && one.when && first_failed_->when && *one.when < *first_failed_->when;
-      if (!first_failed_ || sooner) first_failed_ = one;
-    }
-  }
-  for (const LogScan& log : logs_) {
-    for (const Finding& finding : log.findings) {
-      const std::string_view id = finding.signature->id;
-      if (first_failed_ || finding.earlier_run || finding.captures.empty()) continue;
-      if (!starts_with(id, "paddle_container_") && id != "paddle_legacy_abort") continue;
-      const auto rank = parse_integer(split(finding.captures[0], ',')[0]);
-      if (!rank || *rank < 0) continue;
-      first_failed_ = FirstFailure{static_cast<int>(*rank), {}, finding.first.when};
-    }
-  }
-}
-
-// Their word stands above the order in which the lines of several ranks reached a log.
-void CauseRanker::explain_by_launchers() {
-  if (!first_failed_) return;
-  constexpr double kClockSkew = 5;
-  const int first = first_failed_->rank;
-  for (Clue& clue : clues_) {
-    const int level = tier(clue.role);
-    if (level == 0 || level == 4 || !clue.rank || clue.rank == first || clue.explained) continue;
-    clue.explained = std::any_of(clues_.begin(), clues_.end(), [&](const Clue& own) {
-      const bool told = is_exception(own) ? level <= 2 : tier(own.role) >= std::max(level, 2);
-      const bool sooner = clue.dated && own.dated && *clue.when + kClockSkew < *own.when;
-      return own.rank == first && !own.explained && own.weight >= 0.3 && told && !sooner &&
-             !is_witness(own.cause->name) && own.cause != clue.cause;
-    });
-  }
-}
-
-// Marks what another clue produces: the table says that it may, and nothing says that it came
-// first. Exceptions and panics count as causes of what other ranks report.
-void CauseRanker::explain_followers() {
-  for (Clue& clue : clues_) {
-    const int level = tier(clue.role);
-    if (level == 0 || clue.signature == "nccl_no_interface") continue;
-    if (level == 4 && !is_verdict(clue)) continue;
-    clue.explained = std::any_of(clues_.begin(), clues_.end(), [&](const Clue& other) {
-      if (level == 4) {
-        return in_table(other.cause->name, clue.cause->name) && tier(other.role) >= 3 &&
-               other.weight >= 0.4 && not_later(other, clue);
-      }
-      const int least = level == 3 ? 2 : 1;
-      if (&other == &clue || other.weight < 0.25 || tier(other.role) < least) return false;
-      if (kill_of_supervisor(clue, other)) return false;
-      if (kill_of_supervisor(other, clue)) return not_later(other, clue);
-      if (!produces(other.cause->name, clue.cause->name)) return false;
-      // How the last process ended says nothing of what came before.
-      if (other.signature == kProcessEnd && is_generic(other.cause->name)) return false;
-      // An exception of the rank that gave up, and the lines above its text, are how it did.
-      constexpr std::int64_t kHeader = 4;
-      if (tier(other.role) == 1 &&
-          (!is_exception(other) ||
-           (same_actor(other, clue) && other.line.line + kHeader > clue.line.line))) {
-        return false;
-      }
-      return not_later(other, clue);
-    });
-  }
-}
-
-// Whatever is later than the first root cause, or weaker in kind, follows from it.
-void CauseRanker::discount_followers() {
-  const Clue* first = nullptr;
-  const auto earlier = [&](const Clue& a, const Clue& b) {
-    if (first_failed_ && a.rank && b.rank && a.rank != b.rank) {
-      if (a.rank == first_failed_->rank) return true;
-      if (b.rank == first_failed_->rank) return false;
-    }
-    if (a.when && b.when && *a.when != *b.when) return *a.when < *b.when;
-    return std::pair(a.file, a.line.line) < std::pair(b.file, b.line.line);
-  };
-  for (const Clue& clue : clues_) {
-    if (tier(clue.role) != 3 || clue.weight < 0.4 || clue.file < 0 || clue.explained) continue;
-    if (first == nullptr || earlier(clue, *first)) first = &clue;
-  }
-  const bool proved = std::any_of(clues_.begin(), clues_.end(), [](const Clue& clue) {
-    return tier(clue.role) == 4 && clue.weight >= 0.6 && !clue.explained;
-  });
-  const bool rooted = first != nullptr || proved;
-  const bool seen = std::any_of(clues_.begin(), clues_.end(), [](const Clue& clue) {
-    return tier(clue.role) == 2 && clue.weight >= 0.4 && !clue.explained;
-  });
-  const CauseRow* root = first == nullptr ? nullptr : first->cause;
-  for (Clue& clue : clues_) {
-    const int level = tier(clue.role);
-    if (level == 4 && clue.explained) clue.weight *= 0.4;
-    if (level == 3 && root != nullptr && clue.cause != root) clue.weight *= 0.6;
-    if (level == 3 && clue.explained && clue.cause != root) clue.weight *= 0.5;
-    if (level == 2 && (rooted ? clue.cause != root : clue.explained)) {
-      clue.weight *= clue.explained ? 0.35 : 0.45;
-    }
-    if (level == 1) clue.weight *= rooted ? 0.35 : seen ? 0.5 : 1.0;
-    if (clue.signature == "cpp_terminate" && clue.explained) clue.weight *= 0.5;
   }
 }
 

@@ -32,6 +32,12 @@ struct Clue {
     return std::string_view(cause->name) == "host_out_of_memory" && role != Role::proof &&
            signature != "colab_oom";
   }
+
+  // The line of an exception or panic itself, not a header or a summary around it.
+  bool is_exception() const {
+    return signature == "exception_line" || signature == "recursion" || signature == "rust_panic" ||
+           signature == "cpp_terminate";
+  }
 };
 
 class CauseRanker {
@@ -57,6 +63,7 @@ class CauseRanker {
   void hear_raising_files();
   void hear_device_nodes();
   void hear_unfitting_weights();
+  void doubt_remarks();
   // outside_evidence.cpp: exit code, counters, kernel
   void weigh_kernel_kill(const Finding& finding, Clue& clue) const;
   void doubt_kills_by_others();
@@ -67,13 +74,13 @@ class CauseRanker {
   // waiting_ranks.cpp: whom did the ranks wait for that gave up?
   void hear_waiting_ranks();
   void hear_versions();
-  // cause_ranker.cpp: what follows from what
+  // followers.cpp: what follows from what
   void restore_lasting();
   void hear_launchers();
   void explain_by_launchers();
   void explain_followers();
   void discount_followers();
-  void doubt_remarks();
+  // cause_ranker.cpp
   void add(const char* cause, Role role, double weight, const char* signature, std::string text);
   std::vector<Cause> sum_up() const;
 

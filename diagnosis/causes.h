@@ -1,7 +1,7 @@
 // Why runs fail: one table of causes, each with what it means, what would prove it and what to do.
 //
-// Log signatures (diagnosis/signatures.h), exit codes and kernel evidence all point into this
-// table; its names are the ones that `diagnose --json`, the store and the reports carry.
+// Log signatures (diagnosis/signatures/signatures.h), exit codes and kernel evidence all point into
+// this table; its names are the ones that `diagnose --json`, the store and the reports carry.
 #pragma once
 
 #include <string_view>

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "diagnosis/signatures.h"
+#include "diagnosis/signatures/signatures.h"
 
 namespace ocrtune {
 

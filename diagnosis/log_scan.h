@@ -15,7 +15,7 @@
 
 #include "base/result.h"
 #include "diagnosis/printed_blocks.h"
-#include "diagnosis/signatures.h"
+#include "diagnosis/signatures/signatures.h"
 #include "diagnosis/tracebacks.h"
 
 namespace ocrtune {

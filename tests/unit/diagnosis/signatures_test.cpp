@@ -1,4 +1,4 @@
-#include "diagnosis/signatures.h"
+#include "diagnosis/signatures/signatures.h"
 
 #include <algorithm>
 #include <set>

@@ -1,6 +1,6 @@
 // Lines of Paddle, its launcher and PaddleOCR. Sources: Paddle's data_loader.cc, init.cc,
 // launch/controllers, PaddleOCR's tools/program.py and ppocr/data; issue threads.
-#include "diagnosis/signatures.h"
+#include "diagnosis/signatures/signatures.h"
 
 namespace ocrtune {
 

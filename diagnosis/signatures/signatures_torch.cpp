@@ -1,5 +1,5 @@
 // Lines of PyTorch, NCCL, gloo, MPI and the CUDA runtime.
-#include "diagnosis/signatures.h"
+#include "diagnosis/signatures/signatures.h"
 
 namespace ocrtune {
 

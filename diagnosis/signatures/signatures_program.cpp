@@ -1,5 +1,5 @@
 // Lines of Python, Rust, C++ and the C library: what any program says when it fails.
-#include "diagnosis/signatures.h"
+#include "diagnosis/signatures/signatures.h"
 
 namespace ocrtune {
 

@@ -1,13 +1,13 @@
-#include "diagnosis/signatures.h"
+#include "diagnosis/signatures/signatures.h"
 
 namespace ocrtune {
 
 // The parts of the table; order has no meaning.
-std::vector<SignatureRow> system_signatures();   // diagnosis/signatures_system.cpp
-std::vector<SignatureRow> paddle_signatures();   // diagnosis/signatures_paddle.cpp
-std::vector<SignatureRow> torch_signatures();    // diagnosis/signatures_torch.cpp
-std::vector<SignatureRow> program_signatures();  // diagnosis/signatures_program.cpp
-std::vector<SignatureRow> serving_signatures();  // diagnosis/signatures_serving.cpp
+std::vector<SignatureRow> system_signatures();   // signatures_system.cpp
+std::vector<SignatureRow> paddle_signatures();   // signatures_paddle.cpp
+std::vector<SignatureRow> torch_signatures();    // signatures_torch.cpp
+std::vector<SignatureRow> program_signatures();  // signatures_program.cpp
+std::vector<SignatureRow> serving_signatures();  // signatures_serving.cpp
 
 const std::vector<SignatureRow>& signature_table() {
   static const std::vector<SignatureRow> kTable = [] {

@@ -2,7 +2,7 @@
 // of the servers that a run needs: hubs, object stores, registries, databases.
 // Sources: vLLM's v1/engine, SGLang's srt/managers, PaddleX's utils/deps, onnxruntime's
 // core/session, OpenVINO's core, CubeCL's memory management.
-#include "diagnosis/signatures.h"
+#include "diagnosis/signatures/signatures.h"
 
 namespace ocrtune {
 

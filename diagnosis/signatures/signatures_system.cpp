@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "diagnosis/signatures.h"
+#include "diagnosis/signatures/signatures.h"
 
 namespace ocrtune {
 
