@@ -126,7 +126,7 @@ CommandRun declare_report(Flags& cli) {
   cli.option("--language", flags->language, "LANGUAGE", "Show the page in this language first")
       .one_of({"auto", "en", "zh"});
   cli.option("--with", flags->with, "FILE",
-             "Show on the page what plan, slo or p2p printed with --json")
+             "Show on the page what plan, slo, p2p or probe --hosts printed with --json")
       .file();
   cli.store(flags->database);
   cli.option("--other-db", flags->other_database, "FILE",

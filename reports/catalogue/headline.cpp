@@ -209,7 +209,8 @@ Tone answer_tone(Answer answer) {
 Bilingual subject(const RunRecord& run) {
   const RunOptions& asked = run.options;
   if (!asked.url.empty()) return phrase("Service at {}", {plain_line(masked_text(asked.url), 200)});
-  if (!asked.command.empty()) {
+  const bool engine = asked.command.empty() || asked.log_reader == "ocrtune";  // over MPI
+  if (!engine) {
     const std::string words = command_words(masked_arguments(asked.command));
     if (!asked.preset.empty()) return phrase("Your {} command, {}", {asked.preset, words});
     return phrase(asked.serves() ? "Your server, {}" : "Your command, {}", {words});

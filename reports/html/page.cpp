@@ -17,6 +17,7 @@
 #include "reports/html/page_capacity.h"
 #include "reports/html/page_comparison.h"
 #include "reports/html/page_frame.h"
+#include "reports/html/page_hosts.h"
 #include "reports/html/page_json.h"
 #include "reports/html/page_machine.h"
 #include "reports/html/page_p2p.h"
@@ -38,11 +39,22 @@ PageFrame frame_of(const RunRecord& run, const std::string& language) {
       "run {}, {}, {} {2:trial|trials} in {}",
       {"<code>" + html_text(plain_line(run.id, 100)) + "</code>", html_text(date_text(run.started)),
        fmt::format("{}", run.trials.size()), say_text(duration_text(run.result.seconds))});
-  frame.marks = {{"comparison", "Comparison"},   {"capacity", "Capacity"}, {"latency", "Latency"},
-                 {"answer", "Answer"},           {"dont", "Avoid"},        {"rules", "Rules"},
-                 {"envelope", "Envelope"},       {"memory", "Memory"},     {"scaling", "Scaling"},
-                 {"bottlenecks", "Bottlenecks"}, {"search", "Search"},     {"p2p", "P2P"},
-                 {"trials", "All trials"},       {"failures", "Failures"}, {"machine", "Machine"},
+  frame.marks = {{"comparison", "Comparison"},
+                 {"capacity", "Capacity"},
+                 {"latency", "Latency"},
+                 {"answer", "Answer"},
+                 {"dont", "Avoid"},
+                 {"rules", "Rules"},
+                 {"envelope", "Envelope"},
+                 {"memory", "Memory"},
+                 {"scaling", "Scaling"},
+                 {"bottlenecks", "Bottlenecks"},
+                 {"search", "Search"},
+                 {"p2p", "P2P"},
+                 {"hosts", "Hosts"},
+                 {"trials", "All trials"},
+                 {"failures", "Failures"},
+                 {"machine", "Machine"},
                  {"reproduce", "Reproduce"}};
   return frame;
 }
@@ -137,6 +149,7 @@ std::string page_html(const RunRecord& run, const PageOptions& options) {
   body += scaling_section(run);
   body += bottleneck_section(run) + search_section(run);
   body += p2p_section(run, documents.peers ? &*documents.peers : nullptr);
+  body += hosts_section(run, documents.hosts ? &*documents.hosts : nullptr);
   body += trials_section(run);
   if (run.result.found) body += failures;
   body += machine_section(run);

@@ -126,6 +126,32 @@ PeerDocument read_peers(const Json& in) {
   return out;
 }
 
+HostsDocument read_hosts(const Json& in) {
+  HostsDocument out;
+  for (const Json& one : list(in, "speeds")) {
+    out.speeds.push_back({text(one, "host"), number(one, "lines_per_second")});
+  }
+  for (const Json& link : list(in, "links")) {
+    out.links.push_back({text(link, "from"), text(link, "to"), text(link, "network"),
+                         text(link, "error"), number(link, "latency_seconds"),
+                         number(link, "bytes_per_second")});
+  }
+  for (const Json& one : list(in, "findings")) {
+    out.findings.emplace_back(text(one, "host"), text(one, "text"));
+  }
+  for (const Json& one : list(in, "lost")) {
+    out.lost.emplace_back(text(one, "host"), text(one, "reason"));
+  }
+  const Json hosts = part(part(in, "recommended_network"), "env");
+  for (const auto& [host, env] : hosts.items()) {
+    out.env.emplace_back(host, HostsDocument::Named{});
+    for (const auto& [name, value] : env.items()) {
+      if (value.is_string()) out.env.back().second.emplace_back(name, value.get<std::string>());
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 Status add_document(const std::string& json, PageDocuments& documents) {
@@ -137,9 +163,11 @@ Status add_document(const std::string& json, PageDocuments& documents) {
     documents.capacity = read_capacity(in);
   } else if (in.contains("pairs") && in.contains("verdict")) {
     documents.peers = read_peers(in);
+  } else if (in.contains("links") && in.contains("speeds")) {
+    documents.hosts = read_hosts(in);
   } else {
     return Error{ErrorKind::invalid,
-                 "not the --json output of ocrtune plan, ocrtune slo or ocrtune p2p"};
+                 "not the --json output of ocrtune plan, slo, p2p or probe --hosts"};
   }
   return {};
 }

@@ -149,6 +149,10 @@ TEST(Subject, SaysWhatWasMeasured) {
                                       std::to_string(run.options.width) +
                                       " pixels, 400 lines of lines/labels.txt");
   EXPECT_THAT(subject(run).chinese, StartsWith("内置训练引擎"));
+  run.options.command = {"mpirun", "ocrtune-mpi-worker"};
+  run.options.log_reader = "ocrtune";
+  EXPECT_THAT(subject(run).english, StartsWith("Built-in training of "));
+  run.options.log_reader.clear();
   run.options.command = {"python", "train.py"};
   run.options.preset = "paddleocr";
   EXPECT_EQ(subject(run).english, "Your paddleocr command, python train.py");
