@@ -14,6 +14,7 @@ namespace {
 constexpr double kPriorDof = 4;    // what the pooled noise counts as, for one setting
 constexpr double kOutlierDof = 4;  // of the Student t that doubts single trials
 constexpr double kNormal95 = 1.96;
+constexpr double kNormalOfMad = 1.4826;  // standard deviation of a normal, in median deviations
 constexpr double kOwnModel = 0.3;  // of a model's error, what the settings of a team have apart
 constexpr int kPasses = 6;
 constexpr std::size_t kMaxJoint = 250;  // trials in one fit: its cost grows with their cube
@@ -47,6 +48,7 @@ class Problem {
     }
     design_ = MatrixXd::Zero(rows(), static_cast<Eigen::Index>(columns_.size()));
     for (Eigen::Index i = 0; i < rows(); ++i) design_(i, column[at(i).setting]) = 1;
+    doubt_strays();
   }
 
   const std::vector<std::size_t>& columns() const { return columns_; }
@@ -63,6 +65,30 @@ class Problem {
  private:
   Eigen::Index rows() const { return static_cast<Eigen::Index>(seen_.size()); }
   const RateObservation& at(Eigen::Index i) const { return seen_[static_cast<std::size_t>(i)]; }
+
+  // A trial that other load slowed is told by its setting's others, of which two or more agree,
+  // before its round may take the blame for it.
+  void doubt_strays() {
+    constexpr std::size_t kFewest = 3;
+    std::map<std::size_t, std::vector<double>> rates;
+    for (const RateObservation& one : seen_) rates[one.setting].push_back(one.log_rate);
+    for (Eigen::Index i = 0; i < rows(); ++i) {
+      const std::vector<double>& own = rates[at(i).setting];
+      if (own.size() < kFewest) continue;
+      const double centre = median(own);
+      std::vector<double> away;
+      for (const double rate : own) away.push_back(std::abs(rate - centre));
+      const double usual = std::max(noise_, kNormalOfMad * median(away));
+      const double rest = at(i).log_rate - centre;
+      const double square = rest * rest / (usual * usual + at(i).error * at(i).error);
+      doubt_[static_cast<std::size_t>(i)] = doubt_of(square);
+    }
+  }
+
+  // The weight of a trial that is so many deviations, squared, from where it should be.
+  static double doubt_of(double square) {
+    return std::min(1.0, (kOutlierDof + 1) / (kOutlierDof + square));
+  }
 
   double own_variance(Eigen::Index i) const {
     const double noise = own_noise_[at(i).setting];
@@ -152,7 +178,7 @@ class Problem {
       auto& [squares, count] = spread[at(i).setting];
       squares += doubt * square * noise * noise / own_variance(i);
       count += 1;
-      doubt = std::min(1.0, (kOutlierDof + 1) / (kOutlierDof + square / own_variance(i)));
+      doubt = doubt_of(square / own_variance(i));
     }
     for (const auto& [setting, of] : spread) {
       const double dof = of.second - 1;
