@@ -121,7 +121,7 @@ class TuneLine : public SessionObserver {
                    progress_json({++number_, trial, unit_, best, seconds_left_}).c_str());
       return;
     }
-    if (number_++ == 0 && options_.prints() && trial.seconds > 0) {
+    if (number_++ == 0 && options_.prints() && trial.ok()) {
       line_->note(fmt::format(
           "A trial takes about {} here, {} of it start-up: the budget pays for about {:.0f}",
           format_duration(trial.seconds), format_duration(trial.start_seconds),
