@@ -58,12 +58,13 @@ def run(ocrtune, kinds, budget):
              sys.executable, os.path.abspath(__file__), "work", kind],
             capture_output=True, text=True, check=False)
         result = json.loads(out.stdout) if out.stdout else {}
-        said = [knob["name"] for knob in result.get("inert", [])]
-        inert, truth = "threads" in said, kind.split("-")[0] in INERT
+        found = {knob["knob"]: knob["seconds"] for knob in result.get("inert", [])}
+        inert, truth = "threads" in found, kind.split("-")[0] in INERT
         verdict = "ok" if inert == truth else "ERROR" if inert else "miss"
         wrong += verdict == "ERROR"
         print(f"{kind:16s} {'inert' if truth else 'matters':8s} said {'inert' if inert else 'matters':8s}"
-              f" {result.get('trials', 0):3} trials {time.monotonic() - began:5.0f} s  {verdict}", flush=True)
+              f" {result.get('trials', 0):3} trials {found.get('threads', time.monotonic() - began):5.0f} s  {verdict}",
+              flush=True)
     return 1 if wrong else 0
 
 

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "core/backends/onednn/gemm_tiles.h"
 #include "core/backends/onednn/rows.h"
 #include "core/backends/onednn/vector_activation.h"
 #include "core/graph/activation.h"
@@ -47,6 +48,37 @@ TEST(SmallGemm, MatchesTheDefinitionForAllTileRests) {
     }
   }
 }
+
+#if defined(__x86_64__)
+// The widths that this CPU has and would not choose.
+TEST(SmallGemm, EveryRegisterWidthMatchesTheDefinition) {
+  using Multiply = void (*)(const GemmTile&, std::size_t, std::size_t);
+  std::vector<Multiply> all = {[](const GemmTile& tile, std::size_t rows, std::size_t columns) {
+    multiply_tiles<16, 4, 2, 8>(tile, rows, columns);
+  }};
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) all.push_back(multiply_avx2);
+  for (const Multiply multiply : all) {
+    for (const std::size_t rows : {1U, 13U}) {
+      for (const std::size_t columns : {1U, 7U, 8U, 37U}) {
+        const std::size_t depth = 9, stride = columns + 1;  // rows that start anywhere
+        const auto a = draw(rows * depth, 1), b = draw(depth * stride, 2);
+        std::vector<float> c(rows * stride, 0.5F);
+        multiply({a.data(), depth, 1, b.data(), stride, c.data(), stride, depth, true}, rows,
+                 columns);
+        for (std::size_t i = 0; i < rows; ++i) {
+          for (std::size_t j = 0; j < columns; ++j) {
+            double sum = 0.5;
+            for (std::size_t k = 0; k < depth; ++k) {
+              sum += static_cast<double>(a[i * depth + k]) * b[k * stride + j];
+            }
+            ASSERT_NEAR(c[i * stride + j], sum, 1e-5) << rows << " " << columns;
+          }
+        }
+      }
+    }
+  }
+}
+#endif
 
 TEST(Gemm, MatchesTheDefinitionTransposed) {
   const std::size_t rows = 9, columns = 20, depth = 33;

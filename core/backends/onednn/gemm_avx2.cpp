@@ -1,0 +1,11 @@
+#include "core/backends/onednn/gemm_tiles.h"
+
+#if defined(__AVX2__)
+namespace ocrtune {
+
+void multiply_avx2(const GemmTile& tile, std::size_t rows, std::size_t columns) {
+  multiply_tiles<32, 6, 2, 12>(tile, rows, columns);
+}
+
+}  // namespace ocrtune
+#endif

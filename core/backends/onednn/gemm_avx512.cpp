@@ -1,0 +1,11 @@
+#include "core/backends/onednn/gemm_tiles.h"
+
+#if defined(__AVX512F__)
+namespace ocrtune {
+
+void multiply_avx512(const GemmTile& tile, std::size_t rows, std::size_t columns) {
+  multiply_tiles<64, 8, 3, 16>(tile, rows, columns);
+}
+
+}  // namespace ocrtune
+#endif
