@@ -137,6 +137,13 @@ void name_unknown(const std::vector<LogScan>& logs, const FailureEvidence& evide
   diagnosis.causes.insert(diagnosis.causes.begin(), std::move(unknown));
 }
 
+// What is killed does not end with 0: such a line speaks of another process.
+bool ends_by_a_signal(const Cause& cause) {
+  const std::string_view name = cause.row->name;
+  return name == "host_out_of_memory" || name == "cgroup_out_of_memory" ||
+         name == "userspace_oom_kill" || name == "terminated_from_outside";
+}
+
 // "112.log" is rank 112's among its like; alone it is a file with a number.
 std::vector<LogScan> without_number(const LogScan& log) {
   LogScan plain = log;
@@ -158,6 +165,7 @@ bool is_only_numbered(const LogScan& log) {
 }  // namespace
 
 Diagnosis diagnose(const std::vector<LogScan>& logs, const FailureEvidence& evidence) {
+  constexpr double kMinConfidenceOfSuccess = 0.5;  // of a kill, where the exit code is 0
   if (logs.size() == 1 && is_only_numbered(logs[0])) {
     return diagnose(without_number(logs[0]), evidence);
   }
@@ -166,8 +174,10 @@ Diagnosis diagnose(const std::vector<LogScan>& logs, const FailureEvidence& evid
   diagnosis.causes = ranker.rank();
   name_unknown(logs, evidence, diagnosis);
   diagnosis.failed =
-      std::any_of(diagnosis.causes.begin(), diagnosis.causes.end(),
-                  [](const Cause& cause) { return cause.confidence >= kMinConfidence; });
+      std::any_of(diagnosis.causes.begin(), diagnosis.causes.end(), [&](const Cause& cause) {
+        const bool unlikely = evidence.exit_code == 0 && ends_by_a_signal(cause);
+        return cause.confidence >= (unlikely ? kMinConfidenceOfSuccess : kMinConfidence);
+      });
   if (diagnosis.failed) {
     diagnosis.story = tell_story(logs, evidence, ranker, diagnosis.causes);
     diagnosis.next_steps = next_steps(diagnosis.causes);

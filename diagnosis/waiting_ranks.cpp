@@ -3,6 +3,7 @@
 #include "diagnosis/waiting_ranks.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -221,6 +222,16 @@ void CauseRanker::hear_waiting_ranks() {
   }
 }
 
+// PyTorch before 2.0 cuts NCCL's number, 21003 for 2.10.3, after each two digits as that of older
+// ones: "21.0.3".
+std::string as_nccl_says(const std::string& version) {
+  const std::vector<std::string> parts = split(version, '.');
+  const auto number = [&](std::size_t i) { return parse_integer(parts[i]).value_or(0); };
+  if (parts.size() != 3 || number(0) < 20) return version;
+  const std::int64_t code = 1000 * number(0) + 100 * number(1) + number(2);
+  return fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100);
+}
+
 // Ranks that print different versions of NCCL, in a run that failed.
 void CauseRanker::hear_versions() {
   std::set<std::string> versions;
@@ -229,7 +240,7 @@ void CauseRanker::hear_versions() {
       if (std::string_view(finding.signature->id) != "nccl_version_line" || finding.earlier_run) {
         continue;
       }
-      versions.insert(finding.subjects.begin(), finding.subjects.end());
+      for (const std::string& subject : finding.subjects) versions.insert(as_nccl_says(subject));
       if (versions.size() < 2) continue;
       add("nccl_version_mismatch", Role::primary, 0.8, finding.signature->id, "");
       clues_.back().line = {logs_[i].file, finding.first.number,
