@@ -34,7 +34,7 @@ const std::vector<Command> kTable = {
      "ocrtune tune --mode infer --slo p99=50ms --data lines/\n"
      "ocrtune tune --log-reader torch -- torchrun --nproc_per_node {nproc} train.py --batch {batch}\n"
      "ocrtune tune --hosts a,b --preset torchrun --log-reader torch -- torchrun train.py",
-     "Without a command, --data, --mode, --model, --preset or --url the flags come from\n"
+     "Without a command, --data, --mode, --model, --preset, --resume or --url the flags come from\n"
      "./ocrtune.toml, if there is one (ocrtune init): keys are flags without dashes.\n"
      "Exit code: 0 a setting is recommended, 1 none works or the trials settle nothing,\n"
      "130 interrupted (results are kept).",

@@ -91,6 +91,11 @@
   X(crowding_left_out, 1) \
   X(safest_of_tie, 1) \
   X(memory_grows_in_trials, 3) \
+  X(rehearsed, 2) \
+  X(rehearsed_share, 4) \
+  X(rehearsed_elsewhere, 1) \
+  X(rehearsal_not_over, 2) \
+  X(rehearsal_failed, 1) \
   X(one_host_is_faster, 5) \
   X(one_host_is_faster_unknown, 3) \
   /* tuner/verdict: why not another one. */ \

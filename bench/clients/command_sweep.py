@@ -7,7 +7,8 @@
 ocrtune takes no part. All combinations of the values are visited in rounds, there and back. A visit
 leaves out the lines of the first 1.5 seconds after the first one; group 1 of REGEX is a rate for as much
 work as any other line's, so the visit's rate is the harmonic mean over its lines, times the
-value named by --times where a line speaks of one process.
+value named by --times where a line speaks of one process. Where REGEX has no group a line is one step:
+the rate is lines a second, times the value named by --times.
 """
 
 import argparse
@@ -30,7 +31,7 @@ def visit(command, environment, pattern, seconds):
         job = subprocess.Popen(command, env={**os.environ, **environment}, text=True,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace",
                                start_new_session=True)
-        first, rates = None, []
+        first, rates, times = None, [], []
         try:
             for line in job.stdout:
                 found = pattern.search(line)
@@ -39,7 +40,9 @@ def visit(command, environment, pattern, seconds):
                 now = time.monotonic()
                 first = first or now
                 if now - first >= WARM_UP_SECONDS:
-                    rates.append(float(found[1]))
+                    times.append(now)
+                    if pattern.groups:
+                        rates.append(float(found[1]))
                 if now - first >= WARM_UP_SECONDS + seconds:
                     break
         finally:
@@ -53,7 +56,9 @@ def visit(command, environment, pattern, seconds):
             except ProcessLookupError:
                 pass
             job.wait()
-    return statistics.harmonic_mean(rates) if rates else None
+    if rates:
+        return statistics.harmonic_mean(rates)
+    return (len(times) - 1) / (times[-1] - times[0]) if len(times) > 1 else None
 
 
 def main():

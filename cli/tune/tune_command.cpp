@@ -134,6 +134,10 @@ class TuneLine : public SessionObserver {
                              format_duration(trial.seconds)));
   }
 
+  void rehearses() override {
+    if (!json_ && is_terminal(stderr)) line_->note("trying an evaluation and a checkpoint with it");
+  }
+
   void proves() override {
     if (!json_ && is_terminal(stderr)) line_->note("proving the winner's rate at full length");
   }

@@ -168,6 +168,26 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "{} 个配置并列；此配置所需内存最少，其次进程最少。"},
     {ReasonCode::memory_grows_in_trials, "In {} of {} {1:trial|trials} {}.",
      "{1} 次试验中有 {0} 次{2}。"},
+    {ReasonCode::rehearsed,
+     "An evaluation and its checkpoint, which the other trials leave out, were tried with it: {} "
+     "each, memory at most {}.",
+     "还用它试过其他试验略去的评估及其检查点：每次 {}，内存最多 {}。"},
+    {ReasonCode::rehearsed_share,
+     "An evaluation and its checkpoint, which the other trials leave out, were tried with it: {} "
+     "each, memory at most {}; with one every {} steps they take {} of the time.",
+     "还用它试过其他试验略去的评估及其检查点：每次 {}，内存最多 {}；每 {} 步一次时占总时间的 "
+     "{}。"},
+    {ReasonCode::rehearsed_elsewhere,
+     "Its memory is counted with {} more for an evaluation, as another setting needed when it was "
+     "tried.",
+     "其内存计入了评估所需的另外 {}，这是另一配置试行评估时所需的量。"},
+    {ReasonCode::rehearsal_not_over,
+     "An evaluation, which the other trials leave out, was tried with it and was not over within "
+     "{}: memory at most {} so far.",
+     "还用它试过其他试验略去的评估，但在 {} 内没有结束：至此内存最多 {}。"},
+    {ReasonCode::rehearsal_failed,
+     "An evaluation, which the other trials leave out, was tried with it and failed: {}.",
+     "还用它试过其他试验略去的评估，但失败了：{}。"},
     {ReasonCode::one_host_is_faster,
      "One host is faster than {}: {} of the time there goes to the network and to waiting. The "
      "network would have to give {} Gbit/s, it gave {}; or gradients would have to be summed over "

@@ -282,6 +282,15 @@ LogDialect paddleocr_infer_dialect() {
   };
 }
 
+LogDialect runs_dialect(double samples) {
+  return [samples, done = 0.0](const std::string& line) mutable -> std::optional<LogReading> {
+    if (line.find(kRunEnded) == std::string::npos) return std::nullopt;
+    LogReading reading;
+    reading.sample_count = done += samples;
+    return reading;
+  };
+}
+
 LogDialect burn_dialect() {
   auto state = std::make_shared<Burn>();
   return [state](const std::string& line) { return state->read(line); };

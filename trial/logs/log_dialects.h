@@ -53,6 +53,9 @@ using LogDialect = std::function<std::optional<LogReading>(const std::string& li
 LogDialect paddleocr_dialect(std::optional<int> print_interval);
 LogDialect
 paddleocr_infer_dialect();  // "[..] INFO: 3  Predict time of a.png: 0.122s", one an image
+// One line of kRunEnded for each run of a command that ends by itself, of so many samples.
+inline constexpr const char* kRunEnded = "ocrtune: the command has ended once more";
+LogDialect runs_dialect(double samples);
 // A rate beside its unit, of samples or else of steps: "312.5 images/s", "samples/sec: 81.2",
 // "img/s: 40 (39)", "731.3/s", "98ms/step". Lines of an evaluation are left out.
 LogDialect rate_dialect();

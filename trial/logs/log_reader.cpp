@@ -1,5 +1,6 @@
 #include "trial/logs/log_reader.h"
 
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -167,6 +168,15 @@ Result<LogDialect> named_dialect(const std::string& kind, const std::string& arg
   return metric_dialect(name, unit);
 }
 
+Result<LogDialect> runs_of(const std::string& samples) {
+  if (samples.empty()) return runs_dialect(1);
+  const auto count = parse_number(samples);
+  if (count && *count > 0 && std::isfinite(*count)) return runs_dialect(*count);
+  return Error{ErrorKind::usage, "log reader runs:" + samples +
+                                     ": it takes the samples of one run, such as runs:200 for a "
+                                     "command that reads 200 images"};
+}
+
 std::string table_names() {
   std::vector<std::string> names;
   for (const LogReaderRow& row : log_reader_table()) names.emplace_back(row.name);
@@ -200,6 +210,10 @@ const std::vector<LogReaderRow>& log_reader_table() {
        "metric:throughput   reads   loss 2.31 throughput: 412.7 img/s", true},
       {"ocrtune", "events of ocrtune-mpi-worker, all ranks in one output",
        R"({"check_error": 0.0001, "event": "ready", "rank": 0})", false},
+      {"runs",
+       "runs[:SAMPLES]: a command that prints nothing of use and ends by itself is started again "
+       "and again, each run counts as SAMPLES (1)",
+       kRunEnded, false},
       {"regex", "regex:PATTERN with named groups such as (?<samples_per_second>[0-9.]+)",
        "regex:speed (?<samples_per_second>[0-9.]+)", true},
   };
@@ -232,6 +246,7 @@ Result<std::unique_ptr<LogReader>> make_log_reader(const std::string& name,
   if (kind == "torch") dialect = rate_dialect();
   if (kind == "progress") dialect = progress_dialect();
   if (kind == "burn") dialect = burn_dialect();
+  if (kind == "runs") dialect = OCRTUNE_TRY(runs_of(argument));
   if (*row->pattern != '\0') dialect = OCRTUNE_TRY(regex_dialect(row->pattern));
   if (kind == "json-lines" || kind == "metric" || kind == "regex") {
     dialect =

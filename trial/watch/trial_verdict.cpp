@@ -113,7 +113,8 @@ void judge_ending(const TrialFacts& facts, Trial& trial) {
   }
   set(trial, Outcome::crashed, "ended",
       fmt::format("ended by itself after {}; {} are needed: give it more data, "
-                  "more epochs or a shorter logging interval",
+                  "more epochs or a shorter logging interval; where the end of a run is all "
+                  "that tells its speed: --log-reader runs",
                   how_many(facts.windows, "measured interval"), facts.min_windows));
 }
 

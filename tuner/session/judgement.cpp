@@ -50,7 +50,10 @@ Result<std::unique_ptr<Judgement>> judge_run(RunRecord& run) {
   }
   inputs.recommend.run_id = run.id;
   inputs.recommend.stop_reason = run.stop_reason;
+  for (const Trial& trial : run.rehearsals) seconds += trial.seconds;
   inputs.recommend.seconds = seconds;
+  inputs.recommend.rehearsals = run.rehearsals;
+  inputs.recommend.evaluation_steps = std::max(0, run.options.evaluation_steps);
   run.result = recommend(inputs.space, *judgement->search, run.trials, inputs.recommend);
   tell_launch(run);
   if (!run.options.slo.empty()) speak_of_slo(run);
@@ -70,6 +73,7 @@ Status settle(RunRecord& run) {
   for (const Trial& trial : run.trials) search->tell(trial);
   setup.recommend.run_id = run.id;
   setup.recommend.stop_reason = run.stop_reason;
+  setup.recommend.rehearsals = run.rehearsals;
   run.result = settle(setup.space, *search, run.trials, setup.recommend);
   return Status();
 }

@@ -74,6 +74,7 @@ Status keep_launch(RunOptions& options, const Machine& machine) {
   const auto prepared = OCRTUNE_TRY(prepare_command(command_workload(options), machine));
   options.launch = launch_workload(prepared).command;
   options.launch_gpus = prepared.workload.gpus;
+  options.evaluation_steps = prepared.evaluation_steps.value_or(-1);
   options.environment = prepared.workload.environment;  // the preset's variables too
   return Status();
 }

@@ -60,6 +60,7 @@ std::unique_ptr<const Workload> workload_of(const RunOptions& options) {
 CommandWorkload command_workload(const RunOptions& options) {
   CommandWorkload workload;
   workload.serves = options.serves();
+  workload.rehearses = options.rehearses;
   workload.command = options.command;
   workload.directory = options.directory;
   workload.environment = options.environment;

@@ -72,6 +72,39 @@ Status prove(RunRecord& run, Store& store, double end_seconds, SessionObserver& 
   return Status();
 }
 
+// The recommended setting's evaluation and checkpoint; one that runs out of memory makes room for
+// the next.
+Status rehearse(RunRecord& run, Store& store, double end_seconds, SessionObserver& observer,
+                const SessionDoors& doors) {
+  constexpr int kMaxWinners = 2;
+  RunOptions options = run.options;
+  options.rehearses = true;
+  for (int i = 0; i < kMaxWinners && !interrupted(); ++i) {
+    const double left = end_seconds - doors.clock->now_seconds();
+    const double seconds = std::min(left, rehearsal_seconds(run.options));
+    OCRTUNE_TRY(judge(run));
+    const Knobs& knobs = run.result.recommendation.knobs;
+    const auto known = [&](const Trial& trial) { return trial.knobs == knobs; };
+    if (seconds <= 0 || !run.result.found || nodes_of(knobs) > 1 ||
+        std::any_of(run.rehearsals.begin(), run.rehearsals.end(), known)) {
+      break;
+    }
+    observer.rehearses();
+    const auto runner = OCRTUNE_TRY(runner_of(doors, options, run.machine));
+    TrialLimits limits = trial_limits(run.options);
+    limits.measure_seconds = std::max(limits.measure_seconds, seconds / 2);
+    limits.max_seconds = seconds;
+    Trial trial = runner->run(knobs, limits);
+    if (interrupted() && !trial.ok()) break;
+    trial.knobs = knobs;
+    trial.phase = kRehearsalPhase;
+    trial.why = "an evaluation and a checkpoint, which the other trials leave out";
+    OCRTUNE_TRY(store.add_trial(run.id, trial));
+    run.rehearsals.push_back(std::move(trial));
+  }
+  return Status();
+}
+
 // Searches until `end_seconds` of the clock, proves, and judges.
 Result<RunRecord> search(RunRecord run, double end_seconds, Store& store, SessionObserver& observer,
                          const SessionDoors& doors) {
@@ -80,7 +113,8 @@ Result<RunRecord> search(RunRecord run, double end_seconds, Store& store, Sessio
   const auto runner = OCRTUNE_TRY(runner_of(doors, run.options, run.machine));
   TuneLoopOptions loop;
   loop.budget_seconds =
-      std::max(0.0, end_seconds - doors.clock->now_seconds() - proof_seconds(run.options));
+      std::max(0.0, end_seconds - doors.clock->now_seconds() - proof_seconds(run.options) -
+                        rehearsal_seconds(run.options));
   loop.limits = trial_limits(run.options);
   loop.earlier = run.trials;
   loop.open_question = [&](const std::vector<Trial>& trials) {
@@ -99,6 +133,7 @@ Result<RunRecord> search(RunRecord run, double end_seconds, Store& store, Sessio
   run.stop_reason = end.stop_reason;
   run.state = end.interrupted ? "interrupted" : "done";
   OCRTUNE_TRY(prove(run, store, end_seconds, observer, doors));
+  OCRTUNE_TRY(rehearse(run, store, end_seconds, observer, doors));
   OCRTUNE_TRY(store.finish_run(run.id, run.state, run.stop_reason));
   OCRTUNE_TRY(judge(run));
   return run;
@@ -216,6 +251,12 @@ double proof_seconds(const RunOptions& options) {
   const auto slo = parse_slo(options.slo);
   if (options.slo.empty() || !slo) return 0;
   return std::min(kMaxShare * options.budget_seconds, std::max(kLeast, kLimits * slo->seconds));
+}
+
+double rehearsal_seconds(const RunOptions& options) {
+  constexpr double kMinBudget = 90, kShare = 0.15, kMost = 60;  // seconds, share of the budget
+  if (options.evaluation_steps < 0 || options.budget_seconds < kMinBudget) return 0;
+  return std::min(kMost, kShare * options.budget_seconds);
 }
 
 std::optional<Trial> prove_winner(const RunRecord& run, const ProofRunner& runner, double seconds) {

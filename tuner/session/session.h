@@ -32,7 +32,8 @@ class SessionObserver {
   virtual void begins(const RunRecord& /*run*/, const Machine& /*here*/, double /*seconds*/) {}
   virtual void progress(const TuneProgress& /*progress*/) {}
   virtual void measured(const Trial& /*trial*/) {}
-  virtual void proves() {}  // the winner's latency target, at full length
+  virtual void proves() {}     // the winner's latency target, at full length
+  virtual void rehearses() {}  // the winner's evaluation and checkpoint
 };
 
 // What a session reaches the outside by; tests bring their own.
@@ -106,6 +107,14 @@ Result<RunRecord> settled_run(const Store& store, const std::string& id);
 
 // What a tune keeps of its budget for the proof; 0 without an SLO.
 double proof_seconds(const RunOptions& options);
+
+// Trials leave out what a run for hours does now and then: where the command's preset can, the
+// winner of a tune is started once more with an evaluation and a checkpoint (trial/workloads/
+// command/command_workload.h). It is a trial of the phase "rehearsal"; its memory counts for what
+// is safe, and a winner that does not fit makes room for the next.
+
+// What a tune keeps of its budget for that; 0: nothing to rehearse, or a budget too short for it.
+double rehearsal_seconds(const RunOptions& options);
 
 // Who runs `rate` at full length.
 using ProofRunner = std::function<Result<std::unique_ptr<Runner>>(double rate)>;

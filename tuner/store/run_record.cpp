@@ -81,6 +81,7 @@ void visit_options(Options& options, const Visit& visit) {
   visit("gpus", options.gpus);
   visit("gpu_memory_bytes", options.gpu_memory_bytes);
   visit("command_gpus", options.command_gpus);
+  visit("evaluation_steps", options.evaluation_steps);
   visit("tensor_cores", options.tensor_cores);
   visit("memory_margin", options.memory_margin);
   visit("seed", options.seed);

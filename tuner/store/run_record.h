@@ -59,9 +59,11 @@ struct RunOptions {
   std::vector<std::string> command;  // with {placeholders}
   std::vector<std::string> launch;   // what its preset makes of it, to be launched for good
   std::vector<std::string>
-      launch_gpus;        // that {gpus} takes its names from; empty: the visible ones
-  int command_gpus = 0;   // that it may use, one for each process; 0: CPUs
-  std::string directory;  // where it runs
+      launch_gpus;            // that {gpus} takes its names from; empty: the visible ones
+  int evaluation_steps = -1;  // PreparedCommand::evaluation_steps; -1: nothing to rehearse
+  bool rehearses = false;     // not stored: of the trial that rehearses
+  int command_gpus = 0;       // that it may use, one for each process; 0: CPUs
+  std::string directory;      // where it runs
   std::vector<std::pair<std::string, std::string>> environment;
   std::vector<std::string> inherited;  // variables taken from ocrtune's own environment; no values
   std::vector<std::string> hosts;      // of --hosts, the master first; empty: this one
@@ -101,6 +103,8 @@ struct RunOptions {
   bool prints() const { return !command.empty() && !serves(); }
 };
 
+inline constexpr const char* kRehearsalPhase = "rehearsal";  // of RunRecord::rehearsals
+
 struct RunRecord {
   std::string id;                               // "2026-11-21-a3f9": date and a short random part
   std::string name;                             // that the user gave it; empty: none
@@ -112,7 +116,10 @@ struct RunRecord {
   RunOptions options;
   Machine machine;
   std::vector<Trial> trials;  // in the order in which they ran
-  TuneResult result;          // empty as loaded; filled by judge()
+  // Of settings that won: an evaluation and a checkpoint within the trial. Their rates are no
+  // trial's rates.
+  std::vector<Trial> rehearsals;
+  TuneResult result;  // empty as loaded; filled by judge()
 };
 
 std::string new_run_id();

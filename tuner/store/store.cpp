@@ -1,6 +1,8 @@
 #include "tuner/store/store.h"
 
+#include <algorithm>
 #include <ctime>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -496,6 +498,12 @@ Result<RunRecord> Store::load_run(const std::string& id) const {
     places[run.trials.back().id] = run.trials.size() - 1;
   }
   OCRTUNE_TRY(read_parts(sqlite, run, places));
+  const auto rehearsed =
+      std::stable_partition(run.trials.begin(), run.trials.end(),
+                            [](const Trial& trial) { return trial.phase != kRehearsalPhase; });
+  run.rehearsals.assign(std::make_move_iterator(rehearsed),
+                        std::make_move_iterator(run.trials.end()));
+  run.trials.erase(rehearsed, run.trials.end());
   return run;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "trial/trial.h"
 #include "tuner/space/default_space.h"
 #include "tuner/space/objective.h"
 #include "tuner/verdict/explain.h"
@@ -24,8 +25,10 @@ struct RecommendOptions {
   // Usable CPUs; 0: unknown. On a host where other load discarded most samples, settings with more
   // processes x threads than these win by taking the others' share, and are not chosen.
   int cpus = 0;
-  double expected_noise = 0.03;  // as in SearchOptions
-  double tie_tolerance = 0.005;  // settings further apart than this never tie
+  double expected_noise = 0.03;   // as in SearchOptions
+  double tie_tolerance = 0.005;   // settings further apart than this never tie
+  std::vector<Trial> rehearsals;  // of settings that won (tuner/verdict/rehearsal.h)
+  int evaluation_steps = 0;       // between two evaluations of the command's own run; 0: unknown
   double seconds = 0;
   std::string stop_reason;
 };

@@ -19,6 +19,7 @@
 #include "tuner/verdict/hosts_needed.h"
 #include "tuner/verdict/pareto.h"
 #include "tuner/verdict/possible.h"
+#include "tuner/verdict/rehearsal.h"
 #include "tuner/verdict/settings.h"
 
 namespace ocrtune {
@@ -266,6 +267,7 @@ void tell_threads(TuneResult& result, double cpus) {
 // The settings that ran, and the choice among them.
 struct Chosen {
   double noise = 0;
+  std::uint64_t rehearsed_bytes = 0;  // of weigh_rehearsals()
   std::vector<Setting> settings;
   Verdict verdict;  // points into `settings`
 };
@@ -274,6 +276,7 @@ Chosen choose_among(const std::vector<Trial>& trials, const RecommendOptions& op
   Chosen chosen;
   chosen.noise = repeat_noise(trials, options.expected_noise, options.objective);
   chosen.settings = settings_of(trials, chosen.noise, options.objective);
+  chosen.rehearsed_bytes = weigh_rehearsals(options.rehearsals, chosen.settings);
   const int crowding = mark_crowding(chosen.settings, trials, options.cpus);
   chosen.verdict = choose(chosen.settings, options, chosen.noise);
   chosen.verdict.crowding = crowding;
@@ -335,6 +338,9 @@ TuneResult judge_trials(const Space& space, const Search& search, const std::vec
   }
   const Reason growth = repeated_growth(trials, verdict.chosen->summary.knobs);
   if (!growth.empty()) result.recommendation.reasons.push_back(growth);
+  const Reason rehearsed = rehearsal_reason(options.rehearsals, *verdict.chosen,
+                                            options.evaluation_steps, all.among.rehearsed_bytes);
+  if (!rehearsed.empty()) result.recommendation.reasons.push_back(rehearsed);
   const Reason hosts = one_host_reason(*verdict.chosen, settings);
   if (!hosts.empty()) result.recommendation.reasons.push_back(hosts);
   const Reason idle = idle_gpus(trials, verdict.chosen->summary.knobs);
@@ -366,6 +372,7 @@ auto judged(const Space& space, const Search& search, const std::vector<Trial>& 
   kept.reserve(trials.size());
   for (const Trial& trial : trials) kept.push_back(folded(trial, inert));
   RecommendOptions asked = options;
+  for (Trial& trial : asked.rehearsals) trial = folded(trial, inert);
   if (asked.baseline) asked.baseline = fold(*asked.baseline, inert);
   for (RuleSetting& rule : asked.rules) rule.knobs = fold(rule.knobs, inert);
   return judge(*search.narrowed(), kept, asked);

@@ -95,13 +95,31 @@ TEST_F(TuneOwnCommand, FindsTheLargestBatchByAMetricOfItsOwn) {
   const auto json = nlohmann::json::parse(ran.out, nullptr, false);
   ASSERT_TRUE(json.is_object()) << ran.out;
   EXPECT_EQ(json["recommendation"]["knobs"]["batch"], 4);
-  const auto holds = [](const nlohmann::json& interval, double truth) {
+  // This rate is the same however long the client waits for a CPU; trials beside other load, whose
+  // rates are put right for that wait, say nothing of it.
+  const auto holds = [&](const nlohmann::json& interval, double truth) {
+    if (json["verdict"] == "inconclusive") return;
     EXPECT_LT(interval["low"].get<double>(), 1.1 * truth) << interval;
     EXPECT_GT(interval["high"].get<double>(), 0.9 * truth) << interval;
   };
   holds(json["recommendation"]["samples_per_second"], 400);
   holds(json["gain"], 2);
   EXPECT_THAT(json["recommendation"]["command"].get<std::string>(), HasSubstr("sh client.sh"));
+}
+
+TEST_F(TuneOwnCommand, TimesWholeRunsOfACommandThatEnds) {
+  const std::string line = "--log-reader runs:3 --threads 1,2 --budget 4s --json ";
+  const Ran ran = run(line + "2>/dev/null -- sh -c 'sleep 0.05'");
+  ASSERT_TRUE(answered(ran.code, ran.out)) << ran.out;
+  const auto json = nlohmann::json::parse(ran.out, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << ran.out;
+  EXPECT_GT(json["recommendation"]["samples_per_second"]["median"].get<double>(), 0);
+  EXPECT_THAT(json["recommendation"]["command"].get<std::string>(),
+              HasSubstr("sh -c 'sleep 0.05'"));
+  const Ran failed = run(line + "2>&1 -- sh -c 'sleep 0.05; exit 7'");
+  EXPECT_EQ(failed.code, 1) << failed.out;
+  EXPECT_THAT(failed.out, HasSubstr("exit code 7"));
+  expect_refused("--log-reader runs:all -- sh -c true", "runs:200");
 }
 
 TEST_F(TuneOwnCommand, DryRunPrintsEveryCommandAndTheCost) {

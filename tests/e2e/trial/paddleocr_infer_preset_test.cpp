@@ -109,6 +109,19 @@ TEST_F(PaddleOcrInferPreset, TheGpuLineRuns) {
   EXPECT_TRUE(remove_tree(folder));
 }
 
+TEST_F(PaddleOcrInferPreset, PredictRecIsTimedRunByRun) {
+  const auto prepared = [](std::vector<std::string> knobs) {
+    PreparedCommand command;
+    command.workload.command = words("python tools/infer/predict_rec.py --image_dir=/tmp");
+    command.workload.knobs = std::move(knobs);
+    command.workload.log_reader = "runs:200";
+    const Status status = apply_paddleocr_infer_preset(command, Machine());
+    return status ? join(command.turnable, " ") : status.error().what;
+  };
+  EXPECT_EQ(prepared({"batch"}), "batch");
+  EXPECT_THAT(prepared({"nproc"}), HasSubstr("one process"));
+}
+
 TEST_F(PaddleOcrInferPreset, WrongUseIsNamed) {
   const auto error_of = [](const std::string& line, std::vector<std::string> knobs) {
     PreparedCommand prepared;
@@ -117,7 +130,7 @@ TEST_F(PaddleOcrInferPreset, WrongUseIsNamed) {
     const Status status = apply_paddleocr_infer_preset(prepared, Machine());
     return status ? std::string() : status.error().what;
   };
-  EXPECT_THAT(error_of("python predict_rec.py --image_dir=/tmp", {}), HasSubstr("predict_system"));
+  EXPECT_THAT(error_of("python predict_rec.py --image_dir=/tmp", {}), HasSubstr("runs:IMAGES"));
   EXPECT_THAT(error_of("python train.py", {}), HasSubstr("predict_system"));
   EXPECT_THAT(error_of("python predict_system.py", {}), HasSubstr("--image_dir"));
   EXPECT_THAT(error_of("python predict_system.py --image_dir /no/such", {}), HasSubstr("/no/such"));

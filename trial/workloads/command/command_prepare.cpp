@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "probes/machine_gpus.h"
 #include "trial/knobs.h"
+#include "trial/logs/log_dialects.h"
 #include "trial/logs/log_reader.h"
 #include "trial/observe/gpu_names.h"
 #include "trial/workloads/command/command_fill.h"
@@ -137,9 +138,8 @@ std::vector<std::string> general_warnings(const PreparedCommand& prepared) {
     }
   }
   for (const LogReaderRow& row : log_reader_table()) {
-    if (kind != row.name || workload.per_rank || kind == "paddleocr" || !turns(workload, "nproc")) {
-      continue;
-    }
+    if (kind != row.name || workload.per_rank || !turns(workload, "nproc")) continue;
+    if (kind == "paddleocr" || kind == "runs") continue;
     warnings.push_back(fmt::format(
         "log reader {} takes the numbers it reads as those of {}; say --metric-of {} if that is "
         "wrong",
@@ -167,6 +167,22 @@ Status name_the_metric(CommandWorkload& workload) {
                              workload.metric, workload.log_reader)};
   }
   workload.metric.clear();
+  return Status();
+}
+
+// A command that ends by itself is measured run after run; it is launched for good as it is.
+Status repeat_the_command(PreparedCommand& prepared) {
+  CommandWorkload& workload = prepared.workload;
+  if (workload.log_reader.substr(0, workload.log_reader.find(':')) != "runs") return Status();
+  if (starts_copies(workload) || !workload.log_file.empty()) {
+    return Error{ErrorKind::usage,
+                 "--log-reader runs times a whole command: leave out {gpu} and --log-file"};
+  }
+  if (prepared.launch.empty()) prepared.launch = workload.command;
+  std::vector<std::string> loop = {
+      "sh", "-c", fmt::format("while :; do \"$@\" || exit; echo '{}'; done", kRunEnded), "sh"};
+  loop.insert(loop.end(), workload.command.begin(), workload.command.end());
+  workload.command = std::move(loop);
   return Status();
 }
 
@@ -229,6 +245,7 @@ Result<PreparedCommand> prepare_command(const CommandWorkload& workload, const M
   if (starts_copies(ready) && !ready.per_rank) ready.per_rank = true;  // each tells its own speed
   OCRTUNE_TRY(name_the_metric(ready));
   OCRTUNE_TRY(make_log_reader(prepared->workload.log_reader, LogContext()));
+  OCRTUNE_TRY(repeat_the_command(*prepared));
   for (std::string& warning : general_warnings(*prepared)) {
     prepared->warnings.push_back(std::move(warning));
   }

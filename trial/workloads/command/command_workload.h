@@ -24,6 +24,9 @@
 
 namespace ocrtune {
 
+// Steps from one evaluation to the next in a rehearsal.
+inline constexpr int kRehearsalSteps = 6;
+
 struct CommandWorkload {
   std::vector<std::string> command;  // argv with placeholders
   std::vector<std::string> setup;    // command lines run before each trial; not measured
@@ -43,6 +46,8 @@ struct CommandWorkload {
                                    // left as the command has them
   std::vector<std::string> fixed;  // of these, the ones with one value: facts about the command,
                                    // which need not reach it
+  bool rehearses = false;  // a trial has what a preset otherwise leaves out of it: an evaluation
+                           // and a checkpoint, every kRehearsalSteps steps
   bool serves =
       false;  // it answers requests (trial/workloads/service/served_target.h), prints no speed
   std::string scratch;            // folder for the trial folders; empty: under TMPDIR
@@ -67,6 +72,9 @@ struct PreparedCommand {
   bool trains = true;                 // as far as a preset knows: it has a learning rate
   std::vector<Axis> offered;  // of its own, worth a look here; their first value is as it is
   int gpus = 0;               // that the command may use; 0: CPUs
+  // The command evaluates and saves every so many steps, 0: unknown how many, and a trial can
+  // rehearse it.
+  std::optional<int> evaluation_steps;
   std::optional<int> print_interval;                           // steps between two log lines
   std::function<std::optional<Refusal>(const Knobs&)> refuse;  // may be empty
 };

@@ -123,6 +123,10 @@ Result<PaddleOcrConfig> read_document(const YAML::Node& document, const std::str
   config.use_gpu = scalar(child(global, "use_gpu"), true);
   config.use_amp = scalar(child(global, "use_amp"), false);
   config.evaluates_by_epoch = scalar(child(global, "eval_batch_epoch"), 0) > 0;
+  const YAML::Node interval = child(global, "eval_batch_step");
+  const bool pair = interval && interval.IsSequence() && interval.size() == 2;
+  config.evaluation_steps = std::max(0, scalar(pair ? interval[1] : interval, 0));
+  config.has_evaluation = child(document, "Eval").IsDefined();
   config.epochs = scalar(child(global, "epoch_num"), 1);
   config.dictionary = scalar<std::string>(child(global, "character_dict_path"), "");
   config.data_directory = scalar<std::string>(child(child(train, "dataset"), "data_dir"), "");

@@ -18,6 +18,8 @@ struct PaddleOcrConfig {
   bool use_amp = false;
   bool shared_memory = true;        // Train.loader.use_shared_memory
   bool evaluates_by_epoch = false;  // Global.eval_batch_epoch, which outdoes eval_batch_step
+  int evaluation_steps = 0;         // Global.eval_batch_step's interval; 0: unknown
+  bool has_evaluation = false;      // an Eval section
   int epochs = 1;
   int height = 0, width = 0;  // of a training image; 0: unknown
   std::int64_t lines = 0;     // in all label files, after ratio_list; 0: unknown

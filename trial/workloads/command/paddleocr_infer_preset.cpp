@@ -24,15 +24,24 @@ bool is_on(const Words& command, const std::string& flag, bool usual) {
   return word == "true" || word == "t" || word == "1" || word == "yes" || word == "y";
 }
 
-Status check_program(const Words& command) {
-  for (const std::string& word : command) {
+// The program that the command starts; predict_rec.py is one process, and says nothing before it
+// has read all images.
+Result<std::string> program_of(const CommandWorkload& workload) {
+  for (const std::string& word : workload.command) {
     const std::string name = word.substr(word.rfind('/') + 1);
-    if (name == "predict_system.py" || name == "predict_det.py") return Status();
-    if (name == "predict_rec.py") {
+    if (name == "predict_system.py" || name == "predict_det.py") return name;
+    if (name != "predict_rec.py") continue;
+    if (!starts_with(workload.log_reader, "runs")) {
       return Error{ErrorKind::usage,
-                   "predict_rec.py prints its lines only when all images are read, so its speed "
-                   "cannot be followed: use predict_system.py"};
+                   "predict_rec.py prints its lines when all images are read: time whole runs over "
+                   "some hundred images with --log-reader runs:IMAGES, or use predict_system.py"};
     }
+    if (turns(workload, "nproc")) {
+      return Error{ErrorKind::usage,
+                   "predict_rec.py is one process whatever it is told: leave "
+                   "--nproc, or use predict_system.py"};
+    }
+    return name;
   }
   return Error{ErrorKind::usage,
                "--preset paddleocr-infer is for PaddleOCR's tools/infer/predict_system.py"};
@@ -90,7 +99,7 @@ Knobs current_setting(const Words& command, bool threads_count) {
 
 Status apply_paddleocr_infer_preset(PreparedCommand& command, const Machine& machine) {
   CommandWorkload& workload = command.workload;
-  OCRTUNE_TRY(check_program(workload.command));
+  const std::string program = OCRTUNE_TRY(program_of(workload));
   OCRTUNE_TRY(check_images(workload));
   bool gpu = is_on(workload.command, "--use_gpu", true);
   Words words = workload.command;
@@ -102,7 +111,8 @@ Status apply_paddleocr_infer_preset(PreparedCommand& command, const Machine& mac
   OCRTUNE_TRY(check_knobs(workload, gpu));
   const bool threads_count = !gpu && is_on(words, "--enable_mkldnn", false);
   command.current = current_setting(words, threads_count);
-  command.turnable = {"nproc", "batch"};
+  if (program != "predict_rec.py") command.turnable.emplace_back("nproc");
+  command.turnable.emplace_back("batch");
   if (threads_count) command.turnable.emplace_back("threads");
   if (turns(workload, "batch")) set_flag(words, "--rec_batch_num", "{batch}");
   if (turns(workload, "threads")) set_flag(words, "--cpu_threads", "{threads}");

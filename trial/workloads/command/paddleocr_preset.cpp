@@ -62,14 +62,17 @@ Overrides knob_overrides(const CommandWorkload& workload, const PaddleOcrConfig&
   return keys;
 }
 
-// What only a short trial needs.
-Overrides trial_overrides(const PaddleOcrConfig& config, int print_interval) {
-  Overrides keys = {{"Global.print_batch_step", fmt::format("{}", print_interval)},
-                    {"Global.eval_batch_step", "[0,100000000000]"},
-                    {"Global.epoch_num", fmt::format("{}", std::max(config.epochs, 1000))},
-                    {"Global.save_epoch_step", "100000"},
-                    {"Global.save_model_dir", "{trial_dir}/output"}};
-  if (config.evaluates_by_epoch) keys.emplace_back("Global.eval_batch_epoch", "100000");
+// What only a short trial needs. Rank 0 saves the model after its evaluation.
+Overrides trial_overrides(const PaddleOcrConfig& config, int print_interval, bool rehearses) {
+  Overrides keys = {
+      {"Global.print_batch_step", fmt::format("{}", print_interval)},
+      {"Global.eval_batch_step", fmt::format("[0,{}]", rehearses ? kRehearsalSteps : 100000000000)},
+      {"Global.epoch_num", fmt::format("{}", std::max(config.epochs, 1000))},
+      {"Global.save_epoch_step", "100000"},
+      {"Global.save_model_dir", "{trial_dir}/output"}};
+  if (config.evaluates_by_epoch) {
+    keys.emplace_back("Global.eval_batch_epoch", rehearses ? "null" : "100000");
+  }
   return keys;
 }
 
@@ -350,7 +353,11 @@ Status apply_paddleocr_preset(PreparedCommand& command, const Machine& machine) 
   // A sampler changes the batch from step to step: a line must cover several of its scales.
   const int interval = config->has_sampler ? 6 : 2;
   command.print_interval = interval;
-  for (auto& key : trial_overrides(*config, interval)) keys.push_back(std::move(key));
+  if (config->has_evaluation) {
+    command.evaluation_steps = config->evaluates_by_epoch ? 0 : config->evaluation_steps;
+  }
+  for (auto& key : trial_overrides(*config, interval, workload.rehearses))
+    keys.push_back(std::move(key));
   if (has(base, kLauncher)) {
     if (const auto own = flag_value(base, "--log_dir"); own && *own != "{trial_dir}/log") {
       command.warnings.push_back("trials write their logs to folders of their own, not to " + *own);

@@ -14,6 +14,8 @@
 namespace ocrtune {
 namespace {
 
+constexpr double kMaxEvaluation = 3600;  // seconds without a word, which other limits end before
+
 class UserCommand : public Workload {
  public:
   explicit UserCommand(UserCommandOptions options) : options_(std::move(options)) {}
@@ -39,7 +41,9 @@ class UserCommand : public Workload {
                                          double /*prove_per_second*/) const override {
     OCRTUNE_TRY(check_measured_files({options_.label_file}));
     const auto prepared = OCRTUNE_TRY(prepare_command(options_.command, machine));
-    return controlled(make_command_runner(prepared, machine), machine);
+    SilenceRule silence;
+    if (options_.command.rehearses) silence.min_seconds = kMaxEvaluation;
+    return controlled(make_command_runner(prepared, machine, silence), machine);
   }
 
   Result<Launch> launch(const Machine& machine, const Knobs& knobs,

@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "trial/logs/log_dialects.h"
+
 namespace ocrtune {
 namespace {
 
@@ -41,6 +43,17 @@ std::vector<StepEvent> steps_of(const std::string& reader, const LogContext& con
     EXPECT_TRUE(std::holds_alternative<ReadyEvent>(events[0])) << "ready comes before the steps";
   }
   return steps;
+}
+
+TEST(LogReaders, WholeRunsCountAsWhatTheyRead) {
+  const std::string run = "last words without an end" + std::string(kRunEnded);
+  const auto steps = steps_of("runs:200", LogContext{2, 8, {}, {}}, {run, "3 of 200", run, run});
+  ASSERT_EQ(steps.size(), 2u);  // the first run has warmed the caches
+  EXPECT_EQ(steps[0].samples, 200);
+  EXPECT_NEAR(steps[0].seconds, 2, 1e-9);
+  EXPECT_EQ(steps_of("runs", LogContext(), {run, run}).at(0).samples, 1);
+  EXPECT_FALSE(make_log_reader("runs:many", LogContext()));
+  EXPECT_FALSE(make_log_reader("runs:0", LogContext()));
 }
 
 TEST(LogReaders, ACounterThatJumpsStartsAnew) {

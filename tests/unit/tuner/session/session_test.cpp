@@ -61,7 +61,8 @@ class SessionTest : public testing::Test {
       probes_ += options.quick ? 0 : 1;
       return Result<Machine>(machine_);
     };
-    doors_.runner = [this](const RunOptions&, const Machine&, double rate) {
+    doors_.runner = [this](const RunOptions& options, const Machine&, double rate) {
+      rehearsed_ += options.rehearses ? 1 : 0;
       proved_ = std::max(proved_, rate);
       return Result<std::unique_ptr<Runner>>(
           std::make_unique<TableRunner>(table_, clock_, ++seed_));
@@ -98,7 +99,7 @@ class SessionTest : public testing::Test {
   SessionDoors doors_;
   Witness witness_;
   std::uint64_t seed_ = 0;
-  int probes_ = 0;
+  int probes_ = 0, rehearsed_ = 0;
   double proved_ = 0;
 };
 
@@ -120,6 +121,26 @@ TEST_F(SessionTest, TuneKeepsEveryTrialAndRecommendsTheBest) {
   EXPECT_EQ(kept->state, "done");
   EXPECT_EQ(kept->trials.size(), run->trials.size());
   EXPECT_EQ(kept->result.recommendation.knobs, best());
+}
+
+TEST_F(SessionTest, AWinnerThatEvaluatesIsRehearsedOnce) {
+  TuneRequest evaluates = request(100);
+  evaluates.options.evaluation_steps = 2000;
+  const auto run = tune(evaluates, *store_, witness_, doors_);
+  ASSERT_TRUE(run) << run.error().what;
+  EXPECT_EQ(rehearsed_, 1);
+  EXPECT_EQ(witness_.trials.size(), run->trials.size()) << "a rehearsal is no trial of the search";
+  const auto kept = judged_run(*store_, "last");
+  ASSERT_TRUE(kept) << kept.error().what;
+  EXPECT_EQ(kept->trials.size(), run->trials.size());
+  ASSERT_EQ(kept->rehearsals.size(), 1U);
+  EXPECT_EQ(kept->rehearsals[0].knobs, kept->result.recommendation.knobs);
+  EXPECT_EQ(kept->result.seconds, run->result.seconds);
+  ResumeRequest more;
+  more.budget_seconds = 100;
+  ASSERT_TRUE(resume(more, *store_, witness_, doors_));
+  EXPECT_EQ(rehearsed_, 1);
+  EXPECT_EQ(rehearsal_seconds(request(100).options), 0) << "nothing to rehearse";
 }
 
 TEST_F(SessionTest, TimeBeforeTheCallIsPartOfTheBudget) {

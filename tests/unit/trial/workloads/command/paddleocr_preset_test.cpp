@@ -43,12 +43,12 @@ class PaddleOcrPreset : public testing::Test {
   }
   void TearDown() override { EXPECT_TRUE(remove_tree(folder_).ok()); }
 
-  void config(const std::string& sampler) {
+  void config(const std::string& sampler, const std::string& global = "") {
     ASSERT_TRUE(write_file(folder_ + "/cfg.yml",
-                           "Global:\n  use_gpu: true\n  use_amp: true\n  epoch_num: 20\n"
-                           "Train:\n  dataset:\n    name: SimpleDataSet\n"
-                           "    label_file_list: [labels.txt]\n    transforms:\n"
-                           "      - RecResizeImg:\n          image_shape: [3, 48, 320]\n" +
+                           "Global:\n  use_gpu: true\n  use_amp: true\n  epoch_num: 20\n" + global +
+                               "Train:\n  dataset:\n    name: SimpleDataSet\n"
+                               "    label_file_list: [labels.txt]\n    transforms:\n"
+                               "      - RecResizeImg:\n          image_shape: [3, 48, 320]\n" +
                                sampler +
                                "  loader:\n    batch_size_per_card: 64\n    num_workers: 4\n")
                     .ok());
@@ -91,6 +91,24 @@ TEST_F(PaddleOcrPreset, SetsTheKeysOfAShortTrialAndOnlyThoseOfTheLaunch) {
   EXPECT_THAT(prepared->warnings, Contains(HasSubstr("use_amp does nothing")));
   EXPECT_THAT(prepared->warnings, Contains(HasSubstr("asks for a GPU")));
   EXPECT_THAT(prepared->warnings, Contains(HasSubstr("learning rate")));
+}
+
+TEST_F(PaddleOcrPreset, ARehearsalHasItsEvaluation) {
+  EXPECT_FALSE(prepare_command(workload(), Machine())->evaluation_steps) << "no Eval section";
+  config("", "  eval_batch_step: [4000, 500]\nEval: {loader: {}}\n");
+  CommandWorkload rehearsal = workload();
+  rehearsal.rehearses = true;
+  const auto prepared = prepare_command(rehearsal, Machine());
+  ASSERT_TRUE(prepared) << prepared.error().what;
+  EXPECT_EQ(prepared->evaluation_steps, 500);
+  const std::string trial = join(prepared->workload.command, " ");
+  EXPECT_THAT(trial, HasSubstr("Global.eval_batch_step=[0,6]"));
+  EXPECT_THAT(trial, HasSubstr("Global.save_model_dir={trial_dir}/output"));
+  config("", "  eval_batch_epoch: 2\nEval: {loader: {}}\n");
+  const auto by_epoch = prepare_command(rehearsal, Machine());
+  ASSERT_TRUE(by_epoch) << by_epoch.error().what;
+  EXPECT_EQ(by_epoch->evaluation_steps, 0);
+  EXPECT_THAT(join(by_epoch->workload.command, " "), HasSubstr("Global.eval_batch_epoch=null"));
 }
 
 TEST_F(PaddleOcrPreset, GpusThatAreNotThereAreLeftOut) {

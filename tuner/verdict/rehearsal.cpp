@@ -1,0 +1,83 @@
+#include "tuner/verdict/rehearsal.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "trial/workloads/command/command_workload.h"
+
+namespace ocrtune {
+namespace {
+
+// Seconds of one evaluation with its checkpoint: what a step takes longer than without them, times
+// the steps from one to the next. Programs leave them out of the rates that they print: the wall
+// clock of the windows has them. Below 0: no whole one was seen.
+double pause_seconds(const Trial& rehearsal, double step_seconds) {
+  constexpr std::int64_t kEnough = std::int64_t{2} * kRehearsalSteps;
+  std::int64_t steps = 0;
+  double seconds = 0;
+  for (const Sample& sample : rehearsal.samples) {
+    if (sample.interference.observed_seconds <= 0) continue;
+    steps += sample.steps;
+    seconds += sample.interference.observed_seconds;
+  }
+  const bool judged = rehearsal.ok() || rehearsal.outcome == Outcome::timed_out;
+  if (!judged || steps < kEnough || step_seconds <= 0) return -1;
+  return std::max(0.0, kRehearsalSteps * (seconds / static_cast<double>(steps) - step_seconds));
+}
+
+const Trial* rehearsal_of(const std::vector<Trial>& rehearsals, const Knobs& knobs) {
+  const auto found = std::find_if(rehearsals.rbegin(), rehearsals.rend(),
+                                  [&](const Trial& trial) { return trial.knobs == knobs; });
+  return found == rehearsals.rend() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::uint64_t weigh_rehearsals(const std::vector<Trial>& rehearsals,
+                               std::vector<Setting>& settings) {
+  std::uint64_t most = 0;  // that a rehearsal took beyond its setting's other trials
+  for (Setting& setting : settings) {
+    SettingSummary& summary = setting.summary;
+    const Trial* rehearsal = rehearsal_of(rehearsals, summary.knobs);
+    if (rehearsal == nullptr) continue;
+    if (rehearsal->peak_bytes > summary.peak_bytes) {
+      most = std::max(most, rehearsal->peak_bytes - summary.peak_bytes);
+      summary.peak_bytes = rehearsal->peak_bytes;
+    }
+    if (rehearsal->outcome != Outcome::out_of_memory) continue;
+    summary.outcome = rehearsal->outcome;
+    summary.reason = verbatim(rehearsal->reason);
+  }
+  for (Setting& setting : settings) {
+    std::uint64_t& peak = setting.summary.peak_bytes;
+    if (peak > 0 && rehearsal_of(rehearsals, setting.summary.knobs) == nullptr) peak += most;
+  }
+  std::stable_partition(settings.begin(), settings.end(),
+                        [](const Setting& setting) { return setting.works(); });
+  return most;
+}
+
+Reason rehearsal_reason(const std::vector<Trial>& rehearsals, const Setting& setting,
+                        int every_steps, std::uint64_t most) {
+  const Trial* found = rehearsal_of(rehearsals, setting.summary.knobs);
+  if (found == nullptr && most == 0) return {};
+  if (found == nullptr) {
+    return reason<ReasonCode::rehearsed_elsewhere>(in_bytes(static_cast<double>(most)));
+  }
+  const Number peak = in_bytes(static_cast<double>(found->peak_bytes));
+  const double rate = setting.summary.samples_per_second.median;
+  const Knobs& knobs = setting.summary.knobs;
+  const double step = rate > 0 ? static_cast<double>(knobs.nproc) * knobs.batch / rate : 0;
+  const double pause = pause_seconds(*found, step);
+  if (pause < 0) {
+    const bool endless = found->ok() || found->outcome == Outcome::timed_out;
+    if (!endless) return reason<ReasonCode::rehearsal_failed>(verbatim(found->reason));
+    return reason<ReasonCode::rehearsal_not_over>(in_seconds(found->seconds), peak);
+  }
+  if (every_steps <= 0 || knobs.untold.batch)
+    return reason<ReasonCode::rehearsed>(in_seconds(pause), peak);
+  return reason<ReasonCode::rehearsed_share>(in_seconds(pause), peak, counted(every_steps),
+                                             in_percent(pause / (pause + every_steps * step)));
+}
+
+}  // namespace ocrtune
