@@ -10,3 +10,5 @@ target_compile_definitions(ocrtune_mpi PRIVATE OMPI_SKIP_MPICXX)
 target_link_libraries(ocrtune_mpi PUBLIC ocrtune_core PRIVATE MPI::MPI_CXX)
 add_executable(ocrtune-mpi-worker trial/workloads/engine_train/mpi_worker_main.cpp)
 target_link_libraries(ocrtune-mpi-worker PRIVATE ocrtune_trial ocrtune_mpi)
+# Asked for by name (cmake --install FOLDER --component mpi): a package with it would need MPI.
+install(TARGETS ocrtune-mpi-worker RUNTIME COMPONENT mpi EXCLUDE_FROM_ALL)

@@ -207,6 +207,21 @@ TEST(Tidy, FoldersAreSmall) {
   }
 }
 
+// Not every build has the fuzzing program, which lists its files by name.
+TEST(Tidy, TheFuzzingProgramsFilesAreThere) {
+  const fs::path root(OCRTUNE_SOURCE_DIR);
+  const std::string text = read(root / "cmake/fuzz.cmake");
+  const std::size_t begin = text.find("foreach(file"), end = text.find("list(APPEND");
+  ASSERT_LT(begin, end);
+  std::istringstream words(text.substr(begin + 12, end - begin - 12));
+  int files = 0;
+  for (std::string word; words >> word; ++files) {
+    if (word.back() == ')') word.pop_back();
+    EXPECT_TRUE(fs::exists(root / (word + ".cpp"))) << word << ", of cmake/fuzz.cmake";
+  }
+  EXPECT_GT(files, 50);
+}
+
 TEST(Tidy, FilesAreSmallAndCaptioned) {
   for (const SourceFile& file : sources()) {
     const auto lines = std::count(file.text.begin(), file.text.end(), '\n');
