@@ -56,6 +56,7 @@ Counted count_of(const std::string& line) {
   std::string numbers = text;
   std::replace(numbers.begin(), numbers.end(), ',', ' ');
   const auto fields = words(numbers);
+  if (fields.empty()) return {};
   const auto lines = parse_integer(fields.front());
   const auto pages = parse_integer(fields.size() == 2 ? fields[1] : "1");
   if (lines && fields.size() <= 2) {

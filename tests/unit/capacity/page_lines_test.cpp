@@ -29,7 +29,7 @@ TEST(LinesPerPage, AreANumberOrCountedFromResults) {
           "7 2\n4,1\n9 0\n")
           .ok());
   EXPECT_THAT(*read_lines_per_page(path), ElementsAre(3, 7, 7, 4));
-  for (const char* wrong : {"1 2 3", "5 -1", "x [[1, 2]", "[1], [2]", "-4", "p.png\tnone"}) {
+  for (const char* wrong : {"1 2 3", "5 -1", "x [[1, 2]", "[1], [2]", "-4", "p.png\tnone", "\t,"}) {
     ASSERT_TRUE(write_file(path, std::string(wrong) + "\n").ok());
     EXPECT_THAT(read_lines_per_page(path).error().what, HasSubstr(":1: neither")) << wrong;
   }
