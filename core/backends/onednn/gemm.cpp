@@ -10,7 +10,7 @@ namespace {
 using Multiply = void (*)(const GemmTile&, std::size_t, std::size_t);
 
 void multiply_plain(const GemmTile& tile, std::size_t rows, std::size_t columns) {
-  multiply_tiles<16, 4, 2, 8>(tile, rows, columns);
+  multiply_tiles<16, 2, 8>(tile, rows, columns);
 }
 
 Multiply choose_multiply() {

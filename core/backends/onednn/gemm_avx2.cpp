@@ -4,7 +4,7 @@
 namespace ocrtune {
 
 void multiply_avx2(const GemmTile& tile, std::size_t rows, std::size_t columns) {
-  multiply_tiles<32, 6, 2, 12>(tile, rows, columns);
+  multiply_tiles<32, 2, 12>(tile, rows, columns);
 }
 
 }  // namespace ocrtune

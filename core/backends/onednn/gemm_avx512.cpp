@@ -4,7 +4,7 @@
 namespace ocrtune {
 
 void multiply_avx512(const GemmTile& tile, std::size_t rows, std::size_t columns) {
-  multiply_tiles<64, 8, 3, 16>(tile, rows, columns);
+  multiply_tiles<64, 3, 24>(tile, rows, columns);
 }
 
 }  // namespace ocrtune

@@ -57,57 +57,31 @@ template <int kBytes, int kRows, int kVectors>
   }
 }
 
-template <int kBytes, int kVectors, int kMaxRows>
+template <int kBytes, int kRows, int kVectors>
 [[gnu::always_inline]] inline void multiply_panel(GemmTile tile, std::size_t rows) {
-  const float* a = tile.a;
-  float* c = tile.c;
-  std::size_t row = 0;
-  for (; row + kMaxRows <= rows; row += kMaxRows) {
-    tile.a = a + row * tile.a_row;
-    tile.c = c + row * tile.c_stride;
-    multiply_tile<kBytes, kMaxRows, kVectors>(tile);
+  for (; rows >= kRows; rows -= kRows) {
+    multiply_tile<kBytes, kRows, kVectors>(tile);
+    tile.a += kRows * tile.a_row;
+    tile.c += kRows * tile.c_stride;
   }
-  for (; row < rows; ++row) {
-    tile.a = a + row * tile.a_row;
-    tile.c = c + row * tile.c_stride;
-    multiply_tile<kBytes, 1, kVectors>(tile);
-  }
+  if constexpr (kRows > 1) multiply_panel<kBytes, kRows / 2, kVectors>(tile, rows);
 }
 
-[[gnu::always_inline]] inline void multiply_rest(const GemmTile& tile, std::size_t rows,
-                                                 std::size_t columns) {
-  for (std::size_t r = 0; r < rows; ++r) {
-    for (std::size_t j = 0; j < columns; ++j) {
-      float sum = tile.accumulate ? tile.c[r * tile.c_stride + j] : 0.0F;
-      for (std::size_t k = 0; k < tile.depth; ++k) {
-        sum += tile.a[r * tile.a_row + k * tile.a_step] * tile.b[k * tile.b_stride + j];
-      }
-      tile.c[r * tile.c_stride + j] = sum;
-    }
-  }
-}
-
-// Tiles as large as the registers allow: 32 of 64 bytes, 16 of 32 bytes, 16 of 16 bytes.
-template <int kBytes, int kWideRows, int kWideVectors, int kNarrowRows>
+// Tiles of kSums registers, the wider the better; what is left of the columns has narrower ones.
+template <int kBytes, int kVectors, int kSums>
 [[gnu::always_inline]] inline void multiply_tiles(GemmTile tile, std::size_t rows,
                                                   std::size_t columns) {
-  constexpr std::size_t kLanes = GemmRegister<kBytes>::kLanes;
-  constexpr std::size_t kWide = static_cast<std::size_t>(kWideVectors) * kLanes;
-  std::size_t column = 0;
-  const GemmTile whole = tile;
-  for (; column + kWide <= columns; column += kWide) {
-    tile.b = whole.b + column;
-    tile.c = whole.c + column;
-    multiply_panel<kBytes, kWideVectors, kWideRows>(tile, rows);
+  constexpr std::size_t kWidth = kVectors * GemmRegister<kBytes>::kLanes;
+  for (; columns >= kWidth; columns -= kWidth) {
+    multiply_panel<kBytes, kSums / kVectors, kVectors>(tile, rows);
+    tile.b += kWidth;
+    tile.c += kWidth;
   }
-  for (; column + kLanes <= columns; column += kLanes) {
-    tile.b = whole.b + column;
-    tile.c = whole.c + column;
-    multiply_panel<kBytes, 1, kNarrowRows>(tile, rows);
+  if constexpr (kVectors > 1) {
+    multiply_tiles<kBytes, kVectors - 1, kSums>(tile, rows, columns);
+  } else if constexpr (kWidth > 1) {
+    multiply_tiles<kBytes / 2, 1, kSums>(tile, rows, columns);
   }
-  tile.b = whole.b + column;
-  tile.c = whole.c + column;
-  if (column < columns) multiply_rest(tile, rows, columns - column);
 }
 
 void multiply_avx2(const GemmTile& tile, std::size_t rows, std::size_t columns);

@@ -54,7 +54,7 @@ TEST(SmallGemm, MatchesTheDefinitionForAllTileRests) {
 TEST(SmallGemm, EveryRegisterWidthMatchesTheDefinition) {
   using Multiply = void (*)(const GemmTile&, std::size_t, std::size_t);
   std::vector<Multiply> all = {[](const GemmTile& tile, std::size_t rows, std::size_t columns) {
-    multiply_tiles<16, 4, 2, 8>(tile, rows, columns);
+    multiply_tiles<16, 2, 8>(tile, rows, columns);
   }};
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) all.push_back(multiply_avx2);
   for (const Multiply multiply : all) {
