@@ -1,6 +1,6 @@
 #include "trial/logs/log_reader.h"
 
-#include <cmath>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -170,8 +170,10 @@ Result<LogDialect> named_dialect(const std::string& kind, const std::string& arg
 
 Result<LogDialect> runs_of(const std::string& samples) {
   if (samples.empty()) return runs_dialect(1);
-  const auto count = parse_number(samples);
-  if (count && *count > 0 && std::isfinite(*count)) return runs_dialect(*count);
+  const auto count = parse_integer(samples);
+  if (count && *count > 0 && *count <= std::numeric_limits<int>::max()) {
+    return runs_dialect(static_cast<double>(*count));
+  }
   return Error{ErrorKind::usage, "log reader runs:" + samples +
                                      ": it takes the samples of one run, such as runs:200 for a "
                                      "command that reads 200 images"};

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/cpu_set.h"
+#include "base/files.h"
 #include "probes/machine/machine_json.h"
 
 namespace ocrtune {
@@ -239,6 +240,13 @@ TEST(Probe, RefusesWrongRootsAndTopologies) {
     const char* word;
   };
   const std::string not_xml = std::string(OCRTUNE_SOURCE_DIR) + "/CMakeLists.txt";
+  // hwloc itself ends on it by SIGSEGV.
+  const std::string folder = make_temporary_directory("probe").value();
+  const std::string damaged = join_path(folder, "damaged.xml");
+  std::string xml = *read_file(machine_folder("hybrid-laptop/topology.xml"));
+  const std::size_t at = xml.find("complete_cpuset=\"0x00000008\"");
+  ASSERT_NE(at, std::string::npos);
+  ASSERT_TRUE(write_file(damaged, xml.replace(at, 15, "complete_cpu")).ok());
   const Case cases[] = {{"/no/such/folder", "", ErrorKind::missing, "/no/such/folder"},
                         {"/etc/passwd", "", ErrorKind::usage, "not a folder"},
                         {"/etc", "", ErrorKind::missing, "neither proc/ nor sys/"},
@@ -246,7 +254,8 @@ TEST(Probe, RefusesWrongRootsAndTopologies) {
                         {"", "nonsense", ErrorKind::missing, "nonsense"},
                         {"", "pack:2 foo:3", ErrorKind::usage, "pack:2 foo:3"},
                         {"", "/tmp", ErrorKind::usage, "folder"},
-                        {"", not_xml.c_str(), ErrorKind::invalid, "XML"}};
+                        {"", not_xml.c_str(), ErrorKind::invalid, "XML"},
+                        {"", damaged.c_str(), ErrorKind::invalid, "XML"}};
   for (const Case& wrong : cases) {
     ProbeOptions options;
     options.root = wrong.root;
@@ -257,6 +266,7 @@ TEST(Probe, RefusesWrongRootsAndTopologies) {
     EXPECT_THAT(machine.error().what, HasSubstr(wrong.word));
     EXPECT_EQ(machine.error().what.find('\n'), std::string::npos);
   }
+  EXPECT_TRUE(remove_tree(folder).ok());
 }
 
 TEST(Probe, LiveAgreesWithTheKernel) {

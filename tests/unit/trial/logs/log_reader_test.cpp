@@ -54,6 +54,7 @@ TEST(LogReaders, WholeRunsCountAsWhatTheyRead) {
   EXPECT_EQ(steps_of("runs", LogContext(), {run, run}).at(0).samples, 1);
   EXPECT_FALSE(make_log_reader("runs:many", LogContext()));
   EXPECT_FALSE(make_log_reader("runs:0", LogContext()));
+  EXPECT_FALSE(make_log_reader("runs:99999999999999999999", LogContext()));
 }
 
 TEST(LogReaders, ACounterThatJumpsStartsAnew) {
