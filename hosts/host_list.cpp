@@ -13,11 +13,12 @@ namespace ocrtune {
 namespace {
 
 constexpr std::size_t kMaxNames = 65536;
+constexpr std::size_t kMaxNameLength = 253;  // RFC 1035: 255 bytes with its lengths
 constexpr std::int64_t kMaxSlots = 100'000;
 
 // A name that begins with '-' would be an option of the launcher.
 bool is_host_name(const std::string& name) {
-  return !name.empty() && name[0] != '-' &&
+  return !name.empty() && name.size() <= kMaxNameLength && name[0] != '-' &&
          std::all_of(name.begin(), name.end(), [](unsigned char c) {
            return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-' || c == '@';
          });
@@ -56,7 +57,7 @@ Status expand_range(const std::string& prefix, const std::string& range,
   const std::string first = range.substr(0, dash);
   const std::string last = dash == std::string::npos ? first : range.substr(dash + 1);
   const auto low = parse_integer(first), high = parse_integer(last);
-  if (!low || !high || *low < 0 || *high < *low ||
+  if (!low || !high || *low < 0 || *high < *low || prefix.size() + first.size() > kMaxNameLength ||
       static_cast<std::size_t>(*high - *low) >= kMaxNames - std::min(out.size(), kMaxNames)) {
     return Error{ErrorKind::usage, fmt::format("node list: '{}' is no range of nodes", range)};
   }
@@ -72,7 +73,11 @@ Status expand_entry(const std::string& entry, std::vector<std::string>& out) {
   std::size_t at = 0;
   while (at < entry.size()) {
     const std::size_t open = std::min(entry.find('[', at), entry.size());
-    for (std::string& name : names) name += entry.substr(at, open - at);
+    const std::string part = entry.substr(at, open - at);
+    if (part.size() > kMaxNameLength) {
+      return Error{ErrorKind::usage, fmt::format("node list: '{}' is no name of a host", part)};
+    }
+    for (std::string& name : names) name += part;
     if (open == entry.size()) break;
     const std::size_t close = entry.find(']', open);
     std::vector<std::string> next;
@@ -156,12 +161,12 @@ Result<std::vector<std::string>> expand_node_list(const std::string& list) {
     }
     OCRTUNE_TRY(expand_entry(entry, names));
     entry.clear();
+    if (names.size() > kMaxNames) {
+      return Error{ErrorKind::usage, fmt::format("node list: more than {} names", kMaxNames)};
+    }
   }
   if (depth != 0) {
     return Error{ErrorKind::usage, "node list: '" + list + "' has unbalanced brackets"};
-  }
-  if (names.size() > kMaxNames) {
-    return Error{ErrorKind::usage, fmt::format("node list: more than {} names", kMaxNames)};
   }
   return names;
 }

@@ -59,6 +59,13 @@ TEST(NodeList, RefusesWhatIsNone) {
   for (const char* list : {"", "n[1-", "n1]", "n[3-1]", "n[a-b]", "n[[1]]", "n[0-99999999]"}) {
     EXPECT_FALSE(expand_node_list(list).ok()) << list;
   }
+  // A kilobyte that would be gigabytes of names.
+  std::string many = "n[1-65536]";
+  for (int i = 0; i < 80; ++i) many += ",n[1-65536]";
+  EXPECT_EQ(expand_node_list(many).error().what, "node list: more than 65536 names");
+  const std::string longest(254, 'n');
+  EXPECT_FALSE(expand_node_list("n[1-65536]" + longest).ok());
+  EXPECT_FALSE(expand_node_list("n[1-65536]," + longest + "[1-9]").ok());
 }
 
 TEST(Hosts, ComeFromTheAllocationWhenNoneAreNamed) {

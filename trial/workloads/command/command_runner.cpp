@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "diagnosis/diagnosis.h"
 #include "trial/free_port.h"
+#include "trial/logs/log_dialects.h"
 #include "trial/logs/log_reader.h"
 #include "trial/malloc_environment.h"
 #include "trial/observe/rank_binding.h"
@@ -203,8 +204,16 @@ class CommandRunner : public Runner {
     return std::rename(folder.c_str(), kept.c_str()) == 0 ? kept : folder;
   }
 
+  // What `repeat_the_command` says is no word of the user's command.
+  static std::string without_run_ends(const std::string& tail) {
+    std::vector<std::string> lines = split(tail, '\n');
+    std::erase(lines, kRunEnded);
+    return join(lines, "\n");
+  }
+
   // Lets the logs of a failed trial speak, and keeps its folder if there is something in it.
   static void finish(Trial& trial, const std::string& folder) {
+    trial.log_tail = without_run_ends(trial.log_tail);
     const bool unused = list_directory(folder).value_or({}).empty();
     if (trial.ok() || trial.cause == "interrupted" || unused) {
       [[maybe_unused]] const Status removed = remove_tree(folder);
