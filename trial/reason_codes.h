@@ -65,6 +65,7 @@
   X(nothing_may_launch, 2) \
   X(constraints_not_met, 2) \
   X(margin_not_met, 1) \
+  X(evaluation_takes_memory, 1) \
   X(none_works, 3) \
   X(none_works_unexplained, 2) \
   X(only_rate, 2) \

@@ -158,7 +158,7 @@ void show_last_words(const RunRecord& run) {
   const Trial& trial = run.trials.front();
   std::fflush(stdout);
   std::fprintf(stderr, "\nStopped: %s.\n", run.stop_reason.c_str());
-  if (trial.log_tail.empty()) return;
+  if (trial.ok() || trial.log_tail.empty()) return;
   std::fprintf(stderr, "The end of what %s printed:\n%s", knobs_text(trial.knobs).c_str(),
                trial.log_tail.c_str());
 }

@@ -99,6 +99,10 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "Every setting that works leaves less memory free than asked; the fastest is {}. Lower the "
      "margin or raise the limit.",
      "所有可用配置的剩余内存都少于要求；其中最快的是 {}。请降低余量或提高上限。"},
+    {ReasonCode::evaluation_takes_memory,
+     "Training works, but an evaluation takes {} more at least, which leaves less memory free than "
+     "asked. Evaluate in smaller batches, lower the margin or raise the limit.",
+     "训练可以运行，但评估至少还要多占 {}，剩余内存少于要求。请减小评估批量、降低余量或提高上限。"},
     {ReasonCode::none_works, "No setting works: {} ended with {}: {}.",
      "没有可用的配置：{} 以{}结束：{}。"},
     {ReasonCode::none_works_unexplained, "No setting works: {} ended with {}.",

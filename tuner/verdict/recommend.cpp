@@ -334,6 +334,13 @@ TuneResult judge_trials(const Space& space, const Search& search, const std::vec
   if (verdict.chosen == nullptr) {
     result.answer = settings.empty() ? nothing_run(space, search, options)
                                      : no_answer(settings, trials, options.objective);
+    const bool trains =
+        std::any_of(trials.begin(), trials.end(), [](const Trial& trial) { return trial.ok(); });
+    if (trains && all.among.rehearsed_bytes > 0 &&
+        !result.answer.is(ReasonCode::constraints_not_met)) {
+      result.answer = reason<ReasonCode::evaluation_takes_memory>(
+          in_bytes(static_cast<double>(all.among.rehearsed_bytes)));
+    }
     return std::move(all.result);
   }
   const Reason growth = repeated_growth(trials, verdict.chosen->summary.knobs);

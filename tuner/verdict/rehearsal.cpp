@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "diagnosis/diagnosis.h"
 #include "trial/workloads/command/command_workload.h"
 
 namespace ocrtune {
@@ -29,6 +30,17 @@ const Trial* rehearsal_of(const std::vector<Trial>& rehearsals, const Knobs& kno
   const auto found = std::find_if(rehearsals.rbegin(), rehearsals.rend(),
                                   [&](const Trial& trial) { return trial.knobs == knobs; });
   return found == rehearsals.rend() ? nullptr : &*found;
+}
+
+// Why it failed, with the line of its log that says so.
+std::string failure_words(const Trial& rehearsal) {
+  const Diagnosis found = diagnose_text(rehearsal.log_tail, rehearsal.counters);
+  if (!found.failed || found.causes.empty() || found.causes[0].evidence.empty()) {
+    return rehearsal.reason;
+  }
+  const std::string& said = found.causes[0].evidence[0].text;
+  const bool known = rehearsal.reason.find(said) != std::string::npos;
+  return known ? rehearsal.reason : rehearsal.reason + ": " + said;
 }
 
 }  // namespace
@@ -71,7 +83,7 @@ Reason rehearsal_reason(const std::vector<Trial>& rehearsals, const Setting& set
   const double pause = pause_seconds(*found, step);
   if (pause < 0) {
     const bool endless = found->ok() || found->outcome == Outcome::timed_out;
-    if (!endless) return reason<ReasonCode::rehearsal_failed>(verbatim(found->reason));
+    if (!endless) return reason<ReasonCode::rehearsal_failed>(verbatim(failure_words(*found)));
     return reason<ReasonCode::rehearsal_not_over>(in_seconds(found->seconds), peak);
   }
   if (every_steps <= 0 || knobs.untold.batch)

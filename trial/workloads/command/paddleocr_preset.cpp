@@ -233,8 +233,8 @@ Status place_launcher(CommandWorkload& workload, std::vector<std::string>& comma
   if (!has(command, kLauncher)) {
     if (!turns(workload, "nproc")) return Status();
     return Error{ErrorKind::usage,
-                 "several processes need the launcher: python -m paddle.distributed.launch "
-                 "--nproc_per_node={nproc} tools/train.py ..."};
+                 "--nproc needs the launcher: python -m paddle.distributed.launch "
+                 "--nproc_per_node={nproc} tools/train.py ...; without it leave --nproc out"};
   }
   if (turns(workload, "nodes")) {
     set_launcher_flag(command, "--nnodes", "{nodes}");

@@ -200,6 +200,20 @@ TEST_F(Recommend, AStartWithoutHeadroomDoesNotStay) {
   EXPECT_FALSE(found.contender.has_value());
 }
 
+TEST_F(Recommend, MemoryThatAnEvaluationTakesIsNamed) {
+  options_.limit_bytes = 10'000'000'000;
+  options_.margin = 0.15;
+  race(setting(1), 100, 4);
+  race(setting(2), 120, 5);
+  for (const double gigabytes : {10.0, 9.0}) {
+    options_.rehearsals.push_back(ran(setting(gigabytes > 9 ? 2 : 1), 100, gigabytes));
+    options_.rehearsals.back().outcome = Outcome::out_of_memory;
+    const TuneResult found = result();
+    EXPECT_FALSE(found.found);
+    EXPECT_EQ(found.answer, reason<ReasonCode::evaluation_takes_memory>(in_bytes(5e9)));
+  }
+}
+
 TEST_F(Recommend, OfATieTheSafestIsChosen) {
   options_.expected_noise = 0.01;
   race(setting(2), 119.8, 2);

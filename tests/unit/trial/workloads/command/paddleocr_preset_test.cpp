@@ -219,7 +219,7 @@ TEST_F(PaddleOcrPreset, NamesBadConfigs) {
   ASSERT_TRUE(write_file(folder_ + "/labels.txt", "a\tb\n").ok());
   one = workload();
   one.command = {"sh", "tools/train.py", "-c", "cfg.yml"};
-  EXPECT_THAT(what(one), HasSubstr("need the launcher"));
+  EXPECT_THAT(what(one), HasSubstr("needs the launcher"));
 }
 
 // A job without its dictionary dies at its start; some images may be missing.
