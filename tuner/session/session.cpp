@@ -131,9 +131,11 @@ Result<RunRecord> search(RunRecord run, double end_seconds, Store& store, Sessio
   auto end = OCRTUNE_TRY(tune_loop(*search, *runner, *doors.clock, loop, callbacks));
   run.trials = std::move(end.trials);
   run.stop_reason = end.stop_reason;
-  run.state = end.interrupted ? "interrupted" : "done";
   OCRTUNE_TRY(prove(run, store, end_seconds, observer, doors));
   OCRTUNE_TRY(rehearse(run, store, end_seconds, observer, doors));
+  const bool stopped = end.interrupted || interrupted();
+  if (stopped) run.stop_reason = "interrupted";
+  run.state = stopped ? "interrupted" : "done";
   OCRTUNE_TRY(store.finish_run(run.id, run.state, run.stop_reason));
   OCRTUNE_TRY(judge(run));
   return run;

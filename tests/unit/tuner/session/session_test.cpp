@@ -1,14 +1,19 @@
 #include "tuner/session/session.h"
 
+#include <signal.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "base/interrupt.h"
 #include "trial/table_runner.h"
 
 namespace ocrtune {
@@ -141,6 +146,25 @@ TEST_F(SessionTest, AWinnerThatEvaluatesIsRehearsedOnce) {
   ASSERT_TRUE(resume(more, *store_, witness_, doors_));
   EXPECT_EQ(rehearsed_, 1);
   EXPECT_EQ(rehearsal_seconds(request(100).options), 0) << "nothing to rehearse";
+}
+
+TEST_F(SessionTest, StoppedInTheRehearsalIsInterrupted) {
+  struct Stopper : Witness {
+    void rehearses() override {
+      ::kill(::getpid(), SIGTERM);
+      while (!interrupted()) std::this_thread::yield();
+    }
+  };
+  const auto stop = [&] {
+    catch_interrupts();
+    Stopper stopper;
+    TuneRequest evaluates = request(100);
+    evaluates.options.evaluation_steps = 2000;
+    const auto run = tune(evaluates, *store_, stopper, doors_);
+    const bool said = run && run->state == "interrupted" && run->result.found;
+    ::_exit(said && run->stop_reason == "interrupted" ? 0 : 1);
+  };
+  EXPECT_EXIT(stop(), testing::ExitedWithCode(0), "");
 }
 
 TEST_F(SessionTest, TimeBeforeTheCallIsPartOfTheBudget) {
