@@ -116,9 +116,9 @@ TEST_F(TuneOwnCommand, TimesWholeRunsOfACommandThatEnds) {
   EXPECT_GT(json["recommendation"]["samples_per_second"]["median"].get<double>(), 0);
   EXPECT_THAT(json["recommendation"]["command"].get<std::string>(),
               HasSubstr("sh -c 'sleep 0.05'"));
-  const Ran failed = run(
-      "--log-reader runs --threads 1 --budget 4s 2>&1 -- "
-      "sh -c 'test ! -e once || exit 7; sleep 0.05; echo its own words; touch once'");
+  const Ran failed =
+      run("--log-reader runs --threads 1 --budget 4s 2>&1 -- "
+          "sh -c 'test ! -e once || exit 7; sleep 0.05; echo its own words; touch once'");
   EXPECT_EQ(failed.code, 1) << failed.out;
   EXPECT_THAT(failed.out, HasSubstr("exit code 7"));
   EXPECT_THAT(failed.out, HasSubstr("printed:\nits own words\n"));

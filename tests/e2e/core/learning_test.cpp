@@ -34,8 +34,9 @@ std::unique_ptr<Loader> draw_lines(const Lesson& lesson, const std::string& fold
   options.alphabet = *Alphabet::from_name(lesson.alphabet);
   // The same letters wherever it runs: other fonts that are installed are harder to read.
   options.draw.fonts = *find_fonts(font_folders());
-  std::erase_if(options.draw.fonts,
-                [](const std::string& font) { return font.find("/Liberation") == std::string::npos; });
+  std::erase_if(options.draw.fonts, [](const std::string& font) {
+    return font.find("/Liberation") == std::string::npos;
+  });
   EXPECT_FALSE(options.draw.fonts.empty()) << "fonts-liberation is not installed";
   options.draw.max_length = lesson.max_length;
   options.draw.seed = seed;
