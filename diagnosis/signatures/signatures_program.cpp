@@ -58,7 +58,7 @@ std::vector<SignatureRow> resource_rows() {
       {"erofs", "permission_denied", Role::primary, 0.85,
        R"([Rr]ead-only file system|os error 30\b|\[Errno 30\])"},
       {"eacces", "permission_denied", Role::primary, 0.85,
-       R"(PermissionError: \[(?:Errno (?:1|13)|WinError 5)\]|: [Pp]ermission denied(?: \(os error 13\))?$|permission denied while |os error 13\b|/dev/\S+.{0,20}: Permission denied|Permission denied: '?/|权限不够|\bEACCES\b|Operation not permitted$)"},
+       R"(PermissionError: \[(?:Errno (?:1|13)|WinError 5)\]|: [Pp]ermission denied(?: \(os error 13\))?["' |]*$|permission denied while |os error 13\b|/dev/\S+.{0,20}: Permission denied|Permission denied: '?/|权限不够|\bEACCES\b|Operation not permitted$)"},
       {"memlock", "host_allocation_failed", Role::primary, 0.85,
        R"(ibv_(?:reg_mr|create_\w+)\w*.*(?:Cannot allocate memory|errno 12)|RLIMIT_MEMLOCK|memlock limit|max locked memory)"},
       {"lmdb", "missing_file", Role::primary, 0.7,

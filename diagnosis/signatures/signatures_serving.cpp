@@ -53,7 +53,7 @@ std::vector<SignatureRow> inference_rows() {
       {"paddlex_not_exists", "missing_file", Role::primary, 0.8,
        R"(AssertionError: .* is not exists?|The (?:model|pipeline|config) .{0,80}(?:could not be found|does not exist))"},
       {"program_missing", "missing_module", Role::primary, 0.9,
-       R"(Is poppler installed and in PATH|TesseractNotFoundError|(?:tesseract|ffmpeg|ghostscript|libreoffice|soffice) (?:is )?not (?:found|installed)|MissingDependencyError|could not be executed or was not found on your system|executable needs to be in PATH|No such file or directory: '(?:pdftoppm|pdfinfo|tesseract|ffmpeg|gs|soffice|nvcc|ninja|git)')"},
+       R"(Is poppler installed and in PATH|TesseractNotFoundError|(?:tesseract|ffmpeg|ghostscript|libreoffice|soffice) (?:is )?not (?:found|installed)|MissingDependencyError|\bsystem PATH\.(?:\s*$|\s+This program is required)|executable needs to be in PATH|No such file or directory: '(?:pdftoppm|pdfinfo|tesseract|ffmpeg|gs|soffice|nvcc|ninja|git)')"},
       {"data_package", "missing_file", Role::primary, 0.85,
        R"(couldn't load any languages|OSError: cannot open resource|Resource \S+ not found\.|Can't find model ')"},
       {"damaged_page", "bad_training_data", Role::symptom, 0.55,

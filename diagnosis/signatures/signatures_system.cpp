@@ -301,7 +301,7 @@ std::vector<SignatureRow> card_rows() {
 std::vector<SignatureRow> activity_rows() {
   return {
       {"busy_evaluation", "rank_busy_alone", Role::activity, 0.8,
-       R"(eval model:: +\d{1,2}%|(?i:(?:starting|running|beginning) (?:the )?(?:full )?(?:validation|evaluation)|(?:validat|evaluat)\w*[ _]on[ _]rank[ _]?(?:0|zero)|(?:other|all other) ranks wait|(?:validation|evaluation|validating|evaluating)\b.{0,60} \d{1,2} ?%|\bval .{0,60}\d% done))"},
+       R"(eval model:: +\d{1,2}%|\beval: +\d{1,2}%\||\b(?:validation|validating|evaluation|evaluating):? +\d{1,2}%\||(?i:(?:starting|running|beginning) (?:the )?(?:full )?(?:validation|evaluation)|(?:validat|evaluat)\w*[ _]on[ _]rank[ _]?(?:0|zero)|(?:other|all other) ranks wait|(?:validation|evaluation|validating|evaluating)\b.{0,60} \d{1,2} ?%|\bval .{0,60}\d% done))"},
       {"busy_checkpoint", "rank_busy_alone", Role::activity, 0.75,
        R"((?i)(?:saving|writing|uploading|serialising|serializing) (?:the )?(?:model |full |optimizer )?(?:checkpoint|snapshot|weights|state|model to)|checkpoint (?:written|saved|uploaded) in \d)"},
       {"busy_index", "rank_busy_alone", Role::activity, 0.75,

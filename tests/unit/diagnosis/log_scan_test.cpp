@@ -44,7 +44,7 @@ TEST(LogScan, ALastLineWithoutItsEndCounts) {
 
 TEST(LogScan, ProgressBarsDoNotCountAsLines) {
   const LogScan scan =
-      scan_text("x", std::string("eval:  1%| 1it/s\reval:  2%| 1it/s\r") + kKilledWorker + "\n");
+      scan_text("x", std::string("train:  1%| 1it/s\rtrain:  2%| 1it/s\r") + kKilledWorker + "\n");
   ASSERT_NE(find(scan, "paddle_worker_sigkill"), nullptr);
   EXPECT_EQ(find(scan, "paddle_worker_sigkill")->first.number, 1);
   EXPECT_EQ(scan.progress_lines, 2);
