@@ -8,6 +8,7 @@
 #include <utility>
 
 #include FT_FREETYPE_H
+#include FT_TRUETYPE_TABLES_H
 
 #include "base/random.h"
 
@@ -175,6 +176,14 @@ Image paint(Random& random, const Look& look, const std::vector<float>& ink, int
   return image;
 }
 
+// Fonts such as Dingbats have pictures where letters are asked for: class 12 of OpenType's OS/2
+// table.
+bool has_pictures_for_letters(FT_Face face) {
+  constexpr int kSymbolic = 12;
+  const auto* table = static_cast<const TT_OS2*>(FT_Get_Sfnt_Table(face, FT_SFNT_OS2));
+  return table != nullptr && table->version != 0xFFFF && table->sFamilyClass >> 8 == kSymbolic;
+}
+
 }  // namespace
 
 struct LinePainter::State {
@@ -197,7 +206,8 @@ struct LinePainter::State {
 void LinePainter::State::use_font(const std::string& path, std::string& lacking) {
   FT_Face face = nullptr;
   if (FT_New_Face(library, path.c_str(), 0, &face) != 0) return;
-  bool usable = FT_IS_SCALABLE(face) && FT_Select_Charmap(face, FT_ENCODING_UNICODE) == 0;
+  bool usable = FT_IS_SCALABLE(face) && !has_pictures_for_letters(face) &&
+                FT_Select_Charmap(face, FT_ENCODING_UNICODE) == 0;
   for (const std::string& character : alphabet.characters()) {
     if (!usable) break;
     if (FT_Get_Char_Index(face, code_point(character)) != 0) continue;

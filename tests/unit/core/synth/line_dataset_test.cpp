@@ -64,6 +64,28 @@ TEST_F(LineDataset, SameSeedSameBytesWhateverTheThreads) {
   EXPECT_NE(one.at("/labels.txt"), contents("other").at("/labels.txt"));
 }
 
+TEST_F(LineDataset, FontsOfPicturesAreLeftOut) {
+  const auto has_class = [](const std::string& font) { return font.find("OS/2") < 512; };
+  std::string font;
+  for (const std::string& path : options_.draw.fonts) {
+    font = ends_with(path, ".ttc") ? "" : *read_file(path);
+    if (has_class(font)) break;
+  }
+  if (!has_class(font)) GTEST_SKIP() << "no font has the table OS/2";
+  // A row of the table of tables: name, checksum, offset, length. Class 12 is symbolic.
+  std::size_t table = 0;
+  for (std::size_t i = 8; i < 12; ++i) {
+    table = table * 256 + static_cast<unsigned char>(font[font.find("OS/2") + i]);
+  }
+  ASSERT_LT(table + 32, font.size());
+  options_.draw.fonts = {folder_ + "/pictures.ttf"};
+  for (const char kind : {'\10', '\14'}) {
+    font[table + 30] = kind;
+    ASSERT_TRUE(write_file(options_.draw.fonts[0], font));
+    EXPECT_EQ(draw(kind == '\10' ? "letters" : "pictures").ok(), kind == '\10');
+  }
+}
+
 TEST_F(LineDataset, EveryLabelHasItsImage) {
   options_.draw.min_length = 2;
   options_.draw.max_length = 9;
