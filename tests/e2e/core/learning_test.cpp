@@ -108,8 +108,7 @@ TEST(SlowLearning, ReadsDrawnDigitsAndLetters) {
   lesson.lines = 4000;
   lesson.held_out = 320;
   lesson.width = 128;
-  lesson.steps = 2000;
-  lesson.schedule = "cosine";
+  lesson.steps = 1600;
   const Grade grade = teach(lesson);
   EXPECT_LT(grade.label_error_rate, 0.10);
 }
