@@ -77,11 +77,12 @@ Status prove(RunRecord& run, Store& store, double end_seconds, SessionObserver& 
 Status rehearse(RunRecord& run, Store& store, double end_seconds, SessionObserver& observer,
                 const SessionDoors& doors) {
   constexpr int kMaxWinners = 2;
+  const double most = rehearsal_seconds(run.options);
   RunOptions options = run.options;
   options.rehearses = true;
-  for (int i = 0; i < kMaxWinners && !interrupted(); ++i) {
+  for (int i = 0; i < kMaxWinners && most > 0 && !interrupted(); ++i) {
     const double left = end_seconds - doors.clock->now_seconds();
-    const double seconds = std::min(left, rehearsal_seconds(run.options));
+    const double seconds = std::min(left, most);
     OCRTUNE_TRY(judge(run));
     const Knobs& knobs = run.result.recommendation.knobs;
     const auto known = [&](const Trial& trial) { return trial.knobs == knobs; };

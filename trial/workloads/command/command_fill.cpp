@@ -198,6 +198,10 @@ bool starts_copies(const CommandWorkload& workload) {
   return names_used(workload).count("gpu") != 0 && !turns(workload, "gpu");  // no --dim gpu=
 }
 
+bool times_whole_runs(const CommandWorkload& workload) {
+  return workload.log_reader.substr(0, workload.log_reader.find(':')) == "runs";
+}
+
 namespace {
 
 // `ocrtune rank-exec` starts the copies and fills {gpu} and {copy}.

@@ -66,6 +66,9 @@ bool turns(const CommandWorkload& workload, const std::string& knob);
 // of them than GPUs.
 bool starts_copies(const CommandWorkload& workload);
 
+// Its speed is told by the ends of its runs: --log-reader runs[:SAMPLES].
+bool times_whole_runs(const CommandWorkload& workload);
+
 // Puts `ocrtune rank-exec` between a launcher and the program that its ranks run, so that each rank
 // is on its CPUs before its first instruction, in a trial and in the line that is recommended.
 // Paddle's launcher starts by python what ends in .py and anything else as it is; torchrun does so

@@ -173,7 +173,7 @@ Status name_the_metric(CommandWorkload& workload) {
 // A command that ends by itself is measured run after run; it is launched for good as it is.
 Status repeat_the_command(PreparedCommand& prepared) {
   CommandWorkload& workload = prepared.workload;
-  if (workload.log_reader.substr(0, workload.log_reader.find(':')) != "runs") return Status();
+  if (!times_whole_runs(workload)) return Status();
   if (starts_copies(workload) || !workload.log_file.empty()) {
     return Error{ErrorKind::usage,
                  "--log-reader runs times a whole command: leave out {gpu} and --log-file"};

@@ -31,15 +31,15 @@ Result<std::string> program_of(const CommandWorkload& workload) {
     const std::string name = word.substr(word.rfind('/') + 1);
     if (name == "predict_system.py" || name == "predict_det.py") return name;
     if (name != "predict_rec.py") continue;
-    if (!starts_with(workload.log_reader, "runs")) {
+    if (!times_whole_runs(workload)) {
       return Error{ErrorKind::usage,
                    "predict_rec.py prints its lines when all images are read: time whole runs over "
                    "some hundred images with --log-reader runs:IMAGES, or use predict_system.py"};
     }
     if (turns(workload, "nproc")) {
       return Error{ErrorKind::usage,
-                   "predict_rec.py is one process whatever it is told: leave "
-                   "--nproc, or use predict_system.py"};
+                   "predict_rec.py is one process whatever it is told: leave --nproc out, or use "
+                   "predict_system.py"};
     }
     return name;
   }
