@@ -3,33 +3,38 @@
 
     bench/clients/transfer.py [--budget 5m] [--model crnn-mv3] [--ocrtune build/ocrtune]
 
-The Paddle client has the same network (graph_dump), size of line, optimizer and drawn input; it is
-started by paddle.distributed.launch. Prints both rates of each setting, Spearman's rank correlation,
+Both are `ocrtune tune --model`, the second with `--engine paddle`: the same network, size of line,
+optimizer and drawn input. Prints both rates of each setting, Spearman's rank correlation,
 and what the Paddle job loses by the core's best setting. The budget is of each sweep. Exit code 77:
 Paddle cannot be installed here.
 """
 
 import argparse
 import csv
+import os
 import pathlib
 import shutil
 import subprocess
 import sys
 import tempfile
 
-from tune_client import CLIENTS, ROOT, install
+from tune_client import ROOT, install
 
 WIDTH = {"crnn": 128, "crnn-mv3": 100}
-CLASSES = 11
 KNOBS = ("nproc", "threads", "batch")
 
 
-def sweep(given, folder, name, extra):
+def sweep(given, folder, name, python=None):
     command = [given.ocrtune, "tune", "--strategy", "exhaustive", "--budget", given.budget,
                "--trial-time", given.trial_time, "--db", str(folder / f"{name}.sqlite"), "--out",
                str(folder / name), "--nproc", given.nproc, "--threads", given.threads, "--batch",
-               given.batch, "--binding", "none", "--workers", "0"]
-    ran = subprocess.run(command + extra, stdout=subprocess.PIPE, text=True)
+               given.batch, "--binding", "none", "--workers", "0", "--model", given.model,
+               "--width", str(WIDTH[given.model])]
+    environment = dict(os.environ)
+    if python:
+        command += ["--engine", "paddle"]
+        environment["VIRTUAL_ENV"] = str(pathlib.Path(python).parent.parent)
+    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment)
     summary = folder / name / "summary.csv"
     if not summary.exists():
         print(ran.stdout, f"{name}: exit code {ran.returncode}, no table")
@@ -53,20 +58,6 @@ def spearman(a, b):
     return over / under if under else float("nan")
 
 
-def paddle_extra(given, folder, python):
-    graph = subprocess.run([pathlib.Path(given.ocrtune).parent / "graph_dump", "--model",
-                            given.model, "--classes", str(CLASSES)], stdout=subprocess.PIPE,
-                           check=True, text=True).stdout
-    (folder / "graph.json").write_text(graph)
-    width = WIDTH[given.model]
-    config = (CLIENTS / "crnn.yml").read_text().replace("[3, 32, 128]", f"[3, 32, {width}]")
-    (folder / "crnn.yml").write_text(config.replace("Global:", "Global:\n  graph: graph.json", 1))
-    (folder / "labels.txt").write_text("".join(f"img_{i}.png\tabc\n" for i in range(2000)))
-    return ["--preset", "paddleocr", "--cwd", str(folder), "--", python, "-m",
-            "paddle.distributed.launch", str(CLIENTS / "paddle_train.py"), "-c", "crnn.yml", "-o",
-            "Global.use_gpu=false"]
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--budget", default="5m")
@@ -81,9 +72,8 @@ def main():
     python = install("paddle", given.folder)
     folder = pathlib.Path(tempfile.mkdtemp(prefix="transfer"))
     try:
-        core = sweep(given, folder, "core", ["--model", given.model, "--width",
-                                             str(WIDTH[given.model])])
-        client = sweep(given, folder, "paddle", paddle_extra(given, folder, python))
+        core = sweep(given, folder, "core")
+        client = sweep(given, folder, "paddle", python)
     finally:
         shutil.rmtree(folder)
     both = sorted(set(core) & set(client))

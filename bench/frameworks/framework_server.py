@@ -8,6 +8,8 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../trial/workloads/engine_paddle"))
+
 
 def paddle_training(options, graph):
     import numpy as np

@@ -116,6 +116,12 @@ void declare_workload(Flags& cli, TuneFlags& flags) {
       .from_list("models")
       .tell(flags.model_given)
       .under(engine);
+  cli.option(
+         "--engine", options.engine, "ENGINE",
+         "Train the model with the built-in engine, or in PaddlePaddle, which OCR jobs of Paddle "
+         "are closest to")
+      .one_of({"built-in", "paddle"})
+      .under(engine);
   cli.option("--height", options.height, "PIXELS", "Scale lines to this height")
       .range(16, 256)
       .tell(flags.inference.height_given)
@@ -145,6 +151,7 @@ void declare_workload(Flags& cli, TuneFlags& flags) {
 
 Status read_tune_flags(TuneFlags& flags) {
   OCRTUNE_TRY(take_engine_on_hosts(flags));
+  OCRTUNE_TRY(take_engine_in_paddle(flags));
   OCRTUNE_TRY(read_lists(flags));
   OCRTUNE_TRY(read_amounts(flags));
   OCRTUNE_TRY(read_command_flags(flags.command, flags.options));

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/environment.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/commands/stored_run.h"
@@ -16,9 +17,11 @@
 #include "core/onnx/onnx_recognizer.h"
 #include "core/train/trainer.h"
 #include "probes/placement/partition.h"
+#include "trial/workloads/engine_paddle/paddle_training.h"
 #include "trial/workloads/engine_train/mpi_training.h"
 #include "trial/workloads/service/slo.h"
 #include "trial/workloads/usual_axes.h"
+#include "tuner/project/project.h"
 #include "tuner/search/hints.h"
 #include "tuner/session/run_workload.h"
 #include "tuner/session/tune_setup.h"
@@ -86,6 +89,34 @@ Status take_engine_on_hosts(TuneFlags& flags) {
   options.metric_of = "job";
   options.axes["binding"] = {"none"};              // mpirun's own business
   options.axes.try_emplace("accumulate", 1, "1");  // more changes the recipe: only if asked for
+  return Status();
+}
+
+// `--engine paddle` is a command of Paddle's launcher, tuned as one of the user's.
+Status take_engine_in_paddle(TuneFlags& flags) {
+  RunOptions& options = flags.options;
+  if (options.engine != kPaddleEngine) return Status();
+  const char* other = !options.command.empty()       ? "a command of yours"
+                      : !options.url.empty()         ? "--url"
+                      : options.infers()             ? "--mode infer"
+                      : flags.device.device == "gpu" ? "--device gpu"
+                                                     : nullptr;
+  if (other != nullptr) {
+    return Error{
+        ErrorKind::usage,
+        fmt::format("--engine paddle trains a model of ours on CPUs; leave {} out", other)};
+  }
+  if (!flags.data.empty()) {
+    options.label_file = samples_path(flags.data);
+    make_paths_absolute(options);
+  }
+  const Python python = python_with("paddle", ".", process_environment(), ask_python);
+  if (const Status imports = check_imports(python, "paddle"); !imports) {
+    return Error{imports.error().kind, "--engine paddle: " + imports.error().what};
+  }
+  options.command = OCRTUNE_TRY(training_in_paddle(training_workload(options), python.program));
+  options.environment.emplace_back("OMP_NUM_THREADS", "{threads}");
+  options.log_reader = "paddleocr";
   return Status();
 }
 

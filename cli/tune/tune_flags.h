@@ -54,6 +54,7 @@ Error placed(const TuneFlags& flags, Error error);
 
 // Each reads part of `flags` into flags.options. usage: what is wrong, with the flag's name.
 Status take_engine_on_hosts(TuneFlags& flags);  // without a command: the engine's, over MPI
+Status take_engine_in_paddle(TuneFlags& flags);
 Status read_lists(TuneFlags& flags);
 Status read_hosts(TuneFlags& flags);  // `nodes` becomes a dimension
 Status read_amounts(TuneFlags& flags);

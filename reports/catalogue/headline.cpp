@@ -209,7 +209,8 @@ Tone answer_tone(Answer answer) {
 Bilingual subject(const RunRecord& run) {
   const RunOptions& asked = run.options;
   if (!asked.url.empty()) return phrase("Service at {}", {plain_line(masked_text(asked.url), 200)});
-  const bool engine = asked.command.empty() || asked.log_reader == "ocrtune";  // over MPI
+  const bool paddle = asked.engine == kPaddleEngine;
+  const bool engine = paddle || asked.command.empty() || asked.log_reader == "ocrtune";  // over MPI
   if (!engine) {
     const std::string words = command_words(masked_arguments(asked.command));
     if (!asked.preset.empty()) return phrase("Your {} command, {}", {asked.preset, words});
@@ -224,6 +225,7 @@ Bilingual subject(const RunRecord& run) {
           : phrase("{} {0:line|lines} of {}",
                    {fmt::format("{}", asked.lines), plain_line(asked.label_file, 200)});
   return phrase(asked.infers() ? "Built-in inference of {}, {}x{} pixels, {}"
+                : paddle       ? "Training of {} in PaddlePaddle, {}x{} pixels, {}"
                                : "Built-in training of {}, {}x{} pixels, {}",
                 {plain_line(asked.model, 200), fmt::format("{}", asked.height),
                  fmt::format("{}", asked.width), from});

@@ -69,6 +69,8 @@ const std::vector<Phrase>& phrase_table() {
       {"Your command, {}", "您的命令 {}"},
       {"Your {} command, {}", "您的 {} 命令 {}"},
       {"Built-in training of {}, {}x{} pixels, {}", "内置训练引擎：{}，{}x{} 像素，{}"},
+      {"Training of {} in PaddlePaddle, {}x{} pixels, {}",
+       "用 PaddlePaddle 训练：{}，{}x{} 像素，{}"},
       {"Built-in inference of {}, {}x{} pixels, {}", "内置推理引擎：{}，{}x{} 像素，{}"},
       {"noise images", "噪声图像"},
       {"images of {}", "{} 中的图像"},

@@ -1,13 +1,11 @@
 """A small CRNN trainer on Paddle that takes PaddleOCR's command line and prints its log lines.
 
-The network is core/models/model.h's "crnn", or any of ocrtune's that Global.graph names: a file that
-graph_dump has written. Only what a launch setting can see is like PaddleOCR: -c and
--o, Global and Train keys, the launcher's ranks, the loader's workers, and the printed numbers with
-all their traps (averages over print_batch_step also where a line covers less).
+The network is core/models/model.h's "crnn". Only what a launch setting can see is like PaddleOCR: -c
+and -o, Global and Train keys, the launcher's ranks, the loader's workers, and the printed numbers
+with all their traps (averages over print_batch_step also where a line covers less).
 """
 
 import argparse
-import json
 import logging
 import pathlib
 import sys
@@ -55,14 +53,6 @@ class Lines(Dataset):
         return image, random.integers(1, 11, 6).astype("int32")
 
 
-def make_model(common):
-    if "graph" not in common:
-        return Crnn(common["classes"])
-    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench" / "frameworks"))
-    from paddle_network import Network
-    return Network(json.loads(pathlib.Path(common["graph"]).read_text(encoding="utf-8")))
-
-
 def read_config():
     parser = argparse.ArgumentParser()
     parser.add_argument("-c", "--config", required=True)
@@ -107,7 +97,7 @@ def main():
     log.addHandler(handler)
     log.propagate = False
     paddle.seed(1024)
-    model = make_model(common)
+    model = Crnn(common["classes"])
     if dist.get_world_size() > 1:
         model = paddle.DataParallel(model)
     optimizer = paddle.optimizer.AdamW(1e-3, parameters=model.parameters())

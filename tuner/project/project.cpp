@@ -132,10 +132,10 @@ void find_lines(Project& project) {
 }
 
 // An interpreter of the folder's own comes first, then the active one, then those of PATH.
-std::vector<std::string> interpreters(const Project& project, const Environment& environment) {
+std::vector<std::string> interpreters(const std::string& folder, const Environment& environment) {
   std::vector<std::string> programs;
   for (const char* name : {".venv", "venv", "env"}) {
-    const std::string program = join_path(join_path(project.folder, name), "bin/python");
+    const std::string program = join_path(join_path(folder, name), "bin/python");
     if (path_exists(program)) programs.push_back(program);
   }
   const std::string active = environment_value(environment, "VIRTUAL_ENV");
@@ -145,32 +145,15 @@ std::vector<std::string> interpreters(const Project& project, const Environment&
 }
 
 void find_python(Project& project, const Environment& environment, const AskPython& ask) {
-  const bool wants_paddle = project.kind == Kind::paddleocr;
-  Python first;
-  for (const std::string& program : interpreters(project, environment)) {
-    const auto python = ask(program);
-    if (!python) continue;
-    if (first.program.empty()) first = *python;
-    const std::string& version = wants_paddle ? python->paddle : python->torch;
-    if (version.empty()) continue;
-    project.python = *python;
+  const std::string package = project.kind == Kind::paddleocr ? "paddle" : "torch";
+  project.python = python_with(package, project.folder, environment, ask);
+  const Status imports = check_imports(project.python, package);
+  if (imports) {
     project.found.push_back(
-        fmt::format("{}: {} {}", program, wants_paddle ? "paddle" : "torch", version));
-    return;
+        fmt::format("{}: {} {}", project.python.program, package, project.python.version(package)));
+  } else {
+    project.missing.push_back(imports.error().what);
   }
-  project.python = first;
-  const char* const package = wants_paddle ? "paddle" : "torch";
-  if (first.program.empty()) {
-    project.missing.emplace_back("no Python here or in PATH");
-    return;
-  }
-  // It is installed, and what it needs of the system is not.
-  const bool lacks_library = first.why.find("cannot open shared object file") != std::string::npos;
-  project.missing.push_back(fmt::format(
-      "{} cannot import {}{}: {}, and run init again", first.program, package,
-      first.why.empty() ? "" : " (" + first.why + ")",
-      lacks_library ? "install the package with that library (libgomp.so.1 is in Debian's libgomp1)"
-                    : "activate the environment that can"));
 }
 
 }  // namespace
@@ -202,6 +185,32 @@ Result<Python> ask_python(const std::string& program) {
     if (const std::string why = said("why"); !why.empty()) python.why = why;
   }
   return python;
+}
+
+Python python_with(const std::string& package, const std::string& folder,
+                   const Environment& environment, const AskPython& ask) {
+  Python first;
+  for (const std::string& program : interpreters(folder, environment)) {
+    const auto python = ask(program);
+    if (!python) continue;
+    if (!python->version(package).empty()) return *python;
+    if (first.program.empty()) first = *python;
+  }
+  return first;
+}
+
+Status check_imports(const Python& python, const std::string& package) {
+  if (!python.version(package).empty()) return Status();
+  if (python.program.empty()) return Error{ErrorKind::missing, "no Python here or in PATH"};
+  // It is installed, and what it needs of the system is not.
+  const bool lacks_library = python.why.find("cannot open shared object file") != std::string::npos;
+  return Error{
+      ErrorKind::missing,
+      fmt::format("{} cannot import {}{}: {}", python.program, package,
+                  python.why.empty() ? "" : " (" + python.why + ")",
+                  lacks_library ? "install the package with that library (libgomp.so.1 is in "
+                                  "Debian's libgomp1), and try again"
+                                : "activate the environment that can, and try again")};
 }
 
 Result<Project> look_around(const std::string& folder, const Environment& environment,

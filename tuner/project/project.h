@@ -19,6 +19,10 @@ struct Python {
   std::string program;        // as a command would name it; empty: none was found
   std::string paddle, torch;  // versions; empty: cannot be imported
   std::string why;            // why the wanted one cannot be imported: the exception's line
+
+  const std::string& version(const std::string& package) const {
+    return package == "paddle" ? paddle : torch;
+  }
 };
 
 struct Project {
@@ -41,6 +45,13 @@ struct Project {
 // cannot be asked.
 using AskPython = std::function<Result<Python>(const std::string& program)>;
 Result<Python> ask_python(const std::string& program);
+
+// The first that imports `package`, "paddle" or "torch": of the folder's own environments, the
+// active one, and PATH. Else the first of all.
+Python python_with(const std::string& package, const std::string& folder,
+                   const Environment& environment, const AskPython& ask);
+// missing: there is no such interpreter, or it cannot import `package`; says why.
+Status check_imports(const Python& python, const std::string& package);
 
 // Never fails for what is not there: that is what `missing` and Kind::nothing say. `environment`
 // names an active virtual environment. Errors: missing (no such folder), denied.

@@ -39,6 +39,7 @@ RunOptions without_secrets(RunOptions options) {
 template <typename Options, typename Visit>
 void visit_options(Options& options, const Visit& visit) {
   visit("mode", options.mode);
+  visit("engine", options.engine);
   visit("model", options.model);
   visit("label_file", options.label_file);
   visit("classes", options.classes);

@@ -30,8 +30,11 @@ inline constexpr const char* kBaselinePlain = "one process on all usable CPUs";
 inline constexpr const char* kBaselineGpu = "one process on one GPU";
 inline constexpr const char* kBaselineWithin = "near one process on all usable CPUs, in your lists";
 
+inline constexpr const char* kPaddleEngine = "paddle";
+
 struct RunOptions {
-  std::string mode = "train";  // train | infer
+  std::string mode = "train";       // train | infer
+  std::string engine = "built-in";  // or kPaddleEngine: `command` trains `model` in PaddlePaddle
   // The built-in core's workload.
   std::string model = "crnn";
   std::string label_file;  // empty: synthetic batches without a data path

@@ -126,6 +126,29 @@ TEST_F(TuneOwnCommand, TimesWholeRunsOfACommandThatEnds) {
   expect_refused("--log-reader runs:all -- sh -c true", "runs:200");
 }
 
+// An interpreter that finds Paddle is played by a script: whether Paddle trains is not asked here.
+TEST_F(TuneOwnCommand, TheEngineInPaddleIsACommandOfItsLauncher) {
+  write("python3", "#!/bin/sh\necho 'ocrtune: paddle 3.2.2'\n");
+  const std::string make = "cd " + folder_ + " && chmod +x python3 && PATH=" + folder_ + ":$PATH ";
+  const std::string tune =
+      OCRTUNE_BINARY + " tune --db " + db_ + " --model crnn-mv3 --width 100 --engine paddle ";
+  const Ran ran = run_line(make + tune + "--nproc 1,2 --batch 8 --dry-run 2>/dev/null");
+  ASSERT_EQ(ran.code, 0) << ran.out;
+  EXPECT_THAT(ran.out, HasSubstr("OMP_NUM_THREADS=1"));
+  EXPECT_THAT(ran.out, HasSubstr("-m paddle.distributed.launch --nproc_per_node=2"));
+  EXPECT_THAT(ran.out, HasSubstr("crnn-mv3.json --height=32 --width=100 --batch=8"));
+  const auto refused = [&](const std::string& rest, const char* why) {
+    const Ran no = run_line(make + tune + rest + " 2>&1");
+    EXPECT_NE(no.code, 0);
+    EXPECT_THAT(no.out, HasSubstr(why));
+  };
+  refused("-- sh client.sh", "leave a command of yours out");
+  refused("--mode infer", "leave --mode infer out");
+  refused("--heights 32,48", "--heights is for the built-in engine");
+  write("python3", "#!/bin/sh\necho 'ocrtune: why libgomp.so.1: cannot open shared object file'\n");
+  refused("--dry-run", "cannot import paddle");
+}
+
 TEST_F(TuneOwnCommand, DryRunPrintsEveryCommandAndTheCost) {
   const Ran ran =
       run("--nproc 1,2 --batch 2 --threads 3 --metric speed --env 'MODE=b{batch}' "

@@ -1,5 +1,5 @@
-// graph_dump: a model as JSON, layer by layer, so that other frameworks can run the same network
-// (bench/other_frameworks.py).
+// graph_dump: a model as JSON, layer by layer, so that other frameworks can run the same network:
+// paddle_engine.py here, and bench/frameworks/compare_frameworks.py.
 #include <cstdio>
 #include <string>
 #include <type_traits>
