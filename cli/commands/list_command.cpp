@@ -28,7 +28,7 @@ Table topic_table() {
 
 Result<int> list_topic(const ListFlags& flags) {
   Result<Table> table = topic_table();
-  if (!flags.topic.empty()) {
+  if (!flags.topic.empty() && flags.topic != "topics") {
     std::vector<std::string> names;
     const Topic* found = nullptr;
     for (const Topic& topic : list_topics()) {
