@@ -12,6 +12,7 @@
 #include "diagnosis/cause_ranker.h"
 #include "diagnosis/next_steps.h"
 #include "diagnosis/story.h"
+#include "diagnosis/text_classifier.h"
 
 namespace ocrtune {
 namespace {
@@ -173,6 +174,7 @@ Diagnosis diagnose(const std::vector<LogScan>& logs, const FailureEvidence& evid
   Diagnosis diagnosis;
   diagnosis.causes = ranker.rank();
   name_unknown(logs, evidence, diagnosis);
+  hedge(logs, evidence, diagnosis.causes);
   diagnosis.failed =
       std::any_of(diagnosis.causes.begin(), diagnosis.causes.end(), [&](const Cause& cause) {
         const bool unlikely = evidence.exit_code == 0 && ends_by_a_signal(cause);

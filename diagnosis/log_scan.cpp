@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <map>
 
 #include "base/check.h"
@@ -24,6 +25,7 @@ constexpr std::size_t kLongestLine = 16UL * 1024;  // longer ones are looked at 
 constexpr std::size_t kKeptText = 500;
 constexpr std::size_t kKeptSubjects = 16;
 constexpr std::size_t kMaxRanks = 64;  // of one signature in one file
+constexpr std::size_t kLastLines = 40;
 
 std::size_t find_word(std::string_view text, std::string_view word) {
   const void* at = ::memmem(text.data(), text.size(), word.data(), word.size());
@@ -230,6 +232,7 @@ struct LogScanner::State {
 
   void look_at_first_bytes(std::string_view bytes);
   void take_block(std::string_view block);
+  void keep_last_lines(std::string_view block);
   void take_line(std::string_view line, bool hot);
   void take_progress(std::string_view line);
   void take_match(const SignatureMatch& match, const LogLine& line);
@@ -364,10 +367,34 @@ void LogScanner::State::take_line(std::string_view line, bool hot) {
   }
 }
 
+// The last lines of a block that the scan has passed, in front of them what is left of earlier
+// ones.
+void LogScanner::State::keep_last_lines(std::string_view block) {
+  std::vector<LogLine> lines;  // the last one first
+  std::int64_t number = scan.lines + 1;
+  while (!block.empty() && lines.size() < kLastLines) {
+    const std::size_t newline = block.find_last_of("\n\r");
+    const std::size_t from = newline == std::string_view::npos ? 0 : newline + 1;
+    if (std::string_view line = trim(block.substr(from)); !line.empty()) {
+      lines.push_back({number, std::string(line.substr(0, kKeptText)), {}, false, {}});
+    }
+    if (from == 0) break;
+    number -= block[newline] == '\n' ? 1 : 0;
+    block = block.substr(0, newline);
+  }
+  std::reverse(lines.begin(), lines.end());
+  std::vector<LogLine>& kept = scan.last_lines;
+  const std::size_t room = kLastLines - lines.size();
+  if (kept.size() > room) kept.erase(kept.begin(), kept.end() - static_cast<std::ptrdiff_t>(room));
+  kept.insert(kept.end(), std::make_move_iterator(lines.begin()),
+              std::make_move_iterator(lines.end()));
+}
+
 // A block is whole lines, the last one perhaps cut.
 void LogScanner::State::take_block(std::string_view block) {
   const std::optional<std::string> read = without_gbk(block);
   if (read) block = *read;
+  const std::string_view whole = block;
   const bool coloured = block.find('\x1b') != std::string_view::npos;
   const bool hot = coloured || may_match(block);
   std::string_view last;
@@ -387,6 +414,7 @@ void LogScanner::State::take_block(std::string_view block) {
     block.remove_prefix(end + 1);
   }
   if (!last.empty()) scan.last_line.text.assign(last);
+  keep_last_lines(whole);
   if (!dated_here.empty()) dated.assign(dated_here);
   dated_here = {};
 }
@@ -426,6 +454,7 @@ LogScan LogScanner::finish() {
   scan.last_line.dated = scan.last_line.when.has_value();
   if (!scan.last_line.when) scan.last_line.when = parse_log_time(state.dated);
   scan.last_line.text = kept_text(without_colours(scan.last_line.text));
+  for (LogLine& line : scan.last_lines) line.text = kept_text(without_colours(line.text));
   scan.config = state.config.values();
   scan.first_failures = state.report.failures();
   scan.binary = !state.utf16 && state.odd_bytes * 10 > state.first_bytes;

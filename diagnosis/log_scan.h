@@ -48,8 +48,9 @@ struct LogScan {
   std::int64_t bytes = 0;
   std::int64_t progress_lines = 0;
   LogLine last_progress;
-  LogLine last_line;          // that is not blank; dated like any other line
-  double reader_seconds = 0;  // sums over progress lines, the first left out
+  LogLine last_line;                // that is not blank; dated like any other line
+  std::vector<LogLine> last_lines;  // at most 40, without times
+  double reader_seconds = 0;        // sums over progress lines, the first left out
   double batch_seconds = 0;
   bool finished = false;  // the log says that the run came to its end
   bool binary = false;    // more than a tenth of its first bytes are no text

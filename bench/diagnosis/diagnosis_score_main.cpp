@@ -2,8 +2,9 @@
 //
 //   build/diagnosis_score tests/fixtures/logs/set_aside_cases.txt [--show]
 //
-// Prints the share of right first causes, the confusions, the Brier score and the reliability
-// diagram; --show names the cases that are wrong.
+// Prints the share of right first causes and of those that are right or acceptably hedged (the true
+// cause is a suspect and no wrong one is above 0.5), the confusions, the Brier score and the
+// reliability diagram; --show names the cases that are wrong.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -18,6 +19,7 @@ namespace {
 
 struct Score {
   int cases = 0, right = 0;
+  int hedged = 0;                    // the true cause is a suspect, and no wrong one is above 0.5
   int chains = 0, chains_right = 0;  // several causes in order: the first one is first
   int kills = 0, kills_right = 0;    // a SIGKILL is among what is accepted
   int healthy = 0, alarms = 0;       // a failure above 0.5 on a healthy log
@@ -32,6 +34,17 @@ bool is_kill(const std::string& cause) {
          cause == "userspace_oom_kill" || cause == "killed_by_other";
 }
 
+bool is_hedge(const Diagnosis& diagnosis, const std::vector<std::string>& accepted) {
+  bool named = false;
+  for (const Cause& cause : diagnosis.causes) {
+    const bool right =
+        std::find(accepted.begin(), accepted.end(), cause.row->name) != accepted.end();
+    named = named || right;
+    if (!right && cause.row->kind == CauseKind::failure && cause.confidence > 0.5) return false;
+  }
+  return named;
+}
+
 void count(const RetoldLog& log, Score& score, bool show) {
   const Diagnosis diagnosis = diagnose_retold(log);
   const std::string answer = first_answer(diagnosis);
@@ -40,6 +53,7 @@ void count(const RetoldLog& log, Score& score, bool show) {
   const double confidence = diagnosis.failed ? diagnosis.causes[0].confidence : 0;
   score.cases += 1;
   score.right += right;
+  score.hedged += !right && is_hedge(diagnosis, accepted);
   if (!log.followers.empty()) score.chains += 1, score.chains_right += right;
   if (std::any_of(accepted.begin(), accepted.end(), is_kill)) {
     score.kills += 1;
@@ -67,8 +81,11 @@ void count(const RetoldLog& log, Score& score, bool show) {
 }
 
 void print(const Score& score) {
-  std::printf("%d cases, first cause right in %d (%.1f %%)\n", score.cases, score.right,
-              100.0 * score.right / std::max(score.cases, 1));
+  const double percent = 100.0 / std::max(score.cases, 1);
+  std::printf(
+      "%d cases, first cause right in %d (%.1f %%), right or acceptably hedged in %d (%.1f %%)\n",
+      score.cases, score.right, percent * score.right, score.right + score.hedged,
+      percent * (score.right + score.hedged));
   std::printf(
       "several causes in order: %d of %d; SIGKILL: %d of %d; alarms on healthy logs: %d of %d\n",
       score.chains_right, score.chains, score.kills_right, score.kills, score.alarms,

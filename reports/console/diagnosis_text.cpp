@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "diagnosis/text_classifier.h"
 #include "reports/catalogue/cause_words.h"
 #include "reports/catalogue/phrases.h"
 #include "reports/console/diagnosis_words.h"
@@ -25,14 +26,17 @@ constexpr double kLeads = 0.5;  // the first cause, with what follows from it na
 
 // The page's own words, in English and Chinese.
 struct Words {
-  const char *nothing, *certain, *likely, *possible, *weak, *seen, *confirm, *fix, *story, *settle,
-      *means, *consequences, *notes, *above;
+  const char *nothing, *unsure, *certain, *likely, *possible, *weak, *by_words, *seen, *confirm,
+      *fix, *story, *settle, *means, *consequences, *notes, *above;
 };
 constexpr Words kEnglish = {"No sign of a failure in what was given.",
+                            "No line is known to tell of a failure. By their words the lines "
+                            "resemble logs of:",
                             "nearly certain",
                             "likely",
                             "possible",
                             "weak",
+                            ", by its words alone",
                             "seen    ",
                             "confirm ",
                             "fix     ",
@@ -43,10 +47,12 @@ constexpr Words kEnglish = {"No sign of a failure in what was given.",
                             "Notes:",
                             "(above)"};
 constexpr Words kChinese = {"所给内容中没有失败的迹象。",
+                            "没有一行是已知的失败信息。按用词，这些日志与以下原因的日志相似：",
                             "几乎确定",
                             "很可能",
                             "可能",
                             "较弱",
+                            "，仅据用词",
                             "依据    ",
                             "确认    ",
                             "解决    ",
@@ -66,6 +72,11 @@ const char* confidence_word(double confidence, const Words& words) {
   return words.weak;
 }
 
+// A suspect of diagnosis/text_classifier.h, not of a signature.
+bool is_by_words(const Cause& cause) {
+  return !cause.signatures.empty() && cause.signatures[0] == kTextSignature;
+}
+
 std::string place(const EvidenceLine& line) {
   return line.line > 0 ? fmt::format("{}:{}", line.file, line.line) : line.file;
 }
@@ -76,9 +87,10 @@ using Quoted = std::set<std::string>;
 std::string cause_text(const Cause& cause, std::size_t number, bool chinese, Quoted& quoted) {
   const Words& words = words_of(chinese);
   const auto say_it = [&](const std::string& text) { return chinese ? chinese_of(text) : text; };
-  std::string text = fmt::format("{}. {}  ({}, {:.0f} %)\n   {}\n", number, cause.row->name,
-                                 confidence_word(cause.confidence, words), 100 * cause.confidence,
-                                 meaning_of(*cause.row, chinese));
+  std::string text =
+      fmt::format("{}. {}  ({}, {:.0f} %{})\n   {}\n", number, cause.row->name,
+                  confidence_word(cause.confidence, words), 100 * cause.confidence,
+                  is_by_words(cause) ? words.by_words : "", meaning_of(*cause.row, chinese));
   for (const EvidenceLine& line : cause.evidence) {
     const bool again = line.line > 0 && !quoted.insert(place(line)).second;
     text += again
@@ -154,7 +166,8 @@ std::string diagnosis_text(const Diagnosis& diagnosis, const std::string& langua
   const bool chinese = language == "zh";
   const Words& words = words_of(chinese);
   std::string text = story_text(diagnosis, chinese);
-  if (!diagnosis.failed) text += std::string(words.nothing) + "\n";
+  const bool unsure = std::any_of(diagnosis.causes.begin(), diagnosis.causes.end(), is_by_words);
+  if (!diagnosis.failed) text += std::string(unsure ? words.unsure : words.nothing) + "\n";
   std::size_t number = 0;
   Quoted quoted;
   std::vector<EvidenceLine> consequences;

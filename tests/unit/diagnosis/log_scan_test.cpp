@@ -186,6 +186,30 @@ TEST(LogScan, WaitingForDataIsReadInTheWordsOfThreeTrainers) {
   }
 }
 
+TEST(LogScan, KeepsTheLastLinesWithTheirNumbers) {
+  std::string text;
+  for (int i = 1; i <= 5000; ++i) text += std::to_string(i) + " a line of a log\n\n";
+  LogScanner scanner("log");
+  for (std::size_t at = 0; at < text.size(); at += 1000) {  // as blocks of a file come
+    scanner.feed(std::string_view(text).substr(at, 1000));
+  }
+  scanner.feed("\x1b[31mthe end\x1b[0m");
+  const LogScan scan = scanner.finish();
+  ASSERT_EQ(scan.last_lines.size(), 40u);
+  EXPECT_EQ(scan.last_lines.back().text, "the end");
+  EXPECT_EQ(scan.last_lines.back().number, 10001);
+  for (int i = 0; i < 39; ++i) {
+    const LogLine& line = scan.last_lines[static_cast<std::size_t>(i)];
+    EXPECT_EQ(line.text, std::to_string(4962 + i) + " a line of a log");
+    EXPECT_EQ(line.number, 2 * (4962 + i) - 1);
+  }
+  EXPECT_THAT(scan_text("log", "").last_lines, testing::IsEmpty());
+  const LogScan bars = scan_text("log", "1 %\r2 %\rover\nnext\n");
+  ASSERT_EQ(bars.last_lines.size(), 4u);
+  EXPECT_EQ(bars.last_lines[2].number, 1);
+  EXPECT_EQ(bars.last_lines[3].number, 2);
+}
+
 TEST(LogTime, ReadsTheUsualForms) {
   const double day = 86400;
   EXPECT_NEAR(*parse_log_time("[2024/01/02 00:00:01] ppocr INFO: x"), day + 1, 1e-9);
