@@ -30,6 +30,12 @@ Layout depthwise_layout(const Conv& conv, const ImageDesc& offered, const Layout
 
 std::unique_ptr<Operator> make_fast_depthwise(const Conv& conv, const OperatorRequest& request);
 
+// The same in inference, with activation and affine: one branch of kernel 3 or 5 over whole channel
+// blocks. Sums of a row stay in registers, of a lone image too.
+bool is_depthwise_inference(const Conv& conv, const ImageDesc& in);
+std::unique_ptr<Operator> make_depthwise_inference(const Conv& conv,
+                                                   const OperatorRequest& request);
+
 // Operators that touch every float once or twice: sums, activations, joins and scalings.
 
 // These work on the floats in whatever layout they lie.

@@ -2,6 +2,7 @@
 
 #include "core/backends/onednn/fast_operators.h"
 #include "core/backends/reference/reference_attention.h"
+#include "core/simd/lanes.h"
 #include "core/simd/simd.h"
 
 namespace ocrtune {
@@ -19,6 +20,37 @@ OCRTUNE_SIMD void scale_lanes(const float* __restrict from, float factor, std::s
 OCRTUNE_SIMD void raise_lanes(const float* __restrict from, std::size_t block,
                               float* __restrict to) {
   for (std::size_t l = 0; l < block; ++l) to[l] = from[l] > to[l] ? from[l] : to[l];
+}
+
+// The mean of a window of one block of channels, in several sums that need not wait for each other.
+template <int kLanes>
+[[gnu::always_inline]] inline void mean_lanes(const float* from, const Extent& window,
+                                              std::ptrdiff_t row, float share, float* to) {
+  using Floats = typename Lanes<kLanes>::Floats;
+  constexpr int kSums = 4;
+  Floats sums[kSums] = {}, x;
+  for (int h = 0; h < window.h; ++h, from += row) {
+    int w = 0;
+    for (; w + kSums <= window.w; w += kSums) {
+#pragma GCC unroll 4
+      for (int i = 0; i < kSums; ++i) {
+        load_lanes(x, from + std::ptrdiff_t{w + i} * kLanes);
+        sums[i] += x;
+      }
+    }
+    for (; w < window.w; ++w) {
+      load_lanes(x, from + std::ptrdiff_t{w} * kLanes);
+      sums[0] += x;
+    }
+  }
+  const Floats mean = ((sums[0] + sums[1]) + (sums[2] + sums[3])) * share;
+  store_lanes(to, mean);
+}
+
+OCRTUNE_SIMD void mean_of_window(const float* from, std::size_t block, const Extent& window,
+                                 std::ptrdiff_t row, float share, float* to) {
+  block == 16 ? mean_lanes<16>(from, window, row, share, to)
+              : mean_lanes<8>(from, window, row, share, to);
 }
 
 // What is left of `rest` goes to the pixels that equal the maximum, the first alone.
@@ -67,6 +99,8 @@ class Windows {
   std::size_t block() const { return static_cast<std::size_t>(in_.layout.block); }
   std::size_t input_floats() const { return in_.floats(); }
   Layout layout() const { return in_.layout; }
+  const Extent& kernel() const { return kernel_; }
+  std::ptrdiff_t row_floats() const { return std::ptrdiff_t{in_.shape.w} * in_.layout.block; }
   float share() const { return 1.0F / static_cast<float>(kernel_.h * kernel_.w); }
 
  private:
@@ -92,6 +126,11 @@ class FastAveragePool final : public Operator {
     const std::size_t block = windows_.block();
     windows_.over_outputs([&](std::size_t corner, std::size_t to) {
       float* out = call.output + to;
+      if (block == 8 || block == 16) {
+        mean_of_window(call.inputs[0] + corner, block, windows_.kernel(), windows_.row_floats(),
+                       windows_.share(), out);
+        return;
+      }
       std::fill_n(out, block, 0.0F);
       windows_.over_window(corner,
                            [&](std::size_t from) { add_lanes(call.inputs[0] + from, block, out); });

@@ -3,6 +3,7 @@
 #include <dnnl.h>
 
 #include "core/backends/onednn/gemm_tiles.h"
+#include "core/backends/onednn/register_width.h"
 
 namespace ocrtune {
 namespace {
@@ -15,13 +16,8 @@ void multiply_plain(const GemmTile& tile, std::size_t rows, std::size_t columns)
 
 Multiply choose_multiply() {
 #if defined(__x86_64__)
-#if !defined(OCRTUNE_AVX2_ONLY)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw")) {
-    return multiply_avx512;
-  }
-#endif
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return multiply_avx2;
+  if (register_bytes() == 64) return multiply_avx512;
+  if (register_bytes() == 32) return multiply_avx2;
 #endif
   return multiply_plain;
 }

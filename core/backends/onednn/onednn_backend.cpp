@@ -69,6 +69,10 @@ struct Factory {
   }
   Made operator()(const Conv& conv) const {
     if (in_int8(conv)) return make_int8_conv(conv, request);
+    if (!request.training && precision != OnednnPrecision::bf16 &&
+        is_depthwise_inference(conv, in())) {
+      return make_depthwise_inference(conv, request);
+    }
     const bool blocked = in().layout.block == 8 || in().layout.block == 16;
     if (is_fast_depthwise(conv, in().shape, request.training && blocked)) {
       return make_fast_depthwise(conv, request);
