@@ -72,10 +72,11 @@ SeenOfProgram seen_of_program(const RunRecord& run) {
 Status keep_launch(RunOptions& options, const Machine& machine) {
   if (options.command.empty()) return Status();
   const auto prepared = OCRTUNE_TRY(prepare_command(command_workload(options), machine));
-  options.launch = launch_workload(prepared).command;
+  CommandWorkload launched = launch_workload(prepared);
+  options.launch = std::move(launched.command);
   options.launch_gpus = prepared.workload.gpus;
   options.evaluation_steps = prepared.evaluation_steps.value_or(-1);
-  options.environment = prepared.workload.environment;  // the preset's variables too
+  options.environment = std::move(launched.environment);  // the preset's variables too
   return Status();
 }
 

@@ -255,6 +255,9 @@ Result<PreparedCommand> prepare_command(const CommandWorkload& workload, const M
 CommandWorkload launch_workload(const PreparedCommand& command) {
   CommandWorkload workload = command.workload;
   if (!command.launch.empty()) workload.command = command.launch;
+  for (const std::string& name : command.trial_variables) {
+    std::erase_if(workload.environment, [&](const auto& one) { return one.first == name; });
+  }
   return workload;
 }
 

@@ -65,11 +65,12 @@ struct Refusal {
 // From prepare_command() in trial/workloads/command/command_prepare.h.
 struct PreparedCommand {
   CommandWorkload workload;
-  std::vector<std::string> launch;    // the command without what only a short trial needs
-  std::vector<std::string> warnings;  // sentences
-  std::optional<Knobs> current;       // the user's own setting, where the preset can read it
-  std::vector<std::string> turnable;  // knobs that the preset can turn, asked for or not
-  bool trains = true;                 // as far as a preset knows: it has a learning rate
+  std::vector<std::string> launch;           // the command without what only a short trial needs
+  std::vector<std::string> trial_variables;  // of the environment, which a short trial alone needs
+  std::vector<std::string> warnings;         // sentences
+  std::optional<Knobs> current;              // the user's own setting, where the preset can read it
+  std::vector<std::string> turnable;         // knobs that the preset can turn, asked for or not
+  bool trains = true;                        // as far as a preset knows: it has a learning rate
   std::vector<Axis> offered;  // of its own, worth a look here; their first value is as it is
   int gpus = 0;               // that the command may use; 0: CPUs
   // The command evaluates and saves every so many steps, 0: unknown how many, and a trial can

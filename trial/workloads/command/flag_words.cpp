@@ -5,6 +5,23 @@
 #include "base/text.h"
 
 namespace ocrtune {
+namespace {
+
+std::vector<std::string> spellings(const std::string& flag) { return split(flag, '|'); }
+
+bool is_one_of(const std::string& word, const std::vector<std::string>& words) {
+  return std::find(words.begin(), words.end(), word.substr(word.rfind('/') + 1)) != words.end();
+}
+
+// `behind` begins with a flag, such as -o, that the command lacks.
+bool needs_its_flag(const std::vector<std::string>& command,
+                    const std::vector<std::string>& behind) {
+  return !behind.empty() && starts_with(behind.front(), "-") &&
+         std::none_of(command.begin(), command.end(),
+                      [&](const std::string& word) { return is_one_of(word, behind); });
+}
+
+}  // namespace
 
 std::optional<std::string> first_flag_value(const std::vector<std::string>& command,
                                             const std::vector<std::string>& flags) {
@@ -19,15 +36,13 @@ std::optional<std::string> first_flag_value(const std::vector<std::string>& comm
 
 std::optional<std::string> flag_value(const std::vector<std::string>& command,
                                       const std::string& flag) {
-  return first_flag_value(command, {flag});
+  return first_flag_value(command, spellings(flag));
 }
 
 std::size_t place_behind(const std::vector<std::string>& command,
                          const std::vector<std::string>& behind) {
-  const auto at = std::find_if(command.begin(), command.end(), [&](const std::string& word) {
-    const std::string name = word.substr(word.rfind('/') + 1);
-    return std::find(behind.begin(), behind.end(), name) != behind.end();
-  });
+  const auto at = std::find_if(command.begin(), command.end(),
+                               [&](const std::string& word) { return is_one_of(word, behind); });
   return static_cast<std::size_t>(at - command.begin()) + (at == command.end() ? 0 : 1);
 }
 
@@ -39,21 +54,27 @@ void put_behind(std::vector<std::string>& command, const std::string& word,
 
 void set_flag(std::vector<std::string>& command, const std::string& flag, const std::string& value,
               const std::vector<std::string>& behind) {
+  const std::vector<std::string> names = spellings(flag);
   for (std::size_t i = 0; i < command.size(); ++i) {
-    if (command[i] == flag && i + 1 < command.size()) {
-      command[i + 1] = value;
-      return;
-    }
-    if (starts_with(command[i], flag + "=")) {
-      command[i] = flag + "=" + value;
-      return;
+    for (const std::string& name : names) {
+      if (command[i] == name && i + 1 < command.size()) {
+        command[i + 1] = value;
+        return;
+      }
+      if (starts_with(command[i], name + "=")) {
+        command[i] = name + "=" + value;
+        return;
+      }
     }
   }
-  if (starts_with(flag, "--")) {
-    put_behind(command, flag + "=" + value, behind);
+  const std::string& name = names.front();
+  const bool key = !starts_with(name, "-");
+  if (key && needs_its_flag(command, behind)) command.push_back(behind.front());
+  if (key || starts_with(name, "--")) {
+    put_behind(command, name + "=" + value, behind);
   } else {
     const auto at = static_cast<std::ptrdiff_t>(place_behind(command, behind));
-    command.insert(command.begin() + at, {flag, value});
+    command.insert(command.begin() + at, {name, value});
   }
 }
 

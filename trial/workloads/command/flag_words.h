@@ -1,4 +1,6 @@
-// Flags in a command's words: "--flag value" and "--flag=value".
+// Flags in a command's words: "--flag value" and "--flag=value". A name without a dash in front is
+// a key, as Hydra and the -o of OCR trainers take them: "Train.batch=8". "--jobs|-j" is one flag
+// with two spellings, of which the first is written where the command has none.
 #pragma once
 
 #include <optional>
@@ -7,7 +9,7 @@
 
 namespace ocrtune {
 
-// Of the first of these flags that the command has.
+// Of the first of these flags, each in one spelling, that the command has.
 std::optional<std::string> first_flag_value(const std::vector<std::string>& command,
                                             const std::vector<std::string>& flags);
 std::optional<std::string> flag_value(const std::vector<std::string>& command,
@@ -21,7 +23,8 @@ void put_behind(std::vector<std::string>& command, const std::string& word,
                 const std::vector<std::string>& behind);
 
 // Gives the flag this value, in the form that the command has. Where it is absent it is put behind
-// `behind`.
+// `behind`; a key's first word of `behind` is written first where the command has none and it is a
+// flag (-o).
 void set_flag(std::vector<std::string>& command, const std::string& flag, const std::string& value,
               const std::vector<std::string>& behind = {});
 

@@ -34,15 +34,19 @@ Status check_files(const CommandWorkload& workload, const PresetFile& preset) {
   return Status();
 }
 
+// False: the user has set it.
+bool add_variable(CommandWorkload& workload, const std::string& variable,
+                  const std::string& value) {
+  const bool given = std::any_of(workload.environment.begin(), workload.environment.end(),
+                                 [&](const auto& one) { return one.first == variable; });
+  if (!given) workload.environment.emplace_back(variable, value);
+  return !given;
+}
+
 void add_variables(CommandWorkload& workload, const PresetFile& preset) {
   for (const auto& [name, knob] : preset.knobs) {
     if (!turns(workload, name)) continue;
-    for (const auto& [variable, value] : knob.environment) {
-      const bool given =
-          std::any_of(workload.environment.begin(), workload.environment.end(),
-                      [&own = variable](const auto& one) { return one.first == own; });
-      if (!given) workload.environment.emplace_back(variable, value);
-    }
+    for (const auto& [variable, value] : knob.environment) add_variable(workload, variable, value);
   }
 }
 
@@ -102,8 +106,20 @@ bool helps_with(const CommandWorkload& workload, const PresetFile& preset, const
   auto process = Process::start(options);
   if (!process || !process->wait(kHelpSeconds)) return false;
   const std::string help = process->output().contents();
-  return std::all_of(knob.flags.begin(), knob.flags.end(),
-                     [&](const auto& flag) { return help.find(flag.first) != std::string::npos; });
+  return std::all_of(knob.flags.begin(), knob.flags.end(), [&](const auto& flag) {
+    return help.find(split(flag.first, '|').front()) != std::string::npos;
+  });
+}
+
+// The first need that is not met here; empty: all are, as far as the machine can say.
+std::string unmet_need(const PresetKnob& knob, const Machine& machine) {
+  for (const std::string& need : knob.needs) {
+    if (need == "gpus" && machine.gpus.empty()) return need;
+    if (need == "numa_nodes" && machine.cpu.numa_nodes < 2) return need;
+    const bool program = need != "gpus" && need != "numa_nodes" && need != "help";
+    if (program && !find_executable(need)) return need;
+  }
+  return "";
 }
 
 // A knob of the preset's own that the user has not asked for and that can do something here.
@@ -113,15 +129,49 @@ bool is_offered(const CommandWorkload& workload, const PresetFile& preset, const
   for (const auto& [flag, value] : knob.flags) {
     if (flag_value(workload.command, flag)) return false;  // the user has set it
   }
-  bool help = false;
-  for (const std::string& need : knob.needs) {
-    if (need == "gpus" && machine.gpus.empty()) return false;
-    if (need == "numa_nodes" && machine.cpu.numa_nodes < 2) return false;
-    help = help || need == "help";
-    const bool program = need != "gpus" && need != "numa_nodes" && need != "help";
-    if (program && !find_executable(need)) return false;
-  }
+  if (!unmet_need(knob, machine).empty()) return false;
+  const bool help = std::find(knob.needs.begin(), knob.needs.end(), "help") != knob.needs.end();
   return !help || helps_with(workload, preset, knob);
+}
+
+// A knob of ocrtune's that the program has only where its needs are met. usage: it is varied all
+// the same.
+Result<bool> is_left_alone(const CommandWorkload& workload, const PresetFile& preset,
+                           const std::string& name, const Machine& machine) {
+  const PresetKnob& knob = preset.knobs.at(name);
+  const std::string need = find_knob(name) == nullptr ? "" : unmet_need(knob, machine);
+  if (need.empty()) return false;
+  const bool fixed =
+      std::find(workload.fixed.begin(), workload.fixed.end(), name) != workload.fixed.end();
+  if (fixed || !turns(workload, name)) return true;
+  return Error{ErrorKind::usage,
+               fmt::format("{} does nothing for {} without {}, and there is none here: do not vary "
+                           "--{}",
+                           name, preset.name, need, name)};
+}
+
+void turn_flags(CommandWorkload& workload, const PresetFile& preset, const std::string& name) {
+  const PresetKnob& knob = preset.knobs.at(name);
+  const std::vector<std::string>& behind = knob.behind.empty() ? preset.behind : knob.behind;
+  for (const auto& [flag, value] : knob.flags) {
+    if (may_be_left_out(knob)) {
+      put_behind(workload.command, "{" + name + "?" + flag + "=}", behind);
+    } else {
+      set_flag(workload.command, flag, value, behind);
+    }
+  }
+}
+
+// What only a short trial needs.
+void add_trial(PreparedCommand& command, const PresetFile& preset) {
+  CommandWorkload& workload = command.workload;
+  const auto& behind = preset.trial_behind.empty() ? preset.behind : preset.trial_behind;
+  for (const auto& [flag, value] : preset.trial_flags) {
+    set_flag(workload.command, flag, value, behind);
+  }
+  for (const auto& [variable, value] : preset.trial_environment) {
+    if (add_variable(workload, variable, value)) command.trial_variables.push_back(variable);
+  }
 }
 
 }  // namespace
@@ -133,6 +183,7 @@ Status apply_preset_file(PreparedCommand& command, const PresetFile& preset,
   OCRTUNE_TRY(check_files(workload, preset));
   read_current(command, preset);
   for (const auto& [name, knob] : preset.knobs) {
+    if (OCRTUNE_TRY(is_left_alone(workload, preset, name, machine))) continue;
     if (find_knob(name) != nullptr) command.turnable.push_back(name);
     if (!turns(workload, name)) {
       if (is_offered(workload, preset, knob, machine)) {
@@ -140,18 +191,11 @@ Status apply_preset_file(PreparedCommand& command, const PresetFile& preset,
       }
       continue;
     }
-    for (const auto& [flag, value] : knob.flags) {
-      if (may_be_left_out(knob)) {
-        put_behind(workload.command, "{" + name + "?" + flag + "=}", preset.behind);
-      } else {
-        set_flag(workload.command, flag, value, preset.behind);
-      }
-    }
+    turn_flags(workload, preset, name);
   }
   add_variables(workload, preset);
   command.launch = workload.command;
-  for (const auto& [flag, value] : preset.trial_flags)
-    set_flag(workload.command, flag, value, preset.behind);
+  add_trial(command, preset);
   if (workload.log_reader.empty() && workload.metric.empty()) {
     workload.log_reader = preset.log_reader;
     workload.metric = preset.metric;

@@ -18,7 +18,7 @@ void read_knob(TomlReader& reader, const toml::table& table, const std::string& 
                PresetFile& preset) {
   const std::string prefix = "knobs." + name + ".";
   PresetKnob& knob = preset.knobs[name];
-  reader.allow(table, prefix, {"flags", "environment", "usual", "values", "needs"});
+  reader.allow(table, prefix, {"flags", "environment", "usual", "values", "needs", "behind"});
   reader.pairs(table, prefix, "flags", knob.flags);
   reader.pairs(table, prefix, "environment", knob.environment);
   if (const toml::node* usual = table.get("usual")) {
@@ -30,6 +30,7 @@ void read_knob(TomlReader& reader, const toml::table& table, const std::string& 
   }
   reader.texts(table, "values", knob.values);
   reader.texts(table, "needs", knob.needs);
+  reader.texts(table, "behind", knob.behind);
   NameValues all = knob.flags;
   all.insert(all.end(), knob.environment.begin(), knob.environment.end());
   const bool used = std::any_of(all.begin(), all.end(), [&](const auto& one) {
@@ -122,8 +123,10 @@ Result<PresetFile> parse_preset(const std::string& text, const std::string& path
   }
   read_knobs(reader, document, preset);
   if (const toml::table* trial = reader.section(document, "trial")) {
-    reader.allow(*trial, "trial.", {"flags"});
+    reader.allow(*trial, "trial.", {"flags", "environment", "behind"});
     reader.pairs(*trial, "trial.", "flags", preset.trial_flags);
+    reader.pairs(*trial, "trial.", "environment", preset.trial_environment);
+    reader.texts(*trial, "behind", preset.trial_behind);
   }
   if (preset.help.empty()) {
     reader.wrong(document, "help", "is missing: write help = \"one line on the program\"");

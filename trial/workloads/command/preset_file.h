@@ -17,15 +17,21 @@
 //   metric_of = "rank"
 //   log_file = "{trial_dir}/log"
 //   [knobs.batch]                    # what ocrtune turns, by its knob's name or an own one
-//   flags = { "--rec_batch_num" = "{batch}" }
+//   flags = { "--rec_batch_num" = "{batch}" }    # "--jobs|-j": one flag, two spellings; a name
+//                                    # without a dash is a key, written "Train.batch={batch}"
+//   behind = ["ocr"]                 # of these flags; the command's word that they belong to, or
+//                                    # -o for keys, which is added where the command lacks it
 //   environment = { BATCH = "{batch}" }
 //   usual = 6                        # its value where the command has no flag
 //   values = ["none", "a", "b"]      # of an own knob that is tried without being asked for; with
 //                                    # "none" its flags are left out
 //   needs = ["gpus", "numa_nodes", "help", "numactl"]  # else it is not: GPUs, several NUMA nodes,
-//                                    # a --help that names its flags, this program
+//                                    # a --help that names its flags, this program. A knob of
+//                                    # ocrtune's whose needs are not met is left as it is
 //   [trial]                          # what only a short trial needs
 //   flags = { "--out" = "{trial_dir}/out" }
+//   behind = ["-o"]
+//   environment = { FORCE_COLOR = "1" }
 //
 // The file's name is the preset's. Folders, the first that has a name wins: the user's own,
 // $XDG_CONFIG_HOME/ocrtune/presets, then share/ocrtune/presets beside the program's folder.
@@ -44,8 +50,8 @@ using NameValues = std::vector<std::pair<std::string, std::string>>;  // values 
 
 struct PresetKnob {
   NameValues flags, environment;
-  int usual = 0;  // 0: not told
-  std::vector<std::string> values, needs;
+  int usual = 0;                                   // 0: not told
+  std::vector<std::string> values, needs, behind;  // behind: empty where the preset's own holds
 };
 
 struct PresetFile {
@@ -56,7 +62,8 @@ struct PresetFile {
   std::vector<std::pair<std::string, std::string>> tried;  // version, date
   std::string log_reader, metric, metric_of, log_file;
   std::map<std::string, PresetKnob> knobs;
-  NameValues trial_flags;
+  NameValues trial_flags, trial_environment;
+  std::vector<std::string> trial_behind;
 };
 
 // invalid: not TOML, or a key that there is not, that is lacking, or of the wrong kind: names file,

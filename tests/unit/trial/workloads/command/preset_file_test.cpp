@@ -214,6 +214,98 @@ TEST(FlagWords, KeepTheFormThatTheCommandHas) {
   EXPECT_THAT(command, ElementsAre("ocr", "--a", "x", "--b=y", "-c", "z", "--d=4", "-e", "5"));
 }
 
+TEST(FlagWords, AKeyIsOneWordBehindItsFlag) {
+  const std::vector<std::string> behind = {"-o", "--opt"};
+  std::vector<std::string> command = {"train.py", "-c", "x.yml"};
+  set_flag(command, "Train.batch", "8", behind);
+  set_flag(command, "Train.workers", "2", behind);
+  set_flag(command, "Train.batch", "16", behind);
+  EXPECT_THAT(command,
+              ElementsAre("train.py", "-c", "x.yml", "-o", "Train.workers=2", "Train.batch=16"));
+  EXPECT_EQ(flag_value(command, "Train.batch"), "16");
+  command = {"train.py", "--opt", "Global.x=1", "--local_rank=0"};
+  set_flag(command, "Train.batch", "8", behind);
+  EXPECT_THAT(command,
+              ElementsAre("train.py", "--opt", "Train.batch=8", "Global.x=1", "--local_rank=0"));
+  command = {"train.py"};
+  set_flag(command, "trainer.batch", "8");
+  EXPECT_THAT(command, ElementsAre("train.py", "trainer.batch=8"));
+}
+
+// The user's -j 2 stood behind a --jobs={threads} that it made void.
+TEST(FlagWords, TwoSpellingsAreOneFlag) {
+  std::vector<std::string> command = {"ocr", "-j", "2", "page"};
+  EXPECT_EQ(flag_value(command, "--jobs|-j"), "2");
+  set_flag(command, "--jobs|-j", "4", {"ocr"});
+  EXPECT_THAT(command, ElementsAre("ocr", "-j", "4", "page"));
+  command = {"ocr", "page"};
+  set_flag(command, "--jobs|-j", "4", {"ocr"});
+  EXPECT_THAT(command, ElementsAre("ocr", "--jobs=4", "page"));
+}
+
+constexpr const char* kSubcommands = R"(help = "x"
+behind = ["ocrtool"]
+[knobs.threads]
+flags = { "--threads" = "{threads}" }
+[knobs.batch]
+flags = { "-B" = "{batch}" }
+behind = ["read"]
+[trial]
+flags = { "Global.out" = "{trial_dir}/out" }
+behind = ["-o"]
+environment = { FORCE_COLOR = "1", TERM = "xterm" }
+)";
+
+TEST(PresetFile, EachKnobsFlagStandsBehindTheWordThatItBelongsTo) {
+  const PresetFile preset = parse_preset(kSubcommands, "p.toml").value();
+  PreparedCommand command;
+  command.workload.knobs = {"threads", "batch"};
+  command.workload.command = {"ocrtool", "segment", "read", "page"};
+  ASSERT_TRUE(apply_preset_file(command, preset).ok());
+  EXPECT_THAT(command.launch, ElementsAre("ocrtool", "--threads={threads}", "segment", "read", "-B",
+                                          "{batch}", "page"));
+  EXPECT_EQ(command.workload.command.back(), "Global.out={trial_dir}/out");
+}
+
+TEST(PresetFile, WhatOnlyATrialNeedsIsNotInTheLineThatIsRecommended) {
+  const PresetFile preset = parse_preset(kSubcommands, "p.toml").value();
+  PreparedCommand command;
+  command.workload.command = {"ocrtool", "read"};
+  command.workload.environment = {{"TERM", "dumb"}};
+  ASSERT_TRUE(apply_preset_file(command, preset).ok());
+  EXPECT_THAT(command.workload.environment,
+              ElementsAre(Pair("TERM", "dumb"), Pair("FORCE_COLOR", "1")));
+  EXPECT_THAT(launch_workload(command).environment, ElementsAre(Pair("TERM", "dumb")));
+  EXPECT_THAT(launch_workload(command).command, ElementsAre("ocrtool", "read"));
+}
+
+TEST(PresetFile, AKnobWhoseNeedsAreNotMetIsLeftAlone) {
+  const PresetFile preset = parse_preset(R"(help = "x"
+[knobs.nproc]
+flags = { "--nproc" = "{nproc}" }
+needs = ["gpus"]
+)",
+                                         "/presets/p.toml")
+                                .value();
+  const auto applied = [&](const Machine& machine, std::vector<std::string> knobs,
+                           std::vector<std::string> fixed) {
+    PreparedCommand command;
+    command.workload.command = {"p"};
+    command.workload.knobs = std::move(knobs);
+    command.workload.fixed = std::move(fixed);
+    const Status status = apply_preset_file(command, preset, machine);
+    return status ? join(command.launch, " ") + (command.turnable.empty() ? "" : " turnable")
+                  : status.error().what;
+  };
+  EXPECT_EQ(applied(Machine(), {}, {}), "p");
+  EXPECT_EQ(applied(Machine(), {"nproc"}, {"nproc"}), "p");
+  EXPECT_EQ(applied(Machine(), {"nproc"}, {}),
+            "nproc does nothing for p without gpus, and there is none here: do not vary --nproc");
+  Machine machine;
+  machine.gpus.resize(1);
+  EXPECT_EQ(applied(machine, {"nproc"}, {}), "p --nproc={nproc} turnable");
+}
+
 TEST(PresetFile, ALaunchersFlagStandsBehindTheLauncher) {
   const PresetFile preset = parse_preset(R"(help = "x"
 behind = ["torchrun", "torch.distributed.run"]
