@@ -13,12 +13,9 @@ bool is_one_of(const std::string& word, const std::vector<std::string>& words) {
   return std::find(words.begin(), words.end(), word.substr(word.rfind('/') + 1)) != words.end();
 }
 
-// `behind` begins with a flag, such as -o, that the command lacks.
-bool needs_its_flag(const std::vector<std::string>& command,
-                    const std::vector<std::string>& behind) {
-  return !behind.empty() && starts_with(behind.front(), "-") &&
-         std::none_of(command.begin(), command.end(),
-                      [&](const std::string& word) { return is_one_of(word, behind); });
+bool has_one_of(const std::vector<std::string>& command, const std::vector<std::string>& words) {
+  return std::any_of(command.begin(), command.end(),
+                     [&](const std::string& word) { return is_one_of(word, words); });
 }
 
 }  // namespace
@@ -46,6 +43,10 @@ std::size_t place_behind(const std::vector<std::string>& command,
   return static_cast<std::size_t>(at - command.begin()) + (at == command.end() ? 0 : 1);
 }
 
+bool has_place(const std::vector<std::string>& command, const std::vector<std::string>& behind) {
+  return behind.empty() || starts_with(behind.front(), "-") || has_one_of(command, behind);
+}
+
 void put_behind(std::vector<std::string>& command, const std::string& word,
                 const std::vector<std::string>& behind) {
   command.insert(command.begin() + static_cast<std::ptrdiff_t>(place_behind(command, behind)),
@@ -69,7 +70,8 @@ void set_flag(std::vector<std::string>& command, const std::string& flag, const 
   }
   const std::string& name = names.front();
   const bool key = !starts_with(name, "-");
-  if (key && needs_its_flag(command, behind)) command.push_back(behind.front());
+  const bool option = !behind.empty() && starts_with(behind.front(), "-");
+  if (key && option && !has_one_of(command, behind)) command.push_back(behind.front());
   if (key || starts_with(name, "--")) {
     put_behind(command, name + "=" + value, behind);
   } else {

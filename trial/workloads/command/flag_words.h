@@ -19,6 +19,10 @@ std::optional<std::string> flag_value(const std::vector<std::string>& command,
 std::size_t place_behind(const std::vector<std::string>& command,
                          const std::vector<std::string>& behind);
 
+// A flag of `behind` has a place: the command has one of its words, or the first is a flag that can
+// be added. True where `behind` is empty.
+bool has_place(const std::vector<std::string>& command, const std::vector<std::string>& behind);
+
 void put_behind(std::vector<std::string>& command, const std::string& word,
                 const std::vector<std::string>& behind);
 

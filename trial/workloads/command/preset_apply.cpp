@@ -134,12 +134,27 @@ bool is_offered(const CommandWorkload& workload, const PresetFile& preset, const
   return !help || helps_with(workload, preset, knob);
 }
 
-// A knob of ocrtune's that the program has only where its needs are met. usage: it is varied all
-// the same.
+const std::vector<std::string>& place_of(const PresetKnob& knob, const PresetFile& preset) {
+  return knob.behind.empty() ? preset.behind : knob.behind;
+}
+
+// No flag of the knob is in the command, and none can be put there: a script starts the program.
+bool is_out_of_reach(const CommandWorkload& workload, const PresetFile& preset,
+                     const PresetKnob& knob) {
+  return !knob.flags.empty() && !has_place(workload.command, place_of(knob, preset)) &&
+         std::none_of(knob.flags.begin(), knob.flags.end(), [&](const auto& flag) {
+           return flag_value(workload.command, flag.first).has_value();
+         });
+}
+
+// A knob of ocrtune's that the program has only where its needs are met, or whose flags have no
+// place in the command. usage: its needs are not met, and it is varied all the same.
 Result<bool> is_left_alone(const CommandWorkload& workload, const PresetFile& preset,
                            const std::string& name, const Machine& machine) {
   const PresetKnob& knob = preset.knobs.at(name);
-  const std::string need = find_knob(name) == nullptr ? "" : unmet_need(knob, machine);
+  if (find_knob(name) == nullptr) return false;
+  if (is_out_of_reach(workload, preset, knob)) return true;
+  const std::string need = unmet_need(knob, machine);
   if (need.empty()) return false;
   const bool fixed =
       std::find(workload.fixed.begin(), workload.fixed.end(), name) != workload.fixed.end();
@@ -152,7 +167,7 @@ Result<bool> is_left_alone(const CommandWorkload& workload, const PresetFile& pr
 
 void turn_flags(CommandWorkload& workload, const PresetFile& preset, const std::string& name) {
   const PresetKnob& knob = preset.knobs.at(name);
-  const std::vector<std::string>& behind = knob.behind.empty() ? preset.behind : knob.behind;
+  const std::vector<std::string>& behind = place_of(knob, preset);
   for (const auto& [flag, value] : knob.flags) {
     if (may_be_left_out(knob)) {
       put_behind(workload.command, "{" + name + "?" + flag + "=}", behind);

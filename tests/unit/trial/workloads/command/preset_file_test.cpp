@@ -267,6 +267,20 @@ TEST(PresetFile, EachKnobsFlagStandsBehindTheWordThatItBelongsTo) {
   EXPECT_EQ(command.workload.command.back(), "Global.out={trial_dir}/out");
 }
 
+// The flag stood at the script's end.
+TEST(PresetFile, AFlagWithoutItsWordIsLeftOut) {
+  const PresetFile preset = parse_preset(kSubcommands, "p.toml").value();
+  PreparedCommand command;
+  command.workload.knobs = {"threads", "batch"};
+  command.workload.command = {"sh", "pages.sh"};
+  ASSERT_TRUE(apply_preset_file(command, preset).ok());
+  EXPECT_THAT(command.launch, ElementsAre("sh", "pages.sh"));
+  EXPECT_THAT(command.turnable, IsEmpty());
+  command.workload.command = {"sh", "pages.sh", "--threads", "2"};
+  ASSERT_TRUE(apply_preset_file(command, preset).ok());
+  EXPECT_THAT(command.launch, ElementsAre("sh", "pages.sh", "--threads", "{threads}"));
+}
+
 TEST(PresetFile, WhatOnlyATrialNeedsIsNotInTheLineThatIsRecommended) {
   const PresetFile preset = parse_preset(kSubcommands, "p.toml").value();
   PreparedCommand command;
