@@ -88,11 +88,13 @@ Result<int> rank_exec(const std::vector<std::string>& command, const std::string
 constexpr double kStopSeconds = 5;
 
 // The text for copy `number` on the GPU of this name. It sees no other, so its number there is 0.
+// An empty name: a copy on the CPUs, of which nothing is said of GPUs.
 std::string filled_for(std::string text, const std::string& gpu, std::size_t number) {
-  const std::pair<std::string, std::string> values[] = {
-      {"CUDA_VISIBLE_DEVICES={gpu}", "CUDA_VISIBLE_DEVICES=" + gpu},
-      {"{gpu}", "0"},
-      {"{copy}", fmt::format("{}", number)}};
+  std::vector<std::pair<std::string, std::string>> values = {{"{copy}", fmt::format("{}", number)}};
+  if (!gpu.empty()) {
+    values.emplace_back("CUDA_VISIBLE_DEVICES={gpu}", "CUDA_VISIBLE_DEVICES=" + gpu);
+    values.emplace_back("{gpu}", "0");
+  }
   for (const auto& [name, value] : values) {
     for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos; at += value.size()) {
       text.replace(at, name.size(), value);
@@ -101,8 +103,8 @@ std::string filled_for(std::string text, const std::string& gpu, std::size_t num
   return text;
 }
 
-// Copies of a program, one for each name of a list of GPUs. They end together: with the first that
-// fails, with this process, or when all are done.
+// Copies of a program, one for each name of a list of GPUs (empty: on the CPUs). They end together:
+// with the first that fails, with this process, or when all are done.
 class Copies {
  public:
   Status start(const std::vector<std::string>& command, const std::vector<std::string>& gpus) {
@@ -119,11 +121,7 @@ class Copies {
         std::string own = filled_for(value, gpus[i], i);
         if (own != value) options.environment.emplace_back(name, std::move(own));
       }
-      // Without the variable the names are the driver's numbers, which go by the bus.
-      if (std::getenv("CUDA_VISIBLE_DEVICES") == nullptr) {
-        options.environment.emplace_back("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
-      }
-      options.environment.emplace_back("CUDA_VISIBLE_DEVICES", gpus[i]);
+      if (!gpus[i].empty()) show_gpu(gpus[i], options);
       options.environment.emplace_back(kRankCpusVariable, std::nullopt);
       if (i < masks.size()) options.cpus = masks[i];
       copies_.push_back({OCRTUNE_TRY(tree_.start(std::move(options))), LineSplitter(), gpus[i]});
@@ -141,10 +139,12 @@ class Copies {
         running = running || !exit;
         if (!exit || exit->clean()) continue;
         pass_on(copies_[i]);
-        std::fputs(fmt::format("ocrtune: copy {} on GPU {}: {}; the others are stopped\n", i,
-                               copies_[i].gpu, exit->text())
-                       .c_str(),
-                   stderr);
+        const std::string& gpu = copies_[i].gpu;
+        const std::string place = gpu.empty() ? "" : " on GPU " + gpu;
+        std::fputs(
+            fmt::format("ocrtune: copy {}{}: {}; the others are stopped\n", i, place, exit->text())
+                .c_str(),
+            stderr);
         tree_.stop(kStopSeconds);
         return exit->signal != 0 ? 128 + exit->signal : exit->code;
       }
@@ -165,6 +165,14 @@ class Copies {
     std::string gpu;
   };
 
+  static void show_gpu(const std::string& gpu, ProcessOptions& options) {
+    // Without the variable the names are the driver's numbers, which go by the bus.
+    if (std::getenv("CUDA_VISIBLE_DEVICES") == nullptr) {
+      options.environment.emplace_back("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+    }
+    options.environment.emplace_back("CUDA_VISIBLE_DEVICES", gpu);
+  }
+
   // Whole lines, so that those of two copies do not mix.
   static void pass_on(Copy& copy) {
     const auto print = [](const std::string& line) { std::fputs((line + "\n").c_str(), stdout); };
@@ -178,11 +186,14 @@ class Copies {
   std::vector<Copy> copies_;
 };
 
-Result<int> run_copies(const std::vector<std::string>& command, const std::string& list) {
+// `list`: names of GPUs; `count`: copies on the CPUs where there is no list.
+Result<int> run_copies(const std::vector<std::string>& command, const std::string& list,
+                       int count) {
   OCRTUNE_TRY(find_executable(command[0]));
-  const std::vector<std::string> gpus = split(list, ',');
+  std::vector<std::string> gpus(static_cast<std::size_t>(count));
+  if (!list.empty()) gpus = split(list, ',');
   for (const std::string& gpu : gpus) {
-    if (trim(gpu).empty()) {
+    if (!list.empty() && trim(gpu).empty()) {
       return Error{ErrorKind::usage,
                    "--copies-on " + list + ": needs names of GPUs, such as 0,0,1"};
     }
@@ -206,10 +217,19 @@ CommandRun declare_rank_exec(Flags& cli) {
   cli.option("--copies-on", *copies, "IDS",
              "Start a copy of the program for each GPU of this list, which it sees as {gpu}, "
              "device 0; {copy} is its number");
-  return [command, gpu, copies]() -> Result<int> {
-    if (copies->empty()) return rank_exec(*command, *gpu);
-    if (gpu->empty()) return run_copies(*command, *copies);
-    return Error{ErrorKind::usage, "--copies-on names the GPUs: leave --gpu out"};
+  auto count = std::make_shared<int>(0);
+  cli.option("--copies", *count, "N",
+             "Start so many copies of the program on the CPUs; {copy} is its number, from 0")
+      .range(1, 1024);
+  return [command, gpu, copies, count]() -> Result<int> {
+    if (copies->empty() && *count == 0) return rank_exec(*command, *gpu);
+    if (!gpu->empty()) {
+      return Error{ErrorKind::usage, "--copies-on names the GPUs: leave --gpu out"};
+    }
+    if (!copies->empty() && *count > 0) {
+      return Error{ErrorKind::usage, "--copies are on the CPUs: leave --copies-on out"};
+    }
+    return run_copies(*command, *copies, *count);
   };
 }
 

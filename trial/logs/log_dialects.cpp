@@ -275,7 +275,9 @@ LogDialect paddleocr_dialect(std::optional<int> print_interval) {
 
 LogDialect paddleocr_infer_dialect() {
   return [images = 0.0](const std::string& line) mutable -> std::optional<LogReading> {
-    if (line.find("Predict time of ") == std::string::npos) return std::nullopt;
+    const bool of_an_image = line.find("Predict time of ") != std::string::npos ||
+                             line.find("paddleocr INFO: Processed item ") != std::string::npos;
+    if (!of_an_image) return std::nullopt;
     LogReading reading;
     reading.sample_count = ++images;  // whichever process printed it
     return reading;

@@ -194,7 +194,8 @@ const std::vector<LogReaderRow>& log_reader_table() {
        "loss: 1.214002, avg_reader_cost: 0.00010 s, avg_batch_cost: 0.11974 s, avg_samples: 34.0, "
        "ips: 283.94729 samples/s, eta: 11:15:11",
        true},
-      {"paddleocr-infer", "predict_system.py: a line for each image, timed by arrival",
+      {"paddleocr-infer",
+       "predict_system.py, paddleocr 3.x: a line for each image, timed by arrival",
        "[2024/09/13 15:19:38] ppocr DEBUG: 3  Predict time of imgs/12.jpg: 0.122s", false},
       {"torch", "a rate with its unit: samples/s, images/sec, img/s: ...; of one rank",
        "epoch 1 step 40 loss 2.31 412.7 samples/s", true},

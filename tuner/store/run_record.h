@@ -101,7 +101,9 @@ struct RunOptions {
   // What a setting's memory counts against: the machine's, or one GPU's.
   std::uint64_t limit_bytes() const { return on_gpus() ? gpu_memory_bytes : memory_limit_bytes; }
   // The user's command answers requests; else it prints its own speed, or there is none.
-  bool serves() const { return infers() && log_reader.empty() && metric.empty() && preset.empty(); }
+  bool serves() const {
+    return infers() && log_reader.empty() && metric.empty() && (preset.empty() || !url.empty());
+  }
   // The user's command trains, or measures itself, and prints how fast it is.
   bool prints() const { return !command.empty() && !serves(); }
 };

@@ -38,6 +38,33 @@ TEST(Copies, EachSeesItsOwnGpuAsTheFirst) {
                                    "2 0 PCI_BUS_ID 0 CUDA_VISIBLE_DEVICES=0 c2"));
 }
 
+TEST(Copies, OnCpusNothingIsSaidOfGpus) {
+  const Ran said = run_line(
+      std::string("env -u CUDA_VISIBLE_DEVICES CACHE=c{copy} ") + OCRTUNE_BINARY +
+      " rank-exec --copies 2 -- sh -c 'echo $0 ${CUDA_VISIBLE_DEVICES-unset} {gpu} $CACHE' {copy} "
+      "2>&1");
+  EXPECT_EQ(said.code, 0) << said.out;
+  EXPECT_THAT(split(trim(said.out), '\n'),
+              UnorderedElementsAre("0 unset {gpu} c0", "1 unset {gpu} c1"));
+  const Ran failed =
+      run_line(std::string(OCRTUNE_BINARY) + " rank-exec --copies 2 -- sh -c 'exit 7' {copy} 2>&1");
+  EXPECT_EQ(failed.code, 7);
+  EXPECT_THAT(failed.out, HasSubstr(": exit code 7; the others are stopped"));
+  EXPECT_THAT(failed.out, Not(HasSubstr("GPU")));
+}
+
+// A preset and an address: the command serves, it prints no speed.
+TEST(Copies, AServerMayHaveAPreset) {
+  const Ran said = run_line(
+      std::string(OCRTUNE_BINARY) + " tune --mode infer --preset rapidocr --input " +
+      OCRTUNE_SOURCE_DIR + "/README.md --nproc 1,2 --threads 1,2 --dry-run " +
+      "--url http://127.0.0.1:1808{copy}/ -- sh -c 'exec sleep {threads}' rapidocr {copy} 2>&1");
+  EXPECT_EQ(said.code, 0) << said.out;
+  EXPECT_THAT(said.out,
+              HasSubstr("rank-exec --copies 2 -- sh -c 'exec sleep 2' rapidocr '{copy}'"));
+  EXPECT_THAT(said.out, Not(HasSubstr("GPU"))) << said.out;
+}
+
 TEST(Copies, TheFirstThatFailsEndsAll) {
   const std::string folder = make_temporary_directory("copies").value();
   const Ran said = on_two_gpus(
@@ -58,6 +85,9 @@ TEST(Copies, WrongUseIsOneLine) {
   EXPECT_EQ(on_two_gpus("rank-exec --copies-on 0,,1 -- true").code, 2);
   EXPECT_EQ(on_two_gpus("rank-exec --copies-on 0 --gpu auto -- true").code, 2);
   EXPECT_EQ(on_two_gpus("rank-exec --copies-on 0 -- /no/such/program").code, 3);
+  EXPECT_EQ(on_two_gpus("rank-exec --copies-on 0 --copies 2 -- true").code, 2);
+  EXPECT_EQ(on_two_gpus("rank-exec --copies 2 --gpu auto -- true").code, 2);
+  EXPECT_EQ(on_two_gpus("rank-exec --copies 0 -- true").code, 2);
 }
 
 TEST(Copies, TheSpaceHasSeveralOnEachGpu) {

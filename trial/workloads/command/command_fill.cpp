@@ -180,7 +180,8 @@ std::set<std::string> names_used(const CommandWorkload& workload) {
   for (const std::string& line : workload.setup) add(line);
   for (const auto& [name, value] : workload.environment) add(value);
   if (names.count("global_batch") != 0) names.insert({"nproc", "batch", "accumulate"});
-  if (names.count("gpus") != 0 || names.count("gpu") != 0) names.insert("nproc");
+  const bool copied = names.count("copy") != 0 && !turns(workload, "copy");  // no --dim copy=
+  if (names.count("gpus") != 0 || names.count("gpu") != 0 || copied) names.insert("nproc");
   if (names.count("hostlist") != 0) names.insert("nodes");
   return names;
 }
@@ -194,8 +195,13 @@ bool turns(const CommandWorkload& workload, const std::string& knob) {
   return std::find(workload.knobs.begin(), workload.knobs.end(), knob) != workload.knobs.end();
 }
 
-bool starts_copies(const CommandWorkload& workload) {
+bool copies_take_gpus(const CommandWorkload& workload) {
   return names_used(workload).count("gpu") != 0 && !turns(workload, "gpu");  // no --dim gpu=
+}
+
+bool starts_copies(const CommandWorkload& workload) {
+  return copies_take_gpus(workload) ||
+         (names_used(workload).count("copy") != 0 && !turns(workload, "copy"));
 }
 
 bool times_whole_runs(const CommandWorkload& workload) {
@@ -205,9 +211,12 @@ bool times_whole_runs(const CommandWorkload& workload) {
 namespace {
 
 // `ocrtune rank-exec` starts the copies and fills {gpu} and {copy}.
-void start_copies(const CommandWorkload& workload, const std::string& gpus, Launch& launch) {
-  const std::vector<std::string> starter = {starter_of(workload), "rank-exec", "--copies-on", gpus,
-                                            "--"};
+void start_copies(const CommandWorkload& workload, const std::string& gpus, int nproc,
+                  Launch& launch) {
+  const bool on_gpus = copies_take_gpus(workload);
+  const std::vector<std::string> starter = {starter_of(workload), "rank-exec",
+                                            on_gpus ? "--copies-on" : "--copies",
+                                            on_gpus ? gpus : fmt::format("{}", nproc), "--"};
   launch.arguments.insert(launch.arguments.begin(), starter.begin(), starter.end());
   std::erase_if(launch.environment, [](const auto& variable) {
     return variable.first == "CUDA_VISIBLE_DEVICES" && variable.second == "{gpu}";
@@ -227,12 +236,11 @@ Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& m
   }
   auto values = values_of(knobs, place);
   const bool copies = starts_copies(workload);
-  if (copies) {
-    for (const char* name : {"gpu", "copy"}) values[name] = std::string("{") + name + "}";
-  }
+  if (copies) values["copy"] = "{copy}";
+  if (copies_take_gpus(workload)) values["gpu"] = "{gpu}";
   values["gpus"] = gpus_text(
       workload.gpus.empty() ? visible_gpu_names(machine, process_environment()) : workload.gpus,
-      knobs.nproc, copies);
+      knobs.nproc, copies_take_gpus(workload));
   FilledCommand filled;
   auto arguments = OCRTUNE_TRY(fill_command(with_rank_exec(workload), values));
   Launch& launch = filled.launch;
@@ -267,7 +275,7 @@ Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& m
     const bool both = name == "LD_PRELOAD" && !preload.empty();
     set_variable(launch.environment, name, both ? with_preload(text, preload) : text);
   }
-  if (copies) start_copies(workload, values["gpus"], launch);
+  if (copies) start_copies(workload, values["gpus"], knobs.nproc, launch);
   return filled;
 }
 

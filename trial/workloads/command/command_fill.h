@@ -53,7 +53,7 @@ Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& m
                                const Knobs& knobs, const TrialPlace& place);
 
 // Every placeholder that the command, its setup and its environment use; {global_batch} stands for
-// nproc, batch and accumulate as well, {gpus} and {gpu} for nproc.
+// nproc, batch and accumulate as well, {gpus}, {gpu} and {copy} for nproc.
 std::set<std::string> names_used(const CommandWorkload& workload);
 
 // The command names {hostlist} and not what differs from host to host: it starts the others' part
@@ -62,9 +62,11 @@ bool starts_other_hosts(const CommandWorkload& workload);
 
 bool turns(const CommandWorkload& workload, const std::string& knob);
 
-// The command holds {gpu}: nproc copies of it are started, several on one GPU where there are more
-// of them than GPUs.
+// The command holds {gpu} or {copy}: nproc copies of it are started.
 bool starts_copies(const CommandWorkload& workload);
+
+// It holds {gpu}: several are on one GPU where there are more copies than GPUs.
+bool copies_take_gpus(const CommandWorkload& workload);
 
 // Its speed is told by the ends of its runs: --log-reader runs[:SAMPLES].
 bool times_whole_runs(const CommandWorkload& workload);

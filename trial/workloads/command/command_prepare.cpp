@@ -176,7 +176,7 @@ Status repeat_the_command(PreparedCommand& prepared) {
   if (!times_whole_runs(workload)) return Status();
   if (starts_copies(workload) || !workload.log_file.empty()) {
     return Error{ErrorKind::usage,
-                 "--log-reader runs times a whole command: leave out {gpu} and --log-file"};
+                 "--log-reader runs times a whole command: leave out {gpu}, {copy} and --log-file"};
   }
   if (prepared.launch.empty()) prepared.launch = workload.command;
   std::vector<std::string> loop = {
@@ -201,7 +201,7 @@ void say_how_they_share(const Machine& machine, std::vector<std::string>& warnin
 // may share one.
 Status count_gpus(PreparedCommand& prepared, const Machine& machine) {
   const CommandWorkload& workload = prepared.workload;
-  const bool copies = starts_copies(workload);
+  const bool copies = copies_take_gpus(workload);
   if (names_used(workload).count("gpus") == 0 && !copies) return Status();
   const auto gpus =
       workload.gpus.empty() ? visible_gpu_names(machine, process_environment()) : workload.gpus;

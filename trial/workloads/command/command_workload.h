@@ -8,6 +8,7 @@
 //   {gpu} {copy}    of a command that is one process on one GPU: nproc copies of it are started,
 //                   {copy} on the GPU of this place and again from the first. Each sees its own GPU
 //                   alone, as device {gpu}, 0; behind CUDA_VISIBLE_DEVICES= it is the GPU's name
+//   {copy}          without {gpu}: nproc copies of the command are started on the CPUs
 //   {rank_exec}     "<ocrtune> rank-exec --": in front of the program that each rank runs, binds it
 // Knobs also act through the environment (OMP_NUM_THREADS, NCCL_*, MALLOC_ARENA_MAX). There is no
 // shell anywhere: write `sh -c '...'` to have one.

@@ -73,7 +73,7 @@ WorkloadSpace command_space(const UserCommandOptions& options, const Machine& ma
     // The batch is tried to a quarter and to four times what it is: the GPUs' memory ends that.
     const BatchRange around{std::max(1, options.batch / 4), 4 * options.batch};
     space.axes = gpu_axes(machine, options.gpus, doublings(around));
-    if (starts_copies(options.command)) {
+    if (copies_take_gpus(options.command)) {
       set_axis(space.axes, {"nproc", {}, copies_on(options.gpus)});
     } else {
       if (options.gpus > 1) space.axes.push_back({"p2p", {}, {"auto", "off"}});
@@ -101,7 +101,7 @@ WorkloadSpace command_space(const UserCommandOptions& options, const Machine& ma
 WorkloadMemory command_memory(const UserCommandOptions& options, bool guards) {
   WorkloadMemory memory;
   memory.guards = guards;
-  if (options.gpus > 0 && starts_copies(options.command)) memory.shared_gpus = options.gpus;
+  if (options.gpus > 0 && copies_take_gpus(options.command)) memory.shared_gpus = options.gpus;
   return memory;
 }
 

@@ -146,6 +146,11 @@ class InferRunner : public Runner {
                            "http://127.0.0.1:808{copy}/");
       }
       spec.copies = knobs.nproc;
+      if (!starts_copies(workload_.command.workload)) {
+        return unsupported("setting",
+                           "--url has {copy} and the command has not: put it where the server is "
+                           "told its port, such as --port 808{copy}");
+      }
     }
     const auto folder = make_temporary_directory("trial");
     if (!folder) return unsupported("trial_dir", folder.error().what);

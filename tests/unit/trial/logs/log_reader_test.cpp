@@ -27,6 +27,26 @@ TEST(LogReader, CountsTheImagesOfPaddleOcrInference) {
   EXPECT_NEAR(static_cast<double>(step.samples) / step.seconds, 20, 0.1);
 }
 
+// The time that paddleocr prints leaves out what it saves, and two copies print side by side.
+TEST(LogReader, CountsThePagesOfPaddleOcrsCommand) {
+  const auto reader = make_log_reader("paddleocr-infer", LogContext{2, 8, {}, false});
+  ASSERT_TRUE(reader);
+  std::vector<Event> events;
+  double now = 0;
+  for (int page = 0; page < 20; ++page) {
+    for (int copy = 0; copy < 2; ++copy) {
+      now += 0.25;
+      (*reader)->read_line("[2026/11/25 03:10:46] paddleocr INFO: Processed item " +
+                               std::to_string(page) + " in 351.84 ms",
+                           now, events);
+      (*reader)->read_line("{'res': {'input_path': 'pages/page2.png'}}", now, events);
+    }
+  }
+  ASSERT_GT(events.size(), 2U);
+  const auto& step = std::get<StepEvent>(events.back());
+  EXPECT_NEAR(static_cast<double>(step.samples) / step.seconds, 4, 1e-6);
+}
+
 // Feeds lines one second apart and gives the steps.
 std::vector<StepEvent> steps_of(const std::string& reader, const LogContext& context,
                                 const std::vector<std::string>& lines) {

@@ -114,6 +114,24 @@ TEST(CommandFill, CopiesTakeTheGpusInTurn) {
   EXPECT_THAT(environment, Not(Contains(Key("CUDA_VISIBLE_DEVICES")))) << "each has its own";
 }
 
+TEST(CommandFill, CopiesWithoutAGpuAreOnTheCpus) {
+  CommandWorkload workload;
+  workload.starter = "/bin/ocrtune";
+  workload.command = {"serve", "--port=808{copy}"};
+  workload.environment = {{"CACHE", "/tmp/{copy}"}};
+  const auto launch =
+      fill_for(workload, Machine(), *parse_knobs({"nproc=2"}), {"/trial", 1})->launch;
+  EXPECT_TRUE(starts_copies(workload));
+  EXPECT_FALSE(copies_take_gpus(workload));
+  EXPECT_EQ(names_used(workload).count("nproc"), 1U);
+  EXPECT_THAT(launch.arguments, testing::ElementsAre("/bin/ocrtune", "rank-exec", "--copies", "2",
+                                                     "--", "serve", "--port=808{copy}"));
+  EXPECT_THAT(launch.environment, Contains(Pair("CACHE", "/tmp/{copy}")));
+  workload.knobs = {"copy"};  // --dim copy=
+  EXPECT_FALSE(starts_copies(workload));
+  EXPECT_EQ(names_used(workload).count("nproc"), 0U);
+}
+
 TEST(CommandFill, ADimensionOfThatNameIsTheUsersOwn) {
   CommandWorkload workload;
   workload.command = {"read", "{gpu}"};

@@ -54,6 +54,11 @@ const std::vector<ShippedPreset>& shipped_presets() {
        "Global.eval_epoch_step=[1000000000,1] Global.eval_batch_step=[1000000000,1] "
        "Train.loader.num_workers={workers} Train.sampler.first_bs={batch}",
        "paddleocr", "OMP_NUM_THREADS={threads}", "OMP_NUM_THREADS={threads}"},
+      {"paddleocr-cli", "threads batch", "paddleocr ocr -i pages --cpu_threads 4",
+       "paddleocr ocr -i pages --cpu_threads {threads} --text_recognition_batch_size={batch}", "",
+       "paddleocr-infer", "", "", false},
+      {"paddlex", "threads", "paddlex --serve --pipeline OCR --port 808{copy}",
+       "paddlex --serve --pipeline OCR --port 808{copy}", "", "", "", "", false},
       {"rapidocr", "threads batch", "rapidocr_onnxruntime -img a.png",
        "rapidocr_onnxruntime -img a.png --rec_batch_num={batch} --intra_op_num_threads={threads}",
        "", "", "", "", false},
