@@ -46,12 +46,14 @@ Status check_knobs_reach(const CommandWorkload& workload) {
     if (used.count(knob) != 0 || acts_from_outside(knob) || is_fixed(knob)) continue;
     return Error{
         ErrorKind::usage,
-        fmt::format("the command ignores {0}: put {{{0}}} where its value belongs, such as "
-                    "--{1}={{{0}}}, or do not vary it",
-                    knob,
-                    knob == "nproc"   ? "nproc_per_node"
-                    : knob == "nodes" ? "nnodes"
-                                      : knob)};
+        fmt::format(
+            "the command ignores {0}: put {{{0}}} where its value belongs, such as "
+            "--{1}={{{0}}}, or do not vary it{2}",
+            knob,
+            knob == "nproc"   ? "nproc_per_node"
+            : knob == "nodes" ? "nnodes"
+                              : knob,
+            knob == "nproc" ? "; so many copies of it are started where it holds {copy}" : "")};
   }
   return Status();
 }

@@ -20,7 +20,7 @@ struct BuiltIn {
 const std::vector<BuiltIn>& built_in_table() {
   static const std::vector<BuiltIn> kTable = {
       {"paddleocr", "PaddleOCR's tools/train.py: sets the -o keys that a short trial needs",
-       "paddlepaddle 3.2.2 (2026-11-22)", apply_paddleocr_preset},
+       "PaddleOCR 3.0.0, paddlepaddle 3.2.2 (2026-11-25)", apply_paddleocr_preset},
       {"paddleocr-infer",
        "PaddleOCR's tools/infer/predict_system.py: one process for each GPU, or use_mp on CPUs",
        "paddlepaddle 3.2.2 (2026-11-22)", apply_paddleocr_infer_preset},
