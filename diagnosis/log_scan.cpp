@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <iterator>
 #include <map>
 
 #include "base/check.h"
@@ -24,8 +23,8 @@ constexpr std::size_t kBlock = 64UL * 1024;
 constexpr std::size_t kLongestLine = 16UL * 1024;  // longer ones are looked at in pieces
 constexpr std::size_t kKeptText = 500;
 constexpr std::size_t kKeptSubjects = 16;
-constexpr std::size_t kMaxRanks = 64;  // of one signature in one file
-constexpr std::size_t kLastLines = 40;
+constexpr std::size_t kMaxRanks = 64;                        // of one signature in one file
+constexpr std::size_t kLastLines = 40, kTail = 32UL * 1024;  // lines, bytes
 
 std::size_t find_word(std::string_view text, std::string_view word) {
   const void* at = ::memmem(text.data(), text.size(), word.data(), word.size());
@@ -223,6 +222,7 @@ struct LogScanner::State {
   LauncherReport report;
   Tracebacks tracebacks;
   std::string rest;             // an unfinished line
+  std::string tail;             // the end of what was scanned
   std::string dated;            // start of the last line that looked dated, of earlier blocks
   std::string_view dated_here;  // the same, of this block
   bool failing_since_start = false;
@@ -232,7 +232,8 @@ struct LogScanner::State {
 
   void look_at_first_bytes(std::string_view bytes);
   void take_block(std::string_view block);
-  void keep_last_lines(std::string_view block);
+  void keep_tail(std::string_view block);
+  void take_last_lines();
   void take_line(std::string_view line, bool hot);
   void take_progress(std::string_view line);
   void take_match(const SignatureMatch& match, const LogLine& line);
@@ -367,34 +368,36 @@ void LogScanner::State::take_line(std::string_view line, bool hot) {
   }
 }
 
-// The last lines of a block that the scan has passed, in front of them what is left of earlier
-// ones.
-void LogScanner::State::keep_last_lines(std::string_view block) {
-  std::vector<LogLine> lines;  // the last one first
-  std::int64_t number = scan.lines + 1;
-  while (!block.empty() && lines.size() < kLastLines) {
-    const std::size_t newline = block.find_last_of("\n\r");
+void LogScanner::State::keep_tail(std::string_view block) {
+  if (block.size() >= kTail) tail.clear();
+  tail.append(block.substr(block.size() - std::min(block.size(), kTail)));
+  if (tail.size() > 2 * kTail) tail.erase(0, tail.size() - kTail);
+}
+
+// Once the whole log is scanned.
+void LogScanner::State::take_last_lines() {
+  std::string_view text = tail;
+  std::int64_t number = scan.lines;
+  if (ends_with(text, "\n")) text.remove_suffix(1);
+  while (scan.last_lines.size() < kLastLines) {
+    const std::size_t newline = text.find_last_of("\n\r");
     const std::size_t from = newline == std::string_view::npos ? 0 : newline + 1;
-    if (std::string_view line = trim(block.substr(from)); !line.empty()) {
-      lines.push_back({number, std::string(line.substr(0, kKeptText)), {}, false, {}});
-    }
+    LogLine line;
+    line.number = number;
+    line.text = kept_text(without_colours(text.substr(from, kKeptText)));
+    if (!line.text.empty()) scan.last_lines.push_back(std::move(line));
     if (from == 0) break;
-    number -= block[newline] == '\n' ? 1 : 0;
-    block = block.substr(0, newline);
+    number -= text[newline] == '\n' ? 1 : 0;
+    text = text.substr(0, newline);
   }
-  std::reverse(lines.begin(), lines.end());
-  std::vector<LogLine>& kept = scan.last_lines;
-  const std::size_t room = kLastLines - lines.size();
-  if (kept.size() > room) kept.erase(kept.begin(), kept.end() - static_cast<std::ptrdiff_t>(room));
-  kept.insert(kept.end(), std::make_move_iterator(lines.begin()),
-              std::make_move_iterator(lines.end()));
+  std::reverse(scan.last_lines.begin(), scan.last_lines.end());
 }
 
 // A block is whole lines, the last one perhaps cut.
 void LogScanner::State::take_block(std::string_view block) {
   const std::optional<std::string> read = without_gbk(block);
   if (read) block = *read;
-  const std::string_view whole = block;
+  keep_tail(block);
   const bool coloured = block.find('\x1b') != std::string_view::npos;
   const bool hot = coloured || may_match(block);
   std::string_view last;
@@ -414,7 +417,6 @@ void LogScanner::State::take_block(std::string_view block) {
     block.remove_prefix(end + 1);
   }
   if (!last.empty()) scan.last_line.text.assign(last);
-  keep_last_lines(whole);
   if (!dated_here.empty()) dated.assign(dated_here);
   dated_here = {};
 }
@@ -454,7 +456,7 @@ LogScan LogScanner::finish() {
   scan.last_line.dated = scan.last_line.when.has_value();
   if (!scan.last_line.when) scan.last_line.when = parse_log_time(state.dated);
   scan.last_line.text = kept_text(without_colours(scan.last_line.text));
-  for (LogLine& line : scan.last_lines) line.text = kept_text(without_colours(line.text));
+  state.take_last_lines();
   scan.config = state.config.values();
   scan.first_failures = state.report.failures();
   scan.binary = !state.utf16 && state.odd_bytes * 10 > state.first_bytes;
