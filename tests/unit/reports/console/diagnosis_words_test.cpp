@@ -58,6 +58,21 @@ TEST(DiagnosisPage, NoLineIsQuotedTwice) {
   }
 }
 
+// A suspect that no signature knows is told as what it is, with a failure and without.
+TEST(DiagnosisPage, SuspectsByWordsAloneAreMarked) {
+  const std::string text = "ocrd: gave up after the hub's name was not resolved, no route\n";
+  FailureEvidence evidence;
+  evidence.exit_code = 1;
+  const Diagnosis failed = diagnose({scan_text("log", text)}, evidence);
+  EXPECT_THAT(diagnosis_text(failed, "en"), testing::HasSubstr("%, by its words alone)"));
+  EXPECT_THAT(diagnosis_text(failed, "zh"), testing::HasSubstr("%，仅据用词)"));
+  Diagnosis unsure = failed;
+  unsure.failed = false;
+  EXPECT_THAT(diagnosis_text(unsure, "en"), testing::HasSubstr("No line is known to tell of"));
+  EXPECT_THAT(diagnosis_text(unsure, "zh"), testing::HasSubstr("没有一行是已知的失败信息"));
+  EXPECT_THAT(diagnosis_text(Diagnosis(), "en"), testing::HasSubstr("No sign of a failure"));
+}
+
 TEST(DiagnosisWords, TenStoriesInBothLanguages) {
   const auto stories = told_stories();
   ASSERT_EQ(stories.size(), 10u);
