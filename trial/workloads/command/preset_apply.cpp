@@ -153,9 +153,8 @@ Result<bool> is_left_alone(const CommandWorkload& workload, const PresetFile& pr
                            const std::string& name, const Machine& machine) {
   const PresetKnob& knob = preset.knobs.at(name);
   if (find_knob(name) == nullptr) return false;
-  if (is_out_of_reach(workload, preset, knob)) return true;
   const std::string need = unmet_need(knob, machine);
-  if (need.empty()) return false;
+  if (need.empty()) return is_out_of_reach(workload, preset, knob);
   const bool fixed =
       std::find(workload.fixed.begin(), workload.fixed.end(), name) != workload.fixed.end();
   if (fixed || !turns(workload, name)) return true;
@@ -182,7 +181,8 @@ void add_trial(PreparedCommand& command, const PresetFile& preset) {
   CommandWorkload& workload = command.workload;
   const auto& behind = preset.trial_behind.empty() ? preset.behind : preset.trial_behind;
   for (const auto& [flag, value] : preset.trial_flags) {
-    set_flag(workload.command, flag, value, behind);
+    const bool reached = has_place(workload.command, behind) || flag_value(workload.command, flag);
+    if (reached) set_flag(workload.command, flag, value, behind);
   }
   for (const auto& [variable, value] : preset.trial_environment) {
     if (add_variable(workload, variable, value)) command.trial_variables.push_back(variable);
