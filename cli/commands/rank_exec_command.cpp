@@ -124,7 +124,8 @@ class Copies {
       if (!gpus[i].empty()) show_gpu(gpus[i], options);
       options.environment.emplace_back(kRankCpusVariable, std::nullopt);
       if (i < masks.size()) options.cpus = masks[i];
-      copies_.push_back({OCRTUNE_TRY(tree_.start(std::move(options))), LineSplitter(), gpus[i]});
+      copies_.push_back(
+          {OCRTUNE_TRY(tree_.start(std::move(options))), LineSplitter(), gpus[i], ""});
     }
     return Status();
   }
@@ -141,10 +142,12 @@ class Copies {
         pass_on(copies_[i]);
         const std::string& gpu = copies_[i].gpu;
         const std::string place = gpu.empty() ? "" : " on GPU " + gpu;
-        std::fputs(
-            fmt::format("ocrtune: copy {}{}: {}; the others are stopped\n", i, place, exit->text())
-                .c_str(),
-            stderr);
+        const std::string& last = copies_[i].last_line;
+        const std::string said = last.empty() ? "" : ": " + last;
+        std::fputs(fmt::format("ocrtune: copy {}{}: {}; the others are stopped{}\n", i, place,
+                               exit->text(), said)
+                       .c_str(),
+                   stderr);
         tree_.stop(kStopSeconds);
         return exit->signal != 0 ? 128 + exit->signal : exit->code;
       }
@@ -163,6 +166,7 @@ class Copies {
     Process* process = nullptr;
     LineSplitter lines;
     std::string gpu;
+    std::string last_line;  // that is not blank
   };
 
   static void show_gpu(const std::string& gpu, ProcessOptions& options) {
@@ -175,7 +179,10 @@ class Copies {
 
   // Whole lines, so that those of two copies do not mix.
   static void pass_on(Copy& copy) {
-    const auto print = [](const std::string& line) { std::fputs((line + "\n").c_str(), stdout); };
+    const auto print = [&copy](const std::string& line) {
+      std::fputs((line + "\n").c_str(), stdout);
+      if (!trim(line).empty()) copy.last_line = trim(line);
+    };
     while (copy.process->output_descriptor() >= 0 &&
            copy.process->read_output(
                [&](std::string_view bytes) { copy.lines.add(bytes, print); }) > 0) {
