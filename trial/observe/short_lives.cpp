@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -40,7 +41,9 @@ void ShortLives::begin(const ProcessTree& tree) {
 void ShortLives::look(double now) {
   if (staying_.empty() || now < next_) return;
   const double seconds = std::clamp(now - last_, 0.0, kMaxGap);
+  threads_now_ = 0;
   for (const int pid : staying_) visit(pid, pid, seconds);
+  max_threads_ = std::max(max_threads_, threads_now_);
   looked_ += seconds;
   last_ = now;
   const double cost = steady_clock().now_seconds() - now;
@@ -55,9 +58,14 @@ void ShortLives::visit(int pid, int ancestor, double seconds) {
   for (const std::string& thread : *threads) {
     const int id = std::atoi(thread.c_str());  // NOLINT(cert-err34-c): a folder of numbers
     const bool stays = pid == ancestor;
-    if (!stays) lives_[pid].threads.insert(id);
-    if ((!stays || id == pid) && can_run(folder + "/" + thread + "/stat")) {
-      (stays ? ancestor_seconds_[pid] : lives_[pid].runnable_seconds) += seconds;
+    const bool runs = (!stays || id == pid) && can_run(folder + "/" + thread + "/stat");
+    if (runs) (stays ? ancestor_seconds_[pid] : lives_[pid].runnable_seconds) += seconds;
+    if (!stays) {
+      Life& life = lives_[pid];
+      life.threads.insert(id);
+      if (runs) life.worked.insert(id);
+      if (life.worked.contains(id)) working_ += seconds;
+      ++threads_now_;
     }
     const auto children = read_file(folder + "/" + thread + "/children", 1 << 16);
     if (!children) continue;
@@ -72,8 +80,9 @@ void ShortLives::visit(int pid, int ancestor, double seconds) {
 
 BriefLives ShortLives::take(const ProcessTree& tree) {
   BriefLives brief;
-  brief.looked_seconds = looked_;
-  looked_ = 0;
+  brief.looked_seconds = std::exchange(looked_, 0);
+  brief.working_seconds = std::exchange(working_, 0);
+  brief.max_threads = std::exchange(max_threads_, 0);
   active_ = !lives_.empty();
   std::set<int> alive;
   for (const ProcessFacts& process : tree.members()) alive.insert(process.pid);

@@ -19,6 +19,10 @@ struct BriefLives {
   std::map<int, double> runnable_seconds;
   std::map<int, double> ancestor_seconds;  // the same, of the first thread of the one that stays
   std::set<int> threads;                   // of those that have not ended
+  // Of all that come and go: seconds of threads that were seen able to run at some time, from then
+  // on, and the most threads at one look.
+  double working_seconds = 0;
+  int max_threads = 0;
 };
 
 class ShortLives {
@@ -37,7 +41,7 @@ class ShortLives {
   struct Life {
     int ancestor = 0;
     double runnable_seconds = 0;
-    std::set<int> threads = {};
+    std::set<int> threads = {}, worked = {};
     int windows = 0;  // that it has outlived
   };
 
@@ -47,6 +51,8 @@ class ShortLives {
   std::map<int, Life> lives_;               // by pid
   std::map<int, double> ancestor_seconds_;  // by pid
   bool active_ = false;
+  double working_ = 0;
+  int threads_now_ = 0, max_threads_ = 0;
   double looked_ = 0, last_ = 0, next_ = 0;
 };
 

@@ -15,6 +15,7 @@ constexpr double kBusyShare = 0.05;
 // More runnable threads than this for each CPU wait for each other, as a mean over the trial.
 constexpr double kCrowded = 1.25;
 constexpr double kThrottledShare = 0.05;
+constexpr int kLooks = 3;  // at a process: it loads its libraries one after the other
 
 }  // namespace
 
@@ -23,7 +24,13 @@ void ThreadUseMeter::add_window(const LoadSnapshot& before, const LoadSnapshot& 
   const double wall = after.seconds - before.seconds;
   if (!(wall > 0) || !after.has_thread_times) return;
   int busy = 0;
+  const BriefLives& brief = after.brief;
+  const bool come_and_go = !brief.runnable_seconds.empty() && brief.looked_seconds > 0;
+  const double each = come_and_go ? wall / brief.looked_seconds : 0;  // a look speaks for so long
+  int staying = 0;
   for (const auto& [thread, now] : after.threads) {
+    if (come_and_go && brief.threads.contains(thread)) continue;
+    ++staying;
     const auto found = before.threads.find(thread);
     const ThreadCounters then = found == before.threads.end() ? ThreadCounters() : found->second;
     const double ran = std::max(0.0, now.run_seconds - then.run_seconds);
@@ -32,9 +39,11 @@ void ThreadUseMeter::add_window(const LoadSnapshot& before, const LoadSnapshot& 
     voluntary_ += std::max(0.0, now.voluntary_switches - then.voluntary_switches);
     involuntary_ += std::max(0.0, now.involuntary_switches - then.involuntary_switches);
   }
+  for (const auto& [ancestor, seconds] : brief.runnable_seconds) runnable_ += each * seconds;
   ran_ += cpu_seconds;
-  alive_ = std::max(alive_, static_cast<int>(after.threads.size()));
-  busy_ += busy * wall;
+  const int gone = come_and_go ? brief.max_threads : 0;
+  alive_ = std::max(alive_, staying + gone);
+  busy_ += busy * wall + each * brief.working_seconds;
   throttled_ += after.throttled_seconds - before.throttled_seconds;
   seconds_ += wall;
 }
@@ -55,6 +64,14 @@ ThreadUse ThreadUseMeter::use() const {
 
 void ThreadUseMeter::add_runtimes(const std::vector<ProcessFacts>& members) {
   runtimes_.merge(loaded_runtimes(members));
+}
+
+void ThreadUseMeter::look_at(const std::vector<ProcessFacts>& members) {
+  std::vector<ProcessFacts> fresh;
+  for (const ProcessFacts& process : members) {
+    if (++looks_[process.pid] <= kLooks) fresh.push_back(process);
+  }
+  add_runtimes(fresh);
 }
 
 void ThreadUseMeter::tell(Trial& trial, double cpus) const {

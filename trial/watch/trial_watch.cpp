@@ -25,10 +25,9 @@
 #include "trial/observe/gpu_places.h"
 #include "trial/observe/memory_sampler.h"
 #include "trial/observe/oom_watch.h"
-#include "trial/observe/short_lives.h"
-#include "trial/observe/thread_use.h"
 #include "trial/observe/undisturbed_rate.h"
 #include "trial/observe/wait_states.h"
+#include "trial/watch/load_watch.h"
 #include "trial/watch/preload_watch.h"
 #include "trial/watch/step_windows.h"
 #include "trial/watch/trial_verdict.h"
@@ -99,6 +98,7 @@ class TrialWatch {
 
   double now() const { return clock_.now_seconds(); }
   bool failing() const { return first_failure_ >= 0; }
+  bool is_users() const { return plan_.reader != nullptr || plan_.serves; }
   void note_failure() {
     if (first_failure_ < 0) first_failure_ = now();
   }
@@ -119,9 +119,7 @@ class TrialWatch {
   PreloadWatch preload_;
   std::optional<GpuPlaces> gpu_places_;
   OomWatch oom_;
-  ShortLives short_lives_;
-  ThreadUseMeter threads_;
-  LoadSnapshot load_;                // at the start of the open window
+  LoadWatch load_{tree_, plan_.demand};
   std::vector<Sample> unclosed_;     // windows whose end nobody has looked at yet
   std::map<int, RankShare> shares_;  // of each rank since the measuring began
   std::map<int, std::string> places_;
@@ -168,7 +166,7 @@ bool TrialWatch::start() {
     lines_.emplace_back();
     news_.push_back(now());
   }
-  load_ = take_load_snapshot(FileRoot(), tree_, now());
+  load_.open(now());
   return true;
 }
 
@@ -284,8 +282,7 @@ void TrialWatch::begin_measuring() {
     plan_.binder->bind_again(tree_.members());
   }
   memory_.update(tree_, now(), limits_.memory_limit_bytes, true);
-  load_ = take_load_snapshot(FileRoot(), tree_, now());
-  short_lives_.begin(tree_);
+  load_.begin(now());
 }
 
 void TrialWatch::on_step(const StepEvent& step) {
@@ -312,8 +309,7 @@ void TrialWatch::on_result(const ResultEvent& result) {
   sample.samples_per_second = result.samples_per_second;
   sample.seconds = result.seconds;
   sample.steps = result.samples;
-  sample.interference =
-      interference_between(load_, take_load_snapshot(FileRoot(), tree_, now()), plan_.demand);
+  load_.close(now(), sample.interference);
   trial_.samples = {sample};
   judged_rate_ = result.samples_per_second;
   trial_.evidence.push_back(result.text);
@@ -330,18 +326,13 @@ void TrialWatch::close_windows() {
   unclosed_.clear();
   tree_.scan();
   last_scan_ = now();
-  LoadSnapshot load = take_load_snapshot(FileRoot(), tree_, now());
-  load.brief = short_lives_.take(tree_);
-  sample.interference = interference_between(load_, load, plan_.demand);
-  const double observed = load.seconds - load_.seconds;
+  const double observed = load_.close(now(), sample.interference);
   if (observed < kMinObserved * sample.seconds) {
     sample.interference.spoilt_by =
         fmt::format("observed for {} of its {}", format_duration(std::max(0.0, observed)),
                     format_duration(sample.seconds));
     sample.interference.observed_seconds = 0;
   }
-  threads_.add_window(load_, load, sample.interference.cpu_seconds);
-  load_ = std::move(load);
   trial_.samples.push_back(sample);
   stopping_.add(sample.samples_per_second, sample.seconds, sample.clean());
   facts_.windows += static_cast<int>(windows);
@@ -367,13 +358,14 @@ void TrialWatch::look_at_part() {
 }
 
 void TrialWatch::look_at_processes() {
-  short_lives_.look(now());
+  load_.look(now());
   const double pause = measuring_ ? kScanSeconds : kStartScanSeconds;
   if (now() - last_scan_ < pause) return;
   tree_.scan();
   last_scan_ = now();
   oom_.look(tree_.members());
   if (plan_.binder != nullptr) plan_.binder->look(tree_.members());
+  if (measuring_ && is_users()) load_.threads().look_at(tree_.members());
   check_preload();
 }
 
@@ -496,7 +488,7 @@ void TrialWatch::loop() {
 void TrialWatch::finish() {
   const double joules = energy_.take_joules();
   tree_.scan();
-  if (plan_.reader != nullptr) threads_.add_runtimes(tree_.members());
+  if (is_users()) load_.threads().add_runtimes(tree_.members());
   if (plan_.shm != nullptr) plan_.shm->look(tree_.members());
   oom_.look(tree_.members());
   note_vanished();
@@ -558,7 +550,7 @@ void TrialWatch::summarise() {
   trial_.samples_per_second = trial_.ok() ? rate : 0;
   trial_.latency = step_latency(measured_steps_);
   trial_.peak_bytes = memory_.peak_bytes();
-  threads_.tell(trial_, plan_.reader != nullptr ? plan_.demand.cpus : 0);
+  load_.threads().tell(trial_, is_users() ? plan_.demand.cpus : 0);
   std::string unsure = unsure_peak_words(memory_.peak_bytes(), memory_.possible_peak_bytes());
   if (!unsure.empty()) trial_.evidence.push_back(std::move(unsure));
   if (!plan_.gpus.empty()) {

@@ -42,6 +42,7 @@ struct TrialPlan {
   std::vector<std::string> gpus;  // UUIDs that the ranks must report; empty: not checked
   bool watch_gpus = false;        // of a user command: which it used is noted
   std::string preload;            // library that the processes must have loaded; empty: none
+  bool serves = false;            // the user's service, which one process asks and speaks for
   int threads = 0;                // team size that the ranks must report; 0: not checked
   SilenceRule silence;
   TrialPart part;  // of a job over several hosts

@@ -23,8 +23,13 @@ namespace {
 constexpr double kWorthMoreTime = 1.05;  // more in flight must bring this much
 constexpr double kStepShare = 0.06;      // of the time, for each number in flight
 constexpr double kWarmUpSeconds = 0.5;
-constexpr double kMinTrial = 12;      // seconds
-constexpr double kTrialLimits = 250;  // multiples of the SLO's time
+constexpr double kPatienceSeconds = 30;  // for an answer of a closed load
+constexpr double kRounds = 3;            // of answers in a step, where they take long ...
+constexpr double kSlowSeconds = 0.5;     // ... and so long that steps are four times apart
+constexpr int kMostInFlight = 1024;
+constexpr double kMaxFailedShare = 0.01;  // of the requests, beyond which no rate is told
+constexpr double kMinTrial = 12;          // seconds
+constexpr double kTrialLimits = 250;      // multiples of the SLO's time
 constexpr const char* kAloneNote = "one request alone, at the promised percentile: ";
 
 // Tells of answers while they come: a probe of a slow service takes minutes, and is no silence.
@@ -65,8 +70,9 @@ class LoadTrial {
     if (!made) return fail(made.error());
     asked_.target = std::make_unique<HeardTarget>(std::move(asked_.target), events_);
     warm_up();
+    if (spec_.slo.empty()) return saturated();
     events_.say(ReadyEvent{0, 0});
-    return spec_.slo.empty() ? saturated() : within_slo();
+    return within_slo();
   }
 
  private:
@@ -146,6 +152,7 @@ class LoadTrial {
     ClosedPlan plan;
     plan.in_flight = std::max(2, 2 * workers);
     plan.max_seconds = kWarmUpSeconds;
+    plan.patience_seconds = kPatienceSeconds;
     plan.max_requests = 100000;
     plan.kind_weights = weights_;
     plan.first_request = std::uint64_t{1} << 50;
@@ -163,41 +170,70 @@ class LoadTrial {
     ClosedPlan plan;
     plan.kind_weights = weights_;
     plan.max_requests = 100000000;
-    plan.max_seconds = std::max(0.2, kStepShare * spec_.seconds);
+    plan.patience_seconds = kPatienceSeconds;
+    const auto in_flight = best_in_flight(plan);
+    if (!in_flight) return fail(in_flight.error());
+    plan.in_flight = *in_flight;
+    plan.max_seconds = std::max(spec_.seconds / 2, kRounds * answer_seconds_);
+    events_.say(ReadyEvent{0, 0});
+    const ClosedResult last = closed(plan);
+    if (interrupted()) return true;
+    if (const Status answers = check_answers(last); !answers) return fail(answers.error());
+    return finish(last.requests_per_second, plan.max_seconds, last.issued,
+                  fmt::format("{:.4g} requests/s with {} in flight, p50 {} ms, p99 {} ms{}",
+                              last.requests_per_second, plan.in_flight,
+                              milliseconds_text(last.latency.quantile(0.5)),
+                              milliseconds_text(last.latency.quantile(0.99)),
+                              last.failed + last.unanswered > 0 ? ", " + failed_words(last) : ""));
+  }
+
+  // A step of the search waits for a few answers where they take long. In flight is no more than
+  // brings more, and no more than is answered.
+  Result<int> best_in_flight(ClosedPlan& plan) {
     double best = 0;
     int in_flight = 1;
-    for (int next = 1; next <= 1024 && !interrupted(); next *= 2) {
+    for (int next = 1; next <= kMostInFlight && !interrupted();
+         next *= answer_seconds_ > kSlowSeconds ? 4 : 2) {
       plan.in_flight = next;
+      plan.max_seconds = std::max({0.2, kStepShare * spec_.seconds, kRounds * answer_seconds_});
       const ClosedResult one = closed(plan);
-      if (one.latency.count() == 0 && one.failed > 0) return fail_answering();
+      const Status answers = check_answers(one);
+      if (!answers && (next == 1 || one.latency.count() == 0)) return answers.error();
       events_.say(NoteEvent{
-          0, fmt::format("{} in flight: {:.4g} requests/s", next, one.requests_per_second)});
+          0, fmt::format("{} in flight: {:.4g} requests/s{}", next, one.requests_per_second,
+                         answers ? "" : ", " + failed_words(one))});
+      if (!answers) break;
+      answer_seconds_ = one.latency.quantile(0.5);
       const bool worth = one.requests_per_second > kWorthMoreTime * best;
       if (worth) in_flight = next;
       best = std::max(best, one.requests_per_second);
       if (!worth && next > 4) break;
     }
-    plan.in_flight = in_flight;
-    plan.max_seconds = spec_.seconds / 2;
-    const ClosedResult last = closed(plan);
-    if (interrupted()) return true;
-    if (last.latency.count() == 0) return fail_answering();
-    return finish(last.requests_per_second, plan.max_seconds, last.issued,
-                  fmt::format("{:.4g} requests/s with {} in flight, p50 {} ms, p99 {} ms",
-                              last.requests_per_second, in_flight,
-                              milliseconds_text(last.latency.quantile(0.5)),
-                              milliseconds_text(last.latency.quantile(0.99))));
+    return in_flight;
+  }
+
+  std::string failed_words(const ClosedResult& result) const {
+    const std::string why = asked_.target->failure();
+    const std::string late =
+        result.unanswered > 0 ? fmt::format("no answer in {:g} s", kPatienceSeconds) : "";
+    return fmt::format("{} of {} failed: {}", result.failed + result.unanswered, result.issued,
+                       why.empty() ? late : why);
+  }
+
+  // failed: a rate of the answered requests alone would hide those that were not.
+  Status check_answers(const ClosedResult& result) const {
+    if (result.latency.count() > 0 && result.failed_share() <= kMaxFailedShare) return Status();
+    if (result.latency.count() > 0) return Error{ErrorKind::failed, failed_words(result)};
+    const std::string why = asked_.target->failure();
+    return Error{ErrorKind::failed,
+                 why.empty() ? fmt::format("it answers no request within {:g} s", kPatienceSeconds)
+                             : "it answers no request: " + why};
   }
 
   ClosedResult closed(ClosedPlan& plan) {
     ClosedResult result = run_closed(*asked_.target, steady_clock(), plan);
     plan.first_request += static_cast<std::uint64_t>(result.issued);
     return result;
-  }
-
-  bool fail_answering() {
-    const std::string why = asked_.target->failure();
-    return fail({ErrorKind::failed, "it answers no request" + (why.empty() ? "" : ": " + why)});
   }
 
   bool within_slo() {
@@ -275,7 +311,8 @@ class LoadTrial {
   const InferTrialSpec& spec_;
   EventWriter& events_;
   Asked asked_;
-  std::string hung_;  // before it was ready
+  std::string hung_;           // before it was ready
+  double answer_seconds_ = 0;  // the median of the last step
   std::vector<double> weights_;
 };
 

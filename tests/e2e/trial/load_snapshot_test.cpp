@@ -61,6 +61,8 @@ TEST(ShortLives, SeeHowLongProcessesThatEndedCouldRun) {
   EXPECT_GT(brief.runnable_seconds.begin()->second, 0);
   EXPECT_LE(brief.runnable_seconds.begin()->second, brief.looked_seconds * 1.001)
       << "one at a time";
+  EXPECT_GE(brief.max_threads, 1);
+  EXPECT_GE(brief.working_seconds, brief.runnable_seconds.begin()->second * 0.999);
 }
 
 }  // namespace

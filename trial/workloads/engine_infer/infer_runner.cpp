@@ -16,13 +16,13 @@
 #include "trial/workloads/engine_infer/infer_trial_spec.h"
 #include "trial/workloads/engine_infer/line_kinds.h"
 #include "trial/workloads/launch.h"
+#include "trial/workloads/service/served_target.h"
 
 namespace ocrtune {
 namespace {
 
 constexpr int kOomScoreAdjust = 500;
 constexpr const char* kUrlVariable = "OCRTUNE_URL";  // tells a started service its address
-constexpr double kQuietSeconds = 150;                // a service may load its model for 2 minutes
 constexpr double kLaterSeconds = 15;
 
 // A service that ocrtune starts is told its address.
@@ -82,7 +82,7 @@ class InferRunner : public Runner {
     plan.demand.cpus = machine_.cpu.usable_cpus.value_or(std::max(1, machine_.cpu.allowed.count()));
     plan.gpus = spec.gpus;
     if (spec.user_service() || !spec.slo.empty()) {
-      plan.silence.min_seconds = kQuietSeconds;
+      plan.silence.min_seconds = ServedTargetOptions().start_seconds + kLaterSeconds;
       plan.silence.busy_factor = 1;
     } else if (!spec.gpus.empty()) {
       // The process that started the workers knows first which one is silent.
@@ -159,6 +159,7 @@ class InferRunner : public Runner {
     spec.command = filled->launch.arguments;
     TrialPlan plan = plan_of(spec, knobs);
     plan.event_ranks = 1;
+    plan.serves = true;
     plan.processes[0].directory = filled->launch.directory;
     for (const auto& [name, value] : filled->launch.environment) {
       if (name == kUrlVariable) spec.url = value;

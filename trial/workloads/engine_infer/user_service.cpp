@@ -4,9 +4,12 @@
 #include <vector>
 
 #include "trial/workloads/command/command_prepare.h"
+#include "trial/workloads/service/served_target.h"
 
 namespace ocrtune {
 namespace {
+
+constexpr double kSlowAnswers = 120;  // seconds
 
 class UserService : public Workload {
  public:
@@ -17,6 +20,13 @@ class UserService : public Workload {
 
   WorkloadSpace space(const Machine& machine) const override {
     return command_space(command_, machine);
+  }
+
+  // It may load its model for long, and answer slowly.
+  TrialLimits limits(double measure_seconds) const override {
+    TrialLimits limits = Workload::limits(measure_seconds);
+    limits.max_seconds += kSlowAnswers + (starts() ? ServedTargetOptions().start_seconds : 0);
+    return limits;
   }
 
   // What a server of another's holds is not stopped by us.

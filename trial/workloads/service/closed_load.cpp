@@ -15,20 +15,22 @@ ClosedResult run_closed(LoadTarget& target, Clock& clock, const ClosedPlan& plan
   std::vector<Completion> finished;
   const double start = clock.now_seconds();
   const double end = start + plan.max_seconds;
+  const double given_up =
+      end + (plan.patience_seconds > 0 ? plan.patience_seconds : plan.max_seconds);
   double last = start;
   std::int64_t answered = 0;
   const auto sending = [&] {
     return result.issued < plan.max_requests && clock.now_seconds() < end && !interrupted();
   };
-  // Sends until the end, then waits as long again for what is still on its way.
-  while (sending() || (!started.empty() && clock.now_seconds() < end + plan.max_seconds)) {
+  // Sends until the end, then waits for what is still on its way.
+  while (sending() || (!started.empty() && clock.now_seconds() < given_up)) {
     while (sending() && static_cast<int>(started.size()) < plan.in_flight) {
       const std::uint64_t number = plan.first_request + static_cast<std::uint64_t>(result.issued++);
       started[number] = clock.now_seconds();
       target.start(number, kinds.next());
     }
     finished.clear();
-    target.collect(std::min(clock.now_seconds() + 0.1, end + plan.max_seconds), finished);
+    target.collect(std::min(clock.now_seconds() + 0.1, given_up), finished);
     for (const Completion& one : finished) {
       const auto found = started.find(one.request);
       if (found == started.end()) continue;

@@ -16,6 +16,7 @@ namespace ocrtune {
 struct ClosedPlan {
   int in_flight = 1;
   double max_seconds = 1;
+  double patience_seconds = 0;  // for what is still on its way then; 0: max_seconds again
   std::int64_t max_requests = 1000;
   std::vector<double> kind_weights;  // as in LoadPlan
   std::uint64_t seed = 1;
@@ -27,7 +28,11 @@ struct ClosedResult {
   LatencyHistogram latency;        // from the real start
   std::int64_t issued = 0;
   std::int64_t failed = 0;
-  std::int64_t unanswered = 0;  // after waiting for another max_seconds
+  std::int64_t unanswered = 0;  // when the patience ended
+
+  double failed_share() const {
+    return issued > 0 ? static_cast<double>(failed + unanswered) / static_cast<double>(issued) : 0;
+  }
 };
 
 ClosedResult run_closed(LoadTarget& target, Clock& clock, const ClosedPlan& plan);

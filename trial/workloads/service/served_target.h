@@ -17,7 +17,7 @@ struct ServedTargetOptions {
   // each request goes to one with the fewest under way.
   std::string url;
   std::vector<std::string> inputs;  // files to send, one kind each
-  double start_seconds = 120;       // for the first answer: a model is loaded
+  double start_seconds = 600;       // for the first answer: a model is loaded
   int copies = 1;
 };
 

@@ -61,6 +61,25 @@ TEST(ThreadUse, CountsBusyAndRunnableThreads) {
   EXPECT_NEAR(use.throttled_share, 0.25, 1e-9);
 }
 
+// Two processes with two threads each, which come and go all the time beside a shell that waits.
+TEST(ThreadUse, CountsThreadsOfProcessesThatEnded) {
+  LoadSnapshot before = at(10), after = at(14);
+  before.threads = {{1, {0, 0, 5, 0}}};
+  after.threads = {{1, {0, 0, 5, 0}}, {70, {1, 1, 0, 0}}};
+  after.brief.looked_seconds = 2;  // half of the time was looked at
+  after.brief.runnable_seconds = {{1, 7.5}};
+  after.brief.working_seconds = 7.8;
+  after.brief.max_threads = 4;
+  after.brief.threads = {70};  // of one that still runs, and is among the four
+  ThreadUseMeter meter;
+  meter.add_window(before, after, 8);
+  const ThreadUse use = meter.use();
+  EXPECT_NEAR(use.runnable, 7.5 / 2, 1e-9);
+  EXPECT_NEAR(use.busy, 7.8 / 2, 1e-9);
+  EXPECT_EQ(use.alive, 5);
+  EXPECT_TRUE(crowding(use, 2).is(ReasonCode::oversubscribed));
+}
+
 TEST(ThreadUse, NamesOversubscriptionAndThrottling) {
   ThreadUse use;
   EXPECT_TRUE(crowding(use, 2).empty()) << "nothing was observed";

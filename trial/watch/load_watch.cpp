@@ -1,0 +1,24 @@
+#include "trial/watch/load_watch.h"
+
+#include <utility>
+
+namespace ocrtune {
+
+void LoadWatch::open(double now) { load_ = take_load_snapshot(FileRoot(), tree_, now); }
+
+void LoadWatch::begin(double now) {
+  open(now);
+  short_lives_.begin(tree_);
+}
+
+double LoadWatch::close(double now, Interference& found) {
+  LoadSnapshot load = take_load_snapshot(FileRoot(), tree_, now);
+  load.brief = short_lives_.take(tree_);
+  found = interference_between(load_, load, demand_);
+  threads_.add_window(load_, load, found.cpu_seconds);
+  const double observed = load.seconds - load_.seconds;
+  load_ = std::move(load);
+  return observed;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,31 @@
+// What else the machine did in each window of a trial, and how the trial's threads used the CPUs.
+#pragma once
+
+#include "trial/observe/interference.h"
+#include "trial/observe/short_lives.h"
+#include "trial/observe/thread_use.h"
+
+namespace ocrtune {
+
+class LoadWatch {
+ public:
+  LoadWatch(const ProcessTree& tree, const LoadDemand& demand) : tree_(tree), demand_(demand) {}
+
+  void open(double now);   // a window begins
+  void begin(double now);  // the first one of the measuring
+  void look(double now) { short_lives_.look(now); }
+  // Ends the window and begins the next; returns the seconds between the looks at its ends. The
+  // tree's scan() should be fresh.
+  double close(double now, Interference& found);
+
+  ThreadUseMeter& threads() { return threads_; }
+
+ private:
+  const ProcessTree& tree_;
+  LoadDemand demand_;
+  LoadSnapshot load_;  // at the start of the open window
+  ShortLives short_lives_;
+  ThreadUseMeter threads_;
+};
+
+}  // namespace ocrtune
