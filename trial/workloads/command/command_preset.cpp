@@ -48,6 +48,14 @@ Result<std::vector<PresetRow>> preset_table() {
   return rows;
 }
 
+Result<PresetService> preset_service(const std::string& name) {
+  const std::vector<PresetFile> files = OCRTUNE_TRY(preset_files());
+  for (const PresetFile& preset : files) {
+    if (preset.name == name) return preset.service;
+  }
+  return PresetService();
+}
+
 Status apply_preset(PreparedCommand& command, const Machine& machine) {
   const std::string& name = command.workload.preset;
   for (const BuiltIn& preset : built_in_table()) {

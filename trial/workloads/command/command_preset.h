@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "probes/machine/machine.h"
 #include "trial/workloads/command/command_workload.h"
+#include "trial/workloads/command/preset_file.h"
 
 namespace ocrtune {
 
@@ -21,6 +22,10 @@ struct PresetRow {
 
 // Errors: a preset file that is wrong.
 Result<std::vector<PresetRow>> preset_table();
+
+// What a server's preset says of its addresses, with {placeholders}; empty: it is no server's, or
+// there is no such preset, which apply_preset() tells. Errors: a preset file that is wrong.
+Result<PresetService> preset_service(const std::string& name);
 
 // Applies command.workload.preset. usage: no such preset; invalid: a preset file that is wrong.
 // Without one, the variables of a program that is recognised.

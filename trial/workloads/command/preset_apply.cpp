@@ -209,6 +209,9 @@ Status apply_preset_file(PreparedCommand& command, const PresetFile& preset,
     turn_flags(workload, preset, name);
   }
   add_variables(workload, preset);
+  for (const auto& [flag, value] : preset.service.flags) {
+    set_flag(workload.command, flag, value, preset.behind);
+  }
   command.launch = workload.command;
   add_trial(command, preset);
   if (workload.log_reader.empty() && workload.metric.empty()) {

@@ -9,6 +9,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "trial/workloads/command/command_template.h"
+#include "trial/workloads/command/preset_check.h"
 #include "trial/workloads/command/toml_reader.h"
 
 namespace ocrtune {
@@ -101,9 +102,9 @@ Result<PresetFile> parse_preset(const std::string& text, const std::string& path
   preset.path = path;
   preset.name = path.substr(path.rfind('/') + 1);
   preset.name = preset.name.substr(0, preset.name.rfind(".toml"));
-  reader.allow(
-      document, "",
-      {"help", "words", "notes", "files", "behind", "trains", "tried", "read", "knobs", "trial"});
+  reader.allow(document, "",
+               {"help", "words", "notes", "files", "behind", "trains", "tried", "read", "knobs",
+                "service", "trial"});
   reader.text(document, "", "help", preset.help);
   reader.texts(document, "words", preset.words);
   reader.texts(document, "notes", preset.notes);
@@ -122,6 +123,16 @@ Result<PresetFile> parse_preset(const std::string& text, const std::string& path
     reader.text(*read, "read.", "log_file", preset.log_file);
   }
   read_knobs(reader, document, preset);
+  if (const toml::table* service = reader.section(document, "service")) {
+    reader.allow(*service, "service.", {"url", "metrics", "flags"});
+    reader.text(*service, "service.", "url", preset.service.url);
+    reader.text(*service, "service.", "metrics", preset.service.metrics);
+    reader.pairs(*service, "service.", "flags", preset.service.flags);
+    if (preset.service.url.empty()) {
+      reader.wrong(*service, "service.url",
+                   "is missing: write url = \"http://127.0.0.1:{port}/...\"");
+    }
+  }
   if (const toml::table* trial = reader.section(document, "trial")) {
     reader.allow(*trial, "trial.", {"flags", "environment", "behind"});
     reader.pairs(*trial, "trial.", "flags", preset.trial_flags);
@@ -134,6 +145,7 @@ Result<PresetFile> parse_preset(const std::string& text, const std::string& path
   if (!preset.metric_of.empty() && preset.metric_of != "rank" && preset.metric_of != "job") {
     reader.wrong(document, "read.metric_of", "needs \"rank\" or \"job\"");
   }
+  check_preset(reader, document);
   if (!reader.status()) return reader.status().error();
   return preset;
 }

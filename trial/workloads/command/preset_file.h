@@ -28,6 +28,10 @@
 //   needs = ["gpus", "numa_nodes", "help", "numactl"]  # else it is not: GPUs, several NUMA nodes,
 //                                    # a --help that names its flags, this program. A knob of
 //                                    # ocrtune's whose needs are not met is left as it is
+//   [service]                        # of a server, tuned with --mode infer
+//   url = "http://127.0.0.1:{port}/v1/chat/completions"
+//   flags = { "--port" = "{port}" }  # so that it listens there, in trials and for good
+//   metrics = "/metrics#running"     # as --server-metrics
 //   [trial]                          # what only a short trial needs
 //   flags = { "--out" = "{trial_dir}/out" }
 //   behind = ["-o"]
@@ -54,6 +58,11 @@ struct PresetKnob {
   std::vector<std::string> values, needs, behind;  // behind: empty where the preset's own holds
 };
 
+struct PresetService {
+  std::string url, metrics;
+  NameValues flags;
+};
+
 struct PresetFile {
   std::string name, path;
   std::string help;
@@ -64,6 +73,7 @@ struct PresetFile {
   std::map<std::string, PresetKnob> knobs;
   NameValues trial_flags, trial_environment;
   std::vector<std::string> trial_behind;
+  PresetService service;
 };
 
 // invalid: not TOML, or a key that there is not, that is lacking, or of the wrong kind: names file,

@@ -87,6 +87,23 @@ TEST(PresetFile, AWrongOneGetsFileLineKeyAndTheWayOut) {
       {"help = \"x\"\ntrains = 3\n", "p.toml:2: trains: needs true or false"},
       {"help = \"x\"\nbehind = 3\n", "p.toml:2: behind: needs a list"},
       {"help = \"x\"\n[read]\nmetric_of = \"all\"\n", "read.metric_of: needs \"rank\" or \"job\""},
+      {"help = \"x\"\n[read]\nlog_reader = \"torhc\"\n",
+       "p.toml:3: read.log_reader: log reader 'torhc': did you mean 'torch'?"},
+      {"help = \"x\"\n[read]\nmetric = \"rate:lightyears\"\n",
+       "p.toml:3: read.metric: metric rate: 'lightyears' is not a unit of speed"},
+      {"help = \"x\"\n[read]\nlog_reader = \"torch\"\nmetric = \"a\"\n",
+       "p.toml:4: read.metric: log reader 'torch' knows its number by itself"},
+      {"help = \"x\"\n[trial]\nflags = { \"--out\" = \"{trialdir}/out\" }\n",
+       "p.toml:3: trial.flags.--out: there is no {trialdir}; did you mean {trial_dir}?"},
+      {"help = \"x\"\n[knobs.thread]\nflags = { \"--jobs\" = \"{thread}\" }\n",
+       "p.toml:2: knobs.thread: no knob of ocrtune's; did you mean threads?"},
+      {"help = \"x\"\n[knobs.quality]\nflags = { \"-q\" = \"{quality}\" }\nvalues = [\"a\"]\n",
+       "p.toml:4: knobs.quality.values: needs two values at least"},
+      {"help = \"x\"\n[knobs.quality]\nflags = { \"-q\" = \"{quality}\" }\n"
+       "values = [\"a\", \"b\"]\nneeds = [\"gpu\"]\n",
+       "p.toml:5: knobs.quality.needs: 'gpu' is no program here; did you mean gpus?"},
+      {"help = \"x\"\n[service]\nmetrics = \"/metrics\"\n",
+       "p.toml:2: service.url: is missing: write url = "},
   };
   for (const Wrong& one : wrong) {
     const auto preset = parse_preset(one.text, "p.toml");
@@ -94,6 +111,22 @@ TEST(PresetFile, AWrongOneGetsFileLineKeyAndTheWayOut) {
     EXPECT_EQ(preset.error().kind, ErrorKind::invalid);
     EXPECT_THAT(preset.error().what, HasSubstr(one.said)) << one.text;
   }
+}
+
+// Where a server listens holds in trials and for good.
+TEST(PresetFile, AServerIsToldItsPort) {
+  const auto preset = parse_preset(
+      "help = \"x\"\n[service]\nurl = \"http://127.0.0.1:{port}/ocr\"\nmetrics = \"/m#a\"\n"
+      "flags = { \"--port\" = \"{port}\" }\n",
+      "p.toml");
+  ASSERT_TRUE(preset) << preset.error().what;
+  EXPECT_EQ(preset->service.url, "http://127.0.0.1:{port}/ocr");
+  EXPECT_EQ(preset->service.metrics, "/m#a");
+  PreparedCommand command;
+  command.workload.command = {"serve", "--port", "80"};
+  ASSERT_TRUE(apply_preset_file(command, *preset).ok());
+  EXPECT_THAT(command.launch, ElementsAre("serve", "--port", "{port}"));
+  EXPECT_THAT(command.workload.command, ElementsAre("serve", "--port", "{port}"));
 }
 
 // The TOML library's own assertion ended the process.
