@@ -97,6 +97,12 @@
   X(rehearsed_elsewhere, 1) \
   X(rehearsal_not_over, 2) \
   X(rehearsal_failed, 1) \
+  X(knobs_matter, 1) \
+  X(knobs_matter_together, 4) \
+  X(soak_grows, 5) \
+  X(soak_grows_by_request, 7) \
+  X(soak_steady, 2) \
+  X(soak_failed, 2) \
   X(one_host_is_faster, 5) \
   X(one_host_is_faster_unknown, 3) \
   /* tuner/verdict: why not another one. */ \

@@ -138,6 +138,10 @@ class TuneLine : public SessionObserver {
     if (!json_ && is_terminal(stderr)) line_->note("trying an evaluation and a checkpoint with it");
   }
 
+  void soaks(double seconds) override {
+    if (!json_) line_->note("a longer trial of it: " + format_duration(seconds));
+  }
+
   void proves() override {
     if (!json_ && is_terminal(stderr)) line_->note("proving the winner's rate at full length");
   }

@@ -102,6 +102,9 @@ void declare_amounts(Flags& cli, TuneFlags& flags) {
       .tell(flags.budget_given);
   cli.option("--trial-time", flags.trial_time, "DURATION", "Measure for so long in a trial")
       .default_text("1.5s; of your own command 1.5s to 4s");
+  cli.option("--soak", flags.soak, "DURATION",
+             "Try the winner for so long after the budget: does its memory grow?")
+      .default_text("of a server that is started, a part of the budget; 0s: not at all");
   cli.option("--data", flags.data, "DATA",
              "Folder with labels.txt or data.mdb, or a label file; to infer any folder or list of "
              "lines")

@@ -167,6 +167,11 @@ Status read_amounts(TuneFlags& flags) {
     if (!seconds) return Error{ErrorKind::usage, "--trial-time: " + seconds.error().what};
     options.trial_seconds = *seconds;
   }
+  if (!flags.soak.empty()) {
+    const auto seconds = parse_duration(flags.soak);
+    if (!seconds) return Error{ErrorKind::usage, "--soak: " + seconds.error().what};
+    options.soak_seconds = *seconds;
+  }
   if (options.budget_seconds < 2 * options.trial_seconds) {
     return Error{
         ErrorKind::usage,

@@ -3,6 +3,7 @@
 #include "base/files.h"
 #include "cli/commands/engine_flags.h"
 #include "cli/model_choice.h"
+#include "trial/workloads/command/command_preset.h"
 #include "trial/workloads/engine_infer/line_list.h"
 #include "trial/workloads/service/arrivals.h"
 #include "trial/workloads/service/http_target.h"
@@ -18,8 +19,10 @@ Error usage(std::string what) { return Error{ErrorKind::usage, std::move(what)};
 Status check_together(const RunOptions& options) {
   if (!options.infers()) {
     const bool any = !options.slo.empty() || !options.url.empty() || !options.trace.empty() ||
-                     !options.inputs.empty() || !options.checkpoint.empty();
-    return any ? Status(usage("--slo, --url, --trace, --input and --checkpoint need --mode infer"))
+                     !options.inputs.empty() || !options.checkpoint.empty() ||
+                     !options.server_metrics.empty();
+    return any ? Status(usage("--slo, --url, --trace, --input, --server-metrics and --checkpoint "
+                              "need --mode infer"))
                : Status();
   }
   if (!options.trace.empty() && options.slo.empty()) {
@@ -29,11 +32,18 @@ Status check_together(const RunOptions& options) {
   if (!options.inputs.empty() && !external) {
     return usage("--input is what your own server is sent; for the core give --data");
   }
+  if (!options.server_metrics.empty() && options.url.empty()) {
+    return usage("--server-metrics is read beside --url: name the server's address");
+  }
   if (!external) return Status();
+  if (!options.url.empty() && !(options.log_reader.empty() && options.metric.empty())) {
+    return usage(
+        "--url measures the answers to requests, not a log: leave --log-reader and --metric out");
+  }
   if (!options.serves() && !options.slo.empty()) {
     return usage(
         "--slo sends requests to the command, so it cannot be judged by its log: leave "
-        "--log-reader and --preset out");
+        "--log-reader and --preset out, or name the server's --url");
   }
   if (options.given.count("binding") != 0 && options.serves()) {
     return usage("--binding: a server that answers requests binds its own processes");
@@ -68,10 +78,32 @@ void declare_inference_flags(Flags& cli, RunOptions& options, InferenceFlags& fl
              "Send this file, or what a .request.toml makes of one; take the widest one too")
       .file()
       .under(title);
+  cli.option("--server-metrics", options.server_metrics, "PATH|URL",
+             "Read the server's Prometheus metrics there beside each trial; #NAME,NAME behind it "
+             "says which")
+      .under(title);
 }
+
+namespace {
+
+// What the preset of a server says of its addresses, where nobody else does.
+Status take_service_of_preset(RunOptions& options) {
+  if (!options.infers() || options.preset.empty() || !options.log_reader.empty() ||
+      !options.metric.empty()) {
+    return Status();
+  }
+  const PresetService service = OCRTUNE_TRY(preset_service(options.preset));
+  if (service.url.empty()) return Status();
+  if (options.url.empty()) options.url = service.url;
+  if (options.server_metrics.empty()) options.server_metrics = service.metrics;
+  return Status();
+}
+
+}  // namespace
 
 Status read_inference(RunOptions& options, const InferenceFlags& flags, const std::string& data,
                       bool model_given) {
+  OCRTUNE_TRY(take_service_of_preset(options));
   OCRTUNE_TRY(check_together(options));
   if (!options.infers()) return Status();
   if (!options.slo.empty()) {

@@ -192,6 +192,27 @@ inline constexpr ReasonRow kTunerReasons[] = {
     {ReasonCode::rehearsal_failed,
      "An evaluation, which the other trials leave out, was tried with it and failed: {}.",
      "还用它试过其他试验略去的评估，但失败了：{}。"},
+    {ReasonCode::knobs_matter, "Knobs by their share of the differences in rate: {}.",
+     "各参数在速率差异中所占份额：{}。"},
+    {ReasonCode::knobs_matter_together,
+     "Knobs by their share of the differences in rate: {}; {} and {} together add {}.",
+     "各参数在速率差异中所占份额：{}；{} 与 {} 的交互作用另占 {}。"},
+    {ReasonCode::soak_grows,
+     "In a longer trial of it, {}, memory grew by {} a second: at this load the limit of {} is met "
+     "in {}. Start it anew every {} until the leak is found.",
+     "在对它的 {} 长时试验中，内存每秒增长 {}：以此负载，将在 {3} 后达到 {2} "
+     "的上限。在找到泄漏之前，请每 {4} 重启一次。"},
+    {ReasonCode::soak_grows_by_request,
+     "In a longer trial of it, {}, memory grew by {} a request: the limit of {} is met after {} "
+     "requests, at this load in {}. Start the server anew every {} requests ({}) until the leak is "
+     "found.",
+     "在对它的 {} 长时试验中，每个请求使内存增长 {}：将在 {3} 个请求后（以此负载为 {4}）达到 {2} "
+     "的上限。在找到泄漏之前，请每 {5} 个请求（{6}）重启一次服务。"},
+    {ReasonCode::soak_steady,
+     "In a longer trial of it, {}, memory did not grow; it was at most {}.",
+     "在对它的 {} 长时试验中，内存没有增长，最多 {}。"},
+    {ReasonCode::soak_failed, "A longer trial of it failed after {}: {}.",
+     "对它的长时试验在 {} 后失败：{}。"},
     {ReasonCode::one_host_is_faster,
      "One host is faster than {}: {} of the time there goes to the network and to waiting. The "
      "network would have to give {} Gbit/s, it gave {}; or gradients would have to be summed over "

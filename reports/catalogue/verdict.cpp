@@ -14,6 +14,13 @@ namespace {
 constexpr double kNoisySpread = 0.05;
 constexpr double kNoisyShare = 0.2;
 
+bool memory_grows(const Recommendation& recommended) {
+  return std::any_of(
+      recommended.reasons.begin(), recommended.reasons.end(), [](const Reason& reason) {
+        return reason.is(ReasonCode::soak_grows) || reason.is(ReasonCode::soak_grows_by_request);
+      });
+}
+
 }  // namespace
 
 const char* tone_class(Tone tone) {
@@ -48,6 +55,9 @@ std::vector<Badge> badges(const RunRecord& run) {
   } else if (free < 0) {
     found.push_back({"MEMORY LIMIT UNKNOWN", Tone::warning,
                      "The memory limit could not be read, so the headroom is not known."});
+  } else if (memory_grows(result.recommendation)) {
+    found.push_back({"MEMORY GROWS", Tone::warning,
+                     "In a longer trial its memory grew: it meets the limit some day."});
   } else if (free < run.options.memory_margin) {
     found.push_back({"TIGHT", Tone::warning, "Less memory stays free than the margin asks for."});
   } else {

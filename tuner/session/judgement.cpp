@@ -51,8 +51,11 @@ Result<std::unique_ptr<Judgement>> judge_run(RunRecord& run) {
   inputs.recommend.run_id = run.id;
   inputs.recommend.stop_reason = run.stop_reason;
   for (const Trial& trial : run.rehearsals) seconds += trial.seconds;
+  for (const Trial& trial : run.soaks) seconds += trial.seconds;
   inputs.recommend.seconds = seconds;
   inputs.recommend.rehearsals = run.rehearsals;
+  inputs.recommend.soaks = run.soaks;
+  inputs.recommend.counts_requests = run.options.serves();
   inputs.recommend.evaluation_steps = std::max(0, run.options.evaluation_steps);
   run.result = recommend(inputs.space, *judgement->search, run.trials, inputs.recommend);
   tell_launch(run);

@@ -28,6 +28,7 @@ InferenceWorkload inference_of(const RunOptions& options) {
   inference.place = options.place;
   inference.url = options.url;
   inference.inputs = options.inputs;
+  inference.metrics = options.server_metrics;
   inference.slo = options.slo;
   inference.trace = options.trace;
   inference.gpus = options.gpus;

@@ -6,12 +6,14 @@
 #include <fmt/format.h>
 
 #include "base/interrupt.h"
+#include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/service/slo.h"
 #include "tuner/session/machine_lock.h"
 #include "tuner/session/run_workload.h"
 #include "tuner/session/tune_setup.h"
 #include "tuner/slo/slo_words.h"
 #include "tuner/store/program_versions.h"
+#include "tuner/verdict/soak.h"
 
 namespace ocrtune {
 namespace {
@@ -106,6 +108,33 @@ Status rehearse(RunRecord& run, Store& store, double end_seconds, SessionObserve
   return Status();
 }
 
+// The recommended setting at full load for longer; without a latency target, which would have it
+// searched for at low loads.
+Status soak(RunRecord& run, Store& store, SessionObserver& observer, const SessionDoors& doors) {
+  const double seconds = soak_seconds(run.options);
+  if (seconds <= 0 || interrupted()) return Status();
+  OCRTUNE_TRY(judge(run));
+  if (!run.result.found || nodes_of(run.result.recommendation.knobs) > 1) return Status();
+  RunOptions options = run.options;
+  options.slo.clear();
+  options.trace.clear();
+  options.trial_seconds = seconds;
+  observer.soaks(seconds);
+  const auto runner = OCRTUNE_TRY(runner_of(doors, options, run.machine));
+  TrialLimits limits = trial_limits(options);
+  limits.max_seconds += 2 * seconds;
+  Trial trial = runner->run(run.result.recommendation.knobs, limits);
+  if (interrupted() && !trial.ok()) return Status();
+  trial.knobs = run.result.recommendation.knobs;
+  trial.phase = kSoakPhase;
+  trial.why = "does memory grow as it works?";
+  std::string words = soak_words(trial);
+  if (!words.empty()) trial.evidence.push_back(std::move(words));
+  OCRTUNE_TRY(store.add_trial(run.id, trial));
+  run.soaks.push_back(std::move(trial));
+  return Status();
+}
+
 // Searches until `end_seconds` of the clock, proves, and judges.
 Result<RunRecord> search(RunRecord run, double end_seconds, Store& store, SessionObserver& observer,
                          const SessionDoors& doors) {
@@ -115,7 +144,8 @@ Result<RunRecord> search(RunRecord run, double end_seconds, Store& store, Sessio
   TuneLoopOptions loop;
   loop.budget_seconds =
       std::max(0.0, end_seconds - doors.clock->now_seconds() - proof_seconds(run.options) -
-                        rehearsal_seconds(run.options));
+                        rehearsal_seconds(run.options) -
+                        (run.options.soak_seconds < 0 ? soak_seconds(run.options) : 0));
   loop.limits = trial_limits(run.options);
   loop.earlier = run.trials;
   loop.open_question = [&](const std::vector<Trial>& trials) {
@@ -134,6 +164,7 @@ Result<RunRecord> search(RunRecord run, double end_seconds, Store& store, Sessio
   run.stop_reason = end.stop_reason;
   OCRTUNE_TRY(prove(run, store, end_seconds, observer, doors));
   OCRTUNE_TRY(rehearse(run, store, end_seconds, observer, doors));
+  OCRTUNE_TRY(soak(run, store, observer, doors));
   const bool stopped = end.interrupted || interrupted();
   if (stopped) run.stop_reason = "interrupted";
   run.state = stopped ? "interrupted" : "done";
@@ -256,8 +287,20 @@ double proof_seconds(const RunOptions& options) {
   return std::min(kMaxShare * options.budget_seconds, std::max(kLeast, kLimits * slo->seconds));
 }
 
+namespace {
+
+constexpr double kMinBudget = 90, kShare = 0.15, kMost = 60;  // seconds, share of the budget
+
+}  // namespace
+
+double soak_seconds(const RunOptions& options) {
+  if (options.soak_seconds >= 0) return options.soak_seconds;
+  const bool server = options.serves() && !options.command.empty();  // else its memory is not ours
+  if (!server || options.on_gpus() || options.budget_seconds < kMinBudget) return 0;
+  return std::min(kMost, kShare * options.budget_seconds);
+}
+
 double rehearsal_seconds(const RunOptions& options) {
-  constexpr double kMinBudget = 90, kShare = 0.15, kMost = 60;  // seconds, share of the budget
   if (options.evaluation_steps < 0 || options.budget_seconds < kMinBudget) return 0;
   return std::min(kMost, kShare * options.budget_seconds);
 }

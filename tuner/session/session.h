@@ -32,8 +32,9 @@ class SessionObserver {
   virtual void begins(const RunRecord& /*run*/, const Machine& /*here*/, double /*seconds*/) {}
   virtual void progress(const TuneProgress& /*progress*/) {}
   virtual void measured(const Trial& /*trial*/) {}
-  virtual void proves() {}     // the winner's latency target, at full length
-  virtual void rehearses() {}  // the winner's evaluation and checkpoint
+  virtual void proves() {}                   // the winner's latency target, at full length
+  virtual void rehearses() {}                // the winner's evaluation and checkpoint
+  virtual void soaks(double /*seconds*/) {}  // the winner, for longer than a trial
 };
 
 // What a session reaches the outside by; tests bring their own.
@@ -115,6 +116,14 @@ double proof_seconds(const RunOptions& options);
 
 // What a tune keeps of its budget for that; 0: nothing to rehearse, or a budget too short for it.
 double rehearsal_seconds(const RunOptions& options);
+
+// A server may grow with each request, too slowly for a trial of seconds: the winner is asked at
+// full load for longer. It is a trial of the phase "soak", which says whether memory grows and
+// after how many requests to start it anew.
+
+// How long: what was asked for, after the budget; else, of a server that is started here, a part
+// of a budget that is long enough. 0: not at all.
+double soak_seconds(const RunOptions& options);
 
 // Who runs `rate` at full length.
 using ProofRunner = std::function<Result<std::unique_ptr<Runner>>(double rate)>;

@@ -15,6 +15,7 @@
 #include "trial/workloads/service/arrivals.h"
 #include "trial/workloads/service/closed_load.h"
 #include "trial/workloads/service/served_target.h"
+#include "trial/workloads/service/server_metrics.h"
 #include "tuner/slo/slo_search.h"
 
 namespace ocrtune {
@@ -176,15 +177,17 @@ class LoadTrial {
     plan.in_flight = *in_flight;
     plan.max_seconds = std::max(spec_.seconds / 2, kRounds * answer_seconds_);
     events_.say(ReadyEvent{0, 0});
+    MetricsWatch metrics(metrics_place(spec_.metrics, spec_.url));
     const ClosedResult last = closed(plan);
+    tell(metrics);
     if (interrupted()) return true;
     if (const Status answers = check_answers(last); !answers) return fail(answers.error());
-    return finish(last.requests_per_second, plan.max_seconds, last.issued,
-                  fmt::format("{:.4g} requests/s with {} in flight, p50 {} ms, p99 {} ms{}",
-                              last.requests_per_second, plan.in_flight,
-                              milliseconds_text(last.latency.quantile(0.5)),
-                              milliseconds_text(last.latency.quantile(0.99)),
-                              last.failed + last.unanswered > 0 ? ", " + failed_words(last) : ""));
+    return finish(
+        last.requests_per_second, plan.max_seconds, last.issued,
+        fmt::format("{:.4g} requests/s with {}{}{} ms, p99 {} ms{}", last.requests_per_second,
+                    plan.in_flight, kInFlight, milliseconds_text(last.latency.quantile(0.5)),
+                    milliseconds_text(last.latency.quantile(0.99)),
+                    last.failed + last.unanswered > 0 ? ", " + failed_words(last) : ""));
   }
 
   // A step of the search waits for a few answers where they take long. In flight is no more than
@@ -203,9 +206,11 @@ class LoadTrial {
           0, fmt::format("{} in flight: {:.4g} requests/s{}", next, one.requests_per_second,
                          answers ? "" : ", " + failed_words(one))});
       if (!answers) break;
-      answer_seconds_ = one.latency.quantile(0.5);
       const bool worth = one.requests_per_second > kWorthMoreTime * best;
-      if (worth) in_flight = next;
+      if (worth) {
+        in_flight = next;
+        answer_seconds_ = one.latency.quantile(0.5);
+      }
       best = std::max(best, one.requests_per_second);
       if (!worth && next > 4) break;
     }
@@ -236,6 +241,11 @@ class LoadTrial {
     return result;
   }
 
+  void tell(MetricsWatch& metrics) {
+    const std::string told = metrics.stop();
+    if (!told.empty()) events_.say(NoteEvent{0, told});
+  }
+
   bool within_slo() {
     const auto slo = parse_slo(spec_.slo);
     if (!slo) return fail(slo.error());
@@ -252,9 +262,11 @@ class LoadTrial {
       options.trace = std::move(trace).value();
     }
     const double start = steady_clock().now_seconds();
+    MetricsWatch metrics(metrics_place(spec_.metrics, spec_.url));
     const auto found = claimed > 0 ? prove_rate(*asked_.target, steady_clock(), options, claimed)
                                    : find_highest_rate(*asked_.target, steady_clock(), options);
     if (interrupted()) return true;
+    tell(metrics);
     if (asked_.pool != nullptr && !asked_.pool->hung().empty()) return hang(asked_.pool->hung());
     if (!found) return fail(found.error());
     if (claimed <= 0) {
@@ -312,7 +324,7 @@ class LoadTrial {
   EventWriter& events_;
   Asked asked_;
   std::string hung_;           // before it was ready
-  double answer_seconds_ = 0;  // the median of the last step
+  double answer_seconds_ = 0;  // the median with as many in flight as is best so far
   std::vector<double> weights_;
 };
 

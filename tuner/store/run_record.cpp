@@ -57,6 +57,7 @@ void visit_options(Options& options, const Visit& visit) {
   visit("trace", options.trace);
   visit("url", options.url);
   visit("inputs", options.inputs);
+  visit("server_metrics", options.server_metrics);
   visit("command", options.command);
   visit("launch", options.launch);
   visit("launch_gpus", options.launch_gpus);
@@ -78,6 +79,7 @@ void visit_options(Options& options, const Visit& visit) {
   visit("baseline_source", options.baseline_source);
   visit("budget_seconds", options.budget_seconds);
   visit("trial_seconds", options.trial_seconds);
+  visit("soak_seconds", options.soak_seconds);
   visit("memory_limit_bytes", options.memory_limit_bytes);
   visit("gpus", options.gpus);
   visit("gpu_memory_bytes", options.gpu_memory_bytes);

@@ -58,6 +58,7 @@ struct RunOptions {
   std::string trace;       // file of recorded arrivals; empty: Poisson
   std::string url;         // of the user's own server, with {placeholders}
   std::vector<std::string> inputs;  // files to send to it, or to its command
+  std::string server_metrics;       // where its metrics are read; empty: they are not
   // The user's own command; empty: the built-in core.
   std::vector<std::string> command;  // with {placeholders}
   std::vector<std::string> launch;   // what its preset makes of it, to be launched for good
@@ -85,6 +86,7 @@ struct RunOptions {
   std::vector<Knobs> hints;              // what an earlier run found fastest, best first
   double budget_seconds = 300;
   double trial_seconds = 1.5;            // measuring time of one trial
+  double soak_seconds = -1;              // of the winner; -1: as long as suits
   std::uint64_t memory_limit_bytes = 0;  // the machine's, or --memory-limit
   double memory_margin = 0.1;            // share of the limit that stays free
   std::uint64_t seed = 1;
@@ -102,12 +104,14 @@ struct RunOptions {
   std::uint64_t limit_bytes() const { return on_gpus() ? gpu_memory_bytes : memory_limit_bytes; }
   // The user's command answers requests; else it prints its own speed, or there is none.
   bool serves() const {
-    return infers() && log_reader.empty() && metric.empty() && (preset.empty() || !url.empty());
+    const bool silent = log_reader.empty() && metric.empty() && preset.empty();
+    return infers() && (!url.empty() || silent);
   }
   // The user's command trains, or measures itself, and prints how fast it is.
   bool prints() const { return !command.empty() && !serves(); }
 };
 
+inline constexpr const char* kSoakPhase = "soak";            // of RunRecord::soaks
 inline constexpr const char* kRehearsalPhase = "rehearsal";  // of RunRecord::rehearsals
 
 struct RunRecord {
@@ -124,7 +128,8 @@ struct RunRecord {
   // Of settings that won: an evaluation and a checkpoint within the trial. Their rates are no
   // trial's rates.
   std::vector<Trial> rehearsals;
-  TuneResult result;  // empty as loaded; filled by judge()
+  std::vector<Trial> soaks;  // of settings that won, at full load for longer (tuner/verdict/soak.h)
+  TuneResult result;         // empty as loaded; filled by judge()
 };
 
 std::string new_run_id();

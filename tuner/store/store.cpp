@@ -267,6 +267,15 @@ Status add_observation(const Sqlite& sqlite, std::int64_t trial, std::int64_t po
   return row.run();
 }
 
+std::vector<Trial> take_phase(std::vector<Trial>& trials, const char* phase) {
+  const auto taken = std::stable_partition(
+      trials.begin(), trials.end(), [&](const Trial& trial) { return trial.phase != phase; });
+  std::vector<Trial> of_phase(std::make_move_iterator(taken),
+                              std::make_move_iterator(trials.end()));
+  trials.erase(taken, trials.end());
+  return of_phase;
+}
+
 }  // namespace
 
 struct Store::Connection {
@@ -498,12 +507,8 @@ Result<RunRecord> Store::load_run(const std::string& id) const {
     places[run.trials.back().id] = run.trials.size() - 1;
   }
   OCRTUNE_TRY(read_parts(sqlite, run, places));
-  const auto rehearsed =
-      std::stable_partition(run.trials.begin(), run.trials.end(),
-                            [](const Trial& trial) { return trial.phase != kRehearsalPhase; });
-  run.rehearsals.assign(std::make_move_iterator(rehearsed),
-                        std::make_move_iterator(run.trials.end()));
-  run.trials.erase(rehearsed, run.trials.end());
+  run.rehearsals = take_phase(run.trials, kRehearsalPhase);
+  run.soaks = take_phase(run.trials, kSoakPhase);
   return run;
 }
 

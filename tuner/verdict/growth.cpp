@@ -125,22 +125,28 @@ void GrowthTrace::add(double seconds, double value) {
   stride_ *= 2;
 }
 
-std::string trial_growth(const Trial& trial, std::uint64_t limit_bytes) {
-  if (trial.memory_trace.size() < 2) return "";
+std::optional<Growth> growth_of_trial(const Trial& trial) {
+  if (trial.memory_trace.size() < 2) return std::nullopt;
   std::vector<TracePoint> trace;
   for (const MemoryPoint& point : trial.memory_trace) {
     trace.push_back({point.seconds, static_cast<double>(point.bytes)});
   }
   const double length = trace.back().seconds - trace.front().seconds;
   const auto growth = fit_growth(trace, trace.front().seconds + kSettleShare * length);
-  if (!growth || growth->seconds < kMinSeconds || !growth->certain()) return "";
+  if (!growth || growth->seconds < kMinSeconds || !growth->certain()) return std::nullopt;
   const double least = std::max(kMinRiseBytes, kMinRiseShare * growth->now);
   // What grows once and then no more has its rise in one place, not in both halves.
   const auto halfway = growth->low * growth->seconds < least / 2;
-  if (growth->rise < least || halfway) return "";
+  if (growth->rise < least || halfway) return std::nullopt;
+  return growth;
+}
+
+std::string trial_growth(const Trial& trial, std::uint64_t limit_bytes) {
+  const auto growth = growth_of_trial(trial);
+  if (!growth) return "";
   const double limit = limit_bytes > 0 ? static_cast<double>(limit_bytes)
                                        : growth->now + static_cast<double>(host_available_bytes());
-  return forecast_growth(*growth, limit, 0, least).words;
+  return forecast_growth(*growth, limit, 0, 0).words;
 }
 
 Reason repeated_growth(const std::vector<Trial>& trials, const Knobs& knobs) {

@@ -72,6 +72,8 @@ class GrowthTrace {
 // Does a trial's memory grow while it measures, and what does that mean for a run of hours?
 // Empty when it does not grow for sure, or too little to tell from an allocator's first rounds. A
 // trial is short, so the slope speaks of its last two thirds only.
+// Empty: not for sure.
+std::optional<Growth> growth_of_trial(const Trial& trial);
 // "memory grows by 1.2 MiB/s (1.1 .. 1.3): the limit of 22 GiB is met in 5 h (4 h .. 6 h)"
 std::string trial_growth(const Trial& trial, std::uint64_t limit_bytes);
 

@@ -10,6 +10,8 @@
 #include "base/text.h"
 #include "trial/observe/gpu_places.h"
 #include "trial/observe/thread_use.h"
+#include "trial/workloads/service/closed_load.h"
+#include "trial/workloads/service/server_metrics.h"
 #include "tuner/recommendation.h"
 #include "tuner/search/search.h"
 #include "tuner/space/default_space.h"
@@ -17,10 +19,12 @@
 #include "tuner/verdict/explain.h"
 #include "tuner/verdict/growth.h"
 #include "tuner/verdict/hosts_needed.h"
+#include "tuner/verdict/importance.h"
 #include "tuner/verdict/pareto.h"
 #include "tuner/verdict/possible.h"
 #include "tuner/verdict/rehearsal.h"
 #include "tuner/verdict/settings.h"
+#include "tuner/verdict/soak.h"
 
 namespace ocrtune {
 namespace {
@@ -237,17 +241,21 @@ void recommend_chosen(TuneResult& result, const Verdict& verdict) {
   }
 }
 
-// What the latest trial of these knobs said of GPUs that had nothing to do.
-Reason idle_gpus(const std::vector<Trial>& trials, const Knobs& knobs) {
-  Reason said;
-  for (const Trial& trial : trials) {
-    if (!trial.ok() || !(trial.knobs == knobs)) continue;
-    said = {};
-    for (const std::string& line : trial.evidence) {
-      if (starts_with(line, kIdleGpus)) said = verbatim(line + ".");
-    }
+// What the latest trial of these knobs said of GPUs that had nothing to do, of the requests in
+// flight, and what the server said of itself.
+void tell_evidence(const std::vector<Trial>& trials, const Knobs& knobs,
+                   std::vector<Reason>& reasons) {
+  const auto told = [](const std::string& line) {
+    return starts_with(line, kIdleGpus) || starts_with(line, kServerMetrics) ||
+           line.find(kInFlight) != std::string::npos;
+  };
+  const auto latest = std::find_if(trials.rbegin(), trials.rend(), [&](const Trial& trial) {
+    return trial.ok() && trial.knobs == knobs;
+  });
+  if (latest == trials.rend()) return;
+  for (const std::string& line : latest->evidence) {
+    if (told(line)) reasons.push_back(verbatim(line + "."));
   }
-  return said;
 }
 
 // What was seen of its threads and of its knobs.
@@ -348,11 +356,15 @@ TuneResult judge_trials(const Space& space, const Search& search, const std::vec
   const Reason rehearsed = rehearsal_reason(options.rehearsals, *verdict.chosen,
                                             options.evaluation_steps, all.among.rehearsed_bytes);
   if (!rehearsed.empty()) result.recommendation.reasons.push_back(rehearsed);
+  const Reason soaked = soak_reason(options.soaks, verdict.chosen->summary.knobs,
+                                    options.limit_bytes, options.counts_requests);
+  if (!soaked.empty()) result.recommendation.reasons.push_back(soaked);
   const Reason hosts = one_host_reason(*verdict.chosen, settings);
   if (!hosts.empty()) result.recommendation.reasons.push_back(hosts);
-  const Reason idle = idle_gpus(trials, verdict.chosen->summary.knobs);
-  if (!idle.empty()) result.recommendation.reasons.push_back(idle);
+  tell_evidence(trials, verdict.chosen->summary.knobs, result.recommendation.reasons);
   tell_threads(result, options.cpus);
+  const Reason matters = importance_reason(result.settings, result.predicted);
+  if (!matters.empty()) result.recommendation.reasons.push_back(matters);
   const PossibleGain possible = possible_gain(space, search, verdict, settings);
   result.certified_gap = possible.gain;
   result.certificate =
@@ -380,6 +392,7 @@ auto judged(const Space& space, const Search& search, const std::vector<Trial>& 
   for (const Trial& trial : trials) kept.push_back(folded(trial, inert));
   RecommendOptions asked = options;
   for (Trial& trial : asked.rehearsals) trial = folded(trial, inert);
+  for (Trial& trial : asked.soaks) trial = folded(trial, inert);
   if (asked.baseline) asked.baseline = fold(*asked.baseline, inert);
   for (RuleSetting& rule : asked.rules) rule.knobs = fold(rule.knobs, inert);
   return judge(*search.narrowed(), kept, asked);

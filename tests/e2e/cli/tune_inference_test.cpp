@@ -74,6 +74,36 @@ TEST_F(TuneInference, ACommandThatAnswersIsATarget) {
   EXPECT_THAT(json_of(ended)["answer"].get<std::string>(), HasSubstr("exit code 3"));
 }
 
+// A stand-in that takes the flags of vLLM and SGLang and speaks their protocol.
+TEST_F(TuneInference, ServersOfChatsAreTunedByTheirPresets) {
+  ASSERT_TRUE(write_file(folder_ + "/page.png", "no picture, but bytes"));
+  ASSERT_TRUE(
+      write_file(folder_ + "/page.request.toml",
+                 "file = \"page.png\"\nanswer = [\"choices.0.message.content=21 bytes\"]\n"
+                 "json = '''{\"model\": \"m\", \"messages\": [{\"role\": \"user\", \"content\": [\n"
+                 "{\"type\": \"image_url\", \"image_url\": {\"url\": \"{data_uri}\"}}]}]}'''\n"));
+  const std::string server = OCRTUNE_SOURCE_DIR + "/tests/clients/chat_server.py";
+  const struct {
+    std::string preset, command, knob, flag, metric;
+  } kinds[] = {
+      {"vllm", " serve m", "max_num_seqs", "--max-num-seqs=", "vllm:num_requests_running "},
+      {"sglang", " --model-path m --enable-metrics", "max_running_requests",
+       "--max-running-requests=", "sglang:num_running_reqs "},
+  };
+  for (const auto& kind : kinds) {
+    const Ran ran =
+        run(tune("--preset " + kind.preset + " --input " + folder_ +
+                 "/page.request.toml --trial-time 600ms --budget 20s --dim " + kind.knob +
+                 "=1,16 --json -- python3 " + server + kind.command + " 2>/dev/null"));
+    ASSERT_TRUE(answered(ran.code, ran.out)) << ran.out;
+    const auto recommended = json_of(ran)["recommendation"];
+    EXPECT_GT(recommended["samples_per_second"]["median"].get<double>(), 10) << ran.out;
+    EXPECT_THAT(recommended["command"].get<std::string>(), HasSubstr(kind.flag));
+    EXPECT_THAT(recommended["reasons"].dump(), HasSubstr("server: " + kind.metric));
+    EXPECT_THAT(recommended["reasons"].dump(), HasSubstr(" in flight, p50 "));
+  }
+}
+
 TEST_F(TuneInference, WrongUseIsOneLine) {
   const std::string trace = join_path(folder_, "trace.txt");
   ASSERT_TRUE(write_file(trace, "0\nabc\n"));

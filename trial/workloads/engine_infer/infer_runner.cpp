@@ -63,6 +63,7 @@ class InferRunner : public Runner {
     spec.slo = workload_.slo;
     spec.trace = workload_.trace;
     spec.inputs = workload_.inputs;
+    spec.metrics = workload_.metrics;
     spec.seconds = limits.measure_seconds;
     spec.prove_per_second = workload_.prove_per_second;
     spec.seed = workload_.seed;

@@ -34,6 +34,7 @@ struct InferenceWorkload {
   PreparedCommand command;          // its workload's command may be empty
   std::string url;                  // with {placeholders}
   std::vector<std::string> inputs;  // files to send
+  std::string metrics;              // of the server, beside each trial; empty: not read
   // What is asked.
   std::string slo;  // empty: the most lines a second
   std::string trace;

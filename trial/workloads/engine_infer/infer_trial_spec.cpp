@@ -17,6 +17,7 @@ constexpr auto kTrialFields = [](auto& spec, const auto& visit) {
   visit("max_chunk", spec.max_chunk);
   visit("command", spec.command);
   visit("url", spec.url);
+  visit("metrics", spec.metrics);
   visit("copies", spec.copies);
   visit("inputs", spec.inputs);
   visit("promise", spec.slo);

@@ -26,6 +26,7 @@ struct InferTrialSpec {
   // The user's own: a command that answers requests, or an address (with the command behind it).
   std::vector<std::string> command;
   std::string url;
+  std::string metrics;              // of the server, as in metrics_place(); empty: not read
   int copies = 1;                   // servers behind it, told apart by {copy}
   std::vector<std::string> inputs;  // files to send, one kind each
   // What is asked.

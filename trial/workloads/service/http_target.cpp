@@ -47,6 +47,10 @@ Result<std::unique_ptr<LoadTarget>> make_http_target(const HttpTargetOptions&) {
 
 bool is_listened_at(const std::string&) { return false; }
 
+Result<std::string> get_text(const std::string&, double) {
+  return Error{ErrorKind::unsupported, "this build has no HTTP client"};
+}
+
 }  // namespace ocrtune
 
 #else
@@ -265,6 +269,26 @@ Result<std::unique_ptr<LoadTarget>> make_http_target(const HttpTargetOptions& op
   if (finished.empty()) return Error{ErrorKind::failed, options.url + " does not answer"};
   if (!finished[0].ok) return Error{ErrorKind::failed, target->failure()};
   return std::unique_ptr<LoadTarget>(std::move(target));
+}
+
+Result<std::string> get_text(const std::string& url, double timeout_seconds) {
+  start_curl();
+  std::string text;
+  CURL* easy = curl_easy_init();
+  curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
+  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, keep);
+  curl_easy_setopt(easy, CURLOPT_WRITEDATA, &text);
+  if (is_nearby_url(url)) curl_easy_setopt(easy, CURLOPT_PROXY, "");
+  curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(timeout_seconds * 1000));
+  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  const CURLcode code = curl_easy_perform(easy);
+  long status = 0;
+  curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+  curl_easy_cleanup(easy);
+  if (code != CURLE_OK) return Error{ErrorKind::failed, url + ": " + plain_words(code)};
+  if (status >= 200 && status < 300) return text;
+  return Error{ErrorKind::failed, fmt::format("{} answers HTTP {}", url, status)};
 }
 
 bool is_listened_at(const std::string& url) {

@@ -31,6 +31,9 @@ bool is_nearby_url(std::string_view url);
 // first request (with the reason).
 Result<std::unique_ptr<LoadTarget>> make_http_target(const HttpTargetOptions& options);
 
+// What a GET of `url` answers. failed: with the reason, also where it is not 200 to 299.
+Result<std::string> get_text(const std::string& url, double timeout_seconds);
+
 // Whether somebody takes connections at the address of `url`, HTTP or not.
 bool is_listened_at(const std::string& url);
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "reports/catalogue/verdict.h"
 #include "reports/console/console.h"
 #include "reports/export/run_json.h"
 #include "reports/html/page.h"
@@ -31,6 +32,14 @@ TEST(Headline, AClearGainSaysWhatToUse) {
   EXPECT_THAT(answer.sentence.english,
               HasSubstr(": 1.90 times the rate of your setting (1.81..2.00)."));
   EXPECT_THAT(answer.sentence.chinese, HasSubstr("速度为您的配置的 1.90 倍（1.81..2.00）"));
+}
+
+TEST(Headline, AWinnerThatGrowsIsNotSafe) {
+  RunRecord run = with_gain(1.9, 1.81, 2.0);
+  EXPECT_EQ(badges(run)[0].text, "SAFE");
+  run.result.recommendation.reasons.push_back(reason<ReasonCode::soak_grows>(
+      in_seconds(60), in_bytes(1 << 20), in_bytes(1e9), in_seconds(900), in_seconds(450)));
+  EXPECT_EQ(badges(run)[0].text, "MEMORY GROWS");
 }
 
 // The certificate and the next experiment round it up, and so does the headline.

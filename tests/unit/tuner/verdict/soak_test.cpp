@@ -1,0 +1,64 @@
+#include "tuner/verdict/soak.h"
+
+#include <gtest/gtest.h>
+
+#include "trial/reason.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kMebibyte = 1048576;
+constexpr std::uint64_t kLimit = 10ULL << 30;
+
+// A server at 40 requests a second whose memory grows by so much with each.
+Trial soaked(double bytes_a_request) {
+  Trial trial;
+  trial.outcome = Outcome::ok;
+  trial.samples_per_second = 40;
+  for (double now = 0; now <= 30; now += 0.1) {
+    const double bytes = 200 * kMebibyte + 40 * now * bytes_a_request;
+    trial.memory_trace.push_back({now, static_cast<std::uint64_t>(bytes)});
+    trial.peak_bytes = trial.memory_trace.back().bytes;
+  }
+  trial.evidence = {"37 requests/s", soak_words(trial)};
+  trial.memory_trace.clear();  // a stored trial has none
+  return trial;
+}
+
+TEST(Soak, ALeakIsToldByTheRequest) {
+  const Reason said = soak_reason({soaked(kMebibyte)}, Knobs(), kLimit, true);
+  ASSERT_EQ(said.code, ReasonCode::soak_grows_by_request);
+  EXPECT_NEAR(said.number(0), 30, 0.2);
+  EXPECT_NEAR(said.number(1), kMebibyte, 1000);
+  const double left = 10 * 1024 - 200 - 1200;  // requests of a mebibyte each
+  EXPECT_NEAR(said.number(3), left, 20);
+  EXPECT_NEAR(said.number(4), left / 40, 1);
+  EXPECT_EQ(said.number(5), 4400) << "half of the way, two digits";
+  const Reason by_time = soak_reason({soaked(kMebibyte)}, Knobs(), kLimit, false);
+  ASSERT_EQ(by_time.code, ReasonCode::soak_grows);
+  EXPECT_NEAR(by_time.number(3), left / 40, 1);
+}
+
+TEST(Soak, WhatDoesNotGrowIsSaid) {
+  const Reason said = soak_reason({soaked(0)}, Knobs(), kLimit, true);
+  ASSERT_EQ(said.code, ReasonCode::soak_steady);
+  EXPECT_EQ(said.number(1), 200 * kMebibyte);
+  EXPECT_EQ(soak_reason({soaked(20)}, Knobs(), kLimit, true).code, ReasonCode::soak_steady)
+      << "24 KB in half a minute is an allocator's";
+}
+
+TEST(Soak, AFailureIsToldAndOtherKnobsAreNot) {
+  Trial failed = soaked(0);
+  failed.outcome = Outcome::crashed;
+  failed.reason = "the server ended with exit code 3";
+  const Reason said = soak_reason({soaked(0), failed}, Knobs(), kLimit, true);
+  ASSERT_EQ(said.code, ReasonCode::soak_failed);
+  EXPECT_EQ(said.nested(1).text(0), "the server ended with exit code 3");
+  Knobs other;
+  other.nproc = 3;
+  EXPECT_TRUE(soak_reason({failed}, other, kLimit, true).empty());
+  EXPECT_TRUE(soak_reason({}, Knobs(), kLimit, true).empty());
+}
+
+}  // namespace
+}  // namespace ocrtune
