@@ -182,12 +182,12 @@ class LoadTrial {
     tell(metrics);
     if (interrupted()) return true;
     if (const Status answers = check_answers(last); !answers) return fail(answers.error());
-    return finish(
-        last.requests_per_second, plan.max_seconds, last.issued,
-        fmt::format("{:.4g} requests/s with {}{}{} ms, p99 {} ms{}", last.requests_per_second,
-                    plan.in_flight, kInFlight, milliseconds_text(last.latency.quantile(0.5)),
-                    milliseconds_text(last.latency.quantile(0.99)),
-                    last.failed + last.unanswered > 0 ? ", " + failed_words(last) : ""));
+    return finish(last.requests_per_second, plan.max_seconds, last.issued,
+                  fmt::format("{} requests/s with {}{}{} ms, p99 {} ms{}",
+                              format_count(last.requests_per_second), plan.in_flight, kInFlight,
+                              milliseconds_text(last.latency.quantile(0.5)),
+                              milliseconds_text(last.latency.quantile(0.99)),
+                              last.failed + last.unanswered > 0 ? ", " + failed_words(last) : ""));
   }
 
   // A step of the search waits for a few answers where they take long. In flight is no more than
