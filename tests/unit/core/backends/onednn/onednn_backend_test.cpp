@@ -168,15 +168,14 @@ TEST(FastDepthwise, MatchesReferenceWithPaddedChannels) {
 
 TEST(DepthwiseInference, MatchesReferenceWithWhatFollows) {
   for (const Activation activation : {Activation::none, Activation::relu, Activation::hard_swish}) {
-    for (const bool bias : {false, true}) {
-      for (const int kernel : {3, 5}) {
-        for (const Extent stride : {Extent{1, 1}, Extent{2, 1}, Extent{1, 2}}) {
-          SCOPED_TRACE(kernel * 100 + stride.h * 10 + stride.w);
-          const Conv conv = make_conv(32, {kernel, kernel}, stride, 32, bias);
-          for (const int width : {1, 7, 21, 40}) {
-            expect_like_reference(
-                followed_case({2, 32, 5, width}, conv, activation, bias, Layout{16}));
-          }
+    const bool follows = activation != Activation::none;
+    for (const int kernel : {3, 5}) {
+      for (const Extent stride : {Extent{1, 1}, Extent{2, 1}, Extent{1, 2}}) {
+        SCOPED_TRACE(kernel * 100 + stride.h * 10 + stride.w);
+        const Conv conv = make_conv(32, {kernel, kernel}, stride, 32, follows);
+        for (const int width : {1, 21}) {
+          expect_like_reference(
+              followed_case({2, 32, 5, width}, conv, activation, follows, Layout{16}));
         }
       }
     }
