@@ -342,13 +342,16 @@ needs = ["gpus"]
     command.workload.knobs = std::move(knobs);
     command.workload.fixed = std::move(fixed);
     const Status status = apply_preset_file(command, preset, machine);
-    return status ? join(command.launch, " ") + (command.turnable.empty() ? "" : " turnable")
-                  : status.error().what;
+    if (!status) {
+      EXPECT_EQ(status.error().kind, ErrorKind::usage);
+      EXPECT_THAT(status.error().what, HasSubstr("--nproc"));
+      return std::string("refused");
+    }
+    return join(command.launch, " ") + (command.turnable.empty() ? "" : " turnable");
   };
   EXPECT_EQ(applied(Machine(), {}, {}), "p");
   EXPECT_EQ(applied(Machine(), {"nproc"}, {"nproc"}), "p");
-  EXPECT_EQ(applied(Machine(), {"nproc"}, {}),
-            "nproc does nothing for p without gpus, and there is none here: do not vary --nproc");
+  EXPECT_EQ(applied(Machine(), {"nproc"}, {}), "refused");
   Machine machine;
   machine.gpus.resize(1);
   EXPECT_EQ(applied(machine, {"nproc"}, {}), "p --nproc={nproc} turnable");
