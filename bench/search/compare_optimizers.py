@@ -2,18 +2,20 @@
 """Runs optimizers from PyPI on recorded tables, under the rules of `ocrtune replay`.
 
   search_bench --kinds mechanism,formula --machines 10 --write-tables DIR
-  compare_optimizers.py --optimizer optuna-tpe,optuna-gp,smac --trials 15,25,40,60 DIR/*.csv
+  compare_optimizers.py --optimizer optuna-tpe,smac,nevergrad-ngopt --trials 15,25,40,60 DIR/*.csv
 
-Needs optuna (and torch for its GP) or smac, whichever is named. A trial
+Needs optuna (and torch for its GP), smac, nevergrad or openbox, whichever is named. A trial
 returns the recorded rate times exp(normal(0, noise_sigma)); a setting that fails costs a trial and
 is told as a rate of 0; a combination that is not in the table costs none and is told likewise, for
 otherwise most optimizers propose it until their asks run out; TPE alone is told that it failed.
-SMAC models the logarithm of a sample's time: a rate of 0 is to it one of a hundredth of the first.
+SMAC, nevergrad and OpenBox model the logarithm of a sample's time: a rate of 0 is to them one of a
+hundredth of the first.
 The setting with the best single measurement is chosen, as Optuna's `best_trial` does. Prints one
 Markdown row per optimizer and number of trials.
 """
 import argparse
 import csv
+import math
 import random
 import statistics
 import tempfile
@@ -92,7 +94,60 @@ class Smac:
                        save=False)
 
 
+class Nevergrad:
+    """Numbers are ordered: scalars, rounded to the index of a value."""
+    def __init__(self, axes, trials, seed, name):
+        import nevergrad
+        param = nevergrad.p
+        space = param.Dict(**{
+            axis: param.Scalar(lower=0, upper=len(values) - 1).set_integer_casting() if is_number
+            else param.Choice(len(values)) if len(values) > 1 else param.Constant(0)
+            for axis, (values, is_number) in axes.items()})
+        space.random_state.seed(seed)
+        # It plans by its budget; what is not in the table is asked beyond it.
+        self.optimizer = nevergrad.optimizers.registry[name](space, budget=trials)
+        self.names, self.first = list(axes), 0
+
+    def ask(self):
+        self.asked = self.optimizer.ask()
+        return [self.asked.value[name] for name in self.names]
+
+    def tell(self, rate, missing):
+        self.first = self.first or rate
+        self.optimizer.tell(self.asked, -math.log(rate or 0.01 * (self.first or 1)))
+
+
+class OpenBox:
+    def __init__(self, axes, trials, seed):
+        import openbox
+        from openbox import space as sp
+        space = sp.Space()
+        space.add_variables([
+            sp.Int(name, 0, len(values) - 1) if is_number
+            else sp.Categorical(name, [str(i) for i in range(len(values))])
+            for name, (values, is_number) in axes.items() if len(values) > 1])
+        self.box = openbox
+        self.folder = tempfile.TemporaryDirectory()
+        self.advisor = openbox.Advisor(space, num_objectives=1, random_state=seed,
+                                       initial_trials=max(4, trials // 6), output_dir=self.folder.name,
+                                       logger_kwargs={"stream": False})
+        self.names, self.first = list(axes), 0
+
+    def ask(self):
+        self.asked = self.advisor.get_suggestion()
+        given = self.asked.get_dictionary()
+        return [given.get(name, 0) for name in self.names]
+
+    def tell(self, rate, missing):
+        self.first = self.first or rate
+        loss = -math.log(rate or 0.01 * (self.first or 1))
+        self.advisor.update_observation(self.box.Observation(config=self.asked, objectives=[loss]))
+
+
 OPTIMIZERS = {
+    "openbox": OpenBox,
+    "nevergrad-ngopt": lambda *given: Nevergrad(*given, "NGOpt"),
+    "nevergrad-oneplusone": lambda *given: Nevergrad(*given, "DiscreteOnePlusOne"),
     "optuna-tpe": lambda *given: Optuna(*given, "tpe"),
     "optuna-gp": lambda *given: Optuna(*given, "gp"),
     "smac": Smac,
