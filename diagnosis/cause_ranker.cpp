@@ -24,10 +24,12 @@ bool is_remark(const Clue& clue) {
 }
 
 // No program needs the library of NVIDIA's tools, nor NCCL a plugin, nor DeepSpeed the very CUDA,
-// nor anybody what is optional: they say so and go on.
+// nor anybody what is optional: they say so and go on. And who may not read the kernel's log was
+// looking for a cause.
 bool is_accepted(const std::string& line) {
   constexpr std::string_view kWords[] = {"libnvidia-ml",
                                          "libnccl-net",
+                                         "dmesg: read kernel buffer failed",
                                          "accepting this combination",
                                          "will proceed with training with local",
                                          "'paddle.fluid.core_avx'",

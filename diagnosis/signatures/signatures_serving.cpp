@@ -65,7 +65,7 @@ std::vector<SignatureRow> inference_rows() {
       {"onnx_no_model", "missing_file", Role::primary, 0.9,
        R"(NO_SUCHFILE|Load model .* failed\. File doesn't exist)"},
       {"onnx_input", "bad_configuration", Role::primary, 0.7,
-       R"(Got invalid dimensions for input|INVALID_ARGUMENT : |Required inputs \(.*\) are missing)"},
+       R"(INVALID_ARGUMENT : |Required inputs \(.*\) are missing)"},
       {"onnx_provider", "cuda_library_missing", Role::symptom, 0.5,
        R"(Failed to load library libonnxruntime_providers_\w+\.so|LoadLibrary failed with error \d+.*onnxruntime_providers|Failed to create \w+ExecutionProvider)"},
       {"onnx_fallback", "cuda_library_missing", Role::note, 0.2,

@@ -101,7 +101,9 @@ std::vector<SignatureRow> guard_rows() {
       {"systemd_stop_timeout", "terminated_from_outside", Role::proof, 0.85,
        R"(State '[\w-]+' timed out\. (?:Killing|Terminating)|Killing process \d+ \([^)]*\) with signal SIGKILL)"},
       {"systemd_start_timeout", "health_check_failed", Role::primary, 0.85,
-       R"(start operation timed out\. Terminating|Failed with result 'timeout')"},
+       R"(start operation timed out\. Terminating)"},
+      {"systemd_timeout", "health_check_failed", Role::symptom, 0.6,
+       R"(Failed with result 'timeout')"},
       {"slurm_cancelled", "terminated_from_outside", Role::symptom, 0.7,
        R"(slurmstepd: error: \*\*\* (?:JOB|STEP) \S+ ON \S+ CANCELLED AT)"},
       // By a user's number: scancel. Slurm ends such a job by SIGTERM, then by SIGKILL.
