@@ -121,8 +121,7 @@ void declare_workload(Flags& cli, TuneFlags& flags) {
       .under(engine);
   cli.option(
          "--engine", options.engine, "ENGINE",
-         "Train the model with the built-in engine, or in PaddlePaddle, which OCR jobs of Paddle "
-         "are closest to")
+         "Train the model with the built-in engine, or in PaddlePaddle, where it can be imported")
       .one_of({"built-in", "paddle"})
       .under(engine);
   cli.option("--height", options.height, "PIXELS", "Scale lines to this height")

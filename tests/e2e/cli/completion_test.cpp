@@ -63,7 +63,7 @@ TEST_F(CompletionInShells, BashFillsTheReply) {
   EXPECT_EQ(reply("why"), "[why-not]");
   EXPECT_EQ(reply("tune --constr"), "[--constraint]");
   EXPECT_EQ(reply("--tune --constr"), "[--constraint]") << "a command as an option";
-  EXPECT_EQ(reply("tune --preset paddleocr-"), "[paddleocr-infer]");
+  EXPECT_EQ(reply("tune --preset paddleocr-i"), "[paddleocr-infer]");
   EXPECT_EQ(reply("report --language = z"), "[zh]") << "bash has broken the word at =";
   EXPECT_EQ(reply("list k"), "[knobs]");
   EXPECT_EQ(reply("worker prec"), "[precision=]");

@@ -63,16 +63,17 @@ const std::vector<ShippedPreset>& shipped_presets() {
        "rapidocr_onnxruntime -img a.png --rec_batch_num={batch} --intra_op_num_threads={threads}",
        "", "", "", "", false},
       {"sglang", "max_running_requests", "python -m sglang.launch_server --model-path m",
-       "python -m sglang.launch_server --model-path m --max-running-requests=x --port={port}", "", "",
-       "", "", false},
+       "python -m sglang.launch_server --model-path m "
+       "{max_running_requests?--max-running-requests=} --port={port}",
+       "", "", "", "", false},
       {"tesseract", "threads", "tesseract a.png -", "tesseract a.png -", "", "",
        "OMP_THREAD_LIMIT={threads}", "OMP_THREAD_LIMIT={threads}", false},
       {"torchrun", "nproc", "torchrun --nproc-per-node 4 t.py",
        "torchrun --nproc-per-node {nproc} t.py",
        "torchrun --master_port={master_port} --nproc-per-node {nproc} t.py", "", ""},
       {"vllm", "gpu_memory_utilization", "vllm serve m --port 8000",
-       "vllm serve m --port {port} --gpu-memory-utilization={gpu_memory_utilization}", "", "", "", "",
-       false},
+       "vllm serve m --port {port} --gpu-memory-utilization={gpu_memory_utilization}", "", "", "",
+       "", false},
   };
   return kTable;
 }
