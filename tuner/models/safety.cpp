@@ -9,6 +9,8 @@
 namespace ocrtune {
 namespace {
 
+constexpr double kAsLarge = 1.03;  // peaks of settings alike differ by as much
+
 Reason ran_short(Shortage shortage) {
   switch (shortage) {
     case Shortage::gpu_memory:
@@ -228,6 +230,12 @@ double Safety::usable_bytes() const {
   return usable;
 }
 
+// By the forecasts: nobody knows how little more than is usable the stopped one needed.
+bool Safety::about_as_large(int point, int stopped) const {
+  if (point == stopped || memory_.observations() == 0) return false;
+  return memory_.forecast(point).bytes <= kAsLarge * memory_.forecast(stopped).bytes;
+}
+
 Safety::Refusal Safety::ruled_out(int point) const {
   const auto failed = failures_.find(point);
   if (failed != failures_.end() && failed->second > 1) return {Refusal::failed_twice, point};
@@ -235,6 +243,7 @@ Safety::Refusal Safety::ruled_out(int point) const {
   if (cap > 0 && space_->knobs(point).nproc > cap) return {Refusal::capped, point};
   for (const Failure& failure : shortages_) {
     if (!speaks_against(failure, point)) continue;
+    if (failure.stopped && about_as_large(point, failure.point)) continue;
     return {point == failure.point ? Refusal::ran_short : Refusal::dominated, failure.point,
             failure.shortage};
   }

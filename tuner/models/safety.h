@@ -100,6 +100,7 @@ class Safety {
   void tell_success(int point, const Trial& trial);
   void tell_failure(int point, const Trial& trial);
   bool speaks_against(const Failure& failure, int point) const;
+  bool about_as_large(int point, int stopped) const;  // by the forecasts of their memory
 
   // What failures say of a point: `by` is the point that failed.
   struct Refusal {

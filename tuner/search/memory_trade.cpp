@@ -29,6 +29,11 @@ bool same_words(const Space& space, int a, int b) {
   return true;
 }
 
+// Fewer processes, or as many with fewer threads.
+bool smaller_team(const Knobs& a, const Knobs& b) {
+  return a.nproc < b.nproc || (a.nproc == b.nproc && a.threads < b.threads);
+}
+
 // Of those that fit the one with most of the knob in all, on about as many cores.
 std::optional<int> best_of(const SearchBoard& board, int leader, std::size_t axis,
                            const std::function<bool(int)>& likely_to_fit) {
@@ -42,9 +47,12 @@ std::optional<int> best_of(const SearchBoard& board, int leader, std::size_t axi
   double best = -std::numeric_limits<double>::infinity();
   for (int point = 0; point < space.size(); ++point) {
     const Knobs& to = space.knobs(point);
-    if (to.nproc >= from.nproc || number(point) <= number(leader)) continue;
+    if (!smaller_team(to, from) || number(point) <= number(leader)) continue;
     const bool met = std::any_of(tried.begin(), tried.end(), [&](int seen) {
-      return space.knobs(seen).nproc == to.nproc && number(seen) >= number(point);
+      const Knobs& had = space.knobs(seen);
+      const bool alike =
+          had.nproc == to.nproc && (to.nproc < from.nproc || had.threads == to.threads);
+      return alike && number(seen) >= number(point);
     });
     if (met || !same_words(space, leader, point) || !likely_to_fit(point)) continue;
     const double value =

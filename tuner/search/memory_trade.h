@@ -1,4 +1,5 @@
-// Fewer processes in exchange for more of another knob, where memory does not hold both.
+// Fewer processes, or fewer threads, in exchange for more of another knob, where memory does not
+// hold both.
 //
 // The step from eight processes with one loader each to two with four leads through settings that
 // are slower than either, or do not fit: one knob at a time never gets there, and a model that saw
@@ -12,8 +13,8 @@
 
 namespace ocrtune {
 
-// An untried setting of fewer processes than `leader` with more loader workers, a larger batch or
-// more threads than any trial had beside as few, for a knob whose next value memory does not hold
+// An untried setting of fewer processes than `leader`, or of as many with fewer threads, with more
+// loader workers, a larger batch or more threads than any trial had beside as few, for a knob whose next value memory does not hold
 // beside the rest of the leader. Nothing: memory holds each, or no such setting is likely to fit.
 // `likely_to_fit` says of an untried setting whether it may run and most likely fits.
 std::optional<int> memory_trade(const SearchBoard& board, int leader,

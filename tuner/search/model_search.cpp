@@ -181,7 +181,7 @@ class ModelSearch : public Search {
       if (const auto point = unchecked(acquisition.ranking())) {
         return board_.propose(*point, "model", "near a leader, in case the model is wrong");
       }
-      if (const auto point = far_off(acquisition.ranking())) {
+      if (const auto point = far_off(acquisition.ranking(), left)) {
         return board_.propose(*point, "model", "far from all trials, in case the model is wrong");
       }
       if (const auto point = open_question(acquisition.ranking())) {
@@ -321,9 +321,10 @@ class ModelSearch : public Search {
   // The model's word on what no trial was near to is its weakest: what two counts do only together
   // is smooth nowhere that was seen. So of a budget that is left, a few trials go where a wide
   // guess is ahead of the leader.
-  std::optional<int> far_off(const std::vector<int>& leaders) {
+  std::optional<int> far_off(const std::vector<int>& leaders, int left) {
     if (leaders.empty() || far_checked_ >= kMaxFar) return std::nullopt;
-    const double bar = forecaster_.forecast(leaders[0]).log_rate;
+    const bool spare = left > kMaxRaceTrials;
+    const double bar = spare ? -1e9 : forecaster_.forecast(leaders[0]).log_rate;
     const int stride = scan_stride();
     const auto found = highest_open(bar, kWideGuess, far_checked_ % stride, stride, kLastChance);
     far_checked_ += found ? 1 : 0;

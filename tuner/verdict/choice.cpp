@@ -1,6 +1,7 @@
 #include "tuner/verdict/choice.h"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 #include "trial/workloads/command/command_fill.h"
@@ -9,6 +10,18 @@ namespace ocrtune {
 namespace {
 
 constexpr double kSameMemory = 0.01;  // peaks closer than this are alike
+constexpr double kModelError = 0.06;  // of a forecast, relative
+
+// What a setting is taken to reach, as a logarithm: its own trials, and the model's forecast as one
+// more measurement. The best of many noisy estimates is mostly a lucky one; the forecast rests on
+// all trials.
+double standing(const Setting& setting, double noise) {
+  const double own = std::log(setting.estimate.median);
+  if (!(setting.forecast > 0)) return own;
+  const double variance = noise * noise / static_cast<double>(setting.rates.size());
+  const double model = kModelError * kModelError;
+  return (own * model + std::log(setting.forecast) * variance) / (model + variance);
+}
 
 bool over_limit(const SettingSummary& summary, const RecommendOptions& options) {
   if (options.limit_bytes == 0) return false;
@@ -26,9 +39,9 @@ std::vector<const Setting*> allowed(const std::vector<Setting>& settings,
   return working;
 }
 
-const Setting* best_of(const std::vector<const Setting*>& from) {
-  return *std::max_element(from.begin(), from.end(), [](const Setting* a, const Setting* b) {
-    return a->estimate.median < b->estimate.median;
+const Setting* best_of(const std::vector<const Setting*>& from, double noise) {
+  return *std::max_element(from.begin(), from.end(), [&](const Setting* a, const Setting* b) {
+    return standing(*a, noise) < standing(*b, noise);
   });
 }
 
@@ -43,7 +56,7 @@ bool safer(const Setting* a, const Setting* b) {
 }
 
 std::vector<const Setting*> candidates(const std::vector<const Setting*>& working,
-                                       const RecommendOptions& options) {
+                                       const RecommendOptions& options, double noise) {
   std::vector<const Setting*> raced;
   for (const Setting* setting : working) {
     if (setting->raced) raced.push_back(setting);
@@ -52,11 +65,11 @@ std::vector<const Setting*> candidates(const std::vector<const Setting*>& workin
   if (raced.size() < 2 || options.objective.goal == Goal::memory) return working;
   // One trial that happens to be quick is no reason; one beyond all doubt is, and so are two where
   // less memory is needed.
-  const Setting* best = best_of(raced);
+  const Setting* best = best_of(raced, noise);
   for (const Setting* setting : working) {
     if (setting->raced) continue;
     const bool lighter = setting->rates.size() > 1 && safer(setting, best) &&
-                         setting->estimate.median >= best->estimate.median;
+                         standing(*setting, noise) >= standing(*best, noise);
     if (lighter || ratio_interval(*setting, *best).low > 1) raced.push_back(setting);
   }
   return raced;
@@ -100,7 +113,7 @@ void keep_fewer_nodes(const std::vector<const Setting*>& working, Verdict& verdi
       }
     }
     if (fewer.empty()) return;
-    const Setting* best = best_of(fewer);
+    const Setting* best = best_of(fewer, verdict.noise);
     if (ratio_interval(*verdict.chosen, *best).low > 1) return;
     verdict.chosen = best;
     verdict.ties = {best};
@@ -110,7 +123,7 @@ void keep_fewer_nodes(const std::vector<const Setting*>& working, Verdict& verdi
 // Least memory among those that are fast enough; of about the same memory, the fastest.
 void choose_least_memory(std::vector<const Setting*> among, const Objective& objective,
                          Verdict& verdict) {
-  const double fastest = best_of(among)->estimate.median;
+  const double fastest = best_of(among, verdict.noise)->estimate.median;
   const double floor = objective.min_samples_per_second > 0 ? 0 : kNearFastest * fastest;
   std::erase_if(among, [&](const Setting* setting) {
     return setting->estimate.median < floor || setting->summary.peak_bytes == 0;
@@ -121,7 +134,7 @@ void choose_least_memory(std::vector<const Setting*> among, const Objective& obj
   for (const Setting* setting : among) {
     if (static_cast<double>(setting->summary.peak_bytes) <= most) verdict.ties.push_back(setting);
   }
-  verdict.chosen = best_of(verdict.ties);
+  verdict.chosen = best_of(verdict.ties, verdict.noise);
 }
 
 }  // namespace
@@ -145,19 +158,19 @@ Verdict choose(const std::vector<Setting>& settings, const RecommendOptions& opt
     if (baseline != nullptr && baseline->works()) verdict.baseline = baseline;
   }
   const auto working = allowed(settings, options);
-  const auto among = candidates(working, options);
+  const auto among = candidates(working, options, noise);
   if (among.empty()) return verdict;
   if (options.objective.goal == Goal::memory) {
     choose_least_memory(among, options.objective, verdict);
     return verdict;
   }
-  const Setting* best = best_of(among);
+  const Setting* best = best_of(among, noise);
   verdict.ties.push_back(best);
   for (const Setting* other : among) {
     if (other == best) continue;
     const Interval ratio = ratio_interval(*other, *best);
     if (ratio.high < 1) continue;
-    const double behind = 1 - other->estimate.median / best->estimate.median;
+    const double behind = 1 - std::exp(standing(*other, noise) - standing(*best, noise));
     const bool close = behind <= options.tie_tolerance;
     (close ? verdict.ties : verdict.unsettled).push_back(other);
   }

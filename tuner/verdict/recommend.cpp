@@ -280,10 +280,14 @@ struct Chosen {
   Verdict verdict;  // points into `settings`
 };
 
-Chosen choose_among(const std::vector<Trial>& trials, const RecommendOptions& options) {
+Chosen choose_among(const Search& search, const std::vector<Trial>& trials,
+                    const RecommendOptions& options) {
   Chosen chosen;
   chosen.noise = repeat_noise(trials, options.expected_noise, options.objective);
   chosen.settings = settings_of(trials, chosen.noise, options.objective);
+  for (Setting& setting : chosen.settings) {
+    setting.forecast = search.predict(setting.summary.knobs).objective_value.median;
+  }
   chosen.rehearsed_bytes = weigh_rehearsals(options.rehearsals, chosen.settings);
   const int crowding = mark_crowding(chosen.settings, trials, options.cpus);
   chosen.verdict = choose(chosen.settings, options, chosen.noise);
@@ -300,7 +304,7 @@ struct Settled {
 Settled settle_trials(const Space& space, const Search& search, const std::vector<Trial>& trials,
                       const RecommendOptions& options) {
   Settled all;
-  all.among = choose_among(trials, options);
+  all.among = choose_among(search, trials, options);
   const std::vector<Setting>& settings = all.among.settings;
   Verdict& verdict = all.among.verdict;
   TuneResult& result = all.result;
@@ -424,7 +428,7 @@ std::optional<OpenQuestion> open_question(const Space& space, const Search& sear
   return judged(space, search, trials, options,
                 [&](const Space& seen, const std::vector<Trial>& kept,
                     const RecommendOptions& asked) -> std::optional<OpenQuestion> {
-                  const Chosen among = choose_among(kept, asked);
+                  const Chosen among = choose_among(search, kept, asked);
                   const Verdict& verdict = among.verdict;
                   if (verdict.chosen == nullptr) return std::nullopt;
                   const PossibleGain possible =

@@ -19,6 +19,7 @@ struct Setting {
   bool raced = false;         // measured again beside the leaders
   // What choice, claim and every report rest on: read off the one fit of all settings.
   Interval estimate;
+  double forecast = 0;      // of the same by the search's model; 0: none
   bool crowds_out = false;  // its rate is also what it took from other programs' CPU time
   std::shared_ptr<const RateFit> fit;
   std::size_t place = 0;  // in the fit

@@ -379,6 +379,42 @@ TEST(Safety, AGuardedStopSaysNothingOfWhatNeedsAsMuch) {
   EXPECT_FALSE(safety.admit(at(5)).may_work);
 }
 
+// Nor of what the model takes to need hardly more: where samples are light, a larger batch does.
+TEST(Safety, AGuardedStopSaysLittleOfWhatNeedsHardlyMore) {
+  std::vector<Knobs> points;
+  for (const int batch : {4, 8, 16}) {
+    for (const int workers : {1, 2}) {
+      Knobs knobs;
+      knobs.batch = batch;
+      knobs.workers = workers;
+      points.push_back(knobs);
+    }
+  }
+  const Space space(points);
+  const auto at = [&](int batch, int workers) {
+    Knobs knobs;
+    knobs.batch = batch;
+    knobs.workers = workers;
+    return space.find(knobs);
+  };
+  SafetyOptions options;
+  options.margin = 0;
+  options.limit_bytes = 1000000000;
+  Safety safety(space, options);
+  Trial fits = trial(space, at(4, 1));
+  fits.peak_bytes = 980000000;
+  safety.tell(at(4, 1), fits);
+  fits.knobs = space.knobs(at(16, 1));
+  fits.peak_bytes = 985000000;
+  safety.tell(at(16, 1), fits);
+  Trial stopped = ended(space, at(4, 2), Outcome::out_of_memory, "limit");
+  stopped.peak_bytes = options.limit_bytes;
+  safety.tell(at(4, 2), stopped);
+  EXPECT_FALSE(safety.admit(at(4, 2)).may_work);
+  EXPECT_FALSE(safety.admit(at(8, 2)).admitted);
+  EXPECT_TRUE(safety.admit(at(8, 2)).may_work) << "four light samples more";
+}
+
 TEST(Safety, ACrashThatDoesNotComeBackIsForgiven) {
   const Space space = grid();
   Safety safety(space, {0, 0.05, 0, 1e9, nullptr});

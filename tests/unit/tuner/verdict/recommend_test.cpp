@@ -235,6 +235,19 @@ TEST_F(Recommend, ARaceThatOnlyOneBeganDecidesNothing) {
   EXPECT_EQ(result().recommendation.knobs, setting(2)) << "faster, and with less memory";
 }
 
+// Two lucky trials amid much noise are no better than eight, where all others expect less of them.
+TEST_F(Recommend, ALuckyPairDoesNotBeatWhatTheModelExpects) {
+  const double noise[] = {0.8, 1.2, 1.15, 0.85, 1.25, 0.75, 1.1, 0.9};
+  for (const double factor : noise) {
+    trials_.push_back(ran(setting(1), 30 * factor, 1));
+    trials_.push_back(ran(setting(4), 110 * factor, 4));
+    trials_.push_back(ran(setting(8), 105 * factor, 8));
+  }
+  trials_.push_back(ran(setting(2), 126, 2, "model"));
+  trials_.push_back(ran(setting(2), 100, 2, "model"));
+  EXPECT_EQ(result().recommendation.knobs, setting(4));
+}
+
 TEST_F(Recommend, ALighterSettingNeedsNoRaceToBeChosen) {
   race(setting(2), 200, 1.2);
   race(setting(4), 201, 2.0);
