@@ -90,7 +90,7 @@ class DepthwiseInference final : public Operator {
     line.in_columns = in_.shape.w;
     line.out_columns = out_.shape.w;
     line.pad = conv_.pad.w;
-    if (conv_.bias) line.bias = call.parameters[1] + cb * block;
+    if (conv_.bias) line.bias = call.parameters[1] + many(cb * block);
     line.activation = conv_.activation;
     if (conv_.affine) {
       line.scale = *call.parameters[conv_.bias ? 2 : 1];
