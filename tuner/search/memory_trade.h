@@ -14,9 +14,10 @@
 namespace ocrtune {
 
 // An untried setting of fewer processes than `leader`, or of as many with fewer threads, with more
-// loader workers, a larger batch or more threads than any trial had beside as few, for a knob whose next value memory does not hold
-// beside the rest of the leader. Nothing: memory holds each, or no such setting is likely to fit.
-// `likely_to_fit` says of an untried setting whether it may run and most likely fits.
+// loader workers, a larger batch or more threads than any trial had beside as few, for a knob whose
+// next value memory does not hold beside the rest of the leader. Nothing: memory holds each, or no
+// such setting is likely to fit. `likely_to_fit` says of an untried setting whether it may run and
+// most likely fits.
 std::optional<int> memory_trade(const SearchBoard& board, int leader,
                                 const std::function<bool(int)>& likely_to_fit);
 
