@@ -164,8 +164,13 @@ void CauseRanker::hear_log(int index) {
         reads_samples(*finding, log)) {
       clue.cause = &find_cause("bad_training_data");
     }
+    // What a program that starts others does not find is a program.
+    if (clue.cause->name == std::string_view("missing_file") &&
+        ends_with(finding->first.raised.file, "subprocess.py")) {
+      clue.cause = &find_cause("missing_module");
+    }
     clue.weight *= survival_factor(*finding, log, evidence_.exit_code == 0);
-    const bool over = finding->earlier_run || log.finished || recovered(*finding, log);
+    const bool over = log.finished || recovered(*finding, log);
     clue.lasting = over ? clue.weight : signature.weight;
     if (signature.role != Role::proof && finding->first.number > termination) clue.weight *= 0.5;
     weigh_kernel_kill(*finding, clue);
@@ -299,6 +304,31 @@ void CauseRanker::hear_raising_files() {
   clues_.insert(clues_.end(), more.begin(), more.end());
 }
 
+// Memory that a program prints of itself and that grew from each line to the next until a SIGKILL.
+void CauseRanker::hear_printed_memory() {
+  constexpr std::size_t kFewest = 4;  // values
+  constexpr double kGrowth = 2;
+  if (!sigkill_ && !sigkill_proved_) return;
+  for (std::size_t i = 0; i < logs_.size(); ++i) {
+    for (const Finding& finding : logs_[i].findings) {
+      if (finding.signature->id != std::string_view("resident_memory")) continue;
+      std::vector<double> values;
+      for (const std::string& value : finding.subjects) {
+        values.push_back(parse_number(value).value_or(0));
+      }
+      const auto most = std::max_element(values.begin(), values.end());
+      if (static_cast<std::size_t>(most - values.begin()) + 1 < kFewest ||
+          *most < kGrowth * values.front() || !std::is_sorted(values.begin(), most)) {
+        continue;
+      }
+      add("memory_leak", Role::primary, 0.7, finding.signature->id, "");
+      clues_.back().line = {logs_[i].file, finding.first.number, finding.first.text};
+      clues_.back().file = static_cast<int>(i);
+      clues_.back().when = finding.first.when;
+    }
+  }
+}
+
 // A program that finds no device, and a device node that only its group may open.
 void CauseRanker::hear_device_nodes() {
   if (!any("no_gpu_visible", 2)) return;
@@ -415,6 +445,7 @@ std::vector<Cause> CauseRanker::rank() {
   hear_versions();
   hear_device_nodes();
   hear_unfitting_weights();
+  hear_printed_memory();
   hear_waiting_ranks();
   doubt_remarks();
   restore_lasting();

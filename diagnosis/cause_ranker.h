@@ -63,6 +63,7 @@ class CauseRanker {
   void hear_raising_files();
   void hear_device_nodes();
   void hear_unfitting_weights();
+  void hear_printed_memory();
   void doubt_remarks();
   // outside_evidence.cpp: exit code, counters, kernel
   void weigh_kernel_kill(const Finding& finding, Clue& clue) const;

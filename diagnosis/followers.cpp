@@ -31,10 +31,12 @@ bool is_state(const Clue& clue) {
                          clue.signature == "container_setup" || clue.signature == "no_place");
 }
 
-// A scheduler's verdict on a job is proof of how it ended, not of why.
+// A scheduler's verdict on a job, and a limit that was reached, are proof of how it ended, not of
+// why.
 bool is_verdict(const Clue& clue) {
   const std::string_view cause = clue.cause->name;
-  return cause == "preempted_or_evicted" || cause == "time_limit";
+  return cause == "preempted_or_evicted" || cause == "time_limit" ||
+         cause == "cgroup_out_of_memory";
 }
 
 // Did `a` happen before `b`, as far as lines and clocks say? Unknown counts as yes. A cause that
@@ -50,8 +52,11 @@ bool not_later(const Clue& a, const Clue& b) {
   if (a.role == Role::proof && !is_verdict(a) && is_witness(b.cause->name)) {
     return !a.dated || !b.dated || *a.when <= *b.when + kClockSkew;
   }
-  if (same_actor(a, b) && a.file >= 0)
-    return a.line.line <= b.line.line + (close ? kAfterwards : 0);
+  if (same_actor(a, b) && a.file >= 0) {
+    const bool sooner =
+        a.when && b.when && *a.when + kClockSkew < *b.when;  // two hosts' logs, pasted
+    return sooner || a.line.line <= b.line.line + (close ? kAfterwards : 0);
+  }
   return !a.when || !b.when || *a.when <= *b.when + kClockSkew;
 }
 

@@ -53,9 +53,21 @@ bool is_typed_command(std::string_view line) {
   return head.find(':') != std::string_view::npos && (head.back() == '$' || head.back() == '#');
 }
 
-// The answer to `docker inspect -f '{{.State.OOMKilled}}'`, with its name as the whole output has
-// it.
-std::string named_answer(std::string_view line) {
+// What a typed command asks for that answers with a bare word.
+enum class Asked { nothing, oom_killed, exit_code };
+
+Asked asked_by(std::string_view line) {
+  if (!is_typed_command(line)) return Asked::nothing;
+  if (contains(line, ".OOMKilled}}")) return Asked::oom_killed;
+  return contains(line, "echo $?") ? Asked::exit_code : Asked::nothing;
+}
+
+// The answer with its name, as a whole output has it.
+std::string named_answer(Asked asked, std::string_view line) {
+  if (asked == Asked::exit_code) {
+    const bool number = line.find_first_not_of("0123456789") == std::string_view::npos;
+    return (number ? "exit code " : "") + std::string(line);
+  }
   const bool yes = contains(line, "true"), no = contains(line, "false");
   if (yes == no) return std::string(line);
   return yes ? R"("OOMKilled": true)" : R"("OOMKilled": false)";
@@ -226,7 +238,7 @@ struct LogScanner::State {
   std::string dated;            // start of the last line that looked dated, of earlier blocks
   std::string_view dated_here;  // the same, of this block
   bool failing_since_start = false;
-  bool asked = false;  // the line before is a command that asks for OOMKilled
+  Asked asked = Asked::nothing;  // by the line before
   std::optional<Utf16Decoder> utf16;
   int odd_bytes = 0, first_bytes = 0;
 
@@ -334,8 +346,9 @@ std::vector<SignatureMatch> LogScanner::State::matches_of(std::string_view line,
 void LogScanner::State::take_line(std::string_view line, bool hot) {
   if (trim(line).empty()) return;
   const char lead = line[0];
-  if (lead == '[' || (lead >= '0' && lead <= '9') || (line.size() > 5 && line[5] == ' ') ||
-      contains(line.substr(0, 48), " 20")) {
+  const bool of_rank = starts_with(line, "[rank") && !contains(line.substr(0, 16), "]:[");
+  if ((lead == '[' && !of_rank) || (lead >= '0' && lead <= '9') ||
+      (line.size() > 5 && line[5] == ' ') || contains(line.substr(0, 48), " 20")) {
     dated_here = line.substr(0, 64);
   }
   std::string plain;
@@ -344,11 +357,11 @@ void LogScanner::State::take_line(std::string_view line, bool hot) {
     line = plain;
   }
   std::string answer;
-  if (asked) {
-    answer = named_answer(line);
+  if (asked != Asked::nothing) {
+    answer = named_answer(asked, line);
     line = answer;
   }
-  asked = hot && is_typed_command(line) && contains(line, ".OOMKilled}}");
+  asked = hot ? asked_by(line) : Asked::nothing;
   bool failing = false, ended = false;
   bool alone = false;  // nothing that all ranks do
   for (const SignatureMatch& match : matches_of(line, hot)) {

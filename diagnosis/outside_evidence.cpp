@@ -23,6 +23,26 @@ bool is_training_process(std::string_view name) {
                      [&](std::string_view part) { return word.find(part) != std::string::npos; });
 }
 
+// The name of the process that a line of the kernel's killer names beside its pid.
+const std::string& victim_of(const Finding& kill) {
+  const std::string& first = kill.captures[0];
+  const bool pid_first = first.find_first_not_of("0123456789") == std::string::npos;
+  return pid_first ? kill.captures[1] : first;
+}
+
+// Does the kernel's killer name its victims there, none of them a training process?
+bool names_others_alone(const LogScan& log) {
+  bool named = false;
+  for (const Finding& finding : log.findings) {
+    if (!starts_with(finding.signature->id, "kernel_oom") || finding.captures.size() < 2) continue;
+    const std::string& name = victim_of(finding);
+    if (starts_with(name, "/")) continue;  // a control group
+    if (is_training_process(name)) return false;
+    named = true;
+  }
+  return named;
+}
+
 bool any_says(const std::vector<LogScan>& logs, std::string_view signature) {
   return std::any_of(logs.begin(), logs.end(), [&](const LogScan& log) {
     return std::any_of(log.findings.begin(), log.findings.end(),
@@ -61,6 +81,7 @@ void CauseRanker::weigh_kernel_kill(const Finding& finding, Clue& clue) const {
     return;
   }
   if (!starts_with(id, "kernel_oom")) return;
+  constexpr double kOther = 0.2;     // another program died
   constexpr double kTolerance = 60;  // seconds between two clocks, and for a last line in a buffer
   for (const LogScan& log : logs_) {
     const std::optional<double>& progress = log.last_progress.when;
@@ -69,23 +90,23 @@ void CauseRanker::weigh_kernel_kill(const Finding& finding, Clue& clue) const {
       return;
     }
   }
-  if (finding.captures.size() < 2) return;
-  const bool pid_first = !finding.captures[0].empty() &&
-                         std::all_of(finding.captures[0].begin(), finding.captures[0].end(),
-                                     [](char c) { return c >= '0' && c <= '9'; });
-  const std::string& pid = finding.captures[pid_first ? 0 : 1];
-  const std::string& name = finding.captures[pid_first ? 1 : 0];
+  if (finding.captures.size() < 2) {
+    if (names_others_alone(logs_[static_cast<std::size_t>(clue.file)])) clue.weight *= kOther;
+    return;
+  }
+  const std::string& name = victim_of(finding);
+  const std::string& pid = finding.captures[&name == &finding.captures[0] ? 1 : 0];
   for (const LogScan& log : logs_) {
-    for (const Finding& other : log.findings) {
-      const auto& subjects = other.subjects;
-      if (other.signature->role != Role::proof && !pid.empty() &&
+    for (const Finding& told : log.findings) {
+      const auto& subjects = told.subjects;
+      if (told.signature->role != Role::proof && !pid.empty() &&
           std::find(subjects.begin(), subjects.end(), pid) != subjects.end()) {
         clue.weight = 0.99;
         return;
       }
     }
   }
-  if (!is_training_process(name)) clue.weight *= 0.25;
+  if (!is_training_process(name)) clue.weight *= kOther;
 }
 
 // Seconds by which the clock `a` is in another time zone than `b`, if that explains all but a few
@@ -232,7 +253,7 @@ void CauseRanker::settle_sigkill() {
             : "SIGKILL, but the kernel's oom_kill counters did not move");
   } else if (!at_limit && any_says(logs_, "kills_the_rest")) {
     for (Clue& clue : clues_) {
-      if (clue.is_sigkill()) clue.weight *= 0.15;
+      if (clue.is_sigkill()) clue.lasting = clue.weight *= 0.15;
     }
   } else if (!at_limit && any_says(logs_, "docker_not_oom")) {  // nobody in the container
     for (Clue& clue : clues_) {

@@ -103,6 +103,8 @@ std::vector<SignatureRow> network_rows() {
        R"(StatusCode\.UNAVAILABLE|failed to connect to all addresses)"},
       {"object_missing", "missing_file", Role::primary, 0.8,
        R"(\bNoSuchKey\b|\bNoSuchBucket\b|404 Client Error|HTTP Error 404|An error occurred \(404\)|does not appear to have a file named|Can't load (?:tokenizer|image processor|feature extractor|the (?:model|configuration)) |RepositoryNotFoundError|RevisionNotFoundError|Repository Not Found)"},
+      {"cached_model", "remote_unreachable", Role::note, 0.05,
+       R"(Model files already exist\. Using cached files)"},
       {"reconnected", "remote_unreachable", Role::note, 0.05, R"((?i)\bconnected to (?:redis|amqp|postgres|mysql|mongo|kafka|https?:)|connection (?:restored|re-?established)|\breconnected|^\W*(?:\[?rank ?\d+\]? )?downloaded|download (?:complete|finished))"},
       {"request_size", "request_too_large", Role::primary, 0.8,
        R"(413 Request Entity Too Large|413 Content Too Large|client intended to send too large body|longer than the maximum model length|is too long to fit into the model|maximum context length is \d|Received message larger than max|Sent message larger than max|[Rr]equest body (?:is )?too large|RequestEntityTooLarge|exceeds limit of \d+ pixels)"},

@@ -95,7 +95,7 @@ std::vector<SignatureRow> guard_rows() {
       {"pbs_lsf_memory", "cgroup_out_of_memory", Role::proof, 0.93,
        R"(TERM_MEMLIMIT: job killed|PBS: job killed: (?:mem|vmem) \S+ exceeded limit|exceeded resource limit.*memory)"},
       {"slurm_time_limit", "time_limit", Role::proof, 0.96,
-       R"((?:CANCELLED AT .*)?DUE TO TIME LIMIT|active (?:on the node )?longer than (?:the )?specified deadline|MaxRuntimeExceeded|\bTIMEOUT +\d+:\d+|TERM_RUNLIMIT: job killed|PBS: job killed: walltime|^timeout: sending signal \S+ to command)"},
+       R"((?:CANCELLED AT .*)?DUE TO TIME LIMIT|active (?:on the node )?longer than (?:the )?specified deadline|MaxRuntimeExceeded|\bTIMEOUT +\d+:\d+|TERM_RUNLIMIT: job killed|PBS: job killed: walltime|^timeout: sending signal \S+ to command|\b(?:Killed|Terminated) +timeout )"},
       {"slurm_preempted", "preempted_or_evicted", Role::proof, 0.95,
        R"(CANCELLED AT .*DUE TO (?:PREEMPTION|NODE FAILURE|JOB REQUEUE)|\bPREEMPTED +\d+:\d+|(?i:\bthe node was low on resource: (?:inodes|pid))|(?i:\bspot (?:instance )?(?:interruption|termination|reclaim)|interruption notice|preemption (?:notice|warning)|instance (?:is being|was|has been|will be) (?:preempted|terminated|reclaimed)))"},
       {"systemd_stop_timeout", "terminated_from_outside", Role::proof, 0.85,
@@ -122,8 +122,8 @@ std::vector<SignatureRow> guard_rows() {
        R"(container kill \S+ .*signal=(?:9|KILL|SIGKILL)\b)"},
       {"manual_kill", "killed_by_other", Role::proof, 0.94,
        R"(COMMAND=\S*kill.{0,40} -(?:9|KILL|SIGKILL)\b|COMMAND=\S*fuser -k|CMD \(.*kill -(?:9|KILL) |\$ (?:sudo )?kill -(?:9|KILL|SIGKILL) |^ *\d+ +(?:sudo )?kill -(?:9|KILL) \d|\$ (?:sudo )?pkill -(?:9|KILL|SIGKILL) |\w\[\d+\]: .{0,20}\bp?kill -(?:9|KILL|SIGKILL) |exe="/usr/bin/kill"|\bsyscall=(?:kill|62)\b.* a1=(?:SIGKILL|9)\b)"},
-      {"reaper_kill",
-       "killed_by_other", Role::primary, 0.8, R"(pid[ =:]*\d+ ?-> ?SIGKILL|(?i:\b(?:killed|killing|reaped|reaping)\b.{0,40}\bpid[ =:]*\d+.{0,40}(?:reservation|quota|policy|idle|owner|limit))|process reaper|\bterminated because it exceeded the limits for interactive|interactive process is killed if|failed to exit within \S+ of signal \S+ - using the force|did not (?:exit|stop) (?:with)?in .{0,20}(?:sending|using|resorting to) SIGKILL)"},
+      {"reaper_kill", "killed_by_other", Role::primary, 0.8,
+       R"(pid[ =:]*\d+ ?-> ?SIGKILL|(?i:\b(?:killed|killing|reaped|reaping)\b.{0,40}\bpid[ =:]*\d+.{0,40}(?:reservation|quota|policy|idle|owner|limit))|process reaper|\bterminated because it exceeded the limits for interactive|interactive process is killed if|failed to exit within \S+ of signal \S+ - using the force|did not (?:exit|stop) (?:with)?in .{0,20}(?:sending|using|resorting to) SIGKILL)"},
       {"docker_not_oom", "killed_by_other", Role::note, 0.1, R"("OOMKilled": ?false)"},
   };
 }
@@ -154,7 +154,7 @@ std::vector<SignatureRow> exit_rows() {
       {"closing_signal", "terminated_from_outside", Role::consequence, 0.2,
        R"(Sending process \d+ closing signal SIG|forcefully exiting via SIGKILL|Unable to shutdown process \d+ via)"},
       {"kills_the_rest", "terminated_from_outside", Role::consequence, 0.2,
-       R"(Forcefully terminating all other processes)"},
+       R"(Forcefully terminating all other processes|Received sigquit from a child process)"},
       {"mpi_child_exit", "process_failed", Role::generic, 0.4,
        R"(mpirun detected that one or more processes exited with non-zero status|Primary job +terminated normally, but \d+ process|MPI_ABORT was invoked on rank)"},
       {"command_not_found", "missing_file", Role::primary, 0.85,
