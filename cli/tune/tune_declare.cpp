@@ -152,8 +152,8 @@ void declare_workload(Flags& cli, TuneFlags& flags) {
 }
 
 Status read_tune_flags(TuneFlags& flags) {
-  OCRTUNE_TRY(take_engine_on_hosts(flags));
   OCRTUNE_TRY(take_engine_in_paddle(flags));
+  OCRTUNE_TRY(take_engine_on_hosts(flags));
   OCRTUNE_TRY(read_lists(flags));
   OCRTUNE_TRY(read_amounts(flags));
   OCRTUNE_TRY(read_command_flags(flags.command, flags.options));

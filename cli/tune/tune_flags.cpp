@@ -96,15 +96,25 @@ Status take_engine_on_hosts(TuneFlags& flags) {
 Status take_engine_in_paddle(TuneFlags& flags) {
   RunOptions& options = flags.options;
   if (options.engine != kPaddleEngine) return Status();
-  const char* other = !options.command.empty()       ? "a command of yours"
-                      : !options.url.empty()         ? "--url"
-                      : options.infers()             ? "--mode infer"
-                      : flags.device.device == "gpu" ? "--device gpu"
-                                                     : nullptr;
-  if (other != nullptr) {
+  const auto varies = [&](const char* knob) { return !flags.lists[knob].empty(); };
+  const std::pair<const char*, bool> others[] = {{"a command of yours", !options.command.empty()},
+                                                 {"--preset", !options.preset.empty()},
+                                                 {"--log-reader", !options.log_reader.empty()},
+                                                 {"--metric", !options.metric.empty()},
+                                                 {"--url", !options.url.empty()},
+                                                 {"--mode infer", options.infers()},
+                                                 {"--hosts", flags.hosts.given},
+                                                 {"--device gpu", flags.device.device == "gpu"},
+                                                 {"--precision", varies("precision")},
+                                                 {"--backend", varies("backend")},
+                                                 {"--accumulate", varies("accumulate")}};
+  for (const auto& [name, given] : others) {
+    if (!given) continue;
     return Error{
         ErrorKind::usage,
-        fmt::format("--engine paddle trains a model of ours on CPUs; leave {} out", other)};
+        fmt::format("--engine paddle trains a model of ours in fp32 on this machine's CPUs; "
+                    "leave {} out",
+                    name)};
   }
   if (!flags.data.empty()) {
     options.label_file = samples_path(flags.data);

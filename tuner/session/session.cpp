@@ -289,20 +289,22 @@ double proof_seconds(const RunOptions& options) {
 
 namespace {
 
-constexpr double kMinBudget = 90, kShare = 0.15, kMost = 60;  // seconds, share of the budget
+// Of a budget that is long enough, for a trial of the winner after the search.
+double winner_seconds(const RunOptions& options) {
+  constexpr double kMinBudget = 90, kShare = 0.15, kMost = 60;  // seconds, share of the budget
+  return options.budget_seconds < kMinBudget ? 0 : std::min(kMost, kShare * options.budget_seconds);
+}
 
 }  // namespace
 
 double soak_seconds(const RunOptions& options) {
   if (options.soak_seconds >= 0) return options.soak_seconds;
   const bool server = options.serves() && !options.command.empty();  // else its memory is not ours
-  if (!server || options.on_gpus() || options.budget_seconds < kMinBudget) return 0;
-  return std::min(kMost, kShare * options.budget_seconds);
+  return server && !options.on_gpus() ? winner_seconds(options) : 0;
 }
 
 double rehearsal_seconds(const RunOptions& options) {
-  if (options.evaluation_steps < 0 || options.budget_seconds < kMinBudget) return 0;
-  return std::min(kMost, kShare * options.budget_seconds);
+  return options.evaluation_steps < 0 ? 0 : winner_seconds(options);
 }
 
 std::optional<Trial> prove_winner(const RunRecord& run, const ProofRunner& runner, double seconds) {

@@ -26,12 +26,6 @@ double pause_seconds(const Trial& rehearsal, double step_seconds) {
   return std::max(0.0, kRehearsalSteps * (seconds / static_cast<double>(steps) - step_seconds));
 }
 
-const Trial* rehearsal_of(const std::vector<Trial>& rehearsals, const Knobs& knobs) {
-  const auto found = std::find_if(rehearsals.rbegin(), rehearsals.rend(),
-                                  [&](const Trial& trial) { return trial.knobs == knobs; });
-  return found == rehearsals.rend() ? nullptr : &*found;
-}
-
 // Why it failed, with the line of its log that says so.
 std::string failure_words(const Trial& rehearsal) {
   const Diagnosis found = diagnose_text(rehearsal.log_tail, rehearsal.counters);
@@ -50,7 +44,7 @@ std::uint64_t weigh_rehearsals(const std::vector<Trial>& rehearsals,
   std::uint64_t most = 0;  // that a rehearsal took beyond its setting's other trials
   for (Setting& setting : settings) {
     SettingSummary& summary = setting.summary;
-    const Trial* rehearsal = rehearsal_of(rehearsals, summary.knobs);
+    const Trial* rehearsal = latest_of(rehearsals, summary.knobs);
     if (rehearsal == nullptr) continue;
     if (rehearsal->peak_bytes > summary.peak_bytes) {
       most = std::max(most, rehearsal->peak_bytes - summary.peak_bytes);
@@ -62,7 +56,7 @@ std::uint64_t weigh_rehearsals(const std::vector<Trial>& rehearsals,
   }
   for (Setting& setting : settings) {
     std::uint64_t& peak = setting.summary.peak_bytes;
-    if (peak > 0 && rehearsal_of(rehearsals, setting.summary.knobs) == nullptr) peak += most;
+    if (peak > 0 && latest_of(rehearsals, setting.summary.knobs) == nullptr) peak += most;
   }
   std::stable_partition(settings.begin(), settings.end(),
                         [](const Setting& setting) { return setting.works(); });
@@ -71,7 +65,7 @@ std::uint64_t weigh_rehearsals(const std::vector<Trial>& rehearsals,
 
 Reason rehearsal_reason(const std::vector<Trial>& rehearsals, const Setting& setting,
                         int every_steps, std::uint64_t most) {
-  const Trial* found = rehearsal_of(rehearsals, setting.summary.knobs);
+  const Trial* found = latest_of(rehearsals, setting.summary.knobs);
   if (found == nullptr && most == 0) return {};
   if (found == nullptr) {
     return reason<ReasonCode::rehearsed_elsewhere>(in_bytes(static_cast<double>(most)));

@@ -117,6 +117,12 @@ Interval ratio_interval(const Setting& a, const Setting& b) {
   return a.fit->ratio(a.place, b.place);
 }
 
+const Trial* latest_of(const std::vector<Trial>& trials, const Knobs& knobs) {
+  const auto found = std::find_if(trials.rbegin(), trials.rend(),
+                                  [&](const Trial& trial) { return trial.knobs == knobs; });
+  return found == trials.rend() ? nullptr : &*found;
+}
+
 std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise,
                                  const Objective& objective) {
   std::map<Knobs, Gathered> by_knobs;

@@ -26,6 +26,9 @@ struct Setting {
   bool works() const { return summary.outcome == Outcome::ok && !rates.empty(); }
 };
 
+// The last of these trials that has these knobs; null: none.
+const Trial* latest_of(const std::vector<Trial>& trials, const Knobs& knobs);
+
 // Best first by their own trials; failed ones last. `noise` (relative, between repeats) gives few
 // repeats their spread.
 std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise,

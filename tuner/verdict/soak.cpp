@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "tuner/verdict/growth.h"
+#include "tuner/verdict/settings.h"
 
 namespace ocrtune {
 namespace {
@@ -51,9 +52,8 @@ std::string soak_words(const Trial& soak) {
 
 Reason soak_reason(const std::vector<Trial>& soaks, const Knobs& knobs, std::uint64_t limit_bytes,
                    bool counts_requests) {
-  const auto soak = std::find_if(soaks.rbegin(), soaks.rend(),
-                                 [&](const Trial& trial) { return trial.knobs == knobs; });
-  if (soak == soaks.rend()) return {};
+  const Trial* soak = latest_of(soaks, knobs);
+  if (soak == nullptr) return {};
   Soaked found;
   if (!soak->ok() || !read_soak(*soak, found)) {
     return reason<ReasonCode::soak_failed>(in_seconds(soak->seconds), verbatim(soak->reason));

@@ -145,6 +145,10 @@ TEST_F(TuneOwnCommand, TheEngineInPaddleIsACommandOfItsLauncher) {
   refused("-- sh client.sh", "leave a command of yours out");
   refused("--mode infer", "leave --mode infer out");
   refused("--heights 32,48", "--heights is for the built-in engine");
+  refused("--preset paddleocr", "leave --preset out");
+  refused("--log-reader torch", "leave --log-reader out");
+  refused("--precision bf16", "leave --precision out");
+  refused("--hosts a,b", "leave --hosts out");
   write("python3", "#!/bin/sh\necho 'ocrtune: why libgomp.so.1: cannot open shared object file'\n");
   refused("--dry-run", "cannot import paddle");
 }

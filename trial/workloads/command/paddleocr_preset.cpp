@@ -31,18 +31,8 @@ bool has(const std::vector<std::string>& command, const std::string& text) {
 
 void set_launcher_flag(std::vector<std::string>& command, const std::string& name,
                        const std::string& value) {
-  for (std::size_t i = 0; i < command.size(); ++i) {
-    if (command[i] == name && i + 1 < command.size()) {
-      command[i + 1] = value;
-      return;
-    }
-    if (starts_with(command[i], name + "=")) {
-      command[i] = name + "=" + value;
-      return;
-    }
-  }
-  const auto launcher = std::find(command.begin(), command.end(), kLauncher);
-  if (launcher != command.end()) command.insert(launcher + 1, name + "=" + value);
+  const bool there = flag_value(command, name) || has_place(command, {kLauncher});
+  if (there) set_flag(command, name, value, {kLauncher});
 }
 
 std::string in_directory(const CommandWorkload& workload, const std::string& path) {

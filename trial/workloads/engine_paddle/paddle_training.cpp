@@ -5,6 +5,7 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "core/models/model.h"
 
 namespace ocrtune {
 namespace {
@@ -17,6 +18,10 @@ std::string engine_folder() {
 }
 
 Status check_workload(const TrainingWorkload& workload) {
+  if (find_model(workload.model) == nullptr) {
+    return Error{ErrorKind::usage,
+                 "no model " + workload.model + " to train in Paddle (see ocrtune list models)"};
+  }
   const char* flag = !workload.heights.empty()    ? "--heights"
                      : workload.width_buckets > 0 ? "--width-buckets"
                      : workload.queue_depth != 2  ? "--queue-depth"

@@ -12,8 +12,9 @@
 namespace ocrtune {
 
 // `python`, which can import paddle, on {nproc} processes with {batch} and, where lines are read,
-// {workers}; its output is for the log reader "paddleocr". usage: what of the workload it cannot
-// train; missing: no such model, or paddle_engine.py is not where this program was installed.
+// {workers}; its output is for the log reader "paddleocr". usage: no such model, or
+// what of the workload it cannot train; missing: its script is not where this program was
+// installed.
 Result<std::vector<std::string>> training_in_paddle(const TrainingWorkload& workload,
                                                     const std::string& python);
 
