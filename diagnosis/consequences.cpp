@@ -40,7 +40,8 @@ constexpr Row kRows[] = {
     {"remote_unreachable", " missing_file image_pull_failed "},
     {"driver_mismatch", " cuda_driver_too_old no_gpu_visible container_setup_failed "},
     {"permission_denied", " no_gpu_visible missing_file "},
-    {"no_gpu_visible", " container_setup_failed "},
+    {"no_gpu_visible", " container_setup_failed nccl_network "},
+    {"missing_module", " nccl_network "},
     {"health_check_failed", " host_out_of_memory killed_by_other "},
     {"label_out_of_range", " gpu_kernel_fault "},
     {"library_conflict", " segmentation_fault illegal_instruction "},
@@ -159,7 +160,8 @@ bool recovered(const Finding& finding, const LogScan& log) {
 
 double survival_factor(const Finding& finding, const LogScan& log, bool ended_well) {
   if (finding.signature->role == Role::proof) {  // another run's, or this one was taken up again
-    return log.finished && (finding.progress_after > 0 || ended_well) ? 0.2 : 1;
+    const bool requeued = std::string_view(finding.signature->cause) == "preempted_or_evicted";
+    return log.finished && (finding.progress_after > 0 || ended_well || requeued) ? 0.2 : 1;
   }
   const int few = tier(finding.signature->role) == 3 ? 3 : 2;  // lines of other threads
   double factor = recovered(finding, log) ? 0.2 : 1;

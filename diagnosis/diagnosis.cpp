@@ -36,14 +36,21 @@ bool one_card_works(const Finding& rows) {
   return busy == 1 && idle > 0;
 }
 
+// cpu.stat of a control group: its quota ran out in half of all periods or more.
+bool throttled(const Finding& counts) {
+  const std::vector<std::string>& values = counts.subjects;  // of nr_periods, of nr_throttled
+  if (values.size() < 2) return false;
+  return 2 * parse_integer(values[1]).value_or(0) >= parse_integer(values[0]).value_or(0);
+}
+
 void add_slowness(const std::vector<LogScan>& logs, Diagnosis& diagnosis) {
   for (const LogScan& log : logs) {
     for (const Finding& finding : log.findings) {
       const CauseRow& row = find_cause(finding.signature->cause);
       if (finding.signature->role != Role::note || row.kind != CauseKind::slowness) continue;
-      if (finding.signature->id == std::string_view("smi_card") && !one_card_works(finding)) {
-        continue;
-      }
+      const std::string_view id = finding.signature->id;
+      if (id == "smi_card" && !one_card_works(finding)) continue;
+      if (id == "cpu_stat" && !throttled(finding)) continue;
       diagnosis.causes.push_back({&row,
                                   finding.signature->weight,
                                   Role::note,

@@ -66,7 +66,7 @@ bool not_later(const Clue& a, const Clue& b) {
 // full disk cut short is read hours afterwards.
 void CauseRanker::restore_lasting() {
   for (Clue& clue : clues_) {
-    if (clue.lasting <= clue.weight || is_witness(clue.cause->name)) continue;
+    if (clue.lasting <= clue.weight || is_witness(clue.cause->name) || clue.is_sigkill()) continue;
     const bool followed = std::any_of(clues_.begin(), clues_.end(), [&](const Clue& other) {
       return in_table(clue.cause->name, other.cause->name) && tier(other.role) >= 2 &&
              other.weight >= 0.4 && not_later(clue, other);

@@ -48,7 +48,7 @@ bool is_run_start(std::string_view line) {
 
 // What a person typed, "me@host:~$ docker inspect ...": it says what was asked, not what was so.
 bool is_typed_command(std::string_view line) {
-  if (starts_with(line, "$ ")) return true;
+  if (starts_with(line, "$ ") || contains(line, ".OOMKilled}}")) return true;
   const std::string_view head = line.substr(0, line.find_first_of(" \t"));
   return head.find(':') != std::string_view::npos && (head.back() == '$' || head.back() == '#');
 }

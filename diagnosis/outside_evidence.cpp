@@ -253,7 +253,7 @@ void CauseRanker::settle_sigkill() {
             : "SIGKILL, but the kernel's oom_kill counters did not move");
   } else if (!at_limit && any_says(logs_, "kills_the_rest")) {
     for (Clue& clue : clues_) {
-      if (clue.is_sigkill()) clue.lasting = clue.weight *= 0.15;
+      if (clue.is_sigkill()) clue.weight *= 0.15;
     }
   } else if (!at_limit && any_says(logs_, "docker_not_oom")) {  // nobody in the container
     for (Clue& clue : clues_) {
