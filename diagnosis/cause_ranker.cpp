@@ -306,7 +306,7 @@ void CauseRanker::hear_raising_files() {
 
 // Memory that a program prints of itself and that grew from each line to the next until a SIGKILL.
 void CauseRanker::hear_printed_memory() {
-  constexpr std::size_t kFewest = 4;  // values
+  constexpr std::size_t kFewest = 6;  // values: fewer are a start
   constexpr double kGrowth = 2;
   if (!sigkill_ && !sigkill_proved_) return;
   for (std::size_t i = 0; i < logs_.size(); ++i) {

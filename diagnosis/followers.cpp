@@ -31,12 +31,10 @@ bool is_state(const Clue& clue) {
                          clue.signature == "container_setup" || clue.signature == "no_place");
 }
 
-// A scheduler's verdict on a job, and a limit that was reached, are proof of how it ended, not of
-// why.
+// A scheduler's verdict on a job is proof of how it ended, not of why.
 bool is_verdict(const Clue& clue) {
   const std::string_view cause = clue.cause->name;
-  return cause == "preempted_or_evicted" || cause == "time_limit" ||
-         cause == "cgroup_out_of_memory";
+  return cause == "preempted_or_evicted" || cause == "time_limit";
 }
 
 // Did `a` happen before `b`, as far as lines and clocks say? Unknown counts as yes. A cause that
@@ -127,11 +125,12 @@ void CauseRanker::explain_followers() {
   for (Clue& clue : clues_) {
     const int level = tier(clue.role);
     if (level == 0 || clue.signature == "nccl_no_interface") continue;
-    if (level == 4 && !is_verdict(clue)) continue;
     clue.explained = std::any_of(clues_.begin(), clues_.end(), [&](const Clue& other) {
-      if (level == 4) {
-        return in_table(other.cause->name, clue.cause->name) && tier(other.role) >= 3 &&
-               other.weight >= 0.4 && not_later(other, clue);
+      if (level == 4) {  // a kill for memory is proved, and may have a leak behind it
+        const bool may_follow =
+            is_verdict(clue) || other.cause->name == std::string_view("memory_leak");
+        return may_follow && in_table(other.cause->name, clue.cause->name) &&
+               tier(other.role) >= 3 && other.weight >= 0.4 && not_later(other, clue);
       }
       const int least = level == 3 ? 2 : 1;
       if (&other == &clue || other.weight < 0.25 || tier(other.role) < least) return false;
