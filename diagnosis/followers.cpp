@@ -47,7 +47,9 @@ bool not_later(const Clue& a, const Clue& b) {
                      (!is_witness(a.cause->name) && in_table(a.cause->name, b.cause->name));
   if (is_state(a)) return true;
   // What a kernel or a controller noted is mostly looked up, and pasted, after the end.
-  if (a.role == Role::proof && !is_verdict(a) && is_witness(b.cause->name)) {
+  const bool looked_up =
+      (a.role == Role::proof && !is_verdict(a)) || starts_with(a.signature, "kernel_");
+  if (looked_up && is_witness(b.cause->name)) {
     return !a.dated || !b.dated || *a.when <= *b.when + kClockSkew;
   }
   if (same_actor(a, b) && a.file >= 0) {
