@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <csignal>
 #include <functional>
 #include <map>
 #include <string>
@@ -33,7 +32,7 @@ class Supervise : public testing::Test {
   }
   void TearDown() override { ASSERT_TRUE(remove_tree(directory_)); }
 
-  // Attempts that write these logs and die by SIGKILL, then one that ends well.
+  // Attempts that write these logs and end with code 1, as Python does, then one that ends well.
   SuperviseEnd scripted(const std::vector<std::string>& logs) {
     std::size_t next = 0;
     const auto attempt = [&](const AttemptPlan& plan,
@@ -43,8 +42,8 @@ class Supervise : public testing::Test {
       AttemptEnd end;
       if (next < logs.size()) {
         EXPECT_TRUE(write_file(plan.log_path, logs[next]));
-        end.exit.signal = SIGKILL;
-        end.evidence.exit_code = -SIGKILL;
+        end.exit.code = 1;
+        end.evidence.exit_code = 1;
         if (on_end_) on_end_(end);
       }
       next += 1;
@@ -88,11 +87,7 @@ TEST_F(Supervise, EachFailureGetsTheNextSaferSetting) {
 
 // A process of another job was killed for memory meanwhile.
 TEST_F(Supervise, AKillOfOthersChangesNoSetting) {
-  on_end_ = [](AttemptEnd& end) {
-    end.exit = {1, 0};
-    end.evidence.exit_code = 1;
-    end.evidence.host_oom_kills = 1;
-  };
+  on_end_ = [](AttemptEnd& end) { end.evidence.host_oom_kills = 1; };
   const SuperviseEnd end = scripted(
       std::vector<std::string>(2, "Traceback (most recent call last):\nKeyError: 'image'\n"));
   EXPECT_EQ(end.attempts[0].cause, "python_exception");
