@@ -317,12 +317,14 @@ TEST_F(TrainingRunTest, CheckpointThatCannotBeWrittenIsNamed) {
   EXPECT_THAT(outcome.error().what, HasSubstr(run.checkpoint));
 }
 
-// The whole path from drawn pictures to text: a few hundred steps from a fixed seed.
+// The whole path from drawn pictures to text: a few hundred steps from a fixed seed. A constant
+// rate may end on a spike of the loss, whose step differs by instruction set.
 TEST_F(TrainingRunTest, LearnsToReadDrawnLines) {
-  TrainingRunOptions run = options(lines("lines", 1500, 1), 300);
+  TrainingRunOptions run = options(lines("lines", 1500, 1), 400);
   run.loader.batch = 16;
   run.loader.width = 64;
   run.trainer.learning_rate = 3e-3;
+  run.trainer.schedule = "cosine";
   run.evaluation_labels = lines("held-out", 150, 2);
   const auto outcome = run_training(run, [](const TrainingProgress&) {});
   ASSERT_TRUE(outcome) << outcome.error().what;
