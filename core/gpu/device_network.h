@@ -384,7 +384,7 @@ class DeviceNetwork {
       call.output_gradient = gradient(step.output);
       call.input_gradients = targets_;
       parameter_gradients_.clear();
-      for (const int index : step.layer->parameters) {
+      for (const int index : step.parameters) {
         parameter_gradients_.push_back(gradients() + graph_.parameters[many(index)].offset);
       }
       call.parameter_gradients = parameter_gradients_;
@@ -415,12 +415,12 @@ class DeviceNetwork {
     copy_pointers_.clear();
     statistic_pointers_.clear();
     for (const int input : step.inputs) inputs_.push_back(value(input));
-    for (const int index : step.layer->parameters) {
+    for (const int index : step.parameters) {
       const std::size_t offset = graph_.parameters[many(index)].offset;
       parameter_pointers_.push_back(parameters() + offset);
       copy_pointers_.push_back(copies() + offset);
     }
-    for (const int index : step.layer->statistics) {
+    for (const int index : step.statistics) {
       statistic_pointers_.push_back(statistics() + graph_.statistics[many(index)].offset);
     }
     OperatorCall call;

@@ -59,6 +59,9 @@ struct OperatorRequest {
   Shape output;
   bool training = true;              // else forward() alone will be called
   bool wants_input_gradient = true;  // false for the first layer
+  // A convolution that the operator runs before `layer`, the only one that reads its result; null:
+  // none. Its input is then the only one, its parameters come first.
+  const Layer* joined = nullptr;
 };
 
 class Backend {
@@ -71,6 +74,11 @@ class Backend {
   // they differ the plan inserts a conversion.
   virtual Layout wanted_layout(const Layer& layer, std::span<const ImageDesc> offered,
                                const Shape& output, int index) const = 0;
+  // Whether one operator runs both layers in training: `second` reads what `first` makes of `in`,
+  // and `in` itself if it has more inputs.
+  virtual bool joins(const Layer& /*first*/, const Layer& /*second*/, const Shape& /*in*/) const {
+    return false;
+  }
   // unsupported: this backend has no such operator; exhausted: no memory.
   virtual Result<std::unique_ptr<Operator>> create(const OperatorRequest& request) const = 0;
 };

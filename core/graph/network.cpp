@@ -66,7 +66,7 @@ class Pass {
       const PlanStep& step = plan_.steps[i];
       if (!plan_.values[at(step.output)].wants_gradient) continue;
       OCRTUNE_TRY(backward_step(step));
-      if (!watch || step.layer == nullptr || step.layer->parameters.empty()) continue;
+      if (!watch || step.parameters.empty()) continue;
       OCRTUNE_TRY(watch(final_from_[i]));
     }
     return Status();
@@ -109,7 +109,7 @@ class Pass {
       call.output_gradient = gradient_pointer(step.output);
       call.input_gradients = targets_;
       parameter_gradients_.clear();
-      for (const int index : step.layer->parameters) {
+      for (const int index : step.parameters) {
         parameter_gradients_.push_back(buffers_.gradients + graph_.parameters[at(index)].offset);
       }
       call.parameter_gradients = parameter_gradients_;
@@ -129,10 +129,10 @@ class Pass {
     parameters_.clear();
     statistics_.clear();
     for (const int input : step.inputs) inputs_.push_back(input_pointer(input));
-    for (const int index : step.layer->parameters) {
+    for (const int index : step.parameters) {
       parameters_.push_back(buffers_.parameters + graph_.parameters[at(index)].offset);
     }
-    for (const int index : step.layer->statistics) {
+    for (const int index : step.statistics) {
       statistics_.push_back(buffers_.statistics + graph_.statistics[at(index)].offset);
     }
     OperatorCall call;

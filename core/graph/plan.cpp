@@ -50,31 +50,61 @@ class Planner {
     const std::vector<Shape> shapes = OCRTUNE_TRY(infer_shapes(graph_, plan_.image));
     plan_value_.assign(at(graph_.value_count), kNowhere);
     plan_value_[0] = add_value({plan_.image, Layout{1}});
+    find_joined(shapes);
     for (const Layer& layer : graph_.layers) {
-      const Status added = add_layer(layer, shapes[at(layer.output)]);
-      if (!added) return added;
+      if (!is_joined(layer)) OCRTUNE_TRY(add_layer(layer, shapes));
     }
     const int last = plan_value_[at(graph_.output)];
     plan_.output = convert(last, Layout{plan_.values[at(last)].desc.shape.c});
     return Status();
   }
 
-  Status add_layer(const Layer& layer, const Shape& output) {
+  // Finds the convolutions that the backend runs with the sum of norms behind them.
+  void find_joined(const std::vector<Shape>& shapes) {
+    joined_.assign(at(graph_.value_count), nullptr);
+    if (!plan_.training) return;
+    std::vector<const Layer*> producer(at(graph_.value_count), nullptr);
+    std::vector<int> uses(at(graph_.value_count), 0);
+    for (const Layer& layer : graph_.layers) {
+      producer[at(layer.output)] = &layer;
+      for (const int input : layer.inputs) ++uses[at(input)];
+    }
+    for (const Layer& layer : graph_.layers) {
+      const Layer* conv = producer[at(layer.inputs[0])];
+      if (conv == nullptr || uses[at(conv->output)] > 1 || conv->output == graph_.output) continue;
+      const bool alone = std::all_of(layer.inputs.begin() + 1, layer.inputs.end(),
+                                     [&](int input) { return input == conv->inputs[0]; });
+      if (alone && backend_.joins(*conv, layer, shapes[at(conv->inputs[0])]))
+        joined_[at(layer.output)] = conv;
+    }
+  }
+  bool is_joined(const Layer& layer) const {
+    return std::any_of(joined_.begin(), joined_.end(),
+                       [&](const Layer* conv) { return conv == &layer; });
+  }
+
+  Status add_layer(const Layer& layer, const std::vector<Shape>& shapes) {
     PlanStep step;
     step.layer = &layer;
-    OperatorRequest request{layer, {}, output, plan_.training, false};
+    const Layer* joined = joined_[at(layer.output)];
+    const Layer& first = joined == nullptr ? layer : *joined;
+    OperatorRequest request{layer, {}, shapes[at(layer.output)], plan_.training, false, joined};
     std::vector<ImageDesc> offered;
-    for (const int input : layer.inputs) {
+    for (const int input : first.inputs) {
       offered.push_back(plan_.values[at(plan_value_[at(input)])].desc);
     }
-    for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
-      const Layout wanted = backend_.wanted_layout(layer, offered, output, static_cast<int>(i));
-      step.inputs.push_back(convert(plan_value_[at(layer.inputs[i])], wanted));
+    for (std::size_t i = 0; i < first.inputs.size(); ++i) {
+      const Layout wanted =
+          backend_.wanted_layout(first, offered, shapes[at(first.output)], static_cast<int>(i));
+      step.inputs.push_back(convert(plan_value_[at(first.inputs[i])], wanted));
       request.inputs.push_back(plan_.values[at(step.inputs.back())].desc);
       if (step.inputs.back() != 0) request.wants_input_gradient = true;
     }
     step.op = OCRTUNE_TRY(backend_.create(request));
-    step.output = add_value({output, step.op->needs().output_layout});
+    if (joined != nullptr) step.parameters = joined->parameters;
+    step.parameters.insert(step.parameters.end(), layer.parameters.begin(), layer.parameters.end());
+    step.statistics = layer.statistics;
+    step.output = add_value({request.output, step.op->needs().output_layout});
     plan_value_[at(layer.output)] = step.output;
     plan_.steps.push_back(std::move(step));
     return Status();
@@ -102,7 +132,7 @@ class Planner {
 
   void mark_wanted_gradients() {
     for (const PlanStep& step : plan_.steps) {
-      bool wanted = step.layer != nullptr && !step.layer->parameters.empty();
+      bool wanted = !step.parameters.empty();
       for (const int input : step.inputs) wanted |= plan_.values[at(input)].wants_gradient;
       plan_.values[at(step.output)].wants_gradient = wanted && plan_.training;
     }
@@ -230,7 +260,8 @@ class Planner {
   const Graph& graph_;
   const Backend& backend_;
   Plan plan_;
-  std::vector<int> plan_value_;  // of each graph value
+  std::vector<int> plan_value_;       // of each graph value
+  std::vector<const Layer*> joined_;  // for each graph value, to the layer that makes it
   std::map<std::pair<int, int>, int> conversions_;
   std::map<int, std::vector<int>> owners_;  // values whose gradients share a place
   std::vector<int> producer_;
@@ -282,8 +313,7 @@ std::vector<std::size_t> final_gradients(const Graph& graph, const Plan& plan) {
   std::size_t end = 0;
   for (const PlanStep& step : plan.steps) {
     from.push_back(end);
-    if (step.layer == nullptr) continue;
-    for (const int index : step.layer->parameters) {
+    for (const int index : step.parameters) {
       const Parameter& parameter = graph.parameters[static_cast<std::size_t>(index)];
       end = std::max(end, parameter.offset + parameter.count);
     }
@@ -298,7 +328,7 @@ std::vector<GradientPart> gradient_parts(const Graph& graph, const Plan& plan, s
   std::size_t end = graph.parameter_floats;
   for (std::size_t i = plan.steps.size(); least > 0 && i-- > 0;) {
     const PlanStep& step = plan.steps[i];
-    if (step.layer == nullptr || step.layer->parameters.empty()) continue;
+    if (step.parameters.empty()) continue;
     const std::size_t first = (final_from[i] + kLineFloats - 1) / kLineFloats * kLineFloats;
     if (first == 0) break;  // the rest, with all that is left of backward
     if (end < first + least) continue;

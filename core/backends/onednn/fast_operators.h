@@ -75,6 +75,18 @@ Layout norm_sum_layout(const NormSum& norm, const ImageDesc& offered);
 
 std::unique_ptr<Operator> make_fast_norm_sum(const NormSum& norm, const OperatorRequest& request);
 
+// Branches of 1 x 1 convolutions and the sum of their norms as one operator in training: what the
+// norms measure follows from the products of the input with itself, and the sum is one convolution.
+// So no branch is ever written. Reference: the two operators of core/backends/reference.
+
+// Whether the two can be joined, and are fewer multiplications then. `adds_input`: the
+// convolution's input is a summand, too.
+bool joins_branches(const Conv& conv, const NormSum& sum, bool adds_input, const Shape& in);
+
+// unsupported, exhausted: as make_onednn_conv().
+Result<std::unique_ptr<Operator>> make_joined_branches(const NormSum& sum,
+                                                       const OperatorRequest& request);
+
 // Average and maximum over windows of pixels, in whatever layout they lie.
 std::unique_ptr<Operator> make_fast_average_pool(const AveragePool& pool, const ImageDesc& in);
 std::unique_ptr<Operator> make_fast_max_pool(const MaxPool& pool, const ImageDesc& in);

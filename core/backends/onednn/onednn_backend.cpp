@@ -113,7 +113,10 @@ struct Factory {
   Made operator()(const AveragePool& pool) const { return make_fast_average_pool(pool, in()); }
   Made operator()(const MaxPool& pool) const { return make_fast_max_pool(pool, in()); }
   Made operator()(const Scale&) const { return make_fast_scale(in()); }
-  Made operator()(const NormSum& norm) const { return make_fast_norm_sum(norm, request); }
+  Made operator()(const NormSum& norm) const {
+    return request.joined == nullptr ? Made(make_fast_norm_sum(norm, request))
+                                     : make_joined_branches(norm, request);
+  }
   Made operator()(const Affine& affine) const { return make_fast_affine(affine, in()); }
 };
 
@@ -124,6 +127,12 @@ class OnednnBackend final : public Backend {
   Layout wanted_layout(const Layer& layer, std::span<const ImageDesc> offered, const Shape& output,
                        int index) const override {
     return std::visit(WantedLayout{offered, output, index}, layer.operation);
+  }
+  bool joins(const Layer& first, const Layer& second, const Shape& in) const override {
+    const auto* conv = std::get_if<Conv>(&first.operation);
+    const auto* sum = std::get_if<NormSum>(&second.operation);
+    return precision_ == OnednnPrecision::fp32 && conv != nullptr && sum != nullptr &&
+           second.inputs.size() <= 2 && joins_branches(*conv, *sum, second.inputs.size() == 2, in);
   }
   Made create(const OperatorRequest& request) const override {
     if (request.training && precision_ == OnednnPrecision::int8) {

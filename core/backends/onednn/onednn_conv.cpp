@@ -127,11 +127,12 @@ dnnl::primitive_attr user_scratchpad() {
 
 memory::desc one_number() { return {{1, 1, 1, 1}, Type::f32, Tag::nchw}; }
 
-// What comes behind the convolution: an activation, then a scale and a shift.
-dnnl::primitive_attr with_followers(const Conv& conv) {
+// What comes behind the convolution: an addition, or an activation, then a scale and a shift.
+dnnl::primitive_attr with_followers(const Conv& conv, bool adds) {
   const Activation activation = conv.activation;
   dnnl::primitive_attr attr = user_scratchpad();
   dnnl::post_ops after;
+  if (adds) after.append_sum();
   if (activation == Activation::relu) append_activation(after, algorithm::eltwise_relu, 0, 0);
   if (activation == Activation::hard_swish) {
     append_activation(after, algorithm::eltwise_hardswish, 1.0F / 6, 0.5F);
@@ -149,13 +150,13 @@ dnnl::primitive_attr with_followers(const Conv& conv) {
 convolution_forward::primitive_desc describe_forward(const Conv& conv, const Shape& in,
                                                      const memory::desc& src,
                                                      const memory::desc& dst, Type weight_type,
-                                                     bool training) {
+                                                     bool training, bool adds = false) {
   const ConvDims dims(conv, in);
   const auto kind = training ? prop_kind::forward_training : prop_kind::forward_inference;
   const memory::desc bias = conv.bias ? memory::desc(dims.bias, Type::f32, Tag::x) : memory::desc();
   return describe_first<convolution_forward>(
-      with_followers(conv), kind, algorithm::convolution_direct, src, dims.any_weights(weight_type),
-      bias, dst, dims.strides, dims.pad, dims.pad);
+      with_followers(conv, adds), kind, algorithm::convolution_direct, src,
+      dims.any_weights(weight_type), bias, dst, dims.strides, dims.pad, dims.pad);
 }
 
 // One argument of a primitive whose address is given again at every call.
@@ -482,11 +483,11 @@ Layout preferred_conv_layout(const Conv& conv, const Shape& in, const Shape& out
 }
 
 Result<std::unique_ptr<Operator>> make_onednn_conv(const Conv& conv, const OperatorRequest& request,
-                                                   const ConvPrecision& precision) {
+                                                   const ConvOptions& options) {
   try {
     const ImageDesc& in = request.inputs[0];
     const bool tokens = keeps_tokens(conv, in);
-    const Type type = precision.bf16 ? Type::bf16 : Type::f32;
+    const Type type = options.bf16 ? Type::bf16 : Type::f32;
     memory::desc dst(image_dims(request.output), Type::f32, tokens ? Tag::nhwc : Tag::any);
     const ImageDesc out{
         request.output,
@@ -496,7 +497,7 @@ Result<std::unique_ptr<Operator>> make_onednn_conv(const Conv& conv, const Opera
                   describe_forward(conv, in.shape, image_desc(in), dst, Type::f32, true).dst_desc(),
                   request.output)};
     const auto desc = describe_forward(conv, in.shape, image_desc(in, type), image_desc(out), type,
-                                       request.training);
+                                       request.training, options.adds);
     auto made = std::make_unique<OnednnConv>(conv, in, out, desc);
     if (request.training) {
       made->add_backward(conv, in, out, type, desc, request.wants_input_gradient);

@@ -9,8 +9,9 @@
 
 namespace ocrtune {
 
-struct ConvPrecision {
+struct ConvOptions {
   bool bf16 = false;  // inputs and weights are rounded to bfloat16, sums stay float
+  bool adds = false;  // forward adds to what the output holds
 };
 
 // The layout in which oneDNN would like the input of this convolution.
@@ -21,7 +22,7 @@ bool keeps_tokens(const Conv& conv, const ImageDesc& in);
 
 // unsupported: oneDNN has no such convolution; exhausted: no memory.
 Result<std::unique_ptr<Operator>> make_onednn_conv(const Conv& conv, const OperatorRequest& request,
-                                                   const ConvPrecision& precision);
+                                                   const ConvOptions& options);
 
 // Whether convolutions in bfloat16 run on bfloat16 instructions of this CPU.
 bool has_native_bf16();
