@@ -161,5 +161,27 @@ TEST(VectorMath, ExpIsExactToSevenDigits) {
   EXPECT_EQ(fast_tanh(-50), -1);
 }
 
+// Rows 2 KiB or more apart are copied, in parts of 256.
+TEST(Gemm, MatchesTheDefinitionOverRowsThatCollide) {
+  const std::size_t depth = 300;
+  for (const std::size_t rows : {512U, 20U}) {
+    for (const std::size_t columns : {512U, 24U}) {
+      const auto a = draw(depth * rows, 1), b = draw(depth * columns, 2);
+      std::vector<float> c(rows * columns, 1.0F);
+      ASSERT_TRUE(gemm(rows, columns, depth, {a.data(), rows, true}, {b.data(), columns, false},
+                       2.0F, c.data(), columns));
+      for (std::size_t i = 0; i < rows; i += 7) {
+        for (std::size_t j = 0; j < columns; j += 5) {
+          double sum = 2;
+          for (std::size_t k = 0; k < depth; ++k) {
+            sum += static_cast<double>(a[k * rows + i]) * b[k * columns + j];
+          }
+          ASSERT_NEAR(c[i * columns + j], sum, 1e-4) << rows << " " << columns;
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace ocrtune
