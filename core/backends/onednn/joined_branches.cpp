@@ -1,10 +1,8 @@
-#include <omp.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
-#include <vector>
+#include <variant>
 
 #include "core/backends/onednn/fast_operators.h"
 #include "core/backends/onednn/gemm.h"
@@ -32,68 +30,63 @@ double dot(const float* a, const float* b, std::size_t count) {
   return sum;
 }
 
-// Rows are the channels of the branches, then those of the input itself if it is a summand. With
-// x centred and S the sum of x x' over all pixels, row w has the variance w S w' / count.
+// A branch is z = W x. With x centred (its mean taken off) and S the sum of x x' over all pixels,
+// its row w has the variance w S w' / count; and all gradients follow from the products of dy and
+// x. Rows are the channels of the branches, then those of the input itself if it is a summand.
 class JoinedBranches final : public Operator {
  public:
-  JoinedBranches(const NormSum& sum, const OperatorRequest& request,
-                 std::unique_ptr<Operator> forward, std::unique_ptr<Operator> square)
+  // `one` goes from x to the sum, `square` from x to x and adds.
+  JoinedBranches(const NormSum& sum, const OperatorRequest& request, std::unique_ptr<Operator> one,
+                 std::unique_ptr<Operator> square)
       : epsilon_(sum.epsilon),
         desc_(request.inputs[0]),
         in_(size(desc_.shape.c)),
         out_(size(sum.channels)),
         rows_(size(std::get<Conv>(request.joined->operation).out_channels)),
         all_rows_(rows_ + (request.layer.inputs.size() > 1 ? out_ : 0)),
-        one_(std::move(forward)),
+        one_(std::move(one)),
         square_(std::move(square)) {
     needs_.output_layout = desc_.layout;
     needs_.backward_reads_inputs = false;
     needs_.saved_bytes =
         (desc_.floats() + (rows_ + out_) * in_ + out_ + 2 * all_rows_) * sizeof(float);
+    const OperatorNeeds &first = one_->needs(), &second = square_->needs();
     needs_.forward_scratch_bytes =
-        small_bytes() +
-        std::max(one_->needs().forward_scratch_bytes, square_->needs().backward_scratch_bytes);
+        Room::bytes(*this) + std::max(first.forward_scratch_bytes, second.backward_scratch_bytes);
     needs_.backward_scratch_bytes =
-        small_bytes() +
-        std::max(one_->needs().backward_scratch_bytes, square_->needs().forward_scratch_bytes);
+        Room::bytes(*this) + std::max(first.backward_scratch_bytes, second.forward_scratch_bytes);
   }
   const OperatorNeeds& needs() const override { return needs_; }
 
   Status forward(const OperatorCall& call) override {
     const Saved saved(*this, call);
-    float* means = small(call);
-    float* products = means + in_;  // S
-    centre(call.inputs[0], means, saved.centred);
-    OCRTUNE_TRY(multiply_out(call, saved.centred, products, products + in_ * in_));
-    OCRTUNE_TRY(gemm(rows_, in_, in_, {call.parameters[0], in_, false}, {products, in_, false}, 0,
-                     saved.seen, in_));
-    measure(call, saved, means, products);
-    return one_->forward(call_of_one(call, saved));
+    const Room room(*this, call);
+    centre(call.inputs[0], room, saved.centred);
+    OCRTUNE_TRY(multiply_pixels(room, saved.centred));
+    OCRTUNE_TRY(gemm(rows_, in_, in_, {call.parameters[0], in_, false}, {room.square, in_, false},
+                     0, saved.seen, in_));
+    measure(call, saved, room);
+    return one_->forward(call_of_one(call, saved, room));
   }
 
   Status backward(const OperatorCall& call) override {
     const Saved saved(*this, call);
-    float* products = small(call);  // of dy and x
-    float* sums = products + out_ * in_;
-    float* square = sums + out_;
-    float* shift = square + in_ * in_;
-    OperatorCall inner = call_of_one(call, saved);
-    const std::array<float*, 2> gradients = {products, sums};
+    const Room room(*this, call);
+    OperatorCall inner = call_of_one(call, saved, room);
+    const std::array<float*, 2> gradients = {room.products, room.sums};
     inner.output_gradient = call.output_gradient;
     inner.parameter_gradients = gradients;
     inner.input_gradients = call.input_gradients;
     OCRTUNE_TRY(one_->backward(inner));
-    const std::vector<float> slopes = find_slopes(call, saved, products, sums);
-    if (call.input_gradients[0] != nullptr) {
-      OCRTUNE_TRY(add_input_gradient(call, saved, slopes, sums, square, shift));
-    }
-    const float* scale = saved.scale;
+    find_slopes(call, saved, room);
+    if (call.input_gradients[0] != nullptr) OCRTUNE_TRY(add_input_gradient(call, saved, room));
     float* weights = call.parameter_gradients[0];
 #pragma omp parallel for schedule(static)
     for (std::size_t r = 0; r < rows_; ++r) {
+      const float* products = room.products + r % out_ * in_;
       for (std::size_t i = 0; i < in_; ++i) {
         weights[r * in_ + i] =
-            scale[r] * products[r % out_ * in_ + i] + slopes[r] * saved.seen[r * in_ + i];
+            saved.scale[r] * products[i] + room.slopes[r] * saved.seen[r * in_ + i];
       }
     }
     return Status();
@@ -108,88 +101,120 @@ class JoinedBranches final : public Operator {
           shift(weights + of.out_ * of.in_),
           scale(shift + of.out_),
           inverse(scale + of.all_rows_) {}
-    float* centred;          // x less its mean
+    float* centred;
     float* seen;             // W S
     float *weights, *shift;  // of the one convolution that the sum is
     float *scale, *inverse;  // of each row: gamma / deviation, 1 / deviation
   };
 
-  std::size_t small_bytes() const {
-    return (std::max(in_, out_) * in_ + in_ * in_ + 2 * in_ + out_) * sizeof(float);
-  }
-  float* small(const OperatorCall& call) const { return reinterpret_cast<float*>(call.scratch); }
-  std::byte* rest(const OperatorCall& call) const { return call.scratch + small_bytes(); }
+  // All parts are whole lines: channels are multiples of kNormVector.
+  struct Room {
+    Room(const JoinedBranches& of, const OperatorCall& call)
+        : partial(reinterpret_cast<double*>(call.scratch)),
+          products(reinterpret_cast<float*>(partial + of.partial_sums())),
+          square(products + of.out_ * of.in_),
+          means(square + of.in_ * of.in_),
+          sums(means + of.in_),
+          slopes(sums + std::max(of.in_, of.out_)),
+          rest(call.scratch + bytes(of)) {}
+    static std::size_t bytes(const JoinedBranches& of) {
+      const std::size_t floats =
+          (of.out_ + of.in_ + 1) * of.in_ + std::max(of.in_, of.out_) + of.all_rows_;
+      return of.partial_sums() * sizeof(double) + floats * sizeof(float);
+    }
+    double* partial;  // of x, for each image and channel
+    float* products;  // of dy and x, [out, in]
+    float* square;    // S, or W' diag(slopes) W, [in, in]
+    float* means;     // of x; in backward the shift of dx
+    float* sums;      // of dy
+    float* slopes;    // k of each row in dz = scale (dy - mean dy) + k (z - mean z)
+    std::byte* rest;
+  };
+
+  std::size_t partial_sums() const { return size(desc_.shape.n) * in_; }
   double count() const { return static_cast<double>(desc_.pixels()) * desc_.shape.n; }
-  // The index of a row in parameters and statistics of its input.
+  // The first parameter or statistic of the input that a row belongs to, and its place in there.
   std::size_t pair(std::size_t row) const { return row < rows_ ? 0 : 2; }
   std::size_t at(std::size_t row) const { return row < rows_ ? row : row - rows_; }
 
-  void centre(const float* x, float* means, float* centred) const {
-    const int block = desc_.layout.block, blocks = desc_.blocks();
+  // Calls visit(start) for each row of pixels of a channel block.
+  template <typename Visit>
+  void each_row(int n, int cb, const Visit& visit) const {
+    const std::size_t floats = size(desc_.shape.w) * size(desc_.layout.block);
+    const std::size_t first = (size(n) * size(desc_.blocks()) + size(cb)) * size(desc_.shape.h);
+    for (std::size_t h = 0; h < size(desc_.shape.h); ++h) visit((first + h) * floats);
+  }
+
+  void centre(const float* x, const Room& room, float* centred) const {
+    const int block = desc_.layout.block;
     const RowShape row{size(desc_.shape.w), block};
-    const std::size_t floats = row.pixels * size(block), height = size(desc_.shape.h);
-#pragma omp parallel for schedule(static)
-    for (int cb = 0; cb < blocks; ++cb) {
-      const auto each_row = [&](auto visit) {
-        for (std::size_t n = 0; n < size(desc_.shape.n); ++n) {
-          for (std::size_t h = 0; h < height; ++h) {
-            visit(((n * size(blocks) + size(cb)) * height + h) * floats);
-          }
-        }
-      };
-      float first[kNormVector], ones[kNormVector], less[kNormVector];
-      std::array<double, kNormVector> total = {};
-      LaneTable table(first, block), offsets(less, block);
-      for (int c = 0; c < block; ++c) table.set(c, x[size(cb) * height * floats + size(c)]);
+    const std::size_t plane = desc_.pixels() * size(block);
+#pragma omp parallel
+    {
+      float first[kNormVector], ones[kNormVector];
       std::fill_n(ones, kNormVector, 1.0F);
-      each_row([&](std::size_t start) {
-        float sum[kNormVector] = {}, squares[kNormVector] = {};
-        norm_measure_row(row, x + start, first, sum, squares);
-        for (std::size_t lane = 0; lane < kNormVector; ++lane) {
-          total[lane] += static_cast<double>(sum[lane]);
+#pragma omp for collapse(2) schedule(static)
+      for (int n = 0; n < desc_.shape.n; ++n) {
+        for (int cb = 0; cb < desc_.blocks(); ++cb) {
+          LaneTable firsts(first, block);
+          for (int c = 0; c < block; ++c) firsts.set(c, x[size(cb) * plane + size(c)]);
+          double* total = room.partial + size(n) * in_ + size(cb * block);
+          std::fill_n(total, block, 0.0);
+          each_row(n, cb, [&](std::size_t start) {
+            float sum[kNormVector] = {}, squares[kNormVector] = {};
+            norm_measure_row(row, x + start, first, sum, squares);
+            for (int lane = 0; lane < kNormVector; ++lane) {
+              total[lane % block] += static_cast<double>(sum[lane]);
+            }
+          });
         }
-      });
-      for (int c = 0; c < block; ++c) {
-        double sum = 0;
-        for (int lane = c; lane < kNormVector; lane += block) sum += total[size(lane)];
-        const auto mean = static_cast<float>(static_cast<double>(first[c]) + sum / count());
-        means[size(cb * block + c)] = mean;
-        offsets.set(c, -mean);
       }
-      each_row([&](std::size_t start) {
-        norm_apply_row(row, Activation::none, x + start, ones, less, centred + start);
-      });
+#pragma omp for schedule(static)
+      for (std::size_t c = 0; c < in_; ++c) {
+        double sum = 0;
+        for (std::size_t n = 0; n < size(desc_.shape.n); ++n) sum += room.partial[n * in_ + c];
+        const float of_first = x[c / size(block) * plane + c % size(block)];
+        room.means[c] = static_cast<float>(static_cast<double>(of_first) + sum / count());
+      }
+#pragma omp for collapse(2) schedule(static)
+      for (int n = 0; n < desc_.shape.n; ++n) {
+        for (int cb = 0; cb < desc_.blocks(); ++cb) {
+          LaneTable less(first, block);
+          for (int c = 0; c < block; ++c) less.set(c, -room.means[cb * block + c]);
+          each_row(n, cb, [&](std::size_t start) {
+            norm_apply_row(row, Activation::none, x + start, ones, first, centred + start);
+          });
+        }
+      }
     }
   }
 
   // S, as the weight gradient of a convolution from the pixels to themselves.
-  Status multiply_out(const OperatorCall& call, const float* centred, float* products,
-                      float* sums) const {
-    const std::array<float*, 2> gradients = {products, sums};
+  Status multiply_pixels(const Room& room, const float* centred) const {
+    const std::array<float*, 2> gradients = {room.square, room.sums};
     const std::array<float*, 1> nothing = {nullptr};
     OperatorCall inner;
     inner.inputs = {&centred, 1};
     inner.output_gradient = centred;
     inner.parameter_gradients = gradients;
     inner.input_gradients = nothing;
-    inner.scratch = rest(call);
+    inner.scratch = room.rest;
     return square_->backward(inner);
   }
 
-  OperatorCall call_of_one(const OperatorCall& call, const Saved& saved) {
+  OperatorCall call_of_one(const OperatorCall& call, const Saved& saved, const Room& room) {
     one_inputs_ = {saved.centred};
     one_parameters_ = {saved.weights, saved.shift};
     OperatorCall inner;
     inner.inputs = one_inputs_;
     inner.parameters = one_parameters_;
     inner.output = call.output;
-    inner.scratch = rest(call);
+    inner.scratch = room.rest;
     return inner;
   }
 
   // Scales, running statistics, and the one convolution.
-  void measure(const OperatorCall& call, const Saved& saved, const float* means,
-               const float* products) const {
+  void measure(const OperatorCall& call, const Saved& saved, const Room& room) const {
     const auto move = [](float& running, double value) {
       running += static_cast<float>(reference::kNormMomentum * (value - running));
     };
@@ -201,13 +226,13 @@ class JoinedBranches final : public Operator {
       for (std::size_t r = c; r < all_rows_; r += out_) {
         const bool branch = r < rows_;
         const float* w = call.parameters[0] + r * in_;
-        const double mean = branch ? dot(w, means, in_) : means[c];
-        const double squares = branch ? dot(w, saved.seen + r * in_, in_) : products[c * in_ + c];
+        const double mean = branch ? dot(w, room.means, in_) : room.means[c];
+        const double squares =
+            branch ? dot(w, saved.seen + r * in_, in_) : room.square[c * in_ + c];
         const double variance = std::max(0.0, squares / count());
         const double inverse = 1 / std::sqrt(variance + epsilon_);
-        const double scale = call.parameters[1 + pair(r)][at(r)] * inverse;
         saved.inverse[r] = static_cast<float>(inverse);
-        saved.scale[r] = static_cast<float>(scale);
+        saved.scale[r] = static_cast<float>(call.parameters[1 + pair(r)][at(r)] * inverse);
         saved.shift[c] += call.parameters[2 + pair(r)][at(r)];
         if (branch) {
           for (std::size_t i = 0; i < in_; ++i) weights[i] += saved.scale[r] * w[i];
@@ -221,48 +246,49 @@ class JoinedBranches final : public Operator {
     }
   }
 
-  // Gradients of scales and shifts; gives k of dz = scale (dy - mean dy) + k (z - mean z).
-  std::vector<float> find_slopes(const OperatorCall& call, const Saved& saved,
-                                 const float* products, const float* sums) const {
-    std::vector<float> slopes(all_rows_);
+  // Gradients of scales and shifts, and the slopes.
+  void find_slopes(const OperatorCall& call, const Saved& saved, const Room& room) const {
 #pragma omp parallel for schedule(static)
     for (std::size_t r = 0; r < all_rows_; ++r) {
       const std::size_t c = r % out_;
-      const float* of_row = products + c * in_;
+      const float* products = room.products + c * in_;
       const double inverse = saved.inverse[r];
       const double product =
-          inverse * (r < rows_ ? dot(call.parameters[0] + r * in_, of_row, in_) : of_row[c]);
+          inverse * (r < rows_ ? dot(call.parameters[0] + r * in_, products, in_) : products[c]);
       call.parameter_gradients[1 + pair(r)][at(r)] = static_cast<float>(product);
-      call.parameter_gradients[2 + pair(r)][at(r)] = sums[c];
-      slopes[r] = static_cast<float>(-saved.scale[r] * inverse * product / count());
+      call.parameter_gradients[2 + pair(r)][at(r)] = room.sums[c];
+      room.slopes[r] = static_cast<float>(-saved.scale[r] * inverse * product / count());
     }
-    return slopes;
   }
 
-  // dx, which has what the one convolution gives, gets W' diag(k) W x less the mean of it all.
-  Status add_input_gradient(const OperatorCall& call, const Saved& saved,
-                            const std::vector<float>& slopes, const float* sums, float* square,
-                            float* shift) const {
+  // dx, which has what the one convolution gives, gets W' diag(slopes) W x less the mean of it all.
+  Status add_input_gradient(const OperatorCall& call, const Saved& saved, const Room& room) const {
     const float* weights = call.parameters[0];
     float* scaled = call.parameter_gradients[0];  // until it is written
 #pragma omp parallel for schedule(static)
     for (std::size_t r = 0; r < rows_; ++r) {
-      for (std::size_t i = 0; i < in_; ++i) scaled[r * in_ + i] = slopes[r] * weights[r * in_ + i];
+      for (std::size_t i = 0; i < in_; ++i) {
+        scaled[r * in_ + i] = room.slopes[r] * weights[r * in_ + i];
+      }
     }
-    OCRTUNE_TRY(gemm(in_, in_, rows_, {scaled, in_, true}, {weights, in_, false}, 0, square, in_));
-    for (std::size_t r = rows_; r < all_rows_; ++r) square[at(r) * in_ + at(r)] += slopes[r];
+    OCRTUNE_TRY(
+        gemm(in_, in_, rows_, {scaled, in_, true}, {weights, in_, false}, 0, room.square, in_));
+    for (std::size_t r = rows_; r < all_rows_; ++r) {
+      room.square[at(r) * in_ + at(r)] += room.slopes[r];
+    }
+    float* shift = room.means;
     std::fill_n(shift, in_, 0.0F);
     for (std::size_t c = 0; c < out_; ++c) {
-      const auto mean = static_cast<float>(sums[c] / count());
+      const auto mean = static_cast<float>(room.sums[c] / count());
       for (std::size_t i = 0; i < in_; ++i) shift[i] -= mean * saved.weights[c * in_ + i];
     }
     const float* centred = saved.centred;
-    const std::array<const float*, 2> parameters = {square, shift};
+    const std::array<const float*, 2> parameters = {room.square, shift};
     OperatorCall inner;
     inner.inputs = {&centred, 1};
     inner.parameters = parameters;
     inner.output = call.input_gradients[0];
-    inner.scratch = rest(call);
+    inner.scratch = room.rest;
     return square_->forward(inner);
   }
 
@@ -296,16 +322,16 @@ Result<std::unique_ptr<Operator>> make_joined_branches(const NormSum& sum,
                                                        const OperatorRequest& request) {
   const Conv one = point_conv(sum.channels), square = point_conv(request.inputs[0].shape.c);
   OperatorRequest inner = request;
-  auto forward = OCRTUNE_TRY(make_onednn_conv(one, inner, {}));
+  auto first = OCRTUNE_TRY(make_onednn_conv(one, inner, {}));
   inner.output = inner.inputs[0].shape;
   inner.wants_input_gradient = false;
   ConvOptions adding;
   adding.adds = true;
-  auto outer = OCRTUNE_TRY(make_onednn_conv(square, inner, adding));
+  auto second = OCRTUNE_TRY(make_onednn_conv(square, inner, adding));
   const Layout layout = request.inputs[0].layout;
-  OCRTUNE_CHECK(forward->needs().output_layout == layout && outer->needs().output_layout == layout);
+  OCRTUNE_CHECK(first->needs().output_layout == layout && second->needs().output_layout == layout);
   return std::unique_ptr<Operator>(
-      std::make_unique<JoinedBranches>(sum, request, std::move(forward), std::move(outer)));
+      std::make_unique<JoinedBranches>(sum, request, std::move(first), std::move(second)));
 }
 
 }  // namespace ocrtune

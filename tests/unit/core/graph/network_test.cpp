@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include <gtest/gtest.h>
 
 #include "base/random.h"
 #include "core/backends/backend_table.h"
+#include "core/graph/plan.h"
 
 namespace ocrtune {
 namespace {
@@ -53,7 +55,7 @@ Batch draw_batch(int count, std::uint64_t seed) {
 
 struct Outcome {
   double loss = 0;
-  std::vector<float> gradients;
+  std::vector<float> gradients, statistics;
 };
 
 Outcome run(const Graph& graph, const char* backend_name, const Batch& batch,
@@ -62,8 +64,8 @@ Outcome run(const Graph& graph, const char* backend_name, const Batch& batch,
   Network network(graph, **backend);
   Outcome outcome;
   outcome.gradients.resize(graph.parameter_floats);
-  std::vector<float> statistics(graph.statistic_floats);
-  const auto loss = network.train(batch, parameters, statistics, outcome.gradients);
+  outcome.statistics.resize(graph.statistic_floats);
+  const auto loss = network.train(batch, parameters, outcome.statistics, outcome.gradients);
   EXPECT_TRUE(loss.ok());
   outcome.loss = loss->mean;
   return outcome;
@@ -118,6 +120,64 @@ TEST(Network, MeanOfTwoHalvesIsTheGradientOfTheWhole) {
   EXPECT_NEAR(both.loss, (halves[0].loss + halves[1].loss) / 2, 1e-5);
   for (std::size_t i = 0; i < both.gradients.size(); ++i) {
     EXPECT_NEAR(both.gradients[i], (halves[0].gradients[i] + halves[1].gradients[i]) / 2, 1e-5);
+  }
+}
+
+int add_branches(GraphBuilder& net, const std::string& name, int x, int out, bool adds_input) {
+  Conv conv = make_conv(4 * out);
+  conv.kernel = {1, 1};
+  conv.pad = {0, 0};
+  conv.branches = 4;
+  conv.bias = false;
+  std::vector<int> summands = {net.conv(name + ".branches", x, conv)};
+  if (adds_input) summands.push_back(x);
+  return net.norm_sum(name + ".sum", summands, out);
+}
+
+double relative_distance(const float* a, const float* b, std::size_t count) {
+  double distance = 0, length = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    distance += (a[i] - b[i]) * (a[i] - b[i]);
+    length += b[i] * b[i];
+  }
+  return std::sqrt(distance / length);
+}
+
+// Of values with a mean far from 0, too, of which squares would leave little.
+TEST(Network, BranchesAreJoinedWithTheSumOfTheirNorms) {
+  GraphBuilder net("joined", 3);
+  const int a = net.conv("a", 0, make_conv(16));
+  const int b = net.activate("b", add_branches(net, "same", a, 16, true), Activation::hard_swish);
+  const int c = net.activate("c", add_branches(net, "wide", b, 32, false), Activation::hard_swish);
+  const int d = net.activate("d", add_branches(net, "slim", c, 16, false), Activation::hard_swish);
+  Conv flatten = make_conv(7);
+  flatten.kernel = {4, 1};
+  flatten.pad = {0, 0};
+  const Graph graph = net.finish(net.conv("e", d, flatten));
+  const auto backend = make_backend({"onednn", "fp32"});
+  const auto plan = make_plan(graph, **backend, {6, 3, 4, 8}, true);
+  ASSERT_TRUE(plan.ok());
+  for (const PlanStep& step : plan->steps) {
+    const std::string name = step.layer == nullptr ? "" : step.layer->name;
+    EXPECT_EQ(name.find("branches"), std::string::npos) << name;
+  }
+  for (const float shift : {0.0F, 30.0F}) {
+    Batch batch = draw_batch(6, 1);
+    for (float& pixel : batch.images) pixel += shift;
+    const std::vector<float> parameters = initial(graph);
+    const Outcome joined = run(graph, "onednn", batch, parameters);
+    const Outcome apart = run(graph, "reference", batch, parameters);
+    EXPECT_NEAR(joined.loss / apart.loss, 1, 1e-5);
+    for (const Parameter& parameter : graph.parameters) {
+      if (parameter.name == "a.bias") continue;  // 0: the norms take it away
+      EXPECT_LT(relative_distance(joined.gradients.data() + parameter.offset,
+                                  apart.gradients.data() + parameter.offset, parameter.count),
+                shift == 0 ? 1e-4 : 1e-3)
+          << parameter.name << " " << shift;
+    }
+    EXPECT_LT(relative_distance(joined.statistics.data(), apart.statistics.data(),
+                                graph.statistic_floats),
+              1e-5);
   }
 }
 
