@@ -225,7 +225,7 @@ class JoinedBranches final : public Operator {
       saved.shift[c] = 0;
       for (std::size_t r = c; r < all_rows_; r += out_) {
         const bool branch = r < rows_;
-        const float* w = call.parameters[0] + r * in_;
+        const float* w = call.parameters[0] + (branch ? r * in_ : 0);
         const double mean = branch ? dot(w, room.means, in_) : room.means[c];
         const double squares =
             branch ? dot(w, saved.seen + r * in_, in_) : room.square[c * in_ + c];
