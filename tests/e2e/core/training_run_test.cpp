@@ -320,8 +320,8 @@ TEST_F(TrainingRunTest, CheckpointThatCannotBeWrittenIsNamed) {
 // The whole path from drawn pictures to text: a few hundred steps from a fixed seed. A constant
 // rate may end on a spike of the loss, whose step differs by instruction set.
 TEST_F(TrainingRunTest, LearnsToReadDrawnLines) {
-  TrainingRunOptions run = options(lines("lines", 1500, 1), 400);
-  run.loader.batch = 16;
+  TrainingRunOptions run = options(lines("lines", 1500, 1), 500);
+  run.loader.batch = 8;
   run.loader.width = 64;
   run.trainer.learning_rate = 3e-3;
   run.trainer.schedule = "cosine";
