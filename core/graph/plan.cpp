@@ -59,7 +59,7 @@ class Planner {
     return Status();
   }
 
-  // Finds the convolutions that the backend runs with the sum of norms behind them.
+  // Finds the layers that the backend runs with the one behind them.
   void find_joined(const std::vector<Shape>& shapes) {
     joined_.assign(at(graph_.value_count), nullptr);
     if (!plan_.training) return;
@@ -70,17 +70,19 @@ class Planner {
       for (const int input : layer.inputs) ++uses[at(input)];
     }
     for (const Layer& layer : graph_.layers) {
-      const Layer* conv = producer[at(layer.inputs[0])];
-      if (conv == nullptr || uses[at(conv->output)] > 1 || conv->output == graph_.output) continue;
-      const bool alone = std::all_of(layer.inputs.begin() + 1, layer.inputs.end(),
-                                     [&](int input) { return input == conv->inputs[0]; });
-      if (alone && backend_.joins(*conv, layer, shapes[at(conv->inputs[0])]))
-        joined_[at(layer.output)] = conv;
+      const Layer* first = producer[at(layer.inputs[0])];
+      if (first == nullptr || first->output == graph_.output) continue;
+      const bool alone = uses[at(first->output)] == 1 &&
+                         std::all_of(layer.inputs.begin() + 1, layer.inputs.end(),
+                                     [&](int input) { return input == first->inputs[0]; });
+      if (alone && backend_.joins(*first, layer, shapes[at(first->inputs[0])])) {
+        joined_[at(layer.output)] = first;
+      }
     }
   }
   bool is_joined(const Layer& layer) const {
     return std::any_of(joined_.begin(), joined_.end(),
-                       [&](const Layer* conv) { return conv == &layer; });
+                       [&](const Layer* first) { return first == &layer; });
   }
 
   Status add_layer(const Layer& layer, const std::vector<Shape>& shapes) {

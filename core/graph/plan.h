@@ -38,8 +38,8 @@ struct PlanStep {
   std::unique_ptr<Operator> op;  // null: a layout conversion
   std::vector<int> inputs;       // plan values
   int output = 0;                // plan value
-  std::vector<int> parameters,
-      statistics;  // of the layer, behind those of one that is joined to it
+  std::vector<int> parameters;   // of the layer, behind those of one that is joined to it
+  std::vector<int> statistics;   // of the layer
   int saved = kNowhere, forward_scratch = kNowhere, backward_scratch = kNowhere;  // places
   std::vector<GradientRule> rules;                                                // for each input
   std::vector<int> extra;  // places; for rule add

@@ -154,14 +154,9 @@ class FastNorm final : public Operator {
       const double variance =
           std::max(0.0, channel_sum(call, c, 1) / count() - distance * distance);
       set_channel(call, tables, c, first + distance, variance);
-      const double unbiased = count() > 1 ? variance * count() / (count() - 1) : 0;
-      move_running(call.statistics[0][c], first + distance);
-      move_running(call.statistics[1][c], unbiased);
+      reference::move_running(call.statistics[0][c], call.statistics[1][c], first + distance,
+                              variance, count());
     }
-  }
-
-  static void move_running(float& running, double value) {
-    running += static_cast<float>(reference::kNormMomentum * (value - running));
   }
 
   void recall(const OperatorCall& call, Tables& tables) const {

@@ -164,16 +164,11 @@ class FastNormSum final : public Operator {
         const double variance =
             std::max(0.0, channel_sum(call, b, c, 1) / count() - distance * distance);
         set_channel(call, b, c, first + distance, variance);
-        const double unbiased = count() > 1 ? variance * count() / (count() - 1) : 0;
         const int at = branches_[b].first + c;
-        move_running(call.statistics[pair(b)][at], first + distance);
-        move_running(call.statistics[pair(b) + 1][at], unbiased);
+        reference::move_running(call.statistics[pair(b)][at], call.statistics[pair(b) + 1][at],
+                                first + distance, variance, count());
       }
     }
-  }
-
-  static void move_running(float& running, double value) {
-    running += static_cast<float>(reference::kNormMomentum * (value - running));
   }
 
   void recall(const OperatorCall& call) const {

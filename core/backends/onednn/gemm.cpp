@@ -3,8 +3,8 @@
 #include <dnnl.h>
 
 #include <algorithm>
+#include <memory>
 #include <new>
-#include <vector>
 
 #include "core/backends/onednn/gemm_tiles.h"
 #include "core/backends/onednn/register_width.h"
@@ -42,14 +42,21 @@ Status multiply(std::size_t rows, std::size_t columns, std::size_t depth, const 
 // over the rows runs at half its speed.
 bool collides(const MatrixView& view) { return view.stride % 512 == 0; }
 
-// The first rows of a matrix of `columns`, at a distance that does not collide.
-MatrixView spread(const MatrixView& view, std::size_t rows, std::size_t columns,
-                  std::vector<float>& room) {
-  constexpr std::size_t kApart = 16;
-  const MatrixView copy{room.data(), columns + kApart, view.transposed};
+constexpr std::size_t kPart = 256, kApart = 16;
+
+// Room for kPart rows of a matrix of `columns`, if they collide.
+std::unique_ptr<float[]> room_for(const MatrixView& view, std::size_t columns) {
+  if (!collides(view)) return nullptr;
+  return std::make_unique_for_overwrite<float[]>(kPart * (columns + kApart));
+}
+
+// The first rows at a distance that does not collide; without room where they lie.
+MatrixView spread(const MatrixView& view, std::size_t rows, std::size_t columns, float* room) {
+  if (room == nullptr) return view;
+  const MatrixView copy{room, columns + kApart, view.transposed};
 #pragma omp parallel for schedule(static)
   for (std::size_t row = 0; row < rows; ++row) {
-    std::copy_n(view.start + row * view.stride, columns, room.data() + row * copy.stride);
+    std::copy_n(view.start + row * view.stride, columns, room + row * copy.stride);
   }
   return copy;
 }
@@ -57,14 +64,12 @@ MatrixView spread(const MatrixView& view, std::size_t rows, std::size_t columns,
 // A' B over many rows of both, as gradients of weights are: in parts, of what collides a copy.
 Status multiply_over_rows(std::size_t rows, std::size_t columns, std::size_t depth, MatrixView a,
                           MatrixView b, float beta, float* c, std::size_t c_stride) {
-  constexpr std::size_t kPart = 256;
-  std::vector<float> room_a(collides(a) ? kPart * (rows + 16) : 0);
-  std::vector<float> room_b(collides(b) ? kPart * (columns + 16) : 0);
+  const auto room_a = room_for(a, rows), room_b = room_for(b, columns);
   for (std::size_t first = 0; first < depth; first += kPart) {
     const std::size_t part = std::min(kPart, depth - first);
-    OCRTUNE_TRY(multiply(rows, columns, part, collides(a) ? spread(a, part, rows, room_a) : a,
-                         collides(b) ? spread(b, part, columns, room_b) : b,
-                         first == 0 ? beta : 1.0F, c, c_stride));
+    OCRTUNE_TRY(multiply(rows, columns, part, spread(a, part, rows, room_a.get()),
+                         spread(b, part, columns, room_b.get()), first == 0 ? beta : 1.0F, c,
+                         c_stride));
     a.start += part * a.stride;
     b.start += part * b.stride;
   }

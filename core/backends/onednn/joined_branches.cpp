@@ -15,15 +15,6 @@ namespace {
 
 std::size_t size(int count) { return static_cast<std::size_t>(count); }
 
-Conv point_conv(int out_channels) {
-  Conv conv;
-  conv.out_channels = out_channels;
-  conv.kernel = {1, 1};
-  conv.pad = {0, 0};
-  conv.bias = true;
-  return conv;
-}
-
 double dot(const float* a, const float* b, std::size_t count) {
   double sum = 0;
   for (std::size_t i = 0; i < count; ++i) sum += static_cast<double>(a[i]) * b[i];
@@ -215,9 +206,6 @@ class JoinedBranches final : public Operator {
 
   // Scales, running statistics, and the one convolution.
   void measure(const OperatorCall& call, const Saved& saved, const Room& room) const {
-    const auto move = [](float& running, double value) {
-      running += static_cast<float>(reference::kNormMomentum * (value - running));
-    };
 #pragma omp parallel for schedule(static)
     for (std::size_t c = 0; c < out_; ++c) {
       float* weights = saved.weights + c * in_;
@@ -239,9 +227,8 @@ class JoinedBranches final : public Operator {
         } else {
           weights[c] += saved.scale[r];
         }
-        move(call.statistics[pair(r)][at(r)], mean);
-        const double unbiased = count() > 1 ? variance * count() / (count() - 1) : 0;
-        move(call.statistics[pair(r) + 1][at(r)], unbiased);
+        reference::move_running(call.statistics[pair(r)][at(r)],
+                                call.statistics[pair(r) + 1][at(r)], mean, variance, count());
       }
     }
   }
@@ -314,13 +301,14 @@ bool joins_branches(const Conv& conv, const NormSum& sum, bool adds_input, const
   const double joined = pixels * c * (3.0 * sum.channels + 2 * c) + 2.0 * conv.out_channels * c * c;
   if (joined > apart) return false;
   const Shape out{in.n, sum.channels, in.h, in.w};
-  const int block = preferred_conv_layout(point_conv(sum.channels), in, out).block;
+  const int block = preferred_conv_layout(point_conv(sum.channels, true), in, out).block;
   return block == 8 || block == 16;
 }
 
 Result<std::unique_ptr<Operator>> make_joined_branches(const NormSum& sum,
                                                        const OperatorRequest& request) {
-  const Conv one = point_conv(sum.channels), square = point_conv(request.inputs[0].shape.c);
+  const Conv one = point_conv(sum.channels, true);
+  const Conv square = point_conv(request.inputs[0].shape.c, true);
   OperatorRequest inner = request;
   auto first = OCRTUNE_TRY(make_onednn_conv(one, inner, {}));
   inner.output = inner.inputs[0].shape;

@@ -49,16 +49,6 @@ struct WantedLayout {
   Layout operator()(const Concat&) const { return tokens(); }
 };
 
-// A matrix product is a convolution of one pixel after another.
-Conv pointwise(const Linear& linear) {
-  Conv conv;
-  conv.out_channels = linear.out_channels;
-  conv.kernel = {1, 1};
-  conv.pad = {0, 0};
-  conv.bias = linear.bias;
-  return conv;
-}
-
 struct Factory {
   const OperatorRequest& request;
   OnednnPrecision precision;
@@ -89,7 +79,7 @@ struct Factory {
   Made operator()(const Sum&) const { return make_fast_sum(in()); }
   Made operator()(const BiLstm& lstm) const { return make_fast_lstm(lstm, in().shape); }
   Made operator()(const Linear& linear) const {
-    const Conv conv = pointwise(linear);
+    const Conv conv = point_conv(linear.out_channels, linear.bias);
     if (in_int8(conv)) return make_int8_conv(conv, request);
     if (!request.training && keeps_tokens(conv, in())) return make_kept_linear(conv, linear);
     return make_fast_linear(linear, in().shape);

@@ -468,6 +468,15 @@ class OnednnConv final : public Operator {
 
 }  // namespace
 
+Conv point_conv(int out_channels, bool bias) {
+  Conv conv;
+  conv.out_channels = out_channels;
+  conv.kernel = {1, 1};
+  conv.pad = {0, 0};
+  conv.bias = bias;
+  return conv;
+}
+
 bool keeps_tokens(const Conv& conv, const ImageDesc& in) {
   return is_tokens(in) && !names_block(conv.out_channels);
 }

@@ -14,6 +14,9 @@ struct ConvOptions {
   bool adds = false;  // forward adds to what the output holds
 };
 
+// One matrix product for each pixel.
+Conv point_conv(int out_channels, bool bias);
+
 // The layout in which oneDNN would like the input of this convolution.
 Layout preferred_conv_layout(const Conv& conv, const Shape& in, const Shape& out);
 

@@ -62,10 +62,8 @@ void norm_sum_forward(const NormSumLoop<Real>& loop, bool training, const Real* 
       ChannelScale& channel = measured[source.index];
       if (training) {
         channel = measure_channel(loop.inputs[i], c, loop.norm.epsilon, x[i]);
-        const auto count = static_cast<double>(sums.size());
-        const double unbiased = count > 1 ? channel.variance * count / (count - 1) : 0;
-        mean += static_cast<Real>(kNormMomentum * (channel.mean - mean));
-        variance += static_cast<Real>(kNormMomentum * (unbiased - variance));
+        move_running(mean, variance, channel.mean, channel.variance,
+                     static_cast<double>(sums.size()));
       } else {
         channel = {mean, 1 / std::sqrt(variance + loop.norm.epsilon), 0};
       }

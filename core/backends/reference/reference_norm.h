@@ -11,7 +11,15 @@
 
 namespace ocrtune::reference {
 
-inline constexpr double kNormMomentum = 0.1;
+// Moves running statistics towards those of `count` values, the variance without its bias.
+template <typename Real>
+void move_running(Real& running_mean, Real& running_variance, double mean, double variance,
+                  double count) {
+  constexpr double kMomentum = 0.1;
+  const double unbiased = count > 1 ? variance * count / (count - 1) : 0;
+  running_mean += static_cast<Real>(kMomentum * (mean - running_mean));
+  running_variance += static_cast<Real>(kMomentum * (unbiased - running_variance));
+}
 
 // Mean and 1 / sqrt(variance + epsilon) of one channel.
 struct ChannelScale {
@@ -74,9 +82,7 @@ void norm_forward(const BatchNorm& norm, const Shape& in, bool training, const R
     ChannelScale& channel = measured[c];
     if (training) {
       channel = measure_channel(in, c, norm.epsilon, x);
-      const double unbiased = count > 1 ? channel.variance * count / (count - 1) : 0;
-      running_mean[c] += static_cast<Real>(kNormMomentum * (channel.mean - running_mean[c]));
-      running_variance[c] += static_cast<Real>(kNormMomentum * (unbiased - running_variance[c]));
+      move_running(running_mean[c], running_variance[c], channel.mean, channel.variance, count);
     } else {
       channel = {running_mean[c], 1 / std::sqrt(running_variance[c] + norm.epsilon), 0};
     }

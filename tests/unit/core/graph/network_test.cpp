@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "base/random.h"
 #include "core/backends/backend_table.h"
+#include "core/gpu/device_check.h"
 #include "core/graph/plan.h"
 
 namespace ocrtune {
@@ -134,15 +136,6 @@ int add_branches(GraphBuilder& net, const std::string& name, int x, int out, boo
   return net.norm_sum(name + ".sum", summands, out);
 }
 
-double relative_distance(const float* a, const float* b, std::size_t count) {
-  double distance = 0, length = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    distance += (a[i] - b[i]) * (a[i] - b[i]);
-    length += b[i] * b[i];
-  }
-  return std::sqrt(distance / length);
-}
-
 // Of values with a mean far from 0, too, of which squares would leave little.
 TEST(Network, BranchesAreJoinedWithTheSumOfTheirNorms) {
   GraphBuilder net("joined", 3);
@@ -170,14 +163,13 @@ TEST(Network, BranchesAreJoinedWithTheSumOfTheirNorms) {
     EXPECT_NEAR(joined.loss / apart.loss, 1, 1e-5);
     for (const Parameter& parameter : graph.parameters) {
       if (parameter.name == "a.bias") continue;  // 0: the norms take it away
-      EXPECT_LT(relative_distance(joined.gradients.data() + parameter.offset,
-                                  apart.gradients.data() + parameter.offset, parameter.count),
-                shift == 0 ? 1e-4 : 1e-3)
+      const auto of = [&](const Outcome& outcome) {
+        return std::span(outcome.gradients).subspan(parameter.offset, parameter.count);
+      };
+      EXPECT_LT(device::relative_distance(of(joined), of(apart)), shift == 0 ? 1e-4 : 1e-3)
           << parameter.name << " " << shift;
     }
-    EXPECT_LT(relative_distance(joined.statistics.data(), apart.statistics.data(),
-                                graph.statistic_floats),
-              1e-5);
+    EXPECT_LT(device::relative_distance(joined.statistics, apart.statistics), 1e-5);
   }
 }
 
