@@ -1,0 +1,195 @@
+// Judges answers that differ: per load within a trial, and per setting over all its trials.
+#include "trial/answers/same_judgement.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace ocrtune {
+namespace {
+
+constexpr std::int64_t kExactDiffering = 300;
+constexpr double kDoubt = 0.05;
+
+double log_choose(double n, double k) {
+  return std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1);
+}
+
+bool tells(const AnswerStratum& one) {
+  return one.base_answers > 0 && one.answers > 0 && one.base_differing + one.differing > 0;
+}
+
+// Chances of 0, 1, ... differing answers on the second side.
+std::vector<double> hypergeometric(const AnswerStratum& one) {
+  const auto answers = static_cast<double>(one.answers);
+  const auto all = static_cast<double>(one.answers + one.base_answers);
+  const std::int64_t drawn = one.differing + one.base_differing;
+  std::vector<double> chances(static_cast<std::size_t>(drawn) + 1, 0.0);
+  for (std::int64_t i = std::max<std::int64_t>(0, drawn - one.base_answers);
+       i <= std::min(drawn, one.answers); ++i) {
+    const auto here = static_cast<double>(i);
+    const auto there = static_cast<double>(drawn - i);
+    chances[static_cast<std::size_t>(i)] =
+        std::exp(log_choose(answers, here) + log_choose(all - answers, there) -
+                 log_choose(all, static_cast<double>(drawn)));
+  }
+  return chances;
+}
+
+double exact_chance(const std::vector<AnswerStratum>& inputs) {
+  std::vector<double> sum = {1.0};
+  std::int64_t seen = 0;
+  for (const AnswerStratum& one : inputs) {
+    if (!tells(one)) continue;
+    seen += one.differing;
+    const std::vector<double> chances = hypergeometric(one);
+    std::vector<double> next(sum.size() + chances.size() - 1, 0.0);
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      for (std::size_t k = 0; k < chances.size(); ++k) next[i + k] += sum[i] * chances[k];
+    }
+    sum.swap(next);
+  }
+  double chance = 0;
+  for (std::size_t i = static_cast<std::size_t>(seen); i < sum.size(); ++i) chance += sum[i];
+  return std::min(1.0, chance);
+}
+
+double normal_chance(const std::vector<AnswerStratum>& inputs) {
+  double excess = 0, variance = 0;
+  for (const AnswerStratum& one : inputs) {
+    if (!tells(one)) continue;
+    const auto n = static_cast<double>(one.answers);
+    const auto m = static_cast<double>(one.base_answers);
+    const auto d = static_cast<double>(one.differing + one.base_differing);
+    excess += static_cast<double>(one.differing) - n * d / (n + m);
+    variance += n * m * d * (n + m - d) / ((n + m) * (n + m) * std::max(1.0, n + m - 1));
+  }
+  if (variance <= 0) return 1;
+  return 0.5 * std::erfc((excess - 0.5) / std::sqrt(2 * variance));
+}
+
+double per_input(const SameResult& result) {
+  return std::max(1.0, static_cast<double>(result.answers) /
+                           static_cast<double>(std::max<std::int64_t>(1, result.inputs)));
+}
+
+struct InputSum {
+  AnswerStratum answers;
+  double changed = 0, errors = 0, reference_errors = 0;  // of the mean answer, in edits
+};
+
+// Inputs that differ on either side; an input that a trial does not list had all its answers alike.
+std::map<std::int64_t, InputSum> sums_of(const std::vector<const SameResult*>& setting,
+                                         const std::vector<const SameResult*>& present) {
+  std::map<std::int64_t, InputSum> sums;
+  for (const auto& side : {setting, present}) {
+    for (const SameResult* result : side) {
+      for (const InputDifference& one : result->differing) sums[one.input];
+    }
+  }
+  for (auto& [input, sum] : sums) {
+    const auto add = [&](const SameResult& result, std::int64_t& answers, std::int64_t& differing) {
+      const auto found = std::find_if(result.differing.begin(), result.differing.end(),
+                                      [&](const auto& one) { return one.input == input; });
+      const bool listed = found != result.differing.end();
+      answers += listed ? found->answers : std::llround(per_input(result));
+      if (listed) differing += found->differing;
+      return listed ? &*found : nullptr;
+    };
+    for (const SameResult* result : present) {
+      add(*result, sum.answers.base_answers, sum.answers.base_differing);
+    }
+    for (const SameResult* result : setting) {
+      const InputDifference* one = add(*result, sum.answers.answers, sum.answers.differing);
+      if (one == nullptr) continue;
+      const double share = static_cast<double>(one->differing) /
+                           static_cast<double>(std::max<std::int64_t>(1, one->answers)) /
+                           static_cast<double>(setting.size());
+      sum.changed += share * static_cast<double>(one->characters);
+      if (one->errors < 0) continue;
+      sum.errors += share * static_cast<double>(one->errors);
+      sum.reference_errors += share * static_cast<double>(one->reference_errors);
+    }
+  }
+  return sums;
+}
+
+// With true texts: worse by more than is allowed, and by more than the luck of a few inputs. Where
+// no input is read better there is no luck in it.
+bool loses_accuracy(const std::map<std::int64_t, InputSum>& sums, double truth_characters,
+                    double max_change) {
+  double loss = 0, squares = 0;
+  bool any_better = false;
+  for (const auto& [input, sum] : sums) {
+    const double worse = sum.errors - sum.reference_errors;
+    loss += worse;
+    squares += worse * worse;
+    any_better = any_better || worse < 0;
+  }
+  if (loss / truth_characters <= max_change) return false;
+  return !any_better || loss > 1.645 * std::sqrt(squares);
+}
+
+}  // namespace
+
+double chance_of_differing(const std::vector<AnswerStratum>& inputs) {
+  std::int64_t differing = 0;
+  for (const AnswerStratum& one : inputs) {
+    if (tells(one)) differing += one.differing + one.base_differing;
+  }
+  if (differing == 0) return 1;
+  return differing <= kExactDiffering ? exact_chance(inputs) : normal_chance(inputs);
+}
+
+SameJudgement judge_same(const std::vector<const SameResult*>& setting,
+                         const std::vector<const SameResult*>& present, double max_change,
+                         int comparisons) {
+  SameJudgement judgement;
+  std::vector<const SameResult*> ours, theirs;
+  for (const SameResult* one : setting) {
+    if (one->compared()) ours.push_back(one);
+    if (!one->compared()) judgement.not_compared = one->not_compared;
+    const bool first =
+        judgement.wrong_in_flight == 0 || one->wrong_in_flight < judgement.wrong_in_flight;
+    if (one->wrong_in_flight == 0 || !first) continue;
+    judgement.wrong_in_flight = one->wrong_in_flight;
+    judgement.wrong_answers = one->wrong_answers;
+    judgement.wrong_of_answers = one->wrong_of_answers;
+    judgement.swapped_answers = one->swapped_answers;
+  }
+  for (const SameResult* one : present) {
+    if (one->compared()) theirs.push_back(one);
+  }
+  if (ours.empty()) return judgement;
+  judgement.compared = true;
+  judgement.not_compared = NotCompared::no;
+  const auto sums = sums_of(ours, theirs);
+  std::vector<AnswerStratum> inputs;
+  double changed = 0, errors = 0;
+  for (const auto& [input, sum] : sums) {
+    inputs.push_back(sum.answers);
+    judgement.differing_inputs += sum.answers.differing > 0 ? 1 : 0;
+    changed += sum.changed;
+    errors += sum.errors - sum.reference_errors;
+  }
+  double characters = 0, truth = 0;
+  for (const SameResult* one : ours) {
+    judgement.inputs = std::max(judgement.inputs, one->inputs);
+    judgement.all_inputs = std::max(judgement.all_inputs, one->all_inputs);
+    characters = std::max(characters, static_cast<double>(one->characters));
+    truth = std::max(truth, static_cast<double>(one->truth_characters));
+    if (judgement.examples.empty()) judgement.examples = one->examples;
+    if (one->truth_characters <= 0) continue;
+    judgement.reference_error_rate =
+        static_cast<double>(one->truth_errors) / static_cast<double>(one->truth_characters);
+  }
+  if (characters > 0) judgement.changed_share = changed / characters;
+  if (truth > 0) judgement.error_rate = judgement.reference_error_rate + errors / truth;
+  judgement.differs = chance_of_differing(inputs) < kDoubt / std::max(1, comparisons);
+  const bool too_far =
+      truth > 0 ? loses_accuracy(sums, truth, max_change) : judgement.changed_share > max_change;
+  judgement.allowed = !judgement.differs || !too_far;
+  return judgement;
+}
+
+}  // namespace ocrtune
