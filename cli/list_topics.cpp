@@ -139,7 +139,7 @@ Result<Table> runs(const std::string& database) {
     // A run of a version that knew other strategies has no verdict here.
     const auto judged = settled_run(**store, run.id);
     table.add_row({run.id, run.name, run.started, run.state, std::int64_t{run.trials},
-                   judged ? verdict_name(*judged) : std::string("unknown"), run.host,
+                   judged ? verdict_name(judged->result.verdict) : "unknown", run.host,
                    run.command_line});
   }
   return table;

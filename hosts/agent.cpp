@@ -215,8 +215,9 @@ const Result<Machine>& this_machine() {
 }
 
 void add_links_down(const LinkWatch& links, Trial& trial) {
-  const auto down = links.down();
-  if (!down.empty()) trial.evidence.push_back(kLinkDown + join(down, ", "));
+  trial.links_down = links.down();
+  if (trial.links_down.empty()) return;
+  trial.evidence.push_back("network interface down: " + join(trial.links_down, ", "));
 }
 
 // This host's part of a trial.

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "trial/ipc/json_fields.h"
+#include "trial/trial_fields.h"
 
 namespace ocrtune {
 namespace {
@@ -41,64 +41,6 @@ constexpr auto kPlaceFields = [](auto& place, const auto& visit) {
   visit("master_addr", place.master_addr);
   visit("master_port", place.master_port);
   visit("hosts", place.hosts);
-};
-
-constexpr auto kPartFields = [](auto& trial, const auto& visit) {
-  visit("cause", trial.cause);
-  visit("reason", trial.reason);
-  visit("evidence", trial.evidence);
-  visit("reproduce", trial.reproduce);
-  visit("samples_per_second", trial.samples_per_second);
-  visit("peak_bytes", trial.peak_bytes);
-  visit("seconds", trial.seconds);
-  visit("start_seconds", trial.start_seconds);
-  visit("joules_per_sample", trial.joules_per_sample);
-  visit("network_bytes_per_second", trial.network_bytes_per_second);
-  visit("placement", trial.placement);
-  visit("log_tail", trial.log_tail);
-  visit("started", trial.started);
-};
-
-constexpr auto kSampleFields = [](auto& sample, const auto& visit) {
-  visit("samples_per_second", sample.samples_per_second);
-  visit("seconds", sample.seconds);
-  visit("steps", sample.steps);
-  visit("data_seconds", sample.step.data_seconds);
-  visit("compute_seconds", sample.step.compute_seconds);
-  visit("all_reduce_seconds", sample.step.all_reduce_seconds);
-  visit("wait_seconds", sample.step.wait_seconds);
-  auto& seen = sample.interference;
-  visit("observed_seconds", seen.observed_seconds);
-  visit("cpu_seconds", seen.cpu_seconds);
-  visit("available_cpus", seen.available_cpus);
-  visit("external_wait_seconds", seen.external_wait_seconds);
-  visit("longest_external_wait_seconds", seen.longest_external_wait_seconds);
-  visit("external_cpus", seen.external_cpus);
-  visit("run_queue_wait_share", seen.run_queue_wait_share);
-  visit("pressure_share", seen.pressure_share);
-  visit("throttled_seconds", seen.throttled_seconds);
-  visit("steal_share", seen.steal_share);
-  visit("swapped_pages", seen.swapped_pages);
-  visit("spoilt_by", seen.spoilt_by);
-};
-
-constexpr auto kLatencyFields = [](auto& latency, const auto& visit) {
-  visit("steps", latency.steps);
-  visit("p50_seconds", latency.p50_seconds);
-  visit("p90_seconds", latency.p90_seconds);
-  visit("p95_seconds", latency.p95_seconds);
-  visit("p99_seconds", latency.p99_seconds);
-};
-
-constexpr auto kThreadFields = [](auto& threads, const auto& visit) {
-  visit("alive", threads.alive);
-  visit("busy", threads.busy);
-  visit("cpus", threads.cpus);
-  visit("runnable", threads.runnable);
-  visit("voluntary_switches_per_second", threads.voluntary_switches_per_second);
-  visit("involuntary_switches_per_second", threads.involuntary_switches_per_second);
-  visit("throttled_share", threads.throttled_share);
-  visit("runtimes", threads.runtimes);
 };
 
 // Its command ended by itself before there was a speed to be read, which a host that prints none
@@ -169,10 +111,8 @@ Result<HostTrial> parse_host_trial(const std::string& text) {
 }
 
 std::string part_json(const Trial& trial) {
-  FieldsJson json = fields_json(kPartFields, trial);
+  FieldsJson json = fields_json(kObservedFields, trial);
   json["outcome"] = std::string(outcome_name(trial.outcome));
-  json["latency"] = fields_json(kLatencyFields, trial.latency);
-  json["threads"] = fields_json(kThreadFields, trial.threads);
   json["samples"] = FieldsJson::array();
   for (const Sample& sample : trial.samples) {
     json["samples"].push_back(fields_json(kSampleFields, sample));
@@ -182,10 +122,8 @@ std::string part_json(const Trial& trial) {
 
 Result<Trial> parse_part(const std::string& text) {
   return parse_fields<Trial>(
-      kPartFields, text, "a host's trial", [](const FieldsJson& json, Trial& trial) -> Status {
+      kObservedFields, text, "a host's trial", [](const FieldsJson& json, Trial& trial) -> Status {
         trial.outcome = OCRTUNE_TRY(parse_outcome(json.at("outcome").get<std::string>()));
-        trial.latency = read_fields<StepLatency>(kLatencyFields, json.at("latency"));
-        trial.threads = read_fields<ThreadUse>(kThreadFields, json.at("threads"));
         for (const FieldsJson& sample : json.at("samples")) {
           trial.samples.push_back(read_fields<Sample>(kSampleFields, sample));
         }
@@ -203,10 +141,9 @@ Trial merge_parts(std::vector<AnsweredPart> parts) {
     merged.samples_per_second = 0;
   }
   for (const AnsweredPart& part : parts) {
-    for (const std::string& line : part.trial.evidence) {
-      if (!merged.ok() && starts_with(line, kLinkDown))
-        merged.reason += "; " + part.host + ": " + line;
-    }
+    if (merged.ok() || part.trial.links_down.empty()) continue;
+    merged.reason += fmt::format("; {}: network interface down: {}", part.host,
+                                 join(part.trial.links_down, ", "));
   }
   merged.evidence.clear();
   merged.log_tail.clear();
@@ -219,6 +156,8 @@ Trial merge_parts(std::vector<AnsweredPart> parts) {
   for (const AnsweredPart& part : parts) {
     const Trial& own = part.trial;
     merged.peak_bytes = std::max(merged.peak_bytes, own.peak_bytes);
+    merged.host_peak_bytes = std::max(merged.host_peak_bytes, own.host_peak_bytes);
+    merged.possible_peak_bytes = std::max(merged.possible_peak_bytes, own.possible_peak_bytes);
     merged.seconds = std::max(merged.seconds, own.seconds);
     if (!own.reproduce.empty()) {
       starts.push_back("ssh " + part.host + " " + shell_quote(own.reproduce) + " & ");

@@ -32,8 +32,6 @@ Result<HostTrial> parse_host_trial(const std::string& text);
 std::string part_json(const Trial& trial);  // what a host's part came to, less its knobs
 Result<Trial> parse_part(const std::string& text);
 
-inline constexpr const char* kLinkDown = "network interface down: ";  // begins a line of evidence
-
 struct AnsweredPart {
   std::string host;
   Trial trial;

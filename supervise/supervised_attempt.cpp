@@ -205,8 +205,8 @@ void Attempt::look(double now) {
   const double every = working && !gpu_use_.any() ? kStatusEvery : kGpusEvery;
   if (auto report = gpu_.look(now, every)) {
     gpu_use_.take(std::move(*report), oom_.pids(), working);
-    for (std::string& line : gpu_use_.lines()) {
-      if (starts_with(line, kIdleGpus)) status.idle_gpus = std::move(line);
+    if (std::string idle = idle_gpus_words(gpu_use_.shares()); !idle.empty()) {
+      status.idle_gpus = std::move(idle);
     }
   }
   if (const auto& gpu = gpu_.fullest()) {

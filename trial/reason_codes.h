@@ -91,7 +91,7 @@
   X(memory_not_measured, 0) \
   X(crowding_left_out, 1) \
   X(safest_of_tie, 1) \
-  X(memory_grows_in_trials, 3) \
+  X(memory_grows_in_trials, 6) \
   X(rehearsed, 2) \
   X(rehearsed_share, 4) \
   X(rehearsed_elsewhere, 1) \
@@ -103,6 +103,10 @@
   X(soak_grows_by_request, 7) \
   X(soak_steady, 2) \
   X(soak_failed, 2) \
+  X(gpus_unused, 1) \
+  X(gpus_idle, 2) \
+  X(answers_in_flight, 4) \
+  X(server_reports, 1) \
   X(one_host_is_faster, 5) \
   X(one_host_is_faster_unknown, 3) \
   /* tuner/verdict: why not another one. */ \

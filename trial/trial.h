@@ -96,6 +96,40 @@ struct StepLatency {
   double p99_seconds = 0;
 };
 
+// The slope of a trial's memory while it measured (tuner/verdict/growth.h), with its 95 % interval.
+struct MemoryGrowth {
+  double watched_seconds = 0;  // 0: nobody watched
+  double bytes_per_second = 0, low = 0, high = 0;
+  std::uint64_t last_bytes = 0;
+  bool certain = false;  // it grows, and had not stopped growing at the end
+};
+
+// One GPU that a trial could use. Of a user's command by the driver's books, of the built-in core
+// as its ranks reported it.
+struct GpuShare {
+  int index = -1;      // the driver's number; -1: the fullest of those that the core was given
+  int processes = 0;   // of the trial, the most at once; 0: none, or not known
+  bool worked = true;  // false: the trial left it idle
+  std::uint64_t peak_bytes = 0;  // the most in use, by all programs: what meets the GPU's end
+  std::uint64_t size_bytes = 0;  // 0: unknown
+};
+
+// What the load generator found of a service.
+struct ServiceFacts {
+  int in_flight = 0;                        // as many as bring the most; 0: no closed load
+  double p50_seconds = 0, p99_seconds = 0;  // of an answer at that number
+  double alone_seconds = 0;  // one request alone, at the SLO's percentile; 0: unknown
+  bool ended_early = false;  // the search of the highest rate was out of time
+  std::string server;        // what its own metrics said, in their words
+};
+
+// Of a job over several hosts: the one that the others wait for.
+struct SlowHost {
+  std::string name;       // empty: none
+  std::string words;      // how its steps spend their time
+  double cost_share = 0;  // of a step, that the others wait
+};
+
 struct Trial {
   std::int64_t id = 0;  // given by the store
   Knobs knobs;
@@ -107,12 +141,22 @@ struct Trial {
   Outcome outcome = Outcome::skipped;
   std::string cause;   // finer than outcome: "predicted", "cgroup", "host", "shm", "gpu", ...
   std::string reason;  // one line in words; empty when ok
-  std::vector<std::string> evidence;
-  std::string reproduce;  // a shell line that runs this setting again
+  std::vector<std::string> evidence;  // for people: no code reads it
+  std::string reproduce;              // a shell line that runs this setting again
 
-  std::vector<Sample> samples;            // discarded ones included
-  double samples_per_second = 0;          // undisturbed: trial/observe/undisturbed_rate.h
-  std::uint64_t peak_bytes = 0;           // PSS of the whole tree, shared memory included
+  std::vector<Sample> samples;    // discarded ones included
+  double samples_per_second = 0;  // undisturbed: trial/observe/undisturbed_rate.h
+  // What the memory model learns from: the fullest GPU's where the core computes on GPUs, else the
+  // host's.
+  std::uint64_t peak_bytes = 0;
+  std::uint64_t host_peak_bytes = 0;  // largest PSS of the whole tree, shared memory included
+  // Above host_peak_bytes: what may have been held between two readings; 0: no more than was read.
+  std::uint64_t possible_peak_bytes = 0;
+  std::vector<GpuShare> gpus;  // empty: none, or the driver did not answer
+  MemoryGrowth growth;
+  ServiceFacts service;
+  SlowHost slow_host;
+  std::vector<std::string> links_down;    // network interfaces that went down meanwhile
   std::vector<MemoryPoint> memory_trace;  // while it measured; not stored
   double seconds = 0;                     // wall time, start-up and stop included
   double start_seconds = 0;               // until the first step
@@ -123,7 +167,7 @@ struct Trial {
   double control_share = 0;  // control kernel beside this trial over its usual rate; 0: unknown
   std::string placement;     // CPUs that the ranks really had: "0:0-3 1:4-7"
   std::string log_tail;      // last lines of stdout and stderr
-  FailureEvidence counters;  // of a failed trial, for its diagnosis; not stored
+  FailureEvidence counters;  // of a failed trial, for its diagnosis
   std::string started;       // UTC, ISO 8601
 
   bool ok() const { return outcome == Outcome::ok; }

@@ -15,6 +15,53 @@
 
 namespace ocrtune {
 
+enum class Answer { use, keep, inconclusive, none };
+
+enum class ResourceKind { host_memory, gpu_memory };
+
+// What can end the recommended setting's run, with all that was seen of it: trials, rehearsals and
+// soaks of these knobs.
+struct Resource {
+  ResourceKind kind = ResourceKind::host_memory;
+  std::uint64_t limit_bytes = 0;     // 0: unknown
+  std::uint64_t peak_bytes = 0;      // the largest that was read; 0: not measured
+  std::uint64_t possible_bytes = 0;  // the largest that cannot be ruled out, at least the peak
+};
+
+enum class SafetyState {
+  safe,           // each resource keeps its margin, and that is sure
+  tight,          // a peak that was read leaves less than the margin
+  grows,          // memory grew in most trials, or in the longer one
+  unsure,         // a peak beyond the margin cannot be ruled out, or was not measured
+  limit_unknown,  // of a resource
+};
+
+struct Safety {
+  SafetyState state = SafetyState::limit_unknown;
+  ResourceKind by = ResourceKind::host_memory;  // that decided it
+  double margin = 0;                            // share of each limit that is to stay free
+  std::vector<Resource> resources;
+
+  const Resource* find(ResourceKind kind) const {
+    for (const Resource& resource : resources) {
+      if (resource.kind == kind) return &resource;
+    }
+    return nullptr;
+  }
+};
+
+// What is decided of a run, once: badges, exit codes, JSON, headline, lists and plans read it.
+struct Verdict {
+  Answer answer = Answer::none;
+  Safety safety;  // of the recommended setting
+};
+
+// use, keep, inconclusive, no_answer
+const char* answer_name(Answer answer);
+// The verdict in a word: no_answer, inconclusive, else the safety: safe, tight, memory_grows,
+// memory_not_sure, memory_limit_unknown.
+const char* verdict_name(const Verdict& verdict);
+
 // One setting over all its trials.
 struct SettingSummary {
   Knobs knobs;
@@ -22,7 +69,8 @@ struct SettingSummary {
   Reason reason;
   int trials = 0;
   Interval samples_per_second;   // all zero unless some trial was ok
-  std::uint64_t peak_bytes = 0;  // worst of its trials
+  std::uint64_t peak_bytes = 0;  // worst of its trials, rehearsals and soaks
+  Resource host, gpu;            // the same by resource; its limits as the trials saw them
   double step_seconds = 0;       // at the objective's percentile; 0: no idea
   double samples_per_joule = 0;  // 0: no counter
   int clean_samples = 0;
@@ -85,6 +133,7 @@ struct InertKnob {
 
 struct TuneResult {
   std::string run_id;
+  Verdict verdict;
   bool found = false;  // false: no setting worked; `answer` says what to do
   Reason answer;       // the recommendation, or why there is none
   // Why the trials do not settle which setting is the best, and what is known; empty: they do.

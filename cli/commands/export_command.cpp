@@ -36,7 +36,7 @@ Result<int> export_run(const ExportFlags& flags) {
   const std::string text = format->write(deployment);
   if (flags.out != "-") OCRTUNE_TRY(make_output_folder(parent_path(flags.out)));
   OCRTUNE_TRY(write_file(flags.out, text));
-  if (!run.result.inconclusive.empty()) {
+  if (run.result.verdict.answer == Answer::inconclusive) {
     std::fputs("ocrtune export: note: the run is not conclusive (ocrtune show)\n", stderr);
   }
   const std::vector<std::string> open = placeholders_of(text);

@@ -101,7 +101,7 @@ Result<RunRecord> stored_run(RunFlags& flags) {
     return Error{ErrorKind::missing,
                  "run " + run.id + " has no recommendation: " + sentence(run.result.answer)};
   }
-  if (!run.result.inconclusive.empty()) {
+  if (run.result.verdict.answer == Answer::inconclusive) {
     std::fputs("ocrtune run: note: the run is not conclusive (ocrtune show)\n", stderr);
   }
   take_hosts(recommended_hosts(run), run.options.launcher, flags.hosts);

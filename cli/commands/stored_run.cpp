@@ -14,7 +14,8 @@ Result<RunRecord> judged_run(const std::string& database, const std::string& id)
 }
 
 int exit_code_of(const RunRecord& run) {
-  return run.result.found && run.result.inconclusive.empty() ? kExitOk : kExitNegative;
+  const Answer answer = run.result.verdict.answer;
+  return answer == Answer::use || answer == Answer::keep ? kExitOk : kExitNegative;
 }
 
 }  // namespace ocrtune

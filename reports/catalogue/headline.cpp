@@ -44,41 +44,37 @@ Bilingual open_sentence(const RunRecord& run) {
 }
 
 // Rates are compared; another objective has its figures in the answer.
-Headline compared(const RunRecord& run) {
+Bilingual compared(const RunRecord& run) {
   const TuneResult& result = run.result;
   const Recommendation& recommended = result.recommendation;
   const SettingSummary& baseline = result.baseline;
   const Bilingual whose = phrase(baseline_phrase(run.options));
   const std::string knobs = launch_knobs(result);
-  if (result.contender) {
+  if (result.verdict.answer == Answer::keep && result.contender) {
     const auto& [other, gain] = *result.contender;
-    return {Answer::keep,
-            phrase("Keep {}, {}: nothing measured is clearly faster ({} %, {}..{} % with {}).",
-                   {whose, knobs, percent(gain.median), percent(gain.low), percent(gain.high),
-                    knobs_text(other, result.inert_names())})};
+    return phrase("Keep {}, {}: nothing measured is clearly faster ({} %, {}..{} % with {}).",
+                  {whose, knobs, percent(gain.median), percent(gain.low), percent(gain.high),
+                   knobs_text(other, result.inert_names())});
   }
-  if (baseline.knobs == recommended.knobs && result.settings.size() > 1) {
-    return {Answer::keep,
-            phrase("Keep {}, {}: nothing faster was found among {} measured settings.",
-                   {whose, knobs, fmt::format("{}", result.settings.size())})};
+  if (result.verdict.answer == Answer::keep) {
+    return phrase("Keep {}, {}: nothing faster was found among {} measured settings.",
+                  {whose, knobs, fmt::format("{}", result.settings.size())});
   }
   const Bilingual unit = phrase(rate_unit(run.options));
   const std::string rate = rate_text(recommended.samples_per_second);
   if (baseline.knobs == recommended.knobs) {
-    return {Answer::use,
-            phrase("Use {}: {} {}; no other setting was measured.", {knobs, rate, unit})};
+    return phrase("Use {}: {} {}; no other setting was measured.", {knobs, rate, unit});
   }
   if (baseline.trials == 0) {
-    return {Answer::use,
-            phrase("Use {}: {} {}; {} was not measured beside it.", {knobs, rate, unit, whose})};
+    return phrase("Use {}: {} {}; {} was not measured beside it.", {knobs, rate, unit, whose});
   }
   if (baseline.samples_per_second.median <= 0) {
-    return {Answer::use, phrase("Use {}: {} {}; {} does not run.", {knobs, rate, unit, whose})};
+    return phrase("Use {}: {} {}; {} does not run.", {knobs, rate, unit, whose});
   }
   const Interval& gain = result.gain;
-  return {Answer::use, phrase("Use {}: {} times the rate of {} ({}..{}).",
-                              {knobs, fmt::format("{:.2f}", gain.median), whose,
-                               fmt::format("{:.2f}", gain.low), fmt::format("{:.2f}", gain.high)})};
+  return phrase("Use {}: {} times the rate of {} ({}..{}).",
+                {knobs, fmt::format("{:.2f}", gain.median), whose, fmt::format("{:.2f}", gain.low),
+                 fmt::format("{:.2f}", gain.high)});
 }
 
 // What settings that were not run may still bring, where that is not little.
@@ -181,28 +177,23 @@ Bilingual phase_text(const std::string& phase) {
 
 const char* rate_unit(const RunOptions& options) { return workload_of(options)->unit(); }
 
-Headline headline(const RunRecord& run) {
+Bilingual headline(const RunRecord& run) {
   const TuneResult& result = run.result;
-  if (!result.found) {
-    return {Answer::none,
-            result.answer.empty() ? phrase("No setting was measured.") : both(result.answer)};
+  const Answer answer = result.verdict.answer;
+  if (answer == Answer::none) {
+    return result.answer.empty() ? phrase("No setting was measured.") : both(result.answer);
   }
-  if (!result.inconclusive.empty()) return {Answer::inconclusive, open_sentence(run)};
-  if (result.objective != "throughput") return {Answer::use, both(result.answer)};
-  Headline answer = compared(run);
+  if (answer == Answer::inconclusive) return open_sentence(run);
+  if (result.objective != "throughput") return both(result.answer);
+  Bilingual sentence = compared(run);
   const Bilingual left = what_is_left(result);
-  answer.sentence.english += left.english;
-  answer.sentence.chinese += left.chinese;
-  return answer;
-}
-
-const char* answer_name(Answer answer) {
-  constexpr const char* kNames[] = {"use", "keep", "inconclusive", "no_answer"};
-  return kNames[static_cast<int>(answer)];
+  sentence.english += left.english;
+  sentence.chinese += left.chinese;
+  return sentence;
 }
 
 Tone answer_tone(Answer answer) {
-  constexpr Tone kTones[] = {Tone::good, Tone::neutral, Tone::bad, Tone::bad};
+  constexpr Tone kTones[] = {Tone::good, Tone::neutral, Tone::warning, Tone::bad};
   return kTones[static_cast<int>(answer)];
 }
 

@@ -9,15 +9,8 @@
 
 namespace ocrtune {
 
-enum class Answer { use, keep, inconclusive, none };
-
-struct Headline {
-  Answer answer = Answer::none;
-  Bilingual sentence;  // "Use nproc=2 batch=8: 1.90 times the rate of your setting (1.81..2.00)."
-};
-
-Headline headline(const RunRecord& run);
-const char* answer_name(Answer answer);  // use, keep, inconclusive, no_answer
+// "Use nproc=2 batch=8: 1.90 times the rate of your setting (1.81..2.00)."
+Bilingual headline(const RunRecord& run);
 Tone answer_tone(Answer answer);
 
 // "Built-in training of crnn, 32x320 pixels, 400 lines of lines/labels.txt". Plain text.

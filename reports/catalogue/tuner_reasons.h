@@ -170,8 +170,11 @@ inline constexpr ReasonRow kTunerReasons[] = {
     {ReasonCode::safest_of_tie,
      "{} settings tie; this one needs the least memory, then the fewest processes.",
      "{} 个配置并列；此配置所需内存最少，其次进程最少。"},
-    {ReasonCode::memory_grows_in_trials, "In {} of {} {1:trial|trials} {}.",
-     "{1} 次试验中有 {0} 次{2}。"},
+    {ReasonCode::memory_grows_in_trials,
+     "In {} of {} {1:trial|trials} memory grew by {} a second ({} to {}): at this rate the limit "
+     "is "
+     "reached in {}.",
+     "{1} 次试验中有 {0} 次内存每秒增长 {2}（{3} 至 {4}）：照此速度将在 {5} 后达到上限。"},
     {ReasonCode::rehearsed,
      "An evaluation and its checkpoint, which the other trials leave out, were tried with it: {} "
      "each, memory at most {}.",
@@ -213,6 +216,16 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "在对它的 {} 长时试验中，内存没有增长，最多 {}。"},
     {ReasonCode::soak_failed, "A longer trial of it failed after {}: {}.",
      "对它的长时试验在 {} 后失败：{}。"},
+    {ReasonCode::gpus_unused, "GPUs without work: {}; the command used none of them.",
+     "空闲的 GPU：{}；命令没有使用其中任何一个。"},
+    {ReasonCode::gpus_idle,
+     "GPUs without work: {}, while {} {1:process|processes} ran on the others; start each process "
+     "through 'ocrtune rank-exec --gpu auto --', or name the GPUs in the command.",
+     "空闲的 GPU：{}，而 {} 个进程在其余 GPU 上运行；请用 'ocrtune rank-exec --gpu auto --' "
+     "启动每个进程，或在命令中指定 GPU。"},
+    {ReasonCode::answers_in_flight, "{} requests/s with {} in flight: p50 {}, p99 {}.",
+     "{1} 个并发请求时为 {0} 请求/s：p50 {2}，p99 {3}。"},
+    {ReasonCode::server_reports, "The server reports: {}.", "服务自身报告：{}。"},
     {ReasonCode::one_host_is_faster,
      "One host is faster than {}: {} of the time there goes to the network and to waiting. The "
      "network would have to give {} Gbit/s, it gave {}; or gradients would have to be summed over "

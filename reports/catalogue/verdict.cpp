@@ -14,11 +14,26 @@ namespace {
 constexpr double kNoisySpread = 0.05;
 constexpr double kNoisyShare = 0.2;
 
-bool memory_grows(const Recommendation& recommended) {
-  return std::any_of(
-      recommended.reasons.begin(), recommended.reasons.end(), [](const Reason& reason) {
-        return reason.is(ReasonCode::soak_grows) || reason.is(ReasonCode::soak_grows_by_request);
-      });
+Badge safety_badge(const Safety& safety) {
+  const bool gpu = safety.by == ResourceKind::gpu_memory;
+  switch (safety.state) {
+    case SafetyState::limit_unknown:
+      return {gpu ? "GPU MEMORY LIMIT UNKNOWN" : "MEMORY LIMIT UNKNOWN", Tone::warning,
+              "The memory limit could not be read, so the headroom is not known."};
+    case SafetyState::grows:
+      return {"MEMORY GROWS", Tone::warning,
+              "Memory grew during the trials and will reach the limit in time."};
+    case SafetyState::tight:
+      return {gpu ? "GPU MEMORY TIGHT" : "TIGHT", Tone::warning,
+              "Less memory stays free than the margin asks for."};
+    case SafetyState::unsure:
+      return {gpu ? "GPU MEMORY NOT SURE" : "MEMORY NOT SURE", Tone::warning,
+              gpu ? "How much GPU memory it takes was not seen."
+                  : "A memory peak between two readings may have left less than the margin."};
+    case SafetyState::safe:
+      break;
+  }
+  return {"SAFE", Tone::good, "Measured peak memory stays below the limit with the stated margin."};
 }
 
 }  // namespace
@@ -44,25 +59,15 @@ bool is_disturbed(const RunRecord& run) { return discarded_share(run) > kNoisySh
 std::vector<Badge> badges(const RunRecord& run) {
   const TuneResult& result = run.result;
   std::vector<Badge> found;
-  if (!result.found) {
+  if (result.verdict.answer == Answer::none) {
     found.push_back({"NO ANSWER", Tone::bad, "No setting ran to the end."});
     return found;
   }
-  const double free = free_share(result.recommendation);
-  if (!result.inconclusive.empty()) {
-    found.push_back({"INCONCLUSIVE", Tone::bad,
+  if (result.verdict.answer == Answer::inconclusive) {
+    found.push_back({"INCONCLUSIVE", Tone::warning,
                      "The trials do not settle which setting is the best; this one is no answer."});
-  } else if (free < 0) {
-    found.push_back({"MEMORY LIMIT UNKNOWN", Tone::warning,
-                     "The memory limit could not be read, so the headroom is not known."});
-  } else if (memory_grows(result.recommendation)) {
-    found.push_back({"MEMORY GROWS", Tone::warning,
-                     "In a longer trial its memory grew: it meets the limit some day."});
-  } else if (free < run.options.memory_margin) {
-    found.push_back({"TIGHT", Tone::warning, "Less memory stays free than the margin asks for."});
   } else {
-    found.push_back(
-        {"SAFE", Tone::good, "Measured peak memory stays below the limit with the stated margin."});
+    found.push_back(safety_badge(result.verdict.safety));
   }
   if (result.ties.size() > 1) {
     found.push_back({fmt::format("TIE OF {}", result.ties.size()), Tone::neutral,
@@ -85,15 +90,6 @@ std::vector<Badge> badges(const RunRecord& run) {
     found.push_back({"UNFINISHED", Tone::warning, "The search was stopped before its end."});
   }
   return found;
-}
-
-std::string verdict_name(const RunRecord& run) {
-  const TuneResult& result = run.result;
-  if (!result.found) return "no_answer";
-  if (!result.inconclusive.empty()) return "inconclusive";
-  const double free = free_share(result.recommendation);
-  if (free < 0) return "memory_limit_unknown";
-  return free < run.options.memory_margin ? "tight" : "safe";
 }
 
 std::string rate_text(const Interval& rate) {
@@ -127,10 +123,24 @@ std::string gpus_text(const RunRecord& run) {
   return how + join(gpus, ", ");
 }
 
-double free_share(const Recommendation& of) {
+const Resource& main_resource(const RunRecord& run) {
+  static const Resource kNone;
+  const Safety& safety = run.result.verdict.safety;
+  const Resource* found =
+      safety.find(run.options.on_gpus() ? ResourceKind::gpu_memory : ResourceKind::host_memory);
+  return found == nullptr ? kNone : *found;
+}
+
+double free_share(const RunRecord& run) {
+  const Resource& of = main_resource(run);
   if (of.limit_bytes == 0) return -1;
   return std::max(1 - static_cast<double>(of.peak_bytes) / static_cast<double>(of.limit_bytes),
                   0.0);
+}
+
+std::string possible_text(const Resource& resource) {
+  if (resource.possible_bytes <= resource.peak_bytes) return "";
+  return fmt::format("up to {} possible between readings", format_bytes(resource.possible_bytes));
 }
 
 bool is_excluded(Outcome outcome) {

@@ -25,15 +25,18 @@ double discarded_share(const RunRecord& run);  // of all samples, by other load
 bool is_disturbed(const RunRecord& run);       // more of them than a quiet machine has
 
 std::string rate_text(const Interval& rate);  // "212 (207..216)"; "unknown" when never measured
-// The first badge as a word: safe, tight, memory_limit_unknown, inconclusive, no_answer.
-std::string verdict_name(const RunRecord& run);
 std::string gain_text(const Interval& gain);  // "1.34x (1.29x..1.40x)"
 // On which GPUs the recommended setting ran: "2 processes on each of GPU-a, GPU-b"; empty: the
 // CPUs, or nothing is recommended.
 std::string gpus_text(const RunRecord& run);
 std::vector<std::string> used_gpus(const RunRecord& run);  // their UUIDs
 
-double free_share(const Recommendation& of);  // of the limit; negative when the limit is unknown
+// Of the limit of the resource that the run's memory is judged by first: host, or GPU where the
+// core computes on GPUs; negative when the limit is unknown.
+double free_share(const RunRecord& run);
+const Resource& main_resource(const RunRecord& run);
+// "up to 78.4 MiB possible between readings"; empty: nothing above what was read.
+std::string possible_text(const Resource& resource);
 
 // "how often x why" of the trials that failed, most frequent first; excluded ones last.
 struct FailureGroup {

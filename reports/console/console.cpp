@@ -92,8 +92,7 @@ class Lines {
 
 void add_head(Lines& lines, const RunRecord& run) {
   const TuneResult& result = run.result;
-  const Headline answer = headline(run);
-  lines.add("verdict", answer.sentence.english, answer_tone(answer.answer));
+  lines.add("verdict", headline(run).english, answer_tone(run.result.verdict.answer));
   lines.add("measured", subject(run).english);
   lines.add("run",
             fmt::format("{} on {}: {} in {}{}", run.id, run.machine.host,
@@ -121,14 +120,14 @@ std::string rate_basis(const RunRecord& run) {
   return "95 % interval";
 }
 
-// Of the last trial on several hosts, the line of the one that the others wait for; empty: none.
+// Of the last trial on several hosts, the one that the others wait for; empty: none.
 std::string slow_host(const RunRecord& run) {
   for (auto trial = run.trials.rbegin(); trial != run.trials.rend(); ++trial) {
     if (!trial->ok() || nodes_of(trial->knobs) < 2) continue;
-    const auto slow = std::find_if(
-        trial->evidence.begin(), trial->evidence.end(),
-        [](const std::string& line) { return line.find(kCostsOthers) != std::string::npos; });
-    return slow == trial->evidence.end() ? "" : *slow;
+    const SlowHost& slow = trial->slow_host;
+    if (slow.name.empty()) return "";
+    return fmt::format("{}: {}; costs the others {} of it", slow.name, slow.words,
+                       format_percent(slow.cost_share));
   }
   return "";
 }
@@ -136,8 +135,8 @@ std::string slow_host(const RunRecord& run) {
 void add_answer(Lines& lines, const RunRecord& run) {
   const TuneResult& result = run.result;
   const Recommendation& recommended = result.recommendation;
-  lines.marked(result.inconclusive.empty() ? "launch" : "leading", launch_knobs(result),
-               badges(run));
+  lines.marked(result.verdict.answer != Answer::inconclusive ? "launch" : "leading",
+               launch_knobs(result), badges(run));
   if (!recommended.env.empty()) lines.whole("env", environment_text(recommended));
   if (!recommended.command.empty()) lines.whole("command", recommended.command);
   const std::string on_hosts = run_on_hosts_line(run);
@@ -171,13 +170,24 @@ void add_answer(Lines& lines, const RunRecord& run) {
                                         sentence(result.baseline.reason)));
   }
   for (const InertKnob& knob : result.inert) lines.add("inert", sentence(inert_reason(knob)));
-  const double free = free_share(recommended);
-  lines.add("memory",
-            free < 0 ? fmt::format("peak {}, limit unknown", format_bytes(recommended.peak_bytes))
-                     : fmt::format("peak {} of {}{}, {} used", format_bytes(recommended.peak_bytes),
-                                   format_bytes(recommended.limit_bytes),
-                                   run.options.on_gpus() ? " on the fullest GPU" : "",
-                                   format_percent(1 - free)));
+  const double free = free_share(run);
+  const Resource& memory = main_resource(run);
+  std::string memory_line =
+      free < 0 ? fmt::format("peak {}, limit unknown", format_bytes(memory.peak_bytes))
+               : fmt::format("peak {} of {}{}, {} used", format_bytes(memory.peak_bytes),
+                             format_bytes(memory.limit_bytes),
+                             run.options.on_gpus() ? " on the fullest GPU" : "",
+                             format_percent(1 - free));
+  if (const std::string possible = possible_text(memory); !possible.empty()) {
+    memory_line += "; " + possible;
+  }
+  lines.add("memory", memory_line);
+  const Resource* gpu = result.verdict.safety.find(ResourceKind::gpu_memory);
+  if (gpu != nullptr && gpu != &memory && gpu->peak_bytes > 0) {
+    lines.add("GPU memory",
+              fmt::format("peak {} of {} on the fullest GPU", format_bytes(gpu->peak_bytes),
+                          format_bytes(gpu->limit_bytes)));
+  }
   for (const Bilingual& note : malloc_notes(run)) lines.add("malloc", note.english);
   const std::string recipe = recipe_note(run).english;
   if (!recipe.empty()) lines.add("recipe", recipe);
@@ -188,7 +198,9 @@ void add_answer(Lines& lines, const RunRecord& run) {
   }
   if (!ties.empty()) lines.add("ties", join(ties, "; "));
   for (const Reason& reason : further_reasons(recommended)) {
-    lines.add(starts_with(reason.text(0), kIdleGpus) ? "GPUs" : "note", sentence(reason));
+    lines.add(
+        reason.is(ReasonCode::gpus_unused) || reason.is(ReasonCode::gpus_idle) ? "GPUs" : "note",
+        sentence(reason));
   }
 }
 

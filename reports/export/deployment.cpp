@@ -44,7 +44,7 @@ std::string summary_of(const RunRecord& run) {
   const Recommendation& best = result.recommendation;
   const char* const unit = rate_unit(run.options);
   std::string text = fmt::format("# {}\n\n{}\n\n", markdown_cell("Run " + run.id),
-                                 markdown_cell(headline(run).sentence.english));
+                                 markdown_cell(headline(run).english));
   text += fmt::format("| | setting | {} | peak memory |\n|---|---|---|---|\n", unit);
   text += fmt::format("| recommended | {} | {} | {} |\n", markdown_cell(knobs_text(best.knobs)),
                       rate_text(best.samples_per_second), format_bytes(best.peak_bytes));
@@ -66,6 +66,19 @@ std::string preload_caution(const Launch& launch) {
     return "Needs the libraries of LD_PRELOAD where it runs: " + plain_line(value);
   }
   return "";
+}
+
+// Everything that was seen or cannot be ruled out, the margin of it, and at least a floor: a trial
+// of seconds does not see what fragments and wider inputs add to a small program. Never beyond the
+// limit under which it was measured, unless it needs that.
+std::uint64_t memory_to_ask(const Safety& safety) {
+  constexpr std::uint64_t kFloorBytes = 256ULL << 20;
+  const Resource* host = safety.find(ResourceKind::host_memory);
+  if (host == nullptr || host->peak_bytes == 0) return 0;
+  const std::uint64_t needed = std::max(host->peak_bytes, host->possible_bytes);
+  const auto share = static_cast<std::uint64_t>(safety.margin * static_cast<double>(needed));
+  const std::uint64_t asked = needed + std::max(share, kFloorBytes);
+  return host->limit_bytes > needed ? std::min(asked, host->limit_bytes) : asked;
 }
 
 }  // namespace
@@ -126,8 +139,7 @@ Result<Deployment> deployment_of(const RunRecord& run) {
   launch.environment = std::move(variables);
   deployment.ranks = best.knobs.nproc;
   deployment.cpus = cpus_of(run, best.knobs);
-  deployment.memory_bytes = static_cast<std::uint64_t>(static_cast<double>(best.peak_bytes) *
-                                                       (1 + run.options.memory_margin));
+  deployment.memory_bytes = memory_to_ask(run.result.verdict.safety);
   if (run.options.on_gpus() || run.options.command_gpus > 0) {  // processes may share one
     const auto there =
         std::max(static_cast<int>(run.options.gpus.size()), run.options.command_gpus);

@@ -83,6 +83,21 @@ Json setting_json(const SettingSummary& setting) {
       {"threads", threads_json(setting.threads)}};
 }
 
+Json safety_json(const Safety& safety) {
+  constexpr const char* kResources[] = {"host_memory", "gpu_memory"};
+  const auto known = [](std::uint64_t bytes) { return bytes == 0 ? Json() : Json(bytes); };
+  Json resources = Json::array();
+  for (const Resource& resource : safety.resources) {
+    resources.push_back({{"resource", kResources[static_cast<int>(resource.kind)]},
+                         {"limit_bytes", known(resource.limit_bytes)},
+                         {"peak_bytes", known(resource.peak_bytes)},
+                         {"possible_peak_bytes", known(resource.possible_bytes)}});
+  }
+  return {{"margin", safety.margin},
+          {"decided_by", kResources[static_cast<int>(safety.by)]},
+          {"resources", resources}};
+}
+
 Json recommendation_json(const RunRecord& run) {
   const TuneResult& result = run.result;
   if (!result.found) return nullptr;
@@ -101,6 +116,7 @@ Json recommendation_json(const RunRecord& run) {
           {"samples_per_second", rate_json(recommended.samples_per_second)},
           {"peak_bytes", recommended.peak_bytes},
           {"limit_bytes", recommended.limit_bytes == 0 ? Json() : Json(recommended.limit_bytes)},
+          {"safety", safety_json(result.verdict.safety)},
           {"reasons", reasons},
           {"reason_codes", codes}};
 }
@@ -164,7 +180,6 @@ std::string run_json(const RunRecord& run, int indent) {
     terms.push_back(
         {{"name", valid_utf8(term.name)}, {"value", term.value}, {"words", said(term.words)}});
   }
-  const Headline answer = headline(run);
   const Json json = {
       {"schema", kSchemaVersion},
       {"run_id", run.id},
@@ -175,9 +190,9 @@ std::string run_json(const RunRecord& run, int indent) {
       {"machine_fingerprint", run.machine.fingerprint},
       {"versions", run.versions},
       {"found", result.found},
-      {"verdict", verdict_name(run)},
-      {"headline", valid_utf8(answer.sentence.english)},
-      {"headline_code", answer_name(answer.answer)},
+      {"verdict", verdict_name(result.verdict)},
+      {"headline", valid_utf8(headline(run).english)},
+      {"headline_code", answer_name(result.verdict.answer)},
       {"subject", valid_utf8(subject(run).english)},
       {"inconclusive", said(result.inconclusive)},
       {"inconclusive_code", code(result.inconclusive)},

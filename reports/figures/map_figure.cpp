@@ -325,7 +325,7 @@ class MapDrawing {
                      top + 9 + radius * std::sin(angle));
     }
     svg_.path(star + "z", "star");
-    explain(run_.result.inconclusive.empty() ? "★ recommended" : "★ leading");
+    explain(run_.result.verdict.answer != Answer::inconclusive ? "★ recommended" : "★ leading");
   }
 
   void draw_axes() {

@@ -103,15 +103,30 @@ std::string gpus_fact(const RunRecord& run) {
                    say_sentence(plain_line(gpus_text(run), 1000)));
 }
 
+std::string resource_fact(const char* title, const Resource& resource) {
+  const std::string peak = html_text(format_bytes(resource.peak_bytes));
+  if (resource.limit_bytes == 0) return fact_html(title, peak, say("limit unknown"));
+  const double used =
+      static_cast<double>(resource.peak_bytes) / static_cast<double>(resource.limit_bytes);
+  std::string of = say("of {}, {} used", {html_text(format_bytes(resource.limit_bytes)),
+                                          format_percent(std::min(1.0, used))});
+  if (resource.possible_bytes > resource.peak_bytes) {
+    of = say("{}, up to {} possible between readings",
+             {of, html_text(format_bytes(resource.possible_bytes))});
+  }
+  return fact_html(title, peak, of);
+}
+
 std::string memory_fact(const RunRecord& run) {
-  const Recommendation& recommended = run.result.recommendation;
-  const char* title = run.options.on_gpus() ? "Peak memory of the fullest GPU" : "Peak memory";
-  const double free = free_share(recommended);
-  const std::string peak = html_text(format_bytes(recommended.peak_bytes));
-  if (free < 0) return fact_html(title, peak, say("limit unknown"));
-  return fact_html(title, peak,
-                   say("of {}, {} used", {html_text(format_bytes(recommended.limit_bytes)),
-                                          format_percent(1 - free)}));
+  std::string facts;
+  for (const Resource& resource : run.result.verdict.safety.resources) {
+    const bool gpu = resource.kind == ResourceKind::gpu_memory;
+    const char* title = !gpu                    ? "Peak memory"
+                        : run.options.on_gpus() ? "Peak memory of the fullest GPU"
+                                                : "Peak GPU memory";
+    if (resource.peak_bytes > 0) facts += resource_fact(title, resource);
+  }
+  return facts;
 }
 
 // What the figures above do not say: certainty, the next experiment, remarks.
@@ -229,15 +244,15 @@ std::string group_html(const FailureGroup& group) {
 
 std::string answer_section(const RunRecord& run) {
   const TuneResult& result = run.result;
-  const Headline answer = headline(run);
-  const std::string css = std::string("card ") + tone_class(answer_tone(answer.answer));
-  std::string html =
-      "<p class=\"verdict\">" + say_text(answer.sentence) + "</p>" + badges_html(run);
+  const Bilingual sentence = headline(run);
+  const Answer answer = run.result.verdict.answer;
+  const std::string css = std::string("card ") + tone_class(answer_tone(answer));
+  std::string html = "<p class=\"verdict\">" + say_text(sentence) + "</p>" + badges_html(run);
   if (!result.found) return section_html("answer", "Answer", html, css);
   const Recommendation& recommended = result.recommendation;
   // What is not better than the baseline is shown as what was the fastest.
-  const bool settled = answer.answer == Answer::use || (answer.answer == Answer::keep &&
-                                                        recommended.knobs == result.baseline.knobs);
+  const bool settled = answer == Answer::use ||
+                       (answer == Answer::keep && recommended.knobs == result.baseline.knobs);
   html += fmt::format("<p class=\"launch\"><span class=\"label\">{}</span> <code>{}</code></p>",
                       say(settled ? "Launch with" : "Leading"),
                       html_text(plain_line(launch_knobs(result)), 400));

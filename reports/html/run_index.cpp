@@ -62,7 +62,7 @@ IndexRow index_row(const RunRecord& run) {
                        run.machine.fingerprint},
                       "\n");
   row.badge = badges(run)[0];
-  row.answer = headline(run).sentence;
+  row.answer = headline(run);
   if (run.result.found) {
     row.rate = run.result.recommendation.samples_per_second;
     row.setting = launch_knobs(run.result);

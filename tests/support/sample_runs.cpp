@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
+#include "tuner/verdict/settings.h"
+#include "tuner/verdict/verdict.h"
 
 namespace ocrtune {
 namespace {
@@ -78,7 +80,7 @@ Trial make_trial(const Knobs& knobs, int number, Random& random) {
     return trial;
   }
   trial.outcome = Outcome::ok;
-  trial.peak_bytes = static_cast<std::uint64_t>(bytes);
+  trial.peak_bytes = trial.host_peak_bytes = static_cast<std::uint64_t>(bytes);
   trial.samples = samples_of(true_rate(knobs) * (1 + 0.008 * random.normal()), random);
   std::vector<double> clean;
   for (const Sample& sample : trial.samples) {
@@ -100,7 +102,7 @@ std::vector<SettingSummary> summarise(const std::vector<Trial>& trials) {
     for (const Trial* trial : group) {
       setting.outcome = trial->outcome;
       setting.reason = verbatim(trial->reason);
-      setting.peak_bytes = std::max(setting.peak_bytes, trial->peak_bytes);
+      add_peaks(*trial, setting);
       for (const Sample& sample : trial->samples) {
         ++(sample.clean() ? setting.clean_samples : setting.discarded_samples);
         if (sample.clean()) rates.push_back(sample.samples_per_second);
@@ -179,6 +181,9 @@ void judge(RunRecord& run) {
       reason<ReasonCode::times_the_baseline>(decimal(1.12, 2), decimal(1.1, 2), decimal(1.14, 2)),
       reason<ReasonCode::peak_of_limit>(in_bytes(37.1 * kGiB), in_bytes(60 * kGiB),
                                         in_percent(0.381), in_percent(0.1))};
+  RecommendOptions limits;
+  limits.host_limit_bytes = recommended.limit_bytes;
+  result.verdict.safety = judge_safety(*best, false, limits);
   result.gain = ratio(best->samples_per_second, result.baseline.samples_per_second);
   for (std::size_t i = 0; i < std::min<std::size_t>(result.settings.size(), 3); ++i) {
     result.ties.push_back(result.settings[i]);
@@ -197,6 +202,7 @@ void judge(RunRecord& run) {
                    reason<ReasonCode::within_noise>(reason<ReasonCode::slower>(decimal(2, 0)))}};
   result.terms = {{"serial fraction", 0.09, reason<ReasonCode::term_serial_share>(decimal(9, 0))}};
   result.advice = reason<ReasonCode::interval_to_halve_or_stop>(in_seconds(180), "nproc=8");
+  result.verdict.answer = judge_answer(result);
 }
 
 RunRecord bare_run() {

@@ -78,6 +78,25 @@ Json json_of(const MemoryEvent& event) {
           {"source", valid_utf8(event.source)}};
 }
 
+Json json_of(const SlowHostEvent& event) {
+  return {{"event", "slow_host"},
+          {"rank", event.rank},
+          {"name", valid_utf8(event.host.name)},
+          {"words", valid_utf8(event.host.words)},
+          {"cost_share", event.host.cost_share}};
+}
+
+Json json_of(const ServiceEvent& event) {
+  return {{"event", "service"},
+          {"rank", event.rank},
+          {"in_flight", event.facts.in_flight},
+          {"p50_seconds", event.facts.p50_seconds},
+          {"p99_seconds", event.facts.p99_seconds},
+          {"alone_seconds", event.facts.alone_seconds},
+          {"ended_early", event.facts.ended_early},
+          {"server", valid_utf8(event.facts.server)}};
+}
+
 // Numbers that JSON cannot hold (nan, inf) are written as null and read back as 0.
 double number(const Json& object, const char* name) {
   const auto found = object.find(name);
@@ -147,6 +166,18 @@ ResultEvent result_of(const Json& object) {
   return event;
 }
 
+ServiceEvent service_of(const Json& object) {
+  ServiceEvent event;
+  event.rank = whole(object, "rank", 0);
+  event.facts.in_flight = whole(object, "in_flight", 0);
+  event.facts.p50_seconds = number(object, "p50_seconds");
+  event.facts.p99_seconds = number(object, "p99_seconds");
+  event.facts.alone_seconds = number(object, "alone_seconds");
+  event.facts.ended_early = object.contains("ended_early") && object["ended_early"] == true;
+  event.facts.server = word(object, "server");
+  return event;
+}
+
 Error broken(const std::string& line) {
   return Error{ErrorKind::invalid,
                fmt::format("not an event: '{}'", valid_utf8(line.substr(0, 60)))};
@@ -183,6 +214,12 @@ Result<Event> parse_event(const std::string& line) {
                              whole<std::uint64_t>(object, "total_bytes", 0),
                              word(object, "source")});
   }
+  if (name == "slow_host") {
+    return Event(
+        SlowHostEvent{whole(object, "rank", 0),
+                      {word(object, "name"), word(object, "words"), number(object, "cost_share")}});
+  }
+  if (name == "service") return Event(service_of(object));
   if (name == "result") {
     const ResultEvent event = result_of(object);
     if (!(event.samples_per_second > 0) || !(event.seconds > 0)) return broken(line);

@@ -69,6 +69,18 @@ struct NoteEvent {
   std::string text;
 };
 
+// Of a job over hosts: the one that the others wait for.
+struct SlowHostEvent {
+  int rank = 0;
+  SlowHost host;
+};
+
+// What the load generator found; a later one replaces it.
+struct ServiceEvent {
+  int rank = 0;
+  ServiceFacts facts;
+};
+
 // The measured process judged for itself: the trial ends with this rate.
 struct ResultEvent {
   int rank = 0;
@@ -79,7 +91,7 @@ struct ResultEvent {
 };
 
 using Event = std::variant<HelloEvent, ReadyEvent, StepEvent, DoneEvent, ErrorEvent, NoteEvent,
-                           ResultEvent, MemoryEvent>;
+                           ResultEvent, MemoryEvent, SlowHostEvent, ServiceEvent>;
 
 std::string event_line(const Event& event);          // with its newline
 Result<Event> parse_event(const std::string& line);  // invalid: quotes the line's start

@@ -66,30 +66,32 @@ void EventReader::on_step(const StepEvent& step, std::vector<Event>& events) {
   }
   events.emplace_back(job);
   if (++reports_ != kToldAfter || times_.size() < 2) return;
-  for (std::string& line : split()) events.emplace_back(NoteEvent{0, std::move(line)});
+  split(events);
 }
 
-std::vector<std::string> EventReader::split() const {
-  std::vector<std::string> lines;
+void EventReader::split(std::vector<Event>& events) const {
+  std::vector<std::string> hosts, lines;
   std::vector<double> computing;  // of each host
   double step = 0;
   for (const auto& [host, times] : times_) {
     StepTimes mean;
     add(mean, times.sum, 1 / times.reports);
     computing.push_back(mean.compute_seconds + mean.data_seconds);
-    lines.push_back(fmt::format("{}: of a step, computing {}, moving gradients {}, waiting {}",
-                                host, milliseconds(computing.back()),
-                                milliseconds(mean.all_reduce_seconds),
-                                milliseconds(mean.wait_seconds)));
+    hosts.push_back(host);
+    lines.push_back(fmt::format(
+        "of a step, computing {}, moving gradients {}, waiting {}", milliseconds(computing.back()),
+        milliseconds(mean.all_reduce_seconds), milliseconds(mean.wait_seconds)));
     step = std::max(step, computing.back() + mean.all_reduce_seconds + mean.wait_seconds);
   }
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    events.emplace_back(NoteEvent{0, hosts[i] + ": " + lines[i]});
+  }
   const auto slowest = std::max_element(computing.begin(), computing.end());
-  std::string& line = lines[static_cast<std::size_t>(slowest - computing.begin())];
+  const auto at = static_cast<std::size_t>(slowest - computing.begin());
   const double longest = *slowest;
   computing.erase(slowest);
   const double cost = (longest - median(computing)) / step;
-  if (cost > kSlow) line += kCostsOthers + format_percent(cost) + " of it";
-  return lines;
+  if (cost > kSlow) events.emplace_back(SlowHostEvent{0, {hosts[at], lines[at], cost}});
 }
 
 }  // namespace ocrtune

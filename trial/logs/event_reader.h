@@ -11,15 +11,12 @@
 
 namespace ocrtune {
 
-// Part of a host's line where the others wait for it.
-inline constexpr const char* kCostsOthers = "; costs the others ";
-
 class EventReader {
  public:
   explicit EventReader(int ranks) : ranks_(ranks) {}
 
   // Rank 0's steps stand for the job's: the samples of all ranks, and the mean of their times.
-  // Once, a note of each host says what its steps took, and what it costs the others that wait.
+  // Once, a note of each host says what its steps took, and an event which one the others wait for.
   void read_line(const std::string& line, std::vector<Event>& events);
   std::int64_t known_lines() const { return known_lines_; }
 
@@ -29,7 +26,7 @@ class EventReader {
     double reports = 0;
   };
   void on_step(const StepEvent& step, std::vector<Event>& events);
-  std::vector<std::string> split() const;
+  void split(std::vector<Event>& events) const;
 
   int ranks_;
   std::map<int, std::string> hosts_;        // of each rank

@@ -64,34 +64,44 @@ void note_gpu_use(const GpuReport& before, const GpuReport& now, const std::set<
   }
 }
 
-std::vector<std::string> gpu_use_lines(const std::map<int, GpuUse>& use) {
-  if (use.empty()) return {};
+std::vector<GpuShare> gpu_shares(const std::map<int, GpuUse>& use) {
   const bool known =
       std::any_of(use.begin(), use.end(), [](const auto& one) { return one.second.processes > 0; });
-  std::vector<std::string> busy, idle;
-  int processes = 0;
+  std::vector<GpuShare> shares;
   for (const auto& [index, one] : use) {
-    if (!worked(one, known)) {
-      idle.push_back(fmt::format("{}", index));
-      continue;
-    }
-    processes += one.processes;
-    busy.push_back(fmt::format("GPU {}: {}{} of {} in use", index, known ? sharers_words(one) : "",
-                               format_bytes(one.used_bytes), format_bytes(one.size_bytes)));
+    shares.push_back({index, one.processes, worked(one, known), one.used_bytes, one.size_bytes});
   }
-  if (busy.empty()) {
-    return {fmt::format("{}{}; the command used none of them", kIdleGpus, join(idle, ", "))};
+  return shares;
+}
+
+std::string gpu_use_words(const std::map<int, GpuUse>& use) {
+  std::vector<std::string> busy;
+  for (const GpuShare& share : gpu_shares(use)) {
+    if (!share.worked) continue;
+    busy.push_back(fmt::format("GPU {}: {}{} of {} in use", share.index,
+                               share.processes > 0 ? sharers_words(use.at(share.index)) : "",
+                               format_bytes(share.peak_bytes), format_bytes(share.size_bytes)));
   }
-  std::vector<std::string> lines = {"where it computed: " + join(busy, "; ")};
-  if (idle.empty()) return lines;
-  lines.push_back(fmt::format(
-      "{}{}{}; start each process through 'ocrtune rank-exec --gpu auto --', or name the GPUs in "
-      "the "
-      "command",
-      kIdleGpus, join(idle, ", "),
+  return join(busy, "; ");
+}
+
+std::string idle_gpus_words(const std::vector<GpuShare>& shares) {
+  std::vector<std::string> idle;
+  int processes = 0;
+  for (const GpuShare& share : shares) {
+    if (!share.worked) idle.push_back(fmt::format("{}", share.index));
+    processes += share.processes;
+  }
+  if (idle.empty()) return "";
+  if (idle.size() == shares.size()) {
+    return fmt::format("GPUs without work: {}; the command used none of them", join(idle, ", "));
+  }
+  return fmt::format(
+      "GPUs without work: {}{}; start each process through 'ocrtune rank-exec --gpu auto --', or "
+      "name the GPUs in the command",
+      join(idle, ", "),
       processes > 1 ? fmt::format(" while {} shared the rest", how_many(processes, "process"))
-                    : ""));
-  return lines;
+                    : "");
 }
 
 GpuUseNotes::GpuUseNotes(const ProcessOptions& command) : environment_(process_environment()) {

@@ -9,12 +9,12 @@
 #include <map>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/environment.h"
 #include "base/process.h"
 #include "probes/machine/gpu_report.h"
+#include "trial/trial.h"
 
 namespace ocrtune {
 
@@ -29,11 +29,12 @@ struct GpuUse {
 void note_gpu_use(const GpuReport& before, const GpuReport& now, const std::set<int>& pids,
                   std::map<int, GpuUse>& use);
 
-// With this begins the sentence on GPUs that had nothing to do.
-inline constexpr std::string_view kIdleGpus = "GPUs without work: ";
-
-// What became of the GPUs, a line each: which were used, and, if some were not, which.
-std::vector<std::string> gpu_use_lines(const std::map<int, GpuUse>& use);
+// What became of each GPU, in the order of their numbers.
+std::vector<GpuShare> gpu_shares(const std::map<int, GpuUse>& use);
+// "GPU 0: 2 processes (1.0 GiB and 1.2 GiB), 3 GiB of 24 GiB in use; ..."; empty: none was used.
+std::string gpu_use_words(const std::map<int, GpuUse>& use);
+// "GPUs without work: 1, 2 ..., " and what to do; empty: all had work.
+std::string idle_gpus_words(const std::vector<GpuShare>& shares);
 
 // The reports of one command's run. GPUs that its environment hides are left out.
 class GpuUseNotes {
@@ -44,7 +45,8 @@ class GpuUseNotes {
   // All of the command's, at its end: some may have been seen by the driver before they were by us.
   void know(const std::set<int>& pids);
   bool any() const { return !use_.empty(); }
-  std::vector<std::string> lines() const { return gpu_use_lines(use_); }
+  std::vector<GpuShare> shares() const { return gpu_shares(use_); }
+  std::string words() const { return gpu_use_words(use_); }
 
  private:
   Environment environment_;
@@ -65,7 +67,8 @@ class GpuPlaces {
   void look(double now_seconds, bool measuring, const std::set<int>& pids);
   // The answer on its way is waited for, briefly.
   void finish(const std::set<int>& pids);
-  std::vector<std::string> lines() const { return notes_.lines(); }
+  std::vector<GpuShare> shares() const { return notes_.shares(); }
+  std::string words() const { return notes_.words(); }
 
  private:
   GpuUseNotes notes_;

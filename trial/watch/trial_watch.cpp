@@ -69,6 +69,7 @@ class TrialWatch {
   bool start();
   void check_preload();
   void check_ranks();
+  void note_memory();
   void summarise();
   void loop();
   void wait_for_news() const;
@@ -123,15 +124,15 @@ class TrialWatch {
   std::vector<Sample> unclosed_;     // windows whose end nobody has looked at yet
   std::map<int, RankShare> shares_;  // of each rank since the measuring began
   std::map<int, std::string> places_;
-  std::map<int, std::uint64_t> gpu_bytes_;  // of each rank, at the latest
-  std::uint64_t gpu_peak_ = 0;              // of the fullest GPU
+  std::map<int, std::uint64_t> gpu_bytes_;     // of each rank, at the latest
+  std::uint64_t gpu_peak_ = 0, gpu_size_ = 0;  // of the fullest GPU
   std::string gpu_source_;
   std::set<int> ready_, exited_;
   std::vector<double> step_seconds_;
   std::vector<double> measured_steps_;  // seconds of each step, once it measures
   EnergyCounter energy_;
   std::uint64_t host_reserve_ = 0;
-  std::uint64_t output_lines_ = 0, output_bytes_ = 0;
+  std::uint64_t output_lines_ = 0;
   double judged_rate_ = 0;  // that the measured process found for itself
   bool measuring_ = false, stopped_ = false, part_measured_ = false;
   double first_step_ = -1, first_failure_ = -1, last_scan_ = -1, measuring_since_ = 0;
@@ -196,7 +197,6 @@ void TrialWatch::read_everything() {
       if (plan_.reader == nullptr || !plan_.followed_file.empty()) return;
       lines_[i].add(bytes, [&](const std::string& line) { on_output_line(line); });
     });
-    output_bytes_ += got;
     // A user command's words are signs of life; a worker's only sign is an event.
     if (got > 0 && plan_.reader != nullptr) news_[i] = now();
   }
@@ -227,6 +227,8 @@ void TrialWatch::on_event(const Event& event) {
   if (const auto* step = std::get_if<StepEvent>(&event)) on_step(*step);
   const auto* note = std::get_if<NoteEvent>(&event);
   if (note != nullptr && !note->text.empty()) trial_.evidence.push_back(note->text);
+  if (const auto* slow = std::get_if<SlowHostEvent>(&event)) trial_.slow_host = slow->host;
+  if (const auto* service = std::get_if<ServiceEvent>(&event)) trial_.service = service->facts;
   if (const auto* result = std::get_if<ResultEvent>(&event)) on_result(*result);
   if (const auto* memory = std::get_if<MemoryEvent>(&event)) on_memory(*memory);
   if (const auto* error = std::get_if<ErrorEvent>(&event)) {
@@ -256,6 +258,7 @@ void TrialWatch::on_hello(const HelloEvent& hello) {
 
 void TrialWatch::on_memory(const MemoryEvent& memory) {
   gpu_bytes_[memory.rank] = memory.bytes;
+  gpu_size_ = std::max(gpu_size_, memory.total_bytes);
   gpu_source_ = memory.source;
   const std::uint64_t fullest = fullest_gpu_bytes(plan_.gpus, gpu_bytes_, memory.source);
   gpu_peak_ = std::max(gpu_peak_, fullest);
@@ -542,6 +545,28 @@ void TrialWatch::note_counters(const OomCounts& oom_after, const KernelLog& kern
   }
 }
 
+void TrialWatch::note_memory() {
+  trial_.host_peak_bytes = memory_.peak_bytes();
+  trial_.peak_bytes = trial_.host_peak_bytes;
+  const std::uint64_t possible = memory_.possible_peak_bytes();
+  if (is_unsure_peak(trial_.host_peak_bytes, possible)) trial_.possible_peak_bytes = possible;
+  std::string unsure = unsure_peak_words(trial_.host_peak_bytes, possible);
+  if (!unsure.empty()) trial_.evidence.push_back(std::move(unsure));
+  if (!plan_.gpus.empty()) {
+    trial_.peak_bytes = gpu_peak_;
+    if (gpu_peak_ > 0) trial_.gpus = {{-1, 0, true, gpu_peak_, gpu_size_}};
+    trial_.evidence.push_back(fmt::format(
+        "memory: {} on the fullest GPU ({}), {} of the machine's", format_bytes(gpu_peak_),
+        gpu_source_.empty() ? "not reported" : gpu_source_, format_bytes(trial_.host_peak_bytes)));
+  }
+  if (!gpu_places_) return;
+  trial_.gpus = gpu_places_->shares();
+  const std::string used = gpu_places_->words();
+  if (!used.empty()) trial_.evidence.push_back("where it computed: " + used);
+  const std::string idle = idle_gpus_words(trial_.gpus);
+  if (!idle.empty()) trial_.evidence.push_back(idle);
+}
+
 void TrialWatch::summarise() {
   leave_out_warm_up(trial_);
   if (plan_.own_shares) weigh_shares(shares_, plan_.event_ranks, trial_);
@@ -549,19 +574,8 @@ void TrialWatch::summarise() {
       judged_rate_ > 0 ? judged_rate_ : undisturbed_rate(trial_.samples).samples_per_second;
   trial_.samples_per_second = trial_.ok() ? rate : 0;
   trial_.latency = step_latency(measured_steps_);
-  trial_.peak_bytes = memory_.peak_bytes();
+  note_memory();
   load_.threads().tell(trial_, is_users() ? plan_.demand.cpus : 0);
-  std::string unsure = unsure_peak_words(memory_.peak_bytes(), memory_.possible_peak_bytes());
-  if (!unsure.empty()) trial_.evidence.push_back(std::move(unsure));
-  if (!plan_.gpus.empty()) {
-    trial_.peak_bytes = gpu_peak_;
-    trial_.evidence.push_back(fmt::format(
-        "memory: {} on the fullest GPU ({}), {} of the machine's", format_bytes(gpu_peak_),
-        gpu_source_.empty() ? "not reported" : gpu_source_, format_bytes(memory_.peak_bytes())));
-  }
-  if (gpu_places_) {
-    for (std::string& line : gpu_places_->lines()) trial_.evidence.push_back(std::move(line));
-  }
   trial_.start_seconds = first_step_ >= 0 ? first_step_ - begin_ : 0;
   std::vector<std::string> places;
   for (const auto& [rank, cpus] : places_) places.push_back(fmt::format("{}:{}", rank, cpus));

@@ -206,7 +206,7 @@ class ModelSearch : public Search {
     auto point = towards(rival);
     if (!point)
       point = highest_open(std::log(question.objective) + std::log1p(kMaxOpenGain),
-                           forecaster_.wide(), 0, 1, Safety::kFaintChance);
+                           forecaster_.wide(), 0, 1, LaunchGate::kFaintChance);
     if (!point) return std::nullopt;
     return board_.propose(*point, "model", "nothing else may be as much better");
   }
@@ -347,7 +347,7 @@ class ModelSearch : public Search {
   }
 
   bool may_run(int point, double min_chance) const {
-    const Safety& safety = board_.safety;
+    const LaunchGate& safety = board_.safety;
     return board_.open(point) && affordable(point) &&
            (safety.admitted(point) || safety.guardable(point, min_chance));
   }
@@ -355,7 +355,7 @@ class ModelSearch : public Search {
   // `rival`, or where it may not run yet the setting that may and is nearest to it, if that is no
   // further than all that work.
   std::optional<int> towards(int rival) const {
-    if (may_run(rival, Safety::kFaintChance)) return rival;
+    if (may_run(rival, LaunchGate::kFaintChance)) return rival;
     const Space& space = *board_.space;
     int nearest = std::numeric_limits<int>::max();
     for (const int tried : board_.ledger.tried()) {
@@ -366,7 +366,7 @@ class ModelSearch : public Search {
     double most = 0;
     for (int point = 0; point < space.size(); ++point) {
       const int steps = steps_between(space, point, rival);
-      if (steps > nearest || !may_run(point, Safety::kFaintChance)) continue;
+      if (steps > nearest || !may_run(point, LaunchGate::kFaintChance)) continue;
       const double high = forecaster_.highest(forecaster_.forecast(point));
       if (found && steps == nearest && high <= most) continue;
       nearest = steps;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "trial/trial.h"
-#include "tuner/models/safety.h"
+#include "tuner/models/launch_gate.h"
 #include "tuner/recommendation.h"
 #include "tuner/space/objective.h"
 #include "tuner/space/space.h"
@@ -47,7 +47,7 @@ struct OpenQuestion {
 };
 
 struct SearchOptions {
-  SafetyOptions safety;
+  LaunchGateOptions safety;
   Objective objective;
   double cores = 0;                // effective cores; 0: found from the space
   int cpus = 0;                    // usable CPUs; 0: as cores

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/stats.h"
+#include "tuner/models/launch_gate.h"
 #include "tuner/models/ledger.h"
-#include "tuner/models/safety.h"
 #include "tuner/search/initial_design.h"
 #include "tuner/search/race.h"
 #include "tuner/search/search.h"
@@ -34,7 +34,7 @@ struct SearchBoard {
   const Space* space;
   SearchOptions options;
   Ledger ledger;
-  Safety safety;
+  LaunchGate safety;
   std::vector<int> always;  // the points of options.first
   std::string stop_reason;
 

@@ -77,6 +77,7 @@ Status settle(RunRecord& run) {
   setup.recommend.run_id = run.id;
   setup.recommend.stop_reason = run.stop_reason;
   setup.recommend.rehearsals = run.rehearsals;
+  setup.recommend.soaks = run.soaks;
   run.result = settle(setup.space, *search, run.trials, setup.recommend);
   return Status();
 }

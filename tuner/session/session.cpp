@@ -13,7 +13,7 @@
 #include "tuner/session/tune_setup.h"
 #include "tuner/slo/slo_words.h"
 #include "tuner/store/program_versions.h"
-#include "tuner/verdict/soak.h"
+#include "tuner/verdict/growth.h"
 
 namespace ocrtune {
 namespace {
@@ -128,8 +128,7 @@ Status soak(RunRecord& run, Store& store, SessionObserver& observer, const Sessi
   trial.knobs = run.result.recommendation.knobs;
   trial.phase = kSoakPhase;
   trial.why = "does memory grow as it works?";
-  std::string words = soak_words(trial);
-  if (!words.empty()) trial.evidence.push_back(std::move(words));
+  trial.growth = memory_growth(trial);
   OCRTUNE_TRY(store.add_trial(run.id, trial));
   run.soaks.push_back(std::move(trial));
   return Status();
@@ -217,6 +216,10 @@ Result<RunRecord> resume(const ResumeRequest& request, Store& store, SessionObse
                              "about this one: start a new tune without --resume",
                              run.id, run.machine.host)};
   }
+  // What was free then may be taken now, and a container's limit may be another.
+  const std::uint64_t now_bytes = memory_limit(here);
+  std::uint64_t& limit_bytes = run.options.memory_limit_bytes;
+  if (now_bytes > 0) limit_bytes = limit_bytes == 0 ? now_bytes : std::min(limit_bytes, now_bytes);
   OCRTUNE_TRY(store.take_run(run.id));
   const double before = doors.clock->now_seconds();
   const auto turn = take_turn(request.wait, observer, doors);
@@ -267,8 +270,10 @@ Result<VerifyAnswer> verify(const VerifyRequest& request, const Store& store,
   const auto here = OCRTUNE_TRY(look(doors));
   const auto runner = OCRTUNE_TRY(runner_of(doors, run.options, here));
   observer.begins(run, here, request.options.seconds);
+  VerifyOptions options = request.options;
+  options.limit_bytes = memory_limit(here);
   VerifyAnswer answer;
-  answer.verification = measure_again(run, *runner, *doors.clock, request.options,
+  answer.verification = measure_again(run, *runner, *doors.clock, options,
                                       [&](const Trial& trial) { observer.measured(trial); });
   answer.run = std::move(run);
   auto writable = Store::open(store.path(), Store::Mode::write);

@@ -148,8 +148,10 @@ Result<TuneLoopEnd> tune_loop(Search& search, Runner& runner, Clock& clock,
         most < options.limits.max_seconds ? most : std::numeric_limits<double>::infinity();
     const TrialLimits limits = limits_of(*proposal, options.limits, most);
     Trial trial = runner.run(proposal->knobs, limits);
-    const std::string growth = trial_growth(trial, limits.memory_limit_bytes);
-    if (!growth.empty()) trial.evidence.push_back(growth);
+    trial.growth = memory_growth(trial);
+    if (trial.growth.certain) {
+      trial.evidence.push_back(forecast_trial(trial.growth, limits.memory_limit_bytes).words);
+    }
     mark(trial, *proposal, rounds, repetitions[proposal->knobs]);
     // A trial that Ctrl-C broke is not evidence against its setting.
     if (interrupted() && !trial.ok()) continue;

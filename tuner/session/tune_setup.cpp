@@ -67,6 +67,9 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) 
   setup.recommend.baseline = options.baseline;
   setup.recommend.rules = rules;
   setup.recommend.limit_bytes = options.limit_bytes();
+  setup.recommend.host_limit_bytes = options.memory_limit_bytes;
+  setup.recommend.gpu_limit_bytes = options.on_gpus() ? options.gpu_memory_bytes : 0;
+  setup.recommend.uses_gpus = options.on_gpus() || options.command_gpus > 0;
   setup.recommend.margin = options.memory_margin;
   setup.recommend.objective = options.objective;
   return setup;

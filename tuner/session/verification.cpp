@@ -130,7 +130,15 @@ Compared compare(const RunRecord& run, const Verification& verification) {
   return all;
 }
 
-void fill_figures(const RunRecord& run, const Compared& all, Verification& verification) {
+// A limit that was typed for the run holds here too, unless this machine has less.
+std::uint64_t limit_now(const RunRecord& run, const VerifyOptions& options) {
+  const std::uint64_t then = run.options.limit_bytes();
+  if (run.options.on_gpus() || options.limit_bytes == 0) return then;
+  return then == 0 ? options.limit_bytes : std::min(then, options.limit_bytes);
+}
+
+void fill_figures(const RunRecord& run, const Compared& all, const VerifyOptions& options,
+                  Verification& verification) {
   verification.rate_now = all.now.undisturbed;
   verification.rate_then = all.then;
   verification.baseline_now = all.base_now.undisturbed;
@@ -142,11 +150,12 @@ void fill_figures(const RunRecord& run, const Compared& all, Verification& verif
   verification.p_against_baseline = all.same ? 1 : p_of(all.gain);
   verification.clean_samples = all.now.clean;
   verification.discarded_samples = all.now.discarded;
-  verification.limit_bytes = run.options.limit_bytes();
+  verification.limit_bytes = limit_now(run, options);
   verification.peak_bytes = 0;
   for (const Trial& trial : verification.trials) {
     if (trial.knobs == verification.recommended) {
-      verification.peak_bytes = std::max(verification.peak_bytes, trial.peak_bytes);
+      verification.peak_bytes = std::max({verification.peak_bytes, trial.peak_bytes,
+                                          run.options.on_gpus() ? 0 : trial.possible_peak_bytes});
     }
   }
 }
@@ -231,7 +240,7 @@ std::string drift_reason(const VerifyOptions& options, const Compared& all,
 void judge_verification(const RunRecord& run, const VerifyOptions& options,
                         Verification& verification) {
   const Compared all = compare(run, verification);
-  fill_figures(run, all, verification);
+  fill_figures(run, all, options, verification);
   verification.reason = danger(run, verification);
   if (!verification.reason.empty()) {
     verification.state = VerifyState::unsafe;
@@ -260,7 +269,8 @@ Verification measure_again(const RunRecord& run, Runner& runner, Clock& clock,
   Verification verification;
   verification.baseline = run.options.baseline;
   verification.recommended = run.result.recommendation.knobs;
-  const TrialLimits limits = trial_limits(run.options);
+  TrialLimits limits = trial_limits(run.options);
+  if (!run.options.on_gpus()) limits.memory_limit_bytes = limit_now(run, options);
   const bool same = verification.baseline == verification.recommended;
   const double started = clock.now_seconds();
   double longest = 0;

@@ -1,7 +1,6 @@
 #include "tuner/slo/load_trial.h"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -31,7 +30,6 @@ constexpr int kMostInFlight = 1024;
 constexpr double kMaxFailedShare = 0.01;  // of the requests, beyond which no rate is told
 constexpr double kMinTrial = 12;          // seconds
 constexpr double kTrialLimits = 250;      // multiples of the SLO's time
-constexpr const char* kAloneNote = "one request alone, at the promised percentile: ";
 
 // Tells of answers while they come: a probe of a slow service takes minutes, and is no silence.
 class HeardTarget final : public LoadTarget {
@@ -179,15 +177,18 @@ class LoadTrial {
     events_.say(ReadyEvent{0, 0});
     MetricsWatch metrics(metrics_place(spec_.metrics, spec_.url));
     const ClosedResult last = closed(plan);
-    tell(metrics);
+    facts_.in_flight = plan.in_flight;
+    facts_.p50_seconds = last.latency.quantile(0.5);
+    facts_.p99_seconds = last.latency.quantile(0.99);
+    say_facts(metrics);
     if (interrupted()) return true;
     if (const Status answers = check_answers(last); !answers) return fail(answers.error());
-    return finish(last.requests_per_second, plan.max_seconds, last.issued,
-                  fmt::format("{} requests/s with {}{}{} ms, p99 {} ms{}",
-                              format_count(last.requests_per_second), plan.in_flight, kInFlight,
-                              milliseconds_text(last.latency.quantile(0.5)),
-                              milliseconds_text(last.latency.quantile(0.99)),
-                              last.failed + last.unanswered > 0 ? ", " + failed_words(last) : ""));
+    return finish(
+        last.requests_per_second, plan.max_seconds, last.issued,
+        fmt::format("{} requests/s with {} in flight, p50 {} ms, p99 {} ms{}",
+                    format_count(last.requests_per_second), plan.in_flight,
+                    milliseconds_text(facts_.p50_seconds), milliseconds_text(facts_.p99_seconds),
+                    last.failed + last.unanswered > 0 ? ", " + failed_words(last) : ""));
   }
 
   // A step of the search waits for a few answers where they take long. In flight is no more than
@@ -241,9 +242,10 @@ class LoadTrial {
     return result;
   }
 
-  void tell(MetricsWatch& metrics) {
-    const std::string told = metrics.stop();
-    if (!told.empty()) events_.say(NoteEvent{0, told});
+  void say_facts(MetricsWatch& metrics) {
+    facts_.server = metrics.stop();
+    if (!facts_.server.empty()) events_.say(NoteEvent{0, "server: " + facts_.server});
+    events_.say(ServiceEvent{0, facts_});
   }
 
   bool within_slo() {
@@ -266,11 +268,14 @@ class LoadTrial {
     const auto found = claimed > 0 ? prove_rate(*asked_.target, steady_clock(), options, claimed)
                                    : find_highest_rate(*asked_.target, steady_clock(), options);
     if (interrupted()) return true;
-    tell(metrics);
+    if (found && claimed <= 0) facts_.alone_seconds = found->alone_seconds;
+    facts_.ended_early = found && claimed <= 0 && found->open();
+    say_facts(metrics);
     if (asked_.pool != nullptr && !asked_.pool->hung().empty()) return hang(asked_.pool->hung());
     if (!found) return fail(found.error());
     if (claimed <= 0) {
-      events_.say(NoteEvent{0, fmt::format("{}{:.3f} ms", kAloneNote, 1e3 * found->alone_seconds)});
+      events_.say(NoteEvent{0, fmt::format("one request alone, at the percentile: {} ms",
+                                           milliseconds_text(found->alone_seconds))});
     }
     if (!found->found) {
       // No rate was refuted for good: that is want of time, not a violated SLO.
@@ -323,6 +328,7 @@ class LoadTrial {
   const InferTrialSpec& spec_;
   EventWriter& events_;
   Asked asked_;
+  ServiceFacts facts_;
   std::string hung_;           // before it was ready
   double answer_seconds_ = 0;  // the median with as many in flight as is best so far
   std::vector<double> weights_;
@@ -336,20 +342,6 @@ bool run_load_trial(const InferTrialSpec& spec, EventWriter& events) {
 
 double load_trial_seconds(double slo_seconds) {
   return std::max(kMinTrial, kTrialLimits * slo_seconds);
-}
-
-std::optional<double> alone_seconds(const Trial& trial) {
-  for (const std::string& line : trial.evidence) {
-    if (!starts_with(line, kAloneNote)) continue;
-    const auto milliseconds = parse_number(words(line.substr(std::strlen(kAloneNote)))[0]);
-    if (milliseconds) return 1e-3 * *milliseconds;
-  }
-  return std::nullopt;
-}
-
-bool search_ended_early(const Trial& trial) {
-  return std::any_of(trial.evidence.begin(), trial.evidence.end(),
-                     [](const std::string& line) { return ends_with(line, kSearchEndedEarly); });
 }
 
 }  // namespace ocrtune

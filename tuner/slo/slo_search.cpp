@@ -359,7 +359,7 @@ class Search {
         fmt::format("{} holds up to {} requests/s", slo, format_count(result_.requests_per_second));
     if (result_.broken_at > 0)
       text += fmt::format(" and is not proved at {}/s", format_count(result_.broken_at));
-    if (result_.open()) text += kSearchEndedEarly;
+    if (result_.open()) text += " (the search ended early)";
     return text;
   }
 

@@ -74,8 +74,6 @@ struct SloSearchResult {
   }
 };
 
-inline constexpr std::string_view kSearchEndedEarly = " (the search ended early)";
-
 // Errors: failed when the target answers nothing right (with its reason).
 Result<SloSearchResult> find_highest_rate(LoadTarget& target, Clock& clock,
                                           const SloSearchOptions& options);

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "trial/workloads/service/slo.h"
-#include "tuner/slo/load_trial.h"
 
 namespace ocrtune {
 namespace {
@@ -14,10 +13,10 @@ Reason slo_missed(const RunRecord& run, const LatencySlo& slo) {
   const Trial* nearest = nullptr;
   double least = 0;
   for (const Trial& trial : run.trials) {
-    const auto alone = alone_seconds(trial);
-    if (!alone || (nearest != nullptr && *alone >= least)) continue;
+    const double alone = trial.service.alone_seconds;
+    if (alone <= 0 || (nearest != nullptr && alone >= least)) continue;
     nearest = &trial;
-    least = *alone;
+    least = alone;
   }
   if (nearest == nullptr) return {};
   const Number alone = general(1e3 * least, 3);
@@ -55,7 +54,7 @@ bool rate_may_be_higher(const RunRecord& run, const Knobs& knobs) {
   bool searched = false;
   for (const Trial& trial : run.trials) {
     if (!trial.ok() || trial.phase == kProofPhase || trial.knobs != knobs) continue;
-    if (!search_ended_early(trial)) return false;
+    if (!trial.service.ended_early) return false;
     searched = true;
   }
   return searched;

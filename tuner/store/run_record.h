@@ -17,6 +17,7 @@
 #include "probes/machine/machine.h"
 #include "trial/knobs.h"
 #include "trial/trial.h"
+#include "tuner/models/launch_gate.h"
 #include "tuner/recommendation.h"
 #include "tuner/space/objective.h"
 
@@ -88,7 +89,7 @@ struct RunOptions {
   double trial_seconds = 1.5;            // measuring time of one trial
   double soak_seconds = -1;              // of the winner; -1: as long as suits
   std::uint64_t memory_limit_bytes = 0;  // the machine's, or --memory-limit
-  double memory_margin = 0.1;            // share of the limit that stays free
+  double memory_margin = kMemoryMargin;  // share of the limit that stays free
   std::uint64_t seed = 1;
   std::string policy = "measured";  // measured | cautious (the rules of thumb apply)
   std::string strategy = "ours";

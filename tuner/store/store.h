@@ -1,8 +1,8 @@
 // The one file in which every run is kept: SQLite, a trial is on disk before the next one starts.
 //
-// Tables: machine (by fingerprint), run, trial, sample, event, and run_holder: which process is
-// measuring a run. The schema's version is SQLite's user_version; a file from a newer ocrtune, or
-// one that is not ours, is refused and left alone: its first bytes are read before SQLite opens it.
+// Tables: machine (by fingerprint), run (with the process that is measuring it), trial, sample,
+// event. The schema's version is SQLite's user_version; a file of another version, or one that is
+// not ours, is refused and left alone: its first bytes are read before SQLite opens it.
 //
 // A rollback journal, not a write-ahead log: that one needs memory shared by all who have the file
 // open, which a home on NFS cannot give, and leaves files beside the store that a reader would have

@@ -5,56 +5,36 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <filesystem>
 
 #include <fmt/format.h>
 
 #include "base/files.h"
 #include "base/text.h"
+#include "trial/trial_fields.h"
+#include "tuner/store/columns.h"
 
 namespace ocrtune {
 namespace {
 
 constexpr std::uint32_t kApplicationId = 0x6F637274;  // "ocrt"
-constexpr std::uint32_t kSchemaVersion = 1;
+constexpr std::uint32_t kSchemaVersion = 2;
 
-constexpr const char* kSchema = R"sql(
-CREATE TABLE machine (fingerprint TEXT PRIMARY KEY, host TEXT, facts TEXT);
-CREATE TABLE run (id TEXT PRIMARY KEY, started TEXT, command_line TEXT, state TEXT,
-  stop_reason TEXT, fingerprint TEXT, facts TEXT, options TEXT, versions TEXT);
-CREATE TABLE trial (id INTEGER PRIMARY KEY, run_id TEXT REFERENCES run(id), knobs TEXT, phase TEXT,
-  why TEXT, repetition INTEGER, outcome TEXT, cause TEXT, reason TEXT, evidence TEXT, reproduce TEXT,
-  samples_per_second REAL, peak_bytes INTEGER, seconds REAL, start_seconds REAL, placement TEXT,
-  log_tail TEXT, started TEXT);
-CREATE TABLE sample (trial_id INTEGER REFERENCES trial(id), position INTEGER,
-  samples_per_second REAL, seconds REAL, steps INTEGER, data_seconds REAL, compute_seconds REAL,
-  all_reduce_seconds REAL, wait_seconds REAL, foreign_cpus REAL, run_queue_wait_share REAL,
-  pressure_share REAL, throttled_seconds REAL, steal_share REAL, swapped_pages INTEGER,
-  spoilt_by TEXT, PRIMARY KEY (trial_id, position));
-CREATE TABLE event (run_id TEXT REFERENCES run(id), at TEXT, text TEXT);
-CREATE INDEX trial_of_run ON trial(run_id);
-)sql";
-
-// Later columns of a trial, a run and a sample, in tables of their own: a store that an older
-// ocrtune made gets it on the first write, and reads as well without it.
-constexpr const char* kLaterSchema = R"sql(
-CREATE TABLE IF NOT EXISTS trial_more (trial_id INTEGER PRIMARY KEY REFERENCES trial(id),
-  latency_steps INTEGER, p50_seconds REAL, p90_seconds REAL, p95_seconds REAL, p99_seconds REAL,
-  joules_per_sample REAL, control_share REAL);
-CREATE TABLE IF NOT EXISTS run_holder (run_id TEXT PRIMARY KEY REFERENCES run(id), pid INTEGER,
-  start_ticks INTEGER, boot_id TEXT, pid_namespace TEXT, host TEXT);
-CREATE TABLE IF NOT EXISTS run_name (run_id TEXT PRIMARY KEY REFERENCES run(id), name TEXT UNIQUE);
-CREATE TABLE IF NOT EXISTS trial_round (trial_id INTEGER PRIMARY KEY REFERENCES trial(id),
-  round INTEGER);
-CREATE TABLE IF NOT EXISTS trial_network (trial_id INTEGER PRIMARY KEY REFERENCES trial(id),
-  bytes_per_second REAL);
-CREATE TABLE IF NOT EXISTS trial_threads (trial_id INTEGER PRIMARY KEY REFERENCES trial(id),
-  alive INTEGER, busy REAL, cpus REAL, runnable REAL, voluntary_switches_per_second REAL,
-  involuntary_switches_per_second REAL, throttled_share REAL, runtimes TEXT);
-CREATE TABLE IF NOT EXISTS sample_more (trial_id INTEGER REFERENCES trial(id), position INTEGER,
-  observed_seconds REAL, cpu_seconds REAL, available_cpus REAL, external_wait_seconds REAL,
-  longest_external_wait_seconds REAL, PRIMARY KEY (trial_id, position));
-)sql";
+// The tables; columns of trials and samples are those of trial/trial_fields.h.
+std::string schema() {
+  return "CREATE TABLE machine (fingerprint TEXT PRIMARY KEY, host TEXT, facts TEXT);"
+         "CREATE TABLE run (id TEXT PRIMARY KEY, name TEXT UNIQUE, started TEXT, command_line TEXT,"
+         " state TEXT, stop_reason TEXT, fingerprint TEXT, facts TEXT, options TEXT,"
+         " versions TEXT, holder TEXT);"
+         "CREATE TABLE trial (id INTEGER PRIMARY KEY, run_id TEXT REFERENCES run(id), knobs TEXT,"
+         " outcome TEXT, counters TEXT" +
+         column_types<Trial>(kSearchFields) + column_types<Trial>(kObservedFields) +
+         ");"
+         "CREATE TABLE sample (trial_id INTEGER REFERENCES trial(id), position INTEGER" +
+         column_types<Sample>(kSampleFields) +
+         ", PRIMARY KEY (trial_id, position));"
+         "CREATE TABLE event (run_id TEXT REFERENCES run(id), at TEXT, text TEXT);"
+         "CREATE INDEX trial_of_run ON trial(run_id);";
+}
 
 // Ours and of a version that we read?
 Status accept_ids(std::uint32_t application, std::uint32_t version, const std::string& path) {
@@ -62,12 +42,12 @@ Status accept_ids(std::uint32_t application, std::uint32_t version, const std::s
     return Error{ErrorKind::invalid,
                  path + " is a SQLite file of another program; name another with --db"};
   }
-  if (version > kSchemaVersion) {
-    return Error{
-        ErrorKind::invalid,
-        fmt::format("store {} is of version {}, this ocrtune reads up to {}; use the newer "
-                    "ocrtune, or another file with --db",
-                    path, version, kSchemaVersion)};
+  if (version != kSchemaVersion) {
+    return Error{ErrorKind::invalid,
+                 fmt::format("store {} is of version {}, this ocrtune reads version {}; use {} "
+                             "ocrtune for it, or another file with --db",
+                             path, version, kSchemaVersion,
+                             version > kSchemaVersion ? "the newer" : "the older")};
   }
   return Status();
 }
@@ -82,16 +62,9 @@ Status accept_ids(const Sqlite& sqlite, const std::string& path) {
 }
 
 struct StoreFile {
-  bool empty = true;         // or not there
-  bool write_ahead = false;  // as an earlier ocrtune wrote it
-  bool journal = false;      // a process is writing, or died while it was
-  bool log = false;          // a write-ahead log holds what the file lacks
+  bool empty = true;     // or not there
+  bool journal = false;  // a process is writing, or died while it was
 };
-
-bool holds_bytes(const std::string& path) {
-  std::error_code code;
-  return std::filesystem::file_size(path, code) > 0 && !code;
-}
 
 // Asked of the file's own bytes (https://www.sqlite.org/fileformat2.html, 1.3), because SQLite
 // changes what it opens for writing.
@@ -116,10 +89,7 @@ Result<StoreFile> look_at(const std::string& path) {
     }
     return value;
   };
-  file.write_ahead = header[18] == 2;
   file.journal = path_exists(path + "-journal");
-  file.log = file.write_ahead && holds_bytes(path + "-wal");
-  if (file.log) return file;  // the log may hold a newer header
   OCRTUNE_TRY(accept_ids(number(68), number(60), path));
   return file;
 }
@@ -130,13 +100,10 @@ Status prepare_schema(const Sqlite& sqlite, const std::string& path) {
   const auto prepared = [&]() -> Status {
     const auto tables = OCRTUNE_TRY(sqlite.number("SELECT count(*) FROM sqlite_master"));
     if (tables == 0) {
-      const Status made =
-          sqlite.execute(fmt::format("{} PRAGMA application_id={}; PRAGMA user_version={};",
-                                     kSchema, kApplicationId, kSchemaVersion));
-      if (!made) return made;
+      OCRTUNE_TRY(sqlite.execute(fmt::format("{} PRAGMA application_id={}; PRAGMA user_version={};",
+                                             schema(), kApplicationId, kSchemaVersion)));
     }
-    const Status ours = accept_ids(sqlite, path);
-    return ours ? sqlite.execute(kLaterSchema) : ours;
+    return accept_ids(sqlite, path);
   }();
   const Status ended = sqlite.execute(prepared ? "COMMIT" : "ROLLBACK");
   return prepared ? ended : prepared;
@@ -162,15 +129,10 @@ Result<std::unique_ptr<Sqlite>> open_store_to_write(const std::string& path) {
     return Error{ErrorKind::denied, made.error().what + "; name a store elsewhere with --db"};
   }
   OCRTUNE_TRY(made);
-  const auto file = OCRTUNE_TRY(look_at(path));
+  OCRTUNE_TRY(look_at(path));
   OCRTUNE_TRY(create_private(path));
   auto sqlite = Sqlite::open(path, Sqlite::Access::write);
   if (!sqlite) return sqlite;
-  if (file.write_ahead) {
-    // Stays as it is while an earlier ocrtune has it open.
-    const Status changed = (*sqlite)->execute("PRAGMA journal_mode=DELETE");
-    (void)changed;
-  }
   OCRTUNE_TRY(prepare_schema(**sqlite, path));
   return sqlite;
 }
@@ -189,8 +151,7 @@ Result<std::unique_ptr<Sqlite>> open_store_to_read(const std::string& path) {
   const bool writable = ::access(path.c_str(), W_OK) == 0 &&
                         ::access(folder.empty() ? "." : folder.c_str(), W_OK) == 0;
   Sqlite::Access access = Sqlite::Access::read;
-  if (file.write_ahead && !file.log) access = Sqlite::Access::immutable;
-  if ((file.log || file.journal) && writable) access = Sqlite::Access::write;  // to recover
+  if (file.journal && writable) access = Sqlite::Access::write;  // to recover
   auto sqlite = Sqlite::open(path, access);
   if (!sqlite) return sqlite;
   OCRTUNE_TRY(accept_ids(**sqlite, path));

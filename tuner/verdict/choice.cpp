@@ -23,10 +23,25 @@ double standing(const Setting& setting, double noise) {
   return (own * model + std::log(setting.forecast) * variance) / (model + variance);
 }
 
+bool over(std::uint64_t peak_bytes, std::uint64_t limit_bytes, double margin) {
+  const double usable = static_cast<double>(limit_bytes) * (1 - margin);
+  return limit_bytes > 0 && static_cast<double>(peak_bytes) > usable;
+}
+
 bool over_limit(const SettingSummary& summary, const RecommendOptions& options) {
-  if (options.limit_bytes == 0) return false;
-  const double usable = static_cast<double>(options.limit_bytes) * (1 - options.margin);
-  return static_cast<double>(summary.peak_bytes) > usable;
+  return over(summary.peak_bytes, options.limit_bytes, options.margin) ||
+         over(summary.host.peak_bytes, options.host_limit_bytes, options.margin);
+}
+
+// Settings that leave a GPU the margin, where there are such: programs that take a GPU's memory
+// beforehand, as they please, leave none.
+void keep_within_gpus(std::vector<const Setting*>& working, const RecommendOptions& options) {
+  const auto within = [&](const Setting* setting) {
+    const Resource& gpu = setting->summary.gpu;
+    return !over(gpu.peak_bytes, gpu.limit_bytes, options.margin);
+  };
+  if (std::none_of(working.begin(), working.end(), within)) return;
+  std::erase_if(working, [&](const Setting* setting) { return !within(setting); });
 }
 
 std::vector<const Setting*> allowed(const std::vector<Setting>& settings,
@@ -36,6 +51,7 @@ std::vector<const Setting*> allowed(const std::vector<Setting>& settings,
     if (!setting.works() || setting.crowds_out || over_limit(setting.summary, options)) continue;
     if (!breaks(setting, options.objective)) working.push_back(&setting);
   }
+  keep_within_gpus(working, options);
   return working;
 }
 
@@ -77,7 +93,7 @@ std::vector<const Setting*> candidates(const std::vector<const Setting*>& workin
 
 // Those that do not tie, and yet these trials cannot tell them from the chosen one, however far
 // behind they look.
-void name_near(const std::vector<const Setting*>& working, Verdict& verdict) {
+void name_near(const std::vector<const Setting*>& working, Choice& verdict) {
   for (const Setting* other : working) {
     const bool tie =
         std::find(verdict.ties.begin(), verdict.ties.end(), other) != verdict.ties.end();
@@ -89,7 +105,7 @@ void name_near(const std::vector<const Setting*>& working, Verdict& verdict) {
 }
 
 // Where nothing is clearly faster than the start, the start is the answer.
-void keep_baseline(const std::vector<const Setting*>& working, Verdict& verdict) {
+void keep_baseline(const std::vector<const Setting*>& working, Choice& verdict) {
   const auto in = [&](const std::vector<const Setting*>& list) {
     return std::find(list.begin(), list.end(), verdict.baseline) != list.end();
   };
@@ -104,7 +120,7 @@ void keep_baseline(const std::vector<const Setting*>& working, Verdict& verdict)
 }
 
 // Several hosts have to beat the best that fewer of them give by more than the noise.
-void keep_fewer_nodes(const std::vector<const Setting*>& working, Verdict& verdict) {
+void keep_fewer_nodes(const std::vector<const Setting*>& working, Choice& verdict) {
   for (;;) {
     std::vector<const Setting*> fewer;
     for (const Setting* setting : working) {
@@ -122,7 +138,7 @@ void keep_fewer_nodes(const std::vector<const Setting*>& working, Verdict& verdi
 
 // Least memory among those that are fast enough; of about the same memory, the fastest.
 void choose_least_memory(std::vector<const Setting*> among, const Objective& objective,
-                         Verdict& verdict) {
+                         Choice& verdict) {
   const double fastest = best_of(among, verdict.noise)->estimate.median;
   const double floor = objective.min_samples_per_second > 0 ? 0 : kNearFastest * fastest;
   std::erase_if(among, [&](const Setting* setting) {
@@ -146,9 +162,8 @@ bool breaks(const Setting& setting, const Objective& objective) {
               .empty();
 }
 
-Verdict choose(const std::vector<Setting>& settings, const RecommendOptions& options,
-               double noise) {
-  Verdict verdict;
+Choice choose(const std::vector<Setting>& settings, const RecommendOptions& options, double noise) {
+  Choice verdict;
   verdict.limit_bytes = options.limit_bytes;
   verdict.margin = options.margin;
   verdict.objective = options.objective;

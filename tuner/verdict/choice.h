@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "trial/trial.h"
+#include "tuner/models/launch_gate.h"
 #include "tuner/space/default_space.h"
 #include "tuner/space/objective.h"
 #include "tuner/verdict/explain.h"
@@ -19,8 +20,11 @@ struct RecommendOptions {
   std::string run_id;
   std::optional<Knobs> baseline;  // the user's current setting
   std::vector<RuleSetting> rules;
-  std::uint64_t limit_bytes = 0;  // 0: unknown
-  double margin = 0.05;
+  std::uint64_t limit_bytes = 0;       // what the memory model counts against; 0: unknown
+  std::uint64_t host_limit_bytes = 0;  // 0: unknown
+  std::uint64_t gpu_limit_bytes = 0;   // 0: the size of the GPU that a trial saw
+  bool uses_gpus = false;
+  double margin = kMemoryMargin;
   Objective objective;  // as in SearchOptions
   // Usable CPUs; 0: unknown. On a host where other load discarded most samples, settings with more
   // processes x threads than these win by taking the others' share, and are not chosen.
@@ -40,7 +44,7 @@ bool breaks(const Setting& setting, const Objective& objective);  // one of its 
 // The candidates are the settings that work, leave the margin of memory free and break no
 // constraint; those of the race, if any of them raced, and what is faster than these
 // beyond all doubt. `settings` must outlive the verdict;
-// Verdict::chosen is null if there is no candidate.
-Verdict choose(const std::vector<Setting>& settings, const RecommendOptions& options, double noise);
+// Choice::chosen is null if there is no candidate.
+Choice choose(const std::vector<Setting>& settings, const RecommendOptions& options, double noise);
 
 }  // namespace ocrtune

@@ -28,7 +28,7 @@ double log_behind(const Setting& best, const Setting& other) {
   return std::log(best.estimate.median / other.estimate.median);
 }
 
-Reason why_not(const Setting& other, const Verdict& verdict) {
+Reason why_not(const Setting& other, const Choice& verdict) {
   if (other.crowds_out) return reason<ReasonCode::crowds_out>();
   const auto is_other = [&](const Setting* setting) { return setting == &other; };
   if (std::any_of(verdict.ties.begin(), verdict.ties.end(), is_other)) {
@@ -55,13 +55,13 @@ Reason why_not(const Setting& other, const Verdict& verdict) {
   return noise ? reason<ReasonCode::within_noise>(difference) : difference;
 }
 
-Reason why_not_run(const Prediction& prediction, const Verdict& verdict) {
+Reason why_not_run(const Prediction& prediction, const Choice& verdict) {
   const double ratio = prediction.objective_value.median / verdict.chosen->estimate.median;
   return reason<ReasonCode::predicted_not_run>(compared(ratio, verdict.objective.goal));
 }
 
 // An untried setting is no reason to stay away from it unless even its upper bound is behind.
-bool surely_slower(const Prediction& prediction, const Verdict& verdict) {
+bool surely_slower(const Prediction& prediction, const Choice& verdict) {
   const Interval& rate = prediction.objective_value;
   return rate.median > 0 && rate.high < verdict.chosen->estimate.median;
 }
@@ -130,7 +130,7 @@ Reason inert_reason(const InertKnob& knob) {
                                  : reason<ReasonCode::inert_own_pool>(knob.name, low, high);
 }
 
-std::vector<Reason> reasons_for(const Verdict& verdict) {
+std::vector<Reason> reasons_for(const Choice& verdict) {
   std::vector<Reason> reasons;
   const Setting& chosen = *verdict.chosen;
   const SettingSummary& summary = chosen.summary;
@@ -170,7 +170,7 @@ std::vector<Reason> reasons_for(const Verdict& verdict) {
 }
 
 std::vector<Neighbour> rejected_neighbours(const Space& space, const Search& search,
-                                           const Verdict& verdict,
+                                           const Choice& verdict,
                                            const std::vector<Setting>& settings) {
   const int chosen = space.find(verdict.chosen->summary.knobs);
   if (chosen < 0) return {};
@@ -199,7 +199,7 @@ std::vector<Neighbour> rejected_neighbours(const Space& space, const Search& sea
   return rejected;
 }
 
-std::vector<Neighbour> close_settings(const Verdict& verdict) {
+std::vector<Neighbour> close_settings(const Choice& verdict) {
   std::vector<Neighbour> close;
   for (const Setting* near : verdict.near) {
     if (close.size() == kMaxClose) break;
@@ -212,7 +212,7 @@ namespace {
 
 // Of whom the chosen setting is ahead by an estimate alone, for none of its windows was quiet: the
 // baseline, else the next best. Null: some were, or it is the baseline itself.
-const Setting* ahead_on_paper(const Verdict& verdict, const std::vector<Setting>& settings) {
+const Setting* ahead_on_paper(const Choice& verdict, const std::vector<Setting>& settings) {
   const SettingSummary& chosen = verdict.chosen->summary;
   if (chosen.clean_samples > 0 || chosen.discarded_samples == 0) return nullptr;
   if (verdict.baseline != nullptr) {
@@ -250,7 +250,7 @@ Reason may_be_faster(const Setting& faster, const Setting& slower) {
 
 }  // namespace
 
-Reason inconclusive_reason(const Verdict& verdict, const std::vector<Setting>& settings,
+Reason inconclusive_reason(const Choice& verdict, const std::vector<Setting>& settings,
                            int space_points) {
   const Setting& chosen = *verdict.chosen;
   const auto worked = std::count_if(settings.begin(), settings.end(),
@@ -278,7 +278,7 @@ Reason inconclusive_reason(const Verdict& verdict, const std::vector<Setting>& s
   return disturbed > 0 ? reason<ReasonCode::no_quiet_window>(counted(disturbed)) : Reason();
 }
 
-Reason noise_statement(const Verdict& verdict) {
+Reason noise_statement(const Choice& verdict) {
   if (verdict.unsettled.empty()) return {};
   const Setting& rival = *verdict.unsettled[0];
   const double behind = std::max(log_behind(*verdict.chosen, rival), 0.0);

@@ -9,7 +9,7 @@
 
 namespace ocrtune {
 
-struct Verdict {  // what the reasons are about
+struct Choice {  // what the reasons are about
   const Setting* chosen = nullptr;
   const Setting* baseline = nullptr;      // null: none was given, or it failed
   const Setting* contender = nullptr;     // what would be chosen, were it clearly faster than that
@@ -32,19 +32,19 @@ Reason needs_more(const SettingSummary& tie, const SettingSummary& chosen);
 
 Reason inert_reason(const InertKnob& knob);  // that it changed nothing here, and why
 
-std::vector<Reason> reasons_for(const Verdict& verdict);
+std::vector<Reason> reasons_for(const Choice& verdict);
 std::vector<Neighbour> rejected_neighbours(const Space& space, const Search& search,
-                                           const Verdict& verdict,
+                                           const Choice& verdict,
                                            const std::vector<Setting>& settings);
-// A few of Verdict::near.
-std::vector<Neighbour> close_settings(const Verdict& verdict);
+// A few of Choice::near.
+std::vector<Neighbour> close_settings(const Choice& verdict);
 // Why the trials do not settle the question, and what is known; empty: they do. Not settled: one
 // that ran may be clearly faster (20 % for 5 %) by reason of other load; or other load disturbed
 // all windows of the chosen one or, where that is the baseline, of all settings; or only one of
 // several gave a rate.
-Reason inconclusive_reason(const Verdict& verdict, const std::vector<Setting>& settings,
+Reason inconclusive_reason(const Choice& verdict, const std::vector<Setting>& settings,
                            int space_points);
 // Empty when the chosen setting is clearly ahead of all that do not tie with it.
-Reason noise_statement(const Verdict& verdict);
+Reason noise_statement(const Choice& verdict);
 
 }  // namespace ocrtune

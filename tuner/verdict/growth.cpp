@@ -125,44 +125,56 @@ void GrowthTrace::add(double seconds, double value) {
   stride_ *= 2;
 }
 
-std::optional<Growth> growth_of_trial(const Trial& trial) {
-  if (trial.memory_trace.size() < 2) return std::nullopt;
+MemoryGrowth memory_growth(const Trial& trial) {
+  if (trial.memory_trace.size() < 2) return {};
   std::vector<TracePoint> trace;
   for (const MemoryPoint& point : trial.memory_trace) {
     trace.push_back({point.seconds, static_cast<double>(point.bytes)});
   }
-  const double length = trace.back().seconds - trace.front().seconds;
-  const auto growth = fit_growth(trace, trace.front().seconds + kSettleShare * length);
-  if (!growth || growth->seconds < kMinSeconds || !growth->certain()) return std::nullopt;
+  MemoryGrowth found;
+  found.watched_seconds = trace.back().seconds - trace.front().seconds;
+  found.last_bytes = trial.memory_trace.back().bytes;
+  const auto growth =
+      fit_growth(trace, trace.front().seconds + kSettleShare * found.watched_seconds);
+  if (!growth || growth->seconds < kMinSeconds || !growth->certain()) return found;
   const double least = std::max(kMinRiseBytes, kMinRiseShare * growth->now);
   // What grows once and then no more has its rise in one place, not in both halves.
-  const auto halfway = growth->low * growth->seconds < least / 2;
-  if (growth->rise < least || halfway) return std::nullopt;
-  return growth;
+  const bool halfway = growth->low * growth->seconds < least / 2;
+  if (growth->rise < least || halfway) return found;
+  found.bytes_per_second = growth->per_second;
+  found.low = growth->low;
+  found.high = growth->high;
+  found.certain = true;
+  return found;
 }
 
-std::string trial_growth(const Trial& trial, std::uint64_t limit_bytes) {
-  const auto growth = growth_of_trial(trial);
-  if (!growth) return "";
+GrowthForecast forecast_trial(const MemoryGrowth& growth, std::uint64_t limit_bytes) {
+  Growth slope;
+  slope.per_second = growth.bytes_per_second;
+  slope.low = growth.low;
+  slope.high = growth.high;
+  slope.recent_low = growth.low;
+  slope.now = static_cast<double>(growth.last_bytes);
   const double limit = limit_bytes > 0 ? static_cast<double>(limit_bytes)
-                                       : growth->now + static_cast<double>(host_available_bytes());
-  return forecast_growth(*growth, limit, 0, 0).words;
+                                       : slope.now + static_cast<double>(host_available_bytes());
+  return forecast_growth(slope, limit, 0, 0);
 }
 
-Reason repeated_growth(const std::vector<Trial>& trials, const Knobs& knobs) {
+Reason repeated_growth(const std::vector<Trial>& trials, const Knobs& knobs,
+                       std::uint64_t limit_bytes) {
   int all = 0, growing = 0;
-  std::string last;
+  MemoryGrowth last;
   for (const Trial& trial : trials) {
     if (!(trial.knobs == knobs) || !trial.ok()) continue;
     all += 1;
-    for (const std::string& line : trial.evidence) {
-      if (!starts_with(line, "memory grows by ")) continue;
-      growing += 1;
-      last = line;
-    }
+    if (!trial.growth.certain) continue;
+    growing += 1;
+    last = trial.growth;
   }
   if (growing < 2 || 3 * growing < 2 * all) return {};
-  return reason<ReasonCode::memory_grows_in_trials>(counted(growing), counted(all), verbatim(last));
+  return reason<ReasonCode::memory_grows_in_trials>(
+      counted(growing), counted(all), in_bytes(last.bytes_per_second), in_bytes(last.low),
+      in_bytes(last.high), in_seconds(forecast_trial(last, limit_bytes).seconds_left));
 }
 
 }  // namespace ocrtune

@@ -69,16 +69,15 @@ class GrowthTrace {
   std::vector<TracePoint> points_;
 };
 
-// Does a trial's memory grow while it measures, and what does that mean for a run of hours?
-// Empty when it does not grow for sure, or too little to tell from an allocator's first rounds. A
-// trial is short, so the slope speaks of its last two thirds only.
-// Empty: not for sure.
-std::optional<Growth> growth_of_trial(const Trial& trial);
-// "memory grows by 1.2 MiB/s (1.1 .. 1.3): the limit of 22 GiB is met in 5 h (4 h .. 6 h)"
-std::string trial_growth(const Trial& trial, std::uint64_t limit_bytes);
+// Does a trial's memory grow while it measures? From its trace; a trial is short, so the slope is
+// that of the last two thirds. Not certain when the rise is too small to tell from an allocator's
+// first rounds.
+MemoryGrowth memory_growth(const Trial& trial);
+// When such growth meets the limit (0: what the machine has left), in words.
+GrowthForecast forecast_trial(const MemoryGrowth& growth, std::uint64_t limit_bytes);
 
-// Not empty when memory grew in most trials of a setting: one alone may be chance. Reads what
-// trial_growth() left among the trials' evidence.
-Reason repeated_growth(const std::vector<Trial>& trials, const Knobs& knobs);
+// Not empty when memory grew in most trials of a setting: one alone may be chance.
+Reason repeated_growth(const std::vector<Trial>& trials, const Knobs& knobs,
+                       std::uint64_t limit_bytes);
 
 }  // namespace ocrtune

@@ -17,7 +17,7 @@ double possible_ratio(const Prediction& prediction, double chosen_objective) {
   return prediction.objective_value.high / chosen_objective;
 }
 
-PossibleGain possible_gain(const Space& space, const Search& search, const Verdict& verdict,
+PossibleGain possible_gain(const Space& space, const Search& search, const Choice& verdict,
                            const std::vector<Setting>& settings) {
   PossibleGain found;
   if (verdict.objective.goal == Goal::memory) return found;
@@ -55,7 +55,7 @@ int percent_of_gain(double gain) {
   return std::max(1, static_cast<int>(std::ceil(100 * gain - 1e-9)));
 }
 
-Reason next_experiment(const Verdict& verdict, const PossibleGain& possible, bool settled) {
+Reason next_experiment(const Choice& verdict, const PossibleGain& possible, bool settled) {
   const bool small = settled && possible.gain >= 0 && possible.gain <= kSmallGain;
   if (possible.gain < 0 && possible.knobs != nullptr) {
     return reason<ReasonCode::unpredicted_setting>(knobs_text(*possible.knobs));

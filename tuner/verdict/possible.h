@@ -26,13 +26,13 @@ struct PossibleGain {
 // What `prediction` may reach at 95 %, over the chosen setting's estimate.
 double possible_ratio(const Prediction& prediction, double chosen_objective);
 
-PossibleGain possible_gain(const Space& space, const Search& search, const Verdict& verdict,
+PossibleGain possible_gain(const Space& space, const Search& search, const Choice& verdict,
                            const std::vector<Setting>& settings);
 
 int percent_of_gain(double gain);  // rounded up, at least 1
 
 // What a longer search should try, and whether stopping is fine: it is where the answer is
 // `settled` and nothing else can be kSmallGain faster. Empty when nothing is left to find out.
-Reason next_experiment(const Verdict& verdict, const PossibleGain& possible, bool settled);
+Reason next_experiment(const Choice& verdict, const PossibleGain& possible, bool settled);
 
 }  // namespace ocrtune

@@ -8,10 +8,7 @@
 
 #include "base/stats.h"
 #include "base/text.h"
-#include "trial/observe/gpu_places.h"
 #include "trial/observe/thread_use.h"
-#include "trial/workloads/service/closed_load.h"
-#include "trial/workloads/service/server_metrics.h"
 #include "tuner/recommendation.h"
 #include "tuner/search/search.h"
 #include "tuner/space/default_space.h"
@@ -25,6 +22,7 @@
 #include "tuner/verdict/rehearsal.h"
 #include "tuner/verdict/settings.h"
 #include "tuner/verdict/soak.h"
+#include "tuner/verdict/verdict.h"
 
 namespace ocrtune {
 namespace {
@@ -118,7 +116,7 @@ int mark_crowding(std::vector<Setting>& settings, const std::vector<Trial>& tria
   return marked;
 }
 
-Reason certificate(const Space& space, double gain, const Verdict& verdict, int tried) {
+Reason certificate(const Space& space, double gain, const Choice& verdict, int tried) {
   Reason ties;
   if (verdict.ties.size() > 1) {
     ties = reason<ReasonCode::number_of_ties>(counted(verdict.ties.size()));
@@ -218,7 +216,7 @@ Reason worth(const Recommendation& chosen, const Objective& objective) {
   }
 }
 
-void recommend_chosen(TuneResult& result, const Verdict& verdict) {
+void recommend_chosen(TuneResult& result, const Choice& verdict) {
   const SettingSummary& summary = verdict.chosen->summary;
   Recommendation& recommendation = result.recommendation;
   recommendation.knobs = summary.knobs;
@@ -241,20 +239,33 @@ void recommend_chosen(TuneResult& result, const Verdict& verdict) {
   }
 }
 
-// What the latest trial of these knobs said of GPUs that had nothing to do, of the requests in
-// flight, and what the server said of itself.
-void tell_evidence(const std::vector<Trial>& trials, const Knobs& knobs,
-                   std::vector<Reason>& reasons) {
-  const auto told = [](const std::string& line) {
-    return starts_with(line, kIdleGpus) || starts_with(line, kServerMetrics) ||
-           line.find(kInFlight) != std::string::npos;
-  };
+// What the latest trial of these knobs found of GPUs without work, of the requests in flight, and
+// what the server said of itself.
+void add_trial_facts(const std::vector<Trial>& trials, const Knobs& knobs,
+                     std::vector<Reason>& reasons) {
   const auto latest = std::find_if(trials.rbegin(), trials.rend(), [&](const Trial& trial) {
     return trial.ok() && trial.knobs == knobs;
   });
   if (latest == trials.rend()) return;
-  for (const std::string& line : latest->evidence) {
-    if (told(line)) reasons.push_back(verbatim(line + "."));
+  std::vector<std::string> idle;
+  int processes = 0;
+  for (const GpuShare& gpu : latest->gpus) {
+    if (!gpu.worked) idle.push_back(std::to_string(gpu.index));
+    processes += gpu.processes;
+  }
+  if (!idle.empty()) {
+    reasons.push_back(idle.size() == latest->gpus.size()
+                          ? reason<ReasonCode::gpus_unused>(join(idle, ", "))
+                          : reason<ReasonCode::gpus_idle>(join(idle, ", "), counted(processes)));
+  }
+  const ServiceFacts& service = latest->service;
+  if (service.in_flight > 0) {
+    reasons.push_back(reason<ReasonCode::answers_in_flight>(
+        as_rate(latest->samples_per_second), counted(service.in_flight),
+        in_seconds(service.p50_seconds), in_seconds(service.p99_seconds)));
+  }
+  if (!service.server.empty()) {
+    reasons.push_back(reason<ReasonCode::server_reports>(service.server));
   }
 }
 
@@ -277,7 +288,7 @@ struct Chosen {
   double noise = 0;
   std::uint64_t rehearsed_bytes = 0;  // of weigh_rehearsals()
   std::vector<Setting> settings;
-  Verdict verdict;  // points into `settings`
+  Choice verdict;  // points into `settings`
 };
 
 Chosen choose_among(const Search& search, const std::vector<Trial>& trials,
@@ -289,6 +300,11 @@ Chosen choose_among(const Search& search, const std::vector<Trial>& trials,
     setting.forecast = search.predict(setting.summary.knobs).objective_value.median;
   }
   chosen.rehearsed_bytes = weigh_rehearsals(options.rehearsals, chosen.settings);
+  for (Setting& setting : chosen.settings) {
+    if (const Trial* soak = latest_of(options.soaks, setting.summary.knobs)) {
+      add_peaks(*soak, setting.summary);
+    }
+  }
   const int crowding = mark_crowding(chosen.settings, trials, options.cpus);
   chosen.verdict = choose(chosen.settings, options, chosen.noise);
   chosen.verdict.crowding = crowding;
@@ -299,6 +315,7 @@ Chosen choose_among(const Search& search, const std::vector<Trial>& trials,
 struct Settled {
   TuneResult result;
   Chosen among;
+  Reason growth, soaked;  // of the chosen setting's memory; empty: nothing was seen
 };
 
 Settled settle_trials(const Space& space, const Search& search, const std::vector<Trial>& trials,
@@ -306,7 +323,7 @@ Settled settle_trials(const Space& space, const Search& search, const std::vecto
   Settled all;
   all.among = choose_among(search, trials, options);
   const std::vector<Setting>& settings = all.among.settings;
-  Verdict& verdict = all.among.verdict;
+  Choice& verdict = all.among.verdict;
   TuneResult& result = all.result;
   result.inert = search.inert();
   result.run_id = options.run_id;
@@ -329,6 +346,14 @@ Settled settle_trials(const Space& space, const Search& search, const std::vecto
   result.found = true;
   recommend_chosen(result, verdict);
   result.inconclusive = inconclusive_reason(verdict, settings, space.size());
+  const SettingSummary& chosen = verdict.chosen->summary;
+  all.growth = repeated_growth(trials, chosen.knobs, options.limit_bytes);
+  all.soaked =
+      soak_reason(options.soaks, chosen.knobs, options.limit_bytes, options.counts_requests);
+  const bool grows = !all.growth.empty() || all.soaked.is(ReasonCode::soak_grows) ||
+                     all.soaked.is(ReasonCode::soak_grows_by_request);
+  result.verdict.safety = judge_safety(chosen, grows, options);
+  result.verdict.answer = judge_answer(result);
   return all;
 }
 
@@ -336,7 +361,7 @@ TuneResult judge_trials(const Space& space, const Search& search, const std::vec
                         const RecommendOptions& options) {
   Settled all = settle_trials(space, search, trials, options);
   TuneResult& result = all.result;
-  const Verdict& verdict = all.among.verdict;
+  const Choice& verdict = all.among.verdict;
   const std::vector<Setting>& settings = all.among.settings;
   const Objective& objective = options.objective;
   const bool steps = objective.goal == Goal::latency || objective.max_step_seconds > 0;
@@ -355,17 +380,14 @@ TuneResult judge_trials(const Space& space, const Search& search, const std::vec
     }
     return std::move(all.result);
   }
-  const Reason growth = repeated_growth(trials, verdict.chosen->summary.knobs);
-  if (!growth.empty()) result.recommendation.reasons.push_back(growth);
+  if (!all.growth.empty()) result.recommendation.reasons.push_back(all.growth);
   const Reason rehearsed = rehearsal_reason(options.rehearsals, *verdict.chosen,
                                             options.evaluation_steps, all.among.rehearsed_bytes);
   if (!rehearsed.empty()) result.recommendation.reasons.push_back(rehearsed);
-  const Reason soaked = soak_reason(options.soaks, verdict.chosen->summary.knobs,
-                                    options.limit_bytes, options.counts_requests);
-  if (!soaked.empty()) result.recommendation.reasons.push_back(soaked);
+  if (!all.soaked.empty()) result.recommendation.reasons.push_back(all.soaked);
   const Reason hosts = one_host_reason(*verdict.chosen, settings);
   if (!hosts.empty()) result.recommendation.reasons.push_back(hosts);
-  tell_evidence(trials, verdict.chosen->summary.knobs, result.recommendation.reasons);
+  add_trial_facts(trials, verdict.chosen->summary.knobs, result.recommendation.reasons);
   tell_threads(result, options.cpus);
   const Reason matters = importance_reason(result.settings, result.predicted);
   if (!matters.empty()) result.recommendation.reasons.push_back(matters);
@@ -429,7 +451,7 @@ std::optional<OpenQuestion> open_question(const Space& space, const Search& sear
                 [&](const Space& seen, const std::vector<Trial>& kept,
                     const RecommendOptions& asked) -> std::optional<OpenQuestion> {
                   const Chosen among = choose_among(search, kept, asked);
-                  const Verdict& verdict = among.verdict;
+                  const Choice& verdict = among.verdict;
                   if (verdict.chosen == nullptr) return std::nullopt;
                   const PossibleGain possible =
                       possible_gain(seen, search, verdict, among.settings);

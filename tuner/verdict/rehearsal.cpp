@@ -48,15 +48,18 @@ std::uint64_t weigh_rehearsals(const std::vector<Trial>& rehearsals,
     if (rehearsal == nullptr) continue;
     if (rehearsal->peak_bytes > summary.peak_bytes) {
       most = std::max(most, rehearsal->peak_bytes - summary.peak_bytes);
-      summary.peak_bytes = rehearsal->peak_bytes;
     }
+    add_peaks(*rehearsal, summary);
     if (rehearsal->outcome != Outcome::out_of_memory) continue;
     summary.outcome = rehearsal->outcome;
     summary.reason = verbatim(rehearsal->reason);
   }
   for (Setting& setting : settings) {
-    std::uint64_t& peak = setting.summary.peak_bytes;
-    if (peak > 0 && latest_of(rehearsals, setting.summary.knobs) == nullptr) peak += most;
+    SettingSummary& summary = setting.summary;
+    if (summary.peak_bytes == 0 || latest_of(rehearsals, summary.knobs) != nullptr) continue;
+    summary.peak_bytes += most;
+    if (summary.host.peak_bytes > 0) summary.host.peak_bytes += most;
+    summary.host.possible_bytes += most;
   }
   std::stable_partition(settings.begin(), settings.end(),
                         [](const Setting& setting) { return setting.works(); });

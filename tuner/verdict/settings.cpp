@@ -28,7 +28,7 @@ void gather(Gathered& into, const Trial& trial, const Objective& objective) {
   SettingSummary& summary = into.summary;
   summary.knobs = trial.knobs;
   ++summary.trials;
-  summary.peak_bytes = std::max(summary.peak_bytes, trial.peak_bytes);
+  add_peaks(trial, summary);
   for (const Sample& sample : trial.samples) {
     ++(sample.clean() ? summary.clean_samples : summary.discarded_samples);
   }
@@ -101,6 +101,28 @@ std::vector<std::vector<double>> repeats_of(const std::vector<Trial>& trials,
 }
 
 }  // namespace
+
+void add_peaks(const Trial& trial, SettingSummary& summary) {
+  const auto add = [](Resource& resource, std::uint64_t peak, std::uint64_t possible) {
+    resource.peak_bytes = std::max(resource.peak_bytes, peak);
+    resource.possible_bytes = std::max({resource.possible_bytes, peak, possible});
+  };
+  summary.peak_bytes = std::max(summary.peak_bytes, trial.peak_bytes);
+  add(summary.host, trial.host_peak_bytes, trial.possible_peak_bytes);
+  // The GPU that is nearest to its end.
+  const auto filled = [](std::uint64_t peak, std::uint64_t size) {
+    return size > 0 ? static_cast<double>(peak) / static_cast<double>(size) : 0;
+  };
+  for (const GpuShare& gpu : trial.gpus) {
+    if (!gpu.worked) continue;
+    const bool fuller = filled(gpu.peak_bytes, gpu.size_bytes) >=
+                        filled(summary.gpu.peak_bytes, summary.gpu.limit_bytes);
+    if (!fuller) continue;
+    summary.gpu.limit_bytes = gpu.size_bytes;
+    summary.gpu.peak_bytes = gpu.peak_bytes;
+    summary.gpu.possible_bytes = gpu.peak_bytes;
+  }
+}
 
 double repeat_noise(const std::vector<Trial>& trials, double prior, const Objective& objective) {
   const auto quiet = repeats_of(trials, objective, false);

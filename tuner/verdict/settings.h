@@ -29,6 +29,9 @@ struct Setting {
 // The last of these trials that has these knobs; null: none.
 const Trial* latest_of(const std::vector<Trial>& trials, const Knobs& knobs);
 
+// What one trial, rehearsal or soak adds to the peaks of its setting.
+void add_peaks(const Trial& trial, SettingSummary& summary);
+
 // Best first by their own trials; failed ones last. `noise` (relative, between repeats) gives few
 // repeats their spread.
 std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise,

@@ -3,16 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "trial/reason.h"
 #include "trial/trial.h"
 
 namespace ocrtune {
-
-// What a soak is judged by once its trace is gone: a line of its evidence.
-std::string soak_words(const Trial& soak);
 
 // What the last soak of these knobs showed; empty: there was none. `counts_requests`: the rate is
 // of requests, after so many of which a server can be started anew.

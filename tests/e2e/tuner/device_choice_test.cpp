@@ -183,7 +183,7 @@ TEST(GpuSpace, IsAdmittedByOneGpusMemory) {
   options.memory_limit_bytes = std::uint64_t{1} << 20;
   const auto setup = tune_setup(options, sixteen_cpus());
   ASSERT_TRUE(setup) << setup.error().what;
-  const Safety safety(setup->space, setup->search.safety);
+  const LaunchGate safety(setup->space, setup->search.safety);
   std::map<std::pair<std::string, int>, bool> of_batch;  // and precision: bf16 takes less
   for (int point = 0; point < setup->space.size(); ++point) {
     const Knobs& knobs = setup->space.knobs(point);
@@ -200,7 +200,7 @@ TEST(GpuSpace, IsAdmittedByOneGpusMemory) {
 TEST(GpuSpace, APeakOfOneRankSpeaksForAll) {
   const auto setup = tune_setup(on_gpus(4), sixteen_cpus());
   ASSERT_TRUE(setup);
-  Safety safety(setup->space, setup->search.safety);
+  LaunchGate safety(setup->space, setup->search.safety);
   const auto point_of = [&](int nproc, int batch) {
     for (int point = 0; point < setup->space.size(); ++point) {
       Knobs wanted = on_gpus(4).baseline;

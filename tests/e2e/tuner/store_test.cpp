@@ -10,9 +10,11 @@
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "trial/trial_fields.h"
 
 namespace ocrtune {
 namespace {
@@ -28,6 +30,18 @@ Trial example_trial() {
   trial.reproduce = "ocrtune worker ...";
   trial.samples_per_second = 123.25;
   trial.peak_bytes = 5ULL << 33;
+  trial.host_peak_bytes = 6ULL << 33;
+  trial.possible_peak_bytes = 7ULL << 33;
+  trial.gpus = {{0, 2, true, 3ULL << 33, 9ULL << 33}, {1, 0, false, 1 << 20, 9ULL << 33}};
+  trial.growth = {8, 1000, 900, 1100, 5ULL << 33, true};
+  trial.service = {64, 0.25, 0.5, 0.125, true, "requests_total 50/s"};
+  trial.slow_host = {"b", "of a step, computing 5 ms", 0.25};
+  trial.links_down = {"eth0"};
+  trial.threads.alive = 9;
+  trial.threads.runtimes = {"OpenMP"};
+  trial.counters.exit_code = 137;
+  trial.counters.killed_by_us = true;
+  trial.round = 3;
   trial.seconds = 2.5;
   trial.network_bytes_per_second = 1.5e9;
   trial.placement = "0:0-3 1:4-7";
@@ -98,6 +112,10 @@ TEST_F(StoreTest, KeepsEveryFieldOfARun) {
   EXPECT_EQ(trial.peak_bytes, expected.peak_bytes);
   EXPECT_EQ(trial.log_tail, expected.log_tail);
   EXPECT_EQ(trial.network_bytes_per_second, 1.5e9);
+  // Whatever the list of fields holds comes back.
+  EXPECT_EQ(fields_json(kObservedFields, trial), fields_json(kObservedFields, expected));
+  EXPECT_EQ(fields_json(kSearchFields, trial), fields_json(kSearchFields, expected));
+  EXPECT_EQ(evidence_json(trial.counters), evidence_json(expected.counters));
   ASSERT_EQ(trial.samples.size(), 2U);
   EXPECT_EQ(trial.samples[0].interference.spoilt_by, "external CPUs 0.50");
   EXPECT_EQ(trial.samples[0].steps, 7);
@@ -221,27 +239,7 @@ TEST_F(StoreTest, IsReadByWhoMayOnlyRead) {
   ASSERT_EQ(chmod(path_.c_str(), 0644), 0);
   ASSERT_EQ(chmod(folder_.c_str(), 0755), 0);
   EXPECT_EQ(read_as_nobody(path_), 0);
-  execute(path_, "PRAGMA journal_mode=WAL");  // as an earlier ocrtune left it
-  EXPECT_EQ(read_as_nobody(path_), 0);
   EXPECT_EQ(beside(path_), std::vector<std::string>{"runs.sqlite"});
-}
-
-TEST_F(StoreTest, WriteAheadLogOfAnEarlierVersionIsReadAndGoes) {
-  ASSERT_TRUE(open()->begin_run(run_));
-  const pid_t child = fork();
-  if (child == 0) {  // dies with what it wrote in the log alone
-    sqlite3* raw = nullptr;
-    sqlite3_open(path_.c_str(), &raw);
-    sqlite3_exec(raw, "PRAGMA journal_mode=WAL; UPDATE run SET stop_reason='in the log'", nullptr,
-                 nullptr, nullptr);
-    kill(getpid(), SIGKILL);
-  }
-  waitpid(child, nullptr, 0);
-  ASSERT_TRUE(path_exists(path_ + "-wal"));
-  EXPECT_EQ(open(Store::Mode::read)->load_run("last")->stop_reason, "in the log");
-  ASSERT_TRUE(open()->add_event(run_.id, "x"));
-  EXPECT_EQ(beside(path_), std::vector<std::string>{"runs.sqlite"});
-  EXPECT_EQ((*read_file(path_))[18], 1);  // rollback journal
 }
 
 TEST_F(StoreTest, FindsRunsByTheirBeginning) {
@@ -275,19 +273,6 @@ TEST_F(StoreTest, RunsAreFoundByTheirNames) {
   other.name = "first";
   EXPECT_EQ(store->begin_run(other).error().kind, ErrorKind::usage);
   EXPECT_EQ(store->list_runs()->size(), 2U);
-}
-
-// As the version before names left it.
-TEST_F(StoreTest, StoreWithoutNamesIsReadAndGetsThemOnTheFirstWrite) {
-  ASSERT_TRUE(open()->begin_run(run_));
-  execute(path_, "DROP TABLE run_name");
-  EXPECT_EQ(open(Store::Mode::read)->load_run("last")->name, "");
-  EXPECT_EQ(open(Store::Mode::read)->list_runs()->size(), 1U);
-  EXPECT_TRUE(open(Store::Mode::read)->check_name_free("second"));
-  run_.id = "2026-11-22-fffff";
-  run_.name = "second";
-  ASSERT_TRUE(open()->begin_run(run_));
-  EXPECT_EQ(open(Store::Mode::read)->load_run("second")->id, run_.id);
 }
 
 TEST_F(StoreTest, RemovedRunLeavesNothingAndOthersAlone) {
@@ -335,18 +320,38 @@ TEST_F(StoreTest, RefusesWhatIsNotItsOwn) {
   EXPECT_NE(folder.error().what.find("runs.sqlite"), std::string::npos);
 }
 
-TEST_F(StoreTest, RefusesANewerVersionAndLeavesItAlone) {
+TEST_F(StoreTest, RefusesOtherVersionsAndLeavesThemAlone) {
   ASSERT_TRUE(open()->begin_run(run_));
-  sqlite3* raw = nullptr;
-  sqlite3_open(path_.c_str(), &raw);
-  sqlite3_exec(raw, "PRAGMA user_version=99", nullptr, nullptr, nullptr);
-  sqlite3_close(raw);
-  const auto store = Store::open(path_, Store::Mode::write);
-  ASSERT_FALSE(store);
-  EXPECT_EQ(store.error().kind, ErrorKind::invalid);
-  EXPECT_NE(store.error().what.find("is of version 99, this ocrtune reads up to 1"),
-            std::string::npos)
-      << store.error().what;
+  for (const auto& [version, whose] : {std::pair(99, "the newer"), std::pair(1, "the older")}) {
+    execute(path_, ("PRAGMA user_version=" + std::to_string(version)).c_str());
+    const std::string before = *read_file(path_);
+    for (const Store::Mode mode : {Store::Mode::read, Store::Mode::write}) {
+      const auto store = Store::open(path_, mode);
+      ASSERT_FALSE(store);
+      EXPECT_EQ(store.error().kind, ErrorKind::invalid);
+      EXPECT_THAT(
+          store.error().what,
+          testing::HasSubstr("is of version " + std::to_string(version) +
+                             ", this ocrtune reads version 2; use " + whose + " ocrtune for it"));
+      EXPECT_EQ(store.error().what.find('\n'), std::string::npos);
+    }
+    EXPECT_EQ(*read_file(path_), before);
+  }
+}
+
+TEST_F(StoreTest, ADamagedRowLosesNothingElse) {
+  auto store = open();
+  ASSERT_TRUE(store->begin_run(run_));
+  Trial trial = example_trial();
+  ASSERT_TRUE(store->add_trial(run_.id, trial));
+  ASSERT_TRUE(store->add_trial(run_.id, trial));
+  execute(path_, "UPDATE trial SET knobs='{', evidence='[1', gpus='{}', counters='x' WHERE id=1");
+  const auto loaded = store->load_run(run_.id);
+  ASSERT_TRUE(loaded) << loaded.error().what;
+  ASSERT_EQ(loaded->trials.size(), 2U);
+  EXPECT_TRUE(loaded->trials[0].evidence.empty());
+  EXPECT_FALSE(loaded->trials[0].reason.empty()) << "says what is damaged";
+  EXPECT_EQ(loaded->trials[1].evidence, example_trial().evidence);
 }
 
 TEST_F(StoreTest, MistypedFolderIsNotMade) {

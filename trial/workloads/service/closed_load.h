@@ -13,9 +13,6 @@
 
 namespace ocrtune {
 
-// Within what a trial tells of its closed load: "37.2 requests/s with 4 in flight, p50 ...".
-inline constexpr const char* kInFlight = " in flight, p50 ";
-
 struct ClosedPlan {
   int in_flight = 1;
   double max_seconds = 1;

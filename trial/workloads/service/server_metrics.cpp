@@ -89,7 +89,7 @@ std::string metrics_text(const std::vector<MetricsReading>& readings,
     std::string words = words_of(readings, name, !names.empty());
     if (!words.empty() && told.size() < kMostTold) told.push_back(std::move(words));
   }
-  return told.empty() ? "" : kServerMetrics + join(told, ", ");
+  return join(told, ", ");
 }
 
 MetricsPlace metrics_place(const std::string& text, const std::string& server_url) {
@@ -141,11 +141,11 @@ std::string MetricsWatch::stop() {
   stopping_ = true;
   thread_.join();
   if (readings_.size() < 2 && !failure_.empty()) {
-    return fmt::format("{}its metrics cannot be read: {}", kServerMetrics, failure_);
+    return "its metrics cannot be read: " + failure_;
   }
   std::string told = metrics_text(readings_, place_.names);
   if (!told.empty() || readings_.size() < 2) return told;
-  return fmt::format("{}{} has none of the metrics asked for", kServerMetrics, place_.url);
+  return place_.url + " has none of the metrics asked for";
 }
 
 }  // namespace ocrtune

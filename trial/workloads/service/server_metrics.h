@@ -27,9 +27,7 @@ struct MetricsReading {
 // Lines that are no samples are passed over.
 MetricsReading parse_metrics(std::string_view text);
 
-inline constexpr const char* kServerMetrics = "server: ";  // before what is told
-
-// "server: vllm:num_requests_running 7.9 (at most 8), srv:requests 37.1/s", of these names in their
+// "vllm:num_requests_running 7.9 (at most 8), srv:requests 37.1/s", of these names in their
 // order; none: of all that moved, the first dozen. Empty: fewer than two readings.
 std::string metrics_text(const std::vector<MetricsReading>& readings,
                          const std::vector<std::string>& names);

@@ -9,6 +9,7 @@
 #include "reports/export/run_json.h"
 #include "reports/html/page.h"
 #include "tests/support/sample_runs.h"
+#include "tuner/verdict/verdict.h"
 
 namespace ocrtune {
 namespace {
@@ -17,64 +18,78 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
+// The verdict follows from the result's parts.
+RunRecord& decided(RunRecord& run) {
+  run.result.verdict.answer = judge_answer(run.result);
+  return run;
+}
+
 RunRecord with_gain(double median, double low, double high) {
   RunRecord run = sample_run();
   run.options.baseline_source = kBaselineGiven;
   run.result.inconclusive = {};
   run.result.gain = {median, low, high};
-  return run;
+  return decided(run);
 }
 
 TEST(Headline, AClearGainSaysWhatToUse) {
-  const Headline answer = headline(with_gain(1.9, 1.81, 2.0));
-  EXPECT_EQ(answer.answer, Answer::use);
-  EXPECT_THAT(answer.sentence.english, StartsWith("Use nproc="));
-  EXPECT_THAT(answer.sentence.english,
-              HasSubstr(": 1.90 times the rate of your setting (1.81..2.00)."));
-  EXPECT_THAT(answer.sentence.chinese, HasSubstr("速度为您的配置的 1.90 倍（1.81..2.00）"));
+  const RunRecord run = with_gain(1.9, 1.81, 2.0);
+  EXPECT_EQ(run.result.verdict.answer, Answer::use);
+  const Bilingual answer = headline(run);
+  EXPECT_THAT(answer.english, StartsWith("Use nproc="));
+  EXPECT_THAT(answer.english, HasSubstr(": 1.90 times the rate of your setting (1.81..2.00)."));
+  EXPECT_THAT(answer.chinese, HasSubstr("速度为您的配置的 1.90 倍（1.81..2.00）"));
 }
 
-TEST(Headline, AWinnerThatGrowsIsNotSafe) {
+// Badges, JSON and lists read one decision: none of them may say safe where another does not.
+TEST(Headline, BadgesAndNamesSayTheSame) {
   RunRecord run = with_gain(1.9, 1.81, 2.0);
-  EXPECT_EQ(badges(run)[0].text, "SAFE");
-  run.result.recommendation.reasons.push_back(reason<ReasonCode::soak_grows>(
-      in_seconds(60), in_bytes(1 << 20), in_bytes(1e9), in_seconds(900), in_seconds(450)));
-  EXPECT_EQ(badges(run)[0].text, "MEMORY GROWS");
+  const auto shown = [&](SafetyState state) {
+    run.result.verdict.safety.state = state;
+    const auto json = nlohmann::json::parse(run_json(run));
+    return badges(run)[0].text + " " + json["verdict"].get<std::string>();
+  };
+  EXPECT_EQ(shown(SafetyState::safe), "SAFE safe");
+  EXPECT_EQ(shown(SafetyState::grows), "MEMORY GROWS memory_grows");
+  EXPECT_EQ(shown(SafetyState::tight), "TIGHT tight");
+  EXPECT_EQ(shown(SafetyState::unsure), "MEMORY NOT SURE memory_not_sure");
+  EXPECT_EQ(shown(SafetyState::limit_unknown), "MEMORY LIMIT UNKNOWN memory_limit_unknown");
 }
 
 // The certificate and the next experiment round it up, and so does the headline.
 TEST(Headline, WhatIsLeftIsTheCertificatesNumber) {
   RunRecord run = with_gain(1.9, 1.81, 2.0);
   run.result.certified_gap = 0.081;
-  EXPECT_THAT(headline(run).sentence.english, HasSubstr(" may be up to 9 % faster."));
+  EXPECT_THAT(headline(run).english, HasSubstr(" may be up to 9 % faster."));
   run.result.certified_gap = 0.04;
-  EXPECT_THAT(headline(run).sentence.english, Not(HasSubstr("may be up to")));
+  EXPECT_THAT(headline(run).english, Not(HasSubstr("may be up to")));
 }
 
 TEST(Headline, WithoutAClearGainTheBaselineIsKept) {
   RunRecord run = with_gain(1, 1, 1);
   run.result.contender = {run.result.recommendation.knobs, Interval{1.01, 0.98, 1.05}};
   run.result.recommendation.knobs = run.result.baseline.knobs;
-  const Headline answer = headline(run);
-  EXPECT_EQ(answer.answer, Answer::keep);
-  EXPECT_THAT(answer.sentence.english,
+  EXPECT_EQ(decided(run).result.verdict.answer, Answer::keep);
+  const Bilingual answer = headline(run);
+  EXPECT_THAT(answer.english,
               StartsWith("Keep your setting, " + knobs_text(run.result.baseline.knobs)));
-  EXPECT_THAT(answer.sentence.english, HasSubstr("(+1 %, -2..+5 % with "));
+  EXPECT_THAT(answer.english, HasSubstr("(+1 %, -2..+5 % with "));
 }
 
 TEST(Headline, TheBaselineItselfMayBeTheFastest) {
   RunRecord run = with_gain(1, 1, 1);
   run.options.baseline_source = kBaselinePlain;
   run.result.baseline.knobs = run.result.recommendation.knobs;
-  EXPECT_EQ(headline(run).answer, Answer::keep);
-  EXPECT_THAT(headline(run).sentence.english, StartsWith("Keep a plain start, "));
+  EXPECT_EQ(decided(run).result.verdict.answer, Answer::keep);
+  EXPECT_THAT(headline(run).english, StartsWith("Keep a plain start, "));
 }
 
 TEST(Headline, ALoneSettingIsComparedWithNothing) {
   RunRecord run = with_gain(1, 1, 1);
   run.result.baseline.knobs = run.result.recommendation.knobs;
   run.result.settings.resize(1);
-  EXPECT_THAT(headline(run).sentence.english, HasSubstr("no other setting was measured."));
+  decided(run);
+  EXPECT_THAT(headline(run).english, HasSubstr("no other setting was measured."));
   EXPECT_THAT(console_summary(run, 120, false), Not(HasSubstr("\ngain ")));
   EXPECT_THAT(page_html(run), Not(HasSubstr("Gain over")));
 }
@@ -82,21 +97,21 @@ TEST(Headline, ALoneSettingIsComparedWithNothing) {
 TEST(Headline, ABaselineThatDoesNotRunIsSaid) {
   RunRecord run = with_gain(0, 0, 0);
   run.result.baseline.samples_per_second = {};
-  EXPECT_EQ(headline(run).answer, Answer::use);
-  EXPECT_THAT(headline(run).sentence.english, HasSubstr("your setting does not run"));
+  EXPECT_EQ(decided(run).result.verdict.answer, Answer::use);
+  EXPECT_THAT(headline(run).english, HasSubstr("your setting does not run"));
 }
 
 TEST(Headline, AnOpenResultIsNoAdvice) {
   RunRecord run = with_gain(1.9, 1.81, 2.0);
   run.result.inconclusive = reason<ReasonCode::only_rate>("nproc=1", counted(4));
-  EXPECT_EQ(headline(run).answer, Answer::inconclusive);
+  EXPECT_EQ(decided(run).result.verdict.answer, Answer::inconclusive);
   run.result.inconclusive =
       reason<ReasonCode::too_noisy>("nproc=1", "nproc=2", in_percent(0.2), in_seconds(60));
   run.result.discarded_samples = 0;
-  EXPECT_THAT(headline(run).sentence.english, HasSubstr("allow a longer budget"));
+  EXPECT_THAT(headline(run).english, HasSubstr("allow a longer budget"));
   run.result.discarded_samples = static_cast<int>(count_samples(run));
-  EXPECT_THAT(headline(run).sentence.english, HasSubstr("tune again when the machine is idle"));
-  EXPECT_THAT(headline(run).sentence.english, Not(HasSubstr("Use ")));
+  EXPECT_THAT(headline(run).english, HasSubstr("tune again when the machine is idle"));
+  EXPECT_THAT(headline(run).english, Not(HasSubstr("Use ")));
   run.result.baseline.knobs = run.result.recommendation.knobs;
   EXPECT_THAT(page_html(run), Not(HasSubstr("Launch with")));
   EXPECT_THAT(page_html(run), Not(HasSubstr("★ recommended")));
@@ -106,20 +121,21 @@ TEST(Headline, AnInterruptedRunSaysHowItGoesOn) {
   RunRecord run = with_gain(1, 1, 1);
   run.state = "interrupted";
   run.result.inconclusive = reason<ReasonCode::only_rate>("nproc=1", counted(4));
-  EXPECT_THAT(headline(run).sentence.english, HasSubstr("ocrtune tune --resume " + run.id));
+  decided(run);
+  EXPECT_THAT(headline(run).english, HasSubstr("ocrtune tune --resume " + run.id));
 }
 
 TEST(Headline, StandsFirstInConsolePageAndJson) {
   for (const RunRecord& run :
        {with_gain(1.9, 1.81, 2.0), with_gain(1.01, 0.98, 1.05), run_without_success()}) {
-    const Headline answer = headline(run);
+    const Bilingual answer = headline(run);
     const std::string text = console_summary(run, 300, false);
-    EXPECT_THAT(text, StartsWith("verdict  " + answer.sentence.english + "\n"));
+    EXPECT_THAT(text, StartsWith("verdict  " + answer.english + "\n"));
     const auto json = nlohmann::json::parse(run_json(run));
-    EXPECT_EQ(json["headline"], answer.sentence.english);
-    EXPECT_EQ(json["headline_code"], answer_name(answer.answer));
+    EXPECT_EQ(json["headline"], answer.english);
+    EXPECT_EQ(json["headline_code"], answer_name(run.result.verdict.answer));
     const std::string page = page_html(run);
-    const std::string before = page.substr(0, page.find(say_text(answer.sentence)));
+    const std::string before = page.substr(0, page.find(say_text(answer)));
     EXPECT_THAT(before, HasSubstr("<p class=\"verdict\">"));
     EXPECT_THAT(before, Not(HasSubstr("<table")));
   }

@@ -125,10 +125,10 @@ TEST_F(NeverQuiet, ATuneOfAMinuteIsNeverSafe) {
     EXPECT_GT(run->trials.size(), 5U) << seed;
     EXPECT_LE(seconds, 1.05 * kBudgetSeconds) << seed;
     ASSERT_EQ(static_cast<std::size_t>(run->result.discarded_samples), count_samples(*run)) << seed;
-    const Headline answer = headline(*run);
-    EXPECT_EQ(answer.answer, Answer::inconclusive) << seed << ": " << answer.sentence.english;
-    EXPECT_THAT(answer.sentence.english, HasSubstr("windows were disturbed")) << seed;
-    EXPECT_EQ(verdict_name(*run), "inconclusive") << seed;
+    const Bilingual said = headline(*run);
+    EXPECT_EQ(run->result.verdict.answer, Answer::inconclusive) << seed << ": " << said.english;
+    EXPECT_THAT(said.english, HasSubstr("windows were disturbed")) << seed;
+    EXPECT_EQ(std::string(verdict_name(run->result.verdict)), "inconclusive") << seed;
     for (const Badge& badge : badges(*run)) EXPECT_NE(badge.text, "SAFE") << seed;
     EXPECT_THAT(sentence(run->result.advice), Not(HasSubstr("stopping is fine"))) << seed;
   }
@@ -142,7 +142,7 @@ TEST_F(NeverQuiet, TheSameTuneIsSafeOnceTheStrangersAreGone) {
   const auto run = tuned(played, seconds);
   ASSERT_TRUE(run) << run.error().what;
   EXPECT_EQ(run->result.discarded_samples, 0);
-  EXPECT_EQ(headline(*run).answer, Answer::use) << headline(*run).sentence.english;
+  EXPECT_EQ(run->result.verdict.answer, Answer::use) << headline(*run).english;
   bool safe = false;
   for (const Badge& badge : badges(*run)) safe |= badge.text == "SAFE";
   EXPECT_TRUE(safe);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "trial/reason.h"
+#include "tuner/verdict/growth.h"
 
 namespace ocrtune {
 namespace {
@@ -20,7 +21,7 @@ Trial soaked(double bytes_a_request) {
     trial.memory_trace.push_back({now, static_cast<std::uint64_t>(bytes)});
     trial.peak_bytes = trial.memory_trace.back().bytes;
   }
-  trial.evidence = {"37 requests/s", soak_words(trial)};
+  trial.growth = memory_growth(trial);
   trial.memory_trace.clear();  // a stored trial has none
   return trial;
 }

@@ -1,7 +1,6 @@
 #include <cmath>
 #include <functional>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/random.h"
@@ -27,13 +26,17 @@ Trial traced(double seconds, const std::function<double(double)>& megabytes) {
 TEST(TrialGrowth, SeesALeakAndSaysHowLongItLasts) {
   for (const double rate : {0.2, 1.0, 5.0}) {
     const Trial trial = traced(8, [&](double now) { return 200 + rate * now; });
-    EXPECT_THAT(trial_growth(trial, 1 << 30), testing::HasSubstr("memory grows by ")) << rate;
+    const MemoryGrowth growth = memory_growth(trial);
+    EXPECT_TRUE(growth.certain) << rate;
+    EXPECT_NEAR(growth.bytes_per_second, rate * kMegabyte, 0.05 * rate * kMegabyte);
+    const double left = (1024 - 200 - 8 * rate) / rate;
+    EXPECT_NEAR(forecast_trial(growth, 1 << 30).seconds_left, left, 0.06 * left) << rate;
   }
 }
 
 TEST(TrialGrowth, IsSilentOnWhatEndsAndWhatReturns) {
   const auto silent = [](double seconds, const std::function<double(double)>& megabytes) {
-    return trial_growth(traced(seconds, megabytes), 1 << 30).empty();
+    return !memory_growth(traced(seconds, megabytes)).certain;
   };
   EXPECT_TRUE(silent(8, [](double) { return 200; }));
   EXPECT_TRUE(silent(8, [](double now) { return 200 + (now < 2 ? 20 * now : 40); }));
@@ -42,17 +45,19 @@ TEST(TrialGrowth, IsSilentOnWhatEndsAndWhatReturns) {
   EXPECT_TRUE(silent(1, [](double now) { return 200 + 5 * now; }));                  // too short
   EXPECT_TRUE(silent(5.5, [](double now) { return 200 + 1.6 * now; }));              // a start
   EXPECT_TRUE(silent(12, [](double now) { return 200 + 5 * std::min(now, 9.0); }));  // ended
-  EXPECT_TRUE(trial_growth(Trial(), 1 << 30).empty());
+  EXPECT_EQ(memory_growth(Trial()).watched_seconds, 0);
 }
 
 TEST(TrialGrowth, OneTrialOfSeveralIsChance) {
   Trial calm = traced(8, [](double) { return 200; });
+  calm.growth = memory_growth(calm);
   Trial leaking = calm;
-  leaking.evidence = {"memory grows by 1 MiB/s (0.9 MiB .. 1.1 MiB): the limit is met in 5 h"};
-  EXPECT_TRUE(repeated_growth({calm, leaking, calm}, calm.knobs).empty());
-  EXPECT_EQ(repeated_growth({leaking, leaking, calm}, calm.knobs),
-            reason<ReasonCode::memory_grows_in_trials>(counted(2), counted(3),
-                                                       verbatim(leaking.evidence[0])));
+  leaking.growth = {8, kMegabyte, 0.9 * kMegabyte, 1.1 * kMegabyte, 24 << 20, true};
+  EXPECT_TRUE(repeated_growth({calm, leaking, calm}, calm.knobs, 1 << 30).empty());
+  EXPECT_EQ(repeated_growth({leaking, leaking, calm}, calm.knobs, 1 << 30),
+            reason<ReasonCode::memory_grows_in_trials>(
+                counted(2), counted(3), in_bytes(kMegabyte), in_bytes(0.9 * kMegabyte),
+                in_bytes(1.1 * kMegabyte), in_seconds(1000)));
 }
 
 }  // namespace

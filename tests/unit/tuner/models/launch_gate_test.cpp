@@ -1,4 +1,4 @@
-#include "tuner/models/safety.h"
+#include "tuner/models/launch_gate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -54,11 +54,11 @@ Trial trial(const Space& space, int at, Outcome outcome = Outcome::ok) {
 
 // A command's GPU that is full says nothing of the machine's memory, and nothing that a number of
 // processes would change.
-TEST(Safety, AFullGpuRulesOutLargerBatchesAlone) {
+TEST(LaunchGate, AFullGpuRulesOutLargerBatchesAlone) {
   const Space space = grid();
-  SafetyOptions options;
+  LaunchGateOptions options;
   options.limit_bytes = 64000000000;
-  Safety safety(space, options);
+  LaunchGate safety(space, options);
   safety.tell(point(space, 1, 4, 0), trial(space, point(space, 1, 4, 0)));
   safety.tell(point(space, 2, 16, 0), trial(space, point(space, 2, 16, 0)));
   const double usable = safety.usable_bytes();
@@ -77,7 +77,7 @@ TEST(Safety, AFullGpuRulesOutLargerBatchesAlone) {
 }
 
 // Four copies on two GPUs fill them: two, one each, may fit.
-TEST(Safety, AGpuThatIsSharedCountsItsProcesses) {
+TEST(LaunchGate, AGpuThatIsSharedCountsItsProcesses) {
   const Space space = grid();
   const int full = point(space, 4, 32, 0);
   EXPECT_TRUE(dominates_gpu_memory(space, point(space, 8, 32, 0), full, 2));
@@ -119,13 +119,13 @@ TEST(MemoryModel, AForecastInBetweenChangesNoBound) {
   }
 }
 
-TEST(Safety, WhatMayWorkIsToldFromWhatSurelyDoesNot) {
+TEST(LaunchGate, WhatMayWorkIsToldFromWhatSurelyDoesNot) {
   const Space space = grid();
   const int near = point(space, 8, 16, 0), far = point(space, 32, 64, 4);
-  SafetyOptions options;
+  LaunchGateOptions options;
   options.margin = 0;
   options.limit_bytes = static_cast<std::uint64_t>(1.05 * peak(space.knobs(near)));
-  Safety safety(space, options);
+  LaunchGate safety(space, options);
   for (int seen : {point(space, 1, 4, 0), point(space, 2, 4, 0)}) {
     safety.tell(seen, trial(space, seen));
   }
@@ -184,9 +184,9 @@ TEST(MemoryModel, APlanIsTrustedAndCorrected) {
   EXPECT_EQ(model.observations(), 2) << "a peak of nothing is not an observation";
 }
 
-TEST(Safety, RefusesBeforeLaunchWhatWouldNotFit) {
+TEST(LaunchGate, RefusesBeforeLaunchWhatWouldNotFit) {
   const Space space = grid();
-  Safety safety(space, {8000000000, 0.05, 0, 4, nullptr});
+  LaunchGate safety(space, {8000000000, 0.05, 0, 4, nullptr});
   EXPECT_TRUE(safety.admit(safety.lightest()).admitted);
   EXPECT_FALSE(safety.admit(point(space, 2, 8, 0)).admitted) << "nothing has run yet";
   safety.tell(safety.lightest(), trial(space, safety.lightest()));
@@ -197,9 +197,9 @@ TEST(Safety, RefusesBeforeLaunchWhatWouldNotFit) {
   EXPECT_NEAR(refused.reason.number(2), 7.1 * (1 << 30), 0.05 * (1 << 30));
 }
 
-TEST(Safety, AFailureRulesOutAllThatNeedsMore) {
+TEST(LaunchGate, AFailureRulesOutAllThatNeedsMore) {
   const Space space = grid();
-  Safety safety(space, {0, 0.05, 0, 1e9, nullptr});
+  LaunchGate safety(space, {0, 0.05, 0, 1e9, nullptr});
   safety.tell(point(space, 8, 32, 1), trial(space, point(space, 8, 32, 1), Outcome::out_of_memory));
   EXPECT_FALSE(safety.admit(point(space, 8, 32, 1)).admitted);
   EXPECT_FALSE(safety.admit(point(space, 16, 32, 1)).admitted);
@@ -209,7 +209,7 @@ TEST(Safety, AFailureRulesOutAllThatNeedsMore) {
 }
 
 // Threads hold memory of their own: what fails with eight of them may fit with one.
-TEST(Safety, AFailureSaysNothingOfFewerThreads) {
+TEST(LaunchGate, AFailureSaysNothingOfFewerThreads) {
   std::vector<Knobs> points;
   for (int threads : {1, 8}) {
     for (int workers : {0, 1, 2}) {
@@ -231,9 +231,9 @@ TEST(Safety, AFailureSaysNothingOfFewerThreads) {
   EXPECT_FALSE(dominates_memory(space, at(1, 1), at(8, 1)));
 }
 
-TEST(Safety, WithoutALimitItGrowsByBoundedSteps) {
+TEST(LaunchGate, WithoutALimitItGrowsByBoundedSteps) {
   const Space space = grid();
-  Safety safety(space, {0, 0.05, 0, 4, nullptr});
+  LaunchGate safety(space, {0, 0.05, 0, 4, nullptr});
   safety.tell(safety.lightest(), trial(space, safety.lightest()));
   EXPECT_TRUE(safety.admit(point(space, 2, 4, 0)).admitted);
   const Admission refused = safety.admit(point(space, 32, 64, 0));
@@ -241,9 +241,9 @@ TEST(Safety, WithoutALimitItGrowsByBoundedSteps) {
   EXPECT_EQ(refused.reason.code, ReasonCode::predicted_growth);
 }
 
-TEST(Safety, ACrashIsConfirmedOnceAndBecomesACap) {
+TEST(LaunchGate, ACrashIsConfirmedOnceAndBecomesACap) {
   const Space space = grid();
-  Safety safety(space, {0, 0.05, 0, 1e9, nullptr});
+  LaunchGate safety(space, {0, 0.05, 0, 1e9, nullptr});
   const int eight = point(space, 8, 8, 0);
   safety.tell(point(space, 4, 8, 0), trial(space, point(space, 4, 8, 0)));
   safety.tell(eight, trial(space, eight, Outcome::crashed));
@@ -263,9 +263,9 @@ Trial ended(const Space& space, int at, Outcome outcome, const char* cause) {
 }
 
 // One process failed in the same way: it is not their number.
-TEST(Safety, NoProcessCapFromAFailureThatFewerHaveToo) {
+TEST(LaunchGate, NoProcessCapFromAFailureThatFewerHaveToo) {
   const Space space = grid();
-  Safety safety(space, {0, 0.05, 0, 1e9, nullptr});
+  LaunchGate safety(space, {0, 0.05, 0, 1e9, nullptr});
   safety.tell(point(space, 1, 8, 0), trial(space, point(space, 1, 8, 0)));
   for (const int at : {point(space, 2, 4, 0), point(space, 1, 4, 0)}) {
     for (int times = 0; times < 2; ++times) safety.tell(at, trial(space, at, Outcome::crashed));
@@ -274,9 +274,9 @@ TEST(Safety, NoProcessCapFromAFailureThatFewerHaveToo) {
   EXPECT_TRUE(safety.admit(point(space, 2, 8, 0)).admitted);
 }
 
-TEST(Safety, TooFewSamplesSayNothingOfOtherBatches) {
+TEST(LaunchGate, TooFewSamplesSayNothingOfOtherBatches) {
   const Space space = grid();
-  Safety safety(space, {0, 0.05, 0, 1e9, nullptr});
+  LaunchGate safety(space, {0, 0.05, 0, 1e9, nullptr});
   const int small = point(space, 2, 4, 0);
   safety.tell(small, ended(space, small, Outcome::crashed, "dataset_too_small"));
   EXPECT_EQ(safety.point_to_confirm(), -1) << "the same again would fail the same";
@@ -290,9 +290,9 @@ TEST(Safety, TooFewSamplesSayNothingOfOtherBatches) {
 }
 
 // A full /dev/shm far below the limit closes what has more in flight, and no memory.
-TEST(Safety, AFullShmIsNotTheMemoryLimit) {
+TEST(LaunchGate, AFullShmIsNotTheMemoryLimit) {
   const Space space = grid();
-  Safety safety(space, {200000000000, 0.05, 0, 4, nullptr});
+  LaunchGate safety(space, {200000000000, 0.05, 0, 4, nullptr});
   safety.tell(point(space, 4, 16, 1), trial(space, point(space, 4, 16, 1)));
   const double usable = safety.usable_bytes();
   const int full = point(space, 4, 16, 4);
@@ -307,9 +307,9 @@ TEST(Safety, AFullShmIsNotTheMemoryLimit) {
   EXPECT_FALSE(safety.admit(full).admitted);
 }
 
-TEST(Safety, ATimeoutIsNotRepeated) {
+TEST(LaunchGate, ATimeoutIsNotRepeated) {
   const Space space = grid();
-  Safety safety(space, {0, 0.05, 0, 1e9, nullptr});
+  LaunchGate safety(space, {0, 0.05, 0, 1e9, nullptr});
   safety.tell(point(space, 4, 8, 0), trial(space, point(space, 4, 8, 0)));
   const int eight = point(space, 8, 8, 0);
   safety.tell(eight, trial(space, eight, Outcome::timed_out));
@@ -319,13 +319,13 @@ TEST(Safety, ATimeoutIsNotRepeated) {
 }
 
 // The lightest setting takes 60 %: nothing else is known to fit, and one step may be tried.
-TEST(Safety, TightMemoryIsExploredStepByStep) {
+TEST(LaunchGate, TightMemoryIsExploredStepByStep) {
   const Space space = grid();
-  SafetyOptions options;
+  LaunchGateOptions options;
   options.margin = 0;
   const int lightest = point(space, 1, 4, 0);
   options.limit_bytes = static_cast<std::uint64_t>(peak(space.knobs(lightest)) / 0.6);
-  Safety safety(space, options);
+  LaunchGate safety(space, options);
   EXPECT_TRUE(safety.knows_nothing());
   safety.tell(lightest, trial(space, lightest));
   const int larger = point(space, 1, 8, 0);
@@ -344,14 +344,14 @@ TEST(Safety, TightMemoryIsExploredStepByStep) {
   EXPECT_LE(safety.chance_to_fit(point(space, 2, 8, 0)), chance);
   EXPECT_TRUE(safety.admitted(larger) || safety.guardable(larger));
   options.memory.guards = false;
-  Safety careless(space, options);
+  LaunchGate careless(space, options);
   careless.tell(lightest, trial(space, lightest));
   EXPECT_FALSE(careless.guardable(larger));
 }
 
 // What a guard stopped may need hardly more than the limit: the same with another binding may fit,
 // and what needs more of anything does not.
-TEST(Safety, AGuardedStopSaysNothingOfWhatNeedsAsMuch) {
+TEST(LaunchGate, AGuardedStopSaysNothingOfWhatNeedsAsMuch) {
   std::vector<Knobs> points;
   for (const int batch : {4, 8, 16}) {
     for (const char* binding : {"none", "compact"}) {
@@ -363,10 +363,10 @@ TEST(Safety, AGuardedStopSaysNothingOfWhatNeedsAsMuch) {
   }
   const Space space(points);
   const auto at = [&](std::size_t i) { return space.find(points[i]); };
-  SafetyOptions options;
+  LaunchGateOptions options;
   options.margin = 0;
   options.limit_bytes = 1000000000;
-  Safety safety(space, options);
+  LaunchGate safety(space, options);
   Trial fits = trial(space, at(0));
   fits.peak_bytes = 900000000;
   safety.tell(at(0), fits);
@@ -380,7 +380,7 @@ TEST(Safety, AGuardedStopSaysNothingOfWhatNeedsAsMuch) {
 }
 
 // Nor of what the model takes to need hardly more: where samples are light, a larger batch does.
-TEST(Safety, AGuardedStopSaysLittleOfWhatNeedsHardlyMore) {
+TEST(LaunchGate, AGuardedStopSaysLittleOfWhatNeedsHardlyMore) {
   std::vector<Knobs> points;
   for (const int batch : {4, 8, 16}) {
     for (const int workers : {1, 2}) {
@@ -397,10 +397,10 @@ TEST(Safety, AGuardedStopSaysLittleOfWhatNeedsHardlyMore) {
     knobs.workers = workers;
     return space.find(knobs);
   };
-  SafetyOptions options;
+  LaunchGateOptions options;
   options.margin = 0;
   options.limit_bytes = 1000000000;
-  Safety safety(space, options);
+  LaunchGate safety(space, options);
   Trial fits = trial(space, at(4, 1));
   fits.peak_bytes = 980000000;
   safety.tell(at(4, 1), fits);
@@ -415,9 +415,9 @@ TEST(Safety, AGuardedStopSaysLittleOfWhatNeedsHardlyMore) {
   EXPECT_TRUE(safety.admit(at(8, 2)).may_work) << "four light samples more";
 }
 
-TEST(Safety, ACrashThatDoesNotComeBackIsForgiven) {
+TEST(LaunchGate, ACrashThatDoesNotComeBackIsForgiven) {
   const Space space = grid();
-  Safety safety(space, {0, 0.05, 0, 1e9, nullptr});
+  LaunchGate safety(space, {0, 0.05, 0, 1e9, nullptr});
   const int eight = point(space, 8, 8, 0);
   safety.tell(eight, trial(space, eight, Outcome::crashed));
   safety.tell(eight, trial(space, eight));
@@ -425,16 +425,16 @@ TEST(Safety, ACrashThatDoesNotComeBackIsForgiven) {
   EXPECT_TRUE(safety.admit(eight).admitted);
 }
 
-TEST(Safety, WhatIsUnsupportedIsNotTriedTwice) {
+TEST(LaunchGate, WhatIsUnsupportedIsNotTriedTwice) {
   const Space space = grid();
-  Safety safety(space, {0, 0.05, 0, 1e9, nullptr});
+  LaunchGate safety(space, {0, 0.05, 0, 1e9, nullptr});
   const int half = point(space, 1, 8, 0, "bf16");
   safety.tell(half, trial(space, half, Outcome::unsupported));
   EXPECT_EQ(safety.point_to_confirm(), -1);
   EXPECT_FALSE(safety.admit(half).admitted);
 }
 
-TEST(Safety, AnAllocatorThatIsNotTakenIsAskedForOnce) {
+TEST(LaunchGate, AnAllocatorThatIsNotTakenIsAskedForOnce) {
   std::vector<Knobs> points;
   for (const char* malloc : {"default", "jemalloc"}) {
     for (const int batch : {4, 8}) {
@@ -445,7 +445,7 @@ TEST(Safety, AnAllocatorThatIsNotTakenIsAskedForOnce) {
     }
   }
   const Space space(points);
-  Safety safety(space, {});
+  LaunchGate safety(space, {});
   safety.tell(space.find(points[0]), trial(space, space.find(points[0])));
   Trial refused = trial(space, space.find(points[2]), Outcome::unsupported);
   refused.cause = "malloc";

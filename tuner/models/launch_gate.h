@@ -21,9 +21,14 @@
 
 namespace ocrtune {
 
-struct SafetyOptions {
+// Share of a memory limit that is to stay free: what grows after a trial of seconds (fragments,
+// wider lines, page tables) was below a tenth in all programs of bench/RESULTS.md. One default for
+// admission, choice and verdict.
+inline constexpr double kMemoryMargin = 0.1;
+
+struct LaunchGateOptions {
   std::uint64_t limit_bytes = 0;  // 0: unknown; learned from out-of-memory trials alone
-  double margin = 0.05;           // share of the limit kept free
+  double margin = kMemoryMargin;  // share of the limit kept free
   std::uint64_t max_bytes = 0;    // that the user allows, without a margin; 0: no such bound
   double growth = 4;              // without a limit: at most this times the largest peak that ran
   WorkloadMemory memory;          // without a prior: by observation alone
@@ -48,9 +53,9 @@ enum class Shortage {
 };
 Shortage shortage_of(const Trial& trial);
 
-class Safety {
+class LaunchGate {
  public:
-  Safety(const Space& space, SafetyOptions options);  // `space` must outlive this
+  LaunchGate(const Space& space, LaunchGateOptions options);  // `space` must outlive this
 
   void tell(int point, const Trial& trial);
   // The first trial of all is admitted without a forecast only for the lightest points.
@@ -84,7 +89,7 @@ class Safety {
   };
 
   const Space* space_;
-  SafetyOptions options_;
+  LaunchGateOptions options_;
   MemoryModel memory_;
   double largest_ok_peak_ = 0;
   double min_failed_bytes_ = 0;     // need of the lightest out-of-memory setting; 0: none

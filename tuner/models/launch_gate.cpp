@@ -1,4 +1,4 @@
-#include "tuner/models/safety.h"
+#include "tuner/models/launch_gate.h"
 
 #include <algorithm>
 #include <set>
@@ -96,14 +96,14 @@ Shortage shortage_of(const Trial& trial) {
   return trial.outcome == Outcome::out_of_memory ? Shortage::memory : Shortage::none;
 }
 
-Safety::Safety(const Space& space, SafetyOptions options)
+LaunchGate::LaunchGate(const Space& space, LaunchGateOptions options)
     : space_(&space),
       options_(std::move(options)),
       memory_(space, options_.memory.prior, options_.memory.memories),
       lightest_(lightest_of(space)) {}
 
 // Would `point` run short of the same, if more is needed where the numbers are larger?
-bool Safety::speaks_against(const Failure& failure, int point) const {
+bool LaunchGate::speaks_against(const Failure& failure, int point) const {
   if (point == failure.point) return true;
   const Knobs& more = space_->knobs(point);
   const Knobs& seen = space_->knobs(failure.point);
@@ -131,7 +131,7 @@ bool Safety::speaks_against(const Failure& failure, int point) const {
   }
 }
 
-void Safety::tell(int point, const Trial& trial) {
+void LaunchGate::tell(int point, const Trial& trial) {
   if (trial.outcome == Outcome::skipped) return;
   ++told_;
   if (point == point_to_confirm_) point_to_confirm_ = -1;
@@ -142,7 +142,7 @@ void Safety::tell(int point, const Trial& trial) {
   }
 }
 
-void Safety::tell_success(int point, const Trial& trial) {
+void LaunchGate::tell_success(int point, const Trial& trial) {
   failures_.erase(point);
   max_processes_ok_ = std::max(max_processes_ok_, space_->knobs(point).nproc);
   // It had as much or more of what these lack: they failed for another reason, by themselves.
@@ -160,7 +160,7 @@ void Safety::tell_success(int point, const Trial& trial) {
   memory_.observe(point, peak);
 }
 
-void Safety::tell_failure(int point, const Trial& trial) {
+void LaunchGate::tell_failure(int point, const Trial& trial) {
   if (trial.cause == "malloc") {  // the program does without this allocator, whatever else is set
     for (int other = 0; other < space_->size(); ++other) {
       if (space_->knobs(other).malloc == trial.knobs.malloc) failures_[other] = 2;
@@ -204,7 +204,7 @@ void Safety::tell_failure(int point, const Trial& trial) {
 }
 
 // Crashes speak of the number of processes only where fewer worked and none failed alike.
-int Safety::process_cap() const {
+int LaunchGate::process_cap() const {
   int cap = 0;
   for (const Failure& crash : crashes_) {
     const int processes = space_->knobs(crash.point).nproc;
@@ -217,7 +217,7 @@ int Safety::process_cap() const {
   return cap;
 }
 
-double Safety::usable_bytes() const {
+double LaunchGate::usable_bytes() const {
   double usable = static_cast<double>(options_.limit_bytes) * (1 - options_.margin);
   if (options_.max_bytes > 0) {
     const auto most = static_cast<double>(options_.max_bytes);
@@ -231,12 +231,12 @@ double Safety::usable_bytes() const {
 }
 
 // By the forecasts: nobody knows how little more than is usable the stopped one needed.
-bool Safety::about_as_large(int point, int stopped) const {
+bool LaunchGate::about_as_large(int point, int stopped) const {
   if (point == stopped || memory_.observations() == 0) return false;
   return memory_.forecast(point).bytes <= kAsLarge * memory_.forecast(stopped).bytes;
 }
 
-Safety::Refusal Safety::ruled_out(int point) const {
+LaunchGate::Refusal LaunchGate::ruled_out(int point) const {
   const auto failed = failures_.find(point);
   if (failed != failures_.end() && failed->second > 1) return {Refusal::failed_twice, point};
   const int cap = process_cap();
@@ -250,7 +250,7 @@ Safety::Refusal Safety::ruled_out(int point) const {
   return {Refusal::none, point};
 }
 
-Reason Safety::reason_of(const Refusal& refusal) const {
+Reason LaunchGate::reason_of(const Refusal& refusal) const {
   switch (refusal.kind) {
     case Refusal::failed_twice:
       return reason<ReasonCode::failed_when_run>();
@@ -266,7 +266,7 @@ Reason Safety::reason_of(const Refusal& refusal) const {
   }
 }
 
-bool Safety::admitted(int point) const {
+bool LaunchGate::admitted(int point) const {
   if (memory_.observations() == 0) return admit(point).admitted;
   const double usable = usable_bytes();
   const double most = usable > 0 ? usable : options_.growth * largest_ok_peak_;
@@ -274,20 +274,20 @@ bool Safety::admitted(int point) const {
   return ruled_out(point).kind == Refusal::none;
 }
 
-double Safety::chance_to_fit(int point) const {
+double LaunchGate::chance_to_fit(int point) const {
   const double usable = usable_bytes();
   if (usable <= 0 || memory_.observations() == 0 || memory_.fits(point, usable)) return 1;
   return memory_.chance_within(point, usable);
 }
 
-bool Safety::guardable(int point, double min_chance) const {
+bool LaunchGate::guardable(int point, double min_chance) const {
   if (!options_.memory.guards || options_.limit_bytes == 0 || near_works_.count(point) == 0)
     return false;
   return !admitted(point) && chance_to_fit(point) >= min_chance &&
          ruled_out(point).kind == Refusal::none;
 }
 
-Admission Safety::admit(int point) const {
+Admission LaunchGate::admit(int point) const {
   Admission admission{true, {}, memory_.forecast(point)};
   const auto refuse = [&](Reason why) {
     admission.admitted = false;

@@ -1,0 +1,69 @@
+#include "tuner/verdict/verdict.h"
+
+#include <algorithm>
+
+namespace ocrtune {
+namespace {
+
+SafetyState state_of(const Resource& resource, double margin) {
+  if (resource.limit_bytes == 0) return SafetyState::limit_unknown;
+  if (resource.peak_bytes == 0) return SafetyState::unsure;
+  const double usable = static_cast<double>(resource.limit_bytes) * (1 - margin);
+  if (static_cast<double>(resource.peak_bytes) > usable) return SafetyState::tight;
+  if (static_cast<double>(resource.possible_bytes) > usable) return SafetyState::unsure;
+  return SafetyState::safe;
+}
+
+// A peak that was read says more than growth, growth more than what is not known.
+int weight(SafetyState state) {
+  constexpr SafetyState kWorstFirst[] = {SafetyState::tight, SafetyState::grows,
+                                         SafetyState::unsure, SafetyState::limit_unknown};
+  return static_cast<int>(std::find(std::begin(kWorstFirst), std::end(kWorstFirst), state) -
+                          std::begin(kWorstFirst));
+}
+
+}  // namespace
+
+Safety judge_safety(const SettingSummary& chosen, bool grows, const RecommendOptions& options) {
+  Safety safety;
+  safety.margin = options.margin;
+  safety.resources.push_back(chosen.host);
+  safety.resources.back().limit_bytes = options.host_limit_bytes;
+  if (options.uses_gpus) {
+    Resource gpu = chosen.gpu;
+    gpu.kind = ResourceKind::gpu_memory;
+    if (options.gpu_limit_bytes > 0) gpu.limit_bytes = options.gpu_limit_bytes;
+    safety.resources.push_back(gpu);
+  }
+  safety.state = grows ? SafetyState::grows : SafetyState::safe;
+  for (const Resource& resource : safety.resources) {
+    const SafetyState state = state_of(resource, options.margin);
+    if (weight(state) >= weight(safety.state)) continue;
+    safety.state = state;
+    safety.by = resource.kind;
+  }
+  return safety;
+}
+
+Answer judge_answer(const TuneResult& result) {
+  if (!result.found) return Answer::none;
+  if (!result.inconclusive.empty()) return Answer::inconclusive;
+  const bool baseline = result.baseline.knobs == result.recommendation.knobs;
+  const bool compared = result.objective == "throughput" && result.settings.size() > 1;
+  return compared && (result.contender || baseline) ? Answer::keep : Answer::use;
+}
+
+const char* answer_name(Answer answer) {
+  constexpr const char* kNames[] = {"use", "keep", "inconclusive", "no_answer"};
+  return kNames[static_cast<int>(answer)];
+}
+
+const char* verdict_name(const Verdict& verdict) {
+  if (verdict.answer == Answer::none) return "no_answer";
+  if (verdict.answer == Answer::inconclusive) return "inconclusive";
+  constexpr const char* kNames[] = {"safe", "tight", "memory_grows", "memory_not_sure",
+                                    "memory_limit_unknown"};
+  return kNames[static_cast<int>(verdict.safety.state)];
+}
+
+}  // namespace ocrtune
