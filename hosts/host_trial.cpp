@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "trial/trial_fields.h"
+#include "trial/ipc/trial_fields.h"
 
 namespace ocrtune {
 namespace {

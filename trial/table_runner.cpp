@@ -242,7 +242,7 @@ Trial TableRunner::run(const Knobs& knobs, const TrialLimits& limits) {
   }
   const TableRow& row = table_->rows[found->second];
   trial.outcome = row.outcome;
-  trial.peak_bytes = row.peak_bytes;
+  trial.peak_bytes = trial.host_peak_bytes = row.peak_bytes;
   const auto peak = static_cast<double>(row.peak_bytes);
   const auto guard = static_cast<double>(limits.memory_limit_bytes);
   const bool memory = row.outcome == Outcome::out_of_memory && row.cause.empty();
@@ -250,7 +250,7 @@ Trial TableRunner::run(const Knobs& knobs, const TrialLimits& limits) {
     ++guarded_stops_;
     trial.outcome = Outcome::out_of_memory;
     trial.cause = "limit";
-    trial.peak_bytes = limits.memory_limit_bytes;
+    trial.peak_bytes = trial.host_peak_bytes = limits.memory_limit_bytes;
     trial.reason = "stopped by the guard";
     return trial;
   }

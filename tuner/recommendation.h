@@ -53,6 +53,10 @@ struct Safety {
 // What is decided of a run, once: badges, exit codes, JSON, headline, lists and plans read it.
 struct Verdict {
   Answer answer = Answer::none;
+  // The claim is for the machine beside the load that was there: rates and gain are as measured, in
+  // turns (tuner/verdict/beside_load.h).
+  bool beside_load = false;
+  bool same_when_idle = false;  // and the rates freed of that load say the same
   Safety safety;  // of the recommended setting
 };
 

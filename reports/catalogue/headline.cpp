@@ -89,6 +89,14 @@ Bilingual what_is_left(const TuneResult& result) {
                 {fmt::format("{}", percent_of_gain(result.certified_gap))});
 }
 
+Bilingual beside_load(const TuneResult& result) {
+  return result.verdict.same_when_idle
+             ? phrase(
+                   " Measured in turns beside other load; its own CPU time says the same for an "
+                   "idle machine.")
+             : phrase(" Measured in turns beside other load; on an idle machine: open.");
+}
+
 // The program and what it is given, short: no folders, nothing that the trials vary.
 std::string command_words(const std::vector<std::string>& command) {
   std::vector<std::string> words;
@@ -186,7 +194,7 @@ Bilingual headline(const RunRecord& run) {
   if (answer == Answer::inconclusive) return open_sentence(run);
   if (result.objective != "throughput") return both(result.answer);
   Bilingual sentence = compared(run);
-  const Bilingual left = what_is_left(result);
+  const Bilingual left = result.verdict.beside_load ? beside_load(result) : what_is_left(result);
   sentence.english += left.english;
   sentence.chinese += left.chinese;
   return sentence;

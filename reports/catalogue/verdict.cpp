@@ -74,7 +74,10 @@ std::vector<Badge> badges(const RunRecord& run) {
                      "Other settings are as fast; the safest of them was chosen."});
   }
   const bool spread = result.noise_measured && result.noise > kNoisySpread;
-  if (spread || is_disturbed(run)) {
+  if (result.verdict.beside_load) {
+    found.push_back({"LOADED HOST", Tone::warning,
+                     "Measured in turns beside other load: rates and gain are those beside it."});
+  } else if (spread || is_disturbed(run)) {
     found.push_back({"NOISY HOST", Tone::warning,
                      "Other load disturbed the measurements; the interval says how much."});
   }

@@ -191,6 +191,8 @@ std::string run_json(const RunRecord& run, int indent) {
       {"versions", run.versions},
       {"found", result.found},
       {"verdict", verdict_name(result.verdict)},
+      {"beside_load", result.verdict.beside_load},
+      {"same_when_idle", result.verdict.beside_load ? Json(result.verdict.same_when_idle) : Json()},
       {"headline", valid_utf8(headline(run).english)},
       {"headline_code", answer_name(result.verdict.answer)},
       {"subject", valid_utf8(subject(run).english)},

@@ -74,12 +74,26 @@ std::vector<Cell> sample_cells(const Sample& sample, int number) {
           whole(seen.swapped_pages)};
 }
 
-// Behind the columns of before: what the windows rest on.
+// What the windows and the peak rest on.
 std::vector<Cell> observation_cells(const Trial& trial, std::size_t number) {
-  if (number >= trial.samples.size()) return std::vector<Cell>(5);
-  const Interference& seen = trial.samples[number].interference;
-  return {seen.observed_seconds, seen.cpu_seconds, seen.available_cpus, seen.external_wait_seconds,
-          seen.longest_external_wait_seconds};
+  std::vector<Cell> cells(5);
+  if (number < trial.samples.size()) {
+    const Interference& seen = trial.samples[number].interference;
+    cells = {seen.observed_seconds, seen.cpu_seconds, seen.available_cpus,
+             seen.external_wait_seconds, seen.longest_external_wait_seconds};
+  }
+  cells.push_back(unless_zero(trial.host_peak_bytes));
+  cells.push_back(unless_zero(trial.possible_peak_bytes));
+  return cells;
+}
+
+// Those of the search, then those that can overturn its answer.
+std::vector<const Trial*> all_trials(const RunRecord& run) {
+  std::vector<const Trial*> all;
+  for (const auto* part : {&run.trials, &run.rehearsals, &run.soaks}) {
+    for (const Trial& trial : *part) all.push_back(&trial);
+  }
+  return all;
 }
 
 bool contains_knobs(const std::vector<SettingSummary>& settings, const Knobs& knobs) {
@@ -194,13 +208,18 @@ Table trials_table(const RunRecord& run) {
                            "cpu_seconds",
                            "available_cpus",
                            "external_wait_seconds",
-                           "longest_external_wait_seconds"}) {
+                           "longest_external_wait_seconds",
+                           "host_peak_bytes",
+                           "possible_peak_bytes"}) {
     columns.emplace_back(name);
   }
   Table table(std::move(columns));
-  for (const Trial& trial : run.trials) {
-    std::vector<Cell> head = {run.id,    number_of(run, trial),         trial.started, trial.phase,
-                              trial.why, std::int64_t{trial.repetition}};
+  const std::vector<const Trial*> trials = all_trials(run);
+  for (std::size_t place = 0; place < trials.size(); ++place) {
+    const Trial& trial = *trials[place];
+    std::vector<Cell> head = {run.id,        static_cast<std::int64_t>(place) + 1,
+                              trial.started, trial.phase,
+                              trial.why,     std::int64_t{trial.repetition}};
     add_knob_cells(head, trial.knobs, dims);
     for (Cell cell :
          {Cell(std::string(outcome_name(trial.outcome))), Cell(trial.cause), Cell(trial.reason),
@@ -208,7 +227,7 @@ Table trials_table(const RunRecord& run) {
           unless_zero(trial.start_seconds), Cell(trial.placement)}) {
       head.push_back(std::move(cell));
     }
-    const std::size_t sample_columns = table.columns().size() - head.size() - 7;
+    const std::size_t sample_columns = table.columns().size() - head.size() - 9;
     for (std::size_t i = 0; i < std::max<std::size_t>(trial.samples.size(), 1); ++i) {
       std::vector<Cell> row = head;
       row.reserve(table.columns().size());

@@ -100,6 +100,9 @@ class TrialWatch {
   double now() const { return clock_.now_seconds(); }
   bool failing() const { return first_failure_ >= 0; }
   bool is_users() const { return plan_.reader != nullptr || plan_.serves; }
+  void note(std::string line) {  // for people
+    if (!line.empty()) trial_.evidence.push_back(std::move(line));
+  }
   void note_failure() {
     if (first_failure_ < 0) first_failure_ = now();
   }
@@ -225,8 +228,7 @@ void TrialWatch::on_event(const Event& event) {
   if (const auto* hello = std::get_if<HelloEvent>(&event)) on_hello(*hello);
   if (const auto* ready = std::get_if<ReadyEvent>(&event)) on_ready(ready->rank);
   if (const auto* step = std::get_if<StepEvent>(&event)) on_step(*step);
-  const auto* note = std::get_if<NoteEvent>(&event);
-  if (note != nullptr && !note->text.empty()) trial_.evidence.push_back(note->text);
+  if (const auto* one = std::get_if<NoteEvent>(&event)) note(one->text);
   if (const auto* slow = std::get_if<SlowHostEvent>(&event)) trial_.slow_host = slow->host;
   if (const auto* service = std::get_if<ServiceEvent>(&event)) trial_.service = service->facts;
   if (const auto* result = std::get_if<ResultEvent>(&event)) on_result(*result);
@@ -499,15 +501,11 @@ void TrialWatch::finish() {
   if (gpu_places_) gpu_places_->finish(pids);
   const bool gently = facts_.stop == StopCause::measured || facts_.stop == StopCause::interrupted;
   const StopReport report = tree_.stop(gently ? plan_.stop_grace_seconds : 0);
-  if (!report.survivors.empty()) {
-    trial_.evidence.push_back("could not be ended: " + join(report.survivors, ", "));
-  }
+  if (!report.survivors.empty()) note("could not be ended: " + join(report.survivors, ", "));
   if (plan_.shm != nullptr) {
     plan_.shm->add_used(memory_.shm_names());
     const auto shm = plan_.shm->remove(pids);
-    if (!shm.removed.empty()) {
-      trial_.evidence.push_back("removed from /dev/shm: " + join(shm.removed, ", "));
-    }
+    if (!shm.removed.empty()) note("removed from /dev/shm: " + join(shm.removed, ", "));
   }
   if (plan_.reader != nullptr && plan_.reader->known_lines() == 0) {
     facts_.no_metric_reason =
@@ -550,8 +548,7 @@ void TrialWatch::note_memory() {
   trial_.peak_bytes = trial_.host_peak_bytes;
   const std::uint64_t possible = memory_.possible_peak_bytes();
   if (is_unsure_peak(trial_.host_peak_bytes, possible)) trial_.possible_peak_bytes = possible;
-  std::string unsure = unsure_peak_words(trial_.host_peak_bytes, possible);
-  if (!unsure.empty()) trial_.evidence.push_back(std::move(unsure));
+  note(unsure_peak_words(trial_.host_peak_bytes, possible));
   if (!plan_.gpus.empty()) {
     trial_.peak_bytes = gpu_peak_;
     if (gpu_peak_ > 0) trial_.gpus = {{-1, 0, true, gpu_peak_, gpu_size_}};
@@ -562,9 +559,8 @@ void TrialWatch::note_memory() {
   if (!gpu_places_) return;
   trial_.gpus = gpu_places_->shares();
   const std::string used = gpu_places_->words();
-  if (!used.empty()) trial_.evidence.push_back("where it computed: " + used);
-  const std::string idle = idle_gpus_words(trial_.gpus);
-  if (!idle.empty()) trial_.evidence.push_back(idle);
+  note(used.empty() ? "" : "where it computed: " + used);
+  note(idle_gpus_words(trial_.gpus));
 }
 
 void TrialWatch::summarise() {

@@ -1,4 +1,4 @@
-// A struct as columns of a table, from its list of fields (trial/trial_fields.h): numbers are REAL
+// A struct as columns of a table, from its list of fields (trial/ipc/trial_fields.h): numbers are REAL
 // or INTEGER, texts TEXT, lists JSON in a TEXT.
 #pragma once
 

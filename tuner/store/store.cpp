@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "diagnosis/failure_evidence.h"
 #include "probes/machine/machine_json.h"
-#include "trial/trial_fields.h"
+#include "trial/ipc/trial_fields.h"
 #include "tuner/store/columns.h"
 #include "tuner/store/run_holder.h"
 #include "tuner/store/run_record.h"

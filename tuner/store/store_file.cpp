@@ -10,7 +10,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "trial/trial_fields.h"
+#include "trial/ipc/trial_fields.h"
 #include "tuner/store/columns.h"
 
 namespace ocrtune {
@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint32_t kApplicationId = 0x6F637274;  // "ocrt"
 constexpr std::uint32_t kSchemaVersion = 2;
 
-// The tables; columns of trials and samples are those of trial/trial_fields.h.
+// The tables; columns of trials and samples are those of trial/ipc/trial_fields.h.
 std::string schema() {
   return "CREATE TABLE machine (fingerprint TEXT PRIMARY KEY, host TEXT, facts TEXT);"
          "CREATE TABLE run (id TEXT PRIMARY KEY, name TEXT UNIQUE, started TEXT, command_line TEXT,"

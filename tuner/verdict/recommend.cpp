@@ -12,6 +12,7 @@
 #include "tuner/recommendation.h"
 #include "tuner/search/search.h"
 #include "tuner/space/default_space.h"
+#include "tuner/verdict/beside_load.h"
 #include "tuner/verdict/choice.h"
 #include "tuner/verdict/explain.h"
 #include "tuner/verdict/growth.h"
@@ -292,11 +293,12 @@ struct Chosen {
 };
 
 Chosen choose_among(const Search& search, const std::vector<Trial>& trials,
-                    const RecommendOptions& options) {
+                    const RecommendOptions& options, bool freed_of_load = true) {
   Chosen chosen;
   chosen.noise = repeat_noise(trials, options.expected_noise, options.objective);
   chosen.settings = settings_of(trials, chosen.noise, options.objective);
   for (Setting& setting : chosen.settings) {
+    if (!freed_of_load) continue;  // of which the forecast speaks
     setting.forecast = search.predict(setting.summary.knobs).objective_value.median;
   }
   chosen.rehearsed_bytes = weigh_rehearsals(options.rehearsals, chosen.settings);
@@ -305,10 +307,37 @@ Chosen choose_among(const Search& search, const std::vector<Trial>& trials,
       add_peaks(*soak, setting.summary);
     }
   }
-  const int crowding = mark_crowding(chosen.settings, trials, options.cpus);
+  const int crowding = freed_of_load ? mark_crowding(chosen.settings, trials, options.cpus) : 0;
   chosen.verdict = choose(chosen.settings, options, chosen.noise);
   chosen.verdict.crowding = crowding;
   return chosen;
+}
+
+// Whether the rates that are freed of other load put these two in the same order.
+bool same_order(const Chosen& freed, const Knobs& first, const Setting* behind) {
+  const Setting* a = find_setting(freed.settings, first);
+  const Setting* b =
+      behind == nullptr ? nullptr : find_setting(freed.settings, behind->summary.knobs);
+  return a != nullptr && b != nullptr && ratio_interval(*a, *b).low > 1;
+}
+
+// Where other load leaves the freed rates open, the settings as they were measured in turns may
+// settle it for the machine beside that load.
+void settle_beside_load(const Search& search, const std::vector<Trial>& trials,
+                        const RecommendOptions& options, int space_points, Chosen& among,
+                        TuneResult& result) {
+  const bool load = result.inconclusive.is(ReasonCode::rival_may_be_faster) ||
+                    result.inconclusive.is(ReasonCode::no_quiet_window);
+  if (!load || options.objective.goal != Goal::throughput) return;
+  const std::vector<Trial> measured = as_measured(trials);
+  Chosen beside = choose_among(search, measured, options, false);
+  if (!settles_beside_load(beside.verdict, beside.settings, measured, space_points)) return;
+  const Knobs& chosen = beside.verdict.chosen->summary.knobs;
+  result.verdict.beside_load = true;
+  result.verdict.same_when_idle = same_order(among, chosen, beside.verdict.baseline);
+  result.inconclusive = {};
+  result.noise = beside.noise;
+  among = std::move(beside);
 }
 
 // A verdict without the reasons that need the search.
@@ -322,8 +351,6 @@ Settled settle_trials(const Space& space, const Search& search, const std::vecto
                       const RecommendOptions& options) {
   Settled all;
   all.among = choose_among(search, trials, options);
-  const std::vector<Setting>& settings = all.among.settings;
-  Choice& verdict = all.among.verdict;
   TuneResult& result = all.result;
   result.inert = search.inert();
   result.run_id = options.run_id;
@@ -334,6 +361,13 @@ Settled settle_trials(const Space& space, const Search& search, const std::vecto
   result.noise = all.among.noise;
   result.noise_measured = noise_is_measured(trials, options.objective);
   count_outcomes(result, trials);
+  const double trial_seconds = result.trials > 0 ? result.seconds / result.trials : 0;
+  if (all.among.verdict.chosen != nullptr) {
+    result.inconclusive = inconclusive_reason(all.among.verdict, all.among.settings, space.size());
+    settle_beside_load(search, trials, options, space.size(), all.among, result);
+  }
+  const std::vector<Setting>& settings = all.among.settings;
+  Choice& verdict = all.among.verdict;
   for (const Setting& setting : settings) result.settings.push_back(setting.summary);
   if (options.baseline) {
     const Setting* baseline = find_setting(settings, *options.baseline);
@@ -341,11 +375,10 @@ Settled settle_trials(const Space& space, const Search& search, const std::vecto
     result.baseline.outcome = Outcome::skipped;
     if (baseline != nullptr) result.baseline = baseline->summary;
   }
-  verdict.trial_seconds = result.trials > 0 ? result.seconds / result.trials : 0;
+  verdict.trial_seconds = trial_seconds;
   if (verdict.chosen == nullptr) return all;
   result.found = true;
   recommend_chosen(result, verdict);
-  result.inconclusive = inconclusive_reason(verdict, settings, space.size());
   const SettingSummary& chosen = verdict.chosen->summary;
   all.growth = repeated_growth(trials, chosen.knobs, options.limit_bytes);
   all.soaked =
@@ -391,7 +424,10 @@ TuneResult judge_trials(const Space& space, const Search& search, const std::vec
   tell_threads(result, options.cpus);
   const Reason matters = importance_reason(result.settings, result.predicted);
   if (!matters.empty()) result.recommendation.reasons.push_back(matters);
-  const PossibleGain possible = possible_gain(space, search, verdict, settings);
+  // The search's predictions are of an idle machine: they bound nothing that is measured beside
+  // load.
+  const PossibleGain possible =
+      result.verdict.beside_load ? PossibleGain() : possible_gain(space, search, verdict, settings);
   result.certified_gap = possible.gain;
   result.certificate =
       certificate(space, possible.gain, verdict, static_cast<int>(settings.size()));

@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
-#include "trial/trial_fields.h"
+#include "trial/ipc/trial_fields.h"
 
 namespace ocrtune {
 namespace {

@@ -50,8 +50,8 @@ TEST(Reasons, ArgumentsMayChangePlacesInChinese) {
   EXPECT_EQ(chinese(reason<ReasonCode::memory_grows_in_trials>(counted(2), counted(3),
                                                                in_bytes(1 << 20), in_bytes(1 << 19),
                                                                in_bytes(1 << 21), in_seconds(60))),
-            "3 次试验中有 2 次内存每秒增长 1.0 MiB（512.0 KiB 至 2.0 MiB）：照此速度将在 1 min 0 "
-            "s 后达到上限。");
+            "3 次试验中有 2 次内存每秒增长 1.0 MiB（512.0 KiB 至 2.0 MiB）：照此速度将在 1 分 00 "
+            "秒 后达到上限。");
 }
 
 TEST(Reasons, AQuotedSentenceEndsOnce) {

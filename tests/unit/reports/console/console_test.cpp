@@ -40,6 +40,7 @@ TEST(Console, AnOpenQuestionIsWrappedAndWhole) {
       "nproc=1 threads=2 batch=8 workers=1 binding=compact", "nproc=1 threads=2 batch=16 workers=1",
       decimal(1.14, 2), decimal(0.83, 2), decimal(1.56, 2),
       reason<ReasonCode::cpu_time_a_sample>(in_seconds(0.0528), in_seconds(0.0093)));
+  run.result.verdict.answer = Answer::inconclusive;
   std::string text;
   for (const std::string& line : lines_of(console_summary(run, 80, false))) {
     if (starts_with(line, "command") || starts_with(line, "env")) continue;
@@ -110,6 +111,8 @@ TEST(Console, NamesTheGpus) {
   RunRecord run = sample_run();
   EXPECT_EQ(console_summary(run, 80, false).find("gpus  "), std::string::npos);
   run.options.gpus = {"GPU-a", "GPU-b"};
+  Resource gpu{ResourceKind::gpu_memory, 24ULL << 30, 12ULL << 30, 12ULL << 30};
+  run.result.verdict.safety.resources.push_back(gpu);
   run.result.recommendation.knobs.nproc = 4;
   EXPECT_EQ(gpus_text(run), "2 processes on each of GPU-a, GPU-b");
   const std::string text = console_summary(run, 80, false);
@@ -171,6 +174,7 @@ TEST(Console, ThePaddleOcrCommandOfTheEngineIsNotMeasured) {
 TEST(Console, AnOpenResultIsNoLaunch) {
   RunRecord run = sample_run();
   run.result.inconclusive = reason<ReasonCode::only_rate>("nproc=1", counted(4));
+  run.result.verdict.answer = Answer::inconclusive;
   const std::string text = console_summary(run, 120, false);
   EXPECT_EQ(text.find("\nlaunch"), std::string::npos) << text;
   EXPECT_NE(text.find("\nleading  nproc="), std::string::npos) << text;

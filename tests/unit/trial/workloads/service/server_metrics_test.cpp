@@ -48,11 +48,11 @@ TEST(ServerMetrics, CountersAreRatesAndGaugesMeans) {
   EXPECT_EQ(
       metrics_text(readings,
                    {"requests_total", "vllm:num_requests_running", "absent", "wait_seconds"}),
-      "server: requests_total 50/s, vllm:num_requests_running 4 (at most 6), wait_seconds 0.5 "
+      "requests_total 50/s, vllm:num_requests_running 4 (at most 6), wait_seconds 0.5 "
       "on average");
   EXPECT_EQ(
       metrics_text(readings, {}),
-      "server: requests_total 50/s, vllm:num_requests_running 4 (at most 6), wait_seconds 0.5 "
+      "requests_total 50/s, vllm:num_requests_running 4 (at most 6), wait_seconds 0.5 "
       "on average");
   EXPECT_EQ(metrics_text({readings[0]}, {}), "");
   EXPECT_EQ(metrics_text({readings[0], readings[0]}, {"absent"}), "");

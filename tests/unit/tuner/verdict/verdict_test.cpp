@@ -1,0 +1,92 @@
+#include "tuner/verdict/verdict.h"
+
+#include <gtest/gtest.h>
+
+#include "tuner/verdict/settings.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+RecommendOptions limit_of(std::uint64_t megabytes) {
+  RecommendOptions options;
+  options.host_limit_bytes = megabytes * kMiB;
+  return options;
+}
+
+SettingSummary peaks(std::uint64_t read, std::uint64_t possible = 0) {
+  Trial trial;
+  trial.host_peak_bytes = trial.peak_bytes = read * kMiB;
+  trial.possible_peak_bytes = possible * kMiB;
+  SettingSummary summary;
+  add_peaks(trial, summary);
+  return summary;
+}
+
+// A tenth stays free: of 100 MiB, 90 are usable.
+TEST(JudgeSafety, EachStateByTheLargestPeak) {
+  EXPECT_EQ(judge_safety(peaks(89), false, limit_of(100)).state, SafetyState::safe);
+  EXPECT_EQ(judge_safety(peaks(91), false, limit_of(100)).state, SafetyState::tight);
+  EXPECT_EQ(judge_safety(peaks(89), true, limit_of(100)).state, SafetyState::grows);
+  EXPECT_EQ(judge_safety(peaks(89), false, limit_of(0)).state, SafetyState::limit_unknown);
+  EXPECT_EQ(judge_safety(peaks(0), false, limit_of(100)).state, SafetyState::unsure);
+}
+
+// What 84 MiB kill although 48 were read: the program took 30 MiB more for some milliseconds.
+TEST(JudgeSafety, APeakBetweenTwoReadingsIsNotSafe) {
+  const Safety safety = judge_safety(peaks(48, 78), false, limit_of(84));
+  EXPECT_EQ(safety.state, SafetyState::unsure);
+  EXPECT_EQ(safety.find(ResourceKind::host_memory)->possible_bytes, 78 * kMiB);
+  EXPECT_EQ(judge_safety(peaks(48, 70), false, limit_of(84)).state, SafetyState::safe);
+}
+
+TEST(JudgeSafety, RehearsalsAndSoaksCount) {
+  SettingSummary summary = peaks(440);
+  Trial soak;
+  soak.host_peak_bytes = 598 * kMiB;
+  add_peaks(soak, summary);
+  EXPECT_EQ(judge_safety(summary, false, limit_of(600)).state, SafetyState::tight);
+  EXPECT_EQ(summary.host.peak_bytes, 598 * kMiB);
+}
+
+// A process that holds 23.9 of 24 GiB of its GPU, and next to nothing on the host.
+TEST(JudgeSafety, AFullGpuIsNotSafe) {
+  Trial trial;
+  trial.host_peak_bytes = kMiB;
+  trial.gpus = {{0, 1, true, 23900 * kMiB, 24000 * kMiB},
+                {1, 0, false, 23990 * kMiB, 24000 * kMiB}};
+  SettingSummary summary;
+  add_peaks(trial, summary);
+  RecommendOptions options = limit_of(1000);
+  options.uses_gpus = true;
+  const Safety full = judge_safety(summary, false, options);
+  EXPECT_EQ(full.state, SafetyState::tight);
+  EXPECT_EQ(full.by, ResourceKind::gpu_memory);
+  EXPECT_EQ(full.find(ResourceKind::gpu_memory)->peak_bytes, 23900 * kMiB)
+      << "a GPU that the trial left idle is another program's";
+  trial.gpus = {};
+  SettingSummary unseen;
+  add_peaks(trial, unseen);
+  const Safety unknown = judge_safety(unseen, false, options);
+  EXPECT_NE(unknown.state, SafetyState::safe) << "nobody saw what the GPU held";
+  EXPECT_EQ(unknown.by, ResourceKind::gpu_memory);
+}
+
+TEST(JudgeAnswer, IsOneOfFour) {
+  TuneResult result;
+  EXPECT_EQ(judge_answer(result), Answer::none);
+  result.found = true;
+  result.baseline.knobs.nproc = 2;
+  result.settings.resize(2);
+  EXPECT_EQ(judge_answer(result), Answer::use);
+  result.baseline.knobs = result.recommendation.knobs;
+  EXPECT_EQ(judge_answer(result), Answer::keep);
+  result.settings.resize(1);
+  EXPECT_EQ(judge_answer(result), Answer::use) << "it was compared with nothing";
+  result.inconclusive = reason<ReasonCode::only_rate>("nproc=1", counted(4));
+  EXPECT_EQ(judge_answer(result), Answer::inconclusive);
+}
+
+}  // namespace
+}  // namespace ocrtune

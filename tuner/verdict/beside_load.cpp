@@ -1,0 +1,80 @@
+#include "tuner/verdict/beside_load.h"
+
+#include <algorithm>
+
+namespace ocrtune {
+namespace {
+
+// A gain that a kept baseline must exclude. A guess of what is worth another tune.
+constexpr double kOpenGain = 1.2;
+constexpr int kTurns = 3;  // changes between the two: A B A B
+
+const Setting* next_best(const Choice& choice, const std::vector<Setting>& settings) {
+  const auto next = std::find_if(settings.begin(), settings.end(), [&](const Setting& setting) {
+    return &setting != choice.chosen && setting.works();
+  });
+  return next == settings.end() ? nullptr : &*next;
+}
+
+bool nothing_open(const Choice& choice, const std::vector<Setting>& settings) {
+  return std::all_of(settings.begin(), settings.end(), [&](const Setting& other) {
+    if (&other == choice.chosen || !other.works() || other.crowds_out) return true;
+    return ratio_interval(other, *choice.chosen).high <= kOpenGain;
+  });
+}
+
+}  // namespace
+
+double measured_rate(const Trial& trial) {
+  double samples = 0, seconds = 0;
+  for (const Sample& sample : trial.samples) {
+    samples += sample.samples_per_second * sample.seconds;
+    seconds += sample.seconds;
+  }
+  return seconds > 0 ? samples / seconds : 0;
+}
+
+std::vector<Trial> as_measured(const std::vector<Trial>& trials) {
+  std::vector<Trial> measured = trials;
+  for (Trial& trial : measured) {
+    if (!trial.ok()) continue;
+    Sample whole;
+    whole.samples_per_second = measured_rate(trial);
+    for (const Sample& sample : trial.samples) {
+      whole.seconds += sample.seconds;
+      whole.steps += sample.steps;
+    }
+    if (!(whole.samples_per_second > 0)) continue;
+    trial.samples_per_second = whole.samples_per_second;
+    trial.samples = {whole};
+  }
+  return measured;
+}
+
+bool in_turns(const std::vector<Trial>& trials, const Knobs& a, const Knobs& b) {
+  int changes = -1;
+  const Knobs* last = nullptr;
+  for (const Trial& trial : trials) {
+    if (!trial.ok() || (trial.knobs != a && trial.knobs != b)) continue;
+    if (last == nullptr || trial.knobs != *last) ++changes;
+    last = &trial.knobs;
+  }
+  return changes >= kTurns;
+}
+
+bool settles_beside_load(const Choice& choice, const std::vector<Setting>& settings,
+                         const std::vector<Trial>& trials, int space_points) {
+  if (choice.chosen == nullptr || choice.objective.goal != Goal::throughput) return false;
+  const Setting* next = next_best(choice, settings);
+  if (next == nullptr) return space_points == 1 && choice.chosen->rates.size() > 1;
+  const Knobs& chosen = choice.chosen->summary.knobs;
+  if (choice.chosen == choice.baseline) {
+    const Setting* rival = choice.contender != nullptr ? choice.contender : next;
+    return nothing_open(choice, settings) && in_turns(trials, chosen, rival->summary.knobs);
+  }
+  const Setting* behind = choice.baseline != nullptr ? choice.baseline : next;
+  return ratio_interval(*choice.chosen, *behind).low > 1 &&
+         in_turns(trials, chosen, behind->summary.knobs);
+}
+
+}  // namespace ocrtune
