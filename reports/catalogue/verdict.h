@@ -31,10 +31,9 @@ std::string gain_text(const Interval& gain);  // "1.34x (1.29x..1.40x)"
 std::string gpus_text(const RunRecord& run);
 std::vector<std::string> used_gpus(const RunRecord& run);  // their UUIDs
 
-// Of the limit of the resource that the run's memory is judged by first: host, or GPU where the
-// core computes on GPUs; negative when the limit is unknown.
-double free_share(const RunRecord& run);
+// Host memory, or that of the GPUs where the core computes on GPUs.
 const Resource& main_resource(const RunRecord& run);
+double free_share(const RunRecord& run);  // of its limit; negative when the limit is unknown
 // "up to 78.4 MiB possible between readings"; empty: nothing above what was read.
 std::string possible_text(const Resource& resource);
 

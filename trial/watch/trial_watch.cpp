@@ -112,7 +112,7 @@ class TrialWatch {
   Clock& clock_;
   double begin_;
   Trial trial_;
-  TrialFacts facts_;
+  TrialFacts facts_{.user_command = plan_.reader != nullptr};
   ProcessTree tree_;
   std::vector<EventPipe> pipes_;
   std::vector<LineSplitter> lines_;
@@ -296,7 +296,6 @@ void TrialWatch::on_step(const StepEvent& step) {
   if (!measuring_) return;
   shares_[step.rank].samples += static_cast<double>(step.samples);
   shares_[step.rank].seconds += step.seconds;
-  // A line may speak for any number of steps, and they are all alike.
   measured_steps_.insert(measured_steps_.end(),
                          static_cast<std::size_t>(std::min(step.steps, kMaxAlikeSteps)),
                          step_seconds_.back());
@@ -519,7 +518,7 @@ void TrialWatch::finish() {
   if (!trial_.ok()) note_counters(oom_after, kernel_log);
   summarise();
   double samples = 0;
-  for (const Sample& sample : trial_.samples) samples += sample.samples_per_second * sample.seconds;
+  for (const Sample& one : trial_.samples) samples += one.samples_per_second * one.seconds;
   if (samples > 0) trial_.joules_per_sample = joules / samples;
 }
 
@@ -587,7 +586,6 @@ void TrialWatch::summarise() {
 Trial TrialWatch::run() {
   trial_.started =
       fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(wall_seconds())));
-  facts_.user_command = plan_.reader != nullptr;
   if (start()) loop();
   finish();
   return std::move(trial_);

@@ -7,18 +7,18 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20;
+constexpr std::uint64_t kOneMiB = 1 << 20;
 
 RecommendOptions limit_of(std::uint64_t megabytes) {
   RecommendOptions options;
-  options.host_limit_bytes = megabytes * kMiB;
+  options.host_limit_bytes = megabytes * kOneMiB;
   return options;
 }
 
 SettingSummary peaks(std::uint64_t read, std::uint64_t possible = 0) {
   Trial trial;
-  trial.host_peak_bytes = trial.peak_bytes = read * kMiB;
-  trial.possible_peak_bytes = possible * kMiB;
+  trial.host_peak_bytes = trial.peak_bytes = read * kOneMiB;
+  trial.possible_peak_bytes = possible * kOneMiB;
   SettingSummary summary;
   add_peaks(trial, summary);
   return summary;
@@ -37,25 +37,25 @@ TEST(JudgeSafety, EachStateByTheLargestPeak) {
 TEST(JudgeSafety, APeakBetweenTwoReadingsIsNotSafe) {
   const Safety safety = judge_safety(peaks(48, 78), false, limit_of(84));
   EXPECT_EQ(safety.state, SafetyState::unsure);
-  EXPECT_EQ(safety.find(ResourceKind::host_memory)->possible_bytes, 78 * kMiB);
+  EXPECT_EQ(safety.find(ResourceKind::host_memory)->possible_bytes, 78 * kOneMiB);
   EXPECT_EQ(judge_safety(peaks(48, 70), false, limit_of(84)).state, SafetyState::safe);
 }
 
 TEST(JudgeSafety, RehearsalsAndSoaksCount) {
   SettingSummary summary = peaks(440);
   Trial soak;
-  soak.host_peak_bytes = 598 * kMiB;
+  soak.host_peak_bytes = 598 * kOneMiB;
   add_peaks(soak, summary);
   EXPECT_EQ(judge_safety(summary, false, limit_of(600)).state, SafetyState::tight);
-  EXPECT_EQ(summary.host.peak_bytes, 598 * kMiB);
+  EXPECT_EQ(summary.host.peak_bytes, 598 * kOneMiB);
 }
 
 // A process that holds 23.9 of 24 GiB of its GPU, and next to nothing on the host.
 TEST(JudgeSafety, AFullGpuIsNotSafe) {
   Trial trial;
-  trial.host_peak_bytes = kMiB;
-  trial.gpus = {{0, 1, true, 23900 * kMiB, 24000 * kMiB},
-                {1, 0, false, 23990 * kMiB, 24000 * kMiB}};
+  trial.host_peak_bytes = kOneMiB;
+  trial.gpus = {{0, 1, true, 23900 * kOneMiB, 24000 * kOneMiB},
+                {1, 0, false, 23990 * kOneMiB, 24000 * kOneMiB}};
   SettingSummary summary;
   add_peaks(trial, summary);
   RecommendOptions options = limit_of(1000);
@@ -63,7 +63,7 @@ TEST(JudgeSafety, AFullGpuIsNotSafe) {
   const Safety full = judge_safety(summary, false, options);
   EXPECT_EQ(full.state, SafetyState::tight);
   EXPECT_EQ(full.by, ResourceKind::gpu_memory);
-  EXPECT_EQ(full.find(ResourceKind::gpu_memory)->peak_bytes, 23900 * kMiB)
+  EXPECT_EQ(full.find(ResourceKind::gpu_memory)->peak_bytes, 23900 * kOneMiB)
       << "a GPU that the trial left idle is another program's";
   trial.gpus = {};
   SettingSummary unseen;
