@@ -57,7 +57,7 @@ struct Verdict {
   // turns (tuner/verdict/beside_load.h).
   bool beside_load = false;
   bool same_when_idle = false;  // and the rates freed of that load say the same
-  Safety safety;  // of the recommended setting
+  Safety safety;                // of the recommended setting
 };
 
 // use, keep, inconclusive, no_answer

@@ -1,5 +1,5 @@
-// A struct as columns of a table, from its list of fields (trial/ipc/trial_fields.h): numbers are REAL
-// or INTEGER, texts TEXT, lists JSON in a TEXT.
+// A struct as columns of a table, from its list of fields (trial/ipc/trial_fields.h): numbers are
+// REAL or INTEGER, texts TEXT, lists JSON in a TEXT.
 #pragma once
 
 #include <cstdint>

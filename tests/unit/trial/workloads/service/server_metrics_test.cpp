@@ -45,15 +45,13 @@ TEST(ServerMetrics, CountersAreRatesAndGaugesMeans) {
   std::vector<MetricsReading> readings = {at(10, 2, 120), at(12, 6, 220), at(14, 4, 320)};
   readings.back().values["wait_seconds_sum"] = 7;
   readings.back().values["wait_seconds_count"] = 14;
-  EXPECT_EQ(
-      metrics_text(readings,
-                   {"requests_total", "vllm:num_requests_running", "absent", "wait_seconds"}),
-      "requests_total 50/s, vllm:num_requests_running 4 (at most 6), wait_seconds 0.5 "
-      "on average");
-  EXPECT_EQ(
-      metrics_text(readings, {}),
-      "requests_total 50/s, vllm:num_requests_running 4 (at most 6), wait_seconds 0.5 "
-      "on average");
+  EXPECT_EQ(metrics_text(readings,
+                         {"requests_total", "vllm:num_requests_running", "absent", "wait_seconds"}),
+            "requests_total 50/s, vllm:num_requests_running 4 (at most 6), wait_seconds 0.5 "
+            "on average");
+  EXPECT_EQ(metrics_text(readings, {}),
+            "requests_total 50/s, vllm:num_requests_running 4 (at most 6), wait_seconds 0.5 "
+            "on average");
   EXPECT_EQ(metrics_text({readings[0]}, {}), "");
   EXPECT_EQ(metrics_text({readings[0], readings[0]}, {"absent"}), "");
 }
