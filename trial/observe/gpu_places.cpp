@@ -82,7 +82,7 @@ std::string gpu_use_words(const std::map<int, GpuUse>& use) {
                                share.processes > 0 ? sharers_words(use.at(share.index)) : "",
                                format_bytes(share.peak_bytes), format_bytes(share.size_bytes)));
   }
-  return join(busy, "; ");
+  return busy.empty() ? "" : "where it computed: " + join(busy, "; ");
 }
 
 std::string idle_gpus_words(const std::vector<GpuShare>& shares) {

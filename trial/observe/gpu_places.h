@@ -31,7 +31,8 @@ void note_gpu_use(const GpuReport& before, const GpuReport& now, const std::set<
 
 // What became of each GPU, in the order of their numbers.
 std::vector<GpuShare> gpu_shares(const std::map<int, GpuUse>& use);
-// "GPU 0: 2 processes (1.0 GiB and 1.2 GiB), 3 GiB of 24 GiB in use; ..."; empty: none was used.
+// "where it computed: GPU 0: 2 processes (1.0 GiB and 1.2 GiB), 3 GiB of 24 GiB in use; ...";
+// empty: none was used.
 std::string gpu_use_words(const std::map<int, GpuUse>& use);
 // "GPUs without work: 1, 2 ..., " and what to do; empty: all had work.
 std::string idle_gpus_words(const std::vector<GpuShare>& shares);

@@ -60,6 +60,7 @@ class TrialWatch {
         stopping_({.measure_seconds = limits.measure_seconds}),
         followed_(plan.followed_file),
         preload_(plan.preload) {
+    facts_.user_command = plan.reader != nullptr;
     if (plan.watch_gpus) gpu_places_.emplace(plan.processes[0]);
   }
 
@@ -100,8 +101,8 @@ class TrialWatch {
   double now() const { return clock_.now_seconds(); }
   bool failing() const { return first_failure_ >= 0; }
   bool is_users() const { return plan_.reader != nullptr || plan_.serves; }
-  void note(std::string line) {  // for people
-    if (!line.empty()) trial_.evidence.push_back(std::move(line));
+  void note(const std::string& line) {  // for people
+    if (!line.empty()) trial_.evidence.push_back(line);
   }
   void note_failure() {
     if (first_failure_ < 0) first_failure_ = now();
@@ -112,7 +113,7 @@ class TrialWatch {
   Clock& clock_;
   double begin_;
   Trial trial_;
-  TrialFacts facts_{.user_command = plan_.reader != nullptr};
+  TrialFacts facts_;
   ProcessTree tree_;
   std::vector<EventPipe> pipes_;
   std::vector<LineSplitter> lines_;
@@ -557,8 +558,7 @@ void TrialWatch::note_memory() {
   }
   if (!gpu_places_) return;
   trial_.gpus = gpu_places_->shares();
-  const std::string used = gpu_places_->words();
-  note(used.empty() ? "" : "where it computed: " + used);
+  note(gpu_places_->words());
   note(idle_gpus_words(trial_.gpus));
 }
 

@@ -47,7 +47,7 @@ TEST(GpuUse, AllOnTheFirst) {
       {report({{3 * kGiB, {10, 11}}, {0, {}}}), report({{4 * kGiB, {10, 11, 12, 99}}, {0, {}}})},
       {9, 10, 11, 12});
   ASSERT_EQ(lines.size(), 2U);
-  EXPECT_EQ(lines[0], "GPU 0: 3 processes, 4.0 GiB of 24.0 GiB in use");
+  EXPECT_EQ(lines[0], "where it computed: GPU 0: 3 processes, 4.0 GiB of 24.0 GiB in use");
   EXPECT_THAT(lines[1],
               StartsWith("GPUs without work: 1 while 3 processes shared the rest; start"));
 }
@@ -65,7 +65,7 @@ TEST(GpuUse, SharersAreToldWithTheirMemory) {
   GpuReport later = now;
   later.processes = {{0, 10, kGiB / 2}, {0, 11, 2 * kGiB}, {0, 99, 9 * kGiB}};
   const auto lines = told(report({{0, {}}, {0, {}}}), {now, later}, {10, 11, 12});
-  EXPECT_THAT(lines, ElementsAre("GPU 0: 2 processes (1.0 GiB, 2.0 GiB), 3.0 "
+  EXPECT_THAT(lines, ElementsAre("where it computed: GPU 0: 2 processes (1.0 GiB, 2.0 GiB), 3.0 "
                                  "GiB of 24.0 GiB in use; GPU 1: 1 process, 2.0 GiB of 24.0 GiB "
                                  "in use"));
   later.processes = {{0, 10, 0}, {0, 11, 0}};  // no books: under MPS, in some containers
@@ -89,7 +89,7 @@ TEST(GpuUse, ByMemoryWhereProcessIdsAreOthers) {
   const auto lines = told(report({{kGiB, {7}}, {20 * kGiB, {8}}}),
                           {report({{2 * kGiB, {7, 70001}}, {20 * kGiB + 1000, {8}}})}, {10, 11});
   ASSERT_EQ(lines.size(), 2U);
-  EXPECT_EQ(lines[0], "GPU 0: 2.0 GiB of 24.0 GiB in use");
+  EXPECT_EQ(lines[0], "where it computed: GPU 0: 2.0 GiB of 24.0 GiB in use");
   EXPECT_THAT(lines[1], StartsWith("GPUs without work: 1; start"));
 }
 
